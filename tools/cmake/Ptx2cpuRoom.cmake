@@ -1,0 +1,30 @@
+# ptx2cpu_room(NAME [DIR sub] [DEPENDS libs...] [EXCLUDE regex]): one static library from the *.cpp of a folder.
+# Every room compiles with the same warnings and sees includes as "room/file.h" from the root.
+add_library(ptx2cpu_options INTERFACE)
+target_include_directories(ptx2cpu_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
+target_compile_options(ptx2cpu_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wno-unused-parameter -fno-omit-frame-pointer>)
+if(PTX2CPU_SANITIZE)
+  target_compile_options(ptx2cpu_options INTERFACE -fsanitize=${PTX2CPU_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(ptx2cpu_options INTERFACE -fsanitize=${PTX2CPU_SANITIZE})
+endif()
+
+function(ptx2cpu_room name)
+  cmake_parse_arguments(ROOM "" "DIR;EXCLUDE" "DEPENDS" ${ARGN})
+  set(dir ${CMAKE_CURRENT_SOURCE_DIR})
+  if(ROOM_DIR)
+    set(dir ${dir}/${ROOM_DIR})
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cpp)
+  if(ROOM_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX ${ROOM_EXCLUDE})
+  endif()
+  if(NOT sources)
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE ptx2cpu_options ${ROOM_DEPENDS})
+  else()
+    add_library(${name} STATIC ${sources})
+    target_link_libraries(${name} PUBLIC ptx2cpu_options ${ROOM_DEPENDS})
+  endif()
+endfunction()
