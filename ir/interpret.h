@@ -1,0 +1,49 @@
+// The interpreter: slow, obviously right, usable at every phase. The oracle of all later tests.
+//
+// Simt and Split phases: every thread has its own program counter; threads run until they reach a barrier or a
+// collective and wait there for their partners (any legal program terminates; a deadlock is an error that names who
+// waits where). Collapsed phase: block, warp and lane levels run as the loops say, with slots and live masks.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "ir/function.h"
+
+namespace ptx2cpu::ir {
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+};
+
+// Real storage of module variables; addresses are host addresses so that pointers may be shared with a launch.
+class ModuleStorage {
+ public:
+  explicit ModuleStorage(const Module& module);  // allocates and initialises .global and .const variables
+  ~ModuleStorage();
+  ModuleStorage(const ModuleStorage&) = delete;
+  ModuleStorage& operator=(const ModuleStorage&) = delete;
+  std::byte* Address(uint32_t variable) const;
+  // Overrides the storage of a variable (a JIT or a caller owns it).
+  void Bind(uint32_t variable, std::byte* address);
+
+ private:
+  struct State;
+  State* state_;
+};
+
+struct InterpretOptions {
+  Dim3 grid, block;
+  uint32_t dynamic_shared_bytes = 0;
+  uint64_t instruction_limit = 0;  // per launch; 0: none. Beyond: kFault error, for fuzzing
+  // Memory ranges the kernel may touch; empty: any address (then a wild pointer crashes the process).
+  std::vector<std::span<std::byte>> allowed = {};
+  std::function<void(std::string_view)> print = {};  // device printf; default stdout
+};
+
+// Runs every block of the grid in index order. `params` is the kernel's parameter buffer.
+Status Interpret(const Module& module, const Function& kernel, ModuleStorage& storage,
+                 std::span<const std::byte> params, const InterpretOptions& options);
+
+}  // namespace ptx2cpu::ir

@@ -1,0 +1,95 @@
+/* The contract between generated code and the runtime, in C: one block context, one kernel descriptor, one table of
+ * entry points (entry_points.def). Emitter, JIT, ahead-of-time objects and the runtime all read this header.
+ *
+ * Generated code has one function per kernel. It runs one whole CUDA block on the calling thread and returns.
+ * Nothing is passed in thread-locals: the block context is an argument.
+ */
+#ifndef PTX2CPU_ABI_H
+#define PTX2CPU_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PTX2CPU_ABI_VERSION 1u
+#define PTX2CPU_WARP_SIZE 32u
+#define PTX2CPU_MAX_THREADS_PER_BLOCK 1024u
+
+/* Linear thread id t -> packed (x | y << 10 | z << 20); CUDA's limits 1024, 1024, 64 fit. */
+#define PTX2CPU_TID_Y_SHIFT 10
+#define PTX2CPU_TID_Z_SHIFT 20
+
+/* Everything a block needs. Filled by the launcher; one per worker, reused for every block it runs.
+ * Field order is ABI: the emitter addresses the fields by the offsets of this struct. */
+struct ptx2cpu_block {
+  const uint8_t* params;        /* kernel parameter buffer, read only */
+  uint8_t* shared;              /* shared window: static part first, dynamic part behind; 128-byte aligned */
+  uint8_t* local;               /* local memory: thread t's window starts at local + t * local_stride */
+  uint8_t* slots;               /* storage of values that cross regions, 64-byte aligned */
+  uint32_t* live;               /* one word per warp: bit l set while lane l has not exited */
+  const uint32_t* tid;          /* packed thread ids, thread_padded entries */
+  uint64_t local_stride;        /* bytes per thread */
+  uint64_t grid_id;
+  uint32_t ctaid[3];
+  uint32_t nctaid[3];
+  uint32_t ntid[3];
+  uint32_t thread_count;        /* ntid.x * ntid.y * ntid.z, 1..1024 */
+  uint32_t thread_padded;       /* thread_count rounded up to 32 */
+  uint32_t warp_count;          /* thread_padded / 32 */
+  uint32_t shared_bytes;        /* static + dynamic */
+  uint32_t dynamic_shared_bytes;
+  uint32_t worker;              /* index of the worker that runs the block: %smid */
+  uint32_t worker_count;        /* %nsmid */
+  struct ptx2cpu_launch* launch; /* the launch this block belongs to (opaque to generated code) */
+};
+
+typedef void (*ptx2cpu_block_function)(struct ptx2cpu_block*);
+
+struct ptx2cpu_parameter {
+  const char* name;
+  uint32_t offset, size, align;
+};
+
+/* What a launcher must know of a kernel. Ahead-of-time objects export one per kernel. */
+struct ptx2cpu_kernel {
+  uint32_t abi_version;               /* PTX2CPU_ABI_VERSION */
+  uint32_t parameter_count;
+  const char* name;
+  ptx2cpu_block_function run_block;   /* any block shape */
+  const struct ptx2cpu_parameter* parameters;
+  uint32_t parameter_bytes;
+  uint32_t static_shared_bytes;
+  uint32_t local_bytes;               /* per thread, a multiple of 16 */
+  uint32_t slot_bytes_per_thread;     /* sum over lane slots: the arena is this times thread_padded ... */
+  uint32_t slot_bytes_per_warp;       /* ... plus this times warp_count ... */
+  uint32_t slot_bytes_per_block;      /* ... plus this; each slot's array starts on 64 bytes, see below */
+  uint32_t slot_count;                /* adds 64 * slot_count bytes for those alignments */
+  uint32_t max_threads[3];            /* .maxntid, 0: none */
+  uint32_t required_threads[3];       /* .reqntid, 0: none */
+  uint32_t flags;                     /* PTX2CPU_KERNEL_* */
+};
+#define PTX2CPU_KERNEL_HAS_EARLY_EXIT 1u  /* reads and writes live masks */
+
+/* Why a kernel faulted. Generated code reports through ptx2cpu_fault and does not return from it. */
+enum ptx2cpu_fault_kind {
+  PTX2CPU_FAULT_TRAP = 1,             /* trap instruction */
+  PTX2CPU_FAULT_ASSERT = 2,           /* __assertfail */
+  PTX2CPU_FAULT_DIVERGENT_BRANCH = 3, /* lanes disagree on a branch that decides whether a warp collective is reached */
+  PTX2CPU_FAULT_DIVERGENT_BARRIER = 4,/* threads disagree on a branch that decides whether a block barrier is reached */
+  PTX2CPU_FAULT_MISSING_MEMBERS = 5,  /* a collective's membermask names live lanes that are not here */
+  PTX2CPU_FAULT_BAD_ADDRESS = 6,      /* hardware fault at an address */
+  PTX2CPU_FAULT_MISALIGNED = 7,
+  PTX2CPU_FAULT_STACK = 8,
+  PTX2CPU_FAULT_UNREACHABLE = 9
+};
+
+#define ENTRY(result, name, parameters, meaning) result name parameters;
+#include "runtime/abi/entry_points.def"
+#undef ENTRY
+
+#ifdef __cplusplus
+}
+#endif
+#endif
