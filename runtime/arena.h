@@ -1,0 +1,41 @@
+// The memory one worker needs to run blocks: shared window, local memory, slots, live masks and thread ids.
+//
+// Each part is a mapping of its own between guard pages; the shared window and local memory end at their guard page,
+// so an access past the end faults instead of touching a neighbour. Arenas are reused from launch to launch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ptx2cpu::rt {
+
+// Bytes between two guard pages. Grows, never shrinks; contents are lost when it grows.
+class GuardedBuffer {
+ public:
+  GuardedBuffer() = default;
+  ~GuardedBuffer();
+  GuardedBuffer(const GuardedBuffer&) = delete;
+  GuardedBuffer& operator=(const GuardedBuffer&) = delete;
+
+  // At least `bytes` bytes that end (rounded up to `align`, a power of two up to a page) at the upper guard page.
+  // Null when the system has no memory.
+  uint8_t* Ensure(size_t bytes, size_t align);
+  // Is the address in this buffer's guard pages?
+  bool InGuard(const void* address) const;
+
+ private:
+  uint8_t* mapping_ = nullptr;
+  size_t usable_ = 0;
+};
+
+struct Arena {
+  GuardedBuffer shared, local, slots;
+  alignas(64) uint32_t live[32];
+  alignas(64) uint32_t tid[1024];
+  uint32_t tid_shape[3] = {0, 0, 0};  // block shape that `tid` was made for
+
+  // Packed ids (abi.h) of all threads of a block of this shape, padded to whole warps.
+  void FillThreadIds(uint32_t nx, uint32_t ny, uint32_t nz);
+};
+
+}  // namespace ptx2cpu::rt

@@ -1,0 +1,67 @@
+// The functions of runtime/abi/entry_points.def, except rounding (rounding.cpp).
+#include <time.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "runtime/abi/abi.h"
+#include "runtime/device_printf.h"
+#include "runtime/fault.h"
+#include "runtime/launch_state.h"
+
+extern "C" {
+
+void ptx2cpu_fault(ptx2cpu_block* block, uint32_t kind, uint32_t thread, uint32_t ptx_line) {
+  ptx2cpu::rt::FaultRecord record;
+  record.kind = kind;
+  record.thread = thread;
+  record.ptx_line = ptx_line;
+  ptx2cpu::rt::JumpToLandingPoint(record);
+}
+
+void ptx2cpu_assert_fail(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_line, const char* expression, const char* file,
+                         uint32_t line, const char* function, uint64_t char_size) {
+  ptx2cpu::rt::FaultRecord record;
+  record.kind = PTX2CPU_FAULT_ASSERT;
+  record.thread = thread;
+  record.ptx_line = ptx_line;
+  std::snprintf(record.text, sizeof record.text, "%s:%u: %s: `%s'", file == nullptr ? "?" : file, line,
+                function == nullptr ? "?" : function, expression == nullptr ? "?" : expression);
+  ptx2cpu::rt::JumpToLandingPoint(record);
+}
+
+int32_t ptx2cpu_vprintf(ptx2cpu_block* block, const char* format, const uint8_t* arguments) {
+  std::string text;
+  const int count = ptx2cpu::rt::FormatDevicePrintf(text, format, arguments);
+  block->launch->Print(text);
+  return count;
+}
+
+uint8_t* ptx2cpu_malloc(ptx2cpu_block* block, uint64_t bytes) { return static_cast<uint8_t*>(std::malloc(bytes)); }
+void ptx2cpu_free(ptx2cpu_block* block, uint8_t* pointer) { std::free(pointer); }
+
+uint64_t ptx2cpu_clock(ptx2cpu_block* block) {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+#endif
+}
+
+uint64_t ptx2cpu_globaltimer(ptx2cpu_block* block) {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void ptx2cpu_nanosleep(ptx2cpu_block* block, uint32_t nanoseconds) { std::this_thread::yield(); }
+
+}  // extern "C"

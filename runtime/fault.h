@@ -1,0 +1,45 @@
+// Turning a fault inside generated code (trap, divergent barrier, bad address, stack overflow) into a LaunchError while
+// the process lives on: generated code runs under a landing point, faults jump there.
+#pragma once
+
+#include <csetjmp>
+#include <cstdint>
+
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::rt {
+
+// What a fault left behind.
+struct FaultRecord {
+  uint32_t kind = 0;        // ptx2cpu_fault_kind
+  uint32_t thread = ~0u;
+  uint32_t ptx_line = 0;
+  uintptr_t pc = 0;
+  uintptr_t address = 0;
+  char text[256] = {};      // assert: the message
+};
+
+// One per block-running activation, on its stack.
+struct LandingPoint {
+  sigjmp_buf jump;
+  ptx2cpu_block* block = nullptr;
+  LandingPoint* outer = nullptr;
+  FaultRecord record;
+};
+
+// Makes `point` the current landing point of this thread (null: none) and installs the signal handlers on first use.
+// Handlers that were there before are called for faults that are not ours.
+class LandingScope {
+ public:
+  explicit LandingScope(LandingPoint& point);
+  ~LandingScope();
+  LandingScope(const LandingScope&) = delete;
+  LandingScope& operator=(const LandingScope&) = delete;
+};
+
+// Gives the calling thread an alternate signal stack, so that stack overflow can be reported. Idempotent.
+void PrepareThreadForFaults();
+
+[[noreturn]] void JumpToLandingPoint(const FaultRecord& record);
+
+}  // namespace ptx2cpu::rt

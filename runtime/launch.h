@@ -1,0 +1,58 @@
+// Launching a kernel: a grid of blocks over the thread pool, in index order, until done or the first fault.
+//
+// Shapes are in threads and blocks, sizes in bytes. Level 2 room: knows the ABI only, neither IR nor LLVM.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::rt {
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+};
+
+// CUDA's limits of the devices we stand in for (compute capability 9.0).
+inline constexpr uint32_t kMaxGridX = 2147483647, kMaxGridYZ = 65535;
+inline constexpr uint32_t kMaxBlockXY = 1024, kMaxBlockZ = 64, kMaxThreads = 1024;
+inline constexpr uint32_t kMaxSharedBytes = 232448;      // 227 KiB per block
+inline constexpr uint32_t kMaxParameterBytes = 32764;
+
+struct LaunchShape {
+  Dim3 grid, block;
+  uint32_t dynamic_shared_bytes = 0;
+};
+
+struct LaunchOptions {
+  unsigned max_workers = 0;  // 0: all of the pool; 1: the calling thread alone
+  std::function<void(std::string_view)> print = {};  // device printf; default: stdout
+};
+
+// Why a launch did not run to its end.
+struct LaunchError {
+  enum class Kind : uint8_t { kShape, kResources, kFault } kind = Kind::kFault;
+  std::string message;      // one sentence: names the kernel, the limit or the fault
+  uint32_t fault = 0;       // ptx2cpu_fault_kind when kind is kFault
+  Dim3 block = {0, 0, 0};   // ctaid of the faulting block
+  uint32_t thread = ~0u;    // linear thread in the block; ~0: not known (hardware faults)
+  uint32_t ptx_line = 0;    // 0: not known; then `pc` can be looked up in the JIT's line table
+  uintptr_t pc = 0;         // hardware faults: program counter in generated code
+  uintptr_t address = 0;    // hardware faults: the address
+};
+
+// Runs the kernel to completion. `params` is the parameter buffer, kernel.parameter_bytes long.
+// Returns nothing on success.
+std::optional<LaunchError> Launch(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
+                                  std::span<const std::byte> params, const LaunchOptions& options = {});
+
+// Checks shape and sizes only.
+std::optional<LaunchError> CheckShape(const ptx2cpu_kernel& kernel, const LaunchShape& shape, size_t param_bytes);
+
+}  // namespace ptx2cpu::rt
