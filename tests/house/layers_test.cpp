@@ -1,0 +1,117 @@
+// The house rules that a machine can check: who may include whom, file sizes, names, a README in each folder.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kRoot = PTX2CPU_SOURCE_DIR;
+
+struct Room {
+  const char* path;                   // longest matching prefix wins
+  std::vector<const char*> may;       // prefixes of includes it may use, besides std and its own folder
+};
+
+// The table of "who may touch what": level 0 at the top, includes go up this list only.
+const std::vector<Room> kRooms = {
+    {"ir/", {"fmt/"}},
+    {"runtime/abi/", {}},
+    {"analysis/", {"ir/", "boost/", "fmt/"}},
+    {"ptx-parser/fatbin/", {"ir/", "fmt/", "zstd.h", "lz4.h", "elf.h"}},
+    {"ptx-parser/parse/", {"ir/", "fmt/", "antlr4", "Ptx", "ptx-parser/antlr/"}},
+    {"ptx-parser/match/", {"ir/", "fmt/", "ptx-parser/parse/"}},
+    {"ptx-parser/translate/", {"ir/", "fmt/", "ptx-parser/parse/", "ptx-parser/match/"}},
+    {"lowering/passes/", {"ir/", "analysis/", "fmt/", "lowering/passes.h", "lowering/pipeline.h"}},
+    {"lowering/passes.h", {"ir/", "analysis/", "fmt/"}},
+    {"lowering/pipeline", {"ir/", "analysis/", "fmt/", "lowering/passes"}},
+    {"lowering/llvm/", {"ir/", "llvm/", "lld/", "fmt/", "runtime/abi/", "runtime/warp/collectives.def", "runtime/math/math.def"}},
+    {"lowering/", {"ir/", "analysis/", "ptx-parser/", "lowering/", "fmt/", "runtime/abi/"}},
+    {"runtime/warp/", {"runtime/abi/", "xsimd/", "runtime/math/"}},
+    {"runtime/math/", {"runtime/abi/"}},
+    {"runtime/api/", {"runtime/", "lowering/compile.h", "ir/result.h", "fmt/"}},
+    {"runtime/", {"runtime/"}},
+};
+
+std::vector<fs::path> Sources() {
+  std::vector<fs::path> result;
+  for (const char* top : {"ir", "analysis", "ptx-parser", "lowering", "runtime", "tools", "tests"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
+      const std::string extension = entry.path().extension();
+      if (entry.is_regular_file() && (extension == ".cpp" || extension == ".h" || extension == ".def" || extension == ".c")) {
+        result.push_back(fs::relative(entry.path(), kRoot));
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> Lines(const fs::path& file) {
+  std::ifstream in(kRoot / file);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+const Room* RoomOf(const std::string& file) {
+  const Room* best = nullptr;
+  for (const Room& room : kRooms) {
+    if (file.starts_with(room.path) && (best == nullptr || std::string(room.path).size() > std::string(best->path).size())) best = &room;
+  }
+  return best;
+}
+
+// Standard and system headers have neither a slash that names a room nor one of the guarded prefixes.
+bool IsGuarded(const std::string& include) {
+  for (const char* prefix : {"ir/", "analysis/", "ptx-parser/", "lowering/", "runtime/", "tools/", "tests/", "boost/", "llvm/",
+                             "llvm-c/", "antlr4", "xsimd/", "fmt/", "zstd.h", "lz4.h"}) {
+    if (include.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("includes go down the house, never up or sideways") {
+  const std::regex pattern("^\\s*#include\\s+[<\"]([^>\"]+)[>\"]");
+  for (const fs::path& file : Sources()) {
+    const std::string name = file.generic_string();
+    const Room* room = RoomOf(name);
+    if (room == nullptr) continue;  // tools and tests may include anything public
+    for (const std::string& line : Lines(file)) {
+      std::smatch match;
+      if (!std::regex_search(line, match, pattern) || !IsGuarded(match[1])) continue;
+      const std::string include = match[1];
+      const bool own = include.starts_with(room->path) || include.starts_with(file.parent_path().generic_string() + "/");
+      const bool allowed = own || std::any_of(room->may.begin(), room->may.end(), [&](const char* may) { return include.starts_with(may); });
+      if (!allowed) FAIL_CHECK(name << " may not include " << include);
+    }
+  }
+}
+
+TEST_CASE("sources stay readable: length, names, tables exempt") {
+  const std::regex vague("(^|_)(utils?|helpers?|common|manager|misc)(_|$)");
+  for (const fs::path& file : Sources()) {
+    const std::string stem = file.stem();
+    CHECK_FALSE(std::regex_search(stem, vague));
+    if (file.extension() == ".def" || file.string().starts_with("tests/")) continue;
+    const size_t length = Lines(file).size();
+    if (length > 600) FAIL_CHECK(file << " has " << length << " lines; split it by family");
+  }
+}
+
+TEST_CASE("every folder says what it holds") {
+  for (const char* folder : {"ir", "analysis", "ptx-parser/fatbin", "ptx-parser/parse", "ptx-parser/match", "ptx-parser/translate",
+                             "lowering", "lowering/passes", "lowering/llvm", "runtime", "tests", "corpus", "tools"}) {
+    const fs::path readme = kRoot / folder / "README.md";
+    INFO(folder);
+    REQUIRE(fs::exists(readme));
+    CHECK(Lines(fs::path(folder) / "README.md").size() <= 60);
+  }
+}
