@@ -1,0 +1,189 @@
+#include "ptx-parser/match/match.h"
+
+#include <algorithm>
+
+namespace ptx2cpu::ptx {
+
+int Modifiers::vector_width() const {
+  Word vec = At("vec");
+  return vec == Word("v2") ? 2 : vec == Word("v4") ? 4 : vec == Word("v8") ? 8 : 1;
+}
+
+namespace {
+
+// Position of `word` among the words of an element, or -1.
+int Find(const Element& element, Word word) {
+  for (size_t i = 0; i < element.hashes.size(); ++i) {
+    if (element.hashes[i] == word) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// Both or neither of the words of one {.x.y}.
+bool LinksHold(const Form& form, const std::vector<bool>& used, std::string& missing) {
+  for (size_t i = 0; i < form.elements.size(); ++i) {
+    for (size_t j = i + 1; j < form.elements.size(); ++j) {
+      if (form.elements[i].link == 0 || form.elements[i].link != form.elements[j].link || used[i] == used[j]) continue;
+      missing = form.elements[used[i] ? j : i].name;
+      return false;
+    }
+  }
+  return true;
+}
+
+void Choose(const Element& element, size_t which, Modifiers& modifiers) {
+  if (element.is_type) {
+    if (modifiers.type_count < modifiers.types.size()) modifiers.types[modifiers.type_count++] = element.types[which];
+  } else if (modifiers.chosen_count < modifiers.chosen.size()) {
+    modifiers.chosen[modifiers.chosen_count++] = {Word(std::string_view(element.name)), element.hashes[which]};
+  }
+}
+
+}  // namespace
+
+bool FitModifiers(std::span<const std::string_view> words, const Form& form, Modifiers& modifiers, size_t& offending,
+                  std::string& missing) {
+  if (form.accepts_all) return true;
+  std::vector<bool> used(form.elements.size());
+  size_t next_type = 0;  // types keep their order: the next type word goes to an element from here on
+  for (size_t w = 0; w < words.size(); ++w) {
+    Word word(words[w]);
+    bool placed = false;
+    for (size_t e = 0; e < form.elements.size() && !placed; ++e) {
+      const Element& element = form.elements[e];
+      if (used[e] || (element.is_type && e < next_type)) continue;
+      int which = Find(element, word);
+      // A type may skip only optional types.
+      if (which < 0) {
+        if (element.is_type && !element.optional && FindType(words[w]) != PtxType::kNone) break;
+        continue;
+      }
+      used[e] = placed = true;
+      if (element.is_type) next_type = e + 1;
+      Choose(element, static_cast<size_t>(which), modifiers);
+    }
+    if (!placed) {
+      offending = w;
+      return false;
+    }
+  }
+  offending = words.size();
+  for (size_t e = 0; e < form.elements.size(); ++e) {
+    if (used[e] || form.elements[e].optional) continue;
+    missing = form.elements[e].name;
+    return false;
+  }
+  return LinksHold(form, used, missing);
+}
+
+PtxType TypeOf(const OperandSpec& spec, const Modifiers& modifiers) {
+  switch (spec.source) {
+    case OperandSpec::Source::kFixed: return spec.fixed;
+    case OperandSpec::Source::kUntyped: return PtxType::kNone;
+    case OperandSpec::Source::kNth: return modifiers.types[spec.nth];
+    case OperandSpec::Source::kWide: break;
+  }
+  switch (modifiers.types[spec.nth]) {
+    case PtxType::kU16: return PtxType::kU32;
+    case PtxType::kS16: return PtxType::kS32;
+    case PtxType::kU32: return PtxType::kU64;
+    case PtxType::kS32: return PtxType::kS64;
+    default: return PtxType::kNone;
+  }
+}
+
+const Matcher::Entry& Matcher::Lookup(uint32_t number) {
+  Entry& entry = opcodes_[number];
+  if (entry.known) return entry;
+  entry.known = true;
+  const ast::Opcode& opcode = module_.opcodes[number];
+  std::span<const std::string_view> words = module_.Modifiers(opcode);
+  for (const Form* form : FormsOf(opcode.base)) {
+    Modifiers modifiers;
+    size_t offending;
+    std::string missing;
+    if (FitModifiers(words, *form, modifiers, offending, missing)) entry.candidates.push_back({form, modifiers});
+  }
+  return entry;
+}
+
+namespace {
+
+Error UnknownInstruction(const ast::Module& module, const ast::Instruction& instruction) {
+  const ast::Opcode& opcode = module.OpcodeOf(instruction);
+  std::string_view nearest = NearestMnemonic(opcode.base);
+  std::string hint = nearest.empty() ? std::string("PTX has no instruction of that name")
+                                     : "the nearest instruction is `" + std::string(nearest) + "`";
+  return ast::ErrorAt(module, instruction.position, ErrorCode::kSyntax,
+                      "unknown instruction `" + std::string(opcode.base) + "`", hint);
+}
+
+// No form takes the modifiers: speak about the form that takes most of them.
+Error WrongModifiers(const ast::Module& module, const ast::Instruction& instruction) {
+  const ast::Opcode& opcode = module.OpcodeOf(instruction);
+  std::span<const std::string_view> words = module.Modifiers(opcode);
+  const Form* best = nullptr;
+  size_t best_offending = 0, best_score = 0;
+  std::string best_missing;
+  for (const Form* form : FormsOf(opcode.base)) {
+    // How many words have a place in the form, wherever they stand.
+    Modifiers modifiers;
+    size_t offending = 0;
+    std::string missing;
+    FitModifiers(words, *form, modifiers, offending, missing);
+    size_t score = 1;
+    for (std::string_view word : words) {
+      score += 2 * std::any_of(form->elements.begin(), form->elements.end(),
+                               [&](const Element& e) { return Find(e, Word(word)) >= 0; });
+    }
+    score = score * 2 + (offending == words.size());
+    if (score <= best_score) continue;
+    best_score = score;
+    best = form;
+    best_offending = offending;
+    best_missing = missing;
+  }
+  std::string message;
+  if (best_offending < words.size()) {
+    message = "`." + std::string(words[best_offending]) + "` does not fit `" + std::string(opcode.text) + "`";
+  } else {
+    message = "`" + std::string(opcode.text) + "` lacks the modifier `." + best_missing + "`";
+  }
+  std::string hint = "the nearest legal form is `" + best->text + "`";
+  for (const Element& element : best->elements) {
+    if (element.words.size() == 1 && element.words[0] == element.name) continue;
+    bool concerns = best_offending == words.size() ? element.name == best_missing : element.is_type ==
+                    (FindType(words[best_offending]) != PtxType::kNone);
+    if (!concerns) continue;
+    hint += "; ." + element.name + " is one of";
+    for (const std::string& word : element.words) hint += " ." + word;
+  }
+  return ast::ErrorAt(module, instruction.position, ErrorCode::kSyntax, std::move(message), std::move(hint));
+}
+
+}  // namespace
+
+Result<Match> Matcher::MatchInstruction(const ast::Function& function, const ast::Instruction& instruction) {
+  const Entry& entry = Lookup(instruction.opcode);
+  if (entry.candidates.empty()) {
+    bool known = !FormsOf(module_.OpcodeOf(instruction).base).empty();
+    return Fail(known ? WrongModifiers(module_, instruction) : UnknownInstruction(module_, instruction));
+  }
+  std::string reason;
+  const Form* nearest = nullptr;
+  for (const Candidate& candidate : entry.candidates) {
+    Match match{candidate.form->row, candidate.form, &candidate.modifiers, {}};
+    std::string why = CheckOperands(module_, function, instruction, *candidate.form, candidate.modifiers, match);
+    if (why.empty()) return match;
+    if (!nearest || instruction.operands.count == candidate.form->required) {
+      if (!nearest || instruction.operands.count != nearest->required) {
+        nearest = candidate.form;
+        reason = std::move(why);
+      }
+    }
+  }
+  return Fail(ast::ErrorAt(module_, instruction.position, ErrorCode::kSyntax, std::move(reason),
+                           "the nearest legal form is `" + nearest->text + "`"));
+}
+
+}  // namespace ptx2cpu::ptx

@@ -1,0 +1,177 @@
+// Operand checks: shapes, register types against operand types, kinds of immediates.
+#include "ptx-parser/match/match.h"
+
+namespace ptx2cpu::ptx {
+
+namespace {
+
+using ast::Operand;
+using ast::OperandKind;
+using ast::SymbolKind;
+
+class OperandChecker {
+ public:
+  OperandChecker(const ast::Module& module, const ast::Function& function, const Modifiers& modifiers)
+      : module_(module), function_(function), modifiers_(modifiers) {}
+
+  // Empty when fine, else what is expected.
+  std::string Check(const Operand& operand, const OperandSpec& spec) const {
+    PtxType type = TypeOf(spec, modifiers_);
+    switch (spec.shape) {
+      case OperandShape::kValue:
+      case OperandShape::kPredicate: return Value(operand, type, spec, false);
+      case OperandShape::kReadable: return Value(operand, type, spec, true);
+      case OperandShape::kMovable: return Movable(operand, type, spec);
+      case OperandShape::kPair: return Pair(operand, type, spec, true);
+      case OperandShape::kMaybePair: return Pair(operand, type, spec, false);
+      case OperandShape::kVectorOfVec:
+        return modifiers_.vector_width() == 1 && operand.kind != OperandKind::kVector
+                   ? Value(operand, type, spec, false)
+                   : Vector(operand, type, spec, modifiers_.vector_width());
+      case OperandShape::kVectorOf: return Vector(operand, type, spec, spec.count);
+      case OperandShape::kMemory: return Memory(operand);
+      case OperandShape::kAddress:
+        return operand.kind == OperandKind::kIdentifier ? std::string() : "an address";
+      case OperandShape::kLabel: return operand.symbol_kind == SymbolKind::kLabel ? std::string() : "a label";
+      case OperandShape::kTargetList:
+        return operand.symbol_kind == SymbolKind::kTargets ? std::string() : "the name of a .branchtargets";
+      case OperandShape::kImmediate:
+        return operand.kind == OperandKind::kInteger ? std::string() : "an integer constant";
+      case OperandShape::kAnything:
+      case OperandShape::kRest: return {};
+    }
+    return {};
+  }
+
+ private:
+  PtxType RegisterType(const Operand& operand) const {
+    return FindType(module_.RegisterDeclaration(function_, operand.symbol).type);
+  }
+
+  static std::string Wanted(PtxType type, const OperandSpec& spec) {
+    std::string noun = type == PtxType::kPred ? "a predicate" : "a ." + std::string(Name(type)) + " register";
+    return noun + (spec.written || type == PtxType::kPred ? "" : " or constant");
+  }
+
+  std::string Register(const Operand& operand, PtxType type, const OperandSpec& spec) const {
+    if (type == PtxType::kNone) return {};
+    const ast::Variable& declaration = module_.RegisterDeclaration(function_, operand.symbol);
+    if (declaration.vector > 1 && operand.component == ast::Component::kNone) return Wanted(type, spec);
+    PtxType have = FindType(declaration.type);
+    return Fits(have, type, spec.wider ? Fit::kWider : Fit::kExact) ? std::string() : Wanted(type, spec);
+  }
+
+  std::string Value(const Operand& operand, PtxType type, const OperandSpec& spec, bool special) const {
+    switch (operand.kind) {
+      case OperandKind::kIdentifier:
+        if (operand.symbol_kind == SymbolKind::kRegister) return Register(operand, type, spec);
+        if (special && operand.symbol_kind == SymbolKind::kSpecialRegister && !spec.written) return {};
+        return Wanted(type, spec);
+      case OperandKind::kInteger:
+        if (spec.written) return Wanted(type, spec);
+        return IsFloat(type) && type != PtxType::kNone ? Wanted(type, spec) + " (an integer constant is none)" : std::string();
+      case OperandKind::kFloat32:
+      case OperandKind::kFloat64:
+        if (spec.written) return Wanted(type, spec);
+        return IsFloat(type) || Info(type).kind == TypeKind::kBits || type == PtxType::kNone ? std::string()
+                                                                                             : Wanted(type, spec);
+      case OperandKind::kSink: return spec.written ? std::string() : Wanted(type, spec);
+      default: return Wanted(type, spec);
+    }
+  }
+
+  // mov takes addresses, special registers, and packs or unpacks vectors.
+  std::string Movable(const Operand& operand, PtxType type, const OperandSpec& spec) const {
+    if (operand.kind == OperandKind::kVector) {
+      for (const Operand& child : module_.Children(operand)) {
+        if (child.kind == OperandKind::kSink && spec.written) continue;
+        bool is_register = child.kind == OperandKind::kIdentifier && child.symbol_kind == SymbolKind::kRegister;
+        bool is_constant = child.kind == OperandKind::kInteger || child.kind == OperandKind::kFloat32 ||
+                           child.kind == OperandKind::kFloat64;
+        if (!is_register && (spec.written || !is_constant)) return "a vector of registers";
+        if (is_register && Bits(RegisterType(child)) * static_cast<int>(operand.children.count) != Bits(type)) {
+          return "registers that make up ." + std::string(Name(type));
+        }
+      }
+      return {};
+    }
+    if (spec.written) return Value(operand, type, spec, false);
+    if (operand.kind == OperandKind::kIdentifier && operand.symbol_kind != SymbolKind::kRegister) {
+      return operand.symbol_kind == SymbolKind::kLabel ? Wanted(type, spec) : std::string();
+    }
+    if (operand.kind == OperandKind::kElement) return {};
+    return Value(operand, type, spec, true);
+  }
+
+  std::string Pair(const Operand& operand, PtxType type, const OperandSpec& spec, bool required) const {
+    if (operand.kind != OperandKind::kPair) {
+      return required ? "a pair `a|b`" : Value(operand, type, spec, false);
+    }
+    std::span<const Operand> children = module_.Children(operand);
+    if (std::string why = Value(children[0], type, spec, false); !why.empty()) return why;
+    return Value(children[1], PtxType::kPred, spec, false);
+  }
+
+  std::string Vector(const Operand& operand, PtxType type, const OperandSpec& spec, int width) const {
+    if (operand.kind == OperandKind::kIdentifier && operand.symbol_kind == SymbolKind::kRegister) {
+      const ast::Variable& declaration = module_.RegisterDeclaration(function_, operand.symbol);
+      if (declaration.vector == width && Fits(FindType(declaration.type), type, Fit::kWider)) return {};
+    }
+    std::string wanted = "a vector of " + std::to_string(width) + " ." + std::string(Name(type));
+    if (operand.kind != OperandKind::kVector) return wanted;
+    std::span<const Operand> children = module_.Children(operand);
+    if (children.size() != static_cast<size_t>(width)) return wanted;
+    for (const Operand& child : children) {
+      if (!Value(child, type, spec, false).empty()) return wanted;
+    }
+    return {};
+  }
+
+  std::string Memory(const Operand& operand) const {
+    if (operand.kind == OperandKind::kElement) return {};
+    if (operand.kind != OperandKind::kAddress) return "an address in brackets";
+    if (operand.symbol_kind == SymbolKind::kRegister) {
+      int bits = Bits(RegisterType(operand));
+      if (bits != 32 && bits != 64) return "an address of 32 or 64 bits";
+    }
+    return {};
+  }
+
+  const ast::Module& module_;
+  const ast::Function& function_;
+  const Modifiers& modifiers_;
+};
+
+}  // namespace
+
+std::string CheckOperands(const ast::Module& module, const ast::Function& function, const ast::Instruction& instruction,
+                          const Form& form, const Modifiers& modifiers, Match& match) {
+  std::span<const Operand> operands = module.Operands(instruction);
+  match.slots.fill(Match::kAbsent);
+  size_t most = form.operands.size();
+  std::string opcode(module.OpcodeOf(instruction).text);
+  if (operands.size() < form.required || (!form.has_rest && operands.size() > most)) {
+    return "`" + opcode + "` takes " + std::to_string(form.required) +
+           (form.has_rest ? " or more" : most != form.required ? " to " + std::to_string(most) : "") + " operands, not " +
+           std::to_string(operands.size());
+  }
+  OperandChecker checker(module, function, modifiers);
+  size_t spare = operands.size() - form.required;  // optional operands that stand, left to right
+  size_t next = 0;
+  for (size_t i = 0; i < form.operands.size() && form.operands[i].shape != OperandShape::kRest; ++i) {
+    const OperandSpec& spec = form.operands[i];
+    if (spec.optional && spare == 0) continue;
+    if (spec.optional) --spare;
+    std::string wanted = checker.Check(operands[next], spec);
+    if (!wanted.empty()) {
+      std::string what(operands[next].text);
+      return "operand " + std::to_string(next + 1) + " of `" + opcode + "`" + (what.empty() ? "" : ", `" + what + "`,") +
+             " must be " + wanted;
+    }
+    if (i < match.slots.size()) match.slots[i] = static_cast<uint8_t>(next);
+    ++next;
+  }
+  return {};
+}
+
+}  // namespace ptx2cpu::ptx

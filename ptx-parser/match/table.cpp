@@ -1,0 +1,333 @@
+#include "ptx-parser/match/table.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "ir/result.h"
+
+namespace ptx2cpu::ptx {
+
+namespace {
+
+using Groups = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+struct RawRow {
+  std::string_view name, family, section, syntax, definitions;
+  bool translated;
+};
+constexpr RawRow kRows[] = {
+#define ROW(name, family, section, syntax, definitions) {#name, #family, section, syntax, definitions, true},
+#define ROW_PARSE_ONLY(name, family, section, syntax, definitions) {#name, #family, section, syntax, definitions, false},
+#define GROUP(name, words)
+#include "ptx-parser/match/instructions.def"
+#undef ROW
+#undef ROW_PARSE_ONLY
+#undef GROUP
+};
+constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
+#define ROW(name, family, section, syntax, definitions)
+#define ROW_PARSE_ONLY(name, family, section, syntax, definitions)
+#define GROUP(name, words) {name, words},
+#include "ptx-parser/match/instructions.def"
+#undef ROW
+#undef ROW_PARSE_ONLY
+#undef GROUP
+};
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    size_t end = std::min(text.find(separator), text.size());
+    if (std::string_view part = Trim(text.substr(0, end)); !part.empty()) parts.push_back(part);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+// Reads one form: "add{.sat}.type d, a, b".
+class FormReader {
+ public:
+  FormReader(RowId row, std::string_view text, const Groups& own, const Groups& shared)
+      : own_(own), shared_(shared), text_(text) {
+    form_.row = row;
+    form_.text = std::string(text);
+  }
+
+  Form Read() {
+    size_t end = std::min(text_.find(' '), text_.size());
+    ReadOpcode(text_.substr(0, end));
+    ReadOperands(Trim(text_.substr(end)));
+    form_.accepts_all = form_.elements.empty() && form_.has_rest;
+    return std::move(form_);
+  }
+
+ private:
+  void ReadOpcode(std::string_view opcode) {
+    size_t at = std::min(opcode.find_first_of(".{"), opcode.size());
+    form_.base = std::string(opcode.substr(0, at));
+    uint8_t links = 0;
+    while (at < opcode.size()) {
+      bool optional = opcode[at] == '{';
+      size_t end = optional ? opcode.find('}', at) : std::min(opcode.find_first_of(".{", at + 1), opcode.size());
+      CHECK(end != std::string_view::npos, form_.text);
+      std::vector<std::string_view> words = Split(opcode.substr(at + optional, end - at - optional), '.');
+      uint8_t link = words.size() > 1 ? ++links : 0;
+      for (std::string_view word : words) AddElement(word, optional, link);
+      at = end + optional;
+    }
+  }
+
+  const std::vector<std::string>* FindGroup(std::string_view name) const {
+    if (auto it = own_.find(name); it != own_.end()) return &it->second;
+    if (auto it = shared_.find(name); it != shared_.end()) return &it->second;
+    return nullptr;
+  }
+
+  void AddElement(std::string_view name, bool optional, uint8_t link) {
+    Element element;
+    element.name = std::string(name);
+    element.optional = optional;
+    element.link = link;
+    if (const auto* group = FindGroup(name)) {
+      element.words = *group;
+    } else {
+      element.words = {std::string(name)};
+    }
+    element.is_type = true;
+    for (const std::string& word : element.words) {
+      element.hashes.push_back(Word(std::string_view(word)));
+      element.types.push_back(FindType(word));
+      element.is_type &= element.types.back() != PtxType::kNone;
+    }
+    form_.elements.push_back(std::move(element));
+  }
+
+  void ReadOperands(std::string_view text) {
+    bool optional = false;
+    while (!text.empty()) {
+      if (text.front() == '{' && text.substr(1, 1) == ",") {  // {, c}
+        optional = true;
+        size_t end = text.find('}');
+        AddOperand(Trim(text.substr(2, end - 2)), optional);
+        text = Trim(text.substr(end + 1));
+      } else {
+        // Up to the next comma or "{," outside braces.
+        size_t end = 0;
+        int depth = 0;
+        for (; end < text.size(); ++end) {
+          if (depth == 0 && (text[end] == ',' || text.substr(end, 2) == "{,")) break;
+          if (text[end] == '{' || text[end] == '[') ++depth;
+          if (text[end] == '}' || text[end] == ']') --depth;
+        }
+        AddOperand(Trim(text.substr(0, end)), false);
+        text = text.substr(end);
+      }
+      if (!text.empty() && text.front() == ',') text = Trim(text.substr(1));
+    }
+  }
+
+  size_t TypeIndex(std::string_view name) const {
+    size_t index = 0;
+    for (const Element& element : form_.elements) {
+      if (element.name == name && element.is_type) return index;
+      index += element.is_type;
+    }
+    return SIZE_MAX;
+  }
+
+  void AddOperand(std::string_view text, bool optional) {
+    OperandSpec spec;
+    spec.optional = optional;
+    if (text == "...") {
+      spec.shape = OperandShape::kRest;
+      spec.name = "...";
+      form_.has_rest = true;
+      form_.operands.push_back(std::move(spec));
+      return;
+    }
+    size_t colon = text.find(':');
+    std::string_view name = text.substr(0, std::min(colon, text.size()));
+    std::string_view type = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+    if (!type.empty() && type.front() == '~') {
+      spec.wider = true;
+      type.remove_prefix(1);
+    }
+    ReadName(name, spec);
+    size_t types = std::count_if(form_.elements.begin(), form_.elements.end(), [](const Element& e) { return e.is_type; });
+    spec.source = types == 0 ? OperandSpec::Source::kUntyped : OperandSpec::Source::kNth;
+    spec.nth = static_cast<uint8_t>(spec.written || types == 0 ? 0 : types - 1);
+    ReadType(type, spec);
+    if (!optional) ++form_.required;
+    form_.operands.push_back(std::move(spec));
+  }
+
+  void ReadName(std::string_view name, OperandSpec& spec) {
+    if (name.starts_with("{!}")) {
+      spec.shape = OperandShape::kPredicate;
+      name.remove_prefix(3);
+    } else if (name.starts_with("[")) {
+      spec.shape = OperandShape::kMemory;
+      name = name.substr(1, name.size() - 2);
+    } else if (name.starts_with("{")) {  // {a*4}
+      spec.shape = OperandShape::kVectorOf;
+      size_t star = name.find('*');
+      spec.count = static_cast<uint8_t>(name[star + 1] - '0');
+      name = name.substr(1, star - 1);
+    } else if (size_t bar = name.find("[|"); bar != std::string_view::npos) {
+      spec.shape = OperandShape::kMaybePair;
+      name = name.substr(0, bar);
+    } else if (size_t bar = name.find('|'); bar != std::string_view::npos) {
+      spec.shape = OperandShape::kPair;
+      name = name.substr(0, bar);
+    }
+    spec.name = std::string(name);
+    spec.written = spec.shape != OperandShape::kMemory && (name.front() == 'd' || name.front() == 'p');
+  }
+
+  void ReadType(std::string_view type, OperandSpec& spec) {
+    if (spec.shape == OperandShape::kPredicate) {
+      spec.source = OperandSpec::Source::kFixed;
+      spec.fixed = PtxType::kPred;
+      return;
+    }
+    if (type.empty()) return;
+    if (type == "wide") {
+      spec.source = OperandSpec::Source::kWide;
+    } else if (type == "vec") {
+      spec.shape = OperandShape::kVectorOfVec;
+    } else if (type == "mov") {
+      spec.shape = OperandShape::kMovable;
+    } else if (type == "sreg") {
+      spec.shape = OperandShape::kReadable;
+    } else if (type == "label") {
+      spec.shape = OperandShape::kLabel;
+    } else if (type == "list") {
+      spec.shape = OperandShape::kTargetList;
+    } else if (type == "imm") {
+      spec.shape = OperandShape::kImmediate;
+    } else if (type == "address") {
+      spec.shape = OperandShape::kAddress;
+    } else if (type == "any") {
+      spec.shape = OperandShape::kAnything;
+    } else if (size_t index = TypeIndex(type); index != SIZE_MAX) {
+      spec.source = OperandSpec::Source::kNth;
+      spec.nth = static_cast<uint8_t>(index);
+    } else {
+      spec.source = OperandSpec::Source::kFixed;
+      spec.fixed = FindType(type);
+      CHECK(spec.fixed != PtxType::kNone, "instructions.def: unknown operand type in " + form_.text);
+    }
+  }
+
+  const Groups& own_;
+  const Groups& shared_;
+  std::string_view text_;
+  Form form_;
+};
+
+Groups ReadDefinitions(std::string_view text) {
+  Groups groups;
+  for (std::string_view definition : Split(text, ';')) {
+    size_t equal = definition.find('=');
+    CHECK(equal != std::string_view::npos, std::string(definition));
+    auto& words = groups[std::string(Trim(definition.substr(0, equal)))];
+    for (std::string_view word : Split(definition.substr(equal + 1), ' ')) words.emplace_back(word);
+  }
+  return groups;
+}
+
+struct Table {
+  std::vector<Row> rows;
+  std::vector<std::string> bases;
+  std::unordered_map<std::string_view, std::vector<const Form*>> forms;
+
+  Table() {
+    Groups shared;
+    for (auto [name, words] : kGroups) {
+      for (std::string_view word : Split(words, ' ')) shared[std::string(name)].emplace_back(word);
+    }
+    for (const RawRow& raw : kRows) {
+      Row row{raw.name, raw.family, raw.section, raw.syntax, raw.definitions, raw.translated, {}};
+      Groups own = ReadDefinitions(raw.definitions);
+      RowId id = static_cast<RowId>(rows.size());
+      for (std::string_view form : Split(raw.syntax, ';')) row.forms.push_back(FormReader(id, form, own, shared).Read());
+      rows.push_back(std::move(row));
+    }
+    CheckWords();
+    for (const Row& row : rows) {
+      for (const Form& form : row.forms) forms[form.base].push_back(&form);
+    }
+    for (const auto& [base, unused] : forms) bases.emplace_back(base);
+    std::sort(bases.begin(), bases.end());
+  }
+
+  void CheckWords() const {
+    std::unordered_map<uint32_t, std::string> seen;
+    for (const Row& row : rows) {
+      for (const Form& form : row.forms) {
+        for (const Element& element : form.elements) {
+          for (const std::string& word : element.words) {
+            auto [it, fresh] = seen.emplace(Word(std::string_view(word)).hash, word);
+            CHECK(fresh || it->second == word, "words of instructions.def collide: " + word + " " + it->second);
+          }
+        }
+      }
+    }
+  }
+};
+
+const Table& TheTable() {
+  static const Table table;
+  return table;
+}
+
+}  // namespace
+
+const Row& Info(RowId row) { return TheTable().rows[static_cast<size_t>(row)]; }
+std::span<const Row> Rows() { return TheTable().rows; }
+
+std::span<const Form* const> FormsOf(std::string_view base) {
+  const auto& forms = TheTable().forms;
+  auto it = forms.find(base);
+  if (it == forms.end()) return {};
+  return it->second;
+}
+
+size_t EditDistance(std::string_view a, std::string_view b) {
+  // Levenshtein with adjacent transpositions counted as one (Damerau's optimal string alignment).
+  std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
+  for (size_t j = 0; j <= b.size(); ++j) cost[0][j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t change = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+      cost[i][j] = std::min({change, cost[i - 1][j] + 1, cost[i][j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+std::string_view NearestMnemonic(std::string_view word) {
+  std::string_view best;
+  if (word.size() > 40) return best;
+  size_t distance = 3;  // beyond two edits a suggestion misleads
+  for (const std::string& base : TheTable().bases) {
+    if (size_t d = EditDistance(word, base); d < distance && d < word.size()) {
+      distance = d;
+      best = base;
+    }
+  }
+  return best;
+}
+
+}  // namespace ptx2cpu::ptx

@@ -1,0 +1,106 @@
+// The PTX table, read from instructions.def once per process and compiled into forms that match.h walks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptx-parser/match/types.h"
+
+namespace ptx2cpu::ptx {
+
+enum class RowId : uint16_t {
+#define ROW(name, family, section, syntax, definitions) k_##name,
+#define ROW_PARSE_ONLY(name, family, section, syntax, definitions) k_##name,
+#define GROUP(name, words)
+#include "ptx-parser/match/instructions.def"
+#undef ROW
+#undef ROW_PARSE_ONLY
+#undef GROUP
+  kCount
+};
+
+// A modifier word or group name, by hash: comparing words is comparing integers. The table checks at start that
+// no two of its words collide.
+struct Word {
+  uint32_t hash = 0;
+  constexpr Word() = default;
+  constexpr Word(const char* text) : Word(std::string_view(text)) {}
+  constexpr explicit Word(std::string_view text) {
+    hash = 2166136261u;
+    for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  }
+  constexpr explicit operator bool() const { return hash != 0; }
+  friend constexpr bool operator==(Word, Word) = default;
+};
+
+// One modifier position of a form.
+struct Element {
+  std::string name;                 // group name, or the word itself
+  bool optional = false;
+  bool is_type = false;
+  uint8_t link = 0;                 // elements of one {.x.y}: both or neither; 0: none
+  std::vector<std::string> words;
+  std::vector<Word> hashes;         // of words
+  std::vector<PtxType> types;       // is_type: of words
+};
+
+enum class OperandShape : uint8_t {
+  kValue,         // register or immediate
+  kMovable,       // also special registers, symbols, vectors
+  kReadable,      // register, immediate, special register
+  kPredicate,     // {!}p, or an integer constant
+  kPair,          // d|p
+  kMaybePair,     // d or d|p
+  kVectorOfVec,   // vector of .vec elements, or a value when the form has no .vec
+  kVectorOf,      // vector of `count`
+  kMemory,        // [a]
+  kAddress,       // register or variable
+  kLabel,
+  kTargetList,
+  kImmediate,     // integer constant
+  kAnything,      // one operand of any shape
+  kRest,          // any further operands
+};
+
+struct OperandSpec {
+  enum class Source : uint8_t { kFixed, kNth, kWide, kUntyped };
+  std::string name;
+  OperandShape shape = OperandShape::kValue;
+  Source source = Source::kNth;
+  PtxType fixed = PtxType::kNone;
+  uint8_t nth = 0;          // kNth: which type of the opcode; kWide: the same, doubled
+  uint8_t count = 0;        // kVectorOf
+  bool written = false;
+  bool optional = false;
+  bool wider = false;       // registers may be wider than the type
+};
+
+struct Form {
+  RowId row;
+  std::string base;         // "add"
+  std::string text;         // the form as the table has it
+  std::vector<Element> elements;
+  std::vector<OperandSpec> operands;
+  uint8_t required = 0;     // operands that must stand
+  bool accepts_all = false; // a parse-only form without modifiers listed
+  bool has_rest = false;
+};
+
+struct Row {
+  std::string_view name, family, section, syntax, definitions;
+  bool translated = false;
+  std::vector<Form> forms;
+};
+
+const Row& Info(RowId row);
+std::span<const Row> Rows();
+// Forms of a base mnemonic in table order; empty when there is no such instruction.
+std::span<const Form* const> FormsOf(std::string_view base);
+// The known mnemonic closest to `word` by edit distance, empty when none is near.
+std::string_view NearestMnemonic(std::string_view word);
+size_t EditDistance(std::string_view a, std::string_view b);
+
+}  // namespace ptx2cpu::ptx
