@@ -60,7 +60,7 @@ enum class OperandKind : uint8_t {
   kFloat64,     // bits: 0d................ and decimal literals
   kSink,        // _
   kAddress,     // [text + integer], or [integer] when text is empty (symbol_kind kNone)
-  kElement,     // text[integer]: element of an array variable
+  kElement,     // text[index]: element of an array variable; one child, kInteger or a register (+ offset)
   kVector,      // {a, b, ...}: children; also a brace list of an initialiser
   kPair,        // a|b: two children
   kArguments,   // (a, b, ...): children, in call; also ()
@@ -92,7 +92,8 @@ struct Operand {
   bool Has(Flag flag) const { return (flags & flag) != 0; }
   bool HasChildren() const {
     return kind == OperandKind::kVector || kind == OperandKind::kPair || kind == OperandKind::kArguments ||
-           kind == OperandKind::kBracket || kind == OperandKind::kMasked || kind == OperandKind::kField;
+           kind == OperandKind::kBracket || kind == OperandKind::kMasked || kind == OperandKind::kField ||
+           kind == OperandKind::kElement;
   }
 };
 
@@ -128,12 +129,14 @@ struct Variable {
   bool is_pointer = false;     // has .ptr
   bool managed = false;        // .attribute(.managed)
   bool unified = false;        // .attribute(.unified(...))
+  uint8_t bank = 0;            // .const[bank], PTX 1 and 2
   Space pointer_space = Space::kGeneric;  // of .ptr
   uint32_t align = 0;          // bytes; 0: natural
   uint32_t pointer_align = 0;  // of .ptr; 0: not said (PTX then assumes 4)
   std::string_view type;       // "b32", "f32", "pred", "texref" ...
   std::string_view name;       // without <N>; "_" in a prototype
-  uint32_t parameterised = 0;  // N of name<N>: declares name0 .. name(N-1); 0: not so
+  uint32_t parameterised = 0;  // .reg: N of name<N>, which declares name0 .. name(N-1); 0: not so. In other
+                               // spaces each of the N is a Variable of its own.
   uint32_t first_register = kNone;  // .reg: register number of (the first of) it
   uint32_t initializer = kNone;     // Module::operands
   uint32_t function = kNone;   // Module::functions it belongs to; kNone at module scope
@@ -216,6 +219,7 @@ struct Function {
   Range parameters;       // Module::variables
   Range statements;       // Module::statements; scopes appear as begin/end pairs, the outermost not
   Range instructions;     // Module::instructions: the same ones, for those who need no order with labels
+  Range operands;         // Module::operands, all of the body's
   Range pragmas;          // Module::pragmas that stand in the header, before the body
   Dim3 maxntid = {};      // all-zero: directive absent; else missing dimensions are 1
   Dim3 reqntid = {};
@@ -290,7 +294,7 @@ struct Module {
   std::vector<Pragma> pragmas;
   std::vector<Targets> targets;
   std::vector<Prototype> prototypes;
-  std::vector<std::shared_ptr<const std::string>> spelled;  // opcodes written with blanks inside, joined
+  std::vector<std::shared_ptr<const std::string>> spelled;  // names and opcodes not spelled so in the text
 
   template <typename T>
   static std::span<const T> Slice(const std::vector<T>& pool, Range range) {

@@ -1,0 +1,211 @@
+// PTX, generically: directives, blocks and operands. There is no instruction name in here; an opcode is a WORD
+// with its dotted modifiers, and the table of instructions decides later what it means.
+//
+// The grammar is LL(1) and stays so (a test looks at the generated parser): ANTLR then emits plain switches.
+// The parser reads the tokens of scanner.h, whose kinds and keywords are generated from this file; the lexer
+// rules below are the reference that tests compare the scanner with. The tree is built by the calls in braces
+// (actions.h), made right after the token they are about.
+grammar Ptx;
+
+@parser::preinclude {
+#include "ptx-parser/parse/actions.h"
+}
+@parser::members {
+ptx2cpu::ptx::Actions* actions = nullptr;
+}
+
+module
+  : VERSION FLOAT {actions->Version();} TARGET target (COMMA target)*
+    (ADDRESS_SIZE INTEGER {actions->AddressSize();})? item* EOF ;
+target : WORD {actions->Target();} ;
+
+item
+  : (linkage {actions->Linkage();})* (function | entry | declaration)
+  | FILE INTEGER {actions->FileIndex();} STRING {actions->FileName();} (COMMA INTEGER COMMA INTEGER)?
+  | SECTION {actions->Section();}
+  | ALIAS WORD {actions->AliasName();} COMMA WORD {actions->AliasTarget();} SEMICOLON
+  | pragma {actions->EndModulePragma();} ;
+linkage : EXTERN | VISIBLE | WEAK | COMMON ;
+pragma : PRAGMA STRING {actions->Pragma();} (COMMA STRING {actions->Pragma();})* SEMICOLON ;
+
+// ---- functions
+function
+  : FUNC {actions->BeginFunction(false);} attributes? (PAREN_OPEN parameters? PAREN_CLOSE {actions->EndReturns();})?
+    WORD {actions->FunctionName();} rest_of_function ;
+entry : ENTRY {actions->BeginFunction(true);} attributes? WORD {actions->FunctionName();} rest_of_function ;
+rest_of_function
+  : (PAREN_OPEN parameters? PAREN_CLOSE)? {actions->EndParameters();} directive*
+    ( SEMICOLON {actions->EndDeclaration();}
+    | BRACE_OPEN {actions->BeginBody();} statement* BRACE_CLOSE {actions->EndBody();} ) ;
+parameters : parameter (COMMA parameter)* ;
+parameter : {actions->BeginParameter();} qualifier+ declarator ;
+directive
+  : (MAXNTID | REQNTID | REQNCTAPERCLUSTER) {actions->BeginDimensions();}
+    INTEGER {actions->Dimension();} (COMMA INTEGER {actions->Dimension();})*
+  | (MAXNREG | MINNCTAPERSM | MAXNCTAPERSM | MAXCLUSTERRANK | ABI_PRESERVE | ABI_PRESERVE_CONTROL)
+    {actions->BeginLimit();} INTEGER {actions->Limit();}
+  | (NORETURN | EXPLICITCLUSTER | BLOCKSARECLUSTERS) {actions->FunctionFlag();}
+  | attributes
+  | pragma ;
+attributes : ATTRIBUTE PAREN_OPEN attribute (COMMA attribute)* PAREN_CLOSE ;
+attribute : MODIFIER {actions->Attribute();} (PAREN_OPEN INTEGER COMMA INTEGER PAREN_CLOSE)? ;
+
+// ---- variables
+declaration : {actions->BeginDeclaration();} qualifier+ declarator (COMMA declarator)* SEMICOLON ;
+qualifier
+  : (REG | SREG | GLOBAL | LOCAL | PARAM | SHARED | TEX) {actions->Space();}
+  | CONST {actions->Space();} (BRACKET_OPEN INTEGER {actions->ConstBank();} BRACKET_CLOSE)?
+  | MODIFIER {actions->TypeOrVector();}
+  | ALIGN INTEGER {actions->Align();}
+  | PTR {actions->Pointer();}
+  | attributes ;
+declarator
+  : WORD {actions->BeginDeclarator();} (LESS INTEGER {actions->NameCount();} GREATER)?
+    (BRACKET_OPEN (operand {actions->DimensionSize();} | {actions->DimensionUnsized();}) BRACKET_CLOSE)*
+    (ASSIGN operand {actions->Initializer();})? {actions->EndDeclarator();} ;
+
+// ---- statements
+statement
+  : WORD {actions->Name();}
+    ( COLON ( targets | prototype | {actions->Label();} )
+    | {actions->OpcodeOfName();} rest_of_instruction )
+  | AT (NOT {actions->GuardNot();})? WORD {actions->Guard();} WORD {actions->Opcode();} rest_of_instruction
+  | declaration
+  | LOC INTEGER {actions->LocFile();} INTEGER {actions->LocLine();} INTEGER {actions->LocColumn();}
+    (COMMA WORD {actions->LocAttribute();}
+      ( INTEGER {actions->InlinedFile();} INTEGER {actions->InlinedLine();} INTEGER {actions->InlinedColumn();}
+      | (WORD | MODIFIER) {actions->FunctionLabel();} (PLUS INTEGER {actions->FunctionOffset();})? ))*
+    {actions->EndLoc();}
+  | pragma {actions->EndStatementPragma();}
+  | BRACE_OPEN {actions->BeginScope();} statement* BRACE_CLOSE {actions->EndScope();} ;
+rest_of_instruction
+  : (modifier {actions->SpacedModifier();})* (operand (COMMA operand)*)? SEMICOLON {actions->EndInstruction();} ;
+modifier : MODIFIER | REG | SREG | CONST | GLOBAL | LOCAL | PARAM | SHARED | TEX | ALIGN | WEAK | COMMON ;
+
+targets
+  : (BRANCHTARGETS | CALLTARGETS) {actions->BeginTargets();} targets_item (COMMA targets_item)*
+    SEMICOLON {actions->EndTargets();} ;
+targets_item : WORD {actions->TargetName();} (LESS INTEGER {actions->TargetCount();} GREATER)? ;
+prototype
+  : CALLPROTOTYPE {actions->BeginPrototype();} (PAREN_OPEN parameters? PAREN_CLOSE {actions->EndReturns();})?
+    WORD {actions->PrototypeSink();} (PAREN_OPEN parameters? PAREN_CLOSE)? {actions->EndParameters();}
+    prototype_directive* SEMICOLON {actions->EndPrototype();} ;
+prototype_directive
+  : NORETURN {actions->FunctionFlag();}
+  | (ABI_PRESERVE | ABI_PRESERVE_CONTROL) {actions->BeginLimit();} INTEGER {actions->Limit();} ;
+
+// ---- operands: an instruction's, an initialiser's, an array size. One flat rule: Actions knows precedence, and
+// which operators are constant arithmetic and which belong to the operand (p|q, !p, a+4).
+operand
+  : {actions->BeginOperand();} term (binary term)* {actions->EndBinary();}
+    (QUESTION operand COLON operand {actions->EndConditional();})? {actions->EndOperand();} ;
+term
+  : (prefix {actions->Prefix();})*
+    ( WORD {actions->Identifier();}
+      ( BRACKET_OPEN operand BRACKET_CLOSE {actions->Element();}
+      | PAREN_OPEN operand PAREN_CLOSE {actions->GenericAddress();} )?
+    | INTEGER {actions->Integer();} (PAREN_OPEN operand PAREN_CLOSE {actions->Mask();})?
+    | (FLOAT | HEX_FLOAT) {actions->Float();}
+    | BRACE_OPEN {actions->BeginList();} (field (COMMA field)*)? BRACE_CLOSE {actions->EndVector();}
+    | PAREN_OPEN {actions->BeginList();} (operand (COMMA operand)*)? PAREN_CLOSE {actions->EndParentheses();}
+    | BRACKET_OPEN {actions->BeginList();} operand (COMMA operand)* BRACKET_CLOSE {actions->EndBracket();}
+      (MODIFIER {actions->AddressSuffix();})? ) ;
+field : operand (ASSIGN operand {actions->Field();})? ;
+prefix : PLUS | MINUS | NOT | TILDE | CAST ;
+binary
+  : (STAR | SLASH | PERCENT | PLUS | MINUS | SHIFT_LEFT | SHIFT_RIGHT | LESS | GREATER | LESS_EQUAL
+  | GREATER_EQUAL | EQUAL | NOT_EQUAL | AND | XOR | OR | AND_AND | OR_OR) {actions->Binary();} ;
+
+// ---- tokens. Directives are keywords; every other dotted word is a MODIFIER (.b32, .v4, .managed).
+VERSION : '.version' ;
+TARGET : '.target' ;
+ADDRESS_SIZE : '.address_size' ;
+FILE : '.file' ;
+ALIAS : '.alias' ;
+PRAGMA : '.pragma' ;
+LOC : '.loc' ;
+EXTERN : '.extern' ;
+VISIBLE : '.visible' ;
+WEAK : '.weak' ;
+COMMON : '.common' ;
+ENTRY : '.entry' ;
+FUNC : '.func' ;
+MAXNTID : '.maxntid' ;
+REQNTID : '.reqntid' ;
+REQNCTAPERCLUSTER : '.reqnctapercluster' ;
+MAXNREG : '.maxnreg' ;
+MINNCTAPERSM : '.minnctapersm' ;
+MAXNCTAPERSM : '.maxnctapersm' ;
+MAXCLUSTERRANK : '.maxclusterrank' ;
+ABI_PRESERVE : '.abi_preserve' ;
+ABI_PRESERVE_CONTROL : '.abi_preserve_control' ;
+NORETURN : '.noreturn' ;
+EXPLICITCLUSTER : '.explicitcluster' ;
+BLOCKSARECLUSTERS : '.blocksareclusters' ;
+ATTRIBUTE : '.attribute' ;
+REG : '.reg' ;
+SREG : '.sreg' ;
+CONST : '.const' ;
+GLOBAL : '.global' ;
+LOCAL : '.local' ;
+PARAM : '.param' ;
+SHARED : '.shared' ;
+TEX : '.tex' ;
+ALIGN : '.align' ;
+PTR : '.ptr' ;
+BRANCHTARGETS : '.branchtargets' ;
+CALLTARGETS : '.calltargets' ;
+CALLPROTOTYPE : '.callprototype' ;
+
+COMMA : ',' ;
+SEMICOLON : ';' ;
+COLON : ':' ;
+PAREN_OPEN : '(' ;
+PAREN_CLOSE : ')' ;
+BRACKET_OPEN : '[' ;
+BRACKET_CLOSE : ']' ;
+BRACE_OPEN : '{' ;
+BRACE_CLOSE : '}' ;
+AT : '@' ;
+ASSIGN : '=' ;
+QUESTION : '?' ;
+PLUS : '+' ;
+MINUS : '-' ;
+STAR : '*' ;
+SLASH : '/' ;
+PERCENT : '%' ;
+NOT : '!' ;
+TILDE : '~' ;
+AND : '&' ;
+OR : '|' ;
+XOR : '^' ;
+LESS : '<' ;
+GREATER : '>' ;
+SHIFT_LEFT : '<<' ;
+SHIFT_RIGHT : '>>' ;
+LESS_EQUAL : '<=' ;
+GREATER_EQUAL : '>=' ;
+EQUAL : '==' ;
+NOT_EQUAL : '!=' ;
+AND_AND : '&&' ;
+OR_OR : '||' ;
+
+CAST : '(' [ \t]* '.' [su] '64' [ \t]* ')' ;
+INTEGER : ('0' [xX] HEX+ | '0' [bB] [01]+ | [0-9]+) 'U'? ;
+HEX_FLOAT : '0' [fFdD] HEX+ ;
+FLOAT : [0-9]+ '.' [0-9]* EXPONENT? | [0-9]+ EXPONENT | '.' [0-9]+ EXPONENT? ;
+STRING : '"' ('\\' ~[\n] | ~["\\\n])* '"' ;
+WORD : ([A-Za-z_$] | '%' FOLLOW) FOLLOW* ('.' FOLLOW+ | '::' FOLLOW+)* ;
+MODIFIER : '.' FOLLOW+ ('::' FOLLOW+)* ;
+// Debug data, whole: its lines are not PTX and can be half of a module.
+SECTION : '.section' WHITE+ [.A-Za-z0-9_$]+ WHITE* '{' (COMMENT | ~[}/] | '/' ~[}/*])* '}' ;
+
+SPACE : (WHITE | '\\' '\r'? '\n' | COMMENT | '@@' ~[\n]*) -> skip ;
+// What is no token at all: the parser says so where it stands.
+STRAY : . ;
+
+fragment WHITE : [ \t\r\n\f\u000b] ;
+fragment HEX : [0-9a-fA-F] ;
+fragment EXPONENT : [eE] [+-]? [0-9]+ ;
+fragment FOLLOW : [A-Za-z0-9_$] ;
+fragment COMMENT : '//' ~[\n]* | '/*' .*? '*/' ;
