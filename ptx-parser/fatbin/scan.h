@@ -1,0 +1,23 @@
+// Finds the containers of a file: by their magic, anywhere, accepted only where their entries tile them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ptx-parser/fatbin/format.h"
+#include "ptx-parser/fatbin/places.h"
+#include "ptx-parser/fatbin/warnings.h"
+
+namespace ptx2cpu::ptx::fatbin {
+
+// Offset of the first container magic at or behind `from`, bytes.size() where there is none.
+uint64_t FindMagic(Bytes bytes, uint64_t from);
+
+// `fatbin_sections` are where containers are known to stand: there even a header of an unknown version is a
+// damaged container, elsewhere it is only four bytes that look like the magic. By begin.
+// The containers have no members and sections yet.
+std::vector<Container> ScanContainers(Bytes bytes, std::span<const Section> fatbin_sections,
+                                      WarningList& warnings);
+
+}  // namespace ptx2cpu::ptx::fatbin
