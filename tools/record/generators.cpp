@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "tools/record/edges.h"
 #include "tools/record/small_float.h"
 
 namespace ptx2cpu::rt {
@@ -144,6 +145,15 @@ Result<std::vector<std::byte>> Permutation(const ScalarType& type, const Call& c
   return data;
 }
 
+Result<std::vector<std::byte>> Edges(const ScalarType& type, const Call& call, bool few) {
+  const std::optional<uint64_t> stride = Natural(call.fields[2]);
+  if (!stride || *stride == 0) return BadGenerator(call.text, "no stride");
+  const std::span<const uint64_t> edges = EdgeBits(type, few);
+  std::vector<std::byte> data;
+  for (uint64_t i = 0; i < call.count; ++i) Append(type, edges[i / *stride % edges.size()], data);
+  return data;
+}
+
 }  // namespace
 
 Result<std::vector<std::byte>> Generate(const ScalarType& type, std::string_view text) {
@@ -163,6 +173,7 @@ Result<std::vector<std::byte>> Generate(const ScalarType& type, std::string_view
   if (call.name() == "iota" && fields <= 4) return Iota(type, call);
   if (call.name() == "constant" && fields == 3) return Constant(type, call);
   if (call.name() == "bits" && fields == 3) return Bits(type, call);
+  if ((call.name() == "edges" || call.name() == "fewedges") && fields == 3) return Edges(type, call, call.name() == "fewedges");
   if (call.name() == "uniform" && (fields == 3 || fields == 5)) {
     return is_float ? UniformFloats(type, call) : UniformIntegers(type, call, false);
   }

@@ -9,6 +9,8 @@
 //   offsets,COUNT,SEED,LO,HI       row offsets: first 0, then each one more than the last by an integer uniform
 //                                  in LO..HI (integer types)
 //   permutation,COUNT,SEED         0..COUNT-1 shuffled: for i = COUNT-1 down to 1 swap with draw mod (i + 1)
+//   edges,COUNT,STRIDE             the type's edge values (edges.h), each STRIDE times, round and round
+//   fewedges,COUNT,STRIDE          the same with at most eight of them
 //
 // A draw is one step of splitmix64 from state SEED.
 #pragma once

@@ -1,0 +1,55 @@
+// One function per verb, and what several verbs share: finding the PTX that a user means, stage options, progress.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/result.h"
+#include "ptx-parser/fatbin/fatbin.h"
+#include "tools/ptx2cpu/command_line.h"
+
+namespace ptx2cpu::tool {
+
+Status RunExtract(const Arguments&);
+Status RunParse(const Arguments&);
+Status RunIr(const Arguments&);
+Status RunCfg(const Arguments&);
+Status RunCompile(const Arguments&);
+Status RunRun(const Arguments&);
+Status RunInterpret(const Arguments&);
+Status RunExplain(const Arguments&);
+
+// PTX text of a file: the image that holds `kernel` where one is named, else the first for the highest target.
+struct Source {
+  std::string name;              // for messages: "program: .nv_fatbin sm_90" or the .ptx file
+  std::string text;
+  ptx::JitOptions options;
+  std::vector<std::string> kernels;
+};
+Result<std::vector<Source>> LoadSources(const std::string& file, std::optional<std::string> kernel, const Arguments& arguments);
+// The one kernel meant by --kernel, or the file's only one; kNotFound with the list of names otherwise.
+struct KernelChoice {
+  Source source;
+  std::string kernel;
+};
+Result<KernelChoice> ChooseKernel(const Arguments& arguments);
+
+Status WriteFileAtomically(const std::string& path, std::string_view bytes);  // temporary file, then rename
+Result<std::string> ReadWholeFile(const std::string& path);
+
+// A progress line on stderr, shown only on a terminal and only after two seconds of work.
+class Progress {
+ public:
+  explicit Progress(std::string what);
+  ~Progress();
+  void Step(size_t done, size_t total, std::string_view detail);
+
+ private:
+  std::string what_;
+  double started_;
+  double shown_ = 0;
+};
+
+bool ColoursWanted();  // standard output is a terminal and NO_COLOR is not set
+
+}  // namespace ptx2cpu::tool
