@@ -1,0 +1,49 @@
+// The catalogue of passes: one prototype each. What stands in which order, and why, is in pipeline.cpp.
+//
+// Every pass takes a function from one valid state to another (ir/verify.h) and keeps its meaning: the interpreter
+// gives the same memory before and after it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "analysis/uniformity.h"
+#include "ir/function.h"
+#include "ir/result.h"
+
+namespace ptx2cpu::lowering {
+
+enum class CollapseForm : uint8_t {
+  kAuto,          // flat when the kernel has no warp collective, else hierarchical
+  kFlat,          // one loop over the block's threads; an error for a kernel with warp collectives
+  kHierarchical,  // a loop over warps around loops over lanes
+};
+
+struct PassOptions {
+  CollapseForm collapse = CollapseForm::kAuto;
+  std::optional<analysis::LaunchShape> launch;  // block shape to specialise for; unset: any
+  uint32_t inline_size = 40;                    // callees of at most this many instructions are inlined anyway
+  uint32_t duplicate_limit = 20000;             // instructions that region formation may copy per function
+};
+
+// -- phase Simt --
+// Inlines every call that leads to a barrier, a collective or an exit, and small functions.
+Status InlineCalls(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Constant branches, unreachable and mergeable blocks, redundant block parameters, dead pure instructions.
+Status Simplify(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Refuses what the flat and warp tiers cannot run, naming construct and PTX line.
+Status CheckSupported(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Puts every warp collective alone into a block: the block's two ends are its implicit warp barriers.
+Status InsertImplicitWarpBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Puts every block barrier alone into a block.
+Status SplitAtBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
+
+// -- Simt to Split --
+// Peels branches that decide whether a barrier is reached, and puts boundaries where regions meet.
+Status InsertExtraBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
+
+// -- Split to Collapsed --
+// Regions become loops over warps and lanes; values that cross them get slots.
+Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options);
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,104 @@
+#include "lowering/passes/block_editing.h"
+
+#include <unordered_map>
+
+#include "ir/build.h"
+
+namespace ptx2cpu::lowering {
+
+ir::BlockId SplitBlock(ir::Function& f, ir::BlockId block, size_t where, const std::string& label) {
+  ir::BlockId tail = ir::AddBlock(f, label);
+  auto& insts = f.block(block).insts;
+  std::vector<ir::InstId> moved(insts.begin() + static_cast<ptrdiff_t>(where), insts.end());
+  insts.resize(where);
+  for (ir::InstId id : moved) {
+    f.inst(id).block = tail;
+    for (ir::ValueId result : f.inst(id).results) f.values[result.index].block = tail;
+  }
+  ir::Position at = f.at_inst(moved.front()).at;
+  f.block(tail).insts = std::move(moved);
+  ir::Builder{f, block, at}.Br(tail);
+  return tail;
+}
+
+ir::BlockId InsertBlockBefore(ir::Function& f, ir::BlockId block, ir::Level level, const std::string& label,
+                              const ir::Position& at) {
+  ir::BlockId front = ir::AddBlock(f, label, level);
+  f.block(front).params = std::move(f.block(block).params);
+  f.block(block).params.clear();
+  for (ir::ValueId param : f.block(front).params) f.values[param.index].block = front;
+  for (ir::Inst& inst : f.insts) {
+    if (!inst.block.valid()) continue;
+    for (ir::Edge& edge : inst.edges) {
+      if (edge.to == block) edge.to = front;
+    }
+  }
+  if (f.entry == block) f.entry = front;
+  ir::Builder{f, front, at}.Br(block);
+  return front;
+}
+
+ir::BlockId SplitEdge(ir::Function& f, ir::BlockId from, uint32_t edge, ir::Level level, const std::string& label) {
+  ir::BlockId middle = ir::AddBlock(f, label, level);
+  ir::Inst& terminator = f.inst(f.at_block(from).insts.back());
+  ir::Edge old = std::move(terminator.edges[edge]);
+  terminator.edges[edge] = {middle, {}};
+  ir::Builder{f, middle, terminator.at}.Br(old.to, std::move(old.args));
+  return middle;
+}
+
+void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone) {
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {  // new blocks are appended and visited in turn
+    ir::BlockId block{b};
+    if (f.blocks[b].removed) continue;
+    for (size_t i = 0; i < f.blocks[b].insts.size(); ++i) {
+      if (!alone(f.at_inst(f.blocks[b].insts[i]))) continue;
+      // The entry block keeps its place: a lane-level block stands before the first boundary.
+      if (i > 0 || block == f.entry || !f.blocks[b].params.empty()) {
+        SplitBlock(f, block, i, "");
+      } else if (f.blocks[b].insts.size() > 2 || f.successors(block).size() != 1) {
+        SplitBlock(f, block, 1, "");
+      }
+      break;
+    }
+  }
+}
+
+std::vector<ir::BlockId> CloneBlocks(ir::Function& f, const std::vector<ir::BlockId>& blocks) {
+  std::unordered_map<uint32_t, ir::BlockId> block_map;
+  std::unordered_map<uint32_t, ir::ValueId> value_map;
+  std::vector<ir::BlockId> clones;
+  for (ir::BlockId block : blocks) {
+    ir::BlockId clone = ir::AddBlock(f, f.at_block(block).label, f.at_block(block).level);
+    block_map[block.index] = clone;
+    clones.push_back(clone);
+    std::vector<ir::ValueId> params = f.at_block(block).params;
+    for (ir::ValueId param : params) value_map[param.index] = ir::AddParam(f, clone, f.type_of(param));
+    std::vector<ir::InstId> insts = f.at_block(block).insts;
+    for (ir::InstId id : insts) {
+      ir::Inst inst = f.at_inst(id);
+      std::vector<ir::ValueId> old = inst.results;
+      for (ir::ValueId& result : inst.results) {
+        result = ir::AddValue(f, f.type_of(result), {}, clone, 0);
+        value_map[old[static_cast<size_t>(&result - inst.results.data())].index] = result;
+      }
+      ir::Append(f, clone, std::move(inst), static_cast<uint32_t>(old.size()));
+    }
+  }
+  auto map = [&](ir::ValueId& value) {
+    if (auto it = value_map.find(value.index); it != value_map.end()) value = it->second;
+  };
+  for (ir::BlockId clone : clones) {
+    for (ir::InstId id : f.at_block(clone).insts) {
+      ir::Inst& inst = f.inst(id);
+      for (ir::ValueId& operand : inst.operands) map(operand);
+      for (ir::Edge& edge : inst.edges) {
+        for (ir::ValueId& arg : edge.args) map(arg);
+        if (auto it = block_map.find(edge.to.index); it != block_map.end()) edge.to = it->second;
+      }
+    }
+  }
+  return clones;
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,29 @@
+// Edits of the block structure that several passes need.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ir/function.h"
+
+namespace ptx2cpu::lowering {
+
+// Moves the instructions from position `where` on into a new block, which `block` then branches to.
+ir::BlockId SplitBlock(ir::Function& f, ir::BlockId block, size_t where, const std::string& label);
+
+// Puts an empty block in front of `block`: it takes over its parameters and all edges into it.
+ir::BlockId InsertBlockBefore(ir::Function& f, ir::BlockId block, ir::Level level, const std::string& label,
+                              const ir::Position& at);
+
+// Puts an empty block on an edge; it passes the edge's arguments on.
+ir::BlockId SplitEdge(ir::Function& f, ir::BlockId from, uint32_t edge, ir::Level level, const std::string& label);
+
+// Gives every instruction that satisfies `alone` a block of its own.
+void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone);
+
+// Copies blocks that only they themselves branch into; edges out of the set and values from outside stay as they are.
+// Returns the copy of each, in order. Values of the originals must not be used outside the set.
+std::vector<ir::BlockId> CloneBlocks(ir::Function& f, const std::vector<ir::BlockId>& blocks);
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,296 @@
+// Extra barriers (COX section 3.3) on any control flow graph, by control dependence.
+//
+//   before                              after (all of block level, for a block barrier in bb2)
+//     bb1: ...                            bb1: ... ; br peeled
+//          cond_br %p, bb2, bb3           peeled [block]: %u = agree %p ; cond_br %u, bb2, join
+//     bb2: barrier_block ; br bb3         bb2 [block]: barrier_block ; br join
+//     bb3: ...                            join [block]: br bb3
+//                                         bb3: ...
+//
+// A block that can reach no barrier any more is "doomed": lanes that go there finish the kernel within their region.
+// A branch that is not known to be uniform therefore needs no agreement about going there (early exits before barriers).
+// For every other branch that a boundary is control dependent on, all live members must agree; it stands alone at the
+// boundary's level. Where two regions meet there is a boundary too. Both are repeated, since new boundaries create new
+// dependences; then every region leads to one boundary at most: were there two, first boundaries X and Y on paths from
+// a branch inside, neither of which needs a decision inside the region, both would post-dominate that branch, each
+// would lie on every path from the other, and they would be the same.
+#include <algorithm>
+
+#include "analysis/control_dependence.h"
+#include "analysis/regions.h"
+#include "ir/build.h"
+#include "lowering/passes.h"
+#include "lowering/passes/block_editing.h"
+#include "lowering/passes/diagnose.h"
+
+namespace ptx2cpu::lowering {
+namespace {
+
+class ExtraBarriers {
+ public:
+  ExtraBarriers(const ir::Module& module, ir::Function& f, const PassOptions& options)
+      : module_(module), f_(f), options_(options), uniformity_(analysis::AnalyzeUniformity(f, options.launch)) {}
+
+  Status Run() {
+    SetLevels();
+    TRY_STATUS(AtLevel(ir::Level::kBlock));
+    TRY_STATUS(AtLevel(ir::Level::kWarp));
+    MergeLeaves(ir::Level::kWarp);
+    MergeLeaves(ir::Level::kBlock);
+    SeparateBoundaries();
+    f_.phase = ir::Phase::kSplit;
+    return CheckRegions();
+  }
+
+ private:
+  void SetLevels() {
+    for (ir::Block& block : f_.blocks) {
+      if (block.removed) continue;
+      for (ir::InstId id : block.insts) {
+        const ir::Inst& inst = f_.at_inst(id);
+        if (ir::IsCollective(inst.op)) block.level = ir::Level::kWarp;
+        if (ir::IsBarrier(inst.op)) block.level = ir::Level::kBlock;
+      }
+    }
+  }
+
+  bool Boundary(ir::BlockId block) const { return f_.at_block(block).level >= level_; }
+
+  Status AtLevel(ir::Level level) {
+    level_ = level;
+    bool any = std::any_of(f_.blocks.begin(), f_.blocks.end(),
+                           [&](const ir::Block& b) { return !b.removed && b.level >= level; });
+    if (!any) return {};
+    for (bool changed = true; changed;) {
+      FindDoomed();
+      changed = PeelBranches();
+      if (!changed) changed = TRY(SeparateRegions());
+    }
+    return {};
+  }
+
+  // doomed_: no boundary can be reached. faulting_: neither can a ret or exit, every path ends in a trap.
+  void FindDoomed() {
+    doomed_.assign(f_.blocks.size(), true);
+    faulting_.assign(f_.blocks.size(), true);
+    std::vector<ir::BlockId> order = ir::ReversePostOrder(f_);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (auto it = order.rbegin(); it != order.rend(); ++it) {
+        ir::Opcode end = f_.terminator(*it).op;
+        bool doomed = !Boundary(*it);
+        bool faulting = doomed && end != ir::Opcode::kRet && end != ir::Opcode::kExit;
+        for (const ir::Edge& edge : f_.successors(*it)) {
+          doomed = doomed && doomed_[edge.to.index];
+          faulting = faulting && faulting_[edge.to.index];
+        }
+        changed |= doomed != doomed_[it->index] || faulting != faulting_[it->index];
+        doomed_[it->index] = doomed;
+        faulting_[it->index] = faulting;
+      }
+    }
+  }
+
+  bool BranchUniform(ir::BlockId block) const {
+    if (Boundary(block)) return true;
+    const ir::Inst& branch = f_.terminator(block);
+    if (branch.operands.empty()) return true;
+    ir::ValueId decision = branch.operands[0];
+    return decision.index < uniformity_.values.size() && uniformity_.UniformAt(decision, level_);
+  }
+
+  // Edges that matter for control dependence of boundaries.
+  bool Keep(ir::BlockId from, uint32_t edge) const {
+    ir::BlockId to = f_.successors(from)[edge].to;
+    if (!doomed_[to.index] || doomed_[from.index] || f_.successors(from).size() < 2) return true;
+    return !faulting_[to.index] && BranchUniform(from);
+  }
+
+  bool PeelBranches() {
+    analysis::Cfg g = analysis::BuildCfg(f_, [&](ir::BlockId b, uint32_t e) { return Keep(b, e); });
+    analysis::ControlDependence dependence = analysis::ControlDependences(g, analysis::PostDominators(g));
+    std::vector<std::pair<ir::BlockId, ir::Position>> peel;
+    std::vector<bool> listed(f_.blocks.size());
+    for (uint32_t node : g.order) {
+      if (node == g.exit || !Boundary({node})) continue;
+      for (uint32_t source : dependence.sources[node]) {
+        if (listed[source] || Boundary({source})) continue;
+        listed[source] = true;
+        peel.push_back({{source}, Cause({node})});
+      }
+    }
+    for (auto& [block, cause] : peel) Peel(block, cause);
+    return !peel.empty();
+  }
+
+  void Peel(ir::BlockId block, const ir::Position& cause) {
+    if (f_.successors(block).size() < 2) {  // depends on leaving an endless loop: any place in the loop will do
+      Remember(InsertBlockBefore(f_, block, level_, Label("loop", cause), cause), cause);
+      return;
+    }
+    ir::BlockId peeled = SplitBlock(f_, block, f_.at_block(block).insts.size() - 1, Label("peeled", cause));
+    f_.block(peeled).level = level_;
+    Remember(peeled, cause);
+    ir::Inst& branch = f_.inst(f_.at_block(peeled).insts.back());
+    ir::Inst agree;
+    agree.op = branch.op == ir::Opcode::kSwitch ? ir::Opcode::kAgreeIndex : ir::Opcode::kAgree;
+    agree.operands = {branch.operands[0]};
+    agree.at = branch.at;
+    ir::InstId id = ir::Insert(f_, peeled, 0, std::move(agree));
+    f_.inst(f_.at_block(peeled).insts.back()).operands[0] = f_.at_inst(id).results[0];
+  }
+
+  // Blocks that several regions reach: doomed ones are copied, at all others the regions end. True when any was found.
+  Result<bool> SeparateRegions() {
+    analysis::RegionMap map = analysis::FindRegions(f_, level_);
+    if (map.shared.empty()) return false;
+    for (ir::BlockId block : map.shared) {
+      if (doomed_[block.index]) {
+        TRY_STATUS(CopyPerRegion(block, map));
+        return true;  // the map no longer holds
+      }
+    }
+    for (ir::BlockId block : map.shared) {
+      ir::Position cause = CauseOfMeeting(block, map);
+      Remember(InsertBlockBefore(f_, block, level_, Label("join", cause), cause), cause);
+    }
+    return true;
+  }
+
+  Status CopyPerRegion(ir::BlockId block, const analysis::RegionMap& map) {
+    // Edges into `block`, grouped by the region (or the boundary's edge) they come from.
+    std::vector<std::pair<uint64_t, analysis::BlockEdge>> edges;
+    for (ir::BlockId from : ir::ReversePostOrder(f_)) {
+      for (uint32_t e = 0; e < f_.successors(from).size(); ++e) {
+        if (f_.successors(from)[e].to != block) continue;
+        uint64_t key = Boundary(from) ? (uint64_t{from.index} + 1) << 32 | e : map.region_of[from.index];
+        edges.push_back({key, {from, e}});
+      }
+    }
+    if (f_.entry == block) edges.push_back({~uint64_t{0}, {}});
+    std::sort(edges.begin(), edges.end(), [](const auto& a, const auto& b) { return a < b; });
+    std::vector<ir::BlockId> doomed = ReachableFrom(block);
+    uint64_t keep = edges.back().first;
+    ir::BlockId copy;
+    for (size_t i = 0; i < edges.size() && edges[i].first != keep; ++i) {
+      if (i == 0 || edges[i].first != edges[i - 1].first) {
+        for (ir::BlockId b : doomed) copied_ += static_cast<uint32_t>(f_.at_block(b).insts.size());
+        if (copied_ > options_.duplicate_limit) {
+          return Unsupported(module_, f_.terminator(block).at,
+                             "too many early exits run into the same long tail of '" + f_.name + "'",
+                             "the code after the early exit would be copied once for each of them");
+        }
+        std::vector<ir::BlockId> copies = CloneBlocks(f_, doomed);
+        copy = copies[0];
+      }
+      f_.inst(f_.at_block(edges[i].second.from).insts.back()).edges[edges[i].second.edge].to = copy;
+    }
+    return {};
+  }
+
+  std::vector<ir::BlockId> ReachableFrom(ir::BlockId block) const {
+    std::vector<bool> seen(f_.blocks.size());
+    std::vector<ir::BlockId> result{block};
+    seen[block.index] = true;
+    for (size_t i = 0; i < result.size(); ++i) {
+      for (const ir::Edge& edge : f_.successors(result[i])) {
+        if (!seen[edge.to.index]) result.push_back(edge.to);
+        seen[edge.to.index] = true;
+      }
+    }
+    return result;
+  }
+
+  // One leave edge per region: a value that depends on which way a region is left becomes a value of the region.
+  void MergeLeaves(ir::Level level) {
+    analysis::RegionMap map = analysis::FindRegions(f_, level);
+    for (analysis::Region& region : map.regions) {
+      if (region.leaves.size() < 2) continue;
+      ir::BlockId next = region.next[0];
+      ir::Level below = level == ir::Level::kBlock ? ir::Level::kWarp : ir::Level::kLane;
+      ir::BlockId merge = ir::AddBlock(f_, "", below);
+      ir::Builder b{f_, merge};
+      std::vector<ir::ValueId> params;
+      for (size_t n = 0; n < f_.at_block(next).params.size(); ++n) {
+        params.push_back(ir::AddParam(f_, merge, f_.type_of(f_.at_block(next).params[n])));
+      }
+      b.Br(next, params);
+      for (analysis::BlockEdge leave : region.leaves) {
+        f_.inst(f_.at_block(leave.from).insts.back()).edges[leave.edge].to = merge;
+      }
+      if (below == ir::Level::kWarp) Remember(merge, Cause(next));
+    }
+  }
+
+  // Arguments between two boundaries are moved by a lane-level block, so that boundaries never move lanes' values.
+  void SeparateBoundaries() {
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      ir::BlockId block{b};
+      if (f_.blocks[b].removed || f_.blocks[b].level == ir::Level::kLane) continue;
+      for (uint32_t e = 0; e < f_.successors(block).size(); ++e) {
+        const ir::Edge& edge = f_.successors(block)[e];
+        if (edge.args.empty() || f_.at_block(edge.to).level == ir::Level::kLane) continue;
+        SplitEdge(f_, block, e, ir::Level::kLane, "");
+      }
+    }
+  }
+
+  Status CheckRegions() const {
+    for (ir::Level level : {ir::Level::kBlock, ir::Level::kWarp}) {
+      analysis::RegionMap map = analysis::FindRegions(f_, level);
+      bool good = map.shared.empty();
+      for (const analysis::Region& region : map.regions) good &= region.next.size() <= 1 && region.leaves.size() <= 1;
+      if (!good) {
+        return Fail(ErrorCode::kInternal, "regions of '" + f_.name + "' at " + std::string(ir::Name(level)) +
+                                              " level are not separated");
+      }
+    }
+    return {};
+  }
+
+  // -- which barrier of the program a boundary exists for --
+  void Remember(ir::BlockId block, const ir::Position& cause) {
+    if (causes_.size() <= block.index) causes_.resize(block.index + 1);
+    causes_[block.index] = cause;
+  }
+  ir::Position Cause(ir::BlockId block) const {
+    if (block.index < causes_.size() && causes_[block.index].ptx_line) return causes_[block.index];
+    for (ir::InstId id : f_.at_block(block).insts) {
+      const ir::Inst& inst = f_.at_inst(id);
+      if (ir::IsCollective(inst.op) || ir::IsBarrier(inst.op)) return inst.at;
+    }
+    return {};
+  }
+  ir::Position CauseOfMeeting(ir::BlockId block, const analysis::RegionMap& map) const {
+    for (ir::BlockId from : ir::ReversePostOrder(f_)) {
+      for (const ir::Edge& edge : f_.successors(from)) {
+        if (edge.to != block) continue;
+        if (Boundary(from)) return Cause(from);
+        uint32_t region = map.region_of[from.index];
+        if (region >= map.regions.size() || !map.regions[region].entry.from.valid()) continue;
+        return Cause(map.regions[region].entry.from);
+      }
+    }
+    return {};
+  }
+  static std::string Label(const char* what, const ir::Position& cause) {
+    return std::string(what) + "_for_line_" + std::to_string(cause.ptx_line);
+  }
+
+  const ir::Module& module_;
+  ir::Function& f_;
+  const PassOptions& options_;
+  analysis::UniformityResult uniformity_;
+  ir::Level level_ = ir::Level::kBlock;
+  std::vector<bool> doomed_, faulting_;
+  std::vector<ir::Position> causes_;
+  uint32_t copied_ = 0;
+};
+
+}  // namespace
+
+Status InsertExtraBarriers(ir::Module& module, ir::Function& f, const PassOptions& options) {
+  return ExtraBarriers(module, f, options).Run();
+}
+
+}  // namespace ptx2cpu::lowering
