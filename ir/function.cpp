@@ -53,6 +53,7 @@ ValueId AddParam(Function& f, BlockId block, Type type) {
 
 Type ResultType(const Inst& inst, uint32_t number) {
   std::string_view letters = Info(inst.op).results;
+  if (letters.empty()) return Type::kVoid;
   char letter = letters[std::min<size_t>(number, letters.size() - 1)];
   if (letter == '*') letter = letters[letters.size() - 2];
   switch (letter) {

@@ -72,7 +72,9 @@ inline std::unexpected<Error> Fail(ErrorCode code, std::string message) {
     auto ptx2cpu_status_ = (expression);                                             \
     if (!ptx2cpu_status_) return std::unexpected(std::move(ptx2cpu_status_).error()); \
   } while (false)
+#ifndef CHECK  // a test that has included Catch2 keeps Catch2's macro of that name
 #define CHECK(condition, ...)                                                                       \
   do {                                                                                              \
     if (!(condition)) ::ptx2cpu::CheckFailed(#condition, __FILE__, __LINE__, ::std::string{__VA_ARGS__}); \
   } while (false)
+#endif
