@@ -64,12 +64,16 @@ declarator
     (BRACKET_OPEN (operand {actions->DimensionSize();} | {actions->DimensionUnsized();}) BRACKET_CLOSE)*
     (ASSIGN operand {actions->Initializer();})? {actions->EndDeclarator();} ;
 
-// ---- statements
+// ---- statements. A rule costs ten times what a token costs, so the operands that nearly all instructions have
+// (names, integers) are matched right here; only other ones enter a rule.
 statement
-  : WORD {actions->Name();}
+  : (AT (NOT {actions->GuardNot();})? WORD {actions->Guard();})? WORD {actions->Name();}
     ( COLON ( targets | prototype | {actions->Label();} )
-    | {actions->OpcodeOfName();} rest_of_instruction )
-  | AT (NOT {actions->GuardNot();})? WORD {actions->Guard();} WORD {actions->Opcode();} rest_of_instruction
+    | {actions->Opcode();} (modifier {actions->SpacedModifier();})*
+      ( (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary | prefixed) rest_of_operand?
+        ( COMMA
+          (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary | prefixed) rest_of_operand? )*
+      )? SEMICOLON {actions->EndInstruction();} )
   | declaration
   | LOC INTEGER {actions->LocFile();} INTEGER {actions->LocLine();} INTEGER {actions->LocColumn();}
     (COMMA WORD {actions->LocAttribute();}
@@ -78,8 +82,6 @@ statement
     {actions->EndLoc();}
   | pragma {actions->EndStatementPragma();}
   | BRACE_OPEN {actions->BeginScope();} statement* BRACE_CLOSE {actions->EndScope();} ;
-rest_of_instruction
-  : (modifier {actions->SpacedModifier();})* (operand (COMMA operand)*)? SEMICOLON {actions->EndInstruction();} ;
 modifier : MODIFIER | REG | SREG | CONST | GLOBAL | LOCAL | PARAM | SHARED | TEX | ALIGN | WEAK | COMMON ;
 
 targets
@@ -94,27 +96,33 @@ prototype_directive
   : NORETURN {actions->FunctionFlag();}
   | (ABI_PRESERVE | ABI_PRESERVE_CONTROL) {actions->BeginLimit();} INTEGER {actions->Limit();} ;
 
-// ---- operands: an instruction's, an initialiser's, an array size. One flat rule: Actions knows precedence, and
-// which operators are constant arithmetic and which belong to the operand (p|q, !p, a+4).
+// ---- operands: an instruction's, an initialiser's, an array size. The rules are flat: Actions knows precedence,
+// and which operators are constant arithmetic and which belong to the operand (p|q, !p, a+4).
 operand
-  : {actions->BeginOperand();} term (binary term)* {actions->EndBinary();}
-    (QUESTION operand COLON operand {actions->EndConditional();})? {actions->EndOperand();} ;
-term
-  : (prefix {actions->Prefix();})*
-    ( WORD {actions->Identifier();}
-      ( BRACKET_OPEN operand BRACKET_CLOSE {actions->Element();}
-      | PAREN_OPEN operand PAREN_CLOSE {actions->GenericAddress();} )?
-    | INTEGER {actions->Integer();} (PAREN_OPEN operand PAREN_CLOSE {actions->Mask();})?
-    | (FLOAT | HEX_FLOAT) {actions->Float();}
-    | BRACE_OPEN {actions->BeginList();} (field (COMMA field)*)? BRACE_CLOSE {actions->EndVector();}
-    | PAREN_OPEN {actions->BeginList();} (operand (COMMA operand)*)? PAREN_CLOSE {actions->EndParentheses();}
-    | BRACKET_OPEN {actions->BeginList();} operand (COMMA operand)* BRACKET_CLOSE {actions->EndBracket();}
-      (MODIFIER {actions->AddressSuffix();})? ) ;
+  : (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary | prefixed) rest_of_operand? ;
+primary
+  : (FLOAT | HEX_FLOAT) {actions->Float();}
+  | BRACE_OPEN {actions->BeginList();} (field (COMMA field)*)? BRACE_CLOSE {actions->EndVector();}
+  | PAREN_OPEN {actions->BeginList();} (operand (COMMA operand)*)? PAREN_CLOSE {actions->EndParentheses();}
+  | BRACKET_OPEN {actions->BeginList();}
+    (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary | prefixed) rest_of_operand?
+    (COMMA operand)* BRACKET_CLOSE {actions->EndBracket();} (MODIFIER {actions->AddressSuffix();})? ;
+prefixed
+  : {actions->BeginPrefixes();} ((PLUS | MINUS | NOT | TILDE | CAST) {actions->Prefix();})+
+    (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary) {actions->EndPrefixes();} ;
+rest_of_operand
+  : (BRACKET_OPEN operand BRACKET_CLOSE {actions->Element();} | PAREN_OPEN operand PAREN_CLOSE {actions->Call();})
+    (operators | conditional)?
+  | operators
+  | conditional ;
+operators
+  : {actions->BeginOperators();}
+    ( (STAR | SLASH | PERCENT | PLUS | MINUS | SHIFT_LEFT | SHIFT_RIGHT | LESS | GREATER | LESS_EQUAL
+      | GREATER_EQUAL | EQUAL | NOT_EQUAL | AND | XOR | OR | AND_AND | OR_OR) {actions->Operator();}
+      (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary | prefixed) )+
+    {actions->EndOperators();} conditional? ;
+conditional : QUESTION operand COLON operand {actions->EndConditional();} ;
 field : operand (ASSIGN operand {actions->Field();})? ;
-prefix : PLUS | MINUS | NOT | TILDE | CAST ;
-binary
-  : (STAR | SLASH | PERCENT | PLUS | MINUS | SHIFT_LEFT | SHIFT_RIGHT | LESS | GREATER | LESS_EQUAL
-  | GREATER_EQUAL | EQUAL | NOT_EQUAL | AND | XOR | OR | AND_AND | OR_OR) {actions->Binary();} ;
 
 // ---- tokens. Directives are keywords; every other dotted word is a MODIFIER (.b32, .v4, .managed).
 VERSION : '.version' ;

@@ -1,5 +1,5 @@
-// What the grammar calls while it parses: one event per call, right after the token the event is about (the Begin
-// calls of BeginParameter, BeginDeclaration and BeginOperand come before any). The tree builder overrides all of
+// What the grammar calls while it parses: one event per call, right after the token the event is about (the calls of
+// BeginParameter, BeginDeclaration, BeginPrefixes and BeginOperators come before any). The tree builder overrides all of
 // them; the base class does nothing and serves the second run that only collects syntax errors.
 //
 // The generated parser is compiled as C++17, so this header may use nothing newer and names no type of ast.h.
@@ -55,11 +55,10 @@ class Actions {
   virtual void EndDeclarator() {}
 
   // Statements.
-  virtual void Name() {}  // of a label, or the opcode
-  virtual void Label() {}
-  virtual void OpcodeOfName() {}
   virtual void GuardNot() {}
   virtual void Guard() {}
+  virtual void Name() {}  // of a label, or the opcode
+  virtual void Label() {}
   virtual void Opcode() {}
   virtual void SpacedModifier() {}
   virtual void EndInstruction() {}
@@ -85,13 +84,8 @@ class Actions {
   virtual void EndPrototype() {}
 
   // Operands.
-  virtual void BeginOperand() {}
-  virtual void Prefix() {}
   virtual void Identifier() {}
-  virtual void Element() {}
-  virtual void GenericAddress() {}
   virtual void Integer() {}
-  virtual void Mask() {}
   virtual void Float() {}
   virtual void BeginList() {}
   virtual void EndVector() {}
@@ -99,10 +93,15 @@ class Actions {
   virtual void EndBracket() {}
   virtual void AddressSuffix() {}
   virtual void Field() {}
-  virtual void Binary() {}
-  virtual void EndBinary() {}
+  virtual void Element() {}
+  virtual void Call() {}
+  virtual void BeginPrefixes() {}
+  virtual void Prefix() {}
+  virtual void EndPrefixes() {}
+  virtual void BeginOperators() {}
+  virtual void Operator() {}
+  virtual void EndOperators() {}
   virtual void EndConditional() {}
-  virtual void EndOperand() {}
 };
 
 }  // namespace ptx2cpu::ptx

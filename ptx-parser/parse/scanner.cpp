@@ -70,7 +70,7 @@ class Scanner {
  public:
   explicit Scanner(std::string_view text)
       : begin_(text.data()), end_(text.data() + text.size()), at_(begin_), line_start_(begin_) {
-    out_.tokens.reserve(text.size() / 4 + 16);
+    out_.tokens.reserve(text.size() / 3 + 16);
   }
 
   TokenArray Run() {

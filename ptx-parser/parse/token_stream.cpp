@@ -10,10 +10,10 @@ size_t TypeOf(const Token& token) {
 }  // namespace
 
 FlatTokenStream::FlatTokenStream(const std::vector<Token>& tokens, std::string_view text)
-    : tokens_(tokens), text_(text), current_(*this) {}
+    : tokens_(tokens), text_(text), next_type_(TypeOf(tokens[0])), current_(*this) {}
 
 void FlatTokenStream::consume() {
-  if (cursor_ + 1 < tokens_.size()) ++cursor_;
+  if (cursor_ + 1 < tokens_.size()) seek(cursor_ + 1);
 }
 
 // The token k places ahead (1 is the next) or behind (-1 is the last consumed).
@@ -23,12 +23,15 @@ size_t FlatTokenStream::At(ssize_t k) const {
   return std::min(static_cast<size_t>(at), tokens_.size() - 1);
 }
 
-size_t FlatTokenStream::LA(ssize_t i) { return TypeOf(tokens_[At(i)]); }
+size_t FlatTokenStream::LA(ssize_t i) { return i == 1 ? next_type_ : TypeOf(tokens_[At(i)]); }
 
-void FlatTokenStream::seek(size_t index) { cursor_ = std::min(index, tokens_.size() - 1); }
+void FlatTokenStream::seek(size_t index) {
+  cursor_ = std::min(index, tokens_.size() - 1);
+  next_type_ = TypeOf(tokens_[cursor_]);
+}
 
 antlr4::Token* FlatTokenStream::LT(ssize_t k) {
-  current_.index_ = At(k);
+  current_.index_ = k == 1 ? cursor_ : At(k);
   return &current_;
 }
 

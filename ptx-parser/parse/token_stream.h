@@ -65,6 +65,7 @@ class FlatTokenStream final : public antlr4::TokenStream {
   const std::vector<ptx::Token>& tokens_;
   const std::string_view text_;
   size_t cursor_ = 0;
+  size_t next_type_;
   mutable Current current_;
 };
 

@@ -63,11 +63,10 @@ class TreeBuilder final : public Actions {
   void Initializer() override;
   void EndDeclarator() override;
 
-  void Name() override;
-  void Label() override;
-  void OpcodeOfName() override;
   void GuardNot() override;
   void Guard() override;
+  void Name() override;
+  void Label() override;
   void Opcode() override;
   void SpacedModifier() override;
   void EndInstruction() override;
@@ -92,13 +91,8 @@ class TreeBuilder final : public Actions {
   void PrototypeSink() override;
   void EndPrototype() override;
 
-  void BeginOperand() override;
-  void Prefix() override;
   void Identifier() override;
-  void Element() override;
-  void GenericAddress() override;
   void Integer() override;
-  void Mask() override;
   void Float() override;
   void BeginList() override;
   void EndVector() override;
@@ -106,14 +100,20 @@ class TreeBuilder final : public Actions {
   void EndBracket() override;
   void AddressSuffix() override;
   void Field() override;
-  void Binary() override;
-  void EndBinary() override;
+  void Element() override;
+  void Call() override;
+  void BeginPrefixes() override;
+  void Prefix() override;
+  void EndPrefixes() override;
+  void BeginOperators() override;
+  void Operator() override;
+  void EndOperators() override;
   void EndConditional() override;
 
  private:
   enum class Place : uint8_t { kModule, kHeader, kBody, kPrototype };
-  // An operator waiting for its right operand; kEnd marks where an operand begins.
-  struct Operator {
+  // An operator waiting for its operand; kEnd marks where the operators of an expression begin.
+  struct PendingOperator {
     TokenKind kind;
     bool is_prefix;
     uint8_t precedence;
@@ -136,7 +136,6 @@ class TreeBuilder final : public Actions {
   void Add(ast::StatementKind kind, size_t index);
   ast::Function& function() { return module_.functions.back(); }
 
-  void SetOpcode(const Token& token);
   uint32_t InternOpcode(std::string_view text, bool spelled);
   void RehashOpcodes();
   void EndHeader();
@@ -145,9 +144,11 @@ class TreeBuilder final : public Actions {
   void CheckDeclarator();
   void PushVariable(const ast::Variable& variable);
 
+  void MarkOperators();
   void ApplyDownTo(uint8_t precedence);
-  void Apply(const Operator& op);
-  void ApplyBinaryOperator(const Operator& op);
+  void Apply(const PendingOperator& op);
+  void ApplyBinaryOperator(const PendingOperator& op);
+  void MaskByte(const ast::Operand& value, ast::Operand& mask);
   ast::Range TakeFrom(size_t mark);
   void EndList(ast::OperandKind kind);
 
@@ -185,7 +186,7 @@ class TreeBuilder final : public Actions {
 
   // Operands being read.
   std::vector<ast::Operand> operands_;
-  std::vector<Operator> operators_;
+  std::vector<PendingOperator> operators_;
   std::vector<uint32_t> lists_;  // where in operands_ the open lists begin
 };
 

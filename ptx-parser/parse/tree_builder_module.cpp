@@ -8,10 +8,10 @@ namespace ptx2cpu::ptx {
 TreeBuilder::TreeBuilder(ast::Module& module, const std::vector<Token>& tokens, const size_t& cursor)
     : module_(module), tokens_(tokens), cursor_(cursor), text_(*module.text) {
   RehashOpcodes();
-  // The averages of nvcc's output; a little short is better than a little long.
-  module_.operands.reserve(text_.size() / 18);
-  module_.instructions.reserve(text_.size() / 48);
-  module_.statements.reserve(text_.size() / 40);
+  // Somewhat above what nvcc's output needs: pages never written cost nothing, growing a pool costs a copy.
+  module_.operands.reserve(text_.size() / 10);
+  module_.instructions.reserve(text_.size() / 32);
+  module_.statements.reserve(text_.size() / 28);
 }
 
 void TreeBuilder::Report(const Token& at, std::string message, std::string hint) {

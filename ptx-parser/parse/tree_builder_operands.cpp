@@ -72,35 +72,37 @@ int MaskedByte(uint64_t mask) {
 
 }  // namespace
 
-void TreeBuilder::BeginOperand() {
+void TreeBuilder::MarkOperators() {
   operators_.push_back({TokenKind::kEnd, false, 0, static_cast<uint32_t>(cursor_)});
 }
 
+void TreeBuilder::BeginPrefixes() { MarkOperators(); }
 void TreeBuilder::Prefix() {
   operators_.push_back({Last().kind, true, kPrefixPrecedence, static_cast<uint32_t>(cursor_ - 1)});
 }
+void TreeBuilder::EndPrefixes() { EndOperators(); }
 
-void TreeBuilder::Binary() {
+void TreeBuilder::BeginOperators() { MarkOperators(); }
+void TreeBuilder::Operator() {
   const TokenKind kind = Last().kind;
   const uint8_t precedence = PrecedenceOf(kind);
   ApplyDownTo(precedence);
   operators_.push_back({kind, false, precedence, static_cast<uint32_t>(cursor_ - 1)});
 }
-
-void TreeBuilder::EndBinary() {
+void TreeBuilder::EndOperators() {
   ApplyDownTo(1);
   operators_.pop_back();
 }
 
 void TreeBuilder::ApplyDownTo(uint8_t precedence) {
   while (operators_.back().precedence >= precedence) {
-    const Operator op = operators_.back();
+    const PendingOperator op = operators_.back();
     operators_.pop_back();
     Apply(op);
   }
 }
 
-void TreeBuilder::Apply(const Operator& op) {
+void TreeBuilder::Apply(const PendingOperator& op) {
   if (!op.is_prefix) return ApplyBinaryOperator(op);
   Operand& value = operands_.back();
   const Token& token = tokens_[op.token];
@@ -116,7 +118,7 @@ void TreeBuilder::Apply(const Operator& op) {
   }
 }
 
-void TreeBuilder::ApplyBinaryOperator(const Operator& op) {
+void TreeBuilder::ApplyBinaryOperator(const PendingOperator& op) {
   Operand right = operands_.back();
   operands_.pop_back();
   Operand& left = operands_.back();
@@ -210,25 +212,22 @@ void TreeBuilder::Element() {
   module_.operands.push_back(index);
 }
 
-// generic(name + offset)
-void TreeBuilder::GenericAddress() {
-  Operand address = operands_.back();
+// generic(name + offset) or 0xFF00(name + offset)
+void TreeBuilder::Call() {
+  Operand argument = operands_.back();
   operands_.pop_back();
-  Operand& word = operands_.back();
-  if (word.kind != OperandKind::kIdentifier || word.text != "generic") {
+  Operand& head = operands_.back();
+  if (head.kind == OperandKind::kInteger) return MaskByte(argument, head);
+  if (head.kind != OperandKind::kIdentifier || head.text != "generic") {
     return Report("only generic( ) and a byte mask such as 0xFF00( ) may stand before parentheses");
   }
-  if (address.kind != OperandKind::kIdentifier) return Report("generic( ) takes a variable or function");
-  address.flags |= Operand::kGeneric;
-  word = address;
+  if (argument.kind != OperandKind::kIdentifier) return Report("generic( ) takes a variable or function");
+  argument.flags |= Operand::kGeneric;
+  head = argument;
 }
 
-// 0xFF00(address)
-void TreeBuilder::Mask() {
-  const Operand value = operands_.back();
-  operands_.pop_back();
-  Operand& mask = operands_.back();
-  const int byte = mask.kind == OperandKind::kInteger ? MaskedByte(mask.bits) : -1;
+void TreeBuilder::MaskByte(const Operand& value, Operand& mask) {
+  const int byte = MaskedByte(mask.bits);
   if (byte < 0) return Report("a mask selects one byte: 0xFF, 0xFF00 ... 0xFF00000000000000");
   if (value.kind == OperandKind::kInteger) {
     mask = MakeInteger(value.bits >> (8 * byte) & 0xFF, false);

@@ -28,18 +28,17 @@ void TreeBuilder::Label() {
   if (name.find_first_of(".:") != std::string_view::npos) {
     Report(token, fmt::format("'{}' is no label", name), "labels are letters, digits, _ and $");
   }
+  if (instruction_.guard != ast::Guard::kNone) {
+    Report(token, "a guard must stand between the label and the instruction", fmt::format("{}: @p ...", name));
+    instruction_.guard = ast::Guard::kNone;
+    instruction_.guard_text = {};
+  }
   const uint32_t statement = static_cast<uint32_t>(module_.statements.size());
   module_.labels.push_back({name, PositionOf(token), statement});
   Add(ast::StatementKind::kLabel, module_.labels.size() - 1);
 }
 
 // ---- instructions
-
-void TreeBuilder::OpcodeOfName() {
-  instruction_.guard = ast::Guard::kNone;
-  instruction_.guard_text = {};
-  SetOpcode(tokens_[name_token_]);
-}
 
 void TreeBuilder::GuardNot() { guard_negated_ = true; }
 
@@ -49,9 +48,8 @@ void TreeBuilder::Guard() {
   guard_negated_ = false;
 }
 
-void TreeBuilder::Opcode() { SetOpcode(Last()); }
-
-void TreeBuilder::SetOpcode(const Token& token) {
+void TreeBuilder::Opcode() {
+  const Token& token = tokens_[name_token_];
   instruction_.position = PositionOf(token);
   instruction_.opcode = InternOpcode(TextOf(token), false);
   is_call_ = module_.opcodes[instruction_.opcode].base == "call";
@@ -102,6 +100,8 @@ void TreeBuilder::EndInstruction() {
   instruction_.operands = TakeFrom(0);
   Add(ast::StatementKind::kInstruction, module_.instructions.size());
   module_.instructions.push_back(instruction_);
+  instruction_.guard = ast::Guard::kNone;
+  instruction_.guard_text = {};
   is_call_ = false;
 }
 
