@@ -22,19 +22,31 @@ ir::BlockId SplitBlock(ir::Function& f, ir::BlockId block, size_t where, const s
 }
 
 ir::BlockId InsertBlockBefore(ir::Function& f, ir::BlockId block, ir::Level level, const std::string& label,
-                              const ir::Position& at) {
+                              const ir::Position& at, const std::function<bool(ir::BlockId)>& stays) {
+  bool shares = false;
   ir::BlockId front = ir::AddBlock(f, label, level);
-  f.block(front).params = std::move(f.block(block).params);
-  f.block(block).params.clear();
-  for (ir::ValueId param : f.block(front).params) f.values[param.index].block = front;
   for (ir::Inst& inst : f.insts) {
     if (!inst.block.valid()) continue;
     for (ir::Edge& edge : inst.edges) {
-      if (edge.to == block) edge.to = front;
+      if (edge.to != block) continue;
+      if (stays && stays(inst.block)) {
+        shares = true;
+      } else {
+        edge.to = front;
+      }
     }
   }
   if (f.entry == block) f.entry = front;
-  ir::Builder{f, front, at}.Br(block);
+  std::vector<ir::ValueId> args;
+  if (shares) {
+    std::vector<ir::ValueId> params = f.at_block(block).params;
+    for (ir::ValueId param : params) args.push_back(ir::AddParam(f, front, f.type_of(param)));
+  } else {
+    f.block(front).params = std::move(f.block(block).params);
+    f.block(block).params.clear();
+    for (ir::ValueId param : f.block(front).params) f.values[param.index].block = front;
+  }
+  ir::Builder{f, front, at}.Br(block, args);
   return front;
 }
 

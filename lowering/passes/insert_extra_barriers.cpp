@@ -152,7 +152,11 @@ class ExtraBarriers {
     }
     for (ir::BlockId block : map.shared) {
       ir::Position cause = CauseOfMeeting(block, map);
-      Remember(InsertBlockBefore(f_, block, level_, Label("join", cause), cause), cause);
+      // A loop that starts here and holds no boundary stays within the region that starts here.
+      auto within = [&](ir::BlockId from) {
+        return from.index < map.region_of.size() && map.region_of[from.index] == map.region_of[block.index];
+      };
+      Remember(InsertBlockBefore(f_, block, level_, Label("join", cause), cause, within), cause);
     }
     return true;
   }
@@ -163,6 +167,7 @@ class ExtraBarriers {
     for (ir::BlockId from : ir::ReversePostOrder(f_)) {
       for (uint32_t e = 0; e < f_.successors(from).size(); ++e) {
         if (f_.successors(from)[e].to != block) continue;
+        if (map.region_of[from.index] == map.region_of[block.index]) continue;  // a loop within the tail
         uint64_t key = Boundary(from) ? (uint64_t{from.index} + 1) << 32 | e : map.region_of[from.index];
         edges.push_back({key, {from, e}});
       }

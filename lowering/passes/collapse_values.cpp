@@ -1,0 +1,158 @@
+#include "lowering/passes/collapse_values.h"
+
+#include "ir/result.h"
+
+namespace ptx2cpu::lowering {
+namespace {
+
+using ir::Opcode;
+
+// What a lane may spend to rebuild a value instead of loading it from a slot, and what the warp or block may (once).
+constexpr uint32_t kLaneBudget = 5;
+constexpr uint32_t kScalarBudget = 16;
+constexpr uint32_t kNever = 1000;
+
+uint32_t OwnCost(const ir::Inst& inst) {
+  switch (inst.op) {
+    case Opcode::kConst:
+    case Opcode::kUndef:
+    case Opcode::kSymbol:
+    case Opcode::kParamBase:
+    case Opcode::kFunctionAddress: return 0;
+    case Opcode::kSpecialRegister: return inst.attrs.flags & ir::kVolatile ? kNever : 1;
+    case Opcode::kAgree:
+    case Opcode::kAgreeIndex: return kNever;
+    case Opcode::kLoad:  // parameters and constants stay as they are while the kernel runs
+      return inst.attrs.space == ir::Space::kParam || inst.attrs.space == ir::Space::kConst ? 1 : kNever;
+    case Opcode::kDivS:
+    case Opcode::kDivU:
+    case Opcode::kRemS:
+    case Opcode::kRemU:
+    case Opcode::kFDiv:
+    case Opcode::kFSqrt:
+    case Opcode::kFRsqrt:
+    case Opcode::kFSin:
+    case Opcode::kFCos:
+    case Opcode::kFLg2:
+    case Opcode::kFEx2:
+    case Opcode::kFTanh: return 6;
+    default: return ir::Info(inst.op).effect == ir::Effect::kPure ? 1 : kNever;
+  }
+}
+
+}  // namespace
+
+PlaceId CollapseValues::AddPlace(ir::Level level, ir::BlockId prologue, ir::BlockId epilogue) {
+  places_.push_back({level, prologue, epilogue, {}, {}});
+  return static_cast<PlaceId>(places_.size() - 1);
+}
+
+void CollapseValues::SetHome(ir::ValueId old, PlaceId place, ir::ValueId clone) {
+  home_[old.index] = place;
+  clone_[old.index] = clone;
+}
+
+ir::Level CollapseValues::ShapeOf(ir::ValueId old) const {
+  if (per_lane_[old.index]) return ir::Level::kLane;
+  if (uniformity_.UniformAt(old, ir::Level::kBlock)) return ir::Level::kBlock;
+  return !flat_ && uniformity_.UniformAt(old, ir::Level::kWarp) ? ir::Level::kWarp : ir::Level::kLane;
+}
+
+std::optional<ir::Level> CollapseValues::SlotShape(ir::ValueId old) const {
+  if (slot_[old.index] == kNoSlot) return {};
+  return f_.slots[slot_[old.index]].shape;
+}
+
+uint32_t CollapseValues::SlotOf(ir::ValueId old) {
+  uint32_t& slot = slot_[old.index];
+  if (slot == kNoSlot) {
+    slot = static_cast<uint32_t>(f_.slots.size());
+    f_.slots.push_back({f_.type_of(old), ShapeOf(old)});
+    unsettled_.push_back(old);
+  }
+  return slot;
+}
+
+bool CollapseValues::Scalar(const Place& place, ir::ValueId old) const {
+  return place.level == ir::Level::kLane || uniformity_.UniformAt(old, place.level);
+}
+
+// Values that cost one slot load, or nothing, and no slot that is not there anyhow.
+bool CollapseValues::IsLeaf(const Place& place, ir::ValueId old) const {
+  return place.known.contains(old.index) || carried_[old.index] || slot_[old.index] != kNoSlot ||
+         (home_[old.index] != kNoPlace && places_[home_[old.index]].level != ir::Level::kLane);
+}
+
+uint32_t CollapseValues::RebuildCost(const Place& place, ir::ValueId old, uint32_t limit) const {
+  if (!Scalar(place, old)) return kNever;
+  if (place.known.contains(old.index)) return 0;
+  if (carried_[old.index]) return 1;
+  const ir::Value& value = f_.at_value(old);
+  if (!value.def.valid()) return kNever;
+  const ir::Inst& inst = f_.at_inst(value.def);
+  uint32_t cost = OwnCost(inst);
+  for (ir::ValueId operand : inst.operands) {
+    if (cost > limit) break;
+    uint32_t deeper = RebuildCost(place, operand, limit - cost);
+    if (deeper > limit - cost && IsLeaf(place, operand) && Scalar(place, operand)) deeper = 1;
+    cost += deeper;
+  }
+  return cost;
+}
+
+ir::ValueId CollapseValues::Rebuild(PlaceId place, ir::ValueId old) {
+  ir::Inst inst = f_.at_inst(f_.at_value(old).def);
+  std::vector<ir::ValueId> results = std::move(inst.results);
+  inst.results.clear();
+  for (ir::ValueId& operand : inst.operands) operand = Get(place, operand);
+  for (ir::ValueId result : results) inst.results.push_back(ir::AddValue(f_, f_.type_of(result), {}, {}, 0));
+  ir::InstId id = ir::Append(f_, places_[place].prologue, std::move(inst), static_cast<uint32_t>(results.size()));
+  for (size_t n = 0; n < results.size(); ++n) places_[place].known[results[n].index] = f_.at_inst(id).results[n];
+  return places_[place].known[old.index];
+}
+
+ir::ValueId CollapseValues::Get(PlaceId place, ir::ValueId old) {
+  if (old.index >= old_count_) return old;  // made for the Collapsed form already
+  if (home_[old.index] == place) return clone_[old.index];
+  Place& here = places_[place];
+  if (auto it = here.known.find(old.index); it != here.known.end()) return it->second;
+  uint32_t limit = here.level == ir::Level::kLane ? kLaneBudget : kScalarBudget;
+  if (!carried_[old.index] && RebuildCost(here, old, limit) <= limit) return Rebuild(place, old);
+  uint32_t slot = SlotOf(old);
+  ir::ValueId loaded = ir::Builder{f_, here.prologue}.SlotLoad(slot);
+  places_[place].known[old.index] = loaded;
+  return loaded;
+}
+
+void CollapseValues::CopyInto(PlaceId place, ir::ValueId from, ir::ValueId to) {
+  if (from == to) return;  // unchanged round the loop
+  uint32_t slot = slot_[to.index];
+  CHECK(slot != kNoSlot);
+  ir::ValueId value = Get(place, from);
+  places_[place].stores.push_back({slot, value});
+}
+
+std::vector<ir::ValueId> CollapseValues::SettleStores() {
+  std::vector<ir::ValueId> carried;
+  std::vector<ir::ValueId> fresh = std::move(unsettled_);
+  unsettled_.clear();
+  for (ir::ValueId old : fresh) {
+    if (carried_[old.index]) {
+      carried.push_back(old);
+    } else {
+      CHECK(home_[old.index] != kNoPlace, "a value without a definition crosses regions");
+      places_[home_[old.index]].stores.push_back({slot_[old.index], clone_[old.index]});
+    }
+  }
+  return carried;
+}
+
+void CollapseValues::FlushStores() {
+  for (Place& place : places_) {
+    ir::Builder b{f_, place.epilogue};
+    for (auto [slot, value] : place.stores) b.SlotStore(slot, value);
+    place.stores.clear();
+  }
+}
+
+}  // namespace ptx2cpu::lowering
