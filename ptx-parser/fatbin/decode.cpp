@@ -8,6 +8,7 @@
 #include "ptx-parser/fatbin/fatbin.h"
 #include "ptx-parser/fatbin/format.h"
 #include "ptx-parser/fatbin/guard.h"
+#include "ptx-parser/fatbin/ptx_text.h"
 
 namespace ptx2cpu::ptx {
 namespace {
@@ -86,7 +87,12 @@ Result<std::string> Image::Decode() const {
       return Fail(
           Damaged(*this, fmt::format("it decodes to {} bytes, its header states {}", bytes.size(), size)));
     }
-    if (kind == Kind::kPtx) bytes.erase(bytes.find_last_not_of('\0') + 1);
+    if (kind != Kind::kPtx) return bytes;
+    bytes.erase(bytes.find_last_not_of('\0') + 1);
+    // An LZ4 block has no checksum: garbled data may well decode to the right size.
+    if (compression != Compression::kNone && !fatbin::StartsAsPtx(bytes)) {
+      return Fail(Damaged(*this, "what it decodes to is no PTX text"));
+    }
     return bytes;
   });
 }

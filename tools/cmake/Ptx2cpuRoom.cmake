@@ -9,6 +9,10 @@ if(PTX2CPU_SANITIZE)
   target_compile_options(ptx2cpu_options INTERFACE -fsanitize=${PTX2CPU_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(ptx2cpu_options INTERFACE -fsanitize=${PTX2CPU_SANITIZE})
 endif()
+if(PTX2CPU_FUZZ)
+  # Every room is instrumented, or the fuzzer runs blind; only the fuzz targets get libFuzzer's main.
+  target_compile_options(ptx2cpu_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 function(ptx2cpu_room name)
   cmake_parse_arguments(ROOM "" "DIR;EXCLUDE" "DEPENDS" ${ARGN})
