@@ -1,0 +1,108 @@
+// What a row's function sees of the translation: the matched instruction, its operands as IR values, and a builder.
+//
+// Reading an operand never fails halfway: the first problem is kept in `error` and the translator stops after the row.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/build.h"
+#include "ptx-parser/match/match.h"
+#include "ptx-parser/translate/module_context.h"
+#include "ptx-parser/translate/ssa.h"
+
+namespace ptx2cpu::ptx {
+
+class ParamStorage;
+
+// An address with the space its instruction names.
+struct Place {
+  ir::ValueId address;
+  ir::Space space = ir::Space::kGeneric;
+};
+
+class Emitter {
+ public:
+  Emitter(ModuleContext& context, const ast::Function& source, ir::Function& function);
+  ~Emitter();
+
+  // -- the current instruction --
+  const ast::Instruction* instruction = nullptr;
+  Match match = {};
+  const Modifiers& mods() const { return *match.modifiers; }
+  bool Has(Word word) const { return mods().Has(word); }
+  PtxType type() const { return mods().last(); }    // of sources
+  PtxType dtype() const { return mods().first(); }  // of destinations
+
+  // -- operands, by their number in the form --
+  bool Present(size_t operand) const { return match.slots[operand] != Match::kAbsent; }
+  const ast::Operand& Operand(size_t operand) const;
+  PtxType OperandType(size_t operand) const { return TypeOf(match.form->operands[operand], mods()); }
+  // In the IR type of the operand's PTX type, or in `type`; a wider register gives its low bits.
+  ir::ValueId Read(size_t operand) { return Read(operand, WholeType(OperandType(operand))); }
+  ir::ValueId Read(size_t operand, ir::Type type) { return ReadOperand(Operand(operand), type); }
+  // Each element of a packed type (a list of one for scalars), or each component of a vector operand.
+  std::vector<ir::ValueId> ReadElements(size_t operand);
+  std::vector<ir::ValueId> ReadVector(size_t operand, ir::Type type);
+  std::optional<int64_t> Immediate(size_t operand) const;
+  // Writes; a wider register is extended by the operand type's sign.
+  void Write(size_t operand, ir::ValueId value) { WriteOperand(Operand(operand), value, IsSigned(OperandType(operand))); }
+  void WriteElements(size_t operand, std::vector<ir::ValueId> elements);
+  void WriteVector(size_t operand, const std::vector<ir::ValueId>& values, bool sign);
+  void WriteOperand(const ast::Operand& operand, ir::ValueId value, bool sign);
+  ir::ValueId ReadOperand(const ast::Operand& operand, ir::Type type);
+  // For untyped moves: the type the operand's register is kept in, if it has `bits` bits, else an integer.
+  ir::Type StoredType(const ast::Operand& operand, int bits) const;
+  // [a] or an address in mov or cvta. `space` is what the opcode says.
+  Place Address(size_t operand, ir::Space space);
+  ir::ValueId SymbolAddress(const ast::Operand& operand);
+
+  // -- building --
+  ir::Builder b;
+  ir::ValueId Const(ir::Type type, uint64_t bits);
+  ir::ValueId Offset(ir::ValueId address, int64_t offset);  // address + offset
+  void SetBlock(ir::BlockId block);
+  void AddEdges(ir::InstId terminator);  // tells SSA of every edge of a terminator
+  ir::ValueId ReadCarry();
+  void WriteCarry(ir::ValueId carry);
+  ir::Position Here() const { return b.at; }
+
+  // -- guarded instructions: writes wait until the instruction is known to have happened --
+  struct DelayedWrite {
+    Ssa::Variable variable;
+    ir::ValueId value;
+  };
+  bool delaying = false;
+  std::vector<DelayedWrite> delayed;
+
+  // -- errors --
+  void Fail(ErrorCode code, std::string message, std::string hint = {});
+  Status Unsupported(const std::string& what);
+  std::optional<Error> error;
+
+  ModuleContext& context;
+  const ast::Module& ast;
+  const ast::Function& source;
+  ir::Function& f;
+  Ssa ssa;
+  std::unique_ptr<ParamStorage> params;
+
+  ir::ValueId ReadVariable(Ssa::Variable variable);
+  void WriteVariable(Ssa::Variable variable, ir::ValueId value);
+  void DeclareRegisters(const std::vector<ir::Type>& types);
+  // Index in Function::locals of a .local or .param variable kept in memory.
+  uint32_t LocalIndex(uint32_t variable);
+
+ private:
+  ir::ValueId ReadRegister(uint32_t number, ir::Type type);
+  ir::ValueId ReadImmediate(const ast::Operand& operand, ir::Type type);
+  ir::ValueId ReadSpecial(const ast::Operand& operand, ir::Type type);
+  ir::ValueId ReadPacked(const ast::Operand& operand, ir::Type type);
+  ir::ValueId Fit(ir::ValueId value, ir::Type type);
+
+  Ssa::Variable carry_ = 0;
+  std::unordered_map<uint64_t, ir::ValueId> constants_;  // of the current block
+  std::unordered_map<uint32_t, uint32_t> locals_;
+};
+
+}  // namespace ptx2cpu::ptx

@@ -1,0 +1,138 @@
+// 9.7.9: loads, stores, moves, addresses, cache control.
+#include "ptx-parser/translate/elementwise.h"
+#include "ptx-parser/translate/memory_attributes.h"
+#include "ptx-parser/translate/parameters.h"
+#include "ptx-parser/translate/rows.h"
+
+namespace ptx2cpu::ptx::rows {
+
+using ir::MemoryOrder;
+using ir::Opcode;
+using ir::Scope;
+using ir::Space;
+using ir::Type;
+using ir::ValueId;
+
+Scope ScopeOf(const Emitter& e) {
+  if (e.Has("cta")) return Scope::kCta;
+  if (e.Has("cluster")) return Scope::kCluster;
+  if (e.Has("gpu")) return Scope::kGpu;
+  if (e.Has("sys")) return Scope::kSys;
+  return Scope::kNone;
+}
+
+MemoryOrder LoadStoreOrder(const Emitter& e) {
+  if (e.Has("volatile")) return MemoryOrder::kVolatile;
+  if (e.Has("relaxed")) return MemoryOrder::kRelaxed;
+  if (e.Has("acquire")) return MemoryOrder::kAcquire;
+  if (e.Has("release")) return MemoryOrder::kRelease;
+  return MemoryOrder::kWeak;
+}
+
+Space SpaceOfWords(const Emitter& e) {
+  static constexpr std::pair<Word, Space> kSpaces[] = {
+      {"global", Space::kGlobal},      {"shared", Space::kShared},          {"shared::cta", Space::kShared},
+      {"shared::cluster", Space::kShared}, {"local", Space::kLocal},        {"const", Space::kConst},
+      {"param", Space::kParam},        {"param::entry", Space::kParam},     {"param::func", Space::kParam},
+  };
+  for (auto [word, space] : kSpaces) {
+    if (e.Has(word)) return space;
+  }
+  return Space::kGeneric;
+}
+
+namespace {
+
+// The .param space of a device function is memory of the thread.
+Space AccessSpace(const Emitter& e) {
+  Space space = SpaceOfWords(e);
+  return space == Space::kParam && !e.source.is_entry ? Space::kLocal : space;
+}
+
+ir::Attrs AccessAttrs(const Emitter& e, Space space) {
+  ir::Attrs attrs{.space = space, .order = LoadStoreOrder(e)};
+  if (attrs.order >= MemoryOrder::kRelaxed) attrs.scope = ScopeOf(e);
+  return attrs;
+}
+
+// The first register of a destination or source, to keep floats floats in untyped accesses.
+const ast::Operand& FirstOf(const Emitter& e, size_t operand) {
+  const ast::Operand& o = e.Operand(operand);
+  return o.kind == ast::OperandKind::kVector ? e.ast.Children(o)[0] : o;
+}
+
+Type AccessType(const Emitter& e, size_t operand) {
+  PtxType type = e.mods().last();
+  return IsFloat(type) ? ElementType(type) : e.StoredType(FirstOf(e, operand), Bits(type));
+}
+
+// ld and st of a .param variable that lives in SSA.
+std::optional<uint32_t> SsaParam(Emitter& e, size_t operand) {
+  const ast::Operand& o = e.Operand(operand);
+  if (o.symbol_kind != ast::SymbolKind::kVariable) return std::nullopt;
+  if (e.ast.variables[o.symbol].space != ast::Space::kParam || !e.params->InSsa(e, o.symbol)) return std::nullopt;
+  return o.symbol;
+}
+
+void LoadFrom(Emitter& e, uint32_t flags) {
+  bool sign = IsSigned(e.mods().last());
+  if (std::optional<uint32_t> param = SsaParam(e, 1)) {
+    return e.WriteVector(0, {e.params->ReadScalar(e, *param)}, sign);
+  }
+  Place place = e.Address(1, AccessSpace(e));
+  ir::Attrs attrs = AccessAttrs(e, place.space);
+  attrs.flags = flags;
+  uint32_t count = static_cast<uint32_t>(e.mods().vector_width());
+  e.WriteVector(0, e.b.LoadVector(AccessType(e, 0), place.space, place.address, count, attrs), sign);
+}
+
+}  // namespace
+
+void ld(Emitter& e) { LoadFrom(e, 0); }
+void ld_nc(Emitter& e) { LoadFrom(e, ir::kNonCoherent); }
+void ldu(Emitter& e) { LoadFrom(e, ir::kNonCoherent); }
+
+void st(Emitter& e) {
+  if (std::optional<uint32_t> param = SsaParam(e, 0)) {
+    Type type = WholeType(FindType(e.ast.variables[*param].type));
+    return e.params->WriteScalar(e, *param, e.Read(1, type));
+  }
+  Place place = e.Address(0, AccessSpace(e));
+  Type type = AccessType(e, 1);
+  e.b.Store(type, place.space, place.address, e.ReadVector(1, type), AccessAttrs(e, place.space));
+}
+
+// Registers of equal width, addresses, special registers, packing and unpacking.
+void mov(Emitter& e) {
+  const ast::Operand& destination = e.Operand(0);
+  int bits = Bits(e.type());
+  Type type = bits == 1 ? Type::kI1 : IsFloat(e.type()) ? ElementType(e.type()) : e.StoredType(destination, bits);
+  e.Write(0, e.Read(1, type));
+}
+
+// -- addresses --
+
+void isspacep(Emitter& e) {
+  ValueId address = e.Read(1, Type::kI64);
+  e.Write(0, e.b.Inst1(Opcode::kIsSpace, Type::kVoid, {address}, {.space = SpaceOfWords(e)}));
+}
+
+// Global, constant and kernel parameter addresses are generic ones already; shared and local windows are mapped.
+void cvta(Emitter& e) {
+  Space space = AccessSpace(e);
+  ValueId address = e.Read(1, Type::kI64);
+  if (space == Space::kShared || space == Space::kLocal) {
+    Opcode op = e.Has("to") ? Opcode::kFromGeneric : Opcode::kToGeneric;
+    address = e.b.Inst1(op, Type::kVoid, {address}, {.space = space});
+  }
+  if (Bits(e.type()) == 32) address = e.b.Convert(Opcode::kTrunc, Type::kI32, address);
+  e.Write(0, address);
+}
+
+// -- cache control: a CPU's caches need no advice --
+
+void prefetch(Emitter&) {}
+void applypriority(Emitter&) {}
+void createpolicy(Emitter& e) { e.Write(0, e.Const(Type::kI64, 0)); }  // a policy is opaque; hints are ignored
+
+}  // namespace ptx2cpu::ptx::rows

@@ -1,0 +1,12 @@
+// Orders, scopes and spaces of memory instructions, by the words of the opcode.
+#pragma once
+
+#include "ptx-parser/translate/emitter.h"
+
+namespace ptx2cpu::ptx::rows {
+
+ir::Scope ScopeOf(const Emitter& e);                // kNone when no scope stands
+ir::MemoryOrder LoadStoreOrder(const Emitter& e);   // weak unless said
+ir::Space SpaceOfWords(const Emitter& e);           // of .global, .shared::cta ...; generic when none stands
+
+}  // namespace ptx2cpu::ptx::rows

@@ -1,0 +1,22 @@
+// Special registers of PTX (section 10) and what the IR calls them.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "ir/type.h"
+#include "ptx-parser/parse/ast.h"
+
+namespace ptx2cpu::ptx {
+
+struct SpecialRegister {
+  ir::Special special = ir::Special::kNone;  // kNone: always zero
+  bool is_64 = false;
+  bool is_clock = false;
+  uint32_t index = 0;
+};
+
+// nullopt when there is no such register, or it needs a component (%tid alone).
+std::optional<SpecialRegister> FindSpecial(std::string_view name, ast::Component component);
+
+}  // namespace ptx2cpu::ptx

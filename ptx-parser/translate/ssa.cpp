@@ -1,0 +1,230 @@
+#include "ptx-parser/translate/ssa.h"
+
+namespace ptx2cpu::ptx {
+
+using ir::BlockId;
+using ir::InstId;
+using ir::ValueId;
+
+Ssa::Variable Ssa::Declare(ir::Type canonical) {
+  types_.push_back(canonical);
+  return static_cast<Variable>(types_.size() - 1);
+}
+
+Ssa::BlockState& Ssa::State(BlockId block) {
+  if (states_.size() <= block.index) states_.resize(f_.blocks.size());
+  return states_[block.index];
+}
+
+void Ssa::Write(Variable variable, BlockId block, ValueId value) {
+  CHECK(ir::Bits(f_.type_of(value)) == ir::Bits(types_[variable]), "a register takes values of its own width");
+  State(block).values[variable] = value;
+}
+
+ValueId Ssa::Read(Variable variable, BlockId block) {
+  ValueId value = Lookup(variable, block);
+  while (!pending_.empty()) {
+    Pending pending = pending_.back();
+    pending_.pop_back();
+    FillArguments(pending);
+  }
+  return value;
+}
+
+// Finds the value that reaches the end of `block`. Parameters made on the way get their arguments later (pending_),
+// so that depth of the graph is no depth of recursion.
+ValueId Ssa::Lookup(Variable variable, BlockId block) {
+  std::vector<BlockId> passed;
+  ValueId value;
+  while (true) {
+    BlockState& state = State(block);
+    if (auto it = state.values.find(variable); it != state.values.end()) {
+      value = it->second;
+      break;
+    }
+    passed.push_back(block);
+    if (state.sealed && state.predecessors.empty()) {
+      value = UndefinedValue(variable);
+      break;
+    }
+    if (state.sealed && state.predecessors.size() == 1) {
+      block = f_.at_inst(state.predecessors[0].terminator).block;
+      continue;
+    }
+    value = ir::AddParam(f_, block, types_[variable]);
+    if (state.sealed) {
+      pending_.push_back({variable, block, value});
+    } else {
+      state.incomplete.push_back({variable, value});
+    }
+    break;
+  }
+  for (BlockId id : passed) State(id).values[variable] = value;
+  return value;
+}
+
+void Ssa::FillArguments(const Pending& pending) {
+  uint32_t number = f_.at_value(pending.parameter).number;
+  std::vector<Predecessor> predecessors = State(pending.block).predecessors;
+  for (const Predecessor& predecessor : predecessors) {
+    BlockId from = f_.at_inst(predecessor.terminator).block;
+    ValueId value = Lookup(pending.variable, from);
+    if (f_.type_of(value) != types_[pending.variable]) {
+      ir::Inst cast;
+      cast.op = ir::Opcode::kBitcast;
+      cast.type = types_[pending.variable];
+      cast.from = f_.type_of(value);
+      cast.operands = {value};
+      cast.at = f_.at_inst(predecessor.terminator).at;
+      InstId id = ir::Insert(f_, from, f_.at_block(from).insts.size() - 1, std::move(cast));
+      value = f_.at_inst(id).results[0];
+    }
+    std::vector<ValueId>& args = f_.inst(predecessor.terminator).edges[predecessor.edge].args;
+    if (args.size() <= number) args.resize(number + 1);
+    args[number] = value;
+  }
+}
+
+ValueId Ssa::UndefinedValue(Variable variable) {
+  auto [it, fresh] = undefined_.emplace(variable, ValueId{});
+  if (fresh) {
+    ir::Inst inst;
+    inst.op = ir::Opcode::kUndef;
+    inst.type = types_[variable];
+    it->second = f_.at_inst(ir::Insert(f_, f_.entry, 0, std::move(inst))).results[0];
+  }
+  return it->second;
+}
+
+void Ssa::AddEdge(InstId terminator, uint32_t edge, BlockId to) {
+  BlockState& state = State(to);
+  CHECK(!state.sealed, "an edge to a sealed block");
+  state.predecessors.push_back({terminator, edge});
+}
+
+void Ssa::Seal(BlockId block) {
+  BlockState& state = State(block);
+  CHECK(!state.sealed, "sealed twice");
+  state.sealed = true;
+  std::vector<std::pair<Variable, ValueId>> incomplete = std::move(state.incomplete);
+  for (auto [variable, parameter] : incomplete) pending_.push_back({variable, block, parameter});
+  while (!pending_.empty()) {
+    Pending pending = pending_.back();
+    pending_.pop_back();
+    FillArguments(pending);
+  }
+}
+
+void Ssa::Finish() {
+  ir::RemoveUnreachableBlocks(f_);
+  RemoveTrivialParameters();
+  RemoveUnused();
+}
+
+// Section 3.2 of the paper, as a fixpoint over all parameters in reverse post-order.
+void Ssa::RemoveTrivialParameters() {
+  std::vector<ValueId> replacement(f_.values.size());
+  auto resolve = [&](ValueId value) {
+    while (replacement[value.index].valid()) value = replacement[value.index];
+    return value;
+  };
+  std::vector<BlockId> order = ir::ReversePostOrder(f_);
+  std::vector<std::vector<const ir::Edge*>> incoming(f_.blocks.size());
+  for (BlockId block : order) {
+    for (const ir::Edge& edge : f_.successors(block)) incoming[edge.to.index].push_back(&edge);
+  }
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (BlockId block : order) {
+      if (block == f_.entry) continue;
+      for (ValueId parameter : f_.at_block(block).params) {
+        if (replacement[parameter.index].valid()) continue;
+        ValueId same;
+        bool trivial = true;
+        for (const ir::Edge* edge : incoming[block.index]) {
+          ValueId value = resolve(edge->args[f_.at_value(parameter).number]);
+          if (value == parameter || value == same) continue;
+          if (same.valid()) {
+            trivial = false;
+            break;
+          }
+          same = value;
+        }
+        if (!trivial || !same.valid()) continue;
+        replacement[parameter.index] = same;
+        changed = true;
+      }
+    }
+  }
+  for (ValueId& value : replacement) {
+    if (value.valid()) value = resolve(value);
+  }
+  ir::ReplaceUses(f_, replacement);
+}
+
+// Keeps what an effect needs; drops other pure instructions and parameters, with the arguments for them.
+void Ssa::RemoveUnused() {
+  std::vector<bool> live(f_.values.size());
+  std::vector<ValueId> work;
+  auto need = [&](ValueId value) {
+    if (live[value.index]) return;
+    live[value.index] = true;
+    work.push_back(value);
+  };
+  std::vector<std::vector<InstId>> entering(f_.blocks.size());
+  std::vector<BlockId> order = ir::ReversePostOrder(f_);
+  for (BlockId block : order) {
+    for (InstId id : f_.at_block(block).insts) {
+      const ir::Inst& inst = f_.at_inst(id);
+      if (ir::Info(inst.op).effect == ir::Effect::kPure) continue;
+      for (ValueId operand : inst.operands) need(operand);
+      for (const ir::Edge& edge : inst.edges) entering[edge.to.index].push_back(id);
+    }
+  }
+  while (!work.empty()) {
+    ir::Value value = f_.at_value(work.back());
+    work.pop_back();
+    if (value.def.valid()) {
+      for (ValueId operand : f_.at_inst(value.def).operands) need(operand);
+      continue;
+    }
+    for (InstId id : entering[value.block.index]) {
+      for (const ir::Edge& edge : f_.at_inst(id).edges) {
+        if (edge.to == value.block) need(edge.args[value.number]);
+      }
+    }
+  }
+  for (BlockId block : order) {
+    std::vector<InstId> kept;
+    for (InstId id : f_.at_block(block).insts) {
+      ir::Inst& inst = f_.inst(id);
+      bool used = ir::Info(inst.op).effect != ir::Effect::kPure;
+      for (ValueId result : inst.results) used |= live[result.index];
+      if (used) kept.push_back(id);
+      else inst.block = BlockId{};
+      for (ir::Edge& edge : inst.edges) {
+        if (edge.to == f_.entry) continue;
+        const std::vector<ValueId>& params = f_.at_block(edge.to).params;
+        std::vector<ValueId> args;
+        for (size_t i = 0; i < params.size(); ++i) {
+          if (live[params[i].index]) args.push_back(edge.args[i]);
+        }
+        edge.args = std::move(args);
+      }
+    }
+    f_.block(block).insts = std::move(kept);
+  }
+  for (BlockId block : order) {
+    if (block == f_.entry) continue;  // the parameters of the entry are the function's
+    std::vector<ValueId> params;
+    for (ValueId param : f_.at_block(block).params) {
+      if (!live[param.index]) continue;
+      f_.values[param.index].number = static_cast<uint32_t>(params.size());
+      params.push_back(param);
+    }
+    f_.block(block).params = std::move(params);
+  }
+}
+
+}  // namespace ptx2cpu::ptx
