@@ -1,0 +1,30 @@
+#!/bin/bash
+# Takes over recorded results: import_records.sh RECORDS.tar [MORE.tar]
+# The first archive becomes corpus/expected; each further one (say, recorded through the driver's own compiler) must
+# hold the same bytes, or the differing files are listed. Says which results changed. Run check_corpus afterwards.
+set -euo pipefail
+corpus=$(cd "$(dirname "$0")" && pwd)
+[ $# -ge 1 ] || { echo "usage: $0 RECORDS.tar [MORE.tar]" >&2; exit 2; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for archive in "$@"; do
+  folder=$work/$(basename "$archive" .tar)
+  mkdir "$folder"
+  tar -xf "$archive" -C "$folder"
+  [ -f "$folder/RECORD.txt" ] || { echo "$archive is incomplete: no RECORD.txt" >&2; exit 1; }
+  grep -v '^recorded ' "$folder/RECORD.txt" | sed "s|^|$(basename "$archive"): |"
+done
+first=$work/$(basename "$1" .tar)
+for archive in "${@:2}"; do
+  diff -rq "$first/expected" "$work/$(basename "$archive" .tar)/expected" || echo "$(basename "$archive") differs from $(basename "$1")"
+done
+sed -n 's|.* \(expected/[^ ]*\)$|\1|p' "$corpus/manifest.txt" | sort -u > "$work/wanted"
+while read -r path; do
+  [ -f "$first/$path" ] || { echo "not recorded: $path" >&2; exit 1; }
+  if [ -f "$corpus/$path" ] && ! cmp -s "$first/$path" "$corpus/$path"; then echo "changed: $path"; fi
+done < "$work/wanted"
+rm -rf "$corpus/expected"
+mkdir "$corpus/expected"
+while read -r path; do cp "$first/$path" "$corpus/$path"; done < "$work/wanted"
+cp "$first/RECORD.txt" "$corpus/expected/RECORD.txt"
+echo "$(wc -l < "$work/wanted") results imported"
