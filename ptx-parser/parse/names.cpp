@@ -263,7 +263,7 @@ class Resolver {
 
   // The nearest name that is defined, or how far the register range goes.
   std::string Hint(std::string_view name) const {
-    size_t best = std::max<size_t>(2, name.size() / 4 + 1);
+    size_t best = std::min(name.size(), std::max<size_t>(2, name.size() / 4 + 1));
     std::string nearest;
     size_t seen = 0;
     for (const ScopeTable::Entry& e : scopes_.entries()) {

@@ -138,7 +138,25 @@ std::string SyntaxErrors::Describe(const Token& token) const {
   return fmt::format("'{}'", text);
 }
 
+// The parser takes whatever cannot begin an item for the end of the module, and whatever cannot begin a statement
+// for the end of the block. Read on: each call of a rule reports what it meets and goes on by one token at least.
 antlr4::Token* SyntaxErrors::recoverInline(antlr4::Parser* parser) {
+  const size_t rule = parser->getContext()->getRuleIndex();
+  const KindSet expected = ToSet(parser->getExpectedTokens());
+  auto& ptx = dynamic_cast<PtxParser&>(*parser);
+  if (rule == PtxParser::RuleModule && Has(expected, TokenKind::kEnd)) {
+    while (Next() != TokenKind::kEnd) ptx.item();
+    return stream_.LT(1);
+  }
+  if (rule == PtxParser::RuleStatement || rule == PtxParser::RuleRest_of_function) {
+    if (expected == SetOf({TokenKind::kBraceClose})) {
+      while (Next() != TokenKind::kEnd && Next() != TokenKind::kBraceClose) ptx.statement();
+      if (Next() == TokenKind::kBraceClose) {
+        parser->consume();
+        return stream_.LT(1);
+      }
+    }
+  }
   throw antlr4::InputMismatchException(parser);
 }
 
@@ -147,10 +165,11 @@ void SyntaxErrors::reportError(antlr4::Parser* parser, const antlr4::Recognition
   reported_ = true;
   if (errors_.size() >= max_errors_) return;
   const Token& found = tokens_[stream_.cursor()];
-  const KindSet expected = ToSet(e.getExpectedTokens());
+  KindSet expected = ToSet(e.getExpectedTokens());
+  const bool same_line = stream_.cursor() > 0 && tokens_[stream_.cursor() - 1].line == found.line;
+  if (expected == SetOf({TokenKind::kSemicolon}) && same_line) expected |= SetOf({TokenKind::kComma});
   std::string hint;
-  const bool wants_end = Has(expected, TokenKind::kSemicolon);
-  if (wants_end && stream_.cursor() > 0 && tokens_[stream_.cursor() - 1].line < found.line) {
+  if (Has(expected, TokenKind::kSemicolon) && stream_.cursor() > 0 && !same_line) {
     hint = fmt::format("is a ';' missing at the end of line {}?", tokens_[stream_.cursor() - 1].line);
   }
   const std::string words = ExpectedInWords(expected);

@@ -68,6 +68,7 @@ void TreeBuilder::TypeOrVector() {
     shared_.vector = static_cast<uint8_t>(word[1] - '0');
   } else if (std::find(std::begin(kTypes), std::end(kTypes), word) == std::end(kTypes)) {
     Report(fmt::format("unknown type '.{}'", word), "a type such as .b32, .u64, .f32 or .pred");
+    shared_.type = word;
   } else if (!shared_.type.empty()) {
     Report("the type is already given");
   } else {
