@@ -50,9 +50,12 @@ Status Branch(Step& s) {
   return {};
 }
 
-// Loop terminators are executed by the loops of interpret_collapsed.cpp, never by a thread.
+// Loop terminators are executed by the loops of interpret_collapsed.cpp, never by a thread: the function breaks the law
+// of its phase.
 Status NotByThread(Step& s) {
-  return s.Fault(fmt::format("{} met outside the Collapsed phase or below its level", Info(s.inst.op).mnemonic));
+  Error error = s.Fault(fmt::format("{} met outside the Collapsed phase or below its level", Info(s.inst.op).mnemonic)).error();
+  error.code = ErrorCode::kInternal;
+  return Fail(std::move(error));
 }
 
 Status EndRegion(Step& s, ThreadState state) {
