@@ -28,6 +28,12 @@ std::string Trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(' ') - begin + 1));
 }
 
+// The end of a long place says more than its beginning: build systems put serial numbers in front.
+std::string ShortPlace(const std::string& where) {
+  if (where.size() <= kMaxWhere) return Printable(where);
+  return "..." + Printable(std::string_view(where).substr(where.size() - kMaxWhere));
+}
+
 // An image that cannot be decoded leaves a note, which stands below the table.
 std::string KernelColumn(const Image& image, const TableOptions& options, std::vector<std::string>& notes) {
   if (image.kind != Image::Kind::kPtx || !options.kernels) return "-";
@@ -57,7 +63,7 @@ Row ImageRow(const Container& container, const Image& image, const TableOptions&
     shown_options += shown_options.empty() ? "(relocatable)" : " (relocatable)";
   }
   return {fmt::format("{}", image.container_index),
-          Printable(container.Where(), kMaxWhere),
+          ShortPlace(container.Where()),
           fmt::format("0x{:x}", image.file_offset),
           std::move(kind),
           image.Target(),
