@@ -4,7 +4,8 @@
 set -euo pipefail
 corpus=$(cd "$(dirname "$0")" && pwd)
 stage=/tmp/ptx2cpu-corpus   # a fixed place, because debug information names the path of the source
-rm -rf "$stage" && mkdir -p "$stage/bin" && cp -r "$corpus/src" "$stage/src" && cd "$stage"
+rm -rf "$stage" && mkdir -p "$stage/bin" && cp -r "$corpus/src" "$stage/src" && mkdir "$stage/keep" && cd "$stage"
+find src -type f -exec touch -d 2026-01-01T00:00:00Z {} +   # line information holds the time of the source
 
 old="-gencode arch=compute_75,code=compute_75"
 new="-gencode arch=compute_90,code=[sm_90,compute_90]"
@@ -18,7 +19,8 @@ kernels_of() { grep -hoE '__global__ void \w+' $1 | sed 's/.* //' | tr '\n' ' ' 
 add() {
   local kind=$1 output=$2 sources=$3 targets=$4; shift 4
   echo "nvcc $* -o $output $sources"
-  nvcc -std=c++17 -Wno-deprecated-gpu-targets --frandom-seed=corpus "$@" -o "$output" $sources
+  # Temporary files are kept, because the names of others hold a process number that gets into objects.
+  nvcc -std=c++17 -Wno-deprecated-gpu-targets --frandom-seed=corpus --keep --keep-dir keep "$@" -o "$output" $sources
   local included
   included=$(sed -nE 's|#include "../(.*\.cu)"|src/\1|p' $sources)
   {

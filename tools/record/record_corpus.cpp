@@ -2,7 +2,8 @@
 //   RECORD.txt          GPU, driver, date, and one line per launch
 //   expected/...        raw contents of each output buffer, and what was printed
 // A kernel is run from its default file (the reference of the record), twice, and once from every other fat binary
-// or PTX file that holds it; all runs must agree, or the launch is reported and the exit code is 1.
+// or PTX file that holds it; all runs must agree. A launch that does not, or fails, is reported
+// and logged in RECORD.txt, and the exit code is 1.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,17 @@ std::string Today() {
   return text;
 }
 
+// One of the orders in which the lines may come, always the same one.
+std::string SortedLines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  std::sort(lines.begin(), lines.end());
+  std::string sorted;
+  for (const std::string& line : lines) sorted += line + "\n";
+  return sorted;
+}
+
 class CorpusRecorder {
  public:
   CorpusRecorder(const Manifest& manifest, CudaDriver& driver, TarWriter& archive)
@@ -45,13 +58,17 @@ class CorpusRecorder {
            "\ndriver " + gpu.driver + "\ndriver-api " + std::to_string(gpu.api_version) + "\ndate " + Today() + "\n";
     for (const CorpusKernel& kernel : manifest_.kernels) {
       if (!only.empty() && kernel.name != only) continue;
-      for (const LaunchCase& launch : kernel.cases) TRY_STATUS(RecordCase(kernel, launch));
+      for (const LaunchCase& launch : kernel.cases) {
+        const Status status = RecordCase(kernel, launch);
+        if (!status) Fault(kernel.name + "." + launch.name + ": " + status.error().message);
+      }
     }
     return archive_.Add("RECORD.txt", log_);
   }
 
   size_t recorded() const { return recorded_; }
   size_t disagreements() const { return disagreements_; }
+  size_t failures() const { return failures_; }
 
  private:
   // Files the driver can load that hold the kernel, the default one first. The default stands there twice, so that
@@ -82,7 +99,7 @@ class CorpusRecorder {
     for (const std::string& path : FilesWith(kernel)) {
       Result<GpuResult> run = driver_.Run(*TRY(Image(path)), gpu_launch, arguments);
       if (!run) {
-        run.error().message = kernel.name + "." + launch.name + " from " + path + ": " + run.error().message;
+        run.error().message = path + ": " + run.error().message;
         return std::unexpected(std::move(run).error());
       }
       if (!first) {
@@ -95,7 +112,8 @@ class CorpusRecorder {
       TRY_STATUS(Store(expectation.path, first->buffers.at(expectation.argument)));
     }
     if (launch.stdout_rule != StdoutRule::kNone) {
-      const auto bytes = std::as_bytes(std::span(first->printed.data(), first->printed.size()));
+      const std::string text = launch.stdout_rule == StdoutRule::kAnyOrder ? SortedLines(first->printed) : first->printed;
+      const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
       TRY_STATUS(Store(launch.stdout_path, {bytes.begin(), bytes.end()}));
     }
     log_ += "recorded " + kernel.name + "." + launch.name + " from " + kernel.file + "\n";
@@ -104,10 +122,10 @@ class CorpusRecorder {
   }
 
   // One file may be the expectation of several launches; they must have given the same.
-  Status Store(const std::string& path, std::vector<std::byte> data) {
-    const auto [known, is_new] = stored_.emplace(path, std::move(data));
+  Status Store(const std::string& path, const std::vector<std::byte>& data) {
+    const auto [known, is_new] = stored_.emplace(path, data);
     if (is_new) return archive_.Add(path, known->second);
-    if (known->second != data && !data.empty()) {
+    if (known->second != data) {
       return Fail(ErrorCode::kFault, "two launches that share " + path + " gave different results");
     }
     return {};
@@ -133,13 +151,20 @@ class CorpusRecorder {
     std::fprintf(stderr, "disagreement: %s\n", what.c_str());
   }
 
+  // The launch is left out of the record; what was recorded before stays good.
+  void Fault(const std::string& what) {
+    ++failures_;
+    log_ += "failed " + what + "\n";
+    std::fprintf(stderr, "failed: %s\n", what.c_str());
+  }
+
   const Manifest& manifest_;
   CudaDriver& driver_;
   TarWriter& archive_;
   std::map<std::string, std::vector<std::byte>> images_;
   std::map<std::string, std::vector<std::byte>> stored_;
   std::string log_;
-  size_t recorded_ = 0, disagreements_ = 0;
+  size_t recorded_ = 0, disagreements_ = 0, failures_ = 0;
 };
 
 Result<int> Record(const std::string& manifest_path, const std::string& archive_path, std::string_view only) {
@@ -149,9 +174,9 @@ Result<int> Record(const std::string& manifest_path, const std::string& archive_
   CorpusRecorder recorder(manifest, driver, archive);
   TRY_STATUS(recorder.RecordAll(only));
   TRY_STATUS(archive.Finish());
-  std::printf("%zu launches recorded on %s, %zu disagreements\n", recorder.recorded(), driver.identity().name.c_str(),
-              recorder.disagreements());
-  return recorder.disagreements() == 0 ? 0 : 1;
+  std::printf("%zu launches recorded on %s, %zu disagreements, %zu failures\n", recorder.recorded(),
+              driver.identity().name.c_str(), recorder.disagreements(), recorder.failures());
+  return recorder.disagreements() + recorder.failures() == 0 ? 0 : 1;
 }
 
 }  // namespace
