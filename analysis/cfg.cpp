@@ -41,7 +41,7 @@ void Grow(Cfg& g, const ir::Function& f, const EdgeFilter& keep) {
 }
 
 // Gives every node a path to the exit: the last node (in reverse post order) that has none gets an edge, and again.
-void CloseEndlessLoops(Cfg& g) {
+void CloseEndlessLoops(Cfg& g, const std::function<bool(ir::BlockId)>& leaves) {
   std::vector<bool> ends(g.size());
   auto mark = [&](uint32_t from) {
     std::vector<uint32_t> work{from};
@@ -58,11 +58,13 @@ void CloseEndlessLoops(Cfg& g) {
     }
   };
   mark(g.exit);
-  for (auto it = g.order.rbegin(); it != g.order.rend(); ++it) {
-    if (ends[*it]) continue;
-    AddEdge(g, *it, g.exit);
-    g.endless.push_back(*it);
-    mark(*it);
+  for (bool any : {false, true}) {
+    for (auto it = g.order.rbegin(); it != g.order.rend(); ++it) {
+      if (ends[*it] || (!any && !(leaves && leaves({*it})))) continue;
+      AddEdge(g, *it, g.exit);
+      g.endless.push_back(*it);
+      mark(*it);
+    }
   }
   if (!g.reached[g.exit]) {
     g.reached[g.exit] = true;
@@ -72,7 +74,7 @@ void CloseEndlessLoops(Cfg& g) {
 
 }  // namespace
 
-Cfg BuildCfg(const ir::Function& f, const EdgeFilter& keep) {
+Cfg BuildCfg(const ir::Function& f, const EdgeFilter& keep, const std::function<bool(ir::BlockId)>& leaves) {
   Cfg g;
   g.exit = static_cast<uint32_t>(f.blocks.size());
   g.entry = f.entry.index;
@@ -80,7 +82,7 @@ Cfg BuildCfg(const ir::Function& f, const EdgeFilter& keep) {
   g.predecessors.resize(f.blocks.size() + 1);
   g.reached.resize(f.blocks.size() + 1);
   Grow(g, f, keep);
-  CloseEndlessLoops(g);
+  CloseEndlessLoops(g, leaves);
   return g;
 }
 

@@ -29,7 +29,8 @@ struct Cfg {
 // True keeps edge number `edge` of the terminator of `from`. A block that loses all its edges leads to the exit.
 using EdgeFilter = std::function<bool(ir::BlockId from, uint32_t edge)>;
 
-// Only reachable blocks have edges. Every reachable node reaches the exit: each endless loop gets one edge to it.
-Cfg BuildCfg(const ir::Function& f, const EdgeFilter& keep = {});
+// Only reachable blocks have edges. Every reachable node reaches the exit: each endless loop gets one edge to it, from
+// a block that satisfies `leaves` if it has one.
+Cfg BuildCfg(const ir::Function& f, const EdgeFilter& keep = {}, const std::function<bool(ir::BlockId)>& leaves = {});
 
 }  // namespace ptx2cpu::analysis

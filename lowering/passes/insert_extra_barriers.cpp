@@ -107,7 +107,8 @@ class ExtraBarriers {
   }
 
   bool PeelBranches() {
-    analysis::Cfg g = analysis::BuildCfg(f_, [&](ir::BlockId b, uint32_t e) { return Keep(b, e); });
+    analysis::Cfg g = analysis::BuildCfg(
+        f_, [&](ir::BlockId b, uint32_t e) { return Keep(b, e); }, [&](ir::BlockId b) { return Boundary(b); });
     analysis::ControlDependence dependence = analysis::ControlDependences(g, analysis::PostDominators(g));
     std::vector<std::pair<ir::BlockId, ir::Position>> peel;
     std::vector<bool> listed(f_.blocks.size());
@@ -124,10 +125,6 @@ class ExtraBarriers {
   }
 
   void Peel(ir::BlockId block, const ir::Position& cause) {
-    if (f_.successors(block).size() < 2) {  // depends on leaving an endless loop: any place in the loop will do
-      Remember(InsertBlockBefore(f_, block, level_, Label("loop", cause), cause), cause);
-      return;
-    }
     ir::BlockId peeled = SplitBlock(f_, block, f_.at_block(block).insts.size() - 1, Label("peeled", cause));
     f_.block(peeled).level = level_;
     Remember(peeled, cause);

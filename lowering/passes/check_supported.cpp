@@ -1,0 +1,51 @@
+// Refuses what needs a scheduler of warps or lanes (tiers T2 and T3), naming the construct and its PTX line.
+//
+//   barrier_block %id, %count     error: named barrier with a thread count
+//   barrier_arrive ...            error: bar.arrive
+//   barrier_block %variable       error: barrier whose number is computed
+//   barrier_block 3               fine: a full barrier, whatever its number
+//
+// A branch that threads take differently around a barrier is not found here but when the kernel runs: insert-extra-
+// barriers makes all members agree on it, and a disagreement is a fault with the branch's PTX line.
+#include "lowering/passes.h"
+#include "lowering/passes/diagnose.h"
+
+namespace ptx2cpu::lowering {
+namespace {
+
+using ir::Opcode;
+
+bool IsConstant(const ir::Function& f, ir::ValueId value) {
+  ir::InstId def = f.at_value(value).def;
+  return def.valid() && f.at_inst(def).op == Opcode::kConst;
+}
+
+Status CheckBarrier(const ir::Module& module, const ir::Function& f, const ir::Inst& inst) {
+  if (inst.op == Opcode::kBarrierArrive) {
+    return Unsupported(module, inst.at, "bar.arrive lets a warp pass a barrier that others wait at",
+                       "this needs resumable warps (tier T2), which this version does not have");
+  }
+  size_t id = inst.op == Opcode::kBarrierBlock ? 0 : 1;
+  if (inst.operands.size() > id + 1) {
+    return Unsupported(module, inst.at, "a barrier for part of the block (with a thread count)",
+                       "this needs resumable warps (tier T2), which this version does not have");
+  }
+  if (inst.operands.size() > id && !IsConstant(f, inst.operands[id])) {
+    return Unsupported(module, inst.at, "a barrier whose number is computed at run time",
+                       "give the number as a constant; computed ones need resumable warps (tier T2)");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CheckSupported(ir::Module& module, ir::Function& f, const PassOptions&) {
+  for (ir::BlockId block : ir::ReversePostOrder(f)) {
+    for (ir::InstId id : f.at_block(block).insts) {
+      if (ir::IsBarrier(f.at_inst(id).op)) TRY_STATUS(CheckBarrier(module, f, f.at_inst(id)));
+    }
+  }
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

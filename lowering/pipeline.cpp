@@ -1,0 +1,76 @@
+#include "lowering/pipeline.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ir/text.h"
+#include "ir/verify.h"
+
+namespace ptx2cpu::lowering {
+namespace {
+
+using ir::Phase;
+
+constexpr std::array kPasses = {
+    PassEntry{"inline-calls", InlineCalls, Phase::kSimt, false,
+              "a barrier, collective or exit in a callee concerns the caller's regions, so it must be seen there"},
+    PassEntry{"simplify", Simplify, Phase::kSimt, false,
+              "every branch and value that goes here makes no region and no slot later"},
+    PassEntry{"check-supported", CheckSupported, Phase::kSimt, true,
+              "after inlining and clean-up: refuses no dead code, and before anything is built on what it refuses"},
+    PassEntry{"insert-implicit-warp-barriers", InsertImplicitWarpBarriers, Phase::kSimt, true,
+              "collectives become boundaries, the reason for extra barriers"},
+    PassEntry{"split-at-barriers", SplitAtBarriers, Phase::kSimt, true,
+              "boundaries are whole blocks from here on, so control dependence speaks of blocks"},
+    PassEntry{"insert-extra-barriers", InsertExtraBarriers, Phase::kSplit, true,
+              "needs every boundary alone; afterwards each region leads to one boundary"},
+    PassEntry{"collapse", Collapse, Phase::kCollapsed, true, "turns those regions into loops"},
+};
+
+Status CheckName(const std::string& name) {
+  if (name.empty() || name == "all") return {};
+  if (std::any_of(kPasses.begin(), kPasses.end(), [&](const PassEntry& p) { return p.name == name; })) return {};
+  Error error;
+  error.code = ErrorCode::kUsage;
+  error.message = "there is no pass '" + name + "'";
+  for (const PassEntry& pass : kPasses) error.hint += (error.hint.empty() ? "passes: " : ", ") + std::string(pass.name);
+  return Fail(std::move(error));
+}
+
+bool Wanted(const std::vector<std::string>& names, std::string_view pass) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return n == "all" || n == pass; });
+}
+
+}  // namespace
+
+std::span<const PassEntry> Passes() { return kPasses; }
+
+Result<std::vector<PassTime>> RunPipeline(ir::Module& module, ir::Function& f, const PipelineOptions& options) {
+  TRY_STATUS(CheckName(options.stop_after));
+  for (const std::string& name : options.dump_after) TRY_STATUS(CheckName(name));
+  std::vector<PassTime> times;
+  bool dumps = options.dump && !options.dump_after.empty();
+  std::string before = dumps ? ir::Print(module, f) : "";
+  for (const PassEntry& pass : kPasses) {
+    if (!f.is_kernel && pass.kernels_only) continue;
+    auto start = std::chrono::steady_clock::now();
+    TRY_STATUS(pass.run(module, f, options.passes));
+    times.push_back({pass.name, std::chrono::steady_clock::now() - start});
+    CHECK(f.phase == pass.after || !f.is_kernel, std::string(pass.name));
+    if (dumps) {
+      std::string text = ir::Print(module, f);
+      if (Wanted(options.dump_after, pass.name) && text != before) options.dump(pass.name, text);
+      before = std::move(text);
+    }
+    if (options.verify_each) {
+      if (Status status = ir::Verify(module, f); !status) {
+        status.error().message += "; after pass " + std::string(pass.name);
+        return Fail(std::move(status.error()));
+      }
+    }
+    if (pass.name == options.stop_after) break;
+  }
+  return times;
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,76 @@
+// Runs a textual kernel on the interpreter at any stage of the pipeline. Convention of the kernels under kernels/:
+// parameters (data: i64, n: i32), data is an array of kDataWords words.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "ir/interpret.h"
+#include "ir/text.h"
+#include "lowering/pipeline.h"
+
+namespace ptx2cpu::test {
+
+inline constexpr uint32_t kDataWords = 1024;
+inline constexpr uint32_t kGrid = 2;
+
+inline std::string ReadFile(const std::string& path) {
+  std::ifstream in(path);
+  REQUIRE(in.good());
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline ir::Module ParseModule(const std::string& text) {
+  Result<ir::Module> module = ir::Parse(text, "test.ir");
+  if (!module) FAIL(module.error().Render());
+  return std::move(*module);
+}
+
+inline ir::Function& Kernel(ir::Module& module) {
+  for (ir::Function& f : module.functions) {
+    if (f.is_kernel) return f;
+  }
+  FAIL("no kernel");
+  return module.functions[0];
+}
+
+struct Outcome {
+  Status status;
+  std::vector<uint32_t> data;
+};
+
+inline Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, uint32_t threads, uint32_t n,
+                         uint32_t grid = kGrid) {
+  Outcome outcome;
+  outcome.data.resize(kDataWords);
+  for (uint32_t i = 0; i < kDataWords; ++i) outcome.data[i] = (i * 2654435761u) >> 20;
+  std::byte params[16] = {};
+  uint32_t* address = outcome.data.data();
+  std::memcpy(params, &address, 8);
+  std::memcpy(params + 8, &n, 4);
+  ir::ModuleStorage storage(module);
+  ir::InterpretOptions options;
+  options.grid = {grid, 1, 1};
+  options.block = {threads, 1, 1};
+  options.instruction_limit = 20'000'000;
+  outcome.status = ir::Interpret(module, kernel, storage, params, options);
+  return outcome;
+}
+
+// The kernel after the pipeline up to and including `pass`.
+inline Result<ir::Module> After(const ir::Module& module, std::string_view pass,
+                                lowering::CollapseForm form = lowering::CollapseForm::kAuto) {
+  ir::Module copy = module;
+  lowering::PipelineOptions options;
+  options.stop_after = std::string(pass);
+  options.verify_each = false;
+  options.passes.collapse = form;
+  TRY(lowering::RunPipeline(copy, Kernel(copy), options));
+  return copy;
+}
+
+}  // namespace ptx2cpu::test
