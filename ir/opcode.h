@@ -20,6 +20,9 @@ enum class Opcode : uint8_t {
 enum AttributeField : uint32_t {
   kBits = 1, kSpace = 2, kIndex = 4, kSpecial = 8, kFlags = 16, kCompare = 32, kRounding = 64, kNarrow = 128,
   kOrder = 256, kScope = 512, kAlign = 1024, kAtomic = 2048, kShuffle = 4096,
+  // Not fields: the phases that know the row.
+  kFromSplit = 1 << 16,       // Split and Collapsed
+  kOnlyCollapsed = 1 << 17,
 };
 
 // Bits of Attrs::flags.
@@ -41,7 +44,7 @@ struct OpcodeInfo {
   std::string_view operands;   // signature letters before ':'
   std::string_view results;    // and after
   TypeSet types;
-  uint32_t attributes;         // AttributeField bits
+  uint32_t attributes;         // AttributeField bits, and the phases
   Effect effect;
   std::string_view meaning;
 };

@@ -1,6 +1,7 @@
 // Reading tokens one after the other: what the two halves of the textual IR's parser share.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_map>
