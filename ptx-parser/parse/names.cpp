@@ -200,10 +200,10 @@ class Resolver {
     const std::string_view name = instruction.guard_text;
     const ScopeTable::Found found = scopes_.Find(name);
     if (!found.entry) {
-      ReportUndefinedOnce(instruction.position, name);
+      ReportUndefinedOnce(NamePosition(name, instruction.position), name);
     } else if (found.entry->kind != SymbolKind::kRegister ||
                module_.variables[found.entry->variable].type != "pred") {
-      Report(instruction.position, fmt::format("the guard '{}' is no predicate register", name),
+      Report(NamePosition(name, instruction.position), fmt::format("the guard '{}' is no predicate register", name),
              "declare it as .reg .pred");
     } else {
       instruction.guard_register = found.entry->symbol + found.offset;
@@ -268,6 +268,9 @@ class Resolver {
     size_t seen = 0;
     for (const ScopeTable::Entry& e : scopes_.entries()) {
       if (++seen > kMaxCandidates) break;
+      if (e.name == name) {
+        return fmt::format("line {} declares it, but in a block that has ended", PositionOf(e).line);
+      }
       if (e.count != 0) {
         const bool same_stem = name.starts_with(e.name) && name.size() > e.name.size() &&
                                name.find_first_not_of("0123456789", e.name.size()) == std::string_view::npos;
