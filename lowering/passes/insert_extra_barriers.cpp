@@ -63,6 +63,7 @@ class ExtraBarriers {
     if (!any) return {};
     for (bool changed = true; changed;) {
       FindDoomed();
+      FindTogether();
       changed = PeelBranches();
       if (!changed) changed = TRY(SeparateRegions());
     }
@@ -99,11 +100,34 @@ class ExtraBarriers {
     return decision.index < uniformity_.values.size() && uniformity_.UniformAt(decision, level_);
   }
 
-  // Edges that matter for control dependence of boundaries.
+  bool LeadsToDoom(ir::BlockId from, uint32_t edge) const {
+    return doomed_[f_.successors(from)[edge].to.index] && !doomed_[from.index] && f_.successors(from).size() > 1;
+  }
+
+  // Edges that matter for control dependence of boundaries. All members go to doom together, or not at all, where the
+  // branch is uniform and they arrive there together.
   bool Keep(ir::BlockId from, uint32_t edge) const {
-    ir::BlockId to = f_.successors(from)[edge].to;
-    if (!doomed_[to.index] || doomed_[from.index] || f_.successors(from).size() < 2) return true;
-    return !faulting_[to.index] && BranchUniform(from);
+    if (!LeadsToDoom(from, edge)) return true;
+    return !faulting_[f_.successors(from)[edge].to.index] && BranchUniform(from) && together_[from.index];
+  }
+
+  // together_: execution depends on uniform branches only, early exits aside.
+  void FindTogether() {
+    together_.assign(f_.blocks.size() + 1, true);
+    analysis::Cfg g = analysis::BuildCfg(
+        f_, [&](ir::BlockId b, uint32_t e) { return !LeadsToDoom(b, e); }, [&](ir::BlockId b) { return Boundary(b); });
+    analysis::ControlDependence dependence = analysis::ControlDependences(g, analysis::PostDominators(g));
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (uint32_t node : g.order) {
+        if (node == g.exit || !together_[node]) continue;
+        for (uint32_t source : dependence.sources[node]) {
+          if (together_[source] && BranchUniform({source})) continue;
+          together_[node] = false;
+          changed = true;
+        }
+      }
+    }
   }
 
   bool PeelBranches() {
@@ -284,7 +308,7 @@ class ExtraBarriers {
   const PassOptions& options_;
   analysis::UniformityResult uniformity_;
   ir::Level level_ = ir::Level::kBlock;
-  std::vector<bool> doomed_, faulting_;
+  std::vector<bool> doomed_, faulting_, together_;
   std::vector<ir::Position> causes_;
   uint32_t copied_ = 0;
 };

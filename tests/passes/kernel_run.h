@@ -67,7 +67,6 @@ inline Result<ir::Module> After(const ir::Module& module, std::string_view pass,
   ir::Module copy = module;
   lowering::PipelineOptions options;
   options.stop_after = std::string(pass);
-  options.verify_each = false;
   options.passes.collapse = form;
   TRY(lowering::RunPipeline(copy, Kernel(copy), options));
   return copy;

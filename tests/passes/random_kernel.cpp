@@ -1,0 +1,270 @@
+#include "tests/passes/random_kernel.h"
+
+#include <random>
+
+#include "ir/build.h"
+#include "tests/passes/kernel_run.h"
+
+namespace ptx2cpu::test {
+namespace {
+
+using ir::BlockId;
+using ir::Builder;
+using ir::Compare;
+using ir::Opcode;
+using ir::Space;
+using ir::Type;
+using ir::ValueId;
+
+enum class Together { kBlock, kWarp, kAlone };  // who is sure to execute this code as one
+
+constexpr size_t kVariables = 4;
+constexpr uint32_t kTileBytes = 4096;
+
+class Generator {
+ public:
+  explicit Generator(uint64_t seed) : random_(seed) {}
+
+  ir::Module Make() {
+    module_.name = "random";
+    module_.sm = 80;
+    ir::Variable tile;
+    tile.name = "tile";
+    tile.space = Space::kShared;
+    tile.size = kTileBytes;
+    tile.align = 16;
+    module_.variables.push_back(tile);
+    module_.static_shared_bytes = kTileBytes;
+    module_.functions.emplace_back();
+    f_ = &module_.functions[0];
+    f_->name = "k";
+    f_->is_kernel = true;
+    f_->params = {{"data", Type::kI64, 0, 8, 8}, {"n", Type::kI32, 8, 4, 4}};
+    f_->param_bytes = 12;
+    here_ = f_->entry = ir::AddBlock(*f_);
+    Prelude();
+    Statements(Together::kBlock, 0);
+    Finish();
+    return std::move(module_);
+  }
+
+ private:
+  Builder At() { return {*f_, here_, {.ptx_line = ++line_}}; }
+  uint32_t Pick(uint32_t count) { return static_cast<uint32_t>(random_() % count); }
+  ValueId Number(uint64_t bits) { return At().Const(Type::kI32, bits); }
+  ValueId Word(ValueId base, ValueId index) {
+    ValueId wide = At().Convert(Opcode::kZext, Type::kI64, index);
+    return At().Binary(Opcode::kAdd, Type::kI64, base, At().Binary(Opcode::kShl, Type::kI64, wide, Number(2)));
+  }
+
+  void Prelude() {
+    ValueId params = At().ParamBase();
+    ValueId data = At().Load(Type::kI64, Space::kParam, params);
+    ValueId after = At().Binary(Opcode::kAdd, Type::kI64, params, At().Const(Type::kI64, 8));
+    n_ = At().Load(Type::kI32, Space::kParam, after);
+    tid_ = At().SpecialRegister(ir::Special::kTidX);
+    ntid_ = At().SpecialRegister(ir::Special::kNtidX);
+    lane_ = At().SpecialRegister(ir::Special::kLaneId);
+    warp_ = At().Binary(Opcode::kShrU, Type::kI32, tid_, Number(5));
+    cta_ = At().SpecialRegister(ir::Special::kCtaidX);
+    ValueId gid = At().Binary(Opcode::kAdd, Type::kI32, At().Binary(Opcode::kMul, Type::kI32, cta_, ntid_), tid_);
+    mine_ = Word(data, gid);
+    tile_ = At().Symbol(Space::kShared, 0);
+    slot_ = Word(tile_, tid_);
+    At().Store(Type::kI32, Space::kShared, slot_, {tid_});
+    At().Make(Opcode::kBarrierBlock, Type::kVoid, {Number(0)}, {.flags = ir::kAligned});
+    variables_ = {At().Load(Type::kI32, Space::kGlobal, mine_), tid_, n_, Number(1)};
+    uniform_[0] = {n_, cta_};
+    uniform_[1] = {warp_};
+  }
+
+  void Finish() {
+    ValueId sum = variables_[0];
+    for (size_t v = 1; v < kVariables; ++v) sum = At().Binary(Opcode::kXor, Type::kI32, sum, variables_[v]);
+    At().Store(Type::kI32, Space::kGlobal, mine_, {sum});
+    At().Ret();
+  }
+
+  void Statements(Together who, uint32_t depth) {
+    uint32_t count = 1 + Pick(4);
+    for (uint32_t i = 0; i < count && f_->insts.size() < 500; ++i) Statement(who, depth);
+  }
+
+  void Statement(Together who, uint32_t depth) {
+    switch (Pick(depth < 3 ? 8 : 4)) {
+      case 0:
+      case 1: return Arithmetic();
+      case 2: return who == Together::kBlock ? Exchange() : Arithmetic();
+      case 3: return who == Together::kAlone ? Arithmetic() : Collective();
+      case 4:
+      case 5: return If(who, depth);
+      case 6: return Loop(who, depth);
+      default: return Pick(3) ? If(who, depth) : EarlyExit();
+    }
+  }
+
+  void Arithmetic() {
+    constexpr Opcode kOps[] = {Opcode::kAdd, Opcode::kXor, Opcode::kMul, Opcode::kSub, Opcode::kMinU};
+    ValueId a = variables_[Pick(kVariables)], b = Pick(4) ? variables_[Pick(kVariables)] : Number(Pick(100));
+    variables_[Pick(kVariables)] = At().Binary(kOps[Pick(5)], Type::kI32, a, b);
+  }
+
+  // Through shared memory with a barrier before and after the reads.
+  void Exchange() {
+    if (Pick(4) == 0) return BlockReduction();
+    At().Store(Type::kI32, Space::kShared, slot_, {variables_[Pick(kVariables)]});
+    Barrier();
+    ValueId other = At().Binary(Opcode::kAdd, Type::kI32, tid_, Number(1 + Pick(40)));
+    bool first = Pick(3) == 0;
+    ValueId from = first ? tile_ : Word(tile_, At().Binary(Opcode::kRemU, Type::kI32, other, ntid_));
+    ValueId value = At().Load(Type::kI32, Space::kShared, from);
+    if (first) uniform_[0].push_back(value);  // the same for all, but nothing proves it
+    variables_[Pick(kVariables)] = value;
+    Barrier();
+  }
+  void Barrier() {
+    At().Make(Opcode::kBarrierBlock, Type::kVoid, {Number(Pick(3))}, {.flags = ir::kAligned});
+  }
+  void BlockReduction() {
+    ValueId predicate = Condition(Together::kAlone);
+    ValueId count = At().Inst1(Opcode::kBarrierReducePopc, Type::kVoid, {predicate, Number(0)}, {.flags = ir::kAligned});
+    variables_[Pick(kVariables)] = count;
+    uniform_[0].push_back(count);
+  }
+
+  void Collective() {
+    ValueId full = Number(~0u), value = variables_[Pick(kVariables)], result;
+    switch (Pick(exits_ ? 3 : 5)) {
+      case 0: result = At().Inst1(Opcode::kBallot, Type::kVoid, {Condition(Together::kAlone), full}); break;
+      case 1: result = At().Inst1(Opcode::kRedux, Type::kI32, {value, full}, {.atomic = ir::AtomicOp::kAdd}); break;
+      case 2: result = At().Inst1(Opcode::kMatchAny, Type::kI32, {value, full}); break;
+      default: {
+        ir::ShuffleMode mode = Pick(2) ? ir::ShuffleMode::kBfly : ir::ShuffleMode::kDown;
+        result = At().Inst2(Opcode::kShuffle, Type::kI32, {value, Number(Pick(32)), Number(31), full},
+                            {.shuffle = mode}).first;
+      }
+    }
+    variables_[Pick(kVariables)] = result;
+  }
+
+  // A condition on which all that go together agree.
+  ValueId Condition(Together who) {
+    ValueId left;
+    switch (who) {
+      case Together::kBlock: left = uniform_[0][Pick(static_cast<uint32_t>(uniform_[0].size()))]; break;
+      case Together::kWarp: left = uniform_[1][Pick(static_cast<uint32_t>(uniform_[1].size()))]; break;
+      default: left = Pick(2) ? lane_ : variables_[Pick(kVariables)];
+    }
+    ValueId low = At().Binary(Opcode::kAnd, Type::kI32, left, Number(Pick(2) ? 3 : 31));
+    return At().Icmp(Pick(2) ? Compare::kUlt : Compare::kNe, low, Number(Pick(6)));
+  }
+
+  // How finely a branch in this code may divide: never coarser than who goes together here.
+  Together Divide(Together who) { return static_cast<Together>(std::max(static_cast<uint32_t>(who), Pick(3))); }
+
+  struct Scope {
+    std::vector<ValueId> uniform[2];
+  };
+  Scope Enter() { return {{uniform_[0], uniform_[1]}}; }
+  void Leave(Scope scope) {
+    uniform_[0] = std::move(scope.uniform[0]);
+    uniform_[1] = std::move(scope.uniform[1]);
+  }
+  // Makes the variables parameters of `block` and goes on there.
+  void Continue(BlockId block) {
+    here_ = block;
+    for (ValueId& variable : variables_) variable = ir::AddParam(*f_, block, Type::kI32);
+  }
+
+  void If(Together who, uint32_t depth) {
+    Together inside = Divide(who);
+    ValueId condition = Condition(inside);
+    BlockId then = ir::AddBlock(*f_), otherwise = ir::AddBlock(*f_), join = ir::AddBlock(*f_);
+    bool has_else = Pick(2);
+    std::vector<ValueId> before = variables_;
+    At().CondBr(condition, {then, {}}, has_else ? ir::Edge{otherwise, {}} : ir::Edge{join, before});
+    Scope scope = Enter();
+    here_ = then;
+    Statements(inside, depth + 1);
+    At().Br(join, variables_);
+    Leave(scope);
+    variables_ = before;
+    here_ = otherwise;
+    if (has_else) {
+      Statements(inside, depth + 1);
+      At().Br(join, variables_);
+      Leave(scope);
+    } else {
+      At().Terminate(Opcode::kUnreachable);
+    }
+    Continue(join);
+  }
+
+  // Top- or bottom-tested, at most four trips, perhaps with a break.
+  void Loop(Together who, uint32_t depth) {
+    Together inside = Divide(who);
+    ValueId limit = inside == Together::kAlone ? lane_ : uniform_[static_cast<size_t>(inside)][0];
+    limit = At().Binary(Opcode::kAnd, Type::kI32, limit, Number(3));
+    BlockId header = ir::AddBlock(*f_), body = ir::AddBlock(*f_), latch = ir::AddBlock(*f_), out = ir::AddBlock(*f_);
+    bool top = Pick(2), breaks = Pick(2);
+    std::vector<ValueId> args = variables_;
+    args.push_back(Number(0));
+    At().Br(header, args);
+    Scope scope = Enter();
+    Continue(header);
+    ValueId counter = ir::AddParam(*f_, header, Type::kI32);
+    if (inside != Together::kAlone) uniform_[static_cast<size_t>(inside)].push_back(counter);
+    if (top) {
+      At().CondBr(At().Icmp(Compare::kUlt, counter, limit), {body, {}}, {out, variables_});
+    } else {
+      At().Br(body);
+    }
+    here_ = body;
+    Statements(inside, depth + 1);
+    if (breaks) {
+      BlockId rest = ir::AddBlock(*f_);
+      At().CondBr(Condition(inside), {rest, {}}, {out, variables_});
+      here_ = rest;
+      Statements(inside, depth + 2);
+    }
+    At().Br(latch);
+    here_ = latch;
+    args = variables_;
+    args.push_back(At().Binary(Opcode::kAdd, Type::kI32, counter, Number(1)));
+    if (top) {
+      At().Br(header, args);
+    } else {
+      At().CondBr(At().Icmp(Compare::kUlt, args.back(), limit), {header, args}, {out, variables_});
+    }
+    Leave(scope);
+    Continue(out);
+  }
+
+  void EarlyExit() {
+    exits_ = true;
+    BlockId leave = ir::AddBlock(*f_), stay = ir::AddBlock(*f_);
+    At().CondBr(Condition(Together::kAlone), {leave, {}}, {stay, {}});
+    here_ = leave;
+    std::vector<ValueId> before = variables_;
+    if (Pick(2)) Arithmetic();
+    Finish();
+    variables_ = before;
+    here_ = stay;
+  }
+
+  std::mt19937_64 random_;
+  ir::Module module_;
+  ir::Function* f_ = nullptr;
+  BlockId here_;
+  uint32_t line_ = 0;
+  std::vector<ValueId> variables_;
+  std::vector<ValueId> uniform_[2];  // by Together: values all of the block, of the warp share
+  ValueId n_, tid_, ntid_, lane_, warp_, cta_, mine_, tile_, slot_;
+  bool exits_ = false;
+};
+
+}  // namespace
+
+ir::Module RandomKernel(uint64_t seed) { return Generator(seed).Make(); }
+
+}  // namespace ptx2cpu::test
