@@ -1,6 +1,7 @@
 // Checks the corpus against the references of this folder:
-//   check_corpus MANIFEST             every expected result of the manifest, and that the manifest is complete
-//   check_corpus MANIFEST --write     writes the expected results that are missing, from the references
+//   check_corpus MANIFEST             every expected result of the manifest, and that the manifest is
+//   complete check_corpus MANIFEST --write     writes the expected results that are missing, from the
+//   references
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -19,9 +20,10 @@ using namespace ptx2cpu::rt;
 
 References AllReferences() {
   References references;
-  for (const auto add : {AddLinearReferences, AddMatrixReferences, AddReductionReferences, AddSortingReferences,
-                         AddGraphReferences, AddSimulationReferences, AddImageReferences, AddWarpReferences,
-                         AddIntegerReferences, AddLanguageReferences, AddFloatReferences, AddPrintReferences}) {
+  for (const auto add :
+       {AddLinearReferences, AddMatrixReferences, AddReductionReferences, AddSortingReferences,
+        AddGraphReferences, AddSimulationReferences, AddImageReferences, AddWarpReferences,
+        AddIntegerReferences, AddLanguageReferences, AddFloatReferences, AddPrintReferences}) {
     add(references);
   }
   return references;
@@ -43,7 +45,8 @@ class Checker {
       for (const LaunchCase& launch : kernel.cases) TRY_STATUS(CheckCase(kernel, launch, reference->second));
       for (size_t i = 0; i < kernel.parameters.size(); ++i) {
         const std::string& role = kernel.parameters[i].role;
-        if ((role == "out" || role == "inout") && !changed_.contains(i)) Complain(kernel.name + ": no launch changes " + kernel.parameters[i].name);
+        if ((role == "out" || role == "inout") && !changed_.contains(i))
+          Complain(kernel.name + ": no launch changes " + kernel.parameters[i].name);
       }
     }
     return {};
@@ -75,15 +78,19 @@ class Checker {
   Status CheckCase(const CorpusKernel& kernel, const LaunchCase& launch, const Reference& reference) {
     std::vector<Argument> arguments = TRY(ParseArguments(manifest_, kernel, launch));
     const std::vector<Argument> before = arguments;
-    Call call{.grid = launch.grid, .block = launch.block, .arguments = arguments, .constants = {}, .printed = {}};
-    for (const auto& [name, spec] : launch.constants) call.constants[name] = TRY(ParseSpec(spec, manifest_.folder)).data;
+    Call call{
+        .grid = launch.grid, .block = launch.block, .arguments = arguments, .constants = {}, .printed = {}};
+    for (const auto& [name, spec] : launch.constants)
+      call.constants[name] = TRY(ParseSpec(spec, manifest_.folder)).data;
     reference(call);
     const std::string where = kernel.name + "." + launch.name;
     for (const Expectation& expectation : launch.expectations) {
       const Argument& argument = arguments[expectation.argument];
       TRY_STATUS(Write(expectation.path, argument.data));
-      const auto difference = FindDifference(expectation, *argument.type, TRY(ReadCorpusBytes(manifest_, expectation.path)), argument.data);
-      if (difference) Complain(where + " argument " + std::to_string(expectation.argument) + ": " + *difference);
+      const auto difference = FindDifference(
+          expectation, *argument.type, TRY(ReadCorpusBytes(manifest_, expectation.path)), argument.data);
+      if (difference)
+        Complain(where + " argument " + std::to_string(expectation.argument) + ": " + *difference);
       if (argument.data != before[expectation.argument].data) changed_.insert(expectation.argument);
     }
     if (launch.stdout_rule != StdoutRule::kNone) {
@@ -120,8 +127,8 @@ Result<size_t> Check(const char* path, bool write) {
   const Manifest manifest = TRY(ReadManifest(path));
   Checker checker(manifest, write);
   TRY_STATUS(checker.CheckAll());
-  std::printf("%zu kernels, %zu launches agree with the references, %zu complaints\n", manifest.kernels.size(),
-              checker.checked(), checker.complaints());
+  std::printf("%zu kernels, %zu launches agree with the references, %zu complaints\n",
+              manifest.kernels.size(), checker.checked(), checker.complaints());
   return checker.complaints();
 }
 
@@ -137,6 +144,7 @@ int main(int argc, char** argv) {
   const auto complaints = corpus::Check(argv[1], write);
   if (complaints) return *complaints == 0 ? 0 : 1;
   const ptx2cpu::Error& error = complaints.error();
-  std::fprintf(stderr, "error: %s:%u %s %s\n", error.at.file.c_str(), error.at.line, error.message.c_str(), error.hint.c_str());
+  std::fprintf(stderr, "error: %s:%u %s %s\n", error.at.file.c_str(), error.at.line, error.message.c_str(),
+               error.hint.c_str());
   return static_cast<int>(error.code);
 }

@@ -100,7 +100,8 @@ void Convert(Call& call) {
     call.Out<int32_t>(2)[i] = Saturate<int32_t>(std::trunc(x));
     const float nearest = static_cast<float>(x);
     call.Out<float>(3)[2 * i] = nearest;
-    call.Out<float>(3)[2 * i + 1] = std::fabs(nearest) > std::fabs(x) ? std::nextafter(nearest, 0.0f) : nearest;
+    call.Out<float>(3)[2 * i + 1] =
+        std::fabs(nearest) > std::fabs(x) ? std::nextafter(nearest, 0.0f) : nearest;
   }
 }
 
@@ -108,7 +109,8 @@ void HalfAxpy(Call& call) {
   const double a = Half(call.Value<uint16_t>(0));
   for (uint32_t i = 0; i < call.Value<uint32_t>(3); ++i) {
     uint16_t& y = call.Out<uint16_t>(2)[i];
-    y = NearestHalf(a * Half(call.In<uint16_t>(1)[i]) + Half(y));  // exact in double for the values of the corpus
+    y = NearestHalf(a * Half(call.In<uint16_t>(1)[i]) +
+                    Half(y));  // exact in double for the values of the corpus
   }
 }
 
@@ -155,14 +157,14 @@ void Bfloat16Scale(Call& call) {
 void FastMath(Call& call) {
   for (uint32_t i = 0; i < call.Value<uint32_t>(2); ++i) {
     const double x = call.In<float>(0)[i];
-    const double results[8] = {std::sin(x), std::cos(x), std::exp(x),  std::log(x),
+    const double results[8] = {std::sin(x), std::cos(x),      std::exp(x),  std::log(x),
                                1.5 / x,     1 / std::sqrt(x), std::exp2(x), std::tanh(x)};
     for (int k = 0; k < 8; ++k) call.Out<float>(1)[8 * i + k] = static_cast<float>(results[k]);
   }
 }
 
-// One operation in another rounding mode. The operands and the result pass through volatile variables between the two
-// changes of the mode, so that the compiler can neither fold nor move the operation.
+// One operation in another rounding mode. The operands and the result pass through volatile variables between
+// the two changes of the mode, so that the compiler can neither fold nor move the operation.
 template <typename Operation>
 float InMode(int mode, Operation operation, float x, float y = 0, float z = 0) {
   volatile float a = x, b = y, c = z;

@@ -13,13 +13,14 @@ T Clamped(std::span<const T> image, int width, int height, int x, int y) {
 }
 
 void Convolve(Call& call) {
-  static const int kWeights[25] = {-1, -3, -4, -3, -1, -3, 0,  6, 0,  -3, -4, 6, 40,
+  static const int kWeights[25] = {-1, -3, -4, -3, -1, -3, 0,  6,  0,  -3, -4, 6, 40,
                                    6,  -4, -3, 0,  6,  0,  -3, -1, -3, -4, -3, -1};
   const int width = call.Value<int32_t>(2), height = call.Value<int32_t>(3);
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
       int sum = 0;
-      for (int k = 0; k < 25; ++k) sum += kWeights[k] * Clamped(call.In<uint8_t>(0), width, height, x + k % 5 - 2, y + k / 5 - 2);
+      for (int k = 0; k < 25; ++k)
+        sum += kWeights[k] * Clamped(call.In<uint8_t>(0), width, height, x + k % 5 - 2, y + k / 5 - 2);
       const int scaled = (sum + 8) >> 4;
       call.Out<uint8_t>(1)[y * width + x] = static_cast<uint8_t>(std::clamp(scaled, 0, 255));
     }
@@ -31,7 +32,8 @@ void Median(Call& call) {
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
       uint16_t around[9];
-      for (int k = 0; k < 9; ++k) around[k] = Clamped(call.In<uint16_t>(0), width, height, x + k % 3 - 1, y + k / 3 - 1);
+      for (int k = 0; k < 9; ++k)
+        around[k] = Clamped(call.In<uint16_t>(0), width, height, x + k % 3 - 1, y + k / 3 - 1);
       std::sort(around, around + 9);
       call.Out<uint16_t>(1)[y * width + x] = around[4];
     }

@@ -38,7 +38,9 @@ void Int64Mix(Call& call) {
     out[4] = (x << (uy % 64)) ^ (x >> (i % 64)) ^ static_cast<uint64_t>(y >> (x % 64));
     out[5] = std::popcount(x) + 100 * std::countl_zero(uy) + 10000 * FindFirstSet(uy);
     out[6] = Reversed(x) + static_cast<uint64_t>(std::min(sx, y));
-    out[7] = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(x))) * static_cast<uint32_t>(uy) + std::max(x, uy);
+    out[7] =
+        static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(x))) * static_cast<uint32_t>(uy) +
+        std::max(x, uy);
   }
 }
 
@@ -123,8 +125,8 @@ void AtomicWide(Call& call) {
   }
 }
 
-// The round constants are the first bits of the fractional parts of cube roots of primes: computed, not copied, by
-// integer search for floor(cbrt(prime) * 2^32).
+// The round constants are the first bits of the fractional parts of cube roots of primes: computed, not
+// copied, by integer search for floor(cbrt(prime) * 2^32).
 std::vector<uint32_t> RootBits(int count, bool cube) {
   std::vector<uint32_t> result;
   for (uint32_t candidate = 2; static_cast<int>(result.size()) < count; ++candidate) {
@@ -134,7 +136,8 @@ std::vector<uint32_t> RootBits(int count, bool cube) {
     uint64_t root = 0;  // largest with root^2 <= p * 2^64, or root^3 <= p * 2^96
     for (uint64_t bit = uint64_t{1} << 37; bit != 0; bit >>= 1) {
       const U128 r = root | bit;
-      const bool fits = cube ? r * r <= (static_cast<U128>(candidate) << 96) / r : r * r <= static_cast<U128>(candidate) << 64;
+      const bool fits = cube ? r * r <= (static_cast<U128>(candidate) << 96) / r
+                             : r * r <= static_cast<U128>(candidate) << 64;
       if (fits) root |= bit;
     }
     result.push_back(static_cast<uint32_t>(root));
@@ -160,8 +163,10 @@ void Sha256(Call& call) {
         w.push_back(w[t - 16] + w[t - 7] + (std::rotr(a, 7) ^ std::rotr(a, 18) ^ a >> 3) +
                     (std::rotr(b, 17) ^ std::rotr(b, 19) ^ b >> 10));
       }
-      const uint32_t choose = (s[4] & s[5]) | (~s[4] & s[6]), majority = (s[0] & s[1]) | (s[2] & (s[0] | s[1]));
-      const uint32_t t1 = s[7] + (std::rotr(s[4], 6) ^ std::rotr(s[4], 11) ^ std::rotr(s[4], 25)) + choose + kRound[t] + w[t];
+      const uint32_t choose = (s[4] & s[5]) | (~s[4] & s[6]),
+                     majority = (s[0] & s[1]) | (s[2] & (s[0] | s[1]));
+      const uint32_t t1 =
+          s[7] + (std::rotr(s[4], 6) ^ std::rotr(s[4], 11) ^ std::rotr(s[4], 25)) + choose + kRound[t] + w[t];
       const uint32_t t2 = (std::rotr(s[0], 2) ^ std::rotr(s[0], 13) ^ std::rotr(s[0], 22)) + majority;
       s = {t1 + t2, s[0], s[1], s[2], s[3] + t1, s[4], s[5], s[6]};
     }

@@ -1,4 +1,5 @@
-// References of the kernels that show features of the language: constants, calls, switches, local arrays, structs.
+// References of the kernels that show features of the language: constants, calls, switches, local arrays,
+// structs.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -83,16 +84,27 @@ void StackMachine(Call& call) {
         stack.pop_back();
         stack.back() = function(stack.back(), x);
       };
-      if (operation == 0) stack.push_back(x);
-      else if (operation == 1) binary(std::plus<int>());
-      else if (operation == 2) binary(std::minus<int>());
-      else if (operation == 3) binary(std::multiplies<int>());
-      else if (operation == 4) stack.back() = x >> 1;
-      else if (operation == 5) stack.back() = -x - 1;
-      else if (operation == 6) stack.push_back(operand);
-      else if (operation == 7) { stack.pop_back(); if (x <= 0) pc += operand; }
-      else if (operation == 8) std::swap(stack.back(), stack[stack.size() - 2]);
-      else if (operation == 9) stack.back() = std::abs(x);
+      if (operation == 0)
+        stack.push_back(x);
+      else if (operation == 1)
+        binary(std::plus<int>());
+      else if (operation == 2)
+        binary(std::minus<int>());
+      else if (operation == 3)
+        binary(std::multiplies<int>());
+      else if (operation == 4)
+        stack.back() = x >> 1;
+      else if (operation == 5)
+        stack.back() = -x - 1;
+      else if (operation == 6)
+        stack.push_back(operand);
+      else if (operation == 7) {
+        stack.pop_back();
+        if (x <= 0) pc += operand;
+      } else if (operation == 8)
+        std::swap(stack.back(), stack[stack.size() - 2]);
+      else if (operation == 9)
+        stack.back() = std::abs(x);
     }
     call.Out<int32_t>(3)[i] = stack.back();
   }
@@ -137,7 +149,8 @@ void StructTransform(Call& call) {
   for (uint32_t i = 0; i < call.Value<uint32_t>(5); ++i) {
     const float x = call.In<float>(1)[2 * i], y = call.In<float>(1)[2 * i + 1];
     for (int row = 0; row < 2; ++row) {
-      call.Out<float>(2)[2 * i + row] = std::fma(matrix(row, 0), x, std::fma(matrix(row, 1), y, matrix(row, 2)));
+      call.Out<float>(2)[2 * i + row] =
+          std::fma(matrix(row, 0), x, std::fma(matrix(row, 1), y, matrix(row, 2)));
     }
     call.Out<double>(3)[i] = field(0.0, 32) * matrix(i % 2, i % 3);
     call.Out<uint32_t>(4)[i] = (field(0u, 40 + 4 * (i % 4)) << field(int8_t{}, 24)) + field(int16_t{}, 26);

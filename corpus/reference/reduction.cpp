@@ -49,7 +49,8 @@ void Histogram(Call& call) {
 }  // namespace
 
 void AddReductionReferences(References& references) {
-  for (const char* name : {"reduce_interleaved_modulo", "reduce_interleaved_index", "reduce_sequential", "reduce_unrolled"})
+  for (const char* name :
+       {"reduce_interleaved_modulo", "reduce_interleaved_index", "reduce_sequential", "reduce_unrolled"})
     references[name] = BlockSums(1);
   for (const char* name : {"reduce_first_add", "reduce_last_warp"}) references[name] = BlockSums(2);
   for (const char* name : {"reduce_grid_stride", "reduce_shuffle"}) references[name] = GridStrideSums;

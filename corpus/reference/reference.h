@@ -1,5 +1,6 @@
-// Host references: what each corpus kernel must compute, in plain serial C++, written from the kernel's description.
-// Float results are defined to the bit by explicit std::fma and single operations; the build forbids contraction.
+// Host references: what each corpus kernel must compute, in plain serial C++, written from the kernel's
+// description. Float results are defined to the bit by explicit std::fma and single operations; the build
+// forbids contraction.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +27,8 @@ struct Call {
 
   template <typename T>
   std::span<const T> In(size_t index) const {
-    return {reinterpret_cast<const T*>(arguments[index].data.data()), arguments[index].data.size() / sizeof(T)};
+    return {reinterpret_cast<const T*>(arguments[index].data.data()),
+            arguments[index].data.size() / sizeof(T)};
   }
   template <typename T>
   std::span<T> Out(size_t index) {

@@ -89,8 +89,10 @@ void Collatz(Call& call) {
     int count = 0;
     while (x > 1 && count >= 0) {
       x = x % 2 == 1 ? 3 * x + 1 : x / 2;
-      if (x > 0xffffffffu) count = -1;
-      else if (++count == call.Value<int32_t>(2)) count = -2;
+      if (x > 0xffffffffu)
+        count = -1;
+      else if (++count == call.Value<int32_t>(2))
+        count = -2;
     }
     call.Out<int32_t>(1)[i] = count;
   }
@@ -121,7 +123,8 @@ void Smooth(Call& call) {
     std::vector<uint32_t> row(in.begin(), in.end());
     for (int r = 0; r < call.Value<int32_t>(2); ++r) {
       const std::vector<uint32_t> old = row;
-      for (uint32_t t = 0; t < live; ++t) row[t] = (old[(t + live - 1) % live] + 2 * old[t] + old[(t + 1) % live] + 2) / 4;
+      for (uint32_t t = 0; t < live; ++t)
+        row[t] = (old[(t + live - 1) % live] + 2 * old[t] + old[(t + 1) % live] + 2) / 4;
     }
     for (uint32_t t = 0; t < live; ++t) call.Out<uint32_t>(1)[start + t] = row[t];
   }

@@ -22,7 +22,8 @@ void BitonicStep(Call& call) {
   for (uint32_t i = 0; i < call.Value<uint32_t>(1); ++i) {
     if (i & stride) continue;
     const bool upwards = i / size % 2 == 0;
-    if (upwards == (data[i] > data[i + stride]) && data[i] != data[i + stride]) std::swap(data[i], data[i + stride]);
+    if (upwards == (data[i] > data[i + stride]) && data[i] != data[i + stride])
+      std::swap(data[i], data[i + stride]);
   }
 }
 
@@ -42,8 +43,10 @@ void RadixSort(Call& call) {
   const uint32_t n = call.Value<uint32_t>(2);
   const auto keys = call.Out<uint32_t>(0), payload = call.Out<uint32_t>(1);
   for (uint32_t start = 0; start < n; start += call.block[0]) {
-    std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> entries;  // key, place, payload: equal keys keep their order
-    for (uint32_t i = start; i < std::min(start + call.block[0], n); ++i) entries.emplace_back(keys[i], i, payload[i]);
+    std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>
+        entries;  // key, place, payload: equal keys keep their order
+    for (uint32_t i = start; i < std::min(start + call.block[0], n); ++i)
+      entries.emplace_back(keys[i], i, payload[i]);
     std::sort(entries.begin(), entries.end());
     for (uint32_t i = 0; i < entries.size(); ++i) {
       keys[start + i] = std::get<0>(entries[i]);

@@ -29,8 +29,10 @@ void VoteDivergent(Call& call) {
     uint32_t odd_thirds = 0;
     for (uint32_t lane = 0; lane < lanes && first + lane < n; ++lane) {
       const int32_t value = data[first + lane];
-      if (value % 2 == 0) even_below_90 &= value < 90;
-      else odd_above_50 |= value > 50;
+      if (value % 2 == 0)
+        even_below_90 &= value < 90;
+      else
+        odd_above_50 |= value > 50;
       if (value % 2 != 0 && value % 3 == 0) odd_thirds |= 1u << lane;
     }
     for (uint32_t i = first; i < std::min(first + lanes, n); ++i) {
@@ -43,7 +45,8 @@ void VoteDivergent(Call& call) {
 void VoteBlock(Call& call) {
   for (uint32_t b = 0; b < call.grid[0]; ++b) {
     uint32_t count = 0;
-    for (uint32_t i = b * call.block[0]; i < std::min((b + 1) * call.block[0], call.Value<uint32_t>(3)); ++i) {
+    for (uint32_t i = b * call.block[0]; i < std::min((b + 1) * call.block[0], call.Value<uint32_t>(3));
+         ++i) {
       count += call.In<int32_t>(0)[i] > call.Value<int32_t>(2);
     }
     call.Out<uint32_t>(1)[3 * b] = count;
@@ -85,7 +88,8 @@ void MatchGroups(Call& call) {
       uniform &= keys[i] == keys[first];
       groups[3 * i] = static_cast<uint32_t>(std::count(keys.begin() + first, keys.begin() + end, keys[i]));
       groups[3 * i + 1] = static_cast<uint32_t>(std::count(keys.begin() + first, keys.begin() + i, keys[i]));
-      groups[3 * i + 2] = static_cast<uint32_t>(std::find(keys.begin() + first, keys.end(), keys[i]) - keys.begin()) - first;
+      groups[3 * i + 2] =
+          static_cast<uint32_t>(std::find(keys.begin() + first, keys.end(), keys[i]) - keys.begin()) - first;
     }
     call.Out<int32_t>(2)[warp] = uniform;
   });

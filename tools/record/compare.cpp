@@ -20,7 +20,8 @@ uint64_t LoadBits(const ScalarType& type, const std::byte* at) {
 double LoadFloat(const ScalarType& type, uint64_t bits) {
   if (type.size == 8) return std::bit_cast<double>(bits);
   if (type.size == 4) return std::bit_cast<float>(static_cast<uint32_t>(bits));
-  return DecodeSmallFloat(static_cast<uint32_t>(bits), type.exponent_bits == kHalf.exponent_bits ? kHalf : kBfloat16);
+  return DecodeSmallFloat(static_cast<uint32_t>(bits),
+                          type.exponent_bits == kHalf.exponent_bits ? kHalf : kBfloat16);
 }
 
 // Floats in the order of their values: neighbours differ by one, both zeros are 0.
@@ -30,14 +31,16 @@ int64_t Rank(const ScalarType& type, uint64_t bits) {
   return bits & sign ? -magnitude : magnitude;
 }
 
-bool Fits(const Expectation& expectation, const ScalarType& type, const std::byte* actual, const std::byte* expected) {
+bool Fits(const Expectation& expectation, const ScalarType& type, const std::byte* actual,
+          const std::byte* expected) {
   const uint64_t a = LoadBits(type, actual), b = LoadBits(type, expected);
   if (a == b) return true;
   if (expectation.rule == CompareRule::kBits || type.kind != ScalarKind::kFloat) return false;
   const double x = LoadFloat(type, a), y = LoadFloat(type, b);
   if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
   if (expectation.rule == CompareRule::kAbs) return std::fabs(x - y) <= expectation.tolerance;
-  return std::fabs(static_cast<double>(Rank(type, a)) - static_cast<double>(Rank(type, b))) <= expectation.tolerance;
+  return std::fabs(static_cast<double>(Rank(type, a)) - static_cast<double>(Rank(type, b))) <=
+         expectation.tolerance;
 }
 
 }  // namespace
@@ -53,9 +56,9 @@ std::optional<std::string> FindDifference(const Expectation& expectation, const 
   for (size_t at = 0; at + type.size <= actual.size(); at += type.size) {
     if (Fits(expectation, type, actual.data() + at, expected.data() + at)) continue;
     if (wrong++ != 0) continue;
-    first = "element " + std::to_string(at / type.size) + " is " + FormatValue(type, actual.data() + at) + " " +
-            FormatValue(type, actual.data() + at, true) + ", expected " + FormatValue(type, expected.data() + at) +
-            " " + FormatValue(type, expected.data() + at, true);
+    first = "element " + std::to_string(at / type.size) + " is " + FormatValue(type, actual.data() + at) +
+            " " + FormatValue(type, actual.data() + at, true) + ", expected " +
+            FormatValue(type, expected.data() + at) + " " + FormatValue(type, expected.data() + at, true);
   }
   if (wrong == 0) return std::nullopt;
   return std::to_string(wrong) + " of " + std::to_string(actual.size() / type.size) + " differ; " + first;

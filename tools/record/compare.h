@@ -9,7 +9,8 @@
 
 namespace ptx2cpu::rt {
 
-// Nothing when `actual` is as expected; else one line: how many elements differ, and the first with both values.
+// Nothing when `actual` is as expected; else one line: how many elements differ, and the first with both
+// values.
 std::optional<std::string> FindDifference(const Expectation& expectation, const ScalarType& type,
                                           const std::vector<std::byte>& actual,
                                           const std::vector<std::byte>& expected);

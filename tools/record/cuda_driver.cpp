@@ -14,7 +14,7 @@
 
 namespace ptx2cpu::rt {
 
-using CuStatus = int;        // CUresult: 0 is success
+using CuStatus = int;            // CUresult: 0 is success
 using DevicePointer = uint64_t;  // CUdeviceptr
 
 struct DriverFunctions {
@@ -43,21 +43,23 @@ struct DriverFunctions {
 
 namespace {
 
-constexpr int kComputeCapabilityMajor = 75;       // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
-constexpr int kComputeCapabilityMinor = 76;       // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
-constexpr int kMaxDynamicSharedSize = 8;          // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-constexpr int kJitErrorLogBuffer = 5;             // CU_JIT_ERROR_LOG_BUFFER
-constexpr int kJitErrorLogBufferSize = 6;         // CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
+constexpr int kComputeCapabilityMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+constexpr int kComputeCapabilityMinor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
+constexpr int kMaxDynamicSharedSize = 8;     // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+constexpr int kJitErrorLogBuffer = 5;        // CU_JIT_ERROR_LOG_BUFFER
+constexpr int kJitErrorLogBufferSize = 6;    // CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
 constexpr uint32_t kSharedWithoutOptIn = 48 * 1024;
 constexpr size_t kGuardBytes = 1024;
 constexpr std::byte kGuard{0xA5};
 
-std::unexpected<Error> DriverError(const DriverFunctions& functions, CuStatus status, const std::string& what) {
+std::unexpected<Error> DriverError(const DriverFunctions& functions, CuStatus status,
+                                   const std::string& what) {
   const char* name = nullptr;
   const char* text = nullptr;
   if (functions.GetErrorName) functions.GetErrorName(status, &name);
   if (functions.GetErrorString) functions.GetErrorString(status, &text);
-  return Fail(ErrorCode::kFault, what + ": " + (name ? name : std::to_string(status)) + (text ? std::string(", ") + text : ""));
+  return Fail(ErrorCode::kFault,
+              what + ": " + (name ? name : std::to_string(status)) + (text ? std::string(", ") + text : ""));
 }
 
 template <typename Function>
@@ -94,8 +96,8 @@ std::optional<std::string> LoadAll(void* library, DriverFunctions& f) {
   return std::nullopt;
 }
 
-#define TRY_CUDA(call, what)                                                                   \
-  do {                                                                                         \
+#define TRY_CUDA(call, what)                                                                         \
+  do {                                                                                               \
     if (const CuStatus status_ = (call); status_ != 0) return DriverError(functions, status_, what); \
   } while (false)
 
@@ -238,8 +240,10 @@ Result<CudaDriver> CudaDriver::Open(int ordinal) {
   GpuIdentity& identity = driver.identity_;
   TRY_CUDA(functions.DeviceGetName(name, sizeof name, device), "cuDeviceGetName");
   TRY_CUDA(functions.DriverGetVersion(&identity.api_version), "cuDriverGetVersion");
-  TRY_CUDA(functions.DeviceGetAttribute(&identity.major, kComputeCapabilityMajor, device), "cuDeviceGetAttribute");
-  TRY_CUDA(functions.DeviceGetAttribute(&identity.minor, kComputeCapabilityMinor, device), "cuDeviceGetAttribute");
+  TRY_CUDA(functions.DeviceGetAttribute(&identity.major, kComputeCapabilityMajor, device),
+           "cuDeviceGetAttribute");
+  TRY_CUDA(functions.DeviceGetAttribute(&identity.minor, kComputeCapabilityMinor, device),
+           "cuDeviceGetAttribute");
   identity.name = name;
   identity.driver = KernelDriverVersion();
   void* context = nullptr;
@@ -258,13 +262,15 @@ Result<GpuResult> CudaDriver::Run(const std::vector<std::byte>& image, const Gpu
   for (const auto& [name, data] : launch.variables) {
     DevicePointer address = 0;
     size_t size = 0;
-    TRY_CUDA(functions.ModuleGetGlobal(&address, &size, module.handle(), name.c_str()), "cuModuleGetGlobal " + name);
+    TRY_CUDA(functions.ModuleGetGlobal(&address, &size, module.handle(), name.c_str()),
+             "cuModuleGetGlobal " + name);
     if (size != data.size()) return Fail(ErrorCode::kUsage, "variable " + name + " has another size");
     TRY_CUDA(functions.MemcpyHtoD(address, data.data(), size), "cuMemcpyHtoD " + name);
   }
   if (launch.shared_bytes > kSharedWithoutOptIn) {
-    TRY_CUDA(functions.FuncSetAttribute(function, kMaxDynamicSharedSize, static_cast<int>(launch.shared_bytes)),
-             "cuFuncSetAttribute");
+    TRY_CUDA(
+        functions.FuncSetAttribute(function, kMaxDynamicSharedSize, static_cast<int>(launch.shared_bytes)),
+        "cuFuncSetAttribute");
   }
   DeviceArguments on_device(functions);
   TRY_STATUS(on_device.Upload(arguments));

@@ -1,5 +1,5 @@
-// The few functions of the CUDA driver API that recording needs, loaded from libcuda.so.1 at run time, so that this
-// program builds and starts without any CUDA installation. Declared from the public documentation.
+// The few functions of the CUDA driver API that recording needs, loaded from libcuda.so.1 at run time, so
+// that this program builds and starts without any CUDA installation. Declared from the public documentation.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ struct DriverFunctions;  // the function pointers; private to cuda_driver.cpp
 // A GPU's own account of itself, kept beside every record.
 struct GpuIdentity {
   std::string name;
-  std::string driver;     // version of the kernel driver, e.g. 570.86.10, if the system tells
-  int api_version = 0;    // of the driver API, e.g. 12080
+  std::string driver;        // version of the kernel driver, e.g. 570.86.10, if the system tells
+  int api_version = 0;       // of the driver API, e.g. 12080
   int major = 0, minor = 0;  // compute capability
 };
 
@@ -48,9 +48,9 @@ class CudaDriver {
 
   const GpuIdentity& identity() const { return identity_; }
 
-  // Loads `image` (fat binary, cubin, or PTX text) as a fresh module, runs the kernel once and reads back every
-  // written buffer. Each buffer has a guard band behind it; a kernel that writes there is an error. After a fault
-  // (ErrorCode::kFault) the context is unusable, so the caller should end.
+  // Loads `image` (fat binary, cubin, or PTX text) as a fresh module, runs the kernel once and reads back
+  // every written buffer. Each buffer has a guard band behind it; a kernel that writes there is an error.
+  // After a fault (ErrorCode::kFault) the context is unusable, so the caller should end.
   Result<GpuResult> Run(const std::vector<std::byte>& image, const GpuLaunch& launch,
                         const std::vector<Argument>& arguments);
 

@@ -173,7 +173,8 @@ Result<std::vector<std::byte>> Generate(const ScalarType& type, std::string_view
   if (call.name() == "iota" && fields <= 4) return Iota(type, call);
   if (call.name() == "constant" && fields == 3) return Constant(type, call);
   if (call.name() == "bits" && fields == 3) return Bits(type, call);
-  if ((call.name() == "edges" || call.name() == "fewedges") && fields == 3) return Edges(type, call, call.name() == "fewedges");
+  if ((call.name() == "edges" || call.name() == "fewedges") && fields == 3)
+    return Edges(type, call, call.name() == "fewedges");
   if (call.name() == "uniform" && (fields == 3 || fields == 5)) {
     return is_float ? UniformFloats(type, call) : UniformIntegers(type, call, false);
   }

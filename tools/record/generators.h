@@ -1,12 +1,14 @@
-// Deterministic test data: gen(NAME,COUNT,...) of the SPEC language. Same bytes on every machine and compiler.
+// Deterministic test data: gen(NAME,COUNT,...) of the SPEC language. Same bytes on every machine and
+// compiler.
 //
 //   iota,COUNT,START[,STEP]        START + i * STEP (default STEP 1)
 //   constant,COUNT,VALUE           VALUE everywhere
 //   bits,COUNT,SEED                the low bits of one draw per element
 //   uniform,COUNT,SEED[,LO,HI]     integers: LO + draw mod (HI - LO + 1), both ends included (default 0,99);
-//                                  floats: fma(HI - LO, (draw >> 11) * 2^-53, LO) in double, then one rounding to
-//                                  the type (default 0,1)
-//   offsets,COUNT,SEED,LO,HI       row offsets: first 0, then each one more than the last by an integer uniform
+//                                  floats: fma(HI - LO, (draw >> 11) * 2^-53, LO) in double, then one
+//                                  rounding to the type (default 0,1)
+//   offsets,COUNT,SEED,LO,HI       row offsets: first 0, then each one more than the last by an integer
+//   uniform
 //                                  in LO..HI (integer types)
 //   permutation,COUNT,SEED         0..COUNT-1 shuffled: for i = COUNT-1 down to 1 swap with draw mod (i + 1)
 //   edges,COUNT,STRIDE             the type's edge values (edges.h), each STRIDE times, round and round

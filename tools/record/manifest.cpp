@@ -10,8 +10,8 @@
 namespace ptx2cpu::rt {
 namespace {
 
-// Reads the manifest line by line. A line is a keyword and words; `file`, `kernel` and `case` open an entry that the
-// following lines fill.
+// Reads the manifest line by line. A line is a keyword and words; `file`, `kernel` and `case` open an entry
+// that the following lines fill.
 class ManifestReader {
  public:
   ManifestReader(Manifest& manifest, std::string file) : manifest_(manifest), file_(std::move(file)) {}
@@ -88,23 +88,35 @@ class ManifestReader {
 
   Status FileLine(std::string_view keyword) {
     CorpusFile& file = manifest_.files.back();
-    if (keyword == "kind") file.kind = rest_;
-    else if (keyword == "source") file.source = rest_;
-    else if (keyword == "command") file.command = rest_;
-    else if (keyword == "sha256") file.sha256 = rest_;
-    else if (keyword == "size") return Number(std::string(rest_), file.size);
-    else if (keyword == "ptx") file.ptx = words_;
-    else if (keyword == "kernels") file.kernels = words_;
-    else return Bad("unknown keyword in a file entry");
+    if (keyword == "kind")
+      file.kind = rest_;
+    else if (keyword == "source")
+      file.source = rest_;
+    else if (keyword == "command")
+      file.command = rest_;
+    else if (keyword == "sha256")
+      file.sha256 = rest_;
+    else if (keyword == "size")
+      return Number(std::string(rest_), file.size);
+    else if (keyword == "ptx")
+      file.ptx = words_;
+    else if (keyword == "kernels")
+      file.kernels = words_;
+    else
+      return Bad("unknown keyword in a file entry");
     return {};
   }
 
   Status KernelLine(std::string_view keyword) {
     CorpusKernel& kernel = manifest_.kernels.back();
-    if (keyword == "source") kernel.source = rest_;
-    else if (keyword == "shows") kernel.shows = rest_;
-    else if (keyword == "needs") kernel.needs = rest_;
-    else if (keyword == "in") kernel.file = rest_;
+    if (keyword == "source")
+      kernel.source = rest_;
+    else if (keyword == "shows")
+      kernel.shows = rest_;
+    else if (keyword == "needs")
+      kernel.needs = rest_;
+    else if (keyword == "in")
+      kernel.file = rest_;
     else if (keyword == "param") {
       TRY_STATUS(Want(3));
       kernel.parameters.push_back({words_[0], words_[1], words_[2]});
@@ -169,11 +181,16 @@ class ManifestReader {
 
 std::string_view RoleName(ArgumentRole role) {
   switch (role) {
-    case ArgumentRole::kScalar: return "value";
-    case ArgumentRole::kIn: return "in";
-    case ArgumentRole::kOut: return "out";
-    case ArgumentRole::kInOut: return "inout";
-    case ArgumentRole::kBytes: return "struct";
+    case ArgumentRole::kScalar:
+      return "value";
+    case ArgumentRole::kIn:
+      return "in";
+    case ArgumentRole::kOut:
+      return "out";
+    case ArgumentRole::kInOut:
+      return "inout";
+    case ArgumentRole::kBytes:
+      return "struct";
   }
   return "";
 }
@@ -212,7 +229,8 @@ Result<std::vector<Argument>> ParseArguments(const Manifest& manifest, const Cor
   for (size_t i = 0; i < launch.arguments.size(); ++i) {
     const CorpusParameter& parameter = kernel.parameters[i];
     Argument argument = TRY(ParseSpec(launch.arguments[i], manifest.folder));
-    const std::string type = argument.type ? std::string(argument.type->name) : std::to_string(argument.data.size());
+    const std::string type =
+        argument.type ? std::string(argument.type->name) : std::to_string(argument.data.size());
     if (parameter.role != RoleName(argument.role) || parameter.type != type) {
       return Fail(ErrorCode::kFile, where + "argument '" + launch.arguments[i] + "' does not fit parameter " +
                                         parameter.name + " (" + parameter.role + " " + parameter.type + ")");

@@ -1,5 +1,6 @@
 // corpus/manifest.txt: which files the corpus holds, and how each kernel is launched and checked.
-// The format stands in corpus/README.md. Reading keeps SPECs as text; ParseArguments turns one case's into data.
+// The format stands in corpus/README.md. Reading keeps SPECs as text; ParseArguments turns one case's into
+// data.
 #pragma once
 
 #include <array>
@@ -53,9 +54,10 @@ struct LaunchCase {
   std::array<uint32_t, 3> grid{1, 1, 1};
   std::array<uint32_t, 3> block{1, 1, 1};
   uint32_t shared_bytes = 0;
-  std::vector<std::pair<std::string, std::string>> constants = {};  // module variable, SPEC; written before the launch
-  std::vector<std::string> arguments = {};                          // SPECs
-  std::vector<Expectation> expectations = {};                       // one for each out and inout argument
+  std::vector<std::pair<std::string, std::string>> constants =
+      {};                                      // module variable, SPEC; written before the launch
+  std::vector<std::string> arguments = {};     // SPECs
+  std::vector<Expectation> expectations = {};  // one for each out and inout argument
   StdoutRule stdout_rule = StdoutRule::kNone;
   std::string stdout_path = {};  // expected output of printf
 };

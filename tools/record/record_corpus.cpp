@@ -1,9 +1,10 @@
-// Runs every launch of corpus/manifest.txt on the GPU of this machine and writes what came out into one archive:
+// Runs every launch of corpus/manifest.txt on the GPU of this machine and writes what came out into one
+// archive:
 //   RECORD.txt          GPU, driver, date, and one line per launch
 //   expected/...        raw contents of each output buffer, and what was printed
-// A kernel is run from its default file (the reference of the record), twice, and once from every other fat binary
-// or PTX file that holds it; all runs must agree. A launch that does not, or fails, is reported
-// and logged in RECORD.txt, and the exit code is 1.
+// A kernel is run from its default file (the reference of the record), twice, and once from every other fat
+// binary or PTX file that holds it; all runs must agree. A launch that does not, or fails, is reported and
+// logged in RECORD.txt, and the exit code is 1.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,7 +25,8 @@ namespace ptx2cpu::rt {
 namespace {
 
 void Print(const Error& error) {
-  std::fprintf(stderr, "%s%serror: %s\n", error.at.file.c_str(), error.at.file.empty() ? "" : ": ", error.message.c_str());
+  std::fprintf(stderr, "%s%serror: %s\n", error.at.file.c_str(), error.at.file.empty() ? "" : ": ",
+               error.message.c_str());
   if (error.at.line) std::fprintf(stderr, "  line %u: %s\n", error.at.line, error.excerpt.c_str());
   if (!error.hint.empty()) std::fprintf(stderr, "  %s\n", error.hint.c_str());
 }
@@ -54,8 +56,9 @@ class CorpusRecorder {
 
   Status RecordAll(std::string_view only) {
     const GpuIdentity& gpu = driver_.identity();
-    log_ = "gpu " + gpu.name + "\ncompute-capability " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor) +
-           "\ndriver " + gpu.driver + "\ndriver-api " + std::to_string(gpu.api_version) + "\ndate " + Today() + "\n";
+    log_ = "gpu " + gpu.name + "\ncompute-capability " + std::to_string(gpu.major) + "." +
+           std::to_string(gpu.minor) + "\ndriver " + gpu.driver + "\ndriver-api " +
+           std::to_string(gpu.api_version) + "\ndate " + Today() + "\n";
     for (const CorpusKernel& kernel : manifest_.kernels) {
       if (!only.empty() && kernel.name != only) continue;
       for (const LaunchCase& launch : kernel.cases) {
@@ -71,13 +74,14 @@ class CorpusRecorder {
   size_t failures() const { return failures_; }
 
  private:
-  // Files the driver can load that hold the kernel, the default one first. The default stands there twice, so that
-  // a launch whose result varies is noticed.
+  // Files the driver can load that hold the kernel, the default one first. The default stands there twice, so
+  // that a launch whose result varies is noticed.
   std::vector<std::string> FilesWith(const CorpusKernel& kernel) const {
     std::vector<std::string> files = {kernel.file, kernel.file};
     for (const CorpusFile& file : manifest_.files) {
       const bool loads = (file.kind == "fatbin" || file.kind == "ptx") && !file.ptx.empty();
-      const bool holds = std::find(file.kernels.begin(), file.kernels.end(), kernel.name) != file.kernels.end();
+      const bool holds =
+          std::find(file.kernels.begin(), file.kernels.end(), kernel.name) != file.kernels.end();
       if (loads && holds && file.path != kernel.file) files.push_back(file.path);
     }
     return files;
@@ -112,7 +116,8 @@ class CorpusRecorder {
       TRY_STATUS(Store(expectation.path, first->buffers.at(expectation.argument)));
     }
     if (launch.stdout_rule != StdoutRule::kNone) {
-      const std::string text = launch.stdout_rule == StdoutRule::kAnyOrder ? SortedLines(first->printed) : first->printed;
+      const std::string text =
+          launch.stdout_rule == StdoutRule::kAnyOrder ? SortedLines(first->printed) : first->printed;
       const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
       TRY_STATUS(Store(launch.stdout_path, {bytes.begin(), bytes.end()}));
     }

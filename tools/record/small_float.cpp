@@ -17,10 +17,13 @@ uint32_t EncodeSmallFloat(double value, FloatFormat format) {
   std::frexp(magnitude, &exponent);  // magnitude = fraction * 2^exponent, fraction in [0.5, 1)
   exponent -= 1;
   if (exponent < 1 - bias) exponent = 1 - bias;  // denormal: fixed scale
-  // Both the scaling and rint are exact or correctly rounded: at most mantissa_bits + 1 bits stay above the point.
+  // Both the scaling and rint are exact or correctly rounded: at most mantissa_bits + 1 bits stay above the
+  // point.
   const double units = std::rint(std::ldexp(magnitude, mantissa_bits - exponent));
-  // A carry out of the mantissa raises the exponent field by itself; units without the hidden bit are denormals.
-  const uint64_t encoded = (static_cast<uint64_t>(exponent + bias - 1) << mantissa_bits) + static_cast<uint64_t>(units);
+  // A carry out of the mantissa raises the exponent field by itself; units without the hidden bit are
+  // denormals.
+  const uint64_t encoded =
+      (static_cast<uint64_t>(exponent + bias - 1) << mantissa_bits) + static_cast<uint64_t>(units);
   return sign | (encoded >= infinity ? infinity : static_cast<uint32_t>(encoded));
 }
 
@@ -34,7 +37,8 @@ double DecodeSmallFloat(uint32_t bits, FloatFormat format) {
   } else if (field == 0) {
     magnitude = std::ldexp(mantissa, 1 - bias - format.mantissa_bits);
   } else {
-    magnitude = std::ldexp(mantissa + std::ldexp(1.0, format.mantissa_bits), field - bias - format.mantissa_bits);
+    magnitude =
+        std::ldexp(mantissa + std::ldexp(1.0, format.mantissa_bits), field - bias - format.mantissa_bits);
   }
   return bits >> (format.exponent_bits + format.mantissa_bits) & 1 ? -magnitude : magnitude;
 }

@@ -37,7 +37,8 @@ constexpr std::array<ScalarType, 16> kScalarTypes = {{
 }};
 static_assert(std::endian::native == std::endian::little, "SPEC data is little-endian");
 
-constexpr std::string_view kTypeHint = "types are u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64 b8 b16 b32 b64";
+constexpr std::string_view kTypeHint =
+    "types are u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64 b8 b16 b32 b64";
 
 std::unexpected<Error> BadSpec(std::string message, std::string_view hint = {}) {
   return Fail(Error{.code = ErrorCode::kUsage, .message = std::move(message), .hint = std::string(hint)});
@@ -110,7 +111,8 @@ Result<std::vector<std::byte>> ReadBytes(std::string_view name, const std::files
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
   if (size < 0) return Fail(ErrorCode::kFile, "cannot read " + Quoted(path.string()));
-  if (static_cast<uint64_t>(size) > kMaxBufferBytes) return BadSpec("file " + Quoted(path.string()) + " is too large");
+  if (static_cast<uint64_t>(size) > kMaxBufferBytes)
+    return BadSpec("file " + Quoted(path.string()) + " is too large");
   std::vector<std::byte> data(static_cast<size_t>(size));
   file.seekg(0);
   if (!file.read(reinterpret_cast<char*>(data.data()), size)) {
@@ -138,7 +140,8 @@ Result<std::vector<std::byte>> ParseContents(const ScalarType& type, std::string
   if (text.starts_with('@')) {
     std::vector<std::byte> data = TRY(ReadBytes(text.substr(1), directory));
     if (data.size() % type.size != 0) {
-      return BadSpec("the size of " + Quoted(text.substr(1)) + " is no multiple of " + std::string(type.name));
+      return BadSpec("the size of " + Quoted(text.substr(1)) + " is no multiple of " +
+                     std::string(type.name));
     }
     return data;
   }
@@ -166,7 +169,8 @@ Result<Argument> ParseBytes(std::string_view text, const std::filesystem::path& 
   return argument;
 }
 
-Result<Argument> ParseBuffer(ArgumentRole role, std::string_view text, const std::filesystem::path& directory) {
+Result<Argument> ParseBuffer(ArgumentRole role, std::string_view text,
+                             const std::filesystem::path& directory) {
   const size_t colon = text.find(':');
   const ScalarType* type = FindScalarType(text.substr(0, colon));
   if (!type) return BadSpec("unknown type " + Quoted(text.substr(0, colon)), kTypeHint);
@@ -179,7 +183,8 @@ Result<Argument> ParseBuffer(ArgumentRole role, std::string_view text, const std
   }
   const std::optional<uint64_t> count = ParseNumber<uint64_t>(text);
   if (!count) return BadSpec("no element count: " + Quoted(text), "write out:TYPE:COUNT");
-  if (*count > kMaxBufferBytes / type->size) return BadSpec("buffer of " + Quoted(text) + " elements is too large");
+  if (*count > kMaxBufferBytes / type->size)
+    return BadSpec("buffer of " + Quoted(text) + " elements is too large");
   argument.data.resize(*count * type->size);
   return argument;
 }
@@ -209,7 +214,8 @@ Status AppendValue(const ScalarType& type, std::string_view text, std::vector<st
 Result<Argument> ParseSpec(std::string_view spec, const std::filesystem::path& directory) {
   const size_t colon = spec.find(':');
   if (colon == std::string_view::npos) {
-    return BadSpec("no argument: " + Quoted(spec), "write TYPE:VALUE, in:TYPE:..., out:TYPE:COUNT, inout:TYPE:... or bytes:...");
+    return BadSpec("no argument: " + Quoted(spec),
+                   "write TYPE:VALUE, in:TYPE:..., out:TYPE:COUNT, inout:TYPE:... or bytes:...");
   }
   const std::string_view head = spec.substr(0, colon), rest = spec.substr(colon + 1);
   if (head == "in") return ParseBuffer(ArgumentRole::kIn, rest, directory);
@@ -238,7 +244,8 @@ std::string FormatValue(const ScalarType& type, const std::byte* bytes, bool bit
   if (type.kind != ScalarKind::kFloat) return std::to_string(raw);
   double value;
   if (type.size == 2) {
-    value = DecodeSmallFloat(static_cast<uint32_t>(raw), type.exponent_bits == kHalf.exponent_bits ? kHalf : kBfloat16);
+    value = DecodeSmallFloat(static_cast<uint32_t>(raw),
+                             type.exponent_bits == kHalf.exponent_bits ? kHalf : kBfloat16);
   } else if (type.size == 4) {
     value = std::bit_cast<float>(static_cast<uint32_t>(raw));
   } else {
@@ -250,8 +257,10 @@ std::string FormatValue(const ScalarType& type, const std::byte* bytes, bool bit
   return text;
 }
 
-std::string FormatJsonLine(size_t index, const ScalarType& type, const std::vector<std::byte>& data, bool bits) {
-  std::string line = "{\"arg\": " + std::to_string(index) + ", \"type\": \"" + std::string(type.name) + "\", \"values\": [";
+std::string FormatJsonLine(size_t index, const ScalarType& type, const std::vector<std::byte>& data,
+                           bool bits) {
+  std::string line =
+      "{\"arg\": " + std::to_string(index) + ", \"type\": \"" + std::string(type.name) + "\", \"values\": [";
   for (size_t at = 0; at + type.size <= data.size(); at += type.size) {
     if (at != 0) line += ", ";
     line += FormatValue(type, data.data() + at, bits);

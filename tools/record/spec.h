@@ -1,14 +1,13 @@
 // The SPEC language: how the tool's --arg, the corpus manifest and the vector files write a kernel argument.
 //
-//   TYPE:VALUE                      scalar; TYPE is u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64 b8 b16 b32 b64
-//   in:TYPE:LIST                    buffer the kernel reads; LIST is [v,v,...], @FILE (raw bytes) or gen(...)
-//   out:TYPE:COUNT                  zero-filled buffer the kernel writes
-//   inout:TYPE:LIST                 buffer that is read and written
-//   bytes:@FILE, bytes:hex(DIGITS)  struct passed by value
+//   TYPE:VALUE                      scalar; TYPE is u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64 b8 b16 b32
+//   b64 in:TYPE:LIST                    buffer the kernel reads; LIST is [v,v,...], @FILE (raw bytes) or
+//   gen(...) out:TYPE:COUNT                  zero-filled buffer the kernel writes inout:TYPE:LIST buffer that
+//   is read and written bytes:@FILE, bytes:hex(DIGITS)  struct passed by value
 //
-// Integers are decimal or hex (0x...). For a float type hex gives the bits; decimal, inf, -inf and nan give the value.
-// gen(NAME,COUNT,...) makes data exactly reproducible anywhere; corpus/README.md and generators.h define the names.
-// All data is little-endian.
+// Integers are decimal or hex (0x...). For a float type hex gives the bits; decimal, inf, -inf and nan give
+// the value. gen(NAME,COUNT,...) makes data exactly reproducible anywhere; corpus/README.md and generators.h
+// define the names. All data is little-endian.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +36,8 @@ const ScalarType* FindScalarType(std::string_view name);
 
 enum class ArgumentRole : uint8_t { kScalar, kIn, kOut, kInOut, kBytes };
 
-// One kernel argument. For scalars and structs `data` is the value that is passed; for buffers it is the initial
-// contents of the memory whose address is passed.
+// One kernel argument. For scalars and structs `data` is the value that is passed; for buffers it is the
+// initial contents of the memory whose address is passed.
 struct Argument {
   ArgumentRole role = ArgumentRole::kScalar;
   const ScalarType* type = nullptr;  // nullptr for kBytes
@@ -60,8 +59,8 @@ Result<Argument> ParseSpec(std::string_view spec, const std::filesystem::path& d
 // Parses one VALUE of `type` and appends its bytes.
 Status AppendValue(const ScalarType& type, std::string_view text, std::vector<std::byte>& data);
 
-// Prints the element at `bytes`: decimal (floats with 9 or 17 digits, NaN and infinities as JSON strings), or with
-// `bits` its bits as a JSON string "0x...".
+// Prints the element at `bytes`: decimal (floats with 9 or 17 digits, NaN and infinities as JSON strings), or
+// with `bits` its bits as a JSON string "0x...".
 std::string FormatValue(const ScalarType& type, const std::byte* bytes, bool bits = false);
 
 // {"arg": INDEX, "type": "f32", "values": [...]}

@@ -11,7 +11,9 @@ constexpr size_t kBlock = 512;
 using Block = std::array<char, kBlock>;
 
 // Field layout of the ustar header: offset and length of each text or octal field.
-void PutText(Block& block, size_t at, std::string_view text) { std::memcpy(block.data() + at, text.data(), text.size()); }
+void PutText(Block& block, size_t at, std::string_view text) {
+  std::memcpy(block.data() + at, text.data(), text.size());
+}
 void PutOctal(Block& block, size_t at, int digits, unsigned long long value) {
   std::array<char, 24> text;
   std::snprintf(text.data(), text.size(), "%0*llo", digits, value);
