@@ -1,6 +1,7 @@
 #include "ptx-parser/match/match.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace ptx2cpu::ptx {
 
@@ -109,6 +110,20 @@ const Matcher::Entry& Matcher::Lookup(uint32_t number) {
 
 namespace {
 
+// Operands and words carry no position, but their spelling is a view into the text.
+ast::Position PositionOf(const ast::Module& module, std::string_view spelling, ast::Position otherwise) {
+  const std::string& text = *module.text;
+  std::less<const char*> before;
+  if (spelling.empty() || before(spelling.data(), text.data()) || !before(spelling.data(), text.data() + text.size())) {
+    return otherwise;
+  }
+  size_t offset = static_cast<size_t>(spelling.data() - text.data());
+  auto line = static_cast<uint32_t>(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(offset), '\n') + 1);
+  size_t before_line = offset == 0 ? std::string::npos : text.rfind('\n', offset - 1);
+  size_t start = before_line == std::string::npos ? 0 : before_line + 1;
+  return {line, static_cast<uint32_t>(offset - start + 1)};
+}
+
 Error UnknownInstruction(const ast::Module& module, const ast::Instruction& instruction) {
   const ast::Opcode& opcode = module.OpcodeOf(instruction);
   std::string_view nearest = NearestMnemonic(opcode.base);
@@ -118,47 +133,75 @@ Error UnknownInstruction(const ast::Module& module, const ast::Instruction& inst
                       "unknown instruction `" + std::string(opcode.base) + "`", hint);
 }
 
-// No form takes the modifiers: speak about the form that takes most of them.
+// How an opcode misses a form.
+struct Miss {
+  const Form* form = nullptr;
+  size_t score = 0;
+  size_t offending = 0;   // word without a place, or the number of words
+  std::string missing;    // modifier that must stand
+};
+
+Miss MissOf(std::span<const std::string_view> words, const Form& form) {
+  Miss miss{&form, 1, 0, {}};
+  Modifiers modifiers;
+  FitModifiers(words, form, modifiers, miss.offending, miss.missing);
+  for (std::string_view word : words) {  // words that have a place in the form, wherever they stand
+    miss.score += 2 * std::any_of(form.elements.begin(), form.elements.end(),
+                                  [&](const Element& e) { return Find(e, Word(word)) >= 0; });
+  }
+  miss.score = miss.score * 2 + (miss.offending == words.size());
+  return miss;
+}
+
+// ".x is one of ..." for the group whose words resemble `word` most.
+std::string Alternatives(const Form& form, std::string_view word) {
+  const Element* best = nullptr;
+  size_t distance = SIZE_MAX;
+  for (const Element& element : form.elements) {
+    for (const std::string& candidate : element.words) {
+      size_t d = EditDistance(word.substr(0, 40), candidate);
+      if (d >= distance) continue;
+      distance = d;
+      best = &element;
+    }
+  }
+  if (!best || (best->words.size() == 1 && best->words[0] == best->name)) return {};
+  std::string text = "; ." + best->name + " is one of";
+  for (const std::string& candidate : best->words) text += " ." + candidate;
+  return text;
+}
+
+std::string Forms(std::span<const Miss> misses) {
+  std::string text = misses.size() == 1 ? "the nearest legal form is " : "the nearest legal forms are ";
+  for (size_t i = 0; i < misses.size(); ++i) text += (i ? ", `" : "`") + misses[i].form->text + "`";
+  return text;
+}
+
+// No form takes the modifiers: speak about the forms that take most of them.
 Error WrongModifiers(const ast::Module& module, const ast::Instruction& instruction) {
+  constexpr size_t kMostForms = 3;
   const ast::Opcode& opcode = module.OpcodeOf(instruction);
   std::span<const std::string_view> words = module.Modifiers(opcode);
-  const Form* best = nullptr;
-  size_t best_offending = 0, best_score = 0;
-  std::string best_missing;
+  std::vector<Miss> best;
   for (const Form* form : FormsOf(opcode.base)) {
-    // How many words have a place in the form, wherever they stand.
-    Modifiers modifiers;
-    size_t offending = 0;
-    std::string missing;
-    FitModifiers(words, *form, modifiers, offending, missing);
-    size_t score = 1;
-    for (std::string_view word : words) {
-      score += 2 * std::any_of(form->elements.begin(), form->elements.end(),
-                               [&](const Element& e) { return Find(e, Word(word)) >= 0; });
+    Miss miss = MissOf(words, *form);
+    if (!best.empty() && miss.score < best[0].score) continue;
+    if (!best.empty() && miss.score > best[0].score) best.clear();
+    if (best.size() < kMostForms) best.push_back(std::move(miss));
+  }
+  const Miss& miss = best[0];
+  std::string hint = Forms(best);
+  if (miss.offending == words.size()) {
+    for (const Element& element : miss.form->elements) {
+      if (element.name == miss.missing) hint += Alternatives(*miss.form, element.words[0]);
     }
-    score = score * 2 + (offending == words.size());
-    if (score <= best_score) continue;
-    best_score = score;
-    best = form;
-    best_offending = offending;
-    best_missing = missing;
+    return ast::ErrorAt(module, instruction.position, ErrorCode::kSyntax,
+                        "`" + std::string(opcode.text) + "` lacks the modifier `." + miss.missing + "`", std::move(hint));
   }
-  std::string message;
-  if (best_offending < words.size()) {
-    message = "`." + std::string(words[best_offending]) + "` does not fit `" + std::string(opcode.text) + "`";
-  } else {
-    message = "`" + std::string(opcode.text) + "` lacks the modifier `." + best_missing + "`";
-  }
-  std::string hint = "the nearest legal form is `" + best->text + "`";
-  for (const Element& element : best->elements) {
-    if (element.words.size() == 1 && element.words[0] == element.name) continue;
-    bool concerns = best_offending == words.size() ? element.name == best_missing : element.is_type ==
-                    (FindType(words[best_offending]) != PtxType::kNone);
-    if (!concerns) continue;
-    hint += "; ." + element.name + " is one of";
-    for (const std::string& word : element.words) hint += " ." + word;
-  }
-  return ast::ErrorAt(module, instruction.position, ErrorCode::kSyntax, std::move(message), std::move(hint));
+  std::string_view word = words[miss.offending];
+  hint += Alternatives(*miss.form, word);
+  return ast::ErrorAt(module, instruction.position, ErrorCode::kSyntax,
+                      "`." + std::string(word) + "` does not fit `" + std::string(opcode.text) + "`", std::move(hint));
 }
 
 }  // namespace
@@ -170,19 +213,23 @@ Result<Match> Matcher::MatchInstruction(const ast::Function& function, const ast
     return Fail(known ? WrongModifiers(module_, instruction) : UnknownInstruction(module_, instruction));
   }
   std::string reason;
+  std::string_view culprit;
   const Form* nearest = nullptr;
   for (const Candidate& candidate : entry.candidates) {
     Match match{candidate.form->row, candidate.form, &candidate.modifiers, {}};
-    std::string why = CheckOperands(module_, function, instruction, *candidate.form, candidate.modifiers, match);
+    std::string_view spelling;
+    std::string why = CheckOperands(module_, function, instruction, *candidate.form, candidate.modifiers, match, spelling);
     if (why.empty()) return match;
     if (!nearest || instruction.operands.count == candidate.form->required) {
       if (!nearest || instruction.operands.count != nearest->required) {
         nearest = candidate.form;
         reason = std::move(why);
+        culprit = spelling;
       }
     }
   }
-  return Fail(ast::ErrorAt(module_, instruction.position, ErrorCode::kSyntax, std::move(reason),
+  ast::Position at = PositionOf(module_, culprit, instruction.position);
+  return Fail(ast::ErrorAt(module_, at, ErrorCode::kSyntax, std::move(reason),
                            "the nearest legal form is `" + nearest->text + "`"));
 }
 

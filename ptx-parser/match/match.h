@@ -78,9 +78,9 @@ class Matcher {
 // The type an operand of a form has under given modifiers; kNone: untyped.
 PtxType TypeOf(const OperandSpec& spec, const Modifiers& modifiers);
 
-// Why `form` does not take the operands; empty when it does. Fills match.slots.
+// Why `form` does not take the operands, and the spelling of the wrong one; empty when it does. Fills match.slots.
 std::string CheckOperands(const ast::Module& module, const ast::Function& function, const ast::Instruction& instruction,
-                          const Form& form, const Modifiers& modifiers, Match& match);
+                          const Form& form, const Modifiers& modifiers, Match& match, std::string_view& culprit);
 
 // Fits the words of an opcode to a form; false when they do not, and then `offending` is the number of the first
 // word that has no place, or words.size() when one is missing, whose name goes to `missing`.

@@ -145,7 +145,7 @@ class OperandChecker {
 }  // namespace
 
 std::string CheckOperands(const ast::Module& module, const ast::Function& function, const ast::Instruction& instruction,
-                          const Form& form, const Modifiers& modifiers, Match& match) {
+                          const Form& form, const Modifiers& modifiers, Match& match, std::string_view& culprit) {
   std::span<const Operand> operands = module.Operands(instruction);
   match.slots.fill(Match::kAbsent);
   size_t most = form.operands.size();
@@ -165,6 +165,7 @@ std::string CheckOperands(const ast::Module& module, const ast::Function& functi
     std::string wanted = checker.Check(operands[next], spec);
     if (!wanted.empty()) {
       std::string what(operands[next].text);
+      culprit = operands[next].text;
       return "operand " + std::to_string(next + 1) + " of `" + opcode + "`" + (what.empty() ? "" : ", `" + what + "`,") +
              " must be " + wanted;
     }

@@ -57,7 +57,7 @@ class FormReader {
   FormReader(RowId row, std::string_view text, const Groups& own, const Groups& shared)
       : own_(own), shared_(shared), text_(text) {
     form_.row = row;
-    form_.text = std::string(text);
+    form_.text = WithoutAnnotations(text);
   }
 
   Form Read() {
@@ -69,6 +69,20 @@ class FormReader {
   }
 
  private:
+  // `d:~vec, [a], b:u32` reads `d, [a], b` in messages.
+  static std::string WithoutAnnotations(std::string_view text) {
+    std::string result;
+    size_t operands = text.find(' ');
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == ':' && i > operands) {
+        while (i + 1 < text.size() && text[i + 1] != ',' && text[i + 1] != '{' && text[i + 1] != '}') ++i;
+        continue;
+      }
+      result += text[i];
+    }
+    return result;
+  }
+
   void ReadOpcode(std::string_view opcode) {
     size_t at = std::min(opcode.find_first_of(".{"), opcode.size());
     form_.base = std::string(opcode.substr(0, at));

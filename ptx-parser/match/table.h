@@ -81,7 +81,7 @@ struct OperandSpec {
 struct Form {
   RowId row;
   std::string base;         // "add"
-  std::string text;         // the form as the table has it
+  std::string text;         // the form as the manual has it, without operand annotations
   std::vector<Element> elements;
   std::vector<OperandSpec> operands;
   uint8_t required = 0;     // operands that must stand

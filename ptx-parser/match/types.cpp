@@ -62,6 +62,7 @@ bool Fits(PtxType register_type, PtxType operand_type, Fit fit) {
     return true;
   }
   if (have.kind == TypeKind::kBits || want.kind == TypeKind::kBits) return true;
+  if (want.elements != have.elements) return false;  // packed values stand in .b registers
   if (want.kind == TypeKind::kNarrow) return true;
   if (IsIntegerKind(want.kind)) return IsIntegerKind(have.kind);
   return have.kind == want.kind && have.element_bits == want.element_bits;

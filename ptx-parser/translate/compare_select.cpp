@@ -40,8 +40,10 @@ constexpr CompareName kCompares[] = {
 }  // namespace
 
 Compare CompareOf(const Emitter& e, PtxType type) {
-  Word word = e.mods().At("CmpOp");
-  if (!word) word = e.mods().At("FCmpOp");
+  Word word;
+  for (Word group : {Word("BCmpOp"), Word("SCmpOp"), Word("UCmpOp"), Word("FCmpOp"), Word("CmpOp")}) {
+    if (!word) word = e.mods().At(group);
+  }
   for (const CompareName& name : kCompares) {
     if (name.word != word) continue;
     return IsFloat(type) ? name.as_float : IsSigned(type) ? name.as_signed : name.as_unsigned;

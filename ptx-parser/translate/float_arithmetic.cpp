@@ -25,8 +25,7 @@ uint32_t FloatFlags(const Emitter& e) {
   for (auto [word, flag] : kFlags) {
     if (e.Has(word)) flags |= flag;
   }
-  // .xorsign.abs is one modifier; .abs alone takes absolute values first.
-  if (e.Has("abs") && !e.Has("xorsign")) flags |= ir::kAbs;
+  if (e.Has("abs")) flags |= ir::kAbs;
   return flags;
 }
 

@@ -75,8 +75,9 @@ class FunctionTranslator {
       matches_.emplace_back();
       if (!first) {
         first = std::move(match.error());
-      } else if (first->more.size() + 1 < kMostErrors) {
+      } else {
         first->more.push_back(std::move(match.error()));
+        if (first->more.size() + 1 == kMostErrors) break;
       }
     }
     if (first) return Fail(std::move(*first));

@@ -22,16 +22,27 @@ ValueId Extend(Emitter& e, ValueId value, Type to, bool sign) {
   return e.b.Convert(sign ? Opcode::kSext : Opcode::kZext, to, value);
 }
 
-// The product of `a` and `b` that .lo, .hi or .wide asks for.
-ValueId Product(Emitter& e, ValueId a, ValueId b) {
-  Type type = ElementOf(e, 1);
+// A source of a wide product; a constant is extended here.
+ValueId ReadWide(Emitter& e, size_t operand, Type wide) {
+  bool sign = SignedSource(e);
+  Type narrow = ElementOf(e, operand);
+  if (std::optional<int64_t> constant = e.Immediate(operand)) {
+    int unused = 64 - ir::Bits(narrow);
+    uint64_t bits = static_cast<uint64_t>(*constant) << unused;
+    return e.Const(wide, sign ? static_cast<uint64_t>(static_cast<int64_t>(bits) >> unused) : bits >> unused);
+  }
+  return Extend(e, e.Read(operand), wide, sign);
+}
+
+// The product of operands 1 and 2 that .lo, .hi or .wide asks for.
+ValueId Product(Emitter& e) {
   bool sign = SignedSource(e);
   if (e.Has("wide")) {
     Type wide = ElementOf(e, 0);
-    return e.b.Binary(Opcode::kMul, wide, Extend(e, a, wide, sign), Extend(e, b, wide, sign));
+    return e.b.Binary(Opcode::kMul, wide, ReadWide(e, 1, wide), ReadWide(e, 2, wide));
   }
   Opcode op = e.Has("hi") ? (sign ? Opcode::kMulHiS : Opcode::kMulHiU) : Opcode::kMul;
-  return e.b.Binary(op, type, a, b);
+  return e.b.Binary(op, ElementOf(e, 1), e.Read(1), e.Read(2));
 }
 
 // 24-bit products: the operands' low 24 bits; .lo the low 32 bits of the 48-bit product, .hi its bits 16 to 47.
@@ -62,10 +73,10 @@ void MinMax(Emitter& e, Opcode op_s, Opcode op_u) {
 
 void add_integer(Emitter& e) { BinaryInteger(e, Opcode::kAdd, e.Has("sat") ? ir::kSat : 0); }
 void sub_integer(Emitter& e) { BinaryInteger(e, Opcode::kSub, e.Has("sat") ? ir::kSat : 0); }
-void mul_integer(Emitter& e) { e.Write(0, Product(e, e.Read(1), e.Read(2))); }
+void mul_integer(Emitter& e) { e.Write(0, Product(e)); }
 
 void mad_integer(Emitter& e) {
-  ValueId product = Product(e, e.Read(1), e.Read(2));
+  ValueId product = Product(e);
   uint32_t flags = e.Has("sat") ? ir::kSat : 0;
   e.Write(0, e.b.Binary(Opcode::kAdd, ElementOf(e, 0), product, e.Read(3), {.flags = flags}));
 }

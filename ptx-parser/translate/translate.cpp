@@ -10,6 +10,7 @@ namespace ptx2cpu::ptx {
 
 namespace {
 
+constexpr size_t kMostErrors = 20;  // reported in one run
 constexpr uint32_t kDynamicSharedAlignment = 16;
 
 uint32_t RoundUp(uint32_t value, uint32_t alignment) { return (value + alignment - 1) / alignment * alignment; }
@@ -115,8 +116,9 @@ Status CheckInstructions(const ast::Module& module) {
       if (match) continue;
       if (!first) {
         first = std::move(match.error());
-      } else if (first->more.size() < 19) {
+      } else {
         first->more.push_back(std::move(match.error()));
+        if (first->more.size() + 1 == kMostErrors) return Fail(std::move(*first));
       }
     }
   }
