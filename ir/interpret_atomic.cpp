@@ -73,8 +73,11 @@ Result<std::byte*> LocateAtomic(Step& s) {
 Status ExecuteAtomic(Step& s) {
   if (s.inst.attrs.atomic == AtomicOp::kNone) return s.Fault("atomic names no operation");
   std::byte* at = TRY(LocateAtomic(s));
+  uint32_t flags = s.inst.attrs.flags;
+  const std::span<std::byte> shared = s.machine.shared;
+  if (at >= shared.data() && at < shared.data() + shared.size()) flags &= ~uint32_t{kFtz};  // through a generic address
   Bits128 old = Fetch(at, s.inst.type);
-  Put(at, s.inst.type, Combine(s.inst.attrs.atomic, s.inst.type, old, s.Operand(1), s.inst.attrs.flags));
+  Put(at, s.inst.type, Combine(s.inst.attrs.atomic, s.inst.type, old, s.Operand(1), flags));
   s.Return(old);
   return {};
 }

@@ -102,9 +102,19 @@ uint32_t EncodeUE8M0(const Number& number, Rounding mode, bool saturate_finite) 
   return code > static_cast<int>(kUE8M0Largest) ? overflow : static_cast<uint32_t>(code);
 }
 
+// cvt.rna.tf32 of a NaN cuts the bits off, and .satfinite steps back by one unit, as if infinity had been exceeded.
+// The manual wants a NaN; an H200 does this (also to a signalling NaN, which so becomes infinite or finite).
+uint32_t CutNan(uint32_t bits, bool saturate_finite) {
+  constexpr uint32_t kUnit = 1 << 13;
+  return (bits & ~(kUnit - 1)) - (saturate_finite ? kUnit : 0);
+}
+
 uint32_t ToNarrowOne(const Step& s, size_t number, const RoundingRule& rule) {
   NarrowFormat narrow = s.inst.attrs.narrow;
   Number value = Decode(FormatOf(s.inst.from), FlushedInput(s, number, s.inst.from));
+  if (narrow == NarrowFormat::kTF32 && value.is_nan() && rule.mode == Rounding::kNearestAway) {
+    return CutNan(s.Operand32(number), rule.saturate_finite);
+  }
   if (narrow == NarrowFormat::kUE8M0) return EncodeUE8M0(value, rule.mode, rule.saturate_finite);
   if (s.Has(kRelu) && value.negative && !value.is_nan()) return 0;
   return static_cast<uint32_t>(Encode(FormatOf(narrow), value, rule));

@@ -51,7 +51,7 @@ uint64_t AddFloats(const Format& format, uint64_t a, uint64_t b, Rounding mode, 
     b = FlushSubnormal(format, b);
   }
   uint64_t sum = Encode(format, Add(Decode(format, a), Decode(format, b), mode), {.mode = mode});
-  return FinishFloat(format, sum, flush ? kFtz : 0);
+  return FinishFloat(format, sum, flush ? uint32_t{kFtz} : 0);
 }
 
 Status ExecuteFAdd(Step& s) { return ReturnNumber(s, Add(NumberOperand(s, 0), NumberOperand(s, 1), ModeOf(s))); }
@@ -87,9 +87,9 @@ namespace {
 Status UpperHalfApproximation(Step& s, bool square_root) {
   const Format& format = FormatOf(Type::kF64);
   constexpr uint64_t kUpper = 0xFFFFFFFF00000000, kUpperNan = 0x7FFFFFFF00000000;
+  // The lower half is not looked at: a NaN with its payload there alone counts as an infinity.
   uint64_t bits = FlushSubnormal(format, s.Operand64(0) & kUpper);
   Number input = Decode(format, bits);
-  if (IsNan(format, s.Operand64(0))) input = {.kind = Number::Kind::kNan};
   Number root = square_root ? SquareRoot(input) : input;
   uint64_t result = Encode(format, Divide(FromInteger(1, false), root), {.mode = Rounding::kNearestEven});
   if (IsNan(format, result)) {

@@ -95,7 +95,7 @@ Status ExecuteDivU(Step& s) {
 }
 
 Status ExecuteRemU(Step& s) {
-  return Binary(s, [](Bits128 a, Bits128 b, int) { return b == 0 ? a : a % b; });
+  return Binary(s, [](Bits128 a, Bits128 b, int) { return b == 0 ? ~Bits128{0} : a % b; });
 }
 
 Status ExecuteDivS(Step& s) {
@@ -108,7 +108,7 @@ Status ExecuteDivS(Step& s) {
 
 Status ExecuteRemS(Step& s) {
   return Binary(s, [](Bits128 a, Bits128 b, int width) {
-    if (b == 0) return a;
+    if (b == 0) return ~Bits128{0};
     Bits128 rest = Magnitude(a, width) % Magnitude(b, width);
     return SignBit(a, width) ? 0 - rest : rest;
   });
@@ -233,13 +233,20 @@ Status ExecuteBfindS(Step& s) {
   return {};
 }
 
+namespace {
+// Position or length of a bit field. The manual takes both mod 256; a GPU (H200) does so for 32 bits only.
+uint32_t FieldOperand(const Step& s, size_t number) {
+  return s.Width() == 64 ? std::min(s.Operand32(number), 256u) : s.Operand32(number) & 0xFF;
+}
+}  // namespace
+
 Status ExecuteBfeU(Step& s) {
-  s.Return(ExtractField(s.Operand(0), s.Operand32(1) & 0xFF, s.Operand32(2) & 0xFF, s.Width(), false));
+  s.Return(ExtractField(s.Operand(0), FieldOperand(s, 1), FieldOperand(s, 2), s.Width(), false));
   return {};
 }
 
 Status ExecuteBfeS(Step& s) {
-  uint32_t position = s.Operand32(1) & 0xFF, length = s.Operand32(2) & 0xFF;
+  uint32_t position = FieldOperand(s, 1), length = FieldOperand(s, 2);
   uint32_t sign_at = std::min(position + length - 1, static_cast<uint32_t>(s.Width() - 1));
   bool sign = length != 0 && ((s.Operand(0) >> sign_at) & 1) != 0;
   s.Return(ExtractField(s.Operand(0), position, length, s.Width(), sign));
@@ -248,7 +255,7 @@ Status ExecuteBfeS(Step& s) {
 
 Status ExecuteBfi(Step& s) {
   Bits128 field = s.Operand(0), into = s.Operand(1);
-  uint32_t position = s.Operand32(2) & 0xFF, length = s.Operand32(3) & 0xFF;
+  uint32_t position = FieldOperand(s, 2), length = FieldOperand(s, 3);
   for (uint32_t i = 0; i < length && position + i < static_cast<uint32_t>(s.Width()); ++i) {
     Bits128 bit = Bits128{1} << (position + i);
     into = ((field >> i) & 1) != 0 ? into | bit : into & ~bit;
@@ -273,6 +280,7 @@ Status ExecuteFns(Step& s) {
   int32_t offset = static_cast<int32_t>(s.Operand32(2));
   int64_t remaining = offset == 0 ? 0 : std::abs(int64_t{offset}) - 1, step = offset < 0 ? -1 : 1;
   uint32_t found = 0xFFFFFFFF;
+  if (offset == INT32_MIN) found = 0;  // its negation overflows; an H200 gives 0 for every mask
   for (int64_t position = base; position >= 0 && position < 32; position += step) {
     if ((mask >> position & 1) != 0 && remaining-- == 0) {
       found = static_cast<uint32_t>(position);

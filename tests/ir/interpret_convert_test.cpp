@@ -115,7 +115,10 @@ TEST_CASE("interpret convert: tf32") {
   CHECK(tf32(0x7F7FFFFF, kRn) == 0x7F800000);
   CHECK(tf32(0x7F7FFFFF, kRn, kSatFinite) == 0x7F7FE000);
   CHECK(tf32(F32(-2), kRn, kRelu) == 0);
-  CHECK(tf32(0x7FC12345, kRn) == 0x7FFFFFFF);
+  CHECK(tf32(0x7FC12345, kRn) == 0x7FFFE000);
+  CHECK(tf32(0x7FC12345, Rounding::kNearestAway) == 0x7FC12000);              // recorded on an H200:
+  CHECK(tf32(0x7FC00000, Rounding::kNearestAway, kSatFinite) == 0x7FBFE000);  // no canonical NaN here
+  CHECK(tf32(0xFF800000, Rounding::kNearestAway, kSatFinite) == 0xFF7FE000);
 }
 
 TEST_CASE("interpret convert: to e4m3, e5m2 and smaller, packed with the first operand high") {

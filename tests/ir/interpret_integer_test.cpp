@@ -57,8 +57,8 @@ TEST_CASE("interpret integer: division and remainder with their corners") {
   CHECK(Op32(Opcode::kDivS, 5, 0) == 0xFFFFFFFF);
   CHECK(Op32(Opcode::kDivU, 5, 0) == 0xFFFFFFFF);
   CHECK(Op64(Opcode::kDivU, 5, 0) == ~0ull);
-  CHECK(Op32(Opcode::kRemU, 5, 0) == 5);
-  CHECK(Op32(Opcode::kRemS, 0xFFFFFFFB, 0) == 0xFFFFFFFB);
+  CHECK(Op32(Opcode::kRemU, 5, 0) == 0xFFFFFFFF);
+  CHECK(Op64(Opcode::kRemS, 5, 0) == ~0ull);
   CHECK(Op32(Opcode::kDivU, 0xFFFFFFFF, 10) == 429496729);
   CHECK(Op32(Opcode::kRemU, 0xFFFFFFFF, 10) == 5);
 }
@@ -169,6 +169,7 @@ TEST_CASE("interpret integer: bit fields") {
   CHECK(extract(Opcode::kBfeS, 0x80000000, 40, 4) == 0xFFFFFFFF);
   CHECK(extract(Opcode::kBfeS, 0xFFFFFFFF, 0, 0) == 0);
   CHECK(extract(Opcode::kBfeU, 0xABCD1234, 0x108, 8) == 0x12);  // taken mod 256
+  CHECK(Evaluate(Opcode::kBfeU, kI64, {{kI64, 0xABCD1234}, {kI32, 0x108}, {kI32, 8}}) == 0);  // but not for 64 bits
   auto insert = [](uint64_t field, uint64_t into, uint64_t position, uint64_t length) {
     return Evaluate(Opcode::kBfi, kI32, {{kI32, field}, {kI32, into}, {kI32, position}, {kI32, length}});
   };
