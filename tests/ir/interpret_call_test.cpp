@@ -127,7 +127,7 @@ TEST_CASE("interpret call: through an address, also one from memory") {
   program.AddBuffer(out);
   program.RunOrFail();
   CHECK(out[0] == 18);
-  CHECK(Contains(RunToError("  %f = const i64 64\n  %r: i32 = call_indirect #0 %f\n  ret\n", "signature #0 ()\n").message,
+  CHECK(Contains(RunToError("  %f = const i64 64\n  %r: i32 = call_indirect #0 %f\n  ret\n", "signature #0 () -> (r: i32)\n").message,
                  "which is no function"));
 }
 

@@ -5,16 +5,18 @@ namespace ptx2cpu::ir::interpret_test {
 
 namespace {
 
-std::vector<uint32_t> RunThreads(const std::string& text, uint32_t threads) {
-  Program program(text);
+using Law = Program::Law;
+
+std::vector<uint32_t> RunThreads(const std::string& text, uint32_t threads, Law law = Law::kKept) {
+  Program program(text, law);
   std::vector<uint32_t> out(threads, 0xDEAD);
   program.options.block = {threads, 1, 1};
   program.AddBuffer(out);
   program.RunOrFail();
   return out;
 }
-Error RunToError(const std::string& text, uint32_t threads) {
-  Program program(text);
+Error RunToError(const std::string& text, uint32_t threads, Law law = Law::kKept) {
+  Program program(text, law);
   std::vector<uint32_t> out(threads);
   program.options.block = {threads, 1, 1};
   program.AddBuffer(out);
@@ -243,7 +245,7 @@ TEST_CASE("interpret collapsed: a disagreement is a fault with its PTX line") {
 TEST_CASE("interpret collapsed: breaches of its law are internal errors") {
   auto broken = [](const std::string& body) {
     Error error = RunToError("kernel @k (out: i64 @0) phase collapsed {\n  slot #0 i32 warp\n^b0 block:\n  for_warps ^w0, ^end\n" +
-                             body + "^end block:\n  ret\n}\n", 32);
+                             body + "^end block:\n  ret\n}\n", 32, Law::kBroken);
     CHECK(error.code == ErrorCode::kInternal);
     return error.message;
   };
@@ -276,7 +278,7 @@ TEST_CASE("interpret collapsed: a value that crosses regions without a slot is n
   ret
 }
 )";
-  CHECK(RunThreads(text, 1)[0] != 7);
+  CHECK(RunThreads(text, 1, Law::kBroken)[0] != 7);
 }
 
 }  // namespace ptx2cpu::ir::interpret_test

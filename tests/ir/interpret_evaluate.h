@@ -9,6 +9,7 @@
 #include "ir/build.h"
 #include "ir/interpret.h"
 #include "ir/text.h"
+#include "ir/verify.h"
 #undef CHECK  // of ir/result.h; here it is Catch's
 #include <catch2/catch.hpp>
 
@@ -53,6 +54,7 @@ inline std::vector<Bits2> EvaluateAll(Opcode op, Type type, Type from, const std
     b.Store(f.type_of(results[i]), Space::kGlobal, address, {results[i]});
   }
   b.Ret();
+  if (Status legal = Verify(module); !legal) FAIL(legal.error().Render());
   ModuleStorage storage(module);
   InterpretOptions options;
   options.allowed = {std::span(buffer)};
@@ -75,7 +77,11 @@ inline uint64_t F64(double value) { return std::bit_cast<uint64_t>(value); }
 
 // A module from text; its kernel @k gets the parameter buffer. Shared variables need their offsets in the text.
 struct Program {
-  explicit Program(const std::string& text) : module(ParseOrFail(text)), storage(module) {}
+  enum class Law : uint8_t { kKept, kBroken };  // broken: for tests of what the interpreter says then
+  explicit Program(const std::string& text, Law law = Law::kKept) : module(ParseOrFail(text)), storage(module) {
+    Status legal = Verify(module);
+    if (law == Law::kKept && !legal) FAIL(legal.error().Render());
+  }
 
   template <typename T>
   void AddParam(const T& value) {
