@@ -193,6 +193,15 @@ Result<Extraction> Extract(std::span<const std::byte> bytes, std::string name) {
   return fatbin::Guarded("reading " + name, [&]() { return ExtractUnguarded(bytes, std::move(name)); });
 }
 
+Result<Extraction> ExtractOwned(std::string bytes, std::string name) {
+  return fatbin::Guarded("reading " + name, [&]() -> Result<Extraction> {
+    const auto owned = std::make_shared<const std::string>(std::move(bytes));
+    Extraction extraction = TRY(ExtractUnguarded(std::as_bytes(std::span(*owned)), std::move(name)));
+    extraction.storage = owned;
+    return extraction;
+  });
+}
+
 std::string Container::Where() const {
   if (member.empty()) return section.empty() ? "file" : section;
   return section.empty() ? member : member + ":" + section;

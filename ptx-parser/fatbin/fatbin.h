@@ -118,7 +118,8 @@ std::string_view Name(Extraction::FileKind kind);
 // a .version directive through, for the parser to complain about). Errors: kNoPtx where the file has no CUDA
 // code at all, kContainer where all it has is damaged.
 Result<Extraction> Extract(std::span<const std::byte> bytes, std::string name);
-Result<Extraction> ExtractFile(const std::filesystem::path& path);  // also kFile
+Result<Extraction> ExtractOwned(std::string bytes, std::string name);  // the Extraction keeps the bytes
+Result<Extraction> ExtractFile(const std::filesystem::path& path);     // also kFile
 
 // A device to choose images for. Without one, the highest portable target wins and a target with a or f is
 // taken only where nothing portable is there: a CPU is no member of a GPU's family.

@@ -8,7 +8,7 @@ namespace ptx2cpu::fatbin_test {
 namespace {
 
 ptx::Extraction Extracted(const std::string& bytes) {
-  auto extraction = ptx::Extract(AsBytes(bytes), "program");
+  auto extraction = ptx::ExtractOwned(bytes, "program");
   if (!extraction) FAIL(extraction.error().Render());
   return *std::move(extraction);
 }

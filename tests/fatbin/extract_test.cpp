@@ -10,7 +10,7 @@ namespace {
 using ptx::Image;
 
 ptx::Extraction Extracted(const std::string& bytes, std::string name = "file") {
-  auto extraction = ptx::Extract(AsBytes(bytes), std::move(name));
+  auto extraction = ptx::ExtractOwned(bytes, std::move(name));
   if (!extraction) FAIL(extraction.error().Render());
   return *std::move(extraction);
 }

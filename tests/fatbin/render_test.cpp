@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 ptx::Extraction Extracted(const std::string& bytes, std::string name = "program") {
-  auto extraction = ptx::Extract(AsBytes(bytes), std::move(name));
+  auto extraction = ptx::ExtractOwned(bytes, std::move(name));
   if (!extraction) FAIL(extraction.error().Render());
   return *std::move(extraction);
 }
