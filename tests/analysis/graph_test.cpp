@@ -1,0 +1,139 @@
+// Control flow analyses on small shapes whose answers are evident, and against definitions on random graphs.
+#include <random>
+#include <set>
+
+#include "analysis/control_dependence.h"
+#include "analysis/loops.h"
+#include "tests/analysis/graphs.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::analysis;
+using test::Graph;
+using test::MakeGraph;
+
+namespace {
+
+std::set<uint32_t> Sources(const Graph& graph, char name) {
+  Cfg g = BuildCfg(graph.f());
+  auto list = ControlDependences(g, PostDominators(g)).sources[graph[name]];
+  return {list.begin(), list.end()};
+}
+
+// By definition: a dominates b when b cannot be reached without a.
+bool DominatesByDefinition(const Cfg& g, uint32_t a, uint32_t b) {
+  if (a == b) return true;
+  std::vector<bool> seen(g.size());
+  std::vector<uint32_t> work;
+  if (a != g.entry) work.push_back(g.entry);
+  while (!work.empty()) {
+    uint32_t node = work.back();
+    work.pop_back();
+    if (seen[node]) continue;
+    seen[node] = true;
+    for (uint32_t to : g.successors[node]) {
+      if (to != a) work.push_back(to);
+    }
+  }
+  return !seen[b];
+}
+
+}  // namespace
+
+TEST_CASE("dominators of a diamond", "[analysis]") {
+  Graph graph = MakeGraph("ab ac bd cd");
+  Cfg g = BuildCfg(graph.f());
+  DominatorTree d = Dominators(g), p = PostDominators(g);
+  CHECK(d.parent[graph['d']] == graph['a']);
+  CHECK(d.parent[graph['b']] == graph['a']);
+  CHECK(p.parent[graph['a']] == graph['d']);
+  CHECK(p.parent[graph['d']] == g.exit);
+  CHECK(d.Dominates(graph['a'], graph['d']));
+  CHECK_FALSE(d.Dominates(graph['b'], graph['d']));
+  CHECK(p.Dominates(graph['d'], graph['b']));
+}
+
+TEST_CASE("control dependence", "[analysis]") {
+  SECTION("if-then") {
+    Graph graph = MakeGraph("ab ac bc");
+    CHECK(Sources(graph, 'b') == std::set<uint32_t>{graph['a']});
+    CHECK(Sources(graph, 'c').empty());
+  }
+  SECTION("short circuit: the shared arm depends on both tests") {
+    Graph graph = MakeGraph("ab ad bc bd ce de");
+    CHECK(Sources(graph, 'd') == std::set<uint32_t>{graph['a'], graph['b']});
+    CHECK(Sources(graph, 'c') == std::set<uint32_t>{graph['b']});
+  }
+  SECTION("a loop depends on its exits, its header on itself") {
+    Graph graph = MakeGraph("ab bc bd cb");
+    CHECK(Sources(graph, 'c') == std::set<uint32_t>{graph['b']});
+    CHECK(Sources(graph, 'b') == std::set<uint32_t>{graph['b']});
+    CHECK(Sources(graph, 'd').empty());
+  }
+  SECTION("an endless loop: the exit can be put where it does not matter") {
+    Graph graph = MakeGraph("ab bc cb");
+    Cfg g = BuildCfg(graph.f(), {}, [&](ir::BlockId b) { return b.index == graph['b']; });
+    CHECK(g.endless == std::vector<uint32_t>{graph['b']});
+  }
+  SECTION("without an edge there is no decision") {
+    Graph graph = MakeGraph("ab ac bd cd");
+    Cfg g = BuildCfg(graph.f(), [&](ir::BlockId b, uint32_t e) { return b.index != graph['a'] || e == 0; });
+    CHECK(ControlDependences(g, PostDominators(g)).sources[graph['b']].empty());
+    CHECK_FALSE(g.reachable(graph['c']));
+  }
+}
+
+TEST_CASE("loops nest, and those with two entries are told apart", "[analysis]") {
+  SECTION("two deep, inner with a break to the outside of both") {
+    Graph graph = MakeGraph("ab bc cd dc db be df");
+    LoopForest forest = Loops(BuildCfg(graph.f()));
+    REQUIRE(forest.loops.size() == 2);
+    CHECK(forest.loops[0].header == graph['b']);
+    CHECK(forest.loops[1].header == graph['c']);
+    CHECK(forest.loops[1].parent == 0);
+    CHECK(forest.loops[1].depth == 2);
+    CHECK(forest.innermost[graph['d']] == 1);
+    CHECK(forest.innermost[graph['b']] == 0);
+    CHECK(forest.innermost[graph['e']] == kNoNode);
+    CHECK(forest.loops[0].exits.size() == 2);
+    CHECK_FALSE(forest.loops[0].irreducible);
+  }
+  SECTION("a block that branches to itself") {
+    Graph graph = MakeGraph("ab bb bc");
+    LoopForest forest = Loops(BuildCfg(graph.f()));
+    REQUIRE(forest.loops.size() == 1);
+    CHECK(forest.loops[0].latches == std::vector<uint32_t>{graph['b']});
+  }
+  SECTION("irreducible") {
+    Graph graph = MakeGraph("ab ac bc cb bd");
+    LoopForest forest = Loops(BuildCfg(graph.f()));
+    REQUIRE(forest.loops.size() == 1);
+    CHECK(forest.loops[0].irreducible);
+    CHECK(forest.loops[0].blocks.size() == 2);
+  }
+}
+
+TEST_CASE("dominator trees agree with the definition on random graphs", "[analysis]") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    std::string edges;
+    size_t blocks = 3 + random() % 9;
+    for (size_t b = 0; b < blocks; ++b) {
+      size_t count = b == 0 ? 2 : random() % 3;
+      for (size_t e = 0; e < count; ++e) edges += {static_cast<char>('a' + b), static_cast<char>('a' + random() % blocks), ' '};
+    }
+    Graph graph = MakeGraph(edges);
+    Cfg g = BuildCfg(graph.f());
+    DominatorTree tree = Dominators(g);
+    Cfg reversed = g;
+    std::swap(reversed.successors, reversed.predecessors);
+    std::swap(reversed.entry, reversed.exit);
+    DominatorTree post = PostDominators(g);
+    INFO(edges);
+    for (uint32_t a : g.order) {
+      for (uint32_t b : g.order) {
+        CHECK(tree.Dominates(a, b) == DominatesByDefinition(g, a, b));
+        CHECK(post.Dominates(a, b) == DominatesByDefinition(reversed, a, b));
+      }
+    }
+  }
+}
