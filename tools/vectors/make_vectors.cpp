@@ -72,7 +72,7 @@ struct Found {
 Found FindLegal(const std::string& ptxas, const ptx::Row& row, const fs::path& cubins) {
   const std::string name(row.name);
   Found found;
-  std::set<Choice> excluded[8];
+  std::vector<std::set<Choice>> excluded(row.forms.size());
   size_t number = 0;
   for (int round = 0; round < 12; ++round) {
     std::vector<TestKernel> kernels;
