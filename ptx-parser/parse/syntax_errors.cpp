@@ -121,6 +121,16 @@ bool StartsItem(TokenKind kind) {
   }
 }
 
+// Calls a rule from outside the grammar. ANTLR looks up what may follow a rule at the state it was called from, and
+// takes that state for a call of a rule without looking: so there must be none.
+template <typename Rule>
+void Detached(antlr4::Parser& parser, Rule rule) {
+  const size_t state = parser.getState();
+  parser.setState(antlr4::atn::ATNState::INVALID_STATE_NUMBER);
+  rule();
+  parser.setState(state);
+}
+
 }  // namespace
 
 std::string SyntaxErrors::Describe(const Token& token) const {
@@ -145,12 +155,14 @@ antlr4::Token* SyntaxErrors::recoverInline(antlr4::Parser* parser) {
   const KindSet expected = ToSet(parser->getExpectedTokens());
   auto& ptx = dynamic_cast<PtxParser&>(*parser);
   if (rule == PtxParser::RuleModule && Has(expected, TokenKind::kEnd)) {
-    while (Next() != TokenKind::kEnd) ptx.item();
+    while (Next() != TokenKind::kEnd) Detached(ptx, [&] { ptx.item(); });
     return stream_.LT(1);
   }
   if (rule == PtxParser::RuleStatement || rule == PtxParser::RuleRest_of_function) {
     if (expected == SetOf({TokenKind::kBraceClose})) {
-      while (Next() != TokenKind::kEnd && Next() != TokenKind::kBraceClose) ptx.statement();
+      while (Next() != TokenKind::kEnd && Next() != TokenKind::kBraceClose) {
+        Detached(ptx, [&] { ptx.statement(); });
+      }
       if (Next() == TokenKind::kBraceClose) {
         parser->consume();
         return stream_.LT(1);
