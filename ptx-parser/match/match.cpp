@@ -146,10 +146,29 @@ Miss MissOf(std::span<const std::string_view> words, const Form& form) {
   Modifiers modifiers;
   FitModifiers(words, form, modifiers, miss.offending, miss.missing);
   for (std::string_view word : words) {  // words that have a place in the form, wherever they stand
-    miss.score += 2 * std::any_of(form.elements.begin(), form.elements.end(),
-                                  [&](const Element& e) { return Find(e, Word(word)) >= 0; });
+    miss.score += std::any_of(form.elements.begin(), form.elements.end(),
+                              [&](const Element& e) { return Find(e, Word(word)) >= 0; });
   }
-  miss.score = miss.score * 2 + (miss.offending == words.size());
+  if (miss.offending == words.size()) {  // all have; one more must stand
+    miss.score += 12;
+    return miss;
+  }
+  // One word too many, or one in place of another.
+  size_t best = 0;
+  for (size_t drop = 0; drop < words.size(); ++drop) {
+    std::vector<std::string_view> rest(words.begin(), words.end());
+    rest.erase(rest.begin() + static_cast<ptrdiff_t>(drop));
+    size_t offending = 0;
+    std::string missing;
+    Modifiers unused;
+    bool fits = FitModifiers(rest, form, unused, offending, missing);
+    if (!fits && offending < rest.size()) continue;
+    size_t gain = 10 + 2 * fits + (FindType(words[drop]) == PtxType::kNone);  // types are rarely the mistake
+    if (gain <= best) continue;
+    best = gain;
+    miss.offending = drop;
+  }
+  miss.score += best;
   return miss;
 }
 
@@ -189,7 +208,19 @@ Error WrongModifiers(const ast::Module& module, const ast::Instruction& instruct
     if (!best.empty() && miss.score > best[0].score) best.clear();
     if (best.size() < kMostForms) best.push_back(std::move(miss));
   }
-  const Miss& miss = best[0];
+  Miss miss = best[0];
+  // A form where the offending word is at home tells what it wants.
+  if (miss.offending < words.size() && best.size() < kMostForms) {
+    Word word(words[miss.offending]);
+    for (const Form* form : FormsOf(opcode.base)) {
+      bool listed = std::any_of(best.begin(), best.end(), [&](const Miss& m) { return m.form == form; });
+      bool has = std::any_of(form->elements.begin(), form->elements.end(),
+                             [&](const Element& e) { return Find(e, word) >= 0; });
+      if (listed || !has) continue;
+      best.push_back(MissOf(words, *form));
+      break;
+    }
+  }
   std::string hint = Forms(best);
   if (miss.offending == words.size()) {
     for (const Element& element : miss.form->elements) {
