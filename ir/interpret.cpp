@@ -32,6 +32,15 @@ bool HasCalls(const Module& module, const Function& f) {
   return false;
 }
 
+// Dynamic shared variables may be aligned more strictly than the end of the static ones.
+uint32_t DynamicSharedOffset(const Module& module) {
+  uint64_t offset = module.static_shared_bytes;
+  for (const Variable& variable : module.variables) {
+    if (variable.space == Space::kShared && variable.size == 0) offset = std::max(offset, SymbolOffset(module, variable));
+  }
+  return static_cast<uint32_t>(offset);
+}
+
 }  // namespace
 
 // -- values --
@@ -61,7 +70,7 @@ Machine::Machine(const Module& module, const Function& kernel, ModuleStorage& st
     : module(module), kernel(kernel), storage(storage), options(options) {
   thread_count = options.block.x * options.block.y * options.block.z;
   warp_count = (thread_count + kWarpSize - 1) / kWarpSize;
-  shared_bytes = module.static_shared_bytes + options.dynamic_shared_bytes;
+  shared_bytes = DynamicSharedOffset(module) + options.dynamic_shared_bytes;
   uint32_t stack_bytes = HasCalls(module, kernel) ? kLocalStackBytes : 0;
   local_stride = static_cast<uint32_t>(RoundUp(kernel.local_bytes + stack_bytes, kWindowAlign));
   size_t param_bytes = std::max<size_t>(parameter_bytes.size(), kernel.param_bytes);
