@@ -1,0 +1,59 @@
+#include "lowering/compile.h"
+
+#include <chrono>
+
+#include "ir/verify.h"
+#include "ptx-parser/parse/parse.h"
+#include "ptx-parser/translate/translate.h"
+
+namespace ptx2cpu::lowering {
+
+namespace {
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::vector<StageTime>* times) : times_(times) {}
+  void Lap(std::string stage) {
+    const auto now = std::chrono::steady_clock::now();
+    if (times_ != nullptr) times_->push_back({std::move(stage), std::chrono::duration<double, std::milli>(now - last_).count()});
+    last_ = now;
+  }
+
+ private:
+  std::vector<StageTime>* times_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::vector<std::string> StageNames() {
+  std::vector<std::string> names = {"ir"};
+  for (const PassEntry& pass : Passes()) names.emplace_back(pass.name);
+  return names;
+}
+
+Result<PtxModule> PtxModule::Parse(std::string text, std::string name) {
+  PtxModule module;
+  module.ast_ = std::make_shared<const ptx::ast::Module>(TRY(ptx::Parse(std::move(text), std::move(name))));
+  return module;
+}
+
+std::vector<std::string> PtxModule::Kernels() const { return ptx::ListKernels(*ast_); }
+
+Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions& options, std::vector<StageTime>* times) const {
+  Stopwatch watch(times);
+  ir::Module module = TRY(ptx::Translate(*ast_, kernel, {.contract = options.contract}));
+  watch.Lap("ir");
+  if (options.pipeline.verify_each) TRY_STATUS(ir::Verify(module));
+  if (options.pipeline.stop_after == "ir") return module;
+  // Callees before the kernel: a pass that inlines sees them cleaned up.
+  for (size_t i = module.functions.size(); i-- > 0;) {
+    if (module.functions[i].is_declaration) continue;
+    const auto passes = TRY(RunPipeline(module, module.functions[i], options.pipeline));
+    if (i != 0 || times == nullptr) continue;
+    for (const PassTime& pass : passes) times->push_back({std::string(pass.name), std::chrono::duration<double, std::milli>(pass.time).count()});
+  }
+  return module;
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,48 @@
+// From PTX text to IR at any point of the pipeline: the one file that sees every room of the compiler.
+//
+//   PTX text -> Parse -> ast::Module -> Translate -> ir::Module (one kernel, Simt) -> pass, pass, ... -> Collapsed
+//
+// Code generation continues from there: lowering/llvm/jit.h and object.h.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/function.h"
+#include "lowering/pipeline.h"
+#include "ptx-parser/parse/ast.h"
+
+namespace ptx2cpu::lowering {
+
+struct StageTime {
+  std::string stage;
+  double milliseconds = 0;
+};
+
+struct BuildOptions {
+  PipelineOptions pipeline;      // pipeline.stop_after also takes "ir": as translated, before the first pass
+  bool contract = true;          // the image's JIT option --fmad
+};
+
+// A parsed PTX module; kernels are built from it one at a time.
+class PtxModule {
+ public:
+  // Errors: kSyntax, several at once.
+  static Result<PtxModule> Parse(std::string text, std::string name);
+
+  std::vector<std::string> Kernels() const;
+  const ptx::ast::Module& ast() const { return *ast_; }
+  // The kernel with all it calls, run through the pipeline; functions[0] is the kernel. `times` receives the stages.
+  Result<ir::Module> Build(std::string_view kernel, const BuildOptions& options = {}, std::vector<StageTime>* times = nullptr) const;
+
+ private:
+  std::shared_ptr<const ptx::ast::Module> ast_;
+};
+
+// Names of all stages of Build in order: "ir", then the passes.
+std::vector<std::string> StageNames();
+
+}  // namespace ptx2cpu::lowering
