@@ -58,6 +58,10 @@ Status RunInterpreter(const ir::Module& module, KernelCall& call) {
   options.block = call.block;
   options.dynamic_shared_bytes = call.shared_bytes;
   options.print = [&](std::string_view text) { call.printed += text; };
+  options.allowed.emplace_back();  // never empty: a wild address is a fault, not a crash
+  for (rt::Argument& argument : call.arguments) {
+    if (argument.IsBuffer()) options.allowed.emplace_back(argument.data.data(), argument.data.size());
+  }
   return ir::Interpret(module, kernel, storage, params, options);
 }
 
