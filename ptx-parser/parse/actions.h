@@ -1,6 +1,7 @@
-// What the grammar calls while it parses: one event per call, right after the token the event is about (the calls of
-// BeginParameter, BeginDeclaration, BeginPrefixes and BeginOperators come before any). The tree builder overrides all of
-// them; the base class does nothing and serves the second run that only collects syntax errors.
+// What the grammar calls while it parses: one event per call, right after the token the event is about (the
+// calls of BeginParameter, BeginDeclaration, BeginPrefixes and BeginOperators come before any). The tree
+// builder overrides all of them; the base class does nothing and serves the second run that only collects
+// syntax errors.
 //
 // The generated parser is compiled as C++17, so this header may use nothing newer and names no type of ast.h.
 #pragma once

@@ -55,7 +55,8 @@ const Variable* Module::FindGlobal(std::string_view name) const {
   return found;
 }
 
-Error ErrorAt(const Module& module, Position position, ErrorCode code, std::string message, std::string hint) {
+Error ErrorAt(const Module& module, Position position, ErrorCode code, std::string message,
+              std::string hint) {
   Error error;
   error.code = code;
   error.message = std::move(message);

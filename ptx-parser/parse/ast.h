@@ -3,9 +3,9 @@
 // Shape. Everything lies in flat pools owned by the Module; nodes name each other by 32-bit index or by Range
 // (first, count into a pool), so a module of a million instructions is a dozen allocations. Strings are views
 // into Module::text, which a Module shares: copying or moving a Module keeps every view valid.
-// Names. After Parse every name is resolved: an operand that names something carries (symbol_kind, symbol), and
-// no later stage needs to look a string up. Scopes are already honoured there.
-// Words. Directive and type words are kept without their leading dot: "b32", "pred", "texref".
+// Names. After Parse every name is resolved: an operand that names something carries (symbol_kind, symbol),
+// and no later stage needs to look a string up. Scopes are already honoured there. Words. Directive and type
+// words are kept without their leading dot: "b32", "pred", "texref".
 #pragma once
 
 #include <array>
@@ -108,11 +108,11 @@ enum class Guard : uint8_t { kNone, kIfTrue, kIfFalse };
 
 struct Instruction {
   Position position;
-  uint32_t opcode = 0;           // Module::opcodes
-  Range operands;                // Module::operands, top level only
-  Guard guard = Guard::kNone;    // @p or @!p
+  uint32_t opcode = 0;              // Module::opcodes
+  Range operands;                   // Module::operands, top level only
+  Guard guard = Guard::kNone;       // @p or @!p
   uint32_t guard_register = kNone;  // register number, resolved
-  std::string_view guard_text;   // %p1
+  std::string_view guard_text;      // %p1
 };
 
 struct Label {
@@ -125,22 +125,22 @@ struct Label {
 struct Variable {
   Space space = Space::kGlobal;
   Linkage linkage = Linkage::kNone;
-  uint8_t vector = 1;          // 1, 2, 4, 8
-  bool is_pointer = false;     // has .ptr
-  bool managed = false;        // .attribute(.managed)
-  bool unified = false;        // .attribute(.unified(...))
-  uint8_t bank = 0;            // .const[bank], PTX 1 and 2
+  uint8_t vector = 1;                     // 1, 2, 4, 8
+  bool is_pointer = false;                // has .ptr
+  bool managed = false;                   // .attribute(.managed)
+  bool unified = false;                   // .attribute(.unified(...))
+  uint8_t bank = 0;                       // .const[bank], PTX 1 and 2
   Space pointer_space = Space::kGeneric;  // of .ptr
-  uint32_t align = 0;          // bytes; 0: natural
-  uint32_t pointer_align = 0;  // of .ptr; 0: not said (PTX then assumes 4)
-  std::string_view type;       // "b32", "f32", "pred", "texref" ...
-  std::string_view name;       // without <N>; "_" in a prototype
+  uint32_t align = 0;                     // bytes; 0: natural
+  uint32_t pointer_align = 0;             // of .ptr; 0: not said (PTX then assumes 4)
+  std::string_view type;                  // "b32", "f32", "pred", "texref" ...
+  std::string_view name;                  // without <N>; "_" in a prototype
   uint32_t parameterised = 0;  // .reg: N of name<N>, which declares name0 .. name(N-1); 0: not so. In other
                                // spaces each of the N is a Variable of its own.
   uint32_t first_register = kNone;  // .reg: register number of (the first of) it
   uint32_t initializer = kNone;     // Module::operands
-  uint32_t function = kNone;   // Module::functions it belongs to; kNone at module scope
-  Range dimensions;            // Module::dimensions; 0 stands for []
+  uint32_t function = kNone;        // Module::functions it belongs to; kNone at module scope
+  Range dimensions;                 // Module::dimensions; 0 stands for []
   Position position;
 };
 
@@ -215,13 +215,13 @@ struct Function {
   bool unified = false;  // .attribute(.unified(...))
   Linkage linkage = Linkage::kNone;
   std::string_view name;
-  Range returns;          // Module::variables
-  Range parameters;       // Module::variables
-  Range statements;       // Module::statements; scopes appear as begin/end pairs, the outermost not
-  Range instructions;     // Module::instructions: the same ones, for those who need no order with labels
-  Range operands;         // Module::operands, all of the body's
-  Range pragmas;          // Module::pragmas that stand in the header, before the body
-  Dim3 maxntid = {};      // all-zero: directive absent; else missing dimensions are 1
+  Range returns;       // Module::variables
+  Range parameters;    // Module::variables
+  Range statements;    // Module::statements; scopes appear as begin/end pairs, the outermost not
+  Range instructions;  // Module::instructions: the same ones, for those who need no order with labels
+  Range operands;      // Module::operands, all of the body's
+  Range pragmas;       // Module::pragmas that stand in the header, before the body
+  Dim3 maxntid = {};   // all-zero: directive absent; else missing dimensions are 1
   Dim3 reqntid = {};
   Dim3 reqnctapercluster = {};
   uint32_t maxclusterrank = 0;  // 0: absent, so for the next three
@@ -237,8 +237,8 @@ struct Function {
 
 // .target sm_90a, texmode_independent, debug
 struct Target {
-  uint32_t sm = 0;    // 90; 75 for compute_75 too
-  char suffix = 0;    // 'a', 'f' or 0
+  uint32_t sm = 0;  // 90; 75 for compute_75 too
+  char suffix = 0;  // 'a', 'f' or 0
   bool texmode_independent = false;
   bool debug = false;
   bool map_f64_to_f32 = false;

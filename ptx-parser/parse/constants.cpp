@@ -33,17 +33,38 @@ const char* BinaryOnDoubles(TokenKind op, Operand& left, const Operand& right) {
   const double a = std::bit_cast<double>(left.bits);
   const double b = std::bit_cast<double>(right.bits);
   switch (op) {
-    case TokenKind::kPlus: SetDouble(left, a + b); return nullptr;
-    case TokenKind::kMinus: SetDouble(left, a - b); return nullptr;
-    case TokenKind::kStar: SetDouble(left, a * b); return nullptr;
-    case TokenKind::kSlash: SetDouble(left, a / b); return nullptr;
-    case TokenKind::kLess: SetInteger(left, a < b, false); return nullptr;
-    case TokenKind::kGreater: SetInteger(left, a > b, false); return nullptr;
-    case TokenKind::kLessEqual: SetInteger(left, a <= b, false); return nullptr;
-    case TokenKind::kGreaterEqual: SetInteger(left, a >= b, false); return nullptr;
-    case TokenKind::kEqual: SetInteger(left, a == b, false); return nullptr;
-    case TokenKind::kNotEqual: SetInteger(left, a != b, false); return nullptr;
-    default: return "this operator takes integers, not floating-point constants";
+    case TokenKind::kPlus:
+      SetDouble(left, a + b);
+      return nullptr;
+    case TokenKind::kMinus:
+      SetDouble(left, a - b);
+      return nullptr;
+    case TokenKind::kStar:
+      SetDouble(left, a * b);
+      return nullptr;
+    case TokenKind::kSlash:
+      SetDouble(left, a / b);
+      return nullptr;
+    case TokenKind::kLess:
+      SetInteger(left, a < b, false);
+      return nullptr;
+    case TokenKind::kGreater:
+      SetInteger(left, a > b, false);
+      return nullptr;
+    case TokenKind::kLessEqual:
+      SetInteger(left, a <= b, false);
+      return nullptr;
+    case TokenKind::kGreaterEqual:
+      SetInteger(left, a >= b, false);
+      return nullptr;
+    case TokenKind::kEqual:
+      SetInteger(left, a == b, false);
+      return nullptr;
+    case TokenKind::kNotEqual:
+      SetInteger(left, a != b, false);
+      return nullptr;
+    default:
+      return "this operator takes integers, not floating-point constants";
   }
 }
 
@@ -57,16 +78,22 @@ uint64_t Divide(uint64_t a, uint64_t b, bool is_unsigned) {
   return static_cast<uint64_t>(static_cast<int64_t>(a) / static_cast<int64_t>(b));
 }
 
-// Signed unless an operand is unsigned; `%` works on unsigned values; a shift has the type of its left operand
-// and takes its distance modulo 64, which the manual leaves open and ptxas does.
+// Signed unless an operand is unsigned; `%` works on unsigned values; a shift has the type of its left
+// operand and takes its distance modulo 64, which the manual leaves open and ptxas does.
 const char* BinaryOnIntegers(TokenKind op, Operand& left, const Operand& right) {
   const uint64_t a = left.bits;
   const uint64_t b = right.bits;
   const bool is_unsigned = IsUnsigned(left) || IsUnsigned(right);
   switch (op) {
-    case TokenKind::kPlus: SetInteger(left, a + b, is_unsigned); return nullptr;
-    case TokenKind::kMinus: SetInteger(left, a - b, is_unsigned); return nullptr;
-    case TokenKind::kStar: SetInteger(left, a * b, is_unsigned); return nullptr;
+    case TokenKind::kPlus:
+      SetInteger(left, a + b, is_unsigned);
+      return nullptr;
+    case TokenKind::kMinus:
+      SetInteger(left, a - b, is_unsigned);
+      return nullptr;
+    case TokenKind::kStar:
+      SetInteger(left, a * b, is_unsigned);
+      return nullptr;
     case TokenKind::kSlash:
       if (b == 0) return "division by zero in a constant expression";
       SetInteger(left, Divide(a, b, is_unsigned), is_unsigned);
@@ -75,23 +102,48 @@ const char* BinaryOnIntegers(TokenKind op, Operand& left, const Operand& right) 
       if (b == 0) return "remainder by zero in a constant expression";
       SetInteger(left, a % b, true);
       return nullptr;
-    case TokenKind::kShiftLeft: SetInteger(left, a << (b & 63), IsUnsigned(left)); return nullptr;
+    case TokenKind::kShiftLeft:
+      SetInteger(left, a << (b & 63), IsUnsigned(left));
+      return nullptr;
     case TokenKind::kShiftRight:
       SetInteger(left, IsUnsigned(left) ? a >> (b & 63) : static_cast<uint64_t>(left.integer >> (b & 63)),
                  IsUnsigned(left));
       return nullptr;
-    case TokenKind::kLess: SetInteger(left, Less(a, b, is_unsigned), false); return nullptr;
-    case TokenKind::kGreater: SetInteger(left, Less(b, a, is_unsigned), false); return nullptr;
-    case TokenKind::kLessEqual: SetInteger(left, !Less(b, a, is_unsigned), false); return nullptr;
-    case TokenKind::kGreaterEqual: SetInteger(left, !Less(a, b, is_unsigned), false); return nullptr;
-    case TokenKind::kEqual: SetInteger(left, a == b, false); return nullptr;
-    case TokenKind::kNotEqual: SetInteger(left, a != b, false); return nullptr;
-    case TokenKind::kAnd: SetInteger(left, a & b, is_unsigned); return nullptr;
-    case TokenKind::kOr: SetInteger(left, a | b, is_unsigned); return nullptr;
-    case TokenKind::kXor: SetInteger(left, a ^ b, is_unsigned); return nullptr;
-    case TokenKind::kAndAnd: SetInteger(left, a != 0 && b != 0, false); return nullptr;
-    case TokenKind::kOrOr: SetInteger(left, a != 0 || b != 0, false); return nullptr;
-    default: return "no operator of constant expressions";
+    case TokenKind::kLess:
+      SetInteger(left, Less(a, b, is_unsigned), false);
+      return nullptr;
+    case TokenKind::kGreater:
+      SetInteger(left, Less(b, a, is_unsigned), false);
+      return nullptr;
+    case TokenKind::kLessEqual:
+      SetInteger(left, !Less(b, a, is_unsigned), false);
+      return nullptr;
+    case TokenKind::kGreaterEqual:
+      SetInteger(left, !Less(a, b, is_unsigned), false);
+      return nullptr;
+    case TokenKind::kEqual:
+      SetInteger(left, a == b, false);
+      return nullptr;
+    case TokenKind::kNotEqual:
+      SetInteger(left, a != b, false);
+      return nullptr;
+    case TokenKind::kAnd:
+      SetInteger(left, a & b, is_unsigned);
+      return nullptr;
+    case TokenKind::kOr:
+      SetInteger(left, a | b, is_unsigned);
+      return nullptr;
+    case TokenKind::kXor:
+      SetInteger(left, a ^ b, is_unsigned);
+      return nullptr;
+    case TokenKind::kAndAnd:
+      SetInteger(left, a != 0 && b != 0, false);
+      return nullptr;
+    case TokenKind::kOrOr:
+      SetInteger(left, a != 0 || b != 0, false);
+      return nullptr;
+    default:
+      return "no operator of constant expressions";
   }
 }
 
@@ -147,7 +199,8 @@ std::optional<Operand> ReadFloat(std::string_view text) {
 const char* ApplyPrefix(TokenKind op, std::string_view spelling, Operand& value) {
   const bool is_integer = value.kind == OperandKind::kInteger;
   switch (op) {
-    case TokenKind::kPlus: return nullptr;
+    case TokenKind::kPlus:
+      return nullptr;
     case TokenKind::kMinus:
       if (is_integer) {
         SetInteger(value, 0 - value.bits, IsUnsigned(value));
@@ -168,7 +221,8 @@ const char* ApplyPrefix(TokenKind op, std::string_view spelling, Operand& value)
       if (!is_integer) break;
       SetInteger(value, value.bits, spelling.find('u') != std::string_view::npos);
       return nullptr;
-    default: break;
+    default:
+      break;
   }
   return "this operator takes an integer, not a floating-point constant";
 }

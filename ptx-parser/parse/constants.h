@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "ptx-parser/parse/ast.h"
 #include "ptx-parser/antlr/token_kinds.h"
+#include "ptx-parser/parse/ast.h"
 
 namespace ptx2cpu::ptx {
 

@@ -128,10 +128,14 @@ class Resolver {
 
   ast::Position PositionOf(const ScopeTable::Entry& e) const {
     switch (e.kind) {
-      case SymbolKind::kLabel: return module_.labels[e.symbol].position;
-      case SymbolKind::kTargets: return module_.targets[e.symbol].position;
-      case SymbolKind::kPrototype: return module_.prototypes[e.symbol].position;
-      default: return module_.variables[e.variable].position;
+      case SymbolKind::kLabel:
+        return module_.labels[e.symbol].position;
+      case SymbolKind::kTargets:
+        return module_.targets[e.symbol].position;
+      case SymbolKind::kPrototype:
+        return module_.prototypes[e.symbol].position;
+      default:
+        return module_.variables[e.variable].position;
     }
   }
   void Declare(const ScopeTable::Entry& entry) {
@@ -144,8 +148,8 @@ class Resolver {
     if (v.name == "_") return;
     const bool is_register = v.space == ast::Space::kReg;
     Declare({v.name, scopes_.current(), v.parameterised,
-             is_register ? SymbolKind::kRegister : SymbolKind::kVariable, is_register ? v.first_register : index,
-             index});
+             is_register ? SymbolKind::kRegister : SymbolKind::kVariable,
+             is_register ? v.first_register : index, index});
   }
 
   // Labels, targets and prototypes may be used before they stand.
@@ -153,8 +157,12 @@ class Resolver {
     for (const ast::Statement& s : module_.Statements(f)) {
       const uint32_t scope = scopes_.current();
       switch (s.kind) {
-        case ast::StatementKind::kScopeBegin: scopes_.Open(); break;
-        case ast::StatementKind::kScopeEnd: scopes_.Close(); break;
+        case ast::StatementKind::kScopeBegin:
+          scopes_.Open();
+          break;
+        case ast::StatementKind::kScopeEnd:
+          scopes_.Close();
+          break;
         case ast::StatementKind::kLabel:
           Declare({module_.labels[s.index].name, scope, 0, SymbolKind::kLabel, s.index, ast::kNone});
           break;
@@ -164,7 +172,8 @@ class Resolver {
         case ast::StatementKind::kPrototype:
           Declare({module_.prototypes[s.index].name, scope, 0, SymbolKind::kPrototype, s.index, ast::kNone});
           break;
-        default: break;
+        default:
+          break;
       }
     }
   }
@@ -179,14 +188,23 @@ class Resolver {
     next_operand_ = f.operands.first;
     for (const ast::Statement& s : module_.Statements(f)) {
       switch (s.kind) {
-        case ast::StatementKind::kInstruction: ResolveInstruction(module_.instructions[s.index]); break;
-        case ast::StatementKind::kDeclaration: DeclareVariable(s.index); break;
-        case ast::StatementKind::kScopeBegin: scopes_.Open(); break;
-        case ast::StatementKind::kScopeEnd: scopes_.Close(); break;
+        case ast::StatementKind::kInstruction:
+          ResolveInstruction(module_.instructions[s.index]);
+          break;
+        case ast::StatementKind::kDeclaration:
+          DeclareVariable(s.index);
+          break;
+        case ast::StatementKind::kScopeBegin:
+          scopes_.Open();
+          break;
+        case ast::StatementKind::kScopeEnd:
+          scopes_.Close();
+          break;
         case ast::StatementKind::kTargets:
           ResolveOperands(module_.targets[s.index].operands, module_.targets[s.index].position);
           break;
-        default: break;
+        default:
+          break;
       }
     }
   }
@@ -203,8 +221,8 @@ class Resolver {
       ReportUndefinedOnce(NamePosition(name, instruction.position), name);
     } else if (found.entry->kind != SymbolKind::kRegister ||
                module_.variables[found.entry->variable].type != "pred") {
-      Report(NamePosition(name, instruction.position), fmt::format("the guard '{}' is no predicate register", name),
-             "declare it as .reg .pred");
+      Report(NamePosition(name, instruction.position),
+             fmt::format("the guard '{}' is no predicate register", name), "declare it as .reg .pred");
     } else {
       instruction.guard_register = found.entry->symbol + found.offset;
     }
@@ -248,7 +266,8 @@ class Resolver {
     ast::Position at = instruction;
     const size_t line_start = newline == std::string_view::npos ? 0 : newline + 1;
     at.column = static_cast<uint32_t>(offset - line_start) + 1;
-    at.line = 1 + static_cast<uint32_t>(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(offset), '\n'));
+    at.line = 1 + static_cast<uint32_t>(
+                      std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(offset), '\n'));
     return at;
   }
 

@@ -1,5 +1,5 @@
-// Resolves every name of a freshly built module: sets symbol_kind and symbol of its operands, the registers of
-// guards and the targets of aliases, and reports undefined and doubly defined names.
+// Resolves every name of a freshly built module: sets symbol_kind and symbol of its operands, the registers
+// of guards and the targets of aliases, and reports undefined and doubly defined names.
 //
 // Scopes: the module; a function with its parameters; every { } within. Labels, targets and prototypes are
 // known in their whole scope, variables from their declaration on; functions and module variables everywhere.

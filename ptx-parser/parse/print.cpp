@@ -15,32 +15,47 @@ using ast::StatementKind;
 
 std::string_view Name(ast::Space space) {
   switch (space) {
-    case ast::Space::kReg: return ".reg";
-    case ast::Space::kSreg: return ".sreg";
-    case ast::Space::kConst: return ".const";
-    case ast::Space::kGlobal: return ".global";
-    case ast::Space::kLocal: return ".local";
-    case ast::Space::kParam: return ".param";
-    case ast::Space::kShared: return ".shared";
-    case ast::Space::kTex: return ".tex";
-    case ast::Space::kGeneric: return "";
+    case ast::Space::kReg:
+      return ".reg";
+    case ast::Space::kSreg:
+      return ".sreg";
+    case ast::Space::kConst:
+      return ".const";
+    case ast::Space::kGlobal:
+      return ".global";
+    case ast::Space::kLocal:
+      return ".local";
+    case ast::Space::kParam:
+      return ".param";
+    case ast::Space::kShared:
+      return ".shared";
+    case ast::Space::kTex:
+      return ".tex";
+    case ast::Space::kGeneric:
+      return "";
   }
   return "";
 }
 
 std::string_view Name(ast::Linkage linkage) {
   switch (linkage) {
-    case ast::Linkage::kNone: return "";
-    case ast::Linkage::kExtern: return ".extern ";
-    case ast::Linkage::kVisible: return ".visible ";
-    case ast::Linkage::kWeak: return ".weak ";
-    case ast::Linkage::kCommon: return ".common ";
+    case ast::Linkage::kNone:
+      return "";
+    case ast::Linkage::kExtern:
+      return ".extern ";
+    case ast::Linkage::kVisible:
+      return ".visible ";
+    case ast::Linkage::kWeak:
+      return ".weak ";
+    case ast::Linkage::kCommon:
+      return ".common ";
   }
   return "";
 }
 
 std::string_view Name(ast::Component component) {
-  constexpr std::string_view kNames[] = {"", ".x", ".y", ".z", ".w", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};
+  constexpr std::string_view kNames[] = {"",    ".x",  ".y",  ".z",  ".w", ".b0",
+                                         ".b1", ".b2", ".b3", ".h0", ".h1"};
   return kNames[static_cast<size_t>(component)];
 }
 
@@ -57,7 +72,8 @@ class Printer {
 
   // ---- operands
 
-  void PutList(ast::Range children, std::string_view open, std::string_view separator, std::string_view close) {
+  void PutList(ast::Range children, std::string_view open, std::string_view separator,
+               std::string_view close) {
     Put(open);
     for (uint32_t i = 0; i < children.count; ++i) {
       if (i > 0) Put(separator);
@@ -65,9 +81,9 @@ class Printer {
     }
     Put(close);
   }
+  // [a-4] is no address to ptxas, [a+-4] is.
   void PutOffset(int64_t offset) {
-    if (offset > 0) Put("+{}", offset);
-    if (offset < 0) Put("{}", offset);
+    if (offset != 0) Put("+{}", offset);
   }
   void PutInteger(const Operand& o) {
     if (!o.text.empty()) return Put(o.text);
@@ -97,23 +113,45 @@ class Printer {
   }
   void PutOperand(const Operand& o) {
     switch (o.kind) {
-      case OperandKind::kIdentifier: PutIdentifier(o); break;
-      case OperandKind::kInteger: PutInteger(o); break;
+      case OperandKind::kIdentifier:
+        PutIdentifier(o);
+        break;
+      case OperandKind::kInteger:
+        PutInteger(o);
+        break;
       case OperandKind::kFloat32:
         o.text.empty() ? Put("0f{:08X}", o.bits) : Put(o.text);
         break;
       case OperandKind::kFloat64:
         o.text.empty() ? Put("0d{:016X}", o.bits) : Put(o.text);
         break;
-      case OperandKind::kSink: Put("_"); break;
-      case OperandKind::kAddress: PutAddress(o); break;
-      case OperandKind::kElement: Put(o.text), PutList(o.children, "[", "", "]"); break;
-      case OperandKind::kVector: PutList(o.children, "{", ", ", "}"); break;
-      case OperandKind::kPair: PutList(o.children, "", "|", ""); break;
-      case OperandKind::kArguments: PutList(o.children, "(", ", ", ")"); break;
-      case OperandKind::kBracket: PutList(o.children, "[", ", ", "]"); break;
-      case OperandKind::kMasked: Put("0x{:X}", uint64_t{0xFF} << (8 * o.symbol)), PutList(o.children, "(", "", ")"); break;
-      case OperandKind::kField: Put("{} = ", o.text), PutList(o.children, "", "", ""); break;
+      case OperandKind::kSink:
+        Put("_");
+        break;
+      case OperandKind::kAddress:
+        PutAddress(o);
+        break;
+      case OperandKind::kElement:
+        Put(o.text), PutList(o.children, "[", "", "]");
+        break;
+      case OperandKind::kVector:
+        PutList(o.children, "{", ", ", "}");
+        break;
+      case OperandKind::kPair:
+        PutList(o.children, "", "|", "");
+        break;
+      case OperandKind::kArguments:
+        PutList(o.children, "(", ", ", ")");
+        break;
+      case OperandKind::kBracket:
+        PutList(o.children, "[", ", ", "]");
+        break;
+      case OperandKind::kMasked:
+        Put("0x{:X}", uint64_t{0xFF} << (8 * o.symbol)), PutList(o.children, "(", "", ")");
+        break;
+      case OperandKind::kField:
+        Put("{} = ", o.text), PutList(o.children, "", "", "");
+        break;
     }
     if (o.Has(Operand::kUnified)) Put(".unified");
   }
@@ -200,15 +238,24 @@ class Printer {
   }
   void PutStatement(const ast::Statement& s) {
     switch (s.kind) {
-      case StatementKind::kInstruction: return PutInstruction(module_.instructions[s.index]);
-      case StatementKind::kLabel: return Put("{}:", module_.labels[s.index].name);
-      case StatementKind::kDeclaration: return PutVariable(module_.variables[s.index]), Put(";");
-      case StatementKind::kLoc: return PutLoc(module_.locs[s.index]);
-      case StatementKind::kPragma: return Put(".pragma \"{}\";", module_.pragmas[s.index].text);
-      case StatementKind::kTargets: return PutTargets(module_.targets[s.index]);
-      case StatementKind::kPrototype: return PutPrototype(module_.prototypes[s.index]);
-      case StatementKind::kScopeBegin: return Put("{");
-      case StatementKind::kScopeEnd: return Put("}");
+      case StatementKind::kInstruction:
+        return PutInstruction(module_.instructions[s.index]);
+      case StatementKind::kLabel:
+        return Put("{}:", module_.labels[s.index].name);
+      case StatementKind::kDeclaration:
+        return PutVariable(module_.variables[s.index]), Put(";");
+      case StatementKind::kLoc:
+        return PutLoc(module_.locs[s.index]);
+      case StatementKind::kPragma:
+        return Put(".pragma \"{}\";", module_.pragmas[s.index].text);
+      case StatementKind::kTargets:
+        return PutTargets(module_.targets[s.index]);
+      case StatementKind::kPrototype:
+        return PutPrototype(module_.prototypes[s.index]);
+      case StatementKind::kScopeBegin:
+        return Put("{");
+      case StatementKind::kScopeEnd:
+        return Put("}");
     }
   }
   void PutLoc(const ast::Loc& loc) {
@@ -257,8 +304,10 @@ class Printer {
   // Order matters to ptxas: a name must be declared before an initialiser takes its address.
   std::vector<Item> ItemsInSourceOrder() const {
     std::vector<Item> items;
-    for (uint32_t i : module_.globals) items.push_back({module_.variables[i].position, &Printer::PutGlobal, i});
-    for (uint32_t i : module_.module_pragmas) items.push_back({module_.pragmas[i].position, &Printer::PutPragma, i});
+    for (uint32_t i : module_.globals)
+      items.push_back({module_.variables[i].position, &Printer::PutGlobal, i});
+    for (uint32_t i : module_.module_pragmas)
+      items.push_back({module_.pragmas[i].position, &Printer::PutPragma, i});
     for (size_t i = 0; i < module_.functions.size(); ++i) {
       items.push_back({module_.functions[i].position, &Printer::PutFunctionAt, i});
     }
@@ -271,7 +320,7 @@ class Printer {
     for (size_t i = 0; i < module_.aliases.size(); ++i) {
       items.push_back({module_.aliases[i].position, &Printer::PutAlias, i});
     }
-    std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
       return std::tie(a.position.line, a.position.column) < std::tie(b.position.line, b.position.column);
     });
     return items;
@@ -280,7 +329,9 @@ class Printer {
   void PutPragma(size_t i) { Put(".pragma \"{}\";\n", module_.pragmas[i].text); }
   void PutFunctionAt(size_t i) { PutFunction(module_.functions[i]), Put("\n"); }
   void PutFile(size_t i) { Put(".file {} \"{}\"\n", module_.files[i].index, module_.files[i].name); }
-  void PutSection(size_t i) { Put(".section {} {{{}}}\n", module_.sections[i].name, module_.sections[i].body); }
+  void PutSection(size_t i) {
+    Put(".section {} {{{}}}\n", module_.sections[i].name, module_.sections[i].body);
+  }
   void PutAlias(size_t i) { Put(".alias {}, {};\n", module_.aliases[i].name, module_.aliases[i].target); }
 
   const ast::Module& module_;

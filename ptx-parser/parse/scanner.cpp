@@ -8,11 +8,11 @@ namespace {
 
 // Classes of bytes, as bits.
 enum : uint8_t {
-  kFollow = 1,   // [A-Za-z0-9_$]
-  kStart = 2,    // [A-Za-z_$]
-  kDigit = 4,    // [0-9]
+  kFollow = 1,  // [A-Za-z0-9_$]
+  kStart = 2,   // [A-Za-z_$]
+  kDigit = 4,   // [0-9]
   kHexDigit = 8,
-  kBlank = 16,   // white space but for the newline
+  kBlank = 16,  // white space but for the newline
 };
 
 constexpr std::array<uint8_t, 256> MakeClasses() {
@@ -270,7 +270,8 @@ class Scanner {
   // (.s64) or (.u64), blanks allowed inside the parentheses; null if it is not one.
   const char* CastEnd(const char* p) const {
     for (++p; Peek(p) == ' ' || Peek(p) == '\t';) ++p;
-    if (end_ - p < 5 || p[0] != '.' || (p[1] != 's' && p[1] != 'u') || p[2] != '6' || p[3] != '4') return nullptr;
+    if (end_ - p < 5 || p[0] != '.' || (p[1] != 's' && p[1] != 'u') || p[2] != '6' || p[3] != '4')
+      return nullptr;
     for (p += 4; Peek(p) == ' ' || Peek(p) == '\t';) ++p;
     return Peek(p) == ')' ? p + 1 : nullptr;
   }
@@ -287,38 +288,68 @@ class Scanner {
   void ScanPunctuation() {
     const char next = Peek(at_ + 1);
     switch (*at_) {
-      case ',': Settle(); return Emit(TokenKind::kComma, at_, at_ + 1);
-      case ';': Settle(); return Emit(TokenKind::kSemicolon, at_, at_ + 1);
-      case ':': return Emit(TokenKind::kColon, at_, at_ + 1);
+      case ',':
+        Settle();
+        return Emit(TokenKind::kComma, at_, at_ + 1);
+      case ';':
+        Settle();
+        return Emit(TokenKind::kSemicolon, at_, at_ + 1);
+      case ':':
+        return Emit(TokenKind::kColon, at_, at_ + 1);
       case '(':
         if (const char* end = CastEnd(at_)) return Emit(TokenKind::kCast, at_, end);
         Deeper();
         return Emit(TokenKind::kParenOpen, at_, at_ + 1);
-      case ')': Shallower(); return Emit(TokenKind::kParenClose, at_, at_ + 1);
-      case '[': Deeper(); return Emit(TokenKind::kBracketOpen, at_, at_ + 1);
-      case ']': Shallower(); return Emit(TokenKind::kBracketClose, at_, at_ + 1);
-      case '{': Settle(), Deeper(); return Emit(TokenKind::kBraceOpen, at_, at_ + 1);
-      case '}': Settle(), Shallower(); return Emit(TokenKind::kBraceClose, at_, at_ + 1);
-      case '@': return Emit(TokenKind::kAt, at_, at_ + 1);
-      case '?': ++questions_, Deeper(); return Emit(TokenKind::kQuestion, at_, at_ + 1);
-      case '+': return Emit(TokenKind::kPlus, at_, at_ + 1);
-      case '-': return Emit(TokenKind::kMinus, at_, at_ + 1);
-      case '*': return Emit(TokenKind::kStar, at_, at_ + 1);
-      case '/': return Emit(TokenKind::kSlash, at_, at_ + 1);
-      case '%': return Emit(TokenKind::kPercent, at_, at_ + 1);
-      case '~': return Emit(TokenKind::kTilde, at_, at_ + 1);
-      case '^': return Emit(TokenKind::kXor, at_, at_ + 1);
-      case '!': return Either(next == '=', TokenKind::kNotEqual, TokenKind::kNot);
-      case '=': return Either(next == '=', TokenKind::kEqual, TokenKind::kAssign);
-      case '&': return Either(next == '&', TokenKind::kAndAnd, TokenKind::kAnd);
-      case '|': return Either(next == '|', TokenKind::kOrOr, TokenKind::kOr);
+      case ')':
+        Shallower();
+        return Emit(TokenKind::kParenClose, at_, at_ + 1);
+      case '[':
+        Deeper();
+        return Emit(TokenKind::kBracketOpen, at_, at_ + 1);
+      case ']':
+        Shallower();
+        return Emit(TokenKind::kBracketClose, at_, at_ + 1);
+      case '{':
+        Settle(), Deeper();
+        return Emit(TokenKind::kBraceOpen, at_, at_ + 1);
+      case '}':
+        Settle(), Shallower();
+        return Emit(TokenKind::kBraceClose, at_, at_ + 1);
+      case '@':
+        return Emit(TokenKind::kAt, at_, at_ + 1);
+      case '?':
+        ++questions_, Deeper();
+        return Emit(TokenKind::kQuestion, at_, at_ + 1);
+      case '+':
+        return Emit(TokenKind::kPlus, at_, at_ + 1);
+      case '-':
+        return Emit(TokenKind::kMinus, at_, at_ + 1);
+      case '*':
+        return Emit(TokenKind::kStar, at_, at_ + 1);
+      case '/':
+        return Emit(TokenKind::kSlash, at_, at_ + 1);
+      case '%':
+        return Emit(TokenKind::kPercent, at_, at_ + 1);
+      case '~':
+        return Emit(TokenKind::kTilde, at_, at_ + 1);
+      case '^':
+        return Emit(TokenKind::kXor, at_, at_ + 1);
+      case '!':
+        return Either(next == '=', TokenKind::kNotEqual, TokenKind::kNot);
+      case '=':
+        return Either(next == '=', TokenKind::kEqual, TokenKind::kAssign);
+      case '&':
+        return Either(next == '&', TokenKind::kAndAnd, TokenKind::kAnd);
+      case '|':
+        return Either(next == '|', TokenKind::kOrOr, TokenKind::kOr);
       case '<':
         if (next == '<') return Emit(TokenKind::kShiftLeft, at_, at_ + 2);
         return Either(next == '=', TokenKind::kLessEqual, TokenKind::kLess);
       case '>':
         if (next == '>') return Emit(TokenKind::kShiftRight, at_, at_ + 2);
         return Either(next == '=', TokenKind::kGreaterEqual, TokenKind::kGreater);
-      default: return Emit(TokenKind::kStray, at_, at_ + 1);
+      default:
+        return Emit(TokenKind::kStray, at_, at_ + 1);
     }
   }
   void Either(bool two, TokenKind long_kind, TokenKind short_kind) {

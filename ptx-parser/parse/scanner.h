@@ -1,5 +1,5 @@
-// Text to a flat array of tokens: the hand-written twin of the lexer rules in Ptx.g4, some fifty times as fast.
-// A test compares the two token for token.
+// Text to a flat array of tokens: the hand-written twin of the lexer rules in Ptx.g4, some fifty times as
+// fast. A test compares the two token for token.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Token {
 inline constexpr uint32_t kMaxNesting = 256;
 
 struct TokenArray {
-  std::vector<Token> tokens;    // the last one is kEnd
+  std::vector<Token> tokens;       // the last one is kEnd
   uint32_t too_deep = UINT32_MAX;  // index of the first token beyond kMaxNesting
 };
 

@@ -52,7 +52,8 @@ void ScopeTable::Grow() {
 const ScopeTable::Entry* ScopeTable::FindIn(std::string_view name, uint64_t hash, uint32_t scope,
                                             bool is_range) const {
   const size_t mask = slots_.size() - 1;
-  for (size_t slot = HashWith(hash, scope, is_range) & mask; slots_[slot] != ast::kNone; slot = (slot + 1) & mask) {
+  for (size_t slot = HashWith(hash, scope, is_range) & mask; slots_[slot] != ast::kNone;
+       slot = (slot + 1) & mask) {
     const Entry& e = entries_[slots_[slot]];
     if (e.scope == scope && (e.count != 0) == is_range && e.name == name) return &e;
   }

@@ -13,11 +13,11 @@ namespace ptx2cpu::ptx {
 class ScopeTable {
  public:
   struct Entry {
-    std::string_view name;        // of a range: the prefix
+    std::string_view name;  // of a range: the prefix
     uint32_t scope = 0;
-    uint32_t count = 0;           // of a range; 0: a single name
+    uint32_t count = 0;  // of a range; 0: a single name
     ast::SymbolKind kind = ast::SymbolKind::kNone;
-    uint32_t symbol = 0;          // of a range: its first register
+    uint32_t symbol = 0;  // of a range: its first register
     uint32_t variable = ast::kNone;
   };
   struct Found {

@@ -42,13 +42,14 @@ struct Phrase {
 
 const std::vector<Phrase>& Phrases() {
   using enum TokenKind;
-  static const KindSet spaces = SetOf({kReg, kSreg, kConst, kGlobal, kLocal, kParam, kShared, kTex, kAlign, kPtr,
-                                       kAttribute, kModifier});
+  static const KindSet spaces = SetOf(
+      {kReg, kSreg, kConst, kGlobal, kLocal, kParam, kShared, kTex, kAlign, kPtr, kAttribute, kModifier});
   static const std::vector<Phrase> phrases = {
       {SetOf({kLoc, kAt, kReg}), spaces | SetOf({kLoc, kAt, kWord, kPragma, kBraceOpen}),
        "an instruction, a label or a directive"},
       {SetOf({kEntry, kFunc, kReg, kFile}),
-       spaces | SetOf({kEntry, kFunc, kExtern, kVisible, kWeak, kCommon, kFile, kAlias, kPragma, kSection, kEnd}),
+       spaces |
+           SetOf({kEntry, kFunc, kExtern, kVisible, kWeak, kCommon, kFile, kAlias, kPragma, kSection, kEnd}),
        "a function, a variable or a directive"},
       {SetOf({kEntry, kFunc, kReg}), spaces | SetOf({kEntry, kFunc, kExtern, kVisible, kWeak, kCommon}),
        "a function or a variable"},
@@ -59,9 +60,9 @@ const std::vector<Phrase>& Phrases() {
               kTilde, kCast}),
        "an operand"},
       {SetOf({kStar, kShiftLeft}),
-       SetOf({kStar, kSlash, kPercent, kPlus, kMinus, kShiftLeft, kShiftRight, kLess, kGreater, kLessEqual,
-              kGreaterEqual, kEqual, kNotEqual, kAnd, kXor, kOr, kAndAnd, kOrOr, kQuestion, kModifier, kParenOpen,
-              kBracketOpen}),
+       SetOf({kStar,    kSlash,     kPercent,      kPlus,     kMinus,     kShiftLeft,  kShiftRight, kLess,
+              kGreater, kLessEqual, kGreaterEqual, kEqual,    kNotEqual,  kAnd,        kXor,        kOr,
+              kAndAnd,  kOrOr,      kQuestion,     kModifier, kParenOpen, kBracketOpen}),
        ""},
       {SetOf({kMaxntid, kMaxnreg, kNoreturn}),
        SetOf({kMaxntid, kReqntid, kReqnctapercluster, kMaxnreg, kMinnctapersm, kMaxnctapersm, kMaxclusterrank,
@@ -74,15 +75,23 @@ const std::vector<Phrase>& Phrases() {
 
 std::string NameOf(TokenKind kind) {
   switch (kind) {
-    case TokenKind::kEnd: return "the end of the file";
-    case TokenKind::kWord: return "a name";
-    case TokenKind::kInteger: return "a whole number";
+    case TokenKind::kEnd:
+      return "the end of the file";
+    case TokenKind::kWord:
+      return "a name";
+    case TokenKind::kInteger:
+      return "a whole number";
     case TokenKind::kFloat:
-    case TokenKind::kHexFloat: return "a number";
-    case TokenKind::kString: return "a string in double quotes";
-    case TokenKind::kModifier: return "a type such as .b32";
-    case TokenKind::kSection: return "'.section name { ... }'";
-    default: break;
+    case TokenKind::kHexFloat:
+      return "a number";
+    case TokenKind::kString:
+      return "a string in double quotes";
+    case TokenKind::kModifier:
+      return "a type such as .b32";
+    case TokenKind::kSection:
+      return "'.section name { ... }'";
+    default:
+      break;
   }
   for (const TokenSpelling& s : kTokenSpellings) {
     if (s.kind == kind) return fmt::format("'{}'", s.text);
@@ -116,13 +125,15 @@ bool StartsItem(TokenKind kind) {
     case TokenKind::kVisible:
     case TokenKind::kExtern:
     case TokenKind::kFile:
-    case TokenKind::kSection: return true;
-    default: return false;
+    case TokenKind::kSection:
+      return true;
+    default:
+      return false;
   }
 }
 
-// Calls a rule from outside the grammar. ANTLR looks up what may follow a rule at the state it was called from, and
-// takes that state for a call of a rule without looking: so there must be none.
+// Calls a rule from outside the grammar. ANTLR looks up what may follow a rule at the state it was called
+// from, and takes that state for a call of a rule without looking: so there must be none.
 template <typename Rule>
 void Detached(antlr4::Parser& parser, Rule rule) {
   const size_t state = parser.getState();
@@ -148,8 +159,9 @@ std::string SyntaxErrors::Describe(const Token& token) const {
   return fmt::format("'{}'", text);
 }
 
-// The parser takes whatever cannot begin an item for the end of the module, and whatever cannot begin a statement
-// for the end of the block. Read on: each call of a rule reports what it meets and goes on by one token at least.
+// The parser takes whatever cannot begin an item for the end of the module, and whatever cannot begin a
+// statement for the end of the block. Read on: each call of a rule reports what it meets and goes on by one
+// token at least.
 antlr4::Token* SyntaxErrors::recoverInline(antlr4::Parser* parser) {
   const size_t rule = parser->getContext()->getRuleIndex();
   const KindSet expected = ToSet(parser->getExpectedTokens());
@@ -187,8 +199,8 @@ void SyntaxErrors::reportError(antlr4::Parser* parser, const antlr4::Recognition
   const std::string words = ExpectedInWords(expected);
   std::string message = words.empty() ? fmt::format("unexpected {}", Describe(found))
                                       : fmt::format("expected {}, found {}", words, Describe(found));
-  errors_.push_back(
-      ast::ErrorAt(module_, {found.line, found.column}, ErrorCode::kSyntax, std::move(message), std::move(hint)));
+  errors_.push_back(ast::ErrorAt(module_, {found.line, found.column}, ErrorCode::kSyntax, std::move(message),
+                                 std::move(hint)));
 }
 
 void SyntaxErrors::recover(antlr4::Parser* parser, std::exception_ptr e) {
@@ -205,8 +217,8 @@ void SyntaxErrors::recover(antlr4::Parser* parser, std::exception_ptr e) {
   reported_ = false;
 }
 
-// Behind the next ';', or before the '}' that closes the block around the statement. Braces of operands and of
-// a nested block are passed over whole.
+// Behind the next ';', or before the '}' that closes the block around the statement. Braces of operands and
+// of a nested block are passed over whole.
 void SyntaxErrors::SkipStatement() {
   uint32_t depth = 0;
   for (;; stream_.consume()) {

@@ -1,5 +1,5 @@
-// What the parser does at a syntax error: SyntaxErrors records it in words and skips to where parsing can go on.
-// Only for the .cpp files of this folder that include ANTLR.
+// What the parser does at a syntax error: SyntaxErrors records it in words and skips to where parsing can go
+// on. Only for the .cpp files of this folder that include ANTLR.
 #pragma once
 
 #include <antlr4-runtime.h>
@@ -38,7 +38,7 @@ class SyntaxErrors final : public antlr4::ANTLRErrorStrategy {
   FlatTokenStream& stream_;
   const size_t max_errors_;
   std::vector<Error> errors_;
-  bool reported_ = false;      // the error now unwinding
+  bool reported_ = false;        // the error now unwinding
   size_t last_skip_ = SIZE_MAX;  // where the last skip began: the next one must begin later
 };
 

@@ -11,8 +11,8 @@
 
 namespace ptx2cpu::ptx {
 
-// The parser looks at one token at a time and keeps none: so one Token object stands for whichever is current,
-// and a module of millions of tokens needs no object each.
+// The parser looks at one token at a time and keeps none: so one Token object stands for whichever is
+// current, and a module of millions of tokens needs no object each.
 class FlatTokenStream final : public antlr4::TokenStream {
  public:
   FlatTokenStream(const std::vector<Token>& tokens, std::string_view text);

@@ -1,6 +1,6 @@
 // Builds the Module from the grammar's events. One class in four files: modules and functions, variables,
-// statements, operands (tree_builder_*.cpp). What is grammatical but wrong is reported here (unknown types, bad
-// numbers, operators on registers); names are resolved afterwards (names.h).
+// statements, operands (tree_builder_*.cpp). What is grammatical but wrong is reported here (unknown types,
+// bad numbers, operators on registers); names are resolved afterwards (names.h).
 #pragma once
 
 #include <cstdint>
@@ -126,7 +126,9 @@ class TreeBuilder final : public Actions {
   static ast::Position PositionOf(const Token& t) { return {t.line, t.column}; }
   ast::Position LastPosition() const { return PositionOf(Last()); }
   void Report(const Token& at, std::string message, std::string hint = {});
-  void Report(std::string message, std::string hint = {}) { Report(Last(), std::move(message), std::move(hint)); }
+  void Report(std::string message, std::string hint = {}) {
+    Report(Last(), std::move(message), std::move(hint));
+  }
   // The integer literal just read as a 32-bit or 64-bit unsigned number; 0 and an error if it is too large.
   uint32_t LastNumber();
   uint64_t LastLongNumber();
@@ -160,7 +162,7 @@ class TreeBuilder final : public Actions {
 
   Place place_ = Place::kModule;
   ast::Linkage linkage_ = ast::Linkage::kNone;
-  size_t first_pragma_ = 0;    // of the .pragma being read
+  size_t first_pragma_ = 0;  // of the .pragma being read
 
   // Function header or prototype being read. `first_parameter_`: of the list being read.
   size_t first_parameter_ = 0;

@@ -53,7 +53,8 @@ void TreeBuilder::Version() {
   const auto major = ReadInteger(text.substr(0, dot));
   const auto minor = ReadInteger(dot == std::string_view::npos ? "" : text.substr(dot + 1));
   if (!major || !minor || major->bits > 999 || minor->bits > 999) {
-    return Report(fmt::format("'{}' is no PTX version", text), "write .version major.minor, as in .version 8.5");
+    return Report(fmt::format("'{}' is no PTX version", text),
+                  "write .version major.minor, as in .version 8.5");
   }
   module_.version_major = static_cast<uint32_t>(major->bits);
   module_.version_minor = static_cast<uint32_t>(minor->bits);
@@ -76,7 +77,8 @@ void TreeBuilder::Target() {
       digits.remove_suffix(1);
     }
     const auto number = digits.starts_with('0') ? std::nullopt : ReadInteger(digits);
-    if (!number || number->bits > 9999) return Report(fmt::format("'{}' is no architecture", word), "as in sm_90");
+    if (!number || number->bits > 9999)
+      return Report(fmt::format("'{}' is no architecture", word), "as in sm_90");
     target.sm = static_cast<uint32_t>(number->bits);
   } else if (word != "texmode_unified") {
     Report(fmt::format("unknown target '{}'", word),
@@ -92,10 +94,18 @@ void TreeBuilder::AddressSize() {
 void TreeBuilder::Linkage() {
   ast::Linkage linkage = ast::Linkage::kNone;
   switch (Last().kind) {
-    case TokenKind::kExtern: linkage = ast::Linkage::kExtern; break;
-    case TokenKind::kVisible: linkage = ast::Linkage::kVisible; break;
-    case TokenKind::kWeak: linkage = ast::Linkage::kWeak; break;
-    default: linkage = ast::Linkage::kCommon; break;
+    case TokenKind::kExtern:
+      linkage = ast::Linkage::kExtern;
+      break;
+    case TokenKind::kVisible:
+      linkage = ast::Linkage::kVisible;
+      break;
+    case TokenKind::kWeak:
+      linkage = ast::Linkage::kWeak;
+      break;
+    default:
+      linkage = ast::Linkage::kCommon;
+      break;
   }
   // `.extern .weak` occurs in old files; the weaker word decides.
   if (linkage_ == ast::Linkage::kNone || linkage == ast::Linkage::kWeak) linkage_ = linkage;
@@ -211,9 +221,15 @@ void TreeBuilder::EndBody() {
 void TreeBuilder::BeginDimensions() {
   ast::Function& f = function();
   switch (Last().kind) {
-    case TokenKind::kMaxntid: dimensions_ = &f.maxntid; break;
-    case TokenKind::kReqntid: dimensions_ = &f.reqntid; break;
-    default: dimensions_ = &f.reqnctapercluster; break;
+    case TokenKind::kMaxntid:
+      dimensions_ = &f.maxntid;
+      break;
+    case TokenKind::kReqntid:
+      dimensions_ = &f.reqntid;
+      break;
+    default:
+      dimensions_ = &f.reqnctapercluster;
+      break;
   }
   *dimensions_ = {1, 1, 1};
   dimension_ = 0;
@@ -233,10 +249,18 @@ void TreeBuilder::Limit() {
   ast::Function& f = function();
   const bool in_prototype = place_ == Place::kPrototype;
   switch (limit_) {
-    case TokenKind::kMaxnreg: f.maxnreg = value; break;
-    case TokenKind::kMinnctapersm: f.minnctapersm = value; break;
-    case TokenKind::kMaxnctapersm: f.maxnctapersm = value; break;
-    case TokenKind::kMaxclusterrank: f.maxclusterrank = value; break;
+    case TokenKind::kMaxnreg:
+      f.maxnreg = value;
+      break;
+    case TokenKind::kMinnctapersm:
+      f.minnctapersm = value;
+      break;
+    case TokenKind::kMaxnctapersm:
+      f.maxnctapersm = value;
+      break;
+    case TokenKind::kMaxclusterrank:
+      f.maxclusterrank = value;
+      break;
     case TokenKind::kAbiPreserve:
       (in_prototype ? module_.prototypes.back().abi_preserve : f.abi_preserve) = value;
       break;

@@ -5,8 +5,8 @@
 #include "ptx-parser/parse/constants.h"
 #include "ptx-parser/parse/tree_builder.h"
 
-// Operands by precedence climbing on two stacks: operands_ holds what is read, operators_ what waits for its right
-// side. Operators between constants are evaluated; the few that belong to operands become part of them.
+// Operands by precedence climbing on two stacks: operands_ holds what is read, operators_ what waits for its
+// right side. Operators between constants are evaluated; the few that belong to operands become part of them.
 namespace ptx2cpu::ptx {
 namespace {
 
@@ -19,22 +19,32 @@ uint8_t PrecedenceOf(TokenKind kind) {
   switch (kind) {
     case TokenKind::kStar:
     case TokenKind::kSlash:
-    case TokenKind::kPercent: return 11;
+    case TokenKind::kPercent:
+      return 11;
     case TokenKind::kPlus:
-    case TokenKind::kMinus: return 10;
+    case TokenKind::kMinus:
+      return 10;
     case TokenKind::kShiftLeft:
-    case TokenKind::kShiftRight: return 9;
+    case TokenKind::kShiftRight:
+      return 9;
     case TokenKind::kLess:
     case TokenKind::kGreater:
     case TokenKind::kLessEqual:
-    case TokenKind::kGreaterEqual: return 8;
+    case TokenKind::kGreaterEqual:
+      return 8;
     case TokenKind::kEqual:
-    case TokenKind::kNotEqual: return 7;
-    case TokenKind::kAnd: return 6;
-    case TokenKind::kXor: return 5;
-    case TokenKind::kOr: return 4;
-    case TokenKind::kAndAnd: return 3;
-    default: return 2;  // ||
+    case TokenKind::kNotEqual:
+      return 7;
+    case TokenKind::kAnd:
+      return 6;
+    case TokenKind::kXor:
+      return 5;
+    case TokenKind::kOr:
+      return 4;
+    case TokenKind::kAndAnd:
+      return 3;
+    default:
+      return 2;  // ||
   }
 }
 
@@ -43,14 +53,19 @@ ast::Component ComponentOf(std::string_view word) {
   if (word.size() == 1) {
     switch (word[0]) {
       case 'x':
-      case 'r': return Component::kX;
+      case 'r':
+        return Component::kX;
       case 'y':
-      case 'g': return Component::kY;
+      case 'g':
+        return Component::kY;
       case 'z':
-      case 'b': return Component::kZ;
+      case 'b':
+        return Component::kZ;
       case 'w':
-      case 'a': return Component::kW;
-      default: return Component::kNone;
+      case 'a':
+        return Component::kW;
+      default:
+        return Component::kNone;
     }
   }
   if (word.size() != 2) return Component::kNone;
@@ -172,7 +187,8 @@ void TreeBuilder::Identifier() {
   if (dot != std::string_view::npos) {
     o.component = ComponentOf(o.text.substr(dot + 1));
     if (o.component == ast::Component::kNone) {
-      Report(fmt::format("unknown selector '{}'", o.text.substr(dot)), ".x .y .z .w, .r .g .b .a, .b0 to .b3, .h0, .h1");
+      Report(fmt::format("unknown selector '{}'", o.text.substr(dot)),
+             ".x .y .z .w, .r .g .b .a, .b0 to .b3, .h0, .h1");
     }
     o.text = o.text.substr(0, dot);
   } else if (o.text == "_") {

@@ -29,7 +29,8 @@ void TreeBuilder::Label() {
     Report(token, fmt::format("'{}' is no label", name), "labels are letters, digits, _ and $");
   }
   if (instruction_.guard != ast::Guard::kNone) {
-    Report(token, "a guard must stand between the label and the instruction", fmt::format("{}: @p ...", name));
+    Report(token, "a guard must stand between the label and the instruction",
+           fmt::format("{}: @p ...", name));
     instruction_.guard = ast::Guard::kNone;
     instruction_.guard_text = {};
   }

@@ -11,10 +11,11 @@ namespace ptx2cpu::ptx {
 namespace {
 
 constexpr std::string_view kTypes[] = {
-    "b32",   "b64",   "pred",  "f32",    "f64",    "b16",        "u32",     "u64",   "s32",    "s64",  "b8",
-    "u8",    "s8",    "u16",   "s16",    "f16",    "f16x2",      "bf16",    "bf16x2", "b128",  "tf32", "texref",
-    "samplerref", "surfref", "e4m3", "e5m2", "e4m3x2", "e5m2x2", "e2m1", "e2m1x2", "e2m3", "e3m2", "e2m3x2",
-    "e3m2x2", "ue8m0", "ue8m0x2", "u8x4", "s8x4", "u16x2", "s16x2", "f32x2", "s2f6", "s2f6x2"};
+    "b32",    "b64",  "pred",   "f32",    "f64",        "b16",     "u32",    "u64",   "s32",
+    "s64",    "b8",   "u8",     "s8",     "u16",        "s16",     "f16",    "f16x2", "bf16",
+    "bf16x2", "b128", "tf32",   "texref", "samplerref", "surfref", "e4m3",   "e5m2",  "e4m3x2",
+    "e5m2x2", "e2m1", "e2m1x2", "e2m3",   "e3m2",       "e2m3x2",  "e3m2x2", "ue8m0", "ue8m0x2",
+    "u8x4",   "s8x4", "u16x2",  "s16x2",  "f32x2",      "s2f6",    "s2f6x2"};
 
 // Names a<N> in other spaces than .reg become N variables, so N is bounded; .reg only counts.
 constexpr uint32_t kMaxNamedCopies = 4096;
@@ -22,14 +23,22 @@ constexpr uint32_t kMaxRegisters = 1u << 24;
 
 ast::Space SpaceOf(TokenKind kind) {
   switch (kind) {
-    case TokenKind::kReg: return ast::Space::kReg;
-    case TokenKind::kSreg: return ast::Space::kSreg;
-    case TokenKind::kConst: return ast::Space::kConst;
-    case TokenKind::kLocal: return ast::Space::kLocal;
-    case TokenKind::kParam: return ast::Space::kParam;
-    case TokenKind::kShared: return ast::Space::kShared;
-    case TokenKind::kTex: return ast::Space::kTex;
-    default: return ast::Space::kGlobal;
+    case TokenKind::kReg:
+      return ast::Space::kReg;
+    case TokenKind::kSreg:
+      return ast::Space::kSreg;
+    case TokenKind::kConst:
+      return ast::Space::kConst;
+    case TokenKind::kLocal:
+      return ast::Space::kLocal;
+    case TokenKind::kParam:
+      return ast::Space::kParam;
+    case TokenKind::kShared:
+      return ast::Space::kShared;
+    case TokenKind::kTex:
+      return ast::Space::kTex;
+    default:
+      return ast::Space::kGlobal;
   }
 }
 
@@ -138,12 +147,14 @@ void TreeBuilder::Initializer() {
 
 void TreeBuilder::CheckDeclarator() {
   const Token& at = tokens_[name_token_];
-  if (!has_space_) Report(at, fmt::format("'{}' has no state space", variable_.name), "as in .reg or .global");
+  if (!has_space_)
+    Report(at, fmt::format("'{}' has no state space", variable_.name), "as in .reg or .global");
   if (variable_.type.empty()) Report(at, fmt::format("'{}' has no type", variable_.name), "as in .b32");
   if (variable_.space == ast::Space::kSreg) Report(at, "special registers cannot be declared");
   const bool is_register = variable_.space == ast::Space::kReg;
   if (is_register && place_ == Place::kModule) {
-    Report(at, "registers of the whole module (PTX before 3.0) are not supported", "declare them in functions");
+    Report(at, "registers of the whole module (PTX before 3.0) are not supported",
+           "declare them in functions");
   }
   if (variable_.dimensions.empty()) return;
   if (is_register) Report(at, "registers have no arrays");

@@ -14,7 +14,8 @@ std::string ErrorsOf(const std::string& body) {
 }
 
 std::string InKernel(const std::string& statements) {
-  return ErrorsOf(".entry k(.param .u64 p)\n{\n.reg .pred %p<3>;\n.reg .b32 %r<10>;\n" + statements + "\n}\n");
+  return ErrorsOf(".entry k(.param .u64 p)\n{\n.reg .pred %p<3>;\n.reg .b32 %r<10>;\n" + statements +
+                  "\n}\n");
 }
 
 size_t CountOf(const Error& error) { return 1 + error.more.size(); }
@@ -216,7 +217,8 @@ TEST_CASE("names defined twice") {
 }
 
 TEST_CASE("scopes end") {
-  CHECK(InKernel("{ .reg .b32 inner; L: mov.b32 inner, 1; }\nmov.b32 %r1, inner;\nbra L;\n{ mov.b32 late, 1; .reg .b32 late; }") ==
+  CHECK(InKernel("{ .reg .b32 inner; L: mov.b32 inner, 1; }\nmov.b32 %r1, inner;\nbra L;\n{ mov.b32 late, 1; "
+                 ".reg .b32 late; }") ==
         "a.ptx:9:14: error: undefined 'inner'\n"
         "  mov.b32 %r1, inner;\n"
         "               ^\n"
@@ -248,8 +250,8 @@ TEST_CASE("errors are bounded in number and depth") {
 
 TEST_CASE("hostile texts cost no more than linear time") {
   const auto start = std::chrono::steady_clock::now();
-  for (const char* piece : {"/*", ".section a {", "\"", "(.s64", "{", "@@ ", "!", "a::", "a.", "0x", "a[1]", "?1:",
-                            ".entry a", "a:", "}", "-", "\\"}) {
+  for (const char* piece : {"/*", ".section a {", "\"", "(.s64", "{", "@@ ", "!", "a::", "a.", "0x", "a[1]",
+                            "?1:", ".entry a", "a:", "}", "-", "\\"}) {
     std::string text(kHead);
     for (int i = 0; i < 100000; ++i) text += piece;
     Parse(text, "a.ptx");  // @@ is a comment, so not all of them are wrong

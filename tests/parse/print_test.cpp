@@ -27,11 +27,17 @@ TEST_CASE("the comparison of trees sees differences") {
   const std::string text(kModern);
   const auto original = Parse(text, "a.ptx");
   REQUIRE(original);
-  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
-           {"16, 31, -1", "16, 31, -2"}, {"%rs1, %rs2", "%rs2, %rs1"}, {".maxnreg 64", ".maxnreg 32"},
-           {"[structure+8]", "[structure+4]"}, {"mov.u32 %r3, WARP_SZ", "mov.b32 %r3, WARP_SZ"},
-           {"0xFF00(message+2)", "0xFF0000(message+2)"}, {"tile[16][17]", "tile[17][16]"},
-           {"inlined_at 1 21 3", "inlined_at 1 22 3"}, {"%vec.y", "%vec.x"}, {"@!%p1", "@%p1"}}) {
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"16, 31, -1", "16, 31, -2"},
+                                                        {"%rs1, %rs2", "%rs2, %rs1"},
+                                                        {".maxnreg 64", ".maxnreg 32"},
+                                                        {"[structure+8]", "[structure+4]"},
+                                                        {"mov.u32 %r3, WARP_SZ", "mov.b32 %r3, WARP_SZ"},
+                                                        {"0xFF00(message+2)", "0xFF0000(message+2)"},
+                                                        {"tile[16][17]", "tile[17][16]"},
+                                                        {"inlined_at 1 21 3", "inlined_at 1 22 3"},
+                                                        {"%vec.y", "%vec.x"},
+                                                        {"@!%p1", "@%p1"}}) {
     std::string changed = text;
     const size_t at = changed.find(from);
     REQUIRE(at != std::string::npos);

@@ -31,7 +31,8 @@ struct Comparison {
   }
   bool SameVariable(const ast::Variable& x, const ast::Variable& y) const {
     if ((x.initializer == ast::kNone) != (y.initializer == ast::kNone)) return false;
-    if (x.initializer != ast::kNone && !SameOperand(a.operands[x.initializer], b.operands[y.initializer])) return false;
+    if (x.initializer != ast::kNone && !SameOperand(a.operands[x.initializer], b.operands[y.initializer]))
+      return false;
     const auto dx = a.Dimensions(x);
     const auto dy = b.Dimensions(y);
     return std::equal(dx.begin(), dx.end(), dy.begin(), dy.end()) && x.space == y.space &&
@@ -48,21 +49,23 @@ struct Comparison {
   bool SameFunction(const ast::Function& x, const ast::Function& y) const {
     return x.is_entry == y.is_entry && x.has_body == y.has_body && x.noreturn == y.noreturn &&
            x.explicit_cluster == y.explicit_cluster && x.blocks_are_clusters == y.blocks_are_clusters &&
-           x.unified == y.unified && x.linkage == y.linkage && x.name == y.name && Same(x.returns, y.returns) &&
-           Same(x.parameters, y.parameters) && Same(x.statements, y.statements) &&
-           Same(x.instructions, y.instructions) && Same(x.pragmas, y.pragmas) && x.maxntid == y.maxntid &&
-           x.reqntid == y.reqntid && x.reqnctapercluster == y.reqnctapercluster &&
-           x.maxclusterrank == y.maxclusterrank && x.maxnreg == y.maxnreg && x.minnctapersm == y.minnctapersm &&
-           x.maxnctapersm == y.maxnctapersm && x.abi_preserve == y.abi_preserve &&
-           x.abi_preserve_control == y.abi_preserve_control && x.register_count == y.register_count;
+           x.unified == y.unified && x.linkage == y.linkage && x.name == y.name &&
+           Same(x.returns, y.returns) && Same(x.parameters, y.parameters) &&
+           Same(x.statements, y.statements) && Same(x.instructions, y.instructions) &&
+           Same(x.pragmas, y.pragmas) && x.maxntid == y.maxntid && x.reqntid == y.reqntid &&
+           x.reqnctapercluster == y.reqnctapercluster && x.maxclusterrank == y.maxclusterrank &&
+           x.maxnreg == y.maxnreg && x.minnctapersm == y.minnctapersm && x.maxnctapersm == y.maxnctapersm &&
+           x.abi_preserve == y.abi_preserve && x.abi_preserve_control == y.abi_preserve_control &&
+           x.register_count == y.register_count;
   }
   static bool SameStatement(const ast::Statement& x, const ast::Statement& y) {
     return x.kind == y.kind && x.index == y.index;
   }
   static bool SameLoc(const ast::Loc& x, const ast::Loc& y) {
-    return x.file == y.file && x.line == y.line && x.column == y.column && x.function_name == y.function_name &&
-           x.function_offset == y.function_offset && x.inlined_file == y.inlined_file &&
-           x.inlined_line == y.inlined_line && x.inlined_column == y.inlined_column;
+    return x.file == y.file && x.line == y.line && x.column == y.column &&
+           x.function_name == y.function_name && x.function_offset == y.function_offset &&
+           x.inlined_file == y.inlined_file && x.inlined_line == y.inlined_line &&
+           x.inlined_column == y.inlined_column;
   }
   bool SameTargets(const ast::Targets& x, const ast::Targets& y) const {
     return x.calls == y.calls && x.name == y.name && SameOperands(x.operands, y.operands);
@@ -99,12 +102,17 @@ std::string Difference(const ast::Module& a, const ast::Module& b) {
       c.Pool("locs", a.locs, b.locs, Comparison::SameLoc),
       c.Pool("targets", a.targets, b.targets, [&](auto& x, auto& y) { return c.SameTargets(x, y); }),
       c.Pool("prototypes", a.prototypes, b.prototypes, Comparison::SamePrototype),
-      c.Pool("labels", a.labels, b.labels, [](auto& x, auto& y) { return x.name == y.name && x.statement == y.statement; }),
+      c.Pool("labels", a.labels, b.labels,
+             [](auto& x, auto& y) { return x.name == y.name && x.statement == y.statement; }),
       c.Pool("pragmas", a.pragmas, b.pragmas, [](auto& x, auto& y) { return x.text == y.text; }),
-      c.Pool("files", a.files, b.files, [](auto& x, auto& y) { return x.index == y.index && x.name == y.name; }),
-      c.Pool("sections", a.sections, b.sections, [](auto& x, auto& y) { return x.name == y.name && x.body == y.body; }),
+      c.Pool("files", a.files, b.files,
+             [](auto& x, auto& y) { return x.index == y.index && x.name == y.name; }),
+      c.Pool("sections", a.sections, b.sections,
+             [](auto& x, auto& y) { return x.name == y.name && x.body == y.body; }),
       c.Pool("aliases", a.aliases, b.aliases,
-             [](auto& x, auto& y) { return x.name == y.name && x.target == y.target && x.function == y.function; }),
+             [](auto& x, auto& y) {
+               return x.name == y.name && x.target == y.target && x.function == y.function;
+             }),
   };
   for (const std::string& difference : differences) {
     if (!difference.empty()) return difference;

@@ -1,3 +1,5 @@
+#include "ptx-parser/parse/scanner.h"
+
 #include <antlr4-runtime.h>
 #include <fmt/format.h>
 
@@ -7,7 +9,6 @@
 #include <sstream>
 
 #include "PtxLexer.h"
-#include "ptx-parser/parse/scanner.h"
 #include "tests/parse/samples.h"
 
 namespace ptx2cpu::ptx::tests {
@@ -63,27 +64,29 @@ TEST_CASE("scanner gives the ANTLR lexer's tokens for whole modules") {
 }
 
 TEST_CASE("scanner gives the ANTLR lexer's tokens where rules touch") {
-  for (const char* text : {
-           "0f3F800000 0F0 0fg 0d3FF0000000000000 0x1FU 0x 0xg 0b101U 0b2 017 08 42U 42u 1.5 1. .5 1e5 1e 1.e+5 1.5e-",
-           ".5e-3 .5x .2d .128x256b .5::a .5e+ .L2::128B .a::b::c .a:: .a: . .. .version .versions .address_size",
-           "a.b.c a..b a.b. a::b a::.b a: :b %r1 %r1.x % %% 5%3 %$ $ $L_1 _ _.x a$b a%b WARP_SZ",
-           "(.s64) ( .u64 ) (.s64 (.s32) (.s64x) (.s6",
-           "<<= >>= <=> == = != ! && & || | ^ ~ ? : + - * / ; , @ @! @@x\ny { } [ ] ( )",
-           "\"a\" \"a\\\"b\" \"a\nb\" \"\\\\\" \"\\",
-           "a\\\nb a\\\r\nb a\\b // x\\\ny /* a\n b */ c /**/ d /***/ e /* open",
-           ".section .a { .b8 1 // }\n.b8 2 /* } */ / 3 } x .section .a {",
-           ".section.a { } .section a b { } .section { } .sections { } .section .debug_str\n{\n}",
-           "a\tb\rc\fd\ve", "# ` \x01 \x7f '", ".reg .b32 %r<10>;.reg.pred p;@!p bra L;L:ret;"}) {
+  for (const char* text :
+       {"0f3F800000 0F0 0fg 0d3FF0000000000000 0x1FU 0x 0xg 0b101U 0b2 017 08 42U 42u 1.5 1. .5 1e5 1e 1.e+5 "
+        "1.5e-",
+        ".5e-3 .5x .2d .128x256b .5::a .5e+ .L2::128B .a::b::c .a:: .a: . .. .version .versions "
+        ".address_size",
+        "a.b.c a..b a.b. a::b a::.b a: :b %r1 %r1.x % %% 5%3 %$ $ $L_1 _ _.x a$b a%b WARP_SZ",
+        "(.s64) ( .u64 ) (.s64 (.s32) (.s64x) (.s6",
+        "<<= >>= <=> == = != ! && & || | ^ ~ ? : + - * / ; , @ @! @@x\ny { } [ ] ( )",
+        "\"a\" \"a\\\"b\" \"a\nb\" \"\\\\\" \"\\",
+        "a\\\nb a\\\r\nb a\\b // x\\\ny /* a\n b */ c /**/ d /***/ e /* open",
+        ".section .a { .b8 1 // }\n.b8 2 /* } */ / 3 } x .section .a {",
+        ".section.a { } .section a b { } .section { } .sections { } .section .debug_str\n{\n}",
+        "a\tb\rc\fd\ve", "# ` \x01 \x7f '", ".reg .b32 %r<10>;.reg.pred p;@!p bra L;L:ret;"}) {
     CheckSame(text);
   }
 }
 
 TEST_CASE("scanner gives the ANTLR lexer's tokens for random pieces") {
   const std::vector<std::string> pieces = {
-      "a",  "%r",  ".",   "..", ":",  "::", "0",  "0x", "0f", "0d", "0b", "1",  "9",       "e",  "E+", "-",  "U",
-      "b8", "\"",  "\\", "\n", " ",  "\t", "/",  "//", "/*", "*/", "*",  "@",  "@@",      "(",  ")",  "{",  "}",
-      "[",  "]",   "<",   ">",  "=",  "!",  "&",  "|",  "^",  "~",  "?",  ",",  ".section ", ".s64", "(.u64)", ".reg",
-      ".b32", "$", "_",   "#"};
+      "a",  "%r", ".", "..", ":",         "::",   "0",      "0x",   "0f",   "0d", "0b", "1",  "9",  "e",
+      "E+", "-",  "U", "b8", "\"",        "\\",   "\n",     " ",    "\t",   "/",  "//", "/*", "*/", "*",
+      "@",  "@@", "(", ")",  "{",         "}",    "[",      "]",    "<",    ">",  "=",  "!",  "&",  "|",
+      "^",  "~",  "?", ",",  ".section ", ".s64", "(.u64)", ".reg", ".b32", "$",  "_",  "#"};
   std::mt19937 random(20260101);
   for (int round = 0; round < 20000; ++round) {
     std::string text;

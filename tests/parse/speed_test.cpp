@@ -19,7 +19,8 @@ std::string KernelText(size_t number, size_t instructions, std::mt19937& random)
       "\t// .globl\t_Z6kernelILi{0}EEvPfS0_i\n.visible .entry _Z6kernelILi{0}EEvPfS0_i(\n"
       "\t.param .u64 .ptr .align 1 _Z6kernelILi{0}EEvPfS0_i_param_0,\n"
       "\t.param .u32 _Z6kernelILi{0}EEvPfS0_i_param_1\n)\n.maxntid 256\n{{\n"
-      "\t.reg .pred \t%p<64>;\n\t.reg .b32 \t%r<2000>;\n\t.reg .f32 \t%f<4000>;\n\t.reg .b64 \t%rd<1000>;\n\n",
+      "\t.reg .pred \t%p<64>;\n\t.reg .b32 \t%r<2000>;\n\t.reg .f32 \t%f<4000>;\n\t.reg .b64 "
+      "\t%rd<1000>;\n\n",
       number);
   const auto pick = [&](uint32_t below) { return random() % below; };
   for (size_t i = 0; i < instructions; ++i) {
@@ -27,14 +28,33 @@ std::string KernelText(size_t number, size_t instructions, std::mt19937& random)
     switch (pick(10)) {
       case 0:
       case 1:
-      case 2: out += fmt::format("\tfma.rn.f32 \t%f{}, %f{}, %f{}, %f{};\n", pick(4000), pick(4000), pick(4000), pick(4000)); break;
-      case 3: out += fmt::format("\tmul.f32 \t%f{}, %f{}, 0f3F800000;\n", pick(4000), pick(4000)); break;
-      case 4: out += fmt::format("\tadd.s64 \t%rd{}, %rd{}, %rd{};\n", pick(1000), pick(1000), pick(1000)); break;
-      case 5: out += fmt::format("\tadd.s32 \t%r{}, %r{}, -{};\n", pick(2000), pick(2000), pick(100)); break;
-      case 6: out += fmt::format("\tld.global.nc.f32 \t%f{}, [%rd{}+{}];\n", pick(4000), pick(1000), pick(4096)); break;
-      case 7: out += fmt::format("\tst.shared.v2.f32 \t[%r{}+{}], {{%f{}, %f{}}};\n", pick(2000), pick(999), pick(4000), pick(4000)); break;
-      case 8: out += fmt::format("\tsetp.lt.s32 \t%p{}, %r{}, %r{};\n", pick(64), pick(2000), pick(2000)); break;
-      default: out += fmt::format("\t@%p{} bra \t$L__BB{}_{};\n", pick(64), number, pick(static_cast<uint32_t>(instructions / 24))); break;
+      case 2:
+        out += fmt::format("\tfma.rn.f32 \t%f{}, %f{}, %f{}, %f{};\n", pick(4000), pick(4000), pick(4000),
+                           pick(4000));
+        break;
+      case 3:
+        out += fmt::format("\tmul.f32 \t%f{}, %f{}, 0f3F800000;\n", pick(4000), pick(4000));
+        break;
+      case 4:
+        out += fmt::format("\tadd.s64 \t%rd{}, %rd{}, %rd{};\n", pick(1000), pick(1000), pick(1000));
+        break;
+      case 5:
+        out += fmt::format("\tadd.s32 \t%r{}, %r{}, -{};\n", pick(2000), pick(2000), pick(100));
+        break;
+      case 6:
+        out += fmt::format("\tld.global.nc.f32 \t%f{}, [%rd{}+{}];\n", pick(4000), pick(1000), pick(4096));
+        break;
+      case 7:
+        out += fmt::format("\tst.shared.v2.f32 \t[%r{}+{}], {{%f{}, %f{}}};\n", pick(2000), pick(999),
+                           pick(4000), pick(4000));
+        break;
+      case 8:
+        out += fmt::format("\tsetp.lt.s32 \t%p{}, %r{}, %r{};\n", pick(64), pick(2000), pick(2000));
+        break;
+      default:
+        out += fmt::format("\t@%p{} bra \t$L__BB{}_{};\n", pick(64), number,
+                           pick(static_cast<uint32_t>(instructions / 24)));
+        break;
     }
   }
   return out + "\tret;\n\n}\n";

@@ -176,7 +176,7 @@ TEST_CASE("opcodes are shared and split") {
   CHECK(std::vector<std::string_view>(words.begin(), words.end()) ==
         std::vector<std::string_view>{"async", "bulk", "tensor", "2d", "shared::cluster", "global",
                                       "mbarrier::complete_tx::bytes"});
-  CHECK(m.OpcodeOf(InstructionWith(m, "[%rd1-8]")).text == "st.global.f32");
+  CHECK(m.OpcodeOf(InstructionWith(m, "[%rd1+-8]")).text == "st.global.f32");
   for (size_t i = 0; i < m.opcodes.size(); ++i) {
     for (size_t j = 0; j < i; ++j) CHECK(m.opcodes[i].text != m.opcodes[j].text);
   }
