@@ -36,7 +36,8 @@ bool HasCalls(const Module& module, const Function& f) {
 uint32_t DynamicSharedOffset(const Module& module) {
   uint64_t offset = module.static_shared_bytes;
   for (const Variable& variable : module.variables) {
-    if (variable.space == Space::kShared && variable.size == 0) offset = std::max(offset, SymbolOffset(module, variable));
+    if (variable.space == Space::kShared && variable.size == 0)
+      offset = std::max(offset, SymbolOffset(module, variable));
   }
   return static_cast<uint32_t>(offset);
 }
@@ -61,7 +62,9 @@ Bits128 Step::Operand(size_t number) const { return Read(frame, inst.operands[nu
 
 void Step::Return(Bits128 bits, size_t number) { Write(frame, inst.results[number], bits); }
 
-std::unexpected<Error> Step::Fault(std::string message) const { return machine.Fault(thread, inst, std::move(message)); }
+std::unexpected<Error> Step::Fault(std::string message) const {
+  return machine.Fault(thread, inst, std::move(message));
+}
 
 // -- machine --
 
@@ -142,10 +145,11 @@ Status Machine::PushFrame(Step& step, const Function& callee) {
   if (thread.depth >= kCallDepthLimit) {
     return step.Fault(fmt::format("call of {} nests deeper than {} calls", callee.name, kCallDepthLimit));
   }
-  uint32_t base = static_cast<uint32_t>(RoundUp(step.frame.local_base + step.frame.function->local_bytes, 16));
+  uint32_t base =
+      static_cast<uint32_t>(RoundUp(step.frame.local_base + step.frame.function->local_bytes, 16));
   if (base + uint64_t{callee.local_bytes} > local_stride) {
-    return step.Fault(fmt::format("stack overflow: {} needs {} bytes of local memory, {} of {} are in use", callee.name,
-                                  callee.local_bytes, base, local_stride));
+    return step.Fault(fmt::format("stack overflow: {} needs {} bytes of local memory, {} of {} are in use",
+                                  callee.name, callee.local_bytes, base, local_stride));
   }
   PrepareFrame(*this, thread, callee);
   thread.frame().local_base = base;
@@ -164,7 +168,8 @@ uint32_t Machine::LiveLanes(const Warp& warp) const {
 
 Status Machine::Count(const Thread& thread, const Inst& inst) {
   if (options.instruction_limit != 0 && executed >= options.instruction_limit) {
-    return Fault(thread, inst, fmt::format("more than {} instructions were executed", options.instruction_limit));
+    return Fault(thread, inst,
+                 fmt::format("more than {} instructions were executed", options.instruction_limit));
   }
   ++executed;
   return {};
@@ -208,15 +213,16 @@ std::string Machine::Describe(const Inst& inst) const {
 std::unexpected<Error> Machine::Fault(const Thread& thread, const Inst& inst, std::string message) const {
   std::string inside;
   if (thread.depth > 1) inside = fmt::format(", in {}", thread.frame().function->name);
-  return FaultOfBlock(&inst, fmt::format("thread ({},{},{}){}: {}", thread.tid[0], thread.tid[1], thread.tid[2], inside,
-                                         message));
+  return FaultOfBlock(&inst, fmt::format("thread ({},{},{}){}: {}", thread.tid[0], thread.tid[1],
+                                         thread.tid[2], inside, message));
 }
 
 std::unexpected<Error> Machine::FaultOfBlock(const Inst* inst, std::string message, std::string hint) const {
   Error error;
   error.code = ErrorCode::kFault;
   error.hint = std::move(hint);
-  error.message = fmt::format("kernel {}, block ({},{},{}), {}", kernel.name, ctaid[0], ctaid[1], ctaid[2], message);
+  error.message =
+      fmt::format("kernel {}, block ({},{},{}), {}", kernel.name, ctaid[0], ctaid[1], ctaid[2], message);
   if (inst != nullptr) {
     error.at = {.file = module.name, .line = inst->at.ptx_line};
     error.excerpt = module.Line(inst->at.ptx_line);
@@ -229,7 +235,8 @@ std::unexpected<Error> Machine::FaultOfBlock(const Inst* inst, std::string messa
 
 namespace {
 
-Status CheckLaunch(const Function& kernel, std::span<const std::byte> params, const InterpretOptions& options) {
+Status CheckLaunch(const Function& kernel, std::span<const std::byte> params,
+                   const InterpretOptions& options) {
   auto fail = [&](std::string message) {
     return Fail(ErrorCode::kLaunch, fmt::format("kernel {}: {}", kernel.name, message));
   };
@@ -237,10 +244,12 @@ Status CheckLaunch(const Function& kernel, std::span<const std::byte> params, co
   const Dim3 &block = options.block, &grid = options.grid;
   uint64_t threads = uint64_t{block.x} * block.y * block.z;
   if (threads == 0 || threads > 1024 || block.x > 1024 || block.y > 1024 || block.z > 64) {
-    return fail(fmt::format("block ({},{},{}) is not within 1..1024 threads, z up to 64", block.x, block.y, block.z));
+    return fail(
+        fmt::format("block ({},{},{}) is not within 1..1024 threads, z up to 64", block.x, block.y, block.z));
   }
   if (uint64_t{grid.x} * grid.y * grid.z == 0 || grid.x > 0x7FFFFFFF || grid.y > 65535 || grid.z > 65535) {
-    return fail(fmt::format("grid ({},{},{}) is not within 1..2147483647, 65535, 65535", grid.x, grid.y, grid.z));
+    return fail(
+        fmt::format("grid ({},{},{}) is not within 1..2147483647, 65535, 65535", grid.x, grid.y, grid.z));
   }
   if (params.size() < kernel.param_bytes) {
     return fail(fmt::format("needs {} bytes of parameters, got {}", kernel.param_bytes, params.size()));

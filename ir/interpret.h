@@ -1,8 +1,9 @@
 // The interpreter: slow, obviously right, usable at every phase. The oracle of all later tests.
 //
-// Simt and Split phases: every thread has its own program counter; threads run until they reach a barrier or a
-// collective and wait there for their partners (any legal program terminates; a deadlock is an error that names who
-// waits where). Collapsed phase: block, warp and lane levels run as the loops say, with slots and live masks.
+// Simt and Split phases: every thread has its own program counter; threads run until they reach a barrier or
+// a collective and wait there for their partners (any legal program terminates; a deadlock is an error that
+// names who waits where). Collapsed phase: block, warp and lane levels run as the loops say, with slots and
+// live masks.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
 };
 
-// Real storage of module variables; addresses are host addresses so that pointers may be shared with a launch.
+// Real storage of module variables; addresses are host addresses so that pointers may be shared with a
+// launch.
 class ModuleStorage {
  public:
   explicit ModuleStorage(const Module& module);  // allocates and initialises .global and .const variables

@@ -19,12 +19,15 @@ Bits128 Halves(Bits128 a, Bits128 b, Operation operation) {
 
 Bits128 AddHalves(Type type, Bits128 a, Bits128 b) {
   const Format& format = FormatOf(type);
-  return Halves(a, b, [&](uint64_t x, uint64_t y) { return AddFloats(format, x, y, Rounding::kNearestEven, false); });
+  return Halves(
+      a, b, [&](uint64_t x, uint64_t y) { return AddFloats(format, x, y, Rounding::kNearestEven, false); });
 }
 
 Bits128 MinMaxHalves(Type type, Bits128 a, Bits128 b, bool maximum, uint32_t flags) {
   const Format& format = FormatOf(type);
-  return Halves(a, b, [&](uint64_t x, uint64_t y) { return static_cast<uint64_t>(MinMax(format, x, y, maximum, flags)); });
+  return Halves(a, b, [&](uint64_t x, uint64_t y) {
+    return static_cast<uint64_t>(MinMax(format, x, y, maximum, flags));
+  });
 }
 
 }  // namespace
@@ -33,31 +36,49 @@ Bits128 Combine(AtomicOp op, Type type, Bits128 old, Bits128 operand, uint32_t f
   int width = Bits(type);
   Signed128 signed_old = AsSigned(old, width), signed_operand = AsSigned(operand, width);
   switch (op) {
-    case AtomicOp::kAdd: return old + operand;
-    case AtomicOp::kMinS: return signed_old < signed_operand ? old : operand;
-    case AtomicOp::kMaxS: return signed_old > signed_operand ? old : operand;
-    case AtomicOp::kMinU: return std::min(old, operand);
-    case AtomicOp::kMaxU: return std::max(old, operand);
-    case AtomicOp::kInc: return old >= operand ? 0 : old + 1;
-    case AtomicOp::kDec: return old == 0 || old > operand ? operand : old - 1;
-    case AtomicOp::kAnd: return old & operand;
-    case AtomicOp::kOr: return old | operand;
-    case AtomicOp::kXor: return old ^ operand;
-    case AtomicOp::kExchange: return operand;
+    case AtomicOp::kAdd:
+      return old + operand;
+    case AtomicOp::kMinS:
+      return signed_old < signed_operand ? old : operand;
+    case AtomicOp::kMaxS:
+      return signed_old > signed_operand ? old : operand;
+    case AtomicOp::kMinU:
+      return std::min(old, operand);
+    case AtomicOp::kMaxU:
+      return std::max(old, operand);
+    case AtomicOp::kInc:
+      return old >= operand ? 0 : old + 1;
+    case AtomicOp::kDec:
+      return old == 0 || old > operand ? operand : old - 1;
+    case AtomicOp::kAnd:
+      return old & operand;
+    case AtomicOp::kOr:
+      return old | operand;
+    case AtomicOp::kXor:
+      return old ^ operand;
+    case AtomicOp::kExchange:
+      return operand;
     case AtomicOp::kFAdd:
       return AddFloats(FormatOf(type), static_cast<uint64_t>(old), static_cast<uint64_t>(operand),
                        Rounding::kNearestEven, (flags & kFtz) != 0);
     case AtomicOp::kFMin:
     case AtomicOp::kFMax:
-      return MinMax(FormatOf(type), static_cast<uint64_t>(old), static_cast<uint64_t>(operand), op == AtomicOp::kFMax,
-                    flags);
-    case AtomicOp::kAddF16x2: return AddHalves(Type::kF16, old, operand);
-    case AtomicOp::kAddBF16x2: return AddHalves(Type::kBF16, old, operand);
-    case AtomicOp::kMinF16x2: return MinMaxHalves(Type::kF16, old, operand, false, flags);
-    case AtomicOp::kMaxF16x2: return MinMaxHalves(Type::kF16, old, operand, true, flags);
-    case AtomicOp::kMinBF16x2: return MinMaxHalves(Type::kBF16, old, operand, false, flags);
-    case AtomicOp::kMaxBF16x2: return MinMaxHalves(Type::kBF16, old, operand, true, flags);
-    case AtomicOp::kNone: break;
+      return MinMax(FormatOf(type), static_cast<uint64_t>(old), static_cast<uint64_t>(operand),
+                    op == AtomicOp::kFMax, flags);
+    case AtomicOp::kAddF16x2:
+      return AddHalves(Type::kF16, old, operand);
+    case AtomicOp::kAddBF16x2:
+      return AddHalves(Type::kBF16, old, operand);
+    case AtomicOp::kMinF16x2:
+      return MinMaxHalves(Type::kF16, old, operand, false, flags);
+    case AtomicOp::kMaxF16x2:
+      return MinMaxHalves(Type::kF16, old, operand, true, flags);
+    case AtomicOp::kMinBF16x2:
+      return MinMaxHalves(Type::kBF16, old, operand, false, flags);
+    case AtomicOp::kMaxBF16x2:
+      return MinMaxHalves(Type::kBF16, old, operand, true, flags);
+    case AtomicOp::kNone:
+      break;
   }
   return old;
 }
@@ -75,7 +96,8 @@ Status ExecuteAtomic(Step& s) {
   std::byte* at = TRY(LocateAtomic(s));
   uint32_t flags = s.inst.attrs.flags;
   const std::span<std::byte> shared = s.machine.shared;
-  if (at >= shared.data() && at < shared.data() + shared.size()) flags &= ~uint32_t{kFtz};  // through a generic address
+  if (at >= shared.data() && at < shared.data() + shared.size())
+    flags &= ~uint32_t{kFtz};  // through a generic address
   Bits128 old = Fetch(at, s.inst.type);
   Put(at, s.inst.type, Combine(s.inst.attrs.atomic, s.inst.type, old, s.Operand(1), flags));
   s.Return(old);

@@ -24,7 +24,8 @@ Status Enter(Step& s, const Function& callee, size_t first_operand) {
   const std::vector<ValueId>& params = body->at_block(body->entry).params;
   size_t count = s.inst.operands.size() - first_operand;
   if (params.size() != count) {
-    return s.Fault(fmt::format("call of {} passes {} arguments, it takes {}", body->name, count, params.size()));
+    return s.Fault(
+        fmt::format("call of {} passes {} arguments, it takes {}", body->name, count, params.size()));
   }
   TRY_STATUS(s.machine.PushFrame(s, *body));
   for (size_t i = 0; i < count; ++i) Write(s.thread.frame(), params[i], s.Operand(first_operand + i));
@@ -84,7 +85,8 @@ Status CallAssertFail(Step& s, size_t first) {
   std::string message = TRY(ReadText(s, s.Operand64(first)));
   std::string file = TRY(ReadText(s, s.Operand64(first + 1)));
   std::string function = TRY(ReadText(s, s.Operand64(first + 3)));
-  return s.Fault(fmt::format("{}:{}: {}: assertion `{}` failed", file, s.Operand32(first + 2), function, message));
+  return s.Fault(
+      fmt::format("{}:{}: {}: assertion `{}` failed", file, s.Operand32(first + 2), function, message));
 }
 
 struct External {
@@ -107,7 +109,8 @@ Status CallExternal(Step& s, const Function& callee, size_t first_operand) {
   for (const External& external : kExternals) {
     if (external.name != callee.name) continue;
     if (arguments < external.arguments || s.inst.results.size() > external.results) {
-      return s.Fault(fmt::format("call of {} with {} arguments and {} results", callee.name, arguments, s.inst.results.size()));
+      return s.Fault(fmt::format("call of {} with {} arguments and {} results", callee.name, arguments,
+                                 s.inst.results.size()));
     }
     return external.call(s, first_operand);
   }

@@ -1,8 +1,8 @@
 // The Collapsed phase: block level, for_warps, warp level, for_lanes, lane level, as the loops say.
 //
-// Lane-level code is run by one thread at a time. Warp- and block-level code is run in lock step, instruction by
-// instruction, by all live threads below it. When a region is through, the values it defined are overwritten with a
-// pattern, so that a value that crosses without a slot is wrong at once.
+// Lane-level code is run by one thread at a time. Warp- and block-level code is run in lock step, instruction
+// by instruction, by all live threads below it. When a region is through, the values it defined are
+// overwritten with a pattern, so that a value that crosses without a slot is wrong at once.
 #include <fmt/format.h>
 
 #include "ir/interpret_machine.h"
@@ -57,7 +57,9 @@ class Loops {
 
 // Not the program's fault: the function breaks the law of its phase.
 std::unexpected<Error> Loops::Broken(const Inst& inst, std::string message) const {
-  Error error = m_.FaultOfBlock(&inst, fmt::format("broken collapsed form at {}: {}", m_.Describe(inst), message)).error();
+  Error error =
+      m_.FaultOfBlock(&inst, fmt::format("broken collapsed form at {}: {}", m_.Describe(inst), message))
+          .error();
   error.code = ErrorCode::kInternal;
   return Fail(std::move(error));
 }
@@ -65,7 +67,9 @@ std::unexpected<Error> Loops::Broken(const Inst& inst, std::string message) cons
 Status Loops::Run() {
   m_.slots.clear();
   for (const Slot& slot : f_.slots) {
-    size_t copies = slot.shape == Level::kBlock ? 1 : slot.shape == Level::kWarp ? m_.warp_count : m_.thread_count;
+    size_t copies = slot.shape == Level::kBlock  ? 1
+                    : slot.shape == Level::kWarp ? m_.warp_count
+                                                 : m_.thread_count;
     m_.slots.emplace_back(copies, kPattern);
   }
   return RunLevel(Level::kBlock, m_.threads, f_.entry);
@@ -78,7 +82,8 @@ Status Loops::RunLevel(Level level, std::span<Thread> threads, BlockId block) {
     const Block& code = f_.at_block(block);
     const Inst& last = f_.at_inst(code.insts.back());
     if (code.level != level) {
-      return Broken(last, fmt::format("block {} of {} level is reached at {} level", block.index, Name(code.level), Name(level)));
+      return Broken(last, fmt::format("block {} of {} level is reached at {} level", block.index,
+                                      Name(code.level), Name(level)));
     }
     if (level == Level::kWarp && (visited.empty() || visited.back() != block)) visited.push_back(block);
     for (InstId id : code.insts) {
@@ -99,13 +104,16 @@ Result<bool> Loops::Terminate(Level level, std::span<Thread> threads, const Inst
   switch (inst.op) {
     case Opcode::kBr:
     case Opcode::kCondBr:
-    case Opcode::kSwitch: *block = TRY(ChooseTogether(threads, inst)); return true;
+    case Opcode::kSwitch:
+      *block = TRY(ChooseTogether(threads, inst));
+      return true;
     case Opcode::kForWarps:
       if (!at_block) return Broken(inst, "for_warps below block level");
       TRY_STATUS(ForWarps(inst));
       break;
     case Opcode::kForLanes:
-      if (at_block && !f_.is_flat) return Broken(inst, "for_lanes at block level of a function that is not flat");
+      if (at_block && !f_.is_flat)
+        return Broken(inst, "for_lanes at block level of a function that is not flat");
       TRY_STATUS(ForLanes(threads, inst));
       break;
     case Opcode::kEndWarp:
@@ -117,8 +125,11 @@ Result<bool> Loops::Terminate(Level level, std::span<Thread> threads, const Inst
       for (Thread* thread : live) thread->state = ThreadState::kExited;
       return false;
     case Opcode::kTrap:
-    case Opcode::kUnreachable: TRY_STATUS(m_.Execute(*live.front(), inst)); return false;
-    default: return Broken(inst, fmt::format("may not end a block of {} level", Name(level)));
+    case Opcode::kUnreachable:
+      TRY_STATUS(m_.Execute(*live.front(), inst));
+      return false;
+    default:
+      return Broken(inst, fmt::format("may not end a block of {} level", Name(level)));
   }
   if (!AnyLive(threads)) return false;
   EnterAll(threads, inst.edges[1]);
@@ -133,7 +144,8 @@ Result<BlockId> Loops::ChooseTogether(std::span<Thread> threads, const Inst& ins
     Step step{m_, *thread, thread->frame(), inst};
     uint32_t own = TRY(ChooseEdge(step));
     if (thread == live.front()) choice = own;
-    if (own != choice) return Broken(inst, "the threads of a level take different edges; an agree must come before");
+    if (own != choice)
+      return Broken(inst, "the threads of a level take different edges; an agree must come before");
   }
   EnterAll(threads, inst.edges[choice]);
   return inst.edges[choice].to;
@@ -183,7 +195,8 @@ Status Loops::CheckUniformStore(std::span<Thread> threads, const Inst& inst) {
   if (f_.slots[inst.attrs.index].shape == Level::kLane) return {};
   for (Thread* thread : Live(threads)) {
     if (m_.SlotOf(*thread, inst.attrs.index) != Read(thread->frame(), inst.operands[0])) {
-      return Broken(inst, fmt::format("slot {} is uniform, but thread {} stores another value", inst.attrs.index, thread->index));
+      return Broken(inst, fmt::format("slot {} is uniform, but thread {} stores another value",
+                                      inst.attrs.index, thread->index));
     }
   }
   return {};
@@ -217,7 +230,8 @@ Status Loops::RunLane(Thread& thread, const Edge& body, const Inst& loop) {
   }
   for (BlockId block : thread.entered) {
     if (f_.at_block(block).level != Level::kLane) {
-      return Broken(loop, fmt::format("lane-level code enters block {}, which is not of lane level", block.index));
+      return Broken(loop,
+                    fmt::format("lane-level code enters block {}, which is not of lane level", block.index));
     }
     Overwrite(thread, block);
   }

@@ -1,5 +1,6 @@
-// Barriers, collectives and agreements. Their handlers only make the thread wait; who completes a group, and when, is
-// the scheduler's matter (interpret_schedule.cpp) or follows from the loops (interpret_collapsed.cpp).
+// Barriers, collectives and agreements. Their handlers only make the thread wait; who completes a group, and
+// when, is the scheduler's matter (interpret_schedule.cpp) or follows from the loops
+// (interpret_collapsed.cpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,10 +22,10 @@ void Release(Thread& thread) {
   thread.barrier_arrived = false;
 }
 
-#define WAITS(name)                \
-  Status Execute##name(Step& s) {  \
-    Wait(s);                       \
-    return {};                     \
+#define WAITS(name)               \
+  Status Execute##name(Step& s) { \
+    Wait(s);                      \
+    return {};                    \
   }
 WAITS(BarrierBlock)
 WAITS(BarrierArrive)
@@ -72,12 +73,14 @@ void ReturnTo(Thread& thread, Bits128 bits, size_t number = 0) {
   Write(thread.frame(), thread.waiting_at->results[number], bits);
 }
 
-uint32_t MemberMask(const Thread& thread) { return static_cast<uint32_t>(Read(thread.frame(), thread.waiting_at->operands.back())); }
+uint32_t MemberMask(const Thread& thread) {
+  return static_cast<uint32_t>(Read(thread.frame(), thread.waiting_at->operands.back()));
+}
 
 // "The same instruction with the same qualifiers"; the place in the program may differ.
 bool SameKind(const Inst& a, const Inst& b) {
-  return a.op == b.op && a.type == b.type && a.attrs.shuffle == b.attrs.shuffle && a.attrs.atomic == b.attrs.atomic &&
-         a.attrs.flags == b.attrs.flags;
+  return a.op == b.op && a.type == b.type && a.attrs.shuffle == b.attrs.shuffle &&
+         a.attrs.atomic == b.attrs.atomic && a.attrs.flags == b.attrs.flags;
 }
 
 // The members of one collective, by lane.
@@ -106,14 +109,27 @@ struct Group {
 
 // PTX shfl: source lane and whether it is in range, from lane, b and c.
 uint32_t SourceLane(ShuffleMode mode, uint32_t lane, uint32_t b, uint32_t c, bool* in_range) {
-  int bval = static_cast<int>(b & 31), cval = static_cast<int>(c & 31), segment = static_cast<int>(c >> 8 & 31);
+  int bval = static_cast<int>(b & 31), cval = static_cast<int>(c & 31),
+      segment = static_cast<int>(c >> 8 & 31);
   int own = static_cast<int>(lane);
   int highest = (own & segment) | (cval & ~segment & 31), lowest = own & segment, source = own;
   switch (mode) {
-    case ShuffleMode::kUp: source = own - bval; *in_range = source >= highest; break;
-    case ShuffleMode::kDown: source = own + bval; *in_range = source <= highest; break;
-    case ShuffleMode::kBfly: source = own ^ bval; *in_range = source <= highest; break;
-    default: source = lowest | (bval & ~segment & 31); *in_range = source <= highest; break;
+    case ShuffleMode::kUp:
+      source = own - bval;
+      *in_range = source >= highest;
+      break;
+    case ShuffleMode::kDown:
+      source = own + bval;
+      *in_range = source <= highest;
+      break;
+    case ShuffleMode::kBfly:
+      source = own ^ bval;
+      *in_range = source <= highest;
+      break;
+    default:
+      source = lowest | (bval & ~segment & 31);
+      *in_range = source <= highest;
+      break;
   }
   return *in_range ? static_cast<uint32_t>(source) : lane;
 }
@@ -136,7 +152,8 @@ void CompleteShuffle(Group& group) {
 void CompleteMatch(Group& group, bool all) {
   group.ForEach([&](Thread& t) {
     uint32_t same = 0;
-    group.ForEach([&](Thread& other) { same |= (OperandOf(other, 0) == OperandOf(t, 0) ? 1u : 0u) << other.lane; });
+    group.ForEach(
+        [&](Thread& other) { same |= (OperandOf(other, 0) == OperandOf(t, 0) ? 1u : 0u) << other.lane; });
     ReturnTo(t, all && same != group.members ? 0 : same, 0);
     if (all) ReturnTo(t, same == group.members, 1);
   });
@@ -152,7 +169,8 @@ void CompleteRedux(Group& group) {
       // Combining a float with itself applies .abs and makes a NaN canonical.
       result = is_float ? Combine(inst.attrs.atomic, inst.type, value, value, inst.attrs.flags) : value;
     } else {
-      result = Combine(inst.attrs.atomic, inst.type, result, value, inst.attrs.flags) & MaskOf(Bits(inst.type));
+      result =
+          Combine(inst.attrs.atomic, inst.type, result, value, inst.attrs.flags) & MaskOf(Bits(inst.type));
     }
     first = false;
   });
@@ -166,25 +184,43 @@ Status CompleteGroup(Machine& machine, Warp& warp, uint32_t members) {
   uint32_t ballot = 0;
   Opcode op = group.first().waiting_at->op;
   switch (op) {
-    case Opcode::kBarrierWarp: break;
-    case Opcode::kShuffle: CompleteShuffle(group); break;
-    case Opcode::kVoteAll: group.ReturnToAll(group.Ballot() == members); break;
-    case Opcode::kVoteAny: group.ReturnToAll(group.Ballot() != 0); break;
+    case Opcode::kBarrierWarp:
+      break;
+    case Opcode::kShuffle:
+      CompleteShuffle(group);
+      break;
+    case Opcode::kVoteAll:
+      group.ReturnToAll(group.Ballot() == members);
+      break;
+    case Opcode::kVoteAny:
+      group.ReturnToAll(group.Ballot() != 0);
+      break;
     case Opcode::kVoteUni:
       ballot = group.Ballot();
       group.ReturnToAll(ballot == 0 || ballot == members);
       break;
-    case Opcode::kBallot: group.ReturnToAll(group.Ballot()); break;
-    case Opcode::kMatchAny: CompleteMatch(group, false); break;
-    case Opcode::kMatchAll: CompleteMatch(group, true); break;
-    case Opcode::kRedux: CompleteRedux(group); break;
-    case Opcode::kActiveMask: group.ReturnToAll(members); break;
+    case Opcode::kBallot:
+      group.ReturnToAll(group.Ballot());
+      break;
+    case Opcode::kMatchAny:
+      CompleteMatch(group, false);
+      break;
+    case Opcode::kMatchAll:
+      CompleteMatch(group, true);
+      break;
+    case Opcode::kRedux:
+      CompleteRedux(group);
+      break;
+    case Opcode::kActiveMask:
+      group.ReturnToAll(members);
+      break;
     case Opcode::kElect:
       group.ReturnToAll(static_cast<Bits128>(std::countr_zero(members)));
       group.ForEach([&](Thread& t) { ReturnTo(t, &t == &group.first(), 1); });
       break;
     default:
-      return machine.Fault(group.first(), *group.first().waiting_at, "is no collective the interpreter knows");
+      return machine.Fault(group.first(), *group.first().waiting_at,
+                           "is no collective the interpreter knows");
   }
   group.ForEach([](Thread& t) { Release(t); });
   return {};
@@ -199,7 +235,8 @@ Result<bool> CompleteGroups(Machine& machine, Warp& warp) {
     if (!IsCollective(inst.op) || IsConvergenceWait(inst)) continue;
     uint32_t mask = MemberMask(*thread);
     if ((mask >> thread->lane & 1) == 0) {
-      return machine.Fault(*thread, inst, fmt::format("lane {} is not in its own membermask {:#010x}", thread->lane, mask));
+      return machine.Fault(*thread, inst,
+                           fmt::format("lane {} is not in its own membermask {:#010x}", thread->lane, mask));
     }
     uint32_t members = mask & live, arrived = 0;
     for (uint32_t lane = 0; lane < warp.count; ++lane) {
@@ -223,11 +260,12 @@ Status CompleteAgreement(Machine& machine, std::span<Thread* const> threads) {
     if (OperandOf(*thread, 0) == first) continue;
     const Thread& other = *threads.front();
     return machine.FaultOfBlock(
-        &inst, fmt::format("divergent branch: it decides whether a {} is reached, and thread ({},{},{}) has {} where "
-                           "thread ({},{},{}) has {}",
-                           block_level ? "block barrier" : "warp collective", other.tid[0], other.tid[1], other.tid[2],
-                           static_cast<uint64_t>(first), thread->tid[0], thread->tid[1], thread->tid[2],
-                           static_cast<uint64_t>(OperandOf(*thread, 0))));
+        &inst, fmt::format(
+                   "divergent branch: it decides whether a {} is reached, and thread ({},{},{}) has {} where "
+                   "thread ({},{},{}) has {}",
+                   block_level ? "block barrier" : "warp collective", other.tid[0], other.tid[1],
+                   other.tid[2], static_cast<uint64_t>(first), thread->tid[0], thread->tid[1], thread->tid[2],
+                   static_cast<uint64_t>(OperandOf(*thread, 0))));
   }
   for (Thread* thread : threads) {
     ReturnTo(*thread, first);
@@ -241,16 +279,25 @@ Status CompleteBarrier(Machine& machine, std::span<Thread* const> threads) {
   for (Thread* thread : threads) {
     const Inst &inst = *thread->waiting_at, &first = *threads.front()->waiting_at;
     if (inst.op != first.op) {
-      return machine.Fault(*thread, inst, fmt::format("a barrier mixes {} with {}", machine.Describe(first), machine.Describe(inst)));
+      return machine.Fault(
+          *thread, inst,
+          fmt::format("a barrier mixes {} with {}", machine.Describe(first), machine.Describe(inst)));
     }
     if (inst.op != Opcode::kBarrierBlock) count += OperandOf(*thread, 0) != 0 ? 1 : 0;
   }
   for (Thread* thread : threads) {
     switch (thread->waiting_at->op) {
-      case Opcode::kBarrierReducePopc: ReturnTo(*thread, count); break;
-      case Opcode::kBarrierReduceAnd: ReturnTo(*thread, count == threads.size()); break;
-      case Opcode::kBarrierReduceOr: ReturnTo(*thread, count != 0); break;
-      default: break;
+      case Opcode::kBarrierReducePopc:
+        ReturnTo(*thread, count);
+        break;
+      case Opcode::kBarrierReduceAnd:
+        ReturnTo(*thread, count == threads.size());
+        break;
+      case Opcode::kBarrierReduceOr:
+        ReturnTo(*thread, count != 0);
+        break;
+      default:
+        break;
     }
     Release(*thread);
   }

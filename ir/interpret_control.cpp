@@ -25,10 +25,14 @@ void Enter(Frame& frame, const Edge& edge) {
 
 Result<uint32_t> ChooseEdge(Step& s) {
   switch (s.inst.op) {
-    case Opcode::kBr: return 0;
-    case Opcode::kCondBr: return s.Predicate(0) ? 0 : 1;
-    case Opcode::kSwitch: return std::min(s.Operand32(0), static_cast<uint32_t>(s.inst.edges.size()) - 1);
-    default: return s.Fault(fmt::format("{} does not choose an edge", Info(s.inst.op).mnemonic));
+    case Opcode::kBr:
+      return 0;
+    case Opcode::kCondBr:
+      return s.Predicate(0) ? 0 : 1;
+    case Opcode::kSwitch:
+      return std::min(s.Operand32(0), static_cast<uint32_t>(s.inst.edges.size()) - 1);
+    default:
+      return s.Fault(fmt::format("{} does not choose an edge", Info(s.inst.op).mnemonic));
   }
 }
 
@@ -45,15 +49,18 @@ void NoteEntered(std::vector<BlockId>& entered, BlockId block) {
 
 Status Branch(Step& s) {
   const Edge& edge = s.inst.edges[TRY(ChooseEdge(s))];
-  if (s.machine.kernel.phase == Phase::kCollapsed && s.thread.depth == 1) NoteEntered(s.thread.entered, edge.to);
+  if (s.machine.kernel.phase == Phase::kCollapsed && s.thread.depth == 1)
+    NoteEntered(s.thread.entered, edge.to);
   Enter(s.frame, edge);
   return {};
 }
 
-// Loop terminators are executed by the loops of interpret_collapsed.cpp, never by a thread: the function breaks the law
-// of its phase.
+// Loop terminators are executed by the loops of interpret_collapsed.cpp, never by a thread: the function
+// breaks the law of its phase.
 Status NotByThread(Step& s) {
-  Error error = s.Fault(fmt::format("{} met outside the Collapsed phase or below its level", Info(s.inst.op).mnemonic)).error();
+  Error error =
+      s.Fault(fmt::format("{} met outside the Collapsed phase or below its level", Info(s.inst.op).mnemonic))
+          .error();
   error.code = ErrorCode::kInternal;
   return Fail(std::move(error));
 }

@@ -11,7 +11,8 @@ Rounding ModeOf(const Step& s, Rounding otherwise) {
   return s.inst.attrs.rounding == Rounding::kNone ? otherwise : s.inst.attrs.rounding;
 }
 
-// cvt's .ftz speaks of f32 inputs and results only; fround's type may be any float, but PTX gives .ftz to f32 alone.
+// cvt's .ftz speaks of f32 inputs and results only; fround's type may be any float, but PTX gives .ftz to f32
+// alone.
 uint64_t FlushedInput(const Step& s, size_t number, Type type) {
   uint64_t bits = s.Operand64(number);
   return s.Has(kFtz) && type == Type::kF32 ? FlushSubnormal(FormatOf(type), bits) : bits;
@@ -74,7 +75,8 @@ Status ExecuteFToU(Step& s) { return ToInteger(s, false); }
 Status ExecuteSToF(Step& s) {
   Signed128 value = AsSigned(s.Operand(0), Bits(s.inst.from));
   Bits128 bits = static_cast<Bits128>(value);
-  return ReturnFloat(s, FromInteger(value < 0 ? 0 - bits : bits, value < 0), ModeOf(s, Rounding::kNearestEven));
+  return ReturnFloat(s, FromInteger(value < 0 ? 0 - bits : bits, value < 0),
+                     ModeOf(s, Rounding::kNearestEven));
 }
 
 Status ExecuteUToF(Step& s) {
@@ -88,7 +90,8 @@ namespace {
 constexpr uint32_t kUE8M0Nan = 0xFF, kUE8M0Largest = 0xFE;
 constexpr int kUE8M0Bias = 127;
 
-// ue8m0 holds the powers of two 2^-127 .. 2^127 of magnitudes; there is no zero, below the smallest comes the smallest.
+// ue8m0 holds the powers of two 2^-127 .. 2^127 of magnitudes; there is no zero, below the smallest comes the
+// smallest.
 uint32_t EncodeUE8M0(const Number& number, Rounding mode, bool saturate_finite) {
   if (number.is_nan()) return kUE8M0Nan;
   if (number.is_zero()) return 0;
@@ -102,8 +105,9 @@ uint32_t EncodeUE8M0(const Number& number, Rounding mode, bool saturate_finite) 
   return code > static_cast<int>(kUE8M0Largest) ? overflow : static_cast<uint32_t>(code);
 }
 
-// cvt.rna.tf32 of a NaN cuts the bits off, and .satfinite steps back by one unit, as if infinity had been exceeded.
-// The manual wants a NaN; an H200 does this (also to a signalling NaN, which so becomes infinite or finite).
+// cvt.rna.tf32 of a NaN cuts the bits off, and .satfinite steps back by one unit, as if infinity had been
+// exceeded. The manual wants a NaN; an H200 does this (also to a signalling NaN, which so becomes infinite or
+// finite).
 uint32_t CutNan(uint32_t bits, bool saturate_finite) {
   constexpr uint32_t kUnit = 1 << 13;
   return (bits & ~(kUnit - 1)) - (saturate_finite ? kUnit : 0);
@@ -123,14 +127,17 @@ uint32_t ToNarrowOne(const Step& s, size_t number, const RoundingRule& rule) {
 // Bits that one value takes in a packed register.
 int FieldBits(NarrowFormat narrow) {
   switch (narrow) {
-    case NarrowFormat::kTF32: return 32;
-    case NarrowFormat::kE2M1: return 4;
-    default: return 8;
+    case NarrowFormat::kTF32:
+      return 32;
+    case NarrowFormat::kE2M1:
+      return 4;
+    default:
+      return 8;
   }
 }
 
-// Which of the 32 random bits value `position` (0: highest) of four uses (PTX cvt .rs): halves are shared by pairs of
-// eight- and six-bit values, e2m1 takes a byte each.
+// Which of the 32 random bits value `position` (0: highest) of four uses (PTX cvt .rs): halves are shared by
+// pairs of eight- and six-bit values, e2m1 takes a byte each.
 RoundingRule StochasticRule(NarrowFormat narrow, uint32_t random, size_t position) {
   RoundingRule rule{.mode = Rounding::kStochastic, .saturate_finite = true};
   if (narrow == NarrowFormat::kE2M1) {

@@ -12,7 +12,8 @@ namespace {
 constexpr Format kF16Format = {5, 10, 15, 0, true, true, 0x7BFF, 0x7FFF, 0x8000};
 constexpr Format kBF16Format = {8, 7, 127, 0, true, true, 0x7F7F, 0x7FFF, 0x8000};
 constexpr Format kF32Format = {8, 23, 127, 0, true, true, 0x7F7FFFFF, 0x7FFFFFFF, 0x80000000};
-constexpr Format kF64Format = {11, 52, 1023, 0, true, true, 0x7FEFFFFFFFFFFFFF, 0xFFF8000000000000, 0x8000000000000000};
+constexpr Format kF64Format = {
+    11, 52, 1023, 0, true, true, 0x7FEFFFFFFFFFFFFF, 0xFFF8000000000000, 0x8000000000000000};
 constexpr Format kTF32Format = {8, 10, 127, 13, true, true, 0x3FBFF, 0x7FFFE000, 0x80000000};
 constexpr Format kE4M3Format = {4, 3, 7, 0, false, true, 0x7E, 0x7F, 0x80};
 constexpr Format kE5M2Format = {5, 2, 15, 0, true, true, 0x7B, 0x7F, 0x80};
@@ -30,16 +31,21 @@ bool RoundsAway(const Number& number, int shift, bool kept_odd, const RoundingRu
   bool half = shift >= 1 && shift <= 128 && ((rest >> (shift - 1)) & 1) != 0;
   bool below_half = shift >= 1 && ((rest & LowMask(shift - 1)) != 0 || number.sticky);
   switch (rule.mode) {
-    case Rounding::kTowardZero: return false;
-    case Rounding::kDown: return number.negative;
-    case Rounding::kUp: return !number.negative;
-    case Rounding::kNearestAway: return half;
+    case Rounding::kTowardZero:
+      return false;
+    case Rounding::kDown:
+      return number.negative;
+    case Rounding::kUp:
+      return !number.negative;
+    case Rounding::kNearestAway:
+      return half;
     case Rounding::kStochastic: {
       int n = rule.random_bits;
       Bits128 first = shift >= n ? (shift - n >= 128 ? 0 : rest >> (shift - n)) : rest << (n - shift);
       return first + (rule.random & LowMask(n)) > LowMask(n);
     }
-    default: return half && (below_half || kept_odd);
+    default:
+      return half && (below_half || kept_odd);
   }
 }
 
@@ -80,21 +86,33 @@ Number Infinite(bool negative) { return {.kind = Number::Kind::kInfinite, .negat
 
 const Format& FormatOf(Type type) {
   switch (type) {
-    case Type::kF16: return kF16Format;
-    case Type::kBF16: return kBF16Format;
-    case Type::kF32: return kF32Format;
-    default: CHECK(type == Type::kF64, "not a float type"); return kF64Format;
+    case Type::kF16:
+      return kF16Format;
+    case Type::kBF16:
+      return kBF16Format;
+    case Type::kF32:
+      return kF32Format;
+    default:
+      CHECK(type == Type::kF64, "not a float type");
+      return kF64Format;
   }
 }
 
 const Format& FormatOf(NarrowFormat format) {
   switch (format) {
-    case NarrowFormat::kTF32: return kTF32Format;
-    case NarrowFormat::kE4M3: return kE4M3Format;
-    case NarrowFormat::kE5M2: return kE5M2Format;
-    case NarrowFormat::kE2M3: return kE2M3Format;
-    case NarrowFormat::kE3M2: return kE3M2Format;
-    default: CHECK(format == NarrowFormat::kE2M1, "not a signed narrow format"); return kE2M1Format;
+    case NarrowFormat::kTF32:
+      return kTF32Format;
+    case NarrowFormat::kE4M3:
+      return kE4M3Format;
+    case NarrowFormat::kE5M2:
+      return kE5M2Format;
+    case NarrowFormat::kE2M3:
+      return kE2M3Format;
+    case NarrowFormat::kE3M2:
+      return kE3M2Format;
+    default:
+      CHECK(format == NarrowFormat::kE2M1, "not a signed narrow format");
+      return kE2M1Format;
   }
 }
 
@@ -144,7 +162,8 @@ uint64_t Encode(const Format& format, const Number& number, const RoundingRule& 
     kept >>= 1;
     ++unit;
   }
-  // A subnormal has unit == smallest_unit and no bit at fraction_bits, so that the same sum gives its field 0.
+  // A subnormal has unit == smallest_unit and no bit at fraction_bits, so that the same sum gives its field
+  // 0.
   uint64_t field = static_cast<uint64_t>(unit - smallest_unit);
   uint64_t magnitude = (field << format.fraction_bits) + kept;
   if (magnitude > format.largest) magnitude = EncodeOverflow(format, number.negative, rule);

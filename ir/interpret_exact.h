@@ -1,8 +1,9 @@
 // Exact binary numbers and the one rounding function of the interpreter.
 //
-// Every float operation is done on numbers that are exact (or exact up to a sticky bit far below the precision of any
-// format) and rounded once, for every format and every rounding mode by the same code. No host floating point is
-// involved, so the host's rounding mode, flush-to-zero state and compiler flags cannot matter.
+// Every float operation is done on numbers that are exact (or exact up to a sticky bit far below the
+// precision of any format) and rounded once, for every format and every rounding mode by the same code. No
+// host floating point is involved, so the host's rounding mode, flush-to-zero state and compiler flags cannot
+// matter.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,12 @@ struct Format {
   int exponent_bits;
   int fraction_bits;
   int bias;
-  int unused_bits;      // low bits of the storage that the format does not use (tf32)
-  bool has_infinity;    // encoded just above `largest`
+  int unused_bits;    // low bits of the storage that the format does not use (tf32)
+  bool has_infinity;  // encoded just above `largest`
   bool has_nan;
-  uint64_t largest;     // encoding of the largest finite value, without unused bits
-  uint64_t nan;         // canonical NaN as PTX instructions give it
-  uint64_t sign_bit;    // in the storage
+  uint64_t largest;   // encoding of the largest finite value, without unused bits
+  uint64_t nan;       // canonical NaN as PTX instructions give it
+  uint64_t sign_bit;  // in the storage
 };
 
 const Format& FormatOf(Type type);            // f16, bf16, f32, f64
@@ -55,7 +56,8 @@ struct RoundingRule {
   uint32_t random = 0;           // stochastic: added to the first `random_bits` discarded bits
   int random_bits = 0;
 };
-// The nearest encoding under the rule. NaN becomes the canonical NaN (or the largest value where there is no NaN).
+// The nearest encoding under the rule. NaN becomes the canonical NaN (or the largest value where there is no
+// NaN).
 uint64_t Encode(const Format& format, const Number& number, const RoundingRule& rule);
 
 // Magnitude rounded to an integer; the sign stays with the number. False when it does not fit 127 bits.

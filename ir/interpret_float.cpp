@@ -54,7 +54,9 @@ uint64_t AddFloats(const Format& format, uint64_t a, uint64_t b, Rounding mode, 
   return FinishFloat(format, sum, flush ? uint32_t{kFtz} : 0);
 }
 
-Status ExecuteFAdd(Step& s) { return ReturnNumber(s, Add(NumberOperand(s, 0), NumberOperand(s, 1), ModeOf(s))); }
+Status ExecuteFAdd(Step& s) {
+  return ReturnNumber(s, Add(NumberOperand(s, 0), NumberOperand(s, 1), ModeOf(s)));
+}
 
 Status ExecuteFSub(Step& s) {
   return ReturnNumber(s, Add(NumberOperand(s, 0), Negate(NumberOperand(s, 1)), ModeOf(s)));
@@ -96,7 +98,8 @@ Status UpperHalfApproximation(Step& s, bool square_root) {
     s.Return(kUpperNan);
     return {};
   }
-  if (!IsInfinite(format, result)) result += 0x80000000;  // nearest in the upper half; a tie is within the tolerance
+  if (!IsInfinite(format, result))
+    result += 0x80000000;  // nearest in the upper half; a tie is within the tolerance
   s.Return(FlushSubnormal(format, result & kUpper));
   return {};
 }
@@ -112,7 +115,8 @@ Status ExecuteFSqrt(Step& s) { return ReturnNumber(s, SquareRoot(NumberOperand(s
 
 Status ExecuteFRsqrt(Step& s) {
   if (s.Has(kFtz) && s.inst.type == Type::kF64) return UpperHalfApproximation(s, true);
-  // The root keeps 63 bits, which is far more than any destination: rounding twice stays within the tolerance.
+  // The root keeps 63 bits, which is far more than any destination: rounding twice stays within the
+  // tolerance.
   Number root = SquareRoot(NumberOperand(s, 0));
   root.sticky = false;
   return ReturnNumber(s, Divide(FromInteger(1, false), root));
@@ -135,7 +139,8 @@ Bits128 MinMax(const Format& format, uint64_t a, uint64_t b, bool maximum, uint3
     result = a;
   } else if (!a_nan) {
     int order = CompareNumbers(Decode(format, a), Decode(format, b));
-    if (order == 0) order = ((a & format.sign_bit) != 0 ? 0 : 1) - ((b & format.sign_bit) != 0 ? 0 : 1);  // -0 < +0
+    if (order == 0)
+      order = ((a & format.sign_bit) != 0 ? 0 : 1) - ((b & format.sign_bit) != 0 ? 0 : 1);  // -0 < +0
     if (maximum ? order > 0 : order < 0) result = a;
   }
   if ((flags & kXorSign) != 0) result = (result & ~format.sign_bit) | (xor_sign ? format.sign_bit : 0);
@@ -170,26 +175,56 @@ Status ExecuteFCopysign(Step& s) {
 
 Status ExecuteFcmp(Step& s) {
   const Format& format = FormatOf(s.inst.from);
-  Number a = Decode(format, FloatOperand(s, 0, s.inst.from)), b = Decode(format, FloatOperand(s, 1, s.inst.from));
+  Number a = Decode(format, FloatOperand(s, 0, s.inst.from)),
+         b = Decode(format, FloatOperand(s, 1, s.inst.from));
   bool unordered = a.is_nan() || b.is_nan();
   int order = unordered ? 0 : CompareNumbers(a, b);
   bool holds = false;
   switch (s.inst.attrs.compare) {
-    case Compare::kFeq: holds = !unordered && order == 0; break;
-    case Compare::kFne: holds = !unordered && order != 0; break;
-    case Compare::kFlt: holds = !unordered && order < 0; break;
-    case Compare::kFle: holds = !unordered && order <= 0; break;
-    case Compare::kFgt: holds = !unordered && order > 0; break;
-    case Compare::kFge: holds = !unordered && order >= 0; break;
-    case Compare::kFequ: holds = unordered || order == 0; break;
-    case Compare::kFneu: holds = unordered || order != 0; break;
-    case Compare::kFltu: holds = unordered || order < 0; break;
-    case Compare::kFleu: holds = unordered || order <= 0; break;
-    case Compare::kFgtu: holds = unordered || order > 0; break;
-    case Compare::kFgeu: holds = unordered || order >= 0; break;
-    case Compare::kFnum: holds = !unordered; break;
-    case Compare::kFnan: holds = unordered; break;
-    default: return s.Fault("fcmp has no float predicate");
+    case Compare::kFeq:
+      holds = !unordered && order == 0;
+      break;
+    case Compare::kFne:
+      holds = !unordered && order != 0;
+      break;
+    case Compare::kFlt:
+      holds = !unordered && order < 0;
+      break;
+    case Compare::kFle:
+      holds = !unordered && order <= 0;
+      break;
+    case Compare::kFgt:
+      holds = !unordered && order > 0;
+      break;
+    case Compare::kFge:
+      holds = !unordered && order >= 0;
+      break;
+    case Compare::kFequ:
+      holds = unordered || order == 0;
+      break;
+    case Compare::kFneu:
+      holds = unordered || order != 0;
+      break;
+    case Compare::kFltu:
+      holds = unordered || order < 0;
+      break;
+    case Compare::kFleu:
+      holds = unordered || order <= 0;
+      break;
+    case Compare::kFgtu:
+      holds = unordered || order > 0;
+      break;
+    case Compare::kFgeu:
+      holds = unordered || order >= 0;
+      break;
+    case Compare::kFnum:
+      holds = !unordered;
+      break;
+    case Compare::kFnan:
+      holds = unordered;
+      break;
+    default:
+      return s.Fault("fcmp has no float predicate");
   }
   s.Return(holds);
   return {};

@@ -25,9 +25,12 @@ Status SignedBinary(Step& s, Operation operation) {
 bool SignBit(Bits128 value, int width) { return ((value >> (width - 1)) & 1) != 0; }
 Bits128 SmallestSigned(int width) { return Bits128{1} << (width - 1); }
 Bits128 LargestSigned(int width) { return SmallestSigned(width) - 1; }
-Bits128 Magnitude(Bits128 value, int width) { return (SignBit(value, width) ? 0 - value : value) & MaskOf(width); }
+Bits128 Magnitude(Bits128 value, int width) {
+  return (SignBit(value, width) ? 0 - value : value) & MaskOf(width);
+}
 
-// For .sat: `result` overflowed when the operands' signs agree (for a difference: a and ~b) and the result's differs.
+// For .sat: `result` overflowed when the operands' signs agree (for a difference: a and ~b) and the result's
+// differs.
 Bits128 Saturate(Bits128 result, bool sign_a, bool sign_b, int width) {
   if (sign_a != sign_b || SignBit(result, width) == sign_a) return result;
   return sign_a ? SmallestSigned(width) : LargestSigned(width);
@@ -169,10 +172,14 @@ Status ExecuteNot(Step& s) {
 }
 
 Status ExecuteShl(Step& s) {
-  return Binary(s, [](Bits128 a, Bits128 n, int width) { return n >= static_cast<Bits128>(width) ? 0 : a << static_cast<int>(n); });
+  return Binary(s, [](Bits128 a, Bits128 n, int width) {
+    return n >= static_cast<Bits128>(width) ? 0 : a << static_cast<int>(n);
+  });
 }
 Status ExecuteShrU(Step& s) {
-  return Binary(s, [](Bits128 a, Bits128 n, int width) { return n >= static_cast<Bits128>(width) ? 0 : a >> static_cast<int>(n); });
+  return Binary(s, [](Bits128 a, Bits128 n, int width) {
+    return n >= static_cast<Bits128>(width) ? 0 : a >> static_cast<int>(n);
+  });
 }
 Status ExecuteShrS(Step& s) {
   return Binary(s, [](Bits128 a, Bits128 n, int width) {
@@ -298,14 +305,29 @@ Status ExecutePrmt(Step& s) {
   for (uint32_t i = 0; i < 4; ++i) {
     uint32_t select = 0;
     switch (s.inst.attrs.index) {
-      case 0: select = control >> (4 * i) & 15; break;
-      case 1: select = c + i; break;
-      case 2: select = (c - i) & 7; break;
-      case 3: select = c; break;
-      case 4: select = std::max(i, c); break;
-      case 5: select = std::min(i, c); break;
-      case 6: select = (c & 1) * 2 + (i & 1); break;
-      default: return s.Fault("prmt has no such mode");
+      case 0:
+        select = control >> (4 * i) & 15;
+        break;
+      case 1:
+        select = c + i;
+        break;
+      case 2:
+        select = (c - i) & 7;
+        break;
+      case 3:
+        select = c;
+        break;
+      case 4:
+        select = std::max(i, c);
+        break;
+      case 5:
+        select = std::min(i, c);
+        break;
+      case 6:
+        select = (c & 1) * 2 + (i & 1);
+        break;
+      default:
+        return s.Fault("prmt has no such mode");
     }
     uint32_t byte = bytes >> (8 * (select & 7)) & 0xFF;
     if (select >= 8) byte = (byte & 0x80) != 0 ? 0xFF : 0;
@@ -363,17 +385,38 @@ Status ExecuteIcmp(Step& s) {
   Signed128 sa = AsSigned(a, width), sb = AsSigned(b, width);
   bool holds = false;
   switch (s.inst.attrs.compare) {
-    case Compare::kEq: holds = a == b; break;
-    case Compare::kNe: holds = a != b; break;
-    case Compare::kSlt: holds = sa < sb; break;
-    case Compare::kSle: holds = sa <= sb; break;
-    case Compare::kSgt: holds = sa > sb; break;
-    case Compare::kSge: holds = sa >= sb; break;
-    case Compare::kUlt: holds = a < b; break;
-    case Compare::kUle: holds = a <= b; break;
-    case Compare::kUgt: holds = a > b; break;
-    case Compare::kUge: holds = a >= b; break;
-    default: return s.Fault("icmp has no integer predicate");
+    case Compare::kEq:
+      holds = a == b;
+      break;
+    case Compare::kNe:
+      holds = a != b;
+      break;
+    case Compare::kSlt:
+      holds = sa < sb;
+      break;
+    case Compare::kSle:
+      holds = sa <= sb;
+      break;
+    case Compare::kSgt:
+      holds = sa > sb;
+      break;
+    case Compare::kSge:
+      holds = sa >= sb;
+      break;
+    case Compare::kUlt:
+      holds = a < b;
+      break;
+    case Compare::kUle:
+      holds = a <= b;
+      break;
+    case Compare::kUgt:
+      holds = a > b;
+      break;
+    case Compare::kUge:
+      holds = a >= b;
+      break;
+    default:
+      return s.Fault("icmp has no integer predicate");
   }
   s.Return(holds);
   return {};

@@ -1,10 +1,10 @@
-// The state of the interpreter and what its parts share: one handler per opcode (interpret_<family>.cpp), the thread
-// scheduler of the Simt and Split phases (interpret_schedule.cpp), and the loops of the Collapsed phase
-// (interpret_collapsed.cpp).
+// The state of the interpreter and what its parts share: one handler per opcode (interpret_<family>.cpp), the
+// thread scheduler of the Simt and Split phases (interpret_schedule.cpp), and the loops of the Collapsed
+// phase (interpret_collapsed.cpp).
 //
-// Every thread has its own frames with a value for every ValueId, in all phases. In the Collapsed phase a block of warp
-// or block level is executed instruction by instruction for all its live threads in lock step: that is what "its values
-// stand for 32 lanes" means here.
+// Every thread has its own frames with a value for every ValueId, in all phases. In the Collapsed phase a
+// block of warp or block level is executed instruction by instruction for all its live threads in lock step:
+// that is what "its values stand for 32 lanes" means here.
 #pragma once
 
 #include <array>
@@ -30,18 +30,18 @@ inline constexpr uint64_t kFunctionAddressBase = 0x4655000000000000;
 
 // What the interpreter derives from a function once per launch.
 struct FunctionFacts {
-  bool has_wide_values = false;         // some value has 128 bits
-  std::vector<uint32_t> order;          // position of each block in reverse post-order
+  bool has_wide_values = false;  // some value has 128 bits
+  std::vector<uint32_t> order;   // position of each block in reverse post-order
 };
 
 struct Frame {
   const Function* function = nullptr;
   const FunctionFacts* facts = nullptr;
-  std::vector<uint64_t> low, high;      // value bits by ValueId; high only with has_wide_values
+  std::vector<uint64_t> low, high;  // value bits by ValueId; high only with has_wide_values
   BlockId block;
-  uint32_t next = 0;                    // the next instruction's position in the block
-  uint32_t local_base = 0;              // this frame's locals begin here in the thread's local window
-  const Inst* call = nullptr;           // the caller's instruction that receives the results
+  uint32_t next = 0;           // the next instruction's position in the block
+  uint32_t local_base = 0;     // this frame's locals begin here in the thread's local window
+  const Inst* call = nullptr;  // the caller's instruction that receives the results
 };
 
 enum class ThreadState : uint8_t { kReady, kWaiting, kExited, kRegionEnd };
@@ -50,12 +50,12 @@ struct Thread {
   uint32_t index = 0, warp = 0, lane = 0;
   uint32_t tid[3] = {0, 0, 0};
   ThreadState state = ThreadState::kReady;
-  bool barrier_arrived = false;         // its warp has been counted at the barrier it waits for
+  bool barrier_arrived = false;  // its warp has been counted at the barrier it waits for
   const Inst* waiting_at = nullptr;
   std::vector<std::unique_ptr<Frame>> frames;  // beyond `depth` they are kept for reuse
   uint32_t depth = 0;
-  uint64_t budget = 0;                  // instructions left in this slice
-  std::vector<BlockId> entered;         // Collapsed: lane-level blocks of this region
+  uint64_t budget = 0;           // instructions left in this slice
+  std::vector<BlockId> entered;  // Collapsed: lane-level blocks of this region
 
   Frame& frame() { return *frames[depth - 1]; }
   const Frame& frame() const { return *frames[depth - 1]; }
@@ -63,13 +63,13 @@ struct Thread {
 };
 
 struct Warp {
-  uint32_t first = 0, count = 0;        // threads
-  uint32_t slices_without_stop = 0;     // how long lanes that wait to converge have waited for running siblings
+  uint32_t first = 0, count = 0;     // threads
+  uint32_t slices_without_stop = 0;  // how long lanes that wait to converge have waited for running siblings
 };
 
 struct Barrier {
-  uint32_t expected = 0;                // threads, whole warps; 0: all live threads of the block
-  uint32_t arrived = 0;                 // threads, whole warps
+  uint32_t expected = 0;  // threads, whole warps; 0: all live threads of the block
+  uint32_t arrived = 0;   // threads, whole warps
   bool in_use = false;
   std::vector<bool> warp_arrived;
 };
@@ -107,8 +107,8 @@ inline Signed128 AsSigned(Bits128 bits, int width) {
 }
 
 struct Machine {
-  Machine(const Module& module, const Function& kernel, ModuleStorage& storage, std::span<const std::byte> params,
-          const InterpretOptions& options);
+  Machine(const Module& module, const Function& kernel, ModuleStorage& storage,
+          std::span<const std::byte> params, const InterpretOptions& options);
 
   const Module& module;
   const Function& kernel;
@@ -118,7 +118,7 @@ struct Machine {
   uint32_t thread_count, warp_count;
   uint32_t shared_bytes, local_stride;
   uint32_t ctaid[3] = {0, 0, 0};
-  uint64_t executed = 0;  // instructions of this launch; also the clock
+  uint64_t executed = 0;          // instructions of this launch; also the clock
   std::vector<std::byte> memory;  // behind the spans below
   std::span<std::byte> params, shared, local;
   std::vector<Thread> threads;
@@ -126,8 +126,8 @@ struct Machine {
   std::array<Barrier, kNamedBarriers> barriers;
   std::vector<std::vector<Bits128>> slots;  // Collapsed: by slot, then by thread, warp or 0
 
-  Status RunBlock();            // threads start anew
-  Status RunScheduled();        // Simt, Split
+  Status RunBlock();      // threads start anew
+  Status RunScheduled();  // Simt, Split
   Status RunCollapsed();
   // Runs a ready thread until it stops, its budget is spent, or it is back at `depth` frames.
   Status RunThread(Thread& thread, uint32_t depth);
@@ -156,8 +156,8 @@ Bits128 Read(const Frame& frame, ValueId value);
 void Write(Frame& frame, ValueId value, Bits128 bits);  // keeps the low bits of its type
 
 // -- control flow --
-void Enter(Frame& frame, const Edge& edge);    // copies the arguments and moves to the block
-Result<uint32_t> ChooseEdge(Step& step);       // of Br, CondBr, Switch
+void Enter(Frame& frame, const Edge& edge);  // copies the arguments and moves to the block
+Result<uint32_t> ChooseEdge(Step& step);     // of Br, CondBr, Switch
 
 // -- floats, for atomics and reductions --
 Bits128 MinMax(const Format& format, uint64_t a, uint64_t b, bool maximum, uint32_t flags);
@@ -167,7 +167,8 @@ uint64_t FinishFloat(const Format& format, uint64_t bits, uint32_t flags);
 
 // -- memory --
 enum class Access : uint8_t { kRead, kWrite, kReadWrite };
-Result<std::byte*> Locate(Step& step, Space space, uint64_t address, uint32_t size, uint32_t align, Access access);
+Result<std::byte*> Locate(Step& step, Space space, uint64_t address, uint32_t size, uint32_t align,
+                          Access access);
 Result<std::string> ReadText(Step& step, uint64_t address);
 Bits128 Fetch(const std::byte* at, Type type);
 void Put(std::byte* at, Type type, Bits128 bits);
@@ -188,11 +189,13 @@ Status CompleteGroup(Machine& machine, Warp& warp, uint32_t members);
 void Release(Thread& thread);
 // All of them wait at the same agree: checks that they share the value, gives it to each and lets them go on.
 Status CompleteAgreement(Machine& machine, std::span<Thread* const> threads);
-// All of them wait at a block barrier that is complete: gives reductions their result and lets the threads go on.
+// All of them wait at a block barrier that is complete: gives reductions their result and lets the threads go
+// on.
 Status CompleteBarrier(Machine& machine, std::span<Thread* const> threads);
 
 // -- calls --
-// Functions of the CUDA device runtime that PTX declares and does not define: vprintf, malloc, free, __assertfail.
+// Functions of the CUDA device runtime that PTX declares and does not define: vprintf, malloc, free,
+// __assertfail.
 Status CallExternal(Step& step, const Function& callee, size_t first_operand);
 Result<std::string> FormatPrintf(Step& step, uint64_t format, uint64_t arguments, int* count);
 

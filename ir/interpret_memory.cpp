@@ -1,4 +1,5 @@
-// Memory: where an address leads, loads, stores, copies, address conversions. Atomics are in interpret_atomic.cpp.
+// Memory: where an address leads, loads, stores, copies, address conversions. Atomics are in
+// interpret_atomic.cpp.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -19,7 +20,9 @@ bool Within(uint64_t address, uint32_t size, const std::byte* base, uint64_t byt
   return offset < bytes && size <= bytes - offset;
 }
 
-bool Touches(uint64_t address, std::span<const std::byte> range) { return Within(address, 1, range.data(), range.size()); }
+bool Touches(uint64_t address, std::span<const std::byte> range) {
+  return Within(address, 1, range.data(), range.size());
+}
 
 std::span<std::byte> LocalWindow(Machine& machine, const Thread& thread) {
   return machine.local.subspan(size_t{thread.index} * machine.local_stride, machine.local_stride);
@@ -32,11 +35,12 @@ std::string_view Verb(Access access) {
 
 std::unexpected<Error> OutOfBounds(const Step& s, Space space, uint64_t address, uint32_t size, Access access,
                                    std::string_view why) {
-  return s.Fault(fmt::format("{} of {} bytes at {} address {:#x}: {}", Verb(access), size, Name(space), address, why));
+  return s.Fault(
+      fmt::format("{} of {} bytes at {} address {:#x}: {}", Verb(access), size, Name(space), address, why));
 }
 
-Result<std::byte*> LocateInWindow(Step& s, Space space, std::span<std::byte> window, uint64_t offset, uint32_t size,
-                                  Access access) {
+Result<std::byte*> LocateInWindow(Step& s, Space space, std::span<std::byte> window, uint64_t offset,
+                                  uint32_t size, Access access) {
   if (offset < window.size() && size <= window.size() - offset) return window.data() + offset;
   std::string why = fmt::format("out of bounds, the {} window has {} bytes", Name(space), window.size());
   return OutOfBounds(s, space, offset, size, access, why);
@@ -58,12 +62,15 @@ Result<std::byte*> LocateReal(Step& s, Space space, uint64_t address, uint32_t s
   Machine& m = s.machine;
   auto* at = reinterpret_cast<std::byte*>(address);
   if (Touches(address, m.shared)) {
-    return LocateInWindow(s, Space::kShared, m.shared, address - reinterpret_cast<uint64_t>(m.shared.data()), size, access);
+    return LocateInWindow(s, Space::kShared, m.shared, address - reinterpret_cast<uint64_t>(m.shared.data()),
+                          size, access);
   }
   if (Touches(address, m.local)) {
     std::span<std::byte> own = LocalWindow(m, s.thread);
-    if (!Touches(address, own)) return OutOfBounds(s, space, address, size, access, "local memory of another thread");
-    return LocateInWindow(s, Space::kLocal, own, address - reinterpret_cast<uint64_t>(own.data()), size, access);
+    if (!Touches(address, own))
+      return OutOfBounds(s, space, address, size, access, "local memory of another thread");
+    return LocateInWindow(s, Space::kLocal, own, address - reinterpret_cast<uint64_t>(own.data()), size,
+                          access);
   }
   bool writable = false, found = false;
   if (Within(address, size, m.params.data(), m.params.size())) {
@@ -71,7 +78,8 @@ Result<std::byte*> LocateReal(Step& s, Space space, uint64_t address, uint32_t s
   } else {
     found = InVariable(m, address, size, &writable);
   }
-  if (found && !writable && access != Access::kRead) return OutOfBounds(s, space, address, size, access, "read-only memory");
+  if (found && !writable && access != Access::kRead)
+    return OutOfBounds(s, space, address, size, access, "read-only memory");
   if (found || m.storage.InHeap(at, size)) return at;
   for (std::span<std::byte> range : m.options.allowed) {
     if (Within(address, size, range.data(), range.size())) return at;
@@ -82,10 +90,11 @@ Result<std::byte*> LocateReal(Step& s, Space space, uint64_t address, uint32_t s
 
 }  // namespace
 
-Result<std::byte*> Locate(Step& s, Space space, uint64_t address, uint32_t size, uint32_t align, Access access) {
+Result<std::byte*> Locate(Step& s, Space space, uint64_t address, uint32_t size, uint32_t align,
+                          Access access) {
   if (align > 1 && address % align != 0) {
-    return s.Fault(fmt::format("misaligned {} of {} bytes at {} address {:#x}: not a multiple of {}", Verb(access), size,
-                               Name(space), address, align));
+    return s.Fault(fmt::format("misaligned {} of {} bytes at {} address {:#x}: not a multiple of {}",
+                               Verb(access), size, Name(space), address, align));
   }
   if (space == Space::kShared) return LocateInWindow(s, space, s.machine.shared, address, size, access);
   if (space == Space::kLocal) {
@@ -153,9 +162,12 @@ namespace {
 // Where offset 0 of a space lies in the generic address space.
 uint64_t WindowBase(Step& s) {
   switch (s.inst.attrs.space) {
-    case Space::kShared: return reinterpret_cast<uint64_t>(s.machine.shared.data());
-    case Space::kLocal: return reinterpret_cast<uint64_t>(LocalWindow(s.machine, s.thread).data());
-    default: return 0;
+    case Space::kShared:
+      return reinterpret_cast<uint64_t>(s.machine.shared.data());
+    case Space::kLocal:
+      return reinterpret_cast<uint64_t>(LocalWindow(s.machine, s.thread).data());
+    default:
+      return 0;
   }
 }
 }  // namespace
@@ -176,11 +188,21 @@ Status ExecuteIsSpace(Step& s) {
   bool shared = Touches(address, m.shared), local = Touches(address, m.local), writable = true;
   bool constant = InVariable(m, address, 1, &writable) && !writable;
   switch (s.inst.attrs.space) {
-    case Space::kShared: s.Return(shared); break;
-    case Space::kLocal: s.Return(local); break;
-    case Space::kConst: s.Return(constant); break;
-    case Space::kParam: s.Return(Touches(address, m.params)); break;
-    default: s.Return(!shared && !local && !constant); break;  // global, which holds the parameters too
+    case Space::kShared:
+      s.Return(shared);
+      break;
+    case Space::kLocal:
+      s.Return(local);
+      break;
+    case Space::kConst:
+      s.Return(constant);
+      break;
+    case Space::kParam:
+      s.Return(Touches(address, m.params));
+      break;
+    default:
+      s.Return(!shared && !local && !constant);
+      break;  // global, which holds the parameters too
   }
   return {};
 }

@@ -10,9 +10,9 @@ namespace ptx2cpu::ir::interpret {
 namespace {
 
 struct Directive {
-  std::string flags;       // "%", flags, width, precision; '*' replaced by its argument
-  bool is_long = false;    // a 64-bit integer
-  char type = 0;           // 0: the format ended
+  std::string flags;     // "%", flags, width, precision; '*' replaced by its argument
+  bool is_long = false;  // a 64-bit integer
+  char type = 0;         // 0: the format ended
 };
 
 class Printer {
@@ -71,7 +71,10 @@ Result<Directive> Printer::Parse(std::string_view format, size_t* position) {
 Result<bool> Printer::Convert(const Directive& d) {
   switch (d.type) {
     case 'd':
-    case 'i': Append(d.flags + "lld", static_cast<long long>(d.is_long ? TRY(Next<int64_t>()) : TRY(Next<int32_t>()))); break;
+    case 'i':
+      Append(d.flags + "lld",
+             static_cast<long long>(d.is_long ? TRY(Next<int64_t>()) : TRY(Next<int32_t>())));
+      break;
     case 'o':
     case 'u':
     case 'x':
@@ -86,16 +89,23 @@ Result<bool> Printer::Convert(const Directive& d) {
     case 'f':
     case 'F':
     case 'g':
-    case 'G': Append(d.flags + d.type, TRY(Next<double>())); break;
-    case 'c': Append(d.flags + "c", TRY(Next<int32_t>())); break;
-    case 'p': Append(d.flags + "p", reinterpret_cast<void*>(TRY(Next<uint64_t>()))); break;
+    case 'G':
+      Append(d.flags + d.type, TRY(Next<double>()));
+      break;
+    case 'c':
+      Append(d.flags + "c", TRY(Next<int32_t>()));
+      break;
+    case 'p':
+      Append(d.flags + "p", reinterpret_cast<void*>(TRY(Next<uint64_t>())));
+      break;
     case 's': {
       uint64_t address = TRY(Next<uint64_t>());
       std::string argument = address == 0 ? "(null)" : TRY(ReadText(step_, address));
       Append(d.flags + "s", argument.c_str());
       break;
     }
-    default: return false;
+    default:
+      return false;
   }
   return true;
 }

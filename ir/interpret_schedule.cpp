@@ -1,11 +1,11 @@
-// The scheduler of the Simt and Split phases. Threads run one after the other, each until it waits, ends, or has used
-// its slice; so every legal program ends, also one whose threads spin for each other. Groups go on as soon as their
-// members have arrived, wherever in the program each of them stands.
+// The scheduler of the Simt and Split phases. Threads run one after the other, each until it waits, ends, or
+// has used its slice; so every legal program ends, also one whose threads spin for each other. Groups go on
+// as soon as their members have arrived, wherever in the program each of them stands.
 //
 //   warp collective     all live lanes of the membermask wait at the same kind with the same mask
-//   converged forms     (activemask, no membermask) the lanes at one instruction when no lane of the warp can run
-//   block barrier       a warp arrives when all its live lanes wait at the barrier (PTX: counts are in whole warps)
-//   agree               all live threads of its level
+//   converged forms     (activemask, no membermask) the lanes at one instruction when no lane of the warp can
+//   run block barrier       a warp arrives when all its live lanes wait at the barrier (PTX: counts are in
+//   whole warps) agree               all live threads of its level
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -137,8 +137,8 @@ Status Scheduler::AgreeAll(std::vector<Thread*> threads, Level level) {
   return CompleteAgreement(m_, threads);
 }
 
-// Of the lanes that wait to converge, those that stand earliest in the program go on together: what comes later in the
-// program can still be joined by them.
+// Of the lanes that wait to converge, those that stand earliest in the program go on together: what comes
+// later in the program can still be joined by them.
 Status Scheduler::Converge(Warp& warp) {
   uint32_t members = 0;
   std::vector<uint64_t> earliest;
@@ -168,22 +168,26 @@ Status Scheduler::Arrive(Warp& warp) {
     if (own.id != first.id) return {};
     bool arrive = thread->waiting_at->op == Opcode::kBarrierArrive;
     if (own.id >= kNamedBarriers || own.count % kWarpSize != 0 || (arrive && own.count == 0)) {
-      return m_.Fault(*thread, *thread->waiting_at,
-                      fmt::format("barrier {} with a count of {} threads: there are barriers 0..15 and counts are "
-                                  "multiples of 32",
-                                  own.id, own.count));
+      return m_.Fault(
+          *thread, *thread->waiting_at,
+          fmt::format("barrier {} with a count of {} threads: there are barriers 0..15 and counts are "
+                      "multiples of 32",
+                      own.id, own.count));
     }
     if (own.count != first.count) return {};
   }
   BarrierOperands operands = OperandsOf(*lanes.front());
   Barrier& barrier = m_.barriers[operands.id];
   if (!barrier.in_use) {
-    barrier = {.expected = operands.count, .arrived = 0, .in_use = true, .warp_arrived = std::vector<bool>(m_.warp_count)};
+    barrier = {.expected = operands.count,
+               .arrived = 0,
+               .in_use = true,
+               .warp_arrived = std::vector<bool>(m_.warp_count)};
   }
   if (barrier.expected != operands.count) {
     return m_.Fault(*lanes.front(), *lanes.front()->waiting_at,
-                    fmt::format("barrier {} is in use with a count of {} threads, this warp says {}", operands.id,
-                                barrier.expected, operands.count));
+                    fmt::format("barrier {} is in use with a count of {} threads, this warp says {}",
+                                operands.id, barrier.expected, operands.count));
   }
   barrier.arrived += kWarpSize;
   barrier.warp_arrived[lanes.front()->warp] = true;
@@ -205,14 +209,15 @@ bool Scheduler::IsComplete(const Barrier& barrier) const {
 Status Scheduler::CompleteNamed(uint32_t id) {
   std::vector<Thread*> waiting;
   for (Thread& thread : m_.threads) {
-    if (WaitsAtBarrier(thread) && thread.barrier_arrived && OperandsOf(thread).id == id) waiting.push_back(&thread);
+    if (WaitsAtBarrier(thread) && thread.barrier_arrived && OperandsOf(thread).id == id)
+      waiting.push_back(&thread);
   }
   m_.barriers[id] = {};
   return waiting.empty() ? Status{} : CompleteBarrier(m_, waiting);
 }
 
-// A barrier with a count whose missing warps may be ones that have ended: exited threads leave every count. Only when
-// nobody can run, because until then nobody knows which warps were meant.
+// A barrier with a count whose missing warps may be ones that have ended: exited threads leave every count.
+// Only when nobody can run, because until then nobody knows which warps were meant.
 Result<bool> Scheduler::CompleteShortBarriers() {
   uint32_t ended = 0;
   for (const Warp& warp : m_.warps) ended += m_.LiveLanes(warp) == 0 ? kWarpSize : 0;

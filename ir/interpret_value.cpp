@@ -51,47 +51,73 @@ uint64_t SpecialValue(const Machine& m, const Thread& thread, Special special) {
   const Dim3 &grid = m.options.grid, &block = m.options.block;
   constexpr uint32_t kSharedUnit = 128;
   switch (special) {
-    case Special::kTidX: return thread.tid[0];
-    case Special::kTidY: return thread.tid[1];
-    case Special::kTidZ: return thread.tid[2];
-    case Special::kLaneId: return lane;
-    case Special::kWarpId: return thread.warp;
-    case Special::kLaneMaskEq: return 1u << lane;
-    case Special::kLaneMaskLt: return (1u << lane) - 1;
-    case Special::kLaneMaskLe: return (2ull << lane) - 1;
-    case Special::kLaneMaskGe: return ~((1u << lane) - 1);
-    case Special::kLaneMaskGt: return ~((2ull << lane) - 1);
-    case Special::kNtidX: return block.x;
-    case Special::kNtidY: return block.y;
-    case Special::kNtidZ: return block.z;
+    case Special::kTidX:
+      return thread.tid[0];
+    case Special::kTidY:
+      return thread.tid[1];
+    case Special::kTidZ:
+      return thread.tid[2];
+    case Special::kLaneId:
+      return lane;
+    case Special::kWarpId:
+      return thread.warp;
+    case Special::kLaneMaskEq:
+      return 1u << lane;
+    case Special::kLaneMaskLt:
+      return (1u << lane) - 1;
+    case Special::kLaneMaskLe:
+      return (2ull << lane) - 1;
+    case Special::kLaneMaskGe:
+      return ~((1u << lane) - 1);
+    case Special::kLaneMaskGt:
+      return ~((2ull << lane) - 1);
+    case Special::kNtidX:
+      return block.x;
+    case Special::kNtidY:
+      return block.y;
+    case Special::kNtidZ:
+      return block.z;
     case Special::kCtaidX:
-    case Special::kClusteridX: return m.ctaid[0];
+    case Special::kClusteridX:
+      return m.ctaid[0];
     case Special::kCtaidY:
-    case Special::kClusteridY: return m.ctaid[1];
+    case Special::kClusteridY:
+      return m.ctaid[1];
     case Special::kCtaidZ:
-    case Special::kClusteridZ: return m.ctaid[2];
+    case Special::kClusteridZ:
+      return m.ctaid[2];
     case Special::kNctaidX:
-    case Special::kNclusteridX: return grid.x;
+    case Special::kNclusteridX:
+      return grid.x;
     case Special::kNctaidY:
-    case Special::kNclusteridY: return grid.y;
+    case Special::kNclusteridY:
+      return grid.y;
     case Special::kNctaidZ:
-    case Special::kNclusteridZ: return grid.z;
-    case Special::kNwarpId: return m.warp_count;
+    case Special::kNclusteridZ:
+      return grid.z;
+    case Special::kNwarpId:
+      return m.warp_count;
     case Special::kClusterNctaidX:
     case Special::kClusterNctaidY:
     case Special::kClusterNctaidZ:
     case Special::kClusterNctarank:
-    case Special::kNsmId: return 1;
+    case Special::kNsmId:
+      return 1;
     case Special::kClock:
     case Special::kClock64:
     case Special::kGlobaltimer:
-    case Special::kGlobaltimerLo: return m.executed;
+    case Special::kGlobaltimerLo:
+      return m.executed;
     case Special::kClockHi:
-    case Special::kGlobaltimerHi: return m.executed >> 32;
-    case Special::kDynamicSharedSize: return m.options.dynamic_shared_bytes;
+    case Special::kGlobaltimerHi:
+      return m.executed >> 32;
+    case Special::kDynamicSharedSize:
+      return m.options.dynamic_shared_bytes;
     case Special::kTotalSharedSize:
-    case Special::kAggrSharedSize: return (m.shared_bytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
-    default: return 0;  // %smid, %gridid, ranks in the cluster, reserved shared memory, %envreg, %pm
+    case Special::kAggrSharedSize:
+      return (m.shared_bytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
+    default:
+      return 0;  // %smid, %gridid, ranks in the cluster, reserved shared memory, %envreg, %pm
   }
 }
 
@@ -129,9 +155,12 @@ Status ExecuteSelect(Step& s) {
 
 Bits128& Machine::SlotOf(const Thread& thread, uint32_t slot) {
   switch (kernel.slots[slot].shape) {
-    case Level::kBlock: return slots[slot][0];
-    case Level::kWarp: return slots[slot][thread.warp];
-    default: return slots[slot][thread.index];
+    case Level::kBlock:
+      return slots[slot][0];
+    case Level::kWarp:
+      return slots[slot][thread.warp];
+    default:
+      return slots[slot][thread.index];
   }
 }
 

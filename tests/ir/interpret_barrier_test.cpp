@@ -1,4 +1,5 @@
-// Block barriers: reuse, early exits, names with counts, arrive, reductions, and what a deadlock's message says.
+// Block barriers: reuse, early exits, names with counts, arrive, reductions, and what a deadlock's message
+// says.
 #include "interpret_evaluate.h"
 
 namespace ptx2cpu::ir::interpret_test {
@@ -26,7 +27,8 @@ kernel @k (out: i64 @0) phase simt {
   %c32 = const i32 32
   %c64 = const i32 64
   %c96 = const i32 96
-)" + body + "}\n";
+)" + body +
+         "}\n";
 }
 
 struct Outcome {
@@ -71,7 +73,8 @@ TEST_CASE("interpret barrier: data crosses, for many block sizes") {
   %v = load i32 shared %ma
   store i32 global %at, %v
   ret
-)", threads);
+)",
+                         threads);
     for (uint32_t t = 0; t < threads; ++t) REQUIRE(out[t] == threads - 1 - t);
   }
 }
@@ -97,7 +100,8 @@ TEST_CASE("interpret barrier: a loop of barriers shifts values round") {
 ^end:
   store i32 global %at, %v2
   ret
-)", 70);
+)",
+                       70);
   for (uint32_t t = 0; t < 70; ++t) REQUIRE(out[t] == (t + 5) % 70);
 }
 
@@ -110,7 +114,8 @@ TEST_CASE("interpret barrier: exited threads are not waited for") {
   barrier_block %zero
   store i32 global %at, %one
   ret
-)", 100);
+)",
+                       100);
   for (uint32_t t = 0; t < 100; ++t) REQUIRE(out[t] == (t < 31 ? 1 : 0));
 }
 
@@ -133,14 +138,18 @@ TEST_CASE("interpret barrier: threads may come from different instructions") {
   %v = load i32 shared %fa
   store i32 global %at, %v
   ret
-)", 64);
+)",
+                       64);
   for (uint32_t t = 0; t < 64; ++t) REQUIRE(out[t] == 1);
 }
 
 TEST_CASE("interpret barrier: reductions count, and, or") {
   auto reduce = [](const std::string& op, const std::string& predicate) {
-    std::string result = op == "popc" ? "  store i32 global %at, %r\n" : "  %x = zext i32 from i1 %r\n  store i32 global %at, %x\n";
-    return RunOrFail("  %p = icmp i32 " + predicate + "\n  %r = barrier_reduce_" + op + " %p, %one\n" + result + "  ret\n", 70);
+    std::string result = op == "popc" ? "  store i32 global %at, %r\n"
+                                      : "  %x = zext i32 from i1 %r\n  store i32 global %at, %x\n";
+    return RunOrFail(
+        "  %p = icmp i32 " + predicate + "\n  %r = barrier_reduce_" + op + " %p, %one\n" + result + "  ret\n",
+        70);
   };
   CHECK(reduce("popc", "ult %t, %c31") == std::vector<uint32_t>(70, 31));
   CHECK(reduce("and", "ult %t, %c31") == std::vector<uint32_t>(70, 0));
@@ -165,12 +174,14 @@ TEST_CASE("interpret barrier: a count lets two warps of three meet") {
 ^end(%x: i32):
   store i32 global %at, %x
   ret
-)", 96);
+)",
+                       96);
   for (uint32_t t = 0; t < 96; ++t) REQUIRE(out[t] == (t < 64 ? t ^ 32 : 2));
 }
 
 TEST_CASE("interpret barrier: producer arrives, consumer waits") {
-  // Warp 0 produces s[t] and arrives at barrier 0; warp 1 waits there and reads s[t - 32], then the roles turn round.
+  // Warp 0 produces s[t] and arrives at barrier 0; warp 1 waits there and reads s[t - 32], then the roles
+  // turn round.
   auto out = RunOrFail(R"(  %consumer = icmp i32 uge %t, %c32
   cond_br %consumer, ^consume, ^produce
 ^produce:
@@ -197,7 +208,8 @@ TEST_CASE("interpret barrier: producer arrives, consumer waits") {
   store i32 shared %sat, %double
   barrier_arrive %one, %c64
   ret
-)", 64);
+)",
+                       64);
   for (uint32_t t = 0; t < 32; ++t) {
     REQUIRE(out[t + 32] == t + 64);
     REQUIRE(out[t] == 2 * (t + 64));
@@ -213,7 +225,8 @@ TEST_CASE("interpret barrier: warps that have ended leave a count") {
   barrier_block %zero, %c96
   store i32 global %at, %one
   ret
-)", 96);
+)",
+                       96);
   for (uint32_t t = 0; t < 96; ++t) REQUIRE(out[t] == (t < 64 ? 1 : 0));
 }
 
@@ -226,18 +239,21 @@ TEST_CASE("interpret barrier: a deadlock says who waits where and who is missing
 ^b:
   barrier_block %one ; ptx 25
   ret
-)", 64);
+)",
+                           64);
   CHECK(error.code == ErrorCode::kFault);
   CHECK(error.at.line == 21);
   CHECK(Contains(error.message, "kernel k, block (0,0,0), deadlock"));
   CHECK(Contains(error.message,
-                 "barrier_block at PTX line 21 (barrier 0 of all live threads): arrived warp 0 lanes 0xffffffff; missing "
+                 "barrier_block at PTX line 21 (barrier 0 of all live threads): arrived warp 0 lanes "
+                 "0xffffffff; missing "
                  "warp 1 lanes 0xffffffff"));
   CHECK(Contains(error.message, "barrier_block at PTX line 25 (barrier 1 of all live threads)"));
 }
 
 TEST_CASE("interpret barrier: misuse is a fault") {
-  CHECK(Contains(RunToError("  %bad = const i32 16\n  barrier_block %bad\n  ret\n", 32).message, "there are barriers 0..15"));
+  CHECK(Contains(RunToError("  %bad = const i32 16\n  barrier_block %bad\n  ret\n", 32).message,
+                 "there are barriers 0..15"));
   CHECK(Contains(RunToError("  barrier_block %zero, %c31\n  ret\n", 32).message, "multiples of 32"));
   CHECK(Contains(RunToError("  barrier_arrive %zero, %zero\n  ret\n", 32).message, "multiples of 32"));
   Error mixed = RunToError(R"(  %first = icmp i32 ult %t, %c32
@@ -248,7 +264,8 @@ TEST_CASE("interpret barrier: misuse is a fault") {
 ^b:
   %r = barrier_reduce_or %first, %zero
   ret
-)", 64);
+)",
+                           64);
   CHECK(Contains(mixed.message, "mixes barrier_block with barrier_reduce_or"));
   Error counts = RunToError(R"(  %first = icmp i32 ult %t, %c32
   cond_br %first, ^a, ^b
@@ -258,7 +275,8 @@ TEST_CASE("interpret barrier: misuse is a fault") {
 ^b:
   barrier_block %zero, %c96
   ret
-)", 96);
+)",
+                            96);
   CHECK(Contains(counts.message, "is in use with a count of 64 threads, this warp says 96"));
 }
 

@@ -70,7 +70,8 @@ std::string Kernel(const std::string& body, const std::string& variables = {}) {
 ^entry:
   %base = param_base
   %out = load i64 param %base
-)" + body + "}\n";
+)" + body +
+         "}\n";
 }
 
 uint32_t RunForOne(const std::string& body) {
@@ -95,20 +96,26 @@ std::string Text(const std::string& name, const std::string& text) {
     hex += kDigits[static_cast<unsigned char>(c) >> 4];
     hex += kDigits[c & 15];
   }
-  return "variable global @" + name + " align 1 size " + std::to_string(text.size() + 1) + " = \"" + hex + "\"\n";
+  return "variable global @" + name + " align 1 size " + std::to_string(text.size() + 1) + " = \"" + hex +
+         "\"\n";
 }
 
 }  // namespace
 
 TEST_CASE("interpret call: direct, recursive, several results") {
-  CHECK(RunForOne("  %x = const i32 5\n  %r: i32 = call @triple %x\n  store i32 global %out, %r\n  ret\n") == 15);
-  CHECK(RunForOne("  %x = const i32 10\n  %r: i32 = call @factorial %x\n  store i32 global %out, %r\n  ret\n") == 3628800);
+  CHECK(RunForOne("  %x = const i32 5\n  %r: i32 = call @triple %x\n  store i32 global %out, %r\n  ret\n") ==
+        15);
+  CHECK(RunForOne(
+            "  %x = const i32 10\n  %r: i32 = call @factorial %x\n  store i32 global %out, %r\n  ret\n") ==
+        3628800);
   CHECK(RunForOne("  %x = const i32 7\n  %a: i32, %b: f32 = call @two %x\n  %c = bitcast i32 from f32 %b\n"
                   "  store i32 global %out, %c\n  ret\n") == F32(7));
 }
 
 TEST_CASE("interpret call: every call has its own local variables") {
-  CHECK(RunForOne("  %x = const i32 10\n  %r: i32 = call @local_sum %x\n  store i32 global %out, %r\n  ret\n") == 55);
+  CHECK(RunForOne(
+            "  %x = const i32 10\n  %r: i32 = call @local_sum %x\n  store i32 global %out, %r\n  ret\n") ==
+        55);
 }
 
 TEST_CASE("interpret call: through an address, also one from memory") {
@@ -121,13 +128,17 @@ TEST_CASE("interpret call: through an address, also one from memory") {
   store i32 global %out, %r
   ret
 )";
-  Program program("variable global @table align 8 size 8\n  relocation 0 function @triple\nsignature #0 (x: i32) -> (r: i32)\n" +
-                  Kernel(body));
+  Program program(
+      "variable global @table align 8 size 8\n  relocation 0 function @triple\nsignature #0 (x: i32) -> (r: "
+      "i32)\n" +
+      Kernel(body));
   std::vector<uint32_t> out(1);
   program.AddBuffer(out);
   program.RunOrFail();
   CHECK(out[0] == 18);
-  CHECK(Contains(RunToError("  %f = const i64 64\n  %r: i32 = call_indirect #0 %f\n  ret\n", "signature #0 () -> (r: i32)\n").message,
+  CHECK(Contains(RunToError("  %f = const i64 64\n  %r: i32 = call_indirect #0 %f\n  ret\n",
+                            "signature #0 () -> (r: i32)\n")
+                     .message,
                  "which is no function"));
 }
 
@@ -213,7 +224,8 @@ TEST_CASE("interpret call: a failed assertion says where") {
   %one = const i64 1
   call @__assertfail %m, %f, %line, %fn, %one ; ptx 60
   unreachable
-)", Text("message", "x < 3") + Text("file", "a.cu") + Text("fn", "kernel()"));
+)",
+                           Text("message", "x < 3") + Text("file", "a.cu") + Text("fn", "kernel()"));
   CHECK(error.code == ErrorCode::kFault);
   CHECK(error.at.line == 60);
   CHECK(Contains(error.message, "thread (0,0,0): a.cu:77: kernel(): assertion `x < 3` failed"));

@@ -1,4 +1,5 @@
-// Collapsed form written by hand: regions as loops, slots, live masks, collectives on whole warps, and its law's breaches.
+// Collapsed form written by hand: regions as loops, slots, live masks, collectives on whole warps, and its
+// law's breaches.
 #include "interpret_evaluate.h"
 
 namespace ptx2cpu::ir::interpret_test {
@@ -93,7 +94,8 @@ TEST_CASE("interpret collapsed: a flat kernel of two regions") {
 }
 
 TEST_CASE("interpret collapsed: a shuffle reduction in warp level") {
-  // Five butterfly steps unrolled by a warp-level loop with a warp-uniform counter; then one block-wide count.
+  // Five butterfly steps unrolled by a warp-level loop with a warp-uniform counter; then one block-wide
+  // count.
   std::string text = std::string(kShared) + R"(kernel @k (out: i64 @0) phase collapsed {
   slot #0 i32 lane
   slot #1 i32 warp
@@ -244,19 +246,26 @@ TEST_CASE("interpret collapsed: a disagreement is a fault with its PTX line") {
 
 TEST_CASE("interpret collapsed: breaches of its law are internal errors") {
   auto broken = [](const std::string& body) {
-    Error error = RunToError("kernel @k (out: i64 @0) phase collapsed {\n  slot #0 i32 warp\n^b0 block:\n  for_warps ^w0, ^end\n" +
-                             body + "^end block:\n  ret\n}\n", 32, Law::kBroken);
+    Error error = RunToError(
+        "kernel @k (out: i64 @0) phase collapsed {\n  slot #0 i32 warp\n^b0 block:\n  for_warps ^w0, ^end\n" +
+            body + "^end block:\n  ret\n}\n",
+        32, Law::kBroken);
     CHECK(error.code == ErrorCode::kInternal);
     return error.message;
   };
-  CHECK(Contains(broken("^w0 warp:\n  %t = special i32 tid.x\n  slot_store i32 #0 %t\n  end_warp\n"), "slot 0 is uniform"));
-  CHECK(Contains(broken("^w0 warp:\n  %t = special i32 tid.x\n  %z = const i32 3\n  %p = icmp i32 ult %t, %z\n"
-                        "  cond_br %p, ^w1, ^w2\n^w1 warp:\n  end_warp\n^w2 warp:\n  end_warp\n"),
-                 "take different edges"));
-  CHECK(Contains(broken("^w0 warp:\n  for_lanes ^l0, ^w1\n^l0 lane:\n  %m = const i32 -1\n  barrier_warp %m\n  end_lane\n"
-                        "^w1 warp:\n  end_warp\n"),
-                 "collective at lane level"));
-  CHECK(Contains(broken("^w0 warp:\n  for_lanes ^l0, ^w1\n^l0 lane:\n  br ^w1\n^w1 warp:\n  end_warp\n"), "end_warp"));
+  CHECK(Contains(broken("^w0 warp:\n  %t = special i32 tid.x\n  slot_store i32 #0 %t\n  end_warp\n"),
+                 "slot 0 is uniform"));
+  CHECK(
+      Contains(broken("^w0 warp:\n  %t = special i32 tid.x\n  %z = const i32 3\n  %p = icmp i32 ult %t, %z\n"
+                      "  cond_br %p, ^w1, ^w2\n^w1 warp:\n  end_warp\n^w2 warp:\n  end_warp\n"),
+               "take different edges"));
+  CHECK(Contains(
+      broken(
+          "^w0 warp:\n  for_lanes ^l0, ^w1\n^l0 lane:\n  %m = const i32 -1\n  barrier_warp %m\n  end_lane\n"
+          "^w1 warp:\n  end_warp\n"),
+      "collective at lane level"));
+  CHECK(Contains(broken("^w0 warp:\n  for_lanes ^l0, ^w1\n^l0 lane:\n  br ^w1\n^w1 warp:\n  end_warp\n"),
+                 "end_warp"));
   CHECK(Contains(broken("^w0 block:\n  end_warp\n"), "block level is reached at warp level"));
 }
 

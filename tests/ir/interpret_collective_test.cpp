@@ -1,4 +1,5 @@
-// Warp collectives: values, masks, lanes that come from different places, converged forms, agreements of Split.
+// Warp collectives: values, masks, lanes that come from different places, converged forms, agreements of
+// Split.
 #include "interpret_evaluate.h"
 
 namespace ptx2cpu::ir::interpret_test {
@@ -25,7 +26,8 @@ std::string Kernel(const std::string& body, const std::string& phase = "simt") {
   %all = const i32 -1
   %low = const i32 0xffff
   %high = const i32 0xffff0000
-)" + body + "}\n";
+)" + body +
+         "}\n";
 }
 
 Status RunInto(std::vector<uint32_t>& out, const std::string& text) {
@@ -60,8 +62,10 @@ void CheckLanes(const std::vector<uint32_t>& out, Expected expected) {
 const char* const kStore = "  store i32 global %at, %v\n  ret\n";
 
 std::string Shuffle(const std::string& mode, uint32_t b, uint32_t c, bool predicate) {
-  return "  %b = const i32 " + std::to_string(b) + "\n  %c = const i32 " + std::to_string(c) + "\n  %r, %p = shuffle i32 " + mode +
-         " %t, %b, %c, %all\n  %v = " + (predicate ? "zext i32 from i1 %p" : "add i32 %r, %zero") + "\n" + kStore;
+  return "  %b = const i32 " + std::to_string(b) + "\n  %c = const i32 " + std::to_string(c) +
+         "\n  %r, %p = shuffle i32 " + mode +
+         " %t, %b, %c, %all\n  %v = " + (predicate ? "zext i32 from i1 %p" : "add i32 %r, %zero") + "\n" +
+         kStore;
 }
 
 }  // namespace
@@ -76,7 +80,8 @@ TEST_CASE("interpret collective: shuffle modes, clamps and segments") {
   CheckLanes(RunLanes(Shuffle("bfly", 16, 31, false)), [](uint32_t l) { return l ^ 16; });
   // Segments of 8 lanes: segment mask 0x18 in bits 8-12, clamp 31.
   uint32_t segments = 0x18 << 8 | 31;
-  CheckLanes(RunLanes(Shuffle("down", 1, segments, false)), [](uint32_t l) { return l % 8 == 7 ? l : l + 1; });
+  CheckLanes(RunLanes(Shuffle("down", 1, segments, false)),
+             [](uint32_t l) { return l % 8 == 7 ? l : l + 1; });
   CheckLanes(RunLanes(Shuffle("idx", 2, segments, false)), [](uint32_t l) { return l / 8 * 8 + 2; });
   CheckLanes(RunLanes(Shuffle("up", 1, 0x18 << 8, false)), [](uint32_t l) { return l % 8 == 0 ? l : l - 1; });
   // A clamp below 31: lanes whose source lies above it keep their own.
@@ -86,7 +91,8 @@ TEST_CASE("interpret collective: shuffle modes, clamps and segments") {
 
 TEST_CASE("interpret collective: votes and ballot") {
   auto vote = [](const std::string& op, const std::string& predicate) {
-    return RunLanes("  %q = icmp i32 " + predicate + "\n  %p = vote_" + op + " %q, %all\n  %v = zext i32 from i1 %p\n" + kStore)[7];
+    return RunLanes("  %q = icmp i32 " + predicate + "\n  %p = vote_" + op +
+                    " %q, %all\n  %v = zext i32 from i1 %p\n" + kStore)[7];
   };
   CHECK(vote("all", "uge %t, %zero") == 1);
   CHECK(vote("all", "ne %t, %c8") == 0);
@@ -95,18 +101,21 @@ TEST_CASE("interpret collective: votes and ballot") {
   CHECK(vote("uni", "ult %t, %zero") == 1);
   CHECK(vote("uni", "uge %t, %zero") == 1);
   CHECK(vote("uni", "eq %t, %c8") == 0);
-  CheckLanes(RunLanes(std::string("  %q = icmp i32 ult %t, %c3\n  %v = ballot %q, %all\n") + kStore), [](uint32_t) { return 7u; });
+  CheckLanes(RunLanes(std::string("  %q = icmp i32 ult %t, %c3\n  %v = ballot %q, %all\n") + kStore),
+             [](uint32_t) { return 7u; });
 }
 
 TEST_CASE("interpret collective: match, redux, elect, activemask") {
-  CheckLanes(RunLanes(std::string("  %k = rem_u i32 %t, %c3\n  %v = match_any i32 %k, %all\n") + kStore), [](uint32_t l) {
-    uint32_t mask = 0;
-    for (uint32_t other = l % 3; other < 32; other += 3) mask |= 1u << other;
-    return mask;
-  });
+  CheckLanes(RunLanes(std::string("  %k = rem_u i32 %t, %c3\n  %v = match_any i32 %k, %all\n") + kStore),
+             [](uint32_t l) {
+               uint32_t mask = 0;
+               for (uint32_t other = l % 3; other < 32; other += 3) mask |= 1u << other;
+               return mask;
+             });
   CHECK(RunLanes(std::string("  %v, %p = match_all i32 %t, %all\n") + kStore)[0] == 0);
   CHECK(RunLanes(std::string("  %v, %p = match_all i32 %c3, %all\n") + kStore)[9] == 0xFFFFFFFF);
-  CHECK(RunLanes(std::string("  %v1, %p = match_all i32 %c3, %all\n  %v = zext i32 from i1 %p\n") + kStore)[9] == 1);
+  CHECK(RunLanes(std::string("  %v1, %p = match_all i32 %c3, %all\n  %v = zext i32 from i1 %p\n") +
+                 kStore)[9] == 1);
   auto redux = [](const std::string& op) {
     return RunLanes("  %x = sub i32 %t, %c3\n  %v = redux i32 " + op + " %x, %all\n" + kStore)[31];
   };
@@ -122,17 +131,20 @@ TEST_CASE("interpret collective: match, redux, elect, activemask") {
     for (uint32_t t = 0; t < 32; ++t) x ^= t - 3;
     return x;
   }());
-  CheckLanes(RunLanes(std::string("  %leader, %p = elect %all\n  %e = zext i32 from i1 %p\n  %sh = shl i32 %e, %c8\n"
-                                  "  %v = or i32 %sh, %leader\n") + kStore),
-             [](uint32_t l) { return l == 0 ? 256u : 0u; });
-  CheckLanes(RunLanes(std::string("  %v = activemask\n") + kStore, 40), [](uint32_t l) { return l < 32 ? 0xFFFFFFFF : 0xFF; });
+  CheckLanes(
+      RunLanes(std::string("  %leader, %p = elect %all\n  %e = zext i32 from i1 %p\n  %sh = shl i32 %e, %c8\n"
+                           "  %v = or i32 %sh, %leader\n") +
+               kStore),
+      [](uint32_t l) { return l == 0 ? 256u : 0u; });
+  CheckLanes(RunLanes(std::string("  %v = activemask\n") + kStore, 40),
+             [](uint32_t l) { return l < 32 ? 0xFFFFFFFF : 0xFF; });
 }
 
 TEST_CASE("interpret collective: redux on floats") {
   auto redux = [](const std::string& rest, float special) {
     return RunLanes("  %f0 = s_to_f f32 from i32 rn %t\n  %first = icmp i32 eq %t, %c3\n  %s = const f32 " +
-                    std::to_string(F32(special)) + "\n  %f = select f32 %first, %s, %f0\n  %r = redux f32 " + rest +
-                    "\n  %v = bitcast i32 from f32 %r\n" + kStore)[5];
+                    std::to_string(F32(special)) + "\n  %f = select f32 %first, %s, %f0\n  %r = redux f32 " +
+                    rest + "\n  %v = bitcast i32 from f32 %r\n" + kStore)[5];
   };
   CHECK(redux("fmin %f, %all", -7.0f) == F32(-7));
   CHECK(redux("fmax %f, %all {abs}", -70.0f) == F32(70));
@@ -150,7 +162,8 @@ TEST_CASE("interpret collective: exited lanes and a partial warp are not waited 
   %v = ballot %q, %all
   store i32 global %at, %v
   ret
-)", 20);
+)",
+                      20);
   CheckLanes(out, [](uint32_t l) { return l < 8 ? 0xFFu : 0xDEADu; });
 }
 
@@ -262,7 +275,9 @@ TEST_CASE("interpret collective: a deadlock names mask, lanes and PTX line") {
   ret
 )"));
   CHECK(error.code == ErrorCode::kFault);
-  CHECK(Contains(error.message, "vote_any at PTX line 33 (membermask 0xffffffff): arrived warp 0 lanes 0x0000ffff; missing warp 0 lanes 0xffff0000"));
+  CHECK(Contains(error.message,
+                 "vote_any at PTX line 33 (membermask 0xffffffff): arrived warp 0 lanes 0x0000ffff; missing "
+                 "warp 0 lanes 0xffff0000"));
   CHECK(Contains(error.message, "barrier_warp at PTX line 30"));
   Error outside = RunToError(Kernel("  barrier_warp %low ; ptx 9\n  ret\n"));
   CHECK(Contains(outside.message, "lane 16 is not in its own membermask 0x0000ffff"));
@@ -279,7 +294,8 @@ TEST_CASE("interpret collective: agreement of a warp and of a block") {
 ^no lane:
   store i32 global %at, %c3
   ret
-)", "split");
+)",
+                  "split");
   };
   std::vector<uint32_t> out(64);
   CHECK(RunInto(out, split("block", "ult %t, %zero")));
@@ -310,7 +326,8 @@ TEST_CASE("interpret collective: a switch index is agreed upon") {
   ret
 ^c lane:
   ret
-)", "split")));
+)",
+                            "split")));
   CHECK(out == std::vector<uint32_t>(32, 8));
 }
 
@@ -325,7 +342,10 @@ TEST_CASE("interpret collective: a switch past its end takes the last edge") {
 ^c:
   store i32 global %at, %c8
   ret
-)"), [](uint32_t l) { return l == 0 ? 0u : l == 1 ? 1u : 8u; });
+)"),
+             [](uint32_t l) { return l == 0   ? 0u
+                                     : l == 1 ? 1u
+                                              : 8u; });
 }
 
 }  // namespace ptx2cpu::ir::interpret_test

@@ -9,7 +9,8 @@ namespace {
 
 constexpr Type kI8 = Type::kI8, kI16 = Type::kI16, kI32 = Type::kI32, kI64 = Type::kI64;
 constexpr Type kF16 = Type::kF16, kBF16 = Type::kBF16, kF32Type = Type::kF32, kF64Type = Type::kF64;
-constexpr Rounding kRn = Rounding::kNearestEven, kRz = Rounding::kTowardZero, kRm = Rounding::kDown, kRp = Rounding::kUp;
+constexpr Rounding kRn = Rounding::kNearestEven, kRz = Rounding::kTowardZero, kRm = Rounding::kDown,
+                   kRp = Rounding::kUp;
 constexpr uint64_t kNan32 = 0x7FFFFFFF, kInf = 0x7F800000;
 
 uint64_t Convert(Opcode op, Type to, Type from, uint64_t bits, Attrs attrs = {}) {
@@ -32,22 +33,28 @@ TEST_CASE("interpret convert: between float formats") {
   CHECK(Convert(Opcode::kFConvert, kF16, kF32Type, F32(1 + 0x1p-11f), {.rounding = kRn}) == 0x3C00);
   CHECK(Convert(Opcode::kFConvert, kF16, kF32Type, F32(1 + 0x1p-11f), {.rounding = kRp}) == 0x3C01);
   CHECK(Convert(Opcode::kFConvert, kF16, kF32Type, F32(1e6f), {.rounding = kRn}) == 0x7C00);
-  CHECK(Convert(Opcode::kFConvert, kF16, kF32Type, F32(1e6f), {.flags = kSatFinite, .rounding = kRn}) == 0x7BFF);
-  CHECK(Convert(Opcode::kFConvert, kBF16, kF32Type, kInf | 0x80000000, {.flags = kSatFinite, .rounding = kRn}) == 0xFF7F);
-  CHECK(Convert(Opcode::kFConvert, kBF16, kF32Type, kNan32, {.flags = kSatFinite, .rounding = kRn}) == 0x7FFF);
+  CHECK(Convert(Opcode::kFConvert, kF16, kF32Type, F32(1e6f), {.flags = kSatFinite, .rounding = kRn}) ==
+        0x7BFF);
+  CHECK(Convert(Opcode::kFConvert, kBF16, kF32Type, kInf | 0x80000000,
+                {.flags = kSatFinite, .rounding = kRn}) == 0xFF7F);
+  CHECK(Convert(Opcode::kFConvert, kBF16, kF32Type, kNan32, {.flags = kSatFinite, .rounding = kRn}) ==
+        0x7FFF);
   CHECK(Convert(Opcode::kFConvert, kBF16, kF32Type, F32(-1), {.flags = kRelu, .rounding = kRn}) == 0);
   CHECK(Convert(Opcode::kFConvert, kBF16, kF32Type, 0x3F808000, {.rounding = kRn}) == 0x3F80);
   CHECK(Convert(Opcode::kFConvert, kBF16, kF32Type, 0x3F818000, {.rounding = kRn}) == 0x3F82);
   CHECK(Convert(Opcode::kFConvert, kBF16, kF32Type, 0x3F81FFFF, {.rounding = kRz}) == 0x3F81);
-  CHECK(Convert(Opcode::kFConvert, kF32Type, kF16, 0x0001, {.flags = kFtz}) == F32(0x1p-24f));  // ftz is for f32 only
+  CHECK(Convert(Opcode::kFConvert, kF32Type, kF16, 0x0001, {.flags = kFtz}) ==
+        F32(0x1p-24f));  // ftz is for f32 only
   CHECK(Convert(Opcode::kFConvert, kF32Type, kF32Type, F32(-0.5f), {.flags = kSat}) == 0);
   CHECK(Convert(Opcode::kFConvert, kF32Type, kF32Type, kNan32, {.flags = kSat}) == 0);
-  CHECK(Convert(Opcode::kFConvert, kF16, kF64Type, F64(1 + 0x1p-11 + 0x1p-52), {.rounding = kRn}) == 0x3C01);  // once, not via f32
+  CHECK(Convert(Opcode::kFConvert, kF16, kF64Type, F64(1 + 0x1p-11 + 0x1p-52), {.rounding = kRn}) ==
+        0x3C01);  // once, not via f32
 }
 
 TEST_CASE("interpret convert: rounding to integral floats") {
   auto round = [](double value, Rounding mode) {
-    return std::bit_cast<double>(Evaluate(Opcode::kFRound, kF64Type, {{kF64Type, F64(value)}}, {.rounding = mode}));
+    return std::bit_cast<double>(
+        Evaluate(Opcode::kFRound, kF64Type, {{kF64Type, F64(value)}}, {.rounding = mode}));
   };
   CHECK(round(2.5, kRn) == 2);
   CHECK(round(3.5, kRn) == 4);
@@ -63,7 +70,9 @@ TEST_CASE("interpret convert: rounding to integral floats") {
 }
 
 TEST_CASE("interpret convert: float to integer clamps, and NaN goes by the manual") {
-  auto to = [](Opcode op, Type type, float value, Rounding mode) { return Convert(op, type, kF32Type, F32(value), {.rounding = mode}); };
+  auto to = [](Opcode op, Type type, float value, Rounding mode) {
+    return Convert(op, type, kF32Type, F32(value), {.rounding = mode});
+  };
   CHECK(to(Opcode::kFToS, kI32, -2.5f, kRn) == 0xFFFFFFFE);
   CHECK(to(Opcode::kFToS, kI32, -2.5f, kRm) == 0xFFFFFFFD);
   CHECK(to(Opcode::kFToS, kI32, 2.5f, kRp) == 3);
@@ -95,7 +104,8 @@ TEST_CASE("interpret convert: integer to float rounds once") {
   CHECK(Convert(Opcode::kUToF, kF32Type, kI32, 0xFFFFFFFF, {.rounding = kRz}) == 0x4F7FFFFF);
   CHECK(Convert(Opcode::kUToF, kF64Type, kI64, ~0ull, {.rounding = kRn}) == F64(0x1p64));
   CHECK(Convert(Opcode::kSToF, kF32Type, kI64, uint64_t{1} << 63, {.rounding = kRn}) == F32(-0x1p63f));
-  CHECK(Convert(Opcode::kUToF, kF32Type, kI64, (uint64_t{1} << 40) + (1 << 16) + 1, {.rounding = kRn}) == 0x53800001);
+  CHECK(Convert(Opcode::kUToF, kF32Type, kI64, (uint64_t{1} << 40) + (1 << 16) + 1, {.rounding = kRn}) ==
+        0x53800001);
   CHECK(Convert(Opcode::kSToF, kF16, kI32, 65520, {.rounding = kRn}) == 0x7C00);
   CHECK(Convert(Opcode::kSToF, kF16, kI32, 65519, {.rounding = kRn}) == 0x7BFF);
   CHECK(Convert(Opcode::kSToF, kF32Type, kI8, 0x80, {.rounding = kRn}) == F32(-128));
@@ -126,8 +136,10 @@ TEST_CASE("interpret convert: to e4m3, e5m2 and smaller, packed with the first o
   CHECK(Narrow(NarrowFormat::kE4M3, kI16, {1.0f, 2.0f}, rn) == 0x3840);
   CHECK(Narrow(NarrowFormat::kE4M3, kI16, {1000.0f, -1000.0f}, rn) == 0x7EFE);
   CHECK(Narrow(NarrowFormat::kE4M3, kI16, {NAN, INFINITY}, rn) == 0x7F7E);
-  CHECK(Narrow(NarrowFormat::kE4M3, kI16, {-1.0f, 0x1p-9f}, {.flags = kSatFinite | kRelu, .rounding = kRn}) == 0x0001);
-  CHECK(Narrow(NarrowFormat::kE4M3, kI16, {0x1p-10f, 0x1.8p-10f}, rn) == 0x0001);  // tie to even, above the tie
+  CHECK(Narrow(NarrowFormat::kE4M3, kI16, {-1.0f, 0x1p-9f}, {.flags = kSatFinite | kRelu, .rounding = kRn}) ==
+        0x0001);
+  CHECK(Narrow(NarrowFormat::kE4M3, kI16, {0x1p-10f, 0x1.8p-10f}, rn) ==
+        0x0001);  // tie to even, above the tie
   CHECK(Narrow(NarrowFormat::kE5M2, kI16, {1.0f, 57344.0f}, rn) == 0x3C7B);
   CHECK(Narrow(NarrowFormat::kE5M2, kI16, {1e9f, NAN}, rn) == 0x7B7F);
   CHECK(Narrow(NarrowFormat::kE5M2, kI16, {1.125f, 1.375f}, rn) == 0x3C3E);  // ties to even
@@ -163,7 +175,8 @@ TEST_CASE("interpret convert: stochastic rounding of four values") {
 
 TEST_CASE("interpret convert: from the narrow formats, low one first") {
   auto from = [](NarrowFormat format, Type type, Type container, uint64_t bits, uint32_t flags = 0) {
-    auto results = EvaluateAll(Opcode::kFromNarrow, type, container, {{container, bits}}, {.flags = flags, .narrow = format}, 2);
+    auto results = EvaluateAll(Opcode::kFromNarrow, type, container, {{container, bits}},
+                               {.flags = flags, .narrow = format}, 2);
     return std::pair(results[0].low, results[1].low);
   };
   using Pair = std::pair<uint64_t, uint64_t>;

@@ -35,8 +35,8 @@ inline ValueId MakeConstant(Builder& b, const Typed& value) {
 }
 
 // A kernel of one thread that evaluates the operation and stores every result into 16 bytes of a buffer.
-inline std::vector<Bits2> EvaluateAll(Opcode op, Type type, Type from, const std::vector<Typed>& operands, Attrs attrs = {},
-                                      uint32_t result_count = 1) {
+inline std::vector<Bits2> EvaluateAll(Opcode op, Type type, Type from, const std::vector<Typed>& operands,
+                                      Attrs attrs = {}, uint32_t result_count = 1) {
   alignas(16) static std::byte buffer[16 * 16];
   std::memset(buffer, 0, sizeof buffer);
   Module module;
@@ -68,17 +68,20 @@ inline std::vector<Bits2> EvaluateAll(Opcode op, Type type, Type from, const std
 inline uint64_t Evaluate(Opcode op, Type type, const std::vector<Typed>& operands, Attrs attrs = {}) {
   return EvaluateAll(op, type, Type::kVoid, operands, attrs)[0].low;
 }
-inline uint64_t EvaluateFrom(Opcode op, Type type, Type from, const std::vector<Typed>& operands, Attrs attrs = {}) {
+inline uint64_t EvaluateFrom(Opcode op, Type type, Type from, const std::vector<Typed>& operands,
+                             Attrs attrs = {}) {
   return EvaluateAll(op, type, from, operands, attrs)[0].low;
 }
 
 inline uint64_t F32(float value) { return std::bit_cast<uint32_t>(value); }
 inline uint64_t F64(double value) { return std::bit_cast<uint64_t>(value); }
 
-// A module from text; its kernel @k gets the parameter buffer. Shared variables need their offsets in the text.
+// A module from text; its kernel @k gets the parameter buffer. Shared variables need their offsets in the
+// text.
 struct Program {
   enum class Law : uint8_t { kKept, kBroken };  // broken: for tests of what the interpreter says then
-  explicit Program(const std::string& text, Law law = Law::kKept) : module(ParseOrFail(text)), storage(module) {
+  explicit Program(const std::string& text, Law law = Law::kKept)
+      : module(ParseOrFail(text)), storage(module) {
     Status legal = Verify(module);
     if (law == Law::kKept && !legal) FAIL(legal.error().Render());
   }
@@ -113,7 +116,8 @@ struct Program {
     Module result = std::move(*module);
     for (const Variable& v : result.variables) {
       if (v.space == Space::kShared && v.size != 0) {
-        result.static_shared_bytes = std::max(result.static_shared_bytes, static_cast<uint32_t>(v.shared_offset + v.size));
+        result.static_shared_bytes =
+            std::max(result.static_shared_bytes, static_cast<uint32_t>(v.shared_offset + v.size));
       }
     }
     return result;
@@ -125,6 +129,8 @@ struct Program {
   InterpretOptions options;
 };
 
-inline bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace ptx2cpu::ir::interpret_test

@@ -1,10 +1,11 @@
-// The exact arithmetic against the host's IEEE arithmetic, in the four directed modes, and the encodings by themselves.
+// The exact arithmetic against the host's IEEE arithmetic, in the four directed modes, and the encodings by
+// themselves.
 #include "ir/interpret_exact.h"
 
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cfenv>
 #include <cmath>
-#include <bit>
 #include <random>
 
 namespace ptx2cpu::ir::interpret {
@@ -26,15 +27,19 @@ Bits RandomFloatBits(std::mt19937_64& random, int fraction_bits, int exponent_bi
   Bits bits = static_cast<Bits>(random());
   Bits fraction_mask = (Bits{1} << fraction_bits) - 1, exponent_mask = (Bits{1} << exponent_bits) - 1;
   switch (random() % 8) {
-    case 0: return bits & ~fraction_mask;                                            // powers of two, infinities
-    case 1: return bits | fraction_mask;                                             // just below them
-    case 2: return bits & (fraction_mask | ~(exponent_mask << fraction_bits));       // subnormal
+    case 0:
+      return bits & ~fraction_mask;  // powers of two, infinities
+    case 1:
+      return bits | fraction_mask;  // just below them
+    case 2:
+      return bits & (fraction_mask | ~(exponent_mask << fraction_bits));  // subnormal
     case 3:
     case 4: {  // exponents near one, so that sums cancel
       Bits near_one = (exponent_mask >> 1) + static_cast<Bits>(random() % 5) - 2;
       return (bits & ~(exponent_mask << fraction_bits)) | near_one << fraction_bits;
     }
-    default: return bits;
+    default:
+      return bits;
   }
 }
 
@@ -71,15 +76,16 @@ struct Host {
       Bits a = RandomFloatBits<Bits>(random, fraction_bits, exponent_bits);
       Bits b = RandomFloatBits<Bits>(random, fraction_bits, exponent_bits);
       Bits c = RandomFloatBits<Bits>(random, fraction_bits, exponent_bits);
-      if (random() % 4 == 0) c = std::bit_cast<Bits>(static_cast<Float>(-(Value(a) * Value(b))));  // cancels in fma
+      if (random() % 4 == 0)
+        c = std::bit_cast<Bits>(static_cast<Float>(-(Value(a) * Value(b))));  // cancels in fma
       Number x = Decode(format, a), y = Decode(format, b), z = Decode(format, c);
       for (const Mode& mode : kModes) {
         auto host = [&](auto operation) { return Rounded(mode.host, operation, a, b, c); };
         Check("add", Add(x, y, mode.ours), host([](Float p, Float q, Float) { return p + q; }), mode);
         Check("mul", Multiply(x, y), host([](Float p, Float q, Float) { return p * q; }), mode);
         Check("div", Divide(x, y), host([](Float p, Float q, Float) { return p / q; }), mode);
-        Check("fma", Add(Multiply(x, y), z, mode.ours), host([](Float p, Float q, Float r) { return std::fma(p, q, r); }),
-              mode);
+        Check("fma", Add(Multiply(x, y), z, mode.ours),
+              host([](Float p, Float q, Float r) { return std::fma(p, q, r); }), mode);
         Check("sqrt", SquareRoot(x), host([](Float p, Float, Float) { return std::sqrt(p); }), mode);
       }
     }
@@ -100,7 +106,8 @@ TEST_CASE("interpret exact: f64 to f32 agrees with the host in four modes") {
   std::mt19937_64 random(3);
   for (int i = 0; i < 20000; ++i) {
     uint64_t bits = random();
-    if (random() % 2 == 0) bits = (bits & ~(uint64_t{0x7FF} << 52)) | (uint64_t{1023 - 152 + random() % 300} << 52);
+    if (random() % 2 == 0)
+      bits = (bits & ~(uint64_t{0x7FF} << 52)) | (uint64_t{1023 - 152 + random() % 300} << 52);
     Number number = Decode(FormatOf(Type::kF64), bits);
     if (number.is_nan()) continue;
     for (const Mode& mode : kModes) {
@@ -109,7 +116,8 @@ TEST_CASE("interpret exact: f64 to f32 agrees with the host in four modes") {
       volatile float host = static_cast<float>(input);
       std::fesetround(FE_TONEAREST);
       uint64_t ours = Encode(FormatOf(Type::kF32), number, {.mode = mode.ours});
-      if (ours != std::bit_cast<uint32_t>(static_cast<float>(host))) CHECK(ours == std::bit_cast<uint32_t>(static_cast<float>(host)));
+      if (ours != std::bit_cast<uint32_t>(static_cast<float>(host)))
+        CHECK(ours == std::bit_cast<uint32_t>(static_cast<float>(host)));
     }
   }
 }
@@ -144,7 +152,8 @@ TEST_CASE("interpret exact: the largest values of the narrow formats") {
   CHECK(ToDouble(Decode(FormatOf(Type::kF16), 0x0001)) == std::ldexp(1, -24));
 }
 
-// All f16 products and sums are exact in f64, so the host's double gives them; only the final rounding is ours.
+// All f16 products and sums are exact in f64, so the host's double gives them; only the final rounding is
+// ours.
 TEST_CASE("interpret exact: f16 multiplication and addition against exact doubles") {
   const Format& format = FormatOf(Type::kF16);
   std::mt19937_64 random(4);
@@ -197,7 +206,8 @@ TEST_CASE("interpret exact: stochastic rounding goes by the carry of the random 
   CHECK(round(0) == 0x3C00);
   CHECK(round(0x17FF) == 0x3C00);  // 0x0800 + 0x17FF: no carry out of 13 bits
   CHECK(round(0x1800) == 0x3C01);
-  CHECK(Encode(f16, FromDouble(1), {.mode = Rounding::kStochastic, .random = 0x1FFF, .random_bits = 13}) == 0x3C00);
+  CHECK(Encode(f16, FromDouble(1), {.mode = Rounding::kStochastic, .random = 0x1FFF, .random_bits = 13}) ==
+        0x3C00);
 }
 
 }  // namespace ptx2cpu::ir::interpret

@@ -8,14 +8,17 @@ namespace ptx2cpu::ir::interpret_test {
 namespace {
 
 constexpr Type kF16 = Type::kF16, kBF16 = Type::kBF16, kF32Type = Type::kF32, kF64Type = Type::kF64;
-constexpr Rounding kRn = Rounding::kNearestEven, kRz = Rounding::kTowardZero, kRm = Rounding::kDown, kRp = Rounding::kUp;
+constexpr Rounding kRn = Rounding::kNearestEven, kRz = Rounding::kTowardZero, kRm = Rounding::kDown,
+                   kRp = Rounding::kUp;
 constexpr uint64_t kInf = 0x7F800000, kMinusInf = 0xFF800000, kNan32 = 0x7FFFFFFF, kMinusZero = 0x80000000;
 constexpr uint64_t kSmallest = 1, kSmallestNormal = 0x00800000;  // f32
 
 uint64_t Op(Opcode op, uint64_t a, uint64_t b, Attrs attrs = {}) {
   return Evaluate(op, kF32Type, {{kF32Type, a}, {kF32Type, b}}, attrs);
 }
-uint64_t One(Opcode op, uint64_t a, Attrs attrs = {}) { return Evaluate(op, kF32Type, {{kF32Type, a}}, attrs); }
+uint64_t One(Opcode op, uint64_t a, Attrs attrs = {}) {
+  return Evaluate(op, kF32Type, {{kF32Type, a}}, attrs);
+}
 uint64_t Fma(Type type, uint64_t a, uint64_t b, uint64_t c, Attrs attrs = {}) {
   return Evaluate(Opcode::kFFma, type, {{type, a}, {type, b}, {type, c}}, attrs);
 }
@@ -62,15 +65,18 @@ TEST_CASE("interpret float: sat clamps to [0,1] and NaN to zero") {
 
 TEST_CASE("interpret float: fma rounds once in every format") {
   CHECK(Fma(kF32Type, F32(1 + 0x1p-12f), F32(1 + 0x1p-12f), F32(-1 - 0x1p-11f)) == F32(0x1p-24f));
-  // (1 + 2^-10)^2 + 2^-24 in f16: just above the tie 1 + 2^-9 + 2^-20 has no tie; c decides a tie of 1 + 2^-11
-  CHECK(Fma(kF16, 0x3C00, 0x3C00, 0x1000) == 0x3C00);              // 1 + 2^-11: a tie, to even
-  CHECK(Fma(kF16, 0x3C01, 0x3BFF, 0x0001) == 0x3C00);              // (1 + 2^-10)(1 - 2^-11) + 2^-24: just below the tie 1 + 2^-11
-  CHECK(Fma(kF16, 0x7BFF, 0x7BFF, 0xFC00) == 0xFC00);              // finite product (beyond f16) - inf
-  CHECK(Fma(kF16, 0x7BFF, 0x4000, 0xFBFF) == 0x7BFF);              // 65504 * 2 - 65504: no overflow in between
-  // bf16: 2^100 * 2^-100 + 2^-133 rounds to 1; a double would lose nothing here but 2^127 * 2^127 - ... overflows to inf
+  // (1 + 2^-10)^2 + 2^-24 in f16: just above the tie 1 + 2^-9 + 2^-20 has no tie; c decides a tie of 1 +
+  // 2^-11
+  CHECK(Fma(kF16, 0x3C00, 0x3C00, 0x1000) == 0x3C00);  // 1 + 2^-11: a tie, to even
+  CHECK(Fma(kF16, 0x3C01, 0x3BFF, 0x0001) ==
+        0x3C00);  // (1 + 2^-10)(1 - 2^-11) + 2^-24: just below the tie 1 + 2^-11
+  CHECK(Fma(kF16, 0x7BFF, 0x7BFF, 0xFC00) == 0xFC00);  // finite product (beyond f16) - inf
+  CHECK(Fma(kF16, 0x7BFF, 0x4000, 0xFBFF) == 0x7BFF);  // 65504 * 2 - 65504: no overflow in between
+  // bf16: 2^100 * 2^-100 + 2^-133 rounds to 1; a double would lose nothing here but 2^127 * 2^127 - ...
+  // overflows to inf
   CHECK(Fma(kBF16, 0x7F00, 0x7F00, 0xFF80) == 0xFF80);
-  CHECK(Fma(kBF16, 0x3F81, 0x3F81, 0x0001) == 0x3F82);             // 1 + 2^-6 + 2^-14 + tiny
-  CHECK(Fma(kBF16, 0x3F80, 0x3F80, 0x3B80) == 0x3F80);             // 1 + 2^-8: tie to even
+  CHECK(Fma(kBF16, 0x3F81, 0x3F81, 0x0001) == 0x3F82);  // 1 + 2^-6 + 2^-14 + tiny
+  CHECK(Fma(kBF16, 0x3F80, 0x3F80, 0x3B80) == 0x3F80);  // 1 + 2^-8: tie to even
   CHECK(Fma(kF64Type, F64(1 + 0x1p-52), F64(1 - 0x1p-52), F64(-1)) == F64(-0x1p-104));
   CHECK(Fma(kF32Type, F32(-2), F32(3), F32(1), {.flags = kRelu}) == 0);
   CHECK(Fma(kF16, 0x7C00, 0x0000, 0x3C00, {.flags = kRelu}) == 0x7FFF);
@@ -104,7 +110,9 @@ TEST_CASE("interpret float: rsqrt and the approximations that make the upper hal
   CHECK(One(Opcode::kFRsqrt, kMinusZero) == kMinusInf);
   CHECK(One(Opcode::kFRsqrt, kInf) == 0);
   CHECK(IsNan32(One(Opcode::kFRsqrt, kMinusInf)));
-  auto rcp = [](uint64_t bits) { return Evaluate(Opcode::kFRcp, kF64Type, {{kF64Type, bits}}, {.flags = kApprox | kFtz}); };
+  auto rcp = [](uint64_t bits) {
+    return Evaluate(Opcode::kFRcp, kF64Type, {{kF64Type, bits}}, {.flags = kApprox | kFtz});
+  };
   CHECK(rcp(F64(4)) == F64(0.25));
   CHECK(rcp(F64(3)) == 0x3FD5555500000000);
   CHECK(rcp(F64(4) | 0xFFFFFFFF) == F64(0.25));  // the low half is ignored
@@ -113,13 +121,16 @@ TEST_CASE("interpret float: rsqrt and the approximations that make the upper hal
   CHECK(rcp(F64(-INFINITY)) == 0x8000000000000000);
   CHECK(rcp(F64(NAN)) == 0x7FFFFFFF00000000);
   CHECK(rcp(0x7FEFFFFF00000000) == 0);  // the result would be subnormal
-  auto rsqrt = [](uint64_t bits) { return Evaluate(Opcode::kFRsqrt, kF64Type, {{kF64Type, bits}}, {.flags = kFtz}); };
+  auto rsqrt = [](uint64_t bits) {
+    return Evaluate(Opcode::kFRsqrt, kF64Type, {{kF64Type, bits}}, {.flags = kFtz});
+  };
   CHECK(rsqrt(F64(16)) == F64(0.25));
   CHECK(rsqrt(0x8000000000000001) == F64(-INFINITY));
   CHECK(rsqrt(F64(-2)) == 0x7FFFFFFF00000000);
   CHECK((rsqrt(F64(2)) & 0xFFFFFFFF) == 0);
   CHECK(std::abs(AsDouble(rsqrt(F64(2))) - 1 / std::sqrt(2.0)) < 0x1p-20);
-  CHECK(std::abs(AsDouble(Evaluate(Opcode::kFRsqrt, kF64Type, {{kF64Type, F64(2)}})) - 1 / std::sqrt(2.0)) < 0x1p-52);
+  CHECK(std::abs(AsDouble(Evaluate(Opcode::kFRsqrt, kF64Type, {{kF64Type, F64(2)}})) - 1 / std::sqrt(2.0)) <
+        0x1p-52);
 }
 
 TEST_CASE("interpret float: minimum and maximum") {
@@ -138,7 +149,8 @@ TEST_CASE("interpret float: minimum and maximum") {
   CHECK(Op(Opcode::kFMax, kNan32, F32(-3), {.flags = kAbs | kXorSign}) == F32(-3));
   CHECK(Op(Opcode::kFMax, kSmallest, kMinusInf, {.flags = kFtz}) == 0);
   CHECK(Evaluate(Opcode::kFMax, kF16, {{kF16, 0x7E00}, {kF16, 0x3C00}}) == 0x3C00);
-  CHECK(Evaluate(Opcode::kFMin, kBF16, {{kBF16, 0x7FC0}, {kBF16, 0x3F80}}, {.flags = kPropagateNan}) == 0x7FFF);
+  CHECK(Evaluate(Opcode::kFMin, kBF16, {{kBF16, 0x7FC0}, {kBF16, 0x3F80}}, {.flags = kPropagateNan}) ==
+        0x7FFF);
 }
 
 TEST_CASE("interpret float: signs") {
@@ -150,15 +162,19 @@ TEST_CASE("interpret float: signs") {
 
 TEST_CASE("interpret float: comparisons with and without NaN") {
   auto fcmp = [](Compare compare, uint64_t a, uint64_t b, uint32_t flags = 0) {
-    return EvaluateFrom(Opcode::kFcmp, Type::kVoid, kF32Type, {{kF32Type, a}, {kF32Type, b}}, {.flags = flags, .compare = compare}) != 0;
+    return EvaluateFrom(Opcode::kFcmp, Type::kVoid, kF32Type, {{kF32Type, a}, {kF32Type, b}},
+                        {.flags = flags, .compare = compare}) != 0;
   };
   struct Row {
     Compare ordered, unordered;
     bool less, equal, greater;
   };
-  const Row rows[] = {{Compare::kFeq, Compare::kFequ, false, true, false}, {Compare::kFne, Compare::kFneu, true, false, true},
-                      {Compare::kFlt, Compare::kFltu, true, false, false}, {Compare::kFle, Compare::kFleu, true, true, false},
-                      {Compare::kFgt, Compare::kFgtu, false, false, true}, {Compare::kFge, Compare::kFgeu, false, true, true}};
+  const Row rows[] = {{Compare::kFeq, Compare::kFequ, false, true, false},
+                      {Compare::kFne, Compare::kFneu, true, false, true},
+                      {Compare::kFlt, Compare::kFltu, true, false, false},
+                      {Compare::kFle, Compare::kFleu, true, true, false},
+                      {Compare::kFgt, Compare::kFgtu, false, false, true},
+                      {Compare::kFge, Compare::kFgeu, false, true, true}};
   for (const Row& row : rows) {
     for (Compare compare : {row.ordered, row.unordered}) {
       CHECK(fcmp(compare, F32(1), F32(2)) == row.less);
@@ -186,9 +202,10 @@ TEST_CASE("interpret float: testp") {
     uint64_t bits;
     const char* expected;
   };
-  for (const Row& row : {Row{F32(1), "101010"}, Row{0, "101010"}, Row{kMinusZero, "101010"}, Row{kSmallest, "101001"},
-                         Row{kMinusInf, "011000"}, Row{kNan32, "000100"}}) {
-    for (uint32_t property = 0; property < 6; ++property) CHECK(test(property, row.bits) == (row.expected[property] == '1'));
+  for (const Row& row : {Row{F32(1), "101010"}, Row{0, "101010"}, Row{kMinusZero, "101010"},
+                         Row{kSmallest, "101001"}, Row{kMinusInf, "011000"}, Row{kNan32, "000100"}}) {
+    for (uint32_t property = 0; property < 6; ++property)
+      CHECK(test(property, row.bits) == (row.expected[property] == '1'));
   }
 }
 

@@ -44,7 +44,8 @@ TEST_CASE("interpret integer: high halves of products") {
   CHECK(Op64(Opcode::kMulHiU, ~0ull, ~0ull) == ~0ull - 1);
   CHECK(Op64(Opcode::kMulHiS, uint64_t{1} << 63, uint64_t{1} << 63) == uint64_t{1} << 62);
   CHECK(Op16(Opcode::kMulHiS, 0x8000, 0x8000) == 0x4000);
-  auto wide = EvaluateAll(Opcode::kMulHiU, kI128, Type::kVoid, {{kI128, ~0ull, ~0ull}, {kI128, ~0ull, ~0ull}});
+  auto wide =
+      EvaluateAll(Opcode::kMulHiU, kI128, Type::kVoid, {{kI128, ~0ull, ~0ull}, {kI128, ~0ull, ~0ull}});
   CHECK(wide[0] == Bits2{~0ull - 1, ~0ull});
 }
 
@@ -103,7 +104,8 @@ TEST_CASE("interpret integer: bitwise operations and lop3") {
   auto lop3 = [](uint32_t table) {
     return Evaluate(Opcode::kLop3, kI32, {{kI32, 0xF0}, {kI32, 0xCC}, {kI32, 0xAA}}, {.index = table}) & 0xFF;
   };
-  for (uint32_t table : {0x00u, 0x80u, 0x1Au, 0xE2u, 0x96u, 0xFFu}) CHECK(lop3(table) == table);  // PTX: ta, tb, tc
+  for (uint32_t table : {0x00u, 0x80u, 0x1Au, 0xE2u, 0x96u, 0xFFu})
+    CHECK(lop3(table) == table);  // PTX: ta, tb, tc
 }
 
 TEST_CASE("interpret integer: shifts beyond the width") {
@@ -169,7 +171,8 @@ TEST_CASE("interpret integer: bit fields") {
   CHECK(extract(Opcode::kBfeS, 0x80000000, 40, 4) == 0xFFFFFFFF);
   CHECK(extract(Opcode::kBfeS, 0xFFFFFFFF, 0, 0) == 0);
   CHECK(extract(Opcode::kBfeU, 0xABCD1234, 0x108, 8) == 0x12);  // taken mod 256
-  CHECK(Evaluate(Opcode::kBfeU, kI64, {{kI64, 0xABCD1234}, {kI32, 0x108}, {kI32, 8}}) == 0);  // but not for 64 bits
+  CHECK(Evaluate(Opcode::kBfeU, kI64, {{kI64, 0xABCD1234}, {kI32, 0x108}, {kI32, 8}}) ==
+        0);  // but not for 64 bits
   auto insert = [](uint64_t field, uint64_t into, uint64_t position, uint64_t length) {
     return Evaluate(Opcode::kBfi, kI32, {{kI32, field}, {kI32, into}, {kI32, position}, {kI32, length}});
   };
@@ -236,7 +239,8 @@ TEST_CASE("interpret integer: comparisons") {
   CHECK(icmp(Compare::kUle, 0, 0xFFFFFFFF));
   CHECK(icmp(Compare::kUgt, 0xFFFFFFFF, 0));
   CHECK(icmp(Compare::kUge, 7, 7));
-  CHECK(EvaluateFrom(Opcode::kIcmp, Type::kVoid, kI8, {{kI8, 0x80}, {kI8, 0x7F}}, {.compare = Compare::kSlt}) == 1);
+  CHECK(EvaluateFrom(Opcode::kIcmp, Type::kVoid, kI8, {{kI8, 0x80}, {kI8, 0x7F}},
+                     {.compare = Compare::kSlt}) == 1);
 }
 
 TEST_CASE("interpret integer: dot products") {

@@ -6,7 +6,8 @@ namespace ptx2cpu::ir::interpret_test {
 namespace {
 
 // A kernel of one block with a buffer parameter %out; `body` ends the function.
-std::string WithBuffer(const std::string& body, const std::string& before = {}, const std::string& header = {}) {
+std::string WithBuffer(const std::string& body, const std::string& before = {},
+                       const std::string& header = {}) {
   return before + "kernel @k (out: i64 @0) phase simt" + (header.empty() ? " {\n" : header) +
          "^entry:\n  %base = param_base\n  %out = load i64 param %base\n" + body + "}\n";
 }
@@ -25,7 +26,8 @@ TEST_CASE("interpret memory: vectors of elements load and store") {
   auto out = RunInts(WithBuffer(R"(  %a, %b, %c, %d = load i32 global %out
   store i32 global %out, %d, %c, %b, %a
   ret
-)"), 1, {1, 2, 3, 4});
+)"),
+                     1, {1, 2, 3, 4});
   CHECK(out == std::vector<uint32_t>{4, 3, 2, 1});
 }
 
@@ -75,7 +77,8 @@ variable shared @dynamic extern align 4 size 0 offset 16
   %out2 = add i64 %out, %offset
   store i32 global %out2, %is2w, %is3w
   ret
-)", text));
+)",
+                             text));
   std::vector<uint32_t> out(6);
   program.options.dynamic_shared_bytes = 8;
   program.AddBuffer(out);
@@ -101,7 +104,9 @@ TEST_CASE("interpret memory: local memory is the thread's own") {
   %address = add i64 %out, %at
   store i32 global %address, %sum
   ret
-)", {}, " local_bytes 12 {\n  local @x size 8 align 4 offset 4\n"), 3, {9, 9, 9});
+)",
+                                {}, " local_bytes 12 {\n  local @x size 8 align 4 offset 4\n"),
+                     3, {9, 9, 9});
   CHECK(out == std::vector<uint32_t>{1, 2, 3});
 }
 
@@ -120,7 +125,8 @@ TEST_CASE("interpret memory: initialised, relocated and bound variables") {
   %out2 = add i64 %out, %eight
   store i32 global %out2, %x
   ret
-)", R"(variable const @table align 4 size 12 = "0100000002000000"
+)",
+                             R"(variable const @table align 4 size 12 = "0100000002000000"
 variable global @pointer align 8 size 8
   relocation 0 variable @table
 variable global @bound align 4 size 4
@@ -141,7 +147,9 @@ TEST_CASE("interpret memory: copy_async fills with zeros") {
   %a, %b, %c, %d = load i32 shared %s
   store i32 global %out, %d, %c, %b, %a
   ret
-)", "variable shared @s align 16 size 16 offset 0\n"), 1, {5, 6, 7, 8});
+)",
+                                "variable shared @s align 16 size 16 offset 0\n"),
+                     1, {5, 6, 7, 8});
   CHECK(out == std::vector<uint32_t>{0, 0, 0, 5});
 }
 
@@ -157,12 +165,16 @@ TEST_CASE("interpret memory: faults name the place") {
   Error shared = fault("  %s = symbol shared @s\n  %v = load i64 shared align 4 %s ; ptx 2\n  ret\n",
                        "variable shared @s align 4 size 4 offset 0\n");
   CHECK(shared.code == ErrorCode::kFault);
-  CHECK(Contains(shared.message, "kernel k, block (0,0,0), thread (0,0,0): read of 8 bytes at shared address 0x0: out of bounds"));
+  CHECK(Contains(
+      shared.message,
+      "kernel k, block (0,0,0), thread (0,0,0): read of 8 bytes at shared address 0x0: out of bounds"));
   CHECK(shared.at.line == 2);
   CHECK(shared.excerpt == "the PTX line");
-  Error misaligned = fault("  %one = const i64 1\n  %a = add i64 %out, %one\n  %v = load i32 global %a ; ptx 2\n  ret\n");
+  Error misaligned =
+      fault("  %one = const i64 1\n  %a = add i64 %out, %one\n  %v = load i32 global %a ; ptx 2\n  ret\n");
   CHECK(Contains(misaligned.message, "misaligned read of 4 bytes"));
-  Error beyond = fault("  %d = const i64 8\n  %a = add i64 %out, %d\n  %v = load i32 global %a ; ptx 2\n  ret\n");
+  Error beyond =
+      fault("  %d = const i64 8\n  %a = add i64 %out, %d\n  %v = load i32 global %a ; ptx 2\n  ret\n");
   CHECK(Contains(beyond.message, "no memory of this launch is there"));
   Error null = fault("  %a = const i64 0\n  %x = const i32 1\n  store i32 %a, %x\n  ret\n");
   CHECK(Contains(null.message, "write of 4 bytes at generic address 0x0"));
@@ -189,31 +201,42 @@ TEST_CASE("interpret memory: integer atomics give the old value and store the ne
     AtomicOp op;
     uint32_t old, operand, expected;
   };
-  const Row rows[] = {{AtomicOp::kAdd, 0xFFFFFFFF, 2, 1},           {AtomicOp::kMinS, 1, 0xFFFFFFFF, 0xFFFFFFFF},
-                      {AtomicOp::kMinU, 1, 0xFFFFFFFF, 1},          {AtomicOp::kMaxS, 1, 0xFFFFFFFF, 1},
-                      {AtomicOp::kMaxU, 1, 0xFFFFFFFF, 0xFFFFFFFF}, {AtomicOp::kInc, 4, 5, 5},
-                      {AtomicOp::kInc, 5, 5, 0},                    {AtomicOp::kInc, 9, 5, 0},
-                      {AtomicOp::kDec, 0, 5, 5},                    {AtomicOp::kDec, 3, 5, 2},
-                      {AtomicOp::kDec, 9, 5, 5},                    {AtomicOp::kAnd, 0xF0, 0x3C, 0x30},
-                      {AtomicOp::kOr, 0xF0, 0x0F, 0xFF},            {AtomicOp::kXor, 0xFF, 0x0F, 0xF0},
+  const Row rows[] = {{AtomicOp::kAdd, 0xFFFFFFFF, 2, 1},
+                      {AtomicOp::kMinS, 1, 0xFFFFFFFF, 0xFFFFFFFF},
+                      {AtomicOp::kMinU, 1, 0xFFFFFFFF, 1},
+                      {AtomicOp::kMaxS, 1, 0xFFFFFFFF, 1},
+                      {AtomicOp::kMaxU, 1, 0xFFFFFFFF, 0xFFFFFFFF},
+                      {AtomicOp::kInc, 4, 5, 5},
+                      {AtomicOp::kInc, 5, 5, 0},
+                      {AtomicOp::kInc, 9, 5, 0},
+                      {AtomicOp::kDec, 0, 5, 5},
+                      {AtomicOp::kDec, 3, 5, 2},
+                      {AtomicOp::kDec, 9, 5, 5},
+                      {AtomicOp::kAnd, 0xF0, 0x3C, 0x30},
+                      {AtomicOp::kOr, 0xF0, 0x0F, 0xFF},
+                      {AtomicOp::kXor, 0xFF, 0x0F, 0xF0},
                       {AtomicOp::kExchange, 1, 2, 2}};
   for (const Row& row : rows) {
-    auto out = RunInts(WithBuffer("  %x = const i32 " + std::to_string(row.operand) + "\n  %old = atomic i32 " +
-                                  std::string(Name(row.op)) + R"( global relaxed gpu %out, %x
+    auto out =
+        RunInts(WithBuffer("  %x = const i32 " + std::to_string(row.operand) + "\n  %old = atomic i32 " +
+                           std::string(Name(row.op)) + R"( global relaxed gpu %out, %x
   %four = const i64 4
   %next = add i64 %out, %four
   store i32 global %next, %old
   ret
-)"), 1, {row.old, 0});
+)"),
+                1, {row.old, 0});
     INFO(Name(row.op));
     CHECK(out == std::vector<uint32_t>{row.expected, row.old});
   }
 }
 
 TEST_CASE("interpret memory: float atomics, packed ones by halves, ftz when asked") {
-  auto run = [](const std::string& type, const std::string& op, uint32_t old, uint32_t operand, const std::string& flags = {}) {
-    return RunInts(WithBuffer("  %x = const " + type + " " + std::to_string(operand) + "\n  %old = atomic " + type + " " + op +
-                              " global %out, %x " + flags + "\n  ret\n"), 1, {old})[0];
+  auto run = [](const std::string& type, const std::string& op, uint32_t old, uint32_t operand,
+                const std::string& flags = {}) {
+    return RunInts(WithBuffer("  %x = const " + type + " " + std::to_string(operand) + "\n  %old = atomic " +
+                              type + " " + op + " global %out, %x " + flags + "\n  ret\n"),
+                   1, {old})[0];
   };
   CHECK(run("f32", "fadd", F32(1.5f), F32(2)) == F32(3.5f));
   CHECK(run("f32", "fadd", 1, 1) == 2);
@@ -236,9 +259,12 @@ TEST_CASE("interpret memory: compare and swap; all threads' atomics arrive") {
   %next = add i64 %out, %four
   store i32 global align 4 %next, %old, %old2
   ret
-)"), 1, {5, 0, 0});
+)"),
+                     1, {5, 0, 0});
   CHECK(out == std::vector<uint32_t>{6, 5, 6});
-  out = RunInts(WithBuffer("  %one = const i32 1\n  %o = atomic i32 add global %out, %one {noresult}\n  ret\n"), 1000, {0});
+  out =
+      RunInts(WithBuffer("  %one = const i32 1\n  %o = atomic i32 add global %out, %one {noresult}\n  ret\n"),
+              1000, {0});
   CHECK(out[0] == 1000);
 }
 
@@ -261,7 +287,8 @@ TEST_CASE("interpret memory: a lock between threads of a warp makes progress") {
   fence sc gpu
   %o = atomic i32 exch global release gpu %out, %zero
   ret
-)"), 64, {0, 0});
+)"),
+                     64, {0, 0});
   CHECK(out == std::vector<uint32_t>{0, 64});
 }
 
@@ -270,13 +297,39 @@ TEST_CASE("interpret memory: special registers say where the thread is") {
     const char* name;
     uint32_t expected;
   };
-  const Row rows[] = {{"tid.x", 2}, {"tid.y", 3}, {"tid.z", 1}, {"ntid.x", 5}, {"ntid.y", 4}, {"ntid.z", 2},
-                      {"ctaid.x", 1}, {"ctaid.y", 2}, {"ctaid.z", 0}, {"nctaid.x", 2}, {"nctaid.y", 3}, {"nctaid.z", 1},
-                      {"laneid", 5}, {"warpid", 1}, {"nwarpid", 2}, {"lanemask_eq", 1u << 5}, {"lanemask_lt", 0x1F},
-                      {"lanemask_le", 0x3F}, {"lanemask_ge", 0xFFFFFFE0}, {"lanemask_gt", 0xFFFFFFC0}, {"smid", 0},
-                      {"nsmid", 1}, {"dynamic_smem_size", 100}, {"total_smem_size", 128}, {"clusterid.y", 2},
-                      {"nclusterid.x", 2}, {"cluster_ctarank", 0}, {"cluster_nctarank", 1}, {"cluster_nctaid.x", 1},
-                      {"is_explicit_cluster", 0}, {"reserved_smem_offset_1", 0}, {"envreg", 0}, {"pm", 0}};
+  const Row rows[] = {{"tid.x", 2},
+                      {"tid.y", 3},
+                      {"tid.z", 1},
+                      {"ntid.x", 5},
+                      {"ntid.y", 4},
+                      {"ntid.z", 2},
+                      {"ctaid.x", 1},
+                      {"ctaid.y", 2},
+                      {"ctaid.z", 0},
+                      {"nctaid.x", 2},
+                      {"nctaid.y", 3},
+                      {"nctaid.z", 1},
+                      {"laneid", 5},
+                      {"warpid", 1},
+                      {"nwarpid", 2},
+                      {"lanemask_eq", 1u << 5},
+                      {"lanemask_lt", 0x1F},
+                      {"lanemask_le", 0x3F},
+                      {"lanemask_ge", 0xFFFFFFE0},
+                      {"lanemask_gt", 0xFFFFFFC0},
+                      {"smid", 0},
+                      {"nsmid", 1},
+                      {"dynamic_smem_size", 100},
+                      {"total_smem_size", 128},
+                      {"clusterid.y", 2},
+                      {"nclusterid.x", 2},
+                      {"cluster_ctarank", 0},
+                      {"cluster_nctarank", 1},
+                      {"cluster_nctaid.x", 1},
+                      {"is_explicit_cluster", 0},
+                      {"reserved_smem_offset_1", 0},
+                      {"envreg", 0},
+                      {"pm", 0}};
   for (const Row& row : rows) {
     // Only the thread whose linear id is 37 = 2 + 5 * (3 + 4 * 1) of block (1,2,0) stores.
     Program program(WithBuffer(std::string("  %v = special i32 ") + row.name + R"(
@@ -322,7 +375,8 @@ TEST_CASE("interpret memory: clocks go forward") {
   %n = zext i32 from i1 %not_earlier
   store i32 global align 4 %out, %l, %n
   ret
-)"), 1, {0, 0});
+)"),
+                     1, {0, 0});
   CHECK(out == std::vector<uint32_t>{1, 1});
 }
 
@@ -330,7 +384,8 @@ TEST_CASE("interpret memory: values without memory") {
   CHECK(Evaluate(Opcode::kSelect, Type::kI32, {{Type::kI1, 1}, {Type::kI32, 5}, {Type::kI32, 6}}) == 5);
   CHECK(Evaluate(Opcode::kSelect, Type::kF64, {{Type::kI1, 0}, {Type::kF64, 5}, {Type::kF64, 6}}) == 6);
   CHECK(EvaluateFrom(Opcode::kBitcast, Type::kI32, Type::kF32, {{Type::kF32, F32(1)}}) == F32(1));
-  CHECK(EvaluateFrom(Opcode::kPack, Type::kI64, Type::kI16, {{Type::kI16, 1}, {Type::kI16, 2}, {Type::kI16, 3}, {Type::kI16, 4}}) ==
+  CHECK(EvaluateFrom(Opcode::kPack, Type::kI64, Type::kI16,
+                     {{Type::kI16, 1}, {Type::kI16, 2}, {Type::kI16, 3}, {Type::kI16, 4}}) ==
         0x0004000300020001);
   auto parts = EvaluateAll(Opcode::kUnpack, Type::kF16, Type::kI32, {{Type::kI32, 0x12345678}}, {}, 2);
   CHECK(parts[0].low == 0x5678);
