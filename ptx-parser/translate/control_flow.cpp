@@ -63,8 +63,9 @@ std::optional<CallType> TypeOfCall(const Emitter& e, const CallOperands& call) {
   }
   if (named->symbol_kind == SymbolKind::kTargets) {
     auto targets = ast::Module::Slice(e.ast.operands, e.ast.targets[named->symbol].operands);
-    if (targets.empty()) return std::nullopt;
-    named = &targets[0];
+    if (targets.empty() || targets[0].symbol_kind != SymbolKind::kFunction) return std::nullopt;
+    const ast::Function& target = e.ast.functions[targets[0].symbol];
+    return CallType{target.returns, target.parameters, false};  // another target may return
   }
   if (named->symbol_kind != SymbolKind::kFunction) return std::nullopt;
   const ast::Function& function = e.ast.functions[named->symbol];

@@ -42,7 +42,12 @@ ValueId IntegerToInteger(Emitter& e, PtxType to, PtxType from, ValueId value) {
 ValueId FloatToFloat(Emitter& e, PtxType to, PtxType from, ValueId value) {
   Type type = ElementType(to);
   if (e.mods().At("irnd")) return e.b.Unary(Opcode::kFRound, type, value, ConversionAttrs(e));
-  if (to != from) return e.b.Convert(Opcode::kFConvert, type, value, ConversionAttrs(e));
+  if (to != from) {
+    ir::Attrs attrs = ConversionAttrs(e);
+    // An H200 does not flush the f32 input of a conversion to f16: rounding down, -1e-40 gives the least subnormal.
+    if (to == PtxType::kF16) attrs.flags &= ~static_cast<uint32_t>(ir::kFtz);
+    return e.b.Convert(Opcode::kFConvert, type, value, attrs);
+  }
   uint32_t flags = FloatFlags(e);
   if (flags == 0) return value;
   // x + -0 is x; the flags do the rest.
@@ -93,10 +98,6 @@ void cvt(Emitter& e) {
 }
 
 void cvt_packed_half(Emitter& e) {
-  if (e.Has("rs")) {
-    e.Unsupported("stochastic rounding (`.rs`)");
-    return;
-  }
   Type type = ElementOf(e, 0);
   ValueId high = e.b.Convert(Opcode::kFConvert, type, e.Read(1), ConversionAttrs(e));
   ValueId low = e.b.Convert(Opcode::kFConvert, type, e.Read(2), ConversionAttrs(e));

@@ -32,6 +32,7 @@ class FunctionTranslator {
     graph_ = BuildControlGraph(ast_, source_);
     e_.DeclareRegisters(ChooseTypes());
     MakeBlocks();
+    if (e_.error) return Fail(std::move(*e_.error));
     for (uint32_t b = 0; b < graph_.blocks.size(); ++b) {
       if (!graph_.blocks[b].reachable) continue;
       TranslateBlock(b);

@@ -1,7 +1,5 @@
 #include "ptx-parser/translate/module_context.h"
 
-#include <algorithm>
-
 namespace ptx2cpu::ptx {
 
 uint64_t ByteSize(const ast::Module& module, const ast::Variable& variable) {
@@ -61,11 +59,12 @@ bool IsModuleStorage(ast::Space space) {
 ModuleContext::ModuleContext(const ast::Module& tree, ir::Module& module)
     : ast(tree), out(module), matcher(tree), function_index_(tree.functions.size(), ast::kNone),
       variable_index_(tree.variables.size(), ast::kNone), variable_used_(tree.variables.size()) {
+  std::vector<bool> is_global(ast.variables.size());
+  for (uint32_t v : ast.globals) is_global[v] = true;
   for (uint32_t v = 0; v < ast.variables.size(); ++v) {
     const ast::Variable& variable = ast.variables[v];
     // Variables of a function body with static storage are module variables too.
-    bool at_module_scope = variable.function == ast::kNone &&
-                           std::find(ast.globals.begin(), ast.globals.end(), v) != ast.globals.end();
+    bool at_module_scope = variable.function == ast::kNone && is_global[v];
     bool in_function = variable.function != ast::kNone && IsModuleStorage(variable.space);
     if (IsModuleStorage(variable.space) && (at_module_scope || in_function)) AddVariable(v);
   }

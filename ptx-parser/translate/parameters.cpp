@@ -58,6 +58,12 @@ void ParamStorage::ReadKernelHeader(Emitter& e) {
 }
 
 void ParamStorage::ReadFunctionHeader(Emitter& e, ir::BlockId entry) {
+  for (ast::Range range : {e.source.returns, e.source.parameters}) {
+    for (const ast::Variable& variable : ast_.Variables(range)) {
+      if (variable.space != ast::Space::kReg || !IsAggregate(ast_, variable)) continue;
+      return e.Fail(ErrorCode::kUnsupported, "vector register parameter `" + std::string(variable.name) + "` is not translated");
+    }
+  }
   for (uint32_t i = 0; i < e.source.returns.count; ++i) {
     uint32_t number = e.source.returns.first + i;
     const ast::Variable& variable = ast_.variables[number];

@@ -81,6 +81,10 @@ std::vector<std::string> ListKernels(const ast::Module& module) {
 
 Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel, const TranslateOptions&) {
   uint32_t number = TRY(FindKernel(module, kernel));
+  if (module.address_size != 64) {
+    return Fail(ErrorCode::kUnsupported, module.file_name + " has 32-bit addresses (.address_size " +
+                                             std::to_string(module.address_size) + "); only 64-bit modules are translated");
+  }
   ir::Module out;
   FillModuleHeader(module, out);
   ModuleContext context(module, out);
