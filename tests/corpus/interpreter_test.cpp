@@ -1,0 +1,25 @@
+// The corpus in the interpreter: as translated, and after the whole pipeline, flat and hierarchical.
+#include <catch2/catch.hpp>
+
+#include "tests/corpus/corpus_runs.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::corpus_test;
+
+namespace {
+
+Prepare InterpretAt(std::string stage, lowering::CollapseForm form = lowering::CollapseForm::kAuto) {
+  return [=](const lowering::PtxModule& ptx, const std::string& kernel) -> Result<Runner> {
+    lowering::BuildOptions options;
+    options.pipeline.stop_after = stage;
+    options.pipeline.passes.collapse = form;
+    auto module = std::make_shared<ir::Module>(TRY(ptx.Build(kernel, options)));
+    return Runner([module](harness::KernelCall& call) { return harness::RunInterpreter(*module, call); });
+  };
+}
+
+}  // namespace
+
+TEST_CASE("corpus, interpreted as translated") { CheckCorpus(InterpretAt("ir"), 20000); }
+TEST_CASE("corpus, interpreted after the pipeline") { CheckCorpus(InterpretAt(""), 20000); }
+TEST_CASE("corpus, interpreted in hierarchical form") { CheckCorpus(InterpretAt("", lowering::CollapseForm::kHierarchical), 5000); }
