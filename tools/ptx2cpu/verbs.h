@@ -50,6 +50,9 @@ class Progress {
   double shown_ = 0;
 };
 
+// The interpret verb, and run --interpret: at a stage of the pipeline ("": after the last pass).
+Status InterpretKernel(const Arguments& arguments, std::string stage);
+
 bool ColoursWanted();  // standard output is a terminal and NO_COLOR is not set
 
 }  // namespace ptx2cpu::tool

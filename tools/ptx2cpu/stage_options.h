@@ -1,0 +1,18 @@
+// The options that verbs working on the pipeline share: --collapse, --exec, --stop-after, --dump-after, --verify-each,
+// --time-passes; and --grid, --block, --arg for those that launch.
+#pragma once
+
+#include "lowering/compile.h"
+#include "tools/harness/kernel_call.h"
+#include "tools/ptx2cpu/command_line.h"
+#include "tools/ptx2cpu/verbs.h"
+
+namespace ptx2cpu::tool {
+
+Result<lowering::BuildOptions> ReadBuildOptions(const Arguments& arguments, const Source& source);
+Result<harness::KernelCall> ReadKernelCall(const Arguments& arguments);
+// The out and inout buffers after a run: JSON lines on standard output, or raw files (--save).
+Status PrintBuffers(const Arguments& arguments, const harness::KernelCall& call);
+void PrintTimes(const std::vector<lowering::StageTime>& times);  // to standard error
+
+}  // namespace ptx2cpu::tool
