@@ -85,10 +85,11 @@ struct Operand {
   uint32_t symbol = kNone;
   std::string_view text;  // the identifier; for immediates their spelling when it is a single literal
   union {
-    int64_t integer = 0;
+    int64_t integer;
     uint64_t bits;
     Range children;  // Module::operands
   };
+  Operand() : integer(0) {}
   bool Has(Flag flag) const { return (flags & flag) != 0; }
   bool HasChildren() const {
     return kind == OperandKind::kVector || kind == OperandKind::kPair || kind == OperandKind::kArguments ||

@@ -5,7 +5,6 @@
 
 #include <limits>
 
-#include "PtxLexer.h"
 #include "PtxParser.h"
 #include "ptx-parser/parse/names.h"
 #include "ptx-parser/parse/scanner.h"
