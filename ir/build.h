@@ -31,7 +31,8 @@ struct Builder {
     return Append(f, block, std::move(inst), results);
   }
   // The same for rows with a result: the first one.
-  ValueId Inst1(Opcode op, Type type, std::vector<ValueId> operands, Attrs attrs = {}, Type from = Type::kVoid) {
+  ValueId Inst1(Opcode op, Type type, std::vector<ValueId> operands, Attrs attrs = {},
+                Type from = Type::kVoid) {
     return Result(Make(op, type, std::move(operands), attrs, from));
   }
   ValueId Result(InstId id, size_t number = 0) const { return f.at_inst(id).results[number]; }
@@ -57,7 +58,7 @@ struct Builder {
     return Inst1(Opcode::kSelect, f.type_of(yes), {predicate, yes, no});
   }
 
-  // -- arithmetic: the row's signature says "T:T", "TT:T", "TTT:T", or takes its second type from an operand --
+  // -- arithmetic: rows "T:T", "TT:T", "TTT:T", and those that take F from an operand --
   ValueId Unary(Opcode op, Type type, ValueId a, Attrs attrs = {}) { return Inst1(op, type, {a}, attrs); }
   ValueId Binary(Opcode op, Type type, ValueId a, ValueId b, Attrs attrs = {}) {
     return Inst1(op, type, {a, b}, attrs);
@@ -102,12 +103,14 @@ struct Builder {
     operands.insert(operands.end(), values.begin(), values.end());
     Make(Opcode::kStore, type, std::move(operands), attrs);
   }
-  ValueId SlotLoad(uint32_t slot) { return Inst1(Opcode::kSlotLoad, f.slots[slot].type, {}, {.index = slot}); }
+  ValueId SlotLoad(uint32_t slot) {
+    return Inst1(Opcode::kSlotLoad, f.slots[slot].type, {}, {.index = slot});
+  }
   void SlotStore(uint32_t slot, ValueId value) {
     Make(Opcode::kSlotStore, f.slots[slot].type, {value}, {.index = slot});
   }
 
-  // -- calls: results have the types of `types`; `op` is Call (index: function) or CallIndirect (signature) --
+  // -- calls: `op` is Call (index: function) or CallIndirect (index: signature); results are of `types` --
   std::vector<ValueId> Call(Opcode op, uint32_t index, std::vector<ValueId> operands,
                             const std::vector<Type>& types) {
     Inst inst;
@@ -120,12 +123,15 @@ struct Builder {
   }
 
   // -- terminators --
-  InstId Terminate(Opcode op, std::vector<ValueId> operands = {}, std::vector<Edge> edges = {}, Attrs attrs = {}) {
+  InstId Terminate(Opcode op, std::vector<ValueId> operands = {}, std::vector<Edge> edges = {},
+                   Attrs attrs = {}) {
     InstId id = Make(op, Type::kVoid, std::move(operands), attrs);
     f.inst(id).edges = std::move(edges);
     return id;
   }
-  InstId Br(BlockId to, std::vector<ValueId> args = {}) { return Terminate(Opcode::kBr, {}, {{to, std::move(args)}}); }
+  InstId Br(BlockId to, std::vector<ValueId> args = {}) {
+    return Terminate(Opcode::kBr, {}, {{to, std::move(args)}});
+  }
   InstId CondBr(ValueId predicate, Edge yes, Edge no, uint32_t flags = 0) {
     return Terminate(Opcode::kCondBr, {predicate}, {std::move(yes), std::move(no)}, {.flags = flags});
   }

@@ -9,18 +9,21 @@ namespace ptx2cpu::ir {
 namespace {
 
 std::string_view Name(TypeSet set) {
-  constexpr std::string_view kNames[] = {"", "any", "i8 ... i128", "i1, i8 ... i128", "floats", "i8 ... i128, floats"};
+  constexpr std::string_view kNames[] = {
+      "", "any", "i8 ... i128", "i1, i8 ... i128", "floats", "i8 ... i128, floats"};
   return kNames[static_cast<size_t>(set)];
 }
 
 std::string_view Name(Effect effect) {
-  constexpr std::string_view kNames[] = {"pure", "reads", "writes", "reads and writes", "collective", "barrier", "opaque", "terminator"};
+  constexpr std::string_view kNames[] = {"pure",       "reads",   "writes", "reads and writes",
+                                         "collective", "barrier", "opaque", "terminator"};
   return kNames[static_cast<size_t>(effect)];
 }
 
 std::string AttributeNames(uint32_t fields) {
-  constexpr std::string_view kNames[] = {"bits",  "space", "index", "special", "flags",  "compare", "rounding",
-                                         "narrow", "order", "scope", "align",   "atomic", "shuffle"};
+  constexpr std::string_view kNames[] = {"bits",    "space",    "index",  "special", "flags",
+                                         "compare", "rounding", "narrow", "order",   "scope",
+                                         "align",   "atomic",   "shuffle"};
   std::string out;
   for (size_t bit = 0; bit < std::size(kNames); ++bit) {
     if ((fields >> bit & 1) == 0) continue;
@@ -61,19 +64,23 @@ std::string FlagWords() {
 std::string RenderOpcodeReference() {
   std::string out =
       "# IR opcodes\n\n"
-      "Generated from `ir/opcodes.def`. Signature letters: T the instruction's type, F its second type, P i1, W i32,\n"
+      "Generated from `ir/opcodes.def`. Signature letters: T the instruction's type, F its second type, P "
+      "i1, W i32,\n"
       "A i64, X any type; `*` repeats the letter before it.\n\n"
       "| opcode | operands | results | T | attributes | effect | phases | meaning |\n"
       "|---|---|---|---|---|---|---|---|\n";
   for (size_t i = 0; i < static_cast<size_t>(Opcode::kCount); ++i) {
     const OpcodeInfo& info = Info(static_cast<Opcode>(i));
-    auto letters = [](std::string_view side) { return side.empty() ? std::string() : fmt::format("`{}`", side); };
+    auto letters = [](std::string_view side) {
+      return side.empty() ? std::string() : fmt::format("`{}`", side);
+    };
     out += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", info.mnemonic, letters(info.operands),
-                       letters(info.results), Name(info.types), AttributeNames(info.attributes), Name(info.effect),
-                       Phases(info.attributes), info.meaning);
+                       letters(info.results), Name(info.types), AttributeNames(info.attributes),
+                       Name(info.effect), Phases(info.attributes), info.meaning);
   }
   out += "\n## Words of the attributes\n\n| attribute | words |\n|---|---|\n";
-  out += Words("space", Space::kParam) + Words("special", Special::kPerfCounter) + Words("compare", Compare::kFnan);
+  out += Words("space", Space::kParam) + Words("special", Special::kPerfCounter) +
+         Words("compare", Compare::kFnan);
   out += Words("rounding", Rounding::kStochastic) + Words("narrow", NarrowFormat::kUE8M0);
   out += Words("order", MemoryOrder::kSeqCst) + Words("scope", Scope::kSys);
   out += Words("atomic", AtomicOp::kMaxBF16x2) + Words("shuffle", ShuffleMode::kBfly) + FlagWords();

@@ -58,7 +58,8 @@ Result<Module> ModuleParser::Run() {
       TRY_STATUS(RelocationLine());
     } else if (c_.TakeWord("signature")) {
       TRY_STATUS(SignatureLine());
-    } else if (c_.Is(Kind::kWord, "declare") || c_.Is(Kind::kWord, "kernel") || c_.Is(Kind::kWord, "function")) {
+    } else if (c_.Is(Kind::kWord, "declare") || c_.Is(Kind::kWord, "kernel") ||
+               c_.Is(Kind::kWord, "function")) {
       m_.functions.push_back(TRY(ParseFunction(c_, variables_, functions_)));
     } else {
       return c_.FailHere("expected source, variable, relocation, signature, declare, kernel or function");
@@ -97,7 +98,8 @@ Status ModuleParser::Source() {
   const Token& token = c_.Peek();
   uint32_t index = TRY(c_.Index("the file's #number"));
   if (index != m_.source_files.size()) {
-    return c_.FailAt(token, fmt::format("files are numbered in order; this one is #{}", m_.source_files.size()));
+    return c_.FailAt(token,
+                     fmt::format("files are numbered in order; this one is #{}", m_.source_files.size()));
   }
   m_.source_files.push_back(TRY(c_.Expect(Kind::kString, "the file's name in quotes")));
   return {};
@@ -138,14 +140,16 @@ Status ModuleParser::VariableLine() {
 
 // One or more strings of hexadecimal digits; they may stand on lines of their own.
 Status ModuleParser::Initial(Variable& v) {
-  if (!c_.Is(Kind::kString)) return c_.FailHere("expected the initial bytes as a string of hexadecimal digits");
+  if (!c_.Is(Kind::kString))
+    return c_.FailHere("expected the initial bytes as a string of hexadecimal digits");
   while (c_.Is(Kind::kString)) {
     const std::string& text = c_.Peek().text;
     if (text.size() % 2 != 0) return c_.FailHere("expected an even number of hexadecimal digits");
     for (size_t i = 0; i < text.size(); i += 2) {
       uint8_t byte = 0;
       auto [end, error] = std::from_chars(text.data() + i, text.data() + i + 2, byte, 16);
-      if (error != std::errc() || end != text.data() + i + 2) return c_.FailHere("expected hexadecimal digits");
+      if (error != std::errc() || end != text.data() + i + 2)
+        return c_.FailHere("expected hexadecimal digits");
       v.initial.push_back(byte);
     }
     c_.Take();
@@ -154,7 +158,8 @@ Status ModuleParser::Initial(Variable& v) {
 }
 
 Status ModuleParser::RelocationLine() {
-  if (m_.variables.empty()) return c_.FailHere("a relocation belongs to the variable before it; there is none");
+  if (m_.variables.empty())
+    return c_.FailHere("a relocation belongs to the variable before it; there is none");
   Variable::Relocation r;
   r.offset = TRY(c_.Number32("the relocation's offset"));
   bool named = false;
@@ -185,7 +190,8 @@ Status ModuleParser::SignatureLine() {
   const Token& token = c_.Peek();
   uint32_t index = TRY(c_.Index("the signature's #number"));
   if (index != m_.signatures.size()) {
-    return c_.FailAt(token, fmt::format("signatures are numbered in order; this one is #{}", m_.signatures.size()));
+    return c_.FailAt(token,
+                     fmt::format("signatures are numbered in order; this one is #{}", m_.signatures.size()));
   }
   Signature signature;
   signature.params = TRY(c_.Params());

@@ -52,9 +52,9 @@ class FunctionParser {
   SymbolNames locals_;
   std::unordered_map<std::string, BlockId> blocks_;
   std::unordered_map<std::string, ValueId> values_;
-  std::vector<bool> defined_;       // by value
-  std::vector<Token> first_use_;    // by value
-  BlockId block_;                   // where instructions go
+  std::vector<bool> defined_;     // by value
+  std::vector<Token> first_use_;  // by value
+  BlockId block_;                 // where instructions go
   std::optional<Token> entry_;
   std::optional<uint32_t> param_bytes_;
 };
@@ -239,8 +239,9 @@ Status FunctionParser::Instruction() {
     uint32_t number = static_cast<uint32_t>(inst.results.size());
     Type type = result.type.value_or(ResultType(inst, number));
     if (type == Type::kVoid && !result.type) {
-      return c_.FailAt(result.token, fmt::format("the row of '{}' does not give this result's type; write %{}: TYPE",
-                                                 Info(inst.op).mnemonic, result.token.text));
+      return c_.FailAt(result.token,
+                       fmt::format("the row of '{}' does not give this result's type; write %{}: TYPE",
+                                   Info(inst.op).mnemonic, result.token.text));
     }
     inst.results.push_back(TRY(Define(result.token, type, id, number)));
   }
@@ -252,11 +253,20 @@ Status FunctionParser::Instruction() {
 Status FunctionParser::Attributes(Inst& inst) {
   while (!c_.AtLineEnd()) {
     switch (c_.Peek().kind) {
-      case Kind::kWord: TRY_STATUS(AttributeWord(inst)); break;
-      case Kind::kNumber: TRY_STATUS(Bits(inst)); break;
-      case Kind::kGlobal: TRY_STATUS(Name(inst)); break;
-      case Kind::kIndex: inst.attrs.index = TRY(c_.Index("an index")); break;
-      default: return {};
+      case Kind::kWord:
+        TRY_STATUS(AttributeWord(inst));
+        break;
+      case Kind::kNumber:
+        TRY_STATUS(Bits(inst));
+        break;
+      case Kind::kGlobal:
+        TRY_STATUS(Name(inst));
+        break;
+      case Kind::kIndex:
+        inst.attrs.index = TRY(c_.Index("an index"));
+        break;
+      default:
+        return {};
     }
   }
   return {};
@@ -286,7 +296,8 @@ Status FunctionParser::AttributeWord(Inst& inst) {
     Attrs& a = inst.attrs;
     if (!(TakeAttribute(word, a.space) || TakeAttribute(word, a.compare) || TakeAttribute(word, a.rounding) ||
           TakeAttribute(word, a.atomic) || TakeAttribute(word, a.order) || TakeAttribute(word, a.scope) ||
-          TakeAttribute(word, a.shuffle) || TakeAttribute(word, a.narrow) || TakeAttribute(word, a.special))) {
+          TakeAttribute(word, a.shuffle) || TakeAttribute(word, a.narrow) ||
+          TakeAttribute(word, a.special))) {
       return c_.FailHere("expected a type, an attribute or an operand");
     }
     c_.Take();
@@ -294,7 +305,8 @@ Status FunctionParser::AttributeWord(Inst& inst) {
   return {};
 }
 
-// Integers are the bits themselves, cut to the type's width when negative; a decimal point asks for a float's bits.
+// Integers are the bits themselves, cut to the type's width when negative; a decimal point asks for a float's
+// bits.
 Status FunctionParser::Bits(Inst& inst) {
   const std::string& text = c_.Peek().text;
   int width = ir::Bits(inst.type);
@@ -344,7 +356,8 @@ Status FunctionParser::Flags(Inst& inst) {
     uint32_t bit = 32;
     if (auto flag = ParseFlag(word)) {
       inst.attrs.flags |= *flag;
-    } else if (word.starts_with("bit") && std::from_chars(word.data() + 3, word.data() + word.size(), bit).ec == std::errc() &&
+    } else if (word.starts_with("bit") &&
+               std::from_chars(word.data() + 3, word.data() + word.size(), bit).ec == std::errc() &&
                bit < 32) {
       inst.attrs.flags |= 1u << bit;
     } else {
@@ -390,7 +403,8 @@ ValueId FunctionParser::Use(const Token& token) {
 
 Result<ValueId> FunctionParser::Define(const Token& token, Type type, InstId def, uint32_t number) {
   ValueId value = Use(token);
-  if (defined_[value.index]) return c_.FailAt(token, fmt::format("the value %{} is defined twice", token.text));
+  if (defined_[value.index])
+    return c_.FailAt(token, fmt::format("the value %{} is defined twice", token.text));
   defined_[value.index] = true;
   f_.values[value.index] = {type, def, block_, number};
   return value;
@@ -422,7 +436,8 @@ Status FunctionParser::Finish() {
 
 }  // namespace
 
-Result<Function> ParseFunction(TextCursor& cursor, const SymbolNames& variables, const SymbolNames& functions) {
+Result<Function> ParseFunction(TextCursor& cursor, const SymbolNames& variables,
+                               const SymbolNames& functions) {
   return FunctionParser(cursor, variables, functions).Run();
 }
 

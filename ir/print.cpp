@@ -1,5 +1,6 @@
-// Prints the textual IR. Values and blocks get dense numbers in block order, so the text does not depend on how the
-// function came to be; nothing is left out that Parse could not restore. The grammar is described in README.md.
+// Prints the textual IR. Values and blocks get dense numbers in block order, so the text does not depend on
+// how the function came to be; nothing is left out that Parse could not restore. The grammar is described in
+// README.md.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -15,7 +16,8 @@ constexpr uint32_t kNoNumber = ~0u;
 struct Numbers {
   std::vector<uint32_t> values, blocks;
 
-  explicit Numbers(const Function& f) : values(f.values.size(), kNoNumber), blocks(f.blocks.size(), kNoNumber) {
+  explicit Numbers(const Function& f)
+      : values(f.values.size(), kNoNumber), blocks(f.blocks.size(), kNoNumber) {
     uint32_t next_value = 0, next_block = 0;
     auto number = [&](ValueId value) {
       if (value.index < values.size() && values[value.index] == kNoNumber) values[value.index] = next_value++;
@@ -36,7 +38,8 @@ struct Numbers {
 bool IsPlainName(std::string_view name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
   for (char c : name) {
-    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '.';
+    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                 c == '$' || c == '.';
     if (!plain) return false;
   }
   return true;
@@ -136,7 +139,8 @@ void Printer::PutVariable(const Variable& v) {
   constexpr size_t kBytesPerLine = 32;
   for (size_t begin = 0; begin < v.initial.size(); begin += kBytesPerLine) {
     Put("{}\"", begin == 0 ? v.initial.size() <= kBytesPerLine ? " = " : " =\n    " : "\n    ");
-    for (size_t i = begin; i < std::min(begin + kBytesPerLine, v.initial.size()); ++i) Put("{:02x}", v.initial[i]);
+    for (size_t i = begin; i < std::min(begin + kBytesPerLine, v.initial.size()); ++i)
+      Put("{:02x}", v.initial[i]);
     Put("\"");
   }
   PutPosition(v.at);

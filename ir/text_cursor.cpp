@@ -12,7 +12,8 @@ std::unexpected<Error> TextCursor::FailHere(std::string message) const {
   if (token.kind == Token::Kind::kEnd) return FailAt(token, message + ", not the end of the text");
   constexpr std::string_view kSigils[] = {"", "", "", "", "%", "^", "@", "#", ""};
   std::string_view shown = std::string_view(token.text).substr(0, 40);
-  return FailAt(token, fmt::format("{}, not '{}{}'", message, kSigils[static_cast<size_t>(token.kind)], shown));
+  return FailAt(token,
+                fmt::format("{}, not '{}{}'", message, kSigils[static_cast<size_t>(token.kind)], shown));
 }
 
 Status TextCursor::ExpectMark(std::string_view mark) {
@@ -45,7 +46,8 @@ Result<uint64_t> TextCursor::Number(std::string_view what) {
 Result<uint32_t> TextCursor::Number32(std::string_view what) {
   const Token& token = Peek();
   uint64_t value = TRY(Number(what));
-  if (value > std::numeric_limits<uint32_t>::max()) return FailAt(token, "the number does not fit in 32 bits");
+  if (value > std::numeric_limits<uint32_t>::max())
+    return FailAt(token, "the number does not fit in 32 bits");
   return static_cast<uint32_t>(value);
 }
 

@@ -25,7 +25,9 @@ class TextCursor {
   }
   bool AtLineEnd() const { return Peek().first_on_line || Peek().kind == Token::Kind::kEnd; }
   bool Is(Token::Kind kind) const { return Peek().kind == kind; }
-  bool Is(Token::Kind kind, std::string_view text) const { return Peek().kind == kind && Peek().text == text; }
+  bool Is(Token::Kind kind, std::string_view text) const {
+    return Peek().kind == kind && Peek().text == text;
+  }
   bool TakeMark(std::string_view mark) { return TakeIf(Token::Kind::kMark, mark); }
   bool TakeWord(std::string_view word) { return TakeIf(Token::Kind::kWord, word); }
 
@@ -33,9 +35,9 @@ class TextCursor {
   Result<std::string> Expect(Token::Kind kind, std::string_view what);
   Result<uint64_t> Number(std::string_view what);  // negative numbers as two's complement
   Result<uint32_t> Number32(std::string_view what);
-  Result<uint32_t> Index(std::string_view what);   // #12
+  Result<uint32_t> Index(std::string_view what);  // #12
   Result<Type> TypeWord();
-  Status Positions(Position& at);                  // "; ptx 12 src 1:3", or nothing
+  Status Positions(Position& at);  // "; ptx 12 src 1:3", or nothing
   Result<std::vector<Param>> Params();
   template <typename Enum>
   Result<Enum> Named(std::string_view what) {
@@ -79,6 +81,7 @@ struct SymbolNames {
 };
 
 // Reads one function from its first word ("declare", "kernel", "function") to its closing brace.
-Result<Function> ParseFunction(TextCursor& cursor, const SymbolNames& variables, const SymbolNames& functions);
+Result<Function> ParseFunction(TextCursor& cursor, const SymbolNames& variables,
+                               const SymbolNames& functions);
 
 }  // namespace ptx2cpu::ir

@@ -142,9 +142,12 @@ class Lexer {
 
 }  // namespace
 
-Result<std::vector<Token>> LexText(std::string_view text, std::string_view name) { return Lexer(text, name).Run(); }
+Result<std::vector<Token>> LexText(std::string_view text, std::string_view name) {
+  return Lexer(text, name).Run();
+}
 
-Error TextError(std::string_view text, std::string_view name, uint32_t line, uint32_t column, std::string message) {
+Error TextError(std::string_view text, std::string_view name, uint32_t line, uint32_t column,
+                std::string message) {
   size_t begin = 0;
   for (uint32_t n = 1; n < line && begin < text.size(); ++n) {
     begin = std::min(text.find('\n', begin), text.size() - 1) + 1;

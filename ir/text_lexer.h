@@ -1,5 +1,5 @@
-// Words, numbers, strings and punctuation of the textual IR. Newlines are not tokens, but each token knows whether
-// it is the first one on its line: an instruction ends where its line does.
+// Words, numbers, strings and punctuation of the textual IR. Newlines are not tokens, but each token knows
+// whether it is the first one on its line: an instruction ends where its line does.
 #pragma once
 
 #include <string>
@@ -32,6 +32,7 @@ struct Token {
 Result<std::vector<Token>> LexText(std::string_view text, std::string_view name);
 
 // kSyntax error at a place in `text`, with the line itself.
-Error TextError(std::string_view text, std::string_view name, uint32_t line, uint32_t column, std::string message);
+Error TextError(std::string_view text, std::string_view name, uint32_t line, uint32_t column,
+                std::string message);
 
 }  // namespace ptx2cpu::ir

@@ -62,7 +62,8 @@ Status CheckBlock(const Subject& s, BlockId id, std::vector<bool>& listed) {
     listed[inst_id.index] = true;
     if (inst.block != id) return s.Broken(id, inst, "the instruction says that it stands in another block");
     bool last = inst_id == block.insts.back();
-    if (last && !IsTerminator(inst.op)) return s.Broken(id, inst, "the block's last instruction is not a terminator");
+    if (last && !IsTerminator(inst.op))
+      return s.Broken(id, inst, "the block's last instruction is not a terminator");
     if (!last && IsTerminator(inst.op)) return s.Broken(id, inst, "a terminator before the block's end");
     auto valid = [&](ValueId value) { return value.index < s.f.values.size(); };
     for (ValueId value : inst.operands) {
@@ -86,7 +87,8 @@ Status CheckBlock(const Subject& s, BlockId id, std::vector<bool>& listed) {
 
 std::string Subject::NameOf(BlockId block) const {
   const std::string& label = f.at_block(block).label;
-  return fmt::format("block ^b{}{}", PrintedNumber(f, block), label.empty() ? "" : fmt::format(" \"{}\"", label));
+  return fmt::format("block ^b{}{}", PrintedNumber(f, block),
+                     label.empty() ? "" : fmt::format(" \"{}\"", label));
 }
 
 std::unexpected<Error> Subject::BrokenAt(std::string place, Position at, std::string what) const {
@@ -159,24 +161,35 @@ Status CheckEdges(Subject& s) {
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
     size_t count = inst.edges.size(), wanted = 0;
     switch (inst.op) {
-      case Opcode::kBr: wanted = 1; break;
+      case Opcode::kBr:
+        wanted = 1;
+        break;
       case Opcode::kCondBr:
       case Opcode::kForWarps:
-      case Opcode::kForLanes: wanted = 2; break;
-      case Opcode::kSwitch: wanted = std::max<size_t>(count, 1); break;
-      default: break;
+      case Opcode::kForLanes:
+        wanted = 2;
+        break;
+      case Opcode::kSwitch:
+        wanted = std::max<size_t>(count, 1);
+        break;
+      default:
+        break;
     }
     if (count != wanted) return s.Broken(block, inst, fmt::format("{} edges, expected {}", count, wanted));
     for (size_t e = 0; e < count; ++e) {
       const auto& params = s.f.at_block(inst.edges[e].to).params;
       const auto& args = inst.edges[e].args;
       if (args.size() != params.size()) {
-        return s.Broken(block, inst, fmt::format("edge {} has {} arguments, its block has {} parameters", e, args.size(), params.size()));
+        return s.Broken(block, inst,
+                        fmt::format("edge {} has {} arguments, its block has {} parameters", e, args.size(),
+                                    params.size()));
       }
       for (size_t n = 0; n < args.size(); ++n) {
         Type is = s.f.type_of(args[n]), wants = s.f.type_of(params[n]);
         if (is == wants) continue;
-        return s.Broken(block, inst, fmt::format("edge {}: argument {} is {}, the parameter is {}", e, n, Name(is), Name(wants)));
+        return s.Broken(
+            block, inst,
+            fmt::format("edge {}: argument {} is {}, the parameter is {}", e, n, Name(is), Name(wants)));
       }
     }
     return {};
@@ -210,7 +223,8 @@ Status CheckDominance(Subject& s) {
       uint32_t at = place[id.index];
       for (size_t n = 0; n < inst.operands.size(); ++n) {
         if (!reaches(inst.operands[n], block, at)) {
-          return s.Broken(block, inst, fmt::format("the definition of operand {} does not dominate this use", n));
+          return s.Broken(block, inst,
+                          fmt::format("the definition of operand {} does not dominate this use", n));
         }
       }
       for (const Edge& edge : inst.edges) {

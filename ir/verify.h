@@ -1,22 +1,30 @@
 // The verifier: run after every pass. Its law, per phase:
 //
-// Always: every reachable block ends in its one terminator; edges give one argument of the right type per parameter;
-//   each operand and result fits its row (count, types, attributes); a definition dominates its uses; ids are valid;
-//   values know where they are defined; calls fit the callee, symbols and slots exist. A function's entry takes its
-//   aggregate results' addresses, then its parameters (aggregates as addresses); a kernel's entry takes nothing.
-//   Blocks that cannot be reached are not looked at.
-// Simt, and functions that are not kernels at any phase: every block is of level kLane; no rows of later phases.
-// Split: a block that holds a BarrierX, a collective or an Agree is of level kWarp (collectives, warp Agree) or
-//   kBlock (block barriers, block Agree) and holds one such instruction at most, besides pure ones and reads of
-//   parameters and constants; a branch between regions stands in a block of its own level and is evaluated on an Agree
-//   (or a constant). From the first block of a region every path reaches the same next block of a higher level, or
-//   ends the lane (ret, exit, trap).
-// Collapsed: block-level code enters warp-level bodies by for_warps and ends in ret; warp-level code enters lane-level
-//   bodies by for_lanes and ends with end_warp; lane-level bodies end with end_lane or exit_lane. (Flat: block-level
-//   code enters lane-level bodies by for_lanes; there is no warp level.) Trap and unreachable may end any level; all
-//   other edges stay within their level. No SSA value crosses into a body as an argument; what a higher level defines
-//   may be used below when it is uniform, so never what a narrower slot holds. Barriers stand at block level,
-//   collectives at warp level, an Agree at either. exit_lane needs has_early_exit.
+// Always
+//   Every reachable block ends in its one terminator; edges give one argument of the right type per
+//   parameter. Each operand and result fits its row (count, types, attributes); a definition dominates its
+//   uses; ids are valid; values know where they are defined; calls fit the callee; symbols and slots exist.
+//   A function's entry takes its aggregate results' addresses, then its parameters (aggregates as addresses);
+//   a kernel's entry takes nothing. Blocks that cannot be reached are not looked at.
+//
+// Simt, and at any phase functions that are not kernels
+//   Every block is of level kLane; there are no rows of later phases.
+//
+// Split
+//   A block that holds a BarrierX, a collective or an Agree is of level kWarp (collectives, warp Agree) or
+//   kBlock (block barriers, block Agree) and holds one such instruction at most, besides pure ones and reads
+//   of parameters and constants. A branch between regions stands in a block of its own level and is decided
+//   by an Agree (or a constant). From the first block of a region every path reaches the same next block of a
+//   higher level, or ends the lane (ret, exit, trap).
+//
+// Collapsed
+//   Block-level code enters warp-level bodies by for_warps and ends in ret; warp-level code enters lane-level
+//   bodies by for_lanes and ends with end_warp; lane-level bodies end with end_lane or exit_lane. Flat:
+//   block-level code enters lane-level bodies by for_lanes; there is no warp level. Trap and unreachable may
+//   end any level; all other edges stay within their level. No SSA value crosses into a body as an argument;
+//   what a higher level defines may be used below when it is uniform, so never what a narrower slot holds.
+//   Barriers stand at block level, collectives at warp level, an Agree at either. exit_lane needs
+//   has_early_exit.
 #pragma once
 
 #include "ir/function.h"

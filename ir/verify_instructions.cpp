@@ -9,18 +9,25 @@ namespace {
 
 bool Contains(TypeSet set, Type type) {
   switch (set) {
-    case TypeSet::kNoType: return type == Type::kVoid;
-    case TypeSet::kAnyType: return type != Type::kVoid;
-    case TypeSet::kInts: return IsInteger(type) && type != Type::kI1;
-    case TypeSet::kIntsAndI1: return IsInteger(type);
-    case TypeSet::kFloats: return IsFloat(type);
-    case TypeSet::kNumbers: return IsFloat(type) || (IsInteger(type) && type != Type::kI1);
+    case TypeSet::kNoType:
+      return type == Type::kVoid;
+    case TypeSet::kAnyType:
+      return type != Type::kVoid;
+    case TypeSet::kInts:
+      return IsInteger(type) && type != Type::kI1;
+    case TypeSet::kIntsAndI1:
+      return IsInteger(type);
+    case TypeSet::kFloats:
+      return IsFloat(type);
+    case TypeSet::kNumbers:
+      return IsFloat(type) || (IsInteger(type) && type != Type::kI1);
   }
   return false;
 }
 
 bool HasLetter(const OpcodeInfo& info, char letter) {
-  return info.operands.find(letter) != std::string_view::npos || info.results.find(letter) != std::string_view::npos;
+  return info.operands.find(letter) != std::string_view::npos ||
+         info.results.find(letter) != std::string_view::npos;
 }
 
 // Which F a row allows.
@@ -28,20 +35,24 @@ TypeSet FromTypes(Opcode op) {
   switch (op) {
     case Opcode::kSext:
     case Opcode::kZext:
-    case Opcode::kIcmp: return TypeSet::kIntsAndI1;
+    case Opcode::kIcmp:
+      return TypeSet::kIntsAndI1;
     case Opcode::kTrunc:
     case Opcode::kSToF:
     case Opcode::kUToF:
     case Opcode::kSatS:
     case Opcode::kSatU:
-    case Opcode::kFromNarrow: return TypeSet::kInts;
+    case Opcode::kFromNarrow:
+      return TypeSet::kInts;
     case Opcode::kFcmp:
     case Opcode::kFTest:
     case Opcode::kFConvert:
     case Opcode::kFToS:
     case Opcode::kFToU:
-    case Opcode::kToNarrow: return TypeSet::kFloats;
-    default: return TypeSet::kAnyType;
+    case Opcode::kToNarrow:
+      return TypeSet::kFloats;
+    default:
+      return TypeSet::kAnyType;
   }
 }
 
@@ -60,12 +71,15 @@ Status CheckWidths(const Subject& s, BlockId block, const Inst& inst) {
       if (to >= from) return s.Broken(block, inst, "a truncation to a type that is not narrower");
       break;
     case Opcode::kPack:
-      if (static_cast<size_t>(to) != from * inst.operands.size()) return s.Broken(block, inst, "the parts do not fill the whole");
+      if (static_cast<size_t>(to) != from * inst.operands.size())
+        return s.Broken(block, inst, "the parts do not fill the whole");
       break;
     case Opcode::kUnpack:
-      if (static_cast<size_t>(from) != to * inst.results.size()) return s.Broken(block, inst, "the parts do not fill the whole");
+      if (static_cast<size_t>(from) != to * inst.results.size())
+        return s.Broken(block, inst, "the parts do not fill the whole");
       break;
-    default: break;
+    default:
+      break;
   }
   return {};
 }
@@ -100,12 +114,18 @@ bool CountAllowed(Opcode op, bool of_results, size_t count) {
 
 Type LetterType(const Inst& inst, char letter) {
   switch (letter) {
-    case 'T': return inst.type;
-    case 'F': return inst.from;
-    case 'P': return Type::kI1;
-    case 'W': return Type::kI32;
-    case 'A': return Type::kI64;
-    default: return Type::kVoid;  // 'X': any
+    case 'T':
+      return inst.type;
+    case 'F':
+      return inst.from;
+    case 'P':
+      return Type::kI1;
+    case 'W':
+      return Type::kI32;
+    case 'A':
+      return Type::kI64;
+    default:
+      return Type::kVoid;  // 'X': any
   }
 }
 
@@ -118,19 +138,23 @@ Status CheckSide(const Subject& s, BlockId block, const Inst& inst, bool of_resu
   bool variadic = letters.ends_with('*');
   size_t fixed = variadic ? letters.size() - 2 : letters.size();
   if (variadic ? values.size() < fixed : values.size() != fixed) {
-    return s.Broken(block, inst, fmt::format("{} {}s, the row's signature is {}:{}", values.size(), noun, info.operands, info.results));
+    return s.Broken(block, inst,
+                    fmt::format("{} {}s, the row's signature is {}:{}", values.size(), noun, info.operands,
+                                info.results));
   }
   if (!CountAllowed(inst.op, of_results, values.size())) {
     return s.Broken(block, inst, fmt::format("{} {}s, which the row does not allow", values.size(), noun));
   }
-  bool random_bits = inst.op == Opcode::kToNarrow && !of_results && inst.attrs.rounding == Rounding::kStochastic;
+  bool random_bits =
+      inst.op == Opcode::kToNarrow && !of_results && inst.attrs.rounding == Rounding::kStochastic;
   for (size_t n = 0; n < values.size(); ++n) {
     char letter = n < fixed ? letters[n] : letters[letters.size() - 2];
     if (random_bits && n + 1 == values.size()) letter = 'W';
     Type wants = LetterType(inst, letter), is = s.f.type_of(values[n]);
     if (letter == 'X' ? is == Type::kVoid : is != wants) {
-      return s.Broken(block, inst, fmt::format("{} {} is {}, the row wants {}", noun, n, Name(is),
-                                               letter == 'X' ? "a value" : Name(wants)));
+      return s.Broken(block, inst,
+                      fmt::format("{} {} is {}, the row wants {}", noun, n, Name(is),
+                                  letter == 'X' ? "a value" : Name(wants)));
     }
   }
   return {};
@@ -165,12 +189,17 @@ Status CheckValuesOfAttributes(const Subject& s, BlockId block, const Inst& inst
   if ((a.flags & ~kAllFlags) != 0) return s.Broken(block, inst, "unknown flags");
   if ((a.align & (a.align - 1)) != 0) return s.Broken(block, inst, "an alignment that is not a power of two");
   bool integer_compare = a.compare >= Compare::kEq && a.compare <= Compare::kUge;
-  if (inst.op == Opcode::kIcmp && !integer_compare) return s.Broken(block, inst, "a float comparison of integers");
-  if (inst.op == Opcode::kFcmp && integer_compare) return s.Broken(block, inst, "an integer comparison of floats");
+  if (inst.op == Opcode::kIcmp && !integer_compare)
+    return s.Broken(block, inst, "a float comparison of integers");
+  if (inst.op == Opcode::kFcmp && integer_compare)
+    return s.Broken(block, inst, "an integer comparison of floats");
   if (inst.op == Opcode::kIcmp && inst.from == Type::kI1 && a.compare > Compare::kNe) {
     return s.Broken(block, inst, "predicates have no order");
   }
-  uint32_t limit = inst.op == Opcode::kLop3 ? 255 : inst.op == Opcode::kPrmt ? 6 : inst.op == Opcode::kFTest ? 5 : ~0u;
+  uint32_t limit = inst.op == Opcode::kLop3    ? 255
+                   : inst.op == Opcode::kPrmt  ? 6
+                   : inst.op == Opcode::kFTest ? 5
+                                               : ~0u;
   if (a.index > limit) return s.Broken(block, inst, fmt::format("index {} is beyond {}", a.index, limit));
   return {};
 }

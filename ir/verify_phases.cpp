@@ -19,7 +19,8 @@ Status CheckLevelOf(const Subject& s, BlockId block, const Inst& inst) {
   if (IsCollective(inst.op) && level != Level::kWarp) {
     return s.Broken(block, inst, fmt::format("a warp collective in a block of {} level", Name(level)));
   }
-  if (IsAgree(inst.op) && level == Level::kLane) return s.Broken(block, inst, "an agree in a block of lane level");
+  if (IsAgree(inst.op) && level == Level::kLane)
+    return s.Broken(block, inst, "an agree in a block of lane level");
   return {};
 }
 
@@ -36,7 +37,9 @@ Status CheckPhaseRows(Subject& s) {
   Phase phase = s.f.is_kernel ? s.f.phase : Phase::kSimt;
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
     uint32_t row = Info(inst.op).attributes;
-    Phase first = (row & kOnlyCollapsed) ? Phase::kCollapsed : (row & kFromSplit) ? Phase::kSplit : Phase::kSimt;
+    Phase first = (row & kOnlyCollapsed) ? Phase::kCollapsed
+                  : (row & kFromSplit)   ? Phase::kSplit
+                                         : Phase::kSimt;
     if (phase >= first) return {};
     return s.Broken(block, inst, fmt::format("the phase {} does not know this row", Name(phase)));
   });
@@ -57,10 +60,12 @@ Status CheckSplitBlocks(Subject& s) {
       const Inst& inst = s.f.at_inst(id);
       TRY_STATUS(CheckLevelOf(s, block, inst));
       bool boundary = IsBarrier(inst.op) || IsCollective(inst.op) || IsAgree(inst.op);
-      if (boundary && ++boundaries > 1) return s.Broken(block, inst, "a second barrier, collective or agree in the block");
+      if (boundary && ++boundaries > 1)
+        return s.Broken(block, inst, "a second barrier, collective or agree in the block");
       bool above = s.f.at_block(block).level != Level::kLane;
       if (above && !boundary && !MayStandAbove(inst)) {
-        return s.Broken(block, inst, "only pure instructions may stand beside a barrier, collective or agree");
+        return s.Broken(block, inst,
+                        "only pure instructions may stand beside a barrier, collective or agree");
       }
     }
   }
@@ -74,8 +79,10 @@ Status CheckSplitBranches(Subject& s) {
     const Value& decision = s.f.at_value(inst.operands[0]);
     Opcode def = decision.def.valid() ? s.f.at_inst(decision.def).op : Opcode::kUndef;
     if (def == Opcode::kConst) return {};
-    if (!IsAgree(def)) return s.Broken(block, inst, "a branch above lane level that is not decided by an agree");
-    if (s.f.at_block(decision.block).level < level) return s.Broken(block, inst, "the agree is of a lower level than the branch");
+    if (!IsAgree(def))
+      return s.Broken(block, inst, "a branch above lane level that is not decided by an agree");
+    if (s.f.at_block(decision.block).level < level)
+      return s.Broken(block, inst, "the agree is of a lower level than the branch");
     return {};
   });
 }
@@ -114,8 +121,10 @@ Status CheckSplitRegions(Subject& s) {
       if (!is_head[block.index] || f.at_block(block).level >= level) continue;
       std::vector<BlockId> next = NextAbove(f, block, level);
       if (next.size() < 2) continue;
-      return s.Broken(block, fmt::format("paths from this region's first block reach different blocks of {} level, {} and {}",
-                                         Name(level), s.NameOf(next[0]), s.NameOf(next[1])));
+      return s.Broken(
+          block,
+          fmt::format("paths from this region's first block reach different blocks of {} level, {} and {}",
+                      Name(level), s.NameOf(next[0]), s.NameOf(next[1])));
     }
   }
   return {};
@@ -123,9 +132,11 @@ Status CheckSplitRegions(Subject& s) {
 
 Status CheckCollapsedLevels(Subject& s) {
   const Function& f = s.f;
-  if (f.at_block(f.entry).level != Level::kBlock) return s.Broken(f.entry, "the entry block is not of block level");
+  if (f.at_block(f.entry).level != Level::kBlock)
+    return s.Broken(f.entry, "the entry block is not of block level");
   for (BlockId block : s.Blocks()) {
-    if (f.is_flat && f.at_block(block).level == Level::kWarp) return s.Broken(block, "a block of warp level in a flat function");
+    if (f.is_flat && f.at_block(block).level == Level::kWarp)
+      return s.Broken(block, "a block of warp level in a flat function");
   }
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
     TRY_STATUS(CheckLevelOf(s, block, inst));
@@ -133,7 +144,8 @@ Status CheckCollapsedLevels(Subject& s) {
     bool boundary = IsBarrier(inst.op) || IsCollective(inst.op) || IsAgree(inst.op);
     bool slot = inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore;
     if (level != Level::kLane && !boundary && !slot && !MayStandAbove(inst) && inst.op != Opcode::kLoad) {
-      return s.Broken(block, inst, fmt::format("an instruction with effects in a block of {} level", Name(level)));
+      return s.Broken(block, inst,
+                      fmt::format("an instruction with effects in a block of {} level", Name(level)));
     }
     return {};
   });
@@ -145,17 +157,28 @@ namespace {
 Status CheckEnd(const Subject& s, BlockId block, const Inst& inst) {
   Level is = s.f.at_block(block).level, wants = is;
   switch (inst.op) {
-    case Opcode::kRet: wants = Level::kBlock; break;
-    case Opcode::kEndWarp: wants = Level::kWarp; break;
-    case Opcode::kEndLane: wants = Level::kLane; break;
+    case Opcode::kRet:
+      wants = Level::kBlock;
+      break;
+    case Opcode::kEndWarp:
+      wants = Level::kWarp;
+      break;
+    case Opcode::kEndLane:
+      wants = Level::kLane;
+      break;
     case Opcode::kExitLane:
       wants = Level::kLane;
-      if (!s.f.has_early_exit) return s.Broken(block, inst, "an exit_lane, but the function does not say has_early_exit");
+      if (!s.f.has_early_exit)
+        return s.Broken(block, inst, "an exit_lane, but the function does not say has_early_exit");
       break;
-    case Opcode::kExit: return s.Broken(block, inst, "an exit; exit_lane takes its place");
-    default: break;
+    case Opcode::kExit:
+      return s.Broken(block, inst, "an exit; exit_lane takes its place");
+    default:
+      break;
   }
-  if (is != wants) return s.Broken(block, inst, fmt::format("in a block of {} level, expected {} level", Name(is), Name(wants)));
+  if (is != wants)
+    return s.Broken(block, inst,
+                    fmt::format("in a block of {} level, expected {} level", Name(is), Name(wants)));
   return {};
 }
 
@@ -168,20 +191,25 @@ Status CheckCollapsedLoops(Subject& s) {
     Level level = f.at_block(block).level;
     Level body = level;  // of edge 0
     if (inst.op == Opcode::kForWarps) {
-      if (level != Level::kBlock || f.is_flat) return s.Broken(block, inst, "for_warps stands at block level of functions that are not flat");
+      if (level != Level::kBlock || f.is_flat)
+        return s.Broken(block, inst, "for_warps stands at block level of functions that are not flat");
       body = Level::kWarp;
     } else if (inst.op == Opcode::kForLanes) {
       Level wants = f.is_flat ? Level::kBlock : Level::kWarp;
-      if (level != wants) return s.Broken(block, inst, fmt::format("for_lanes stands at {} level here", Name(wants)));
+      if (level != wants)
+        return s.Broken(block, inst, fmt::format("for_lanes stands at {} level here", Name(wants)));
       body = Level::kLane;
     }
     for (size_t e = 0; e < inst.edges.size(); ++e) {
       Level wants = e == 0 ? body : level, is = f.at_block(inst.edges[e].to).level;
       if (is != wants) {
-        return s.Broken(block, inst, fmt::format("edge {} leads to {} level, expected {} level", e, Name(is), Name(wants)));
+        return s.Broken(
+            block, inst,
+            fmt::format("edge {} leads to {} level, expected {} level", e, Name(is), Name(wants)));
       }
     }
-    if (body != level && !inst.edges[0].args.empty()) return s.Broken(block, inst, "arguments into a loop's body; slots carry values there");
+    if (body != level && !inst.edges[0].args.empty())
+      return s.Broken(block, inst, "arguments into a loop's body; slots carry values there");
     return CheckEnd(s, block, inst);
   });
 }
@@ -199,11 +227,14 @@ Status CheckCollapsedValues(Subject& s) {
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
     for (size_t n = 0; n < inst.operands.size(); ++n) {
       if (!crosses(block, inst.operands[n])) continue;
-      return s.Broken(block, inst, fmt::format("operand {} was loaded from a narrower slot at a higher level; load it here", n));
+      return s.Broken(
+          block, inst,
+          fmt::format("operand {} was loaded from a narrower slot at a higher level; load it here", n));
     }
     for (const Edge& edge : inst.edges) {
       for (ValueId arg : edge.args) {
-        if (crosses(block, arg)) return s.Broken(block, inst, "an argument was loaded from a narrower slot at a higher level");
+        if (crosses(block, arg))
+          return s.Broken(block, inst, "an argument was loaded from a narrower slot at a higher level");
       }
     }
     return {};

@@ -1,4 +1,5 @@
-// Rules about what instructions refer to: variables, functions, slots, memory spaces, the function's own header.
+// Rules about what instructions refer to: variables, functions, slots, memory spaces, the function's own
+// header.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +28,8 @@ std::vector<Type> ReturnedTypes(const std::vector<Param>& returns) {
   return types;
 }
 
-std::string Difference(const Function& f, std::span<const ValueId> are, const std::vector<Type>& want, std::string_view noun) {
+std::string Difference(const Function& f, std::span<const ValueId> are, const std::vector<Type>& want,
+                       std::string_view noun) {
   if (are.size() != want.size()) return fmt::format("{} {}s, expected {}", are.size(), noun, want.size());
   for (size_t n = 0; n < are.size(); ++n) {
     if (f.type_of(are[n]) != want[n]) {
@@ -67,7 +69,8 @@ Status CheckSymbol(const Subject& s, BlockId block, const Inst& inst) {
   if (a.index >= s.module.variables.size()) return s.Broken(block, inst, "no such variable");
   const Variable& variable = s.module.variables[a.index];
   if (variable.space != a.space) {
-    return s.Broken(block, inst, fmt::format("the variable @{} lives in space {}", variable.name, Name(variable.space)));
+    return s.Broken(block, inst,
+                    fmt::format("the variable @{} lives in space {}", variable.name, Name(variable.space)));
   }
   return {};
 }
@@ -75,17 +78,21 @@ Status CheckSymbol(const Subject& s, BlockId block, const Inst& inst) {
 Status CheckSlot(const Subject& s, BlockId block, const Inst& inst) {
   if (inst.attrs.index >= s.f.slots.size()) return s.Broken(block, inst, "no such slot");
   Type type = s.f.slots[inst.attrs.index].type;
-  if (type != inst.type) return s.Broken(block, inst, fmt::format("slot {} is {}", inst.attrs.index, Name(type)));
+  if (type != inst.type)
+    return s.Broken(block, inst, fmt::format("slot {} is {}", inst.attrs.index, Name(type)));
   return {};
 }
 
 bool AtomicFits(AtomicOp op, Type type) {
   switch (op) {
-    case AtomicOp::kNone: return false;
-    case AtomicOp::kExchange: return type != Type::kI1;
+    case AtomicOp::kNone:
+      return false;
+    case AtomicOp::kExchange:
+      return type != Type::kI1;
     case AtomicOp::kFAdd:
     case AtomicOp::kFMin:
-    case AtomicOp::kFMax: return IsFloat(type);
+    case AtomicOp::kFMax:
+      return IsFloat(type);
     case AtomicOp::kInc:
     case AtomicOp::kDec:
     case AtomicOp::kAddF16x2:
@@ -93,8 +100,10 @@ bool AtomicFits(AtomicOp op, Type type) {
     case AtomicOp::kMinF16x2:
     case AtomicOp::kMaxF16x2:
     case AtomicOp::kMinBF16x2:
-    case AtomicOp::kMaxBF16x2: return type == Type::kI32;
-    default: return IsInteger(type) && type != Type::kI1;
+    case AtomicOp::kMaxBF16x2:
+      return type == Type::kI32;
+    default:
+      return IsInteger(type) && type != Type::kI1;
   }
 }
 
@@ -107,15 +116,19 @@ bool IsOneOf(MemoryOrder order, std::initializer_list<MemoryOrder> allowed) {
 Status CheckReferences(Subject& s) {
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
     switch (inst.op) {
-      case Opcode::kSymbol: return CheckSymbol(s, block, inst);
+      case Opcode::kSymbol:
+        return CheckSymbol(s, block, inst);
       case Opcode::kCall:
-      case Opcode::kCallIndirect: return CheckCall(s, block, inst);
+      case Opcode::kCallIndirect:
+        return CheckCall(s, block, inst);
       case Opcode::kSlotLoad:
-      case Opcode::kSlotStore: return CheckSlot(s, block, inst);
+      case Opcode::kSlotStore:
+        return CheckSlot(s, block, inst);
       case Opcode::kFunctionAddress:
         if (inst.attrs.index >= s.module.functions.size()) return s.Broken(block, inst, "no such function");
         return {};
-      default: return {};
+      default:
+        return {};
     }
   });
 }
@@ -126,12 +139,15 @@ Status CheckMemory(Subject& s) {
     const Attrs& a = inst.attrs;
     switch (inst.op) {
       case Opcode::kLoad:
-        if (!IsOneOf(a.order, {kWeak, kVolatile, kRelaxed, kAcquire, kSeqCst})) return s.Broken(block, inst, "a load does not release");
+        if (!IsOneOf(a.order, {kWeak, kVolatile, kRelaxed, kAcquire, kSeqCst}))
+          return s.Broken(block, inst, "a load does not release");
         return {};
       case Opcode::kStore:
-        if (!IsOneOf(a.order, {kWeak, kVolatile, kRelaxed, kRelease, kSeqCst})) return s.Broken(block, inst, "a store does not acquire");
+        if (!IsOneOf(a.order, {kWeak, kVolatile, kRelaxed, kRelease, kSeqCst}))
+          return s.Broken(block, inst, "a store does not acquire");
         if (a.space == Space::kConst || a.space == Space::kParam) {
-          return s.Broken(block, inst, fmt::format("a store to the space {}, which is read only", Name(a.space)));
+          return s.Broken(block, inst,
+                          fmt::format("a store to the space {}, which is read only", Name(a.space)));
         }
         return {};
       case Opcode::kAtomic:
@@ -140,12 +156,14 @@ Status CheckMemory(Subject& s) {
           return s.Broken(block, inst, fmt::format("an atomic operation in the space {}", Name(a.space)));
         }
         if (inst.op == Opcode::kAtomic && !AtomicFits(a.atomic, inst.type)) {
-          return s.Broken(block, inst, fmt::format("the operation {} does not take {}", Name(a.atomic), Name(inst.type)));
+          return s.Broken(block, inst,
+                          fmt::format("the operation {} does not take {}", Name(a.atomic), Name(inst.type)));
         }
         return {};
       case Opcode::kRedux:
         if (!AtomicFits(a.atomic, inst.type) || a.atomic == AtomicOp::kExchange) {
-          return s.Broken(block, inst, fmt::format("the operation {} does not take {}", Name(a.atomic), Name(inst.type)));
+          return s.Broken(block, inst,
+                          fmt::format("the operation {} does not take {}", Name(a.atomic), Name(inst.type)));
         }
         return {};
       case Opcode::kToGeneric:
@@ -153,7 +171,8 @@ Status CheckMemory(Subject& s) {
       case Opcode::kIsSpace:
         if (a.space == Space::kGeneric) return s.Broken(block, inst, "the row needs the attribute 'space'");
         return {};
-      default: return {};
+      default:
+        return {};
     }
   });
 }
@@ -166,7 +185,8 @@ Status CheckInterface(Subject& s) {
     returned = ReturnedTypes(f.returns);
   }
   std::string wrong = Difference(f, f.at_block(f.entry).params, passed, "parameter");
-  if (!wrong.empty()) return s.Broken(f.entry, "the entry block does not fit the function's header: " + wrong);
+  if (!wrong.empty())
+    return s.Broken(f.entry, "the entry block does not fit the function's header: " + wrong);
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
     if (inst.op != Opcode::kRet) return {};
     std::string difference = Difference(f, inst.operands, returned, "value");

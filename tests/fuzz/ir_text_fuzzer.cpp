@@ -1,5 +1,5 @@
-// Any bytes as textual IR: no crash, no hang; what parses prints to a text that parses to the same print, and the
-// verifier has an opinion of it.
+// Any bytes as textual IR: no crash, no hang; what parses prints to a text that parses to the same print, and
+// the verifier has an opinion of it.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!text.starts_with("module")) text = kHead + text + "\n}\n";
   Result<ir::Module> module = ir::Parse(text, "fuzz.ir");
   if (!module) {
-    Require(module.error().code == ErrorCode::kSyntax && module.error().at.line != 0, "an error without its place", text);
+    Require(module.error().code == ErrorCode::kSyntax && module.error().at.line != 0,
+            "an error without its place", text);
     Require(!module.error().Render().empty(), "an empty error", text);
     return 0;
   }
@@ -37,6 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Require(ir::Print(*again) == printed, "the print of the print differs", printed);
   Status first = ir::Verify(*module), second = ir::Verify(*again);
   Require(first.has_value() == second.has_value(), "the verifier changes its mind", printed);
-  Require(first || first.error().message == second.error().message, "the verifier changes its words", printed);
+  Require(first || first.error().message == second.error().message, "the verifier changes its words",
+          printed);
   return 0;
 }

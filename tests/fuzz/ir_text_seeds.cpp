@@ -27,14 +27,15 @@ int main(int count, char** arguments) {
   std::filesystem::path directory = arguments[1];
   std::filesystem::create_directories(directory);
   int number = 0;
-  for (const char* sample : {test::kSimtSample, test::kSplitSample, test::kCollapsedSample, test::kFlatSample}) {
+  for (const char* sample :
+       {test::kSimtSample, test::kSplitSample, test::kCollapsedSample, test::kFlatSample}) {
     std::ofstream(directory / fmt::format("sample{}.ir", number++)) << sample;
   }
   for (size_t i = 0; i < static_cast<size_t>(ir::Opcode::kCount); ++i) {
     std::string_view mnemonic = ir::Info(static_cast<ir::Opcode>(i)).mnemonic;
     fmt::print("\"{}\"\n", mnemonic);
-    std::ofstream(directory / fmt::format("{}.ir", mnemonic))
-        << fmt::format("^b:\n  %a = undef i32\n  %c = {} i32 from i32 %a, %a {{ftz}} ; ptx 3\n  ret", mnemonic);
+    std::ofstream(directory / fmt::format("{}.ir", mnemonic)) << fmt::format(
+        "^b:\n  %a = undef i32\n  %c = {} i32 from i32 %a, %a {{ftz}} ; ptx 3\n  ret", mnemonic);
   }
   PrintWords(ir::Space::kParam);
   PrintWords(ir::Compare::kFnan);
@@ -45,8 +46,9 @@ int main(int count, char** arguments) {
   PrintWords(ir::ShuffleMode::kBfly);
   PrintWords(ir::NarrowFormat::kUE8M0);
   PrintWords(ir::Special::kPerfCounter);
-  for (const char* word : {"function", "declare", "aggregate", "relocation", "signature", "variable", "entry", "addend",
-                           "noreturn", "required_cluster", "phase collapsed", "phase split", "src 1:", "bit31"}) {
+  for (const char* word :
+       {"function", "declare", "aggregate", "relocation", "signature", "variable", "entry", "addend",
+        "noreturn", "required_cluster", "phase collapsed", "phase split", "src 1:", "bit31"}) {
     fmt::print("\"{}\"\n", word);
   }
   return 0;

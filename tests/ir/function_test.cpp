@@ -190,7 +190,8 @@ TEST_CASE("names of the table lead back to it", "[opcode]") {
     CHECK_FALSE(info.meaning.empty());
     CHECK(info.operands.find_first_not_of("TFPWAX*") == std::string_view::npos);
     CHECK(info.results.find_first_not_of("TFPWAX*") == std::string_view::npos);
-    CHECK((info.operands.find('*') == std::string_view::npos || info.operands.find('*') == info.operands.size() - 1));
+    CHECK((info.operands.find('*') == std::string_view::npos ||
+           info.operands.find('*') == info.operands.size() - 1));
   }
   CHECK_FALSE(ParseOpcode("madd"));
   for (uint32_t bit = 0; bit <= 20; ++bit) {

@@ -26,19 +26,27 @@ std::string InKernel(const std::string& body) {
 // An operand of each letter, made on the way.
 ValueId Operand(Builder& b, char letter, Type type, Type from) {
   switch (letter) {
-    case 'T': return b.Undef(type);
-    case 'F': return b.Undef(from);
-    case 'P': return b.Undef(Type::kI1);
-    case 'W': return b.Undef(Type::kI32);
-    default: return b.Undef(Type::kI64);
+    case 'T':
+      return b.Undef(type);
+    case 'F':
+      return b.Undef(from);
+    case 'P':
+      return b.Undef(Type::kI1);
+    case 'W':
+      return b.Undef(Type::kI32);
+    default:
+      return b.Undef(Type::kI64);
   }
 }
 
 Type AllowedType(TypeSet set) {
   switch (set) {
-    case TypeSet::kNoType: return Type::kVoid;
-    case TypeSet::kFloats: return Type::kF64;
-    default: return Type::kI16;
+    case TypeSet::kNoType:
+      return Type::kVoid;
+    case TypeSet::kFloats:
+      return Type::kF64;
+    default:
+      return Type::kI16;
   }
 }
 
@@ -69,7 +77,8 @@ void AddRow(Builder& b, Opcode op) {
   if (fields & kAlign) a.align = 32;
   if (fields & kAtomic) a.atomic = AtomicOp::kMaxBF16x2;
   if (fields & kShuffle) a.shuffle = ShuffleMode::kDown;
-  if ((fields & kIndex) && op != Opcode::kSymbol && op != Opcode::kCall && op != Opcode::kFunctionAddress) a.index = 5;
+  if ((fields & kIndex) && op != Opcode::kSymbol && op != Opcode::kCall && op != Opcode::kFunctionAddress)
+    a.index = 5;
   if (info.results == "X*") inst.results = {AddValue(b.f, Type::kF32, InstId{}, b.block, 0)};
   if (info.effect == Effect::kTerminator) inst.edges = {{b.block, {}}, {b.block, {inst.operands}}};
   Append(b.f, b.block, std::move(inst), 2);
@@ -183,15 +192,16 @@ TEST_CASE("every value of every attribute has a word of its own", "[text]") {
 TEST_CASE("numbers are dense in block order whatever the indices were", "[text]") {
   Module m = ParseOrFail(InKernel("^x:\n  %last = const i8 -1\n  br ^z\n^y:\n  ret\n^z:\n  br ^y"));
   Function& f = m.functions[0];
-  CHECK(Print(m, f) == "kernel @k () phase simt {\n^b0:\n  %0 = const i8 0xff\n  br ^b2\n^b1:\n  ret\n^b2:\n  br ^b1\n}\n");
+  CHECK(Print(m, f) ==
+        "kernel @k () phase simt {\n^b0:\n  %0 = const i8 0xff\n  br ^b2\n^b1:\n  ret\n^b2:\n  br ^b1\n}\n");
   f.inst(f.at_block(f.entry).insts[1]).edges[0].to = BlockId{1};
   RemoveUnreachableBlocks(f);
   CHECK(Print(m, f) == "kernel @k () phase simt {\n^b0:\n  %0 = const i8 0xff\n  br ^b1\n^b1:\n  ret\n}\n");
 }
 
 TEST_CASE("constants may be written as decimals and fractions", "[text]") {
-  Module m = ParseOrFail(
-      InKernel("^x:\n  %a = const f32 1.5\n  %b = const f64 -2.0\n  %c = const i32 -5\n  %d = const i64 -1\n  ret"));
+  Module m = ParseOrFail(InKernel(
+      "^x:\n  %a = const f32 1.5\n  %b = const f64 -2.0\n  %c = const i32 -5\n  %d = const i64 -1\n  ret"));
   const Function& f = m.functions[0];
   CHECK(f.insts[0].attrs.bits == 0x3fc00000);
   CHECK(f.insts[1].attrs.bits == 0xc000000000000000);

@@ -39,7 +39,8 @@ std::string Around(const std::string& phase, const std::string& body) {
          "variable shared @tile align 4 size 64 offset 0\n"
          "signature #0 (a: i32) -> (r: f32)\n"
          "declare function @f (a: i32, s: aggregate size 8) -> (r: aggregate size 16, v: i16) phase simt\n"
-         "kernel @k () phase " + phase + " {\n" + body + "\n}\n";
+         "kernel @k () phase " +
+         phase + " {\n" + body + "\n}\n";
 }
 
 void CheckAll(const std::string& phase, const std::vector<Broken>& cases) {
@@ -49,7 +50,8 @@ void CheckAll(const std::string& phase, const std::vector<Broken>& cases) {
 // An instruction between operands of all types and a ret.
 std::string Line(const std::string& line) {
   return "^b:\n  %p = undef i1\n  %h = undef i8\n  %s = undef i16\n  %w = undef i32\n  %a = undef i64\n"
-         "  %x = undef f16\n  %f = undef f32\n  %d = undef f64\n  " + line + "\n  ret";
+         "  %x = undef f16\n  %f = undef f32\n  %d = undef f64\n  " +
+         line + "\n  ret";
 }
 
 std::vector<Broken> Lines(const std::vector<Broken>& cases) {
@@ -61,19 +63,22 @@ std::vector<Broken> Lines(const std::vector<Broken>& cases) {
 }  // namespace
 
 TEST_CASE("samples obey the law of their phase", "[verify]") {
-  for (const char* sample : {test::kSimtSample, test::kSplitSample, test::kCollapsedSample, test::kFlatSample}) {
+  for (const char* sample :
+       {test::kSimtSample, test::kSplitSample, test::kCollapsedSample, test::kFlatSample}) {
     Status status = Verify(ParseOrFail(sample));
     if (!status) FAIL(status.error().Render());
   }
 }
 
 TEST_CASE("messages name function, block, instruction, rule and PTX line", "[verify]") {
-  Module m = ParseOrFail(Around("simt", "^a:\n  br ^b\n^b \"$L_2\":\n  %x = const i32 0x1\n  %y = neg i64 %x ; ptx 2\n  ret"));
+  Module m = ParseOrFail(
+      Around("simt", "^a:\n  br ^b\n^b \"$L_2\":\n  %x = const i32 0x1\n  %y = neg i64 %x ; ptx 2\n  ret"));
   m.text = "first\nneg.s64 %rd1, %r1;\nlast\n";
   Status status = Verify(m);
   REQUIRE_FALSE(status);
   CHECK(status.error().message ==
-        "function @k, block ^b1 \"$L_2\", `%1 = neg i64 %0 ; ptx 2`: operand 0 is i32, the row wants i64 (rule signature)");
+        "function @k, block ^b1 \"$L_2\", `%1 = neg i64 %0 ; ptx 2`: operand 0 is i32, the row wants i64 "
+        "(rule signature)");
   CHECK(status.error().at.file == "m");
   CHECK(status.error().at.line == 2);
   CHECK(status.error().excerpt == "neg.s64 %rd1, %r1;");
@@ -90,10 +95,14 @@ TEST_CASE("rule: blocks", "[verify]") {
   edited("the block is empty", [](Function& f) { f.blocks[1].insts.clear(); });
   edited("parameter's id is invalid", [](Function& f) { f.blocks[1].params[0] = ValueId{9}; });
   edited("instruction's id is invalid", [](Function& f) { f.blocks[0].insts[0] = InstId{}; });
-  edited("stands in two places", [](Function& f) { f.blocks[1].insts.insert(f.blocks[1].insts.begin(), InstId{0}); });
+  edited("stands in two places",
+         [](Function& f) { f.blocks[1].insts.insert(f.blocks[1].insts.begin(), InstId{0}); });
   edited("stands in another block", [](Function& f) { f.insts[0].block = BlockId{1}; });
   edited("not a terminator", [](Function& f) { f.blocks[0].insts.pop_back(); });
-  edited("before the block's end", [](Function& f) { std::swap(f.blocks[0].insts[0], f.blocks[0].insts[1]); f.blocks[0].insts.push_back(InstId{2}); });
+  edited("before the block's end", [](Function& f) {
+    std::swap(f.blocks[0].insts[0], f.blocks[0].insts[1]);
+    f.blocks[0].insts.push_back(InstId{2});
+  });
   edited("operand's id is invalid", [](Function& f) { f.insts[2].operands.push_back(ValueId{}); });
   edited("result's id is invalid", [](Function& f) { f.insts[0].results[0] = ValueId{77}; });
   edited("edge's block is invalid", [](Function& f) { f.insts[1].edges[0].to = BlockId{5}; });
@@ -103,7 +112,8 @@ TEST_CASE("rule: blocks", "[verify]") {
 
 TEST_CASE("rule: values", "[verify]") {
   auto edited = [](const std::string& message, const std::function<void(Function&)>& edit) {
-    Module m = ParseOrFail(Around("simt", "^a:\n  %x = const i32 0x1\n  %z = const i32 0x1\n  br ^b(%x)\n^b(%y: i32):\n  ret"));
+    Module m = ParseOrFail(
+        Around("simt", "^a:\n  %x = const i32 0x1\n  %z = const i32 0x1\n  br ^b(%x)\n^b(%y: i32):\n  ret"));
     edit(m.functions[1]);
     CheckBroken(m, message);
   };
@@ -116,136 +126,148 @@ TEST_CASE("rule: values", "[verify]") {
 
 TEST_CASE("rule: types", "[verify]") {
   CheckAll("simt", Lines({
-      {"%r = add f32 %f, %f", "does not allow the type f32 (rule types)"},
-      {"%r = add i1 %p, %p", "does not allow the type i1"},
-      {"%r = fadd i32 %w, %w", "does not allow the type i32"},
-      {"%r = redux i1 and %p, %w", "does not allow the type i1"},
-      {"%r: i32 = const 0x1", "does not allow the type void"},
-      {"%r = icmp type i32 i32 eq %w, %w", "does not allow the type i32"},
-      {"%r = icmp f32 eq %f, %f", "does not allow the second type f32"},
-      {"%r = fcmp i32 feq %w, %w", "does not allow the second type i32"},
-      {"%r = add i32 from i32 %w, %w", "does not allow the second type i32"},
-      {"%r = zext i64 %w", "does not allow the second type void"},
-      {"%r = zext i32 from i32 %w", "not wider"},
-      {"%r = sext i16 from i32 %w", "not wider"},
-      {"%r = trunc i32 from i16 %s", "not narrower"},
-      {"%r = bitcast i64 from f32 %f", "different widths"},
-      {"%r = pack i64 from i16 %s, %s", "do not fill the whole"},
-      {"%r, %q = unpack i16 from i64 %a", "do not fill the whole"},
-      {"%r = s_to_f f32 from f64 %d", "does not allow the second type f64"},
-      {"%r = f_to_s i32 from i32 %w", "does not allow the second type i32"},
-  }));
+                       {"%r = add f32 %f, %f", "does not allow the type f32 (rule types)"},
+                       {"%r = add i1 %p, %p", "does not allow the type i1"},
+                       {"%r = fadd i32 %w, %w", "does not allow the type i32"},
+                       {"%r = redux i1 and %p, %w", "does not allow the type i1"},
+                       {"%r: i32 = const 0x1", "does not allow the type void"},
+                       {"%r = icmp type i32 i32 eq %w, %w", "does not allow the type i32"},
+                       {"%r = icmp f32 eq %f, %f", "does not allow the second type f32"},
+                       {"%r = fcmp i32 feq %w, %w", "does not allow the second type i32"},
+                       {"%r = add i32 from i32 %w, %w", "does not allow the second type i32"},
+                       {"%r = zext i64 %w", "does not allow the second type void"},
+                       {"%r = zext i32 from i32 %w", "not wider"},
+                       {"%r = sext i16 from i32 %w", "not wider"},
+                       {"%r = trunc i32 from i16 %s", "not narrower"},
+                       {"%r = bitcast i64 from f32 %f", "different widths"},
+                       {"%r = pack i64 from i16 %s, %s", "do not fill the whole"},
+                       {"%r, %q = unpack i16 from i64 %a", "do not fill the whole"},
+                       {"%r = s_to_f f32 from f64 %d", "does not allow the second type f64"},
+                       {"%r = f_to_s i32 from i32 %w", "does not allow the second type i32"},
+                   }));
 }
 
 TEST_CASE("rule: signature", "[verify]") {
-  CheckAll("simt", Lines({
-      {"%r = add i32 %w", "1 operands, the row's signature is TT:T (rule signature)"},
-      {"%r = add i32 %w, %w, %w", "3 operands"},
-      {"%r = add i32 %w, %a", "operand 1 is i64, the row wants i32"},
-      {"%r, %q: i32 = add i32 %w, %w", "2 results"},
-      {"%r: i64 = add i32 %w, %w", "result 0 is i64, the row wants i32"},
-      {"add i32 %w, %w", "0 results"},
-      {"%r = select i32 %w, %w, %w", "operand 0 is i32, the row wants i1"},
-      {"%r = load i32 global %w", "operand 0 is i32, the row wants i64"},
-      {"%r, %q, %t = load i32 global %a", "3 results, which the row does not allow"},
-      {"store i32 global %a", "1 operands, which the row does not allow"},
-      {"barrier_block %w, %w, %w", "3 operands, which the row does not allow"},
-      {"%r = barrier_reduce_and %p", "1 operands, which the row does not allow"},
-      {"%r = to_narrow i16 from f32 rs e4m3 %f, %f, %f", "operand 2 is f32, the row wants i32"},
-      {"%r, %q, %t = from_narrow f16 from i32 e4m3 %w", "3 results, which"},
-      {"%r: void = call_indirect #0 %a, %w", "result 0 is void, the row wants a value"},
-  }));
+  CheckAll("simt",
+           Lines({
+               {"%r = add i32 %w", "1 operands, the row's signature is TT:T (rule signature)"},
+               {"%r = add i32 %w, %w, %w", "3 operands"},
+               {"%r = add i32 %w, %a", "operand 1 is i64, the row wants i32"},
+               {"%r, %q: i32 = add i32 %w, %w", "2 results"},
+               {"%r: i64 = add i32 %w, %w", "result 0 is i64, the row wants i32"},
+               {"add i32 %w, %w", "0 results"},
+               {"%r = select i32 %w, %w, %w", "operand 0 is i32, the row wants i1"},
+               {"%r = load i32 global %w", "operand 0 is i32, the row wants i64"},
+               {"%r, %q, %t = load i32 global %a", "3 results, which the row does not allow"},
+               {"store i32 global %a", "1 operands, which the row does not allow"},
+               {"barrier_block %w, %w, %w", "3 operands, which the row does not allow"},
+               {"%r = barrier_reduce_and %p", "1 operands, which the row does not allow"},
+               {"%r = to_narrow i16 from f32 rs e4m3 %f, %f, %f", "operand 2 is f32, the row wants i32"},
+               {"%r, %q, %t = from_narrow f16 from i32 e4m3 %w", "3 results, which"},
+               {"%r: void = call_indirect #0 %a, %w", "result 0 is void, the row wants a value"},
+           }));
 }
 
 TEST_CASE("rule: attributes", "[verify]") {
   CheckAll("simt", Lines({
-      {"%r = mul i32 %w, %w {sat}", "does not read the attribute 'flags' (rule attributes)"},
-      {"%r = add i32 0x4 %w, %w", "attribute 'bits'"},
-      {"%r = add i32 global %w, %w", "attribute 'space'"},
-      {"%r = add i32 #1 %w, %w", "attribute 'index'"},
-      {"%r = add i32 tid.x %w, %w", "attribute 'special'"},
-      {"%r = add i32 eq %w, %w", "does not read the attribute 'compare'"},
-      {"%r = add i32 rn %w, %w", "attribute 'rounding'"},
-      {"%r = add i32 tf32 %w, %w", "attribute 'narrow'"},
-      {"%r = add i32 relaxed %w, %w", "attribute 'order'"},
-      {"%r = add i32 gpu %w, %w", "attribute 'scope'"},
-      {"%r = add i32 align 4 %w, %w", "attribute 'align'"},
-      {"%r = add i32 exch %w, %w", "attribute 'atomic'"},
-      {"%r = add i32 bfly %w, %w", "attribute 'shuffle'"},
-      {"%r = icmp i32 %w, %w", "needs the attribute 'compare'"},
-      {"%r = special i32", "needs the attribute 'special'"},
-      {"%r = icmp i32 flt %w, %w", "a float comparison of integers"},
-      {"%r = fcmp f32 ult %f, %f", "an integer comparison of floats"},
-      {"%r = icmp i1 ult %p, %p", "predicates have no order"},
-      {"%r = load i32 global align 6 %a", "power of two"},
-      {"%r = add i32 %w, %w {bit30}", "unknown flags"},
-      {"%r = lop3 i32 #256 %w, %w, %w", "beyond 255"},
-      {"%r = prmt #7 %w, %w, %w", "beyond 6"},
-      {"%r = ftest f32 #6 %f", "beyond 5"},
-  }));
+                       {"%r = mul i32 %w, %w {sat}", "does not read the attribute 'flags' (rule attributes)"},
+                       {"%r = add i32 0x4 %w, %w", "attribute 'bits'"},
+                       {"%r = add i32 global %w, %w", "attribute 'space'"},
+                       {"%r = add i32 #1 %w, %w", "attribute 'index'"},
+                       {"%r = add i32 tid.x %w, %w", "attribute 'special'"},
+                       {"%r = add i32 eq %w, %w", "does not read the attribute 'compare'"},
+                       {"%r = add i32 rn %w, %w", "attribute 'rounding'"},
+                       {"%r = add i32 tf32 %w, %w", "attribute 'narrow'"},
+                       {"%r = add i32 relaxed %w, %w", "attribute 'order'"},
+                       {"%r = add i32 gpu %w, %w", "attribute 'scope'"},
+                       {"%r = add i32 align 4 %w, %w", "attribute 'align'"},
+                       {"%r = add i32 exch %w, %w", "attribute 'atomic'"},
+                       {"%r = add i32 bfly %w, %w", "attribute 'shuffle'"},
+                       {"%r = icmp i32 %w, %w", "needs the attribute 'compare'"},
+                       {"%r = special i32", "needs the attribute 'special'"},
+                       {"%r = icmp i32 flt %w, %w", "a float comparison of integers"},
+                       {"%r = fcmp f32 ult %f, %f", "an integer comparison of floats"},
+                       {"%r = icmp i1 ult %p, %p", "predicates have no order"},
+                       {"%r = load i32 global align 6 %a", "power of two"},
+                       {"%r = add i32 %w, %w {bit30}", "unknown flags"},
+                       {"%r = lop3 i32 #256 %w, %w, %w", "beyond 255"},
+                       {"%r = prmt #7 %w, %w, %w", "beyond 6"},
+                       {"%r = ftest f32 #6 %f", "beyond 5"},
+                   }));
 }
 
 TEST_CASE("rule: references", "[verify]") {
   CheckAll("simt", Lines({
-      {"%r = symbol shared #4", "no such variable (rule references)"},
-      {"%r = symbol global @tile", "@tile lives in space shared"},
-      {"%r = symbol local #0", "no such local variable"},
-      {"%r = function_address #9", "no such function"},
-      {"call #9", "no such function"},
-      {"call @k", "a call of the kernel @k"},
-      {"%r: i16 = call @f %a, %w", "2 arguments, expected 3"},
-      {"%r: i16 = call @f %a, %w, %w", "argument 2 is i32, expected i64"},
-      {"%r: i32 = call @f %a, %w, %a", "result 0 is i32, expected i16"},
-      {"call_indirect #1 %a", "no such signature"},
-      {"%r: f32 = call_indirect #0 %a, %f", "argument 0 is f32, expected i32"},
-      {"call_indirect #0 %a, %w", "0 results, expected 1"},
-  }));
-  CheckAll("collapsed", {
-      {"^b block:\n  %r = slot_load i32 #0\n  ret", "no such slot"},
-      {"  slot #0 i32 block\n^b block:\n  %r = slot_load i64 #0\n  ret", "slot 0 is i32"},
-  });
+                       {"%r = symbol shared #4", "no such variable (rule references)"},
+                       {"%r = symbol global @tile", "@tile lives in space shared"},
+                       {"%r = symbol local #0", "no such local variable"},
+                       {"%r = function_address #9", "no such function"},
+                       {"call #9", "no such function"},
+                       {"call @k", "a call of the kernel @k"},
+                       {"%r: i16 = call @f %a, %w", "2 arguments, expected 3"},
+                       {"%r: i16 = call @f %a, %w, %w", "argument 2 is i32, expected i64"},
+                       {"%r: i32 = call @f %a, %w, %a", "result 0 is i32, expected i16"},
+                       {"call_indirect #1 %a", "no such signature"},
+                       {"%r: f32 = call_indirect #0 %a, %f", "argument 0 is f32, expected i32"},
+                       {"call_indirect #0 %a, %w", "0 results, expected 1"},
+                   }));
+  CheckAll("collapsed",
+           {
+               {"^b block:\n  %r = slot_load i32 #0\n  ret", "no such slot"},
+               {"  slot #0 i32 block\n^b block:\n  %r = slot_load i64 #0\n  ret", "slot 0 is i32"},
+           });
 }
 
 TEST_CASE("rule: memory", "[verify]") {
-  CheckAll("simt", Lines({
-      {"%r = load i32 global release gpu %a", "a load does not release (rule memory)"},
-      {"store i32 global acquire gpu %a, %w", "a store does not acquire"},
-      {"store i32 const %a, %w", "read only"},
-      {"store i32 param %a, %w", "read only"},
-      {"%r = atomic i32 add local relaxed gpu %a, %w", "an atomic operation in the space local"},
-      {"%r = atomic_cas i32 const relaxed gpu %a, %w, %w", "an atomic operation in the space const"},
-      {"%r = atomic f32 add global relaxed gpu %a, %f", "add does not take f32"},
-      {"%r = atomic i32 fadd global relaxed gpu %a, %w", "fadd does not take i32"},
-      {"%r = atomic i64 inc global relaxed gpu %a, %a", "inc does not take i64"},
-      {"%r = redux i32 exch %w, %w", "exch does not take i32"},
-      {"%r = to_generic %a", "needs the attribute 'space'"},
-  }));
+  CheckAll("simt",
+           Lines({
+               {"%r = load i32 global release gpu %a", "a load does not release (rule memory)"},
+               {"store i32 global acquire gpu %a, %w", "a store does not acquire"},
+               {"store i32 const %a, %w", "read only"},
+               {"store i32 param %a, %w", "read only"},
+               {"%r = atomic i32 add local relaxed gpu %a, %w", "an atomic operation in the space local"},
+               {"%r = atomic_cas i32 const relaxed gpu %a, %w, %w", "an atomic operation in the space const"},
+               {"%r = atomic f32 add global relaxed gpu %a, %f", "add does not take f32"},
+               {"%r = atomic i32 fadd global relaxed gpu %a, %w", "fadd does not take i32"},
+               {"%r = atomic i64 inc global relaxed gpu %a, %a", "inc does not take i64"},
+               {"%r = redux i32 exch %w, %w", "exch does not take i32"},
+               {"%r = to_generic %a", "needs the attribute 'space'"},
+           }));
 }
 
 TEST_CASE("rule: edges", "[verify]") {
-  CheckAll("simt", {
-      {"^b:\n  br", "0 edges, expected 1 (rule edges)"},
-      {"^b:\n  ret ^b", "1 edges, expected 0"},
-      {"^b:\n  %p = undef i1\n  cond_br %p, ^b", "1 edges, expected 2"},
-      {"^b:\n  %w = undef i32\n  switch %w", "0 edges, expected 1"},
-      {"^b:\n  br ^c\n^c(%x: i32):\n  ret", "edge 0 has 0 arguments, its block has 1 parameters"},
-      {"^b:\n  %a = undef i64\n  br ^c(%a)\n^c(%x: i32):\n  ret", "argument 0 is i64, the parameter is i32"},
-  });
+  CheckAll("simt",
+           {
+               {"^b:\n  br", "0 edges, expected 1 (rule edges)"},
+               {"^b:\n  ret ^b", "1 edges, expected 0"},
+               {"^b:\n  %p = undef i1\n  cond_br %p, ^b", "1 edges, expected 2"},
+               {"^b:\n  %w = undef i32\n  switch %w", "0 edges, expected 1"},
+               {"^b:\n  br ^c\n^c(%x: i32):\n  ret", "edge 0 has 0 arguments, its block has 1 parameters"},
+               {"^b:\n  %a = undef i64\n  br ^c(%a)\n^c(%x: i32):\n  ret",
+                "argument 0 is i64, the parameter is i32"},
+           });
 }
 
 TEST_CASE("rule: dominance", "[verify]") {
-  CheckAll("simt", {
-      {"^b:\n  %y = neg i32 %x\n  %x = undef i32\n  ret", "operand 0 does not dominate this use (rule dominance)"},
-      {"^b:\n  %x = neg i32 %x\n  ret", "does not dominate"},
-      {"^b:\n  %p = undef i1\n  cond_br %p, ^c, ^d\n^c:\n  %x = undef i32\n  br ^d\n^d:\n  %y = neg i32 %x\n  ret", "block ^b2"},
-      {"^b:\n  %p = undef i1\n  cond_br %p, ^c, ^d(%x)\n^c:\n  %x = undef i32\n  br ^d(%x)\n^d(%z: i32):\n  ret",
-       "edge argument does not dominate"},
-      {"^b:\n  %y = neg i32 %x\n  ret\n^dead:\n  %x = undef i32\n  ret", "does not dominate"},
-  });
+  CheckAll("simt",
+           {
+               {"^b:\n  %y = neg i32 %x\n  %x = undef i32\n  ret",
+                "operand 0 does not dominate this use (rule dominance)"},
+               {"^b:\n  %x = neg i32 %x\n  ret", "does not dominate"},
+               {"^b:\n  %p = undef i1\n  cond_br %p, ^c, ^d\n^c:\n  %x = undef i32\n  br ^d\n^d:\n  %y = neg "
+                "i32 %x\n  ret",
+                "block ^b2"},
+               {"^b:\n  %p = undef i1\n  cond_br %p, ^c, ^d(%x)\n^c:\n  %x = undef i32\n  br ^d(%x)\n^d(%z: "
+                "i32):\n  ret",
+                "edge argument does not dominate"},
+               {"^b:\n  %y = neg i32 %x\n  ret\n^dead:\n  %x = undef i32\n  ret", "does not dominate"},
+           });
   // A loop whose body uses what its header and its first block define.
-  Module good = ParseOrFail(Around("simt",
+  Module good = ParseOrFail(Around(
+      "simt",
       "^b:\n  %x = undef i32\n  br ^h(%x)\n^h(%i: i32):\n  %p = icmp i32 ult %i, %x\n  cond_br %p, ^c, ^d\n"
-      "^c:\n  %n = add i32 %i, %x\n  cond_br %p, ^h(%n), ^e\n^e:\n  %q = neg i32 %n\n  br ^h(%q)\n^d:\n  %r = neg i32 %i\n  ret"));
+      "^c:\n  %n = add i32 %i, %x\n  cond_br %p, ^h(%n), ^e\n^e:\n  %q = neg i32 %n\n  br ^h(%q)\n^d:\n  %r "
+      "= neg i32 %i\n  ret"));
   Status status = Verify(good);
   if (!status) FAIL(status.error().Render());
 }
@@ -254,43 +276,60 @@ TEST_CASE("rule: interface", "[verify]") {
   CheckAll("simt", {{"^b(%x: i32):\n  ret", "1 parameters, expected 0 (rule interface)"},
                     {"^b:\n  %x = undef i32\n  ret %x", "1 values, expected 0"}});
   auto function = [](const std::string& header, const std::string& body) {
-    return ParseOrFail("module \"m\" ptx 8.0 sm 80\nfunction @g " + header + " phase simt {\n" + body + "\n}\n");
+    return ParseOrFail("module \"m\" ptx 8.0 sm 80\nfunction @g " + header + " phase simt {\n" + body +
+                       "\n}\n");
   };
   CheckBroken(function("(a: i32)", "^b:\n  ret"), "0 parameters, expected 1");
   CheckBroken(function("(a: aggregate size 8)", "^b(%x: i32):\n  ret"), "parameter 0 is i32, expected i64");
   CheckBroken(function("() -> (r: i32)", "^b:\n  ret"), "0 values, expected 1");
   CheckBroken(function("() -> (r: i32)", "^b:\n  %x = undef i64\n  ret %x"), "value 0 is i64, expected i32");
-  CHECK(Verify(function("(a: f32) -> (r: aggregate size 8, s: i16)", "^b(%r: i64, %a: f32):\n  %s = undef i16\n  ret %s")));
+  CHECK(Verify(function("(a: f32) -> (r: aggregate size 8, s: i16)",
+                        "^b(%r: i64, %a: f32):\n  %s = undef i16\n  ret %s")));
 }
 
 TEST_CASE("rules of the phase Simt", "[verify]") {
   CheckAll("simt", {
-      {"^b:\n  %p = undef i1\n  %q = agree %p\n  ret", "the phase simt does not know this row (rule phase)"},
-      {"  slot #0 i32 lane\n^b:\n  %x = slot_load i32 #0\n  ret", "does not know this row"},
-      {"^b:\n  end_lane", "does not know this row"},
-      {"^b:\n  br ^c\n^c warp:\n  ret", "a block of warp level (rule simt levels)"},
-  });
+                       {"^b:\n  %p = undef i1\n  %q = agree %p\n  ret",
+                        "the phase simt does not know this row (rule phase)"},
+                       {"  slot #0 i32 lane\n^b:\n  %x = slot_load i32 #0\n  ret", "does not know this row"},
+                       {"^b:\n  end_lane", "does not know this row"},
+                       {"^b:\n  br ^c\n^c warp:\n  ret", "a block of warp level (rule simt levels)"},
+                   });
 }
 
 TEST_CASE("rules of the phase Split", "[verify]") {
-  const std::string start = "^a lane:\n  %p = undef i1\n  %w = undef i32\n  %a = undef i64\n  %f = const i32 0x0\n";
+  const std::string start =
+      "^a lane:\n  %p = undef i1\n  %w = undef i32\n  %a = undef i64\n  %f = const i32 0x0\n";
   const std::string end = "\n^z lane:\n  ret";
-  CheckAll("split", {
-      {start + "  barrier_block %w\n  ret", "a block barrier in a block of lane level (rule split blocks)"},
-      {start + "  br ^b\n^b block:\n  barrier_warp %w\n  br ^z" + end, "a warp collective in a block of block level"},
-      {start + "  br ^b\n^b warp:\n  barrier_block %w\n  br ^z" + end, "a block barrier in a block of warp level"},
-      {start + "  %q = agree %p\n  ret", "an agree in a block of lane level"},
-      {start + "  br ^b\n^b block:\n  barrier_block %w\n  barrier_block %w\n  br ^z" + end, "a second barrier"},
-      {start + "  br ^b\n^b block:\n  store i32 global %a, %w\n  barrier_block %w\n  br ^z" + end, "only pure instructions"},
-      {start + "  br ^b\n^b block:\n  for_warps ^z, ^z" + end, "does not know this row"},
-      {start + "  br ^b\n^b block:\n  cond_br %p, ^b, ^z" + end, "not decided by an agree (rule split branches)"},
-      {start + "  br ^b\n^b warp:\n  %q = agree %p\n  br ^c\n^c block:\n  cond_br %q, ^c, ^z" + end, "of a lower level than the branch"},
-      {start + "  cond_br %p, ^b, ^c\n^b block:\n  barrier_block %w\n  br ^c\n^c block:\n  br ^z" + end,
-       "reach different blocks of warp level, block ^b1 and block ^b2 (rule split regions)"},
-      {start + "  br ^b\n^b warp:\n  %q = agree %p\n  cond_br %q, ^c, ^d\n^c block:\n  br ^z\n^d block:\n  br ^z" + end,
-       "reach different blocks of block level"},
-  });
-  Status early_exit = Verify(ParseOrFail(Around("split", start + "  cond_br %p, ^b, ^z\n^b block:\n  barrier_block %f\n  br ^z" + end)));
+  CheckAll(
+      "split",
+      {
+          {start + "  barrier_block %w\n  ret",
+           "a block barrier in a block of lane level (rule split blocks)"},
+          {start + "  br ^b\n^b block:\n  barrier_warp %w\n  br ^z" + end,
+           "a warp collective in a block of block level"},
+          {start + "  br ^b\n^b warp:\n  barrier_block %w\n  br ^z" + end,
+           "a block barrier in a block of warp level"},
+          {start + "  %q = agree %p\n  ret", "an agree in a block of lane level"},
+          {start + "  br ^b\n^b block:\n  barrier_block %w\n  barrier_block %w\n  br ^z" + end,
+           "a second barrier"},
+          {start + "  br ^b\n^b block:\n  store i32 global %a, %w\n  barrier_block %w\n  br ^z" + end,
+           "only pure instructions"},
+          {start + "  br ^b\n^b block:\n  for_warps ^z, ^z" + end, "does not know this row"},
+          {start + "  br ^b\n^b block:\n  cond_br %p, ^b, ^z" + end,
+           "not decided by an agree (rule split branches)"},
+          {start + "  br ^b\n^b warp:\n  %q = agree %p\n  br ^c\n^c block:\n  cond_br %q, ^c, ^z" + end,
+           "of a lower level than the branch"},
+          {start + "  cond_br %p, ^b, ^c\n^b block:\n  barrier_block %w\n  br ^c\n^c block:\n  br ^z" + end,
+           "reach different blocks of warp level, block ^b1 and block ^b2 (rule split regions)"},
+          {start +
+               "  br ^b\n^b warp:\n  %q = agree %p\n  cond_br %q, ^c, ^d\n^c block:\n  br ^z\n^d block:\n  "
+               "br ^z" +
+               end,
+           "reach different blocks of block level"},
+      });
+  Status early_exit = Verify(ParseOrFail(
+      Around("split", start + "  cond_br %p, ^b, ^z\n^b block:\n  barrier_block %f\n  br ^z" + end)));
   if (!early_exit) FAIL(early_exit.error().Render());
 }
 
@@ -298,28 +337,40 @@ TEST_CASE("rules of the phase Collapsed", "[verify]") {
   const std::string slots = "  slot #0 i32 lane\n";
   const std::string block = slots + "^a block:\n  for_warps ^w, ^z\n^z block:\n  ret\n";
   const std::string warp = block + "^w warp:\n  for_lanes ^l, ^y\n^y warp:\n  end_warp\n";
-  CheckAll("collapsed", {
-      {"^a lane:\n  end_lane", "the entry block is not of block level (rule collapsed levels)"},
-      {block + "^w warp:\n  %w = const i32 0x0\n  barrier_block %w\n  end_warp", "a block barrier in a block of warp level"},
-      {warp + "^l lane:\n  %w = const i32 0x0\n  barrier_warp %w\n  end_lane", "a warp collective in a block of lane level"},
-      {warp + "^l lane:\n  %w = const i1 0x0\n  %q = agree %w\n  end_lane", "an agree in a block of lane level"},
-      {block + "^w warp:\n  %a = undef i64\n  %w = undef i32\n  store i32 global %a, %w\n  end_warp", "an instruction with effects"},
-      {block + "^w warp:\n  end_lane", "in a block of warp level, expected lane level (rule collapsed loops)"},
-      {block + "^w warp:\n  ret", "in a block of warp level, expected block level"},
-      {warp + "^l lane:\n  end_warp", "in a block of lane level, expected warp level"},
-      {warp + "^l lane:\n  exit_lane", "does not say has_early_exit"},
-      {warp + "^l lane:\n  exit", "exit_lane takes its place"},
-      {warp + "^l lane:\n  br ^y", "edge 0 leads to warp level, expected lane level"},
-      {block + "^w warp:\n  for_warps ^w, ^w", "for_warps stands at block level"},
-      {slots + "^a block:\n  for_lanes ^l, ^z\n^l lane:\n  end_lane\n^z block:\n  ret", "for_lanes stands at warp level here"},
-      {slots + "^a block:\n  for_warps ^w, ^w\n^w warp:\n  end_warp", "edge 1 leads to warp level, expected block level"},
-      {slots + "^a block:\n  for_warps ^z, ^z\n^z block:\n  ret", "edge 0 leads to block level, expected warp level"},
-      {slots + "^a block:\n  %x = const i32 0x0\n  for_warps ^w(%x), ^z\n^w(%y: i32) warp:\n  end_warp\n^z block:\n  ret",
-       "slots carry values there"},
-      {slots + "^a block:\n  for_warps ^w, ^z\n^z block:\n  ret\n^w warp:\n  %s = slot_load i32 #0\n  for_lanes ^l, ^y\n"
-       "^y warp:\n  end_warp\n^l lane:\n  %n = neg i32 %s\n  end_lane",
-       "operand 0 was loaded from a narrower slot at a higher level; load it here (rule collapsed values)"},
-  });
+  CheckAll("collapsed",
+           {
+               {"^a lane:\n  end_lane", "the entry block is not of block level (rule collapsed levels)"},
+               {block + "^w warp:\n  %w = const i32 0x0\n  barrier_block %w\n  end_warp",
+                "a block barrier in a block of warp level"},
+               {warp + "^l lane:\n  %w = const i32 0x0\n  barrier_warp %w\n  end_lane",
+                "a warp collective in a block of lane level"},
+               {warp + "^l lane:\n  %w = const i1 0x0\n  %q = agree %w\n  end_lane",
+                "an agree in a block of lane level"},
+               {block + "^w warp:\n  %a = undef i64\n  %w = undef i32\n  store i32 global %a, %w\n  end_warp",
+                "an instruction with effects"},
+               {block + "^w warp:\n  end_lane",
+                "in a block of warp level, expected lane level (rule collapsed loops)"},
+               {block + "^w warp:\n  ret", "in a block of warp level, expected block level"},
+               {warp + "^l lane:\n  end_warp", "in a block of lane level, expected warp level"},
+               {warp + "^l lane:\n  exit_lane", "does not say has_early_exit"},
+               {warp + "^l lane:\n  exit", "exit_lane takes its place"},
+               {warp + "^l lane:\n  br ^y", "edge 0 leads to warp level, expected lane level"},
+               {block + "^w warp:\n  for_warps ^w, ^w", "for_warps stands at block level"},
+               {slots + "^a block:\n  for_lanes ^l, ^z\n^l lane:\n  end_lane\n^z block:\n  ret",
+                "for_lanes stands at warp level here"},
+               {slots + "^a block:\n  for_warps ^w, ^w\n^w warp:\n  end_warp",
+                "edge 1 leads to warp level, expected block level"},
+               {slots + "^a block:\n  for_warps ^z, ^z\n^z block:\n  ret",
+                "edge 0 leads to block level, expected warp level"},
+               {slots + "^a block:\n  %x = const i32 0x0\n  for_warps ^w(%x), ^z\n^w(%y: i32) warp:\n  "
+                        "end_warp\n^z block:\n  ret",
+                "slots carry values there"},
+               {slots + "^a block:\n  for_warps ^w, ^z\n^z block:\n  ret\n^w warp:\n  %s = slot_load i32 "
+                        "#0\n  for_lanes ^l, ^y\n"
+                        "^y warp:\n  end_warp\n^l lane:\n  %n = neg i32 %s\n  end_lane",
+                "operand 0 was loaded from a narrower slot at a higher level; load it here (rule collapsed "
+                "values)"},
+           });
   CHECK(Verify(ParseOrFail(Around("collapsed", warp + "^l lane:\n  end_lane"))));
 }
 
@@ -328,7 +379,8 @@ TEST_CASE("flat functions have no warp level", "[verify]") {
     return ParseOrFail("module \"m\" ptx 8.0 sm 80\nkernel @k () phase collapsed flat {\n" + body + "\n}\n");
   };
   CheckBroken(flat("^a block:\n  br ^w\n^w warp:\n  end_warp"), "a block of warp level in a flat function");
-  CheckBroken(flat("^a block:\n  for_warps ^b, ^c\n^b block:\n  ret\n^c block:\n  ret"), "functions that are not flat");
+  CheckBroken(flat("^a block:\n  for_warps ^b, ^c\n^b block:\n  ret\n^c block:\n  ret"),
+              "functions that are not flat");
 }
 
 TEST_CASE("functions that are not kernels stay at lane level in every phase", "[verify]") {
