@@ -24,7 +24,8 @@ int Find(const Element& element, Word word) {
 bool LinksHold(const Form& form, const std::vector<bool>& used, std::string& missing) {
   for (size_t i = 0; i < form.elements.size(); ++i) {
     for (size_t j = i + 1; j < form.elements.size(); ++j) {
-      if (form.elements[i].link == 0 || form.elements[i].link != form.elements[j].link || used[i] == used[j]) continue;
+      if (form.elements[i].link == 0 || form.elements[i].link != form.elements[j].link || used[i] == used[j])
+        continue;
       missing = form.elements[used[i] ? j : i].name;
       return false;
     }
@@ -34,16 +35,18 @@ bool LinksHold(const Form& form, const std::vector<bool>& used, std::string& mis
 
 void Choose(const Element& element, size_t which, Modifiers& modifiers) {
   if (element.is_type) {
-    if (modifiers.type_count < modifiers.types.size()) modifiers.types[modifiers.type_count++] = element.types[which];
+    if (modifiers.type_count < modifiers.types.size())
+      modifiers.types[modifiers.type_count++] = element.types[which];
   } else if (modifiers.chosen_count < modifiers.chosen.size()) {
-    modifiers.chosen[modifiers.chosen_count++] = {Word(std::string_view(element.name)), element.hashes[which]};
+    modifiers.chosen[modifiers.chosen_count++] = {Word(std::string_view(element.name)),
+                                                  element.hashes[which]};
   }
 }
 
 }  // namespace
 
-bool FitModifiers(std::span<const std::string_view> words, const Form& form, Modifiers& modifiers, size_t& offending,
-                  std::string& missing) {
+bool FitModifiers(std::span<const std::string_view> words, const Form& form, Modifiers& modifiers,
+                  size_t& offending, std::string& missing) {
   if (form.accepts_all) return true;
   std::vector<bool> used(form.elements.size());
   size_t next_type = 0;  // types keep their order: the next type word goes to an element from here on
@@ -79,17 +82,26 @@ bool FitModifiers(std::span<const std::string_view> words, const Form& form, Mod
 
 PtxType TypeOf(const OperandSpec& spec, const Modifiers& modifiers) {
   switch (spec.source) {
-    case OperandSpec::Source::kFixed: return spec.fixed;
-    case OperandSpec::Source::kUntyped: return PtxType::kNone;
-    case OperandSpec::Source::kNth: return modifiers.types[spec.nth];
-    case OperandSpec::Source::kWide: break;
+    case OperandSpec::Source::kFixed:
+      return spec.fixed;
+    case OperandSpec::Source::kUntyped:
+      return PtxType::kNone;
+    case OperandSpec::Source::kNth:
+      return modifiers.types[spec.nth];
+    case OperandSpec::Source::kWide:
+      break;
   }
   switch (modifiers.types[spec.nth]) {
-    case PtxType::kU16: return PtxType::kU32;
-    case PtxType::kS16: return PtxType::kS32;
-    case PtxType::kU32: return PtxType::kU64;
-    case PtxType::kS32: return PtxType::kS64;
-    default: return PtxType::kNone;
+    case PtxType::kU16:
+      return PtxType::kU32;
+    case PtxType::kS16:
+      return PtxType::kS32;
+    case PtxType::kU32:
+      return PtxType::kU64;
+    case PtxType::kS32:
+      return PtxType::kS64;
+    default:
+      return PtxType::kNone;
   }
 }
 
@@ -103,7 +115,8 @@ const Matcher::Entry& Matcher::Lookup(uint32_t number) {
     Modifiers modifiers;
     size_t offending;
     std::string missing;
-    if (FitModifiers(words, *form, modifiers, offending, missing)) entry.candidates.push_back({form, modifiers});
+    if (FitModifiers(words, *form, modifiers, offending, missing))
+      entry.candidates.push_back({form, modifiers});
   }
   return entry;
 }
@@ -114,11 +127,13 @@ namespace {
 ast::Position PositionOf(const ast::Module& module, std::string_view spelling, ast::Position otherwise) {
   const std::string& text = *module.text;
   std::less<const char*> before;
-  if (spelling.empty() || before(spelling.data(), text.data()) || !before(spelling.data(), text.data() + text.size())) {
+  if (spelling.empty() || before(spelling.data(), text.data()) ||
+      !before(spelling.data(), text.data() + text.size())) {
     return otherwise;
   }
   size_t offset = static_cast<size_t>(spelling.data() - text.data());
-  auto line = static_cast<uint32_t>(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(offset), '\n') + 1);
+  auto line = static_cast<uint32_t>(
+      std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(offset), '\n') + 1);
   size_t before_line = offset == 0 ? std::string::npos : text.rfind('\n', offset - 1);
   size_t start = before_line == std::string::npos ? 0 : before_line + 1;
   return {line, static_cast<uint32_t>(offset - start + 1)};
@@ -137,8 +152,8 @@ Error UnknownInstruction(const ast::Module& module, const ast::Instruction& inst
 struct Miss {
   const Form* form = nullptr;
   size_t score = 0;
-  size_t offending = 0;   // word without a place, or the number of words
-  std::string missing;    // modifier that must stand
+  size_t offending = 0;  // word without a place, or the number of words
+  std::string missing;   // modifier that must stand
 };
 
 Miss MissOf(std::span<const std::string_view> words, const Form& form) {
@@ -227,12 +242,14 @@ Error WrongModifiers(const ast::Module& module, const ast::Instruction& instruct
       if (element.name == miss.missing) hint += Alternatives(*miss.form, element.words[0]);
     }
     return ast::ErrorAt(module, instruction.position, ErrorCode::kSyntax,
-                        "`" + std::string(opcode.text) + "` lacks the modifier `." + miss.missing + "`", std::move(hint));
+                        "`" + std::string(opcode.text) + "` lacks the modifier `." + miss.missing + "`",
+                        std::move(hint));
   }
   std::string_view word = words[miss.offending];
   hint += Alternatives(*miss.form, word);
   return ast::ErrorAt(module, instruction.position, ErrorCode::kSyntax,
-                      "`." + std::string(word) + "` does not fit `" + std::string(opcode.text) + "`", std::move(hint));
+                      "`." + std::string(word) + "` does not fit `" + std::string(opcode.text) + "`",
+                      std::move(hint));
 }
 
 }  // namespace
@@ -249,7 +266,8 @@ Result<Match> Matcher::MatchInstruction(const ast::Function& function, const ast
   for (const Candidate& candidate : entry.candidates) {
     Match match{candidate.form->row, candidate.form, &candidate.modifiers, {}};
     std::string_view spelling;
-    std::string why = CheckOperands(module_, function, instruction, *candidate.form, candidate.modifiers, match, spelling);
+    std::string why =
+        CheckOperands(module_, function, instruction, *candidate.form, candidate.modifiers, match, spelling);
     if (why.empty()) return match;
     if (!nearest || instruction.operands.count == candidate.form->required) {
       if (!nearest || instruction.operands.count != nearest->required) {

@@ -19,26 +19,35 @@ class OperandChecker {
     PtxType type = TypeOf(spec, modifiers_);
     switch (spec.shape) {
       case OperandShape::kValue:
-      case OperandShape::kPredicate: return Value(operand, type, spec, false);
-      case OperandShape::kReadable: return Value(operand, type, spec, true);
-      case OperandShape::kMovable: return Movable(operand, type, spec);
-      case OperandShape::kPair: return Pair(operand, type, spec, true);
-      case OperandShape::kMaybePair: return Pair(operand, type, spec, false);
+      case OperandShape::kPredicate:
+        return Value(operand, type, spec, false);
+      case OperandShape::kReadable:
+        return Value(operand, type, spec, true);
+      case OperandShape::kMovable:
+        return Movable(operand, type, spec);
+      case OperandShape::kPair:
+        return Pair(operand, type, spec, true);
+      case OperandShape::kMaybePair:
+        return Pair(operand, type, spec, false);
       case OperandShape::kVectorOfVec:
         return modifiers_.vector_width() == 1 && operand.kind != OperandKind::kVector
                    ? Value(operand, type, spec, false)
                    : Vector(operand, type, spec, modifiers_.vector_width());
-      case OperandShape::kVectorOf: return Vector(operand, type, spec, spec.count);
-      case OperandShape::kMemory: return Memory(operand);
+      case OperandShape::kVectorOf:
+        return Vector(operand, type, spec, spec.count);
+      case OperandShape::kMemory:
+        return Memory(operand);
       case OperandShape::kAddress:
         return operand.kind == OperandKind::kIdentifier ? std::string() : "an address";
-      case OperandShape::kLabel: return operand.symbol_kind == SymbolKind::kLabel ? std::string() : "a label";
+      case OperandShape::kLabel:
+        return operand.symbol_kind == SymbolKind::kLabel ? std::string() : "a label";
       case OperandShape::kTargetList:
         return operand.symbol_kind == SymbolKind::kTargets ? std::string() : "the name of a .branchtargets";
       case OperandShape::kImmediate:
         return operand.kind == OperandKind::kInteger ? std::string() : "an integer constant";
       case OperandShape::kAnything:
-      case OperandShape::kRest: return {};
+      case OperandShape::kRest:
+        return {};
     }
     return {};
   }
@@ -69,14 +78,18 @@ class OperandChecker {
         return Wanted(type, spec);
       case OperandKind::kInteger:
         if (spec.written) return Wanted(type, spec);
-        return IsFloat(type) && type != PtxType::kNone ? Wanted(type, spec) + " (an integer constant is none)" : std::string();
+        return IsFloat(type) && type != PtxType::kNone ? Wanted(type, spec) + " (an integer constant is none)"
+                                                       : std::string();
       case OperandKind::kFloat32:
       case OperandKind::kFloat64:
         if (spec.written) return Wanted(type, spec);
-        return IsFloat(type) || Info(type).kind == TypeKind::kBits || type == PtxType::kNone ? std::string()
-                                                                                             : Wanted(type, spec);
-      case OperandKind::kSink: return spec.written ? std::string() : Wanted(type, spec);
-      default: return Wanted(type, spec);
+        return IsFloat(type) || Info(type).kind == TypeKind::kBits || type == PtxType::kNone
+                   ? std::string()
+                   : Wanted(type, spec);
+      case OperandKind::kSink:
+        return spec.written ? std::string() : Wanted(type, spec);
+      default:
+        return Wanted(type, spec);
     }
   }
 
@@ -85,11 +98,13 @@ class OperandChecker {
     if (operand.kind == OperandKind::kVector) {
       for (const Operand& child : module_.Children(operand)) {
         if (child.kind == OperandKind::kSink && spec.written) continue;
-        bool is_register = child.kind == OperandKind::kIdentifier && child.symbol_kind == SymbolKind::kRegister;
+        bool is_register =
+            child.kind == OperandKind::kIdentifier && child.symbol_kind == SymbolKind::kRegister;
         bool is_constant = child.kind == OperandKind::kInteger || child.kind == OperandKind::kFloat32 ||
                            child.kind == OperandKind::kFloat64;
         if (!is_register && (spec.written || !is_constant)) return "a vector of registers";
-        if (is_register && Bits(RegisterType(child)) * static_cast<int>(operand.children.count) != Bits(type)) {
+        if (is_register &&
+            Bits(RegisterType(child)) * static_cast<int>(operand.children.count) != Bits(type)) {
           return "registers that make up ." + std::string(Name(type));
         }
       }
@@ -144,16 +159,19 @@ class OperandChecker {
 
 }  // namespace
 
-std::string CheckOperands(const ast::Module& module, const ast::Function& function, const ast::Instruction& instruction,
-                          const Form& form, const Modifiers& modifiers, Match& match, std::string_view& culprit) {
+std::string CheckOperands(const ast::Module& module, const ast::Function& function,
+                          const ast::Instruction& instruction, const Form& form, const Modifiers& modifiers,
+                          Match& match, std::string_view& culprit) {
   std::span<const Operand> operands = module.Operands(instruction);
   match.slots.fill(Match::kAbsent);
   size_t most = form.operands.size();
   std::string opcode(module.OpcodeOf(instruction).text);
   if (operands.size() < form.required || (!form.has_rest && operands.size() > most)) {
     return "`" + opcode + "` takes " + std::to_string(form.required) +
-           (form.has_rest ? " or more" : most != form.required ? " to " + std::to_string(most) : "") + " operands, not " +
-           std::to_string(operands.size());
+           (form.has_rest           ? " or more"
+            : most != form.required ? " to " + std::to_string(most)
+                                    : "") +
+           " operands, not " + std::to_string(operands.size());
   }
   OperandChecker checker(module, function, modifiers);
   size_t spare = operands.size() - form.required;  // optional operands that stand, left to right
@@ -166,8 +184,8 @@ std::string CheckOperands(const ast::Module& module, const ast::Function& functi
     if (!wanted.empty()) {
       std::string what(operands[next].text);
       culprit = operands[next].text;
-      return "operand " + std::to_string(next + 1) + " of `" + opcode + "`" + (what.empty() ? "" : ", `" + what + "`,") +
-             " must be " + wanted;
+      return "operand " + std::to_string(next + 1) + " of `" + opcode + "`" +
+             (what.empty() ? "" : ", `" + what + "`,") + " must be " + wanted;
     }
     if (i < match.slots.size()) match.slots[i] = static_cast<uint8_t>(next);
     ++next;

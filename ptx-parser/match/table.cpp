@@ -18,7 +18,8 @@ struct RawRow {
 };
 constexpr RawRow kRows[] = {
 #define ROW(name, family, section, syntax, definitions) {#name, #family, section, syntax, definitions, true},
-#define ROW_PARSE_ONLY(name, family, section, syntax, definitions) {#name, #family, section, syntax, definitions, false},
+#define ROW_PARSE_ONLY(name, family, section, syntax, definitions) \
+  {#name, #family, section, syntax, definitions, false},
 #define GROUP(name, words)
 #include "ptx-parser/match/instructions.def"
 #undef ROW
@@ -89,7 +90,8 @@ class FormReader {
     uint8_t links = 0;
     while (at < opcode.size()) {
       bool optional = opcode[at] == '{';
-      size_t end = optional ? opcode.find('}', at) : std::min(opcode.find_first_of(".{", at + 1), opcode.size());
+      size_t end =
+          optional ? opcode.find('}', at) : std::min(opcode.find_first_of(".{", at + 1), opcode.size());
       CHECK(end != std::string_view::npos, form_.text);
       std::vector<std::string_view> words = Split(opcode.substr(at + optional, end - at - optional), '.');
       uint8_t link = words.size() > 1 ? ++links : 0;
@@ -174,7 +176,8 @@ class FormReader {
       type.remove_prefix(1);
     }
     ReadName(name, spec);
-    size_t types = std::count_if(form_.elements.begin(), form_.elements.end(), [](const Element& e) { return e.is_type; });
+    size_t types = std::count_if(form_.elements.begin(), form_.elements.end(),
+                                 [](const Element& e) { return e.is_type; });
     spec.source = types == 0 ? OperandSpec::Source::kUntyped : OperandSpec::Source::kNth;
     spec.nth = static_cast<uint8_t>(spec.written || types == 0 ? 0 : types - 1);
     ReadType(type, spec);
@@ -271,7 +274,8 @@ struct Table {
       Row row{raw.name, raw.family, raw.section, raw.syntax, raw.definitions, raw.translated, {}};
       Groups own = ReadDefinitions(raw.definitions);
       RowId id = static_cast<RowId>(rows.size());
-      for (std::string_view form : Split(raw.syntax, ';')) row.forms.push_back(FormReader(id, form, own, shared).Read());
+      for (std::string_view form : Split(raw.syntax, ';'))
+        row.forms.push_back(FormReader(id, form, own, shared).Read());
       rows.push_back(std::move(row));
     }
     CheckWords();
@@ -289,7 +293,8 @@ struct Table {
         for (const Element& element : form.elements) {
           for (const std::string& word : element.words) {
             auto [it, fresh] = seen.emplace(Word(std::string_view(word)).hash, word);
-            CHECK(fresh || it->second == word, "words of instructions.def collide: " + word + " " + it->second);
+            CHECK(fresh || it->second == word,
+                  "words of instructions.def collide: " + word + " " + it->second);
           }
         }
       }

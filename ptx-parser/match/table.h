@@ -22,8 +22,8 @@ enum class RowId : uint16_t {
   kCount
 };
 
-// A modifier word or group name, by hash: comparing words is comparing integers. The table checks at start that
-// no two of its words collide.
+// A modifier word or group name, by hash: comparing words is comparing integers. The table checks at start
+// that no two of its words collide.
 struct Word {
   uint32_t hash = 0;
   constexpr Word() = default;
@@ -38,31 +38,31 @@ struct Word {
 
 // One modifier position of a form.
 struct Element {
-  std::string name;                 // group name, or the word itself
+  std::string name;  // group name, or the word itself
   bool optional = false;
   bool is_type = false;
-  uint8_t link = 0;                 // elements of one {.x.y}: both or neither; 0: none
+  uint8_t link = 0;  // elements of one {.x.y}: both or neither; 0: none
   std::vector<std::string> words;
-  std::vector<Word> hashes;         // of words
-  std::vector<PtxType> types;       // is_type: of words
+  std::vector<Word> hashes;    // of words
+  std::vector<PtxType> types;  // is_type: of words
 };
 
 enum class OperandShape : uint8_t {
-  kValue,         // register or immediate
-  kMovable,       // also special registers, symbols, vectors
-  kReadable,      // register, immediate, special register
-  kPredicate,     // {!}p, or an integer constant
-  kPair,          // d|p
-  kMaybePair,     // d or d|p
-  kVectorOfVec,   // vector of .vec elements, or a value when the form has no .vec
-  kVectorOf,      // vector of `count`
-  kMemory,        // [a]
-  kAddress,       // register or variable
+  kValue,        // register or immediate
+  kMovable,      // also special registers, symbols, vectors
+  kReadable,     // register, immediate, special register
+  kPredicate,    // {!}p, or an integer constant
+  kPair,         // d|p
+  kMaybePair,    // d or d|p
+  kVectorOfVec,  // vector of .vec elements, or a value when the form has no .vec
+  kVectorOf,     // vector of `count`
+  kMemory,       // [a]
+  kAddress,      // register or variable
   kLabel,
   kTargetList,
-  kImmediate,     // integer constant
-  kAnything,      // one operand of any shape
-  kRest,          // any further operands
+  kImmediate,  // integer constant
+  kAnything,   // one operand of any shape
+  kRest,       // any further operands
 };
 
 struct OperandSpec {
@@ -71,21 +71,21 @@ struct OperandSpec {
   OperandShape shape = OperandShape::kValue;
   Source source = Source::kNth;
   PtxType fixed = PtxType::kNone;
-  uint8_t nth = 0;          // kNth: which type of the opcode; kWide: the same, doubled
-  uint8_t count = 0;        // kVectorOf
+  uint8_t nth = 0;    // kNth: which type of the opcode; kWide: the same, doubled
+  uint8_t count = 0;  // kVectorOf
   bool written = false;
   bool optional = false;
-  bool wider = false;       // registers may be wider than the type
+  bool wider = false;  // registers may be wider than the type
 };
 
 struct Form {
   RowId row;
-  std::string base;         // "add"
-  std::string text;         // the form as the manual has it, without operand annotations
+  std::string base;  // "add"
+  std::string text;  // the form as the manual has it, without operand annotations
   std::vector<Element> elements;
   std::vector<OperandSpec> operands;
-  uint8_t required = 0;     // operands that must stand
-  bool accepts_all = false; // a parse-only form without modifiers listed
+  uint8_t required = 0;      // operands that must stand
+  bool accepts_all = false;  // a parse-only form without modifiers listed
   bool has_rest = false;
 };
 

@@ -30,12 +30,18 @@ bool IsFloat(PtxType type) { return IsFloatKind(Info(type).kind); }
 ir::Type ElementType(PtxType type) {
   const TypeInfo& info = Info(type);
   switch (info.kind) {
-    case TypeKind::kPredicate: return ir::Type::kI1;
-    case TypeKind::kBrainFloat: return ir::Type::kBF16;
+    case TypeKind::kPredicate:
+      return ir::Type::kI1;
+    case TypeKind::kBrainFloat:
+      return ir::Type::kBF16;
     case TypeKind::kFloat:
-      return info.element_bits == 16 ? ir::Type::kF16 : info.element_bits == 32 ? ir::Type::kF32 : ir::Type::kF64;
-    case TypeKind::kNarrow: return WholeType(type);
-    default: return ir::IntegerOfBits(info.element_bits);
+      return info.element_bits == 16   ? ir::Type::kF16
+             : info.element_bits == 32 ? ir::Type::kF32
+                                       : ir::Type::kF64;
+    case TypeKind::kNarrow:
+      return WholeType(type);
+    default:
+      return ir::IntegerOfBits(info.element_bits);
   }
 }
 
@@ -54,8 +60,10 @@ bool Fits(PtxType register_type, PtxType operand_type, Fit fit) {
   }
   if (have.bits() < want.bits()) return false;
   if (have.bits() > want.bits()) {
-    // 9.4.1: a wider register fits when it is untyped, or when both are integers; a narrow format stands in .b16 or .b32.
-    if (want.kind == TypeKind::kNarrow && have.bits() <= 16 && want.bits() < 16) return have.kind == TypeKind::kBits;
+    // 9.4.1: a wider register fits when it is untyped, or when both are integers; a narrow format stands in
+    // .b16 or .b32.
+    if (want.kind == TypeKind::kNarrow && have.bits() <= 16 && want.bits() < 16)
+      return have.kind == TypeKind::kBits;
     if (fit != Fit::kWider) return false;
     if (IsFloatKind(want.kind)) return have.kind == TypeKind::kBits;
     if (IsFloatKind(have.kind)) return want.kind == TypeKind::kBits;

@@ -8,7 +8,17 @@
 
 namespace ptx2cpu::ptx {
 
-enum class TypeKind : uint8_t { kNone, kPredicate, kBits, kUnsigned, kSigned, kFloat, kBrainFloat, kNarrow, kOpaque };
+enum class TypeKind : uint8_t {
+  kNone,
+  kPredicate,
+  kBits,
+  kUnsigned,
+  kSigned,
+  kFloat,
+  kBrainFloat,
+  kNarrow,
+  kOpaque
+};
 
 enum class PtxType : uint8_t {
   kNone,
@@ -41,8 +51,8 @@ ir::Type WholeType(PtxType type);
 
 // How strictly a register's declared type must fit an operand's type.
 enum class Fit : uint8_t {
-  kExact,   // same width; .b fits all; .u and .s fit each other; floats only themselves or .b
-  kWider,   // ld, st, cvt: the register may also be wider (9.4.1)
+  kExact,  // same width; .b fits all; .u and .s fit each other; floats only themselves or .b
+  kWider,  // ld, st, cvt: the register may also be wider (9.4.1)
 };
 bool Fits(PtxType register_type, PtxType operand_type, Fit fit);
 

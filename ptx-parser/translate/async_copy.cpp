@@ -15,7 +15,8 @@ bool IsPredicate(const Emitter& e, const ast::Operand& operand) {
 }
 }  // namespace
 
-// Operands: shared address, global address, size, then a source size or a predicate that says to ignore the source.
+// Operands: shared address, global address, size, then a source size or a predicate that says to ignore the
+// source.
 void cp_async(Emitter& e) {
   Place to = e.Address(0, ir::Space::kShared), from = e.Address(1, ir::Space::kGlobal);
   ValueId size = e.Read(2, Type::kI32), source_size = size;

@@ -59,7 +59,8 @@ ValueId One(Emitter& e, const Place& place, int64_t offset, ValueId value, bool 
   attrs.atomic = OperationOf(e, type);
   if (!wants_old) attrs.flags = ir::kNoResult;
   // f32 addition flushes subnormals in global memory, but not in shared memory (9.7.13.5).
-  if (attrs.atomic == AtomicOp::kFAdd && type == PtxType::kF32 && place.space != ir::Space::kShared) attrs.flags |= ir::kFtz;
+  if (attrs.atomic == AtomicOp::kFAdd && type == PtxType::kF32 && place.space != ir::Space::kShared)
+    attrs.flags |= ir::kFtz;
   return e.b.Binary(Opcode::kAtomic, e.f.type_of(value), e.Offset(place.address, offset), value, attrs);
 }
 

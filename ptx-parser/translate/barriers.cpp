@@ -32,7 +32,7 @@ void bar_arrive(Emitter& e) {
 }
 
 void bar_red(Emitter& e) {
-  Opcode op = e.Has("popc") ? Opcode::kBarrierReducePopc
+  Opcode op = e.Has("popc")  ? Opcode::kBarrierReducePopc
               : e.Has("and") ? Opcode::kBarrierReduceAnd
                              : Opcode::kBarrierReduceOr;
   std::vector<ValueId> operands{e.Read(3, Type::kI1), e.Read(1, Type::kI32)};
@@ -58,7 +58,8 @@ void fence(Emitter& e) {
   e.b.Make(Opcode::kFence, Type::kVoid, {}, attrs);
 }
 
-// All proxies see the same memory here; what remains is the order of a two-sided proxy fence within the thread.
+// All proxies see the same memory here; what remains is the order of a two-sided proxy fence within the
+// thread.
 void fence_proxy(Emitter& e) {
   e.b.Make(Opcode::kFence, Type::kVoid, {}, {.order = MemoryOrder::kAcqRel, .scope = Scope::kCta});
 }

@@ -100,9 +100,9 @@ void selp(Emitter& e) {
 void slct(Emitter& e) {
   Type type = e.StoredType(e.Operand(0), Bits(e.OperandType(0)));
   ValueId yes = e.Read(1, type), no = e.Read(2, type);
-  ValueId holds = IsFloat(e.type())
-                      ? e.b.Fcmp(Compare::kFge, e.Read(3), e.Const(Type::kF32, 0), e.Has("ftz") ? ir::kFtz : 0)
-                      : e.b.Icmp(Compare::kSge, e.Read(3), e.Const(Type::kI32, 0));
+  ValueId holds = IsFloat(e.type()) ? e.b.Fcmp(Compare::kFge, e.Read(3), e.Const(Type::kF32, 0),
+                                               e.Has("ftz") ? ir::kFtz : 0)
+                                    : e.b.Icmp(Compare::kSge, e.Read(3), e.Const(Type::kI32, 0));
   e.Write(0, e.b.Select(holds, yes, no));
 }
 

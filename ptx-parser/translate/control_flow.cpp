@@ -73,20 +73,23 @@ std::optional<CallType> TypeOfCall(const Emitter& e, const CallOperands& call) {
 }
 
 bool IsParam(const Emitter& e, const ast::Operand& operand) {
-  return operand.symbol_kind == SymbolKind::kVariable && e.ast.variables[operand.symbol].space == ast::Space::kParam;
+  return operand.symbol_kind == SymbolKind::kVariable &&
+         e.ast.variables[operand.symbol].space == ast::Space::kParam;
 }
 
 ValueId Argument(Emitter& e, const ast::Operand& operand, const ast::Variable& parameter) {
   if (IsAggregate(e.ast, parameter)) {
     if (IsParam(e, operand)) return e.params->Address(e, operand.symbol);
-    e.Fail(ErrorCode::kSyntax, "the argument for `" + std::string(parameter.name) + "` must be a .param variable");
+    e.Fail(ErrorCode::kSyntax,
+           "the argument for `" + std::string(parameter.name) + "` must be a .param variable");
     return e.Const(Type::kI64, 0);
   }
   Type type = WholeType(FindType(parameter.type));
   if (!IsParam(e, operand)) return e.ReadOperand(operand, type);
   ValueId value = e.params->ReadScalar(e, operand.symbol);
   if (ir::Bits(e.f.type_of(value)) == ir::Bits(type)) return e.b.Bitcast(type, value);
-  e.Fail(ErrorCode::kSyntax, "argument `" + std::string(operand.text) + "` has another size than the parameter");
+  e.Fail(ErrorCode::kSyntax,
+         "argument `" + std::string(operand.text) + "` has another size than the parameter");
   return e.Const(type, 0);
 }
 
@@ -94,7 +97,8 @@ void WriteResult(Emitter& e, const ast::Operand& operand, ValueId value) {
   if (IsParam(e, operand)) {
     Type type = WholeType(FindType(e.ast.variables[operand.symbol].type));
     if (ir::Bits(type) != ir::Bits(e.f.type_of(value))) {
-      return e.Fail(ErrorCode::kSyntax, "`" + std::string(operand.text) + "` has another size than the returned value");
+      return e.Fail(ErrorCode::kSyntax,
+                    "`" + std::string(operand.text) + "` has another size than the returned value");
     }
     e.params->WriteScalar(e, operand.symbol, e.b.Bitcast(type, value));
   } else {
@@ -105,7 +109,8 @@ void WriteResult(Emitter& e, const ast::Operand& operand, ValueId value) {
 // A function whose address is taken is called through it: each possible target is part of the translation.
 void RequireTargets(Emitter& e, const CallOperands& call) {
   if (!call.type || call.type->symbol_kind != SymbolKind::kTargets) return;
-  for (const ast::Operand& target : ast::Module::Slice(e.ast.operands, e.ast.targets[call.type->symbol].operands)) {
+  for (const ast::Operand& target :
+       ast::Module::Slice(e.ast.operands, e.ast.targets[call.type->symbol].operands)) {
     if (target.symbol_kind == SymbolKind::kFunction) e.context.RequireFunction(target.symbol);
   }
 }
@@ -116,7 +121,8 @@ void call(Emitter& e) {
   CallOperands call = Split(e);
   std::optional<CallType> type = call.callee ? TypeOfCall(e, call) : std::nullopt;
   if (!type) return e.Fail(ErrorCode::kSyntax, "the call names no function, prototype or list of targets");
-  std::span<const ast::Variable> returns = e.ast.Variables(type->returns), parameters = e.ast.Variables(type->parameters);
+  std::span<const ast::Variable> returns = e.ast.Variables(type->returns),
+                                 parameters = e.ast.Variables(type->parameters);
   if (returns.size() != call.returns.size() || parameters.size() != call.arguments.size()) {
     return e.Fail(ErrorCode::kSyntax, "the callee has " + std::to_string(returns.size()) + " results and " +
                                           std::to_string(parameters.size()) + " parameters, the call " +
@@ -134,7 +140,8 @@ void call(Emitter& e) {
       types.push_back(WholeType(FindType(returns[i].type)));
     }
   }
-  for (size_t i = 0; i < parameters.size(); ++i) operands.push_back(Argument(e, call.arguments[i], parameters[i]));
+  for (size_t i = 0; i < parameters.size(); ++i)
+    operands.push_back(Argument(e, call.arguments[i], parameters[i]));
   if (e.error) return;
   RequireTargets(e, call);
   uint32_t index = direct ? e.context.RequireFunction(call.callee->symbol)
@@ -153,8 +160,8 @@ void call(Emitter& e) {
 
 void nanosleep(Emitter& e) { e.b.Make(Opcode::kNanosleep, Type::kVoid, {e.Read(0, Type::kI32)}); }
 
-// There is no debugger, no performance monitor, no register file to trade, and no dependent grid to wait for: grids
-// of a stream run one after the other.
+// There is no debugger, no performance monitor, no register file to trade, and no dependent grid to wait for:
+// grids of a stream run one after the other.
 void brkpt(Emitter&) {}
 void pmevent(Emitter&) {}
 void setmaxnreg(Emitter&) {}

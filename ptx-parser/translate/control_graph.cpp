@@ -34,7 +34,8 @@ class Builder {
 
  private:
   const Instruction* InstructionAt(uint32_t s) const {
-    return statements_[s].kind == StatementKind::kInstruction ? &module_.instructions[statements_[s].index] : nullptr;
+    return statements_[s].kind == StatementKind::kInstruction ? &module_.instructions[statements_[s].index]
+                                                              : nullptr;
   }
 
   void FindBlocks() {
@@ -82,7 +83,8 @@ class Builder {
       std::span<const Operand> operands = module_.Operands(*last);
       if (base == "bra" && !operands.empty()) AddTarget(block, operands[0]);
       if (base == "brx" && operands.size() > 1 && operands[1].symbol_kind == SymbolKind::kTargets) {
-        for (const Operand& target : ast::Module::Slice(module_.operands, module_.targets[operands[1].symbol].operands)) {
+        for (const Operand& target :
+             ast::Module::Slice(module_.operands, module_.targets[operands[1].symbol].operands)) {
           AddTarget(block, target);
         }
       }

@@ -15,9 +15,9 @@ using ir::ValueId;
 // .rni .rzi .rmi .rpi, and .rn .rz .rm .rp; kNone when neither stands.
 Rounding ConversionRounding(const Emitter& e) {
   static constexpr std::pair<Word, Rounding> kRoundings[] = {
-      {"rni", Rounding::kNearestEven}, {"rzi", Rounding::kTowardZero}, {"rmi", Rounding::kDown}, {"rpi", Rounding::kUp},
-      {"rn", Rounding::kNearestEven},  {"rz", Rounding::kTowardZero},  {"rm", Rounding::kDown},  {"rp", Rounding::kUp},
-      {"rna", Rounding::kNearestAway},
+      {"rni", Rounding::kNearestEven}, {"rzi", Rounding::kTowardZero}, {"rmi", Rounding::kDown},
+      {"rpi", Rounding::kUp},          {"rn", Rounding::kNearestEven}, {"rz", Rounding::kTowardZero},
+      {"rm", Rounding::kDown},         {"rp", Rounding::kUp},          {"rna", Rounding::kNearestAway},
   };
   for (auto [word, rounding] : kRoundings) {
     if (e.Has(word)) return rounding;
@@ -26,7 +26,9 @@ Rounding ConversionRounding(const Emitter& e) {
 }
 
 // Flags of the IR rows: what stands of .ftz .sat .relu .satfinite.
-ir::Attrs ConversionAttrs(const Emitter& e) { return {.flags = FloatFlags(e), .rounding = ConversionRounding(e)}; }
+ir::Attrs ConversionAttrs(const Emitter& e) {
+  return {.flags = FloatFlags(e), .rounding = ConversionRounding(e)};
+}
 
 ValueId IntegerToInteger(Emitter& e, PtxType to, PtxType from, ValueId value) {
   Type type = ElementType(to);
@@ -44,7 +46,8 @@ ValueId FloatToFloat(Emitter& e, PtxType to, PtxType from, ValueId value) {
   if (e.mods().At("irnd")) return e.b.Unary(Opcode::kFRound, type, value, ConversionAttrs(e));
   if (to != from) {
     ir::Attrs attrs = ConversionAttrs(e);
-    // An H200 does not flush the f32 input of a conversion to f16: rounding down, -1e-40 gives the least subnormal.
+    // An H200 does not flush the f32 input of a conversion to f16: rounding down, -1e-40 gives the least
+    // subnormal.
     if (to == PtxType::kF16) attrs.flags &= ~static_cast<uint32_t>(ir::kFtz);
     return e.b.Convert(Opcode::kFConvert, type, value, attrs);
   }
@@ -58,14 +61,22 @@ ValueId FloatToFloat(Emitter& e, PtxType to, PtxType from, ValueId value) {
 
 NarrowFormat FormatOf(PtxType type) {
   switch (type) {
-    case PtxType::kTF32: return NarrowFormat::kTF32;
-    case PtxType::kE4M3x2: return NarrowFormat::kE4M3;
-    case PtxType::kE5M2x2: return NarrowFormat::kE5M2;
-    case PtxType::kE2M3x2: return NarrowFormat::kE2M3;
-    case PtxType::kE3M2x2: return NarrowFormat::kE3M2;
-    case PtxType::kE2M1x2: return NarrowFormat::kE2M1;
-    case PtxType::kUE8M0x2: return NarrowFormat::kUE8M0;
-    default: return NarrowFormat::kNone;
+    case PtxType::kTF32:
+      return NarrowFormat::kTF32;
+    case PtxType::kE4M3x2:
+      return NarrowFormat::kE4M3;
+    case PtxType::kE5M2x2:
+      return NarrowFormat::kE5M2;
+    case PtxType::kE2M3x2:
+      return NarrowFormat::kE2M3;
+    case PtxType::kE3M2x2:
+      return NarrowFormat::kE3M2;
+    case PtxType::kE2M1x2:
+      return NarrowFormat::kE2M1;
+    case PtxType::kUE8M0x2:
+      return NarrowFormat::kUE8M0;
+    default:
+      return NarrowFormat::kNone;
   }
 }
 
@@ -105,7 +116,8 @@ void cvt_packed_half(Emitter& e) {
 }
 
 void cvt_tf32(Emitter& e) {
-  e.Write(0, e.b.Convert(Opcode::kToNarrow, Type::kI32, e.Read(1, Type::kF32), NarrowAttrs(e, PtxType::kTF32)));
+  e.Write(0,
+          e.b.Convert(Opcode::kToNarrow, Type::kI32, e.Read(1, Type::kF32), NarrowAttrs(e, PtxType::kTF32)));
 }
 
 void cvt_to_narrow(Emitter& e) {
@@ -131,7 +143,8 @@ void cvt_from_narrow(Emitter& e) {
   e.WriteElements(0, {e.b.Result(id, 0), e.b.Result(id, 1)});
 }
 
-// Two 32-bit integers saturated to 16, 8, 4 or 2 bits: b lowest, a above it; then the low bits of c above both.
+// Two 32-bit integers saturated to 16, 8, 4 or 2 bits: b lowest, a above it; then the low bits of c above
+// both.
 void cvt_pack(Emitter& e) {
   PtxType to = e.dtype();
   int bits = Bits(to);

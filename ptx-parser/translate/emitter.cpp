@@ -15,7 +15,12 @@ using ir::Type;
 using ir::ValueId;
 
 Emitter::Emitter(ModuleContext& context_in, const ast::Function& source_in, ir::Function& function)
-    : b{function, {}, {}}, context(context_in), ast(context_in.ast), source(source_in), f(function), ssa(function) {}
+    : b{function, {}, {}},
+      context(context_in),
+      ast(context_in.ast),
+      source(source_in),
+      f(function),
+      ssa(function) {}
 
 Emitter::~Emitter() = default;
 
@@ -123,14 +128,17 @@ ValueId Emitter::ReadRegister(uint32_t number, Type type) { return Fit(ReadVaria
 namespace {
 uint64_t BitsOfFloat(double value, Type type) {
   switch (type) {
-    case Type::kF64: return std::bit_cast<uint64_t>(value);
-    case Type::kF16: return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+    case Type::kF64:
+      return std::bit_cast<uint64_t>(value);
+    case Type::kF16:
+      return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
     case Type::kBF16: {
       uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(value));
       if (std::isnan(value)) return 0x7fff;
       return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
     }
-    default: return std::bit_cast<uint32_t>(static_cast<float>(value));
+    default:
+      return std::bit_cast<uint32_t>(static_cast<float>(value));
   }
 }
 }  // namespace
@@ -146,19 +154,26 @@ ValueId Emitter::ReadImmediate(const ast::Operand& operand, Type type) {
   if (single && ir::Bits(type) == 32) return Const(type, static_cast<uint32_t>(bits));
   if (!single && ir::Bits(type) == 64) return Const(type, bits);
   double value = single ? std::bit_cast<float>(static_cast<uint32_t>(bits)) : std::bit_cast<double>(bits);
-  Type as = ir::IsFloat(type) ? type : ir::Bits(type) == 64 ? Type::kF64 : ir::Bits(type) == 16 ? Type::kF16 : Type::kF32;
+  Type as = ir::IsFloat(type)      ? type
+            : ir::Bits(type) == 64 ? Type::kF64
+            : ir::Bits(type) == 16 ? Type::kF16
+                                   : Type::kF32;
   return Const(type, BitsOfFloat(value, as));
 }
 
 ValueId Emitter::ReadSpecial(const ast::Operand& operand, Type type) {
-  std::optional<SpecialRegister> special = FindSpecial(ast::SpecialRegisterName(operand.symbol), operand.component);
+  std::optional<SpecialRegister> special =
+      FindSpecial(ast::SpecialRegisterName(operand.symbol), operand.component);
   if (!special) {
-    Fail(ErrorCode::kUnsupported, "special register `" + std::string(operand.text) + "` is not translated here");
+    Fail(ErrorCode::kUnsupported,
+         "special register `" + std::string(operand.text) + "` is not translated here");
     return b.Undef(type);
   }
   if (special->special == ir::Special::kNone) return Const(type, 0);
   Type natural = special->is_64 ? Type::kI64 : Type::kI32;
-  return Fit(b.SpecialRegister(special->special, natural, special->index, special->is_clock ? ir::kVolatile : 0), type);
+  return Fit(
+      b.SpecialRegister(special->special, natural, special->index, special->is_clock ? ir::kVolatile : 0),
+      type);
 }
 
 // {a, b}: the parts of a wider value, first one lowest.
@@ -181,7 +196,8 @@ ValueId Emitter::SymbolAddress(const ast::Operand& operand) {
     offset = operand.integer * std::max(1, Bits(FindType(variable.type)) / 8) * variable.vector;
   }
   switch (variable.space) {
-    case ast::Space::kParam: return Offset(params->Address(*this, operand.symbol), offset);
+    case ast::Space::kParam:
+      return Offset(params->Address(*this, operand.symbol), offset);
     case ast::Space::kLocal:
       if (variable.function == ast::kNone) break;
       return Offset(b.Symbol(ir::Space::kLocal, LocalIndex(operand.symbol)), offset);
@@ -192,7 +208,8 @@ ValueId Emitter::SymbolAddress(const ast::Operand& operand) {
       uint32_t index = context.RequireVariable(operand.symbol);
       return Offset(b.Symbol(SpaceOf(variable.space), index), offset);
     }
-    default: break;
+    default:
+      break;
   }
   Fail(ErrorCode::kUnsupported, "the address of `" + std::string(operand.text) + "` is not translated");
   return Const(Type::kI64, 0);
@@ -202,11 +219,17 @@ ValueId Emitter::ReadOperand(const ast::Operand& operand, Type type) {
   switch (operand.kind) {
     case OperandKind::kInteger:
     case OperandKind::kFloat32:
-    case OperandKind::kFloat64: return ReadImmediate(operand, type);
-    case OperandKind::kVector: return ReadPacked(operand, type);
-    case OperandKind::kElement: return Fit(SymbolAddress(operand), type);
-    case OperandKind::kIdentifier: break;
-    default: Fail(ErrorCode::kUnsupported, "an operand of this shape is not translated"); return b.Undef(type);
+    case OperandKind::kFloat64:
+      return ReadImmediate(operand, type);
+    case OperandKind::kVector:
+      return ReadPacked(operand, type);
+    case OperandKind::kElement:
+      return Fit(SymbolAddress(operand), type);
+    case OperandKind::kIdentifier:
+      break;
+    default:
+      Fail(ErrorCode::kUnsupported, "an operand of this shape is not translated");
+      return b.Undef(type);
   }
   switch (operand.symbol_kind) {
     case SymbolKind::kRegister: {
@@ -218,8 +241,10 @@ ValueId Emitter::ReadOperand(const ast::Operand& operand, Type type) {
       if (operand.Has(ast::Operand::kNegated)) value = b.Unary(Opcode::kNot, type, value);
       return value;
     }
-    case SymbolKind::kSpecialRegister: return ReadSpecial(operand, type);
-    default: return Fit(SymbolAddress(operand), type);
+    case SymbolKind::kSpecialRegister:
+      return ReadSpecial(operand, type);
+    default:
+      return Fit(SymbolAddress(operand), type);
   }
 }
 
@@ -254,15 +279,19 @@ Type Emitter::StoredType(const ast::Operand& operand, int bits) const {
 Place Emitter::Address(size_t operand, ir::Space space) {
   const ast::Operand& o = Operand(operand);
   switch (o.symbol_kind) {
-    case SymbolKind::kNone: return {Const(Type::kI64, static_cast<uint64_t>(o.integer)), space};
-    case SymbolKind::kRegister: return {Offset(ReadRegister(o.symbol, Type::kI64), o.integer), space};
+    case SymbolKind::kNone:
+      return {Const(Type::kI64, static_cast<uint64_t>(o.integer)), space};
+    case SymbolKind::kRegister:
+      return {Offset(ReadRegister(o.symbol, Type::kI64), o.integer), space};
     case SymbolKind::kVariable: {
       // A generic access to a named variable goes to that variable.
       const ast::Variable& variable = ast.variables[o.symbol];
-      ir::Space own = variable.space == ast::Space::kParam ? params->SpaceOf(o.symbol) : SpaceOf(variable.space);
+      ir::Space own =
+          variable.space == ast::Space::kParam ? params->SpaceOf(o.symbol) : SpaceOf(variable.space);
       return {SymbolAddress(o), own};
     }
-    default: Fail(ErrorCode::kUnsupported, "`" + std::string(o.text) + "` as an address is not translated");
+    default:
+      Fail(ErrorCode::kUnsupported, "`" + std::string(o.text) + "` as an address is not translated");
   }
   return {Const(Type::kI64, 0), space};
 }

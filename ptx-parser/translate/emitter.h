@@ -1,6 +1,8 @@
-// What a row's function sees of the translation: the matched instruction, its operands as IR values, and a builder.
+// What a row's function sees of the translation: the matched instruction, its operands as IR values, and a
+// builder.
 //
-// Reading an operand never fails halfway: the first problem is kept in `error` and the translator stops after the row.
+// Reading an operand never fails halfway: the first problem is kept in `error` and the translator stops after
+// the row.
 #pragma once
 
 #include <optional>
@@ -46,7 +48,9 @@ class Emitter {
   std::vector<ir::ValueId> ReadVector(size_t operand, ir::Type type);
   std::optional<int64_t> Immediate(size_t operand) const;
   // Writes; a wider register is extended by the operand type's sign.
-  void Write(size_t operand, ir::ValueId value) { WriteOperand(Operand(operand), value, IsSigned(OperandType(operand))); }
+  void Write(size_t operand, ir::ValueId value) {
+    WriteOperand(Operand(operand), value, IsSigned(OperandType(operand)));
+  }
   void WriteElements(size_t operand, std::vector<ir::ValueId> elements);
   void WriteVector(size_t operand, const std::vector<ir::ValueId>& values, bool sign);
   void WriteOperand(const ast::Operand& operand, ir::ValueId value, bool sign);

@@ -1,4 +1,5 @@
-// 9.7.2: arithmetic with the carry flag CC.CF, which is an SSA variable of type i1. For subtraction it is the borrow.
+// 9.7.2: arithmetic with the carry flag CC.CF, which is an SSA variable of type i1. For subtraction it is the
+// borrow.
 #include "ptx-parser/translate/elementwise.h"
 #include "ptx-parser/translate/rows.h"
 

@@ -1,4 +1,5 @@
-// 9.7.3: floating point. Rounding, .ftz, .sat, NaN rules are attributes of the IR instruction; nothing is contracted.
+// 9.7.3: floating point. Rounding, .ftz, .sat, NaN rules are attributes of the IR instruction; nothing is
+// contracted.
 #include "ptx-parser/translate/elementwise.h"
 #include "ptx-parser/translate/rows.h"
 
@@ -18,8 +19,10 @@ Rounding RoundingOf(const Emitter& e) {
 
 uint32_t FloatFlags(const Emitter& e) {
   static constexpr std::pair<Word, uint32_t> kFlags[] = {
-      {"ftz", ir::kFtz},        {"sat", ir::kSat},   {"relu", ir::kRelu},       {"NaN", ir::kPropagateNan},
-      {"xorsign", ir::kXorSign}, {"approx", ir::kApprox}, {"full", ir::kFullRange}, {"satfinite", ir::kSatFinite},
+      {"ftz", ir::kFtz},         {"sat", ir::kSat},
+      {"relu", ir::kRelu},       {"NaN", ir::kPropagateNan},
+      {"xorsign", ir::kXorSign}, {"approx", ir::kApprox},
+      {"full", ir::kFullRange},  {"satfinite", ir::kSatFinite},
   };
   uint32_t flags = 0;
   for (auto [word, flag] : kFlags) {
@@ -54,7 +57,8 @@ void UnaryFloat(Emitter& e, Opcode op, const ir::Attrs& attrs) {
 void MinMax(Emitter& e, Opcode op) {
   Type type = ElementOf(e, 1);
   ValueId result = e.b.Binary(op, type, e.Read(1), e.Read(2), Flags(e));
-  if (e.match.form->operands.size() > 3 && e.Present(3)) result = e.b.Binary(op, type, result, e.Read(3), Flags(e));
+  if (e.match.form->operands.size() > 3 && e.Present(3))
+    result = e.b.Binary(op, type, result, e.Read(3), Flags(e));
   e.Write(0, result);
 }
 
@@ -73,7 +77,9 @@ void testp(Emitter& e) {
   e.Write(0, e.b.Convert(Opcode::kFTest, Type::kVoid, e.Read(1), {.index = index}));
 }
 
-void copysign(Emitter& e) { e.Write(0, e.b.Binary(Opcode::kFCopysign, ElementOf(e, 1), e.Read(1), e.Read(2))); }
+void copysign(Emitter& e) {
+  e.Write(0, e.b.Binary(Opcode::kFCopysign, ElementOf(e, 1), e.Read(1), e.Read(2)));
+}
 void add_float(Emitter& e) { BinaryFloat(e, Opcode::kFAdd); }
 void sub_float(Emitter& e) { BinaryFloat(e, Opcode::kFSub); }
 void mul_float(Emitter& e) { BinaryFloat(e, Opcode::kFMul); }

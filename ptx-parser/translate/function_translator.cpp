@@ -17,7 +17,7 @@ using ir::Opcode;
 using ir::Type;
 using ir::ValueId;
 
-constexpr size_t kMostErrors = 20;      // reported in one run
+constexpr size_t kMostErrors = 20;        // reported in one run
 constexpr size_t kMostSelectedInsts = 6;  // a guarded pure instruction of at most so many becomes a select
 
 class FunctionTranslator {
@@ -126,7 +126,8 @@ class FunctionTranslator {
     for (size_t b = 0; b < graph_.blocks.size(); ++b) {
       if (!graph_.blocks[b].reachable) continue;
       uint32_t label = graph_.blocks[b].label;
-      heads_[b] = ir::AddBlock(f_, label == ast::kNone ? std::string() : std::string(ast_.labels[label].name));
+      heads_[b] =
+          ir::AddBlock(f_, label == ast::kNone ? std::string() : std::string(ast_.labels[label].name));
     }
     f_.entry = heads_[0];
     e_.params = std::make_unique<ParamStorage>(e_, f_.entry);
@@ -142,7 +143,8 @@ class FunctionTranslator {
       e_.params->EmitEntry(e_);
     }
     number_ = number;
-    for (uint32_t s = block.first; s < block.end && !e_.error; ++s) TranslateStatement(ast_.Statements(source_)[s]);
+    for (uint32_t s = block.first; s < block.end && !e_.error; ++s)
+      TranslateStatement(ast_.Statements(source_)[s]);
     if (e_.error || Terminated()) return;
     if (number + 1 < graph_.blocks.size() && FallsThrough(block)) {
       e_.AddEdges(e_.b.Br(heads_[number + 1]));
@@ -201,7 +203,8 @@ class FunctionTranslator {
     const ast::Opcode& opcode = ast_.OpcodeOf(*e_.instruction);
     e_.Fail(ErrorCode::kUnsupported, "`" + std::string(opcode.text) + "` is not translated",
             "the row `" + std::string(Info(e_.match.row).name) + "` of the PTX table exists (section " +
-                std::string(Info(e_.match.row).section) + " of the manual), but has no translation in this version");
+                std::string(Info(e_.match.row).section) +
+                " of the manual), but has no translation in this version");
   }
 
   ValueId GuardValue(const ast::Instruction& instruction) {
@@ -211,8 +214,8 @@ class FunctionTranslator {
 
   // -- guards --
 
-  // The instruction is written into the current block. If it turned out pure and short, its results are selected;
-  // otherwise what it made moves into a block of its own behind a branch.
+  // The instruction is written into the current block. If it turned out pure and short, its results are
+  // selected; otherwise what it made moves into a block of its own behind a branch.
   void EmitGuarded(const ast::Instruction& instruction) {
     ValueId guard = GuardValue(instruction);
     BlockId before = e_.b.block;
@@ -315,7 +318,8 @@ class FunctionTranslator {
     if (edges.empty()) return e_.Fail(ErrorCode::kSyntax, "brx.idx without targets");
     if (instruction.guard != Guard::kNone) {
       uint32_t next = number_ + 1;
-      if (next >= graph_.blocks.size()) return e_.Fail(ErrorCode::kUnsupported, "a guarded brx.idx at the end of a body");
+      if (next >= graph_.blocks.size())
+        return e_.Fail(ErrorCode::kUnsupported, "a guarded brx.idx at the end of a body");
       BlockId taken = ir::AddBlock(f_);
       e_.AddEdges(e_.b.CondBr(GuardValue(instruction), {taken, {}}, {heads_[next], {}}));
       e_.ssa.Seal(taken);
@@ -333,11 +337,11 @@ class FunctionTranslator {
   ModuleContext& context_;
   ir::Function f_;
   Emitter e_;
-  std::vector<Match> matches_;          // by instruction of the function
+  std::vector<Match> matches_;  // by instruction of the function
   ControlGraph graph_;
-  std::vector<BlockId> heads_;          // by statement block
+  std::vector<BlockId> heads_;  // by statement block
   std::vector<uint32_t> edges_seen_;
-  uint32_t number_ = 0;                 // the statement block in work
+  uint32_t number_ = 0;  // the statement block in work
   uint32_t source_file_ = 0, source_line_ = 0;
 };
 

@@ -72,7 +72,8 @@ void sub_mixed(Emitter& e) {
   e.Write(0, e.b.Binary(Opcode::kFSub, Type::kF32, Widened(e, 1), e.Read(2, Type::kF32), MixedAttrs(e)));
 }
 void fma_mixed(Emitter& e) {
-  e.Write(0, e.b.Ternary(Opcode::kFFma, Type::kF32, Widened(e, 1), Widened(e, 2), e.Read(3, Type::kF32), MixedAttrs(e)));
+  e.Write(0, e.b.Ternary(Opcode::kFFma, Type::kF32, Widened(e, 1), Widened(e, 2), e.Read(3, Type::kF32),
+                         MixedAttrs(e)));
 }
 
 // Scalar: p and optionally q = !p. Packed: p for the low halves, q for the high ones.
@@ -86,14 +87,16 @@ void setp_half(Emitter& e) {
   bool pair = destination.kind == ast::OperandKind::kPair;
   ValueId second;
   if (pair) {
-    ValueId plain = IsPacked(type) ? CompareValues(e, compare, a[1], b[1]) : e.b.Unary(Opcode::kNot, Type::kI1, low);
+    ValueId plain =
+        IsPacked(type) ? CompareValues(e, compare, a[1], b[1]) : e.b.Unary(Opcode::kNot, Type::kI1, low);
     second = Combine(e, plain, c);
   }
   e.Write(0, Combine(e, low, c));
   if (pair) e.WriteOperand(e.ast.Children(destination)[1], second, false);
 }
 
-// For packed sources an f16x2 or bf16x2 destination holds 1.0 or 0.0 per half, a 32-bit integer all ones or zero per half.
+// For packed sources an f16x2 or bf16x2 destination holds 1.0 or 0.0 per half, a 32-bit integer all ones or
+// zero per half.
 void set_half(Emitter& e) {
   PtxType from = e.type(), to = e.dtype();
   ValueId c = ReadCombined(e);

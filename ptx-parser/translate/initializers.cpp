@@ -14,8 +14,11 @@ using ast::SymbolKind;
 class InitializerFiller {
  public:
   InitializerFiller(ModuleContext& context, uint32_t number, bool required)
-      : context_(context), ast_(context.ast), variable_(ast_.variables[number]),
-        out_(context.out.variables[context.VariableIndex(number)]), required_(required) {
+      : context_(context),
+        ast_(context.ast),
+        variable_(ast_.variables[number]),
+        out_(context.out.variables[context.VariableIndex(number)]),
+        required_(required) {
     type_ = FindType(variable_.type);
     element_ = std::max<uint64_t>(1, static_cast<uint64_t>(Bits(type_)) / 8);
     for (uint64_t dimension : ast_.Dimensions(variable_)) shape_.push_back(dimension);
@@ -63,16 +66,19 @@ class InitializerFiller {
       case OperandKind::kFloat64:
         if (element_ == 8) return Put(operand.bits, offset);
         return PutFloat(std::bit_cast<double>(operand.bits), offset);
-      case OperandKind::kIdentifier: return PutAddress(operand, offset, static_cast<uint32_t>(element_), 0);
+      case OperandKind::kIdentifier:
+        return PutAddress(operand, offset, static_cast<uint32_t>(element_), 0);
       case OperandKind::kMasked:
         return PutAddress(ast_.Children(operand)[0], offset, 1, operand.symbol * 8);
-      default: return Unsupported("an initializer of this shape");
+      default:
+        return Unsupported("an initializer of this shape");
     }
   }
 
   Status Unsupported(const std::string& what) const {
-    return Fail(ast::ErrorAt(ast_, variable_.position, ErrorCode::kUnsupported,
-                             what + " in the initializer of `" + std::string(variable_.name) + "` is not translated"));
+    return Fail(ast::ErrorAt(
+        ast_, variable_.position, ErrorCode::kUnsupported,
+        what + " in the initializer of `" + std::string(variable_.name) + "` is not translated"));
   }
 
   Status Put(uint64_t bits, uint64_t offset) {
@@ -102,7 +108,8 @@ class InitializerFiller {
       relocation.is_function = true;
       if (!required_) return {};
       relocation.index = context_.RequireFunction(operand.symbol);
-    } else if (operand.symbol_kind == SymbolKind::kVariable && context_.VariableIndex(operand.symbol) != ast::kNone) {
+    } else if (operand.symbol_kind == SymbolKind::kVariable &&
+               context_.VariableIndex(operand.symbol) != ast::kNone) {
       if (required_) context_.RequireVariable(operand.symbol);
       relocation.index = context_.VariableIndex(operand.symbol);
     } else {

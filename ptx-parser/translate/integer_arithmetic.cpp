@@ -45,7 +45,8 @@ ValueId Product(Emitter& e) {
   return e.b.Binary(op, ElementOf(e, 1), e.Read(1), e.Read(2));
 }
 
-// 24-bit products: the operands' low 24 bits; .lo the low 32 bits of the 48-bit product, .hi its bits 16 to 47.
+// 24-bit products: the operands' low 24 bits; .lo the low 32 bits of the 48-bit product, .hi its bits 16
+// to 47.
 ValueId Product24(Emitter& e) {
   bool sign = SignedSource(e);
   Opcode shift = sign ? Opcode::kShrS : Opcode::kShrU;
@@ -93,7 +94,8 @@ void sad(Emitter& e) {
   Type type = ElementOf(e, 1);
   ValueId a = e.Read(1), b = e.Read(2);
   ValueId less = e.b.Icmp(SignedSource(e) ? Compare::kSlt : Compare::kUlt, a, b);
-  ValueId difference = e.b.Select(less, e.b.Binary(Opcode::kSub, type, b, a), e.b.Binary(Opcode::kSub, type, a, b));
+  ValueId difference =
+      e.b.Select(less, e.b.Binary(Opcode::kSub, type, b, a), e.b.Binary(Opcode::kSub, type, a, b));
   e.Write(0, e.b.Binary(Opcode::kAdd, type, e.Read(3), difference));
 }
 
@@ -115,7 +117,8 @@ void bfind(Emitter& e) {
 }
 
 void fns(Emitter& e) {
-  e.Write(0, e.b.Ternary(Opcode::kFns, Type::kVoid, e.Read(1, Type::kI32), e.Read(2, Type::kI32), e.Read(3, Type::kI32)));
+  e.Write(0, e.b.Ternary(Opcode::kFns, Type::kVoid, e.Read(1, Type::kI32), e.Read(2, Type::kI32),
+                         e.Read(3, Type::kI32)));
 }
 
 void bfe(Emitter& e) {
@@ -142,13 +145,14 @@ void szext(Emitter& e) {
 
 void bmsk(Emitter& e) {
   uint32_t flags = e.Has("wrap") ? ir::kWrap : 0;
-  e.Write(0, e.b.Binary(Opcode::kBmsk, Type::kVoid, e.Read(1, Type::kI32), e.Read(2, Type::kI32), {.flags = flags}));
+  e.Write(0, e.b.Binary(Opcode::kBmsk, Type::kVoid, e.Read(1, Type::kI32), e.Read(2, Type::kI32),
+                        {.flags = flags}));
 }
 
 namespace {
 void DotProduct(Emitter& e, Opcode op) {
-  uint32_t flags = (IsSigned(e.mods().types[0]) ? ir::kSignedA : 0) | (IsSigned(e.mods().types[1]) ? ir::kSignedB : 0) |
-                   (e.Has("hi") ? ir::kHigh : 0);
+  uint32_t flags = (IsSigned(e.mods().types[0]) ? ir::kSignedA : 0) |
+                   (IsSigned(e.mods().types[1]) ? ir::kSignedB : 0) | (e.Has("hi") ? ir::kHigh : 0);
   e.Write(0, e.b.Ternary(op, Type::kVoid, e.Read(1, Type::kI32), e.Read(2, Type::kI32), e.Read(3, Type::kI32),
                          {.flags = flags}));
 }

@@ -50,7 +50,9 @@ void shf(Emitter& e) {
                          {.flags = flags}));
 }
 
-void shl(Emitter& e) { e.Write(0, e.b.Binary(Opcode::kShl, ElementOf(e, 1), e.Read(1), e.Read(2, Type::kI32))); }
+void shl(Emitter& e) {
+  e.Write(0, e.b.Binary(Opcode::kShl, ElementOf(e, 1), e.Read(1), e.Read(2, Type::kI32)));
+}
 
 void shr(Emitter& e) {
   Opcode op = IsSigned(e.type()) ? Opcode::kShrS : Opcode::kShrU;
@@ -64,8 +66,8 @@ void prmt(Emitter& e) {
   if (mode) {
     while (kModes[index] != mode) ++index;
   }
-  e.Write(0, e.b.Ternary(Opcode::kPrmt, Type::kVoid, e.Read(1, Type::kI32), e.Read(2, Type::kI32), e.Read(3, Type::kI32),
-                         {.index = index}));
+  e.Write(0, e.b.Ternary(Opcode::kPrmt, Type::kVoid, e.Read(1, Type::kI32), e.Read(2, Type::kI32),
+                         e.Read(3, Type::kI32), {.index = index}));
 }
 
 }  // namespace ptx2cpu::ptx::rows

@@ -31,9 +31,11 @@ MemoryOrder LoadStoreOrder(const Emitter& e) {
 
 Space SpaceOfWords(const Emitter& e) {
   static constexpr std::pair<Word, Space> kSpaces[] = {
-      {"global", Space::kGlobal},      {"shared", Space::kShared},          {"shared::cta", Space::kShared},
-      {"shared::cluster", Space::kShared}, {"local", Space::kLocal},        {"const", Space::kConst},
-      {"param", Space::kParam},        {"param::entry", Space::kParam},     {"param::func", Space::kParam},
+      {"global", Space::kGlobal},      {"shared", Space::kShared},
+      {"shared::cta", Space::kShared}, {"shared::cluster", Space::kShared},
+      {"local", Space::kLocal},        {"const", Space::kConst},
+      {"param", Space::kParam},        {"param::entry", Space::kParam},
+      {"param::func", Space::kParam},
   };
   for (auto [word, space] : kSpaces) {
     if (e.Has(word)) return space;
@@ -46,7 +48,8 @@ namespace {
 // The .param space of a device function is memory of the thread.
 Space AccessSpace(const Emitter& e) {
   Space space = SpaceOfWords(e);
-  return space == Space::kParam && !e.source.is_entry ? Space::kLocal : space;
+  if (space != Space::kParam || e.Has("param::entry")) return space;
+  return e.source.is_entry && !e.Has("param::func") ? Space::kParam : Space::kLocal;
 }
 
 ir::Attrs AccessAttrs(const Emitter& e, Space space) {
@@ -70,7 +73,8 @@ Type AccessType(const Emitter& e, size_t operand) {
 std::optional<uint32_t> SsaParam(Emitter& e, size_t operand) {
   const ast::Operand& o = e.Operand(operand);
   if (o.symbol_kind != ast::SymbolKind::kVariable) return std::nullopt;
-  if (e.ast.variables[o.symbol].space != ast::Space::kParam || !e.params->InSsa(e, o.symbol)) return std::nullopt;
+  if (e.ast.variables[o.symbol].space != ast::Space::kParam || !e.params->InSsa(e, o.symbol))
+    return std::nullopt;
   return o.symbol;
 }
 
@@ -106,7 +110,9 @@ void st(Emitter& e) {
 void mov(Emitter& e) {
   const ast::Operand& destination = e.Operand(0);
   int bits = Bits(e.type());
-  Type type = bits == 1 ? Type::kI1 : IsFloat(e.type()) ? ElementType(e.type()) : e.StoredType(destination, bits);
+  Type type = bits == 1           ? Type::kI1
+              : IsFloat(e.type()) ? ElementType(e.type())
+                                  : e.StoredType(destination, bits);
   e.Write(0, e.Read(1, type));
 }
 
@@ -117,7 +123,8 @@ void isspacep(Emitter& e) {
   e.Write(0, e.b.Inst1(Opcode::kIsSpace, Type::kVoid, {address}, {.space = SpaceOfWords(e)}));
 }
 
-// Global, constant and kernel parameter addresses are generic ones already; shared and local windows are mapped.
+// Global, constant and kernel parameter addresses are generic ones already; shared and local windows are
+// mapped.
 void cvta(Emitter& e) {
   Space space = AccessSpace(e);
   ValueId address = e.Read(1, Type::kI64);
@@ -133,6 +140,8 @@ void cvta(Emitter& e) {
 
 void prefetch(Emitter&) {}
 void applypriority(Emitter&) {}
-void createpolicy(Emitter& e) { e.Write(0, e.Const(Type::kI64, 0)); }  // a policy is opaque; hints are ignored
+void createpolicy(Emitter& e) {
+  e.Write(0, e.Const(Type::kI64, 0));
+}  // a policy is opaque; hints are ignored
 
 }  // namespace ptx2cpu::ptx::rows

@@ -5,8 +5,8 @@
 
 namespace ptx2cpu::ptx::rows {
 
-ir::Scope ScopeOf(const Emitter& e);                // kNone when no scope stands
-ir::MemoryOrder LoadStoreOrder(const Emitter& e);   // weak unless said
-ir::Space SpaceOfWords(const Emitter& e);           // of .global, .shared::cta ...; generic when none stands
+ir::Scope ScopeOf(const Emitter& e);               // kNone when no scope stands
+ir::MemoryOrder LoadStoreOrder(const Emitter& e);  // weak unless said
+ir::Space SpaceOfWords(const Emitter& e);          // of .global, .shared::cta ...; generic when none stands
 
 }  // namespace ptx2cpu::ptx::rows

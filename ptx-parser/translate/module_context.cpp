@@ -30,23 +30,34 @@ ir::Param MakeParam(const ast::Module& module, const ast::Variable& variable) {
 
 ir::Space SpaceOf(ast::Space space) {
   switch (space) {
-    case ast::Space::kConst: return ir::Space::kConst;
-    case ast::Space::kShared: return ir::Space::kShared;
-    case ast::Space::kLocal: return ir::Space::kLocal;
-    case ast::Space::kParam: return ir::Space::kParam;
-    case ast::Space::kGeneric: return ir::Space::kGeneric;
-    default: return ir::Space::kGlobal;
+    case ast::Space::kConst:
+      return ir::Space::kConst;
+    case ast::Space::kShared:
+      return ir::Space::kShared;
+    case ast::Space::kLocal:
+      return ir::Space::kLocal;
+    case ast::Space::kParam:
+      return ir::Space::kParam;
+    case ast::Space::kGeneric:
+      return ir::Space::kGeneric;
+    default:
+      return ir::Space::kGlobal;
   }
 }
 
 namespace {
 ir::Variable::Linkage LinkageOf(ast::Linkage linkage) {
   switch (linkage) {
-    case ast::Linkage::kExtern: return ir::Variable::Linkage::kExtern;
-    case ast::Linkage::kVisible: return ir::Variable::Linkage::kVisible;
-    case ast::Linkage::kWeak: return ir::Variable::Linkage::kWeak;
-    case ast::Linkage::kCommon: return ir::Variable::Linkage::kCommon;
-    default: return ir::Variable::Linkage::kInternal;
+    case ast::Linkage::kExtern:
+      return ir::Variable::Linkage::kExtern;
+    case ast::Linkage::kVisible:
+      return ir::Variable::Linkage::kVisible;
+    case ast::Linkage::kWeak:
+      return ir::Variable::Linkage::kWeak;
+    case ast::Linkage::kCommon:
+      return ir::Variable::Linkage::kCommon;
+    default:
+      return ir::Variable::Linkage::kInternal;
   }
 }
 
@@ -57,8 +68,12 @@ bool IsModuleStorage(ast::Space space) {
 }  // namespace
 
 ModuleContext::ModuleContext(const ast::Module& tree, ir::Module& module)
-    : ast(tree), out(module), matcher(tree), function_index_(tree.functions.size(), ast::kNone),
-      variable_index_(tree.variables.size(), ast::kNone), variable_used_(tree.variables.size()) {
+    : ast(tree),
+      out(module),
+      matcher(tree),
+      function_index_(tree.functions.size(), ast::kNone),
+      variable_index_(tree.variables.size(), ast::kNone),
+      variable_used_(tree.variables.size()) {
   std::vector<bool> is_global(ast.variables.size());
   for (uint32_t v : ast.globals) is_global[v] = true;
   for (uint32_t v = 0; v < ast.variables.size(); ++v) {

@@ -17,7 +17,8 @@ ParamStorage::ParamStorage(Emitter& e, ir::BlockId entry) : ast_(e.ast) {
 }
 
 // Anything but a load or store of the whole needs memory.
-void ParamStorage::NoteUse(const Emitter& e, const ast::Instruction& instruction, const ast::Operand& operand) {
+void ParamStorage::NoteUse(const Emitter& e, const ast::Instruction& instruction,
+                           const ast::Operand& operand) {
   if (operand.HasChildren()) {
     bool arguments = operand.kind == OperandKind::kArguments;
     for (const ast::Operand& child : ast_.Children(operand)) {
@@ -61,7 +62,8 @@ void ParamStorage::ReadFunctionHeader(Emitter& e, ir::BlockId entry) {
   for (ast::Range range : {e.source.returns, e.source.parameters}) {
     for (const ast::Variable& variable : ast_.Variables(range)) {
       if (variable.space != ast::Space::kReg || !IsAggregate(ast_, variable)) continue;
-      return e.Fail(ErrorCode::kUnsupported, "vector register parameter `" + std::string(variable.name) + "` is not translated");
+      return e.Fail(ErrorCode::kUnsupported,
+                    "vector register parameter `" + std::string(variable.name) + "` is not translated");
     }
   }
   for (uint32_t i = 0; i < e.source.returns.count; ++i) {
@@ -123,9 +125,12 @@ ir::Space ParamStorage::SpaceOf(uint32_t variable) const {
 ValueId ParamStorage::Address(Emitter& e, uint32_t variable) {
   const Storage storage = Get(e, variable);
   switch (storage.home) {
-    case Home::kKernelBuffer: return e.Offset(e.b.ParamBase(), storage.offset);
-    case Home::kCaller: return storage.value;
-    default: return e.b.Symbol(ir::Space::kLocal, e.LocalIndex(variable));
+    case Home::kKernelBuffer:
+      return e.Offset(e.b.ParamBase(), storage.offset);
+    case Home::kCaller:
+      return storage.value;
+    default:
+      return e.b.Symbol(ir::Space::kLocal, e.LocalIndex(variable));
   }
 }
 

@@ -1,8 +1,8 @@
 // Where .param variables live.
 //
 // A kernel's parameters lie in its buffer (ParamBase + offset). Of a device function and of a call sequence
-// ({ .param .b32 p; st.param [p], %r; call f, (p); }), a scalar that is only loaded and stored whole is an SSA
-// variable; every other one is memory of the thread (Function::locals), addressed in the local window.
+// ({ .param .b32 p; st.param [p], %r; call f, (p); }), a scalar that is only loaded and stored whole is an
+// SSA variable; every other one is memory of the thread (Function::locals), addressed in the local window.
 #pragma once
 
 #include <optional>

@@ -14,10 +14,14 @@ struct VectorName {
   Special x;  // y and z follow
 };
 constexpr VectorName kVectors[] = {
-    {"%tid", Special::kTidX},           {"%ntid", Special::kNtidX},
-    {"%ctaid", Special::kCtaidX},       {"%nctaid", Special::kNctaidX},
-    {"%clusterid", Special::kClusteridX}, {"%nclusterid", Special::kNclusteridX},
-    {"%cluster_ctaid", Special::kClusterCtaidX}, {"%cluster_nctaid", Special::kClusterNctaidX},
+    {"%tid", Special::kTidX},
+    {"%ntid", Special::kNtidX},
+    {"%ctaid", Special::kCtaidX},
+    {"%nctaid", Special::kNctaidX},
+    {"%clusterid", Special::kClusteridX},
+    {"%nclusterid", Special::kNclusteridX},
+    {"%cluster_ctaid", Special::kClusterCtaidX},
+    {"%cluster_nctaid", Special::kClusterNctaidX},
 };
 
 struct ScalarName {
@@ -78,7 +82,8 @@ std::optional<SpecialRegister> FindSpecial(std::string_view name, ast::Component
   for (const ScalarName& scalar : kScalars) {
     if (scalar.name == name) return SpecialRegister{scalar.special, scalar.is_64, scalar.is_clock};
   }
-  if (name.starts_with("%envreg")) return SpecialRegister{Special::kEnvReg, false, false, Number(name.substr(7))};
+  if (name.starts_with("%envreg"))
+    return SpecialRegister{Special::kEnvReg, false, false, Number(name.substr(7))};
   if (name.starts_with("%pm")) {
     return SpecialRegister{Special::kPerfCounter, name.ends_with("_64"), true, Number(name.substr(3, 1))};
   }

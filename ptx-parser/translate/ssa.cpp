@@ -17,7 +17,8 @@ Ssa::BlockState& Ssa::State(BlockId block) {
 }
 
 void Ssa::Write(Variable variable, BlockId block, ValueId value) {
-  CHECK(ir::Bits(f_.type_of(value)) == ir::Bits(types_[variable]), "a register takes values of its own width");
+  CHECK(ir::Bits(f_.type_of(value)) == ir::Bits(types_[variable]),
+        "a register takes values of its own width");
   State(block).values[variable] = value;
 }
 
@@ -31,9 +32,11 @@ ValueId Ssa::Read(Variable variable, BlockId block) {
   return value;
 }
 
-// Finds the value that reaches the end of `block`. Parameters made on the way get their arguments later (pending_),
-// so that depth of the graph is no depth of recursion.
+// Finds the value that reaches the end of `block`. Parameters made on the way get their arguments later
+// (pending_), so that depth of the graph is no depth of recursion.
 ValueId Ssa::Lookup(Variable variable, BlockId block) {
+  BlockState& here = State(block);
+  if (auto it = here.values.find(variable); it != here.values.end()) return it->second;
   std::vector<BlockId> passed;
   ValueId value;
   while (true) {
@@ -65,8 +68,9 @@ ValueId Ssa::Lookup(Variable variable, BlockId block) {
 
 void Ssa::FillArguments(const Pending& pending) {
   uint32_t number = f_.at_value(pending.parameter).number;
-  std::vector<Predecessor> predecessors = State(pending.block).predecessors;
-  for (const Predecessor& predecessor : predecessors) {
+  size_t count = State(pending.block).predecessors.size();
+  for (size_t i = 0; i < count; ++i) {
+    const Predecessor predecessor = State(pending.block).predecessors[i];
     BlockId from = f_.at_inst(predecessor.terminator).block;
     ValueId value = Lookup(pending.variable, from);
     if (f_.type_of(value) != types_[pending.variable]) {
@@ -201,8 +205,10 @@ void Ssa::RemoveUnused() {
       ir::Inst& inst = f_.inst(id);
       bool used = ir::Info(inst.op).effect != ir::Effect::kPure;
       for (ValueId result : inst.results) used |= live[result.index];
-      if (used) kept.push_back(id);
-      else inst.block = BlockId{};
+      if (used)
+        kept.push_back(id);
+      else
+        inst.block = BlockId{};
       for (ir::Edge& edge : inst.edges) {
         if (edge.to == f_.entry) continue;
         const std::vector<ValueId>& params = f_.at_block(edge.to).params;

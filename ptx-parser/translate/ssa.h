@@ -1,8 +1,8 @@
-// SSA construction on the fly: Braun, Buchwald, Hack, Leissa, Mallon, Zwinkau, "Simple and Efficient Construction of
-// Static Single Assignment Form" (CC 2013), with block parameters in place of phi functions.
+// SSA construction on the fly: Braun, Buchwald, Hack, Leissa, Mallon, Zwinkau, "Simple and Efficient
+// Construction of Static Single Assignment Form" (CC 2013), with block parameters in place of phi functions.
 //
-// A variable has one canonical type, that of block parameters; inside a block its value may have any type of that
-// width (a PTX register is a bag of bits), and is cast where it leaves as an edge argument.
+// A variable has one canonical type, that of block parameters; inside a block its value may have any type of
+// that width (a PTX register is a bag of bits), and is cast where it leaves as an edge argument.
 #pragma once
 
 #include <unordered_map>

@@ -13,7 +13,9 @@ namespace {
 constexpr size_t kMostErrors = 20;  // reported in one run
 constexpr uint32_t kDynamicSharedAlignment = 16;
 
-uint32_t RoundUp(uint32_t value, uint32_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+uint32_t RoundUp(uint32_t value, uint32_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
 
 Status LayOutShared(ir::Module& module, const std::vector<bool>& used, const ast::Module& ast) {
   uint64_t offset = 0;
@@ -83,7 +85,8 @@ Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
   uint32_t number = TRY(FindKernel(module, kernel));
   if (module.address_size != 64) {
     return Fail(ErrorCode::kUnsupported, module.file_name + " has 32-bit addresses (.address_size " +
-                                             std::to_string(module.address_size) + "); only 64-bit modules are translated");
+                                             std::to_string(module.address_size) +
+                                             "); only 64-bit modules are translated");
   }
   ir::Module out;
   FillModuleHeader(module, out);

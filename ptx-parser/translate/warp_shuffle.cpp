@@ -20,11 +20,13 @@ ShuffleMode ModeOf(const Emitter& e) {
 
 void Shuffle(Emitter& e, ValueId members, uint32_t flags) {
   auto [value, in_range] =
-      e.b.Inst2(Opcode::kShuffle, Type::kI32, {e.Read(1, Type::kI32), e.Read(2, Type::kI32), e.Read(3, Type::kI32), members},
+      e.b.Inst2(Opcode::kShuffle, Type::kI32,
+                {e.Read(1, Type::kI32), e.Read(2, Type::kI32), e.Read(3, Type::kI32), members},
                 {.flags = flags, .shuffle = ModeOf(e)});
   const ast::Operand& destination = e.Operand(0);
   e.Write(0, value);
-  if (destination.kind == ast::OperandKind::kPair) e.WriteOperand(e.ast.Children(destination)[1], in_range, false);
+  if (destination.kind == ast::OperandKind::kPair)
+    e.WriteOperand(e.ast.Children(destination)[1], in_range, false);
 }
 
 }  // namespace

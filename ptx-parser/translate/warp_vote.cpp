@@ -56,7 +56,8 @@ void elect(Emitter& e) {
   auto [leader, is_leader] = e.b.Inst2(Opcode::kElect, Type::kVoid, {e.Read(1, Type::kI32)});
   const ast::Operand& destination = e.Operand(0);
   e.Write(0, leader);
-  if (destination.kind == ast::OperandKind::kPair) e.WriteOperand(e.ast.Children(destination)[1], is_leader, false);
+  if (destination.kind == ast::OperandKind::kPair)
+    e.WriteOperand(e.ast.Children(destination)[1], is_leader, false);
 }
 
 }  // namespace ptx2cpu::ptx::rows

@@ -1,15 +1,18 @@
 // Forms the matcher takes and refuses; legality was checked against ptxas 13.0.
+#include "ptx-parser/match/match.h"
+
 #include <catch2/catch.hpp>
 
-#include "ptx-parser/match/match.h"
 #include "ptx-parser/parse/parse.h"
 
 namespace ptx2cpu::ptx {
 namespace {
 
 constexpr std::string_view kRegisters =
-    ".reg .pred %p<4>; .reg .b8 %c<2>; .reg .b16 %h<4>; .reg .u16 %us<4>; .reg .b32 %r<6>; .reg .u32 %u<4>; .reg .s32 %s<4>;"
-    ".reg .f32 %f<6>; .reg .b64 %rd<4>; .reg .u64 %ud<4>; .reg .f64 %fd<4>; .reg .b128 %q<3>; .shared .align 4 .b8 sh[64];\n";
+    ".reg .pred %p<4>; .reg .b8 %c<2>; .reg .b16 %h<4>; .reg .u16 %us<4>; .reg .b32 %r<6>; .reg .u32 %u<4>; "
+    ".reg .s32 %s<4>;"
+    ".reg .f32 %f<6>; .reg .b64 %rd<4>; .reg .u64 %ud<4>; .reg .f64 %fd<4>; .reg .b128 %q<3>; .shared .align "
+    "4 .b8 sh[64];\n";
 
 struct Outcome {
   std::string row, message, hint;
@@ -17,8 +20,8 @@ struct Outcome {
 };
 
 Outcome MatchLine(std::string_view line) {
-  std::string text = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n" + std::string(kRegisters) +
-                     std::string(line) + "\nL: ret;\n}\n";
+  std::string text = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n" +
+                     std::string(kRegisters) + std::string(line) + "\nL: ret;\n}\n";
   Result<ast::Module> module = Parse(text, "line.ptx");
   if (!module) FAIL(module.error().Render());
   Matcher matcher(*module);
@@ -54,7 +57,8 @@ TEST_CASE("modifiers stand in any order, types in theirs") {
   Takes("st.release.sys.global.u8 [%rd1], %h1;", "st");
   Takes("cvt.rn.f16x2.e4m3x2 %r1, %h1;", "cvt_from_narrow");
   Takes("cvt.rn.satfinite.e4m3x2.f16x2 %h1, %r1;", "cvt_to_narrow");
-  Refuses("cvt.rn.satfinite.f16x2.e4m3x2 %h1, %r1;", "`.satfinite` does not fit `cvt.rn.satfinite.f16x2.e4m3x2`");
+  Refuses("cvt.rn.satfinite.f16x2.e4m3x2 %h1, %r1;",
+          "`.satfinite` does not fit `cvt.rn.satfinite.f16x2.e4m3x2`");
 }
 
 TEST_CASE("rows are told apart by type and modifiers") {
@@ -102,8 +106,10 @@ TEST_CASE("constants fit the operand's kind") {
   Takes("mov.u32 %r1, %tid.x;", "mov");
   Takes("cvt.u64.u32 %rd1, %tid.x;", "cvt");
   Takes("mov.u64 %rd1, sh+4;", "mov");
-  Refuses("add.f32 %f1, %f2, 1;", "operand 3 of `add.f32`, `1`, must be a .f32 register or constant (an integer constant is none)");
-  Refuses("mov.u32 %r1, 0f3F800000;", "operand 2 of `mov.u32`, `0f3F800000`, must be a .u32 register or constant");
+  Refuses("add.f32 %f1, %f2, 1;",
+          "operand 3 of `add.f32`, `1`, must be a .f32 register or constant (an integer constant is none)");
+  Refuses("mov.u32 %r1, 0f3F800000;",
+          "operand 2 of `mov.u32`, `0f3F800000`, must be a .u32 register or constant");
   Refuses("add.s32 %r1, %tid.x, 4;", "operand 2 of `add.s32`, `%tid`, must be a .s32 register or constant");
   Refuses("add.u64 %rd1, %rd1, sh;", "operand 3 of `add.u64`, `sh`, must be a .u64 register or constant");
 }
@@ -115,7 +121,8 @@ TEST_CASE("vectors, pairs and addresses have their shapes") {
   Takes("mov.b32 %r1, {%h1, 3};", "mov");
   Takes("mov.b128 %q1, {%rd1, %rd2};", "mov");
   Takes("shfl.sync.idx.b32 %f1|%p1, %f2, %r1, %r2, %r3;", "shfl_sync");
-  Refuses("ld.global.v2.f32 %f1, [%rd1];", "operand 1 of `ld.global.v2.f32`, `%f1`, must be a vector of 2 .f32");
+  Refuses("ld.global.v2.f32 %f1, [%rd1];",
+          "operand 1 of `ld.global.v2.f32`, `%f1`, must be a vector of 2 .f32");
   Refuses("ld.global.v2.f32 {%f1}, [%rd1];", "operand 1 of `ld.global.v2.f32` must be a vector of 2 .f32");
   Refuses("ld.global.u32 %r1, %rd1;", "operand 2 of `ld.global.u32`, `%rd1`, must be an address in brackets");
   Refuses("setp.eq.f16 %p1|%p2, %h1, %h2;", "operand 1 of `setp.eq.f16` must be a predicate");
@@ -124,22 +131,28 @@ TEST_CASE("vectors, pairs and addresses have their shapes") {
 
 TEST_CASE("illegal modifiers are named with the nearest legal form") {
   Refuses("fma.f32 %f1, %f2, %f3, %f1;", "`fma.f32` lacks the modifier `.rnd`",
-          "`fma.rnd{.ftz}{.sat}.f32 d, a, b, c`, `fma.rnd{.sat}.f32.abtype d, a, b, c`; .rnd is one of .rn .rz .rm .rp");
-  Refuses("add.s31 %r1, %r2, %r3;", "`.s31` does not fit `add.s31`", ".type is one of .u16 .u32 .u64 .s16 .s32 .s64");
+          "`fma.rnd{.ftz}{.sat}.f32 d, a, b, c`, `fma.rnd{.sat}.f32.abtype d, a, b, c`; .rnd is one of .rn "
+          ".rz .rm .rp");
+  Refuses("add.s31 %r1, %r2, %r3;", "`.s31` does not fit `add.s31`",
+          ".type is one of .u16 .u32 .u64 .s16 .s32 .s64");
   Refuses("add.sat.u32 %r1, %r2, %r3;", "`.sat` does not fit `add.sat.u32`", "add{.sat}.s32 d, a, b");
-  Refuses("setp.ltu.s32 %p1, %r1, %r2;", "`.ltu` does not fit `setp.ltu.s32`", "setp.SCmpOp.stype p[|q], a, b");
+  Refuses("setp.ltu.s32 %p1, %r1, %r2;", "`.ltu` does not fit `setp.ltu.s32`",
+          "setp.SCmpOp.stype p[|q], a, b");
   Refuses("setp.lo.b32 %p1, %r1, %r2;", "`.lo` does not fit `setp.lo.b32`");
   Refuses("cvt.f32.s32 %f1, %r1;", "`cvt.f32.s32` lacks the modifier `.rnd`");
   Refuses("cvt.rn.s32.f32 %r1, %f1;", "`.s32` does not fit `cvt.rn.s32.f32`");
   Refuses("cvt.rzi.f32.f64 %f1, %fd1;", "`.rzi` does not fit `cvt.rzi.f32.f64`");
-  Refuses("mad.lo.sat.s32 %r1, %r2, %r1, %r3;", "`.sat` does not fit `mad.lo.sat.s32`", "mad.hi.sat.s32 d, a, b, c");
+  Refuses("mad.lo.sat.s32 %r1, %r2, %r1, %r3;", "`.sat` does not fit `mad.lo.sat.s32`",
+          "mad.hi.sat.s32 d, a, b, c");
   Refuses("atom.add.b32 %r1, [%rd1], %r2;", "`.add` does not fit `atom.add.b32`");
   Refuses("membar.cluster;", "`.cluster` does not fit `membar.cluster`", ".level is one of .cta .gl .sys");
 }
 
 TEST_CASE("unknown instructions name the nearest one") {
-  Refuses("sellp.b32 %r1, %r2, %r3, %p1;", "unknown instruction `sellp`", "the nearest instruction is `selp`");
-  Refuses("frobnicate.u32 %r1, %r2;", "unknown instruction `frobnicate`", "PTX has no instruction of that name");
+  Refuses("sellp.b32 %r1, %r2, %r3, %p1;", "unknown instruction `sellp`",
+          "the nearest instruction is `selp`");
+  Refuses("frobnicate.u32 %r1, %r2;", "unknown instruction `frobnicate`",
+          "PTX has no instruction of that name");
 }
 
 TEST_CASE("too few and too many operands are counted") {

@@ -1,5 +1,5 @@
-// The IR that small kernels become, as text: block parameters only where values merge, no casts where types agree,
-// nothing unused.
+// The IR that small kernels become, as text: block parameters only where values merge, no casts where types
+// agree, nothing unused.
 #include "run_ptx.h"
 
 namespace ptx2cpu::ptx::test {
@@ -160,7 +160,8 @@ TEST_CASE("text: a scalar function has no memory for its parameters") {
     ld.param.b32 %r2, [r]; }
   st.global.u32 [%rd1], %r2;
   ret;
-})"), 1) == R"(^b0(%0: i32, %1: i64):
+})"),
+             1) == R"(^b0(%0: i32, %1: i64):
   %2 = trunc i32 from i64 %1
   %3 = add i32 %0, %2
   ret %3

@@ -93,7 +93,8 @@ TEST_CASE("global and constant variables start with their initial values") {
     ld.global.u8 %h2, [tail+3];
     cvt.u32.u16 %r4, %h2;
     st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4};
-  )", R"(
+  )",
+                            R"(
 .const .align 4 .u32 numbers[3] = {1, 0xfffffffe};
 .global .align 2 .u16 halves[4] = {5, 6, 7, 8};
 .global .align 8 .u64 pointer = generic(halves)+4;
@@ -210,7 +211,8 @@ TEST_CASE("warp shuffles and votes") {
 // -- errors --
 
 TEST_CASE("legal PTX without a translation is refused with its line and row") {
-  Error error = TranslateError(Kernel("tex.1d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [t, {%r0}];", ".global .texref t;\n"));
+  Error error =
+      TranslateError(Kernel("tex.1d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [t, {%r0}];", ".global .texref t;\n"));
   CHECK(error.code == ErrorCode::kUnsupported);
   CHECK(error.message == "`tex.1d.v4.f32.s32` is not translated");
   CHECK(error.at.line == 9);
@@ -233,14 +235,17 @@ TEST_CASE("a kernel that is not there names those that are") {
 }
 
 TEST_CASE("calls that do not fit the callee are refused") {
-  std::string before = ".func (.param .b32 o) f(.param .b32 a) { .reg .b32 %r1; mov.u32 %r1, 1; st.param.b32 [o], %r1; ret; }\n";
+  std::string before =
+      ".func (.param .b32 o) f(.param .b32 a) { .reg .b32 %r1; mov.u32 %r1, 1; st.param.b32 [o], %r1; ret; "
+      "}\n";
   Error error = TranslateError(Kernel("{ .param .b32 r; call (r), f; }", before));
   CHECK(error.code == ErrorCode::kSyntax);
   CHECK(error.message == "the callee has 1 results and 1 parameters, the call 1 and 0");
 }
 
 TEST_CASE("positions: the PTX line and the last .loc reach every instruction") {
-  std::string text = Kernel(".loc 1 42 7\nadd.u32 %r1, %r0, 1;\nst.global.u32 [%rd1], %r1;", ".file 1 \"a.cu\"\n");
+  std::string text =
+      Kernel(".loc 1 42 7\nadd.u32 %r1, %r0, 1;\nst.global.u32 [%rd1], %r1;", ".file 1 \"a.cu\"\n");
   ir::Module module = TranslateText(text);
   bool found = false;
   for (const ir::Inst& inst : module.functions[0].insts) {

@@ -21,9 +21,12 @@ inline std::string Header(std::string_view body) {
 
 // A kernel `k` of one pointer parameter: %rd1 is the buffer, %r0 tid.x.
 inline std::string Kernel(std::string_view body, std::string_view before = {}) {
-  return Header(std::string(before) + ".visible .entry k(.param .u64 p) {\n"
-                ".reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<20>; .reg .f32 %f<12>; .reg .b64 %rd<16>; .reg .f64 %fd<8>;\n"
-                "ld.param.u64 %rd1, [p];\nmov.u32 %r0, %tid.x;\n" + std::string(body) + "\nret;\n}\n");
+  return Header(std::string(before) +
+                ".visible .entry k(.param .u64 p) {\n"
+                ".reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<20>; .reg .f32 %f<12>; .reg .b64 %rd<16>; "
+                ".reg .f64 %fd<8>;\n"
+                "ld.param.u64 %rd1, [p];\nmov.u32 %r0, %tid.x;\n" +
+                std::string(body) + "\nret;\n}\n");
 }
 
 inline ir::Module TranslateText(std::string text, std::string_view kernel = "k") {
@@ -46,7 +49,8 @@ inline Error TranslateError(std::string text, std::string_view kernel = "k") {
 
 // Runs kernel `k`, whose one parameter is the address of `buffer`.
 template <typename T>
-std::vector<T> Run(const std::string& text, std::vector<T> buffer, uint32_t threads = 1, uint32_t blocks = 1) {
+std::vector<T> Run(const std::string& text, std::vector<T> buffer, uint32_t threads = 1,
+                   uint32_t blocks = 1) {
   ir::Module module = TranslateText(text);
   ir::ModuleStorage storage(module);
   T* address = buffer.data();

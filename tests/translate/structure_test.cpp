@@ -181,7 +181,8 @@ TEST_CASE("calls pass scalars in SSA values and recurse") {
     { .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call.uni (r), twice, (a); ld.param.b32 %r2, [r]; }
     { .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call (r), factorial, (a); ld.param.b32 %r3, [r]; }
     st.global.v2.u32 [%rd1], {%r2, %r3};
-  )", kFunctions);
+  )",
+                            kFunctions);
   ir::Module module = TranslateText(text);
   CHECK(module.functions.size() == 3);  // the kernel and what it calls
   CHECK(module.functions[0].locals.empty());
@@ -197,7 +198,8 @@ TEST_CASE("aggregates travel by address, both ways") {
       ld.param.b64 %rd4, [r+0];
       ld.param.b64 %rd5, [r+8]; }
     st.global.v2.u64 [%rd1], {%rd4, %rd5};
-  )", kFunctions);
+  )",
+                            kFunctions);
   CHECK(Run<uint64_t>(text, {3, 4}) == std::vector<uint64_t>{4, 3});
 }
 
@@ -208,7 +210,8 @@ TEST_CASE("register parameters and guarded calls") {
     setp.gt.u32 %p1, %r1, 10;
     @%p1 call (%r2), old_style, (%r1, 3);
     st.global.u32 [%rd1], %r2;
-  )", kFunctions);
+  )",
+                            kFunctions);
   CHECK(Run<uint32_t>(text, {20}) == U32{17});
   CHECK(Run<uint32_t>(text, {5}) == U32{1000});
 }
@@ -218,7 +221,8 @@ TEST_CASE("a parameter whose address is taken lives in memory") {
     { .param .b32 a; .param .b32 r; mov.u32 %r1, 0x0304; st.param.b32 [a], %r1;
       call.uni (r), through_memory, (a); ld.param.b32 %r2, [r]; }
     st.global.u32 [%rd1], %r2;
-  )", kFunctions);
+  )",
+                            kFunctions);
   CHECK(Run<uint32_t>(text, {0}) == U32{0x0307});
 }
 
@@ -237,7 +241,8 @@ TEST_CASE("indirect calls go through tables of functions in global memory") {
     mul.wide.u32 %rd5, %r0, 4;
     add.s64 %rd6, %rd1, %rd5;
     st.global.u32 [%rd6], %r2;
-  )", before);
+  )",
+                            before);
   ir::Module module = TranslateText(text);
   CHECK(module.functions.size() == 3);
   CHECK(module.variables[0].relocations.size() == 2);
