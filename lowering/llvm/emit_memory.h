@@ -1,0 +1,11 @@
+// What loads, stores and atomics share.
+#pragma once
+
+#include "lowering/llvm/function_emitter.h"
+
+namespace ptx2cpu::lowering {
+
+// The C++ order of a strong access; weak, volatile and relaxed are Monotonic.
+llvm::AtomicOrdering OrderingOf(ir::MemoryOrder order);
+
+}  // namespace ptx2cpu::lowering

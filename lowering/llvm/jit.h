@@ -1,0 +1,70 @@
+// Kernels as code of this process: one kernel per Add, compiled when asked for. No LLVM type appears here.
+//
+// A Jit owns the storage of module variables (one per name, shared by all kernels added) and all code; both live as long
+// as it does. Calls from several threads are safe; kernels are compiled outside the lock.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/function.h"
+#include "ir/result.h"
+#include "lowering/llvm/emit_options.h"
+#include "lowering/llvm/target.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+struct EntryPoint {
+  std::string_view name;  // of entry_points.def
+  void* address;
+};
+
+struct JitOptions {
+  std::vector<EntryPoint> entry_points;  // all of the table; code generation does not link the runtime
+  Target target = {};                    // empty triple: native
+  int optimisation = 3;                  // 0..3
+  ThreadIds thread_ids = ThreadIds::kBoth;
+  bool debug_info = true;
+};
+
+struct CompiledKernel {
+  const ptx2cpu_kernel* kernel = nullptr;  // descriptor for launchers; lives as long as the Jit
+  std::span<const std::byte> object;       // the object file it was loaded from
+  uintptr_t code_begin = 0, code_end = 0;  // the kernel and its callees
+};
+
+class Jit {
+ public:
+  static Result<std::unique_ptr<Jit>> Create(JitOptions options);
+  ~Jit();
+  Jit(const Jit&) = delete;
+  Jit& operator=(const Jit&) = delete;
+
+  // Compiles a kernel; empty name: the module's only Collapsed kernel.
+  Result<CompiledKernel> Add(const ir::Module& module, std::string_view kernel = {});
+
+  // Storage of a .global or .const variable; nullptr before a kernel of its module was added or bound.
+  std::byte* Variable(std::string_view name) const;
+  // Storage for a variable that the caller owns; before the first kernel that uses it is added.
+  Status Bind(std::string_view name, std::byte* address);
+
+  // PTX and source line of an address in generated code.
+  std::optional<ir::Position> LineOf(uintptr_t pc) const;
+
+  enum class Stage : uint8_t { kLlvm, kOptimized, kAssembly };
+  // Text of a kernel at a stage, for people.
+  Result<std::string> Explain(const ir::Module& module, std::string_view kernel, Stage stage) const;
+
+ private:
+  struct State;
+  explicit Jit(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ptx2cpu::lowering

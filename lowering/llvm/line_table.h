@@ -1,0 +1,39 @@
+// PTX and source lines of code in an object file, read from its DWARF when first asked. Internal to this folder.
+#pragma once
+
+#include <llvm/Object/ObjectFile.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ir/function.h"
+
+namespace llvm {
+class DWARFContext;
+}
+
+namespace ptx2cpu::lowering {
+
+class LineTable {
+ public:
+  // `object` must outlive this; source file names are looked up in `source_files` (index = number).
+  LineTable(std::string_view object, std::vector<std::string> source_files);
+  ~LineTable();
+  std::optional<ir::Position> Find(uint64_t text_offset) const;
+
+ private:
+  std::vector<std::string> source_files_;
+  std::unique_ptr<llvm::object::ObjectFile> file_;
+  std::unique_ptr<llvm::DWARFContext> context_;
+  uint64_t text_section_ = 0;
+};
+
+// Section .text of an object: where a symbol lies in it, and its size.
+struct TextSection {
+  uint64_t symbol_offset = 0, size = 0;
+};
+Result<TextSection> FindInText(std::string_view object, std::string_view symbol);
+
+}  // namespace ptx2cpu::lowering

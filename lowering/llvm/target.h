@@ -1,0 +1,33 @@
+// Which machine code is made for. No LLVM type appears here.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/result.h"
+
+namespace ptx2cpu::lowering {
+
+struct Target {
+  std::string name;      // as asked for: "native", "x86-64-v3", "aarch64-linux-gnu" ...
+  std::string triple;
+  std::string cpu;
+  std::string features;  // "+avx512f,-sse4a,...": the native list is explicit, CPU names lie under virtualisation
+};
+
+// "native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", or any triple of a 64-bit little-endian target LLVM knows.
+Result<Target> ResolveTarget(std::string_view name);
+
+enum class WarpLibrary { kPlain, kAvx2, kAvx512 };
+// What the emitter must know of a target.
+struct TargetTraits {
+  bool is_x86 = false, is_aarch64 = false, is_riscv = false;
+  bool has_half_conversion = false;  // f16 <-> f32 in hardware
+  bool has_native_half_fma = false;
+  bool has_atomic_128 = false;
+  bool has_avx512 = false;
+  WarpLibrary warp_library = WarpLibrary::kPlain;
+};
+TargetTraits TraitsOf(const Target& target);
+
+}  // namespace ptx2cpu::lowering
