@@ -21,7 +21,7 @@ struct Format {
 
 inline Format FormatOf(uint32_t format) {
   switch (format) {
-    case kTF32: return {10, 127, 13, true, true, 0x3FBFF, 0x7FFFFFFF, 0x80000000};
+    case kTF32: return {10, 127, 13, true, true, 0x3FBFF, 0x7FFFE000, 0x80000000};
     case kE4M3: return {3, 7, 0, false, true, 0x7E, 0x7F, 0x80};
     case kE5M2: return {2, 15, 0, true, true, 0x7B, 0x7F, 0x80};
     case kE2M3: return {3, 1, 0, false, false, 0x1F, 0x1F, 0x20};
@@ -93,6 +93,10 @@ uint32_t ptx2cpu_to_narrow(uint32_t f32_bits, uint32_t format, uint32_t rounding
                            uint32_t random, uint32_t random_bits) {
   if (format == kUE8M0) return EncodeUE8M0(f32_bits, rounding, saturate_finite != 0);
   if (relu != 0 && f32_bits >= 0x80000000 && f32_bits <= 0xFF800000) return 0;
+  if (format == kTF32 && rounding == kNearestAway && (f32_bits & 0x7FFFFFFF) > 0x7F800000) {
+    // An H200 cuts the bits off, and .satfinite steps back by one unit, as if infinity had been exceeded.
+    return (f32_bits & ~0x1FFFu) - (saturate_finite != 0 ? 0x2000u : 0u);
+  }
   return Encode(f32_bits, FormatOf(format), rounding, saturate_finite != 0, random, random_bits);
 }
 
@@ -131,6 +135,7 @@ uint32_t ptx2cpu_f32_to_f16(float x) {
 uint32_t ptx2cpu_fns(uint32_t mask, uint32_t base, uint32_t offset) {
   const int32_t wanted = static_cast<int32_t>(offset);
   if (wanted == 0) return base < 32 && (mask >> base & 1) != 0 ? base : ~0u;
+  if (wanted == INT32_MIN) return 0;  // its negation overflows; an H200 gives 0 for every mask
   const int64_t step = wanted < 0 ? -1 : 1;
   int64_t remaining = (wanted < 0 ? -int64_t{wanted} : int64_t{wanted}) - 1;
   for (int64_t position = base; position >= 0 && position < 32; position += step) {

@@ -1,0 +1,190 @@
+// explain: what becomes of one instruction (row -> IR -> LLVM -> assembly), or which tier a kernel gets and why.
+#include <fmt/format.h>
+
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "analysis/cfg_view.h"
+#include "ir/text.h"
+#include "lowering/llvm/jit.h"
+#include "tools/ptx2cpu/stage_options.h"
+#include "tools/vectors/kernel_text.h"
+
+namespace ptx2cpu::tool {
+
+namespace {
+
+void Heading(std::string_view text) {
+  if (ColoursWanted()) fmt::print("\n\033[1m{}\033[0m\n", text);
+  else fmt::print("\n{}\n", text);
+}
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream{std::string(text)};
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+// The form that an opcode such as "fma.rn.ftz.f32" is, as a choice of words per element.
+struct Chosen {
+  const ptx::Row* row = nullptr;
+  const ptx::Form* form = nullptr;
+  vectors::Choice choice;
+};
+
+std::optional<vectors::Choice> ChoiceOf(const ptx::Form& form, std::vector<std::string> words) {
+  vectors::Choice choice;
+  for (const ptx::Element& element : form.elements) {
+    const auto found = std::find_if(words.begin(), words.end(), [&](const std::string& word) { return std::find(element.words.begin(), element.words.end(), word) != element.words.end(); });
+    choice.push_back(found == words.end() ? "" : *found);
+    if (found != words.end()) words.erase(found);
+    else if (!element.optional) return std::nullopt;
+  }
+  if (!words.empty()) return std::nullopt;
+  return choice;
+}
+
+Result<Chosen> FindForm(const std::string& text) {
+  const std::string opcode = text.substr(0, text.find_first_of(" \t;"));
+  for (const ptx::Row& row : ptx::Rows()) {
+    if (row.name != opcode || row.forms.empty()) continue;
+    const auto choices = vectors::ChoosePairwise(row.forms[0], {});
+    if (!choices.empty()) return Chosen{&row, &row.forms[0], choices[0]};
+  }
+  std::vector<std::string> words = Split(opcode, '.');
+  if (words.empty()) return Fail(ErrorCode::kUsage, "which instruction?");
+  const std::string base = words[0];
+  for (const ptx::Form* form : ptx::FormsOf(base)) {
+    // Base mnemonics may hold dots (cp.async): the form says how many words it takes.
+    const size_t taken = Split(form->base, '.').size();
+    std::vector<std::string> rest(words.begin() + static_cast<ptrdiff_t>(std::min(taken, words.size())), words.end());
+    if (auto choice = ChoiceOf(*form, rest)) return Chosen{&ptx::Info(form->row), form, *choice};
+  }
+  Error error{ErrorCode::kNotFound, fmt::format("no row of the instruction table is '{}'", opcode)};
+  for (const ptx::Form* form : ptx::FormsOf(base)) error.hint += fmt::format("{}{}", error.hint.empty() ? "forms: " : "\n         ", form->text);
+  if (error.hint.empty()) error.hint = fmt::format("the nearest mnemonic is '{}'; `ptx2cpu explain --list` names all rows", ptx::NearestMnemonic(base));
+  return Fail(std::move(error));
+}
+
+// Lines of LLVM IR whose debug location is the PTX line.
+std::string LlvmOfLine(const std::string& text, uint32_t line) {
+  std::set<std::string> locations;
+  std::smatch match;
+  const std::regex location(fmt::format("^(![0-9]+) = (distinct )?!DILocation\\(line: {},", line)), use("!dbg (![0-9]+)");
+  const std::vector<std::string> lines = Split(text, '\n');
+  for (const std::string& each : lines) {
+    if (std::regex_search(each, match, location)) locations.insert(match[1]);
+  }
+  std::string out;
+  for (const std::string& each : lines) {
+    if (std::regex_search(each, match, use) && locations.contains(match[1])) out += each.substr(0, each.find(", !dbg")) + "\n";
+  }
+  return out;
+}
+
+// Instructions between `.loc` marks of the PTX line.
+std::string AssemblyOfLine(const std::string& text, uint32_t line) {
+  const std::regex location("^\\s*\\.loc\\s+[0-9]+\\s+([0-9]+)"), noise("^\\s*(\\.|#|\\.L)|^\\.L");
+  std::string out;
+  bool inside = false;
+  std::smatch match;
+  for (const std::string& each : Split(text, '\n')) {
+    if (std::regex_search(each, match, location)) inside = match[1] == std::to_string(line);
+    else if (inside && !std::regex_search(each, noise) && each.find(':') == std::string::npos && !each.empty()) out += each.substr(0, each.find("#")) + "\n";
+  }
+  return out;
+}
+
+Result<std::unique_ptr<lowering::Jit>> MakeJit(const Arguments& arguments) {
+  lowering::JitOptions options;
+  options.target = TRY(lowering::ResolveTarget(arguments.Value("--target").value_or("native")));
+  options.thread_ids = lowering::ThreadIds::kOneDimensional;
+  return lowering::Jit::Create(std::move(options));
+}
+
+Status ExplainInstruction(const Arguments& arguments, const std::string& instruction) {
+  const Chosen chosen = TRY(FindForm(instruction));
+  fmt::print("row {} (PTX ISA {}), translated by {} in ptx-parser/translate/{}.cpp\n  {}\n", chosen.row->name, chosen.row->section, chosen.row->name, chosen.row->family, chosen.form->text);
+  if (!chosen.row->translated) return Fail(ErrorCode::kUnsupported, fmt::format("row {} is parsed and checked, but not translated by this version", chosen.row->name));
+  const auto kernel = vectors::MakeKernel(*chosen.row, *chosen.form, chosen.choice, 0);
+  if (!kernel) {
+    Error error{ErrorCode::kUnsupported, fmt::format("{} touches memory, control flow or other lanes: explain shows value instructions", chosen.row->name)};
+    error.hint = "draw a kernel that uses it: ptx2cpu cfg, ptx2cpu ir; or see its vector file in tests/ptx";
+    return Fail(std::move(error));
+  }
+  const std::string text = fmt::format(".version 9.0\n.target sm_100a\n.address_size 64\n{}", kernel->ptx);
+  const std::vector<std::string> lines = Split(text, '\n');
+  std::string opcode = chosen.form->base;
+  for (const std::string& word : chosen.choice) opcode += word.empty() ? "" : "." + word;
+  uint32_t line = 0;
+  for (uint32_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].starts_with("  " + opcode + " ")) line = i + 1;
+  }
+  Heading("PTX");
+  fmt::print("{}\n", lines.at(line - 1));
+  const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(text, "<instruction>"));
+  const ir::Module module = TRY(ptx.Build(kernel->name));
+  Heading("IR");
+  for (const ir::Block& block : module.functions[0].blocks) {
+    for (const ir::InstId id : block.insts) {
+      const ir::Inst& inst = module.functions[0].at_inst(id);
+      if (inst.at.ptx_line == line) fmt::print("  {}\n", ir::Print(module.functions[0], inst));
+    }
+  }
+  const auto jit = TRY(MakeJit(arguments));
+  Heading("LLVM IR, optimised");
+  fmt::print("{}", LlvmOfLine(TRY(jit->Explain(module, kernel->name, lowering::Jit::Stage::kOptimized)), line));
+  Heading("assembly");
+  fmt::print("{}", AssemblyOfLine(TRY(jit->Explain(module, kernel->name, lowering::Jit::Stage::kAssembly)), line));
+  return {};
+}
+
+Status ExplainKernel(const Arguments& arguments) {
+  const KernelChoice choice = TRY(ChooseKernel(arguments));
+  lowering::BuildOptions options = TRY(ReadBuildOptions(arguments, choice.source));
+  const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(choice.source.text, choice.source.name));
+  options.pipeline.stop_after = "ir";
+  const ir::Module simt = TRY(ptx.Build(choice.kernel, options));
+  options.pipeline.stop_after.clear();
+  const ir::Module collapsed = TRY(ptx.Build(choice.kernel, options));
+  const ir::Function& f = collapsed.functions[0];
+  fmt::print("kernel {} runs in tier {}\n", choice.kernel, f.is_flat ? "T0 (flat: one loop over the threads of a block)" : "T1 (warp: a loop over warps around loops over lanes)");
+  std::map<uint32_t, std::string> collectives, barriers;
+  for (const ir::Function& function : simt.functions) {
+    for (const ir::Inst& inst : function.insts) {
+      if (!inst.block.valid()) continue;
+      if (ir::IsCollective(inst.op)) collectives[inst.at.ptx_line] = ir::Info(inst.op).mnemonic;
+      if (ir::IsBarrier(inst.op)) barriers[inst.at.ptx_line] = ir::Info(inst.op).mnemonic;
+    }
+  }
+  const auto list = [&](std::string_view what, const std::map<uint32_t, std::string>& lines) {
+    if (lines.empty()) return fmt::print("  no {}\n", what);
+    for (const auto& [line, name] : lines) fmt::print("  {} at PTX line {}: {}\n", what, line, simt.Line(line));
+  };
+  list("warp operation", collectives);
+  list("block barrier", barriers);
+  fmt::print("  early exits before a barrier: {}\n", f.has_early_exit ? "yes, live masks are kept" : "none");
+  size_t per_lane = 0, per_warp = 0, per_block = 0;
+  for (const ir::Slot& slot : f.slots) ++(slot.shape == ir::Level::kLane ? per_lane : slot.shape == ir::Level::kWarp ? per_warp : per_block);
+  fmt::print("  values that cross regions: {} per lane, {} per warp, {} per block\n", per_lane, per_warp, per_block);
+  for (const std::string& note : analysis::MakeCfgView(collapsed, f, {.body = analysis::CfgViewOptions::Body::kNone}).notes) fmt::print("  {}\n", note);
+  return {};
+}
+
+}  // namespace
+
+Status RunExplain(const Arguments& arguments) {
+  if (arguments.Has("--list")) {
+    for (const ptx::Row& row : ptx::Rows()) fmt::print("{:<24} {:<10} {} {}\n", row.name, row.section, row.translated ? " " : "-", row.syntax);
+    return {};
+  }
+  if (arguments.Has("--kernel")) return ExplainKernel(arguments);
+  std::string instruction;
+  for (const std::string& word : arguments.plain()) instruction += (instruction.empty() ? "" : " ") + word;
+  return ExplainInstruction(arguments, instruction);
+}
+
+}  // namespace ptx2cpu::tool

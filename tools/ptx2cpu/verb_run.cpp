@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "runtime/api/ptx2cpu.h"
+#include "tools/ptx2cpu/stage_options.h"
+
+namespace ptx2cpu::tool {
+
+namespace {
+
+double Milliseconds(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
+}
+
+Result<Kernel> CompileKernel(const Arguments& arguments, const KernelChoice& choice, const lowering::BuildOptions& build) {
+  LoadOptions options;
+  options.opt_level = static_cast<unsigned>(TRY(arguments.Number("--opt", 3, 3)));
+  if (build.pipeline.passes.collapse == lowering::CollapseForm::kFlat) options.collapse = "flat";
+  if (build.pipeline.passes.collapse == lowering::CollapseForm::kHierarchical) options.collapse = "hierarchical";
+  const Program program = TRY(Program::FromPtx(choice.source.text, choice.source.name, options));
+  return program.Get(choice.kernel);
+}
+
+}  // namespace
+
+Status RunRun(const Arguments& arguments) {
+  if (arguments.Has("--jit") && arguments.Has("--interpret")) return Fail(ErrorCode::kUsage, "--jit and --interpret contradict each other");
+  if (arguments.Has("--interpret")) return InterpretKernel(arguments, "");
+  const KernelChoice choice = TRY(ChooseKernel(arguments));
+  const lowering::BuildOptions build = TRY(ReadBuildOptions(arguments, choice.source));
+  harness::KernelCall call = TRY(ReadKernelCall(arguments));
+  Shape shape{{call.grid.x, call.grid.y, call.grid.z}, {call.block.x, call.block.y, call.block.z}, call.shared_bytes};
+  shape.max_workers = static_cast<unsigned>(TRY(arguments.Number("--threads", 0, 4096)));
+  if (!build.pipeline.dump_after.empty() || arguments.Has("--time-passes")) {
+    std::vector<lowering::StageTime> times;
+    const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(choice.source.text, choice.source.name));
+    static_cast<void>(TRY(ptx.Build(choice.kernel, build, &times)));
+    if (arguments.Has("--time-passes")) PrintTimes(times);
+  }
+  const Kernel kernel = TRY(CompileKernel(arguments, choice, build));
+  std::vector<ir::Param> params;
+  for (const Parameter& parameter : kernel.parameters()) params.push_back({parameter.name, ir::Type::kVoid, parameter.offset, parameter.size, parameter.align});
+  const std::vector<std::byte> buffer = TRY(harness::PackParameters(params, kernel.parameter_bytes(), call));
+  const auto start = std::chrono::steady_clock::now();
+  TRY_STATUS(kernel.LaunchPacked(shape, buffer));
+  if (arguments.Has("--time")) fmt::print(stderr, "translated in {:.3f} ms, ran in {:.3f} ms\n", kernel.compile_milliseconds(), Milliseconds(start));
+  return PrintBuffers(arguments, call);
+}
+
+}  // namespace ptx2cpu::tool
