@@ -18,7 +18,7 @@ bool IsPredicate(const Emitter& e, const ast::Operand& operand) {
 // Operands: shared address, global address, size, then a source size or a predicate that says to ignore the
 // source.
 void cp_async(Emitter& e) {
-  Place to = e.Address(0, ir::Space::kShared), from = e.Address(1, ir::Space::kGlobal);
+  Place to = e.WritableAddress(0, ir::Space::kShared), from = e.Address(1, ir::Space::kGlobal);
   ValueId size = e.Read(2, Type::kI32), source_size = size;
   // With a cache hint the last operand is the policy.
   bool has_source_size = e.Present(3) && !(e.Has("L2::cache_hint") && !e.Present(4));

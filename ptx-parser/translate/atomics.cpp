@@ -73,19 +73,19 @@ Type ValueType(const Emitter& e) {
 bool IsSink(const Emitter& e, size_t operand) { return e.Operand(operand).kind == ast::OperandKind::kSink; }
 
 void Scalar(Emitter& e) {
-  Place place = e.Address(1, SpaceOfWords(e));
+  Place place = e.WritableAddress(1, SpaceOfWords(e));
   ValueId old = One(e, place, 0, e.Read(2, ValueType(e)), !IsSink(e, 0));
   e.Write(0, old);
 }
 
 void Reduce(Emitter& e) {
-  Place place = e.Address(0, SpaceOfWords(e));
+  Place place = e.WritableAddress(0, SpaceOfWords(e));
   One(e, place, 0, e.Read(1, ValueType(e)), false);
 }
 
 // A vector is as many separate operations, as the manual says of its atomicity.
 std::vector<ValueId> Vector(Emitter& e, size_t address, size_t source, bool wants_old) {
-  Place place = e.Address(address, SpaceOfWords(e));
+  Place place = e.WritableAddress(address, SpaceOfWords(e));
   std::vector<ValueId> old;
   int64_t offset = 0;
   for (ValueId value : e.ReadVector(source, ValueType(e))) {
@@ -103,7 +103,7 @@ void red(Emitter& e) { Reduce(e); }
 void red_half(Emitter& e) { Reduce(e); }
 
 void atom_cas(Emitter& e) {
-  Place place = e.Address(1, SpaceOfWords(e));
+  Place place = e.WritableAddress(1, SpaceOfWords(e));
   Type type = ir::IntegerOfBits(Bits(e.mods().last()));
   e.Write(0, e.b.Ternary(Opcode::kAtomicCas, type, place.address, e.Read(2, type), e.Read(3, type),
                          AtomicAttrs(e, place.space)));

@@ -288,12 +288,28 @@ Place Emitter::Address(size_t operand, ir::Space space) {
       const ast::Variable& variable = ast.variables[o.symbol];
       ir::Space own =
           variable.space == ast::Space::kParam ? params->SpaceOf(o.symbol) : SpaceOf(variable.space);
+      bool fits = space == ir::Space::kGeneric || space == own ||
+                  (variable.space == ast::Space::kParam && space == ir::Space::kParam) ||
+                  (variable.space == ast::Space::kParam && space == ir::Space::kLocal);
+      if (!fits) {
+        Fail(ErrorCode::kSyntax, "`" + std::string(o.text) + "` is a variable in the " +
+                                     std::string(Name(own)) + " space, the instruction accesses the " +
+                                     std::string(Name(space)) + " space");
+      }
       return {SymbolAddress(o), own};
     }
     default:
       Fail(ErrorCode::kUnsupported, "`" + std::string(o.text) + "` as an address is not translated");
   }
   return {Const(Type::kI64, 0), space};
+}
+
+Place Emitter::WritableAddress(size_t operand, ir::Space space) {
+  Place place = Address(operand, space);
+  if (place.space == ir::Space::kConst || place.space == ir::Space::kParam) {
+    Fail(ErrorCode::kSyntax, "constants and the parameters of a kernel cannot be written");
+  }
+  return place;
 }
 
 // -- writing --

@@ -59,6 +59,7 @@ class Emitter {
   ir::Type StoredType(const ast::Operand& operand, int bits) const;
   // [a] or an address in mov or cvta. `space` is what the opcode says.
   Place Address(size_t operand, ir::Space space);
+  Place WritableAddress(size_t operand, ir::Space space);  // the same; an error in read-only spaces
   ir::ValueId SymbolAddress(const ast::Operand& operand);
 
   // -- building --

@@ -101,7 +101,7 @@ void st(Emitter& e) {
     Type type = WholeType(FindType(e.ast.variables[*param].type));
     return e.params->WriteScalar(e, *param, e.Read(1, type));
   }
-  Place place = e.Address(0, AccessSpace(e));
+  Place place = e.WritableAddress(0, AccessSpace(e));
   Type type = AccessType(e, 1);
   e.b.Store(type, place.space, place.address, e.ReadVector(1, type), AccessAttrs(e, place.space));
 }
