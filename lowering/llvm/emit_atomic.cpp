@@ -35,14 +35,16 @@ Value AddHalves(Site& s, Value old, Value operand, Type type) {
   return Halves(s, old, operand, [&](Value a, Value b) { return floats.Add(a, b, type, Rounding::kNearestEven); });
 }
 
+// Atomics on shared memory do not flush (H200), also when they reach it by a generic address.
 Value AddFloats(Site& s, Value old, Value operand) {
   Floats floats(s);
   Type type = s.inst.type;
-  if (s.Has(ir::kFtz)) {
-    old = floats.Flush(old, type);
-    operand = floats.Flush(operand, type);
-  }
-  return floats.Finish(floats.Add(old, operand, type, Rounding::kNearestEven), type, s.inst.attrs.flags & ir::kFtz);
+  Value kept = floats.Add(old, operand, type, Rounding::kNearestEven);
+  if (!s.Has(ir::kFtz) || s.inst.attrs.space == ir::Space::kShared) return kept;
+  Value sum = floats.Add(floats.Flush(old, type), floats.Flush(operand, type), type, Rounding::kNearestEven);
+  Value flushed = floats.Flush(sum, type);
+  if (s.inst.attrs.space != ir::Space::kGeneric) return flushed;
+  return s.b.CreateSelect(InShared(s, s.Raw(0)), kept, flushed);
 }
 
 // The new value, from values of the instruction's type.

@@ -34,7 +34,11 @@ llvm::Value* ShiftRight(Site& s, llvm::Value* value, llvm::Value* amount, unsign
 llvm::Value* Ones(Site& s, llvm::Value* like, llvm::Value* length, unsigned width) {
   return s.b.CreateSub(ShiftLeft(s, Literal(like, 1), length, width), Literal(like, 1));
 }
-llvm::Value* Byte(Site& s, llvm::Value* amount) { return s.b.CreateAnd(amount, Literal(amount, 255)); }
+// Position or length of a bit field. The manual takes both mod 256; a GPU (H200) does so for 32 bits only.
+llvm::Value* FieldOperand(Site& s, size_t number) {
+  llvm::Value* amount = s.Operand(number);
+  return s.Width() == 64 ? AtMost(s, amount, 256) : s.b.CreateAnd(amount, Literal(amount, 255));
+}
 
 }  // namespace
 
@@ -98,16 +102,16 @@ Status EmitBfindS(Site& s) {
 
 Status EmitBfeU(Site& s) {
   llvm::Value* a = s.Operand(0);
-  llvm::Value* field = ShiftRight(s, a, Byte(s, s.Operand(1)), s.Width());
-  s.Return(s.b.CreateAnd(field, Ones(s, a, Byte(s, s.Operand(2)), s.Width())));
+  llvm::Value* field = ShiftRight(s, a, FieldOperand(s, 1), s.Width());
+  s.Return(s.b.CreateAnd(field, Ones(s, a, FieldOperand(s, 2), s.Width())));
   return {};
 }
 
 // Bits above the value's top repeat its sign, as do those above the field.
 Status EmitBfeS(Site& s) {
   unsigned width = s.Width();
-  llvm::Value *a = s.Operand(0), *length = Byte(s, s.Operand(2));
-  llvm::Value* field = s.b.CreateAShr(a, Resize(s, AtMost(s, Byte(s, s.Operand(1)), width - 1), width));
+  llvm::Value *a = s.Operand(0), *length = FieldOperand(s, 2);
+  llvm::Value* field = s.b.CreateAShr(a, Resize(s, AtMost(s, FieldOperand(s, 1), width - 1), width));
   llvm::Value* clamped = AtMost(s, length, width);
   llvm::Value* unused = s.b.CreateSub(Literal(clamped, width), clamped);
   unused = Resize(s, AtMost(s, unused, width - 1), width);
@@ -118,8 +122,8 @@ Status EmitBfeS(Site& s) {
 
 Status EmitBfi(Site& s) {
   unsigned width = s.Width();
-  llvm::Value *field = s.Operand(0), *into = s.Operand(1), *position = Byte(s, s.Operand(2));
-  llvm::Value* mask = ShiftLeft(s, Ones(s, into, Byte(s, s.Operand(3)), width), position, width);
+  llvm::Value *field = s.Operand(0), *into = s.Operand(1), *position = FieldOperand(s, 2);
+  llvm::Value* mask = ShiftLeft(s, Ones(s, into, FieldOperand(s, 3), width), position, width);
   llvm::Value* placed = s.b.CreateAnd(ShiftLeft(s, field, position, width), mask);
   s.Return(s.b.CreateOr(s.b.CreateAnd(into, s.b.CreateNot(mask)), placed));
   return {};

@@ -80,7 +80,7 @@ Status UpperHalfApproximation(Site& s, Floats& floats, bool square_root) {
   Value input = floats.Flush(floats.FromBits(s.b.CreateAnd(bits, Literal(bits, kUpper)), Type::kF64), Type::kF64);
   if (square_root) input = s.b.CreateUnaryIntrinsic(intrinsic::sqrt, input);
   Value result = s.b.CreateFDiv(floats.Constant(input, 1), input);
-  Value nan = s.b.CreateOr(s.b.CreateFCmpUNO(s.Operand(0), s.Operand(0)), s.b.CreateFCmpUNO(result, result));
+  Value nan = s.b.CreateFCmpUNO(result, result);  // a payload in the lower half alone is not seen
   Value infinite = s.b.CreateFCmpOEQ(s.b.CreateUnaryIntrinsic(intrinsic::fabs, result), llvm::ConstantFP::getInfinity(result->getType()));
   Value exact = floats.AsBits(result, Type::kF64);
   Value nearest = s.b.CreateAnd(s.b.CreateAdd(exact, Literal(exact, 0x80000000)), Literal(exact, kUpper));

@@ -72,7 +72,7 @@ Status Divide(Site& s, bool is_signed, bool remainder) {
   llvm::Value* result = nullptr;
   if (remainder) {
     result = is_signed ? s.b.CreateSRem(a, divisor) : s.b.CreateURem(a, divisor);
-    result = s.b.CreateSelect(by_zero, a, result);
+    result = s.b.CreateSelect(by_zero, AllOnes(a), result);  // as an H200 does
   } else {
     result = is_signed ? s.b.CreateSDiv(a, divisor) : s.b.CreateUDiv(a, divisor);
     result = s.b.CreateSelect(by_zero, AllOnes(a), result);

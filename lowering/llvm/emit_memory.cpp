@@ -200,10 +200,14 @@ Value Within(Site& s, Value address, Value base, Value bytes) {
   return s.b.CreateICmpULT(offset, s.b.CreateZExt(bytes, s.e.I(64)));
 }
 
+}  // namespace
+
 Value InShared(Site& s, Value address) {
   return Within(s, address, s.e.Field(offsetof(ptx2cpu_block, shared), s.b.getPtrTy(), "shared"),
                 s.e.Field(offsetof(ptx2cpu_block, shared_bytes), s.e.I(32), "shared_bytes"));
 }
+
+namespace {
 
 Value InLocal(Site& s, Value address) {
   Value stride = s.e.Field(offsetof(ptx2cpu_block, local_stride), s.e.I(64), "local_stride");

@@ -120,6 +120,7 @@ Result<std::unique_ptr<Jit>> Jit::Create(JitOptions options) {
   auto jit = orc::LLJITBuilder()
                  .setJITTargetMachineBuilder(std::move(builder))
                  .setLinkProcessSymbolsByDefault(false)
+                 .setPlatformSetUp(orc::setUpInactivePlatform)
                  .create();
   if (!jit) return Fail(FromLlvm(jit.takeError(), "starting the JIT"));
   state->jit = std::move(*jit);
@@ -174,7 +175,7 @@ Result<CompiledKernel> Jit::Add(const ir::Module& module, std::string_view name)
   Compiled compiled = TRY(state_->Compile(module, kernel->name));
   std::lock_guard lock(state_->mutex);
   State& s = *state_;
-  std::vector<uint32_t> added = TRY(s.storage.Provide(module));
+  std::vector<uint32_t> added = TRY(s.storage.Provide(module, compiled.layout));
   TRY_STATUS(s.DefineVariables(module));
   // A library of its own per kernel: names of functions may repeat.
   auto library = s.jit->createJITDylib(kernel->name + "#" + std::to_string(s.number++));

@@ -11,15 +11,19 @@ constexpr size_t kAlign = 256;  // as cudaMalloc
 bool HasStorage(const ir::Variable& variable) {
   return variable.space == ir::Space::kGlobal || variable.space == ir::Space::kConst;
 }
+bool HoldsFunctions(const ir::Variable& variable) {
+  return std::ranges::any_of(variable.relocations, [](const auto& relocation) { return relocation.is_function; });
+}
 }  // namespace
 
 void VariableStorage::FreeDeleter::operator()(std::byte* memory) const { std::free(memory); }
 
-Result<std::vector<uint32_t>> VariableStorage::Provide(const ir::Module& module) {
+Result<std::vector<uint32_t>> VariableStorage::Provide(const ir::Module& module, const KernelLayout& layout) {
   std::vector<uint32_t> added;
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     const ir::Variable& variable = module.variables[i];
     if (!HasStorage(variable) || address_.contains(variable.name) || variable.linkage == ir::Variable::Linkage::kExtern) continue;
+    if (HoldsFunctions(variable) && !layout.variables[i]) continue;
     size_t align = std::max<size_t>(variable.align, kAlign);
     size_t bytes = (std::max<size_t>(variable.size, 1) + align - 1) / align * align;
     auto* memory = static_cast<std::byte*>(std::aligned_alloc(align, bytes));

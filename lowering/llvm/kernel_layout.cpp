@@ -110,6 +110,8 @@ Result<KernelLayout> LayoutOf(const ir::Module& module, const ir::Function& kern
   for (uint32_t i = 0; i < module.functions.size(); ++i) {
     if (reach.has_function(i)) layout.functions.push_back(i);
   }
+  layout.variables.resize(module.variables.size());
+  for (uint32_t i = 0; i < module.variables.size(); ++i) layout.variables[i] = reach.has_variable(i);
   LayOutShared(module, reach, layout);
   layout.local_bytes = AlignUp(kernel.local_bytes, 16);
   layout.slot_count = static_cast<uint32_t>(kernel.slots.size());

@@ -15,6 +15,7 @@ struct KernelLayout {
   uint32_t slot_bytes_per_thread = 0, slot_bytes_per_warp = 0, slot_bytes_per_block = 0, slot_count = 0;
   bool has_early_exit = false;
   std::vector<uint32_t> shared_offset;  // by variable; only .shared ones that the kernel reaches mean anything
+  std::vector<bool> variables;          // by index: does the kernel reach it
   std::vector<uint32_t> functions;      // indices of the functions the kernel reaches, callees and addresses taken
 };
 
