@@ -1,6 +1,7 @@
 #include "ptx-parser/translate/translate.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "ptx-parser/translate/function_translator.h"
@@ -45,7 +46,6 @@ Status LayOutShared(ir::Module& module, const std::vector<bool>& used, const ast
 
 void FillModuleHeader(const ast::Module& ast, ir::Module& module) {
   module.name = ast.file_name;
-  module.text = *ast.text;
   module.ptx_major = ast.version_major;
   module.ptx_minor = ast.version_minor;
   module.sm = ast.target.sm;
@@ -54,6 +54,36 @@ void FillModuleHeader(const ast::Module& ast, ir::Module& module) {
     if (module.source_files.size() <= file.index) module.source_files.resize(file.index + 1);
     module.source_files[file.index] = std::string(file.name);
   }
+}
+
+// The text for messages: only the lines of the functions translated, the others empty, since a module of
+// forty megabytes may have a thousand kernels.
+std::string TextOf(const ast::Module& ast, std::vector<uint32_t> functions) {
+  const std::string& text = *ast.text;
+  std::sort(functions.begin(), functions.end(), [&](uint32_t a, uint32_t b) {
+    return ast.functions[a].position.line < ast.functions[b].position.line;
+  });
+  std::string result;
+  uint32_t line = 1;  // the next one to append
+  for (uint32_t number : functions) {
+    const ast::Function& function = ast.functions[number];
+    std::span<const ast::Instruction> instructions = ast.Instructions(function);
+    const char* name = function.name.data();
+    std::less<const char*> before;
+    if (instructions.empty() || before(name, text.data()) || !before(name, text.data() + text.size()))
+      continue;
+    if (function.position.line < line) continue;  // on a line with another one
+    result.append(function.position.line - line, '\n');
+    line = function.position.line;
+    size_t at = text.rfind('\n', static_cast<size_t>(name - text.data()));
+    at = at == std::string::npos ? 0 : at + 1;
+    for (uint32_t last = instructions.back().position.line; line <= last && at < text.size(); ++line) {
+      size_t end = std::min(text.find('\n', at), text.size());
+      result.append(text, at, end - at).push_back('\n');
+      at = end + 1;
+    }
+  }
+  return result;
 }
 
 Result<uint32_t> FindKernel(const ast::Module& module, std::string_view name) {
@@ -111,6 +141,7 @@ Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
     if (!context.IsUsed(v)) TRY_STATUS(FillInitializer(context, v, false));
   }
   TRY_STATUS(LayOutShared(out, used, module));
+  out.text = TextOf(module, context.functions());
   return out;
 }
 

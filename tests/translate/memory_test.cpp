@@ -243,6 +243,22 @@ TEST_CASE("calls that do not fit the callee are refused") {
   CHECK(error.message == "the callee has 1 results and 1 parameters, the call 1 and 0");
 }
 
+TEST_CASE("the module keeps the lines of its functions for messages") {
+  std::string text =
+      Kernel("bar.sync 0;", ".func other() { .reg .b32 %x;\nadd.u32 %x, 1, 2;\nret; }\n.func f() { ret; }\n");
+  ir::Module module = TranslateText(text);
+  REQUIRE(module.functions.size() == 1);
+  uint32_t line = 0;
+  for (const ir::Inst& inst : module.functions[0].insts) {
+    if (inst.op == ir::Opcode::kBarrierBlock) line = inst.at.ptx_line;
+  }
+  CHECK(module.Line(line) == "bar.sync 0;");
+  CHECK(module.Line(5).empty());
+  module = TranslateText(
+      Header(".visible\n.entry\nk\n(\n)\n{\n.reg .b32 %x;\nadd.u32 %x, 1, 2;\nbar.sync 0;\nret; }\n"));
+  CHECK(module.Line(12) == "bar.sync 0;");
+}
+
 TEST_CASE("positions: the PTX line and the last .loc reach every instruction") {
   std::string text =
       Kernel(".loc 1 42 7\nadd.u32 %r1, %r0, 1;\nst.global.u32 [%rd1], %r1;", ".file 1 \"a.cu\"\n");
