@@ -20,6 +20,6 @@ Prepare InterpretAt(std::string stage, lowering::CollapseForm form = lowering::C
 
 }  // namespace
 
-TEST_CASE("corpus, interpreted as translated") { CheckCorpus(InterpretAt("ir"), 20000); }
-TEST_CASE("corpus, interpreted after the pipeline") { CheckCorpus(InterpretAt(""), 20000); }
-TEST_CASE("corpus, interpreted in hierarchical form") { CheckCorpus(InterpretAt("", lowering::CollapseForm::kHierarchical), 5000); }
+TEST_CASE("interpreted corpus as translated") { CheckCorpus(InterpretAt("ir"), 20000); }
+TEST_CASE("interpreted corpus after the pipeline") { CheckCorpus(InterpretAt(""), 20000); }
+TEST_CASE("interpreted corpus in hierarchical form") { CheckCorpus(InterpretAt("", lowering::CollapseForm::kHierarchical), 5000); }

@@ -1,0 +1,27 @@
+// The corpus as compiled code.
+#include <catch2/catch.hpp>
+
+#include "tests/corpus/corpus_runs.h"
+#include "tools/harness/compiled_call.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::corpus_test;
+
+namespace {
+
+Prepare Compile(lowering::CollapseForm form, int optimisation) {
+  return [=](const lowering::PtxModule& ptx, const std::string& kernel) -> Result<Runner> {
+    lowering::BuildOptions options;
+    options.pipeline.passes.collapse = form;
+    lowering::JitOptions jit;
+    jit.optimisation = optimisation;
+    auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(kernel, options)));
+    auto compiled = std::make_shared<harness::CompiledCall>(TRY(harness::CompiledCall::Make(std::move(module), std::move(jit))));
+    return Runner([compiled](harness::KernelCall& call) { return compiled->Run(call); });
+  };
+}
+
+}  // namespace
+
+TEST_CASE("compiled corpus") { CheckCorpus(Compile(lowering::CollapseForm::kAuto, 3), 0); }
+TEST_CASE("compiled corpus in hierarchical form") { CheckCorpus(Compile(lowering::CollapseForm::kHierarchical, 1), 0); }

@@ -1,0 +1,47 @@
+// Instruction vectors as compiled code, against what a real GPU gave.
+#include <catch2/catch.hpp>
+
+#include "tests/vectors/vector_files.h"
+#include "tools/harness/compiled_call.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::vectors_test;
+
+namespace {
+
+Prepare Compile(lowering::CollapseForm form, int optimisation, std::string target) {
+  return [=](const lowering::PtxModule& ptx, const std::string& kernel) -> Result<Runner> {
+    lowering::BuildOptions options;
+    options.pipeline.passes.collapse = form;
+    lowering::JitOptions jit;
+    jit.optimisation = optimisation;
+    if (!target.empty()) jit.target = TRY(lowering::ResolveTarget(target));
+    auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(kernel, options)));
+    auto compiled = std::make_shared<harness::CompiledCall>(TRY(harness::CompiledCall::Make(std::move(module), std::move(jit))));
+    return Runner([compiled](harness::KernelCall& call) { return compiled->Run(call); });
+  };
+}
+
+bool RunsInTheseTiers(const std::filesystem::path& path) { return path.stem() != "bar_arrive"; }
+
+}  // namespace
+
+TEST_CASE("compiled instruction vectors") {
+  for (const auto& path : VectorFiles()) {
+    if (RunsInTheseTiers(path)) CheckVectors(path, Compile(lowering::CollapseForm::kAuto, 1, ""));
+  }
+}
+
+TEST_CASE("compiled instruction vectors with all optimisations", "[full]") {
+  if (std::getenv("PTX2CPU_FULL_TESTS") == nullptr) return;
+  for (const auto& path : VectorFiles()) {
+    if (RunsInTheseTiers(path)) CheckVectors(path, Compile(lowering::CollapseForm::kHierarchical, 3, ""));
+  }
+}
+
+TEST_CASE("compiled instruction vectors for AVX2", "[full]") {
+  if (std::getenv("PTX2CPU_FULL_TESTS") == nullptr || !__builtin_cpu_supports("avx2")) return;
+  for (const auto& path : VectorFiles()) {
+    if (RunsInTheseTiers(path)) CheckVectors(path, Compile(lowering::CollapseForm::kAuto, 2, "x86-64-v3"));
+  }
+}

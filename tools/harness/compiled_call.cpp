@@ -1,0 +1,52 @@
+#include "tools/harness/compiled_call.h"
+
+#include <cstring>
+
+#include "runtime/launch.h"
+
+namespace ptx2cpu::harness {
+
+std::vector<lowering::EntryPoint> RuntimeEntryPoints() {
+  return {
+#define ENTRY(result, name, parameters, meaning) {#name, reinterpret_cast<void*>(&name)},
+#include "runtime/abi/entry_points.def"
+#undef ENTRY
+  };
+}
+
+Result<CompiledCall> CompiledCall::Make(std::shared_ptr<const ir::Module> module, lowering::JitOptions options) {
+  CompiledCall call;
+  call.module_ = std::move(module);
+  call.options_ = std::move(options);
+  call.options_.entry_points = RuntimeEntryPoints();
+  for (const ir::Variable& variable : call.module_->variables) call.has_variables_ |= variable.space == ir::Space::kGlobal || variable.space == ir::Space::kConst;
+  TRY_STATUS(call.Compile());
+  return call;
+}
+
+Status CompiledCall::Compile() {
+  jit_ = TRY(lowering::Jit::Create(options_));
+  code_ = TRY(jit_->Add(*module_));
+  return {};
+}
+
+Status CompiledCall::Run(KernelCall& call, unsigned max_workers) {
+  if (used_ && has_variables_) TRY_STATUS(Compile());  // variables as at load
+  used_ = true;
+  for (const auto& [name, data] : call.variables) {
+    std::byte* address = jit_->Variable(name);
+    if (address == nullptr) return Fail(ErrorCode::kNotFound, "no module variable '" + name + "'");
+    std::memcpy(address, data.data(), data.size());
+  }
+  return RunDescriptor(*code_.kernel, module_->functions[0].params, call, max_workers);
+}
+
+Status RunDescriptor(const ptx2cpu_kernel& kernel, const std::vector<ir::Param>& params, KernelCall& call, unsigned max_workers) {
+  const std::vector<std::byte> buffer = TRY(PackParameters(params, kernel.parameter_bytes, call));
+  const rt::LaunchShape shape{{call.grid.x, call.grid.y, call.grid.z}, {call.block.x, call.block.y, call.block.z}, call.shared_bytes};
+  const auto fault = rt::Launch(kernel, shape, buffer, {max_workers, [&](std::string_view text) { call.printed += text; }});
+  if (!fault) return {};
+  return Fail(fault->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch, fault->message);
+}
+
+}  // namespace ptx2cpu::harness

@@ -1,0 +1,32 @@
+// A launch of compiled code: the kernel is translated once, launched any number of times, each on fresh module variables.
+#pragma once
+
+#include <memory>
+
+#include "lowering/llvm/jit.h"
+#include "tools/harness/kernel_call.h"
+
+namespace ptx2cpu::harness {
+
+class CompiledCall {
+ public:
+  // `module` is what lowering::PtxModule::Build gives: functions[0] the Collapsed kernel.
+  static Result<CompiledCall> Make(std::shared_ptr<const ir::Module> module, lowering::JitOptions options = {});
+  Status Run(KernelCall& call, unsigned max_workers = 0);
+
+ private:
+  Status Compile();
+  std::shared_ptr<const ir::Module> module_;
+  lowering::JitOptions options_;
+  std::unique_ptr<lowering::Jit> jit_;
+  lowering::CompiledKernel code_;
+  bool has_variables_ = false;
+  bool used_ = false;
+};
+
+// Runs a kernel descriptor, whatever made its code.
+Status RunDescriptor(const ptx2cpu_kernel& kernel, const std::vector<ir::Param>& params, KernelCall& call, unsigned max_workers);
+
+std::vector<lowering::EntryPoint> RuntimeEntryPoints();
+
+}  // namespace ptx2cpu::harness
