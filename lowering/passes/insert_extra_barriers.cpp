@@ -161,12 +161,32 @@ class ExtraBarriers {
     f_.inst(f_.at_block(peeled).insts.back()).operands[0] = f_.at_inst(id).results[0];
   }
 
-  // Blocks that several regions reach: doomed ones are copied, at all others the regions end. True when any was found.
+  // Every region that reaches the block goes there as a whole, so the regions may end there.
+  bool AllArrive(ir::BlockId block, const analysis::RegionMap& map, const analysis::DominatorTree& post) const {
+    for (ir::BlockId from : ir::ReversePostOrder(f_)) {
+      for (const ir::Edge& edge : f_.successors(from)) {
+        uint32_t region = map.region_of[from.index];
+        if (edge.to != block || Boundary(from) || region == map.region_of[block.index]) continue;
+        size_t count = map.regions.size();
+        ir::BlockId head = region < count ? map.regions[region].head : map.shared[region - count];
+        if (!post.Dominates(block.index, head.index)) return false;
+      }
+    }
+    return true;
+  }
+
+  // Blocks that several regions reach: the regions end there, or, where only some of a region's threads go to a doomed
+  // block, each region gets its own copy. True when any was found.
   Result<bool> SeparateRegions() {
     analysis::RegionMap map = analysis::FindRegions(f_, level_);
     if (map.shared.empty()) return false;
+    // Paths end at boundaries here: a region that goes on behind one has not arrived as a whole.
+    analysis::Cfg g = analysis::BuildCfg(f_, [&](ir::BlockId b, uint32_t e) {
+      return !Boundary(b) && (f_.successors(b).size() < 2 || !faulting_[f_.successors(b)[e].to.index]);
+    });
+    analysis::DominatorTree post = analysis::PostDominators(g);
     for (ir::BlockId block : map.shared) {
-      if (doomed_[block.index]) {
+      if (doomed_[block.index] && !AllArrive(block, map, post)) {
         TRY_STATUS(CopyPerRegion(block, map));
         return true;  // the map no longer holds
       }
