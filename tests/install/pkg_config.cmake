@@ -1,0 +1,10 @@
+# The flags of a pkg-config package of the installed tree, as a list.
+function(package_flags package out)
+  file(GLOB_RECURSE files ${PREFIX}/${package}.pc)
+  list(GET files 0 file)
+  get_filename_component(directory ${file} DIRECTORY)
+  set(ENV{PKG_CONFIG_PATH} ${directory})
+  execute_process(COMMAND pkg-config --cflags --libs ${package} OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  set(${out} ${flags} PARENT_SCOPE)
+endfunction()

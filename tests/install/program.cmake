@@ -1,0 +1,21 @@
+# The installed program runs from its place; manual page and completion are there and made by it.
+execute_process(COMMAND ${PREFIX}/bin/ptx2cpu run ${CORPUS}/vector_add.fatbin --kernel vector_add --grid 1 --block 4
+  --arg "in:f32:[1,2,3,4]" --arg "in:f32:[10,20,30,40]" --arg "out:f32:4" --arg u32:3
+  OUTPUT_VARIABLE out COMMAND_ERROR_IS_FATAL ANY)
+if(NOT out MATCHES "\"values\": \\[11, *22, *33, *0\\]")
+  message(FATAL_ERROR "vector_add gave ${out}")
+endif()
+foreach(pair "--manual-page;man/man1/ptx2cpu.1" "--bash-completion;bash-completion/completions/ptx2cpu")
+  list(GET pair 0 option)
+  list(GET pair 1 path)
+  execute_process(COMMAND ${PREFIX}/bin/ptx2cpu ${option} OUTPUT_VARIABLE wanted COMMAND_ERROR_IS_FATAL ANY)
+  file(READ ${PREFIX}/share/${path} found)
+  if(NOT found STREQUAL wanted)
+    message(FATAL_ERROR "${path} is not what ptx2cpu ${option} prints")
+  endif()
+endforeach()
+foreach(path share/doc/ptx2cpu/LICENSE share/doc/ptx2cpu/README.md)
+  if(NOT EXISTS ${PREFIX}/${path})
+    message(FATAL_ERROR "${path} is not installed")
+  endif()
+endforeach()
