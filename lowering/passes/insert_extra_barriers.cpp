@@ -169,7 +169,7 @@ class ExtraBarriers {
         if (edge.to != block || Boundary(from) || region == map.region_of[block.index]) continue;
         size_t count = map.regions.size();
         ir::BlockId head = region < count ? map.regions[region].head : map.shared[region - count];
-        if (!post.Dominates(block.index, head.index)) return false;
+        if (!doomed_[head.index] || !post.Dominates(block.index, head.index)) return false;
       }
     }
     return true;
