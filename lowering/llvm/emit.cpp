@@ -29,10 +29,14 @@ llvm::Function* DeclareKernel(ModuleEmitter& m, const std::string& name, llvm::G
 }
 
 // void kernel(block) { blocks (n, 1, 1) ? kernel.one_dimensional(block) : kernel.any_shape(block); }
-void EmitDispatch(ModuleEmitter& m, llvm::Function* kernel, llvm::Function* one_dimensional, llvm::Function* any_shape) {
+void EmitDispatch(ModuleEmitter& m, const ir::Function& f, llvm::Function* kernel, llvm::Function* one_dimensional, llvm::Function* any_shape) {
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(m.context, name, kernel); };
   llvm::BasicBlock *entry = block("entry"), *one = block("one_dimensional"), *any = block("any_shape");
   llvm::IRBuilder<> b(entry);
+  if (m.debug) {
+    m.debug->Attach(*kernel, f);
+    b.SetCurrentDebugLocation(m.debug->Locate(f.at));
+  }
   auto field = [&](size_t offset) {
     return b.CreateLoad(b.getInt32Ty(), b.CreateInBoundsGEP(b.getInt8Ty(), kernel->getArg(0), b.getInt64(offset)));
   };
@@ -59,7 +63,7 @@ Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
   llvm::Function* any = DeclareKernel(m, kernel.name + ".any_shape", llvm::GlobalValue::InternalLinkage);
   TRY_STATUS(body(one, true));
   TRY_STATUS(body(any, false));
-  EmitDispatch(m, entry, one, any);
+  EmitDispatch(m, kernel, entry, one, any);
   return {};
 }
 

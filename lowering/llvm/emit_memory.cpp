@@ -38,6 +38,37 @@ Value FunctionEmitter::BaseOf(ir::ValueId address, int depth) {
   }
 }
 
+std::optional<uint64_t> FunctionEmitter::ParameterOffset(ir::ValueId address) const {
+  const ir::Value& value = f.at_value(address);
+  if (!value.def.valid()) return std::nullopt;
+  const ir::Inst& inst = f.at_inst(value.def);
+  if (inst.op == Opcode::kParamBase) return 0;
+  if (inst.op != Opcode::kAdd) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i) {
+    const ir::Value& other = f.at_value(inst.operands[1 - i]);
+    std::optional<uint64_t> base = ParameterOffset(inst.operands[i]);
+    if (!base || !other.def.valid() || f.at_inst(other.def).op != Opcode::kConst) continue;
+    uint64_t offset = *base + f.at_inst(other.def).attrs.bits;
+    return offset < m.param_bytes ? std::optional(offset) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Value FunctionEmitter::Parameter(uint64_t offset, ir::Type type) {
+  Value& known = parameters_[{offset, type}];
+  if (known != nullptr) return known;
+  Value params = Field(offsetof(ptx2cpu_block, params), b.getPtrTy(), "params");
+  llvm::IRBuilder<>::InsertPointGuard guard(b);
+  b.SetInsertPoint(entry_->getTerminator());
+  llvm::Type* memory_type = m.MemoryTypeOf(type);
+  Value pointer = b.CreateInBoundsGEP(b.getInt8Ty(), params, b.getInt64(offset));
+  llvm::LoadInst* load = b.CreateAlignedLoad(memory_type, pointer, llvm::Align(static_cast<uint64_t>(ir::Bytes(type))));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(m.context, {}));
+  m.Annotate(load, Memory::kContext);
+  known = type == ir::Type::kI1 ? b.CreateICmpNE(load, Literal(load, 0)) : load;
+  return known;
+}
+
 Value FunctionEmitter::Pointer(Space space, ir::ValueId address, Memory* memory) {
   constexpr int kDepth = 8;
   llvm::Type* byte = b.getInt8Ty();
@@ -104,6 +135,14 @@ Result<llvm::Type*> StrongType(Site& s) {
 }  // namespace
 
 Status EmitLoad(Site& s) {
+  if (s.inst.attrs.space == Space::kParam) {
+    if (auto offset = s.e.ParameterOffset(s.inst.operands[0])) {
+      for (size_t i = 0; i < s.inst.results.size(); ++i) {
+        s.Return(s.e.Parameter(*offset + i * static_cast<uint64_t>(ir::Bytes(s.inst.type)), s.inst.type), i);
+      }
+      return {};
+    }
+  }
   size_t count = s.inst.results.size();
   Access access = TRY(AccessOf(s, count));
   llvm::Type* type = s.e.m.MemoryTypeOf(s.inst.type);

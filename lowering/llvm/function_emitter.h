@@ -11,6 +11,8 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -103,6 +105,10 @@ class FunctionEmitter {
   // -- memory --
   // Pointer for an access; `memory` receives the alias class.
   llvm::Value* Pointer(ir::Space space, ir::ValueId address, Memory* memory);
+  // Kernel parameters at a known offset are loaded once, at the function's entry: LLVM would otherwise sink such a load
+  // into a conditional part of a loop and then not know that it may be hoisted.
+  std::optional<uint64_t> ParameterOffset(ir::ValueId address) const;
+  llvm::Value* Parameter(uint64_t offset, ir::Type type);
   llvm::AllocaInst* Scratch(llvm::Type* element, unsigned count);  // 64-byte aligned, in the entry block
   llvm::Value* SlotAddress(uint32_t slot);  // of this step's first element
   llvm::Value* LoadPlain(llvm::Type* type, llvm::Value* pointer, llvm::Align align, Memory memory);
@@ -146,6 +152,7 @@ class FunctionEmitter {
   std::vector<llvm::PHINode*> phis_;       // by value
   std::vector<llvm::Value*> slot_base_;
   std::map<size_t, llvm::Value*> fields_;
+  std::map<std::pair<uint64_t, ir::Type>, llvm::Value*> parameters_;
   llvm::AllocaInst* stack_locals_ = nullptr;
   llvm::Value* callee_local_base_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;

@@ -48,6 +48,7 @@ struct Loaded {
   std::vector<ptx2cpu_parameter> parameters;
   ptx2cpu_kernel descriptor = {};
   std::string object;
+  std::string ptx_name;
   std::vector<std::string> source_files;
   uintptr_t text_begin = 0;
   uint64_t text_size = 0;
@@ -183,6 +184,7 @@ Result<CompiledKernel> Jit::Add(const ir::Module& module, std::string_view name)
   library->addToLinkOrder(s.jit->getMainJITDylib());
   Loaded& loaded = s.kernels.emplace_back();
   loaded.object = std::move(compiled.object);
+  loaded.ptx_name = module.name;
   loaded.source_files = module.source_files;
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(loaded.object, kernel->name);
   auto find = [&](const std::string& symbol) -> Result<uint64_t> {
@@ -229,7 +231,7 @@ std::optional<ir::Position> Jit::LineOf(uintptr_t pc) const {
   std::lock_guard lock(state_->mutex);
   for (const Loaded& loaded : state_->kernels) {
     if (pc < loaded.text_begin || pc - loaded.text_begin >= loaded.text_size) continue;
-    if (loaded.lines == nullptr) loaded.lines = std::make_unique<LineTable>(loaded.object, loaded.source_files);
+    if (loaded.lines == nullptr) loaded.lines = std::make_unique<LineTable>(loaded.object, loaded.ptx_name, loaded.source_files);
     return loaded.lines->Find(pc - loaded.text_begin);
   }
   return std::nullopt;

@@ -30,8 +30,8 @@ std::optional<llvm::object::SectionRef> TextOf(const llvm::object::ObjectFile& f
 
 }  // namespace
 
-LineTable::LineTable(std::string_view object, std::vector<std::string> source_files)
-    : source_files_(std::move(source_files)), file_(Open(object)) {
+LineTable::LineTable(std::string_view object, std::string ptx_name, std::vector<std::string> source_files)
+    : ptx_name_(std::filesystem::path(ptx_name.empty() ? "kernel.ptx" : ptx_name).filename()), source_files_(std::move(source_files)), file_(Open(object)) {
   if (file_ == nullptr) return;
   if (auto text = TextOf(*file_)) text_section_ = text->getIndex();
   context_ = llvm::DWARFContext::create(*file_);
@@ -45,14 +45,17 @@ std::optional<ir::Position> LineTable::Find(uint64_t text_offset) const {
   llvm::DIInliningInfo frames = context_->getInliningInfoForAddress({text_offset, text_section_}, what);
   if (frames.getNumberOfFrames() == 0) return std::nullopt;
   ir::Position position;
-  // The outermost frame is the kernel, whose lines are PTX lines; the innermost one is the source, if that was known.
-  position.ptx_line = frames.getFrame(frames.getNumberOfFrames() - 1).Line;
-  if (frames.getNumberOfFrames() > 1) {
-    const llvm::DILineInfo& source = frames.getFrame(0);
-    position.source_line = source.Line;
-    std::filesystem::path wanted(source.FileName);
-    for (uint32_t i = 1; i < source_files_.size(); ++i) {
-      if (std::filesystem::path(source_files_[i]).filename() == wanted.filename()) position.source_file = i;
+  // Innermost first: the source line, if that was known, at a PTX line, in functions that were inlined into others.
+  for (uint32_t i = 0; i < frames.getNumberOfFrames() && position.ptx_line == 0; ++i) {
+    const llvm::DILineInfo& frame = frames.getFrame(i);
+    std::string name = std::filesystem::path(frame.FileName).filename();
+    if (name == ptx_name_) {
+      position.ptx_line = frame.Line;
+    } else if (i == 0) {
+      position.source_line = frame.Line;
+      for (uint32_t file = 1; file < source_files_.size(); ++file) {
+        if (std::filesystem::path(source_files_[file]).filename() == name) position.source_file = file;
+      }
     }
   }
   if (position.ptx_line == 0) return std::nullopt;

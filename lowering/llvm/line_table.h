@@ -18,12 +18,14 @@ namespace ptx2cpu::lowering {
 
 class LineTable {
  public:
-  // `object` must outlive this; source file names are looked up in `source_files` (index = number).
-  LineTable(std::string_view object, std::vector<std::string> source_files);
+  // `object` must outlive this; `ptx_name` is the PTX module's name, source file names are looked up in
+  // `source_files` (index = number).
+  LineTable(std::string_view object, std::string ptx_name, std::vector<std::string> source_files);
   ~LineTable();
   std::optional<ir::Position> Find(uint64_t text_offset) const;
 
  private:
+  std::string ptx_name_;
   std::vector<std::string> source_files_;
   std::unique_ptr<llvm::object::ObjectFile> file_;
   std::unique_ptr<llvm::DWARFContext> context_;
