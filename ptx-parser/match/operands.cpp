@@ -45,6 +45,8 @@ class OperandChecker {
         return operand.symbol_kind == SymbolKind::kTargets ? std::string() : "the name of a .branchtargets";
       case OperandShape::kImmediate:
         return operand.kind == OperandKind::kInteger ? std::string() : "an integer constant";
+      case OperandShape::kPart:
+        return Part(operand, spec);
       case OperandShape::kAnything:
       case OperandShape::kRest:
         return {};
@@ -65,7 +67,7 @@ class OperandChecker {
   std::string Register(const Operand& operand, PtxType type, const OperandSpec& spec) const {
     if (type == PtxType::kNone) return {};
     const ast::Variable& declaration = module_.RegisterDeclaration(function_, operand.symbol);
-    if (declaration.vector > 1 && operand.component == ast::Component::kNone) return Wanted(type, spec);
+    if ((declaration.vector > 1) != (operand.component != ast::Component::kNone)) return Wanted(type, spec);
     PtxType have = FindType(declaration.type);
     return Fits(have, type, spec.wider ? Fit::kWider : Fit::kExact) ? std::string() : Wanted(type, spec);
   }
@@ -140,6 +142,15 @@ class OperandChecker {
       if (!Value(child, type, spec, false).empty()) return wanted;
     }
     return {};
+  }
+
+  std::string Part(const Operand& operand, const OperandSpec& spec) const {
+    if (operand.kind == OperandKind::kInteger && !spec.written) return {};
+    if (operand.kind == OperandKind::kIdentifier && operand.symbol_kind == SymbolKind::kRegister &&
+        Fits(RegisterType(operand), PtxType::kU32, Fit::kExact)) {
+      return {};
+    }
+    return "a 32-bit register";
   }
 
   std::string Memory(const Operand& operand) const {

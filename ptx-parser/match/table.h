@@ -61,6 +61,7 @@ enum class OperandShape : uint8_t {
   kLabel,
   kTargetList,
   kImmediate,  // integer constant
+  kPart,       // 32-bit register, or a byte or half-word of one, or a constant
   kAnything,   // one operand of any shape
   kRest,       // any further operands
 };

@@ -140,6 +140,7 @@ void cvta(Emitter& e) {
 
 void prefetch(Emitter&) {}
 void applypriority(Emitter&) {}
+void discard(Emitter&) {}  // what was there may stay there
 void createpolicy(Emitter& e) {
   e.Write(0, e.Const(Type::kI64, 0));
 }  // a policy is opaque; hints are ignored
