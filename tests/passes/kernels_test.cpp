@@ -61,3 +61,90 @@ TEST_CASE("each pass keeps the meaning of each kernel", "[passes]") {
     CompareRuns(reference, *nested, file.substr(file.rfind('/') + 1) + " hierarchical");
   }
 }
+
+TEST_CASE("a branch that divides threads around a barrier is a fault with its line", "[passes]") {
+  ir::Module barrier = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/fault_divergent_barrier.ir"));
+  for (CollapseForm form : {CollapseForm::kFlat, CollapseForm::kHierarchical}) {
+    Result<ir::Module> collapsed = After(barrier, "collapse", form);
+    REQUIRE(collapsed);
+    Outcome outcome = RunKernel(*collapsed, collapsed->functions[0], 33, 7);
+    REQUIRE_FALSE(outcome.status);
+    CHECK(outcome.status.error().code == ErrorCode::kFault);
+    CHECK(outcome.status.error().at.line == 9);
+    CHECK(RunKernel(*collapsed, collapsed->functions[0], 5, 7).status);  // all agree
+  }
+  ir::Module shuffle = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/fault_divergent_shuffle.ir"));
+  CHECK_FALSE(RunKernel(shuffle, shuffle.functions[0], 33, 7).status);
+  Result<ir::Module> collapsed = After(shuffle, "collapse");
+  REQUIRE(collapsed);
+  Outcome outcome = RunKernel(*collapsed, collapsed->functions[0], 33, 7);
+  REQUIRE_FALSE(outcome.status);
+  CHECK(outcome.status.error().code == ErrorCode::kFault);
+}
+
+TEST_CASE("what these tiers cannot run is refused with construct and line", "[passes]") {
+  struct Refusal {
+    const char* kernel;
+    uint32_t line;
+    const char* words;
+  };
+  for (const Refusal& refusal : {Refusal{"refused_count", 8, "thread count"}, Refusal{"refused_arrive", 8, "bar.arrive"},
+                                 Refusal{"refused_computed_number", 9, "computed at run time"}}) {
+    std::string path = std::string(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/") + refusal.kernel + ".ir";
+    ir::Module module = ParseModule(ReadFile(path));
+    Result<ir::Module> result = After(module, "collapse");
+    INFO(refusal.kernel);
+    REQUIRE_FALSE(result);
+    CHECK(result.error().code == ErrorCode::kUnsupported);
+    CHECK(result.error().at.line == refusal.line);
+    CHECK(result.error().message.find(refusal.words) != std::string::npos);
+    CHECK_FALSE(result.error().hint.empty());
+  }
+}
+
+TEST_CASE("the form of collapsing is chosen by the kernel's collectives, or by the caller", "[passes]") {
+  auto load = [](const std::string& name) {
+    return ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/" + name + ".ir"));
+  };
+  ir::Module plain = load("exchange"), shuffles = load("shuffle_reduce");
+  CHECK(After(plain, "collapse")->functions[0].is_flat);
+  CHECK_FALSE(After(plain, "collapse", CollapseForm::kHierarchical)->functions[0].is_flat);
+  CHECK_FALSE(After(shuffles, "collapse")->functions[0].is_flat);
+  Result<ir::Module> refused = After(shuffles, "collapse", CollapseForm::kFlat);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::kUnsupported);
+  CHECK(refused.error().at.line == 10);
+}
+
+TEST_CASE("live masks are kept only where a thread may end before others go on", "[passes]") {
+  auto early = [](const std::string& name) {
+    ir::Module module = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/" + name + ".ir"));
+    return After(module, "collapse")->functions.back().has_early_exit;
+  };
+  CHECK(early("early_exit"));
+  CHECK(early("endless"));
+  CHECK_FALSE(early("straight"));
+  CHECK_FALSE(early("exchange"));
+  CHECK_FALSE(early("tree_reduce"));   // threads that write nothing end in the last region
+  CHECK_FALSE(early("uniform_tail"));  // the block leaves together
+}
+
+TEST_CASE("values that do not cross regions have no slot, uniform ones one for all", "[passes]") {
+  auto slots = [](const std::string& name) {
+    ir::Module module = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/" + name + ".ir"));
+    return After(module, "collapse")->functions.back().slots;
+  };
+  CHECK(slots("straight").empty());
+  uint32_t uniform = 0;
+  for (const ir::Slot& slot : slots("swap_params")) uniform += slot.shape == ir::Level::kBlock;
+  CHECK(uniform >= 2);  // the loop's two uniform counters
+  for (const ir::Slot& slot : slots("exchange")) CHECK(slot.type == ir::Type::kI64);  // the thread's address in data
+}
+
+TEST_CASE("an unknown pass name is a usage error that lists the passes", "[passes]") {
+  ir::Module module = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/straight.ir"));
+  Result<ir::Module> result = After(module, "colapse");
+  REQUIRE_FALSE(result);
+  CHECK(result.error().code == ErrorCode::kUsage);
+  CHECK(result.error().hint.find("insert-extra-barriers") != std::string::npos);
+}

@@ -1,0 +1,158 @@
+// Passes of the Simt phase by their result: what is inlined, folded, refused.
+#include "ir/verify.h"
+#include "tests/passes/kernel_run.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::test;
+
+namespace {
+
+uint32_t Count(const ir::Function& f, ir::Opcode op) {
+  uint32_t count = 0;
+  for (ir::BlockId block : ir::ReversePostOrder(f)) {
+    for (ir::InstId id : f.at_block(block).insts) count += f.at_inst(id).op == op;
+  }
+  return count;
+}
+
+ir::Module Run(const std::string& text, Status (*pass)(ir::Module&, ir::Function&, const lowering::PassOptions&)) {
+  ir::Module module = ParseModule("module \"m\" ptx 8.0 sm 80\n" + text);
+  Status status = pass(module, Kernel(module), {});
+  if (!status) FAIL(status.error().Render());
+  Status valid = ir::Verify(module, Kernel(module));
+  if (!valid) FAIL(valid.error().Render() << ir::Print(module));
+  return module;
+}
+
+}  // namespace
+
+TEST_CASE("simplify folds constant branches, merges blocks, drops what is not needed", "[passes]") {
+  ir::Module module = Run(R"(kernel @k (p: i64 @0) phase simt {
+^b0:
+  %base = param_base
+  %data = load i64 param %base
+  %t = const i1 0x1
+  %one = const i32 0x1
+  %unused = add i32 %one, %one
+  cond_br %t, ^a(%one), ^dead
+^a(%x: i32):
+  store i32 global %data, %x
+  br ^b(%x, %one)
+^b(%y: i32, %never: i32):
+  store i32 global %data, %y
+  ret
+^dead:
+  trap
+}
+)", lowering::Simplify);
+  const ir::Function& f = module.functions[0];
+  CHECK(ir::ReversePostOrder(f).size() == 1);
+  CHECK(Count(f, ir::Opcode::kAdd) == 0);
+  CHECK(Count(f, ir::Opcode::kStore) == 2);
+  CHECK(f.at_block(f.entry).insts.size() == 6);
+}
+
+TEST_CASE("simplify keeps loops, effects and volatile reads", "[passes]") {
+  ir::Module module = Run(R"(kernel @k (p: i64 @0) phase simt {
+^b0:
+  %base = param_base
+  %data = load i64 param %base
+  %zero = const i32 0x0
+  %one = const i32 0x1
+  br ^loop(%zero, %zero)
+^loop(%i: i32, %dead: i32):
+  %v = load i32 global volatile %data
+  %i2 = add i32 %i, %one
+  %d2 = add i32 %dead, %one
+  %more = icmp i32 ult %i2, %i
+  cond_br %more, ^loop(%i2, %d2), ^out
+^out:
+  ret
+}
+)", lowering::Simplify);
+  const ir::Function& f = module.functions[0];
+  CHECK(Count(f, ir::Opcode::kLoad) == 2);
+  CHECK(Count(f, ir::Opcode::kAdd) == 1);  // the dead counter is gone, round the loop
+  CHECK(ir::ReversePostOrder(f).size() == 3);
+}
+
+namespace {
+const std::string kCallee = R"(function @f (x: i32) -> (r: i32) phase simt {
+^b0(%x: i32):
+  BODY
+  ret %x
+}
+kernel @k (p: i64 @0) phase simt {
+^b0:
+  %base = param_base
+  %data = load i64 param %base
+  %t = special i32 tid.x
+  %r: i32 = call @f %t ; ptx 30
+  %s: i32 = call @f %r ; ptx 31
+  store i32 global %data, %s
+  ret
+}
+)";
+std::string WithBody(const std::string& body) {
+  std::string text = kCallee;
+  return text.replace(text.find("BODY"), 4, body);
+}
+std::string Long() {  // beyond the size that is inlined for being small
+  std::string body = "%c0 = const i32 0x1\n";
+  for (int i = 0; i < 60; ++i) body += "  %v" + std::to_string(i) + " = add i32 %x, %c0\n";
+  return body;
+}
+}  // namespace
+
+TEST_CASE("calls are inlined when they concern the caller's regions or are small", "[passes]") {
+  ir::Module small = Run(WithBody(""), lowering::InlineCalls);
+  CHECK(Count(Kernel(small), ir::Opcode::kCall) == 0);
+  ir::Module stays = Run(WithBody(Long()), lowering::InlineCalls);
+  CHECK(Count(Kernel(stays), ir::Opcode::kCall) == 2);
+  ir::Module barrier = Run(WithBody(Long() + "  %f = const i32 0xffffffff\n  barrier_warp %f"), lowering::InlineCalls);
+  CHECK(Count(Kernel(barrier), ir::Opcode::kCall) == 0);
+  CHECK(Count(Kernel(barrier), ir::Opcode::kBarrierWarp) == 2);
+}
+
+TEST_CASE("recursion through a barrier is refused at the call", "[passes]") {
+  ir::Module module = ParseModule("module \"m\" ptx 8.0 sm 80\n" +
+                                  WithBody("%z = const i32 0x0\n  barrier_block %z\n  %q: i32 = call @f %x ; ptx 12"));
+  Status status = lowering::InlineCalls(module, Kernel(module), {});
+  REQUIRE_FALSE(status);
+  CHECK(status.error().code == ErrorCode::kUnsupported);
+  CHECK(status.error().at.line == 30);
+  CHECK(status.error().message.find("recursive") != std::string::npos);
+}
+
+TEST_CASE("an indirect call that may reach a barrier is refused", "[passes]") {
+  ir::Module module = ParseModule(R"(module "m" ptx 8.0 sm 80
+signature #0 (x: i32) -> (r: i32)
+function @f (x: i32) -> (r: i32) phase simt {
+^b0(%x: i32):
+  %z = const i32 0x0
+  barrier_block %z
+  ret %x
+}
+kernel @k (p: i64 @0) phase simt {
+^b0:
+  %t = special i32 tid.x
+  %f = function_address @f
+  %r: i32 = call_indirect #0 %f, %t ; ptx 9
+  ret
+}
+)");
+  Status status = lowering::InlineCalls(module, Kernel(module), {});
+  REQUIRE_FALSE(status);
+  CHECK(status.error().code == ErrorCode::kUnsupported);
+  CHECK(status.error().at.line == 9);
+}
+
+TEST_CASE("an inlined callee's local variables become the caller's", "[passes]") {
+  ir::Module module = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/call_barrier.ir"));
+  REQUIRE(lowering::InlineCalls(module, Kernel(module), {}));
+  const ir::Function& f = Kernel(module);
+  REQUIRE(f.locals.size() == 1);
+  CHECK(f.locals[0].size == 8);
+  CHECK(f.local_bytes >= 8);
+  CHECK(Count(f, ir::Opcode::kCall) == 0);
+}
