@@ -187,7 +187,8 @@ Result<llvm::Constant*> ModuleEmitter::VariableAddress(uint32_t index) {
   global->setInitializer(initialiser);
   // Several kernels of one object bring the same variable: one copy stays. Writers of objects hide internal ones.
   global->setLinkage(llvm::GlobalValue::WeakODRLinkage);
-  global->setConstant(variable.space == ir::Space::kConst && variable.linkage == Linkage::kInternal && variable.relocations.empty());
+  // .const is constant to kernels only: a host may set it before a launch, as cudaMemcpyToSymbol does.
+  global->setExternallyInitialized(true);
   return global;
 }
 
