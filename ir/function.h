@@ -140,6 +140,7 @@ struct Function {
   std::vector<Slot> slots;
   bool has_early_exit = false;  // a lane may end before others: live masks are kept
   bool is_flat = false;         // one loop over the block's threads, no warp level
+  uint32_t parked_slot = ~0u;   // warp slot: lanes that wait while others run an arm of a divergent branch; ~0: none do
 
   const Value& at_value(ValueId id) const { return values[id.index]; }
   const Inst& at_inst(InstId id) const { return insts[id.index]; }

@@ -134,6 +134,7 @@ void PrepareFrame(Machine& machine, Thread& thread, const Function& function) {
 
 void Machine::StartThread(Thread& thread) {
   thread.state = ThreadState::kReady;
+  thread.parked = false;
   thread.barrier_arrived = false;
   thread.waiting_at = nullptr;
   thread.depth = 0;

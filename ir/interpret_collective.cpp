@@ -226,6 +226,17 @@ Status CompleteGroup(Machine& machine, Warp& warp, uint32_t members) {
   return {};
 }
 
+namespace {
+uint32_t ParkedLanes(Machine& machine, const Warp& warp) {
+  uint32_t lanes = 0;
+  for (uint32_t lane = 0; lane < warp.count; ++lane) {
+    const Thread& thread = machine.ThreadAt(warp, lane);
+    lanes |= (thread.parked && thread.state != ThreadState::kExited ? 1u : 0u) << lane;
+  }
+  return lanes;
+}
+}  // namespace
+
 Result<bool> CompleteGroups(Machine& machine, Warp& warp) {
   uint32_t live = machine.LiveLanes(warp);
   bool any = false;
@@ -237,6 +248,13 @@ Result<bool> CompleteGroups(Machine& machine, Warp& warp) {
     if ((mask >> thread->lane & 1) == 0) {
       return machine.Fault(*thread, inst,
                            fmt::format("lane {} is not in its own membermask {:#010x}", thread->lane, mask));
+    }
+    if (uint32_t waiting = mask & ParkedLanes(machine, warp); waiting != 0) {
+      return machine.Fault(*thread, inst,
+                           fmt::format("its membermask {:#010x} names lanes {:#010x}, which wait at the other arm of a "
+                                       "divergent branch; lanes that meet from different places need the lane "
+                                       "scheduler (tier T3)",
+                                       mask, waiting));
     }
     uint32_t members = mask & live, arrived = 0;
     for (uint32_t lane = 0; lane < warp.count; ++lane) {
@@ -250,6 +268,23 @@ Result<bool> CompleteGroups(Machine& machine, Warp& warp) {
     any = true;
   }
   return any;
+}
+
+Status ExecuteLiveMask(Step& s) {
+  s.Return(s.machine.LiveLanes(s.machine.warps[s.thread.warp]));
+  return {};
+}
+
+// Every live lane executes it with the same mask; the state after the first is that after all.
+Status ExecuteSetLiveMask(Step& s) {
+  const Warp& warp = s.machine.warps[s.thread.warp];
+  for (uint32_t lane = 0; lane < warp.count; ++lane) {
+    s.machine.ThreadAt(warp, lane).parked = (s.Operand32(0) >> lane & 1) == 0;
+  }
+  if (s.machine.LiveLanes(warp) != 0) return {};
+  Error error = s.Fault("set_live_mask leaves no lane to run").error();
+  error.code = ErrorCode::kInternal;
+  return Fail(std::move(error));
 }
 
 Status CompleteAgreement(Machine& machine, std::span<Thread* const> threads) {

@@ -50,6 +50,7 @@ struct Thread {
   uint32_t index = 0, warp = 0, lane = 0;
   uint32_t tid[3] = {0, 0, 0};
   ThreadState state = ThreadState::kReady;
+  bool parked = false;           // Collapsed: waits while other lanes run their arm of a divergent branch
   bool barrier_arrived = false;  // its warp has been counted at the barrier it waits for
   const Inst* waiting_at = nullptr;
   std::vector<std::unique_ptr<Frame>> frames;  // beyond `depth` they are kept for reuse
@@ -59,7 +60,7 @@ struct Thread {
 
   Frame& frame() { return *frames[depth - 1]; }
   const Frame& frame() const { return *frames[depth - 1]; }
-  bool live() const { return state != ThreadState::kExited; }
+  bool live() const { return state != ThreadState::kExited && !parked; }
 };
 
 struct Warp {

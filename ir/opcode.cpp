@@ -21,10 +21,11 @@ constexpr OpcodeInfo kTable[] = {
 #undef OP
 };
 
-constexpr std::array<std::string_view, 21> kFlagNames = {
+constexpr std::array<std::string_view, 22> kFlagNames = {
     "ftz",   "sat",      "approx",   "full", "relu",         "nan",       "xorsign",
     "abs",   "wrap",     "shiftamt", "unsigned", "signed_a", "signed_b",  "high",
-    "nc",    "noresult", "aligned",  "legacy",   "uniform",  "volatile",  "satfinite"};
+    "nc",    "noresult", "aligned",  "legacy",   "uniform",  "volatile",  "satfinite",
+    "divergent"};
 
 }  // namespace
 

@@ -30,7 +30,7 @@ enum Flag : uint32_t {
   kFtz = 1, kSat = 2, kApprox = 4, kFullRange = 8, kRelu = 16, kPropagateNan = 32, kXorSign = 64, kAbs = 128,
   kWrap = 256, kShiftAmount = 512, kUnsigned = 1024, kSignedA = 2048, kSignedB = 4096, kHigh = 8192,
   kNonCoherent = 1 << 14, kNoResult = 1 << 15, kAligned = 1 << 16, kLegacy = 1 << 17, kUniform = 1 << 18,
-  kVolatile = 1 << 19, kSatFinite = 1 << 20,
+  kVolatile = 1 << 19, kSatFinite = 1 << 20, kDivergent = 1 << 21,
 };
 std::string_view FlagName(Flag flag);
 std::optional<Flag> ParseFlag(std::string_view word);

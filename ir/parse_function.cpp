@@ -99,6 +99,8 @@ Result<bool> FunctionParser::HeaderItem() {
   if (c_.TakeWord("flat")) return f_.is_flat = true;
   if (c_.TakeWord("param_bytes")) {
     param_bytes_ = TRY(c_.Number32("a size in bytes"));
+  } else if (c_.TakeWord("parked")) {
+    f_.parked_slot = TRY(c_.Index("the slot's #index"));
   } else if (c_.TakeWord("local_bytes")) {
     f_.local_bytes = TRY(c_.Number32("a size in bytes"));
   } else if (c_.TakeWord("max_threads")) {

@@ -199,6 +199,7 @@ void Printer::PutHeader(const Function& f, const Numbers& numbers) {
   PutTriple("required_cluster", f.required_cluster);
   if (f.has_early_exit) Put(" early_exit");
   if (f.is_flat) Put(" flat");
+  if (f.parked_slot != ~0u) Put(" parked #{}", f.parked_slot);
   if (f.entry.valid() && f.entry.index < f.blocks.size() && numbers.blocks[f.entry.index] != 0) {
     Put(" entry ");
     PutEdge(numbers, Edge{f.entry, {}});

@@ -14,7 +14,7 @@
 //   A block that holds a BarrierX, a collective or an Agree is of level kWarp (collectives, warp Agree) or
 //   kBlock (block barriers, block Agree) and holds one such instruction at most, besides pure ones and reads
 //   of parameters and constants. A branch between regions stands in a block of its own level and is decided
-//   by an Agree (or a constant). From the first block of a region every path reaches the same next block of a
+//   by an Agree (or a constant), but for a warp-level cond_br that says kDivergent. From the first block of a region every path reaches the same next block of a
 //   higher level, or ends the lane (ret, exit, trap).
 //
 // Collapsed
@@ -24,7 +24,7 @@
 //   end any level; all other edges stay within their level. No SSA value crosses into a body as an argument;
 //   what a higher level defines may be used below when it is uniform, so never what a narrower slot holds.
 //   Barriers stand at block level, collectives at warp level, an Agree at either. exit_lane needs
-//   has_early_exit.
+//   has_early_exit; live_mask and set_live_mask stand at warp level and need it and a parked_slot.
 #pragma once
 
 #include "ir/function.h"

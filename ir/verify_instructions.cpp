@@ -185,7 +185,7 @@ constexpr uint32_t kRequired = kSpecial | kCompare | kNarrow | kAtomic | kShuffl
 
 Status CheckValuesOfAttributes(const Subject& s, BlockId block, const Inst& inst) {
   const Attrs& a = inst.attrs;
-  constexpr uint32_t kAllFlags = (kSatFinite << 1) - 1;
+  constexpr uint32_t kAllFlags = (kDivergent << 1) - 1;
   if ((a.flags & ~kAllFlags) != 0) return s.Broken(block, inst, "unknown flags");
   if ((a.align & (a.align - 1)) != 0) return s.Broken(block, inst, "an alignment that is not a power of two");
   bool integer_compare = a.compare >= Compare::kEq && a.compare <= Compare::kUge;

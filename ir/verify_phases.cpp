@@ -8,6 +8,7 @@ namespace ptx2cpu::ir::verify {
 namespace {
 
 bool IsAgree(Opcode op) { return op == Opcode::kAgree || op == Opcode::kAgreeIndex; }
+bool IsMask(Opcode op) { return op == Opcode::kLiveMask || op == Opcode::kSetLiveMask; }
 bool IsBranch(Opcode op) { return op == Opcode::kCondBr || op == Opcode::kSwitch; }
 
 // Barriers stand at block level, collectives at warp level, an agree at either.
@@ -18,6 +19,14 @@ Status CheckLevelOf(const Subject& s, BlockId block, const Inst& inst) {
   }
   if (IsCollective(inst.op) && level != Level::kWarp) {
     return s.Broken(block, inst, fmt::format("a warp collective in a block of {} level", Name(level)));
+  }
+  if (IsMask(inst.op)) {
+    if (level != Level::kWarp) {
+      return s.Broken(block, inst, fmt::format("a row for lanes of a warp in a block of {} level", Name(level)));
+    }
+    bool kept = s.f.has_early_exit && s.f.parked_slot < s.f.slots.size() &&
+                s.f.slots[s.f.parked_slot].shape == Level::kWarp && s.f.slots[s.f.parked_slot].type == Type::kI32;
+    if (!kept) return s.Broken(block, inst, "the function keeps no live masks or has no warp slot for parked lanes");
   }
   if (IsAgree(inst.op) && level == Level::kLane)
     return s.Broken(block, inst, "an agree in a block of lane level");
@@ -76,6 +85,7 @@ Status CheckSplitBranches(Subject& s) {
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
     Level level = s.f.at_block(block).level;
     if (level == Level::kLane || !IsBranch(inst.op)) return {};
+    if (level == Level::kWarp && (inst.attrs.flags & kDivergent)) return {};
     const Value& decision = s.f.at_value(inst.operands[0]);
     Opcode def = decision.def.valid() ? s.f.at_inst(decision.def).op : Opcode::kUndef;
     if (def == Opcode::kConst) return {};
@@ -142,7 +152,7 @@ Status CheckCollapsedLevels(Subject& s) {
     TRY_STATUS(CheckLevelOf(s, block, inst));
     Level level = f.at_block(block).level;
     bool boundary = IsBarrier(inst.op) || IsCollective(inst.op) || IsAgree(inst.op);
-    bool slot = inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore;
+    bool slot = inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore || IsMask(inst.op);
     if (level != Level::kLane && !boundary && !slot && !MayStandAbove(inst) && inst.op != Opcode::kLoad) {
       return s.Broken(block, inst,
                       fmt::format("an instruction with effects in a block of {} level", Name(level)));

@@ -42,6 +42,10 @@ Status SplitAtBarriers(ir::Module& module, ir::Function& f, const PassOptions& o
 // Peels branches that decide whether a barrier is reached, and puts boundaries where regions meet.
 Status InsertExtraBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 
+// -- phase Split --
+// Lets lanes differ at branches whose arms hold collectives, where the arms can run one after the other.
+Status MaskDivergentArms(ir::Module& module, ir::Function& f, const PassOptions& options);
+
 // -- Split to Collapsed --
 // Regions become loops over warps and lanes; values that cross them get slots.
 Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options);

@@ -24,6 +24,8 @@ constexpr std::array kPasses = {
               "boundaries are whole blocks from here on, so control dependence speaks of blocks"},
     PassEntry{"insert-extra-barriers", InsertExtraBarriers, Phase::kSplit, true,
               "needs every boundary alone; afterwards each region leads to one boundary"},
+    PassEntry{"mask-divergent-arms", MaskDivergentArms, Phase::kSplit, true,
+              "before slots are made: what the arms leave different needs one for each lane"},
     PassEntry{"collapse", Collapse, Phase::kCollapsed, true, "turns those regions into loops"},
 };
 

@@ -47,7 +47,8 @@ struct Members {
   }
 };
 
-// All live lanes of the warp are here, so a member can be missing only where lanes name different masks.
+// All live lanes of the warp are here, so a member can be missing only where lanes name different masks, or lanes that
+// wait at the other arm of a divergent branch.
 void CheckMembers(Site& s, const Members& members) {
   Value stray;
   if (members.uniform()) {
@@ -59,6 +60,15 @@ void CheckMembers(Site& s, const Members& members) {
     Value elsewhere = NonZero(s, s.b.CreateAnd(members.Taking(s), s.b.CreateNot(Load(s, same))));
     Value own = NonZero(s, s.b.CreateAnd(s.b.CreateLShr(members.mask, s.e.Lane()), Literal(members.mask, 1)));
     stray = s.b.CreateAnd(Bits(s, s.b.CreateOr(elsewhere, s.b.CreateNot(own))), members.live);
+  }
+  if (s.e.f.parked_slot != ~0u) {
+    Value parked = s.e.LoadPlain(s.e.I(32), s.e.SlotAddress(s.e.f.parked_slot), llvm::Align(4), Memory::kSlot);
+    if (members.uniform()) {
+      stray = s.b.CreateOr(stray, s.b.CreateAnd(members.mask, parked));
+    } else {
+      Value named = NonZero(s, s.b.CreateAnd(members.mask, Broadcast(s.b, parked, kWarpSize)));
+      stray = s.b.CreateOr(stray, s.b.CreateAnd(Bits(s, named), members.live));
+    }
   }
   s.e.Fault(NonZero(s, stray), PTX2CPU_FAULT_MISSING_MEMBERS, ThreadOf(s, FirstLane(s, stray)), s.inst.at);
 }
@@ -209,6 +219,21 @@ Status EmitElect(Site& s) {
   Value leader = FirstLane(s, members.Taking(s)), lanes = s.e.Lane();
   s.Return(leader, 0);
   s.Return(s.b.CreateICmpEQ(lanes, Broadcast(s.b, leader, kWarpSize)), 1);
+  return {};
+}
+
+// -- lanes that run --
+
+Status EmitLiveMask(Site& s) {
+  s.Return(s.e.LiveMask(s.e.step.warp));
+  return {};
+}
+
+Status EmitSetLiveMask(Site& s) {
+  if (s.Raw(0)->getType()->isVectorTy()) return s.Broken("lanes disagree on the mask");
+  Value live = s.e.Field(offsetof(ptx2cpu_block, live), s.b.getPtrTy(), "live");
+  Value word = s.b.CreateInBoundsGEP(s.e.I(32), live, s.b.CreateZExt(s.e.step.warp, s.b.getInt64Ty()));
+  s.e.StorePlain(s.Raw(0), word, llvm::Align(4), Memory::kContext);
   return {};
 }
 

@@ -56,6 +56,7 @@ bool ResultVaries(const ir::Function& f, const ir::Inst& inst, size_t number, co
     case Opcode::kAgree:
     case Opcode::kAgreeIndex:
     case Opcode::kActiveMask:
+    case Opcode::kLiveMask:
     case Opcode::kBarrierReducePopc:
     case Opcode::kBarrierReduceAnd:
     case Opcode::kBarrierReduceOr: return false;

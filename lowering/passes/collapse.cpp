@@ -20,6 +20,7 @@
 #include "lowering/passes.h"
 #include "lowering/passes/collapse_values.h"
 #include "lowering/passes/diagnose.h"
+#include "lowering/passes/mask_divergent_arms.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -60,6 +61,7 @@ class Collapser {
     f_.has_early_exit = early_exit_;
     f_.is_flat = flat_;
     f_.phase = ir::Phase::kCollapsed;
+    SequenceDivergentArms(f_);
   }
 
  private:
