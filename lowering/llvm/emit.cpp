@@ -53,7 +53,7 @@ void EmitDispatch(ModuleEmitter& m, const ir::Function& f, llvm::Function* kerne
 Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
   llvm::Function* entry = DeclareKernel(m, kernel.name, llvm::GlobalValue::ExternalLinkage);
   auto body = [&](llvm::Function* function, bool one_dimensional) { return FunctionEmitter(m, kernel, function, one_dimensional).EmitKernel(); };
-  bool matters = ReadsThreadIndex(kernel);
+  bool matters = !kernel.is_flat && ReadsThreadIndex(kernel);  // flat loops count the indices themselves
   for (uint32_t index : m.layout.functions) matters |= ReadsThreadIndex(m.ir.functions[index]);
   const uint32_t* required = kernel.required_threads;
   bool always = required[0] != 0 && required[1] <= 1 && required[2] <= 1;

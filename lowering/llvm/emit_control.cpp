@@ -85,7 +85,7 @@ Status EmitForWarps(Site& s) {
 Status EmitForLanes(Site& s) {
   if (s.e.step.level == ir::Level::kLane) return s.Broken("at lane level");
   if (s.e.step.level == ir::Level::kBlock && !s.e.f.is_flat) return s.Broken("at block level of a function that is not flat");
-  return s.e.EmitForLanes(s.inst);
+  return s.e.f.is_flat ? s.e.EmitForThreads(s.inst) : s.e.EmitForLanes(s.inst);
 }
 
 Status EmitEndLane(Site& s) {

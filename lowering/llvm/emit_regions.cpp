@@ -194,52 +194,79 @@ llvm::MDNode* FunctionEmitter::LoopMetadata(llvm::MDNode* access_group) {
   return loop;
 }
 
-Status FunctionEmitter::EmitForLanes(const ir::Inst& inst) {
-  bool flat = step.level == ir::Level::kBlock;
-  llvm::Value* threads = Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count");
-  llvm::Value *warp = step.warp, *first = b.getInt32(0), *count = threads;
-  if (!flat) {
-    first = step.thread;
-    llvm::Value* rest = b.CreateSub(threads, first);
-    count = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, b.getInt32(kWarpSize));
-  }
-  llvm::BasicBlock *before = b.GetInsertBlock(), *head = NewBlock("lanes"), *next = NewBlock("next_lane"), *after = NewBlock("after_lanes");
-  // There is at least one thread in every warp, so the loop is entered without a test.
-  b.CreateBr(head);
-  b.SetInsertPoint(head);
-  llvm::PHINode* index = b.CreatePHI(b.getInt32Ty(), 2, "lane");
-  index->addIncoming(b.getInt32(0), before);
-  LaneStep lane_step{.level = ir::Level::kLane, .width = 1, .end = next, .exit = next,
-                     .access_group = llvm::MDNode::getDistinct(m.context, {})};
-  lane_step.thread = flat ? index : b.CreateAdd(first, index, "thread", true, true);
-  lane_step.lane = flat ? b.CreateAnd(index, b.getInt32(31)) : index;
-  lane_step.warp = flat ? b.CreateLShr(index, 5) : warp;
+FunctionEmitter::LaneLoop FunctionEmitter::OpenLoop(llvm::Value* count, const char* name) {
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  LaneLoop loop{nullptr, NewBlock(name), NewBlock("next"), NewBlock("after"), count};
+  b.CreateBr(loop.head);
+  b.SetInsertPoint(loop.head);
+  loop.index = b.CreatePHI(b.getInt32Ty(), 2, name);
+  loop.index->addIncoming(b.getInt32(0), before);
+  return loop;
+}
+
+void FunctionEmitter::CloseLoop(const LaneLoop& loop, llvm::MDNode* access_group) {
+  b.CreateBr(loop.next);
+  b.SetInsertPoint(loop.next);
+  llvm::Value* following = b.CreateAdd(loop.index, b.getInt32(1), "", true, true);
+  loop.index->addIncoming(following, loop.next);
+  llvm::BranchInst* back = b.CreateCondBr(b.CreateICmpULT(following, loop.count), loop.head, loop.after);
+  back->setMetadata(llvm::LLVMContext::MD_loop, LoopMetadata(access_group));
+  b.SetInsertPoint(loop.after);
+}
+
+Status FunctionEmitter::EmitLane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop) {
+  llvm::BasicBlock* done = NewBlock("lane_done");
+  lane_step.end = lane_step.exit = done;
   if (f.has_early_exit) {
     llvm::BasicBlock* inside = NewBlock("live_lane");
     llvm::Value* bit = b.CreateAnd(b.CreateLShr(LiveMask(lane_step.warp), lane_step.lane), b.getInt32(1));
-    b.CreateCondBr(b.CreateICmpNE(bit, b.getInt32(0)), inside, next);
-    b.SetInsertPoint(inside);
+    b.CreateCondBr(b.CreateICmpNE(bit, b.getInt32(0)), inside, done);
     // exit_lane clears the lane's bit.
     lane_step.exit = NewBlock("exit_lane");
-    llvm::IRBuilder<>::InsertPointGuard guard(b);
     b.SetInsertPoint(lane_step.exit);
     llvm::Value* live = Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
     llvm::Value* word = b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(lane_step.warp, b.getInt64Ty()));
     llvm::Value* rest = b.CreateAnd(b.CreateLoad(b.getInt32Ty(), word), b.CreateNot(b.CreateShl(b.getInt32(1), lane_step.lane)));
     b.CreateStore(rest, word);
-    b.CreateBr(next);
+    b.CreateBr(done);
+    b.SetInsertPoint(inside);
   }
   TRY_STATUS(EmitRegion(inst.edges[0].to, lane_step, inst.edges[0]));
-  b.SetInsertPoint(next);
-  llvm::Value* following = b.CreateAdd(index, b.getInt32(1), "", true, true);
-  index->addIncoming(following, next);
-  llvm::BranchInst* back = b.CreateCondBr(b.CreateICmpULT(following, count), head, after);
-  back->setMetadata(llvm::LLVMContext::MD_loop, LoopMetadata(lane_step.access_group));
-  b.SetInsertPoint(after);
-  if (f.has_early_exit) {
-    llvm::Value* any = flat ? AnyLive() : b.CreateICmpNE(LiveMask(step.warp), b.getInt32(0));
-    ContinueWhileLive(any, step.end);
-  }
+  b.SetInsertPoint(done);
+  return {};
+}
+
+Status FunctionEmitter::EmitForLanes(const ir::Inst& inst) {
+  llvm::Value* threads = Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count");
+  llvm::Value* rest = b.CreateSub(threads, step.thread);
+  LaneLoop loop = OpenLoop(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, b.getInt32(kWarpSize)), "lane");
+  LaneStep lane_step{.level = ir::Level::kLane, .width = 1, .warp = step.warp, .lane = loop.index,
+                     .thread = b.CreateAdd(step.thread, loop.index, "thread", true, true),
+                     .access_group = llvm::MDNode::getDistinct(m.context, {})};
+  TRY_STATUS(EmitLane(inst, lane_step, loop));
+  CloseLoop(loop, lane_step.access_group);
+  if (f.has_early_exit) ContinueWhileLive(b.CreateICmpNE(LiveMask(step.warp), b.getInt32(0)), step.end);
+  Jump(inst.edges[1]);
+  return {};
+}
+
+// In the inner loop tid.x is the counter, so that addresses are visibly consecutive whatever the block's shape.
+Status FunctionEmitter::EmitForThreads(const ir::Inst& inst) {
+  llvm::Type* word = b.getInt32Ty();
+  llvm::Value* width = Field(offsetof(ptx2cpu_block, ntid), word, "ntid.x");
+  llvm::Value* height = Field(offsetof(ptx2cpu_block, ntid) + 4, word, "ntid.y");
+  LaneLoop z = OpenLoop(Field(offsetof(ptx2cpu_block, ntid) + 8, word, "ntid.z"), "z");
+  LaneLoop y = OpenLoop(height, "y");
+  llvm::Value* row = b.CreateAdd(b.CreateMul(z.index, height, "", true, true), y.index, "", true, true);
+  llvm::Value* first = b.CreateMul(row, width, "first", true, true);
+  LaneLoop x = OpenLoop(width, "x");
+  LaneStep lane_step{.level = ir::Level::kLane, .width = 1, .thread = b.CreateAdd(first, x.index, "thread", true, true),
+                     .tid = {x.index, y.index, z.index}, .access_group = llvm::MDNode::getDistinct(m.context, {})};
+  lane_step.lane = b.CreateAnd(lane_step.thread, b.getInt32(31));
+  lane_step.warp = b.CreateLShr(lane_step.thread, 5);
+  TRY_STATUS(EmitLane(inst, lane_step, x));
+  for (const LaneLoop* loop : {&x, &y, &z}) CloseLoop(*loop, lane_step.access_group);
+  if (f.has_early_exit) ContinueWhileLive(AnyLive(), step.end);
   Jump(inst.edges[1]);
   return {};
 }

@@ -99,6 +99,7 @@ constexpr FieldRow kFields[] = {
 
 llvm::Value* ThreadIndex(Site& s, Special special) {
   FunctionEmitter& e = s.e;
+  if (e.step.tid[0] != nullptr) return e.step.tid[static_cast<int>(special) - static_cast<int>(Special::kTidX)];
   if (e.one_dimensional()) {
     if (special == Special::kTidX) return e.Thread();
     return s.b.getInt32(0);
@@ -254,8 +255,13 @@ void StoreSlot(Site& s, llvm::Value* value, llvm::Value* live) {
     value = s.b.CreateExtractElement(value, s.b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, live, s.b.getTrue()));
   }
   if (slot.type == ir::Type::kI1) value = s.b.CreateZExt(value, ShapedLike(value, e.I(8)));
-  uint64_t align = static_cast<uint64_t>(ir::Bytes(slot.type)) * (lanes ? e.step.width : 1);
-  e.StorePlain(value, e.SlotAddress(index), llvm::Align(std::min<uint64_t>(align, 64)), Memory::kSlot);
+  llvm::Align align(std::min<uint64_t>(static_cast<uint64_t>(ir::Bytes(slot.type)) * (lanes ? e.step.width : 1), 64));
+  llvm::Value* address = e.SlotAddress(index);
+  if (lanes && e.f.parked_slot != ~0u) {  // lanes that wait at another arm keep theirs
+    llvm::Value* runs = s.b.CreateBitCast(live, llvm::FixedVectorType::get(e.I(1), kWarpSize));
+    value = s.b.CreateSelect(runs, value, e.LoadPlain(value->getType(), address, align, Memory::kSlot));
+  }
+  e.StorePlain(value, address, align, Memory::kSlot);
 }
 
 }  // namespace

@@ -169,7 +169,9 @@ llvm::Value* FunctionEmitter::Field(size_t offset, llvm::Type* type, const char*
   llvm::LoadInst* load = at.CreateAlignedLoad(type, pointer, align, name);
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(m.context, {}));
   m.Annotate(load, Memory::kContext);
-  if (type->isIntegerTy(32) && offset == offsetof(ptx2cpu_block, thread_count)) {
+  bool counts_threads = offset == offsetof(ptx2cpu_block, thread_count) ||
+                        (offset >= offsetof(ptx2cpu_block, ntid) && offset < offsetof(ptx2cpu_block, ntid) + 12);
+  if (counts_threads) {
     load->setMetadata(llvm::LLVMContext::MD_range,
                       llvm::MDBuilder(m.context).createRange(llvm::APInt(32, 1), llvm::APInt(32, PTX2CPU_MAX_THREADS_PER_BLOCK + 1)));
   }

@@ -29,6 +29,7 @@ struct LaneStep {
   llvm::Value* warp = nullptr;              // i32; null at block level
   llvm::Value* lane = nullptr;              // i32, first lane of the step
   llvm::Value* thread = nullptr;            // i32, first thread of the step
+  llvm::Value* tid[3] = {nullptr, nullptr, nullptr};  // i32, where the loops count them; else the block's table has them
   llvm::BasicBlock* end = nullptr;          // end_lane, end_warp, or the function's return
   llvm::BasicBlock* exit = nullptr;         // exit_lane
   llvm::MDNode* access_group = nullptr;     // accesses of different iterations are independent (no barrier between)
@@ -126,7 +127,8 @@ class FunctionEmitter {
   // -- regions: emit_regions.cpp --
   Status EmitRegion(ir::BlockId entry, const LaneStep& region_step, const ir::Edge& edge);
   Status EmitForWarps(const ir::Inst& inst);
-  Status EmitForLanes(const ir::Inst& inst);
+  Status EmitForLanes(const ir::Inst& inst);   // over the lanes of a warp
+  Status EmitForThreads(const ir::Inst& inst); // flat: over the threads of the block, as a nest over z, y and x
   void Jump(const ir::Edge& edge);
   llvm::BasicBlock* BlockOf(ir::BlockId id) const { return blocks_[id.index]; }
   void AddIncoming(const ir::Edge& edge, llvm::BasicBlock* from);
@@ -144,6 +146,16 @@ class FunctionEmitter {
   void ContinueWhileLive(llvm::Value* any_live, llvm::BasicBlock* otherwise);
   llvm::Value* AnyLive();
   llvm::MDNode* LoopMetadata(llvm::MDNode* access_group);
+  // Head and latch of a loop that is entered at least once.
+  struct LaneLoop {
+    llvm::PHINode* index;
+    llvm::BasicBlock *head, *next, *after;
+    llvm::Value* count;
+  };
+  LaneLoop OpenLoop(llvm::Value* count, const char* name);
+  void CloseLoop(const LaneLoop& loop, llvm::MDNode* access_group);
+  // The region of one lane, in the innermost loop; skips lanes that have exited.
+  Status EmitLane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop);
 
   bool one_dimensional_;
   std::vector<llvm::Value*> values_;

@@ -124,14 +124,14 @@ TEST_CASE("faults name the PTX line") {
     CHECK(status.error().code == ErrorCode::kFault);
     CHECK(status.error().at.line == 16);
   }
-  SECTION("lanes that disagree before a collective") {
+  SECTION("a membermask that names lanes of the other arm of a divergent branch") {
     auto kernel = Load(Simple("  setp.lt.u32 %p1, %v, 3;\n  @%p1 bra A;\n  shfl.sync.down.b32 %v, %v, 1, 31, -1;\n"
                               "  add.u32 %v, %v, 7;\nA:\n  shfl.sync.down.b32 %v, %v, 1, 31, -1;"), "k");
     auto call = Call({1, 1, 1}, {32, 1, 1}, {"in:u32:gen(iota,32,0)", "out:u32:32"});
     Status status = kernel->Run(call);
     REQUIRE_FALSE(status);
     CHECK(status.error().code == ErrorCode::kFault);
-    CHECK(status.error().at.line == 16);
+    CHECK(status.error().at.line == 17);
   }
   SECTION("a lane outside its membermask") {
     auto kernel = Load(Simple("  shfl.sync.down.b32 %v, %v, 1, 31, 0xffff;"), "k");
