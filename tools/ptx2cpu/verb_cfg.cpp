@@ -32,7 +32,7 @@ Result<std::string> DrawSvg(const std::string& dot) {
 Status RunCfg(const Arguments& arguments) {
   const KernelChoice choice = TRY(ChooseKernel(arguments));
   lowering::BuildOptions options = TRY(ReadBuildOptions(arguments, choice.source));
-  options.pipeline.stop_after = arguments.Value("--at").value_or("ir");
+  options.pipeline.stop_after = arguments.Value("--at").value_or("insert-extra-barriers");
   const std::string format = arguments.Value("--format").value_or("text");
   if (format != "dot" && format != "svg" && format != "text") return Fail(ErrorCode::kUsage, fmt::format("--format takes dot, svg or text, not '{}'", format));
   const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(choice.source.text, choice.source.name));

@@ -30,7 +30,7 @@ constexpr Option kTimeRun = {"--time", "", "print how long translating and runni
 constexpr Option kExtractOptions[] = {kOutput, kJson, {"--kernels", "", "name all kernels of each image"}};
 constexpr Option kParseOptions[] = {kSm, kKernel, {"--check", "", "only check: also match every instruction with the instruction table; print counts"}};
 constexpr Option kIrOptions[] = {kSm, kKernel, kCollapse, kExec, kStopAfter, kDumpAfter, kVerify, kTime};
-constexpr Option kCfgOptions[] = {kSm, kKernel, kCollapse, kExec, {"--at", "STAGE", "which stage to draw: ir or the name of a pass; default ir"},
+constexpr Option kCfgOptions[] = {kSm, kKernel, kCollapse, kExec, {"--at", "STAGE", "which stage to draw: ir or the name of a pass; default insert-extra-barriers, where regions and the reasons for them are seen"},
     {"--format", "dot|svg|text", "svg needs Graphviz; default text"}, kOutput, {"--dominators", "", "also draw the dominator tree"}};
 constexpr Option kCompileOptions[] = {kSm, kKernel, kOutput,
     {"--target", "TRIPLE|CPU", "x86-64-v3, x86-64-v4, native (default), aarch64-linux-gnu, riscv64-linux-gnu"}, kCollapse, kExec, kOptimize, kStopAfter, kDumpAfter, kVerify, kTime};

@@ -1,0 +1,223 @@
+// The program as its users meet it: verbs, outputs, exit codes, messages.
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace fs = std::filesystem;
+using Catch::Matchers::Contains;
+
+namespace {
+
+const std::string kTool = PTX2CPU_BINARY_DIR "/bin/ptx2cpu";
+const std::string kCorpus = PTX2CPU_SOURCE_DIR "/corpus/bin/";
+
+struct Output {
+  int code = -1;
+  std::string out, err;
+};
+
+std::string Slurp(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// A folder of its own per test case, removed afterwards.
+struct Scratch {
+  fs::path path;
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "ptx2cpu_test_XXXXXX").string();
+    path = mkdtemp(name.data());
+  }
+  ~Scratch() { fs::remove_all(path); }
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+  std::string Write(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name, std::ios::binary) << text;
+    return *this / name;
+  }
+};
+
+Output Run(const Scratch& scratch, const std::string& arguments) {
+  const std::string command = kTool + " " + arguments + " > '" + scratch / "out" + "' 2> '" + scratch / "err" + "'";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Slurp(scratch.path / "out"), Slurp(scratch.path / "err")};
+}
+
+const char* kHead = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+}  // namespace
+
+TEST_CASE("run prints buffers as JSON lines") {
+  Scratch scratch;
+  const std::string add = "run '" + kCorpus + "vector_add.fatbin' --kernel vector_add --grid 2 --block 4 --arg 'in:f32:[1,2,3,4,5,6,7,inf]' "
+                          "--arg 'in:f32:[10,20,30,40,50,0x7f800000,nan,1]' --arg out:f32:8 --arg u32:8";
+  Output output = Run(scratch, add);
+  CHECK(output.code == 0);
+  CHECK(output.out == "{\"arg\": 2, \"type\": \"f32\", \"values\": [11, 22, 33, 44, 55, \"inf\", \"nan\", \"inf\"]}\n");
+  for (const char* engine : {" --jit", " --interpret", " --threads 1", " --collapse=hierarchical", " --exec=warp", " --opt 0"}) CHECK(Run(scratch, add + engine).out == output.out);
+  output = Run(scratch, add + " --bits");
+  CHECK_THAT(output.out, Contains("\"0x41300000\", \"0x41b00000\""));
+  output = Run(scratch, add + " --save 2=" + scratch / "sum.bin");
+  CHECK(output.out.empty());
+  CHECK(Slurp(scratch / "sum.bin").size() == 32);
+}
+
+TEST_CASE("run takes buffers from files and structs by value") {
+  Scratch scratch;
+  const std::string file = scratch.Write("in.bin", std::string("\x01\0\0\0\x02\0\0\0", 8));
+  const std::string ptx = scratch.Write("k.ptx", std::string(kHead) +
+      ".visible .entry k(.param .u64 io, .param .align 4 .b8 pair[8]) { .reg .b64 %p; .reg .b32 %i, %a, %b; mov.u32 %i, %tid.x; ld.param.u64 %p, [io];"
+      " mad.wide.u32 %p, %i, 4, %p; ld.global.u32 %a, [%p]; ld.param.u32 %b, [pair+4]; add.u32 %a, %a, %b; st.global.u32 [%p], %a; ret; }\n");
+  const std::string pair = scratch.Write("pair.bin", std::string("\x07\0\0\0\x09\0\0\0", 8));
+  const Output output = Run(scratch, "run " + ptx + " --block 2 --arg inout:u32:@" + file + " --arg bytes:@" + pair);
+  CHECK(output.code == 0);
+  CHECK(output.out == "{\"arg\": 0, \"type\": \"u32\", \"values\": [10, 11]}\n");
+}
+
+TEST_CASE("wrong calls are refused with what is wrong and what to do") {
+  Scratch scratch;
+  const std::string file = "'" + kCorpus + "vector_add.fatbin'";
+  const auto check = [&](const std::string& arguments, int code, const std::string& message) {
+    const Output output = Run(scratch, arguments);
+    INFO(arguments << "\n" << output.err);
+    CHECK(output.code == code);
+    CHECK_THAT(output.err, Contains(message));
+    CHECK(output.out.empty());
+  };
+  check("frobnicate", 2, "no verb 'frobnicate'");
+  check("run", 2, "which FILE?");
+  check("run " + file + " --blck 3", 2, "no option '--blck'");
+  check("run " + file + " --grid 1,2,3,4", 2, "--grid takes X[,Y,Z]");
+  check("run " + file + " --arg f33:1", 2, "f33");
+  check("run " + file + " --kernel vector_add --arg u32:1", 2, "takes 4 arguments, got 1");
+  check("run " + file + " --kernel vector_add --arg out:f32:1 --arg out:f32:1 --arg out:f32:1 --arg u64:1", 2, "is 8 bytes, parameter");
+  check("run " + file + " --kernel vector_sub", 8, "vector_sub");
+  check("run /nonexistent/file", 3, "/nonexistent/file");
+  const std::string good = " --kernel vector_add --arg out:f32:1 --arg out:f32:1 --arg out:f32:1 --arg u32:1";
+  check("run " + file + good + " --block 1025", 9, "at most 1024 threads");
+  check("run " + file + good + " --grid 0", 9, "grid 0x1x1");
+  check("run " + file + good + " --shared 400000", 9, "shared memory");
+  check("run " + file + good + " --collapse=sideways", 2, "--collapse");
+  check("ir " + file + " --kernel vector_add --stop-after nowhere", 2, "there is no pass 'nowhere'");
+}
+
+TEST_CASE("files without PTX say what they hold and what to do") {
+  Scratch scratch;
+  const Output output = Run(scratch, "run '" + kCorpus + "vector_add.cubin_only.fatbin' --kernel vector_add");
+  INFO(output.err);
+  CHECK(output.code == 5);
+  CHECK_THAT(output.err, Contains("only machine code for sm_") && Contains("no PTX") && Contains("-gencode"));
+  CHECK(Run(scratch, "extract '" + kCorpus + "vector_add.cubin_only.fatbin'").code == 0);
+}
+
+TEST_CASE("damaged containers end with one message and nothing written") {
+  Scratch scratch;
+  const std::string whole = Slurp(kCorpus + "vector_add.fatbin");
+  const std::string cut = scratch.Write("cut.fatbin", whole.substr(0, whole.size() / 2));
+  const Output output = Run(scratch, "extract " + cut + " -o " + scratch / "dir");
+  INFO(output.err);
+  CHECK(output.code == 4);
+  CHECK_FALSE(fs::exists(scratch / "dir"));
+}
+
+TEST_CASE("PTX errors carry file, line, column, the line and a caret, several in one run") {
+  Scratch scratch;
+  const std::string ptx = scratch.Write("bad.ptx", std::string(kHead) +
+      ".visible .entry k()\n{\n  .reg .b32 %a;\n  ad.s32 %a, %a, 1;\n  add.s32 %a, %b, 1;\n  add.f99 %a, %a, %a;\n  ret;\n}\n");
+  Output output = Run(scratch, "parse " + ptx);
+  INFO(output.err);
+  CHECK(output.code == 6);
+  CHECK_THAT(output.err, Contains("bad.ptx:8:15: error: ") && Contains("%b") && Contains("  add.s32 %a, %b, 1;") && Contains("^"));
+  const std::string words = scratch.Write("words.ptx", std::string(kHead) +
+      ".visible .entry k()\n{\n  .reg .b32 %a;\n  ad.s32 %a, %a, 1;\n  add.f99 %a, %a, %a;\n  ret;\n}\n");
+  output = Run(scratch, "parse --check " + words);
+  INFO(output.err);
+  CHECK(output.code == 6);
+  CHECK_THAT(output.err, Contains("words.ptx:7:3: error: ") && Contains("words.ptx:8:") && Contains("add"));
+}
+
+TEST_CASE("an unsupported instruction is refused by name and line before anything runs") {
+  Scratch scratch;
+  const std::string ptx = scratch.Write("t.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n  .reg .b64 %t;\n  .reg .f32 %a, %b, %c, %d;\n"
+      "  ld.param.u64 %t, [t];\n  mov.f32 %a, 0f00000000;\n  tex.1d.v4.f32.f32 {%a, %b, %c, %d}, [%t, {%a}];\n  ret;\n}\n");
+  const Output output = Run(scratch, "run " + ptx + " --arg u64:0");
+  INFO(output.err);
+  CHECK(output.code == 7);
+  CHECK_THAT(output.err, Contains("t.ptx:10:") && Contains("tex.1d"));
+}
+
+TEST_CASE("a kernel that faults ends with block, line and code 10") {
+  Scratch scratch;
+  const std::string trap = scratch.Write("trap.ptx", std::string(kHead) +
+      ".visible .entry k()\n{\n  .reg .pred %p;\n  .reg .b32 %i;\n  mov.u32 %i, %tid.x;\n  setp.eq.u32 %p, %i, 5;\n  @%p trap;\n  ret;\n}\n");
+  for (const char* engine : {"", " --interpret"}) {
+    const Output output = Run(scratch, "run " + trap + " --block 8" + engine);
+    INFO(output.err);
+    CHECK(output.code == 10);
+    CHECK_THAT(output.err, Contains("trap.ptx:10") && Contains("(5,0,0)") && Contains("@%p trap;"));
+  }
+  const std::string wild = scratch.Write("wild.ptx", std::string(kHead) +
+      ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %p;\n  .reg .b32 %i;\n  ld.param.u64 %p, [p];\n  mov.u32 %i, %tid.x;\n"
+      "  mad.wide.u32 %p, %i, 4, %p;\n  st.global.u32 [%p], %i;\n  ret;\n}\n");
+  const Output output = Run(scratch, "run " + wild + " --arg u64:64 --block 4");
+  INFO(output.err);
+  CHECK(output.code == 10);
+  CHECK_THAT(output.err, Contains("wild.ptx:11") && Contains("bad address 0x40"));
+}
+
+TEST_CASE("extract lists, writes and prints JSON") {
+  Scratch scratch;
+  Output output = Run(scratch, "extract '" + kCorpus + "run_vectors'");
+  CHECK(output.code == 0);
+  CHECK_THAT(output.out, Contains("zstd") && Contains("sm_90") && Contains("vector_add"));
+  output = Run(scratch, "extract '" + kCorpus + "run_vectors' --json");
+  CHECK_THAT(output.out, Contains("\"containers\""));
+  output = Run(scratch, "extract '" + kCorpus + "run_vectors' -o " + scratch / "ptx");
+  CHECK(output.code == 0);
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(scratch / "ptx")) {
+    ++files;
+    CHECK(Run(scratch, "parse --check '" + entry.path().string() + "'").code == 0);
+  }
+  CHECK(files >= 2);
+}
+
+TEST_CASE("compile writes objects with a header for every target and no partial files") {
+  Scratch scratch;
+  for (const char* target : {"x86-64-v3", "native", "aarch64-linux-gnu", "riscv64-linux-gnu"}) {
+    const Output output = Run(scratch, "compile '" + kCorpus + "reduction.fatbin' -o " + scratch / "r.o" + " --target=" + target);
+    INFO(target << output.err);
+    CHECK(output.code == 0);
+    CHECK(Slurp(scratch / "r.o").substr(1, 3) == "ELF");
+    CHECK_THAT(Slurp(scratch / "r.h"), Contains("reduce_shuffle_launch"));
+    fs::remove(scratch / "r.o");
+  }
+  for (const char* kind : {"s", "ll", "so"}) CHECK(Run(scratch, "compile '" + kCorpus + "vector_add.fatbin' -o " + scratch / (std::string("v.") + kind)).code == 0);
+  CHECK_THAT(Slurp(scratch / "v.ll"), Contains("define"));
+  CHECK(Run(scratch, "compile '" + kCorpus + "vector_add.fatbin' -o " + scratch / "v.exe").code == 2);
+  CHECK(Run(scratch, "compile '" + kCorpus + "vector_add.fatbin' -o /nonexistent/folder/v.o").code == 3);
+  CHECK(Run(scratch, "compile '" + kCorpus + "vector_add.fatbin' --target=pdp11 -o " + scratch / "p.o").code == 2);
+  CHECK_FALSE(fs::exists(scratch / "p.o"));
+  CHECK_FALSE(fs::exists(scratch / "p.h"));
+}
+
+TEST_CASE("ir, cfg and explain show every stage") {
+  Scratch scratch;
+  const std::string file = " '" + kCorpus + "reduction.fatbin' --kernel reduce_shuffle";
+  CHECK_THAT(Run(scratch, "ir" + file + " --stop-after ir").out, Contains("phase simt") && Contains("shuffle"));
+  CHECK_THAT(Run(scratch, "ir" + file).out, Contains("phase collapsed") && Contains("for_lanes") && Contains("for_warps"));
+  CHECK_THAT(Run(scratch, "ir" + file + " --dump-after all --time-passes").err, Contains("collapse"));
+  CHECK_THAT(Run(scratch, "cfg" + file + " --format dot").out, Contains("digraph") && Contains("cluster"));
+  CHECK_THAT(Run(scratch, "cfg" + file + " --at collapse").out, Contains("warp"));
+  CHECK_THAT(Run(scratch, "explain" + file).out, Contains("tier T1") && Contains("shfl.sync.down.b32"));
+  const Output output = Run(scratch, "explain fma.rn.f32");
+  CHECK_THAT(output.out, Contains("row fma_float") && Contains("ffma f32 rn") && Contains("llvm.fma"));
+  CHECK(Run(scratch, "explain no.such").code == 8);
+  CHECK_THAT(Run(scratch, "run --help").out, Contains("--shared BYTES"));
+  CHECK_THAT(Run(scratch, "--help").out, Contains("interpret"));
+}
