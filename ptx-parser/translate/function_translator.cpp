@@ -48,7 +48,7 @@ class FunctionTranslator {
     f_.is_kernel = source_.is_entry;
     f_.is_declaration = !source_.has_body;
     f_.is_noreturn = source_.noreturn;
-    f_.at.ptx_line = source_.position.line;
+    f_.at.ptx_line = source_.position.line + context_.line_base;
     for (int i = 0; i < 3; ++i) {
       f_.max_threads[i] = source_.maxntid[i];
       f_.required_threads[i] = source_.reqntid[i];
@@ -182,14 +182,14 @@ class FunctionTranslator {
   void TranslateStatement(const ast::Statement& statement) {
     if (statement.kind == StatementKind::kLoc) {
       const ast::Loc& loc = ast_.locs[statement.index];
-      source_file_ = loc.file;
+      source_file_ = loc.file + context_.file_base;
       source_line_ = loc.line;
     }
     if (statement.kind != StatementKind::kInstruction || Terminated()) return;
     const ast::Instruction& instruction = ast_.instructions[statement.index];
     e_.instruction = &instruction;
     e_.match = matches_[statement.index - source_.instructions.first];
-    e_.b.at = {instruction.position.line, source_file_, source_line_};
+    e_.b.at = {instruction.position.line + context_.line_base, source_file_, source_line_};
     std::string_view base = ast_.OpcodeOf(instruction).base;
     if (base == "bra") return Branch(instruction);
     if (base == "brx") return BranchIndexed(instruction);

@@ -1,5 +1,7 @@
 #include "ptx-parser/translate/module_context.h"
 
+#include <algorithm>
+
 namespace ptx2cpu::ptx {
 
 uint64_t ByteSize(const ast::Module& module, const ast::Variable& variable) {
@@ -67,52 +69,114 @@ bool IsModuleStorage(ast::Space space) {
 }
 }  // namespace
 
-ModuleContext::ModuleContext(const ast::Module& tree, ir::Module& module)
+ModuleContext::ModuleContext(const ast::Module& tree, LinkedModules& linked)
     : ast(tree),
-      out(module),
+      out(linked.out),
       matcher(tree),
+      linked_(linked),
       function_index_(tree.functions.size(), ast::kNone),
-      variable_index_(tree.variables.size(), ast::kNone),
-      variable_used_(tree.variables.size()) {
-  std::vector<bool> is_global(ast.variables.size());
-  for (uint32_t v : ast.globals) is_global[v] = true;
-  for (uint32_t v = 0; v < ast.variables.size(); ++v) {
-    const ast::Variable& variable = ast.variables[v];
-    // Variables of a function body with static storage are module variables too.
-    bool at_module_scope = variable.function == ast::kNone && is_global[v];
-    bool in_function = variable.function != ast::kNone && IsModuleStorage(variable.space);
-    if (IsModuleStorage(variable.space) && (at_module_scope || in_function)) AddVariable(v);
-  }
-}
+      variable_index_(tree.variables.size(), ast::kNone) {}
 
-void ModuleContext::AddVariable(uint32_t number) {
+bool ModuleContext::HasStorage(uint32_t number, const std::vector<bool>& is_global) const {
   const ast::Variable& variable = ast.variables[number];
-  variable_index_[number] = static_cast<uint32_t>(out.variables.size());
-  ir::Variable result;
-  result.name = std::string(variable.name);
-  result.space = SpaceOf(variable.space);
-  result.linkage = LinkageOf(variable.linkage);
-  result.size = ByteSize(ast, variable);
-  result.align = Alignment(variable);
-  result.is_managed = variable.managed;
-  result.at.ptx_line = variable.position.line;
-  out.variables.push_back(std::move(result));
+  // Variables of a function body with static storage are module variables too.
+  return IsModuleStorage(variable.space) && (variable.function != ast::kNone || is_global[number]);
 }
 
 uint32_t ModuleContext::RequireFunction(uint32_t function) {
-  if (function_index_[function] == ast::kNone) {
-    function_index_[function] = static_cast<uint32_t>(functions_.size());
-    functions_.push_back(function);
+  uint32_t& index = function_index_[function];
+  if (index != ast::kNone) return index;
+  const auto& exported = linked_.exported_functions_;
+  if (!ast.functions[function].has_body) {
+    if (auto found = exported.find(ast.functions[function].name); found != exported.end()) {
+      return index = found->second.context->RequireFunction(found->second.number);
+    }
   }
-  return function_index_[function];
+  return index = linked_.AddFunction({this, function});
 }
 
 uint32_t ModuleContext::RequireVariable(uint32_t variable) {
-  if (!variable_used_[variable]) {
-    variable_used_[variable] = true;
-    used_variables_.push_back(variable);
+  uint32_t index = variable_index_[variable];
+  if (!linked_.variable_used_[index]) {
+    linked_.variable_used_[index] = true;
+    linked_.used_variables_.push_back(index);
   }
-  return variable_index_[variable];
+  return index;
+}
+
+LinkedModules::LinkedModules(std::span<const ast::Module* const> trees, ir::Module& module) : out(module) {
+  uint32_t lines = 0, files = 0;
+  for (const ast::Module* tree : trees) {
+    contexts_.push_back(std::make_unique<ModuleContext>(*tree, *this));
+    contexts_.back()->line_base = lines;
+    contexts_.back()->file_base = files;
+    if (trees.size() == 1) break;
+    lines += static_cast<uint32_t>(std::count(tree->text->begin(), tree->text->end(), '\n')) + 1;
+    for (const ast::File& file : tree->files)
+      files = std::max(files, contexts_.back()->file_base + file.index + 1);
+    for (uint32_t f = 0; f < tree->functions.size(); ++f) {
+      const ast::Function& function = tree->functions[f];
+      bool exported = function.linkage == ast::Linkage::kVisible || function.linkage == ast::Linkage::kWeak;
+      if (exported && function.has_body)
+        exported_functions_.emplace(function.name, Item{contexts_.back().get(), f});
+    }
+  }
+  for (const auto& context : contexts_) {
+    for (const ast::Variable& variable : context->ast.variables) {
+      if (trees.size() > 1 && variable.linkage != ast::Linkage::kNone) names_.emplace(variable.name);
+    }
+  }
+  if (trees.size() > 1) AddVariables(false);
+  AddVariables(true);
+}
+
+// With several trees, definitions come first, so that declarations find them.
+void LinkedModules::AddVariables(bool externs) {
+  for (const auto& context : contexts_) {
+    const ast::Module& tree = context->ast;
+    std::vector<bool> is_global(tree.variables.size());
+    for (uint32_t v : tree.globals) is_global[v] = true;
+    for (uint32_t v = 0; v < tree.variables.size(); ++v) {
+      if (!context->HasStorage(v, is_global)) continue;
+      bool is_extern = tree.variables[v].linkage == ast::Linkage::kExtern;
+      if (contexts_.size() == 1 || is_extern == externs) AddVariable(*context, v);
+    }
+  }
+}
+
+void LinkedModules::AddVariable(ModuleContext& context, uint32_t number) {
+  const ast::Variable& variable = context.ast.variables[number];
+  bool shared_name = contexts_.size() > 1 && variable.linkage != ast::Linkage::kNone;
+  if (shared_name) {
+    auto [it, fresh] =
+        exported_variables_.emplace(variable.name, static_cast<uint32_t>(out.variables.size()));
+    context.variable_index_[number] = it->second;
+    if (!fresh) return;  // declared or defined by a tree before: .weak and .common merge
+  }
+  context.variable_index_[number] = static_cast<uint32_t>(out.variables.size());
+  ir::Variable result;
+  result.name = UniqueName(variable.name, variable.linkage == ast::Linkage::kNone);
+  result.space = SpaceOf(variable.space);
+  result.linkage = LinkageOf(variable.linkage);
+  result.size = ByteSize(context.ast, variable);
+  result.align = Alignment(variable);
+  result.is_managed = variable.managed;
+  result.at.ptx_line = variable.position.line + context.line_base;
+  out.variables.push_back(std::move(result));
+  definitions_.push_back({&context, number});
+  variable_used_.push_back(false);
+}
+
+uint32_t LinkedModules::AddFunction(Item item) {
+  functions_.push_back(item);
+  return static_cast<uint32_t>(functions_.size() - 1);
+}
+
+std::string LinkedModules::UniqueName(std::string_view name, bool internal) {
+  std::string unique(name);
+  if (contexts_.size() == 1 || !internal) return unique;
+  for (int i = 1; !names_.insert(unique).second; ++i) unique = std::string(name) + "." + std::to_string(i);
+  return unique;
 }
 
 uint32_t ModuleContext::AddSignature(ast::Range returns, ast::Range parameters) {

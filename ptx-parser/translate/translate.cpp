@@ -18,12 +18,12 @@ uint32_t RoundUp(uint32_t value, uint32_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-Status LayOutShared(ir::Module& module, const std::vector<bool>& used, const ast::Module& ast) {
+Status LayOutShared(ir::Module& module, const LinkedModules& linked) {
   uint64_t offset = 0;
   uint32_t dynamic_alignment = kDynamicSharedAlignment;
   for (size_t i = 0; i < module.variables.size(); ++i) {
     ir::Variable& variable = module.variables[i];
-    if (variable.space != ir::Space::kShared || !used[i]) continue;
+    if (variable.space != ir::Space::kShared || !linked.IsUsed(static_cast<uint32_t>(i))) continue;
     if (variable.size == 0) {
       dynamic_alignment = std::max(dynamic_alignment, variable.align);
       continue;
@@ -32,7 +32,7 @@ Status LayOutShared(ir::Module& module, const std::vector<bool>& used, const ast
     variable.shared_offset = static_cast<uint32_t>(offset);
     offset += variable.size;
     if (offset > std::numeric_limits<int32_t>::max()) {
-      return Fail(ErrorCode::kUnsupported, "more shared memory than a block can address in " + ast.file_name);
+      return Fail(ErrorCode::kUnsupported, "more shared memory than a block can address in " + module.name);
     }
   }
   module.static_shared_bytes = static_cast<uint32_t>(offset);
@@ -44,46 +44,62 @@ Status LayOutShared(ir::Module& module, const std::vector<bool>& used, const ast
   return {};
 }
 
-void FillModuleHeader(const ast::Module& ast, ir::Module& module) {
-  module.name = ast.file_name;
-  module.ptx_major = ast.version_major;
-  module.ptx_minor = ast.version_minor;
-  module.sm = ast.target.sm;
-  for (const ast::File& file : ast.files) {
-    if (file.index >= ast.files.size() + 4096) continue;  // an absurd number is no index
-    if (module.source_files.size() <= file.index) module.source_files.resize(file.index + 1);
-    module.source_files[file.index] = std::string(file.name);
+void FillModuleHeader(const LinkedModules& linked, ir::Module& module) {
+  const ast::Module& first = linked.contexts()[0]->ast;
+  module.ptx_major = first.version_major;
+  module.ptx_minor = first.version_minor;
+  module.sm = first.target.sm;
+  for (const auto& context : linked.contexts()) {
+    module.name += (module.name.empty() ? "" : "+") + context->ast.file_name;
+    for (const ast::File& file : context->ast.files) {
+      if (file.index >= context->ast.files.size() + 4096) continue;  // an absurd number is no index
+      uint32_t index = file.index + context->file_base;
+      if (module.source_files.size() <= index) module.source_files.resize(index + 1);
+      module.source_files[index] = std::string(file.name);
+    }
   }
 }
 
 // The text for messages: only the lines of the functions translated, the others empty, since a module of
 // forty megabytes may have a thousand kernels.
-std::string TextOf(const ast::Module& ast, std::vector<uint32_t> functions) {
-  const std::string& text = *ast.text;
-  std::sort(functions.begin(), functions.end(), [&](uint32_t a, uint32_t b) {
-    return ast.functions[a].position.line < ast.functions[b].position.line;
-  });
+std::string TextOf(const LinkedModules& linked) {
+  auto line_of = [](const LinkedModules::Item& item) {
+    return item.context->ast.functions[item.number].position.line + item.context->line_base;
+  };
+  std::vector<LinkedModules::Item> functions = linked.functions();
+  std::sort(functions.begin(), functions.end(),
+            [&](const auto& a, const auto& b) { return line_of(a) < line_of(b); });
   std::string result;
   uint32_t line = 1;  // the next one to append
-  for (uint32_t number : functions) {
-    const ast::Function& function = ast.functions[number];
+  for (const LinkedModules::Item& item : functions) {
+    const ast::Module& ast = item.context->ast;
+    const std::string& text = *ast.text;
+    const ast::Function& function = ast.functions[item.number];
     std::span<const ast::Instruction> instructions = ast.Instructions(function);
     const char* name = function.name.data();
     std::less<const char*> before;
     if (instructions.empty() || before(name, text.data()) || !before(name, text.data() + text.size()))
       continue;
-    if (function.position.line < line) continue;  // on a line with another one
-    result.append(function.position.line - line, '\n');
-    line = function.position.line;
+    if (line_of(item) < line) continue;  // on a line with another one
+    result.append(line_of(item) - line, '\n');
+    line = line_of(item);
     size_t at = text.rfind('\n', static_cast<size_t>(name - text.data()));
     at = at == std::string::npos ? 0 : at + 1;
-    for (uint32_t last = instructions.back().position.line; line <= last && at < text.size(); ++line) {
+    uint32_t last = instructions.back().position.line + item.context->line_base;
+    for (; line <= last && at < text.size(); ++line) {
       size_t end = std::min(text.find('\n', at), text.size());
       result.append(text, at, end - at).push_back('\n');
       at = end + 1;
     }
   }
   return result;
+}
+
+Status CheckAddressSize(const ast::Module& module) {
+  if (module.address_size == 64) return {};
+  return Fail(ErrorCode::kUnsupported, module.file_name + " has 32-bit addresses (.address_size " +
+                                           std::to_string(module.address_size) +
+                                           "); only 64-bit modules are translated");
 }
 
 Result<uint32_t> FindKernel(const ast::Module& module, std::string_view name) {
@@ -111,37 +127,43 @@ std::vector<std::string> ListKernels(const ast::Module& module) {
   return names;
 }
 
-Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel, const TranslateOptions&) {
-  uint32_t number = TRY(FindKernel(module, kernel));
-  if (module.address_size != 64) {
-    return Fail(ErrorCode::kUnsupported, module.file_name + " has 32-bit addresses (.address_size " +
-                                             std::to_string(module.address_size) +
-                                             "); only 64-bit modules are translated");
-  }
+Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
+                             const TranslateOptions& options) {
+  const ast::Module* only = &module;
+  return TranslateLinked(std::span(&only, 1), kernel, options);
+}
+
+Result<ir::Module> TranslateLinked(std::span<const ast::Module* const> modules, std::string_view kernel,
+                                   const TranslateOptions&) {
+  CHECK(!modules.empty(), "no module to translate");
+  uint32_t number = TRY(FindKernel(*modules[0], kernel));
+  for (const ast::Module* module : modules) TRY_STATUS(CheckAddressSize(*module));
   ir::Module out;
-  FillModuleHeader(module, out);
-  ModuleContext context(module, out);
-  context.RequireFunction(number);
+  LinkedModules linked(modules, out);
+  FillModuleHeader(linked, out);
+  linked.first().RequireFunction(number);
   // Functions and variables ask for each other until nothing new comes.
   size_t functions_done = 0, variables_done = 0;
-  while (functions_done < context.functions().size() || variables_done < context.used_variables().size()) {
-    while (functions_done < context.functions().size()) {
-      out.functions.push_back(TRY(TranslateFunction(context, context.functions()[functions_done])));
-      ++functions_done;
+  while (functions_done < linked.functions().size() || variables_done < linked.used_variables().size()) {
+    for (; functions_done < linked.functions().size(); ++functions_done) {
+      const LinkedModules::Item item = linked.functions()[functions_done];
+      ir::Function function = TRY(TranslateFunction(*item.context, item.number));
+      const ast::Function& source = item.context->ast.functions[item.number];
+      bool internal = source.has_body && source.linkage == ast::Linkage::kNone && !source.is_entry;
+      function.name = linked.UniqueName(function.name, internal);
+      out.functions.push_back(std::move(function));
     }
-    while (variables_done < context.used_variables().size()) {
-      TRY_STATUS(FillInitializer(context, context.used_variables()[variables_done], true));
-      ++variables_done;
+    for (; variables_done < linked.used_variables().size(); ++variables_done) {
+      const LinkedModules::Item& item = linked.Definition(linked.used_variables()[variables_done]);
+      TRY_STATUS(FillInitializer(*item.context, item.number, true));
     }
   }
-  std::vector<bool> used(out.variables.size());
-  for (uint32_t v = 0; v < module.variables.size(); ++v) {
-    if (context.VariableIndex(v) == ast::kNone) continue;
-    used[context.VariableIndex(v)] = context.IsUsed(v);
-    if (!context.IsUsed(v)) TRY_STATUS(FillInitializer(context, v, false));
+  for (uint32_t v = 0; v < out.variables.size(); ++v) {
+    const LinkedModules::Item& item = linked.Definition(v);
+    if (!linked.IsUsed(v)) TRY_STATUS(FillInitializer(*item.context, item.number, false));
   }
-  TRY_STATUS(LayOutShared(out, used, module));
-  out.text = TextOf(module, context.functions());
+  TRY_STATUS(LayOutShared(out, linked));
+  out.text = TextOf(linked);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Translation: syntax tree -> IR (phase Simt) of one kernel with all it calls.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,12 @@ std::vector<std::string> ListKernels(const ast::Module& module);
 // the instruction and its line).
 Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
                              const TranslateOptions& options = {});
+
+// The same of relocatable modules (nvcc -rdc): the first one holds the kernel, the others define what it and
+// they only declare. Lines and source files are numbered on from module to module; a name that two modules
+// use for different internal symbols gets a suffix in the second. What no module defines stays a declaration.
+Result<ir::Module> TranslateLinked(std::span<const ast::Module* const> modules, std::string_view kernel,
+                                   const TranslateOptions& options = {});
 
 // Checks every instruction of the module against the table, reachable or not; errors as above.
 Status CheckInstructions(const ast::Module& module);
