@@ -93,6 +93,10 @@ Status FunctionEmitter::EmitKernel() {
       llvm::Value* tail = b.CreateSub(b.CreateShl(b.getInt32(1), b.CreateAnd(rest, b.getInt32(31))), b.getInt32(1));
       llvm::Value* mask = b.CreateSelect(b.CreateICmpUGE(rest, b.getInt32(kWarpSize)), b.getInt32(~0u), tail);
       StorePlain(mask, b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(warp, b.getInt64Ty())), llvm::Align(4), Memory::kContext);
+      if (f.parked_slot != ~0u) {
+        step.warp = warp;
+        StorePlain(b.getInt32(0), SlotAddress(f.parked_slot), llvm::Align(4), Memory::kSlot);
+      }
       return Status{};
     }));
   }
