@@ -1,7 +1,8 @@
 # A C program that launches a block function, without LLVM.
 include(${SOURCE}/pkg_config.cmake)
 package_flags(ptx2cpu-rt flags)
-execute_process(COMMAND ${C_COMPILER} -std=c11 ${SANITIZE} ${SOURCE}/consumer_c/launch_block.c -o ${WORK}/launch_block ${flags} COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(sanitize UNIX_COMMAND "${SANITIZE_C}")
+execute_process(COMMAND ${C_COMPILER} -std=c11 ${sanitize} ${SOURCE}/consumer_c/launch_block.c -o ${WORK}/launch_block ${flags} COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${WORK}/launch_block COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ldd ${WORK}/launch_block OUTPUT_VARIABLE libraries COMMAND_ERROR_IS_FATAL ANY)
 if(libraries MATCHES "LLVM")

@@ -1,5 +1,5 @@
 // ptx2cpu_docs write|check PAGE SOURCE_DIR: makes tools/docs/PAGE.md from its table, or says whether it is up to date.
-// Pages: instructions, opcodes. `check coverage SOURCE_DIR` says whether every translated row has a vector file.
+// Pages: instructions, opcodes.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -37,7 +37,6 @@ Status Write(const fs::path& file, const std::string& text) {
 }
 
 Status Run(std::string_view action, std::string_view page, const fs::path& source) {
-  if (action == "check" && page == "coverage") return docs::CheckCoverage(source / "tests/ptx");
   const std::string text = TRY(Render(page, source));
   const fs::path file = source / "tools/docs" / fmt::format("{}.md", page);
   if (action == "check") return Check(file, text);

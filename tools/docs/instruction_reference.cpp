@@ -94,20 +94,4 @@ Result<std::string> RenderInstructionReference(const fs::path& vectors) {
          tables;
 }
 
-Status CheckCoverage(const fs::path& vectors) {
-  constexpr std::string_view kEndsTheLaunch = "trap";  // leaves no results to compare; tests/runtime and tests/llvm have it
-  std::map<std::string, Coverage> coverage = TRY(ReadCoverage(vectors));
-  std::string missing, unknown;
-  for (const ptx::Row& row : ptx::Rows()) {
-    const bool tested = coverage.erase(std::string(row.name)) != 0;
-    if (row.translated && !tested && row.name != kEndsTheLaunch) missing += fmt::format(" {}", row.name);
-  }
-  for (const auto& [row, files] : coverage) unknown += fmt::format(" {} ({})", row, files.files.front());
-  if (missing.empty() && unknown.empty()) return {};
-  Error error{ErrorCode::kUsage, "rows of the instruction table and vector files do not match"};
-  if (!missing.empty()) error.hint += fmt::format("translated, but no vector in {}:{}", vectors.string(), missing);
-  if (!unknown.empty()) error.hint += fmt::format("{}vectors of no row:{}", error.hint.empty() ? "" : "\n  ", unknown);
-  return Fail(std::move(error));
-}
-
 }  // namespace ptx2cpu::docs

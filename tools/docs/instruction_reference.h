@@ -11,7 +11,4 @@ namespace ptx2cpu::docs {
 // Markdown: counts, one table per family in the order of instructions.def, one line per row. `vectors` is tests/ptx.
 Result<std::string> RenderInstructionReference(const std::filesystem::path& vectors);
 
-// An error that names the translated rows without a vector file, and files that name no row.
-Status CheckCoverage(const std::filesystem::path& vectors);
-
 }  // namespace ptx2cpu::docs
