@@ -76,14 +76,14 @@ void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone)
   }
 }
 
-std::vector<ir::BlockId> CloneBlocks(ir::Function& f, const std::vector<ir::BlockId>& blocks) {
+Copies CloneBlocks(ir::Function& f, const std::vector<ir::BlockId>& blocks) {
   std::unordered_map<uint32_t, ir::BlockId> block_map;
   std::unordered_map<uint32_t, ir::ValueId> value_map;
-  std::vector<ir::BlockId> clones;
+  Copies copies;
   for (ir::BlockId block : blocks) {
     ir::BlockId clone = ir::AddBlock(f, f.at_block(block).label, f.at_block(block).level);
     block_map[block.index] = clone;
-    clones.push_back(clone);
+    copies.blocks.push_back(clone);
     std::vector<ir::ValueId> params = f.at_block(block).params;
     for (ir::ValueId param : params) value_map[param.index] = ir::AddParam(f, clone, f.type_of(param));
     std::vector<ir::InstId> insts = f.at_block(block).insts;
@@ -100,7 +100,7 @@ std::vector<ir::BlockId> CloneBlocks(ir::Function& f, const std::vector<ir::Bloc
   auto map = [&](ir::ValueId& value) {
     if (auto it = value_map.find(value.index); it != value_map.end()) value = it->second;
   };
-  for (ir::BlockId clone : clones) {
+  for (ir::BlockId clone : copies.blocks) {
     for (ir::InstId id : f.at_block(clone).insts) {
       ir::Inst& inst = f.inst(id);
       for (ir::ValueId& operand : inst.operands) map(operand);
@@ -110,7 +110,8 @@ std::vector<ir::BlockId> CloneBlocks(ir::Function& f, const std::vector<ir::Bloc
       }
     }
   }
-  return clones;
+  for (auto [original, copy] : value_map) copies.values.push_back({{original}, copy});
+  return copies;
 }
 
 }  // namespace ptx2cpu::lowering

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/function.h"
@@ -23,8 +24,15 @@ ir::BlockId SplitEdge(ir::Function& f, ir::BlockId from, uint32_t edge, ir::Leve
 // Gives every instruction that satisfies `alone` a block of its own.
 void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone);
 
-// Copies blocks that only they themselves branch into; edges out of the set and values from outside stay as they are.
-// Returns the copy of each, in order. Values of the originals must not be used outside the set.
-std::vector<ir::BlockId> CloneBlocks(ir::Function& f, const std::vector<ir::BlockId>& blocks);
+struct Copies {
+  std::vector<ir::BlockId> blocks;                           // in the order of the originals
+  std::vector<std::pair<ir::ValueId, ir::ValueId>> values;   // original, copy
+};
+// Copies blocks; edges among them lead to the copies, edges out of the set and values from outside stay as they are.
+// Values of the originals that are used outside the set need RepairSsa.
+Copies CloneBlocks(ir::Function& f, const std::vector<ir::BlockId>& blocks);
+
+// Replaces parameters that receive one value over every edge by that value. True when there were any.
+bool DropRedundantParams(ir::Function& f);
 
 }  // namespace ptx2cpu::lowering

@@ -15,6 +15,7 @@
 // a branch inside, neither of which needs a decision inside the region, both would post-dominate that branch, each
 // would lie on every path from the other, and they would be the same.
 #include <algorithm>
+#include <map>
 
 #include "analysis/control_dependence.h"
 #include "analysis/regions.h"
@@ -22,6 +23,7 @@
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"
 #include "lowering/passes/diagnose.h"
+#include "lowering/passes/ssa_repair.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -161,7 +163,8 @@ class ExtraBarriers {
     f_.inst(f_.at_block(peeled).insts.back()).operands[0] = f_.at_inst(id).results[0];
   }
 
-  // Every region that reaches the block goes there as a whole, so the regions may end there.
+  // Every region that reaches the block goes there as a whole, so the regions may end there. `post`: on the graph
+  // without the edges that only some threads take for good.
   bool AllArrive(ir::BlockId block, const analysis::RegionMap& map, const analysis::DominatorTree& post) const {
     for (ir::BlockId from : ir::ReversePostOrder(f_)) {
       for (const ir::Edge& edge : f_.successors(from)) {
@@ -169,29 +172,42 @@ class ExtraBarriers {
         if (edge.to != block || Boundary(from) || region == map.region_of[block.index]) continue;
         size_t count = map.regions.size();
         ir::BlockId head = region < count ? map.regions[region].head : map.shared[region - count];
-        if (!doomed_[head.index] || !post.Dominates(block.index, head.index)) return false;
+        if (doomed_[head.index] != doomed_[block.index] || !post.Dominates(block.index, head.index)) return false;
       }
     }
     return true;
   }
 
-  // Blocks that several regions reach: the regions end there, or, where only some of a region's threads go to a doomed
+  // Blocks that several regions reach: the regions end there, or, where only some of a region's threads go to such a
   // block, each region gets its own copy. True when any was found.
   Result<bool> SeparateRegions() {
     analysis::RegionMap map = analysis::FindRegions(f_, level_);
     if (map.shared.empty()) return false;
-    // Paths end at boundaries here: a region that goes on behind one has not arrived as a whole.
-    analysis::Cfg g = analysis::BuildCfg(f_, [&](ir::BlockId b, uint32_t e) {
-      return !Boundary(b) && (f_.successors(b).size() < 2 || !faulting_[f_.successors(b)[e].to.index]);
-    });
+    analysis::Cfg g = analysis::BuildCfg(
+        f_,
+        [&](ir::BlockId b, uint32_t e) {
+          return Keep(b, e) && (f_.successors(b).size() < 2 || !faulting_[f_.successors(b)[e].to.index]);
+        },
+        [&](ir::BlockId b) { return Boundary(b); });
     analysis::DominatorTree post = analysis::PostDominators(g);
+    analysis::ControlDependence dependence = analysis::ControlDependences(g, post);
+    // A block behind another shared one waits: whose copies lead to it is not settled yet.
+    std::vector<ir::BlockId> joins, waiting;
     for (ir::BlockId block : map.shared) {
-      if (doomed_[block.index] && !AllArrive(block, map, post)) {
+      bool copies = !AllArrive(block, map, post) &&
+                    (doomed_[block.index] ||
+                     (!AllAgree(dependence.sources[block.index]) && Affordable(BlocksOf(block, map))));
+      if (copies && !BehindShared(block, map)) {
         TRY_STATUS(CopyPerRegion(block, map));
         return true;  // the map no longer holds
       }
+      (copies ? waiting : joins).push_back(block);
     }
-    for (ir::BlockId block : map.shared) {
+    if (joins.empty()) {
+      TRY_STATUS(CopyPerRegion(waiting.front(), map));
+      return true;
+    }
+    for (ir::BlockId block : joins) {
       ir::Position cause = CauseOfMeeting(block, map);
       // A loop that starts here and holds no boundary stays within the region that starts here.
       auto within = [&](ir::BlockId from) {
@@ -202,35 +218,76 @@ class ExtraBarriers {
     return true;
   }
 
+  bool BehindShared(ir::BlockId block, const analysis::RegionMap& map) const {
+    for (ir::BlockId from : ir::ReversePostOrder(f_)) {
+      uint32_t region = map.region_of[from.index];
+      if (Boundary(from) || region < map.regions.size() || region == map.region_of[block.index]) continue;
+      for (const ir::Edge& edge : f_.successors(from)) {
+        if (edge.to == block) return true;
+      }
+    }
+    return false;
+  }
+
+  // Peeling these branches divides nobody.
+  bool AllAgree(const std::vector<uint32_t>& branches) const {
+    return std::all_of(branches.begin(), branches.end(),
+                       [&](uint32_t b) { return BranchUniform({b}) && together_[b]; });
+  }
+
+  // The blocks that only a shared block leads to, itself first.
+  std::vector<ir::BlockId> BlocksOf(ir::BlockId shared, const analysis::RegionMap& map) const {
+    std::vector<ir::BlockId> blocks{shared};
+    for (ir::BlockId block : ir::ReversePostOrder(f_)) {
+      if (block != shared && map.region_of[block.index] == map.region_of[shared.index]) blocks.push_back(block);
+    }
+    return blocks;
+  }
+
+  bool Affordable(const std::vector<ir::BlockId>& blocks) const {
+    uint64_t size = copied_;
+    for (ir::BlockId block : blocks) size += f_.at_block(block).insts.size();
+    return size <= options_.duplicate_limit;
+  }
+
   Status CopyPerRegion(ir::BlockId block, const analysis::RegionMap& map) {
+    std::vector<ir::BlockId> blocks = doomed_[block.index] ? ReachableFrom(block) : BlocksOf(block, map);
     // Edges into `block`, grouped by the region (or the boundary's edge) they come from.
     std::vector<std::pair<uint64_t, analysis::BlockEdge>> edges;
     for (ir::BlockId from : ir::ReversePostOrder(f_)) {
       for (uint32_t e = 0; e < f_.successors(from).size(); ++e) {
         if (f_.successors(from)[e].to != block) continue;
-        if (map.region_of[from.index] == map.region_of[block.index]) continue;  // a loop within the tail
+        if (map.region_of[from.index] == map.region_of[block.index]) continue;  // a loop within
         uint64_t key = Boundary(from) ? (uint64_t{from.index} + 1) << 32 | e : map.region_of[from.index];
         edges.push_back({key, {from, e}});
       }
     }
     if (f_.entry == block) edges.push_back({~uint64_t{0}, {}});
     std::sort(edges.begin(), edges.end(), [](const auto& a, const auto& b) { return a < b; });
-    std::vector<ir::BlockId> doomed = ReachableFrom(block);
+    std::vector<bool> outside(f_.blocks.size(), true);
+    for (ir::BlockId b : blocks) outside[b.index] = false;
+    std::map<ir::ValueId, Versions> versions;
     uint64_t keep = edges.back().first;
     ir::BlockId copy;
     for (size_t i = 0; i < edges.size() && edges[i].first != keep; ++i) {
       if (i == 0 || edges[i].first != edges[i - 1].first) {
-        for (ir::BlockId b : doomed) copied_ += static_cast<uint32_t>(f_.at_block(b).insts.size());
-        if (copied_ > options_.duplicate_limit) {
+        if (!Affordable(blocks)) {
           return Unsupported(module_, f_.terminator(block).at,
                              "too many early exits run into the same long tail of '" + f_.name + "'",
                              "the code after the early exit would be copied once for each of them");
         }
-        std::vector<ir::BlockId> copies = CloneBlocks(f_, doomed);
-        copy = copies[0];
+        for (ir::BlockId b : blocks) copied_ += static_cast<uint32_t>(f_.at_block(b).insts.size());
+        Copies copies = CloneBlocks(f_, blocks);
+        copy = copies.blocks[0];
+        for (auto [original, made] : copies.values) {
+          versions.try_emplace(original, Versions{original}).first->second.push_back(made);
+        }
       }
       f_.inst(f_.at_block(edges[i].second.from).insts.back()).edges[edges[i].second.edge].to = copy;
     }
+    std::vector<Versions> values;
+    for (auto& [original, list] : versions) values.push_back(std::move(list));
+    RepairSsa(f_, values, outside);
     return {};
   }
 

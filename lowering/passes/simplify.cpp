@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "lowering/passes.h"
+#include "lowering/passes/block_editing.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -28,6 +29,32 @@ class Simplifier {
       changed |= MergeBlocks();
     }
     DropDead();
+  }
+
+  // A parameter that receives the same value (or itself) over every edge is that value.
+  bool DropParams() {
+    std::vector<std::vector<ir::Edge*>> incoming(f_.blocks.size());
+    for (ir::Block& block : f_.blocks) {
+      if (block.removed) continue;
+      for (ir::Edge& edge : f_.inst(block.insts.back()).edges) incoming[edge.to.index].push_back(&edge);
+    }
+    std::vector<ValueId> replaced(f_.values.size());
+    bool changed = false;
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      ir::Block& block = f_.blocks[b];
+      if (block.removed || ir::BlockId{b} == f_.entry) continue;
+      for (size_t n = block.params.size(); n-- > 0;) {
+        ValueId same = OnlySource(incoming[b], n, block.params[n], replaced);
+        if (!same.valid()) continue;
+        replaced[block.params[n].index] = same;
+        block.params.erase(block.params.begin() + static_cast<ptrdiff_t>(n));
+        for (ir::Edge* edge : incoming[b]) edge->args.erase(edge->args.begin() + static_cast<ptrdiff_t>(n));
+        changed = true;
+      }
+      for (uint32_t n = 0; n < block.params.size(); ++n) f_.values[block.params[n].index].number = n;
+    }
+    if (changed) ir::ReplaceUses(f_, replaced);
+    return changed;
   }
 
  private:
@@ -60,32 +87,6 @@ class Simplifier {
       branch.edges = {std::move(edge)};
       changed = true;
     }
-    return changed;
-  }
-
-  // A parameter that receives the same value (or itself) over every edge is that value.
-  bool DropParams() {
-    std::vector<std::vector<ir::Edge*>> incoming(f_.blocks.size());
-    for (ir::Block& block : f_.blocks) {
-      if (block.removed) continue;
-      for (ir::Edge& edge : f_.inst(block.insts.back()).edges) incoming[edge.to.index].push_back(&edge);
-    }
-    std::vector<ValueId> replaced(f_.values.size());
-    bool changed = false;
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      ir::Block& block = f_.blocks[b];
-      if (block.removed || ir::BlockId{b} == f_.entry) continue;
-      for (size_t n = block.params.size(); n-- > 0;) {
-        ValueId same = OnlySource(incoming[b], n, block.params[n], replaced);
-        if (!same.valid()) continue;
-        replaced[block.params[n].index] = same;
-        block.params.erase(block.params.begin() + static_cast<ptrdiff_t>(n));
-        for (ir::Edge* edge : incoming[b]) edge->args.erase(edge->args.begin() + static_cast<ptrdiff_t>(n));
-        changed = true;
-      }
-      for (uint32_t n = 0; n < block.params.size(); ++n) f_.values[block.params[n].index].number = n;
-    }
-    if (changed) ir::ReplaceUses(f_, replaced);
     return changed;
   }
 
@@ -203,6 +204,12 @@ class Simplifier {
 };
 
 }  // namespace
+
+bool DropRedundantParams(ir::Function& f) {
+  bool any = false;
+  while (Simplifier(f).DropParams()) any = true;
+  return any;
+}
 
 Status Simplify(ir::Module&, ir::Function& f, const PassOptions&) {
   Simplifier(f).Run();
