@@ -1,0 +1,44 @@
+// Rows ask for modifiers by spelling: every word and group they ask for must be one of the PTX table.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "ptx-parser/match/table.h"
+
+namespace ptx2cpu::ptx::test {
+namespace {
+
+TEST_CASE("words that translation asks for are words of the table") {
+  std::set<std::string> words, groups;
+  for (const Row& row : Rows()) {
+    for (const Form& form : row.forms) {
+      for (const Element& element : form.elements) {
+        groups.insert(element.name);
+        words.insert(element.words.begin(), element.words.end());
+      }
+    }
+  }
+  const std::regex asks(R"re(\b(Has|At)\("([^"]+)"\))re");
+  size_t found = 0;
+  std::filesystem::path folder = std::filesystem::path(PTX2CPU_SOURCE_DIR) / "ptx-parser/translate";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".cpp") continue;
+    std::ifstream in(entry.path());
+    std::ostringstream text;
+    text << in.rdbuf();
+    const std::string source = text.str();
+    for (std::sregex_iterator it(source.begin(), source.end(), asks), end; it != end; ++it) {
+      ++found;
+      INFO(entry.path().filename().string() << ": " << it->str());
+      CHECK(((*it)[1] == "Has" ? words : groups).contains((*it)[2]));
+    }
+  }
+  CHECK(found > 60);
+}
+
+}  // namespace
+}  // namespace ptx2cpu::ptx::test
