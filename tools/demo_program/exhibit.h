@@ -18,7 +18,8 @@ namespace ptx2cpu::demo {
 // A kernel taken out of a program, and what happened to it on show.
 class Run {
  public:
-  Run(const Program& program, Kernel kernel, const Page& page) : program_(program), kernel_(std::move(kernel)), page_(page) {}
+  Run(const Program& program, Kernel kernel, const Page& page)
+      : program_(program), kernel_(std::move(kernel)), page_(page) {}
 
   const Page& page() const { return page_; }
   const Program& program() const { return program_; }
@@ -27,7 +28,8 @@ class Run {
   Status Launch(const Shape& shape, const Args&... args) {
     const auto start = std::chrono::steady_clock::now();
     Status status = kernel_.Launch(shape, args...);
-    milliseconds_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    milliseconds_ +=
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     shape_ = shape;
     ++launches_;
     return status;
@@ -41,7 +43,8 @@ class Run {
   template <typename T>
   void CheckEqual(std::span<const T> found, std::span<const T> wanted, std::string_view what) {
     size_t wrong = found.size() == wanted.size() ? 0 : 1;
-    for (size_t i = 0; i < found.size() && i < wanted.size(); ++i) wrong += std::memcmp(&found[i], &wanted[i], sizeof(T)) != 0;
+    for (size_t i = 0; i < found.size() && i < wanted.size(); ++i)
+      wrong += std::memcmp(&found[i], &wanted[i], sizeof(T)) != 0;
     Check(wrong, wanted.size(), what);
   }
 
@@ -64,8 +67,8 @@ class Run {
 };
 
 struct Exhibit {
-  std::string_view file;    // in corpus/bin
-  std::string_view kind;    // of file
+  std::string_view file;  // in corpus/bin
+  std::string_view kind;  // of file
   std::string_view kernel;
   std::string_view shows;
   Status (*run)(Run&);
@@ -83,7 +86,9 @@ class Draws {
   uint64_t state_;
 };
 
-constexpr uint32_t BlocksFor(size_t items, uint32_t block) { return static_cast<uint32_t>((items + block - 1) / block); }
+constexpr uint32_t BlocksFor(size_t items, uint32_t block) {
+  return static_cast<uint32_t>((items + block - 1) / block);
+}
 
 Status ShowSaxpy(Run&);
 Status ShowReductions(Run&);

@@ -31,7 +31,8 @@ Status ShowSaxpy(Run& run) {
   for (uint32_t i = 0; i < kCount; ++i) wanted[i] = std::fma(kFactor, x[i], y[i]);
   run.page().Line(Row<float>("x", x, 9, 7));
   run.page().Line(Row<float>("y", y, 9, 7));
-  TRY_STATUS(run.Launch({.grid = {BlocksFor(kCount, 256)}, .block = {256}}, kFactor, x.data(), y.data(), kCount));
+  TRY_STATUS(
+      run.Launch({.grid = {BlocksFor(kCount, 256)}, .block = {256}}, kFactor, x.data(), y.data(), kCount));
   run.page().Line(Row<float>("2.5x+y", y, 9, 7));
   run.CheckEqual<float>(y, wanted, "floats");
   return {};
@@ -41,16 +42,20 @@ Status ShowHistogram(Run& run) {
   constexpr uint32_t kCount = 2'000'000;
   Draws draws(11);
   std::vector<uint8_t> samples(kCount);
-  for (uint8_t& sample : samples) sample = static_cast<uint8_t>((draws.Below(256) + draws.Below(256) + draws.Below(256) + draws.Below(256)) / 4);
+  for (uint8_t& sample : samples)
+    sample =
+        static_cast<uint8_t>((draws.Below(256) + draws.Below(256) + draws.Below(256) + draws.Below(256)) / 4);
   std::vector<uint32_t> bins(256), wanted(256);
   TRY_STATUS(run.Launch({.grid = {32}, .block = {256}}, samples.data(), bins.data(), kCount));
   for (const uint8_t sample : samples) ++wanted[sample];
 
   std::vector<uint32_t> sums;
-  for (size_t i = 0; i < bins.size(); i += 16) sums.push_back(std::accumulate(bins.begin() + i, bins.begin() + i + 16, 0u));
+  for (size_t i = 0; i < bins.size(); i += 16)
+    sums.push_back(std::accumulate(bins.begin() + i, bins.begin() + i + 16, 0u));
   const uint32_t most = *std::max_element(sums.begin(), sums.end());
   for (size_t i = 0; i < sums.size(); ++i) {
-    run.page().Line(fmt::format("  {:>3}..{:<3} {:>7} {}", i * 16, i * 16 + 15, sums[i], std::string(sums[i] * uint64_t{58} / most, '#')));
+    run.page().Line(fmt::format("  {:>3}..{:<3} {:>7} {}", i * 16, i * 16 + 15, sums[i],
+                                std::string(sums[i] * uint64_t{58} / most, '#')));
   }
   run.CheckEqual<uint32_t>(bins, wanted, "bins");
   return {};
@@ -64,14 +69,18 @@ Status ShowSort(Run& run) {
   std::vector<int32_t> wanted = data;
   for (uint32_t i = 0; i < kSegments; ++i) {
     const auto begin = wanted.begin() + i * kLength, end = begin + kLength;
-    if (i % 2 == 0) std::sort(begin, end);
-    else std::sort(begin, end, std::greater<>());
+    if (i % 2 == 0)
+      std::sort(begin, end);
+    else
+      std::sort(begin, end, std::greater<>());
   }
   run.page().Line(Row<int32_t>("before", data, 9, 7));
-  TRY_STATUS(run.Launch({.grid = {kSegments}, .block = {256}, .shared_bytes = 4 * kLength}, data.data(), kLength));
+  TRY_STATUS(
+      run.Launch({.grid = {kSegments}, .block = {256}, .shared_bytes = 4 * kLength}, data.data(), kLength));
   run.page().Line(Row<int32_t>("up", data, 9, 7));
   run.page().Line(Row<int32_t>("down", std::span<const int32_t>(data).subspan(kLength), 9, 7));
-  run.CheckEqual<int32_t>(data, wanted, fmt::format("words in {} segments, by turns upwards and downwards,", kSegments));
+  run.CheckEqual<int32_t>(data, wanted,
+                          fmt::format("words in {} segments, by turns upwards and downwards,", kSegments));
   return {};
 }
 
@@ -81,7 +90,8 @@ Status ShowScan(Run& run) {
   std::vector<uint32_t> in(kCount), out(kCount), totals(kCount / kBlock), wanted(kCount);
   for (uint32_t& value : in) value = draws.Below(10);
   for (uint32_t i = 0; i < kCount; ++i) wanted[i] = in[i] + (i % kBlock == 0 ? 0 : wanted[i - 1]);
-  TRY_STATUS(run.Launch({.grid = {kCount / kBlock}, .block = {kBlock}}, in.data(), out.data(), totals.data(), kCount));
+  TRY_STATUS(run.Launch({.grid = {kCount / kBlock}, .block = {kBlock}}, in.data(), out.data(), totals.data(),
+                        kCount));
   run.page().Line(Row<uint32_t>("in", in, 16, 4));
   run.page().Line(Row<uint32_t>("sums", out, 16, 4));
   run.CheckEqual<uint32_t>(out, wanted, "sums");
@@ -107,15 +117,19 @@ int EditDistance(std::string_view a, std::string_view b) {
 }  // namespace
 
 Status ShowEditDistance(Run& run) {
-  constexpr std::string_view kPairs[][2] = {{"saturday", "sundries"}, {"elephant", "relevant"}, {"parallel", "parallel"}, {"triangle", "integral"}};
+  constexpr std::string_view kPairs[][2] = {
+      {"saturday", "sundries"}, {"elephant", "relevant"}, {"parallel", "parallel"}, {"triangle", "integral"}};
   constexpr int kLength = 8, kPairCount = std::size(kPairs);
   std::string a, b;
   std::vector<int32_t> wanted;
-  for (const auto& [first, second] : kPairs) a += first, b += second, wanted.push_back(EditDistance(first, second));
+  for (const auto& [first, second] : kPairs)
+    a += first, b += second, wanted.push_back(EditDistance(first, second));
   std::vector<int32_t> distances(kPairCount);
   const Shape shape{.grid = {kPairCount}, .block = {32}, .shared_bytes = 12 * (kLength + 1)};
   TRY_STATUS(run.Launch(shape, a.data(), b.data(), distances.data(), kLength, kLength));
-  for (int i = 0; i < kPairCount; ++i) run.page().Line(fmt::format("  {} -> {}   {} letters changed, added or removed", kPairs[i][0], kPairs[i][1], distances[i]));
+  for (int i = 0; i < kPairCount; ++i)
+    run.page().Line(fmt::format("  {} -> {}   {} letters changed, added or removed", kPairs[i][0],
+                                kPairs[i][1], distances[i]));
   run.CheckEqual<int32_t>(distances, wanted, "distances");
   return {};
 }

@@ -14,11 +14,16 @@ constexpr std::string_view kReset = "\033[0m";
 
 std::string_view Escape(Colour colour) {
   switch (colour) {
-    case Colour::kTitle: return "\033[1;36m";
-    case Colour::kFaint: return "\033[2m";
-    case Colour::kGood: return "\033[1;32m";
-    case Colour::kBad: return "\033[1;31m";
-    case Colour::kPlain: break;
+    case Colour::kTitle:
+      return "\033[1;36m";
+    case Colour::kFaint:
+      return "\033[2m";
+    case Colour::kGood:
+      return "\033[1;32m";
+    case Colour::kBad:
+      return "\033[1;31m";
+    case Colour::kPlain:
+      break;
   }
   return "";
 }
@@ -49,12 +54,14 @@ void Page::Heading(std::string_view left, std::string_view right) const {
   const size_t used = left.size() + right.size() + 6;
   const std::string rule(used < kColumns ? kColumns - used : 1, '-');
   Line();
-  Line(fmt::format("{} {} {} {}", Paint(Colour::kFaint, "--"), Paint(Colour::kTitle, left), Paint(Colour::kFaint, rule), right));
+  Line(fmt::format("{} {} {} {}", Paint(Colour::kFaint, "--"), Paint(Colour::kTitle, left),
+                   Paint(Colour::kFaint, rule), right));
 }
 
 void Page::Entry(std::string_view label, std::string_view text, Colour first_word) const {
   constexpr size_t kIndent = 8;
-  std::string line = fmt::format("{}{}", Paint(Colour::kFaint, label), std::string(kIndent - label.size(), ' '));
+  std::string line =
+      fmt::format("{}{}", Paint(Colour::kFaint, label), std::string(kIndent - label.size(), ' '));
   size_t column = kIndent;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(' ', begin), text.size());
@@ -77,8 +84,12 @@ void Page::Shades(std::span<const uint8_t> levels, size_t width, std::string_vie
     std::string line;
     for (size_t i = row; i < row + width; ++i) {
       const char shade = ramp[levels[i]];
-      if (!coloured_ || shade == ' ') line += shade;
-      else line += fmt::format("\033[38;5;{}m{}", ShadeColour(static_cast<double>(levels[i]) / static_cast<double>(ramp.size() - 1)), shade);
+      if (!coloured_ || shade == ' ')
+        line += shade;
+      else
+        line += fmt::format(
+            "\033[38;5;{}m{}",
+            ShadeColour(static_cast<double>(levels[i]) / static_cast<double>(ramp.size() - 1)), shade);
     }
     if (coloured_) line += kReset;
     Line("  " + line);
@@ -87,7 +98,8 @@ void Page::Shades(std::span<const uint8_t> levels, size_t width, std::string_vie
 
 std::string PackedRows(std::span<const uint8_t> upper, std::span<const uint8_t> lower) {
   std::string line;
-  for (size_t i = 0; i < upper.size(); ++i) line += " '.:"[(upper[i] != 0 ? 1 : 0) + (i < lower.size() && lower[i] != 0 ? 2 : 0)];
+  for (size_t i = 0; i < upper.size(); ++i)
+    line += " '.:"[(upper[i] != 0 ? 1 : 0) + (i < lower.size() && lower[i] != 0 ? 2 : 0)];
   return line;
 }
 

@@ -1,4 +1,5 @@
-// What the demonstration prints: headings, pictures, verdicts. At most 79 columns; colours only on a terminal.
+// What the demonstration prints: headings, pictures, verdicts. At most 79 columns; colours only on a
+// terminal.
 #pragma once
 
 #include <cstdint>

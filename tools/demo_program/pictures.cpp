@@ -33,7 +33,8 @@ uint8_t ShadeOf(uint16_t count, int limit, size_t shades) {
 
 Status ShowMandelbrot(Run& run) {
   constexpr int kWidth = 76, kHeight = 26, kLimit = 400, kFine = 8;
-  constexpr int kPixelsX = kWidth * kFine, kPixelsY = kHeight * kFine * 2;  // finer than characters, for the kernel to have work
+  constexpr int kPixelsX = kWidth * kFine,
+                kPixelsY = kHeight * kFine * 2;  // finer than characters, for the kernel to have work
   const float left = -2.15f, step = 3.0f / kPixelsX, top = -step * (kPixelsY / 2);
   std::vector<uint16_t> counts(kPixelsX * kPixelsY);
   const Shape shape{.grid = {BlocksFor(kPixelsX, 16), BlocksFor(kPixelsY, 16)}, .block = {16, 16}};
@@ -42,14 +43,16 @@ Status ShowMandelbrot(Run& run) {
   constexpr std::string_view kRamp = " .,:;-=+*xo#%@";
   std::vector<uint8_t> levels;
   for (int y = 0; y < kHeight; ++y) {
-    for (int x = 0; x < kWidth; ++x) levels.push_back(ShadeOf(counts[(y * 2 * kFine + kFine) * kPixelsX + x * kFine], kLimit, kRamp.size()));
+    for (int x = 0; x < kWidth; ++x)
+      levels.push_back(ShadeOf(counts[(y * 2 * kFine + kFine) * kPixelsX + x * kFine], kLimit, kRamp.size()));
   }
   run.page().Shades(levels, kWidth, kRamp);
 
   std::vector<uint16_t> wanted;
   for (int y = 0; y < kPixelsY; ++y) {
     for (int x = 0; x < kPixelsX; ++x) {
-      wanted.push_back(EscapeTime(std::fma(static_cast<float>(x), step, left), std::fma(static_cast<float>(y), step, top), kLimit));
+      wanted.push_back(EscapeTime(std::fma(static_cast<float>(x), step, left),
+                                  std::fma(static_cast<float>(y), step, top), kLimit));
     }
   }
   run.CheckEqual<uint16_t>(counts, wanted, "escape times");
@@ -62,9 +65,11 @@ constexpr int kLifeWidth = 76, kLifeHeight = 40;
 
 std::vector<uint8_t> GliderGun() {
   constexpr std::string_view kRows[] = {
-      "                        *           ", "                      * *           ", "            **      **            **",
-      "           *   *    **            **", "**        *     *   **              ", "**        *   * **    * *           ",
-      "          *     *       *           ", "           *   *                    ", "            **                      "};
+      "                        *           ", "                      * *           ",
+      "            **      **            **", "           *   *    **            **",
+      "**        *     *   **              ", "**        *   * **    * *           ",
+      "          *     *       *           ", "           *   *                    ",
+      "            **                      "};
   std::vector<uint8_t> cells(kLifeWidth * kLifeHeight);
   for (size_t y = 0; y < std::size(kRows); ++y) {
     for (size_t x = 0; x < kRows[y].size(); ++x) cells[(y + 3) * kLifeWidth + x + 2] = kRows[y][x] == '*';
@@ -79,7 +84,9 @@ std::vector<uint8_t> NextGeneration(const std::vector<uint8_t>& cells) {
       int around = 0;
       for (int dy = -1; dy <= 1; ++dy) {
         for (int dx = -1; dx <= 1; ++dx) {
-          if (dx != 0 || dy != 0) around += cells[(y + dy + kLifeHeight) % kLifeHeight * kLifeWidth + (x + dx + kLifeWidth) % kLifeWidth];
+          if (dx != 0 || dy != 0)
+            around +=
+                cells[(y + dy + kLifeHeight) % kLifeHeight * kLifeWidth + (x + dx + kLifeWidth) % kLifeWidth];
         }
       }
       next[y * kLifeWidth + x] = around == 3 || (around == 2 && cells[y * kLifeWidth + x]);
@@ -90,7 +97,8 @@ std::vector<uint8_t> NextGeneration(const std::vector<uint8_t>& cells) {
 
 void DrawCells(const Page& page, std::span<const uint8_t> cells) {
   for (int y = 0; y + 1 < kLifeHeight; y += 2) {
-    page.Line("  " + PackedRows(cells.subspan(y * kLifeWidth, kLifeWidth), cells.subspan((y + 1) * kLifeWidth, kLifeWidth)));
+    page.Line("  " + PackedRows(cells.subspan(y * kLifeWidth, kLifeWidth),
+                                cells.subspan((y + 1) * kLifeWidth, kLifeWidth)));
   }
 }
 
@@ -99,7 +107,9 @@ void DrawCells(const Page& page, std::span<const uint8_t> cells) {
 Status ShowLife(Run& run) {
   constexpr int kGenerations = 130;
   std::vector<uint8_t> cells = GliderGun(), next(cells.size()), wanted = cells;
-  const Shape shape{.grid = {BlocksFor(kLifeWidth, 16), BlocksFor(kLifeHeight, 8)}, .block = {16, 8}, .shared_bytes = 18 * 10};
+  const Shape shape{.grid = {BlocksFor(kLifeWidth, 16), BlocksFor(kLifeHeight, 8)},
+                    .block = {16, 8},
+                    .shared_bytes = 18 * 10};
   for (int i = 0; i < kGenerations; ++i) {
     TRY_STATUS(run.Launch(shape, cells.data(), next.data(), kLifeWidth, kLifeHeight));
     cells.swap(next);
@@ -127,7 +137,8 @@ void MakeGalaxies(std::vector<Body>& bodies, std::vector<Body>& velocities) {
     const float radius = 0.08f + 0.5f * draws.Unit(), angle = 6.2831853f * draws.Unit();
     const float within = 0.5f * radius / 0.58f, square = radius * radius;  // mass inside the circle
     const float speed = std::sqrt(within * square / std::pow(square + kSoftening, 1.5f));
-    bodies[i] = {side * 0.9f + radius * std::cos(angle), side * 0.25f + radius * std::sin(angle), 0.02f * (draws.Unit() - 0.5f), 1.0f / static_cast<float>(bodies.size())};
+    bodies[i] = {side * 0.9f + radius * std::cos(angle), side * 0.25f + radius * std::sin(angle),
+                 0.02f * (draws.Unit() - 0.5f), 1.0f / static_cast<float>(bodies.size())};
     velocities[i] = {-speed * std::sin(angle) - side * 0.25f, speed * std::cos(angle) + side * 0.30f, 0, 0};
   }
 }
@@ -136,13 +147,15 @@ std::string DrawBodies(const std::vector<Body>& bodies) {
   constexpr int kWidth = 34, kHeight = 17;
   std::array<int, kWidth * kHeight> density{};
   for (const Body& body : bodies) {
-    const int x = static_cast<int>(std::floor((body.x / 1.6f + 1) / 2 * kWidth)), y = static_cast<int>(std::floor((body.y / 1.6f + 1) / 2 * kHeight));
+    const int x = static_cast<int>(std::floor((body.x / 1.6f + 1) / 2 * kWidth)),
+              y = static_cast<int>(std::floor((body.y / 1.6f + 1) / 2 * kHeight));
     if (x >= 0 && x < kWidth && y >= 0 && y < kHeight) ++density[y * kWidth + x];
   }
   constexpr std::string_view kRamp = " .:+*#@";
   std::string picture;
   for (int y = 0; y < kHeight; ++y) {
-    for (int x = 0; x < kWidth; ++x) picture += kRamp[std::min<size_t>(density[y * kWidth + x], kRamp.size() - 1)];
+    for (int x = 0; x < kWidth; ++x)
+      picture += kRamp[std::min<size_t>(density[y * kWidth + x], kRamp.size() - 1)];
     picture += '\n';
   }
   return picture;
@@ -176,8 +189,10 @@ Status ShowBodies(Run& run) {
     TRY_STATUS(run.Launch(shape, bodies.data(), accelerations.data(), kSoftening, kBodies));
     before = bodies;
     for (uint32_t k = 0; k < kBodies; ++k) {
-      velocities[k].x += kTime * accelerations[k].x, velocities[k].y += kTime * accelerations[k].y, velocities[k].z += kTime * accelerations[k].z;
-      bodies[k].x += kTime * velocities[k].x, bodies[k].y += kTime * velocities[k].y, bodies[k].z += kTime * velocities[k].z;
+      velocities[k].x += kTime * accelerations[k].x, velocities[k].y += kTime * accelerations[k].y,
+          velocities[k].z += kTime * accelerations[k].z;
+      bodies[k].x += kTime * velocities[k].x, bodies[k].y += kTime * velocities[k].y,
+          bodies[k].z += kTime * velocities[k].z;
     }
   }
   run.page().Line(fmt::format("  {} bodies, at the start and after {} steps:", kBodies, kSteps));

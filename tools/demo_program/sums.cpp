@@ -11,7 +11,8 @@ namespace {
 
 struct Reduction {
   std::string_view kernel, how;
-  uint32_t per_block;  // elements that one block takes, as a multiple of its threads; 0: any number (grid stride)
+  uint32_t
+      per_block;  // elements that one block takes, as a multiple of its threads; 0: any number (grid stride)
 };
 
 constexpr Reduction kReductions[] = {
@@ -43,9 +44,11 @@ Status ShowReductions(Run& run) {
     const bool last = &reduction == &kReductions[std::size(kReductions) - 1];
     const auto start = std::chrono::steady_clock::now();
     TRY_STATUS((last ? run : one).Launch(shape, in.data(), sums.data(), kCount));
-    const double milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    const double milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     const uint32_t sum = std::accumulate(sums.begin(), sums.end(), 0u);
-    run.page().Line(fmt::format("  {:<26} {:<30} {:>7.2f} {:>10}", reduction.kernel, reduction.how, milliseconds, sum));
+    run.page().Line(
+        fmt::format("  {:<26} {:<30} {:>7.2f} {:>10}", reduction.kernel, reduction.how, milliseconds, sum));
     wrong += sum != wanted;
   }
   run.Check(wrong, std::size(kReductions), "sums");
@@ -68,14 +71,16 @@ Status ShowMatrixProduct(Run& run) {
   }
   const Shape shape{.grid = {BlocksFor(kColumns, 16), BlocksFor(kRows, 16)}, .block = {16, 16}};
   TRY_STATUS(run.Launch(shape, a.data(), b.data(), c.data(), kRows, kColumns, kInner));
-  run.page().Line(fmt::format("  {}x{} times {}x{}; a corner of A, of B, and of the product:", kRows, kInner, kInner, kColumns));
+  run.page().Line(fmt::format("  {}x{} times {}x{}; a corner of A, of B, and of the product:", kRows, kInner,
+                              kInner, kColumns));
   const auto corner = [](const std::vector<float>& matrix, int pitch, int row) {
     std::string text;
     for (int i = 0; i < 3; ++i) text += fmt::format("{:>7.3f}", matrix[row * pitch + i]);
     return text;
   };
   for (int row = 0; row < 3; ++row) {
-    run.page().Line(fmt::format("  {} |{} |{}", corner(a, kInner, row), corner(b, kColumns, row), corner(c, kColumns, row)));
+    run.page().Line(fmt::format("  {} |{} |{}", corner(a, kInner, row), corner(b, kColumns, row),
+                                corner(c, kColumns, row)));
   }
   run.CheckEqual<float>(c, wanted, "elements");
   return {};

@@ -1,5 +1,5 @@
-// ptx2cpu_docs write|check PAGE SOURCE_DIR: makes tools/docs/PAGE.md from its table, or says whether it is up to date.
-// Pages: instructions, opcodes.
+// ptx2cpu_docs write|check PAGE SOURCE_DIR: makes tools/docs/PAGE.md from its table, or says whether it is up
+// to date. Pages: instructions, opcodes.
 #include <fmt/format.h>
 
 #include <fstream>

@@ -27,7 +27,8 @@ Result<std::map<std::string, Coverage>> ReadCoverage(const fs::path& vectors) {
   for (const auto& entry : fs::directory_iterator(vectors, code)) {
     if (entry.path().extension() == ".ptx") paths.push_back(entry.path());
   }
-  if (code) return Fail(ErrorCode::kFile, fmt::format("cannot read {}: {}", vectors.string(), code.message()));
+  if (code)
+    return Fail(ErrorCode::kFile, fmt::format("cannot read {}: {}", vectors.string(), code.message()));
   std::sort(paths.begin(), paths.end());
   std::map<std::string, Coverage> rows;
   for (const fs::path& path : paths) {
@@ -60,9 +61,11 @@ std::string Cell(std::string_view forms) {
 
 std::string Row(const ptx::Row& row, const Coverage& coverage) {
   std::string files;
-  for (const std::string& file : coverage.files) files += fmt::format("{}`{}`", files.empty() ? "" : ", ", file);
+  for (const std::string& file : coverage.files)
+    files += fmt::format("{}`{}`", files.empty() ? "" : ", ", file);
   const std::string definitions = row.definitions.empty() ? "" : Cell(row.definitions);
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", row.name, row.section, Cell(row.syntax), definitions, row.translated ? "yes" : "no", files,
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", row.name, row.section, Cell(row.syntax),
+                     definitions, row.translated ? "yes" : "no", files,
                      coverage.recorded ? coverage.gpu : "");
 }
 
@@ -76,7 +79,10 @@ Result<std::string> RenderInstructionReference(const fs::path& vectors) {
   for (const ptx::Row& row : ptx::Rows()) {
     if (row.family != family) {
       family = row.family;
-      tables += fmt::format("\n## {}\n\n| row | section | forms | where | translated | vectors | recorded on |\n|---|---|---|---|---|---|---|\n", family);
+      tables += fmt::format(
+          "\n## {}\n\n| row | section | forms | where | translated | vectors | recorded on "
+          "|\n|---|---|---|---|---|---|---|\n",
+          family);
     }
     const auto found = coverage.find(std::string(row.name));
     const Coverage of_row = found == coverage.end() ? Coverage{} : found->second;
@@ -87,9 +93,12 @@ Result<std::string> RenderInstructionReference(const fs::path& vectors) {
   }
   return fmt::format(
              "# PTX instructions\n\n"
-             "Generated from `ptx-parser/match/instructions.def` (its head explains the notation) and `tests/ptx`.\n"
-             "The rest parse and are checked; translating them is an `unsupported` error with the PTX line.\n\n"
-             "| rows | translated | with vectors | recorded on a GPU |\n|---|---|---|---|\n| {} | {} | {} | {} |\n",
+             "Generated from `ptx-parser/match/instructions.def` (its head explains the notation) and "
+             "`tests/ptx`.\n"
+             "The rest parse and are checked; translating them is an `unsupported` error with the PTX "
+             "line.\n\n"
+             "| rows | translated | with vectors | recorded on a GPU |\n|---|---|---|---|\n| {} | {} | {} | "
+             "{} |\n",
              ptx::Rows().size(), translated, tested, recorded) +
          tables;
 }
