@@ -251,7 +251,7 @@ class ExtraBarriers {
   }
 
   Status CopyPerRegion(ir::BlockId block, const analysis::RegionMap& map) {
-    std::vector<ir::BlockId> blocks = doomed_[block.index] ? ReachableFrom(block) : BlocksOf(block, map);
+    std::vector<ir::BlockId> blocks = BlocksOf(block, map);
     // Edges into `block`, grouped by the region (or the boundary's edge) they come from.
     std::vector<std::pair<uint64_t, analysis::BlockEdge>> edges;
     for (ir::BlockId from : ir::ReversePostOrder(f_)) {
@@ -289,19 +289,6 @@ class ExtraBarriers {
     for (auto& [original, list] : versions) values.push_back(std::move(list));
     RepairSsa(f_, values, outside);
     return {};
-  }
-
-  std::vector<ir::BlockId> ReachableFrom(ir::BlockId block) const {
-    std::vector<bool> seen(f_.blocks.size());
-    std::vector<ir::BlockId> result{block};
-    seen[block.index] = true;
-    for (size_t i = 0; i < result.size(); ++i) {
-      for (const ir::Edge& edge : f_.successors(result[i])) {
-        if (!seen[edge.to.index]) result.push_back(edge.to);
-        seen[edge.to.index] = true;
-      }
-    }
-    return result;
   }
 
   // One leave edge per region: a value that depends on which way a region is left becomes a value of the region.
