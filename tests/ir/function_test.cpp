@@ -194,7 +194,7 @@ TEST_CASE("names of the table lead back to it", "[opcode]") {
            info.operands.find('*') == info.operands.size() - 1));
   }
   CHECK_FALSE(ParseOpcode("madd"));
-  for (uint32_t bit = 0; bit <= 20; ++bit) {
+  for (uint32_t bit = 0; (1u << bit) <= kDivergent; ++bit) {
     Flag flag = static_cast<Flag>(1u << bit);
     CHECK(ParseFlag(FlagName(flag)) == flag);
   }

@@ -68,7 +68,7 @@ void AddRow(Builder& b, Opcode op) {
   if (fields & kBits) a.bits = 0x1234;
   if (fields & kSpace) a.space = Space::kConst;
   if (fields & kSpecial) a.special = Special::kEnvReg;
-  if (fields & kFlags) a.flags = (1u << 21) - 1;
+  if (fields & kFlags) a.flags = (kDivergent << 1) - 1;
   if (fields & kCompare) a.compare = Compare::kFgtu;
   if (fields & kRounding) a.rounding = Rounding::kStochastic;
   if (fields & kNarrow) a.narrow = NarrowFormat::kUE8M0;
@@ -187,6 +187,14 @@ TEST_CASE("every value of every attribute has a word of its own", "[text]") {
     INFO(Print(m.functions[0], m.functions[0].insts[i]));
     CHECK(again.functions[0].insts[i].attrs == m.functions[0].insts[i].attrs);
   }
+}
+
+TEST_CASE("slots with a role of their own keep it", "[text]") {
+  Module m = ParseOrFail(
+      "module \"m\" ptx 8.0 sm 80\n\nkernel @k () phase collapsed early_exit parked #1 {\n  slot #0 i1 warp\n"
+      "  slot #1 i32 warp\n^b0 block:\n  ret\n}\n");
+  CHECK(m.functions[0].parked_slot == 1);
+  CHECK(ParseOrFail(Print(m)).functions[0].parked_slot == 1);
 }
 
 TEST_CASE("numbers are dense in block order whatever the indices were", "[text]") {

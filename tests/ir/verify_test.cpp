@@ -374,6 +374,23 @@ TEST_CASE("rules of the phase Collapsed", "[verify]") {
   CHECK(Verify(ParseOrFail(Around("collapsed", warp + "^l lane:\n  end_lane"))));
 }
 
+TEST_CASE("live masks need their slot", "[verify]") {
+  auto masked = [](const std::string& header, const std::string& level) {
+    return ParseOrFail(
+        "module \"m\" ptx 8.0 sm 80\nkernel @k () phase collapsed " + header +
+        " {\n  slot #0 i32 warp\n  slot #1 i32 lane\n^a block:\n  for_warps ^w, ^z\n^z block:\n  ret\n"
+        "^w warp:\n  " +
+        (level == "warp" ? "%m = live_mask\n  " : "") + "for_lanes ^l, ^y\n^l lane:\n  " +
+        (level == "lane" ? "%m = live_mask\n  " : "") + "end_lane\n^y warp:\n  end_warp\n}\n");
+  };
+  CHECK(Verify(masked("early_exit parked #0", "warp")));
+  CheckBroken(masked("early_exit parked #0", "lane"), "in a block of lane level");
+  CheckBroken(masked("parked #0", "warp"), "keeps no live masks");
+  CheckBroken(masked("early_exit", "warp"), "keeps no live masks");
+  CheckBroken(masked("early_exit parked #1", "warp"), "keeps no live masks");
+  CheckBroken(masked("early_exit parked #7", "warp"), "keeps no live masks");
+}
+
 TEST_CASE("flat functions have no warp level", "[verify]") {
   auto flat = [](const std::string& body) {
     return ParseOrFail("module \"m\" ptx 8.0 sm 80\nkernel @k () phase collapsed flat {\n" + body + "\n}\n");
