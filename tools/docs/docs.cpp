@@ -53,6 +53,6 @@ int main(int count, char** words) {
   }
   const Status status = Run(words[1], words[2], words[3]);
   if (status) return 0;
-  fmt::print(stderr, "{}\n", status.error().Render());
+  fmt::print(stderr, "{}", status.error().Render());
   return static_cast<int>(status.error().code);
 }
