@@ -145,7 +145,9 @@ class Maker {
     switch (terminator.op) {
       case Opcode::kSwitch: return e + 1 == terminator.edges.size() ? "default" : std::to_string(e);
       case Opcode::kForWarps: return e == 0 ? "each warp" : "then";
-      case Opcode::kForLanes: return e == 0 ? (f_.is_flat ? "each thread" : "each lane") : "then";
+      case Opcode::kForLanes:
+        if (e == 2) return "when all have exited";
+        return e == 0 ? (f_.is_flat ? "each thread" : "each lane") : "then";
       case Opcode::kCondBr: return Predicate(terminator, e);
       default: return {};
     }

@@ -131,9 +131,14 @@ Result<bool> Loops::Terminate(Level level, std::span<Thread> threads, const Inst
     default:
       return Broken(inst, fmt::format("may not end a block of {} level", Name(level)));
   }
+  const Edge* next = &inst.edges[1];
+  if (!AnyLive(threads) && inst.edges.size() == 3) {
+    for (Thread& thread : threads) thread.parked = false;
+    next = &inst.edges[2];
+  }
   if (!AnyLive(threads)) return false;
-  EnterAll(threads, inst.edges[1]);
-  *block = inst.edges[1].to;
+  EnterAll(threads, *next);
+  *block = next->to;
   return true;
 }
 
@@ -213,6 +218,9 @@ Status Loops::ForWarps(const Inst& inst) {
 }
 
 Status Loops::ForLanes(std::span<Thread> threads, const Inst& inst) {
+  if ((inst.attrs.flags & kUniform) && Live(threads).size() != threads.size()) {
+    return Broken(inst, "says that all lanes run, but some do not");
+  }
   for (Thread* thread : Live(threads)) TRY_STATUS(RunLane(*thread, inst.edges[0], inst));
   return {};
 }

@@ -166,8 +166,10 @@ Status CheckEdges(Subject& s) {
         break;
       case Opcode::kCondBr:
       case Opcode::kForWarps:
-      case Opcode::kForLanes:
         wanted = 2;
+        break;
+      case Opcode::kForLanes:  // a third one leads to lanes that are parked
+        wanted = count == 3 && s.f.parked_slot != ~0u ? 3 : 2;
         break;
       case Opcode::kSwitch:
         wanted = std::max<size_t>(count, 1);

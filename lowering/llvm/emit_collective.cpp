@@ -4,6 +4,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "lowering/llvm/function_emitter.h"
+#include "lowering/llvm/live_lanes.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -34,6 +35,22 @@ Value Load(Site& s, llvm::AllocaInst* array) {
 Value NonZero(Site& s, Value value) { return s.b.CreateICmpNE(value, Literal(value, 0)); }
 Value FirstLane(Site& s, Value mask) { return s.b.CreateBinaryIntrinsic(intrinsic::cttz, mask, s.b.getFalse()); }
 Value ThreadOf(Site& s, Value lane) { return s.b.CreateAdd(s.e.step.thread, lane); }
+
+}  // namespace
+
+// -- lanes of the step's warp that run, and that wait at the other arm of a divergent branch --
+
+Value ParkedMask(Site& s) {
+  return s.e.LoadPlain(s.e.I(32), s.e.SlotAddress(s.e.f.parked_slot), llvm::Align(4), Memory::kSlot);
+}
+
+void StoreLiveMask(Site& s, Value mask) {
+  Value live = s.e.Field(offsetof(ptx2cpu_block, live), s.b.getPtrTy(), "live");
+  Value word = s.b.CreateInBoundsGEP(s.e.I(32), live, s.b.CreateZExt(s.e.step.warp, s.b.getInt64Ty()));
+  s.e.StorePlain(mask, word, llvm::Align(4), Memory::kContext);
+}
+
+namespace {
 
 // -- members --
 
@@ -231,9 +248,7 @@ Status EmitLiveMask(Site& s) {
 
 Status EmitSetLiveMask(Site& s) {
   if (s.Raw(0)->getType()->isVectorTy()) return s.Broken("lanes disagree on the mask");
-  Value live = s.e.Field(offsetof(ptx2cpu_block, live), s.b.getPtrTy(), "live");
-  Value word = s.b.CreateInBoundsGEP(s.e.I(32), live, s.b.CreateZExt(s.e.step.warp, s.b.getInt64Ty()));
-  s.e.StorePlain(s.Raw(0), word, llvm::Align(4), Memory::kContext);
+  StoreLiveMask(s, s.Raw(0));
   return {};
 }
 

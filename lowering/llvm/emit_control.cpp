@@ -2,6 +2,7 @@
 #include <llvm/IR/Constants.h>
 
 #include "lowering/llvm/function_emitter.h"
+#include "lowering/llvm/live_lanes.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -82,9 +83,30 @@ Status EmitForWarps(Site& s) {
   return s.e.EmitForWarps(s.inst);
 }
 
+namespace {
+
+// When all running lanes have exited, those that are parked go on at the third edge.
+Status EmitForLanesOfArm(Site& s) {
+  llvm::BasicBlock *end = s.e.step.end, *exited = s.e.NewBlock("all_exited"), *go_on = s.e.NewBlock("parked");
+  s.e.step.end = exited;
+  TRY_STATUS(s.e.EmitForLanes(s.inst));
+  s.e.step.end = end;
+  llvm::IRBuilder<>::InsertPointGuard guard(s.b);
+  s.b.SetInsertPoint(exited);
+  llvm::Value* parked = ParkedMask(s);
+  StoreLiveMask(s, parked);
+  s.b.CreateCondBr(s.b.CreateICmpNE(parked, s.b.getInt32(0)), go_on, end);
+  s.b.SetInsertPoint(go_on);
+  s.e.Jump(s.inst.edges[2]);
+  return {};
+}
+
+}  // namespace
+
 Status EmitForLanes(Site& s) {
   if (s.e.step.level == ir::Level::kLane) return s.Broken("at lane level");
   if (s.e.step.level == ir::Level::kBlock && !s.e.f.is_flat) return s.Broken("at block level of a function that is not flat");
+  if (s.inst.edges.size() == 3) return EmitForLanesOfArm(s);
   return s.e.f.is_flat ? s.e.EmitForThreads(s.inst) : s.e.EmitForLanes(s.inst);
 }
 

@@ -217,7 +217,7 @@ void FunctionEmitter::CloseLoop(const LaneLoop& loop, llvm::MDNode* access_group
 Status FunctionEmitter::EmitLane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop) {
   llvm::BasicBlock* done = NewBlock("lane_done");
   lane_step.end = lane_step.exit = done;
-  if (f.has_early_exit) {
+  if (MasksLanes(inst)) {
     llvm::BasicBlock* inside = NewBlock("live_lane");
     llvm::Value* bit = b.CreateAnd(b.CreateLShr(LiveMask(lane_step.warp), lane_step.lane), b.getInt32(1));
     b.CreateCondBr(b.CreateICmpNE(bit, b.getInt32(0)), inside, done);
@@ -245,7 +245,7 @@ Status FunctionEmitter::EmitForLanes(const ir::Inst& inst) {
                      .access_group = llvm::MDNode::getDistinct(m.context, {})};
   TRY_STATUS(EmitLane(inst, lane_step, loop));
   CloseLoop(loop, lane_step.access_group);
-  if (f.has_early_exit) ContinueWhileLive(b.CreateICmpNE(LiveMask(step.warp), b.getInt32(0)), step.end);
+  if (MasksLanes(inst)) ContinueWhileLive(b.CreateICmpNE(LiveMask(step.warp), b.getInt32(0)), step.end);
   Jump(inst.edges[1]);
   return {};
 }

@@ -142,6 +142,7 @@ class FunctionEmitter {
   void PrepareSlots();
   llvm::Value* BaseOf(ir::ValueId address, int depth);
   bool LocalsMayLiveOnStack() const;
+  bool IsIndependent(Memory memory) const;
   // Continues behind a loop over threads only while some thread is live.
   void ContinueWhileLive(llvm::Value* any_live, llvm::BasicBlock* otherwise);
   llvm::Value* AnyLive();
@@ -154,6 +155,7 @@ class FunctionEmitter {
   };
   LaneLoop OpenLoop(llvm::Value* count, const char* name);
   void CloseLoop(const LaneLoop& loop, llvm::MDNode* access_group);
+  bool MasksLanes(const ir::Inst& loop) const { return f.has_early_exit && (loop.attrs.flags & ir::kUniform) == 0; }
   // The region of one lane, in the innermost loop; skips lanes that have exited.
   Status EmitLane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop);
 

@@ -61,7 +61,6 @@ class Collapser {
     f_.has_early_exit = early_exit_;
     f_.is_flat = flat_;
     f_.phase = ir::Phase::kCollapsed;
-    SequenceDivergentArms(f_);
   }
 
  private:
@@ -330,7 +329,7 @@ Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options)
   }
   bool flat = !collective && options.collapse != CollapseForm::kHierarchical;
   Collapser(f, options, flat).Run();
-  return {};
+  return SequenceDivergentArms(f);
 }
 
 }  // namespace ptx2cpu::lowering

@@ -6,22 +6,24 @@
 //               cond_br %u, t, e
 //
 //   collapse calls SequenceDivergentArms, which makes of it at warp level (j: where the arms meet)
-//     b:      %live = live_mask ; %t = ballot %p, %live ; saved = %live ; pending = %live & ~%t ; %t != 0 ? first : only
+//     b:      %live = live_mask ; %t = ballot %p, %live ; arrived = 0 ; pending = %live & ~%t ; %t != 0 ? first : only
 //     first:  parked |= pending ; set_live_mask %t ; br t              only: pending = 0 ; br e
-//     meet:   pending != 0 ? second : rejoin                           (where edges of the arms led to j)
-//     second: %e = pending ; pending = 0 ; parked = (parked | saved) & ~%e ; set_live_mask %e ; br e
-//     rejoin: parked &= ~saved ; set_live_mask saved ; br j
+//     meet:   arrived |= live_mask ; br next                           (where edges of the arms led to j)
+//     next:   pending != 0 ? second : rejoin
+//     second: %e = pending ; pending = 0 ; parked = (parked & ~%e) | arrived ; set_live_mask %e ; br e
+//     rejoin: parked &= ~arrived ; set_live_mask arrived ; br j
 //
 // set_live_mask stands last: the lanes that go on are others than those that computed. Lanes that agree take one way.
-// The first half comes before slots are made, so that what the arms leave different gets a slot for each lane. A branch
-// stays with its agreement when an arm leads back to it (different trip counts), when lanes end their kernel in an arm
-// while others go on, and when an arm can be entered from elsewhere.
+// Where the lanes of an arm may all exit, its for_lanes gets a third edge, to `next`; a rejoin that nobody has come to
+// goes to `next` of the branch around it. The first half comes before slots are made, so that what the arms leave
+// different gets a slot for each lane. A branch stays with its agreement when an arm leads back to it (lanes would
+// leave a loop at different trips), and when an arm can be entered from elsewhere.
 #include "lowering/passes/mask_divergent_arms.h"
 
 #include <algorithm>
 
 #include "analysis/dominators.h"
-#include "analysis/regions.h"
+#include "analysis/uniformity.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
 
@@ -54,6 +56,40 @@ std::vector<BlockId> Between(const ir::Function& f, BlockId branch, uint32_t joi
   return blocks;
 }
 
+// Where all ways from `branch` meet, before they come back to it: its immediate post-dominator in the graph of `steps`,
+// whose exit has the number f.blocks.size(). Ways that never end are not asked. kNoNode: there are no others.
+uint32_t MeetingPoint(const ir::Function& f, BlockId branch, const std::function<std::vector<uint32_t>(uint32_t)>& steps) {
+  analysis::Cfg g;
+  g.entry = branch.index;
+  g.exit = static_cast<uint32_t>(f.blocks.size());
+  g.successors.resize(f.blocks.size() + 1);
+  g.predecessors.resize(f.blocks.size() + 1);
+  std::vector<bool> met(f.blocks.size() + 1), ends(f.blocks.size() + 1);
+  std::vector<uint32_t> nodes{branch.index};
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    uint32_t node = nodes[i];
+    for (uint32_t to : steps(node)) {
+      if (to == branch.index) to = g.exit;
+      g.successors[node].push_back(to);
+      g.predecessors[to].push_back(node);
+      if (to == g.exit || met[to]) continue;
+      met[to] = true;
+      nodes.push_back(to);
+    }
+  }
+  g.order = {g.exit};
+  ends[g.exit] = true;
+  for (size_t i = 0; i < g.order.size(); ++i) {
+    for (uint32_t from : g.predecessors[g.order[i]]) {
+      if (!ends[from]) g.order.push_back(from);
+      ends[from] = true;
+    }
+  }
+  if (!ends[branch.index]) return analysis::kNoNode;
+  for (uint32_t node : g.order) std::erase_if(g.successors[node], [&](uint32_t to) { return !ends[to]; });
+  return analysis::PostDominators(g).parent[branch.index];
+}
+
 // -- Split: which branches --
 
 class ArmFinder {
@@ -70,29 +106,30 @@ class ArmFinder {
     return candidates;
   }
 
-  // The graph does not change when branches are marked, so this is computed once.
-  void Prepare() {
-    FindDoomed();
-    lanes_ = analysis::FindRegions(f_, Level::kWarp);
-    warps_ = analysis::FindRegions(f_, Level::kBlock);
-    // Lanes that leave a region to end there do not decide where the region leads.
-    graph_ = analysis::BuildCfg(f_, [&](BlockId from, uint32_t edge) {
-      bool leaves = doomed_[f_.successors(from)[edge].to.index] && !doomed_[from.index];
-      return !leaves || f_.at_block(from).level != Level::kLane;
-    });
-    post_ = analysis::PostDominators(graph_);
+  // The graph does not change when branches are marked, so this is found once.
+  void FindDoomed() {
+    doomed_.assign(f_.blocks.size(), true);
+    std::vector<BlockId> order = ir::ReversePostOrder(f_);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (auto it = order.rbegin(); it != order.rend(); ++it) {
+        bool doomed = f_.at_block(*it).level == Level::kLane;
+        for (const ir::Edge& edge : f_.successors(*it)) doomed = doomed && doomed_[edge.to.index];
+        changed |= doomed != doomed_[it->index];
+        doomed_[it->index] = doomed;
+      }
+    }
   }
 
   bool Eligible(BlockId branch) const {
-    uint32_t join = post_.parent[branch.index];
+    uint32_t join = MeetingPoint(f_, branch, [this](uint32_t node) { return Steps(node); });
     if (join == analysis::kNoNode) return false;
-    std::vector<BlockId> arms = Between(f_, branch, join, [](BlockId, uint32_t) { return false; });
+    std::vector<BlockId> arms = Between(f_, branch, join, [this](BlockId from, uint32_t edge) {
+      return f_.at_block(f_.successors(from)[edge].to).level == Level::kBlock;
+    });
     std::vector<bool> inside(f_.blocks.size());
-    for (BlockId block : arms) {
-      if (block == branch || f_.at_block(block).level == Level::kBlock) return false;
-      if (EndsLanes(block) && !(join == graph_.exit && IsLast(block))) return false;
-      inside[block.index] = true;
-    }
+    for (BlockId block : arms) inside[block.index] = true;
+    if (inside[branch.index]) return false;
     for (BlockId from : ir::ReversePostOrder(f_)) {
       if (from == branch || inside[from.index]) continue;
       for (const ir::Edge& edge : f_.successors(from)) {
@@ -121,39 +158,21 @@ class ArmFinder {
     return def.op == Opcode::kAgree ? &def : nullptr;
   }
 
-  bool EndsLanes(BlockId block) const {
-    Opcode end = f_.terminator(block).op;
-    return end == Opcode::kRet || end == Opcode::kExit;
-  }
-
-  // No region follows for any lane: to end here is to come to the end of the warp.
-  bool IsLast(BlockId block) const {
-    if (f_.at_block(block).level != Level::kLane) return true;
-    uint32_t lane = lanes_.region_of[block.index], warp = warps_.region_of[block.index];
-    return lane < lanes_.regions.size() && warp < warps_.regions.size() && lanes_.regions[lane].next.empty() &&
-           warps_.regions[warp].next.empty();
-  }
-
-  // From which no boundary can be reached.
-  void FindDoomed() {
-    doomed_.assign(f_.blocks.size(), true);
-    std::vector<BlockId> order = ir::ReversePostOrder(f_);
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (auto it = order.rbegin(); it != order.rend(); ++it) {
-        bool doomed = f_.at_block(*it).level == Level::kLane;
-        for (const ir::Edge& edge : f_.successors(*it)) doomed = doomed && doomed_[edge.to.index];
-        changed |= doomed != doomed_[it->index];
-        doomed_[it->index] = doomed;
-      }
+  // Where the warp goes on. A block barrier ends its turn, as the end of the kernel does; lanes that leave a region to
+  // end there do not decide where the region leads.
+  std::vector<uint32_t> Steps(uint32_t node) const {
+    auto exit = static_cast<uint32_t>(f_.blocks.size());
+    Level level = f_.at_block({node}).level;
+    std::vector<uint32_t> steps;
+    if (level == Level::kBlock || doomed_[node]) return {exit};
+    for (const ir::Edge& edge : f_.successors({node})) {
+      if (level != Level::kLane || !doomed_[edge.to.index]) steps.push_back(edge.to.index);
     }
+    return steps.empty() ? std::vector{exit} : steps;
   }
 
   ir::Function& f_;
-  std::vector<bool> doomed_;
-  analysis::RegionMap lanes_, warps_;
-  analysis::Cfg graph_;
-  analysis::DominatorTree post_;
+  std::vector<bool> doomed_;  // no boundary can be reached
 };
 
 // -- Collapsed: their arms in sequence --
@@ -162,12 +181,15 @@ class ArmSequencer {
  public:
   ArmSequencer(ir::Function& f, std::vector<BlockId> branches) : f_(f), branches_(std::move(branches)) {}
 
-  void Run() {
+  Status Run() {
+    bool exits = f_.has_early_exit;
     f_.parked_slot = NewSlot();
     f_.has_early_exit = true;
     ClearParked();
     // Inner branches come later in reverse post-order; an outer one then finds what became of them among its blocks.
-    for (auto it = branches_.rbegin(); it != branches_.rend(); ++it) Sequence(*it);
+    for (auto it = branches_.rbegin(); it != branches_.rend(); ++it) TRY_STATUS(Sequence(*it));
+    if (!exits) SayWhereAllRun();
+    return {};
   }
 
  private:
@@ -201,15 +223,39 @@ class ArmSequencer {
     }
   }
 
-  void Sequence(BlockId branch) {
-    analysis::Cfg graph = analysis::BuildCfg(f_, [this](BlockId from, uint32_t e) { return !EntersLanes(f_, from, e); });
-    uint32_t meet = analysis::PostDominators(graph).parent[branch.index];
-    CHECK(meet != analysis::kNoNode);
+  // Lanes wait in arms only.
+  void SayWhereAllRun() {
+    in_arm_.resize(f_.blocks.size());
+    for (BlockId block : ir::ReversePostOrder(f_)) {
+      ir::Inst& end = f_.inst(f_.at_block(block).insts.back());
+      if (end.op == Opcode::kForLanes && !in_arm_[block.index]) end.attrs.flags |= ir::kUniform;
+    }
+  }
+
+  Status Sequence(BlockId branch) {
+    uint32_t meet = MeetingPoint(f_, branch, [this](uint32_t node) { return Steps(node); });
     std::vector<BlockId> arms = WarpBlocksAfter(branch, meet);
-    CHECK(std::ranges::find(arms, branch) == arms.end(), "an arm of a divergent branch leads back to it");
+    if (meet == analysis::kNoNode || std::ranges::find(arms, branch) != arms.end()) {
+      return Fail(ErrorCode::kInternal, "an arm of a divergent branch of '" + f_.name + "' leads back to it");
+    }
+    in_arm_.resize(f_.blocks.size());
+    for (BlockId block : arms) in_arm_[block.index] = true;
     BlockId join{meet};
-    if (meet == graph.exit) join = CommonEnd(arms);
+    if (meet == f_.blocks.size()) join = CommonEnd(arms);
     Build(branch, join, arms);
+    return {};
+  }
+
+  // Ways that are taken when no lane is left do not decide where the arms meet.
+  std::vector<uint32_t> Steps(uint32_t node) const {
+    auto exit = static_cast<uint32_t>(f_.blocks.size());
+    const ir::Inst& end = f_.terminator({node});
+    if (end.op == Opcode::kForLanes) return {end.edges[1].to.index};
+    std::vector<uint32_t> steps;
+    for (const ir::Edge& edge : end.edges) {
+      if (std::ranges::find(lost_, edge.to) == lost_.end()) steps.push_back(edge.to.index);
+    }
+    return steps.empty() ? std::vector{exit} : steps;
   }
 
   // The arms end the warp, each by itself: now they meet for that.
@@ -217,29 +263,27 @@ class ArmSequencer {
     BlockId end = ir::AddBlock(f_, "", Level::kWarp);
     ir::Builder{f_, end}.Terminate(Opcode::kEndWarp);
     for (BlockId block : arms) {
-      if (f_.terminator(block).op != Opcode::kEndWarp) continue;
-      ir::Remove(f_, ir::InstId{f_.at_block(block).insts.back()});
-      ir::Builder{f_, block}.Br(end);
+      if (f_.terminator(block).op == Opcode::kEndWarp) Replace(block).Br(end);
     }
     return end;
   }
 
   struct Plan {
     ir::Position at;
-    uint32_t saved = 0, pending = 0;  // slots
-    BlockId join, rejoin, meet;
+    uint32_t arrived = 0, pending = 0;  // slots
+    BlockId join, meet, next, rejoin;
   };
+  BlockId Place(const char* label) { return ir::AddBlock(f_, label, Level::kWarp); }
 
   void Build(BlockId branch, BlockId join, const std::vector<BlockId>& arms) {
     const ir::Inst old = f_.terminator(branch);
     BlockId first = old.edges[0].to, second = old.edges[1].to;
-    ir::Remove(f_, ir::InstId{f_.at_block(branch).insts.back()});
-    ir::Builder b{f_, branch, old.at};
+    ir::Builder b = Replace(branch);
     if (first == join && second == join) {
       b.Br(join);
       return;
     }
-    Plan plan{old.at, NewSlot(), 0, join, ir::AddBlock(f_, "rejoin", Level::kWarp), {}};
+    Plan plan{old.at, NewSlot(), 0, join, Place("arms_meet"), {}, Place("rejoin")};
     ValueId live = b.Inst1(Opcode::kLiveMask, Type::kVoid, {});
     ValueId takers = b.Inst1(Opcode::kBallot, Type::kVoid, {old.operands[0], live}, {.flags = ir::kLegacy});
     ValueId others = Without(b, live, takers);
@@ -247,36 +291,34 @@ class ArmSequencer {
       std::swap(first, second);
       std::swap(takers, others);
     }
-    b.SlotStore(plan.saved, live);
-    BlockId enter = ir::AddBlock(f_, "first_arm", Level::kWarp), otherwise = join;
-    plan.meet = plan.rejoin;
-    if (second != join) {
+    BlockId enter = Place("first_arm"), otherwise = join;
+    if (second == join) {  // the others are there already
+      plan.next = plan.rejoin;
+      b.SlotStore(plan.arrived, others);
+    } else {
       plan.pending = NewSlot();
+      b.SlotStore(plan.arrived, b.Const(Type::kI32, 0));
       b.SlotStore(plan.pending, others);
       otherwise = BuildSecond(plan, second);
     }
-    Redirect(arms, plan);
     b.CondBr(NonZero(b, takers), {enter, {}}, {otherwise, {}});
     ir::Builder in{f_, enter, plan.at};
     in.SlotStore(f_.parked_slot, in.Binary(Opcode::kOr, Type::kI32, in.SlotLoad(f_.parked_slot), others));
     RunOn(in, takers, first);
-    ir::Builder out{f_, plan.rejoin, plan.at};
-    ValueId saved = out.SlotLoad(plan.saved);
-    out.SlotStore(f_.parked_slot, Without(out, out.SlotLoad(f_.parked_slot), saved));
-    RunOn(out, saved, join);
+    BuildRejoin(plan, Redirect(arms, plan));
   }
 
   // The way through the second arm; returns the block that enters it when nobody takes the first.
   BlockId BuildSecond(Plan& plan, BlockId second) {
-    plan.meet = ir::AddBlock(f_, "arms_meet", Level::kWarp);
-    BlockId enter = ir::AddBlock(f_, "second_arm", Level::kWarp), only = ir::AddBlock(f_, "second_arm_only", Level::kWarp);
-    ir::Builder meet{f_, plan.meet, plan.at};
-    meet.CondBr(NonZero(meet, meet.SlotLoad(plan.pending)), {enter, {}}, {plan.rejoin, {}});
+    plan.next = Place("next_arm");
+    BlockId enter = Place("second_arm"), only = Place("second_arm_only");
+    ir::Builder next{f_, plan.next, plan.at};
+    next.CondBr(NonZero(next, next.SlotLoad(plan.pending)), {enter, {}}, {plan.rejoin, {}});
     ir::Builder b{f_, enter, plan.at};
     ValueId lanes = b.SlotLoad(plan.pending);
     b.SlotStore(plan.pending, b.Const(Type::kI32, 0));
-    ValueId all = b.Binary(Opcode::kOr, Type::kI32, b.SlotLoad(f_.parked_slot), b.SlotLoad(plan.saved));
-    b.SlotStore(f_.parked_slot, Without(b, all, lanes));
+    ValueId waiting = Without(b, b.SlotLoad(f_.parked_slot), lanes);
+    b.SlotStore(f_.parked_slot, b.Binary(Opcode::kOr, Type::kI32, waiting, b.SlotLoad(plan.arrived)));
     RunOn(b, lanes, second);
     ir::Builder alone{f_, only, plan.at};
     alone.SlotStore(plan.pending, alone.Const(Type::kI32, 0));
@@ -284,14 +326,61 @@ class ArmSequencer {
     return only;
   }
 
-  void Redirect(const std::vector<BlockId>& arms, const Plan& plan) {
+  // Arms come to `meet` instead of the join, and to `next` when all their lanes have exited; true when they may.
+  bool Redirect(const std::vector<BlockId>& arms, const Plan& plan) {
+    bool exits = false;
     for (BlockId block : arms) {
-      for (ir::Edge& edge : f_.inst(f_.at_block(block).insts.back()).edges) {
+      ir::Inst& end = f_.inst(f_.at_block(block).insts.back());
+      for (ir::Edge& edge : end.edges) {
         if (edge.to == plan.join) edge.to = plan.meet;
       }
+      if (end.op == Opcode::kForLanes && end.edges.size() == 2 && MayExit(end.edges[0].to)) {
+        end.edges.push_back({plan.next, {}});
+        exits = true;
+      }
+      if (std::ranges::find(lost_, block) != lost_.end()) {
+        Replace(block).Br(plan.next);
+        std::erase(lost_, block);
+        exits = true;
+      }
     }
+    return exits;
   }
 
+  bool MayExit(BlockId body) const {
+    std::vector<BlockId> blocks = Between(f_, body, analysis::kNoNode, [](BlockId, uint32_t) { return false; });
+    blocks.push_back(body);
+    return std::ranges::any_of(blocks, [&](BlockId b) { return f_.terminator(b).op == Opcode::kExitLane; });
+  }
+
+  void BuildRejoin(const Plan& plan, bool exits) {
+    ir::Builder meet{f_, plan.meet, plan.at};
+    ValueId here = meet.Inst1(Opcode::kLiveMask, Type::kVoid, {});
+    meet.SlotStore(plan.arrived, meet.Binary(Opcode::kOr, Type::kI32, meet.SlotLoad(plan.arrived), here));
+    meet.Br(plan.next);
+    BlockId resume = plan.rejoin;
+    if (exits) {
+      BlockId lost = Place("all_exited");
+      resume = Place("resume");
+      ir::Builder test{f_, plan.rejoin, plan.at};
+      test.CondBr(NonZero(test, test.SlotLoad(plan.arrived)), {resume, {}}, {lost, {}});
+      // Around the outermost branch nobody waits: for_lanes ends the warp.
+      ir::Builder{f_, lost}.Terminate(Opcode::kUnreachable);
+      lost_.push_back(lost);
+    }
+    ir::Builder b{f_, resume, plan.at};
+    ValueId arrived = b.SlotLoad(plan.arrived);
+    b.SlotStore(f_.parked_slot, Without(b, b.SlotLoad(f_.parked_slot), arrived));
+    RunOn(b, arrived, plan.join);
+  }
+
+  // A builder in place of the terminator.
+  ir::Builder Replace(BlockId block) {
+    ir::InstId end = f_.at_block(block).insts.back();
+    ir::Position at = f_.at_inst(end).at;
+    ir::Remove(f_, end);
+    return {f_, block, at};
+  }
   static ValueId Without(ir::Builder& b, ValueId lanes, ValueId gone) {
     return b.Binary(Opcode::kAnd, Type::kI32, lanes, b.Unary(Opcode::kNot, Type::kI32, gone));
   }
@@ -305,6 +394,8 @@ class ArmSequencer {
 
   ir::Function& f_;
   std::vector<BlockId> branches_;
+  std::vector<bool> in_arm_;
+  std::vector<BlockId> lost_;  // where inner branches go that no lane has come through
 };
 
 }  // namespace
@@ -316,7 +407,7 @@ Status MaskDivergentArms(ir::Module&, ir::Function& f, const PassOptions& option
     changed = false;
     // A branch that is marked makes values differ that decide further ones.
     for (BlockId branch : finder.Candidates(analysis::AnalyzeUniformity(f, options.launch))) {
-      if (!prepared) finder.Prepare();
+      if (!prepared) finder.FindDoomed();
       prepared = true;
       if (!finder.Eligible(branch)) continue;
       finder.Mark(branch);
@@ -326,7 +417,7 @@ Status MaskDivergentArms(ir::Module&, ir::Function& f, const PassOptions& option
   return {};
 }
 
-void SequenceDivergentArms(ir::Function& f) {
+Status SequenceDivergentArms(ir::Function& f) {
   std::vector<BlockId> branches;
   for (BlockId block : ir::ReversePostOrder(f)) {
     const ir::Inst& end = f.terminator(block);
@@ -334,7 +425,8 @@ void SequenceDivergentArms(ir::Function& f) {
       branches.push_back(block);
     }
   }
-  if (!branches.empty()) ArmSequencer(f, std::move(branches)).Run();
+  if (branches.empty()) return {};
+  return ArmSequencer(f, std::move(branches)).Run();
 }
 
 }  // namespace ptx2cpu::lowering
