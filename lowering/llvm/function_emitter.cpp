@@ -281,17 +281,23 @@ llvm::Value* FunctionEmitter::SlotAddress(uint32_t slot) {
 
 // -- plain memory --
 
+// Locals on the stack are the same memory in every iteration: an access that may touch them depends on the others.
+bool FunctionEmitter::IsIndependent(Memory memory) const {
+  bool may_be_local = memory == Memory::kLocal || memory == Memory::kGeneric;
+  return step.access_group != nullptr && !(may_be_local && stack_locals_ != nullptr);
+}
+
 llvm::Value* FunctionEmitter::LoadPlain(llvm::Type* type, llvm::Value* pointer, llvm::Align align, Memory memory) {
   llvm::LoadInst* load = b.CreateAlignedLoad(type, pointer, align);
   m.Annotate(load, memory);
-  if (step.access_group != nullptr) load->setMetadata(llvm::LLVMContext::MD_access_group, step.access_group);
+  if (IsIndependent(memory)) load->setMetadata(llvm::LLVMContext::MD_access_group, step.access_group);
   return load;
 }
 
 void FunctionEmitter::StorePlain(llvm::Value* value, llvm::Value* pointer, llvm::Align align, Memory memory) {
   llvm::StoreInst* store = b.CreateAlignedStore(value, pointer, align);
   m.Annotate(store, memory);
-  if (step.access_group != nullptr) store->setMetadata(llvm::LLVMContext::MD_access_group, step.access_group);
+  if (IsIndependent(memory)) store->setMetadata(llvm::LLVMContext::MD_access_group, step.access_group);
 }
 
 llvm::AllocaInst* FunctionEmitter::Scratch(llvm::Type* element, unsigned count) {
