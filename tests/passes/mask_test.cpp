@@ -1,0 +1,103 @@
+// Divergent branches around collectives: which are masked, what that makes of them, what stays a fault. That masked
+// kernels mean the same as before is seen with all others in kernels_test.cpp.
+#include "tests/passes/kernel_run.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::test;
+
+namespace {
+
+ir::Module Collapsed(const std::string& name) {
+  ir::Module module = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/" + name + ".ir"));
+  Result<ir::Module> result = After(module, "collapse");
+  if (!result) FAIL(result.error().Render());
+  return std::move(*result);
+}
+
+uint32_t Count(const ir::Function& f, ir::Opcode op) {
+  uint32_t count = 0;
+  for (const ir::Block& block : f.blocks) {
+    if (block.removed) continue;
+    for (ir::InstId id : block.insts) count += f.at_inst(id).op == op;
+  }
+  return count;
+}
+
+bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("branches with collectives in their arms are masked", "[passes][mask]") {
+  struct {
+    const char* name;
+    uint32_t masks;  // set_live_mask: three for each branch; passing an argument to the join is an arm, too
+  } const expected[] = {{"masked_if_then", 3}, {"masked_if_not", 3}, {"masked_if_else", 3}, {"masked_nested", 9},
+                        {"masked_loop", 3},    {"masked_in_loop", 3}};
+  for (const auto& [name, masks] : expected) {
+    ir::Module module = Collapsed(name);
+    const ir::Function& f = Kernel(module);
+    INFO(name << "\n" << ir::Print(module));
+    CHECK(f.parked_slot != ~0u);
+    CHECK(f.has_early_exit);
+    CHECK(Count(f, ir::Opcode::kAgree) == 0);
+    CHECK(Count(f, ir::Opcode::kSetLiveMask) == masks);
+  }
+}
+
+TEST_CASE("kernels without such branches park nobody", "[passes][mask]") {
+  for (const char* name : {"shuffle_reduce", "partial_exit_ballot", "straight", "tree_reduce"}) {
+    ir::Module module = Collapsed(name);
+    INFO(name << "\n" << ir::Print(module));
+    CHECK(Kernel(module).parked_slot == ~0u);
+    CHECK(Count(Kernel(module), ir::Opcode::kSetLiveMask) == 0);
+  }
+}
+
+TEST_CASE("a mask that names lanes of the other arm faults", "[passes][mask]") {
+  ir::Module module = Collapsed("fault_masked_other_arm");
+  Outcome outcome = RunKernel(module, Kernel(module), 64, 0);
+  REQUIRE_FALSE(outcome.status);
+  CHECK(outcome.status.error().code == ErrorCode::kFault);
+  CHECK(outcome.status.error().at.line == 11);
+  CHECK(Contains(outcome.status.error().message, "tier T3"));
+  // One lane has nobody to wait for.
+  CHECK(RunKernel(module, Kernel(module), 1, 0).status);
+}
+
+TEST_CASE("a divergent if becomes its arm under a mask", "[passes][mask]") {
+  ir::Module module = ParseModule(R"(module "m" ptx 8.0 sm 80
+kernel @k (data: i64 @0, n: i32 @8) phase simt {
+^b0:
+  %lane = special i32 laneid
+  %five = const i32 0x5
+  %p = icmp i32 ult %lane, %five
+  cond_br %p, ^then, ^join ; ptx 9
+^then:
+  %m = activemask ; ptx 11
+  br ^join
+^join:
+  %all = activemask ; ptx 13
+  ret
+}
+)");
+  Result<ir::Module> split = After(module, "mask-divergent-arms");
+  if (!split) FAIL(split.error().Render());
+  CHECK(Contains(ir::Print(*split), "{divergent} ; ptx 9"));
+  CHECK_FALSE(Contains(ir::Print(*split), "agree"));
+  Result<ir::Module> collapsed = After(module, "collapse");
+  if (!collapsed) FAIL(collapsed.error().Render());
+  std::string text = ir::Print(*collapsed);
+  INFO(text);
+  size_t at = 0;
+  for (const char* part : {"early_exit parked #", "live_mask", "ballot", "not i32", "and i32", "slot_store i32", "icmp i32 ne",
+                           "cond_br"}) {
+    at = text.find(part, at);
+    REQUIRE(at != std::string::npos);
+  }
+  CHECK(Count(Kernel(*collapsed), ir::Opcode::kSetLiveMask) == 2);  // the lanes without an arm are there already
+  // The arm's own loop looks at masks, those around it do not.
+  CHECK(Contains(text, "{uniform}"));
+  Result<ir::Module> again = ir::Parse(text, "again.ir");
+  if (!again) FAIL(again.error().Render());
+  CHECK(ir::Print(*again) == text);
+}
