@@ -101,7 +101,8 @@ class Maker {
         if (inst.op != Opcode::kBr) node.lines.push_back(ir::Print(f_, inst));
         continue;
       }
-      if (inst.op == Opcode::kBr && node.role != Role::kPlain) continue;
+      // A branch that a pass made carries the line of what it was made for.
+      if (inst.op == Opcode::kBr && Line(inst.at.ptx_line).find("bra") == std::string::npos) continue;
       if (std::find(shown.begin(), shown.end(), inst.at.ptx_line) != shown.end()) continue;
       shown.push_back(inst.at.ptx_line);
       node.lines.push_back(std::to_string(inst.at.ptx_line) + ": " + Line(inst.at.ptx_line));

@@ -91,7 +91,7 @@ class Generator {
   }
 
   void Statement(Together who, uint32_t depth) {
-    switch (Pick(depth < 3 ? 8 : 4)) {
+    switch (Pick(depth < 3 ? 9 : 4)) {
       case 0:
       case 1: return Arithmetic();
       case 2: return who == Together::kBlock ? Exchange() : Arithmetic();
@@ -99,6 +99,7 @@ class Generator {
       case 4:
       case 5: return If(who, depth);
       case 6: return Loop(who, depth);
+      case 7: return ShortCircuit(who, depth);
       default: return Pick(3) ? If(who, depth) : EarlyExit();
     }
   }
@@ -197,6 +198,25 @@ class Generator {
     } else {
       At().Terminate(Opcode::kUnreachable);
     }
+    Continue(join);
+  }
+
+  // if (first && (statements, second)) skip; else shared: the shared arm is reached together and alone.
+  void ShortCircuit(Together who, uint32_t depth) {
+    Together inside = Divide(who);
+    BlockId then = ir::AddBlock(*f_), shared = ir::AddBlock(*f_), join = ir::AddBlock(*f_);
+    At().CondBr(Condition(inside), {then, {}}, {shared, variables_});
+    Scope scope = Enter();
+    here_ = then;
+    Statements(inside, depth + 1);
+    Together second = Divide(inside);
+    At().CondBr(Condition(second), {join, variables_}, {shared, variables_});
+    uniform_[0] = scope.uniform[0];
+    uniform_[1] = scope.uniform[1];
+    Continue(shared);
+    Statements(second, depth + 1);
+    At().Br(join, variables_);
+    Leave(std::move(scope));
     Continue(join);
   }
 
