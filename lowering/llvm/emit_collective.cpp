@@ -140,7 +140,7 @@ Status EmitBarrierWarp(Site& s) {
 }
 
 Status EmitShuffle(Site& s) {
-  static_cast<void>(TRY(MembersOf(s, 3)));
+  Members members = TRY(MembersOf(s, 3));
   if (s.inst.type != ir::Type::kI32) return s.Unsupported("only 32-bit values are exchanged");
   const char* function = nullptr;
   switch (s.inst.attrs.shuffle) {
@@ -151,9 +151,29 @@ Status EmitShuffle(Site& s) {
     default: return s.Broken("no mode");
   }
   llvm::AllocaInst *out = s.e.Scratch(s.e.I(32), kWarpSize), *in_range = s.e.Scratch(s.e.I(8), kWarpSize);
-  s.b.CreateCall(s.e.m.Service(function), {out, in_range, Store(s, s.Raw(0)), Store(s, s.Raw(1)), Store(s, s.Raw(2))});
-  s.Return(Load(s, out), 0);
+  Value own = Broadcast(s.b, s.Raw(0), kWarpSize), lanes = Store(s, s.Raw(1)), clamps = Store(s, s.Raw(2));
+  auto exchange = [&](Value values) {
+    s.b.CreateCall(s.e.m.Service(function), {out, in_range, Store(s, values), lanes, clamps});
+    return Load(s, out);
+  };
+  Value result = exchange(own);
   s.Return(NonZero(s, Load(s, in_range)), 1);
+  // What a lane that takes no part gives is undefined in PTX: the receiver keeps its own value, so that runs repeat.
+  // Which lanes are concerned is found by exchanging the membership in the same way; full warps skip that.
+  Value taking = members.uniform() ? members.Taking(s) : members.live;
+  llvm::BasicBlock *full = s.b.GetInsertBlock(), *partial = s.e.NewBlock("partial"), *both = s.e.NewBlock("exchanged");
+  s.b.CreateCondBr(s.b.CreateICmpEQ(taking, s.b.getInt32(~0u)), both, partial);
+  s.b.SetInsertPoint(partial);
+  Value is_member = s.b.CreateBitCast(taking, llvm::FixedVectorType::get(s.b.getInt1Ty(), kWarpSize));
+  Value given = NonZero(s, exchange(s.b.CreateSExt(is_member, own->getType())));
+  Value kept = s.b.CreateSelect(given, result, own);
+  partial = s.b.GetInsertBlock();
+  s.b.CreateBr(both);
+  s.b.SetInsertPoint(both);
+  llvm::PHINode* value = s.b.CreatePHI(own->getType(), 2);
+  value->addIncoming(result, full);
+  value->addIncoming(kept, partial);
+  s.Return(value, 0);
   return {};
 }
 

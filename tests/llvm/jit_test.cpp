@@ -193,6 +193,20 @@ OUT:
   for (uint32_t i = 0; i < 40; ++i) CHECK(out[i] == (i % 2 == 0 ? 2 * i : i * i) + i * (i + 1) / 2);
 }
 
+TEST_CASE("code addresses lead to PTX lines and source lines") {
+  auto kernel = Load(".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"/somewhere/add.cu\"\n"
+                     ".visible .entry k(.param .u64 pout)\n{\n  .reg .b32 %a<4>; .reg .b64 %d<2>;\n"
+                     "  ld.param.u64 %d0, [pout];\n  .loc 1 42 7\n  mov.u32 %a0, %tid.x;\n"
+                     "  mul.wide.u32 %d1, %a0, 4;\n  add.s64 %d1, %d0, %d1;\n  st.global.u32 [%d1], %a0;\n  ret;\n}\n", "k");
+  bool found = false;
+  for (uintptr_t pc = kernel->kernel().code_begin; pc < kernel->kernel().code_end; ++pc) {
+    auto at = kernel->jit().LineOf(pc);
+    if (at && at->ptx_line == 13 && at->source_line == 42 && at->source_file == 1) found = true;
+  }
+  CHECK(found);
+  CHECK_FALSE(kernel->jit().LineOf(kernel->kernel().code_end));
+}
+
 TEST_CASE("explanations show the kernel at each stage") {
   auto kernel = Load(kVecAdd, "vecadd");
   using Stage = lowering::Jit::Stage;
