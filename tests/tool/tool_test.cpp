@@ -168,6 +168,13 @@ TEST_CASE("a kernel that faults ends with block, line and code 10") {
   INFO(output.err);
   CHECK(output.code == 10);
   CHECK_THAT(output.err, Contains("wild.ptx:11") && Contains("bad address 0x40"));
+  // Past the end of a buffer.
+  for (const char* engine : {"", " --interpret"}) {
+    const Output past = Run(scratch, "run '" + kCorpus + "saxpy.fatbin' -k saxpy --grid 4 --block 1000 --arg f32:2 --arg 'in:f32:[1]' --arg 'inout:f32:[1]' --arg u32:4000" + engine);
+    INFO(past.err);
+    CHECK(past.code == 10);
+    CHECK(past.out.empty());
+  }
 }
 
 TEST_CASE("extract lists, writes and prints JSON") {

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "runtime/api/ptx2cpu.h"
+#include "tools/harness/guarded_buffers.h"
 #include "tools/ptx2cpu/stage_options.h"
 
 namespace ptx2cpu::tool {
@@ -41,10 +42,14 @@ Status RunRun(const Arguments& arguments) {
   const Kernel kernel = TRY(CompileKernel(arguments, choice, build));
   std::vector<ir::Param> params;
   for (const Parameter& parameter : kernel.parameters()) params.push_back({parameter.name, ir::Type::kVoid, parameter.offset, parameter.size, parameter.align});
-  const std::vector<std::byte> buffer = TRY(harness::PackParameters(params, kernel.parameter_bytes(), call));
+  std::vector<std::byte> buffer = TRY(harness::PackParameters(params, kernel.parameter_bytes(), call));
+  harness::GuardedBuffers guarded;
+  if (!guarded.Enter(call)) return Fail(ErrorCode::kLaunch, "no memory for the buffers");
+  guarded.Patch(params, buffer);
   const auto start = std::chrono::steady_clock::now();
   TRY_STATUS(kernel.LaunchPacked(shape, buffer));
   if (arguments.Has("--time")) fmt::print(stderr, "translated in {:.3f} ms, ran in {:.3f} ms\n", kernel.compile_milliseconds(), Milliseconds(start));
+  guarded.Leave(call);
   return PrintBuffers(arguments, call);
 }
 

@@ -1,0 +1,46 @@
+// A call's buffers in memory of their own that ends at a guard page, for the time of a launch: a kernel that runs past the
+// end of a buffer faults there instead of writing over the process.
+#pragma once
+
+#include <cstring>
+#include <deque>
+
+#include "runtime/arena.h"
+#include "tools/harness/kernel_call.h"
+
+namespace ptx2cpu::harness {
+
+class GuardedBuffers {
+ public:
+  // Copies every buffer of the call; false when the system has no memory.
+  bool Enter(const KernelCall& call) {
+    for (const rt::Argument& argument : call.arguments) {
+      addresses_.push_back(nullptr);
+      if (!argument.IsBuffer()) continue;
+      buffers_.emplace_back();
+      addresses_.back() = buffers_.back().Ensure(argument.data.size(), argument.type->size);
+      if (addresses_.back() == nullptr) return false;
+      if (!argument.data.empty()) std::memcpy(addresses_.back(), argument.data.data(), argument.data.size());
+    }
+    return true;
+  }
+  // Puts the addresses into a parameter buffer.
+  void Patch(const std::vector<ir::Param>& params, std::vector<std::byte>& buffer) const {
+    for (size_t i = 0; i < params.size(); ++i) {
+      if (addresses_[i] != nullptr) std::memcpy(&buffer[params[i].offset], &addresses_[i], sizeof addresses_[i]);
+    }
+  }
+  // Copies the written buffers back.
+  void Leave(KernelCall& call) const {
+    for (size_t i = 0; i < call.arguments.size(); ++i) {
+      rt::Argument& argument = call.arguments[i];
+      if (argument.IsWritten() && !argument.data.empty()) std::memcpy(argument.data.data(), addresses_[i], argument.data.size());
+    }
+  }
+
+ private:
+  std::deque<rt::GuardedBuffer> buffers_;
+  std::vector<uint8_t*> addresses_;
+};
+
+}  // namespace ptx2cpu::harness
