@@ -25,9 +25,9 @@ llvm::DIFile* DebugInfo::FileOf(const std::string& path) {
 
 void DebugInfo::Attach(llvm::Function& function, const ir::Function& f) {
   auto* type = builder_.createSubroutineType(builder_.getOrCreateTypeArray({}));
-  current_ = builder_.createFunction(ptx_file_, f.name, function.getName(), ptx_file_, f.at.ptx_line, type,
-                                     f.at.ptx_line, llvm::DINode::FlagZero,
-                                     llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
+  current_ = builder_.createFunction(
+      ptx_file_, f.name, function.getName(), ptx_file_, f.at.ptx_line, type, f.at.ptx_line,
+      llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
   function.setSubprogram(current_);
 }
 
@@ -42,8 +42,9 @@ llvm::DebugLoc DebugInfo::Locate(const ir::Position& at) {
   if (source == nullptr) {
     llvm::DIFile* file = FileOf(ir_.source_files[at.source_file]);
     auto* type = builder_.createSubroutineType(builder_.getOrCreateTypeArray({}));
-    source = builder_.createFunction(file, file->getFilename(), "", file, 0, type, 0, llvm::DINode::FlagZero,
-                                     llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
+    source =
+        builder_.createFunction(file, file->getFilename(), "", file, 0, type, 0, llvm::DINode::FlagZero,
+                                llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
   }
   return llvm::DILocation::get(context, at.source_line, 0, source, ptx_line);
 }

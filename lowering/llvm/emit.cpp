@@ -16,20 +16,24 @@ bool ReadsThreadIndex(const ir::Function& f) {
   for (const ir::Block& block : f.blocks) {
     for (ir::InstId id : block.insts) {
       const ir::Inst& inst = f.at_inst(id);
-      if (inst.op == ir::Opcode::kSpecialRegister && inst.attrs.special >= ir::Special::kTidX && inst.attrs.special <= ir::Special::kTidZ) return true;
+      if (inst.op == ir::Opcode::kSpecialRegister && inst.attrs.special >= ir::Special::kTidX &&
+          inst.attrs.special <= ir::Special::kTidZ)
+        return true;
     }
   }
   return false;
 }
 
-llvm::Function* DeclareKernel(ModuleEmitter& m, const std::string& name, llvm::GlobalValue::LinkageTypes linkage) {
+llvm::Function* DeclareKernel(ModuleEmitter& m, const std::string& name,
+                              llvm::GlobalValue::LinkageTypes linkage) {
   auto* pointer = llvm::PointerType::getUnqual(m.context);
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(m.context), {pointer}, false);
   return llvm::Function::Create(type, linkage, name, m.module.get());
 }
 
 // void kernel(block) { blocks (n, 1, 1) ? kernel.one_dimensional(block) : kernel.any_shape(block); }
-void EmitDispatch(ModuleEmitter& m, const ir::Function& f, llvm::Function* kernel, llvm::Function* one_dimensional, llvm::Function* any_shape) {
+void EmitDispatch(ModuleEmitter& m, const ir::Function& f, llvm::Function* kernel,
+                  llvm::Function* one_dimensional, llvm::Function* any_shape) {
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(m.context, name, kernel); };
   llvm::BasicBlock *entry = block("entry"), *one = block("one_dimensional"), *any = block("any_shape");
   llvm::IRBuilder<> b(entry);
@@ -38,7 +42,8 @@ void EmitDispatch(ModuleEmitter& m, const ir::Function& f, llvm::Function* kerne
     b.SetCurrentDebugLocation(m.debug->Locate(f.at));
   }
   auto field = [&](size_t offset) {
-    return b.CreateLoad(b.getInt32Ty(), b.CreateInBoundsGEP(b.getInt8Ty(), kernel->getArg(0), b.getInt64(offset)));
+    return b.CreateLoad(b.getInt32Ty(),
+                        b.CreateInBoundsGEP(b.getInt8Ty(), kernel->getArg(0), b.getInt64(offset)));
   };
   llvm::Value *y = field(offsetof(ptx2cpu_block, ntid) + 4), *z = field(offsetof(ptx2cpu_block, ntid) + 8);
   b.CreateCondBr(b.CreateICmpEQ(b.CreateMul(y, z), b.getInt32(1)), one, any);
@@ -52,14 +57,17 @@ void EmitDispatch(ModuleEmitter& m, const ir::Function& f, llvm::Function* kerne
 
 Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
   llvm::Function* entry = DeclareKernel(m, kernel.name, llvm::GlobalValue::ExternalLinkage);
-  auto body = [&](llvm::Function* function, bool one_dimensional) { return FunctionEmitter(m, kernel, function, one_dimensional).EmitKernel(); };
+  auto body = [&](llvm::Function* function, bool one_dimensional) {
+    return FunctionEmitter(m, kernel, function, one_dimensional).EmitKernel();
+  };
   bool matters = !kernel.is_flat && ReadsThreadIndex(kernel);  // flat loops count the indices themselves
   for (uint32_t index : m.layout.functions) matters |= ReadsThreadIndex(m.ir.functions[index]);
   const uint32_t* required = kernel.required_threads;
   bool always = required[0] != 0 && required[1] <= 1 && required[2] <= 1;
   ThreadIds ids = always ? ThreadIds::kOneDimensional : m.options.thread_ids;
   if (!matters || ids != ThreadIds::kBoth) return body(entry, ids == ThreadIds::kOneDimensional);
-  llvm::Function* one = DeclareKernel(m, kernel.name + ".one_dimensional", llvm::GlobalValue::InternalLinkage);
+  llvm::Function* one =
+      DeclareKernel(m, kernel.name + ".one_dimensional", llvm::GlobalValue::InternalLinkage);
   llvm::Function* any = DeclareKernel(m, kernel.name + ".any_shape", llvm::GlobalValue::InternalLinkage);
   TRY_STATUS(body(one, true));
   TRY_STATUS(body(any, false));
@@ -72,10 +80,13 @@ Status EmitCallees(ModuleEmitter& m) {
   for (uint32_t index : m.layout.functions) {
     const ir::Function* f = DefinitionOf(m.ir, m.ir.functions[index]);
     if (f == nullptr) continue;
-    if (f->is_kernel) return Refuse(m.ir, ErrorCode::kUnsupported, f->at, "kernel " + f->name + " is called by another kernel");
+    if (f->is_kernel)
+      return Refuse(m.ir, ErrorCode::kUnsupported, f->at,
+                    "kernel " + f->name + " is called by another kernel");
     llvm::Function* function = TRY(m.Callee(index));
     if (!function->empty()) continue;
-    TRY_STATUS(FunctionEmitter(m, *f, function, m.options.thread_ids == ThreadIds::kOneDimensional).EmitCallee());
+    TRY_STATUS(
+        FunctionEmitter(m, *f, function, m.options.thread_ids == ThreadIds::kOneDimensional).EmitCallee());
   }
   return {};
 }
@@ -84,7 +95,9 @@ Status EmitCallees(ModuleEmitter& m) {
 
 Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module, const EmitOptions& options) {
   const ir::Function* kernel = TRY(FindKernel(module, options.kernel));
-  if (options.lane_width != 1) return Fail(ErrorCode::kUnsupported, "lane width " + std::to_string(options.lane_width) + ": only 1 is there yet");
+  if (options.lane_width != 1)
+    return Fail(ErrorCode::kUnsupported,
+                "lane width " + std::to_string(options.lane_width) + ": only 1 is there yet");
   ModuleEmitter m(context, module, options, TRY(LayoutOf(module, *kernel)));
   auto machine = TRY(CreateTargetMachine(options.target, 2, false));
   m.module->setDataLayout(machine->createDataLayout());
@@ -95,7 +108,8 @@ Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module,
   std::string complaint;
   llvm::raw_string_ostream stream(complaint);
   if (llvm::verifyModule(*m.module, &stream)) {
-    return Fail(ErrorCode::kInternal, "kernel " + kernel->name + ": LLVM rejects the emitted code: " + stream.str());
+    return Fail(ErrorCode::kInternal,
+                "kernel " + kernel->name + ": LLVM rejects the emitted code: " + stream.str());
   }
   TRY_STATUS(LinkLibraries(*m.module, options.target));
   return EmittedKernel{std::move(m.module), std::move(m.layout)};

@@ -1,4 +1,5 @@
-// Collapsed IR -> LLVM IR: one kernel with the functions it calls. See function_emitter.h for how levels become loops.
+// Collapsed IR -> LLVM IR: one kernel with the functions it calls. See function_emitter.h for how levels
+// become loops.
 #pragma once
 
 #include <llvm/IR/LLVMContext.h>
@@ -21,9 +22,9 @@ enum class Storage : uint8_t {
 };
 
 struct EmitOptions {
-  std::string kernel = {};       // empty: the only Collapsed kernel
+  std::string kernel = {};  // empty: the only Collapsed kernel
   Target target;
-  uint32_t lane_width = 1;       // lanes per step of a lane loop; 1 is the form every kernel has
+  uint32_t lane_width = 1;  // lanes per step of a lane loop; 1 is the form every kernel has
   ThreadIds thread_ids = ThreadIds::kBoth;
   Storage storage = Storage::kDefine;
   bool debug_info = true;

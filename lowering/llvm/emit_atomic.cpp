@@ -1,5 +1,5 @@
-// Read-modify-write. One host thread runs a whole block: atomics on shared memory and those of cta scope are plain
-// sequences. Others are LLVM atomics where it has the operation, else compare-and-swap loops.
+// Read-modify-write. One host thread runs a whole block: atomics on shared memory and those of cta scope are
+// plain sequences. Others are LLVM atomics where it has the operation, else compare-and-swap loops.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -20,7 +20,9 @@ namespace {
 
 template <typename Operation>
 Value Halves(Site& s, Value a, Value b, Operation operation) {
-  auto half = [&](Value word, uint64_t shift) { return s.b.CreateTrunc(s.b.CreateLShr(word, shift), s.e.I(16)); };
+  auto half = [&](Value word, uint64_t shift) {
+    return s.b.CreateTrunc(s.b.CreateLShr(word, shift), s.e.I(16));
+  };
   Value low = s.b.CreateZExt(operation(half(a, 0), half(b, 0)), s.e.I(32));
   Value high = s.b.CreateZExt(operation(half(a, 16), half(b, 16)), s.e.I(32));
   return s.b.CreateOr(low, s.b.CreateShl(high, 16));
@@ -28,11 +30,13 @@ Value Halves(Site& s, Value a, Value b, Operation operation) {
 
 Value MinMaxHalves(Site& s, Value old, Value operand, Type type, bool maximum) {
   Floats floats(s);
-  return Halves(s, old, operand, [&](Value a, Value b) { return floats.MinMax(a, b, type, maximum, s.inst.attrs.flags); });
+  return Halves(s, old, operand,
+                [&](Value a, Value b) { return floats.MinMax(a, b, type, maximum, s.inst.attrs.flags); });
 }
 Value AddHalves(Site& s, Value old, Value operand, Type type) {
   Floats floats(s);
-  return Halves(s, old, operand, [&](Value a, Value b) { return floats.Add(a, b, type, Rounding::kNearestEven); });
+  return Halves(s, old, operand,
+                [&](Value a, Value b) { return floats.Add(a, b, type, Rounding::kNearestEven); });
 }
 
 // Atomics on shared memory do not flush (H200), also when they reach it by a generic address.
@@ -51,57 +55,87 @@ Value AddFloats(Site& s, Value old, Value operand) {
 Value Combine(Site& s, Value old, Value operand) {
   auto& b = s.b;
   switch (s.inst.attrs.atomic) {
-    case AtomicOp::kAdd: return b.CreateAdd(old, operand);
-    case AtomicOp::kMinS: return b.CreateBinaryIntrinsic(intrinsic::smin, old, operand);
-    case AtomicOp::kMinU: return b.CreateBinaryIntrinsic(intrinsic::umin, old, operand);
-    case AtomicOp::kMaxS: return b.CreateBinaryIntrinsic(intrinsic::smax, old, operand);
-    case AtomicOp::kMaxU: return b.CreateBinaryIntrinsic(intrinsic::umax, old, operand);
+    case AtomicOp::kAdd:
+      return b.CreateAdd(old, operand);
+    case AtomicOp::kMinS:
+      return b.CreateBinaryIntrinsic(intrinsic::smin, old, operand);
+    case AtomicOp::kMinU:
+      return b.CreateBinaryIntrinsic(intrinsic::umin, old, operand);
+    case AtomicOp::kMaxS:
+      return b.CreateBinaryIntrinsic(intrinsic::smax, old, operand);
+    case AtomicOp::kMaxU:
+      return b.CreateBinaryIntrinsic(intrinsic::umax, old, operand);
     case AtomicOp::kInc:
-      return b.CreateSelect(b.CreateICmpUGE(old, operand), Literal(old, 0), b.CreateAdd(old, Literal(old, 1)));
+      return b.CreateSelect(b.CreateICmpUGE(old, operand), Literal(old, 0),
+                            b.CreateAdd(old, Literal(old, 1)));
     case AtomicOp::kDec: {
       Value wraps = b.CreateOr(b.CreateICmpEQ(old, Literal(old, 0)), b.CreateICmpUGT(old, operand));
       return b.CreateSelect(wraps, operand, b.CreateSub(old, Literal(old, 1)));
     }
-    case AtomicOp::kAnd: return b.CreateAnd(old, operand);
-    case AtomicOp::kOr: return b.CreateOr(old, operand);
-    case AtomicOp::kXor: return b.CreateXor(old, operand);
-    case AtomicOp::kFAdd: return AddFloats(s, old, operand);
-    case AtomicOp::kFMin: return Floats(s).MinMax(old, operand, s.inst.type, false, s.inst.attrs.flags);
-    case AtomicOp::kFMax: return Floats(s).MinMax(old, operand, s.inst.type, true, s.inst.attrs.flags);
-    case AtomicOp::kAddF16x2: return AddHalves(s, old, operand, Type::kF16);
-    case AtomicOp::kAddBF16x2: return AddHalves(s, old, operand, Type::kBF16);
-    case AtomicOp::kMinF16x2: return MinMaxHalves(s, old, operand, Type::kF16, false);
-    case AtomicOp::kMaxF16x2: return MinMaxHalves(s, old, operand, Type::kF16, true);
-    case AtomicOp::kMinBF16x2: return MinMaxHalves(s, old, operand, Type::kBF16, false);
-    case AtomicOp::kMaxBF16x2: return MinMaxHalves(s, old, operand, Type::kBF16, true);
-    default: return operand;  // exchange
+    case AtomicOp::kAnd:
+      return b.CreateAnd(old, operand);
+    case AtomicOp::kOr:
+      return b.CreateOr(old, operand);
+    case AtomicOp::kXor:
+      return b.CreateXor(old, operand);
+    case AtomicOp::kFAdd:
+      return AddFloats(s, old, operand);
+    case AtomicOp::kFMin:
+      return Floats(s).MinMax(old, operand, s.inst.type, false, s.inst.attrs.flags);
+    case AtomicOp::kFMax:
+      return Floats(s).MinMax(old, operand, s.inst.type, true, s.inst.attrs.flags);
+    case AtomicOp::kAddF16x2:
+      return AddHalves(s, old, operand, Type::kF16);
+    case AtomicOp::kAddBF16x2:
+      return AddHalves(s, old, operand, Type::kBF16);
+    case AtomicOp::kMinF16x2:
+      return MinMaxHalves(s, old, operand, Type::kF16, false);
+    case AtomicOp::kMaxF16x2:
+      return MinMaxHalves(s, old, operand, Type::kF16, true);
+    case AtomicOp::kMinBF16x2:
+      return MinMaxHalves(s, old, operand, Type::kBF16, false);
+    case AtomicOp::kMaxBF16x2:
+      return MinMaxHalves(s, old, operand, Type::kBF16, true);
+    default:
+      return operand;  // exchange
   }
 }
 
 std::optional<llvm::AtomicRMWInst::BinOp> NativeOperation(const Site& s) {
   using Native = llvm::AtomicRMWInst;
   switch (s.inst.attrs.atomic) {
-    case AtomicOp::kAdd: return Native::Add;
-    case AtomicOp::kMinS: return Native::Min;
-    case AtomicOp::kMinU: return Native::UMin;
-    case AtomicOp::kMaxS: return Native::Max;
-    case AtomicOp::kMaxU: return Native::UMax;
-    case AtomicOp::kAnd: return Native::And;
-    case AtomicOp::kOr: return Native::Or;
-    case AtomicOp::kXor: return Native::Xor;
-    case AtomicOp::kExchange: return Native::Xchg;
-    default: return std::nullopt;
+    case AtomicOp::kAdd:
+      return Native::Add;
+    case AtomicOp::kMinS:
+      return Native::Min;
+    case AtomicOp::kMinU:
+      return Native::UMin;
+    case AtomicOp::kMaxS:
+      return Native::Max;
+    case AtomicOp::kMaxU:
+      return Native::UMax;
+    case AtomicOp::kAnd:
+      return Native::And;
+    case AtomicOp::kOr:
+      return Native::Or;
+    case AtomicOp::kXor:
+      return Native::Xor;
+    case AtomicOp::kExchange:
+      return Native::Xchg;
+    default:
+      return std::nullopt;
   }
 }
 
 bool StaysInBlock(const Site& s) {
-  return s.inst.attrs.space == ir::Space::kShared || s.inst.attrs.space == ir::Space::kLocal || s.inst.attrs.scope == ir::Scope::kCta;
+  return s.inst.attrs.space == ir::Space::kShared || s.inst.attrs.space == ir::Space::kLocal ||
+         s.inst.attrs.scope == ir::Scope::kCta;
 }
 
 struct Place {
   Value pointer;
   Memory memory;
-  llvm::Type* word;     // integer of the access's size
+  llvm::Type* word;  // integer of the access's size
   llvm::Align align;
 };
 
@@ -112,7 +146,8 @@ Result<Place> PlaceOf(Site& s) {
   place.pointer = s.e.Pointer(s.inst.attrs.space, s.inst.operands[0], &place.memory);
   place.word = s.e.I(s.Width());
   place.align = llvm::Align(static_cast<uint64_t>(ir::Bytes(s.inst.type)));
-  if (s.Width() == 128 && !StaysInBlock(s) && !s.e.m.traits.has_atomic_128) return s.Unsupported("this target has no 128-bit atomics");
+  if (s.Width() == 128 && !StaysInBlock(s) && !s.e.m.traits.has_atomic_128)
+    return s.Unsupported("this target has no 128-bit atomics");
   return place;
 }
 
@@ -131,7 +166,8 @@ void StoreWord(Site& s, const Place& place, Value word) {
 }
 
 Value CompareAndSwapLoop(Site& s, const Place& place, llvm::AtomicOrdering order) {
-  llvm::BasicBlock *before = s.b.GetInsertBlock(), *again = s.e.NewBlock("try"), *done = s.e.NewBlock("swapped");
+  llvm::BasicBlock *before = s.b.GetInsertBlock(), *again = s.e.NewBlock("try"),
+                   *done = s.e.NewBlock("swapped");
   llvm::LoadInst* first = s.b.CreateAlignedLoad(place.word, place.pointer, place.align);
   first->setAtomic(llvm::AtomicOrdering::Monotonic);
   Value operand = s.Raw(1);
@@ -140,8 +176,9 @@ Value CompareAndSwapLoop(Site& s, const Place& place, llvm::AtomicOrdering order
   llvm::PHINode* old = s.b.CreatePHI(place.word, 2);
   old->addIncoming(first, before);
   Value updated = AsWord(s, Combine(s, FromWord(s, old), operand));
-  llvm::AtomicCmpXchgInst* swap = s.b.CreateAtomicCmpXchg(place.pointer, old, updated, place.align, order,
-                                                         llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order));
+  llvm::AtomicCmpXchgInst* swap =
+      s.b.CreateAtomicCmpXchg(place.pointer, old, updated, place.align, order,
+                              llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order));
   s.e.m.Annotate(swap, place.memory);
   old->addIncoming(s.b.CreateExtractValue(swap, 0), s.b.GetInsertBlock());
   s.b.CreateCondBr(s.b.CreateExtractValue(swap, 1), done, again);

@@ -19,7 +19,9 @@ llvm::Value* AtMost(Site& s, llvm::Value* value, uint64_t limit) {
   return s.b.CreateBinaryIntrinsic(intrinsic::umin, value, Literal(value, limit));
 }
 
-llvm::Value* AtLeast(Site& s, llvm::Value* amount, uint64_t width) { return s.b.CreateICmpUGE(amount, Literal(amount, width)); }
+llvm::Value* AtLeast(Site& s, llvm::Value* amount, uint64_t width) {
+  return s.b.CreateICmpUGE(amount, Literal(amount, width));
+}
 
 // LLVM's shifts are undefined at the width and beyond: those get the value `beyond`.
 llvm::Value* ShiftLeft(Site& s, llvm::Value* value, llvm::Value* amount, unsigned width) {
@@ -59,7 +61,8 @@ namespace {
 Status Funnel(Site& s, bool left) {
   llvm::Value *low = s.Operand(0), *high = s.Operand(1), *amount = s.Operand(2);
   llvm::Value* word = Resize(s, amount, s.Width());
-  llvm::Value* result = s.b.CreateIntrinsic(left ? intrinsic::fshl : intrinsic::fshr, {low->getType()}, {high, low, word});
+  llvm::Value* result =
+      s.b.CreateIntrinsic(left ? intrinsic::fshl : intrinsic::fshr, {low->getType()}, {high, low, word});
   if (!s.Has(ir::kWrap)) result = s.b.CreateSelect(AtLeast(s, amount, s.Width()), left ? low : high, result);
   s.Return(result);
   return {};
@@ -87,8 +90,10 @@ Status EmitBrev(Site& s) {
 
 namespace {
 Status HighestBit(Site& s, llvm::Value* value) {
-  llvm::Value* zeros = Resize(s, s.b.CreateIntrinsic(intrinsic::ctlz, {value->getType()}, {value, s.b.getFalse()}), 32);
-  llvm::Value* position = s.Has(ir::kShiftAmount) ? zeros : s.b.CreateSub(Literal(zeros, s.Width() - 1), zeros);
+  llvm::Value* zeros =
+      Resize(s, s.b.CreateIntrinsic(intrinsic::ctlz, {value->getType()}, {value, s.b.getFalse()}), 32);
+  llvm::Value* position =
+      s.Has(ir::kShiftAmount) ? zeros : s.b.CreateSub(Literal(zeros, s.Width() - 1), zeros);
   s.Return(s.b.CreateSelect(s.b.CreateICmpEQ(value, Literal(value, 0)), Literal(zeros, ~0u), position));
   return {};
 }
@@ -140,9 +145,10 @@ Status EmitBmsk(Site& s) {
 }
 
 Status EmitFns(Site& s) {
-  s.Return(EachLane(s.b, {s.Operand(0), s.Operand(1), s.Operand(2)}, [&](const std::vector<llvm::Value*>& arguments) {
-    return s.b.CreateCall(s.e.m.Service("ptx2cpu_fns"), arguments);
-  }));
+  s.Return(EachLane(s.b, {s.Operand(0), s.Operand(1), s.Operand(2)},
+                    [&](const std::vector<llvm::Value*>& arguments) {
+                      return s.b.CreateCall(s.e.m.Service("ptx2cpu_fns"), arguments);
+                    }));
   return {};
 }
 
@@ -152,25 +158,34 @@ llvm::Value* PermuteSelector(Site& s, llvm::Value* control, uint32_t i) {
   llvm::Value* c = s.b.CreateAnd(control, Literal(control, 3));
   auto literal = [&](uint64_t v) { return Literal(control, v); };
   switch (s.inst.attrs.index) {
-    case 1: return s.b.CreateAdd(c, literal(i));
-    case 2: return s.b.CreateAnd(s.b.CreateSub(c, literal(i)), literal(7));
-    case 3: return c;
-    case 4: return s.b.CreateBinaryIntrinsic(intrinsic::umax, c, literal(i));
-    case 5: return s.b.CreateBinaryIntrinsic(intrinsic::umin, c, literal(i));
-    case 6: return s.b.CreateOr(s.b.CreateShl(s.b.CreateAnd(control, literal(1)), literal(1)), literal(i & 1));
-    default: return s.b.CreateAnd(s.b.CreateLShr(control, literal(4 * i)), literal(15));
+    case 1:
+      return s.b.CreateAdd(c, literal(i));
+    case 2:
+      return s.b.CreateAnd(s.b.CreateSub(c, literal(i)), literal(7));
+    case 3:
+      return c;
+    case 4:
+      return s.b.CreateBinaryIntrinsic(intrinsic::umax, c, literal(i));
+    case 5:
+      return s.b.CreateBinaryIntrinsic(intrinsic::umin, c, literal(i));
+    case 6:
+      return s.b.CreateOr(s.b.CreateShl(s.b.CreateAnd(control, literal(1)), literal(1)), literal(i & 1));
+    default:
+      return s.b.CreateAnd(s.b.CreateLShr(control, literal(4 * i)), literal(15));
   }
 }
 }  // namespace
 
 Status EmitPrmt(Site& s) {
   if (s.inst.attrs.index > 6) return s.Broken("no such mode");
-  llvm::Value *low = Resize(s, s.Operand(0), 64), *high = Resize(s, s.Operand(1), 64), *control = s.Operand(2);
+  llvm::Value *low = Resize(s, s.Operand(0), 64), *high = Resize(s, s.Operand(1), 64),
+              *control = s.Operand(2);
   llvm::Value* bytes = s.b.CreateOr(low, s.b.CreateShl(high, Literal(high, 32)));
   llvm::Value* result = Literal(control, 0);
   for (uint32_t i = 0; i < 4; ++i) {
     llvm::Value* selector = PermuteSelector(s, control, i);
-    llvm::Value* shift = Resize(s, s.b.CreateShl(s.b.CreateAnd(selector, Literal(selector, 7)), Literal(selector, 3)), 64);
+    llvm::Value* shift =
+        Resize(s, s.b.CreateShl(s.b.CreateAnd(selector, Literal(selector, 7)), Literal(selector, 3)), 64);
     llvm::Value* byte = Resize(s, s.b.CreateLShr(bytes, shift), 8);
     if (s.inst.attrs.index == 0) {
       llvm::Value* sign = s.b.CreateAShr(byte, Literal(byte, 7));
@@ -187,22 +202,38 @@ namespace {
 llvm::Value* TwoInputs(Site& s, uint32_t table, llvm::Value* b, llvm::Value* c) {
   auto& at = s.b;
   switch (table & 15) {
-    case 0: return Literal(b, 0);
-    case 1: return at.CreateNot(at.CreateOr(b, c));
-    case 2: return at.CreateAnd(at.CreateNot(b), c);
-    case 3: return at.CreateNot(b);
-    case 4: return at.CreateAnd(b, at.CreateNot(c));
-    case 5: return at.CreateNot(c);
-    case 6: return at.CreateXor(b, c);
-    case 7: return at.CreateNot(at.CreateAnd(b, c));
-    case 8: return at.CreateAnd(b, c);
-    case 9: return at.CreateNot(at.CreateXor(b, c));
-    case 10: return c;
-    case 11: return at.CreateOr(at.CreateNot(b), c);
-    case 12: return b;
-    case 13: return at.CreateOr(b, at.CreateNot(c));
-    case 14: return at.CreateOr(b, c);
-    default: return llvm::Constant::getAllOnesValue(b->getType());
+    case 0:
+      return Literal(b, 0);
+    case 1:
+      return at.CreateNot(at.CreateOr(b, c));
+    case 2:
+      return at.CreateAnd(at.CreateNot(b), c);
+    case 3:
+      return at.CreateNot(b);
+    case 4:
+      return at.CreateAnd(b, at.CreateNot(c));
+    case 5:
+      return at.CreateNot(c);
+    case 6:
+      return at.CreateXor(b, c);
+    case 7:
+      return at.CreateNot(at.CreateAnd(b, c));
+    case 8:
+      return at.CreateAnd(b, c);
+    case 9:
+      return at.CreateNot(at.CreateXor(b, c));
+    case 10:
+      return c;
+    case 11:
+      return at.CreateOr(at.CreateNot(b), c);
+    case 12:
+      return b;
+    case 13:
+      return at.CreateOr(b, at.CreateNot(c));
+    case 14:
+      return at.CreateOr(b, c);
+    default:
+      return llvm::Constant::getAllOnesValue(b->getType());
   }
 }
 }  // namespace

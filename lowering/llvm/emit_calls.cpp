@@ -1,4 +1,5 @@
-// Calls: of functions with a body, of addresses, and of the CUDA device runtime's functions that PTX only declares.
+// Calls: of functions with a body, of addresses, and of the CUDA device runtime's functions that PTX only
+// declares.
 #include <llvm/IR/Constants.h>
 
 #include "lowering/llvm/function_emitter.h"
@@ -14,13 +15,15 @@ void ReturnAll(Site& s, Value call) {
     s.Return(call->getType()->isStructTy() ? s.b.CreateExtractValue(call, 0) : call);
     return;
   }
-  for (size_t i = 0; i < s.inst.results.size(); ++i) s.Return(s.b.CreateExtractValue(call, static_cast<unsigned>(i)), i);
+  for (size_t i = 0; i < s.inst.results.size(); ++i)
+    s.Return(s.b.CreateExtractValue(call, static_cast<unsigned>(i)), i);
 }
 
 Value PointerTo(Site& s, size_t operand) { return s.b.CreateIntToPtr(s.Raw(operand), s.b.getPtrTy()); }
 
 Status CallVprintf(Site& s) {
-  Value count = s.b.CreateCall(s.e.m.Service("ptx2cpu_vprintf"), {s.e.Block(), PointerTo(s, 0), PointerTo(s, 1)});
+  Value count =
+      s.b.CreateCall(s.e.m.Service("ptx2cpu_vprintf"), {s.e.Block(), PointerTo(s, 0), PointerTo(s, 1)});
   if (!s.inst.results.empty()) s.Return(count);
   return {};
 }
@@ -36,14 +39,16 @@ Status CallFree(Site& s) {
   return {};
 }
 
-// Parameters: message, file, line, function, bytes per character. It does not return, but PTX goes on behind it.
+// Parameters: message, file, line, function, bytes per character. It does not return, but PTX goes on behind
+// it.
 Status CallAssertFail(Site& s) {
   s.b.CreateCall(s.e.m.Service("ptx2cpu_assert_fail"),
-                 {s.e.Block(), s.e.step.thread, s.b.getInt32(s.inst.at.ptx_line), PointerTo(s, 0), PointerTo(s, 1), s.Raw(2),
-                  PointerTo(s, 3), s.Raw(4)});
+                 {s.e.Block(), s.e.step.thread, s.b.getInt32(s.inst.at.ptx_line), PointerTo(s, 0),
+                  PointerTo(s, 1), s.Raw(2), PointerTo(s, 3), s.Raw(4)});
   s.b.CreateUnreachable();
   s.b.SetInsertPoint(s.e.NewBlock("behind_assert"));
-  for (size_t i = 0; i < s.inst.results.size(); ++i) s.Return(llvm::PoisonValue::get(s.e.m.TypeOf(s.e.TypeOf(s.inst.results[i]))), i);
+  for (size_t i = 0; i < s.inst.results.size(); ++i)
+    s.Return(llvm::PoisonValue::get(s.e.m.TypeOf(s.e.TypeOf(s.inst.results[i]))), i);
   return {};
 }
 
@@ -67,7 +72,8 @@ Status CallExternal(Site& s, const std::string& name) {
     }
     return external.emit(s);
   }
-  return Refuse(s.e.m.ir, ErrorCode::kUnsupported, s.inst.at, "call of " + name + ", which is declared but not defined",
+  return Refuse(s.e.m.ir, ErrorCode::kUnsupported, s.inst.at,
+                "call of " + name + ", which is declared but not defined",
                 "known without a definition are vprintf, malloc, free and __assertfail");
 }
 
@@ -87,7 +93,8 @@ Status EmitCall(Site& s) {
   std::vector<Value> arguments = Arguments(s, 0);
   llvm::FunctionType* type = target->getFunctionType();
   bool fits = type->getNumParams() == arguments.size();
-  for (unsigned i = 0; fits && i < arguments.size(); ++i) fits = arguments[i]->getType() == type->getParamType(i);
+  for (unsigned i = 0; fits && i < arguments.size(); ++i)
+    fits = arguments[i]->getType() == type->getParamType(i);
   if (!fits) return s.Broken("arguments do not fit " + callee.name);
   ReturnAll(s, s.b.CreateCall(target, arguments));
   return {};

@@ -1,5 +1,5 @@
-// Barriers, collectives, agreements. Warp-level code stands for 32 lanes: predicates become bits of a word, values that
-// cross lanes go through the functions of runtime/warp, which are inlined.
+// Barriers, collectives, agreements. Warp-level code stands for 32 lanes: predicates become bits of a word,
+// values that cross lanes go through the functions of runtime/warp, which are inlined.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -33,7 +33,9 @@ Value Load(Site& s, llvm::AllocaInst* array) {
   return s.b.CreateAlignedLoad(llvm::FixedVectorType::get(element, kWarpSize), array, llvm::Align(64));
 }
 Value NonZero(Site& s, Value value) { return s.b.CreateICmpNE(value, Literal(value, 0)); }
-Value FirstLane(Site& s, Value mask) { return s.b.CreateBinaryIntrinsic(intrinsic::cttz, mask, s.b.getFalse()); }
+Value FirstLane(Site& s, Value mask) {
+  return s.b.CreateBinaryIntrinsic(intrinsic::cttz, mask, s.b.getFalse());
+}
 Value ThreadOf(Site& s, Value lane) { return s.b.CreateAdd(s.e.step.thread, lane); }
 
 }  // namespace
@@ -55,8 +57,8 @@ namespace {
 // -- members --
 
 struct Members {
-  Value live;      // i32
-  Value mask;      // i32, or <32 x i32> when lanes name different ones
+  Value live;  // i32
+  Value mask;  // i32, or <32 x i32> when lanes name different ones
   bool uniform() const { return !mask->getType()->isVectorTy(); }
   // Those that take part: of each lane's mask the live ones.
   Value Taking(Site& s) const {
@@ -64,8 +66,8 @@ struct Members {
   }
 };
 
-// All live lanes of the warp are here, so a member can be missing only where lanes name different masks, or lanes that
-// wait at the other arm of a divergent branch.
+// All live lanes of the warp are here, so a member can be missing only where lanes name different masks, or
+// lanes that wait at the other arm of a divergent branch.
 void CheckMembers(Site& s, const Members& members) {
   Value stray;
   if (members.uniform()) {
@@ -79,7 +81,8 @@ void CheckMembers(Site& s, const Members& members) {
     stray = s.b.CreateAnd(Bits(s, s.b.CreateOr(elsewhere, s.b.CreateNot(own))), members.live);
   }
   if (s.e.f.parked_slot != ~0u) {
-    Value parked = s.e.LoadPlain(s.e.I(32), s.e.SlotAddress(s.e.f.parked_slot), llvm::Align(4), Memory::kSlot);
+    Value parked =
+        s.e.LoadPlain(s.e.I(32), s.e.SlotAddress(s.e.f.parked_slot), llvm::Align(4), Memory::kSlot);
     if (members.uniform()) {
       stray = s.b.CreateOr(stray, s.b.CreateAnd(members.mask, parked));
     } else {
@@ -91,7 +94,8 @@ void CheckMembers(Site& s, const Members& members) {
 }
 
 Result<Members> MembersOf(Site& s, size_t mask_operand) {
-  if (s.e.step.level != Level::kWarp) return s.Broken("stands at " + std::string(Name(s.e.step.level)) + " level");
+  if (s.e.step.level != Level::kWarp)
+    return s.Broken("stands at " + std::string(Name(s.e.step.level)) + " level");
   Members members{s.e.LiveMask(s.e.step.warp), nullptr};
   if (s.Has(ir::kLegacy) || mask_operand >= s.inst.operands.size()) {
     members.mask = members.live;
@@ -144,11 +148,20 @@ Status EmitShuffle(Site& s) {
   if (s.inst.type != ir::Type::kI32) return s.Unsupported("only 32-bit values are exchanged");
   const char* function = nullptr;
   switch (s.inst.attrs.shuffle) {
-    case ir::ShuffleMode::kIdx: function = "ptx2cpu_warp_shuffle_idx"; break;
-    case ir::ShuffleMode::kUp: function = "ptx2cpu_warp_shuffle_up"; break;
-    case ir::ShuffleMode::kDown: function = "ptx2cpu_warp_shuffle_down"; break;
-    case ir::ShuffleMode::kBfly: function = "ptx2cpu_warp_shuffle_bfly"; break;
-    default: return s.Broken("no mode");
+    case ir::ShuffleMode::kIdx:
+      function = "ptx2cpu_warp_shuffle_idx";
+      break;
+    case ir::ShuffleMode::kUp:
+      function = "ptx2cpu_warp_shuffle_up";
+      break;
+    case ir::ShuffleMode::kDown:
+      function = "ptx2cpu_warp_shuffle_down";
+      break;
+    case ir::ShuffleMode::kBfly:
+      function = "ptx2cpu_warp_shuffle_bfly";
+      break;
+    default:
+      return s.Broken("no mode");
   }
   llvm::AllocaInst *out = s.e.Scratch(s.e.I(32), kWarpSize), *in_range = s.e.Scratch(s.e.I(8), kWarpSize);
   Value own = Broadcast(s.b, s.Raw(0), kWarpSize), lanes = Store(s, s.Raw(1)), clamps = Store(s, s.Raw(2));
@@ -158,10 +171,12 @@ Status EmitShuffle(Site& s) {
   };
   Value result = exchange(own);
   s.Return(NonZero(s, Load(s, in_range)), 1);
-  // What a lane that takes no part gives is undefined in PTX: the receiver keeps its own value, so that runs repeat.
-  // Which lanes are concerned is found by exchanging the membership in the same way; full warps skip that.
+  // What a lane that takes no part gives is undefined in PTX: the receiver keeps its own value, so that runs
+  // repeat. Which lanes are concerned is found by exchanging the membership in the same way; full warps skip
+  // that.
   Value taking = members.uniform() ? members.Taking(s) : members.live;
-  llvm::BasicBlock *full = s.b.GetInsertBlock(), *partial = s.e.NewBlock("partial"), *both = s.e.NewBlock("exchanged");
+  llvm::BasicBlock *full = s.b.GetInsertBlock(), *partial = s.e.NewBlock("partial"),
+                   *both = s.e.NewBlock("exchanged");
   s.b.CreateCondBr(s.b.CreateICmpEQ(taking, s.b.getInt32(~0u)), both, partial);
   s.b.SetInsertPoint(partial);
   Value is_member = s.b.CreateBitCast(taking, llvm::FixedVectorType::get(s.b.getInt1Ty(), kWarpSize));
@@ -184,7 +199,9 @@ Status EmitVoteAny(Site& s) {
   return Vote(s, [&](Value votes, Value) { return NonZero(s, votes); });
 }
 Status EmitVoteUni(Site& s) {
-  return Vote(s, [&](Value votes, Value taking) { return s.b.CreateOr(s.b.CreateNot(NonZero(s, votes)), s.b.CreateICmpEQ(votes, taking)); });
+  return Vote(s, [&](Value votes, Value taking) {
+    return s.b.CreateOr(s.b.CreateNot(NonZero(s, votes)), s.b.CreateICmpEQ(votes, taking));
+  });
 }
 Status EmitBallot(Site& s) {
   return Vote(s, [](Value votes, Value) { return votes; });
@@ -223,17 +240,38 @@ Status EmitRedux(Site& s) {
   bool is_float = s.inst.type == ir::Type::kF32;
   if (s.inst.type != ir::Type::kI32 && !is_float) return s.Unsupported("only 32-bit values are reduced");
   switch (s.inst.attrs.atomic) {
-    case AtomicOp::kAdd: function = "ptx2cpu_warp_reduce_add"; break;
-    case AtomicOp::kMinS: function = "ptx2cpu_warp_reduce_min_s"; break;
-    case AtomicOp::kMinU: function = "ptx2cpu_warp_reduce_min_u"; break;
-    case AtomicOp::kMaxS: function = "ptx2cpu_warp_reduce_max_s"; break;
-    case AtomicOp::kMaxU: function = "ptx2cpu_warp_reduce_max_u"; break;
-    case AtomicOp::kAnd: function = "ptx2cpu_warp_reduce_and"; break;
-    case AtomicOp::kOr: function = "ptx2cpu_warp_reduce_or"; break;
-    case AtomicOp::kXor: function = "ptx2cpu_warp_reduce_xor"; break;
-    case AtomicOp::kFMin: function = "ptx2cpu_warp_reduce_fmin"; break;
-    case AtomicOp::kFMax: function = "ptx2cpu_warp_reduce_fmax"; break;
-    default: return s.Broken("no reduction");
+    case AtomicOp::kAdd:
+      function = "ptx2cpu_warp_reduce_add";
+      break;
+    case AtomicOp::kMinS:
+      function = "ptx2cpu_warp_reduce_min_s";
+      break;
+    case AtomicOp::kMinU:
+      function = "ptx2cpu_warp_reduce_min_u";
+      break;
+    case AtomicOp::kMaxS:
+      function = "ptx2cpu_warp_reduce_max_s";
+      break;
+    case AtomicOp::kMaxU:
+      function = "ptx2cpu_warp_reduce_max_u";
+      break;
+    case AtomicOp::kAnd:
+      function = "ptx2cpu_warp_reduce_and";
+      break;
+    case AtomicOp::kOr:
+      function = "ptx2cpu_warp_reduce_or";
+      break;
+    case AtomicOp::kXor:
+      function = "ptx2cpu_warp_reduce_xor";
+      break;
+    case AtomicOp::kFMin:
+      function = "ptx2cpu_warp_reduce_fmin";
+      break;
+    case AtomicOp::kFMax:
+      function = "ptx2cpu_warp_reduce_fmax";
+      break;
+    default:
+      return s.Broken("no reduction");
   }
   Value values = Store(s, s.Raw(0));
   return ForMasks(s, members, [&](Value taking) {

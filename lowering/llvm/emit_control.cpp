@@ -20,7 +20,8 @@ llvm::BasicBlock* EdgeBlock(Site& s, const ir::Edge& edge) {
 
 Status FaultAlways(Site& s, uint32_t kind) {
   llvm::Value* thread = s.e.step.thread != nullptr ? s.e.step.thread : s.b.getInt32(0);
-  s.b.CreateCall(s.e.m.Service("ptx2cpu_fault"), {s.e.Block(), s.b.getInt32(kind), thread, s.b.getInt32(s.inst.at.ptx_line)});
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_fault"),
+                 {s.e.Block(), s.b.getInt32(kind), thread, s.b.getInt32(s.inst.at.ptx_line)});
   s.b.CreateUnreachable();
   return {};
 }
@@ -45,8 +46,10 @@ Status EmitSwitch(Site& s) {
   llvm::Value* index = s.Raw(0);
   if (index->getType()->isVectorTy()) return s.Broken("lanes may differ; an agree_index must come before");
   size_t last = s.inst.edges.size() - 1;
-  llvm::SwitchInst* choice = s.b.CreateSwitch(index, EdgeBlock(s, s.inst.edges[last]), static_cast<unsigned>(last));
-  for (size_t i = 0; i < last; ++i) choice->addCase(s.b.getInt32(static_cast<uint32_t>(i)), EdgeBlock(s, s.inst.edges[i]));
+  llvm::SwitchInst* choice =
+      s.b.CreateSwitch(index, EdgeBlock(s, s.inst.edges[last]), static_cast<unsigned>(last));
+  for (size_t i = 0; i < last; ++i)
+    choice->addCase(s.b.getInt32(static_cast<uint32_t>(i)), EdgeBlock(s, s.inst.edges[i]));
   return {};
 }
 
@@ -63,7 +66,8 @@ Status EmitRet(Site& s) {
     s.b.CreateRet(s.Raw(0));
   } else {
     llvm::Value* all = llvm::PoisonValue::get(type);
-    for (size_t i = 0; i < type->getStructNumElements(); ++i) all = s.b.CreateInsertValue(all, s.Raw(i), static_cast<unsigned>(i));
+    for (size_t i = 0; i < type->getStructNumElements(); ++i)
+      all = s.b.CreateInsertValue(all, s.Raw(i), static_cast<unsigned>(i));
     s.b.CreateRet(all);
   }
   return {};
@@ -105,7 +109,8 @@ Status EmitForLanesOfArm(Site& s) {
 
 Status EmitForLanes(Site& s) {
   if (s.e.step.level == ir::Level::kLane) return s.Broken("at lane level");
-  if (s.e.step.level == ir::Level::kBlock && !s.e.f.is_flat) return s.Broken("at block level of a function that is not flat");
+  if (s.e.step.level == ir::Level::kBlock && !s.e.f.is_flat)
+    return s.Broken("at block level of a function that is not flat");
   if (s.inst.edges.size() == 3) return EmitForLanesOfArm(s);
   return s.e.f.is_flat ? s.e.EmitForThreads(s.inst) : s.e.EmitForLanes(s.inst);
 }

@@ -25,10 +25,14 @@ uint32_t OutputFlags(const Site& s, Type type) {
 
 uint64_t InfinityOf(Type type) {
   switch (type) {
-    case Type::kF16: return 0x7C00;
-    case Type::kBF16: return 0x7F80;
-    case Type::kF32: return 0x7F800000;
-    default: return 0x7FF0000000000000;
+    case Type::kF16:
+      return 0x7C00;
+    case Type::kBF16:
+      return 0x7F80;
+    case Type::kF32:
+      return 0x7F800000;
+    default:
+      return 0x7FF0000000000000;
   }
 }
 
@@ -40,7 +44,9 @@ Value Finite(Site& s, Floats& floats, Value value, Type type) {
   return floats.FromBits(s.b.CreateSelect(infinite, s.b.CreateSub(bits, Literal(bits, 1)), bits), type);
 }
 
-bool IsDirected(Rounding mode) { return mode == Rounding::kTowardZero || mode == Rounding::kDown || mode == Rounding::kUp; }
+bool IsDirected(Rounding mode) {
+  return mode == Rounding::kTowardZero || mode == Rounding::kDown || mode == Rounding::kUp;
+}
 
 }  // namespace
 
@@ -57,11 +63,16 @@ Status EmitFConvert(Site& s) {
 namespace {
 Value ToIntegral(Site& s, Value value, Rounding mode) {
   switch (mode) {
-    case Rounding::kTowardZero: return s.b.CreateUnaryIntrinsic(intrinsic::trunc, value);
-    case Rounding::kDown: return s.b.CreateUnaryIntrinsic(intrinsic::floor, value);
-    case Rounding::kUp: return s.b.CreateUnaryIntrinsic(intrinsic::ceil, value);
-    case Rounding::kNearestAway: return s.b.CreateUnaryIntrinsic(intrinsic::round, value);
-    default: return s.b.CreateUnaryIntrinsic(intrinsic::roundeven, value);
+    case Rounding::kTowardZero:
+      return s.b.CreateUnaryIntrinsic(intrinsic::trunc, value);
+    case Rounding::kDown:
+      return s.b.CreateUnaryIntrinsic(intrinsic::floor, value);
+    case Rounding::kUp:
+      return s.b.CreateUnaryIntrinsic(intrinsic::ceil, value);
+    case Rounding::kNearestAway:
+      return s.b.CreateUnaryIntrinsic(intrinsic::round, value);
+    default:
+      return s.b.CreateUnaryIntrinsic(intrinsic::roundeven, value);
   }
 }
 }  // namespace
@@ -84,7 +95,8 @@ Status ToInteger(Site& s, bool is_signed) {
   Rounding mode = ModeOf(s, Rounding::kTowardZero);
   if (mode != Rounding::kTowardZero) value = ToIntegral(s, value, mode);
   llvm::Type* to = ShapedLike(value, s.e.I(width));
-  Value result = s.b.CreateIntrinsic(is_signed ? intrinsic::fptosi_sat : intrinsic::fptoui_sat, {to, value->getType()}, {value});
+  Value result = s.b.CreateIntrinsic(is_signed ? intrinsic::fptosi_sat : intrinsic::fptoui_sat,
+                                     {to, value->getType()}, {value});
   if (s.inst.from == Type::kF64 || width == 64) {  // NaN gives the top bit there, else 0
     Value nan = s.b.CreateFCmpUNO(value, value);
     result = s.b.CreateSelect(nan, Literal(result, uint64_t{1} << (width - 1)), result);
@@ -102,7 +114,8 @@ namespace {
 // A 64-bit integer as f64, rounded to odd: beyond 2^53 the low bits become one sticky bit.
 Value OddF64(Site& s, Value value, bool is_signed) {
   constexpr uint64_t kDropped = 11;
-  Value high = is_signed ? s.b.CreateAShr(value, Literal(value, kDropped)) : s.b.CreateLShr(value, Literal(value, kDropped));
+  Value high = is_signed ? s.b.CreateAShr(value, Literal(value, kDropped))
+                         : s.b.CreateLShr(value, Literal(value, kDropped));
   Value low = s.b.CreateAnd(value, Literal(value, (1u << kDropped) - 1));
   Value sticky = s.b.CreateZExt(s.b.CreateICmpNE(low, Literal(low, 0)), value->getType());
   high = s.b.CreateShl(s.b.CreateOr(high, sticky), Literal(value, kDropped));
@@ -120,7 +133,8 @@ Value OddF64(Site& s, Value value, bool is_signed) {
 
 // f64 under a directed mode: the two halves are exact, their sum is rounded once.
 Value DirectedF64(Site& s, Floats& floats, Value value, bool is_signed, Rounding mode) {
-  Value shift = Literal(value, 32), high = is_signed ? s.b.CreateAShr(value, shift) : s.b.CreateLShr(value, shift);
+  Value shift = Literal(value, 32),
+        high = is_signed ? s.b.CreateAShr(value, shift) : s.b.CreateLShr(value, shift);
   llvm::Type* type = ShapedLike(value, s.b.getDoubleTy());
   Value upper = is_signed ? s.b.CreateSIToFP(high, type) : s.b.CreateUIToFP(high, type);
   Value lower = s.b.CreateUIToFP(s.b.CreateAnd(value, Literal(value, 0xFFFFFFFF)), type);
@@ -165,9 +179,12 @@ namespace {
 
 unsigned FieldBits(NarrowFormat narrow) {
   switch (narrow) {
-    case NarrowFormat::kTF32: return 32;
-    case NarrowFormat::kE2M1: return 4;
-    default: return 8;
+    case NarrowFormat::kTF32:
+      return 32;
+    case NarrowFormat::kE2M1:
+      return 4;
+    default:
+      return 8;
   }
 }
 
@@ -198,16 +215,20 @@ Status EmitToNarrow(Site& s) {
       RandomBits bits = RandomBitsOf(narrow, i);
       random_count = bits.count;
       random = s.Operand(count);
-      random = s.b.CreateAnd(s.b.CreateLShr(random, Literal(random, bits.shift)), Literal(random, (1u << bits.count) - 1));
+      random = s.b.CreateAnd(s.b.CreateLShr(random, Literal(random, bits.shift)),
+                             Literal(random, (1u << bits.count) - 1));
     }
     uint32_t flags = s.inst.attrs.flags | (stochastic ? uint32_t{ir::kSatFinite} : 0u);
     Value field = EachLane(s.b, {value, random}, [&](const std::vector<Value>& v) {
-      return s.b.CreateCall(s.e.m.Service("ptx2cpu_to_narrow"),
-                            {v[0], s.b.getInt32(static_cast<uint32_t>(narrow)), s.b.getInt32(static_cast<uint32_t>(ModeOf(s))),
-                             s.b.getInt32((flags & ir::kSatFinite) != 0), s.b.getInt32((flags & ir::kRelu) != 0), v[1],
-                             s.b.getInt32(random_count)});
+      return s.b.CreateCall(
+          s.e.m.Service("ptx2cpu_to_narrow"),
+          {v[0], s.b.getInt32(static_cast<uint32_t>(narrow)), s.b.getInt32(static_cast<uint32_t>(ModeOf(s))),
+           s.b.getInt32((flags & ir::kSatFinite) != 0), s.b.getInt32((flags & ir::kRelu) != 0), v[1],
+           s.b.getInt32(random_count)});
     });
-    packed = packed == nullptr ? field : s.b.CreateOr(s.b.CreateShl(packed, Literal(packed, FieldBits(narrow))), field);
+    packed = packed == nullptr
+                 ? field
+                 : s.b.CreateOr(s.b.CreateShl(packed, Literal(packed, FieldBits(narrow))), field);
   }
   s.Return(s.b.CreateZExtOrTrunc(packed, ShapedLike(packed, s.e.I(s.Width()))));
   return {};
@@ -223,9 +244,12 @@ Status EmitFromNarrow(Site& s) {
     Value field = s.b.CreateLShr(packed, Literal(packed, i * bits));
     if (bits < 32) field = s.b.CreateAnd(field, Literal(field, (1u << bits) - 1));
     Value value = EachLane(s.b, {field}, [&](const std::vector<Value>& v) {
-      return s.b.CreateCall(s.e.m.Service("ptx2cpu_from_narrow"), {v[0], s.b.getInt32(static_cast<uint32_t>(narrow))});
+      return s.b.CreateCall(s.e.m.Service("ptx2cpu_from_narrow"),
+                            {v[0], s.b.getInt32(static_cast<uint32_t>(narrow))});
     });
-    Value result = s.inst.type == Type::kF64 ? floats.ToF64(value, Type::kF32) : floats.Narrow(value, Type::kF32, s.inst.type, Rounding::kNearestEven);
+    Value result = s.inst.type == Type::kF64
+                       ? floats.ToF64(value, Type::kF32)
+                       : floats.Narrow(value, Type::kF32, s.inst.type, Rounding::kNearestEven);
     s.Return(floats.Finish(result, s.inst.type, s.inst.attrs.flags), i);
   }
   return {};

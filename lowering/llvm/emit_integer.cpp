@@ -13,7 +13,8 @@ namespace {
 
 llvm::Value* AllOnes(llvm::Value* like) { return llvm::Constant::getAllOnesValue(like->getType()); }
 llvm::Constant* Smallest(llvm::Value* like) {
-  return llvm::ConstantInt::get(like->getType(), llvm::APInt::getSignedMinValue(like->getType()->getScalarSizeInBits()));
+  return llvm::ConstantInt::get(like->getType(),
+                                llvm::APInt::getSignedMinValue(like->getType()->getScalarSizeInBits()));
 }
 
 Status Intrinsic(Site& s, llvm::Intrinsic::ID id) {
@@ -159,7 +160,8 @@ Status Clamp(Site& s, bool from_signed) {
   llvm::Type* wide = ShapedLike(a, s.e.I(width));
   llvm::Value* value = from_signed ? s.b.CreateSExt(a, wide) : s.b.CreateZExt(a, wide);
   bool to_unsigned = s.Has(ir::kUnsigned);
-  llvm::APInt largest = to_unsigned ? llvm::APInt::getLowBitsSet(width, to) : llvm::APInt::getSignedMaxValue(to).sext(width);
+  llvm::APInt largest =
+      to_unsigned ? llvm::APInt::getLowBitsSet(width, to) : llvm::APInt::getSignedMaxValue(to).sext(width);
   llvm::APInt smallest = to_unsigned ? llvm::APInt(width, 0) : llvm::APInt::getSignedMinValue(to).sext(width);
   value = s.b.CreateBinaryIntrinsic(intrinsic::smin, value, llvm::ConstantInt::get(wide, largest));
   value = s.b.CreateBinaryIntrinsic(intrinsic::smax, value, llvm::ConstantInt::get(wide, smallest));
@@ -175,17 +177,38 @@ Status EmitIcmp(Site& s) {
   using Predicate = llvm::CmpInst::Predicate;
   Predicate predicate;
   switch (s.inst.attrs.compare) {
-    case Compare::kEq: predicate = Predicate::ICMP_EQ; break;
-    case Compare::kNe: predicate = Predicate::ICMP_NE; break;
-    case Compare::kSlt: predicate = Predicate::ICMP_SLT; break;
-    case Compare::kSle: predicate = Predicate::ICMP_SLE; break;
-    case Compare::kSgt: predicate = Predicate::ICMP_SGT; break;
-    case Compare::kSge: predicate = Predicate::ICMP_SGE; break;
-    case Compare::kUlt: predicate = Predicate::ICMP_ULT; break;
-    case Compare::kUle: predicate = Predicate::ICMP_ULE; break;
-    case Compare::kUgt: predicate = Predicate::ICMP_UGT; break;
-    case Compare::kUge: predicate = Predicate::ICMP_UGE; break;
-    default: return s.Broken("no integer predicate");
+    case Compare::kEq:
+      predicate = Predicate::ICMP_EQ;
+      break;
+    case Compare::kNe:
+      predicate = Predicate::ICMP_NE;
+      break;
+    case Compare::kSlt:
+      predicate = Predicate::ICMP_SLT;
+      break;
+    case Compare::kSle:
+      predicate = Predicate::ICMP_SLE;
+      break;
+    case Compare::kSgt:
+      predicate = Predicate::ICMP_SGT;
+      break;
+    case Compare::kSge:
+      predicate = Predicate::ICMP_SGE;
+      break;
+    case Compare::kUlt:
+      predicate = Predicate::ICMP_ULT;
+      break;
+    case Compare::kUle:
+      predicate = Predicate::ICMP_ULE;
+      break;
+    case Compare::kUgt:
+      predicate = Predicate::ICMP_UGT;
+      break;
+    case Compare::kUge:
+      predicate = Predicate::ICMP_UGE;
+      break;
+    default:
+      return s.Broken("no integer predicate");
   }
   s.Return(s.b.CreateICmp(predicate, s.Operand(0), s.Operand(1)));
   return {};

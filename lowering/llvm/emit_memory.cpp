@@ -1,7 +1,8 @@
 // Addresses, loads, stores, fences, copies. Atomics are in emit_atomic.cpp.
+#include "lowering/llvm/emit_memory.h"
+
 #include <llvm/IR/Constants.h>
 
-#include "lowering/llvm/emit_memory.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -13,8 +14,8 @@ using Value = llvm::Value*;
 
 // -- addresses --
 
-// The pointer that an address is computed from, when it is visible: LLVM analyses "pointer plus index" and gives up on
-// sums of integers.
+// The pointer that an address is computed from, when it is visible: LLVM analyses "pointer plus index" and
+// gives up on sums of integers.
 Value FunctionEmitter::BaseOf(ir::ValueId address, int depth) {
   const ir::Value& value = f.at_value(address);
   if (!value.def.valid()) return nullptr;
@@ -22,10 +23,12 @@ Value FunctionEmitter::BaseOf(ir::ValueId address, int depth) {
   switch (inst.op) {
     case Opcode::kLoad:
     case Opcode::kSlotLoad:
-    case Opcode::kSymbol: return b.CreateIntToPtr(ValueOf(address), b.getPtrTy());
+    case Opcode::kSymbol:
+      return b.CreateIntToPtr(ValueOf(address), b.getPtrTy());
     case Opcode::kToGeneric:
     case Opcode::kFromGeneric:
-      if (inst.attrs.space == Space::kShared || inst.attrs.space == Space::kLocal || depth == 0) return nullptr;
+      if (inst.attrs.space == Space::kShared || inst.attrs.space == Space::kLocal || depth == 0)
+        return nullptr;
       return BaseOf(inst.operands[0], depth - 1);
     case Opcode::kAdd:
       if (depth == 0) return nullptr;
@@ -34,7 +37,8 @@ Value FunctionEmitter::BaseOf(ir::ValueId address, int depth) {
         if (base != nullptr) return b.CreateGEP(b.getInt8Ty(), base, ValueOf(inst.operands[1 - i]));
       }
       return nullptr;
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -62,7 +66,8 @@ Value FunctionEmitter::Parameter(uint64_t offset, ir::Type type) {
   b.SetInsertPoint(entry_->getTerminator());
   llvm::Type* memory_type = m.MemoryTypeOf(type);
   Value pointer = b.CreateInBoundsGEP(b.getInt8Ty(), params, b.getInt64(offset));
-  llvm::LoadInst* load = b.CreateAlignedLoad(memory_type, pointer, llvm::Align(static_cast<uint64_t>(ir::Bytes(type))));
+  llvm::LoadInst* load =
+      b.CreateAlignedLoad(memory_type, pointer, llvm::Align(static_cast<uint64_t>(ir::Bytes(type))));
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(m.context, {}));
   m.Annotate(load, Memory::kContext);
   known = type == ir::Type::kI1 ? b.CreateICmpNE(load, Literal(load, 0)) : load;
@@ -75,16 +80,24 @@ Value FunctionEmitter::Pointer(Space space, ir::ValueId address, Memory* memory)
   switch (space) {
     case Space::kShared:
       *memory = Memory::kShared;
-      return b.CreateGEP(byte, Field(offsetof(ptx2cpu_block, shared), b.getPtrTy(), "shared"), ValueOf(address));
-    case Space::kLocal: *memory = Memory::kLocal; return b.CreateGEP(byte, LocalBase(), ValueOf(address));
+      return b.CreateGEP(byte, Field(offsetof(ptx2cpu_block, shared), b.getPtrTy(), "shared"),
+                         ValueOf(address));
+    case Space::kLocal:
+      *memory = Memory::kLocal;
+      return b.CreateGEP(byte, LocalBase(), ValueOf(address));
     case Space::kParam: {
       *memory = Memory::kContext;
       Value params = Field(offsetof(ptx2cpu_block, params), b.getPtrTy(), "params");
-      return b.CreateGEP(byte, params, b.CreateSub(ValueOf(address), b.CreatePtrToInt(params, b.getInt64Ty())));
+      return b.CreateGEP(byte, params,
+                         b.CreateSub(ValueOf(address), b.CreatePtrToInt(params, b.getInt64Ty())));
     }
     case Space::kGlobal:
-    case Space::kConst: *memory = Memory::kGlobal; break;
-    case Space::kGeneric: *memory = Memory::kGeneric; break;
+    case Space::kConst:
+      *memory = Memory::kGlobal;
+      break;
+    case Space::kGeneric:
+      *memory = Memory::kGeneric;
+      break;
   }
   Value based = BaseOf(address, kDepth);
   return based != nullptr ? based : b.CreateIntToPtr(ValueOf(address), b.getPtrTy());
@@ -92,11 +105,16 @@ Value FunctionEmitter::Pointer(Space space, ir::ValueId address, Memory* memory)
 
 llvm::AtomicOrdering OrderingOf(MemoryOrder order) {
   switch (order) {
-    case MemoryOrder::kAcquire: return llvm::AtomicOrdering::Acquire;
-    case MemoryOrder::kRelease: return llvm::AtomicOrdering::Release;
-    case MemoryOrder::kAcqRel: return llvm::AtomicOrdering::AcquireRelease;
-    case MemoryOrder::kSeqCst: return llvm::AtomicOrdering::SequentiallyConsistent;
-    default: return llvm::AtomicOrdering::Monotonic;
+    case MemoryOrder::kAcquire:
+      return llvm::AtomicOrdering::Acquire;
+    case MemoryOrder::kRelease:
+      return llvm::AtomicOrdering::Release;
+    case MemoryOrder::kAcqRel:
+      return llvm::AtomicOrdering::AcquireRelease;
+    case MemoryOrder::kSeqCst:
+      return llvm::AtomicOrdering::SequentiallyConsistent;
+    default:
+      return llvm::AtomicOrdering::Monotonic;
   }
 }
 
@@ -108,8 +126,8 @@ bool IsStrong(const Site& s) { return s.inst.attrs.order != MemoryOrder::kWeak |
 struct Access {
   Value pointer;
   Memory memory;
-  uint64_t align;   // of the whole
-  uint64_t bytes;   // of one element
+  uint64_t align;  // of the whole
+  uint64_t bytes;  // of one element
   llvm::Align At(size_t element) const { return llvm::commonAlignment(llvm::Align(align), element * bytes); }
 };
 
@@ -128,7 +146,8 @@ Result<Access> AccessOf(Site& s, size_t count) {
 // Strong accesses go as integers of the same size.
 Result<llvm::Type*> StrongType(Site& s) {
   unsigned bits = std::max(8u, s.Width());
-  if (bits == 128 && !s.e.m.traits.has_atomic_128) return s.Unsupported("this target has no 128-bit atomic access");
+  if (bits == 128 && !s.e.m.traits.has_atomic_128)
+    return s.Unsupported("this target has no 128-bit atomic access");
   return s.e.I(bits);
 }
 
@@ -148,16 +167,19 @@ Status EmitLoad(Site& s) {
   llvm::Type* type = s.e.m.MemoryTypeOf(s.inst.type);
   bool constant = s.inst.attrs.space == Space::kParam || s.Has(ir::kNonCoherent);
   for (size_t i = 0; i < count; ++i) {
-    Value pointer = i == 0 ? access.pointer : s.b.CreateConstGEP1_64(s.b.getInt8Ty(), access.pointer, i * access.bytes);
+    Value pointer =
+        i == 0 ? access.pointer : s.b.CreateConstGEP1_64(s.b.getInt8Ty(), access.pointer, i * access.bytes);
     Value value;
     if (IsStrong(s)) {
       llvm::LoadInst* load = s.b.CreateAlignedLoad(TRY(StrongType(s)), pointer, llvm::Align(access.bytes));
-      load->setAtomic(s.inst.attrs.order == MemoryOrder::kRelease ? llvm::AtomicOrdering::Monotonic : OrderingOf(s.inst.attrs.order));
+      load->setAtomic(s.inst.attrs.order == MemoryOrder::kRelease ? llvm::AtomicOrdering::Monotonic
+                                                                  : OrderingOf(s.inst.attrs.order));
       s.e.m.Annotate(load, access.memory);
       value = s.b.CreateBitCast(load, type);
     } else {
       auto* load = llvm::cast<llvm::LoadInst>(s.e.LoadPlain(type, pointer, access.At(i), access.memory));
-      if (constant) load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(s.b.getContext(), {}));
+      if (constant)
+        load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(s.b.getContext(), {}));
       value = load;
     }
     if (s.inst.type == ir::Type::kI1) value = s.b.CreateICmpNE(value, Literal(value, 0));
@@ -170,12 +192,15 @@ Status EmitStore(Site& s) {
   size_t count = s.inst.operands.size() - 1;
   Access access = TRY(AccessOf(s, count));
   for (size_t i = 0; i < count; ++i) {
-    Value pointer = i == 0 ? access.pointer : s.b.CreateConstGEP1_64(s.b.getInt8Ty(), access.pointer, i * access.bytes);
+    Value pointer =
+        i == 0 ? access.pointer : s.b.CreateConstGEP1_64(s.b.getInt8Ty(), access.pointer, i * access.bytes);
     Value value = s.Raw(i + 1);
     if (s.inst.type == ir::Type::kI1) value = s.b.CreateZExt(value, s.e.I(8));
     if (IsStrong(s)) {
-      llvm::StoreInst* store = s.b.CreateAlignedStore(s.b.CreateBitCast(value, TRY(StrongType(s))), pointer, llvm::Align(access.bytes));
-      store->setAtomic(s.inst.attrs.order == MemoryOrder::kAcquire ? llvm::AtomicOrdering::Monotonic : OrderingOf(s.inst.attrs.order));
+      llvm::StoreInst* store = s.b.CreateAlignedStore(s.b.CreateBitCast(value, TRY(StrongType(s))), pointer,
+                                                      llvm::Align(access.bytes));
+      store->setAtomic(s.inst.attrs.order == MemoryOrder::kAcquire ? llvm::AtomicOrdering::Monotonic
+                                                                   : OrderingOf(s.inst.attrs.order));
       s.e.m.Annotate(store, access.memory);
     } else {
       s.e.StorePlain(value, pointer, access.At(i), access.memory);
@@ -211,24 +236,32 @@ namespace {
 Result<Value> WindowBase(Site& s) {
   switch (s.inst.attrs.space) {
     case Space::kShared:
-      return s.b.CreatePtrToInt(s.e.Field(offsetof(ptx2cpu_block, shared), s.b.getPtrTy(), "shared"), s.e.I(64));
+      return s.b.CreatePtrToInt(s.e.Field(offsetof(ptx2cpu_block, shared), s.b.getPtrTy(), "shared"),
+                                s.e.I(64));
     case Space::kLocal:
       if (s.e.step.width != 1) return s.Broken("local memory above lane level");
       return s.b.CreatePtrToInt(s.e.LocalBase(), s.e.I(64));
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 }  // namespace
 
 Status EmitToGeneric(Site& s) {
   Value base = TRY(WindowBase(s)), address = s.Operand(0);
-  s.Return(base == nullptr ? address : s.b.CreateAdd(address, Broadcast(s.b, base, address->getType()->isVectorTy() ? s.e.step.width : 1)));
+  s.Return(base == nullptr
+               ? address
+               : s.b.CreateAdd(address,
+                               Broadcast(s.b, base, address->getType()->isVectorTy() ? s.e.step.width : 1)));
   return {};
 }
 
 Status EmitFromGeneric(Site& s) {
   Value base = TRY(WindowBase(s)), address = s.Operand(0);
-  s.Return(base == nullptr ? address : s.b.CreateSub(address, Broadcast(s.b, base, address->getType()->isVectorTy() ? s.e.step.width : 1)));
+  s.Return(base == nullptr
+               ? address
+               : s.b.CreateSub(address,
+                               Broadcast(s.b, base, address->getType()->isVectorTy() ? s.e.step.width : 1)));
   return {};
 }
 
@@ -250,8 +283,10 @@ namespace {
 
 Value InLocal(Site& s, Value address) {
   Value stride = s.e.Field(offsetof(ptx2cpu_block, local_stride), s.e.I(64), "local_stride");
-  Value threads = s.b.CreateZExt(s.e.Field(offsetof(ptx2cpu_block, thread_padded), s.e.I(32), "thread_padded"), s.e.I(64));
-  Value window = Within(s, address, s.e.Field(offsetof(ptx2cpu_block, local), s.b.getPtrTy(), "local"), s.b.CreateMul(stride, threads));
+  Value threads = s.b.CreateZExt(
+      s.e.Field(offsetof(ptx2cpu_block, thread_padded), s.e.I(32), "thread_padded"), s.e.I(64));
+  Value window = Within(s, address, s.e.Field(offsetof(ptx2cpu_block, local), s.b.getPtrTy(), "local"),
+                        s.b.CreateMul(stride, threads));
   llvm::AllocaInst* stack = s.e.stack_locals();
   if (stack == nullptr) return window;
   return s.b.CreateOr(window, Within(s, address, stack, s.b.getInt64(s.e.f.local_bytes)));
@@ -262,7 +297,8 @@ Result<Value> InConstant(Site& s, Value address) {
   for (uint32_t i = 0; i < s.e.m.ir.variables.size(); ++i) {
     const ir::Variable& variable = s.e.m.ir.variables[i];
     if (variable.space != Space::kConst) continue;
-    found = s.b.CreateOr(found, Within(s, address, TRY(s.e.m.VariableAddress(i)), s.b.getInt64(variable.size)));
+    found =
+        s.b.CreateOr(found, Within(s, address, TRY(s.e.m.VariableAddress(i)), s.b.getInt64(variable.size)));
   }
   return found;
 }
@@ -273,11 +309,18 @@ Status EmitIsSpace(Site& s) {
   if (s.IsVector()) return s.Broken("above lane level");
   Value address = s.Operand(0);
   switch (s.inst.attrs.space) {
-    case Space::kShared: s.Return(InShared(s, address)); break;
-    case Space::kLocal: s.Return(InLocal(s, address)); break;
-    case Space::kConst: s.Return(TRY(InConstant(s, address))); break;
+    case Space::kShared:
+      s.Return(InShared(s, address));
+      break;
+    case Space::kLocal:
+      s.Return(InLocal(s, address));
+      break;
+    case Space::kConst:
+      s.Return(TRY(InConstant(s, address)));
+      break;
     case Space::kParam:
-      s.Return(Within(s, address, s.e.Field(offsetof(ptx2cpu_block, params), s.b.getPtrTy(), "params"), s.b.getInt64(s.e.m.param_bytes)));
+      s.Return(Within(s, address, s.e.Field(offsetof(ptx2cpu_block, params), s.b.getPtrTy(), "params"),
+                      s.b.getInt64(s.e.m.param_bytes)));
       break;
     default: {  // global, which holds the parameters too
       Value other = s.b.CreateOr(InShared(s, address), InLocal(s, address));

@@ -54,8 +54,10 @@ Status FunctionEmitter::EmitRegion(ir::BlockId entry, const LaneStep& region_ste
   for (ir::BlockId id : order) {
     const ir::Block& block = f.at_block(id);
     if (block.level != step.level) {
-      return Fail(ErrorCode::kInternal, "function " + f.name + ": block " + std::to_string(id.index) + " of " +
-                                            std::string(Name(block.level)) + " level is reached at " + std::string(Name(step.level)) + " level");
+      return Fail(ErrorCode::kInternal, "function " + f.name + ": block " + std::to_string(id.index) +
+                                            " of " + std::string(Name(block.level)) +
+                                            " level is reached at " + std::string(Name(step.level)) +
+                                            " level");
     }
     blocks_[id.index] = NewBlock(block.label.empty() ? "bb" : block.label.c_str());
     llvm::IRBuilder<> at(blocks_[id.index]);
@@ -68,7 +70,9 @@ Status FunctionEmitter::EmitRegion(ir::BlockId entry, const LaneStep& region_ste
   }
   b.CreateBr(blocks_[entry.index]);
   const std::vector<ir::ValueId>& params = f.at_block(entry).params;
-  for (size_t i = 0; i < params.size(); ++i) phis_[params[i].index]->addIncoming(Broadcast(b, arguments[i], phis_[params[i].index]->getType()->isVectorTy() ? step.width : 1), from);
+  for (size_t i = 0; i < params.size(); ++i)
+    phis_[params[i].index]->addIncoming(
+        Broadcast(b, arguments[i], phis_[params[i].index]->getType()->isVectorTy() ? step.width : 1), from);
   for (ir::BlockId id : order) {
     b.SetInsertPoint(blocks_[id.index]);
     for (ir::InstId inst_id : f.at_block(id).insts) {
@@ -99,8 +103,10 @@ void FunctionEmitter::Jump(const ir::Edge& edge) {
 
 // -- loops --
 
-Status FunctionEmitter::Loop(llvm::Value* count, const char* name, const std::function<Status(llvm::Value*)>& body) {
-  llvm::BasicBlock *before = b.GetInsertBlock(), *head = NewBlock(name), *inside = NewBlock("body"), *after = NewBlock("after");
+Status FunctionEmitter::Loop(llvm::Value* count, const char* name,
+                             const std::function<Status(llvm::Value*)>& body) {
+  llvm::BasicBlock *before = b.GetInsertBlock(), *head = NewBlock(name), *inside = NewBlock("body"),
+                   *after = NewBlock("after");
   b.CreateBr(head);
   b.SetInsertPoint(head);
   llvm::PHINode* index = b.CreatePHI(b.getInt32Ty(), 2);
@@ -117,21 +123,25 @@ Status FunctionEmitter::Loop(llvm::Value* count, const char* name, const std::fu
 llvm::Value* FunctionEmitter::LiveMask(llvm::Value* warp) {
   if (f.has_early_exit) {
     llvm::Value* live = Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
-    return LoadPlain(b.getInt32Ty(), b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(warp, b.getInt64Ty())),
+    return LoadPlain(b.getInt32Ty(),
+                     b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(warp, b.getInt64Ty())),
                      llvm::Align(4), Memory::kContext);
   }
-  llvm::Value* rest = b.CreateSub(Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count"), b.CreateShl(warp, 5));
-  llvm::Value* tail = b.CreateSub(b.CreateShl(b.getInt32(1), b.CreateAnd(rest, b.getInt32(31))), b.getInt32(1));
+  llvm::Value* rest = b.CreateSub(
+      Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count"), b.CreateShl(warp, 5));
+  llvm::Value* tail =
+      b.CreateSub(b.CreateShl(b.getInt32(1), b.CreateAnd(rest, b.getInt32(31))), b.getInt32(1));
   return b.CreateSelect(b.CreateICmpUGE(rest, b.getInt32(kWarpSize)), b.getInt32(~0u), tail, "live");
 }
 
 llvm::Value* FunctionEmitter::AnyLive() {
   llvm::AllocaInst* any = Scratch(b.getInt32Ty(), 1);
   b.CreateStore(b.getInt32(0), any);
-  Status status = Loop(Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count"), "any_live", [&](llvm::Value* warp) {
-    b.CreateStore(b.CreateOr(b.CreateLoad(b.getInt32Ty(), any), LiveMask(warp)), any);
-    return Status{};
-  });
+  Status status = Loop(Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count"), "any_live",
+                       [&](llvm::Value* warp) {
+                         b.CreateStore(b.CreateOr(b.CreateLoad(b.getInt32Ty(), any), LiveMask(warp)), any);
+                         return Status{};
+                       });
   CHECK(status.has_value());
   return b.CreateICmpNE(b.CreateLoad(b.getInt32Ty(), any), b.getInt32(0));
 }
@@ -144,48 +154,55 @@ void FunctionEmitter::ContinueWhileLive(llvm::Value* any_live, llvm::BasicBlock*
 
 Status FunctionEmitter::ForEachWarp(const std::function<Status(llvm::Value*)>& body) {
   LaneStep saved = step;
-  Status status = Loop(Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count"), "each_warp", [&](llvm::Value* warp) -> Status {
-    step.width = kWarpSize;
-    step.warp = warp;
-    step.lane = b.getInt32(0);
-    step.thread = b.CreateShl(warp, 5, "", true, true);
-    llvm::BasicBlock *inside = NewBlock("warp"), *next = NewBlock("next");
-    llvm::Value* live = LiveMask(warp);
-    b.CreateCondBr(b.CreateICmpNE(live, b.getInt32(0)), inside, next);
-    b.SetInsertPoint(inside);
-    TRY_STATUS(body(live));
-    for (ir::ValueId id : materialised_) values_[id.index] = nullptr;
-    materialised_.clear();
-    b.CreateBr(next);
-    b.SetInsertPoint(next);
-    return Status{};
-  });
+  Status status = Loop(Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count"), "each_warp",
+                       [&](llvm::Value* warp) -> Status {
+                         step.width = kWarpSize;
+                         step.warp = warp;
+                         step.lane = b.getInt32(0);
+                         step.thread = b.CreateShl(warp, 5, "", true, true);
+                         llvm::BasicBlock *inside = NewBlock("warp"), *next = NewBlock("next");
+                         llvm::Value* live = LiveMask(warp);
+                         b.CreateCondBr(b.CreateICmpNE(live, b.getInt32(0)), inside, next);
+                         b.SetInsertPoint(inside);
+                         TRY_STATUS(body(live));
+                         for (ir::ValueId id : materialised_) values_[id.index] = nullptr;
+                         materialised_.clear();
+                         b.CreateBr(next);
+                         b.SetInsertPoint(next);
+                         return Status{};
+                       });
   step = saved;
   return status;
 }
 
 Status FunctionEmitter::EmitForWarps(const ir::Inst& inst) {
-  Status status = Loop(Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count"), "warps", [&](llvm::Value* warp) -> Status {
-    llvm::BasicBlock *inside = NewBlock("warp"), *next = NewBlock("next_warp");
-    if (f.has_early_exit) {
-      b.CreateCondBr(b.CreateICmpNE(LiveMask(warp), b.getInt32(0)), inside, next);
-    } else {
-      b.CreateBr(inside);
-    }
-    b.SetInsertPoint(inside);
-    LaneStep warp_step{.level = ir::Level::kWarp, .width = kWarpSize, .warp = warp, .lane = b.getInt32(0),
-                       .thread = b.CreateShl(warp, 5, "", true, true), .end = next};
-    TRY_STATUS(EmitRegion(inst.edges[0].to, warp_step, inst.edges[0]));
-    b.SetInsertPoint(next);
-    return Status{};
-  });
+  Status status = Loop(Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count"), "warps",
+                       [&](llvm::Value* warp) -> Status {
+                         llvm::BasicBlock *inside = NewBlock("warp"), *next = NewBlock("next_warp");
+                         if (f.has_early_exit) {
+                           b.CreateCondBr(b.CreateICmpNE(LiveMask(warp), b.getInt32(0)), inside, next);
+                         } else {
+                           b.CreateBr(inside);
+                         }
+                         b.SetInsertPoint(inside);
+                         LaneStep warp_step{.level = ir::Level::kWarp,
+                                            .width = kWarpSize,
+                                            .warp = warp,
+                                            .lane = b.getInt32(0),
+                                            .thread = b.CreateShl(warp, 5, "", true, true),
+                                            .end = next};
+                         TRY_STATUS(EmitRegion(inst.edges[0].to, warp_step, inst.edges[0]));
+                         b.SetInsertPoint(next);
+                         return Status{};
+                       });
   TRY_STATUS(status);
   if (f.has_early_exit) ContinueWhileLive(AnyLive(), step.end);
   Jump(inst.edges[1]);
   return {};
 }
 
-// parallel_accesses: lanes have no order within a region, so accesses of different iterations are independent.
+// parallel_accesses: lanes have no order within a region, so accesses of different iterations are
+// independent.
 llvm::MDNode* FunctionEmitter::LoopMetadata(llvm::MDNode* access_group) {
   llvm::Metadata* parallel[] = {llvm::MDString::get(m.context, "llvm.loop.parallel_accesses"), access_group};
   llvm::Metadata* operands[] = {nullptr, llvm::MDNode::get(m.context, parallel)};
@@ -225,8 +242,10 @@ Status FunctionEmitter::EmitLane(const ir::Inst& inst, LaneStep lane_step, const
     lane_step.exit = NewBlock("exit_lane");
     b.SetInsertPoint(lane_step.exit);
     llvm::Value* live = Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
-    llvm::Value* word = b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(lane_step.warp, b.getInt64Ty()));
-    llvm::Value* rest = b.CreateAnd(b.CreateLoad(b.getInt32Ty(), word), b.CreateNot(b.CreateShl(b.getInt32(1), lane_step.lane)));
+    llvm::Value* word =
+        b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(lane_step.warp, b.getInt64Ty()));
+    llvm::Value* rest = b.CreateAnd(b.CreateLoad(b.getInt32Ty(), word),
+                                    b.CreateNot(b.CreateShl(b.getInt32(1), lane_step.lane)));
     b.CreateStore(rest, word);
     b.CreateBr(done);
     b.SetInsertPoint(inside);
@@ -239,8 +258,12 @@ Status FunctionEmitter::EmitLane(const ir::Inst& inst, LaneStep lane_step, const
 Status FunctionEmitter::EmitForLanes(const ir::Inst& inst) {
   llvm::Value* threads = Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count");
   llvm::Value* rest = b.CreateSub(threads, step.thread);
-  LaneLoop loop = OpenLoop(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, b.getInt32(kWarpSize)), "lane");
-  LaneStep lane_step{.level = ir::Level::kLane, .width = 1, .warp = step.warp, .lane = loop.index,
+  LaneLoop loop =
+      OpenLoop(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, b.getInt32(kWarpSize)), "lane");
+  LaneStep lane_step{.level = ir::Level::kLane,
+                     .width = 1,
+                     .warp = step.warp,
+                     .lane = loop.index,
                      .thread = b.CreateAdd(step.thread, loop.index, "thread", true, true),
                      .access_group = llvm::MDNode::getDistinct(m.context, {})};
   TRY_STATUS(EmitLane(inst, lane_step, loop));
@@ -250,7 +273,8 @@ Status FunctionEmitter::EmitForLanes(const ir::Inst& inst) {
   return {};
 }
 
-// In the inner loop tid.x is the counter, so that addresses are visibly consecutive whatever the block's shape.
+// In the inner loop tid.x is the counter, so that addresses are visibly consecutive whatever the block's
+// shape.
 Status FunctionEmitter::EmitForThreads(const ir::Inst& inst) {
   llvm::Type* word = b.getInt32Ty();
   llvm::Value* width = Field(offsetof(ptx2cpu_block, ntid), word, "ntid.x");
@@ -260,8 +284,11 @@ Status FunctionEmitter::EmitForThreads(const ir::Inst& inst) {
   llvm::Value* row = b.CreateAdd(b.CreateMul(z.index, height, "", true, true), y.index, "", true, true);
   llvm::Value* first = b.CreateMul(row, width, "first", true, true);
   LaneLoop x = OpenLoop(width, "x");
-  LaneStep lane_step{.level = ir::Level::kLane, .width = 1, .thread = b.CreateAdd(first, x.index, "thread", true, true),
-                     .tid = {x.index, y.index, z.index}, .access_group = llvm::MDNode::getDistinct(m.context, {})};
+  LaneStep lane_step{.level = ir::Level::kLane,
+                     .width = 1,
+                     .thread = b.CreateAdd(first, x.index, "thread", true, true),
+                     .tid = {x.index, y.index, z.index},
+                     .access_group = llvm::MDNode::getDistinct(m.context, {})};
   lane_step.lane = b.CreateAnd(lane_step.thread, b.getInt32(31));
   lane_step.warp = b.CreateLShr(lane_step.thread, 5);
   TRY_STATUS(EmitLane(inst, lane_step, x));
@@ -271,7 +298,8 @@ Status FunctionEmitter::EmitForThreads(const ir::Inst& inst) {
   return {};
 }
 
-void FunctionEmitter::Fault(llvm::Value* condition, uint32_t kind, llvm::Value* thread, const ir::Position& at) {
+void FunctionEmitter::Fault(llvm::Value* condition, uint32_t kind, llvm::Value* thread,
+                            const ir::Position& at) {
   llvm::BasicBlock *bad = NewBlock("fault"), *good = NewBlock("go_on");
   b.CreateCondBr(condition, bad, good, llvm::MDBuilder(m.context).createBranchWeights(1, 1 << 20));
   b.SetInsertPoint(bad);

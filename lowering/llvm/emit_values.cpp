@@ -15,8 +15,10 @@ llvm::Constant* ConstantOf(llvm::Type* type, ir::Type ir_type, uint64_t bits) {
   llvm::LLVMContext& context = type->getContext();
   unsigned width = static_cast<unsigned>(ir::Bits(ir_type));
   llvm::APInt value(width, bits, /*isSigned=*/width > 64);
-  if (ir_type == ir::Type::kF32) return llvm::ConstantFP::get(context, llvm::APFloat(llvm::APFloat::IEEEsingle(), value));
-  if (ir_type == ir::Type::kF64) return llvm::ConstantFP::get(context, llvm::APFloat(llvm::APFloat::IEEEdouble(), value));
+  if (ir_type == ir::Type::kF32)
+    return llvm::ConstantFP::get(context, llvm::APFloat(llvm::APFloat::IEEEsingle(), value));
+  if (ir_type == ir::Type::kF64)
+    return llvm::ConstantFP::get(context, llvm::APFloat(llvm::APFloat::IEEEdouble(), value));
   return llvm::ConstantInt::get(context, value);
 }
 
@@ -63,7 +65,8 @@ Status EmitFunctionAddress(Site& s) {
 }
 
 Status EmitParamBase(Site& s) {
-  s.Return(s.b.CreatePtrToInt(s.e.Field(offsetof(ptx2cpu_block, params), s.b.getPtrTy(), "params"), s.e.I(64)));
+  s.Return(
+      s.b.CreatePtrToInt(s.e.Field(offsetof(ptx2cpu_block, params), s.b.getPtrTy(), "params"), s.e.I(64)));
   return {};
 }
 
@@ -99,18 +102,21 @@ constexpr FieldRow kFields[] = {
 
 llvm::Value* ThreadIndex(Site& s, Special special) {
   FunctionEmitter& e = s.e;
-  if (e.step.tid[0] != nullptr) return e.step.tid[static_cast<int>(special) - static_cast<int>(Special::kTidX)];
+  if (e.step.tid[0] != nullptr)
+    return e.step.tid[static_cast<int>(special) - static_cast<int>(Special::kTidX)];
   if (e.one_dimensional()) {
     if (special == Special::kTidX) return e.Thread();
     return s.b.getInt32(0);
   }
   llvm::Value* packed = e.PackedThreadId();
   switch (special) {
-    case Special::kTidX: return s.b.CreateAnd(packed, Literal(packed, (1u << PTX2CPU_TID_Y_SHIFT) - 1));
+    case Special::kTidX:
+      return s.b.CreateAnd(packed, Literal(packed, (1u << PTX2CPU_TID_Y_SHIFT) - 1));
     case Special::kTidY:
       return s.b.CreateAnd(s.b.CreateLShr(packed, Literal(packed, PTX2CPU_TID_Y_SHIFT)),
                            Literal(packed, (1u << (PTX2CPU_TID_Z_SHIFT - PTX2CPU_TID_Y_SHIFT)) - 1));
-    default: return s.b.CreateLShr(packed, Literal(packed, PTX2CPU_TID_Z_SHIFT));
+    default:
+      return s.b.CreateLShr(packed, Literal(packed, PTX2CPU_TID_Z_SHIFT));
   }
 }
 
@@ -119,17 +125,23 @@ llvm::Value* LaneMask(Site& s, Special special) {
   llvm::Value* bit = s.b.CreateShl(Literal(lane, 1), lane);
   llvm::Value* below = s.b.CreateSub(bit, Literal(lane, 1));
   switch (special) {
-    case Special::kLaneMaskEq: return bit;
-    case Special::kLaneMaskLt: return below;
-    case Special::kLaneMaskLe: return s.b.CreateOr(below, bit);
-    case Special::kLaneMaskGe: return s.b.CreateNot(below);
-    default: return s.b.CreateNot(s.b.CreateOr(below, bit));
+    case Special::kLaneMaskEq:
+      return bit;
+    case Special::kLaneMaskLt:
+      return below;
+    case Special::kLaneMaskLe:
+      return s.b.CreateOr(below, bit);
+    case Special::kLaneMaskGe:
+      return s.b.CreateNot(below);
+    default:
+      return s.b.CreateNot(s.b.CreateOr(below, bit));
   }
 }
 
 llvm::Value* Clock(Site& s, Special special) {
   bool timer = special >= Special::kGlobaltimer && special <= Special::kGlobaltimerHi;
-  llvm::Value* now = s.b.CreateCall(s.e.m.Service(timer ? "ptx2cpu_globaltimer" : "ptx2cpu_clock"), {s.e.Block()});
+  llvm::Value* now =
+      s.b.CreateCall(s.e.m.Service(timer ? "ptx2cpu_globaltimer" : "ptx2cpu_clock"), {s.e.Block()});
   bool high = special == Special::kClockHi || special == Special::kGlobaltimerHi;
   return high ? s.b.CreateLShr(now, 32) : now;
 }
@@ -142,31 +154,39 @@ llvm::Value* SpecialValue(Site& s, Special special) {
   switch (special) {
     case Special::kTidX:
     case Special::kTidY:
-    case Special::kTidZ: return ThreadIndex(s, special);
-    case Special::kLaneId: return e.Lane();
-    case Special::kWarpId: return e.step.warp;
+    case Special::kTidZ:
+      return ThreadIndex(s, special);
+    case Special::kLaneId:
+      return e.Lane();
+    case Special::kWarpId:
+      return e.step.warp;
     case Special::kLaneMaskEq:
     case Special::kLaneMaskLe:
     case Special::kLaneMaskLt:
     case Special::kLaneMaskGe:
-    case Special::kLaneMaskGt: return LaneMask(s, special);
-    case Special::kGridId: return e.Field(offsetof(ptx2cpu_block, grid_id), e.I(64), "grid_id");
+    case Special::kLaneMaskGt:
+      return LaneMask(s, special);
+    case Special::kGridId:
+      return e.Field(offsetof(ptx2cpu_block, grid_id), e.I(64), "grid_id");
     case Special::kClock:
     case Special::kClockHi:
     case Special::kClock64:
     case Special::kGlobaltimer:
     case Special::kGlobaltimerLo:
-    case Special::kGlobaltimerHi: return Clock(s, special);
+    case Special::kGlobaltimerHi:
+      return Clock(s, special);
     case Special::kClusterNctaidX:
     case Special::kClusterNctaidY:
     case Special::kClusterNctaidZ:
-    case Special::kClusterNctarank: return s.b.getInt32(1);
+    case Special::kClusterNctarank:
+      return s.b.getInt32(1);
     case Special::kTotalSharedSize:
     case Special::kAggrSharedSize: {
       llvm::Value* bytes = e.Field(offsetof(ptx2cpu_block, shared_bytes), e.I(32), "shared_bytes");
       return s.b.CreateAnd(s.b.CreateAdd(bytes, s.b.getInt32(127)), s.b.getInt32(~127u));
     }
-    default: return s.b.getInt32(0);  // place in the cluster, reserved shared memory, %envreg, %pm
+    default:
+      return s.b.getInt32(0);  // place in the cluster, reserved shared memory, %envreg, %pm
   }
 }
 
@@ -219,7 +239,8 @@ Status EmitSlotLoad(Site& s) {
   bool vector = slot.shape == ir::Level::kLane && e.step.width > 1;
   uint64_t align = static_cast<uint64_t>(ir::Bytes(slot.type)) * (vector ? e.step.width : 1);
   if (vector) type = llvm::FixedVectorType::get(type, e.step.width);
-  llvm::Value* value = e.LoadPlain(type, e.SlotAddress(s.inst.attrs.index), llvm::Align(std::min<uint64_t>(align, 64)), Memory::kSlot);
+  llvm::Value* value = e.LoadPlain(type, e.SlotAddress(s.inst.attrs.index),
+                                   llvm::Align(std::min<uint64_t>(align, 64)), Memory::kSlot);
   if (slot.type == ir::Type::kI1) value = s.b.CreateICmpNE(value, Literal(value, 0));
   s.Return(value);
   return {};
@@ -235,7 +256,8 @@ bool OverwritesKeptLoad(const Site& s) {
   for (ir::InstId id : f.at_block(s.inst.block).insts) {
     const ir::Inst& inst = f.at_inst(id);
     if (&inst == &s.inst) stored = true;
-    if (!stored && inst.op == ir::Opcode::kSlotLoad && inst.attrs.index == s.inst.attrs.index) loads.push_back(inst.results[0]);
+    if (!stored && inst.op == ir::Opcode::kSlotLoad && inst.attrs.index == s.inst.attrs.index)
+      loads.push_back(inst.results[0]);
     if (!stored || &inst == &s.inst) continue;
     for (ir::ValueId operand : inst.operands) {
       if (std::ranges::find(loads, operand) != loads.end()) return true;
@@ -252,10 +274,12 @@ void StoreSlot(Site& s, llvm::Value* value, llvm::Value* live) {
   if (lanes) value = Broadcast(s.b, value, e.step.width);
   if (!lanes && value->getType()->isVectorTy()) {
     // A uniform slot: any live lane's value.
-    value = s.b.CreateExtractElement(value, s.b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, live, s.b.getTrue()));
+    value = s.b.CreateExtractElement(value,
+                                     s.b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, live, s.b.getTrue()));
   }
   if (slot.type == ir::Type::kI1) value = s.b.CreateZExt(value, ShapedLike(value, e.I(8)));
-  llvm::Align align(std::min<uint64_t>(static_cast<uint64_t>(ir::Bytes(slot.type)) * (lanes ? e.step.width : 1), 64));
+  llvm::Align align(
+      std::min<uint64_t>(static_cast<uint64_t>(ir::Bytes(slot.type)) * (lanes ? e.step.width : 1), 64));
   llvm::Value* address = e.SlotAddress(index);
   if (lanes && e.f.parked_slot != ~0u) {  // lanes that wait at another arm keep theirs
     llvm::Value* runs = s.b.CreateBitCast(live, llvm::FixedVectorType::get(e.I(1), kWarpSize));

@@ -16,10 +16,14 @@ struct Layout {
 };
 Layout LayoutOf(Type type) {
   switch (type) {
-    case Type::kF16: return {0x8000, 0x7C00, 0x0400, 0x3C00, 0x7FFF};
-    case Type::kBF16: return {0x8000, 0x7F80, 0x0080, 0x3F80, 0x7FFF};
-    case Type::kF32: return {0x80000000, 0x7F800000, 0x00800000, 0x3F800000, 0x7FFFFFFF};
-    default: return {1ull << 63, 0x7FF0000000000000, 0x0010000000000000, 0x3FF0000000000000, 0xFFF8000000000000};
+    case Type::kF16:
+      return {0x8000, 0x7C00, 0x0400, 0x3C00, 0x7FFF};
+    case Type::kBF16:
+      return {0x8000, 0x7F80, 0x0080, 0x3F80, 0x7FFF};
+    case Type::kF32:
+      return {0x80000000, 0x7F800000, 0x00800000, 0x3F800000, 0x7FFFFFFF};
+    default:
+      return {1ull << 63, 0x7FF0000000000000, 0x0010000000000000, 0x3FF0000000000000, 0xFFF8000000000000};
   }
 }
 }  // namespace
@@ -28,7 +32,9 @@ Value Floats::AsBits(Value value, Type type) {
   if (!value->getType()->isFPOrFPVectorTy()) return value;
   return b.CreateBitCast(value, ShapedLike(value, e.I(static_cast<unsigned>(ir::Bits(type)))));
 }
-Value Floats::FromBits(Value bits, Type type) { return b.CreateBitCast(bits, ShapedLike(bits, e.m.TypeOf(type))); }
+Value Floats::FromBits(Value bits, Type type) {
+  return b.CreateBitCast(bits, ShapedLike(bits, e.m.TypeOf(type)));
+}
 
 Value Floats::Constant(Value like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
 
@@ -57,14 +63,16 @@ Value Floats::Finish(Value value, Type type, uint32_t flags) {
   if ((flags & ir::kSat) != 0) {
     // As signed integers: negative (and -0) below 0, NaN above infinity.
     Value bits = AsBits(value, type);
-    Value nan = b.CreateICmpUGT(b.CreateAnd(bits, Literal(bits, layout.sign - 1)), Literal(bits, layout.infinity));
+    Value nan =
+        b.CreateICmpUGT(b.CreateAnd(bits, Literal(bits, layout.sign - 1)), Literal(bits, layout.infinity));
     Value clamped = b.CreateBinaryIntrinsic(intrinsic::smin, bits, Literal(bits, layout.one));
     clamped = b.CreateBinaryIntrinsic(intrinsic::smax, clamped, Literal(bits, 0));
     return FromBits(b.CreateSelect(nan, Literal(bits, 0), clamped), type);
   }
   if ((flags & ir::kRelu) != 0) {
     Value bits = AsBits(value, type);
-    Value nan = b.CreateICmpUGT(b.CreateAnd(bits, Literal(bits, layout.sign - 1)), Literal(bits, layout.infinity));
+    Value nan =
+        b.CreateICmpUGT(b.CreateAnd(bits, Literal(bits, layout.sign - 1)), Literal(bits, layout.infinity));
     Value clamped = b.CreateBinaryIntrinsic(intrinsic::smax, bits, Literal(bits, 0));
     return FromBits(b.CreateSelect(nan, Literal(bits, layout.nan), clamped), type);
   }
@@ -113,7 +121,8 @@ Value Floats::ToF64(Value value, Type type) {
 Value Floats::Step(Value bits, Type type, Value when, bool up) {
   Value negative = b.CreateICmpSLT(bits, Literal(bits, 0));
   Value away = b.CreateAdd(bits, Literal(bits, 1)), nearer = b.CreateSub(bits, Literal(bits, 1));
-  return b.CreateSelect(when, up ? b.CreateSelect(negative, nearer, away) : b.CreateSelect(negative, away, nearer), bits);
+  return b.CreateSelect(
+      when, up ? b.CreateSelect(negative, nearer, away) : b.CreateSelect(negative, away, nearer), bits);
 }
 
 Value Floats::Odd(Value rounded, Value error) {
@@ -203,7 +212,8 @@ Value Floats::Add(Value x, Value y, Type type, Rounding mode) {
   if (!IsHalf(type) && nearest) return b.CreateFAdd(x, y);
   if (type == Type::kF64) return RoundingService("ptx2cpu_round_add_f64", {x, y}, mode);
   // The sum of two halves is nearly exact in f32: 24 bits are at least 2 * 11 + 2 (Figueroa 1995).
-  if (IsHalf(type) && nearest) return Narrow(b.CreateFAdd(ToF32(x, type), ToF32(y, type)), Type::kF32, type, mode);
+  if (IsHalf(type) && nearest)
+    return Narrow(b.CreateFAdd(ToF32(x, type), ToF32(y, type)), Type::kF32, type, mode);
   Value a = ToF64(x, type), c = ToF64(y, type);
   Value sum = SumOdd(a, c);
   if (mode == Rounding::kDown) sum = ZeroSumDown(sum, a, c, Type::kF64);
@@ -220,7 +230,9 @@ Value Floats::Multiply(Value x, Value y, Type type, Rounding mode) {
   return Narrow(b.CreateFMul(ToF64(x, type), ToF64(y, type)), Type::kF64, type, mode);  // exact in f64
 }
 
-Value Floats::FusedOrCall(Value x, Value y, Value z) { return b.CreateIntrinsic(intrinsic::fma, {x->getType()}, {x, y, z}); }
+Value Floats::FusedOrCall(Value x, Value y, Value z) {
+  return b.CreateIntrinsic(intrinsic::fma, {x->getType()}, {x, y, z});
+}
 
 Value Floats::Fma(Value x, Value y, Value z, Type type, Rounding mode) {
   bool nearest = mode == Rounding::kNearestEven;
@@ -241,7 +253,8 @@ Value Floats::Divide(Value x, Value y, Type type, Rounding mode) {
   if (!IsHalf(type) && nearest) return b.CreateFDiv(x, y);
   if (type == Type::kF64) return RoundingService("ptx2cpu_round_div_f64", {x, y}, mode);
   Value a = ToF64(x, type), d = ToF64(y, type), quotient = b.CreateFDiv(a, d);
-  // What is left of the dividend has the sign of the error times that of the divisor; NaN with infinities and zeros.
+  // What is left of the dividend has the sign of the error times that of the divisor; NaN with infinities and
+  // zeros.
   Value rest = FusedOrCall(b.CreateFNeg(quotient), d, a);
   Value signed_rest = b.CreateSelect(b.CreateFCmpOLT(d, Constant(d, 0)), b.CreateFNeg(rest), rest);
   return Narrow(Odd(quotient, signed_rest), Type::kF64, type, mode);
@@ -262,20 +275,25 @@ Value Floats::Negate(Value value, Type type) {
 
 Value Floats::MinMax(Value x, Value y, Type type, bool maximum, uint32_t flags) {
   Layout layout = LayoutOf(type);
-  Value sign = b.CreateAnd(b.CreateXor(AsBits(x, type), AsBits(y, type)), Literal(AsBits(x, type), layout.sign));
+  Value sign =
+      b.CreateAnd(b.CreateXor(AsBits(x, type), AsBits(y, type)), Literal(AsBits(x, type), layout.sign));
   if ((flags & ir::kFtz) != 0) {
     x = Flush(x, type);
     y = Flush(y, type);
   }
   if ((flags & ir::kAbs) != 0) {
-    auto magnitude = [&](Value v) { return FromBits(b.CreateAnd(AsBits(v, type), Literal(AsBits(v, type), layout.sign - 1)), type); };
+    auto magnitude = [&](Value v) {
+      return FromBits(b.CreateAnd(AsBits(v, type), Literal(AsBits(v, type), layout.sign - 1)), type);
+    };
     x = magnitude(x);
     y = magnitude(y);
   }
   Value best;
   if (IsHalf(type)) {
     // As integers with the magnitude of negatives complemented, floats are in order, -0 below +0.
-    auto key = [&](Value v) { return b.CreateXor(v, b.CreateLShr(b.CreateAShr(v, Literal(v, 15)), Literal(v, 1))); };
+    auto key = [&](Value v) {
+      return b.CreateXor(v, b.CreateLShr(b.CreateAShr(v, Literal(v, 15)), Literal(v, 1)));
+    };
     Value less = b.CreateICmpSLT(key(x), key(y));
     best = maximum ? b.CreateSelect(less, y, x) : b.CreateSelect(less, x, y);
   } else {

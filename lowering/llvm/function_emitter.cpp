@@ -42,7 +42,8 @@ llvm::Value* Site::Operand(size_t number) const {
 void Site::Return(llvm::Value* value, size_t number) const { e.SetValue(inst.results[number], value); }
 
 std::unexpected<Error> Site::Unsupported(std::string message) const {
-  return Refuse(e.m.ir, ErrorCode::kUnsupported, inst.at, std::string(Info(inst.op).mnemonic) + ": " + message);
+  return Refuse(e.m.ir, ErrorCode::kUnsupported, inst.at,
+                std::string(Info(inst.op).mnemonic) + ": " + message);
 }
 
 std::unexpected<Error> Site::Broken(std::string message) const {
@@ -52,7 +53,8 @@ std::unexpected<Error> Site::Broken(std::string message) const {
 
 // -- functions --
 
-FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::Function* function, bool one_dimensional)
+FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::Function* function,
+                                 bool one_dimensional)
     : m(m), f(f), function(function), b(m.context), one_dimensional_(one_dimensional) {
   values_.resize(f.values.size());
   phis_.resize(f.values.size());
@@ -87,18 +89,24 @@ Status FunctionEmitter::EmitKernel() {
   }
   if (f.has_early_exit) {
     llvm::Value* live = Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
-    TRY_STATUS(Loop(Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count"), "all_live", [&](llvm::Value* warp) {
-      llvm::Value* rest = b.CreateSub(Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count"),
-                                      b.CreateShl(warp, 5));
-      llvm::Value* tail = b.CreateSub(b.CreateShl(b.getInt32(1), b.CreateAnd(rest, b.getInt32(31))), b.getInt32(1));
-      llvm::Value* mask = b.CreateSelect(b.CreateICmpUGE(rest, b.getInt32(kWarpSize)), b.getInt32(~0u), tail);
-      StorePlain(mask, b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(warp, b.getInt64Ty())), llvm::Align(4), Memory::kContext);
-      if (f.parked_slot != ~0u) {
-        step.warp = warp;
-        StorePlain(b.getInt32(0), SlotAddress(f.parked_slot), llvm::Align(4), Memory::kSlot);
-      }
-      return Status{};
-    }));
+    TRY_STATUS(
+        Loop(Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count"), "all_live",
+             [&](llvm::Value* warp) {
+               llvm::Value* rest =
+                   b.CreateSub(Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count"),
+                               b.CreateShl(warp, 5));
+               llvm::Value* tail =
+                   b.CreateSub(b.CreateShl(b.getInt32(1), b.CreateAnd(rest, b.getInt32(31))), b.getInt32(1));
+               llvm::Value* mask =
+                   b.CreateSelect(b.CreateICmpUGE(rest, b.getInt32(kWarpSize)), b.getInt32(~0u), tail);
+               StorePlain(mask, b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(warp, b.getInt64Ty())),
+                          llvm::Align(4), Memory::kContext);
+               if (f.parked_slot != ~0u) {
+                 step.warp = warp;
+                 StorePlain(b.getInt32(0), SlotAddress(f.parked_slot), llvm::Align(4), Memory::kSlot);
+               }
+               return Status{};
+             }));
   }
   step = {.level = ir::Level::kBlock, .width = 1, .end = NewBlock("return")};
   llvm::BasicBlock* end = step.end;
@@ -146,7 +154,8 @@ llvm::Value* FunctionEmitter::ValueOf(ir::ValueId id) {
     Status status = Materialise(id);
     CHECK(status.has_value(), status ? "" : status.error().message);
   }
-  CHECK(value != nullptr, "value " + std::to_string(id.index) + " of " + f.name + " is used where it is not available");
+  CHECK(value != nullptr,
+        "value " + std::to_string(id.index) + " of " + f.name + " is used where it is not available");
   // A vector of warp-level code, seen from one of its lanes.
   if (step.width == 1 && step.level == ir::Level::kLane && value->getType()->isVectorTy()) {
     return b.CreateExtractElement(value, step.lane);
@@ -156,7 +165,8 @@ llvm::Value* FunctionEmitter::ValueOf(ir::ValueId id) {
 
 Status FunctionEmitter::Materialise(ir::ValueId id) {
   const ir::Value& value = f.at_value(id);
-  CHECK(value.def.valid() && step.width == kWarpSize, "a value that differs between threads is used at block level");
+  CHECK(value.def.valid() && step.width == kWarpSize,
+        "a value that differs between threads is used at block level");
   TRY_STATUS(EmitInst(f.at_inst(value.def)));
   for (ir::ValueId result : f.at_inst(value.def).results) materialised_.push_back(result);
   return {};
@@ -173,14 +183,17 @@ llvm::Value* FunctionEmitter::Field(size_t offset, llvm::Type* type, const char*
   llvm::LoadInst* load = at.CreateAlignedLoad(type, pointer, align, name);
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(m.context, {}));
   m.Annotate(load, Memory::kContext);
-  bool counts_threads = offset == offsetof(ptx2cpu_block, thread_count) ||
-                        (offset >= offsetof(ptx2cpu_block, ntid) && offset < offsetof(ptx2cpu_block, ntid) + 12);
+  bool counts_threads =
+      offset == offsetof(ptx2cpu_block, thread_count) ||
+      (offset >= offsetof(ptx2cpu_block, ntid) && offset < offsetof(ptx2cpu_block, ntid) + 12);
   if (counts_threads) {
     load->setMetadata(llvm::LLVMContext::MD_range,
-                      llvm::MDBuilder(m.context).createRange(llvm::APInt(32, 1), llvm::APInt(32, PTX2CPU_MAX_THREADS_PER_BLOCK + 1)));
+                      llvm::MDBuilder(m.context).createRange(
+                          llvm::APInt(32, 1), llvm::APInt(32, PTX2CPU_MAX_THREADS_PER_BLOCK + 1)));
   }
   if (offset == offsetof(ptx2cpu_block, shared)) {
-    load->setMetadata(llvm::LLVMContext::MD_align, llvm::MDNode::get(m.context, llvm::ConstantAsMetadata::get(at.getInt64(128))));
+    load->setMetadata(llvm::LLVMContext::MD_align,
+                      llvm::MDNode::get(m.context, llvm::ConstantAsMetadata::get(at.getInt64(128))));
   }
   return field = load;
 }
@@ -190,7 +203,8 @@ llvm::Value* Consecutive(llvm::IRBuilder<>& b, llvm::Value* first, unsigned widt
   if (width == 1) return first;
   llvm::SmallVector<uint32_t, 32> numbers(width);
   std::iota(numbers.begin(), numbers.end(), 0u);
-  return b.CreateAdd(b.CreateVectorSplat(width, first), llvm::ConstantDataVector::get(b.getContext(), numbers), "", true, true);
+  return b.CreateAdd(b.CreateVectorSplat(width, first),
+                     llvm::ConstantDataVector::get(b.getContext(), numbers), "", true, true);
 }
 }  // namespace
 
@@ -225,8 +239,8 @@ llvm::Value* FunctionEmitter::LocalSymbol(uint64_t offset) {
   return b.CreateAdd(distance, b.getInt64(offset));
 }
 
-// In a kernel of one region a thread's locals are through when its iteration is; on the stack LLVM can promote them.
-// Not when it calls functions: they reach its locals by offsets from this thread's window.
+// In a kernel of one region a thread's locals are through when its iteration is; on the stack LLVM can
+// promote them. Not when it calls functions: they reach its locals by offsets from this thread's window.
 bool FunctionEmitter::LocalsMayLiveOnStack() const {
   if (f.local_bytes == 0 || f.local_bytes > kStackLocalLimit) return false;
   for (uint32_t index : m.layout.functions) {
@@ -265,9 +279,11 @@ void FunctionEmitter::PrepareSlots() {
     ir::Level shape = f.slots[slot].shape;
     slot_base_[slot] = b.CreateInBoundsGEP(b.getInt8Ty(), arena, offset, "slot");
     llvm::Value* count = b.getInt64(1);
-    if (shape != ir::Level::kBlock) count = b.CreateZExt(shape == ir::Level::kLane ? threads : warps, b.getInt64Ty());
+    if (shape != ir::Level::kBlock)
+      count = b.CreateZExt(shape == ir::Level::kLane ? threads : warps, b.getInt64Ty());
     llvm::Value* bytes = b.CreateMul(count, b.getInt64(static_cast<uint64_t>(ir::Bytes(f.slots[slot].type))));
-    offset = b.CreateAnd(b.CreateAdd(b.CreateAdd(offset, bytes), b.getInt64(kSlotAlign - 1)), b.getInt64(~(kSlotAlign - 1)));
+    offset = b.CreateAnd(b.CreateAdd(b.CreateAdd(offset, bytes), b.getInt64(kSlotAlign - 1)),
+                         b.getInt64(~(kSlotAlign - 1)));
   }
 }
 
@@ -281,13 +297,15 @@ llvm::Value* FunctionEmitter::SlotAddress(uint32_t slot) {
 
 // -- plain memory --
 
-// Locals on the stack are the same memory in every iteration: an access that may touch them depends on the others.
+// Locals on the stack are the same memory in every iteration: an access that may touch them depends on the
+// others.
 bool FunctionEmitter::IsIndependent(Memory memory) const {
   bool may_be_local = memory == Memory::kLocal || memory == Memory::kGeneric;
   return step.access_group != nullptr && !(may_be_local && stack_locals_ != nullptr);
 }
 
-llvm::Value* FunctionEmitter::LoadPlain(llvm::Type* type, llvm::Value* pointer, llvm::Align align, Memory memory) {
+llvm::Value* FunctionEmitter::LoadPlain(llvm::Type* type, llvm::Value* pointer, llvm::Align align,
+                                        Memory memory) {
   llvm::LoadInst* load = b.CreateAlignedLoad(type, pointer, align);
   m.Annotate(load, memory);
   if (IsIndependent(memory)) load->setMetadata(llvm::LLVMContext::MD_access_group, step.access_group);

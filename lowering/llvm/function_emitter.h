@@ -1,11 +1,12 @@
 // Emission of one function.
 //
-// Levels become loops where they stand: a for_warps or for_lanes terminator emits its loop and, inside, a fresh copy of
-// the region it runs. A region is emitted for a step of `width` lanes: at width 1 a value is a scalar, at width W a value
-// that differs between lanes is a vector <W x T> and a uniform one stays a scalar. Warp-level code is emitted at width
-// 32. The function of each opcode is written for any width: constants and types take the shape of the operands.
-// At block level a value that differs between threads is not emitted where it stands: its consumer (an agreement, a
-// reduction, a slot store) loops over the warps and emits it there, at width 32.
+// Levels become loops where they stand: a for_warps or for_lanes terminator emits its loop and, inside, a
+// fresh copy of the region it runs. A region is emitted for a step of `width` lanes: at width 1 a value is a
+// scalar, at width W a value that differs between lanes is a vector <W x T> and a uniform one stays a scalar.
+// Warp-level code is emitted at width
+// 32. The function of each opcode is written for any width: constants and types take the shape of the
+// operands. At block level a value that differs between threads is not emitted where it stands: its consumer
+// (an agreement, a reduction, a slot store) loops over the warps and emits it there, at width 32.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -25,14 +26,16 @@ inline constexpr unsigned kWarpSize = 32;
 // Where code of some level stands.
 struct LaneStep {
   ir::Level level = ir::Level::kBlock;
-  unsigned width = 1;                       // lanes of the step
-  llvm::Value* warp = nullptr;              // i32; null at block level
-  llvm::Value* lane = nullptr;              // i32, first lane of the step
-  llvm::Value* thread = nullptr;            // i32, first thread of the step
-  llvm::Value* tid[3] = {nullptr, nullptr, nullptr};  // i32, where the loops count them; else the block's table has them
-  llvm::BasicBlock* end = nullptr;          // end_lane, end_warp, or the function's return
-  llvm::BasicBlock* exit = nullptr;         // exit_lane
-  llvm::MDNode* access_group = nullptr;     // accesses of different iterations are independent (no barrier between)
+  unsigned width = 1;             // lanes of the step
+  llvm::Value* warp = nullptr;    // i32; null at block level
+  llvm::Value* lane = nullptr;    // i32, first lane of the step
+  llvm::Value* thread = nullptr;  // i32, first thread of the step
+  llvm::Value* tid[3] = {nullptr, nullptr,
+                         nullptr};   // i32, where the loops count them; else the block's table has them
+  llvm::BasicBlock* end = nullptr;   // end_lane, end_warp, or the function's return
+  llvm::BasicBlock* exit = nullptr;  // exit_lane
+  llvm::MDNode* access_group =
+      nullptr;  // accesses of different iterations are independent (no barrier between)
 };
 
 class FunctionEmitter;
@@ -45,11 +48,11 @@ struct Site {
 
   // Operand in the site's shape: a vector when any operand is one.
   llvm::Value* Operand(size_t number) const;
-  llvm::Value* Raw(size_t number) const;       // in its own shape: a scalar when uniform
+  llvm::Value* Raw(size_t number) const;  // in its own shape: a scalar when uniform
   void Return(llvm::Value* value, size_t number = 0) const;
   bool Has(ir::Flag flag) const { return (inst.attrs.flags & flag) != 0; }
   unsigned Width() const { return static_cast<unsigned>(ir::Bits(inst.type)); }
-  bool IsVector() const;                       // any operand is a vector
+  bool IsVector() const;  // any operand is a vector
   std::unexpected<Error> Unsupported(std::string message) const;
   std::unexpected<Error> Broken(std::string message) const;  // the function breaks the law of its phase
 };
@@ -92,26 +95,27 @@ class FunctionEmitter {
   llvm::Type* I(unsigned bits) { return b.getIntNTy(bits); }
 
   // -- the block context --
-  llvm::Value* Field(size_t offset, llvm::Type* type, const char* name);  // loaded once, at the function's entry
+  llvm::Value* Field(size_t offset, llvm::Type* type,
+                     const char* name);  // loaded once, at the function's entry
   llvm::Value* Block() { return function->getArg(0); }
-  llvm::Value* Thread();                 // i32, or a vector of consecutive ones
+  llvm::Value* Thread();  // i32, or a vector of consecutive ones
   llvm::Value* Lane();
-  llvm::Value* LocalBase();              // pointer to this thread's local window
+  llvm::Value* LocalBase();  // pointer to this thread's local window
   llvm::Value* LocalBaseOf(llvm::Value* thread);
   llvm::Value* LocalSymbol(uint64_t offset);  // window offset of a local variable of this function
-  llvm::Value* PackedThreadId();         // x | y << 10 | z << 20
+  llvm::Value* PackedThreadId();              // x | y << 10 | z << 20
   bool one_dimensional() const { return one_dimensional_; }
   llvm::AllocaInst* stack_locals() const { return stack_locals_; }
 
   // -- memory --
   // Pointer for an access; `memory` receives the alias class.
   llvm::Value* Pointer(ir::Space space, ir::ValueId address, Memory* memory);
-  // Kernel parameters at a known offset are loaded once, at the function's entry: LLVM would otherwise sink such a load
-  // into a conditional part of a loop and then not know that it may be hoisted.
+  // Kernel parameters at a known offset are loaded once, at the function's entry: LLVM would otherwise sink
+  // such a load into a conditional part of a loop and then not know that it may be hoisted.
   std::optional<uint64_t> ParameterOffset(ir::ValueId address) const;
   llvm::Value* Parameter(uint64_t offset, ir::Type type);
   llvm::AllocaInst* Scratch(llvm::Type* element, unsigned count);  // 64-byte aligned, in the entry block
-  llvm::Value* SlotAddress(uint32_t slot);  // of this step's first element
+  llvm::Value* SlotAddress(uint32_t slot);                         // of this step's first element
   llvm::Value* LoadPlain(llvm::Type* type, llvm::Value* pointer, llvm::Align align, Memory memory);
   void StorePlain(llvm::Value* value, llvm::Value* pointer, llvm::Align align, Memory memory);
 
@@ -119,7 +123,8 @@ class FunctionEmitter {
   llvm::Value* LiveMask(llvm::Value* warp);  // i32: lanes of the warp that exist and have not exited
   // Loop from 0 to `count` (i32) around `body`; leaves the builder behind the loop.
   Status Loop(llvm::Value* count, const char* name, const std::function<Status(llvm::Value* index)>& body);
-  // Block level: emits `body` for every warp at width 32, where values that differ between threads are available.
+  // Block level: emits `body` for every warp at width 32, where values that differ between threads are
+  // available.
   Status ForEachWarp(const std::function<Status(llvm::Value* live)>& body);
   void Fault(llvm::Value* condition, uint32_t kind, llvm::Value* thread, const ir::Position& at);
   [[nodiscard]] llvm::BasicBlock* NewBlock(const char* name);
@@ -127,16 +132,17 @@ class FunctionEmitter {
   // -- regions: emit_regions.cpp --
   Status EmitRegion(ir::BlockId entry, const LaneStep& region_step, const ir::Edge& edge);
   Status EmitForWarps(const ir::Inst& inst);
-  Status EmitForLanes(const ir::Inst& inst);   // over the lanes of a warp
-  Status EmitForThreads(const ir::Inst& inst); // flat: over the threads of the block, as a nest over z, y and x
+  Status EmitForLanes(const ir::Inst& inst);  // over the lanes of a warp
+  Status EmitForThreads(
+      const ir::Inst& inst);  // flat: over the threads of the block, as a nest over z, y and x
   void Jump(const ir::Edge& edge);
   llvm::BasicBlock* BlockOf(ir::BlockId id) const { return blocks_[id.index]; }
   void AddIncoming(const ir::Edge& edge, llvm::BasicBlock* from);
 
  private:
   Status EmitInst(const ir::Inst& inst);
-  Status Materialise(ir::ValueId id);      // a value kept back at block level, in the current step
-  void FindVarying();                      // shapes.cpp
+  Status Materialise(ir::ValueId id);  // a value kept back at block level, in the current step
+  void FindVarying();                  // shapes.cpp
   std::vector<ir::BlockId> SameLevelOrder(ir::BlockId entry) const;
   void Begin();
   void PrepareSlots();
@@ -155,7 +161,9 @@ class FunctionEmitter {
   };
   LaneLoop OpenLoop(llvm::Value* count, const char* name);
   void CloseLoop(const LaneLoop& loop, llvm::MDNode* access_group);
-  bool MasksLanes(const ir::Inst& loop) const { return f.has_early_exit && (loop.attrs.flags & ir::kUniform) == 0; }
+  bool MasksLanes(const ir::Inst& loop) const {
+    return f.has_early_exit && (loop.attrs.flags & ir::kUniform) == 0;
+  }
   // The region of one lane, in the innermost loop; skips lanes that have exited.
   Status EmitLane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop);
 
@@ -163,7 +171,7 @@ class FunctionEmitter {
   std::vector<llvm::Value*> values_;
   std::vector<bool> varying_;
   std::vector<llvm::BasicBlock*> blocks_;
-  std::vector<llvm::PHINode*> phis_;       // by value
+  std::vector<llvm::PHINode*> phis_;  // by value
   std::vector<llvm::Value*> slot_base_;
   std::map<size_t, llvm::Value*> fields_;
   std::map<std::pair<uint64_t, ir::Type>, llvm::Value*> parameters_;

@@ -59,7 +59,8 @@ void Describe(Loaded& loaded, const ir::Function& kernel, const KernelLayout& la
   loaded.name = kernel.name;
   for (const ir::Param& param : kernel.params) {
     loaded.parameter_names.push_back(param.name);
-    loaded.parameters.push_back({loaded.parameter_names.back().c_str(), param.offset, param.size, param.align});
+    loaded.parameters.push_back(
+        {loaded.parameter_names.back().c_str(), param.offset, param.size, param.align});
   }
   ptx2cpu_kernel& d = loaded.descriptor;
   d.abi_version = PTX2CPU_ABI_VERSION;
@@ -125,8 +126,10 @@ Result<std::unique_ptr<Jit>> Jit::Create(JitOptions options) {
                  .create();
   if (!jit) return Fail(FromLlvm(jit.takeError(), "starting the JIT"));
   state->jit = std::move(*jit);
-  for (const EntryPoint& entry : state->options.entry_points) TRY_STATUS(state->DefineSymbol(std::string(entry.name), entry.address));
-  for (const EntryPoint& entry : kLibraryCalls) TRY_STATUS(state->DefineSymbol(std::string(entry.name), entry.address));
+  for (const EntryPoint& entry : state->options.entry_points)
+    TRY_STATUS(state->DefineSymbol(std::string(entry.name), entry.address));
+  for (const EntryPoint& entry : kLibraryCalls)
+    TRY_STATUS(state->DefineSymbol(std::string(entry.name), entry.address));
   return std::unique_ptr<Jit>(new Jit(std::move(state)));
 }
 
@@ -159,7 +162,8 @@ Result<Compiled> Jit::State::Compile(const ir::Module& module, std::string_view 
   for (const ir::Variable& variable : module.variables) {
     for (const auto& relocation : variable.relocations) {
       if (!relocation.is_function) continue;
-      llvm::Function* function = emitted.module->getFunction("ptx2cpu.function." + module.functions[relocation.index].name);
+      llvm::Function* function =
+          emitted.module->getFunction("ptx2cpu.function." + module.functions[relocation.index].name);
       if (function == nullptr) continue;
       function->setLinkage(llvm::GlobalValue::ExternalLinkage);
       compiled.functions[relocation.index] = function->getName().str();
@@ -209,7 +213,10 @@ Result<CompiledKernel> Jit::Add(const ir::Module& module, std::string_view name)
   loaded.descriptor.run_block = reinterpret_cast<ptx2cpu_block_function>(*entry);
   TRY_STATUS(s.storage.Relocate(module, added, compiled.layout, [&](uint32_t function) -> Result<uint64_t> {
     const std::string& symbol = compiled.functions[function];
-    if (symbol.empty()) return Fail(ErrorCode::kUnsupported, "function " + module.functions[function].name + " is in a variable's initialiser but not defined or not reached");
+    if (symbol.empty())
+      return Fail(ErrorCode::kUnsupported,
+                  "function " + module.functions[function].name +
+                      " is in a variable's initialiser but not defined or not reached");
     return find(symbol);
   }));
   auto bytes = std::as_bytes(std::span(loaded.object.data(), loaded.object.size()));
@@ -231,7 +238,8 @@ std::optional<ir::Position> Jit::LineOf(uintptr_t pc) const {
   std::lock_guard lock(state_->mutex);
   for (const Loaded& loaded : state_->kernels) {
     if (pc < loaded.text_begin || pc - loaded.text_begin >= loaded.text_size) continue;
-    if (loaded.lines == nullptr) loaded.lines = std::make_unique<LineTable>(loaded.object, loaded.ptx_name, loaded.source_files);
+    if (loaded.lines == nullptr)
+      loaded.lines = std::make_unique<LineTable>(loaded.object, loaded.ptx_name, loaded.source_files);
     return loaded.lines->Find(pc - loaded.text_begin);
   }
   return std::nullopt;

@@ -1,7 +1,7 @@
 // Kernels as code of this process: one kernel per Add, compiled when asked for. No LLVM type appears here.
 //
-// A Jit owns the storage of module variables (one per name, shared by all kernels added) and all code; both live as long
-// as it does. Calls from several threads are safe; kernels are compiled outside the lock.
+// A Jit owns the storage of module variables (one per name, shared by all kernels added) and all code; both
+// live as long as it does. Calls from several threads are safe; kernels are compiled outside the lock.
 #pragma once
 
 #include <cstddef>

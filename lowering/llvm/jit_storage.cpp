@@ -12,7 +12,8 @@ bool HasStorage(const ir::Variable& variable) {
   return variable.space == ir::Space::kGlobal || variable.space == ir::Space::kConst;
 }
 bool HoldsFunctions(const ir::Variable& variable) {
-  return std::ranges::any_of(variable.relocations, [](const auto& relocation) { return relocation.is_function; });
+  return std::ranges::any_of(variable.relocations,
+                             [](const auto& relocation) { return relocation.is_function; });
 }
 }  // namespace
 
@@ -22,24 +23,29 @@ Result<std::vector<uint32_t>> VariableStorage::Provide(const ir::Module& module,
   std::vector<uint32_t> added;
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     const ir::Variable& variable = module.variables[i];
-    if (!HasStorage(variable) || address_.contains(variable.name) || variable.linkage == ir::Variable::Linkage::kExtern) continue;
+    if (!HasStorage(variable) || address_.contains(variable.name) ||
+        variable.linkage == ir::Variable::Linkage::kExtern)
+      continue;
     if (HoldsFunctions(variable) && !layout.variables[i]) continue;
     size_t align = std::max<size_t>(variable.align, kAlign);
     size_t bytes = (std::max<size_t>(variable.size, 1) + align - 1) / align * align;
     auto* memory = static_cast<std::byte*>(std::aligned_alloc(align, bytes));
     if (memory == nullptr) {
-      return Fail(ErrorCode::kLaunch, "no memory for variable " + variable.name + " of " + std::to_string(variable.size) + " bytes");
+      return Fail(ErrorCode::kLaunch, "no memory for variable " + variable.name + " of " +
+                                          std::to_string(variable.size) + " bytes");
     }
     owned_.emplace_back(memory);
     std::memset(memory, 0, bytes);
-    if (!variable.initial.empty()) std::memcpy(memory, variable.initial.data(), std::min<size_t>(variable.initial.size(), variable.size));
+    if (!variable.initial.empty())
+      std::memcpy(memory, variable.initial.data(), std::min<size_t>(variable.initial.size(), variable.size));
     address_[variable.name] = memory;
     added.push_back(i);
   }
   return added;
 }
 
-Status VariableStorage::Relocate(const ir::Module& module, const std::vector<uint32_t>& variables, const KernelLayout& layout,
+Status VariableStorage::Relocate(const ir::Module& module, const std::vector<uint32_t>& variables,
+                                 const KernelLayout& layout,
                                  const std::function<Result<uint64_t>(uint32_t)>& function_address) {
   for (uint32_t index : variables) {
     const ir::Variable& variable = module.variables[index];
@@ -49,7 +55,8 @@ Status VariableStorage::Relocate(const ir::Module& module, const std::vector<uin
         target += TRY(function_address(relocation.index));
       } else if (const ir::Variable& other = module.variables[relocation.index]; HasStorage(other)) {
         std::byte* address = Find(other.name);
-        if (address == nullptr) return Fail(ErrorCode::kNotFound, "variable " + other.name + " is declared but not defined");
+        if (address == nullptr)
+          return Fail(ErrorCode::kNotFound, "variable " + other.name + " is declared but not defined");
         target += reinterpret_cast<uint64_t>(address);
       } else {
         target += layout.shared_offset[relocation.index];

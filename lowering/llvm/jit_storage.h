@@ -15,11 +15,13 @@ namespace ptx2cpu::lowering {
 
 class VariableStorage {
  public:
-  // Storage for all .global and .const variables of a module that have none yet; returns the indices of new ones.
-  // One that holds addresses of functions waits for a kernel that reaches it, because the functions come with it.
+  // Storage for all .global and .const variables of a module that have none yet; returns the indices of new
+  // ones. One that holds addresses of functions waits for a kernel that reaches it, because the functions
+  // come with it.
   Result<std::vector<uint32_t>> Provide(const ir::Module& module, const KernelLayout& layout);
   // Writes the addresses that initialisers of the new variables hold.
-  Status Relocate(const ir::Module& module, const std::vector<uint32_t>& variables, const KernelLayout& layout,
+  Status Relocate(const ir::Module& module, const std::vector<uint32_t>& variables,
+                  const KernelLayout& layout,
                   const std::function<Result<uint64_t>(uint32_t function)>& function_address);
   std::byte* Find(std::string_view name) const;
   bool Bind(std::string_view name, std::byte* address);

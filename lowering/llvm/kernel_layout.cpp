@@ -9,12 +9,15 @@ Result<const ir::Function*> FindKernel(const ir::Module& module, std::string_vie
   for (const ir::Function& function : module.functions) {
     if (!function.is_kernel || function.is_declaration) continue;
     if (name.empty() ? function.phase != ir::Phase::kCollapsed : function.name != name) continue;
-    if (found != nullptr) return Fail(ErrorCode::kInternal, "several collapsed kernels in " + module.name + ": name one");
+    if (found != nullptr)
+      return Fail(ErrorCode::kInternal, "several collapsed kernels in " + module.name + ": name one");
     found = &function;
   }
-  if (found == nullptr) return Fail(ErrorCode::kNotFound, "no collapsed kernel " + std::string(name) + " in " + module.name);
+  if (found == nullptr)
+    return Fail(ErrorCode::kNotFound, "no collapsed kernel " + std::string(name) + " in " + module.name);
   if (found->phase != ir::Phase::kCollapsed) {
-    return Fail(ErrorCode::kInternal, "kernel " + found->name + " is in phase " + std::string(Name(found->phase)) + ", not collapsed");
+    return Fail(ErrorCode::kInternal, "kernel " + found->name + " is in phase " +
+                                          std::string(Name(found->phase)) + ", not collapsed");
   }
   return found;
 }
@@ -29,7 +32,8 @@ const ir::Function* DefinitionOf(const ir::Module& module, const ir::Function& f
 
 namespace {
 
-// Walks everything the kernel can reach: calls, function addresses, and both through initialisers of variables.
+// Walks everything the kernel can reach: calls, function addresses, and both through initialisers of
+// variables.
 class Reach {
  public:
   explicit Reach(const ir::Module& module)
@@ -47,8 +51,10 @@ class Reach {
       if (block.removed) continue;
       for (ir::InstId id : block.insts) {
         const ir::Inst& inst = f.at_inst(id);
-        if (inst.op == ir::Opcode::kCall || inst.op == ir::Opcode::kFunctionAddress) Function(inst.attrs.index);
-        if (inst.op == ir::Opcode::kSymbol && inst.attrs.space != ir::Space::kLocal) Variable(inst.attrs.index);
+        if (inst.op == ir::Opcode::kCall || inst.op == ir::Opcode::kFunctionAddress)
+          Function(inst.attrs.index);
+        if (inst.op == ir::Opcode::kSymbol && inst.attrs.space != ir::Space::kLocal)
+          Variable(inst.attrs.index);
       }
     }
   }
@@ -76,7 +82,8 @@ class Reach {
 
 uint32_t AlignUp(uint32_t value, uint32_t align) { return (value + align - 1) / align * align; }
 
-// Only the variables this kernel reaches get room: a module's kernels together may ask for more than a block has.
+// Only the variables this kernel reaches get room: a module's kernels together may ask for more than a block
+// has.
 void LayOutShared(const ir::Module& module, const Reach& reach, KernelLayout& layout) {
   layout.shared_offset.resize(module.variables.size());
   uint32_t end = 0, dynamic_align = 16;
@@ -97,7 +104,8 @@ void LayOutShared(const ir::Module& module, const Reach& reach, KernelLayout& la
   layout.static_shared_bytes = AlignUp(end, dynamic_align);
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     const ir::Variable& variable = module.variables[i];
-    if (variable.space == ir::Space::kShared && variable.size == 0) layout.shared_offset[i] = layout.static_shared_bytes;
+    if (variable.space == ir::Space::kShared && variable.size == 0)
+      layout.shared_offset[i] = layout.static_shared_bytes;
   }
 }
 
@@ -119,9 +127,15 @@ Result<KernelLayout> LayoutOf(const ir::Module& module, const ir::Function& kern
   for (const ir::Slot& slot : kernel.slots) {
     uint32_t bytes = static_cast<uint32_t>(ir::Bytes(slot.type));
     switch (slot.shape) {
-      case ir::Level::kLane: layout.slot_bytes_per_thread += bytes; break;
-      case ir::Level::kWarp: layout.slot_bytes_per_warp += bytes; break;
-      case ir::Level::kBlock: layout.slot_bytes_per_block += bytes; break;
+      case ir::Level::kLane:
+        layout.slot_bytes_per_thread += bytes;
+        break;
+      case ir::Level::kWarp:
+        layout.slot_bytes_per_warp += bytes;
+        break;
+      case ir::Level::kBlock:
+        layout.slot_bytes_per_block += bytes;
+        break;
     }
   }
   return layout;

@@ -11,12 +11,14 @@ namespace ptx2cpu::lowering {
 
 struct KernelLayout {
   uint32_t static_shared_bytes = 0;
-  uint32_t local_bytes = 0;            // per thread, multiple of 16
+  uint32_t local_bytes = 0;  // per thread, multiple of 16
   uint32_t slot_bytes_per_thread = 0, slot_bytes_per_warp = 0, slot_bytes_per_block = 0, slot_count = 0;
   bool has_early_exit = false;
-  std::vector<uint32_t> shared_offset;  // by variable; only .shared ones that the kernel reaches mean anything
-  std::vector<bool> variables;          // by index: does the kernel reach it
-  std::vector<uint32_t> functions;      // indices of the functions the kernel reaches, callees and addresses taken
+  std::vector<uint32_t>
+      shared_offset;            // by variable; only .shared ones that the kernel reaches mean anything
+  std::vector<bool> variables;  // by index: does the kernel reach it
+  std::vector<uint32_t>
+      functions;  // indices of the functions the kernel reaches, callees and addresses taken
 };
 
 // The one Collapsed kernel of the module, or the one of that name.

@@ -45,8 +45,10 @@ Status LinkOne(llvm::Module& module, const std::string& name) {
   for (const Bitcode& bitcode : kBitcode) {
     if (bitcode.name != name) continue;
     llvm::StringRef bytes(bitcode.begin, static_cast<size_t>(bitcode.end - bitcode.begin));
-    auto library = llvm::getOwningLazyBitcodeModule(llvm::MemoryBuffer::getMemBuffer(bytes, name, false), module.getContext());
-    if (!library) return Fail(ErrorCode::kInternal, "library " + name + ": " + llvm::toString(library.takeError()));
+    auto library = llvm::getOwningLazyBitcodeModule(llvm::MemoryBuffer::getMemBuffer(bytes, name, false),
+                                                    module.getContext());
+    if (!library)
+      return Fail(ErrorCode::kInternal, "library " + name + ": " + llvm::toString(library.takeError()));
     (*library)->setDataLayout(module.getDataLayout());
     (*library)->setTargetTriple(module.getTargetTriple());
     if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded)) {
@@ -59,7 +61,8 @@ Status LinkOne(llvm::Module& module, const std::string& name) {
 
 bool UsesLibrary(const llvm::Module& module, ServiceKind kind) {
   for (const llvm::Function& function : module) {
-    const ServiceInfo* service = FindService(std::string_view(function.getName().data(), function.getName().size()));
+    const ServiceInfo* service =
+        FindService(std::string_view(function.getName().data(), function.getName().size()));
     if (service != nullptr && service->kind == kind && function.isDeclaration()) return true;
   }
   return false;
@@ -67,8 +70,14 @@ bool UsesLibrary(const llvm::Module& module, ServiceKind kind) {
 
 // No function may keep the features its library was compiled for: those that differ are not inlined.
 void Unify(llvm::Module& module, const Target& target, const TargetTraits& traits) {
-  constexpr const char* kDropped[] = {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "stack-protector-buffer-size",
-                                      "min-legal-vector-width", "no-trapping-math", "uwtable"};
+  constexpr const char* kDropped[] = {"target-cpu",
+                                      "target-features",
+                                      "tune-cpu",
+                                      "frame-pointer",
+                                      "stack-protector-buffer-size",
+                                      "min-legal-vector-width",
+                                      "no-trapping-math",
+                                      "uwtable"};
   for (llvm::Function& function : module) {
     bool library = IsLibraryFunction(std::string_view(function.getName().data(), function.getName().size()));
     if (function.isIntrinsic()) continue;
@@ -95,7 +104,8 @@ Status LinkLibraries(llvm::Module& module, const Target& target) {
   TargetTraits traits = TraitsOf(target);
   if (!traits.is_x86 && !traits.is_aarch64 && !traits.is_riscv) {
     if (UsesLibrary(module, ServiceKind::kWarp) || UsesLibrary(module, ServiceKind::kMath)) {
-      return Fail(ErrorCode::kUnsupported, "target " + target.name + " has no library of warp and mathematical functions");
+      return Fail(ErrorCode::kUnsupported,
+                  "target " + target.name + " has no library of warp and mathematical functions");
     }
   }
   if (UsesLibrary(module, ServiceKind::kWarp)) TRY_STATUS(LinkOne(module, WarpName(traits)));

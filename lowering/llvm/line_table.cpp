@@ -31,7 +31,9 @@ std::optional<llvm::object::SectionRef> TextOf(const llvm::object::ObjectFile& f
 }  // namespace
 
 LineTable::LineTable(std::string_view object, std::string ptx_name, std::vector<std::string> source_files)
-    : ptx_name_(std::filesystem::path(ptx_name.empty() ? "kernel.ptx" : ptx_name).filename()), source_files_(std::move(source_files)), file_(Open(object)) {
+    : ptx_name_(std::filesystem::path(ptx_name.empty() ? "kernel.ptx" : ptx_name).filename()),
+      source_files_(std::move(source_files)),
+      file_(Open(object)) {
   if (file_ == nullptr) return;
   if (auto text = TextOf(*file_)) text_section_ = text->getIndex();
   context_ = llvm::DWARFContext::create(*file_);
@@ -41,11 +43,13 @@ LineTable::~LineTable() = default;
 
 std::optional<ir::Position> LineTable::Find(uint64_t text_offset) const {
   if (context_ == nullptr) return std::nullopt;
-  llvm::DILineInfoSpecifier what(llvm::DILineInfoSpecifier::FileLineInfoKind::RawValue, llvm::DILineInfoSpecifier::FunctionNameKind::None);
+  llvm::DILineInfoSpecifier what(llvm::DILineInfoSpecifier::FileLineInfoKind::RawValue,
+                                 llvm::DILineInfoSpecifier::FunctionNameKind::None);
   llvm::DIInliningInfo frames = context_->getInliningInfoForAddress({text_offset, text_section_}, what);
   if (frames.getNumberOfFrames() == 0) return std::nullopt;
   ir::Position position;
-  // Innermost first: the source line, if that was known, at a PTX line, in functions that were inlined into others.
+  // Innermost first: the source line, if that was known, at a PTX line, in functions that were inlined into
+  // others.
   for (uint32_t i = 0; i < frames.getNumberOfFrames() && position.ptx_line == 0; ++i) {
     const llvm::DILineInfo& frame = frames.getFrame(i);
     std::string name = std::filesystem::path(frame.FileName).filename();

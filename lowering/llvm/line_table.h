@@ -1,4 +1,5 @@
-// PTX and source lines of code in an object file, read from its DWARF when first asked. Internal to this folder.
+// PTX and source lines of code in an object file, read from its DWARF when first asked. Internal to this
+// folder.
 #pragma once
 
 #include <llvm/Object/ObjectFile.h>

@@ -49,7 +49,8 @@ std::optional<Linker> FindLinker(const Target& target) {
     if (auto path = llvm::sys::findProgramByName(name)) return Linker{*path, {}};
   }
   // A compiler's own linker knows its own machine only.
-  if (llvm::Triple(target.triple).getArch() != llvm::Triple(llvm::sys::getProcessTriple()).getArch()) return std::nullopt;
+  if (llvm::Triple(target.triple).getArch() != llvm::Triple(llvm::sys::getProcessTriple()).getArch())
+    return std::nullopt;
   for (const char* name : {"cc", "clang", "gcc"}) {
     if (auto path = llvm::sys::findProgramByName(name)) return Linker{*path, {"-nostdlib"}};
   }
@@ -65,12 +66,14 @@ Result<std::string> LinkShared(std::string_view object, const Target& target) {
                  .message = "no linker for " + target.triple + " is on the PATH",
                  .hint = "install lld-19, or write an object file (-o NAME.o) and link it on the target"});
   }
-  TemporaryFile input = TRY(TemporaryFile::Create("o")), output = TRY(TemporaryFile::Create("so")), messages = TRY(TemporaryFile::Create("txt"));
+  TemporaryFile input = TRY(TemporaryFile::Create("o")), output = TRY(TemporaryFile::Create("so")),
+                messages = TRY(TemporaryFile::Create("txt"));
   std::error_code error;
   llvm::raw_fd_ostream stream(input.path(), error);
   if (!error) stream.write(object.data(), object.size());
   stream.close();
-  if (error || stream.has_error()) return Fail(ErrorCode::kFile, "the temporary file " + input.path().str() + " cannot be written");
+  if (error || stream.has_error())
+    return Fail(ErrorCode::kFile, "the temporary file " + input.path().str() + " cannot be written");
   std::vector<std::string> words{linker->program};
   words.insert(words.end(), linker->flags.begin(), linker->flags.end());
   words.insert(words.end(), {"-shared", "-o", output.path().str(), input.path().str()});
@@ -79,7 +82,8 @@ Result<std::string> LinkShared(std::string_view object, const Target& target) {
   std::string why;
   int code = llvm::sys::ExecuteAndWait(linker->program, arguments, std::nullopt, redirects, 0, 0, &why);
   if (code != 0) {
-    return Fail({.code = ErrorCode::kFile, .message = linker->program + " failed: " + why, .hint = messages.Read()});
+    return Fail(
+        {.code = ErrorCode::kFile, .message = linker->program + " failed: " + why, .hint = messages.Read()});
   }
   return output.Read();
 }

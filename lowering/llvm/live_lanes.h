@@ -1,4 +1,5 @@
-// Which lanes of a step's warp run: functions that park lanes at divergent branches change that at warp level.
+// Which lanes of a step's warp run: functions that park lanes at divergent branches change that at warp
+// level.
 #pragma once
 
 #include "lowering/llvm/function_emitter.h"

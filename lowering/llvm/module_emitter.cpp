@@ -7,15 +7,16 @@
 
 namespace ptx2cpu::lowering {
 
-std::unexpected<Error> Refuse(const ir::Module& module, ErrorCode code, const ir::Position& at, std::string message,
-                              std::string hint) {
+std::unexpected<Error> Refuse(const ir::Module& module, ErrorCode code, const ir::Position& at,
+                              std::string message, std::string hint) {
   Error error{.code = code, .message = std::move(message), .hint = std::move(hint)};
   error.at = {.file = module.name, .line = at.ptx_line};
   error.excerpt = std::string(module.Line(at.ptx_line));
   return Fail(std::move(error));
 }
 
-ModuleEmitter::ModuleEmitter(llvm::LLVMContext& context, const ir::Module& ir, const EmitOptions& options, KernelLayout layout)
+ModuleEmitter::ModuleEmitter(llvm::LLVMContext& context, const ir::Module& ir, const EmitOptions& options,
+                             KernelLayout layout)
     : context(context),
       ir(ir),
       options(options),
@@ -53,10 +54,14 @@ void ModuleEmitter::Annotate(llvm::Instruction* access, Memory memory) {
 
 llvm::Type* ModuleEmitter::TypeOf(ir::Type type) {
   switch (type) {
-    case ir::Type::kVoid: return llvm::Type::getVoidTy(context);
-    case ir::Type::kF32: return llvm::Type::getFloatTy(context);
-    case ir::Type::kF64: return llvm::Type::getDoubleTy(context);
-    default: return llvm::Type::getIntNTy(context, static_cast<unsigned>(ir::Bits(type)));
+    case ir::Type::kVoid:
+      return llvm::Type::getVoidTy(context);
+    case ir::Type::kF32:
+      return llvm::Type::getFloatTy(context);
+    case ir::Type::kF64:
+      return llvm::Type::getDoubleTy(context);
+    default:
+      return llvm::Type::getIntNTy(context, static_cast<unsigned>(ir::Bits(type)));
   }
 }
 
@@ -98,8 +103,9 @@ llvm::FunctionType* ModuleEmitter::CalleeType(const std::vector<llvm::Type*>& pa
 Result<llvm::Function*> ModuleEmitter::Callee(uint32_t index) {
   const ir::Function* f = DefinitionOf(ir, ir.functions[index]);
   if (f == nullptr) {
-    return Refuse(ir, ErrorCode::kUnsupported, ir.functions[index].at,
-                  "function " + ir.functions[index].name + " is called or its address taken, but it is not defined");
+    return Refuse(
+        ir, ErrorCode::kUnsupported, ir.functions[index].at,
+        "function " + ir.functions[index].name + " is called or its address taken, but it is not defined");
   }
   auto at = static_cast<size_t>(f - ir.functions.data());
   if (callees_[at] != nullptr) return callees_[at];
@@ -117,23 +123,27 @@ Result<llvm::Function*> ModuleEmitter::Callee(uint32_t index) {
 
 // -- variables --
 
-Result<llvm::Constant*> ModuleEmitter::Relocated(const ir::Variable& variable, const ir::Variable::Relocation& relocation) {
+Result<llvm::Constant*> ModuleEmitter::Relocated(const ir::Variable& variable,
+                                                 const ir::Variable::Relocation& relocation) {
   auto* word = llvm::Type::getInt64Ty(context);
   llvm::Constant* target = nullptr;
   if (relocation.is_function) {
     target = llvm::ConstantExpr::getPtrToInt(TRY(Callee(relocation.index)), word);
   } else if (const ir::Variable& other = ir.variables[relocation.index]; other.space == ir::Space::kShared) {
     uint64_t offset = layout.shared_offset[relocation.index] + static_cast<uint64_t>(relocation.addend);
-    return llvm::ConstantInt::get(llvm::Type::getIntNTy(context, 8 * relocation.size), offset >> relocation.shift);
+    return llvm::ConstantInt::get(llvm::Type::getIntNTy(context, 8 * relocation.size),
+                                  offset >> relocation.shift);
   } else {
     target = llvm::ConstantExpr::getPtrToInt(TRY(VariableAddress(relocation.index)), word);
   }
   if (relocation.size != 8 || relocation.shift != 0) {
-    return Refuse(ir, ErrorCode::kUnsupported, variable.at,
-                  "the initialiser of " + variable.name + " holds a part of an address, which object files cannot say");
+    return Refuse(
+        ir, ErrorCode::kUnsupported, variable.at,
+        "the initialiser of " + variable.name + " holds a part of an address, which object files cannot say");
   }
   if (relocation.addend == 0) return target;
-  return llvm::ConstantExpr::getAdd(target, llvm::ConstantInt::get(word, static_cast<uint64_t>(relocation.addend)));
+  return llvm::ConstantExpr::getAdd(target,
+                                    llvm::ConstantInt::get(word, static_cast<uint64_t>(relocation.addend)));
 }
 
 Result<llvm::Constant*> ModuleEmitter::Initialiser(const ir::Variable& variable) {
@@ -151,11 +161,13 @@ Result<llvm::Constant*> ModuleEmitter::Initialiser(const ir::Variable& variable)
   std::vector<llvm::Constant*> parts;
   uint64_t done = 0;
   auto plain = [&](uint64_t end) {
-    if (end > done) parts.push_back(llvm::ConstantDataArray::get(context, llvm::ArrayRef(bytes.data() + done, end - done)));
+    if (end > done)
+      parts.push_back(llvm::ConstantDataArray::get(context, llvm::ArrayRef(bytes.data() + done, end - done)));
     done = end;
   };
   for (const auto& relocation : relocations) {
-    CHECK(relocation.offset >= done && relocation.offset + relocation.size <= variable.size, "relocations overlap");
+    CHECK(relocation.offset >= done && relocation.offset + relocation.size <= variable.size,
+          "relocations overlap");
     plain(relocation.offset);
     parts.push_back(TRY(Relocated(variable, relocation)));
     done += relocation.size;
@@ -171,13 +183,15 @@ Result<llvm::Constant*> ModuleEmitter::VariableAddress(uint32_t index) {
   bool defined = options.storage == Storage::kDefine && variable.linkage != Linkage::kExtern;
   auto* type = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), variable.size);
   // Declared first: an initialiser may hold the variable's own address.
-  auto* global = new llvm::GlobalVariable(*module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, variable.name);
+  auto* global = new llvm::GlobalVariable(*module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr,
+                                          variable.name);
   global->setAlignment(llvm::Align(std::max(variable.align, 16u)));
   variables_[index] = global;
   if (!defined) return global;
   llvm::Constant* initialiser = TRY(Initialiser(variable));
   if (initialiser->getType() != type) {
-    auto* typed = new llvm::GlobalVariable(*module, initialiser->getType(), false, llvm::GlobalValue::ExternalLinkage, nullptr);
+    auto* typed = new llvm::GlobalVariable(*module, initialiser->getType(), false,
+                                           llvm::GlobalValue::ExternalLinkage, nullptr);
     typed->setAlignment(global->getAlign());
     typed->takeName(global);
     global->replaceAllUsesWith(typed);
@@ -185,7 +199,8 @@ Result<llvm::Constant*> ModuleEmitter::VariableAddress(uint32_t index) {
     variables_[index] = global = typed;
   }
   global->setInitializer(initialiser);
-  // Several kernels of one object bring the same variable: one copy stays. Writers of objects hide internal ones.
+  // Several kernels of one object bring the same variable: one copy stays. Writers of objects hide internal
+  // ones.
   global->setLinkage(llvm::GlobalValue::WeakODRLinkage);
   // .const is constant to kernels only: a host may set it before a launch, as cudaMemcpyToSymbol does.
   global->setExternallyInitialized(true);

@@ -1,5 +1,5 @@
-// What all functions of one emitted module share: types, variables, callees, services, alias scopes, debug info.
-// Internal to this folder.
+// What all functions of one emitted module share: types, variables, callees, services, alias scopes, debug
+// info. Internal to this folder.
 #pragma once
 
 #include <llvm/IR/DIBuilder.h>
@@ -19,8 +19,8 @@ namespace ptx2cpu::lowering {
 // The memories that never overlap, as alias scopes. Generic accesses may touch any of the first three.
 enum class Memory : uint8_t { kGlobal, kShared, kLocal, kSlot, kContext, kGeneric };
 
-// One DISubprogram per emitted function in the PTX file, and one per (source file) that .loc names; an instruction's
-// location is its source line, inlined at its PTX line.
+// One DISubprogram per emitted function in the PTX file, and one per (source file) that .loc names; an
+// instruction's location is its source line, inlined at its PTX line.
 class DebugInfo {
  public:
   DebugInfo(llvm::Module& module, const ir::Module& ir);
@@ -39,7 +39,8 @@ class DebugInfo {
 };
 
 struct ModuleEmitter {
-  ModuleEmitter(llvm::LLVMContext& context, const ir::Module& ir, const EmitOptions& options, KernelLayout layout);
+  ModuleEmitter(llvm::LLVMContext& context, const ir::Module& ir, const EmitOptions& options,
+                KernelLayout layout);
 
   llvm::LLVMContext& context;
   const ir::Module& ir;
@@ -48,15 +49,16 @@ struct ModuleEmitter {
   TargetTraits traits;
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<DebugInfo> debug;
-  uint32_t param_bytes = 0;      // of the kernel
+  uint32_t param_bytes = 0;  // of the kernel
 
   // IR types as LLVM types; the 16-bit floats are i16, so no operation on them can become a library call.
   llvm::Type* TypeOf(ir::Type type);
   llvm::Type* MemoryTypeOf(ir::Type type);  // the same, i1 as i8
 
   Result<llvm::Constant*> VariableAddress(uint32_t index);  // .global and .const: a pointer
-  Result<llvm::Function*> Callee(uint32_t index);           // a defined function: declared, body comes from Emit
-  llvm::FunctionType* CalleeType(const std::vector<llvm::Type*>& parameters, const std::vector<llvm::Type*>& results);
+  Result<llvm::Function*> Callee(uint32_t index);  // a defined function: declared, body comes from Emit
+  llvm::FunctionType* CalleeType(const std::vector<llvm::Type*>& parameters,
+                                 const std::vector<llvm::Type*>& results);
 
   // Entry points, warp collectives, mathematical functions: declared from their tables.
   llvm::Function* Service(std::string_view name);
@@ -69,12 +71,12 @@ struct ModuleEmitter {
   Result<llvm::Constant*> Relocated(const ir::Variable& variable, const ir::Variable::Relocation& relocation);
   std::vector<llvm::Constant*> variables_;
   std::vector<llvm::Function*> callees_;
-  llvm::MDNode* scopes_[5];      // a list of one scope each
-  llvm::MDNode* others_[6];      // by Memory: scopes that it does not overlap
+  llvm::MDNode* scopes_[5];  // a list of one scope each
+  llvm::MDNode* others_[6];  // by Memory: scopes that it does not overlap
 };
 
 // An error at a place of the PTX.
-std::unexpected<Error> Refuse(const ir::Module& module, ErrorCode code, const ir::Position& at, std::string message,
-                              std::string hint = {});
+std::unexpected<Error> Refuse(const ir::Module& module, ErrorCode code, const ir::Position& at,
+                              std::string message, std::string hint = {});
 
 }  // namespace ptx2cpu::lowering

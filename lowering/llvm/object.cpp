@@ -27,29 +27,46 @@ class DescriptorWriter {
 
   void Write(const ir::Function& kernel, const KernelLayout& layout, llvm::Function* entry) {
     llvm::Constant* parameters = Parameters(kernel);
-    std::vector<llvm::Constant*> fields = {
-        Word(PTX2CPU_ABI_VERSION), Word(kernel.params.size()), Text(kernel.name), entry, parameters,
-        Word(kernel.param_bytes), Word(layout.static_shared_bytes), Word(layout.local_bytes),
-        Word(layout.slot_bytes_per_thread), Word(layout.slot_bytes_per_warp), Word(layout.slot_bytes_per_block),
-        Word(layout.slot_count), Three(kernel.max_threads), Three(kernel.required_threads),
-        Word(layout.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0)};
+    std::vector<llvm::Constant*> fields = {Word(PTX2CPU_ABI_VERSION),
+                                           Word(kernel.params.size()),
+                                           Text(kernel.name),
+                                           entry,
+                                           parameters,
+                                           Word(kernel.param_bytes),
+                                           Word(layout.static_shared_bytes),
+                                           Word(layout.local_bytes),
+                                           Word(layout.slot_bytes_per_thread),
+                                           Word(layout.slot_bytes_per_warp),
+                                           Word(layout.slot_bytes_per_block),
+                                           Word(layout.slot_count),
+                                           Three(kernel.max_threads),
+                                           Three(kernel.required_threads),
+                                           Word(layout.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0)};
     llvm::Constant* descriptor = llvm::ConstantStruct::getAnon(context_, fields);
-    CHECK(module_.getDataLayout().getTypeAllocSize(descriptor->getType()) == sizeof(ptx2cpu_kernel), "the descriptor's layout differs from abi.h");
-    new llvm::GlobalVariable(module_, descriptor->getType(), true, llvm::GlobalValue::ExternalLinkage, descriptor,
-                             "ptx2cpu_kernel_" + CName(kernel.name));
+    CHECK(module_.getDataLayout().getTypeAllocSize(descriptor->getType()) == sizeof(ptx2cpu_kernel),
+          "the descriptor's layout differs from abi.h");
+    new llvm::GlobalVariable(module_, descriptor->getType(), true, llvm::GlobalValue::ExternalLinkage,
+                             descriptor, "ptx2cpu_kernel_" + CName(kernel.name));
   }
 
  private:
-  llvm::Constant* Word(uint64_t value) { return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context_), value); }
-  llvm::Constant* Three(const uint32_t (&values)[3]) { return llvm::ConstantDataArray::get(context_, llvm::ArrayRef(values)); }
+  llvm::Constant* Word(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context_), value);
+  }
+  llvm::Constant* Three(const uint32_t (&values)[3]) {
+    return llvm::ConstantDataArray::get(context_, llvm::ArrayRef(values));
+  }
   llvm::Constant* Private(llvm::Constant* data) {
     return new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data);
   }
-  llvm::Constant* Text(const std::string& text) { return Private(llvm::ConstantDataArray::getString(context_, text)); }
+  llvm::Constant* Text(const std::string& text) {
+    return Private(llvm::ConstantDataArray::getString(context_, text));
+  }
   llvm::Constant* Parameters(const ir::Function& kernel) {
     std::vector<llvm::Constant*> rows;
     for (const ir::Param& param : kernel.params) {
-      rows.push_back(llvm::ConstantStruct::getAnon(context_, {Text(param.name), Word(param.offset), Word(param.size), Word(param.align)}));
+      rows.push_back(llvm::ConstantStruct::getAnon(
+          context_, {Text(param.name), Word(param.offset), Word(param.size), Word(param.align)}));
     }
     if (rows.empty()) return llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
     return Private(llvm::ConstantArray::get(llvm::ArrayType::get(rows[0]->getType(), rows.size()), rows));
@@ -62,7 +79,8 @@ bool IsHidden(const ir::Variable& variable) { return variable.linkage == ir::Var
 
 class ObjectBuilder {
  public:
-  ObjectBuilder(llvm::LLVMContext& context, const ObjectOptions& options) : context_(context), options_(options) {}
+  ObjectBuilder(llvm::LLVMContext& context, const ObjectOptions& options)
+      : context_(context), options_(options) {}
 
   Status Add(const ir::Module& ir) {
     EmitOptions emit;
@@ -94,12 +112,14 @@ class ObjectBuilder {
   }
 
   llvm::Module& Finish() {
-    // Hidden by linkage, but a host may want to set a __constant__ table: an alias of another name says where it is.
+    // Hidden by linkage, but a host may want to set a __constant__ table: an alias of another name says where
+    // it is.
     for (const auto& [symbol, name] : hidden_) {
       llvm::GlobalVariable* global = module_->getGlobalVariable(symbol, true);
       global->setLinkage(llvm::GlobalValue::InternalLinkage);
       const std::string alias = "ptx2cpu_variable_" + CName(name);
-      if (module_->getNamedAlias(alias) == nullptr) llvm::GlobalAlias::create(llvm::GlobalValue::ExternalLinkage, alias, global);
+      if (module_->getNamedAlias(alias) == nullptr)
+        llvm::GlobalAlias::create(llvm::GlobalValue::ExternalLinkage, alias, global);
     }
     return *module_;
   }
@@ -114,12 +134,15 @@ class ObjectBuilder {
   std::vector<std::string> externs_;
 };
 
-// Nothing may be left that the runtime and C's string functions do not define: a hidden library call is our bug.
+// Nothing may be left that the runtime and C's string functions do not define: a hidden library call is our
+// bug.
 Status CheckUndefined(std::string_view object, const std::vector<std::string>& externs) {
-  constexpr std::string_view kAllowed[] = {"", "memcpy", "memset", "memmove", "memcmp", "fma", "fmaf", "_GLOBAL_OFFSET_TABLE_"};
+  constexpr std::string_view kAllowed[] = {"",       "memcpy", "memset", "memmove",
+                                           "memcmp", "fma",    "fmaf",   "_GLOBAL_OFFSET_TABLE_"};
   llvm::MemoryBufferRef buffer(llvm::StringRef(object.data(), object.size()), "object");
   auto file = llvm::object::ObjectFile::createObjectFile(buffer);
-  if (!file) return Fail(ErrorCode::kInternal, "the object file cannot be read: " + llvm::toString(file.takeError()));
+  if (!file)
+    return Fail(ErrorCode::kInternal, "the object file cannot be read: " + llvm::toString(file.takeError()));
   for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
     llvm::Expected<uint32_t> flags = symbol.getFlags();
     llvm::Expected<llvm::StringRef> name = symbol.getName();
@@ -129,9 +152,12 @@ Status CheckUndefined(std::string_view object, const std::vector<std::string>& e
       continue;
     }
     std::string_view text(name->data(), name->size());
-    if ((*flags & llvm::object::SymbolRef::SF_Undefined) == 0 || std::ranges::find(kAllowed, text) != std::end(kAllowed)) continue;
+    if ((*flags & llvm::object::SymbolRef::SF_Undefined) == 0 ||
+        std::ranges::find(kAllowed, text) != std::end(kAllowed))
+      continue;
     if (FindService(text) != nullptr || std::ranges::find(externs, text) != externs.end()) continue;
-    return Fail(ErrorCode::kInternal, "the object calls " + std::string(text) + ", which the run-time library does not have");
+    return Fail(ErrorCode::kInternal,
+                "the object calls " + std::string(text) + ", which the run-time library does not have");
   }
   return {};
 }
@@ -143,7 +169,9 @@ Result<FileKind> FileKindOf(std::string_view path) {
   if (path.ends_with(".so")) return FileKind::kSharedObject;
   if (path.ends_with(".s")) return FileKind::kAssembly;
   if (path.ends_with(".ll")) return FileKind::kLlvm;
-  return Fail({.code = ErrorCode::kUsage, .message = "the kind of '" + std::string(path) + "' is not known", .hint = "names end in .o, .so, .s or .ll"});
+  return Fail({.code = ErrorCode::kUsage,
+               .message = "the kind of '" + std::string(path) + "' is not known",
+               .hint = "names end in .o, .so, .s or .ll"});
 }
 
 std::string CName(std::string_view ptx_name) {
@@ -155,7 +183,8 @@ std::string CName(std::string_view ptx_name) {
   return name;
 }
 
-Result<std::string> CompileFile(std::span<const ir::Module* const> kernels, FileKind kind, const ObjectOptions& asked) {
+Result<std::string> CompileFile(std::span<const ir::Module* const> kernels, FileKind kind,
+                                const ObjectOptions& asked) {
   if (kernels.empty()) return Fail(ErrorCode::kUsage, "no kernel to compile");
   ObjectOptions options = asked;
   if (options.target.triple.empty()) options.target = TRY(ResolveTarget("native"));

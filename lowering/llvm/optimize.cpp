@@ -10,7 +10,8 @@ namespace ptx2cpu::lowering {
 
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level) {
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling = level >= 2;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling =
+      level >= 2;
   llvm::PassBuilder builder(&machine, tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -21,14 +22,17 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  constexpr llvm::OptimizationLevel const* kLevels[] = {&llvm::OptimizationLevel::O0, &llvm::OptimizationLevel::O1,
-                                                        &llvm::OptimizationLevel::O2, &llvm::OptimizationLevel::O3};
+  constexpr llvm::OptimizationLevel const* kLevels[] = {
+      &llvm::OptimizationLevel::O0, &llvm::OptimizationLevel::O1, &llvm::OptimizationLevel::O2,
+      &llvm::OptimizationLevel::O3};
   const llvm::OptimizationLevel& chosen = *kLevels[std::clamp(level, 0, 3)];
-  llvm::ModulePassManager passes = level <= 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
+  llvm::ModulePassManager passes =
+      level <= 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
   passes.run(module, modules);
 }
 
-Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine,
+                                 llvm::CodeGenFileType type) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

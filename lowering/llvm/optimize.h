@@ -11,6 +11,7 @@
 namespace ptx2cpu::lowering {
 
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level);  // 0..3
-Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type);
+Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine,
+                                 llvm::CodeGenFileType type);
 
 }  // namespace ptx2cpu::lowering

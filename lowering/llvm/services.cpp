@@ -35,7 +35,8 @@ llvm::FunctionType* Signature(llvm::LLVMContext& context, R (*)(P...)) {
 
 constexpr ServiceInfo kServices[] = {
 #define ENTRY(result, name, parameters, meaning) \
-  {#name, ServiceKind::kEntryPoint, [](llvm::LLVMContext& c) { return Signature(c, decltype (&name)(nullptr)); }},
+  {#name, ServiceKind::kEntryPoint,              \
+   [](llvm::LLVMContext& c) { return Signature(c, decltype (&name)(nullptr)); }},
 #include "runtime/abi/entry_points.def"
 #undef ENTRY
 #define WARP(result, name, parameters, meaning) \

@@ -21,17 +21,20 @@ llvm::Value* EachLane(llvm::IRBuilder<>& b, std::vector<llvm::Value*> arguments,
                       const std::function<llvm::Value*(const std::vector<llvm::Value*>&)>& scalar) {
   unsigned width = 0;
   for (llvm::Value* argument : arguments) {
-    if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(argument->getType())) width = vector->getNumElements();
+    if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(argument->getType()))
+      width = vector->getNumElements();
   }
   if (width == 0) return scalar(arguments);
   llvm::Value* result = nullptr;
   for (unsigned lane = 0; lane < width; ++lane) {
     std::vector<llvm::Value*> elements;
     for (llvm::Value* argument : arguments) {
-      elements.push_back(argument->getType()->isVectorTy() ? b.CreateExtractElement(argument, lane) : argument);
+      elements.push_back(argument->getType()->isVectorTy() ? b.CreateExtractElement(argument, lane)
+                                                           : argument);
     }
     llvm::Value* element = scalar(elements);
-    if (result == nullptr) result = llvm::PoisonValue::get(llvm::FixedVectorType::get(element->getType(), width));
+    if (result == nullptr)
+      result = llvm::PoisonValue::get(llvm::FixedVectorType::get(element->getType(), width));
     result = b.CreateInsertElement(result, element, lane);
   }
   return result;
@@ -40,38 +43,46 @@ llvm::Value* EachLane(llvm::IRBuilder<>& b, std::vector<llvm::Value*> arguments,
 namespace {
 
 bool DiffersBetweenLanes(ir::Special special) {
-  return special >= ir::Special::kTidX && special <= ir::Special::kLaneMaskGt && special != ir::Special::kWarpId;
+  return special >= ir::Special::kTidX && special <= ir::Special::kLaneMaskGt &&
+         special != ir::Special::kWarpId;
 }
 
 // Of an instruction above lane level, given which operands vary.
-bool ResultVaries(const ir::Function& f, const ir::Inst& inst, size_t number, const std::vector<bool>& varying) {
+bool ResultVaries(const ir::Function& f, const ir::Inst& inst, size_t number,
+                  const std::vector<bool>& varying) {
   auto operand = [&](size_t i) { return varying[inst.operands[i].index]; };
   switch (inst.op) {
-    case Opcode::kSlotLoad: return f.slots[inst.attrs.index].shape == ir::Level::kLane;
+    case Opcode::kSlotLoad:
+      return f.slots[inst.attrs.index].shape == ir::Level::kLane;
     case Opcode::kSpecialRegister:
-      return DiffersBetweenLanes(inst.attrs.special) ||
-             (inst.attrs.special == ir::Special::kWarpId && f.at_block(inst.block).level == ir::Level::kBlock);
+      return DiffersBetweenLanes(inst.attrs.special) || (inst.attrs.special == ir::Special::kWarpId &&
+                                                         f.at_block(inst.block).level == ir::Level::kBlock);
     case Opcode::kShuffle:
-    case Opcode::kMatchAny: return true;
+    case Opcode::kMatchAny:
+      return true;
     case Opcode::kAgree:
     case Opcode::kAgreeIndex:
     case Opcode::kActiveMask:
     case Opcode::kLiveMask:
     case Opcode::kBarrierReducePopc:
     case Opcode::kBarrierReduceAnd:
-    case Opcode::kBarrierReduceOr: return false;
+    case Opcode::kBarrierReduceOr:
+      return false;
     case Opcode::kVoteAll:
     case Opcode::kVoteAny:
     case Opcode::kVoteUni:
     case Opcode::kBallot:
     case Opcode::kRedux:
-    case Opcode::kMatchAll: return (inst.attrs.flags & ir::kLegacy) == 0 && operand(inst.operands.size() - 1);
-    case Opcode::kElect: return number == 1 || operand(0);
+    case Opcode::kMatchAll:
+      return (inst.attrs.flags & ir::kLegacy) == 0 && operand(inst.operands.size() - 1);
+    case Opcode::kElect:
+      return number == 1 || operand(0);
     case Opcode::kToGeneric:
     case Opcode::kFromGeneric:
       if (inst.attrs.space == ir::Space::kLocal) return true;
       break;
-    default: break;
+    default:
+      break;
   }
   for (size_t i = 0; i < inst.operands.size(); ++i) {
     if (operand(i)) return true;

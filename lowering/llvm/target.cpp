@@ -32,7 +32,8 @@ void InitialiseTargets() {
 Target NativeTarget() {
   Target target{"native", llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), ""};
   llvm::SubtargetFeatures features;
-  for (const auto& feature : llvm::sys::getHostCPUFeatures()) features.AddFeature(feature.getKey(), feature.getValue());
+  for (const auto& feature : llvm::sys::getHostCPUFeatures())
+    features.AddFeature(feature.getKey(), feature.getValue());
   target.features = features.getString();
   return target;
 }
@@ -50,10 +51,12 @@ Result<Target> ResolveTarget(std::string_view name) {
   std::string why;
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, why);
   if (found == nullptr || !triple.isArch64Bit() || !triple.isLittleEndian()) {
-    return Fail({.code = ErrorCode::kUsage,
-                 .message = "unknown target '" + std::string(name) + "'",
-                 .hint = "native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64-linux-gnu, riscv64-linux-gnu, or the "
-                         "triple of a 64-bit little-endian machine"});
+    return Fail(
+        {.code = ErrorCode::kUsage,
+         .message = "unknown target '" + std::string(name) + "'",
+         .hint =
+             "native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64-linux-gnu, riscv64-linux-gnu, or the "
+             "triple of a 64-bit little-endian machine"});
   }
   if (triple.isX86()) target.cpu = "x86-64-v3";
   if (triple.isAArch64()) target.cpu = "generic";
@@ -64,7 +67,8 @@ Result<Target> ResolveTarget(std::string_view name) {
   return target;
 }
 
-Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const Target& target, int optimisation, bool for_jit) {
+Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const Target& target, int optimisation,
+                                                                 bool for_jit) {
   InitialiseTargets();
   std::string why;
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, why);
@@ -73,12 +77,14 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const Target& t
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // contraction is the PTX instruction's decision
   if (llvm::Triple(target.triple).isRISCV64()) options.MCOptions.ABIName = "lp64d";
   constexpr llvm::CodeGenOptLevel kLevels[] = {llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less,
-                                               llvm::CodeGenOptLevel::Default, llvm::CodeGenOptLevel::Aggressive};
+                                               llvm::CodeGenOptLevel::Default,
+                                               llvm::CodeGenOptLevel::Aggressive};
   std::unique_ptr<llvm::TargetMachine> machine(
       found->createTargetMachine(target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
                                  for_jit ? std::optional(llvm::CodeModel::Small) : std::nullopt,
                                  kLevels[std::clamp(optimisation, 0, 3)], for_jit));
-  if (machine == nullptr) return Fail(ErrorCode::kUsage, "target '" + target.name + "' makes no machine code");
+  if (machine == nullptr)
+    return Fail(ErrorCode::kUsage, "target '" + target.name + "' makes no machine code");
   return machine;
 }
 
@@ -96,8 +102,11 @@ TargetTraits TraitsOf(const Target& target) {
     traits.has_half_conversion = has("f16c");
     traits.has_native_half_fma = has("avx512fp16");
     traits.has_atomic_128 = has("cx16");
-    traits.has_avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl") && has("avx512cd");
-    traits.warp_library = traits.has_avx512 ? WarpLibrary::kAvx512 : has("avx2") ? WarpLibrary::kAvx2 : WarpLibrary::kPlain;
+    traits.has_avx512 =
+        has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl") && has("avx512cd");
+    traits.warp_library = traits.has_avx512 ? WarpLibrary::kAvx512
+                          : has("avx2")     ? WarpLibrary::kAvx2
+                                            : WarpLibrary::kPlain;
   } else if (traits.is_aarch64) {
     traits.has_half_conversion = true;
     traits.has_native_half_fma = has("fullfp16");

@@ -9,13 +9,15 @@
 namespace ptx2cpu::lowering {
 
 struct Target {
-  std::string name;      // as asked for: "native", "x86-64-v3", "aarch64-linux-gnu" ...
+  std::string name;  // as asked for: "native", "x86-64-v3", "aarch64-linux-gnu" ...
   std::string triple;
   std::string cpu;
-  std::string features;  // "+avx512f,-sse4a,...": the native list is explicit, CPU names lie under virtualisation
+  std::string
+      features;  // "+avx512f,-sse4a,...": the native list is explicit, CPU names lie under virtualisation
 };
 
-// "native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", or any triple of a 64-bit little-endian target LLVM knows.
+// "native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", or any triple of a 64-bit little-endian target
+// LLVM knows.
 Result<Target> ResolveTarget(std::string_view name);
 
 enum class WarpLibrary { kPlain, kAvx2, kAvx512 };

@@ -9,6 +9,7 @@
 
 namespace ptx2cpu::lowering {
 
-Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const Target& target, int optimisation, bool for_jit);
+Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const Target& target, int optimisation,
+                                                                 bool for_jit);
 
 }  // namespace ptx2cpu::lowering

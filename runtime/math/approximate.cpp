@@ -1,5 +1,5 @@
-// PTX's approximate functions for f32, computed in f64: far within the errors the PTX manual states, with its results
-// for zeros, infinities and NaN. Series are Taylor's; their truncation errors stand beside them.
+// PTX's approximate functions for f32, computed in f64: far within the errors the PTX manual states, with its
+// results for zeros, infinities and NaN. Series are Taylor's; their truncation errors stand beside them.
 #include <stdint.h>
 
 extern "C" {
@@ -17,15 +17,16 @@ inline double DoubleOf(uint64_t bits) { return __builtin_bit_cast(double, bits);
 constexpr double kRoundingMagic = 0x1.8p52;
 
 struct Reduced {
-  double r;       // in [-pi/4, pi/4]
+  double r;  // in [-pi/4, pi/4]
   uint64_t quadrant;
 };
 
-// Beyond 2^31 the manual promises nothing; the argument is then reduced as if it were 0, the results stay in [-1, 1].
+// Beyond 2^31 the manual promises nothing; the argument is then reduced as if it were 0, the results stay in
+// [-1, 1].
 inline Reduced ReduceToQuadrant(double x) {
   constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
-  constexpr double kHigh = 0x1.921fb544p0;           // pi/2: 33 bits, so that products with a quadrant are exact ...
-  constexpr double kLow = 0x1.0b4611a626331p-34;     // ... and the rest
+  constexpr double kHigh = 0x1.921fb544p0;  // pi/2: 33 bits, so that products with a quadrant are exact ...
+  constexpr double kLow = 0x1.0b4611a626331p-34;                  // ... and the rest
   const double limited = __builtin_fabs(x) < 0x1p31 ? x : x - x;  // NaN for infinities
   const double shifted = limited * kTwoOverPi + kRoundingMagic;
   const double n = shifted - kRoundingMagic;
@@ -38,7 +39,8 @@ inline double SinSeries(double r) {  // |error| < 1e-12 for |r| <= pi/4
 }
 inline double CosSeries(double r) {  // |error| < 1e-12
   const double q = r * r;
-  return 1 + q * (-0.5 + q * (1.0 / 24 + q * (-1.0 / 720 + q * (1.0 / 40320 + q * (-1.0 / 3628800 + q / 479001600)))));
+  return 1 + q * (-0.5 + q * (1.0 / 24 +
+                              q * (-1.0 / 720 + q * (1.0 / 40320 + q * (-1.0 / 3628800 + q / 479001600)))));
 }
 
 // sin(x + phase * pi/2)
@@ -88,9 +90,11 @@ float ptx2cpu_lg2_f32(float x) {
   const uint64_t offset = bits - 0x3FE6A09E667F3BCDu;
   const int64_t exponent = static_cast<int64_t>(offset) >> 52;
   const double m = DoubleOf(bits - (static_cast<uint64_t>(exponent) << 52));
-  // log2(m) = 2 / ln 2 * (s + s^3/3 + ...) with s = (m - 1) / (m + 1), |s| < 0.172: truncation below 1e-11 of s
+  // log2(m) = 2 / ln 2 * (s + s^3/3 + ...) with s = (m - 1) / (m + 1), |s| < 0.172: truncation below 1e-11 of
+  // s
   const double s = (m - 1) / (m + 1), q = s * s;
-  const double series = 1 + q * (1.0 / 3 + q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11 + q / 13)))));
+  const double series =
+      1 + q * (1.0 / 3 + q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11 + q / 13)))));
   const float result = static_cast<float>(static_cast<double>(exponent) + s * series * 0x1.71547652b82fep1);
   const float below = x == 0 ? -__builtin_inff() : __builtin_nanf("");
   const float positive = x == __builtin_inff() ? x : result;

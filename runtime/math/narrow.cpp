@@ -21,19 +21,27 @@ struct Format {
 
 inline Format FormatOf(uint32_t format) {
   switch (format) {
-    case kTF32: return {10, 127, 13, true, true, 0x3FBFF, 0x7FFFE000, 0x80000000};
-    case kE4M3: return {3, 7, 0, false, true, 0x7E, 0x7F, 0x80};
-    case kE5M2: return {2, 15, 0, true, true, 0x7B, 0x7F, 0x80};
-    case kE2M3: return {3, 1, 0, false, false, 0x1F, 0x1F, 0x20};
-    case kE3M2: return {2, 3, 0, false, false, 0x1F, 0x1F, 0x20};
-    case kE2M1: return {1, 1, 0, false, false, 0x7, 0x7, 0x8};
-    default: return {10, 15, 0, true, true, 0x7BFF, 0x7FFF, 0x8000};  // f16
+    case kTF32:
+      return {10, 127, 13, true, true, 0x3FBFF, 0x7FFFE000, 0x80000000};
+    case kE4M3:
+      return {3, 7, 0, false, true, 0x7E, 0x7F, 0x80};
+    case kE5M2:
+      return {2, 15, 0, true, true, 0x7B, 0x7F, 0x80};
+    case kE2M3:
+      return {3, 1, 0, false, false, 0x1F, 0x1F, 0x20};
+    case kE3M2:
+      return {2, 3, 0, false, false, 0x1F, 0x1F, 0x20};
+    case kE2M1:
+      return {1, 1, 0, false, false, 0x7, 0x7, 0x8};
+    default:
+      return {10, 15, 0, true, true, 0x7BFF, 0x7FFF, 0x8000};  // f16
   }
 }
 
 inline float FloatOf(uint32_t bits) { return __builtin_bit_cast(float, bits); }
 
-inline bool RoundsAway(uint64_t rest, uint32_t shift, bool odd, bool negative, uint32_t rounding, uint32_t random, uint32_t random_bits) {
+inline bool RoundsAway(uint64_t rest, uint32_t shift, bool odd, bool negative, uint32_t rounding,
+                       uint32_t random, uint32_t random_bits) {
   const uint64_t half = uint64_t{1} << (shift - 1);
   if (rest == 0) return false;
   if (rounding == kTowardZero) return false;
@@ -41,13 +49,15 @@ inline bool RoundsAway(uint64_t rest, uint32_t shift, bool odd, bool negative, u
   if (rounding == kUp) return !negative;
   if (rounding == kNearestAway) return rest >= half;
   if (rounding == kStochastic) {
-    const uint64_t first = shift >= random_bits ? rest >> (shift - random_bits) : rest << (random_bits - shift);
+    const uint64_t first =
+        shift >= random_bits ? rest >> (shift - random_bits) : rest << (random_bits - shift);
     return (first + random) >> random_bits != 0;
   }
   return rest > half || (rest == half && odd);
 }
 
-inline uint32_t Encode(uint32_t bits, const Format& format, uint32_t rounding, bool saturate, uint32_t random, uint32_t random_bits) {
+inline uint32_t Encode(uint32_t bits, const Format& format, uint32_t rounding, bool saturate, uint32_t random,
+                       uint32_t random_bits) {
   const bool negative = bits >> 31 != 0;
   const uint32_t sign = negative ? format.sign_bit : 0, magnitude = bits & 0x7FFFFFFF;
   if (magnitude > 0x7F800000) return format.nan;
@@ -61,10 +71,14 @@ inline uint32_t Encode(uint32_t bits, const Format& format, uint32_t rounding, b
   // At least 13 bits of an f32 go; beyond 60 nothing but "not zero" is left of it.
   const uint32_t shift = unit - exponent > 60 ? 60u : static_cast<uint32_t>(unit - exponent);
   const uint64_t kept = significand >> shift, rest = significand & ((uint64_t{1} << shift) - 1);
-  const uint64_t away = RoundsAway(rest, shift, (kept & 1) != 0, negative, rounding, random, random_bits) ? 1 : 0;
-  uint64_t code = kept + away + (static_cast<uint64_t>(unit + format.fraction_bits + format.bias - 1) << format.fraction_bits);
+  const uint64_t away =
+      RoundsAway(rest, shift, (kept & 1) != 0, negative, rounding, random, random_bits) ? 1 : 0;
+  uint64_t code =
+      kept + away +
+      (static_cast<uint64_t>(unit + format.fraction_bits + format.bias - 1) << format.fraction_bits);
   if (infinite || code > format.largest) {
-    const bool stays = saturate || (!infinite && (rounding == kTowardZero || rounding == (negative ? kUp : kDown)));
+    const bool stays =
+        saturate || (!infinite && (rounding == kTowardZero || rounding == (negative ? kUp : kDown)));
     code = format.largest;
     if (!stays && format.has_infinity) code = format.largest + 1;
     if (!stays && !format.has_infinity && format.has_nan) code = format.nan;
@@ -89,8 +103,8 @@ inline uint32_t EncodeUE8M0(uint32_t bits, uint32_t rounding, bool saturate) {
 
 extern "C" {
 
-uint32_t ptx2cpu_to_narrow(uint32_t f32_bits, uint32_t format, uint32_t rounding, uint32_t saturate_finite, uint32_t relu,
-                           uint32_t random, uint32_t random_bits) {
+uint32_t ptx2cpu_to_narrow(uint32_t f32_bits, uint32_t format, uint32_t rounding, uint32_t saturate_finite,
+                           uint32_t relu, uint32_t random, uint32_t random_bits) {
   if (format == kUE8M0) return EncodeUE8M0(f32_bits, rounding, saturate_finite != 0);
   if (relu != 0 && f32_bits >= 0x80000000 && f32_bits <= 0xFF800000) return 0;
   if (format == kTF32 && rounding == kNearestAway && (f32_bits & 0x7FFFFFFF) > 0x7F800000) {
@@ -108,11 +122,13 @@ float ptx2cpu_from_narrow(uint32_t bits, uint32_t format) {
   const Format f = FormatOf(format);
   const uint32_t sign = (bits & f.sign_bit) != 0 ? 0x80000000 : 0;
   const uint32_t magnitude = (bits & (f.sign_bit - 1)) >> f.unused_bits;
-  if (magnitude > f.largest) return f.has_infinity && magnitude == f.largest + 1 ? FloatOf(sign | 0x7F800000) : FloatOf(0x7FFFFFFF);
+  if (magnitude > f.largest)
+    return f.has_infinity && magnitude == f.largest + 1 ? FloatOf(sign | 0x7F800000) : FloatOf(0x7FFFFFFF);
   const int32_t field = static_cast<int32_t>(magnitude >> f.fraction_bits);
   const uint32_t fraction = magnitude & ((1u << f.fraction_bits) - 1);
   const uint32_t significand = field == 0 ? fraction : fraction | 1u << f.fraction_bits;
-  const int32_t exponent = (field == 0 ? 1 : field) - f.bias - f.fraction_bits;  // of the significand's last bit
+  const int32_t exponent =
+      (field == 0 ? 1 : field) - f.bias - f.fraction_bits;  // of the significand's last bit
   // Two factors, because tf32 reaches below the normal floats.
   const int32_t half = exponent / 2;
   const float scaled = static_cast<float>(significand) * FloatOf(static_cast<uint32_t>(half + 127) << 23) *

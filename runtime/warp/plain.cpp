@@ -14,7 +14,8 @@ constexpr int kLanes = 32;
 enum class Mode { kIdx, kUp, kDown, kBfly };
 
 template <Mode mode>
-void Shuffle(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane, const uint32_t* clamp) {
+void Shuffle(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane,
+             const uint32_t* clamp) {
   uint32_t result[kLanes];
   for (int self = 0; self < kLanes; ++self) {
     const int b = static_cast<int>(lane[self] & 31), limit = static_cast<int>(clamp[self] & 31);
@@ -56,7 +57,8 @@ void MatchAll(uint32_t* out, uint8_t* all, const T* value, const uint32_t* membe
 template <typename Fold>
 uint32_t Reduce(const uint32_t* value, uint32_t members, uint32_t identity, Fold fold) {
   uint32_t result = identity;
-  for (int lane = 0; lane < kLanes; ++lane) result = fold(result, (members >> lane & 1) != 0 ? value[lane] : identity);
+  for (int lane = 0; lane < kLanes; ++lane)
+    result = fold(result, (members >> lane & 1) != 0 ? value[lane] : identity);
   return result;
 }
 
@@ -83,43 +85,64 @@ float ReduceFloat(const float* value, uint32_t members, bool absolute, bool prop
 
 extern "C" {
 
-void ptx2cpu_warp_shuffle_idx(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane, const uint32_t* clamp) {
+void ptx2cpu_warp_shuffle_idx(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane,
+                              const uint32_t* clamp) {
   Shuffle<Mode::kIdx>(out, in_range, value, lane, clamp);
 }
-void ptx2cpu_warp_shuffle_up(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane, const uint32_t* clamp) {
+void ptx2cpu_warp_shuffle_up(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane,
+                             const uint32_t* clamp) {
   Shuffle<Mode::kUp>(out, in_range, value, lane, clamp);
 }
-void ptx2cpu_warp_shuffle_down(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane, const uint32_t* clamp) {
+void ptx2cpu_warp_shuffle_down(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane,
+                               const uint32_t* clamp) {
   Shuffle<Mode::kDown>(out, in_range, value, lane, clamp);
 }
-void ptx2cpu_warp_shuffle_bfly(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane, const uint32_t* clamp) {
+void ptx2cpu_warp_shuffle_bfly(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane,
+                               const uint32_t* clamp) {
   Shuffle<Mode::kBfly>(out, in_range, value, lane, clamp);
 }
 
 uint32_t ptx2cpu_warp_ballot(const uint8_t* predicate, uint32_t members, uint32_t active) {
   return ~EqualTo<uint8_t>(predicate, 0) & members & active;
 }
-void ptx2cpu_warp_ballot_each(uint32_t* out, const uint8_t* predicate, const uint32_t* members, uint32_t active) {
+void ptx2cpu_warp_ballot_each(uint32_t* out, const uint8_t* predicate, const uint32_t* members,
+                              uint32_t active) {
   const uint32_t votes = ~EqualTo<uint8_t>(predicate, 0) & active;
   for (int lane = 0; lane < kLanes; ++lane) out[lane] = votes & members[lane];
 }
 
-void ptx2cpu_warp_match_any_b32(uint32_t* out, const uint32_t* value, const uint32_t* members, uint32_t active) { MatchAny(out, value, members, active); }
-void ptx2cpu_warp_match_any_b64(uint32_t* out, const uint64_t* value, const uint32_t* members, uint32_t active) { MatchAny(out, value, members, active); }
-void ptx2cpu_warp_match_all_b32(uint32_t* out, uint8_t* all, const uint32_t* value, const uint32_t* members, uint32_t active) { MatchAll(out, all, value, members, active); }
-void ptx2cpu_warp_match_all_b64(uint32_t* out, uint8_t* all, const uint64_t* value, const uint32_t* members, uint32_t active) { MatchAll(out, all, value, members, active); }
+void ptx2cpu_warp_match_any_b32(uint32_t* out, const uint32_t* value, const uint32_t* members,
+                                uint32_t active) {
+  MatchAny(out, value, members, active);
+}
+void ptx2cpu_warp_match_any_b64(uint32_t* out, const uint64_t* value, const uint32_t* members,
+                                uint32_t active) {
+  MatchAny(out, value, members, active);
+}
+void ptx2cpu_warp_match_all_b32(uint32_t* out, uint8_t* all, const uint32_t* value, const uint32_t* members,
+                                uint32_t active) {
+  MatchAll(out, all, value, members, active);
+}
+void ptx2cpu_warp_match_all_b64(uint32_t* out, uint8_t* all, const uint64_t* value, const uint32_t* members,
+                                uint32_t active) {
+  MatchAll(out, all, value, members, active);
+}
 
 uint32_t ptx2cpu_warp_reduce_add(const uint32_t* value, uint32_t members) {
   return Reduce(value, members, 0, [](uint32_t a, uint32_t b) { return a + b; });
 }
 uint32_t ptx2cpu_warp_reduce_min_s(const uint32_t* value, uint32_t members) {
-  return Reduce(value, members, 0x7FFFFFFFu, [](uint32_t a, uint32_t b) { return static_cast<int32_t>(a) < static_cast<int32_t>(b) ? a : b; });
+  return Reduce(value, members, 0x7FFFFFFFu, [](uint32_t a, uint32_t b) {
+    return static_cast<int32_t>(a) < static_cast<int32_t>(b) ? a : b;
+  });
 }
 uint32_t ptx2cpu_warp_reduce_min_u(const uint32_t* value, uint32_t members) {
   return Reduce(value, members, ~0u, [](uint32_t a, uint32_t b) { return a < b ? a : b; });
 }
 uint32_t ptx2cpu_warp_reduce_max_s(const uint32_t* value, uint32_t members) {
-  return Reduce(value, members, 0x80000000u, [](uint32_t a, uint32_t b) { return static_cast<int32_t>(a) > static_cast<int32_t>(b) ? a : b; });
+  return Reduce(value, members, 0x80000000u, [](uint32_t a, uint32_t b) {
+    return static_cast<int32_t>(a) > static_cast<int32_t>(b) ? a : b;
+  });
 }
 uint32_t ptx2cpu_warp_reduce_max_u(const uint32_t* value, uint32_t members) {
   return Reduce(value, members, 0, [](uint32_t a, uint32_t b) { return a > b ? a : b; });
@@ -133,10 +156,12 @@ uint32_t ptx2cpu_warp_reduce_or(const uint32_t* value, uint32_t members) {
 uint32_t ptx2cpu_warp_reduce_xor(const uint32_t* value, uint32_t members) {
   return Reduce(value, members, 0, [](uint32_t a, uint32_t b) { return a ^ b; });
 }
-float ptx2cpu_warp_reduce_fmin(const float* value, uint32_t members, uint32_t absolute, uint32_t propagate_nan) {
+float ptx2cpu_warp_reduce_fmin(const float* value, uint32_t members, uint32_t absolute,
+                               uint32_t propagate_nan) {
   return ReduceFloat(value, members, absolute != 0, propagate_nan != 0, false);
 }
-float ptx2cpu_warp_reduce_fmax(const float* value, uint32_t members, uint32_t absolute, uint32_t propagate_nan) {
+float ptx2cpu_warp_reduce_fmax(const float* value, uint32_t members, uint32_t absolute,
+                               uint32_t propagate_nan) {
   return ReduceFloat(value, members, absolute != 0, propagate_nan != 0, true);
 }
 

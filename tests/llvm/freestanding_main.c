@@ -1,5 +1,5 @@
-/* Runs blocks of the kernels of kernels.h without a C library: on any Linux, also under emulation. Prints the results
- * of `exotic` so that machines can be compared; the exit code tells which kernel was wrong. */
+/* Runs blocks of the kernels of kernels.h without a C library: on any Linux, also under emulation. Prints the
+ * results of `exotic` so that machines can be compared; the exit code tells which kernel was wrong. */
 #include "runtime/abi/abi.h"
 
 extern const struct ptx2cpu_kernel ptx2cpu_kernel_vecadd, ptx2cpu_kernel_block_sum, ptx2cpu_kernel_exotic;
@@ -41,7 +41,9 @@ void* memset(void* to, int value, unsigned long bytes) {
   return to;
 }
 
-void ptx2cpu_fault(struct ptx2cpu_block* block, uint32_t kind, uint32_t thread, uint32_t ptx_line) { Exit(100 + (int)kind); }
+void ptx2cpu_fault(struct ptx2cpu_block* block, uint32_t kind, uint32_t thread, uint32_t ptx_line) {
+  Exit(100 + (int)kind);
+}
 
 enum { kThreads = 96 };
 static uint8_t shared[4096] __attribute__((aligned(128))), local[1 << 16] __attribute__((aligned(64)));
@@ -113,7 +115,9 @@ __attribute__((naked))
 #endif
 void _start(void) {
 #if defined(__riscv)
-  __asm__ volatile(".option push\n.option norelax\nlla gp, __global_pointer$\n.option pop\nandi sp, sp, -16\ncall RunMain");
+  __asm__ volatile(
+      ".option push\n.option norelax\nlla gp, __global_pointer$\n.option pop\nandi sp, sp, -16\ncall "
+      "RunMain");
 #else
   Main();
 #endif

@@ -29,15 +29,18 @@ class JitKernel {
     self->kernel_ = TRY(self->jit_->Add(self->module_));
     for (const ir::Variable& variable : self->module_.variables) {
       const std::byte* at = self->jit_->Variable(variable.name);
-      if (at != nullptr) self->initial_.push_back({at, at + variable.size});
-      else self->initial_.emplace_back();
+      if (at != nullptr)
+        self->initial_.push_back({at, at + variable.size});
+      else
+        self->initial_.emplace_back();
     }
     return self;
   }
 
   Status Run(harness::KernelCall& call, unsigned workers = 1) {
     for (size_t i = 0; i < initial_.size(); ++i) {
-      if (!initial_[i].empty()) std::memcpy(jit_->Variable(module_.variables[i].name), initial_[i].data(), initial_[i].size());
+      if (!initial_[i].empty())
+        std::memcpy(jit_->Variable(module_.variables[i].name), initial_[i].data(), initial_[i].size());
     }
     for (const auto& [name, data] : call.variables) {
       std::byte* at = jit_->Variable(name);
@@ -49,12 +52,16 @@ class JitKernel {
     rt::LaunchOptions options;
     options.max_workers = workers;
     options.print = [&](std::string_view text) { call.printed += text; };
-    rt::LaunchShape shape{{call.grid.x, call.grid.y, call.grid.z}, {call.block.x, call.block.y, call.block.z}, call.shared_bytes};
+    rt::LaunchShape shape{{call.grid.x, call.grid.y, call.grid.z},
+                          {call.block.x, call.block.y, call.block.z},
+                          call.shared_bytes};
     auto error = rt::Launch(*kernel_.kernel, shape, params, options);
     if (!error) return {};
-    Error failure{error->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch, error->message};
+    Error failure{error->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch,
+                  error->message};
     failure.at.line = error->ptx_line;
-    if (auto position = error->pc != 0 ? jit_->LineOf(error->pc) : std::nullopt) failure.at.line = position->ptx_line;
+    if (auto position = error->pc != 0 ? jit_->LineOf(error->pc) : std::nullopt)
+      failure.at.line = position->ptx_line;
     return Fail(std::move(failure));
   }
 

@@ -9,7 +9,8 @@ using namespace ptx2cpu::llvm_test;
 
 namespace {
 
-std::shared_ptr<JitKernel> Load(const std::string& ptx, const std::string& kernel, lowering::JitOptions options = {}) {
+std::shared_ptr<JitKernel> Load(const std::string& ptx, const std::string& kernel,
+                                lowering::JitOptions options = {}) {
   auto jit = JitKernel::Create(BuildKernel(ptx, kernel), std::move(options));
   if (!jit) FAIL(jit.error().Render());
   return *jit;
@@ -37,7 +38,8 @@ void Run(JitKernel& kernel, harness::KernelCall& call) {
   if (!status) FAIL(status.error().Render());
 }
 
-// A kernel (in: u64, out: u64) of one statement list; %i is the thread, %v its element of in, stored to out at the end.
+// A kernel (in: u64, out: u64) of one statement list; %i is the thread, %v its element of in, stored to out
+// at the end.
 std::string Simple(const std::string& body, const std::string& before = "") {
   return kHead + before + R"(
 .visible .entry k(.param .u64 pin, .param .u64 pout)
@@ -50,7 +52,8 @@ std::string Simple(const std::string& body, const std::string& before = "") {
   add.s64 %in, %in, %at;
   add.s64 %out, %out, %at;
   ld.global.u32 %v, [%in];
-)" + body + R"(
+)" + body +
+         R"(
   st.global.u32 [%out], %v;
   ret;
 }
@@ -85,7 +88,8 @@ TEST_CASE("a visible variable is found by name and read by the kernel") {
   Run(*kernel, call);
   CHECK(Words(call, 1)[0] == 3 * 128);
   uint32_t scale = 7;
-  call.variables.push_back({"scale", {reinterpret_cast<std::byte*>(&scale), reinterpret_cast<std::byte*>(&scale) + 4}});
+  call.variables.push_back(
+      {"scale", {reinterpret_cast<std::byte*>(&scale), reinterpret_cast<std::byte*>(&scale) + 4}});
   Run(*kernel, call);
   CHECK(Words(call, 1)[0] == 7 * 128);
   CHECK(kernel->jit().Variable("nothing") == nullptr);
@@ -125,8 +129,10 @@ TEST_CASE("faults name the PTX line") {
     CHECK(status.error().at.line == 16);
   }
   SECTION("a membermask that names lanes of the other arm of a divergent branch") {
-    auto kernel = Load(Simple("  setp.lt.u32 %p1, %v, 3;\n  @%p1 bra A;\n  shfl.sync.down.b32 %v, %v, 1, 31, -1;\n"
-                              "  add.u32 %v, %v, 7;\nA:\n  shfl.sync.down.b32 %v, %v, 1, 31, -1;"), "k");
+    auto kernel =
+        Load(Simple("  setp.lt.u32 %p1, %v, 3;\n  @%p1 bra A;\n  shfl.sync.down.b32 %v, %v, 1, 31, -1;\n"
+                    "  add.u32 %v, %v, 7;\nA:\n  shfl.sync.down.b32 %v, %v, 1, 31, -1;"),
+             "k");
     auto call = Call({1, 1, 1}, {32, 1, 1}, {"in:u32:gen(iota,32,0)", "out:u32:32"});
     Status status = kernel->Run(call);
     REQUIRE_FALSE(status);
@@ -146,7 +152,8 @@ TEST_CASE("collectives with masks that differ between halves of a warp") {
   // The mask of each half warp; the lower half adds, the upper one votes on the same instructions.
   auto kernel = Load(Simple("  and.b32 %a1, %i, 16;\n  mov.u32 %a2, 0xffff;\n  shl.b32 %a2, %a2, %a1;\n"
                             "  redux.sync.add.s32 %a3, %v, %a2;\n  setp.gt.u32 %p1, %v, 3;\n"
-                            "  vote.sync.ballot.b32 %a4, %p1, %a2;\n  add.u32 %v, %a3, %a4;"), "k");
+                            "  vote.sync.ballot.b32 %a4, %p1, %a2;\n  add.u32 %v, %a3, %a4;"),
+                     "k");
   auto call = Call({1, 1, 1}, {32, 1, 1}, {"in:u32:gen(iota,32,0)", "out:u32:32"});
   Run(*kernel, call);
   std::vector<uint32_t> out = Words(call, 1);
@@ -155,7 +162,8 @@ TEST_CASE("collectives with masks that differ between halves of a warp") {
 
 TEST_CASE("lanes that have left take no part in what follows") {
   auto kernel = Load(Simple("  setp.ge.u32 %p1, %i, 20;\n  @%p1 bra GONE;\n  mov.u32 %a1, 1;\n"
-                            "  redux.sync.add.s32 %v, %a1, -1;\n  bra STAY;\nGONE:\n  ret;\nSTAY:"), "k");
+                            "  redux.sync.add.s32 %v, %a1, -1;\n  bra STAY;\nGONE:\n  ret;\nSTAY:"),
+                     "k");
   auto call = Call({1, 1, 1}, {32, 1, 1}, {"in:u32:gen(iota,32,0)", "out:u32:32"});
   Run(*kernel, call);
   std::vector<uint32_t> out = Words(call, 1);
@@ -186,7 +194,9 @@ OUT:
   { .param .b32 q; .param .b32 s; st.param.b32 [q], %v; call (s), %d2, (q), proto; ld.param.b32 %a2, [s]; }
   { .param .b32 q; .param .b32 s; st.param.b32 [q], %v; call (s), sum_to, (q); ld.param.b32 %a3, [s]; }
   add.u32 %v, %a2, %a3;
-)", before), "k");
+)",
+                            before),
+                     "k");
   auto call = Call({1, 1, 1}, {40, 1, 1}, {"in:u32:gen(iota,40,0)", "out:u32:40"});
   Run(*kernel, call);
   std::vector<uint32_t> out = Words(call, 1);
@@ -194,10 +204,12 @@ OUT:
 }
 
 TEST_CASE("code addresses lead to PTX lines and source lines") {
-  auto kernel = Load(".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"/somewhere/add.cu\"\n"
-                     ".visible .entry k(.param .u64 pout)\n{\n  .reg .b32 %a<4>; .reg .b64 %d<2>;\n"
-                     "  ld.param.u64 %d0, [pout];\n  .loc 1 42 7\n  mov.u32 %a0, %tid.x;\n"
-                     "  mul.wide.u32 %d1, %a0, 4;\n  add.s64 %d1, %d0, %d1;\n  st.global.u32 [%d1], %a0;\n  ret;\n}\n", "k");
+  auto kernel = Load(
+      ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"/somewhere/add.cu\"\n"
+      ".visible .entry k(.param .u64 pout)\n{\n  .reg .b32 %a<4>; .reg .b64 %d<2>;\n"
+      "  ld.param.u64 %d0, [pout];\n  .loc 1 42 7\n  mov.u32 %a0, %tid.x;\n"
+      "  mul.wide.u32 %d1, %a0, 4;\n  add.s64 %d1, %d0, %d1;\n  st.global.u32 [%d1], %a0;\n  ret;\n}\n",
+      "k");
   bool found = false;
   for (uintptr_t pc = kernel->kernel().code_begin; pc < kernel->kernel().code_end; ++pc) {
     auto at = kernel->jit().LineOf(pc);
@@ -221,7 +233,8 @@ TEST_CASE("explanations show the kernel at each stage") {
 }
 
 TEST_CASE("a lane loop without barriers becomes vector code") {
-  auto jit = lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v3")});
+  auto jit =
+      lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v3")});
   REQUIRE(jit);
   auto text = (*jit)->Explain(BuildKernel(kVecAdd, "vecadd"), "vecadd", lowering::Jit::Stage::kOptimized);
   REQUIRE(text);
@@ -231,12 +244,15 @@ TEST_CASE("a lane loop without barriers becomes vector code") {
 TEST_CASE("what cannot be emitted is refused with its line") {
   auto jit = lowering::Jit::Create({.entry_points = EntryPoints()});
   REQUIRE(jit);
-  auto added = (*jit)->Add(BuildKernel(Simple("  { .param .b32 q; st.param.b32 [q], %v; call missing, (q); }", ".extern .func missing(.param .b32 x);\n"), "k"));
+  auto added = (*jit)->Add(BuildKernel(Simple("  { .param .b32 q; st.param.b32 [q], %v; call missing, (q); }",
+                                              ".extern .func missing(.param .b32 x);\n"),
+                                       "k"));
   REQUIRE_FALSE(added);
   CHECK(added.error().code == ErrorCode::kUnsupported);
   CHECK(added.error().message.find("missing") != std::string::npos);
   CHECK(added.error().at.line != 0);
-  ir::Module simt = BuildKernel(kVecAdd, "vecadd", {.pipeline = {.passes = {}, .stop_after = "ir", .dump_after = {}, .dump = {}}});
+  ir::Module simt = BuildKernel(
+      kVecAdd, "vecadd", {.pipeline = {.passes = {}, .stop_after = "ir", .dump_after = {}, .dump = {}}});
   auto early = (*jit)->Add(simt, "vecadd");
   REQUIRE_FALSE(early);
   CHECK(early.error().code == ErrorCode::kInternal);

@@ -94,7 +94,8 @@ END:
 }
 )";
 
-// Every operation that has no instruction on some machine: half floats, directed roundings, approximate functions, bits.
+// Every operation that has no instruction on some machine: half floats, directed roundings, approximate
+// functions, bits.
 inline const std::string kExotic = kHead + R"(
 .visible .entry exotic(.param .u64 pin, .param .u64 pout)
 {
@@ -145,7 +146,8 @@ inline const std::string kExotic = kHead + R"(
 }
 )";
 
-inline ir::Module BuildKernel(const std::string& ptx, const std::string& kernel, const lowering::BuildOptions& options = {}) {
+inline ir::Module BuildKernel(const std::string& ptx, const std::string& kernel,
+                              const lowering::BuildOptions& options = {}) {
   auto parsed = lowering::PtxModule::Parse(ptx, kernel + ".ptx");
   if (!parsed) FAIL(parsed.error().Render());
   auto module = parsed->Build(kernel, options);

@@ -1,11 +1,13 @@
-// Ahead-of-time files: what they contain, and that they run, also on other machines where an emulator is there.
+// Ahead-of-time files: what they contain, and that they run, also on other machines where an emulator is
+// there.
+#include "lowering/llvm/object.h"
+
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
-#include "lowering/llvm/object.h"
 #include "tests/llvm/kernels.h"
 
 using namespace ptx2cpu;
@@ -45,7 +47,9 @@ std::filesystem::path Write(const std::string& name, const std::string& bytes) {
   return path;
 }
 
-bool Have(const std::string& program) { return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0; }
+bool Have(const std::string& program) {
+  return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
+}
 
 struct Output {
   int code;
@@ -64,13 +68,16 @@ Output Shell(const std::string& command) {
 }
 
 // Links the object with freestanding_main.c and runs it.
-Output RunOn(const std::string& target, const std::string& clang_target, const std::string& extra, const std::string& emulator) {
+Output RunOn(const std::string& target, const std::string& clang_target, const std::string& extra,
+             const std::string& emulator) {
   const std::string source = PTX2CPU_SOURCE_DIR;
   std::string object = Write(clang_target + ".o", Compile(FileKind::kObject, target)).string();
   std::string program = (std::filesystem::path(PTX2CPU_BINARY_DIR) / ("llvm_test_" + clang_target)).string();
   // Entry points that these kernels never call may stay unresolved.
-  Output link = Shell("clang-19 --target=" + clang_target + " " + extra + " -O1 -static -nostdlib -ffreestanding -fno-stack-protector -fuse-ld=lld" +
-                      " -Wl,--unresolved-symbols=ignore-all -I" + source + " " + source + "/tests/llvm/freestanding_main.c " + object + " -o " + program);
+  Output link = Shell("clang-19 --target=" + clang_target + " " + extra +
+                      " -O1 -static -nostdlib -ffreestanding -fno-stack-protector -fuse-ld=lld" +
+                      " -Wl,--unresolved-symbols=ignore-all -I" + source + " " + source +
+                      "/tests/llvm/freestanding_main.c " + object + " -o " + program);
   INFO(link.text);
   REQUIRE(link.code == 0);
   return Shell(emulator + " " + program);
@@ -89,9 +96,10 @@ TEST_CASE("objects for several machines run and agree") {
   struct Other {
     const char *target, *clang, *flags, *emulator;
   };
-  const Other others[] = {{"native", "x86_64-linux-gnu", "", ""},
-                          {"aarch64-linux-gnu", "aarch64-linux-gnu", "", "qemu-aarch64"},
-                          {"riscv64-linux-gnu", "riscv64-linux-gnu", "-march=rv64gc -mabi=lp64d -mno-relax", "qemu-riscv64"}};
+  const Other others[] = {
+      {"native", "x86_64-linux-gnu", "", ""},
+      {"aarch64-linux-gnu", "aarch64-linux-gnu", "", "qemu-aarch64"},
+      {"riscv64-linux-gnu", "riscv64-linux-gnu", "-march=rv64gc -mabi=lp64d -mno-relax", "qemu-riscv64"}};
   for (const Other& other : others) {
     if (*other.emulator != 0 && !Have(other.emulator)) {
       WARN(other.emulator << " is missing: " << other.target << " is not run");
@@ -105,23 +113,33 @@ TEST_CASE("objects for several machines run and agree") {
 }
 
 TEST_CASE("every kind of file is written for every named target") {
-  for (const char* target : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64-linux-gnu", "riscv64-linux-gnu"}) {
+  for (const char* target :
+       {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64-linux-gnu", "riscv64-linux-gnu"}) {
     INFO(target);
-    CHECK(Compile(FileKind::kObject, target).starts_with("\x7f" "ELF"));
+    CHECK(Compile(FileKind::kObject, target)
+              .starts_with("\x7f"
+                           "ELF"));
     CHECK(Compile(FileKind::kAssembly, target).find("ptx2cpu_block_block_sum:") != std::string::npos);
   }
-  CHECK(Compile(FileKind::kLlvm, "x86-64-v3").find("define void @ptx2cpu_block_vecadd(") != std::string::npos);
-  if (Have("ld.lld") || Have("ld.lld-19")) CHECK(Compile(FileKind::kSharedObject, "aarch64-linux-gnu").starts_with("\x7f" "ELF"));
+  CHECK(Compile(FileKind::kLlvm, "x86-64-v3").find("define void @ptx2cpu_block_vecadd(") !=
+        std::string::npos);
+  if (Have("ld.lld") || Have("ld.lld-19"))
+    CHECK(Compile(FileKind::kSharedObject, "aarch64-linux-gnu")
+              .starts_with("\x7f"
+                           "ELF"));
 }
 
 TEST_CASE("the header is C and C++ and types its parameters") {
   auto header = WriteHeader(AllKernels().pointers, "kernels");
   REQUIRE(header);
-  CHECK(header->find("vecadd_launch(const uint32_t grid[3], const uint32_t block[3], uint32_t dynamic_shared_bytes, void* arg0, void* arg1, void* arg2, uint32_t arg3)") != std::string::npos);
+  CHECK(header->find("vecadd_launch(const uint32_t grid[3], const uint32_t block[3], uint32_t "
+                     "dynamic_shared_bytes, void* arg0, void* arg1, void* arg2, uint32_t arg3)") !=
+        std::string::npos);
   auto path = Write("kernels.h", *header).string();
   if (!Have("clang-19")) return;
   for (const char* language : {"c", "c++"}) {
-    Output check = Shell(std::string("clang-19 -fsyntax-only -Wall -Werror -Wno-unused-function -x ") + language + " " + path);
+    Output check = Shell(std::string("clang-19 -fsyntax-only -Wall -Werror -Wno-unused-function -x ") +
+                         language + " " + path);
     INFO(check.text);
     CHECK(check.code == 0);
   }

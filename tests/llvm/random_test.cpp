@@ -1,4 +1,5 @@
-// Random kernels and the passes' own kernels: the interpretation of the Collapsed form against its machine code.
+// Random kernels and the passes' own kernels: the interpretation of the Collapsed form against its machine
+// code.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -19,13 +20,15 @@ test::Outcome RunCompiled(const ptx2cpu_kernel& kernel, uint32_t threads, uint32
   uint32_t* address = outcome.data.data();
   std::memcpy(params, &address, 8);
   std::memcpy(params + 8, &n, 4);
-  auto error = rt::Launch(kernel, {{test::kGrid, 1, 1}, {threads, 1, 1}, 0}, std::span(params).first(kernel.parameter_bytes), {.max_workers = 1});
+  auto error = rt::Launch(kernel, {{test::kGrid, 1, 1}, {threads, 1, 1}, 0},
+                          std::span(params).first(kernel.parameter_bytes), {.max_workers = 1});
   if (error) outcome.status = Fail(ErrorCode::kFault, error->message);
   return outcome;
 }
 
 // False when something differs, which has been reported.
-bool Same(const ir::Module& module, lowering::Jit& jit, const std::string& what, const std::vector<uint32_t>& shapes) {
+bool Same(const ir::Module& module, lowering::Jit& jit, const std::string& what,
+          const std::vector<uint32_t>& shapes) {
   auto compiled = jit.Add(module);
   if (!compiled) {
     FAIL_CHECK(what << ": " << compiled.error().Render() << ir::Print(module));
@@ -38,9 +41,12 @@ bool Same(const ir::Module& module, lowering::Jit& jit, const std::string& what,
       if (!expected.status) continue;  // endless or faulty by purpose
       test::Outcome actual = RunCompiled(*compiled->kernel, threads, n);
       INFO(what << ", " << threads << " threads, n = " << n);
-      if (!actual.status) FAIL_CHECK(actual.status.error().Render() << ir::Print(module));
-      else if (actual.data != expected.data) FAIL_CHECK("memory differs\n" << ir::Print(module));
-      else continue;
+      if (!actual.status)
+        FAIL_CHECK(actual.status.error().Render() << ir::Print(module));
+      else if (actual.data != expected.data)
+        FAIL_CHECK("memory differs\n" << ir::Print(module));
+      else
+        continue;
       return false;
     }
   }
@@ -48,7 +54,8 @@ bool Same(const ir::Module& module, lowering::Jit& jit, const std::string& what,
 }
 
 std::unique_ptr<lowering::Jit> MakeJit(int optimisation) {
-  auto jit = lowering::Jit::Create({.entry_points = llvm_test::EntryPoints(), .optimisation = optimisation, .debug_info = false});
+  auto jit = lowering::Jit::Create(
+      {.entry_points = llvm_test::EntryPoints(), .optimisation = optimisation, .debug_info = false});
   REQUIRE(jit);
   return std::move(*jit);
 }
