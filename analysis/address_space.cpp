@@ -51,8 +51,10 @@ class Solver {
   bool Visit(const ir::Inst& inst) {
     if (inst.results.size() != 1) return VisitOpaque(inst);
     switch (inst.op) {
-      case Opcode::kToGeneric: return Meet(inst.results[0], inst.attrs.space);
-      case Opcode::kParamBase: return Meet(inst.results[0], Space::kParam);
+      case Opcode::kToGeneric:
+        return Meet(inst.results[0], inst.attrs.space);
+      case Opcode::kParamBase:
+        return Meet(inst.results[0], Space::kParam);
       case Opcode::kSymbol: {
         Space space = inst.attrs.space;  // window offsets are not generic addresses
         bool real = space == Space::kGlobal || space == Space::kConst;
@@ -60,15 +62,18 @@ class Solver {
       }
       case Opcode::kAdd: {
         std::optional<Space> a = found_[inst.operands[0].index], b = found_[inst.operands[1].index];
-        if (a && *a != Space::kGeneric) return Meet(inst.results[0], b && *b != Space::kGeneric ? Space::kGeneric : *a);
+        if (a && *a != Space::kGeneric)
+          return Meet(inst.results[0], b && *b != Space::kGeneric ? Space::kGeneric : *a);
         return Meet(inst.results[0], b);
       }
       case Opcode::kSub:
       case Opcode::kBitcast:
-      case Opcode::kAnd: return Meet(inst.results[0], found_[inst.operands[0].index]);
+      case Opcode::kAnd:
+        return Meet(inst.results[0], found_[inst.operands[0].index]);
       case Opcode::kSelect:
         return MeetBoth(inst.results[0], inst.operands[1], inst.operands[2]);
-      default: return VisitOpaque(inst);
+      default:
+        return VisitOpaque(inst);
     }
   }
 
@@ -78,7 +83,8 @@ class Solver {
     return changed;
   }
 
-  // A real address into local memory escapes where it is used for more than to access, compare or derive another.
+  // A real address into local memory escapes where it is used for more than to access, compare or derive
+  // another.
   bool LocalEscapes() const {
     auto local = [&](ValueId v) { return found_[v.index] == Space::kLocal; };
     for (ir::BlockId block : ir::ReversePostOrder(f_)) {
@@ -102,11 +108,14 @@ class Solver {
       case Opcode::kLoad:
       case Opcode::kStore:
       case Opcode::kAtomic:
-      case Opcode::kAtomicCas: return operand == 0;
+      case Opcode::kAtomicCas:
+        return operand == 0;
       case Opcode::kIcmp:
       case Opcode::kIsSpace:
-      case Opcode::kFromGeneric: return true;
-      default: return inst.results.size() == 1 && found_[inst.results[0].index] == Space::kLocal;
+      case Opcode::kFromGeneric:
+        return true;
+      default:
+        return inst.results.size() == 1 && found_[inst.results[0].index] == Space::kLocal;
     }
   }
 
@@ -116,8 +125,6 @@ class Solver {
 
 }  // namespace
 
-AddressSpaceResult AnalyzeAddressSpaces(const ir::Function& f) {
-  return Solver(f).Solve();
-}
+AddressSpaceResult AnalyzeAddressSpaces(const ir::Function& f) { return Solver(f).Solve(); }
 
 }  // namespace ptx2cpu::analysis

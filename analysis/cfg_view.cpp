@@ -28,7 +28,8 @@ class Maker {
 
   CfgView Make() {
     IndexLines();
-    view_.title = (f_.is_kernel ? "kernel " : "function ") + f_.name + " (" + std::string(ir::Name(f_.phase)) + ")";
+    view_.title =
+        (f_.is_kernel ? "kernel " : "function ") + f_.name + " (" + std::string(ir::Name(f_.phase)) + ")";
     UniformityResult uniformity = AnalyzeUniformity(f_);
     Cfg g = BuildCfg(f_);
     node_of_.assign(f_.blocks.size(), ~0u);
@@ -70,7 +71,8 @@ class Maker {
     node.level = code.level;
     node.title = "b" + std::to_string(block.index);
     SetRole(code, node);
-    if (!code.label.empty() && node.role != Role::kJoin && node.role != Role::kPeeledBranch) node.title += " " + code.label;
+    if (!code.label.empty() && node.role != Role::kJoin && node.role != Role::kPeeledBranch)
+      node.title += " " + code.label;
     node.branches = f_.successors(block).size() > 1 && !f_.terminator(block).operands.empty();
     node.decision = uniformity.branches[block.index];
     if (options_.block_text) {
@@ -144,13 +146,17 @@ class Maker {
 
   std::string EdgeLabel(const ir::Inst& terminator, uint32_t e) const {
     switch (terminator.op) {
-      case Opcode::kSwitch: return e + 1 == terminator.edges.size() ? "default" : std::to_string(e);
-      case Opcode::kForWarps: return e == 0 ? "each warp" : "then";
+      case Opcode::kSwitch:
+        return e + 1 == terminator.edges.size() ? "default" : std::to_string(e);
+      case Opcode::kForWarps:
+        return e == 0 ? "each warp" : "then";
       case Opcode::kForLanes:
         if (e == 2) return "when all have exited";
         return e == 0 ? (f_.is_flat ? "each thread" : "each lane") : "then";
-      case Opcode::kCondBr: return Predicate(terminator, e);
-      default: return {};
+      case Opcode::kCondBr:
+        return Predicate(terminator, e);
+      default:
+        return {};
     }
   }
 
@@ -202,7 +208,8 @@ class Maker {
       const ir::Inst& loop = f_.terminator(block);
       if (loop.op != Opcode::kForLanes) continue;
       std::string title = f_.is_flat ? "for each thread of the block" : "for each lane";
-      AddLoop(loop, f_.is_flat ? ir::Level::kBlock : ir::Level::kWarp, title, view_.nodes[node_of_[block.index]].cluster);
+      AddLoop(loop, f_.is_flat ? ir::Level::kBlock : ir::Level::kWarp, title,
+              view_.nodes[node_of_[block.index]].cluster);
     }
   }
 

@@ -6,8 +6,8 @@
 namespace ptx2cpu::analysis {
 
 struct ControlDependence {
-  // sources[n]: nodes whose branch decides directly whether n runs (the post-dominance frontier of n). A block at the
-  // head of a loop depends on the loop's exit branches, itself included.
+  // sources[n]: nodes whose branch decides directly whether n runs (the post-dominance frontier of n). A
+  // block at the head of a loop depends on the loop's exit branches, itself included.
   std::vector<std::vector<uint32_t>> sources;
 };
 

@@ -30,7 +30,8 @@ DominatorTree Tree(const Graph& graph, uint32_t root) {
   using Vertex = boost::graph_traits<Graph>::vertex_descriptor;
   std::vector<Vertex> dominator(count, boost::graph_traits<Graph>::null_vertex());
   boost::lengauer_tarjan_dominator_tree(
-      graph, root, boost::make_iterator_property_map(dominator.begin(), boost::get(boost::vertex_index, graph)));
+      graph, root,
+      boost::make_iterator_property_map(dominator.begin(), boost::get(boost::vertex_index, graph)));
   DominatorTree tree;
   tree.root = root;
   tree.parent.assign(count, kNoNode);

@@ -7,9 +7,9 @@ namespace ptx2cpu::analysis {
 
 struct DominatorTree {
   uint32_t root = kNoNode;
-  std::vector<uint32_t> parent;                 // immediate dominator; kNoNode for the root and unreachable nodes
+  std::vector<uint32_t> parent;  // immediate dominator; kNoNode for the root and unreachable nodes
   std::vector<std::vector<uint32_t>> children;
-  std::vector<uint32_t> enter, leave;           // depth-first interval: a dominates b when b's lies within a's
+  std::vector<uint32_t> enter, leave;  // depth-first interval: a dominates b when b's lies within a's
 
   // Reflexive. Unreachable nodes dominate nothing and are dominated by nothing.
   bool Dominates(uint32_t a, uint32_t b) const {

@@ -7,7 +7,7 @@ namespace {
 
 using Role = CfgView::Role;
 
-constexpr std::string_view kRegionFill[] = {"#ffffff", "#e8f5e9", "#e3f2fd"};    // by level: none, warp, block
+constexpr std::string_view kRegionFill[] = {"#ffffff", "#e8f5e9", "#e3f2fd"};  // by level: none, warp, block
 constexpr std::string_view kRegionLine[] = {"#000000", "#66bb6a", "#42a5f5"};
 constexpr std::string_view kBoundaryFill[] = {"#ffffff", "#ffe0b2", "#ffcdd2"};  // warp orange, block red
 constexpr std::string_view kDivergent = "#c62828";
@@ -28,12 +28,17 @@ std::string Escape(std::string_view text) {
 
 std::string_view RoleName(const CfgView::Node& node) {
   switch (node.role) {
-    case Role::kBarrier: return "block barrier";
-    case Role::kCollective: return "warp collective";
-    case Role::kPeeledBranch: return "peeled branch";
+    case Role::kBarrier:
+      return "block barrier";
+    case Role::kCollective:
+      return "warp collective";
+    case Role::kPeeledBranch:
+      return "peeled branch";
     case Role::kJoin:
-    case Role::kLoop: return "extra barrier";
-    default: return node.level == ir::Level::kLane ? "" : ir::Name(node.level);
+    case Role::kLoop:
+      return "extra barrier";
+    default:
+      return node.level == ir::Level::kLane ? "" : ir::Name(node.level);
   }
 }
 
@@ -42,7 +47,8 @@ std::string Caption(const CfgView::Node& node) {
   std::string_view role = RoleName(node);
   if (!role.empty()) {
     text += "  [";
-    if (node.role == Role::kPeeledBranch || node.role == Role::kJoin) text += std::string(ir::Name(node.level)) + "-level ";
+    if (node.role == Role::kPeeledBranch || node.role == Role::kJoin)
+      text += std::string(ir::Name(node.level)) + "-level ";
     text += std::string(role) + "]";
   }
   if (node.branches) text += "  {" + std::string(Name(node.decision)) + " branch}";
@@ -59,13 +65,15 @@ class DotWriter {
     out_ += "  edge [fontname=\"monospace\", fontsize=9];\n";
     std::string label = view_.title;
     for (const std::string& note : view_.notes) label += "\n" + note;
-    out_ += fmt::format("  labelloc=t; labeljust=l; fontname=\"monospace\"; label=\"{}\\l\";\n", Escape(label));
+    out_ +=
+        fmt::format("  labelloc=t; labeljust=l; fontname=\"monospace\"; label=\"{}\\l\";\n", Escape(label));
     Scope(~0u, 1);
     for (const CfgView::Edge& edge : view_.edges) Edge(edge);
     for (uint32_t n = 0; n < view_.nodes.size(); ++n) {
       if (view_.nodes[n].dominator == ~0u) continue;
-      out_ += fmt::format("  n{} -> n{} [style=dashed, color=\"#7e57c2\", arrowhead=empty, constraint=false];\n",
-                          view_.nodes[n].dominator, n);
+      out_ +=
+          fmt::format("  n{} -> n{} [style=dashed, color=\"#7e57c2\", arrowhead=empty, constraint=false];\n",
+                      view_.nodes[n].dominator, n);
     }
     return out_ + "}\n";
   }
@@ -81,8 +89,10 @@ class DotWriter {
       const CfgView::Cluster& inner = view_.clusters[c];
       if (inner.parent != cluster) continue;
       auto level = static_cast<size_t>(inner.level);
-      out_ += fmt::format("{}subgraph cluster_{} {{\n{}  label=\"{}\"; style=\"filled,rounded\"; fillcolor=\"{}\"; color=\"{}\";\n",
-                          indent, c, indent, Escape(inner.title), kRegionFill[level], kRegionLine[level]);
+      out_ += fmt::format(
+          "{}subgraph cluster_{} {{\n{}  label=\"{}\"; style=\"filled,rounded\"; fillcolor=\"{}\"; "
+          "color=\"{}\";\n",
+          indent, c, indent, Escape(inner.title), kRegionFill[level], kRegionLine[level]);
       Scope(c, depth + 1);
       out_ += indent + "}\n";
     }
@@ -95,11 +105,14 @@ class DotWriter {
     for (const std::string& line : node.lines) text += "  " + Escape(line) + "\\l";
     std::string style;
     if (node.level != ir::Level::kLane || node.role != Role::kPlain) {
-      size_t level = node.role == Role::kBarrier ? 2 : node.role == Role::kCollective ? 1 : static_cast<size_t>(node.level);
+      size_t level = node.role == Role::kBarrier      ? 2
+                     : node.role == Role::kCollective ? 1
+                                                      : static_cast<size_t>(node.level);
       style += fmt::format(", fillcolor=\"{}\"", kBoundaryFill[level]);
       if (node.role != Role::kPlain) style += ", penwidth=2";
     }
-    if (node.branches && node.decision > Uniformity::kWarp) style += fmt::format(", color=\"{}\", penwidth=2", kDivergent);
+    if (node.branches && node.decision > Uniformity::kWarp)
+      style += fmt::format(", color=\"{}\", penwidth=2", kDivergent);
     return fmt::format("n{} [label=\"{}\"{}];\n", n, text, style);
   }
 
@@ -138,7 +151,8 @@ std::string RenderText(const CfgView& view) {
   for (uint32_t n = 0; n < view.nodes.size(); ++n) {
     const CfgView::Node& node = view.nodes[n];
     std::string here = ClusterPath(view, node.cluster);
-    if (here != region && !view.clusters.empty()) out += here.empty() ? "-- between regions\n" : "-- " + here + "\n";
+    if (here != region && !view.clusters.empty())
+      out += here.empty() ? "-- between regions\n" : "-- " + here + "\n";
     region = here;
     out += "  " + Caption(node) + "\n";
     if (!node.why.empty()) out += "      " + node.why + "\n";

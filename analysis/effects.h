@@ -10,11 +10,11 @@ struct Effects {
   uint32_t collectives = 0;
   uint32_t atomics = 0;
   uint32_t calls = 0;
-  bool exits = false;              // holds exit: ends its thread from within a function
+  bool exits = false;  // holds exit: ends its thread from within a function
   bool reads_shared = false, writes_shared = false;
   bool reads_global = false, writes_global = false;  // generic accesses count as global
   bool uses_local = false;
-  bool volatile_access = false;    // may rely on lock step within a warp (code from before sm_70)
+  bool volatile_access = false;        // may rely on lock step within a warp (code from before sm_70)
   uint32_t first_collective_line = 0;  // PTX line, 0: none
 };
 

@@ -19,8 +19,9 @@ class ValueSet {
 };
 
 struct LivenessResult {
-  std::vector<ValueSet> in;   // per block; its own parameters are not live in
-  std::vector<ValueSet> out;  // arguments of its edges are live out only when a successor needs them otherwise
+  std::vector<ValueSet> in;  // per block; its own parameters are not live in
+  std::vector<ValueSet>
+      out;  // arguments of its edges are live out only when a successor needs them otherwise
 };
 
 LivenessResult AnalyzeLiveness(const ir::Function& f);

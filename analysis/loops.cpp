@@ -13,7 +13,8 @@ namespace {
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
 
 // Components of the subgraph of `nodes`, without edges into `without` (a header already accounted for).
-std::vector<std::vector<uint32_t>> Components(const Cfg& g, const std::vector<uint32_t>& nodes, uint32_t without) {
+std::vector<std::vector<uint32_t>> Components(const Cfg& g, const std::vector<uint32_t>& nodes,
+                                              uint32_t without) {
   std::vector<uint32_t> local(g.size(), kNoNode);
   for (uint32_t i = 0; i < nodes.size(); ++i) local[nodes[i]] = i;
   Graph graph(nodes.size());
@@ -76,7 +77,8 @@ LoopForest Loops(const Cfg& g) {
       uint32_t index = static_cast<uint32_t>(forest.loops.size());
       loop.parent = task.parent;
       loop.depth = task.parent == kNoNode ? 1 : forest.loops[task.parent].depth + 1;
-      for (uint32_t block : loop.blocks) forest.innermost[block] = index;  // inner loops come later and overwrite
+      for (uint32_t block : loop.blocks)
+        forest.innermost[block] = index;  // inner loops come later and overwrite
       tasks.push_back({loop.blocks, loop.header, index});
       forest.loops.push_back(std::move(loop));
     }

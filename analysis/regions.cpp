@@ -35,8 +35,8 @@ class Finder {
     map_.regions.back().head = head;
   }
 
-  // Nodes: the blocks, one per region entry, a root before them; edges into boundaries are left out. Then a block is
-  // of a region when the region's entry dominates it, and shared when nothing but the root does.
+  // Nodes: the blocks, one per region entry, a root before them; edges into boundaries are left out. Then a
+  // block is of a region when the region's entry dominates it, and shared when nothing but the root does.
   Cfg Graph() const {
     uint32_t blocks = static_cast<uint32_t>(f_.blocks.size());
     uint32_t regions = static_cast<uint32_t>(map_.regions.size());
@@ -90,7 +90,8 @@ class Finder {
       ir::BlockId to = terminator.edges[e].to;
       if (!Boundary(to)) continue;
       region.leaves.push_back({block, e});
-      if (std::find(region.next.begin(), region.next.end(), to) == region.next.end()) region.next.push_back(to);
+      if (std::find(region.next.begin(), region.next.end(), to) == region.next.end())
+        region.next.push_back(to);
     }
   }
 

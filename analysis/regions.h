@@ -1,8 +1,9 @@
 // Parallel regions (COX section 3.5, on a general control flow graph).
 //
-// A boundary of a level is a block of that level or a higher one. A region is what lies between boundaries: it starts
-// at one edge out of a boundary (or at the function's entry) and holds every block reached from there without meeting a
-// boundary. Warp-level regions become loops over lanes, block-level ones loops over warps.
+// A boundary of a level is a block of that level or a higher one. A region is what lies between boundaries:
+// it starts at one edge out of a boundary (or at the function's entry) and holds every block reached from
+// there without meeting a boundary. Warp-level regions become loops over lanes, block-level ones loops over
+// warps.
 #pragma once
 
 #include "ir/function.h"
@@ -18,10 +19,10 @@ struct BlockEdge {
 struct Region {
   BlockEdge entry;
   ir::BlockId head;
-  std::vector<ir::BlockId> blocks;   // in reverse post order
-  std::vector<BlockEdge> leaves;     // edges to boundaries
-  std::vector<ir::BlockId> next;     // the boundaries they lead to; one at most in the Split phase
-  bool ends_threads = false;         // holds a ret or exit
+  std::vector<ir::BlockId> blocks;  // in reverse post order
+  std::vector<BlockEdge> leaves;    // edges to boundaries
+  std::vector<ir::BlockId> next;    // the boundaries they lead to; one at most in the Split phase
+  bool ends_threads = false;        // holds a ret or exit
 };
 
 inline constexpr uint32_t kNoRegion = ~0u;
@@ -29,10 +30,11 @@ inline constexpr uint32_t kNoRegion = ~0u;
 struct RegionMap {
   ir::Level level = ir::Level::kWarp;
   std::vector<Region> regions;
-  // Per block: its region, or regions.size() + k behind shared[k]; kNoRegion for boundaries and unreachable blocks.
+  // Per block: its region, or regions.size() + k behind shared[k]; kNoRegion for boundaries and unreachable
+  // blocks.
   std::vector<uint32_t> region_of;
-  // Blocks where paths from several regions meet first (never in the Split phase); they and what only they lead to
-  // are in no region.
+  // Blocks where paths from several regions meet first (never in the Split phase); they and what only they
+  // lead to are in no region.
   std::vector<ir::BlockId> shared;
   uint32_t RegionAt(BlockEdge entry) const;  // kNoRegion when the edge leads to a boundary
 };

@@ -13,7 +13,8 @@ std::string_view Name(Uniformity uniformity) {
 }
 
 LaunchShape PromisedShape(const ir::Function& f) {
-  if (f.required_threads[0]) return {f.required_threads[0], std::max(f.required_threads[1], 1u), std::max(f.required_threads[2], 1u)};
+  if (f.required_threads[0])
+    return {f.required_threads[0], std::max(f.required_threads[1], 1u), std::max(f.required_threads[2], 1u)};
   LaunchShape shape;
   if (f.max_threads[0] && f.max_threads[1] == 1) shape.y = 1;
   if (f.max_threads[0] && f.max_threads[2] == 1) shape.z = 1;
@@ -34,7 +35,8 @@ ValueShape Join(const ValueShape& a, const ValueShape& b) {
 // A value that is uniform in each of two groups of lanes that meet: it differs at the level of the branch.
 ValueShape Blend(const ValueShape& value, Uniformity branch) {
   if (branch == Uniformity::kBlock) return value;
-  if (branch == Uniformity::kWarp) return value.kind == Uniformity::kBlock ? ValueShape{Uniformity::kWarp} : value;
+  if (branch == Uniformity::kWarp)
+    return value.kind == Uniformity::kBlock ? ValueShape{Uniformity::kWarp} : value;
   return {Uniformity::kVarying};
 }
 
@@ -69,7 +71,8 @@ class Solver {
     bool first = !seen_[id.index];
     seen_[id.index] = true;
     // A loop-carried base may lose its alignment trip by trip; two steps are enough to know.
-    if (!first && joined.kind == Uniformity::kAffine && joined.base_align < old.base_align) joined.base_align = 1;
+    if (!first && joined.kind == Uniformity::kAffine && joined.base_align < old.base_align)
+      joined.base_align = 1;
     if (first || !(joined == old)) changed_ = true;
     old = joined;
   }
@@ -117,7 +120,8 @@ class Solver {
   void FindEscapes(const Loop& loop, Uniformity kind) {
     escape_.resize(f_.values.size(), Uniformity::kBlock);
     auto use = [&](ir::ValueId value) {
-      if (loop.Contains(f_.at_value(value).block.index)) escape_[value.index] = std::max(escape_[value.index], kind);
+      if (loop.Contains(f_.at_value(value).block.index))
+        escape_[value.index] = std::max(escape_[value.index], kind);
     };
     for (uint32_t node : g_.order) {
       if (node == g_.exit || loop.Contains(node)) continue;
@@ -134,8 +138,8 @@ class Solver {
     return value.index < escape_.size() ? Blend(shape, escape_[value.index]) : shape;
   }
 
-  // Where paths from different successors of `branch` meet (disjoint paths; Karrenberg and Hack 2012). Each node
-  // carries the successor it is reached from; a node reached from two starts anew with itself.
+  // Where paths from different successors of `branch` meet (disjoint paths; Karrenberg and Hack 2012). Each
+  // node carries the successor it is reached from; a node reached from two starts anew with itself.
   std::vector<uint32_t> JoinsOf(uint32_t branch) const {
     std::vector<uint32_t> label(g_.size(), kNoNode), joins;
     for (uint32_t s : g_.successors[branch]) label[s] = s;
@@ -147,7 +151,8 @@ class Solver {
         for (uint32_t to : g_.successors[node]) {
           if (label[to] == label[node] || label[to] == to) {
             // The successor itself is a join when another successor's path reaches it.
-            if (label[to] == to && label[node] != to && std::find(joins.begin(), joins.end(), to) == joins.end()) {
+            if (label[to] == to && label[node] != to &&
+                std::find(joins.begin(), joins.end(), to) == joins.end()) {
               joins.push_back(to);
               changed = true;
             }

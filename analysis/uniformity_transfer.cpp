@@ -32,15 +32,19 @@ ValueShape UniformityTransfer::SpecialRegister(const ir::Inst& inst) const {
   bool whole_rows = launch_.x != 0 && launch_.x % 32 == 0;
   bool one_row = launch_.y == 1 && launch_.z == 1;
   switch (inst.attrs.special) {
-    case ir::Special::kTidX: return whole_rows || one_row ? MakeAffine(1, 32) : kVaryingShape;
+    case ir::Special::kTidX:
+      return whole_rows || one_row ? MakeAffine(1, 32) : kVaryingShape;
     case ir::Special::kTidY:
       if (launch_.y == 1) return kBlockShape;
       return whole_rows ? kWarpShape : kVaryingShape;
     case ir::Special::kTidZ:
       if (launch_.z == 1) return kBlockShape;
-      return whole_rows || (launch_.x && launch_.y && launch_.x * launch_.y % 32 == 0) ? kWarpShape : kVaryingShape;
-    case ir::Special::kLaneId: return MakeAffine(1, kHugeAlign);
-    case ir::Special::kWarpId: return kWarpShape;
+      return whole_rows || (launch_.x && launch_.y && launch_.x * launch_.y % 32 == 0) ? kWarpShape
+                                                                                       : kVaryingShape;
+    case ir::Special::kLaneId:
+      return MakeAffine(1, kHugeAlign);
+    case ir::Special::kWarpId:
+      return kWarpShape;
     case ir::Special::kLaneMaskEq:
     case ir::Special::kLaneMaskLe:
     case ir::Special::kLaneMaskLt:
@@ -51,8 +55,10 @@ ValueShape UniformityTransfer::SpecialRegister(const ir::Inst& inst) const {
     case ir::Special::kClock64:
     case ir::Special::kGlobaltimer:
     case ir::Special::kGlobaltimerLo:
-    case ir::Special::kGlobaltimerHi: return kVaryingShape;
-    default: return kBlockShape;
+    case ir::Special::kGlobaltimerHi:
+      return kVaryingShape;
+    default:
+      return kBlockShape;
   }
 }
 
@@ -80,7 +86,8 @@ ValueShape UniformityTransfer::Collective(const ir::Inst& inst, const std::vecto
       if (inst.op == Opcode::kElect) return kVaryingShape;
       return shapes[inst.operands.back().index].kind <= Uniformity::kWarp ? kWarpShape : kVaryingShape;
     }
-    default: return kVaryingShape;
+    default:
+      return kVaryingShape;
   }
 }
 
@@ -124,17 +131,20 @@ ValueShape UniformityTransfer::Affine(const ir::Inst& inst, const std::vector<Va
       if ((bits & 31) == 0) return kWarpShape;
       return (bits & 31) == 31 ? MakeAffine(1, bits == 31 ? kHugeAlign : 32) : kVaryingShape;
     }
-    default: return kVaryingShape;
+    default:
+      return kVaryingShape;
   }
 }
 
 ValueShape UniformityTransfer::Pure(const ir::Inst& inst, const std::vector<ValueShape>& shapes) const {
   switch (inst.op) {
-    case Opcode::kSpecialRegister: return SpecialRegister(inst);
+    case Opcode::kSpecialRegister:
+      return SpecialRegister(inst);
     case Opcode::kToGeneric:
       if (inst.attrs.space == ir::Space::kLocal) return kVaryingShape;  // every thread has its own window
       break;
-    default: break;
+    default:
+      break;
   }
   Uniformity worst = Uniformity::kBlock;
   for (ir::ValueId operand : inst.operands) worst = std::max(worst, shapes[operand.index].kind);
@@ -148,13 +158,18 @@ ValueShape UniformityTransfer::Result(const ir::Inst& inst, uint32_t, ir::Level 
     return level == ir::Level::kBlock ? kBlockShape : kWarpShape;
   }
   switch (ir::Info(inst.op).effect) {
-    case ir::Effect::kPure: return Pure(inst, shapes);
+    case ir::Effect::kPure:
+      return Pure(inst, shapes);
     case ir::Effect::kReads:
     case ir::Effect::kMemory:
-    case ir::Effect::kWrites: return Memory(inst, shapes);
-    case ir::Effect::kBarrier: return kBlockShape;  // a reduction is the same for all participants
-    case ir::Effect::kCollective: return Collective(inst, shapes);
-    default: return kVaryingShape;
+    case ir::Effect::kWrites:
+      return Memory(inst, shapes);
+    case ir::Effect::kBarrier:
+      return kBlockShape;  // a reduction is the same for all participants
+    case ir::Effect::kCollective:
+      return Collective(inst, shapes);
+    default:
+      return kVaryingShape;
   }
 }
 

@@ -7,8 +7,7 @@ namespace ptx2cpu::analysis {
 
 class UniformityTransfer {
  public:
-  UniformityTransfer(const ir::Function& f, LaunchShape launch)
-      : f_(f), launch_(launch) {}
+  UniformityTransfer(const ir::Function& f, LaunchShape launch) : f_(f), launch_(launch) {}
 
   ValueShape Result(const ir::Inst& inst, uint32_t number, ir::Level level,
                     const std::vector<ValueShape>& shapes) const;

@@ -1,7 +1,7 @@
 // The catalogue of passes: one prototype each. What stands in which order, and why, is in pipeline.cpp.
 //
-// Every pass takes a function from one valid state to another (ir/verify.h) and keeps its meaning: the interpreter
-// gives the same memory before and after it.
+// Every pass takes a function from one valid state to another (ir/verify.h) and keeps its meaning: the
+// interpreter gives the same memory before and after it.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ enum class CollapseForm : uint8_t {
 struct PassOptions {
   CollapseForm collapse = CollapseForm::kAuto;
   std::optional<analysis::LaunchShape> launch;  // block shape to specialise for; unset: any
-  uint32_t inline_size = 40;                    // callees of at most this many instructions are inlined anyway
-  uint32_t duplicate_limit = 20000;             // instructions that region formation may copy per function
+  uint32_t inline_size = 40;         // callees of at most this many instructions are inlined anyway
+  uint32_t duplicate_limit = 20000;  // instructions that region formation may copy per function
 };
 
 // -- phase Simt --

@@ -12,12 +12,14 @@ namespace {
 using ir::Phase;
 
 constexpr std::array kPasses = {
-    PassEntry{"inline-calls", InlineCalls, Phase::kSimt, false,
-              "a barrier, collective or exit in a callee concerns the caller's regions, so it must be seen there"},
+    PassEntry{
+        "inline-calls", InlineCalls, Phase::kSimt, false,
+        "a barrier, collective or exit in a callee concerns the caller's regions, so it must be seen there"},
     PassEntry{"simplify", Simplify, Phase::kSimt, false,
               "every branch and value that goes here makes no region and no slot later"},
-    PassEntry{"check-supported", CheckSupported, Phase::kSimt, true,
-              "after inlining and clean-up: refuses no dead code, and before anything is built on what it refuses"},
+    PassEntry{
+        "check-supported", CheckSupported, Phase::kSimt, true,
+        "after inlining and clean-up: refuses no dead code, and before anything is built on what it refuses"},
     PassEntry{"insert-implicit-warp-barriers", InsertImplicitWarpBarriers, Phase::kSimt, true,
               "collectives become boundaries, the reason for extra barriers"},
     PassEntry{"split-at-barriers", SplitAtBarriers, Phase::kSimt, true,
@@ -31,23 +33,27 @@ constexpr std::array kPasses = {
 
 Status CheckName(const std::string& name) {
   if (name.empty() || name == "all") return {};
-  if (std::any_of(kPasses.begin(), kPasses.end(), [&](const PassEntry& p) { return p.name == name; })) return {};
+  if (std::any_of(kPasses.begin(), kPasses.end(), [&](const PassEntry& p) { return p.name == name; }))
+    return {};
   Error error;
   error.code = ErrorCode::kUsage;
   error.message = "there is no pass '" + name + "'";
-  for (const PassEntry& pass : kPasses) error.hint += (error.hint.empty() ? "passes: " : ", ") + std::string(pass.name);
+  for (const PassEntry& pass : kPasses)
+    error.hint += (error.hint.empty() ? "passes: " : ", ") + std::string(pass.name);
   return Fail(std::move(error));
 }
 
 bool Wanted(const std::vector<std::string>& names, std::string_view pass) {
-  return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return n == "all" || n == pass; });
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& n) { return n == "all" || n == pass; });
 }
 
 }  // namespace
 
 std::span<const PassEntry> Passes() { return kPasses; }
 
-Result<std::vector<PassTime>> RunPipeline(ir::Module& module, ir::Function& f, const PipelineOptions& options) {
+Result<std::vector<PassTime>> RunPipeline(ir::Module& module, ir::Function& f,
+                                          const PipelineOptions& options) {
   TRY_STATUS(CheckName(options.stop_after));
   for (const std::string& name : options.dump_after) TRY_STATUS(CheckName(name));
   std::vector<PassTime> times;

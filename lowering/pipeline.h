@@ -1,4 +1,5 @@
-// The pipeline: one thread's view in, loops over warps and lanes out. The passes and their order stand in pipeline.cpp.
+// The pipeline: one thread's view in, loops over warps and lanes out. The passes and their order stand in
+// pipeline.cpp.
 #pragma once
 
 #include <chrono>
@@ -16,8 +17,8 @@ struct PassEntry {
   std::string_view name;
   Status (*run)(ir::Module&, ir::Function&, const PassOptions&);
   ir::Phase after;
-  bool kernels_only;       // device functions stay in the Simt phase: they are called by one lane at a time
-  std::string_view why;    // why it stands here
+  bool kernels_only;     // device functions stay in the Simt phase: they are called by one lane at a time
+  std::string_view why;  // why it stands here
 };
 std::span<const PassEntry> Passes();
 
@@ -35,6 +36,7 @@ struct PassTime {
 };
 
 // Runs the passes on one function of the module. Unknown pass names in the options are a kUsage error.
-Result<std::vector<PassTime>> RunPipeline(ir::Module& module, ir::Function& f, const PipelineOptions& options = {});
+Result<std::vector<PassTime>> RunPipeline(ir::Module& module, ir::Function& f,
+                                          const PipelineOptions& options = {});
 
 }  // namespace ptx2cpu::lowering

@@ -50,7 +50,8 @@ ir::BlockId InsertBlockBefore(ir::Function& f, ir::BlockId block, ir::Level leve
   return front;
 }
 
-ir::BlockId SplitEdge(ir::Function& f, ir::BlockId from, uint32_t edge, ir::Level level, const std::string& label) {
+ir::BlockId SplitEdge(ir::Function& f, ir::BlockId from, uint32_t edge, ir::Level level,
+                      const std::string& label) {
   ir::BlockId middle = ir::AddBlock(f, label, level);
   ir::Inst& terminator = f.inst(f.at_block(from).insts.back());
   ir::Edge old = std::move(terminator.edges[edge]);

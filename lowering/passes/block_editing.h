@@ -13,23 +13,24 @@ namespace ptx2cpu::lowering {
 // Moves the instructions from position `where` on into a new block, which `block` then branches to.
 ir::BlockId SplitBlock(ir::Function& f, ir::BlockId block, size_t where, const std::string& label);
 
-// Puts an empty block in front of `block`: all edges into `block` lead there instead, except those from blocks for which
-// `stays` holds (then `block` keeps its parameters and the new block has its own).
+// Puts an empty block in front of `block`: all edges into `block` lead there instead, except those from
+// blocks for which `stays` holds (then `block` keeps its parameters and the new block has its own).
 ir::BlockId InsertBlockBefore(ir::Function& f, ir::BlockId block, ir::Level level, const std::string& label,
                               const ir::Position& at, const std::function<bool(ir::BlockId)>& stays = {});
 
 // Puts an empty block on an edge; it passes the edge's arguments on.
-ir::BlockId SplitEdge(ir::Function& f, ir::BlockId from, uint32_t edge, ir::Level level, const std::string& label);
+ir::BlockId SplitEdge(ir::Function& f, ir::BlockId from, uint32_t edge, ir::Level level,
+                      const std::string& label);
 
 // Gives every instruction that satisfies `alone` a block of its own.
 void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone);
 
 struct Copies {
-  std::vector<ir::BlockId> blocks;                           // in the order of the originals
-  std::vector<std::pair<ir::ValueId, ir::ValueId>> values;   // original, copy
+  std::vector<ir::BlockId> blocks;                          // in the order of the originals
+  std::vector<std::pair<ir::ValueId, ir::ValueId>> values;  // original, copy
 };
-// Copies blocks; edges among them lead to the copies, edges out of the set and values from outside stay as they are.
-// Values of the originals that are used outside the set need RepairSsa.
+// Copies blocks; edges among them lead to the copies, edges out of the set and values from outside stay as
+// they are. Values of the originals that are used outside the set need RepairSsa.
 Copies CloneBlocks(ir::Function& f, const std::vector<ir::BlockId>& blocks);
 
 // Replaces parameters that receive one value over every edge by that value. True when there were any.

@@ -5,8 +5,9 @@
 //   barrier_block %variable       error: barrier whose number is computed
 //   barrier_block 3               fine: a full barrier, whatever its number
 //
-// A branch that threads take differently around a barrier is not found here but when the kernel runs: insert-extra-
-// barriers makes all members agree on it, and a disagreement is a fault with the branch's PTX line.
+// A branch that threads take differently around a barrier is not found here but when the kernel runs:
+// insert-extra- barriers makes all members agree on it, and a disagreement is a fault with the branch's PTX
+// line.
 #include "lowering/passes.h"
 #include "lowering/passes/diagnose.h"
 

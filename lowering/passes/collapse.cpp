@@ -9,10 +9,10 @@
 //                                         l2 [lane]: %x = slot_load 0 ; store ..., %x ; end_lane
 //                                         b2 [block]: ret
 //
-// The flat form has no warp level: for_lanes at block level runs all threads. The new code is built beside the old
-// blocks, which are dropped at the end. Parameters of boundaries live in slots. A lane's own are stored by the region
-// that leads there; uniform ones are read by every lane of that region, so they change only after its loop, at the
-// level they are uniform at.
+// The flat form has no warp level: for_lanes at block level runs all threads. The new code is built beside
+// the old blocks, which are dropped at the end. Parameters of boundaries live in slots. A lane's own are
+// stored by the region that leads there; uniform ones are read by every lane of that region, so they change
+// only after its loop, at the level they are uniform at.
 #include <map>
 
 #include "analysis/regions.h"
@@ -65,7 +65,7 @@ class Collapser {
 
  private:
   struct LaneCode {
-    BlockId entry, end;    // slot loads; slot stores and end_lane
+    BlockId entry, end;  // slot loads; slot stores and end_lane
     PlaceId place = kNoPlace;
     std::vector<BlockId> clones;
   };
@@ -73,7 +73,7 @@ class Collapser {
   struct Copier {
     BlockEdge leave;
     BlockId to;
-    Level level;           // of the place
+    Level level;  // of the place
     PlaceId place;
   };
 
@@ -106,7 +106,8 @@ class Collapser {
       new_block_[old.index] = clone;
       code.clones.push_back(clone);
       std::vector<ValueId> params = f_.at_block(old).params;
-      for (ValueId param : params) values_.SetHome(param, code.place, ir::AddParam(f_, clone, f_.type_of(param)));
+      for (ValueId param : params)
+        values_.SetHome(param, code.place, ir::AddParam(f_, clone, f_.type_of(param)));
       std::vector<ir::InstId> insts = f_.at_block(old).insts;
       for (ir::InstId id : insts) CloneInst(id, clone, code.place);
     }
@@ -202,7 +203,8 @@ class Collapser {
     Terminate(start, Opcode::kBr, {{Enter({}, f_.entry, Level::kBlock), {}}});
     for (BlockId block : boundaries_) {
       ir::Inst terminator = f_.terminator(block);
-      for (ValueId& operand : terminator.operands) operand = values_.Get(boundary_place_[block.index], operand);
+      for (ValueId& operand : terminator.operands)
+        operand = values_.Get(boundary_place_[block.index], operand);
       for (uint32_t e = 0; e < terminator.edges.size(); ++e) {
         terminator.edges[e] = {Enter({block, e}, terminator.edges[e].to, f_.at_block(block).level), {}};
       }
@@ -239,7 +241,8 @@ class Collapser {
     return EndWarp();  // from a warp-level boundary straight to a block-level one
   }
 
-  // What follows the loop over a region, at the loop's level: copies of uniform parameters, then the next boundary.
+  // What follows the loop over a region, at the loop's level: copies of uniform parameters, then the next
+  // boundary.
   BlockId After(const Region& region, Level level) {
     if (region.next.empty()) {
       if (level == Level::kWarp) return EndWarp();
@@ -267,7 +270,8 @@ class Collapser {
   // -- parameters of boundaries --
   // Serves slots in the order they are demanded; a copy may demand further ones.
   void CarryParameters() {
-    for (std::vector<ValueId> fresh = values_.SettleStores(); !fresh.empty(); fresh = values_.SettleStores()) {
+    for (std::vector<ValueId> fresh = values_.SettleStores(); !fresh.empty();
+         fresh = values_.SettleStores()) {
       for (ValueId param : fresh) Carry(param);
     }
   }
@@ -285,7 +289,8 @@ class Collapser {
       }
       return;
     }
-    // At the level of the shape, or of the boundary when that is lower: a block's loop may run within one warp's turn.
+    // At the level of the shape, or of the boundary when that is lower: a block's loop may run within one
+    // warp's turn.
     Level level = flat_ ? Level::kBlock : std::min(shape, f_.at_block(to).level);
     for (const Copier& copier : copiers_) {
       if (copier.to != to || copier.level != level) continue;
@@ -324,7 +329,8 @@ Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options)
     }
   }
   if (collective && options.collapse == CollapseForm::kFlat) {
-    return Unsupported(module, collective->at, "kernel '" + f.name + "' uses warp operations and cannot be collapsed flat",
+    return Unsupported(module, collective->at,
+                       "kernel '" + f.name + "' uses warp operations and cannot be collapsed flat",
                        "use --collapse=hierarchical, or auto");
   }
   bool flat = !collective && options.collapse != CollapseForm::kHierarchical;

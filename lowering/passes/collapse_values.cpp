@@ -7,7 +7,8 @@ namespace {
 
 using ir::Opcode;
 
-// What a lane may spend to rebuild a value instead of loading it from a slot, and what the warp or block may (once).
+// What a lane may spend to rebuild a value instead of loading it from a slot, and what the warp or block may
+// (once).
 constexpr uint32_t kLaneBudget = 5;
 constexpr uint32_t kScalarBudget = 16;
 constexpr uint32_t kNever = 1000;
@@ -18,10 +19,13 @@ uint32_t OwnCost(const ir::Inst& inst) {
     case Opcode::kUndef:
     case Opcode::kSymbol:
     case Opcode::kParamBase:
-    case Opcode::kFunctionAddress: return 0;
-    case Opcode::kSpecialRegister: return inst.attrs.flags & ir::kVolatile ? kNever : 1;
+    case Opcode::kFunctionAddress:
+      return 0;
+    case Opcode::kSpecialRegister:
+      return inst.attrs.flags & ir::kVolatile ? kNever : 1;
     case Opcode::kAgree:
-    case Opcode::kAgreeIndex: return kNever;
+    case Opcode::kAgreeIndex:
+      return kNever;
     case Opcode::kLoad:  // parameters and constants stay as they are while the kernel runs
       return inst.attrs.space == ir::Space::kParam || inst.attrs.space == ir::Space::kConst ? 1 : kNever;
     case Opcode::kDivS:
@@ -35,8 +39,10 @@ uint32_t OwnCost(const ir::Inst& inst) {
     case Opcode::kFCos:
     case Opcode::kFLg2:
     case Opcode::kFEx2:
-    case Opcode::kFTanh: return 6;
-    default: return ir::Info(inst.op).effect == ir::Effect::kPure ? 1 : kNever;
+    case Opcode::kFTanh:
+      return 6;
+    default:
+      return ir::Info(inst.op).effect == ir::Effect::kPure ? 1 : kNever;
   }
 }
 
@@ -106,8 +112,10 @@ ir::ValueId CollapseValues::Rebuild(PlaceId place, ir::ValueId old) {
   inst.results.clear();
   for (ir::ValueId& operand : inst.operands) operand = Get(place, operand);
   for (ir::ValueId result : results) inst.results.push_back(ir::AddValue(f_, f_.type_of(result), {}, {}, 0));
-  ir::InstId id = ir::Append(f_, places_[place].prologue, std::move(inst), static_cast<uint32_t>(results.size()));
-  for (size_t n = 0; n < results.size(); ++n) places_[place].known[results[n].index] = f_.at_inst(id).results[n];
+  ir::InstId id =
+      ir::Append(f_, places_[place].prologue, std::move(inst), static_cast<uint32_t>(results.size()));
+  for (size_t n = 0; n < results.size(); ++n)
+    places_[place].known[results[n].index] = f_.at_inst(id).results[n];
   return places_[place].known[old.index];
 }
 

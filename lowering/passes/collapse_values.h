@@ -1,8 +1,8 @@
 // Values in the Collapsed form: how code of one place gets a value that another place defines.
 //
-// A place is the code of one lane-level region, of one boundary, or of one copy between levels. Every value of the
-// Split form has a home, the place of its definition; elsewhere it is rebuilt when that is cheap, or read from a slot.
-// Slots are made on first demand, so a value that does not cross has none.
+// A place is the code of one lane-level region, of one boundary, or of one copy between levels. Every value
+// of the Split form has a home, the place of its definition; elsewhere it is rebuilt when that is cheap, or
+// read from a slot. Slots are made on first demand, so a value that does not cross has none.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,8 @@ class CollapseValues {
     carried_.resize(old_count_);
   }
 
-  // `prologue` receives slot loads and rebuilt instructions, `epilogue` slot stores; both precede the terminator.
+  // `prologue` receives slot loads and rebuilt instructions, `epilogue` slot stores; both precede the
+  // terminator.
   PlaceId AddPlace(ir::Level level, ir::BlockId prologue, ir::BlockId epilogue);
   void SetHome(ir::ValueId old, PlaceId place, ir::ValueId clone);
   // A parameter of a boundary: it lives in its slot only, stored by whoever leads there.
@@ -39,13 +40,16 @@ class CollapseValues {
 
   // The value as seen in `place`.
   ir::ValueId Get(PlaceId place, ir::ValueId old);
-  // Copies `from` to the slot of the carried value `to` at the end of `place`. Only for slots that have been demanded.
+  // Copies `from` to the slot of the carried value `to` at the end of `place`. Only for slots that have been
+  // demanded.
   void CopyInto(PlaceId place, ir::ValueId from, ir::ValueId to);
   std::optional<ir::Level> SlotShape(ir::ValueId old) const;
 
-  // Stores that homes owe to slots demanded so far; returns carried values whose slots are new since the last call.
+  // Stores that homes owe to slots demanded so far; returns carried values whose slots are new since the last
+  // call.
   std::vector<ir::ValueId> SettleStores();
-  // Appends the pending stores of every place. Call once, before terminators are added to prologues and epilogues.
+  // Appends the pending stores of every place. Call once, before terminators are added to prologues and
+  // epilogues.
   void FlushStores();
 
  private:

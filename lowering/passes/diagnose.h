@@ -9,8 +9,8 @@
 namespace ptx2cpu::lowering {
 
 // kUnsupported at a PTX line, with that line's text.
-inline std::unexpected<Error> Unsupported(const ir::Module& module, const ir::Position& at, std::string message,
-                                          std::string hint) {
+inline std::unexpected<Error> Unsupported(const ir::Module& module, const ir::Position& at,
+                                          std::string message, std::string hint) {
   Error error;
   error.code = ErrorCode::kUnsupported;
   error.message = std::move(message);

@@ -1,5 +1,6 @@
-// Inlines calls whose callee leads to a barrier, a warp collective or an exit, directly or through others: those
-// concern the caller's regions. Small callees and those called once are inlined too; the rest stay calls of one lane.
+// Inlines calls whose callee leads to a barrier, a warp collective or an exit, directly or through others:
+// those concern the caller's regions. Small callees and those called once are inlined too; the rest stay
+// calls of one lane.
 //
 //   before                              after
 //     bb0: %r = call @scan(%x)            bb0: br s0(%x)
@@ -7,7 +8,8 @@
 //     @scan: s0(%a): ... shuffle ...      bb1(%r): store ..., %r
 //            ret %b
 //
-// Recursion through such functions, and indirect calls that may reach one, have no regions to speak of: refused.
+// Recursion through such functions, and indirect calls that may reach one, have no regions to speak of:
+// refused.
 #include <algorithm>
 #include <unordered_map>
 
@@ -70,7 +72,8 @@ class CallGraph {
       node.size += block.insts.size();
       for (ir::InstId id : block.insts) {
         const ir::Inst& inst = f.at_inst(id);
-        if (ir::IsBarrier(inst.op) || ir::IsCollective(inst.op) || inst.op == Opcode::kExit) node.concerns_caller = true;
+        if (ir::IsBarrier(inst.op) || ir::IsCollective(inst.op) || inst.op == Opcode::kExit)
+          node.concerns_caller = true;
         if (inst.op == Opcode::kFunctionAddress) nodes_[inst.attrs.index].address_taken = true;
         if (inst.op != Opcode::kCall) continue;
         node.calls.push_back(inst.attrs.index);
@@ -131,9 +134,10 @@ class Inliner {
     if (function.is_declaration || !function.entry.valid()) return false;
     if (callee.concerns_caller) {
       if (!callee.recursive) return true;
-      return Unsupported(module_, call.at,
-                         "recursive function '" + function.name + "' holds a barrier, a warp operation or an exit",
-                         "take the barrier out of the recursion");
+      return Unsupported(
+          module_, call.at,
+          "recursive function '" + function.name + "' holds a barrier, a warp operation or an exit",
+          "take the barrier out of the recursion");
     }
     if (callee.recursive || f_.insts.size() > kCallerSize) return false;
     return callee.size <= options_.inline_size || (callee.call_sites == 1 && callee.size <= kCalledOnceSize);
@@ -197,7 +201,8 @@ class Inliner {
           edge.to = blocks[edge.to.index];
           for (ir::ValueId& arg : edge.args) arg = values[arg.index];
         }
-        if (inst.op == Opcode::kSymbol && inst.attrs.space == ir::Space::kLocal) inst.attrs.index += first_local;
+        if (inst.op == Opcode::kSymbol && inst.attrs.space == ir::Space::kLocal)
+          inst.attrs.index += first_local;
         if (inst.op == Opcode::kRet) {
           inst.op = Opcode::kBr;
           inst.edges = {{after, std::move(inst.operands)}};

@@ -7,13 +7,14 @@
 //     bb3: ...                            join [block]: br bb3
 //                                         bb3: ...
 //
-// A block that can reach no barrier any more is "doomed": lanes that go there finish the kernel within their region.
-// A branch that is not known to be uniform therefore needs no agreement about going there (early exits before barriers).
-// For every other branch that a boundary is control dependent on, all live members must agree; it stands alone at the
-// boundary's level. Where two regions meet there is a boundary too. Both are repeated, since new boundaries create new
-// dependences; then every region leads to one boundary at most: were there two, first boundaries X and Y on paths from
-// a branch inside, neither of which needs a decision inside the region, both would post-dominate that branch, each
-// would lie on every path from the other, and they would be the same.
+// A block that can reach no barrier any more is "doomed": lanes that go there finish the kernel within their
+// region. A branch that is not known to be uniform therefore needs no agreement about going there (early
+// exits before barriers). For every other branch that a boundary is control dependent on, all live members
+// must agree; it stands alone at the boundary's level. Where two regions meet there is a boundary too. Both
+// are repeated, since new boundaries create new dependences; then every region leads to one boundary at most:
+// were there two, first boundaries X and Y on paths from a branch inside, neither of which needs a decision
+// inside the region, both would post-dominate that branch, each would lie on every path from the other, and
+// they would be the same.
 #include <algorithm>
 #include <map>
 
@@ -31,7 +32,10 @@ namespace {
 class ExtraBarriers {
  public:
   ExtraBarriers(const ir::Module& module, ir::Function& f, const PassOptions& options)
-      : module_(module), f_(f), options_(options), uniformity_(analysis::AnalyzeUniformity(f, options.launch)) {}
+      : module_(module),
+        f_(f),
+        options_(options),
+        uniformity_(analysis::AnalyzeUniformity(f, options.launch)) {}
 
   Status Run() {
     SetLevels();
@@ -103,11 +107,12 @@ class ExtraBarriers {
   }
 
   bool LeadsToDoom(ir::BlockId from, uint32_t edge) const {
-    return doomed_[f_.successors(from)[edge].to.index] && !doomed_[from.index] && f_.successors(from).size() > 1;
+    return doomed_[f_.successors(from)[edge].to.index] && !doomed_[from.index] &&
+           f_.successors(from).size() > 1;
   }
 
-  // Edges that matter for control dependence of boundaries. All members go to doom together, or not at all, where the
-  // branch is uniform and they arrive there together.
+  // Edges that matter for control dependence of boundaries. All members go to doom together, or not at all,
+  // where the branch is uniform and they arrive there together.
   bool Keep(ir::BlockId from, uint32_t edge) const {
     if (!LeadsToDoom(from, edge)) return true;
     return !faulting_[f_.successors(from)[edge].to.index] && BranchUniform(from) && together_[from.index];
@@ -117,7 +122,8 @@ class ExtraBarriers {
   void FindTogether() {
     together_.assign(f_.blocks.size() + 1, true);
     analysis::Cfg g = analysis::BuildCfg(
-        f_, [&](ir::BlockId b, uint32_t e) { return !LeadsToDoom(b, e); }, [&](ir::BlockId b) { return Boundary(b); });
+        f_, [&](ir::BlockId b, uint32_t e) { return !LeadsToDoom(b, e); },
+        [&](ir::BlockId b) { return Boundary(b); });
     analysis::ControlDependence dependence = analysis::ControlDependences(g, analysis::PostDominators(g));
     for (bool changed = true; changed;) {
       changed = false;
@@ -134,7 +140,8 @@ class ExtraBarriers {
 
   bool PeelBranches() {
     analysis::Cfg g = analysis::BuildCfg(
-        f_, [&](ir::BlockId b, uint32_t e) { return Keep(b, e); }, [&](ir::BlockId b) { return Boundary(b); });
+        f_, [&](ir::BlockId b, uint32_t e) { return Keep(b, e); },
+        [&](ir::BlockId b) { return Boundary(b); });
     analysis::ControlDependence dependence = analysis::ControlDependences(g, analysis::PostDominators(g));
     std::vector<std::pair<ir::BlockId, ir::Position>> peel;
     std::vector<bool> listed(f_.blocks.size());
@@ -163,23 +170,25 @@ class ExtraBarriers {
     f_.inst(f_.at_block(peeled).insts.back()).operands[0] = f_.at_inst(id).results[0];
   }
 
-  // Every region that reaches the block goes there as a whole, so the regions may end there. `post`: on the graph
-  // without the edges that only some threads take for good.
-  bool AllArrive(ir::BlockId block, const analysis::RegionMap& map, const analysis::DominatorTree& post) const {
+  // Every region that reaches the block goes there as a whole, so the regions may end there. `post`: on the
+  // graph without the edges that only some threads take for good.
+  bool AllArrive(ir::BlockId block, const analysis::RegionMap& map,
+                 const analysis::DominatorTree& post) const {
     for (ir::BlockId from : ir::ReversePostOrder(f_)) {
       for (const ir::Edge& edge : f_.successors(from)) {
         uint32_t region = map.region_of[from.index];
         if (edge.to != block || Boundary(from) || region == map.region_of[block.index]) continue;
         size_t count = map.regions.size();
         ir::BlockId head = region < count ? map.regions[region].head : map.shared[region - count];
-        if (doomed_[head.index] != doomed_[block.index] || !post.Dominates(block.index, head.index)) return false;
+        if (doomed_[head.index] != doomed_[block.index] || !post.Dominates(block.index, head.index))
+          return false;
       }
     }
     return true;
   }
 
-  // Blocks that several regions reach: the regions end there, or, where only some of a region's threads go to such a
-  // block, each region gets its own copy. True when any was found.
+  // Blocks that several regions reach: the regions end there, or, where only some of a region's threads go to
+  // such a block, each region gets its own copy. True when any was found.
   Result<bool> SeparateRegions() {
     analysis::RegionMap map = analysis::FindRegions(f_, level_);
     if (map.shared.empty()) return false;
@@ -239,7 +248,8 @@ class ExtraBarriers {
   std::vector<ir::BlockId> BlocksOf(ir::BlockId shared, const analysis::RegionMap& map) const {
     std::vector<ir::BlockId> blocks{shared};
     for (ir::BlockId block : ir::ReversePostOrder(f_)) {
-      if (block != shared && map.region_of[block.index] == map.region_of[shared.index]) blocks.push_back(block);
+      if (block != shared && map.region_of[block.index] == map.region_of[shared.index])
+        blocks.push_back(block);
     }
     return blocks;
   }
@@ -291,7 +301,8 @@ class ExtraBarriers {
     return {};
   }
 
-  // One leave edge per region: a value that depends on which way a region is left becomes a value of the region.
+  // One leave edge per region: a value that depends on which way a region is left becomes a value of the
+  // region.
   void MergeLeaves(ir::Level level) {
     analysis::RegionMap map = analysis::FindRegions(f_, level);
     for (analysis::Region& region : map.regions) {
@@ -312,7 +323,8 @@ class ExtraBarriers {
     }
   }
 
-  // Arguments between two boundaries are moved by a lane-level block, so that boundaries never move lanes' values.
+  // Arguments between two boundaries are moved by a lane-level block, so that boundaries never move lanes'
+  // values.
   void SeparateBoundaries() {
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
       ir::BlockId block{b};
@@ -329,7 +341,8 @@ class ExtraBarriers {
     for (ir::Level level : {ir::Level::kBlock, ir::Level::kWarp}) {
       analysis::RegionMap map = analysis::FindRegions(f_, level);
       bool good = map.shared.empty();
-      for (const analysis::Region& region : map.regions) good &= region.next.size() <= 1 && region.leaves.size() <= 1;
+      for (const analysis::Region& region : map.regions)
+        good &= region.next.size() <= 1 && region.leaves.size() <= 1;
       if (!good) {
         return Fail(ErrorCode::kInternal, "regions of '" + f_.name + "' at " + std::string(ir::Name(level)) +
                                               " level are not separated");

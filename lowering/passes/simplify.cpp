@@ -73,7 +73,8 @@ class Simplifier {
       const ir::Inst* decision = Definition(branch.operands[0]);
       if (decision && decision->op == Opcode::kConst) {
         uint64_t bits = decision->attrs.bits;
-        taken = branch.op == Opcode::kCondBr ? (bits & 1 ? 0 : 1) : std::min<uint64_t>(bits, branch.edges.size() - 1);
+        taken = branch.op == Opcode::kCondBr ? (bits & 1 ? 0 : 1)
+                                             : std::min<uint64_t>(bits, branch.edges.size() - 1);
       } else if (std::all_of(branch.edges.begin(), branch.edges.end(), [&](const ir::Edge& e) {
                    return e.to == branch.edges[0].to && e.args == branch.edges[0].args;
                  })) {
@@ -116,7 +117,9 @@ class Simplifier {
         const ir::Inst& branch = f_.terminator({b});
         if (branch.op != Opcode::kBr) break;
         ir::BlockId next = branch.edges[0].to;
-        if (next == f_.entry || next.index == b || entries[next.index] != 1 || !f_.at_block(next).params.empty()) break;
+        if (next == f_.entry || next.index == b || entries[next.index] != 1 ||
+            !f_.at_block(next).params.empty())
+          break;
         Absorb({b}, next);
         changed = true;
       }
@@ -153,7 +156,8 @@ class Simplifier {
           for (ValueId operand : f_.at_inst(id).operands) need(operand);
         }
       }
-      for (const ir::Edge& edge : f_.at_inst(block.insts.back()).edges) incoming[edge.to.index].push_back(&edge);
+      for (const ir::Edge& edge : f_.at_inst(block.insts.back()).edges)
+        incoming[edge.to.index].push_back(&edge);
     }
     if (!f_.is_kernel) {
       for (ValueId param : f_.at_block(f_.entry).params) need(param);
@@ -164,7 +168,8 @@ class Simplifier {
       if (const ir::Inst* def = Definition(value)) {
         for (ValueId operand : def->operands) need(operand);
       } else {
-        for (const ir::Edge* edge : incoming[f_.at_value(value).block.index]) need(edge->args[f_.at_value(value).number]);
+        for (const ir::Edge* edge : incoming[f_.at_value(value).block.index])
+          need(edge->args[f_.at_value(value).number]);
       }
     }
     Sweep(needed);

@@ -119,7 +119,8 @@ TEST_CASE("dominator trees agree with the definition on random graphs", "[analys
     size_t blocks = 3 + random() % 9;
     for (size_t b = 0; b < blocks; ++b) {
       size_t count = b == 0 ? 2 : random() % 3;
-      for (size_t e = 0; e < count; ++e) edges += {static_cast<char>('a' + b), static_cast<char>('a' + random() % blocks), ' '};
+      for (size_t e = 0; e < count; ++e)
+        edges += {static_cast<char>('a' + b), static_cast<char>('a' + random() % blocks), ' '};
     }
     Graph graph = MakeGraph(edges);
     Cfg g = BuildCfg(graph.f());

@@ -18,8 +18,8 @@ struct Graph {
   uint32_t operator[](char name) const { return node.at(name); }
 };
 
-// "ab ac bd cd": edges; the first letter is the entry, blocks without edges return. Two edges branch on the parameter
-// `n` (uniform), or on %tid.x when the source is listed in `divergent`.
+// "ab ac bd cd": edges; the first letter is the entry, blocks without edges return. Two edges branch on the
+// parameter `n` (uniform), or on %tid.x when the source is listed in `divergent`.
 inline Graph MakeGraph(const std::string& edges, const std::string& divergent = "") {
   Graph graph;
   graph.module.functions.emplace_back();

@@ -15,7 +15,8 @@ ValueShape Stored(const ir::Function& f, size_t n, std::optional<LaunchShape> la
   UniformityResult result = AnalyzeUniformity(f, launch);
   for (ir::BlockId block : ir::ReversePostOrder(f)) {
     for (ir::InstId id : f.at_block(block).insts) {
-      if (f.at_inst(id).op == ir::Opcode::kStore && n-- == 0) return result.values[f.at_inst(id).operands[1].index];
+      if (f.at_inst(id).op == ir::Opcode::kStore && n-- == 0)
+        return result.values[f.at_inst(id).operands[1].index];
     }
   }
   FAIL("no such store");
@@ -23,8 +24,9 @@ ValueShape Stored(const ir::Function& f, size_t n, std::optional<LaunchShape> la
 }
 
 Uniformity Kind(const std::string& body, std::optional<LaunchShape> launch = {}) {
-  ir::Module m = test::ParseText("kernel @k (p: i64 @0, n: i32 @8) phase simt {\n^b0:\n  %base = param_base\n" + body +
-                                 "  store i32 global %base, %x\n  ret\n}\n");
+  ir::Module m =
+      test::ParseText("kernel @k (p: i64 @0, n: i32 @8) phase simt {\n^b0:\n  %base = param_base\n" + body +
+                      "  store i32 global %base, %x\n  ret\n}\n");
   return Stored(m.functions[0], 0, launch).kind;
 }
 
@@ -47,7 +49,8 @@ TEST_CASE("uniformity of straight code", "[analysis]") {
 }
 
 TEST_CASE("affine values keep stride and alignment of the base", "[analysis]") {
-  std::string five = "  %c = const i32 0x5\n", mask = "  %c = const i32 0x1f\n", high = "  %c = const i32 0xffffffe0\n";
+  std::string five = "  %c = const i32 0x5\n", mask = "  %c = const i32 0x1f\n",
+              high = "  %c = const i32 0xffffffe0\n";
   CHECK(Kind(kTid + five + "  %x = shr_u i32 %t, %c\n", kLine) == Uniformity::kWarp);
   CHECK(Kind(kTid + five + "  %x = shr_u i32 %t, %c\n") == Uniformity::kVarying);
   CHECK(Kind(kTid + mask + "  %x = and i32 %t, %c\n", kLine) == Uniformity::kAffine);

@@ -1,5 +1,5 @@
-// Runs a textual kernel on the interpreter at any stage of the pipeline. Convention of the kernels under kernels/:
-// parameters (data: i64, n: i32), data is an array of kDataWords words.
+// Runs a textual kernel on the interpreter at any stage of the pipeline. Convention of the kernels under
+// kernels/: parameters (data: i64, n: i32), data is an array of kDataWords words.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -15,7 +15,7 @@
 
 namespace ptx2cpu::test {
 
-inline constexpr uint32_t kDataWords = 1024;
+inline constexpr uint32_t kDataWords = 2048;
 inline constexpr uint32_t kGrid = 2;
 
 inline std::string ReadFile(const std::string& path) {

@@ -1,5 +1,6 @@
-// Every kernel under kernels/ gives the same memory after each pass as before all of them, for block sizes below, at
-// and beyond a warp. fault_* kernels are illegal and must fault in the Collapsed form, refused_* must not get there.
+// Every kernel under kernels/ gives the same memory after each pass as before all of them, for block sizes
+// below, at and beyond a warp. fault_* kernels are illegal and must fault in the Collapsed form, refused_*
+// must not get there.
 #include <filesystem>
 
 #include "tests/passes/kernel_run.h"
@@ -66,7 +67,8 @@ TEST_CASE("each pass keeps the meaning of each kernel", "[passes]") {
 }
 
 TEST_CASE("a branch that divides threads around a barrier is a fault with its line", "[passes]") {
-  ir::Module barrier = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/fault_divergent_barrier.ir"));
+  ir::Module barrier =
+      ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/fault_divergent_barrier.ir"));
   for (CollapseForm form : {CollapseForm::kFlat, CollapseForm::kHierarchical}) {
     Result<ir::Module> collapsed = After(barrier, "collapse", form);
     REQUIRE(collapsed);
@@ -76,7 +78,8 @@ TEST_CASE("a branch that divides threads around a barrier is a fault with its li
     CHECK(outcome.status.error().at.line == 9);
     CHECK(RunKernel(*collapsed, collapsed->functions[0], 5, 7).status);  // all agree
   }
-  ir::Module shuffle = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/fault_divergent_shuffle.ir"));
+  ir::Module shuffle =
+      ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/fault_divergent_shuffle.ir"));
   CHECK_FALSE(RunKernel(shuffle, shuffle.functions[0], 33, 7).status);
   Result<ir::Module> collapsed = After(shuffle, "collapse");
   REQUIRE(collapsed);
@@ -91,8 +94,9 @@ TEST_CASE("what these tiers cannot run is refused with construct and line", "[pa
     uint32_t line;
     const char* words;
   };
-  for (const Refusal& refusal : {Refusal{"refused_count", 8, "thread count"}, Refusal{"refused_arrive", 8, "bar.arrive"},
-                                 Refusal{"refused_computed_number", 9, "computed at run time"}}) {
+  for (const Refusal& refusal :
+       {Refusal{"refused_count", 8, "thread count"}, Refusal{"refused_arrive", 8, "bar.arrive"},
+        Refusal{"refused_computed_number", 9, "computed at run time"}}) {
     std::string path = std::string(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/") + refusal.kernel + ".ir";
     ir::Module module = ParseModule(ReadFile(path));
     Result<ir::Module> result = After(module, "collapse");
@@ -141,7 +145,8 @@ TEST_CASE("values that do not cross regions have no slot, uniform ones one for a
   uint32_t uniform = 0;
   for (const ir::Slot& slot : slots("swap_params")) uniform += slot.shape == ir::Level::kBlock;
   CHECK(uniform >= 2);  // the loop's two uniform counters
-  for (const ir::Slot& slot : slots("exchange")) CHECK(slot.type == ir::Type::kI64);  // the thread's address in data
+  for (const ir::Slot& slot : slots("exchange"))
+    CHECK(slot.type == ir::Type::kI64);  // the thread's address in data
 }
 
 TEST_CASE("an unknown pass name is a usage error that lists the passes", "[passes]") {

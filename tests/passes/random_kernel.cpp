@@ -54,7 +54,8 @@ class Generator {
   ValueId Number(uint64_t bits) { return At().Const(Type::kI32, bits); }
   ValueId Word(ValueId base, ValueId index) {
     ValueId wide = At().Convert(Opcode::kZext, Type::kI64, index);
-    return At().Binary(Opcode::kAdd, Type::kI64, base, At().Binary(Opcode::kShl, Type::kI64, wide, Number(2)));
+    return At().Binary(Opcode::kAdd, Type::kI64, base,
+                       At().Binary(Opcode::kShl, Type::kI64, wide, Number(2)));
   }
 
   void Prelude() {
@@ -67,7 +68,8 @@ class Generator {
     lane_ = At().SpecialRegister(ir::Special::kLaneId);
     warp_ = At().Binary(Opcode::kShrU, Type::kI32, tid_, Number(5));
     cta_ = At().SpecialRegister(ir::Special::kCtaidX);
-    ValueId gid = At().Binary(Opcode::kAdd, Type::kI32, At().Binary(Opcode::kMul, Type::kI32, cta_, ntid_), tid_);
+    ValueId gid =
+        At().Binary(Opcode::kAdd, Type::kI32, At().Binary(Opcode::kMul, Type::kI32, cta_, ntid_), tid_);
     mine_ = Word(data, gid);
     tile_ = At().Symbol(Space::kShared, 0);
     slot_ = Word(tile_, tid_);
@@ -93,14 +95,21 @@ class Generator {
   void Statement(Together who, uint32_t depth) {
     switch (Pick(depth < 3 ? 9 : 4)) {
       case 0:
-      case 1: return Arithmetic();
-      case 2: return who == Together::kBlock ? Exchange() : Arithmetic();
-      case 3: return who == Together::kAlone ? Arithmetic() : Collective();
+      case 1:
+        return Arithmetic();
+      case 2:
+        return who == Together::kBlock ? Exchange() : Arithmetic();
+      case 3:
+        return who == Together::kAlone ? Arithmetic() : Collective();
       case 4:
-      case 5: return If(who, depth);
-      case 6: return Loop(who, depth);
-      case 7: return ShortCircuit(who, depth);
-      default: return Pick(3) ? If(who, depth) : EarlyExit();
+      case 5:
+        return If(who, depth);
+      case 6:
+        return Loop(who, depth);
+      case 7:
+        return ShortCircuit(who, depth);
+      default:
+        return Pick(3) ? If(who, depth) : EarlyExit();
     }
   }
 
@@ -128,7 +137,8 @@ class Generator {
   }
   void BlockReduction() {
     ValueId predicate = Condition(Together::kAlone);
-    ValueId count = At().Inst1(Opcode::kBarrierReducePopc, Type::kVoid, {predicate, Number(0)}, {.flags = ir::kAligned});
+    ValueId count =
+        At().Inst1(Opcode::kBarrierReducePopc, Type::kVoid, {predicate, Number(0)}, {.flags = ir::kAligned});
     variables_[Pick(kVariables)] = count;
     uniform_[0].push_back(count);
   }
@@ -136,13 +146,20 @@ class Generator {
   void Collective() {
     ValueId full = Number(~0u), value = variables_[Pick(kVariables)], result;
     switch (Pick(exits_ ? 3 : 5)) {
-      case 0: result = At().Inst1(Opcode::kBallot, Type::kVoid, {Condition(Together::kAlone), full}); break;
-      case 1: result = At().Inst1(Opcode::kRedux, Type::kI32, {value, full}, {.atomic = ir::AtomicOp::kAdd}); break;
-      case 2: result = At().Inst1(Opcode::kMatchAny, Type::kI32, {value, full}); break;
+      case 0:
+        result = At().Inst1(Opcode::kBallot, Type::kVoid, {Condition(Together::kAlone), full});
+        break;
+      case 1:
+        result = At().Inst1(Opcode::kRedux, Type::kI32, {value, full}, {.atomic = ir::AtomicOp::kAdd});
+        break;
+      case 2:
+        result = At().Inst1(Opcode::kMatchAny, Type::kI32, {value, full});
+        break;
       default: {
         ir::ShuffleMode mode = Pick(2) ? ir::ShuffleMode::kBfly : ir::ShuffleMode::kDown;
         result = At().Inst2(Opcode::kShuffle, Type::kI32, {value, Number(Pick(32)), Number(31), full},
-                            {.shuffle = mode}).first;
+                            {.shuffle = mode})
+                     .first;
       }
     }
     variables_[Pick(kVariables)] = result;
@@ -152,16 +169,23 @@ class Generator {
   ValueId Condition(Together who) {
     ValueId left;
     switch (who) {
-      case Together::kBlock: left = uniform_[0][Pick(static_cast<uint32_t>(uniform_[0].size()))]; break;
-      case Together::kWarp: left = uniform_[1][Pick(static_cast<uint32_t>(uniform_[1].size()))]; break;
-      default: left = Pick(2) ? lane_ : variables_[Pick(kVariables)];
+      case Together::kBlock:
+        left = uniform_[0][Pick(static_cast<uint32_t>(uniform_[0].size()))];
+        break;
+      case Together::kWarp:
+        left = uniform_[1][Pick(static_cast<uint32_t>(uniform_[1].size()))];
+        break;
+      default:
+        left = Pick(2) ? lane_ : variables_[Pick(kVariables)];
     }
     ValueId low = At().Binary(Opcode::kAnd, Type::kI32, left, Number(Pick(2) ? 3 : 31));
     return At().Icmp(Pick(2) ? Compare::kUlt : Compare::kNe, low, Number(Pick(6)));
   }
 
   // How finely a branch in this code may divide: never coarser than who goes together here.
-  Together Divide(Together who) { return static_cast<Together>(std::max(static_cast<uint32_t>(who), Pick(3))); }
+  Together Divide(Together who) {
+    return static_cast<Together>(std::max(static_cast<uint32_t>(who), Pick(3)));
+  }
 
   struct Scope {
     std::vector<ValueId> uniform[2];
@@ -225,7 +249,8 @@ class Generator {
     Together inside = Divide(who);
     ValueId limit = inside == Together::kAlone ? lane_ : uniform_[static_cast<size_t>(inside)][0];
     limit = At().Binary(Opcode::kAnd, Type::kI32, limit, Number(3));
-    BlockId header = ir::AddBlock(*f_), body = ir::AddBlock(*f_), latch = ir::AddBlock(*f_), out = ir::AddBlock(*f_);
+    BlockId header = ir::AddBlock(*f_), body = ir::AddBlock(*f_), latch = ir::AddBlock(*f_),
+            out = ir::AddBlock(*f_);
     bool top = Pick(2), breaks = Pick(2);
     std::vector<ValueId> args = variables_;
     args.push_back(Number(0));

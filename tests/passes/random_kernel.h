@@ -1,5 +1,6 @@
-// Random structured kernels that are legal by construction: block barriers only where the whole block goes together,
-// collectives only where a warp does, anything else anywhere. Threads may end early. One seed, one kernel.
+// Random structured kernels that are legal by construction: block barriers only where the whole block goes
+// together, collectives only where a warp does, anything else anywhere. Threads may end early. One seed, one
+// kernel.
 #pragma once
 
 #include "ir/function.h"

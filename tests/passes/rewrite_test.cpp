@@ -15,7 +15,8 @@ uint32_t Count(const ir::Function& f, ir::Opcode op) {
   return count;
 }
 
-ir::Module Run(const std::string& text, Status (*pass)(ir::Module&, ir::Function&, const lowering::PassOptions&)) {
+ir::Module Run(const std::string& text,
+               Status (*pass)(ir::Module&, ir::Function&, const lowering::PassOptions&)) {
   ir::Module module = ParseModule("module \"m\" ptx 8.0 sm 80\n" + text);
   Status status = pass(module, Kernel(module), {});
   if (!status) FAIL(status.error().Render());
@@ -44,7 +45,8 @@ TEST_CASE("simplify folds constant branches, merges blocks, drops what is not ne
 ^dead:
   trap
 }
-)", lowering::Simplify);
+)",
+                          lowering::Simplify);
   const ir::Function& f = module.functions[0];
   CHECK(ir::ReversePostOrder(f).size() == 1);
   CHECK(Count(f, ir::Opcode::kAdd) == 0);
@@ -69,7 +71,8 @@ TEST_CASE("simplify keeps loops, effects and volatile reads", "[passes]") {
 ^out:
   ret
 }
-)", lowering::Simplify);
+)",
+                          lowering::Simplify);
   const ir::Function& f = module.functions[0];
   CHECK(Count(f, ir::Opcode::kLoad) == 2);
   CHECK(Count(f, ir::Opcode::kAdd) == 1);  // the dead counter is gone, round the loop
@@ -109,14 +112,16 @@ TEST_CASE("calls are inlined when they concern the caller's regions or are small
   CHECK(Count(Kernel(small), ir::Opcode::kCall) == 0);
   ir::Module stays = Run(WithBody(Long()), lowering::InlineCalls);
   CHECK(Count(Kernel(stays), ir::Opcode::kCall) == 2);
-  ir::Module barrier = Run(WithBody(Long() + "  %f = const i32 0xffffffff\n  barrier_warp %f"), lowering::InlineCalls);
+  ir::Module barrier =
+      Run(WithBody(Long() + "  %f = const i32 0xffffffff\n  barrier_warp %f"), lowering::InlineCalls);
   CHECK(Count(Kernel(barrier), ir::Opcode::kCall) == 0);
   CHECK(Count(Kernel(barrier), ir::Opcode::kBarrierWarp) == 2);
 }
 
 TEST_CASE("recursion through a barrier is refused at the call", "[passes]") {
-  ir::Module module = ParseModule("module \"m\" ptx 8.0 sm 80\n" +
-                                  WithBody("%z = const i32 0x0\n  barrier_block %z\n  %q: i32 = call @f %x ; ptx 12"));
+  ir::Module module =
+      ParseModule("module \"m\" ptx 8.0 sm 80\n" +
+                  WithBody("%z = const i32 0x0\n  barrier_block %z\n  %q: i32 = call @f %x ; ptx 12"));
   Status status = lowering::InlineCalls(module, Kernel(module), {});
   REQUIRE_FALSE(status);
   CHECK(status.error().code == ErrorCode::kUnsupported);

@@ -1,7 +1,8 @@
 // Copying blocks and restoring SSA form behind them.
+#include "lowering/passes/ssa_repair.h"
+
 #include "ir/verify.h"
 #include "lowering/passes/block_editing.h"
-#include "lowering/passes/ssa_repair.h"
 #include "tests/passes/kernel_run.h"
 
 using namespace ptx2cpu;
@@ -64,7 +65,8 @@ TEST_CASE("a copied block's values reach their uses through new parameters", "[p
   if (!valid) FAIL(valid.error().Render() << ir::Print(module));
   CHECK(f.at_block({4}).params.size() == 2);  // the loop's counter and the one value it needs
   for (uint32_t threads : {1u, 33u, 64u}) {
-    CHECK(RunKernel(module, f, threads, 0).data == RunKernel(reference, reference.functions[0], threads, 0).data);
+    CHECK(RunKernel(module, f, threads, 0).data ==
+          RunKernel(reference, reference.functions[0], threads, 0).data);
   }
 }
 

@@ -23,13 +23,16 @@ size_t Count(const CfgView& view, CfgView::Role role) {
   return count;
 }
 
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
 TEST_CASE("the split form shows barriers, peeled branches and why a loop is split", "[view]") {
   ir::Module module = Stage("tree_reduce", "insert-extra-barriers");
-  CfgView view = analysis::MakeCfgView(module, module.functions[0], {.body = analysis::CfgViewOptions::Body::kIr});
+  CfgView view =
+      analysis::MakeCfgView(module, module.functions[0], {.body = analysis::CfgViewOptions::Body::kIr});
   CHECK(Count(view, CfgView::Role::kBarrier) == 2);
   CHECK(Count(view, CfgView::Role::kPeeledBranch) == 2);
   CHECK(Count(view, CfgView::Role::kJoin) >= 1);
@@ -79,7 +82,8 @@ kernel @k (p: i64 @0, n: i32 @8) phase simt {
 }
 )");
   for (bool negated : {false, true}) {
-    module.text = std::string("setp.eq.u32 %p1, %r1, 0;\n@") + (negated ? "!" : "") + "%p1 bra $L_then;\nret;\nret;\n";
+    module.text =
+        std::string("setp.eq.u32 %p1, %r1, 0;\n@") + (negated ? "!" : "") + "%p1 bra $L_then;\nret;\nret;\n";
     CfgView view = analysis::MakeCfgView(module, module.functions[0]);
     REQUIRE(view.edges.size() == 2);
     CHECK(view.edges[0].label == (negated ? "!%p1" : "%p1"));
@@ -91,7 +95,8 @@ kernel @k (p: i64 @0, n: i32 @8) phase simt {
 }
 
 TEST_CASE("regions of the split form have one way out and share no block", "[regions]") {
-  for (const char* kernel : {"short_circuit", "irreducible", "nested_levels", "early_exit_long_tail", "tail_collectives"}) {
+  for (const char* kernel :
+       {"short_circuit", "irreducible", "nested_levels", "early_exit_long_tail", "tail_collectives"}) {
     ir::Module module = Stage(kernel, "insert-extra-barriers");
     const ir::Function& f = module.functions[0];
     for (ir::Level level : {ir::Level::kBlock, ir::Level::kWarp}) {
