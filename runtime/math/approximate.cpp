@@ -104,7 +104,7 @@ float ptx2cpu_lg2_f32(float x) {
 float ptx2cpu_tanh_f32(float x) {
   const double wide = x, q = wide * wide;
   // Near 0 the quotient would cancel. The series lacks less than 1e-8 of the result for |x| < 1/4.
-  const double near = wide + wide * q * (-1.0 / 3 + q * (2.0 / 15 + q * (-17.0 / 315 + q * (62.0 / 2835))));
+  const double near = wide * (1 + q * (-1.0 / 3 + q * (2.0 / 15 + q * (-17.0 / 315 + q * (62.0 / 2835)))));
   const double magnitude = __builtin_fabs(wide), limited = magnitude < 20 ? magnitude : 20;
   const double power = Exp2(limited * 0x1.71547652b82fep1);  // e^(2|x|)
   const double quotient = (power - 1) / (power + 1);
