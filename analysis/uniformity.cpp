@@ -13,12 +13,8 @@ std::string_view Name(Uniformity uniformity) {
 }
 
 LaunchShape PromisedShape(const ir::Function& f) {
-  if (f.required_threads[0])
-    return {f.required_threads[0], std::max(f.required_threads[1], 1u), std::max(f.required_threads[2], 1u)};
-  LaunchShape shape;
-  if (f.max_threads[0] && f.max_threads[1] == 1) shape.y = 1;
-  if (f.max_threads[0] && f.max_threads[2] == 1) shape.z = 1;
-  return shape;
+  if (f.required_threads[0] == 0) return {};
+  return {f.required_threads[0], std::max(f.required_threads[1], 1u), std::max(f.required_threads[2], 1u)};
 }
 
 namespace {

@@ -30,7 +30,7 @@ struct ValueShape {
 struct LaunchShape {
   uint32_t x = 0, y = 0, z = 0;  // 0: not known
 };
-// What .reqntid and .maxntid promise.
+// What .reqntid promises. (.maxntid bounds the product of the extents only: 256,1,1 allows blocks of 16x16.)
 LaunchShape PromisedShape(const ir::Function& f);
 
 struct UniformityResult {

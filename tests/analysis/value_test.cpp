@@ -48,6 +48,20 @@ TEST_CASE("uniformity of straight code", "[analysis]") {
   CHECK(Kind("  %x = special i32 tid.y\n", LaunchShape{16, 4, 1}) == Uniformity::kVarying);
 }
 
+TEST_CASE("only .reqntid tells the shape of a block", "[analysis]") {
+  ir::Module m = test::ParseText(R"(kernel @k (p: i64 @0) phase simt max_threads 256 1 1 {
+^b0:
+  %base = param_base
+  %x = special i32 tid.x
+  store i32 global %base, %x
+  ret
+}
+)");
+  CHECK(Stored(m.functions[0], 0).kind == Uniformity::kVarying);
+  m.functions[0].required_threads[0] = 256;
+  CHECK(Stored(m.functions[0], 0).kind == Uniformity::kAffine);
+}
+
 TEST_CASE("affine values keep stride and alignment of the base", "[analysis]") {
   std::string five = "  %c = const i32 0x5\n", mask = "  %c = const i32 0x1f\n",
               high = "  %c = const i32 0xffffffe0\n";
