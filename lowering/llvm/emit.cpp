@@ -5,6 +5,7 @@
 
 #include "lowering/llvm/function_emitter.h"
 #include "lowering/llvm/library.h"
+#include "lowering/llvm/object.h"
 #include "lowering/llvm/target_machine.h"
 #include "runtime/abi/abi.h"
 
@@ -56,7 +57,7 @@ void EmitDispatch(ModuleEmitter& m, const ir::Function& f, llvm::Function* kerne
 }
 
 Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
-  llvm::Function* entry = DeclareKernel(m, kernel.name, llvm::GlobalValue::ExternalLinkage);
+  llvm::Function* entry = DeclareKernel(m, BlockFunctionName(kernel.name), llvm::GlobalValue::ExternalLinkage);
   auto body = [&](llvm::Function* function, bool one_dimensional) {
     return FunctionEmitter(m, kernel, function, one_dimensional).EmitKernel();
   };

@@ -11,6 +11,7 @@
 #include "lowering/llvm/emit.h"
 #include "lowering/llvm/jit_storage.h"
 #include "lowering/llvm/line_table.h"
+#include "lowering/llvm/object.h"
 #include "lowering/llvm/optimize.h"
 #include "lowering/llvm/target_machine.h"
 
@@ -200,13 +201,13 @@ Result<CompiledKernel> Jit::Add(const ir::Module& module, std::string_view name)
   if (auto error = s.jit->addObjectFile(*library, std::move(buffer))) {
     entry = Fail(FromLlvm(std::move(error), "kernel " + kernel->name));
   } else {
-    entry = find(kernel->name);
+    entry = find(BlockFunctionName(kernel->name));
   }
   if (!entry) {
     s.kernels.pop_back();
     return Fail(entry.error());
   }
-  TextSection text = TRY(FindInText(loaded.object, kernel->name));
+  TextSection text = TRY(FindInText(loaded.object, BlockFunctionName(kernel->name)));
   loaded.text_begin = *entry - text.symbol_offset;
   loaded.text_size = text.size;
   Describe(loaded, *kernel, compiled.layout);

@@ -100,8 +100,7 @@ class ObjectBuilder {
       }
       if (variable.linkage == ir::Variable::Linkage::kExtern) externs_.push_back(variable.name);
     }
-    llvm::Function* entry = emitted.module->getFunction(kernel.name);
-    entry->setName("ptx2cpu_block_" + CName(kernel.name));
+    llvm::Function* entry = emitted.module->getFunction(BlockFunctionName(kernel.name));
     DescriptorWriter(*emitted.module).Write(kernel, emitted.layout, entry);
     if (module_ == nullptr) {
       module_ = std::move(emitted.module);
@@ -173,6 +172,8 @@ Result<FileKind> FileKindOf(std::string_view path) {
                .message = "the kind of '" + std::string(path) + "' is not known",
                .hint = "names end in .o, .so, .s or .ll"});
 }
+
+std::string BlockFunctionName(std::string_view kernel) { return "ptx2cpu_block_" + CName(kernel); }
 
 std::string CName(std::string_view ptx_name) {
   std::string name(ptx_name);

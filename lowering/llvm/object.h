@@ -39,5 +39,7 @@ Result<std::string> WriteHeader(std::span<const ir::Module* const> kernels, std:
 
 // The C identifier that stands for a PTX name.
 std::string CName(std::string_view ptx_name);
+// The symbol of a kernel's block function; a name of its own, because a kernel may be called memset.
+std::string BlockFunctionName(std::string_view kernel);
 
 }  // namespace ptx2cpu::lowering

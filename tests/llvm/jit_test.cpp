@@ -219,6 +219,15 @@ TEST_CASE("code addresses lead to PTX lines and source lines") {
   CHECK_FALSE(kernel->jit().LineOf(kernel->kernel().code_end));
 }
 
+TEST_CASE("a kernel may have the name of a library function") {
+  std::string ptx = Simple("  add.u32 %v, %v, 1;");
+  ptx.replace(ptx.find("entry k("), 8, "entry memset(");
+  auto kernel = Load(ptx, "memset");
+  auto call = Call({1, 1, 1}, {32, 1, 1}, {"in:u32:gen(iota,32,0)", "out:u32:32"});
+  Run(*kernel, call);
+  CHECK(Words(call, 1)[31] == 32);
+}
+
 TEST_CASE("explanations show the kernel at each stage") {
   auto kernel = Load(kVecAdd, "vecadd");
   using Stage = lowering::Jit::Stage;
@@ -227,9 +236,9 @@ TEST_CASE("explanations show the kernel at each stage") {
     REQUIRE(result);
     return *result;
   };
-  CHECK(text(Stage::kLlvm).find("define void @vecadd(") != std::string::npos);
+  CHECK(text(Stage::kLlvm).find("define void @ptx2cpu_block_vecadd(") != std::string::npos);
   CHECK(text(Stage::kOptimized).find("fadd") != std::string::npos);
-  CHECK(text(Stage::kAssembly).find("vecadd:") != std::string::npos);
+  CHECK(text(Stage::kAssembly).find("ptx2cpu_block_vecadd:") != std::string::npos);
 }
 
 TEST_CASE("a lane loop without barriers becomes vector code") {
