@@ -17,7 +17,7 @@ struct KernelCall {
   uint32_t shared_bytes = 0;                  // dynamic
   std::vector<rt::Argument> arguments;        // buffers hold their contents before the launch, and after it
   std::vector<std::pair<std::string, std::vector<std::byte>>> variables = {};  // module variables set before
-  std::string printed;                        // device printf
+  std::string printed = {};                   // device printf
 };
 
 // The parameter buffer for a kernel: scalars by value, buffers as addresses of the call's own storage.
