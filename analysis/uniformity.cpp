@@ -1,7 +1,9 @@
 #include "analysis/uniformity.h"
 
 #include <algorithm>
+#include <map>
 
+#include "analysis/control_dependence.h"
 #include "analysis/loops.h"
 #include "analysis/uniformity_transfer.h"
 
@@ -99,17 +101,80 @@ class Solver {
     if (kind <= result_.branches[block.index]) return;
     result_.branches[block.index] = kind;
     changed_ = true;
-    for (uint32_t join : JoinsOf(block.index)) merge_[join] = std::max(merge_[join], kind);
-    // Lanes leave these loops at different trips: what they carry out differs.
-    for (uint32_t l = loops_.innermost[block.index]; l != kNoNode; l = loops_.loops[l].parent) {
-      const Loop& loop = loops_.loops[l];
-      bool leaves = false;
-      for (auto [from, to] : loop.exits) leaves |= from == block.index;
-      if (!leaves) continue;
-      loop_exit_[l] = std::max(loop_exit_[l], kind);
-      for (auto [from, to] : loop.exits) merge_[to] = std::max(merge_[to], kind);
-      FindEscapes(loop, kind);
+    for (uint32_t join : JoinsOf(g_.successors[block.index], block.index))
+      merge_[join] = std::max(merge_[join], kind);
+    // Innermost first: how threads leave a loop depends on how they leave the loops in it.
+    for (uint32_t l = loops_.innermost[block.index]; l != kNoNode; l = loops_.loops[l].parent) VisitLoop(l);
+  }
+
+  // Where threads leave a loop in different trips, what they carry out differs, and so does where they go.
+  void VisitLoop(uint32_t l) {
+    const Loop& loop = loops_.loops[l];
+    Uniformity leaving = LeavingKind(l);
+    if (leaving <= loop_exit_[l]) return;
+    loop_exit_[l] = leaving;
+    std::vector<uint32_t> targets;
+    for (auto [from, to] : loop.exits) {
+      merge_[to] = std::max(merge_[to], leaving);
+      if (std::find(targets.begin(), targets.end(), to) == targets.end()) targets.push_back(to);
     }
+    for (uint32_t join : JoinsOf(targets, loop.header)) merge_[join] = std::max(merge_[join], leaving);
+    FindEscapes(loop, leaving);
+  }
+
+  // Control dependence within one trip of a loop: edges to the header and out of the loop lead to the exit.
+  // Nodes are positions in Loop::blocks.
+  const ControlDependence& WithinTrip(uint32_t l) {
+    auto [it, made] = within_trip_.try_emplace(l);
+    if (!made) return it->second;
+    const Loop& loop = loops_.loops[l];
+    auto local = [&](uint32_t block) {
+      auto at = std::lower_bound(loop.blocks.begin(), loop.blocks.end(), block);
+      bool inside = at != loop.blocks.end() && *at == block && block != loop.header;
+      return static_cast<uint32_t>(inside ? at - loop.blocks.begin()
+                                          : static_cast<ptrdiff_t>(loop.blocks.size()));
+    };
+    Cfg g;
+    g.exit = static_cast<uint32_t>(loop.blocks.size());
+    g.successors.resize(g.exit + 1);
+    for (uint32_t n = 0; n <= g.exit; ++n) g.order.push_back(n);
+    for (uint32_t n = 0; n < g.exit; ++n) {
+      for (uint32_t to : g_.successors[loop.blocks[n]]) {
+        auto& list = g.successors[n];
+        if (std::find(list.begin(), list.end(), local(to)) == list.end()) list.push_back(local(to));
+      }
+    }
+    return it->second = ControlDependences(g, PostDominators(g));
+  }
+
+  // How differently threads leave a loop: by the decisions of its exits, by those that decide within a trip
+  // whether an exit is tested at all, and where these lie in inner loops, by how those are left.
+  Uniformity LeavingKind(uint32_t l) {
+    const Loop& loop = loops_.loops[l];
+    const ControlDependence& dependence = WithinTrip(l);
+    std::vector<Uniformity> decides(loop.blocks.size());
+    for (size_t n = 0; n < loop.blocks.size(); ++n) {
+      decides[n] = result_.branches[loop.blocks[n]];
+      for (uint32_t m = loops_.innermost[loop.blocks[n]]; m != l; m = loops_.loops[m].parent) {
+        decides[n] = std::max(decides[n], loop_exit_[m]);
+      }
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t n = 0; n < loop.blocks.size(); ++n) {
+        for (uint32_t source : dependence.sources[n]) {
+          if (decides[source] <= decides[n]) continue;
+          decides[n] = decides[source];
+          changed = true;
+        }
+      }
+    }
+    Uniformity leaving = Uniformity::kBlock;
+    for (auto [from, to] : loop.exits) {
+      auto at = std::lower_bound(loop.blocks.begin(), loop.blocks.end(), from);
+      leaving = std::max(leaving, decides[static_cast<size_t>(at - loop.blocks.begin())]);
+    }
+    return leaving;
   }
 
   // Values defined in the loop and used outside.
@@ -134,16 +199,16 @@ class Solver {
     return value.index < escape_.size() ? Blend(shape, escape_[value.index]) : shape;
   }
 
-  // Where paths from different successors of `branch` meet (disjoint paths; Karrenberg and Hack 2012). Each
-  // node carries the successor it is reached from; a node reached from two starts anew with itself.
-  std::vector<uint32_t> JoinsOf(uint32_t branch) const {
+  // Where paths from different `starts` meet without passing `stop` (disjoint paths; Karrenberg and Hack
+  // 2012). Each node carries the start it is reached from; a node reached from two starts anew with itself.
+  std::vector<uint32_t> JoinsOf(const std::vector<uint32_t>& starts, uint32_t stop) const {
     std::vector<uint32_t> label(g_.size(), kNoNode), joins;
-    for (uint32_t s : g_.successors[branch]) label[s] = s;
+    for (uint32_t s : starts) label[s] = s;
     bool changed = true;
     while (changed) {
       changed = false;
       for (uint32_t node : g_.order) {
-        if (node == g_.exit || node == branch || label[node] == kNoNode) continue;
+        if (node == g_.exit || node == stop || label[node] == kNoNode) continue;
         for (uint32_t to : g_.successors[node]) {
           if (label[to] == label[node] || label[to] == to) {
             // The successor itself is a join when another successor's path reaches it.
@@ -171,6 +236,7 @@ class Solver {
   UniformityTransfer transfer_;
   Cfg g_;
   LoopForest loops_;
+  std::map<uint32_t, ControlDependence> within_trip_;
   UniformityResult result_;
   std::vector<bool> seen_;
   std::vector<Uniformity> merge_, loop_exit_, escape_;

@@ -147,6 +147,67 @@ TEST_CASE("early exits make nothing differ for those that stay", "[analysis]") {
   CHECK(Stored(m.functions[0], 0).kind == Uniformity::kBlock);
 }
 
+TEST_CASE("a uniform exit that only some threads test in a trip", "[analysis]") {
+  ir::Module m = test::ParseText(R"(kernel @k (p: i64 @0, n: i32 @8) phase simt {
+^b0:
+  %base = param_base
+  %n = load i32 param %base
+  %t = special i32 tid.x
+  %zero = const i32 0x0
+  %one = const i32 0x1
+  br ^loop(%zero)
+^loop(%i: i32):
+  store i32 global %base, %i
+  %mixed = and i32 %i, %t
+  %d = icmp i32 eq %mixed, %zero
+  cond_br %d, ^test, ^next
+^test:
+  %done = icmp i32 eq %i, %n
+  cond_br %done, ^out, ^next
+^next:
+  %i2 = add i32 %i, %one
+  br ^loop(%i2)
+^out:
+  %x = add i32 %i, %one
+  store i32 global %base, %x
+  ret
+}
+)");
+  CHECK(Stored(m.functions[0], 1).kind == Uniformity::kVarying);  // threads leave in different trips
+}
+
+TEST_CASE("which exit of a loop threads take differs when they leave it in different trips", "[analysis]") {
+  ir::Module m = test::ParseText(R"(kernel @k (p: i64 @0, n: i32 @8) phase simt {
+^b0:
+  %base = param_base
+  %n = load i32 param %base
+  %t = special i32 tid.x
+  %zero = const i32 0x0
+  %one = const i32 0x1
+  br ^loop(%zero)
+^loop(%i: i32):
+  %mixed = and i32 %i, %t
+  %d = icmp i32 eq %mixed, %zero
+  cond_br %d, ^test, ^next
+^test:
+  %done = icmp i32 eq %i, %n
+  cond_br %done, ^early, ^next
+^next:
+  %i2 = add i32 %i, %one
+  %more = icmp i32 ult %i2, %n
+  cond_br %more, ^loop(%i2), ^late
+^early:
+  br ^out(%zero)
+^late:
+  br ^out(%one)
+^out(%x: i32):
+  store i32 global %base, %x
+  ret
+}
+)");
+  CHECK(Stored(m.functions[0], 0).kind == Uniformity::kVarying);
+}
+
 TEST_CASE("liveness", "[analysis]") {
   ir::Module m = test::ParseText(R"(kernel @k (p: i64 @0) phase simt {
 ^b0:
