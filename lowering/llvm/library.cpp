@@ -102,12 +102,6 @@ void Unify(llvm::Module& module, const Target& target, const TargetTraits& trait
 
 Status LinkLibraries(llvm::Module& module, const Target& target) {
   TargetTraits traits = TraitsOf(target);
-  if (!traits.is_x86 && !traits.is_aarch64 && !traits.is_riscv) {
-    if (UsesLibrary(module, ServiceKind::kWarp) || UsesLibrary(module, ServiceKind::kMath)) {
-      return Fail(ErrorCode::kUnsupported,
-                  "target " + target.name + " has no library of warp and mathematical functions");
-    }
-  }
   if (UsesLibrary(module, ServiceKind::kWarp)) TRY_STATUS(LinkOne(module, WarpName(traits)));
   if (UsesLibrary(module, ServiceKind::kMath)) {
     std::string machine(MachineOf(traits));

@@ -43,20 +43,22 @@ Target NativeTarget() {
 Result<Target> ResolveTarget(std::string_view name) {
   InitialiseTargets();
   if (name.empty() || name == "native") return NativeTarget();
-  if (name == "x86-64" || name == "x86-64-v2" || name == "x86-64-v3" || name == "x86-64-v4") {
+  if (name == "x86-64-v2" || name == "x86-64-v3" || name == "x86-64-v4") {
     return Target{std::string(name), std::string(kHostTriple), std::string(name), ""};
   }
   llvm::Triple triple(llvm::Triple::normalize(std::string(name)));
   Target target{std::string(name), triple.str(), "", ""};
   std::string why;
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, why);
-  if (found == nullptr || !triple.isArch64Bit() || !triple.isLittleEndian()) {
+  bool known = triple.getArch() == llvm::Triple::x86_64 || triple.getArch() == llvm::Triple::aarch64 ||
+               triple.isRISCV64();
+  if (found == nullptr || !known) {
     return Fail(
         {.code = ErrorCode::kUsage,
          .message = "unknown target '" + std::string(name) + "'",
          .hint =
-             "native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64-linux-gnu, riscv64-linux-gnu, or the "
-             "triple of a 64-bit little-endian machine"});
+             "native, x86-64-v2, x86-64-v3, x86-64-v4, aarch64-linux-gnu, riscv64-linux-gnu, or another "
+             "triple of these machines"});
   }
   if (triple.isX86()) target.cpu = "x86-64-v3";
   if (triple.isAArch64()) target.cpu = "generic";

@@ -16,8 +16,8 @@ struct Target {
       features;  // "+avx512f,-sse4a,...": the native list is explicit, CPU names lie under virtualisation
 };
 
-// "native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", or any triple of a 64-bit little-endian target
-// LLVM knows.
+// "native", "x86-64-v2", "x86-64-v3", "x86-64-v4", or a triple of x86-64, AArch64 or 64-bit RISC-V:
+// the machines that runtime/warp and runtime/math are compiled for. Below x86-64-v2 rounding has no instruction.
 Result<Target> ResolveTarget(std::string_view name);
 
 enum class WarpLibrary { kPlain, kAvx2, kAvx512 };

@@ -147,6 +147,7 @@ TEST_CASE("the header is C and C++ and types its parameters") {
 
 TEST_CASE("unknown targets and file names are refused") {
   CHECK(ResolveTarget("z80-unknown-none").error().code == ErrorCode::kUsage);
+  CHECK(ResolveTarget("powerpc64le-linux-gnu").error().code == ErrorCode::kUsage);
   CHECK(ResolveTarget("i386-linux-gnu").error().code == ErrorCode::kUsage);
   CHECK(FileKindOf("kernel.txt").error().code == ErrorCode::kUsage);
 }
