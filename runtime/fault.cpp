@@ -134,6 +134,13 @@ LandingScope::~LandingScope() {
   if (current_landing != nullptr) current_landing = current_landing->outer;
 }
 
+void UnblockFaultSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
 void JumpToLandingPoint(const FaultRecord& record) {
   LandingPoint* landing = current_landing;
   if (landing == nullptr) {

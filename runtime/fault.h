@@ -40,6 +40,9 @@ class LandingScope {
 // Gives the calling thread an alternate signal stack, so that stack overflow can be reported. Idempotent.
 void PrepareThreadForFaults();
 
+// To be called where a jump arrives. Our handlers block nothing, but a tool that wraps them (ThreadSanitizer) may.
+void UnblockFaultSignals();
+
 [[noreturn]] void JumpToLandingPoint(const FaultRecord& record);
 
 }  // namespace ptx2cpu::rt

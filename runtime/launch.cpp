@@ -142,6 +142,7 @@ void GridJob::Work(unsigned worker, Arena& arena) {
   LandingScope scope(landing);
   // No signal mask is saved: the handlers run without blocking their signal (see fault.cpp).
   if (sigsetjmp(landing.jump, 0) != 0) {
+    UnblockFaultSignals();
     const FaultRecord record = landing.record;
     LaunchError error{LaunchError::Kind::kFault, FaultMessage(record, block, arena), record.kind,
                       {block.ctaid[0], block.ctaid[1], block.ctaid[2]}, record.thread, record.ptx_line, record.pc, record.address};
