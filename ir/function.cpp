@@ -14,6 +14,11 @@ std::string_view Name(Level level) {
   return kNames[static_cast<size_t>(level)];
 }
 
+std::string_view Name(Resumes resumes) {
+  constexpr std::string_view kNames[] = {"never", "warps", "lanes"};
+  return kNames[static_cast<size_t>(resumes)];
+}
+
 std::string_view Module::Line(uint32_t ptx_line) const {
   if (ptx_line == 0) return {};
   size_t begin = 0;

@@ -107,6 +107,24 @@ struct Slot {
   Level shape = Level::kLane;
 };
 
+// Kernels that flat or warp collapsing cannot run for sure are resumable: their code runs the lanes of one warp until
+// each suspends or exits, and a scheduler decides what runs next (lowering/passes/README.md).
+enum class Resumes : uint8_t {
+  kNever,  // block-level code runs the block to its end
+  kWarps,  // whole warps suspend, at block barriers and where they wait for other warps' stores
+  kLanes,  // each lane suspends by itself, at collectives too
+};
+std::string_view Name(Resumes resumes);
+
+// Where threads wait: they go on behind it. Number 0 is the start; the others are in reverse post order.
+struct ResumePoint {
+  static constexpr uint32_t kNoClass = ~0u;
+  Opcode op = Opcode::kUndef;       // the barrier or collective; kUndef: none, the thread only lets others have a turn
+  uint32_t collective = kNoClass;   // lanes at points of one class with one membermask execute it together
+  uint32_t flags = 0;               // kLegacy: no membermask; kAligned
+  Position at;
+};
+
 // Variable local to a function: .local and .param declarations (per thread), addressed through Symbol with
 // space = kLocal and index into Function::locals. Offsets are given by the layout pass of translation.
 struct LocalVariable {
@@ -140,6 +158,8 @@ struct Function {
   std::vector<Slot> slots;
   bool has_early_exit = false;  // a lane may end before others: live masks are kept
   bool is_flat = false;         // one loop over the block's threads, no warp level
+  Resumes resumes = Resumes::kNever;
+  std::vector<ResumePoint> resume_points;  // resumable: [0] is the start
   uint32_t parked_slot = ~0u;   // warp slot: lanes that wait while others run an arm of a divergent branch; ~0: none do
 
   const Value& at_value(ValueId id) const { return values[id.index]; }

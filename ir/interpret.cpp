@@ -137,6 +137,7 @@ void Machine::StartThread(Thread& thread) {
   thread.parked = false;
   thread.barrier_arrived = false;
   thread.waiting_at = nullptr;
+  thread.point = 0;
   thread.depth = 0;
   PrepareFrame(*this, thread, kernel);
 }
@@ -200,13 +201,16 @@ Status Machine::RunBlock() {
   }
   for (Warp& warp : warps) warp.slices_without_stop = 0;
   barriers.fill(Barrier{});
-  return kernel.phase == Phase::kCollapsed ? RunCollapsed() : RunScheduled();
+  if (kernel.phase != Phase::kCollapsed) return RunScheduled();
+  PrepareSlots();
+  return kernel.resumes == Resumes::kNever ? RunCollapsed() : RunScheduled();
 }
 
 // -- faults --
 
 std::string Machine::Describe(const Inst& inst) const {
-  std::string_view name = Info(inst.op).mnemonic;
+  const Opcode op = inst.op == Opcode::kSuspend ? kernel.resume_points[inst.attrs.index].op : inst.op;
+  std::string_view name = Info(op).mnemonic;
   if (inst.at.ptx_line == 0) return std::string(name);
   return fmt::format("{} at PTX line {}", name, inst.at.ptx_line);
 }

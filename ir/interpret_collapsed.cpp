@@ -18,6 +18,7 @@ class Loops {
  public:
   explicit Loops(Machine& machine) : m_(machine), f_(machine.kernel) {}
   Status Run();
+  Status RunStep(Warp& warp);
 
  private:
   // Runs code of a level from a block on until it ends; `threads` are those of the block or of one warp.
@@ -64,15 +65,10 @@ std::unexpected<Error> Loops::Broken(const Inst& inst, std::string message) cons
   return Fail(std::move(error));
 }
 
-Status Loops::Run() {
-  m_.slots.clear();
-  for (const Slot& slot : f_.slots) {
-    size_t copies = slot.shape == Level::kBlock  ? 1
-                    : slot.shape == Level::kWarp ? m_.warp_count
-                                                 : m_.thread_count;
-    m_.slots.emplace_back(copies, kPattern);
-  }
-  return RunLevel(Level::kBlock, m_.threads, f_.entry);
+Status Loops::Run() { return RunLevel(Level::kBlock, m_.threads, f_.entry); }
+
+Status Loops::RunStep(Warp& warp) {
+  return RunLevel(Level::kWarp, std::span(&m_.threads[warp.first], warp.count), f_.entry);
 }
 
 Status Loops::RunLevel(Level level, std::span<Thread> threads, BlockId block) {
@@ -107,6 +103,16 @@ Result<bool> Loops::Terminate(Level level, std::span<Thread> threads, const Inst
     case Opcode::kSwitch:
       *block = TRY(ChooseTogether(threads, inst));
       return true;
+    case Opcode::kDispatch:
+    case Opcode::kResume: {
+      uint32_t edge = inst.op == Opcode::kDispatch ? m_.dispatch_edge : live.front()->point;
+      EnterAll(threads, inst.edges[edge]);
+      *block = inst.edges[edge].to;
+      return true;
+    }
+    case Opcode::kSuspend:
+      for (Thread* thread : live) TRY_STATUS(m_.Execute(*thread, inst));
+      return false;
     case Opcode::kForWarps:
       if (!at_block) return Broken(inst, "for_warps below block level");
       TRY_STATUS(ForWarps(inst));
@@ -182,7 +188,7 @@ Status Loops::Complete(std::span<Thread> threads, const Inst& inst) {
   for (uint32_t w = threads.front().warp; w <= threads.back().warp; ++w) {
     Warp& warp = m_.warps[w];
     if (m_.LiveLanes(warp) == 0) continue;
-    if (IsConvergenceWait(inst)) {
+    if (IsConvergenceWait(*live.front())) {
       TRY_STATUS(CompleteGroup(m_, warp, m_.LiveLanes(warp)));
     } else {
       static_cast<void>(TRY(CompleteGroups(m_, warp)));
@@ -233,7 +239,7 @@ Status Loops::RunLane(Thread& thread, const Edge& body, const Inst& loop) {
     TRY_STATUS(m_.RunThread(thread, 0));
     thread.budget = kUnlimited;
   }
-  if (thread.state == ThreadState::kWaiting) {
+  if (thread.state == ThreadState::kWaiting && thread.waiting_at->op != Opcode::kSuspend) {
     return Broken(*thread.waiting_at, "a barrier or collective at lane level");
   }
   for (BlockId block : thread.entered) {
@@ -257,6 +263,27 @@ void Loops::Overwrite(Thread& thread, BlockId block) {
 
 }  // namespace
 
+void Machine::PrepareSlots() {
+  slots.clear();
+  for (const Slot& slot : kernel.slots) {
+    size_t copies = slot.shape == Level::kBlock ? 1 : slot.shape == Level::kWarp ? warp_count : thread_count;
+    slots.emplace_back(copies, kPattern);
+  }
+}
+
 Status Machine::RunCollapsed() { return Loops(*this).Run(); }
+
+// The other lanes of the warp do not exist for the step.
+Status Machine::RunStep(Warp& warp, uint32_t lanes, uint32_t edge) {
+  dispatch_edge = edge;
+  for (uint32_t lane = 0; lane < warp.count; ++lane) ThreadAt(warp, lane).parked = (lanes >> lane & 1) == 0;
+  TRY_STATUS(Loops(*this).RunStep(warp));
+  for (uint32_t lane = 0; lane < warp.count; ++lane) {
+    Thread& thread = ThreadAt(warp, lane);
+    thread.parked = false;
+    if (thread.state == ThreadState::kYielded) Release(thread);
+  }
+  return {};
+}
 
 }  // namespace ptx2cpu::ir::interpret

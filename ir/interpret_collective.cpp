@@ -47,10 +47,6 @@ WAITS(Agree)
 WAITS(AgreeIndex)
 #undef WAITS
 
-bool IsConvergenceWait(const Inst& inst) {
-  return inst.op == Opcode::kActiveMask || (IsCollective(inst.op) && (inst.attrs.flags & kLegacy) != 0);
-}
-
 Level AgreeLevel(const Thread& thread) {
   return thread.frame().function->at_block(thread.waiting_at->block).level;
 }
@@ -71,16 +67,6 @@ Bits128 OperandOf(const Thread& thread, size_t number) {
 
 void ReturnTo(Thread& thread, Bits128 bits, size_t number = 0) {
   Write(thread.frame(), thread.waiting_at->results[number], bits);
-}
-
-uint32_t MemberMask(const Thread& thread) {
-  return static_cast<uint32_t>(Read(thread.frame(), thread.waiting_at->operands.back()));
-}
-
-// "The same instruction with the same qualifiers"; the place in the program may differ.
-bool SameKind(const Inst& a, const Inst& b) {
-  return a.op == b.op && a.type == b.type && a.attrs.shuffle == b.attrs.shuffle &&
-         a.attrs.atomic == b.attrs.atomic && a.attrs.flags == b.attrs.flags;
 }
 
 // The members of one collective, by lane.
@@ -181,6 +167,10 @@ void CompleteRedux(Group& group) {
 
 Status CompleteGroup(Machine& machine, Warp& warp, uint32_t members) {
   Group group{machine, warp, members};
+  if (const ResumePoint* point = PointOf(group.first())) {
+    group.ForEach([](Thread& t) { Release(t); });
+    return machine.RunStep(warp, members, 1 + point->collective);
+  }
   uint32_t ballot = 0;
   Opcode op = group.first().waiting_at->op;
   switch (op) {
@@ -243,7 +233,7 @@ Result<bool> CompleteGroups(Machine& machine, Warp& warp) {
   for (Thread* thread : LiveThreads(machine, warp)) {
     if (thread->state != ThreadState::kWaiting) continue;
     const Inst& inst = *thread->waiting_at;
-    if (!IsCollective(inst.op) || IsConvergenceWait(inst)) continue;
+    if (!IsCollective(WaitsFor(*thread)) || IsConvergenceWait(*thread)) continue;
     uint32_t mask = MemberMask(*thread);
     if ((mask >> thread->lane & 1) == 0) {
       return machine.Fault(*thread, inst,
@@ -260,7 +250,7 @@ Result<bool> CompleteGroups(Machine& machine, Warp& warp) {
     for (uint32_t lane = 0; lane < warp.count; ++lane) {
       const Thread& other = machine.ThreadAt(warp, lane);
       bool here = (members >> lane & 1) != 0 && other.state == ThreadState::kWaiting &&
-                  SameKind(inst, *other.waiting_at) && MemberMask(other) == mask;
+                  SameKind(*thread, other) && MemberMask(other) == mask;
       arrived |= (here ? 1u : 0u) << lane;
     }
     if (arrived != members) continue;
@@ -311,29 +301,19 @@ Status CompleteAgreement(Machine& machine, std::span<Thread* const> threads) {
 
 Status CompleteBarrier(Machine& machine, std::span<Thread* const> threads) {
   uint32_t count = 0;
+  const Opcode op = WaitsFor(*threads.front());
   for (Thread* thread : threads) {
-    const Inst &inst = *thread->waiting_at, &first = *threads.front()->waiting_at;
-    if (inst.op != first.op) {
-      return machine.Fault(
-          *thread, inst,
-          fmt::format("a barrier mixes {} with {}", machine.Describe(first), machine.Describe(inst)));
+    if (WaitsFor(*thread) != op) {
+      return machine.Fault(*thread, *thread->waiting_at,
+                           fmt::format("a barrier mixes {} with {}", machine.Describe(*threads.front()->waiting_at),
+                                       machine.Describe(*thread->waiting_at)));
     }
-    if (inst.op != Opcode::kBarrierBlock) count += OperandOf(*thread, 0) != 0 ? 1 : 0;
+    if (op != Opcode::kBarrierBlock) count += BarrierWord(*thread, 2) != 0 ? 1 : 0;
   }
   for (Thread* thread : threads) {
-    switch (thread->waiting_at->op) {
-      case Opcode::kBarrierReducePopc:
-        ReturnTo(*thread, count);
-        break;
-      case Opcode::kBarrierReduceAnd:
-        ReturnTo(*thread, count == threads.size());
-        break;
-      case Opcode::kBarrierReduceOr:
-        ReturnTo(*thread, count != 0);
-        break;
-      default:
-        break;
-    }
+    if (op == Opcode::kBarrierReducePopc) ReturnFromBarrier(*thread, count);
+    if (op == Opcode::kBarrierReduceAnd) ReturnFromBarrier(*thread, count == threads.size());
+    if (op == Opcode::kBarrierReduceOr) ReturnFromBarrier(*thread, count != 0);
     Release(*thread);
   }
   return {};

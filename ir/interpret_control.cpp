@@ -104,6 +104,7 @@ Status ExecuteTrap(Step& s) { return s.Fault("trap"); }
 Status ExecuteUnreachable(Step& s) { return s.Fault("a call that must not return has returned"); }
 Status ExecuteForWarps(Step& s) { return NotByThread(s); }
 Status ExecuteForLanes(Step& s) { return NotByThread(s); }
+Status ExecuteDispatch(Step& s) { return NotByThread(s); }
 Status ExecuteEndWarp(Step& s) { return NotByThread(s); }
 Status ExecuteEndLane(Step& s) { return EndRegion(s, ThreadState::kRegionEnd); }
 Status ExecuteExitLane(Step& s) { return EndRegion(s, ThreadState::kExited); }

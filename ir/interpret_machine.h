@@ -44,7 +44,7 @@ struct Frame {
   const Inst* call = nullptr;  // the caller's instruction that receives the results
 };
 
-enum class ThreadState : uint8_t { kReady, kWaiting, kExited, kRegionEnd };
+enum class ThreadState : uint8_t { kReady, kWaiting, kYielded, kExited, kRegionEnd };  // kYielded: suspended, waits for nothing
 
 struct Thread {
   uint32_t index = 0, warp = 0, lane = 0;
@@ -57,6 +57,8 @@ struct Thread {
   uint32_t depth = 0;
   uint64_t budget = 0;           // instructions left in this slice
   std::vector<BlockId> entered;  // Collapsed: lane-level blocks of this region
+  uint32_t point = 0;            // resumable: where it goes on, and the words it shares with the scheduler
+  std::array<uint32_t, 4> words{};
 
   Frame& frame() { return *frames[depth - 1]; }
   const Frame& frame() const { return *frames[depth - 1]; }
@@ -126,10 +128,14 @@ struct Machine {
   std::vector<Warp> warps;
   std::array<Barrier, kNamedBarriers> barriers;
   std::vector<std::vector<Bits128>> slots;  // Collapsed: by slot, then by thread, warp or 0
+  uint32_t dispatch_edge = 0;               // resumable: what the scheduler asks for
 
   Status RunBlock();      // threads start anew
-  Status RunScheduled();  // Simt, Split
+  Status RunScheduled();  // Simt, Split, and resumable kernels
   Status RunCollapsed();
+  void PrepareSlots();  // Collapsed
+  // Resumable: one step of `lanes` of a warp, entered over an edge of dispatch.
+  Status RunStep(Warp& warp, uint32_t lanes, uint32_t dispatch_edge);
   // Runs a ready thread until it stops, its budget is spent, or it is back at `depth` frames.
   Status RunThread(Thread& thread, uint32_t depth);
   // One instruction, counted against the limit. The thread's position is already behind it.
@@ -180,7 +186,7 @@ Bits128 Combine(AtomicOp op, Type type, Bits128 old, Bits128 operand, uint32_t f
 
 // -- collectives --
 void Wait(Step& step);                     // the thread stops at this collective or barrier
-bool IsConvergenceWait(const Inst& inst);  // activemask and forms without a membermask
+bool IsConvergenceWait(const Thread& thread);  // activemask and forms without a membermask
 Level AgreeLevel(const Thread& thread);    // of the agree it waits at
 std::vector<Thread*> LiveThreads(Machine& machine, const Warp& warp);
 // Completes the groups of waiting lanes whose members have all arrived; true when any lane went on.
@@ -193,6 +199,14 @@ Status CompleteAgreement(Machine& machine, std::span<Thread* const> threads);
 // All of them wait at a block barrier that is complete: gives reductions their result and lets the threads go
 // on.
 Status CompleteBarrier(Machine& machine, std::span<Thread* const> threads);
+
+// -- what a waiting thread waits for: an instruction, or in resumable kernels the resume point of its suspend --
+const ResumePoint* PointOf(const Thread& thread);  // null when it waits at an instruction
+Opcode WaitsFor(const Thread& thread);
+uint32_t MemberMask(const Thread& thread);
+uint32_t BarrierWord(const Thread& thread, size_t number);  // 0: id, 1: count or 0, 2: predicate
+void ReturnFromBarrier(Thread& thread, uint32_t result);
+bool SameKind(const Thread& a, const Thread& b);  // of collective, wherever each of them stands
 
 // -- calls --
 // Functions of the CUDA device runtime that PTX declares and does not define: vprintf, malloc, free,

@@ -27,6 +27,9 @@ class Scheduler {
 
  private:
   bool AnyReady(const Warp& warp) const;
+  Status SliceThreads(Warp& warp);
+  Status StepWarp(Warp& warp);
+  Status AfterTurn(Warp& warp, bool preempted);
   Status Settle(Warp& warp);
   Status SettleBlock();
   Status Converge(Warp& warp);
@@ -42,22 +45,13 @@ class Scheduler {
   Machine& m_;
 };
 
-// Operand positions: bar.red has its predicate first.
 struct BarrierOperands {
   uint32_t id = 0, count = 0;
 };
-BarrierOperands OperandsOf(const Thread& thread) {
-  const Inst& inst = *thread.waiting_at;
-  size_t at = inst.op == Opcode::kBarrierBlock || inst.op == Opcode::kBarrierArrive ? 0 : 1;
-  BarrierOperands operands{.id = static_cast<uint32_t>(Read(thread.frame(), inst.operands[at]))};
-  if (at + 1 < inst.operands.size()) {
-    operands.count = static_cast<uint32_t>(Read(thread.frame(), inst.operands[at + 1]));
-  }
-  return operands;
-}
+BarrierOperands OperandsOf(const Thread& thread) { return {BarrierWord(thread, 0), BarrierWord(thread, 1)}; }
 
 bool WaitsAtBarrier(const Thread& thread) {
-  return thread.state == ThreadState::kWaiting && IsBarrier(thread.waiting_at->op);
+  return thread.state == ThreadState::kWaiting && IsBarrier(WaitsFor(thread));
 }
 bool WaitsToAgree(const Thread& thread) {
   return thread.state == ThreadState::kWaiting &&
@@ -66,6 +60,7 @@ bool WaitsToAgree(const Thread& thread) {
 
 // Where a thread stands, from the outermost call inwards; less is earlier in the program.
 std::vector<uint64_t> PlaceOf(const Thread& thread) {
+  if (PointOf(thread) != nullptr) return {thread.point};
   std::vector<uint64_t> place;
   for (uint32_t d = 0; d < thread.depth; ++d) {
     const Frame& frame = *thread.frames[d];
@@ -85,22 +80,41 @@ Status Scheduler::Run() {
   for (;;) {
     bool ran = false, live = false;
     for (Warp& warp : m_.warps) {
-      for (uint32_t lane = 0; lane < warp.count; ++lane) {
-        Thread& thread = m_.ThreadAt(warp, lane);
-        live |= thread.live();
-        if (thread.state != ThreadState::kReady) continue;
-        ran = true;
-        thread.budget = kSlice;
-        TRY_STATUS(m_.RunThread(thread, 0));
-        bool preempted = thread.state == ThreadState::kReady;
-        warp.slices_without_stop = preempted ? warp.slices_without_stop + 1 : 0;
-        if (preempted || !AnyReady(warp)) TRY_STATUS(Settle(warp));
-      }
+      live |= m_.LiveLanes(warp) != 0;
+      ran |= AnyReady(warp);
+      TRY_STATUS(m_.kernel.phase == Phase::kCollapsed ? StepWarp(warp) : SliceThreads(warp));
     }
     if (!live) return {};
     if (ran || TRY(CompleteShortBarriers())) continue;
     return Deadlock();
   }
+}
+
+Status Scheduler::SliceThreads(Warp& warp) {
+  for (uint32_t lane = 0; lane < warp.count; ++lane) {
+    Thread& thread = m_.ThreadAt(warp, lane);
+    if (thread.state != ThreadState::kReady) continue;
+    thread.budget = kSlice;
+    TRY_STATUS(m_.RunThread(thread, 0));
+    TRY_STATUS(AfterTurn(warp, thread.state == ThreadState::kReady));
+  }
+  return {};
+}
+
+// Resumable kernels: all ready lanes, each until it suspends.
+Status Scheduler::StepWarp(Warp& warp) {
+  uint32_t ready = 0;
+  for (uint32_t lane = 0; lane < warp.count; ++lane) {
+    ready |= (m_.ThreadAt(warp, lane).state == ThreadState::kReady ? 1u : 0u) << lane;
+  }
+  if (ready == 0) return {};
+  TRY_STATUS(m_.RunStep(warp, ready, 0));
+  return AfterTurn(warp, AnyReady(warp));
+}
+
+Status Scheduler::AfterTurn(Warp& warp, bool preempted) {
+  warp.slices_without_stop = preempted ? warp.slices_without_stop + 1 : 0;
+  return preempted || !AnyReady(warp) ? Settle(warp) : Status{};
 }
 
 // Lets lanes of the warp go on where they can; called when one was preempted or none is ready.
@@ -143,7 +157,7 @@ Status Scheduler::Converge(Warp& warp) {
   uint32_t members = 0;
   std::vector<uint64_t> earliest;
   for (Thread* thread : LiveThreads(m_, warp)) {
-    if (thread->state != ThreadState::kWaiting || !IsConvergenceWait(*thread->waiting_at)) continue;
+    if (thread->state != ThreadState::kWaiting || !IsConvergenceWait(*thread)) continue;
     std::vector<uint64_t> place = PlaceOf(*thread);
     if (members == 0 || place < earliest) {
       earliest = std::move(place);
@@ -166,7 +180,7 @@ Status Scheduler::Arrive(Warp& warp) {
     if (!WaitsAtBarrier(*thread) || thread->barrier_arrived) return {};
     BarrierOperands own = OperandsOf(*thread), first = OperandsOf(*lanes.front());
     if (own.id != first.id) return {};
-    bool arrive = thread->waiting_at->op == Opcode::kBarrierArrive;
+    bool arrive = WaitsFor(*thread) == Opcode::kBarrierArrive;
     if (own.id >= kNamedBarriers || own.count % kWarpSize != 0 || (arrive && own.count == 0)) {
       return m_.Fault(
           *thread, *thread->waiting_at,
@@ -193,7 +207,7 @@ Status Scheduler::Arrive(Warp& warp) {
   barrier.warp_arrived[lanes.front()->warp] = true;
   for (Thread* thread : lanes) {
     thread->barrier_arrived = true;
-    if (thread->waiting_at->op == Opcode::kBarrierArrive) Release(*thread);
+    if (WaitsFor(*thread) == Opcode::kBarrierArrive) Release(*thread);
   }
   return {};
 }
@@ -246,10 +260,10 @@ std::string Scheduler::DescribeLanes(const std::vector<uint32_t>& by_warp) const
 std::string Scheduler::DescribeWait(const Thread& thread) const {
   const Inst& inst = *thread.waiting_at;
   std::vector<uint32_t> here(m_.warp_count), missing(m_.warp_count);
-  bool barrier = IsBarrier(inst.op), agree = WaitsToAgree(thread);
+  bool barrier = IsBarrier(WaitsFor(thread)), agree = WaitsToAgree(thread);
   bool whole_block = barrier || (agree && AgreeLevel(thread) == Level::kBlock);
-  bool masked = !whole_block && !agree && !IsConvergenceWait(inst);
-  uint32_t mask = masked ? static_cast<uint32_t>(Read(thread.frame(), inst.operands.back())) : ~0u;
+  bool masked = !whole_block && !agree && !IsConvergenceWait(thread);
+  uint32_t mask = masked ? MemberMask(thread) : ~0u;
   for (const Thread& other : m_.threads) {
     if (!other.live() || (!whole_block && other.warp != thread.warp)) continue;
     bool arrived = other.waiting_at == &inst;

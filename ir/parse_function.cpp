@@ -32,6 +32,7 @@ class FunctionParser {
   Status DeclareBlocks();
   Status Local();
   Status SlotLine();
+  Status PointLine();
   Status BlockHeader();
   Status Instruction();
   Status Attributes(Inst& inst);
@@ -99,6 +100,13 @@ Result<bool> FunctionParser::HeaderItem() {
   if (c_.TakeWord("flat")) return f_.is_flat = true;
   if (c_.TakeWord("param_bytes")) {
     param_bytes_ = TRY(c_.Number32("a size in bytes"));
+  } else if (c_.TakeWord("resumes")) {
+    for (Resumes resumes : {Resumes::kWarps, Resumes::kLanes}) {
+      if (!c_.TakeWord(ir::Name(resumes))) continue;
+      f_.resumes = resumes;
+      return true;
+    }
+    return c_.FailHere("expected warps or lanes");
   } else if (c_.TakeWord("parked")) {
     f_.parked_slot = TRY(c_.Index("the slot's #index"));
   } else if (c_.TakeWord("local_bytes")) {
@@ -150,6 +158,8 @@ Status FunctionParser::Body() {
       TRY_STATUS(Local());
     } else if (c_.TakeWord("slot")) {
       TRY_STATUS(SlotLine());
+    } else if (c_.TakeWord("point")) {
+      TRY_STATUS(PointLine());
     } else {
       TRY_STATUS(Instruction());
     }
@@ -190,6 +200,27 @@ Status FunctionParser::SlotLine() {
     return {};
   }
   return c_.FailHere("expected the slot's shape: lane, warp or block");
+}
+
+Status FunctionParser::PointLine() {
+  const Token& token = c_.Peek();
+  uint32_t number = TRY(c_.Number32("the resume point's number"));
+  if (number != f_.resume_points.size()) {
+    return c_.FailAt(token, fmt::format("resume points are numbered in order; this one is {}", f_.resume_points.size()));
+  }
+  ResumePoint point;
+  const Token name = c_.Peek();
+  std::optional<Opcode> op = ParseOpcode(name.text);
+  if (!op.has_value()) return c_.FailAt(name, "expected the operation that is waited at, or undef");
+  c_.Take();
+  point.op = *op;
+  if (c_.TakeWord("class")) point.collective = TRY(c_.Number32("the collective's class"));
+  for (Flag flag : {kLegacy, kAligned}) {
+    if (c_.TakeWord(FlagName(flag))) point.flags |= flag;
+  }
+  TRY_STATUS(c_.Positions(point.at));
+  f_.resume_points.push_back(point);
+  return {};
 }
 
 Status FunctionParser::BlockHeader() {

@@ -95,6 +95,7 @@ class Printer {
   void PutTriple(std::string_view word, const uint32_t (&values)[3]);
   void PutVariable(const Variable& variable);
   void PutHeader(const Function& f, const Numbers& numbers);
+  void PutPoint(const ResumePoint& point, size_t number);
   void PutBlock(const Function& f, const Numbers& numbers, BlockId id);
   void PutValue(const Numbers& numbers, ValueId value);
   void PutEdge(const Numbers& numbers, const Edge& edge);
@@ -199,6 +200,7 @@ void Printer::PutHeader(const Function& f, const Numbers& numbers) {
   PutTriple("required_cluster", f.required_cluster);
   if (f.has_early_exit) Put(" early_exit");
   if (f.is_flat) Put(" flat");
+  if (f.resumes != Resumes::kNever) Put(" resumes {}", Name(f.resumes));
   if (f.parked_slot != ~0u) Put(" parked #{}", f.parked_slot);
   if (f.entry.valid() && f.entry.index < f.blocks.size() && numbers.blocks[f.entry.index] != 0) {
     Put(" entry ");
@@ -220,10 +222,21 @@ void Printer::PrintFunction(const Function& f) {
   for (size_t i = 0; i < f.slots.size(); ++i) {
     Put("  slot #{} {} {}\n", i, Name(f.slots[i].type), Name(f.slots[i].shape));
   }
+  for (size_t i = 0; i < f.resume_points.size(); ++i) PutPoint(f.resume_points[i], i);
   for (uint32_t i = 0; i < f.blocks.size(); ++i) {
     if (!f.blocks[i].removed) PutBlock(f, numbers, BlockId{i});
   }
   Put("}}\n");
+}
+
+void Printer::PutPoint(const ResumePoint& point, size_t number) {
+  Put("  point {} {}", number, Info(point.op).mnemonic);
+  if (point.collective != ResumePoint::kNoClass) Put(" class {}", point.collective);
+  for (Flag flag : {kLegacy, kAligned}) {
+    if (point.flags & flag) Put(" {}", FlagName(flag));
+  }
+  PutPosition(point.at);
+  Put("\n");
 }
 
 void Printer::PutBlock(const Function& f, const Numbers& numbers, BlockId id) {

@@ -40,6 +40,7 @@ constexpr Rule kRules[] = {
     {"collapsed levels", CheckCollapsedLevels, kCollapsed},
     {"collapsed loops", CheckCollapsedLoops, kCollapsed},
     {"collapsed values", CheckCollapsedValues, kCollapsed},
+    {"resumable", CheckResumable, kCollapsed},
 };
 
 uint32_t PrintedNumber(const Function& f, BlockId block) {
@@ -172,7 +173,11 @@ Status CheckEdges(Subject& s) {
         wanted = count == 3 && s.f.parked_slot != ~0u ? 3 : 2;
         break;
       case Opcode::kSwitch:
+      case Opcode::kDispatch:
         wanted = std::max<size_t>(count, 1);
+        break;
+      case Opcode::kResume:
+        wanted = s.f.resume_points.size();
         break;
       default:
         break;

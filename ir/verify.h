@@ -25,6 +25,10 @@
 //   what a higher level defines may be used below when it is uniform, so never what a narrower slot holds.
 //   Barriers stand at block level, collectives at warp level, an Agree at either. exit_lane needs
 //   has_early_exit; live_mask and set_live_mask stand at warp level and need it and a parked_slot.
+//   Resumable kernels have no block level: their entry is of warp level, they keep live masks, and know their resume
+//   points. Resumes lanes: dispatch is the entry's terminator and nowhere else, resume and suspend stand at lane level.
+//   Resumes warps: they stand at warp level, and resume ends the entry. suspend names a point other than the start and
+//   gives the words its kind needs; each class of collectives has an edge of dispatch.
 #pragma once
 
 #include "ir/function.h"

@@ -142,8 +142,9 @@ Status CheckSplitRegions(Subject& s) {
 
 Status CheckCollapsedLevels(Subject& s) {
   const Function& f = s.f;
-  if (f.at_block(f.entry).level != Level::kBlock)
-    return s.Broken(f.entry, "the entry block is not of block level");
+  Level entry = f.resumes == Resumes::kNever ? Level::kBlock : Level::kWarp;
+  if (f.at_block(f.entry).level != entry)
+    return s.Broken(f.entry, fmt::format("the entry block is not of {} level", Name(entry)));
   for (BlockId block : s.Blocks()) {
     if (f.is_flat && f.at_block(block).level == Level::kWarp)
       return s.Broken(block, "a block of warp level in a flat function");
