@@ -19,7 +19,17 @@ enum class CollapseForm : uint8_t {
   kHierarchical,  // a loop over warps around loops over lanes
 };
 
+// How a block of threads runs on one core; ptx2cpu explain says which one a kernel needs and why.
+enum class Tier : uint8_t {
+  kAuto,       // the cheapest one that is sure to run every legal launch
+  kFlat,       // T0: one loop over the block's threads
+  kWarp,       // T1: loops over warps and lanes
+  kResumable,  // T2: a warp suspends at block barriers
+  kLanes,      // T3: each lane suspends by itself
+};
+
 struct PassOptions {
+  Tier tier = Tier::kAuto;
   CollapseForm collapse = CollapseForm::kAuto;
   std::optional<analysis::LaunchShape> launch;  // block shape to specialise for; unset: any
   uint32_t inline_size = 40;         // callees of at most this many instructions are inlined anyway
@@ -37,6 +47,10 @@ Status CheckSupported(ir::Module& module, ir::Function& f, const PassOptions& op
 Status InsertImplicitWarpBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Puts every block barrier alone into a block.
 Status SplitAtBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Decides whether warps or lanes must be resumable: sets f.resumes.
+Status ChooseTier(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Resumes lanes: lets others have a turn on the back edges of loops that may wait for another thread.
+Status InsertYields(ir::Module& module, ir::Function& f, const PassOptions& options);
 
 // -- Simt to Split --
 // Peels branches that decide whether a barrier is reached, and puts boundaries where regions meet.
@@ -49,5 +63,9 @@ Status MaskDivergentArms(ir::Module& module, ir::Function& f, const PassOptions&
 // -- Split to Collapsed --
 // Regions become loops over warps and lanes; values that cross them get slots.
 Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options);
+
+// -- Simt to Collapsed --
+// Resumes lanes: each lane runs until it suspends; any control flow.
+Status MakeLanesResumable(ir::Module& module, ir::Function& f, const PassOptions& options);
 
 }  // namespace ptx2cpu::lowering

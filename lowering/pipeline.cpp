@@ -13,23 +13,33 @@ using ir::Phase;
 
 constexpr std::array kPasses = {
     PassEntry{
-        "inline-calls", InlineCalls, Phase::kSimt, false,
+        "inline-calls", InlineCalls, Phase::kSimt, For::kAll, false,
         "a barrier, collective or exit in a callee concerns the caller's regions, so it must be seen there"},
-    PassEntry{"simplify", Simplify, Phase::kSimt, false,
+    PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, false,
               "every branch and value that goes here makes no region and no slot later"},
-    PassEntry{
-        "check-supported", CheckSupported, Phase::kSimt, true,
-        "after inlining and clean-up: refuses no dead code, and before anything is built on what it refuses"},
-    PassEntry{"insert-implicit-warp-barriers", InsertImplicitWarpBarriers, Phase::kSimt, true,
+    PassEntry{"insert-implicit-warp-barriers", InsertImplicitWarpBarriers, Phase::kSimt, For::kAll, true,
               "collectives become boundaries, the reason for extra barriers"},
-    PassEntry{"split-at-barriers", SplitAtBarriers, Phase::kSimt, true,
+    PassEntry{"split-at-barriers", SplitAtBarriers, Phase::kSimt, For::kAll, true,
               "boundaries are whole blocks from here on, so control dependence speaks of blocks"},
-    PassEntry{"insert-extra-barriers", InsertExtraBarriers, Phase::kSplit, true,
+    PassEntry{"choose-tier", ChooseTier, Phase::kSimt, For::kAll, true,
+              "the last point that all tiers share; it tries the next passes on a copy"},
+    PassEntry{"check-supported", CheckSupported, Phase::kSimt, For::kRegions, true,
+              "after inlining and clean-up: refuses no dead code, and before anything is built on what it refuses"},
+    PassEntry{"insert-extra-barriers", InsertExtraBarriers, Phase::kSplit, For::kRegions, true,
               "needs every boundary alone; afterwards each region leads to one boundary"},
-    PassEntry{"mask-divergent-arms", MaskDivergentArms, Phase::kSplit, true,
+    PassEntry{"mask-divergent-arms", MaskDivergentArms, Phase::kSplit, For::kRegions, true,
               "before slots are made: what the arms leave different needs one for each lane"},
-    PassEntry{"collapse", Collapse, Phase::kCollapsed, true, "turns those regions into loops"},
+    PassEntry{"collapse", Collapse, Phase::kCollapsed, For::kRegions, true, "turns those regions into loops"},
+    PassEntry{"insert-yields", InsertYields, Phase::kSimt, For::kLanes, true,
+              "a sleep is a suspension for the next pass"},
+    PassEntry{"make-lanes-resumable", MakeLanesResumable, Phase::kCollapsed, For::kLanes, true,
+              "needs barriers and collectives alone in their blocks; takes any graph, so nothing else stands before it"},
 };
+
+bool Concerns(const PassEntry& pass, const ir::Function& f) {
+  const bool lanes = f.resumes == ir::Resumes::kLanes;
+  return (f.is_kernel || !pass.kernels_only) && (pass.tier == For::kAll || (pass.tier == For::kLanes) == lanes);
+}
 
 Status CheckName(const std::string& name) {
   if (name.empty() || name == "all") return {};
@@ -60,7 +70,10 @@ Result<std::vector<PassTime>> RunPipeline(ir::Module& module, ir::Function& f,
   bool dumps = options.dump && !options.dump_after.empty();
   std::string before = dumps ? ir::Print(module, f) : "";
   for (const PassEntry& pass : kPasses) {
-    if (!f.is_kernel && pass.kernels_only) continue;
+    if (!Concerns(pass, f)) {
+      if (pass.name == options.stop_after) break;
+      continue;
+    }
     auto start = std::chrono::steady_clock::now();
     TRY_STATUS(pass.run(module, f, options.passes));
     times.push_back({pass.name, std::chrono::steady_clock::now() - start});

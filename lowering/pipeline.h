@@ -13,10 +13,18 @@
 
 namespace ptx2cpu::lowering {
 
+// Which kernels a pass is for, by what choose-tier has decided (device functions resume nothing).
+enum class For : uint8_t {
+  kAll,
+  kRegions,  // those that become loops over regions: all but those that resume lanes
+  kLanes,    // those that resume lanes
+};
+
 struct PassEntry {
   std::string_view name;
   Status (*run)(ir::Module&, ir::Function&, const PassOptions&);
   ir::Phase after;
+  For tier;
   bool kernels_only;     // device functions stay in the Simt phase: they are called by one lane at a time
   std::string_view why;  // why it stands here
 };

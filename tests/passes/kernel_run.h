@@ -72,4 +72,13 @@ inline Result<ir::Module> After(const ir::Module& module, std::string_view pass,
   return copy;
 }
 
+// The kernel after the whole pipeline for one tier.
+inline Result<ir::Module> AfterTier(const ir::Module& module, lowering::Tier tier) {
+  ir::Module copy = module;
+  lowering::PipelineOptions options;
+  options.passes.tier = tier;
+  TRY(lowering::RunPipeline(copy, Kernel(copy), options));
+  return copy;
+}
+
 }  // namespace ptx2cpu::test

@@ -63,6 +63,9 @@ TEST_CASE("each pass keeps the meaning of each kernel", "[passes]") {
     Result<ir::Module> nested = After(reference, "collapse", CollapseForm::kHierarchical);
     REQUIRE(nested);
     CompareRuns(reference, *nested, file.substr(file.rfind('/') + 1) + " hierarchical");
+    Result<ir::Module> lanes = AfterTier(reference, lowering::Tier::kLanes);
+    if (!lanes) FAIL(lanes.error().Render());
+    CompareRuns(reference, *lanes, file.substr(file.rfind('/') + 1) + " with resumable lanes");
   }
 }
 

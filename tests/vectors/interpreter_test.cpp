@@ -11,10 +11,11 @@ namespace {
 // Vectors of instructions that only tiers beyond T1 run after the pipeline.
 bool NeedsHigherTier(const std::filesystem::path& path) { return path.stem() == "bar_arrive"; }
 
-Prepare InterpretAt(std::string stage) {
-  return [stage](const lowering::PtxModule& ptx, const std::string& kernel) -> Result<Runner> {
+Prepare InterpretAt(std::string stage, lowering::Tier tier = lowering::Tier::kAuto) {
+  return [stage, tier](const lowering::PtxModule& ptx, const std::string& kernel) -> Result<Runner> {
     lowering::BuildOptions options;
     options.pipeline.stop_after = stage;
+    options.pipeline.passes.tier = tier;
     auto module = std::make_shared<ir::Module>(TRY(ptx.Build(kernel, options)));
     return Runner([module](harness::KernelCall& call) { return harness::RunInterpreter(*module, call); });
   };
@@ -30,6 +31,10 @@ TEST_CASE("instruction vectors give the same after the whole pipeline") {
   for (const auto& path : VectorFiles()) {
     if (!NeedsHigherTier(path)) CheckVectors(path, InterpretAt(""));
   }
+}
+
+TEST_CASE("instruction vectors give the same with resumable lanes") {
+  for (const auto& path : VectorFiles()) CheckVectors(path, InterpretAt("", lowering::Tier::kLanes));
 }
 
 TEST_CASE("an instruction that needs a higher tier is refused by name and line") {

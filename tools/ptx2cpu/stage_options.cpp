@@ -40,7 +40,14 @@ Result<lowering::BuildOptions> ReadBuildOptions(const Arguments& arguments, cons
   if (collapse == "flat" || exec == "flat") passes.collapse = lowering::CollapseForm::kFlat;
   else if (collapse == "hierarchical" || exec == "warp") passes.collapse = lowering::CollapseForm::kHierarchical;
   if (collapse != "auto" && collapse != "flat" && collapse != "hierarchical") return Fail(BadValue("--collapse", collapse, "auto, flat or hierarchical"));
-  if (exec != "auto" && exec != "flat" && exec != "warp") return Fail(BadValue("--exec", exec, "auto, flat or warp"));
+  constexpr std::pair<std::string_view, lowering::Tier> kTiers[] = {{"auto", lowering::Tier::kAuto},
+                                                                    {"flat", lowering::Tier::kFlat},
+                                                                    {"warp", lowering::Tier::kWarp},
+                                                                    {"resumable", lowering::Tier::kResumable},
+                                                                    {"lanes", lowering::Tier::kLanes}};
+  const auto* tier = std::ranges::find(kTiers, std::string_view(exec), &std::pair<std::string_view, lowering::Tier>::first);
+  if (tier == std::end(kTiers)) return Fail(BadValue("--exec", exec, "auto, flat, warp, resumable or lanes"));
+  passes.tier = tier->second;
   if ((exec == "flat" && collapse == "hierarchical") || (exec == "warp" && collapse == "flat")) {
     return Fail(ErrorCode::kUsage, fmt::format("--exec={} and --collapse={} contradict each other", exec, collapse));
   }

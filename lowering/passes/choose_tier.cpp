@@ -1,0 +1,192 @@
+// Chooses between regions that run to their end (tiers T0, T1) and resumable warps (T2) or lanes (T3).
+//
+// T0 and T1 are sure where all that decides whether a barrier or collective is reached is uniform, early exits and
+// masked arms aside: the passes that build regions are tried on a copy, and what they could only leave to a check at run
+// time counts. A loop that may wait for another thread, and a collective whose members may stand in the other arm of a
+// branch, need lanes that suspend.
+#include <algorithm>
+#include <utility>
+
+#include "analysis/dominators.h"
+#include "analysis/spin_loops.h"
+#include "analysis/uniformity.h"
+#include "lowering/tier.h"
+
+namespace ptx2cpu::lowering {
+namespace {
+
+using ir::Opcode;
+using ir::Resumes;
+
+// Are the members of every collective in the arms of a divergent branch lanes of its own arm, for sure?
+class ArmMembers {
+ public:
+  explicit ArmMembers(const ir::Function& f) : f_(f), tree_(analysis::Dominators(analysis::BuildCfg(f))) {}
+
+  // The first collective of the branch's arms that may have others.
+  const ir::Inst* Stranger(ir::BlockId branch) const {
+    const ir::Inst& end = f_.terminator(branch);
+    for (size_t e = 0; e < end.edges.size(); ++e) {
+      const ir::BlockId head = end.edges[e].to;
+      if (head == end.edges[1 - e].to) continue;
+      for (ir::BlockId block : ir::ReversePostOrder(f_)) {
+        if (!tree_.Dominates(head.index, block.index) || tree_.Dominates(head.index, branch.index)) continue;
+        if (tree_.parent[head.index] != branch.index) continue;
+        for (ir::InstId id : f_.at_block(block).insts) {
+          const ir::Inst& inst = f_.at_inst(id);
+          if (ir::IsCollective(inst.op) && !Within(inst, end.operands[0], e == 0, head)) return &inst;
+        }
+      }
+    }
+    return nullptr;
+  }
+
+ private:
+  bool Within(const ir::Inst& inst, ir::ValueId decision, bool taken, ir::BlockId head) const {
+    if (inst.op == Opcode::kActiveMask || (inst.attrs.flags & ir::kLegacy) != 0) return true;
+    return Keeps(inst.operands.back(), decision, taken, head, 8);
+  }
+
+  // The mask names only lanes for which the decision is `taken`.
+  bool Keeps(ir::ValueId mask, ir::ValueId decision, bool taken, ir::BlockId head, int depth) const {
+    const ir::Value& value = f_.at_value(mask);
+    if (!value.def.valid() || depth == 0) return false;
+    const ir::Inst& def = f_.at_inst(value.def);
+    switch (def.op) {
+      case Opcode::kActiveMask:
+        return tree_.Dominates(head.index, def.block.index);
+      case Opcode::kBallot:
+        return taken && def.operands[0] == decision;
+      case Opcode::kAnd:
+        return Keeps(def.operands[0], decision, taken, head, depth - 1) ||
+               Keeps(def.operands[1], decision, taken, head, depth - 1);
+      case Opcode::kNot: {
+        const ir::Value& inner = f_.at_value(def.operands[0]);
+        const bool ballot = inner.def.valid() && f_.at_inst(inner.def).op == Opcode::kBallot;
+        return !taken && ballot && f_.at_inst(inner.def).operands[0] == decision;
+      }
+      default:
+        return false;
+    }
+  }
+
+  const ir::Function& f_;
+  analysis::DominatorTree tree_;
+};
+
+class Decision {
+ public:
+  Decision(const ir::Module& module, const ir::Function& f, const PassOptions& options)
+      : module_(module), f_(f), options_(options) {}
+
+  TierChoice Run() {
+    for (const analysis::SpinLoop& loop : analysis::FindSpinLoops(f_)) {
+      Add(Resumes::kLanes, "a loop that may wait for another thread's store", loop.at);
+    }
+    bool boundaries = false;
+    for (ir::BlockId block : ir::ReversePostOrder(f_)) {
+      for (ir::InstId id : f_.at_block(block).insts) {
+        const ir::Inst& inst = f_.at_inst(id);
+        if (ir::IsBarrier(inst.op)) CheckBarrier(inst);
+        boundaries |= ir::IsBarrier(inst.op) || ir::IsCollective(inst.op);
+      }
+    }
+    if (boundaries && !Needs(Resumes::kLanes)) TryRegions();
+    TierChoice choice;
+    for (const TierReason& reason : reasons_) choice.resumes = std::max(choice.resumes, reason.needs);
+    std::ranges::stable_sort(reasons_, [](const TierReason& a, const TierReason& b) {
+      return std::pair(b.needs, a.at.ptx_line) < std::pair(a.needs, b.at.ptx_line);
+    });
+    choice.reasons = std::move(reasons_);
+    return choice;
+  }
+
+ private:
+  bool Needs(Resumes tier) const {
+    return std::ranges::any_of(reasons_, [&](const TierReason& r) { return r.needs >= tier; });
+  }
+  void Add(Resumes needs, std::string what, const ir::Position& at) { reasons_.push_back({needs, std::move(what), at}); }
+
+  bool IsConstant(const ir::Function& f, ir::ValueId value) const {
+    ir::InstId def = f.at_value(value).def;
+    return def.valid() && f.at_inst(def).op == Opcode::kConst;
+  }
+
+  void CheckBarrier(const ir::Inst& inst) {
+    const size_t id = inst.op == Opcode::kBarrierBlock || inst.op == Opcode::kBarrierArrive ? 0 : 1;
+    const bool aligned = (inst.attrs.flags & ir::kAligned) != 0;
+    all_aligned_ &= aligned;
+    // A barrier that is not aligned may be reached by the lanes of a warp from different places.
+    const Resumes least = aligned ? Resumes::kWarps : Resumes::kLanes;
+    if (inst.op == Opcode::kBarrierArrive) {
+      Add(least, "an arrival that lets the warp pass a barrier others wait at", inst.at);
+    } else if (inst.operands.size() > id + 1) {
+      Add(least, "a barrier for part of the block (with a thread count)", inst.at);
+    } else if (!IsConstant(f_, inst.operands[id])) {
+      Add(least, "a barrier whose number is computed", inst.at);
+    }
+  }
+
+  // What building regions leaves to be checked at run time.
+  void TryRegions() {
+    ir::Module module;  // for messages only
+    module.name = module_.name;
+    ir::Function copy = f_;
+    Status status = InsertExtraBarriers(module, copy, options_);
+    if (status) status = MaskDivergentArms(module, copy, options_);
+    if (!status) return Add(Resumes::kLanes, status.error().message, {status.error().at.line, 0, 0});
+    const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(copy, options_.launch);
+    const ArmMembers members(copy);
+    for (ir::BlockId block : ir::ReversePostOrder(copy)) {
+      for (ir::InstId id : copy.at_block(block).insts) CheckAgreement(copy, uniformity, copy.at_inst(id));
+      const ir::Inst& end = copy.terminator(block);
+      if (end.op != Opcode::kCondBr || (end.attrs.flags & ir::kDivergent) == 0) continue;
+      if (const ir::Inst* stranger = members.Stranger(block)) {
+        Add(Resumes::kLanes, "a warp collective in one arm of a divergent branch whose members may stand in the other",
+            stranger->at);
+      }
+    }
+  }
+
+  void CheckAgreement(const ir::Function& f, const analysis::UniformityResult& uniformity, const ir::Inst& inst) {
+    if (inst.op != Opcode::kAgree && inst.op != Opcode::kAgreeIndex) return;
+    const ir::Level level = f.at_block(inst.block).level;
+    if (uniformity.UniformAt(inst.operands[0], level)) return;
+    if (level == ir::Level::kWarp) {
+      Add(Resumes::kLanes, "a branch that lanes of a warp may take differently, around a warp collective", inst.at);
+    } else {
+      Add(all_aligned_ ? Resumes::kWarps : Resumes::kLanes,
+          "a branch that warps of a block may take differently, around a block barrier", inst.at);
+    }
+  }
+
+  const ir::Module& module_;
+  const ir::Function& f_;
+  const PassOptions& options_;
+  bool all_aligned_ = true;
+  std::vector<TierReason> reasons_;
+};
+
+}  // namespace
+
+TierChoice DecideTier(const ir::Module& module, const ir::Function& f, const PassOptions& options) {
+  switch (options.tier) {
+    case Tier::kFlat:
+    case Tier::kWarp:
+      return {};
+    case Tier::kResumable:
+      return {Resumes::kWarps, {}};
+    case Tier::kLanes:
+      return {Resumes::kLanes, {}};
+    case Tier::kAuto:
+      break;
+  }
+  return Decision(module, f, options).Run();
+}
+
+Status ChooseTier(ir::Module& module, ir::Function& f, const PassOptions& options) {
+  if (options.tier != Tier::kAuto) f.resumes = DecideTier(module, f, options).resumes;
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,295 @@
+// Tier T3: the lanes of a warp run one by one until each suspends, at a collective, a barrier, or where it lets others
+// have a turn; a scheduler lets them go on. Takes any control flow graph.
+//
+//   before (Simt, ballot alone in bb1)    after (Collapsed, resumes lanes; point 1 = ballot class 0)
+//     bb0: %x = ... ; br bb1                entry [warp]: dispatch run, class0     run [warp]: for_lanes body, done
+//     bb1: %m = ballot %p, %mask            body [lane]: resume bb0, after1        done [warp]: end_warp
+//          br bb2                           bb0 [lane]: %x = ... ; slot_store 2, %x ; br bb1
+//     bb2: store ..., %x, %m ; ret          bb1 [lane]: slot_store 0, %p ; slot_store 1, %mask ; suspend 1, %mask
+//                                           after1 [lane]: %m = slot_load 3 ; %x' = slot_load 2 ; br bb2(%x')
+//                                           bb2(%x): store ..., %x, %m ; exit_lane
+//                                           class0 [warp]: ballot of slots 0, 1 into slot 3 ; end_warp
+//
+// Collectives with the same operation share one class, whose operands and results lie in slots: lanes may meet there
+// from different places. A value that is needed behind a suspension is stored once, where it is defined, and loaded
+// where it is needed first; cheap pure values are computed again instead.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analysis/liveness.h"
+#include "ir/build.h"
+#include "lowering/passes.h"
+#include "lowering/passes/block_editing.h"
+#include "lowering/passes/ssa_repair.h"
+
+namespace ptx2cpu::lowering {
+namespace {
+
+using ir::BlockId;
+using ir::Level;
+using ir::Opcode;
+using ir::Type;
+using ir::ValueId;
+
+constexpr uint32_t kRebuildOperations = 4;  // beside constants, symbols, special registers
+constexpr uint32_t kNoSlot = ~0u;
+
+bool Suspends(const ir::Inst& inst) {
+  return ir::IsBarrier(inst.op) || ir::IsCollective(inst.op) || inst.op == Opcode::kNanosleep;
+}
+
+class LanesResumable {
+ public:
+  explicit LanesResumable(ir::Function& f) : f_(f) {}
+
+  void Run() {
+    Isolate(f_, Suspends);
+    f_.has_early_exit = true;
+    f_.resume_points.assign(1, {});
+    for (BlockId block : ir::ReversePostOrder(f_)) {
+      if (Suspends(f_.at_inst(f_.at_block(block).insts.front()))) Suspend(block);
+      EndLane(block);
+    }
+    std::vector<ValueId> map(f_.values.size());
+    for (auto [old, fresh] : replaced_) map[old.index] = fresh;
+    ir::ReplaceUses(f_, map);
+    for (ir::InstId id : gone_) ir::Remove(f_, id);
+    BuildEntry();
+    CarryValues();
+    f_.phase = ir::Phase::kCollapsed;
+  }
+
+ private:
+  // A collective's operation, whose lanes may stand at different places.
+  struct Class {
+    ir::Inst inst;  // operands and results are those of its first place
+    std::vector<uint32_t> operands, results;  // slots
+  };
+
+  // -- suspensions --
+
+  void Suspend(BlockId block) {
+    const ir::InstId id = f_.at_block(block).insts.front();
+    const ir::Inst inst = f_.at_inst(id);
+    const ir::Inst end = f_.terminator(block);
+    const auto point = static_cast<uint32_t>(f_.resume_points.size());
+    BlockId after = ir::AddBlock(f_, f_.at_block(block).label);
+    std::vector<ValueId> words;
+    ir::ResumePoint entry{inst.op, ir::ResumePoint::kNoClass, inst.attrs.flags & (ir::kLegacy | ir::kAligned), inst.at};
+    ir::Builder before{f_, block, inst.at}, behind{f_, after, inst.at};
+    ir::Remove(f_, f_.at_block(block).insts.back());
+    std::vector<ValueId> results;
+    if (inst.op == Opcode::kNanosleep) {
+      entry.op = Opcode::kUndef;
+    } else if (ir::IsBarrier(inst.op)) {
+      words = BarrierWords(before, inst);
+      if (!inst.results.empty()) results.push_back(BarrierResult(behind, inst));
+    } else {
+      entry.collective = ClassOf(inst);
+      words = Deliver(before, inst, entry.collective);
+      for (uint32_t slot : classes_[entry.collective].results) results.push_back(behind.SlotLoad(slot));
+    }
+    for (size_t n = 0; n < results.size(); ++n) replaced_.push_back({inst.results[n], results[n]});
+    gone_.push_back(id);
+    before.Terminate(Opcode::kSuspend, std::move(words), {}, {.index = point});
+    behind.at = end.at;
+    behind.Br(end.edges[0].to, end.edges[0].args);
+    f_.resume_points.push_back(entry);
+    after_.push_back(after);
+  }
+
+  std::vector<ValueId> BarrierWords(ir::Builder& b, const ir::Inst& inst) {
+    const bool reduces = !inst.results.empty();
+    const size_t id = reduces ? 1 : 0;
+    std::vector<ValueId> words{inst.operands[id]};
+    words.push_back(inst.operands.size() > id + 1 ? inst.operands[id + 1] : b.Const(Type::kI32, 0));
+    if (reduces) words.push_back(b.Convert(Opcode::kZext, Type::kI32, inst.operands[0]));
+    return words;
+  }
+
+  ValueId BarrierResult(ir::Builder& b, const ir::Inst& inst) {
+    ValueId word = b.Inst1(Opcode::kResumeWord, Type::kVoid, {}, {.index = 0});
+    if (f_.type_of(inst.results[0]) == Type::kI32) return word;
+    return b.Icmp(ir::Compare::kNe, word, b.Const(Type::kI32, 0));
+  }
+
+  uint32_t ClassOf(const ir::Inst& inst) {
+    auto key = std::tuple(inst.op, inst.type, inst.attrs.shuffle, inst.attrs.atomic, inst.attrs.flags, inst.attrs.index);
+    auto [it, made] = class_of_.try_emplace(key, static_cast<uint32_t>(classes_.size()));
+    if (!made) return it->second;
+    Class fresh{inst, {}, {}};
+    for (ValueId operand : inst.operands) fresh.operands.push_back(MailSlot(f_.type_of(operand), fresh.operands.size()));
+    for (ValueId result : inst.results) fresh.results.push_back(MailSlot(f_.type_of(result), 16 + fresh.results.size()));
+    classes_.push_back(std::move(fresh));
+    return it->second;
+  }
+
+  // A lane is at one place at a time, so all classes share these.
+  uint32_t MailSlot(Type type, size_t number) {
+    auto [it, made] = mail_.try_emplace({type, number}, static_cast<uint32_t>(f_.slots.size()));
+    if (made) f_.slots.push_back({type, Level::kLane});
+    return it->second;
+  }
+
+  std::vector<ValueId> Deliver(ir::Builder& b, const ir::Inst& inst, uint32_t number) {
+    for (size_t n = 0; n < inst.operands.size(); ++n) b.SlotStore(classes_[number].operands[n], inst.operands[n]);
+    const bool converged = inst.op == Opcode::kActiveMask || (inst.attrs.flags & ir::kLegacy) != 0;
+    return converged ? std::vector<ValueId>{} : std::vector{inst.operands.back()};
+  }
+
+  // -- frame --
+
+  void EndLane(BlockId block) {
+    const ir::Inst& end = f_.terminator(block);
+    if (end.op != Opcode::kRet && end.op != Opcode::kExit) return;
+    const ir::Position at = end.at;
+    ir::Remove(f_, f_.at_block(block).insts.back());
+    ir::Builder{f_, block, at}.Terminate(Opcode::kExitLane);
+  }
+
+  void BuildEntry() {
+    BlockId entry = ir::AddBlock(f_, "", Level::kWarp), run = ir::AddBlock(f_, "", Level::kWarp),
+            done = ir::AddBlock(f_, "", Level::kWarp);
+    body_ = ir::AddBlock(f_, "");
+    std::vector<ir::Edge> ways{{run, {}}}, points{{f_.entry, {}}};
+    for (const Class& c : classes_) ways.push_back({BuildClass(c), {}});
+    for (BlockId after : after_) points.push_back({after, {}});
+    ir::Builder{f_, entry}.Terminate(Opcode::kDispatch, {}, std::move(ways));
+    ir::Builder{f_, run}.Terminate(Opcode::kForLanes, {}, {{body_, {}}, {done, {}}});
+    ir::Builder{f_, done}.Terminate(Opcode::kEndWarp);
+    ir::Builder{f_, body_}.Terminate(Opcode::kResume, {}, std::move(points));
+    f_.entry = entry;
+  }
+
+  BlockId BuildClass(const Class& c) {
+    BlockId block = ir::AddBlock(f_, "", Level::kWarp);
+    ir::Builder b{f_, block, c.inst.at};
+    ir::Inst inst = c.inst;
+    for (size_t n = 0; n < c.operands.size(); ++n) inst.operands[n] = b.SlotLoad(c.operands[n]);
+    inst.results.clear();
+    for (uint32_t slot : c.results) inst.results.push_back(ir::AddValue(f_, f_.slots[slot].type, {}, block, 0));
+    const ir::InstId id = ir::Append(f_, block, std::move(inst), static_cast<uint32_t>(c.results.size()));
+    const std::vector<ValueId> made = f_.at_inst(id).results;
+    for (size_t n = 0; n < c.results.size(); ++n) b.SlotStore(c.results[n], made[n]);
+    b.Terminate(Opcode::kEndWarp);
+    return block;
+  }
+
+  // -- values that are needed behind a suspension --
+
+  void CarryValues() {
+    const analysis::LivenessResult live = analysis::AnalyzeLiveness(f_);
+    slot_of_.assign(f_.values.size(), kNoSlot);
+    std::map<ValueId, Versions> versions;
+    for (BlockId after : after_) {
+      std::map<ValueId, ValueId> here;
+      front_ = 0;
+      for (ValueId value : live.in[after.index].Values()) {
+        ValueId fresh = Cost(value, kRebuildOperations) <= kRebuildOperations ? Rebuild(after, value, here) : Load(after, value);
+        here[value] = fresh;
+        versions.try_emplace(value, Versions{value}).first->second.push_back(fresh);
+      }
+      Rewrite(after, here);
+    }
+    StoreAtDefinitions();
+    std::vector<Versions> all;
+    for (auto& [value, list] : versions) all.push_back(std::move(list));
+    RepairSsa(f_, all, std::vector<bool>(f_.blocks.size(), true));
+  }
+
+  bool IsSource(const ir::Inst& inst) const {
+    return inst.op == Opcode::kConst || inst.op == Opcode::kSymbol || inst.op == Opcode::kParamBase ||
+           inst.op == Opcode::kFunctionAddress ||
+           (inst.op == Opcode::kSpecialRegister && (inst.attrs.flags & ir::kVolatile) == 0);
+  }
+
+  uint32_t Cost(ValueId value, uint32_t limit) const {
+    const ir::InstId def = f_.at_value(value).def;
+    if (!def.valid()) return limit + 1;
+    const ir::Inst& inst = f_.at_inst(def);
+    if (IsSource(inst)) return 0;
+    const bool reads_parameter = inst.op == Opcode::kLoad && inst.attrs.space == ir::Space::kParam;
+    if (inst.results.size() != 1 || (ir::Info(inst.op).effect != ir::Effect::kPure && !reads_parameter)) return limit + 1;
+    uint32_t cost = 1;
+    for (ValueId operand : inst.operands) {
+      if (cost > limit) return cost;
+      cost += Cost(operand, limit - cost);
+    }
+    return cost;
+  }
+
+  ValueId Rebuild(BlockId after, ValueId value, std::map<ValueId, ValueId>& here) {
+    if (auto it = here.find(value); it != here.end()) return it->second;
+    ir::Inst inst = f_.at_inst(f_.at_value(value).def);
+    for (ValueId& operand : inst.operands) operand = Rebuild(after, operand, here);
+    return here[value] = Prepend(after, std::move(inst), f_.type_of(value));
+  }
+
+  ValueId Load(BlockId after, ValueId value) {
+    if (slot_of_[value.index] == kNoSlot) {
+      slot_of_[value.index] = static_cast<uint32_t>(f_.slots.size());
+      f_.slots.push_back({f_.type_of(value), Level::kLane});
+      carried_.push_back(value);
+    }
+    ir::Inst inst;
+    inst.op = Opcode::kSlotLoad;
+    inst.type = f_.type_of(value);
+    inst.attrs.index = slot_of_[value.index];
+    return Prepend(after, std::move(inst), f_.type_of(value));
+  }
+
+  // After what was put there before, in front of the rest.
+  ValueId Prepend(BlockId block, ir::Inst inst, Type type) {
+    inst.results = {ir::AddValue(f_, type, {}, block, 0)};
+    const ir::InstId id = ir::Insert(f_, block, front_++, std::move(inst), 1);
+    return f_.at_inst(id).results[0];
+  }
+
+  void Rewrite(BlockId block, const std::map<ValueId, ValueId>& here) {
+    auto map = [&](ValueId& value) {
+      if (auto it = here.find(value); it != here.end()) value = it->second;
+    };
+    for (ir::InstId id : f_.at_block(block).insts) {
+      for (ValueId& operand : f_.inst(id).operands) map(operand);
+      for (ir::Edge& edge : f_.inst(id).edges) std::ranges::for_each(edge.args, map);
+    }
+  }
+
+  void StoreAtDefinitions() {
+    for (ValueId value : carried_) {
+      const ir::Value& info = f_.at_value(value);
+      const auto& insts = f_.at_block(info.block).insts;
+      size_t where = 0;
+      if (info.def.valid()) where = static_cast<size_t>(std::ranges::find(insts, info.def) - insts.begin()) + 1;
+      ir::Inst store;
+      store.op = Opcode::kSlotStore;
+      store.type = info.type;
+      store.attrs.index = slot_of_[value.index];
+      store.operands = {value};
+      store.at = info.def.valid() ? f_.at_inst(info.def).at : ir::Position{};
+      ir::Insert(f_, info.block, where, std::move(store), 0);
+    }
+  }
+
+  ir::Function& f_;
+  BlockId body_;
+  std::vector<BlockId> after_;  // of point i + 1
+  std::vector<Class> classes_;
+  std::map<std::tuple<Opcode, Type, ir::ShuffleMode, ir::AtomicOp, uint32_t, uint32_t>, uint32_t> class_of_;
+  std::map<std::pair<Type, size_t>, uint32_t> mail_;
+  std::vector<uint32_t> slot_of_;
+  std::vector<ValueId> carried_;
+  size_t front_ = 0;  // instructions put in front of the block at hand
+  std::vector<std::pair<ValueId, ValueId>> replaced_;  // results of suspensions
+  std::vector<ir::InstId> gone_;
+};
+
+}  // namespace
+
+Status MakeLanesResumable(ir::Module&, ir::Function& f, const PassOptions&) {
+  if (f.resumes == ir::Resumes::kLanes) LanesResumable(f).Run();
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering
