@@ -46,7 +46,8 @@ class Collapser {
     boundary_place_.resize(old_blocks_, kNoPlace);
   }
 
-  void Run() {
+  // Returns the loops over lanes after which a warp has nothing left to do.
+  std::vector<BlockId> Run() {
     for (BlockId block : ir::ReversePostOrder(f_)) {
       if (f_.at_block(block).level != Level::kLane) DeclareBoundary(block);
     }
@@ -61,6 +62,7 @@ class Collapser {
     f_.has_early_exit = early_exit_;
     f_.is_flat = flat_;
     f_.phase = ir::Phase::kCollapsed;
+    return std::move(last_loops_);
   }
 
  private:
@@ -234,6 +236,7 @@ class Collapser {
       uint32_t index = lanes_.RegionAt(edge);
       BlockId loop = ir::AddBlock(f_, "", level);
       BlockId after = After(lanes_.regions[index], level);
+      if (level == Level::kWarp && lanes_.regions[index].next.empty()) last_loops_.push_back(loop);
       Terminate(loop, Opcode::kForLanes, {{code_[index].entry, {}}, {after, {}}});
       return loop;
     }
@@ -309,7 +312,7 @@ class Collapser {
   CollapseValues values_;
   analysis::RegionMap lanes_, warps_;
   uint32_t old_blocks_;
-  std::vector<BlockId> new_block_, boundaries_;
+  std::vector<BlockId> new_block_, boundaries_, last_loops_;
   std::vector<PlaceId> boundary_place_;
   std::vector<LaneCode> code_;
   std::vector<Copier> copiers_;
@@ -334,8 +337,7 @@ Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options)
                        "use --collapse=hierarchical, or auto");
   }
   bool flat = !collective && options.collapse != CollapseForm::kHierarchical;
-  Collapser(f, options, flat).Run();
-  return SequenceDivergentArms(f);
+  return SequenceDivergentArms(f, Collapser(f, options, flat).Run());
 }
 
 }  // namespace ptx2cpu::lowering

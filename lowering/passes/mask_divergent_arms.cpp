@@ -1,31 +1,33 @@
-// Collectives in the arms of a branch on which the lanes of a warp differ (tier T1): the arms run one after the other,
-// each by its own lanes; the others are parked. COX (section 3.3) asks all lanes to agree here instead.
+// Collectives in the arms of a branch on which the lanes of a warp differ (tier T1): the arms run one after
+// the other, each by its own lanes; the others are parked. COX (section 3.3) asks all lanes to agree here
+// instead.
 //
 //   before (Split)                                 after (Split)
 //     b [warp]: %u = agree %p                        b [warp]: cond_br %p, t, e {divergent}
 //               cond_br %u, t, e
 //
 //   collapse calls SequenceDivergentArms, which makes of it at warp level (j: where the arms meet)
-//     b:      %live = live_mask ; %t = ballot %p, %live ; arrived = 0 ; pending = %live & ~%t ; %t != 0 ? first : only
-//     first:  parked |= pending ; set_live_mask %t ; br t              only: pending = 0 ; br e
+//     b:      %live = live_mask ; %t = ballot %p, %live ; arrived = 0 ; pending = %live & ~%t ; %t != 0 ?
+//     first : only first:  parked |= pending ; set_live_mask %t ; br t              only: pending = 0 ; br e
 //     meet:   arrived |= live_mask ; br next                           (where edges of the arms led to j)
 //     next:   pending != 0 ? second : rejoin
 //     second: %e = pending ; pending = 0 ; parked = (parked & ~%e) | arrived ; set_live_mask %e ; br e
 //     rejoin: parked &= ~arrived ; set_live_mask arrived ; br j
 //
-// set_live_mask stands last: the lanes that go on are others than those that computed. Lanes that agree take one way.
-// Where the lanes of an arm may all exit, its for_lanes gets a third edge, to `next`; a rejoin that nobody has come to
-// goes to `next` of the branch around it. The first half comes before slots are made, so that what the arms leave
-// different gets a slot for each lane. A branch stays with its agreement when an arm leads back to it (lanes would
-// leave a loop at different trips), and when an arm can be entered from elsewhere.
+// set_live_mask stands last: the lanes that go on are others than those that computed. Lanes that agree take
+// one way. Where the lanes of an arm may all exit, its for_lanes gets a third edge, to `next`; a rejoin that
+// nobody has come to goes to `next` of the branch around it. The first half comes before slots are made, so
+// that what the arms leave different gets a slot for each lane. A branch stays with its agreement when an arm
+// leads back to it (lanes would leave a loop at different trips), and when an arm can be entered from
+// elsewhere.
 #include "lowering/passes/mask_divergent_arms.h"
 
 #include <algorithm>
 
-#include "analysis/dominators.h"
 #include "analysis/uniformity.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
+#include "lowering/passes/divergent_arms.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -36,59 +38,7 @@ using ir::Opcode;
 using ir::Type;
 using ir::ValueId;
 
-// Whether lanes do not take this edge together with their warp.
-using Skips = std::function<bool(BlockId from, uint32_t edge)>;
-
-// Blocks reached from the successors of `branch` without entering `join`.
-std::vector<BlockId> Between(const ir::Function& f, BlockId branch, uint32_t join, const Skips& skips) {
-  std::vector<bool> seen(f.blocks.size());
-  std::vector<BlockId> blocks;
-  auto enter = [&](BlockId from) {
-    for (uint32_t e = 0; e < f.successors(from).size(); ++e) {
-      BlockId to = f.successors(from)[e].to;
-      if (to.index == join || seen[to.index] || skips(from, e)) continue;
-      seen[to.index] = true;
-      blocks.push_back(to);
-    }
-  };
-  enter(branch);
-  for (size_t i = 0; i < blocks.size(); ++i) enter(BlockId{blocks[i]});
-  return blocks;
-}
-
-// Where all ways from `branch` meet, before they come back to it: its immediate post-dominator in the graph of `steps`,
-// whose exit has the number f.blocks.size(). Ways that never end are not asked. kNoNode: there are no others.
-uint32_t MeetingPoint(const ir::Function& f, BlockId branch, const std::function<std::vector<uint32_t>(uint32_t)>& steps) {
-  analysis::Cfg g;
-  g.entry = branch.index;
-  g.exit = static_cast<uint32_t>(f.blocks.size());
-  g.successors.resize(f.blocks.size() + 1);
-  g.predecessors.resize(f.blocks.size() + 1);
-  std::vector<bool> met(f.blocks.size() + 1), ends(f.blocks.size() + 1);
-  std::vector<uint32_t> nodes{branch.index};
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    uint32_t node = nodes[i];
-    for (uint32_t to : steps(node)) {
-      if (to == branch.index) to = g.exit;
-      g.successors[node].push_back(to);
-      g.predecessors[to].push_back(node);
-      if (to == g.exit || met[to]) continue;
-      met[to] = true;
-      nodes.push_back(to);
-    }
-  }
-  g.order = {g.exit};
-  ends[g.exit] = true;
-  for (size_t i = 0; i < g.order.size(); ++i) {
-    for (uint32_t from : g.predecessors[g.order[i]]) {
-      if (!ends[from]) g.order.push_back(from);
-      ends[from] = true;
-    }
-  }
-  if (!ends[branch.index]) return analysis::kNoNode;
-  for (uint32_t node : g.order) std::erase_if(g.successors[node], [&](uint32_t to) { return !ends[to]; });
-  return analysis::PostDominators(g).parent[branch.index];
-}
+constexpr uint32_t kNoBlock = ~0u;
 
 // -- Split: which branches --
 
@@ -101,7 +51,8 @@ class ArmFinder {
     std::vector<BlockId> candidates;
     for (BlockId block : ir::ReversePostOrder(f_)) {
       const ir::Inst* agree = AgreeOf(block);
-      if (agree != nullptr && !uniformity.UniformAt(agree->operands[0], Level::kWarp)) candidates.push_back(block);
+      if (agree != nullptr && !uniformity.UniformAt(agree->operands[0], Level::kWarp))
+        candidates.push_back(block);
     }
     return candidates;
   }
@@ -122,21 +73,12 @@ class ArmFinder {
   }
 
   bool Eligible(BlockId branch) const {
-    uint32_t join = MeetingPoint(f_, branch, [this](uint32_t node) { return Steps(node); });
-    if (join == analysis::kNoNode) return false;
-    std::vector<BlockId> arms = Between(f_, branch, join, [this](BlockId from, uint32_t edge) {
-      return f_.at_block(f_.successors(from)[edge].to).level == Level::kBlock;
-    });
-    std::vector<bool> inside(f_.blocks.size());
-    for (BlockId block : arms) inside[block.index] = true;
-    if (inside[branch.index]) return false;
-    for (BlockId from : ir::ReversePostOrder(f_)) {
-      if (from == branch || inside[from.index]) continue;
-      for (const ir::Edge& edge : f_.successors(from)) {
-        if (inside[edge.to.index]) return false;
-      }
-    }
-    return true;
+    return FindArms(
+               f_, branch, [this](uint32_t node) { return StepsOf(node); },
+               [this](BlockId from, uint32_t edge) {
+                 return f_.at_block(f_.successors(from)[edge].to).level == Level::kBlock;
+               })
+        .has_value();
   }
 
   void Mark(BlockId block) {
@@ -158,17 +100,18 @@ class ArmFinder {
     return def.op == Opcode::kAgree ? &def : nullptr;
   }
 
-  // Where the warp goes on. A block barrier ends its turn, as the end of the kernel does; lanes that leave a region to
-  // end there do not decide where the region leads.
-  std::vector<uint32_t> Steps(uint32_t node) const {
-    auto exit = static_cast<uint32_t>(f_.blocks.size());
-    Level level = f_.at_block({node}).level;
+  // A block barrier ends the warp's turn; lanes that leave a region to end there do not decide where it
+  // leads.
+  std::vector<uint32_t> StepsOf(uint32_t node) const {
+    auto turn_end = static_cast<uint32_t>(f_.blocks.size());
     std::vector<uint32_t> steps;
-    if (level == Level::kBlock || doomed_[node]) return {exit};
+    if (doomed_[node]) return steps;
+    bool region = f_.at_block({node}).level == Level::kLane;
     for (const ir::Edge& edge : f_.successors({node})) {
-      if (level != Level::kLane || !doomed_[edge.to.index]) steps.push_back(edge.to.index);
+      if (region && doomed_[edge.to.index]) continue;
+      steps.push_back(f_.at_block(edge.to).level == Level::kBlock ? turn_end : edge.to.index);
     }
-    return steps.empty() ? std::vector{exit} : steps;
+    return steps;
   }
 
   ir::Function& f_;
@@ -179,16 +122,20 @@ class ArmFinder {
 
 class ArmSequencer {
  public:
-  ArmSequencer(ir::Function& f, std::vector<BlockId> branches) : f_(f), branches_(std::move(branches)) {}
+  ArmSequencer(ir::Function& f, std::vector<BlockId> branches, const std::vector<BlockId>& last_loops)
+      : f_(f), branches_(std::move(branches)), last_(f.blocks.size()) {
+    for (BlockId loop : last_loops) last_[loop.index] = true;
+  }
 
   Status Run() {
-    bool exits = f_.has_early_exit;
+    exits_ = f_.has_early_exit;
     f_.parked_slot = NewSlot();
     f_.has_early_exit = true;
     ClearParked();
-    // Inner branches come later in reverse post-order; an outer one then finds what became of them among its blocks.
+    // Inner branches come later in reverse post-order; an outer one then finds what became of them among its
+    // blocks.
     for (auto it = branches_.rbegin(); it != branches_.rend(); ++it) TRY_STATUS(Sequence(*it));
-    if (!exits) SayWhereAllRun();
+    if (!exits_) SayWhereAllRun();
     return {};
   }
 
@@ -210,7 +157,7 @@ class ArmSequencer {
     for (BlockId block : ir::ReversePostOrder(f_)) {
       if (f_.terminator(block).op != Opcode::kForWarps) continue;
       BlockId body = f_.successors(block)[0].to;
-      std::vector<BlockId> reached = WarpBlocksAfter(body, analysis::kNoNode);
+      std::vector<BlockId> reached = WarpBlocksAfter(body, kNoBlock);
       reached.push_back(body);
       bool parks = std::ranges::any_of(
           reached, [&](BlockId b) { return std::ranges::find(branches_, b) != branches_.end(); });
@@ -233,29 +180,48 @@ class ArmSequencer {
   }
 
   Status Sequence(BlockId branch) {
-    uint32_t meet = MeetingPoint(f_, branch, [this](uint32_t node) { return Steps(node); });
-    std::vector<BlockId> arms = WarpBlocksAfter(branch, meet);
-    if (meet == analysis::kNoNode || std::ranges::find(arms, branch) != arms.end()) {
-      return Fail(ErrorCode::kInternal, "an arm of a divergent branch of '" + f_.name + "' leads back to it");
-    }
+    std::optional<DivergentArms> arms = FindArms(
+        f_, branch, [this](uint32_t node) { return StepsOf(node); },
+        [this](BlockId from, uint32_t e) { return EntersLanes(f_, from, e); });
+    if (!arms)
+      return Fail(ErrorCode::kInternal, "the arms of a divergent branch of '" + f_.name + "' are lost");
     in_arm_.resize(f_.blocks.size());
-    for (BlockId block : arms) in_arm_[block.index] = true;
-    BlockId join{meet};
-    if (meet == f_.blocks.size()) join = CommonEnd(arms);
-    Build(branch, join, arms);
+    last_.resize(f_.blocks.size());
+    for (BlockId block : arms->blocks) {
+      in_arm_[block.index] = true;
+      if (last_[block.index]) EndLanes(block);
+    }
+    BlockId join{arms->join};
+    if (join.index == f_.blocks.size()) join = CommonEnd(arms->blocks);
+    Build(branch, join, arms->blocks);
     return {};
   }
 
   // Ways that are taken when no lane is left do not decide where the arms meet.
-  std::vector<uint32_t> Steps(uint32_t node) const {
-    auto exit = static_cast<uint32_t>(f_.blocks.size());
+  std::vector<uint32_t> StepsOf(uint32_t node) const {
     const ir::Inst& end = f_.terminator({node});
+    if (node < last_.size() && last_[node]) return {};
     if (end.op == Opcode::kForLanes) return {end.edges[1].to.index};
+    if (end.op == Opcode::kEndWarp) return {static_cast<uint32_t>(f_.blocks.size())};
     std::vector<uint32_t> steps;
-    for (const ir::Edge& edge : end.edges) {
-      if (std::ranges::find(lost_, edge.to) == lost_.end()) steps.push_back(edge.to.index);
+    for (const ir::Edge& edge : end.edges) steps.push_back(edge.to.index);
+    return steps;
+  }
+
+  // The kernel ends for the lanes of this loop, but not for those that wait.
+  void EndLanes(BlockId loop) {
+    for (BlockId block : BodyOf(loop)) {
+      ir::Inst& end = f_.inst(f_.at_block(block).insts.back());
+      if (end.op != Opcode::kEndLane) continue;
+      end.op = Opcode::kExitLane;
+      exits_ = true;
     }
-    return steps.empty() ? std::vector{exit} : steps;
+  }
+  std::vector<BlockId> BodyOf(BlockId loop) const {
+    BlockId body = f_.successors(loop)[0].to;
+    std::vector<BlockId> blocks = Between(f_, body, kNoBlock, [](BlockId, uint32_t) { return false; });
+    blocks.push_back(body);
+    return blocks;
   }
 
   // The arms end the warp, each by itself: now they meet for that.
@@ -326,7 +292,8 @@ class ArmSequencer {
     return only;
   }
 
-  // Arms come to `meet` instead of the join, and to `next` when all their lanes have exited; true when they may.
+  // Arms come to `meet` instead of the join, and to `next` when all their lanes have exited; true when they
+  // may.
   bool Redirect(const std::vector<BlockId>& arms, const Plan& plan) {
     bool exits = false;
     for (BlockId block : arms) {
@@ -334,7 +301,7 @@ class ArmSequencer {
       for (ir::Edge& edge : end.edges) {
         if (edge.to == plan.join) edge.to = plan.meet;
       }
-      if (end.op == Opcode::kForLanes && end.edges.size() == 2 && MayExit(end.edges[0].to)) {
+      if (end.op == Opcode::kForLanes && end.edges.size() == 2 && MayExit(block)) {
         end.edges.push_back({plan.next, {}});
         exits = true;
       }
@@ -347,10 +314,9 @@ class ArmSequencer {
     return exits;
   }
 
-  bool MayExit(BlockId body) const {
-    std::vector<BlockId> blocks = Between(f_, body, analysis::kNoNode, [](BlockId, uint32_t) { return false; });
-    blocks.push_back(body);
-    return std::ranges::any_of(blocks, [&](BlockId b) { return f_.terminator(b).op == Opcode::kExitLane; });
+  bool MayExit(BlockId loop) const {
+    return std::ranges::any_of(BodyOf(loop),
+                               [&](BlockId b) { return f_.terminator(b).op == Opcode::kExitLane; });
   }
 
   void BuildRejoin(const Plan& plan, bool exits) {
@@ -394,8 +360,9 @@ class ArmSequencer {
 
   ir::Function& f_;
   std::vector<BlockId> branches_;
-  std::vector<bool> in_arm_;
-  std::vector<BlockId> lost_;  // where inner branches go that no lane has come through
+  std::vector<bool> in_arm_, last_;  // last_: loops in which all lanes end
+  bool exits_ = false;               // lanes may end before others
+  std::vector<BlockId> lost_;        // where inner branches go that no lane has come through
 };
 
 }  // namespace
@@ -417,16 +384,17 @@ Status MaskDivergentArms(ir::Module&, ir::Function& f, const PassOptions& option
   return {};
 }
 
-Status SequenceDivergentArms(ir::Function& f) {
+Status SequenceDivergentArms(ir::Function& f, const std::vector<BlockId>& last_loops) {
   std::vector<BlockId> branches;
   for (BlockId block : ir::ReversePostOrder(f)) {
     const ir::Inst& end = f.terminator(block);
-    if (f.at_block(block).level == Level::kWarp && end.op == Opcode::kCondBr && (end.attrs.flags & ir::kDivergent)) {
+    if (f.at_block(block).level == Level::kWarp && end.op == Opcode::kCondBr &&
+        (end.attrs.flags & ir::kDivergent)) {
       branches.push_back(block);
     }
   }
   if (branches.empty()) return {};
-  return ArmSequencer(f, std::move(branches)).Run();
+  return ArmSequencer(f, std::move(branches), last_loops).Run();
 }
 
 }  // namespace ptx2cpu::lowering

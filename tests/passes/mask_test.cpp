@@ -1,5 +1,5 @@
-// Divergent branches around collectives: which are masked, what that makes of them, what stays a fault. That masked
-// kernels mean the same as before is seen with all others in kernels_test.cpp.
+// Divergent branches around collectives: which are masked, what that makes of them, what stays a fault. That
+// masked kernels mean the same as before is seen with all others in kernels_test.cpp.
 #include "tests/passes/kernel_run.h"
 
 using namespace ptx2cpu;
@@ -30,9 +30,12 @@ bool Contains(const std::string& text, std::string_view part) { return text.find
 TEST_CASE("branches with collectives in their arms are masked", "[passes][mask]") {
   struct {
     const char* name;
-    uint32_t masks;  // set_live_mask: three for each branch; passing an argument to the join is an arm, too
-  } const expected[] = {{"masked_if_then", 3}, {"masked_if_not", 3}, {"masked_if_else", 3}, {"masked_nested", 9},
-                        {"masked_loop", 3},    {"masked_in_loop", 3}};
+    uint32_t masks;  // set_live_mask: three for each branch, two where one way only ends lanes; to pass an
+                     // argument is an arm, too
+  } const expected[] = {{"masked_if_then", 3},          {"masked_if_not", 3},     {"masked_if_else", 3},
+                        {"masked_nested", 9},           {"masked_loop", 3},       {"masked_in_loop", 3},
+                        {"masked_exit_shared_join", 6}, {"masked_exit_value", 6}, {"masked_three_deep", 11},
+                        {"masked_two_in_turn", 9}};
   for (const auto& [name, masks] : expected) {
     ir::Module module = Collapsed(name);
     const ir::Function& f = Kernel(module);
@@ -89,12 +92,13 @@ kernel @k (data: i64 @0, n: i32 @8) phase simt {
   std::string text = ir::Print(*collapsed);
   INFO(text);
   size_t at = 0;
-  for (const char* part : {"early_exit parked #", "live_mask", "ballot", "not i32", "and i32", "slot_store i32", "icmp i32 ne",
-                           "cond_br"}) {
+  for (const char* part : {"early_exit parked #", "live_mask", "ballot", "not i32", "and i32",
+                           "slot_store i32", "icmp i32 ne", "cond_br"}) {
     at = text.find(part, at);
     REQUIRE(at != std::string::npos);
   }
-  CHECK(Count(Kernel(*collapsed), ir::Opcode::kSetLiveMask) == 2);  // the lanes without an arm are there already
+  CHECK(Count(Kernel(*collapsed), ir::Opcode::kSetLiveMask) ==
+        2);  // the lanes without an arm are there already
   // The arm's own loop looks at masks, those around it do not.
   CHECK(Contains(text, "{uniform}"));
   Result<ir::Module> again = ir::Parse(text, "again.ir");

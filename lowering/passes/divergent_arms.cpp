@@ -1,0 +1,207 @@
+// The meeting point of two arms is the immediate post-dominator of their branch. But all ways end where the
+// kernel does, and an arm that only ends its lanes must not move the meeting point of the others there:
+//
+//   b: cond_br %p, x, y          Lanes from x and y meet at j, where all that are left have to come to its
+//   collective. x: ... cond_br %q, gone, j   So an end of the kernel counts as an end of the graph only where
+//   both ways lead, like gone: ... ret                that behind j, and what ends elsewhere is left out. y:
+//   ... br j j: collective ; ... ret      The arms of the second branch: gone, and nothing, since j is not
+//   its own.
+#include "lowering/passes/divergent_arms.h"
+
+#include <algorithm>
+
+#include "analysis/dominators.h"
+
+namespace ptx2cpu::lowering {
+namespace {
+
+using ir::BlockId;
+using Nodes = std::vector<bool>;
+
+class Meeting {
+ public:
+  Meeting(const ir::Function& f, BlockId branch, const Steps& steps)
+      : exit_(static_cast<uint32_t>(f.blocks.size())), branch_(branch.index) {
+    to_.resize(exit_ + 1);
+    Nodes met(exit_ + 1);
+    nodes_.push_back(branch_);
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      for (uint32_t to : steps(nodes_[i])) {
+        to_[nodes_[i]].push_back(to);
+        if (to != exit_ && to != branch_ && !met[to]) nodes_.push_back(to);
+        met[to] = true;
+      }
+    }
+  }
+
+  // Where the arms may be said to meet, the best first; exit_: at the end of the warp's turn.
+  std::vector<uint32_t> Points() const {
+    std::vector<uint32_t> heads = to_[branch_];
+    if (heads.size() != 2) return {};
+    if (heads[0] == heads[1]) return {heads[0]};
+    Nodes common = Common(heads);
+    bool meet = std::ranges::find(common, true) != common.end();
+    if (!meet) {
+      std::vector<uint32_t> points = BesideEnding(heads);
+      if (!points.empty()) return points;
+    }
+    uint32_t point = PostDominator(common);
+    return point == analysis::kNoNode ? std::vector<uint32_t>{} : std::vector{point};
+  }
+
+ private:
+  bool Dies(uint32_t node) const { return node != exit_ && to_[node].empty(); }
+
+  Nodes Reach(uint32_t head) const {
+    Nodes reached(exit_);
+    std::vector<uint32_t> work;
+    auto enter = [&](uint32_t node) {
+      if (node == exit_ || node == branch_ || reached[node]) return;
+      reached[node] = true;
+      work.push_back(node);
+    };
+    enter(head);
+    while (!work.empty()) {
+      uint32_t node = work.back();
+      work.pop_back();
+      for (uint32_t to : to_[node]) enter(to);
+    }
+    return reached;
+  }
+
+  // What all ways from the heads can reach. Where it is entered at several places, that holds for these in
+  // turn.
+  Nodes Common(std::vector<uint32_t> heads) const {
+    Nodes common(exit_, true);
+    for (bool changed = true; changed;) {
+      Nodes before = common;
+      for (uint32_t head : heads) {
+        Nodes reached = Reach(head);
+        for (uint32_t node = 0; node < exit_; ++node) common[node] = common[node] && reached[node];
+      }
+      changed = common != before;
+      Nodes entries(exit_);
+      for (uint32_t head : heads) {
+        if (head != exit_ && head != branch_ && common[head]) entries[head] = true;
+      }
+      for (uint32_t node : nodes_) {
+        for (uint32_t to : to_[node]) {
+          if (to != exit_ && to != branch_ && common[to] && !common[node]) entries[to] = true;
+        }
+      }
+      heads.clear();
+      for (uint32_t node = 0; node < exit_; ++node) {
+        if (entries[node]) heads.push_back(node);
+      }
+      if (heads.empty()) return common;
+    }
+    return common;
+  }
+
+  // For ways that nothing joins: when all lanes end on one of them, the others may wait at the head of the
+  // other. That is no early end but the end of a loop, where the other way can only come back.
+  std::vector<uint32_t> BesideEnding(const std::vector<uint32_t>& heads) const {
+    struct Way {
+      uint32_t head;
+      std::ptrdiff_t size = 0;
+      bool dies = false, leaves = false, returns = false;
+    } ways[2];
+    for (int i : {0, 1}) {
+      ways[i].head = heads[static_cast<size_t>(i)];
+      ways[i].leaves = ways[i].head == exit_;
+      ways[i].returns = ways[i].head == branch_;
+      Nodes reached = Reach(ways[i].head);
+      ways[i].size = std::ranges::count(reached, true);
+      for (uint32_t node : nodes_) {
+        if (node == branch_ || !reached[node]) continue;
+        ways[i].dies |= Dies(node);
+        ways[i].leaves |= std::ranges::find(to_[node], exit_) != to_[node].end();
+        ways[i].returns |= std::ranges::find(to_[node], branch_) != to_[node].end();
+      }
+    }
+    if (ways[0].size < ways[1].size)
+      std::swap(ways[0], ways[1]);  // the longer one is what all others go on with
+    std::vector<uint32_t> points;
+    for (int i : {0, 1}) {
+      const Way &stays = ways[i], &ends = ways[1 - i];
+      if (!ends.leaves && !ends.returns && (stays.dies || stays.leaves)) points.push_back(stays.head);
+    }
+    return points;
+  }
+
+  // On the ways that end in the end of the turn, in the branch, or in the end of lanes among `ends`.
+  uint32_t PostDominator(const Nodes& ends) const {
+    analysis::Cfg g;
+    g.entry = branch_;
+    g.exit = exit_;
+    g.successors.resize(exit_ + 1);
+    g.predecessors.resize(exit_ + 1);
+    bool leaves = false;
+    auto connect = [&](uint32_t from, uint32_t to) {
+      g.successors[from].push_back(to);
+      g.predecessors[to].push_back(from);
+    };
+    for (uint32_t node : nodes_) {
+      for (uint32_t to : to_[node]) {
+        connect(node, to == branch_ ? exit_ : to);
+        leaves |= to == branch_ || to == exit_;
+      }
+      if (Dies(node) && ends[node]) connect(node, exit_);
+    }
+    Nodes met(exit_ + 1);
+    g.order = {exit_};
+    met[exit_] = true;
+    for (size_t i = 0; i < g.order.size(); ++i) {
+      for (uint32_t from : g.predecessors[g.order[i]]) {
+        if (!met[from]) g.order.push_back(from);
+        met[from] = true;
+      }
+    }
+    if (!met[branch_]) return analysis::kNoNode;
+    for (uint32_t node : g.order) std::erase_if(g.successors[node], [&](uint32_t to) { return !met[to]; });
+    uint32_t point = analysis::PostDominators(g).parent[branch_];
+    return point == exit_ && !leaves ? analysis::kNoNode : point;
+  }
+
+  uint32_t exit_, branch_;
+  std::vector<uint32_t> nodes_;
+  std::vector<std::vector<uint32_t>> to_;
+};
+
+}  // namespace
+
+std::vector<BlockId> Between(const ir::Function& f, BlockId branch, uint32_t join, const Skips& skips) {
+  std::vector<bool> seen(f.blocks.size());
+  std::vector<BlockId> blocks;
+  auto enter = [&](BlockId from) {
+    for (uint32_t e = 0; e < f.successors(from).size(); ++e) {
+      BlockId to = f.successors(from)[e].to;
+      if (to.index == join || seen[to.index] || skips(from, e)) continue;
+      seen[to.index] = true;
+      blocks.push_back(to);
+    }
+  };
+  enter(branch);
+  for (size_t i = 0; i < blocks.size(); ++i) enter(BlockId{blocks[i]});
+  return blocks;
+}
+
+std::optional<DivergentArms> FindArms(const ir::Function& f, BlockId branch, const Steps& steps,
+                                      const Skips& skips) {
+  std::vector<BlockId> order = ir::ReversePostOrder(f);
+  for (uint32_t join : Meeting(f, branch, steps).Points()) {
+    DivergentArms arms{join, Between(f, branch, join, skips)};
+    Nodes inside(f.blocks.size());
+    for (BlockId block : arms.blocks) inside[block.index] = true;
+    if (inside[branch.index]) continue;
+    bool entered = std::ranges::any_of(order, [&](BlockId from) {
+      return from != branch && !inside[from.index] &&
+             std::ranges::any_of(f.successors(from),
+                                 [&](const ir::Edge& edge) { return inside[edge.to.index]; });
+    });
+    if (!entered) return arms;
+  }
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

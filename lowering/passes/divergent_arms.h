@@ -1,0 +1,31 @@
+// Where the lanes that differ at a branch meet again, and the blocks that only some of them run until then.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "ir/function.h"
+
+namespace ptx2cpu::lowering {
+
+// Whether lanes do not take this edge together with their warp.
+using Skips = std::function<bool(ir::BlockId from, uint32_t edge)>;
+
+// Where a warp goes on after a block. The number f.blocks.size() stands for the end of its turn, at a block
+// barrier; none at all: every lane ends there.
+using Steps = std::function<std::vector<uint32_t>(uint32_t block)>;
+
+// Blocks reached from the successors of `branch` without entering `join`.
+std::vector<ir::BlockId> Between(const ir::Function& f, ir::BlockId branch, uint32_t join,
+                                 const Skips& skips);
+
+struct DivergentArms {
+  uint32_t join;                    // f.blocks.size(): the end of the warp's turn
+  std::vector<ir::BlockId> blocks;  // entered over the branch only
+};
+// Nothing when the arms lead back to the branch, or can be entered from elsewhere.
+std::optional<DivergentArms> FindArms(const ir::Function& f, ir::BlockId branch, const Steps& steps,
+                                      const Skips& skips);
+
+}  // namespace ptx2cpu::lowering
