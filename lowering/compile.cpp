@@ -40,6 +40,13 @@ Result<PtxModule> PtxModule::Parse(std::string text, std::string name) {
 
 std::vector<std::string> PtxModule::Kernels() const { return ptx::ListKernels(*ast_); }
 
+Result<TierChoice> PtxModule::ChooseTier(std::string_view kernel, const BuildOptions& options) const {
+  BuildOptions until = options;
+  until.pipeline.stop_after = "split-at-barriers";
+  const ir::Module module = TRY(Build(kernel, until));
+  return DecideTier(module, module.functions[0], options.pipeline.passes);
+}
+
 Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions& options, std::vector<StageTime>* times) const {
   Stopwatch watch(times);
   ir::Module module = TRY(ptx::Translate(*ast_, kernel, {.contract = options.contract}));

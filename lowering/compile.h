@@ -13,6 +13,7 @@
 
 #include "ir/function.h"
 #include "lowering/pipeline.h"
+#include "lowering/tier.h"
 #include "ptx-parser/parse/ast.h"
 
 namespace ptx2cpu::lowering {
@@ -35,6 +36,8 @@ class PtxModule {
 
   std::vector<std::string> Kernels() const;
   const ptx::ast::Module& ast() const { return *ast_; }
+  // Which tier the kernel needs under these options, and why.
+  Result<TierChoice> ChooseTier(std::string_view kernel, const BuildOptions& options = {}) const;
   // The kernel with all it calls, run through the pipeline; functions[0] is the kernel. `times` receives the stages.
   Result<ir::Module> Build(std::string_view kernel, const BuildOptions& options = {}, std::vector<StageTime>* times = nullptr) const;
 

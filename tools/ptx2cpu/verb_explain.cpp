@@ -142,6 +142,12 @@ Status ExplainInstruction(const Arguments& arguments, const std::string& instruc
   return {};
 }
 
+std::string_view TierName(const ir::Function& f) {
+  if (f.resumes == ir::Resumes::kLanes) return "T3 (lanes: each lane suspends at collectives and barriers, a scheduler lets it go on)";
+  if (f.resumes == ir::Resumes::kWarps) return "T2 (resumable: warps suspend at block barriers, a scheduler lets them go on)";
+  return f.is_flat ? "T0 (flat: one loop over the threads of a block)" : "T1 (warp: a loop over warps around loops over lanes)";
+}
+
 Status ExplainKernel(const Arguments& arguments) {
   const KernelChoice choice = TRY(ChooseKernel(arguments));
   lowering::BuildOptions options = TRY(ReadBuildOptions(arguments, choice.source));
@@ -151,7 +157,13 @@ Status ExplainKernel(const Arguments& arguments) {
   options.pipeline.stop_after.clear();
   const ir::Module collapsed = TRY(ptx.Build(choice.kernel, options));
   const ir::Function& f = collapsed.functions[0];
-  fmt::print("kernel {} runs in tier {}\n", choice.kernel, f.is_flat ? "T0 (flat: one loop over the threads of a block)" : "T1 (warp: a loop over warps around loops over lanes)");
+  fmt::print("kernel {} runs in tier {}\n", choice.kernel, TierName(f));
+  const lowering::TierChoice tier = TRY(ptx.ChooseTier(choice.kernel, options));
+  for (const lowering::TierReason& reason : tier.reasons) {
+    fmt::print("  {} because of {}", reason.needs == ir::Resumes::kLanes ? "T3" : "T2", reason.what);
+    if (reason.at.ptx_line != 0) fmt::print(" at PTX line {}: {}", reason.at.ptx_line, simt.Line(reason.at.ptx_line));
+    fmt::print("\n");
+  }
   std::map<uint32_t, std::string> collectives, barriers;
   for (const ir::Function& function : simt.functions) {
     for (const ir::Inst& inst : function.insts) {
