@@ -14,7 +14,9 @@ bool IsBranch(Opcode op) { return op == Opcode::kCondBr || op == Opcode::kSwitch
 // Barriers stand at block level, collectives at warp level, an agree at either.
 Status CheckLevelOf(const Subject& s, BlockId block, const Inst& inst) {
   Level level = s.f.at_block(block).level;
-  if (IsBarrier(inst.op) && level != Level::kBlock) {
+  // Warps that resume come to barriers each by itself.
+  Level barrier = s.f.resumes == Resumes::kWarps ? Level::kWarp : Level::kBlock;
+  if (IsBarrier(inst.op) && level != barrier) {
     return s.Broken(block, inst, fmt::format("a block barrier in a block of {} level", Name(level)));
   }
   if (IsCollective(inst.op) && level != Level::kWarp) {
@@ -153,7 +155,8 @@ Status CheckCollapsedLevels(Subject& s) {
     TRY_STATUS(CheckLevelOf(s, block, inst));
     Level level = f.at_block(block).level;
     bool boundary = IsBarrier(inst.op) || IsCollective(inst.op) || IsAgree(inst.op);
-    bool slot = inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore || IsMask(inst.op);
+    bool slot = inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore || inst.op == Opcode::kResumeWord ||
+                IsMask(inst.op);
     if (level != Level::kLane && !boundary && !slot && !MayStandAbove(inst) && inst.op != Opcode::kLoad) {
       return s.Broken(block, inst,
                       fmt::format("an instruction with effects in a block of {} level", Name(level)));

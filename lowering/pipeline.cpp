@@ -37,8 +37,16 @@ constexpr std::array kPasses = {
 };
 
 bool Concerns(const PassEntry& pass, const ir::Function& f) {
-  const bool lanes = f.resumes == ir::Resumes::kLanes;
-  return (f.is_kernel || !pass.kernels_only) && (pass.tier == For::kAll || (pass.tier == For::kLanes) == lanes);
+  if (!f.is_kernel && pass.kernels_only) return false;
+  switch (pass.tier) {
+    case For::kAll:
+      return true;
+    case For::kRegions:
+      return f.resumes != ir::Resumes::kLanes;
+    case For::kLanes:
+      return f.resumes == ir::Resumes::kLanes;
+  }
+  return false;
 }
 
 Status CheckName(const std::string& name) {

@@ -20,6 +20,7 @@
 #include "lowering/passes.h"
 #include "lowering/passes/collapse_values.h"
 #include "lowering/passes/diagnose.h"
+#include "lowering/passes/make_warps_resumable.h"
 #include "lowering/passes/mask_divergent_arms.h"
 
 namespace ptx2cpu::lowering {
@@ -181,7 +182,9 @@ class Collapser {
     Opcode op = f_.at_inst(id).op;
     if (op != Opcode::kRet && op != Opcode::kExit) return;
     // Nothing follows for any lane: the end of the region is the end of the kernel.
-    bool last = lanes_.regions[index].next.empty() && WarpRegionOf(lanes_.regions[index]).next.empty();
+    // A warp that resumes says so to the scheduler.
+    bool last = lanes_.regions[index].next.empty() && WarpRegionOf(lanes_.regions[index]).next.empty() &&
+                f_.resumes == ir::Resumes::kNever;
     f_.inst(id).op = last ? Opcode::kEndLane : Opcode::kExitLane;
     f_.inst(id).operands.clear();
     early_exit_ |= !last;
@@ -336,8 +339,11 @@ Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options)
                        "kernel '" + f.name + "' uses warp operations and cannot be collapsed flat",
                        "use --collapse=hierarchical, or auto");
   }
-  bool flat = !collective && options.collapse != CollapseForm::kHierarchical;
-  return SequenceDivergentArms(f, Collapser(f, options, flat).Run());
+  const bool resumes = f.resumes == ir::Resumes::kWarps;
+  bool flat = !collective && options.collapse != CollapseForm::kHierarchical && !resumes;
+  TRY_STATUS(SequenceDivergentArms(f, Collapser(f, options, flat).Run()));
+  if (resumes) MakeWarpsResumable(f);
+  return {};
 }
 
 }  // namespace ptx2cpu::lowering

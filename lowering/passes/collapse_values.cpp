@@ -60,7 +60,9 @@ void CollapseValues::SetHome(ir::ValueId old, PlaceId place, ir::ValueId clone) 
 
 ir::Level CollapseValues::ShapeOf(ir::ValueId old) const {
   if (per_lane_[old.index]) return ir::Level::kLane;
-  if (uniformity_.UniformAt(old, ir::Level::kBlock)) return ir::Level::kBlock;
+  // Warps that resume are at different places at one time.
+  const ir::Level widest = f_.resumes == ir::Resumes::kWarps ? ir::Level::kWarp : ir::Level::kBlock;
+  if (uniformity_.UniformAt(old, ir::Level::kBlock)) return widest;
   return !flat_ && uniformity_.UniformAt(old, ir::Level::kWarp) ? ir::Level::kWarp : ir::Level::kLane;
 }
 

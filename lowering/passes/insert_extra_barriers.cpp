@@ -55,7 +55,10 @@ class ExtraBarriers {
       for (ir::InstId id : block.insts) {
         const ir::Inst& inst = f_.at_inst(id);
         if (ir::IsCollective(inst.op)) block.level = ir::Level::kWarp;
-        if (ir::IsBarrier(inst.op)) block.level = ir::Level::kBlock;
+        // Warps that suspend reach a barrier each by itself.
+        if (ir::IsBarrier(inst.op)) {
+          block.level = f_.resumes == ir::Resumes::kWarps ? ir::Level::kWarp : ir::Level::kBlock;
+        }
       }
     }
   }

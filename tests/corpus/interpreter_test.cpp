@@ -24,3 +24,4 @@ TEST_CASE("interpreted corpus as translated") { CheckCorpus(InterpretAt("ir"), 2
 TEST_CASE("interpreted corpus after the pipeline") { CheckCorpus(InterpretAt(""), 20000); }
 TEST_CASE("interpreted corpus in hierarchical form") { CheckCorpus(InterpretAt("", {.collapse = lowering::CollapseForm::kHierarchical}), 5000); }
 TEST_CASE("interpreted corpus with resumable lanes") { CheckCorpus(InterpretAt("", {.tier = lowering::Tier::kLanes}), 5000); }
+TEST_CASE("interpreted corpus with resumable warps") { CheckCorpus(InterpretAt("", {.tier = lowering::Tier::kResumable}), 5000); }

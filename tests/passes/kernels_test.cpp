@@ -66,6 +66,9 @@ TEST_CASE("each pass keeps the meaning of each kernel", "[passes]") {
     Result<ir::Module> lanes = AfterTier(reference, lowering::Tier::kLanes);
     if (!lanes) FAIL(lanes.error().Render());
     CompareRuns(reference, *lanes, file.substr(file.rfind('/') + 1) + " with resumable lanes");
+    Result<ir::Module> warps = AfterTier(reference, lowering::Tier::kResumable);
+    if (!warps) FAIL(warps.error().Render());
+    CompareRuns(reference, *warps, file.substr(file.rfind('/') + 1) + " with resumable warps");
   }
 }
 

@@ -37,6 +37,10 @@ TEST_CASE("instruction vectors give the same with resumable lanes") {
   for (const auto& path : VectorFiles()) CheckVectors(path, InterpretAt("", lowering::Tier::kLanes));
 }
 
+TEST_CASE("instruction vectors give the same with resumable warps") {
+  for (const auto& path : VectorFiles()) CheckVectors(path, InterpretAt("", lowering::Tier::kResumable));
+}
+
 TEST_CASE("an instruction that needs a higher tier is refused by name and line") {
   const auto path = std::filesystem::path(PTX2CPU_SOURCE_DIR) / "tests/ptx/bar_arrive.ptx";
   auto file = rt::ReadVectorFile(path);

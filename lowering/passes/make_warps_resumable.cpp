@@ -1,0 +1,150 @@
+// Tier T2: a warp runs until it suspends at a block barrier; a scheduler lets it go on.
+//
+//   before (Collapsed, barriers at warp level)    after (resumes warps; point 1 = barrier_block)
+//     entry [block]: for_warps w0, end              entry [warp]: resume w0, after1
+//     w0 [warp]: for_lanes l0, b1                   w0 [warp]: for_lanes l0, b1
+//     b1 [warp]: barrier_block %zero ; br w1        b1 [warp]: suspend 1, %zero, %zero
+//     w1 [warp]: for_lanes l1, w2                   after1 [warp]: br w1
+//     w2 [warp]: end_warp                           w1 [warp]: for_lanes l1, w2     w2 [warp]: for_lanes gone, w3
+//     end [block]: ret                              gone [lane]: exit_lane          w3 [warp]: end_warp
+//
+// Values that cross regions are in slots already; what a barrier's own block uses behind it is loaded or computed again.
+#include "lowering/passes/make_warps_resumable.h"
+
+#include <map>
+
+#include "ir/build.h"
+#include "lowering/passes/block_editing.h"
+
+namespace ptx2cpu::lowering {
+namespace {
+
+using ir::BlockId;
+using ir::Level;
+using ir::Opcode;
+using ir::ValueId;
+
+class WarpsResumable {
+ public:
+  explicit WarpsResumable(ir::Function& f) : f_(f) {}
+
+  void Run() {
+    f_.resume_points.assign(1, {});
+    const BlockId body = WarpBody();
+    for (BlockId block : ir::ReversePostOrder(f_)) {
+      if (f_.at_block(block).level != Level::kWarp) continue;
+      for (size_t i = 0; i < f_.at_block(block).insts.size(); ++i) {
+        if (!ir::IsBarrier(f_.at_inst(f_.at_block(block).insts[i]).op)) continue;
+        Suspend(block, i);
+        break;
+      }
+      if (f_.terminator(block).op == Opcode::kEndWarp) ExitLanes(block);
+    }
+    const BlockId entry = ir::AddBlock(f_, "", Level::kWarp);
+    std::vector<ir::Edge> edges{{body, {}}};
+    for (BlockId after : after_) edges.push_back({after, {}});
+    ir::Builder{f_, entry}.Terminate(Opcode::kResume, {}, std::move(edges));
+    f_.entry = entry;
+    f_.has_early_exit = true;
+    ir::RemoveUnreachableBlocks(f_);
+  }
+
+ private:
+  BlockId WarpBody() const {
+    for (BlockId block : ir::ReversePostOrder(f_)) {
+      if (f_.terminator(block).op == Opcode::kForWarps) return f_.successors(block)[0].to;
+    }
+    CHECK(false, "a function that resumes warps has no warp level");
+    return {};
+  }
+
+  void Suspend(BlockId block, size_t where) {
+    const BlockId after = SplitBlock(f_, block, where + 1, f_.at_block(block).label);
+    f_.block(after).level = Level::kWarp;
+    const ir::InstId id = f_.at_block(block).insts[where];
+    const ir::Inst inst = f_.at_inst(id);
+    ir::Remove(f_, f_.at_block(block).insts.back());
+    const bool reduces = !inst.results.empty();
+    const size_t number = reduces ? 1 : 0;
+    ir::Builder b{f_, block, inst.at};
+    std::vector<ValueId> words{inst.operands[number]};
+    words.push_back(inst.operands.size() > number + 1 ? inst.operands[number + 1] : b.Const(ir::Type::kI32, 0));
+    if (reduces) words.push_back(b.Convert(Opcode::kZext, ir::Type::kI32, inst.operands[0]));
+    b.Terminate(Opcode::kSuspend, std::move(words), {}, {.index = static_cast<uint32_t>(f_.resume_points.size())});
+    if (reduces) ir::ReplaceUses(f_, ValueId{inst.results[0]}, Result(after, inst));
+    ir::Remove(f_, id);
+    f_.resume_points.push_back({inst.op, ir::ResumePoint::kNoClass, inst.attrs.flags & ir::kAligned, inst.at});
+    after_.push_back(after);
+    LoadAgain(after);
+  }
+
+  ValueId Result(BlockId after, const ir::Inst& barrier) {
+    ir::Inst word;
+    word.op = Opcode::kResumeWord;
+    word.at = barrier.at;
+    ValueId value = f_.at_inst(ir::Insert(f_, after, 0, std::move(word))).results[0];
+    if (f_.type_of(barrier.results[0]) == ir::Type::kI32) return value;
+    ir::Inst zero;
+    zero.op = Opcode::kConst;
+    zero.type = ir::Type::kI32;
+    const ValueId none = f_.at_inst(ir::Insert(f_, after, 1, std::move(zero))).results[0];
+    ir::Inst test;
+    test.op = Opcode::kIcmp;
+    test.from = ir::Type::kI32;
+    test.attrs.compare = ir::Compare::kNe;
+    test.operands = {value, none};
+    return f_.at_inst(ir::Insert(f_, after, 2, std::move(test))).results[0];
+  }
+
+  // Values of the part before the barrier, which is another turn.
+  void LoadAgain(BlockId after) {
+    std::map<ValueId, ValueId> here;
+    size_t front = 0;
+    const std::vector<ir::InstId> insts = f_.at_block(after).insts;
+    for (ir::InstId id : insts) {
+      for (size_t n = 0; n < f_.at_inst(id).operands.size(); ++n) {
+        const ValueId value = Again(f_.at_inst(id).operands[n], after, here, front);
+        f_.inst(id).operands[n] = value;
+      }
+      for (size_t e = 0; e < f_.at_inst(id).edges.size(); ++e) {
+        for (size_t n = 0; n < f_.at_inst(id).edges[e].args.size(); ++n) {
+          const ValueId value = Again(f_.at_inst(id).edges[e].args[n], after, here, front);
+          f_.inst(id).edges[e].args[n] = value;
+        }
+      }
+    }
+  }
+
+  ValueId Again(ValueId value, BlockId after, std::map<ValueId, ValueId>& here, size_t& front) {
+    if (f_.at_value(value).block == after) return value;
+    if (auto it = here.find(value); it != here.end()) return it->second;
+    const ir::InstId def = f_.at_value(value).def;
+    CHECK(def.valid(), "a warp-level parameter crosses a barrier");
+    ir::Inst inst = f_.at_inst(def);
+    const std::vector<ValueId> old = std::move(inst.results);
+    inst.results.clear();
+    for (ValueId& operand : inst.operands) operand = Again(operand, after, here, front);
+    for (ValueId result : old) inst.results.push_back(ir::AddValue(f_, f_.type_of(result), {}, after, 0));
+    const ir::InstId id = ir::Insert(f_, after, front++, std::move(inst), static_cast<uint32_t>(old.size()));
+    for (size_t n = 0; n < old.size(); ++n) here[old[n]] = f_.at_inst(id).results[n];
+    return here.at(value);
+  }
+
+  // The warp is through with the kernel.
+  void ExitLanes(BlockId block) {
+    ir::Remove(f_, f_.at_block(block).insts.back());
+    const BlockId gone = ir::AddBlock(f_), end = ir::AddBlock(f_, "", Level::kWarp);
+    ir::Builder{f_, gone}.Terminate(Opcode::kExitLane);
+    ir::Builder{f_, end}.Terminate(Opcode::kEndWarp);
+    ir::Builder{f_, block}.Terminate(Opcode::kForLanes, {}, {{gone, {}}, {end, {}}});
+  }
+
+  ir::Function& f_;
+  std::vector<BlockId> after_;
+};
+
+}  // namespace
+
+void MakeWarpsResumable(ir::Function& f) { WarpsResumable(f).Run(); }
+
+}  // namespace ptx2cpu::lowering
