@@ -73,12 +73,17 @@ class ArmFinder {
   }
 
   bool Eligible(BlockId branch) const {
-    return FindArms(
-               f_, branch, [this](uint32_t node) { return StepsOf(node); },
-               [this](BlockId from, uint32_t edge) {
-                 return f_.at_block(f_.successors(from)[edge].to).level == Level::kBlock;
-               })
-        .has_value();
+    std::optional<DivergentArms> arms = FindArms(
+        f_, branch, [this](uint32_t node) { return StepsOf(node); },
+        [this](BlockId from, uint32_t edge) {
+          return f_.at_block(f_.successors(from)[edge].to).level == Level::kBlock;
+        });
+    if (!arms) return false;
+    // Warps that resume come to barriers at warp level: not with lanes that wait in another arm.
+    return std::ranges::none_of(arms->blocks, [this](BlockId block) {
+      return std::ranges::any_of(f_.at_block(block).insts,
+                                 [this](ir::InstId id) { return ir::IsBarrier(f_.at_inst(id).op); });
+    });
   }
 
   void Mark(BlockId block) {
@@ -102,16 +107,19 @@ class ArmFinder {
 
   // A block barrier ends the warp's turn; lanes that leave a region to end there do not decide where it
   // leads.
-  std::vector<uint32_t> StepsOf(uint32_t node) const {
+  Step StepsOf(uint32_t node) const {
     auto turn_end = static_cast<uint32_t>(f_.blocks.size());
-    std::vector<uint32_t> steps;
-    if (doomed_[node]) return steps;
+    Step step;
+    if (doomed_[node]) return step;
     bool region = f_.at_block({node}).level == Level::kLane;
     for (const ir::Edge& edge : f_.successors({node})) {
-      if (region && doomed_[edge.to.index]) continue;
-      steps.push_back(f_.at_block(edge.to).level == Level::kBlock ? turn_end : edge.to.index);
+      if (region && doomed_[edge.to.index]) {
+        step.some_end = true;
+      } else {
+        step.to.push_back(f_.at_block(edge.to).level == Level::kBlock ? turn_end : edge.to.index);
+      }
     }
-    return steps;
+    return step;
   }
 
   ir::Function& f_;
@@ -198,14 +206,14 @@ class ArmSequencer {
   }
 
   // Ways that are taken when no lane is left do not decide where the arms meet.
-  std::vector<uint32_t> StepsOf(uint32_t node) const {
+  Step StepsOf(uint32_t node) const {
     const ir::Inst& end = f_.terminator({node});
     if (node < last_.size() && last_[node]) return {};
-    if (end.op == Opcode::kForLanes) return {end.edges[1].to.index};
-    if (end.op == Opcode::kEndWarp) return {static_cast<uint32_t>(f_.blocks.size())};
-    std::vector<uint32_t> steps;
-    for (const ir::Edge& edge : end.edges) steps.push_back(edge.to.index);
-    return steps;
+    if (end.op == Opcode::kForLanes) return {{end.edges[1].to.index}, MayExit({node})};
+    if (end.op == Opcode::kEndWarp) return {{static_cast<uint32_t>(f_.blocks.size())}};
+    Step step;
+    for (const ir::Edge& edge : end.edges) step.to.push_back(edge.to.index);
+    return step;
   }
 
   // The kernel ends for the lanes of this loop, but not for those that wait.
