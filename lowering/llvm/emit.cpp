@@ -25,16 +25,19 @@ bool ReadsThreadIndex(const ir::Function& f) {
   return false;
 }
 
-llvm::Function* DeclareKernel(ModuleEmitter& m, const std::string& name,
+// ptx2cpu_block_function, or ptx2cpu_step_function for resumable kernels.
+llvm::Function* DeclareKernel(ModuleEmitter& m, const ir::Function& kernel, const std::string& name,
                               llvm::GlobalValue::LinkageTypes linkage) {
-  auto* pointer = llvm::PointerType::getUnqual(m.context);
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(m.context), {pointer}, false);
+  std::vector<llvm::Type*> parameters{llvm::PointerType::getUnqual(m.context)};
+  if (kernel.resumes != ir::Resumes::kNever) parameters.resize(3, llvm::Type::getInt32Ty(m.context));
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(m.context), parameters, false);
   return llvm::Function::Create(type, linkage, name, m.module.get());
 }
 
 // void kernel(block) { blocks (n, 1, 1) ? kernel.one_dimensional(block) : kernel.any_shape(block); }
-void EmitDispatch(ModuleEmitter& m, const ir::Function& f, llvm::Function* kernel,
-                  llvm::Function* one_dimensional, llvm::Function* any_shape) {
+// and the same with the further arguments of a step.
+void EmitShapeChoice(ModuleEmitter& m, const ir::Function& f, llvm::Function* kernel,
+                     llvm::Function* one_dimensional, llvm::Function* any_shape) {
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(m.context, name, kernel); };
   llvm::BasicBlock *entry = block("entry"), *one = block("one_dimensional"), *any = block("any_shape");
   llvm::IRBuilder<> b(entry);
@@ -50,29 +53,33 @@ void EmitDispatch(ModuleEmitter& m, const ir::Function& f, llvm::Function* kerne
   b.CreateCondBr(b.CreateICmpEQ(b.CreateMul(y, z), b.getInt32(1)), one, any);
   for (auto [at, callee] : {std::pair(one, one_dimensional), std::pair(any, any_shape)}) {
     b.SetInsertPoint(at);
-    b.CreateCall(callee, {kernel->getArg(0)});
+    llvm::SmallVector<llvm::Value*, 3> arguments;
+    for (llvm::Argument& argument : kernel->args()) arguments.push_back(&argument);
+    b.CreateCall(callee, arguments);
     b.CreateRetVoid();
   }
   kernel->setDoesNotThrow();
 }
 
 Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
-  llvm::Function* entry = DeclareKernel(m, BlockFunctionName(kernel.name), llvm::GlobalValue::ExternalLinkage);
+  llvm::Function* entry = DeclareKernel(m, kernel, EntryName(kernel), llvm::GlobalValue::ExternalLinkage);
   auto body = [&](llvm::Function* function, bool one_dimensional) {
-    return FunctionEmitter(m, kernel, function, one_dimensional).EmitKernel();
+    FunctionEmitter emitter(m, kernel, function, one_dimensional);
+    return kernel.resumes == ir::Resumes::kNever ? emitter.EmitKernel() : emitter.EmitStep();
   };
   bool matters = !kernel.is_flat && ReadsThreadIndex(kernel);  // flat loops count the indices themselves
   for (uint32_t index : m.layout.functions) matters |= ReadsThreadIndex(m.ir.functions[index]);
+  matters &= kernel.resumes != ir::Resumes::kLanes;  // one lane after the other: no loop to gain from it
   const uint32_t* required = kernel.required_threads;
   bool always = required[0] != 0 && required[1] <= 1 && required[2] <= 1;
   ThreadIds ids = always ? ThreadIds::kOneDimensional : m.options.thread_ids;
   if (!matters || ids != ThreadIds::kBoth) return body(entry, ids == ThreadIds::kOneDimensional);
   llvm::Function* one =
-      DeclareKernel(m, kernel.name + ".one_dimensional", llvm::GlobalValue::InternalLinkage);
-  llvm::Function* any = DeclareKernel(m, kernel.name + ".any_shape", llvm::GlobalValue::InternalLinkage);
+      DeclareKernel(m, kernel, kernel.name + ".one_dimensional", llvm::GlobalValue::InternalLinkage);
+  llvm::Function* any = DeclareKernel(m, kernel, kernel.name + ".any_shape", llvm::GlobalValue::InternalLinkage);
   TRY_STATUS(body(one, true));
   TRY_STATUS(body(any, false));
-  EmitDispatch(m, kernel, entry, one, any);
+  EmitShapeChoice(m, kernel, entry, one, any);
   return {};
 }
 

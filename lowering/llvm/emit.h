@@ -31,7 +31,7 @@ struct EmitOptions {
 };
 
 struct EmittedKernel {
-  std::unique_ptr<llvm::Module> module;  // defines BlockFunctionName(kernel), libraries linked in
+  std::unique_ptr<llvm::Module> module;  // defines EntryName(kernel), libraries linked in
   KernelLayout layout;
 };
 Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module, const EmitOptions& options);

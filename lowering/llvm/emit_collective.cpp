@@ -97,7 +97,9 @@ Result<Members> MembersOf(Site& s, size_t mask_operand) {
   if (s.e.step.level != Level::kWarp)
     return s.Broken("stands at " + std::string(Name(s.e.step.level)) + " level");
   Members members{s.e.LiveMask(s.e.step.warp), nullptr};
-  if (s.Has(ir::kLegacy) || mask_operand >= s.inst.operands.size()) {
+  // Where lanes suspend by themselves, whoever lets them go on has put together those with one mask.
+  const bool grouped = s.e.f.resumes == ir::Resumes::kLanes;
+  if (grouped || s.Has(ir::kLegacy) || mask_operand >= s.inst.operands.size()) {
     members.mask = members.live;
     return members;
   }

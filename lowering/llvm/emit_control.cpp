@@ -112,6 +112,7 @@ Status EmitForLanes(Site& s) {
   if (s.e.step.level == ir::Level::kBlock && !s.e.f.is_flat)
     return s.Broken("at block level of a function that is not flat");
   if (s.inst.edges.size() == 3) return EmitForLanesOfArm(s);
+  if (s.e.f.resumes == ir::Resumes::kLanes) return s.e.EmitForEachLane(s.inst);
   return s.e.f.is_flat ? s.e.EmitForThreads(s.inst) : s.e.EmitForLanes(s.inst);
 }
 

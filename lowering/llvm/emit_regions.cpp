@@ -231,6 +231,19 @@ void FunctionEmitter::CloseLoop(const LaneLoop& loop, llvm::MDNode* access_group
   b.SetInsertPoint(loop.after);
 }
 
+llvm::BasicBlock* FunctionEmitter::ExitBlock(const LaneStep& lane_step, llvm::BasicBlock* done) {
+  llvm::BasicBlock* exit = NewBlock("exit_lane");
+  b.SetInsertPoint(exit);
+  llvm::Value* live = Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
+  llvm::Value* word =
+      b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(lane_step.warp, b.getInt64Ty()));
+  llvm::Value* rest = b.CreateAnd(b.CreateLoad(b.getInt32Ty(), word),
+                                  b.CreateNot(b.CreateShl(b.getInt32(1), lane_step.lane)));
+  b.CreateStore(rest, word);
+  b.CreateBr(done);
+  return exit;
+}
+
 Status FunctionEmitter::EmitLane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop) {
   llvm::BasicBlock* done = NewBlock("lane_done");
   lane_step.end = lane_step.exit = done;
@@ -238,16 +251,7 @@ Status FunctionEmitter::EmitLane(const ir::Inst& inst, LaneStep lane_step, const
     llvm::BasicBlock* inside = NewBlock("live_lane");
     llvm::Value* bit = b.CreateAnd(b.CreateLShr(LiveMask(lane_step.warp), lane_step.lane), b.getInt32(1));
     b.CreateCondBr(b.CreateICmpNE(bit, b.getInt32(0)), inside, done);
-    // exit_lane clears the lane's bit.
-    lane_step.exit = NewBlock("exit_lane");
-    b.SetInsertPoint(lane_step.exit);
-    llvm::Value* live = Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
-    llvm::Value* word =
-        b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(lane_step.warp, b.getInt64Ty()));
-    llvm::Value* rest = b.CreateAnd(b.CreateLoad(b.getInt32Ty(), word),
-                                    b.CreateNot(b.CreateShl(b.getInt32(1), lane_step.lane)));
-    b.CreateStore(rest, word);
-    b.CreateBr(done);
+    lane_step.exit = ExitBlock(lane_step, done);
     b.SetInsertPoint(inside);
   }
   TRY_STATUS(EmitRegion(inst.edges[0].to, lane_step, inst.edges[0]));

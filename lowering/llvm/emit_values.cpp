@@ -281,7 +281,8 @@ void StoreSlot(Site& s, llvm::Value* value, llvm::Value* live) {
   llvm::Align align(
       std::min<uint64_t>(static_cast<uint64_t>(ir::Bytes(slot.type)) * (lanes ? e.step.width : 1), 64));
   llvm::Value* address = e.SlotAddress(index);
-  if (lanes && e.f.parked_slot != ~0u) {  // lanes that wait at another arm keep theirs
+  // Lanes that wait elsewhere keep theirs.
+  if (lanes && (e.f.parked_slot != ~0u || e.f.resumes == ir::Resumes::kLanes)) {
     llvm::Value* runs = s.b.CreateBitCast(live, llvm::FixedVectorType::get(e.I(1), kWarpSize));
     value = s.b.CreateSelect(runs, value, e.LoadPlain(value->getType(), address, align, Memory::kSlot));
   }

@@ -47,6 +47,7 @@ struct Loaded {
   std::string name;
   std::deque<std::string> parameter_names;
   std::vector<ptx2cpu_parameter> parameters;
+  std::vector<ptx2cpu_point> points;
   ptx2cpu_kernel descriptor = {};
   std::string object;
   std::string ptx_name;
@@ -77,7 +78,13 @@ void Describe(Loaded& loaded, const ir::Function& kernel, const KernelLayout& la
   d.slot_count = layout.slot_count;
   std::memcpy(d.max_threads, kernel.max_threads, sizeof d.max_threads);
   std::memcpy(d.required_threads, kernel.required_threads, sizeof d.required_threads);
+  std::memcpy(d.required_cluster, kernel.required_cluster, sizeof d.required_cluster);
   d.flags = layout.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0;
+  for (const PointRow& point : layout.points) {
+    loaded.points.push_back({point.kind, point.collective, point.ptx_line, point.name});
+  }
+  d.points = loaded.points.empty() ? nullptr : loaded.points.data();
+  d.point_count = static_cast<uint32_t>(loaded.points.size());
 }
 
 struct Compiled {
@@ -201,17 +208,21 @@ Result<CompiledKernel> Jit::Add(const ir::Module& module, std::string_view name)
   if (auto error = s.jit->addObjectFile(*library, std::move(buffer))) {
     entry = Fail(FromLlvm(std::move(error), "kernel " + kernel->name));
   } else {
-    entry = find(BlockFunctionName(kernel->name));
+    entry = find(EntryName(*kernel));
   }
   if (!entry) {
     s.kernels.pop_back();
     return Fail(entry.error());
   }
-  TextSection text = TRY(FindInText(loaded.object, BlockFunctionName(kernel->name)));
+  TextSection text = TRY(FindInText(loaded.object, EntryName(*kernel)));
   loaded.text_begin = *entry - text.symbol_offset;
   loaded.text_size = text.size;
   Describe(loaded, *kernel, compiled.layout);
-  loaded.descriptor.run_block = reinterpret_cast<ptx2cpu_block_function>(*entry);
+  if (kernel->resumes == ir::Resumes::kNever) {
+    loaded.descriptor.run_block = reinterpret_cast<ptx2cpu_block_function>(*entry);
+  } else {
+    loaded.descriptor.run_step = reinterpret_cast<ptx2cpu_step_function>(*entry);
+  }
   TRY_STATUS(s.storage.Relocate(module, added, compiled.layout, [&](uint32_t function) -> Result<uint64_t> {
     const std::string& symbol = compiled.functions[function];
     if (symbol.empty())

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/abi/abi.h"
+
 namespace ptx2cpu::lowering {
 
 Result<const ir::Function*> FindKernel(const ir::Module& module, std::string_view name) {
@@ -109,6 +111,79 @@ void LayOutShared(const ir::Module& module, const Reach& reach, KernelLayout& la
   }
 }
 
+// How PTX calls what is waited for, in its usual spelling.
+const char* PtxName(const ir::ResumePoint& point) {
+  using ir::Opcode;
+  const bool legacy = (point.flags & ir::kLegacy) != 0;
+  switch (point.op) {
+    case Opcode::kBarrierBlock:
+      return "bar.sync";
+    case Opcode::kBarrierArrive:
+      return "bar.arrive";
+    case Opcode::kBarrierReducePopc:
+      return "bar.red.popc";
+    case Opcode::kBarrierReduceAnd:
+      return "bar.red.and";
+    case Opcode::kBarrierReduceOr:
+      return "bar.red.or";
+    case Opcode::kBarrierWarp:
+      return "bar.warp.sync";
+    case Opcode::kShuffle:
+      return legacy ? "shfl" : "shfl.sync";
+    case Opcode::kVoteAll:
+      return legacy ? "vote.all" : "vote.sync.all";
+    case Opcode::kVoteAny:
+      return legacy ? "vote.any" : "vote.sync.any";
+    case Opcode::kVoteUni:
+      return legacy ? "vote.uni" : "vote.sync.uni";
+    case Opcode::kBallot:
+      return legacy ? "vote.ballot" : "vote.sync.ballot";
+    case Opcode::kMatchAny:
+      return "match.any.sync";
+    case Opcode::kMatchAll:
+      return "match.all.sync";
+    case Opcode::kRedux:
+      return "redux.sync";
+    case Opcode::kActiveMask:
+      return "activemask";
+    case Opcode::kElect:
+      return "elect.sync";
+    default:
+      return "yield";
+  }
+}
+
+uint32_t KindOf(const ir::ResumePoint& point) {
+  switch (point.op) {
+    case ir::Opcode::kUndef:
+      return PTX2CPU_POINT_YIELD;
+    case ir::Opcode::kBarrierBlock:
+      return PTX2CPU_POINT_BARRIER;
+    case ir::Opcode::kBarrierArrive:
+      return PTX2CPU_POINT_BARRIER_ARRIVE;
+    case ir::Opcode::kBarrierReducePopc:
+      return PTX2CPU_POINT_RED_POPC;
+    case ir::Opcode::kBarrierReduceAnd:
+      return PTX2CPU_POINT_RED_AND;
+    case ir::Opcode::kBarrierReduceOr:
+      return PTX2CPU_POINT_RED_OR;
+    default:
+      CHECK(ir::IsCollective(point.op), std::string(ir::Info(point.op).mnemonic) + " is nothing that a thread waits at");
+      return point.op == ir::Opcode::kActiveMask || (point.flags & ir::kLegacy) != 0 ? PTX2CPU_POINT_CONVERGED
+                                                                                     : PTX2CPU_POINT_COLLECTIVE;
+  }
+}
+
+std::vector<PointRow> PointsOf(const ir::Function& kernel) {
+  std::vector<PointRow> rows;
+  for (const ir::ResumePoint& point : kernel.resume_points) {
+    const uint32_t collective = point.collective == ir::ResumePoint::kNoClass ? 0 : point.collective;
+    rows.push_back({KindOf(point), collective, point.at.ptx_line, PtxName(point)});
+  }
+  if (!rows.empty()) rows[0] = {PTX2CPU_POINT_START, 0, kernel.at.ptx_line, "start"};
+  return rows;
+}
+
 }  // namespace
 
 Result<KernelLayout> LayoutOf(const ir::Module& module, const ir::Function& kernel) {
@@ -124,6 +199,7 @@ Result<KernelLayout> LayoutOf(const ir::Module& module, const ir::Function& kern
   layout.local_bytes = AlignUp(kernel.local_bytes, 16);
   layout.slot_count = static_cast<uint32_t>(kernel.slots.size());
   layout.has_early_exit = kernel.has_early_exit;
+  if (kernel.resumes != ir::Resumes::kNever) layout.points = PointsOf(kernel);
   for (const ir::Slot& slot : kernel.slots) {
     uint32_t bytes = static_cast<uint32_t>(ir::Bytes(slot.type));
     switch (slot.shape) {

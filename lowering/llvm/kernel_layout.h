@@ -9,6 +9,14 @@
 
 namespace ptx2cpu::lowering {
 
+// Where threads of a resumable kernel wait, as the descriptor says it (ptx2cpu_point).
+struct PointRow {
+  uint32_t kind = 0;
+  uint32_t collective = 0;
+  uint32_t ptx_line = 0;
+  const char* name = "";  // of static storage
+};
+
 struct KernelLayout {
   uint32_t static_shared_bytes = 0;
   uint32_t local_bytes = 0;  // per thread, multiple of 16
@@ -19,6 +27,7 @@ struct KernelLayout {
   std::vector<bool> variables;  // by index: does the kernel reach it
   std::vector<uint32_t>
       functions;  // indices of the functions the kernel reaches, callees and addresses taken
+  std::vector<PointRow> points;  // resumable kernels
 };
 
 // The one Collapsed kernel of the module, or the one of that name.

@@ -27,10 +27,11 @@ class DescriptorWriter {
 
   void Write(const ir::Function& kernel, const KernelLayout& layout, llvm::Function* entry) {
     llvm::Constant* parameters = Parameters(kernel);
+    const bool resumable = kernel.resumes != ir::Resumes::kNever;
     std::vector<llvm::Constant*> fields = {Word(PTX2CPU_ABI_VERSION),
                                            Word(kernel.params.size()),
                                            Text(kernel.name),
-                                           entry,
+                                           resumable ? Null() : entry,
                                            parameters,
                                            Word(kernel.param_bytes),
                                            Word(layout.static_shared_bytes),
@@ -41,7 +42,11 @@ class DescriptorWriter {
                                            Word(layout.slot_count),
                                            Three(kernel.max_threads),
                                            Three(kernel.required_threads),
-                                           Word(layout.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0)};
+                                           Word(layout.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0),
+                                           resumable ? entry : Null(),
+                                           Points(layout),
+                                           Word(layout.points.size()),
+                                           Three(kernel.required_cluster)};
     llvm::Constant* descriptor = llvm::ConstantStruct::getAnon(context_, fields);
     CHECK(module_.getDataLayout().getTypeAllocSize(descriptor->getType()) == sizeof(ptx2cpu_kernel),
           "the descriptor's layout differs from abi.h");
@@ -56,6 +61,7 @@ class DescriptorWriter {
   llvm::Constant* Three(const uint32_t (&values)[3]) {
     return llvm::ConstantDataArray::get(context_, llvm::ArrayRef(values));
   }
+  llvm::Constant* Null() { return llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)); }
   llvm::Constant* Private(llvm::Constant* data) {
     return new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data);
   }
@@ -68,7 +74,18 @@ class DescriptorWriter {
       rows.push_back(llvm::ConstantStruct::getAnon(
           context_, {Text(param.name), Word(param.offset), Word(param.size), Word(param.align)}));
     }
-    if (rows.empty()) return llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_));
+    return Table(rows);
+  }
+  llvm::Constant* Points(const KernelLayout& layout) {
+    std::vector<llvm::Constant*> rows;
+    for (const PointRow& point : layout.points) {
+      rows.push_back(llvm::ConstantStruct::getAnon(
+          context_, {Word(point.kind), Word(point.collective), Word(point.ptx_line), Text(point.name)}));
+    }
+    return Table(rows);
+  }
+  llvm::Constant* Table(const std::vector<llvm::Constant*>& rows) {
+    if (rows.empty()) return Null();
     return Private(llvm::ConstantArray::get(llvm::ArrayType::get(rows[0]->getType(), rows.size()), rows));
   }
   llvm::Module& module_;
@@ -100,7 +117,7 @@ class ObjectBuilder {
       }
       if (variable.linkage == ir::Variable::Linkage::kExtern) externs_.push_back(variable.name);
     }
-    llvm::Function* entry = emitted.module->getFunction(BlockFunctionName(kernel.name));
+    llvm::Function* entry = emitted.module->getFunction(EntryName(kernel));
     DescriptorWriter(*emitted.module).Write(kernel, emitted.layout, entry);
     if (module_ == nullptr) {
       module_ = std::move(emitted.module);
@@ -173,7 +190,9 @@ Result<FileKind> FileKindOf(std::string_view path) {
                .hint = "names end in .o, .so, .s or .ll"});
 }
 
-std::string BlockFunctionName(std::string_view kernel) { return "ptx2cpu_block_" + CName(kernel); }
+std::string EntryName(const ir::Function& kernel) {
+  return (kernel.resumes == ir::Resumes::kNever ? "ptx2cpu_block_" : "ptx2cpu_step_") + CName(kernel.name);
+}
 
 std::string CName(std::string_view ptx_name) {
   std::string name(ptx_name);

@@ -59,6 +59,7 @@ bool ResultVaries(const ir::Function& f, const ir::Inst& inst, size_t number,
                                                          f.at_block(inst.block).level == ir::Level::kBlock);
     case Opcode::kShuffle:
     case Opcode::kMatchAny:
+    case Opcode::kResumeWord:
       return true;
     case Opcode::kAgree:
     case Opcode::kAgreeIndex:

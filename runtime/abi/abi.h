@@ -1,7 +1,9 @@
 /* The contract between generated code and the runtime, in C: one block context, one kernel descriptor, one table of
  * entry points (entry_points.def). Emitter, JIT, ahead-of-time objects and the runtime all read this header.
  *
- * Generated code has one function per kernel. It runs one whole CUDA block on the calling thread and returns.
+ * Generated code has one function per kernel. Either it runs one whole CUDA block on the calling thread and returns
+ * (run_block), or, in resumable kernels, it runs lanes of one warp until each of them suspends or exits (run_step), and
+ * the runtime's scheduler decides who goes on (runtime/scheduler/README.md).
  * Nothing is passed in thread-locals: the block context is an argument.
  */
 #ifndef PTX2CPU_ABI_H
@@ -13,7 +15,7 @@
 extern "C" {
 #endif
 
-#define PTX2CPU_ABI_VERSION 1u
+#define PTX2CPU_ABI_VERSION 2u
 #define PTX2CPU_WARP_SIZE 32u
 #define PTX2CPU_MAX_THREADS_PER_BLOCK 1024u
 
@@ -43,9 +45,52 @@ struct ptx2cpu_block {
   uint32_t worker;              /* index of the worker that runs the block: %smid */
   uint32_t worker_count;        /* %nsmid */
   struct ptx2cpu_launch* launch; /* the launch this block belongs to (opaque to generated code) */
+  /* Resumable kernels: where thread t stands, and its mail to and from the scheduler. */
+  uint32_t* points;             /* resume point of thread t at points[t], thread_padded entries */
+  uint32_t* words;              /* word i of thread t at words[i * PTX2CPU_MAX_THREADS_PER_BLOCK + t] */
+  /* Clusters. A launch without clusters has clusters of one block. */
+  uint8_t* const* cluster_shared; /* shared window of each block of the cluster, by rank */
+  uint32_t cluster_ctaid[3];    /* position in the cluster; %clusterid is ctaid / cluster_nctaid */
+  uint32_t cluster_nctaid[3];   /* blocks of the cluster in x, y, z */
+  uint32_t cluster_ctarank;     /* linear position in the cluster, x first */
+  uint32_t cluster_nctarank;    /* blocks of the cluster */
+  uint32_t cluster_is_explicit; /* the launch or the kernel gave cluster dimensions */
 };
 
 typedef void (*ptx2cpu_block_function)(struct ptx2cpu_block*);
+
+/* Resumable kernels: the scheduler sets block->live[warp] to the lanes to run and calls the step with
+ *   PTX2CPU_ENTRY_RESUME          each of these lanes goes on behind its own point until it suspends (writes points[t] and
+ *                                 the words of that point's kind) or exits (its bit in live[warp] is cleared), or
+ *   PTX2CPU_ENTRY_COLLECTIVE + c  the collective of class c is executed by exactly these lanes, which wait at points of
+ *                                 that class; its operands and results are in slots. */
+typedef void (*ptx2cpu_step_function)(struct ptx2cpu_block*, uint32_t warp, uint32_t entry);
+#define PTX2CPU_ENTRY_RESUME 0u
+#define PTX2CPU_ENTRY_COLLECTIVE 1u
+#define PTX2CPU_WORDS_PER_THREAD 4u
+
+/* What a thread waits for at a resume point, and which words it leaves there. */
+enum ptx2cpu_point_kind {
+  PTX2CPU_POINT_START = 0,          /* the kernel's first instruction: point number 0, goes on at once */
+  PTX2CPU_POINT_YIELD = 1,          /* goes on after the others had a turn */
+  PTX2CPU_POINT_COLLECTIVE = 2,     /* all live lanes of word 0, the membermask, at points of the same class */
+  PTX2CPU_POINT_CONVERGED = 3,      /* collective of the lanes that are converged here: when no other lane of the warp runs */
+  PTX2CPU_POINT_BARRIER = 4,        /* word 0: barrier 0..15, word 1: threads expected or 0 for all of the block */
+  PTX2CPU_POINT_RED_POPC = 5,       /* as BARRIER; word 2: predicate (0 or not); word 0 becomes the result */
+  PTX2CPU_POINT_RED_AND = 6,
+  PTX2CPU_POINT_RED_OR = 7,
+  PTX2CPU_POINT_BARRIER_ARRIVE = 8, /* words as BARRIER; goes on as soon as its warp is counted */
+  PTX2CPU_POINT_CLUSTER_ARRIVE = 9, /* goes on at once */
+  PTX2CPU_POINT_CLUSTER_WAIT = 10   /* all live threads of the cluster have arrived */
+};
+
+/* Resume points are numbered in the order of the program (reverse post order): a lower number is earlier. */
+struct ptx2cpu_point {
+  uint32_t kind;                /* ptx2cpu_point_kind */
+  uint32_t collective;          /* COLLECTIVE, CONVERGED: class, the same for all points that may form one group */
+  uint32_t ptx_line;            /* 0: not known */
+  const char* name;             /* what to call it in a report, as in PTX: "bar.sync" */
+};
 
 struct ptx2cpu_parameter {
   const char* name;
@@ -69,6 +114,10 @@ struct ptx2cpu_kernel {
   uint32_t max_threads[3];            /* .maxntid, 0: none */
   uint32_t required_threads[3];       /* .reqntid, 0: none */
   uint32_t flags;                     /* PTX2CPU_KERNEL_* */
+  ptx2cpu_step_function run_step;     /* resumable kernels; null: run_block is the kernel */
+  const struct ptx2cpu_point* points; /* by number, 0 is the start; null without run_step */
+  uint32_t point_count;
+  uint32_t required_cluster[3];       /* .reqnctapercluster, 0: none */
 };
 #define PTX2CPU_KERNEL_HAS_EARLY_EXIT 1u  /* reads and writes live masks */
 
@@ -82,7 +131,10 @@ enum ptx2cpu_fault_kind {
   PTX2CPU_FAULT_BAD_ADDRESS = 6,      /* hardware fault at an address */
   PTX2CPU_FAULT_MISALIGNED = 7,
   PTX2CPU_FAULT_STACK = 8,
-  PTX2CPU_FAULT_UNREACHABLE = 9
+  PTX2CPU_FAULT_UNREACHABLE = 9,
+  PTX2CPU_FAULT_DEADLOCK = 10,        /* no thread of the block (or cluster) can go on */
+  PTX2CPU_FAULT_BAD_BARRIER = 11,     /* a barrier number, count or mix of kinds that PTX does not allow */
+  PTX2CPU_FAULT_NOT_A_MEMBER = 12     /* a lane executes a collective whose membermask does not name it */
 };
 
 #define ENTRY(result, name, parameters, meaning) result name parameters;
