@@ -23,11 +23,14 @@ class Meeting {
   Meeting(const ir::Function& f, BlockId branch, const Steps& steps)
       : exit_(static_cast<uint32_t>(f.blocks.size())), branch_(branch.index) {
     to_.resize(exit_ + 1);
+    some_end_.resize(exit_ + 1);
     Nodes met(exit_ + 1);
     nodes_.push_back(branch_);
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      for (uint32_t to : steps(nodes_[i])) {
-        to_[nodes_[i]].push_back(to);
+      Step step = steps(nodes_[i]);
+      some_end_[nodes_[i]] = step.some_end;
+      to_[nodes_[i]] = std::move(step.to);
+      for (uint32_t to : to_[nodes_[i]]) {
         if (to != exit_ && to != branch_ && !met[to]) nodes_.push_back(to);
         met[to] = true;
       }
@@ -45,7 +48,9 @@ class Meeting {
       std::vector<uint32_t> points = BesideEnding(heads);
       if (!points.empty()) return points;
     }
-    uint32_t point = PostDominator(common);
+    uint32_t point = PostDominator(common, false);
+    // Loops that lanes leave for the end of the kernel only.
+    if (point == analysis::kNoNode) point = PostDominator(common, true);
     return point == analysis::kNoNode ? std::vector<uint32_t>{} : std::vector{point};
   }
 
@@ -114,7 +119,7 @@ class Meeting {
       ways[i].size = std::ranges::count(reached, true);
       for (uint32_t node : nodes_) {
         if (node == branch_ || !reached[node]) continue;
-        ways[i].dies |= Dies(node);
+        ways[i].dies |= Dies(node) || some_end_[node];
         ways[i].leaves |= std::ranges::find(to_[node], exit_) != to_[node].end();
         ways[i].returns |= std::ranges::find(to_[node], branch_) != to_[node].end();
       }
@@ -130,7 +135,7 @@ class Meeting {
   }
 
   // On the ways that end in the end of the turn, in the branch, or in the end of lanes among `ends`.
-  uint32_t PostDominator(const Nodes& ends) const {
+  uint32_t PostDominator(const Nodes& ends, bool some) const {
     analysis::Cfg g;
     g.entry = branch_;
     g.exit = exit_;
@@ -146,7 +151,7 @@ class Meeting {
         connect(node, to == branch_ ? exit_ : to);
         leaves |= to == branch_ || to == exit_;
       }
-      if (Dies(node) && ends[node]) connect(node, exit_);
+      if (ends[node] && (Dies(node) || (some && some_end_[node]))) connect(node, exit_);
     }
     Nodes met(exit_ + 1);
     g.order = {exit_};
@@ -166,6 +171,7 @@ class Meeting {
   uint32_t exit_, branch_;
   std::vector<uint32_t> nodes_;
   std::vector<std::vector<uint32_t>> to_;
+  Nodes some_end_;
 };
 
 }  // namespace

@@ -13,8 +13,12 @@ namespace ptx2cpu::lowering {
 using Skips = std::function<bool(ir::BlockId from, uint32_t edge)>;
 
 // Where a warp goes on after a block. The number f.blocks.size() stands for the end of its turn, at a block
-// barrier; none at all: every lane ends there.
-using Steps = std::function<std::vector<uint32_t>(uint32_t block)>;
+// barrier; nowhere: every lane ends there. `some_end`: lanes may end there while others go on.
+struct Step {
+  std::vector<uint32_t> to;
+  bool some_end = false;
+};
+using Steps = std::function<Step(uint32_t block)>;
 
 // Blocks reached from the successors of `branch` without entering `join`.
 std::vector<ir::BlockId> Between(const ir::Function& f, ir::BlockId branch, uint32_t join,
