@@ -1,5 +1,6 @@
 #include "lowering/compile.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "ir/verify.h"
@@ -47,6 +48,15 @@ Result<TierChoice> PtxModule::ChooseTier(std::string_view kernel, const BuildOpt
   return DecideTier(module, module.functions[0], options.pipeline.passes);
 }
 
+Result<BuildOptions> PtxModule::ForShape(std::string_view kernel, const BuildOptions& options, analysis::LaunchShape shape) const {
+  const TierChoice any = TRY(ChooseTier(kernel, options));
+  if (any.resumes == ir::Resumes::kNever || options.pipeline.passes.launch) return options;
+  BuildOptions special = options;
+  special.pipeline.passes.launch = shape;
+  const TierChoice one = TRY(ChooseTier(kernel, special));
+  return one.resumes < any.resumes ? special : options;
+}
+
 Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions& options, std::vector<StageTime>* times) const {
   Stopwatch watch(times);
   ir::Module module = TRY(ptx::Translate(*ast_, kernel, {.contract = options.contract}));
@@ -59,6 +69,10 @@ Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions&
     const auto passes = TRY(RunPipeline(module, module.functions[i], options.pipeline));
     if (i != 0 || times == nullptr) continue;
     for (const PassTime& pass : passes) times->push_back({std::string(pass.name), std::chrono::duration<double, std::milli>(pass.time).count()});
+  }
+  if (const auto& shape = options.pipeline.passes.launch) {  // whoever launches it checks
+    const uint32_t extents[] = {shape->x, shape->y, shape->z};
+    std::ranges::copy(extents, module.functions[0].required_threads);
   }
   return module;
 }

@@ -38,6 +38,9 @@ class PtxModule {
   const ptx::ast::Module& ast() const { return *ast_; }
   // Which tier the kernel needs under these options, and why.
   Result<TierChoice> ChooseTier(std::string_view kernel, const BuildOptions& options = {}) const;
+  // Options to build the kernel for blocks of one shape: with pipeline.passes.launch set where knowing the shape spares a
+  // resumable tier (then the code takes that shape only), else as they are.
+  Result<BuildOptions> ForShape(std::string_view kernel, const BuildOptions& options, analysis::LaunchShape shape) const;
   // The kernel with all it calls, run through the pipeline; functions[0] is the kernel. `times` receives the stages.
   Result<ir::Module> Build(std::string_view kernel, const BuildOptions& options = {}, std::vector<StageTime>* times = nullptr) const;
 

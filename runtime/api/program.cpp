@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -20,6 +21,12 @@ std::vector<lowering::EntryPoint> EntryPoints() {
 #undef ENTRY
   };
 }
+
+constexpr std::pair<std::string_view, lowering::Tier> kTiers[] = {{"auto", lowering::Tier::kAuto},
+                                                                  {"flat", lowering::Tier::kFlat},
+                                                                  {"warp", lowering::Tier::kWarp},
+                                                                  {"resumable", lowering::Tier::kResumable},
+                                                                  {"lanes", lowering::Tier::kLanes}};
 
 // One PTX module of the file: parsed and given a JIT when its first kernel is asked for.
 class LoadedModule {
@@ -47,16 +54,31 @@ class LoadedModule {
     ir::Module module;
     lowering::CompiledKernel code;
   };
-  Result<Built> Compile(const std::string& kernel, const LoadOptions& options) {
+  Result<Built> Compile(const std::string& kernel, const LoadOptions& options) { return Compile(kernel, OptionsOf(options)); }
+  Result<Built> Compile(const std::string& kernel, const lowering::BuildOptions& build) {
+    Built built;
+    built.module = TRY(ptx_->Build(kernel, build));
+    built.code = TRY(jit_->Add(built.module, kernel));
+    return built;
+  }
+
+  // Code for blocks of one shape, where that is better than the code for any; else nothing.
+  Result<std::optional<lowering::CompiledKernel>> Specialise(const std::string& kernel, const LoadOptions& options, Extent block) {
+    const lowering::BuildOptions build = TRY(ptx_->ForShape(kernel, OptionsOf(options), {block.x, block.y, block.z}));
+    if (!build.pipeline.passes.launch) return std::nullopt;
+    return TRY(Compile(kernel, build)).code;
+  }
+
+  lowering::BuildOptions OptionsOf(const LoadOptions& options) const {
     lowering::BuildOptions build;
     build.contract = contract_;
     build.pipeline.verify_each = false;
     if (options.collapse == "flat") build.pipeline.passes.collapse = lowering::CollapseForm::kFlat;
     if (options.collapse == "hierarchical") build.pipeline.passes.collapse = lowering::CollapseForm::kHierarchical;
-    Built built;
-    built.module = TRY(ptx_->Build(kernel, build));
-    built.code = TRY(jit_->Add(built.module, kernel));
-    return built;
+    for (const auto& [name, tier] : kTiers) {
+      if (options.exec == name) build.pipeline.passes.tier = tier;
+    }
+    return build;
   }
 
   // Storage exists once a kernel of the module has been compiled: a module has it whole, so any kernel will do.
@@ -96,6 +118,10 @@ class LoadedModule {
 };
 
 Status CheckOptions(const LoadOptions& options) {
+  const auto named = [&](const auto& tier) { return tier.first == options.exec; };
+  if (std::none_of(std::begin(kTiers), std::end(kTiers), named)) {
+    return Fail(ErrorCode::kUsage, "LoadOptions::exec is auto, flat, warp, resumable or lanes, not '" + options.exec + "'");
+  }
   if (options.collapse != "auto" && options.collapse != "flat" && options.collapse != "hierarchical") {
     return Fail(ErrorCode::kUsage, "LoadOptions::collapse is auto, flat or hierarchical, not '" + options.collapse + "'");
   }
@@ -111,6 +137,23 @@ struct Kernel::State {
   std::string name;
   std::vector<Parameter> parameters;
   double compile_milliseconds = 0;
+  LoadOptions options;
+
+  // The code for blocks of this shape. Resumable code may have a better form when the shape is known.
+  Result<const ptx2cpu_kernel*> CodeFor(Extent block) const {
+    if (code.kernel->run_step == nullptr) return code.kernel;
+    std::lock_guard lock(mutex);
+    const std::array<uint32_t, 3> key{block.x, block.y, block.z};
+    if (const auto found = shapes.find(key); found != shapes.end()) return found->second;
+    if (shapes.size() == kMostShapes) return code.kernel;
+    const auto special = TRY(module->Specialise(name, options, block));
+    return shapes[key] = special ? special->kernel : code.kernel;
+  }
+
+ private:
+  static constexpr size_t kMostShapes = 16;  // beyond: the code for any shape
+  mutable std::mutex mutex;
+  mutable std::map<std::array<uint32_t, 3>, const ptx2cpu_kernel*> shapes;
 };
 
 struct Program::State {
@@ -135,7 +178,8 @@ Result<size_t> Kernel::Place(size_t index, size_t size) const {
 
 Status Kernel::LaunchPacked(const Shape& shape, std::span<const std::byte> buffer) const {
   const rt::LaunchShape launch{{shape.grid.x, shape.grid.y, shape.grid.z}, {shape.block.x, shape.block.y, shape.block.z}, shape.shared_bytes};
-  const auto fault = rt::Launch(*state_->code.kernel, launch, buffer, {shape.max_workers, shape.print});
+  const ptx2cpu_kernel* code = TRY(state_->CodeFor(shape.block));
+  const auto fault = rt::Launch(*code, launch, buffer, {shape.max_workers, shape.print});
   if (!fault) return {};
   Error error{fault->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch, fault->message};
   if (fault->kind == rt::LaunchError::Kind::kFault) state_->module->Locate(*fault, error);
@@ -192,6 +236,7 @@ Result<Kernel> Program::Get(std::string_view wanted) const {
     kernel->module = module;
     kernel->code = built.code;
     kernel->name = *name;
+    kernel->options = state_->options;
     for (const ir::Param& param : built.module.functions[0].params) kernel->parameters.push_back({param.name, param.offset, param.size, param.align});
     kernel->compile_milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     state_->kernels[*name] = kernel;

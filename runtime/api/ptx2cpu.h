@@ -28,6 +28,7 @@ namespace ptx2cpu {
 struct LoadOptions {
   uint32_t sm = 0;                  // choose images as a device of this compute capability (90 for 9.0); 0: the highest
   std::string collapse = "auto";    // auto, flat or hierarchical
+  std::string exec = "auto";        // execution tier: auto, flat, warp, resumable or lanes
   unsigned opt_level = 3;           // 0..3
 };
 

@@ -51,6 +51,10 @@ Result<lowering::BuildOptions> ReadBuildOptions(const Arguments& arguments, cons
   if ((exec == "flat" && collapse == "hierarchical") || (exec == "warp" && collapse == "flat")) {
     return Fail(ErrorCode::kUsage, fmt::format("--exec={} and --collapse={} contradict each other", exec, collapse));
   }
+  if (arguments.Has("--for-block")) {
+    const ir::Dim3 block = TRY(ReadExtent(arguments, "--for-block"));
+    passes.launch = {block.x, block.y, block.z};
+  }
   options.pipeline.stop_after = arguments.Value("--stop-after").value_or("");
   options.pipeline.dump_after = arguments.Values("--dump-after");
   options.pipeline.dump = [](std::string_view pass, std::string_view text) { fmt::print(stderr, "; after {}\n{}\n", pass, text); };

@@ -19,6 +19,7 @@ Result<Kernel> CompileKernel(const Arguments& arguments, const KernelChoice& cho
   options.opt_level = static_cast<unsigned>(TRY(arguments.Number("--opt", 3, 3)));
   if (build.pipeline.passes.collapse == lowering::CollapseForm::kFlat) options.collapse = "flat";
   if (build.pipeline.passes.collapse == lowering::CollapseForm::kHierarchical) options.collapse = "hierarchical";
+  options.exec = arguments.Value("--exec").value_or("auto");
   const Program program = TRY(Program::FromPtx(choice.source.text, choice.source.name, options));
   return program.Get(choice.kernel);
 }

@@ -10,7 +10,8 @@ constexpr Option kKernel = {"--kernel,-k", "NAME", "the kernel: as in PTX, or th
 constexpr Option kJson = {"--json", "", "print JSON"};
 constexpr Option kOutput = {"--output,-o", "PATH", "where to write; nothing partial is left behind on failure"};
 constexpr Option kCollapse = {"--collapse", "auto|flat|hierarchical", "how the threads of a block become loops: one loop (flat, only without warp operations), or warps and lanes; default auto"};
-constexpr Option kExec = {"--exec", "auto|flat|warp", "execution tier: T0 (flat), T1 (warp); default auto, chosen by analysis"};
+constexpr Option kExec = {"--exec", "auto|flat|warp|resumable|lanes", "execution tier: T0 (flat), T1 (warp), T2 (resumable warps), T3 (lanes); default auto, chosen by analysis"};
+constexpr Option kForBlock = {"--for-block", "X[,Y,Z]", "code for blocks of this shape only, which may need a cheaper tier"};
 constexpr Option kStopAfter = {"--stop-after", "STAGE", "stop after a stage (ast, ir, a pass, llvm) and print its result"};
 constexpr Option kDumpAfter = {"--dump-after", "STAGE|all", "print the IR after a pass to standard error", true};
 constexpr Option kVerify = {"--verify-each", "", "run the verifier after every pass (always on in debug builds)"};
@@ -29,15 +30,15 @@ constexpr Option kTimeRun = {"--time", "", "print how long translating and runni
 
 constexpr Option kExtractOptions[] = {kOutput, kJson, {"--kernels", "", "name all kernels of each image"}};
 constexpr Option kParseOptions[] = {kSm, kKernel, {"--check", "", "only check: also match every instruction with the instruction table; print counts"}};
-constexpr Option kIrOptions[] = {kSm, kKernel, kCollapse, kExec, kStopAfter, kDumpAfter, kVerify, kTime};
-constexpr Option kCfgOptions[] = {kSm, kKernel, kCollapse, kExec, {"--at", "STAGE", "which stage to draw: ir or the name of a pass; default insert-extra-barriers, where regions and the reasons for them are seen"},
+constexpr Option kIrOptions[] = {kSm, kKernel, kCollapse, kExec, kForBlock, kStopAfter, kDumpAfter, kVerify, kTime};
+constexpr Option kCfgOptions[] = {kSm, kKernel, kCollapse, kExec, kForBlock, {"--at", "STAGE", "which stage to draw: ir or the name of a pass; default insert-extra-barriers, where regions and the reasons for them are seen"},
     {"--format", "dot|svg|text", "svg needs Graphviz; default text"}, kOutput, {"--dominators", "", "also draw the dominator tree"}};
 constexpr Option kCompileOptions[] = {kSm, kKernel, kOutput,
-    {"--target", "TRIPLE|CPU", "x86-64-v3, x86-64-v4, native (default), aarch64-linux-gnu, riscv64-linux-gnu"}, kCollapse, kExec, kOptimize, kStopAfter, kDumpAfter, kVerify, kTime};
+    {"--target", "TRIPLE|CPU", "x86-64-v3, x86-64-v4, native (default), aarch64-linux-gnu, riscv64-linux-gnu"}, kCollapse, kExec, kForBlock, kOptimize, kStopAfter, kDumpAfter, kVerify, kTime};
 constexpr Option kRunOptions[] = {kSm, kKernel, kGrid, kBlock, kShared, kArg, {"--threads", "N", "worker threads; default: all processors"},
     {"--jit", "", "compile and run (the default)"}, {"--interpret", "", "run the interpreter instead of compiled code"}, kBits, kSave, kCollapse, kExec, kOptimize, kDumpAfter, kVerify, kTime, kTimeRun};
 constexpr Option kInterpretOptions[] = {kSm, kKernel, kGrid, kBlock, kShared, kArg, kBits, kSave, kCollapse, kExec, {"--at", "STAGE", "interpret the IR as it is after a stage: ir (default) or a pass"}, kVerify, kTimeRun};
-constexpr Option kExplainOptions[] = {kSm, kKernel, kCollapse, kExec,
+constexpr Option kExplainOptions[] = {kSm, kKernel, kCollapse, kExec, kForBlock,
     {"--target", "TRIPLE|CPU", "as in compile"}, {"--list", "", "list all rows of the instruction table"}};
 
 constexpr Verb kVerbs[] = {
