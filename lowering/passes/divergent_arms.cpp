@@ -37,7 +37,8 @@ class Meeting {
     }
   }
 
-  // Where the arms may be said to meet, the best first; exit_: at the end of the warp's turn.
+  // Where the arms may be said to meet, the best first; exit_: at the end of the warp's turn. Where lanes
+  // that take the first edge may end before others go on, that is the best.
   std::vector<uint32_t> Points() const {
     std::vector<uint32_t> heads = to_[branch_];
     if (heads.size() != 2) return {};
@@ -107,29 +108,23 @@ class Meeting {
   // other. That is no early end but the end of a loop, where the other way can only come back.
   std::vector<uint32_t> BesideEnding(const std::vector<uint32_t>& heads) const {
     struct Way {
-      uint32_t head;
-      std::ptrdiff_t size = 0;
-      bool dies = false, leaves = false, returns = false;
+      bool dies = false, stays = false, returns = false;
     } ways[2];
-    for (int i : {0, 1}) {
-      ways[i].head = heads[static_cast<size_t>(i)];
-      ways[i].leaves = ways[i].head == exit_;
-      ways[i].returns = ways[i].head == branch_;
-      Nodes reached = Reach(ways[i].head);
-      ways[i].size = std::ranges::count(reached, true);
+    for (size_t i : {0, 1}) {
+      ways[i].stays = heads[i] == exit_;
+      ways[i].returns = heads[i] == branch_;
+      Nodes reached = Reach(heads[i]);
       for (uint32_t node : nodes_) {
         if (node == branch_ || !reached[node]) continue;
         ways[i].dies |= Dies(node) || some_end_[node];
-        ways[i].leaves |= std::ranges::find(to_[node], exit_) != to_[node].end();
+        ways[i].stays |= std::ranges::find(to_[node], exit_) != to_[node].end();
         ways[i].returns |= std::ranges::find(to_[node], branch_) != to_[node].end();
       }
     }
-    if (ways[0].size < ways[1].size)
-      std::swap(ways[0], ways[1]);  // the longer one is what all others go on with
     std::vector<uint32_t> points;
-    for (int i : {0, 1}) {
-      const Way &stays = ways[i], &ends = ways[1 - i];
-      if (!ends.leaves && !ends.returns && (stays.dies || stays.leaves)) points.push_back(stays.head);
+    for (size_t i : {1, 0}) {
+      const Way &on = ways[i], &ends = ways[1 - i];
+      if (!ends.stays && !ends.returns && (on.dies || on.stays)) points.push_back(heads[i]);
     }
     return points;
   }
@@ -195,8 +190,9 @@ std::vector<BlockId> Between(const ir::Function& f, BlockId branch, uint32_t joi
 std::optional<DivergentArms> FindArms(const ir::Function& f, BlockId branch, const Steps& steps,
                                       const Skips& skips) {
   std::vector<BlockId> order = ir::ReversePostOrder(f);
-  for (uint32_t join : Meeting(f, branch, steps).Points()) {
-    DivergentArms arms{join, Between(f, branch, join, skips)};
+  std::vector<uint32_t> points = Meeting(f, branch, steps).Points();
+  for (uint32_t join : points) {
+    DivergentArms arms{join, Between(f, branch, join, skips), points.size() == 2};
     Nodes inside(f.blocks.size());
     for (BlockId block : arms.blocks) inside[block.index] = true;
     if (inside[branch.index]) continue;

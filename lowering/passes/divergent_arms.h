@@ -27,6 +27,7 @@ std::vector<ir::BlockId> Between(const ir::Function& f, ir::BlockId branch, uint
 struct DivergentArms {
   uint32_t join;                    // f.blocks.size(): the end of the warp's turn
   std::vector<ir::BlockId> blocks;  // entered over the branch only
+  bool all_end = false;  // on both ways: lanes of the second edge go on when those of the first ended
 };
 // Nothing when the arms lead back to the branch, or can be entered from elsewhere.
 std::optional<DivergentArms> FindArms(const ir::Function& f, ir::BlockId branch, const Steps& steps,

@@ -72,22 +72,25 @@ class ArmFinder {
     }
   }
 
-  bool Eligible(BlockId branch) const {
+  std::optional<DivergentArms> ArmsOf(BlockId branch) const {
     std::optional<DivergentArms> arms = FindArms(
         f_, branch, [this](uint32_t node) { return StepsOf(node); },
         [this](BlockId from, uint32_t edge) {
           return f_.at_block(f_.successors(from)[edge].to).level == Level::kBlock;
         });
-    if (!arms) return false;
     // Warps that resume come to barriers at warp level: not with lanes that wait in another arm.
-    return std::ranges::none_of(arms->blocks, [this](BlockId block) {
-      return std::ranges::any_of(f_.at_block(block).insts,
-                                 [this](ir::InstId id) { return ir::IsBarrier(f_.at_inst(id).op); });
-    });
+    if (arms && std::ranges::any_of(arms->blocks, [this](BlockId block) {
+          return std::ranges::any_of(f_.at_block(block).insts,
+                                     [this](ir::InstId id) { return ir::IsBarrier(f_.at_inst(id).op); });
+        })) {
+      return {};
+    }
+    return arms;
   }
 
-  void Mark(BlockId block) {
+  void Mark(BlockId block, bool orders) {
     ir::InstId branch = f_.at_block(block).insts.back();
+    if (orders && WantsSecondFirst(block, AgreeOf(block)->operands[0])) Swap(block);
     const ir::Inst& agree = *AgreeOf(block);
     ir::InstId id = f_.at_value(agree.results[0]).def;
     ir::ReplaceUses(f_, ValueId{agree.results[0]}, ValueId{agree.operands[0]});
@@ -103,6 +106,72 @@ class ArmFinder {
     if (!decision.def.valid() || decision.block != block) return nullptr;
     const ir::Inst& def = f_.at_inst(decision.def);
     return def.op == Opcode::kAgree ? &def : nullptr;
+  }
+
+  // -- which lanes end first, where both ways end --
+
+  // A membermask that names lanes of the other way waits until they have ended. Otherwise the longer way is
+  // what is left after an early end.
+  bool WantsSecondFirst(BlockId branch, ValueId decision) const {
+    std::vector<BlockId> ways[2];
+    bool names[2] = {};
+    for (size_t i : {0, 1}) {
+      BlockId head = f_.successors(branch)[i].to;
+      ways[i] = Between(f_, head, branch.index, [](BlockId, uint32_t) { return false; });
+      ways[i].push_back(head);
+      names[i] = std::ranges::any_of(ways[i], [&](BlockId block) {
+        return std::ranges::any_of(f_.at_block(block).insts, [&](ir::InstId id) {
+          const ir::Inst& inst = f_.at_inst(id);
+          bool masked =
+              ir::IsCollective(inst.op) && !(inst.attrs.flags & ir::kLegacy) && !inst.operands.empty();
+          return masked && !KnowsWay(inst.operands.back(), decision, ways[i]);
+        });
+      });
+    }
+    return names[0] != names[1] ? names[0] : ways[0].size() > ways[1].size();
+  }
+
+  // Whether a mask comes from asking who decides how at the branch, or who is here on a way.
+  bool KnowsWay(ValueId mask, ValueId decision, const std::vector<BlockId>& way) const {
+    std::vector<ValueId> work{mask};
+    std::vector<bool> seen(f_.values.size());
+    for (size_t i = 0; i < work.size(); ++i) {
+      ValueId value = work[i];
+      if (seen[value.index]) continue;
+      seen[value.index] = true;
+      const ir::Value& source = f_.at_value(value);
+      if (!source.def.valid()) {
+        for (BlockId from : ir::ReversePostOrder(f_)) {
+          for (const ir::Edge& edge : f_.successors(from)) {
+            if (edge.to == source.block) work.push_back(edge.args[source.number]);
+          }
+        }
+        continue;
+      }
+      const ir::Inst& inst = f_.at_inst(source.def);
+      if (inst.op == Opcode::kBallot && inst.operands[0] == decision) return true;
+      if (inst.op == Opcode::kActiveMask && std::ranges::find(way, source.block) != way.end()) return true;
+      work.insert(work.end(), inst.operands.begin(), inst.operands.end());
+    }
+    return false;
+  }
+
+  // The opposite of the decision is made where lanes make the decision.
+  void Swap(BlockId block) {
+    const ir::Inst agree = *AgreeOf(block);
+    const ir::Value decision = f_.at_value(agree.operands[0]);
+    if (!decision.def.valid() || f_.at_block(decision.block).level != Level::kLane) return;
+    const std::vector<ir::InstId>& insts = f_.at_block(decision.block).insts;
+    ir::Inst negation;
+    negation.op = Opcode::kNot;
+    negation.type = Type::kI1;
+    negation.operands = {agree.operands[0]};
+    negation.at = agree.at;
+    auto after = static_cast<size_t>(std::ranges::find(insts, decision.def) - insts.begin()) + 1;
+    ir::InstId id = ir::Insert(f_, decision.block, after, std::move(negation));
+    f_.inst(f_.at_value(agree.results[0]).def).operands[0] = f_.at_inst(id).results[0];
+    ir::Inst& branch = f_.inst(f_.at_block(block).insts.back());
+    std::swap(branch.edges[0], branch.edges[1]);
   }
 
   // A block barrier ends the warp's turn; lanes that leave a region to end there do not decide where it
@@ -384,8 +453,9 @@ Status MaskDivergentArms(ir::Module&, ir::Function& f, const PassOptions& option
     for (BlockId branch : finder.Candidates(analysis::AnalyzeUniformity(f, options.launch))) {
       if (!prepared) finder.FindDoomed();
       prepared = true;
-      if (!finder.Eligible(branch)) continue;
-      finder.Mark(branch);
+      std::optional<DivergentArms> arms = finder.ArmsOf(branch);
+      if (!arms) continue;
+      finder.Mark(branch, arms->all_end);
       changed = true;
     }
   }

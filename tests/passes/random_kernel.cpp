@@ -16,7 +16,9 @@ using ir::Space;
 using ir::Type;
 using ir::ValueId;
 
-enum class Together { kBlock, kWarp, kAlone };  // who is sure to execute this code as one
+// Who is sure to execute this code as one: all of the block, of a warp, the lanes of a mask that have not
+// ended.
+enum class Together { kBlock, kWarp, kMasked, kAlone };
 
 constexpr size_t kVariables = 4;
 constexpr uint32_t kTileBytes = 4096;
@@ -93,6 +95,7 @@ class Generator {
   }
 
   void Statement(Together who, uint32_t depth) {
+    if (who != Together::kAlone && depth < 4 && Pick(5) == 0) return MaskedIf(depth);
     switch (Pick(depth < 3 ? 9 : 4)) {
       case 0:
       case 1:
@@ -100,7 +103,7 @@ class Generator {
       case 2:
         return who == Together::kBlock ? Exchange() : Arithmetic();
       case 3:
-        return who == Together::kAlone ? Arithmetic() : Collective();
+        return who == Together::kAlone ? Arithmetic() : Collective(who);
       case 4:
       case 5:
         return If(who, depth);
@@ -143,26 +146,71 @@ class Generator {
     uniform_[0].push_back(count);
   }
 
-  void Collective() {
-    ValueId full = Number(~0u), value = variables_[Pick(kVariables)], result;
+  // Under a mask shuffles read the last lane of it, which is there unless lanes end early.
+  void Collective(Together who) {
+    ValueId members = Members(), value = variables_[Pick(kVariables)], result;
     switch (Pick(exits_ ? 3 : 5)) {
       case 0:
-        result = At().Inst1(Opcode::kBallot, Type::kVoid, {Condition(Together::kAlone), full});
+        result = At().Inst1(Opcode::kBallot, Type::kVoid, {Condition(Together::kAlone), members});
         break;
       case 1:
-        result = At().Inst1(Opcode::kRedux, Type::kI32, {value, full}, {.atomic = ir::AtomicOp::kAdd});
+        result = At().Inst1(Opcode::kRedux, Type::kI32, {value, members}, {.atomic = ir::AtomicOp::kAdd});
         break;
       case 2:
-        result = At().Inst1(Opcode::kMatchAny, Type::kI32, {value, full});
+        result = At().Inst1(Opcode::kMatchAny, Type::kI32, {value, members});
         break;
       default: {
-        ir::ShuffleMode mode = Pick(2) ? ir::ShuffleMode::kBfly : ir::ShuffleMode::kDown;
-        result = At().Inst2(Opcode::kShuffle, Type::kI32, {value, Number(Pick(32)), Number(31), full},
-                            {.shuffle = mode})
-                     .first;
+        bool masked = who == Together::kMasked;
+        ir::ShuffleMode mode = masked    ? ir::ShuffleMode::kIdx
+                               : Pick(2) ? ir::ShuffleMode::kBfly
+                                         : ir::ShuffleMode::kDown;
+        ValueId from = masked ? Last(members) : Number(Pick(32));
+        result =
+            At().Inst2(Opcode::kShuffle, Type::kI32, {value, from, Number(31), members}, {.shuffle = mode})
+                .first;
       }
     }
     variables_[Pick(kVariables)] = result;
+  }
+  ValueId Members() { return mask_.valid() ? mask_ : Number(~0u); }
+  ValueId Last(ValueId members) {
+    return At().Binary(Opcode::kSub, Type::kI32, Number(31), At().Unary(Opcode::kClz, Type::kI32, members));
+  }
+
+  // The lanes divide; each arm knows by a ballot who is in it. One arm may end its lanes.
+  void MaskedIf(uint32_t depth) {
+    ValueId condition = Condition(Together::kAlone), outer = mask_, all = Members();
+    ValueId takers = At().Inst1(Opcode::kBallot, Type::kVoid, {condition, all});
+    ValueId others = At().Binary(Opcode::kAnd, Type::kI32, all, At().Unary(Opcode::kNot, Type::kI32, takers));
+    BlockId then = ir::AddBlock(*f_), otherwise = ir::AddBlock(*f_), join = ir::AddBlock(*f_);
+    bool has_else = Pick(2), swapped = Pick(2), ends = Pick(5) == 0;
+    std::vector<ValueId> before = variables_;
+    ir::Edge first{then, {}}, second = has_else ? ir::Edge{otherwise, {}} : ir::Edge{join, before};
+    if (swapped) std::swap(first, second);
+    At().CondBr(condition, first, second);
+    Scope scope = Enter();
+    here_ = then;
+    mask_ = swapped ? others : takers;
+    Statements(Together::kMasked, depth + 1);
+    if (ends) {
+      exits_ = true;
+      Finish();
+    } else {
+      At().Br(join, variables_);
+    }
+    Leave(scope);
+    variables_ = before;
+    here_ = otherwise;
+    mask_ = swapped ? takers : others;
+    if (has_else) {
+      Statements(Together::kMasked, depth + 1);
+      At().Br(join, variables_);
+      Leave(scope);
+    } else {
+      At().Terminate(Opcode::kUnreachable);
+    }
+    mask_ = outer;
+    Continue(join);
   }
 
   // A condition on which all that go together agree.
@@ -173,6 +221,7 @@ class Generator {
         left = uniform_[0][Pick(static_cast<uint32_t>(uniform_[0].size()))];
         break;
       case Together::kWarp:
+      case Together::kMasked:
         left = uniform_[1][Pick(static_cast<uint32_t>(uniform_[1].size()))];
         break;
       default:
@@ -184,8 +233,10 @@ class Generator {
 
   // How finely a branch in this code may divide: never coarser than who goes together here.
   Together Divide(Together who) {
-    return static_cast<Together>(std::max(static_cast<uint32_t>(who), Pick(3)));
+    constexpr Together kWays[] = {Together::kBlock, Together::kWarp, Together::kAlone};
+    return std::max(who, kWays[Pick(3)]);
   }
+  std::vector<ValueId>& UniformIn(Together who) { return uniform_[who == Together::kBlock ? 0 : 1]; }
 
   struct Scope {
     std::vector<ValueId> uniform[2];
@@ -247,7 +298,7 @@ class Generator {
   // Top- or bottom-tested, at most four trips, perhaps with a break.
   void Loop(Together who, uint32_t depth) {
     Together inside = Divide(who);
-    ValueId limit = inside == Together::kAlone ? lane_ : uniform_[static_cast<size_t>(inside)][0];
+    ValueId limit = inside == Together::kAlone ? lane_ : UniformIn(inside)[0];
     limit = At().Binary(Opcode::kAnd, Type::kI32, limit, Number(3));
     BlockId header = ir::AddBlock(*f_), body = ir::AddBlock(*f_), latch = ir::AddBlock(*f_),
             out = ir::AddBlock(*f_);
@@ -258,7 +309,7 @@ class Generator {
     Scope scope = Enter();
     Continue(header);
     ValueId counter = ir::AddParam(*f_, header, Type::kI32);
-    if (inside != Together::kAlone) uniform_[static_cast<size_t>(inside)].push_back(counter);
+    if (inside != Together::kAlone) UniformIn(inside).push_back(counter);
     if (top) {
       At().CondBr(At().Icmp(Compare::kUlt, counter, limit), {body, {}}, {out, variables_});
     } else {
@@ -303,7 +354,8 @@ class Generator {
   BlockId here_;
   uint32_t line_ = 0;
   std::vector<ValueId> variables_;
-  std::vector<ValueId> uniform_[2];  // by Together: values all of the block, of the warp share
+  std::vector<ValueId> uniform_[2];  // values that all of the block, of the warp (or of the mask) share
+  ValueId mask_;                     // in masked code: the lanes that run it, exited ones perhaps among them
   ValueId n_, tid_, ntid_, lane_, warp_, cta_, mine_, tile_, slot_;
   bool exits_ = false;
 };
