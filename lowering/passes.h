@@ -41,6 +41,8 @@ struct PassOptions {
 Status InlineCalls(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Constant branches, unreachable and mergeable blocks, redundant block parameters, dead pure instructions.
 Status Simplify(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Block barriers that no other thread can observe go.
+Status RemoveRedundantBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Refuses what the flat and warp tiers cannot run, naming construct and PTX line.
 Status CheckSupported(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Puts every warp collective alone into a block: the block's two ends are its implicit warp barriers.

@@ -17,6 +17,8 @@ constexpr std::array kPasses = {
         "a barrier, collective or exit in a callee concerns the caller's regions, so it must be seen there"},
     PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, false,
               "every branch and value that goes here makes no region and no slot later"},
+    PassEntry{"remove-redundant-barriers", RemoveRedundantBarriers, Phase::kSimt, For::kAll, true,
+              "a barrier that goes here ends no region, makes no slot and needs no tier of its own"},
     PassEntry{"insert-implicit-warp-barriers", InsertImplicitWarpBarriers, Phase::kSimt, For::kAll, true,
               "collectives become boundaries, the reason for extra barriers"},
     PassEntry{"split-at-barriers", SplitAtBarriers, Phase::kSimt, For::kAll, true,

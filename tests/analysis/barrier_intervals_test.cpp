@@ -1,0 +1,113 @@
+// Intervals between barriers: what may happen before and after each, and which barriers all threads share.
+#include "analysis/barrier_intervals.h"
+
+#include <algorithm>
+
+#include "tests/analysis/graphs.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::analysis;
+
+namespace {
+
+// Stores of the constants 1, 2, 3 ... to @a tell the effects apart.
+struct Kernel {
+  ir::Module module;
+  std::unique_ptr<MemoryEffects> effects;
+  std::unique_ptr<BarrierIntervals> intervals;
+
+  std::string Names(const std::vector<uint32_t>& set) const {
+    const ir::Function& f = module.functions[0];
+    std::string names;
+    for (uint32_t e : set) {
+      const ir::Inst& store = f.at_inst(effects->all()[e].inst);
+      names += std::to_string(f.at_inst(f.at_value(store.operands[1]).def).attrs.bits);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  std::string Before(uint32_t barrier) const { return Names(intervals->effects_before(barrier)); }
+  std::string After(uint32_t barrier) const { return Names(intervals->effects_after(barrier)); }
+};
+
+Kernel Build(const std::string& body) {
+  std::string text = R"(variable shared @a align 8 size 4096 offset 0
+kernel @k (p: i64 @0) phase simt {
+^b0:
+  %a = symbol shared @a
+  %z = const i32 0x0
+  %x = special i32 tid.x
+  %c = special i32 ctaid.x
+  %v1 = const i32 0x1
+  %v2 = const i32 0x2
+  %v3 = const i32 0x3
+  %v4 = const i32 0x4
+  %some = icmp i32 eq %x, %z
+  %all = icmp i32 eq %c, %z
+)";
+  for (size_t at = 0; at < body.size(); ++at) {
+    char c = body[at];
+    if (c >= '1' && c <= '4') {
+      text += std::string("  store i32 shared %a, %v") + c + "\n";
+    } else if (c == 'B') {
+      text += "  barrier_block %z\n";
+    } else {
+      text += c;
+    }
+  }
+  Kernel kernel{test::ParseText(text + "\n}\n"), nullptr, nullptr};
+  const ir::Function& f = kernel.module.functions[0];
+  kernel.effects = std::make_unique<MemoryEffects>(kernel.module, f);
+  kernel.intervals = std::make_unique<BarrierIntervals>(kernel.module, f, *kernel.effects);
+  REQUIRE(kernel.intervals->known());
+  return kernel;
+}
+
+}  // namespace
+
+TEST_CASE("intervals of straight code", "[analysis][memory]") {
+  Kernel kernel = Build("1B23B4\n  ret");
+  CHECK(kernel.Before(0) == "1");
+  CHECK(kernel.After(0) == "23");
+  CHECK(kernel.Before(1) == "23");
+  CHECK(kernel.After(1) == "4");
+  kernel.intervals->Remove(0);
+  CHECK(kernel.Before(1) == "123");
+  CHECK(kernel.intervals->AllTogether());
+}
+
+TEST_CASE("intervals around a loop", "[analysis][memory]") {
+  // 1; do { 2; barrier 0; 3; barrier 1 } while (all); 4
+  Kernel kernel = Build("1\n  br ^l\n^l:\n2B3B\n  cond_br %all, ^l, ^e\n^e:\n4\n  ret");
+  CHECK(kernel.Before(0) == "12");
+  CHECK(kernel.After(0) == "3");
+  CHECK(kernel.Before(1) == "3");
+  CHECK(kernel.After(1) == "24");
+  CHECK(kernel.intervals->AllTogether());
+  // Threads that leave the loop at different trips do not meet at barrier 0 any more.
+  Kernel parts = Build("1\n  br ^l\n^l:\n2B3B\n  cond_br %some, ^l, ^e\n^e:\n4B\n  ret");
+  CHECK_FALSE(parts.intervals->barriers()[0].together);
+  CHECK_FALSE(parts.intervals->AllTogether());
+}
+
+TEST_CASE("who leaves early leaves before the barrier", "[analysis][memory]") {
+  // Some threads: 2 and end.
+  Kernel some = Build("1\n  cond_br %some, ^out, ^on\n^out:\n2\n  ret\n^on:\n3B4\n  ret");
+  CHECK(some.Before(0) == "123");
+  CHECK(some.intervals->barriers()[0].together);
+  // All threads end there, or none.
+  Kernel all = Build("1\n  cond_br %all, ^out, ^on\n^out:\n2\n  ret\n^on:\n3B4\n  ret");
+  CHECK(all.Before(0) == "13");
+}
+
+TEST_CASE("a branch on which threads differ parts them at the barriers it leads to", "[analysis][memory]") {
+  Kernel kernel = Build("1\n  cond_br %some, ^l, ^r\n^l:\nB2\n  br ^j\n^r:\nB3\n  br ^j\n^j:\nB4\n  ret");
+  for (const BlockBarrier& barrier : kernel.intervals->barriers()) CHECK_FALSE(barrier.together);
+  Kernel same = Build("1\n  cond_br %all, ^l, ^r\n^l:\nB2\n  br ^j\n^r:\nB3\n  br ^j\n^j:\nB4\n  ret");
+  CHECK(same.intervals->AllTogether());
+  CHECK(same.Before(2) == "23");
+  // A branch that both ways lead to one barrier parts nobody.
+  Kernel joined = Build("  cond_br %some, ^l, ^r\n^l:\n1\n  br ^j\n^r:\n2\n  br ^j\n^j:\nB4\n  ret");
+  CHECK(joined.intervals->AllTogether());
+  CHECK(joined.Before(0) == "12");
+}
