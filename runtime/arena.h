@@ -1,4 +1,5 @@
-// The memory one worker needs to run blocks: shared window, local memory, slots, live masks and thread ids.
+// The memory one worker needs to run blocks: shared window, local memory, slots, live masks and thread ids; several of
+// them where blocks are put aside.
 //
 // Each part is a mapping of its own between guard pages; the shared window and local memory end at their guard page,
 // so an access past the end faults instead of touching a neighbour. Arenas are reused from launch to launch.
@@ -6,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace ptx2cpu::rt {
 
@@ -28,9 +31,16 @@ class GuardedBuffer {
   size_t usable_ = 0;
 };
 
-struct Arena {
+// What one resident block needs.
+struct BlockMemory {
   GuardedBuffer shared, local, slots;
+  GuardedBuffer threads;  // resumable kernels: resume points and words
   alignas(64) uint32_t live[32];
+};
+
+struct Arena {
+  BlockMemory block;                                  // of the block that runs to its end
+  std::vector<std::unique_ptr<BlockMemory>> resident;  // of blocks that are put aside; those that are not in use
   alignas(64) uint32_t tid[1024];
   uint32_t tid_shape[3] = {0, 0, 0};  // block shape that `tid` was made for
 

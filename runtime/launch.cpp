@@ -1,24 +1,18 @@
 #include "runtime/launch.h"
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cinttypes>
-#include <cstdio>
-#include <cstring>
+#include <unistd.h>
 
-#include "runtime/fault.h"
-#include "runtime/launch_state.h"
-#include "runtime/thread_pool.h"
+#include <algorithm>
+#include <cstdio>
+
+#include "runtime/launch_job.h"
 
 namespace ptx2cpu::rt {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr double kChunkSeconds = 50e-6;  // aim of one claim: long against an atomic add, short against a launch
-constexpr double kHelpSeconds = 20e-6;   // work left that is worth waking other threads for
+// A worker can take turns over far more blocks than this; each costs a few mappings, of which a process has 65530.
+constexpr uint64_t kCooperativePerWorker = 64, kCooperativeLeast = 1024, kCooperativeMost = 8192;
 
 template <typename... Args>
 std::string Format(const char* format, Args... args) {
@@ -29,173 +23,29 @@ std::string Format(const char* format, Args... args) {
 
 LaunchError ShapeError(std::string message) { return {LaunchError::Kind::kShape, std::move(message)}; }
 
-const char* FaultText(uint32_t kind) {
-  switch (kind) {
-    case PTX2CPU_FAULT_TRAP: return "trap";
-    case PTX2CPU_FAULT_ASSERT: return "assertion failed";
-    case PTX2CPU_FAULT_DIVERGENT_BRANCH:
-      return "the lanes of a warp disagree on a branch that decides whether a warp collective is reached; this needs "
-             "divergent collectives (tier T3), which this version does not run";
-    case PTX2CPU_FAULT_DIVERGENT_BARRIER:
-      return "the threads of a block disagree on a branch that decides whether a block barrier is reached; this needs "
-             "resumable warps (tier T2), which this version does not run";
-    case PTX2CPU_FAULT_MISSING_MEMBERS:
-      return "a warp collective names members that are not here; this needs divergent collectives (tier T3), which "
-             "this version does not run";
-    case PTX2CPU_FAULT_BAD_ADDRESS: return "bad address";
-    case PTX2CPU_FAULT_MISALIGNED: return "misaligned or unbacked address";
-    case PTX2CPU_FAULT_STACK: return "stack overflow";
-    case PTX2CPU_FAULT_UNREACHABLE: return "control reached a place that PTX says is never reached";
-    default: return "unknown fault";
+uint64_t Volume(const Dim3& d) { return uint64_t{d.x} * d.y * d.z; }
+
+std::optional<LaunchError> CheckCluster(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
+  const Dim3 &g = shape.grid, c = WithCluster(kernel, shape).cluster;
+  if (c.x == 0 || c.y == 0 || c.z == 0 || c.x > kMaxClusterBlocks || c.y > kMaxClusterBlocks ||
+      c.z > kMaxClusterBlocks || Volume(c) > kMaxClusterBlocks) {
+    return ShapeError(Format("kernel '%s': cluster %ux%ux%u is outside 1..%u blocks", kernel.name, c.x, c.y, c.z,
+                             kMaxClusterBlocks));
   }
-}
-
-// All blocks of one launch.
-class GridJob final : public Job, public std::enable_shared_from_this<GridJob> {
- public:
-  GridJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params, const LaunchOptions& options)
-      : kernel_(kernel), shape_(shape), params_(params),
-        total_(uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z) {
-    launch_.options = &options;
+  if (g.x % c.x != 0 || g.y % c.y != 0 || g.z % c.z != 0) {
+    return ShapeError(Format("kernel '%s': grid %ux%ux%u is not a multiple of the cluster %ux%ux%u", kernel.name, g.x,
+                             g.y, g.z, c.x, c.y, c.z));
   }
-
-  void Work(unsigned worker, Arena& arena) override;
-  bool Exhausted() const override { return next_.load(std::memory_order_relaxed) >= total_ || failed_.load(); }
-  std::optional<LaunchError>& error() { return error_; }
-  ptx2cpu_launch& launch() { return launch_; }
-
- private:
-  bool FillBlock(ptx2cpu_block& block, Arena& arena, unsigned worker);
-  void RunChunk(ptx2cpu_block& block, uint64_t first, uint64_t count);
-  void RunOne(ptx2cpu_block& block, uint64_t index);
-  void Fail(LaunchError error);
-  std::string FaultMessage(const FaultRecord& record, const ptx2cpu_block& block, const Arena& arena) const;
-
-  const ptx2cpu_kernel& kernel_;
-  const LaunchShape shape_;
-  const std::byte* params_;
-  const uint64_t total_;
-  ptx2cpu_launch launch_;
-  alignas(64) std::atomic<uint64_t> next_{0};
-  alignas(64) std::atomic<bool> failed_{false};
-  std::mutex error_mutex_;
-  std::optional<LaunchError> error_;
-};
-
-void InitialiseLiveMasks(ptx2cpu_block& block) {
-  for (uint32_t w = 0; w + 1 < block.warp_count; ++w) block.live[w] = ~0u;
-  const uint32_t tail = block.thread_count % PTX2CPU_WARP_SIZE;
-  block.live[block.warp_count - 1] = tail == 0 ? ~0u : (1u << tail) - 1;
-}
-
-bool GridJob::FillBlock(ptx2cpu_block& block, Arena& arena, unsigned worker) {
-  const Dim3& ntid = shape_.block;
-  block = {};
-  block.params = reinterpret_cast<const uint8_t*>(params_);
-  block.thread_count = ntid.x * ntid.y * ntid.z;
-  block.warp_count = (block.thread_count + PTX2CPU_WARP_SIZE - 1) / PTX2CPU_WARP_SIZE;
-  block.thread_padded = block.warp_count * PTX2CPU_WARP_SIZE;
-  block.dynamic_shared_bytes = shape_.dynamic_shared_bytes;
-  block.shared_bytes = kernel_.static_shared_bytes + shape_.dynamic_shared_bytes;
-  block.local_stride = kernel_.local_bytes;
-  const uint64_t slot_bytes = uint64_t{kernel_.slot_bytes_per_thread} * block.thread_padded +
-                              uint64_t{kernel_.slot_bytes_per_warp} * block.warp_count + kernel_.slot_bytes_per_block +
-                              uint64_t{64} * kernel_.slot_count;
-  block.shared = arena.shared.Ensure(block.shared_bytes, 128);
-  block.local = arena.local.Ensure(block.local_stride * block.thread_padded, 64);
-  block.slots = arena.slots.Ensure(slot_bytes, 64);
-  if (block.shared == nullptr || block.local == nullptr || block.slots == nullptr) return false;
-  arena.FillThreadIds(ntid.x, ntid.y, ntid.z);
-  block.tid = arena.tid;
-  block.live = arena.live;
-  block.nctaid[0] = shape_.grid.x, block.nctaid[1] = shape_.grid.y, block.nctaid[2] = shape_.grid.z;
-  block.ntid[0] = ntid.x, block.ntid[1] = ntid.y, block.ntid[2] = ntid.z;
-  block.worker = worker;
-  block.worker_count = ThreadPool::Get().size();
-  block.launch = &launch_;
-  InitialiseLiveMasks(block);
-  return true;
-}
-
-void GridJob::RunOne(ptx2cpu_block& block, uint64_t index) {
-  const uint64_t plane = uint64_t{shape_.grid.x} * shape_.grid.y;
-  block.ctaid[2] = static_cast<uint32_t>(index / plane);
-  const uint64_t rest = index % plane;
-  block.ctaid[1] = static_cast<uint32_t>(rest / shape_.grid.x);
-  block.ctaid[0] = static_cast<uint32_t>(rest % shape_.grid.x);
-  if ((kernel_.flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0) InitialiseLiveMasks(block);
-  kernel_.run_block(&block);
-}
-
-void GridJob::RunChunk(ptx2cpu_block& block, uint64_t first, uint64_t count) {
-  for (uint64_t index = first; index < first + count; ++index) RunOne(block, index);
-}
-
-void GridJob::Work(unsigned worker, Arena& arena) {
-  ptx2cpu_block block;
-  if (!FillBlock(block, arena, worker)) {
-    return Fail({LaunchError::Kind::kResources,
-                 Format("kernel '%s': no memory for shared, local and slot storage of a block", kernel_.name)});
+  const uint32_t* need = kernel.required_cluster;
+  if (need[0] != 0 && (need[0] != c.x || std::max(1u, need[1]) != c.y || std::max(1u, need[2]) != c.z)) {
+    return ShapeError(Format("kernel '%s' requires clusters of %ux%ux%u (.reqnctapercluster), got %ux%ux%u",
+                             kernel.name, need[0], std::max(1u, need[1]), std::max(1u, need[2]), c.x, c.y, c.z));
   }
-  LandingPoint landing;
-  landing.block = &block;
-  LandingScope scope(landing);
-  // No signal mask is saved: the handlers run without blocking their signal (see fault.cpp).
-  if (sigsetjmp(landing.jump, 0) != 0) {
-    UnblockFaultSignals();
-    const FaultRecord record = landing.record;
-    LaunchError error{LaunchError::Kind::kFault, FaultMessage(record, block, arena), record.kind,
-                      {block.ctaid[0], block.ctaid[1], block.ctaid[2]}, record.thread, record.ptx_line, record.pc, record.address};
-    return Fail(std::move(error));
-  }
-  uint64_t grain = 1;
-  bool asked = worker != 0;
-  while (!failed_.load(std::memory_order_relaxed)) {
-    const uint64_t first = next_.fetch_add(grain, std::memory_order_relaxed);
-    if (first >= total_) break;
-    const uint64_t count = std::min(grain, total_ - first);
-    if (!asked && total_ == 1) asked = true;
-    const Clock::time_point start = total_ == 1 ? Clock::time_point{} : Clock::now();
-    RunChunk(block, first, count);
-    if (total_ == 1) break;
-    const double per_block = std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(count) + 1e-9;
-    const uint64_t left = total_ - std::min(total_, next_.load(std::memory_order_relaxed));
-    if (!asked && per_block * static_cast<double>(left) > kHelpSeconds) {
-      asked = true;
-      ThreadPool::Get().RequestHelp(shared_from_this());
-    }
-    const uint64_t fair = std::max<uint64_t>(1, left / (4 * block.worker_count));
-    grain = std::clamp<uint64_t>(static_cast<uint64_t>(kChunkSeconds / per_block), 1, fair);
-  }
+  return std::nullopt;
 }
 
-void GridJob::Fail(LaunchError error) {
-  std::lock_guard lock(error_mutex_);
-  if (!error_) error_ = std::move(error);
-  failed_ = true;
-}
-
-std::string GridJob::FaultMessage(const FaultRecord& record, const ptx2cpu_block& block, const Arena& arena) const {
-  std::string text = Format("kernel '%s', block (%u,%u,%u)", kernel_.name, block.ctaid[0], block.ctaid[1], block.ctaid[2]);
-  if (record.thread != ~0u && record.thread < block.thread_padded) {
-    const uint32_t tid = block.tid[record.thread];
-    text += Format(", thread (%u,%u,%u)", tid & 1023, tid >> PTX2CPU_TID_Y_SHIFT & 1023, tid >> PTX2CPU_TID_Z_SHIFT);
-  }
-  if (record.ptx_line != 0) text += Format(", PTX line %u", record.ptx_line);
-  text += std::string(": ") + FaultText(record.kind);
-  if (record.text[0] != 0) text += std::string(": ") + record.text;
-  if (record.pc != 0) {
-    text += Format(" 0x%" PRIxPTR, record.address);
-    const void* address = reinterpret_cast<const void*>(record.address);
-    if (arena.shared.InGuard(address)) text += " (just outside shared memory)";
-    if (arena.local.InGuard(address)) text += " (just outside local memory)";
-  }
-  return text;
-}
-
-}  // namespace
-
-std::optional<LaunchError> CheckShape(const ptx2cpu_kernel& kernel, const LaunchShape& shape, size_t param_bytes) {
+// Limits of grid, block and shared memory; what MaxCooperativeBlocks can check too.
+std::optional<LaunchError> CheckLimits(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
   const Dim3& g = shape.grid;
   const Dim3& b = shape.block;
   if (kernel.abi_version != PTX2CPU_ABI_VERSION) {
@@ -226,16 +76,53 @@ std::optional<LaunchError> CheckShape(const ptx2cpu_kernel& kernel, const Launch
     return ShapeError(Format("kernel '%s': %u bytes of static and %u bytes of dynamic shared memory exceed the limit of %u",
                              kernel.name, kernel.static_shared_bytes, shape.dynamic_shared_bytes, kMaxSharedBytes));
   }
+  return CheckCluster(kernel, shape);
+}
+
+}  // namespace
+
+std::optional<LaunchError> CheckShape(const ptx2cpu_kernel& kernel, const LaunchShape& shape, size_t param_bytes) {
+  if (auto error = CheckLimits(kernel, shape)) return error;
   if (param_bytes != kernel.parameter_bytes) {
     return ShapeError(Format("kernel '%s' takes %u bytes of parameters, got %zu", kernel.name, kernel.parameter_bytes, param_bytes));
   }
   return std::nullopt;
 }
 
+uint64_t MaxCooperativeBlocks(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
+  if (CheckLimits(kernel, shape)) return 0;
+  const uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t by_memory = memory / 2 / ResidentBytes(kernel, shape);
+  const uint64_t by_count =
+      std::clamp(kCooperativePerWorker * ThreadPool::Get().size(), kCooperativeLeast, kCooperativeMost);
+  const uint64_t cluster = Volume(WithCluster(kernel, shape).cluster);
+  return std::min(by_memory, by_count) / cluster * cluster;
+}
+
+namespace {
+
+std::shared_ptr<LaunchJob> MakeJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
+                                   const LaunchOptions& options) {
+  const bool waits = kernel.run_step != nullptr || Volume(WithCluster(kernel, shape).cluster) > 1;
+  return waits ? MakeResidentJob(kernel, shape, params, options) : MakePlainJob(kernel, shape, params, options);
+}
+
+}  // namespace
+
 std::optional<LaunchError> Launch(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
                                   std::span<const std::byte> params, const LaunchOptions& options) {
   if (auto error = CheckShape(kernel, shape, params.size())) return error;
-  auto job = std::make_shared<GridJob>(kernel, shape, params.data(), options);
+  if (options.cooperative) {
+    const uint64_t most = MaxCooperativeBlocks(kernel, shape), blocks = Volume(shape.grid);
+    if (blocks > most) {
+      return LaunchError{LaunchError::Kind::kResources,
+                         Format("kernel '%s': a cooperative grid of %llu blocks cannot be resident at once, at most %llu "
+                                "blocks of this shape can",
+                                kernel.name, static_cast<unsigned long long>(blocks),
+                                static_cast<unsigned long long>(most))};
+    }
+  }
+  auto job = MakeJob(kernel, shape, params.data(), options);
   ThreadPool::Get().Run(job, options.max_workers);
   if (const std::string& text = job->launch().printed; !text.empty()) {
     if (options.print) {

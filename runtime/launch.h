@@ -24,15 +24,18 @@ inline constexpr uint32_t kMaxGridX = 2147483647, kMaxGridYZ = 65535;
 inline constexpr uint32_t kMaxBlockXY = 1024, kMaxBlockZ = 64, kMaxThreads = 1024;
 inline constexpr uint32_t kMaxSharedBytes = 232448;      // 227 KiB per block
 inline constexpr uint32_t kMaxParameterBytes = 32764;
+inline constexpr uint32_t kMaxClusterBlocks = 16;        // 8 is portable
 
 struct LaunchShape {
   Dim3 grid, block;
   uint32_t dynamic_shared_bytes = 0;
+  Dim3 cluster = {};  // blocks of a cluster; the grid must be a multiple. 1,1,1: what the kernel requires, or none
 };
 
 struct LaunchOptions {
   unsigned max_workers = 0;  // 0: all of the pool; 1: the calling thread alone
   std::function<void(std::string_view)> print = {};  // device printf; default: stdout
+  bool cooperative = false;  // all blocks of the grid are resident at once, so that they may wait for each other
 };
 
 // Why a launch did not run to its end.
@@ -40,7 +43,7 @@ struct LaunchError {
   enum class Kind : uint8_t { kShape, kResources, kFault } kind = Kind::kFault;
   std::string message;      // one sentence: names the kernel, the limit or the fault
   uint32_t fault = 0;       // ptx2cpu_fault_kind when kind is kFault
-  Dim3 block = {0, 0, 0};   // ctaid of the faulting block
+  Dim3 block = {0, 0, 0};   // ctaid of the faulting block (kFault)
   uint32_t thread = ~0u;    // linear thread in the block; ~0: not known (hardware faults)
   uint32_t ptx_line = 0;    // 0: not known; then `pc` can be looked up in the JIT's line table
   uintptr_t pc = 0;         // hardware faults: program counter in generated code
@@ -54,5 +57,9 @@ std::optional<LaunchError> Launch(const ptx2cpu_kernel& kernel, const LaunchShap
 
 // Checks shape and sizes only.
 std::optional<LaunchError> CheckShape(const ptx2cpu_kernel& kernel, const LaunchShape& shape, size_t param_bytes);
+
+// Blocks of this shape that a cooperative launch can have: bounded by memory, and by a number that one worker can still
+// take turns over. A multiple of the cluster; 0 when the shape itself is not legal.
+uint64_t MaxCooperativeBlocks(const ptx2cpu_kernel& kernel, const LaunchShape& shape);
 
 }  // namespace ptx2cpu::rt

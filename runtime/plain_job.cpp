@@ -1,0 +1,90 @@
+// The grid of a kernel that runs a block to its end in one call: workers claim chunks of blocks in index order.
+#include <algorithm>
+#include <chrono>
+
+#include "runtime/launch_job.h"
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kChunkSeconds = 50e-6;  // aim of one claim: long against an atomic add, short against a launch
+constexpr double kHelpSeconds = 20e-6;   // work left that is worth waking other threads for
+
+class PlainJob final : public LaunchJob {
+ public:
+  PlainJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
+           const LaunchOptions& options)
+      : LaunchJob(kernel, shape, params, options),
+        total_(uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z) {}
+
+  void Work(unsigned worker, Arena& arena) override;
+  bool Exhausted() const override { return next_.load(std::memory_order_relaxed) >= total_ || failed(); }
+
+ private:
+  void RunChunk(ptx2cpu_block& block, uint64_t first, uint64_t count);
+  void RunOne(ptx2cpu_block& block, uint64_t index);
+
+  const uint64_t total_;
+  alignas(64) std::atomic<uint64_t> next_{0};
+};
+
+void PlainJob::RunOne(ptx2cpu_block& block, uint64_t index) {
+  const Dim3& grid = shape().grid;
+  const uint64_t plane = uint64_t{grid.x} * grid.y;
+  block.ctaid[2] = static_cast<uint32_t>(index / plane);
+  const uint64_t rest = index % plane;
+  block.ctaid[1] = static_cast<uint32_t>(rest / grid.x);
+  block.ctaid[0] = static_cast<uint32_t>(rest % grid.x);
+  if ((kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0) InitialiseLiveMasks(block);
+  kernel().run_block(&block);
+}
+
+void PlainJob::RunChunk(ptx2cpu_block& block, uint64_t first, uint64_t count) {
+  for (uint64_t index = first; index < first + count; ++index) RunOne(block, index);
+}
+
+void PlainJob::Work(unsigned worker, Arena& arena) {
+  ptx2cpu_block block;
+  if (!FillBlock(block, arena.block, arena, worker)) return Fail(NoMemory());
+  LandingPoint landing;
+  landing.block = &block;
+  LandingScope scope(landing);
+  // No signal mask is saved: the handlers run without blocking their signal (see fault.cpp).
+  if (sigsetjmp(landing.jump, 0) != 0) {
+    UnblockFaultSignals();
+    const FaultRecord record = landing.record;
+    return Fail(Fault(record, block, arena.block));
+  }
+  uint64_t grain = 1;
+  bool asked = worker != 0;
+  while (!failed()) {
+    const uint64_t first = next_.fetch_add(grain, std::memory_order_relaxed);
+    if (first >= total_) break;
+    const uint64_t count = std::min(grain, total_ - first);
+    if (!asked && total_ == 1) asked = true;
+    const Clock::time_point start = total_ == 1 ? Clock::time_point{} : Clock::now();
+    RunChunk(block, first, count);
+    if (total_ == 1) break;
+    const double per_block =
+        std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(count) + 1e-9;
+    const uint64_t left = total_ - std::min(total_, next_.load(std::memory_order_relaxed));
+    if (!asked && per_block * static_cast<double>(left) > kHelpSeconds) {
+      asked = true;
+      ThreadPool::Get().RequestHelp(shared_from_this());
+    }
+    const uint64_t fair = std::max<uint64_t>(1, left / (4 * block.worker_count));
+    grain = std::clamp<uint64_t>(static_cast<uint64_t>(kChunkSeconds / per_block), 1, fair);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<LaunchJob> MakePlainJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
+                                        const std::byte* params, const LaunchOptions& options) {
+  return std::make_shared<PlainJob>(kernel, shape, params, options);
+}
+
+}  // namespace ptx2cpu::rt

@@ -1,0 +1,218 @@
+#include "runtime/scheduler/block_scheduler.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/scheduler/lane_masks.h"
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+// Rounds in which nobody did more than yield, after which a block is put aside. Few: going on later is cheap.
+constexpr uint32_t kQuietRounds = 4;
+// A block whose threads meet at barriers or collectives while some of them wait for another block never is quiet.
+constexpr uint32_t kRoundsPerTurn = 4096;
+// Steps of a warp in one turn: released lanes go on at once while their data is near, but siblings must not starve.
+constexpr uint32_t kStepsPerTurn = 64;
+// Turns in which siblings only yielded, after which lanes that wait to converge stop hoping for more company.
+constexpr uint32_t kPatience = 200;
+
+}  // namespace
+
+void BlockScheduler::Start(const ptx2cpu_kernel& kernel, ptx2cpu_block& block) {
+  kernel_ = &kernel;
+  block_ = &block;
+  std::memset(warps_, 0, sizeof(Warp) * block.warp_count);
+  std::memset(barriers_, 0, sizeof barriers_);
+  std::memset(block.points, 0, sizeof(uint32_t) * block.thread_padded);
+  for (uint32_t w = 0; w < block.warp_count; ++w) warps_[w].live = warps_[w].ready = block.live[w];
+  live_warps_ = ready_warps_ = block.warp_count == 32 ? ~0u : (1u << block.warp_count) - 1;
+  cluster_warps_ = barriers_in_use_ = 0;
+  fault_ = {};
+}
+
+Verdict BlockScheduler::Run() {
+  progressed_ = false;
+  uint32_t quiet = 0;
+  for (uint32_t round = 0; round < kRoundsPerTurn; ++round) {
+    if (ready_warps_ == 0) {
+      if (const Verdict verdict = NothingRuns(); verdict != Verdict::kTurnOver) return verdict;
+      continue;
+    }
+    moved_ = false;
+    // Warps with a higher number that are released meanwhile have their turn in this round.
+    for (uint64_t rest = ready_warps_; rest != 0;) {
+      const auto w = static_cast<uint32_t>(std::countr_zero(rest));
+      TakeTurn(w);
+      if (fault_.kind != 0) return Verdict::kFaulted;
+      rest = uint64_t{ready_warps_} & ~uint64_t{0} << (w + 1);
+    }
+    progressed_ |= moved_;
+    quiet = moved_ ? 0 : quiet + 1;
+    if (quiet == kQuietRounds) return Verdict::kStalled;
+  }
+  return Verdict::kTurnOver;
+}
+
+// kTurnOver: somebody can run now.
+Verdict BlockScheduler::NothingRuns() {
+  if (live_warps_ == 0) {
+    progressed_ = true;
+    return Verdict::kDone;
+  }
+  // While others of the cluster run, nobody knows whether a barrier's missing warps have ended or will come.
+  if (cluster_warps_ != 0) return Verdict::kWaitsForCluster;
+  if (CompleteShortBarriers()) return fault_.kind != 0 ? Verdict::kFaulted : Verdict::kTurnOver;
+  return Deadlock();
+}
+
+// Returns the lanes that have not exited.
+uint32_t BlockScheduler::Step(uint32_t w, uint32_t entry, uint32_t lanes) {
+  block_->live[w] = lanes;
+  kernel_->run_step(block_, w, entry);
+  return block_->live[w] & lanes;
+}
+
+void BlockScheduler::Release(uint32_t w, uint32_t lanes) {
+  warps_[w].ready |= lanes;
+  ready_warps_ |= 1u << w;
+}
+
+void BlockScheduler::Exit(uint32_t w, uint32_t lanes) {
+  Warp& warp = warps_[w];
+  warp.live &= ~lanes;
+  warp.cluster_arrived &= ~lanes;
+  warp.cluster_passed &= ~lanes;
+  if (warp.live == 0) live_warps_ &= ~(1u << w);
+}
+
+// The ready lanes run, then those that this lets go on, until no lane is ready but such as have yielded.
+void BlockScheduler::TakeTurn(uint32_t w) {
+  Warp& warp = warps_[w];
+  const uint32_t live_before = warp.live, waiting_before = warp.live & ~warp.ready;
+  uint32_t run = warp.ready;
+  for (uint32_t n = 0; run != 0 && n < kStepsPerTurn; ++n) {
+    warp.ready &= ~run;
+    const uint32_t left = Step(w, PTX2CPU_ENTRY_RESUME, run);
+    if (left != run) Exit(w, run & ~left);
+    const uint32_t yielded = warp.ready;
+    uint32_t next = File(w, left);
+    const bool stopped = (left & ~next) != (warp.ready & ~yielded) || left != run;
+    if (fault_.kind != 0) return;
+    Release(w, next);
+    if (next == 0) next = Settle(w, stopped);
+    if (fault_.kind != 0) return;
+    run = next;
+  }
+  if (warp.ready == 0) ready_warps_ &= ~(1u << w);
+  moved_ |= run != 0 || warp.live != live_before || (warp.live & ~warp.ready) != waiting_before;
+}
+
+// Notes what the lanes of a step wait for. Returns those that go on at once; lanes that yielded become ready.
+uint32_t BlockScheduler::File(uint32_t w, uint32_t lanes) {
+  const uint32_t* points = block_->points + size_t{w} * PTX2CPU_WARP_SIZE;
+  uint32_t next = 0;
+  while (lanes != 0) {
+    const uint32_t number = points[FirstLane(lanes)];
+    const uint32_t here = lanes & LanesEqual(points, number);
+    next |= FileAt(w, number, here);
+    lanes &= ~here;
+  }
+  return next;
+}
+
+uint32_t BlockScheduler::FileAt(uint32_t w, uint32_t number, uint32_t lanes) {
+  Warp& warp = warps_[w];
+  if (number >= kernel_->point_count) {
+    Fail(PTX2CPU_FAULT_UNREACHABLE, w * PTX2CPU_WARP_SIZE + FirstLane(lanes), "no such resume point");
+    return 0;
+  }
+  switch (kernel_->points[number].kind) {
+    case PTX2CPU_POINT_COLLECTIVE: warp.collective |= lanes; return 0;
+    case PTX2CPU_POINT_CONVERGED: warp.converged |= lanes; return 0;
+    case PTX2CPU_POINT_BARRIER_ARRIVE: warp.arriving |= lanes; [[fallthrough]];
+    case PTX2CPU_POINT_BARRIER:
+    case PTX2CPU_POINT_RED_POPC:
+    case PTX2CPU_POINT_RED_AND:
+    case PTX2CPU_POINT_RED_OR: warp.barrier |= lanes; return 0;
+    case PTX2CPU_POINT_CLUSTER_ARRIVE: return ArriveAtCluster(w, lanes);
+    case PTX2CPU_POINT_CLUSTER_WAIT: return WaitForCluster(w, lanes);
+    default: Release(w, lanes); return 0;
+  }
+}
+
+// Lets lanes of the warp go on where they can, after a step. Returns those that run on in this turn.
+uint32_t BlockScheduler::Settle(uint32_t w, bool stopped) {
+  Warp& warp = warps_[w];
+  if (warp.collective != 0) {
+    const uint32_t released = CompleteGroups(w);
+    if (released != 0 || fault_.kind != 0) return released;
+  }
+  if (warp.ready != 0) {
+    if (warp.converged == 0) return 0;
+    warp.turns_without_stop = stopped ? 0 : warp.turns_without_stop + 1;
+    moved_ = true;  // patience ends, so this is no standstill
+    return warp.turns_without_stop > kPatience ? Converge(w) : 0;
+  }
+  if (warp.barrier != 0) Arrive(w);
+  if (barriers_in_use_ != 0 && fault_.kind == 0) SettleBarriers();
+  if (warp.ready == 0 && warp.converged != 0 && fault_.kind == 0) Converge(w);
+  return warp.ready;
+}
+
+// -- collectives --
+
+uint32_t BlockScheduler::LanesOfClass(uint32_t w, uint32_t lanes, uint32_t collective) const {
+  const uint32_t* points = block_->points + size_t{w} * PTX2CPU_WARP_SIZE;
+  uint32_t found = 0;
+  while (lanes != 0) {
+    const uint32_t number = points[FirstLane(lanes)];
+    const uint32_t here = lanes & LanesEqual(points, number);
+    if (kernel_->points[number].collective == collective) found |= here;
+    lanes &= ~here;
+  }
+  return found;
+}
+
+uint32_t BlockScheduler::CompleteGroups(uint32_t w) {
+  Warp& warp = warps_[w];
+  const uint32_t first_thread = w * PTX2CPU_WARP_SIZE;
+  uint32_t released = 0;
+  for (uint32_t rest = warp.collective; rest != 0;) {
+    const uint32_t thread = first_thread + FirstLane(rest), mask = Word(0, thread);
+    const uint32_t collective = PointOf(thread).collective;
+    const uint32_t group = LanesOfClass(w, rest & LanesEqual(&Word(0, first_thread), mask), collective);
+    rest &= ~group;
+    if (const uint32_t strangers = group & ~mask; strangers != 0) {
+      const uint32_t lane = FirstLane(strangers);
+      char text[96];
+      std::snprintf(text, sizeof text, "lane %u is not in its own membermask %#010x", lane, mask);
+      Fail(PTX2CPU_FAULT_NOT_A_MEMBER, first_thread + lane, text);
+      return 0;
+    }
+    if (group != (mask & warp.live)) continue;
+    Step(w, PTX2CPU_ENTRY_COLLECTIVE + collective, group);
+    warp.collective &= ~group;
+    Release(w, group);
+    released |= group;
+  }
+  return released;
+}
+
+// Of the lanes that wait to converge, those that stand earliest in the program go on together: what comes later can
+// still be joined by them.
+uint32_t BlockScheduler::Converge(uint32_t w) {
+  Warp& warp = warps_[w];
+  const uint32_t* points = block_->points + size_t{w} * PTX2CPU_WARP_SIZE;
+  uint32_t lowest = ~0u;
+  ForEachLane(warp.converged, [&](uint32_t lane) { lowest = points[lane] < lowest ? points[lane] : lowest; });
+  const uint32_t group = warp.converged & LanesEqual(points, lowest);
+  warp.turns_without_stop = 0;
+  Step(w, PTX2CPU_ENTRY_COLLECTIVE + kernel_->points[lowest].collective, group);
+  warp.converged &= ~group;
+  Release(w, group);
+  return group;
+}
+
+}  // namespace ptx2cpu::rt
