@@ -76,7 +76,8 @@ Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
   if (!matters || ids != ThreadIds::kBoth) return body(entry, ids == ThreadIds::kOneDimensional);
   llvm::Function* one =
       DeclareKernel(m, kernel, kernel.name + ".one_dimensional", llvm::GlobalValue::InternalLinkage);
-  llvm::Function* any = DeclareKernel(m, kernel, kernel.name + ".any_shape", llvm::GlobalValue::InternalLinkage);
+  llvm::Function* any =
+      DeclareKernel(m, kernel, kernel.name + ".any_shape", llvm::GlobalValue::InternalLinkage);
   TRY_STATUS(body(one, true));
   TRY_STATUS(body(any, false));
   EmitShapeChoice(m, kernel, entry, one, any);

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "ir/mbarrier.h"
 #include "lowering/llvm/emit_memory.h"
 #include "lowering/llvm/float_rounding.h"
 
@@ -49,6 +50,26 @@ Value AddFloats(Site& s, Value old, Value operand) {
   Value flushed = floats.Flush(sum, type);
   if (s.inst.attrs.space != ir::Space::kGeneric) return flushed;
   return s.b.CreateSelect(InShared(s, s.Raw(0)), kept, flushed);
+}
+
+// ir/mbarrier.h: Update.
+Value UpdateMbarrier(Site& s, Value old, Value change) {
+  using namespace ir::mbarrier;
+  auto& b = s.b;
+  auto part = [&](Value word, int shift, uint64_t mask) {
+    return b.CreateAnd(shift == 0 ? word : b.CreateLShr(word, static_cast<uint64_t>(shift)), Literal(word, mask));
+  };
+  auto at = [&](Value count, int shift) { return b.CreateShl(count, static_cast<uint64_t>(shift)); };
+  Value pending = part(b.CreateSub(old, change), 0, kCountMask);
+  Value expected = b.CreateSub(part(old, kExpectedShift, kCountMask), part(change, kExpectedShift, kCountMask));
+  expected = part(expected, 0, kCountMask);
+  Value bytes = b.CreateAdd(part(old, kBytesShift, kBytesMask), part(change, kBytesShift, kBytesMask));
+  bytes = part(bytes, 0, kBytesMask);
+  Value phase = part(old, kPhaseShift, 1);
+  Value complete = b.CreateICmpEQ(b.CreateOr(pending, bytes), Literal(old, 0));
+  Value next = b.CreateXor(phase, b.CreateZExt(complete, old->getType()));
+  Value missing = b.CreateOr(b.CreateSelect(complete, expected, pending), at(bytes, kBytesShift));
+  return b.CreateOr(b.CreateOr(missing, at(expected, kExpectedShift)), at(next, kPhaseShift));
 }
 
 // The new value, from values of the instruction's type.
@@ -96,6 +117,8 @@ Value Combine(Site& s, Value old, Value operand) {
       return MinMaxHalves(s, old, operand, Type::kBF16, false);
     case AtomicOp::kMaxBF16x2:
       return MinMaxHalves(s, old, operand, Type::kBF16, true);
+    case AtomicOp::kMbarrier:
+      return UpdateMbarrier(s, old, operand);
     default:
       return operand;  // exchange
   }

@@ -235,8 +235,7 @@ llvm::BasicBlock* FunctionEmitter::ExitBlock(const LaneStep& lane_step, llvm::Ba
   llvm::BasicBlock* exit = NewBlock("exit_lane");
   b.SetInsertPoint(exit);
   llvm::Value* live = Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
-  llvm::Value* word =
-      b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(lane_step.warp, b.getInt64Ty()));
+  llvm::Value* word = b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(lane_step.warp, b.getInt64Ty()));
   llvm::Value* rest = b.CreateAnd(b.CreateLoad(b.getInt32Ty(), word),
                                   b.CreateNot(b.CreateShl(b.getInt32(1), lane_step.lane)));
   b.CreateStore(rest, word);

@@ -1,8 +1,10 @@
-// Resumable kernels: a step function runs lanes of one warp until each has suspended or exited. Who stands where is in
-// block->points, what they hand to the scheduler in block->words (runtime/abi/abi.h).
+// Resumable kernels: a step function runs lanes of one warp until each has suspended or exited. Who stands
+// where is in block->points, what they hand to the scheduler in block->words (runtime/abi/abi.h).
 //
-//   resumes lanes   step: switch (entry)                     resumes warps   step: switch (points[first live lane])
-//                     0: for each live lane                                    k: warp-level code behind point k
+//   resumes lanes   step: switch (entry)                     resumes warps   step: switch (points[first live
+//   lane])
+//                     0: for each live lane                                    k: warp-level code behind
+//                     point k
 //                          switch (points[thread])
 //                     1 + c: the collective of class c
 #include <llvm/IR/Constants.h>
@@ -43,12 +45,14 @@ Value FunctionEmitter::PointAddress(Value thread) {
 
 Value FunctionEmitter::WordAddress(uint32_t number) {
   Value words = Field(offsetof(ptx2cpu_block, words), b.getPtrTy(), "words");
-  Value row = b.CreateConstInBoundsGEP1_64(b.getInt32Ty(), words, uint64_t{number} * PTX2CPU_MAX_THREADS_PER_BLOCK);
+  Value row =
+      b.CreateConstInBoundsGEP1_64(b.getInt32Ty(), words, uint64_t{number} * PTX2CPU_MAX_THREADS_PER_BLOCK);
   return b.CreateInBoundsGEP(b.getInt32Ty(), row, b.CreateZExt(step.thread, b.getInt64Ty()));
 }
 
-// A lane may have been let go on by what an earlier one of this very loop has stored, so accesses of different lanes
-// are not independent here; and mostly few lanes run, so that the loop goes from set bit to set bit.
+// A lane may have been let go on by what an earlier one of this very loop has stored, so accesses of
+// different lanes are not independent here; and mostly few lanes run, so that the loop goes from set bit to
+// set bit.
 Status FunctionEmitter::EmitForEachLane(const ir::Inst& inst) {
   llvm::BasicBlock *before = b.GetInsertBlock(), *head = NewBlock("lane"), *done = NewBlock("lane_done"),
                    *after = NewBlock("after");
@@ -110,19 +114,23 @@ void StoreForLive(Site& s, Value value, Value address, Value live) {
   e.StorePlain(s.b.CreateSelect(runs, value, old), address, llvm::Align(4), Memory::kContext);
 }
 
-Level LevelOfResuming(const Site& s) { return s.e.f.resumes == ir::Resumes::kLanes ? Level::kLane : Level::kWarp; }
+Level LevelOfResuming(const Site& s) {
+  return s.e.f.resumes == ir::Resumes::kLanes ? Level::kLane : Level::kWarp;
+}
 
 }  // namespace
 
 Status EmitDispatch(Site& s) {
-  if (s.e.f.resumes != ir::Resumes::kLanes || s.e.step.level != Level::kWarp) return s.Broken("outside a step of lanes");
+  if (s.e.f.resumes != ir::Resumes::kLanes || s.e.step.level != Level::kWarp)
+    return s.Broken("outside a step of lanes");
   ChooseEdge(s, s.e.function->getArg(2));
   return {};
 }
 
 Status EmitResume(Site& s) {
   FunctionEmitter& e = s.e;
-  if (e.f.resumes == ir::Resumes::kNever || e.step.level != LevelOfResuming(s)) return s.Broken("at another level");
+  if (e.f.resumes == ir::Resumes::kNever || e.step.level != LevelOfResuming(s))
+    return s.Broken("at another level");
   Value thread = e.step.thread;
   if (e.step.level == Level::kWarp) {  // all live lanes are at one point
     Value live = e.LiveMask(e.step.warp);
@@ -130,7 +138,8 @@ Status EmitResume(Site& s) {
   }
   Value point = e.LoadPlain(e.I(32), e.PointAddress(thread), llvm::Align(4), Memory::kContext);
   const bool parks = e.f.parked_slot != ~0u;
-  if (parks && e.step.level == Level::kLane) return s.Broken("lanes that are resumed one by one are never parked");
+  if (parks && e.step.level == Level::kLane)
+    return s.Broken("lanes that are resumed one by one are never parked");
   ChooseEdge(s, point, [&](size_t edge) {
     if (!parks || edge != 0) return;  // a warp starts once
     e.StorePlain(s.b.getInt32(0), e.SlotAddress(e.f.parked_slot), llvm::Align(4), Memory::kSlot);
@@ -140,7 +149,8 @@ Status EmitResume(Site& s) {
 
 Status EmitSuspend(Site& s) {
   FunctionEmitter& e = s.e;
-  if (e.f.resumes == ir::Resumes::kNever || e.step.level != LevelOfResuming(s)) return s.Broken("at another level");
+  if (e.f.resumes == ir::Resumes::kNever || e.step.level != LevelOfResuming(s))
+    return s.Broken("at another level");
   Value live = e.step.width == 1 ? nullptr : e.LiveMask(e.step.warp);
   for (size_t i = 0; i < s.inst.operands.size(); ++i) {
     StoreForLive(s, s.Raw(i), e.WordAddress(static_cast<uint32_t>(i)), live);

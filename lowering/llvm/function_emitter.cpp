@@ -242,7 +242,8 @@ llvm::Value* FunctionEmitter::LocalSymbol(uint64_t offset) {
 // In a kernel of one region a thread's locals are through when its iteration is; on the stack LLVM can
 // promote them. Not when it calls functions: they reach its locals by offsets from this thread's window.
 bool FunctionEmitter::LocalsMayLiveOnStack() const {
-  if (f.local_bytes == 0 || f.local_bytes > kStackLocalLimit || f.resumes != ir::Resumes::kNever) return false;
+  if (f.local_bytes == 0 || f.local_bytes > kStackLocalLimit || f.resumes != ir::Resumes::kNever)
+    return false;
   for (uint32_t index : m.layout.functions) {
     if (DefinitionOf(m.ir, m.ir.functions[index]) != nullptr) return false;
   }

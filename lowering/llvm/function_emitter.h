@@ -79,7 +79,8 @@ class FunctionEmitter {
  public:
   FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::Function* function, bool one_dimensional);
   Status EmitKernel();  // block -> nothing: the whole block
-  Status EmitStep();    // block, warp, entry -> nothing: a resumable kernel's lanes of one warp, emit_resume.cpp
+  Status
+  EmitStep();  // block, warp, entry -> nothing: a resumable kernel's lanes of one warp, emit_resume.cpp
   Status EmitCallee();
 
   ModuleEmitter& m;
@@ -101,7 +102,7 @@ class FunctionEmitter {
   llvm::Value* Block() { return function->getArg(0); }
   llvm::Value* PointAddress(llvm::Value* thread);  // resumable: where the thread stands
   llvm::Value* WordAddress(uint32_t number);       // resumable: a word of this step's first thread
-  llvm::Value* Thread();  // i32, or a vector of consecutive ones
+  llvm::Value* Thread();                           // i32, or a vector of consecutive ones
   llvm::Value* Lane();
   llvm::Value* LocalBase();  // pointer to this thread's local window
   llvm::Value* LocalBaseOf(llvm::Value* thread);
@@ -136,7 +137,8 @@ class FunctionEmitter {
   Status EmitRegion(ir::BlockId entry, const LaneStep& region_step, const ir::Edge& edge);
   Status EmitForWarps(const ir::Inst& inst);
   Status EmitForLanes(const ir::Inst& inst);  // over the lanes of a warp
-  Status EmitForEachLane(const ir::Inst& inst);  // the same where lanes suspend by themselves: one after the other
+  Status EmitForEachLane(
+      const ir::Inst& inst);  // the same where lanes suspend by themselves: one after the other
   Status EmitForThreads(
       const ir::Inst& inst);  // flat: over the threads of the block, as a nest over z, y and x
   void Jump(const ir::Edge& edge);
@@ -168,7 +170,8 @@ class FunctionEmitter {
   bool MasksLanes(const ir::Inst& loop) const {
     return f.has_early_exit && (loop.attrs.flags & ir::kUniform) == 0;
   }
-  llvm::BasicBlock* ExitBlock(const LaneStep& lane_step, llvm::BasicBlock* done);  // clears the lane's live bit
+  llvm::BasicBlock* ExitBlock(const LaneStep& lane_step,
+                              llvm::BasicBlock* done);  // clears the lane's live bit
   // The region of one lane, in the innermost loop; skips lanes that have exited.
   Status EmitLane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop);
 

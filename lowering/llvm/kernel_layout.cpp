@@ -168,9 +168,11 @@ uint32_t KindOf(const ir::ResumePoint& point) {
     case ir::Opcode::kBarrierReduceOr:
       return PTX2CPU_POINT_RED_OR;
     default:
-      CHECK(ir::IsCollective(point.op), std::string(ir::Info(point.op).mnemonic) + " is nothing that a thread waits at");
-      return point.op == ir::Opcode::kActiveMask || (point.flags & ir::kLegacy) != 0 ? PTX2CPU_POINT_CONVERGED
-                                                                                     : PTX2CPU_POINT_COLLECTIVE;
+      CHECK(ir::IsCollective(point.op),
+            std::string(ir::Info(point.op).mnemonic) + " is nothing that a thread waits at");
+      return point.op == ir::Opcode::kActiveMask || (point.flags & ir::kLegacy) != 0
+                 ? PTX2CPU_POINT_CONVERGED
+                 : PTX2CPU_POINT_COLLECTIVE;
   }
 }
 

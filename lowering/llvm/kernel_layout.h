@@ -26,7 +26,7 @@ struct KernelLayout {
       shared_offset;            // by variable; only .shared ones that the kernel reaches mean anything
   std::vector<bool> variables;  // by index: does the kernel reach it
   std::vector<uint32_t>
-      functions;  // indices of the functions the kernel reaches, callees and addresses taken
+      functions;                 // indices of the functions the kernel reaches, callees and addresses taken
   std::vector<PointRow> points;  // resumable kernels
 };
 

@@ -2,9 +2,10 @@
 // type appears here.
 //
 // An object exports, per kernel, the descriptor `const struct ptx2cpu_kernel ptx2cpu_kernel_<name>` and the
-// block function `ptx2cpu_block_<name>` (resumable kernels: the step function `ptx2cpu_step_<name>`); module variables that are .visible have their own names, the others
-// the name `ptx2cpu_variable_<name>` (the first PTX text of the object wins). It needs the entry points of
-// libptx2cpu_rt.a, memcpy and memset; on machines without fused multiply-add also libm's fma.
+// block function `ptx2cpu_block_<name>` (resumable kernels: the step function `ptx2cpu_step_<name>`); module
+// variables that are .visible have their own names, the others the name `ptx2cpu_variable_<name>` (the first
+// PTX text of the object wins). It needs the entry points of libptx2cpu_rt.a, memcpy and memset; on machines
+// without fused multiply-add also libm's fma.
 #pragma once
 
 #include <span>
@@ -39,8 +40,8 @@ Result<std::string> WriteHeader(std::span<const ir::Module* const> kernels, std:
 
 // The C identifier that stands for a PTX name.
 std::string CName(std::string_view ptx_name);
-// The symbol of a kernel's block function, or of its step function when it is resumable; a name of its own, because a
-// kernel may be called memset.
+// The symbol of a kernel's block function, or of its step function when it is resumable; a name of its own,
+// because a kernel may be called memset.
 std::string EntryName(const ir::Function& kernel);
 
 }  // namespace ptx2cpu::lowering

@@ -56,9 +56,8 @@ Result<Target> ResolveTarget(std::string_view name) {
     return Fail(
         {.code = ErrorCode::kUsage,
          .message = "unknown target '" + std::string(name) + "'",
-         .hint =
-             "native, x86-64-v2, x86-64-v3, x86-64-v4, aarch64-linux-gnu, riscv64-linux-gnu, or another "
-             "triple of these machines"});
+         .hint = "native, x86-64-v2, x86-64-v3, x86-64-v4, aarch64-linux-gnu, riscv64-linux-gnu, or another "
+                 "triple of these machines"});
   }
   if (triple.isX86()) target.cpu = "x86-64-v3";
   if (triple.isAArch64()) target.cpu = "generic";

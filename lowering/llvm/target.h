@@ -17,7 +17,8 @@ struct Target {
 };
 
 // "native", "x86-64-v2", "x86-64-v3", "x86-64-v4", or a triple of x86-64, AArch64 or 64-bit RISC-V:
-// the machines that runtime/warp and runtime/math are compiled for. Below x86-64-v2 rounding has no instruction.
+// the machines that runtime/warp and runtime/math are compiled for. Below x86-64-v2 rounding has no
+// instruction.
 Result<Target> ResolveTarget(std::string_view name);
 
 enum class WarpLibrary { kPlain, kAvx2, kAvx512 };

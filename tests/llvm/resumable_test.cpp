@@ -1,0 +1,96 @@
+// Resumable kernels: the interpretation of their steps against machine code that a random scheduler drives.
+#include <filesystem>
+
+#include "ir/verify.h"
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/step_driver.h"
+#include "tests/passes/kernel_run.h"
+
+using namespace ptx2cpu;
+
+namespace {
+
+std::unique_ptr<lowering::Jit> MakeJit(int optimisation) {
+  auto jit = lowering::Jit::Create({.entry_points = llvm_test::EntryPoints(), .optimisation = optimisation});
+  REQUIRE(jit);
+  return std::move(*jit);
+}
+
+struct Memory {
+  std::vector<uint32_t> data = std::vector<uint32_t>(test::kDataWords);
+  std::byte params[16] = {};
+  explicit Memory(uint32_t n) {
+    for (uint32_t i = 0; i < test::kDataWords; ++i) data[i] = (i * 2654435761u) >> 20;  // as RunKernel
+    uint32_t* address = data.data();
+    std::memcpy(params, &address, 8);
+    std::memcpy(params + 8, &n, 4);
+  }
+  std::span<const std::byte> Parameters(const ptx2cpu_kernel& kernel) const {
+    return std::span(params).first(kernel.parameter_bytes);
+  }
+};
+
+// Counts what was compared.
+uint32_t Compare(const ir::Module& module, const std::string& what, lowering::Jit& jit, uint64_t seeds) {
+  auto compiled = jit.Add(module);
+  if (!compiled) FAIL(what << ": " << compiled.error().Render());
+  const ptx2cpu_kernel& kernel = *compiled->kernel;
+  const ir::Function& function = *module.FindFunction(kernel.name);
+  REQUIRE(function.resumes != ir::Resumes::kNever);
+  REQUIRE(kernel.run_block == nullptr);
+  REQUIRE(kernel.run_step != nullptr);
+  REQUIRE(kernel.point_count == function.resume_points.size());
+  uint32_t compared = 0;
+  for (uint32_t threads : {1u, 31u, 33u, 100u}) {
+    for (uint32_t n : {0u, 7u}) {
+      test::Outcome expected = test::RunKernel(module, function, threads, n);
+      if (!expected.status) continue;  // faulty by purpose
+      for (uint64_t seed = 0; seed < seeds; ++seed) {
+        INFO(what << ", " << threads << " threads, n = " << n << ", seed " << seed);
+        Memory memory(n);
+        llvm_test::StepDriver driver(kernel, function.resumes == ir::Resumes::kWarps, seed);
+        CHECK(driver.Run(test::kGrid, threads, memory.Parameters(kernel)) == "");
+        CHECK(memory.data == expected.data);
+        ++compared;
+      }
+    }
+  }
+  return compared;
+}
+
+std::vector<std::filesystem::path> KernelsOf(const char* folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(PTX2CPU_SOURCE_DIR) + folder)) {
+    if (entry.path().extension() == ".ir") paths.push_back(entry.path());
+  }
+  return paths;
+}
+
+}  // namespace
+
+TEST_CASE("resumable kernels written by hand give the same as machine code") {
+  for (int level : {0, 3}) {
+    auto jit = MakeJit(level);
+    for (const auto& path : KernelsOf("/tests/llvm/kernels")) {
+      ir::Module module = test::ParseModule(test::ReadFile(path));
+      Status status = ir::Verify(module);
+      if (!status) FAIL(path << status.error().Render());
+      CHECK(Compare(module, path.stem(), *jit, 8) >= 8);
+    }
+  }
+}
+
+TEST_CASE("the passes' kernels give the same as machine code in the resumable tiers") {
+  auto jit = MakeJit(2);
+  uint32_t compared[2] = {};
+  for (const auto& path : KernelsOf("/tests/passes/kernels")) {
+    if (path.stem() == "endless") continue;
+    for (lowering::Tier tier : {lowering::Tier::kLanes, lowering::Tier::kResumable}) {
+      Result<ir::Module> module = test::AfterTier(test::ParseModule(test::ReadFile(path)), tier);
+      if (!module || test::Kernel(*module).resumes == ir::Resumes::kNever) continue;
+      compared[tier == lowering::Tier::kLanes] += Compare(*module, path.stem(), *jit, 3);
+    }
+  }
+  CHECK(compared[0] > 100);
+  CHECK(compared[1] > 100);
+}
