@@ -43,6 +43,9 @@ struct InterpretOptions {
   Dim3 grid, block;
   uint32_t dynamic_shared_bytes = 0;
   uint64_t instruction_limit = 0;  // per launch; 0: none. Beyond: kFault error, for fuzzing
+  // How threads take turns: instructions at a time, and from which end. A program without races gives the same for all.
+  uint64_t slice = 10000;
+  bool backwards = false;
   // Memory ranges the kernel may touch; empty: any address (then a wild pointer crashes the process).
   std::vector<std::span<std::byte>> allowed = {};
   std::function<void(std::string_view)> print = {};  // device printf; default stdout

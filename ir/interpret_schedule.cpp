@@ -16,7 +16,6 @@ namespace ptx2cpu::ir::interpret {
 
 namespace {
 
-constexpr uint64_t kSlice = 10000;
 // Slices of running siblings after which lanes that wait to converge stop hoping for more company.
 constexpr uint32_t kPatience = 200;
 
@@ -79,7 +78,8 @@ bool Scheduler::AnyReady(const Warp& warp) const {
 Status Scheduler::Run() {
   for (;;) {
     bool ran = false, live = false;
-    for (Warp& warp : m_.warps) {
+    for (size_t i = 0; i < m_.warps.size(); ++i) {
+      Warp& warp = m_.warps[m_.options.backwards ? m_.warps.size() - 1 - i : i];
       live |= m_.LiveLanes(warp) != 0;
       ran |= AnyReady(warp);
       TRY_STATUS(m_.kernel.phase == Phase::kCollapsed ? StepWarp(warp) : SliceThreads(warp));
@@ -91,10 +91,10 @@ Status Scheduler::Run() {
 }
 
 Status Scheduler::SliceThreads(Warp& warp) {
-  for (uint32_t lane = 0; lane < warp.count; ++lane) {
-    Thread& thread = m_.ThreadAt(warp, lane);
+  for (uint32_t i = 0; i < warp.count; ++i) {
+    Thread& thread = m_.ThreadAt(warp, m_.options.backwards ? warp.count - 1 - i : i);
     if (thread.state != ThreadState::kReady) continue;
-    thread.budget = kSlice;
+    thread.budget = m_.options.slice;
     TRY_STATUS(m_.RunThread(thread, 0));
     TRY_STATUS(AfterTurn(warp, thread.state == ThreadState::kReady));
   }

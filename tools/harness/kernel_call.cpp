@@ -48,7 +48,7 @@ Status SetVariables(const ir::Module& module, const KernelCall& call, const ir::
 
 }  // namespace
 
-Status RunInterpreter(const ir::Module& module, KernelCall& call) {
+Status RunInterpreter(const ir::Module& module, KernelCall& call, Turns turns) {
   const ir::Function& kernel = module.functions[0];
   ir::ModuleStorage storage(module);
   TRY_STATUS(SetVariables(module, call, storage));
@@ -57,6 +57,8 @@ Status RunInterpreter(const ir::Module& module, KernelCall& call) {
   options.grid = call.grid;
   options.block = call.block;
   options.dynamic_shared_bytes = call.shared_bytes;
+  options.slice = turns.slice;
+  options.backwards = turns.backwards;
   options.print = [&](std::string_view text) { call.printed += text; };
   options.allowed.emplace_back();  // never empty: a wild address is a fault, not a crash
   for (rt::Argument& argument : call.arguments) {

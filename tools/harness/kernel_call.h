@@ -25,6 +25,10 @@ struct KernelCall {
 Result<std::vector<std::byte>> PackParameters(const std::vector<ir::Param>& params, uint32_t param_bytes, KernelCall& call);
 
 // Runs functions[0] of the module in the interpreter, whatever phase it is in.
-Status RunInterpreter(const ir::Module& module, KernelCall& call);
+struct Turns {  // as ir::InterpretOptions
+  uint64_t slice = 10000;
+  bool backwards = false;
+};
+Status RunInterpreter(const ir::Module& module, KernelCall& call, Turns turns = {});
 
 }  // namespace ptx2cpu::harness

@@ -1,0 +1,77 @@
+// Makes a tree smaller while something holds for it.
+#include "tests/random/generator/tree.h"
+
+namespace ptx2cpu::random_kernels {
+
+namespace {
+
+class Reducer {
+ public:
+  Reducer(Tree tree, bool (*keep)(const Tree&, void*), void* context) : tree_(std::move(tree)), keep_(keep), context_(context) {}
+
+  Tree Run() {
+    do {
+      changed_ = false;
+      Shrink(tree_.body);
+      for (Function& function : tree_.functions) Shrink(function.body);
+      ShrinkLaunch();
+    } while (changed_);
+    return std::move(tree_);
+  }
+
+ private:
+  bool Keeps() {
+    const bool holds = keep_(tree_, context_);
+    changed_ |= holds;
+    return holds;
+  }
+
+  // From the end, so that what comes later goes first; then arms in place of their statements; then inside.
+  void Shrink(Body& body) {
+    for (size_t i = body.size(); i-- > 0;) {
+      const Body before = body;
+      body.erase(body.begin() + static_cast<ptrdiff_t>(i));
+      if (Keeps()) continue;
+      body = before;
+      if (ReplaceByArm(body, i)) continue;
+      for (Body& arm : body[i].arms) Shrink(arm);
+    }
+  }
+
+  bool ReplaceByArm(Body& body, size_t i) {
+    const Body before = body;
+    for (const Body& arm : before[i].arms) {
+      if (arm.empty()) continue;
+      body.erase(body.begin() + static_cast<ptrdiff_t>(i));
+      body.insert(body.begin() + static_cast<ptrdiff_t>(i), arm.begin(), arm.end());
+      if (Keeps()) return true;
+      body = before;
+    }
+    return false;
+  }
+
+  void ShrinkLaunch() {
+    const uint32_t grid = tree_.grid, block = tree_.block;
+    if (grid > 1) {
+      tree_.grid = 1;
+      if (!Keeps()) tree_.grid = grid;
+    }
+    for (const uint32_t smaller : {1u, 2u, 31u, 32u, 33u, 64u}) {
+      if (smaller >= block) return;
+      tree_.block = smaller;
+      if (Keeps()) return;
+      tree_.block = block;
+    }
+  }
+
+  Tree tree_;
+  bool (*keep_)(const Tree&, void*);
+  void* context_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+Tree Reduce(Tree tree, bool (*keep)(const Tree&, void*), void* context) { return Reducer(std::move(tree), keep, context).Run(); }
+
+}  // namespace ptx2cpu::random_kernels
