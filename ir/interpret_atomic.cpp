@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/interpret_machine.h"
+#include "ir/mbarrier.h"
 
 namespace ptx2cpu::ir::interpret {
 
@@ -77,6 +78,8 @@ Bits128 Combine(AtomicOp op, Type type, Bits128 old, Bits128 operand, uint32_t f
       return MinMaxHalves(Type::kBF16, old, operand, false, flags);
     case AtomicOp::kMaxBF16x2:
       return MinMaxHalves(Type::kBF16, old, operand, true, flags);
+    case AtomicOp::kMbarrier:
+      return mbarrier::Update(static_cast<uint64_t>(old), static_cast<uint64_t>(operand));
     case AtomicOp::kNone:
       break;
   }

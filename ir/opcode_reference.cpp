@@ -79,11 +79,11 @@ std::string RenderOpcodeReference() {
                        Name(info.effect), Phases(info.attributes), info.meaning);
   }
   out += "\n## Words of the attributes\n\n| attribute | words |\n|---|---|\n";
-  out += Words("space", Space::kParam) + Words("special", Special::kPerfCounter) +
+  out += Words("space", Space::kSharedCluster) + Words("special", Special::kPerfCounter) +
          Words("compare", Compare::kFnan);
   out += Words("rounding", Rounding::kStochastic) + Words("narrow", NarrowFormat::kUE8M0);
   out += Words("order", MemoryOrder::kSeqCst) + Words("scope", Scope::kSys);
-  out += Words("atomic", AtomicOp::kMaxBF16x2) + Words("shuffle", ShuffleMode::kBfly) + FlagWords();
+  out += Words("atomic", AtomicOp::kMbarrier) + Words("shuffle", ShuffleMode::kBfly) + FlagWords();
   return out;
 }
 

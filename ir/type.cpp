@@ -9,14 +9,14 @@ constexpr std::array<std::string_view, kTypeCount> kTypeNames = {"void", "i1",  
                                                                  "i128", "f16", "bf16", "f32", "f64"};
 constexpr std::array<int, kTypeCount> kTypeBits = {0, 1, 8, 16, 32, 64, 128, 16, 16, 32, 64};
 
-constexpr std::array<std::string_view, 6> kSpaces = {"generic", "global", "shared", "local", "const", "param"};
+constexpr std::array<std::string_view, 7> kSpaces = {"generic", "global", "shared", "local", "const", "param", "shared_cluster"};
 constexpr std::array<std::string_view, 25> kCompares = {
     "none", "eq",  "ne",  "slt", "sle",  "sgt",  "sge",  "ult",  "ule",  "ugt",  "uge",  "feq", "fne",
     "flt",  "fle", "fgt", "fge", "fequ", "fneu", "fltu", "fleu", "fgtu", "fgeu", "fnum", "fnan"};
 constexpr std::array<std::string_view, 7> kRoundings = {"none", "rn", "rz", "rm", "rp", "rna", "rs"};
-constexpr std::array<std::string_view, 21> kAtomics = {
+constexpr std::array<std::string_view, 22> kAtomics = {
     "none",  "add",  "min_s", "min_u", "max_s",     "max_u",      "inc",       "dec",       "and",        "or",        "xor",
-    "exch", "fadd", "fmin",  "fmax",  "add_f16x2", "add_bf16x2", "min_f16x2", "max_f16x2", "min_bf16x2", "max_bf16x2"};
+    "exch", "fadd", "fmin",  "fmax",  "add_f16x2", "add_bf16x2", "min_f16x2", "max_f16x2", "min_bf16x2", "max_bf16x2", "mbarrier"};
 constexpr std::array<std::string_view, 7> kOrders = {"weak",    "volatile", "relaxed", "acquire",
                                                      "release", "acq_rel",  "sc"};
 constexpr std::array<std::string_view, 5> kScopes = {"none", "cta", "cluster", "gpu", "sys"};
@@ -37,7 +37,7 @@ constexpr std::string_view kPerfCounterName = "pm";
 
 static_assert(kSpecials.size() == static_cast<size_t>(Special::kEnvReg));
 static_assert(kCompares.size() == static_cast<size_t>(Compare::kFnan) + 1);
-static_assert(kAtomics.size() == static_cast<size_t>(AtomicOp::kMaxBF16x2) + 1);
+static_assert(kAtomics.size() == static_cast<size_t>(AtomicOp::kMbarrier) + 1);
 
 template <typename Enum, size_t N>
 std::optional<Enum> Find(const std::array<std::string_view, N>& names, std::string_view word) {

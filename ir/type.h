@@ -22,8 +22,10 @@ std::string_view Name(Type type);    // "i32", "bf16"
 std::optional<Type> ParseType(std::string_view name);
 
 // Where an address points. Generic, global, constant and param addresses are real pointers; shared and local ones
-// are offsets in a window (execution.md section 6).
-enum class Space : uint8_t { kGeneric, kGlobal, kShared, kLocal, kConst, kParam };
+// are offsets in a window (execution.md section 6). Shared memory of the cluster is known to address conversions
+// only: an offset in the own window, or one in the window of the block with rank r, with r + 1 in bits 24 and up.
+enum class Space : uint8_t { kGeneric, kGlobal, kShared, kLocal, kConst, kParam, kSharedCluster };
+inline constexpr uint32_t kClusterRankShift = 24;  // shared windows are smaller
 
 // Integer predicates are signed (slt) or unsigned (ult); float predicates are ordered (lt: false on NaN)
 // or unordered (ltu: true on NaN).
@@ -40,6 +42,7 @@ enum class AtomicOp : uint8_t {
   kNone, kAdd, kMinS, kMinU, kMaxS, kMaxU, kInc, kDec, kAnd, kOr, kXor, kExchange,
   kFAdd, kFMin, kFMax,   // on f16, bf16, f32, f64
   kAddF16x2, kAddBF16x2, kMinF16x2, kMaxF16x2, kMinBF16x2, kMaxBF16x2,  // on i32, each half by itself
+  kMbarrier,  // on i64, an mbarrier object: mbarrier.h
 };
 
 enum class MemoryOrder : uint8_t { kWeak, kVolatile, kRelaxed, kAcquire, kRelease, kAcqRel, kSeqCst };

@@ -102,9 +102,17 @@ bool AtomicFits(AtomicOp op, Type type) {
     case AtomicOp::kMinBF16x2:
     case AtomicOp::kMaxBF16x2:
       return type == Type::kI32;
+    case AtomicOp::kMbarrier:
+      return type == Type::kI64;
     default:
       return IsInteger(type) && type != Type::kI1;
   }
+}
+
+// Shared memory of other blocks is accessed by generic addresses.
+Status CheckAccessSpace(const Subject& s, BlockId block, const Inst& inst) {
+  if (inst.attrs.space != Space::kSharedCluster) return {};
+  return s.Broken(block, inst, "only conversions of addresses know the shared memory of the cluster");
 }
 
 bool IsOneOf(MemoryOrder order, std::initializer_list<MemoryOrder> allowed) {
@@ -141,7 +149,7 @@ Status CheckMemory(Subject& s) {
       case Opcode::kLoad:
         if (!IsOneOf(a.order, {kWeak, kVolatile, kRelaxed, kAcquire, kSeqCst}))
           return s.Broken(block, inst, "a load does not release");
-        return {};
+        return CheckAccessSpace(s, block, inst);
       case Opcode::kStore:
         if (!IsOneOf(a.order, {kWeak, kVolatile, kRelaxed, kRelease, kSeqCst}))
           return s.Broken(block, inst, "a store does not acquire");
@@ -149,7 +157,7 @@ Status CheckMemory(Subject& s) {
           return s.Broken(block, inst,
                           fmt::format("a store to the space {}, which is read only", Name(a.space)));
         }
-        return {};
+        return CheckAccessSpace(s, block, inst);
       case Opcode::kAtomic:
       case Opcode::kAtomicCas:
         if (a.space != Space::kGeneric && a.space != Space::kGlobal && a.space != Space::kShared) {
@@ -161,7 +169,8 @@ Status CheckMemory(Subject& s) {
         }
         return {};
       case Opcode::kRedux:
-        if (!AtomicFits(a.atomic, inst.type) || a.atomic == AtomicOp::kExchange) {
+        if (!AtomicFits(a.atomic, inst.type) || a.atomic == AtomicOp::kExchange ||
+            a.atomic == AtomicOp::kMbarrier) {
           return s.Broken(block, inst,
                           fmt::format("the operation {} does not take {}", Name(a.atomic), Name(inst.type)));
         }

@@ -37,10 +37,10 @@ int main(int count, char** arguments) {
     std::ofstream(directory / fmt::format("{}.ir", mnemonic)) << fmt::format(
         "^b:\n  %a = undef i32\n  %c = {} i32 from i32 %a, %a {{ftz}} ; ptx 3\n  ret", mnemonic);
   }
-  PrintWords(ir::Space::kParam);
+  PrintWords(ir::Space::kSharedCluster);
   PrintWords(ir::Compare::kFnan);
   PrintWords(ir::Rounding::kStochastic);
-  PrintWords(ir::AtomicOp::kMaxBF16x2);
+  PrintWords(ir::AtomicOp::kMbarrier);
   PrintWords(ir::MemoryOrder::kSeqCst);
   PrintWords(ir::Scope::kSys);
   PrintWords(ir::ShuffleMode::kBfly);

@@ -75,7 +75,7 @@ void AddRow(Builder& b, Opcode op) {
   if (fields & kOrder) a.order = MemoryOrder::kAcqRel;
   if (fields & kScope) a.scope = Scope::kCluster;
   if (fields & kAlign) a.align = 32;
-  if (fields & kAtomic) a.atomic = AtomicOp::kMaxBF16x2;
+  if (fields & kAtomic) a.atomic = AtomicOp::kMbarrier;
   if (fields & kShuffle) a.shuffle = ShuffleMode::kDown;
   if ((fields & kIndex) && op != Opcode::kSymbol && op != Opcode::kCall && op != Opcode::kFunctionAddress)
     a.index = 5;
@@ -170,10 +170,10 @@ TEST_CASE("every value of every attribute has a word of its own", "[text]") {
   f.entry = AddBlock(f);
   Builder b{f, f.entry};
   auto add = [&](Attrs attrs) { b.Make(Opcode::kFence, Type::kVoid, {}, attrs); };
-  for (int i = 0; i <= int(Space::kParam); ++i) add({.space = Space(i)});
+  for (int i = 0; i <= int(Space::kSharedCluster); ++i) add({.space = Space(i)});
   for (int i = 0; i <= int(Compare::kFnan); ++i) add({.compare = Compare(i)});
   for (int i = 0; i <= int(Rounding::kStochastic); ++i) add({.rounding = Rounding(i)});
-  for (int i = 0; i <= int(AtomicOp::kMaxBF16x2); ++i) add({.atomic = AtomicOp(i)});
+  for (int i = 0; i <= int(AtomicOp::kMbarrier); ++i) add({.atomic = AtomicOp(i)});
   for (int i = 0; i <= int(MemoryOrder::kSeqCst); ++i) add({.order = MemoryOrder(i)});
   for (int i = 0; i <= int(Scope::kSys); ++i) add({.scope = Scope(i)});
   for (int i = 0; i <= int(ShuffleMode::kBfly); ++i) add({.shuffle = ShuffleMode(i)});

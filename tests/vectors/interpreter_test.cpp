@@ -8,9 +8,6 @@ using namespace ptx2cpu::vectors_test;
 
 namespace {
 
-// Vectors of instructions that only tiers beyond T1 run after the pipeline.
-bool NeedsHigherTier(const std::filesystem::path& path) { return path.stem() == "bar_arrive"; }
-
 Prepare InterpretAt(std::string stage, lowering::Tier tier = lowering::Tier::kAuto) {
   return [stage, tier](const lowering::PtxModule& ptx, const std::string& kernel) -> Result<Runner> {
     lowering::BuildOptions options;
@@ -29,7 +26,7 @@ TEST_CASE("instruction vectors give in the interpreter what the GPU gave") {
 
 TEST_CASE("instruction vectors give the same after the whole pipeline") {
   for (const auto& path : VectorFiles()) {
-    if (!NeedsHigherTier(path)) CheckVectors(path, InterpretAt(""));
+    if (RunsInOneGo(path)) CheckVectors(path, InterpretAt(""));
   }
 }
 
@@ -38,7 +35,9 @@ TEST_CASE("instruction vectors give the same with resumable lanes") {
 }
 
 TEST_CASE("instruction vectors give the same with resumable warps") {
-  for (const auto& path : VectorFiles()) CheckVectors(path, InterpretAt("", lowering::Tier::kResumable));
+  for (const auto& path : VectorFiles()) {
+    if (!NeedsResumableLanes(path)) CheckVectors(path, InterpretAt("", lowering::Tier::kResumable));
+  }
 }
 
 TEST_CASE("an instruction that needs a higher tier is refused by name and line") {

@@ -22,26 +22,24 @@ Prepare Compile(lowering::CollapseForm form, int optimisation, std::string targe
   };
 }
 
-bool RunsInTheseTiers(const std::filesystem::path& path) { return path.stem() != "bar_arrive"; }
-
 }  // namespace
 
 TEST_CASE("compiled instruction vectors") {
   for (const auto& path : VectorFiles()) {
-    if (RunsInTheseTiers(path)) CheckVectors(path, Compile(lowering::CollapseForm::kAuto, 1, ""));
+    if (RunsInOneGo(path)) CheckVectors(path, Compile(lowering::CollapseForm::kAuto, 1, ""));
   }
 }
 
 TEST_CASE("compiled instruction vectors with all optimisations", "[full]") {
   if (std::getenv("PTX2CPU_FULL_TESTS") == nullptr) return;
   for (const auto& path : VectorFiles()) {
-    if (RunsInTheseTiers(path)) CheckVectors(path, Compile(lowering::CollapseForm::kHierarchical, 3, ""));
+    if (RunsInOneGo(path)) CheckVectors(path, Compile(lowering::CollapseForm::kHierarchical, 3, ""));
   }
 }
 
 TEST_CASE("compiled instruction vectors for AVX2", "[full]") {
   if (std::getenv("PTX2CPU_FULL_TESTS") == nullptr || !__builtin_cpu_supports("avx2")) return;
   for (const auto& path : VectorFiles()) {
-    if (RunsInTheseTiers(path)) CheckVectors(path, Compile(lowering::CollapseForm::kAuto, 2, "x86-64-v3"));
+    if (RunsInOneGo(path)) CheckVectors(path, Compile(lowering::CollapseForm::kAuto, 2, "x86-64-v3"));
   }
 }

@@ -1,0 +1,110 @@
+// 9.7.13.15: mbarrier. An object is 64 bits of shared memory (ir/mbarrier.h); every operation that changes it is one
+// atomic, so no other thread sees it half done. Nothing blocks: try_wait says at once whether the phase is complete.
+#include "ir/mbarrier.h"
+
+#include "ptx-parser/translate/elementwise.h"
+#include "ptx-parser/translate/memory_attributes.h"
+#include "ptx-parser/translate/rows.h"
+
+namespace ptx2cpu::ptx::rows {
+
+using ir::MemoryOrder;
+using ir::Opcode;
+using ir::Type;
+using ir::ValueId;
+namespace object = ir::mbarrier;
+
+namespace {
+
+// A 32-bit count in a field of the object.
+ValueId Field(Emitter& e, ValueId count, int shift, uint64_t mask) {
+  ValueId wide = e.b.Convert(Opcode::kZext, Type::kI64, count);
+  wide = e.b.Binary(Opcode::kAnd, Type::kI64, wide, e.Const(Type::kI64, mask));
+  if (shift == 0) return wide;
+  return e.b.Binary(Opcode::kShl, Type::kI64, wide, e.Const(Type::kI32, static_cast<uint64_t>(shift)));
+}
+
+ValueId Or(Emitter& e, ValueId a, ValueId b) { return e.b.Binary(Opcode::kOr, Type::kI64, a, b); }
+
+ir::Attrs AttrsOf(const Emitter& e, ir::Space space, MemoryOrder otherwise) {
+  ir::Attrs attrs{.space = space, .order = e.Has("relaxed") ? MemoryOrder::kRelaxed : otherwise, .scope = ScopeOf(e)};
+  if (attrs.scope == ir::Scope::kNone) attrs.scope = ir::Scope::kCta;
+  return attrs;
+}
+
+ValueId Change(Emitter& e, const Place& place, ValueId change, bool wants_token) {
+  ir::Attrs attrs = AttrsOf(e, place.space, MemoryOrder::kRelease);
+  attrs.atomic = ir::AtomicOp::kMbarrier;
+  if (!wants_token) attrs.flags = ir::kNoResult;
+  return e.b.Binary(Opcode::kAtomic, Type::kI64, place.address, change, attrs);
+}
+
+void Init(Emitter& e) {
+  Place place = e.WritableAddress(0, SpaceOfWords(e));
+  ValueId count = e.Read(1, Type::kI32);
+  ValueId fresh =
+      Or(e, Field(e, count, 0, object::kCountMask), Field(e, count, object::kExpectedShift, object::kCountMask));
+  e.b.Store(Type::kI64, place.space, place.address, {fresh});
+}
+
+// Operands: [state,] address [, count or bytes].
+void Arrive(Emitter& e, bool drops) {
+  const size_t address = e.match.form->operands[0].shape == OperandShape::kMemory ? 0 : 1;
+  Place place = e.WritableAddress(address, SpaceOfWords(e));
+  const bool expects = e.Has("expect_tx");
+  ValueId given = e.Present(address + 1) ? e.Read(address + 1, Type::kI32) : e.Const(Type::kI32, 1);
+  ValueId count = expects ? e.Const(Type::kI32, 1) : given;
+  ValueId change = Field(e, count, 0, object::kCountMask);
+  if (drops) change = Or(e, change, Field(e, count, object::kExpectedShift, object::kCountMask));
+  if (expects) change = Or(e, change, Field(e, given, object::kBytesShift, object::kBytesMask));
+  const bool wants_token = address == 1 && e.Operand(0).kind != ast::OperandKind::kSink;
+  ValueId token = Change(e, place, change, wants_token);
+  if (wants_token) e.WriteOperand(e.Operand(0), token, false);
+}
+
+void Transactions(Emitter& e) {
+  Place place = e.WritableAddress(0, SpaceOfWords(e));
+  ValueId bytes = e.Read(1, Type::kI32);
+  if (e.Has("complete_tx")) bytes = e.b.Unary(Opcode::kNeg, Type::kI32, bytes);
+  Change(e, place, Field(e, bytes, object::kBytesShift, object::kBytesMask), false);
+}
+
+// The phase that a token or a parity names is complete when the object is in another one.
+void Test(Emitter& e) {
+  Place place = e.Address(1, SpaceOfWords(e));
+  ValueId now = e.b.Load(Type::kI64, place.space, place.address, AttrsOf(e, place.space, MemoryOrder::kAcquire));
+  if (e.Has("parity")) {
+    ValueId shift = e.Const(Type::kI32, object::kPhaseShift);
+    ValueId phase = e.b.Convert(Opcode::kTrunc, Type::kI32, e.b.Binary(Opcode::kShrU, Type::kI64, now, shift));
+    ValueId parity = e.b.Binary(Opcode::kAnd, Type::kI32, e.Read(2, Type::kI32), e.Const(Type::kI32, 1));
+    return e.Write(0, e.b.Icmp(ir::Compare::kNe, phase, parity));
+  }
+  ValueId differs = e.b.Binary(Opcode::kXor, Type::kI64, now, e.Read(2, Type::kI64));
+  e.Write(0, e.b.Icmp(ir::Compare::kSlt, differs, e.Const(Type::kI64, 0)));
+}
+
+void PendingCount(Emitter& e) {
+  ValueId token = e.Read(1, Type::kI64);
+  ValueId count = e.b.Binary(Opcode::kAnd, Type::kI64, token, e.Const(Type::kI64, object::kCountMask));
+  e.Write(0, e.b.Convert(Opcode::kTrunc, Type::kI32, count));
+}
+
+}  // namespace
+
+// Copies are complete when their instruction is (async_copy.cpp), so the arrival is due at once. Without .noinc the
+// phase waits for one arrival more, which makes no difference then.
+void cp_async_mbarrier_arrive(Emitter& e) {
+  Place place = e.WritableAddress(0, SpaceOfWords(e));
+  Change(e, place, Field(e, e.Const(Type::kI32, e.Has("noinc") ? 1 : 0), 0, object::kCountMask), false);
+}
+
+void mbarrier(Emitter& e) {
+  if (e.Has("init")) return Init(e);
+  if (e.Has("inval")) return;  // what was there may stay there
+  if (e.Has("pending_count")) return PendingCount(e);
+  if (e.Has("test_wait") || e.Has("try_wait")) return Test(e);
+  if (e.Has("arrive") || e.Has("arrive_drop")) return Arrive(e, e.Has("arrive_drop"));
+  Transactions(e);
+}
+
+}  // namespace ptx2cpu::ptx::rows
