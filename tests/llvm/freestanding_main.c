@@ -1,8 +1,11 @@
 /* Runs blocks of the kernels of kernels.h without a C library: on any Linux, also under emulation. Prints the
- * results of `exotic` so that machines can be compared; the exit code tells which kernel was wrong. */
+ * results of `exotic` and of the resumable kernels so that machines can be compared; the exit code tells
+ * which kernel was wrong. */
 #include "runtime/abi/abi.h"
+#include "tests/llvm/freestanding_steps.h"
 
-extern const struct ptx2cpu_kernel ptx2cpu_kernel_vecadd, ptx2cpu_kernel_block_sum, ptx2cpu_kernel_exotic;
+extern const struct ptx2cpu_kernel ptx2cpu_kernel_vecadd, ptx2cpu_kernel_block_sum, ptx2cpu_kernel_exotic,
+    ptx2cpu_kernel_lanes_red, ptx2cpu_kernel_warps_pipe;
 extern uint32_t scale;
 
 static long Call(long number, long a, long b, long c) {
@@ -68,7 +71,10 @@ static void Run(const struct ptx2cpu_kernel* kernel, const void* params) {
   block.worker_count = 1;
   for (uint32_t i = 0; i < kThreads; ++i) tid[i] = i;
   for (uint32_t i = 0; i < block.warp_count; ++i) live[i] = ~0u;
-  kernel->run_block(&block);
+  if (kernel->run_step != 0)
+    RunSteps(kernel, &block);
+  else
+    kernel->run_block(&block);
 }
 
 static void Print(uint32_t value) {
@@ -105,6 +111,13 @@ static void Main(void) {
   two[0] = a;
   Run(&ptx2cpu_kernel_exotic, two);
   for (uint32_t i = 0; i < kThreads; ++i) Print(out[i]);
+  const struct ptx2cpu_kernel* resumable[2] = {&ptx2cpu_kernel_lanes_red, &ptx2cpu_kernel_warps_pipe};
+  two[0] = out;
+  for (int k = 0; k < 2; ++k) {
+    for (uint32_t i = 0; i < kThreads; ++i) out[i] = numbers[i] * 2654435761u >> 20;
+    Run(resumable[k], two);
+    for (uint32_t i = 0; i < kThreads; ++i) Print(out[i]);
+  }
   Exit(0);
 }
 

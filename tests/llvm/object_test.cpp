@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ir/text.h"
 #include "tests/llvm/kernels.h"
 
 using namespace ptx2cpu;
@@ -21,12 +22,22 @@ struct Kernels {
   std::vector<const ir::Module*> pointers;
 };
 
+// A resumable kernel of kernels/, under the file's name.
+ir::Module ReadKernel(const std::string& name) {
+  std::ifstream file(PTX2CPU_SOURCE_DIR "/tests/llvm/kernels/" + name + ".ir");
+  auto module = ir::Parse(std::string(std::istreambuf_iterator<char>(file), {}), name);
+  if (!module) FAIL(module.error().Render());
+  module->functions[0].name = name;
+  return std::move(*module);
+}
+
 const Kernels& AllKernels() {
   static const Kernels kernels = [] {
     Kernels k;
     k.modules.push_back(BuildKernel(kVecAdd, "vecadd"));
     k.modules.push_back(BuildKernel(kBlockSum, "block_sum"));
     k.modules.push_back(BuildKernel(kExotic, "exotic"));
+    for (const char* name : {"lanes_red", "warps_pipe"}) k.modules.push_back(ReadKernel(name));
     for (const ir::Module& module : k.modules) k.pointers.push_back(&module);
     return k;
   }();
@@ -92,7 +103,7 @@ TEST_CASE("objects for several machines run and agree") {
   }
   Output native = RunOn("x86-64-v3", "x86_64-linux-gnu", "", "");
   CHECK(native.code == 0);
-  CHECK(native.text.size() == 96 * 9);
+  CHECK(native.text.size() == 3 * 96 * 9);
   struct Other {
     const char *target, *clang, *flags, *emulator;
   };
@@ -119,7 +130,9 @@ TEST_CASE("every kind of file is written for every named target") {
     CHECK(Compile(FileKind::kObject, target)
               .starts_with("\x7f"
                            "ELF"));
-    CHECK(Compile(FileKind::kAssembly, target).find("ptx2cpu_block_block_sum:") != std::string::npos);
+    std::string assembly = Compile(FileKind::kAssembly, target);
+    CHECK(assembly.find("ptx2cpu_block_block_sum:") != std::string::npos);
+    CHECK(assembly.find("ptx2cpu_step_lanes_red:") != std::string::npos);
   }
   CHECK(Compile(FileKind::kLlvm, "x86-64-v3").find("define void @ptx2cpu_block_vecadd(") !=
         std::string::npos);
