@@ -1,0 +1,309 @@
+// Threads that spin for each other come to an end at every level, also with one worker: lanes, warps, blocks, grids,
+// clusters.
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <thread>
+#include <vector>
+
+#include "tests/runtime/step_kernel.h"
+
+using namespace ptx2cpu::rt;
+using namespace ptx2cpu::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// The program's global memory.
+struct Global {
+  std::atomic<uint32_t> ticket{0}, serving{0}, arrived{0}, generation{0}, wrong{0};
+  uint64_t counter = 0;  // guarded by the lock
+  uint32_t rounds = 0;
+  std::vector<std::atomic<uint32_t>> flags;
+  explicit Global(size_t count = 0) : flags(count) {}
+};
+Global& GlobalOf(const LaneState& lane) { return *ParamOf<Global*>(lane.block); }
+uint32_t ThreadInGrid(const LaneState& lane) {
+  return lane.block->ctaid[0] * lane.block->thread_count + lane.thread;
+}
+
+// A ticket lock that every thread of the grid takes `rounds` times.
+struct TicketLock {
+  static void Lane(LaneState& lane) {
+    Global& global = GlobalOf(lane);
+    if (lane.point() == 0) {
+      lane.slot(0) = 0;
+      lane.slot(1) = global.ticket.fetch_add(1);
+    }
+    for (;;) {
+      if (global.serving.load(std::memory_order_acquire) != lane.slot(1)) return lane.Wait(1);
+      ++global.counter;
+      global.serving.fetch_add(1, std::memory_order_release);
+      if (++lane.slot(0) >= global.rounds) return;
+      lane.slot(1) = global.ticket.fetch_add(1);
+    }
+  }
+};
+
+// Thread i of the grid waits for thread i + 1 (backwards) or i - 1.
+template <int direction>
+struct Chain {
+  static void Lane(LaneState& lane) {
+    Global& global = GlobalOf(lane);
+    const int64_t self = ThreadInGrid(lane), other = self + direction;
+    const bool last = other < 0 || other >= static_cast<int64_t>(global.flags.size());
+    if (!last && global.flags[static_cast<size_t>(other)].load(std::memory_order_acquire) == 0) return lane.Wait(1);
+    global.flags[static_cast<size_t>(self)].store(1, std::memory_order_release);
+  }
+};
+
+// cooperative groups' grid barrier: bar.sync, thread 0 counts and spins, bar.sync.
+struct GridBarrier {
+  static void Lane(LaneState& lane) {
+    Global& global = GlobalOf(lane);
+    const uint32_t blocks = lane.block->nctaid[0];
+    uint64_t &round = lane.slot(0), &seen = lane.slot(1);
+    switch (lane.point()) {
+      case 0: round = 0; break;
+      case 1:
+        if (lane.thread == 0) {
+          seen = global.generation.load();
+          if (global.arrived.fetch_add(1) + 1 == blocks) {
+            global.arrived.store(0);
+            global.generation.fetch_add(1);
+          }
+          return Spin(lane);
+        }
+        return lane.Wait(3, 0, 0);
+      case 2: return Spin(lane);
+      case 3:
+        // Everybody is in this round: the neighbour has written it and not gone further than one ahead.
+        if (lane.thread == 0) {
+          const uint32_t other = global.flags[(lane.block->ctaid[0] + 1) % blocks].load();
+          if (other != round + 1 && other != round + 2) ++global.wrong;
+        }
+        ++round;
+        break;
+    }
+    if (round == global.rounds) return;
+    if (lane.thread == 0) global.flags[lane.block->ctaid[0]].store(static_cast<uint32_t>(round + 1));
+    lane.Wait(1, 0, 0);
+  }
+  static void Spin(LaneState& lane) {
+    if (GlobalOf(lane).generation.load() == lane.slot(1)) return lane.Wait(2);
+    lane.Wait(3, 0, 0);
+  }
+};
+
+// Warp 0 spins for a store of warp 3, which waits at a barrier with warps 1 and 2 first; all in shared memory.
+struct WarpsSpin {
+  static void Lane(LaneState& lane) {
+    auto* flag = reinterpret_cast<volatile uint32_t*>(lane.block->shared);
+    uint64_t& round = lane.slot(0);
+    if (lane.point() == 0) {
+      round = 0;
+      return lane.Wait(3, 0, 0);
+    }
+    if (lane.point() == 3) flag[0] = 0;
+    if (lane.warp() == 0) {
+      if (lane.point() == 3) return lane.Wait(4, 0, 0);
+      if (flag[0] < 100) return lane.Wait(1);
+      GlobalOf(lane).flags[ThreadInGrid(lane)] = 1;
+      return;
+    }
+    if (lane.point() == 3) return lane.Wait(4, 0, 0);
+    if (lane.thread == 96) flag[0] = flag[0] + 1;
+    if (round++ < 100) return lane.Wait(2, 1, 96);
+    GlobalOf(lane).flags[ThreadInGrid(lane)] = 1;
+  }
+};
+
+// The threads of block 0 meet at barriers until block 1 has stored: block 0 always gets on, but never further.
+struct BusyWait {
+  static void Lane(LaneState& lane) {
+    Global& global = GlobalOf(lane);
+    if (lane.block->ctaid[0] == 1) {
+      if (lane.thread == 0) global.flags[0].store(1);
+      return;
+    }
+    if (global.flags[0].load() == 0) return lane.Wait(2, 0, 0);
+  }
+};
+
+// Each block writes its rank for its neighbour's window, round after round, with the cluster's barrier between.
+struct ClusterRing {
+  static void Lane(LaneState& lane) {
+    ptx2cpu_block* block = lane.block;
+    uint64_t& round = lane.slot(0);
+    const uint32_t next = (block->cluster_ctarank + 1) % block->cluster_nctarank;
+    const uint32_t before = (block->cluster_ctarank + block->cluster_nctarank - 1) % block->cluster_nctarank;
+    auto* own = reinterpret_cast<uint32_t*>(block->shared);
+    switch (lane.point()) {
+      case 0: round = 0; break;
+      case 1: return lane.Wait(2);
+      case 2:
+        if (own[lane.thread] != before * 1000 + round) ++GlobalOf(lane).wrong;
+        return lane.Wait(3);
+      case 3: return lane.Wait(4);
+      case 4:
+        if (++round == GlobalOf(lane).rounds) {
+          GlobalOf(lane).arrived.fetch_add(1);
+          return;
+        }
+    }
+    reinterpret_cast<uint32_t*>(block->cluster_shared[next])[lane.thread] =
+        static_cast<uint32_t>(block->cluster_ctarank * 1000 + round);
+    lane.Wait(1);
+  }
+};
+
+struct ClusterPlaces {
+  static void Lane(LaneState& lane) {
+    const ptx2cpu_block& b = *lane.block;
+    Global& global = GlobalOf(lane);
+    if (b.cluster_nctaid[0] != 2 || b.cluster_nctaid[1] != 1 || b.cluster_nctaid[2] != 3) ++global.wrong;
+    if (b.ctaid[0] % 2 != b.cluster_ctaid[0] || b.cluster_ctaid[1] != 0 || b.ctaid[2] % 3 != b.cluster_ctaid[2]) ++global.wrong;
+    if (b.cluster_ctarank != b.cluster_ctaid[0] + 2 * b.cluster_ctaid[2] || b.cluster_nctarank != 6) ++global.wrong;
+    if (b.cluster_shared[b.cluster_ctarank] != b.shared || b.cluster_is_explicit != 1) ++global.wrong;
+    global.flags[b.ctaid[0] + b.nctaid[0] * (b.ctaid[1] + b.nctaid[1] * b.ctaid[2])].fetch_add(1);
+  }
+};
+
+const ptx2cpu_point kSync = {PTX2CPU_POINT_BARRIER, 0, 21, "bar.sync"};
+const std::vector<ptx2cpu_point> kSpinPoints = {kStart, kYield, kSync, kSync, kSync};
+const std::vector<ptx2cpu_point> kGridPoints = {kStart, kSync, kYield, kSync};
+const ptx2cpu_point kClusterArrive = {PTX2CPU_POINT_CLUSTER_ARRIVE, 0, 61, "barrier.cluster.arrive"};
+const ptx2cpu_point kClusterWait = {PTX2CPU_POINT_CLUSTER_WAIT, 0, 62, "barrier.cluster.wait"};
+
+template <typename Program>
+std::optional<LaunchError> RunOn(Global& global, const std::vector<ptx2cpu_point>& points, const LaunchShape& shape,
+                                 unsigned workers, bool cooperative = false) {
+  auto* pointer = &global;
+  LaunchOptions options;
+  options.max_workers = workers;
+  options.cooperative = cooperative;
+  return Launch(MakeStepKernel<Program>("progress", points), shape, AsParameters(pointer), options);
+}
+
+uint32_t CountSet(const Global& global) {
+  uint32_t count = 0;
+  for (const auto& flag : global.flags) count += flag.load();
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a ticket lock over lanes, warps and blocks ends, with one worker too") {
+  for (const unsigned workers : {1u, 0u}) {
+    Global global;
+    global.rounds = 3;
+    REQUIRE_FALSE(RunOn<TicketLock>(global, kSpinPoints, {{20, 1, 1}, {96, 1, 1}}, workers));
+    CHECK(global.counter == 20 * 96 * 3);
+  }
+}
+
+TEST_CASE("chains of waiting threads end in both directions") {
+  for (const unsigned workers : {1u, 0u}) {
+    Global up(50 * 64), down(50 * 64);
+    REQUIRE_FALSE(RunOn<Chain<-1>>(up, kSpinPoints, {{50, 1, 1}, {64, 1, 1}}, workers));
+    CHECK(CountSet(up) == 50 * 64);
+    REQUIRE_FALSE(RunOn<Chain<+1>>(down, kSpinPoints, {{50, 1, 1}, {64, 1, 1}}, workers));
+    CHECK(CountSet(down) == 50 * 64);
+  }
+}
+
+TEST_CASE("warps that spin do not stop warps that meet at a barrier") {
+  Global global(8 * 128);
+  REQUIRE_FALSE(RunOn<WarpsSpin>(global, kSpinPoints, {{8, 1, 1}, {128, 1, 1}}, 0));
+  CHECK(CountSet(global) == 8 * 128);
+}
+
+TEST_CASE("a block that is busy waiting makes room for the one it waits for") {
+  Global global(1);
+  REQUIRE_FALSE(RunOn<BusyWait>(global, kSpinPoints, {{2, 1, 1}, {64, 1, 1}}, 1));
+}
+
+TEST_CASE("a grid barrier turns thousands of times, on one worker and on all") {
+  for (const unsigned workers : {1u, 0u}) {
+    for (const uint32_t blocks : {1u, 7u, 64u}) {
+      Global global(blocks);
+      global.rounds = blocks == 64 ? 1000 : 5000;
+      REQUIRE_FALSE(RunOn<GridBarrier>(global, kGridPoints, {{blocks, 1, 1}, {64, 1, 1}}, workers, true));
+      CHECK(global.generation == global.rounds);
+      CHECK(global.wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("the largest cooperative grid is resident at once, one block more is refused") {
+  const ptx2cpu_kernel kernel = MakeStepKernel<GridBarrier>("grid", kGridPoints);
+  const uint64_t most = MaxCooperativeBlocks(kernel, {{1, 1, 1}, {32, 1, 1}});
+  REQUIRE(most >= 64 * std::thread::hardware_concurrency());
+  Global global(most);
+  global.rounds = 3;
+  REQUIRE_FALSE(RunOn<GridBarrier>(global, kGridPoints, {{static_cast<uint32_t>(most), 1, 1}, {32, 1, 1}}, 1, true));
+  CHECK(global.generation == 3);
+  auto error = RunOn<GridBarrier>(global, kGridPoints, {{static_cast<uint32_t>(most) + 1, 1, 1}, {32, 1, 1}}, 1, true);
+  REQUIRE(error);
+  CHECK(error->kind == LaunchError::Kind::kResources);
+  CHECK_THAT(error->message, Contains("cannot be resident at once"));
+  // Blocks with much local memory: fewer.
+  ptx2cpu_kernel large = kernel;
+  large.local_bytes = 512 * 1024;
+  CHECK(MaxCooperativeBlocks(large, {{1, 1, 1}, {1024, 1, 1}}) < most);
+  CHECK(MaxCooperativeBlocks(kernel, {{1, 1, 1}, {2048, 1, 1}}) == 0);
+}
+
+TEST_CASE("cooperative launches from several threads do not disturb each other") {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&wrong, t] {
+      for (int n = 0; n < 5; ++n) {
+        Global global(16);
+        global.rounds = 100;
+        if (RunOn<GridBarrier>(global, kGridPoints, {{16, 1, 1}, {64, 1, 1}}, t % 2, true)) ++wrong;
+        if (global.generation != 100 || global.wrong != 0) ++wrong;
+        Global lock;
+        lock.rounds = 2;
+        if (RunOn<TicketLock>(lock, kSpinPoints, {{5, 1, 1}, {64, 1, 1}}, t % 2)) ++wrong;
+        if (lock.counter != 5 * 64 * 2) ++wrong;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("blocks of a cluster meet and reach each other's shared memory") {
+  const std::vector<ptx2cpu_point> points = {kStart, kClusterArrive, kClusterWait, kClusterArrive, kClusterWait};
+  Global global;
+  global.rounds = 200;
+  REQUIRE_FALSE(RunOn<ClusterRing>(global, points, {{24, 1, 1}, {64, 1, 1}, 0, {8, 1, 1}}, 0));
+  CHECK(global.wrong == 0);
+  CHECK(global.arrived == 24 * 64);
+}
+
+TEST_CASE("clusters lie in the grid as their dimensions say") {
+  Global global(4 * 2 * 6);
+  REQUIRE_FALSE(RunOn<ClusterPlaces>(global, kSpinPoints, {{4, 2, 6}, {1, 1, 1}, 0, {2, 1, 3}}, 0));
+  CHECK(global.wrong == 0);
+  for (const auto& flag : global.flags) CHECK(flag == 1);
+  auto error = RunOn<ClusterPlaces>(global, kSpinPoints, {{5, 2, 6}, {1, 1, 1}, 0, {2, 1, 3}}, 0);
+  REQUIRE(error);
+  CHECK_THAT(error->message, Contains("grid 5x2x6 is not a multiple of the cluster 2x1x3"));
+  error = RunOn<ClusterPlaces>(global, kSpinPoints, {{32, 1, 1}, {1, 1, 1}, 0, {32, 1, 1}}, 0);
+  REQUIRE(error);
+  CHECK_THAT(error->message, Contains("outside 1..16 blocks"));
+}
+
+TEST_CASE("a kernel's own cluster dimensions hold where the launch gives none") {
+  ptx2cpu_kernel kernel = MakeStepKernel<ClusterPlaces>("own", kSpinPoints);
+  kernel.required_cluster[0] = 2, kernel.required_cluster[1] = 1, kernel.required_cluster[2] = 3;
+  Global global(4 * 2 * 6);
+  auto* pointer = &global;
+  REQUIRE_FALSE(Launch(kernel, {{4, 2, 6}, {1, 1, 1}}, AsParameters(pointer)));
+  CHECK(global.wrong == 0);
+  auto error = Launch(kernel, {{4, 2, 6}, {1, 1, 1}, 0, {2, 2, 1}}, AsParameters(pointer));
+  REQUIRE(error);
+  CHECK_THAT(error->message, Contains("requires clusters of 2x1x3"));
+}
