@@ -15,8 +15,12 @@ constexpr std::array kPasses = {
     PassEntry{
         "inline-calls", InlineCalls, Phase::kSimt, For::kAll, false,
         "a barrier, collective or exit in a callee concerns the caller's regions, so it must be seen there"},
+    PassEntry{"flatten-calls", FlattenCalls, Phase::kSimt, For::kAll, true,
+              "what could not be inlined (recursion, function pointers) and leads to a place where lanes wait"},
     PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, false,
               "every branch and value that goes here makes no region and no slot later"},
+    PassEntry{"forward-stores-across-barriers", ForwardStoresAcrossBarriers, Phase::kSimt, For::kAll, true,
+              "before the next one: a load that goes here is no reason to keep a barrier"},
     PassEntry{"remove-redundant-barriers", RemoveRedundantBarriers, Phase::kSimt, For::kAll, true,
               "a barrier that goes here ends no region, makes no slot and needs no tier of its own"},
     PassEntry{"insert-implicit-warp-barriers", InsertImplicitWarpBarriers, Phase::kSimt, For::kAll, true,
