@@ -39,8 +39,6 @@ struct PassOptions {
 // -- phase Simt --
 // Inlines every call that leads to a barrier, a collective or an exit, and small functions.
 Status InlineCalls(ir::Module& module, ir::Function& f, const PassOptions& options);
-// Kernels: calls that cannot be inlined although they lead to such things become jumps with a stack; resumes lanes then.
-Status FlattenCalls(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Constant branches, unreachable and mergeable blocks, redundant block parameters, dead pure instructions.
 Status Simplify(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Loads of what the thread stored or loaded last take that value, also across barriers.
