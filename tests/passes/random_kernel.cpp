@@ -95,7 +95,8 @@ class Generator {
   }
 
   void Statement(Together who, uint32_t depth) {
-    if (who != Together::kAlone && depth < 4 && Pick(5) == 0) return MaskedIf(depth);
+    if (who != Together::kAlone && depth < 4 && Pick(5) == 0)
+      return Pick(4) ? MaskedIf(depth) : MaskedShortCircuit(depth);
     switch (Pick(depth < 3 ? 9 : 4)) {
       case 0:
       case 1:
@@ -209,6 +210,38 @@ class Generator {
     } else {
       At().Terminate(Opcode::kUnreachable);
     }
+    mask_ = outer;
+    Continue(join);
+  }
+
+  // if (first) { statements; if (second) skip the shared arm } shared arm: some come to it at once, some
+  // later. All decide beforehand, so that the mask of the shared arm is known.
+  void MaskedShortCircuit(uint32_t depth) {
+    ValueId first = Condition(Together::kAlone), second = Condition(Together::kAlone);
+    ValueId skips = At().Binary(Opcode::kAnd, Type::kI1, first, second), outer = mask_, all = Members();
+    ValueId takers = At().Inst1(Opcode::kBallot, Type::kVoid, {first, all});
+    ValueId skipping = At().Inst1(Opcode::kBallot, Type::kVoid, {skips, all});
+    ValueId sharing =
+        At().Binary(Opcode::kAnd, Type::kI32, all, At().Unary(Opcode::kNot, Type::kI32, skipping));
+    BlockId then = ir::AddBlock(*f_), shared = ir::AddBlock(*f_), join = ir::AddBlock(*f_);
+    bool swapped = Pick(2);
+    At().CondBr(first, {then, {}}, {shared, variables_});
+    Scope scope = Enter();
+    here_ = then;
+    mask_ = takers;
+    Statements(Together::kMasked, depth + 1);
+    ir::Edge skip{join, variables_}, share{shared, variables_};
+    if (swapped) {
+      At().CondBr(At().Unary(Opcode::kNot, Type::kI1, second), share, skip);
+    } else {
+      At().CondBr(second, skip, share);
+    }
+    Leave(scope);
+    mask_ = sharing;
+    Continue(shared);
+    Statements(Together::kMasked, depth + 1);
+    At().Br(join, variables_);
+    Leave(std::move(scope));
     mask_ = outer;
     Continue(join);
   }
