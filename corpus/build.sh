@@ -1,6 +1,8 @@
 #!/bin/bash
 # Builds corpus/bin from corpus/src with nvcc and writes the file entries of manifest.txt.
 # Nothing of the product needs this: the built files are in the repository. Made with CUDA 13.0.
+#   build.sh          everything
+#   build.sh NAME...  only the files of these names in bin/, and their entries
 set -euo pipefail
 corpus=$(cd "$(dirname "$0")" && pwd)
 stage=/tmp/ptx2cpu-corpus   # a fixed place, because debug information names the path of the source
@@ -10,6 +12,7 @@ find src -type f -exec touch -d 2026-01-01T00:00:00Z {} +   # line information h
 old="-gencode arch=compute_75,code=compute_75"
 new="-gencode arch=compute_90,code=[sm_90,compute_90]"
 both="$old $new"
+only=" $* "
 entries=$(mktemp)
 
 kernels_of() { grep -hoE '__global__ void \w+' $1 | sed 's/.* //' | tr '\n' ' ' | sed 's/ $//'; }
@@ -18,6 +21,11 @@ kernels_of() { grep -hoE '__global__ void \w+' $1 | sed 's/.* //' | tr '\n' ' ' 
 # (and of what a host program includes).
 add() {
   local kind=$1 output=$2 sources=$3 targets=$4; shift 4
+  if [ "$only" != "  " ] && [[ "$only" != *" $(basename "$output") "* ]]; then
+    awk -v entry="file $output" '$0 == entry { on = 1 } on { print } on && /^$/ { exit }' "$corpus/manifest.txt" >> "$entries"
+    [ ! -e "$corpus/$output" ] || cp -p "$corpus/$output" "$output"
+    return
+  fi
   echo "nvcc $* -o $output $sources"
   # Temporary files are kept, because the names of others hold a process number that gets into objects.
   nvcc -std=c++17 -Wno-deprecated-gpu-targets --frandom-seed=corpus --keep --keep-dir keep "$@" -o "$output" $sources
@@ -44,6 +52,15 @@ for source in src/*.cu; do
   mode=${modes[turn++ % 4]}
   [ "$name" = sha256 ] && mode=size   # the largest one
   add fatbin "bin/$name.fatbin" "$source" "sm_75 sm_90" -fatbin $both --compress-mode=$mode
+done
+
+# Synchronisation: the same; and what only sm_90 has.
+turn=0
+for source in src/sync/*.cu; do
+  add fatbin "bin/$(basename "$source" .cu).fatbin" "$source" "sm_75 sm_90" -fatbin $both --compress-mode=${modes[turn++ % 4]}
+done
+for source in src/sm_90/*.cu; do
+  add fatbin "bin/$(basename "$source" .cu).fatbin" "$source" "sm_90" -fatbin $new
 done
 
 # One source in every way of compression, and other make-ups of the container.

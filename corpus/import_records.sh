@@ -1,10 +1,13 @@
 #!/bin/bash
-# Takes over recorded results: import_records.sh RECORDS.tar [MORE.tar]
+# Takes over recorded results: import_records.sh RECORDS.tar [MORE.tar], or import_records.sh --add RECORDS.tar...
 # The first archive becomes corpus/expected; each further one (say, recorded through the driver's own compiler) must
 # hold the same bytes, or the differing files are listed. Says which results changed. Run check_corpus afterwards.
+# With --add the archives hold some kernels each (record_corpus --only); the results of all others stay.
 set -euo pipefail
 corpus=$(cd "$(dirname "$0")" && pwd)
-[ $# -ge 1 ] || { echo "usage: $0 RECORDS.tar [MORE.tar]" >&2; exit 2; }
+add=no
+[ "${1:-}" != --add ] || { add=yes; shift; }
+[ $# -ge 1 ] || { echo "usage: $0 [--add] RECORDS.tar [MORE.tar]" >&2; exit 2; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for archive in "$@"; do
@@ -14,6 +17,22 @@ for archive in "$@"; do
   [ -f "$folder/RECORD.txt" ] || { echo "$archive is incomplete: no RECORD.txt" >&2; exit 1; }
   grep -v '^recorded ' "$folder/RECORD.txt" | sed "s|^|$(basename "$archive"): |"
 done
+if [ $add = yes ]; then
+  for archive in "$@"; do
+    folder=$work/$(basename "$archive" .tar)
+    (cd "$folder" && find . -path './expected/*' -type f) | sort | while read -r path; do
+      if [ -f "$corpus/$path" ] && ! cmp -s "$folder/$path" "$corpus/$path"; then echo "changed: ${path#./}"; fi
+      cp "$folder/$path" "$corpus/$path"
+    done
+    # The log of before, less what it says of these launches, then this one's.
+    awk '{print $2}' <(grep '^recorded ' "$folder/RECORD.txt") > "$work/again"
+    awk 'NR == FNR { again[$1] = 1; next } !($1 == "recorded" && $2 in again)' "$work/again" \
+      "$corpus/expected/RECORD.txt" > "$work/log"
+    cat "$work/log" "$folder/RECORD.txt" > "$corpus/expected/RECORD.txt"
+    echo "$(wc -l < "$work/again") launches added from $(basename "$archive")"
+  done
+  exit
+fi
 first=$work/$(basename "$1" .tar)
 for archive in "${@:2}"; do
   diff -rq "$first/expected" "$work/$(basename "$archive" .tar)/expected" || echo "$(basename "$archive") differs from $(basename "$1")"

@@ -23,7 +23,9 @@ References AllReferences() {
   for (const auto add :
        {AddLinearReferences, AddMatrixReferences, AddReductionReferences, AddSortingReferences,
         AddGraphReferences, AddSimulationReferences, AddImageReferences, AddWarpReferences,
-        AddIntegerReferences, AddLanguageReferences, AddFloatReferences, AddPrintReferences}) {
+        AddIntegerReferences, AddLanguageReferences, AddFloatReferences, AddPrintReferences,
+        AddGroupReferences, AddGridReferences, AddBarrierReferences, AddProgressReferences,
+        AddDivergenceReferences, AddClusterReferences}) {
     add(references);
   }
   return references;
@@ -60,12 +62,14 @@ class Checker {
     std::fprintf(stderr, "%s\n", what.c_str());
   }
 
-  // Enough launches, and PTX for an old and a new target in the kernel's file.
+  // Enough launches, and PTX for an old and a new target in the kernel's file (those that need sm_90 have no
+  // old one).
   void CheckEntry(const CorpusKernel& kernel) {
     if (kernel.cases.size() < 4) Complain(kernel.name + ": fewer than four launches");
     const CorpusFile* file = manifest_.FindFile(kernel.file);
     if (!file) return Complain(kernel.name + ": its file " + kernel.file + " is not in the manifest");
-    for (const char* target : {"sm_75", "sm_90"}) {
+    const bool only_new = kernel.needs.starts_with("sm_90");
+    for (const char* target : {only_new ? "sm_90" : "sm_75", "sm_90"}) {
       if (std::find(file->ptx.begin(), file->ptx.end(), target) == file->ptx.end()) {
         Complain(kernel.name + ": " + kernel.file + " has no PTX for " + target);
       }
@@ -78,8 +82,12 @@ class Checker {
   Status CheckCase(const CorpusKernel& kernel, const LaunchCase& launch, const Reference& reference) {
     std::vector<Argument> arguments = TRY(ParseArguments(manifest_, kernel, launch));
     const std::vector<Argument> before = arguments;
-    Call call{
-        .grid = launch.grid, .block = launch.block, .arguments = arguments, .constants = {}, .printed = {}};
+    Call call{.grid = launch.grid,
+              .block = launch.block,
+              .cluster = launch.cluster,
+              .arguments = arguments,
+              .constants = {},
+              .printed = {}};
     for (const auto& [name, spec] : launch.constants)
       call.constants[name] = TRY(ParseSpec(spec, manifest_.folder)).data;
     reference(call);

@@ -20,7 +20,7 @@ using Dimensions = std::array<uint32_t, 3>;
 
 // One launch as the reference sees it: typed views of the arguments, results written in place.
 struct Call {
-  Dimensions grid, block;
+  Dimensions grid, block, cluster;
   std::vector<ptx2cpu::rt::Argument>& arguments;
   std::map<std::string, std::vector<std::byte>> constants;
   std::string printed;
@@ -68,5 +68,11 @@ void AddIntegerReferences(References& references);
 void AddLanguageReferences(References& references);
 void AddFloatReferences(References& references);
 void AddPrintReferences(References& references);
+void AddGroupReferences(References& references);       // cooperative groups, scans and tables of COX Table 1
+void AddGridReferences(References& references);        // grid barriers, two devices
+void AddBarrierReferences(References& references);     // named barriers, exits before barriers, mbarrier
+void AddProgressReferences(References& references);    // locks, handshakes, look-back
+void AddDivergenceReferences(References& references);  // collectives of lanes that go different ways
+void AddClusterReferences(References& references);
 
 }  // namespace corpus

@@ -15,7 +15,9 @@ using Runner = std::function<Status(harness::KernelCall&)>;
 // Called once per kernel; the runner gets a fresh module state for every call.
 using Prepare = std::function<Result<Runner>(const lowering::PtxModule&, const std::string& kernel)>;
 
-// Launches with more threads than this are left to PTX2CPU_FULL_TESTS; 0: no limit.
-void CheckCorpus(const Prepare& prepare, uint64_t most_threads);
+enum class Engine : uint8_t { kOracle, kOther };
+
+// Launches with more threads than this are left to PTX2CPU_FULL_TESTS; 0: no limit. The oracle runs every kernel.
+void CheckCorpus(const Prepare& prepare, uint64_t most_threads, Engine engine = Engine::kOther);
 
 }  // namespace ptx2cpu::corpus_test

@@ -9,10 +9,10 @@ using namespace ptx2cpu::corpus_test;
 
 namespace {
 
-Prepare Compile(lowering::CollapseForm form, int optimisation) {
+Prepare Compile(lowering::PassOptions passes, int optimisation) {
   return [=](const lowering::PtxModule& ptx, const std::string& kernel) -> Result<Runner> {
     lowering::BuildOptions options;
-    options.pipeline.passes.collapse = form;
+    options.pipeline.passes = passes;
     lowering::JitOptions jit;
     jit.optimisation = optimisation;
     auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(kernel, options)));
@@ -23,5 +23,7 @@ Prepare Compile(lowering::CollapseForm form, int optimisation) {
 
 }  // namespace
 
-TEST_CASE("compiled corpus") { CheckCorpus(Compile(lowering::CollapseForm::kAuto, 3), 0); }
-TEST_CASE("compiled corpus in hierarchical form") { CheckCorpus(Compile(lowering::CollapseForm::kHierarchical, 1), 0); }
+TEST_CASE("compiled corpus") { CheckCorpus(Compile({}, 3), 0); }
+TEST_CASE("compiled corpus in hierarchical form") { CheckCorpus(Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1), 0); }
+TEST_CASE("compiled corpus with resumable warps") { CheckCorpus(Compile({.tier = lowering::Tier::kResumable}, 1), 5000); }
+TEST_CASE("compiled corpus with resumable lanes") { CheckCorpus(Compile({.tier = lowering::Tier::kLanes}, 1), 5000); }

@@ -28,14 +28,19 @@ TEST_CASE("a manifest is read into files, kernels and launches") {
       "ptx2cpu-corpus 1\n# remark\nfile a.fatbin\n kind fatbin\n ptx sm_75 sm_90\n kernels k\n size 12\n"
       "kernel k\n shows two words\n in a.fatbin\n param x out f32\n param n value u32\n"
       "case c\n grid 2 1 1\n block 3 4 5\n shared 16\n constant t in:u8:[1]\n arg out:f32:4\n arg u32:4\n"
-      " expect 0 abs 0.5 e.bin\n stdout any-order o.txt\n");
+      " expect 0 abs 0.5 e.bin\n stdout any-order o.txt\n"
+      "case d\n cooperative\n cluster 2 1 3\n");
   REQUIRE(manifest.has_value());
   REQUIRE(manifest->kernels.size() == 1);
   const CorpusKernel& kernel = manifest->kernels[0];
   CHECK(kernel.shows == "two words");
   CHECK(manifest->FindFile("a.fatbin")->ptx == std::vector<std::string>{"sm_75", "sm_90"});
   CHECK(manifest->FindFile("a.fatbin")->size == 12);
-  REQUIRE(kernel.cases.size() == 1);
+  REQUIRE(kernel.cases.size() == 2);
+  CHECK_FALSE(kernel.cases[0].cooperative);
+  CHECK(kernel.cases[0].cluster == std::array<uint32_t, 3>{1, 1, 1});
+  CHECK(kernel.cases[1].cooperative);
+  CHECK(kernel.cases[1].cluster == std::array<uint32_t, 3>{2, 1, 3});
   CHECK(kernel.cases[0].block == std::array<uint32_t, 3>{3, 4, 5});
   CHECK(kernel.cases[0].shared_bytes == 16);
   CHECK(kernel.cases[0].stdout_rule == StdoutRule::kAnyOrder);
@@ -50,6 +55,8 @@ TEST_CASE("a wrong manifest names its line") {
   CHECK_FALSE(Read("something else\n").has_value());
   CHECK_FALSE(Read("ptx2cpu-corpus 1\nkernel k\nkernel k\n").has_value());
   CHECK_FALSE(Read("ptx2cpu-corpus 1\ncase c\n").has_value());
+  CHECK_FALSE(Read("ptx2cpu-corpus 1\nkernel k\ncase c\ncooperative yes\n").has_value());
+  CHECK_FALSE(Read("ptx2cpu-corpus 1\nkernel k\ncase c\ncluster 2\n").has_value());
 }
 
 TEST_CASE("arguments must fit the parameters") {

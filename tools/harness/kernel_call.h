@@ -18,6 +18,8 @@ struct KernelCall {
   std::vector<rt::Argument> arguments;        // buffers hold their contents before the launch, and after it
   std::vector<std::pair<std::string, std::vector<std::byte>>> variables = {};  // module variables set before
   std::string printed = {};                   // device printf
+  bool cooperative = false;                   // all blocks resident at once: they may meet at grid barriers
+  ir::Dim3 cluster = {1, 1, 1};               // blocks that run as a cluster
 };
 
 // The parameter buffer for a kernel: scalars by value, buffers as addresses of the call's own storage.

@@ -17,6 +17,26 @@ namespace ptx2cpu::rt {
 using CuStatus = int;            // CUresult: 0 is success
 using DevicePointer = uint64_t;  // CUdeviceptr
 
+// CUlaunchAttribute: a number that says which, and a value of 64 bytes.
+struct LaunchAttribute {
+  int id;
+  int unused;
+  union {
+    int cooperative;
+    unsigned cluster[3];
+    char size[64];
+  } value;
+};
+
+// CUlaunchConfig
+struct LaunchConfig {
+  unsigned grid[3], block[3];
+  unsigned shared_bytes;
+  void* stream;
+  LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+
 struct DriverFunctions {
   CuStatus (*Init)(unsigned flags);
   CuStatus (*DriverGetVersion)(int* version);
@@ -37,6 +57,7 @@ struct DriverFunctions {
   CuStatus (*MemcpyDtoH)(void* to, DevicePointer from, size_t size);
   CuStatus (*LaunchKernel)(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                            unsigned bz, unsigned shared, void* stream, void** parameters, void** extra);
+  CuStatus (*LaunchKernelEx)(const LaunchConfig* config, void* function, void** parameters, void** extra);
   CuStatus (*GetErrorName)(CuStatus status, const char** name);
   CuStatus (*GetErrorString)(CuStatus status, const char** text);
 };
@@ -46,6 +67,8 @@ namespace {
 constexpr int kComputeCapabilityMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 constexpr int kComputeCapabilityMinor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
 constexpr int kMaxDynamicSharedSize = 8;     // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+constexpr int kAttributeCooperative = 2;     // CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+constexpr int kAttributeCluster = 4;         // CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 constexpr int kJitErrorLogBuffer = 5;        // CU_JIT_ERROR_LOG_BUFFER
 constexpr int kJitErrorLogBufferSize = 6;    // CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
 constexpr uint32_t kSharedWithoutOptIn = 48 * 1024;
@@ -90,6 +113,7 @@ std::optional<std::string> LoadAll(void* library, DriverFunctions& f) {
   LOAD(MemcpyHtoD, "cuMemcpyHtoD_v2");
   LOAD(MemcpyDtoH, "cuMemcpyDtoH_v2");
   LOAD(LaunchKernel, "cuLaunchKernel");
+  LOAD(LaunchKernelEx, "cuLaunchKernelEx");
   LOAD(GetErrorName, "cuGetErrorName");
   LOAD(GetErrorString, "cuGetErrorString");
 #undef LOAD
@@ -218,6 +242,28 @@ Result<void*> LoadModule(const DriverFunctions& functions, const std::vector<std
   return module;
 }
 
+CuStatus StartKernel(const DriverFunctions& functions, void* function, const GpuLaunch& launch,
+                     void** parameters) {
+  const auto& [gx, gy, gz] = launch.grid;
+  const auto& [bx, by, bz] = launch.block;
+  LaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (launch.cooperative) {
+    attributes[count].id = kAttributeCooperative;
+    attributes[count++].value.cooperative = 1;
+  }
+  if (launch.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
+    attributes[count].id = kAttributeCluster;
+    std::copy(launch.cluster.begin(), launch.cluster.end(), attributes[count++].value.cluster);
+  }
+  if (count == 0) {
+    return functions.LaunchKernel(function, gx, gy, gz, bx, by, bz, launch.shared_bytes, nullptr, parameters,
+                                  nullptr);
+  }
+  const LaunchConfig config{{gx, gy, gz}, {bx, by, bz}, launch.shared_bytes, nullptr, attributes, count};
+  return functions.LaunchKernelEx(&config, function, parameters, nullptr);
+}
+
 }  // namespace
 
 CudaDriver::CudaDriver(CudaDriver&&) noexcept = default;
@@ -278,9 +324,7 @@ Result<GpuResult> CudaDriver::Run(const std::vector<std::byte>& image, const Gpu
   CuStatus status = 0;
   {
     StdoutCapture capture;
-    status = functions.LaunchKernel(function, launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0],
-                                    launch.block[1], launch.block[2], launch.shared_bytes, nullptr,
-                                    on_device.parameters(), nullptr);
+    status = StartKernel(functions, function, launch, on_device.parameters());
     if (status == 0) status = functions.CtxSynchronize();
     result.printed = capture.Text();
   }

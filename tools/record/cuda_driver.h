@@ -30,6 +30,8 @@ struct GpuLaunch {
   std::array<uint32_t, 3> grid{1, 1, 1};
   std::array<uint32_t, 3> block{1, 1, 1};
   uint32_t shared_bytes = 0;
+  bool cooperative = false;
+  std::array<uint32_t, 3> cluster{1, 1, 1};
   std::vector<std::pair<std::string, std::vector<std::byte>>> variables = {};  // module variables set before
 };
 

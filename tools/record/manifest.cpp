@@ -130,6 +130,11 @@ class ManifestReader {
     LaunchCase& launch = manifest_.kernels.back().cases.back();
     if (keyword == "grid") return Dimensions(launch.grid);
     if (keyword == "block") return Dimensions(launch.block);
+    if (keyword == "cluster") return Dimensions(launch.cluster);
+    if (keyword == "cooperative") {
+      launch.cooperative = true;
+      return Want(0);
+    }
     if (keyword == "expect") return Expect(launch);
     if (keyword == "shared") {
       TRY_STATUS(Want(1));

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <sstream>
 #include <string>
@@ -54,13 +55,14 @@ class CorpusRecorder {
   CorpusRecorder(const Manifest& manifest, CudaDriver& driver, TarWriter& archive)
       : manifest_(manifest), driver_(driver), archive_(archive) {}
 
-  Status RecordAll(std::string_view only) {
+  // `only`: names of kernels; empty for all.
+  Status RecordAll(const std::set<std::string>& only) {
     const GpuIdentity& gpu = driver_.identity();
     log_ = "gpu " + gpu.name + "\ncompute-capability " + std::to_string(gpu.major) + "." +
            std::to_string(gpu.minor) + "\ndriver " + gpu.driver + "\ndriver-api " +
            std::to_string(gpu.api_version) + "\ndate " + Today() + "\n";
     for (const CorpusKernel& kernel : manifest_.kernels) {
-      if (!only.empty() && kernel.name != only) continue;
+      if (!only.empty() && !only.contains(kernel.name)) continue;
       for (const LaunchCase& launch : kernel.cases) {
         const Status status = RecordCase(kernel, launch);
         if (!status) Fault(kernel.name + "." + launch.name + ": " + status.error().message);
@@ -95,7 +97,8 @@ class CorpusRecorder {
 
   Status RecordCase(const CorpusKernel& kernel, const LaunchCase& launch) {
     const std::vector<Argument> arguments = TRY(ParseArguments(manifest_, kernel, launch));
-    GpuLaunch gpu_launch{kernel.name, launch.grid, launch.block, launch.shared_bytes};
+    GpuLaunch gpu_launch{kernel.name,         launch.grid,        launch.block,
+                         launch.shared_bytes, launch.cooperative, launch.cluster};
     for (const auto& [name, spec] : launch.constants) {
       gpu_launch.variables.emplace_back(name, TRY(ParseSpec(spec, manifest_.folder)).data);
     }
@@ -172,8 +175,13 @@ class CorpusRecorder {
   size_t recorded_ = 0, disagreements_ = 0, failures_ = 0;
 };
 
-Result<int> Record(const std::string& manifest_path, const std::string& archive_path, std::string_view only) {
+Result<int> Record(const std::string& manifest_path, const std::string& archive_path,
+                   const std::set<std::string>& only) {
   const Manifest manifest = TRY(ReadManifest(manifest_path));
+  for (const std::string& name : only) {
+    if (!manifest.FindKernel(name))
+      return Fail(ErrorCode::kUsage, "the manifest has no kernel '" + name + "'");
+  }
   CudaDriver driver = TRY(CudaDriver::Open());
   TarWriter archive = TRY(TarWriter::Create(archive_path));
   CorpusRecorder recorder(manifest, driver, archive);
@@ -188,11 +196,14 @@ Result<int> Record(const std::string& manifest_path, const std::string& archive_
 }  // namespace ptx2cpu::rt
 
 int main(int argc, char** argv) {
-  if (argc != 3 && argc != 4) {
-    std::fprintf(stderr, "usage: record_corpus MANIFEST OUTPUT.tar [KERNEL]\n");
+  if (argc != 3 && !(argc == 5 && std::string_view(argv[3]) == "--only")) {
+    std::fprintf(stderr, "usage: record_corpus MANIFEST OUTPUT.tar [--only KERNEL,...]\n");
     return 2;
   }
-  const auto result = ptx2cpu::rt::Record(argv[1], argv[2], argc == 4 ? argv[3] : "");
+  std::set<std::string> only;
+  std::istringstream names(argc == 5 ? argv[4] : "");
+  for (std::string name; std::getline(names, name, ',');) only.insert(name);
+  const auto result = ptx2cpu::rt::Record(argv[1], argv[2], only);
   if (result) return *result;
   ptx2cpu::rt::Print(result.error());
   return static_cast<int>(result.error().code);

@@ -104,12 +104,16 @@ std::optional<std::vector<std::byte>> FromHex(std::string_view digits) {
 }
 
 Result<VectorFile> ReadVectorFile(const std::filesystem::path& path) {
-  VectorFile file;
-  file.path = path;
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   if (!in || !(text << in.rdbuf())) return Fail(ErrorCode::kFile, "cannot read '" + path.string() + "'");
-  file.text = std::move(text).str();
+  return ParseVectorFile(std::move(text).str(), path);
+}
+
+Result<VectorFile> ParseVectorFile(std::string content, const std::filesystem::path& path) {
+  VectorFile file;
+  file.path = path;
+  file.text = std::move(content);
   std::istringstream lines(file.text);
   uint32_t number = 0;
   for (std::string line; std::getline(lines, line);) {

@@ -54,6 +54,7 @@ struct VectorRecord {
 };
 
 Result<VectorFile> ReadVectorFile(const std::filesystem::path& path);
+Result<VectorFile> ParseVectorFile(std::string text, const std::filesystem::path& path);
 // Nothing when there is no record beside the file.
 Result<std::optional<VectorRecord>> ReadVectorRecord(const std::filesystem::path& vector_file);
 Result<std::vector<Argument>> ParseArguments(const VectorRun& run);
