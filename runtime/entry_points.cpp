@@ -64,4 +64,21 @@ uint64_t ptx2cpu_globaltimer(ptx2cpu_block* block) {
 
 void ptx2cpu_nanosleep(ptx2cpu_block* block, uint32_t nanoseconds) { std::this_thread::yield(); }
 
+uint64_t ptx2cpu_cluster_address(ptx2cpu_block* block, uint64_t offset) {
+  const uint64_t number = offset >> PTX2CPU_CLUSTER_NUMBER_SHIFT;
+  if (number > block->cluster_nctarank) return 0;
+  const uint8_t* window = number == 0 ? block->shared : block->cluster_shared[number - 1];
+  return reinterpret_cast<uint64_t>(window) + offset - (number << PTX2CPU_CLUSTER_NUMBER_SHIFT);
+}
+
+uint64_t ptx2cpu_cluster_offset(ptx2cpu_block* block, uint64_t address) {
+  uint64_t offset = address - reinterpret_cast<uint64_t>(block->shared);
+  if (offset < block->shared_bytes) return offset;
+  for (uint64_t rank = 0; rank < block->cluster_nctarank; ++rank) {
+    offset = address - reinterpret_cast<uint64_t>(block->cluster_shared[rank]);
+    if (offset < block->shared_bytes) return offset | (rank + 1) << PTX2CPU_CLUSTER_NUMBER_SHIFT;
+  }
+  return ~uint64_t{0};
+}
+
 }  // extern "C"

@@ -23,6 +23,10 @@ extern "C" {
 #define PTX2CPU_TID_Y_SHIFT 10
 #define PTX2CPU_TID_Z_SHIFT 20
 
+/* Shared addresses of the cluster: an offset in a window below 1 << 24, and above it 0 for the own window or 1 + the rank
+ * of the block whose window it is. */
+#define PTX2CPU_CLUSTER_NUMBER_SHIFT 24
+
 /* Everything a block needs. Filled by the launcher; one per worker, reused for every block it runs.
  * Field order is ABI: the emitter addresses the fields by the offsets of this struct. */
 struct ptx2cpu_block {

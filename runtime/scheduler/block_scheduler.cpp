@@ -83,7 +83,6 @@ void BlockScheduler::Exit(uint32_t w, uint32_t lanes) {
   Warp& warp = warps_[w];
   warp.live &= ~lanes;
   warp.cluster_arrived &= ~lanes;
-  warp.cluster_passed &= ~lanes;
   if (warp.live == 0) live_warps_ &= ~(1u << w);
 }
 

@@ -2,9 +2,11 @@
 // clusters.
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <thread>
 #include <vector>
 
+#include "runtime/thread_pool.h"
 #include "tests/runtime/step_kernel.h"
 
 using namespace ptx2cpu::rt;
@@ -156,6 +158,25 @@ struct ClusterRing {
   }
 };
 
+// Between arrival and wait the odd threads take their time, so that the phase is over before they wait.
+struct ClusterSplit {
+  static void Lane(LaneState& lane) {
+    uint64_t &round = lane.slot(0), &yields = lane.slot(1);
+    switch (lane.point()) {
+      case 0: round = 0; break;
+      case 1: yields = 0; [[fallthrough]];
+      case 3:
+        if (lane.thread % 2 == 1 && yields++ < 20 * lane.block->cluster_ctarank) return lane.Wait(3);
+        return lane.Wait(2);
+      case 2:
+        if (GlobalOf(lane).flags[round].load() != 4 * 64) ++GlobalOf(lane).wrong;
+        if (++round == GlobalOf(lane).rounds) return;
+    }
+    GlobalOf(lane).flags[round].fetch_add(1);
+    lane.Wait(1);
+  }
+};
+
 struct ClusterPlaces {
   static void Lane(LaneState& lane) {
     const ptx2cpu_block& b = *lane.block;
@@ -281,6 +302,43 @@ TEST_CASE("blocks of a cluster meet and reach each other's shared memory") {
   REQUIRE_FALSE(RunOn<ClusterRing>(global, points, {{24, 1, 1}, {64, 1, 1}, 0, {8, 1, 1}}, 0));
   CHECK(global.wrong == 0);
   CHECK(global.arrived == 24 * 64);
+}
+
+TEST_CASE("threads may come late to the wait of a cluster's barrier") {
+  const std::vector<ptx2cpu_point> points = {kStart, kClusterArrive, kClusterWait, kYield};
+  Global global(10);
+  global.rounds = 10;
+  REQUIRE_FALSE(RunOn<ClusterSplit>(global, points, {{4, 1, 1}, {64, 1, 1}, 0, {4, 1, 1}}, 0));
+  CHECK(global.wrong == 0);
+}
+
+TEST_CASE("a cooperative launch ends though all workers of the pool are busy") {
+  std::atomic<bool> stop = false;
+  std::atomic<uint32_t> busy = 0;
+  struct Occupied {
+    std::atomic<bool>* stop;
+    std::atomic<uint32_t>* busy;
+  };
+  ptx2cpu_kernel kernel = {};
+  kernel.abi_version = PTX2CPU_ABI_VERSION;
+  kernel.name = "busy";
+  kernel.parameter_bytes = sizeof(Occupied);
+  kernel.run_block = [](ptx2cpu_block* block) {
+    const auto occupied = ParamOf<Occupied>(block);
+    if (block->ctaid[0] == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // long enough to ask for help
+    if (block->ctaid[0] != 0) ++*occupied.busy;
+    while (block->ctaid[0] != 0 && !*occupied.stop) std::this_thread::yield();
+  };
+  const Occupied occupied{&stop, &busy};
+  const uint32_t pool = ThreadPool::Get().size();
+  std::thread other([&] { CHECK_FALSE(Launch(kernel, {{pool + 1, 1, 1}, {1, 1, 1}}, AsParameters(occupied))); });
+  while (busy != pool) std::this_thread::yield();
+  Global global(64);
+  global.rounds = 5;
+  CHECK_FALSE(RunOn<GridBarrier>(global, kGridPoints, {{64, 1, 1}, {64, 1, 1}}, 0, true));
+  CHECK(global.generation == 5);
+  stop = true;
+  other.join();
 }
 
 TEST_CASE("clusters lie in the grid as their dimensions say") {
