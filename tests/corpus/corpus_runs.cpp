@@ -52,7 +52,7 @@ Result<harness::KernelCall> MakeCall(const rt::Manifest& manifest, const rt::Cor
   call.block = {launch.block[0], launch.block[1], launch.block[2]};
   call.shared_bytes = launch.shared_bytes;
   call.cooperative = launch.cooperative;
-  call.cluster = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+  if (launch.cluster != std::array<uint32_t, 3>{1, 1, 1}) call.cluster = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
   call.arguments = TRY(rt::ParseArguments(manifest, kernel, launch));
   for (const auto& [name, spec] : launch.constants) call.variables.push_back({name, TRY(rt::ParseSpec(spec, manifest.folder)).data});
   return call;

@@ -19,7 +19,7 @@ struct KernelCall {
   std::vector<std::pair<std::string, std::vector<std::byte>>> variables = {};  // module variables set before
   std::string printed = {};                   // device printf
   bool cooperative = false;                   // all blocks resident at once: they may meet at grid barriers
-  ir::Dim3 cluster = {1, 1, 1};               // blocks that run as a cluster
+  ir::Dim3 cluster = {0, 0, 0};               // blocks that run as a cluster; 0: what the kernel requires, or one
 };
 
 // The parameter buffer for a kernel: scalars by value, buffers as addresses of the call's own storage.
