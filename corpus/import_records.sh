@@ -28,7 +28,13 @@ if [ $add = yes ]; then
     awk '{print $2}' <(grep '^recorded ' "$folder/RECORD.txt") > "$work/again"
     awk 'NR == FNR { again[$1] = 1; next } !($1 == "recorded" && $2 in again)' "$work/again" \
       "$corpus/expected/RECORD.txt" > "$work/log"
-    cat "$work/log" "$folder/RECORD.txt" > "$corpus/expected/RECORD.txt"
+    # Who recorded, and when, is said again only when it has changed.
+    about='^(gpu|compute-capability|driver|driver-api|date) '
+    if [ "$(grep -E "$about" "$work/log" | tail -5)" = "$(grep -E "$about" "$folder/RECORD.txt")" ]; then
+      { cat "$work/log"; grep -vE "$about" "$folder/RECORD.txt"; } > "$corpus/expected/RECORD.txt"
+    else
+      cat "$work/log" "$folder/RECORD.txt" > "$corpus/expected/RECORD.txt"
+    fi
     echo "$(wc -l < "$work/again") launches added from $(basename "$archive")"
   done
   exit
