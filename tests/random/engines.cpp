@@ -1,0 +1,79 @@
+#include "tests/random/engines.h"
+
+#include "tools/harness/compiled_call.h"
+
+namespace ptx2cpu::random_test {
+
+namespace {
+
+lowering::BuildOptions OptionsFor(lowering::Tier tier) {
+  lowering::BuildOptions options;
+  options.pipeline.passes.tier = tier;
+  return options;
+}
+
+Result<harness::KernelCall> CallOf(const rt::VectorRun& run) {
+  return harness::KernelCall{{run.grid[0], run.grid[1], run.grid[2]}, {run.block[0], run.block[1], run.block[2]}, run.shared_bytes,
+                             TRY(rt::ParseArguments(run))};
+}
+
+Buffers Written(const harness::KernelCall& call) {
+  Buffers buffers;
+  for (const rt::Argument& argument : call.arguments) buffers.push_back(argument.IsWritten() ? argument.data : std::vector<std::byte>{});
+  return buffers;
+}
+
+}  // namespace
+
+Engine InterpretAfter(const std::string& stage, harness::Turns turns, lowering::Tier tier) {
+  std::string name = "interpreter after " + (stage.empty() ? "the pipeline" : stage);
+  if (turns.backwards) name += ", backwards";
+  if (tier != lowering::Tier::kAuto) name += ", tier " + std::to_string(static_cast<int>(tier) - 1);
+  return {name, [=](const lowering::PtxModule& ptx, const rt::VectorRun& run) -> Result<Buffers> {
+            lowering::BuildOptions options = OptionsFor(tier);
+            options.pipeline.stop_after = stage;
+            const ir::Module module = TRY(ptx.Build(run.kernel, options));
+            harness::KernelCall call = TRY(CallOf(run));
+            TRY_STATUS(harness::RunInterpreter(module, call, turns));
+            return Written(call);
+          }};
+}
+
+Engine Compiled(int optimisation, lowering::Tier tier, unsigned workers) {
+  std::string name = "machine code, -O" + std::to_string(optimisation);
+  if (tier != lowering::Tier::kAuto) name += ", tier " + std::to_string(static_cast<int>(tier) - 1);
+  return {name, [=](const lowering::PtxModule& ptx, const rt::VectorRun& run) -> Result<Buffers> {
+            auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(run.kernel, OptionsFor(tier))));
+            lowering::JitOptions jit;
+            jit.optimisation = optimisation;
+            jit.debug_info = false;
+            harness::CompiledCall compiled = TRY(harness::CompiledCall::Make(std::move(module), std::move(jit)));
+            harness::KernelCall call = TRY(CallOf(run));
+            TRY_STATUS(compiled.Run(call, workers));
+            return Written(call);
+          }};
+}
+
+Comparison Compare(const Engine& engine, const lowering::PtxModule& ptx, const rt::VectorRun& run, const Buffers& expected) {
+  const auto actual = engine.run(ptx, run);
+  if (!actual) {
+    // Code of the lower tiers finds some reasons only at run time.
+    const bool refused = actual.error().code == ErrorCode::kUnsupported || actual.error().message.find("(tier T") != std::string::npos;
+    return {refused ? Verdict::kRefused : Verdict::kFailed, engine.name + ": " + actual.error().Render()};
+  }
+  const rt::ScalarType& word = *rt::FindScalarType("u32");
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (auto difference = rt::FindVectorDifference({}, word, (*actual)[i], expected[i])) {
+      return {Verdict::kDiffers, engine.name + ", argument " + std::to_string(i) + ": " + *difference};
+    }
+  }
+  return {};
+}
+
+Result<rt::VectorRun> RunOf(const std::string& text) {
+  rt::VectorFile file = TRY(rt::ParseVectorFile(text, "random kernel"));
+  if (file.runs.size() != 1) return Fail(ErrorCode::kInternal, "a random kernel has one run line");
+  return file.runs[0];
+}
+
+}  // namespace ptx2cpu::random_test
