@@ -58,8 +58,12 @@ std::optional<LaunchError> Launch(const ptx2cpu_kernel& kernel, const LaunchShap
 // Checks shape and sizes only.
 std::optional<LaunchError> CheckShape(const ptx2cpu_kernel& kernel, const LaunchShape& shape, size_t param_bytes);
 
+// The shape with the cluster that the kernel requires where the launch gives none.
+LaunchShape WithCluster(const ptx2cpu_kernel& kernel, const LaunchShape& shape);
+
 // Blocks of this shape that a cooperative launch can have: bounded by memory, and by a number that one worker can still
-// take turns over. A multiple of the cluster; 0 when the shape itself is not legal.
+// take turns over. A multiple of the cluster; 0 when the shape itself is not legal (a grid of
+// one cluster will do).
 uint64_t MaxCooperativeBlocks(const ptx2cpu_kernel& kernel, const LaunchShape& shape);
 
 }  // namespace ptx2cpu::rt

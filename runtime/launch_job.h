@@ -48,8 +48,6 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
 
 // Lanes that exist, before anyone has exited.
 void InitialiseLiveMasks(ptx2cpu_block& block);
-// The shape with the cluster that the kernel requires where the launch gives none.
-LaunchShape WithCluster(const ptx2cpu_kernel& kernel, const LaunchShape& shape);
 // Address space that a resident block takes, guard pages included.
 uint64_t ResidentBytes(const ptx2cpu_kernel& kernel, const LaunchShape& shape);
 

@@ -19,6 +19,17 @@ extern "C" {
 int ptx2cpu_launch(const struct ptx2cpu_kernel* kernel, const uint32_t grid[3], const uint32_t block[3],
                    uint32_t dynamic_shared_bytes, const void* params);
 
+/* The same with all blocks of the grid resident at once, so that they may meet at grid barriers. The grid may have
+ * ptx2cpu_max_cooperative_blocks(...) blocks at most; that is 0 when the block shape itself is not legal. */
+int ptx2cpu_launch_cooperative(const struct ptx2cpu_kernel* kernel, const uint32_t grid[3], const uint32_t block[3],
+                               uint32_t dynamic_shared_bytes, const void* params);
+uint64_t ptx2cpu_max_cooperative_blocks(const struct ptx2cpu_kernel* kernel, const uint32_t block[3],
+                                        uint32_t dynamic_shared_bytes);
+
+/* The same with clusters of `cluster` blocks in each direction; the grid must be a multiple. */
+int ptx2cpu_launch_clusters(const struct ptx2cpu_kernel* kernel, const uint32_t grid[3], const uint32_t block[3],
+                            const uint32_t cluster[3], uint32_t dynamic_shared_bytes, const void* params);
+
 /* What went wrong in this thread's last ptx2cpu_launch; "" after success. Valid until the next launch. */
 const char* ptx2cpu_message(void);
 

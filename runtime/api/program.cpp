@@ -176,10 +176,26 @@ Result<size_t> Kernel::Place(size_t index, size_t size) const {
                                      " bytes, parameter '" + parameter.name + "' takes " + std::to_string(parameter.size));
 }
 
-Status Kernel::LaunchPacked(const Shape& shape, std::span<const std::byte> buffer) const {
-  const rt::LaunchShape launch{{shape.grid.x, shape.grid.y, shape.grid.z}, {shape.block.x, shape.block.y, shape.block.z}, shape.shared_bytes};
+namespace {
+rt::LaunchShape ShapeOf(const Shape& shape) {
+  return {{shape.grid.x, shape.grid.y, shape.grid.z},
+          {shape.block.x, shape.block.y, shape.block.z},
+          shape.shared_bytes,
+          {shape.cluster.x, shape.cluster.y, shape.cluster.z}};
+}
+}  // namespace
+
+Result<uint64_t> Kernel::MaxCooperativeBlocks(const Shape& shape) const {
   const ptx2cpu_kernel* code = TRY(state_->CodeFor(shape.block));
-  const auto fault = rt::Launch(*code, launch, buffer, {shape.max_workers, shape.print});
+  rt::LaunchShape launch = ShapeOf(shape);
+  launch.grid = rt::WithCluster(*code, launch).cluster;
+  if (auto error = rt::CheckShape(*code, launch, code->parameter_bytes)) return Fail(ErrorCode::kLaunch, error->message);
+  return rt::MaxCooperativeBlocks(*code, launch);
+}
+
+Status Kernel::LaunchPacked(const Shape& shape, std::span<const std::byte> buffer) const {
+  const ptx2cpu_kernel* code = TRY(state_->CodeFor(shape.block));
+  const auto fault = rt::Launch(*code, ShapeOf(shape), buffer, {shape.max_workers, shape.print, shape.cooperative});
   if (!fault) return {};
   Error error{fault->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch, fault->message};
   if (fault->kind == rt::LaunchError::Kind::kFault) state_->module->Locate(*fault, error);

@@ -41,6 +41,8 @@ struct Shape {
   uint32_t shared_bytes = 0;        // dynamic shared memory
   unsigned max_workers = 0;         // threads to use; 0: all
   std::function<void(std::string_view)> print = {};  // device printf; default: standard output
+  Extent cluster = {};              // blocks of a cluster; 1,1,1: what the kernel requires, or none
+  bool cooperative = false;         // all blocks are resident at once, so that they may meet at grid barriers
 };
 
 struct Parameter {
@@ -59,6 +61,9 @@ class Kernel {
 
   // `buffer` is laid out as parameters() says. Errors: kLaunch (shape, resources), kFault (with block, thread, PTX line).
   Status LaunchPacked(const Shape& shape, std::span<const std::byte> buffer) const;
+
+  // Blocks that a cooperative launch of this shape can have; its grid is not looked at. Errors: kLaunch (shape).
+  Result<uint64_t> MaxCooperativeBlocks(const Shape& shape) const;
 
   // Packs arguments by value in order; each must have the size of its parameter (kUsage otherwise).
   template <typename... Args>

@@ -43,8 +43,10 @@ Status CompiledCall::Run(KernelCall& call, unsigned max_workers) {
 
 Status RunDescriptor(const ptx2cpu_kernel& kernel, const std::vector<ir::Param>& params, KernelCall& call, unsigned max_workers) {
   const std::vector<std::byte> buffer = TRY(PackParameters(params, kernel.parameter_bytes, call));
-  const rt::LaunchShape shape{{call.grid.x, call.grid.y, call.grid.z}, {call.block.x, call.block.y, call.block.z}, call.shared_bytes};
-  const auto fault = rt::Launch(kernel, shape, buffer, {max_workers, [&](std::string_view text) { call.printed += text; }});
+  rt::LaunchShape shape{{call.grid.x, call.grid.y, call.grid.z}, {call.block.x, call.block.y, call.block.z}, call.shared_bytes};
+  if (call.cluster.x != 0) shape.cluster = {call.cluster.x, call.cluster.y, call.cluster.z};
+  const auto fault = rt::Launch(kernel, shape, buffer,
+                                {max_workers, [&](std::string_view text) { call.printed += text; }, call.cooperative});
   if (!fault) return {};
   return Fail(fault->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch, fault->message);
 }
