@@ -1,4 +1,5 @@
-// Resumable kernels: the interpretation of their steps against machine code that a random scheduler drives.
+// Resumable kernels: the interpretation of their steps against machine code, driven by a random scheduler and
+// by the runtime's.
 #include <filesystem>
 
 #include "ir/verify.h"
@@ -53,6 +54,12 @@ uint32_t Compare(const ir::Module& module, const std::string& what, lowering::Ji
         CHECK(memory.data == expected.data);
         ++compared;
       }
+      INFO(what << ", " << threads << " threads, n = " << n << ", launched");
+      Memory memory(n);
+      auto error = rt::Launch(kernel, {{test::kGrid, 1, 1}, {threads, 1, 1}, 0}, memory.Parameters(kernel),
+                              {.max_workers = 1});
+      if (error) FAIL(error->message);
+      CHECK(memory.data == expected.data);
     }
   }
   return compared;
