@@ -51,8 +51,10 @@ class Solver {
   bool Visit(const ir::Inst& inst) {
     if (inst.results.size() != 1) return VisitOpaque(inst);
     switch (inst.op) {
-      case Opcode::kToGeneric:
-        return Meet(inst.results[0], inst.attrs.space);
+      case Opcode::kToGeneric: {
+        const bool other_block = inst.attrs.space == Space::kSharedCluster;
+        return Meet(inst.results[0], other_block ? Space::kGeneric : inst.attrs.space);
+      }
       case Opcode::kParamBase:
         return Meet(inst.results[0], Space::kParam);
       case Opcode::kSymbol: {

@@ -48,6 +48,12 @@ Effects SummarizeEffects(const ir::Function& f) {
         case ir::Opcode::kExit:
           effects.exits = true;
           break;
+        case ir::Opcode::kCopyBulk:
+        case ir::Opcode::kCopyMulticast:
+        case ir::Opcode::kReduceBulk:
+          effects.reads_global = effects.writes_global = true;
+          effects.reads_shared = effects.writes_shared = true;
+          break;
         case ir::Opcode::kCopyAsync:
           effects.reads_global = effects.writes_shared = true;
           break;

@@ -69,8 +69,8 @@ std::unexpected<Error> Step::Fault(std::string message) const {
 // -- machine --
 
 Machine::Machine(const Module& module, const Function& kernel, ModuleStorage& storage,
-                 std::span<const std::byte> parameter_bytes, const InterpretOptions& options)
-    : module(module), kernel(kernel), storage(storage), options(options) {
+                 std::span<const std::byte> parameter_bytes, const InterpretOptions& options, Cluster& cluster)
+    : module(module), kernel(kernel), storage(storage), options(options), cluster(cluster) {
   thread_count = options.block.x * options.block.y * options.block.z;
   warp_count = (thread_count + kWarpSize - 1) / kWarpSize;
   shared_bytes = DynamicSharedOffset(module) + options.dynamic_shared_bytes;
@@ -138,6 +138,7 @@ void Machine::StartThread(Thread& thread) {
   thread.barrier_arrived = false;
   thread.waiting_at = nullptr;
   thread.point = 0;
+  thread.cluster_arrival = 0;
   thread.depth = 0;
   PrepareFrame(*this, thread, kernel);
 }
@@ -193,7 +194,7 @@ Status Machine::RunThread(Thread& thread, uint32_t depth) {
   return {};
 }
 
-Status Machine::RunBlock() {
+void Machine::StartBlock() {
   std::memset(shared.data(), 0, shared.size());
   for (Thread& thread : threads) {
     StartThread(thread);
@@ -201,9 +202,8 @@ Status Machine::RunBlock() {
   }
   for (Warp& warp : warps) warp.slices_without_stop = 0;
   barriers.fill(Barrier{});
-  if (kernel.phase != Phase::kCollapsed) return RunScheduled();
-  PrepareSlots();
-  return kernel.resumes == Resumes::kNever ? RunCollapsed() : RunScheduled();
+  ended_ = false;
+  if (kernel.phase == Phase::kCollapsed) PrepareSlots();
 }
 
 // -- faults --
@@ -240,6 +240,27 @@ std::unexpected<Error> Machine::FaultOfBlock(const Inst* inst, std::string messa
 
 namespace {
 
+constexpr uint64_t kMostResidentThreads = 132 * 2048;  // multiprocessors of an H200, threads of one
+constexpr size_t kGridWorkspaceBytes = 64;
+
+Dim3 ClusterOf(const Function& kernel, const InterpretOptions& options) {
+  if (options.cluster.x != 0) return options.cluster;
+  const uint32_t* required = kernel.required_cluster;
+  return {std::max(required[0], 1u), std::max(required[1], 1u), std::max(required[2], 1u)};
+}
+
+Status CheckCluster(const Function& kernel, const InterpretOptions& options) {
+  constexpr uint32_t kMostBlocks = 16;
+  const Dim3 cluster = ClusterOf(kernel, options), &grid = options.grid;
+  const uint64_t blocks = uint64_t{cluster.x} * cluster.y * cluster.z;
+  const bool divides = blocks != 0 && grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
+  if (blocks <= kMostBlocks && divides) return {};
+  return Fail(ErrorCode::kLaunch,
+              fmt::format("kernel {}: clusters of ({},{},{}) blocks are not within 1..{} blocks, or do not divide the "
+                          "grid ({},{},{})",
+                          kernel.name, cluster.x, cluster.y, cluster.z, kMostBlocks, grid.x, grid.y, grid.z));
+}
+
 Status CheckLaunch(const Function& kernel, std::span<const std::byte> params,
                    const InterpretOptions& options) {
   auto fail = [&](std::string message) {
@@ -268,7 +289,29 @@ Status CheckLaunch(const Function& kernel, std::span<const std::byte> params,
   if (most[0] != 0 && threads > uint64_t{most[0]} * std::max(most[1], 1u) * std::max(most[2], 1u)) {
     return fail(fmt::format("allows blocks of ({},{},{}) threads at most", most[0], most[1], most[2]));
   }
-  return {};
+  if (options.cooperative && uint64_t{grid.x} * grid.y * grid.z * threads > kMostResidentThreads) {
+    return fail(fmt::format("a cooperative launch of ({},{},{}) blocks of {} threads is too large: at most {} threads "
+                            "are resident at once",
+                            grid.x, grid.y, grid.z, threads, kMostResidentThreads));
+  }
+  return CheckCluster(kernel, options);
+}
+
+std::unique_ptr<interpret::Cluster> MakeCluster(const Module& module, const Function& kernel, ModuleStorage& storage,
+                                                std::span<const std::byte> params, const InterpretOptions& options) {
+  auto cluster = std::make_unique<interpret::Cluster>();
+  const Dim3 shape = cluster->shape = ClusterOf(kernel, options);
+  cluster->is_explicit = options.cluster.x != 0 || kernel.required_cluster[0] != 0;
+  for (uint32_t rank = 0; rank < shape.x * shape.y * shape.z; ++rank) {
+    cluster->blocks.push_back(
+        std::make_unique<interpret::Machine>(module, kernel, storage, params, options, *cluster));
+    interpret::Machine& block = *cluster->blocks.back();
+    block.cluster_rank = rank;
+    block.cluster_ctaid[0] = rank % shape.x;
+    block.cluster_ctaid[1] = rank / shape.x % shape.y;
+    block.cluster_ctaid[2] = rank / shape.x / shape.y;
+  }
+  return cluster;
 }
 
 }  // namespace
@@ -276,18 +319,26 @@ Status CheckLaunch(const Function& kernel, std::span<const std::byte> params,
 Status Interpret(const Module& module, const Function& kernel, ModuleStorage& storage,
                  std::span<const std::byte> params, const InterpretOptions& options) {
   TRY_STATUS(CheckLaunch(kernel, params, options));
-  interpret::Machine machine(module, kernel, storage, params, options);
-  for (uint32_t z = 0; z < options.grid.z; ++z) {
-    for (uint32_t y = 0; y < options.grid.y; ++y) {
-      for (uint32_t x = 0; x < options.grid.x; ++x) {
-        machine.ctaid[0] = x;
-        machine.ctaid[1] = y;
-        machine.ctaid[2] = z;
-        TRY_STATUS(machine.RunBlock());
+  const Dim3 &grid = options.grid, shape = ClusterOf(kernel, options);
+  alignas(16) std::array<std::byte, kGridWorkspaceBytes> workspace{};
+  std::vector<std::unique_ptr<interpret::Cluster>> together;  // in a cooperative launch all, else one at a time
+  for (uint32_t z = 0; z < grid.z; z += shape.z) {
+    for (uint32_t y = 0; y < grid.y; y += shape.y) {
+      for (uint32_t x = 0; x < grid.x; x += shape.x) {
+        if (together.empty() || options.cooperative) {
+          together.push_back(MakeCluster(module, kernel, storage, params, options));
+          if (options.cooperative) together.back()->grid_workspace = workspace;
+        }
+        for (auto& block : together.back()->blocks) {
+          block->ctaid[0] = x + block->cluster_ctaid[0];
+          block->ctaid[1] = y + block->cluster_ctaid[1];
+          block->ctaid[2] = z + block->cluster_ctaid[2];
+        }
+        if (!options.cooperative) TRY_STATUS(interpret::RunTogether(together));
       }
     }
   }
-  return {};
+  return options.cooperative ? interpret::RunTogether(together) : Status{};
 }
 
 }  // namespace ptx2cpu::ir

@@ -41,7 +41,9 @@ class ModuleStorage {
 
 struct InterpretOptions {
   Dim3 grid, block;
+  Dim3 cluster = {0, 0, 0};  // blocks of a cluster; 0: what the kernel requires, or one
   uint32_t dynamic_shared_bytes = 0;
+  bool cooperative = false;      // all blocks take turns, so that they may wait for each other at grid barriers
   uint64_t instruction_limit = 0;  // per launch; 0: none. Beyond: kFault error, for fuzzing
   // How threads take turns: instructions at a time, and from which end. A program without races gives the same for all.
   uint64_t slice = 10000;

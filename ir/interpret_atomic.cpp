@@ -98,8 +98,7 @@ Status ExecuteAtomic(Step& s) {
   if (s.inst.attrs.atomic == AtomicOp::kNone) return s.Fault("atomic names no operation");
   std::byte* at = TRY(LocateAtomic(s));
   uint32_t flags = s.inst.attrs.flags;
-  const std::span<std::byte> shared = s.machine.shared;
-  if (at >= shared.data() && at < shared.data() + shared.size())
+  if (BlockOfShared(s.machine, reinterpret_cast<uint64_t>(at)) != nullptr)
     flags &= ~uint32_t{kFtz};  // through a generic address
   Bits128 old = Fetch(at, s.inst.type);
   Put(at, s.inst.type, Combine(s.inst.attrs.atomic, s.inst.type, old, s.Operand(1), flags));

@@ -59,6 +59,7 @@ struct Thread {
   std::vector<BlockId> entered;  // Collapsed: lane-level blocks of this region
   uint32_t point = 0;            // resumable: where it goes on, and the words it shares with the scheduler
   std::array<uint32_t, 4> words{};
+  uint32_t cluster_arrival = 0;  // 1 + the phase of the cluster's barrier at which it has arrived last; 0: never
 
   Frame& frame() { return *frames[depth - 1]; }
   const Frame& frame() const { return *frames[depth - 1]; }
@@ -109,9 +110,19 @@ inline Signed128 AsSigned(Bits128 bits, int width) {
   return static_cast<Signed128>(bits << unused) >> unused;
 }
 
+// The blocks of a cluster take turns. A launch without clusters has clusters of one block.
+struct Cluster {
+  Dim3 shape;
+  bool is_explicit = false;  // the launch or the kernel asks for it
+  uint32_t phase = 0;        // of its barrier
+  std::span<std::byte> grid_workspace = {};  // cooperative: the words that grid barriers count in, at %envreg1:%envreg2
+  std::vector<std::unique_ptr<Machine>> blocks;  // by rank, x first
+};
+
+// The state of one block.
 struct Machine {
   Machine(const Module& module, const Function& kernel, ModuleStorage& storage,
-          std::span<const std::byte> params, const InterpretOptions& options);
+          std::span<const std::byte> params, const InterpretOptions& options, Cluster& cluster);
 
   const Module& module;
   const Function& kernel;
@@ -120,6 +131,8 @@ struct Machine {
 
   uint32_t thread_count, warp_count;
   uint32_t shared_bytes, local_stride;
+  Cluster& cluster;
+  uint32_t cluster_rank = 0, cluster_ctaid[3] = {0, 0, 0};
   uint32_t ctaid[3] = {0, 0, 0};
   uint64_t executed = 0;          // instructions of this launch; also the clock
   std::vector<std::byte> memory;  // behind the spans below
@@ -130,8 +143,14 @@ struct Machine {
   std::vector<std::vector<Bits128>> slots;  // Collapsed: by slot, then by thread, warp or 0
   uint32_t dispatch_edge = 0;               // resumable: what the scheduler asks for
 
-  Status RunBlock();      // threads start anew
-  Status RunScheduled();  // Simt, Split, and resumable kernels
+  void StartBlock();  // threads start anew
+  // Every thread that can run does so for a while; in the Collapsed phase, if not resumable, to the block's end.
+  struct Turn {
+    bool live = false, ran = false;
+  };
+  Result<Turn> TakeTurn();
+  Result<bool> CompleteShortBarriers();    // when no thread of the cluster can run
+  std::unexpected<Error> Deadlock();       // some thread waits
   Status RunCollapsed();
   void PrepareSlots();  // Collapsed
   // Resumable: one step of `lanes` of a warp, entered over an edge of dispatch.
@@ -155,6 +174,7 @@ struct Machine {
 
  private:
   std::unordered_map<const Function*, std::unique_ptr<FunctionFacts>> facts_;
+  bool ended_ = false;  // Collapsed and not resumable: it has run
   std::span<std::byte> Carve(size_t& offset, size_t bytes);
 };
 
@@ -180,6 +200,14 @@ Result<std::string> ReadText(Step& step, uint64_t address);
 Bits128 Fetch(const std::byte* at, Type type);
 void Put(std::byte* at, Type type, Bits128 bits);
 uint64_t SymbolOffset(const Module& module, const Variable& variable);  // of a shared variable
+
+// -- clusters --
+// The clusters take turns until all have ended; the blocks' ctaid is set.
+Status RunTogether(std::span<const std::unique_ptr<Cluster>> clusters);
+// The block of the cluster in whose shared window a real address lies; null: none.
+Machine* BlockOfShared(const Machine& machine, uint64_t address);
+Status ArriveAtCluster(Step& step);
+Result<bool> MustWaitForCluster(Step& step);  // has the phase that the thread arrived in not ended yet?
 
 // -- atomics, also the arithmetic of redux --
 Bits128 Combine(AtomicOp op, Type type, Bits128 old, Bits128 operand, uint32_t flags);

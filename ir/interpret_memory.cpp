@@ -61,9 +61,9 @@ bool InVariable(const Machine& m, uint64_t address, uint32_t size, bool* writabl
 Result<std::byte*> LocateReal(Step& s, Space space, uint64_t address, uint32_t size, Access access) {
   Machine& m = s.machine;
   auto* at = reinterpret_cast<std::byte*>(address);
-  if (Touches(address, m.shared)) {
-    return LocateInWindow(s, Space::kShared, m.shared, address - reinterpret_cast<uint64_t>(m.shared.data()),
-                          size, access);
+  if (Machine* block = BlockOfShared(m, address)) {
+    return LocateInWindow(s, Space::kShared, block->shared,
+                          address - reinterpret_cast<uint64_t>(block->shared.data()), size, access);
   }
   if (Touches(address, m.local)) {
     std::span<std::byte> own = LocalWindow(m, s.thread);
@@ -73,8 +73,11 @@ Result<std::byte*> LocateReal(Step& s, Space space, uint64_t address, uint32_t s
                           access);
   }
   bool writable = false, found = false;
+  const std::span<const std::byte> workspace = m.cluster.grid_workspace;
   if (Within(address, size, m.params.data(), m.params.size())) {
     found = true;
+  } else if (Within(address, size, workspace.data(), workspace.size())) {
+    found = writable = true;
   } else {
     found = InVariable(m, address, size, &writable);
   }
@@ -159,6 +162,24 @@ Status ExecuteCopyAsync(Step& s) {
 }
 
 namespace {
+
+constexpr uint64_t kOffsetMask = (uint64_t{1} << kClusterRankShift) - 1;
+
+// Where no block has the rank, an address in the null page, which nothing can access.
+uint64_t ClusterAddress(Machine& m, uint64_t address) {
+  const uint64_t offset = address & kOffsetMask, number = address >> kClusterRankShift;
+  if (number > m.cluster.blocks.size()) return 0;
+  Machine& block = number == 0 ? m : *m.cluster.blocks[number - 1];
+  return reinterpret_cast<uint64_t>(block.shared.data()) + offset;
+}
+
+uint64_t ClusterOffset(Machine& m, uint64_t address) {
+  Machine* block = BlockOfShared(m, address);
+  if (block == nullptr) return ~uint64_t{0};
+  const uint64_t offset = address - reinterpret_cast<uint64_t>(block->shared.data());
+  return block == &m ? offset : offset | uint64_t{block->cluster_rank + 1} << kClusterRankShift;
+}
+
 // Where offset 0 of a space lies in the generic address space.
 uint64_t WindowBase(Step& s) {
   switch (s.inst.attrs.space) {
@@ -173,12 +194,14 @@ uint64_t WindowBase(Step& s) {
 }  // namespace
 
 Status ExecuteToGeneric(Step& s) {
-  s.Return(s.Operand(0) + WindowBase(s));
+  const bool cluster = s.inst.attrs.space == Space::kSharedCluster;
+  s.Return(cluster ? ClusterAddress(s.machine, s.Operand64(0)) : s.Operand64(0) + WindowBase(s));
   return {};
 }
 
 Status ExecuteFromGeneric(Step& s) {
-  s.Return(s.Operand(0) - WindowBase(s));
+  const bool cluster = s.inst.attrs.space == Space::kSharedCluster;
+  s.Return(cluster ? ClusterOffset(s.machine, s.Operand64(0)) : s.Operand64(0) - WindowBase(s));
   return {};
 }
 
@@ -187,7 +210,11 @@ Status ExecuteIsSpace(Step& s) {
   uint64_t address = s.Operand64(0);
   bool shared = Touches(address, m.shared), local = Touches(address, m.local), writable = true;
   bool constant = InVariable(m, address, 1, &writable) && !writable;
+  bool cluster = BlockOfShared(m, address) != nullptr;
   switch (s.inst.attrs.space) {
+    case Space::kSharedCluster:
+      s.Return(cluster);
+      break;
     case Space::kShared:
       s.Return(shared);
       break;
@@ -201,7 +228,7 @@ Status ExecuteIsSpace(Step& s) {
       s.Return(Touches(address, m.params));
       break;
     default:
-      s.Return(!shared && !local && !constant);
+      s.Return(!cluster && !local && !constant);
       break;  // global, which holds the parameters too
   }
   return {};

@@ -58,7 +58,10 @@ bool SameKind(const Thread& a, const Thread& b) {
 Status ExecuteSuspend(Step& s) {
   s.thread.point = s.inst.attrs.index;
   for (size_t i = 0; i < s.inst.operands.size(); ++i) s.thread.words[i] = s.Operand32(i);
-  const bool yields = s.frame.function->resume_points[s.thread.point].op == Opcode::kUndef;
+  const Opcode op = s.frame.function->resume_points[s.thread.point].op;
+  bool yields = op == Opcode::kUndef || op == Opcode::kClusterArrive;
+  if (op == Opcode::kClusterArrive) TRY_STATUS(ArriveAtCluster(s));
+  if (op == Opcode::kClusterWait) yields = !TRY(MustWaitForCluster(s));
   Wait(s);
   if (yields) s.thread.state = ThreadState::kYielded;
   return {};

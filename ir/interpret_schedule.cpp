@@ -22,7 +22,9 @@ constexpr uint32_t kPatience = 200;
 class Scheduler {
  public:
   explicit Scheduler(Machine& machine) : m_(machine) {}
-  Status Run();
+  Result<Machine::Turn> TakeTurn();
+  Result<bool> CompleteShortBarriers();
+  std::unexpected<Error> Deadlock() const;
 
  private:
   bool AnyReady(const Warp& warp) const;
@@ -36,9 +38,8 @@ class Scheduler {
   Status Arrive(Warp& warp);
   bool IsComplete(const Barrier& barrier) const;
   Status CompleteNamed(uint32_t id);
-  Result<bool> CompleteShortBarriers();
-  std::unexpected<Error> Deadlock() const;
   std::string DescribeWait(const Thread& thread) const;
+  std::string DescribeOtherBlocks() const;
   std::string DescribeLanes(const std::vector<uint32_t>& by_warp) const;
 
   Machine& m_;
@@ -50,7 +51,9 @@ struct BarrierOperands {
 BarrierOperands OperandsOf(const Thread& thread) { return {BarrierWord(thread, 0), BarrierWord(thread, 1)}; }
 
 bool WaitsAtBarrier(const Thread& thread) {
-  return thread.state == ThreadState::kWaiting && IsBarrier(WaitsFor(thread));
+  if (thread.state != ThreadState::kWaiting) return false;
+  const Opcode op = WaitsFor(thread);
+  return IsBarrier(op) && !IsClusterBarrier(op);
 }
 bool WaitsToAgree(const Thread& thread) {
   return thread.state == ThreadState::kWaiting &&
@@ -75,19 +78,15 @@ bool Scheduler::AnyReady(const Warp& warp) const {
   return false;
 }
 
-Status Scheduler::Run() {
-  for (;;) {
-    bool ran = false, live = false;
-    for (size_t i = 0; i < m_.warps.size(); ++i) {
-      Warp& warp = m_.warps[m_.options.backwards ? m_.warps.size() - 1 - i : i];
-      live |= m_.LiveLanes(warp) != 0;
-      ran |= AnyReady(warp);
-      TRY_STATUS(m_.kernel.phase == Phase::kCollapsed ? StepWarp(warp) : SliceThreads(warp));
-    }
-    if (!live) return {};
-    if (ran || TRY(CompleteShortBarriers())) continue;
-    return Deadlock();
+Result<Machine::Turn> Scheduler::TakeTurn() {
+  Machine::Turn turn;
+  for (size_t i = 0; i < m_.warps.size(); ++i) {
+    Warp& warp = m_.warps[m_.options.backwards ? m_.warps.size() - 1 - i : i];
+    turn.live |= m_.LiveLanes(warp) != 0;
+    turn.ran |= AnyReady(warp);
+    TRY_STATUS(m_.kernel.phase == Phase::kCollapsed ? StepWarp(warp) : SliceThreads(warp));
   }
+  return turn;
 }
 
 Status Scheduler::SliceThreads(Warp& warp) {
@@ -260,14 +259,16 @@ std::string Scheduler::DescribeLanes(const std::vector<uint32_t>& by_warp) const
 std::string Scheduler::DescribeWait(const Thread& thread) const {
   const Inst& inst = *thread.waiting_at;
   std::vector<uint32_t> here(m_.warp_count), missing(m_.warp_count);
-  bool barrier = IsBarrier(WaitsFor(thread)), agree = WaitsToAgree(thread);
-  bool whole_block = barrier || (agree && AgreeLevel(thread) == Level::kBlock);
+  bool barrier = WaitsAtBarrier(thread), agree = WaitsToAgree(thread);
+  bool cluster = WaitsFor(thread) == Opcode::kClusterWait;
+  bool whole_block = barrier || cluster || (agree && AgreeLevel(thread) == Level::kBlock);
   bool masked = !whole_block && !agree && !IsConvergenceWait(thread);
   uint32_t mask = masked ? MemberMask(thread) : ~0u;
   for (const Thread& other : m_.threads) {
     if (!other.live() || (!whole_block && other.warp != thread.warp)) continue;
     bool arrived = other.waiting_at == &inst;
     if (barrier) arrived = WaitsAtBarrier(other) && OperandsOf(other).id == OperandsOf(thread).id;
+    if (cluster) arrived = other.cluster_arrival > m_.cluster.phase;
     if (arrived) here[other.warp] |= 1u << other.lane;
     if (!arrived && (mask >> other.lane & 1) != 0) missing[other.warp] |= 1u << other.lane;
   }
@@ -279,7 +280,23 @@ std::string Scheduler::DescribeWait(const Thread& thread) const {
   } else if (masked) {
     what += fmt::format(" (membermask {:#010x})", mask);
   }
-  return fmt::format("{}: arrived {}; missing {}", what, DescribeLanes(here), DescribeLanes(missing));
+  std::string text = fmt::format("{}: arrived {}; missing {}", what, DescribeLanes(here), DescribeLanes(missing));
+  return cluster ? text + DescribeOtherBlocks() : text;
+}
+
+// Threads of other blocks that have not arrived at the cluster's barrier.
+std::string Scheduler::DescribeOtherBlocks() const {
+  std::string text;
+  for (const auto& block : m_.cluster.blocks) {
+    std::vector<uint32_t> missing(block->warp_count);
+    for (const Thread& thread : block->threads) {
+      if (thread.live() && thread.cluster_arrival <= m_.cluster.phase) missing[thread.warp] |= 1u << thread.lane;
+    }
+    std::string lanes = DescribeLanes(missing);
+    if (block.get() == &m_ || lanes == "none") continue;
+    text += fmt::format("; missing of block ({},{},{}) {}", block->ctaid[0], block->ctaid[1], block->ctaid[2], lanes);
+  }
+  return text;
 }
 
 std::unexpected<Error> Scheduler::Deadlock() const {
@@ -298,6 +315,15 @@ std::unexpected<Error> Scheduler::Deadlock() const {
 
 }  // namespace
 
-Status Machine::RunScheduled() { return Scheduler(*this).Run(); }
+Result<Machine::Turn> Machine::TakeTurn() {
+  if (kernel.phase != Phase::kCollapsed || kernel.resumes != Resumes::kNever) return Scheduler(*this).TakeTurn();
+  if (ended_) return Turn{};
+  ended_ = true;
+  TRY_STATUS(RunCollapsed());
+  return Turn{.live = true, .ran = true};
+}
+
+Result<bool> Machine::CompleteShortBarriers() { return Scheduler(*this).CompleteShortBarriers(); }
+std::unexpected<Error> Machine::Deadlock() { return Scheduler(*this).Deadlock(); }
 
 }  // namespace ptx2cpu::ir::interpret

@@ -45,10 +45,9 @@ Status ExecuteParamBase(Step& s) {
 
 namespace {
 
-// Of a launch without clusters: every block is a cluster of its own.
 uint64_t SpecialValue(const Machine& m, const Thread& thread, Special special) {
   uint32_t lane = thread.lane;
-  const Dim3 &grid = m.options.grid, &block = m.options.block;
+  const Dim3 &grid = m.options.grid, &block = m.options.block, &cluster = m.cluster.shape;
   constexpr uint32_t kSharedUnit = 128;
   switch (special) {
     case Special::kTidX:
@@ -78,29 +77,49 @@ uint64_t SpecialValue(const Machine& m, const Thread& thread, Special special) {
     case Special::kNtidZ:
       return block.z;
     case Special::kCtaidX:
-    case Special::kClusteridX:
       return m.ctaid[0];
+    case Special::kClusteridX:
+      return m.ctaid[0] / cluster.x;
+    case Special::kClusterCtaidX:
+      return m.cluster_ctaid[0];
+    case Special::kClusterNctaidX:
+      return cluster.x;
     case Special::kCtaidY:
-    case Special::kClusteridY:
       return m.ctaid[1];
+    case Special::kClusteridY:
+      return m.ctaid[1] / cluster.y;
+    case Special::kClusterCtaidY:
+      return m.cluster_ctaid[1];
+    case Special::kClusterNctaidY:
+      return cluster.y;
     case Special::kCtaidZ:
-    case Special::kClusteridZ:
       return m.ctaid[2];
+    case Special::kClusteridZ:
+      return m.ctaid[2] / cluster.z;
+    case Special::kClusterCtaidZ:
+      return m.cluster_ctaid[2];
+    case Special::kClusterNctaidZ:
+      return cluster.z;
     case Special::kNctaidX:
-    case Special::kNclusteridX:
       return grid.x;
+    case Special::kNclusteridX:
+      return grid.x / cluster.x;
     case Special::kNctaidY:
-    case Special::kNclusteridY:
       return grid.y;
+    case Special::kNclusteridY:
+      return grid.y / cluster.y;
     case Special::kNctaidZ:
-    case Special::kNclusteridZ:
       return grid.z;
+    case Special::kNclusteridZ:
+      return grid.z / cluster.z;
     case Special::kNwarpId:
       return m.warp_count;
-    case Special::kClusterNctaidX:
-    case Special::kClusterNctaidY:
-    case Special::kClusterNctaidZ:
+    case Special::kClusterCtarank:
+      return m.cluster_rank;
     case Special::kClusterNctarank:
+      return m.cluster.blocks.size();
+    case Special::kIsExplicitCluster:
+      return m.cluster.is_explicit;
     case Special::kNsmId:
       return 1;
     case Special::kClock:
@@ -117,13 +136,23 @@ uint64_t SpecialValue(const Machine& m, const Thread& thread, Special special) {
     case Special::kAggrSharedSize:
       return (m.shared_bytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
     default:
-      return 0;  // %smid, %gridid, ranks in the cluster, reserved shared memory, %envreg, %pm
+      return 0;  // %smid, %gridid, reserved shared memory, %pm
   }
+}
+
+// Where a grid barrier counts: what the driver puts there is known from the code of cooperative groups. 0 without one.
+uint64_t EnvironmentRegister(const Machine& m, uint32_t index) {
+  const auto workspace = reinterpret_cast<uint64_t>(m.cluster.grid_workspace.data());
+  return index == 1 ? workspace >> 32 : index == 2 ? workspace : 0;
 }
 
 }  // namespace
 
 Status ExecuteSpecialRegister(Step& s) {
+  if (s.inst.attrs.special == Special::kEnvReg) {
+    s.Return(EnvironmentRegister(s.machine, s.inst.attrs.index));
+    return {};
+  }
   s.Return(SpecialValue(s.machine, s.thread, s.inst.attrs.special));
   return {};
 }

@@ -53,5 +53,7 @@ std::optional<Opcode> ParseOpcode(std::string_view mnemonic);
 inline bool IsTerminator(Opcode op) { return Info(op).effect == Effect::kTerminator; }
 inline bool IsCollective(Opcode op) { return Info(op).effect == Effect::kCollective; }
 inline bool IsBarrier(Opcode op) { return Info(op).effect == Effect::kBarrier; }
+// Barriers of the cluster have no number and no count.
+inline bool IsClusterBarrier(Opcode op) { return op == Opcode::kClusterArrive || op == Opcode::kClusterWait; }
 
 }  // namespace ptx2cpu::ir

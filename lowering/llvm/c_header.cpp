@@ -57,7 +57,12 @@ class PointerParameters {
       case Opcode::kAtomicCas:
         return global && Mark(inst.operands[0]);
       case Opcode::kCopyAsync:
+      case Opcode::kCopyMulticast:
         return Mark(inst.operands[1]);
+      case Opcode::kCopyBulk:
+      case Opcode::kReduceBulk:
+        changed = Mark(inst.operands[0]);
+        return Mark(inst.operands[1]) || changed;
       case Opcode::kAdd: {
         if (!address_[inst.results[0].index]) return false;
         // The pointer is the operand that is no product or extension of an index.

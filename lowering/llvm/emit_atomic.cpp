@@ -49,10 +49,11 @@ Value AddFloats(Site& s, Value old, Value operand) {
   Value sum = floats.Add(floats.Flush(old, type), floats.Flush(operand, type), type, Rounding::kNearestEven);
   Value flushed = floats.Flush(sum, type);
   if (s.inst.attrs.space != ir::Space::kGeneric) return flushed;
-  return s.b.CreateSelect(InShared(s, s.Raw(0)), kept, flushed);
+  return s.b.CreateSelect(InCluster(s, s.Raw(0)), kept, flushed);
 }
 
-// ir/mbarrier.h: Update.
+}  // namespace
+
 Value UpdateMbarrier(Site& s, Value old, Value change) {
   using namespace ir::mbarrier;
   auto& b = s.b;
@@ -71,6 +72,8 @@ Value UpdateMbarrier(Site& s, Value old, Value change) {
   Value missing = b.CreateOr(b.CreateSelect(complete, expected, pending), at(bytes, kBytesShift));
   return b.CreateOr(b.CreateOr(missing, at(expected, kExpectedShift)), at(next, kPhaseShift));
 }
+
+namespace {
 
 // The new value, from values of the instruction's type.
 Value Combine(Site& s, Value old, Value operand) {
@@ -188,12 +191,11 @@ void StoreWord(Site& s, const Place& place, Value word) {
   s.e.m.Annotate(store, place.memory);
 }
 
-Value CompareAndSwapLoop(Site& s, const Place& place, llvm::AtomicOrdering order) {
+Value CompareAndSwapLoop(Site& s, const Place& place, Value operand, llvm::AtomicOrdering order) {
   llvm::BasicBlock *before = s.b.GetInsertBlock(), *again = s.e.NewBlock("try"),
                    *done = s.e.NewBlock("swapped");
   llvm::LoadInst* first = s.b.CreateAlignedLoad(place.word, place.pointer, place.align);
   first->setAtomic(llvm::AtomicOrdering::Monotonic);
-  Value operand = s.Raw(1);
   s.b.CreateBr(again);
   s.b.SetInsertPoint(again);
   llvm::PHINode* old = s.b.CreatePHI(place.word, 2);
@@ -209,25 +211,43 @@ Value CompareAndSwapLoop(Site& s, const Place& place, llvm::AtomicOrdering order
   return old;
 }
 
+// Reads, combines and writes; the word that was there.
+Value Apply(Site& s, const Place& place, Value operand) {
+  llvm::AtomicOrdering order = OrderingOf(s.inst.attrs.order);
+  if (StaysInBlock(s)) {
+    Value old = LoadWord(s, place);
+    StoreWord(s, place, AsWord(s, Combine(s, FromWord(s, old), operand)));
+    return old;
+  }
+  auto native = NativeOperation(s);
+  if (!native) return CompareAndSwapLoop(s, place, operand, order);
+  auto* atomic = s.b.CreateAtomicRMW(*native, place.pointer, AsWord(s, operand), place.align, order);
+  s.e.m.Annotate(atomic, place.memory);
+  return atomic;
+}
+
 }  // namespace
 
 Status EmitAtomic(Site& s) {
   if (s.inst.attrs.atomic == AtomicOp::kNone) return s.Broken("names no operation");
   Place place = TRY(PlaceOf(s));
-  llvm::AtomicOrdering order = OrderingOf(s.inst.attrs.order);
-  Value old;
-  if (StaysInBlock(s)) {
-    old = LoadWord(s, place);
-    StoreWord(s, place, AsWord(s, Combine(s, FromWord(s, old), s.Raw(1))));
-  } else if (auto native = NativeOperation(s)) {
-    auto* atomic = s.b.CreateAtomicRMW(*native, place.pointer, AsWord(s, s.Raw(1)), place.align, order);
-    s.e.m.Annotate(atomic, place.memory);
-    old = atomic;
-  } else {
-    old = CompareAndSwapLoop(s, place, order);
-  }
-  s.Return(FromWord(s, old));
+  s.Return(FromWord(s, Apply(s, place, s.Raw(1))));
   return {};
+}
+
+Status EmitReduceBulk(Site& s) {
+  Place to = TRY(PlaceOf(s));
+  Memory memory;
+  Value from = s.e.Pointer(ir::Space::kGeneric, s.inst.operands[1], &memory), bytes = s.Raw(2);
+  FaultUnlessBulk(s, {s.Raw(0), s.Raw(1)}, {bytes}, kBulkAlign);
+  const Value first = to.pointer;
+  const auto step = static_cast<uint32_t>(ir::Bytes(s.inst.type));
+  return s.e.Loop(s.b.CreateUDiv(bytes, s.b.getInt32(step)), "element", [&](Value index) -> Status {
+    to.pointer = s.b.CreateGEP(to.word, first, s.b.CreateZExt(index, s.e.I(64)));
+    Place source{s.b.CreateGEP(to.word, from, s.b.CreateZExt(index, s.e.I(64))), memory, to.word, to.align};
+    Apply(s, to, FromWord(s, LoadWord(s, source)));
+    return {};
+  });
 }
 
 Status EmitAtomicCas(Site& s) {

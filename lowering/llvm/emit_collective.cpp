@@ -374,6 +374,8 @@ Status EmitBarrierBlock(Site& s) {
 }
 
 Status EmitBarrierArrive(Site& s) { return s.Unsupported("needs warps that run by themselves"); }
+Status EmitClusterArrive(Site& s) { return s.Unsupported("needs blocks that can be put aside"); }
+Status EmitClusterWait(Site& s) { return s.Unsupported("needs blocks that can be put aside"); }
 
 namespace {
 // Numbers of live threads, and of those whose predicate holds.

@@ -27,7 +27,8 @@ Value FunctionEmitter::BaseOf(ir::ValueId address, int depth) {
       return b.CreateIntToPtr(ValueOf(address), b.getPtrTy());
     case Opcode::kToGeneric:
     case Opcode::kFromGeneric:
-      if (inst.attrs.space == Space::kShared || inst.attrs.space == Space::kLocal || depth == 0)
+      if (inst.attrs.space == Space::kShared || inst.attrs.space == Space::kSharedCluster ||
+          inst.attrs.space == Space::kLocal || depth == 0)
         return nullptr;
       return BaseOf(inst.operands[0], depth - 1);
     case Opcode::kAdd:
@@ -247,7 +248,18 @@ Result<Value> WindowBase(Site& s) {
 }
 }  // namespace
 
+namespace {
+// Addresses of the cluster's shared memory, converted one by one.
+Status EmitClusterConversion(Site& s, const char* service) {
+  s.Return(EachLane(s.b, {s.Operand(0)}, [&](const std::vector<Value>& address) -> Value {
+    return s.b.CreateCall(s.e.m.Service(service), {s.e.Block(), address[0]});
+  }));
+  return {};
+}
+}  // namespace
+
 Status EmitToGeneric(Site& s) {
+  if (s.inst.attrs.space == Space::kSharedCluster) return EmitClusterConversion(s, "ptx2cpu_cluster_address");
   Value base = TRY(WindowBase(s)), address = s.Operand(0);
   s.Return(base == nullptr
                ? address
@@ -257,6 +269,7 @@ Status EmitToGeneric(Site& s) {
 }
 
 Status EmitFromGeneric(Site& s) {
+  if (s.inst.attrs.space == Space::kSharedCluster) return EmitClusterConversion(s, "ptx2cpu_cluster_offset");
   Value base = TRY(WindowBase(s)), address = s.Operand(0);
   s.Return(base == nullptr
                ? address
@@ -277,6 +290,23 @@ Value Within(Site& s, Value address, Value base, Value bytes) {
 Value InShared(Site& s, Value address) {
   return Within(s, address, s.e.Field(offsetof(ptx2cpu_block, shared), s.b.getPtrTy(), "shared"),
                 s.e.Field(offsetof(ptx2cpu_block, shared_bytes), s.e.I(32), "shared_bytes"));
+}
+
+Value InCluster(Site& s, Value address) {
+  llvm::BasicBlock *before = s.b.GetInsertBlock(), *others = s.e.NewBlock("other_blocks"), *done = s.e.NewBlock("found");
+  Value own = InShared(s, address);
+  Value blocks = s.e.Field(offsetof(ptx2cpu_block, cluster_nctarank), s.e.I(32), "cluster_nctarank");
+  Value known = s.b.CreateOr(own, s.b.CreateICmpULE(blocks, s.b.getInt32(1)));
+  s.b.CreateCondBr(known, done, others);
+  s.b.SetInsertPoint(others);
+  Value offset = s.b.CreateCall(s.e.m.Service("ptx2cpu_cluster_offset"), {s.e.Block(), address});
+  Value other = s.b.CreateICmpNE(offset, s.b.getInt64(~uint64_t{0}));
+  s.b.CreateBr(done);
+  s.b.SetInsertPoint(done);
+  llvm::PHINode* found = s.b.CreatePHI(s.e.I(1), 2);
+  found->addIncoming(own, before);
+  found->addIncoming(other, others);
+  return found;
 }
 
 namespace {
@@ -312,6 +342,9 @@ Status EmitIsSpace(Site& s) {
     case Space::kShared:
       s.Return(InShared(s, address));
       break;
+    case Space::kSharedCluster:
+      s.Return(InCluster(s, address));
+      break;
     case Space::kLocal:
       s.Return(InLocal(s, address));
       break;
@@ -323,7 +356,7 @@ Status EmitIsSpace(Site& s) {
                       s.b.getInt64(s.e.m.param_bytes)));
       break;
     default: {  // global, which holds the parameters too
-      Value other = s.b.CreateOr(InShared(s, address), InLocal(s, address));
+      Value other = s.b.CreateOr(InCluster(s, address), InLocal(s, address));
       s.Return(s.b.CreateNot(s.b.CreateOr(other, TRY(InConstant(s, address)))));
     }
   }

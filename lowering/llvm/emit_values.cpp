@@ -77,7 +77,7 @@ struct FieldRow {
   size_t offset;
   const char* name;
 };
-// Registers that are a word of the block context. Without clusters every block is a cluster of its own.
+// Registers that are a word of the block context.
 constexpr FieldRow kFields[] = {
     {Special::kNtidX, offsetof(ptx2cpu_block, ntid), "ntid.x"},
     {Special::kNtidY, offsetof(ptx2cpu_block, ntid) + 4, "ntid.y"},
@@ -88,12 +88,15 @@ constexpr FieldRow kFields[] = {
     {Special::kNctaidX, offsetof(ptx2cpu_block, nctaid), "nctaid.x"},
     {Special::kNctaidY, offsetof(ptx2cpu_block, nctaid) + 4, "nctaid.y"},
     {Special::kNctaidZ, offsetof(ptx2cpu_block, nctaid) + 8, "nctaid.z"},
-    {Special::kClusteridX, offsetof(ptx2cpu_block, ctaid), "ctaid.x"},
-    {Special::kClusteridY, offsetof(ptx2cpu_block, ctaid) + 4, "ctaid.y"},
-    {Special::kClusteridZ, offsetof(ptx2cpu_block, ctaid) + 8, "ctaid.z"},
-    {Special::kNclusteridX, offsetof(ptx2cpu_block, nctaid), "nctaid.x"},
-    {Special::kNclusteridY, offsetof(ptx2cpu_block, nctaid) + 4, "nctaid.y"},
-    {Special::kNclusteridZ, offsetof(ptx2cpu_block, nctaid) + 8, "nctaid.z"},
+    {Special::kClusterCtaidX, offsetof(ptx2cpu_block, cluster_ctaid), "cluster_ctaid.x"},
+    {Special::kClusterCtaidY, offsetof(ptx2cpu_block, cluster_ctaid) + 4, "cluster_ctaid.y"},
+    {Special::kClusterCtaidZ, offsetof(ptx2cpu_block, cluster_ctaid) + 8, "cluster_ctaid.z"},
+    {Special::kClusterNctaidX, offsetof(ptx2cpu_block, cluster_nctaid), "cluster_nctaid.x"},
+    {Special::kClusterNctaidY, offsetof(ptx2cpu_block, cluster_nctaid) + 4, "cluster_nctaid.y"},
+    {Special::kClusterNctaidZ, offsetof(ptx2cpu_block, cluster_nctaid) + 8, "cluster_nctaid.z"},
+    {Special::kClusterCtarank, offsetof(ptx2cpu_block, cluster_ctarank), "cluster_ctarank"},
+    {Special::kClusterNctarank, offsetof(ptx2cpu_block, cluster_nctarank), "cluster_nctarank"},
+    {Special::kIsExplicitCluster, offsetof(ptx2cpu_block, cluster_is_explicit), "cluster_is_explicit"},
     {Special::kNwarpId, offsetof(ptx2cpu_block, warp_count), "warp_count"},
     {Special::kSmId, offsetof(ptx2cpu_block, worker), "worker"},
     {Special::kNsmId, offsetof(ptx2cpu_block, worker_count), "worker_count"},
@@ -146,6 +149,13 @@ llvm::Value* Clock(Site& s, Special special) {
   return high ? s.b.CreateLShr(now, 32) : now;
 }
 
+llvm::Value* SpecialValue(Site& s, Special special);
+
+// A number of blocks as one of clusters.
+llvm::Value* InClusters(Site& s, Special blocks, Special blocks_of_cluster) {
+  return s.b.CreateUDiv(SpecialValue(s, blocks), SpecialValue(s, blocks_of_cluster));
+}
+
 llvm::Value* SpecialValue(Site& s, Special special) {
   FunctionEmitter& e = s.e;
   for (const FieldRow& row : kFields) {
@@ -175,18 +185,25 @@ llvm::Value* SpecialValue(Site& s, Special special) {
     case Special::kGlobaltimerLo:
     case Special::kGlobaltimerHi:
       return Clock(s, special);
-    case Special::kClusterNctaidX:
-    case Special::kClusterNctaidY:
-    case Special::kClusterNctaidZ:
-    case Special::kClusterNctarank:
-      return s.b.getInt32(1);
+    case Special::kClusteridX:
+      return InClusters(s, Special::kCtaidX, Special::kClusterNctaidX);
+    case Special::kClusteridY:
+      return InClusters(s, Special::kCtaidY, Special::kClusterNctaidY);
+    case Special::kClusteridZ:
+      return InClusters(s, Special::kCtaidZ, Special::kClusterNctaidZ);
+    case Special::kNclusteridX:
+      return InClusters(s, Special::kNctaidX, Special::kClusterNctaidX);
+    case Special::kNclusteridY:
+      return InClusters(s, Special::kNctaidY, Special::kClusterNctaidY);
+    case Special::kNclusteridZ:
+      return InClusters(s, Special::kNctaidZ, Special::kClusterNctaidZ);
     case Special::kTotalSharedSize:
     case Special::kAggrSharedSize: {
       llvm::Value* bytes = e.Field(offsetof(ptx2cpu_block, shared_bytes), e.I(32), "shared_bytes");
       return s.b.CreateAnd(s.b.CreateAdd(bytes, s.b.getInt32(127)), s.b.getInt32(~127u));
     }
     default:
-      return s.b.getInt32(0);  // place in the cluster, reserved shared memory, %envreg, %pm
+      return s.b.getInt32(0);  // reserved shared memory, %envreg, %pm
   }
 }
 

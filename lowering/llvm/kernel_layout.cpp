@@ -126,6 +126,10 @@ const char* PtxName(const ir::ResumePoint& point) {
       return "bar.red.and";
     case Opcode::kBarrierReduceOr:
       return "bar.red.or";
+    case Opcode::kClusterArrive:
+      return "barrier.cluster.arrive";
+    case Opcode::kClusterWait:
+      return "barrier.cluster.wait";
     case Opcode::kBarrierWarp:
       return "bar.warp.sync";
     case Opcode::kShuffle:
@@ -167,6 +171,10 @@ uint32_t KindOf(const ir::ResumePoint& point) {
       return PTX2CPU_POINT_RED_AND;
     case ir::Opcode::kBarrierReduceOr:
       return PTX2CPU_POINT_RED_OR;
+    case ir::Opcode::kClusterArrive:
+      return PTX2CPU_POINT_CLUSTER_ARRIVE;
+    case ir::Opcode::kClusterWait:
+      return PTX2CPU_POINT_CLUSTER_WAIT;
     default:
       CHECK(ir::IsCollective(point.op),
             std::string(ir::Info(point.op).mnemonic) + " is nothing that a thread waits at");

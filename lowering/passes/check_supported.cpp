@@ -22,6 +22,10 @@ bool IsConstant(const ir::Function& f, ir::ValueId value) {
 }
 
 Status CheckBarrier(const ir::Module& module, const ir::Function& f, const ir::Inst& inst) {
+  if (ir::IsClusterBarrier(inst.op)) {
+    return Unsupported(module, inst.at, "a barrier of the cluster needs blocks that can be put aside",
+                       "only the resumable tiers run this kernel (--exec=auto, resumable or lanes)");
+  }
   if (inst.op == Opcode::kBarrierArrive) {
     return Unsupported(module, inst.at, "bar.arrive lets a warp pass a barrier that others wait at",
                        "this needs resumable warps (tier T2), which this version does not have");

@@ -118,7 +118,9 @@ class Decision {
     all_aligned_ &= aligned;
     // A barrier that is not aligned may be reached by the lanes of a warp from different places.
     const Resumes least = aligned ? Resumes::kWarps : Resumes::kLanes;
-    if (inst.op == Opcode::kBarrierArrive) {
+    if (ir::IsClusterBarrier(inst.op)) {
+      Add(least, "a barrier of the cluster", inst.at);
+    } else if (inst.op == Opcode::kBarrierArrive) {
       Add(least, "an arrival that lets the warp pass a barrier others wait at", inst.at);
     } else if (inst.operands.size() > id + 1) {
       Add(least, "a barrier for part of the block (with a thread count)", inst.at);

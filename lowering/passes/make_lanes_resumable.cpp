@@ -100,6 +100,7 @@ class LanesResumable {
   }
 
   std::vector<ValueId> BarrierWords(ir::Builder& b, const ir::Inst& inst) {
+    if (ir::IsClusterBarrier(inst.op)) return {};
     const bool reduces = !inst.results.empty();
     const size_t id = reduces ? 1 : 0;
     std::vector<ValueId> words{inst.operands[id]};

@@ -67,8 +67,11 @@ class WarpsResumable {
     const bool reduces = !inst.results.empty();
     const size_t number = reduces ? 1 : 0;
     ir::Builder b{f_, block, inst.at};
-    std::vector<ValueId> words{inst.operands[number]};
-    words.push_back(inst.operands.size() > number + 1 ? inst.operands[number + 1] : b.Const(ir::Type::kI32, 0));
+    std::vector<ValueId> words;
+    if (!ir::IsClusterBarrier(inst.op)) {
+      words.push_back(inst.operands[number]);
+      words.push_back(inst.operands.size() > number + 1 ? inst.operands[number + 1] : b.Const(ir::Type::kI32, 0));
+    }
     if (reduces) words.push_back(b.Convert(Opcode::kZext, ir::Type::kI32, inst.operands[0]));
     b.Terminate(Opcode::kSuspend, std::move(words), {}, {.index = static_cast<uint32_t>(f_.resume_points.size())});
     if (reduces) ir::ReplaceUses(f_, ValueId{inst.results[0]}, Result(after, inst));

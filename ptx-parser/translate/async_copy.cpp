@@ -1,5 +1,7 @@
-// 9.7.9.25: cp.async. The copy is done at once, so that groups are always complete.
+// 9.7.9.12, 9.7.9.13, 9.7.9.25, 9.7.13.7: asynchronous copies, stores and reductions. They are done at once, so that
+// groups are always complete and the bytes that an mbarrier object waits for come with the instruction.
 #include "ptx-parser/translate/elementwise.h"
+#include "ptx-parser/translate/mbarrier.h"
 #include "ptx-parser/translate/memory_attributes.h"
 #include "ptx-parser/translate/rows.h"
 
@@ -10,6 +12,26 @@ using ir::Type;
 using ir::ValueId;
 
 namespace {
+
+using ir::Space;
+
+constexpr uint32_t kBulkAlign = 16;
+
+ValueId RealAddress(Emitter& e, const Place& place) {
+  if (place.space != Space::kShared) return place.address;
+  return e.b.Inst1(Opcode::kToGeneric, Type::kVoid, {place.address}, {.space = Space::kShared});
+}
+
+// Of a shared address of the cluster: what is the same in every block.
+ValueId OffsetInWindow(Emitter& e, size_t operand) {
+  Place place = e.Address(operand, Space::kShared);
+  return e.b.Binary(Opcode::kAnd, Type::kI64, place.address,
+                    e.Const(Type::kI64, (uint64_t{1} << ir::kClusterRankShift) - 1));
+}
+
+// st.async and red.async: generic where no space stands.
+Space SpaceOfAsync(const Emitter& e) { return e.Has("shared::cluster") ? Space::kSharedCluster : Space::kGeneric; }
+
 bool IsPredicate(const Emitter& e, const ast::Operand& operand) {
   return operand.symbol_kind == ast::SymbolKind::kRegister && e.ssa.TypeOf(operand.symbol) == Type::kI1;
 }
@@ -32,5 +54,90 @@ void cp_async(Emitter& e) {
 }
 
 void cp_async_group(Emitter&) {}
+
+// -- bulk copies --
+
+namespace {
+
+// Of the rows whose operands are destination, source, size.
+struct Bulk {
+  ValueId to, from, bytes;  // real addresses
+};
+
+// The opcode names both spaces in the order destination, source; where it names a group, global is the destination.
+Bulk BulkOperands(Emitter& e) {
+  const bool to_global = e.Has("bulk_group"), from_global = !to_global && e.Has("global");
+  const Space destination = to_global                  ? Space::kGlobal
+                            : e.Has("shared::cluster") ? Space::kSharedCluster
+                                                       : Space::kShared;
+  return {RealAddress(e, e.WritableAddress(0, destination)),
+          RealAddress(e, e.Address(1, from_global ? Space::kGlobal : Space::kShared)), e.Read(2, Type::kI32)};
+}
+
+}  // namespace
+
+void cp_async_bulk(Emitter& e) {
+  Bulk copy = BulkOperands(e);
+  e.b.Make(Opcode::kCopyBulk, Type::kVoid, {copy.to, copy.from, copy.bytes, copy.bytes}, {.align = kBulkAlign});
+  if (e.Has("bulk_group")) return;
+  const Space space = e.Has("shared::cluster") ? Space::kSharedCluster : Space::kShared;
+  CompleteBytes(e, e.WritableAddress(3, space), copy.bytes);
+}
+
+// Destination and object are at the same offsets in each block.
+void cp_async_bulk_multicast(Emitter& e) {
+  Place from = e.Address(1, Space::kGlobal);
+  ValueId mask = e.b.Convert(Opcode::kZext, Type::kI32, e.Read(4, Type::kI16));
+  e.b.Make(Opcode::kCopyMulticast, Type::kVoid,
+           {OffsetInWindow(e, 0), from.address, e.Read(2, Type::kI32), OffsetInWindow(e, 3), mask});
+}
+
+void cp_async_bulk_group(Emitter&) {}
+void cp_async_bulk_prefetch(Emitter&) {}
+
+void cp_reduce_async_bulk(Emitter& e) {
+  Bulk copy = BulkOperands(e);
+  const Type type = WholeType(e.type());
+  ir::Attrs attrs{.atomic = AtomicOperation(e), .order = ir::MemoryOrder::kRelaxed, .scope = ir::Scope::kGpu};
+  if (e.type() == PtxType::kF32) attrs.flags = ir::kFtz;
+  e.b.Make(Opcode::kReduceBulk, type, {copy.to, copy.from, copy.bytes}, attrs);
+  if (!e.Has("bulk_group")) CompleteBytes(e, e.WritableAddress(3, Space::kSharedCluster), copy.bytes);
+}
+
+// -- single values --
+
+// With an mbarrier object a store to shared memory, else a release store to global memory.
+void st_async(Emitter& e) {
+  const PtxType type = e.mods().last();
+  std::vector<ValueId> values = e.ReadVector(1, ir::IntegerOfBits(Bits(type)));
+  const bool signals = !e.Has("release");
+  Place to = e.WritableAddress(0, signals ? SpaceOfAsync(e) : SpaceOfWords(e));
+  ir::Attrs attrs;
+  if (!signals) attrs = {.order = ir::MemoryOrder::kRelease, .scope = ScopeOf(e)};
+  const auto bytes = static_cast<uint64_t>(Bits(type) / 8) * values.size();
+  e.b.Store(ir::IntegerOfBits(Bits(type)), to.space, to.address, values, attrs);
+  if (signals) CompleteBytes(e, e.WritableAddress(2, SpaceOfAsync(e)), e.Const(Type::kI32, bytes));
+}
+
+void red_async(Emitter& e) {
+  const PtxType type = e.mods().last();
+  const bool signals = !e.Has("release");
+  Place to = e.WritableAddress(0, signals ? SpaceOfAsync(e) : SpaceOfWords(e));
+  ir::Attrs attrs = AtomicAttrs(e, to.space);
+  attrs.atomic = AtomicOperation(e);
+  attrs.flags = ir::kNoResult;
+  e.b.Binary(Opcode::kAtomic, WholeType(type), to.address, e.Read(1, WholeType(type)), attrs);
+  if (signals) {
+    CompleteBytes(e, e.WritableAddress(2, SpaceOfAsync(e)), e.Const(Type::kI32, static_cast<uint64_t>(Bits(type) / 8)));
+  }
+}
+
+// Zeroes shared memory; the value can only be zero.
+void st_bulk(Emitter& e) {
+  if (e.Immediate(2) != 0) return e.Fail(ErrorCode::kSyntax, "the value of st.bulk is 0");
+  ValueId to = RealAddress(e, e.WritableAddress(0, SpaceOfWords(e)));
+  ValueId size = e.Read(1, Type::kI32), none = e.Const(Type::kI32, 0);
+  e.b.Make(Opcode::kCopyBulk, Type::kVoid, {to, to, size, none}, {.align = 8});
+}
 
 }  // namespace ptx2cpu::ptx::rows

@@ -13,6 +13,8 @@ using ir::Opcode;
 using ir::Type;
 using ir::ValueId;
 
+}  // namespace
+
 ir::Attrs AtomicAttrs(const Emitter& e, ir::Space space) {
   ir::Attrs attrs{.space = space};
   attrs.order = e.Has("acq_rel")   ? MemoryOrder::kAcqRel
@@ -23,6 +25,8 @@ ir::Attrs AtomicAttrs(const Emitter& e, ir::Space space) {
   attrs.scope = scope == ir::Scope::kNone ? ir::Scope::kGpu : scope;
   return attrs;
 }
+
+namespace {
 
 AtomicOp FloatOp(const Emitter& e) {
   if (e.Has("min")) return AtomicOp::kFMin;
@@ -37,7 +41,10 @@ AtomicOp PackedOp(const Emitter& e, PtxType type) {
   return brain ? AtomicOp::kAddBF16x2 : AtomicOp::kAddF16x2;
 }
 
-AtomicOp OperationOf(const Emitter& e, PtxType type) {
+}  // namespace
+
+AtomicOp AtomicOperation(const Emitter& e) {
+  PtxType type = e.mods().last();
   if (IsFloat(type) && IsPacked(type)) return PackedOp(e, type);
   if (IsFloat(type) && !e.Has("exch")) return FloatOp(e);
   bool sign = IsSigned(type);
@@ -52,11 +59,13 @@ AtomicOp OperationOf(const Emitter& e, PtxType type) {
   return AtomicOp::kExchange;
 }
 
+namespace {
+
 // One element at place + offset.
 ValueId One(Emitter& e, const Place& place, int64_t offset, ValueId value, bool wants_old) {
   PtxType type = e.mods().last();
   ir::Attrs attrs = AtomicAttrs(e, place.space);
-  attrs.atomic = OperationOf(e, type);
+  attrs.atomic = AtomicOperation(e);
   if (!wants_old) attrs.flags = ir::kNoResult;
   // f32 addition flushes subnormals in global memory, but not in shared memory (9.7.13.5).
   if (attrs.atomic == AtomicOp::kFAdd && type == PtxType::kF32 && place.space != ir::Space::kShared)

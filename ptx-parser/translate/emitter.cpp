@@ -276,8 +276,14 @@ Type Emitter::StoredType(const ast::Operand& operand, int bits) const {
   return ir::IntegerOfBits(bits);
 }
 
+// Shared memory of the cluster is accessed by real addresses, but a named variable is the block's own.
 Place Emitter::Address(size_t operand, ir::Space space) {
   const ast::Operand& o = Operand(operand);
+  if (space == ir::Space::kSharedCluster) {
+    if (o.symbol_kind == SymbolKind::kVariable) return Address(operand, ir::Space::kShared);
+    Place place = Address(operand, ir::Space::kGeneric);
+    return {b.Inst1(Opcode::kToGeneric, Type::kVoid, {place.address}, {.space = space}), ir::Space::kGeneric};
+  }
   switch (o.symbol_kind) {
     case SymbolKind::kNone:
       return {Const(Type::kI64, static_cast<uint64_t>(o.integer)), space};

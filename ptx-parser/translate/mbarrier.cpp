@@ -4,6 +4,7 @@
 
 #include "ptx-parser/translate/elementwise.h"
 #include "ptx-parser/translate/memory_attributes.h"
+#include "ptx-parser/translate/mbarrier.h"
 #include "ptx-parser/translate/rows.h"
 
 namespace ptx2cpu::ptx::rows {
@@ -65,7 +66,7 @@ void Arrive(Emitter& e, bool drops) {
 void Transactions(Emitter& e) {
   Place place = e.WritableAddress(0, SpaceOfWords(e));
   ValueId bytes = e.Read(1, Type::kI32);
-  if (e.Has("complete_tx")) bytes = e.b.Unary(Opcode::kNeg, Type::kI32, bytes);
+  if (e.Has("complete_tx")) return CompleteBytes(e, place, bytes);
   Change(e, place, Field(e, bytes, object::kBytesShift, object::kBytesMask), false);
 }
 
@@ -90,6 +91,11 @@ void PendingCount(Emitter& e) {
 }
 
 }  // namespace
+
+void CompleteBytes(Emitter& e, const Place& place, ValueId bytes) {
+  ValueId less = e.b.Unary(Opcode::kNeg, Type::kI32, bytes);
+  Change(e, place, Field(e, less, object::kBytesShift, object::kBytesMask), false);
+}
 
 // Copies are complete when their instruction is (async_copy.cpp), so the arrival is due at once. Without .noinc the
 // phase waits for one arrival more, which makes no difference then.

@@ -32,7 +32,7 @@ MemoryOrder LoadStoreOrder(const Emitter& e) {
 Space SpaceOfWords(const Emitter& e) {
   static constexpr std::pair<Word, Space> kSpaces[] = {
       {"global", Space::kGlobal},      {"shared", Space::kShared},
-      {"shared::cta", Space::kShared}, {"shared::cluster", Space::kShared},
+      {"shared::cta", Space::kShared}, {"shared::cluster", Space::kSharedCluster},
       {"local", Space::kLocal},        {"const", Space::kConst},
       {"param", Space::kParam},        {"param::entry", Space::kParam},
       {"param::func", Space::kParam},
@@ -128,7 +128,7 @@ void isspacep(Emitter& e) {
 void cvta(Emitter& e) {
   Space space = AccessSpace(e);
   ValueId address = e.Read(1, Type::kI64);
-  if (space == Space::kShared || space == Space::kLocal) {
+  if (space == Space::kShared || space == Space::kSharedCluster || space == Space::kLocal) {
     Opcode op = e.Has("to") ? Opcode::kFromGeneric : Opcode::kToGeneric;
     address = e.b.Inst1(op, Type::kVoid, {address}, {.space = space});
   }
