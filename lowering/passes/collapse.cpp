@@ -48,7 +48,8 @@ class Collapser {
   }
 
   // Returns the loops over lanes after which a warp has nothing left to do.
-  std::vector<BlockId> Run() {
+  std::vector<BlockId> Run(bool by_cut) {
+    if (by_cut) values_.PlanSlots(analysis::ChooseStoredValues(f_, lanes_, uniformity_, flat_).stored);
     for (BlockId block : ir::ReversePostOrder(f_)) {
       if (f_.at_block(block).level != Level::kLane) DeclareBoundary(block);
     }
@@ -341,7 +342,7 @@ Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options)
   }
   const bool resumes = f.resumes == ir::Resumes::kWarps;
   bool flat = !collective && options.collapse != CollapseForm::kHierarchical && !resumes;
-  TRY_STATUS(SequenceDivergentArms(f, Collapser(f, options, flat).Run()));
+  TRY_STATUS(SequenceDivergentArms(f, Collapser(f, options, flat).Run(options.slots_by_cut)));
   if (resumes) MakeWarpsResumable(f);
   return {};
 }

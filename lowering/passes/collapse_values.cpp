@@ -1,52 +1,12 @@
 #include "lowering/passes/collapse_values.h"
 
+#include <algorithm>
+
 #include "ir/result.h"
 
 namespace ptx2cpu::lowering {
-namespace {
 
-using ir::Opcode;
-
-// What a lane may spend to rebuild a value instead of loading it from a slot, and what the warp or block may
-// (once).
-constexpr uint32_t kLaneBudget = 5;
-constexpr uint32_t kScalarBudget = 16;
-constexpr uint32_t kNever = 1000;
-
-uint32_t OwnCost(const ir::Inst& inst) {
-  switch (inst.op) {
-    case Opcode::kConst:
-    case Opcode::kUndef:
-    case Opcode::kSymbol:
-    case Opcode::kParamBase:
-    case Opcode::kFunctionAddress:
-      return 0;
-    case Opcode::kSpecialRegister:
-      return inst.attrs.flags & ir::kVolatile ? kNever : 1;
-    case Opcode::kAgree:
-    case Opcode::kAgreeIndex:
-      return kNever;
-    case Opcode::kLoad:  // parameters and constants stay as they are while the kernel runs
-      return inst.attrs.space == ir::Space::kParam || inst.attrs.space == ir::Space::kConst ? 1 : kNever;
-    case Opcode::kDivS:
-    case Opcode::kDivU:
-    case Opcode::kRemS:
-    case Opcode::kRemU:
-    case Opcode::kFDiv:
-    case Opcode::kFSqrt:
-    case Opcode::kFRsqrt:
-    case Opcode::kFSin:
-    case Opcode::kFCos:
-    case Opcode::kFLg2:
-    case Opcode::kFEx2:
-    case Opcode::kFTanh:
-      return 6;
-    default:
-      return ir::Info(inst.op).effect == ir::Effect::kPure ? 1 : kNever;
-  }
-}
-
-}  // namespace
+using analysis::kNeverRebuilt;
 
 PlaceId CollapseValues::AddPlace(ir::Level level, ir::BlockId prologue, ir::BlockId epilogue) {
   places_.push_back({level, prologue, epilogue, {}, {}});
@@ -91,21 +51,34 @@ bool CollapseValues::IsLeaf(const Place& place, ir::ValueId old) const {
          (home_[old.index] != kNoPlace && places_[home_[old.index]].level != ir::Level::kLane);
 }
 
-uint32_t CollapseValues::RebuildCost(const Place& place, ir::ValueId old, uint32_t limit) const {
-  if (!Scalar(place, old)) return kNever;
+uint32_t CollapseValues::RebuildCost(const Place& place, ir::ValueId old, uint32_t limit,
+                                     std::vector<uint32_t>& counted) const {
+  if (!Scalar(place, old)) return kNeverRebuilt;
   if (place.known.contains(old.index)) return 0;
-  if (carried_[old.index]) return 1;
+  if (std::find(counted.begin(), counted.end(), old.index) != counted.end()) return 0;
+  counted.push_back(old.index);
+  if (carried_[old.index] || planned_[old.index]) return 1;
   const ir::Value& value = f_.at_value(old);
-  if (!value.def.valid()) return kNever;
+  if (!value.def.valid()) return kNeverRebuilt;
   const ir::Inst& inst = f_.at_inst(value.def);
-  uint32_t cost = OwnCost(inst);
+  uint32_t cost = analysis::RebuildOperations(inst);
   for (ir::ValueId operand : inst.operands) {
     if (cost > limit) break;
-    uint32_t deeper = RebuildCost(place, operand, limit - cost);
-    if (deeper > limit - cost && IsLeaf(place, operand) && Scalar(place, operand)) deeper = 1;
+    size_t before = counted.size();
+    uint32_t deeper = RebuildCost(place, operand, limit - cost, counted);
+    if (deeper > limit - cost && IsLeaf(place, operand) && Scalar(place, operand)) {
+      deeper = 1;
+      counted.resize(before);
+      counted.push_back(operand.index);
+    }
     cost += deeper;
   }
   return cost;
+}
+
+bool CollapseValues::Affordable(const Place& place, ir::ValueId old, uint32_t limit) const {
+  std::vector<uint32_t> counted;
+  return RebuildCost(place, old, limit, counted) <= limit;
 }
 
 ir::ValueId CollapseValues::Rebuild(PlaceId place, ir::ValueId old) {
@@ -126,8 +99,9 @@ ir::ValueId CollapseValues::Get(PlaceId place, ir::ValueId old) {
   if (home_[old.index] == place) return clone_[old.index];
   Place& here = places_[place];
   if (auto it = here.known.find(old.index); it != here.known.end()) return it->second;
-  uint32_t limit = here.level == ir::Level::kLane ? kLaneBudget : kScalarBudget;
-  if (!carried_[old.index] && RebuildCost(here, old, limit) <= limit) return Rebuild(place, old);
+  uint32_t limit = here.level == ir::Level::kLane ? analysis::kLaneBudget : analysis::kScalarBudget;
+  if (!carried_[old.index] && !planned_[old.index] && Affordable(here, old, limit))
+    return Rebuild(place, old);
   uint32_t slot = SlotOf(old);
   ir::ValueId loaded = ir::Builder{f_, here.prologue}.SlotLoad(slot);
   places_[place].known[old.index] = loaded;

@@ -2,13 +2,15 @@
 //
 // A place is the code of one lane-level region, of one boundary, or of one copy between levels. Every value
 // of the Split form has a home, the place of its definition; elsewhere it is rebuilt when that is cheap, or
-// read from a slot. Slots are made on first demand, so a value that does not cross has none.
+// read from a slot (analysis/crossing_values chooses). Slots are made on first demand, so a value that does
+// not cross has none.
 #pragma once
 
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/crossing_values.h"
 #include "analysis/uniformity.h"
 #include "ir/build.h"
 #include "ir/function.h"
@@ -27,6 +29,7 @@ class CollapseValues {
     slot_.resize(old_count_, kNoSlot);
     per_lane_.resize(old_count_);
     carried_.resize(old_count_);
+    planned_.resize(old_count_);
   }
 
   // `prologue` receives slot loads and rebuilt instructions, `epilogue` slot stores; both precede the
@@ -37,6 +40,9 @@ class CollapseValues {
   void SetCarried(ir::ValueId old) { carried_[old.index] = true; }
   // A boundary of block level needs each thread's own value of something that is not uniform there.
   void KeepPerLane(ir::ValueId old) { per_lane_[old.index] = true; }
+
+  // Values that are loaded from a slot wherever they are needed, so that others can be rebuilt from them.
+  void PlanSlots(const std::vector<bool>& values) { planned_ = values; }
 
   // The value as seen in `place`.
   ir::ValueId Get(PlaceId place, ir::ValueId old);
@@ -65,7 +71,10 @@ class CollapseValues {
   ir::Level ShapeOf(ir::ValueId old) const;
   bool Scalar(const Place& place, ir::ValueId old) const;
   // Number of operations that rebuilding takes, beyond `limit` when it is too many or impossible.
-  uint32_t RebuildCost(const Place& place, ir::ValueId old, uint32_t limit) const;
+  // What is used several times is counted once.
+  uint32_t RebuildCost(const Place& place, ir::ValueId old, uint32_t limit,
+                       std::vector<uint32_t>& counted) const;
+  bool Affordable(const Place& place, ir::ValueId old, uint32_t limit) const;
   bool IsLeaf(const Place& place, ir::ValueId old) const;
   ir::ValueId Rebuild(PlaceId place, ir::ValueId old);
 
@@ -77,7 +86,7 @@ class CollapseValues {
   std::vector<PlaceId> home_;
   std::vector<ir::ValueId> clone_;
   std::vector<uint32_t> slot_;
-  std::vector<bool> per_lane_, carried_;
+  std::vector<bool> per_lane_, carried_, planned_;
   std::vector<ir::ValueId> unsettled_;
 };
 

@@ -154,6 +154,8 @@ Status ExplainKernel(const Arguments& arguments) {
   const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(choice.source.text, choice.source.name));
   options.pipeline.stop_after = "ir";
   const ir::Module simt = TRY(ptx.Build(choice.kernel, options));
+  options.pipeline.stop_after = "remove-redundant-barriers";
+  const ir::Module ordered = TRY(ptx.Build(choice.kernel, options));
   options.pipeline.stop_after.clear();
   const ir::Module collapsed = TRY(ptx.Build(choice.kernel, options));
   const ir::Function& f = collapsed.functions[0];
@@ -178,10 +180,18 @@ Status ExplainKernel(const Arguments& arguments) {
   };
   list("warp operation", collectives);
   list("block barrier", barriers);
+  for (const ir::Inst& inst : ordered.functions[0].insts) {
+    if (inst.block.valid() && ir::IsBarrier(inst.op)) barriers.erase(inst.at.ptx_line);
+  }
+  for (const auto& [line, name] : barriers) fmt::print("  no thread can observe the barrier at PTX line {}: removed\n", line);
   fmt::print("  early exits before a barrier: {}\n", f.has_early_exit ? "yes, live masks are kept" : "none");
-  size_t per_lane = 0, per_warp = 0, per_block = 0;
-  for (const ir::Slot& slot : f.slots) ++(slot.shape == ir::Level::kLane ? per_lane : slot.shape == ir::Level::kWarp ? per_warp : per_block);
-  fmt::print("  values that cross regions: {} per lane, {} per warp, {} per block\n", per_lane, per_warp, per_block);
+  size_t slots[3] = {}, slot_bytes[3] = {};  // per lane, warp, block
+  for (const ir::Slot& slot : f.slots) {
+    ++slots[static_cast<size_t>(slot.shape)];
+    slot_bytes[static_cast<size_t>(slot.shape)] += static_cast<size_t>(ir::Bytes(slot.type));
+  }
+  fmt::print("  values that cross regions: {} per lane ({} bytes), {} per warp ({}), {} per block ({})\n", slots[0], slot_bytes[0], slots[1],
+             slot_bytes[1], slots[2], slot_bytes[2]);
   for (const std::string& note : analysis::MakeCfgView(collapsed, f, {.body = analysis::CfgViewOptions::Body::kNone}).notes) fmt::print("  {}\n", note);
   return {};
 }

@@ -1,0 +1,128 @@
+// Which values get slots: the cheapest set, compared with what keeping or rebuilding each value for itself
+// takes.
+#include <chrono>
+
+#include "tests/passes/barrier_kernels.h"
+#include "tests/passes/random_kernel.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::test;
+
+namespace {
+
+struct Slots {
+  uint32_t count = 0;
+  uint64_t bytes = 0;  // for a warp
+};
+
+Slots CountSlots(const ir::Function& f) {
+  Slots slots;
+  for (const ir::Slot& slot : f.slots) {
+    ++slots.count;
+    slots.bytes += static_cast<uint64_t>(ir::Bytes(slot.type)) * (slot.shape == ir::Level::kLane ? 32 : 1);
+  }
+  return slots;
+}
+
+ir::Module Collapsed(const ir::Module& module, bool by_cut) {
+  ir::Module copy = module;
+  lowering::PipelineOptions options;
+  options.passes.slots_by_cut = by_cut;
+  Result<std::vector<lowering::PassTime>> done = lowering::RunPipeline(copy, Kernel(copy), options);
+  if (!done) FAIL(done.error().Render());
+  return copy;
+}
+
+const std::string kBarrier = "  barrier_block %zero {aligned}\n";
+// Something that keeps the barrier.
+const std::string kExchange = "  store i32 shared %slot, %v\n" + kBarrier + "  %w = load i32 shared %tile\n";
+
+}  // namespace
+
+TEST_CASE("three values made of two loads cross as the two", "[passes][slots]") {
+  // Polygeist's figure 6: x and y are kept, a, b and c computed again.
+  std::string body =
+      "  %x = load i32 global %mine\n  %y = load i32 shared %slot\n  %a = mul i32 %x, %x\n"
+      "  %b = mul i32 %y, %y\n  %c = sub i32 %x, %y\n" +
+      kExchange +
+      "  %s1 = add i32 %a, %b\n  %s2 = xor i32 %s1, %c\n  %s3 = add i32 %s2, %w\n"
+      "  %s4 = mul i32 %a, %s3\n  %s5 = sub i32 %s4, %b\n  %s6 = mul i32 %s5, %c\n"
+      "  store i32 global %mine, %s6\n  ret\n";
+  ir::Module module = BarrierModule(body);
+  Slots with = CountSlots(Collapsed(module, true).functions.back());
+  Slots without = CountSlots(Collapsed(module, false).functions.back());
+  CHECK(with.bytes + 128 == without.bytes);
+  CheckSameMemory(module, Collapsed(module, true));
+}
+
+TEST_CASE("one value made of two loads crosses by itself", "[passes][slots]") {
+  std::string body = "  %x = load i32 global %mine\n  %y = load i32 shared %slot\n  %a = mul i32 %x, %y\n" +
+                     kExchange + "  %s = add i32 %a, %w\n  store i32 global %mine, %s\n  ret\n";
+  ir::Module module = BarrierModule(body), cut = Collapsed(module, true);
+  uint32_t words = 0;
+  for (const ir::Slot& slot : Kernel(cut).slots) words += slot.type == ir::Type::kI32;
+  CHECK(words == 1);
+  CheckSameMemory(module, cut);
+}
+
+TEST_CASE("what takes long to rebuild is kept", "[passes][slots]") {
+  std::string chain;
+  for (int n = 0; n < 9; ++n) {
+    std::string from = n == 0 ? "%x" : "%a" + std::to_string(n - 1);
+    chain += "  %a" + std::to_string(n) + " = xor i32 " + from + ", %tid\n";
+  }
+  // a8 takes nine operations from x, which crosses as well.
+  std::string body = "  %x = load i32 global %mine\n" + chain + "  %q = div_s i32 %x, %ntid\n" + kExchange +
+                     "  %s = add i32 %a8, %x\n  %r = add i32 %s, %q\n  %u = add i32 %r, %w\n"
+                     "  store i32 global %mine, %u\n  ret\n";
+  ir::Module module = BarrierModule(body), cut = Collapsed(module, true);
+  uint32_t words = 0, divisions = 0;
+  for (const ir::Slot& slot : Kernel(cut).slots) words += slot.type == ir::Type::kI32;
+  divisions = CountInstructions(Kernel(cut), [](const ir::Inst& i) { return i.op == ir::Opcode::kDivS; });
+  CHECK(words == 3);  // x, a8, the quotient
+  CHECK(divisions == 1);
+  CheckSameMemory(module, cut);
+}
+
+TEST_CASE("random kernels need no more slots with the cut than without", "[passes][slots][random]") {
+  Slots with, without;
+  uint32_t fewer = 0, more = 0;
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    ir::Module module = RandomKernel(seed);
+    ir::Module cut = Collapsed(module, true), each = Collapsed(module, false);
+    Slots a = CountSlots(cut.functions[0]), b = CountSlots(each.functions[0]);
+    with.count += a.count;
+    with.bytes += a.bytes;
+    without.count += b.count;
+    without.bytes += b.bytes;
+    fewer += a.bytes < b.bytes;
+    more += a.bytes > b.bytes;
+  }
+  WARN("slots: " << with.count << " of " << with.bytes << " bytes a warp by the cut, " << without.count
+                 << " of " << without.bytes << " each for itself; fewer bytes in " << fewer
+                 << " kernels, more in " << more);
+  CHECK(with.bytes < without.bytes);
+  CHECK(more < fewer);
+}
+
+TEST_CASE("a kernel of ten thousand values is collapsed in short time", "[passes][slots]") {
+  std::string body = "  %x0 = load i32 global %mine\n";
+  for (int n = 1; n <= 10000; ++n) {
+    std::string from = std::to_string(n - 1), half = std::to_string(n / 2);
+    body += "  %x" + std::to_string(n) + " = " + (n % 3 ? "add" : "mul") + " i32 %x" + from + ", %x" + half +
+            "\n";
+  }
+  body += kExchange;
+  for (int n = 0; n < 10000; n += 7) {
+    std::string from = n == 0 ? "%w" : "%y" + std::to_string(n - 7);
+    body += "  %y" + std::to_string(n) + " = add i32 " + from + ", %x" + std::to_string(n) + "\n";
+  }
+  body += "  store i32 global %mine, %y9996\n  ret\n";
+  ir::Module module = BarrierModule(body);
+  auto start = std::chrono::steady_clock::now();
+  ir::Module first = Collapsed(module, true);
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  WARN("10000 values: " << took.count() << " s");
+  CHECK(took.count() < 20);  // sanitizers
+  CHECK(ir::Print(first) == ir::Print(Collapsed(module, true)));
+}
