@@ -167,3 +167,29 @@ TEST_CASE("device printf reaches the caller's sink") {
   REQUIRE_FALSE(Launch(MakeKernel("print", PrintBlock), {{2, 1, 1}, {1, 1, 1}}, BytesOf(zero), options));
   CHECK(printed == "block 0 value 1.50%\nblock 1 value 1.50%\n");
 }
+
+TEST_CASE("a cooperative launch of a kernel that never waits just runs, if the grid fits") {
+  const ptx2cpu_kernel kernel = MakeKernel("count", CountBlocks);
+  LaunchOptions options;
+  options.cooperative = true;
+  std::vector<std::atomic<uint32_t>> counts(1000000);
+  auto* pointer = counts.data();
+  REQUIRE_FALSE(Launch(kernel, {{500, 2, 1}, {32, 1, 1}}, BytesOf(pointer), options));
+  for (size_t i = 0; i < 1000; ++i) REQUIRE(counts[i] == 1);
+  auto error = Launch(kernel, {{1000000, 1, 1}, {32, 1, 1}}, BytesOf(pointer), options);
+  REQUIRE(error);
+  CHECK(error->kind == LaunchError::Kind::kResources);
+}
+
+TEST_CASE("a cluster of blocks that never wait knows its windows") {
+  const auto check = [](ptx2cpu_block* block) {
+    auto* wrong = Param<std::atomic<int>*>(block);
+    if (block->cluster_nctarank != 4 || block->cluster_shared[block->cluster_ctarank] != block->shared) ++*wrong;
+    if (block->ctaid[0] % 4 != block->cluster_ctarank) ++*wrong;
+  };
+  const ptx2cpu_kernel kernel = MakeKernel("cluster", +check);
+  std::atomic<int> wrong = 0;
+  auto* pointer = &wrong;
+  REQUIRE_FALSE(Launch(kernel, {{32, 3, 1}, {32, 1, 1}, 100, {4, 1, 1}}, BytesOf(pointer)));
+  CHECK(wrong == 0);
+}
