@@ -56,6 +56,8 @@ Status RunInterpreter(const ir::Module& module, KernelCall& call, Turns turns) {
   ir::InterpretOptions options;
   options.grid = call.grid;
   options.block = call.block;
+  options.cluster = call.cluster;
+  options.cooperative = call.cooperative;
   options.dynamic_shared_bytes = call.shared_bytes;
   options.slice = turns.slice;
   options.backwards = turns.backwards;
