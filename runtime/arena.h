@@ -23,6 +23,7 @@ class GuardedBuffer {
   // At least `bytes` bytes that end (rounded up to `align`, a power of two up to a page) at the upper guard page.
   // Null when the system has no memory.
   uint8_t* Ensure(size_t bytes, size_t align);
+  size_t bytes() const { return usable_; }
   // Is the address in this buffer's guard pages?
   bool InGuard(const void* address) const;
 
@@ -33,9 +34,11 @@ class GuardedBuffer {
 
 // What one resident block needs.
 struct BlockMemory {
-  GuardedBuffer shared, local, slots;
-  GuardedBuffer threads;  // resumable kernels: resume points and words
+  GuardedBuffer shared, local;
+  GuardedBuffer slots;  // in resumable kernels with resume points and words behind
   alignas(64) uint32_t live[32];
+
+  size_t bytes() const { return shared.bytes() + local.bytes() + slots.bytes(); }
 };
 
 struct Arena {

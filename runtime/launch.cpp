@@ -11,7 +11,7 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-// A worker can take turns over far more blocks than this; each costs a few mappings, of which a process has 65530.
+// A worker can take turns over far more blocks than this; each costs six mappings, of which a process has 65530.
 constexpr uint64_t kCooperativePerWorker = 64, kCooperativeLeast = 1024, kCooperativeMost = 8192;
 
 template <typename... Args>

@@ -36,8 +36,9 @@ const char* FaultText(uint32_t kind) {
   }
 }
 
-// Words are rows of a fixed length; the last row ends with the last thread.
-uint64_t ThreadStateBytes(uint64_t thread_padded) {
+// Resume points and words, which are rows of a fixed length; the last row ends with the last thread.
+uint64_t ThreadStateBytes(const ptx2cpu_kernel& kernel, uint64_t thread_padded) {
+  if (kernel.run_step == nullptr) return 0;
   return sizeof(uint32_t) *
          (thread_padded + (PTX2CPU_WORDS_PER_THREAD - 1) * PTX2CPU_MAX_THREADS_PER_BLOCK + thread_padded);
 }
@@ -47,10 +48,12 @@ uint64_t PaddedThreads(const Dim3& block) {
   return (threads + PTX2CPU_WARP_SIZE - 1) / PTX2CPU_WARP_SIZE * PTX2CPU_WARP_SIZE;
 }
 
+// Rounded up so that resume points can follow.
 uint64_t SlotBytes(const ptx2cpu_kernel& kernel, uint64_t thread_padded) {
-  return uint64_t{kernel.slot_bytes_per_thread} * thread_padded +
-         uint64_t{kernel.slot_bytes_per_warp} * (thread_padded / PTX2CPU_WARP_SIZE) + kernel.slot_bytes_per_block +
-         uint64_t{64} * kernel.slot_count;
+  const uint64_t bytes = uint64_t{kernel.slot_bytes_per_thread} * thread_padded +
+                         uint64_t{kernel.slot_bytes_per_warp} * (thread_padded / PTX2CPU_WARP_SIZE) +
+                         kernel.slot_bytes_per_block + uint64_t{64} * kernel.slot_count;
+  return (bytes + 63) / 64 * 64;
 }
 
 }  // namespace
@@ -68,7 +71,7 @@ uint64_t ResidentBytes(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE)), threads = PaddedThreads(shape.block);
   const auto mapped = [page](uint64_t bytes) { return (bytes / page + 3) * page; };
   return mapped(uint64_t{kernel.static_shared_bytes} + shape.dynamic_shared_bytes) +
-         mapped(kernel.local_bytes * threads) + mapped(SlotBytes(kernel, threads)) + mapped(ThreadStateBytes(threads));
+         mapped(kernel.local_bytes * threads) + mapped(SlotBytes(kernel, threads) + ThreadStateBytes(kernel, threads));
 }
 
 void InitialiseLiveMasks(ptx2cpu_block& block) {
@@ -95,12 +98,11 @@ bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& aren
   block.local_stride = kernel_.local_bytes;
   block.shared = memory.shared.Ensure(block.shared_bytes, 128);
   block.local = memory.local.Ensure(block.local_stride * block.thread_padded, 64);
-  block.slots = memory.slots.Ensure(SlotBytes(kernel_, block.thread_padded), 64);
+  const uint64_t slot_bytes = SlotBytes(kernel_, block.thread_padded);
+  block.slots = memory.slots.Ensure(slot_bytes + ThreadStateBytes(kernel_, block.thread_padded), 64);
   if (block.shared == nullptr || block.local == nullptr || block.slots == nullptr) return false;
   if (kernel_.run_step != nullptr) {
-    uint8_t* threads = memory.threads.Ensure(ThreadStateBytes(block.thread_padded), 128);
-    if (threads == nullptr) return false;
-    block.points = reinterpret_cast<uint32_t*>(threads);
+    block.points = reinterpret_cast<uint32_t*>(block.slots + slot_bytes);
     block.words = block.points + block.thread_padded;
   }
   arena.FillThreadIds(ntid.x, ntid.y, ntid.z);

@@ -18,7 +18,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double kHelpSeconds = 20e-6;             // work left that is worth waking other threads for
 constexpr uint64_t kMostResident = 256;            // blocks per worker, in launches that are not cooperative ...
 constexpr uint64_t kMostBytes = uint64_t{1} << 28;  // ... and what they may take together
-constexpr size_t kKeptMemories = 64;               // blocks' memory an arena keeps for the next launch
+// Blocks' memory that an arena keeps for the next launch.
+constexpr size_t kKeptMemories = 64, kKeptBytes = size_t{1} << 26;
 // Cooperative launches: how long a worker with its share of the grid waits for others to take theirs.
 constexpr auto kShareSeconds = std::chrono::microseconds(500);
 
@@ -90,7 +91,13 @@ ResidentJob::ResidentJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
 Rotation::~Rotation() {
   for (auto& resident : residents_) resident->ReturnMemory(arena_);
   for (auto& resident : idle_) resident->ReturnMemory(arena_);
-  if (arena_.resident.size() > kKeptMemories) arena_.resident.resize(kKeptMemories);
+  size_t bytes = 0, kept = 0;
+  for (const auto& memory : arena_.resident) {
+    bytes += memory->bytes();
+    if (kept == kKeptMemories || bytes > kKeptBytes) break;
+    ++kept;
+  }
+  arena_.resident.resize(kept);
 }
 
 // False: the launch has failed.

@@ -256,14 +256,20 @@ TEST_CASE("a grid barrier turns thousands of times, on one worker and on all") {
 }
 
 TEST_CASE("the largest cooperative grid is resident at once, one block more is refused") {
-  const ptx2cpu_kernel kernel = MakeStepKernel<GridBarrier>("grid", kGridPoints);
+  ptx2cpu_kernel kernel = MakeStepKernel<GridBarrier>("grid", kGridPoints);
+  kernel.local_bytes = 16;
   const uint64_t most = MaxCooperativeBlocks(kernel, {{1, 1, 1}, {32, 1, 1}});
   REQUIRE(most >= 64 * std::thread::hardware_concurrency());
   Global global(most);
   global.rounds = 3;
-  REQUIRE_FALSE(RunOn<GridBarrier>(global, kGridPoints, {{static_cast<uint32_t>(most), 1, 1}, {32, 1, 1}}, 1, true));
+  auto* pointer = &global;
+  LaunchOptions options;
+  options.max_workers = 1;
+  options.cooperative = true;
+  auto error = Launch(kernel, {{static_cast<uint32_t>(most), 1, 1}, {32, 1, 1}}, AsParameters(pointer), options);
+  if (error) FAIL(error->message);
   CHECK(global.generation == 3);
-  auto error = RunOn<GridBarrier>(global, kGridPoints, {{static_cast<uint32_t>(most) + 1, 1, 1}, {32, 1, 1}}, 1, true);
+  error = Launch(kernel, {{static_cast<uint32_t>(most) + 1, 1, 1}, {32, 1, 1}}, AsParameters(pointer), options);
   REQUIRE(error);
   CHECK(error->kind == LaunchError::Kind::kResources);
   CHECK_THAT(error->message, Contains("cannot be resident at once"));
