@@ -19,8 +19,8 @@ namespace ptx2cpu::analysis {
 enum class Access : uint8_t {
   kRead,
   kWrite,
-  kUnknown,  // atomics, volatile and ordered accesses, fences, calls, asynchronous copies, mbarriers: orders
-             // or changes memory in ways that are not followed
+  kUnknown,  // atomics, volatile and ordered accesses, fences, calls, asynchronous copies, mbarriers,
+             // barriers of the cluster: orders or changes memory in ways that are not followed
 };
 
 enum class Reach : uint8_t { kShared, kGlobal, kEither };

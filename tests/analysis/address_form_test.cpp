@@ -138,4 +138,5 @@ TEST_CASE("what other threads cannot see is no effect, what is not followed is u
   CHECK(kinds("  %o = atomic i32 shared relaxed cta add %a, %v\n") == "?");
   CHECK(kinds("  %o = load i32 global acquire gpu %p\n  fence sc gpu\n  nanosleep %v\n") == "???");
   CHECK(kinds("  %m = const i32 0xffffffff\n  barrier_warp %m\n  %o = activemask\n") == "?");
+  CHECK(kinds("  cluster_arrive\n  cluster_wait\n") == "??");
 }
