@@ -6,8 +6,14 @@ namespace ptx2cpu::random_test {
 
 namespace {
 
-lowering::BuildOptions OptionsFor(lowering::Tier tier) {
+// Without a tier: the one that the kernel needs.
+Result<lowering::BuildOptions> OptionsFor(const lowering::PtxModule& ptx, const std::string& kernel, lowering::Tier tier) {
   lowering::BuildOptions options;
+  if (tier == lowering::Tier::kAuto) {
+    const ir::Resumes resumes = TRY(ptx.ChooseTier(kernel)).resumes;
+    if (resumes == ir::Resumes::kWarps) tier = lowering::Tier::kResumable;
+    if (resumes == ir::Resumes::kLanes) tier = lowering::Tier::kLanes;
+  }
   options.pipeline.passes.tier = tier;
   return options;
 }
@@ -23,6 +29,14 @@ Buffers Written(const harness::KernelCall& call) {
   return buffers;
 }
 
+// Code of the lower tiers finds some reasons only at run time.
+bool IsRefusal(const Error& error) {
+  for (const char* reason : {"(tier T", "divergent branch: it decides whether", "is here with another membermask"}) {
+    if (error.message.find(reason) != std::string::npos) return true;
+  }
+  return error.code == ErrorCode::kUnsupported;
+}
+
 }  // namespace
 
 Engine InterpretAfter(const std::string& stage, harness::Turns turns, lowering::Tier tier) {
@@ -30,7 +44,8 @@ Engine InterpretAfter(const std::string& stage, harness::Turns turns, lowering::
   if (turns.backwards) name += ", backwards";
   if (tier != lowering::Tier::kAuto) name += ", tier " + std::to_string(static_cast<int>(tier) - 1);
   return {name, [=](const lowering::PtxModule& ptx, const rt::VectorRun& run) -> Result<Buffers> {
-            lowering::BuildOptions options = OptionsFor(tier);
+            lowering::BuildOptions options;
+            if (stage != "ir") options = TRY(OptionsFor(ptx, run.kernel, tier));
             options.pipeline.stop_after = stage;
             const ir::Module module = TRY(ptx.Build(run.kernel, options));
             harness::KernelCall call = TRY(CallOf(run));
@@ -43,7 +58,7 @@ Engine Compiled(int optimisation, lowering::Tier tier, unsigned workers) {
   std::string name = "machine code, -O" + std::to_string(optimisation);
   if (tier != lowering::Tier::kAuto) name += ", tier " + std::to_string(static_cast<int>(tier) - 1);
   return {name, [=](const lowering::PtxModule& ptx, const rt::VectorRun& run) -> Result<Buffers> {
-            auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(run.kernel, OptionsFor(tier))));
+            auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(run.kernel, TRY(OptionsFor(ptx, run.kernel, tier)))));
             lowering::JitOptions jit;
             jit.optimisation = optimisation;
             jit.debug_info = false;
@@ -57,9 +72,7 @@ Engine Compiled(int optimisation, lowering::Tier tier, unsigned workers) {
 Comparison Compare(const Engine& engine, const lowering::PtxModule& ptx, const rt::VectorRun& run, const Buffers& expected) {
   const auto actual = engine.run(ptx, run);
   if (!actual) {
-    // Code of the lower tiers finds some reasons only at run time.
-    const bool refused = actual.error().code == ErrorCode::kUnsupported || actual.error().message.find("(tier T") != std::string::npos;
-    return {refused ? Verdict::kRefused : Verdict::kFailed, engine.name + ": " + actual.error().Render()};
+    return {IsRefusal(actual.error()) ? Verdict::kRefused : Verdict::kFailed, engine.name + ": " + actual.error().Render()};
   }
   const rt::ScalarType& word = *rt::FindScalarType("u32");
   for (size_t i = 0; i < expected.size(); ++i) {

@@ -24,7 +24,7 @@ namespace rk = ptx2cpu::random_kernels;
 namespace {
 
 // Whether the compiler may refuse a legal kernel.
-constexpr bool kAllowRefused = true;
+constexpr bool kAllowRefused = false;
 
 uint64_t NumberOf(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -174,7 +174,8 @@ TEST_CASE("random synchronising kernels mean the same after each pass") {
 
 TEST_CASE("random synchronising kernels give the same as machine code") {
   Campaign(4).Run([](uint64_t seed) {
-    std::vector<Engine> engines{Compiled(seed % 32 == 0 ? 3 : 1)};
+    // Mostly without optimising: what is tested is our code, and it is compiled three times as fast.
+    std::vector<Engine> engines{Compiled(seed % 32 == 0 ? 3 : seed % 8 == 1 ? 1 : 0)};
     if (seed % 8 == 0) engines.push_back(Compiled(1, lowering::Tier::kLanes));
     return engines;
   });

@@ -9,7 +9,7 @@ using namespace ptx2cpu::random_test;
 
 namespace {
 
-constexpr bool kAllowRefused = true;  // whether the compiler may refuse a legal kernel
+constexpr bool kAllowRefused = false;  // whether the compiler may refuse a legal kernel
 
 std::vector<std::filesystem::path> SampleFiles() {
   std::vector<std::filesystem::path> files;
