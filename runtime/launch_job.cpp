@@ -82,7 +82,7 @@ void InitialiseLiveMasks(ptx2cpu_block& block) {
 
 LaunchJob::LaunchJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
                      const LaunchOptions& options)
-    : kernel_(kernel), shape_(WithCluster(kernel, shape)), params_(params) {
+    : kernel_(kernel), shape_(WithCluster(kernel, shape)), params_(params), cooperative_(options.cooperative) {
   launch_.options = &options;
 }
 
@@ -117,6 +117,7 @@ bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& aren
   block.cluster_nctaid[0] = cluster.x, block.cluster_nctaid[1] = cluster.y, block.cluster_nctaid[2] = cluster.z;
   block.cluster_nctarank = cluster.x * cluster.y * cluster.z;
   block.cluster_is_explicit = block.cluster_nctarank > 1 || kernel_.required_cluster[0] != 0;
+  if (cooperative_) block.grid_workspace = grid_workspace_;
   InitialiseLiveMasks(block);
   return true;
 }

@@ -40,7 +40,9 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   const ptx2cpu_kernel& kernel_;
   const LaunchShape shape_;
   const std::byte* params_;
+  const bool cooperative_;
   ptx2cpu_launch launch_;
+  alignas(64) uint8_t grid_workspace_[PTX2CPU_GRID_WORKSPACE_BYTES] = {};  // of a cooperative launch
   alignas(64) std::atomic<bool> failed_{false};
   std::mutex error_mutex_;
   std::optional<LaunchError> error_;

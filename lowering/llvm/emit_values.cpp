@@ -151,6 +151,14 @@ llvm::Value* Clock(Site& s, Special special) {
 
 llvm::Value* SpecialValue(Site& s, Special special);
 
+// Registers 1 and 2 are the high and low word of the address of the grid's workspace, 0 where there is none.
+llvm::Value* EnvironmentRegister(Site& s) {
+  const uint32_t number = s.inst.attrs.index;
+  if (number != 1 && number != 2) return s.b.getInt32(0);
+  llvm::Value* workspace = s.e.Field(offsetof(ptx2cpu_block, grid_workspace), s.e.I(64), "grid_workspace");
+  return s.b.CreateTrunc(s.b.CreateLShr(workspace, number == 1 ? 32 : 0), s.e.I(32));
+}
+
 // A number of blocks as one of clusters.
 llvm::Value* InClusters(Site& s, Special blocks, Special blocks_of_cluster) {
   return s.b.CreateUDiv(SpecialValue(s, blocks), SpecialValue(s, blocks_of_cluster));
@@ -202,8 +210,10 @@ llvm::Value* SpecialValue(Site& s, Special special) {
       llvm::Value* bytes = e.Field(offsetof(ptx2cpu_block, shared_bytes), e.I(32), "shared_bytes");
       return s.b.CreateAnd(s.b.CreateAdd(bytes, s.b.getInt32(127)), s.b.getInt32(~127u));
     }
+    case Special::kEnvReg:
+      return EnvironmentRegister(s);
     default:
-      return s.b.getInt32(0);  // reserved shared memory, %envreg, %pm
+      return s.b.getInt32(0);  // reserved shared memory, %pm
   }
 }
 

@@ -59,7 +59,10 @@ struct ptx2cpu_block {
   uint32_t cluster_ctarank;     /* linear position in the cluster, x first */
   uint32_t cluster_nctarank;    /* blocks of the cluster */
   uint32_t cluster_is_explicit; /* the launch or the kernel gave cluster dimensions */
+  /* Cooperative launches: what grid barriers count in, %envreg1:%envreg2 (high and low word); zeroed at the launch. */
+  uint8_t* grid_workspace;      /* PTX2CPU_GRID_WORKSPACE_BYTES on 64 bytes; null in other launches */
 };
+#define PTX2CPU_GRID_WORKSPACE_BYTES 64u
 
 typedef void (*ptx2cpu_block_function)(struct ptx2cpu_block*);
 

@@ -181,6 +181,26 @@ TEST_CASE("a cooperative launch of a kernel that never waits just runs, if the g
   CHECK(error->kind == LaunchError::Kind::kResources);
 }
 
+TEST_CASE("a cooperative grid has one zeroed workspace, others have none") {
+  const auto count = [](ptx2cpu_block* block) {
+    if (block->grid_workspace == nullptr) return;
+    auto* words = reinterpret_cast<std::atomic<uint32_t>*>(block->grid_workspace);
+    *Param<std::atomic<uint32_t>*>(block) = ++words[3];
+  };
+  const ptx2cpu_kernel kernel = MakeKernel("workspace", +count);
+  std::atomic<uint32_t> most = 0;
+  auto* pointer = &most;
+  LaunchOptions options;
+  options.max_workers = 1;
+  REQUIRE_FALSE(Launch(kernel, {{40, 1, 1}, {32, 1, 1}}, BytesOf(pointer), options));
+  CHECK(most == 0);
+  options.cooperative = true;
+  for (int round = 0; round < 2; ++round) {
+    REQUIRE_FALSE(Launch(kernel, {{40, 1, 1}, {32, 1, 1}}, BytesOf(pointer), options));
+    CHECK(most == 40);
+  }
+}
+
 TEST_CASE("a cluster of blocks that never wait knows its windows") {
   const auto check = [](ptx2cpu_block* block) {
     auto* wrong = Param<std::atomic<int>*>(block);
