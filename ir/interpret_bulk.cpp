@@ -17,7 +17,8 @@ Status CheckSize(Step& s, uint32_t bytes, uint32_t align) {
   return s.Fault(fmt::format("bulk operation of {} bytes: not a multiple of {}", bytes, align));
 }
 
-Status Copy(Step& s, uint64_t to_address, uint64_t from_address, uint32_t bytes, uint32_t source_bytes, uint32_t align) {
+Status Copy(Step& s, uint64_t to_address, uint64_t from_address, uint32_t bytes, uint32_t source_bytes,
+            uint32_t align) {
   TRY_STATUS(CheckSize(s, bytes, align));
   source_bytes = std::min(source_bytes, bytes);
   std::byte* to = TRY(Locate(s, Space::kGeneric, to_address, bytes, align, Access::kWrite));

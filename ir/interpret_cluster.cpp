@@ -1,5 +1,5 @@
-// Blocks that run together: clusters, which share a barrier and see each other's shared memory, and the clusters of a
-// cooperative launch. They take turns.
+// Blocks that run together: clusters, which share a barrier and see each other's shared memory, and the
+// clusters of a cooperative launch. They take turns.
 #include "ir/interpret_machine.h"
 
 namespace ptx2cpu::ir::interpret {
@@ -8,13 +8,15 @@ namespace ptx2cpu::ir::interpret {
 
 Status ArriveAtCluster(Step& s) {
   const uint32_t phase = s.machine.cluster.phase;
-  if (s.thread.cluster_arrival > phase) return s.Fault("arrives at the cluster's barrier a second time before all others have");
+  if (s.thread.cluster_arrival > phase)
+    return s.Fault("arrives at the cluster's barrier a second time before all others have");
   s.thread.cluster_arrival = phase + 1;
   return {};
 }
 
 Result<bool> MustWaitForCluster(Step& s) {
-  if (s.thread.cluster_arrival == 0) return s.Fault("waits at the cluster's barrier without having arrived there");
+  if (s.thread.cluster_arrival == 0)
+    return s.Fault("waits at the cluster's barrier without having arrived there");
   return s.thread.cluster_arrival > s.machine.cluster.phase;
 }
 

@@ -24,10 +24,11 @@ Status EmitCopyBulk(Site& s) {
   Value bytes = s.Raw(2), given = s.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, s.Raw(3), bytes);
   FaultUnlessBulk(s, {s.Raw(0), s.Raw(1)}, {bytes}, s.inst.attrs.align);
   llvm::Align align(s.inst.attrs.align);
-  s.b.CreateMemMove(to, align, from, align, s.b.CreateZExt(given, s.e.I(64)));
+  s.b.CreateMemCpy(to, align, from, align, s.b.CreateZExt(given, s.e.I(64)));
   if (s.inst.operands[2] == s.inst.operands[3]) return {};
   Value rest = s.b.CreateGEP(s.e.I(8), to, s.b.CreateZExt(given, s.e.I(64)));
-  s.b.CreateMemSet(rest, s.b.getInt8(0), s.b.CreateZExt(s.b.CreateSub(bytes, given), s.e.I(64)), llvm::Align(1));
+  s.b.CreateMemSet(rest, s.b.getInt8(0), s.b.CreateZExt(s.b.CreateSub(bytes, given), s.e.I(64)),
+                   llvm::Align(1));
   return {};
 }
 
@@ -35,12 +36,13 @@ Status EmitCopyBulk(Site& s) {
 Status EmitCopyMulticast(Site& s) {
   if (s.e.step.level != ir::Level::kLane) return s.Broken("a copy above lane level");
   Memory memory;
-  Value from = s.e.Pointer(ir::Space::kGeneric, s.inst.operands[1], &memory), bytes = s.Raw(2), mask = s.Raw(4);
+  Value from = s.e.Pointer(ir::Space::kGeneric, s.inst.operands[1], &memory), bytes = s.Raw(2),
+        mask = s.Raw(4);
   FaultUnlessBulk(s, {s.Raw(0), s.Raw(1)}, {bytes}, kBulkAlign);
   FaultUnlessBulk(s, {s.Raw(3)}, {}, 8);
   Value blocks = s.e.Field(offsetof(ptx2cpu_block, cluster_nctarank), s.e.I(32), "cluster_nctarank");
-  Value unknown = s.b.CreateICmpNE(s.b.CreateLShr(s.b.CreateZExt(mask, s.e.I(64)), s.b.CreateZExt(blocks, s.e.I(64))),
-                                   s.b.getInt64(0));
+  Value unknown = s.b.CreateICmpNE(
+      s.b.CreateLShr(s.b.CreateZExt(mask, s.e.I(64)), s.b.CreateZExt(blocks, s.e.I(64))), s.b.getInt64(0));
   s.e.Fault(unknown, PTX2CPU_FAULT_BAD_ADDRESS, s.e.step.thread, s.inst.at);
   Value wide = s.b.CreateZExt(bytes, s.e.I(64));
   Value change = s.b.CreateShl(s.b.CreateAnd(s.b.CreateNeg(wide), s.b.getInt64(ir::mbarrier::kBytesMask)),
@@ -55,7 +57,7 @@ Status EmitCopyMulticast(Site& s) {
     auto at = [&](size_t operand) {
       return s.b.CreateIntToPtr(s.b.CreateAdd(window, s.Raw(operand)), s.b.getPtrTy());
     };
-    s.b.CreateMemMove(at(0), llvm::Align(kBulkAlign), from, llvm::Align(kBulkAlign), wide);
+    s.b.CreateMemCpy(at(0), llvm::Align(kBulkAlign), from, llvm::Align(kBulkAlign), wide);
     Value object = at(3), old = s.b.CreateAlignedLoad(s.e.I(64), object, llvm::Align(8));
     s.b.CreateAlignedStore(UpdateMbarrier(s, old, change), object, llvm::Align(8));
     s.b.CreateBr(next);

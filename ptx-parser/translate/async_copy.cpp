@@ -1,5 +1,6 @@
-// 9.7.9.12, 9.7.9.13, 9.7.9.25, 9.7.13.7: asynchronous copies, stores and reductions. They are done at once, so that
-// groups are always complete and the bytes that an mbarrier object waits for come with the instruction.
+// 9.7.9.12, 9.7.9.13, 9.7.9.25, 9.7.13.7: asynchronous copies, stores and reductions. They are done at once,
+// so that groups are always complete and the bytes that an mbarrier object waits for come with the
+// instruction.
 #include "ptx-parser/translate/elementwise.h"
 #include "ptx-parser/translate/mbarrier.h"
 #include "ptx-parser/translate/memory_attributes.h"
@@ -30,7 +31,9 @@ ValueId OffsetInWindow(Emitter& e, size_t operand) {
 }
 
 // st.async and red.async: generic where no space stands.
-Space SpaceOfAsync(const Emitter& e) { return e.Has("shared::cluster") ? Space::kSharedCluster : Space::kGeneric; }
+Space SpaceOfAsync(const Emitter& e) {
+  return e.Has("shared::cluster") ? Space::kSharedCluster : Space::kGeneric;
+}
 
 bool IsPredicate(const Emitter& e, const ast::Operand& operand) {
   return operand.symbol_kind == ast::SymbolKind::kRegister && e.ssa.TypeOf(operand.symbol) == Type::kI1;
@@ -64,7 +67,8 @@ struct Bulk {
   ValueId to, from, bytes;  // real addresses
 };
 
-// The opcode names both spaces in the order destination, source; where it names a group, global is the destination.
+// The opcode names both spaces in the order destination, source; where it names a group, global is the
+// destination.
 Bulk BulkOperands(Emitter& e) {
   const bool to_global = e.Has("bulk_group"), from_global = !to_global && e.Has("global");
   const Space destination = to_global                  ? Space::kGlobal
@@ -78,7 +82,8 @@ Bulk BulkOperands(Emitter& e) {
 
 void cp_async_bulk(Emitter& e) {
   Bulk copy = BulkOperands(e);
-  e.b.Make(Opcode::kCopyBulk, Type::kVoid, {copy.to, copy.from, copy.bytes, copy.bytes}, {.align = kBulkAlign});
+  e.b.Make(Opcode::kCopyBulk, Type::kVoid, {copy.to, copy.from, copy.bytes, copy.bytes},
+           {.align = kBulkAlign});
   if (e.Has("bulk_group")) return;
   const Space space = e.Has("shared::cluster") ? Space::kSharedCluster : Space::kShared;
   CompleteBytes(e, e.WritableAddress(3, space), copy.bytes);
@@ -128,7 +133,8 @@ void red_async(Emitter& e) {
   attrs.flags = ir::kNoResult;
   e.b.Binary(Opcode::kAtomic, WholeType(type), to.address, e.Read(1, WholeType(type)), attrs);
   if (signals) {
-    CompleteBytes(e, e.WritableAddress(2, SpaceOfAsync(e)), e.Const(Type::kI32, static_cast<uint64_t>(Bits(type) / 8)));
+    CompleteBytes(e, e.WritableAddress(2, SpaceOfAsync(e)),
+                  e.Const(Type::kI32, static_cast<uint64_t>(Bits(type) / 8)));
   }
 }
 

@@ -1,10 +1,11 @@
-// 9.7.13.15: mbarrier. An object is 64 bits of shared memory (ir/mbarrier.h); every operation that changes it is one
-// atomic, so no other thread sees it half done. Nothing blocks: try_wait says at once whether the phase is complete.
+// 9.7.13.15: mbarrier. An object is 64 bits of shared memory (ir/mbarrier.h); every operation that changes it
+// is one atomic, so no other thread sees it half done. Nothing blocks: try_wait says at once whether the
+// phase is complete.
 #include "ir/mbarrier.h"
 
 #include "ptx-parser/translate/elementwise.h"
-#include "ptx-parser/translate/memory_attributes.h"
 #include "ptx-parser/translate/mbarrier.h"
+#include "ptx-parser/translate/memory_attributes.h"
 #include "ptx-parser/translate/rows.h"
 
 namespace ptx2cpu::ptx::rows {
@@ -28,7 +29,8 @@ ValueId Field(Emitter& e, ValueId count, int shift, uint64_t mask) {
 ValueId Or(Emitter& e, ValueId a, ValueId b) { return e.b.Binary(Opcode::kOr, Type::kI64, a, b); }
 
 ir::Attrs AttrsOf(const Emitter& e, ir::Space space, MemoryOrder otherwise) {
-  ir::Attrs attrs{.space = space, .order = e.Has("relaxed") ? MemoryOrder::kRelaxed : otherwise, .scope = ScopeOf(e)};
+  ir::Attrs attrs{
+      .space = space, .order = e.Has("relaxed") ? MemoryOrder::kRelaxed : otherwise, .scope = ScopeOf(e)};
   if (attrs.scope == ir::Scope::kNone) attrs.scope = ir::Scope::kCta;
   return attrs;
 }
@@ -43,8 +45,8 @@ ValueId Change(Emitter& e, const Place& place, ValueId change, bool wants_token)
 void Init(Emitter& e) {
   Place place = e.WritableAddress(0, SpaceOfWords(e));
   ValueId count = e.Read(1, Type::kI32);
-  ValueId fresh =
-      Or(e, Field(e, count, 0, object::kCountMask), Field(e, count, object::kExpectedShift, object::kCountMask));
+  ValueId fresh = Or(e, Field(e, count, 0, object::kCountMask),
+                     Field(e, count, object::kExpectedShift, object::kCountMask));
   e.b.Store(Type::kI64, place.space, place.address, {fresh});
 }
 
@@ -73,10 +75,12 @@ void Transactions(Emitter& e) {
 // The phase that a token or a parity names is complete when the object is in another one.
 void Test(Emitter& e) {
   Place place = e.Address(1, SpaceOfWords(e));
-  ValueId now = e.b.Load(Type::kI64, place.space, place.address, AttrsOf(e, place.space, MemoryOrder::kAcquire));
+  ValueId now =
+      e.b.Load(Type::kI64, place.space, place.address, AttrsOf(e, place.space, MemoryOrder::kAcquire));
   if (e.Has("parity")) {
     ValueId shift = e.Const(Type::kI32, object::kPhaseShift);
-    ValueId phase = e.b.Convert(Opcode::kTrunc, Type::kI32, e.b.Binary(Opcode::kShrU, Type::kI64, now, shift));
+    ValueId phase =
+        e.b.Convert(Opcode::kTrunc, Type::kI32, e.b.Binary(Opcode::kShrU, Type::kI64, now, shift));
     ValueId parity = e.b.Binary(Opcode::kAnd, Type::kI32, e.Read(2, Type::kI32), e.Const(Type::kI32, 1));
     return e.Write(0, e.b.Icmp(ir::Compare::kNe, phase, parity));
   }
@@ -97,8 +101,8 @@ void CompleteBytes(Emitter& e, const Place& place, ValueId bytes) {
   Change(e, place, Field(e, less, object::kBytesShift, object::kBytesMask), false);
 }
 
-// Copies are complete when their instruction is (async_copy.cpp), so the arrival is due at once. Without .noinc the
-// phase waits for one arrival more, which makes no difference then.
+// Copies are complete when their instruction is (async_copy.cpp), so the arrival is due at once. Without
+// .noinc the phase waits for one arrival more, which makes no difference then.
 void cp_async_mbarrier_arrive(Emitter& e) {
   Place place = e.WritableAddress(0, SpaceOfWords(e));
   Change(e, place, Field(e, e.Const(Type::kI32, e.Has("noinc") ? 1 : 0), 0, object::kCountMask), false);

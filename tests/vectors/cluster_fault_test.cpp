@@ -11,36 +11,44 @@ namespace {
 struct Fault {
   const char* name;
   uint32_t blocks;
-  const char* body;         // %t: shared tile of 256 bytes, %m: mbarrier object, %p: 4096 bytes of memory, %r: rank
+  const char* body;  // %t: shared tile of 256 bytes, %m: mbarrier object, %p: 4096 bytes of memory, %r: rank
   const char* interpreted;  // parts of the messages
   const char* compiled;
 };
 
 constexpr Fault kFaults[] = {
     {"a size that is no multiple of 16", 2,
-     "mov.u32 %x, 24; cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%t], [%p], %x, [%m];",
+     "mov.u32 %x, 24; cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%t], [%p], %x, "
+     "[%m];",
      "24 bytes: not a multiple of 16", "misaligned"},
     {"a source that is not on 16 bytes", 2,
-     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%t], [%p+8], 16, [%m];", "misaligned", "misaligned"},
-    {"a destination that is not on 16 bytes", 2, "cp.async.bulk.global.shared::cta.bulk_group [%p+4], [%t], 16;",
+     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%t], [%p+8], 16, [%m];",
      "misaligned", "misaligned"},
-    {"a reduction of 8 bytes", 2, "mov.u32 %x, 8; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%p], [%t], %x;",
+    {"a destination that is not on 16 bytes", 2,
+     "cp.async.bulk.global.shared::cta.bulk_group [%p+4], [%t], 16;", "misaligned", "misaligned"},
+    {"a reduction of 8 bytes", 2,
+     "mov.u32 %x, 8; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%p], [%t], %x;",
      "8 bytes: not a multiple of 16", "misaligned"},
     {"a block that the cluster does not have", 2,
      "mov.u16 %h, 5;"
-     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%t], [%p], 16, [%m], %h;",
+     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%t], [%p], 16, "
+     "[%m], %h;",
      "no block 2", "address"},
     {"an address in a block that the cluster does not have", 2,
-     "mov.u32 %x, 7; mapa.shared::cluster.u32 %x, %t, %x; ld.shared::cluster.u32 %x, [%x]; st.global.u32 [%p], %x;",
+     "mov.u32 %x, 7; mapa.shared::cluster.u32 %x, %t, %x; ld.shared::cluster.u32 %x, [%x]; st.global.u32 "
+     "[%p], %x;",
      "no memory of this launch is there", "address"},
-    {"a wait without an arrival", 2, "barrier.cluster.wait.aligned;", "without having arrived", "without having arrived"},
-    {"two arrivals", 2, "barrier.cluster.arrive.aligned; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;",
+    {"a wait without an arrival", 2, "barrier.cluster.wait.aligned;", "without having arrived",
+     "without having arrived"},
+    {"two arrivals", 2,
+     "barrier.cluster.arrive.aligned; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;",
      "a second time", "twice"},
     {"a block that never arrives", 2,
-     "setp.eq.u32 %c, %r, 1; @%c bar.sync 1, 64; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;",
+     "setp.eq.u32 %c, %r, 1; @%c bar.sync 1, 64; barrier.cluster.arrive.aligned; "
+     "barrier.cluster.wait.aligned;",
      "deadlock", "deadlock"},
-    {"a grid that is no multiple of the cluster", 3, "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;", "cluster",
-     "cluster"},
+    {"a grid that is no multiple of the cluster", 3,
+     "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;", "cluster", "cluster"},
 };
 
 std::string Text(const Fault& fault) {
@@ -60,7 +68,8 @@ std::string Text(const Fault& fault) {
   mov.u32 %r, %cluster_ctarank;
   ld.param.u64 %p, [p_out];
   mbarrier.init.shared.b64 [%m], 1;
-  )") + fault.body + "\n  ret;\n}\n";
+  )") + fault.body +
+         "\n  ret;\n}\n";
 }
 
 harness::KernelCall CallOf(const Fault& fault) {
@@ -90,7 +99,8 @@ TEST_CASE("faults of bulk copies and clusters") {
 
     auto module = ptx->Build("k");
     if (!module) FAIL(module.error().Render());
-    auto compiled = harness::CompiledCall::Make(std::make_shared<const ir::Module>(std::move(*module)), {.optimisation = 1});
+    auto compiled = harness::CompiledCall::Make(std::make_shared<const ir::Module>(std::move(*module)),
+                                                {.optimisation = 1});
     if (!compiled) FAIL(compiled.error().Render());
     call = CallOf(fault);
     CheckMessage(compiled->Run(call), fault.compiled);
