@@ -7,7 +7,8 @@ namespace ptx2cpu::random_test {
 namespace {
 
 // Without a tier: the one that the kernel needs.
-Result<lowering::BuildOptions> OptionsFor(const lowering::PtxModule& ptx, const std::string& kernel, lowering::Tier tier) {
+Result<lowering::BuildOptions> OptionsFor(const lowering::PtxModule& ptx, const std::string& kernel,
+                                          lowering::Tier tier) {
   lowering::BuildOptions options;
   if (tier == lowering::Tier::kAuto) {
     const ir::Resumes resumes = TRY(ptx.ChooseTier(kernel)).resumes;
@@ -19,19 +20,23 @@ Result<lowering::BuildOptions> OptionsFor(const lowering::PtxModule& ptx, const 
 }
 
 Result<harness::KernelCall> CallOf(const rt::VectorRun& run) {
-  return harness::KernelCall{{run.grid[0], run.grid[1], run.grid[2]}, {run.block[0], run.block[1], run.block[2]}, run.shared_bytes,
+  return harness::KernelCall{{run.grid[0], run.grid[1], run.grid[2]},
+                             {run.block[0], run.block[1], run.block[2]},
+                             run.shared_bytes,
                              TRY(rt::ParseArguments(run))};
 }
 
 Buffers Written(const harness::KernelCall& call) {
   Buffers buffers;
-  for (const rt::Argument& argument : call.arguments) buffers.push_back(argument.IsWritten() ? argument.data : std::vector<std::byte>{});
+  for (const rt::Argument& argument : call.arguments)
+    buffers.push_back(argument.IsWritten() ? argument.data : std::vector<std::byte>{});
   return buffers;
 }
 
 // Code of the lower tiers finds some reasons only at run time.
 bool IsRefusal(const Error& error) {
-  for (const char* reason : {"(tier T", "divergent branch: it decides whether", "is here with another membermask"}) {
+  for (const char* reason :
+       {"(tier T", "divergent branch: it decides whether", "is here with another membermask"}) {
     if (error.message.find(reason) != std::string::npos) return true;
   }
   return error.code == ErrorCode::kUnsupported;
@@ -58,21 +63,25 @@ Engine Compiled(int optimisation, lowering::Tier tier, unsigned workers) {
   std::string name = "machine code, -O" + std::to_string(optimisation);
   if (tier != lowering::Tier::kAuto) name += ", tier " + std::to_string(static_cast<int>(tier) - 1);
   return {name, [=](const lowering::PtxModule& ptx, const rt::VectorRun& run) -> Result<Buffers> {
-            auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(run.kernel, TRY(OptionsFor(ptx, run.kernel, tier)))));
+            auto module = std::make_shared<const ir::Module>(
+                TRY(ptx.Build(run.kernel, TRY(OptionsFor(ptx, run.kernel, tier)))));
             lowering::JitOptions jit;
             jit.optimisation = optimisation;
             jit.debug_info = false;
-            harness::CompiledCall compiled = TRY(harness::CompiledCall::Make(std::move(module), std::move(jit)));
+            harness::CompiledCall compiled =
+                TRY(harness::CompiledCall::Make(std::move(module), std::move(jit)));
             harness::KernelCall call = TRY(CallOf(run));
             TRY_STATUS(compiled.Run(call, workers));
             return Written(call);
           }};
 }
 
-Comparison Compare(const Engine& engine, const lowering::PtxModule& ptx, const rt::VectorRun& run, const Buffers& expected) {
+Comparison Compare(const Engine& engine, const lowering::PtxModule& ptx, const rt::VectorRun& run,
+                   const Buffers& expected) {
   const auto actual = engine.run(ptx, run);
   if (!actual) {
-    return {IsRefusal(actual.error()) ? Verdict::kRefused : Verdict::kFailed, engine.name + ": " + actual.error().Render()};
+    return {IsRefusal(actual.error()) ? Verdict::kRefused : Verdict::kFailed,
+            engine.name + ": " + actual.error().Render()};
   }
   const rt::ScalarType& word = *rt::FindScalarType("u32");
   for (size_t i = 0; i < expected.size(); ++i) {

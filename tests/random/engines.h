@@ -20,7 +20,8 @@ struct Engine {
   std::function<Result<Buffers>(const lowering::PtxModule&, const rt::VectorRun&)> run;
 };
 
-Engine InterpretAfter(const std::string& stage, harness::Turns turns = {}, lowering::Tier tier = lowering::Tier::kAuto);  // "": the whole pipeline
+Engine InterpretAfter(const std::string& stage, harness::Turns turns = {},
+                      lowering::Tier tier = lowering::Tier::kAuto);  // "": the whole pipeline
 Engine Compiled(int optimisation, lowering::Tier tier = lowering::Tier::kAuto, unsigned workers = 1);
 
 enum class Verdict : uint8_t { kSame, kRefused, kFailed, kDiffers };
@@ -28,7 +29,8 @@ struct Comparison {
   Verdict verdict = Verdict::kSame;
   std::string what;
 };
-Comparison Compare(const Engine& engine, const lowering::PtxModule& ptx, const rt::VectorRun& run, const Buffers& expected);
+Comparison Compare(const Engine& engine, const lowering::PtxModule& ptx, const rt::VectorRun& run,
+                   const Buffers& expected);
 
 // The `// run:` line of a text with one kernel.
 Result<rt::VectorRun> RunOf(const std::string& text);

@@ -41,10 +41,13 @@ rk::Features FeaturesOf(uint64_t seed) {
   constexpr const char* kClasses[] = {
       "all",
       "alu,branch,loop,switch,leave,irreducible,exit,call,atomic,barrier,exchange,block_branch",
-      "alu,shuffle,vote,match,redux,warp_sync,elect,branch,loop,switch,leave,exit,call,barrier,barrier_reduce,exchange,block_branch",
+      "alu,shuffle,vote,match,redux,warp_sync,elect,branch,loop,switch,leave,exit,call,barrier,barrier_"
+      "reduce,exchange,block_branch",
       "all,-split,-appointment,-split_barrier,-lock,-lane_ticket",
-      "alu,shuffle,vote,branch,barrier,exchange,warp_branch,warp_switch,warp_exit,named,arrive,barrier_reduce,block_call",
-      "alu,shuffle,redux,vote,branch,loop,split,appointment,split_barrier,barrier,named,lock,lane_ticket,warp_ticket,chain",
+      "alu,shuffle,vote,branch,barrier,exchange,warp_branch,warp_switch,warp_exit,named,arrive,barrier_"
+      "reduce,block_call",
+      "alu,shuffle,redux,vote,branch,loop,split,appointment,split_barrier,barrier,named,lock,lane_ticket,"
+      "warp_ticket,chain",
   };
   return *rk::ParseFeatures(kClasses[seed % std::size(kClasses)]);
 }
@@ -59,7 +62,8 @@ void OnAlarm(int) {
 class Campaign {
  public:
   explicit Campaign(double seconds) : seconds_(seconds) {
-    if (const char* shard = std::getenv("PTX2CPU_RANDOM_SHARD")) std::sscanf(shard, "%lu/%lu", &shard_, &shards_);
+    if (const char* shard = std::getenv("PTX2CPU_RANDOM_SHARD"))
+      std::sscanf(shard, "%lu/%lu", &shard_, &shards_);
     signal(SIGALRM, OnAlarm);
   }
   ~Campaign() { alarm(0); }
@@ -82,7 +86,9 @@ class Campaign {
   }
 
  private:
-  double Seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double Seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
   bool TimeIsUp() const { return kernels_ >= 20 && Seconds() > seconds_; }
 
   static Comparison CompareTree(const rk::Tree& tree, const Engine& engine) {
@@ -102,12 +108,16 @@ class Campaign {
     const auto ptx = lowering::PtxModule::Parse(text, "random.ptx");
     if (!ptx) return Report(tree, InterpretAfter("ir"), {Verdict::kFailed, ptx.error().Render()});
     const auto expected = InterpretAfter("ir").run(*ptx, *run);
-    if (!expected) return Report(tree, InterpretAfter("ir"), {Verdict::kFailed, "reference: " + expected.error().Render()});
+    if (!expected)
+      return Report(tree, InterpretAfter("ir"),
+                    {Verdict::kFailed, "reference: " + expected.error().Render()});
     for (const Engine& engine : engines) {
       const Comparison comparison = Compare(engine, *ptx, *run, *expected);
       ++verdicts_[comparison.verdict];
-      if (comparison.verdict == Verdict::kRefused) ++refusals_[comparison.what.substr(0, comparison.what.find('\n'))];
-      if (comparison.verdict == Verdict::kSame || (comparison.verdict == Verdict::kRefused && kAllowRefused)) continue;
+      if (comparison.verdict == Verdict::kRefused)
+        ++refusals_[comparison.what.substr(0, comparison.what.find('\n'))];
+      if (comparison.verdict == Verdict::kSame || (comparison.verdict == Verdict::kRefused && kAllowRefused))
+        continue;
       return Report(tree, engine, comparison);
     }
   }
@@ -121,16 +131,19 @@ class Campaign {
     } question{engine, comparison.verdict, std::chrono::steady_clock::now() + std::chrono::seconds(20)};
     const auto keep = [](const rk::Tree& smaller, void* context) {
       const auto& asked = *static_cast<Question*>(context);
-      return std::chrono::steady_clock::now() < asked.until && CompareTree(smaller, asked.engine).verdict == asked.verdict;
+      return std::chrono::steady_clock::now() < asked.until &&
+             CompareTree(smaller, asked.engine).verdict == asked.verdict;
     };
     const rk::Tree small = rk::Reduce(tree, keep, &question);
-    FAIL_CHECK("seed " << tree.seed << ", " << comparison.what << "\nreduced from " << rk::CountNodes(tree) << " to " << rk::CountNodes(small)
+    FAIL_CHECK("seed " << tree.seed << ", " << comparison.what << "\nreduced from " << rk::CountNodes(tree)
+                       << " to " << rk::CountNodes(small)
                        << " statements: " << CompareTree(small, engine).what << "\n"
                        << rk::WriteModule(small));
   }
 
   std::string Tally() const {
-    std::string text = std::to_string(kernels_) + " kernels in " + std::to_string(Seconds()) + " s, runs the same: " + std::to_string(CountOf(Verdict::kSame)) +
+    std::string text = std::to_string(kernels_) + " kernels in " + std::to_string(Seconds()) +
+                       " s, runs the same: " + std::to_string(CountOf(Verdict::kSame)) +
                        ", refused: " + std::to_string(CountOf(Verdict::kRefused));
     size_t shown = 0;
     for (const auto& [what, count] : refusals_) {
@@ -154,7 +167,8 @@ class Campaign {
 
 TEST_CASE("random synchronising kernels do not depend on the order of threads") {
   Campaign(1.5).Run([](uint64_t seed) {
-    return std::vector{InterpretAfter("ir", {.slice = 3 + seed % 17, .backwards = true}), InterpretAfter("ir", {.slice = 1 + seed % 5})};
+    return std::vector{InterpretAfter("ir", {.slice = 3 + seed % 17, .backwards = true}),
+                       InterpretAfter("ir", {.slice = 1 + seed % 5})};
   });
 }
 

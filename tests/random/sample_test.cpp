@@ -1,4 +1,5 @@
-// The checked-in sample by every engine: against what the interpreter gave when it was made, and what a GPU gave.
+// The checked-in sample by every engine: against what the interpreter gave when it was made, and what a GPU
+// gave.
 #include <catch2/catch.hpp>
 #include <filesystem>
 
@@ -13,7 +14,8 @@ constexpr bool kAllowRefused = false;  // whether the compiler may refuse a lega
 
 std::vector<std::filesystem::path> SampleFiles() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(PTX2CPU_SOURCE_DIR) / "tests/random/sample")) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(PTX2CPU_SOURCE_DIR) /
+                                                               "tests/random/sample")) {
     if (entry.path().extension() == ".ptx") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -39,7 +41,8 @@ void CheckSample(const Engine& engine, size_t stride) {
       const Comparison comparison = Compare(engine, *ptx, run, ExpectedOf(run));
       same += comparison.verdict == Verdict::kSame;
       refused += comparison.verdict == Verdict::kRefused;
-      const bool good = comparison.verdict == Verdict::kSame || (kAllowRefused && comparison.verdict == Verdict::kRefused);
+      const bool good =
+          comparison.verdict == Verdict::kSame || (kAllowRefused && comparison.verdict == Verdict::kRefused);
       if (!good) FAIL_CHECK(run.kernel << ": " << comparison.what);
     }
   }
@@ -63,7 +66,8 @@ TEST_CASE("random sample: a GPU gave what the interpreter gives") {
         const std::vector<std::byte>* gave = *record ? (*record)->Find(run, argument) : nullptr;
         complete &= gave != nullptr;
         if (gave != nullptr && *gave != bytes) {
-          FAIL_CHECK(run.kernel << ", argument " << argument << ": " << *rt::FindVectorDifference({}, *rt::FindScalarType("u32"), bytes, *gave));
+          FAIL_CHECK(run.kernel << ", argument " << argument << ": "
+                                << *rt::FindVectorDifference({}, *rt::FindScalarType("u32"), bytes, *gave));
         }
       }
       recorded += complete;

@@ -41,7 +41,8 @@ class Grower {
     tree.body = List(2 + random_.Below(4), false, 0);
     for (const bool with_barriers : {false, false, true}) {
       budget_ = 2 + random_.Below(4);
-      tree.functions.push_back({List(1 + random_.Below(3), !with_barriers, 1), random_.Word(), with_barriers});
+      tree.functions.push_back(
+          {List(1 + random_.Below(3), !with_barriers, 1), random_.Word(), with_barriers});
     }
     return tree;
   }

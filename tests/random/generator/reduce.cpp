@@ -7,7 +7,8 @@ namespace {
 
 class Reducer {
  public:
-  Reducer(Tree tree, bool (*keep)(const Tree&, void*), void* context) : tree_(std::move(tree)), keep_(keep), context_(context) {}
+  Reducer(Tree tree, bool (*keep)(const Tree&, void*), void* context)
+      : tree_(std::move(tree)), keep_(keep), context_(context) {}
 
   Tree Run() {
     do {
@@ -72,6 +73,8 @@ class Reducer {
 
 }  // namespace
 
-Tree Reduce(Tree tree, bool (*keep)(const Tree&, void*), void* context) { return Reducer(std::move(tree), keep, context).Run(); }
+Tree Reduce(Tree tree, bool (*keep)(const Tree&, void*), void* context) {
+  return Reducer(std::move(tree), keep, context).Run();
+}
 
 }  // namespace ptx2cpu::random_kernels

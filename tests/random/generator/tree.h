@@ -1,5 +1,5 @@
-// A random kernel before it is PTX: a tree of statements, each with a few random words. Whatever is cut out of a tree,
-// what Write makes of the rest is a legal kernel; so it can be reduced.
+// A random kernel before it is PTX: a tree of statements, each with a few random words. Whatever is cut out
+// of a tree, what Write makes of the rest is a legal kernel; so it can be reduced.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ inline constexpr Features kAllFeatures = 0
     ;
 
 std::string NamesOf(Features features);
-// Names separated by commas, `all`, and `-name` to take one away: "all,-lock". Nothing when a name is unknown.
+// Names separated by commas, `all`, and `-name` to take one away: "all,-lock". Nothing when a name is
+// unknown.
 std::optional<Features> ParseFeatures(const std::string& text);
 
 struct Node;

@@ -1,5 +1,6 @@
-// Barriers of the block. A place has barriers that only its own warps use; one of them is clean when no warp can still be
-// waiting there. So warps that went different ways never meet at one number with different counts.
+// Barriers of the block. A place has barriers that only its own warps use; one of them is clean when no warp
+// can still be waiting there. So warps that went different ways never meet at one number with different
+// counts.
 #include <bit>
 
 #include "tests/random/generator/writer.h"
@@ -8,7 +9,8 @@ namespace ptx2cpu::random_kernels {
 
 uint32_t Writer::TakeId(const Place& place, uint32_t word) const {
   uint32_t clean = place.clean;
-  for (uint32_t skip = word % static_cast<uint32_t>(std::popcount(clean)); skip != 0; --skip) clean &= clean - 1;
+  for (uint32_t skip = word % static_cast<uint32_t>(std::popcount(clean)); skip != 0; --skip)
+    clean &= clean - 1;
   return static_cast<uint32_t>(std::countr_zero(clean));
 }
 
@@ -20,7 +22,8 @@ void Writer::CompleteAll(Place& place, uint32_t id) {
 // The number, and the count where it is wanted or needed; in registers or not.
 std::string Writer::BarrierOperands(const Place& place, uint32_t id, uint32_t word, bool counted) {
   if (id != 0) Need(Feature::k_named);
-  const std::string number = Allowed(Feature::k_named) && word % 4 == 0 ? Compute("mov.u32", id) : fmt::format("{}", id);
+  const std::string number =
+      Allowed(Feature::k_named) && word % 4 == 0 ? Compute("mov.u32", id) : fmt::format("{}", id);
   counted |= !place.warps_together || (Allowed(Feature::k_named) && (word >> 2) % 3 == 0);
   if (!counted) return number;
   Need(Feature::k_named);
@@ -47,7 +50,11 @@ void Writer::BarrierReduce(const Node& node, Place& place) {
   const char* aligned = !bare && (word >> 1) % 2 == 0 ? ".aligned" : "";
   const std::string operands = BarrierOperands(place, id, word >> 16, false);
   const std::string vote = Predicate();
-  Line("setp.ne.u32 {}, {}, 0", vote, Compute("and.b32", "%h", node.word[1] % 3 == 0 ? 1 : node.word[1] % 3 == 1 ? 0xFFF : 0));
+  Line("setp.ne.u32 {}, {}, 0", vote,
+       Compute("and.b32", "%h",
+               node.word[1] % 3 == 0   ? 1
+               : node.word[1] % 3 == 1 ? 0xFFF
+                                       : 0));
   const char* negated = (word >> 3) % 3 == 0 ? "!" : "";
   if ((word >> 5) % 3 == 0) {
     const std::string d = Reg();
@@ -55,7 +62,8 @@ void Writer::BarrierReduce(const Node& node, Place& place) {
     Fold(d);
   } else {
     const std::string d = Predicate();
-    Line("{}.{}{}.pred {}, {}, {}{}", kForms[!bare], (word >> 5) % 3 == 1 ? "and" : "or", aligned, d, operands, negated, vote);
+    Line("{}.{}{}.pred {}, {}, {}{}", kForms[!bare], (word >> 5) % 3 == 1 ? "and" : "or", aligned, d,
+         operands, negated, vote);
     FoldPredicate(d);
   }
   CompleteAll(place, id);
@@ -65,7 +73,8 @@ void Writer::BarrierReduce(const Node& node, Place& place) {
 std::string Writer::MemberThread(const Place&, const std::string& warps, uint32_t word) {
   const uint32_t count = (tree_.block + 31) / 32;
   const std::string other = Compute("rem.u32", Compute("add.u32", "%warp", word % 8), count);
-  const std::string lane = Compute("and.b32", Compute("mad.lo.u32", "%lane", (word >> 3 & 15) | 1, word >> 8 & 31), 31);
+  const std::string lane =
+      Compute("and.b32", Compute("mad.lo.u32", "%lane", (word >> 3 & 15) | 1, word >> 8 & 31), 31);
   const std::string thread = Compute("mad.lo.u32", other, 32, lane);
   const std::string exists = Predicate();
   Line("setp.lt.u32 {}, {}, {}", exists, thread, tree_.block);
@@ -85,7 +94,8 @@ void Writer::GroupExchange(const Node& node, Place& place) {
   Fold(value);
 }
 
-// Some warps write and arrive, the others wait and read; then all meet, or the other way round: readers arrive, writers wait.
+// Some warps write and arrive, the others wait and read; then all meet, or the other way round: readers
+// arrive, writers wait.
 Dropped Writer::ProducerConsumer(const Node& node, Place& place) {
   if (!Allowed(Feature::k_named) || std::popcount(place.ids) < 2) return 0;
   if (std::popcount(place.clean) < 2) Sync(place, node.word[3]);
@@ -96,7 +106,8 @@ Dropped Writer::ProducerConsumer(const Node& node, Place& place) {
   rest.clean &= ~(1u << full);
   const uint32_t empty = TakeId(rest, node.word[0] >> 8);
   const uint32_t word = node.word[1];
-  const std::string full_operands = BarrierOperands(place, full, word, true), empty_operands = BarrierOperands(place, empty, word >> 6, true);
+  const std::string full_operands = BarrierOperands(place, full, word, true),
+                    empty_operands = BarrierOperands(place, empty, word >> 6, true);
   const bool reversed = word >> 12 & 1;
   const char* bar = (word >> 13) % 3 == 0 ? "barrier" : "bar";
   const Choice producers = ChooseWarps(node.word[2], place);

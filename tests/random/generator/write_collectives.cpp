@@ -1,13 +1,17 @@
-// Warp operations. Every lane of the mask is known to come; what a lane outside the mask would give is not folded.
+// Warp operations. Every lane of the mask is known to come; what a lane outside the mask would give is not
+// folded.
 #include "tests/random/generator/writer.h"
 
 namespace ptx2cpu::random_kernels {
 
 Collective Writer::MakeCollective(Collective::Op op, uint32_t word) {
   constexpr const char* kVotes[] = {"vote.sync.all.pred", "vote.sync.any.pred", "vote.sync.uni.pred"};
-  constexpr const char* kModes[] = {"shfl.sync.idx.b32", "shfl.sync.up.b32", "shfl.sync.down.b32", "shfl.sync.bfly.b32"};
-  constexpr const char* kMatches[] = {"match.any.sync.b32", "match.all.sync.b32", "match.any.sync.b64", "match.all.sync.b64"};
-  constexpr const char* kReductions[] = {"add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32", "xor.b32"};
+  constexpr const char* kModes[] = {"shfl.sync.idx.b32", "shfl.sync.up.b32", "shfl.sync.down.b32",
+                                    "shfl.sync.bfly.b32"};
+  constexpr const char* kMatches[] = {"match.any.sync.b32", "match.all.sync.b32", "match.any.sync.b64",
+                                      "match.all.sync.b64"};
+  constexpr const char* kReductions[] = {"add.u32", "add.s32", "min.u32", "min.s32", "max.u32",
+                                         "max.s32", "and.b32", "or.b32",  "xor.b32"};
   const uint32_t detail = word >> 4;
   switch (op) {
     case Collective::Op::kShuffle:
@@ -48,7 +52,8 @@ std::string Writer::MaskOperand(const Place& place, uint32_t word) {
   return all && word % 4 < 3 ? "-1" : place.lanes;
 }
 
-void Writer::Shuffle(const Collective& collective, const std::string& mask, uint32_t word, const std::string& guard) {
+void Writer::Shuffle(const Collective& collective, const std::string& mask, uint32_t word,
+                     const std::string& guard) {
   constexpr uint32_t kSegments[] = {0, 0, 16, 24, 28, 30, 31};
   const char mode = collective.text[10];  // shfl.sync.M
   const uint32_t segment = kSegments[word % 7];
@@ -56,8 +61,10 @@ void Writer::Shuffle(const Collective& collective, const std::string& mask, uint
   const uint32_t clamp = whole ? (mode == 'u' ? 0u : 31u) : word >> 6 & 31;
   const uint32_t c = segment << 8 | clamp;
   std::string b = fmt::format("{}", word >> 12 & 31);
-  if ((word >> 17) % 3 == 0) b = Compute("and.b32", Compute("mad.lo.u32", "%lane", 5, word >> 12 & 31), 31);
-  else if ((word >> 17) % 3 == 1) b = Compute("and.b32", "%h", 31);
+  if ((word >> 17) % 3 == 0)
+    b = Compute("and.b32", Compute("mad.lo.u32", "%lane", 5, word >> 12 & 31), 31);
+  else if ((word >> 17) % 3 == 1)
+    b = Compute("and.b32", "%h", 31);
   const std::string c_operand = (word >> 20) % 3 == 0 ? Compute("mov.u32", c) : fmt::format("{}", c);
   const std::string d = Reg(), p = Predicate();
   Line("{}{} {}|{}, %h, {}, {}, {}", guard, collective.text, d, p, b, c_operand, mask);
@@ -65,18 +72,24 @@ void Writer::Shuffle(const Collective& collective, const std::string& mask, uint
   const std::string minimum = Compute("and.b32", "%lane", segment);
   const std::string b5 = Compute("and.b32", b, 31);
   std::string source;
-  if (mode == 'i') source = Compute("or.b32", minimum, Compute("and.b32", b5, ~segment & 31));
-  else if (mode == 'u') source = Compute("sub.s32", "%lane", b5);
-  else if (mode == 'd') source = Compute("add.u32", "%lane", b5);
-  else source = Compute("xor.b32", "%lane", b5);
+  if (mode == 'i')
+    source = Compute("or.b32", minimum, Compute("and.b32", b5, ~segment & 31));
+  else if (mode == 'u')
+    source = Compute("sub.s32", "%lane", b5);
+  else if (mode == 'd')
+    source = Compute("add.u32", "%lane", b5);
+  else
+    source = Compute("xor.b32", "%lane", b5);
   source = Compute("selp.b32", source, "%lane", p);
   const std::string member = BitOf(mask, Compute("and.b32", source, 31));
   Fold(Compute("selp.b32", d, "0x3C6EF372", member));
   FoldPredicate(p);
 }
 
-// `guard`: "" or "@%p "; then what is folded is folded by the lanes of the mask only, by a branch of the caller.
-void Writer::Perform(const Collective& collective, const std::string& mask, uint32_t word, const std::string& guard) {
+// `guard`: "" or "@%p "; then what is folded is folded by the lanes of the mask only, by a branch of the
+// caller.
+void Writer::Perform(const Collective& collective, const std::string& mask, uint32_t word,
+                     const std::string& guard) {
   using Op = Collective::Op;
   switch (collective.op) {
     case Op::kShuffle:
@@ -86,7 +99,8 @@ void Writer::Perform(const Collective& collective, const std::string& mask, uint
       const std::string vote = Predicate();
       const uint32_t rare = word % 3;  // so that all and uni hold sometimes
       const std::string value = Compute("and.b32", "%h", rare == 0 ? 1 : rare == 1 ? 0x300 : 0xF000);
-      Line("setp.{}.u32 {}, {}, 0", word % 2 == 0 ? "eq" : "ne", vote, rare == 0 && word % 5 == 0 ? mask : value);
+      Line("setp.{}.u32 {}, {}, 0", word % 2 == 0 ? "eq" : "ne", vote,
+           rare == 0 && word % 5 == 0 ? mask : value);
       const std::string negated = (word >> 8) % 3 == 0 ? "!" : "";
       if (collective.op == Op::kBallot) {
         const std::string d = Reg();
@@ -172,7 +186,9 @@ Dropped Writer::Split(const Node& node, Place& place) {
     arm.lanes_together = false, arm.may_drop = false, arm.scopes.clear();
     const bool outer_side = four ? i >= 2 : i == 1;
     arm.lanes = Compute("and.b32", place.lanes, outer_side ? outer.set : Compute("not.b32", outer.set));
-    if (four) Line("and.b32 {}, {}, {}", arm.lanes, arm.lanes, i % 2 == 1 ? inner.set : Compute("not.b32", inner.set));
+    if (four)
+      Line("and.b32 {}, {}, {}", arm.lanes, arm.lanes,
+           i % 2 == 1 ? inner.set : Compute("not.b32", inner.set));
     const bool before = node.word[1] >> (4 + i) & 1;
     if (before) Arm(node, i, arm);
     Perform(collective, meeting, node.word[0] + static_cast<uint32_t>(i) * 0x31415927);

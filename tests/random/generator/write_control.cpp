@@ -15,56 +15,104 @@ Dropped Writer::Write(const Body& body, Place& place) {
   return dropped;
 }
 
-Dropped Writer::Arm(const Node& node, size_t arm, Place& place) { return arm < node.arms.size() ? Write(node.arms[arm], place) : 0; }
+Dropped Writer::Arm(const Node& node, size_t arm, Place& place) {
+  return arm < node.arms.size() ? Write(node.arms[arm], place) : 0;
+}
 
 Dropped Writer::Write(const Node& node, Place& place) {
   if (!place.lanes_together || place.ids == 0) {
-    const bool needs_barrier = node.kind == Kind::kBarrier || node.kind == Kind::kBarrierReduce || node.kind == Kind::kGroupExchange ||
-                               node.kind == Kind::kProducerConsumer || node.kind == Kind::kSplitBarrier;
+    const bool needs_barrier = node.kind == Kind::kBarrier || node.kind == Kind::kBarrierReduce ||
+                               node.kind == Kind::kGroupExchange || node.kind == Kind::kProducerConsumer ||
+                               node.kind == Kind::kSplitBarrier;
     if (needs_barrier) return 0;
   }
   switch (node.kind) {
-    case Kind::kAlu: return Alu(node, place), 0;
-    case Kind::kShuffle: return Perform(MakeCollective(Collective::Op::kShuffle, node.word[0]), MaskOperand(place, node.word[1]), node.word[2]), 0;
+    case Kind::kAlu:
+      return Alu(node, place), 0;
+    case Kind::kShuffle:
+      return Perform(MakeCollective(Collective::Op::kShuffle, node.word[0]), MaskOperand(place, node.word[1]),
+                     node.word[2]),
+             0;
     case Kind::kVote: {
       const auto op = node.word[3] % 2 == 0 ? Collective::Op::kVote : Collective::Op::kBallot;
       return Perform(MakeCollective(op, node.word[0]), MaskOperand(place, node.word[1]), node.word[2]), 0;
     }
-    case Kind::kMatch: return Perform(MakeCollective(Collective::Op::kMatch, node.word[0]), MaskOperand(place, node.word[1]), node.word[2]), 0;
-    case Kind::kRedux: return Perform(MakeCollective(Collective::Op::kRedux, node.word[0]), MaskOperand(place, node.word[1]), node.word[2]), 0;
-    case Kind::kWarpSync: return Perform(MakeCollective(Collective::Op::kSync, node.word[0]), MaskOperand(place, node.word[1]), node.word[2]), 0;
-    case Kind::kElect: return Need(Feature::k_elect), Elect(place), 0;
-    case Kind::kGuarded: return Need(Feature::k_branch), Guarded(node, place), 0;
-    case Kind::kWarpExchange: return Need(Feature::k_warp_exchange), WarpExchange(node, place), 0;
-    case Kind::kGlobalAtomic: return Need(Feature::k_atomic), GlobalAtomic(node), 0;
-    case Kind::kSharedAtomic: return Need(Feature::k_atomic), SharedAtomic(node), 0;
-    case Kind::kLock: return Need(Feature::k_lock), Lock(node), 0;
-    case Kind::kLaneTicket: return Need(Feature::k_lane_ticket), LaneTicket(node), 0;
-    case Kind::kWarpTicket: return Need(Feature::k_warp_ticket), WarpTicket(node, place), 0;
-    case Kind::kChain: return Chain(node, place), 0;
-    case Kind::kLaneIf: return Need(Feature::k_branch), LaneIf(node, place);
-    case Kind::kShortCircuit: return Need(Feature::k_branch), ShortCircuit(node, place);
-    case Kind::kLaneSwitch: return Need(Feature::k_switch), LaneSwitch(node, place);
-    case Kind::kLaneLoop: return Need(Feature::k_loop), LaneLoop(node, place);
-    case Kind::kSideEntry: return Need(Feature::k_irreducible), SideEntry(node, place);
-    case Kind::kLaneLeave: return LaneLeave(node, place);
-    case Kind::kLaneExit: return LaneExit(node, place);
-    case Kind::kSplit: return Need(Feature::k_split), Split(node, place);
-    case Kind::kAppointment: return Need(Feature::k_appointment), Appointment(node, place);
-    case Kind::kCall: return Call(node, place), 0;
-    case Kind::kBlockCall: return BlockCall(node, place), 0;
-    case Kind::kBarrier: return Barrier(node, place), 0;
-    case Kind::kBarrierReduce: return BarrierReduce(node, place), 0;
-    case Kind::kGroupExchange: return GroupExchange(node, place), 0;
-    case Kind::kProducerConsumer: return ProducerConsumer(node, place);
-    case Kind::kSplitBarrier: return SplitBarrier(node, place);
-    case Kind::kWarpIf: return Need(Feature::k_warp_branch), WarpIf(node, place);
-    case Kind::kWarpSwitch: return Need(Feature::k_warp_switch), WarpSwitch(node, place);
-    case Kind::kWarpLoop: return Need(Feature::k_warp_branch), WarpLoop(node, place);
-    case Kind::kWarpLeave: return Need(Feature::k_warp_branch), WarpLeave(node, place);
-    case Kind::kWarpExit: return WarpExit(node, place);
-    case Kind::kBlockIf: return Need(Feature::k_block_branch), BlockIf(node, place);
-    case Kind::kBlockLoop: return Need(Feature::k_block_branch), BlockLoop(node, place);
+    case Kind::kMatch:
+      return Perform(MakeCollective(Collective::Op::kMatch, node.word[0]), MaskOperand(place, node.word[1]),
+                     node.word[2]),
+             0;
+    case Kind::kRedux:
+      return Perform(MakeCollective(Collective::Op::kRedux, node.word[0]), MaskOperand(place, node.word[1]),
+                     node.word[2]),
+             0;
+    case Kind::kWarpSync:
+      return Perform(MakeCollective(Collective::Op::kSync, node.word[0]), MaskOperand(place, node.word[1]),
+                     node.word[2]),
+             0;
+    case Kind::kElect:
+      return Need(Feature::k_elect), Elect(place), 0;
+    case Kind::kGuarded:
+      return Need(Feature::k_branch), Guarded(node, place), 0;
+    case Kind::kWarpExchange:
+      return Need(Feature::k_warp_exchange), WarpExchange(node, place), 0;
+    case Kind::kGlobalAtomic:
+      return Need(Feature::k_atomic), GlobalAtomic(node), 0;
+    case Kind::kSharedAtomic:
+      return Need(Feature::k_atomic), SharedAtomic(node), 0;
+    case Kind::kLock:
+      return Need(Feature::k_lock), Lock(node), 0;
+    case Kind::kLaneTicket:
+      return Need(Feature::k_lane_ticket), LaneTicket(node), 0;
+    case Kind::kWarpTicket:
+      return Need(Feature::k_warp_ticket), WarpTicket(node, place), 0;
+    case Kind::kChain:
+      return Chain(node, place), 0;
+    case Kind::kLaneIf:
+      return Need(Feature::k_branch), LaneIf(node, place);
+    case Kind::kShortCircuit:
+      return Need(Feature::k_branch), ShortCircuit(node, place);
+    case Kind::kLaneSwitch:
+      return Need(Feature::k_switch), LaneSwitch(node, place);
+    case Kind::kLaneLoop:
+      return Need(Feature::k_loop), LaneLoop(node, place);
+    case Kind::kSideEntry:
+      return Need(Feature::k_irreducible), SideEntry(node, place);
+    case Kind::kLaneLeave:
+      return LaneLeave(node, place);
+    case Kind::kLaneExit:
+      return LaneExit(node, place);
+    case Kind::kSplit:
+      return Need(Feature::k_split), Split(node, place);
+    case Kind::kAppointment:
+      return Need(Feature::k_appointment), Appointment(node, place);
+    case Kind::kCall:
+      return Call(node, place), 0;
+    case Kind::kBlockCall:
+      return BlockCall(node, place), 0;
+    case Kind::kBarrier:
+      return Barrier(node, place), 0;
+    case Kind::kBarrierReduce:
+      return BarrierReduce(node, place), 0;
+    case Kind::kGroupExchange:
+      return GroupExchange(node, place), 0;
+    case Kind::kProducerConsumer:
+      return ProducerConsumer(node, place);
+    case Kind::kSplitBarrier:
+      return SplitBarrier(node, place);
+    case Kind::kWarpIf:
+      return Need(Feature::k_warp_branch), WarpIf(node, place);
+    case Kind::kWarpSwitch:
+      return Need(Feature::k_warp_switch), WarpSwitch(node, place);
+    case Kind::kWarpLoop:
+      return Need(Feature::k_warp_branch), WarpLoop(node, place);
+    case Kind::kWarpLeave:
+      return Need(Feature::k_warp_branch), WarpLeave(node, place);
+    case Kind::kWarpExit:
+      return WarpExit(node, place);
+    case Kind::kBlockIf:
+      return Need(Feature::k_block_branch), BlockIf(node, place);
+    case Kind::kBlockLoop:
+      return Need(Feature::k_block_branch), BlockLoop(node, place);
     case Kind::kDrop:
       if (place.scopes.empty() || !place.may_drop) return 0;
       return Dropped{1} << node.word[0] % place.scopes.size();  // Write(Body) lets them go
@@ -73,7 +121,8 @@ Dropped Writer::Write(const Node& node, Place& place) {
 }
 
 Dropped Writer::Drop(Dropped scopes, Place& place) {
-  for (Dropped rest = scopes; rest != 0; rest &= rest - 1) DropOne(place.scopes[static_cast<size_t>(std::countr_zero(rest))], place);
+  for (Dropped rest = scopes; rest != 0; rest &= rest - 1)
+    DropOne(place.scopes[static_cast<size_t>(std::countr_zero(rest))], place);
   return scopes;
 }
 
@@ -140,7 +189,8 @@ Dropped Writer::ShortCircuit(const Node& node, Place& place) {
   Dropped dropped = Arm(node, 0, then);
   Line("bra {}", end);
   Label(no);
-  const std::string neither = Compute("not.b32", Compute(is_or ? "or.b32" : "and.b32", first.set, second.set));
+  const std::string neither =
+      Compute("not.b32", Compute(is_or ? "or.b32" : "and.b32", first.set, second.set));
   Place otherwise = Inside(place, Compute("and.b32", neither, place.lanes));
   dropped |= Arm(node, 1, otherwise);
   Label(end);
@@ -161,8 +211,8 @@ Dropped Writer::LaneSwitch(const Node& node, Place& place) {
   const std::string not_a = Compute("not.b32", a.set), not_b = Compute("not.b32", b.set);
   const std::string low = Compute("selp.u32", 1, 0, a.mine), high = Compute("selp.u32", 2, 0, b.mine);
   const std::string index = Compute("min.u32", Compute("add.u32", low, high), arms - 1);
-  std::vector<std::string> sets{Compute("and.b32", not_a, not_b), Compute("and.b32", a.set, not_b), Compute("and.b32", not_a, b.set),
-                                Compute("and.b32", a.set, b.set)};
+  std::vector<std::string> sets{Compute("and.b32", not_a, not_b), Compute("and.b32", a.set, not_b),
+                                Compute("and.b32", not_a, b.set), Compute("and.b32", a.set, b.set)};
   if (arms == 3) sets[2] = b.set;
   if (arms == 2) sets[1] = Compute("or.b32", a.set, b.set);
   std::vector<std::string> labels;
@@ -223,7 +273,8 @@ Dropped Writer::LaneLoop(const Node& node, Place& place) {
     Place test = body;
     test.trip = MixTrip(place, counter);
     if (!first) dropped = LoopBody(node, body, counter);
-    const Choice stay = ChooseLanes(node.word[3], test), also = ChooseLanes(node.word[3] * 0x61C88647 + 7, test);
+    const Choice stay = ChooseLanes(node.word[3], test),
+                 also = ChooseLanes(node.word[3] * 0x61C88647 + 7, test);
     const std::string staying = Compute("or.b32", stay.set, also.set);
     Line("@!{} bra {}", BitOf(staying, "%lane"), end);
     Line("and.b32 {}, {}, {}", body.lanes, body.lanes, staying);
@@ -239,7 +290,8 @@ Dropped Writer::LaneLoop(const Node& node, Place& place) {
 // Some lanes begin the loop at its second half: an irreducible graph.
 Dropped Writer::SideEntry(const Node& node, Place& place) {
   const Choice side = ChooseLanes(node.word[0], place);
-  const std::string counter = Compute("mov.u32", 0), head = NewLabel(), middle = NewLabel(), first_trip = Predicate(), more = Predicate();
+  const std::string counter = Compute("mov.u32", 0), head = NewLabel(), middle = NewLabel(),
+                    first_trip = Predicate(), more = Predicate();
   const std::string not_side = Compute("not.b32", side.set);
   Place body = place;
   body.lanes_together = body.once = body.nothing_dropped = body.all_warps = false;
@@ -279,7 +331,8 @@ Dropped Writer::LaneLeave(const Node& node, Place& place) {
 
 // The first lane that is here stays, so that no warp ends by this.
 Dropped Writer::LaneExit(const Node& node, Place& place) {
-  if (!place.lanes_together || !place.may_drop || place.scopes.size() >= 8 || in_function_ != ~size_t{0}) return Arm(node, 0, place);
+  if (!place.lanes_together || !place.may_drop || place.scopes.size() >= 8 || in_function_ != ~size_t{0})
+    return Arm(node, 0, place);
   Need(Feature::k_exit);
   const std::string others = Compute("and.b32", place.lanes, Compute("sub.u32", place.lanes, 1));
   Scope scope{.end = Scope::End::kExit};
@@ -329,7 +382,8 @@ void Writer::Call(const Node& node, Place& place) {
 
 void Writer::BlockCall(const Node&, Place& place) {
   const bool free = Allowed(Feature::k_named) || (place.clean & 1) != 0;
-  if (!place.lanes_together || !place.warps_together || !free || place.ids == 0 || in_function_ != ~size_t{0}) return;
+  if (!place.lanes_together || !place.warps_together || !free || place.ids == 0 || in_function_ != ~size_t{0})
+    return;
   for (size_t i = 0; i < tree_.functions.size(); ++i) {
     if (tree_.functions[i].with_barriers) {
       Need(Feature::k_block_call);

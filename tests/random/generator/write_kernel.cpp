@@ -15,7 +15,9 @@ void Writer::Fold(const std::string& value) {
   Line("mad.lo.u32 %h, %h, 0x9E3779B1, {}", 0x7F4A7C15u + static_cast<uint32_t>(body_.size()));
 }
 
-void Writer::FoldPredicate(const std::string& predicate) { Fold(Compute("selp.b32", "0x5BD1", "0x2F", predicate)); }
+void Writer::FoldPredicate(const std::string& predicate) {
+  Fold(Compute("selp.b32", "0x5BD1", "0x2F", predicate));
+}
 
 std::string Writer::LoadInput(const std::string& index) {
   const std::string address = Wide();
@@ -35,10 +37,13 @@ std::string Writer::BitOf(const std::string& set, const std::string& number) {
   return result;
 }
 
-std::string Writer::CountOf(const Place& place) { return Compute("shl.b32", Compute("popc.b32", place.warps), 5); }
+std::string Writer::CountOf(const Place& place) {
+  return Compute("shl.b32", Compute("popc.b32", place.warps), 5);
+}
 
 Choice Writer::ChooseLanes(uint32_t word, const Place& place) {
-  constexpr uint32_t kPatterns[] = {0x55555555, 0x0000FFFF, 0xFF00FF00, 0x33333333, 1, 0x80000000, 0x7FFFFFFF, 0xFFFFFFFE};
+  constexpr uint32_t kPatterns[] = {0x55555555, 0x0000FFFF, 0xFF00FF00, 0x33333333,
+                                    1,          0x80000000, 0x7FFFFFFF, 0xFFFFFFFE};
   const uint32_t detail = word >> 8;
   const std::string mine = Predicate();
   switch (word % 8) {
@@ -53,7 +58,8 @@ Choice Writer::ChooseLanes(uint32_t word, const Place& place) {
     case 2: {  // threads below a number
       const uint32_t bound = 1 + detail % (tree_.block + 8);
       Line("setp.lt.u32 {}, %me, {}", mine, bound);
-      const std::string rest = Compute("max.s32", Compute("sub.s32", bound, Compute("shl.b32", "%warp", 5)), 0);
+      const std::string rest =
+          Compute("max.s32", Compute("sub.s32", bound, Compute("shl.b32", "%warp", 5)), 0);
       return {Compute("sub.u32", Compute("shl.b32", 1, rest), 1), mine};
     }
     case 3: {  // the first that is here
@@ -62,7 +68,8 @@ Choice Writer::ChooseLanes(uint32_t word, const Place& place) {
       return {first, mine};
     }
     case 4: {  // a loaded word
-      const std::string set = LoadInput(Compute("add.u32", Compute("add.u32", "%warp", place.trip), detail % kInputs));
+      const std::string set =
+          LoadInput(Compute("add.u32", Compute("add.u32", "%warp", place.trip), detail % kInputs));
       return {set, BitOf(set, "%lane")};
     }
     case 5: {
@@ -97,8 +104,10 @@ Choice Writer::ChooseWarps(uint32_t word, const Place& place) {
 Choice Writer::ChooseBlock(uint32_t word, const Place& place) {
   const std::string mine = Predicate();
   std::string value;
-  if (word % 2 == 0) value = LoadInput(Compute("add.u32", place.trip, word >> 8 & 63));
-  else value = Compute("add.u32", Compute("mov.u32", "%ctaid.x"), word >> 8 & 3);
+  if (word % 2 == 0)
+    value = LoadInput(Compute("add.u32", place.trip, word >> 8 & 63));
+  else
+    value = Compute("add.u32", Compute("mov.u32", "%ctaid.x"), word >> 8 & 3);
   Line("setp.ne.u32 {}, {}, 0", mine, Compute("and.b32", value, 1));
   return {"", mine};
 }
@@ -106,8 +115,10 @@ Choice Writer::ChooseBlock(uint32_t word, const Place& place) {
 // The hash and where the thread is, from the special registers.
 void Writer::LaneFacts() {
   Line("mov.u32 %me, %tid.x");
-  if (tree_.seed % 2 == 0) Line("mov.u32 %lane, %laneid");
-  else Line("and.b32 %lane, %me, 31");
+  if (tree_.seed % 2 == 0)
+    Line("mov.u32 %lane, %laneid");
+  else
+    Line("and.b32 %lane, %me, 31");
   Line("shr.u32 %warp, %me, 5");
   Line("shl.b32 %own, 1, %lane");
   if (uses_shared_) Line("mov.u32 %shared, {}_shared", kernel_);
@@ -136,7 +147,8 @@ void Writer::Prologue() {
   Line("setp.ne.u32 {}, %me, 0", others);
   Line("@{} bra {}", others, end);
   const std::string zero = Compute("mov.u32", 0);
-  for (uint32_t i = 0; i < kSingleEnd; i += 4) Line("st.shared.v4.u32 [%shared+{}], {{{}, {}, {}, {}}}", (kSingles + i) * 4, zero, zero, zero, zero);
+  for (uint32_t i = 0; i < kSingleEnd; i += 4)
+    Line("st.shared.v4.u32 [%shared+{}], {{{}, {}, {}, {}}}", (kSingles + i) * 4, zero, zero, zero, zero);
   Label(end);
   Line("bar.sync 0");
 }
@@ -151,7 +163,8 @@ void Writer::StoreAndExit() {
 
 void Writer::Epilogue() {
   if (uses_shared_) {
-    for (const uint32_t word : {kLockSum, kLockXor, kLaneSum, kCounter, kSum, kXor, kMax, kMin, kOr, kWarpSum}) {
+    for (const uint32_t word :
+         {kLockSum, kLockXor, kLaneSum, kCounter, kSum, kXor, kMax, kMin, kOr, kWarpSum}) {
       Fold(Compute("ld.volatile.shared.u32", "[" + Shared(word) + "]"));
     }
   }
@@ -159,7 +172,9 @@ void Writer::Epilogue() {
 }
 
 std::string Writer::Declarations() const {
-  std::string text = "  .reg .b32 %h, %cur, %wcur, %trip, %me, %lane, %warp, %own, %shared;\n  .reg .b64 %out, %sums, %in;\n";
+  std::string text =
+      "  .reg .b32 %h, %cur, %wcur, %trip, %me, %lane, %warp, %own, %shared;\n  .reg .b64 %out, %sums, "
+      "%in;\n";
   if (regs_ != 0) text += fmt::format("  .reg .b32 %r<{}>;\n", regs_);
   if (predicates_ != 0) text += fmt::format("  .reg .pred %p<{}>;\n", predicates_);
   if (wides_ != 0) text += fmt::format("  .reg .b64 %d<{}>;\n", wides_);
@@ -186,8 +201,10 @@ std::string Writer::WriteFunction(size_t number) {
   LaneFacts();
   Place place{.nothing_dropped = false, .once = false};
   place.lanes_together = place.warps_together = function.with_barriers;
-  if (function.with_barriers) place.ids = place.clean = kFunctionIds;
-  else place.may_drop = true;
+  if (function.with_barriers)
+    place.ids = place.clean = kFunctionIds;
+  else
+    place.may_drop = true;
   if (!function.with_barriers && function.word % 2 == 0) {
     Scope scope{.end = Scope::End::kReturn};
     scope.leaving = Compute("and.b32", ChooseLanes(function.word >> 1, place).set, place.lanes);
@@ -198,8 +215,9 @@ std::string Writer::WriteFunction(size_t number) {
   if (function.with_barriers && place.clean != place.ids) Sync(place, function.word);
   Line("st.param.b32 [result], %h");
   Line("ret");
-  const std::string text = fmt::format(".func (.param .b32 result) {}_f{}({}.param .b64 a4, .param .b64 a5)\n{{\n{}{}}}\n\n", kernel_, number,
-                                       parameters, Declarations(), body_);
+  const std::string text =
+      fmt::format(".func (.param .b32 result) {}_f{}({}.param .b64 a4, .param .b64 a5)\n{{\n{}{}}}\n\n",
+                  kernel_, number, parameters, Declarations(), body_);
   body_ = saved_body;
   regs_ = saved_regs, predicates_ = saved_predicates, wides_ = saved_wides, labels_ = saved_labels;
   function_number_ = saved_number;
@@ -226,11 +244,14 @@ KernelText Writer::Run() {
     }
     Epilogue();
   }
-  entry = fmt::format(".visible .entry {}(.param .u64 p_out, .param .u64 p_sums, .param .u64 p_in)\n{}{{\n{}{}}}\n", kernel_,
-                      tree_.states_block ? fmt::format("  .reqntid {}, 1, 1\n", tree_.block) : "", Declarations(), body_);
+  entry = fmt::format(
+      ".visible .entry {}(.param .u64 p_out, .param .u64 p_sums, .param .u64 p_in)\n{}{{\n{}{}}}\n", kernel_,
+      tree_.states_block ? fmt::format("  .reqntid {}, 1, 1\n", tree_.block) : "", Declarations(), body_);
   KernelText result{.text = "", .name = kernel_, .needs = needs_ | Bit(Feature::k_alu)};
   result.text = fmt::format("// seed {}: {}\n", tree_.seed, NamesOf(result.needs));
-  if (uses_shared_) result.text += fmt::format(".shared .align 16 .b8 {}_shared[{}];\n\n", kernel_, (kSingles + kSingleEnd) * 4);
+  if (uses_shared_)
+    result.text +=
+        fmt::format(".shared .align 16 .b8 {}_shared[{}];\n\n", kernel_, (kSingles + kSingleEnd) * 4);
   result.text += functions_ + entry;
   return result;
 }
@@ -238,8 +259,9 @@ KernelText Writer::Run() {
 KernelText Write(const Tree& tree, const std::string& name) { return Writer(tree, name).Run(); }
 
 std::string KernelText::RunLine(const Tree& tree) const {
-  return fmt::format("// run: {} grid={} block={} compare=bits out:u32:{} out:u32:{} in:u32:gen(bits,{},{})\n", name, tree.grid, tree.block,
-                     tree.grid * tree.block, kSums, kInputs, tree.seed % 1000 + 1);
+  return fmt::format(
+      "// run: {} grid={} block={} compare=bits out:u32:{} out:u32:{} in:u32:gen(bits,{},{})\n", name,
+      tree.grid, tree.block, tree.grid * tree.block, kSums, kInputs, tree.seed % 1000 + 1);
 }
 
 std::string ModuleHead() { return ".version 8.3\n.target sm_90\n.address_size 64\n\n"; }

@@ -6,18 +6,25 @@ namespace ptx2cpu::random_kernels {
 void Writer::Alu(const Node& node, const Place& place) {
   const uint32_t word = node.word[1];
   switch (node.word[0] % 8) {
-    case 0: return Fold(LoadInput("%h"));
-    case 1: return Fold(LoadInput(Compute("add.u32", "%me", word % kInputs)));
-    case 2: return Fold(Compute("mul.hi.u32", "%h", word | 1));
-    case 3: return Fold(Compute("popc.b32", Compute("and.b32", "%h", place.lanes)));
+    case 0:
+      return Fold(LoadInput("%h"));
+    case 1:
+      return Fold(LoadInput(Compute("add.u32", "%me", word % kInputs)));
+    case 2:
+      return Fold(Compute("mul.hi.u32", "%h", word | 1));
+    case 3:
+      return Fold(Compute("popc.b32", Compute("and.b32", "%h", place.lanes)));
     case 4: {
       const std::string less = Predicate();
       Line("setp.lt.s32 {}, %h, {}", less, static_cast<int32_t>(word));
       return Fold(Compute("selp.b32", place.trip, "%lane", less));
     }
-    case 5: return Fold(Compute("shf.l.wrap.b32", "%h", "%me", word % 32));
-    case 6: return Fold(Compute("max.s32", "%h", static_cast<int32_t>(word)));
-    default: return Fold(Compute("bfe.u32", "%h", word % 32, 1 + word / 32 % 20));
+    case 5:
+      return Fold(Compute("shf.l.wrap.b32", "%h", "%me", word % 32));
+    case 6:
+      return Fold(Compute("max.s32", "%h", static_cast<int32_t>(word)));
+    default:
+      return Fold(Compute("bfe.u32", "%h", word % 32, 1 + word / 32 % 20));
   }
 }
 
@@ -56,10 +63,12 @@ void Writer::GlobalAtomic(const Node& node) {
     return Line("atom{}.global.{} {}, [%sums+{}], %h", kScopes[word / 2 % 4], kOps[op], Reg(), op * 4);
   }
   // A sum by compare and swap.
-  const std::string old = Compute("ld.volatile.global.u32", "[%sums+20]"), seen = Reg(), again = NewLabel(), changed = Predicate();
+  const std::string old = Compute("ld.volatile.global.u32", "[%sums+20]"), seen = Reg(), again = NewLabel(),
+                    changed = Predicate();
   const std::string part = Compute("and.b32", "%h", 255);
   Label(again);
-  Line("atom{}.global.cas.b32 {}, [%sums+20], {}, {}", kScopes[word % 4], seen, old, Compute("add.u32", old, part));
+  Line("atom{}.global.cas.b32 {}, [%sums+20], {}, {}", kScopes[word % 4], seen, old,
+       Compute("add.u32", old, part));
   Line("setp.ne.u32 {}, {}, {}", changed, seen, old);
   Line("mov.u32 {}, {}", old, seen);
   Line("@{} bra {}", changed, again);
@@ -84,7 +93,8 @@ void Writer::Spin(const std::string& address, const std::string& until, uint32_t
   const std::string again = NewLabel(), other = Predicate();
   Label(again);
   const bool acquire = word % 2 == 0;
-  const std::string value = Compute(acquire ? "ld.acquire.cta.shared.u32" : "ld.volatile.shared.u32", "[" + address + "]");
+  const std::string value =
+      Compute(acquire ? "ld.acquire.cta.shared.u32" : "ld.volatile.shared.u32", "[" + address + "]");
   Line("setp.ne.u32 {}, {}, {}", other, value, until);
   Line("@{} bra {}", other, again);
   if (!acquire) Line("{}", word % 4 == 1 ? "membar.cta" : "fence.acq_rel.cta");
@@ -100,15 +110,18 @@ void Writer::Lock(const Node& node) {
   uses_shared_ = true;
   const uint32_t word = node.word[0];
   const bool inside = word % 2 == 0, ordered = word / 2 % 2 == 0;
-  const std::string again = NewLabel(), next = NewLabel(), taken = Predicate(), old = Reg(), done = Compute("mov.u32", 0);
+  const std::string again = NewLabel(), next = NewLabel(), taken = Predicate(), old = Reg(),
+                    done = Compute("mov.u32", 0);
   const std::string release = ordered ? "atom.release.cta.shared.exch.b32" : "atom.shared.exch.b32";
   Label(again);
-  Line("{} {}, [{}], 0, 1", ordered ? "atom.acquire.cta.shared.cas.b32" : "atom.shared.cas.b32", old, Shared(kLockWord));
+  Line("{} {}, [{}], 0, 1", ordered ? "atom.acquire.cta.shared.cas.b32" : "atom.shared.cas.b32", old,
+       Shared(kLockWord));
   Line("setp.ne.u32 {}, {}, 0", taken, old);
   Line("@{} bra {}", taken, inside ? next : again);
   if (!ordered) Line("membar.cta");
   const std::string sum = Compute("add.u32", Compute("ld.shared.u32", "[" + Shared(kLockSum) + "]"), "%h");
-  const std::string mix = Compute("xor.b32", Compute("ld.shared.u32", "[" + Shared(kLockXor) + "]"), Compute("mul.lo.u32", "%h", node.word[1] | 1));
+  const std::string mix = Compute("xor.b32", Compute("ld.shared.u32", "[" + Shared(kLockXor) + "]"),
+                                  Compute("mul.lo.u32", "%h", node.word[1] | 1));
   Line("st.shared.u32 [{}], {}", Shared(kLockSum), sum);
   Line("st.shared.u32 [{}], {}", Shared(kLockXor), mix);
   if (!ordered) Line("membar.cta");
@@ -137,7 +150,8 @@ void Writer::LaneTicket(const Node& node) {
 
 // All lanes but the first that is here jump.
 void Writer::LeaderOnly(const Place& place, const std::string& end) {
-  const std::string first = Compute("and.b32", place.lanes, Compute("neg.s32", place.lanes)), other = Predicate();
+  const std::string first = Compute("and.b32", place.lanes, Compute("neg.s32", place.lanes)),
+                    other = Predicate();
   Line("setp.ne.u32 {}, {}, %own", other, first);
   Line("@{} bra {}", other, end);
 }
@@ -153,7 +167,8 @@ void Writer::WarpTicket(const Node& node, const Place& place) {
 
 // Warp after warp: the order is part of the result.
 void Writer::Chain(const Node& node, const Place& place) {
-  if (!place.lanes_together || !place.warps_together || !place.all_warps || !place.once || chains_ == 4) return;
+  if (!place.lanes_together || !place.warps_together || !place.all_warps || !place.once || chains_ == 4)
+    return;
   Need(Feature::k_chain);
   uses_shared_ = true;
   const std::string flag = Shared(kFlags + chains_), data = Shared(kValues + chains_), end = NewLabel();

@@ -45,11 +45,13 @@ Dropped Writer::WarpIf(const Node& node, Place& place) {
   const bool has_else = node.word[1] % 3 != 0;
   const std::string other = NewLabel(), end = NewLabel();
   Line("@!{} bra {}", choice.mine, has_else ? other : end);
-  Dropped dropped = WarpArm(node, 0, place, Compute("and.b32", choice.set, place.warps), has_else ? HalfOf(ids, false) : ids);
+  Dropped dropped = WarpArm(node, 0, place, Compute("and.b32", choice.set, place.warps),
+                            has_else ? HalfOf(ids, false) : ids);
   if (has_else) {
     Line("bra {}", end);
     Label(other);
-    dropped |= WarpArm(node, 1, place, Compute("and.b32", Compute("not.b32", choice.set), place.warps), HalfOf(ids, true));
+    dropped |= WarpArm(node, 1, place, Compute("and.b32", Compute("not.b32", choice.set), place.warps),
+                       HalfOf(ids, true));
   }
   Label(end);
   return dropped;
@@ -62,8 +64,10 @@ Dropped Writer::WarpSwitch(const Node& node, Place& place) {
   const std::string low = Compute("selp.u32", 1, 0, a.mine), high = Compute("selp.u32", 2, 0, b.mine);
   const std::string index = Compute("min.u32", Compute("add.u32", low, high), 2);
   // 0: neither; 1: a alone; 2: b
-  const std::string sets[] = {Compute("and.b32", not_a, Compute("not.b32", b.set)), Compute("and.b32", a.set, Compute("not.b32", b.set)), b.set};
-  const uint32_t own[] = {HalfOf(HalfOf(ids, false), false), HalfOf(HalfOf(ids, false), true), HalfOf(ids, true)};
+  const std::string sets[] = {Compute("and.b32", not_a, Compute("not.b32", b.set)),
+                              Compute("and.b32", a.set, Compute("not.b32", b.set)), b.set};
+  const uint32_t own[] = {HalfOf(HalfOf(ids, false), false), HalfOf(HalfOf(ids, false), true),
+                          HalfOf(ids, true)};
   const std::vector<std::string> labels{NewLabel(), NewLabel(), NewLabel()};
   const std::string end = NewLabel();
   JumpTable(index, labels);
@@ -124,7 +128,8 @@ Dropped Writer::WarpLeave(const Node& node, Place& place) {
 }
 
 Dropped Writer::WarpExit(const Node& node, Place& place) {
-  if (!place.lanes_together || !place.warps_together || !place.may_drop || place.scopes.size() >= 8 || in_function_ != ~size_t{0}) {
+  if (!place.lanes_together || !place.warps_together || !place.may_drop || place.scopes.size() >= 8 ||
+      in_function_ != ~size_t{0}) {
     return Arm(node, 0, place);
   }
   Need(Feature::k_warp_exit);
@@ -162,7 +167,9 @@ Dropped Writer::BlockIf(const Node& node, Place& place) {
 Dropped Writer::BlockLoop(const Node& node, Place& place) {
   const std::string counter = Compute("mov.u32", 0), head = NewLabel(), more = Predicate();
   std::string trips = Compute("mov.u32", 1 + node.word[0] % 3);
-  if (node.word[0] % 2 == 0) trips = Compute("add.u32", Compute("and.b32", LoadInput(Compute("mov.u32", node.word[1] % kInputs)), 1), 1);
+  if (node.word[0] % 2 == 0)
+    trips =
+        Compute("add.u32", Compute("and.b32", LoadInput(Compute("mov.u32", node.word[1] % kInputs)), 1), 1);
   Label(head);
   Place body = place;
   const Dropped dropped = LoopBody(node, body, counter);

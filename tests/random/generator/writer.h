@@ -10,24 +10,25 @@ namespace ptx2cpu::random_kernels {
 // Lanes or warps that leave together: fixed before the statements inside begin.
 struct Scope {
   enum class End : uint8_t { kExit, kJump, kReturn } end = End::kJump;
-  bool warps = false;         // the set is one of warps
+  bool warps = false;                   // the set is one of warps
   std::string leaving = {}, keep = {};  // registers: the set, and all others
   std::string label = {};               // kJump
 };
 using Dropped = uint32_t;  // scopes, by number, from which something may have left
 
-// What is known where a statement stands. All lanes (warps) that are here hold the same values in these registers.
+// What is known where a statement stands. All lanes (warps) that are here hold the same values in these
+// registers.
 struct Place {
   std::string lanes = "%cur", warps = "%wcur", trip = "%trip";
-  bool lanes_together = true;  // all lanes of the warp that have not ended are here
-  bool warps_together = true;  // and all warps of the block
+  bool lanes_together = true;   // all lanes of the warp that have not ended are here
+  bool warps_together = true;   // and all warps of the block
   bool nothing_dropped = true;  // no thread of the block has ended
-  bool all_warps = true;       // no warp of the block has ended
-  bool once = true;            // at most one visit per thread
-  bool may_drop = true;        // lanes may leave or end here
-  uint32_t ids = 0;            // barriers that only threads here use
-  uint32_t clean = 0;          // of these, those that nobody can still be waiting at
-  uint32_t used = 0;           // barriers used here or inside
+  bool all_warps = true;        // no warp of the block has ended
+  bool once = true;             // at most one visit per thread
+  bool may_drop = true;         // lanes may leave or end here
+  uint32_t ids = 0;             // barriers that only threads here use
+  uint32_t clean = 0;           // of these, those that nobody can still be waiting at
+  uint32_t used = 0;            // barriers used here or inside
   std::vector<Scope> scopes = {};
 };
 
@@ -78,11 +79,11 @@ class Writer {
   std::string WriteFunction(size_t number);
   void LaneFacts();
   std::string Declarations() const;
-  void Fold(const std::string& value);                // into the hash
+  void Fold(const std::string& value);  // into the hash
   void FoldPredicate(const std::string& predicate);
   std::string HashWord(uint32_t word, const std::string& trip);  // same for all lanes of a warp
   std::string LoadInput(const std::string& index);
-  std::string CountOf(const Place& place);            // threads of the warps that are here
+  std::string CountOf(const Place& place);                               // threads of the warps that are here
   std::string BitOf(const std::string& set, const std::string& number);  // predicate
   Choice ChooseLanes(uint32_t word, const Place& place);
   Choice ChooseWarps(uint32_t word, const Place& place);
@@ -121,8 +122,10 @@ class Writer {
   // -- write_collectives.cpp --
   Collective MakeCollective(Collective::Op op, uint32_t word);
   Collective AnyCollective(uint32_t word);
-  void Perform(const Collective& collective, const std::string& mask, uint32_t word, const std::string& guard = "");
-  void Shuffle(const Collective& collective, const std::string& mask, uint32_t word, const std::string& guard);
+  void Perform(const Collective& collective, const std::string& mask, uint32_t word,
+               const std::string& guard = "");
+  void Shuffle(const Collective& collective, const std::string& mask, uint32_t word,
+               const std::string& guard);
   std::string MaskOperand(const Place& place, uint32_t word);
   void Elect(const Place& place);
   void Guarded(const Node& node, Place& place);
@@ -154,7 +157,7 @@ class Writer {
   void Chain(const Node& node, const Place& place);
   void TicketTurn(uint32_t next, uint32_t word);
   std::string SlotOf(uint32_t area, const std::string& thread);  // address of a thread's word
-  std::string Shared(uint32_t word) const;                         // address operand
+  std::string Shared(uint32_t word) const;                       // address operand
   std::string MemberLane(const Place& place, uint32_t word);
   std::string MemberThread(const Place& place, const std::string& warps, uint32_t word);
 
@@ -171,9 +174,24 @@ class Writer {
 // Words of the kernel's shared variable: two areas with a word per thread, then single words.
 inline constexpr uint32_t kGroupArea = 0, kWarpArea = 256, kSingles = 512;
 enum Single : uint32_t {
-  kLockWord, kLockSum, kLockXor, kLaneNext, kLaneServing, kLaneSum, kCounter, kSum, kXor, kMax, kMin, kOr, kWarpNext,
-  kWarpServing, kWarpSum,
-  kFlags, kValues = kFlags + 4, kSingleEnd = 24
+  kLockWord,
+  kLockSum,
+  kLockXor,
+  kLaneNext,
+  kLaneServing,
+  kLaneSum,
+  kCounter,
+  kSum,
+  kXor,
+  kMax,
+  kMin,
+  kOr,
+  kWarpNext,
+  kWarpServing,
+  kWarpSum,
+  kFlags,
+  kValues = kFlags + 4,
+  kSingleEnd = 24
 };
 static_assert(kValues + 4 <= kSingleEnd);
 

@@ -1,5 +1,5 @@
-// pack_random_sample FOLDER: writes the checked-in sample, some files of kernels that have a class of features in common,
-// with the results that the interpreter gives (two schedules must agree).
+// pack_random_sample FOLDER: writes the checked-in sample, some files of kernels that have a class of
+// features in common, with the results that the interpreter gives (two schedules must agree).
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -21,23 +21,32 @@ struct Part {
   const char* wanted;  // the kernels have these in turn
 };
 constexpr Part kParts[] = {
-    {"collectives", 40, "alu,shuffle,vote,match,redux,warp_sync,elect,branch,loop,switch", "shuffle,vote,match,redux,elect"},
-    {"control_flow", 40, "alu,shuffle,vote,redux,branch,loop,switch,leave,irreducible,call,exit,atomic", "leave,irreducible,call,exit"},
-    {"barriers", 40, "alu,shuffle,vote,branch,loop,exit,barrier,barrier_reduce,exchange,block_branch,block_call,warp_exchange,atomic",
+    {"collectives", 40, "alu,shuffle,vote,match,redux,warp_sync,elect,branch,loop,switch",
+     "shuffle,vote,match,redux,elect"},
+    {"control_flow", 40, "alu,shuffle,vote,redux,branch,loop,switch,leave,irreducible,call,exit,atomic",
+     "leave,irreducible,call,exit"},
+    {"barriers", 40,
+     "alu,shuffle,vote,branch,loop,exit,barrier,barrier_reduce,exchange,block_branch,block_call,warp_"
+     "exchange,atomic",
      "barrier_reduce,exchange,block_call,block_branch,exit"},
     {"named_barriers", 40,
-     "alu,shuffle,vote,branch,barrier,barrier_reduce,exchange,block_branch,warp_branch,warp_switch,warp_exit,named,arrive,exit",
+     "alu,shuffle,vote,branch,barrier,barrier_reduce,exchange,block_branch,warp_branch,warp_switch,warp_exit,"
+     "named,arrive,exit",
      "arrive,warp_branch,warp_switch,warp_exit,barrier_reduce,named"},
     {"split", 40, "alu,shuffle,vote,match,redux,warp_sync,branch,loop,leave,call,split", "split"},
-    {"split_barriers", 20, "alu,shuffle,vote,branch,loop,barrier,exchange,named,warp_branch,split_barrier", "split_barrier"},
-    {"handshakes", 30, "alu,shuffle,redux,branch,barrier,exchange,warp_branch,named,atomic,chain,warp_ticket", "chain,warp_ticket"},
+    {"split_barriers", 20, "alu,shuffle,vote,branch,loop,barrier,exchange,named,warp_branch,split_barrier",
+     "split_barrier"},
+    {"handshakes", 30, "alu,shuffle,redux,branch,barrier,exchange,warp_branch,named,atomic,chain,warp_ticket",
+     "chain,warp_ticket"},
     {"everything_uniform", 30, "all,-split,-appointment,-split_barrier,-lock,-lane_ticket", "all"},
     {"appointments", 10, "alu,shuffle,vote,redux,warp_sync,branch,appointment", "appointment"},
-    {"locks", 20, "alu,shuffle,vote,branch,loop,barrier,exchange,lock,lane_ticket,atomic", "lock,lane_ticket"},
+    {"locks", 20, "alu,shuffle,vote,branch,loop,barrier,exchange,lock,lane_ticket,atomic",
+     "lock,lane_ticket"},
     {"everything", 20, "all", "all"},
 };
 
-Result<std::vector<rt::Argument>> Interpret(const lowering::PtxModule& ptx, const rt::VectorRun& run, harness::Turns turns) {
+Result<std::vector<rt::Argument>> Interpret(const lowering::PtxModule& ptx, const rt::VectorRun& run,
+                                            harness::Turns turns) {
   lowering::BuildOptions options;
   options.pipeline.stop_after = "ir";
   const ir::Module module = TRY(ptx.Build(run.kernel, options));
@@ -54,13 +63,15 @@ Result<std::string> WithResults(const std::string& text, const std::filesystem::
   std::string result;
   size_t at = 0;
   for (const rt::VectorRun& run : file.runs) {
-    const auto one = TRY(Interpret(ptx, run, {})), other = TRY(Interpret(ptx, run, {.slice = 7, .backwards = true}));
+    const auto one = TRY(Interpret(ptx, run, {})),
+               other = TRY(Interpret(ptx, run, {.slice = 7, .backwards = true}));
     const size_t line_end = text.find('\n', text.find("// run: " + run.kernel + " ")) + 1;
     result += text.substr(at, line_end - at);
     at = line_end;
     for (size_t i = 0; i < one.size(); ++i) {
       if (!one[i].IsWritten()) continue;
-      if (one[i].data != other[i].data) return Fail(ErrorCode::kInternal, run.kernel + " depends on the schedule");
+      if (one[i].data != other[i].data)
+        return Fail(ErrorCode::kInternal, run.kernel + " depends on the schedule");
       result += "// expect: " + std::to_string(i) + " " + rt::ToHex(one[i].data) + "\n";
     }
   }
@@ -71,7 +82,8 @@ std::string Choose(const Part& part, uint64_t& seed) {
   std::string text = "// random kernels: " + std::string(part.features) + "\n" + ModuleHead();
   const Features features = *ParseFeatures(part.features);
   std::vector<Features> wanted;
-  for (Features rest = *ParseFeatures(part.wanted) & features; rest != 0; rest &= rest - 1) wanted.push_back(rest & (0 - rest));
+  for (Features rest = *ParseFeatures(part.wanted) & features; rest != 0; rest &= rest - 1)
+    wanted.push_back(rest & (0 - rest));
   for (uint32_t i = 0; i < part.count; ++seed) {
     const Tree tree = Grow(seed, features);
     const KernelText kernel = Write(tree, std::string(part.name) + "_" + std::to_string(i));

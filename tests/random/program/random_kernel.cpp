@@ -10,7 +10,9 @@ using namespace ptx2cpu::random_kernels;
 
 namespace {
 int Usage() {
-  std::fprintf(stderr, "usage: random_kernel --seed N [--features LIST] [--name NAME]\nLIST: names, `all` or -name, separated by commas: %s\n",
+  std::fprintf(stderr,
+               "usage: random_kernel --seed N [--features LIST] [--name NAME]\nLIST: names, `all` or -name, "
+               "separated by commas: %s\n",
                NamesOf(kAllFeatures).c_str());
   return 2;
 }
@@ -23,10 +25,14 @@ int main(int count, char** words) {
   for (int i = 1; i < count; i += 2) {
     if (i + 1 == count) return Usage();
     const std::string option = words[i], value = words[i + 1];
-    if (option == "--seed") seed = std::strtoull(value.c_str(), nullptr, 10);
-    else if (option == "--name") name = value;
-    else if (option == "--features" && ParseFeatures(value)) features = *ParseFeatures(value);
-    else return Usage();
+    if (option == "--seed")
+      seed = std::strtoull(value.c_str(), nullptr, 10);
+    else if (option == "--name")
+      name = value;
+    else if (option == "--features" && ParseFeatures(value))
+      features = *ParseFeatures(value);
+    else
+      return Usage();
   }
   std::fputs(WriteModule(Grow(seed, features), name).c_str(), stdout);
 }
