@@ -202,7 +202,7 @@ std::string Writer::WriteFunction(size_t number) {
   Place place{.nothing_dropped = false, .once = false};
   place.lanes_together = place.warps_together = function.with_barriers;
   if (function.with_barriers)
-    place.ids = place.clean = kFunctionIds;
+    place.ids = place.clean = Allowed(Feature::k_named) ? kFunctionIds : 1;
   else
     place.may_drop = true;
   if (!function.with_barriers && function.word % 2 == 0) {

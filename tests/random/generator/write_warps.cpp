@@ -116,6 +116,7 @@ Dropped Writer::WarpLeave(const Node& node, Place& place) {
   scope.leaving = Compute("and.b32", ChooseWarps(node.word[0], place).set, place.warps);
   scope.keep = Compute("not.b32", scope.leaving);
   Place body = place;
+  body.used = 0;
   body.scopes.push_back(scope);
   const std::string warps = Compute("mov.b32", place.warps);
   const Dropped dropped = WarpArm(node, 0, body, warps, ids);
