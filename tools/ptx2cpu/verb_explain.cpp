@@ -171,7 +171,7 @@ Status ExplainKernel(const Arguments& arguments) {
     for (const ir::Inst& inst : function.insts) {
       if (!inst.block.valid()) continue;
       if (ir::IsCollective(inst.op)) collectives[inst.at.ptx_line] = ir::Info(inst.op).mnemonic;
-      if (ir::IsBarrier(inst.op)) barriers[inst.at.ptx_line] = ir::Info(inst.op).mnemonic;
+      if (ir::IsBarrier(inst.op) && !ir::IsClusterBarrier(inst.op)) barriers[inst.at.ptx_line] = ir::Info(inst.op).mnemonic;
     }
   }
   const auto list = [&](std::string_view what, const std::map<uint32_t, std::string>& lines) {
