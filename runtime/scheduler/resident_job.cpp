@@ -16,8 +16,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kHelpSeconds = 20e-6;             // work left that is worth waking other threads for
-constexpr uint64_t kMostResident = 256;            // blocks per worker, in launches that are not cooperative ...
-constexpr uint64_t kMostBytes = uint64_t{1} << 28;  // ... and what they may take together
+// Launches that are not cooperative: blocks per worker, as many as a large device holds, because programs that meet at a
+// barrier of their own making rely on that; and what they may take together.
+constexpr uint64_t kMostResident = 4224, kMostBytes = uint64_t{1} << 30;
 // Blocks' memory that an arena keeps for the next launch.
 constexpr size_t kKeptMemories = 64, kKeptBytes = size_t{1} << 26;
 // Cooperative launches: how long a worker with its share of the grid waits for others to take theirs.
@@ -148,9 +149,10 @@ bool Rotation::LackMemory() {
   return false;
 }
 
-// Begins the next cluster of the grid, in cooperative launches also several. False: there is none to begin now.
+// Begins the next cluster of the grid, or several, so that many residents are not asked in vain for each new one.
+// False: there is none to begin now.
 bool Rotation::BeginNext() {
-  const size_t wanted = job_.cooperative() ? std::max<size_t>(1, residents_.size()) : 1;
+  const size_t wanted = 1 + (job_.cooperative() ? residents_.size() : residents_.size() / 16);
   for (size_t n = 0; n < wanted; ++n) {
     if (job_.left() == 0 || !MayBegin()) return n != 0;
     if (idle_.empty()) {

@@ -255,6 +255,16 @@ TEST_CASE("a grid barrier turns thousands of times, on one worker and on all") {
   }
 }
 
+TEST_CASE("a grid barrier of a launch that is not cooperative turns too while the grid would fit on a device") {
+  for (const unsigned workers : {1u, 0u}) {
+    Global global(2000);
+    global.rounds = 3;
+    REQUIRE_FALSE(RunOn<GridBarrier>(global, kGridPoints, {{2000, 1, 1}, {64, 1, 1}}, workers));
+    CHECK(global.generation == 3);
+    CHECK(global.wrong == 0);
+  }
+}
+
 TEST_CASE("the largest cooperative grid is resident at once, one block more is refused") {
   ptx2cpu_kernel kernel = MakeStepKernel<GridBarrier>("grid", kGridPoints);
   kernel.local_bytes = 16;
