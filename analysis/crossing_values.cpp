@@ -193,12 +193,14 @@ class Chooser {
     // What each is rebuilt with, itself included: what several operands have in common is computed once, and
     // what is needed by itself is likely to be there.
     std::vector<std::vector<uint32_t>> work(cone_.size());
-    std::vector<bool> above(cone_.size());  // rebuilt from something that is too expensive already
+    std::vector<bool> above(cone_.size());   // rebuilt from something that is too expensive already
+    std::vector<bool> rooted(cone_.size());  // rebuilt from something that is loaded
     bool any = false;
     for (uint32_t n = 0; n < cone_.size(); ++n) {
       ValueId v = cone_[n];
       work[n] = {n};
-      if (stored[v.index] || !CanRebuild(v)) continue;
+      rooted[n] = stored[v.index] || !CanRebuild(v);
+      if (rooted[n]) continue;
       for (ValueId operand : f_.at_inst(f_.at_value(v).def).operands) {
         uint32_t o = number_[operand.index];
         if (needed_[operand.index]) {
@@ -207,6 +209,7 @@ class Chooser {
           work[n].insert(work[n].end(), work[o].begin(), work[o].end());
         }
         above[n] = above[n] || above[o];
+        rooted[n] = rooted[n] || rooted[o];
       }
       std::sort(work[n].begin(), work[n].end());
       work[n].erase(std::unique(work[n].begin(), work[n].end()), work[n].end());
@@ -219,7 +222,8 @@ class Chooser {
         if (above[n]) work[n] = {n};  // no use to count on
         continue;
       }
-      fixed_[v.index] = any = true;
+      // What comes from constants and ids alone ties no other slot down; the place that needs it decides.
+      if (rooted[n]) fixed_[v.index] = any = true;
       above[n] = true;
       work[n] = {n};
     }
