@@ -21,13 +21,13 @@ const char* FaultText(uint32_t kind) {
     case PTX2CPU_FAULT_TRAP: return "trap";
     case PTX2CPU_FAULT_ASSERT: return "assertion failed";
     case PTX2CPU_FAULT_DIVERGENT_BRANCH:
-      return "the lanes of a warp disagree on a branch that decides whether a warp collective is reached; this needs "
-             "divergent collectives (tier T3)";
+      return "the lanes of a warp disagree on a branch that decides whether a warp collective or an aligned barrier is "
+             "reached; where the PTX allows that, --exec=lanes runs it";
     case PTX2CPU_FAULT_DIVERGENT_BARRIER:
-      return "the threads of a block disagree on a branch that decides whether a block barrier is reached; this needs "
-             "resumable warps (tier T2)";
+      return "the threads of a block disagree on a branch that decides whether a block barrier is reached; where the PTX "
+             "allows that, --exec=lanes runs it";
     case PTX2CPU_FAULT_MISSING_MEMBERS:
-      return "a warp collective names members that are not here; this needs divergent collectives (tier T3)";
+      return "a warp collective names members that are not here; --exec=lanes runs lanes that meet from different places";
     case PTX2CPU_FAULT_BAD_ADDRESS: return "bad address";
     case PTX2CPU_FAULT_MISALIGNED: return "misaligned or unbacked address";
     case PTX2CPU_FAULT_STACK: return "stack overflow";
