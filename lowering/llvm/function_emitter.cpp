@@ -242,8 +242,7 @@ llvm::Value* FunctionEmitter::LocalSymbol(uint64_t offset) {
 // In a kernel of one region a thread's locals are through when its iteration is; on the stack LLVM can
 // promote them. Not when it calls functions: they reach its locals by offsets from this thread's window.
 bool FunctionEmitter::LocalsMayLiveOnStack() const {
-  if (f.local_bytes == 0 || f.local_bytes > kStackLocalLimit || f.resumes != ir::Resumes::kNever)
-    return false;
+  if (f.local_bytes == 0 || f.local_bytes > kStackLocalLimit) return false;
   for (uint32_t index : m.layout.functions) {
     if (DefinitionOf(m.ir, m.ir.functions[index]) != nullptr) return false;
   }
@@ -275,16 +274,38 @@ void FunctionEmitter::PrepareSlots() {
   llvm::Value* arena = Field(offsetof(ptx2cpu_block, slots), b.getPtrTy(), "slots");
   llvm::Value* threads = Field(offsetof(ptx2cpu_block, thread_padded), b.getInt32Ty(), "thread_padded");
   llvm::Value* warps = Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count");
-  llvm::Value* offset = b.getInt64(0);
-  for (uint32_t slot : order) {
-    ir::Level shape = f.slots[slot].shape;
-    slot_base_[slot] = b.CreateInBoundsGEP(b.getInt8Ty(), arena, offset, "slot");
+  auto bytes_of = [&](const ir::Slot& slot) {
     llvm::Value* count = b.getInt64(1);
-    if (shape != ir::Level::kBlock)
-      count = b.CreateZExt(shape == ir::Level::kLane ? threads : warps, b.getInt64Ty());
-    llvm::Value* bytes = b.CreateMul(count, b.getInt64(static_cast<uint64_t>(ir::Bytes(f.slots[slot].type))));
-    offset = b.CreateAnd(b.CreateAdd(b.CreateAdd(offset, bytes), b.getInt64(kSlotAlign - 1)),
-                         b.getInt64(~(kSlotAlign - 1)));
+    if (slot.shape != ir::Level::kBlock)
+      count = b.CreateZExt(slot.shape == ir::Level::kLane ? threads : warps, b.getInt64Ty());
+    return b.CreateMul(count, b.getInt64(static_cast<uint64_t>(ir::Bytes(slot.type))));
+  };
+  auto align_up = [&](llvm::Value* offset) {
+    return b.CreateAnd(b.CreateAdd(offset, b.getInt64(kSlotAlign - 1)), b.getInt64(~(kSlotAlign - 1)));
+  };
+  llvm::Value* offset = b.getInt64(0);
+  if (f.resumes == ir::Resumes::kNever) {
+    for (uint32_t slot : order) {
+      slot_base_[slot] = b.CreateInBoundsGEP(b.getInt8Ty(), arena, offset, "slot");
+      offset = align_up(b.CreateAdd(offset, bytes_of(f.slots[slot])));
+    }
+    return;
+  }
+  // The same places: arrays of one size follow each other at one distance. A step begins with this every
+  // time, so it is kept short.
+  for (size_t first = 0; first < order.size();) {
+    const ir::Slot& slot = f.slots[order[first]];
+    auto alike = [&](uint32_t other) {
+      return f.slots[other].shape == slot.shape && ir::Bytes(f.slots[other].type) == ir::Bytes(slot.type);
+    };
+    llvm::Value* distance = align_up(bytes_of(slot));
+    size_t number = 0;
+    for (; first + number < order.size() && alike(order[first + number]); ++number) {
+      llvm::Value* at = b.CreateAdd(offset, b.CreateMul(distance, b.getInt64(number)));
+      slot_base_[order[first + number]] = b.CreateInBoundsGEP(b.getInt8Ty(), arena, at, "slot");
+    }
+    offset = b.CreateAdd(offset, b.CreateMul(distance, b.getInt64(number)));
+    first += number;
   }
 }
 

@@ -128,16 +128,29 @@ TEST_CASE("faults name the PTX line") {
     CHECK(status.error().code == ErrorCode::kFault);
     CHECK(status.error().at.line == 16);
   }
-  SECTION("a membermask that names lanes of the other arm of a divergent branch") {
-    auto kernel =
-        Load(Simple("  setp.lt.u32 %p1, %v, 3;\n  @%p1 bra A;\n  shfl.sync.down.b32 %v, %v, 1, 31, -1;\n"
-                    "  add.u32 %v, %v, 7;\nA:\n  shfl.sync.down.b32 %v, %v, 1, 31, -1;"),
-             "k");
+  SECTION(
+      "a membermask that names lanes of the other arm of a divergent branch, in a tier that cannot wait") {
+    const std::string ptx = Simple(
+        "  setp.lt.u32 %p1, %v, 3;\n  @%p1 bra A;\n  shfl.sync.down.b32 %v, %v, 1, 31, -1;\n"
+        "  add.u32 %v, %v, 7;\nA:\n  shfl.sync.down.b32 %v, %v, 1, 31, -1;");
+    lowering::BuildOptions warp;
+    warp.pipeline.passes.tier = lowering::Tier::kWarp;
+    auto kernel = JitKernel::Create(BuildKernel(ptx, "k", warp));
+    REQUIRE(kernel);
     auto call = Call({1, 1, 1}, {32, 1, 1}, {"in:u32:gen(iota,32,0)", "out:u32:32"});
-    Status status = kernel->Run(call);
+    Status status = (*kernel)->Run(call);
     REQUIRE_FALSE(status);
     CHECK(status.error().code == ErrorCode::kFault);
     CHECK(status.error().at.line == 17);
+  }
+  SECTION("a barrier that not all come to") {
+    auto kernel = Load(Simple("  setp.lt.u32 %p1, %v, 32;\n  @%p1 bar.sync 1, 64;\n  bar.sync 2, 64;"), "k");
+    auto call = Call({1, 1, 1}, {64, 1, 1}, {"in:u32:gen(iota,64,0)", "out:u32:64"});
+    Status status = kernel->Run(call);
+    REQUIRE_FALSE(status);
+    CHECK(status.error().code == ErrorCode::kFault);
+    CHECK(status.error().message.find("bar.sync") != std::string::npos);
+    CHECK(status.error().message.find("16") != std::string::npos);
   }
   SECTION("a lane outside its membermask") {
     auto kernel = Load(Simple("  shfl.sync.down.b32 %v, %v, 1, 31, 0xffff;"), "k");
