@@ -13,7 +13,6 @@
 
 #include "ir/function.h"
 #include "lowering/pipeline.h"
-#include "lowering/tier.h"
 #include "ptx-parser/parse/ast.h"
 
 namespace ptx2cpu::lowering {

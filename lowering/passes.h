@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "analysis/uniformity.h"
 #include "ir/function.h"
@@ -37,9 +39,25 @@ struct PassOptions {
   uint32_t duplicate_limit = 20000;  // instructions that region formation may copy per function
 };
 
+struct TierReason {
+  ir::Resumes needs = ir::Resumes::kNever;
+  std::string what;    // "a barrier for part of the block"
+  ir::Position at;
+};
+
+struct TierChoice {
+  ir::Resumes resumes = ir::Resumes::kNever;
+  std::vector<TierReason> reasons;  // those of the tier that was chosen first, in program order
+};
+
+// For a kernel after split-at-barriers. A forced tier (options.tier) has no reasons.
+TierChoice DecideTier(const ir::Module& module, const ir::Function& f, const PassOptions& options);
+
 // -- phase Simt --
 // Inlines every call that leads to a barrier, a collective or an exit, and small functions.
 Status InlineCalls(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Kernels: calls that cannot be inlined although they lead to such things become jumps with a stack; resumes lanes then.
+Status FlattenCalls(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Constant branches, unreachable and mergeable blocks, redundant block parameters, dead pure instructions.
 Status Simplify(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Loads of what the thread stored or loaded last take that value, also across barriers.

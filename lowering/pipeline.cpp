@@ -15,6 +15,8 @@ constexpr std::array kPasses = {
     PassEntry{
         "inline-calls", InlineCalls, Phase::kSimt, For::kAll, false,
         "a barrier, collective or exit in a callee concerns the caller's regions, so it must be seen there"},
+    PassEntry{"flatten-calls", FlattenCalls, Phase::kSimt, For::kAll, true,
+              "what could not be inlined (recursion, function pointers) and leads to a place where lanes wait"},
     PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, false,
               "every branch and value that goes here makes no region and no slot later"},
     PassEntry{"forward-stores-across-barriers", ForwardStoresAcrossBarriers, Phase::kSimt, For::kAll, true,

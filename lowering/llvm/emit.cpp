@@ -1,7 +1,10 @@
 #include "lowering/llvm/emit.h"
 
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
 
 #include "lowering/llvm/function_emitter.h"
 #include "lowering/llvm/library.h"
@@ -84,6 +87,19 @@ Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
   return {};
 }
 
+// Lanes wait in kernels only: flatten-calls has taken the bodies of such functions there. What is left is their address.
+bool LetsLanesWait(const ir::Function& f) {
+  return std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
+    return inst.block.valid() && (ir::IsBarrier(inst.op) || ir::IsCollective(inst.op));
+  });
+}
+
+void EmitNeverCalled(ModuleEmitter& m, llvm::Function* function) {
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(m.context, "", function));
+  b.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
+  b.CreateUnreachable();
+}
+
 Status EmitCallees(ModuleEmitter& m) {
   // Bodies may reach further functions only through what the layout has found already.
   for (uint32_t index : m.layout.functions) {
@@ -94,6 +110,10 @@ Status EmitCallees(ModuleEmitter& m) {
                     "kernel " + f->name + " is called by another kernel");
     llvm::Function* function = TRY(m.Callee(index));
     if (!function->empty()) continue;
+    if (LetsLanesWait(*f)) {
+      EmitNeverCalled(m, function);
+      continue;
+    }
     TRY_STATUS(
         FunctionEmitter(m, *f, function, m.options.thread_ids == ThreadIds::kOneDimensional).EmitCallee());
   }

@@ -115,4 +115,35 @@ Copies CloneBlocks(ir::Function& f, const std::vector<ir::BlockId>& blocks) {
   return copies;
 }
 
+std::vector<ir::BlockId> CopyFunction(ir::Function& f, const ir::Function& callee) {
+  std::vector<ir::ValueId> values(callee.values.size());
+  std::vector<ir::BlockId> blocks(callee.blocks.size()), made;
+  const std::vector<ir::BlockId> order = ir::ReversePostOrder(callee);
+  for (ir::BlockId old : order) {
+    blocks[old.index] = ir::AddBlock(f, callee.at_block(old).label);
+    made.push_back(blocks[old.index]);
+    for (ir::ValueId param : callee.at_block(old).params) {
+      values[param.index] = ir::AddParam(f, blocks[old.index], callee.type_of(param));
+    }
+    for (ir::InstId id : callee.at_block(old).insts) {
+      for (ir::ValueId result : callee.at_inst(id).results) {
+        values[result.index] = ir::AddValue(f, callee.type_of(result), {}, blocks[old.index], 0);
+      }
+    }
+  }
+  for (ir::BlockId old : order) {
+    for (ir::InstId id : callee.at_block(old).insts) {
+      ir::Inst inst = callee.at_inst(id);
+      for (ir::ValueId& operand : inst.operands) operand = values[operand.index];
+      for (ir::ValueId& result : inst.results) result = values[result.index];
+      for (ir::Edge& edge : inst.edges) {
+        edge.to = blocks[edge.to.index];
+        for (ir::ValueId& arg : edge.args) arg = values[arg.index];
+      }
+      ir::Append(f, blocks[old.index], std::move(inst));
+    }
+  }
+  return made;
+}
+
 }  // namespace ptx2cpu::lowering

@@ -10,7 +10,9 @@
 #include "analysis/dominators.h"
 #include "analysis/spin_loops.h"
 #include "analysis/uniformity.h"
-#include "lowering/tier.h"
+#include "lowering/passes.h"
+#include "lowering/passes/diagnose.h"
+#include "lowering/passes/mask_divergent_arms.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -21,42 +23,47 @@ using ir::Resumes;
 // Are the members of every collective in the arms of a divergent branch lanes of its own arm, for sure?
 class ArmMembers {
  public:
-  explicit ArmMembers(const ir::Function& f) : f_(f), tree_(analysis::Dominators(analysis::BuildCfg(f))) {}
+  explicit ArmMembers(ir::Function& f) : f_(f), tree_(analysis::Dominators(analysis::BuildCfg(f))) {}
 
   // The first collective of the branch's arms that may have others.
   const ir::Inst* Stranger(ir::BlockId branch) const {
     const ir::Inst& end = f_.terminator(branch);
-    for (size_t e = 0; e < end.edges.size(); ++e) {
-      const ir::BlockId head = end.edges[e].to;
-      if (head == end.edges[1 - e].to) continue;
-      for (ir::BlockId block : ir::ReversePostOrder(f_)) {
-        if (!tree_.Dominates(head.index, block.index) || tree_.Dominates(head.index, branch.index)) continue;
-        if (tree_.parent[head.index] != branch.index) continue;
-        for (ir::InstId id : f_.at_block(block).insts) {
-          const ir::Inst& inst = f_.at_inst(id);
-          if (ir::IsCollective(inst.op) && !Within(inst, end.operands[0], e == 0, head)) return &inst;
+    const std::optional<std::vector<ir::BlockId>> arms = BlocksOfArms(f_, branch);
+    if (!arms) return &end;  // run within those of another branch
+    for (ir::BlockId block : *arms) {
+      for (ir::InstId id : f_.at_block(block).insts) {
+        const ir::Inst& inst = f_.at_inst(id);
+        if (!ir::IsCollective(inst.op) || inst.op == Opcode::kActiveMask || (inst.attrs.flags & ir::kLegacy) != 0) continue;
+        bool within = false;
+        for (size_t e : {0, 1}) {
+          const ir::BlockId head = end.edges[e].to;
+          const bool only = tree_.parent[head.index] == branch.index && tree_.Dominates(head.index, block.index);
+          within |= only && Keeps(inst.operands.back(), end.operands[0], e == 0, head, 8);
         }
+        if (!within) return &inst;
       }
     }
     return nullptr;
   }
 
  private:
-  bool Within(const ir::Inst& inst, ir::ValueId decision, bool taken, ir::BlockId head) const {
-    if (inst.op == Opcode::kActiveMask || (inst.attrs.flags & ir::kLegacy) != 0) return true;
-    return Keeps(inst.operands.back(), decision, taken, head, 8);
-  }
-
   // The mask names only lanes for which the decision is `taken`.
   bool Keeps(ir::ValueId mask, ir::ValueId decision, bool taken, ir::BlockId head, int depth) const {
     const ir::Value& value = f_.at_value(mask);
     if (!value.def.valid() || depth == 0) return false;
     const ir::Inst& def = f_.at_inst(value.def);
+    const ir::Value& source = f_.at_value(decision);
+    if (source.def.valid() && f_.at_inst(source.def).op == Opcode::kNot) {
+      return Keeps(mask, f_.at_inst(source.def).operands[0], !taken, head, depth - 1);
+    }
     switch (def.op) {
       case Opcode::kActiveMask:
         return tree_.Dominates(head.index, def.block.index);
       case Opcode::kBallot:
-        return taken && def.operands[0] == decision;
+      case Opcode::kMatchAny:
+      case Opcode::kMatchAll:
+        if (def.op == Opcode::kBallot && taken && def.operands[0] == decision) return true;
+        return f_.type_of(mask) == ir::Type::kI32 && Keeps(def.operands.back(), decision, taken, head, depth - 1);
       case Opcode::kAnd:
         return Keeps(def.operands[0], decision, taken, head, depth - 1) ||
                Keeps(def.operands[1], decision, taken, head, depth - 1);
@@ -70,7 +77,7 @@ class ArmMembers {
     }
   }
 
-  const ir::Function& f_;
+  ir::Function& f_;
   analysis::DominatorTree tree_;
 };
 
@@ -157,7 +164,9 @@ class Decision {
     if (level == ir::Level::kWarp) {
       Add(Resumes::kLanes, "a branch that lanes of a warp may take differently, around a warp collective", inst.at);
     } else {
-      Add(all_aligned_ ? Resumes::kWarps : Resumes::kLanes,
+      // Lanes may leave a loop at different trips and meet before the barrier: warps do not take such a branch together.
+      const bool together = uniformity.UniformAt(inst.operands[0], ir::Level::kWarp);
+      Add(all_aligned_ && together ? Resumes::kWarps : Resumes::kLanes,
           "a branch that warps of a block may take differently, around a block barrier", inst.at);
     }
   }
@@ -172,6 +181,9 @@ class Decision {
 }  // namespace
 
 TierChoice DecideTier(const ir::Module& module, const ir::Function& f, const PassOptions& options) {
+  if (f.resumes == Resumes::kLanes) {
+    return {Resumes::kLanes, {{Resumes::kLanes, "recursion or a function pointer that leads to a barrier, a warp operation or an exit", f.at}}};
+  }
   switch (options.tier) {
     case Tier::kFlat:
     case Tier::kWarp:
@@ -187,7 +199,16 @@ TierChoice DecideTier(const ir::Module& module, const ir::Function& f, const Pas
 }
 
 Status ChooseTier(ir::Module& module, ir::Function& f, const PassOptions& options) {
-  if (options.tier != Tier::kAuto) f.resumes = DecideTier(module, f, options).resumes;
+  const bool forced = options.tier != Tier::kAuto && options.tier != Tier::kLanes;
+  if (forced && f.resumes == Resumes::kLanes) {
+    return Unsupported(module, f.at, "recursion or a function pointer that leads to a barrier, a warp operation or an exit",
+                       "only the lanes tier (--exec=lanes, or auto) runs this kernel");
+  }
+  if (const auto spins = analysis::FindSpinLoops(f); options.tier == Tier::kResumable && !spins.empty()) {
+    return Unsupported(module, spins.front().at, "a loop that may wait for another thread's store, in a warp that suspends at barriers only",
+                       "the lanes tier (--exec=lanes, or auto) runs this kernel");
+  }
+  f.resumes = DecideTier(module, f, options).resumes;
   return {};
 }
 

@@ -236,4 +236,12 @@ Status MaskDivergentArms(ir::Module&, ir::Function& f, const PassOptions& option
   return {};
 }
 
+std::optional<std::vector<BlockId>> BlocksOfArms(ir::Function& f, BlockId branch) {
+  ArmFinder finder(f);
+  finder.FindDoomed();
+  std::optional<DivergentArms> arms = finder.ArmsOf(branch);
+  if (!arms) return {};
+  return std::move(arms->blocks);
+}
+
 }  // namespace ptx2cpu::lowering

@@ -1,6 +1,7 @@
 // Divergent branches that lanes may take both ways: see mask_divergent_arms.cpp.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ir/function.h"
@@ -12,5 +13,8 @@ namespace ptx2cpu::lowering {
 // by its own lanes. A function without such branches stays as it is. `last_loops`: the warp-level for_lanes
 // after which the kernel has nothing left for their lanes.
 Status SequenceDivergentArms(ir::Function& f, const std::vector<ir::BlockId>& last_loops);
+
+// Split: the blocks that only some lanes run after a branch; nothing when its arms can be entered from elsewhere.
+std::optional<std::vector<ir::BlockId>> BlocksOfArms(ir::Function& f, ir::BlockId branch);
 
 }  // namespace ptx2cpu::lowering

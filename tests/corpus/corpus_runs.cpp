@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 
@@ -11,24 +10,6 @@
 namespace ptx2cpu::corpus_test {
 
 namespace {
-
-// Kernels that only the interpreter runs as translated; the other engines skip them and say so.
-constexpr std::string_view kNotYet[] = {
-    "dot_warp_tiles", "dot_nested_tiles", "conjugate_gradient", "grid_rounds", "two_device_gradient",
-    "filter_coalesced", "count_labelled", "sums_by_class", "group_reduce_modulo", "group_reduce_strided",
-    "group_reduce_sequential", "group_reduce_first_add", "group_reduce_tile_tail", "group_reduce_unrolled",
-    "group_reduce_many", "group_reduce_library", "reduce_partial_sums", "reduce_final_sum",
-    "group_reduce_last_block", "shuffle_scan", "uniform_add", "sat_rows", "sat_columns", "init_vectors",
-    "scalar_quotient", "scalar_negate", "copy_between", "spin_until_raised", "scale_in_place",
-    "produce_consume", "pair_barriers", "barrier_reductions", "barriers_by_warp", "barrier_in_both_arms",
-    "lock_buckets", "lock_buckets_flag", "pass_token", "lane_handshakes", "ticket_lock", "look_back_scan",
-    "collectives_in_arms", "collective_across_arms", "collectives_in_trips", "collectives_after_exits",
-    "collectives_in_switch", "branch_table_collectives", "recursive_collectives", "indirect_collectives",
-    "barriers_in_calls", "warps_exit", "lanes_exit", "lanes_exit_named", "cluster_histogram", "cluster_ring",
-    "cluster_places", "mbarrier_ring", "mbarrier_split", "mbarrier_async_copy", "mbarrier_bytes",
-};
-
-bool IsNotYet(const std::string& kernel) { return std::find(std::begin(kNotYet), std::end(kNotYet), kernel) != std::end(kNotYet); }
 
 // Parsed PTX of a corpus file, per file and kernel image.
 class Modules {
@@ -78,7 +59,7 @@ std::string Differences(const rt::Manifest& manifest, const rt::LaunchCase& laun
 
 }  // namespace
 
-void CheckCorpus(const Prepare& prepare, uint64_t most_threads, Engine engine) {
+void CheckCorpus(const Prepare& prepare, uint64_t most_threads, lowering::Tier tier) {
   auto manifest = rt::ReadManifest(std::filesystem::path(PTX2CPU_SOURCE_DIR) / "corpus/manifest.txt");
   REQUIRE(manifest);
   const char* only = std::getenv("PTX2CPU_KERNEL");
@@ -87,14 +68,15 @@ void CheckCorpus(const Prepare& prepare, uint64_t most_threads, Engine engine) {
   for (const rt::CorpusKernel& kernel : manifest->kernels) {
     if (only != nullptr && kernel.name != only) continue;
     if (kernel.cases.empty()) continue;
-    if (engine == Engine::kOther && IsNotYet(kernel.name)) {
-      std::printf("skipped: %s\n", kernel.name.c_str());
-      continue;
-    }
     auto ptx = modules.For(kernel);
     if (!ptx) {
       FAIL_CHECK(kernel.name << ": " << ptx.error().Render());
       continue;
+    }
+    if (tier == lowering::Tier::kResumable) {
+      const auto needed = ptx->ChooseTier(kernel.name);
+      REQUIRE(needed);
+      if (needed->resumes == ir::Resumes::kLanes) continue;
     }
     auto runner = prepare(*ptx, kernel.name);
     if (!runner) {

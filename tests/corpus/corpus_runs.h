@@ -15,9 +15,8 @@ using Runner = std::function<Status(harness::KernelCall&)>;
 // Called once per kernel; the runner gets a fresh module state for every call.
 using Prepare = std::function<Result<Runner>(const lowering::PtxModule&, const std::string& kernel)>;
 
-enum class Engine : uint8_t { kOracle, kOther };
-
-// Launches with more threads than this are left to PTX2CPU_FULL_TESTS; 0: no limit. The oracle runs every kernel.
-void CheckCorpus(const Prepare& prepare, uint64_t most_threads, Engine engine = Engine::kOther);
+// Launches with more threads than this are left to PTX2CPU_FULL_TESTS; 0: no limit. An engine that forces resumable
+// warps is not asked for kernels that need resumable lanes.
+void CheckCorpus(const Prepare& prepare, uint64_t most_threads, lowering::Tier tier = lowering::Tier::kAuto);
 
 }  // namespace ptx2cpu::corpus_test

@@ -25,5 +25,5 @@ Prepare Compile(lowering::PassOptions passes, int optimisation) {
 
 TEST_CASE("compiled corpus") { CheckCorpus(Compile({}, 3), 0); }
 TEST_CASE("compiled corpus in hierarchical form") { CheckCorpus(Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1), 0); }
-TEST_CASE("compiled corpus with resumable warps") { CheckCorpus(Compile({.tier = lowering::Tier::kResumable}, 1), 5000); }
+TEST_CASE("compiled corpus with resumable warps") { CheckCorpus(Compile({.tier = lowering::Tier::kResumable}, 1), 5000, lowering::Tier::kResumable); }
 TEST_CASE("compiled corpus with resumable lanes") { CheckCorpus(Compile({.tier = lowering::Tier::kLanes}, 1), 5000); }

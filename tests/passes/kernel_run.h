@@ -61,13 +61,14 @@ inline Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, u
   return outcome;
 }
 
-// The kernel after the pipeline up to and including `pass`.
+// The kernel after the pipeline of tiers T0 and T1 up to and including `pass`.
 inline Result<ir::Module> After(const ir::Module& module, std::string_view pass,
                                 lowering::CollapseForm form = lowering::CollapseForm::kAuto) {
   ir::Module copy = module;
   lowering::PipelineOptions options;
   options.stop_after = std::string(pass);
   options.passes.collapse = form;
+  options.passes.tier = lowering::Tier::kWarp;
   TRY(lowering::RunPipeline(copy, Kernel(copy), options));
   return copy;
 }

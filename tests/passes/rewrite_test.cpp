@@ -118,38 +118,91 @@ TEST_CASE("calls are inlined when they concern the caller's regions or are small
   CHECK(Count(Kernel(barrier), ir::Opcode::kBarrierWarp) == 2);
 }
 
-TEST_CASE("recursion through a barrier is refused at the call", "[passes]") {
-  ir::Module module =
-      ParseModule("module \"m\" ptx 8.0 sm 80\n" +
-                  WithBody("%z = const i32 0x0\n  barrier_block %z\n  %q: i32 = call @f %x ; ptx 12"));
-  Status status = lowering::InlineCalls(module, Kernel(module), {});
-  REQUIRE_FALSE(status);
-  CHECK(status.error().code == ErrorCode::kUnsupported);
-  CHECK(status.error().at.line == 30);
-  CHECK(status.error().message.find("recursive") != std::string::npos);
+namespace {
+// Recursion and function pointers that lead to a barrier run with resumable lanes, and in no other tier.
+void CheckFlattening(const std::string& text, uint32_t line) {
+  ir::Module module = ParseModule(text);
+  ir::Module lanes = module;
+  REQUIRE(lowering::InlineCalls(lanes, Kernel(lanes), {}));
+  REQUIRE(lowering::FlattenCalls(lanes, Kernel(lanes), {}));
+  CHECK(Kernel(lanes).resumes == ir::Resumes::kLanes);
+  CHECK(Count(Kernel(lanes), ir::Opcode::kBarrierBlock) == 1);
+  REQUIRE(ir::Verify(lanes));
+  for (uint32_t threads : {1u, 33u, 64u}) {
+    Outcome expected = RunKernel(module, Kernel(module), threads, 7), actual = RunKernel(lanes, Kernel(lanes), threads, 7);
+    REQUIRE(expected.status);
+    REQUIRE(actual.status);
+    CHECK(expected.data == actual.data);
+  }
+  Result<ir::Module> forced = AfterTier(module, lowering::Tier::kWarp);
+  REQUIRE_FALSE(forced);
+  CHECK(forced.error().code == ErrorCode::kUnsupported);
+  CHECK(forced.error().at.line == line);
+}
+}  // namespace
+
+TEST_CASE("recursion through a barrier becomes jumps with a stack", "[passes]") {
+  CheckFlattening(R"(module "m" ptx 8.0 sm 80
+function @f (x: i32) -> (r: i32) phase simt {
+^b0(%x: i32):
+  %z = const i32 0x0
+  %one = const i32 0x1
+  barrier_block %z
+  %p = icmp i32 eq %x, %z
+  cond_br %p, ^end, ^more
+^more:
+  %y = sub i32 %x, %one
+  %q: i32 = call @f %y ; ptx 12
+  %s = add i32 %q, %x
+  ret %s
+^end:
+  %t = special i32 tid.x
+  ret %t
+}
+kernel @k (data: i64 @0, n: i32 @8) phase simt { ; ptx 20
+^b0:
+  %pb = param_base
+  %data = load i64 param %pb
+  %c8 = const i64 0x8
+  %pn = add i64 %pb, %c8
+  %n = load i32 param %pn
+  %r: i32 = call @f %n
+  %t = special i32 tid.x
+  %t64 = zext i64 from i32 %t
+  %two = const i32 0x2
+  %o = shl i64 %t64, %two
+  %a = add i64 %data, %o
+  store i32 global %a, %r
+  ret
+}
+)", 20);
 }
 
-TEST_CASE("an indirect call that may reach a barrier is refused", "[passes]") {
-  ir::Module module = ParseModule(R"(module "m" ptx 8.0 sm 80
+TEST_CASE("an indirect call that may reach a barrier becomes a jump with a stack", "[passes]") {
+  CheckFlattening(R"(module "m" ptx 8.0 sm 80
 signature #0 (x: i32) -> (r: i32)
 function @f (x: i32) -> (r: i32) phase simt {
 ^b0(%x: i32):
   %z = const i32 0x0
   barrier_block %z
-  ret %x
+  %r = add i32 %x, %x
+  ret %r
 }
-kernel @k (p: i64 @0) phase simt {
+kernel @k (data: i64 @0, n: i32 @8) phase simt { ; ptx 20
 ^b0:
+  %pb = param_base
+  %data = load i64 param %pb
   %t = special i32 tid.x
   %f = function_address @f
   %r: i32 = call_indirect #0 %f, %t ; ptx 9
+  %t64 = zext i64 from i32 %t
+  %two = const i32 0x2
+  %o = shl i64 %t64, %two
+  %a = add i64 %data, %o
+  store i32 global %a, %r
   ret
 }
-)");
-  Status status = lowering::InlineCalls(module, Kernel(module), {});
-  REQUIRE_FALSE(status);
-  CHECK(status.error().code == ErrorCode::kUnsupported);
-  CHECK(status.error().at.line == 9);
+)", 20);
 }
 
 TEST_CASE("an inlined callee's local variables become the caller's", "[passes]") {

@@ -9,10 +9,11 @@ using namespace ptx2cpu::vectors_test;
 
 namespace {
 
-Prepare Compile(lowering::CollapseForm form, int optimisation, std::string target) {
+Prepare Compile(lowering::PassOptions passes, int optimisation, std::string target) {
   return [=](const lowering::PtxModule& ptx, const std::string& kernel) -> Result<Runner> {
     lowering::BuildOptions options;
-    options.pipeline.passes.collapse = form;
+    options.pipeline.passes = passes;
+    options.pipeline.passes.tier = TierFor(ptx, kernel, passes.tier);
     lowering::JitOptions jit;
     jit.optimisation = optimisation;
     if (!target.empty()) jit.target = TRY(lowering::ResolveTarget(target));
@@ -26,20 +27,29 @@ Prepare Compile(lowering::CollapseForm form, int optimisation, std::string targe
 
 TEST_CASE("compiled instruction vectors") {
   for (const auto& path : VectorFiles()) {
-    if (RunsInOneGo(path)) CheckVectors(path, Compile(lowering::CollapseForm::kAuto, 1, ""));
+    CheckVectors(path, Compile({}, 1, ""));
+  }
+}
+
+// What the scheduler has a part in.
+TEST_CASE("compiled instruction vectors in resumable tiers") {
+  for (const auto& path : VectorFiles()) {
+    if (!LetsThreadsWait(path)) continue;
+    CheckVectors(path, Compile({.tier = lowering::Tier::kResumable}, 0, ""));
+    CheckVectors(path, Compile({.tier = lowering::Tier::kLanes}, 0, ""));
   }
 }
 
 TEST_CASE("compiled instruction vectors with all optimisations", "[full]") {
   if (std::getenv("PTX2CPU_FULL_TESTS") == nullptr) return;
   for (const auto& path : VectorFiles()) {
-    if (RunsInOneGo(path)) CheckVectors(path, Compile(lowering::CollapseForm::kHierarchical, 3, ""));
+    CheckVectors(path, Compile({.collapse = lowering::CollapseForm::kHierarchical}, 3, ""));
   }
 }
 
 TEST_CASE("compiled instruction vectors for AVX2", "[full]") {
   if (std::getenv("PTX2CPU_FULL_TESTS") == nullptr || !__builtin_cpu_supports("avx2")) return;
   for (const auto& path : VectorFiles()) {
-    if (RunsInOneGo(path)) CheckVectors(path, Compile(lowering::CollapseForm::kAuto, 2, "x86-64-v3"));
+    CheckVectors(path, Compile({}, 2, "x86-64-v3"));
   }
 }

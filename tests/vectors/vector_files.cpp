@@ -18,6 +18,19 @@ std::vector<fs::path> VectorFiles() {
   return files;
 }
 
+lowering::Tier TierFor(const lowering::PtxModule& ptx, const std::string& kernel, lowering::Tier wanted) {
+  if (wanted != lowering::Tier::kResumable) return wanted;
+  const auto needed = ptx.ChooseTier(kernel);
+  return needed && needed->resumes == ir::Resumes::kLanes ? lowering::Tier::kLanes : wanted;
+}
+
+bool LetsThreadsWait(const fs::path& path) {
+  const auto file = rt::ReadVectorFile(path);
+  REQUIRE(file);
+  constexpr std::string_view kWords[] = {".sync", "bar.", "barrier.", "activemask", "vote.", "shfl."};
+  return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) { return file->text.find(word) != std::string::npos; });
+}
+
 std::vector<std::string> Compare(const rt::VectorRun& run, const harness::KernelCall& call, const std::optional<rt::VectorRecord>& record) {
   std::vector<std::string> problems;
   for (uint32_t i = 0; i < call.arguments.size(); ++i) {

@@ -16,12 +16,10 @@ namespace ptx2cpu::vectors_test {
 // tests/ptx/*.ptx, sorted; only the one named by PTX2CPU_VECTOR (a stem) while somebody works on it.
 std::vector<std::filesystem::path> VectorFiles();
 
-// Files whose kernels wait for other threads at named barriers or in loops: they need resumable warps, or lanes.
-inline bool NeedsResumableWarps(const std::filesystem::path& path) { return path.stem() == "bar_arrive"; }
-inline bool NeedsResumableLanes(const std::filesystem::path& path) { return path.stem() == "mbarrier_wait"; }
-inline bool RunsInOneGo(const std::filesystem::path& path) {
-  return !NeedsResumableWarps(path) && !NeedsResumableLanes(path);
-}
+// The tier to force: lanes for a kernel that warps which suspend do not run.
+lowering::Tier TierFor(const lowering::PtxModule& ptx, const std::string& kernel, lowering::Tier wanted);
+// Does any kernel of the file hold a barrier or a warp operation?
+bool LetsThreadsWait(const std::filesystem::path& path);
 
 // Differences of one run from expectations and the GPU record; empty when all is well or nothing is recorded.
 std::vector<std::string> Compare(const rt::VectorRun& run, const harness::KernelCall& call, const std::optional<rt::VectorRecord>& record);

@@ -1,0 +1,34 @@
+// Who calls whom, and which functions a lane may have to wait in.
+#pragma once
+
+#include <vector>
+
+#include "ir/function.h"
+
+namespace ptx2cpu::lowering {
+
+class CallGraph {
+ public:
+  explicit CallGraph(const ir::Module& module);
+
+  struct Node {
+    // Leads to a barrier, a warp collective, an exit, or a loop that waits for another thread; so its caller must know.
+    bool suspends = false;
+    bool recursive = false;
+    bool address_taken = false;
+    bool calls_indirectly = false;
+    size_t size = 0;  // instructions
+    uint32_t call_sites = 0;
+    std::vector<uint32_t> calls;
+  };
+  const Node& operator[](uint32_t function) const { return nodes_[function]; }
+  // Functions that suspend and that an indirect call may reach.
+  std::vector<uint32_t> IndirectTargets() const;
+
+ private:
+  void Scan(const ir::Function& f, Node& node);
+  bool Reaches(uint32_t from, uint32_t to) const;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace ptx2cpu::lowering
