@@ -1,11 +1,13 @@
 // Resumable kernels: the interpretation of their steps against machine code, driven by a random scheduler and
 // by the runtime's.
+#include <cstdlib>
 #include <filesystem>
 
 #include "ir/verify.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/step_driver.h"
 #include "tests/passes/kernel_run.h"
+#include "tests/passes/random_kernel.h"
 
 using namespace ptx2cpu;
 
@@ -100,4 +102,23 @@ TEST_CASE("the passes' kernels give the same as machine code in the resumable ti
   }
   CHECK(compared[0] > 100);
   CHECK(compared[1] > 100);
+}
+
+TEST_CASE("random kernels give the same as machine code in the resumable tiers") {
+  auto jit = MakeJit(1);
+  const char* first = std::getenv("PTX2CPU_RANDOM_SEED");
+  const uint64_t begin = first != nullptr ? std::strtoull(first, nullptr, 10) : 1;
+  constexpr size_t kMostSlots = 40;  // warp-level code of more takes LLVM seconds
+  uint32_t compared[2] = {};
+  for (uint64_t seed = begin; seed < begin + 16; ++seed) {
+    for (lowering::Tier tier : {lowering::Tier::kLanes, lowering::Tier::kResumable}) {
+      Result<ir::Module> module = test::AfterTier(test::RandomKernel(seed), tier);
+      if (!module) continue;  // no warp can wait within an arm
+      const ir::Function& kernel = test::Kernel(*module);
+      if (kernel.resumes == ir::Resumes::kWarps && kernel.slots.size() > kMostSlots) continue;
+      compared[tier == lowering::Tier::kLanes] += Compare(*module, "seed " + std::to_string(seed), *jit, 1);
+    }
+  }
+  CHECK(compared[0] > 10);
+  CHECK(compared[1] > 10);
 }
