@@ -1,0 +1,66 @@
+// Programs for targets before sm_70 that exchange values of a warp through volatile shared memory, without barriers.
+#include "tests/passes/kernel_run.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::test;
+
+namespace {
+
+// The last steps of a reduction as they were written then: every lane adds what the lane 16, 8, 4, 2, 1 further has.
+std::string Reduction(int sm) {
+  std::string text = "module \"m\" ptx 5.0 sm " + std::to_string(sm) + R"( static_shared 512
+variable shared @tile align 4 size 512 offset 0
+kernel @k (data: i64 @0, n: i32 @8) phase simt {
+^b0:
+  %pb = param_base
+  %data = load i64 param %pb
+  %t = special i32 tid.x
+  %lane = special i32 laneid
+  %t64 = zext i64 from i32 %t
+  %two = const i32 0x2
+  %o = shl i64 %t64, %two
+  %mine = add i64 %data, %o
+  %tile = symbol shared @tile
+  %at = add i64 %tile, %o
+  %v = load i32 global %mine
+  store i32 shared volatile %at, %v
+  %sixteen = const i32 0x10
+  %low = icmp i32 ult %lane, %sixteen
+  cond_br %low, ^sum, ^end
+^sum:
+)";
+  for (int step = 16; step >= 1; step /= 2) {
+    const std::string n = std::to_string(step);
+    text += "  %c" + n + " = const i64 " + std::to_string(4 * step) + "\n  %a" + n + " = add i64 %at, %c" + n + "\n  %x" + n +
+            " = load i32 shared volatile %at\n  %y" + n + " = load i32 shared volatile %a" + n + "\n  %s" + n +
+            " = add i32 %x" + n + ", %y" + n + "\n  store i32 shared volatile %at, %s" + n + "\n";
+  }
+  return text + "  br ^end\n^end:\n  %r = load i32 shared volatile %at\n  store i32 global %mine, %r\n  ret\n}\n";
+}
+
+}  // namespace
+
+TEST_CASE("volatile shared memory is exchanged in lock step for targets before sm_70", "[passes]") {
+  ir::Module module = ParseModule(Reduction(60));
+  for (lowering::Tier tier : {lowering::Tier::kAuto, lowering::Tier::kWarp, lowering::Tier::kLanes}) {
+    Result<ir::Module> built = AfterTier(module, tier);
+    if (!built) FAIL(built.error().Render());
+    Outcome outcome = RunKernel(*built, Kernel(*built), 64, 0, 1);
+    if (!outcome.status) FAIL(outcome.status.error().Render());
+    for (uint32_t warp : {0u, 1u}) {
+      uint32_t sum = 0;
+      for (uint32_t lane = 0; lane < 32; ++lane) sum += ((warp * 32 + lane) * 2654435761u) >> 20;
+      CHECK(outcome.data[warp * 32] == sum);
+    }
+  }
+}
+
+TEST_CASE("targets from sm_70 on get no such barriers", "[passes]") {
+  for (auto [sm, barriers] : {std::pair{60, true}, {70, false}}) {
+    Result<ir::Module> built = After(ParseModule(Reduction(sm)), "insert-implicit-warp-barriers");
+    REQUIRE(built);
+    bool found = false;
+    for (const ir::Inst& inst : Kernel(*built).insts) found |= inst.block.valid() && inst.op == ir::Opcode::kBarrierWarp;
+    CHECK(found == barriers);
+  }
+}
