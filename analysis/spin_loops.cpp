@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/back_edges.h"
+
 namespace ptx2cpu::analysis {
 
 namespace {
@@ -111,37 +113,12 @@ class Loop {
   const ir::Inst* decider_ = nullptr;
 };
 
-// Edges to a block that is on the path of a depth-first walk: the back edges of any graph.
-std::vector<BlockEdge> BackEdges(const ir::Function& f) {
-  enum class State : uint8_t { kNew, kOpen, kDone };
-  std::vector<State> state(f.blocks.size());
-  std::vector<std::pair<BlockId, uint32_t>> stack{{f.entry, 0}};
-  std::vector<BlockEdge> edges;
-  state[f.entry.index] = State::kOpen;
-  while (!stack.empty()) {
-    auto& [block, next] = stack.back();
-    if (next >= f.successors(block).size()) {
-      state[block.index] = State::kDone;
-      stack.pop_back();
-      continue;
-    }
-    const uint32_t edge = next++;
-    const BlockId to = f.successors(block)[edge].to;
-    if (state[to.index] == State::kOpen) edges.push_back({block, edge});
-    if (state[to.index] == State::kNew) {
-      state[to.index] = State::kOpen;
-      stack.push_back({to, 0});
-    }
-  }
-  return edges;
-}
-
 }  // namespace
 
 std::vector<SpinLoop> FindSpinLoops(const ir::Function& f) {
   std::vector<SpinLoop> found;
   const std::vector<std::vector<BlockId>> predecessors = ir::Predecessors(f);
-  for (BlockEdge back : BackEdges(f)) {
+  for (BlockEdge back : FindBackEdges(f)) {
     Loop loop(f, predecessors, back.from, f.successors(back.from)[back.edge].to);
     if (const ir::Inst* decider = loop.Decider()) found.push_back({back, decider->at});
   }

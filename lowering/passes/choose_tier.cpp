@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/dominators.h"
+#include "analysis/mixed_trips.h"
 #include "analysis/spin_loops.h"
 #include "analysis/uniformity.h"
 #include "lowering/passes.h"
@@ -19,6 +20,10 @@ namespace {
 
 using ir::Opcode;
 using ir::Resumes;
+
+bool HasMask(const ir::Inst& inst) {
+  return ir::IsCollective(inst.op) && inst.op != Opcode::kActiveMask && (inst.attrs.flags & ir::kLegacy) == 0;
+}
 
 // Are the members of every collective in the arms of a divergent branch lanes of its own arm, for sure?
 class ArmMembers {
@@ -33,7 +38,7 @@ class ArmMembers {
     for (ir::BlockId block : *arms) {
       for (ir::InstId id : f_.at_block(block).insts) {
         const ir::Inst& inst = f_.at_inst(id);
-        if (!ir::IsCollective(inst.op) || inst.op == Opcode::kActiveMask || (inst.attrs.flags & ir::kLegacy) != 0) continue;
+        if (!HasMask(inst)) continue;
         bool within = false;
         for (size_t e : {0, 1}) {
           const ir::BlockId head = end.edges[e].to;
@@ -146,8 +151,16 @@ class Decision {
     if (!status) return Add(Resumes::kLanes, status.error().message, {status.error().at.line, 0, 0});
     const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(copy, options_.launch);
     const ArmMembers members(copy);
+    const bool mixes = MixesTrips();
     for (ir::BlockId block : ir::ReversePostOrder(copy)) {
-      for (ir::InstId id : copy.at_block(block).insts) CheckAgreement(copy, uniformity, copy.at_inst(id));
+      for (ir::InstId id : copy.at_block(block).insts) {
+        const ir::Inst& inst = copy.at_inst(id);
+        CheckAgreement(copy, uniformity, inst);
+        if (mixes && HasMask(inst) && !uniformity.UniformAt(inst.operands.back(), ir::Level::kWarp)) {
+          Add(Resumes::kLanes, "a warp collective that lanes may reach in different trips of a loop, with masks of their own",
+              inst.at);
+        }
+      }
       const ir::Inst& end = copy.terminator(block);
       if (end.op != Opcode::kCondBr || (end.attrs.flags & ir::kDivergent) == 0) continue;
       if (const ir::Inst* stranger = members.Stranger(block)) {
@@ -155,6 +168,17 @@ class Decision {
             stranger->at);
       }
     }
+  }
+
+  bool MixesTrips() const {
+    const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(f_, options_.launch);
+    const auto is_boundary = [&](ir::BlockId block) {
+      const Opcode op = f_.at_inst(f_.at_block(block).insts.front()).op;
+      return ir::IsBarrier(op) || ir::IsCollective(op);
+    };
+    return analysis::LanesMixTrips(f_, is_boundary, [&](ir::BlockId block) {
+      return !uniformity.BranchUniformAt(block, ir::Level::kWarp);
+    });
   }
 
   void CheckAgreement(const ir::Function& f, const analysis::UniformityResult& uniformity, const ir::Inst& inst) {
