@@ -139,14 +139,18 @@ Dropped Writer::ProducerConsumer(const Node& node, Place& place) {
   return 0;
 }
 
-// The lanes of a warp part and come to one barrier at two places.
+// The lanes of a warp part and come to one barrier at two places. ptxas 13.0 lets the code of one place reduce
+// for all lanes, though the result is not in the same register at the other; so kernels for GPUs take the
+// result, the same for all, only behind the place where they meet again.
 Dropped Writer::SplitBarrier(const Node& node, Place& place) {
   Need(Feature::k_split_barrier);
   const uint32_t id = TakeId(place, node.word[0]);
   const bool reduces = node.word[0] >> 8 & 1;
+  const bool apart = reduces && Allowed(Feature::k_split_reduce);
+  if (apart) Need(Feature::k_split_reduce);
   const std::string operands = BarrierOperands(place, id, node.word[1], false);
   const Choice choice = ChooseLanes(node.word[2], place);
-  const std::string other = NewLabel(), end = NewLabel();
+  const std::string other = NewLabel(), end = NewLabel(), together = reduces && !apart ? Reg() : "";
   Line("@!{} bra {}", choice.mine, other);
   for (size_t side = 0; side < 2; ++side) {
     Place arm = place;
@@ -155,10 +159,10 @@ Dropped Writer::SplitBarrier(const Node& node, Place& place) {
     arm.lanes = Compute("and.b32", side == 0 ? choice.set : Compute("not.b32", choice.set), place.lanes);
     Arm(node, side * 2, arm);
     if (reduces) {
-      const std::string vote = Predicate(), d = Reg();
+      const std::string vote = Predicate(), d = apart ? Reg() : together;
       Line("setp.ne.u32 {}, {}, 0", vote, Compute("and.b32", "%h", 1));
       Line("barrier.red.popc.u32 {}, {}, {}", d, operands, vote);
-      Fold(d);
+      if (apart) Fold(d);
     } else {
       Line("barrier.sync {}", operands);
     }
@@ -169,6 +173,7 @@ Dropped Writer::SplitBarrier(const Node& node, Place& place) {
     }
   }
   Label(end);
+  if (!together.empty()) Fold(together);
   CompleteAll(place, id);
   return 0;
 }

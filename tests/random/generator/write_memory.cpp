@@ -134,18 +134,23 @@ void Writer::Lock(const Node& node) {
   Line("@{} bra {}", more, again);
 }
 
-// Draws a ticket, waits for its turn, adds the hash to the word behind, and lets the next come.
-void Writer::TicketTurn(uint32_t next, uint32_t word) {
+// Draws a ticket, waits for its turn, adds the hash to the word behind, and lets the next come. Where lanes
+// of one warp wait for each other the turn is not passed on by st.release: ptxas 13.0 moves that below the
+// WARPSYNC of the next shfl.sync or bar.sync, where the lanes that still wait never come.
+void Writer::TicketTurn(uint32_t next, uint32_t word, bool lanes_wait) {
   const std::string ticket = Reg(), serving = Shared(next + 1), data = Shared(next + 2);
   Line("atom.shared.add.u32 {}, [{}], 1", ticket, Shared(next));
   Spin(serving, ticket, word);
   Line("st.shared.u32 [{}], {}", data, Compute("add.u32", Compute("ld.shared.u32", "[" + data + "]"), "%h"));
-  StoreReleased(serving, Compute("add.u32", ticket, 1), word >> 2);
+  const std::string turn = Compute("add.u32", ticket, 1);
+  if (lanes_wait && (word >> 2) % 2 == 0)
+    return Line("atom.release.cta.shared.exch.b32 {}, [{}], {}", Reg(), serving, turn);
+  StoreReleased(serving, turn, word >> 2);
 }
 
 void Writer::LaneTicket(const Node& node) {
   uses_shared_ = true;
-  TicketTurn(kLaneNext, node.word[0]);
+  TicketTurn(kLaneNext, node.word[0], true);
 }
 
 // All lanes but the first that is here jump.
@@ -160,7 +165,7 @@ void Writer::WarpTicket(const Node& node, const Place& place) {
   uses_shared_ = true;
   const std::string end = NewLabel();
   LeaderOnly(place, end);
-  TicketTurn(kWarpNext, node.word[0]);
+  TicketTurn(kWarpNext, node.word[0], false);
   Label(end);
   Line("bar.warp.sync {}", place.lanes);
 }

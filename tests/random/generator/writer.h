@@ -155,7 +155,7 @@ class Writer {
   void LaneTicket(const Node& node);
   void WarpTicket(const Node& node, const Place& place);
   void Chain(const Node& node, const Place& place);
-  void TicketTurn(uint32_t next, uint32_t word);
+  void TicketTurn(uint32_t next, uint32_t word, bool lanes_wait);
   std::string SlotOf(uint32_t area, const std::string& thread);  // address of a thread's word
   std::string Shared(uint32_t word) const;                       // address operand
   std::string MemberLane(const Place& place, uint32_t word);

@@ -38,11 +38,12 @@ constexpr Part kParts[] = {
      "split_barrier"},
     {"handshakes", 30, "alu,shuffle,redux,branch,barrier,exchange,warp_branch,named,atomic,chain,warp_ticket",
      "chain,warp_ticket"},
-    {"everything_uniform", 30, "all,-split,-appointment,-split_barrier,-lock,-lane_ticket", "all"},
+    {"everything_uniform", 30, "all,-split,-appointment,-split_barrier,-split_reduce,-lock,-lane_ticket",
+     "all"},
     {"appointments", 10, "alu,shuffle,vote,redux,warp_sync,branch,appointment", "appointment"},
     {"locks", 20, "alu,shuffle,vote,branch,loop,barrier,exchange,lock,lane_ticket,atomic",
      "lock,lane_ticket"},
-    {"everything", 20, "all", "all"},
+    {"everything", 20, "all,-split_reduce", "all"},
 };
 
 Result<std::vector<rt::Argument>> Interpret(const lowering::PtxModule& ptx, const rt::VectorRun& run,
