@@ -284,15 +284,8 @@ void FunctionEmitter::PrepareSlots() {
     return b.CreateAnd(b.CreateAdd(offset, b.getInt64(kSlotAlign - 1)), b.getInt64(~(kSlotAlign - 1)));
   };
   llvm::Value* offset = b.getInt64(0);
-  if (f.resumes == ir::Resumes::kNever) {
-    for (uint32_t slot : order) {
-      slot_base_[slot] = b.CreateInBoundsGEP(b.getInt8Ty(), arena, offset, "slot");
-      offset = align_up(b.CreateAdd(offset, bytes_of(f.slots[slot])));
-    }
-    return;
-  }
-  // The same places: arrays of one size follow each other at one distance. A step begins with this every
-  // time, so it is kept short.
+  // Arrays of one size follow each other at one distance: LLVM takes minutes over a long chain of roundings, and
+  // a step of a resumable kernel begins with this every time.
   for (size_t first = 0; first < order.size();) {
     const ir::Slot& slot = f.slots[order[first]];
     auto alike = [&](uint32_t other) {
