@@ -139,9 +139,9 @@ Dropped Writer::ProducerConsumer(const Node& node, Place& place) {
   return 0;
 }
 
-// The lanes of a warp part and come to one barrier at two places. ptxas 13.0 lets the code of one place reduce
-// for all lanes, though the result is not in the same register at the other; so kernels for GPUs take the
-// result, the same for all, only behind the place where they meet again.
+// The lanes of a warp part and come to one barrier at two places. ptxas 13.0 lets the code of one place
+// reduce for all lanes, though the result may be in another register at the other place. It is in the same
+// one where the lanes meet again right behind the barrier, so kernels for GPUs have nothing in between.
 Dropped Writer::SplitBarrier(const Node& node, Place& place) {
   Need(Feature::k_split_barrier);
   const uint32_t id = TakeId(place, node.word[0]);
@@ -166,7 +166,7 @@ Dropped Writer::SplitBarrier(const Node& node, Place& place) {
     } else {
       Line("barrier.sync {}", operands);
     }
-    Arm(node, side * 2 + 1, arm);
+    if (!reduces || apart) Arm(node, side * 2 + 1, arm);
     if (side == 0) {
       Line("bra {}", end);
       Label(other);
