@@ -87,7 +87,7 @@ TEST_CASE("interpreted corpus built for the shape of each launch") {
           return harness::RunInterpreter(module, call);
         });
       },
-      5000);
+      {.most_threads = 5000, .one_in = 2, .first = 1});
   Print("for any shape", any_shape);
   Print("for one launch", own_shape);
   if (std::getenv("PTX2CPU_KERNEL") != nullptr) return;

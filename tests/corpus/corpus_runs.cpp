@@ -59,21 +59,22 @@ std::string Differences(const rt::Manifest& manifest, const rt::LaunchCase& laun
 
 }  // namespace
 
-void CheckCorpus(const Prepare& prepare, uint64_t most_threads, lowering::Tier tier) {
+void CheckCorpus(const Prepare& prepare, CorpusPart part) {
   auto manifest = rt::ReadManifest(std::filesystem::path(PTX2CPU_SOURCE_DIR) / "corpus/manifest.txt");
   REQUIRE(manifest);
   const char* only = std::getenv("PTX2CPU_KERNEL");
-  if (std::getenv("PTX2CPU_FULL_TESTS") != nullptr) most_threads = 0;
+  if (std::getenv("PTX2CPU_FULL_TESTS") != nullptr) part = {.tier = part.tier};
+  uint32_t number = 0;
   Modules modules(*manifest);
   for (const rt::CorpusKernel& kernel : manifest->kernels) {
-    if (only != nullptr && kernel.name != only) continue;
+    if (only != nullptr ? kernel.name != only : number++ % part.one_in != part.first) continue;
     if (kernel.cases.empty()) continue;
     auto ptx = modules.For(kernel);
     if (!ptx) {
       FAIL_CHECK(kernel.name << ": " << ptx.error().Render());
       continue;
     }
-    if (tier == lowering::Tier::kResumable) {
+    if (part.tier == lowering::Tier::kResumable) {
       const auto needed = ptx->ChooseTier(kernel.name);
       REQUIRE(needed);
       if (needed->resumes == ir::Resumes::kLanes) continue;
@@ -85,7 +86,7 @@ void CheckCorpus(const Prepare& prepare, uint64_t most_threads, lowering::Tier t
     }
     for (const rt::LaunchCase& launch : kernel.cases) {
       const uint64_t threads = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] * launch.block[0] * launch.block[1] * launch.block[2];
-      if (most_threads != 0 && threads > most_threads) continue;
+      if (part.most_threads != 0 && threads > part.most_threads) continue;
       auto call = MakeCall(*manifest, kernel, launch);
       REQUIRE(call);
       const Status status = (*runner)(*call);

@@ -15,8 +15,13 @@ using Runner = std::function<Status(harness::KernelCall&)>;
 // Called once per kernel; the runner gets a fresh module state for every call.
 using Prepare = std::function<Result<Runner>(const lowering::PtxModule&, const std::string& kernel)>;
 
-// Launches with more threads than this are left to PTX2CPU_FULL_TESTS; 0: no limit. An engine that forces resumable
-// warps is not asked for kernels that need resumable lanes.
-void CheckCorpus(const Prepare& prepare, uint64_t most_threads, lowering::Tier tier = lowering::Tier::kAuto);
+// What of the corpus an engine is asked for; PTX2CPU_FULL_TESTS asks every engine for all launches of all kernels.
+struct CorpusPart {
+  uint64_t most_threads = 0;                     // launches with more are left out; 0: no limit
+  uint32_t one_in = 1;                           // kernels: this many engines share them
+  uint32_t first = 0;                            // which ones: those whose number mod one_in is this
+  lowering::Tier tier = lowering::Tier::kAuto;   // forced: kernels that resumable warps do not run are left out
+};
+void CheckCorpus(const Prepare& prepare, CorpusPart part);
 
 }  // namespace ptx2cpu::corpus_test

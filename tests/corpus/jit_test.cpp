@@ -23,7 +23,7 @@ Prepare Compile(lowering::PassOptions passes, int optimisation) {
 
 }  // namespace
 
-TEST_CASE("compiled corpus") { CheckCorpus(Compile({}, 3), 0); }
-TEST_CASE("compiled corpus in hierarchical form") { CheckCorpus(Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1), 0); }
-TEST_CASE("compiled corpus with resumable warps") { CheckCorpus(Compile({.tier = lowering::Tier::kResumable}, 1), 5000, lowering::Tier::kResumable); }
-TEST_CASE("compiled corpus with resumable lanes") { CheckCorpus(Compile({.tier = lowering::Tier::kLanes}, 1), 5000); }
+TEST_CASE("compiled corpus") { CheckCorpus(Compile({}, 3), {}); }
+TEST_CASE("compiled corpus in hierarchical form") { CheckCorpus(Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1), {.one_in = 3, .first = 1}); }
+TEST_CASE("compiled corpus with resumable warps") { CheckCorpus(Compile({.tier = lowering::Tier::kResumable}, 1), {.most_threads = 5000, .one_in = 3, .first = 2, .tier = lowering::Tier::kResumable}); }
+TEST_CASE("compiled corpus with resumable lanes") { CheckCorpus(Compile({.tier = lowering::Tier::kLanes}, 1), {.most_threads = 5000, .one_in = 3, .first = 0}); }
