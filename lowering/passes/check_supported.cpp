@@ -1,4 +1,4 @@
-// Refuses what needs a scheduler of warps or lanes (tiers T2 and T3), naming the construct and its PTX line.
+// A forced tier (T0, T1) refuses what needs a scheduler of warps or lanes, naming the construct and its PTX line.
 //
 //   barrier_block %id, %count     error: named barrier with a thread count
 //   barrier_arrive ...            error: bar.arrive
@@ -28,16 +28,16 @@ Status CheckBarrier(const ir::Module& module, const ir::Function& f, const ir::I
   }
   if (inst.op == Opcode::kBarrierArrive) {
     return Unsupported(module, inst.at, "bar.arrive lets a warp pass a barrier that others wait at",
-                       "this needs resumable warps (tier T2), which this version does not have");
+                       "resumable warps (tier T2) run this kernel: --exec=auto, resumable or lanes");
   }
   size_t id = inst.op == Opcode::kBarrierBlock ? 0 : 1;
   if (inst.operands.size() > id + 1) {
     return Unsupported(module, inst.at, "a barrier for part of the block (with a thread count)",
-                       "this needs resumable warps (tier T2), which this version does not have");
+                       "resumable warps (tier T2) run this kernel: --exec=auto, resumable or lanes");
   }
   if (inst.operands.size() > id && !IsConstant(f, inst.operands[id])) {
     return Unsupported(module, inst.at, "a barrier whose number is computed at run time",
-                       "give the number as a constant; computed ones need resumable warps (tier T2)");
+                       "resumable warps (tier T2) run this kernel: --exec=auto, resumable or lanes");
   }
   return {};
 }

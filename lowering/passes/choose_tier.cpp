@@ -228,9 +228,13 @@ Status ChooseTier(ir::Module& module, ir::Function& f, const PassOptions& option
     return Unsupported(module, f.at, "recursion or a function pointer that leads to a barrier, a warp operation or an exit",
                        "only the lanes tier (--exec=lanes, or auto) runs this kernel");
   }
-  if (const auto spins = analysis::FindSpinLoops(f); options.tier == Tier::kResumable && !spins.empty()) {
-    return Unsupported(module, spins.front().at, "a loop that may wait for another thread's store, in a warp that suspends at barriers only",
-                       "the lanes tier (--exec=lanes, or auto) runs this kernel");
+  if (options.tier == Tier::kResumable) {
+    const auto spins = analysis::FindSpinLoops(f);
+    if (!spins.empty()) {
+      return Unsupported(module, spins.front().at,
+                         "a loop that may wait for another thread's store, in a warp that suspends at barriers only",
+                         "the lanes tier (--exec=lanes, or auto) runs this kernel");
+    }
   }
   f.resumes = DecideTier(module, f, options).resumes;
   return {};

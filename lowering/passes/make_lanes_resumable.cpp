@@ -20,6 +20,7 @@
 #include "analysis/liveness.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
+#include "lowering/passes/barrier_words.h"
 #include "lowering/passes/block_editing.h"
 #include "lowering/passes/ssa_repair.h"
 
@@ -97,16 +98,6 @@ class LanesResumable {
     behind.Br(end.edges[0].to, end.edges[0].args);
     f_.resume_points.push_back(entry);
     after_.push_back(after);
-  }
-
-  std::vector<ValueId> BarrierWords(ir::Builder& b, const ir::Inst& inst) {
-    if (ir::IsClusterBarrier(inst.op)) return {};
-    const bool reduces = !inst.results.empty();
-    const size_t id = reduces ? 1 : 0;
-    std::vector<ValueId> words{inst.operands[id]};
-    words.push_back(inst.operands.size() > id + 1 ? inst.operands[id + 1] : b.Const(Type::kI32, 0));
-    if (reduces) words.push_back(b.Convert(Opcode::kZext, Type::kI32, inst.operands[0]));
-    return words;
   }
 
   ValueId BarrierResult(ir::Builder& b, const ir::Inst& inst) {

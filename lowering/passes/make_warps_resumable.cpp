@@ -14,6 +14,7 @@
 #include <map>
 
 #include "ir/build.h"
+#include "lowering/passes/barrier_words.h"
 #include "lowering/passes/block_editing.h"
 
 namespace ptx2cpu::lowering {
@@ -65,14 +66,8 @@ class WarpsResumable {
     const ir::Inst inst = f_.at_inst(id);
     ir::Remove(f_, f_.at_block(block).insts.back());
     const bool reduces = !inst.results.empty();
-    const size_t number = reduces ? 1 : 0;
     ir::Builder b{f_, block, inst.at};
-    std::vector<ValueId> words;
-    if (!ir::IsClusterBarrier(inst.op)) {
-      words.push_back(inst.operands[number]);
-      words.push_back(inst.operands.size() > number + 1 ? inst.operands[number + 1] : b.Const(ir::Type::kI32, 0));
-    }
-    if (reduces) words.push_back(b.Convert(Opcode::kZext, ir::Type::kI32, inst.operands[0]));
+    std::vector<ValueId> words = BarrierWords(b, inst);
     b.Terminate(Opcode::kSuspend, std::move(words), {}, {.index = static_cast<uint32_t>(f_.resume_points.size())});
     if (reduces) ir::ReplaceUses(f_, ValueId{inst.results[0]}, Result(after, inst));
     ir::Remove(f_, id);

@@ -6,17 +6,11 @@
 
 #include "lowering/llvm/jit.h"
 #include "runtime/launch.h"
-#include "tools/harness/kernel_call.h"
+#include "tools/harness/compiled_call.h"
 
 namespace ptx2cpu::llvm_test {
 
-inline std::vector<lowering::EntryPoint> EntryPoints() {
-  return {
-#define ENTRY(result, name, parameters, meaning) {#name, reinterpret_cast<void*>(&name)},
-#include "runtime/abi/entry_points.def"
-#undef ENTRY
-  };
-}
+inline std::vector<lowering::EntryPoint> EntryPoints() { return harness::RuntimeEntryPoints(); }
 
 // A Jit with one kernel; every Run starts from freshly initialised module variables.
 class JitKernel {
