@@ -36,6 +36,9 @@ const std::vector<Room> kRooms = {
     {"runtime/warp/", {"runtime/abi/", "xsimd/", "runtime/math/"}},
     {"runtime/math/", {"runtime/abi/"}},
     {"runtime/api/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/"}},
+    {"runtime/module/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/"}},
+    {"runtime/driver/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/", "driver_api.h"}},
+    {"runtime/cudart/", {"runtime/", "ir/result.h", "fmt/", "driver_api.h", "cudart_api.h"}},
     {"runtime/", {"runtime/"}},
 };
 

@@ -1,0 +1,17 @@
+// All functions of libcuda.so.1 with the version that introduced each form: what cuGetProcAddress looks in.
+#pragma once
+
+#include <span>
+
+namespace ptx2cpu::driver {
+
+struct Entry {
+  const char* base_name;   // without _v2, _v3 ...
+  int version;             // 3020: CUDA 3.2
+  void* function;
+  void* per_thread;        // variant whose null stream is the thread's own; null: there is none
+};
+
+std::span<const Entry> Entries();
+
+}  // namespace ptx2cpu::driver

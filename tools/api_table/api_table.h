@@ -1,0 +1,73 @@
+// The API tables: one line per function that a CUDA library exports, and all that is generated from them.
+//
+//   STATE  VERSIONS  VARIANT  DECLARATION
+//
+// STATE     implemented            a function of this name and type exists in the table's namespace
+//           implemented:reports    the same; what it returns is not the result of this call (cudaGetLastError)
+//           refused:CODE           returns CODE and says so on stderr, once per function
+//           ignored                success without an effect
+// VERSIONS  driver: the number that introduced this form (3020); runtime: major versions that export it (11-, 12, 11-12)
+// VARIANT   -, ptsz or ptds: the function exists with that suffix too, and there the null stream is the thread's own
+// A comment begins with '#'. Errors name file and line.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/result.h"
+
+namespace ptx2cpu::api_table {
+
+enum class State : uint8_t { kImplemented, kReports, kRefused, kIgnored };
+
+struct Parameter {
+  std::string declaration;  // "const void* const* list", as it stands in a parameter list
+  std::string name;
+};
+
+struct Function {
+  State state = State::kRefused;
+  std::string code;     // refused: the result
+  int first = 0;        // of VERSIONS
+  int last = 0;         // 1 << 30: open end
+  std::string variant;  // "", "ptsz" or "ptds"
+  std::string result;   // type
+  std::string name;
+  std::vector<Parameter> parameters;
+  int line = 0;
+
+  bool In(int major) const { return first <= major && major <= last; }
+  std::string BaseName() const;  // without _v2, _v3 ...
+  std::string ParameterList() const;
+  std::string ArgumentList() const;
+};
+
+struct Table {
+  std::string file;
+  std::vector<Function> functions;
+};
+
+Result<Table> Read(const std::string& file);
+
+// What is written depends on these.
+struct Target {
+  std::string space;   // namespace below ptx2cpu: "driver" or "cudart"
+  std::string header;  // with the types: "runtime/abi/cuda/driver_types.h"
+  std::string success; // "CUDA_SUCCESS"
+};
+
+// Declarations of all functions in the namespace.
+std::string WriteDeclarations(const Table& table, const Target& target);
+// Definitions of those that are refused or ignored.
+std::string WriteRefused(const Table& table, const Target& target);
+// The exported functions. `major` 0: all rows.
+std::string WriteExports(const Table& table, const Target& target, int major);
+// What the linker may export, under the version node of a library; an empty node: without versions.
+std::string WriteVersionScript(const Table& table, int major, const std::string& node);
+// A C++ array of {base name, version, variant, address}, for look-up by name and version. Belongs behind the exports.
+std::string WriteEntries(const Table& table, const Target& target);
+// The page for people: counts and every function with its state.
+std::string WriteCoverage(const Table& table, const Target& target);
+
+}  // namespace ptx2cpu::api_table

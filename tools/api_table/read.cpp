@@ -1,0 +1,160 @@
+#include <cctype>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "tools/api_table/api_table.h"
+
+namespace ptx2cpu::api_table {
+
+namespace {
+
+constexpr int kOpen = 1 << 30;
+
+bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+std::string Trim(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
+  return std::string(text);
+}
+
+struct Place {
+  const std::string& file;
+  int line;
+};
+
+std::unexpected<Error> Wrong(const Place& place, std::string message) {
+  return Fail(ErrorCode::kSyntax, place.file + ":" + std::to_string(place.line) + ": " + std::move(message));
+}
+
+Status ReadState(const std::string& word, const Place& place, Function& function) {
+  if (word == "implemented") {
+    function.state = State::kImplemented;
+  } else if (word == "implemented:reports") {
+    function.state = State::kReports;
+  } else if (word == "ignored") {
+    function.state = State::kIgnored;
+  } else if (word.starts_with("refused:") && word.size() > 8) {
+    function.state = State::kRefused;
+    function.code = word.substr(8);
+  } else {
+    return Wrong(place, "'" + word + "' is no state: implemented, implemented:reports, refused:CODE or ignored");
+  }
+  return {};
+}
+
+Status ReadVersions(const std::string& word, const Place& place, Function& function) {
+  size_t used = 0;
+  if (word.empty() || std::isdigit(static_cast<unsigned char>(word[0])) == 0) {
+    return Wrong(place, "'" + word + "' is no version: 3020, 11-, 12 or 11-12");
+  }
+  function.first = std::stoi(word, &used);
+  if (used == word.size()) {
+    function.last = function.first;
+  } else if (word[used] == '-') {
+    function.last = used + 1 == word.size() ? kOpen : std::stoi(word.substr(used + 1));
+  } else {
+    return Wrong(place, "'" + word + "' is no version");
+  }
+  return {};
+}
+
+// The parameters between the outer parentheses.
+Status ReadParameters(std::string_view list, const Place& place, Function& function) {
+  std::vector<std::string> pieces(1);
+  int depth = 0;
+  for (const char c : list) {
+    if (c == '(' || c == '<') ++depth;
+    if (c == ')' || c == '>') --depth;
+    if (c == ',' && depth == 0) {
+      pieces.emplace_back();
+    } else {
+      pieces.back() += c;
+    }
+  }
+  if (pieces.size() == 1 && (Trim(pieces[0]).empty() || Trim(pieces[0]) == "void")) return {};
+  for (const std::string& piece : pieces) {
+    const std::string text = Trim(piece.substr(0, piece.find('=')));
+    size_t end = text.find('[');
+    if (const size_t star = text.find("(*"); star != std::string::npos) end = text.find(')', star);  // pointer to a function
+    if (end == std::string::npos) end = text.size();
+    while (end > 0 && !IsWord(text[end - 1])) --end;
+    size_t begin = end;
+    while (begin > 0 && IsWord(text[begin - 1])) --begin;
+    if (begin == 0 || begin == end) return Wrong(place, "parameter '" + text + "' has no name");
+    function.parameters.push_back({text, text.substr(begin, end - begin)});
+  }
+  return {};
+}
+
+Result<Function> ReadLine(const std::string& line, const Place& place) {
+  std::istringstream in(line);
+  std::string state, versions, variant, declaration;
+  in >> state >> versions >> variant;
+  std::getline(in, declaration);
+  declaration = Trim(declaration);
+  Function function;
+  function.line = place.line;
+  TRY_STATUS(ReadState(state, place, function));
+  TRY_STATUS(ReadVersions(versions, place, function));
+  if (variant == "ptsz" || variant == "ptds") {
+    function.variant = variant;
+  } else if (variant != "-") {
+    return Wrong(place, "'" + variant + "' is no variant: -, ptsz or ptds");
+  }
+  const size_t open = declaration.find('('), close = declaration.rfind(')');
+  if (open == std::string::npos || close != declaration.size() - 1) return Wrong(place, "a declaration ends in ')': " + declaration);
+  size_t begin = open;
+  while (begin > 0 && IsWord(declaration[begin - 1])) --begin;
+  function.name = declaration.substr(begin, open - begin);
+  function.result = Trim(declaration.substr(0, begin));
+  if (function.name.empty() || function.result.empty()) return Wrong(place, "no result type or name in: " + declaration);
+  TRY_STATUS(ReadParameters(std::string_view(declaration).substr(open + 1, close - open - 1), place, function));
+  return function;
+}
+
+}  // namespace
+
+std::string Function::BaseName() const {
+  const size_t at = name.rfind("_v");
+  if (at == std::string::npos || at + 2 >= name.size()) return name;
+  for (size_t i = at + 2; i < name.size(); ++i) {
+    if (std::isdigit(static_cast<unsigned char>(name[i])) == 0) return name;
+  }
+  return name.substr(0, at);
+}
+
+std::string Function::ParameterList() const {
+  std::string text;
+  for (const Parameter& parameter : parameters) text += (text.empty() ? "" : ", ") + parameter.declaration;
+  return text;
+}
+
+std::string Function::ArgumentList() const {
+  std::string text;
+  for (const Parameter& parameter : parameters) text += (text.empty() ? "" : ", ") + parameter.name;
+  return text;
+}
+
+Result<Table> Read(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) return Fail(ErrorCode::kFile, "cannot read " + file);
+  Table table{file, {}};
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    const Place place{file, ++number};
+    const std::string text = Trim(line.substr(0, line.find('#')));
+    if (text.empty()) continue;
+    Function function = TRY(ReadLine(text, place));
+    for (const Function& other : table.functions) {
+      if (other.name == function.name && other.first <= function.last && function.first <= other.last) {
+        return Wrong(place, function.name + " stands in line " + std::to_string(other.line) + " already");
+      }
+    }
+    table.functions.push_back(std::move(function));
+  }
+  return table;
+}
+
+}  // namespace ptx2cpu::api_table
