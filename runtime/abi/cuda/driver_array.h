@@ -239,7 +239,7 @@ struct CUDA_RESOURCE_VIEW_DESC_v1 {
 using CUDA_RESOURCE_VIEW_DESC = CUDA_RESOURCE_VIEW_DESC_v1;
 
 // Opaque to programs; the driver fills it.
-struct CUtensorMap {
+struct alignas(128) CUtensorMap {
   cuuint64_t opaque[16];
 };
 
