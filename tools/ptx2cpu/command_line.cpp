@@ -59,10 +59,14 @@ Result<uint64_t> Arguments::Number(std::string_view option, uint64_t otherwise, 
   return value;
 }
 
-Result<Arguments> Arguments::Parse(std::span<const Option> options, std::span<const char* const> words) {
+Result<Arguments> Arguments::Parse(std::span<const Option> options, std::span<const char* const> words, Words form) {
   Arguments arguments;
   for (size_t i = 0; i < words.size(); ++i) {
     std::string_view word = words[i];
+    if (form == Words::kCommandFollows && (word == "--" || word.empty() || word[0] != '-')) {
+      for (size_t rest = word == "--" ? i + 1 : i; rest < words.size(); ++rest) arguments.plain_.emplace_back(words[rest]);
+      break;
+    }
     if (word.size() < 2 || word[0] != '-') {
       arguments.plain_.emplace_back(word);
       continue;

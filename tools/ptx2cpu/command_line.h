@@ -30,7 +30,9 @@ class Arguments {
   // A non-negative number; kUsage error naming the option otherwise.
   Result<uint64_t> Number(std::string_view option, uint64_t otherwise, uint64_t most = ~0ull) const;
 
-  static Result<Arguments> Parse(std::span<const Option> options, std::span<const char* const> words);
+  // kCommandFollows: what follows "--", or begins with the first plain argument, is a command line of its own.
+  enum class Words : uint8_t { kAll, kCommandFollows };
+  static Result<Arguments> Parse(std::span<const Option> options, std::span<const char* const> words, Words form = Words::kAll);
 
  private:
   std::vector<std::pair<std::string_view, std::string>> options_;
@@ -44,6 +46,7 @@ struct Verb {
   std::string_view description;  // paragraphs
   std::span<const Option> options;
   Status (*run)(const Arguments&);
+  Arguments::Words words = Arguments::Words::kAll;
 };
 
 // All verbs, in the order of the help.

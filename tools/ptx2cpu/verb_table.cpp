@@ -41,7 +41,23 @@ constexpr Option kInterpretOptions[] = {kSm, kKernel, kGrid, kBlock, kShared, kA
 constexpr Option kExplainOptions[] = {kSm, kKernel, kCollapse, kExec, kForBlock,
     {"--target", "TRIPLE|CPU", "as in compile"}, {"--list", "", "list all rows of the instruction table"}};
 
+constexpr Option kExecOptions[] = {
+    {"--devices", "N", "devices that the program sees; default 1 (PTX2CPU_DEVICES)"},
+    {"--threads", "N", "worker threads; default: all processors (PTX2CPU_THREADS)"},
+    {"--sm", "NN", "compute capability that the devices report (90 for 9.0); default: one that loads the highest PTX (PTX2CPU_COMPUTE_CAPABILITY)"},
+    {"--trace", "", "print each CUDA call with arguments, result and time to standard error (PTX2CPU_TRACE)"},
+    {"--timeline", "FILE", "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},
+    {"--print-environment", "", "print the environment that the program would run in, as shell assignments, and do not run it"}};
+constexpr Option kDevicesOptions[] = {kJson};
+
 constexpr Verb kVerbs[] = {
+    {"exec", "[--trace] [--timeline FILE] [--] PROGRAM [ARGUMENT ...]", "run an unmodified CUDA program on the CPU",
+     "Runs the program with CUDA libraries that work without a GPU: programs linked to the shared runtime (CUDA 11, 12, 13) or the driver API as they are, programs "
+     "with the static runtime by redirecting its functions, which needs their symbols. Kernels are compiled for this machine when they are first launched and kept in a cache. "
+     "The exit code is the program's.",
+     kExecOptions, RunExec, Arguments::Words::kCommandFollows},
+    {"devices", "[--json]", "list the devices that CUDA programs see here",
+     "Name, workers, memory, compute capability and versions, as a CUDA program that is run by exec finds them.", kDevicesOptions, RunDevices},
     {"extract", "FILE [-o DIR] [--json]", "list the CUDA images of a file, or write their PTX",
      "Reads executables, shared objects, object files, archives, fat binaries and PTX; finds every container in the file, compressed or not, and lists "
      "container, kind, target, PTX version, sizes, compression, options and kernels of each image. With -o DIR every PTX image is written as a file.",

@@ -18,6 +18,8 @@ Status RunCompile(const Arguments&);
 Status RunRun(const Arguments&);
 Status RunInterpret(const Arguments&);
 Status RunExplain(const Arguments&);
+Status RunExec(const Arguments&);
+Status RunDevices(const Arguments&);
 
 // PTX text of a file: the image that holds `kernel` where one is named, else the first for the highest target.
 struct Source {
@@ -52,6 +54,9 @@ class Progress {
 
 // The interpret verb, and run --interpret: at a stage of the pipeline ("": after the last pass).
 Status InterpretKernel(const Arguments& arguments, std::string stage);
+
+// The folder of libcuda.so.1, libcudart.so.* and what exec preloads: beside this program. kFile when it is not there.
+Result<std::string> DropInFolder();
 
 bool ColoursWanted();  // standard output is a terminal and NO_COLOR is not set
 

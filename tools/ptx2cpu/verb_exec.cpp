@@ -1,0 +1,107 @@
+// exec: the environment in which an unmodified CUDA program finds our libraries, and then the program.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "tools/ptx2cpu/verbs.h"
+
+namespace ptx2cpu::tool {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kRedirect = "libptx2cpu_redirect.so";
+
+std::string Environment(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+// The file that a command name means, as execvp finds it; empty: none.
+fs::path FindProgram(const std::string& name) {
+  if (name.find('/') != std::string::npos) return fs::exists(name) ? fs::path(name) : fs::path();
+  std::string path = Environment("PATH");
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find(':', begin), path.size());
+    const fs::path file = fs::path(path.substr(begin, end - begin)) / name;
+    if (access(file.c_str(), X_OK) == 0 && fs::is_regular_file(file)) return file;
+    begin = end + 1;
+  }
+  return {};
+}
+
+// Device code without any PTX cannot run here; better said now than at the first launch.
+Status CheckProgram(const fs::path& program) {
+  const Result<ptx::Extraction> extraction = ptx::ExtractFile(program);
+  if (!extraction || extraction->containers.empty()) return {};  // scripts, interpreters: their libraries hold the kernels
+  const auto images = ptx::PtxImages(*extraction, std::nullopt, {});
+  if (!images && images.error().code == ErrorCode::kNoPtx) return Fail(images.error());
+  return {};
+}
+
+struct Setting {
+  std::string name, value;
+};
+
+Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::string& folder) {
+  std::vector<Setting> settings;
+  const auto before = [&](const char* name, const std::string& value, char separator) {
+    const std::string old = Environment(name);
+    settings.push_back({name, old.empty() ? value : value + separator + old});
+  };
+  before("LD_LIBRARY_PATH", folder, ':');
+  before("LD_PRELOAD", folder + "/" + std::string(kRedirect), ':');
+  struct Mapped {
+    const char* option;
+    const char* variable;
+    uint64_t most;
+  };
+  for (const Mapped& each : {Mapped{"--devices", "PTX2CPU_DEVICES", 64}, {"--threads", "PTX2CPU_THREADS", 4096}, {"--sm", "PTX2CPU_COMPUTE_CAPABILITY", 999}}) {
+    if (!arguments.Has(each.option)) continue;
+    const uint64_t number = TRY(arguments.Number(each.option, 1, each.most));
+    if (number == 0) return Fail(ErrorCode::kUsage, fmt::format("{} is at least 1", each.option));
+    settings.push_back({each.variable, std::to_string(number)});
+  }
+  if (arguments.Has("--trace")) settings.push_back({"PTX2CPU_TRACE", "1"});
+  if (const auto file = arguments.Value("--timeline")) settings.push_back({"PTX2CPU_TIMELINE", fs::absolute(*file).string()});
+  return settings;
+}
+
+}  // namespace
+
+Result<std::string> DropInFolder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path folder = (self.parent_path() / PTX2CPU_DROP_IN_FOLDER).lexically_normal();
+  if (fs::exists(folder / kRedirect, error)) return folder.string();
+  return Fail(Error{ErrorCode::kFile, fmt::format("the CUDA libraries are not in '{}'", folder.string()), {}, {}, "they are installed with the program: install or build all of it"});
+}
+
+Status RunExec(const Arguments& arguments) {
+  const std::string folder = TRY(DropInFolder());
+  const std::vector<Setting> settings = TRY(SettingsOf(arguments, folder));
+  if (arguments.Has("--print-environment")) {
+    for (const Setting& setting : settings) fmt::print("{}='{}'\n", setting.name, setting.value);
+    return {};
+  }
+  if (arguments.plain().empty()) return Fail(ErrorCode::kUsage, "exec wants a program");
+  const std::string& name = arguments.plain()[0];
+  const fs::path program = FindProgram(name);
+  if (program.empty()) return Fail(ErrorCode::kFile, fmt::format("no program '{}'", name));
+  TRY_STATUS(CheckProgram(program));
+  for (const Setting& setting : settings) setenv(setting.name.c_str(), setting.value.c_str(), 1);
+  std::vector<char*> words;
+  for (const std::string& word : arguments.plain()) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execv(program.c_str(), words.data());
+  return Fail(ErrorCode::kFile, fmt::format("cannot run '{}': {}", program.string(), std::strerror(errno)));
+}
+
+}  // namespace ptx2cpu::tool
