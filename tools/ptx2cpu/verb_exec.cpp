@@ -79,8 +79,11 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
 Result<std::string> DropInFolder() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  const fs::path folder = (self.parent_path() / PTX2CPU_DROP_IN_FOLDER).lexically_normal();
-  if (fs::exists(folder / kRedirect, error)) return folder.string();
+  fs::path folder;
+  for (const char* place : {PTX2CPU_DROP_IN_FOLDER, "../lib/ptx2cpu"}) {  // as installed, as built
+    folder = (self.parent_path() / place).lexically_normal();
+    if (fs::exists(folder / kRedirect, error)) return folder.string();
+  }
   return Fail(Error{ErrorCode::kFile, fmt::format("the CUDA libraries are not in '{}'", folder.string()), {}, {}, "they are installed with the program: install or build all of it"});
 }
 
