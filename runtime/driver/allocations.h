@@ -1,0 +1,82 @@
+// Every range of memory the driver knows: address -> what it is, whose it is, how it was made.
+//
+// Copies ask for each operand, so reading is the path that matters: a thread that asks again for the range it asked for
+// last, with no change in between, takes no lock; other reads share one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <shared_mutex>
+#include <vector>
+
+namespace ptx2cpu::driver {
+
+enum class RangeKind : uint8_t {
+  kDevice,      // cuMemAlloc
+  kPitched,     // cuMemAllocPitch: as kDevice
+  kPinned,      // cuMemAllocHost, cuMemHostAlloc
+  kRegistered,  // the program's own memory, cuMemHostRegister
+  kManaged,     // cuMemAllocManaged, __managed__ variables
+  kArray,       // what an array keeps its elements in; never a legal operand of a linear copy
+  kPool,        // cuMemAllocAsync
+  kVirtual,     // mapped by cuMemMap
+  kModule,      // __device__ and __constant__ variables
+};
+
+struct Range {
+  uintptr_t base = 0;
+  size_t size = 0;
+  RangeKind kind = RangeKind::kDevice;
+  bool sync_memops = false;        // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+  int device = 0;                  // ordinal of the device of the context that made it
+  unsigned flags = 0;              // as given to the function that made it
+  uint64_t buffer_id = 0;          // unique in the process, never used again; given by Insert
+  const void* context = nullptr;   // CUcontext that made it; null: none (pools)
+  void* owner = nullptr;           // pool, array or physical allocation behind it
+
+  // Is [address, address + bytes) inside?
+  bool Holds(uintptr_t address, size_t bytes) const {
+    return address - base <= size && bytes <= size - (address - base);
+  }
+  // Memory that the manual calls device memory, not host memory.
+  bool OnDevice() const { return kind != RangeKind::kPinned && kind != RangeKind::kRegistered; }
+};
+
+class Allocations {
+ public:
+  static Allocations& Get();
+
+  Allocations() = default;
+  Allocations(const Allocations&) = delete;
+  Allocations& operator=(const Allocations&) = delete;
+
+  // Gives the range its buffer id. False where it overlaps one that is there.
+  bool Insert(Range range);
+  // The range with `address` in it.
+  std::optional<Range> Find(uintptr_t address) const;
+  std::optional<Range> Find(const void* address) const { return Find(reinterpret_cast<uintptr_t>(address)); }
+  // Does any range share a byte with [address, address + bytes)?
+  bool Overlaps(uintptr_t address, size_t bytes) const;
+  // Takes away the range that begins at `base`, if `accept` says so (asked under the lock).
+  std::optional<Range> Remove(uintptr_t base, const std::function<bool(const Range&)>& accept);
+  // Changes what is known of the range with `address` in it; base and size stay. False: no such range.
+  bool Update(uintptr_t address, const std::function<void(Range&)>& change);
+  // Takes away all that `accept` names, e.g. what a context leaves behind.
+  std::vector<Range> RemoveAll(const std::function<bool(const Range&)>& accept);
+  size_t count() const;
+
+ private:
+  std::map<uintptr_t, Range>::const_iterator Locate(uintptr_t address) const;
+  bool OverlapsLocked(uintptr_t address, size_t bytes) const;
+
+  mutable std::shared_mutex mutex_;
+  std::map<uintptr_t, Range> ranges_;      // by base
+  std::atomic<uint64_t> version_{1};       // changes with every change of ranges_
+  uint64_t next_buffer_id_ = 1;
+};
+
+}  // namespace ptx2cpu::driver

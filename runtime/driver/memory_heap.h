@@ -1,0 +1,59 @@
+// Where device, pinned and managed memory comes from: kept apart from the program's own heap, so that a kernel that
+// writes where it must not does not break the host program's malloc.
+//
+// From 64 KiB up an allocation has a mapping of its own and ends (up to alignment) at a guard page: an access past the
+// end, and any access after the free, is a fault that names kernel and thread. Smaller ones share slabs between guard
+// pages; they cost no system call.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "runtime/driver/memory_limits.h"
+
+namespace ptx2cpu::driver {
+
+class MemoryHeap {
+ public:
+  // Texture alignment is 512 on GPUs; programs may use any allocation as linear texture memory.
+  static constexpr size_t kAlignment = 512;
+  static constexpr size_t kOwnMapping = 64 * 1024;
+
+  static MemoryHeap& Get();
+  explicit MemoryHeap(MemoryLimits& limits) : limits_(limits) {}
+  ~MemoryHeap();
+  MemoryHeap(const MemoryHeap&) = delete;
+  MemoryHeap& operator=(const MemoryHeap&) = delete;
+
+  // `alignment`: a power of two, at most a page. Contents are undefined. Null where memory runs out, or for no bytes.
+  void* Allocate(size_t bytes, size_t alignment = kAlignment);
+  // With the bytes and alignment it was allocated with.
+  void Free(void* memory, size_t bytes, size_t alignment = kAlignment);
+  // Gives mappings that are kept for the next allocation back to the system.
+  void Trim();
+
+ private:
+  static constexpr size_t kClasses = 28;
+  // Mappings kept after a free spare the next allocation of the same size its page faults.
+  static constexpr size_t kMaxKept = 256ull << 20;
+
+  static size_t ClassOf(size_t bytes);
+  static size_t BytesOfClass(size_t size_class);
+  void* FromSlab(size_t bytes);
+  void* OwnMapping(size_t bytes, size_t alignment);
+  void* TakeKept(size_t pages_bytes);
+  void DropKept(size_t until);
+
+  MemoryLimits& limits_;
+  std::mutex mutex_;
+  std::array<std::vector<void*>, kClasses> free_;  // per size class
+  std::vector<void*> slabs_;
+  std::multimap<size_t, void*> kept_;              // freed mappings, inaccessible, by bytes without guard
+  size_t kept_bytes_ = 0;
+};
+
+}  // namespace ptx2cpu::driver
