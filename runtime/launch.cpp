@@ -107,6 +107,19 @@ std::shared_ptr<LaunchJob> MakeJob(const ptx2cpu_kernel& kernel, const LaunchSha
   return waits ? MakeResidentJob(kernel, shape, params, options) : MakePlainJob(kernel, shape, params, options);
 }
 
+// What is left to do when all blocks have ended.
+std::optional<LaunchError> Finish(LaunchJob& job, const LaunchOptions& options) {
+  if (const std::string& text = job.launch().printed; !text.empty()) {
+    if (options.print) {
+      options.print(text);
+    } else {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      std::fflush(stdout);
+    }
+  }
+  return std::move(job.error());
+}
+
 }  // namespace
 
 std::optional<LaunchError> Launch(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
@@ -124,15 +137,14 @@ std::optional<LaunchError> Launch(const ptx2cpu_kernel& kernel, const LaunchShap
   }
   auto job = MakeJob(kernel, shape, params.data(), options);
   ThreadPool::Get().Run(job, options.max_workers);
-  if (const std::string& text = job->launch().printed; !text.empty()) {
-    if (options.print) {
-      options.print(text);
-    } else {
-      std::fwrite(text.data(), 1, text.size(), stdout);
-      std::fflush(stdout);
-    }
-  }
-  return std::move(job->error());
+  return Finish(*job, options);
+}
+
+std::optional<LaunchError> LaunchOn(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
+                                    const LaunchOptions& options, unsigned worker, Arena& arena) {
+  auto job = MakeJob(kernel, shape, params, options);
+  ThreadPool::Get().Run(job, options.max_workers, worker, arena);
+  return Finish(*job, options);
 }
 
 }  // namespace ptx2cpu::rt

@@ -55,6 +55,11 @@ struct LaunchError {
 std::optional<LaunchError> Launch(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
                                   std::span<const std::byte> params, const LaunchOptions& options = {});
 
+struct Arena;
+// The same for a thread that has an arena at hand and a shape that was checked.
+std::optional<LaunchError> LaunchOn(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
+                                    const LaunchOptions& options, unsigned worker, Arena& arena);
+
 // Checks shape and sizes only.
 std::optional<LaunchError> CheckShape(const ptx2cpu_kernel& kernel, const LaunchShape& shape, size_t param_bytes);
 

@@ -59,8 +59,9 @@ void PlainJob::Work(unsigned worker, Arena& arena) {
     return Fail(Fault(record, block, arena.block));
   }
   uint64_t grain = 1;
-  bool asked = worker != 0;
-  while (!failed()) {
+  const bool helper = help_requested();
+  bool asked = helper;
+  while (!failed() && !(helper && ThreadPool::Get().OtherWorkWaits())) {
     const uint64_t first = next_.fetch_add(grain, std::memory_order_relaxed);
     if (first >= total_) break;
     const uint64_t count = std::min(grain, total_ - first);

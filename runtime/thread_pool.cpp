@@ -1,15 +1,32 @@
 #include "runtime/thread_pool.h"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "runtime/fault.h"
+#include "runtime/futex.h"
+#include "runtime/spin_lock.h"
 
 namespace ptx2cpu::rt {
 
 namespace {
 
-constexpr int kSpins = 2000;  // about 20 us of looking before a worker parks
+constexpr int kSpins = 1000;  // 10 to 40 us of looking before a worker parks
+constexpr uint64_t kPollNanoseconds = 50000;
+constexpr auto kExitPatience = std::chrono::milliseconds(200);
+
+// The pool lives behind a pointer, because threads may still run when static objects are destroyed.
+std::atomic<ThreadPool*> the_pool = nullptr;
+std::mutex& PoolMutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
+thread_local unsigned current_worker = ~0u;
 
 unsigned WantedThreads() {
   if (const char* text = std::getenv("PTX2CPU_THREADS")) {
@@ -19,31 +36,68 @@ unsigned WantedThreads() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#else
-  std::this_thread::yield();
-#endif
+// Looking for work is of no use when it takes the processor from the one who would bring it.
+bool MaySpin() {
+  static const bool may = std::thread::hardware_concurrency() > 1;
+  return may;
 }
 
 }  // namespace
 
 ThreadPool& ThreadPool::Get() {
-  static ThreadPool pool(WantedThreads());
-  return pool;
+  if (ThreadPool* pool = the_pool.load(std::memory_order_acquire)) return *pool;
+  std::lock_guard lock(PoolMutex());
+  if (ThreadPool* pool = the_pool.load(std::memory_order_acquire)) return *pool;
+  static ThreadPool* last = nullptr;
+  if (last == nullptr) {
+    pthread_atfork([] { PoolMutex().lock(); }, [] { PoolMutex().unlock(); },
+                   [] {
+                     ForgetAfterFork();
+                     PoolMutex().unlock();
+                   });
+    std::atexit(StopAtExit);
+  }
+  auto* pool = new ThreadPool(WantedThreads());
+  pool->parent_ = last;
+  last = pool;
+  the_pool.store(pool, std::memory_order_release);
+  return *pool;
 }
 
-ThreadPool::ThreadPool(unsigned threads) {
-  for (unsigned worker = 1; worker < threads; ++worker) threads_.emplace_back([this, worker] { WorkerMain(worker); });
+// The child has none of the threads, and locks may be held for ever: the parent's pool is left as it is.
+void ThreadPool::ForgetAfterFork() {
+  the_pool.store(nullptr, std::memory_order_relaxed);
+  current_worker = ~0u;
 }
 
-ThreadPool::~ThreadPool() {
-  stopping_ = true;
-  epoch_.fetch_add(1);
-  epoch_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+void ThreadPool::StopAtExit() {
+  ThreadPool* pool = the_pool.load(std::memory_order_acquire);
+  if (pool == nullptr) return;
+  pool->stopping_ = true;
+  pool->Wake(pool->size_ + 1);
+  const auto give_up = std::chrono::steady_clock::now() + kExitPatience;
+  while (pool->alive_.load() != 0 && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
 }
+
+ThreadPool::ThreadPool(unsigned size) : size_(size) {
+  for (unsigned worker = 1; worker < size; ++worker) StartWorker(worker);
+}
+
+void ThreadPool::StartWorker(unsigned worker) {
+  alive_.fetch_add(1);
+  std::thread([this, worker] { WorkerMain(worker); }).detach();
+}
+
+// A caller that waits works on its jobs as number 0; asynchronous work needs a thread of that number too.
+void ThreadPool::Serve(WorkSource& source) {
+  source_.store(&source);
+  StartWorker(0);
+}
+
+bool ThreadPool::OnWorker() { return current_worker != ~0u; }
+unsigned ThreadPool::CurrentWorker() { return OnWorker() ? current_worker : 0; }
 
 std::unique_ptr<Arena> ThreadPool::TakeArena() {
   {
@@ -63,11 +117,17 @@ void ThreadPool::ReturnArena(std::unique_ptr<Arena> arena) {
 }
 
 void ThreadPool::Run(const std::shared_ptr<Job>& job, unsigned max_workers) {
-  job->max_workers_ = max_workers == 0 ? size() : std::min(max_workers, size());
-  job->joined_ = 1;
   std::unique_ptr<Arena> arena = TakeArena();
-  job->Work(0, *arena);
+  Run(job, max_workers, CurrentWorker(), *arena);
   ReturnArena(std::move(arena));
+}
+
+void ThreadPool::Run(const std::shared_ptr<Job>& job, unsigned max_workers, unsigned worker, Arena& arena) {
+  job->max_workers_ = max_workers == 0 ? size() : std::min(max_workers, size());
+  job->owner_is_zero_ = worker == 0;
+  job->joined_.store(1, std::memory_order_relaxed);
+  job->Work(worker, arena);
+  if (!job->help_requested()) return;
   {
     std::lock_guard lock(mutex_);
     std::erase(jobs_, job);
@@ -77,19 +137,38 @@ void ThreadPool::Run(const std::shared_ptr<Job>& job, unsigned max_workers) {
 }
 
 void ThreadPool::RequestHelp(const std::shared_ptr<Job>& job) {
-  if (threads_.empty() || job->max_workers_ <= 1) return;
+  if (job->max_workers_ <= 1 || job->help_requested_.exchange(true)) return;
   {
     std::lock_guard lock(mutex_);
     jobs_.push_back(job);
   }
-  epoch_.fetch_add(1);
-  epoch_.notify_all();
+  jobs_epoch_.fetch_add(1);
+  Wake(job->max_workers_ - 1);
 }
 
-std::shared_ptr<Job> ThreadPool::FindJob() {
+bool ThreadPool::OtherWorkWaits() const {
+  const WorkSource* source = source_.load(std::memory_order_relaxed);
+  return source != nullptr && source->HasReady() && !stopping();
+}
+
+// Whoever publishes work calls this behind it. A worker that spins or is about to park looks once more after it has
+// said so (Idle), so either it sees the work or it is seen here.
+void ThreadPool::Notify() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (spinning_.load(std::memory_order_relaxed) != 0) return;
+  Wake(1);
+}
+
+void ThreadPool::Wake(unsigned count) {
+  if (parked_.load() == 0) return;
+  wake_word_.fetch_add(1);
+  FutexWake(wake_word_, static_cast<int>(count));
+}
+
+std::shared_ptr<Job> ThreadPool::FindJob(unsigned worker) {
   std::lock_guard lock(mutex_);
   for (const auto& job : jobs_) {
-    if (job->Exhausted()) continue;
+    if (job->Exhausted() || (worker == 0 && job->owner_is_zero_)) continue;
     if (job->joined_.load() >= job->max_workers_) continue;
     job->joined_.fetch_add(1);
     job->running_.fetch_add(1);  // under the lock: Run removes the job under it before it waits
@@ -98,26 +177,49 @@ std::shared_ptr<Job> ThreadPool::FindJob() {
   return nullptr;
 }
 
-void ThreadPool::WorkerMain(unsigned worker) {
-  PrepareThreadForFaults();
-  for (;;) {
-    const uint32_t seen = epoch_.load();
-    if (stopping_) return;
-    if (std::shared_ptr<Job> job = FindJob()) {
-      std::unique_ptr<Arena> arena = TakeArena();
-      job->Work(worker, *arena);
-      ReturnArena(std::move(arena));
-      job->joined_.fetch_sub(1);
-      if (job->running_.fetch_sub(1) == 1) job->running_.notify_all();
-      continue;
-    }
-    int spins = 0;
-    while (epoch_.load(std::memory_order_acquire) == seen && spins < kSpins) {
-      Pause();
-      ++spins;
-    }
-    epoch_.wait(seen);
+bool ThreadPool::HelpJob(unsigned worker, Arena& arena) {
+  const std::shared_ptr<Job> job = FindJob(worker);
+  if (job == nullptr) return false;
+  job->Work(worker, arena);
+  job->joined_.fetch_sub(1);
+  if (job->running_.fetch_sub(1) == 1) job->running_.notify_all();
+  return true;
+}
+
+bool ThreadPool::HasWork(uint32_t seen_jobs) const {
+  if (stopping_.load() || jobs_epoch_.load() != seen_jobs) return true;
+  const WorkSource* source = source_.load(std::memory_order_relaxed);
+  return source != nullptr && source->HasReady();
+}
+
+void ThreadPool::Idle(uint32_t seen_jobs) {
+  uint32_t nobody = 0;
+  if (MaySpin() && spinning_.compare_exchange_strong(nobody, 1)) {
+    for (int spins = 0; spins < kSpins && !HasWork(seen_jobs); ++spins) Pause();
+    spinning_.store(0);
+    if (HasWork(seen_jobs)) return;
   }
+  parked_.fetch_add(1);
+  const uint32_t word = wake_word_.load();
+  if (!HasWork(seen_jobs)) {
+    const WorkSource* source = source_.load(std::memory_order_relaxed);
+    FutexWait(wake_word_, word, source != nullptr && source->Polling() ? kPollNanoseconds : 0);
+  }
+  parked_.fetch_sub(1);
+}
+
+void ThreadPool::WorkerMain(unsigned worker) {
+  current_worker = worker;
+  PrepareThreadForFaults();
+  const std::unique_ptr<Arena> arena = TakeArena();
+  while (!stopping()) {
+    const uint32_t seen_jobs = jobs_epoch_.load();
+    WorkSource* source = source_.load(std::memory_order_acquire);
+    if (source != nullptr && source->RunReady(worker, *arena)) continue;
+    if (HelpJob(worker, *arena)) continue;
+    Idle(seen_jobs);
+  }
+  alive_.fetch_sub(1);
 }
 
 }  // namespace ptx2cpu::rt

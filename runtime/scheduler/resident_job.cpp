@@ -50,7 +50,7 @@ class ResidentJob final : public LaunchJob {
 class Rotation {
  public:
   Rotation(ResidentJob& job, unsigned worker, Arena& arena)
-      : job_(job), worker_(worker), arena_(arena), share_(job.share()), asked_(worker != 0) {}
+      : job_(job), worker_(worker), arena_(arena), share_(job.share()), asked_(job.help_requested()) {}
   ~Rotation();
   Rotation(const Rotation&) = delete;
   Rotation& operator=(const Rotation&) = delete;

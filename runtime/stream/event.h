@@ -1,0 +1,46 @@
+// Events: a place in a stream, and when its turn came.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "runtime/stream/stream.h"
+
+namespace ptx2cpu::rt {
+
+struct EventState {
+  std::atomic<uint64_t> latest_record{0};
+  std::atomic<int64_t> nanoseconds{0};  // steady clock
+};
+
+class Event {
+ public:
+  explicit Event(bool timed = true);
+
+  // Everything queued on the stream so far. An event may be recorded again; it then means the latest record.
+  void Record(Stream& stream);
+  // For a graph: work that takes this event's time whenever it runs; SetTicket says what a launch of it stands for.
+  RecordWork WorkForGraph() const { return {state_, 0}; }
+  void SetTicket(Ticket ticket);
+
+  // The latest record; done when the event was never recorded.
+  Ticket ticket() const;
+  bool recorded() const;
+  bool timed() const { return timed_; }
+  bool Query() const { return ticket().Done(); }
+  void Synchronize() const { ticket().Synchronize(); }
+  // Both must be timed, recorded and done.
+  double MillisecondsSince(const Event& earlier) const;
+  int64_t nanoseconds() const;
+
+ private:
+  const bool timed_;
+  const std::shared_ptr<EventState> state_;
+  mutable SpinLock lock_;
+  bool recorded_ = false;
+  Ticket ticket_;
+};
+
+}  // namespace ptx2cpu::rt

@@ -1,0 +1,90 @@
+// Who runs streams: the list of ready streams, the host-function thread, streams that poll. One per process.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/stream/stream.h"
+#include "runtime/thread_pool.h"
+
+namespace ptx2cpu::rt {
+
+// The thread that runs a stream.
+struct RunContext {
+  unsigned worker;
+  Arena& arena;
+};
+
+// Told of everything that streams do, for a timeline. Called on the thread that did it; nanoseconds of the steady clock.
+class WorkObserver {
+ public:
+  virtual ~WorkObserver() = default;
+  virtual void Done(const Stream& stream, const Work& work, int64_t begin, int64_t end, unsigned worker) = 0;
+};
+
+class Executor final : public WorkSource {
+ public:
+  static Executor& Get();
+
+  // Null: none. It must live for ever.
+  void Observe(WorkObserver* observer) { observer_.store(observer, std::memory_order_release); }
+  WorkObserver* observer() const { return observer_.load(std::memory_order_acquire); }
+
+  bool RunReady(unsigned worker, Arena& arena) override;
+  bool HasReady() const override { return ready_count_.load() != 0; }
+  bool Polling() const override { return poll_count_.load() != 0; }
+
+  // The process ends and there are no workers any more.
+  bool stopping() const { return pool_.stopping(); }
+  ThreadPool& pool() { return pool_; }
+
+ private:
+  friend class Stream;
+  static constexpr int kLevels = 6;  // priorities 0 (least) to -5
+
+  struct HostCall {
+    Stream* stream;
+    HostWork work;
+  };
+
+  explicit Executor(ThreadPool& pool);
+  void MakeReady(Stream& stream);
+  Stream* TakeReady();
+  // False: somebody else has it, or it is not ready.
+  bool TryClaim(Stream& stream);
+  void Unlink(Stream& stream, int level);
+  static int LevelOf(const Stream& stream);
+
+  void CallHost(Stream& stream, const HostWork& work);
+  void HostMain();
+
+  void Poll(Stream& stream);
+  void PollAll();
+
+  ThreadPool& pool_;
+  std::atomic<WorkObserver*> observer_{nullptr};
+  alignas(64) SpinLock ready_lock_;
+  std::array<Stream*, kLevels> first_{}, last_{};
+  alignas(64) std::atomic<uint32_t> ready_count_{0};
+
+  std::mutex host_mutex_;
+  std::deque<HostCall> host_calls_;
+  std::atomic<uint32_t> host_word_{0};
+  bool host_started_ = false;
+
+  SpinLock poll_lock_;
+  std::vector<Stream*> polling_;
+  std::atomic<uint32_t> poll_count_{0};
+};
+
+// Runs a kernel, copy or fill.
+std::optional<LaunchError> RunKernel(const KernelWork& work, RunContext& context);
+std::optional<LaunchError> RunCopy(const CopyWork& work, RunContext& context);
+std::optional<LaunchError> RunFill(const FillWork& work, RunContext& context);
+
+}  // namespace ptx2cpu::rt

@@ -1,0 +1,194 @@
+// The queue of a stream and running what is in it. Waiting for streams: wait.cpp.
+//
+// A stream is idle, ready (in the executor's list), running (claimed by one thread) or blocked (by another stream, a
+// host function or a poll). Who runs it owns batch_, used_, step_ and external_done_; they pass from thread to thread with
+// the executor's lock.
+#include "runtime/stream/stream.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "runtime/stream/event.h"
+#include "runtime/stream/executor.h"
+#include "runtime/stream/stream_group.h"
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+constexpr uint64_t kMostQueued = 2048;
+constexpr size_t kKeptOperations = 256;           // of an idle stream
+constexpr int64_t kSliceNanoseconds = 200000;     // a stream's turn while others are ready
+constexpr int kOperationsPerSlice = 64;
+
+int64_t Now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+uint64_t NextId() {
+  static std::atomic<uint64_t> next = 1;
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Stream::Stream(StreamGroup& group, StreamKind kind, int priority)
+    : group_(&group), errors_(group.errors()), kind_(kind), priority_(priority), id_(NextId()) {}
+
+Stream::~Stream() { Drop(used_), Drop(free_); }
+
+void Stream::Drop(Operation* list) {
+  while (list != nullptr) delete std::exchange(list, list->next);
+}
+
+uint64_t Stream::Submit(Work work) {
+  if (submitted() - completed() >= kMostQueued) KeepBounded();
+  group_->Order(*this);
+  const uint64_t number = Append(std::move(work));
+  group_->List(*this);
+  return number;
+}
+
+void Stream::WaitFor(const Ticket& ticket) {
+  if (ticket.Done() || ticket.stream.get() == this) return;
+  Submit(WaitWork{ticket.stream, ticket.number});
+}
+
+// A worker never waits here: the stream could be waiting for it.
+void Stream::KeepBounded() {
+  if (!ThreadPool::OnWorker()) SynchronizeTo(submitted() - kMostQueued / 2);
+}
+
+uint64_t Stream::Append(Work work) {
+  lock_.lock();
+  Operation* operation = free_;
+  if (operation == nullptr) {
+    lock_.unlock();
+    operation = new Operation;
+    lock_.lock();
+  } else {
+    free_ = operation->next;
+    --free_count_;
+  }
+  operation->work = std::move(work);
+  operation->next = nullptr;
+  (tail_ != nullptr ? tail_->next : head_) = operation;
+  tail_ = operation;
+  const uint64_t number = submitted_.load(std::memory_order_relaxed) + 1;
+  submitted_.store(number);
+  const bool wake = state_.load(std::memory_order_relaxed) == State::kIdle;
+  if (wake) {
+    state_.store(State::kReady, std::memory_order_relaxed);
+    self_ = shared_from_this();
+  }
+  lock_.unlock();
+  if (wake) Executor::Get().MakeReady(*this);
+  return number;
+}
+
+// Gives back what is done and takes what is queued. False: nothing is; then the stream is idle and may be gone.
+bool Stream::TakeQueued() {
+  Operation* surplus = nullptr;
+  std::shared_ptr<Stream> self;
+  bool more = true;
+  {
+    std::lock_guard lock(lock_);
+    if (used_ != nullptr) {
+      used_tail_->next = free_;
+      free_ = std::exchange(used_, nullptr);
+      free_count_ += std::exchange(used_count_, 0);
+    }
+    batch_ = std::exchange(head_, nullptr);
+    tail_ = nullptr;
+    if (batch_ == nullptr) {
+      if (free_count_ > kKeptOperations) surplus = std::exchange(free_, nullptr), free_count_ = 0;
+      state_.store(State::kIdle, std::memory_order_relaxed);
+      self = std::move(self_);
+      more = false;
+    }
+  }
+  Drop(surplus);
+  return more;
+}
+
+void Stream::Run(RunContext& context, uint64_t number) {
+  Executor& executor = Executor::Get();
+  int64_t end_of_slice = 0;
+  int operations = 0;
+  for (;;) {
+    if (batch_ == nullptr && !TakeQueued()) return;
+    bool leave = completed_.load(std::memory_order_relaxed) >= number || (ThreadPool::OnWorker() && executor.stopping());
+    if (number == ~uint64_t{0} && executor.HasReady()) {
+      const int64_t now = Now();
+      if (end_of_slice == 0) end_of_slice = now + kSliceNanoseconds;
+      leave |= now > end_of_slice || ++operations > kOperationsPerSlice;
+    }
+    if (leave) {
+      state_.store(State::kReady, std::memory_order_relaxed);
+      return executor.MakeReady(*this);
+    }
+    if (Perform(context, batch_->work) == Outcome::kBlocked) return;
+    Complete();
+  }
+}
+
+void Stream::Complete() {
+  Operation* operation = batch_;
+  batch_ = operation->next;
+  operation->work = std::monostate{};  // what it held is given back before anybody sees it done
+  operation->next = used_;
+  if (used_ == nullptr) used_tail_ = operation;
+  used_ = operation;
+  ++used_count_;
+  const uint64_t number = completed_.load(std::memory_order_relaxed) + 1;
+  completed_.store(number);
+  if (number >= notice_.load()) Notify();
+}
+
+Stream::Outcome Stream::Perform(RunContext& context, const Work& work) {
+  WorkObserver* observer = Executor::Get().observer();
+  if (observer == nullptr) return PerformUnobserved(context, work);
+  const int64_t begin = Now();
+  const Outcome outcome = PerformUnobserved(context, work);
+  if (outcome == Outcome::kDone) observer->Done(*this, work, begin, Now(), context.worker);
+  return outcome;
+}
+
+Stream::Outcome Stream::PerformUnobserved(RunContext& context, const Work& work) {
+  const bool failed = errors_->failed();
+  std::optional<LaunchError> error;
+  if (const auto* kernel = std::get_if<KernelWork>(&work)) {
+    if (failed) return Outcome::kDone;
+    error = RunKernel(*kernel, context);
+    if (error && kernel->report) kernel->report(*error);
+  } else if (const auto* copy = std::get_if<CopyWork>(&work)) {
+    if (!failed) error = RunCopy(*copy, context);
+  } else if (const auto* fill = std::get_if<FillWork>(&work)) {
+    if (!failed) error = RunFill(*fill, context);
+  } else if (const auto* call = std::get_if<CallWork>(&work)) {
+    if (!failed || call->always) call->run();
+  } else if (const auto* record = std::get_if<RecordWork>(&work)) {
+    EventState& event = *record->event;
+    if (record->record == 0 || event.latest_record.load() == record->record) event.nanoseconds.store(Now());
+  } else if (const auto* wait = std::get_if<WaitWork>(&work)) {
+    return AwaitTicket(*wait);
+  } else if (const auto* host = std::get_if<HostWork>(&work)) {
+    return failed ? Outcome::kDone : AwaitHost(*host);
+  } else if (const auto* poll = std::get_if<PollWork>(&work)) {
+    return failed ? Outcome::kDone : AwaitPoll(*poll);
+  } else if (const auto* sequence = std::get_if<SequenceWork>(&work)) {
+    return PerformSequence(context, *sequence);
+  }
+  if (error) errors_->Fail(std::move(*error));
+  return Outcome::kDone;
+}
+
+Stream::Outcome Stream::PerformSequence(RunContext& context, const SequenceWork& sequence) {
+  for (; step_ < sequence.steps->size(); ++step_) {
+    if (Perform(context, (*sequence.steps)[step_]) == Outcome::kBlocked) return Outcome::kBlocked;
+  }
+  step_ = 0;
+  return Outcome::kDone;
+}
+
+}  // namespace ptx2cpu::rt

@@ -1,0 +1,152 @@
+// Waiting for streams: streams for streams, host functions and polls, threads for streams.
+#include <algorithm>
+
+#include "runtime/futex.h"
+#include "runtime/stream/executor.h"
+#include "runtime/stream/stream.h"
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+constexpr int kSpins = 1000;      // 10 to 40 us of looking before a thread that waits for a stream sleeps
+constexpr int kMostDepth = 64;    // streams that wait for streams whose work one thread takes over
+
+}  // namespace
+
+// In each of these, the stream may run on another thread as soon as it has been handed over: nothing of it is touched
+// afterwards.
+
+Stream::Outcome Stream::AwaitTicket(const WaitWork& wait) {
+  if (wait.stream->completed() >= wait.number) return Outcome::kDone;
+  const std::shared_ptr<Stream> other = wait.stream;
+  const uint64_t number = wait.number;
+  {
+    std::lock_guard lock(lock_);
+    state_.store(State::kBlocked, std::memory_order_relaxed);
+    blocked_on_ = {other, number};
+  }
+  if (other->AddWaiter({number, shared_from_this(), nullptr})) return Outcome::kBlocked;
+  std::lock_guard lock(lock_);
+  state_.store(State::kRunning, std::memory_order_relaxed);
+  blocked_on_ = {};
+  return Outcome::kDone;
+}
+
+Stream::Outcome Stream::AwaitHost(const HostWork& host) {
+  if (std::exchange(external_done_, false)) return Outcome::kDone;
+  Executor& executor = Executor::Get();
+  if (executor.stopping()) {
+    host.function(host.data);
+    return Outcome::kDone;
+  }
+  state_.store(State::kBlocked, std::memory_order_relaxed);
+  executor.CallHost(*this, host);
+  return Outcome::kBlocked;
+}
+
+Stream::Outcome Stream::AwaitPoll(const PollWork& poll) {
+  if (std::exchange(external_done_, false) || poll.ready()) return Outcome::kDone;
+  state_.store(State::kBlocked, std::memory_order_relaxed);
+  Executor::Get().Poll(*this);
+  return Outcome::kBlocked;
+}
+
+const PollWork& Stream::FrontPoll() const {
+  const Work* front = &batch_->work;
+  if (const auto* sequence = std::get_if<SequenceWork>(front)) front = &(*sequence->steps)[step_];
+  return std::get<PollWork>(*front);
+}
+
+void Stream::Unblock() {
+  {
+    std::lock_guard lock(lock_);
+    blocked_on_ = {};
+    state_.store(State::kReady, std::memory_order_relaxed);
+  }
+  Executor::Get().MakeReady(*this);
+}
+
+// False: the number is done already.
+bool Stream::AddWaiter(Waiter waiter) {
+  std::lock_guard lock(lock_);
+  // Announced before the last look at completed_; Complete() does these two in the other order.
+  const uint64_t before = notice_.load();
+  notice_.store(std::min(before, waiter.number));
+  if (completed_.load() >= waiter.number) {
+    notice_.store(before);
+    return false;
+  }
+  waiters_.push_back(std::move(waiter));
+  std::push_heap(waiters_.begin(), waiters_.end());
+  return true;
+}
+
+void Stream::Notify() {
+  std::vector<Waiter> done;
+  {
+    std::lock_guard lock(lock_);
+    while (!waiters_.empty() && waiters_.front().number <= completed_.load()) {
+      std::pop_heap(waiters_.begin(), waiters_.end());
+      done.push_back(std::move(waiters_.back()));
+      waiters_.pop_back();
+    }
+    notice_.store(waiters_.empty() ? ~uint64_t{0} : waiters_.front().number);
+  }
+  for (Waiter& waiter : done) {
+    if (waiter.stream != nullptr) {
+      waiter.stream->Unblock();
+    } else {
+      waiter.sleeper->store(1);
+      FutexWake(*waiter.sleeper);
+    }
+  }
+}
+
+Ticket Stream::BlockedOn() {
+  std::lock_guard lock(lock_);
+  return blocked_on_;
+}
+
+void Stream::Sleep(uint64_t number) {
+  for (int spins = 0; spins < kSpins; ++spins) {
+    if (completed() >= number) return;
+    Pause();
+  }
+  std::atomic<uint32_t> woken = 0;
+  if (!AddWaiter({number, nullptr, &woken})) return;
+  while (woken.load() == 0) FutexWait(woken, 0);
+}
+
+void Stream::HelpUntil(RunContext& context, uint64_t number, int depth) {
+  Executor& executor = Executor::Get();
+  while (completed() < number) {
+    if (executor.TryClaim(*this)) {
+      Run(context, number);
+      continue;
+    }
+    const Ticket other = BlockedOn();
+    if (other.stream != nullptr && depth < kMostDepth) {
+      other.stream->HelpUntil(context, other.number, depth + 1);
+      continue;
+    }
+    if (executor.stopping()) {
+      executor.PollAll();
+      std::this_thread::yield();
+      continue;
+    }
+    Sleep(number);
+  }
+}
+
+void Stream::SynchronizeTo(uint64_t number) {
+  if (completed() >= number) return;
+  const std::shared_ptr<Stream> keep = shared_from_this();
+  ThreadPool& pool = Executor::Get().pool();
+  std::unique_ptr<Arena> arena = pool.TakeArena();
+  RunContext context{ThreadPool::CurrentWorker(), *arena};
+  HelpUntil(context, number, 0);
+  pool.ReturnArena(std::move(arena));
+}
+
+}  // namespace ptx2cpu::rt

@@ -1,0 +1,135 @@
+// What one operation of a stream does, as plain data: queued on a stream, kept in a graph's node, replayed by a graph.
+// Addresses are host addresses, sizes in bytes unless said otherwise.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "runtime/launch.h"
+
+namespace ptx2cpu::rt {
+
+class Stream;
+struct EventState;
+
+// A kernel's parameter buffer: owned, without an allocation up to kInlineBytes, on 16 bytes.
+class ParameterBlock {
+ public:
+  static constexpr size_t kInlineBytes = 256;
+
+  ParameterBlock() = default;
+  explicit ParameterBlock(std::span<const std::byte> bytes) {
+    std::byte* to = Resize(bytes.size());
+    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  }
+  ParameterBlock(const ParameterBlock& other) : ParameterBlock(other.bytes()) {}
+  ParameterBlock(ParameterBlock&& other) noexcept { Take(other); }
+  ParameterBlock& operator=(ParameterBlock other) noexcept {
+    large_.reset();
+    Take(other);
+    return *this;
+  }
+
+  // Gives the block this size; contents are undefined until written.
+  std::byte* Resize(size_t size) {
+    large_ = size > kInlineBytes ? std::make_unique_for_overwrite<std::byte[]>(size) : nullptr;
+    size_ = size;
+    return data();
+  }
+  std::byte* data() { return large_ ? large_.get() : small_; }
+  const std::byte* data() const { return large_ ? large_.get() : small_; }
+  size_t size() const { return size_; }
+  std::span<const std::byte> bytes() const { return {data(), size_}; }
+
+ private:
+  void Take(ParameterBlock& other) noexcept {
+    size_ = std::exchange(other.size_, 0);
+    large_ = std::move(other.large_);
+    if (!large_) std::memcpy(small_, other.small_, size_);
+  }
+
+  size_t size_ = 0;
+  std::unique_ptr<std::byte[]> large_;
+  alignas(16) std::byte small_[kInlineBytes];
+};
+
+// Called on the thread that ran the kernel, once, with why it did not run to its end.
+using FaultReporter = std::function<void(const LaunchError&)>;
+
+// The shape has been checked by whoever submits (CheckShape, MaxCooperativeBlocks). Device printf is written to
+// stdout when the kernel has ended.
+struct KernelWork {
+  const ptx2cpu_kernel* kernel = nullptr;
+  LaunchShape shape;
+  bool cooperative = false;
+  ParameterBlock params;
+  std::shared_ptr<const void> keep;  // what `kernel` lives in
+  FaultReporter report;              // may be empty; beside the stream's ErrorState
+};
+
+// height and depth count rows and slices; pitches are from row to row, slice to slice.
+struct CopyWork {
+  const std::byte* from = nullptr;
+  std::byte* to = nullptr;
+  size_t width = 0, height = 1, depth = 1;
+  size_t from_pitch = 0, from_slice = 0, to_pitch = 0, to_slice = 0;
+};
+
+struct FillWork {
+  std::byte* to = nullptr;
+  uint32_t value = 0;
+  uint8_t value_bytes = 1;  // 1, 2 or 4: the low bytes of `value`
+  size_t width = 0;         // elements in a row
+  size_t height = 1;
+  size_t pitch = 0;         // bytes
+};
+
+// Runs on the host-function thread; the stream waits for it.
+struct HostWork {
+  void (*function)(void*) = nullptr;
+  void* data = nullptr;
+};
+
+// Runs on whichever thread runs the stream. Must not wait for streams.
+struct CallWork {
+  std::function<void()> run;
+  bool always = false;  // also after a fault: what gives back memory
+};
+
+// The stream waits until this says true; asked again and again, from any thread, so it must be cheap.
+struct PollWork {
+  std::function<bool()> ready;
+};
+
+// Takes the time for an event (event.h makes these). `record` 0: whenever it runs, as in a graph that is launched
+// again and again; else only while that is the event's latest record.
+struct RecordWork {
+  std::shared_ptr<EventState> event;
+  uint64_t record = 0;
+};
+
+// Waits until `stream` has done everything up to `number` (Stream::WaitFor makes these). Not within a sequence.
+struct WaitWork {
+  std::shared_ptr<Stream> stream;
+  uint64_t number = 0;
+};
+
+struct SequenceWork;
+
+using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork, CallWork, PollWork, RecordWork,
+                          WaitWork, SequenceWork>;
+
+// A graph launch: the steps in order, as one operation. No sequence within a sequence.
+struct SequenceWork {
+  std::shared_ptr<const std::vector<Work>> steps;
+};
+
+}  // namespace ptx2cpu::rt
