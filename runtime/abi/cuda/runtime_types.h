@@ -1,7 +1,7 @@
 // Types of the CUDA runtime API's C ABI, as programs built with CUDA 11, 12 and 13 pass them to libcudart.
 //
 // Sources: the public reference manual of the runtime API and the layouts that compiled programs use; checked against a
-// toolkit's own headers where one is installed (tests/cudart/toolkit_layout.cpp). Handles are those of the driver API.
+// toolkit's own headers where one is installed (tests/runtime_abi). Handles are those of the driver API.
 // Types whose layout changed between the majors carry the major in their name: a program of CUDA 11 hands over a
 // cudaDeviceProp11. Structures that only grew at their end have one type; where we write one, the older size matters.
 #pragma once
@@ -9,42 +9,45 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/abi/cuda/driver_types.h"
 #include "runtime/abi/cuda/runtime_enums.h"
 
 namespace ptx2cpu::cuda {
 
 // --- Handles -------------------------------------------------------------------------------------------------------------
 
-typedef struct CUstream_st* cudaStream_t;
-typedef struct CUevent_st* cudaEvent_t;
-typedef struct CUgraph_st* cudaGraph_t;
-typedef struct CUgraphNode_st* cudaGraphNode_t;
-typedef struct CUgraphExec_st* cudaGraphExec_t;
-typedef struct CUuserObject_st* cudaUserObject_t;
-typedef struct CUfunc_st* cudaFunction_t;
-typedef struct CUkern_st* cudaKernel_t;
-typedef struct CUlib_st* cudaLibrary_t;
-typedef struct CUmemPoolHandle_st* cudaMemPool_t;
-typedef struct CUexternalMemory_st* cudaExternalMemory_t;
-typedef struct CUexternalSemaphore_st* cudaExternalSemaphore_t;
-typedef struct cudaGraphicsResource* cudaGraphicsResource_t;
-typedef struct cudaArray* cudaArray_t;                    // the driver's CUarray under another name
-typedef const struct cudaArray* cudaArray_const_t;
-typedef struct cudaMipmappedArray* cudaMipmappedArray_t;  // the driver's CUmipmappedArray
-typedef const struct cudaMipmappedArray* cudaMipmappedArray_const_t;
-typedef struct cudaAsyncCallbackEntry* cudaAsyncCallbackHandle_t;
-typedef struct CUlogsCallbackEntry_st* cudaLogsCallbackHandle;
-typedef struct CUgraphDeviceUpdatableNode_st* cudaGraphDeviceNode_t;
-typedef struct CUeglStreamConnection_st* cudaEglStreamConnection;
-typedef unsigned long long cudaTextureObject_t;
-typedef unsigned long long cudaSurfaceObject_t;
-typedef unsigned long long cudaGraphConditionalHandle;
-typedef unsigned int cudaLogIterator;
+using cudaStream_t = CUstream;
+using cudaEvent_t = CUevent;
+using cudaGraph_t = CUgraph;
+using cudaGraphNode_t = CUgraphNode;
+using cudaGraphExec_t = CUgraphExec;
+using cudaUserObject_t = CUuserObject;
+using cudaFunction_t = CUfunction;
+using cudaKernel_t = CUkernel;
+using cudaLibrary_t = CUlibrary;
+using cudaMemPool_t = CUmemoryPool;
+using cudaExternalMemory_t = CUexternalMemory;
+using cudaExternalSemaphore_t = CUexternalSemaphore;
+using cudaTextureObject_t = CUtexObject;
+using cudaSurfaceObject_t = CUsurfObject;
+using cudaGraphConditionalHandle = unsigned long long;
+using cudaGraphDeviceNode_t = CUgraphDeviceNode;
+using cudaLogsCallbackHandle = CUlogsCallbackHandle;
+using cudaLogIterator = CUlogIterator;
+using cudaUUID_t = CUuuid;
+// The runtime API has types of its own for these; the pointers are the driver's.
+using cudaArray_t = struct cudaArray*;  // CUarray
+using cudaArray_const_t = const struct cudaArray*;
+using cudaMipmappedArray_t = struct cudaMipmappedArray*;  // CUmipmappedArray
+using cudaMipmappedArray_const_t = const struct cudaMipmappedArray*;
+using cudaGraphicsResource_t = struct cudaGraphicsResource*;
+using cudaAsyncCallbackHandle_t = struct cudaAsyncCallbackEntry*;
+using cudaEglStreamConnection = struct CUeglStreamConnection_st*;
 
-typedef void (*cudaHostFn_t)(void* userData);
-typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void* userData);
-typedef void (*cudaAsyncCallback)(struct cudaAsyncNotificationInfo* info, void* userData, cudaAsyncCallbackHandle_t handle);
-typedef void (*cudaLogsCallback_t)(void* data, cudaLogLevel logLevel, char* message, size_t length);
+using cudaHostFn_t = void (*)(void* userData);
+using cudaStreamCallback_t = void (*)(cudaStream_t stream, cudaError_t status, void* userData);
+using cudaAsyncCallback = void (*)(struct cudaAsyncNotificationInfo* info, void* userData, cudaAsyncCallbackHandle_t handle);
+using cudaLogsCallback_t = void (*)(void* data, cudaLogLevel logLevel, char* message, size_t length);
 
 // --- Small values ----------------------------------------------------------------------------------------------------------
 
@@ -53,9 +56,6 @@ struct dim3 {
 };
 struct uint3 {
   unsigned int x, y, z;
-};
-struct cudaUUID_t {
-  char bytes[16];
 };
 struct cudaExtent {
   size_t width, height, depth;
@@ -77,6 +77,22 @@ struct cudaChannelFormatDesc {
 struct cudaMemLocation {
   cudaMemLocationType type;
   int id;
+};
+// Out parameters of functions whose type is the same in all majors and whose answer is not.
+struct cudaRuntimeVersion11 {
+  int number;
+};
+struct cudaRuntimeVersion12 {
+  int number;
+};
+struct cudaRuntimeVersion13 {
+  int number;
+};
+struct cudaEntryPoint11 {
+  void* function;
+};
+struct cudaEntryPoint12 {
+  void* function;
 };
 struct cudaIpcEventHandle_t {
   char reserved[64];

@@ -12,6 +12,7 @@
 
 namespace ours = ptx2cpu::cuda;
 
+
 #define SAME_SIZE(theirs, mine) \
   static_assert(sizeof(::theirs) == sizeof(ours::mine) && alignof(::theirs) == alignof(ours::mine), #theirs)
 #define SAME_PLACE(theirs, mine, member) static_assert(offsetof(::theirs, member) == offsetof(ours::mine, member), #theirs "." #member)
