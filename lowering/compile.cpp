@@ -35,11 +35,36 @@ std::vector<std::string> StageNames() {
 
 Result<PtxModule> PtxModule::Parse(std::string text, std::string name) {
   PtxModule module;
-  module.ast_ = std::make_shared<const ptx::ast::Module>(TRY(ptx::Parse(std::move(text), std::move(name))));
+  module.asts_ = {std::make_shared<const ptx::ast::Module>(TRY(ptx::Parse(std::move(text), std::move(name))))};
   return module;
 }
 
-std::vector<std::string> PtxModule::Kernels() const { return ptx::ListKernels(*ast_); }
+PtxModule PtxModule::Link(std::span<const PtxModule> modules) {
+  PtxModule linked;
+  for (const PtxModule& module : modules) linked.asts_.insert(linked.asts_.end(), module.asts_.begin(), module.asts_.end());
+  return linked;
+}
+
+std::vector<std::string> PtxModule::Kernels() const {
+  std::vector<std::string> names;
+  for (const auto& ast : asts_) {
+    for (std::string& name : ptx::ListKernels(*ast)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::vector<const ptx::ast::Module*> PtxModule::Trees() const {
+  std::vector<const ptx::ast::Module*> trees;
+  for (const auto& ast : asts_) trees.push_back(ast.get());
+  return trees;
+}
+
+Status PtxModule::CheckInstructions() const {
+  for (const auto& ast : asts_) TRY_STATUS(ptx::CheckInstructions(*ast));
+  return {};
+}
+
+Result<ir::Module> PtxModule::Variables() const { return ptx::TranslateVariables(Trees()); }
 
 Result<TierChoice> PtxModule::ChooseTier(std::string_view kernel, const BuildOptions& options) const {
   BuildOptions until = options;
@@ -59,7 +84,7 @@ Result<BuildOptions> PtxModule::ForShape(std::string_view kernel, const BuildOpt
 
 Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions& options, std::vector<StageTime>* times) const {
   Stopwatch watch(times);
-  ir::Module module = TRY(ptx::Translate(*ast_, kernel, {.contract = options.contract}));
+  ir::Module module = TRY(ptx::TranslateLinked(Trees(), kernel, {.contract = options.contract}));
   watch.Lap("ir");
   if (options.pipeline.verify_each) TRY_STATUS(ir::Verify(module));
   if (options.pipeline.stop_after == "ir") return module;

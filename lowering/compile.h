@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +33,15 @@ class PtxModule {
  public:
   // Errors: kSyntax, several at once.
   static Result<PtxModule> Parse(std::string text, std::string name);
+  // Relocatable modules as one: what one declares another may define. Lines are numbered on from module to module.
+  static PtxModule Link(std::span<const PtxModule> modules);
 
   std::vector<std::string> Kernels() const;
-  const ptx::ast::Module& ast() const { return *ast_; }
+  const ptx::ast::Module& ast() const { return *asts_[0]; }  // the first one's
+  // Its variables with their first contents, no functions.
+  Result<ir::Module> Variables() const;
+  // Checks every instruction of the module against the table, reachable or not.
+  Status CheckInstructions() const;
   // Which tier the kernel needs under these options, and why.
   Result<TierChoice> ChooseTier(std::string_view kernel, const BuildOptions& options = {}) const;
   // Options to build the kernel for blocks of one shape: with pipeline.passes.launch set where knowing the shape spares a
@@ -44,7 +51,8 @@ class PtxModule {
   Result<ir::Module> Build(std::string_view kernel, const BuildOptions& options = {}, std::vector<StageTime>* times = nullptr) const;
 
  private:
-  std::shared_ptr<const ptx::ast::Module> ast_;
+  std::vector<const ptx::ast::Module*> Trees() const;
+  std::vector<std::shared_ptr<const ptx::ast::Module>> asts_;
 };
 
 // Names of all stages of Build in order: "ir", then the passes.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <set>
 
 #include "lowering/llvm/emit.h"
 #include "lowering/llvm/jit_storage.h"
@@ -22,7 +23,7 @@ namespace orc = llvm::orc;
 namespace {
 
 // What LLVM itself may call; everything else must be an entry point.
-const EntryPoint kLibraryCalls[] = {
+const ptx2cpu_entry_point kLibraryCalls[] = {
     {"memcpy", reinterpret_cast<void*>(&std::memcpy)},
     {"memset", reinterpret_cast<void*>(&std::memset)},
     {"memmove", reinterpret_cast<void*>(&std::memmove)},
@@ -42,56 +43,45 @@ std::string Text(const llvm::Module& module) {
   return text;
 }
 
-// A kernel that was added: what its descriptor points to.
+// A kernel that was loaded: what its descriptor points to.
 struct Loaded {
-  std::string name;
-  std::deque<std::string> parameter_names;
+  explicit Loaded(KernelImage from) : image(std::move(from)) {}
+  KernelImage image;
   std::vector<ptx2cpu_parameter> parameters;
   std::vector<ptx2cpu_point> points;
   ptx2cpu_kernel descriptor = {};
-  std::string object;
-  std::string ptx_name;
-  std::vector<std::string> source_files;
   uintptr_t text_begin = 0;
   uint64_t text_size = 0;
   mutable std::unique_ptr<LineTable> lines;
 };
 
-void Describe(Loaded& loaded, const ir::Function& kernel, const KernelLayout& layout) {
-  loaded.name = kernel.name;
-  for (const ir::Param& param : kernel.params) {
-    loaded.parameter_names.push_back(param.name);
-    loaded.parameters.push_back(
-        {loaded.parameter_names.back().c_str(), param.offset, param.size, param.align});
+void Describe(Loaded& loaded) {
+  const KernelImage& image = loaded.image;
+  for (const auto& parameter : image.parameters) {
+    loaded.parameters.push_back({parameter.name.c_str(), parameter.offset, parameter.size, parameter.align});
+  }
+  for (const auto& point : image.points) {
+    loaded.points.push_back({point.kind, point.collective, point.ptx_line, point.name.c_str()});
   }
   ptx2cpu_kernel& d = loaded.descriptor;
   d.abi_version = PTX2CPU_ABI_VERSION;
   d.parameter_count = static_cast<uint32_t>(loaded.parameters.size());
-  d.name = loaded.name.c_str();
+  d.name = image.name.c_str();
   d.parameters = loaded.parameters.data();
-  d.parameter_bytes = kernel.param_bytes;
-  d.static_shared_bytes = layout.static_shared_bytes;
-  d.local_bytes = layout.local_bytes;
-  d.slot_bytes_per_thread = layout.slot_bytes_per_thread;
-  d.slot_bytes_per_warp = layout.slot_bytes_per_warp;
-  d.slot_bytes_per_block = layout.slot_bytes_per_block;
-  d.slot_count = layout.slot_count;
-  std::memcpy(d.max_threads, kernel.max_threads, sizeof d.max_threads);
-  std::memcpy(d.required_threads, kernel.required_threads, sizeof d.required_threads);
-  std::memcpy(d.required_cluster, kernel.required_cluster, sizeof d.required_cluster);
-  d.flags = layout.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0;
-  for (const PointRow& point : layout.points) {
-    loaded.points.push_back({point.kind, point.collective, point.ptx_line, point.name});
-  }
+  d.parameter_bytes = image.parameter_bytes;
+  d.static_shared_bytes = image.static_shared_bytes;
+  d.local_bytes = image.local_bytes;
+  d.slot_bytes_per_thread = image.slot_bytes_per_thread;
+  d.slot_bytes_per_warp = image.slot_bytes_per_warp;
+  d.slot_bytes_per_block = image.slot_bytes_per_block;
+  d.slot_count = image.slot_count;
+  std::memcpy(d.max_threads, image.max_threads, sizeof d.max_threads);
+  std::memcpy(d.required_threads, image.required_threads, sizeof d.required_threads);
+  std::memcpy(d.required_cluster, image.required_cluster, sizeof d.required_cluster);
+  d.flags = image.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0;
   d.points = loaded.points.empty() ? nullptr : loaded.points.data();
   d.point_count = static_cast<uint32_t>(loaded.points.size());
 }
-
-struct Compiled {
-  std::string object;
-  KernelLayout layout;
-  std::vector<std::string> functions;  // symbols of the functions of layout.functions, "" where there is none
-};
 
 }  // namespace
 
@@ -100,7 +90,7 @@ struct Jit::State {
   std::unique_ptr<orc::LLJIT> jit;
   mutable std::mutex mutex;
   VariableStorage storage;
-  std::map<std::string, orc::JITDylib*> symbols;  // variables that are defined as absolute symbols
+  std::set<std::string> defined;  // variables that are absolute symbols
   std::deque<Loaded> kernels;
   uint32_t number = 0;
 
@@ -113,8 +103,7 @@ struct Jit::State {
     emit.debug_info = options.debug_info;
     return emit;
   }
-  Result<Compiled> Compile(const ir::Module& module, std::string_view kernel) const;
-  Status DefineVariables(const ir::Module& module);
+  Status DefineVariables(const std::vector<VariableImage>& variables);
   Status DefineSymbol(const std::string& name, const void* address);
 };
 
@@ -134,10 +123,10 @@ Result<std::unique_ptr<Jit>> Jit::Create(JitOptions options) {
                  .create();
   if (!jit) return Fail(FromLlvm(jit.takeError(), "starting the JIT"));
   state->jit = std::move(*jit);
-  for (const EntryPoint& entry : state->options.entry_points)
-    TRY_STATUS(state->DefineSymbol(std::string(entry.name), entry.address));
-  for (const EntryPoint& entry : kLibraryCalls)
-    TRY_STATUS(state->DefineSymbol(std::string(entry.name), entry.address));
+  for (const ptx2cpu_entry_point& entry : state->options.entry_points)
+    TRY_STATUS(state->DefineSymbol(entry.name, entry.address));
+  for (const ptx2cpu_entry_point& entry : kLibraryCalls)
+    TRY_STATUS(state->DefineSymbol(entry.name, entry.address));
   return std::unique_ptr<Jit>(new Jit(std::move(state)));
 }
 
@@ -150,23 +139,23 @@ Status Jit::State::DefineSymbol(const std::string& name, const void* address) {
   return {};
 }
 
-Status Jit::State::DefineVariables(const ir::Module& module) {
-  for (const ir::Variable& variable : module.variables) {
-    std::byte* address = storage.Find(variable.name);
-    if (address == nullptr || symbols.contains(variable.name)) continue;
+Status Jit::State::DefineVariables(const std::vector<VariableImage>& variables) {
+  for (const VariableImage& variable : variables) {
+    const std::byte* address = storage.Find(variable.name);
+    if (address == nullptr || !defined.insert(variable.name).second) continue;
     TRY_STATUS(DefineSymbol(variable.name, address));
-    symbols[variable.name] = &jit->getMainJITDylib();
   }
   return {};
 }
 
-Result<Compiled> Jit::State::Compile(const ir::Module& module, std::string_view kernel) const {
+Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name, std::optional<int> optimisation) const {
+  const ir::Function* kernel = TRY(FindKernel(module, name));
+  const int level = optimisation.value_or(state_->options.optimisation);
   llvm::LLVMContext context;
-  EmittedKernel emitted = TRY(Emit(context, module, EmitOptionsFor(kernel)));
-  auto machine = TRY(CreateTargetMachine(options.target, options.optimisation, true));
-  Compiled compiled;
+  EmittedKernel emitted = TRY(Emit(context, module, state_->EmitOptionsFor(kernel->name)));
+  auto machine = TRY(CreateTargetMachine(state_->options.target, level, true));
   // Functions whose address an initialiser holds must be found by name later.
-  compiled.functions.resize(module.functions.size());
+  std::vector<std::string> functions(module.functions.size());
   for (const ir::Variable& variable : module.variables) {
     for (const auto& relocation : variable.relocations) {
       if (!relocation.is_function) continue;
@@ -174,64 +163,66 @@ Result<Compiled> Jit::State::Compile(const ir::Module& module, std::string_view 
           emitted.module->getFunction("ptx2cpu.function." + module.functions[relocation.index].name);
       if (function == nullptr) continue;
       function->setLinkage(llvm::GlobalValue::ExternalLinkage);
-      compiled.functions[relocation.index] = function->getName().str();
+      functions[relocation.index] = function->getName().str();
     }
   }
-  Optimize(*emitted.module, *machine, options.optimisation);
-  compiled.object = TRY(GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::ObjectFile));
-  compiled.layout = std::move(emitted.layout);
-  return compiled;
+  Optimize(*emitted.module, *machine, level);
+  KernelImage image = DescribeKernel(module, *kernel, emitted.layout, functions);
+  image.object = TRY(GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::ObjectFile));
+  return image;
 }
 
 Result<CompiledKernel> Jit::Add(const ir::Module& module, std::string_view name) {
-  const ir::Function* kernel = TRY(FindKernel(module, name));
-  Compiled compiled = TRY(state_->Compile(module, kernel->name));
+  KernelImage image = TRY(Compile(module, name));
+  TRY_STATUS(Declare(DescribeVariables(module)));
+  return Load(std::move(image));
+}
+
+Status Jit::Declare(const std::vector<VariableImage>& variables) {
+  std::lock_guard lock(state_->mutex);
+  const auto added = TRY(state_->storage.Provide(variables, false));
+  return state_->storage.Relocate(added, [](const std::string& function) -> Result<uint64_t> {
+    return Fail(ErrorCode::kInternal, "function " + function + " in a variable that should have waited for a kernel");
+  });
+}
+
+Result<CompiledKernel> Jit::Load(KernelImage image) {
   std::lock_guard lock(state_->mutex);
   State& s = *state_;
-  std::vector<uint32_t> added = TRY(s.storage.Provide(module, compiled.layout));
-  TRY_STATUS(s.DefineVariables(module));
+  const TextSection text = TRY(FindInText(image.object, image.entry));
+  const auto added = TRY(s.storage.Provide(image.variables, true));
+  TRY_STATUS(s.DefineVariables(image.variables));
   // A library of its own per kernel: names of functions may repeat.
-  auto library = s.jit->createJITDylib(kernel->name + "#" + std::to_string(s.number++));
-  if (!library) return Fail(FromLlvm(library.takeError(), "kernel " + kernel->name));
+  auto library = s.jit->createJITDylib(image.name + "#" + std::to_string(s.number++));
+  if (!library) return Fail(FromLlvm(library.takeError(), "kernel " + image.name));
   library->addToLinkOrder(s.jit->getMainJITDylib());
-  Loaded& loaded = s.kernels.emplace_back();
-  loaded.object = std::move(compiled.object);
-  loaded.ptx_name = module.name;
-  loaded.source_files = module.source_files;
-  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(loaded.object, kernel->name);
   auto find = [&](const std::string& symbol) -> Result<uint64_t> {
     auto address = s.jit->lookup(*library, symbol);
-    if (!address) return Fail(FromLlvm(address.takeError(), "kernel " + kernel->name));
+    if (!address) return Fail(FromLlvm(address.takeError(), "kernel " + image.name));
     return address->getValue();
   };
-  Result<uint64_t> entry = 0;
+  auto buffer = llvm::MemoryBuffer::getMemBuffer(image.object, image.name, false);
   if (auto error = s.jit->addObjectFile(*library, std::move(buffer))) {
-    entry = Fail(FromLlvm(std::move(error), "kernel " + kernel->name));
-  } else {
-    entry = find(EntryName(*kernel));
+    return Fail(FromLlvm(std::move(error), "kernel " + image.name));
   }
-  if (!entry) {
-    s.kernels.pop_back();
-    return Fail(entry.error());
-  }
-  TextSection text = TRY(FindInText(loaded.object, EntryName(*kernel)));
-  loaded.text_begin = *entry - text.symbol_offset;
-  loaded.text_size = text.size;
-  Describe(loaded, *kernel, compiled.layout);
-  if (kernel->resumes == ir::Resumes::kNever) {
-    loaded.descriptor.run_block = reinterpret_cast<ptx2cpu_block_function>(*entry);
-  } else {
-    loaded.descriptor.run_step = reinterpret_cast<ptx2cpu_step_function>(*entry);
-  }
-  TRY_STATUS(s.storage.Relocate(module, added, compiled.layout, [&](uint32_t function) -> Result<uint64_t> {
-    const std::string& symbol = compiled.functions[function];
-    if (symbol.empty())
-      return Fail(ErrorCode::kUnsupported,
-                  "function " + module.functions[function].name +
-                      " is in a variable's initialiser but not defined or not reached");
-    return find(symbol);
+  const uint64_t entry = TRY(find(image.entry));
+  TRY_STATUS(s.storage.Relocate(added, [&](const std::string& function) -> Result<uint64_t> {
+    if (auto address = find(function)) return *address;
+    return Fail(ErrorCode::kUnsupported,
+                "function " + function + " is in a variable's initialiser but not defined or not reached");
   }));
-  auto bytes = std::as_bytes(std::span(loaded.object.data(), loaded.object.size()));
+  // `added` points into the image: from here on it may move.
+  Loaded& loaded = s.kernels.emplace_back(std::move(image));
+  loaded.image.variables = {};
+  loaded.text_begin = entry - text.symbol_offset;
+  loaded.text_size = text.size;
+  Describe(loaded);
+  if (loaded.image.resumes) {
+    loaded.descriptor.run_step = reinterpret_cast<ptx2cpu_step_function>(entry);
+  } else {
+    loaded.descriptor.run_block = reinterpret_cast<ptx2cpu_block_function>(entry);
+  }
+  auto bytes = std::as_bytes(std::span(loaded.image.object.data(), loaded.image.object.size()));
   return CompiledKernel{&loaded.descriptor, bytes, loaded.text_begin, loaded.text_begin + loaded.text_size};
 }
 
@@ -240,9 +231,9 @@ std::byte* Jit::Variable(std::string_view name) const {
   return state_->storage.Find(name);
 }
 
-Status Jit::Bind(std::string_view name, std::byte* address) {
+Status Jit::Bind(std::string_view name, std::byte* address, Contents contents) {
   std::lock_guard lock(state_->mutex);
-  if (state_->storage.Bind(name, address)) return {};
+  if (state_->storage.Bind(name, address, contents == Contents::kKeep)) return {};
   return Fail(ErrorCode::kUsage, "variable " + std::string(name) + " has storage already");
 }
 
@@ -251,7 +242,7 @@ std::optional<ir::Position> Jit::LineOf(uintptr_t pc) const {
   for (const Loaded& loaded : state_->kernels) {
     if (pc < loaded.text_begin || pc - loaded.text_begin >= loaded.text_size) continue;
     if (loaded.lines == nullptr)
-      loaded.lines = std::make_unique<LineTable>(loaded.object, loaded.ptx_name, loaded.source_files);
+      loaded.lines = std::make_unique<LineTable>(loaded.image.object, loaded.image.ptx_name, loaded.image.source_files);
     return loaded.lines->Find(pc - loaded.text_begin);
   }
   return std::nullopt;

@@ -2,6 +2,7 @@
 //
 // A Jit owns the storage of module variables (one per name, shared by all kernels added) and all code; both
 // live as long as it does. Calls from several threads are safe; kernels are compiled outside the lock.
+// Add is Declare, Compile and Load; who keeps images of kernels (kernel_image.h) calls these.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +16,15 @@
 #include "ir/function.h"
 #include "ir/result.h"
 #include "lowering/llvm/emit_options.h"
+#include "lowering/llvm/kernel_image.h"
 #include "lowering/llvm/target.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
 
-struct EntryPoint {
-  std::string_view name;  // of entry_points.def
-  void* address;
-};
-
 struct JitOptions {
-  std::vector<EntryPoint> entry_points;  // all of the table; code generation does not link the runtime
+  // All of the table (runtime/entry_point_list.h); code generation does not link the runtime.
+  std::span<const ptx2cpu_entry_point> entry_points = {};
   Target target = {};                    // empty triple: native
   int optimisation = 3;                  // 0..3
   ThreadIds thread_ids = ThreadIds::kBoth;
@@ -49,10 +47,22 @@ class Jit {
   // Compiles a kernel; empty name: the module's only Collapsed kernel.
   Result<CompiledKernel> Add(const ir::Module& module, std::string_view kernel = {});
 
-  // Storage of a .global or .const variable; nullptr before a kernel of its module was added or bound.
+  // Machine code and what a loader must know; changes nothing here. `optimisation`: else that of the options.
+  Result<KernelImage> Compile(const ir::Module& module, std::string_view kernel = {},
+                              std::optional<int> optimisation = std::nullopt) const;
+  Result<CompiledKernel> Load(KernelImage image);
+  // Gives variables storage and their first contents. One whose contents name functions or shared addresses
+  // waits for the first kernel that reaches it.
+  Status Declare(const std::vector<VariableImage>& variables);
+
+  // Storage of a .global or .const variable; nullptr before it was declared or a kernel that reaches it loaded.
   std::byte* Variable(std::string_view name) const;
-  // Storage for a variable that the caller owns; before the first kernel that uses it is added.
-  Status Bind(std::string_view name, std::byte* address);
+  // Storage for a variable that the caller owns; before it is declared or a kernel that uses it is loaded.
+  enum class Contents : uint8_t {
+    kKeep,     // the caller's
+    kInitial,  // those of the PTX are written there when the variable is declared
+  };
+  Status Bind(std::string_view name, std::byte* address, Contents contents = Contents::kKeep);
 
   // PTX and source line of an address in generated code.
   std::optional<ir::Position> LineOf(uintptr_t pc) const;

@@ -8,73 +8,66 @@ namespace ptx2cpu::lowering {
 
 namespace {
 constexpr size_t kAlign = 256;  // as cudaMalloc
-bool HasStorage(const ir::Variable& variable) {
-  return variable.space == ir::Space::kGlobal || variable.space == ir::Space::kConst;
 }
-bool HoldsFunctions(const ir::Variable& variable) {
-  return std::ranges::any_of(variable.relocations,
-                             [](const auto& relocation) { return relocation.is_function; });
-}
-}  // namespace
 
 void VariableStorage::FreeDeleter::operator()(std::byte* memory) const { std::free(memory); }
 
-Result<std::vector<uint32_t>> VariableStorage::Provide(const ir::Module& module, const KernelLayout& layout) {
-  std::vector<uint32_t> added;
-  for (uint32_t i = 0; i < module.variables.size(); ++i) {
-    const ir::Variable& variable = module.variables[i];
-    if (!HasStorage(variable) || address_.contains(variable.name) ||
-        variable.linkage == ir::Variable::Linkage::kExtern)
-      continue;
-    if (HoldsFunctions(variable) && !layout.variables[i]) continue;
-    size_t align = std::max<size_t>(variable.align, kAlign);
-    size_t bytes = (std::max<size_t>(variable.size, 1) + align - 1) / align * align;
-    auto* memory = static_cast<std::byte*>(std::aligned_alloc(align, bytes));
-    if (memory == nullptr) {
-      return Fail(ErrorCode::kLaunch, "no memory for variable " + variable.name + " of " +
-                                          std::to_string(variable.size) + " bytes");
+Result<std::vector<const VariableImage*>> VariableStorage::Provide(const std::vector<VariableImage>& variables,
+                                                                   bool with_kernel) {
+  std::vector<const VariableImage*> added;
+  for (const VariableImage& variable : variables) {
+    if (variable.is_extern || (variable.waits_for_kernel && !with_kernel)) continue;
+    Place& place = places_[variable.name];
+    if (place.filled) continue;
+    if (place.address == nullptr) {
+      const size_t align = std::max<size_t>(variable.align, kAlign);
+      const size_t bytes = (std::max<size_t>(variable.size, 1) + align - 1) / align * align;
+      place.address = static_cast<std::byte*>(std::aligned_alloc(align, bytes));
+      if (place.address == nullptr) {
+        places_.erase(variable.name);
+        return Fail(ErrorCode::kLaunch, "no memory for variable " + variable.name + " of " +
+                                            std::to_string(variable.size) + " bytes");
+      }
+      owned_.emplace_back(place.address);
     }
-    owned_.emplace_back(memory);
-    std::memset(memory, 0, bytes);
-    if (!variable.initial.empty())
-      std::memcpy(memory, variable.initial.data(), std::min<size_t>(variable.initial.size(), variable.size));
-    address_[variable.name] = memory;
-    added.push_back(i);
+    const size_t given = std::min<size_t>(variable.initial.size(), variable.size);
+    if (given != 0) std::memcpy(place.address, variable.initial.data(), given);
+    std::memset(place.address + given, 0, variable.size - given);
+    place.filled = true;
+    added.push_back(&variable);
   }
   return added;
 }
 
-Status VariableStorage::Relocate(const ir::Module& module, const std::vector<uint32_t>& variables,
-                                 const KernelLayout& layout,
-                                 const std::function<Result<uint64_t>(uint32_t)>& function_address) {
-  for (uint32_t index : variables) {
-    const ir::Variable& variable = module.variables[index];
-    for (const auto& relocation : variable.relocations) {
-      uint64_t target = static_cast<uint64_t>(relocation.addend);
-      if (relocation.is_function) {
-        target += TRY(function_address(relocation.index));
-      } else if (const ir::Variable& other = module.variables[relocation.index]; HasStorage(other)) {
-        std::byte* address = Find(other.name);
-        if (address == nullptr)
-          return Fail(ErrorCode::kNotFound, "variable " + other.name + " is declared but not defined");
-        target += reinterpret_cast<uint64_t>(address);
-      } else {
-        target += layout.shared_offset[relocation.index];
+Status VariableStorage::Relocate(
+    const std::vector<const VariableImage*>& variables,
+    const std::function<Result<uint64_t>(const std::string& function)>& function_address) {
+  for (const VariableImage* variable : variables) {
+    std::byte* place = Find(variable->name);
+    for (const VariableImage::Address& address : variable->addresses) {
+      uint64_t target = static_cast<uint64_t>(address.addend);
+      if (address.is_function) {
+        target += TRY(function_address(address.symbol));
+      } else if (!address.symbol.empty()) {
+        const std::byte* other = Find(address.symbol);
+        if (other == nullptr)
+          return Fail(ErrorCode::kNotFound, "variable " + address.symbol + " is declared but not defined");
+        target += reinterpret_cast<uint64_t>(other);
       }
-      target >>= relocation.shift;
-      std::memcpy(Find(variable.name) + relocation.offset, &target, std::min<uint32_t>(relocation.size, 8));
+      target >>= address.shift;
+      std::memcpy(place + address.offset, &target, address.size);
     }
   }
   return {};
 }
 
 std::byte* VariableStorage::Find(std::string_view name) const {
-  auto found = address_.find(name);
-  return found == address_.end() ? nullptr : found->second;
+  auto found = places_.find(name);
+  return found == places_.end() || !found->second.filled ? nullptr : found->second.address;
 }
 
-bool VariableStorage::Bind(std::string_view name, std::byte* address) {
-  return address_.emplace(std::string(name), address).second;
+bool VariableStorage::Bind(std::string_view name, std::byte* address, bool filled) {
+  return places_.emplace(std::string(name), Place{address, filled}).second;
 }
 
 }  // namespace ptx2cpu::lowering

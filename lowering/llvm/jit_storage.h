@@ -8,29 +8,31 @@
 #include <string>
 #include <vector>
 
-#include "ir/function.h"
-#include "lowering/llvm/kernel_layout.h"
+#include "lowering/llvm/kernel_image.h"
 
 namespace ptx2cpu::lowering {
 
 class VariableStorage {
  public:
-  // Storage for all .global and .const variables of a module that have none yet; returns the indices of new
-  // ones. One that holds addresses of functions waits for a kernel that reaches it, because the functions
-  // come with it.
-  Result<std::vector<uint32_t>> Provide(const ir::Module& module, const KernelLayout& layout);
-  // Writes the addresses that initialisers of the new variables hold.
-  Status Relocate(const ir::Module& module, const std::vector<uint32_t>& variables,
-                  const KernelLayout& layout,
-                  const std::function<Result<uint64_t>(uint32_t function)>& function_address);
-  std::byte* Find(std::string_view name) const;
-  bool Bind(std::string_view name, std::byte* address);
+  // Storage for each variable that has none yet; returns those whose contents are new, for Relocate. Declared ones are
+  // left out; ones that wait for a kernel too, unless `with_kernel`.
+  Result<std::vector<const VariableImage*>> Provide(const std::vector<VariableImage>& variables, bool with_kernel);
+  // Writes the addresses that initialisers hold.
+  Status Relocate(const std::vector<const VariableImage*>& variables,
+                  const std::function<Result<uint64_t>(const std::string& function)>& function_address);
+  std::byte* Find(std::string_view name) const;  // null where it has no contents yet
+  // The caller's memory; `filled`: with the caller's contents, else Provide writes the first contents there.
+  bool Bind(std::string_view name, std::byte* address, bool filled);
 
  private:
   struct FreeDeleter {
     void operator()(std::byte* memory) const;
   };
-  std::map<std::string, std::byte*, std::less<>> address_;
+  struct Place {
+    std::byte* address = nullptr;
+    bool filled = false;
+  };
+  std::map<std::string, Place, std::less<>> places_;
   std::vector<std::unique_ptr<std::byte, FreeDeleter>> owned_;
 };
 

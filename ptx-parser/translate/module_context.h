@@ -46,7 +46,7 @@ class ModuleContext {
   std::vector<uint32_t> function_index_, variable_index_;
 };
 
-// All trees of a translation, the first one holds the kernel.
+// All trees of a translation.
 class LinkedModules {
  public:
   // A function or variable of one of the trees.
@@ -58,7 +58,6 @@ class LinkedModules {
   LinkedModules(std::span<const ast::Module* const> trees, ir::Module& out);
 
   ir::Module& out;
-  ModuleContext& first() { return *contexts_[0]; }
   std::span<const std::unique_ptr<ModuleContext>> contexts() const { return contexts_; }
 
   // In IR order. Both grow while functions are translated.

@@ -44,11 +44,10 @@ Status LayOutShared(ir::Module& module, const LinkedModules& linked) {
   return {};
 }
 
-void FillModuleHeader(const LinkedModules& linked, ir::Module& module) {
-  const ast::Module& first = linked.contexts()[0]->ast;
-  module.ptx_major = first.version_major;
-  module.ptx_minor = first.version_minor;
-  module.sm = first.target.sm;
+void FillModuleHeader(const LinkedModules& linked, const ast::Module& home, ir::Module& module) {
+  module.ptx_major = home.version_major;
+  module.ptx_minor = home.version_minor;
+  module.sm = home.target.sm;
   for (const auto& context : linked.contexts()) {
     module.name += (module.name.empty() ? "" : "+") + context->ast.file_name;
     for (const ast::File& file : context->ast.files) {
@@ -102,18 +101,26 @@ Status CheckAddressSize(const ast::Module& module) {
                                            "); only 64-bit modules are translated");
 }
 
-Result<uint32_t> FindKernel(const ast::Module& module, std::string_view name) {
-  for (uint32_t i = 0; i < module.functions.size(); ++i) {
-    const ast::Function& function = module.functions[i];
-    if (function.name == name && function.is_entry && function.has_body) return i;
+struct KernelPlace {
+  size_t module = 0;
+  uint32_t function = 0;
+};
+
+Result<KernelPlace> FindKernel(std::span<const ast::Module* const> modules, std::string_view name) {
+  std::vector<std::string> kernels;
+  for (size_t m = 0; m < modules.size(); ++m) {
+    for (uint32_t i = 0; i < modules[m]->functions.size(); ++i) {
+      const ast::Function& function = modules[m]->functions[i];
+      if (function.name == name && function.is_entry && function.has_body) return KernelPlace{m, i};
+    }
+    for (std::string& kernel : ListKernels(*modules[m])) kernels.push_back(std::move(kernel));
   }
   std::string hint = "its kernels are:";
-  std::vector<std::string> kernels = ListKernels(module);
   for (size_t i = 0; i < kernels.size() && i < 10; ++i) hint += " " + kernels[i];
   if (kernels.size() > 10) hint += " ...";
   if (kernels.empty()) hint = "it has no kernel";
   return Fail(Error{.code = ErrorCode::kNotFound,
-                    .message = module.file_name + " has no kernel named `" + std::string(name) + "`",
+                    .message = modules[0]->file_name + " has no kernel named `" + std::string(name) + "`",
                     .hint = hint});
 }
 
@@ -136,12 +143,12 @@ Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
 Result<ir::Module> TranslateLinked(std::span<const ast::Module* const> modules, std::string_view kernel,
                                    const TranslateOptions&) {
   CHECK(!modules.empty(), "no module to translate");
-  uint32_t number = TRY(FindKernel(*modules[0], kernel));
+  const KernelPlace place = TRY(FindKernel(modules, kernel));
   for (const ast::Module* module : modules) TRY_STATUS(CheckAddressSize(*module));
   ir::Module out;
   LinkedModules linked(modules, out);
-  FillModuleHeader(linked, out);
-  linked.first().RequireFunction(number);
+  FillModuleHeader(linked, *modules[place.module], out);
+  linked.contexts()[place.module]->RequireFunction(place.function);
   // Functions and variables ask for each other until nothing new comes.
   size_t functions_done = 0, variables_done = 0;
   while (functions_done < linked.functions().size() || variables_done < linked.used_variables().size()) {
@@ -164,6 +171,24 @@ Result<ir::Module> TranslateLinked(std::span<const ast::Module* const> modules, 
   }
   TRY_STATUS(LayOutShared(out, linked));
   out.text = TextOf(linked);
+  return out;
+}
+
+Result<ir::Module> TranslateVariables(std::span<const ast::Module* const> modules) {
+  CHECK(!modules.empty(), "no module to translate");
+  for (const ast::Module* module : modules) TRY_STATUS(CheckAddressSize(*module));
+  ir::Module out;
+  LinkedModules linked(modules, out);
+  FillModuleHeader(linked, *modules[0], out);
+  for (uint32_t v = 0; v < out.variables.size(); ++v) {
+    const LinkedModules::Item& item = linked.Definition(v);
+    TRY_STATUS(FillInitializer(*item.context, item.number, true));
+  }
+  for (const LinkedModules::Item& item : linked.functions()) {
+    ir::Function& declaration = out.functions.emplace_back();
+    declaration.name = item.context->ast.functions[item.number].name;
+    declaration.is_declaration = true;
+  }
   return out;
 }
 

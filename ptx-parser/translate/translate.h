@@ -29,11 +29,15 @@ std::vector<std::string> ListKernels(const ast::Module& module);
 Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
                              const TranslateOptions& options = {});
 
-// The same of relocatable modules (nvcc -rdc): the first one holds the kernel, the others define what it and
+// The same of relocatable modules (nvcc -rdc): one of them holds the kernel, the others define what it and
 // they only declare. Lines and source files are numbered on from module to module; a name that two modules
 // use for different internal symbols gets a suffix in the second. What no module defines stays a declaration.
 Result<ir::Module> TranslateLinked(std::span<const ast::Module* const> modules, std::string_view kernel,
                                    const TranslateOptions& options = {});
+
+// The modules' variables alone, as TranslateLinked gives them: initialisers may name functions that are
+// declarations here.
+Result<ir::Module> TranslateVariables(std::span<const ast::Module* const> modules);
 
 // Checks every instruction of the module against the table, reachable or not; errors as above.
 Status CheckInstructions(const ast::Module& module);

@@ -148,6 +148,12 @@ enum ptx2cpu_fault_kind {
 #include "runtime/abi/entry_points.def"
 #undef ENTRY
 
+/* One of these functions by name, for a JIT that links them. */
+struct ptx2cpu_entry_point {
+  const char* name;
+  void* address;
+};
+
 #ifdef __cplusplus
 }
 #endif

@@ -35,6 +35,7 @@ const std::vector<Room> kRooms = {
     {"lowering/", {"ir/", "analysis/", "ptx-parser/", "lowering/", "fmt/", "runtime/abi/"}},
     {"runtime/warp/", {"runtime/abi/", "xsimd/", "runtime/math/"}},
     {"runtime/math/", {"runtime/abi/"}},
+    {"runtime/module/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/"}},
     {"runtime/api/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/"}},
     {"runtime/module/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/"}},
     {"runtime/driver/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/", "driver_api.h"}},

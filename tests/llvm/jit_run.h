@@ -5,12 +5,13 @@
 #include <memory>
 
 #include "lowering/llvm/jit.h"
+#include "runtime/entry_point_list.h"
 #include "runtime/launch.h"
 #include "tools/harness/compiled_call.h"
 
 namespace ptx2cpu::llvm_test {
 
-inline std::vector<lowering::EntryPoint> EntryPoints() { return harness::RuntimeEntryPoints(); }
+inline std::span<const ptx2cpu_entry_point> EntryPoints() { return rt::EntryPoints(); }
 
 // A Jit with one kernel; every Run starts from freshly initialised module variables.
 class JitKernel {

@@ -2,23 +2,16 @@
 
 #include <cstring>
 
+#include "runtime/entry_point_list.h"
 #include "runtime/launch.h"
 
 namespace ptx2cpu::harness {
-
-std::vector<lowering::EntryPoint> RuntimeEntryPoints() {
-  return {
-#define ENTRY(result, name, parameters, meaning) {#name, reinterpret_cast<void*>(&name)},
-#include "runtime/abi/entry_points.def"
-#undef ENTRY
-  };
-}
 
 Result<CompiledCall> CompiledCall::Make(std::shared_ptr<const ir::Module> module, lowering::JitOptions options) {
   CompiledCall call;
   call.module_ = std::move(module);
   call.options_ = std::move(options);
-  call.options_.entry_points = RuntimeEntryPoints();
+  call.options_.entry_points = rt::EntryPoints();
   for (const ir::Variable& variable : call.module_->variables) call.has_variables_ |= variable.space == ir::Space::kGlobal || variable.space == ir::Space::kConst;
   TRY_STATUS(call.Compile());
   return call;

@@ -27,6 +27,4 @@ class CompiledCall {
 // Runs a kernel descriptor, whatever made its code.
 Status RunDescriptor(const ptx2cpu_kernel& kernel, const std::vector<ir::Param>& params, KernelCall& call, unsigned max_workers);
 
-std::vector<lowering::EntryPoint> RuntimeEntryPoints();
-
 }  // namespace ptx2cpu::harness

@@ -1,0 +1,117 @@
+#include "runtime/module/images.h"
+
+#include <cstring>
+
+#include "ptx-parser/fatbin/fatbin.h"
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+constexpr uint32_t kWrapperMagic = 0x466243B1, kContainerMagic = 0xBA55ED50;
+constexpr size_t kContainerHeader = 16;
+constexpr uint64_t kMostContainerBytes = uint64_t{4} << 30;
+constexpr size_t kMostLinked = 1 << 20;
+
+// What __cudaRegisterFatBinary gets; version 2 is the result of a device link.
+struct Wrapper {
+  uint32_t magic, version;
+  const void* container;
+  const void* const* linked;  // version 2: relocatable containers up to a null, or null
+};
+
+template <typename T>
+T Read(const void* from, size_t offset = 0) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(from) + offset, sizeof value);
+  return value;
+}
+
+ModuleOptions OptionsOf(const ptx::JitOptions& jit) {
+  ModuleOptions options;
+  options.contract = jit.fmad;
+  return options;
+}
+
+std::string NameOf(const std::string& name, const ptx::Image& image) { return name + "(" + image.Target() + ")"; }
+
+// The chosen image of a container at an address.
+Result<ModuleSource> SourceOfContainer(const void* container, uint32_t sm, const std::string& name) {
+  const uint64_t size = Read<uint64_t>(container, 8);
+  if (size > kMostContainerBytes) return Fail(ErrorCode::kContainer, name + " says that it has " + std::to_string(size) + " bytes");
+  const std::span bytes(static_cast<const std::byte*>(container), kContainerHeader + size);
+  const ptx::Extraction extraction = TRY(ptx::Extract(bytes, name));
+  std::vector<ptx::PtxImage> images = TRY(ptx::PtxImages(extraction, std::nullopt, {.sm = sm}));
+  return ModuleSource{{{std::move(images[0].text), NameOf(name, *images[0].image)}}, OptionsOf(images[0].options)};
+}
+
+Result<ModuleSource> SourceOfWrapper(const Wrapper& wrapper, uint32_t sm, const std::string& name) {
+  auto own = SourceOfContainer(wrapper.container, sm, name);
+  if (own || own.error().code != ErrorCode::kNoPtx || wrapper.version != 2 || wrapper.linked == nullptr) return own;
+  std::vector<const void*> containers;
+  for (const void* const* at = wrapper.linked; *at != nullptr && containers.size() < kMostLinked; ++at) containers.push_back(*at);
+  if (containers.empty()) return own;
+  return SourceOfLinked(containers, sm, name);
+}
+
+bool LooksLikePtx(const char* text) {
+  // Comments and blank lines may come first.
+  return std::strstr(text, ".version") != nullptr;
+}
+
+}  // namespace
+
+Result<ModuleSource> SourceOfLinked(std::span<const void* const> containers, uint32_t sm, std::string name) {
+  ModuleSource linked;
+  for (size_t i = 0; i < containers.size(); ++i) {
+    const void* container = containers[i];
+    if (Read<uint32_t>(container) == kWrapperMagic) container = Read<Wrapper>(container).container;
+    if (Read<uint32_t>(container) != kContainerMagic) return Fail(ErrorCode::kContainer, name + ": linked part " + std::to_string(i) + " is no fat binary");
+    ModuleSource one = TRY(SourceOfContainer(container, sm, name + "#" + std::to_string(i)));
+    linked.options.contract &= one.options.contract;
+    linked.texts.push_back(std::move(one.texts[0]));
+  }
+  if (linked.texts.empty()) return Fail(ErrorCode::kNoPtx, name + " links nothing");
+  return linked;
+}
+
+Result<ModuleSource> SourceInMemory(const void* image, uint32_t sm, std::string name) {
+  const auto* text = static_cast<const char*>(image);
+  // Text may be shorter than a magic number.
+  if (std::memchr(text, 0, 4) == nullptr) {
+    const uint32_t magic = Read<uint32_t>(image);
+    if (magic == kWrapperMagic) return SourceOfWrapper(Read<Wrapper>(image), sm, name);
+    if (magic == kContainerMagic) return SourceOfContainer(image, sm, name);
+    if (std::memcmp(text, "\x7f" "ELF", 4) == 0) {
+      return Fail(Error{.code = ErrorCode::kNoPtx, .message = name + " is machine code of a GPU, without PTX",
+                        .hint = "load the PTX instead, or a fat binary that holds it"});
+    }
+    if (LooksLikePtx(text)) return ModuleSource{{{text, std::move(name)}}, {}};
+  }
+  return Fail(ErrorCode::kUsage, name + " is neither a fat binary nor PTX");
+}
+
+Result<std::vector<ModuleSource>> SourcesInFile(const std::filesystem::path& file, uint32_t sm) {
+  const ptx::Extraction extraction = TRY(ptx::ExtractFile(file));
+  std::vector<ptx::PtxImage> images = TRY(ptx::PtxImages(extraction, std::nullopt, {.sm = sm}));
+  std::vector<ModuleSource> sources;
+  ModuleSource linked;
+  for (ptx::PtxImage& image : images) {
+    std::string name = file.string();
+    if (extraction.file_kind != ptx::Extraction::FileKind::kPtx) {
+      name += "(" + extraction.containers[image.image->container_index].Where() + "," + image.image->Target() + ")";
+    }
+    PtxText text{std::move(image.text), std::move(name)};
+    const ModuleOptions options = OptionsOf(image.options);
+    if (image.image->relocatable) {
+      linked.options.contract &= options.contract;
+      linked.texts.push_back(std::move(text));
+    } else {
+      sources.push_back({{std::move(text)}, options});
+    }
+  }
+  if (!linked.texts.empty()) sources.push_back(std::move(linked));
+  return sources;
+}
+
+}  // namespace ptx2cpu::rt
