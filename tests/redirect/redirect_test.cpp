@@ -1,0 +1,97 @@
+// Programs that hold a CUDA runtime of their own, run by `ptx2cpu exec`. The programs are made here: tests/redirect.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+const std::string kBin = std::string(PTX2CPU_BINARY_DIR) + "/bin/";
+
+struct Outcome {
+  int code = -1;
+  std::string text;  // both outputs
+};
+
+Outcome Run(const std::string& command) {
+  Outcome outcome;
+  std::FILE* pipe = popen(("timeout 60 " + command + " 2>&1").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  char buffer[4096];
+  while (const size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, got);
+  const int status = pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("redirect: alone the program runs its own runtime") {
+  const Outcome outcome = Run(kBin + "redirect_program_13");
+  CHECK(outcome.code == 3);
+  CHECK(Contains(outcome.text, "ran a constructor"));
+}
+
+TEST_CASE("redirect: none of the program's runtime runs") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_program_13");
+  INFO(outcome.text);
+  CHECK(outcome.code == 0);
+  CHECK(Contains(outcome.text, "done"));
+  CHECK_FALSE(Contains(outcome.text, "ran "));
+}
+
+TEST_CASE("redirect: the version is that of the program's functions") {
+  const Outcome newer = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_program_13"), older = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_program_12");
+  INFO(newer.text << older.text);
+  CHECK(Contains(newer.text, "runtime 13"));
+  CHECK(Contains(older.text, "runtime 12"));
+  CHECK(older.code == 0);
+}
+
+TEST_CASE("redirect: a function inside the runtime that is reached after all ends the program") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_program_13 inner");
+  INFO(outcome.text);
+  CHECK(outcome.code == 128 + SIGABRT);
+  CHECK(Contains(outcome.text, "is not redirected"));
+  CHECK_FALSE(Contains(outcome.text, "ran "));
+}
+
+TEST_CASE("redirect: a stripped program gets a message and does not run") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_program_stripped");
+  INFO(outcome.text);
+  CHECK(outcome.code == 126);
+  CHECK(Contains(outcome.text, "stripped"));
+  CHECK(Contains(outcome.text, "-cudart shared"));
+  CHECK_FALSE(Contains(outcome.text, "ran "));
+}
+
+TEST_CASE("redirect: the trace says what was redirected") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec --trace -- " + kBin + "redirect_program_13");
+  INFO(outcome.text);
+  CHECK(Contains(outcome.text, "functions of its CUDA runtime go to libcudart.so.13"));
+  CHECK(Contains(outcome.text, "cudaMalloc(devPtr="));
+}
+
+TEST_CASE("redirect: programs without CUDA are left alone") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- sh -c 'echo $((1 + 2)); exit 7'");
+  INFO(outcome.text);
+  CHECK(outcome.code == 7);
+  CHECK(outcome.text == "3\n");
+}
+
+TEST_CASE("exec: a program that is not there is an error of ours") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- /nowhere/program");
+  CHECK(outcome.code == 3);
+  CHECK(Contains(outcome.text, "no program '/nowhere/program'"));
+}
+
+TEST_CASE("exec: options behind the program are the program's") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec --threads 3 sh -c 'echo $PTX2CPU_THREADS \"$1\"' sh --threads");
+  INFO(outcome.text);
+  CHECK(outcome.text == "3 --threads\n");
+}
