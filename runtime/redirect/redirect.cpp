@@ -60,7 +60,8 @@ Face ChooseFace(const std::vector<const FunctionSymbol*>& candidates, const std:
   const std::string folder = OwnFolder();
   for (size_t i = 0; i < kFaces.size(); ++i) {
     faces[i].soname = kFaces[i];
-    faces[i].handle = dlopen((folder + "/" + kFaces[i]).c_str(), RTLD_NOW | RTLD_GLOBAL);
+    // Not RTLD_GLOBAL: glibc then counts objects into the list of constructors that it is about to walk.
+    faces[i].handle = dlopen((folder + "/" + kFaces[i]).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (faces[i].handle == nullptr) GiveUp(file, dlerror(), "the installation of ptx2cpu is not complete");
   }
   for (const FunctionSymbol* symbol : candidates) {
@@ -127,7 +128,9 @@ int LookAtObject(dl_phdr_info* info, size_t, void* files) {
   return 0;
 }
 
-__attribute__((constructor)) void Start() {
+// The loader passes main's arguments to constructors. This one runs even before the C library's own, which sets `environ`.
+__attribute__((constructor)) void Start(int, char**, char** environment) {
+  if (environ == nullptr) environ = environment;
   std::vector<std::pair<std::string, uintptr_t>> files;  // looked at outside: dlopen within the walk would lock itself out
   dl_iterate_phdr(LookAtObject, &files);
   for (const auto& [file, base] : files) Look(file, base);
