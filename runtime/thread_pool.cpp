@@ -147,7 +147,7 @@ void ThreadPool::RequestHelp(const std::shared_ptr<Job>& job) {
 }
 
 bool ThreadPool::OtherWorkWaits() const {
-  const WorkSource* source = source_.load(std::memory_order_relaxed);
+  const WorkSource* source = source_.load(std::memory_order_acquire);
   return source != nullptr && source->HasReady() && !stopping();
 }
 
@@ -188,7 +188,7 @@ bool ThreadPool::HelpJob(unsigned worker, Arena& arena) {
 
 bool ThreadPool::HasWork(uint32_t seen_jobs) const {
   if (stopping_.load() || jobs_epoch_.load() != seen_jobs) return true;
-  const WorkSource* source = source_.load(std::memory_order_relaxed);
+  const WorkSource* source = source_.load(std::memory_order_acquire);
   return source != nullptr && source->HasReady();
 }
 
@@ -202,7 +202,7 @@ void ThreadPool::Idle(uint32_t seen_jobs) {
   parked_.fetch_add(1);
   const uint32_t word = wake_word_.load();
   if (!HasWork(seen_jobs)) {
-    const WorkSource* source = source_.load(std::memory_order_relaxed);
+    const WorkSource* source = source_.load(std::memory_order_acquire);
     FutexWait(wake_word_, word, source != nullptr && source->Polling() ? kPollNanoseconds : 0);
   }
   parked_.fetch_sub(1);

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "runtime/futex.h"
+#include "runtime/timeline/timeline.h"
 
 namespace ptx2cpu::rt {
 
@@ -102,7 +103,9 @@ void Executor::HostMain() {
     const HostCall call = host_calls_.front();
     host_calls_.pop_front();
     lock.unlock();
+    const uint64_t begin = timeline::Wanted() ? timeline::Now() : 0;
     call.work.function(call.work.data);
+    if (begin != 0) timeline::AddWork(call.stream->id(), "host function", begin, timeline::Now());
     call.stream->external_done_ = true;
     call.stream->Unblock();
   }

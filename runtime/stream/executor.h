@@ -20,20 +20,9 @@ struct RunContext {
   Arena& arena;
 };
 
-// Told of everything that streams do, for a timeline. Called on the thread that did it; nanoseconds of the steady clock.
-class WorkObserver {
- public:
-  virtual ~WorkObserver() = default;
-  virtual void Done(const Stream& stream, const Work& work, int64_t begin, int64_t end, unsigned worker) = 0;
-};
-
 class Executor final : public WorkSource {
  public:
   static Executor& Get();
-
-  // Null: none. It must live for ever.
-  void Observe(WorkObserver* observer) { observer_.store(observer, std::memory_order_release); }
-  WorkObserver* observer() const { return observer_.load(std::memory_order_acquire); }
 
   bool RunReady(unsigned worker, Arena& arena) override;
   bool HasReady() const override { return ready_count_.load() != 0; }
@@ -67,7 +56,6 @@ class Executor final : public WorkSource {
   void PollAll();
 
   ThreadPool& pool_;
-  std::atomic<WorkObserver*> observer_{nullptr};
   alignas(64) SpinLock ready_lock_;
   std::array<Stream*, kLevels> first_{}, last_{};
   alignas(64) std::atomic<uint32_t> ready_count_{0};

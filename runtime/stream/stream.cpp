@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 #include "runtime/stream/event.h"
 #include "runtime/stream/executor.h"
 #include "runtime/stream/stream_group.h"
+#include "runtime/timeline/timeline.h"
 
 namespace ptx2cpu::rt {
 
@@ -28,6 +30,18 @@ int64_t Now() {
 uint64_t NextId() {
   static std::atomic<uint64_t> next = 1;
   return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Empty: not worth a bar.
+std::string TimelineName(const Work& work) {
+  if (const auto* kernel = std::get_if<KernelWork>(&work)) return kernel->kernel->name;
+  if (const auto* copy = std::get_if<CopyWork>(&work)) {
+    return "copy of " + std::to_string(copy->width * copy->height * copy->depth) + " bytes";
+  }
+  if (const auto* fill = std::get_if<FillWork>(&work)) {
+    return "fill of " + std::to_string(fill->width * fill->value_bytes * fill->height) + " bytes";
+  }
+  return {};
 }
 
 }  // namespace
@@ -146,15 +160,16 @@ void Stream::Complete() {
 }
 
 Stream::Outcome Stream::Perform(RunContext& context, const Work& work) {
-  WorkObserver* observer = Executor::Get().observer();
-  if (observer == nullptr) return PerformUnobserved(context, work);
-  const int64_t begin = Now();
-  const Outcome outcome = PerformUnobserved(context, work);
-  if (outcome == Outcome::kDone) observer->Done(*this, work, begin, Now(), context.worker);
+  if (!timeline::Wanted()) return PerformUnseen(context, work);
+  const uint64_t begin = timeline::Now();
+  const std::string name = TimelineName(work);  // before: the stream may be elsewhere afterwards
+  const uint64_t id = id_;
+  const Outcome outcome = PerformUnseen(context, work);
+  if (outcome == Outcome::kDone && !name.empty()) timeline::AddWork(id, name, begin, timeline::Now());
   return outcome;
 }
 
-Stream::Outcome Stream::PerformUnobserved(RunContext& context, const Work& work) {
+Stream::Outcome Stream::PerformUnseen(RunContext& context, const Work& work) {
   const bool failed = errors_->failed();
   std::optional<LaunchError> error;
   if (const auto* kernel = std::get_if<KernelWork>(&work)) {

@@ -89,7 +89,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool TakeQueued();
   static void Drop(Operation* list);
   Outcome Perform(RunContext& context, const Work& work);
-  Outcome PerformUnobserved(RunContext& context, const Work& work);
+  Outcome PerformUnseen(RunContext& context, const Work& work);
   Outcome PerformSequence(RunContext& context, const SequenceWork& sequence);
   Outcome AwaitTicket(const WaitWork& wait);
   Outcome AwaitHost(const HostWork& host);

@@ -1,0 +1,198 @@
+// Many streams, many threads, many launches; fork and exit with work in flight.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "tests/runtime/stream_kernel.h"
+
+using namespace ptx2cpu::rt;
+using namespace ptx2cpu::test;
+
+namespace {
+
+void AddOne(ptx2cpu_block* block) { ParametersOf<std::atomic<uint64_t>*>(block)->fetch_add(1, std::memory_order_relaxed); }
+const ptx2cpu_kernel kAddOne = HandMade("add_one", AddOne, 8);
+
+void Spin(ptx2cpu_block*) {
+  for (;;) std::this_thread::yield();
+}
+const ptx2cpu_kernel kSpin = HandMade("spin", Spin, 8);
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+constexpr uint64_t kLaunches = 100000;
+#else
+constexpr uint64_t kLaunches = 1000000;
+#endif
+#else
+constexpr uint64_t kLaunches = 1000000;
+#endif
+
+size_t ResidentPages() {
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  size_t total = 0, resident = 0;
+  if (file != nullptr && std::fscanf(file, "%zu %zu", &total, &resident) != 2) resident = 0;
+  if (file != nullptr) std::fclose(file);
+  return resident;
+}
+
+// Runs a hidden test of this program in a process of its own.
+int RunSelf(const char* test) {
+  char program[4096] = {};
+  REQUIRE(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+  const int status = std::system((std::string("timeout 60 '") + program + "' '" + test + "' >/dev/null").c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("stream: a thousand streams at once") {
+  StreamGroup group;
+  std::vector<std::shared_ptr<Stream>> streams;
+  std::vector<std::atomic<uint64_t>> cells(1000);
+  for (int i = 0; i < 1000; ++i) streams.push_back(group.NewStream(StreamKind::kBlocking));
+  for (int round = 0; round < 10; ++round) {
+    for (size_t i = 0; i < streams.size(); ++i) {
+      auto* cell = &cells[i];
+      streams[i]->Submit(KernelOf(kAddOne, cell, 3));
+      if (i > 0 && round % 3 == 0) streams[i]->WaitFor(streams[i - 1]->Last());
+    }
+    if (round % 4 == 0) group.legacy().Submit(CallWork{[] {}});
+  }
+  group.Synchronize();
+  CHECK(group.Idle());
+  for (const auto& cell : cells) {
+    if (cell != 30) FAIL("a stream ran " << cell << " blocks");
+  }
+}
+
+TEST_CASE("stream: a million launches leave nothing behind") {
+  StreamGroup group;
+  const auto stream = group.NewStream(StreamKind::kNonBlocking);
+  std::atomic<uint64_t> cell = 0;
+  auto* pointer = &cell;
+  size_t before = 0;
+  for (uint64_t i = 0; i < kLaunches; ++i) {
+    stream->Submit(KernelOf(kAddOne, pointer));
+    if (i == kLaunches / 10) before = ResidentPages();
+  }
+  stream->Synchronize();
+  CHECK(cell == kLaunches);
+  CHECK(ResidentPages() < before + 8192);  // 32 MiB
+}
+
+TEST_CASE("stream: streams that come and go leave nothing behind") {
+  StreamGroup group;
+  std::atomic<uint64_t> cell = 0;
+  auto* pointer = &cell;
+  size_t before = 0;
+  for (int i = 0; i < 20000; ++i) {
+    group.NewStream(i % 2 == 0 ? StreamKind::kBlocking : StreamKind::kNonBlocking)->Submit(KernelOf(kAddOne, pointer));
+    if (i == 2000) before = ResidentPages();
+  }
+  group.Synchronize();
+  CHECK(cell == 20000);
+  CHECK(ResidentPages() < before + 8192);
+}
+
+TEST_CASE("stream: many threads submit to and wait for the same streams") {
+  StreamGroup group;
+  std::vector<std::shared_ptr<Stream>> streams;
+  for (int i = 0; i < 4; ++i) streams.push_back(group.NewStream(i < 2 ? StreamKind::kBlocking : StreamKind::kNonBlocking));
+  std::atomic<uint64_t> cell = 0;
+  auto* pointer = &cell;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (unsigned i = 0; i < 500; ++i) {
+        Stream& stream = (t + i) % 5 == 4 ? group.legacy() : *streams[(t + i) % 5];
+        const uint64_t number = stream.Submit(KernelOf(kAddOne, pointer));
+        if (i % 3 == 0) stream.WaitFor(streams[(t + i + 1) % 4]->Last());
+        if (i % 7 == 0) stream.SynchronizeTo(number);
+        if (i % 7 == 0 && !stream.At(number).Done()) ++wrong;
+        if (i % 50 == 0) group.Synchronize();
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  group.Synchronize();
+  CHECK(wrong == 0);
+  CHECK(cell == 4000);
+}
+
+TEST_CASE("the process ends with kernels in flight: the child's part", "[.child-exit]") {
+  auto& group = *new StreamGroup;  // never waited for, as in a program that just returns from main
+  std::atomic<uint64_t>* cell = new std::atomic<uint64_t>(0);
+  for (int i = 0; i < 20; ++i) {
+    auto* stream = new std::shared_ptr<Stream>(group.NewStream(StreamKind::kNonBlocking));
+    for (int k = 0; k < 1000; ++k) (*stream)->Submit(KernelOf(kAddOne, cell, 50));
+  }
+  std::exit(7);
+}
+
+TEST_CASE("the process ends with a kernel that never ends: the child's part", "[.child-endless]") {
+  auto& group = *new StreamGroup;
+  auto* stream = new std::shared_ptr<Stream>(group.NewStream(StreamKind::kNonBlocking));
+  (*stream)->Submit(KernelOf(kSpin, uint64_t{0}));
+  usleep(10000);
+  std::exit(8);
+}
+
+namespace {
+struct AtEnd {
+  StreamGroup* group = nullptr;
+  ~AtEnd() {
+    if (group == nullptr) return;
+    std::atomic<uint64_t> cell = 0;
+    auto* pointer = &cell;
+    group->legacy().Submit(KernelOf(kAddOne, pointer, 5));
+    group->legacy().Submit(HostWork{[](void* data) { static_cast<std::atomic<uint64_t>*>(data)->fetch_add(1); }, &cell});
+    group->legacy().Synchronize();
+    std::_Exit(cell == 6 ? 9 : 1);
+  }
+} at_end;
+}  // namespace
+
+TEST_CASE("streams work in destructors of static objects: the child's part", "[.child-static]") {
+  at_end.group = new StreamGroup;
+  at_end.group->legacy().Submit(CallWork{[] {}});
+  at_end.group->legacy().Synchronize();
+}
+
+TEST_CASE("a child made by fork has a pool of its own: the child's part", "[.child-fork]") {
+  StreamGroup group;
+  std::atomic<uint64_t> cell = 0;
+  auto* pointer = &cell;
+  const auto stream = group.NewStream(StreamKind::kNonBlocking);
+  for (int i = 0; i < 1000; ++i) stream->Submit(KernelOf(kAddOne, pointer, 20));
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<uint64_t> own = 0;
+    auto* own_pointer = &own;
+    auto& fresh = *new StreamGroup;
+    auto* own_stream = new std::shared_ptr<Stream>(fresh.NewStream(StreamKind::kBlocking));
+    for (int i = 0; i < 100; ++i) (*own_stream)->Submit(KernelOf(kAddOne, own_pointer, 20));
+    while (!(*own_stream)->Idle()) usleep(100);
+    std::exit(own == 2000 ? 3 : 4);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  stream->Synchronize();
+  CHECK(cell == 20000);
+  CHECK(WEXITSTATUS(status) == 3);
+}
+
+TEST_CASE("stream: exit with work in flight, fork with workers running") {
+  CHECK(RunSelf("[.child-exit]") == 7);
+  CHECK(RunSelf("[.child-endless]") == 8);
+  CHECK(RunSelf("[.child-static]") == 9);
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer)  // which allows no threads behind a fork
+  CHECK(RunSelf("[.child-fork]") == 0);
+#endif
+}
