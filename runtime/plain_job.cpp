@@ -1,6 +1,10 @@
 // The grid of a kernel that runs a block to its end in one call: workers claim chunks of blocks in index order.
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
 
 #include "runtime/launch_job.h"
 
@@ -83,9 +87,42 @@ void PlainJob::Work(unsigned worker, Arena& arena) {
 
 }  // namespace
 
+namespace {
+
+// Small kernels are launched millions of times: each thread keeps the memory of the last job that ended on it.
+struct KeptBlock {
+  void* memory = nullptr;
+  ~KeptBlock() { std::free(memory); }
+};
+thread_local KeptBlock kept_block;
+
+template <typename T>
+struct KeepingAllocator {
+  using value_type = T;
+  KeepingAllocator() = default;
+  template <typename U>
+  KeepingAllocator(const KeepingAllocator<U>&) {}
+
+  // One size only: that of a job with its reference counts.
+  T* allocate(size_t count) {
+    if (void* memory = std::exchange(kept_block.memory, nullptr)) return static_cast<T*>(memory);
+    constexpr size_t kAlign = std::max<size_t>(64, alignof(T));
+    void* memory = std::aligned_alloc(kAlign, (count * sizeof(T) + kAlign - 1) / kAlign * kAlign);
+    if (memory == nullptr) throw std::bad_alloc();
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, size_t) { std::free(std::exchange(kept_block.memory, memory)); }
+  template <typename U>
+  bool operator==(const KeepingAllocator<U>&) const {
+    return true;
+  }
+};
+
+}  // namespace
+
 std::shared_ptr<LaunchJob> MakePlainJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
                                         const std::byte* params, const LaunchOptions& options) {
-  return std::make_shared<PlainJob>(kernel, shape, params, options);
+  return std::allocate_shared<PlainJob>(KeepingAllocator<PlainJob>(), kernel, shape, params, options);
 }
 
 }  // namespace ptx2cpu::rt

@@ -18,7 +18,7 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-constexpr uint64_t kMostQueued = 2048;
+constexpr uint64_t kMostQueued = 1024;
 constexpr size_t kKeptOperations = 256;           // of an idle stream
 constexpr int64_t kSliceNanoseconds = 200000;     // a stream's turn while others are ready
 constexpr int kOperationsPerSlice = 64;
