@@ -27,6 +27,8 @@ bool WantsLines() {
 
 thread_local int depth = 0;
 
+bool IsText(char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; }
+
 }  // namespace
 
 namespace internal {
@@ -42,15 +44,14 @@ void ArgumentText::Name() {
 }
 
 void ArgumentText::String(const char* value) {
+  size_t length = 0;
+  while (value != nullptr && length < kLongestString && IsText(value[length])) ++length;
+  // Some parameters of this type are addresses of code.
+  if (value == nullptr || (length < kLongestString && value[length] != '\0')) return Pointer(value);
   Name();
-  if (value == nullptr) {
-    text_ += "null";
-    return;
-  }
   text_ += '"';
-  size_t i = 0;
-  for (; i < kLongestString && value[i] != '\0'; ++i) text_ += value[i] == '\n' ? ' ' : value[i];
-  text_ += value[i] == '\0' ? "\"" : "...\"";
+  for (size_t i = 0; i < length; ++i) text_ += value[i] == '\n' ? ' ' : value[i];
+  text_ += value[length] == '\0' ? "\"" : "...\"";
 }
 
 void ArgumentText::Pointer(const void* value) {
