@@ -90,11 +90,17 @@ void PlainJob::Work(unsigned worker, Arena& arena) {
 namespace {
 
 // Small kernels are launched millions of times: each thread keeps the memory of the last job that ended on it.
-struct KeptBlock {
-  void* memory = nullptr;
-  ~KeptBlock() { std::free(memory); }
+// Launches come as late as from destructors of static objects, behind those of thread-locals.
+thread_local void* kept_memory = nullptr;
+thread_local bool kept_no_more = false;
+struct KeptMemoryEnd {
+  bool registered = false;
+  ~KeptMemoryEnd() {
+    kept_no_more = true;
+    std::free(std::exchange(kept_memory, nullptr));
+  }
 };
-thread_local KeptBlock kept_block;
+thread_local KeptMemoryEnd kept_memory_end;
 
 template <typename T>
 struct KeepingAllocator {
@@ -105,13 +111,17 @@ struct KeepingAllocator {
 
   // One size only: that of a job with its reference counts.
   T* allocate(size_t count) {
-    if (void* memory = std::exchange(kept_block.memory, nullptr)) return static_cast<T*>(memory);
+    if (void* memory = std::exchange(kept_memory, nullptr)) return static_cast<T*>(memory);
     constexpr size_t kAlign = std::max<size_t>(64, alignof(T));
     void* memory = std::aligned_alloc(kAlign, (count * sizeof(T) + kAlign - 1) / kAlign * kAlign);
     if (memory == nullptr) throw std::bad_alloc();
     return static_cast<T*>(memory);
   }
-  void deallocate(T* memory, size_t) { std::free(std::exchange(kept_block.memory, memory)); }
+  void deallocate(T* memory, size_t) {
+    if (kept_no_more) return std::free(memory);
+    kept_memory_end.registered = true;  // makes sure that it is destroyed with the thread
+    std::free(std::exchange(kept_memory, memory));
+  }
   template <typename U>
   bool operator==(const KeepingAllocator<U>&) const {
     return true;
