@@ -31,6 +31,15 @@ std::string_view Module::Line(uint32_t ptx_line) const {
   return std::string_view(text).substr(begin, end - begin);
 }
 
+SourcePosition Module::Place(uint32_t ptx_line) const {
+  if (ptx_line == 0 || parts.empty()) return {name, ptx_line, 0};
+  const Part* part = &parts[0];
+  for (const Part& other : parts) {
+    if (other.lines_before < ptx_line) part = &other;
+  }
+  return {part->name, ptx_line - part->lines_before, 0};
+}
+
 const Function* Module::FindFunction(std::string_view name) const {
   for (const Function& function : functions) {
     if (function.name == name) return &function;

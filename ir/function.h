@@ -200,7 +200,12 @@ struct Signature {           // prototype of an indirect call
 };
 
 struct Module {
+  struct Part {              // one PTX module of several: its lines are numbered on from the one before
+    std::string name;
+    uint32_t lines_before = 0;
+  };
   std::string name;          // file name for messages
+  std::vector<Part> parts;   // empty: the module is one text
   std::string text;          // the PTX text, for messages; may be empty
   uint32_t ptx_major = 0, ptx_minor = 0, sm = 0;
   std::vector<std::string> source_files;  // .file, index = number; [0] unused
@@ -209,6 +214,7 @@ struct Module {
   std::vector<Signature> signatures;
   uint32_t static_shared_bytes = 0;  // all .shared variables of the module laid out; kernels may trim later
   std::string_view Line(uint32_t ptx_line) const;  // text of one PTX line, empty when unknown
+  SourcePosition Place(uint32_t ptx_line) const;     // the file and the line in it; line 0 where unknown
   const Function* FindFunction(std::string_view name) const;
 };
 

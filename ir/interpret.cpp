@@ -229,7 +229,7 @@ std::unexpected<Error> Machine::FaultOfBlock(const Inst* inst, std::string messa
   error.message =
       fmt::format("kernel {}, block ({},{},{}), {}", kernel.name, ctaid[0], ctaid[1], ctaid[2], message);
   if (inst != nullptr) {
-    error.at = {.file = module.name, .line = inst->at.ptx_line};
+    error.at = module.Place(inst->at.ptx_line);
     error.excerpt = module.Line(inst->at.ptx_line);
     if (inst->at.ptx_line == 0) error.message += fmt::format(" ({}, no PTX line)", Info(inst->op).mnemonic);
   }

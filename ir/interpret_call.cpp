@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "ir/external_functions.h"
 #include "ir/interpret_machine.h"
 
 namespace ptx2cpu::ir::interpret {
@@ -96,10 +97,9 @@ struct External {
 };
 
 constexpr External kExternals[] = {
-    {"vprintf", 2, 1, CallVprintf},
-    {"malloc", 1, 1, CallMalloc},
-    {"free", 1, 0, CallFree},
-    {"__assertfail", 5, 0, CallAssertFail},
+#define EXTERNAL(name, function, arguments, results, meaning) {#name, arguments, results, Call##function},
+#include "ir/external_functions.def"
+#undef EXTERNAL
 };
 
 }  // namespace
@@ -116,7 +116,7 @@ Status CallExternal(Step& s, const Function& callee, size_t first_operand) {
   }
   Error error = s.Fault(fmt::format("call of {}, which is declared but not defined", callee.name)).error();
   error.code = ErrorCode::kUnsupported;
-  error.hint = "the interpreter knows vprintf, malloc, free and __assertfail";
+  error.hint = "known without a definition are " + ExternalFunctionNames();
   return Fail(std::move(error));
 }
 

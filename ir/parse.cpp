@@ -52,6 +52,9 @@ Result<Module> ModuleParser::Run() {
     if (!c_.Peek().first_on_line) return c_.FailHere("expected the end of the line");
     if (c_.TakeWord("source")) {
       TRY_STATUS(Source());
+    } else if (c_.TakeWord("part")) {
+      m_.parts.push_back({"", TRY(c_.Number32("the number of lines before"))});
+      m_.parts.back().name = TRY(c_.Expect(Kind::kString, "the part's name in quotes"));
     } else if (c_.TakeWord("variable")) {
       TRY_STATUS(VariableLine());
     } else if (c_.TakeWord("relocation")) {
@@ -62,7 +65,7 @@ Result<Module> ModuleParser::Run() {
                c_.Is(Kind::kWord, "function")) {
       m_.functions.push_back(TRY(ParseFunction(c_, variables_, functions_)));
     } else {
-      return c_.FailHere("expected source, variable, relocation, signature, declare, kernel or function");
+      return c_.FailHere("expected part, source, variable, relocation, signature, declare, kernel or function");
     }
   }
   return std::move(m_);

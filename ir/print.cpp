@@ -113,6 +113,7 @@ void Printer::PrintModule() {
   Put("module {} ptx {}.{} sm {}", Quoted(m.name), m.ptx_major, m.ptx_minor, m.sm);
   if (m.static_shared_bytes != 0) Put(" static_shared {}", m.static_shared_bytes);
   Put("\n");
+  for (const Module::Part& part : m.parts) Put("part {} {}\n", part.lines_before, Quoted(part.name));
   for (size_t i = 0; i < m.source_files.size(); ++i) Put("source #{} {}\n", i, Quoted(m.source_files[i]));
   for (const Variable& variable : m.variables) PutVariable(variable);
   for (size_t i = 0; i < m.signatures.size(); ++i) {

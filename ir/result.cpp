@@ -18,6 +18,7 @@ std::string_view Name(ErrorCode code) {
     case ErrorCode::kNotFound: return "not-found";
     case ErrorCode::kLaunch: return "launch";
     case ErrorCode::kFault: return "fault";
+    case ErrorCode::kLink: return "link";
     case ErrorCode::kInternal: return "internal";
   }
   return "unknown";

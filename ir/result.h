@@ -23,6 +23,7 @@ enum class ErrorCode : uint8_t {
   kNotFound = 8,        // no such kernel or symbol
   kLaunch = 9,          // launch shape or resources beyond limits
   kFault = 10,          // the kernel faulted: bad address, misaligned, trap, assert, divergent barrier
+  kLink = 11,           // PTX modules that contradict each other, a symbol that a kernel needs and no module defines
   kInternal = 70,       // our bug
 };
 

@@ -94,7 +94,7 @@ std::string Subject::NameOf(BlockId block) const {
 
 std::unexpected<Error> Subject::BrokenAt(std::string place, Position at, std::string what) const {
   Error error{ErrorCode::kInternal, fmt::format("function @{}, {}: {} (rule {})", f.name, place, what, rule)};
-  error.at = {module.name, at.ptx_line, 0};
+  error.at = module.Place(at.ptx_line);
   error.excerpt = module.Line(at.ptx_line);
   return Fail(std::move(error));
 }

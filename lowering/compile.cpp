@@ -36,35 +36,41 @@ std::vector<std::string> StageNames() {
 Result<PtxModule> PtxModule::Parse(std::string text, std::string name) {
   PtxModule module;
   module.asts_ = {std::make_shared<const ptx::ast::Module>(TRY(ptx::Parse(std::move(text), std::move(name))))};
+  module.symbols_ = std::make_shared<const ptx::SymbolTable>(ptx::SymbolTable::OfOne(*module.asts_[0]));
   return module;
 }
 
-PtxModule PtxModule::Link(std::span<const PtxModule> modules) {
-  PtxModule linked;
-  for (const PtxModule& module : modules) linked.asts_.insert(linked.asts_.end(), module.asts_.begin(), module.asts_.end());
-  return linked;
-}
-
-std::vector<std::string> PtxModule::Kernels() const {
-  std::vector<std::string> names;
-  for (const auto& ast : asts_) {
-    for (std::string& name : ptx::ListKernels(*ast)) names.push_back(std::move(name));
-  }
-  return names;
-}
-
-std::vector<const ptx::ast::Module*> PtxModule::Trees() const {
+Result<PtxModule> PtxModule::Link(std::vector<Source> sources) {
+  PtxModule module;
   std::vector<const ptx::ast::Module*> trees;
-  for (const auto& ast : asts_) trees.push_back(ast.get());
-  return trees;
+  for (Source& source : sources) {
+    module.asts_.push_back(
+        std::make_shared<const ptx::ast::Module>(TRY(ptx::Parse(std::move(source.text), std::move(source.name)))));
+    trees.push_back(module.asts_.back().get());
+  }
+  module.symbols_ = std::make_shared<const ptx::SymbolTable>(TRY(ptx::SymbolTable::Link(std::move(trees))));
+  return module;
 }
+
+PtxModule::Place PtxModule::PlaceOf(uint32_t ptx_line) const {
+  Place place;
+  if (ptx_line == 0) return place;
+  const auto modules = symbols_->modules();
+  size_t number = modules.size() - 1;
+  while (number > 0 && modules[number].line_base >= ptx_line) --number;
+  const ptx::ast::Module& ast = *modules[number].ast;
+  const Error error = ptx::ast::ErrorAt(ast, {ptx_line - modules[number].line_base, 0}, ErrorCode::kFault, "");
+  return {error.at, error.excerpt};
+}
+
+std::vector<std::string> PtxModule::Kernels() const { return ptx::ListKernels(*symbols_); }
 
 Status PtxModule::CheckInstructions() const {
   for (const auto& ast : asts_) TRY_STATUS(ptx::CheckInstructions(*ast));
   return {};
 }
 
-Result<ir::Module> PtxModule::Variables() const { return ptx::TranslateVariables(Trees()); }
+Result<ir::Module> PtxModule::Variables() const { return ptx::TranslateVariables(*symbols_); }
 
 Result<TierChoice> PtxModule::ChooseTier(std::string_view kernel, const BuildOptions& options) const {
   BuildOptions until = options;
@@ -84,7 +90,7 @@ Result<BuildOptions> PtxModule::ForShape(std::string_view kernel, const BuildOpt
 
 Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions& options, std::vector<StageTime>* times) const {
   Stopwatch watch(times);
-  ir::Module module = TRY(ptx::TranslateLinked(Trees(), kernel, {.contract = options.contract}));
+  ir::Module module = TRY(ptx::Translate(*symbols_, kernel, {.contract = options.contract}));
   watch.Lap("ir");
   if (options.pipeline.verify_each) TRY_STATUS(ir::Verify(module));
   if (options.pipeline.stop_after == "ir") return module;

@@ -15,6 +15,7 @@
 #include "ir/function.h"
 #include "lowering/pipeline.h"
 #include "ptx-parser/parse/ast.h"
+#include "ptx-parser/translate/symbol_table.h"
 
 namespace ptx2cpu::lowering {
 
@@ -28,16 +29,30 @@ struct BuildOptions {
   bool contract = true;          // the image's JIT option --fmad
 };
 
-// A parsed PTX module; kernels are built from it one at a time.
+// A parsed PTX module, or several that were linked; kernels are built from it one at a time.
 class PtxModule {
  public:
-  // Errors: kSyntax, several at once.
+  struct Source {
+    std::string text;
+    std::string name;  // for messages
+  };
+
+  // A module by itself: what it declares and does not define may be provided by whoever runs it. Errors: kSyntax,
+  // several at once.
   static Result<PtxModule> Parse(std::string text, std::string name);
-  // Relocatable modules as one: what one declares another may define. Lines are numbered on from module to module.
-  static PtxModule Link(std::span<const PtxModule> modules);
+  // A whole program of one or more modules, under a device linker's rules (ptx-parser/translate/symbol_table.h).
+  // Errors: kSyntax, kLink (definitions that contradict each other). What a kernel reaches and no module defines is an
+  // error of Build, so that other kernels can be used.
+  static Result<PtxModule> Link(std::vector<Source> sources);
 
   std::vector<std::string> Kernels() const;
-  const ptx::ast::Module& ast() const { return *asts_[0]; }  // the first one's
+  std::span<const std::shared_ptr<const ptx::ast::Module>> modules() const { return asts_; }
+  // File, line in it and the line itself, from a line number of built code (ir::Position).
+  struct Place {
+    SourcePosition at;
+    std::string excerpt;
+  };
+  Place PlaceOf(uint32_t ptx_line) const;
   // Its variables with their first contents, no functions.
   Result<ir::Module> Variables() const;
   // Checks every instruction of the module against the table, reachable or not.
@@ -51,8 +66,8 @@ class PtxModule {
   Result<ir::Module> Build(std::string_view kernel, const BuildOptions& options = {}, std::vector<StageTime>* times = nullptr) const;
 
  private:
-  std::vector<const ptx::ast::Module*> Trees() const;
   std::vector<std::shared_ptr<const ptx::ast::Module>> asts_;
+  std::shared_ptr<const ptx::SymbolTable> symbols_;
 };
 
 // Names of all stages of Build in order: "ir", then the passes.

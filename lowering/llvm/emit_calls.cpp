@@ -2,6 +2,7 @@
 // declares.
 #include <llvm/IR/Constants.h>
 
+#include "ir/external_functions.h"
 #include "lowering/llvm/function_emitter.h"
 
 namespace ptx2cpu::lowering {
@@ -58,10 +59,9 @@ struct External {
   Status (*emit)(Site&);
 };
 constexpr External kExternals[] = {
-    {"vprintf", 2, 1, CallVprintf},
-    {"malloc", 1, 1, CallMalloc},
-    {"free", 1, 0, CallFree},
-    {"__assertfail", 5, 0, CallAssertFail},
+#define EXTERNAL(name, function, arguments, results, meaning) {#name, arguments, results, Call##function},
+#include "ir/external_functions.def"
+#undef EXTERNAL
 };
 
 Status CallExternal(Site& s, const std::string& name) {
@@ -74,7 +74,7 @@ Status CallExternal(Site& s, const std::string& name) {
   }
   return Refuse(s.e.m.ir, ErrorCode::kUnsupported, s.inst.at,
                 "call of " + name + ", which is declared but not defined",
-                "known without a definition are vprintf, malloc, free and __assertfail");
+                "known without a definition are " + ir::ExternalFunctionNames());
 }
 
 std::vector<Value> Arguments(Site& s, size_t first) {

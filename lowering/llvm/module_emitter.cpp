@@ -10,7 +10,7 @@ namespace ptx2cpu::lowering {
 std::unexpected<Error> Refuse(const ir::Module& module, ErrorCode code, const ir::Position& at,
                               std::string message, std::string hint) {
   Error error{.code = code, .message = std::move(message), .hint = std::move(hint)};
-  error.at = {.file = module.name, .line = at.ptx_line};
+  error.at = module.Place(at.ptx_line);
   error.excerpt = std::string(module.Line(at.ptx_line));
   return Fail(std::move(error));
 }

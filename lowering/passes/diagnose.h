@@ -14,7 +14,7 @@ inline std::unexpected<Error> Unsupported(const ir::Module& module, const ir::Po
   Error error;
   error.code = ErrorCode::kUnsupported;
   error.message = std::move(message);
-  error.at = {module.name, at.ptx_line, 0};
+  error.at = module.Place(at.ptx_line);
   error.excerpt = std::string(module.Line(at.ptx_line));
   error.hint = std::move(hint);
   return Fail(std::move(error));

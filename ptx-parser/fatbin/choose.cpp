@@ -186,4 +186,30 @@ Result<std::vector<PtxImage>> PtxImages(const Extraction& extraction, std::optio
   });
 }
 
+std::vector<std::vector<PtxImage>> ByProgram(std::vector<PtxImage> images) {
+  std::vector<std::vector<PtxImage>> programs;
+  std::optional<size_t> relocatable;
+  for (PtxImage& image : images) {
+    if (!image.image->relocatable || !relocatable) {
+      if (image.image->relocatable) relocatable = programs.size();
+      programs.emplace_back();
+      programs.back().push_back(std::move(image));
+    } else {
+      programs[*relocatable].push_back(std::move(image));
+    }
+  }
+  return programs;
+}
+
+std::vector<std::string> KernelsOf(std::span<const PtxImage> images) {
+  std::vector<std::string> names;
+  std::set<std::string_view> known;
+  for (const PtxImage& image : images) {
+    for (const std::string& name : image.kernels) {
+      if (known.insert(name).second) names.push_back(name);
+    }
+  }
+  return names;
+}
+
 }  // namespace ptx2cpu::ptx

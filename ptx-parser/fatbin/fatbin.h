@@ -148,6 +148,11 @@ struct PtxImage {
 Result<std::vector<PtxImage>> PtxImages(const Extraction& extraction,
                                         std::optional<std::string_view> kernel = std::nullopt,
                                         Device device = {});
+// The images by program, in order: the relocatable ones are modules of one program that must be linked, where the first
+// of them stands; every other image is a program by itself.
+std::vector<std::vector<PtxImage>> ByProgram(std::vector<PtxImage> images);
+// Names of the kernels of several images, each once.
+std::vector<std::string> KernelsOf(std::span<const PtxImage> images);
 // The kernel of `kernels` that a user means by `name`: the exact one, else the only C++ function of that
 // name.
 std::optional<std::string> MatchKernel(std::span<const std::string> kernels, std::string_view name);

@@ -188,6 +188,7 @@ class FunctionTranslator {
     if (statement.kind != StatementKind::kInstruction || Terminated()) return;
     const ast::Instruction& instruction = ast_.instructions[statement.index];
     e_.instruction = &instruction;
+    context_.at = instruction.position;
     e_.match = matches_[statement.index - source_.instructions.first];
     e_.b.at = {instruction.position.line + context_.line_base, source_file_, source_line_};
     std::string_view base = ast_.OpcodeOf(instruction).base;

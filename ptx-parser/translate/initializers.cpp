@@ -19,6 +19,7 @@ class InitializerFiller {
         variable_(ast_.variables[number]),
         out_(context.out.variables[context.VariableIndex(number)]),
         required_(required) {
+    context_.at = variable_.position;
     type_ = FindType(variable_.type);
     element_ = std::max<uint64_t>(1, static_cast<uint64_t>(Bits(type_)) / 8);
     for (uint64_t dimension : ast_.Dimensions(variable_)) shape_.push_back(dimension);
@@ -132,9 +133,10 @@ class InitializerFiller {
 
 }  // namespace
 
-Status FillInitializer(ModuleContext& context, uint32_t variable, bool required) {
-  if (context.ast.variables[variable].initializer == ast::kNone) return {};
-  return InitializerFiller(context, variable, required).Fill();
+Status FillInitializer(Translation& translation, uint32_t ir_variable, bool required) {
+  const SymbolTable::Place place = translation.symbols.variables()[ir_variable].place;
+  if (translation.symbols.Ast(place).variables[place.index].initializer == ast::kNone) return {};
+  return InitializerFiller(translation.context(place), place.index, required).Fill();
 }
 
 }  // namespace ptx2cpu::ptx

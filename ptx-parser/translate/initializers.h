@@ -5,9 +5,9 @@
 
 namespace ptx2cpu::ptx {
 
-// Fills in initial, relocations (and size, where the first dimension is []) of a variable's IR twin. Symbols
-// that an initializer names are required from the context only if `required`; otherwise a function named by
-// one that is not part of the translation leaves its bytes zero.
-Status FillInitializer(ModuleContext& context, uint32_t variable, bool required);
+// Fills in initial, relocations (and size, where the first dimension is []) of an IR variable. Symbols that an
+// initializer names become part of the translation only if `required`; otherwise a function named by one that is
+// not part of it leaves its bytes zero.
+Status FillInitializer(Translation& translation, uint32_t ir_variable, bool required);
 
 }  // namespace ptx2cpu::ptx

@@ -1,7 +1,5 @@
 #include "ptx-parser/translate/module_context.h"
 
-#include <algorithm>
-
 namespace ptx2cpu::ptx {
 
 uint64_t ByteSize(const ast::Module& module, const ast::Variable& variable) {
@@ -62,121 +60,71 @@ ir::Variable::Linkage LinkageOf(ast::Linkage linkage) {
       return ir::Variable::Linkage::kInternal;
   }
 }
-
-bool IsModuleStorage(ast::Space space) {
-  return space == ast::Space::kGlobal || space == ast::Space::kConst || space == ast::Space::kShared ||
-         space == ast::Space::kTex;
-}
 }  // namespace
 
-ModuleContext::ModuleContext(const ast::Module& tree, LinkedModules& linked)
-    : ast(tree),
-      out(linked.out),
-      matcher(tree),
-      linked_(linked),
-      function_index_(tree.functions.size(), ast::kNone),
-      variable_index_(tree.variables.size(), ast::kNone) {}
-
-bool ModuleContext::HasStorage(uint32_t number, const std::vector<bool>& is_global) const {
-  const ast::Variable& variable = ast.variables[number];
-  // Variables of a function body with static storage are module variables too.
-  return IsModuleStorage(variable.space) && (variable.function != ast::kNone || is_global[number]);
-}
+ModuleContext::ModuleContext(Translation& translation, uint32_t number)
+    : ast(*translation.symbols.modules()[number].ast),
+      out(translation.out),
+      matcher(ast),
+      line_base(translation.symbols.modules()[number].line_base),
+      file_base(translation.symbols.modules()[number].file_base),
+      translation_(translation),
+      number_(number),
+      function_index_(ast.functions.size(), ast::kNone) {}
 
 uint32_t ModuleContext::RequireFunction(uint32_t function) {
   uint32_t& index = function_index_[function];
   if (index != ast::kNone) return index;
-  const auto& exported = linked_.exported_functions_;
-  if (!ast.functions[function].has_body) {
-    if (auto found = exported.find(ast.functions[function].name); found != exported.end()) {
-      return index = found->second.context->RequireFunction(found->second.number);
-    }
-  }
-  return index = linked_.AddFunction({this, function});
+  const SymbolTable::Place declared{number_, function}, user{number_, at.line};
+  const SymbolTable::Place definition = translation_.symbols.Definition(declared);
+  if (definition == declared) return index = translation_.AddFunction(declared, user);
+  // The other module's own entry says whether it is known there.
+  ModuleContext& owner = translation_.context(definition);
+  uint32_t& known = owner.function_index_[definition.index];
+  if (known == ast::kNone) known = translation_.AddFunction(definition, user);
+  return index = known;
+}
+
+uint32_t ModuleContext::VariableIndex(uint32_t variable) const {
+  return translation_.symbols.modules()[number_].variable_number[variable];
 }
 
 uint32_t ModuleContext::RequireVariable(uint32_t variable) {
-  uint32_t index = variable_index_[variable];
-  if (!linked_.variable_used_[index]) {
-    linked_.variable_used_[index] = true;
-    linked_.used_variables_.push_back(index);
-  }
+  uint32_t index = VariableIndex(variable);
+  translation_.RequireVariable(index, {number_, at.line});
   return index;
 }
 
-LinkedModules::LinkedModules(std::span<const ast::Module* const> trees, ir::Module& module) : out(module) {
-  uint32_t lines = 0, files = 0;
-  for (const ast::Module* tree : trees) {
-    contexts_.push_back(std::make_unique<ModuleContext>(*tree, *this));
-    contexts_.back()->line_base = lines;
-    contexts_.back()->file_base = files;
-    if (trees.size() == 1) break;
-    lines += static_cast<uint32_t>(std::count(tree->text->begin(), tree->text->end(), '\n')) + 1;
-    for (const ast::File& file : tree->files)
-      files = std::max(files, contexts_.back()->file_base + file.index + 1);
-    for (uint32_t f = 0; f < tree->functions.size(); ++f) {
-      const ast::Function& function = tree->functions[f];
-      bool exported = function.linkage == ast::Linkage::kVisible || function.linkage == ast::Linkage::kWeak;
-      if (exported && function.has_body)
-        exported_functions_.emplace(function.name, Item{contexts_.back().get(), f});
-    }
-  }
-  for (const auto& context : contexts_) {
-    for (const ast::Variable& variable : context->ast.variables) {
-      if (trees.size() > 1 && variable.linkage != ast::Linkage::kNone) names_.emplace(variable.name);
-    }
-  }
-  if (trees.size() > 1) AddVariables(false);
-  AddVariables(true);
+Translation::Translation(const SymbolTable& table, ir::Module& module) : symbols(table), out(module) {
+  for (uint32_t m = 0; m < symbols.modules().size(); ++m)
+    contexts_.push_back(std::make_unique<ModuleContext>(*this, m));
+  out.variables.reserve(symbols.variables().size());
+  for (const SymbolTable::Variable& variable : symbols.variables()) AddVariable(variable);
+  variable_used_.resize(out.variables.size());
 }
 
-// With several trees, definitions come first, so that declarations find them.
-void LinkedModules::AddVariables(bool externs) {
-  for (const auto& context : contexts_) {
-    const ast::Module& tree = context->ast;
-    std::vector<bool> is_global(tree.variables.size());
-    for (uint32_t v : tree.globals) is_global[v] = true;
-    for (uint32_t v = 0; v < tree.variables.size(); ++v) {
-      if (!context->HasStorage(v, is_global)) continue;
-      bool is_extern = tree.variables[v].linkage == ast::Linkage::kExtern;
-      if (contexts_.size() == 1 || is_extern == externs) AddVariable(*context, v);
-    }
-  }
-}
-
-void LinkedModules::AddVariable(ModuleContext& context, uint32_t number) {
-  const ast::Variable& variable = context.ast.variables[number];
-  bool shared_name = contexts_.size() > 1 && variable.linkage != ast::Linkage::kNone;
-  if (shared_name) {
-    auto [it, fresh] =
-        exported_variables_.emplace(variable.name, static_cast<uint32_t>(out.variables.size()));
-    context.variable_index_[number] = it->second;
-    if (!fresh) return;  // declared or defined by a tree before: .weak and .common merge
-  }
-  context.variable_index_[number] = static_cast<uint32_t>(out.variables.size());
+void Translation::AddVariable(const SymbolTable::Variable& variable) {
+  const ast::Variable& source = symbols.Ast(variable.place).variables[variable.place.index];
   ir::Variable result;
-  result.name = UniqueName(variable.name, variable.linkage == ast::Linkage::kNone);
-  result.space = SpaceOf(variable.space);
-  result.linkage = LinkageOf(variable.linkage);
-  result.size = ByteSize(context.ast, variable);
-  result.align = Alignment(variable);
-  result.is_managed = variable.managed;
-  result.at.ptx_line = variable.position.line + context.line_base;
+  result.name = variable.name;
+  result.space = SpaceOf(source.space);
+  result.linkage = LinkageOf(source.linkage);
+  result.size = variable.size;
+  result.align = variable.align;
+  result.is_managed = source.managed;
+  result.at.ptx_line = source.position.line + context(variable.place).line_base;
   out.variables.push_back(std::move(result));
-  definitions_.push_back({&context, number});
-  variable_used_.push_back(false);
 }
 
-uint32_t LinkedModules::AddFunction(Item item) {
-  functions_.push_back(item);
+uint32_t Translation::AddFunction(SymbolTable::Place definition, SymbolTable::Place user) {
+  functions_.push_back({definition, user});
   return static_cast<uint32_t>(functions_.size() - 1);
 }
 
-std::string LinkedModules::UniqueName(std::string_view name, bool internal) {
-  std::string unique(name);
-  if (contexts_.size() == 1 || !internal) return unique;
-  for (int i = 1; !names_.insert(unique).second; ++i) unique = std::string(name) + "." + std::to_string(i);
-  return unique;
+void Translation::RequireVariable(uint32_t ir_variable, SymbolTable::Place user) {
+  if (variable_used_[ir_variable]) return;
+  variable_used_[ir_variable] = true;
+  used_variables_.push_back({{ast::kNone, ir_variable}, user});
 }
 
 uint32_t ModuleContext::AddSignature(ast::Range returns, ast::Range parameters) {

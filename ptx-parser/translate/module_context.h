@@ -1,87 +1,74 @@
-// What the functions of one translation share: the module being made, and which of the syntax trees'
-// functions and variables it needs so far. With several trees (relocatable PTX), names that one declares and
-// another defines are one.
+// What the functions of one translation share: the module being made, and which of the program's functions and
+// variables it needs so far.
 #pragma once
 
 #include <memory>
 #include <span>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "ir/function.h"
 #include "ptx-parser/match/match.h"
 #include "ptx-parser/parse/ast.h"
+#include "ptx-parser/translate/symbol_table.h"
 
 namespace ptx2cpu::ptx {
 
-class LinkedModules;
+class Translation;
 
 // One syntax tree's part of a translation.
 class ModuleContext {
  public:
-  ModuleContext(const ast::Module& ast, LinkedModules& linked);
+  ModuleContext(Translation& translation, uint32_t number);
 
   const ast::Module& ast;
   ir::Module& out;
   Matcher matcher;
-  uint32_t line_base = 0;  // added to line numbers: the lines of the trees before it
-  uint32_t file_base = 0;  // added to .file numbers
+  const uint32_t line_base;  // added to line numbers
+  const uint32_t file_base;  // added to .file numbers
+  ast::Position at;          // what is being translated, for what it asks for
 
   // IR index of a function; the first request appends it to those to be translated.
   uint32_t RequireFunction(uint32_t function);
   // IR index of a module variable; the first request marks it as used.
   uint32_t RequireVariable(uint32_t variable);
   // Every variable with static storage has one; kNone for the others.
-  uint32_t VariableIndex(uint32_t variable) const { return variable_index_[variable]; }
+  uint32_t VariableIndex(uint32_t variable) const;
   // IR signature of a .callprototype or of a function used as one.
   uint32_t AddSignature(ast::Range returns, ast::Range parameters);
 
  private:
-  friend class LinkedModules;
-  bool HasStorage(uint32_t variable, const std::vector<bool>& is_global) const;
-
-  LinkedModules& linked_;
-  std::vector<uint32_t> function_index_, variable_index_;
+  Translation& translation_;
+  const uint32_t number_;
+  std::vector<uint32_t> function_index_;
 };
 
-// All trees of a translation.
-class LinkedModules {
+// Functions and variables of all modules of the program that one kernel needs.
+class Translation {
  public:
-  // A function or variable of one of the trees.
   struct Item {
-    ModuleContext* context = nullptr;
-    uint32_t number = ast::kNone;
+    SymbolTable::Place place;
+    SymbolTable::Place first_use;  // module and line that first asked for it; kNone: the kernel itself
   };
 
-  LinkedModules(std::span<const ast::Module* const> trees, ir::Module& out);
+  Translation(const SymbolTable& symbols, ir::Module& out);
 
+  const SymbolTable& symbols;
   ir::Module& out;
-  std::span<const std::unique_ptr<ModuleContext>> contexts() const { return contexts_; }
+  ModuleContext& context(SymbolTable::Place place) { return *contexts_[place.module]; }
 
   // In IR order. Both grow while functions are translated.
   const std::vector<Item>& functions() const { return functions_; }
-  const std::vector<uint32_t>& used_variables() const { return used_variables_; }  // IR indices
+  const std::vector<Item>& used_variables() const { return used_variables_; }  // place.index is the IR index
   bool IsUsed(uint32_t ir_variable) const { return variable_used_[ir_variable]; }
-  const Item& Definition(uint32_t ir_variable) const { return definitions_[ir_variable]; }
-  // The name of an internal symbol, with a suffix where another symbol has it already; others keep theirs.
-  std::string UniqueName(std::string_view name, bool internal);
+  uint32_t AddFunction(SymbolTable::Place definition, SymbolTable::Place user);
+  void RequireVariable(uint32_t ir_variable, SymbolTable::Place user);
 
  private:
-  friend class ModuleContext;
-  void AddVariables(bool externs);
-  void AddVariable(ModuleContext& context, uint32_t variable);
-  uint32_t AddFunction(Item item);
+  void AddVariable(const SymbolTable::Variable& variable);
 
   std::vector<std::unique_ptr<ModuleContext>> contexts_;
-  std::vector<Item> functions_;
-  std::vector<Item> definitions_;    // by IR variable
+  std::vector<Item> functions_, used_variables_;
   std::vector<bool> variable_used_;  // by IR variable
-  std::vector<uint32_t> used_variables_;
-  std::unordered_map<std::string_view, Item> exported_functions_;  // with body, of more than one tree
-  std::unordered_map<std::string_view, uint32_t> exported_variables_;
-  std::unordered_set<std::string> names_;
 };
 
 // Size in bytes of a variable or parameter: elements of its type, vector and dimensions.

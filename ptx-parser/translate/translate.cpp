@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 
+#include "ir/external_functions.h"
 #include "ptx-parser/translate/function_translator.h"
 #include "ptx-parser/translate/initializers.h"
 
@@ -18,12 +20,12 @@ uint32_t RoundUp(uint32_t value, uint32_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-Status LayOutShared(ir::Module& module, const LinkedModules& linked) {
+Status LayOutShared(ir::Module& module, const Translation& work) {
   uint64_t offset = 0;
   uint32_t dynamic_alignment = kDynamicSharedAlignment;
   for (size_t i = 0; i < module.variables.size(); ++i) {
     ir::Variable& variable = module.variables[i];
-    if (variable.space != ir::Space::kShared || !linked.IsUsed(static_cast<uint32_t>(i))) continue;
+    if (variable.space != ir::Space::kShared || !work.IsUsed(static_cast<uint32_t>(i))) continue;
     if (variable.size == 0) {
       dynamic_alignment = std::max(dynamic_alignment, variable.align);
       continue;
@@ -44,15 +46,18 @@ Status LayOutShared(ir::Module& module, const LinkedModules& linked) {
   return {};
 }
 
-void FillModuleHeader(const LinkedModules& linked, const ast::Module& home, ir::Module& module) {
-  module.ptx_major = home.version_major;
-  module.ptx_minor = home.version_minor;
-  module.sm = home.target.sm;
-  for (const auto& context : linked.contexts()) {
-    module.name += (module.name.empty() ? "" : "+") + context->ast.file_name;
-    for (const ast::File& file : context->ast.files) {
-      if (file.index >= context->ast.files.size() + 4096) continue;  // an absurd number is no index
-      uint32_t index = file.index + context->file_base;
+void FillModuleHeader(const Translation& work, const ast::Module& first, ir::Module& module) {
+  module.ptx_major = first.version_major;
+  module.ptx_minor = first.version_minor;
+  module.sm = first.target.sm;
+  const auto modules = work.symbols.modules();
+  module.name = modules[0].ast->file_name;
+  if (modules.size() > 1) module.name += " and " + std::to_string(modules.size() - 1) + " more";
+  for (const SymbolTable::Module& part : modules) {
+    if (modules.size() > 1) module.parts.push_back({part.ast->file_name, part.line_base});
+    for (const ast::File& file : part.ast->files) {
+      if (file.index > UINT16_MAX) continue;  // an absurd number is no index
+      uint32_t index = file.index + part.file_base;
       if (module.source_files.size() <= index) module.source_files.resize(index + 1);
       module.source_files[index] = std::string(file.name);
     }
@@ -61,30 +66,34 @@ void FillModuleHeader(const LinkedModules& linked, const ast::Module& home, ir::
 
 // The text for messages: only the lines of the functions translated, the others empty, since a module of
 // forty megabytes may have a thousand kernels.
-std::string TextOf(const LinkedModules& linked) {
-  auto line_of = [](const LinkedModules::Item& item) {
-    return item.context->ast.functions[item.number].position.line + item.context->line_base;
+std::string TextOf(const Translation& work) {
+  struct Part {
+    const ast::Module* ast;
+    const ast::Function* function;
+    uint32_t line_base;
+    uint32_t first() const { return function->position.line + line_base; }
   };
-  std::vector<LinkedModules::Item> functions = linked.functions();
-  std::sort(functions.begin(), functions.end(),
-            [&](const auto& a, const auto& b) { return line_of(a) < line_of(b); });
+  std::vector<Part> parts;
+  for (const Translation::Item& item : work.functions()) {
+    const SymbolTable::Module& module = work.symbols.modules()[item.place.module];
+    parts.push_back({module.ast, &work.symbols.Function(item.place), module.line_base});
+  }
+  std::ranges::sort(parts, {}, &Part::first);
   std::string result;
   uint32_t line = 1;  // the next one to append
-  for (const LinkedModules::Item& item : functions) {
-    const ast::Module& ast = item.context->ast;
-    const std::string& text = *ast.text;
-    const ast::Function& function = ast.functions[item.number];
-    std::span<const ast::Instruction> instructions = ast.Instructions(function);
-    const char* name = function.name.data();
+  for (const Part& part : parts) {
+    const std::string& text = *part.ast->text;
+    std::span<const ast::Instruction> instructions = part.ast->Instructions(*part.function);
+    const char* name = part.function->name.data();
     std::less<const char*> before;
     if (instructions.empty() || before(name, text.data()) || !before(name, text.data() + text.size()))
       continue;
-    if (line_of(item) < line) continue;  // on a line with another one
-    result.append(line_of(item) - line, '\n');
-    line = line_of(item);
+    if (part.first() < line) continue;  // on a line with another one
+    result.append(part.first() - line, '\n');
+    line = part.first();
     size_t at = text.rfind('\n', static_cast<size_t>(name - text.data()));
     at = at == std::string::npos ? 0 : at + 1;
-    uint32_t last = instructions.back().position.line + item.context->line_base;
+    uint32_t last = instructions.back().position.line + part.line_base;
     for (; line <= last && at < text.size(); ++line) {
       size_t end = std::min(text.find('\n', at), text.size());
       result.append(text, at, end - at).push_back('\n');
@@ -101,92 +110,105 @@ Status CheckAddressSize(const ast::Module& module) {
                                            "); only 64-bit modules are translated");
 }
 
-struct KernelPlace {
-  size_t module = 0;
-  uint32_t function = 0;
-};
-
-Result<KernelPlace> FindKernel(std::span<const ast::Module* const> modules, std::string_view name) {
-  std::vector<std::string> kernels;
-  for (size_t m = 0; m < modules.size(); ++m) {
-    for (uint32_t i = 0; i < modules[m]->functions.size(); ++i) {
-      const ast::Function& function = modules[m]->functions[i];
-      if (function.name == name && function.is_entry && function.has_body) return KernelPlace{m, i};
-    }
-    for (std::string& kernel : ListKernels(*modules[m])) kernels.push_back(std::move(kernel));
-  }
+Result<SymbolTable::Place> FindKernel(const SymbolTable& symbols, std::string_view name) {
+  SymbolTable::Place kernel = symbols.FindKernel(name);
+  if (kernel.index != ast::kNone) return kernel;
   std::string hint = "its kernels are:";
+  std::vector<std::string> kernels = ListKernels(symbols);
   for (size_t i = 0; i < kernels.size() && i < 10; ++i) hint += " " + kernels[i];
   if (kernels.size() > 10) hint += " ...";
   if (kernels.empty()) hint = "it has no kernel";
+  const size_t others = symbols.modules().size() - 1;
+  std::string where = symbols.modules()[0].ast->file_name;
+  if (others != 0) where += " with " + std::to_string(others) + " more";
   return Fail(Error{.code = ErrorCode::kNotFound,
-                    .message = modules[0]->file_name + " has no kernel named `" + std::string(name) + "`",
+                    .message = where + " has no kernel named `" + std::string(name) + "`",
                     .hint = hint});
 }
 
+// What the kernel reaches and no module defines. Whole programs only: a module alone may get it from its loader.
+class UnresolvedSymbols {
+ public:
+  explicit UnresolvedSymbols(const Translation& work) : work_(work) {}
+
+  Status Check() {
+    for (const Translation::Item& item : work_.functions()) {
+      const ast::Function& function = work_.symbols.Function(item.place);
+      if (!function.has_body && !ir::IsExternalFunction(function.name)) Report("function", function.name, item);
+    }
+    for (const Translation::Item& item : work_.used_variables()) {
+      const SymbolTable::Variable& variable = work_.symbols.variables()[item.place.index];
+      bool is_dynamic = work_.out.variables[item.place.index].space == ir::Space::kShared && variable.size == 0;
+      if (!variable.is_defined && !is_dynamic) Report("variable", variable.name, item);
+    }
+    if (error_) return Fail(std::move(*error_));
+    return {};
+  }
+
+ private:
+  void Report(std::string_view what, std::string_view name, const Translation::Item& item) {
+    const ast::Module& user = work_.symbols.Ast(item.first_use);
+    Error error = ast::ErrorAt(user, {item.first_use.index, 0}, ErrorCode::kLink,
+                               std::string(what) + " `" + std::string(name) + "` is used here, but no module defines it");
+    if (!error_) error_ = std::move(error);
+    else if (error_->more.size() + 1 < kMostErrors) error_->more.push_back(std::move(error));
+  }
+
+  const Translation& work_;
+  std::optional<Error> error_;
+};
+
 }  // namespace
 
-std::vector<std::string> ListKernels(const ast::Module& module) {
+std::vector<std::string> ListKernels(const SymbolTable& symbols) {
   std::vector<std::string> names;
-  for (const ast::Function& function : module.functions) {
-    if (function.is_entry && function.has_body) names.emplace_back(function.name);
-  }
+  for (SymbolTable::Place kernel : symbols.Kernels()) names.emplace_back(symbols.Name(kernel));
   return names;
 }
 
-Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
-                             const TranslateOptions& options) {
-  const ast::Module* only = &module;
-  return TranslateLinked(std::span(&only, 1), kernel, options);
+std::vector<std::string> ListKernels(const ast::Module& module) { return ListKernels(SymbolTable::OfOne(module)); }
+
+Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel, const TranslateOptions& options) {
+  return Translate(SymbolTable::OfOne(module), kernel, options);
 }
 
-Result<ir::Module> TranslateLinked(std::span<const ast::Module* const> modules, std::string_view kernel,
-                                   const TranslateOptions&) {
-  CHECK(!modules.empty(), "no module to translate");
-  const KernelPlace place = TRY(FindKernel(modules, kernel));
-  for (const ast::Module* module : modules) TRY_STATUS(CheckAddressSize(*module));
+Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name, const TranslateOptions&) {
+  const SymbolTable::Place kernel = TRY(FindKernel(symbols, name));
+  for (const SymbolTable::Module& module : symbols.modules()) TRY_STATUS(CheckAddressSize(*module.ast));
   ir::Module out;
-  LinkedModules linked(modules, out);
-  FillModuleHeader(linked, *modules[place.module], out);
-  linked.contexts()[place.module]->RequireFunction(place.function);
+  Translation work(symbols, out);
+  FillModuleHeader(work, symbols.Ast(kernel), out);
+  work.context(kernel).RequireFunction(kernel.index);
   // Functions and variables ask for each other until nothing new comes.
   size_t functions_done = 0, variables_done = 0;
-  while (functions_done < linked.functions().size() || variables_done < linked.used_variables().size()) {
-    for (; functions_done < linked.functions().size(); ++functions_done) {
-      const LinkedModules::Item item = linked.functions()[functions_done];
-      ir::Function function = TRY(TranslateFunction(*item.context, item.number));
-      const ast::Function& source = item.context->ast.functions[item.number];
-      bool internal = source.has_body && source.linkage == ast::Linkage::kNone && !source.is_entry;
-      function.name = linked.UniqueName(function.name, internal);
+  while (functions_done < work.functions().size() || variables_done < work.used_variables().size()) {
+    for (; functions_done < work.functions().size(); ++functions_done) {
+      const SymbolTable::Place place = work.functions()[functions_done].place;
+      ir::Function function = TRY(TranslateFunction(work.context(place), place.index));
+      function.name = std::string(symbols.Name(place));
       out.functions.push_back(std::move(function));
     }
-    for (; variables_done < linked.used_variables().size(); ++variables_done) {
-      const LinkedModules::Item& item = linked.Definition(linked.used_variables()[variables_done]);
-      TRY_STATUS(FillInitializer(*item.context, item.number, true));
-    }
+    for (; variables_done < work.used_variables().size(); ++variables_done)
+      TRY_STATUS(FillInitializer(work, work.used_variables()[variables_done].place.index, true));
   }
+  if (symbols.is_program()) TRY_STATUS(UnresolvedSymbols(work).Check());
   for (uint32_t v = 0; v < out.variables.size(); ++v) {
-    const LinkedModules::Item& item = linked.Definition(v);
-    if (!linked.IsUsed(v)) TRY_STATUS(FillInitializer(*item.context, item.number, false));
+    if (!work.IsUsed(v)) TRY_STATUS(FillInitializer(work, v, false));
   }
-  TRY_STATUS(LayOutShared(out, linked));
-  out.text = TextOf(linked);
+  TRY_STATUS(LayOutShared(out, work));
+  out.text = TextOf(work);
   return out;
 }
 
-Result<ir::Module> TranslateVariables(std::span<const ast::Module* const> modules) {
-  CHECK(!modules.empty(), "no module to translate");
-  for (const ast::Module* module : modules) TRY_STATUS(CheckAddressSize(*module));
+Result<ir::Module> TranslateVariables(const SymbolTable& symbols) {
+  for (const SymbolTable::Module& module : symbols.modules()) TRY_STATUS(CheckAddressSize(*module.ast));
   ir::Module out;
-  LinkedModules linked(modules, out);
-  FillModuleHeader(linked, *modules[0], out);
-  for (uint32_t v = 0; v < out.variables.size(); ++v) {
-    const LinkedModules::Item& item = linked.Definition(v);
-    TRY_STATUS(FillInitializer(*item.context, item.number, true));
-  }
-  for (const LinkedModules::Item& item : linked.functions()) {
+  Translation work(symbols, out);
+  FillModuleHeader(work, *symbols.modules()[0].ast, out);
+  for (uint32_t v = 0; v < out.variables.size(); ++v) TRY_STATUS(FillInitializer(work, v, true));
+  for (const Translation::Item& item : work.functions()) {
     ir::Function& declaration = out.functions.emplace_back();
-    declaration.name = item.context->ast.functions[item.number].name;
+    declaration.name = symbols.Name(item.place);
     declaration.is_declaration = true;
   }
   return out;

@@ -1,13 +1,13 @@
 // Translation: syntax tree -> IR (phase Simt) of one kernel with all it calls.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/function.h"
 #include "ptx-parser/parse/ast.h"
+#include "ptx-parser/translate/symbol_table.h"
 
 namespace ptx2cpu::ptx {
 
@@ -17,7 +17,8 @@ struct TranslateOptions {
   bool contract = true;
 };
 
-// Names of the module's kernels that have a body, in source order.
+// Names of the kernels that have a body, in source order.
+std::vector<std::string> ListKernels(const SymbolTable& symbols);
 std::vector<std::string> ListKernels(const ast::Module& module);
 
 // functions[0] is the kernel, its transitive callees follow; functions without body are declarations.
@@ -29,15 +30,13 @@ std::vector<std::string> ListKernels(const ast::Module& module);
 Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
                              const TranslateOptions& options = {});
 
-// The same of relocatable modules (nvcc -rdc): one of them holds the kernel, the others define what it and
-// they only declare. Lines and source files are numbered on from module to module; a name that two modules
-// use for different internal symbols gets a suffix in the second. What no module defines stays a declaration.
-Result<ir::Module> TranslateLinked(std::span<const ast::Module* const> modules, std::string_view kernel,
-                                   const TranslateOptions& options = {});
+// The same of a linked program. Errors also: kLink (the kernel reaches a function or variable that no module
+// defines, all of them in `more`). Lines and source files are numbered on from module to module: Module::Place.
+Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view kernel,
+                             const TranslateOptions& options = {});
 
-// The modules' variables alone, as TranslateLinked gives them: initialisers may name functions that are
-// declarations here.
-Result<ir::Module> TranslateVariables(std::span<const ast::Module* const> modules);
+// The program's variables alone: initialisers may name functions that are declarations here.
+Result<ir::Module> TranslateVariables(const SymbolTable& symbols);
 
 // Checks every instruction of the module against the table, reachable or not; errors as above.
 Status CheckInstructions(const ast::Module& module);

@@ -115,6 +115,18 @@ Result<Program> Program::FromPtx(std::string text, std::string name, const LoadO
   return program;
 }
 
+Result<Program> Program::Link(std::vector<PtxText> modules, const LoadOptions& options) {
+  TRY_STATUS(CheckOptions(options));
+  if (modules.empty()) return Fail(ErrorCode::kUsage, "there is no PTX module to link");
+  rt::ModuleSource source;
+  for (PtxText& module : modules) source.texts.push_back({std::move(module.text), std::move(module.name)});
+  Program program;
+  program.state_ = std::make_shared<State>();
+  program.state_->options = options;
+  program.state_->Add(std::move(source));
+  return program;
+}
+
 std::vector<std::string> Program::KernelNames() const {
   std::vector<std::string> names;
   for (const auto& module : state_->modules) names.insert(names.end(), module->Kernels().begin(), module->Kernels().end());

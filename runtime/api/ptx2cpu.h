@@ -77,11 +77,20 @@ class Kernel {
   std::shared_ptr<const State> state_;
 };
 
-// The PTX modules of one file. Copies share it.
+struct PtxText {
+  std::string text;
+  std::string name = "<ptx>";  // for messages
+};
+
+// The PTX modules of one file, or several that were linked. Copies share it.
 class Program {
  public:
   static Result<Program> Load(const std::filesystem::path& file, const LoadOptions& options = {});
   static Result<Program> FromPtx(std::string text, std::string name = "<ptx>", const LoadOptions& options = {});
+  // Relocatable modules that make one program, as nvcc -rdc=true -ptx writes them. (Load links those of an -rdc program by
+  // itself.) Errors: kLink when Get needs the modules: definitions that contradict each other, or a function or variable
+  // that the kernel reaches and no module defines.
+  static Result<Program> Link(std::vector<PtxText> modules, const LoadOptions& options = {});
 
   std::vector<std::string> KernelNames() const;
   // Compiles at the first call. The name as in PTX, or the plain name of a C++ function where only one kernel has it.

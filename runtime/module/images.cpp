@@ -67,9 +67,12 @@ Result<ModuleSource> SourceOfLinked(std::span<const void* const> containers, uin
     const void* container = containers[i];
     if (Read<uint32_t>(container) == kWrapperMagic) container = Read<Wrapper>(container).container;
     if (Read<uint32_t>(container) != kContainerMagic) return Fail(ErrorCode::kContainer, name + ": linked part " + std::to_string(i) + " is no fat binary");
-    ModuleSource one = TRY(SourceOfContainer(container, sm, name + "#" + std::to_string(i)));
-    linked.options.contract &= one.options.contract;
-    linked.texts.push_back(std::move(one.texts[0]));
+    Result<ModuleSource> one = SourceOfContainer(container, sm, name + "#" + std::to_string(i));
+    // The toolkit's own device library has machine code only; what it defines is part of the runtime here.
+    if (!one && one.error().code == ErrorCode::kNoPtx) continue;
+    if (!one) return Fail(std::move(one).error());
+    linked.options.contract &= one->options.contract;
+    linked.texts.push_back(std::move(one->texts[0]));
   }
   if (linked.texts.empty()) return Fail(ErrorCode::kNoPtx, name + " links nothing");
   return linked;

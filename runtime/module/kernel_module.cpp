@@ -36,6 +36,14 @@ class Once {
   std::optional<Result<T>> value_;
 };
 
+// One text by itself may have symbols that the caller provides (Bind).
+Result<lowering::PtxModule> Open(const std::vector<PtxText>& texts) {
+  if (texts.size() == 1) return lowering::PtxModule::Parse(texts[0].text, texts[0].name);
+  std::vector<lowering::PtxModule::Source> sources;
+  for (const PtxText& text : texts) sources.push_back({text.text, text.name});
+  return lowering::PtxModule::Link(std::move(sources));
+}
+
 struct DeclaredVariables {
   std::vector<ModuleVariable> list;
   std::vector<lowering::VariableImage> images;
@@ -110,9 +118,7 @@ struct KernelModule::State {
 
 Result<const lowering::PtxModule*> KernelModule::State::Parsed() {
   const auto& result = parsed.Get([&]() -> Result<lowering::PtxModule> {
-    std::vector<lowering::PtxModule> modules;
-    for (const PtxText& text : texts) modules.push_back(TRY(lowering::PtxModule::Parse(text.text, text.name)));
-    return lowering::PtxModule::Link(modules);
+    return Open(texts);
   });
   if (!result) return Fail(result.error());
   return &*result;
@@ -182,20 +188,18 @@ Result<const ptx2cpu_kernel*> KernelModule::State::Compile(const lowering::PtxMo
 // it gets one more.
 Status KernelModule::State::CompileHolderOf(std::string_view variable) {
   const std::string kernel = "ptx2cpu_holder_of_" + std::string(variable);
-  std::vector<lowering::PtxModule> modules;
-  bool added = false;
-  for (const PtxText& text : texts) {
-    lowering::PtxModule module = TRY(lowering::PtxModule::Parse(text.text, text.name));
-    const ptx::ast::Variable* found = added ? nullptr : module.ast().FindGlobal(variable);
-    if (found != nullptr && found->linkage != ptx::ast::Linkage::kExtern) {
-      const std::string holder = "\n.visible .entry " + kernel + "()\n{\n.reg .b64 %a, %v;\nmov.u64 %a, " + std::string(variable) +
-                                 ";\nld.volatile.u64 %v, [%a];\nret;\n}\n";
-      module = TRY(lowering::PtxModule::Parse(text.text.substr(0, text.text.find('\0')) + holder, text.name));
-      added = true;
-    }
-    modules.push_back(std::move(module));
+  std::vector<PtxText> with_holder = texts;
+  const lowering::PtxModule* ptx = TRY(Parsed());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const ptx::ast::Variable* found = ptx->modules()[i]->FindGlobal(variable);
+    if (found == nullptr || found->linkage == ptx::ast::Linkage::kExtern) continue;
+    std::string& text = with_holder[i].text;
+    text.resize(std::min(text.find('\0'), text.size()));
+    text += "\n.visible .entry " + kernel + "()\n{\n.reg .b64 %a, %v;\nmov.u64 %a, " + std::string(variable) +
+            ";\nld.volatile.u64 %v, [%a];\nret;\n}\n";
+    break;
   }
-  static_cast<void>(TRY(Compile(lowering::PtxModule::Link(modules), kernel, Build())));
+  static_cast<void>(TRY(Compile(TRY(Open(with_holder)), kernel, Build())));
   return {};
 }
 
@@ -209,7 +213,9 @@ KernelModule::KernelModule(std::vector<PtxText> texts, ModuleOptions options) : 
   state_->options = std::move(options);
   for (const PtxText& text : state_->texts) {
     state_->name += (state_->name.empty() ? "" : "+") + text.name;
-    for (std::string& kernel : ptx::EntryNames(text.text)) state_->kernels.push_back(std::move(kernel));
+    for (std::string& kernel : ptx::EntryNames(text.text)) {
+      if (!Defines(kernel)) state_->kernels.push_back(std::move(kernel));  // .weak ones may stand in several
+    }
   }
 }
 
@@ -282,21 +288,17 @@ FaultPlace KernelModule::Locate(const LaunchError& fault) const {
     if (const auto position = jit->LineOf(fault.pc)) line = position->ptx_line;
   }
   if (line == 0) return place;
-  // Lines are numbered on from text to text.
-  for (const PtxText& text : state_->texts) {
-    const uint32_t lines = LineCount(text.text);
-    if (line > lines && &text != &state_->texts.back()) {
-      line -= lines;
-      continue;
-    }
-    place.file = text.name;
-    place.line = line;
-    place.excerpt = LineOf(text.text, line);
-    if (const auto source = SourceLineAt(text.text, line)) {
-      place.source_file = source->file;
-      place.source_line = source->line;
-    }
-    break;
+  const auto ptx = const_cast<State&>(*state_).Parsed();  // code exists, so it was parsed
+  if (!ptx) return place;
+  const auto found = (*ptx)->PlaceOf(line);
+  place.file = found.at.file;
+  place.line = found.at.line;
+  place.excerpt = found.excerpt;
+  const auto text = std::ranges::find(state_->texts, place.file, &PtxText::name);
+  if (text == state_->texts.end()) return place;
+  if (const auto source = SourceLineAt(text->text, place.line)) {
+    place.source_file = source->file;
+    place.source_line = source->line;
   }
   return place;
 }

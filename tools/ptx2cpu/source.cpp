@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -39,30 +40,63 @@ Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
   return {};
 }
 
-Result<std::vector<Source>> LoadSources(const std::string& file, std::optional<std::string> kernel, const Arguments& arguments) {
+Result<lowering::PtxModule> Source::Open() const {
+  if (linked) return lowering::PtxModule::Link(texts);
+  return lowering::PtxModule::Parse(texts[0].text, texts[0].name);
+}
+
+namespace {
+
+Source MakeSource(std::vector<ptx::PtxImage> images, const std::string& file, const ptx::Extraction& extraction) {
+  Source source;
+  source.linked = images.front().image->relocatable;
+  source.options = images.front().options;
+  source.kernels = ptx::KernelsOf(images);
+  for (ptx::PtxImage& image : images) {
+    const bool plain = extraction.file_kind == ptx::Extraction::FileKind::kPtx;
+    source.texts.push_back({std::move(image.text),
+                            plain ? file : fmt::format("{}({},{})", file, extraction.containers[image.image->container_index].Where(), image.image->Target())});
+  }
+  return source;
+}
+
+// Several files are one program.
+std::vector<Source> Join(std::vector<Source> parts) {
+  Source whole = std::move(parts.front());
+  whole.linked = true;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    whole.texts.insert(whole.texts.end(), std::move_iterator(parts[i].texts.begin()), std::move_iterator(parts[i].texts.end()));
+    for (std::string& kernel : parts[i].kernels) {
+      if (std::ranges::find(whole.kernels, kernel) == whole.kernels.end()) whole.kernels.push_back(std::move(kernel));
+    }
+  }
+  parts.resize(1);
+  parts[0] = std::move(whole);
+  return parts;
+}
+
+}  // namespace
+
+Result<std::vector<Source>> LoadSources(std::optional<std::string> kernel, const Arguments& arguments) {
+  if (arguments.plain().empty()) return Fail(ErrorCode::kUsage, "which file?");
+  const bool one_file = arguments.plain().size() == 1;
   ptx::Device device;
   device.sm = static_cast<uint32_t>(TRY(arguments.Number("--sm", 0, 999)));
-  ptx::Extraction extraction = TRY(ptx::ExtractFile(file));
   std::optional<std::string_view> wanted;
-  if (kernel) wanted = *kernel;
-  std::vector<ptx::PtxImage> images = TRY(ptx::PtxImages(extraction, wanted, device));
+  if (kernel && one_file) wanted = *kernel;
   std::vector<Source> sources;
-  for (ptx::PtxImage& image : images) {
-    Source source;
-    const bool plain = extraction.file_kind == ptx::Extraction::FileKind::kPtx;
-    source.name = plain ? file : fmt::format("{}({},{})", file, extraction.containers[image.image->container_index].Where(), image.image->Target());
-    source.text = std::move(image.text);
-    source.options = std::move(image.options);
-    source.kernels = std::move(image.kernels);
-    sources.push_back(std::move(source));
+  for (const std::string& file : arguments.plain()) {
+    const ptx::Extraction extraction = TRY(ptx::ExtractFile(file));
+    for (std::vector<ptx::PtxImage>& images : ptx::ByProgram(TRY(ptx::PtxImages(extraction, wanted, device))))
+      sources.push_back(MakeSource(std::move(images), file, extraction));
   }
-  return sources;
+  return one_file ? std::move(sources) : Join(std::move(sources));
 }
 
 Result<KernelChoice> ChooseKernel(const Arguments& arguments) {
-  const std::string file = TRY(arguments.OnlyFile());
   const std::optional<std::string> wanted = arguments.Value("--kernel");
-  std::vector<Source> sources = TRY(LoadSources(file, wanted, arguments));
+  std::vector<Source> sources = TRY(LoadSources(wanted, arguments));
+  const std::string& file = arguments.plain()[0];
   if (wanted) {
     const std::optional<std::string> name = ptx::MatchKernel(sources.front().kernels, *wanted);
     if (name) return KernelChoice{std::move(sources.front()), *name};

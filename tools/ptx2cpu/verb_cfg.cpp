@@ -35,7 +35,7 @@ Status RunCfg(const Arguments& arguments) {
   options.pipeline.stop_after = arguments.Value("--at").value_or("insert-extra-barriers");
   const std::string format = arguments.Value("--format").value_or("text");
   if (format != "dot" && format != "svg" && format != "text") return Fail(ErrorCode::kUsage, fmt::format("--format takes dot, svg or text, not '{}'", format));
-  const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(choice.source.text, choice.source.name));
+  const lowering::PtxModule ptx = TRY(choice.source.Open());
   const ir::Module module = TRY(ptx.Build(choice.kernel, options));
   analysis::CfgViewOptions view_options;
   view_options.dominator_tree = arguments.Has("--dominators");

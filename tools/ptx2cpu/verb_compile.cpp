@@ -11,15 +11,15 @@ namespace ptx2cpu::tool {
 namespace {
 
 // Every kernel of the file, or the one of --kernel; a name that several images define is taken from the first.
-Result<std::vector<ir::Module>> BuildKernels(const Arguments& arguments, const std::string& file, std::vector<lowering::StageTime>& times) {
+Result<std::vector<ir::Module>> BuildKernels(const Arguments& arguments, std::vector<lowering::StageTime>& times) {
   const std::optional<std::string> wanted = arguments.Value("--kernel");
-  const std::vector<Source> sources = TRY(LoadSources(file, wanted, arguments));
+  const std::vector<Source> sources = TRY(LoadSources(wanted, arguments));
   std::vector<ir::Module> modules;
   std::map<std::string, bool> done;
   Progress progress("translating");
   for (const Source& source : sources) {
     lowering::BuildOptions options = TRY(ReadBuildOptions(arguments, source));
-    const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(source.text, source.name));
+    const lowering::PtxModule ptx = TRY(source.Open());
     const std::vector<std::string> kernels = ptx.Kernels();
     std::optional<std::string> only;
     if (wanted) only = ptx::MatchKernel(kernels, *wanted);
@@ -30,14 +30,13 @@ Result<std::vector<ir::Module>> BuildKernels(const Arguments& arguments, const s
       done[kernel] = true;
     }
   }
-  if (modules.empty()) return Fail(ErrorCode::kNotFound, fmt::format("no kernel to compile in {}", file));
+  if (modules.empty()) return Fail(ErrorCode::kNotFound, fmt::format("no kernel to compile in {}", arguments.plain()[0]));
   return modules;
 }
 
 }  // namespace
 
 Status RunCompile(const Arguments& arguments) {
-  const std::string file = TRY(arguments.OnlyFile());
   const std::optional<std::string> output = arguments.Value("--output");
   if (!output) return Fail(ErrorCode::kUsage, "compile wants -o OUT.o, OUT.so, OUT.s or OUT.ll");
   const lowering::FileKind kind = TRY(lowering::FileKindOf(*output));
@@ -45,7 +44,7 @@ Status RunCompile(const Arguments& arguments) {
   options.target = TRY(lowering::ResolveTarget(arguments.Value("--target").value_or("native")));
   options.optimisation = static_cast<int>(TRY(arguments.Number("--opt", 3, 3)));
   std::vector<lowering::StageTime> times;
-  const std::vector<ir::Module> modules = TRY(BuildKernels(arguments, file, times));
+  const std::vector<ir::Module> modules = TRY(BuildKernels(arguments, times));
   std::vector<const ir::Module*> pointers;
   for (const ir::Module& module : modules) pointers.push_back(&module);
   const std::string bytes = TRY(lowering::CompileFile(pointers, kind, options));

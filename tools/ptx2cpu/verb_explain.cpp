@@ -151,7 +151,7 @@ std::string_view TierName(const ir::Function& f) {
 Status ExplainKernel(const Arguments& arguments) {
   const KernelChoice choice = TRY(ChooseKernel(arguments));
   lowering::BuildOptions options = TRY(ReadBuildOptions(arguments, choice.source));
-  const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(choice.source.text, choice.source.name));
+  const lowering::PtxModule ptx = TRY(choice.source.Open());
   options.pipeline.stop_after = "ir";
   const ir::Module simt = TRY(ptx.Build(choice.kernel, options));
   options.pipeline.stop_after = "remove-redundant-barriers";

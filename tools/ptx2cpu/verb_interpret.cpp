@@ -11,7 +11,7 @@ Status InterpretKernel(const Arguments& arguments, std::string stage) {
   lowering::BuildOptions options = TRY(ReadBuildOptions(arguments, choice.source));
   options.pipeline.stop_after = std::move(stage);
   harness::KernelCall call = TRY(ReadKernelCall(arguments));
-  const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(choice.source.text, choice.source.name));
+  const lowering::PtxModule ptx = TRY(choice.source.Open());
   const ir::Module module = TRY(ptx.Build(choice.kernel, options));
   const auto start = std::chrono::steady_clock::now();
   const Status status = harness::RunInterpreter(module, call);

@@ -9,7 +9,7 @@ Status RunIr(const Arguments& arguments) {
   const KernelChoice choice = TRY(ChooseKernel(arguments));
   lowering::BuildOptions options = TRY(ReadBuildOptions(arguments, choice.source));
   std::vector<lowering::StageTime> times;
-  const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(choice.source.text, choice.source.name));
+  const lowering::PtxModule ptx = TRY(choice.source.Open());
   const ir::Module module = TRY(ptx.Build(choice.kernel, options, &times));
   fmt::print("{}", ir::Print(module));
   if (arguments.Has("--time-passes")) PrintTimes(times);

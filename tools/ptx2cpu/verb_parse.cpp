@@ -8,19 +8,20 @@
 namespace ptx2cpu::tool {
 
 Status RunParse(const Arguments& arguments) {
-  const std::string file = TRY(arguments.OnlyFile());
-  const std::vector<Source> sources = TRY(LoadSources(file, arguments.Value("--kernel"), arguments));
+  const std::vector<Source> sources = TRY(LoadSources(arguments.Value("--kernel"), arguments));
   Progress progress("parsing");
   size_t done = 0;
   for (const Source& source : sources) {
-    progress.Step(done++, sources.size(), source.name);
-    const lowering::PtxModule module = TRY(lowering::PtxModule::Parse(source.text, source.name));
-    if (!arguments.Has("--check")) {
-      fmt::print("{}", ptx::Print(module.ast()));
-      continue;
+    progress.Step(done++, sources.size(), source.texts[0].name);
+    const lowering::PtxModule program = TRY(source.Open());
+    for (const auto& module : program.modules()) {
+      if (!arguments.Has("--check")) {
+        fmt::print("{}", ptx::Print(*module));
+        continue;
+      }
+      TRY_STATUS(ptx::CheckInstructions(*module));
+      fmt::print("{}: {} functions, {} instructions, every one in the table\n", module->file_name, module->functions.size(), module->instructions.size());
     }
-    TRY_STATUS(ptx::CheckInstructions(module.ast()));
-    fmt::print("{}: {} functions, {} instructions, every one in the table\n", source.name, module.ast().functions.size(), module.ast().instructions.size());
   }
   return {};
 }

@@ -20,7 +20,9 @@ Result<Kernel> CompileKernel(const Arguments& arguments, const KernelChoice& cho
   if (build.pipeline.passes.collapse == lowering::CollapseForm::kFlat) options.collapse = "flat";
   if (build.pipeline.passes.collapse == lowering::CollapseForm::kHierarchical) options.collapse = "hierarchical";
   options.exec = arguments.Value("--exec").value_or("auto");
-  const Program program = TRY(Program::FromPtx(choice.source.text, choice.source.name, options));
+  std::vector<PtxText> texts;
+  for (const auto& source : choice.source.texts) texts.push_back({source.text, source.name});
+  const Program program = TRY(choice.source.linked ? Program::Link(std::move(texts), options) : Program::FromPtx(texts[0].text, texts[0].name, options));
   return program.Get(choice.kernel);
 }
 
@@ -36,7 +38,7 @@ Status RunRun(const Arguments& arguments) {
   shape.max_workers = static_cast<unsigned>(TRY(arguments.Number("--threads", 0, 4096)));
   if (!build.pipeline.dump_after.empty() || arguments.Has("--time-passes")) {
     std::vector<lowering::StageTime> times;
-    const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(choice.source.text, choice.source.name));
+    const lowering::PtxModule ptx = TRY(choice.source.Open());
     static_cast<void>(TRY(ptx.Build(choice.kernel, build, &times)));
     if (arguments.Has("--time-passes")) PrintTimes(times);
   }

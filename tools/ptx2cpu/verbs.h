@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/result.h"
+#include "lowering/compile.h"
 #include "ptx-parser/fatbin/fatbin.h"
 #include "tools/ptx2cpu/command_line.h"
 
@@ -21,15 +22,17 @@ Status RunExplain(const Arguments&);
 Status RunExec(const Arguments&);
 Status RunDevices(const Arguments&);
 
-// PTX text of a file: the image that holds `kernel` where one is named, else the first for the highest target.
+// One program: an image, or the modules of an -rdc program or of several files, which are linked.
 struct Source {
-  std::string name;              // for messages: "program: .nv_fatbin sm_90" or the .ptx file
-  std::string text;
+  std::vector<lowering::PtxModule::Source> texts;  // named for messages: "program(.nv_fatbin,sm_90)" or the .ptx file
+  bool linked = false;
   ptx::JitOptions options;
   std::vector<std::string> kernels;
+  Result<lowering::PtxModule> Open() const;
 };
-Result<std::vector<Source>> LoadSources(const std::string& file, std::optional<std::string> kernel, const Arguments& arguments);
-// The one kernel meant by --kernel, or the file's only one; kNotFound with the list of names otherwise.
+// The programs of the files in the arguments; with a kernel only the one that holds it.
+Result<std::vector<Source>> LoadSources(std::optional<std::string> kernel, const Arguments& arguments);
+// The one kernel meant by --kernel, or the only one; kNotFound with the list of names otherwise.
 struct KernelChoice {
   Source source;
   std::string kernel;

@@ -48,7 +48,7 @@ void SurveyImage(Tally& tally, const ptx::Image& image, const std::string& name)
   tally.parse_seconds += Now() - start;
   if (!module) return Count(tally, module.error(), name);
   ++tally.parsed;
-  if (const Status status = ptx::CheckInstructions(module->ast()); !status) Count(tally, status.error(), name);
+  if (const Status status = ptx::CheckInstructions(*module->modules()[0]); !status) Count(tally, status.error(), name);
   else ++tally.matched;
   for (const std::string& kernel : module->Kernels()) {
     ++tally.kernels;

@@ -1,0 +1,78 @@
+// What the names of a program's modules stand for: found once, read by the translation of each kernel.
+//
+// Relocatable modules (nvcc -rdc) share the names that have a linkage. The rules are those of a device linker:
+//   .visible   one definition in all modules
+//   .weak      the first definition; a .visible one goes before it
+//   .common    one variable for all of that name, as large as the largest; a definition with .visible or .weak holds it
+//   .extern    declared here, defined elsewhere; size, space and prototype must agree
+//   none       the module's own, though another module may use the name too
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/result.h"
+#include "ptx-parser/parse/ast.h"
+
+namespace ptx2cpu::ptx {
+
+class SymbolTable {
+ public:
+  struct Module {
+    const ast::Module* ast = nullptr;
+    uint32_t line_base = 0;                 // added to line numbers: the lines of the modules before it
+    uint32_t file_base = 0;                 // added to .file numbers
+    std::vector<uint32_t> variable_number;  // by AST variable: number below; kNone: no static storage
+  };
+  // A function or variable of one of the modules.
+  struct Place {
+    uint32_t module = ast::kNone;
+    uint32_t index = ast::kNone;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  struct Variable {
+    std::string name;  // unique in the program
+    Place place;       // the definition, else the first declaration
+    uint64_t size = 0;
+    uint32_t align = 1;
+    bool is_defined = false;
+  };
+
+  // One module by itself: what it only declares may be provided by whoever runs it. The trees must outlive the table.
+  static SymbolTable OfOne(const ast::Module& module);
+  // A whole program. Errors, kLink: definitions that contradict each other, all of them in `more`.
+  static Result<SymbolTable> Link(std::vector<const ast::Module*> modules);
+
+  std::span<const Module> modules() const { return modules_; }
+  const ast::Module& Ast(Place place) const { return *modules_[place.module].ast; }
+  const ast::Function& Function(Place place) const { return Ast(place).functions[place.index]; }
+  const std::vector<Variable>& variables() const { return variables_; }
+  // Whether all modules are there, so that a declaration without definition is an error once a kernel reaches it.
+  bool is_program() const { return is_program_; }
+
+  // Where a function is defined; the declaration itself where nobody defines it.
+  Place Definition(Place function) const;
+  // Its name, unique in the program among those with a body.
+  std::string_view Name(Place function) const;
+  // Kernels that have a body, once each, in source order.
+  std::vector<Place> Kernels() const;
+  // kNone in both where there is none of the name.
+  Place FindKernel(std::string_view name) const;
+
+ private:
+  friend class SymbolResolver;
+  SymbolTable() = default;
+  static uint64_t Key(Place place) { return uint64_t{place.module} << 32 | place.index; }
+
+  std::vector<Module> modules_;
+  std::vector<Variable> variables_;
+  std::unordered_map<std::string_view, Place> exported_functions_;
+  std::unordered_map<uint64_t, std::string> renamed_;  // internal functions whose name another one has
+  bool is_program_ = false;
+};
+
+}  // namespace ptx2cpu::ptx
