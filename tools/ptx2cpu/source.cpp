@@ -78,7 +78,7 @@ std::vector<Source> Join(std::vector<Source> parts) {
 }  // namespace
 
 Result<std::vector<Source>> LoadSources(std::optional<std::string> kernel, const Arguments& arguments) {
-  if (arguments.plain().empty()) return Fail(ErrorCode::kUsage, "which file?");
+  if (arguments.plain().empty()) return Fail(ErrorCode::kUsage, "which FILE?");
   const bool one_file = arguments.plain().size() == 1;
   ptx::Device device;
   device.sm = static_cast<uint32_t>(TRY(arguments.Number("--sm", 0, 999)));
