@@ -1,4 +1,4 @@
-// Lines and header of a PTX text, read without a parser.
+// Source lines and header of a PTX text, read without a parser.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,6 @@
 #include <string_view>
 
 namespace ptx2cpu::rt {
-
-uint32_t LineCount(std::string_view text);                   // line ends + 1, as relocatable modules are numbered on
-std::string_view LineOf(std::string_view text, uint32_t line);  // 1-based; empty where there is none
 
 struct SourceLine {
   std::string file;
