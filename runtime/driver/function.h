@@ -3,7 +3,6 @@
 // or a question that only the code can answer.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -87,27 +86,23 @@ class Kernel {
   static constexpr HandleKind kKind = HandleKind::kKernel;
 
   Kernel(Library& library, std::string name);
+  ~Kernel();
 
   const std::string& name() const { return name_; }
   Library& library() const { return library_; }
   // The kernel in a context; loads the library there at the first call.
   cuda::CUresult In(Context& context, Function*& function);
+  // The library is gone from that context.
+  void Forget(uint64_t context_id);
   // Of one device, whichever context.
   std::shared_ptr<FunctionSettings> settings(const Device& device);
 
  private:
-  struct Place {
-    Function* function;
-    uint64_t context_id;
-  };
   Library& library_;
   const std::string name_;
-  std::mutex mutex_;
-  std::map<uint64_t, Function*> functions_;  // by context id
+  std::atomic<Function*> last_function_{nullptr};  // the last answer of In: launches mostly ask for the same context
+  std::mutex mutex_;                               // settings_
   std::map<int, std::shared_ptr<FunctionSettings>> settings_;
-  // The last answer: launches mostly ask for the same context.
-  std::atomic<uint64_t> last_context_{0};
-  std::atomic<Function*> last_function_{nullptr};
 };
 
 // A CUfunction or a CUkernel, in this context. INVALID_HANDLE, or why the library cannot be loaded there.

@@ -67,16 +67,21 @@ class Library {
   cuda::CUresult In(Context& context, Module*& module);
   // Storage of a __managed__ variable: one for all contexts. NOT_FOUND.
   cuda::CUresult GetManaged(std::string_view name, std::span<std::byte>& storage);
-  // What kernels keep and checks done, without a context.
+  // Checks all of the PTX now, not at first use.
   Status Check();
+  // The library's module in that context is gone.
+  void Forget(uint64_t context_id);
 
  private:
   struct Managed;
+  cuda::CUresult FindManaged();
+  cuda::CUresult BindManaged(rt::KernelModule& part);
   cuda::CUresult BindManaged(Module& module);
 
   const Sources sources_;
+  const bool has_managed_;
   std::vector<std::string> kernel_names_;
-  std::shared_ptr<rt::KernelModule> probe_;  // to ask about variables before any context has it
+  std::vector<std::shared_ptr<rt::KernelModule>> probes_;  // to ask about variables before any context has them
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels_;
   std::unordered_map<uint64_t, Module*> modules_;  // by context id; owned by the contexts
