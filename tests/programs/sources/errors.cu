@@ -15,10 +15,8 @@ static void Case(const char* name, Provoke provoke) {
   std::printf("%s: sticky: %s\n", name, cudaGetErrorName(cudaGetLastError()));
   int* memory;
   std::printf("%s: malloc: %s\n", name, cudaGetErrorName(cudaMalloc(&memory, 4)));
-  std::printf("%s: reset: %s\n", name, cudaGetErrorName(cudaDeviceReset()));
-  std::printf("%s: after: %s\n", name, cudaGetErrorName(cudaMalloc(&memory, 4)));
-  Write<<<1, 1>>>(memory, 1);
-  std::printf("%s: works again: %s\n", name, cudaGetErrorName(cudaDeviceSynchronize()));
+  Nothing<<<1, 1>>>();
+  std::printf("%s: launch: %s\n", name, cudaGetErrorName(cudaGetLastError()));
 }
 
 static void NotSticky() {
@@ -44,15 +42,32 @@ static void NotSticky() {
   std::printf("%s / %s\n", cudaGetErrorString(cudaErrorInvalidValue), cudaGetErrorName(static_cast<cudaError_t>(12345)));
 }
 
+// A device that has faulted works again after a reset.
+static void Reset() {
+  int *memory, value = 0;
+  Write<<<1, 32>>>(nullptr, 1);
+  SHOW(cudaDeviceSynchronize());
+  SHOW(cudaDeviceReset());
+  SHOW(cudaMalloc(&memory, 4));
+  Write<<<1, 1>>>(memory, 12);
+  SHOW(cudaMemcpy(&value, memory, 4, cudaMemcpyDeviceToHost));
+  std::printf("value %d\n", value);
+}
+
 int main(int count, char** words) {
-  NotSticky();
-  if (count > 1 && std::strcmp(words[1], "misaligned") == 0) {
+  const char* what = count > 1 ? words[1] : "";
+  if (std::strcmp(what, "null") == 0) {
+    Case("null", [] { Write<<<1, 32>>>(nullptr, 1); });
+  } else if (std::strcmp(what, "trap") == 0) {
+    Case("trap", [] { Trap<<<2, 32>>>(); });
+  } else if (std::strcmp(what, "misaligned") == 0) {
     char* memory;
     OK(cudaMalloc(&memory, 64));
     Case("misaligned", [&] { Misaligned<<<1, 1>>>(memory); });
-    return 0;
+  } else if (std::strcmp(what, "reset") == 0) {
+    Reset();
+  } else {
+    NotSticky();
   }
-  Case("null", [] { Write<<<1, 32>>>(nullptr, 1); });
-  Case("trap", [] { Trap<<<2, 32>>>(); });
   return 0;
 }
