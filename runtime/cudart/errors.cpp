@@ -2,6 +2,7 @@
 #include "runtime/cudart/errors.h"
 
 #include <array>
+#include <atomic>
 
 #include "cudart_api.h"
 
@@ -27,15 +28,34 @@ const ErrorText* Find(cudaError_t error) {
   return nullptr;
 }
 
-// What the last failing call of this thread returned. Kept by value: reading it must work when everything else has failed.
-thread_local cudaError_t last_error = cudaSuccess;
+struct LastError {
+  cudaError_t error = cudaSuccess;
+  uint32_t resets = 0;  // how many resets there had been then
+};
+thread_local LastError last_error;
+std::atomic<uint32_t> resets{0};
+
+// What a kernel did wrong stays until the device is reset: it leaves the context unusable.
+bool IsFault(cudaError_t error) {
+  return (error >= cudaErrorIllegalAddress && error <= cudaErrorTensorMemoryLeak && error != cudaErrorLaunchOutOfResources &&
+          error != cudaErrorLaunchIncompatibleTexturing && !(error >= cudaErrorPeerAccessAlreadyEnabled && error <= cudaErrorContextIsDestroyed) &&
+          !(error >= cudaErrorTooManyPeers && error <= cudaErrorHostMemoryNotRegistered) && error != cudaErrorCooperativeLaunchTooLarge);
+}
+
+cudaError_t Current() {
+  LastError& last = last_error;
+  if (IsFault(last.error) && last.resets != resets.load(std::memory_order_relaxed)) last.error = cudaSuccess;
+  return last.error;
+}
 
 }  // namespace
 
 // "Not ready" is an answer, not a failure (manual, cudaStreamQuery and cudaEventQuery).
 void NoteError(cudaError_t error) {
-  if (error != cudaErrorNotReady) last_error = error;
+  if (error != cudaErrorNotReady) last_error = {error, resets.load(std::memory_order_relaxed)};
 }
+
+void ForgetFaults() { resets.fetch_add(1, std::memory_order_relaxed); }
 
 cudaError_t Failed(cudaError_t error) {
   NoteError(error);
@@ -43,12 +63,12 @@ cudaError_t Failed(cudaError_t error) {
 }
 
 cudaError_t cudaGetLastError() {
-  const cudaError_t error = last_error;
-  if (error != cudaSuccess) last_error = cudaSuccess;
+  const cudaError_t error = Current();
+  if (!IsFault(error)) last_error.error = cudaSuccess;
   return error;
 }
 
-cudaError_t cudaPeekAtLastError() { return last_error; }
+cudaError_t cudaPeekAtLastError() { return Current(); }
 
 const char* cudaGetErrorName(cudaError_t error) {
   const ErrorText* const entry = Find(error);
