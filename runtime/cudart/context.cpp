@@ -147,7 +147,6 @@ cudaError_t cudaDeviceReset() {
   primaries.resets.fetch_add(1, std::memory_order_acq_rel);
   const CUresult result = driver::cuDevicePrimaryCtxReset_v2(device);
   driver::cuCtxSetCurrent(nullptr);
-  ForgetFaults();
   return FromDriver(result);
 }
 

@@ -79,7 +79,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
   if (const cudaError_t error = PrimaryContext(peerDevice, peer)) return error;
   int device = 0;
   if (const cudaError_t error = CurrentDevice(device)) return error;
-  if (device == peerDevice) return cudaErrorInvalidDevice;
+  if (device == peerDevice) return cudaErrorPeerAccessUnsupported;
   return InContext(&driver::cuCtxEnablePeerAccess, peer, flags);
 }
 

@@ -2,7 +2,7 @@
 #include "runtime/cudart/errors.h"
 
 #include <array>
-#include <atomic>
+#include <utility>
 
 #include "cudart_api.h"
 
@@ -28,47 +28,20 @@ const ErrorText* Find(cudaError_t error) {
   return nullptr;
 }
 
-struct LastError {
-  cudaError_t error = cudaSuccess;
-  uint32_t resets = 0;  // how many resets there had been then
-};
-thread_local LastError last_error;
-std::atomic<uint32_t> resets{0};
-
-// What a kernel did wrong stays until the device is reset: it leaves the context unusable.
-bool IsFault(cudaError_t error) {
-  return (error >= cudaErrorIllegalAddress && error <= cudaErrorTensorMemoryLeak && error != cudaErrorLaunchOutOfResources &&
-          error != cudaErrorLaunchIncompatibleTexturing && !(error >= cudaErrorPeerAccessAlreadyEnabled && error <= cudaErrorContextIsDestroyed) &&
-          !(error >= cudaErrorTooManyPeers && error <= cudaErrorHostMemoryNotRegistered) && error != cudaErrorCooperativeLaunchTooLarge);
-}
-
-cudaError_t Current() {
-  LastError& last = last_error;
-  if (IsFault(last.error) && last.resets != resets.load(std::memory_order_relaxed)) last.error = cudaSuccess;
-  return last.error;
-}
+// Kept by value: reading it must work when everything else has failed. A fault is no exception: read once, it is gone,
+// but every call that needs the context gives it again (so an H200 with CUDA 13).
+thread_local cudaError_t last_error = cudaSuccess;
 
 }  // namespace
 
 // "Not ready" is an answer, not a failure (manual, cudaStreamQuery and cudaEventQuery).
 void NoteError(cudaError_t error) {
-  if (error != cudaErrorNotReady) last_error = {error, resets.load(std::memory_order_relaxed)};
+  if (error != cudaErrorNotReady) last_error = error;
 }
 
-void ForgetFaults() { resets.fetch_add(1, std::memory_order_relaxed); }
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 
-cudaError_t Failed(cudaError_t error) {
-  NoteError(error);
-  return error;
-}
-
-cudaError_t cudaGetLastError() {
-  const cudaError_t error = Current();
-  if (!IsFault(error)) last_error.error = cudaSuccess;
-  return error;
-}
-
-cudaError_t cudaPeekAtLastError() { return Current(); }
+cudaError_t cudaPeekAtLastError() { return last_error; }
 
 const char* cudaGetErrorName(cudaError_t error) {
   const ErrorText* const entry = Find(error);

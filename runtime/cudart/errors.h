@@ -8,12 +8,6 @@ namespace ptx2cpu::cudart {
 // Keeps the error for cudaGetLastError of this thread; cudaErrorNotReady is none.
 void NoteError(cuda::cudaError_t error);
 
-// Notes the error and returns it: for functions that do not return their error themselves.
-cuda::cudaError_t Failed(cuda::cudaError_t error);
-
-// Forgets the last error of every thread if it was a fault: the context in which it happened is gone.
-void ForgetFaults();
-
 // The runtime's numbers are the driver's; it has a few more of its own (runtime_errors.def).
 inline cuda::cudaError_t FromDriver(cuda::CUresult result) { return static_cast<cuda::cudaError_t>(result); }
 

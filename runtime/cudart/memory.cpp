@@ -36,8 +36,10 @@ cudaError_t cudaFreeHost(void* ptr) {
 
 cudaError_t cudaMallocManaged(void** devPtr, size_t size, unsigned int flags) {
   if (devPtr == nullptr) return cudaErrorInvalidValue;
-  if (size == 0) return cudaErrorInvalidValue;
-  return InContext(&driver::cuMemAllocManaged, AddressOut(devPtr), size, flags);
+  if (const cudaError_t error = Begin()) return error;
+  *devPtr = nullptr;
+  if (size == 0) return cudaSuccess;
+  return FromDriver(driver::cuMemAllocManaged(AddressOut(devPtr), size, flags));
 }
 
 cudaError_t cudaHostRegister(void* ptr, size_t size, unsigned int flags) { return InContext(&driver::cuMemHostRegister_v2, ptr, size, flags); }
@@ -90,7 +92,7 @@ cudaError_t Ask(const void* pointer, Pointed& pointed) {
 
 template <typename Attributes>
 cudaError_t GetPointer(Attributes* attributes, const void* pointer) {
-  if (attributes == nullptr || pointer == nullptr) return cudaErrorInvalidValue;
+  if (attributes == nullptr) return cudaErrorInvalidValue;
   Pointed pointed;
   if (const cudaError_t error = Ask(pointer, pointed)) return error;
   *attributes = {};
