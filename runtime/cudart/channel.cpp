@@ -60,10 +60,9 @@ cudaError_t FormatOf(const cudaChannelFormatDesc& description, Format& format) {
     format = {row.format, row.channels};
     return cudaSuccess;
   }
-  unsigned channels = 0;
+  unsigned channels = 0;  // one, two or four: there are no elements of three
   if (y == 0 && z == 0 && w == 0) channels = 1;
   if (y == x && z == 0 && w == 0) channels = 2;
-  if (y == x && z == x && w == 0) channels = 3;
   if (y == x && z == x && w == x) channels = 4;
   for (const Plain& row : kPlain) {
     if (row.kind != kind || row.bits != x || channels == 0) continue;
@@ -93,6 +92,8 @@ size_t BytesOf(const Format& format) {
   return static_cast<size_t>(description.x + description.y + description.z + description.w) / 8;
 }
 
-cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind f) { return {x, y, z, w, f}; }
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind f) {
+  return {x, y, z, w, f};
+}
 
 }  // namespace ptx2cpu::cudart

@@ -39,7 +39,8 @@ cudaError_t Bind(int device) {
 
 cudaError_t BeginDriver() {
   static std::atomic<bool> begun{false};
-  if (begun.load(std::memory_order_acquire)) [[likely]] return cudaSuccess;
+  if (begun.load(std::memory_order_acquire)) [[likely]]
+    return cudaSuccess;
   const CUresult result = driver::cuInit(0);
   if (result == CUDA_SUCCESS) begun.store(true, std::memory_order_release);
   return FromDriver(result);
@@ -55,7 +56,8 @@ cudaError_t PrimaryContext(int device, CUcontext& context) {
   if (context != nullptr) return cudaSuccess;
   if (const CUresult error = driver::cuDevicePrimaryCtxRetain(&context, device)) return FromDriver(error);
   CUcontext expected = nullptr;
-  if (!slot.compare_exchange_strong(expected, context)) driver::cuDevicePrimaryCtxRelease_v2(device);  // another thread was first
+  if (!slot.compare_exchange_strong(expected, context))
+    driver::cuDevicePrimaryCtxRelease_v2(device);  // another thread was first
   return cudaSuccess;
 }
 
@@ -64,7 +66,8 @@ cudaError_t Begin() {
   CUcontext context = nullptr;
   const uint32_t resets = Primaries().resets.load(std::memory_order_acquire);
   if (driver::cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr) {
-    if (thread.resets == resets) [[likely]] return cudaSuccess;
+    if (thread.resets == resets) [[likely]]
+      return cudaSuccess;
     // After a reset the context may be gone; then this thread begins that of its device again.
     CUdevice device;
     if (driver::cuCtxGetDevice(&device) == CUDA_SUCCESS) {
@@ -79,7 +82,8 @@ cudaError_t Begin() {
 cudaError_t CurrentDevice(int& device) {
   CUdevice current;
   CUcontext context = nullptr;
-  if (driver::cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr && driver::cuCtxGetDevice(&current) == CUDA_SUCCESS) {
+  if (driver::cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr &&
+      driver::cuCtxGetDevice(&current) == CUDA_SUCCESS) {
     device = current;
   } else {
     device = thread_state.device;
@@ -103,7 +107,8 @@ cudaError_t cudaSetDevice(int device) {
 cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
   if ((flags & ~cudaInitDeviceFlagsAreValid) != 0) return cudaErrorInvalidValue;
   if ((flags & cudaInitDeviceFlagsAreValid) != 0) {
-    if (const cudaError_t error = InDriver(&driver::cuDevicePrimaryCtxSetFlags_v2, device, deviceFlags)) return error;
+    if (const cudaError_t error = InDriver(&driver::cuDevicePrimaryCtxSetFlags_v2, device, deviceFlags))
+      return error;
   }
   CUcontext context;
   return PrimaryContext(device, context);
@@ -125,14 +130,16 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags) {
   if ((flags & ~cudaDeviceMask) != 0) return cudaErrorInvalidValue;
   int device = 0;
   if (const cudaError_t error = CurrentDevice(device)) return error;
-  return InDriver(&driver::cuDevicePrimaryCtxSetFlags_v2, device, flags & ~cudaDeviceMapHost);  // memory is always mapped
+  return InDriver(&driver::cuDevicePrimaryCtxSetFlags_v2, device,
+                  flags & ~cudaDeviceMapHost);  // memory is always mapped
 }
 
 cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
   if (flags == nullptr) return cudaErrorInvalidValue;
   int device = 0, active = 0;
   if (const cudaError_t error = CurrentDevice(device)) return error;
-  if (const cudaError_t error = InDriver(&driver::cuDevicePrimaryCtxGetState, device, flags, &active)) return error;
+  if (const cudaError_t error = InDriver(&driver::cuDevicePrimaryCtxGetState, device, flags, &active))
+    return error;
   *flags |= cudaDeviceMapHost;
   return cudaSuccess;
 }
@@ -143,7 +150,8 @@ cudaError_t cudaDeviceReset() {
   if (const cudaError_t error = CurrentDevice(device)) return error;
   thread_state.device = device;
   Retained& primaries = Primaries();
-  if (device < static_cast<int>(kMaxDevices)) primaries.contexts[static_cast<size_t>(device)].store(nullptr, std::memory_order_release);
+  if (device < static_cast<int>(kMaxDevices))
+    primaries.contexts[static_cast<size_t>(device)].store(nullptr, std::memory_order_release);
   primaries.resets.fetch_add(1, std::memory_order_acq_rel);
   const CUresult result = driver::cuDevicePrimaryCtxReset_v2(device);
   driver::cuCtxSetCurrent(nullptr);

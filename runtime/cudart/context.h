@@ -1,5 +1,6 @@
-// The runtime's view of contexts: each thread has a device, and works in that device's primary context, which begins
-// when it is first needed. A context that the program made current through the driver API is used as it is.
+// The runtime's view of contexts: each thread has a device, and works in that device's primary context, which
+// begins when it is first needed. A context that the program made current through the driver API is used as
+// it is.
 #pragma once
 
 #include "driver_api.h"

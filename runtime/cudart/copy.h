@@ -8,8 +8,8 @@ namespace ptx2cpu::cudart {
 struct MemoryTypes {
   cuda::CUmemorytype from, to;
 };
-// What a copy kind says about its ends; `from_array`, `to_array`: that end is an array whatever the kind says.
-// cudaErrorInvalidMemcpyDirection.
+// What a copy kind says about its ends; `from_array`, `to_array`: that end is an array whatever the kind
+// says. cudaErrorInvalidMemcpyDirection.
 cuda::cudaError_t TypesOf(cuda::cudaMemcpyKind kind, MemoryTypes& types);
 // The other way round, for parameters that the driver gives back.
 cuda::cudaMemcpyKind KindOf(cuda::CUmemorytype from, cuda::CUmemorytype to);

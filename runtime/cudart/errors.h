@@ -11,5 +11,4 @@ void NoteError(cuda::cudaError_t error);
 // The runtime's numbers are the driver's; it has a few more of its own (runtime_errors.def).
 inline cuda::cudaError_t FromDriver(cuda::CUresult result) { return static_cast<cuda::cudaError_t>(result); }
 
-
 }  // namespace ptx2cpu::cudart

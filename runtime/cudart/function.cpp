@@ -41,8 +41,10 @@ CUresult GetCommon(CUfunction function, Attributes& attributes) {
   for (const auto& [attribute, number] : numbers) {
     if (const CUresult error = Get(function, attribute, *number)) return error;
   }
-  if (const CUresult error = Get(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, attributes.sharedSizeBytes)) return error;
-  if (const CUresult error = Get(function, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, attributes.constSizeBytes)) return error;
+  if (const CUresult error = Get(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, attributes.sharedSizeBytes))
+    return error;
+  if (const CUresult error = Get(function, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, attributes.constSizeBytes))
+    return error;
   return Get(function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, attributes.localSizeBytes);
 }
 
@@ -77,36 +79,45 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attr, const void* func) {
 }
 
 cudaError_t cudaFuncSetAttribute(const void* func, cudaFuncAttribute attr, int value) {
-  return WithFunction(func, [&](CUfunction function) { return driver::cuFuncSetAttribute(function, static_cast<CUfunction_attribute>(attr), value); });
+  return WithFunction(func, [&](CUfunction function) {
+    return driver::cuFuncSetAttribute(function, static_cast<CUfunction_attribute>(attr), value);
+  });
 }
 
-cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attr, int value, int device) {
-  return InDriver(&driver::cuKernelSetAttribute, static_cast<CUfunction_attribute>(attr), value, kernel, device);
+cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attr, int value,
+                                            int device) {
+  return InDriver(&driver::cuKernelSetAttribute, static_cast<CUfunction_attribute>(attr), value, kernel,
+                  device);
 }
 
 cudaError_t cudaFuncSetCacheConfig(const void* func, cudaFuncCache cacheConfig) {
-  return WithFunction(func, [&](CUfunction function) { return driver::cuFuncSetCacheConfig(function, static_cast<CUfunc_cache>(cacheConfig)); });
+  return WithFunction(func, [&](CUfunction function) {
+    return driver::cuFuncSetCacheConfig(function, static_cast<CUfunc_cache>(cacheConfig));
+  });
 }
 
 cudaError_t cudaFuncSetSharedMemConfig(const void* func, cudaSharedMemConfig config) {
-  return WithFunction(func, [&](CUfunction function) { return driver::cuFuncSetSharedMemConfig(function, static_cast<CUsharedconfig>(config)); });
+  return WithFunction(func, [&](CUfunction function) {
+    return driver::cuFuncSetSharedMemConfig(function, static_cast<CUsharedconfig>(config));
+  });
 }
 
 cudaError_t cudaFuncGetName(const char** name, const void* func) {
   return WithFunction(func, [&](CUfunction function) { return driver::cuFuncGetName(name, function); });
 }
 
-cudaError_t cudaFuncGetParamInfo(const void* func, size_t paramIndex, size_t* paramOffset, size_t* paramSize) {
-  return WithFunction(func, [&](CUfunction function) { return driver::cuFuncGetParamInfo(function, paramIndex, paramOffset, paramSize); });
+cudaError_t cudaFuncGetParamInfo(const void* func, size_t paramIndex, size_t* paramOffset,
+                                 size_t* paramSize) {
+  return WithFunction(func, [&](CUfunction function) {
+    return driver::cuFuncGetParamInfo(function, paramIndex, paramOffset, paramSize);
+  });
 }
 
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t* functionPtr, const void* symbolPtr) {
   if (functionPtr == nullptr) return cudaErrorInvalidValue;
-  return WithFunction(symbolPtr, [&](CUfunction function) {
-    if (driver::cuKernelGetFunction(functionPtr, reinterpret_cast<CUkernel>(function)) == CUDA_SUCCESS) return CUDA_SUCCESS;
-    *functionPtr = function;
-    return CUDA_SUCCESS;
-  });
+  CUkernel kernel;
+  if (const cudaError_t error = cudaGetKernel(&kernel, symbolPtr)) return error;
+  return FromDriver(driver::cuKernelGetFunction(functionPtr, kernel));
 }
 
 cudaError_t cudaGetKernel(cudaKernel_t* kernelPtr, const void* entryFuncAddr) {
@@ -115,19 +126,25 @@ cudaError_t cudaGetKernel(cudaKernel_t* kernelPtr, const void* entryFuncAddr) {
   return Registry::Get().Kernel(entryFuncAddr, *kernelPtr);
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, const void* func, int blockSize, size_t dynamicSMemSize) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, const void* func, int blockSize,
+                                                          size_t dynamicSMemSize) {
   return WithFunction(func, [&](CUfunction function) {
-    return driver::cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, function, blockSize, dynamicSMemSize);
+    return driver::cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, function, blockSize,
+                                                               dynamicSMemSize);
   });
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, const void* func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, const void* func,
+                                                                   int blockSize, size_t dynamicSMemSize,
+                                                                   unsigned int flags) {
   return WithFunction(func, [&](CUfunction function) {
-    return driver::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, function, blockSize, dynamicSMemSize, flags);
+    return driver::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, function, blockSize,
+                                                                        dynamicSMemSize, flags);
   });
 }
 
-cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, const void* func, int numBlocks, int blockSize) {
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, const void* func,
+                                                      int numBlocks, int blockSize) {
   return WithFunction(func, [&](CUfunction function) {
     return driver::cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, function, numBlocks, blockSize);
   });
@@ -136,22 +153,36 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, c
 namespace {
 
 CUlaunchConfig ConfigOf(const cudaLaunchConfig_t& config) {
-  return {config.gridDim.x, config.gridDim.y, config.gridDim.z, config.blockDim.x, config.blockDim.y, config.blockDim.z,
-          static_cast<unsigned>(config.dynamicSmemBytes), config.stream, Twin<CUlaunchAttribute>(config.attrs), config.numAttrs};
+  return {config.gridDim.x,
+          config.gridDim.y,
+          config.gridDim.z,
+          config.blockDim.x,
+          config.blockDim.y,
+          config.blockDim.z,
+          static_cast<unsigned>(config.dynamicSmemBytes),
+          config.stream,
+          Twin<CUlaunchAttribute>(config.attrs),
+          config.numAttrs};
 }
 
 }  // namespace
 
-cudaError_t cudaOccupancyMaxPotentialClusterSize(int* clusterSize, const void* func, const cudaLaunchConfig_t* launchConfig) {
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* clusterSize, const void* func,
+                                                 const cudaLaunchConfig_t* launchConfig) {
   if (launchConfig == nullptr) return cudaErrorInvalidValue;
   const CUlaunchConfig config = ConfigOf(*launchConfig);
-  return WithFunction(func, [&](CUfunction function) { return driver::cuOccupancyMaxPotentialClusterSize(clusterSize, function, &config); });
+  return WithFunction(func, [&](CUfunction function) {
+    return driver::cuOccupancyMaxPotentialClusterSize(clusterSize, function, &config);
+  });
 }
 
-cudaError_t cudaOccupancyMaxActiveClusters(int* numClusters, const void* func, const cudaLaunchConfig_t* launchConfig) {
+cudaError_t cudaOccupancyMaxActiveClusters(int* numClusters, const void* func,
+                                           const cudaLaunchConfig_t* launchConfig) {
   if (launchConfig == nullptr) return cudaErrorInvalidValue;
   const CUlaunchConfig config = ConfigOf(*launchConfig);
-  return WithFunction(func, [&](CUfunction function) { return driver::cuOccupancyMaxActiveClusters(numClusters, function, &config); });
+  return WithFunction(func, [&](CUfunction function) {
+    return driver::cuOccupancyMaxActiveClusters(numClusters, function, &config);
+  });
 }
 
 }  // namespace ptx2cpu::cudart

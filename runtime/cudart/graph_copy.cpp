@@ -7,13 +7,16 @@ namespace ptx2cpu::cudart {
 
 namespace {
 
-cudaError_t Add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, const CUDA_MEMCPY3D& copy) {
+cudaError_t Add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count,
+                const CUDA_MEMCPY3D& copy) {
   CUcontext context;
   if (const cudaError_t error = ContextForNodes(context)) return error;
   return FromDriver(driver::cuGraphAddMemcpyNode(node, graph, dependencies, count, &copy, context));
 }
 
-cudaError_t Set(cudaGraphNode_t node, const CUDA_MEMCPY3D& copy) { return FromDriver(driver::cuGraphMemcpyNodeSetParams(node, &copy)); }
+cudaError_t Set(cudaGraphNode_t node, const CUDA_MEMCPY3D& copy) {
+  return FromDriver(driver::cuGraphMemcpyNodeSetParams(node, &copy));
+}
 
 cudaError_t SetInExec(cudaGraphExec_t exec, cudaGraphNode_t node, const CUDA_MEMCPY3D& copy) {
   CUcontext context;
@@ -29,28 +32,34 @@ cudaError_t Checked(const cudaMemcpy3DParms* parms, CUDA_MEMCPY3D& copy) {
 
 }  // namespace
 
-cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies, size_t numDependencies,
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph,
+                                   const cudaGraphNode_t* pDependencies, size_t numDependencies,
                                    const cudaMemcpy3DParms* pCopyParams) {
   CUDA_MEMCPY3D copy;
   if (const cudaError_t error = Checked(pCopyParams, copy)) return error;
   return Add(pGraphNode, graph, pDependencies, numDependencies, copy);
 }
 
-cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies, size_t numDependencies,
-                                           const void* symbol, const void* src, size_t count, size_t offset, cudaMemcpyKind kind) {
+cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* pGraphNode, cudaGraph_t graph,
+                                           const cudaGraphNode_t* pDependencies, size_t numDependencies,
+                                           const void* symbol, const void* src, size_t count, size_t offset,
+                                           cudaMemcpyKind kind) {
   CUDA_MEMCPY3D copy;
   if (const cudaError_t error = ToSymbolCopy(symbol, src, count, offset, kind, copy)) return error;
   return Add(pGraphNode, graph, pDependencies, numDependencies, copy);
 }
 
-cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies, size_t numDependencies,
-                                             void* dst, const void* symbol, size_t count, size_t offset, cudaMemcpyKind kind) {
+cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* pGraphNode, cudaGraph_t graph,
+                                             const cudaGraphNode_t* pDependencies, size_t numDependencies,
+                                             void* dst, const void* symbol, size_t count, size_t offset,
+                                             cudaMemcpyKind kind) {
   CUDA_MEMCPY3D copy;
   if (const cudaError_t error = FromSymbolCopy(dst, symbol, count, offset, kind, copy)) return error;
   return Add(pGraphNode, graph, pDependencies, numDependencies, copy);
 }
 
-cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies, size_t numDependencies, void* dst,
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* pGraphNode, cudaGraph_t graph,
+                                     const cudaGraphNode_t* pDependencies, size_t numDependencies, void* dst,
                                      const void* src, size_t count, cudaMemcpyKind kind) {
   CUDA_MEMCPY3D copy;
   if (const cudaError_t error = LinearCopy(dst, src, count, kind, copy)) return error;
@@ -70,45 +79,52 @@ cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3
   return Set(node, copy);
 }
 
-cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void* symbol, const void* src, size_t count, size_t offset, cudaMemcpyKind kind) {
+cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void* symbol, const void* src,
+                                                 size_t count, size_t offset, cudaMemcpyKind kind) {
   CUDA_MEMCPY3D copy;
   if (const cudaError_t error = ToSymbolCopy(symbol, src, count, offset, kind, copy)) return error;
   return Set(node, copy);
 }
 
-cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void* dst, const void* symbol, size_t count, size_t offset, cudaMemcpyKind kind) {
+cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void* dst, const void* symbol,
+                                                   size_t count, size_t offset, cudaMemcpyKind kind) {
   CUDA_MEMCPY3D copy;
   if (const cudaError_t error = FromSymbolCopy(dst, symbol, count, offset, kind, copy)) return error;
   return Set(node, copy);
 }
 
-cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
+cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* dst, const void* src, size_t count,
+                                           cudaMemcpyKind kind) {
   CUDA_MEMCPY3D copy;
   if (const cudaError_t error = LinearCopy(dst, src, count, kind, copy)) return error;
   return Set(node, copy);
 }
 
-cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const cudaMemcpy3DParms* pNodeParams) {
+cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
+                                             const cudaMemcpy3DParms* pNodeParams) {
   CUDA_MEMCPY3D copy;
   if (const cudaError_t error = Checked(pNodeParams, copy)) return error;
   return SetInExec(hGraphExec, node, copy);
 }
 
-cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const void* symbol, const void* src, size_t count,
+cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
+                                                     const void* symbol, const void* src, size_t count,
                                                      size_t offset, cudaMemcpyKind kind) {
   CUDA_MEMCPY3D copy;
   if (const cudaError_t error = ToSymbolCopy(symbol, src, count, offset, kind, copy)) return error;
   return SetInExec(hGraphExec, node, copy);
 }
 
-cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, void* dst, const void* symbol, size_t count,
+cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
+                                                       void* dst, const void* symbol, size_t count,
                                                        size_t offset, cudaMemcpyKind kind) {
   CUDA_MEMCPY3D copy;
   if (const cudaError_t error = FromSymbolCopy(dst, symbol, count, offset, kind, copy)) return error;
   return SetInExec(hGraphExec, node, copy);
 }
 
-cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, void* dst,
+                                               const void* src, size_t count, cudaMemcpyKind kind) {
   CUDA_MEMCPY3D copy;
   if (const cudaError_t error = LinearCopy(dst, src, count, kind, copy)) return error;
   return SetInExec(hGraphExec, node, copy);

@@ -1,5 +1,5 @@
-// Launches: by <<<...>>> (a configuration is pushed, the stub pops it), by cudaLaunchKernel and its relatives, and the
-// three calls of old compilers (configure, set up arguments, launch).
+// Launches: by <<<...>>> (a configuration is pushed, the stub pops it), by cudaLaunchKernel and its
+// relatives, and the three calls of old compilers (configure, set up arguments, launch).
 #include <cstring>
 #include <span>
 #include <vector>
@@ -41,8 +41,20 @@ cudaError_t Launch(CUfunction function, const Configuration& shape, void** args,
   if (!SharedFits(shape.shared_bytes)) return cudaErrorInvalidValue;
   const auto [gx, gy, gz] = shape.grid;
   const auto [bx, by, bz] = shape.block;
-  if (gx == 0 || gy == 0 || gz == 0 || bx == 0 || by == 0 || bz == 0) return cudaErrorInvalidConfiguration;
-  return FromDriver(driver::cuLaunchKernel(function, gx, gy, gz, bx, by, bz, static_cast<unsigned>(shape.shared_bytes), shape.stream, args, extra));
+  return FromDriver(driver::cuLaunchKernel(function, gx, gy, gz, bx, by, bz,
+                                           static_cast<unsigned>(shape.shared_bytes), shape.stream, args,
+                                           extra));
+}
+
+// Until CUDA 12 a shape that no launch can have was a wrong configuration; since 13 it is a wrong argument
+// like others.
+cudaError_t AsConfiguration(cudaError_t error, const dim3& grid, const dim3& block) {
+  constexpr uint64_t kBlockThreads = 1024, kBlockDepth = 64, kGridX = INT32_MAX, kGridYZ = 65535;
+  if (error != cudaErrorInvalidValue) return error;
+  const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z, threads = uint64_t{block.x} * block.y * block.z;
+  const bool legal = blocks != 0 && threads != 0 && threads <= kBlockThreads && block.z <= kBlockDepth &&
+                     grid.x <= kGridX && grid.y <= kGridYZ && grid.z <= kGridYZ;
+  return legal ? error : cudaErrorInvalidConfiguration;
 }
 
 }  // namespace
@@ -64,37 +76,56 @@ cudaError_t __cudaPopCallConfiguration(dim3* gridDim, dim3* blockDim, size_t* sh
   return cudaSuccess;
 }
 
-cudaError_t cudaLaunchKernel(const void* func, dim3 gridDim, dim3 blockDim, void** args, size_t sharedMem, cudaStream_t stream) {
+cudaError_t cudaLaunchKernel(const void* func, dim3 gridDim, dim3 blockDim, void** args, size_t sharedMem,
+                             cudaStream_t stream) {
   if (const cudaError_t error = Begin()) return error;
   CUfunction function;
   if (const cudaError_t error = FunctionOf(func, function)) return error;
   return Launch(function, {gridDim, blockDim, sharedMem, stream}, args, nullptr);
 }
 
-// The stub asks once and keeps what it gets, also after a failure; then that is the host address, by which each launch
-// finds the failure again.
+cudaError_t cudaLaunchKernel(const void* func, cudaGridDim12 gridDim, dim3 blockDim, void** args,
+                             size_t sharedMem, cudaStream_t stream) {
+  return AsConfiguration(
+      cudaLaunchKernel(func, static_cast<const dim3&>(gridDim), blockDim, args, sharedMem, stream), gridDim,
+      blockDim);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void* func, cudaGridDim12 gridDim, dim3 blockDim, void** args,
+                                        size_t sharedMem, cudaStream_t stream) {
+  return AsConfiguration(
+      cudaLaunchCooperativeKernel(func, static_cast<const dim3&>(gridDim), blockDim, args, sharedMem, stream),
+      gridDim, blockDim);
+}
+
+// The stub asks once and keeps what it gets, also after a failure; then that is the host address, by which
+// each launch finds the failure again.
 cudaError_t __cudaGetKernel(cudaKernel_t* kernelPtr, const void* entryFuncAddr) {
   const cudaError_t error = Registry::Get().Kernel(entryFuncAddr, *kernelPtr);
   if (error != cudaSuccess) *kernelPtr = reinterpret_cast<cudaKernel_t>(const_cast<void*>(entryFuncAddr));
   return error;
 }
 
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void** args, size_t sharedMem, cudaStream_t stream) {
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void** args,
+                               size_t sharedMem, cudaStream_t stream) {
   if (const cudaError_t error = Begin()) return error;
   CUfunction function = reinterpret_cast<CUfunction>(kernel);
   const cudaError_t result = Launch(function, {gridDim, blockDim, sharedMem, stream}, args, nullptr);
-  if (result != cudaErrorInvalidResourceHandle) [[likely]] return result;
+  if (result != cudaErrorInvalidResourceHandle) [[likely]]
+    return result;
   if (const cudaError_t error = FunctionOf(kernel, function)) return error;
   return Launch(function, {gridDim, blockDim, sharedMem, stream}, args, nullptr);
 }
 
-cudaError_t cudaLaunchCooperativeKernel(const void* func, dim3 gridDim, dim3 blockDim, void** args, size_t sharedMem, cudaStream_t stream) {
+cudaError_t cudaLaunchCooperativeKernel(const void* func, dim3 gridDim, dim3 blockDim, void** args,
+                                        size_t sharedMem, cudaStream_t stream) {
   if (const cudaError_t error = Begin()) return error;
   CUfunction function;
   if (const cudaError_t error = FunctionOf(func, function)) return error;
   if (!SharedFits(sharedMem)) return cudaErrorInvalidValue;
-  return FromDriver(driver::cuLaunchCooperativeKernel(function, gridDim.x, gridDim.y, gridDim.z, blockDim.x, blockDim.y, blockDim.z,
-                                                        static_cast<unsigned>(sharedMem), stream, args));
+  return FromDriver(driver::cuLaunchCooperativeKernel(function, gridDim.x, gridDim.y, gridDim.z, blockDim.x,
+                                                      blockDim.y, blockDim.z,
+                                                      static_cast<unsigned>(sharedMem), stream, args));
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* func, void** args) {
@@ -102,8 +133,16 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
   if (const cudaError_t error = Begin()) return error;
   CUfunction function;
   if (const cudaError_t error = FunctionOf(func, function)) return error;
-  const CUlaunchConfig shape{config->gridDim.x, config->gridDim.y, config->gridDim.z, config->blockDim.x, config->blockDim.y, config->blockDim.z,
-                             static_cast<unsigned>(config->dynamicSmemBytes), config->stream, Twin<CUlaunchAttribute>(config->attrs), config->numAttrs};
+  const CUlaunchConfig shape{config->gridDim.x,
+                             config->gridDim.y,
+                             config->gridDim.z,
+                             config->blockDim.x,
+                             config->blockDim.y,
+                             config->blockDim.z,
+                             static_cast<unsigned>(config->dynamicSmemBytes),
+                             config->stream,
+                             Twin<CUlaunchAttribute>(config->attrs),
+                             config->numAttrs};
   return FromDriver(driver::cuLaunchKernelEx(&shape, function, args, nullptr));
 }
 
@@ -133,10 +172,14 @@ cudaError_t cudaLaunch(const void* func) {
   CUfunction function;
   if (const cudaError_t error = FunctionOf(func, function)) return error;
   size_t size = launch.arguments.size();
-  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, launch.arguments.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
-  return Launch(function, launch.configuration, nullptr, extra);
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, launch.arguments.data(), CU_LAUNCH_PARAM_BUFFER_SIZE,
+                   &size, CU_LAUNCH_PARAM_END};
+  return AsConfiguration(Launch(function, launch.configuration, nullptr, extra), launch.configuration.grid,
+                         launch.configuration.block);
 }
 
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void* userData) { return InContext(&driver::cuLaunchHostFunc, stream, fn, userData); }
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void* userData) {
+  return InContext(&driver::cuLaunchHostFunc, stream, fn, userData);
+}
 
 }  // namespace ptx2cpu::cudart

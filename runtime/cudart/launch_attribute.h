@@ -11,18 +11,23 @@ namespace ptx2cpu::cudart {
 // Bytes of the value that an attribute uses. Until CUDA 11.7 programs have room for those and no more.
 inline size_t ValueBytes(cuda::cudaLaunchAttributeID attribute) {
   switch (attribute) {
-    case cuda::cudaLaunchAttributeAccessPolicyWindow: return sizeof(cuda::cudaAccessPolicyWindow);
+    case cuda::cudaLaunchAttributeAccessPolicyWindow:
+      return sizeof(cuda::cudaAccessPolicyWindow);
     case cuda::cudaLaunchAttributeClusterDimension:
-    case cuda::cudaLaunchAttributePreferredClusterDimension: return sizeof(cuda::uint3);
+    case cuda::cudaLaunchAttributePreferredClusterDimension:
+      return sizeof(cuda::uint3);
     case cuda::cudaLaunchAttributeProgrammaticEvent:
     case cuda::cudaLaunchAttributeLaunchCompletionEvent:
-    case cuda::cudaLaunchAttributeDeviceUpdatableKernelNode: return 16;
-    default: return sizeof(int);
+    case cuda::cudaLaunchAttributeDeviceUpdatableKernelNode:
+      return 16;
+    default:
+      return sizeof(int);
   }
 }
 
 template <typename Call>
-cuda::cudaError_t GetAttribute(cuda::cudaLaunchAttributeID attribute, cuda::cudaLaunchAttributeValue* value, const Call& call) {
+cuda::cudaError_t GetAttribute(cuda::cudaLaunchAttributeID attribute, cuda::cudaLaunchAttributeValue* value,
+                               const Call& call) {
   if (value == nullptr) return cuda::cudaErrorInvalidValue;
   cuda::CUlaunchAttributeValue whole{};
   const cuda::cudaError_t error = call(static_cast<cuda::CUlaunchAttributeID>(attribute), &whole);
@@ -31,7 +36,8 @@ cuda::cudaError_t GetAttribute(cuda::cudaLaunchAttributeID attribute, cuda::cuda
 }
 
 template <typename Call>
-cuda::cudaError_t SetAttribute(cuda::cudaLaunchAttributeID attribute, const cuda::cudaLaunchAttributeValue* value, const Call& call) {
+cuda::cudaError_t SetAttribute(cuda::cudaLaunchAttributeID attribute,
+                               const cuda::cudaLaunchAttributeValue* value, const Call& call) {
   if (value == nullptr) return cuda::cudaErrorInvalidValue;
   cuda::CUlaunchAttributeValue whole{};
   std::memcpy(&whole, value, ValueBytes(attribute));

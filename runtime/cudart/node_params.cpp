@@ -29,8 +29,12 @@ void ToKernelNode(const CUDA_KERNEL_NODE_PARAMS& from, cudaKernelNodeParams& par
   const void* host = from.kern != nullptr ? Registry::Get().HostOf(from.kern) : nullptr;
   if (host == nullptr) host = Registry::Get().HostOf(reinterpret_cast<CUkernel>(from.func));
   if (host == nullptr) host = from.func != nullptr ? static_cast<const void*>(from.func) : from.kern;
-  params = {const_cast<void*>(host), {from.gridDimX, from.gridDimY, from.gridDimZ}, {from.blockDimX, from.blockDimY, from.blockDimZ}, from.sharedMemBytes,
-            from.kernelParams, from.extra};
+  params = {const_cast<void*>(host),
+            {from.gridDimX, from.gridDimY, from.gridDimZ},
+            {from.blockDimX, from.blockDimY, from.blockDimZ},
+            from.sharedMemBytes,
+            from.kernelParams,
+            from.extra};
 }
 
 cudaError_t LinearCopy(void* dst, const void* src, size_t count, cudaMemcpyKind kind, CUDA_MEMCPY3D& copy) {
@@ -40,7 +44,8 @@ cudaError_t LinearCopy(void* dst, const void* src, size_t count, cudaMemcpyKind 
   return cudaSuccess;
 }
 
-cudaError_t ToSymbolCopy(const void* symbol, const void* src, size_t count, size_t offset, cudaMemcpyKind kind, CUDA_MEMCPY3D& copy) {
+cudaError_t ToSymbolCopy(const void* symbol, const void* src, size_t count, size_t offset,
+                         cudaMemcpyKind kind, CUDA_MEMCPY3D& copy) {
   void* to = nullptr;
   MemoryTypes types;
   if (const cudaError_t error = ToSymbolTypes(kind, types)) return error;
@@ -49,7 +54,8 @@ cudaError_t ToSymbolCopy(const void* symbol, const void* src, size_t count, size
   return cudaSuccess;
 }
 
-cudaError_t FromSymbolCopy(void* dst, const void* symbol, size_t count, size_t offset, cudaMemcpyKind kind, CUDA_MEMCPY3D& copy) {
+cudaError_t FromSymbolCopy(void* dst, const void* symbol, size_t count, size_t offset, cudaMemcpyKind kind,
+                           CUDA_MEMCPY3D& copy) {
   void* from = nullptr;
   MemoryTypes types;
   if (const cudaError_t error = FromSymbolTypes(kind, types)) return error;
@@ -80,30 +86,47 @@ cudaError_t FromNode(const cudaGraphNodeParams& params, CUcontext context, CUgra
       return FromParms(params.memcpy.copyParams, to.memcpy.copyParams);
     case cudaGraphNodeTypeMemset: {
       const cudaMemsetParams& fill = params.memset;
-      to.memset = {Address(fill.dst), fill.pitch, fill.value, fill.elementSize, fill.width, fill.height, context};
+      to.memset = {Address(fill.dst), fill.pitch,  fill.value, fill.elementSize,
+                   fill.width,        fill.height, context};
       return cudaSuccess;
     }
-    case cudaGraphNodeTypeHost: to.host = {params.host.fn, params.host.userData}; return cudaSuccess;
-    case cudaGraphNodeTypeGraph: to.graph = {params.graph.graph, static_cast<CUgraphChildGraphNodeOwnership>(params.graph.ownership)}; return cudaSuccess;
-    case cudaGraphNodeTypeEmpty: return cudaSuccess;
-    case cudaGraphNodeTypeWaitEvent: to.eventWait = {params.eventWait.event}; return cudaSuccess;
-    case cudaGraphNodeTypeEventRecord: to.eventRecord = {params.eventRecord.event}; return cudaSuccess;
-    case cudaGraphNodeTypeMemAlloc: to.alloc = *Twin<const CUDA_MEM_ALLOC_NODE_PARAMS_v2>(&params.alloc); return cudaSuccess;
-    case cudaGraphNodeTypeMemFree: to.free = {Address(params.free.dptr)}; return cudaSuccess;
+    case cudaGraphNodeTypeHost:
+      to.host = {params.host.fn, params.host.userData};
+      return cudaSuccess;
+    case cudaGraphNodeTypeGraph:
+      to.graph = {params.graph.graph, static_cast<CUgraphChildGraphNodeOwnership>(params.graph.ownership)};
+      return cudaSuccess;
+    case cudaGraphNodeTypeEmpty:
+      return cudaSuccess;
+    case cudaGraphNodeTypeWaitEvent:
+      to.eventWait = {params.eventWait.event};
+      return cudaSuccess;
+    case cudaGraphNodeTypeEventRecord:
+      to.eventRecord = {params.eventRecord.event};
+      return cudaSuccess;
+    case cudaGraphNodeTypeMemAlloc:
+      to.alloc = *Twin<const CUDA_MEM_ALLOC_NODE_PARAMS_v2>(&params.alloc);
+      return cudaSuccess;
+    case cudaGraphNodeTypeMemFree:
+      to.free = {Address(params.free.dptr)};
+      return cudaSuccess;
     case cudaGraphNodeTypeConditional: {
       const cudaConditionalNodeParams& from = params.conditional;
-      to.conditional = {from.handle, static_cast<CUgraphConditionalNodeType>(from.type), from.size, from.phGraph_out, context};
+      to.conditional = {from.handle, static_cast<CUgraphConditionalNodeType>(from.type), from.size,
+                        from.phGraph_out, context};
       return cudaSuccess;
     }
     case cudaGraphNodeTypeExtSemaphoreSignal:
-    case cudaGraphNodeTypeExtSemaphoreWait: return cudaErrorNotSupported;
+    case cudaGraphNodeTypeExtSemaphoreWait:
+      return cudaErrorNotSupported;
   }
   return cudaErrorInvalidValue;
 }
 
 void GiveBack(const CUgraphNodeParams& from, cudaGraphNodeParams& params) {
   if (params.type == cudaGraphNodeTypeMemAlloc) params.alloc.dptr = reinterpret_cast<void*>(from.alloc.dptr);
-  if (params.type == cudaGraphNodeTypeConditional) params.conditional.phGraph_out = from.conditional.phGraph_out;
+  if (params.type == cudaGraphNodeTypeConditional)
+    params.conditional.phGraph_out = from.conditional.phGraph_out;
 }
 
 }  // namespace ptx2cpu::cudart

@@ -10,12 +10,14 @@ using namespace cuda;
 
 cudaError_t Binary::Library(CUlibrary& library) {
   library = library_.load(std::memory_order_acquire);
-  if (library != nullptr) [[likely]] return cudaSuccess;
+  if (library != nullptr) [[likely]]
+    return cudaSuccess;
   if (const cudaError_t error = BeginDriver()) return error;
   std::lock_guard lock(mutex_);
   if (library_.load(std::memory_order_relaxed) == nullptr && failure_ == cudaSuccess) {
     CUlibrary loaded = nullptr;
-    failure_ = FromDriver(driver::cuLibraryLoadData(&loaded, wrapper_, nullptr, nullptr, 0, nullptr, nullptr, 0));
+    failure_ =
+        FromDriver(driver::cuLibraryLoadData(&loaded, wrapper_, nullptr, nullptr, 0, nullptr, nullptr, 0));
     if (failure_ == cudaSuccess) library_.store(loaded, std::memory_order_release);
   }
   library = library_.load(std::memory_order_relaxed);
@@ -82,7 +84,8 @@ cudaError_t Registry::BindManaged(Binary& binary) {
     if (const cudaError_t error = binary.Library(library)) return error;
     CUdeviceptr address = 0;
     size_t bytes = 0;
-    if (const CUresult error = driver::cuLibraryGetManaged(&address, &bytes, library, managed.name.c_str())) return FromDriver(error);
+    if (const CUresult error = driver::cuLibraryGetManaged(&address, &bytes, library, managed.name.c_str()))
+      return FromDriver(error);
     *managed.host = reinterpret_cast<void*>(address);
     managed.bound = true;
     // Programs name the variable by its storage, since that is what their reference to it is.
@@ -107,7 +110,8 @@ cudaError_t Registry::BindAllManaged() {
   return cudaSuccess;
 }
 
-// A launch looks its kernel up by address; each thread keeps the last ones it found, so that this takes no lock.
+// A launch looks its kernel up by address; each thread keeps the last ones it found, so that this takes no
+// lock.
 RegisteredFunction* Registry::Find(const void* host) {
   constexpr size_t kSlots = 64;
   struct Slot {
@@ -119,7 +123,8 @@ RegisteredFunction* Registry::Find(const void* host) {
   const auto word = reinterpret_cast<uintptr_t>(host);
   Slot& slot = slots[(word >> 4 ^ word >> 12) % kSlots];
   const uint32_t removals = removals_.load(std::memory_order_acquire);
-  if (slot.host == host && slot.removals == removals) [[likely]] return slot.function;
+  if (slot.host == host && slot.removals == removals) [[likely]]
+    return slot.function;
   std::lock_guard lock(mutex_);
   const auto at = functions_.find(host);
   if (at == functions_.end()) return nullptr;
@@ -131,7 +136,8 @@ cudaError_t Registry::Kernel(const void* host, CUkernel& kernel) {
   RegisteredFunction* const function = Find(host);
   if (function == nullptr) return cudaErrorInvalidDeviceFunction;
   kernel = function->kernel.load(std::memory_order_acquire);
-  if (kernel != nullptr) [[likely]] return cudaSuccess;
+  if (kernel != nullptr) [[likely]]
+    return cudaSuccess;
   CUlibrary library;
   if (const cudaError_t error = function->binary.Library(library)) return error;
   const CUresult result = driver::cuLibraryGetKernel(&kernel, library, function->name.c_str());
@@ -174,9 +180,10 @@ cudaError_t FunctionOf(const void* host, CUfunction& function) {
   // A handle, then: the driver knows its own.
   const char* name = nullptr;
   function = reinterpret_cast<CUfunction>(const_cast<void*>(host));
-  if (driver::cuKernelGetName(&name, reinterpret_cast<CUkernel>(function)) == CUDA_SUCCESS) return cudaSuccess;
+  if (driver::cuKernelGetName(&name, reinterpret_cast<CUkernel>(function)) == CUDA_SUCCESS)
+    return cudaSuccess;
   if (driver::cuFuncGetName(&name, function) == CUDA_SUCCESS) return cudaSuccess;
-  return cudaErrorInvalidDeviceFunction;
+  return cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t SymbolAddress(const void* symbol, void*& address, size_t& size) {
@@ -191,8 +198,9 @@ cudaError_t SymbolAddress(const void* symbol, void*& address, size_t& size) {
   CUlibrary library;
   if (const cudaError_t error = variable->binary->Library(library)) return error;
   CUdeviceptr pointer = 0;
-  const CUresult result = variable->managed ? driver::cuLibraryGetManaged(&pointer, &size, library, variable->name.c_str())
-                                            : driver::cuLibraryGetGlobal(&pointer, &size, library, variable->name.c_str());
+  const CUresult result = variable->managed
+                              ? driver::cuLibraryGetManaged(&pointer, &size, library, variable->name.c_str())
+                              : driver::cuLibraryGetGlobal(&pointer, &size, library, variable->name.c_str());
   if (result == CUDA_ERROR_NOT_FOUND) return cudaErrorInvalidSymbol;
   address = reinterpret_cast<void*>(pointer);
   return FromDriver(result);

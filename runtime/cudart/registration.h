@@ -1,5 +1,5 @@
-// What the compiler's host code registers before main: fat binaries, and which host addresses stand for which kernels
-// and variables. Nothing is loaded before it is needed.
+// What the compiler's host code registers before main: fat binaries, and which host addresses stand for which
+// kernels and variables. Nothing is loaded before it is needed.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,8 @@
 
 namespace ptx2cpu::cudart {
 
-// One __cudaRegisterFatBinary: a wrapper with one container, or (device link) several that are linked together.
+// One __cudaRegisterFatBinary: a wrapper with one container, or (device link) several that are linked
+// together.
 class Binary {
  public:
   explicit Binary(const void* wrapper) : wrapper_(wrapper) {}
@@ -64,8 +65,8 @@ class Registry {
   cuda::cudaError_t BindManaged(Binary& binary);
   cuda::cudaError_t BindAllManaged();
 
-  // The kernel behind a host address. cudaErrorInvalidDeviceFunction: none is registered there or the code lacks it;
-  // or why the binary cannot be loaded.
+  // The kernel behind a host address. cudaErrorInvalidDeviceFunction: none is registered there or the code
+  // lacks it; or why the binary cannot be loaded.
   cuda::cudaError_t Kernel(const void* host, cuda::CUkernel& kernel);
   std::optional<RegisteredVariable> Variable(const void* host);
   std::optional<RegisteredTexture> Texture(const void* host);
@@ -92,7 +93,8 @@ class Registry {
   std::atomic<uint32_t> removals_{0};                         // so that they stop
 };
 
-// The function handle for what a program passes as `const void* func`: a host stub, or a CUkernel or CUfunction.
+// The function handle for what a program passes as `const void* func`: a host stub, or a CUkernel or
+// CUfunction.
 cuda::cudaError_t FunctionOf(const void* host, cuda::CUfunction& function);
 // The storage of a symbol in this thread's context. cudaErrorInvalidSymbol.
 cuda::cudaError_t SymbolAddress(const void* symbol, void*& address, size_t& size);

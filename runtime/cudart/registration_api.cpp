@@ -13,7 +13,9 @@ Binary& BinaryOf(void** handle) { return *reinterpret_cast<Binary*>(handle); }
 
 }  // namespace
 
-void** __cudaRegisterFatBinary(void* fatCubin) { return reinterpret_cast<void**>(&Registry::Get().Add(fatCubin)); }
+void** __cudaRegisterFatBinary(void* fatCubin) {
+  return reinterpret_cast<void**>(&Registry::Get().Add(fatCubin));
+}
 
 // The program may read addresses of managed variables from main on.
 void __cudaRegisterFatBinaryEnd(void** fatCubinHandle) {
@@ -25,11 +27,13 @@ void __cudaRegisterFatBinaryEnd(void** fatCubinHandle) {
 
 void __cudaUnregisterFatBinary(void** fatCubinHandle) { Registry::Get().Remove(BinaryOf(fatCubinHandle)); }
 
-void __cudaRegisterFunction(void** fatCubinHandle, const char* hostFun, char*, const char* deviceName, int, uint3*, uint3*, dim3*, dim3*, int*) {
+void __cudaRegisterFunction(void** fatCubinHandle, const char* hostFun, char*, const char* deviceName, int,
+                            uint3*, uint3*, dim3*, dim3*, int*) {
   Registry::Get().AddFunction(BinaryOf(fatCubinHandle), hostFun, deviceName);
 }
 
-void __cudaRegisterVar(void** fatCubinHandle, char* hostVar, char*, const char* deviceName, int, size_t size, int, int) {
+void __cudaRegisterVar(void** fatCubinHandle, char* hostVar, char*, const char* deviceName, int, size_t size,
+                       int, int) {
   Registry::Get().AddVariable(hostVar, {&BinaryOf(fatCubinHandle), deviceName, size, false});
 }
 
@@ -37,15 +41,18 @@ void __cudaRegisterHostVar(void** fatCubinHandle, const char* deviceName, char* 
   Registry::Get().AddVariable(hostVar, {&BinaryOf(fatCubinHandle), deviceName, size, false});
 }
 
-void __cudaRegisterManagedVar(void** fatCubinHandle, void** hostVarPtrAddress, char*, const char* deviceName, int, size_t size, int, int) {
+void __cudaRegisterManagedVar(void** fatCubinHandle, void** hostVarPtrAddress, char*, const char* deviceName,
+                              int, size_t size, int, int) {
   Registry::Get().AddManaged(BinaryOf(fatCubinHandle), hostVarPtrAddress, deviceName, size);
 }
 
-void __cudaRegisterTexture(void** fatCubinHandle, const textureReference* hostVar, const void**, const char* deviceName, int, int, int) {
+void __cudaRegisterTexture(void** fatCubinHandle, const textureReference* hostVar, const void**,
+                           const char* deviceName, int, int, int) {
   Registry::Get().AddTexture(BinaryOf(fatCubinHandle), hostVar, deviceName);
 }
 
-void __cudaRegisterSurface(void** fatCubinHandle, const surfaceReference* hostVar, const void**, const char* deviceName, int, int) {
+void __cudaRegisterSurface(void** fatCubinHandle, const surfaceReference* hostVar, const void**,
+                           const char* deviceName, int, int) {
   Registry::Get().AddTexture(BinaryOf(fatCubinHandle), hostVar, deviceName);
 }
 

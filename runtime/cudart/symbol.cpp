@@ -35,7 +35,8 @@ cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
   return SymbolAddress(symbol, address, *size);
 }
 
-cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* src, size_t count, size_t offset, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* src, size_t count, size_t offset,
+                               cudaMemcpyKind kind) {
   void* to = nullptr;
   MemoryTypes types;
   if (const cudaError_t error = ToSymbolTypes(kind, types)) return error;
@@ -43,7 +44,8 @@ cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* src, size_t count
   return cudaMemcpy(to, src, count, kind);
 }
 
-cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* src, size_t count, size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* src, size_t count, size_t offset,
+                                    cudaMemcpyKind kind, cudaStream_t stream) {
   void* to = nullptr;
   MemoryTypes types;
   if (const cudaError_t error = ToSymbolTypes(kind, types)) return error;
@@ -51,7 +53,8 @@ cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* src, size_t 
   return cudaMemcpyAsync(to, src, count, kind, stream);
 }
 
-cudaError_t cudaMemcpyFromSymbol(void* dst, const void* symbol, size_t count, size_t offset, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpyFromSymbol(void* dst, const void* symbol, size_t count, size_t offset,
+                                 cudaMemcpyKind kind) {
   void* from = nullptr;
   MemoryTypes types;
   if (const cudaError_t error = FromSymbolTypes(kind, types)) return error;
@@ -59,7 +62,8 @@ cudaError_t cudaMemcpyFromSymbol(void* dst, const void* symbol, size_t count, si
   return cudaMemcpy(dst, from, count, kind);
 }
 
-cudaError_t cudaMemcpyFromSymbolAsync(void* dst, const void* symbol, size_t count, size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpyFromSymbolAsync(void* dst, const void* symbol, size_t count, size_t offset,
+                                      cudaMemcpyKind kind, cudaStream_t stream) {
   void* from = nullptr;
   MemoryTypes types;
   if (const cudaError_t error = FromSymbolTypes(kind, types)) return error;

@@ -1,4 +1,5 @@
-// texture<> and surface<> variables of CUDA 11: bound to memory or an array by host calls, read by name in the module.
+// texture<> and surface<> variables of CUDA 11: bound to memory or an array by host calls, read by name in
+// the module.
 #include "cudart_api.h"
 #include "runtime/cudart/channel.h"
 #include "runtime/cudart/context.h"
@@ -27,16 +28,23 @@ cudaError_t Reference(const textureReference* texref, CUtexref& reference) {
 }
 
 // What the program wrote into its variable decides how the texture is read.
-cudaError_t Prepare(const textureReference& texref, const cudaChannelFormatDesc* desc, CUtexref reference, Format& format) {
+cudaError_t Prepare(const textureReference& texref, const cudaChannelFormatDesc* desc, CUtexref reference,
+                    Format& format) {
   if (const cudaError_t error = FormatOf(desc == nullptr ? texref.channelDesc : *desc, format)) return error;
   for (int axis = 0; axis < 3; ++axis) {
-    if (const CUresult error = driver::cuTexRefSetAddressMode(reference, axis, static_cast<CUaddress_mode>(texref.addressMode[axis]))) return FromDriver(error);
+    if (const CUresult error = driver::cuTexRefSetAddressMode(
+            reference, axis, static_cast<CUaddress_mode>(texref.addressMode[axis])))
+      return FromDriver(error);
   }
   unsigned flags = texref.normalized != 0 ? CU_TRSF_NORMALIZED_COORDINATES : 0;
   if (texref.sRGB != 0) flags |= CU_TRSF_SRGB;
-  // The read mode is part of the variable's type, which only the kernel's code knows; integers are read as such there.
-  if (format.format != CU_AD_FORMAT_FLOAT && format.format != CU_AD_FORMAT_HALF) flags |= CU_TRSF_READ_AS_INTEGER;
-  if (const CUresult error = driver::cuTexRefSetFilterMode(reference, static_cast<CUfilter_mode>(texref.filterMode))) return FromDriver(error);
+  // The read mode is part of the variable's type, which only the kernel's code knows; integers are read as
+  // such there.
+  if (format.format != CU_AD_FORMAT_FLOAT && format.format != CU_AD_FORMAT_HALF)
+    flags |= CU_TRSF_READ_AS_INTEGER;
+  if (const CUresult error =
+          driver::cuTexRefSetFilterMode(reference, static_cast<CUfilter_mode>(texref.filterMode)))
+    return FromDriver(error);
   if (const CUresult error = driver::cuTexRefSetFlags(reference, flags)) return FromDriver(error);
   return FromDriver(driver::cuTexRefSetFormat(reference, format.format, static_cast<int>(format.channels)));
 }
@@ -57,7 +65,8 @@ cudaError_t cudaGetSurfaceReference(const surfaceReference** surfref, const void
   return cudaSuccess;
 }
 
-cudaError_t cudaBindTexture(size_t* offset, const textureReference* texref, const void* devPtr, const cudaChannelFormatDesc* desc, size_t size) {
+cudaError_t cudaBindTexture(size_t* offset, const textureReference* texref, const void* devPtr,
+                            const cudaChannelFormatDesc* desc, size_t size) {
   CUtexref reference;
   Format format;
   if (const cudaError_t error = Reference(texref, reference)) return error;
@@ -68,8 +77,8 @@ cudaError_t cudaBindTexture(size_t* offset, const textureReference* texref, cons
   return FromDriver(result);
 }
 
-cudaError_t cudaBindTexture2D(size_t* offset, const textureReference* texref, const void* devPtr, const cudaChannelFormatDesc* desc, size_t width, size_t height,
-                              size_t pitch) {
+cudaError_t cudaBindTexture2D(size_t* offset, const textureReference* texref, const void* devPtr,
+                              const cudaChannelFormatDesc* desc, size_t width, size_t height, size_t pitch) {
   CUtexref reference;
   Format format;
   if (const cudaError_t error = Reference(texref, reference)) return error;
@@ -79,7 +88,8 @@ cudaError_t cudaBindTexture2D(size_t* offset, const textureReference* texref, co
   return FromDriver(driver::cuTexRefSetAddress2D_v3(reference, &shape, Address(devPtr), pitch));
 }
 
-cudaError_t cudaBindTextureToArray(const textureReference* texref, cudaArray_const_t array, const cudaChannelFormatDesc* desc) {
+cudaError_t cudaBindTextureToArray(const textureReference* texref, cudaArray_const_t array,
+                                   const cudaChannelFormatDesc* desc) {
   CUtexref reference;
   Format format;
   if (const cudaError_t error = Reference(texref, reference)) return error;
@@ -87,12 +97,15 @@ cudaError_t cudaBindTextureToArray(const textureReference* texref, cudaArray_con
   return FromDriver(driver::cuTexRefSetArray(reference, ArrayOf(array), CU_TRSA_OVERRIDE_FORMAT));
 }
 
-cudaError_t cudaBindTextureToMipmappedArray(const textureReference* texref, cudaMipmappedArray_const_t mipmappedArray, const cudaChannelFormatDesc* desc) {
+cudaError_t cudaBindTextureToMipmappedArray(const textureReference* texref,
+                                            cudaMipmappedArray_const_t mipmappedArray,
+                                            const cudaChannelFormatDesc* desc) {
   CUtexref reference;
   Format format;
   if (const cudaError_t error = Reference(texref, reference)) return error;
   if (const cudaError_t error = Prepare(*texref, desc, reference, format)) return error;
-  return FromDriver(driver::cuTexRefSetMipmappedArray(reference, MipmapOf(mipmappedArray), CU_TRSA_OVERRIDE_FORMAT));
+  return FromDriver(
+      driver::cuTexRefSetMipmappedArray(reference, MipmapOf(mipmappedArray), CU_TRSA_OVERRIDE_FORMAT));
 }
 
 cudaError_t cudaUnbindTexture(const textureReference* texref) {
@@ -107,12 +120,14 @@ cudaError_t cudaGetTextureAlignmentOffset(size_t* offset, const textureReference
   CUtexref reference;
   if (const cudaError_t error = Reference(texref, reference)) return error;
   CUdeviceptr address = 0;
-  if (driver::cuTexRefGetAddress_v2(&address, reference) != CUDA_SUCCESS || address == 0) return cudaErrorInvalidTextureBinding;
+  if (driver::cuTexRefGetAddress_v2(&address, reference) != CUDA_SUCCESS || address == 0)
+    return cudaErrorInvalidTextureBinding;
   *offset = 0;  // memory may be bound at any alignment
   return cudaSuccess;
 }
 
-cudaError_t cudaBindSurfaceToArray(const surfaceReference* surfref, cudaArray_const_t array, const cudaChannelFormatDesc*) {
+cudaError_t cudaBindSurfaceToArray(const surfaceReference* surfref, cudaArray_const_t array,
+                                   const cudaChannelFormatDesc*) {
   CUmodule module;
   std::string name;
   if (const cudaError_t error = ModuleOf(surfref, cudaErrorInvalidSurface, module, name)) return error;

@@ -1,9 +1,10 @@
 // Types of the CUDA runtime API's C ABI, as programs built with CUDA 11, 12 and 13 pass them to libcudart.
 //
-// Sources: the public reference manual of the runtime API and the layouts that compiled programs use; checked against a
-// toolkit's own headers where one is installed (tests/runtime_abi). Handles are those of the driver API.
-// Types whose layout changed between the majors carry the major in their name: a program of CUDA 11 hands over a
-// cudaDeviceProp11. Structures that only grew at their end have one type; where we write one, the older size matters.
+// Sources: the public reference manual of the runtime API and the layouts that compiled programs use; checked
+// against a toolkit's own headers where one is installed (tests/runtime_abi). Handles are those of the driver
+// API. Types whose layout changed between the majors carry the major in their name: a program of CUDA 11
+// hands over a cudaDeviceProp11. Structures that only grew at their end have one type; where we write one,
+// the older size matters.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,8 @@
 
 namespace ptx2cpu::cuda {
 
-// --- Handles -------------------------------------------------------------------------------------------------------------
+// --- Handles
+// -------------------------------------------------------------------------------------------------------------
 
 using cudaStream_t = CUstream;
 using cudaEvent_t = CUevent;
@@ -46,10 +48,12 @@ using cudaEglStreamConnection = struct CUeglStreamConnection_st*;
 
 using cudaHostFn_t = void (*)(void* userData);
 using cudaStreamCallback_t = void (*)(cudaStream_t stream, cudaError_t status, void* userData);
-using cudaAsyncCallback = void (*)(struct cudaAsyncNotificationInfo* info, void* userData, cudaAsyncCallbackHandle_t handle);
+using cudaAsyncCallback = void (*)(struct cudaAsyncNotificationInfo* info, void* userData,
+                                   cudaAsyncCallbackHandle_t handle);
 using cudaLogsCallback_t = void (*)(void* data, cudaLogLevel logLevel, char* message, size_t length);
 
-// --- Small values ----------------------------------------------------------------------------------------------------------
+// --- Small values
+// ----------------------------------------------------------------------------------------------------------
 
 struct dim3 {
   unsigned int x, y, z;
@@ -78,7 +82,8 @@ struct cudaMemLocation {
   cudaMemLocationType type;
   int id;
 };
-// Out parameters of functions whose type is the same in all majors and whose answer is not.
+// Parameters of functions whose type is the same in all majors and whose answer is not.
+struct cudaGridDim12 : dim3 {};
 struct cudaRuntimeVersion11 {
   int number;
 };
@@ -101,7 +106,8 @@ struct cudaIpcMemHandle_t {
   char reserved[64];
 };
 
-// --- Device properties -----------------------------------------------------------------------------------------------------
+// --- Device properties
+// -----------------------------------------------------------------------------------------------------
 
 // CUDA 11 (and cudaGetDeviceProperties of 12, whose programs ask for cudaGetDeviceProperties_v2).
 struct cudaDeviceProp11 {
@@ -117,18 +123,22 @@ struct cudaDeviceProp11 {
   int major, minor;
   size_t textureAlignment, texturePitchAlignment;
   int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
-  int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2], maxTexture2DMipmap[2], maxTexture2DLinear[3];
+  int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2], maxTexture2DMipmap[2],
+      maxTexture2DLinear[3];
   int maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap, maxTexture1DLayered[2];
   int maxTexture2DLayered[3], maxTextureCubemapLayered[2];
-  int maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3], maxSurfaceCubemap;
+  int maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3],
+      maxSurfaceCubemap;
   int maxSurfaceCubemapLayered[2];
   size_t surfaceAlignment;
-  int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount, unifiedAddressing;
+  int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount,
+      unifiedAddressing;
   int memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor;
   int streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
   size_t sharedMemPerMultiprocessor;
   int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported;
-  int singleToDoublePrecisionPerfRatio, pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported;
+  int singleToDoublePrecisionPerfRatio, pageableMemoryAccess, concurrentManagedAccess,
+      computePreemptionSupported;
   int canUseHostPointerForRegisteredMem, cooperativeLaunch, cooperativeMultiDeviceLaunch;
   size_t sharedMemPerBlockOptin;
   int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor;
@@ -138,7 +148,8 @@ struct cudaDeviceProp11 {
 
 // What CUDA 12 put behind it. The same members stand at the end of CUDA 13's.
 struct cudaDevicePropTail {
-  int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported, timelineSemaphoreInteropSupported;
+  int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported,
+      timelineSemaphoreInteropSupported;
   int memoryPoolsSupported, gpuDirectRDMASupported;
   unsigned int gpuDirectRDMAFlushWritesOptions;
   int gpuDirectRDMAWritesOrdering;
@@ -168,15 +179,18 @@ struct cudaDeviceProp13 {
   int maxTexture1D, maxTexture1DMipmap, maxTexture2D[2], maxTexture2DMipmap[2], maxTexture2DLinear[3];
   int maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap, maxTexture1DLayered[2];
   int maxTexture2DLayered[3], maxTextureCubemapLayered[2];
-  int maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3], maxSurfaceCubemap;
+  int maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3],
+      maxSurfaceCubemap;
   int maxSurfaceCubemapLayered[2];
   size_t surfaceAlignment;
-  int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount, unifiedAddressing;
+  int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount,
+      unifiedAddressing;
   int memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor;
   int streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
   size_t sharedMemPerMultiprocessor;
   int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported;
-  int pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported, canUseHostPointerForRegisteredMem;
+  int pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported,
+      canUseHostPointerForRegisteredMem;
   int cooperativeLaunch;
   size_t sharedMemPerBlockOptin;
   int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor;
@@ -188,15 +202,18 @@ struct cudaDeviceProp13 {
   int hostNumaMultinodeIpcSupported, reserved[56];
 };
 
-// --- Functions and launches ------------------------------------------------------------------------------------------------
+// --- Functions and launches
+// ------------------------------------------------------------------------------------------------
 
 struct cudaFuncAttributes11 {
   size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes, preferredShmemCarveout;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
+      preferredShmemCarveout;
 };
 struct cudaFuncAttributes {
   size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes, preferredShmemCarveout;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
+      preferredShmemCarveout;
   int clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight, requiredClusterDepth;
   int clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed, reserved[16];
 };
@@ -256,7 +273,8 @@ struct cudaLaunchParams {  // cudaLaunchCooperativeKernelMultiDevice, until CUDA
   cudaStream_t stream;
 };
 
-// --- Memory ----------------------------------------------------------------------------------------------------------------
+// --- Memory
+// ----------------------------------------------------------------------------------------------------------------
 
 struct cudaPointerAttributes12 {
   cudaMemoryType type;
@@ -326,15 +344,16 @@ struct cudaMemPoolProps {
   cudaMemAllocationHandleType handleTypes;
   cudaMemLocation location;
   void* win32SecurityAttributes;
-  size_t maxSize;             // since 12.2; reserved (zero) before
-  unsigned short usage;       // since 12.6
+  size_t maxSize;        // since 12.2; reserved (zero) before
+  unsigned short usage;  // since 12.6
   unsigned char reserved[54];
 };
 struct cudaMemPoolPtrExportData {
   unsigned char reserved[64];
 };
 
-// --- Arrays, textures, surfaces ----------------------------------------------------------------------------------------------
+// --- Arrays, textures, surfaces
+// ----------------------------------------------------------------------------------------------
 
 struct cudaArraySparseProperties {
   struct {
