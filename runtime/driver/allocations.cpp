@@ -5,13 +5,16 @@
 namespace ptx2cpu::driver {
 
 namespace {
-// What this thread found last. Right as long as the table's version is the one it was found at.
+// What this thread found last, known ranges and gaps between them. Right as long as the table's version is the one it
+// was found at. Two entries: a copy has two ends.
 struct Recent {
   const Allocations* table = nullptr;
   uint64_t version = 0;
-  Range range;
+  uintptr_t begin = 0, end = 0;
+  std::optional<Range> range;
 };
-thread_local Recent recent;
+thread_local Recent recent[2];
+thread_local unsigned next_recent = 0;
 }  // namespace
 
 Allocations& Allocations::Get() {
@@ -41,18 +44,29 @@ bool Allocations::Insert(Range range) {
   return true;
 }
 
-std::optional<Range> Allocations::Find(uintptr_t address) const {
-  Recent& last = recent;
-  if (last.table == this && last.version == version_.load(std::memory_order_acquire) &&
-      address - last.range.base < last.range.size) {
-    return last.range;
+Allocations::Found Allocations::Look(uintptr_t address) const {
+  for (const Recent& last : recent) {
+    if (last.table == this && last.version == version_.load(std::memory_order_acquire) && address >= last.begin && address < last.end) {
+      return {last.range, last.end};
+    }
   }
   const std::shared_lock lock(mutex_);
+  Recent& fresh = recent[next_recent++ % 2];
+  const auto next = ranges_.upper_bound(address);
   const auto found = Locate(address);
-  if (found == ranges_.end()) return std::nullopt;
-  last = {this, version_.load(std::memory_order_relaxed), found->second};
-  return found->second;
+  fresh = {this, version_.load(std::memory_order_relaxed), 0, next == ranges_.end() ? UINTPTR_MAX : next->first, std::nullopt};
+  if (found != ranges_.end()) {
+    fresh.range = found->second;
+    fresh.begin = found->first;
+    fresh.end = found->first + found->second.size;
+  } else if (next != ranges_.begin()) {
+    const auto& before = std::prev(next)->second;
+    fresh.begin = before.base + before.size;
+  }
+  return {fresh.range, fresh.end};
 }
+
+std::optional<Range> Allocations::Find(uintptr_t address) const { return Look(address).range; }
 
 bool Allocations::Overlaps(uintptr_t address, size_t bytes) const {
   const std::shared_lock lock(mutex_);

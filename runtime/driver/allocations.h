@@ -1,7 +1,7 @@
 // Every range of memory the driver knows: address -> what it is, whose it is, how it was made.
 //
-// Copies ask for each operand, so reading is the path that matters: a thread that asks again for the range it asked for
-// last, with no change in between, takes no lock; other reads share one.
+// Copies ask for each operand, so reading is the path that matters: a thread that asks again for one of the ranges it
+// asked for last, with no change in between, takes no lock; other reads share one.
 #pragma once
 
 #include <atomic>
@@ -59,6 +59,12 @@ class Allocations {
   // The range with `address` in it.
   std::optional<Range> Find(uintptr_t address) const;
   std::optional<Range> Find(const void* address) const { return Find(reinterpret_cast<uintptr_t>(address)); }
+  // What memory from `address` on is: `range` where it is known, else up to where the next known range begins.
+  struct Found {
+    std::optional<Range> range;
+    uintptr_t end = 0;  // exclusive
+  };
+  Found Look(uintptr_t address) const;
   // Does any range share a byte with [address, address + bytes)?
   bool Overlaps(uintptr_t address, size_t bytes) const;
   // Takes away the range that begins at `base`, if `accept` says so (asked under the lock).
