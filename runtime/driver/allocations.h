@@ -36,7 +36,7 @@ struct Range {
   unsigned flags = 0;              // as given to the function that made it
   uint64_t buffer_id = 0;          // unique in the process, never used again; given by Insert
   const void* context = nullptr;   // CUcontext that made it; null: none (pools)
-  void* owner = nullptr;           // pool, array or physical allocation behind it
+  void* owner = nullptr;           // pool, module or physical allocation behind it; null: the heap's
 
   // Is [address, address + bytes) inside?
   bool Holds(uintptr_t address, size_t bytes) const {

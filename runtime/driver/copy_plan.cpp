@@ -2,6 +2,8 @@
 
 #include "runtime/driver/allocations.h"
 #include "runtime/driver/array.h"
+#include "runtime/driver/memory_heap.h"
+#include "runtime/driver/memory_probe.h"
 
 namespace ptx2cpu::driver {
 
@@ -38,8 +40,8 @@ EndKind KindOf(const Range& range) {
   }
 }
 
-// What the bytes [start, start + extent) are. `known`: memory of the program itself is no answer.
-bool Classify(const std::byte* start, size_t extent, bool known, Place* place) {
+// What the bytes [start, start + extent) are. `device`: the program says that they are a device's.
+bool Classify(const std::byte* start, size_t extent, bool device, Place* place) {
   const auto address = reinterpret_cast<uintptr_t>(start);
   const Allocations::Found found = Allocations::Get().Look(address);
   if (found.range) {
@@ -51,7 +53,8 @@ bool Classify(const std::byte* start, size_t extent, bool known, Place* place) {
   }
   // Memory that is partly known is not legal, as on a GPU.
   place->kind = EndKind::kPageable;
-  return !known && extent <= found.end - address;
+  if (extent > found.end - address) return false;
+  return !device || (!MemoryHeap::Get().Shares(start) && Readable(start, extent));
 }
 
 CUresult PlaceArray(const CopyEnd& end, size_t width, size_t height, size_t depth, Place* place) {

@@ -41,7 +41,7 @@ MemoryHeap& MemoryHeap::Get() {
 
 MemoryHeap::~MemoryHeap() {
   DropKept(0);
-  for (void* slab : slabs_) munmap(slab, kSlabBytes + PageSize());
+  for (const std::byte* slab : slabs_) munmap(const_cast<std::byte*>(slab), kSlabBytes + PageSize());
 }
 
 // Multiples of 512 up to 8 KiB, then four classes for each power of two.
@@ -66,7 +66,7 @@ void* MemoryHeap::FromSlab(size_t bytes) {
   if (free.empty()) {
     std::byte* slab = MapBeforeGuard(kSlabBytes);
     if (slab == nullptr) return nullptr;
-    slabs_.push_back(slab);
+    slabs_.insert(slab);
     // The last piece ends at the guard page; the first is handed out first.
     for (std::byte* piece = slab + kSlabBytes - step; piece >= slab; piece -= step) free.push_back(piece);
   }
@@ -93,6 +93,13 @@ void MemoryHeap::DropKept(size_t until) {
     kept_bytes_ -= largest->first;
     kept_.erase(largest);
   }
+}
+
+bool MemoryHeap::Shares(const void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto* byte = static_cast<const std::byte*>(address);
+  const auto next = slabs_.upper_bound(byte);
+  return next != slabs_.begin() && byte < *std::prev(next) + kSlabBytes;
 }
 
 void MemoryHeap::Trim() {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "runtime/driver/memory_limits.h"
@@ -33,6 +34,8 @@ class MemoryHeap {
   void* Allocate(size_t bytes, size_t alignment = kAlignment);
   // With the bytes and alignment it was allocated with.
   void Free(void* memory, size_t bytes, size_t alignment = kAlignment);
+  // Is the address in memory that small allocations share, in use or not? Larger ones are not accessible when free.
+  bool Shares(const void* address);
   // Gives mappings that are kept for the next allocation back to the system.
   void Trim();
 
@@ -51,7 +54,7 @@ class MemoryHeap {
   MemoryLimits& limits_;
   std::mutex mutex_;
   std::array<std::vector<void*>, kClasses> free_;  // per size class
-  std::vector<void*> slabs_;
+  std::set<const std::byte*> slabs_;
   std::multimap<size_t, void*> kept_;              // freed mappings, inaccessible, by bytes without guard
   size_t kept_bytes_ = 0;
 };

@@ -1,0 +1,22 @@
+// Memory of contexts: taken from the heap, known to Allocations, gone with its context.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/abi/cuda/driver_types.h"
+#include "runtime/driver/allocations.h"
+
+namespace ptx2cpu::driver {
+
+class Context;
+
+// OUT_OF_MEMORY or success.
+cuda::CUresult AllocateMemory(Context& context, RangeKind kind, size_t bytes, unsigned flags, std::byte** made);
+// Gives back what AllocateMemory made and Allocations no longer knows.
+void ReleaseMemory(const Range& range);
+// Waits for all work that could still use memory of this range.
+cuda::CUresult AwaitUsers(Context& current, const Range& range);
+// Has the context give back at its end what Allocations knows of it. For whoever inserts ranges of a context.
+void ReleaseAtEnd(Context& context);
+
+}  // namespace ptx2cpu::driver
