@@ -34,6 +34,8 @@ enum class HandleKind : uint16_t {
   kExternalMemory,
   kExternalSemaphore,
   kPhysicalMemory,
+  kTextureObject,
+  kSurfaceObject,
 };
 
 class Handles {

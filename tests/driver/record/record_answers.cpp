@@ -9,6 +9,7 @@
 
 #include "../array_questions.h"
 #include "../pool_questions.h"
+#include "../reference_questions.h"
 
 namespace {
 
@@ -39,7 +40,7 @@ int main() {
   cuDriverGetVersion(&version);
   std::printf("# driver for CUDA %d\n", version);
   for (auto questions : {AskAllocation, AskHostMemory, AskPointerAttributes, AskCopies, AskSets, AskArrays, AskMipmaps, AskArrayCopies,
-                         AskTextures, AskPools, AskVirtualMemory, AskManaged, AskBatches}) {
+                         AskTextures, AskPools, AskVirtualMemory, AskManaged, AskBatches, AskReferences, AskViews}) {
     std::fflush(stdout);
     const pid_t child = fork();
     if (child == 0) _exit(Ask(questions));
