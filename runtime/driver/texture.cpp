@@ -1,5 +1,7 @@
 #include "runtime/driver/texture.h"
 
+#include <algorithm>
+
 #include "runtime/driver/array.h"
 
 namespace ptx2cpu::driver {
@@ -170,23 +172,22 @@ CUresult ApplyView(const CUDA_RESOURCE_VIEW_DESC& view, ptx2cpu_image* image) {
   if (format.channels * BytesOf(format.channel) != image->channels * BytesOf(image->channel)) return CUDA_ERROR_INVALID_VALUE;
   const ptx2cpu_image_level& whole = image->level[0];
   const bool flat = image->shape == PTX2CPU_SHAPE_1D || image->shape == PTX2CPU_SHAPE_1D_LAYERED;
-  const size_t height = flat ? 0 : whole.height;
-  const bool layered = image->shape == PTX2CPU_SHAPE_1D_LAYERED || image->shape == PTX2CPU_SHAPE_2D_LAYERED || image->shape >= PTX2CPU_SHAPE_CUBE;
-  const size_t depth = image->shape == PTX2CPU_SHAPE_3D ? whole.depth : layered ? image->layers : 0;
-  // Layered views may say nothing of the depth.
-  if (view.width != whole.width || view.height != height || (view.depth != depth && !(layered && view.depth == 0))) return CUDA_ERROR_INVALID_VALUE;
-  if (view.firstMipmapLevel > view.lastMipmapLevel || view.lastMipmapLevel >= image->levels) return CUDA_ERROR_INVALID_VALUE;
-  if (view.firstLayer > view.lastLayer || view.lastLayer >= image->layers) return CUDA_ERROR_INVALID_VALUE;
+  const bool layered = image->shape == PTX2CPU_SHAPE_1D_LAYERED || image->shape == PTX2CPU_SHAPE_2D_LAYERED || image->shape == PTX2CPU_SHAPE_CUBE_LAYERED;
+  const bool cube = image->shape == PTX2CPU_SHAPE_CUBE;
+  const size_t depth = image->shape == PTX2CPU_SHAPE_3D ? whole.depth : layered || cube ? image->layers : 0;
+  if (view.width != whole.width || view.height != (flat ? 0 : whole.height) || view.depth != depth) return CUDA_ERROR_INVALID_VALUE;
+  if (view.firstMipmapLevel > view.lastMipmapLevel || view.firstLayer > view.lastLayer) return CUDA_ERROR_INVALID_VALUE;
+  if (view.firstMipmapLevel >= image->levels || (image->levels == 1 && view.lastMipmapLevel != 0)) return CUDA_ERROR_INVALID_VALUE;
+  if (layered ? view.firstLayer >= image->layers : view.lastLayer != 0) return CUDA_ERROR_INVALID_VALUE;
   image->channel = format.channel;
   image->channels = format.channels;
-  image->levels = view.lastMipmapLevel - view.firstMipmapLevel + 1;
-  // Layers 0 .. 0 of more is the default of a description that was zeroed: all of them.
-  const bool all = view.firstLayer == 0 && view.lastLayer == 0;
+  // Ends beyond the last level or layer mean the last.
+  image->levels = std::min(view.lastMipmapLevel, image->levels - 1) - view.firstMipmapLevel + 1;
   for (unsigned i = 0; i < image->levels; ++i) {
     image->level[i] = image->level[i + view.firstMipmapLevel];
-    if (!all) image->level[i].base += view.firstLayer * image->level[i].slice;
+    if (layered) image->level[i].base += view.firstLayer * image->level[i].slice;
   }
-  if (!all) image->layers = view.lastLayer - view.firstLayer + 1;
+  if (layered) image->layers = std::min(view.lastLayer, image->layers - 1) - view.firstLayer + 1;
   return CUDA_SUCCESS;
 }
 

@@ -69,7 +69,6 @@ inline void AskReferences(Answers& a) {
   a.Add("reference bind nothing", cuTexRefSetAddress(&offset, r, memory, 0));
   a.Add("reference bind nowhere", cuTexRefSetAddress(&offset, r, 512, 64));
   a.Add("reference bind null", cuTexRefSetAddress(&offset, r, 0, 0));
-  state("bound to null");
   CUDA_ARRAY_DESCRIPTOR d = {};
   d.Width = 8, d.Height = 4, d.Format = CU_AD_FORMAT_UNSIGNED_INT8, d.NumChannels = 2;
   a.Add("reference bind 2d", cuTexRefSetAddress2D(r, &d, memory, 64));
