@@ -63,6 +63,10 @@ uint64_t Stream::Submit(Work work) {
   return number;
 }
 
+void Stream::Gather() {
+  if (kind_ == StreamKind::kLegacy) group_->Order(*this);
+}
+
 void Stream::WaitFor(const Ticket& ticket) {
   if (ticket.Done() || ticket.stream.get() == this) return;
   Submit(WaitWork{ticket.stream, ticket.number});
@@ -188,7 +192,7 @@ Stream::Outcome Stream::PerformUnseen(RunContext& context, const Work& work) {
   } else if (const auto* wait = std::get_if<WaitWork>(&work)) {
     return AwaitTicket(*wait);
   } else if (const auto* host = std::get_if<HostWork>(&work)) {
-    return failed ? Outcome::kDone : AwaitHost(*host);
+    return failed && !host->always ? Outcome::kDone : AwaitHost(*host);
   } else if (const auto* poll = std::get_if<PollWork>(&work)) {
     return failed ? Outcome::kDone : AwaitPoll(*poll);
   } else if (const auto* sequence = std::get_if<SequenceWork>(&work)) {

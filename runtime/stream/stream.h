@@ -55,7 +55,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Everything queued so far.
   Ticket Last() { return At(submitted()); }
   Ticket At(uint64_t number) { return {shared_from_this(), number}; }
-  void Synchronize() { SynchronizeTo(submitted()); }
+  // A legacy stream: from now on it waits for what blocking streams have queued, as if something had been submitted.
+  void Gather();
+  void Synchronize() {
+    Gather();
+    SynchronizeTo(submitted());
+  }
   void SynchronizeTo(uint64_t number);
 
   StreamKind kind() const { return kind_; }

@@ -96,6 +96,7 @@ struct FillWork {
 struct HostWork {
   void (*function)(void*) = nullptr;
   void* data = nullptr;
+  bool always = false;  // also after a fault
 };
 
 // Runs on whichever thread runs the stream. Must not wait for streams.

@@ -1,0 +1,147 @@
+#include "runtime/driver/graph.h"
+
+#include <algorithm>
+#include <atomic>
+#include <queue>
+#include <unordered_map>
+
+namespace ptx2cpu::driver {
+
+using namespace cuda;
+
+namespace {
+
+uint64_t NextNodeId() {
+  static std::atomic<uint64_t> next = 1;
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Erase(std::vector<GraphEdge>& edges, const GraphNode* node) {
+  std::erase_if(edges, [&](const GraphEdge& edge) { return edge.node == node; });
+}
+
+}  // namespace
+
+bool IsPlain(const CUgraphEdgeData& data) { return data.from_port == 0 && data.to_port == 0 && data.type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT; }
+
+GraphNode::GraphNode(Graph& graph, NodeContent content, uint64_t origin)
+    : content(std::move(content)), graph_(graph), id_(NextNodeId()), origin_(origin) {
+  Handles::Get().Add(this, kKind);
+}
+
+GraphNode::~GraphNode() { Handles::Get().Remove(this, kKind); }
+
+Graph::Graph() { Handles::Get().Add(this, kKind); }
+Graph::~Graph() { Handles::Get().Remove(this, kKind); }
+
+GraphNode& Graph::Add(NodeContent content, std::span<const GraphEdge> dependencies, uint64_t origin) {
+  nodes_.push_back(std::make_unique<GraphNode>(*this, std::move(content), origin));
+  GraphNode& node = *nodes_.back();
+  for (const GraphEdge& edge : dependencies) AddEdge(*edge.node, node, edge.data);  // one that is named twice is one
+  return node;
+}
+
+void Graph::Remove(GraphNode& node) {
+  for (const GraphEdge& edge : node.dependencies) Erase(edge.node->dependents, &node);
+  for (const GraphEdge& edge : node.dependents) Erase(edge.node->dependencies, &node);
+  std::erase_if(nodes_, [&](const auto& owned) { return owned.get() == &node; });
+}
+
+CUresult Graph::AddEdge(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
+  if (&from == &to) return CUDA_ERROR_INVALID_VALUE;
+  const auto is_from = [&](const GraphEdge& edge) { return edge.node == &from; };
+  if (std::ranges::any_of(to.dependencies, is_from)) return CUDA_ERROR_INVALID_VALUE;
+  to.dependencies.push_back({&from, data});
+  from.dependents.push_back({&to, data});
+  return CUDA_SUCCESS;
+}
+
+CUresult Graph::RemoveEdge(GraphNode& from, GraphNode& to, const CUgraphEdgeData* data) {
+  const auto edge = std::ranges::find_if(to.dependencies, [&](const GraphEdge& e) { return e.node == &from; });
+  if (edge == to.dependencies.end()) return CUDA_ERROR_INVALID_VALUE;
+  const CUgraphEdgeData plain{};
+  const CUgraphEdgeData& wanted = data != nullptr ? *data : plain;
+  if (edge->data.type != wanted.type || edge->data.from_port != wanted.from_port || edge->data.to_port != wanted.to_port) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  to.dependencies.erase(edge);
+  Erase(from.dependents, &to);
+  return CUDA_SUCCESS;
+}
+
+std::optional<std::vector<GraphNode*>> Graph::Order() const {
+  std::unordered_map<const GraphNode*, size_t> place, missing;
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    place[nodes_[i].get()] = i;
+    missing[nodes_[i].get()] = nodes_[i]->dependencies.size();
+    if (nodes_[i]->dependencies.empty()) ready.push(i);
+  }
+  std::vector<GraphNode*> order;
+  while (!ready.empty()) {
+    GraphNode* node = nodes_[ready.top()].get();
+    ready.pop();
+    order.push_back(node);
+    for (const GraphEdge& edge : node->dependents) {
+      if (--missing[edge.node] == 0) ready.push(place[edge.node]);
+    }
+  }
+  if (order.size() != nodes_.size()) return std::nullopt;
+  return order;
+}
+
+std::unique_ptr<Graph> Graph::Clone() const {
+  auto clone = std::make_unique<Graph>();
+  clone->cloned_from = this;
+  clone->user_objects = user_objects;
+  std::unordered_map<const GraphNode*, GraphNode*> copies;
+  for (const auto& node : nodes_) {
+    NodeContent content = node->content;
+    if (content.child != nullptr) {
+      content.child = content.child->Clone();
+      content.child->inner = true;
+      content.params.graph.graph = HandleOf(content.child.get());
+    }
+    copies[node.get()] = &clone->Add(std::move(content), {}, node->id());
+    copies[node.get()]->enabled = node->enabled;
+  }
+  for (const auto& node : nodes_) {  // both lists in their own order
+    GraphNode& copy = *copies[node.get()];
+    for (const GraphEdge& edge : node->dependencies) copy.dependencies.push_back({copies[edge.node], edge.data});
+    for (const GraphEdge& edge : node->dependents) copy.dependents.push_back({copies[edge.node], edge.data});
+  }
+  return clone;
+}
+
+GraphNode* Graph::FindCopy(uint64_t origin) const {
+  for (const auto& node : nodes_) {
+    if (node->origin() == origin) return node.get();
+    if (node->content.child == nullptr) continue;
+    if (GraphNode* inner_node = node->content.child->FindCopy(origin)) return inner_node;
+  }
+  return nullptr;
+}
+
+bool Graph::HasMemoryNodes() const {
+  return std::ranges::any_of(nodes_, [](const auto& node) {
+    const CUgraphNodeType type = node->type();
+    return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
+           (node->content.child != nullptr && node->content.child->HasMemoryNodes());
+  });
+}
+
+CUresult EdgesOf(const Graph& graph, const CUgraphNode* nodes, const CUgraphEdgeData* data, size_t count, std::vector<GraphEdge>& edges) {
+  if (count != 0 && nodes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<GraphEdge> found;
+  for (size_t i = 0; i < count; ++i) {
+    GraphNode* node = From<GraphNode>(nodes[i]);
+    if (node == nullptr || &node->graph() != &graph) return CUDA_ERROR_INVALID_VALUE;
+    const auto is_node = [&](const GraphEdge& edge) { return edge.node == node; };
+    if (std::ranges::any_of(found, is_node)) return CUDA_ERROR_INVALID_VALUE;
+    found.push_back({node, data != nullptr ? data[i] : CUgraphEdgeData{}});
+  }
+  edges = std::move(found);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace ptx2cpu::driver

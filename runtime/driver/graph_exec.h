@@ -1,0 +1,48 @@
+// Executable graphs: a copy of a graph, and the steps that a launch of it submits as one operation.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/driver/event.h"
+#include "runtime/driver/graph.h"
+#include "runtime/driver/submit.h"
+
+namespace ptx2cpu::driver {
+
+class GraphExec {
+ public:
+  using Handle = cuda::CUgraphExec;
+  static constexpr HandleKind kKind = HandleKind::kGraphExec;
+
+  // The graph has no circles.
+  GraphExec(const Graph& graph, unsigned long long flags);
+
+  unsigned long long flags() const { return flags_; }
+  const Graph& graph() const { return *graph_; }
+  // The node here that stands for a node of the graph this was made from, child graphs included. Null: there is none.
+  GraphNode* Find(cuda::CUgraphNode node) const;
+  // A node's parameters have changed.
+  void Changed() { steps_ = nullptr; }
+  cuda::CUresult Update(const Graph& graph, cuda::CUgraphExecUpdateResultInfo& info);
+  // The child graph of a node is replaced by one of the same topology.
+  cuda::CUresult UpdateChild(GraphNode& node, const Graph& graph, cuda::CUgraphExecUpdateResultInfo& info);
+  cuda::CUresult Launch(StreamObject& stream);
+
+ private:
+  void Prepare();
+  void Flatten(const Graph& graph, std::vector<rt::Work>& steps);
+  void Index(const Graph& graph);
+
+  const unsigned long long flags_;
+  std::unique_ptr<Graph> graph_;
+  std::unordered_map<uint64_t, GraphNode*> by_origin_;
+  // Made from the graph at the first launch behind a change.
+  std::shared_ptr<const std::vector<rt::Work>> steps_;
+  std::vector<cuda::CUevent> waits_, records_;
+  rt::Ticket last_;  // the latest launch: the next one waits for it
+};
+
+}  // namespace ptx2cpu::driver

@@ -1,0 +1,179 @@
+// From the parameters of a graph node to the work that it does.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/driver/context.h"
+#include "runtime/driver/copy.h"
+#include "runtime/driver/event.h"
+#include "runtime/driver/function.h"
+#include "runtime/driver/graph.h"
+#include "runtime/driver/memory_operation.h"
+#include "runtime/driver/pool.h"
+
+namespace ptx2cpu::driver {
+
+using namespace cuda;
+
+namespace {
+
+// What kernelParams of a node points to.
+struct KernelArguments {
+  rt::ParameterBlock block;
+  std::vector<void*> addresses;
+};
+
+void StoreArguments(const rt::KernelWork& work, NodeContent& content) {
+  auto arguments = std::make_shared<KernelArguments>();
+  arguments->block = work.params;
+  const ptx2cpu_kernel& kernel = *work.kernel;
+  for (uint32_t i = 0; i < kernel.parameter_count; ++i) {
+    arguments->addresses.push_back(arguments->block.data() + kernel.parameters[i].offset);
+  }
+  content.params.kernel.kernelParams = arguments->addresses.data();
+  content.params.kernel.extra = nullptr;
+  content.storage = std::move(arguments);
+}
+
+// Attributes and work say the same.
+void StoreAttributes(const rt::KernelWork& work, NodeContent& content) {
+  if (work.cooperative) content.attributes[CU_LAUNCH_ATTRIBUTE_COOPERATIVE].cooperative = 1;
+  const rt::Dim3& cluster = work.shape.cluster;
+  if (cluster.x * cluster.y * cluster.z > 1) {
+    content.attributes[CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION].clusterDim = {cluster.x, cluster.y, cluster.z};
+  }
+}
+
+CUresult MakeKernel(const CUDA_KERNEL_NODE_PARAMS_v3& kernel, const KernelAttributes& attributes, NodeContent& content) {
+  Context* context = nullptr;
+  if (kernel.ctx != nullptr) {
+    context = From<Context>(kernel.ctx);
+    if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  } else if (const CUresult error = WorkingContext(context)) {
+    return error;
+  }
+  Function* function = nullptr;
+  const CUfunction handle = kernel.func != nullptr ? kernel.func : reinterpret_cast<CUfunction>(kernel.kern);
+  if (const CUresult error = FunctionOf(handle, *context, function)) return error;
+  LaunchRequest request;
+  request.shape.grid = {kernel.gridDimX, kernel.gridDimY, kernel.gridDimZ};
+  request.shape.block = {kernel.blockDimX, kernel.blockDimY, kernel.blockDimZ};
+  request.shape.dynamic_shared_bytes = kernel.sharedMemBytes;
+  if (const auto found = attributes.find(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION); found != attributes.end()) {
+    const auto& cluster = found->second.clusterDim;
+    request.shape.cluster = {std::max(1u, cluster.x), std::max(1u, cluster.y), std::max(1u, cluster.z)};
+  }
+  if (const auto found = attributes.find(CU_LAUNCH_ATTRIBUTE_COOPERATIVE); found != attributes.end()) {
+    request.cooperative = found->second.cooperative != 0;
+  }
+  request.parameters = kernel.kernelParams;
+  request.extra = kernel.extra;
+  rt::KernelWork work;
+  if (const CUresult error = MakeKernelWork(*function, request, work)) return error;
+  content.attributes = attributes;
+  content.params.kernel.ctx = HandleOf(context);
+  StoreArguments(work, content);
+  content.works.emplace_back(std::move(work));
+  return CUDA_SUCCESS;
+}
+
+CUresult MakeChild(const CUDA_CHILD_GRAPH_NODE_PARAMS& params, NodeContent& content) {
+  Graph* const graph = From<Graph>(params.graph);
+  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (params.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
+    if (graph->inner) return CUDA_ERROR_INVALID_VALUE;
+    content.child.reset(graph);
+  } else if (params.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE) {
+    if (graph->HasMemoryNodes()) return CUDA_ERROR_NOT_SUPPORTED;
+    content.child = graph->Clone();
+  } else {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  content.child->inner = true;
+  content.params.graph.graph = HandleOf(content.child.get());
+  return CUDA_SUCCESS;
+}
+
+CUresult MakeAllocation(CUDA_MEM_ALLOC_NODE_PARAMS_v2& params, NodeContent& content) {
+  if (params.bytesize == 0 || (params.accessDescCount != 0 && params.accessDescs == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<const void> memory = AllocateForGraph(params.poolProps, params.bytesize, &params.dptr);
+  if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  auto access = std::make_shared<std::vector<CUmemAccessDesc>>(params.accessDescs, params.accessDescs + params.accessDescCount);
+  content.params.alloc = params;
+  content.params.alloc.accessDescs = access->data();
+  content.storage = access;
+  content.works.emplace_back(rt::CallWork{[memory] {}});  // keeps it as long as anybody may launch the node
+  return CUDA_SUCCESS;
+}
+
+CUresult MakeBatch(const CUDA_BATCH_MEM_OP_NODE_PARAMS_v2& params, NodeContent& content) {
+  if (params.flags != 0 || params.count > 256 || (params.count != 0 && params.paramArray == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  auto operations = std::make_shared<std::vector<CUstreamBatchMemOpParams>>(params.paramArray, params.paramArray + params.count);
+  for (const CUstreamBatchMemOpParams& operation : *operations) {
+    if (const CUresult error = MakeMemoryOperation(operation, content.works.emplace_back())) return error;
+  }
+  content.params.memOp.paramArray = operations->data();
+  content.storage = operations;
+  return CUDA_SUCCESS;
+}
+
+CUresult Make(CUgraphNodeParams& params, const KernelAttributes& attributes, NodeContent& content) {
+  switch (params.type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return MakeKernel(params.kernel, attributes, content);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: {
+      rt::CopyWork copy;
+      if (const CUresult error = MakeCopyWork(params.memcpy.copyParams, &copy)) return error;
+      content.works.emplace_back(copy);
+      return CUDA_SUCCESS;
+    }
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+      rt::FillWork fill;
+      if (const CUresult error = MakeFillWork(params.memset, &fill)) return error;
+      content.works.emplace_back(fill);
+      return CUDA_SUCCESS;
+    }
+    case CU_GRAPH_NODE_TYPE_HOST:
+      if (params.host.fn == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      content.works.emplace_back(rt::HostWork{params.host.fn, params.host.userData});
+      return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_GRAPH: return MakeChild(params.graph, content);
+    case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return From<EventObject>(params.eventRecord.event) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return MakeAllocation(params.alloc, content);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return params.free.dptr == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return MakeBatch(params.memOp, content);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace
+
+CUresult MakeContent(CUgraphNodeParams& params, const KernelAttributes& attributes, NodeContent& content) {
+  NodeContent made;
+  made.params = params;
+  if (const CUresult error = Make(params, attributes, made)) return error;
+  content = std::move(made);
+  return CUDA_SUCCESS;
+}
+
+CUresult CapturedContent(const CUgraphNodeParams& params, rt::Work work, NodeContent& content) {
+  NodeContent made;
+  made.params = params;
+  if (const auto* kernel = std::get_if<rt::KernelWork>(&work)) {
+    StoreArguments(*kernel, made);
+    StoreAttributes(*kernel, made);
+  } else if (params.type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP) {
+    if (const CUresult error = MakeBatch(params.memOp, made)) return error;
+  } else if (params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
+    made.params.alloc.accessDescs = nullptr;
+    made.params.alloc.accessDescCount = 0;
+  }
+  if (!std::holds_alternative<std::monostate>(work)) made.works.push_back(std::move(work));
+  content = std::move(made);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace ptx2cpu::driver
