@@ -40,12 +40,25 @@ EndKind KindOf(const Range& range) {
   }
 }
 
+// Mappings side by side in a reservation are one piece of memory to copies.
+bool InMappings(uintptr_t address, size_t extent) {
+  for (;;) {
+    const auto range = Allocations::Get().Find(address);
+    if (!range || range->kind != RangeKind::kVirtual) return false;
+    const size_t here = range->size - (address - range->base);
+    if (extent <= here) return true;
+    address += here;
+    extent -= here;
+  }
+}
+
 // What the bytes [start, start + extent) are. `device`: the program says that they are a device's.
 bool Classify(const std::byte* start, size_t extent, bool device, Place* place) {
   const auto address = reinterpret_cast<uintptr_t>(start);
   const Allocations::Found found = Allocations::Get().Look(address);
   if (found.range) {
-    if (found.range->kind == RangeKind::kArray || !found.range->Holds(address, extent)) return false;
+    if (found.range->kind == RangeKind::kArray) return false;
+    if (!found.range->Holds(address, extent) && !InMappings(address, extent)) return false;
     place->kind = KindOf(*found.range);
     place->sync_memops = found.range->sync_memops;
     place->device = found.range->device;
