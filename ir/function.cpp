@@ -47,6 +47,28 @@ const Function* Module::FindFunction(std::string_view name) const {
   return nullptr;
 }
 
+std::vector<bool> IndirectTargets(const Module& module) {
+  std::vector<bool> targets(module.functions.size());
+  for (const Variable& variable : module.variables) {
+    for (const Variable::Relocation& relocation : variable.relocations) {
+      if (relocation.is_function) targets[relocation.index] = true;
+    }
+  }
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (module.functions[i].is_indirect_target) targets[i] = true;
+    for (const Inst& inst : module.functions[i].insts) {
+      if (inst.op == Opcode::kFunctionAddress && inst.block.valid()) targets[inst.attrs.index] = true;
+    }
+  }
+  return targets;
+}
+
+uint64_t FunctionIdentity(std::string_view name) {
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
 ValueId AddValue(Function& f, Type type, InstId def, BlockId block, uint32_t number) {
   f.values.push_back({type, def, block, number});
   return {static_cast<uint32_t>(f.values.size() - 1)};

@@ -137,6 +137,7 @@ struct Function {
   bool is_kernel = false;
   bool is_declaration = false;
   bool is_noreturn = false;
+  bool is_indirect_target = false;  // an indirect call may reach it: somewhere in the program its address is taken
   Phase phase = Phase::kSimt;
   Position at;
   std::vector<Param> params;           // kernels: layout of the buffer; functions: block parameters of `entry` (scalars
@@ -217,6 +218,11 @@ struct Module {
   SourcePosition Place(uint32_t ptx_line) const;     // the file and the line in it; line 0 where unknown
   const Function* FindFunction(std::string_view name) const;
 };
+
+// Functions that an indirect call may reach: marked so, or their address is taken in this module.
+std::vector<bool> IndirectTargets(const Module& module);
+// What the address of a function stands for in all kernels of a program, each of which may have code of its own for it.
+uint64_t FunctionIdentity(std::string_view name);
 
 // -- editing --
 ValueId AddValue(Function& f, Type type, InstId def, BlockId block, uint32_t number);

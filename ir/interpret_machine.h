@@ -27,6 +27,9 @@ inline constexpr uint32_t kCallDepthLimit = 512;
 inline constexpr uint32_t kLocalStackBytes = 64 * 1024;  // per thread, beside the kernel's own locals
 // Function addresses are tags that no data pointer can be equal to: not canonical on any 64-bit host.
 inline constexpr uint64_t kFunctionAddressBase = 0x4655000000000000;
+inline uint64_t AddressOfFunction(std::string_view name) {
+  return kFunctionAddressBase + (FunctionIdentity(name) & UINT32_MAX) * 16;
+}
 
 // What the interpreter derives from a function once per launch.
 struct FunctionFacts {

@@ -40,7 +40,7 @@ struct ModuleStorage::State {
     for (const Variable::Relocation& relocation : module.variables[variable].relocations) {
       uint64_t target = static_cast<uint64_t>(relocation.addend);
       if (relocation.is_function) {
-        target += interpret::kFunctionAddressBase + relocation.index * uint64_t{16};
+        target += interpret::AddressOfFunction(module.functions[relocation.index].name);
       } else if (const Variable& other = module.variables[relocation.index]; HasStorage(other)) {
         target += reinterpret_cast<uint64_t>(address[relocation.index]);
       } else {

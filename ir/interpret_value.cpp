@@ -34,7 +34,7 @@ Status ExecuteSymbol(Step& s) {
 }
 
 Status ExecuteFunctionAddress(Step& s) {
-  s.Return(kFunctionAddressBase + s.inst.attrs.index * uint64_t{16});
+  s.Return(AddressOfFunction(s.machine.module.functions[s.inst.attrs.index].name));
   return {};
 }
 

@@ -96,6 +96,7 @@ Result<bool> FunctionParser::HeaderItem() {
     return c_.FailHere("expected simt, split or collapsed");
   }
   if (c_.TakeWord("noreturn")) return f_.is_noreturn = true;
+  if (c_.TakeWord("indirect_target")) return f_.is_indirect_target = true;
   if (c_.TakeWord("early_exit")) return f_.has_early_exit = true;
   if (c_.TakeWord("flat")) return f_.is_flat = true;
   if (c_.TakeWord("param_bytes")) {

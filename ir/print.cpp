@@ -192,6 +192,7 @@ void Printer::PutHeader(const Function& f, const Numbers& numbers) {
   }
   Put(" phase {}", Name(f.phase));
   if (f.is_noreturn) Put(" noreturn");
+  if (f.is_indirect_target) Put(" indirect_target");
   uint64_t end = 0;
   for (const Param& p : f.params) end = std::max(end, uint64_t{p.offset} + p.size);
   if (f.param_bytes != (f.is_kernel ? end : 0)) Put(" param_bytes {}", f.param_bytes);

@@ -31,6 +31,7 @@ const char* FaultText(uint32_t kind) {
     case PTX2CPU_FAULT_BAD_ADDRESS: return "bad address";
     case PTX2CPU_FAULT_MISALIGNED: return "misaligned or unbacked address";
     case PTX2CPU_FAULT_STACK: return "stack overflow";
+    case PTX2CPU_FAULT_BAD_FUNCTION: return "indirect call of an address that is no function of this type";
     case PTX2CPU_FAULT_UNREACHABLE: return "control reached a place that PTX says is never reached";
     default: return "unknown fault";
   }

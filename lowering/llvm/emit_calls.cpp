@@ -4,6 +4,7 @@
 
 #include "ir/external_functions.h"
 #include "lowering/llvm/function_emitter.h"
+#include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
 
@@ -100,12 +101,86 @@ Status EmitCall(Site& s) {
   return {};
 }
 
+namespace {
+
+// A function that an indirect call may mean: by the number that the address leads to.
+struct CallTarget {
+  uint64_t identity;
+  llvm::Function* function;
+};
+
+bool SameWidth(llvm::Type* a, llvm::Type* b) { return a->getPrimitiveSizeInBits() == b->getPrimitiveSizeInBits(); }
+
+// Bits pass as they are: prototypes may say .b32 where the function says .f32.
+bool Fits(Site& s, const std::vector<Value>& arguments, const llvm::FunctionType* type) {
+  if (arguments.size() != type->getNumParams()) return false;
+  for (unsigned i = 0; i < arguments.size(); ++i) {
+    if (arguments[i]->getType() != type->getParamType(i) && !SameWidth(arguments[i]->getType(), type->getParamType(i))) return false;
+  }
+  llvm::Type* result = type->getReturnType();
+  if (result->isVoidTy()) return s.inst.results.empty();
+  const bool several = result->isStructTy();
+  if (s.inst.results.size() != (several ? result->getStructNumElements() : 1)) return false;
+  for (unsigned i = 0; i < s.inst.results.size(); ++i) {
+    llvm::Type* one = several ? result->getStructElementType(i) : result;
+    if (!SameWidth(one, s.e.m.TypeOf(s.e.TypeOf(s.inst.results[i])))) return false;
+  }
+  return true;
+}
+
+Result<std::vector<CallTarget>> TargetsOf(Site& s, const std::vector<Value>& arguments) {
+  const ir::Module& module = s.e.m.ir;
+  const std::vector<bool> possible = ir::IndirectTargets(module);
+  std::vector<CallTarget> targets;
+  for (uint32_t i = 0; i < possible.size(); ++i) {
+    const ir::Function* body = DefinitionOf(module, module.functions[i]);
+    if (!possible[i] || body == nullptr || body->is_kernel) continue;
+    llvm::Function* function = TRY(s.e.m.Callee(i));
+    const uint64_t identity = ir::FunctionIdentity(module.functions[i].name);
+    if (!Fits(s, arguments, function->getFunctionType())) continue;
+    for (const CallTarget& other : targets) {
+      if (other.identity == identity && other.function != function) return s.Broken("two functions have one identity");
+    }
+    targets.push_back({identity, function});
+  }
+  return targets;
+}
+
+}  // namespace
+
 Status EmitCallIndirect(Site& s) {
   if (s.e.step.level != ir::Level::kLane) return s.Broken("above lane level");
-  std::vector<llvm::Type*> parameters, results;
-  for (size_t i = 1; i < s.inst.operands.size(); ++i) parameters.push_back(s.Raw(i)->getType());
-  for (ir::ValueId result : s.inst.results) results.push_back(s.e.m.TypeOf(s.e.TypeOf(result)));
-  ReturnAll(s, s.b.CreateCall(s.e.m.CalleeType(parameters, results), PointerTo(s, 0), Arguments(s, 1)));
+  const std::vector<Value> arguments = Arguments(s, 1);
+  const std::vector<CallTarget> targets = TRY(TargetsOf(s, arguments));
+  Value identity = s.b.CreateAlignedLoad(s.e.I(64), PointerTo(s, 0), llvm::Align(1));
+  llvm::BasicBlock *none = s.e.NewBlock("no_function"), *after = s.e.NewBlock("called");
+  llvm::SwitchInst* choice = s.b.CreateSwitch(identity, none, static_cast<unsigned>(targets.size()));
+  std::vector<llvm::PHINode*> results;
+  for (ir::ValueId result : s.inst.results) {
+    results.push_back(llvm::PHINode::Create(s.e.m.TypeOf(s.e.TypeOf(result)), static_cast<unsigned>(targets.size()), "", after));
+  }
+  for (const CallTarget& target : targets) {
+    llvm::BasicBlock* block = s.e.NewBlock("call");
+    choice->addCase(s.b.getInt64(target.identity), block);
+    s.b.SetInsertPoint(block);
+    std::vector<Value> passed = arguments;
+    for (unsigned i = 0; i < passed.size(); ++i) passed[i] = s.b.CreateBitCast(passed[i], target.function->getFunctionType()->getParamType(i));
+    Value call = s.b.CreateCall(target.function, passed);
+    for (unsigned i = 0; i < results.size(); ++i) {
+      Value one = call->getType()->isStructTy() ? s.b.CreateExtractValue(call, i) : call;
+      results[i]->addIncoming(s.b.CreateBitCast(one, results[i]->getType()), block);
+    }
+    s.b.CreateBr(after);
+  }
+  s.b.SetInsertPoint(none);
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_fault"), {s.e.Block(), s.b.getInt32(PTX2CPU_FAULT_BAD_FUNCTION), s.e.step.thread, s.b.getInt32(s.inst.at.ptx_line)});
+  s.b.CreateUnreachable();
+  s.b.SetInsertPoint(after);
+  for (size_t i = 0; i < results.size(); ++i) {
+    // A call that no function of the program fits never returns.
+    s.Return(targets.empty() ? llvm::PoisonValue::get(results[i]->getType()) : static_cast<Value>(results[i]), i);
+    if (targets.empty()) results[i]->eraseFromParent();
+  }
   return {};
 }
 

@@ -60,7 +60,7 @@ Status EmitSymbol(Site& s) {
 }
 
 Status EmitFunctionAddress(Site& s) {
-  s.Return(s.b.CreatePtrToInt(TRY(s.e.m.Callee(s.inst.attrs.index)), s.e.I(64)));
+  s.Return(s.b.CreatePtrToInt(TRY(s.e.m.FunctionAddress(s.inst.attrs.index)), s.e.I(64)));
   return {};
 }
 

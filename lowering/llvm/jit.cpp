@@ -154,20 +154,8 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   llvm::LLVMContext context;
   EmittedKernel emitted = TRY(Emit(context, module, state_->EmitOptionsFor(kernel->name)));
   auto machine = TRY(CreateTargetMachine(state_->options.target, level, true));
-  // Functions whose address an initialiser holds must be found by name later.
-  std::vector<std::string> functions(module.functions.size());
-  for (const ir::Variable& variable : module.variables) {
-    for (const auto& relocation : variable.relocations) {
-      if (!relocation.is_function) continue;
-      llvm::Function* function =
-          emitted.module->getFunction("ptx2cpu.function." + module.functions[relocation.index].name);
-      if (function == nullptr) continue;
-      function->setLinkage(llvm::GlobalValue::ExternalLinkage);
-      functions[relocation.index] = function->getName().str();
-    }
-  }
   Optimize(*emitted.module, *machine, level);
-  KernelImage image = DescribeKernel(module, *kernel, emitted.layout, functions);
+  KernelImage image = DescribeKernel(module, *kernel, emitted.layout);
   image.object = TRY(GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::ObjectFile));
   return image;
 }
@@ -181,9 +169,7 @@ Result<CompiledKernel> Jit::Add(const ir::Module& module, std::string_view name)
 Status Jit::Declare(const std::vector<VariableImage>& variables) {
   std::lock_guard lock(state_->mutex);
   const auto added = TRY(state_->storage.Provide(variables, false));
-  return state_->storage.Relocate(added, [](const std::string& function) -> Result<uint64_t> {
-    return Fail(ErrorCode::kInternal, "function " + function + " in a variable that should have waited for a kernel");
-  });
+  return state_->storage.Relocate(added);
 }
 
 Result<CompiledKernel> Jit::Load(KernelImage image) {
@@ -206,11 +192,7 @@ Result<CompiledKernel> Jit::Load(KernelImage image) {
     return Fail(FromLlvm(std::move(error), "kernel " + image.name));
   }
   const uint64_t entry = TRY(find(image.entry));
-  TRY_STATUS(s.storage.Relocate(added, [&](const std::string& function) -> Result<uint64_t> {
-    if (auto address = find(function)) return *address;
-    return Fail(ErrorCode::kUnsupported,
-                "function " + function + " is in a variable's initialiser but not defined or not reached");
-  }));
+  TRY_STATUS(s.storage.Relocate(added));
   // `added` points into the image: from here on it may move.
   Loaded& loaded = s.kernels.emplace_back(std::move(image));
   loaded.image.variables = {};

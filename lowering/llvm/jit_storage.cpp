@@ -39,16 +39,12 @@ Result<std::vector<const VariableImage*>> VariableStorage::Provide(const std::ve
   return added;
 }
 
-Status VariableStorage::Relocate(
-    const std::vector<const VariableImage*>& variables,
-    const std::function<Result<uint64_t>(const std::string& function)>& function_address) {
+Status VariableStorage::Relocate(const std::vector<const VariableImage*>& variables) {
   for (const VariableImage* variable : variables) {
     std::byte* place = Find(variable->name);
     for (const VariableImage::Address& address : variable->addresses) {
       uint64_t target = static_cast<uint64_t>(address.addend);
-      if (address.is_function) {
-        target += TRY(function_address(address.symbol));
-      } else if (!address.symbol.empty()) {
+      if (!address.symbol.empty()) {
         const std::byte* other = Find(address.symbol);
         if (other == nullptr)
           return Fail(ErrorCode::kNotFound, "variable " + address.symbol + " is declared but not defined");

@@ -18,8 +18,7 @@ class VariableStorage {
   // left out; ones that wait for a kernel too, unless `with_kernel`.
   Result<std::vector<const VariableImage*>> Provide(const std::vector<VariableImage>& variables, bool with_kernel);
   // Writes the addresses that initialisers hold.
-  Status Relocate(const std::vector<const VariableImage*>& variables,
-                  const std::function<Result<uint64_t>(const std::string& function)>& function_address);
+  Status Relocate(const std::vector<const VariableImage*>& variables);
   std::byte* Find(std::string_view name) const;  // null where it has no contents yet
   // The caller's memory; `filled`: with the caller's contents, else Provide writes the first contents there.
   bool Bind(std::string_view name, std::byte* address, bool filled);

@@ -20,20 +20,16 @@ VariableImage WithoutAddresses(const ir::Module& module, const ir::Variable& var
   image.is_extern = variable.linkage == ir::Variable::Linkage::kExtern;
   image.initial = variable.initial;
   image.waits_for_kernel = std::ranges::any_of(variable.relocations, [&](const auto& relocation) {
-    return relocation.is_function || !HasStorage(module.variables[relocation.index]);
+    return !relocation.is_function && !HasStorage(module.variables[relocation.index]);
   });
   return image;
 }
 
-void AddAddresses(const ir::Module& module, const ir::Variable& variable, const KernelLayout* layout,
-                  const std::vector<std::string>* functions, VariableImage& image) {
+void AddAddresses(const ir::Module& module, const ir::Variable& variable, const KernelLayout* layout, VariableImage& image) {
   for (const auto& relocation : variable.relocations) {
-    VariableImage::Address address{relocation.offset, std::min<uint32_t>(relocation.size, 8), relocation.shift,
-                                   relocation.is_function, relocation.addend, {}};
+    VariableImage::Address address{relocation.offset, std::min<uint32_t>(relocation.size, 8), relocation.shift, relocation.addend, {}};
     if (relocation.is_function) {
-      address.symbol = (*functions)[relocation.index];
-      // An empty symbol cannot be loaded; the name says which function is missing.
-      if (address.symbol.empty()) address.symbol = module.functions[relocation.index].name;
+      address.symbol = IdentityName(module.functions[relocation.index].name);
     } else if (const ir::Variable& other = module.variables[relocation.index]; HasStorage(other)) {
       address.symbol = other.name;
     } else {
@@ -43,20 +39,35 @@ void AddAddresses(const ir::Module& module, const ir::Variable& variable, const 
   }
 }
 
+// Of all functions whose address is taken.
+void AddIdentities(const ir::Module& module, std::vector<VariableImage>& images) {
+  const std::vector<bool> targets = ir::IndirectTargets(module);
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (!targets[i]) continue;
+    VariableImage& image = images.emplace_back();
+    image.name = IdentityName(module.functions[i].name);
+    image.size = image.align = 16;
+    uint64_t identity = ir::FunctionIdentity(module.functions[i].name);
+    for (; identity != 0; identity >>= 8) image.initial.push_back(static_cast<uint8_t>(identity));
+  }
+}
+
 }  // namespace
+
+std::string IdentityName(std::string_view function) { return "ptx2cpu.identity." + std::string(function); }
 
 std::vector<VariableImage> DescribeVariables(const ir::Module& module) {
   std::vector<VariableImage> images;
   for (const ir::Variable& variable : module.variables) {
     if (!HasStorage(variable)) continue;
     VariableImage& image = images.emplace_back(WithoutAddresses(module, variable));
-    if (!image.waits_for_kernel) AddAddresses(module, variable, nullptr, nullptr, image);
+    if (!image.waits_for_kernel) AddAddresses(module, variable, nullptr, image);
   }
+  AddIdentities(module, images);
   return images;
 }
 
-KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout,
-                           const std::vector<std::string>& functions) {
+KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout) {
   KernelImage image;
   image.name = kernel.name;
   image.entry = EntryName(kernel);
@@ -77,8 +88,9 @@ KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel,
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     if (!HasStorage(module.variables[i]) || !layout.variables[i]) continue;
     VariableImage& variable = image.variables.emplace_back(WithoutAddresses(module, module.variables[i]));
-    AddAddresses(module, module.variables[i], &layout, &functions, variable);
+    AddAddresses(module, module.variables[i], &layout, variable);
   }
+  AddIdentities(module, image.variables);
   image.ptx_name = module.name;
   image.source_files = module.source_files;
   return image;

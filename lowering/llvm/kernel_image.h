@@ -13,20 +13,21 @@
 
 namespace ptx2cpu::lowering {
 
-// A .global or .const variable with its first contents.
+// A .global or .const variable with its first contents. The address of a function is that of a variable, too: its identity,
+// 16 bytes that begin with ir::FunctionIdentity of its name. So it is the same in all kernels of a program, each of which
+// has code of its own for the function and finds it by that number.
 struct VariableImage {
   // `size` bytes at `offset` receive (address of `symbol` + addend) >> shift.
   struct Address {
     uint32_t offset = 0, size = 8, shift = 0;
-    bool is_function = false;  // symbol of this image's object; else the name of a variable
     int64_t addend = 0;
-    std::string symbol;
+    std::string symbol;        // the name of a variable; empty: a number
   };
   std::string name;
   uint64_t size = 0;
   uint32_t align = 1;
   bool is_extern = false;        // declared: another module or Jit::Bind provides it
-  bool waits_for_kernel = false; // its contents name functions or shared addresses, which only a kernel's image has
+  bool waits_for_kernel = false; // its contents hold shared addresses, which only a kernel's image has
   std::vector<uint8_t> initial;  // shorter than size: the rest is zero
   std::vector<Address> addresses;
 };
@@ -56,11 +57,10 @@ struct KernelImage {
   std::string object;
 };
 
-// Everything but the object. `functions`: symbols of functions whose address an initialiser holds, by index; empty where
-// the object has none.
-KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout,
-                           const std::vector<std::string>& functions);
+// Everything but the object.
+KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout);
 // The .global and .const variables of a module. Those that wait for a kernel have no addresses here.
 std::vector<VariableImage> DescribeVariables(const ir::Module& module);
+std::string IdentityName(std::string_view function);  // of the variable
 
 }  // namespace ptx2cpu::lowering

@@ -1,6 +1,7 @@
 #include "lowering/llvm/kernel_layout.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/abi/abi.h"
 
@@ -53,23 +54,27 @@ class Reach {
       if (block.removed) continue;
       for (ir::InstId id : block.insts) {
         const ir::Inst& inst = f.at_inst(id);
-        if (inst.op == ir::Opcode::kCall || inst.op == ir::Opcode::kFunctionAddress)
-          Function(inst.attrs.index);
+        if (inst.op == ir::Opcode::kCall) Function(inst.attrs.index);
+        if (inst.op == ir::Opcode::kCallIndirect) IndirectTargets();
         if (inst.op == ir::Opcode::kSymbol && inst.attrs.space != ir::Space::kLocal)
           Variable(inst.attrs.index);
       }
+    }
+  }
+  void IndirectTargets() {
+    if (std::exchange(calls_indirectly_, true)) return;
+    const std::vector<bool> targets = ir::IndirectTargets(module_);
+    for (uint32_t i = 0; i < targets.size(); ++i) {
+      if (targets[i] && !module_.functions[i].is_kernel) Function(i);
     }
   }
   void Variable(uint32_t index) {
     if (variables_[index]) return;
     variables_[index] = true;
     for (const auto& relocation : module_.variables[index].relocations) {
-      if (relocation.is_function) {
-        Function(relocation.index);
-      } else {
-        Variable(relocation.index);
-        fixed_ |= module_.variables[relocation.index].space == ir::Space::kShared;
-      }
+      if (relocation.is_function) continue;  // its identity, not its code
+      Variable(relocation.index);
+      fixed_ |= module_.variables[relocation.index].space == ir::Space::kShared;
     }
   }
   bool has_function(uint32_t index) const { return functions_[index]; }
@@ -79,7 +84,8 @@ class Reach {
  private:
   const ir::Module& module_;
   std::vector<bool> functions_, variables_;
-  bool fixed_ = false;  // an initialiser holds an offset of the module's layout
+  bool fixed_ = false;
+  bool calls_indirectly_ = false;  // an initialiser holds an offset of the module's layout
 };
 
 uint32_t AlignUp(uint32_t value, uint32_t align) { return (value + align - 1) / align * align; }

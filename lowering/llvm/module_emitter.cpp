@@ -3,6 +3,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include "lowering/llvm/kernel_image.h"
 #include "lowering/llvm/services.h"
 
 namespace ptx2cpu::lowering {
@@ -121,6 +122,21 @@ Result<llvm::Function*> ModuleEmitter::Callee(uint32_t index) {
   return callees_[at];
 }
 
+Result<llvm::Constant*> ModuleEmitter::FunctionAddress(uint32_t index) {
+  const std::string& function = ir.functions[index].name;
+  const std::string name = IdentityName(function);
+  if (llvm::GlobalVariable* known = module->getGlobalVariable(name, true)) return known;
+  auto* type = llvm::ArrayType::get(llvm::Type::getInt64Ty(context), 2);
+  auto* identity = new llvm::GlobalVariable(*module, type, true, llvm::GlobalValue::ExternalLinkage, nullptr, name);
+  identity->setAlignment(llvm::Align(16));
+  if (options.storage == Storage::kDefine) {
+    const uint64_t words[] = {ir::FunctionIdentity(function), 0};
+    identity->setInitializer(llvm::ConstantDataArray::get(context, words));
+    identity->setLinkage(llvm::GlobalValue::WeakODRLinkage);  // the same in every kernel's part of an object
+  }
+  return identity;
+}
+
 // -- variables --
 
 Result<llvm::Constant*> ModuleEmitter::Relocated(const ir::Variable& variable,
@@ -128,7 +144,7 @@ Result<llvm::Constant*> ModuleEmitter::Relocated(const ir::Variable& variable,
   auto* word = llvm::Type::getInt64Ty(context);
   llvm::Constant* target = nullptr;
   if (relocation.is_function) {
-    target = llvm::ConstantExpr::getPtrToInt(TRY(Callee(relocation.index)), word);
+    target = llvm::ConstantExpr::getPtrToInt(TRY(FunctionAddress(relocation.index)), word);
   } else if (const ir::Variable& other = ir.variables[relocation.index]; other.space == ir::Space::kShared) {
     uint64_t offset = layout.shared_offset[relocation.index] + static_cast<uint64_t>(relocation.addend);
     return llvm::ConstantInt::get(llvm::Type::getIntNTy(context, 8 * relocation.size),

@@ -56,6 +56,8 @@ struct ModuleEmitter {
   llvm::Type* MemoryTypeOf(ir::Type type);  // the same, i1 as i8
 
   Result<llvm::Constant*> VariableAddress(uint32_t index);  // .global and .const: a pointer
+  // What the address of a function is: the variable of its identity (kernel_image.h).
+  Result<llvm::Constant*> FunctionAddress(uint32_t index);
   Result<llvm::Function*> Callee(uint32_t index);  // a defined function: declared, body comes from Emit
   llvm::FunctionType* CalleeType(const std::vector<llvm::Type*>& parameters,
                                  const std::vector<llvm::Type*>& results);

@@ -8,16 +8,13 @@ using ir::Opcode;
 
 CallGraph::CallGraph(const ir::Module& module) : nodes_(module.functions.size()) {
   for (uint32_t n = 0; n < nodes_.size(); ++n) Scan(module.functions[n], nodes_[n]);
-  for (const ir::Variable& variable : module.variables) {
-    for (const auto& relocation : variable.relocations) {
-      if (relocation.is_function) nodes_[relocation.index].address_taken = true;
-    }
-  }
+  const std::vector<bool> targets = ir::IndirectTargets(module);
+  for (uint32_t n = 0; n < nodes_.size(); ++n) nodes_[n].address_taken = targets[n];
   for (bool changed = true; changed;) {
     changed = false;
-    const bool targets = !IndirectTargets().empty();
+    const bool waits = !IndirectTargets().empty();
     for (Node& node : nodes_) {
-      bool suspends = node.suspends || (node.calls_indirectly && targets);
+      bool suspends = node.suspends || (node.calls_indirectly && waits);
       for (uint32_t callee : node.calls) suspends |= nodes_[callee].suspends;
       changed |= suspends != node.suspends;
       node.suspends = suspends;
@@ -41,7 +38,6 @@ void CallGraph::Scan(const ir::Function& f, Node& node) {
     for (ir::InstId id : block.insts) {
       const ir::Inst& inst = f.at_inst(id);
       if (ir::IsBarrier(inst.op) || ir::IsCollective(inst.op) || inst.op == Opcode::kExit) node.suspends = true;
-      if (inst.op == Opcode::kFunctionAddress) nodes_[inst.attrs.index].address_taken = true;
       node.calls_indirectly |= inst.op == Opcode::kCallIndirect;
       if (inst.op != Opcode::kCall) continue;
       node.calls.push_back(inst.attrs.index);

@@ -106,9 +106,9 @@ void WriteResult(Emitter& e, const ast::Operand& operand, ValueId value) {
   }
 }
 
-// A function whose address is taken is called through it: each possible target is part of the translation.
-void RequireTargets(Emitter& e, const CallOperands& call) {
-  if (!call.type || call.type->symbol_kind != SymbolKind::kTargets) return;
+// Each possible target of an indirect call is part of the translation.
+void RequireTargets(Emitter& e, const CallOperands& call, const CallType& type) {
+  if (!call.type || call.type->symbol_kind != SymbolKind::kTargets) return e.context.RequireIndirectTargets(type.returns, type.parameters);
   for (const ast::Operand& target :
        ast::Module::Slice(e.ast.operands, e.ast.targets[call.type->symbol].operands)) {
     if (target.symbol_kind == SymbolKind::kFunction) e.context.RequireFunction(target.symbol);
@@ -143,7 +143,7 @@ void call(Emitter& e) {
   for (size_t i = 0; i < parameters.size(); ++i)
     operands.push_back(Argument(e, call.arguments[i], parameters[i]));
   if (e.error) return;
-  RequireTargets(e, call);
+  if (!direct) RequireTargets(e, call, *type);
   uint32_t index = direct ? e.context.RequireFunction(call.callee->symbol)
                           : e.context.AddSignature(type->returns, type->parameters);
   std::vector<ValueId> results =

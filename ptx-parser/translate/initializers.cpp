@@ -13,12 +13,12 @@ using ast::SymbolKind;
 
 class InitializerFiller {
  public:
-  InitializerFiller(ModuleContext& context, uint32_t number, bool required)
+  InitializerFiller(ModuleContext& context, uint32_t number, bool used)
       : context_(context),
         ast_(context.ast),
         variable_(ast_.variables[number]),
         out_(context.out.variables[context.VariableIndex(number)]),
-        required_(required) {
+        used_(used) {
     context_.at = variable_.position;
     type_ = FindType(variable_.type);
     element_ = std::max<uint64_t>(1, static_cast<uint64_t>(Bits(type_)) / 8);
@@ -107,11 +107,10 @@ class InitializerFiller {
     relocation.addend = operand.integer;
     if (operand.symbol_kind == SymbolKind::kFunction) {
       relocation.is_function = true;
-      if (!required_) return {};
       relocation.index = context_.RequireFunction(operand.symbol);
     } else if (operand.symbol_kind == SymbolKind::kVariable &&
                context_.VariableIndex(operand.symbol) != ast::kNone) {
-      if (required_) context_.RequireVariable(operand.symbol);
+      if (used_) context_.RequireVariable(operand.symbol);
       relocation.index = context_.VariableIndex(operand.symbol);
     } else {
       return Unsupported("`" + std::string(operand.text) + "`");
@@ -125,7 +124,7 @@ class InitializerFiller {
   const ast::Module& ast_;
   const ast::Variable& variable_;
   ir::Variable& out_;
-  bool required_;
+  bool used_;
   PtxType type_;
   uint64_t element_ = 1;
   std::vector<uint64_t> shape_;
@@ -133,10 +132,10 @@ class InitializerFiller {
 
 }  // namespace
 
-Status FillInitializer(Translation& translation, uint32_t ir_variable, bool required) {
+Status FillInitializer(Translation& translation, uint32_t ir_variable) {
   const SymbolTable::Place place = translation.symbols.variables()[ir_variable].place;
   if (translation.symbols.Ast(place).variables[place.index].initializer == ast::kNone) return {};
-  return InitializerFiller(translation.context(place), place.index, required).Fill();
+  return InitializerFiller(translation.context(place), place.index, translation.IsUsed(ir_variable)).Fill();
 }
 
 }  // namespace ptx2cpu::ptx

@@ -1,5 +1,7 @@
 #include "ptx-parser/translate/module_context.h"
 
+#include <algorithm>
+
 namespace ptx2cpu::ptx {
 
 uint64_t ByteSize(const ast::Module& module, const ast::Variable& variable) {
@@ -83,6 +85,22 @@ uint32_t ModuleContext::RequireFunction(uint32_t function) {
   uint32_t& known = owner.function_index_[definition.index];
   if (known == ast::kNone) known = translation_.AddFunction(definition, user);
   return index = known;
+}
+
+void ModuleContext::RequireIndirectTargets(ast::Range returns, ast::Range parameters) {
+  // Bits pass as they are, so only sizes count.
+  const auto fits = [&](ast::Range mine, const ast::Module& other, ast::Range theirs) {
+    return std::ranges::equal(ast.Variables(mine), other.Variables(theirs), [&](const auto& a, const auto& b) {
+      return ByteSize(ast, a) == ByteSize(other, b) && IsAggregate(ast, a) == IsAggregate(other, b);
+    });
+  };
+  for (const SymbolTable::Place target : translation_.symbols.indirect_targets()) {
+    const ast::Function& function = translation_.symbols.Function(target);
+    ModuleContext& owner = translation_.context(target);
+    if (!fits(returns, owner.ast, function.returns) || !fits(parameters, owner.ast, function.parameters)) continue;
+    uint32_t& index = owner.function_index_[target.index];
+    if (index == ast::kNone) index = translation_.AddFunction(target, {number_, at.line});
+  }
 }
 
 uint32_t ModuleContext::VariableIndex(uint32_t variable) const {

@@ -29,6 +29,8 @@ class ModuleContext {
 
   // IR index of a function; the first request appends it to those to be translated.
   uint32_t RequireFunction(uint32_t function);
+  // Makes all functions that an indirect call of these types may reach part of the translation.
+  void RequireIndirectTargets(ast::Range returns, ast::Range parameters);
   // IR index of a module variable; the first request marks it as used.
   uint32_t RequireVariable(uint32_t variable);
   // Every variable with static storage has one; kNone for the others.

@@ -75,6 +75,7 @@ class SymbolResolver {
     CheckPrototypes();
     NameInternalFunctions();
     NumberVariables();
+    FindIndirectTargets();
   }
   SymbolTable Take() { return std::move(table_); }
   std::optional<Error>& error() { return error_; }
@@ -270,6 +271,40 @@ class SymbolResolver {
                                    exported.linkage != Linkage::kExtern});
     }
     number = exported.number;
+  }
+
+  // -- functions whose address is taken --
+
+  void FindIndirectTargets() {
+    std::unordered_set<uint64_t> known;
+    for (uint32_t m = 0; m < ModuleCount(); ++m) {
+      const ast::Module& ast = Ast(m);
+      if (std::ranges::all_of(ast.functions, &ast::Function::is_entry)) continue;
+      const std::vector<bool> plain = PlainlyCalled(ast);
+      for (uint32_t o = 0; o < ast.operands.size(); ++o) {
+        const ast::Operand& operand = ast.operands[o];
+        if (operand.symbol_kind != ast::SymbolKind::kFunction || plain[o]) continue;
+        const Place target = table_.Definition({m, operand.symbol});
+        const ast::Function& function = table_.Function(target);
+        if (function.has_body && !function.is_entry && known.insert(SymbolTable::Key(target)).second)
+          table_.indirect_targets_.push_back(target);
+      }
+    }
+  }
+
+  // By operand: names the callee of a direct call, or one of a list of targets.
+  static std::vector<bool> PlainlyCalled(const ast::Module& ast) {
+    std::vector<bool> plain(ast.operands.size());
+    std::vector<bool> is_call;
+    for (const ast::Opcode& opcode : ast.opcodes) is_call.push_back(opcode.base == "call");
+    for (const ast::Instruction& instruction : ast.instructions) {
+      if (!is_call[instruction.opcode]) continue;
+      for (uint32_t i = 0; i < instruction.operands.count; ++i) plain[instruction.operands.first + i] = true;
+    }
+    for (const ast::Targets& targets : ast.targets) {
+      for (uint32_t i = 0; i < targets.operands.count; ++i) plain[targets.operands.first + i] = true;
+    }
+    return plain;
   }
 
   SymbolTable table_;

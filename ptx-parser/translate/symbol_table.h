@@ -58,6 +58,8 @@ class SymbolTable {
   Place Definition(Place function) const;
   // Its name, unique in the program among those with a body.
   std::string_view Name(Place function) const;
+  // Functions that an indirect call may reach: an instruction or an initialiser of some module holds their address.
+  const std::vector<Place>& indirect_targets() const { return indirect_targets_; }
   // Kernels that have a body, once each, in source order.
   std::vector<Place> Kernels() const;
   // kNone in both where there is none of the name.
@@ -72,6 +74,7 @@ class SymbolTable {
   std::vector<Variable> variables_;
   std::unordered_map<std::string_view, Place> exported_functions_;
   std::unordered_map<uint64_t, std::string> renamed_;  // internal functions whose name another one has
+  std::vector<Place> indirect_targets_;
   bool is_program_ = false;
 };
 

@@ -172,6 +172,30 @@ Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
   return Translate(SymbolTable::OfOne(module), kernel, options);
 }
 
+namespace {
+
+void MarkIndirectTargets(const Translation& work, ir::Module& out) {
+  for (size_t f = 0; f < out.functions.size(); ++f) {
+    const auto& targets = work.symbols.indirect_targets();
+    out.functions[f].is_indirect_target = std::ranges::find(targets, work.functions()[f].place) != targets.end();
+  }
+}
+
+// Variables that the kernel does not use have their contents too. Functions that those name are declared only.
+Status FillUnusedVariables(Translation& work, ir::Module& out) {
+  for (uint32_t v = 0; v < out.variables.size(); ++v) {
+    if (!work.IsUsed(v)) TRY_STATUS(FillInitializer(work, v));
+  }
+  for (size_t f = out.functions.size(); f < work.functions().size(); ++f) {
+    ir::Function& declaration = out.functions.emplace_back();
+    declaration.name = work.symbols.Name(work.functions()[f].place);
+    declaration.is_declaration = true;
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name, const TranslateOptions&) {
   const SymbolTable::Place kernel = TRY(FindKernel(symbols, name));
   for (const SymbolTable::Module& module : symbols.modules()) TRY_STATUS(CheckAddressSize(*module.ast));
@@ -189,12 +213,11 @@ Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name, 
       out.functions.push_back(std::move(function));
     }
     for (; variables_done < work.used_variables().size(); ++variables_done)
-      TRY_STATUS(FillInitializer(work, work.used_variables()[variables_done].place.index, true));
+      TRY_STATUS(FillInitializer(work, work.used_variables()[variables_done].place.index));
   }
   if (symbols.is_program()) TRY_STATUS(UnresolvedSymbols(work).Check());
-  for (uint32_t v = 0; v < out.variables.size(); ++v) {
-    if (!work.IsUsed(v)) TRY_STATUS(FillInitializer(work, v, false));
-  }
+  MarkIndirectTargets(work, out);
+  TRY_STATUS(FillUnusedVariables(work, out));
   TRY_STATUS(LayOutShared(out, work));
   out.text = TextOf(work);
   return out;
@@ -205,12 +228,7 @@ Result<ir::Module> TranslateVariables(const SymbolTable& symbols) {
   ir::Module out;
   Translation work(symbols, out);
   FillModuleHeader(work, *symbols.modules()[0].ast, out);
-  for (uint32_t v = 0; v < out.variables.size(); ++v) TRY_STATUS(FillInitializer(work, v, true));
-  for (const Translation::Item& item : work.functions()) {
-    ir::Function& declaration = out.functions.emplace_back();
-    declaration.name = symbols.Name(item.place);
-    declaration.is_declaration = true;
-  }
+  TRY_STATUS(FillUnusedVariables(work, out));
   return out;
 }
 

@@ -141,7 +141,8 @@ enum ptx2cpu_fault_kind {
   PTX2CPU_FAULT_UNREACHABLE = 9,
   PTX2CPU_FAULT_DEADLOCK = 10,        /* no thread of the block (or cluster) can go on */
   PTX2CPU_FAULT_BAD_BARRIER = 11,     /* a barrier number, count or mix of kinds that PTX does not allow */
-  PTX2CPU_FAULT_NOT_A_MEMBER = 12     /* a lane executes a collective whose membermask does not name it */
+  PTX2CPU_FAULT_NOT_A_MEMBER = 12,    /* a lane executes a collective whose membermask does not name it */
+  PTX2CPU_FAULT_BAD_FUNCTION = 13     /* an indirect call of what is no function of the program, or of another type */
 };
 
 #define ENTRY(result, name, parameters, meaning) result name parameters;

@@ -113,7 +113,6 @@ struct KernelModule::State {
   Status Declare();
   lowering::BuildOptions Build() const;
   Result<const ptx2cpu_kernel*> Compile(const lowering::PtxModule& ptx, const std::string& kernel, const lowering::BuildOptions& build);
-  Status CompileHolderOf(std::string_view variable);
 };
 
 Result<const lowering::PtxModule*> KernelModule::State::Parsed() {
@@ -184,25 +183,6 @@ Result<const ptx2cpu_kernel*> KernelModule::State::Compile(const lowering::PtxMo
   return TRY(made->Load(TRY(made->Compile(module, kernel)))).kernel;
 }
 
-// A variable whose first contents name functions gets them from a kernel that reaches it. The module may have none, so
-// it gets one more.
-Status KernelModule::State::CompileHolderOf(std::string_view variable) {
-  const std::string kernel = "ptx2cpu_holder_of_" + std::string(variable);
-  std::vector<PtxText> with_holder = texts;
-  const lowering::PtxModule* ptx = TRY(Parsed());
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const ptx::ast::Variable* found = ptx->modules()[i]->FindGlobal(variable);
-    if (found == nullptr || found->linkage == ptx::ast::Linkage::kExtern) continue;
-    std::string& text = with_holder[i].text;
-    text.resize(std::min(text.find('\0'), text.size()));
-    text += "\n.visible .entry " + kernel + "()\n{\n.reg .b64 %a, %v;\nmov.u64 %a, " + std::string(variable) +
-            ";\nld.volatile.u64 %v, [%a];\nret;\n}\n";
-    break;
-  }
-  static_cast<void>(TRY(Compile(TRY(Open(with_holder)), kernel, Build())));
-  return {};
-}
-
 std::shared_ptr<KernelModule> KernelModule::Make(std::vector<PtxText> texts, ModuleOptions options) {
   CHECK(!texts.empty(), "a module without text");
   return std::shared_ptr<KernelModule>(new KernelModule(std::move(texts), std::move(options)));
@@ -266,8 +246,10 @@ Result<std::span<std::byte>> KernelModule::Variable(std::string_view name) {
   if (found == variables->images.end()) return Fail(ErrorCode::kNotFound, "no __device__ or __constant__ variable '" + std::string(name) + "'");
   TRY_STATUS(s.Declare());
   lowering::Jit* jit = TRY(s.TheJit());
-  if (jit->Variable(name) == nullptr && found->waits_for_kernel) TRY_STATUS(s.CompileHolderOf(name));
   std::byte* address = jit->Variable(name);
+  if (address == nullptr && found->waits_for_kernel) {
+    return Fail(ErrorCode::kUnsupported, "variable '" + std::string(name) + "' holds an address in shared memory, which is known once a kernel that uses it is compiled");
+  }
   if (address == nullptr) return Fail(ErrorCode::kNotFound, "variable '" + std::string(name) + "' is declared but not defined");
   return std::span(address, found->size);
 }

@@ -102,8 +102,8 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   Result<std::shared_ptr<const KernelCode>> Compile(std::string_view kernel);
 
   Result<std::vector<ModuleVariable>> Variables();
-  // Storage of a __device__ or __constant__ variable. Compiles nothing, except where its first contents hold addresses
-  // of functions: then those. Errors: kNotFound.
+  // Storage of a __device__ or __constant__ variable. Compiles nothing. Errors: kNotFound, kUnsupported (its
+  // first contents are an address in shared memory and no kernel that uses it was compiled yet).
   Result<std::span<std::byte>> Variable(std::string_view name);
   // Storage that the caller owns (managed variables, or what another module declares extern); the first contents are
   // written there. Before the first Variable() or Compile(); kUsage after that.

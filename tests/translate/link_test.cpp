@@ -211,6 +211,24 @@ TEST_CASE("kernels of all modules, once each, internal ones too") {
   CHECK(ValueOf(both, "k2.1") == 2);
 }
 
+TEST_CASE("an indirect call brings the functions of its type whose address the program takes") {
+  const std::string functions =
+      ".func (.param .b32 r) one(.param .b32 x) { ret; }\n.func (.param .b32 r) called(.param .b32 x) { ret; }\n"
+      ".func (.param .f32 r) real(.param .f32 x) { ret; }\n.func (.param .b32 r) two(.param .b32 x, .param .b32 y) { ret; }\n"
+      ".global .u64 table[3] = {one, real, two};\n.visible .entry other() { .param .b32 x; .param .b32 r; call (r), called, (x); ret; }\n";
+  Linked linked = Link({Kernel("{ .param .b32 x; .param .b32 r; P: .callprototype (.param .b32 _) _ (.param .b32 _); call (r), %rd1, (x), P; }", {}),
+                        Header(functions)});
+  if (!linked.module) FAIL(linked.module.error().Render());
+  const auto is_target = [&](std::string_view name) {
+    const ir::Function* function = linked.module->FindFunction(name);
+    return function != nullptr && !function->is_declaration && function->is_indirect_target;
+  };
+  CHECK(is_target("one"));
+  CHECK(is_target("real"));
+  CHECK_FALSE(is_target("two"));
+  CHECK(linked.module->FindFunction("called") == nullptr);
+}
+
 TEST_CASE("dynamic shared memory of several modules begins at one place") {
   Linked linked = Link({Kernel("mov.u32 %r2, s; st.shared.u32 [%r2], 1; call g, ();",
                                ".extern .shared .align 4 .b8 s[];\n.extern .func g();\n.shared .b8 own[40];\n"),
