@@ -24,7 +24,7 @@ enum class Storage : uint8_t {
 struct EmitOptions {
   std::string kernel = {};  // empty: the only Collapsed kernel
   Target target;
-  uint32_t lane_width = 1;  // lanes per step of a lane loop; 1 is the form every kernel has
+  uint32_t lane_width = 0;  // lanes per step of a warp's lane loops: 1, 32, or 0 for what suits the target
   ThreadIds thread_ids = ThreadIds::kBoth;
   Storage storage = Storage::kDefine;
   bool debug_info = true;

@@ -100,8 +100,11 @@ Value FunctionEmitter::Pointer(Space space, ir::ValueId address, Memory* memory)
       *memory = Memory::kGeneric;
       break;
   }
-  Value based = BaseOf(address, kDepth);
-  return based != nullptr ? based : b.CreateIntToPtr(ValueOf(address), b.getPtrTy());
+  // Not for vectors: what an address is computed from may be jumped over where no lane is.
+  Value based = vectors_of_lanes ? nullptr : BaseOf(address, kDepth);
+  if (based != nullptr) return based;
+  Value value = ValueOf(address);
+  return b.CreateIntToPtr(value, ShapedLike(value, b.getPtrTy()));
 }
 
 llvm::AtomicOrdering OrderingOf(MemoryOrder order) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lowering/llvm/function_emitter.h"
+#include "lowering/llvm/lane_vectors.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -127,6 +128,10 @@ llvm::Value* FunctionEmitter::LiveMask(llvm::Value* warp) {
                      b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(warp, b.getInt64Ty())),
                      llvm::Align(4), Memory::kContext);
   }
+  return LanesOf(warp);
+}
+
+llvm::Value* FunctionEmitter::LanesOf(llvm::Value* warp) {
   llvm::Value* rest = b.CreateSub(
       Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count"), b.CreateShl(warp, 5));
   llvm::Value* tail =
@@ -258,7 +263,22 @@ Status FunctionEmitter::EmitLane(const ir::Inst& inst, LaneStep lane_step, const
   return {};
 }
 
+Result<bool> FunctionEmitter::EmitLanesAsVectors(const ir::Inst& inst) {
+  // Locals on the stack are one lane's at a time.
+  if (m.lane_width != kWarpSize || stack_locals_ != nullptr) return false;
+  LaneRegionOptions options{.one_dimensional = one_dimensional_, .varies_outside = [&](ir::ValueId id) { return IsVarying(id); }};
+  std::optional<LaneRegion> region = FindLaneRegion(f, inst.edges[0].to, options);
+  if (!region || !LaneVectors::Suits(*this, *region)) return false;
+  TRY_STATUS(LaneVectors(*this, *region).Run(MasksLanes(inst) ? LiveMask(step.warp) : LanesOf(step.warp)));
+  return true;
+}
+
 Status FunctionEmitter::EmitForLanes(const ir::Inst& inst) {
+  if (TRY(EmitLanesAsVectors(inst))) {
+    if (MasksLanes(inst)) ContinueWhileLive(b.CreateICmpNE(LiveMask(step.warp), b.getInt32(0)), step.end);
+    Jump(inst.edges[1]);
+    return {};
+  }
   llvm::Value* threads = Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count");
   llvm::Value* rest = b.CreateSub(threads, step.thread);
   LaneLoop loop =

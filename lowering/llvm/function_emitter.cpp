@@ -92,13 +92,7 @@ Status FunctionEmitter::EmitKernel() {
     TRY_STATUS(
         Loop(Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count"), "all_live",
              [&](llvm::Value* warp) {
-               llvm::Value* rest =
-                   b.CreateSub(Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count"),
-                               b.CreateShl(warp, 5));
-               llvm::Value* tail =
-                   b.CreateSub(b.CreateShl(b.getInt32(1), b.CreateAnd(rest, b.getInt32(31))), b.getInt32(1));
-               llvm::Value* mask =
-                   b.CreateSelect(b.CreateICmpUGE(rest, b.getInt32(kWarpSize)), b.getInt32(~0u), tail);
+               llvm::Value* mask = LanesOf(warp);
                StorePlain(mask, b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(warp, b.getInt64Ty())),
                           llvm::Align(4), Memory::kContext);
                if (f.parked_slot != ~0u) {
@@ -149,6 +143,7 @@ Status FunctionEmitter::EmitInst(const ir::Inst& inst) {
 // -- values --
 
 llvm::Value* FunctionEmitter::ValueOf(ir::ValueId id) {
+  if (first_lanes != nullptr && (*first_lanes)[id.index] != nullptr) return (*first_lanes)[id.index];
   llvm::Value*& value = values_[id.index];
   if (value == nullptr && IsVarying(id)) {
     Status status = Materialise(id);

@@ -91,6 +91,9 @@ class FunctionEmitter {
 
   // -- values --
   llvm::Value* ValueOf(ir::ValueId id);  // as the current step sees it
+  // While lanes are emitted as vectors: by value, what its first lane has (or null), where that is asked for.
+  const std::vector<llvm::Value*>* first_lanes = nullptr;
+  bool vectors_of_lanes = false;
   void SetValue(ir::ValueId id, llvm::Value* value) { values_[id.index] = value; }
   bool IsVarying(ir::ValueId id) const { return !varying_.empty() && varying_[id.index]; }
   ir::Type TypeOf(ir::ValueId id) const { return f.type_of(id); }
@@ -125,6 +128,7 @@ class FunctionEmitter {
 
   // -- warps --
   llvm::Value* LiveMask(llvm::Value* warp);  // i32: lanes of the warp that exist and have not exited
+  llvm::Value* LanesOf(llvm::Value* warp);   // i32: that exist
   // Loop from 0 to `count` (i32) around `body`; leaves the builder behind the loop.
   Status Loop(llvm::Value* count, const char* name, const std::function<Status(llvm::Value* index)>& body);
   // Block level: emits `body` for every warp at width 32, where values that differ between threads are
@@ -137,6 +141,7 @@ class FunctionEmitter {
   Status EmitRegion(ir::BlockId entry, const LaneStep& region_step, const ir::Edge& edge);
   Status EmitForWarps(const ir::Inst& inst);
   Status EmitForLanes(const ir::Inst& inst);  // over the lanes of a warp
+  Result<bool> EmitLanesAsVectors(const ir::Inst& inst);  // false: they must be a loop
   Status EmitForEachLane(
       const ir::Inst& inst);  // the same where lanes suspend by themselves: one after the other
   Status EmitForThreads(
@@ -146,6 +151,7 @@ class FunctionEmitter {
   void AddIncoming(const ir::Edge& edge, llvm::BasicBlock* from);
 
  private:
+  friend class LaneVectors;
   Status EmitInst(const ir::Inst& inst);
   Status Materialise(ir::ValueId id);  // a value kept back at block level, in the current step
   void FindVarying();                  // shapes.cpp

@@ -50,6 +50,7 @@ struct ModuleEmitter {
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<DebugInfo> debug;
   uint32_t param_bytes = 0;  // of the kernel
+  uint32_t lane_width = 1;   // of lane loops of warps: 1 or 32
 
   // IR types as LLVM types; the 16-bit floats are i16, so no operation on them can become a library call.
   llvm::Type* TypeOf(ir::Type type);

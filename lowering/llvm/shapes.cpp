@@ -1,5 +1,6 @@
 // Which values of warp- and block-level code differ between lanes: those are vectors there, the rest scalars.
 #include "lowering/llvm/function_emitter.h"
+#include "lowering/llvm/lane_shapes.h"
 
 namespace ptx2cpu::lowering {
 
@@ -41,11 +42,6 @@ llvm::Value* EachLane(llvm::IRBuilder<>& b, std::vector<llvm::Value*> arguments,
 }
 
 namespace {
-
-bool DiffersBetweenLanes(ir::Special special) {
-  return special >= ir::Special::kTidX && special <= ir::Special::kLaneMaskGt &&
-         special != ir::Special::kWarpId;
-}
 
 // Of an instruction above lane level, given which operands vary.
 bool ResultVaries(const ir::Function& f, const ir::Inst& inst, size_t number,

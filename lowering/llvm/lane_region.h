@@ -1,0 +1,73 @@
+// The code that the lanes of a warp run between two boundaries, seen by all of them at once: nesting of its loops,
+// which lanes are where, and which values differ between lanes. Reads IR only.
+//
+// Blocks are put into an order in which a loop's blocks stand together behind its head and every edge but those back to
+// a head leads forward (Bourdoncle's weak topological order), so that lanes that have parted can go through the code
+// one after the other, each instruction under the mask of those that are there.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "ir/function.h"
+
+namespace ptx2cpu::lowering {
+
+struct EdgeRef {
+  ir::BlockId from;
+  uint32_t number = 0;
+  friend auto operator<=>(const EdgeRef&, const EdgeRef&) = default;
+};
+
+struct LaneShape {
+  enum class Kind : uint8_t { kUnknown, kUniform, kAffine, kVarying };
+  Kind kind = Kind::kUnknown;
+  int64_t stride = 0;  // kAffine: what a lane has more than the one before, modulo the type's width
+  bool whole = false;  // the first lane's value is a multiple of the warp size
+  bool guess = false;  // kAffine: unless a 32-bit sequence wraps around before it is widened
+  bool uniform() const { return kind <= Kind::kUniform; }
+  bool affine() const { return kind == Kind::kAffine; }
+  friend bool operator==(const LaneShape&, const LaneShape&) = default;
+};
+
+struct LaneRegion {
+  static constexpr uint32_t kNone = ~0u;
+
+  // A block or a loop, in the order of its level. The first of a level has all the level's lanes.
+  struct Item {
+    ir::BlockId block;             // of a loop: its head
+    uint32_t loop = kNone;
+    std::vector<EdgeRef> in, out;  // edges of this level that lead there; edges that leave it
+    bool ends = false;             // a lane's run may end inside
+    uint32_t same_as = kNone;      // an earlier item that has exactly the same lanes
+    bool together = true;          // all the level's lanes are there, or none
+  };
+  struct Level {
+    std::vector<Item> items;
+    uint32_t parent = kNone;
+    // Of a loop:
+    std::vector<EdgeRef> latches, exits;
+    std::vector<ir::ValueId> live_out;  // made inside, read outside
+    bool leaves_together = true;        // all lanes leave in the same trip
+    bool turns_together = true;         // ... and until then all take every trip
+  };
+  std::vector<Level> levels;             // [0]: the region
+  std::vector<uint32_t> level_of;        // by block
+  std::vector<bool> used_elsewhere;      // by value: read in another block, or handed over by an edge
+  std::vector<LaneShape> shapes;         // by value, where it is made
+  std::vector<ir::BlockId> blocks;
+  size_t instructions = 0;
+
+  bool Contains(uint32_t level, ir::BlockId block) const;
+};
+
+struct LaneRegionOptions {
+  bool one_dimensional = false;                     // tid.x is the thread's number
+  std::function<bool(ir::ValueId)> varies_outside;  // of values made above lane level
+};
+
+// Nothing for code that has a loop with two entries.
+std::optional<LaneRegion> FindLaneRegion(const ir::Function& f, ir::BlockId entry, const LaneRegionOptions& options);
+
+}  // namespace ptx2cpu::lowering
