@@ -145,7 +145,7 @@ Status EmitBmsk(Site& s) {
 }
 
 Status EmitFns(Site& s) {
-  s.Return(EachLane(s.b, {s.Operand(0), s.Operand(1), s.Operand(2)},
+  s.Return(EachLane(s.e, {s.Operand(0), s.Operand(1), s.Operand(2)},
                     [&](const std::vector<llvm::Value*>& arguments) {
                       return s.b.CreateCall(s.e.m.Service("ptx2cpu_fns"), arguments);
                     }));

@@ -219,7 +219,7 @@ Status EmitToNarrow(Site& s) {
                              Literal(random, (1u << bits.count) - 1));
     }
     uint32_t flags = s.inst.attrs.flags | (stochastic ? uint32_t{ir::kSatFinite} : 0u);
-    Value field = EachLane(s.b, {value, random}, [&](const std::vector<Value>& v) {
+    Value field = EachLane(s.e, {value, random}, [&](const std::vector<Value>& v) {
       return s.b.CreateCall(
           s.e.m.Service("ptx2cpu_to_narrow"),
           {v[0], s.b.getInt32(static_cast<uint32_t>(narrow)), s.b.getInt32(static_cast<uint32_t>(ModeOf(s))),
@@ -243,7 +243,7 @@ Status EmitFromNarrow(Site& s) {
     unsigned bits = FieldBits(narrow);
     Value field = s.b.CreateLShr(packed, Literal(packed, i * bits));
     if (bits < 32) field = s.b.CreateAnd(field, Literal(field, (1u << bits) - 1));
-    Value value = EachLane(s.b, {field}, [&](const std::vector<Value>& v) {
+    Value value = EachLane(s.e, {field}, [&](const std::vector<Value>& v) {
       return s.b.CreateCall(s.e.m.Service("ptx2cpu_from_narrow"),
                             {v[0], s.b.getInt32(static_cast<uint32_t>(narrow))});
     });

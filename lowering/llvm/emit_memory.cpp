@@ -254,7 +254,7 @@ Result<Value> WindowBase(Site& s) {
 namespace {
 // Addresses of the cluster's shared memory, converted one by one.
 Status EmitClusterConversion(Site& s, const char* service) {
-  s.Return(EachLane(s.b, {s.Operand(0)}, [&](const std::vector<Value>& address) -> Value {
+  s.Return(EachLane(s.e, {s.Operand(0)}, [&](const std::vector<Value>& address) -> Value {
     return s.b.CreateCall(s.e.m.Service(service), {s.e.Block(), address[0]});
   }));
   return {};

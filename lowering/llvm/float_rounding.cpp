@@ -86,7 +86,7 @@ Value Floats::F16ToF32(Value bits) {
     Value half = b.CreateBitCast(bits, ShapedLike(bits, b.getHalfTy()));
     return b.CreateFPExt(half, ShapedLike(bits, b.getFloatTy()));
   }
-  return EachLane(b, {bits}, [&](const std::vector<Value>& v) {
+  return EachLane(e, {bits}, [&](const std::vector<Value>& v) {
     return b.CreateCall(e.m.Service("ptx2cpu_f16_to_f32"), {b.CreateZExt(v[0], e.I(32))});
   });
 }
@@ -96,7 +96,7 @@ Value Floats::F32ToF16(Value value) {
     Value half = b.CreateFPTrunc(value, ShapedLike(value, b.getHalfTy()));
     return b.CreateBitCast(half, ShapedLike(value, e.I(16)));
   }
-  return EachLane(b, {value}, [&](const std::vector<Value>& v) {
+  return EachLane(e, {value}, [&](const std::vector<Value>& v) {
     return b.CreateTrunc(b.CreateCall(e.m.Service("ptx2cpu_f32_to_f16"), {v[0]}), e.I(16));
   });
 }
@@ -191,8 +191,8 @@ Value Floats::Narrow(Value value, Type from, Type to, Rounding mode) {
 
 // -- arithmetic --
 
-Value Floats::RoundingService(const char* name, std::vector<Value> arguments, Rounding mode) {
-  return EachLane(b, std::move(arguments), [&](const std::vector<Value>& scalars) {
+Value Floats::RoundingService(const char* name, const std::vector<Value>& arguments, Rounding mode) {
+  return EachLane(e, arguments, [&](const std::vector<Value>& scalars) {
     std::vector<Value> with_mode = scalars;
     with_mode.push_back(b.getInt32(static_cast<uint32_t>(mode)));
     return b.CreateCall(e.m.Service(name), with_mode);

@@ -47,7 +47,7 @@ struct Floats {
   Value MinMax(Value a, Value b, ir::Type type, bool maximum, uint32_t flags);
 
  private:
-  Value RoundingService(const char* name, std::vector<Value> arguments, ir::Rounding mode);
+  Value RoundingService(const char* name, const std::vector<Value>& arguments, ir::Rounding mode);
   Value ZeroSumDown(Value sum, Value a, Value b, ir::Type type);
   Value FusedOrCall(Value a, Value b, Value c);  // llvm.fma
   Value F32ToF16(Value value);

@@ -71,8 +71,8 @@ inline llvm::Constant* Literal(llvm::Value* like, uint64_t value) {
   return llvm::ConstantInt::get(like->getType(), value);
 }
 llvm::Value* Broadcast(llvm::IRBuilder<>& b, llvm::Value* value, unsigned width);
-// Calls `scalar` for each lane when any argument is a vector.
-llvm::Value* EachLane(llvm::IRBuilder<>& b, std::vector<llvm::Value*> arguments,
+// Calls `scalar` for each lane when any argument is a vector (of numbers, no predicates).
+llvm::Value* EachLane(FunctionEmitter& e, const std::vector<llvm::Value*>& arguments,
                       const std::function<llvm::Value*(const std::vector<llvm::Value*>&)>& scalar);
 
 class FunctionEmitter {

@@ -99,6 +99,7 @@ struct Jit::State {
     emit.kernel = std::string(kernel);
     emit.target = options.target;
     emit.thread_ids = options.thread_ids;
+    emit.lane_width = options.lane_width;
     emit.storage = Storage::kExternal;
     emit.debug_info = options.debug_info;
     return emit;

@@ -103,6 +103,7 @@ class ObjectBuilder {
     EmitOptions emit;
     emit.target = options_.target;
     emit.thread_ids = options_.thread_ids;
+    emit.lane_width = options_.lane_width;
     emit.debug_info = options_.debug_info;
     EmittedKernel emitted = TRY(Emit(context_, ir, emit));
     const ir::Function& kernel = *TRY(FindKernel(ir, ""));

@@ -1,4 +1,6 @@
 // Which values of warp- and block-level code differ between lanes: those are vectors there, the rest scalars.
+#include <algorithm>
+
 #include "lowering/llvm/function_emitter.h"
 #include "lowering/llvm/lane_shapes.h"
 
@@ -18,27 +20,38 @@ llvm::Value* Broadcast(llvm::IRBuilder<>& b, llvm::Value* value, unsigned width)
   return b.CreateVectorSplat(width, value);
 }
 
-llvm::Value* EachLane(llvm::IRBuilder<>& b, std::vector<llvm::Value*> arguments,
+// A loop, which LLVM may make vectors of once it has inlined what is called.
+llvm::Value* EachLane(FunctionEmitter& e, const std::vector<llvm::Value*>& arguments,
                       const std::function<llvm::Value*(const std::vector<llvm::Value*>&)>& scalar) {
+  llvm::IRBuilder<>& b = e.b;
+  auto is_vector = [](llvm::Value* value) { return value->getType()->isVectorTy(); };
+  if (std::ranges::none_of(arguments, is_vector)) return scalar(arguments);
+  std::vector<llvm::AllocaInst*> arrays(arguments.size());
   unsigned width = 0;
-  for (llvm::Value* argument : arguments) {
-    if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(argument->getType()))
-      width = vector->getNumElements();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    auto* type = llvm::dyn_cast<llvm::FixedVectorType>(arguments[i]->getType());
+    if (type == nullptr) continue;
+    width = type->getNumElements();
+    arrays[i] = e.Scratch(type->getElementType(), width);
+    b.CreateAlignedStore(arguments[i], arrays[i], llvm::Align(64));
   }
-  if (width == 0) return scalar(arguments);
-  llvm::Value* result = nullptr;
-  for (unsigned lane = 0; lane < width; ++lane) {
-    std::vector<llvm::Value*> elements;
-    for (llvm::Value* argument : arguments) {
-      elements.push_back(argument->getType()->isVectorTy() ? b.CreateExtractElement(argument, lane)
-                                                           : argument);
+  llvm::AllocaInst* results = nullptr;
+  llvm::Type* element = nullptr;
+  Status status = e.Loop(b.getInt32(width), "each_lane", [&](llvm::Value* lane) {
+    std::vector<llvm::Value*> own = arguments;
+    for (size_t i = 0; i < own.size(); ++i) {
+      if (arrays[i] == nullptr) continue;
+      llvm::Type* type = own[i]->getType()->getScalarType();
+      own[i] = b.CreateLoad(type, b.CreateInBoundsGEP(type, arrays[i], lane));
     }
-    llvm::Value* element = scalar(elements);
-    if (result == nullptr)
-      result = llvm::PoisonValue::get(llvm::FixedVectorType::get(element->getType(), width));
-    result = b.CreateInsertElement(result, element, lane);
-  }
-  return result;
+    llvm::Value* result = scalar(own);
+    element = result->getType();
+    results = e.Scratch(element, width);
+    b.CreateStore(result, b.CreateInBoundsGEP(element, results, lane));
+    return Status{};
+  });
+  CHECK(status.has_value());
+  return b.CreateAlignedLoad(llvm::FixedVectorType::get(element, width), results, llvm::Align(64));
 }
 
 namespace {

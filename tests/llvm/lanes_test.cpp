@@ -1,0 +1,90 @@
+// Code of single lanes as vectors of 32 and as loops, against the interpretation of the kernel as it was translated.
+#include <chrono>
+#include <cstdlib>
+
+#include "ir/verify.h"
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/lane_kernel.h"
+#include "tests/passes/kernel_run.h"
+
+using namespace ptx2cpu;
+
+namespace {
+
+struct Engine {
+  std::string name;
+  std::unique_ptr<lowering::Jit> jit;
+};
+
+Engine MakeEngine(uint32_t lane_width, int optimisation, lowering::ThreadIds ids = lowering::ThreadIds::kBoth) {
+  auto jit = lowering::Jit::Create({.entry_points = llvm_test::EntryPoints(), .optimisation = optimisation, .thread_ids = ids, .lane_width = lane_width, .debug_info = false});
+  REQUIRE(jit);
+  return {"width " + std::to_string(lane_width) + ", -O" + std::to_string(optimisation), std::move(*jit)};
+}
+
+Result<std::vector<uint32_t>> RunCompiled(const ptx2cpu_kernel& kernel, uint32_t threads, uint32_t n) {
+  std::vector<uint32_t> data(test::kDataWords);
+  for (uint32_t i = 0; i < test::kDataWords; ++i) data[i] = (i * 2654435761u) >> 20;  // as RunKernel
+  std::byte params[16] = {};
+  uint32_t* address = data.data();
+  std::memcpy(params, &address, 8);
+  std::memcpy(params + 8, &n, 4);
+  auto error = rt::Launch(kernel, {{test::kGrid, 1, 1}, {threads, 1, 1}, 0}, std::span(params).first(kernel.parameter_bytes), {.max_workers = 1});
+  if (error) return Fail(ErrorCode::kFault, error->message);
+  return data;
+}
+
+// False when something differs, which has been reported.
+bool Same(const ir::Module& source, const ir::Module& collapsed, const Engine& engine, const std::string& what) {
+  auto compiled = engine.jit->Add(collapsed);
+  if (!compiled) {
+    FAIL_CHECK(what << ", " << engine.name << ": " << compiled.error().Render() << ir::Print(collapsed));
+    return false;
+  }
+  for (uint32_t threads : {1u, 32u, 77u}) {
+    for (uint32_t n : {0u, 5u}) {
+      test::Outcome expected = test::RunKernel(source, *source.FindFunction("k"), threads, n);
+      if (!expected.status) {
+        FAIL_CHECK(what << ": " << expected.status.error().Render() << ir::Print(source));
+        return false;
+      }
+      auto actual = RunCompiled(*compiled->kernel, threads, n);
+      INFO(what << ", " << engine.name << ", " << threads << " threads, n = " << n);
+      if (!actual) {
+        FAIL_CHECK(actual.error().Render() << ir::Print(collapsed));
+        return false;
+      }
+      for (size_t i = 0; i < actual->size(); ++i) {
+        if ((*actual)[i] == expected.data[i]) continue;
+        FAIL_CHECK("word " << i << " is " << (*actual)[i] << ", expected " << expected.data[i] << "\n" << ir::Print(source));
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+uint64_t Number(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+}  // namespace
+
+TEST_CASE("random code of lanes gives the same as vectors and as loops") {
+  const auto start = std::chrono::steady_clock::now();
+  const Engine engines[] = {MakeEngine(32, 1), MakeEngine(32, 3), MakeEngine(1, 1), MakeEngine(32, 0, lowering::ThreadIds::kAnyShape)};
+  const uint64_t first = Number("PTX2CPU_RANDOM_SEED", 1), count = Number("PTX2CPU_RANDOM_COUNT", 0);
+  uint64_t done = 0;
+  for (; done < (count != 0 ? count : 60); ++done) {
+    if (count == 0 && done >= 16 && std::chrono::steady_clock::now() - start > std::chrono::seconds(8)) break;
+    const uint64_t seed = first + done;
+    ir::Module source = llvm_test::LaneKernel(seed);
+    Status legal = ir::Verify(source, source.functions[0]);
+    if (!legal) FAIL(legal.error().Render() << ir::Print(source));
+    Result<ir::Module> collapsed = test::After(source, "", lowering::CollapseForm::kHierarchical);
+    if (!collapsed) FAIL(collapsed.error().Render() << ir::Print(source));
+    if (!Same(source, *collapsed, engines[seed % 4], "seed " + std::to_string(seed))) break;
+  }
+  CHECK(done >= 16);
+}
