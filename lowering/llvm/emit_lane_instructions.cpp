@@ -22,7 +22,9 @@ bool IsStrong(const ir::Inst& inst) {
   return inst.attrs.order != ir::MemoryOrder::kWeak || (inst.attrs.flags & ir::kVolatile) != 0;
 }
 
-size_t Count(const ir::Inst& access) { return access.op == Opcode::kLoad ? access.results.size() : access.operands.size() - 1; }
+size_t Count(const ir::Inst& access) {
+  return access.op == Opcode::kLoad ? access.results.size() : access.operands.size() - 1;
+}
 
 llvm::Align AlignOf(const ir::Inst& access, size_t element) {
   const auto bytes = static_cast<uint64_t>(ir::Bytes(access.type));
@@ -31,15 +33,16 @@ llvm::Align AlignOf(const ir::Inst& access, size_t element) {
 }
 
 bool IsTerminatorOfLanes(Opcode op) {
-  return op == Opcode::kBr || op == Opcode::kCondBr || op == Opcode::kSwitch || op == Opcode::kEndLane || op == Opcode::kExitLane ||
-         op == Opcode::kTrap || op == Opcode::kUnreachable;
+  return op == Opcode::kBr || op == Opcode::kCondBr || op == Opcode::kSwitch || op == Opcode::kEndLane ||
+         op == Opcode::kExitLane || op == Opcode::kTrap || op == Opcode::kUnreachable;
 }
 
 }  // namespace
 
 // -- what an instruction becomes --
 
-LaneVectors::Way LaneVectors::WayOf(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst) {
+LaneVectors::Way LaneVectors::WayOf(const FunctionEmitter& e, const LaneRegion& region,
+                                    const ir::Inst& inst) {
   const ir::Function& f = e.f;
   auto shape = [&](ValueId value) -> LaneShape {
     ir::BlockId made = f.at_value(value).block;
@@ -56,7 +59,8 @@ LaneVectors::Way LaneVectors::WayOf(const FunctionEmitter& e, const LaneRegion& 
     case Opcode::kIsSpace:
     case Opcode::kToGeneric:
     case Opcode::kFromGeneric: {
-      bool window = inst.op != Opcode::kIsSpace && inst.attrs.space != Space::kLocal && inst.attrs.space != Space::kSharedCluster;
+      bool window = inst.op != Opcode::kIsSpace && inst.attrs.space != Space::kLocal &&
+                    inst.attrs.space != Space::kSharedCluster;
       return window || shape(inst.results[0]).uniform() ? Way::kTogether : Way::kEachLane;
     }
     case Opcode::kLoad:
@@ -70,8 +74,10 @@ LaneVectors::Way LaneVectors::WayOf(const FunctionEmitter& e, const LaneRegion& 
   if (address.uniform()) return Way::kScalar;
   const auto bits = static_cast<unsigned>(ir::Bits(inst.type));
   const size_t count = Count(inst);
-  if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || (bits < 32 && count > 1) || count > 4) return Way::kEachLane;
-  if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return bits < 32 && address.guess ? Way::kEachLane : Way::kTogether;
+  if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || (bits < 32 && count > 1) || count > 4)
+    return Way::kEachLane;
+  if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count))
+    return bits < 32 && address.guess ? Way::kEachLane : Way::kTogether;
   return bits >= 32 ? Way::kApart : Way::kEachLane;
 }
 
@@ -148,7 +154,8 @@ Value LaneVectors::HoldsWidened(const ir::Inst& inst, Value first) {
     Value least = b.getInt32(static_cast<uint32_t>((is_signed ? int64_t{INT32_MIN} : 0) - way));
     return is_signed ? b.CreateICmpSGE(first, least) : b.CreateICmpUGE(first, least);
   }
-  Value most = b.getInt32(static_cast<uint32_t>((is_signed ? int64_t{INT32_MAX} : int64_t{UINT32_MAX}) - way));
+  Value most =
+      b.getInt32(static_cast<uint32_t>((is_signed ? int64_t{INT32_MAX} : int64_t{UINT32_MAX}) - way));
   return is_signed ? b.CreateICmpSLE(first, most) : b.CreateICmpULE(first, most);
 }
 
@@ -172,12 +179,14 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
   }
   for (ValueId id : inst.results) {
     results.push_back({id, nullptr, array(id)});
-    b.CreateAlignedStore(llvm::Constant::getNullValue(VectorOf(e.m.MemoryTypeOf(f.type_of(id)))), results.back().array, llvm::Align(64));
+    b.CreateAlignedStore(llvm::Constant::getNullValue(VectorOf(e.m.MemoryTypeOf(f.type_of(id)))),
+                         results.back().array, llvm::Align(64));
   }
   auto element = [&](const Passed& passed, Value lane) {
     return b.CreateInBoundsGEP(e.m.MemoryTypeOf(f.type_of(passed.id)), passed.array, lane);
   };
-  llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.NewBlock("each_lane"), *inside = e.NewBlock("lane"), *after = e.NewBlock("after");
+  llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.NewBlock("each_lane"),
+                   *inside = e.NewBlock("lane"), *after = e.NewBlock("after");
   Value lanes = Bits(mask);
   b.CreateBr(head);
   b.SetInsertPoint(head);
@@ -192,7 +201,8 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
   e.step.thread = b.CreateAdd(saved.thread, lane, "thread", true, true);
   for (const Passed& operand : operands) {
     Value value = b.CreateLoad(e.m.MemoryTypeOf(f.type_of(operand.id)), element(operand, lane));
-    e.SetValue(operand.id, f.type_of(operand.id) == ir::Type::kI1 ? b.CreateICmpNE(value, Literal(value, 0)) : value);
+    e.SetValue(operand.id,
+               f.type_of(operand.id) == ir::Type::kI1 ? b.CreateICmpNE(value, Literal(value, 0)) : value);
   }
   TRY_STATUS(e.EmitInst(inst));
   for (const Passed& result : results) {
@@ -206,7 +216,8 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
   b.CreateBr(head);
   b.SetInsertPoint(after);
   for (const Passed& result : results) {
-    Value all = b.CreateAlignedLoad(VectorOf(e.m.MemoryTypeOf(f.type_of(result.id))), result.array, llvm::Align(64));
+    Value all =
+        b.CreateAlignedLoad(VectorOf(e.m.MemoryTypeOf(f.type_of(result.id))), result.array, llvm::Align(64));
     if (f.type_of(result.id) == ir::Type::kI1) all = b.CreateICmpNE(all, Literal(all, 0));
     SetForms(result.id, {all, nullptr, nullptr});
   }
@@ -235,7 +246,8 @@ Value LaneVectors::Repeated(Value lanes, size_t count) {
 Status LaneVectors::Choose(Value holds, const std::function<Status()>& yes, const std::function<Status()>& no,
                            const std::vector<ValueId>& results) {
   if (holds == nullptr) return yes();
-  llvm::BasicBlock *together = e.NewBlock("together"), *apart = e.NewBlock("apart"), *done = e.NewBlock("accessed");
+  llvm::BasicBlock *together = e.NewBlock("together"), *apart = e.NewBlock("apart"),
+                   *done = e.NewBlock("accessed");
   b.CreateCondBr(holds, together, apart);
   std::vector<std::vector<Value>> values(2);
   llvm::BasicBlock* ends[2];
@@ -274,9 +286,11 @@ Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
 void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask) {
   Memory memory;
   const size_t count = inst.results.size();
-  auto* type = llvm::FixedVectorType::get(e.m.MemoryTypeOf(inst.type), static_cast<unsigned>(kWarpSize * count));
+  auto* type =
+      llvm::FixedVectorType::get(e.m.MemoryTypeOf(inst.type), static_cast<unsigned>(kWarpSize * count));
   Value pointer = FirstPointer(inst, &memory);
-  auto* load = b.CreateMaskedLoad(type, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count), llvm::Constant::getNullValue(type));
+  auto* load = b.CreateMaskedLoad(type, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count),
+                                  llvm::Constant::getNullValue(type));
   e.m.Annotate(load, memory);
   for (size_t k = 0; k < count; ++k) {
     llvm::SmallVector<int, kWarpSize> from;
@@ -292,7 +306,8 @@ void LaneVectors::Gather(const ir::Inst& inst, const Mask& mask) {
   llvm::Type* type = VectorOf(e.m.MemoryTypeOf(inst.type));
   for (size_t k = 0; k < inst.results.size(); ++k) {
     Value from = k == 0 ? pointers : b.CreateConstGEP1_64(b.getInt8Ty(), pointers, k * bytes);
-    auto* load = b.CreateMaskedGather(type, from, AlignOf(inst, k), mask.lanes, llvm::Constant::getNullValue(type));
+    auto* load =
+        b.CreateMaskedGather(type, from, AlignOf(inst, k), mask.lanes, llvm::Constant::getNullValue(type));
     e.m.Annotate(load, memory);
     e.SetValue(inst.results[k], load);
   }
@@ -321,7 +336,9 @@ Status LaneVectors::StoreLast(const ir::Inst& inst, const Mask& mask) {
     Forms forms = FormsOf(inst.operands[i]);
     bool known = std::ranges::any_of(saved, [&](const auto& pair) { return pair.first == inst.operands[i]; });
     if (!forms.value->getType()->isVectorTy() || known) continue;
-    if (last == nullptr) last = b.CreateSub(b.getInt32(31), b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, Bits(mask), b.getTrue()));
+    if (last == nullptr)
+      last = b.CreateSub(b.getInt32(31),
+                         b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, Bits(mask), b.getTrue()));
     saved.push_back({inst.operands[i], forms.value});
     e.SetValue(inst.operands[i], b.CreateExtractElement(forms.value, last));
   }
@@ -346,7 +363,8 @@ void LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask) {
     std::iota(pair.begin(), pair.end(), 0);
     auto two = [&](size_t k) {
       Value first = Vector(e.ValueOf(inst.operands[k]));
-      Value second = k < count ? Vector(e.ValueOf(inst.operands[k + 1])) : llvm::PoisonValue::get(first->getType());
+      Value second =
+          k < count ? Vector(e.ValueOf(inst.operands[k + 1])) : llvm::PoisonValue::get(first->getType());
       return b.CreateShuffleVector(first, second, pair);
     };
     whole = two(1);
@@ -371,7 +389,8 @@ void LaneVectors::Scatter(const ir::Inst& inst, const Mask& mask) {
   const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
   for (size_t k = 0; k + 1 < inst.operands.size(); ++k) {
     Value to = k == 0 ? pointers : b.CreateConstGEP1_64(b.getInt8Ty(), pointers, k * bytes);
-    auto* store = b.CreateMaskedScatter(Vector(e.ValueOf(inst.operands[k + 1])), to, AlignOf(inst, k), mask.lanes);
+    auto* store =
+        b.CreateMaskedScatter(Vector(e.ValueOf(inst.operands[k + 1])), to, AlignOf(inst, k), mask.lanes);
     e.m.Annotate(store, memory);
   }
 }
@@ -384,7 +403,8 @@ Status LaneVectors::EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool w
   const bool lanes = slot.shape == ir::Level::kLane;
   if (lanes) value = Vector(value);
   if (!lanes && value->getType()->isVectorTy()) {  // a uniform slot: any lane's value
-    value = b.CreateExtractElement(value, b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, Bits(mask), b.getTrue()));
+    value = b.CreateExtractElement(value,
+                                   b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, Bits(mask), b.getTrue()));
   }
   if (slot.type == ir::Type::kI1) value = b.CreateZExt(value, ShapedLike(value, b.getInt8Ty()));
   const auto bytes = static_cast<uint64_t>(ir::Bytes(slot.type));

@@ -77,7 +77,9 @@ bool LaneVectors::NeedsGuard(BlockId block) const {
   if (insts.size() > kCheapInstructions) return true;
   return std::ranges::any_of(insts, [&](ir::InstId id) {
     const ir::Inst& inst = f.at_inst(id);
-    if (ir::IsTerminator(inst.op)) return inst.op != Opcode::kBr && inst.op != Opcode::kCondBr && inst.op != Opcode::kSwitch && inst.op != Opcode::kEndLane;
+    if (ir::IsTerminator(inst.op))
+      return inst.op != Opcode::kBr && inst.op != Opcode::kCondBr && inst.op != Opcode::kSwitch &&
+             inst.op != Opcode::kEndLane;
     return ir::Info(inst.op).effect != ir::Effect::kPure && inst.op != Opcode::kSlotLoad;
   });
 }
@@ -92,8 +94,10 @@ LaneVectors::Guard LaneVectors::Open(const Mask& mask) {
   return guard;
 }
 
-// What nobody has computed is zero: any value would do for lanes that are not there, but not an undefined one.
-void LaneVectors::Close(const Guard& guard, const std::vector<ValueId>& values, const std::vector<EdgeRef>& edges) {
+// What nobody has computed is zero: any value would do for lanes that are not there, but not an undefined
+// one.
+void LaneVectors::Close(const Guard& guard, const std::vector<ValueId>& values,
+                        const std::vector<EdgeRef>& edges) {
   if (guard.skip == nullptr) return;
   llvm::BasicBlock* end = b.GetInsertBlock();
   b.CreateBr(guard.skip);
@@ -135,7 +139,8 @@ void LaneVectors::SetForms(ValueId value, const Forms& forms) {
   holds_[value.index] = forms.holds;
 }
 
-LaneVectors::Forms LaneVectors::Merge(const std::vector<EdgeRef>& edges, size_t number, const LaneShape& shape) {
+LaneVectors::Forms LaneVectors::Merge(const std::vector<EdgeRef>& edges, size_t number,
+                                      const LaneShape& shape) {
   auto arg = [&](EdgeRef edge) { return f.successors(edge.from)[edge.number].args[number]; };
   bool same = std::ranges::all_of(edges, [&](EdgeRef edge) { return arg(edge) == arg(edges.front()); });
   Forms merged = FormsOf(arg(edges.back()));
@@ -221,7 +226,8 @@ Status LaneVectors::EmitEdges(const ir::Inst& inst, BlockId block, const Mask& m
     case Opcode::kSwitch: {
       Value index = e.ValueOf(inst.operands[0]);
       auto last = static_cast<uint32_t>(inst.edges.size() - 1);
-      for (uint32_t k = 0; k < last; ++k) edges_[{block, k}] = EdgeMask(mask, b.CreateICmpEQ(index, Literal(index, k)));
+      for (uint32_t k = 0; k < last; ++k)
+        edges_[{block, k}] = EdgeMask(mask, b.CreateICmpEQ(index, Literal(index, k)));
       edges_[{block, last}] = EdgeMask(mask, b.CreateICmpUGE(index, Literal(index, last)));
       return {};
     }
@@ -259,7 +265,8 @@ Status LaneVectors::EmitLoop(const LaneRegion::Item& item, const Mask& mask) {
   Guard guard = Open(mask);
   std::vector<Forms> entering;
   const std::vector<ValueId>& params = f.at_block(item.block).params;
-  if (!params.empty() && item.in.empty()) return Fail(ErrorCode::kInternal, "function " + f.name + ": a region's entry has parameters");
+  if (!params.empty() && item.in.empty())
+    return Fail(ErrorCode::kInternal, "function " + f.name + ": a region's entry has parameters");
   for (size_t i = 0; i < params.size(); ++i) entering.push_back(Merge(item.in, i, ShapeOf(params[i])));
   TRY_STATUS(EmitLoopBody(item, {mask.lanes, b.getTrue()}, entering));
   Close(guard, loop.live_out, loop.exits);
@@ -267,9 +274,11 @@ Status LaneVectors::EmitLoop(const LaneRegion::Item& item, const Mask& mask) {
 }
 
 // At least one lane enters.
-Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const Mask& mask, const std::vector<Forms>& entering) {
+Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const Mask& mask,
+                                 const std::vector<Forms>& entering) {
   const LaneRegion::Level& loop = region_.levels[item.loop];
-  llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.NewBlock("lanes_loop"), *after = e.NewBlock("lanes_left");
+  llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.NewBlock("lanes_loop"),
+                   *after = e.NewBlock("lanes_left");
   b.CreateBr(head);
   b.SetInsertPoint(head);
   auto phi = [&](Value first) {

@@ -91,7 +91,8 @@ class Builder {
   }
 
   bool LeadsTo(BlockId from, BlockId to, uint32_t level, BlockId start) const {
-    return std::ranges::any_of(f_.successors(from), [&](const ir::Edge& e) { return e.to == to && Counts(level, start, to); });
+    return std::ranges::any_of(f_.successors(from),
+                               [&](const ir::Edge& e) { return e.to == to && Counts(level, start, to); });
   }
 
   void Visit(uint32_t level, BlockId start, BlockId root, std::vector<std::vector<BlockId>>& components) {
@@ -200,8 +201,8 @@ class Builder {
     }
   }
 
-  // The lanes that reach an item came over its edges; where those are all the edges out of an earlier item, they are
-  // that item's lanes, which came over its edges, and so on.
+  // The lanes that reach an item came over its edges; where those are all the edges out of an earlier item,
+  // they are that item's lanes, which came over its edges, and so on.
   void FindSameLanes() {
     for (LaneRegion::Level& level : r_.levels) {
       std::vector<std::vector<EdgeRef>> came(level.items.size());
@@ -211,7 +212,8 @@ class Builder {
           const LaneRegion::Item& earlier = level.items[j];
           auto present = [&](EdgeRef edge) { return std::ranges::find(edges, edge) != edges.end(); };
           if (earlier.ends || earlier.out.empty() || !std::ranges::all_of(earlier.out, present)) continue;
-          std::erase_if(edges, [&](EdgeRef edge) { return std::ranges::find(earlier.out, edge) != earlier.out.end(); });
+          std::erase_if(
+              edges, [&](EdgeRef edge) { return std::ranges::find(earlier.out, edge) != earlier.out.end(); });
           if (edges.empty()) level.items[i].same_as = static_cast<uint32_t>(j);
           edges.insert(edges.end(), came[j].begin(), came[j].end());
           if (j == 0) break;
@@ -246,7 +248,8 @@ class Builder {
     if (!made.valid() || !LaneLevel(made) || r_.level_of[made.index] == LaneRegion::kNone) return;
     for (uint32_t at = r_.level_of[made.index]; at != 0; at = r_.levels[at].parent) {
       std::vector<ValueId>& live_out = r_.levels[at].live_out;
-      if (!r_.Contains(at, block) && std::ranges::find(live_out, value) == live_out.end()) live_out.push_back(value);
+      if (!r_.Contains(at, block) && std::ranges::find(live_out, value) == live_out.end())
+        live_out.push_back(value);
     }
   }
 
@@ -260,7 +263,8 @@ class Builder {
 
 }  // namespace
 
-std::optional<LaneRegion> FindLaneRegion(const ir::Function& f, BlockId entry, const LaneRegionOptions& options) {
+std::optional<LaneRegion> FindLaneRegion(const ir::Function& f, BlockId entry,
+                                         const LaneRegionOptions& options) {
   LaneRegion region;
   if (!Builder(f, region).Run(entry)) return std::nullopt;
   FindLaneShapes(f, options, region);

@@ -1,9 +1,9 @@
-// The code that the lanes of a warp run between two boundaries, seen by all of them at once: nesting of its loops,
-// which lanes are where, and which values differ between lanes. Reads IR only.
+// The code that the lanes of a warp run between two boundaries, seen by all of them at once: nesting of its
+// loops, which lanes are where, and which values differ between lanes. Reads IR only.
 //
-// Blocks are put into an order in which a loop's blocks stand together behind its head and every edge but those back to
-// a head leads forward (Bourdoncle's weak topological order), so that lanes that have parted can go through the code
-// one after the other, each instruction under the mask of those that are there.
+// Blocks are put into an order in which a loop's blocks stand together behind its head and every edge but
+// those back to a head leads forward (Bourdoncle's weak topological order), so that lanes that have parted
+// can go through the code one after the other, each instruction under the mask of those that are there.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@ struct LaneRegion {
 
   // A block or a loop, in the order of its level. The first of a level has all the level's lanes.
   struct Item {
-    ir::BlockId block;             // of a loop: its head
+    ir::BlockId block;  // of a loop: its head
     uint32_t loop = kNone;
     std::vector<EdgeRef> in, out;  // edges of this level that lead there; edges that leave it
     bool ends = false;             // a lane's run may end inside
@@ -52,10 +52,10 @@ struct LaneRegion {
     bool leaves_together = true;        // all lanes leave in the same trip
     bool turns_together = true;         // ... and until then all take every trip
   };
-  std::vector<Level> levels;             // [0]: the region
-  std::vector<uint32_t> level_of;        // by block
-  std::vector<bool> used_elsewhere;      // by value: read in another block, or handed over by an edge
-  std::vector<LaneShape> shapes;         // by value, where it is made
+  std::vector<Level> levels;         // [0]: the region
+  std::vector<uint32_t> level_of;    // by block
+  std::vector<bool> used_elsewhere;  // by value: read in another block, or handed over by an edge
+  std::vector<LaneShape> shapes;     // by value, where it is made
   std::vector<ir::BlockId> blocks;
   size_t instructions = 0;
 
@@ -68,6 +68,7 @@ struct LaneRegionOptions {
 };
 
 // Nothing for code that has a loop with two entries.
-std::optional<LaneRegion> FindLaneRegion(const ir::Function& f, ir::BlockId entry, const LaneRegionOptions& options);
+std::optional<LaneRegion> FindLaneRegion(const ir::Function& f, ir::BlockId entry,
+                                         const LaneRegionOptions& options);
 
 }  // namespace ptx2cpu::lowering

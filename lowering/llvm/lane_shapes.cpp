@@ -11,7 +11,8 @@ using ir::ValueId;
 using Kind = LaneShape::Kind;
 
 bool DiffersBetweenLanes(ir::Special special) {
-  return special >= ir::Special::kTidX && special <= ir::Special::kLaneMaskGt && special != ir::Special::kWarpId;
+  return special >= ir::Special::kTidX && special <= ir::Special::kLaneMaskGt &&
+         special != ir::Special::kWarpId;
 }
 
 namespace {
@@ -34,7 +35,8 @@ LaneShape Join(const LaneShape& a, const LaneShape& b) {
 
 class Shapes {
  public:
-  Shapes(const ir::Function& f, const LaneRegionOptions& options, LaneRegion& region) : f_(f), options_(options), r_(region) {
+  Shapes(const ir::Function& f, const LaneRegionOptions& options, LaneRegion& region)
+      : f_(f), options_(options), r_(region) {
     r_.shapes.resize(f.values.size());
   }
 
@@ -63,7 +65,8 @@ class Shapes {
       at = r_.levels[at].parent;
     }
     for (const LaneRegion::Item& item : r_.levels[level].items) {
-      if (loop == LaneRegion::kNone ? item.loop == loop && item.block == block : item.loop == loop) return item;
+      if (loop == LaneRegion::kNone ? item.loop == loop && item.block == block : item.loop == loop)
+        return item;
     }
     CHECK(false, "a block is not among its level's");
     return r_.levels[level].items[0];
@@ -189,8 +192,10 @@ class Shapes {
   LaneShape Register(const ir::Inst& inst) const {
     ir::Special special = inst.attrs.special;
     if (special == ir::Special::kLaneId) return Affine(1, true);
-    bool index = special == ir::Special::kTidX || special == ir::Special::kTidY || special == ir::Special::kTidZ;
-    if (index && options_.one_dimensional) return special == ir::Special::kTidX ? Affine(1, true) : kUniformShape;
+    bool index =
+        special == ir::Special::kTidX || special == ir::Special::kTidY || special == ir::Special::kTidZ;
+    if (index && options_.one_dimensional)
+      return special == ir::Special::kTidX ? Affine(1, true) : kUniformShape;
     return DiffersBetweenLanes(special) ? kVaryingShape : kUniformShape;
   }
 
@@ -204,7 +209,9 @@ class Shapes {
   // Integer arithmetic on uniform values and sequences.
   LaneShape Linear(const ir::Inst& inst) const {
     auto operand = [&](size_t n) { return Seen(inst.operands[n], inst.block); };
-    auto wrap = [&](int64_t stride) { return inst.type == ir::Type::kI32 ? static_cast<int64_t>(static_cast<int32_t>(stride)) : stride; };
+    auto wrap = [&](int64_t stride) {
+      return inst.type == ir::Type::kI32 ? static_cast<int64_t>(static_cast<int32_t>(stride)) : stride;
+    };
     switch (inst.op) {
       case Opcode::kAdd:
       case Opcode::kSub: {
@@ -216,7 +223,8 @@ class Shapes {
       }
       case Opcode::kMul:
         for (size_t n = 0; n < 2; ++n) {
-          if (std::optional<uint64_t> factor = Constant(inst.operands[1 - n])) return Scaled(operand(n), *factor, wrap);
+          if (std::optional<uint64_t> factor = Constant(inst.operands[1 - n]))
+            return Scaled(operand(n), *factor, wrap);
         }
         return kVaryingShape;
       case Opcode::kShl: {
@@ -240,14 +248,19 @@ class Shapes {
       case Opcode::kSext: {
         // A sequence only while it does not wrap: the emitter checks that where the value is an address.
         LaneShape x = operand(0);
-        if (inst.from != ir::Type::kI32 || x.stride <= -(1 << 24) || x.stride >= 1 << 24) return kVaryingShape;
+        if (inst.from != ir::Type::kI32 || x.stride <= -(1 << 24) || x.stride >= 1 << 24)
+          return kVaryingShape;
         return Affine(x.stride, x.whole, x.stride != 1 || !x.whole);
       }
       case Opcode::kTrunc:
-        return inst.from == ir::Type::kI64 ? Affine(wrap(operand(0).stride), operand(0).whole, operand(0).guess) : kVaryingShape;
+        return inst.from == ir::Type::kI64
+                   ? Affine(wrap(operand(0).stride), operand(0).whole, operand(0).guess)
+                   : kVaryingShape;
       case Opcode::kToGeneric:
       case Opcode::kFromGeneric:
-        return inst.attrs.space == ir::Space::kSharedCluster ? kVaryingShape : Affine(operand(0).stride, false, operand(0).guess);
+        return inst.attrs.space == ir::Space::kSharedCluster
+                   ? kVaryingShape
+                   : Affine(operand(0).stride, false, operand(0).guess);
       default:
         return kVaryingShape;
     }
@@ -255,7 +268,8 @@ class Shapes {
 
   template <typename Wrap>
   static LaneShape Scaled(const LaneShape& x, uint64_t factor, const Wrap& wrap) {
-    return Affine(wrap(static_cast<int64_t>(static_cast<uint64_t>(x.stride) * factor)), x.whole || factor % kLanes == 0, x.guess);
+    return Affine(wrap(static_cast<int64_t>(static_cast<uint64_t>(x.stride) * factor)),
+                  x.whole || factor % kLanes == 0, x.guess);
   }
 
   // The low five bits of first, first + 1, ... are the lane's number where `first` is a multiple of 32.

@@ -39,6 +39,7 @@ class Generator {
     f_->param_bytes = 12;
     here_ = f_->entry = ir::AddBlock(*f_);
     strided_ = Pick(2) != 0;
+    apart_ = Pick(4) == 0;
     Prelude();
     Statements(0);
     if (Pick(3) == 0) {  // values that cross a region
@@ -65,14 +66,16 @@ class Generator {
   ValueId Address(ValueId base, ValueId index, uint32_t bytes) {
     ValueId wide = At().Convert(Pick(3) ? Opcode::kZext : Opcode::kSext, Type::kI64, index);
     ValueId offset = Pick(2) ? At().Binary(Opcode::kMul, Type::kI64, wide, At().Const(Type::kI64, bytes))
-                             : At().Binary(Opcode::kShl, Type::kI64, wide, Number(static_cast<uint64_t>(std::countr_zero(bytes))));
+                             : At().Binary(Opcode::kShl, Type::kI64, wide,
+                                           Number(static_cast<uint64_t>(std::countr_zero(bytes))));
     return At().Binary(Opcode::kAdd, Type::kI64, base, offset);
   }
 
   void Prelude() {
     ValueId params = At().ParamBase();
     data_ = At().Load(Type::kI64, Space::kParam, params);
-    n_ = At().Load(Type::kI32, Space::kParam, At().Binary(Opcode::kAdd, Type::kI64, params, At().Const(Type::kI64, 8)));
+    n_ = At().Load(Type::kI32, Space::kParam,
+                   At().Binary(Opcode::kAdd, Type::kI64, params, At().Const(Type::kI64, 8)));
     tid_ = At().SpecialRegister(ir::Special::kTidX);
     ntid_ = At().SpecialRegister(ir::Special::kNtidX);
     lane_ = Pick(2) ? At().SpecialRegister(ir::Special::kLaneId) : And(tid_, 31);
@@ -80,7 +83,8 @@ class Generator {
     ValueId cta = At().SpecialRegister(ir::Special::kCtaidX);
     ValueId gid = Add(At().Binary(Opcode::kMul, Type::kI32, cta, ntid_), tid_);
     ValueId all = At().Binary(Opcode::kMul, Type::kI32, ntid_, At().SpecialRegister(ir::Special::kNctaidX));
-    own_data_ = strided_ ? Add(Number(kInputWords), At().Binary(Opcode::kShl, Type::kI32, gid, Number(2))) : Add(Number(kInputWords), gid);
+    own_data_ = strided_ ? Add(Number(kInputWords), At().Binary(Opcode::kShl, Type::kI32, gid, Number(2)))
+                         : Add(Number(kInputWords), gid);
     step_data_ = all;
     own_tile_ = strided_ ? At().Binary(Opcode::kMul, Type::kI32, tid_, Number(4)) : tid_;
     step_tile_ = ntid_;
@@ -94,12 +98,14 @@ class Generator {
   // Number of the k-th word of this thread.
   ValueId Own(bool shared, uint32_t k) {
     ValueId first = shared ? own_tile_ : own_data_, step = shared ? step_tile_ : step_data_;
-    return strided_ ? Add(first, Number(k)) : Add(first, At().Binary(Opcode::kMul, Type::kI32, step, Number(k)));
+    return strided_ ? Add(first, Number(k))
+                    : Add(first, At().Binary(Opcode::kMul, Type::kI32, step, Number(k)));
   }
 
   void Finish() {
     ValueId sum = variables_[0];
-    for (size_t v = 1; v < kVariables; ++v) sum = At().Binary(Opcode::kXor, Type::kI32, Add(sum, sum), variables_[v]);
+    for (size_t v = 1; v < kVariables; ++v)
+      sum = At().Binary(Opcode::kXor, Type::kI32, Add(sum, sum), variables_[v]);
     At().Store(Type::kI32, Space::kGlobal, Address(data_, Own(false, 3), 4), {sum});
     At().Ret();
     ended_ = true;
@@ -135,12 +141,13 @@ class Generator {
       case 12:
         return Shared(depth);
       default:
-        return Pick(2) ? Switch(depth) : Walk();
+        return Pick(3) == 0 ? Switch(depth) : Pick(2) ? Walk() : Behind();
     }
   }
 
   void Arithmetic() {
-    constexpr Opcode kOps[] = {Opcode::kAdd, Opcode::kXor, Opcode::kMul, Opcode::kSub, Opcode::kMinU, Opcode::kShrU, Opcode::kDivU, Opcode::kAnd};
+    constexpr Opcode kOps[] = {Opcode::kAdd,  Opcode::kXor,  Opcode::kMul,  Opcode::kSub,
+                               Opcode::kMinU, Opcode::kShrU, Opcode::kDivU, Opcode::kAnd};
     Opcode op = kOps[Pick(8)];
     ValueId a = Variable(), b = Pick(3) ? Variable() : Number(Pick(2) ? Pick(100) : uint32_t{0} - Pick(40));
     if (op == Opcode::kShrU) b = Number(Pick(8));
@@ -154,7 +161,8 @@ class Generator {
     return At().Icmp(Pick(2) ? Compare::kUlt : Compare::kNe, left, Pick(3) ? Number(Pick(20)) : Variable());
   }
 
-  // Of the input: the same for all, consecutive, strided or scattered words; perhaps as parts or several at once.
+  // Of the input: the same for all, consecutive, strided or scattered words; perhaps as parts or several at
+  // once.
   void Read() {
     ValueId index;
     switch (Pick(5)) {
@@ -173,20 +181,23 @@ class Generator {
       default:
         index = And(Variable(), 511);
     }
-    if (Pick(4) == 0) {
+    if (apart_ && Pick(3) == 0) {
       constexpr Type kParts[] = {Type::kI8, Type::kI16};
       Type part = kParts[Pick(2)];
-      ValueId narrow = At().Load(part, Space::kGlobal, Address(data_, index, static_cast<uint32_t>(ir::Bytes(part))));
+      ValueId narrow =
+          At().Load(part, Space::kGlobal, Address(data_, index, static_cast<uint32_t>(ir::Bytes(part))));
       return Set(At().Convert(Pick(2) ? Opcode::kZext : Opcode::kSext, Type::kI32, narrow));
     }
     if (Pick(3) == 0) {
       uint32_t count = Pick(2) ? 2 : 4;
-      std::vector<ValueId> words = At().LoadVector(Type::kI32, Space::kGlobal, Address(data_, And(index, 127), 4 * count), count);
+      std::vector<ValueId> words =
+          At().LoadVector(Type::kI32, Space::kGlobal, Address(data_, And(index, 127), 4 * count), count);
       return Set(Add(words[0], words[count - 1]));
     }
     if (Pick(5) == 0) {
       ValueId wide = At().Load(Type::kI64, Space::kGlobal, Address(data_, And(index, 511), 8));
-      return Set(At().Convert(Opcode::kTrunc, Type::kI32, At().Binary(Opcode::kShrU, Type::kI64, wide, Number(16))));
+      return Set(
+          At().Convert(Opcode::kTrunc, Type::kI32, At().Binary(Opcode::kShrU, Type::kI64, wide, Number(16))));
     }
     Set(At().Load(Type::kI32, Space::kGlobal, Address(data_, index, 4)));
   }
@@ -203,17 +214,22 @@ class Generator {
       return At().Store(Type::kI32, space, Address(base, Own(shared, count == 2 ? k & 2 : 0), 4), words);
     }
     ValueId address = Address(base, Own(shared, k), 4);
-    if (Pick(4) == 0) return At().Store(Type::kI16, space, address, {At().Convert(Opcode::kTrunc, Type::kI16, Variable())});
-    if (Pick(6) == 0) {
+    if (apart_ && Pick(4) == 0)
+      return At().Store(Type::kI16, space, address, {At().Convert(Opcode::kTrunc, Type::kI16, Variable())});
+    if (apart_ && Pick(4) == 0) {
       return Set(At().Inst1(Opcode::kAtomic, Type::kI32, {address, Variable()},
-                            {.space = space, .atomic = ir::AtomicOp::kAdd, .order = ir::MemoryOrder::kRelaxed, .scope = ir::Scope::kGpu}));
+                            {.space = space,
+                             .atomic = ir::AtomicOp::kAdd,
+                             .order = ir::MemoryOrder::kRelaxed,
+                             .scope = ir::Scope::kGpu}));
     }
     At().Store(Type::kI32, space, address, {Variable()});
   }
 
   void ReadOwn() {
     bool shared = Pick(2);
-    Set(At().Load(Type::kI32, shared ? Space::kShared : Space::kGlobal, Address(shared ? tile_ : data_, Own(shared, Pick(4)), 4)));
+    Set(At().Load(Type::kI32, shared ? Space::kShared : Space::kGlobal,
+                  Address(shared ? tile_ : data_, Own(shared, Pick(4)), 4)));
   }
 
   // Makes the variables parameters of `block` and goes on there.
@@ -282,7 +298,8 @@ class Generator {
 
   // Top- or bottom-tested, few trips; code inside may leave or continue any loop around it.
   void Loop(uint32_t depth) {
-    BlockId header = ir::AddBlock(*f_), body = ir::AddBlock(*f_), latch = ir::AddBlock(*f_), out = ir::AddBlock(*f_);
+    BlockId header = ir::AddBlock(*f_), body = ir::AddBlock(*f_), latch = ir::AddBlock(*f_),
+            out = ir::AddBlock(*f_);
     ValueId limit = And(Pick(3) ? Variable() : n_, 3);
     bool top = Pick(2);
     std::vector<ValueId> args = variables_;
@@ -327,6 +344,21 @@ class Generator {
     here_ = stay;
   }
 
+  // if (tid >= distance) variable = input[tid - distance]: a sequence that wraps around in lanes that are not
+  // there.
+  void Behind() {
+    BlockId then = ir::AddBlock(*f_), join = ir::AddBlock(*f_);
+    ValueId distance = Number(1 + Pick(40));
+    At().CondBr(At().Icmp(Compare::kUge, tid_, distance), {then, {}}, {join, variables_});
+    here_ = then;
+    ValueId wide =
+        At().Convert(Opcode::kZext, Type::kI64, At().Binary(Opcode::kSub, Type::kI32, tid_, distance));
+    ValueId offset = At().Binary(Opcode::kShl, Type::kI64, wide, Number(2));
+    Set(At().Load(Type::kI32, Space::kGlobal, At().Binary(Opcode::kAdd, Type::kI64, data_, offset)));
+    Leave(join);
+    Continue(join);
+  }
+
   // for (p = input + tid; trips--; p += ntid) sum += *p; a pointer goes round.
   void Walk() {
     BlockId loop = ir::AddBlock(*f_), out = ir::AddBlock(*f_);
@@ -352,6 +384,7 @@ class Generator {
   uint32_t line_ = 0;
   bool ended_ = false;    // control does not go on from here_
   bool strided_ = false;  // a thread's words lie together, else those of all threads
+  bool apart_ = false;    // with accesses that only single lanes can make
   std::vector<ValueId> variables_;
   std::vector<Around> loops_;
   ValueId data_, n_, tid_, ntid_, lane_, tile_, own_data_, step_data_, own_tile_, step_tile_;

@@ -1,7 +1,7 @@
-// Random code of single lanes: branches, loops that lanes leave in different trips, shared arms, switches, early ends,
-// and accesses of memory in all forms: the same address for all lanes, consecutive ones, strided, scattered, several
-// elements at once, narrow ones, atomics. A thread writes only what it alone reads. One seed, one kernel "k" with the
-// convention of tests/passes/kernel_run.h, for at most 128 threads.
+// Random code of single lanes: branches, loops that lanes leave in different trips, shared arms, switches,
+// early ends, and accesses of memory in all forms: the same address for all lanes, consecutive ones, strided,
+// scattered, several elements at once, narrow ones, atomics. A thread writes only what it alone reads. One
+// seed, one kernel "k" with the convention of tests/passes/kernel_run.h, for at most 128 threads.
 #pragma once
 
 #include "ir/function.h"

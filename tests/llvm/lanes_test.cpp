@@ -1,4 +1,5 @@
-// Code of single lanes as vectors of 32 and as loops, against the interpretation of the kernel as it was translated.
+// Code of single lanes as vectors of 32 and as loops, against the interpretation of the kernel as it was
+// translated.
 #include <chrono>
 #include <cstdlib>
 
@@ -16,8 +17,13 @@ struct Engine {
   std::unique_ptr<lowering::Jit> jit;
 };
 
-Engine MakeEngine(uint32_t lane_width, int optimisation, lowering::ThreadIds ids = lowering::ThreadIds::kBoth) {
-  auto jit = lowering::Jit::Create({.entry_points = llvm_test::EntryPoints(), .optimisation = optimisation, .thread_ids = ids, .lane_width = lane_width, .debug_info = false});
+Engine MakeEngine(uint32_t lane_width, int optimisation,
+                  lowering::ThreadIds ids = lowering::ThreadIds::kBoth) {
+  auto jit = lowering::Jit::Create({.entry_points = llvm_test::EntryPoints(),
+                                    .optimisation = optimisation,
+                                    .thread_ids = ids,
+                                    .lane_width = lane_width,
+                                    .debug_info = false});
   REQUIRE(jit);
   return {"width " + std::to_string(lane_width) + ", -O" + std::to_string(optimisation), std::move(*jit)};
 }
@@ -29,13 +35,15 @@ Result<std::vector<uint32_t>> RunCompiled(const ptx2cpu_kernel& kernel, uint32_t
   uint32_t* address = data.data();
   std::memcpy(params, &address, 8);
   std::memcpy(params + 8, &n, 4);
-  auto error = rt::Launch(kernel, {{test::kGrid, 1, 1}, {threads, 1, 1}, 0}, std::span(params).first(kernel.parameter_bytes), {.max_workers = 1});
+  auto error = rt::Launch(kernel, {{test::kGrid, 1, 1}, {threads, 1, 1}, 0},
+                          std::span(params).first(kernel.parameter_bytes), {.max_workers = 1});
   if (error) return Fail(ErrorCode::kFault, error->message);
   return data;
 }
 
 // False when something differs, which has been reported.
-bool Same(const ir::Module& source, const ir::Module& collapsed, const Engine& engine, const std::string& what) {
+bool Same(const ir::Module& source, const ir::Module& collapsed, const Engine& engine,
+          const std::string& what) {
   auto compiled = engine.jit->Add(collapsed);
   if (!compiled) {
     FAIL_CHECK(what << ", " << engine.name << ": " << compiled.error().Render() << ir::Print(collapsed));
@@ -56,7 +64,8 @@ bool Same(const ir::Module& source, const ir::Module& collapsed, const Engine& e
       }
       for (size_t i = 0; i < actual->size(); ++i) {
         if ((*actual)[i] == expected.data[i]) continue;
-        FAIL_CHECK("word " << i << " is " << (*actual)[i] << ", expected " << expected.data[i] << "\n" << ir::Print(source));
+        FAIL_CHECK("word " << i << " is " << (*actual)[i] << ", expected " << expected.data[i] << "\n"
+                           << ir::Print(source));
         return false;
       }
     }
@@ -73,7 +82,8 @@ uint64_t Number(const char* name, uint64_t otherwise) {
 
 TEST_CASE("random code of lanes gives the same as vectors and as loops") {
   const auto start = std::chrono::steady_clock::now();
-  const Engine engines[] = {MakeEngine(32, 1), MakeEngine(32, 3), MakeEngine(1, 1), MakeEngine(32, 0, lowering::ThreadIds::kAnyShape)};
+  const Engine engines[] = {MakeEngine(32, 1), MakeEngine(32, 3), MakeEngine(1, 1),
+                            MakeEngine(32, 0, lowering::ThreadIds::kAnyShape)};
   const uint64_t first = Number("PTX2CPU_RANDOM_SEED", 1), count = Number("PTX2CPU_RANDOM_COUNT", 0);
   uint64_t done = 0;
   for (; done < (count != 0 ? count : 60); ++done) {

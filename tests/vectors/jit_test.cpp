@@ -31,6 +31,14 @@ TEST_CASE("compiled instruction vectors") {
   }
 }
 
+// In the hierarchical form lanes may be vectors.
+TEST_CASE("compiled instruction vectors of whole warps") {
+  size_t number = 0;
+  for (const auto& path : VectorFiles()) {
+    if (number++ % 3 == 0) CheckVectors(path, Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1, ""));
+  }
+}
+
 // What the scheduler has a part in.
 TEST_CASE("compiled instruction vectors in resumable tiers") {
   for (const auto& path : VectorFiles()) {

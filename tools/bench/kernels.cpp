@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "runtime/api/ptx2cpu.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/load.h"
 
 namespace ptx2cpu::bench {
 
@@ -22,27 +22,11 @@ double Now() {
   return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
-template <typename T>
-std::shared_ptr<std::vector<T>> Data(size_t count) {
-  auto data = std::make_shared<std::vector<T>>(count);
-  uint32_t state = 12345;
-  for (T& value : *data) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<T>(state >> 16 & 0xff);
-  }
-  return data;
-}
-
 template <typename Function>
 Result<double> Round(Function&& function, int repeats) {
   const double start = Now();
   for (int i = 0; i < repeats; ++i) TRY_STATUS(function());
   return (Now() - start) / repeats;
-}
-
-Result<Kernel> Load(const std::string& directory, const char* file, const char* kernel) {
-  const Program program = TRY(Program::Load(directory + "/" + file));
-  return program.Get(kernel);
 }
 
 Result<Subject> ShuffleReduction(const std::string& directory, uint32_t per_thread) {
@@ -117,6 +101,7 @@ Result<Subject> BlockReduction(const std::string& directory) {
 Result<std::vector<Subject>> LoadSubjects(const std::string& corpus_bin) {
   std::vector<Subject> subjects;
   for (const auto load : {Saxpy, Matmul, Stencil, Histogram, BlockReduction}) subjects.push_back(TRY(load(corpus_bin)));
+  for (const auto load : kWarpKernels) subjects.push_back(TRY(load(corpus_bin)));
   for (const uint32_t per_thread : {1u, 4u, 16u, 64u}) subjects.push_back(TRY(ShuffleReduction(corpus_bin, per_thread)));
   return subjects;
 }
