@@ -20,12 +20,13 @@ struct LimitRow {
 };
 constexpr LimitRow kLimits[] = {
     {CU_LIMIT_STACK_SIZE, 1024},
-    {CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20},
+    {CU_LIMIT_PRINTF_FIFO_SIZE, 8650752},
     {CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20},
-    {CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 2},
     {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048},
     {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64},
     {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0},
+    {CU_LIMIT_SHMEM_SIZE, rt::kMaxSharedBytes},
+    {CU_LIMIT_CIG_ENABLED, 0},
 };
 
 // Streams of this thread, one for each context it uses. Work in them goes on when the thread ends.
@@ -57,7 +58,6 @@ void Context::Begin(unsigned flags) {
   legacy_stream_ = std::make_unique<StreamObject>(*this, streams_->legacy().shared_from_this(), StreamObject::Role::kLegacy, 0u, 0);
   ResetLimits();
   cache_config = CU_FUNC_CACHE_PREFER_NONE;
-  shared_config = CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE;
   set_flags(flags);
   id_.store(next_context_id.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
   Handles::Get().Add(this, kKind);

@@ -62,7 +62,6 @@ class Context {
   // cuCtxSetLimit.
   std::atomic<size_t>* limit(cuda::CUlimit limit);  // null: no such limit
   std::atomic<cuda::CUfunc_cache> cache_config{cuda::CU_FUNC_CACHE_PREFER_NONE};
-  std::atomic<cuda::CUsharedconfig> shared_config{cuda::CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE};
   // Blocking streams that are being captured: while there are any, the legacy stream must not be used.
   std::atomic<int> blocking_captures{0};
   // cuCtxAttach, cuDevicePrimaryCtxRetain.

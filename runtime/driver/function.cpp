@@ -18,7 +18,7 @@ constexpr int kSharedWithoutOptIn = 48 << 10;
 constexpr int kRegisters = 32;  // no such thing here; what programs compute occupancy with
 
 int MaxThreads(const ptx2cpu_kernel& kernel) {
-  const uint32_t* most = kernel.required_threads[0] != 0 ? kernel.required_threads : kernel.max_threads;
+  const uint32_t* most = kernel.max_threads;  // .reqntid does not count here
   if (most[0] == 0) return rt::kMaxThreads;
   return static_cast<int>(std::min<uint64_t>(uint64_t{most[0]} * std::max(1u, most[1]) * std::max(1u, most[2]), rt::kMaxThreads));
 }

@@ -1,4 +1,5 @@
 // From a launch as a program asks for it to the work of a stream: limits, parameters, who tells of a fault.
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/driver/errors.h"
@@ -24,7 +25,7 @@ CUresult Gather(const ptx2cpu_kernel& kernel, void* const* parameters, std::byte
   return CUDA_SUCCESS;
 }
 
-// The buffer of `extra`. It may be longer than the parameters, and end where the last one does.
+// The buffer of `extra`. It may be shorter than the parameters, whose end is then undefined, but not longer.
 CUresult FromBuffer(const ptx2cpu_kernel& kernel, void* const* extra, std::byte* to) {
   const void* buffer = nullptr;
   const size_t* size = nullptr;
@@ -39,8 +40,9 @@ CUresult FromBuffer(const ptx2cpu_kernel& kernel, void* const* extra, std::byte*
     const ptx2cpu_parameter& last = kernel.parameters[kernel.parameter_count - 1];
     needed = last.offset + last.size;
   }
-  if (*size < needed) return CUDA_ERROR_INVALID_VALUE;
-  std::memcpy(to, buffer, needed);
+  if (*size > needed) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  std::memcpy(to, buffer, *size);
+  std::memset(to + *size, 0, kernel.parameter_bytes - *size);
   return CUDA_SUCCESS;
 }
 
@@ -87,6 +89,10 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   if (const CUresult error = function.Code(code)) return error;
   const ptx2cpu_kernel& any = code->kernel();
   work.shape = request.shape;
+  // A block of CU_LAUNCH_KERNEL_REQUIRED_BLOCK_DIM threads: what the kernel requires.
+  if (any.required_threads[0] != 0 && Volume(work.shape.block) == CU_LAUNCH_KERNEL_REQUIRED_BLOCK_DIM) {
+    work.shape.block = {any.required_threads[0], std::max(1u, any.required_threads[1]), std::max(1u, any.required_threads[2])};
+  }
   if (const CUresult error = SettleCluster(function, any, work.shape)) return error;
   if (rt::CheckShape(any, work.shape, any.parameter_bytes)) return CUDA_ERROR_INVALID_VALUE;
   if (work.shape.dynamic_shared_bytes > function.MaxDynamicShared(any)) return CUDA_ERROR_INVALID_VALUE;

@@ -93,7 +93,8 @@ CUresult Module::GetVariable(std::string_view name, std::span<std::byte>& storag
     }
     return CUDA_SUCCESS;
   }
-  return CUDA_ERROR_NOT_FOUND;
+  const bool is_kernel = std::any_of(parts_.begin(), parts_.end(), [&](const auto& part) { return part->Defines(name); });
+  return is_kernel ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
 }
 
 // Storage of one __managed__ variable. Its first contents are those that the first module to bind it writes.

@@ -61,7 +61,7 @@ class Library {
   explicit Library(Sources sources);
   ~Library();
 
-  std::vector<std::string> KernelNames() const { return kernel_names_; }
+  const std::vector<std::string>& KernelNames() const { return kernel_names_; }
   cuda::CUresult GetKernel(std::string_view name, Kernel*& kernel);
   // The library in a context; loaded there at the first call.
   cuda::CUresult In(Context& context, Module*& module);
