@@ -4,6 +4,7 @@
 
 #include "runtime/driver/capture.h"
 #include "runtime/driver/context.h"
+#include "runtime/driver/pool.h"
 #include "runtime/driver/submit.h"
 
 namespace ptx2cpu::driver {
@@ -117,6 +118,7 @@ CUresult cuEventSynchronize(CUevent hEvent) {
   if (const CUresult error = FindEvent(hEvent, event)) return error;
   if (const CUresult error = OutsideCapture(*event)) return error;
   event->event().Synchronize();
+  TrimPoolsAfterWait();
   return event->context().error();
 }
 

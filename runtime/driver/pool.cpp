@@ -97,6 +97,8 @@ class PoolTable {
 // Some pool may hold more than its threshold.
 std::atomic<bool> trim_wanted{false};
 
+size_t KeepOf(const MemoryPool& pool) { return std::max<size_t>(pool.release_threshold.load(), 64 << 20); }
+
 }  // namespace
 
 MemoryPool::MemoryPool(const CUmemPoolProps& properties) : properties_(properties), blocks_(MemoryLimits::Get(), properties.maxSize) {
@@ -164,7 +166,7 @@ std::shared_ptr<const void> AllocateForGraph(const CUmemPoolProps& properties, s
 void FreePoolMemory(const Range& range, rt::Ticket freed) {
   auto* pool = static_cast<MemoryPool*>(range.owner);
   pool->blocks().Free(reinterpret_cast<std::byte*>(range.base), std::move(freed));
-  if (pool->blocks().sizes().reserved > pool->release_threshold.load()) trim_wanted.store(true, std::memory_order_release);
+  if (pool->blocks().sizes().reserved > KeepOf(*pool)) trim_wanted.store(true, std::memory_order_release);
   if (pool->outstanding.fetch_sub(1) == 1) PoolTable::Get().DropIfUnused(pool);
 }
 
@@ -172,7 +174,7 @@ void TrimPoolsAfterWait() {
   if (!trim_wanted.load(std::memory_order_acquire)) return;
   trim_wanted.store(false, std::memory_order_relaxed);
   for (const auto& pool : PoolTable::Get().All()) {
-    const size_t keep = pool->release_threshold.load();
+    const size_t keep = KeepOf(*pool);
     if (pool->blocks().sizes().reserved > keep) pool->blocks().Trim(keep);
   }
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "runtime/driver/call.h"
+#include "runtime/driver/pool.h"
 
 namespace ptx2cpu::driver {
 
@@ -55,6 +56,7 @@ CUresult AppendToCapture(StreamObject& stream, const CUgraphNodeParams& node, rt
 
 CUresult SynchronizeStream(StreamObject& stream) {
   stream.queue().Synchronize();
+  TrimPoolsAfterWait();
   return stream.context().error();
 }
 
