@@ -174,8 +174,7 @@ void TrimPoolsAfterWait() {
   if (!trim_wanted.load(std::memory_order_acquire)) return;
   trim_wanted.store(false, std::memory_order_relaxed);
   for (const auto& pool : PoolTable::Get().All()) {
-    const size_t keep = KeepOf(*pool);
-    if (pool->blocks().sizes().reserved > keep) pool->blocks().Trim(keep);
+    if (pool->blocks().sizes().reserved > KeepOf(*pool)) pool->blocks().Trim(pool->release_threshold.load());
   }
 }
 

@@ -52,8 +52,8 @@ void FreePoolMemory(const Range& range, rt::Ticket freed);
 MemoryPool& CurrentPool(int device);
 
 // To be called after a stream, an event or a context was waited for: pools give back what they hold beyond their
-// release threshold. Costs nothing while no pool does. 64 MiB are kept in any case: a program that allocates, waits and
-// frees in a loop, with the default threshold of 0, would pay for fresh pages each time.
+// release threshold. Costs nothing while no pool does. Less than 64 MiB is kept in any case: a program that allocates,
+// frees and waits in a loop, with the default threshold of 0, would pay for fresh pages each time.
 void TrimPoolsAfterWait();
 // All pools give back what nobody uses.
 void ReleaseIdlePools();

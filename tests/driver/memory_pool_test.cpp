@@ -8,6 +8,7 @@
 #include "memory_gate.h"
 #include "runtime/driver/allocations.h"
 #include "runtime/driver/pool.h"
+#include "runtime/driver/submit.h"
 
 namespace driver_memory_test {
 
