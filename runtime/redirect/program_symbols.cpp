@@ -17,6 +17,8 @@ namespace {
 // A sentence of the static runtime's error table, which stays in a stripped program.
 constexpr std::string_view kRuntimeText = "CUDA driver version is insufficient for CUDA runtime version";
 
+constexpr std::string_view kRegister = "__cudaRegisterFatBinary";
+
 class MappedFile {
  public:
   explicit MappedFile(const std::string& name) {
@@ -71,7 +73,9 @@ Sections ReadSections(const MappedFile& file) {
   return sections;
 }
 
-void ReadFunctions(const MappedFile& file, const Sections& sections, const Elf64_Shdr& table, LoadedObject& object) {
+// Calls visit(symbol, name) for the symbols of a table.
+template <typename Visit>
+void ForEachSymbol(const MappedFile& file, const Sections& sections, const Elf64_Shdr& table, Visit visit) {
   const uint64_t count = table.sh_size / sizeof(Elf64_Sym);
   const auto* symbols = file.At<Elf64_Sym>(table.sh_offset, count);
   if (symbols == nullptr || table.sh_link >= sections.count) return;
@@ -79,11 +83,17 @@ void ReadFunctions(const MappedFile& file, const Sections& sections, const Elf64
   const char* text = file.At<char>(strings.sh_offset, strings.sh_size);
   if (text == nullptr) return;
   for (uint64_t i = 0; i < count; ++i) {
-    const Elf64_Sym& symbol = symbols[i];
-    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || symbol.st_name >= strings.sh_size) continue;
-    const std::string_view rest(text + symbol.st_name, strings.sh_size - symbol.st_name);
-    object.functions.push_back({std::string(rest.substr(0, rest.find('\0'))), reinterpret_cast<uint8_t*>(object.base + symbol.st_value), 0});
+    if (symbols[i].st_name >= strings.sh_size) continue;
+    const std::string_view rest(text + symbols[i].st_name, strings.sh_size - symbols[i].st_name);
+    visit(symbols[i], rest.substr(0, rest.find('\0')));
   }
+}
+
+void ReadFunctions(const MappedFile& file, const Sections& sections, const Elf64_Shdr& table, LoadedObject& object) {
+  ForEachSymbol(file, sections, table, [&](const Elf64_Sym& symbol, std::string_view name) {
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) return;
+    object.functions.push_back({std::string(name), reinterpret_cast<uint8_t*>(object.base + symbol.st_value), 0});
+  });
   std::sort(object.functions.begin(), object.functions.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
   // Aliases share an address; the room is what lies before the next one that differs.
   uint8_t* next = nullptr;
@@ -115,7 +125,15 @@ bool ReadObject(const std::string& name, uintptr_t base, LoadedObject& object) {
   if (!object.has_fat_binary) return true;
   for (uint64_t i = 0; i < sections.count; ++i) {
     const Elf64_Shdr& section = sections.headers[i];
-    if (section.sh_type == SHT_SYMTAB) ReadFunctions(file, sections, section, object);
+    if (section.sh_type == SHT_SYMTAB) {
+      object.has_symbols = true;
+      ReadFunctions(file, sections, section, object);
+    }
+    if (section.sh_type == SHT_DYNSYM) {
+      ForEachSymbol(file, sections, section, [&](const Elf64_Sym& symbol, std::string_view name) {
+        object.imports_runtime |= symbol.st_shndx == SHN_UNDEF && name == kRegister;
+      });
+    }
     if (section.sh_type == SHT_INIT_ARRAY || section.sh_type == SHT_FINI_ARRAY) ReadConstructors(section, object);
     if (sections.NameOf(section) == ".rodata") {
       const char* text = file.At<char>(section.sh_offset, section.sh_size);

@@ -19,7 +19,9 @@ struct LoadedObject {
   std::vector<FunctionSymbol> functions;  // empty: stripped
   std::vector<uint8_t*> constructors;     // .init_array and .fini_array as the file has them, in this process
   bool has_fat_binary = false;            // a section of device code
+  bool has_symbols = false;               // a full symbol table: not stripped
   bool has_runtime_text = false;          // holds the static CUDA runtime's words, whether or not it has symbols
+  bool imports_runtime = false;           // calls a shared CUDA runtime
 };
 
 // Of one object; an object without device code is looked at no further. False: cannot be read.

@@ -105,15 +105,20 @@ void Redirect(const LoadedObject& object) {
   }
 }
 
-void Look(const std::string& file, uintptr_t base) {
+enum class Role : uint8_t { kProgram, kLibrary };
+
+void Look(const std::string& file, uintptr_t base, Role role) {
   LoadedObject object;
-  if (!ReadObject(file, base, object) || !object.has_fat_binary || !object.has_runtime_text) return;
+  if (!ReadObject(file, base, object) || !object.has_fat_binary || !object.has_runtime_text || object.imports_runtime) return;
   const bool has_runtime = std::any_of(object.functions.begin(), object.functions.end(), [](const auto& symbol) { return symbol.name == "__cudaRegisterFatBinary"; });
-  if (!has_runtime) {
+  if (has_runtime) return Redirect(object);
+  if (object.has_symbols) return;  // the words are there, the runtime is not
+  if (role == Role::kProgram) {
     GiveUp(object.file, "it contains the static CUDA runtime, and its symbols are stripped, so that the runtime's functions cannot be found",
            "use an executable that is not stripped, or link again with 'nvcc -cudart shared'");
   }
-  Redirect(object);
+  // A library may never be called; its own runtime finds no device here, and its calls return that.
+  std::fprintf(stderr, "ptx2cpu: warning: %s contains a stripped CUDA runtime of its own: GPU work of this library will fail\n", object.file.c_str());
 }
 
 int LookAtObject(dl_phdr_info* info, size_t, void* files) {
@@ -133,7 +138,8 @@ __attribute__((constructor)) void Start(int, char**, char** environment) {
   if (environ == nullptr) environ = environment;
   std::vector<std::pair<std::string, uintptr_t>> files;  // looked at outside: dlopen within the walk would lock itself out
   dl_iterate_phdr(LookAtObject, &files);
-  for (const auto& [file, base] : files) Look(file, base);
+  // The program comes first in the loader's list.
+  for (size_t i = 0; i < files.size(); ++i) Look(files[i].first, files[i].second, i == 0 ? Role::kProgram : Role::kLibrary);
 }
 
 }  // namespace

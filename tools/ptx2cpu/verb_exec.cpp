@@ -40,7 +40,10 @@ fs::path FindProgram(const std::string& name) {
 // Device code without any PTX cannot run here; better said now than at the first launch.
 Status CheckProgram(const fs::path& program) {
   const Result<ptx::Extraction> extraction = ptx::ExtractFile(program);
-  if (!extraction || extraction->containers.empty()) return {};  // scripts, interpreters: their libraries hold the kernels
+  if (!extraction) return {};
+  const auto has_code = [](const ptx::Container& container) { return !container.images.empty(); };
+  // Scripts, interpreters, programs that have kernels in libraries only.
+  if (std::none_of(extraction->containers.begin(), extraction->containers.end(), has_code)) return {};
   const auto images = ptx::PtxImages(*extraction, std::nullopt, {});
   if (!images && images.error().code == ErrorCode::kNoPtx) return Fail(images.error());
   return {};
