@@ -9,7 +9,7 @@
 using namespace ptx2cpu::cudart_test;
 
 // Sizes as compilers of those releases lay the structures out (CUDA 13: tests/runtime_abi).
-static_assert(sizeof(cudaDeviceProp11) == 712);
+static_assert(sizeof(cudaDeviceProp11) == 728);
 static_assert(sizeof(cudaDeviceProp12) == 1032);
 static_assert(sizeof(cudaDeviceProp13) == 1008);
 static_assert(offsetof(cudaDeviceProp11, totalGlobalMem) == 288 &&
@@ -21,7 +21,7 @@ static_assert(sizeof(cudaPointerAttributes12) == 24 && sizeof(cudaPointerAttribu
 static_assert(sizeof(cudaResourceDesc12) == 64 && sizeof(cudaResourceDesc13) == 144);
 static_assert(sizeof(cudaResourceViewDesc12) == 48 && sizeof(cudaResourceViewDesc13) == 112);
 static_assert(sizeof(cudaTextureDesc11) == 68 && sizeof(cudaTextureDesc) == 72);
-static_assert(sizeof(textureReference) == 128 - 4);
+static_assert(sizeof(textureReference) == 124);
 
 namespace {
 
