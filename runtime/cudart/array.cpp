@@ -82,11 +82,13 @@ cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* desc, cudaArray_const_t ar
   return cudaArrayGetInfo(desc, nullptr, nullptr, const_cast<cudaArray_t>(array));
 }
 
-cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* maxWidthInElements, const cudaChannelFormatDesc* fmtDesc, int device) {
+cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* maxWidthInElements,
+                                                 const cudaChannelFormatDesc* fmtDesc, int device) {
   if (maxWidthInElements == nullptr || fmtDesc == nullptr) return cudaErrorInvalidValue;
   Format format;
   if (const cudaError_t error = FormatOf(*fmtDesc, format)) return error;
-  return InContext(&driver::cuDeviceGetTexture1DLinearMaxWidth, maxWidthInElements, format.format, format.channels, device);
+  return InContext(&driver::cuDeviceGetTexture1DLinearMaxWidth, maxWidthInElements, format.format,
+                   format.channels, device);
 }
 
 cudaError_t cudaArrayGetMemoryRequirements(cudaArrayMemoryRequirements* memoryRequirements, cudaArray_t array,

@@ -35,9 +35,26 @@ cudaMemcpyKind KindOf(CUmemorytype from, CUmemorytype to) {
   return to == CU_MEMORYTYPE_HOST ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
 }
 
-cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
-  if (kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
+bool Fits(CUmemorytype type, const void* pointer) {
+  if (type != CU_MEMORYTYPE_DEVICE) return true;
+  CUmemorytype known{};
+  return driver::cuPointerGetAttribute(&known, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, Address(pointer)) ==
+         CUDA_SUCCESS;
+}
+
+namespace {
+
+cudaError_t CheckEnds(const void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
+  MemoryTypes types;
+  if (const cudaError_t error = TypesOf(kind, types)) return error;
   if (const cudaError_t error = Begin()) return error;
+  return count == 0 || (Fits(types.to, dst) && Fits(types.from, src)) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+}  // namespace
+
+cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
+  if (const cudaError_t error = CheckEnds(dst, src, count, kind)) return error;
   if (count == 0) return cudaSuccess;
   switch (kind) {
     case cudaMemcpyHostToDevice:
@@ -53,8 +70,7 @@ cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, cudaMemcpyKind 
 
 cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  if (kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
-  if (const cudaError_t error = Begin()) return error;
+  if (const cudaError_t error = CheckEnds(dst, src, count, kind)) return error;
   if (count == 0) return cudaSuccess;
   switch (kind) {
     case cudaMemcpyHostToDevice:
@@ -111,6 +127,8 @@ cudaError_t Rect(void* dst, size_t dpitch, const void* src, size_t spitch, size_
   MemoryTypes types;
   if (const cudaError_t error = TypesOf(kind, types)) return error;
   if (width > dpitch || width > spitch) return cudaErrorInvalidPitchValue;
+  if (width != 0 && height != 0 && !(Fits(types.to, dst) && Fits(types.from, src)))
+    return cudaErrorInvalidValue;
   copy = RectCopy({.type = types.to, .pointer = dst, .pitch = dpitch},
                   {.type = types.from, .pointer = src, .pitch = spitch}, width, height);
   return cudaSuccess;

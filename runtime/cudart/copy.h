@@ -11,6 +11,8 @@ struct MemoryTypes {
 // What a copy kind says about its ends; `from_array`, `to_array`: that end is an array whatever the kind
 // says. cudaErrorInvalidMemcpyDirection.
 cuda::cudaError_t TypesOf(cuda::cudaMemcpyKind kind, MemoryTypes& types);
+// An end that the kind calls the device's must be memory that CUDA knows, be it the host's.
+bool Fits(cuda::CUmemorytype type, const void* pointer);
 // The other way round, for parameters that the driver gives back.
 cuda::cudaMemcpyKind KindOf(cuda::CUmemorytype from, cuda::CUmemorytype to);
 

@@ -123,7 +123,8 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t* functionPtr, const void* symbolP
 cudaError_t cudaGetKernel(cudaKernel_t* kernelPtr, const void* entryFuncAddr) {
   if (kernelPtr == nullptr) return cudaErrorInvalidValue;
   if (const cudaError_t error = Begin()) return error;
-  return Registry::Get().Kernel(entryFuncAddr, *kernelPtr);
+  const cudaError_t error = Registry::Get().Kernel(entryFuncAddr, *kernelPtr);
+  return error == cudaErrorInvalidResourceHandle ? cudaErrorInvalidDeviceFunction : error;
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, const void* func, int blockSize,

@@ -103,7 +103,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void* func, cudaGridDim12 gridDim,
 cudaError_t __cudaGetKernel(cudaKernel_t* kernelPtr, const void* entryFuncAddr) {
   const cudaError_t error = Registry::Get().Kernel(entryFuncAddr, *kernelPtr);
   if (error != cudaSuccess) *kernelPtr = reinterpret_cast<cudaKernel_t>(const_cast<void*>(entryFuncAddr));
-  return error;
+  return error == cudaErrorInvalidResourceHandle ? cudaErrorInvalidDeviceFunction : error;
 }
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void** args,

@@ -17,7 +17,7 @@ cudaError_t cudaMalloc(void** devPtr, size_t size) {
 // Nothing is freed by cudaFree(nullptr), but the context is there after it: programs begin with that.
 cudaError_t cudaFree(void* devPtr) {
   if (const cudaError_t error = Begin()) return error;
-  return devPtr == nullptr ? cudaSuccess : FromDriver(driver::cuMemFree_v2(Address(devPtr)));
+  return FromDriver(driver::cuMemFree_v2(Address(devPtr)));
 }
 
 cudaError_t cudaMallocHost(void** ptr, size_t size) { return cudaHostAlloc(ptr, size, 0); }
@@ -31,7 +31,7 @@ cudaError_t cudaHostAlloc(void** pHost, size_t size, unsigned int flags) {
 
 cudaError_t cudaFreeHost(void* ptr) {
   if (const cudaError_t error = Begin()) return error;
-  return ptr == nullptr ? cudaSuccess : FromDriver(driver::cuMemFreeHost(ptr));
+  return FromDriver(driver::cuMemFreeHost(ptr));
 }
 
 cudaError_t cudaMallocManaged(void** devPtr, size_t size, unsigned int flags) {

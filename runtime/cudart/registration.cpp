@@ -134,7 +134,7 @@ RegisteredFunction* Registry::Find(const void* host) {
 
 cudaError_t Registry::Kernel(const void* host, CUkernel& kernel) {
   RegisteredFunction* const function = Find(host);
-  if (function == nullptr) return cudaErrorInvalidDeviceFunction;
+  if (function == nullptr) return cudaErrorInvalidResourceHandle;
   kernel = function->kernel.load(std::memory_order_acquire);
   if (kernel != nullptr) [[likely]]
     return cudaSuccess;
@@ -176,7 +176,8 @@ cudaError_t FunctionOf(const void* host, CUfunction& function) {
     function = reinterpret_cast<CUfunction>(kernel);
     return cudaSuccess;
   }
-  if (error != cudaErrorInvalidDeviceFunction || host == nullptr) return error;
+  if (error != cudaErrorInvalidResourceHandle) return error;
+  if (host == nullptr) return cudaErrorInvalidDeviceFunction;
   // A handle, then: the driver knows its own.
   const char* name = nullptr;
   function = reinterpret_cast<CUfunction>(const_cast<void*>(host));

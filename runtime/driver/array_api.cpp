@@ -1,6 +1,7 @@
 // cuArray* and cuMipmappedArray*.
 #include "driver_api.h"
 #include "runtime/driver/array.h"
+#include "runtime/driver/capture.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/device.h"
 
@@ -24,6 +25,7 @@ CUDA_ARRAY3D_DESCRIPTOR Deep(const CUDA_ARRAY_DESCRIPTOR& flat) {
 }
 
 CUresult Create(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR& description, Context& context) {
+  if (const CUresult error = AllowedDuringCapture()) return error;
   std::unique_ptr<Array> made;
   const CUresult result = Array::Make(description, context.device().ordinal(), &context, &made);
   if (result == CUDA_SUCCESS) *handle = PublishIn(context, std::move(made));

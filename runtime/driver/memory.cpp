@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "driver_api.h"
+#include "runtime/driver/capture.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/device.h"
 #include "runtime/driver/memory_advice.h"
@@ -89,6 +90,7 @@ CUresult AwaitUsers(Context& current, const Range& range) {
 CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
+  if (const CUresult error = AllowedDuringCapture()) return error;
   if (dptr == nullptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
   std::byte* made = nullptr;
   const CUresult result = AllocateMemory(*context, RangeKind::kDevice, bytesize, 0, &made);
@@ -99,6 +101,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
 CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
+  if (const CUresult error = AllowedDuringCapture()) return error;
   const bool element = ElementSizeBytes == 4 || ElementSizeBytes == 8 || ElementSizeBytes == 16;
   if (dptr == nullptr || pPitch == nullptr || WidthInBytes == 0 || Height == 0 || !element) return CUDA_ERROR_INVALID_VALUE;
   if (WidthInBytes > SIZE_MAX - kPitchAlignment) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -116,6 +119,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInByt
 CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned int flags) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
+  if (const CUresult error = AllowedDuringCapture()) return error;
   const bool attach = flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST;
   if (dptr == nullptr || bytesize == 0 || !attach) return CUDA_ERROR_INVALID_VALUE;
   std::byte* made = nullptr;
@@ -127,6 +131,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned int flag
 CUresult cuMemFree_v2(CUdeviceptr dptr) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
+  if (const CUresult error = AllowedDuringCapture()) return error;
   if (dptr == 0) return CUDA_SUCCESS;
   const auto freeable = [](const Range& range) {
     return range.OnDevice() && (FromHeap(range) || range.kind == RangeKind::kPool);

@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "driver_api.h"
+#include "runtime/driver/capture.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/device.h"
 #include "runtime/driver/memory.h"
@@ -20,6 +21,7 @@ bool Registered(const Range& range) { return range.kind == RangeKind::kRegistere
 CUresult AllocateHost(void** pp, size_t bytes, unsigned flags) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
+  if (const CUresult error = AllowedDuringCapture()) return error;
   if (pp == nullptr || (flags & ~kAllocFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
   *pp = nullptr;
   if (bytes == 0) return CUDA_SUCCESS;
@@ -37,6 +39,7 @@ CUresult cuMemHostAlloc(void** pp, size_t bytesize, unsigned int Flags) { return
 CUresult cuMemFreeHost(void* p) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
+  if (const CUresult error = AllowedDuringCapture()) return error;
   if (p == nullptr) return CUDA_SUCCESS;
   const auto range = Allocations::Get().Find(p);
   if (!range || range->base != reinterpret_cast<uintptr_t>(p) || !Pinned(*range)) return CUDA_ERROR_INVALID_VALUE;
@@ -50,6 +53,7 @@ CUresult cuMemFreeHost(void* p) {
 CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned int Flags) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
+  if (const CUresult error = AllowedDuringCapture()) return error;
   if (p == nullptr || bytesize == 0 || (Flags & ~kRegisterFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
   Range range;
   range.base = reinterpret_cast<uintptr_t>(p), range.size = bytesize, range.kind = RangeKind::kRegistered;
@@ -67,6 +71,7 @@ CUresult cuMemHostRegister(void* p, size_t bytesize, unsigned int Flags) { retur
 CUresult cuMemHostUnregister(void* p) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
+  if (const CUresult error = AllowedDuringCapture()) return error;
   if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto range = Allocations::Get().Find(p);
   if (!range) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;

@@ -199,18 +199,24 @@ CUresult Library::FindManaged() {
 CUresult Library::BindManaged(rt::KernelModule& part) {
   const auto variables = part.Variables();
   if (!variables) return Told(variables.error());
+  // All are bound before one is asked for: with the first question the part gets storage for what has none.
+  std::vector<std::pair<std::string_view, Managed*>> bound;
+  std::vector<std::vector<std::byte>> contents;
   for (const auto& [name, managed] : managed_) {
     if (FindVariable(*variables, name) == nullptr) continue;
-    // Binding writes the variable's first contents; what the program has written since is put back.
-    const std::vector<std::byte> contents(managed->memory, managed->memory + managed->bytes);
-    if (const Status bound = part.Bind(name, managed->memory); !bound) return Told(bound.error());
+    bound.emplace_back(name, managed.get());
+    contents.emplace_back(managed->memory, managed->memory + managed->bytes);
+    if (const Status status = part.Bind(name, managed->memory); !status) return Told(status.error());
+  }
+  // Binding writes the variable's first contents; what the program has written since is put back.
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const auto& [name, managed] = bound[i];
     if (const auto storage = part.Variable(name); !storage) return Told(storage.error());
-    if (managed->initialised) std::memcpy(managed->memory, contents.data(), contents.size());
+    if (managed->initialised) std::memcpy(managed->memory, contents[i].data(), contents[i].size());
     managed->initialised = true;
   }
   return CUDA_SUCCESS;
 }
-
 CUresult Library::BindManaged(Module& module) {
   if (const CUresult error = FindManaged()) return error;
   for (const auto& part : module.parts()) {

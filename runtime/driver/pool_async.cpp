@@ -1,5 +1,6 @@
 // cuMemAllocAsync and cuMemFreeAsync.
 #include "driver_api.h"
+#include "runtime/driver/capture.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/device.h"
 #include "runtime/driver/memory.h"
@@ -29,6 +30,7 @@ CUresult Allocate(CUdeviceptr* dptr, size_t bytes, MemoryPool* pool, CUstream ha
   if (bytes == 0) return *dptr = 0, CUDA_SUCCESS;
   MemoryPool& from = pool != nullptr ? *pool : CurrentPool(stream->context().device().ordinal());
   if (stream->capturing()) return AllocateInCapture(from, bytes, *stream, dptr);
+  if (const CUresult error = AllowedDuringCapture()) return error;
   return AllocateFromPool(from, bytes, stream, dptr);
 }
 
@@ -53,6 +55,9 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytesize, CUmemoryPoo
 CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   StreamObject* stream = nullptr;
   if (const CUresult error = StreamOf(hStream, stream)) return error;
+  if (!stream->capturing()) {
+    if (const CUresult error = AllowedDuringCapture()) return error;
+  }
   if (dptr == 0) return CUDA_SUCCESS;
   const auto freeable = [](const Range& range) {
     return range.kind == RangeKind::kPool || range.kind == RangeKind::kDevice || range.kind == RangeKind::kPitched || range.kind == RangeKind::kManaged;
