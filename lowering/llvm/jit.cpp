@@ -149,20 +149,26 @@ Status Jit::State::DefineVariables(const std::vector<VariableImage>& variables) 
   return {};
 }
 
-Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name, std::optional<int> optimisation) const {
+const Target& Jit::target() const { return state_->options.target; }
+
+Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name, const CompileOptions& options) const {
   const ir::Function* kernel = TRY(FindKernel(module, name));
-  const int level = optimisation.value_or(state_->options.optimisation);
+  int level = options.optimisation.value_or(state_->options.optimisation);
   llvm::LLVMContext context;
   EmittedKernel emitted = TRY(Emit(context, module, state_->EmitOptionsFor(kernel->name)));
+  const bool quick = level > 1 && emitted.module->getInstructionCount() >= options.quick_from;
+  if (quick) level = 1;
   auto machine = TRY(CreateTargetMachine(state_->options.target, level, true));
-  Optimize(*emitted.module, *machine, level);
+  Optimize(*emitted.module, *machine, level, options.stop);
+  if (options.stop != nullptr && options.stop->load()) return Fail(ErrorCode::kInternal, "told to stop compiling " + kernel->name);
   KernelImage image = DescribeKernel(module, *kernel, emitted.layout);
+  image.is_quick = quick;
   image.object = TRY(GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::ObjectFile));
   return image;
 }
 
 Result<CompiledKernel> Jit::Add(const ir::Module& module, std::string_view name) {
-  KernelImage image = TRY(Compile(module, name));
+  KernelImage image = TRY(Compile(module, name, {}));
   TRY_STATUS(Declare(DescribeVariables(module)));
   return Load(std::move(image));
 }
@@ -177,6 +183,10 @@ Result<CompiledKernel> Jit::Load(KernelImage image) {
   std::lock_guard lock(state_->mutex);
   State& s = *state_;
   const TextSection text = TRY(FindInText(image.object, image.entry));
+  for (const VariableImage& variable : image.variables) {
+    if (variable.is_extern && s.storage.Find(variable.name) == nullptr)
+      return Fail(ErrorCode::kNotFound, "variable " + variable.name + " is declared but not defined");
+  }
   const auto added = TRY(s.storage.Provide(image.variables, true));
   TRY_STATUS(s.DefineVariables(image.variables));
   // A library of its own per kernel: names of functions may repeat.

@@ -5,6 +5,7 @@
 // Add is Declare, Compile and Load; who keeps images of kernels (kernel_image.h) calls these.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -48,9 +49,14 @@ class Jit {
   // Compiles a kernel; empty name: the module's only Collapsed kernel.
   Result<CompiledKernel> Add(const ir::Module& module, std::string_view kernel = {});
 
-  // Machine code and what a loader must know; changes nothing here. `optimisation`: else that of the options.
-  Result<KernelImage> Compile(const ir::Module& module, std::string_view kernel = {},
-                              std::optional<int> optimisation = std::nullopt) const;
+  struct CompileOptions {
+    std::optional<int> optimisation = {};  // else JitOptions::optimisation
+    // A kernel of at least so many LLVM instructions is compiled at -O1 only; KernelImage::is_quick then.
+    size_t quick_from = ~size_t{0};
+    const std::atomic<bool>* stop = nullptr;  // once it is set, Compile fails soon
+  };
+  // Machine code and what a loader must know; changes nothing here.
+  Result<KernelImage> Compile(const ir::Module& module, std::string_view kernel, const CompileOptions& options) const;
   Result<CompiledKernel> Load(KernelImage image);
   // Gives variables storage and their first contents. One whose contents name functions or shared addresses
   // waits for the first kernel that reaches it.
@@ -64,6 +70,8 @@ class Jit {
     kInitial,  // those of the PTX are written there when the variable is declared
   };
   Status Bind(std::string_view name, std::byte* address, Contents contents = Contents::kKeep);
+
+  const Target& target() const;
 
   // PTX and source line of an address in generated code.
   std::optional<ir::Position> LineOf(uintptr_t pc) const;

@@ -44,6 +44,7 @@ struct KernelImage {
   std::string name;
   std::string entry;     // symbol of the block or step function
   bool resumes = false;  // the entry is a step function
+  bool is_quick = false; // compiled at -O1 where more was asked for
   bool has_early_exit = false;
   std::vector<Parameter> parameters;
   uint32_t parameter_bytes = 0;

@@ -8,11 +8,15 @@
 
 namespace ptx2cpu::lowering {
 
-void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level) {
+void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, const std::atomic<bool>* stop) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling =
       level >= 2;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  if (stop != nullptr) {
+    callbacks.registerShouldRunOptionalPassCallback([stop](llvm::StringRef, llvm::Any) { return !stop->load(std::memory_order_relaxed); });
+  }
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;

@@ -4,13 +4,15 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <atomic>
 #include <string>
 
 #include "ir/result.h"
 
 namespace ptx2cpu::lowering {
 
-void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level);  // 0..3
+// level: 0..3. Once `stop` is set, passes that may be left out are; then the module is of no use but valid.
+void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, const std::atomic<bool>* stop = nullptr);
 Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine,
                                  llvm::CodeGenFileType type);
 

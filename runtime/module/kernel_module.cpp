@@ -10,7 +10,8 @@
 #include "lowering/llvm/jit.h"
 #include "ptx-parser/fatbin/fatbin.h"
 #include "runtime/entry_point_list.h"
-#include "runtime/module/progress.h"
+#include "runtime/module/background.h"
+#include "runtime/module/compiler.h"
 #include "runtime/module/text_lines.h"
 
 namespace ptx2cpu::rt {
@@ -19,30 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 double MillisecondsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
-
-// A result that is made once, by the first who asks.
-template <typename T>
-class Once {
- public:
-  template <typename Make>
-  const Result<T>& Get(const Make& make) {
-    std::lock_guard lock(mutex_);
-    if (!value_) value_.emplace(make());
-    return *value_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::optional<Result<T>> value_;
-};
-
-// One text by itself may have symbols that the caller provides (Bind).
-Result<lowering::PtxModule> Open(const std::vector<PtxText>& texts) {
-  if (texts.size() == 1) return lowering::PtxModule::Parse(texts[0].text, texts[0].name);
-  std::vector<lowering::PtxModule::Source> sources;
-  for (const PtxText& text : texts) sources.push_back({text.text, text.name});
-  return lowering::PtxModule::Link(std::move(sources));
-}
 
 struct DeclaredVariables {
   std::vector<ModuleVariable> list;
@@ -55,19 +32,18 @@ struct DeclaredVariables {
 
 struct KernelCode::Special {
   Dim3 block;
-  const ptx2cpu_kernel* code;
-  const Special* next;
+  Special* next;
+  std::atomic<const ptx2cpu_kernel*> code = nullptr;  // null: that for any block is as good
 };
 
 namespace {
 constexpr size_t kMostSpecials = 16;  // beyond: the code for any shape
 }
 
-KernelCode::KernelCode(KernelModule& module, std::string name, const ptx2cpu_kernel* code, double milliseconds)
-    : module_(module), name_(std::move(name)), code_(code), milliseconds_(milliseconds) {}
+KernelCode::KernelCode(KernelModule& module, std::string name) : module_(module), name_(std::move(name)) {}
 
 KernelCode::~KernelCode() {
-  for (const Special* node = specials_.load(); node != nullptr;) delete std::exchange(node, node->next);
+  for (Special* node = specials_.load(); node != nullptr;) delete std::exchange(node, node->next);
 }
 
 const KernelCode::Special* KernelCode::FindSpecial(Dim3 block) const {
@@ -77,28 +53,34 @@ const KernelCode::Special* KernelCode::FindSpecial(Dim3 block) const {
 }
 
 Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block) const {
-  const ptx2cpu_kernel* any = code_.load(std::memory_order_acquire);
+  const ptx2cpu_kernel* any = &kernel();
   if (any->run_step == nullptr) return any;
-  if (const Special* found = FindSpecial(block)) return found->code;
+  const auto code_of = [&](const Special* special) {
+    const ptx2cpu_kernel* code = special->code.load(std::memory_order_acquire);
+    return code == nullptr ? any : code;
+  };
+  if (const Special* found = FindSpecial(block)) return code_of(found);
   std::lock_guard lock(mutex_);
-  if (const Special* found = FindSpecial(block)) return found->code;
+  if (const Special* found = FindSpecial(block)) return code_of(found);
   if (special_count_ == kMostSpecials) return any;
-  const ptx2cpu_kernel* special = TRY(module_.Specialise(name_, block));
-  const ptx2cpu_kernel* code = special != nullptr ? special : any;
-  specials_.store(new Special{block, code, specials_.load()}, std::memory_order_release);
+  auto special = std::unique_ptr<Special>(new Special{block, specials_.load()});
+  static_cast<void>(TRY(module_.Provide(name_, block, special->code)));
+  specials_.store(special.get(), std::memory_order_release);
   ++special_count_;
-  return code;
+  return code_of(special.release());
 }
 
 // -- KernelModule --
 
 struct KernelModule::State {
-  std::vector<PtxText> texts;
-  ModuleOptions options;
+  State(std::vector<PtxText> texts, ModuleOptions given) : source(std::move(texts)), options(given), compiler(source, options) {}
+
+  KernelSource source;
+  const ModuleOptions options;
+  KernelCompiler compiler;
   std::string name;
   std::vector<std::string> kernels;
 
-  Once<lowering::PtxModule> parsed;
   Once<std::unique_ptr<lowering::Jit>> jit;
   Once<DeclaredVariables> variables;
   Once<bool> declared;
@@ -107,21 +89,10 @@ struct KernelModule::State {
   std::mutex mutex;  // of the map; each kernel has a lock of its own
   std::map<std::string, std::unique_ptr<Once<std::unique_ptr<KernelCode>>>, std::less<>> codes;
 
-  Result<const lowering::PtxModule*> Parsed();
   Result<lowering::Jit*> TheJit();
   Result<const DeclaredVariables*> TheVariables();
   Status Declare();
-  lowering::BuildOptions Build() const;
-  Result<const ptx2cpu_kernel*> Compile(const lowering::PtxModule& ptx, const std::string& kernel, const lowering::BuildOptions& build);
 };
-
-Result<const lowering::PtxModule*> KernelModule::State::Parsed() {
-  const auto& result = parsed.Get([&]() -> Result<lowering::PtxModule> {
-    return Open(texts);
-  });
-  if (!result) return Fail(result.error());
-  return &*result;
-}
 
 Result<lowering::Jit*> KernelModule::State::TheJit() {
   const auto& result = jit.Get([&] {
@@ -139,8 +110,7 @@ Result<lowering::Jit*> KernelModule::State::TheJit() {
 
 Result<const DeclaredVariables*> KernelModule::State::TheVariables() {
   const auto& result = variables.Get([&]() -> Result<DeclaredVariables> {
-    const lowering::PtxModule* ptx = TRY(Parsed());
-    const ir::Module module = TRY(ptx->Variables());
+    const ir::Module module = TRY(source.Variables());
     DeclaredVariables declared;
     for (const ir::Variable& variable : module.variables) {
       if (variable.space != ir::Space::kGlobal && variable.space != ir::Space::kConst) continue;
@@ -165,33 +135,12 @@ Status KernelModule::State::Declare() {
   return {};
 }
 
-lowering::BuildOptions KernelModule::State::Build() const {
-  lowering::BuildOptions build;
-  build.contract = options.contract;
-  build.pipeline.verify_each = false;
-  build.pipeline.passes.collapse = options.collapse;
-  build.pipeline.passes.tier = options.tier;
-  return build;
-}
-
-Result<const ptx2cpu_kernel*> KernelModule::State::Compile(const lowering::PtxModule& ptx, const std::string& kernel,
-                                                           const lowering::BuildOptions& build) {
-  const CompileProgress progress(kernel);
-  TRY_STATUS(Declare());
-  lowering::Jit* made = TRY(TheJit());
-  const ir::Module module = TRY(ptx.Build(kernel, build));
-  return TRY(made->Load(TRY(made->Compile(module, kernel)))).kernel;
-}
-
 std::shared_ptr<KernelModule> KernelModule::Make(std::vector<PtxText> texts, ModuleOptions options) {
-  CHECK(!texts.empty(), "a module without text");
-  return std::shared_ptr<KernelModule>(new KernelModule(std::move(texts), std::move(options)));
+  return std::shared_ptr<KernelModule>(new KernelModule(std::move(texts), options));
 }
 
-KernelModule::KernelModule(std::vector<PtxText> texts, ModuleOptions options) : state_(std::make_unique<State>()) {
-  state_->texts = std::move(texts);
-  state_->options = std::move(options);
-  for (const PtxText& text : state_->texts) {
+KernelModule::KernelModule(std::vector<PtxText> texts, ModuleOptions options) : state_(std::make_unique<State>(std::move(texts), options)) {
+  for (const PtxText& text : state_->source.texts()) {
     state_->name += (state_->name.empty() ? "" : "+") + text.name;
     for (std::string& kernel : ptx::EntryNames(text.text)) {
       if (!Defines(kernel)) state_->kernels.push_back(std::move(kernel));  // .weak ones may stand in several
@@ -203,12 +152,12 @@ KernelModule::~KernelModule() = default;
 
 const std::vector<std::string>& KernelModule::Kernels() const { return state_->kernels; }
 const std::string& KernelModule::name() const { return state_->name; }
-uint32_t KernelModule::ptx_version() const { return VersionOf(state_->texts[0].text); }
-uint32_t KernelModule::target() const { return TargetOf(state_->texts[0].text); }
+uint32_t KernelModule::ptx_version() const { return VersionOf(state_->source.texts()[0].text); }
+uint32_t KernelModule::target() const { return TargetOf(state_->source.texts()[0].text); }
 
 bool KernelModule::Defines(std::string_view kernel) const { return std::ranges::find(state_->kernels, kernel) != state_->kernels.end(); }
 
-Status KernelModule::Check() { return TRY(state_->Parsed())->CheckInstructions(); }
+Status KernelModule::Check() { return TRY(state_->source.Whole())->CheckInstructions(); }
 
 Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view kernel) {
   State& s = *state_;
@@ -221,20 +170,29 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
   }
   const auto& result = once->Get([&]() -> Result<std::unique_ptr<KernelCode>> {
     const auto start = Clock::now();
-    std::string name(kernel);
-    const lowering::PtxModule* ptx = TRY(s.Parsed());
-    const ptx2cpu_kernel* code = TRY(s.Compile(*ptx, name, s.Build()));
-    return std::make_unique<KernelCode>(*this, std::move(name), code, MillisecondsSince(start));
+    auto code = std::make_unique<KernelCode>(*this, std::string(kernel));
+    code->from_cache_ = TRY(Provide(code->name_, std::nullopt, code->code_));
+    code->milliseconds_ = MillisecondsSince(start);
+    return code;
   });
   if (!result) return Fail(result.error());
   return std::shared_ptr<const KernelCode>(shared_from_this(), result->get());
 }
 
-Result<const ptx2cpu_kernel*> KernelModule::Specialise(const std::string& kernel, Dim3 block) {
-  const lowering::PtxModule* ptx = TRY(state_->Parsed());
-  const lowering::BuildOptions build = TRY(ptx->ForShape(kernel, state_->Build(), {block.x, block.y, block.z}));
-  if (!build.pipeline.passes.launch) return nullptr;
-  return state_->Compile(*ptx, kernel, build);
+Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, std::atomic<const ptx2cpu_kernel*>& code) {
+  lowering::Jit* jit = TRY(state_->TheJit());
+  const CompileRequest request{kernel, block, true};
+  CompiledImage compiled = TRY(state_->compiler.Compile(*jit, request));
+  if (!compiled.image) return compiled.from_cache;
+  code.store(TRY(jit->Load(*std::move(compiled.image))).kernel, std::memory_order_release);
+  if (compiled.to_compile_fully == nullptr) return compiled.from_cache;
+  // `code` lives as long as the module. Where the work is not taken or fails, the quick code stays.
+  RunInBackground([self = shared_from_this(), jit, request, &code, module = std::move(compiled.to_compile_fully)](const std::atomic<bool>& stop) {
+    auto image = self->state_->compiler.CompileFully(*jit, request, *module, stop);
+    if (!image) return;
+    if (auto loaded = jit->Load(*std::move(image))) code.store(loaded->kernel, std::memory_order_release);
+  });
+  return false;
 }
 
 Result<std::vector<ModuleVariable>> KernelModule::Variables() { return TRY(state_->TheVariables())->list; }
@@ -263,26 +221,12 @@ Status KernelModule::Bind(std::string_view name, std::byte* address) {
 }
 
 FaultPlace KernelModule::Locate(const LaunchError& fault) const {
-  FaultPlace place;
   uint32_t line = fault.ptx_line;
   const lowering::Jit* jit = state_->made_jit.load(std::memory_order_acquire);
   if (line == 0 && fault.pc != 0 && jit != nullptr) {
     if (const auto position = jit->LineOf(fault.pc)) line = position->ptx_line;
   }
-  if (line == 0) return place;
-  const auto ptx = const_cast<State&>(*state_).Parsed();  // code exists, so it was parsed
-  if (!ptx) return place;
-  const auto found = (*ptx)->PlaceOf(line);
-  place.file = found.at.file;
-  place.line = found.at.line;
-  place.excerpt = found.excerpt;
-  const auto text = std::ranges::find(state_->texts, place.file, &PtxText::name);
-  if (text == state_->texts.end()) return place;
-  if (const auto source = SourceLineAt(text->text, place.line)) {
-    place.source_file = source->file;
-    place.source_line = source->line;
-  }
-  return place;
+  return line == 0 ? FaultPlace() : state_->source.Locate(line);
 }
 
 std::string JitLog(const Error& error) { return error.Render(); }

@@ -10,30 +10,19 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/result.h"
-#include "lowering/compile.h"
 #include "runtime/abi/abi.h"
 #include "runtime/launch.h"
+#include "runtime/module/kernel_source.h"
+#include "runtime/module/module_options.h"
 
 namespace ptx2cpu::rt {
-
-struct PtxText {
-  std::string text;
-  std::string name;  // for messages
-};
-
-struct ModuleOptions {
-  bool contract = true;    // the image's --fmad
-  int optimisation = 3;    // 0..3
-  bool line_info = true;   // PTX lines of faults
-  lowering::Tier tier = lowering::Tier::kAuto;
-  lowering::CollapseForm collapse = lowering::CollapseForm::kAuto;
-};
 
 struct ModuleVariable {
   std::string name;
@@ -45,41 +34,37 @@ struct ModuleVariable {
   bool is_internal = false;  // no linkage: `static` in C++
 };
 
-// Where a fault happened. line is 0 where that is not known.
-struct FaultPlace {
-  std::string file;
-  uint32_t line = 0;
-  std::string excerpt;  // the line of PTX
-  std::string source_file;
-  uint32_t source_line = 0;  // of builds with -lineinfo or -g; else 0
-};
-
 class KernelModule;
 
 // A compiled kernel. Its descriptor says all sizes and parameters (runtime/abi/abi.h).
 class KernelCode {
  public:
-  KernelCode(KernelModule& module, std::string name, const ptx2cpu_kernel* code, double milliseconds);
+  KernelCode(KernelModule& module, std::string name);
   ~KernelCode();
 
   const std::string& name() const { return name_; }
-  const ptx2cpu_kernel& kernel() const { return *code_.load(std::memory_order_acquire); }  // blocks of any shape
+  // For blocks of any shape. Large kernels are compiled quickly first, and once more in the background: then a later call
+  // may give better code for the same descriptor. Code that was given stays.
+  const ptx2cpu_kernel& kernel() const { return *code_.load(std::memory_order_acquire); }
   // The code for blocks of this shape: resumable code may have a better form when the shape is known. Compiles at the
   // first call for a shape; later calls take no lock.
   Result<const ptx2cpu_kernel*> ForBlock(Dim3 block) const;
   double compile_milliseconds() const { return milliseconds_; }
+  bool from_cache() const { return from_cache_; }
   KernelModule& module() const { return module_; }
 
  private:
+  friend class KernelModule;
   struct Special;
   const Special* FindSpecial(Dim3 block) const;
 
   KernelModule& module_;
   const std::string name_;
-  std::atomic<const ptx2cpu_kernel*> code_;
-  const double milliseconds_;
+  std::atomic<const ptx2cpu_kernel*> code_ = nullptr;
+  double milliseconds_ = 0;
+  bool from_cache_ = false;
   mutable std::mutex mutex_;
-  mutable std::atomic<const Special*> specials_ = nullptr;  // a list; grows at its head
+  mutable std::atomic<Special*> specials_ = nullptr;  // a list; grows at its head
   mutable size_t special_count_ = 0;
 };
 
@@ -116,8 +101,8 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
  private:
   friend class KernelCode;
   KernelModule(std::vector<PtxText> texts, ModuleOptions options);
-  // Code for one block shape where that is better than the code for any; else null.
-  Result<const ptx2cpu_kernel*> Specialise(const std::string& kernel, Dim3 block);
+  // Puts the code into `code`, later the better one too: null where there is none for this block alone. Whether it was kept.
+  Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, std::atomic<const ptx2cpu_kernel*>& code);
   std::unique_ptr<State> state_;
 };
 

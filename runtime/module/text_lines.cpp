@@ -49,6 +49,12 @@ std::string FileNumbered(std::string_view text, uint32_t number) {
 
 }  // namespace
 
+std::string_view LineOf(std::string_view text, uint32_t line) {
+  const size_t begin = BeginOf(text, line);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, std::min(text.find('\n', begin), text.size()) - begin);
+}
+
 std::optional<SourceLine> SourceLineAt(std::string_view text, uint32_t line) {
   size_t end = BeginOf(text, line);
   while (end != std::string_view::npos && end != 0) {

@@ -8,6 +8,8 @@
 
 namespace ptx2cpu::rt {
 
+std::string_view LineOf(std::string_view text, uint32_t line);  // counted from 1; empty where there is none
+
 struct SourceLine {
   std::string file;
   uint32_t line = 0;

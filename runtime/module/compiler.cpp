@@ -1,0 +1,112 @@
+#include "runtime/module/compiler.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "runtime/cache/image_bytes.h"
+#include "runtime/module/progress.h"
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+// Kernels of at least so many LLVM instructions take about half a second or more at -O3 (0.07 to 0.1 ms each, measured
+// by tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or less).
+constexpr size_t kQuickTierInstructions = 4000;
+// Code does not depend on where the PTX came from, so its line table does not name that place.
+constexpr const char* kAnyName = "kernel.ptx";
+
+// First byte of what is kept.
+constexpr char kHasImage = 'I', kHasNone = 'N';
+
+}  // namespace
+
+bool ModuleOptions::QuickTierWanted() {
+  const char* value = std::getenv("PTX2CPU_QUICK");
+  return value == nullptr || std::string_view(value) != "0";
+}
+
+lowering::BuildOptions KernelCompiler::Build() const {
+  lowering::BuildOptions build;
+  build.contract = options_.contract;
+  build.pipeline.verify_each = false;
+  build.pipeline.passes.collapse = options_.collapse;
+  build.pipeline.passes.tier = options_.tier;
+  return build;
+}
+
+lowering::Digest KernelCompiler::KeyOf(const lowering::Jit& jit, const CompileRequest& request) {
+  const lowering::Digest content = source_.ContentOf(request.kernel);
+  const Dim3 block = request.block.value_or(Dim3{0, 0, 0});
+  lowering::ContentHash hash;
+  hash.Add(lowering::CompilerIdentity(jit.target())).Add(request.kernel).Add(std::string_view(reinterpret_cast<const char*>(content.data()), content.size()));
+  for (const uint64_t option : {static_cast<uint64_t>(options_.contract), static_cast<uint64_t>(options_.optimisation),
+                                static_cast<uint64_t>(options_.line_info), static_cast<uint64_t>(options_.tier),
+                                static_cast<uint64_t>(options_.collapse), uint64_t{block.x}, uint64_t{block.y}, uint64_t{block.z}}) {
+    hash.Add(option);
+  }
+  return hash.Finish();
+}
+
+std::optional<CompiledImage> KernelCompiler::FromCache(const lowering::Digest& key) const {
+  const auto content = options_.cache->Find(key);
+  if (!content || content->empty()) return std::nullopt;
+  CompiledImage compiled;
+  compiled.from_cache = true;
+  if ((*content)[0] == kHasNone) return compiled;
+  compiled.image = ImageOf(std::string_view(*content).substr(1));
+  if (!compiled.image) return std::nullopt;
+  return compiled;
+}
+
+void KernelCompiler::Keep(const lowering::Digest& key, const lowering::KernelImage* image) const {
+  if (options_.cache == nullptr) return;
+  options_.cache->Keep(key, image == nullptr ? std::string(1, kHasNone) : kHasImage + BytesOf(*image));
+}
+
+// Errors of code generation name the module by the name it was given there.
+Error KernelCompiler::WithFile(Error error) const {
+  if (error.at.file == kAnyName) error.at.file = source_.texts()[0].name;
+  return error;
+}
+
+Result<CompiledImage> KernelCompiler::Compile(const lowering::Jit& jit, const CompileRequest& request) {
+  lowering::Digest key{};
+  if (options_.cache != nullptr) {
+    key = KeyOf(jit, request);
+    if (auto kept = FromCache(key)) return *std::move(kept);
+  }
+  const CompileProgress progress(request.kernel);
+  const lowering::PtxModule ptx = TRY(source_.PartFor(request.kernel));
+  lowering::BuildOptions build = Build();
+  CompiledImage compiled;
+  if (request.block) {
+    build = TRY(ptx.ForShape(request.kernel, build, {request.block->x, request.block->y, request.block->z}));
+    if (!build.pipeline.passes.launch) {
+      Keep(key, nullptr);
+      return compiled;
+    }
+  }
+  ir::Module module = TRY(ptx.Build(request.kernel, build));
+  module.name = kAnyName;
+  lowering::Jit::CompileOptions level{.optimisation = options_.optimisation};
+  if (request.quick_allowed && options_.quick_tier) level.quick_from = kQuickTierInstructions;
+  auto image = jit.Compile(module, request.kernel, level);
+  if (!image) return Fail(WithFile(std::move(image).error()));
+  if (image->is_quick) {
+    compiled.to_compile_fully = std::make_shared<const ir::Module>(std::move(module));
+  } else {
+    Keep(key, &*image);
+  }
+  compiled.image = *std::move(image);
+  return compiled;
+}
+
+Result<lowering::KernelImage> KernelCompiler::CompileFully(const lowering::Jit& jit, const CompileRequest& request, const ir::Module& module,
+                                                           const std::atomic<bool>& stop) {
+  lowering::KernelImage image = TRY(jit.Compile(module, request.kernel, {.optimisation = options_.optimisation, .stop = &stop}));
+  if (options_.cache != nullptr) Keep(KeyOf(jit, request), &image);
+  return image;
+}
+
+}  // namespace ptx2cpu::rt
