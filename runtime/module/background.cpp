@@ -16,7 +16,7 @@ namespace ptx2cpu::rt {
 namespace {
 
 constexpr size_t kMostWaiting = 256;
-constexpr int kLowestPriority = 19;
+constexpr int kLowerPriority = 5;  // not the lowest: with kernels on all processors it would come to nothing
 
 class Background {
  public:
@@ -50,7 +50,7 @@ class Background {
  private:
   void Serve() {
     // On Linux this is of the thread alone.
-    static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLowestPriority));
+    static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLowerPriority));
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [&] { return stop_ || !waiting_.empty(); });

@@ -1,4 +1,4 @@
-// One thread that compiles what can wait. It starts with the first work, has the lowest priority, and ends with the
+// One thread that compiles what can wait. It starts with the first work, has a lower priority, and ends with the
 // process: work under way is told to stop and waited for, because the compiler's own data goes away with the process.
 #pragma once
 

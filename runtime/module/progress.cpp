@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -88,13 +89,23 @@ class Display {
 
 }  // namespace
 
+namespace {
+std::atomic<unsigned> compiling = 0, most_at_once = 0;
+}
+
+unsigned CompileProgress::MostAtOnce() { return most_at_once; }
+
 CompileProgress::CompileProgress(std::string_view kernel) {
+  const unsigned now = ++compiling;
+  for (unsigned most = most_at_once; most < now && !most_at_once.compare_exchange_weak(most, now);) {
+  }
   const Form form = FormWanted();
   counted_ = form != Form::kNone;
   if (counted_) Display::Get().Begin(form, kernel);
 }
 
 CompileProgress::~CompileProgress() {
+  --compiling;
   if (counted_) Display::Get().End();
 }
 

@@ -13,6 +13,7 @@ class CompileProgress {
   ~CompileProgress();
   CompileProgress(const CompileProgress&) = delete;
   CompileProgress& operator=(const CompileProgress&) = delete;
+  static unsigned MostAtOnce();  // kernels that ever compiled at the same time in this process
 
  private:
   bool counted_;
