@@ -67,7 +67,10 @@ CUresult GraphCapture::Begin(StreamObject& stream, Graph* into, std::vector<Grap
 
 void GraphCapture::Join(StreamObject& stream, std::vector<GraphEdge> last) {
   branches_[&stream].last = std::move(last);
-  if (IsBlocking(stream)) ++stream.context().blocking_captures;
+  if (IsBlocking(stream)) {
+    ++stream.context().blocking_captures;
+    has_blocking_ = true;
+  }
   stream.SetCapture(shared_from_this());
 }
 
@@ -161,10 +164,14 @@ void GraphCapture::Release() {
 CUresult GraphCapture::End(StreamObject& stream, CUgraph* graph) {
   const std::shared_ptr<GraphCapture> keep = shared_from_this();
   std::lock_guard lock(mutex_);
-  if (&stream != origin_) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-  if (mode_ != CU_STREAM_CAPTURE_MODE_RELAXED && thread_ != std::this_thread::get_id()) return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  if (&stream != origin_) {
+    Invalidate();
+    return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+  }
   CUresult result = CUDA_SUCCESS;
-  if (!active()) {
+  if (mode_ != CU_STREAM_CAPTURE_MODE_RELAXED && thread_ != std::this_thread::get_id()) {
+    result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  } else if (!active()) {
     result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   } else if (Unjoined()) {
     result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
@@ -197,22 +204,39 @@ void GraphCapture::Invalidate() {
   status_.compare_exchange_strong(active, Status::kInvalidated);
 }
 
-CUresult AllowedDuringCapture() {
+// Invalidates the captures that `concerned` names; true: there were some.
+template <typename Concerned>
+bool InvalidateThose(const Concerned& concerned) {
   Ongoing& ongoing = Ongoing::Get();
-  if (ongoing.count.load(std::memory_order_acquire) == 0 || thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
+  if (ongoing.count.load(std::memory_order_acquire) == 0) return false;
   std::lock_guard lock(ongoing.mutex);
-  CUresult result = CUDA_SUCCESS;
+  bool any = false;
   for (const auto& weak : ongoing.captures) {
     const std::shared_ptr<GraphCapture> capture = weak.lock();
-    if (capture == nullptr) continue;
-    const bool own = capture->thread() == std::this_thread::get_id();
-    const bool forbids = own ? capture->mode() != CU_STREAM_CAPTURE_MODE_RELAXED
-                             : thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture->mode() == CU_STREAM_CAPTURE_MODE_GLOBAL;
-    if (!forbids) continue;
+    if (capture == nullptr || !concerned(*capture)) continue;
     capture->Invalidate();
-    result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    any = true;
   }
-  return result;
+  return any;
+}
+
+CUresult AllowedDuringCapture() {
+  if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
+  const bool any = InvalidateThose([](const GraphCapture& capture) {
+    if (capture.thread() == std::this_thread::get_id()) return capture.mode() != CU_STREAM_CAPTURE_MODE_RELAXED;
+    return thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture.mode() == CU_STREAM_CAPTURE_MODE_GLOBAL;
+  });
+  return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+
+CUresult RefuseImplicit(Context& context) {
+  InvalidateThose([&](const GraphCapture& capture) { return &capture.context() == &context && capture.has_blocking(); });
+  return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
+CUresult AllowedForContext(Context& context) {
+  const bool any = InvalidateThose([&](const GraphCapture& capture) { return &capture.context() == &context; });
+  return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
 CUresult RefuseCapturedStream(StreamObject& stream) {

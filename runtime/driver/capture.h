@@ -39,6 +39,8 @@ class GraphCapture final : public Capture, public std::enable_shared_from_this<G
   cuda::CUstreamCaptureMode mode() const { return mode_; }
   std::thread::id thread() const { return thread_; }
   Graph& graph() const { return *graph_; }
+  Context& context() const { return origin_->context(); }
+  bool has_blocking() const { return has_blocking_.load(std::memory_order_relaxed); }
   // Valid until the next operation on the stream.
   const std::vector<cuda::CUgraphNode>& Dependencies(StreamObject& stream, const std::vector<cuda::CUgraphEdgeData>*& data);
 
@@ -64,6 +66,7 @@ class GraphCapture final : public Capture, public std::enable_shared_from_this<G
   std::unique_ptr<Graph> own_graph_;
   Graph* const graph_;
   std::atomic<Status> status_{Status::kActive};
+  std::atomic<bool> has_blocking_{false};  // a stream that is not CU_STREAM_NON_BLOCKING takes part
   std::mutex mutex_;  // branches_, the graph
   std::map<StreamObject*, Branch> branches_;
 };
@@ -72,7 +75,12 @@ class GraphCapture final : public Capture, public std::enable_shared_from_this<G
 // cuThreadExchangeStreamCaptureMode): STREAM_CAPTURE_UNSUPPORTED, and the captures concerned are invalidated. One load
 // while nothing is captured.
 cuda::CUresult AllowedDuringCapture();
-// The same for what can never be done with a captured stream.
+// What can never be done with a captured stream: STREAM_CAPTURE_UNSUPPORTED, and the capture is invalid.
 cuda::CUresult RefuseCapturedStream(StreamObject& stream);
+// What would make the legacy stream wait for blocking streams of which one is captured: STREAM_CAPTURE_IMPLICIT, and such
+// captures are invalid.
+cuda::CUresult RefuseImplicit(Context& context);
+// Waiting for a whole context, in any mode: STREAM_CAPTURE_UNSUPPORTED where something in it is captured.
+cuda::CUresult AllowedForContext(Context& context);
 
 }  // namespace ptx2cpu::driver

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "driver_api.h"
+#include "runtime/driver/capture.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/device.h"
 #include "runtime/driver/submit.h"
@@ -46,7 +47,7 @@ CUresult Create(CUcontext* result, unsigned flags, CUdevice dev) {
 }
 
 CUresult Synchronize(Context& context) {
-  if (context.blocking_captures.load(std::memory_order_acquire) > 0) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (const CUresult error = AllowedForContext(context)) return error;
   context.streams().Synchronize();
   return context.error();
 }

@@ -25,6 +25,7 @@ CUresult FindEvent(CUevent handle, EventObject*& event) {
 // For questions about an event that is not (or no longer) part of a capture.
 CUresult OutsideCapture(EventObject& event) {
   if (const CapturedPlace place = event.place(); place.capture != nullptr) {
+    if (place.capture->ended()) return CUDA_ERROR_INVALID_VALUE;
     place.capture->Invalidate();
     return CUDA_ERROR_CAPTURED_EVENT;
   }
@@ -45,8 +46,8 @@ CUresult Record(CUevent handle, CUstream stream_handle, unsigned flags) {
     node.eventRecord.event = handle;
     return capture->Append(*stream, node, {});
   }
-  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;  // outside of capture
-  if (stream->role() == StreamObject::Role::kLegacy && stream->context().blocking_captures.load() > 0) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  if (flags != 0) return CUDA_ERROR_ILLEGAL_STATE;  // outside of capture
+  if (stream->role() == StreamObject::Role::kLegacy && stream->context().blocking_captures.load() > 0) return RefuseImplicit(stream->context());
   event->SetPlace({});
   event->event().Record(stream->queue());
   return CUDA_SUCCESS;
@@ -60,9 +61,10 @@ CUresult WaitInCapture(StreamObject& stream, EventObject& event, const CapturedP
     node.eventWait.event = HandleOf(&event);
     return own->Append(stream, node, {});
   }
+  if (place.capture == nullptr && !event.event().recorded()) return CUDA_SUCCESS;
   if (place.capture == nullptr || place.capture->ended()) {
     own->Invalidate();
-    return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    return place.capture == nullptr ? CUDA_ERROR_STREAM_CAPTURE_ISOLATION : CUDA_ERROR_INVALID_VALUE;
   }
   if (place.capture != own) {
     own->Invalidate();
@@ -78,7 +80,7 @@ EventObject::EventObject(Context& context, unsigned flags)
     : context_(context), flags_(flags), event_((flags & CU_EVENT_DISABLE_TIMING) == 0) {}
 
 CUresult WaitForEvent(StreamObject& stream, EventObject& event) {
-  if (stream.role() == StreamObject::Role::kLegacy && stream.context().blocking_captures.load() > 0) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  if (stream.role() == StreamObject::Role::kLegacy && stream.context().blocking_captures.load() > 0) return RefuseImplicit(stream.context());
   stream.queue().WaitFor(event.event().ticket());
   return CUDA_SUCCESS;
 }
@@ -123,7 +125,7 @@ CUresult cuEventSynchronize(CUevent hEvent) {
 }
 
 CUresult cuEventElapsedTime(float* pMilliseconds, CUevent hStart, CUevent hEnd) {
-  if (pMilliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (pMilliseconds == nullptr) return CUDA_ERROR_INVALID_HANDLE;  // so says the driver
   EventObject *start, *end;
   if (const CUresult error = FindEvent(hStart, start)) return error;
   if (const CUresult error = FindEvent(hEnd, end)) return error;
@@ -145,12 +147,12 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const CapturedPlace place = event->place();
   if (stream->capturing()) return WaitInCapture(*stream, *event, place, Flags);
-  if (Flags != 0) return CUDA_ERROR_INVALID_VALUE;  // outside of capture
+  if (Flags != 0) return CUDA_ERROR_ILLEGAL_STATE;  // outside of capture
   if (place.capture == nullptr) return WaitForEvent(*stream, *event);
-  if (place.capture->ended()) return CUDA_ERROR_CAPTURED_EVENT;
+  if (place.capture->ended()) return CUDA_ERROR_INVALID_VALUE;
   if (stream->role() == StreamObject::Role::kLegacy) {
     place.capture->Invalidate();
-    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   }
   return place.capture->Wait(*stream, place.nodes);
 }

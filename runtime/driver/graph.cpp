@@ -16,6 +16,14 @@ uint64_t NextNodeId() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Programmatic edges are between kernels.
+bool IsLegal(const CUgraphEdgeData& data, const GraphNode& from, const GraphNode& to) {
+  if (data.type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT) return true;
+  return from.type() == CU_GRAPH_NODE_TYPE_KERNEL && to.type() == CU_GRAPH_NODE_TYPE_KERNEL;
+}
+
+bool IsMemory(const GraphNode& node) { return node.type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC || node.type() == CU_GRAPH_NODE_TYPE_MEM_FREE; }
+
 void Erase(std::vector<GraphEdge>& edges, const GraphNode* node) {
   std::erase_if(edges, [&](const GraphEdge& edge) { return edge.node == node; });
 }
@@ -48,7 +56,7 @@ void Graph::Remove(GraphNode& node) {
 }
 
 CUresult Graph::AddEdge(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data) {
-  if (&from == &to) return CUDA_ERROR_INVALID_VALUE;
+  if (&from == &to || !IsLegal(data, from, to)) return CUDA_ERROR_INVALID_VALUE;
   const auto is_from = [&](const GraphEdge& edge) { return edge.node == &from; };
   if (std::ranges::any_of(to.dependencies, is_from)) return CUDA_ERROR_INVALID_VALUE;
   to.dependencies.push_back({&from, data});
@@ -57,6 +65,7 @@ CUresult Graph::AddEdge(GraphNode& from, GraphNode& to, const CUgraphEdgeData& d
 }
 
 CUresult Graph::RemoveEdge(GraphNode& from, GraphNode& to, const CUgraphEdgeData* data) {
+  if (IsMemory(from) || IsMemory(to)) return CUDA_ERROR_NOT_SUPPORTED;
   const auto edge = std::ranges::find_if(to.dependencies, [&](const GraphEdge& e) { return e.node == &from; });
   if (edge == to.dependencies.end()) return CUDA_ERROR_INVALID_VALUE;
   const CUgraphEdgeData plain{};
@@ -92,7 +101,6 @@ std::optional<std::vector<GraphNode*>> Graph::Order() const {
 
 std::unique_ptr<Graph> Graph::Clone() const {
   auto clone = std::make_unique<Graph>();
-  clone->cloned_from = this;
   clone->user_objects = user_objects;
   std::unordered_map<const GraphNode*, GraphNode*> copies;
   for (const auto& node : nodes_) {
@@ -128,6 +136,27 @@ bool Graph::HasMemoryNodes() const {
     return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
            (node->content.child != nullptr && node->content.child->HasMemoryNodes());
   });
+}
+
+// Walking back from a node that is not in the order, along dependencies that are not either, stays in a circle at last.
+const GraphNode* Graph::FindCircle() const {
+  std::unordered_map<const GraphNode*, size_t> missing;
+  std::vector<const GraphNode*> done;
+  for (const auto& node : nodes_) {
+    if ((missing[node.get()] = node->dependencies.size()) == 0) done.push_back(node.get());
+  }
+  for (size_t i = 0; i < done.size(); ++i) {
+    for (const GraphEdge& edge : done[i]->dependents) {
+      if (--missing[edge.node] == 0) done.push_back(edge.node);
+    }
+  }
+  const auto left = std::ranges::find_if(nodes_, [&](const auto& node) { return missing[node.get()] != 0; });
+  if (left == nodes_.end()) return nullptr;
+  const GraphNode* node = left->get();
+  for (size_t steps = 0; steps < nodes_.size(); ++steps) {
+    node = std::ranges::find_if(node->dependencies, [&](const GraphEdge& edge) { return missing[edge.node] != 0; })->node;
+  }
+  return node;
 }
 
 CUresult EdgesOf(const Graph& graph, const CUgraphNode* nodes, const CUgraphEdgeData* data, size_t count, std::vector<GraphEdge>& edges) {

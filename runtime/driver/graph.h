@@ -92,10 +92,12 @@ class Graph {
   // The copy of a node here or in a child graph.
   GraphNode* FindCopy(uint64_t origin) const;
   bool HasMemoryNodes() const;
+  // A node of a circle; null: there is none.
+  const GraphNode* FindCircle() const;
 
   // Not the program's to destroy: inside a child graph node, an executable graph or a capture.
   bool inner = false;
-  const Graph* cloned_from = nullptr;
+  mutable std::weak_ptr<const void> memory_user;  // the executable graph that uses the memory of the nodes
   std::map<std::shared_ptr<UserObject>, unsigned> user_objects;  // with references
 
  private:

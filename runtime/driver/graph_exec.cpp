@@ -1,6 +1,10 @@
 #include "runtime/driver/graph_exec.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "runtime/driver/capture.h"
+#include "runtime/driver/graph_memory.h"
 
 namespace ptx2cpu::driver {
 
@@ -39,6 +43,8 @@ void GraphExec::Flatten(const Graph& graph, std::vector<rt::Work>& steps) {
       records_.push_back(content.params.eventRecord.event);
       if (EventObject* event = From<EventObject>(records_.back())) steps.emplace_back(event->event().WorkForGraph());
     } else {
+      if (node->type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC) allocated_.push_back(content.params.alloc.dptr);
+      if (node->type() == CU_GRAPH_NODE_TYPE_MEM_FREE) freed_.push_back(content.params.free.dptr);
       steps.insert(steps.end(), content.works.begin(), content.works.end());
     }
   }
@@ -47,8 +53,12 @@ void GraphExec::Flatten(const Graph& graph, std::vector<rt::Work>& steps) {
 void GraphExec::Prepare() {
   waits_.clear();
   records_.clear();
+  allocated_.clear();
+  freed_.clear();
   auto steps = std::make_shared<std::vector<rt::Work>>();
   Flatten(*graph_, *steps);
+  left_.clear();
+  std::ranges::copy_if(allocated_, std::back_inserter(left_), [&](CUdeviceptr address) { return std::ranges::find(freed_, address) == freed_.end(); });
   steps_ = std::move(steps);
 }
 
@@ -56,6 +66,7 @@ void GraphExec::Prepare() {
 // graph asks for, but what a wait node waits for was recorded before the launch, so it can not wait for the launch.
 CUresult GraphExec::Launch(StreamObject& stream) {
   if (steps_ == nullptr) Prepare();
+  if (const CUresult error = BeginGraphMemory(left_, (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0)) return error;
   for (const CUevent handle : waits_) {
     EventObject* event = From<EventObject>(handle);
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -77,7 +88,12 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph, u
   if (phGraphExec == nullptr || graph == nullptr || (flags & ~kFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   if (!graph->Order()) return CUDA_ERROR_INVALID_VALUE;
-  *phGraphExec = Publish(std::make_unique<GraphExec>(*graph, flags));
+  auto exec = std::make_unique<GraphExec>(*graph, flags);
+  if (graph->HasMemoryNodes()) {  // its memory is that of the nodes: one executable graph at a time
+    if (!graph->memory_user.expired()) return CUDA_ERROR_NOT_SUPPORTED;
+    graph->memory_user = exec->UseMemory();
+  }
+  *phGraphExec = Publish(std::move(exec));
   return CUDA_SUCCESS;
 }
 
@@ -94,7 +110,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* phGraphExec, CUgraph hGraph, 
   if (instantiateParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUresult result = cuGraphInstantiateWithFlags(phGraphExec, hGraph, instantiateParams->flags);
   const Graph* const graph = From<Graph>(hGraph);
-  instantiateParams->hErrNode_out = nullptr;
+  instantiateParams->hErrNode_out = graph != nullptr ? HandleOf(graph->FindCircle()) : nullptr;
   instantiateParams->result_out = result == CUDA_SUCCESS                       ? CUDA_GRAPH_INSTANTIATE_SUCCESS
                                   : result == CUDA_ERROR_NOT_SUPPORTED         ? CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
                                   : graph != nullptr && !graph->Order()        ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE

@@ -30,6 +30,8 @@ class GraphExec {
   // The child graph of a node is replaced by one of the same topology.
   cuda::CUresult UpdateChild(GraphNode& node, const Graph& graph, cuda::CUgraphExecUpdateResultInfo& info);
   cuda::CUresult Launch(StreamObject& stream);
+  // Lives as long as this does.
+  std::weak_ptr<const void> UseMemory() { return memory_use_ = std::make_shared<int>(0); }
 
  private:
   void Prepare();
@@ -42,6 +44,8 @@ class GraphExec {
   // Made from the graph at the first launch behind a change.
   std::shared_ptr<const std::vector<rt::Work>> steps_;
   std::vector<cuda::CUevent> waits_, records_;
+  std::vector<cuda::CUdeviceptr> allocated_, freed_, left_;  // left_: allocated and not freed
+  std::shared_ptr<const void> memory_use_;
   rt::Ticket last_;  // the latest launch: the next one waits for it
 };
 

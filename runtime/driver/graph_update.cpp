@@ -1,4 +1,6 @@
 // Changing an executable graph: one node's parameters, or all of them from another graph of the same topology.
+#include <unordered_set>
+
 #include "runtime/driver/graph_exec.h"
 #include "runtime/driver/node_params.h"
 
@@ -7,6 +9,10 @@ namespace ptx2cpu::driver {
 using namespace cuda;
 
 namespace {
+
+bool CanBeDisabled(CUgraphNodeType type) {
+  return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_MEMCPY;
+}
 
 bool Cooperative(const NodeContent& content) {
   const auto found = content.attributes.find(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
@@ -49,31 +55,70 @@ CUresult Fail(CUgraphExecUpdateResultInfo& info, CUgraphExecUpdateResult result,
   return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
-// Nodes are paired in the order of Graph::Order, which is that of their making as far as the edges allow.
-CUresult PairNodes(const Graph& graph, const Graph& changed, std::vector<Pair>& pairs, CUgraphExecUpdateResultInfo& info) {
-  if (graph.nodes().size() != changed.nodes().size()) return Fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, nullptr);
-  const auto order = graph.Order(), changed_order = changed.Order();
-  if (!order || !changed_order) return Fail(info, CU_GRAPH_EXEC_UPDATE_ERROR, nullptr);
-  std::unordered_map<const GraphNode*, const GraphNode*> partner;
-  for (size_t i = 0; i < order->size(); ++i) {
-    GraphNode* const node = (*order)[i];
-    const GraphNode* const other = (*changed_order)[i];
-    if (node->dependencies.size() != other->dependencies.size()) return Fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, other);
-    for (size_t d = 0; d < node->dependencies.size(); ++d) {
-      const GraphNode* const from = other->dependencies[d].node;
-      if (partner[node->dependencies[d].node] != from) return Fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, other, from);
-    }
-    if (const CUgraphExecUpdateResult result = Compare(node->content, other->content); result != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
-      return Fail(info, result, other);
-    }
-    partner[node] = other;
-    pairs.push_back({node, other});
-    if (node->content.child != nullptr) {
-      if (const CUresult error = PairNodes(*node->content.child, *other->content.child, pairs, info)) return error;
-    }
+std::vector<GraphNode*> Sinks(const Graph& graph) {
+  std::vector<GraphNode*> sinks;
+  for (const auto& node : graph.nodes()) {
+    if (node->dependents.empty()) sinks.push_back(node.get());
   }
-  return CUDA_SUCCESS;
+  return sinks;
 }
+
+// Nodes are paired from the ends of the graph: the sinks in the order of their making, then, again and again, the
+// dependencies of a pair in the order of their edges.
+class Pairing {
+ public:
+  Pairing(std::vector<Pair>& pairs, CUgraphExecUpdateResultInfo& info) : pairs_(pairs), info_(info) {}
+
+  CUresult Match(const Graph& graph, const Graph& changed) {
+    if (graph.nodes().size() != changed.nodes().size()) return Fail(info_, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, nullptr);
+    const std::vector<GraphNode*> sinks = Sinks(graph), changed_sinks = Sinks(changed);
+    if (sinks.size() != changed_sinks.size()) {
+      return Fail(info_, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, changed_sinks.empty() ? nullptr : changed_sinks.back());
+    }
+    std::vector<Pair> open;
+    for (size_t i = 0; i < sinks.size(); ++i) {
+      if (const CUresult error = Take({sinks[i], changed_sinks[i]}, open)) return error;
+    }
+    while (!open.empty()) {
+      const Pair pair = open.back();
+      open.pop_back();
+      if (const CUresult error = MatchDependencies(pair, open)) return error;
+    }
+    return CUDA_SUCCESS;
+  }
+
+ private:
+  CUresult Take(const Pair& pair, std::vector<Pair>& open) {
+    const CUgraphExecUpdateResult result = Compare(pair.node->content, pair.changed->content);
+    if (result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return Fail(info_, result, pair.changed);
+    partner_[pair.node] = pair.changed;
+    used_.insert(pair.changed);
+    pairs_.push_back(pair);
+    open.push_back(pair);
+    if (pair.node->content.child == nullptr) return CUDA_SUCCESS;
+    return Pairing(pairs_, info_).Match(*pair.node->content.child, *pair.changed->content.child);
+  }
+
+  CUresult MatchDependencies(const Pair& pair, std::vector<Pair>& open) {
+    const auto &edges = pair.node->dependencies, &changed_edges = pair.changed->dependencies;
+    if (edges.size() != changed_edges.size()) return Fail(info_, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, pair.changed);
+    for (size_t i = 0; i < edges.size(); ++i) {
+      const GraphNode* const from = changed_edges[i].node;
+      const auto partner = partner_.find(edges[i].node);
+      if (partner != partner_.end() ? partner->second != from : used_.contains(from)) {
+        return Fail(info_, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, pair.changed, from);
+      }
+      if (partner != partner_.end()) continue;
+      if (const CUresult error = Take({edges[i].node, from}, open)) return error;
+    }
+    return CUDA_SUCCESS;
+  }
+
+  std::vector<Pair>& pairs_;
+  CUgraphExecUpdateResultInfo& info_;
+  std::unordered_map<const GraphNode*, const GraphNode*> partner_;
+  std::unordered_set<const GraphNode*> used_;
+};
 
 void Replace(const std::vector<Pair>& pairs) {
   for (const Pair& pair : pairs) {
@@ -105,7 +150,7 @@ CUresult SetExecParams(CUgraphExec exec_handle, CUgraphNode node_handle, CUgraph
 
 CUresult GraphExec::Update(const Graph& graph, CUgraphExecUpdateResultInfo& info) {
   std::vector<Pair> pairs;
-  if (const CUresult error = PairNodes(*graph_, graph, pairs, info)) return error;
+  if (const CUresult error = Pairing(pairs, info).Match(*graph_, graph)) return error;
   Replace(pairs);
   graph_->user_objects = graph.user_objects;
   Changed();
@@ -115,7 +160,7 @@ CUresult GraphExec::Update(const Graph& graph, CUgraphExecUpdateResultInfo& info
 
 CUresult GraphExec::UpdateChild(GraphNode& node, const Graph& graph, CUgraphExecUpdateResultInfo& info) {
   std::vector<Pair> pairs;
-  if (PairNodes(*node.content.child, graph, pairs, info) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_VALUE;
+  if (Pairing(pairs, info).Match(*node.content.child, graph) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_VALUE;
   Replace(pairs);
   Changed();
   return CUDA_SUCCESS;
@@ -173,9 +218,7 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUg
 CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled) {
   GraphExec* const exec = From<GraphExec>(hGraphExec);
   GraphNode* const node = exec == nullptr ? nullptr : exec->Find(hNode);
-  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUgraphNodeType type = node->type();
-  if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_MEMSET && type != CU_GRAPH_NODE_TYPE_MEMCPY) return CUDA_ERROR_INVALID_VALUE;
+  if (node == nullptr || !CanBeDisabled(node->type())) return CUDA_ERROR_INVALID_VALUE;
   node->enabled = isEnabled != 0;
   exec->Changed();
   return CUDA_SUCCESS;
@@ -184,7 +227,7 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
 CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int* isEnabled) {
   const GraphExec* const exec = From<GraphExec>(hGraphExec);
   const GraphNode* const node = exec == nullptr ? nullptr : exec->Find(hNode);
-  if (node == nullptr || isEnabled == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (node == nullptr || isEnabled == nullptr || !CanBeDisabled(node->type())) return CUDA_ERROR_INVALID_VALUE;
   *isEnabled = node->enabled;
   return CUDA_SUCCESS;
 }

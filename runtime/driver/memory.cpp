@@ -1,4 +1,5 @@
 // cuMemAlloc and what belongs to it: device and managed memory, pitched memory, how much there is.
+#include "runtime/driver/capture.h"
 #include "runtime/driver/memory.h"
 
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "runtime/driver/capture.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/device.h"
+#include "runtime/driver/graph_memory.h"
 #include "runtime/driver/memory_advice.h"
 #include "runtime/driver/memory_heap.h"
 #include "runtime/driver/memory_limits.h"
@@ -139,7 +141,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
   const auto range = Allocations::Get().Find(static_cast<uintptr_t>(dptr));
   if (!range || range->base != dptr || !freeable(*range)) return CUDA_ERROR_INVALID_VALUE;
   const CUresult state = AwaitUsers(*context, *range);
-  if (IsGraphMemory(*range)) return state;  // it goes with its graph
+  if (IsGraphMemory(*range)) return state == CUDA_SUCCESS ? FreeGraphMemory(dptr) : state;  // it goes with its graph
   const auto gone = Allocations::Get().Remove(static_cast<uintptr_t>(dptr), freeable);
   if (!gone) return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
   if (gone->kind == RangeKind::kPool) {

@@ -7,6 +7,7 @@
 #include "runtime/driver/event.h"
 #include "runtime/driver/function.h"
 #include "runtime/driver/graph.h"
+#include "runtime/driver/graph_memory.h"
 #include "runtime/driver/memory_operation.h"
 #include "runtime/driver/pool.h"
 
@@ -97,11 +98,12 @@ CUresult MakeAllocation(CUDA_MEM_ALLOC_NODE_PARAMS_v2& params, NodeContent& cont
   if (params.bytesize == 0 || (params.accessDescCount != 0 && params.accessDescs == nullptr)) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<const void> memory = AllocateForGraph(params.poolProps, params.bytesize, &params.dptr);
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  std::shared_ptr<const void> note = NoteGraphAllocation(params.dptr);
   auto access = std::make_shared<std::vector<CUmemAccessDesc>>(params.accessDescs, params.accessDescs + params.accessDescCount);
   content.params.alloc = params;
   content.params.alloc.accessDescs = access->data();
   content.storage = access;
-  content.works.emplace_back(rt::CallWork{[memory] {}});  // keeps it as long as anybody may launch the node
+  content.works.emplace_back(rt::CallWork{[memory, note] {}});  // keeps it as long as anybody may launch the node
   return CUDA_SUCCESS;
 }
 
@@ -126,6 +128,7 @@ CUresult Make(CUgraphNodeParams& params, const KernelAttributes& attributes, Nod
       return CUDA_SUCCESS;
     }
     case CU_GRAPH_NODE_TYPE_MEMSET: {
+      if (params.memset.width == 0 || params.memset.height == 0) return CUDA_ERROR_INVALID_VALUE;
       rt::FillWork fill;
       if (const CUresult error = MakeFillWork(params.memset, &fill)) return error;
       content.works.emplace_back(fill);
@@ -140,7 +143,7 @@ CUresult Make(CUgraphNodeParams& params, const KernelAttributes& attributes, Nod
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return From<EventObject>(params.eventRecord.event) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return MakeAllocation(params.alloc, content);
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: return params.free.dptr == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return NoteGraphFree(params.free.dptr);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return MakeBatch(params.memOp, content);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
@@ -170,6 +173,9 @@ CUresult CapturedContent(const CUgraphNodeParams& params, rt::Work work, NodeCon
   } else if (params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
     made.params.alloc.accessDescs = nullptr;
     made.params.alloc.accessDescCount = 0;
+    made.storage = NoteGraphAllocation(params.alloc.dptr);
+  } else if (params.type == CU_GRAPH_NODE_TYPE_MEM_FREE) {
+    if (const CUresult error = NoteGraphFree(params.free.dptr)) return error;
   }
   if (!std::holds_alternative<std::monostate>(work)) made.works.push_back(std::move(work));
   content = std::move(made);

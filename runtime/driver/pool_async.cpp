@@ -3,6 +3,7 @@
 #include "runtime/driver/capture.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/device.h"
+#include "runtime/driver/graph_memory.h"
 #include "runtime/driver/memory.h"
 #include "runtime/driver/pool.h"
 #include "runtime/driver/submit.h"
@@ -70,7 +71,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     node.free.dptr = dptr;
     return AppendToCapture(*stream, node, rt::CallWork{[] {}});
   }
-  if (IsGraphMemory(*range)) return CUDA_SUCCESS;  // it goes with its graph
+  if (IsGraphMemory(*range)) return FreeGraphMemory(dptr);  // it goes with its graph
   const auto gone = Allocations::Get().Remove(static_cast<uintptr_t>(dptr), freeable);
   if (!gone) return CUDA_ERROR_INVALID_VALUE;
   if (gone->kind == RangeKind::kPool) {

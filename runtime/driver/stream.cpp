@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "runtime/driver/allocations.h"
 #include "runtime/driver/capture.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/device.h"
@@ -59,7 +60,7 @@ CUresult FindStream(CUstream handle, StreamObject*& stream) {
 // For what cannot be done with a captured stream, and what a capture elsewhere forbids.
 CUresult CheckWait(StreamObject& stream) {
   if (stream.capturing()) return RefuseCapturedStream(stream);
-  if (stream.role() == StreamObject::Role::kLegacy && stream.context().blocking_captures.load() > 0) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  if (stream.role() == StreamObject::Role::kLegacy && stream.context().blocking_captures.load() > 0) return RefuseImplicit(stream.context());
   return AllowedDuringCapture();
 }
 
@@ -189,13 +190,19 @@ CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t lengt
   if (const CUresult error = StreamOf(hStream, stream)) return error;
   if (stream->capturing()) return RefuseCapturedStream(*stream);
   const bool one = flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE;
-  if (dptr == 0 || !one) return CUDA_ERROR_INVALID_VALUE;
+  const auto range = Allocations::Get().Find(static_cast<uintptr_t>(dptr));
+  if (!one || !range || range->kind != RangeKind::kManaged || range->base != dptr || (length != 0 && length != range->size)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (flags == CU_MEM_ATTACH_SINGLE && stream->role() == StreamObject::Role::kLegacy) return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue* param) {
   if (param == nullptr || !IsStreamAttribute(attr)) return CUDA_ERROR_INVALID_VALUE;
+  if (attr == CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY && (param->syncPolicy < CU_SYNC_POLICY_AUTO || param->syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   StreamObject* stream;
   if (const CUresult error = StreamOf(hStream, stream)) return error;
   StreamAttributes& attributes = AttributesOf(*stream);
@@ -211,7 +218,7 @@ CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAtt
   StreamAttributes& attributes = AttributesOf(*stream);
   std::lock_guard lock(attributes.mutex);
   CUstreamAttrValue answer{};
-  if (attr == CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY) answer.syncPolicy = CU_SYNC_POLICY_AUTO;
+  if (attr == CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY) answer.syncPolicy = static_cast<CUsynchronizationPolicy>(-1);  // none was set
   if (attr == CU_STREAM_ATTRIBUTE_PRIORITY) answer.priority = stream->priority();
   if (attr == CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) answer.memSyncDomainMap = {0, 1};
   if (const auto found = attributes.values.find(attr); found != attributes.values.end()) answer = found->second;

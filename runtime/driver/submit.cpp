@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "runtime/driver/call.h"
+#include "runtime/driver/capture.h"
 #include "runtime/driver/pool.h"
 
 namespace ptx2cpu::driver {
@@ -41,7 +42,7 @@ CUresult StreamOf(CUstream handle, StreamObject*& stream) {
 CUresult Enqueue(StreamObject& stream, rt::Work work) {
   Context& context = stream.context();
   if (stream.role() == StreamObject::Role::kLegacy && context.blocking_captures.load(std::memory_order_acquire) > 0) {
-    return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    return RefuseImplicit(context);
   }
   const bool wait = LaunchBlocking() && std::holds_alternative<rt::KernelWork>(work);
   stream.queue().Submit(std::move(work));

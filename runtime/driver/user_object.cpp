@@ -1,4 +1,5 @@
 // Objects of the program that live as long as graphs refer to them.
+#include <algorithm>
 #include <unordered_map>
 
 #include "runtime/driver/graph.h"
@@ -87,12 +88,14 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned in
 CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count) {
   Graph* const owner = From<Graph>(graph);
   if (owner == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (From<UserObject>(object) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   for (auto entry = owner->user_objects.begin(); entry != owner->user_objects.end(); ++entry) {
-    if (HandleOf(entry->first.get()) != object || entry->second < count) continue;
-    if ((entry->second -= count) == 0) owner->user_objects.erase(entry);
-    return CUDA_SUCCESS;
+    if (HandleOf(entry->first.get()) != object) continue;
+    entry->second -= std::min(count, entry->second);
+    if (entry->second == 0) owner->user_objects.erase(entry);
+    break;
   }
-  return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;  // more than there were, or none: as the driver
 }
 
 }  // namespace ptx2cpu::driver

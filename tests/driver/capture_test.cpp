@@ -120,15 +120,23 @@ TEST_CASE("capture: work that is not joined, and ends in the wrong place") {
   REQUIRE_OK(cuEventRecord(fork, a));
   REQUIRE_OK(cuStreamWaitEvent(b, fork, 0));
   REQUIRE_OK(log.Append(b, 3));
-  CHECK(cuStreamEndCapture(b, &graph) == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
-  std::thread([&] {
-    CHECK_OK(cuCtxSetCurrent(program.context));
-    CHECK(cuStreamEndCapture(a, &graph) == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-  }).join();
   CHECK(cuStreamEndCapture(a, &graph) == CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
   CHECK(graph == nullptr);
   CHECK(StatusOf(a) == CU_STREAM_CAPTURE_STATUS_NONE);
   CHECK(StatusOf(b) == CU_STREAM_CAPTURE_STATUS_NONE);
+  REQUIRE_OK(cuStreamBeginCapture_v2(a, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  REQUIRE_OK(cuEventRecord(fork, a));
+  REQUIRE_OK(cuStreamWaitEvent(b, fork, 0));
+  CHECK(cuStreamEndCapture(b, &graph) == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+  CHECK(cuStreamEndCapture(a, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  REQUIRE_OK(cuStreamBeginCapture_v2(a, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CUresult elsewhere = CUDA_SUCCESS;
+  std::thread([&] {
+    cuCtxSetCurrent(program.context);
+    elsewhere = cuStreamEndCapture(a, &graph);
+  }).join();
+  CHECK(elsewhere == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+  CHECK(StatusOf(a) == CU_STREAM_CAPTURE_STATUS_NONE);
   REQUIRE_OK(log.Append(a, 1));
   REQUIRE_OK(cuStreamSynchronize(a));
   CHECK(log.Take() == Values{1});

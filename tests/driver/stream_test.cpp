@@ -45,7 +45,7 @@ TEST_CASE("driver streams: attributes are kept and copied") {
   REQUIRE_OK(cuStreamCreate(&b, 0));
   CUstreamAttrValue value{};
   CHECK_OK(cuStreamGetAttribute(a, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
-  CHECK(value.syncPolicy == CU_SYNC_POLICY_AUTO);
+  CHECK(value.syncPolicy == static_cast<CUsynchronizationPolicy>(-1));
   value.syncPolicy = CU_SYNC_POLICY_YIELD;
   CHECK_OK(cuStreamSetAttribute(a, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
   CHECK_OK(cuStreamCopyAttributes(b, a));
@@ -214,5 +214,5 @@ TEST_CASE("driver events: record, query, wait, time") {
   CHECK(cuEventElapsedTime(&milliseconds, start, untimed) == CUDA_ERROR_INVALID_HANDLE);
   CHECK_OK(cuEventDestroy_v2(start));
   CHECK(cuEventQuery(start) == CUDA_ERROR_INVALID_HANDLE);
-  CHECK(cuEventRecordWithFlags(end, stream, CU_EVENT_RECORD_EXTERNAL) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuEventRecordWithFlags(end, stream, CU_EVENT_RECORD_EXTERNAL) == CUDA_ERROR_ILLEGAL_STATE);
 }
