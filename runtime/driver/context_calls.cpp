@@ -7,6 +7,7 @@
 #include "runtime/driver/capture.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/device.h"
+#include "runtime/driver/pool.h"
 #include "runtime/driver/submit.h"
 
 namespace ptx2cpu::driver {
@@ -49,6 +50,7 @@ CUresult Create(CUcontext* result, unsigned flags, CUdevice dev) {
 CUresult Synchronize(Context& context) {
   if (const CUresult error = AllowedForContext(context)) return error;
   context.streams().Synchronize();
+  TrimPoolsAfterWait();
   return context.error();
 }
 

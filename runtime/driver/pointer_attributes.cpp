@@ -69,7 +69,7 @@ CUresult TellAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr po
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return TellAccess(data, range, context);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return Tell<CUmemoryPool>(data, range.kind == RangeKind::kPool ? HandleOf(static_cast<const MemoryPool*>(range.owner)) : nullptr);
+      return Tell<CUmemoryPool>(data, range.kind == RangeKind::kPool && !IsGraphMemory(range) ? HandleOf(static_cast<const MemoryPool*>(range.owner)) : nullptr);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
       return Tell<size_t>(data, range.size);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:

@@ -132,42 +132,17 @@ CUresult AllocateFromPool(MemoryPool& pool, size_t bytes, StreamObject* stream, 
   return CUDA_SUCCESS;
 }
 
-namespace {
-
-constexpr unsigned kGraphMemory = 1;  // in flags of a pool's range
-
-struct GraphMemory {
-  uintptr_t base = 0;
-  ~GraphMemory() {
-    const auto gone = Allocations::Get().Remove(base, IsGraphMemory);
-    if (gone) FreePoolMemory(*gone, {});
-  }
-};
-
-}  // namespace
-
-bool IsGraphMemory(const Range& range) { return range.kind == RangeKind::kPool && range.flags == kGraphMemory; }
-
 bool IsManaged(const Range& range) {
   if (range.kind == RangeKind::kPool) return static_cast<const MemoryPool*>(range.owner)->managed();
   return range.kind == RangeKind::kManaged;
-}
-
-std::shared_ptr<const void> AllocateForGraph(const CUmemPoolProps& properties, size_t bytes, CUdeviceptr* made) {
-  const bool on_device = properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-  MemoryPool& pool = PoolTable::Get().Default(on_device ? properties.location.id : 0);
-  if (AllocateFromPool(pool, bytes, nullptr, made) != CUDA_SUCCESS) return nullptr;
-  Allocations::Get().Update(static_cast<uintptr_t>(*made), [](Range& range) { range.flags = kGraphMemory; });
-  auto memory = std::make_shared<GraphMemory>();
-  memory->base = static_cast<uintptr_t>(*made);
-  return memory;
 }
 
 void FreePoolMemory(const Range& range, rt::Ticket freed) {
   auto* pool = static_cast<MemoryPool*>(range.owner);
   pool->blocks().Free(reinterpret_cast<std::byte*>(range.base), std::move(freed));
   if (pool->blocks().sizes().reserved > KeepOf(*pool)) trim_wanted.store(true, std::memory_order_release);
-  if (pool->outstanding.fetch_sub(1) == 1) PoolTable::Get().DropIfUnused(pool);
+  const bool last = pool->outstanding.fetch_sub(1) == 1;
+  if (last && !IsGraphMemory(range)) PoolTable::Get().DropIfUnused(pool);
 }
 
 void TrimPoolsAfterWait() {

@@ -218,6 +218,9 @@ TEST_CASE("pool: memory of a captured allocation belongs to the graph", "[memory
   REQUIRE(cuMemFreeAsync(memory, stream) == CUDA_SUCCESS);
   REQUIRE(cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
   CHECK(out == 0);
+  cuuint64_t used = 0;
+  REQUIRE(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used) == CUDA_SUCCESS);
+  CHECK(used == 4096);
   CUgraphExec exec = nullptr;
   REQUIRE(cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS);
   for (int launch = 0; launch < 2; ++launch) {
@@ -229,6 +232,11 @@ TEST_CASE("pool: memory of a captured allocation belongs to the graph", "[memory
   REQUIRE(cuGraphDestroy(graph) == CUDA_SUCCESS);
   CHECK(Allocations::Get().Find(static_cast<uintptr_t>(memory)).has_value());  // the executable graph has it
   REQUIRE(cuGraphExecDestroy(exec) == CUDA_SUCCESS);
+  REQUIRE(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used) == CUDA_SUCCESS);
+  CHECK(used == 0);
+  REQUIRE(cuDeviceGraphMemTrim(0) == CUDA_SUCCESS);
+  REQUIRE(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &used) == CUDA_SUCCESS);
+  CHECK(used == 0);
   CHECK_FALSE(Allocations::Get().Find(static_cast<uintptr_t>(memory)).has_value());
 }
 
