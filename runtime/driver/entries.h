@@ -1,6 +1,7 @@
 // All functions of libcuda.so.1 with the version that introduced each form: what cuGetProcAddress looks in.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 namespace ptx2cpu::driver {
@@ -12,6 +13,10 @@ struct Entry {
   void* per_thread;        // variant whose null stream is the thread's own; null: there is none
 };
 
+// Ours are known from the start; those of libcuda.so.1 take their place once it is loaded, so that a function has the
+// address that dlsym gives.
+enum class EntrySource : uint8_t { kInner, kExported };
+void RegisterEntries(std::span<const Entry> entries, EntrySource source);
 std::span<const Entry> Entries();
 
 }  // namespace ptx2cpu::driver

@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 #include "runtime/driver/call.h"
-#include "runtime/timeline/timeline.h"
 
 namespace ptx2cpu::api {
 
@@ -32,7 +31,7 @@ bool IsText(char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; }
 }  // namespace
 
 namespace internal {
-std::atomic<bool> trace_on{WantsLines() || rt::timeline::Wanted()};
+std::atomic<bool> lines_on{WantsLines()};
 }
 
 void ArgumentText::Name() {

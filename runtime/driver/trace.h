@@ -7,13 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/timeline/timeline.h"
+
 namespace ptx2cpu::api {
 
 namespace internal {
-extern std::atomic<bool> trace_on;
+extern std::atomic<bool> lines_on;
 }
 
-inline bool TraceOn() { return internal::trace_on.load(std::memory_order_relaxed); }
+inline bool TraceOn() { return internal::lines_on.load(std::memory_order_relaxed) || rt::timeline::Wanted(); }
 
 // "name=value, name=value" in the order of the parameters.
 class ArgumentText {

@@ -65,7 +65,8 @@ std::string WriteRefused(const Table& table, const Target& target);
 std::string WriteExports(const Table& table, const Target& target, int major);
 // What the linker may export, under the version node of a library; an empty node: without versions.
 std::string WriteVersionScript(const Table& table, int major, const std::string& node);
-// A C++ array of {base name, version, variant, address}, for look-up by name and version. Belongs behind the exports.
+// A C++ array of {base name, version, address, variant's address} and its registration, for look-up by name and version.
+// Belongs behind the exports.
 std::string WriteEntries(const Table& table, const Target& target);
 // The page for people: counts and every function with its state.
 std::string WriteCoverage(const Table& table, const Target& target);

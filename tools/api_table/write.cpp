@@ -75,12 +75,12 @@ std::string WriteVersionScript(const Table& table, int major, const std::string&
 
 std::string WriteEntries(const Table& table, const Target& target) {
   std::string out = "\n#include \"runtime/" + target.space + "/entries.h\"\n\nnamespace ptx2cpu::" + target.space + " {\n\n";
-  out += "namespace {\nconst Entry kEntries[] = {\n";
+  out += "namespace {\n\nconst Entry kEntries[] = {\n";
   for (const Function& function : table.functions) {
     const std::string own = function.variant.empty() ? "nullptr" : "reinterpret_cast<void*>(&::" + function.name + Suffix(function) + ")";
     out += "  {\"" + function.BaseName() + "\", " + std::to_string(function.first) + ", reinterpret_cast<void*>(&::" + function.name + "), " + own + "},\n";
   }
-  return out + "};\n}  // namespace\n\nstd::span<const Entry> Entries() { return kEntries; }\n\n}  // namespace ptx2cpu::" + target.space + "\n";
+  return out + "};\n\n[[gnu::constructor]] void Register() { RegisterEntries(kEntries, PTX2CPU_ENTRIES); }\n\n}  // namespace\n\n}  // namespace ptx2cpu::" + target.space + "\n";
 }
 
 }  // namespace ptx2cpu::api_table
