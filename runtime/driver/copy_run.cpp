@@ -5,6 +5,7 @@
 #include "runtime/driver/context.h"
 #include "runtime/driver/copy.h"
 #include "runtime/driver/submit.h"
+#include "runtime/timeline/timeline.h"
 
 namespace ptx2cpu::driver {
 
@@ -89,7 +90,8 @@ CUresult RunCopy(const CopyRequest& request, CUstream handle, CopyMode mode) {
     node.memcpy.copyParams = NodeParametersOf(request);
     return AppendToCapture(*stream, node, plan.work);
   }
-  if (BytesOf(plan.work) <= kInline && NothingBefore(*stream)) {
+  // A timeline shows copies in their streams.
+  if (BytesOf(plan.work) <= kInline && !rt::timeline::Wanted() && NothingBefore(*stream)) {
     CopyNow(plan.work);
     return CUDA_SUCCESS;
   }

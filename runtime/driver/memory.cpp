@@ -1,5 +1,4 @@
 // cuMemAlloc and what belongs to it: device and managed memory, pitched memory, how much there is.
-#include "runtime/driver/capture.h"
 #include "runtime/driver/memory.h"
 
 #include <unistd.h>
