@@ -57,6 +57,7 @@ void Context::Begin(unsigned flags) {
   streams_ = std::make_unique<rt::StreamGroup>();
   legacy_stream_ = std::make_unique<StreamObject>(*this, streams_->legacy().shared_from_this(), StreamObject::Role::kLegacy, 0u, 0);
   ResetLimits();
+  peers_.clear();
   cache_config = CU_FUNC_CACHE_PREFER_NONE;
   set_flags(flags);
   id_.store(next_context_id.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
@@ -92,6 +93,16 @@ bool Context::Disown(void* object) {
   owned_.erase(number->second);
   owned_number_.erase(number);
   return true;
+}
+
+bool Context::AddPeer(const Context& peer) {
+  std::lock_guard lock(mutex_);
+  return peers_.insert(peer.id()).second;
+}
+
+bool Context::RemovePeer(const Context& peer) {
+  std::lock_guard lock(mutex_);
+  return peers_.erase(peer.id()) == 1;
 }
 
 StreamObject& Context::per_thread_stream() {

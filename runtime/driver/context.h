@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -64,6 +65,10 @@ class Context {
   std::atomic<cuda::CUfunc_cache> cache_config{cuda::CU_FUNC_CACHE_PREFER_NONE};
   // Blocking streams that are being captured: while there are any, the legacy stream must not be used.
   std::atomic<int> blocking_captures{0};
+  // Contexts whose memory this one may use (cuCtxEnablePeerAccess). Nothing here forbids it to the others; but programs
+  // are told whether they asked twice. False: it was so already.
+  bool AddPeer(const Context& peer);
+  bool RemovePeer(const Context& peer);
   // cuCtxAttach, cuDevicePrimaryCtxRetain.
   std::atomic<int> uses{0};
 
@@ -92,6 +97,7 @@ class Context {
   std::map<uint64_t, Owned> owned_;  // in order of age
   std::unordered_map<void*, uint64_t> owned_number_;
   uint64_t next_owned_ = 0;
+  std::set<uint64_t> peers_;  // ids
 };
 
 // The calling thread's context stack.

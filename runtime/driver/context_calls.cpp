@@ -263,6 +263,24 @@ CUresult cuCtxGetExecAffinity(CUexecAffinityParam* pExecAffinity, CUexecAffinity
   return CUDA_SUCCESS;
 }
 
+CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
+  Context* context;
+  if (const CUresult error = WorkingContext(context)) return error;
+  if (Flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  const Context* const peer = From<Context>(peerContext);
+  if (peer == nullptr || peer == context) return CUDA_ERROR_INVALID_CONTEXT;
+  if (&peer->device() == &context->device()) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  return context->AddPeer(*peer) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+}
+
+CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
+  Context* context;
+  if (const CUresult error = WorkingContext(context)) return error;
+  const Context* const peer = From<Context>(peerContext);
+  if (peer == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return context->RemovePeer(*peer) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {
   Device* device;
   if (const CUresult error = FindDevice(dev, device)) return error;

@@ -1,13 +1,17 @@
 #include "runtime/driver/module.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "runtime/driver/allocations.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/device.h"
 #include "runtime/driver/errors.h"
+#include "runtime/driver/load.h"
 #include "runtime/driver/memory_heap.h"
+#include "runtime/thread_pool.h"
 
 namespace ptx2cpu::driver {
 
@@ -56,6 +60,19 @@ std::vector<std::string> Module::KernelNames() const {
 Status Module::Check() {
   for (const auto& part : parts_) TRY_STATUS(part->Check());
   return {};
+}
+
+void Module::CompileAll() {
+  for (const auto& part : parts_) {
+    const std::vector<std::string>& names = part->Kernels();
+    std::atomic<size_t> next{0};
+    const auto work = [&] {
+      for (size_t i; (i = next.fetch_add(1)) < names.size();) static_cast<void>(part->Compile(names[i]));
+    };
+    std::vector<std::jthread> threads;
+    for (unsigned i = 1; i < std::min<size_t>(rt::ThreadPool::Get().size(), names.size()); ++i) threads.emplace_back(work);
+    work();
+  }
 }
 
 CUresult Module::GetFunction(std::string_view name, std::shared_ptr<FunctionSettings> settings, Function*& function) {
@@ -172,6 +189,7 @@ CUresult Library::In(Context& context, Module*& module) {
   if (has_managed_) {
     if (const CUresult error = BindManaged(*loaded)) return error;
   }
+  if (LoadsEagerly()) loaded->CompileAll();
   module = loaded.release();
   modules_.emplace(context.id(), module);
   context.Own(module, [](void* object) { delete static_cast<Module*>(object); });

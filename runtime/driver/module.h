@@ -38,6 +38,8 @@ class Module {
   std::vector<std::string> KernelNames() const;
   // Checks all of the PTX now, not at first use.
   Status Check();
+  // Compiles all kernels (CUDA_MODULE_LOADING=EAGER), side by side. One that cannot be compiled says so when it is used.
+  void CompileAll();
   // The same function each time. NOT_FOUND.
   cuda::CUresult GetFunction(std::string_view name, std::shared_ptr<FunctionSettings> settings, Function*& function);
   // Storage of a variable. NOT_FOUND.

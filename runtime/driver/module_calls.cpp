@@ -15,6 +15,7 @@ namespace {
 CUresult Finish(Context& context, const Sources& sources, bool is_text, JitOptions& options, CUmodule* result) {
   auto module = std::make_unique<Module>(context, sources);
   const CUresult checked = CheckLoaded(*module, is_text, options);
+  if (checked == CUDA_SUCCESS && LoadsEagerly()) module->CompileAll();
   options.Finish();
   if (checked != CUDA_SUCCESS) return checked;
   if (options.verbose()) {

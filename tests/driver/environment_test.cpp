@@ -5,9 +5,9 @@
 
 namespace {
 
-std::string Ask(const std::string& environment) {
+std::string Ask(const std::string& environment, const std::string& argument = "") {
   std::string text;
-  const std::string command = "env -u CUDA_VISIBLE_DEVICES -u PTX2CPU_DEVICES " + environment + " " + PTX2CPU_BINARY_DIR + "/bin/driver_environment_asker 2>&1";
+  const std::string command = "env -u CUDA_VISIBLE_DEVICES -u PTX2CPU_DEVICES " + environment + " " + PTX2CPU_BINARY_DIR + "/bin/driver_environment_asker " + argument + " 2>&1";
   std::FILE* const pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
   char buffer[4096];
@@ -63,4 +63,18 @@ TEST_CASE("the reported capability and the loading mode can be chosen; nonsense 
   CHECK(nonsense.find("not 'fast'") != std::string::npos);
   CHECK(nonsense.find("capability 9.0 ") != std::string::npos);
   CHECK(Begins(Ask("CUDA_MODULE_LOADING=EAGER"), "init 0 devices 1 mode 1"));
+}
+
+TEST_CASE("CUDA_LAUNCH_BLOCKING makes a launch return the fault of its kernel") {
+  CHECK(Ask("CUDA_LAUNCH_BLOCKING=0", "trap").find("launch 0 synchronise 719") != std::string::npos);
+  CHECK(Ask("CUDA_LAUNCH_BLOCKING=1", "trap").find("launch 719 synchronise 719") != std::string::npos);
+  CHECK(Ask("CUDA_MODULE_LOADING=EAGER", "trap").find("launch 0 synchronise 719") != std::string::npos);
+}
+
+TEST_CASE("a child forked after cuInit has no driver, its parent still does") {
+  CHECK(Ask("", "fork") == "child: init 3 count 3\nparent: init 0 count 0\n");
+}
+
+TEST_CASE("two devices are each other's peers, once") {
+  CHECK(Ask("PTX2CPU_DEVICES=2", "peers") == "peers 1: 705 0 704 0 705\n");
 }
