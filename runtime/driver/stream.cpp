@@ -99,8 +99,8 @@ CUresult cuStreamQuery(CUstream hStream) {
   StreamObject* stream;
   if (const CUresult error = StreamOf(hStream, stream)) return error;
   if (const CUresult error = CheckWait(*stream)) return error;
-  stream->queue().Gather();
-  if (!stream->queue().Idle()) return CUDA_ERROR_NOT_READY;
+  const bool legacy = stream->role() == StreamObject::Role::kLegacy;
+  if (!stream->queue().Idle() || (legacy && !stream->context().streams().BlockingIdle())) return CUDA_ERROR_NOT_READY;
   return stream->context().error();
 }
 

@@ -63,8 +63,9 @@ uint64_t Stream::Submit(Work work) {
   return number;
 }
 
-void Stream::Gather() {
+void Stream::Synchronize() {
   if (kind_ == StreamKind::kLegacy) group_->Order(*this);
+  SynchronizeTo(submitted());
 }
 
 void Stream::WaitFor(const Ticket& ticket) {

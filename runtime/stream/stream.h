@@ -55,12 +55,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Everything queued so far.
   Ticket Last() { return At(submitted()); }
   Ticket At(uint64_t number) { return {shared_from_this(), number}; }
-  // A legacy stream: from now on it waits for what blocking streams have queued, as if something had been submitted.
-  void Gather();
-  void Synchronize() {
-    Gather();
-    SynchronizeTo(submitted());
-  }
+  // Waits for all that was queued. The legacy stream also waits for what blocking streams have queued.
+  void Synchronize();
   void SynchronizeTo(uint64_t number);
 
   StreamKind kind() const { return kind_; }

@@ -84,6 +84,12 @@ std::vector<Ticket> StreamGroup::Busy() {
 
 bool StreamGroup::Idle() { return Busy().empty(); }
 
+bool StreamGroup::BlockingIdle() {
+  if (blocking_count_.load() == 0) return true;
+  std::lock_guard lock(lock_);
+  return std::ranges::all_of(blocking_, [](const auto& stream) { return stream->Idle(); });
+}
+
 void StreamGroup::Synchronize() {
   for (const Ticket& ticket : Busy()) ticket.Synchronize();
 }

@@ -24,6 +24,8 @@ class StreamGroup {
   void Synchronize();
   // True when no stream has work.
   bool Idle();
+  // True when nothing is queued that the legacy stream would wait for.
+  bool BlockingIdle();
   const std::shared_ptr<ErrorState>& errors() const { return errors_; }
 
  private:
