@@ -12,7 +12,16 @@ constexpr std::string_view kNames[] = {
 };
 }  // namespace
 
-bool IsExternalFunction(std::string_view name) { return std::ranges::find(kNames, name) != std::end(kNames); }
+bool IsExternalFunction(std::string_view name) {
+  return std::ranges::find(kNames, name) != std::end(kNames) || !DeviceRuntimeName(name).empty();
+}
+
+std::string_view DeviceRuntimeName(std::string_view name) {
+  for (std::string_view prefix : {"__cudaCDP2", "cuda"}) {
+    if (name.starts_with(prefix)) return name.substr(prefix.size());
+  }
+  return {};
+}
 
 std::string ExternalFunctionNames() {
   std::string names;

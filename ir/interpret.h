@@ -30,7 +30,7 @@ class ModuleStorage {
   // Overrides the storage of a variable (a JIT or a caller owns it).
   void Bind(uint32_t variable, std::byte* address);
   // The device heap of malloc and free; it lives as long as the storage. Free: false when not a block of it.
-  std::byte* Allocate(size_t bytes);
+  std::byte* Allocate(size_t bytes, size_t align = 16);
   bool Free(std::byte* address);
   bool InHeap(const std::byte* address, size_t bytes) const;
 

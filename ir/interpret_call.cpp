@@ -73,6 +73,16 @@ Status CallMalloc(Step& s, size_t first) {
   return {};
 }
 
+Status CallAlignedMalloc(Step& s, size_t first) {
+  const uint64_t align = s.Operand64(first + 1);
+  if (align > 4096 || (align & (align - 1)) != 0) {
+    s.Return(0);
+    return {};
+  }
+  s.Return(reinterpret_cast<uint64_t>(s.machine.storage.Allocate(s.Operand64(first), align)));
+  return {};
+}
+
 Status CallFree(Step& s, size_t first) {
   auto* address = reinterpret_cast<std::byte*>(s.Operand64(first));
   if (address != nullptr && !s.machine.storage.Free(address)) {

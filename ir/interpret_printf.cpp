@@ -1,4 +1,5 @@
 // Device printf: the host's conversions on arguments that lie in a buffer, each at its natural alignment.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -11,7 +12,7 @@ namespace {
 
 struct Directive {
   std::string flags;     // "%", flags, width, precision; '*' replaced by its argument
-  bool is_long = false;  // a 64-bit integer
+  int size = 0;          // 1: a 64-bit integer; -1, -2: short, char
   char type = 0;         // 0: the format ended
 };
 
@@ -33,6 +34,13 @@ class Printer {
     T value;
     std::memcpy(&value, at, sizeof(T));
     return value;
+  }
+  template <typename Byte, typename Short, typename Int, typename Long>
+  Result<Long> NextInteger(int size) {
+    if (size > 0) return Next<Long>();
+    const Int value = TRY(Next<Int>());  // smaller ones are passed as int
+    if (size == 0) return value;
+    return size == -1 ? static_cast<Short>(value) : static_cast<Byte>(value);
   }
   Result<Directive> Parse(std::string_view format, size_t* position);
   Result<bool> Convert(const Directive& directive);  // false: no such conversion
@@ -56,13 +64,16 @@ Result<Directive> Printer::Parse(std::string_view format, size_t* position) {
   Directive directive{.flags = "%"};
   for (; *position < format.size() && IsOneOf(format[*position], "-+ #0123456789.*"); ++*position) {
     if (format[*position] == '*') {
-      directive.flags += std::to_string(TRY(Next<int32_t>()));
+      const int32_t given = TRY(Next<int32_t>());
+      if (directive.flags.back() == '.' && given < 0) directive.flags.pop_back();  // a negative precision is none
+      else directive.flags += std::to_string(given);
     } else {
       directive.flags += format[*position];
     }
   }
   for (; *position < format.size() && IsOneOf(format[*position], "hlLqjzt"); ++*position) {
-    directive.is_long |= IsOneOf(format[*position], "lqjzt");
+    if (format[*position] == 'h') directive.size = std::max(directive.size - 1, -2);
+    else if (format[*position] != 'L') directive.size = 1;
   }
   if (*position < format.size()) directive.type = format[(*position)++];
   return directive;
@@ -72,15 +83,14 @@ Result<bool> Printer::Convert(const Directive& d) {
   switch (d.type) {
     case 'd':
     case 'i':
-      Append(d.flags + "lld",
-             static_cast<long long>(d.is_long ? TRY(Next<int64_t>()) : TRY(Next<int32_t>())));
+      Append(d.flags + "lld", static_cast<long long>(TRY((NextInteger<int8_t, int16_t, int32_t, int64_t>(d.size)))));
       break;
     case 'o':
     case 'u':
     case 'x':
     case 'X':
       Append(d.flags + "ll" + d.type,
-             static_cast<unsigned long long>(d.is_long ? TRY(Next<uint64_t>()) : TRY(Next<uint32_t>())));
+             static_cast<unsigned long long>(TRY((NextInteger<uint8_t, uint16_t, uint32_t, uint64_t>(d.size)))));
       break;
     case 'a':
     case 'A':

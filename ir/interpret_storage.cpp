@@ -72,9 +72,9 @@ std::byte* ModuleStorage::Address(uint32_t variable) const { return state_->addr
 
 void ModuleStorage::Bind(uint32_t variable, std::byte* address) { state_->address[variable] = address; }
 
-std::byte* ModuleStorage::Allocate(size_t bytes) {
+std::byte* ModuleStorage::Allocate(size_t bytes, size_t align) {
   if (bytes > (size_t{1} << 28)) return nullptr;  // CUDA's default heap has 8 MiB
-  Memory memory = AllocateZeroed(bytes, 16);
+  Memory memory = AllocateZeroed(bytes, std::max<size_t>(align, 16));
   std::byte* at = memory.get();
   if (at != nullptr) state_->heap.emplace(at, std::pair(std::move(memory), bytes));
   return at;

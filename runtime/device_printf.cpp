@@ -1,5 +1,6 @@
 #include "runtime/device_printf.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -46,13 +47,21 @@ void AppendFormatted(std::string& out, const std::string& conversion, T value) {
 
 bool IsOneOf(char c, std::string_view set) { return c != 0 && set.find(c) != std::string_view::npos; }
 
+// h is -1, hh is -2, l and the like 1: how much of the argument counts.
+template <typename Byte, typename Short, typename Int, typename Long>
+Long NextInteger(ArgumentReader& reader, int size) {
+  if (size > 0) return reader.Next<Long>();
+  const Int value = reader.Next<Int>();  // smaller ones are passed as int
+  if (size == 0) return value;
+  return size == -1 ? static_cast<Short>(value) : static_cast<Byte>(value);
+}
+
 // Formats one conversion. `flags` is "%" with flags, width and precision (a '*' is already replaced).
-bool AppendConversion(std::string& out, const std::string& flags, int long_count, char type, ArgumentReader& reader) {
+bool AppendConversion(std::string& out, const std::string& flags, int size, char type, ArgumentReader& reader) {
   if (IsOneOf(type, "di")) {
-    AppendFormatted(out, flags + "lld", long_count > 0 ? reader.Next<long long>() : static_cast<long long>(reader.Next<int>()));
+    AppendFormatted(out, flags + "lld", NextInteger<signed char, short, int, long long>(reader, size));
   } else if (IsOneOf(type, "ouxX")) {
-    const unsigned long long value = long_count > 0 ? reader.Next<unsigned long long>() : reader.Next<unsigned>();
-    AppendFormatted(out, flags + "ll" + type, value);
+    AppendFormatted(out, flags + "ll" + type, NextInteger<unsigned char, unsigned short, unsigned, unsigned long long>(reader, size));
   } else if (IsOneOf(type, "aAeEfFgG")) {
     AppendFormatted(out, flags + type, reader.Next<double>());
   } else if (type == 'c') {
@@ -86,17 +95,21 @@ int FormatDevicePrintf(std::string& out, const char* format, const uint8_t* argu
       continue;
     }
     std::string flags = "%";
-    while (IsOneOf(*p, "-+ #0123456789.*")) {
-      if (*p == '*') flags += std::to_string(reader.Next<int>());
-      else flags += *p;
-      ++p;
+    for (; IsOneOf(*p, "-+ #0123456789.*"); ++p) {
+      if (*p != '*') {
+        flags += *p;
+        continue;
+      }
+      const int given = reader.Next<int>();
+      if (flags.back() == '.' && given < 0) flags.pop_back();  // a negative precision is none
+      else flags += std::to_string(given);
     }
-    int long_count = 0;
-    while (IsOneOf(*p, "hlLqjzt")) {
-      if (*p == 'l' || *p == 'q' || *p == 'j' || *p == 'z' || *p == 't') ++long_count;
-      ++p;
+    int size = 0;
+    for (; IsOneOf(*p, "hlLqjzt"); ++p) {
+      if (*p == 'h') size = std::max(size - 1, -2);
+      else if (*p != 'L') size = 1;
     }
-    if (*p == 0 || !AppendConversion(out, flags, long_count, *p, reader)) {
+    if (*p == 0 || !AppendConversion(out, flags, size, *p, reader)) {
       out += start;
       return -1;
     }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
+#include "runtime/device_runtime/run_children.h"
 #include "runtime/launch_job.h"
 
 namespace ptx2cpu::rt {
@@ -101,23 +103,95 @@ uint64_t MaxCooperativeBlocks(const ptx2cpu_kernel& kernel, const LaunchShape& s
 
 namespace {
 
-std::shared_ptr<LaunchJob> MakeJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
-                                   const LaunchOptions& options) {
-  const bool waits = kernel.run_step != nullptr || Volume(WithCluster(kernel, shape).cluster) > 1;
-  return waits ? MakeResidentJob(kernel, shape, params, options) : MakePlainJob(kernel, shape, params, options);
+bool BlocksWait(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
+  return kernel.run_step != nullptr || Volume(WithCluster(kernel, shape).cluster) > 1;
 }
 
-// What is left to do when all blocks have ended.
-std::optional<LaunchError> Finish(LaunchJob& job, const LaunchOptions& options) {
-  if (const std::string& text = job.launch().printed; !text.empty()) {
-    if (options.print) {
-      options.print(text);
-    } else {
-      std::fwrite(text.data(), 1, text.size(), stdout);
-      std::fflush(stdout);
-    }
+std::shared_ptr<LaunchJob> MakeJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
+                                   const LaunchOptions& options) {
+  return BlocksWait(kernel, shape) ? MakeResidentJob(kernel, shape, params, options) : MakePlainJob(kernel, shape, params, options);
+}
+
+void Write(const LaunchOptions& options, std::string_view text) {
+  if (text.empty()) return;
+  if (options.print) return options.print(text);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+// What the grid's threads printed, when all blocks have ended.
+void Print(LaunchJob& job, const LaunchOptions& options) {
+  const auto order = BlocksWait(job.kernel(), job.shape()) ? PrintLog::Order::kByTime : PrintLog::Order::kByBlock;
+  Write(options, job.launch().prints.Take(order, job.launch().services->limits.printf_bytes));
+  const std::string errors = job.launch().prints.TakeErrors();
+  std::fwrite(errors.data(), 1, errors.size(), stderr);
+}
+
+// Where jobs are run: with an arena at hand, or with one of the pool.
+struct Runner {
+  unsigned worker = 0;
+  Arena* arena = nullptr;
+  void Run(const std::shared_ptr<LaunchJob>& job, unsigned max_workers) const {
+    if (arena != nullptr) ThreadPool::Get().Run(job, max_workers, worker, *arena);
+    else ThreadPool::Get().Run(job, max_workers);
   }
-  return std::move(job.error());
+};
+
+std::optional<LaunchError> RunGrid(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
+                                   const LaunchOptions& options, uint32_t depth, const Runner& runner);
+
+void MoveRows(const ChildOperation& rows) {
+  for (uint64_t y = 0; y < rows.height; ++y) {
+    std::byte* to = rows.to + y * rows.to_pitch;
+    if (rows.kind == ChildOperation::Kind::kFill) std::memset(to, rows.value, rows.width);
+    else std::memcpy(to, rows.from + y * rows.from_pitch, rows.width);
+  }
+}
+
+std::optional<LaunchError> RunOperation(const ChildOperation& operation, const LaunchOptions& options, uint32_t depth,
+                                        const Runner& runner) {
+  if (operation.kind == ChildOperation::Kind::kLaunch) {
+    const ChildLaunch& child = *operation.launch;
+    return RunGrid(*child.kernel, child.shape, child.parameters, options, depth + 1, runner);
+  }
+  LandingPoint landing;
+  LandingScope scope(landing);
+  if (sigsetjmp(landing.jump, 0) != 0) {
+    UnblockFaultSignals();
+    LaunchError error{LaunchError::Kind::kFault, "a copy or fill that a kernel asked for: bad address", landing.record.kind};
+    error.pc = landing.record.pc, error.address = landing.record.address;
+    return error;
+  }
+  MoveRows(operation);
+  return std::nullopt;
+}
+
+// The grid and what its threads launched. The last tail launch takes the grid's place.
+std::optional<LaunchError> RunGrid(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
+                                   const LaunchOptions& options, uint32_t depth, const Runner& runner) {
+  std::shared_ptr<LaunchJob> job = MakeJob(kernel, shape, params, options);
+  LaunchOptions plain;  // of children
+  std::unique_ptr<ChildLaunch> place;  // what the job in hand reads
+  for (bool first = true;; first = false) {
+    job->launch().children.depth = depth;
+    runner.Run(job, options.max_workers);
+    Print(*job, options);
+    if (job->error()) return std::move(job->error());
+    if (job->launch().children.empty()) return std::nullopt;
+    if (first) plain = {options.max_workers, options.print, false, options.services};
+    std::vector<ChildOperation> operations = job->launch().children.TakeAll();
+    std::unique_ptr<ChildLaunch> last;
+    if (operations.back().tail && operations.back().launch != nullptr) {
+      last = std::move(operations.back().launch);
+      operations.pop_back();
+    }
+    for (const ChildOperation& operation : operations) {
+      if (auto error = RunOperation(operation, plain, depth, runner)) return error;
+    }
+    if (last == nullptr) return std::nullopt;
+    place = std::move(last);
+    job = MakeJob(*place->kernel, place->shape, place->parameters, plain);
+  }
 }
 
 }  // namespace
@@ -135,16 +209,20 @@ std::optional<LaunchError> Launch(const ptx2cpu_kernel& kernel, const LaunchShap
                                 static_cast<unsigned long long>(most))};
     }
   }
-  auto job = MakeJob(kernel, shape, params.data(), options);
-  ThreadPool::Get().Run(job, options.max_workers);
-  return Finish(*job, options);
+  return RunGrid(kernel, shape, params.data(), options, 0, {});
 }
 
 std::optional<LaunchError> LaunchOn(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
                                     const LaunchOptions& options, unsigned worker, Arena& arena) {
-  auto job = MakeJob(kernel, shape, params, options);
-  ThreadPool::Get().Run(job, options.max_workers, worker, arena);
-  return Finish(*job, options);
+  return RunGrid(kernel, shape, params, options, 0, {worker, &arena});
+}
+
+std::optional<LaunchError> RunOperations(std::vector<ChildOperation> operations, const LaunchOptions& options, uint32_t depth) {
+  const LaunchOptions plain{options.max_workers, options.print, false, options.services};
+  for (const ChildOperation& operation : operations) {
+    if (auto error = RunOperation(operation, plain, depth, {})) return error;
+  }
+  return std::nullopt;
 }
 
 }  // namespace ptx2cpu::rt

@@ -32,10 +32,13 @@ struct LaunchShape {
   Dim3 cluster = {};  // blocks of a cluster; the grid must be a multiple. 1,1,1: what the kernel requires, or none
 };
 
+struct DeviceServices;
+
 struct LaunchOptions {
   unsigned max_workers = 0;  // 0: all of the pool; 1: the calling thread alone
   std::function<void(std::string_view)> print = {};  // device printf; default: stdout
   bool cooperative = false;  // all blocks of the grid are resident at once, so that they may wait for each other
+  DeviceServices* services = nullptr;  // heap and limits (device_services.h); null: those of the process
 };
 
 // Why a launch did not run to its end.

@@ -85,6 +85,8 @@ LaunchJob::LaunchJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, con
                      const LaunchOptions& options)
     : kernel_(kernel), shape_(WithCluster(kernel, shape)), params_(params), cooperative_(options.cooperative) {
   launch_.options = &options;
+  launch_.job = this;
+  launch_.services = options.services != nullptr ? options.services : &DefaultServices();
 }
 
 bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker) {

@@ -1,18 +1,19 @@
 // What generated code's `launch` pointer means to the runtime: one per launch in flight.
 #pragma once
 
-#include <mutex>
-#include <string>
-
+#include "runtime/device_runtime/child_queue.h"
+#include "runtime/device_services.h"
 #include "runtime/launch.h"
+#include "runtime/print_log.h"
+
+namespace ptx2cpu::rt {
+class LaunchJob;
+}
 
 struct ptx2cpu_launch {
   const ptx2cpu::rt::LaunchOptions* options = nullptr;
-  std::mutex print_mutex;
-  std::string printed;  // device printf output not yet handed on
-
-  void Print(std::string_view text) {
-    std::lock_guard lock(print_mutex);
-    printed.append(text);
-  }
+  ptx2cpu::rt::LaunchJob* job = nullptr;
+  ptx2cpu::rt::DeviceServices* services = nullptr;
+  ptx2cpu::rt::PrintLog prints;
+  ptx2cpu::rt::ChildQueue children;
 };

@@ -2,6 +2,8 @@
 // declares.
 #include <llvm/IR/Constants.h>
 
+#include <algorithm>
+
 #include "ir/external_functions.h"
 #include "lowering/llvm/function_emitter.h"
 #include "runtime/abi/abi.h"
@@ -41,13 +43,21 @@ Status CallFree(Site& s) {
   return {};
 }
 
+Status CallAlignedMalloc(Site& s) {
+  Value pointer = s.b.CreateCall(s.e.m.Service("ptx2cpu_aligned_malloc"), {s.e.Block(), s.Raw(0), s.Raw(1)});
+  if (!s.inst.results.empty()) s.Return(s.b.CreatePtrToInt(pointer, s.e.I(64)));
+  return {};
+}
+
 // Parameters: message, file, line, function, bytes per character. It does not return, but PTX goes on behind
-// it.
+// it. The thread ends; where nobody waits for it, that is all, so that other threads can fail too.
 Status CallAssertFail(Site& s) {
-  s.b.CreateCall(s.e.m.Service("ptx2cpu_assert_fail"),
+  const bool ends_alone = s.e.LaneMayEnd();
+  s.b.CreateCall(s.e.m.Service(ends_alone ? "ptx2cpu_assert_note" : "ptx2cpu_assert_fail"),
                  {s.e.Block(), s.e.step.thread, s.b.getInt32(s.inst.at.ptx_line), PointerTo(s, 0),
                   PointerTo(s, 1), s.Raw(2), PointerTo(s, 3), s.Raw(4)});
-  s.b.CreateUnreachable();
+  if (ends_alone) s.b.CreateBr(s.e.step.end);
+  else s.b.CreateUnreachable();
   s.b.SetInsertPoint(s.e.NewBlock("behind_assert"));
   for (size_t i = 0; i < s.inst.results.size(); ++i)
     s.Return(llvm::PoisonValue::get(s.e.m.TypeOf(s.e.TypeOf(s.inst.results[i]))), i);
@@ -65,7 +75,42 @@ constexpr External kExternals[] = {
 #undef EXTERNAL
 };
 
+struct DeviceFunction {
+  std::string_view name;
+  size_t arguments;
+};
+constexpr DeviceFunction kDeviceRuntime[] = {
+#define DEVICE_RUNTIME(name, arguments, meaning) {#name, arguments},
+#include "runtime/abi/device_runtime.def"
+#undef DEVICE_RUNTIME
+};
+
+// One entry point for all: arguments as words in memory.
+Status CallDeviceRuntime(Site& s, uint32_t number) {
+  const DeviceFunction& function = kDeviceRuntime[number];
+  const ir::Function& callee = s.e.m.ir.functions[s.inst.attrs.index];
+  if (s.inst.operands.size() != function.arguments || callee.params.size() != function.arguments || s.inst.results.size() > 1) {
+    return s.Unsupported("cuda" + std::string(function.name) + " with " + std::to_string(s.inst.operands.size()) + " arguments");
+  }
+  auto* type = llvm::ArrayType::get(s.e.I(64), std::max<size_t>(function.arguments, 1));
+  llvm::IRBuilder<> entry(&s.e.function->getEntryBlock(), s.e.function->getEntryBlock().begin());
+  Value words = entry.CreateAlloca(type);
+  for (unsigned i = 0; i < function.arguments; ++i) {
+    Value word = s.Raw(i);
+    // An aggregate is where its copy lies in the thread's local window.
+    if (callee.params[i].type == ir::Type::kVoid)
+      word = s.b.CreatePtrToInt(s.b.CreateGEP(s.b.getInt8Ty(), s.e.LocalBase(), word), s.e.I(64));
+    if (word->getType()->isFloatingPointTy()) word = s.b.CreateBitCast(word, s.e.I(static_cast<unsigned>(word->getType()->getPrimitiveSizeInBits())));
+    s.b.CreateStore(s.b.CreateZExt(word, s.e.I(64)), s.b.CreateConstInBoundsGEP2_64(type, words, 0, i));
+  }
+  Value result = s.b.CreateCall(s.e.m.Service("ptx2cpu_device_runtime"), {s.e.Block(), s.e.step.thread, s.b.getInt32(number), words});
+  if (!s.inst.results.empty()) s.Return(s.b.CreateZExtOrTrunc(result, s.e.m.TypeOf(s.e.TypeOf(s.inst.results[0]))));
+  return {};
+}
+
 Status CallExternal(Site& s, const std::string& name) {
+  const auto device = std::ranges::find(kDeviceRuntime, ir::DeviceRuntimeName(name), &DeviceFunction::name);
+  if (device != std::end(kDeviceRuntime)) return CallDeviceRuntime(s, static_cast<uint32_t>(device - kDeviceRuntime));
   for (const External& external : kExternals) {
     if (external.name != name) continue;
     if (s.inst.operands.size() < external.arguments || s.inst.results.size() > external.results) {

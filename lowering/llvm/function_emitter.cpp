@@ -252,6 +252,17 @@ bool FunctionEmitter::LocalsMayLiveOnStack() const {
   return loops == 1;
 }
 
+bool FunctionEmitter::LaneMayEnd() const {
+  if (!f.is_kernel || f.resumes != ir::Resumes::kNever || f.has_early_exit || step.level != ir::Level::kLane ||
+      step.width != 1 || step.end == nullptr)
+    return false;
+  size_t loops = 0;
+  for (const ir::Block& block : f.blocks) {
+    if (!block.removed && !block.insts.empty() && f.at_inst(block.insts.back()).op == Opcode::kForLanes) ++loops;
+  }
+  return loops == 1;
+}
+
 // -- slots --
 
 // Arrays of lane slots, larger elements first, then of warp slots, then block slots, each on 64 bytes.

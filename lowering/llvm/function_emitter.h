@@ -89,6 +89,9 @@ class FunctionEmitter {
   llvm::IRBuilder<> b;
   LaneStep step;
 
+  // The step is one lane of a kernel that no other thread waits for.
+  bool LaneMayEnd() const;
+
   // -- values --
   llvm::Value* ValueOf(ir::ValueId id);  // as the current step sees it
   // While lanes are emitted as vectors: by value, what its first lane has (or null), where that is asked for.

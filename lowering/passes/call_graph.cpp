@@ -9,7 +9,7 @@ using ir::Opcode;
 CallGraph::CallGraph(const ir::Module& module) : nodes_(module.functions.size()) {
   for (uint32_t n = 0; n < nodes_.size(); ++n) Scan(module.functions[n], nodes_[n]);
   const std::vector<bool> targets = ir::IndirectTargets(module);
-  for (uint32_t n = 0; n < nodes_.size(); ++n) nodes_[n].address_taken = targets[n];
+  for (uint32_t n = 0; n < nodes_.size(); ++n) nodes_[n].address_taken = targets[n] && !module.functions[n].is_kernel;
   for (bool changed = true; changed;) {
     changed = false;
     const bool waits = !IndirectTargets().empty();

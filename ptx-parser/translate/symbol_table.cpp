@@ -254,13 +254,19 @@ class SymbolResolver {
     }
   }
 
+  // Static variables of a function carry its name: the same one whichever other functions are there.
+  std::string NameOf(uint32_t module, const ast::Variable& variable) const {
+    if (variable.function == ast::kNone || variable.space == ast::Space::kShared) return std::string(variable.name);
+    return std::string(Ast(module).functions[variable.function].name) + "." + std::string(variable.name);
+  }
+
   void Number(Place place) {
     const ast::Variable& variable = VariableAt(place);
     uint32_t& number = table_.modules_[place.module].variable_number[place.index];
     const auto next = static_cast<uint32_t>(table_.variables_.size());
     if (variable.linkage == Linkage::kNone) {
       number = next;
-      table_.variables_.push_back({Unique(variable_names_, variable.name), place,
+      table_.variables_.push_back({Unique(variable_names_, NameOf(place.module, variable)), place,
                                    ByteSize(Ast(place.module), variable), Alignment(variable), true});
       return;
     }

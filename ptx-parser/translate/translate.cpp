@@ -190,8 +190,16 @@ Status FillUnusedVariables(Translation& work, ir::Module& out) {
     ir::Function& declaration = out.functions.emplace_back();
     declaration.name = work.symbols.Name(work.functions()[f].place);
     declaration.is_declaration = true;
+    declaration.is_kernel = work.symbols.Function(work.functions()[f].place).is_entry;
   }
   return {};
+}
+
+// Another kernel is only named, to be launched.
+ir::Function KernelDeclaration() {
+  ir::Function declaration;
+  declaration.is_kernel = declaration.is_declaration = true;
+  return declaration;
 }
 
 }  // namespace
@@ -208,7 +216,8 @@ Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name, 
   while (functions_done < work.functions().size() || variables_done < work.used_variables().size()) {
     for (; functions_done < work.functions().size(); ++functions_done) {
       const SymbolTable::Place place = work.functions()[functions_done].place;
-      ir::Function function = TRY(TranslateFunction(work.context(place), place.index));
+      const bool is_other_kernel = functions_done != 0 && symbols.Function(place).is_entry;
+      ir::Function function = is_other_kernel ? KernelDeclaration() : TRY(TranslateFunction(work.context(place), place.index));
       function.name = std::string(symbols.Name(place));
       out.functions.push_back(std::move(function));
     }

@@ -145,6 +145,14 @@ enum ptx2cpu_fault_kind {
   PTX2CPU_FAULT_BAD_FUNCTION = 13     /* an indirect call of what is no function of the program, or of another type */
 };
 
+/* Functions of ptx2cpu_device_runtime. */
+enum ptx2cpu_device_function {
+#define DEVICE_RUNTIME(name, arguments, meaning) PTX2CPU_DEVICE_##name,
+#include "runtime/abi/device_runtime.def"
+#undef DEVICE_RUNTIME
+  PTX2CPU_DEVICE_FUNCTIONS
+};
+
 #define ENTRY(result, name, parameters, meaning) result name parameters;
 #include "runtime/abi/entry_points.def"
 #undef ENTRY

@@ -9,6 +9,7 @@
 
 #include "lowering/llvm/jit.h"
 #include "ptx-parser/fatbin/fatbin.h"
+#include "runtime/device_runtime/child_queue.h"
 #include "runtime/entry_point_list.h"
 #include "runtime/module/background.h"
 #include "runtime/module/compiler.h"
@@ -89,6 +90,8 @@ struct KernelModule::State {
   std::mutex mutex;  // of the map; each kernel has a lock of its own
   std::map<std::string, std::unique_ptr<Once<std::unique_ptr<KernelCode>>>, std::less<>> codes;
 
+  std::map<std::string, const std::byte*> launchable;  // kernels that kernels name, by what they are named by
+
   Result<lowering::Jit*> TheJit();
   Result<const DeclaredVariables*> TheVariables();
   Status Declare();
@@ -148,7 +151,47 @@ KernelModule::KernelModule(std::vector<PtxText> texts, ModuleOptions options) : 
   }
 }
 
-KernelModule::~KernelModule() = default;
+KernelModule::~KernelModule() {
+  for (const auto& [kernel, identity] : state_->launchable) ForgetDeviceKernel(identity);
+}
+
+namespace {
+
+// A kernel that another kernel launches is compiled when that happens first.
+class LaunchableKernel final : public KernelFinder {
+ public:
+  LaunchableKernel(std::weak_ptr<KernelModule> module, std::string name) : module_(std::move(module)), name_(std::move(name)) {}
+
+  const ptx2cpu_kernel* Find(Dim3 block, std::string* why) override {
+    const std::shared_ptr<KernelModule> module = module_.lock();
+    if (module == nullptr) return nullptr;
+    const auto code = module->Compile(name_);
+    const auto kernel = code ? (*code)->ForBlock(block) : Result<const ptx2cpu_kernel*>(Fail(code.error()));
+    if (kernel) return *kernel;
+    *why = kernel.error().Render();
+    return nullptr;
+  }
+
+ private:
+  const std::weak_ptr<KernelModule> module_;
+  const std::string name_;
+};
+
+}  // namespace
+
+void KernelModule::RegisterLaunchable() {
+  State& s = *state_;
+  const lowering::Jit* jit = s.made_jit.load(std::memory_order_acquire);
+  if (jit == nullptr) return;
+  std::lock_guard lock(s.mutex);
+  for (const std::string& kernel : s.kernels) {
+    if (s.launchable.contains(kernel)) continue;
+    const std::byte* identity = jit->Variable(lowering::IdentityName(kernel));
+    if (identity == nullptr) continue;  // no code names it
+    s.launchable.emplace(kernel, identity);
+    RegisterDeviceKernel(identity, std::make_shared<LaunchableKernel>(weak_from_this(), kernel));
+  }
+}
 
 const std::vector<std::string>& KernelModule::Kernels() const { return state_->kernels; }
 const std::string& KernelModule::name() const { return state_->name; }
@@ -172,6 +215,7 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
     const auto start = Clock::now();
     auto code = std::make_unique<KernelCode>(*this, std::string(kernel));
     code->from_cache_ = TRY(Provide(code->name_, std::nullopt, code->code_));
+    RegisterLaunchable();
     code->milliseconds_ = MillisecondsSince(start);
     return code;
   });

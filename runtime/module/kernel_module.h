@@ -101,6 +101,7 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
  private:
   friend class KernelCode;
   KernelModule(std::vector<PtxText> texts, ModuleOptions options);
+  void RegisterLaunchable();  // kernels whose address compiled code knows
   // Puts the code into `code`, later the better one too: null where there is none for this block alone. Whether it was kept.
   Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, std::atomic<const ptx2cpu_kernel*>& code);
   std::unique_ptr<State> state_;

@@ -27,10 +27,20 @@ Result<const lowering::PtxModule*> KernelSource::Whole() {
   return &*result;
 }
 
-Result<lowering::PtxModule> KernelSource::PartFor(std::string_view kernel) {
+std::optional<std::vector<uint32_t>> KernelSource::ItemsFor(std::string_view kernel) {
   const ptx::Outline* outline = TheOutline();
-  if (outline == nullptr || !outline->HasKernel(kernel)) return *TRY(Whole());
-  return lowering::PtxModule::Parse(outline->TextOf(outline->Reach(kernel)), texts_[0].name);
+  if (outline == nullptr || !outline->HasKernel(kernel)) return std::nullopt;
+  std::vector<uint32_t> items = outline->Reach(kernel);
+  // A call through a pointer may reach a function that only other kernels, or variables, name.
+  const auto calls_pointers = [&](uint32_t item) { return outline->items()[item].text.find(".callprototype") != std::string_view::npos; };
+  if (std::ranges::any_of(items, calls_pointers)) return std::nullopt;
+  return items;
+}
+
+Result<lowering::PtxModule> KernelSource::PartFor(std::string_view kernel) {
+  const auto items = ItemsFor(kernel);
+  if (!items) return *TRY(Whole());
+  return lowering::PtxModule::Parse(TheOutline()->TextOf(*items), texts_[0].name);
 }
 
 Result<ir::Module> KernelSource::Variables() {
@@ -64,15 +74,15 @@ FaultPlace KernelSource::Locate(uint32_t line) {
 
 lowering::Digest KernelSource::ContentOf(std::string_view kernel) {
   lowering::ContentHash hash;
-  const ptx::Outline* outline = TheOutline();
-  if (outline == nullptr || !outline->HasKernel(kernel)) {
+  const auto items = ItemsFor(kernel);
+  if (!items) {
     hash.Add("whole");
     for (const PtxText& text : texts_) hash.Add(text.text);
     return hash.Finish();
   }
   hash.Add("part");
-  for (const uint32_t number : outline->Reach(kernel)) {
-    const ptx::OutlineItem& item = outline->items()[number];
+  for (const uint32_t number : *items) {
+    const ptx::OutlineItem& item = TheOutline()->items()[number];
     hash.Add(item.line).Add(item.column).Add(item.text);
   }
   return hash.Finish();

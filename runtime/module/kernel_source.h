@@ -63,6 +63,8 @@ class KernelSource {
 
  private:
   const ptx::Outline* TheOutline();
+  // Items of the outline that the kernel needs; nothing where it may need any.
+  std::optional<std::vector<uint32_t>> ItemsFor(std::string_view kernel);
 
   const std::vector<PtxText> texts_;
   std::once_flag outlined_;
