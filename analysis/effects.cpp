@@ -54,6 +54,12 @@ Effects SummarizeEffects(const ir::Function& f) {
           effects.reads_global = effects.writes_global = true;
           effects.reads_shared = effects.writes_shared = true;
           break;
+        case ir::Opcode::kTexture:
+          effects.reads_global = true;
+          break;
+        case ir::Opcode::kSurfaceStore:
+          effects.writes_global = true;
+          break;
         case ir::Opcode::kCopyAsync:
           effects.reads_global = effects.writes_shared = true;
           break;

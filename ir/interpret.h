@@ -39,6 +39,15 @@ class ModuleStorage {
   State* state_;
 };
 
+// What textures and surfaces give, from outside: the functions of the same meaning in runtime/abi/entry_points.def.
+struct ImageServices {
+  uint32_t texture_bytes = 0, surface_bytes = 0;  // of what a handle points to
+  void (*fetch)(uint64_t texture, uint64_t sampler, uint32_t fetch, const uint32_t* words, uint32_t* result) = nullptr;
+  uint32_t (*query)(uint64_t handle, uint32_t query, uint32_t level) = nullptr;
+  uint64_t (*address)(uint64_t surface, uint32_t x, uint32_t y, uint32_t z, uint32_t access) = nullptr;
+  void (*store)(uint64_t surface, uint64_t address, const uint32_t* channels) = nullptr;
+};
+
 struct InterpretOptions {
   Dim3 grid, block;
   Dim3 cluster = {0, 0, 0};  // blocks of a cluster; 0: what the kernel requires, or one
@@ -51,6 +60,7 @@ struct InterpretOptions {
   // Memory ranges the kernel may touch; empty: any address (then a wild pointer crashes the process).
   std::vector<std::span<std::byte>> allowed = {};
   std::function<void(std::string_view)> print = {};  // device printf; default stdout
+  const ImageServices* images = nullptr;             // none: texture and surface instructions are errors
 };
 
 // Runs every block of the grid in index order. `params` is the kernel's parameter buffer.

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "ptx-parser/translate/image_operands.h"
 #include "ptx-parser/translate/parameters.h"
 #include "ptx-parser/translate/special_registers.h"
 
@@ -192,6 +193,8 @@ ValueId Emitter::SymbolAddress(const ast::Operand& operand) {
     return b.Inst1(Opcode::kFunctionAddress, Type::kVoid, {}, {.index = index});
   }
   const ast::Variable& variable = ast.variables[operand.symbol];
+  if (IsImageReference(variable) && operand.kind != OperandKind::kElement && offset == 0)
+    return ReadHandle(*this, operand);  // what can be done with its address can be done with the handle
   if (operand.kind == OperandKind::kElement) {
     offset = operand.integer * std::max(1, Bits(FindType(variable.type)) / 8) * variable.vector;
   }

@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "ptx-parser/translate/image_operands.h"
+
 namespace ptx2cpu::ptx {
 
 namespace {
@@ -28,6 +30,8 @@ class InitializerFiller {
 
   Status Fill() {
     const Operand& root = ast_.operands[variable_.initializer];
+    if (type_ == PtxType::kSamplerref) return Put(TRY(SamplerBits(ast_, variable_)), 0);
+    if (Info(type_).kind == TypeKind::kOpaque) return Unsupported("a value");
     if (!shape_.empty() && shape_[0] == 0) {
       shape_[0] = root.kind == OperandKind::kVector ? root.children.count : 1;
       out_.size = element_;
@@ -110,6 +114,7 @@ class InitializerFiller {
       relocation.index = context_.RequireFunction(operand.symbol);
     } else if (operand.symbol_kind == SymbolKind::kVariable &&
                context_.VariableIndex(operand.symbol) != ast::kNone) {
+      if (IsImageReference(ast_.variables[operand.symbol])) return Unsupported("the address of a texture or surface");
       if (used_) context_.RequireVariable(operand.symbol);
       relocation.index = context_.VariableIndex(operand.symbol);
     } else {

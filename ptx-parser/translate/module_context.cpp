@@ -5,6 +5,7 @@
 namespace ptx2cpu::ptx {
 
 uint64_t ByteSize(const ast::Module& module, const ast::Variable& variable) {
+  if (variable.space == ast::Space::kTex) return sizeof(uint64_t);  // a handle, whatever type stands there
   int bits = Bits(FindType(variable.type));
   uint64_t size = static_cast<uint64_t>(bits < 8 ? 1 : bits / 8) * variable.vector;
   for (uint64_t dimension : module.Dimensions(variable)) size *= dimension;
@@ -13,6 +14,7 @@ uint64_t ByteSize(const ast::Module& module, const ast::Variable& variable) {
 
 uint32_t Alignment(const ast::Variable& variable) {
   if (variable.align != 0) return variable.align;
+  if (variable.space == ast::Space::kTex) return sizeof(uint64_t);
   int bits = Bits(FindType(variable.type));
   return static_cast<uint32_t>((bits < 8 ? 1 : bits / 8) * variable.vector);
 }

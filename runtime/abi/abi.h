@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "runtime/abi/texture.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif

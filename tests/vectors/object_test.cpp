@@ -38,7 +38,11 @@ TEST_CASE("instruction vectors as object code") {
     if (!compiled.params.contains(kernel)) TRY_STATUS(CompileAll(compiled, ptx));
     const ptx2cpu_kernel* descriptor = compiled.object->Kernel(kernel);
     if (descriptor == nullptr) return Fail(ErrorCode::kNotFound, "the object has no descriptor for " + kernel);
-    return Runner([&compiled, descriptor, kernel](harness::KernelCall& call) { return harness::RunDescriptor(*descriptor, compiled.params[kernel], call, 0); });
+    return Runner([&compiled, descriptor, kernel](harness::KernelCall& call) -> Status {
+      const harness::ImageScope images(call);
+      TRY_STATUS(images.Bind([&](const std::string& name) { return compiled.object->Variable(name); }));
+      return harness::RunDescriptor(*descriptor, compiled.params[kernel], call, 0);
+    });
   };
   // The same code generator as in the other engine: every third file, unless all are asked for.
   const bool all = std::getenv("PTX2CPU_FULL_TESTS") != nullptr || std::getenv("PTX2CPU_VECTOR") != nullptr;

@@ -1,6 +1,7 @@
 #include "tools/harness/compiled_call.h"
 
 #include <cstring>
+#include <optional>
 
 #include "runtime/entry_point_list.h"
 #include "runtime/launch.h"
@@ -31,10 +32,14 @@ Status CompiledCall::Run(KernelCall& call, unsigned max_workers) {
     if (address == nullptr) return Fail(ErrorCode::kNotFound, "no module variable '" + name + "'");
     std::memcpy(address, data.data(), data.size());
   }
+  const ImageScope images(call);
+  TRY_STATUS(images.Bind([&](const std::string& name) { return jit_->Variable(name); }));
   return RunDescriptor(*code_.kernel, module_->functions[0].params, call, max_workers);
 }
 
 Status RunDescriptor(const ptx2cpu_kernel& kernel, const std::vector<ir::Param>& params, KernelCall& call, unsigned max_workers) {
+  std::optional<ImageScope> images;
+  if (call.images == nullptr) images.emplace(call);
   const std::vector<std::byte> buffer = TRY(PackParameters(params, kernel.parameter_bytes, call));
   rt::LaunchShape shape{{call.grid.x, call.grid.y, call.grid.z}, {call.block.x, call.block.y, call.block.z}, call.shared_bytes};
   if (call.cluster.x != 0) shape.cluster = {call.cluster.x, call.cluster.y, call.cluster.z};

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/function.h"
 #include "ir/interpret.h"
+#include "tools/harness/images.h"
 #include "tools/record/spec.h"
 
 namespace ptx2cpu::harness {
@@ -20,6 +23,20 @@ struct KernelCall {
   std::string printed = {};                   // device printf
   bool cooperative = false;                   // all blocks resident at once: they may meet at grid barriers
   ir::Dim3 cluster = {0, 0, 0};               // blocks that run as a cluster; 0: what the kernel requires, or one
+  std::shared_ptr<Images> images = {};        // during a run: the arguments' textures and surfaces
+};
+
+// Around a run: makes the images, and copies what the kernel wrote to surfaces back.
+class ImageScope {
+ public:
+  explicit ImageScope(KernelCall& call);
+  ~ImageScope();
+  ImageScope(const ImageScope&) = delete;
+  // Stores the handles of images with names into the variables, whose addresses `find` gives; null: there is none.
+  Status Bind(const std::function<std::byte*(const std::string& name)>& find) const;
+
+ private:
+  KernelCall& call_;
 };
 
 // The parameter buffer for a kernel: scalars by value, buffers as addresses of the call's own storage.

@@ -12,6 +12,8 @@
 #include <sstream>
 #include <utility>
 
+#include "tools/record/cuda_images.h"
+
 namespace ptx2cpu::rt {
 
 using CuStatus = int;            // CUresult: 0 is success
@@ -184,16 +186,22 @@ class Module {
 // The device copies of a launch's buffers, and the parameter list that points to them.
 class DeviceArguments {
  public:
-  explicit DeviceArguments(const DriverFunctions& f) : functions(f) {}
+  DeviceArguments(const DriverFunctions& f, void* library) : functions(f), images_(library) {}
   ~DeviceArguments() {
     for (const DevicePointer address : addresses_)
       if (address != 0) functions.MemFree(address);
   }
   DeviceArguments(const DeviceArguments&) = delete;
 
-  Status Upload(const std::vector<Argument>& arguments) {
+  Status Upload(const std::vector<Argument>& arguments, void* module) {
     addresses_.assign(arguments.size(), 0);
     for (size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].IsImage()) {
+        TRY_STATUS(images_.Make(arguments[i], module));
+        image_numbers_[i] = image_numbers_.size();
+        if (arguments[i].IsParameter()) parameters_.push_back(images_.handle());
+        continue;
+      }
       if (!arguments[i].IsBuffer()) {
         parameters_.push_back(const_cast<std::byte*>(arguments[i].data.data()));
         continue;
@@ -209,6 +217,7 @@ class DeviceArguments {
 
   // Contents of buffer `index` after the launch; an error if anything behind it changed, or if an input did.
   Result<std::vector<std::byte>> Download(const Argument& argument, size_t index) {
+    if (argument.IsImage()) return images_.Download(argument, image_numbers_.at(index));
     std::vector<std::byte> data(argument.data.size() + kGuardBytes);
     TRY_CUDA(functions.MemcpyDtoH(data.data(), addresses_[index], data.size()), "cuMemcpyDtoH");
     const auto end = data.begin() + static_cast<ptrdiff_t>(argument.data.size());
@@ -226,6 +235,8 @@ class DeviceArguments {
 
  private:
   const DriverFunctions& functions;
+  DeviceImages images_;
+  std::map<size_t, size_t> image_numbers_;  // by argument
   std::vector<DevicePointer> addresses_;
   std::vector<void*> parameters_;
 };
@@ -274,6 +285,7 @@ Result<CudaDriver> CudaDriver::Open(int ordinal) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
   if (!library) return Fail(ErrorCode::kFile, std::string("no CUDA driver here: ") + dlerror());
   CudaDriver driver;
+  driver.library_ = library;
   driver.functions_ = std::make_unique<DriverFunctions>();
   DriverFunctions& functions = *driver.functions_;
   if (const auto missing = LoadAll(library, functions)) {
@@ -318,8 +330,8 @@ Result<GpuResult> CudaDriver::Run(const std::vector<std::byte>& image, const Gpu
         functions.FuncSetAttribute(function, kMaxDynamicSharedSize, static_cast<int>(launch.shared_bytes)),
         "cuFuncSetAttribute");
   }
-  DeviceArguments on_device(functions);
-  TRY_STATUS(on_device.Upload(arguments));
+  DeviceArguments on_device(functions, library_);
+  TRY_STATUS(on_device.Upload(arguments, module.handle()));
   GpuResult result;
   CuStatus status = 0;
   {
@@ -330,7 +342,7 @@ Result<GpuResult> CudaDriver::Run(const std::vector<std::byte>& image, const Gpu
   }
   if (status != 0) return DriverError(functions, status, "launch of " + launch.kernel);
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!arguments[i].IsBuffer()) continue;
+    if (!arguments[i].IsBuffer() && !arguments[i].IsWritten()) continue;
     std::vector<std::byte> data = TRY(on_device.Download(arguments[i], i));
     if (arguments[i].IsWritten()) result.buffers.emplace(i, std::move(data));
   }

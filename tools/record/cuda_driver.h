@@ -51,7 +51,7 @@ class CudaDriver {
   const GpuIdentity& identity() const { return identity_; }
 
   // Loads `image` (fat binary, cubin, or PTX text) as a fresh module, runs the kernel once and reads back
-  // every written buffer. Each buffer has a guard band behind it; a kernel that writes there is an error.
+  // every written buffer and surface. Each buffer has a guard band behind it; a kernel that writes there is an error.
   // After a fault (ErrorCode::kFault) the context is unusable, so the caller should end.
   Result<GpuResult> Run(const std::vector<std::byte>& image, const GpuLaunch& launch,
                         const std::vector<Argument>& arguments);
@@ -60,6 +60,7 @@ class CudaDriver {
   CudaDriver() = default;
 
   std::unique_ptr<DriverFunctions> functions_;
+  void* library_ = nullptr;
   GpuIdentity identity_;
 };
 

@@ -196,6 +196,10 @@ std::string_view RoleName(ArgumentRole role) {
       return "inout";
     case ArgumentRole::kBytes:
       return "struct";
+    case ArgumentRole::kTexture:
+      return "texture";
+    case ArgumentRole::kSurface:
+      return "surface";
   }
   return "";
 }

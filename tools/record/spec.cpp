@@ -189,6 +189,21 @@ Result<Argument> ParseBuffer(ArgumentRole role, std::string_view text,
   return argument;
 }
 
+Result<Argument> ParseImage(ArgumentRole role, std::string_view text, const std::filesystem::path& directory) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return BadSpec("nothing after the options in " + Quoted(text));
+  auto image = std::make_shared<ImageSpec>(TRY(ParseImageOptions(text.substr(0, colon))));
+  Argument argument = TRY(ParseBuffer(ArgumentRole::kInOut, text.substr(colon + 1), directory));
+  argument.role = role;
+  if (argument.type->size == 8) return BadSpec("an image has no channels of type " + std::string(argument.type->name));
+  if (argument.count() != image->Texels() * image->channels) {
+    return BadSpec("the image has " + std::to_string(image->Texels() * image->channels) + " values, the list " +
+                   std::to_string(argument.count()));
+  }
+  argument.image = std::move(image);
+  return argument;
+}
+
 }  // namespace
 
 const ScalarType* FindScalarType(std::string_view name) {
@@ -215,13 +230,15 @@ Result<Argument> ParseSpec(std::string_view spec, const std::filesystem::path& d
   const size_t colon = spec.find(':');
   if (colon == std::string_view::npos) {
     return BadSpec("no argument: " + Quoted(spec),
-                   "write TYPE:VALUE, in:TYPE:..., out:TYPE:COUNT, inout:TYPE:... or bytes:...");
+                   "write TYPE:VALUE, in:TYPE:..., out:TYPE:COUNT, inout:TYPE:..., bytes:..., texture:... or surface:...");
   }
   const std::string_view head = spec.substr(0, colon), rest = spec.substr(colon + 1);
   if (head == "in") return ParseBuffer(ArgumentRole::kIn, rest, directory);
   if (head == "out") return ParseBuffer(ArgumentRole::kOut, rest, directory);
   if (head == "inout") return ParseBuffer(ArgumentRole::kInOut, rest, directory);
   if (head == "bytes") return ParseBytes(rest, directory);
+  if (head == "texture") return ParseImage(ArgumentRole::kTexture, rest, directory);
+  if (head == "surface") return ParseImage(ArgumentRole::kSurface, rest, directory);
   const ScalarType* type = FindScalarType(head);
   if (!type) return BadSpec("unknown type " + Quoted(head), kTypeHint);
   Argument argument{.role = ArgumentRole::kScalar, .type = type};

@@ -4,6 +4,7 @@
 //   b64 in:TYPE:LIST                    buffer the kernel reads; LIST is [v,v,...], @FILE (raw bytes) or
 //   gen(...) out:TYPE:COUNT                  zero-filled buffer the kernel writes inout:TYPE:LIST buffer that
 //   is read and written bytes:@FILE, bytes:hex(DIGITS)  struct passed by value
+//   texture:OPTIONS:TYPE:LIST, surface:OPTIONS:TYPE:LIST   image.h
 //
 // Integers are decimal or hex (0x...). For a float type hex gives the bits; decimal, inf, -inf and nan give
 // the value. gen(NAME,COUNT,...) makes data exactly reproducible anywhere; corpus/README.md and generators.h
@@ -13,11 +14,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/result.h"
+#include "tools/record/image.h"
 
 namespace ptx2cpu::rt {
 
@@ -34,19 +37,24 @@ struct ScalarType {
 // nullptr when `name` is no type of the language.
 const ScalarType* FindScalarType(std::string_view name);
 
-enum class ArgumentRole : uint8_t { kScalar, kIn, kOut, kInOut, kBytes };
+enum class ArgumentRole : uint8_t { kScalar, kIn, kOut, kInOut, kBytes, kTexture, kSurface };
 
 // One kernel argument. For scalars and structs `data` is the value that is passed; for buffers it is the
-// initial contents of the memory whose address is passed.
+// initial contents of the memory whose address is passed, for images of the image whose handle is passed.
 struct Argument {
   ArgumentRole role = ArgumentRole::kScalar;
   const ScalarType* type = nullptr;  // nullptr for kBytes
   std::vector<std::byte> data = {};
+  std::shared_ptr<const ImageSpec> image = {};  // kTexture, kSurface
 
   bool IsBuffer() const {
     return role == ArgumentRole::kIn || role == ArgumentRole::kOut || role == ArgumentRole::kInOut;
   }
-  bool IsWritten() const { return role == ArgumentRole::kOut || role == ArgumentRole::kInOut; }
+  bool IsImage() const { return role == ArgumentRole::kTexture || role == ArgumentRole::kSurface; }
+  bool IsWritten() const {
+    return role == ArgumentRole::kOut || role == ArgumentRole::kInOut || role == ArgumentRole::kSurface;
+  }
+  bool IsParameter() const { return !IsImage() || image->name.empty(); }  // else bound to a module variable
   size_t count() const { return type ? data.size() / type->size : data.size(); }
 };
 

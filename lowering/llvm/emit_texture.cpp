@@ -1,0 +1,67 @@
+// Textures and surfaces: calls of runtime/texture, lane by lane.
+#include <cstddef>
+
+#include "ir/image.h"
+#include "lowering/llvm/emit_memory.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+using Value = llvm::Value*;
+
+namespace {
+
+namespace image = ir::image;
+
+static_assert(static_cast<uint32_t>(image::Geometry::kAcube) == PTX2CPU_GEOMETRY_ACUBE);
+static_assert(image::kInteger == PTX2CPU_FETCH_INTEGER && image::kLevel == PTX2CPU_FETCH_LEVEL);
+static_assert(image::kGradient == PTX2CPU_FETCH_GRADIENT && image::kOffset == PTX2CPU_FETCH_OFFSET);
+static_assert(image::kGather == PTX2CPU_FETCH_GATHER && image::kChannelShift == PTX2CPU_FETCH_CHANNEL_SHIFT);
+static_assert(image::kClamp == PTX2CPU_ACCESS_CLAMP && image::kSamples == PTX2CPU_ACCESS_SAMPLES);
+static_assert(image::kTexels == PTX2CPU_ACCESS_TEXELS && image::kBytesShift == PTX2CPU_ACCESS_BYTES_SHIFT);
+static_assert(static_cast<uint32_t>(image::Query::kIsSigned) == PTX2CPU_QUERY_IS_SIGNED);
+static_assert(static_cast<uint32_t>(image::Kind::kSurfaceReference) == PTX2CPU_KIND_SURFACE_REFERENCE);
+static_assert(image::kSamplerPresent == PTX2CPU_SAMPLER_PRESENT && image::kSamplerLinear == PTX2CPU_SAMPLER_LINEAR);
+static_assert(image::kSamplerUnnormalized == PTX2CPU_SAMPLER_UNNORMALIZED);
+static_assert(image::kSamplerAddressShift == PTX2CPU_SAMPLER_ADDRESS_SHIFT);
+static_assert(static_cast<uint32_t>(image::Address::kBorder) == PTX2CPU_ADDRESS_BORDER);
+
+Value Pointer(Site& s, size_t operand) { return s.b.CreateIntToPtr(s.Raw(operand), s.b.getPtrTy()); }
+
+}  // namespace
+
+Status EmitTexture(Site& s) {
+  if (s.IsVector()) return s.Broken("above lane level");
+  const size_t count = s.inst.operands.size() - 2;
+  Value words = s.e.Scratch(s.e.I(32), image::kMostWords), result = s.e.Scratch(s.e.I(32), image::kChannels);
+  for (size_t i = 0; i < count; ++i)
+    s.b.CreateAlignedStore(s.Raw(i + 2), s.b.CreateConstGEP1_64(s.e.I(32), words, i), llvm::Align(4));
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_texture_fetch"),
+                 {Pointer(s, 0), s.Raw(1), s.b.getInt32(s.inst.attrs.index), words, result});
+  for (size_t i = 0; i < image::kChannels; ++i)
+    s.Return(s.b.CreateAlignedLoad(s.e.I(32), s.b.CreateConstGEP1_64(s.e.I(32), result, i), llvm::Align(4)), i);
+  return {};
+}
+
+Status EmitImageQuery(Site& s) {
+  if (s.IsVector()) return s.Broken("above lane level");
+  s.Return(s.b.CreateCall(s.e.m.Service("ptx2cpu_image_query"),
+                          {s.Raw(0), s.b.getInt32(s.inst.attrs.index), s.Raw(1)}));
+  return {};
+}
+
+Status EmitSurfaceAddress(Site& s) {
+  if (s.IsVector()) return s.Broken("above lane level");
+  s.Return(s.b.CreateCall(s.e.m.Service("ptx2cpu_surface_address"),
+                          {Pointer(s, 0), s.Raw(1), s.Raw(2), s.Raw(3), s.b.getInt32(s.inst.attrs.index)}));
+  return {};
+}
+
+Status EmitSurfaceStore(Site& s) {
+  if (s.IsVector()) return s.Broken("above lane level");
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_surface_store"),
+                 {Pointer(s, 0), s.Raw(1), s.Raw(2), s.Raw(3), s.Raw(4), s.Raw(5)});
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

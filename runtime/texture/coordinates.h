@@ -1,0 +1,109 @@
+// From coordinates to texels, one axis at a time, as an H200 does it (recorded in tests/ptx/tex_*.gpu): normalised coordinates
+// are cut to 22 bits behind the point, positions between texels to 8 bits, rounded to nearest with ties upward.
+#pragma once
+
+#include <stdint.h>
+
+#include "runtime/abi/texture.h"
+#include "runtime/texture/float_sum.h"
+
+namespace ptx2cpu::texture {
+
+constexpr int64_t kOutside = -1;  // index of a border texel
+
+// Two neighbours on an axis, and the weight of the second one in 1/256.
+struct Neighbours {
+  int64_t index[2];
+  int weight;
+};
+
+// Bits behind the point of a normalised coordinate: 21, and as many more as 1/256 of a texel of a wide image needs.
+inline int CoordinateBits(int64_t size) {
+  const int needed = 64 - __builtin_clzll(static_cast<uint64_t>(size - 1) | 1) + kWeightBits;
+  return needed > 21 ? needed : 21;
+}
+
+// floor(x * 2^bits), within +-2^52; NaN counts as 0.
+inline int64_t FloorScaled(float x, int bits) {
+  if ((BitsOf(x) & kMagnitude) < 0x00800000) return 0;  // subnormals are zero
+  double scaled = static_cast<double>(x) * static_cast<double>(int64_t{1} << bits);
+  constexpr double kLimit = 4503599627370496.0;
+  if (!(scaled > -kLimit)) scaled = scaled <= -kLimit ? -kLimit : 0;
+  if (scaled > kLimit) scaled = kLimit;
+  const int64_t whole = static_cast<int64_t>(scaled);
+  return whole - (static_cast<double>(whole) > scaled ? 1 : 0);
+}
+
+inline int64_t Modulo(int64_t value, int64_t size) {
+  const int64_t rest = value % size;
+  return rest < 0 ? rest + size : rest;
+}
+
+inline int64_t Clamped(int64_t value, int64_t low, int64_t high) { return value < low ? low : value > high ? high : value; }
+
+// The texel that stands for number `index` of an axis.
+inline int64_t Resolve(int64_t index, int64_t size, uint32_t mode) {
+  switch (mode) {
+    case PTX2CPU_ADDRESS_WRAP:
+      return Modulo(index, size);
+    case PTX2CPU_ADDRESS_MIRROR: {
+      const int64_t at = Modulo(index, 2 * size);
+      return at < size ? at : 2 * size - 1 - at;
+    }
+    case PTX2CPU_ADDRESS_BORDER:
+      return index < 0 || index >= size ? kOutside : index;
+    default:
+      return Clamped(index, 0, size - 1);
+  }
+}
+
+// How one axis is addressed.
+struct Axis {
+  int64_t size;       // texels
+  uint32_t mode;      // ptx2cpu_address_mode
+  bool normalized;
+  int64_t offset;     // texels
+};
+
+// Position in 1/2^bits of a texel, `bits` at most 8; rounds to nearest where bits are 8, else down.
+inline int64_t Position(const Axis& axis, float x, int bits) {
+  if (!axis.normalized) {
+    return bits == 0 ? FloorScaled(x, 0) : (FloorScaled(x, bits + 1) + 1) >> 1;
+  }
+  const int fraction = CoordinateBits(axis.size);
+  const int64_t one = int64_t{1} << fraction;
+  int64_t fixed = FloorScaled(x, fraction);
+  // What repeats is taken off before it is scaled; what does not stays near the image.
+  if (axis.mode == PTX2CPU_ADDRESS_WRAP) {
+    fixed = Modulo(fixed, one);
+  } else if (axis.mode == PTX2CPU_ADDRESS_MIRROR) {
+    fixed = Modulo(fixed, 2 * one);
+  } else {
+    fixed = Clamped(fixed, -4 * one, 4 * one);
+  }
+  const int64_t scaled = fixed * axis.size;
+  if (bits == 0) return scaled >> fraction;
+  const int shift = fraction - bits;
+  return (scaled + (int64_t{1} << (shift - 1))) >> shift;
+}
+
+inline int64_t PointIndex(const Axis& axis, float x) {
+  return Resolve(Position(axis, x, 0) + axis.offset, axis.size, axis.mode);
+}
+
+inline Neighbours LinearIndices(const Axis& axis, float x) {
+  int64_t position = Position(axis, x, kWeightBits) - kWeightOne / 2 + axis.offset * kWeightOne;
+  if (axis.mode == PTX2CPU_ADDRESS_CLAMP) position = Clamped(position, 0, (axis.size - 1) * kWeightOne);
+  const int64_t first = position >> kWeightBits;
+  return {{Resolve(first, axis.size, axis.mode), Resolve(first + 1, axis.size, axis.mode)},
+          static_cast<int>(position & (kWeightOne - 1))};
+}
+
+// The same texels for tld4.
+inline Neighbours FootprintIndices(const Axis& axis, float x) {
+  const int64_t position = Position(axis, x, kWeightBits) - kWeightOne / 2;
+  const int64_t first = (position >> kWeightBits) + axis.offset;
+  return {{Resolve(first, axis.size, axis.mode), Resolve(first + 1, axis.size, axis.mode)}, 0};
+}
+
+}  // namespace ptx2cpu::texture

@@ -1,0 +1,266 @@
+// ptx2cpu_texture_fetch: what tex and tld4 give.
+#include <stdint.h>
+
+#include "runtime/abi/abi.h"
+#include "runtime/texture/coordinates.h"
+#include "runtime/texture/cube.h"
+#include "runtime/texture/level.h"
+#include "runtime/texture/texel.h"
+
+namespace ptx2cpu::texture {
+
+namespace {
+
+// An instruction's operands, sorted.
+struct Request {
+  uint32_t geometry;
+  uint32_t dimensions;  // of a layer
+  bool integer;
+  int64_t layer = 0;
+  uint32_t coordinate[3] = {};
+  uint32_t offset[3] = {};
+  const uint32_t* gradient = nullptr;
+  uint32_t level = 0;
+  bool has_level = false;
+};
+
+constexpr uint32_t kDimensions[] = {1, 2, 3, 1, 2, 3, 3};
+
+Request Sort(uint32_t fetch, const uint32_t* words) {
+  Request r{};
+  r.geometry = fetch & PTX2CPU_FETCH_GEOMETRY;
+  r.dimensions = kDimensions[r.geometry];
+  r.integer = (fetch & PTX2CPU_FETCH_INTEGER) != 0;
+  if (r.geometry == PTX2CPU_GEOMETRY_A1D || r.geometry == PTX2CPU_GEOMETRY_A2D || r.geometry == PTX2CPU_GEOMETRY_ACUBE)
+    r.layer = *words++;
+  for (uint32_t d = 0; d < r.dimensions; ++d) r.coordinate[d] = *words++;
+  if ((fetch & PTX2CPU_FETCH_LEVEL) != 0) {
+    r.has_level = true;
+    r.level = *words++;
+  }
+  if ((fetch & PTX2CPU_FETCH_GRADIENT) != 0) {
+    r.gradient = words;
+    words += 2 * r.dimensions;
+  }
+  if ((fetch & PTX2CPU_FETCH_OFFSET) != 0) {
+    for (uint32_t d = 0; d < r.dimensions; ++d) r.offset[d] = *words++;
+  }
+  return r;
+}
+
+// One level of one layer (or a volume), with the axes that an instruction sees.
+struct Plane {
+  const ptx2cpu_texture& texture;
+  const ptx2cpu_image_level& level;
+  Axis axis[3];
+  uint32_t dimensions;
+  int64_t slice;  // where it has less than three dimensions
+};
+
+uint32_t Extent(const ptx2cpu_image_level& level, uint32_t dimension) {
+  return dimension == 0 ? level.width : dimension == 1 ? level.height : level.depth;
+}
+
+uint32_t ModeOf(const ptx2cpu_texture& t, uint32_t dimension, bool normalized) {
+  if (normalized || t.address[dimension] == PTX2CPU_ADDRESS_BORDER) return t.address[dimension];
+  return PTX2CPU_ADDRESS_CLAMP;
+}
+
+Plane PlaneOf(const ptx2cpu_texture& t, const Request& r, uint32_t level, int64_t slice) {
+  Plane plane{t, t.image.level[level], {}, r.dimensions, slice};
+  const bool is_cube = r.geometry >= PTX2CPU_GEOMETRY_CUBE, normalized = t.normalized != 0 || is_cube;
+  for (uint32_t d = 0; d < r.dimensions; ++d) {
+    plane.axis[d] = {Extent(plane.level, d), ModeOf(t, d, normalized), normalized, static_cast<int32_t>(r.offset[d])};
+  }
+  // To the filter a line is a plane of one row, read at coordinate 0, halfway to the border if y has one.
+  if (r.dimensions == 1 && ModeOf(t, 1, normalized) == PTX2CPU_ADDRESS_BORDER) {
+    plane.dimensions = 2;
+    plane.axis[1] = {1, PTX2CPU_ADDRESS_BORDER, normalized, 0};
+  }
+  return plane;
+}
+
+Texel At(const Plane& p, int64_t x, int64_t y, int64_t z) {
+  return ReadTexel(p.texture, p.level, x, y, p.dimensions == 3 ? z : p.slice);
+}
+
+Texel PointTexel(const Plane& p, const float* coordinate) {
+  int64_t index[3] = {};
+  for (uint32_t d = 0; d < p.dimensions; ++d) index[d] = PointIndex(p.axis[d], coordinate[d]);
+  return At(p, index[0], index[1], index[2]);
+}
+
+// The weight is split along z, then x, then y, each time to a multiple of 1/256.
+int Part(int whole, int weight) { return (whole * weight + kWeightOne / 2) >> kWeightBits; }
+
+void SplitPlane(int whole, int x, int y, int* weights) {
+  const int right = Part(whole, x), left = whole - right;
+  weights[3] = Part(right, y);
+  weights[1] = right - weights[3];
+  weights[0] = Part(left, kWeightOne - y);
+  weights[2] = left - weights[0];
+}
+
+struct Footprint {
+  Texel texels[8];
+  int weights[8];
+  int count;
+};
+
+// The neighbours of a position, with weights that sum to `whole`.
+void AddPlane(const Plane& p, const Neighbours* n, int z, int whole, Footprint& f) {
+  int* weights = f.weights + f.count;
+  SplitPlane(whole, n[0].weight, n[1].weight, weights);
+  for (int i = 0; i < 4; ++i) {
+    if (weights[i] != 0) f.texels[f.count + i] = At(p, n[0].index[i & 1], n[1].index[i >> 1], n[2].index[z]);
+  }
+  f.count += 4;
+}
+
+void AddLinear(const Plane& p, const float* coordinate, int whole, Footprint& f) {
+  Neighbours n[3] = {};
+  for (uint32_t d = 0; d < p.dimensions; ++d) n[d] = LinearIndices(p.axis[d], coordinate[d]);
+  if (p.dimensions < 3) return AddPlane(p, n, 0, whole, f);
+  AddPlane(p, n, 0, whole - Part(whole, n[2].weight), f);
+  AddPlane(p, n, 1, Part(whole, n[2].weight), f);
+}
+
+Texel Sum(const ptx2cpu_texture& t, const Footprint& f) {
+  Texel result{};
+  for (uint32_t c = 0; c < t.image.channels; ++c) {
+    uint32_t values[8];
+    for (int i = 0; i < f.count; ++i) values[i] = f.weights[i] != 0 ? f.texels[i].channel[c] : 0;
+    result.channel[c] = WeightedSum(values, f.weights, f.count);
+  }
+  return result;
+}
+
+Texel LinearTexel(const Plane& p, const float* coordinate) {
+  Footprint f{};
+  AddLinear(p, coordinate, kWeightOne, f);
+  return Sum(p.texture, f);
+}
+
+Texel GatherTexels(const Plane& p, const float* coordinate, uint32_t channel) {
+  const Neighbours x = FootprintIndices(p.axis[0], coordinate[0]), y = FootprintIndices(p.axis[1], coordinate[1]);
+  constexpr int kX[] = {0, 1, 1, 0}, kY[] = {1, 1, 0, 0};
+  Texel result;
+  for (int i = 0; i < 4; ++i) result.channel[i] = At(p, x.index[kX[i]], y.index[kY[i]], 0).channel[channel];
+  return result;
+}
+
+bool IsLayered(uint32_t shape) { return shape >= PTX2CPU_SHAPE_1D_LAYERED; }
+
+int64_t LayerOf(const ptx2cpu_texture& t, int64_t layer, int64_t count) {
+  return IsLayered(t.image.shape) ? Clamped(layer, 0, count - 1) : 0;
+}
+
+// s32 coordinates name a texel: no filter, and zero (or the border) outside.
+Texel IntegerTexel(const ptx2cpu_texture& t, const Request& r) {
+  const int64_t level = r.has_level ? static_cast<int32_t>(r.level) : 0;
+  if (level < 0 || level >= t.image.levels) return {};
+  const ptx2cpu_image_level& at = t.image.level[level];
+  int64_t index[3] = {};
+  bool inside = true;
+  for (uint32_t d = 0; d < r.dimensions; ++d) {
+    index[d] = static_cast<int32_t>(r.coordinate[d]) + int64_t{static_cast<int32_t>(r.offset[d])};
+    inside &= index[d] >= 0 && index[d] < Extent(at, d);
+  }
+  if (!inside) return {};
+  if (IsLayered(t.image.shape) && r.layer >= t.image.layers) return {};
+  return ReadTexel(t, at, index[0], index[1], r.dimensions == 3 ? index[2] : IsLayered(t.image.shape) ? r.layer : 0);
+}
+
+// Linear memory is read with s32 coordinates and without offset; zero outside. Float coordinates read zero, as do s32 ones
+// of an array with tex.1d.
+Texel MemoryTexel(const ptx2cpu_texture& t, const Request& r) {
+  const int64_t index = static_cast<int32_t>(r.coordinate[0]);
+  const bool is_memory = t.image.shape == PTX2CPU_SHAPE_LINEAR;
+  if (!is_memory || !r.integer || index < 0 || index >= t.image.level[0].width) return {};
+  return ReadTexel(t, t.image.level[0], index, 0, 0);
+}
+
+bool IsFiltered(const ptx2cpu_texture& t) { return t.linear_filter != 0 && GivesFloats(t); }
+
+Texel SampleLevel(const ptx2cpu_texture& t, const Request& r, uint32_t level, const float* coordinate, int64_t slice) {
+  const Plane plane = PlaneOf(t, r, level, slice);
+  return IsFiltered(t) ? LinearTexel(plane, coordinate) : PointTexel(plane, coordinate);
+}
+
+// Between two levels: in a plane one sum of all texels, else a sum of two results.
+Texel SampleLevels(const ptx2cpu_texture& t, const Request& r, const LevelChoice& levels, const float* coordinate,
+                   int64_t slice) {
+  if (IsFiltered(t) && r.dimensions < 3) {
+    Footprint f{};
+    AddLinear(PlaneOf(t, r, levels.fine, slice), coordinate, kWeightOne - levels.weight, f);
+    AddLinear(PlaneOf(t, r, levels.fine + 1, slice), coordinate, levels.weight, f);
+    return Sum(t, f);
+  }
+  const Texel fine = SampleLevel(t, r, levels.fine, coordinate, slice);
+  const Texel coarse = SampleLevel(t, r, levels.fine + 1, coordinate, slice);
+  const int weights[2] = {kWeightOne - levels.weight, levels.weight};
+  Texel result{};
+  for (uint32_t c = 0; c < t.image.channels; ++c) {
+    const uint32_t values[2] = {fine.channel[c], coarse.channel[c]};
+    result.channel[c] = GivesFloats(t) ? WeightedSum(values, weights, 2) : values[0];
+  }
+  return result;
+}
+
+// The bias counts only where the instruction says something about the level.
+float LevelOfRequest(const ptx2cpu_texture& t, const Request& r) {
+  if (r.has_level) return FloatOf(r.level) + t.lod_bias;
+  if (r.gradient == nullptr) return 0;
+  return LevelOfGradients(t.image.level[0], r.dimensions, r.gradient) + t.lod_bias;
+}
+
+Texel Sample(const ptx2cpu_texture& t, const Request& request, uint32_t fetch) {
+  Request r = request;
+  float coordinate[3] = {FloatOf(r.coordinate[0]), FloatOf(r.coordinate[1]), FloatOf(r.coordinate[2])};
+  int64_t slice = 0;
+  if (r.geometry >= PTX2CPU_GEOMETRY_CUBE) {
+    const CubePlace place = FindFace(coordinate);
+    slice = LayerOf(t, r.layer, t.image.layers / 6) * 6 + place.face;
+    coordinate[0] = place.s;
+    coordinate[1] = place.t;
+    r.dimensions = 2;
+  } else if (r.dimensions < 3) {
+    slice = LayerOf(t, r.layer, t.image.layers);
+  }
+  if ((fetch & PTX2CPU_FETCH_GATHER) != 0) {
+    return GatherTexels(PlaneOf(t, r, 0, slice), coordinate, fetch >> PTX2CPU_FETCH_CHANNEL_SHIFT & 3);
+  }
+  const LevelChoice levels = ChooseLevels(t, LevelOfRequest(t, request));
+  if (levels.weight == 0) return SampleLevel(t, r, levels.fine, coordinate, slice);
+  return SampleLevels(t, r, levels, coordinate, slice);
+}
+
+Texel Fetch(const ptx2cpu_texture& t, uint32_t fetch, const uint32_t* words) {
+  const Request r = Sort(fetch, words);
+  const bool reads_memory = r.integer && r.geometry == PTX2CPU_GEOMETRY_1D && !r.has_level;
+  if (t.image.shape == PTX2CPU_SHAPE_LINEAR || reads_memory) return MemoryTexel(t, r);
+  return r.integer ? IntegerTexel(t, r) : Sample(t, r, fetch);
+}
+
+// Independent mode: the sampler's settings in place of the texture's.
+ptx2cpu_texture WithSampler(const ptx2cpu_texture& t, uint64_t sampler) {
+  ptx2cpu_texture other = t;
+  other.linear_filter = (sampler & PTX2CPU_SAMPLER_LINEAR) != 0;
+  if ((sampler & PTX2CPU_SAMPLER_UNNORMALIZED) != 0) other.normalized = 0;
+  for (uint32_t d = 0; d < 3; ++d) other.address[d] = sampler >> (PTX2CPU_SAMPLER_ADDRESS_SHIFT + 4 * d) & 15;
+  return other;
+}
+
+}  // namespace
+
+}  // namespace ptx2cpu::texture
+
+extern "C" void ptx2cpu_texture_fetch(const ptx2cpu_texture* texture, uint64_t sampler, uint32_t fetch,
+                                      const uint32_t* words, uint32_t* result) {
+  using namespace ptx2cpu::texture;
+  Texel texel{};
+  if (texture != nullptr) {
+    texel = sampler == 0 ? Fetch(*texture, fetch, words) : Fetch(WithSampler(*texture, sampler), fetch, words);
+  }
+  __builtin_memcpy(result, texel.channel, sizeof texel.channel);
+}

@@ -1,0 +1,107 @@
+// txq, suq and istypep.
+#include <stdint.h>
+
+#include "runtime/abi/abi.h"
+#include "runtime/texture/texel.h"
+
+namespace ptx2cpu::texture {
+
+namespace {
+
+uint32_t FormatNumber(uint32_t channel) {  // CUarray_format
+  constexpr uint8_t kFormats[] = {0x01, 0x08, 0x02, 0x09, 0x03, 0x0A, 0x10, 0x20};
+  return kFormats[channel];
+}
+
+// Of a dimension that the shape does not have: 0.
+uint32_t SizeOf(const ptx2cpu_image& image, uint32_t dimension, uint32_t level) {
+  if (level >= image.levels) return 0;
+  const ptx2cpu_image_level& at = image.level[level];
+  const bool is_1d = image.shape == PTX2CPU_SHAPE_LINEAR || image.shape == PTX2CPU_SHAPE_1D ||
+                     image.shape == PTX2CPU_SHAPE_1D_LAYERED;
+  if (dimension == 0) return at.width;
+  if (dimension == 1) return is_1d ? 0 : at.height;
+  return image.shape == PTX2CPU_SHAPE_3D ? at.depth : 0;
+}
+
+uint32_t LayersOf(const ptx2cpu_image& image) {
+  if (image.shape == PTX2CPU_SHAPE_CUBE_LAYERED) return image.layers / 6;
+  return image.shape == PTX2CPU_SHAPE_1D_LAYERED || image.shape == PTX2CPU_SHAPE_2D_LAYERED ? image.layers : 0;
+}
+
+uint32_t ImageQuery(const ptx2cpu_image& image, uint32_t query, uint32_t level) {
+  switch (query) {
+    case PTX2CPU_QUERY_WIDTH:
+    case PTX2CPU_QUERY_HEIGHT:
+    case PTX2CPU_QUERY_DEPTH:
+      return SizeOf(image, query - PTX2CPU_QUERY_WIDTH, level);
+    case PTX2CPU_QUERY_CHANNEL_DATA_TYPE:
+      return FormatNumber(image.channel);
+    case PTX2CPU_QUERY_CHANNEL_ORDER:
+      return image.channels;
+    case PTX2CPU_QUERY_ARRAY_SIZE:
+      return LayersOf(image);
+    case PTX2CPU_QUERY_LEVELS:
+      return image.levels > 1 ? image.levels : 0;
+    case PTX2CPU_QUERY_MEMORY_LAYOUT:
+      return image.shape <= PTX2CPU_SHAPE_PITCH;
+    case PTX2CPU_QUERY_IS_SIGNED:
+      return image.channel == PTX2CPU_CHANNEL_S8 || image.channel == PTX2CPU_CHANNEL_S16 ||
+             image.channel == PTX2CPU_CHANNEL_S32;
+    default:
+      return 0;
+  }
+}
+
+uint32_t AddressNumber(uint32_t mode) {  // enum { wrap, mirror, clamp_ogl, clamp_to_edge, clamp_to_border }
+  constexpr uint8_t kNumbers[] = {0, 3, 1, 4};
+  return kNumbers[mode & 3];
+}
+
+uint32_t TextureQuery(const ptx2cpu_texture& t, uint32_t query, uint32_t level) {
+  switch (query) {
+    case PTX2CPU_QUERY_NORMALIZED:
+      return t.normalized;
+    case PTX2CPU_QUERY_FILTER:
+      return t.linear_filter;
+    case PTX2CPU_QUERY_ADDRESS_X:
+    case PTX2CPU_QUERY_ADDRESS_Y:
+    case PTX2CPU_QUERY_ADDRESS_Z:
+      return AddressNumber(t.address[query - PTX2CPU_QUERY_ADDRESS_X]);
+    default:
+      return ImageQuery(t.image, query, level);
+  }
+}
+
+// Of the bits of a .samplerref.
+uint32_t SamplerQuery(uint64_t sampler, uint32_t query) {
+  switch (query) {
+    case PTX2CPU_QUERY_FORCE_UNNORMALIZED:
+      return (sampler & PTX2CPU_SAMPLER_UNNORMALIZED) != 0;
+    case PTX2CPU_QUERY_FILTER:
+      return (sampler & PTX2CPU_SAMPLER_LINEAR) != 0;
+    case PTX2CPU_QUERY_ADDRESS_X:
+    case PTX2CPU_QUERY_ADDRESS_Y:
+    case PTX2CPU_QUERY_ADDRESS_Z:
+      return AddressNumber(
+          static_cast<uint32_t>(sampler >> (PTX2CPU_SAMPLER_ADDRESS_SHIFT + 4 * (query - PTX2CPU_QUERY_ADDRESS_X)) & 15));
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+}  // namespace ptx2cpu::texture
+
+// A sampler's bits are odd, the address of a struct is even.
+extern "C" uint32_t ptx2cpu_image_query(uint64_t handle, uint32_t query, uint32_t level) {
+  using namespace ptx2cpu::texture;
+  if (handle == 0) return 0;
+  if ((handle & PTX2CPU_SAMPLER_PRESENT) != 0) return SamplerQuery(handle, query);
+  const auto kind = *reinterpret_cast<const uint32_t*>(handle);
+  if (query == PTX2CPU_QUERY_KIND) return kind;
+  if (kind == PTX2CPU_KIND_TEXTURE_OBJECT || kind == PTX2CPU_KIND_TEXTURE_REFERENCE)
+    return TextureQuery(*reinterpret_cast<const ptx2cpu_texture*>(handle), query, level);
+  return ImageQuery(reinterpret_cast<const ptx2cpu_surface*>(handle)->image, query, level);
+}

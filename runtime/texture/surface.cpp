@@ -1,0 +1,107 @@
+// Surfaces: where an access goes, and formatted stores.
+#include <stdint.h>
+
+#include "runtime/abi/abi.h"
+#include "runtime/texture/coordinates.h"
+#include "runtime/texture/texel.h"
+
+namespace ptx2cpu::texture {
+
+namespace {
+
+int64_t InRange(int64_t value, int64_t size, bool clamp, bool& inside) {
+  if (value >= 0 && value < size) return value;
+  if (!clamp) inside = false;
+  return Clamped(value, 0, size - 1);
+}
+
+uint64_t Address(const ptx2cpu_surface& s, int64_t x, int64_t y, int64_t z, uint32_t access) {
+  const ptx2cpu_image_level& level = s.image.level[0];
+  const int64_t texel = static_cast<int64_t>(ChannelBytes(s.image.channel)) * s.image.channels;
+  const bool by_texel = (access & PTX2CPU_ACCESS_TEXELS) != 0, clamp = (access & PTX2CPU_ACCESS_CLAMP) != 0;
+  const int64_t bytes = by_texel ? texel : access >> PTX2CPU_ACCESS_BYTES_SHIFT;
+  if (by_texel || (access & PTX2CPU_ACCESS_SAMPLES) != 0) x *= bytes;
+  // An access is aligned to its size: low bits of the coordinate do not count.
+  x &= -bytes;
+  bool inside = true;
+  const uint32_t geometry = access & PTX2CPU_ACCESS_GEOMETRY;
+  x = InRange(x, level.width * texel - bytes + 1, clamp, inside);
+  int64_t slice = 0;
+  switch (geometry) {
+    case PTX2CPU_GEOMETRY_1D:
+      y = 0;
+      break;
+    case PTX2CPU_GEOMETRY_2D:
+      y = InRange(y, level.height, clamp, inside);
+      break;
+    case PTX2CPU_GEOMETRY_3D:
+      y = InRange(y, level.height, clamp, inside);
+      slice = InRange(z, level.depth, clamp, inside);
+      break;
+    case PTX2CPU_GEOMETRY_A1D:
+      y = 0;
+      slice = InRange(z, s.image.layers, clamp, inside);
+      break;
+    default:
+      y = InRange(y, level.height, clamp, inside);
+      slice = InRange(z, s.image.layers, clamp, inside);
+      break;
+  }
+  if (!inside) return 0;
+  return reinterpret_cast<uint64_t>(level.base) + static_cast<uint64_t>(slice) * level.slice +
+         static_cast<uint64_t>(y) * level.pitch + static_cast<uint64_t>(x);
+}
+
+uint16_t FloatToHalf(float value) {
+  return __builtin_bit_cast(uint16_t, static_cast<_Float16>(value));
+}
+
+// A channel of a formatted store, from the 32 bits of its register.
+void WriteChannel(uint8_t* at, uint32_t channel, uint32_t bits) {
+  const auto number = static_cast<int32_t>(bits);
+  switch (channel) {
+    case PTX2CPU_CHANNEL_U8:
+      *at = static_cast<uint8_t>(bits < 255 ? bits : 255);
+      return;
+    case PTX2CPU_CHANNEL_S8:
+      *at = static_cast<uint8_t>(Clamped(number, -128, 127));
+      return;
+    case PTX2CPU_CHANNEL_U16: {
+      const auto value = static_cast<uint16_t>(bits < 65535 ? bits : 65535);
+      __builtin_memcpy(at, &value, sizeof value);
+      return;
+    }
+    case PTX2CPU_CHANNEL_S16: {
+      const auto value = static_cast<int16_t>(Clamped(number, -32768, 32767));
+      __builtin_memcpy(at, &value, sizeof value);
+      return;
+    }
+    case PTX2CPU_CHANNEL_F16: {
+      const uint16_t value = FloatToHalf(FloatOf(bits));
+      __builtin_memcpy(at, &value, sizeof value);
+      return;
+    }
+    default:
+      __builtin_memcpy(at, &bits, sizeof bits);
+  }
+}
+
+}  // namespace
+
+}  // namespace ptx2cpu::texture
+
+using namespace ptx2cpu::texture;
+
+extern "C" uint64_t ptx2cpu_surface_address(const ptx2cpu_surface* surface, uint32_t x, uint32_t y, uint32_t z,
+                                            uint32_t access) {
+  if (surface == nullptr) return 0;
+  return Address(*surface, static_cast<int32_t>(x), static_cast<int32_t>(y), static_cast<int32_t>(z), access);
+}
+
+extern "C" void ptx2cpu_surface_store(const ptx2cpu_surface* surface, uint64_t address, uint32_t r, uint32_t g,
+                                      uint32_t b, uint32_t a) {
+  const uint32_t values[4] = {r, g, b, a};
+  auto* at = reinterpret_cast<uint8_t*>(address);
+  const uint32_t bytes = ChannelBytes(surface->image.channel);
+  for (uint32_t c = 0; c < surface->image.channels; ++c) WriteChannel(at + c * bytes, surface->image.channel, values[c]);
+}
