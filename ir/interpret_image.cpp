@@ -46,7 +46,10 @@ Status ExecuteImageQuery(Step& s) {
 Status ExecuteSurfaceAddress(Step& s) {
   const ImageServices* services = TRY(Services(s));
   TRY_STATUS(CheckHandle(s, s.Operand64(0), services->surface_bytes));
-  s.Return(services->address(s.Operand64(0), s.Operand32(1), s.Operand32(2), s.Operand32(3), s.inst.attrs.index));
+  const uint64_t address =
+      services->address(s.Operand64(0), s.Operand32(1), s.Operand32(2), s.Operand32(3), s.inst.attrs.index);
+  if (address == 1) return s.Fault("misaligned access to a surface");
+  s.Return(address);
   return {};
 }
 

@@ -52,8 +52,10 @@ Status EmitImageQuery(Site& s) {
 
 Status EmitSurfaceAddress(Site& s) {
   if (s.IsVector()) return s.Broken("above lane level");
-  s.Return(s.b.CreateCall(s.e.m.Service("ptx2cpu_surface_address"),
-                          {Pointer(s, 0), s.Raw(1), s.Raw(2), s.Raw(3), s.b.getInt32(s.inst.attrs.index)}));
+  Value address = s.b.CreateCall(s.e.m.Service("ptx2cpu_surface_address"),
+                                 {Pointer(s, 0), s.Raw(1), s.Raw(2), s.Raw(3), s.b.getInt32(s.inst.attrs.index)});
+  s.e.Fault(s.b.CreateICmpEQ(address, s.b.getInt64(1)), PTX2CPU_FAULT_MISALIGNED, s.e.step.thread, s.inst.at);
+  s.Return(address);
   return {};
 }
 

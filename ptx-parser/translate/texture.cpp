@@ -51,7 +51,8 @@ void ReadOffsets(Emitter& e, Fetch& fetch) {
     fetch.mode |= image::kOffset;
     AppendList(e, fetch, ReadList(e, fetch.operands[fetch.next++], Type::kI32), DimensionsOf(fetch.geometry), "offsets");
   }
-  if (!fetch.AtEnd()) e.Fail(ErrorCode::kUnsupported, "a fetch that compares depths is not translated");
+  if (!fetch.AtEnd()) ++fetch.next;  // no image here holds depths: an H200 does not compare either
+  if (!fetch.AtEnd()) Wrong(e, "more operands than a fetch has");
 }
 
 std::vector<ValueId> Channels(Emitter& e, Fetch& fetch) {
@@ -77,7 +78,11 @@ std::vector<ValueId> Channels(Emitter& e, Fetch& fetch) {
 // Of float bits: to nearest even; the canonical NaN.
 ValueId ToHalf(Emitter& e, ValueId bits) {
   const ValueId value = e.b.Bitcast(Type::kF32, bits);
-  return e.b.Convert(Opcode::kFConvert, Type::kF16, value, {.rounding = ir::Rounding::kNearestEven});
+  const ValueId half =
+      e.b.Convert(Opcode::kFConvert, Type::kF16, value, {.rounding = ir::Rounding::kNearestEven});
+  const ValueId magnitude = e.b.Binary(Opcode::kAnd, Type::kI32, bits, e.Const(Type::kI32, 0x7FFFFFFF));
+  const ValueId is_nan = e.b.Icmp(ir::Compare::kUgt, magnitude, e.Const(Type::kI32, 0x7F800000));
+  return e.b.Select(is_nan, e.Const(Type::kI16, 0x7FFF), e.b.Bitcast(Type::kI16, half));
 }
 
 // d and d|p: the destination's elements and the predicate that says that the memory is there, which it always is.

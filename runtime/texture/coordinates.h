@@ -1,11 +1,11 @@
 // From coordinates to texels, one axis at a time, as an H200 does it (recorded in tests/ptx/tex_*.gpu): normalised coordinates
-// are cut to 22 bits behind the point, positions between texels to 8 bits, rounded to nearest with ties upward.
+// are cut to 21 or 22 bits behind the point, positions between texels to 8 bits, rounded to nearest with ties upward.
 #pragma once
 
 #include <stdint.h>
 
 #include "runtime/abi/texture.h"
-#include "runtime/texture/float_sum.h"
+#include "runtime/texture/weighted_sum.h"
 
 namespace ptx2cpu::texture {
 
@@ -17,11 +17,8 @@ struct Neighbours {
   int weight;
 };
 
-// Bits behind the point of a normalised coordinate: 21, and as many more as 1/256 of a texel of a wide image needs.
-inline int CoordinateBits(int64_t size) {
-  const int needed = 64 - __builtin_clzll(static_cast<uint64_t>(size - 1) | 1) + kWeightBits;
-  return needed > 21 ? needed : 21;
-}
+// Bits behind the point of a normalised coordinate.
+inline int CoordinateBits(int64_t size) { return size > 8192 ? 22 : 21; }
 
 // floor(x * 2^bits), within +-2^52; NaN counts as 0.
 inline int64_t FloorScaled(float x, int bits) {

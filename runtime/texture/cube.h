@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "runtime/texture/float_sum.h"
+#include "runtime/texture/weighted_sum.h"
 
 namespace ptx2cpu::texture {
 

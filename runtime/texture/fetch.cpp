@@ -54,12 +54,15 @@ struct Plane {
   const ptx2cpu_image_level& level;
   Axis axis[3];
   uint32_t dimensions;
-  int64_t slice;  // where it has less than three dimensions
+  bool volume;
+  int64_t slice;  // where it is none
 };
 
 uint32_t Extent(const ptx2cpu_image_level& level, uint32_t dimension) {
   return dimension == 0 ? level.width : dimension == 1 ? level.height : level.depth;
 }
+
+bool IsLayered(uint32_t shape) { return shape >= PTX2CPU_SHAPE_1D_LAYERED; }
 
 uint32_t ModeOf(const ptx2cpu_texture& t, uint32_t dimension, bool normalized) {
   if (normalized || t.address[dimension] == PTX2CPU_ADDRESS_BORDER) return t.address[dimension];
@@ -67,13 +70,13 @@ uint32_t ModeOf(const ptx2cpu_texture& t, uint32_t dimension, bool normalized) {
 }
 
 Plane PlaneOf(const ptx2cpu_texture& t, const Request& r, uint32_t level, int64_t slice) {
-  Plane plane{t, t.image.level[level], {}, r.dimensions, slice};
+  Plane plane{t, t.image.level[level], {}, r.dimensions, r.dimensions == 3, slice};
   const bool is_cube = r.geometry >= PTX2CPU_GEOMETRY_CUBE, normalized = t.normalized != 0 || is_cube;
   for (uint32_t d = 0; d < r.dimensions; ++d) {
     plane.axis[d] = {Extent(plane.level, d), ModeOf(t, d, normalized), normalized, static_cast<int32_t>(r.offset[d])};
   }
   // To the filter a line is a plane of one row, read at coordinate 0, halfway to the border if y has one.
-  if (r.dimensions == 1 && ModeOf(t, 1, normalized) == PTX2CPU_ADDRESS_BORDER) {
+  if (r.dimensions == 1 && !IsLayered(t.image.shape) && ModeOf(t, 1, normalized) == PTX2CPU_ADDRESS_BORDER) {
     plane.dimensions = 2;
     plane.axis[1] = {1, PTX2CPU_ADDRESS_BORDER, normalized, 0};
   }
@@ -81,7 +84,11 @@ Plane PlaneOf(const ptx2cpu_texture& t, const Request& r, uint32_t level, int64_
 }
 
 Texel At(const Plane& p, int64_t x, int64_t y, int64_t z) {
-  return ReadTexel(p.texture, p.level, x, y, p.dimensions == 3 ? z : p.slice);
+  return ReadTexel(p.texture, p.level, x, y, p.volume ? z : p.slice);
+}
+
+Texel FilterAt(const Plane& p, int64_t x, int64_t y, int64_t z) {
+  return ReadFilterTexel(p.texture, p.level, x, y, p.volume ? z : p.slice);
 }
 
 Texel PointTexel(const Plane& p, const float* coordinate) {
@@ -101,9 +108,11 @@ void SplitPlane(int whole, int x, int y, int* weights) {
   weights[2] = left - weights[0];
 }
 
+constexpr int kMostTexels = 16;  // two levels of a volume
+
 struct Footprint {
-  Texel texels[8];
-  int weights[8];
+  Texel texels[kMostTexels];
+  int weights[kMostTexels];
   int count;
 };
 
@@ -112,7 +121,7 @@ void AddPlane(const Plane& p, const Neighbours* n, int z, int whole, Footprint& 
   int* weights = f.weights + f.count;
   SplitPlane(whole, n[0].weight, n[1].weight, weights);
   for (int i = 0; i < 4; ++i) {
-    if (weights[i] != 0) f.texels[f.count + i] = At(p, n[0].index[i & 1], n[1].index[i >> 1], n[2].index[z]);
+    if (weights[i] != 0) f.texels[f.count + i] = FilterAt(p, n[0].index[i & 1], n[1].index[i >> 1], n[2].index[z]);
   }
   f.count += 4;
 }
@@ -125,12 +134,21 @@ void AddLinear(const Plane& p, const float* coordinate, int whole, Footprint& f)
   AddPlane(p, n, 1, Part(whole, n[2].weight), f);
 }
 
+// One texel; the group's others have no weight.
+void AddPoint(const Plane& p, const float* coordinate, int whole, Footprint& f) {
+  int64_t index[3] = {};
+  for (uint32_t d = 0; d < p.dimensions; ++d) index[d] = PointIndex(p.axis[d], coordinate[d]);
+  f.texels[f.count] = FilterAt(p, index[0], index[1], index[2]);
+  f.weights[f.count] = whole;
+  f.count += 4;
+}
+
 Texel Sum(const ptx2cpu_texture& t, const Footprint& f) {
   Texel result{};
   for (uint32_t c = 0; c < t.image.channels; ++c) {
-    uint32_t values[8];
+    uint32_t values[kMostTexels];
     for (int i = 0; i < f.count; ++i) values[i] = f.weights[i] != 0 ? f.texels[i].channel[c] : 0;
-    result.channel[c] = WeightedSum(values, f.weights, f.count);
+    result.channel[c] = WeightedSum(FilterFormatOf(t, c), values, f.weights, f.count);
   }
   return result;
 }
@@ -149,13 +167,11 @@ Texel GatherTexels(const Plane& p, const float* coordinate, uint32_t channel) {
   return result;
 }
 
-bool IsLayered(uint32_t shape) { return shape >= PTX2CPU_SHAPE_1D_LAYERED; }
-
 int64_t LayerOf(const ptx2cpu_texture& t, int64_t layer, int64_t count) {
   return IsLayered(t.image.shape) ? Clamped(layer, 0, count - 1) : 0;
 }
 
-// s32 coordinates name a texel: no filter, and zero (or the border) outside.
+// s32 coordinates name a texel: no filter, and zero outside; with a level the nearest texel.
 Texel IntegerTexel(const ptx2cpu_texture& t, const Request& r) {
   const int64_t level = r.has_level ? static_cast<int32_t>(r.level) : 0;
   if (level < 0 || level >= t.image.levels) return {};
@@ -165,8 +181,9 @@ Texel IntegerTexel(const ptx2cpu_texture& t, const Request& r) {
   for (uint32_t d = 0; d < r.dimensions; ++d) {
     index[d] = static_cast<int32_t>(r.coordinate[d]) + int64_t{static_cast<int32_t>(r.offset[d])};
     inside &= index[d] >= 0 && index[d] < Extent(at, d);
+    if (r.has_level) index[d] = Clamped(index[d], 0, int64_t{Extent(at, d)} - 1);
   }
-  if (!inside) return {};
+  if (!inside && !r.has_level) return {};
   if (IsLayered(t.image.shape) && r.layer >= t.image.layers) return {};
   return ReadTexel(t, at, index[0], index[1], r.dimensions == 3 ? index[2] : IsLayered(t.image.shape) ? r.layer : 0);
 }
@@ -187,31 +204,24 @@ Texel SampleLevel(const ptx2cpu_texture& t, const Request& r, uint32_t level, co
   return IsFiltered(t) ? LinearTexel(plane, coordinate) : PointTexel(plane, coordinate);
 }
 
-// Between two levels: in a plane one sum of all texels, else a sum of two results.
+// Between two levels: one sum of all texels.
 Texel SampleLevels(const ptx2cpu_texture& t, const Request& r, const LevelChoice& levels, const float* coordinate,
                    int64_t slice) {
-  if (IsFiltered(t) && r.dimensions < 3) {
-    Footprint f{};
-    AddLinear(PlaneOf(t, r, levels.fine, slice), coordinate, kWeightOne - levels.weight, f);
-    AddLinear(PlaneOf(t, r, levels.fine + 1, slice), coordinate, levels.weight, f);
-    return Sum(t, f);
+  if (!GivesFloats(t)) return SampleLevel(t, r, levels.fine, coordinate, slice);
+  const int whole[2] = {kWeightOne - levels.weight, levels.weight};
+  Footprint f{};
+  for (uint32_t i = 0; i < 2; ++i) {
+    const Plane plane = PlaneOf(t, r, levels.fine + i, slice);
+    IsFiltered(t) ? AddLinear(plane, coordinate, whole[i], f) : AddPoint(plane, coordinate, whole[i], f);
   }
-  const Texel fine = SampleLevel(t, r, levels.fine, coordinate, slice);
-  const Texel coarse = SampleLevel(t, r, levels.fine + 1, coordinate, slice);
-  const int weights[2] = {kWeightOne - levels.weight, levels.weight};
-  Texel result{};
-  for (uint32_t c = 0; c < t.image.channels; ++c) {
-    const uint32_t values[2] = {fine.channel[c], coarse.channel[c]};
-    result.channel[c] = GivesFloats(t) ? WeightedSum(values, weights, 2) : values[0];
-  }
-  return result;
+  return Sum(t, f);
 }
 
 // The bias counts only where the instruction says something about the level.
-float LevelOfRequest(const ptx2cpu_texture& t, const Request& r) {
-  if (r.has_level) return FloatOf(r.level) + t.lod_bias;
-  if (r.gradient == nullptr) return 0;
-  return LevelOfGradients(t.image.level[0], r.dimensions, r.gradient) + t.lod_bias;
+int64_t LevelOfRequest(const ptx2cpu_texture& t, const Request& r) {
+  const int64_t bias = FixedLevel(t.lod_bias);
+  if (r.has_level) return FixedLevel(FloatOf(r.level)) + bias;
+  return r.gradient == nullptr ? 0 : LevelOfGradients(t.image.level[0], r.dimensions, r.gradient) + bias;
 }
 
 Texel Sample(const ptx2cpu_texture& t, const Request& request, uint32_t fetch) {
@@ -237,7 +247,7 @@ Texel Sample(const ptx2cpu_texture& t, const Request& request, uint32_t fetch) {
 
 Texel Fetch(const ptx2cpu_texture& t, uint32_t fetch, const uint32_t* words) {
   const Request r = Sort(fetch, words);
-  const bool reads_memory = r.integer && r.geometry == PTX2CPU_GEOMETRY_1D && !r.has_level;
+  const bool reads_memory = r.integer && r.geometry == PTX2CPU_GEOMETRY_1D;
   if (t.image.shape == PTX2CPU_SHAPE_LINEAR || reads_memory) return MemoryTexel(t, r);
   return r.integer ? IntegerTexel(t, r) : Sample(t, r, fetch);
 }

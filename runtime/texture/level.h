@@ -1,7 +1,6 @@
-// Choosing mip levels. Levels of detail have 8 bits behind the point.
+// Choosing mip levels. Levels of detail are fixed-point numbers with 8 bits behind the point.
 #pragma once
 
-#include <math.h>
 #include <stdint.h>
 
 #include "runtime/abi/texture.h"
@@ -14,29 +13,24 @@ struct LevelChoice {
   int weight;  // of level fine + 1, in 1/256
 };
 
-inline LevelChoice ChooseLevels(const ptx2cpu_texture& t, float level) {
-  const int64_t last = static_cast<int64_t>(t.image.levels) - 1;
-  if (last == 0) return {0, 0};
-  if (level < t.min_lod) level = t.min_lod;
-  if (level > t.max_lod) level = t.max_lod;
-  const int64_t fixed = Clamped(FloorScaled(level, kWeightBits), 0, last * kWeightOne);
-  if (t.linear_mip == 0) return {static_cast<uint32_t>(Clamped((fixed + kWeightOne / 2) >> kWeightBits, 0, last)), 0};
-  return {static_cast<uint32_t>(fixed >> kWeightBits), static_cast<int>(fixed & (kWeightOne - 1))};
+// Toward zero; NaN counts as 0.
+inline int64_t FixedLevel(float level) {
+  constexpr float kLimit = 1024.0f;
+  if (!(level > -kLimit)) level = level <= -kLimit ? -kLimit : 0;
+  return static_cast<int64_t>((level < kLimit ? level : kLimit) * static_cast<float>(kWeightOne));
 }
 
-// log2 of the longer of two gradients, in texels of the base level.
-inline float LevelOfGradients(const ptx2cpu_image_level& base, uint32_t dimensions, const uint32_t* words) {
-  const float size[3] = {static_cast<float>(base.width), static_cast<float>(base.height), static_cast<float>(base.depth)};
-  float longest = 0;
-  for (uint32_t side = 0; side < 2; ++side) {
-    float length = 0;
-    for (uint32_t d = 0; d < dimensions; ++d) {
-      const float part = FloatOf(words[side * dimensions + d]) * size[d];
-      length += part * part;
-    }
-    if (length > longest) longest = length;
-  }
-  return 0.5f * log2f(longest);
+inline LevelChoice ChooseLevels(const ptx2cpu_texture& t, int64_t level) {
+  const int64_t last = static_cast<int64_t>(t.image.levels) - 1;
+  if (last == 0) return {0, 0};
+  level = level < FixedLevel(t.min_lod) ? FixedLevel(t.min_lod) : level;
+  level = level > FixedLevel(t.max_lod) ? FixedLevel(t.max_lod) : level;
+  level = Clamped(level, 0, last * kWeightOne);
+  if (t.linear_mip == 0) return {static_cast<uint32_t>(Clamped((level + kWeightOne / 2) >> kWeightBits, 0, last)), 0};
+  return {static_cast<uint32_t>(level >> kWeightBits), static_cast<int>(level & (kWeightOne - 1))};
 }
+
+// The level at which the longer of two gradients, given in coordinates, spans a texel.
+int64_t LevelOfGradients(const ptx2cpu_image_level& base, uint32_t dimensions, const uint32_t* words);
 
 }  // namespace ptx2cpu::texture

@@ -13,15 +13,23 @@ uint32_t FormatNumber(uint32_t channel) {  // CUarray_format
   return kFormats[channel];
 }
 
-// Of a dimension that the shape does not have: 0.
+// Of a dimension that the shape does not have: 0. Layers of lines count as height, layers of planes and cubes as depth.
 uint32_t SizeOf(const ptx2cpu_image& image, uint32_t dimension, uint32_t level) {
   if (level >= image.levels) return 0;
   const ptx2cpu_image_level& at = image.level[level];
-  const bool is_1d = image.shape == PTX2CPU_SHAPE_LINEAR || image.shape == PTX2CPU_SHAPE_1D ||
-                     image.shape == PTX2CPU_SHAPE_1D_LAYERED;
   if (dimension == 0) return at.width;
-  if (dimension == 1) return is_1d ? 0 : at.height;
-  return image.shape == PTX2CPU_SHAPE_3D ? at.depth : 0;
+  switch (image.shape) {
+    case PTX2CPU_SHAPE_LINEAR:
+      return 0;
+    case PTX2CPU_SHAPE_1D_LAYERED:
+      return dimension == 1 ? image.layers : 0;
+    case PTX2CPU_SHAPE_2D_LAYERED:
+      return dimension == 1 ? at.height : image.layers;
+    case PTX2CPU_SHAPE_CUBE_LAYERED:
+      return dimension == 1 ? at.height : image.layers / 6;
+    default:
+      return dimension == 1 ? at.height : image.shape == PTX2CPU_SHAPE_3D ? at.depth : 0;
+  }
 }
 
 uint32_t LayersOf(const ptx2cpu_image& image) {
@@ -51,6 +59,14 @@ uint32_t ImageQuery(const ptx2cpu_image& image, uint32_t query, uint32_t level) 
     default:
       return 0;
   }
+}
+
+// To surfaces a line has no height, and cubes are layers.
+uint32_t SurfaceQuery(const ptx2cpu_image& image, uint32_t query) {
+  const bool is_cube = image.shape == PTX2CPU_SHAPE_CUBE || image.shape == PTX2CPU_SHAPE_CUBE_LAYERED;
+  if (query == PTX2CPU_QUERY_HEIGHT && image.shape == PTX2CPU_SHAPE_1D) return 0;
+  if (query == PTX2CPU_QUERY_DEPTH && is_cube) return image.layers;
+  return ImageQuery(image, query, 0);
 }
 
 uint32_t AddressNumber(uint32_t mode) {  // enum { wrap, mirror, clamp_ogl, clamp_to_edge, clamp_to_border }
@@ -103,5 +119,5 @@ extern "C" uint32_t ptx2cpu_image_query(uint64_t handle, uint32_t query, uint32_
   if (query == PTX2CPU_QUERY_KIND) return kind;
   if (kind == PTX2CPU_KIND_TEXTURE_OBJECT || kind == PTX2CPU_KIND_TEXTURE_REFERENCE)
     return TextureQuery(*reinterpret_cast<const ptx2cpu_texture*>(handle), query, level);
-  return ImageQuery(reinterpret_cast<const ptx2cpu_surface*>(handle)->image, query, level);
+  return SurfaceQuery(reinterpret_cast<const ptx2cpu_surface*>(handle)->image, query);
 }

@@ -15,14 +15,18 @@ int64_t InRange(int64_t value, int64_t size, bool clamp, bool& inside) {
   return Clamped(value, 0, size - 1);
 }
 
+// Numbers of layers are unsigned.
+int64_t Layer(int64_t z) { return static_cast<uint32_t>(z); }
+
+constexpr uint64_t kMisaligned = 1;
+
 uint64_t Address(const ptx2cpu_surface& s, int64_t x, int64_t y, int64_t z, uint32_t access) {
   const ptx2cpu_image_level& level = s.image.level[0];
   const int64_t texel = static_cast<int64_t>(ChannelBytes(s.image.channel)) * s.image.channels;
   const bool by_texel = (access & PTX2CPU_ACCESS_TEXELS) != 0, clamp = (access & PTX2CPU_ACCESS_CLAMP) != 0;
   const int64_t bytes = by_texel ? texel : access >> PTX2CPU_ACCESS_BYTES_SHIFT;
   if (by_texel || (access & PTX2CPU_ACCESS_SAMPLES) != 0) x *= bytes;
-  // An access is aligned to its size: low bits of the coordinate do not count.
-  x &= -bytes;
+  if ((x & (bytes - 1)) != 0) return kMisaligned;
   bool inside = true;
   const uint32_t geometry = access & PTX2CPU_ACCESS_GEOMETRY;
   x = InRange(x, level.width * texel - bytes + 1, clamp, inside);
@@ -40,11 +44,11 @@ uint64_t Address(const ptx2cpu_surface& s, int64_t x, int64_t y, int64_t z, uint
       break;
     case PTX2CPU_GEOMETRY_A1D:
       y = 0;
-      slice = InRange(z, s.image.layers, clamp, inside);
+      slice = InRange(Layer(z), s.image.layers, clamp, inside);
       break;
     default:
       y = InRange(y, level.height, clamp, inside);
-      slice = InRange(z, s.image.layers, clamp, inside);
+      slice = InRange(Layer(z), s.image.layers, clamp, inside);
       break;
   }
   if (!inside) return 0;
@@ -52,8 +56,14 @@ uint64_t Address(const ptx2cpu_surface& s, int64_t x, int64_t y, int64_t z, uint
          static_cast<uint64_t>(y) * level.pitch + static_cast<uint64_t>(x);
 }
 
+// Toward zero.
 uint16_t FloatToHalf(float value) {
-  return __builtin_bit_cast(uint16_t, static_cast<_Float16>(value));
+  const uint32_t bits = BitsOf(value), magnitude = bits & kMagnitude;
+  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
+  if (magnitude >= kInfinity) return static_cast<uint16_t>(sign | 0x7C00 | (magnitude >> 13 & 0x3FF));
+  if (magnitude >= BitsOf(65504.0f)) return sign | 0x7BFF;
+  if (magnitude < BitsOf(0x1p-14f)) return static_cast<uint16_t>(sign | static_cast<uint32_t>(FloatOf(magnitude) * 0x1p24f));
+  return static_cast<uint16_t>(sign | (magnitude - (112u << 23)) >> 13);
 }
 
 // A channel of a formatted store, from the 32 bits of its register.

@@ -211,12 +211,11 @@ TEST_CASE("warp shuffles and votes") {
 // -- errors --
 
 TEST_CASE("legal PTX without a translation is refused with its line and row") {
-  Error error =
-      TranslateError(Kernel("tex.1d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [t, {%r0}];", ".global .texref t;\n"));
+  Error error = TranslateError(Kernel("movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;"));
   CHECK(error.code == ErrorCode::kUnsupported);
-  CHECK(error.message == "`tex.1d.v4.f32.s32` is not translated");
-  CHECK(error.at.line == 9);
-  CHECK_THAT(error.hint, Catch::Contains("`tex`") && Catch::Contains("9.7.10.3"));
+  CHECK(error.message == "`movmatrix.sync.aligned.m8n8.trans.b16` is not translated");
+  CHECK(error.at.line == 8);
+  CHECK_THAT(error.hint, Catch::Contains("`movmatrix`") && Catch::Contains("9.7.14.5.17"));
 }
 
 TEST_CASE("all wrong instructions of a kernel are reported in one run") {

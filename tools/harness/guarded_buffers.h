@@ -34,7 +34,7 @@ class GuardedBuffers {
   void Leave(KernelCall& call) const {
     for (size_t i = 0; i < call.arguments.size(); ++i) {
       rt::Argument& argument = call.arguments[i];
-      if (argument.IsWritten() && !argument.data.empty()) std::memcpy(argument.data.data(), addresses_[i], argument.data.size());
+      if (addresses_[i] != nullptr && argument.IsWritten() && !argument.data.empty()) std::memcpy(argument.data.data(), addresses_[i], argument.data.size());
     }
   }
 

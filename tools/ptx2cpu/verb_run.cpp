@@ -45,6 +45,8 @@ Status RunRun(const Arguments& arguments) {
   const Kernel kernel = TRY(CompileKernel(arguments, choice, build));
   std::vector<ir::Param> params;
   for (const Parameter& parameter : kernel.parameters()) params.push_back({parameter.name, ir::Type::kVoid, parameter.offset, parameter.size, parameter.align});
+  const harness::ImageScope images(call);
+  TRY_STATUS(images.Bind([](const std::string&) -> std::byte* { return nullptr; }));
   std::vector<std::byte> buffer = TRY(harness::PackParameters(params, kernel.parameter_bytes(), call));
   harness::GuardedBuffers guarded;
   if (!guarded.Enter(call)) return Fail(ErrorCode::kLaunch, "no memory for the buffers");
@@ -53,6 +55,7 @@ Status RunRun(const Arguments& arguments) {
   TRY_STATUS(kernel.LaunchPacked(shape, buffer));
   if (arguments.Has("--time")) fmt::print(stderr, "translated in {:.3f} ms, ran in {:.3f} ms\n", kernel.compile_milliseconds(), Milliseconds(start));
   guarded.Leave(call);
+  call.images->Leave(call.arguments);
   return PrintBuffers(arguments, call);
 }
 

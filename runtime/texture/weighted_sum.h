@@ -1,0 +1,119 @@
+// The weighted sum of texels that an H200's filter computes, bit for bit as recorded (tests/ptx/tex_*.gpu).
+//
+// Floats: the texels of a group (four of a plane) are aligned to the largest exponent among those that have a weight, keeping
+// four bits below the last place of the format (f32 or f16) and dropping the rest; products with the 8-bit weights are summed
+// exactly; the sum is rounded to the format, ties away from zero. Subnormal f32 texels count as zero.
+// Normalised integers: the sum rounded to a 16-bit integer, to nearest, ties upward. (Of s8 that is so for 19 of 20 sums; the
+// others are one too large or too small.)
+#pragma once
+
+#include <stdint.h>
+
+namespace ptx2cpu::texture {
+
+inline uint32_t BitsOf(float x) { return __builtin_bit_cast(uint32_t, x); }
+inline float FloatOf(uint32_t bits) { return __builtin_bit_cast(float, bits); }
+inline uint64_t BitsOf(double x) { return __builtin_bit_cast(uint64_t, x); }
+inline double DoubleOf(uint64_t bits) { return __builtin_bit_cast(double, bits); }
+
+constexpr uint32_t kInfinity = 0x7F800000, kMagnitude = 0x7FFFFFFF;
+constexpr int kWeightBits = 8, kWeightOne = 1 << kWeightBits;
+
+// What texels are to the filter; f16 values are kept as f32 bits, integers as their two's complement.
+enum class FilterFormat : uint8_t { kFloat32, kFloat16, kUnsigned16, kSigned16, kSigned8 };
+
+struct FloatFormat {
+  int fraction_bits;
+  int smallest_exponent;  // of a normal number
+  float largest;
+  uint32_t nan;
+};
+constexpr FloatFormat kFormat32 = {23, -126, 0x1.fffffep127f, 0x7FFFFFFF};
+constexpr FloatFormat kFormat16 = {10, -14, 65504.0f, 0x7FFFE000};
+
+// 2^exponent, of a normal double.
+inline double PowerOfTwo(int exponent) { return DoubleOf(static_cast<uint64_t>(exponent + 1023) << 52); }
+
+// Exponent of a float's magnitude, not below the format's smallest one.
+inline int ExponentOf(const FloatFormat& format, uint32_t magnitude) {
+  const int exponent = static_cast<int>(magnitude >> 23) - 127;
+  return exponent < format.smallest_exponent ? format.smallest_exponent : exponent;
+}
+
+// Of a group: exact, in a double. `largest` is the greatest magnitude with a weight; it is finite.
+inline double GroupSum(const FloatFormat& format, const uint32_t* texels, const int* weights, int count, uint32_t largest) {
+  const int unit = ExponentOf(format, largest) - format.fraction_bits - 4;
+  const double scale = PowerOfTwo(-unit);
+  int64_t sum = 0;
+  for (int i = 0; i < count; ++i) {
+    const uint32_t bits = (texels[i] & kMagnitude) < 0x00800000 ? 0 : texels[i];
+    if (weights[i] != 0) sum += static_cast<int64_t>(static_cast<double>(FloatOf(bits)) * scale) * weights[i];
+  }
+  return static_cast<double>(sum) * PowerOfTwo(unit - kWeightBits);
+}
+
+// To the nearest of the format, ties away from zero.
+inline float RoundAway(const FloatFormat& format, double x) {
+  const double magnitude = x < 0 ? -x : x;
+  const int exponent = static_cast<int>(BitsOf(magnitude) >> 52) - 1023;
+  const int unit = (exponent < format.smallest_exponent ? format.smallest_exponent : exponent) - format.fraction_bits;
+  const double rounded = static_cast<double>(static_cast<int64_t>(magnitude * PowerOfTwo(-unit) + 0.5)) * PowerOfTwo(unit);
+  if (rounded > format.largest) return FloatOf(kInfinity | (x < 0 ? 0x80000000 : 0));
+  return static_cast<float>(x < 0 ? -rounded : rounded);
+}
+
+// Infinities and NaN among texels that have a weight.
+inline uint32_t SpecialSum(const uint32_t* texels, const int* weights, int count, uint32_t nan) {
+  bool positive = false, negative = false;
+  for (int i = 0; i < count; ++i) {
+    if (weights[i] == 0 || (texels[i] & kMagnitude) < kInfinity) continue;
+    if ((texels[i] & kMagnitude) > kInfinity) return nan;
+    (texels[i] >> 31 != 0 ? negative : positive) = true;
+  }
+  if (positive && negative) return nan;
+  return negative ? 0x80000000 | kInfinity : kInfinity;
+}
+
+inline uint32_t FloatSum(const FloatFormat& format, const uint32_t* texels, const int* weights, int count) {
+  double total = 0;
+  for (int first = 0; first < count; first += 4) {
+    uint32_t largest = 0;
+    for (int i = first; i < first + 4; ++i) {
+      const uint32_t magnitude = texels[i] & kMagnitude;
+      if (weights[i] != 0 && magnitude > largest) largest = magnitude;
+    }
+    if (largest >= kInfinity) return SpecialSum(texels, weights, count, format.nan);
+    if (largest >= 0x00800000) total += GroupSum(format, texels + first, weights + first, 4, largest);
+  }
+  const uint32_t bits = BitsOf(RoundAway(format, total));
+  return (bits & kMagnitude) < 0x00800000 ? 0 : bits;
+}
+
+inline uint32_t IntegerSum(FilterFormat format, const uint32_t* texels, const int* weights, int count) {
+  int64_t sum = 0;
+  for (int i = 0; i < count; ++i) {
+    if (weights[i] != 0) sum += int64_t{static_cast<int32_t>(texels[i])} * weights[i];
+  }
+  if (format == FilterFormat::kUnsigned16) return BitsOf(static_cast<float>((sum + kWeightOne / 2) >> kWeightBits) / 65535.0f);
+  // 127 of s8 is 32767: floor(sum * 32767 / 127 / 256 + 1/2).
+  constexpr int64_t kOne8 = 127 * kWeightOne, kLargest = 32767;
+  const int64_t twice = 2 * sum * kLargest + kOne8;
+  int64_t value = format == FilterFormat::kSigned16 ? (sum + kWeightOne / 2) >> kWeightBits
+                                                    : (twice + 4 * kOne8 * kLargest) / (2 * kOne8) - 2 * kLargest;
+  if (value < -kLargest) value = -kLargest;
+  return BitsOf(static_cast<float>(value) / 32767.0f);
+}
+
+// Weights sum to 256; `count` is a multiple of 4.
+inline uint32_t WeightedSum(FilterFormat format, const uint32_t* texels, const int* weights, int count) {
+  switch (format) {
+    case FilterFormat::kFloat32:
+      return FloatSum(kFormat32, texels, weights, count);
+    case FilterFormat::kFloat16:
+      return FloatSum(kFormat16, texels, weights, count);
+    default:
+      return IntegerSum(format, texels, weights, count);
+  }
+}
+
+}  // namespace ptx2cpu::texture
