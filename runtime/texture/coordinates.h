@@ -96,6 +96,13 @@ inline Neighbours LinearIndices(const Axis& axis, float x) {
           static_cast<int>(position & (kWeightOne - 1))};
 }
 
+// The same without an address mode: numbers may be outside.
+inline Neighbours OpenNeighbours(const Axis& axis, float x) {
+  const int64_t position = Position(axis, x, kWeightBits) - kWeightOne / 2;
+  const int64_t first = position >> kWeightBits;
+  return {{first, first + 1}, static_cast<int>(position & (kWeightOne - 1))};
+}
+
 // The same texels for tld4.
 inline Neighbours FootprintIndices(const Axis& axis, float x) {
   const int64_t position = Position(axis, x, kWeightBits) - kWeightOne / 2;

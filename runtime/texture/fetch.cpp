@@ -54,7 +54,7 @@ struct Plane {
   const ptx2cpu_image_level& level;
   Axis axis[3];
   uint32_t dimensions;
-  bool volume;
+  bool volume, seamless;
   int64_t slice;  // where it is none
 };
 
@@ -70,11 +70,12 @@ uint32_t ModeOf(const ptx2cpu_texture& t, uint32_t dimension, bool normalized) {
 }
 
 Plane PlaneOf(const ptx2cpu_texture& t, const Request& r, uint32_t level, int64_t slice) {
-  Plane plane{t, t.image.level[level], {}, r.dimensions, r.dimensions == 3, slice};
+  Plane plane{t, t.image.level[level], {}, r.dimensions, r.dimensions == 3, false, slice};
   const bool is_cube = r.geometry >= PTX2CPU_GEOMETRY_CUBE, normalized = t.normalized != 0 || is_cube;
   for (uint32_t d = 0; d < r.dimensions; ++d) {
     plane.axis[d] = {Extent(plane.level, d), ModeOf(t, d, normalized), normalized, static_cast<int32_t>(r.offset[d])};
   }
+  plane.seamless = is_cube && t.seamless != 0;
   // To the filter a line is a plane of one row, read at coordinate 0, halfway to the border if y has one.
   if (r.dimensions == 1 && !IsLayered(t.image.shape) && ModeOf(t, 1, normalized) == PTX2CPU_ADDRESS_BORDER) {
     plane.dimensions = 2;
@@ -126,7 +127,31 @@ void AddPlane(const Plane& p, const Neighbours* n, int z, int whole, Footprint& 
   f.count += 4;
 }
 
+// Over the edges of a cube's face. Beyond a corner there is no texel: the other three share its weight.
+void AddSeamless(const Plane& p, const float* coordinate, int whole, Footprint& f) {
+  const Neighbours x = OpenNeighbours(p.axis[0], coordinate[0]), y = OpenNeighbours(p.axis[1], coordinate[1]);
+  const int64_t size = p.axis[0].size, first = p.slice - p.slice % 6;
+  const auto outside = [&](int64_t at) { return at < 0 || at >= size; };
+  int* weights = f.weights + f.count;
+  SplitPlane(whole, x.weight, y.weight, weights);
+  for (int i = 0; i < 4; ++i) {
+    const int64_t at_x = x.index[i & 1], at_y = y.index[i >> 1];
+    if (outside(at_x) && outside(at_y)) {
+      const int share = (weights[i] + 1) / 3;
+      weights[i ^ 1] += share;
+      weights[i ^ 2] += share;
+      weights[i ^ 3] += weights[i] - 2 * share;
+      weights[i] = 0;
+      continue;
+    }
+    const CubeTexel texel = AcrossEdge(static_cast<uint32_t>(p.slice - first), at_x, at_y, size);
+    f.texels[f.count + i] = ReadFilterTexel(p.texture, p.level, texel.x, texel.y, first + texel.face);
+  }
+  f.count += 4;
+}
+
 void AddLinear(const Plane& p, const float* coordinate, int whole, Footprint& f) {
+  if (p.seamless) return AddSeamless(p, coordinate, whole, f);
   Neighbours n[3] = {};
   for (uint32_t d = 0; d < p.dimensions; ++d) n[d] = LinearIndices(p.axis[d], coordinate[d]);
   if (p.dimensions < 3) return AddPlane(p, n, 0, whole, f);
@@ -159,11 +184,39 @@ Texel LinearTexel(const Plane& p, const float* coordinate) {
   return Sum(p.texture, f);
 }
 
+constexpr int kGatherX[] = {0, 1, 1, 0}, kGatherY[] = {1, 1, 0, 0};
+
+// Over the edges of a cube's face; beyond a corner the mean of the other three, the one across with what is left of 256.
+Texel GatherSeamless(const Plane& p, const float* coordinate, uint32_t channel) {
+  const Neighbours x = OpenNeighbours(p.axis[0], coordinate[0]), y = OpenNeighbours(p.axis[1], coordinate[1]);
+  const int64_t size = p.axis[0].size, first = p.slice - p.slice % 6;
+  const auto outside = [&](int64_t at) { return at < 0 || at >= size; };
+  Texel result{}, filtered{};
+  int weights[4] = {85, 85, 85, 85}, corner = -1;
+  for (int i = 0; i < 4; ++i) {
+    const int64_t at_x = x.index[kGatherX[i]], at_y = y.index[kGatherY[i]];
+    if (outside(at_x) && outside(at_y)) {
+      weights[i] = 0;
+      weights[i ^ 2] = 86;
+      corner = i;
+      continue;
+    }
+    const CubeTexel texel = AcrossEdge(static_cast<uint32_t>(p.slice - first), at_x, at_y, size);
+    result.channel[i] = ReadTexel(p.texture, p.level, texel.x, texel.y, first + texel.face).channel[channel];
+    filtered.channel[i] = ReadFilterTexel(p.texture, p.level, texel.x, texel.y, first + texel.face).channel[channel];
+  }
+  if (corner >= 0 && GivesFloats(p.texture))
+    result.channel[corner] = WeightedSum(FilterFormatOf(p.texture, channel), filtered.channel, weights, 4);
+  if (corner >= 0 && !GivesFloats(p.texture)) result.channel[corner] = result.channel[corner ^ 2];
+  return result;
+}
+
 Texel GatherTexels(const Plane& p, const float* coordinate, uint32_t channel) {
+  if (p.seamless) return GatherSeamless(p, coordinate, channel);
   const Neighbours x = FootprintIndices(p.axis[0], coordinate[0]), y = FootprintIndices(p.axis[1], coordinate[1]);
-  constexpr int kX[] = {0, 1, 1, 0}, kY[] = {1, 1, 0, 0};
   Texel result;
-  for (int i = 0; i < 4; ++i) result.channel[i] = At(p, x.index[kX[i]], y.index[kY[i]], 0).channel[channel];
+  for (int i = 0; i < 4; ++i)
+    result.channel[i] = At(p, x.index[kGatherX[i]], y.index[kGatherY[i]], 0).channel[channel];
   return result;
 }
 
@@ -221,7 +274,11 @@ Texel SampleLevels(const ptx2cpu_texture& t, const Request& r, const LevelChoice
 int64_t LevelOfRequest(const ptx2cpu_texture& t, const Request& r) {
   const int64_t bias = FixedLevel(t.lod_bias);
   if (r.has_level) return FixedLevel(FloatOf(r.level)) + bias;
-  return r.gradient == nullptr ? 0 : LevelOfGradients(t.image.level[0], r.dimensions, r.gradient) + bias;
+  if (r.gradient == nullptr) return 0;
+  const ptx2cpu_image_level& base = t.image.level[0];
+  if (r.geometry < PTX2CPU_GEOMETRY_CUBE) return LevelOfGradients(base, r.dimensions, r.gradient) + bias;
+  const float direction[3] = {FloatOf(r.coordinate[0]), FloatOf(r.coordinate[1]), FloatOf(r.coordinate[2])};
+  return LevelOfCubeGradients(base, direction, r.gradient) + bias;
 }
 
 Texel Sample(const ptx2cpu_texture& t, const Request& request, uint32_t fetch) {

@@ -1,5 +1,7 @@
 #include "runtime/texture/level.h"
 
+#include "runtime/texture/cube.h"
+
 namespace ptx2cpu::texture {
 
 namespace {
@@ -29,15 +31,16 @@ float Magnitude(float x) { return FloatOf(BitsOf(x) & kMagnitude); }
 // Keeps nine bits of the fraction.
 float Short(float x) { return FloatOf(BitsOf(x) & 0xFFFFC000); }
 
-// About the length of a vector: the largest part, and 11/32 of the others.
-float Length(const float* parts, uint32_t dimensions) {
-  float sum = 0, largest = 0;
-  for (uint32_t d = 0; d < dimensions; ++d) {
-    const float part = Magnitude(Short(parts[d]));
-    sum += part;
-    if (part > largest) largest = part;
+// About the length of a vector: the largest part, 11/32 of the next and 1/4 of the last.
+float Length(const float* parts) {
+  float large = 0, middle = 0, small = 0;
+  for (uint32_t d = 0; d < 3; ++d) {
+    float part = Magnitude(Short(parts[d]));
+    if (part > large) { const float other = large; large = part; part = other; }
+    if (part > middle) { const float other = middle; middle = part; part = other; }
+    if (part > small) small = part;
   }
-  return largest + (sum - largest) * 0.34375f;
+  return large + middle * 0.34375f + small * 0.25f;
 }
 
 int64_t Logarithm(float x) {
@@ -45,23 +48,43 @@ int64_t Logarithm(float x) {
   return (static_cast<int64_t>(bits >> 23) - 127) * kWeightOne + kLogarithms[bits >> 15 & 255];
 }
 
-}  // namespace
-
-// The longest of both gradients and 11/16 of their sum and of their difference.
-int64_t LevelOfGradients(const ptx2cpu_image_level& base, uint32_t dimensions, const uint32_t* words) {
-  const float size[3] = {static_cast<float>(base.width), static_cast<float>(base.height), static_cast<float>(base.depth)};
-  float x[3] = {}, y[3] = {}, sum[3] = {}, difference[3] = {};
-  for (uint32_t d = 0; d < dimensions; ++d) {
-    x[d] = FloatOf(words[d]) * size[d];
-    y[d] = FloatOf(words[dimensions + d]) * size[d];
+// Of gradients in texels: the longest of both and of 11/16 of their sum and of their difference.
+int64_t LevelOf(const float (&x)[3], const float (&y)[3]) {
+  float sum[3], difference[3];
+  for (uint32_t d = 0; d < 3; ++d) {
     sum[d] = x[d] + y[d];
     difference[d] = x[d] - y[d];
   }
-  const float lengths[] = {Length(x, dimensions), Length(y, dimensions), Length(sum, dimensions) * 0.6875f,
-                           Length(difference, dimensions) * 0.6875f};
+  const float lengths[] = {Length(x), Length(y), Length(sum) * 0.6875f, Length(difference) * 0.6875f};
   float longest = 0;
   for (float length : lengths) longest = length > longest ? length : longest;
   return Logarithm(longest);
+}
+
+}  // namespace
+
+int64_t LevelOfGradients(const ptx2cpu_image_level& base, uint32_t dimensions, const uint32_t* words) {
+  const float size[3] = {static_cast<float>(base.width), static_cast<float>(base.height), static_cast<float>(base.depth)};
+  float x[3] = {}, y[3] = {};
+  for (uint32_t d = 0; d < dimensions; ++d) {
+    x[d] = FloatOf(words[d]) * size[d];
+    y[d] = FloatOf(words[dimensions + d]) * size[d];
+  }
+  return LevelOf(x, y);
+}
+
+int64_t LevelOfCubeGradients(const ptx2cpu_image_level& base, const float* direction, const uint32_t* words) {
+  const float half = static_cast<float>(base.width) * 0.5f;
+  float to[2][3] = {};
+  const FacePoint here = OnFaceOf(direction, direction);
+  for (uint32_t side = 0; side < 2; ++side) {
+    float other[3];
+    for (uint32_t d = 0; d < 3; ++d) other[d] = direction[d] + FloatOf(words[3 * side + d]);
+    const FacePoint there = OnFaceOf(direction, other);
+    to[side][0] = (there.s - here.s) * half;
+    to[side][1] = (there.t - here.t) * half;
+  }
+  return LevelOf(to[0], to[1]);
 }
 
 }  // namespace ptx2cpu::texture

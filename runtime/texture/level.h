@@ -32,5 +32,6 @@ inline LevelChoice ChooseLevels(const ptx2cpu_texture& t, int64_t level) {
 
 // The level at which the longer of two gradients, given in coordinates, spans a texel.
 int64_t LevelOfGradients(const ptx2cpu_image_level& base, uint32_t dimensions, const uint32_t* words);
+int64_t LevelOfCubeGradients(const ptx2cpu_image_level& base, const float* direction, const uint32_t* words);
 
 }  // namespace ptx2cpu::texture
