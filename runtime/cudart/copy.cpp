@@ -238,8 +238,10 @@ cudaError_t FromParms(const cudaMemcpy3DParms& parms, CUDA_MEMCPY3D& copy) {
   MemoryTypes types;
   if (const cudaError_t error = TypesOf(parms.kind, types)) return error;
   const bool nothing = Nothing(parms.extent);
-  if (!nothing && parms.srcPtr.ptr != nullptr && !Fits(types.from, parms.srcPtr.ptr)) return cudaErrorInvalidValue;
-  if (!nothing && parms.dstPtr.ptr != nullptr && !Fits(types.to, parms.dstPtr.ptr)) return cudaErrorInvalidValue;
+  if (!nothing && parms.srcPtr.ptr != nullptr && !Fits(types.from, parms.srcPtr.ptr))
+    return cudaErrorInvalidValue;
+  if (!nothing && parms.dstPtr.ptr != nullptr && !Fits(types.to, parms.dstPtr.ptr))
+    return cudaErrorInvalidValue;
   return Fill3D(parms, types, copy);
 }
 

@@ -71,9 +71,9 @@ void Registry::AddManaged(Binary& binary, void** host, const char* name, size_t 
   managed_.push_back({&binary, host, name, size});
 }
 
-void Registry::AddTexture(Binary& binary, const void* host, const char* name) {
+void Registry::AddTexture(const void* host, RegisteredTexture texture) {
   std::lock_guard lock(mutex_);
-  textures_.insert_or_assign(host, RegisteredTexture{&binary, name});
+  textures_.insert_or_assign(host, std::move(texture));
 }
 
 cudaError_t Registry::BindManaged(Binary& binary) {

@@ -48,6 +48,7 @@ struct RegisteredVariable {
 struct RegisteredTexture {
   Binary* binary;
   std::string name;
+  bool reads_fractions;  // integers are read as fractions of their range
 };
 
 // All registrations of the process.
@@ -60,7 +61,7 @@ class Registry {
   void AddFunction(Binary& binary, const void* host, const char* name);
   void AddVariable(const void* host, RegisteredVariable variable);
   void AddManaged(Binary& binary, void** host, const char* name, size_t size);
-  void AddTexture(Binary& binary, const void* host, const char* name);
+  void AddTexture(const void* host, RegisteredTexture texture);
   // Storage for the binary's managed variables, so that the program can read their addresses.
   cuda::cudaError_t BindManaged(Binary& binary);
   cuda::cudaError_t BindAllManaged();

@@ -47,13 +47,13 @@ void __cudaRegisterManagedVar(void** fatCubinHandle, void** hostVarPtrAddress, c
 }
 
 void __cudaRegisterTexture(void** fatCubinHandle, const textureReference* hostVar, const void**,
-                           const char* deviceName, int, int, int) {
-  Registry::Get().AddTexture(BinaryOf(fatCubinHandle), hostVar, deviceName);
+                           const char* deviceName, int, int norm, int) {
+  Registry::Get().AddTexture(hostVar, {&BinaryOf(fatCubinHandle), deviceName, norm != 0});
 }
 
 void __cudaRegisterSurface(void** fatCubinHandle, const surfaceReference* hostVar, const void**,
                            const char* deviceName, int, int) {
-  Registry::Get().AddTexture(BinaryOf(fatCubinHandle), hostVar, deviceName);
+  Registry::Get().AddTexture(hostVar, {&BinaryOf(fatCubinHandle), deviceName, false});
 }
 
 // Programs call this before they first touch a managed variable, and keep the result as "done".
