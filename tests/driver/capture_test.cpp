@@ -148,6 +148,7 @@ TEST_CASE("capture: what is refused invalidates it") {
   const CUstream a = NewStream(), b = NewStream();
   const CUevent outside = NewEvent(), inside = NewEvent();
   REQUIRE_OK(cuEventRecord(outside, b));
+  REQUIRE_OK(cuStreamSynchronize(b));
   CUgraph graph = nullptr;
   const auto begin = [&] { REQUIRE_OK(cuStreamBeginCapture_v2(a, CU_STREAM_CAPTURE_MODE_RELAXED)); };
   const auto invalidated = [&] {
