@@ -31,7 +31,11 @@ inline int64_t FloorScaled(float x, int bits) {
   return whole - (static_cast<double>(whole) > scaled ? 1 : 0);
 }
 
+// Nearly always the value is at most one period away.
 inline int64_t Modulo(int64_t value, int64_t size) {
+  if (value < 0) value += size;
+  if (value >= size) value -= size;
+  if (value >= 0 && value < size) [[likely]] return value;
   const int64_t rest = value % size;
   return rest < 0 ? rest + size : rest;
 }
@@ -72,9 +76,9 @@ inline int64_t Position(const Axis& axis, float x, int bits) {
   int64_t fixed = FloorScaled(x, fraction);
   // What repeats is taken off before it is scaled; what does not stays near the image.
   if (axis.mode == PTX2CPU_ADDRESS_WRAP) {
-    fixed = Modulo(fixed, one);
+    fixed &= one - 1;
   } else if (axis.mode == PTX2CPU_ADDRESS_MIRROR) {
-    fixed = Modulo(fixed, 2 * one);
+    fixed &= 2 * one - 1;
   } else {
     fixed = Clamped(fixed, -4 * one, 4 * one);
   }

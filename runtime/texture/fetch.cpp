@@ -75,7 +75,7 @@ Plane PlaneOf(const ptx2cpu_texture& t, const Request& r, uint32_t level, int64_
   for (uint32_t d = 0; d < r.dimensions; ++d) {
     plane.axis[d] = {Extent(plane.level, d), ModeOf(t, d, normalized), normalized, static_cast<int32_t>(r.offset[d])};
   }
-  plane.seamless = is_cube && t.seamless != 0;
+  plane.seamless = is_cube && t.seamless != 0 && t.image.shape >= PTX2CPU_SHAPE_CUBE;
   // To the filter a line is a plane of one row, read at coordinate 0, halfway to the border if y has one.
   if (r.dimensions == 1 && !IsLayered(t.image.shape) && ModeOf(t, 1, normalized) == PTX2CPU_ADDRESS_BORDER) {
     plane.dimensions = 2;
@@ -114,7 +114,7 @@ constexpr int kMostTexels = 16;  // two levels of a volume
 struct Footprint {
   Texel texels[kMostTexels];
   int weights[kMostTexels];
-  int count;
+  int count = 0;
 };
 
 // The neighbours of a position, with weights that sum to `whole`.
@@ -164,7 +164,7 @@ void AddPoint(const Plane& p, const float* coordinate, int whole, Footprint& f) 
   int64_t index[3] = {};
   for (uint32_t d = 0; d < p.dimensions; ++d) index[d] = PointIndex(p.axis[d], coordinate[d]);
   f.texels[f.count] = FilterAt(p, index[0], index[1], index[2]);
-  f.weights[f.count] = whole;
+  for (int i = 0; i < 4; ++i) f.weights[f.count + i] = i == 0 ? whole : 0;
   f.count += 4;
 }
 
@@ -179,7 +179,7 @@ Texel Sum(const ptx2cpu_texture& t, const Footprint& f) {
 }
 
 Texel LinearTexel(const Plane& p, const float* coordinate) {
-  Footprint f{};
+  Footprint f;
   AddLinear(p, coordinate, kWeightOne, f);
   return Sum(p.texture, f);
 }
@@ -262,7 +262,7 @@ Texel SampleLevels(const ptx2cpu_texture& t, const Request& r, const LevelChoice
                    int64_t slice) {
   if (!GivesFloats(t)) return SampleLevel(t, r, levels.fine, coordinate, slice);
   const int whole[2] = {kWeightOne - levels.weight, levels.weight};
-  Footprint f{};
+  Footprint f;
   for (uint32_t i = 0; i < 2; ++i) {
     const Plane plane = PlaneOf(t, r, levels.fine + i, slice);
     IsFiltered(t) ? AddLinear(plane, coordinate, whole[i], f) : AddPoint(plane, coordinate, whole[i], f);
@@ -287,7 +287,7 @@ Texel Sample(const ptx2cpu_texture& t, const Request& request, uint32_t fetch) {
   int64_t slice = 0;
   if (r.geometry >= PTX2CPU_GEOMETRY_CUBE) {
     const CubePlace place = FindFace(coordinate);
-    slice = LayerOf(t, r.layer, t.image.layers / 6) * 6 + place.face;
+    slice = Clamped(LayerOf(t, r.layer, t.image.layers / 6) * 6 + place.face, 0, int64_t{t.image.layers} - 1);
     coordinate[0] = place.s;
     coordinate[1] = place.t;
     r.dimensions = 2;
@@ -302,7 +302,63 @@ Texel Sample(const ptx2cpu_texture& t, const Request& request, uint32_t fetch) {
   return SampleLevels(t, r, levels, coordinate, slice);
 }
 
+// The most common fetches, in a few steps: lines and planes of one level, without offsets or anything else.
+bool IsPlain(const ptx2cpu_texture& t, uint32_t fetch) {
+  const bool line = fetch == PTX2CPU_GEOMETRY_1D && t.image.shape == PTX2CPU_SHAPE_1D;
+  const bool plane = fetch == PTX2CPU_GEOMETRY_2D && (t.image.shape == PTX2CPU_SHAPE_2D || t.image.shape == PTX2CPU_SHAPE_PITCH);
+  if (!line && !plane) return false;
+  if (t.image.levels != 1) return false;
+  if (t.linear_filter == 0) return true;
+  const bool bordered = t.address[0] == PTX2CPU_ADDRESS_BORDER || t.address[1] == PTX2CPU_ADDRESS_BORDER;
+  return t.image.channel == PTX2CPU_CHANNEL_F32 && !bordered;
+}
+
+Axis PlainAxis(const ptx2cpu_texture& t, uint32_t dimension) {
+  return {Extent(t.image.level[0], dimension), ModeOf(t, dimension, t.normalized != 0), t.normalized != 0, 0};
+}
+
+// Four texels of f32 channels; a line is a plane whose rows are the same.
+template <uint32_t kChannels>
+Texel PlainSum(const ptx2cpu_texture& t, const Neighbours& x, const Neighbours& y) {
+  const ptx2cpu_image_level& level = t.image.level[0];
+  int weights[4];
+  SplitPlane(kWeightOne, x.weight, y.weight, weights);
+  const uint8_t* corners[4];
+  for (int i = 0; i < 4; ++i) {
+    corners[i] = level.base + static_cast<uint64_t>(y.index[i >> 1]) * level.pitch +
+                 static_cast<uint64_t>(x.index[i & 1]) * kChannels * sizeof(uint32_t);
+  }
+  Texel result{};
+  for (uint32_t c = 0; c < kChannels; ++c) {
+    uint32_t values[4];
+    for (int i = 0; i < 4; ++i) values[i] = Read<uint32_t>(corners[i] + c * sizeof(uint32_t));
+    result.channel[c] = FloatSum(kFormat32, values, weights, 4);
+  }
+  return result;
+}
+
+Texel FetchPlain(const ptx2cpu_texture& t, uint32_t fetch, const uint32_t* words) {
+  const bool plane = fetch == PTX2CPU_GEOMETRY_2D;
+  if (t.linear_filter == 0) {
+    const int64_t x = PointIndex(PlainAxis(t, 0), FloatOf(words[0]));
+    const int64_t y = plane ? PointIndex(PlainAxis(t, 1), FloatOf(words[1])) : 0;
+    return ReadTexel(t, t.image.level[0], x, y, 0);
+  }
+  const Neighbours x = LinearIndices(PlainAxis(t, 0), FloatOf(words[0]));
+  Neighbours y{{0, 0}, 0};
+  if (plane) y = LinearIndices(PlainAxis(t, 1), FloatOf(words[1]));
+  switch (t.image.channels) {
+    case 1:
+      return PlainSum<1>(t, x, y);
+    case 2:
+      return PlainSum<2>(t, x, y);
+    default:
+      return PlainSum<4>(t, x, y);
+  }
+}
+
 Texel Fetch(const ptx2cpu_texture& t, uint32_t fetch, const uint32_t* words) {
+  if (IsPlain(t, fetch)) return FetchPlain(t, fetch, words);
   const Request r = Sort(fetch, words);
   const bool reads_memory = r.integer && r.geometry == PTX2CPU_GEOMETRY_1D;
   if (t.image.shape == PTX2CPU_SHAPE_LINEAR || reads_memory) return MemoryTexel(t, r);
