@@ -125,4 +125,76 @@ TEST_CASE("module variables are memory to copies", "[memory]") {
   CHECK(cuMemFree_v2(variable) == CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_CASE("a kernel reads and writes what the host has bound", "[memory]") {
+  constexpr char kKernel[] = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.global .texref image;
+.visible .entry look(.param .u64 out, .param .u64 object, .param .u64 canvas) {
+  .reg .b64 %rd<4>;
+  .reg .f32 %f<7>;
+  .reg .b32 %r<3>;
+  ld.param.u64 %rd1, [out];
+  ld.param.u64 %rd2, [object];
+  ld.param.u64 %rd3, [canvas];
+  mov.f32 %f1, 0f40000000;
+  mov.f32 %f2, 0f3FC00000;
+  tex.2d.v4.f32.f32 {%f3, %f4, %f5, %f6}, [%rd2, {%f1, %f2}];
+  st.global.f32 [%rd1], %f3;
+  tex.2d.v4.f32.f32 {%f3, %f4, %f5, %f6}, [image, {%f1, %f2}];
+  st.global.f32 [%rd1+4], %f3;
+  mov.u32 %r1, 8;
+  mov.u32 %r2, 1;
+  sust.b.2d.b32.trap [%rd3, {%r1, %r2}], {%f3};
+  ret;
+}
+)";
+  UseContext();
+  CUmodule module = nullptr;
+  REQUIRE(cuModuleLoadData(&module, kKernel) == CUDA_SUCCESS);
+  CUfunction look = nullptr;
+  REQUIRE(cuModuleGetFunction(&look, module, "look") == CUDA_SUCCESS);
+  float texels[3][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}}, out[2] = {}, painted = 0;
+  CUarray arrays[2] = {};
+  CUDA_ARRAY3D_DESCRIPTOR d = {};
+  d.Width = 4, d.Height = 3, d.Format = CU_AD_FORMAT_FLOAT, d.NumChannels = 1, d.Flags = CUDA_ARRAY3D_SURFACE_LDST;
+  for (CUarray& array : arrays) REQUIRE(cuArray3DCreate_v2(&array, &d) == CUDA_SUCCESS);
+  CUDA_MEMCPY2D copy = {};
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST, copy.srcHost = texels, copy.dstMemoryType = CU_MEMORYTYPE_ARRAY, copy.dstArray = arrays[0];
+  copy.WidthInBytes = sizeof texels[0], copy.Height = 3;
+  REQUIRE(cuMemcpy2D_v2(&copy) == CUDA_SUCCESS);
+  CUDA_RESOURCE_DESC r = {};
+  CUDA_TEXTURE_DESC t = {};
+  r.resType = CU_RESOURCE_TYPE_ARRAY, r.res.array.hArray = arrays[0];
+  CUtexObject object = 0;
+  CUsurfObject canvas = 0;
+  REQUIRE(cuTexObjectCreate(&object, &r, &t, nullptr) == CUDA_SUCCESS);
+  r.res.array.hArray = arrays[1];
+  REQUIRE(cuSurfObjectCreate(&canvas, &r) == CUDA_SUCCESS);
+  CUtexref reference = nullptr;
+  REQUIRE(cuModuleGetTexRef(&reference, module, "image") == CUDA_SUCCESS);
+  REQUIRE(cuTexRefSetArray(reference, arrays[0], CU_TRSA_OVERRIDE_FORMAT) == CUDA_SUCCESS);
+  CUdeviceptr memory = 0;
+  REQUIRE(cuMemAlloc_v2(&memory, 8) == CUDA_SUCCESS);
+  void* parameters[] = {&memory, &object, &canvas};
+  for (const CUfilter_mode filter : {CU_TR_FILTER_MODE_POINT, CU_TR_FILTER_MODE_LINEAR}) {
+    REQUIRE(cuTexRefSetFilterMode(reference, filter) == CUDA_SUCCESS);
+    REQUIRE(cuLaunchKernel(look, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr) == CUDA_SUCCESS);
+    REQUIRE(cuMemcpyDtoH_v2(out, memory, 8) == CUDA_SUCCESS);
+    CHECK(out[0] == 6.0f);  // (2, 1.5) is in texel 2 of row 1
+    CHECK(out[1] == (filter == CU_TR_FILTER_MODE_POINT ? 6.0f : 5.5f));  // on its edge to texel 1
+  }
+  CUDA_MEMCPY2D back = {};
+  back.srcMemoryType = CU_MEMORYTYPE_ARRAY, back.srcArray = arrays[1], back.srcXInBytes = 8, back.srcY = 1;
+  back.dstMemoryType = CU_MEMORYTYPE_HOST, back.dstHost = &painted, back.WidthInBytes = 4, back.Height = 1;
+  REQUIRE(cuMemcpy2D_v2(&back) == CUDA_SUCCESS);
+  CHECK(painted == 5.5f);
+  cuTexObjectDestroy(object);
+  cuSurfObjectDestroy(canvas);
+  for (CUarray array : arrays) cuArrayDestroy(array);
+  cuMemFree_v2(memory);
+  cuModuleUnload(module);
+}
+
 }  // namespace driver_memory_test
