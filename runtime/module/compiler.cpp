@@ -76,7 +76,8 @@ Result<CompiledImage> KernelCompiler::Compile(const lowering::Jit& jit, const Co
     key = KeyOf(jit, request);
     if (auto kept = FromCache(key)) return *std::move(kept);
   }
-  const CompileProgress progress(request.kernel);
+  std::optional<CompileProgress> progress;
+  if (request.show_progress) progress.emplace(request.kernel);
   const lowering::PtxModule ptx = TRY(source_.PartFor(request.kernel));
   lowering::BuildOptions build = Build();
   CompiledImage compiled;

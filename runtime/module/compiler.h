@@ -16,6 +16,7 @@ struct CompileRequest {
   std::string kernel;
   std::optional<Dim3> block = {};  // code for blocks of this shape only, where that is better
   bool quick_allowed = false;      // the quick tier may answer
+  bool show_progress = true;       // progress.h
 };
 
 struct CompiledImage {

@@ -67,6 +67,35 @@ TEST_CASE("run prints buffers as JSON lines") {
   CHECK(Slurp(scratch / "sum.bin").size() == 32);
 }
 
+TEST_CASE("warm fills the cache once, says what is refused, and a run finds it there") {
+  Scratch scratch;
+  const std::string good = ".visible .entry good(.param .u64 out) { .reg .b64 %p; ld.param.u64 %p, [out]; st.global.u32 [%p], 7; ret; }\n";
+  fs::create_directory(scratch.path / "files");
+  scratch.Write("files/a.ptx", kHead + good);
+  scratch.Write("files/b.ptx", kHead + std::string(".visible .entry bad() { frobnicate.u32 %r1; ret; }\n.visible .entry fine() { ret; }\n"));
+  scratch.Write("files/notes.txt", "no CUDA here");
+  const auto warm = [&](const std::string& words) {
+    const std::string command = "env -u CUDA_CACHE_DISABLE CUDA_CACHE_PATH='" + scratch / "cache" + "' " + kTool + " " + words + " > '" + scratch / "out" + "' 2> '" + scratch / "err" + "'";
+    const int status = std::system(command.c_str());
+    return Output{WEXITSTATUS(status), Slurp(scratch.path / "out"), Slurp(scratch.path / "err")};
+  };
+  Output output = warm("warm " + scratch / "files");
+  CHECK(output.code == 0);
+  CHECK_THAT(output.out, Contains("a.ptx: 1 kernels, 0 were kept, 1 compiled, 0 refused") && Contains("refused bad: ") && Contains("(line 4)") &&
+                             Contains("3 kernels in 2 files, 0 were kept, 2 compiled, 1 refused"));
+  output = warm("warm --json " + scratch / "files");
+  CHECK_THAT(output.out, Contains("\"kernels\": 3, \"hits\": 2, \"compiled\": 0, \"written\": 0, \"refused\": 1") && Contains("\"kernel\": \"bad\""));
+  size_t entries = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(scratch.path / "cache")) entries += entry.is_regular_file();
+  CHECK(entries == 2);
+  output = warm("run " + scratch / "files/a.ptx" + " --arg out:u32:1");  // takes it from there, writes nothing
+  CHECK(output.out == "{\"arg\": 0, \"type\": \"u32\", \"values\": [7]}\n");
+  for (const auto& entry : fs::recursive_directory_iterator(scratch.path / "cache")) entries -= entry.is_regular_file();
+  CHECK(entries == 0);
+  CHECK(warm("warm " + scratch / "files/notes.txt").code != 0);
+  CHECK(warm("warm").code == 2);
+}
+
 TEST_CASE("run takes buffers from files and structs by value") {
   Scratch scratch;
   const std::string file = scratch.Write("in.bin", std::string("\x01\0\0\0\x02\0\0\0", 8));

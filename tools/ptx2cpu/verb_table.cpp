@@ -48,6 +48,9 @@ constexpr Option kExecOptions[] = {
     {"--trace", "", "print each CUDA call with arguments, result and time to standard error (PTX2CPU_TRACE)"},
     {"--timeline", "FILE", "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},
     {"--print-environment", "", "print the environment that the program would run in, as shell assignments, and do not run it"}};
+constexpr Option kWarmOptions[] = {
+    {"--sm", "NN", "compute capability of the device that programs will see (90 for 9.0); default 90, or PTX2CPU_COMPUTE_CAPABILITY"},
+    {"--threads", "N", "kernels compiled at the same time; default: all processors"}, kJson};
 constexpr Option kDevicesOptions[] = {kJson};
 
 constexpr Verb kVerbs[] = {
@@ -85,6 +88,12 @@ constexpr Verb kVerbs[] = {
     {"explain", "'INSTRUCTION' | ROW | --kernel NAME FILE...", "show what becomes of an instruction or a kernel",
      "For an instruction (in quotes): its row of the instruction table, its IR, LLVM IR and assembly. For a kernel: which execution tier it gets and why, with PTX lines.",
      kExplainOptions, RunExplain},
+    {"warm", "FILE|DIR... [--json]", "compile the kernels of programs and libraries before they run",
+     "Compiles every kernel of the files, of a directory all files below it, into the cache that programs then find them in, several at a time. Says how many were kept "
+     "there already, how many were compiled, and which kernels are refused and why; these do not fail the command. The cache is CUDA_CACHE_PATH/ptx2cpu, else "
+     "XDG_CACHE_HOME/ptx2cpu, else ~/.cache/ptx2cpu, of at most CUDA_CACHE_MAXSIZE bytes (default 1 GiB; what was used longest ago goes first); CUDA_CACHE_DISABLE=1 "
+     "turns it off.",
+     kWarmOptions, RunWarm},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ Status RunCompile(const Arguments&);
 Status RunRun(const Arguments&);
 Status RunInterpret(const Arguments&);
 Status RunExplain(const Arguments&);
+Status RunWarm(const Arguments&);
 Status RunExec(const Arguments&);
 Status RunDevices(const Arguments&);
 
