@@ -35,17 +35,19 @@ lowering::BuildOptions KernelCompiler::Build() const {
   return build;
 }
 
-lowering::Digest KernelCompiler::KeyOf(const lowering::Jit& jit, const CompileRequest& request) {
+KernelCompiler::Keys KernelCompiler::KeysOf(const lowering::Jit& jit, const CompileRequest& request) {
   const lowering::Digest content = source_.ContentOf(request.kernel);
   const Dim3 block = request.block.value_or(Dim3{0, 0, 0});
+  const auto view = [](const lowering::Digest& digest) { return std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()); };
   lowering::ContentHash hash;
-  hash.Add(lowering::CompilerIdentity(jit.target())).Add(request.kernel).Add(std::string_view(reinterpret_cast<const char*>(content.data()), content.size()));
+  hash.Add(lowering::CompilerIdentity(jit.target())).Add(request.kernel).Add(view(content));
   for (const uint64_t option : {static_cast<uint64_t>(options_.contract), static_cast<uint64_t>(options_.optimisation),
                                 static_cast<uint64_t>(options_.line_info), static_cast<uint64_t>(options_.tier),
                                 static_cast<uint64_t>(options_.collapse), uint64_t{block.x}, uint64_t{block.y}, uint64_t{block.z}}) {
     hash.Add(option);
   }
-  return hash.Finish();
+  const lowering::Digest full = hash.Finish();
+  return {full, lowering::ContentHash().Add("quick").Add(view(full)).Finish()};
 }
 
 std::optional<CompiledImage> KernelCompiler::FromCache(const lowering::Digest& key) const {
@@ -71,10 +73,15 @@ Error KernelCompiler::WithFile(Error error) const {
 }
 
 Result<CompiledImage> KernelCompiler::Compile(const lowering::Jit& jit, const CompileRequest& request) {
-  lowering::Digest key{};
+  const bool quick_allowed = request.quick_allowed && options_.quick_tier;
+  Keys keys{};
   if (options_.cache != nullptr) {
-    key = KeyOf(jit, request);
-    if (auto kept = FromCache(key)) return *std::move(kept);
+    keys = KeysOf(jit, request);
+    if (auto kept = FromCache(keys.full)) return *std::move(kept);
+    if (auto kept = quick_allowed ? FromCache(keys.quick) : std::nullopt) {
+      kept->is_quick = true;
+      return *std::move(kept);
+    }
   }
   std::optional<CompileProgress> progress;
   if (request.show_progress) progress.emplace(request.kernel);
@@ -84,30 +91,20 @@ Result<CompiledImage> KernelCompiler::Compile(const lowering::Jit& jit, const Co
   if (request.block) {
     build = TRY(ptx.ForShape(request.kernel, build, {request.block->x, request.block->y, request.block->z}));
     if (!build.pipeline.passes.launch) {
-      Keep(key, nullptr);
+      Keep(keys.full, nullptr);
       return compiled;
     }
   }
   ir::Module module = TRY(ptx.Build(request.kernel, build));
   module.name = kAnyName;
-  lowering::Jit::CompileOptions level{.optimisation = options_.optimisation};
-  if (request.quick_allowed && options_.quick_tier) level.quick_from = kQuickTierInstructions;
+  lowering::Jit::CompileOptions level{.optimisation = options_.optimisation, .stop = request.stop};
+  if (quick_allowed) level.quick_from = kQuickTierInstructions;
   auto image = jit.Compile(module, request.kernel, level);
   if (!image) return Fail(WithFile(std::move(image).error()));
-  if (image->is_quick) {
-    compiled.to_compile_fully = std::make_shared<const ir::Module>(std::move(module));
-  } else {
-    Keep(key, &*image);
-  }
+  compiled.is_quick = image->is_quick;
+  Keep(image->is_quick ? keys.quick : keys.full, &*image);
   compiled.image = *std::move(image);
   return compiled;
-}
-
-Result<lowering::KernelImage> KernelCompiler::CompileFully(const lowering::Jit& jit, const CompileRequest& request, const ir::Module& module,
-                                                           const std::atomic<bool>& stop) {
-  lowering::KernelImage image = TRY(jit.Compile(module, request.kernel, {.optimisation = options_.optimisation, .stop = &stop}));
-  if (options_.cache != nullptr) Keep(KeyOf(jit, request), &image);
-  return image;
 }
 
 }  // namespace ptx2cpu::rt

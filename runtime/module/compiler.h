@@ -1,7 +1,7 @@
 // From a kernel's source to its image: out of the cache, or compiled and kept there.
 #pragma once
 
-#include <memory>
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -15,14 +15,15 @@ namespace ptx2cpu::rt {
 struct CompileRequest {
   std::string kernel;
   std::optional<Dim3> block = {};  // code for blocks of this shape only, where that is better
-  bool quick_allowed = false;      // the quick tier may answer
+  bool quick_allowed = false;      // the quick tier may answer; then the same without it is to be asked for later
   bool show_progress = true;       // progress.h
+  const std::atomic<bool>* stop = nullptr;  // gives up soon once it is set, with some error
 };
 
 struct CompiledImage {
   std::optional<lowering::KernelImage> image;  // nothing: code for the request's block would be no better
   bool from_cache = false;
-  std::shared_ptr<const ir::Module> to_compile_fully;  // set where the quick tier answered
+  bool is_quick = false;  // the quick tier answered
 };
 
 // Stateless but for what it was made of; safe to use from several threads at once.
@@ -32,13 +33,14 @@ class KernelCompiler {
 
   // `jit` says for which machine; nothing is loaded into it.
   Result<CompiledImage> Compile(const lowering::Jit& jit, const CompileRequest& request);
-  // What a quick image left to do. `stop`: gives up soon once it is set, with some error.
-  Result<lowering::KernelImage> CompileFully(const lowering::Jit& jit, const CompileRequest& request, const ir::Module& module,
-                                             const std::atomic<bool>& stop);
 
  private:
   lowering::BuildOptions Build() const;
-  lowering::Digest KeyOf(const lowering::Jit& jit, const CompileRequest& request);
+  // Code of the quick tier is kept apart, for processes that end before better code is there.
+  struct Keys {
+    lowering::Digest full, quick;
+  };
+  Keys KeysOf(const lowering::Jit& jit, const CompileRequest& request);
   std::optional<CompiledImage> FromCache(const lowering::Digest& key) const;
   void Keep(const lowering::Digest& key, const lowering::KernelImage* image) const;
   Error WithFile(Error error) const;

@@ -225,18 +225,20 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
 
 Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, std::atomic<const ptx2cpu_kernel*>& code) {
   lowering::Jit* jit = TRY(state_->TheJit());
-  const CompileRequest request{kernel, block, true};
+  CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = true};
   CompiledImage compiled = TRY(state_->compiler.Compile(*jit, request));
   if (!compiled.image) return compiled.from_cache;
   code.store(TRY(jit->Load(*std::move(compiled.image))).kernel, std::memory_order_release);
-  if (compiled.to_compile_fully == nullptr) return compiled.from_cache;
+  if (!compiled.is_quick) return compiled.from_cache;
   // `code` lives as long as the module. Where the work is not taken or fails, the quick code stays.
-  RunInBackground([self = shared_from_this(), jit, request, &code, module = std::move(compiled.to_compile_fully)](const std::atomic<bool>& stop) {
-    auto image = self->state_->compiler.CompileFully(*jit, request, *module, stop);
-    if (!image) return;
-    if (auto loaded = jit->Load(*std::move(image))) code.store(loaded->kernel, std::memory_order_release);
+  RunInBackground([self = shared_from_this(), jit, request, &code](const std::atomic<bool>& stop) mutable {
+    request.quick_allowed = request.show_progress = false;
+    request.stop = &stop;
+    auto better = self->state_->compiler.Compile(*jit, request);
+    if (!better || !better->image) return;
+    if (auto loaded = jit->Load(*std::move(better->image))) code.store(loaded->kernel, std::memory_order_release);
   });
-  return false;
+  return compiled.from_cache;
 }
 
 Result<std::vector<ModuleVariable>> KernelModule::Variables() { return TRY(state_->TheVariables())->list; }

@@ -12,6 +12,9 @@
 #include "lowering/llvm/jit.h"
 #include "ptx-parser/fatbin/fatbin.h"
 #include "runtime/entry_point_list.h"
+#include "runtime/module/images.h"
+#include "runtime/module/kernel_module.h"
+#include "tests/cache/scratch.h"
 
 using namespace ptx2cpu;
 
@@ -97,5 +100,40 @@ TEST_CASE("compile times", "[.benchmark]") {
   std::ranges::sort(times, std::greater(), &Times::full);
   for (const Times& one : std::span(times).first(std::min<size_t>(times.size(), 24))) {
     std::printf("  %-60.60s %6zu instructions  build %8.1f  -O1 %8.1f  -O3 %8.1f  load %6.2f\n", one.kernel.c_str(), one.instructions, one.build, one.quick, one.full, one.load);
+  }
+}
+
+TEST_CASE("hit times", "[.benchmark]") {
+  const cache_test::Scratch scratch;
+  rt::KernelCache cache({.directory = scratch / "a"});
+  rt::ModuleOptions options;
+  options.cache = &cache;
+  options.quick_tier = false;
+  std::vector<rt::PtxText> texts;
+  for (const std::string& file : Files()) {
+    auto sources = rt::SourcesInFile(file, 90);
+    if (!sources) continue;
+    for (rt::ModuleSource& source : *sources) {
+      if (source.texts.size() == 1) texts.push_back(std::move(source.texts[0]));
+    }
+  }
+  for (const char* what : {"compiled", "kept", "kept again"}) {
+    double first = 0, others = 0;
+    size_t modules = 0, kernels = 0, hits = 0;
+    for (const rt::PtxText& text : texts) {
+      const auto module = rt::KernelModule::Make({text}, options);
+      bool is_first = true;
+      for (const std::string& kernel : module->Kernels()) {
+        Result<std::shared_ptr<const rt::KernelCode>> code = Fail(ErrorCode::kUsage, "");
+        const double time = Milliseconds([&] { code = module->Compile(kernel); });
+        if (!code) continue;
+        hits += (*code)->from_cache();
+        (is_first ? first : others) += time;
+        ++(is_first ? modules : kernels);
+        is_first = false;
+      }
+    }
+    std::printf("%s (%zu hits): %zu modules' first kernels %.3f ms each, %zu others %.3f ms each\n", what, hits, modules, first / static_cast<double>(modules),
+                kernels, others / static_cast<double>(std::max<size_t>(kernels, 1)));
   }
 }

@@ -260,7 +260,7 @@ TEST_CASE("the environment says where") {
   CHECK(rt::KernelCache::FromEnvironment().most_bytes == 12345);
   setenv("CUDA_CACHE_DISABLE", "1", 1);
   CHECK(rt::KernelCache::FromEnvironment().directory.empty());
-  for (const char* name : {"CUDA_CACHE_PATH", "XDG_CACHE_HOME", "HOME"}) unsetenv(name);
+  for (const char* name : {"CUDA_CACHE_PATH", "CUDA_CACHE_MAXSIZE", "XDG_CACHE_HOME", "HOME"}) unsetenv(name);
   setenv("CUDA_CACHE_DISABLE", "0", 1);
   CHECK(rt::KernelCache::FromEnvironment().directory.empty());
   setenv("CUDA_CACHE_DISABLE", "1", 1);
