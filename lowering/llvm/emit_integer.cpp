@@ -46,10 +46,16 @@ Status HighHalf(Site& s, bool is_signed) {
   unsigned width = s.Width();
   if (width == 128) return s.Unsupported("128-bit operands");
   llvm::Value *a = s.Operand(0), *b = s.Operand(1);
-  llvm::Type* wide = ShapedLike(a, s.e.I(2 * width));
-  auto extend = [&](llvm::Value* v) { return is_signed ? s.b.CreateSExt(v, wide) : s.b.CreateZExt(v, wide); };
-  llvm::Value* product = s.b.CreateMul(extend(a), extend(b));
-  s.Return(s.b.CreateTrunc(s.b.CreateLShr(product, Literal(product, width)), a->getType()));
+  auto high = [&](llvm::Value* x, llvm::Value* y) {
+    llvm::Type* wide = ShapedLike(x, s.e.I(2 * width));
+    auto extend = [&](llvm::Value* v) {
+      return is_signed ? s.b.CreateSExt(v, wide) : s.b.CreateZExt(v, wide);
+    };
+    llvm::Value* product = s.b.CreateMul(extend(x), extend(y));
+    return s.b.CreateTrunc(s.b.CreateLShr(product, Literal(product, width)), x->getType());
+  };
+  // No machine has vectors of 128-bit integers.
+  s.Return(width < 64 ? high(a, b) : EachLane(s.e, {a, b}, [&](const std::vector<llvm::Value*>& v) { return high(v[0], v[1]); }));
   return {};
 }
 }  // namespace
@@ -58,6 +64,26 @@ Status EmitMulHiS(Site& s) { return HighHalf(s, true); }
 Status EmitMulHiU(Site& s) { return HighHalf(s, false); }
 
 namespace {
+
+llvm::Value* QuotientOrRest(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* divisor, bool is_signed, bool remainder) {
+  if (remainder) return is_signed ? b.CreateSRem(x, divisor) : b.CreateURem(x, divisor);
+  return is_signed ? b.CreateSDiv(x, divisor) : b.CreateUDiv(x, divisor);
+}
+
+// There is no instruction for vectors. Up to 32 bits f64 is exact enough: a quotient that is no integer lies at least
+// 1 / divisor below the next one, which is more than 2^-32 of it, far above the rounding.
+llvm::Value* DivideVectors(Site& s, llvm::Value* x, llvm::Value* divisor, bool is_signed, bool remainder) {
+  if (s.Width() > 32) {
+    return EachLane(s.e, {x, divisor}, [&](const std::vector<llvm::Value*>& v) {
+      return QuotientOrRest(s.b, v[0], v[1], is_signed, remainder);
+    });
+  }
+  llvm::Type* wide = ShapedLike(x, s.b.getDoubleTy());
+  auto number = [&](llvm::Value* v) { return is_signed ? s.b.CreateSIToFP(v, wide) : s.b.CreateUIToFP(v, wide); };
+  llvm::Value* ratio = s.b.CreateFDiv(number(x), number(divisor));
+  llvm::Value* quotient = is_signed ? s.b.CreateFPToSI(ratio, x->getType()) : s.b.CreateFPToUI(ratio, x->getType());
+  return remainder ? s.b.CreateSub(x, s.b.CreateMul(quotient, divisor)) : quotient;
+}
 
 // Division with a divisor that cannot trap; the cases PTX defines otherwise are selected behind it.
 Status Divide(Site& s, bool is_signed, bool remainder) {
@@ -70,14 +96,11 @@ Status Divide(Site& s, bool is_signed, bool remainder) {
     replaced = s.b.CreateOr(by_zero, overflow);
   }
   llvm::Value* divisor = s.b.CreateSelect(replaced, Literal(b, 1), b);
-  llvm::Value* result = nullptr;
-  if (remainder) {
-    result = is_signed ? s.b.CreateSRem(a, divisor) : s.b.CreateURem(a, divisor);
-    result = s.b.CreateSelect(by_zero, AllOnes(a), result);  // as an H200 does
-  } else {
-    result = is_signed ? s.b.CreateSDiv(a, divisor) : s.b.CreateUDiv(a, divisor);
-    result = s.b.CreateSelect(by_zero, AllOnes(a), result);
-  }
+  // LLVM turns a constant divisor into a product.
+  const bool vectors = a->getType()->isVectorTy() && !llvm::isa<llvm::Constant>(b);
+  llvm::Value* result = vectors ? DivideVectors(s, a, divisor, is_signed, remainder)
+                                : QuotientOrRest(s.b, a, divisor, is_signed, remainder);
+  result = s.b.CreateSelect(by_zero, AllOnes(a), result);  // the remainder too, as an H200 does
   s.Return(result);
   return {};
 }

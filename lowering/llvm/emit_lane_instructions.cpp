@@ -15,8 +15,24 @@ using Value = llvm::Value*;
 
 namespace {
 
-constexpr size_t kMostInstructions = 1500;  // each becomes several, of the widest kind
+constexpr size_t kMostOperations = 1500;  // LLVM's time grows faster than the code
 constexpr size_t kMostEachLane = 4;
+
+// Operations on vectors that stand for one instruction, roughly.
+size_t OperationsOf(const ir::Inst& inst) {
+  switch (inst.op) {
+    case Opcode::kDivS:
+    case Opcode::kDivU:
+    case Opcode::kRemS:
+    case Opcode::kRemU:
+      return 30;
+    case Opcode::kMulHiS:
+    case Opcode::kMulHiU:
+      return 4;
+    default:
+      return ir::Bits(inst.type) > 64 ? 8 : 1;
+  }
+}
 
 bool IsStrong(const ir::Inst& inst) {
   return inst.attrs.order != ir::MemoryOrder::kWeak || (inst.attrs.flags & ir::kVolatile) != 0;
@@ -83,8 +99,8 @@ LaneVectors::Way LaneVectors::WayOf(const FunctionEmitter& e, const LaneRegion& 
 
 bool LaneVectors::Suits(const FunctionEmitter& e, const LaneRegion& region) {
   const ir::Function& f = e.f;
-  if (region.instructions > kMostInstructions || !f.at_block(region.blocks[0]).params.empty()) return false;
-  size_t each_lane = 0;
+  if (!f.at_block(region.blocks[0]).params.empty()) return false;
+  size_t each_lane = 0, operations = 0;
   for (ir::BlockId block : region.blocks) {
     for (ir::InstId id : f.at_block(block).insts) {
       const ir::Inst& inst = f.at_inst(id);
@@ -92,6 +108,7 @@ bool LaneVectors::Suits(const FunctionEmitter& e, const LaneRegion& region) {
         if (!IsTerminatorOfLanes(inst.op)) return false;
         continue;
       }
+      operations += OperationsOf(inst);
       for (ValueId result : inst.results) {
         if (ir::Bits(f.type_of(result)) > 64 && !region.shapes[result.index].uniform()) return false;
       }
@@ -99,7 +116,7 @@ bool LaneVectors::Suits(const FunctionEmitter& e, const LaneRegion& region) {
       if (region.level_of[block.index] != 0 || ++each_lane > kMostEachLane) return false;
     }
   }
-  return true;
+  return operations <= kMostOperations;
 }
 
 Status LaneVectors::EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level) {

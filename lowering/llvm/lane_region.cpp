@@ -31,10 +31,7 @@ class Builder {
   bool Run(BlockId entry) {
     r_.blocks = Reachable(entry);
     r_.levels.emplace_back();
-    for (BlockId block : r_.blocks) {
-      r_.level_of[block.index] = 0;
-      r_.instructions += f_.at_block(block).insts.size();
-    }
+    for (BlockId block : r_.blocks) r_.level_of[block.index] = 0;
     if (!Order(0, entry)) return false;
     ConnectItems();
     FindSameLanes();

@@ -57,7 +57,6 @@ struct LaneRegion {
   std::vector<bool> used_elsewhere;  // by value: read in another block, or handed over by an edge
   std::vector<LaneShape> shapes;     // by value, where it is made
   std::vector<ir::BlockId> blocks;
-  size_t instructions = 0;
 
   bool Contains(uint32_t level, ir::BlockId block) const;
 };

@@ -1,5 +1,6 @@
 #include "tests/llvm/lane_kernel.h"
 
+#include <iterator>
 #include <random>
 
 #include "ir/build.h"
@@ -146,13 +147,38 @@ class Generator {
   }
 
   void Arithmetic() {
-    constexpr Opcode kOps[] = {Opcode::kAdd,  Opcode::kXor,  Opcode::kMul,  Opcode::kSub,
-                               Opcode::kMinU, Opcode::kShrU, Opcode::kDivU, Opcode::kAnd};
-    Opcode op = kOps[Pick(8)];
+    constexpr Opcode kOps[] = {Opcode::kAdd,    Opcode::kXor,  Opcode::kMul,  Opcode::kSub,  Opcode::kMinU,
+                               Opcode::kShrU,   Opcode::kDivU, Opcode::kAnd,  Opcode::kAdd,  Opcode::kOr,
+                               Opcode::kMaxS,   Opcode::kShl,  Opcode::kDivS, Opcode::kRemS, Opcode::kMulHiU,
+                               Opcode::kMulHiS, Opcode::kRemU, Opcode::kShrS};
+    Opcode op = kOps[Pick(std::size(kOps))];
     ValueId a = Variable(), b = Pick(3) ? Variable() : Number(Pick(2) ? Pick(100) : uint32_t{0} - Pick(40));
-    if (op == Opcode::kShrU) b = Number(Pick(8));
+    bool shift = op == Opcode::kShrU || op == Opcode::kShl || op == Opcode::kShrS;
+    if (shift) b = Pick(3) ? Number(Pick(8)) : And(b, 63);
     if (op == Opcode::kAnd) b = Number(Pick(2) ? ~31u : 31u | Pick(1024));
+    if (Pick(8) == 0) return Wide(op, a, b, shift);
+    if (Pick(8) == 0) return Set(At().Unary(Pick(2) ? Opcode::kPopc : Opcode::kClz, Type::kI32, a));
+    if (Pick(8) == 0) return Float(a, b);
     Set(At().Binary(op, Type::kI32, a, b));
+  }
+
+  void Wide(Opcode op, ValueId a, ValueId b, bool shift) {
+    ValueId x = At().Convert(Pick(2) ? Opcode::kSext : Opcode::kZext, Type::kI64, a);
+    ValueId y = shift ? b : At().Convert(Opcode::kSext, Type::kI64, b);
+    ValueId result = At().Binary(op, Type::kI64, x, y);
+    Set(At().Convert(Opcode::kTrunc, Type::kI32,
+                     Pick(2) ? result : At().Binary(Opcode::kShrU, Type::kI64, result, Number(20))));
+  }
+
+  // Of small integers, so that no NaN has a payload to differ in.
+  void Float(ValueId a, ValueId b) {
+    auto number = [&](ValueId v) {
+      return At().Convert(Opcode::kSToF, Type::kF32, And(v, 0xfff), {.rounding = ir::Rounding::kNearestEven});
+    };
+    constexpr Opcode kOps[] = {Opcode::kFAdd, Opcode::kFSub, Opcode::kFMul};
+    ValueId result = At().Binary(kOps[Pick(3)], Type::kF32, number(a), number(b),
+                                 {.rounding = ir::Rounding::kNearestEven});
+    Set(At().Convert(Opcode::kFToS, Type::kI32, result, {.rounding = ir::Rounding::kTowardZero}));
   }
 
   ValueId Condition() {
