@@ -76,7 +76,8 @@ inline bool IsSrgb(const ptx2cpu_texture& t, uint32_t number) {
 
 inline FilterFormat FilterFormatOf(const ptx2cpu_texture& t, uint32_t number) {
   if (t.image.channel == PTX2CPU_CHANNEL_F32) return FilterFormat::kFloat32;
-  if (t.image.channel == PTX2CPU_CHANNEL_F16 || IsSrgb(t, number)) return FilterFormat::kFloat16;
+  if (IsSrgb(t, number)) return FilterFormat::kSrgb;
+  if (t.image.channel == PTX2CPU_CHANNEL_F16) return FilterFormat::kFloat16;
   if (t.image.channel == PTX2CPU_CHANNEL_S8) return FilterFormat::kSigned8;
   return t.image.channel == PTX2CPU_CHANNEL_S16 ? FilterFormat::kSigned16 : FilterFormat::kUnsigned16;
 }
@@ -166,7 +167,7 @@ inline Texel ReadFilterTexel(const ptx2cpu_texture& t, const ptx2cpu_image_level
     const FilterFormat format = FilterFormatOf(t, c);
     texel.channel[c] = outside                            ? FilterBorder(t, c)
                        : IsSrgb(t, c)                     ? BitsOf(SrgbToLinear(at[c]))
-                       : format <= FilterFormat::kFloat16 ? ReadChannel(at + c * bytes, t.image.channel, true)
+                       : format <= FilterFormat::kSrgb ? ReadChannel(at + c * bytes, t.image.channel, true)
                                                           : FilterInteger(at + c * bytes, t.image.channel);
   }
   return texel;

@@ -1,10 +1,9 @@
 // The weighted sum of texels that an H200's filter computes, bit for bit as recorded (tests/ptx/tex_*.gpu).
 //
 // Floats: the texels of a group (four of a plane) are aligned to the largest exponent among those that have a weight, keeping
-// four bits below the last place of the format (f32 or f16) and dropping the rest; products with the 8-bit weights are summed
+// four bits below the last place of the format (f32 or f16; of decoded sRGB, which has seven bits, none) and dropping the rest; products with the 8-bit weights are summed
 // exactly; the sum is rounded to the format, ties away from zero. Subnormal f32 texels count as zero.
-// Normalised integers: the sum rounded to a 16-bit integer, to nearest, ties upward. (Of s8 that is so for 19 of 20 sums; the
-// others are one too large or too small.)
+// Normalised integers: the sum rounded to a 16-bit integer, to nearest, ties upward; s8 is widened after the sum.
 #pragma once
 
 #include <stdint.h>
@@ -20,16 +19,17 @@ constexpr uint32_t kInfinity = 0x7F800000, kMagnitude = 0x7FFFFFFF;
 constexpr int kWeightBits = 8, kWeightOne = 1 << kWeightBits;
 
 // What texels are to the filter; f16 values are kept as f32 bits, integers as their two's complement.
-enum class FilterFormat : uint8_t { kFloat32, kFloat16, kUnsigned16, kSigned16, kSigned8 };
+enum class FilterFormat : uint8_t { kFloat32, kFloat16, kSrgb, kUnsigned16, kSigned16, kSigned8 };
 
 struct FloatFormat {
-  int fraction_bits;
+  int fraction_bits;      // of results
+  int kept_bits;          // of texels, behind the leading bit of the largest
   int smallest_exponent;  // of a normal number
   float largest;
   uint32_t nan;
 };
-constexpr FloatFormat kFormat32 = {23, -126, 0x1.fffffep127f, 0x7FFFFFFF};
-constexpr FloatFormat kFormat16 = {10, -14, 65504.0f, 0x7FFFE000};
+constexpr FloatFormat kFormat32 = {23, 27, -126, 0x1.fffffep127f, 0x7FFFFFFF};
+constexpr FloatFormat kFormat16 = {10, 14, -14, 65504.0f, 0x7FFFE000}, kFormatSrgb = {10, 7, -14, 65504.0f, 0x7FFFE000};
 
 // 2^exponent, of a normal double.
 inline double PowerOfTwo(int exponent) { return DoubleOf(static_cast<uint64_t>(exponent + 1023) << 52); }
@@ -42,7 +42,7 @@ inline int ExponentOf(const FloatFormat& format, uint32_t magnitude) {
 
 // Of a group: exact, in a double. `largest` is the greatest magnitude with a weight; it is finite.
 inline double GroupSum(const FloatFormat& format, const uint32_t* texels, const int* weights, int count, uint32_t largest) {
-  const int unit = ExponentOf(format, largest) - format.fraction_bits - 4;
+  const int unit = ExponentOf(format, largest) - format.kept_bits;
   const double scale = PowerOfTwo(-unit);
   int64_t sum = 0;
   for (int i = 0; i < count; ++i) {
@@ -95,11 +95,11 @@ inline uint32_t IntegerSum(FilterFormat format, const uint32_t* texels, const in
     if (weights[i] != 0) sum += int64_t{static_cast<int32_t>(texels[i])} * weights[i];
   }
   if (format == FilterFormat::kUnsigned16) return BitsOf(static_cast<float>((sum + kWeightOne / 2) >> kWeightBits) / 65535.0f);
-  // 127 of s8 is 32767: floor(sum * 32767 / 127 / 256 + 1/2).
-  constexpr int64_t kOne8 = 127 * kWeightOne, kLargest = 32767;
-  const int64_t twice = 2 * sum * kLargest + kOne8;
+  // 127 * 256 of s8 becomes 32767.
+  const int64_t high = sum >> 4;
   int64_t value = format == FilterFormat::kSigned16 ? (sum + kWeightOne / 2) >> kWeightBits
-                                                    : (twice + 4 * kOne8 * kLargest) / (2 * kOne8) - 2 * kLargest;
+                                                    : sum + ((high + (high >> 8) + 4) >> 3);
+  constexpr int64_t kLargest = 32767;
   if (value < -kLargest) value = -kLargest;
   return BitsOf(static_cast<float>(value) / 32767.0f);
 }
@@ -111,6 +111,8 @@ inline uint32_t WeightedSum(FilterFormat format, const uint32_t* texels, const i
       return FloatSum(kFormat32, texels, weights, count);
     case FilterFormat::kFloat16:
       return FloatSum(kFormat16, texels, weights, count);
+    case FilterFormat::kSrgb:
+      return FloatSum(kFormatSrgb, texels, weights, count);
     default:
       return IntegerSum(format, texels, weights, count);
   }
