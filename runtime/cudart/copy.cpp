@@ -328,4 +328,15 @@ cudaError_t cudaMemcpy3DBatchAsync(size_t numOps, cudaMemcpy3DBatchOp* opList, u
                    stream);
 }
 
+cudaError_t cudaMemcpyWithAttributesAsync(void* dst, const void* src, size_t size, cudaMemcpyAttributes* attr,
+                                          cudaStream_t stream) {
+  size_t first = 0;
+  return cudaMemcpyBatchAsync(&dst, &src, &size, 1, attr, &first, 1, stream);
+}
+
+cudaError_t cudaMemcpy3DWithAttributesAsync(cudaMemcpy3DBatchOp* op, unsigned long long flags,
+                                            cudaStream_t stream) {
+  return cudaMemcpy3DBatchAsync(1, op, flags, stream);
+}
+
 }  // namespace ptx2cpu::cudart

@@ -113,6 +113,16 @@ cudaError_t cudaFuncGetParamInfo(const void* func, size_t paramIndex, size_t* pa
   });
 }
 
+cudaError_t cudaFuncGetParamCount(const void* func, size_t* paramCount) {
+  if (paramCount == nullptr) return cudaErrorInvalidValue;
+  return WithFunction(func, [&](CUfunction function) {
+    size_t count = 0, offset = 0, size = 0;
+    while (driver::cuFuncGetParamInfo(function, count, &offset, &size) == CUDA_SUCCESS) ++count;
+    *paramCount = count;
+    return CUDA_SUCCESS;
+  });
+}
+
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t* functionPtr, const void* symbolPtr) {
   if (functionPtr == nullptr) return cudaErrorInvalidValue;
   CUkernel kernel;

@@ -182,4 +182,9 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void* userD
   return InContext(&driver::cuLaunchHostFunc, stream, fn, userData);
 }
 
+// The mode says how eagerly the host thread waits for the function's turn, not what is done.
+cudaError_t cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn, void* userData, unsigned int) {
+  return cudaLaunchHostFunc(stream, fn, userData);
+}
+
 }  // namespace ptx2cpu::cudart

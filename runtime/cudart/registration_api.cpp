@@ -19,10 +19,9 @@ void** __cudaRegisterFatBinary(void* fatCubin) {
 
 // The program may read addresses of managed variables from main on.
 void __cudaRegisterFatBinaryEnd(void** fatCubinHandle) {
-  if (const cudaError_t error = Registry::Get().BindManaged(BinaryOf(fatCubinHandle))) {
-    std::fprintf(stderr, "ptx2cpu: no storage for __managed__ variables: %s\n", cudaGetErrorName(error));
-    NoteError(error);
-  }
+  const cudaError_t error = Registry::Get().BindManaged(BinaryOf(fatCubinHandle));
+  if (error == cudaSuccess || error == cudaErrorNoDevice) return;
+  std::fprintf(stderr, "ptx2cpu: no storage for __managed__ variables: %s\n", cudaGetErrorName(error));
 }
 
 void __cudaUnregisterFatBinary(void** fatCubinHandle) { Registry::Get().Remove(BinaryOf(fatCubinHandle)); }
@@ -58,9 +57,7 @@ void __cudaRegisterSurface(void** fatCubinHandle, const surfaceReference* hostVa
 
 // Programs call this before they first touch a managed variable, and keep the result as "done".
 char __cudaInitModule(void** fatCubinHandle) {
-  const cudaError_t error = Registry::Get().BindManaged(BinaryOf(fatCubinHandle));
-  if (error != cudaSuccess) NoteError(error);
-  return error == cudaSuccess ? 1 : 0;
+  return Registry::Get().BindManaged(BinaryOf(fatCubinHandle)) == cudaSuccess ? 1 : 0;
 }
 
 char __cudaInitManagedRuntime() { return Registry::Get().BindAllManaged() == cudaSuccess ? 1 : 0; }

@@ -113,6 +113,9 @@ TEST_CASE("attributes of functions", "[cudart]") {
   REQUIRE((offset == 16 && size == 1));
   REQUIRE(face.Call("cudaFuncGetParamInfo", static_cast<const void*>(&kArguments), size_t{3}, &offset,
                     &size) == cudaErrorInvalidValue);
+  size_t count = 0;
+  REQUIRE(face.Call("cudaFuncGetParamCount", static_cast<const void*>(&kArguments), &count) == cudaSuccess);
+  REQUIRE(count == 3);
   cudaKernel_t kernel = nullptr;
   REQUIRE(face.Call("cudaGetKernel", &kernel, static_cast<const void*>(&offset)) ==
           cudaErrorInvalidDeviceFunction);

@@ -215,3 +215,38 @@ TEST_CASE("prefetch and advice by device number until CUDA 12, by location after
   REQUIRE(mostly == 1);
   REQUIRE(Face::Of(13).Call("cudaFree", managed) == cudaSuccess);
 }
+
+TEST_CASE("batches of copies in the form of each major", "[cudart]") {
+  const std::array<unsigned char, 8> from{1, 2, 3, 4, 5, 6, 7, 8};
+  void* device = nullptr;
+  REQUIRE(Face::Of(13).Call("cudaMalloc", &device, size_t{16}) == cudaSuccess);
+  cudaStream_t stream = nullptr;
+  REQUIRE(Face::Of(13).Call("cudaStreamCreate", &stream) == cudaSuccess);
+  cudaMemcpyAttributes attributes{};
+  attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  const void* sources[] = {from.data(), from.data() + 4};
+  void* targets[] = {static_cast<char*>(device) + 4, device};
+  size_t sizes[] = {4, 4}, first = 0, failed = 0;
+  std::array<unsigned char, 8> to{};
+  const auto read = [&] {
+    REQUIRE(Face::Of(13).Call("cudaStreamSynchronize", stream) == cudaSuccess);
+    REQUIRE(Face::Of(13).Call("cudaMemcpy", static_cast<void*>(to.data()), static_cast<const void*>(device),
+                              to.size(), cudaMemcpyDefault) == cudaSuccess);
+    return to;
+  };
+  REQUIRE(Face::Of(12).Call("cudaMemcpyBatchAsync", static_cast<void**>(targets),
+                            const_cast<void**>(static_cast<const void**>(sources)),
+                            static_cast<size_t*>(sizes), size_t{2}, &attributes, &first, size_t{1}, &failed,
+                            stream) == cudaSuccess);
+  REQUIRE(read() == std::array<unsigned char, 8>{5, 6, 7, 8, 1, 2, 3, 4});
+  std::swap(targets[0], targets[1]);
+  REQUIRE(Face::Of(13).Call("cudaMemcpyBatchAsync", static_cast<void* const*>(targets),
+                            static_cast<const void* const*>(sources), static_cast<const size_t*>(sizes),
+                            size_t{2}, &attributes, &first, size_t{1}, stream) == cudaSuccess);
+  REQUIRE(read() == from);
+  REQUIRE(Face::Of(13).Call("cudaMemcpyWithAttributesAsync", device, sources[1], size_t{2}, &attributes,
+                            stream) == cudaSuccess);
+  REQUIRE(read() == std::array<unsigned char, 8>{5, 6, 3, 4, 5, 6, 7, 8});
+  REQUIRE(Face::Of(13).Call("cudaStreamDestroy", stream) == cudaSuccess);
+  REQUIRE(Face::Of(13).Call("cudaFree", device) == cudaSuccess);
+}

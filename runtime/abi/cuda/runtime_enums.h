@@ -176,5 +176,6 @@ enum cudaAtomicOperation : unsigned {};
 enum cudaGLDeviceList : unsigned {};
 enum cudaGLMapFlags : unsigned {};
 enum cudaOutputMode_t : unsigned {};
+enum cudaDevResourceType : unsigned {};
 
 }  // namespace ptx2cpu::cuda

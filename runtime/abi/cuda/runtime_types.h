@@ -44,6 +44,8 @@ using cudaMipmappedArray_t = struct cudaMipmappedArray*;  // CUmipmappedArray
 using cudaMipmappedArray_const_t = const struct cudaMipmappedArray*;
 using cudaGraphicsResource_t = struct cudaGraphicsResource*;
 using cudaAsyncCallbackHandle_t = struct cudaAsyncCallbackEntry*;
+using cudaExecutionContext_t = struct cudaExecutionContext_st*;
+using cudaDevResourceDesc_t = CUdevResourceDesc;
 using cudaEglStreamConnection = struct CUeglStreamConnection_st*;
 
 using cudaHostFn_t = void (*)(void* userData);
@@ -460,6 +462,9 @@ struct cudaExternalSemaphoreSignalParams_v1;
 struct cudaExternalSemaphoreWaitParams;
 struct cudaExternalSemaphoreWaitParams_v1;
 struct cudaAsyncNotificationInfo;
+// So are execution contexts.
+struct cudaDevResource;
+struct cudaDevSmResourceGroupParams;
 
 }  // namespace ptx2cpu::cuda
 
