@@ -22,6 +22,11 @@ Allocations& Allocations::Get() {
   return *table;
 }
 
+uint64_t Allocations::FirstVersion() {
+  static std::atomic<uint64_t> tables{0};
+  return (tables.fetch_add(1) << 40) + 1;
+}
+
 std::map<uintptr_t, Range>::const_iterator Allocations::Locate(uintptr_t address) const {
   auto next = ranges_.upper_bound(address);
   if (next == ranges_.begin()) return ranges_.end();

@@ -76,12 +76,13 @@ class Allocations {
   size_t count() const;
 
  private:
+  static uint64_t FirstVersion();
   std::map<uintptr_t, Range>::const_iterator Locate(uintptr_t address) const;
   bool OverlapsLocked(uintptr_t address, size_t bytes) const;
 
   mutable std::shared_mutex mutex_;
   std::map<uintptr_t, Range> ranges_;      // by base
-  std::atomic<uint64_t> version_{1};       // changes with every change of ranges_
+  std::atomic<uint64_t> version_{FirstVersion()};  // changes with every change of ranges_; no two tables share one
   uint64_t next_buffer_id_ = 1;
 };
 

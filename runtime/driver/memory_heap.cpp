@@ -32,6 +32,12 @@ std::byte* MapBeforeGuard(size_t bytes) {
   return static_cast<std::byte*>(fresh);
 }
 
+// The page behind is there too, so that both kinds are given back alike.
+std::byte* MapUnguarded(size_t bytes) {
+  void* fresh = mmap(nullptr, bytes + PageSize(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return fresh == MAP_FAILED ? nullptr : static_cast<std::byte*>(fresh);
+}
+
 }  // namespace
 
 MemoryHeap& MemoryHeap::Get() {
@@ -85,11 +91,16 @@ void* MemoryHeap::TakeKept(size_t bytes) {
   return mapping;
 }
 
+void MemoryHeap::Unmap(void* mapping, size_t bytes) {
+  munmap(mapping, bytes + PageSize());
+  mappings_.fetch_sub(1, std::memory_order_relaxed);
+}
+
 // Under the lock, or from the destructor.
 void MemoryHeap::DropKept(size_t until) {
   while (kept_bytes_ > until && !kept_.empty()) {
     const auto largest = std::prev(kept_.end());
-    munmap(largest->second, largest->first + PageSize());
+    Unmap(largest->second, largest->first);
     kept_bytes_ -= largest->first;
     kept_.erase(largest);
   }
@@ -112,15 +123,17 @@ void* MemoryHeap::OwnMapping(size_t bytes, size_t alignment) {
   const size_t mapped = RoundUp(used, PageSize());
   auto* mapping = static_cast<std::byte*>(TakeKept(mapped));
   if (mapping != nullptr && mprotect(mapping, mapped, PROT_READ | PROT_WRITE) != 0) {
-    munmap(mapping, mapped + PageSize());
+    Unmap(mapping, mapped);
     mapping = nullptr;
   }
-  if (mapping == nullptr) mapping = MapBeforeGuard(mapped);
+  const auto map = [&] { return mappings_.load(std::memory_order_relaxed) < kMaxGuarded ? MapBeforeGuard(mapped) : MapUnguarded(mapped); };
   if (mapping == nullptr) {
-    Trim();
-    mapping = MapBeforeGuard(mapped);
+    mapping = map();
+    if (mapping == nullptr) Trim(), mapping = map();
+    if (mapping == nullptr) return nullptr;
+    mappings_.fetch_add(1, std::memory_order_relaxed);
   }
-  return mapping == nullptr ? nullptr : mapping + (mapped - used);
+  return mapping + (mapped - used);
 }
 
 void* MemoryHeap::Allocate(size_t bytes, size_t alignment) {
@@ -142,11 +155,8 @@ void MemoryHeap::Free(void* memory, size_t bytes, size_t alignment) {
   const size_t used = RoundUp(bytes, alignment);
   const size_t mapped = RoundUp(used, PageSize());
   std::byte* mapping = static_cast<std::byte*>(memory) - (mapped - used);
-  const bool keep = mapped <= kMaxKept / 4 && mprotect(mapping, mapped, PROT_NONE) == 0;
-  if (!keep) {
-    munmap(mapping, mapped + PageSize());
-    return;
-  }
+  const bool few = mappings_.load(std::memory_order_relaxed) < kMaxGuarded;
+  if (!few || mapped > kMaxKept / 4 || mprotect(mapping, mapped, PROT_NONE) != 0) return Unmap(mapping, mapped);
   const std::lock_guard lock(mutex_);
   kept_.emplace(mapped, mapping);
   kept_bytes_ += mapped;

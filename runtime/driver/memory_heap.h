@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -43,6 +44,9 @@ class MemoryHeap {
   static constexpr size_t kClasses = 28;
   // Mappings kept after a free spare the next allocation of the same size its page faults.
   static constexpr size_t kMaxKept = 256ull << 20;
+  // A process may have some 65,000 mappings, and a guarded block is two. From here on blocks have no guard page, and
+  // neighbours are one mapping to the system.
+  static constexpr size_t kMaxGuarded = 16384;
 
   static size_t ClassOf(size_t bytes);
   static size_t BytesOfClass(size_t size_class);
@@ -50,6 +54,7 @@ class MemoryHeap {
   void* OwnMapping(size_t bytes, size_t alignment);
   void* TakeKept(size_t pages_bytes);
   void DropKept(size_t until);
+  void Unmap(void* mapping, size_t bytes);
 
   MemoryLimits& limits_;
   std::mutex mutex_;
@@ -57,6 +62,7 @@ class MemoryHeap {
   std::set<const std::byte*> slabs_;
   std::multimap<size_t, void*> kept_;              // freed mappings, inaccessible, by bytes without guard
   size_t kept_bytes_ = 0;
+  std::atomic<size_t> mappings_{0};                // of their own, kept ones too
 };
 
 }  // namespace ptx2cpu::driver

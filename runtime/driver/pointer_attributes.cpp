@@ -25,7 +25,7 @@ CUresult TellAccess(void* data, const Range& range, const Context& context) {
   int flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   const int device = context.device().ordinal();
   if (range.kind == RangeKind::kPool) {
-    flags = static_cast<const MemoryPool*>(range.owner)->access[static_cast<size_t>(device)].load();
+    flags = static_cast<const MemoryPool*>(range.owner)->Access(device);
   } else if (range.kind == RangeKind::kVirtual) {
     flags = VirtualAccess(range.base, device);
   }

@@ -101,12 +101,19 @@ size_t KeepOf(const MemoryPool& pool) { return std::max<size_t>(pool.release_thr
 
 }  // namespace
 
-MemoryPool::MemoryPool(const CUmemPoolProps& properties) : properties_(properties), blocks_(MemoryLimits::Get(), properties.maxSize) {
-  const bool host = properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE;
-  for (int device = 0; device < kMaxDevices; ++device) {
-    const bool own = !host && properties.location.id == device;
-    access[static_cast<size_t>(device)] = own || managed() ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  }
+MemoryPool::MemoryPool(const CUmemPoolProps& properties) : properties_(properties), blocks_(MemoryLimits::Get(), properties.maxSize) {}
+
+CUmemAccess_flags MemoryPool::Access(int device) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = access_.find(device);
+  if (found != access_.end()) return found->second;
+  const bool own = properties_.location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties_.location.id == device;
+  return own || managed() ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
+void MemoryPool::SetAccess(int device, CUmemAccess_flags flags) {
+  const std::lock_guard lock(mutex_);
+  access_[device] = flags;
 }
 
 MemoryPool& CurrentPool(int device) { return PoolTable::Get().Current(device); }
@@ -223,7 +230,7 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool memPool, CUme
   MemoryPool* found = From<MemoryPool>(memPool);
   if (found == nullptr || flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || Devices::Get().Find(location->id) == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *flags = static_cast<CUmemAccess_flags>(found->access[static_cast<size_t>(location->id)].load());
+  *flags = found->Access(location->id);
   return CUDA_SUCCESS;
 }
 
@@ -241,7 +248,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_
     const bool own = home.type == CU_MEM_LOCATION_TYPE_DEVICE && home.id == location.id;
     if (own && map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) return CUDA_ERROR_INVALID_DEVICE;
   }
-  for (size_t i = 0; i < count; ++i) found->access[static_cast<size_t>(map[i].location.id)] = map[i].flags;
+  for (size_t i = 0; i < count; ++i) found->SetAccess(map[i].location.id, map[i].flags);
   return CUDA_SUCCESS;
 }
 

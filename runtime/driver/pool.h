@@ -1,8 +1,8 @@
 // Stream-ordered memory pools: a device's own and those that programs make.
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -19,7 +19,6 @@ class MemoryPool {
  public:
   using Handle = cuda::CUmemoryPool;
   static constexpr HandleKind kKind = HandleKind::kMemoryPool;
-  static constexpr int kMaxDevices = 64;
 
   explicit MemoryPool(const cuda::CUmemPoolProps& properties);
 
@@ -29,12 +28,17 @@ class MemoryPool {
 
   std::atomic<cuda::cuuint64_t> release_threshold{0};
   std::atomic<int> follow_events{1}, opportunistic{1}, internal_dependencies{1};
-  std::array<std::atomic<int>, kMaxDevices> access{};  // by device ordinal: CUmemAccess_flags
-  std::atomic<size_t> outstanding{0};                  // allocations
+  std::atomic<size_t> outstanding{0};  // allocations
+
+  // What a device may do with the pool's memory. Kept and told; all devices here can do everything.
+  cuda::CUmemAccess_flags Access(int device) const;
+  void SetAccess(int device, cuda::CUmemAccess_flags flags);
 
  private:
   const cuda::CUmemPoolProps properties_;
   PoolBlocks blocks_;
+  mutable std::mutex mutex_;                       // access_
+  std::map<int, cuda::CUmemAccess_flags> access_;  // by device; where nothing was set: the pool's own device
 };
 
 // Memory out of a pool for a stream that is not captured. The range is known to Allocations then. `stream` null: for

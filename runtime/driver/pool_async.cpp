@@ -79,7 +79,9 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     return CUDA_SUCCESS;
   }
   // Memory of cuMemAlloc goes when its turn comes.
-  return Enqueue(*stream, rt::CallWork{[range = *gone] { ReleaseMemory(range); }, true});
+  const CUresult queued = Enqueue(*stream, rt::CallWork{[range = *gone] { ReleaseMemory(range); }, true});
+  if (queued != CUDA_SUCCESS) Allocations::Get().Insert(*gone);
+  return queued;
 }
 
 }  // namespace ptx2cpu::driver

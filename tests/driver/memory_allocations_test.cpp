@@ -163,6 +163,22 @@ TEST_CASE("heap: large blocks end at a page that nobody can touch, and are out o
   heap.Free(small, 100);
 }
 
+TEST_CASE("heap: more large blocks than the system lets a process have mappings", "[memory]") {
+  MemoryLimits limits(size_t{1} << 40, size_t{1} << 40);
+  MemoryHeap heap(limits);
+  std::vector<char*> blocks;
+  for (int i = 0; i < 40000; ++i) {
+    blocks.push_back(static_cast<char*>(heap.Allocate(MemoryHeap::kOwnMapping)));
+    if (blocks.back() == nullptr) FAIL("no memory for block " << i);
+    if (i % 1000 == 0) blocks.back()[MemoryHeap::kOwnMapping - 1] = static_cast<char>(i / 1000);
+  }
+  bool intact = true;
+  for (size_t i = 0; i < blocks.size(); i += 1000) intact = intact && blocks[i][MemoryHeap::kOwnMapping - 1] == static_cast<char>(i / 1000);
+  CHECK(intact);
+  for (char* block : blocks) heap.Free(block, MemoryHeap::kOwnMapping);
+  CHECK(limits.free() == limits.total());
+}
+
 TEST_CASE("heap: no more than the machine has", "[memory]") {
   MemoryLimits limits(1 << 20, 1 << 19);
   MemoryHeap heap(limits);
