@@ -98,11 +98,12 @@ int FormatDevicePrintf(std::string& out, const char* format, const uint8_t* argu
     for (; IsOneOf(*p, "-+ #0123456789.*"); ++p) {
       if (*p != '*') {
         flags += *p;
-        continue;
+      } else if (flags.back() != '.') {
+        flags += std::to_string(reader.Next<int>());
+      } else {  // a GPU takes no precision from the arguments (seen on an H200)
+        out += start;
+        return -1;
       }
-      const int given = reader.Next<int>();
-      if (flags.back() == '.' && given < 0) flags.pop_back();  // a negative precision is none
-      else flags += std::to_string(given);
     }
     int size = 0;
     for (; IsOneOf(*p, "hlLqjzt"); ++p) {

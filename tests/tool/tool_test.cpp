@@ -172,12 +172,13 @@ TEST_CASE("PTX errors carry file, line, column, the line and a caret, several in
 
 TEST_CASE("an unsupported instruction is refused by name and line before anything runs") {
   Scratch scratch;
-  const std::string ptx = scratch.Write("t.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n  .reg .b64 %t;\n  .reg .f32 %a, %b, %c, %d;\n"
-      "  ld.param.u64 %t, [t];\n  mov.f32 %a, 0f00000000;\n  tex.1d.v4.f32.f32 {%a, %b, %c, %d}, [%t, {%a}];\n  ret;\n}\n");
+  const std::string ptx = scratch.Write("t.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n  .reg .b32 %r<3>;\n  .reg .f32 %a, %b, %c, %d;\n"
+      "  mov.b32 %r0, 0;\n  mov.f32 %a, 0f00000000;\n"
+      "  mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%a, %b, %c, %d}, {%r0, %r0}, {%r0}, {%a, %a, %a, %a};\n  ret;\n}\n");
   const Output output = Run(scratch, "run " + ptx + " --arg u64:0");
   INFO(output.err);
   CHECK(output.code == 7);
-  CHECK_THAT(output.err, Contains("t.ptx:10:") && Contains("tex.1d"));
+  CHECK_THAT(output.err, Contains("t.ptx:10:") && Contains("mma.sync"));
 }
 
 TEST_CASE("a kernel that faults ends with block, line and code 10") {
