@@ -227,11 +227,14 @@ void ForEachName(std::string_view text, const Found& found) {
 }
 
 // Whether a call, whose operands follow, names more than the function and its arguments: (returns), register, (arguments),
-// prototype.
+// prototype. One without end is taken for it.
 bool IsIndirectCall(std::string_view operands) {
+  constexpr size_t kLongest = 1 << 16;
+  const size_t end = operands.substr(0, kLongest).find(';');
+  if (end == std::string_view::npos) return true;
   int depth = 0, named = 0;
   bool inside = false;
-  for (const char c : operands.substr(0, operands.find(';'))) {
+  for (const char c : operands.substr(0, end)) {
     if (c == '(') ++depth;
     if (c == ')') --depth;
     if (depth == 0 && IsNameByte(c) && !inside) {

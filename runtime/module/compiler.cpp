@@ -77,8 +77,8 @@ Result<CompiledImage> KernelCompiler::Compile(const lowering::Jit& jit, const Co
   Keys keys{};
   if (options_.cache != nullptr) {
     keys = KeysOf(jit, request);
-    if (auto kept = FromCache(keys.full)) return *std::move(kept);
-    if (auto kept = quick_allowed ? FromCache(keys.quick) : std::nullopt) {
+    if (auto kept = request.ask_cache ? FromCache(keys.full) : std::nullopt) return *std::move(kept);
+    if (auto kept = request.ask_cache && quick_allowed ? FromCache(keys.quick) : std::nullopt) {
       kept->is_quick = true;
       return *std::move(kept);
     }

@@ -228,7 +228,14 @@ Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3
   CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = true};
   CompiledImage compiled = TRY(state_->compiler.Compile(*jit, request));
   if (!compiled.image) return compiled.from_cache;
-  code.store(TRY(jit->Load(*std::move(compiled.image))).kernel, std::memory_order_release);
+  auto loaded = jit->Load(*std::move(compiled.image));
+  if (!loaded && compiled.from_cache) {  // nothing that is kept may stand in the way
+    request.ask_cache = false;
+    compiled = TRY(state_->compiler.Compile(*jit, request));
+    if (!compiled.image) return false;
+    loaded = jit->Load(*std::move(compiled.image));
+  }
+  code.store(TRY(std::move(loaded)).kernel, std::memory_order_release);
   if (!compiled.is_quick) return compiled.from_cache;
   // `code` lives as long as the module. Where the work is not taken or fails, the quick code stays.
   RunInBackground([self = shared_from_this(), jit, request, &code](const std::atomic<bool>& stop) mutable {

@@ -9,6 +9,7 @@
 #include <map>
 #include <thread>
 
+#include "runtime/cache/image_bytes.h"
 #include "runtime/module/background.h"
 #include "runtime/module/kernel_module.h"
 #include "runtime/module/progress.h"
@@ -182,6 +183,28 @@ TEST_CASE("entries that are no image are compiled again") {
   Compiled(ModuleOf(kModule, &cache));
   const auto [name, good] = *Entries(scratch / "a").begin();
   std::ofstream(scratch / "a" / name, std::ios::binary) << good.substr(0, good.size() - 100);
+  const auto code = Compiled(ModuleOf(kModule, &cache));
+  CHECK_FALSE(code->from_cache());
+  CHECK(Run(*code)[1] == 103);
+  CHECK(Entries(scratch / "a").begin()->second == good);
+}
+
+TEST_CASE("a kept image that cannot be loaded is compiled again") {
+  const Scratch scratch;
+  rt::KernelCache cache({.directory = scratch / "a"});
+  Compiled(ModuleOf(kModule, &cache));
+  const auto [name, good] = *Entries(scratch / "a").begin();
+  // The content of an image whose object is cut off, with a header that is right for it.
+  std::string hex = name;
+  std::erase(hex, '/');
+  lowering::Digest key;
+  for (size_t i = 0; i < key.size(); ++i) key[i] = static_cast<uint8_t>(std::stoul(hex.substr(2 * i, 2), nullptr, 16));
+  auto content = cache.Find(key);
+  REQUIRE(content);
+  auto image = rt::ImageOf(std::string_view(*content).substr(1));
+  REQUIRE(image);
+  image->object.resize(image->object.size() / 2);
+  cache.Keep(key, "I" + rt::BytesOf(*image));
   const auto code = Compiled(ModuleOf(kModule, &cache));
   CHECK_FALSE(code->from_cache());
   CHECK(Run(*code)[1] == 103);
