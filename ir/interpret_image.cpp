@@ -38,7 +38,8 @@ Status ExecuteImageQuery(Step& s) {
   const ImageServices* services = TRY(Services(s));
   const uint64_t handle = s.Operand64(0);
   const bool is_sampler = (handle & image::kSamplerPresent) != 0;
-  if (!is_sampler) TRY_STATUS(CheckHandle(s, handle, std::min(services->texture_bytes, services->surface_bytes)));
+  if (!is_sampler)
+    TRY_STATUS(CheckHandle(s, handle, std::min(services->texture_bytes, services->surface_bytes)));
   s.Return(services->query(handle, s.inst.attrs.index, s.Operand32(1)));
   return {};
 }

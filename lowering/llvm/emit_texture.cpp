@@ -21,7 +21,8 @@ static_assert(image::kClamp == PTX2CPU_ACCESS_CLAMP && image::kSamples == PTX2CP
 static_assert(image::kTexels == PTX2CPU_ACCESS_TEXELS && image::kBytesShift == PTX2CPU_ACCESS_BYTES_SHIFT);
 static_assert(static_cast<uint32_t>(image::Query::kIsSigned) == PTX2CPU_QUERY_IS_SIGNED);
 static_assert(static_cast<uint32_t>(image::Kind::kSurfaceReference) == PTX2CPU_KIND_SURFACE_REFERENCE);
-static_assert(image::kSamplerPresent == PTX2CPU_SAMPLER_PRESENT && image::kSamplerLinear == PTX2CPU_SAMPLER_LINEAR);
+static_assert(image::kSamplerPresent == PTX2CPU_SAMPLER_PRESENT &&
+              image::kSamplerLinear == PTX2CPU_SAMPLER_LINEAR);
 static_assert(image::kSamplerUnnormalized == PTX2CPU_SAMPLER_UNNORMALIZED);
 static_assert(image::kSamplerAddressShift == PTX2CPU_SAMPLER_ADDRESS_SHIFT);
 static_assert(static_cast<uint32_t>(image::Address::kBorder) == PTX2CPU_ADDRESS_BORDER);
@@ -39,7 +40,8 @@ Status EmitTexture(Site& s) {
   s.b.CreateCall(s.e.m.Service("ptx2cpu_texture_fetch"),
                  {Pointer(s, 0), s.Raw(1), s.b.getInt32(s.inst.attrs.index), words, result});
   for (size_t i = 0; i < image::kChannels; ++i)
-    s.Return(s.b.CreateAlignedLoad(s.e.I(32), s.b.CreateConstGEP1_64(s.e.I(32), result, i), llvm::Align(4)), i);
+    s.Return(s.b.CreateAlignedLoad(s.e.I(32), s.b.CreateConstGEP1_64(s.e.I(32), result, i), llvm::Align(4)),
+             i);
   return {};
 }
 
@@ -52,8 +54,9 @@ Status EmitImageQuery(Site& s) {
 
 Status EmitSurfaceAddress(Site& s) {
   if (s.IsVector()) return s.Broken("above lane level");
-  Value address = s.b.CreateCall(s.e.m.Service("ptx2cpu_surface_address"),
-                                 {Pointer(s, 0), s.Raw(1), s.Raw(2), s.Raw(3), s.b.getInt32(s.inst.attrs.index)});
+  Value address =
+      s.b.CreateCall(s.e.m.Service("ptx2cpu_surface_address"),
+                     {Pointer(s, 0), s.Raw(1), s.Raw(2), s.Raw(3), s.b.getInt32(s.inst.attrs.index)});
   s.e.Fault(s.b.CreateICmpEQ(address, s.b.getInt64(1)), PTX2CPU_FAULT_MISALIGNED, s.e.step.thread, s.inst.at);
   s.Return(address);
   return {};

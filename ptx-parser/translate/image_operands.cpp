@@ -55,7 +55,8 @@ ValueId ReadHandle(Emitter& e, const ast::Operand& operand) {
     return Wrong(e, "expected a register or the name of a .texref, .samplerref or .surfref");
   const ast::Variable& variable = e.ast.variables[operand.symbol];
   if (variable.space == ast::Space::kParam) return e.params->ReadScalar(e, operand.symbol);
-  if (!IsImageReference(variable)) return Wrong(e, "`" + std::string(variable.name) + "` is no .texref, .samplerref or .surfref");
+  if (!IsImageReference(variable))
+    return Wrong(e, "`" + std::string(variable.name) + "` is no .texref, .samplerref or .surfref");
   const ValueId address = e.b.Symbol(ir::Space::kGlobal, e.context.RequireVariable(operand.symbol));
   return e.b.Load(Type::kI64, ir::Space::kGlobal, address, {.flags = ir::kNonCoherent});
 }
@@ -144,16 +145,19 @@ Result<uint64_t> SamplerBits(const ast::Module& module, const ast::Variable& var
   namespace image = ir::image;
   uint64_t bits = image::kSamplerPresent;
   for (uint32_t d = 0; d < 3; ++d)
-    bits |= static_cast<uint64_t>(image::Address::kClamp) << (image::kSamplerAddressShift + image::kSamplerAddressBits * d);
+    bits |= static_cast<uint64_t>(image::Address::kClamp)
+            << (image::kSamplerAddressShift + image::kSamplerAddressBits * d);
   const auto fail = [&](const std::string& what) {
-    return Fail(ast::ErrorAt(module, variable.position, ErrorCode::kUnsupported,
-                             what + " in the initializer of `" + std::string(variable.name) + "` is not translated"));
+    return Fail(
+        ast::ErrorAt(module, variable.position, ErrorCode::kUnsupported,
+                     what + " in the initializer of `" + std::string(variable.name) + "` is not translated"));
   };
   const ast::Operand& root = module.operands[variable.initializer];
   if (root.kind != OperandKind::kVector) return fail("a value that is no list of fields");
   for (const ast::Operand& child : module.Children(root)) {
     if (child.kind != OperandKind::kField) return fail("a value without a field");
-    if (!AddField(child.text, module.Children(child)[0], bits)) return fail("`" + std::string(child.text) + "`");
+    if (!AddField(child.text, module.Children(child)[0], bits))
+      return fail("`" + std::string(child.text) + "`");
   }
   return bits;
 }

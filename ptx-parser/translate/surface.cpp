@@ -1,5 +1,5 @@
-// 9.7.11: surfaces. An access is an address and an ordinary access to it; an address of 0 is out of range: with .trap it faults
-// there, with .zero a branch leads around the access, and .clamp never gives it.
+// 9.7.11: surfaces. An access is an address and an ordinary access to it; an address of 0 is out of range:
+// with .trap it faults there, with .zero a branch leads around the access, and .clamp never gives it.
 #include <functional>
 
 #include "ptx-parser/translate/image_operands.h"
@@ -53,8 +53,8 @@ std::optional<Access> ReadAccess(Emitter& e, const ast::Operand& operand, uint32
   return Access{place->handle, address};
 }
 
-// Runs `then` where the address is in range, and goes on behind it. `otherwise`, as many values as `then` gives, is what
-// the access gives where it is not.
+// Runs `then` where the address is in range, and goes on behind it. `otherwise`, as many values as `then`
+// gives, is what the access gives where it is not.
 std::vector<ValueId> IfInRange(Emitter& e, ValueId address, const std::vector<ValueId>& otherwise,
                                const std::function<std::vector<ValueId>()>& then) {
   if (!e.Has("zero")) return then();
@@ -86,7 +86,8 @@ void suld(Emitter& e) {
   if (!access) return;
   std::span<const ast::Operand> destination(&operands[0], 1);
   if (operands[0].kind == OperandKind::kVector) destination = e.ast.Children(operands[0]);
-  if (destination.size() != count) return Wrong(e, "the destination has another number of elements than the opcode");
+  if (destination.size() != count)
+    return Wrong(e, "the destination has another number of elements than the opcode");
   const std::vector<ValueId> zeros(count, e.Const(type, 0));
   const std::vector<ValueId> values = IfInRange(e, access->address, zeros, [&] {
     return e.b.LoadVector(type, ir::Space::kGlobal, access->address, count);
@@ -152,11 +153,11 @@ ir::AtomicOp OperationOf(const Emitter& e) {
   return e.Has("and") ? ir::AtomicOp::kAnd : e.Has("or") ? ir::AtomicOp::kOr : ir::AtomicOp::kAdd;
 }
 
-// sured.p: the surface's format says whether values are signed. Both operations stand there, one of them is done.
+// sured.p: the surface's format says whether values are signed. Both operations stand there, one of them is
+// done.
 void ReduceBySign(Emitter& e, const Access& access, Type type, ValueId value) {
-  const ValueId query =
-      e.b.Inst1(Opcode::kImageQuery, Type::kVoid, {access.handle, e.Const(Type::kI32, 0)},
-                {.index = static_cast<uint32_t>(image::Query::kIsSigned)});
+  const ValueId query = e.b.Inst1(Opcode::kImageQuery, Type::kVoid, {access.handle, e.Const(Type::kI32, 0)},
+                                  {.index = static_cast<uint32_t>(image::Query::kIsSigned)});
   const ir::BlockId with_sign = ir::AddBlock(e.f), without = ir::AddBlock(e.f), after = ir::AddBlock(e.f);
   const ValueId is_signed = e.b.Icmp(ir::Compare::kNe, query, e.Const(Type::kI32, 0));
   e.AddEdges(e.b.CondBr(is_signed, {with_sign, {}}, {without, {}}));

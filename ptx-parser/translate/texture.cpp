@@ -49,7 +49,8 @@ void ReadLevel(Emitter& e, Fetch& fetch) {
 void ReadOffsets(Emitter& e, Fetch& fetch) {
   if (!fetch.AtEnd() && fetch.operands[fetch.next].kind == OperandKind::kVector) {
     fetch.mode |= image::kOffset;
-    AppendList(e, fetch, ReadList(e, fetch.operands[fetch.next++], Type::kI32), DimensionsOf(fetch.geometry), "offsets");
+    AppendList(e, fetch, ReadList(e, fetch.operands[fetch.next++], Type::kI32), DimensionsOf(fetch.geometry),
+               "offsets");
   }
   if (!fetch.AtEnd()) ++fetch.next;  // no image here holds depths: an H200 does not compare either
   if (!fetch.AtEnd()) Wrong(e, "more operands than a fetch has");
@@ -60,18 +61,20 @@ std::vector<ValueId> Channels(Emitter& e, Fetch& fetch) {
   if (!geometry) return {};
   fetch.geometry = *geometry;
   fetch.operands = e.ast.Operands(*e.instruction);
-  if (fetch.operands.size() < 2) return Wrong(e, "expected a destination and [a, {coordinates}]"), std::vector<ValueId>{};
+  if (fetch.operands.size() < 2)
+    return Wrong(e, "expected a destination and [a, {coordinates}]"), std::vector<ValueId>{};
   std::optional<ImagePlace> place = ReadImagePlace(e, fetch.operands[1]);
   if (!place) return {};
   fetch.mode |= static_cast<uint32_t>(fetch.geometry);
   if (e.type() == PtxType::kS32) fetch.mode |= image::kInteger;
   fetch.values = {place->handle, place->sampler.value_or(e.Const(Type::kI64, 0))};
-  AppendList(e, fetch, std::move(place->words), DimensionsOf(fetch.geometry) + HasLayer(fetch.geometry), "coordinates");
+  AppendList(e, fetch, std::move(place->words), DimensionsOf(fetch.geometry) + HasLayer(fetch.geometry),
+             "coordinates");
   ReadLevel(e, fetch);
   ReadOffsets(e, fetch);
   if (e.error) return {};
-  const ir::InstId id =
-      e.b.Make(Opcode::kTexture, Type::kI32, fetch.values, {.index = fetch.mode}, Type::kVoid, image::kChannels);
+  const ir::InstId id = e.b.Make(Opcode::kTexture, Type::kI32, fetch.values, {.index = fetch.mode},
+                                 Type::kVoid, image::kChannels);
   return e.f.at_inst(id).results;
 }
 
@@ -85,7 +88,8 @@ ValueId ToHalf(Emitter& e, ValueId bits) {
   return e.b.Select(is_nan, e.Const(Type::kI16, 0x7FFF), e.b.Bitcast(Type::kI16, half));
 }
 
-// d and d|p: the destination's elements and the predicate that says that the memory is there, which it always is.
+// d and d|p: the destination's elements and the predicate that says that the memory is there, which it always
+// is.
 void WriteChannels(Emitter& e, const ast::Operand& destination, const std::vector<ValueId>& values) {
   const ast::Operand* list = &destination;
   if (destination.kind == OperandKind::kPair) {
@@ -141,7 +145,8 @@ namespace {
 
 void Query(Emitter& e, std::span<const ast::Operand> operands, ValueId level) {
   const ast::Operand* handle = &operands[1];
-  if (handle->kind == OperandKind::kBracket && e.ast.Children(*handle).size() == 1) handle = &e.ast.Children(*handle)[0];
+  if (handle->kind == OperandKind::kBracket && e.ast.Children(*handle).size() == 1)
+    handle = &e.ast.Children(*handle)[0];
   const auto query = QueryOf(e);
   CHECK(query.has_value(), "a query that the table has and the translation does not");
   const ValueId value = e.b.Inst1(Opcode::kImageQuery, Type::kVoid, {ReadHandle(e, *handle), level},
@@ -153,7 +158,8 @@ void Query(Emitter& e, std::span<const ast::Operand> operands, ValueId level) {
 
 void txq(Emitter& e) {
   std::span<const ast::Operand> operands = e.ast.Operands(*e.instruction);
-  if (operands.size() != (e.Has("level") ? 3 : 2)) return Wrong(e, "expected d, [a], and with .level a level");
+  if (operands.size() != (e.Has("level") ? 3 : 2))
+    return Wrong(e, "expected d, [a], and with .level a level");
   Query(e, operands, e.Has("level") ? e.ReadOperand(operands[2], Type::kI32) : e.Const(Type::kI32, 0));
 }
 

@@ -1,5 +1,6 @@
-// From coordinates to texels, one axis at a time, as an H200 does it (recorded in tests/ptx/tex_*.gpu): normalised coordinates
-// are cut to 21 or 22 bits behind the point, positions between texels to 8 bits, rounded to nearest with ties upward.
+// From coordinates to texels, one axis at a time, as an H200 does it (recorded in tests/ptx/tex_*.gpu):
+// normalised coordinates are cut to 21 or 22 bits behind the point, positions between texels to 8 bits,
+// rounded to nearest with ties upward.
 #pragma once
 
 #include <stdint.h>
@@ -35,12 +36,15 @@ inline int64_t FloorScaled(float x, int bits) {
 inline int64_t Modulo(int64_t value, int64_t size) {
   if (value < 0) value += size;
   if (value >= size) value -= size;
-  if (value >= 0 && value < size) [[likely]] return value;
+  if (value >= 0 && value < size) [[likely]]
+    return value;
   const int64_t rest = value % size;
   return rest < 0 ? rest + size : rest;
 }
 
-inline int64_t Clamped(int64_t value, int64_t low, int64_t high) { return value < low ? low : value > high ? high : value; }
+inline int64_t Clamped(int64_t value, int64_t low, int64_t high) {
+  return value < low ? low : value > high ? high : value;
+}
 
 // The texel that stands for number `index` of an axis.
 inline int64_t Resolve(int64_t index, int64_t size, uint32_t mode) {
@@ -60,10 +64,10 @@ inline int64_t Resolve(int64_t index, int64_t size, uint32_t mode) {
 
 // How one axis is addressed.
 struct Axis {
-  int64_t size;       // texels
-  uint32_t mode;      // ptx2cpu_address_mode
+  int64_t size;   // texels
+  uint32_t mode;  // ptx2cpu_address_mode
   bool normalized;
-  int64_t offset;     // texels
+  int64_t offset;  // texels
 };
 
 // Position in 1/2^bits of a texel, `bits` at most 8; rounds to nearest where bits are 8, else down.

@@ -6,15 +6,16 @@ namespace ptx2cpu::texture {
 
 namespace {
 
-// Which coordinate of a direction is the major one of a face, and which, with which sign, run along its s and t.
+// Which coordinate of a direction is the major one of a face, and which, with which sign, run along its s and
+// t.
 struct FaceAxes {
   int major, s, t;
   int major_sign, s_sign, t_sign;
 };
 constexpr FaceAxes kFaces[6] = {
-    {0, 2, 1, 1, -1, -1}, {0, 2, 1, -1, 1, -1},  // +x -x
-    {1, 0, 2, 1, 1, 1},   {1, 0, 2, -1, 1, -1},  // +y -y
-    {2, 0, 1, 1, 1, -1},  {2, 0, 1, -1, -1, -1}, // +z -z
+    {0, 2, 1, 1, -1, -1}, {0, 2, 1, -1, 1, -1},   // +x -x
+    {1, 0, 2, 1, 1, 1},   {1, 0, 2, -1, 1, -1},   // +y -y
+    {2, 0, 1, 1, 1, -1},  {2, 0, 1, -1, -1, -1},  // +z -z
 };
 
 template <typename T>

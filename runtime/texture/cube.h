@@ -1,4 +1,5 @@
-// Directions to faces of a cube: the axis of the largest magnitude chooses the face, the others are divided by it.
+// Directions to faces of a cube: the axis of the largest magnitude chooses the face, the others are divided
+// by it.
 #pragma once
 
 #include <stdint.h>
@@ -11,8 +12,8 @@ struct CubePlace {
 };
 CubePlace FindFace(const float* direction);
 
-// Where a direction meets the plane of the face that `centre` meets, -1 .. 1 on the face; a direction that meets a neighbouring
-// face gives the place that it has when that face is folded into the plane.
+// Where a direction meets the plane of the face that `centre` meets, -1 .. 1 on the face; a direction that
+// meets a neighbouring face gives the place that it has when that face is folded into the plane.
 struct FacePoint {
   float s, t;
 };
@@ -22,7 +23,8 @@ struct CubeTexel {
   uint32_t face;
   int64_t x, y;
 };
-// The texel that lies at (x, y) of a face of `size` texels a side, where one of both may be -1 or `size`: over that edge.
+// The texel that lies at (x, y) of a face of `size` texels a side, where one of both may be -1 or `size`:
+// over that edge.
 CubeTexel AcrossEdge(uint32_t face, int64_t x, int64_t y, int64_t size);
 
 }  // namespace ptx2cpu::texture

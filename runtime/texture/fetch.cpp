@@ -31,7 +31,8 @@ Request Sort(uint32_t fetch, const uint32_t* words) {
   r.geometry = fetch & PTX2CPU_FETCH_GEOMETRY;
   r.dimensions = kDimensions[r.geometry];
   r.integer = (fetch & PTX2CPU_FETCH_INTEGER) != 0;
-  if (r.geometry == PTX2CPU_GEOMETRY_A1D || r.geometry == PTX2CPU_GEOMETRY_A2D || r.geometry == PTX2CPU_GEOMETRY_ACUBE)
+  if (r.geometry == PTX2CPU_GEOMETRY_A1D || r.geometry == PTX2CPU_GEOMETRY_A2D ||
+      r.geometry == PTX2CPU_GEOMETRY_ACUBE)
     r.layer = *words++;
   for (uint32_t d = 0; d < r.dimensions; ++d) r.coordinate[d] = *words++;
   if ((fetch & PTX2CPU_FETCH_LEVEL) != 0) {
@@ -73,7 +74,8 @@ Plane PlaneOf(const ptx2cpu_texture& t, const Request& r, uint32_t level, int64_
   Plane plane{t, t.image.level[level], {}, r.dimensions, r.dimensions == 3, false, slice};
   const bool is_cube = r.geometry >= PTX2CPU_GEOMETRY_CUBE, normalized = t.normalized != 0 || is_cube;
   for (uint32_t d = 0; d < r.dimensions; ++d) {
-    plane.axis[d] = {Extent(plane.level, d), ModeOf(t, d, normalized), normalized, static_cast<int32_t>(r.offset[d])};
+    plane.axis[d] = {Extent(plane.level, d), ModeOf(t, d, normalized), normalized,
+                     static_cast<int32_t>(r.offset[d])};
   }
   plane.seamless = is_cube && t.seamless != 0 && t.image.shape >= PTX2CPU_SHAPE_CUBE;
   // To the filter a line is a plane of one row, read at coordinate 0, halfway to the border if y has one.
@@ -119,10 +121,13 @@ struct Footprint {
 
 // The neighbours of a position, with weights that sum to `whole`.
 void AddPlane(const Plane& p, const Neighbours* n, int z, int whole, Footprint& f) {
-  int* weights = f.weights + f.count;
-  SplitPlane(whole, n[0].weight, n[1].weight, weights);
+  SplitPlane(whole, n[0].weight, n[1].weight, f.weights + f.count);
+  // A second neighbour at distance 0 does not count, not even as NaN; one whose weight only rounds to 0 does.
+  const int next_x = n[0].weight != 0, next_y = n[1].weight != 0;
   for (int i = 0; i < 4; ++i) {
-    if (weights[i] != 0) f.texels[f.count + i] = FilterAt(p, n[0].index[i & 1], n[1].index[i >> 1], n[2].index[z]);
+    f.texels[f.count + i] =
+        whole == 0 ? Texel{}
+                   : FilterAt(p, n[0].index[i & next_x], n[1].index[i >> 1 & next_y], n[2].index[z]);
   }
   f.count += 4;
 }
@@ -142,6 +147,7 @@ void AddSeamless(const Plane& p, const float* coordinate, int whole, Footprint& 
       weights[i ^ 2] += share;
       weights[i ^ 3] += weights[i] - 2 * share;
       weights[i] = 0;
+      f.texels[f.count + i] = {};
       continue;
     }
     const CubeTexel texel = AcrossEdge(static_cast<uint32_t>(p.slice - first), at_x, at_y, size);
@@ -164,6 +170,7 @@ void AddPoint(const Plane& p, const float* coordinate, int whole, Footprint& f) 
   int64_t index[3] = {};
   for (uint32_t d = 0; d < p.dimensions; ++d) index[d] = PointIndex(p.axis[d], coordinate[d]);
   f.texels[f.count] = FilterAt(p, index[0], index[1], index[2]);
+  for (int i = 1; i < 4; ++i) f.texels[f.count + i] = {};
   for (int i = 0; i < 4; ++i) f.weights[f.count + i] = i == 0 ? whole : 0;
   f.count += 4;
 }
@@ -172,7 +179,7 @@ Texel Sum(const ptx2cpu_texture& t, const Footprint& f) {
   Texel result{};
   for (uint32_t c = 0; c < t.image.channels; ++c) {
     uint32_t values[kMostTexels];
-    for (int i = 0; i < f.count; ++i) values[i] = f.weights[i] != 0 ? f.texels[i].channel[c] : 0;
+    for (int i = 0; i < f.count; ++i) values[i] = f.texels[i].channel[c];
     result.channel[c] = WeightedSum(FilterFormatOf(t, c), values, f.weights, f.count);
   }
   return result;
@@ -186,7 +193,8 @@ Texel LinearTexel(const Plane& p, const float* coordinate) {
 
 constexpr int kGatherX[] = {0, 1, 1, 0}, kGatherY[] = {1, 1, 0, 0};
 
-// Over the edges of a cube's face; beyond a corner the mean of the other three, the one across with what is left of 256.
+// Over the edges of a cube's face; beyond a corner the mean of the other three, the one across with what is
+// left of 256.
 Texel GatherSeamless(const Plane& p, const float* coordinate, uint32_t channel) {
   const Neighbours x = OpenNeighbours(p.axis[0], coordinate[0]), y = OpenNeighbours(p.axis[1], coordinate[1]);
   const int64_t size = p.axis[0].size, first = p.slice - p.slice % 6;
@@ -203,7 +211,8 @@ Texel GatherSeamless(const Plane& p, const float* coordinate, uint32_t channel) 
     }
     const CubeTexel texel = AcrossEdge(static_cast<uint32_t>(p.slice - first), at_x, at_y, size);
     result.channel[i] = ReadTexel(p.texture, p.level, texel.x, texel.y, first + texel.face).channel[channel];
-    filtered.channel[i] = ReadFilterTexel(p.texture, p.level, texel.x, texel.y, first + texel.face).channel[channel];
+    filtered.channel[i] =
+        ReadFilterTexel(p.texture, p.level, texel.x, texel.y, first + texel.face).channel[channel];
   }
   if (corner >= 0 && GivesFloats(p.texture))
     result.channel[corner] = WeightedSum(FilterFormatOf(p.texture, channel), filtered.channel, weights, 4);
@@ -213,7 +222,8 @@ Texel GatherSeamless(const Plane& p, const float* coordinate, uint32_t channel) 
 
 Texel GatherTexels(const Plane& p, const float* coordinate, uint32_t channel) {
   if (p.seamless) return GatherSeamless(p, coordinate, channel);
-  const Neighbours x = FootprintIndices(p.axis[0], coordinate[0]), y = FootprintIndices(p.axis[1], coordinate[1]);
+  const Neighbours x = FootprintIndices(p.axis[0], coordinate[0]),
+                   y = FootprintIndices(p.axis[1], coordinate[1]);
   Texel result;
   for (int i = 0; i < 4; ++i)
     result.channel[i] = At(p, x.index[kGatherX[i]], y.index[kGatherY[i]], 0).channel[channel];
@@ -238,11 +248,14 @@ Texel IntegerTexel(const ptx2cpu_texture& t, const Request& r) {
   }
   if (!inside && !r.has_level) return {};
   if (IsLayered(t.image.shape) && r.layer >= t.image.layers) return {};
-  return ReadTexel(t, at, index[0], index[1], r.dimensions == 3 ? index[2] : IsLayered(t.image.shape) ? r.layer : 0);
+  return ReadTexel(t, at, index[0], index[1],
+                   r.dimensions == 3          ? index[2]
+                   : IsLayered(t.image.shape) ? r.layer
+                                              : 0);
 }
 
-// Linear memory is read with s32 coordinates and without offset; zero outside. Float coordinates read zero, as do s32 ones
-// of an array with tex.1d.
+// Linear memory is read with s32 coordinates and without offset; zero outside. Float coordinates read zero,
+// as do s32 ones of an array with tex.1d.
 Texel MemoryTexel(const ptx2cpu_texture& t, const Request& r) {
   const int64_t index = static_cast<int32_t>(r.coordinate[0]);
   const bool is_memory = t.image.shape == PTX2CPU_SHAPE_LINEAR;
@@ -252,14 +265,15 @@ Texel MemoryTexel(const ptx2cpu_texture& t, const Request& r) {
 
 bool IsFiltered(const ptx2cpu_texture& t) { return t.linear_filter != 0 && GivesFloats(t); }
 
-Texel SampleLevel(const ptx2cpu_texture& t, const Request& r, uint32_t level, const float* coordinate, int64_t slice) {
+Texel SampleLevel(const ptx2cpu_texture& t, const Request& r, uint32_t level, const float* coordinate,
+                  int64_t slice) {
   const Plane plane = PlaneOf(t, r, level, slice);
   return IsFiltered(t) ? LinearTexel(plane, coordinate) : PointTexel(plane, coordinate);
 }
 
 // Between two levels: one sum of all texels.
-Texel SampleLevels(const ptx2cpu_texture& t, const Request& r, const LevelChoice& levels, const float* coordinate,
-                   int64_t slice) {
+Texel SampleLevels(const ptx2cpu_texture& t, const Request& r, const LevelChoice& levels,
+                   const float* coordinate, int64_t slice) {
   if (!GivesFloats(t)) return SampleLevel(t, r, levels.fine, coordinate, slice);
   const int whole[2] = {kWeightOne - levels.weight, levels.weight};
   Footprint f;
@@ -305,34 +319,42 @@ Texel Sample(const ptx2cpu_texture& t, const Request& request, uint32_t fetch) {
 // The most common fetches, in a few steps: lines and planes of one level, without offsets or anything else.
 bool IsPlain(const ptx2cpu_texture& t, uint32_t fetch) {
   const bool line = fetch == PTX2CPU_GEOMETRY_1D && t.image.shape == PTX2CPU_SHAPE_1D;
-  const bool plane = fetch == PTX2CPU_GEOMETRY_2D && (t.image.shape == PTX2CPU_SHAPE_2D || t.image.shape == PTX2CPU_SHAPE_PITCH);
+  const bool plane = fetch == PTX2CPU_GEOMETRY_2D &&
+                     (t.image.shape == PTX2CPU_SHAPE_2D || t.image.shape == PTX2CPU_SHAPE_PITCH);
   if (!line && !plane) return false;
   if (t.image.levels != 1) return false;
   if (t.linear_filter == 0) return true;
   const bool bordered = t.address[0] == PTX2CPU_ADDRESS_BORDER || t.address[1] == PTX2CPU_ADDRESS_BORDER;
-  return t.image.channel == PTX2CPU_CHANNEL_F32 && !bordered;
+  const bool bytes = t.image.channel == PTX2CPU_CHANNEL_U8 && t.as_float != 0 && t.srgb == 0;
+  return (t.image.channel == PTX2CPU_CHANNEL_F32 || bytes) && !bordered;
 }
 
 Axis PlainAxis(const ptx2cpu_texture& t, uint32_t dimension) {
   return {Extent(t.image.level[0], dimension), ModeOf(t, dimension, t.normalized != 0), t.normalized != 0, 0};
 }
 
-// Four texels of f32 channels; a line is a plane whose rows are the same.
-template <uint32_t kChannels>
+// Four texels of f32 or normalised u8 channels; a line is a plane whose rows are the same.
+template <typename T, uint32_t kChannels>
 Texel PlainSum(const ptx2cpu_texture& t, const Neighbours& x, const Neighbours& y) {
   const ptx2cpu_image_level& level = t.image.level[0];
   int weights[4];
   SplitPlane(kWeightOne, x.weight, y.weight, weights);
   const uint8_t* corners[4];
+  const int next_x = x.weight != 0, next_y = y.weight != 0;
   for (int i = 0; i < 4; ++i) {
-    corners[i] = level.base + static_cast<uint64_t>(y.index[i >> 1]) * level.pitch +
-                 static_cast<uint64_t>(x.index[i & 1]) * kChannels * sizeof(uint32_t);
+    corners[i] = level.base + static_cast<uint64_t>(y.index[i >> 1 & next_y]) * level.pitch +
+                 static_cast<uint64_t>(x.index[i & next_x]) * kChannels * sizeof(T);
   }
   Texel result{};
   for (uint32_t c = 0; c < kChannels; ++c) {
     uint32_t values[4];
-    for (int i = 0; i < 4; ++i) values[i] = Read<uint32_t>(corners[i] + c * sizeof(uint32_t));
-    result.channel[c] = FloatSum(kFormat32, values, weights, 4);
+    for (int i = 0; i < 4; ++i) values[i] = Read<T>(corners[i] + c * sizeof(T));
+    if constexpr (sizeof(T) == 1) {
+      for (uint32_t& value : values) value *= 257;
+      result.channel[c] = IntegerSum(FilterFormat::kUnsigned16, values, weights, 4);
+    } else {
+      result.channel[c] = FloatSum(kFormat32, values, weights, 4);
+    }
   }
   return result;
 }
@@ -347,13 +369,14 @@ Texel FetchPlain(const ptx2cpu_texture& t, uint32_t fetch, const uint32_t* words
   const Neighbours x = LinearIndices(PlainAxis(t, 0), FloatOf(words[0]));
   Neighbours y{{0, 0}, 0};
   if (plane) y = LinearIndices(PlainAxis(t, 1), FloatOf(words[1]));
+  const bool bytes = t.image.channel == PTX2CPU_CHANNEL_U8;
   switch (t.image.channels) {
     case 1:
-      return PlainSum<1>(t, x, y);
+      return bytes ? PlainSum<uint8_t, 1>(t, x, y) : PlainSum<uint32_t, 1>(t, x, y);
     case 2:
-      return PlainSum<2>(t, x, y);
+      return bytes ? PlainSum<uint8_t, 2>(t, x, y) : PlainSum<uint32_t, 2>(t, x, y);
     default:
-      return PlainSum<4>(t, x, y);
+      return bytes ? PlainSum<uint8_t, 4>(t, x, y) : PlainSum<uint32_t, 4>(t, x, y);
   }
 }
 
@@ -383,7 +406,8 @@ extern "C" void ptx2cpu_texture_fetch(const ptx2cpu_texture* texture, uint64_t s
   using namespace ptx2cpu::texture;
   Texel texel{};
   if (texture != nullptr) {
-    texel = sampler == 0 ? Fetch(*texture, fetch, words) : Fetch(WithSampler(*texture, sampler), fetch, words);
+    texel =
+        sampler == 0 ? Fetch(*texture, fetch, words) : Fetch(WithSampler(*texture, sampler), fetch, words);
   }
   __builtin_memcpy(result, texel.channel, sizeof texel.channel);
 }

@@ -26,7 +26,8 @@ inline LevelChoice ChooseLevels(const ptx2cpu_texture& t, int64_t level) {
   level = level < FixedLevel(t.min_lod) ? FixedLevel(t.min_lod) : level;
   level = level > FixedLevel(t.max_lod) ? FixedLevel(t.max_lod) : level;
   level = Clamped(level, 0, last * kWeightOne);
-  if (t.linear_mip == 0) return {static_cast<uint32_t>(Clamped((level + kWeightOne / 2) >> kWeightBits, 0, last)), 0};
+  if (t.linear_mip == 0)
+    return {static_cast<uint32_t>(Clamped((level + kWeightOne / 2) >> kWeightBits, 0, last)), 0};
   return {static_cast<uint32_t>(level >> kWeightBits), static_cast<int>(level & (kWeightOne - 1))};
 }
 

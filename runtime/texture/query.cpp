@@ -13,7 +13,8 @@ uint32_t FormatNumber(uint32_t channel) {  // CUarray_format
   return kFormats[channel];
 }
 
-// Of a dimension that the shape does not have: 0. Layers of lines count as height, layers of planes and cubes as depth.
+// Of a dimension that the shape does not have: 0. Layers of lines count as height, layers of planes and cubes
+// as depth.
 uint32_t SizeOf(const ptx2cpu_image& image, uint32_t dimension, uint32_t level) {
   if (level >= image.levels) return 0;
   const ptx2cpu_image_level& at = image.level[level];
@@ -34,7 +35,8 @@ uint32_t SizeOf(const ptx2cpu_image& image, uint32_t dimension, uint32_t level) 
 
 uint32_t LayersOf(const ptx2cpu_image& image) {
   if (image.shape == PTX2CPU_SHAPE_CUBE_LAYERED) return image.layers / 6;
-  return image.shape == PTX2CPU_SHAPE_1D_LAYERED || image.shape == PTX2CPU_SHAPE_2D_LAYERED ? image.layers : 0;
+  return image.shape == PTX2CPU_SHAPE_1D_LAYERED || image.shape == PTX2CPU_SHAPE_2D_LAYERED ? image.layers
+                                                                                            : 0;
 }
 
 uint32_t ImageQuery(const ptx2cpu_image& image, uint32_t query, uint32_t level) {
@@ -99,8 +101,8 @@ uint32_t SamplerQuery(uint64_t sampler, uint32_t query) {
     case PTX2CPU_QUERY_ADDRESS_X:
     case PTX2CPU_QUERY_ADDRESS_Y:
     case PTX2CPU_QUERY_ADDRESS_Z:
-      return AddressNumber(
-          static_cast<uint32_t>(sampler >> (PTX2CPU_SAMPLER_ADDRESS_SHIFT + 4 * (query - PTX2CPU_QUERY_ADDRESS_X)) & 15));
+      return AddressNumber(static_cast<uint32_t>(
+          sampler >> (PTX2CPU_SAMPLER_ADDRESS_SHIFT + 4 * (query - PTX2CPU_QUERY_ADDRESS_X)) & 15));
     default:
       return 0;
   }

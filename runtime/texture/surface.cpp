@@ -62,7 +62,8 @@ uint16_t FloatToHalf(float value) {
   const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
   if (magnitude >= kInfinity) return static_cast<uint16_t>(sign | 0x7C00 | (magnitude >> 13 & 0x3FF));
   if (magnitude >= BitsOf(65504.0f)) return sign | 0x7BFF;
-  if (magnitude < BitsOf(0x1p-14f)) return static_cast<uint16_t>(sign | static_cast<uint32_t>(FloatOf(magnitude) * 0x1p24f));
+  if (magnitude < BitsOf(0x1p-14f))
+    return static_cast<uint16_t>(sign | static_cast<uint32_t>(FloatOf(magnitude) * 0x1p24f));
   return static_cast<uint16_t>(sign | (magnitude - (112u << 23)) >> 13);
 }
 
@@ -102,16 +103,17 @@ void WriteChannel(uint8_t* at, uint32_t channel, uint32_t bits) {
 
 using namespace ptx2cpu::texture;
 
-extern "C" uint64_t ptx2cpu_surface_address(const ptx2cpu_surface* surface, uint32_t x, uint32_t y, uint32_t z,
-                                            uint32_t access) {
+extern "C" uint64_t ptx2cpu_surface_address(const ptx2cpu_surface* surface, uint32_t x, uint32_t y,
+                                            uint32_t z, uint32_t access) {
   if (surface == nullptr) return 0;
   return Address(*surface, static_cast<int32_t>(x), static_cast<int32_t>(y), static_cast<int32_t>(z), access);
 }
 
-extern "C" void ptx2cpu_surface_store(const ptx2cpu_surface* surface, uint64_t address, uint32_t r, uint32_t g,
-                                      uint32_t b, uint32_t a) {
+extern "C" void ptx2cpu_surface_store(const ptx2cpu_surface* surface, uint64_t address, uint32_t r,
+                                      uint32_t g, uint32_t b, uint32_t a) {
   const uint32_t values[4] = {r, g, b, a};
   auto* at = reinterpret_cast<uint8_t*>(address);
   const uint32_t bytes = ChannelBytes(surface->image.channel);
-  for (uint32_t c = 0; c < surface->image.channels; ++c) WriteChannel(at + c * bytes, surface->image.channel, values[c]);
+  for (uint32_t c = 0; c < surface->image.channels; ++c)
+    WriteChannel(at + c * bytes, surface->image.channel, values[c]);
 }

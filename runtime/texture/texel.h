@@ -136,14 +136,15 @@ inline uint32_t BorderChannel(const ptx2cpu_texture& t, uint32_t number) {
   }
 }
 
-inline const uint8_t* AddressOf(const ptx2cpu_texture& t, const ptx2cpu_image_level& level, int64_t x, int64_t y,
-                                int64_t slice) {
+inline const uint8_t* AddressOf(const ptx2cpu_texture& t, const ptx2cpu_image_level& level, int64_t x,
+                                int64_t y, int64_t slice) {
   return level.base + static_cast<uint64_t>(slice) * level.slice + static_cast<uint64_t>(y) * level.pitch +
          static_cast<uint64_t>(x) * t.image.channels * ChannelBytes(t.image.channel);
 }
 
 // Channels that the image lacks are zero. Where an index is negative it is the border.
-inline Texel ReadTexel(const ptx2cpu_texture& t, const ptx2cpu_image_level& level, int64_t x, int64_t y, int64_t slice) {
+inline Texel ReadTexel(const ptx2cpu_texture& t, const ptx2cpu_image_level& level, int64_t x, int64_t y,
+                       int64_t slice) {
   Texel texel{};
   const bool outside = (x | y | slice) < 0;
   const uint8_t* at = outside ? nullptr : AddressOf(t, level, x, y, slice);
@@ -165,10 +166,10 @@ inline Texel ReadFilterTexel(const ptx2cpu_texture& t, const ptx2cpu_image_level
   const uint32_t bytes = ChannelBytes(t.image.channel);
   for (uint32_t c = 0; c < t.image.channels; ++c) {
     const FilterFormat format = FilterFormatOf(t, c);
-    texel.channel[c] = outside                            ? FilterBorder(t, c)
-                       : IsSrgb(t, c)                     ? BitsOf(SrgbToLinear(at[c]))
+    texel.channel[c] = outside                         ? FilterBorder(t, c)
+                       : IsSrgb(t, c)                  ? BitsOf(SrgbToLinear(at[c]))
                        : format <= FilterFormat::kSrgb ? ReadChannel(at + c * bytes, t.image.channel, true)
-                                                          : FilterInteger(at + c * bytes, t.image.channel);
+                                                       : FilterInteger(at + c * bytes, t.image.channel);
   }
   return texel;
 }

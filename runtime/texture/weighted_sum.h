@@ -1,9 +1,10 @@
 // The weighted sum of texels that an H200's filter computes, bit for bit as recorded (tests/ptx/tex_*.gpu).
 //
-// Floats: the texels of a group (four of a plane) are aligned to the largest exponent among those that have a weight, keeping
-// four bits below the last place of the format (f32 or f16; of decoded sRGB, which has seven bits, none) and dropping the rest; products with the 8-bit weights are summed
-// exactly; the sum is rounded to the format, ties away from zero. Subnormal f32 texels count as zero.
-// Normalised integers: the sum rounded to a 16-bit integer, to nearest, ties upward; s8 is widened after the sum.
+// Floats: the texels of a group (four of a plane) are aligned to the largest exponent among those that have a
+// weight, keeping four bits below the last place of the format (f32 or f16; of decoded sRGB, which has seven
+// bits, none) and dropping the rest; products with the 8-bit weights are summed exactly; the sum is rounded
+// to the format, ties away from zero. Subnormal f32 texels count as zero. Normalised integers: the sum
+// rounded to a 16-bit integer, to nearest, ties upward; s8 is widened after the sum.
 #pragma once
 
 #include <stdint.h>
@@ -29,7 +30,8 @@ struct FloatFormat {
   uint32_t nan;
 };
 constexpr FloatFormat kFormat32 = {23, 27, -126, 0x1.fffffep127f, 0x7FFFFFFF};
-constexpr FloatFormat kFormat16 = {10, 14, -14, 65504.0f, 0x7FFFE000}, kFormatSrgb = {10, 7, -14, 65504.0f, 0x7FFFE000};
+constexpr FloatFormat kFormat16 = {10, 14, -14, 65504.0f, 0x7FFFE000},
+                      kFormatSrgb = {10, 7, -14, 65504.0f, 0x7FFFE000};
 
 // 2^exponent, of a normal double.
 inline double PowerOfTwo(int exponent) { return DoubleOf(static_cast<uint64_t>(exponent + 1023) << 52); }
@@ -41,7 +43,8 @@ inline int ExponentOf(const FloatFormat& format, uint32_t magnitude) {
 }
 
 // Of a group: exact, in a double. `largest` is the greatest magnitude with a weight; it is finite.
-inline double GroupSum(const FloatFormat& format, const uint32_t* texels, const int* weights, int count, uint32_t largest) {
+inline double GroupSum(const FloatFormat& format, const uint32_t* texels, const int* weights, int count,
+                       uint32_t largest) {
   const int unit = ExponentOf(format, largest) - format.kept_bits;
   const double scale = PowerOfTwo(-unit);
   int64_t sum = 0;
@@ -56,17 +59,19 @@ inline double GroupSum(const FloatFormat& format, const uint32_t* texels, const 
 inline float RoundAway(const FloatFormat& format, double x) {
   const double magnitude = x < 0 ? -x : x;
   const int exponent = static_cast<int>(BitsOf(magnitude) >> 52) - 1023;
-  const int unit = (exponent < format.smallest_exponent ? format.smallest_exponent : exponent) - format.fraction_bits;
-  const double rounded = static_cast<double>(static_cast<int64_t>(magnitude * PowerOfTwo(-unit) + 0.5)) * PowerOfTwo(unit);
+  const int unit =
+      (exponent < format.smallest_exponent ? format.smallest_exponent : exponent) - format.fraction_bits;
+  const double rounded =
+      static_cast<double>(static_cast<int64_t>(magnitude * PowerOfTwo(-unit) + 0.5)) * PowerOfTwo(unit);
   if (rounded > format.largest) return FloatOf(kInfinity | (x < 0 ? 0x80000000 : 0));
   return static_cast<float>(x < 0 ? -rounded : rounded);
 }
 
-// Infinities and NaN among texels that have a weight.
-inline uint32_t SpecialSum(const uint32_t* texels, const int* weights, int count, uint32_t nan) {
+// Infinities and NaN among texels, also those whose weight is rounded to 0.
+inline uint32_t SpecialSum(const uint32_t* texels, int count, uint32_t nan) {
   bool positive = false, negative = false;
   for (int i = 0; i < count; ++i) {
-    if (weights[i] == 0 || (texels[i] & kMagnitude) < kInfinity) continue;
+    if ((texels[i] & kMagnitude) < kInfinity) continue;
     if ((texels[i] & kMagnitude) > kInfinity) return nan;
     (texels[i] >> 31 != 0 ? negative : positive) = true;
   }
@@ -80,9 +85,9 @@ inline uint32_t FloatSum(const FloatFormat& format, const uint32_t* texels, cons
     uint32_t largest = 0;
     for (int i = first; i < first + 4; ++i) {
       const uint32_t magnitude = texels[i] & kMagnitude;
+      if (magnitude >= kInfinity) return SpecialSum(texels, count, format.nan);
       if (weights[i] != 0 && magnitude > largest) largest = magnitude;
     }
-    if (largest >= kInfinity) return SpecialSum(texels, weights, count, format.nan);
     if (largest >= 0x00800000) total += GroupSum(format, texels + first, weights + first, 4, largest);
   }
   const uint32_t bits = BitsOf(RoundAway(format, total));
@@ -94,7 +99,8 @@ inline uint32_t IntegerSum(FilterFormat format, const uint32_t* texels, const in
   for (int i = 0; i < count; ++i) {
     if (weights[i] != 0) sum += int64_t{static_cast<int32_t>(texels[i])} * weights[i];
   }
-  if (format == FilterFormat::kUnsigned16) return BitsOf(static_cast<float>((sum + kWeightOne / 2) >> kWeightBits) / 65535.0f);
+  if (format == FilterFormat::kUnsigned16)
+    return BitsOf(static_cast<float>((sum + kWeightOne / 2) >> kWeightBits) / 65535.0f);
   // 127 * 256 of s8 becomes 32767.
   const int64_t high = sum >> 4;
   int64_t value = format == FilterFormat::kSigned16 ? (sum + kWeightOne / 2) >> kWeightBits

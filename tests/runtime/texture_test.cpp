@@ -26,14 +26,20 @@ struct Image {
     image.channels = channels;
     image.layers = shape == PTX2CPU_SHAPE_3D ? 1 : slices;
     image.levels = 1;
-    image.level[0] = {reinterpret_cast<uint8_t*>(texels.data()), width, height,
-                      shape == PTX2CPU_SHAPE_3D ? slices : 1, 0, row * 4, row * 4 * height};
+    image.level[0] = {reinterpret_cast<uint8_t*>(texels.data()),
+                      width,
+                      height,
+                      shape == PTX2CPU_SHAPE_3D ? slices : 1,
+                      0,
+                      row * 4,
+                      row * 4 * height};
   }
 };
 
 using Words = std::array<uint32_t, 16>;
 
-std::array<float, 4> Fetch(const ptx2cpu_texture& texture, uint32_t fetch, const Words& words, uint64_t sampler = 0) {
+std::array<float, 4> Fetch(const ptx2cpu_texture& texture, uint32_t fetch, const Words& words,
+                           uint64_t sampler = 0) {
   std::array<uint32_t, 4> bits{};
   ptx2cpu_texture_fetch(&texture, sampler, fetch, words.data(), bits.data());
   return std::bit_cast<std::array<float, 4>>(bits);
@@ -48,10 +54,12 @@ Words Coordinates(float x, float y = 0, float z = 0) {
 TEST_CASE("the short way of plain fetches gives what the long one gives") {
   std::mt19937 random(2);
   for (uint32_t channels : {1, 2, 4}) {
-    for (uint32_t settings = 0; settings < 64; ++settings) {
+    for (uint32_t settings = 0; settings < 128; ++settings) {
+      const bool bytes = settings >> 6 != 0;
       Image line(PTX2CPU_SHAPE_1D, 7, 1, 1, channels), plane(PTX2CPU_SHAPE_2D, 7, 5, 1, channels);
       for (ptx2cpu_texture* t : {&line.texture, &plane.texture}) {
         t->linear_filter = settings & 1;
+        t->image.channel = bytes ? PTX2CPU_CHANNEL_U8 : PTX2CPU_CHANNEL_F32;
         t->normalized = settings >> 1 & 1;
         t->address[0] = settings >> 2 & 3;
         t->address[1] = settings >> 4 & 3;
@@ -81,10 +89,12 @@ TEST_CASE("a sampler's bits stand in for the texture's settings") {
   other.address[2] = PTX2CPU_ADDRESS_CLAMP;
   image.texture.normalized = 1;
   const uint64_t sampler = PTX2CPU_SAMPLER_PRESENT | PTX2CPU_SAMPLER_LINEAR | PTX2CPU_SAMPLER_UNNORMALIZED |
-                           PTX2CPU_ADDRESS_BORDER << 4 | PTX2CPU_ADDRESS_CLAMP << 8 | PTX2CPU_ADDRESS_CLAMP << 12;
+                           PTX2CPU_ADDRESS_BORDER << 4 | PTX2CPU_ADDRESS_CLAMP << 8 |
+                           PTX2CPU_ADDRESS_CLAMP << 12;
   for (float x = -2; x < 9; x += 0.37f) {
     const Words words = Coordinates(x, x / 2);
-    CHECK(Fetch(image.texture, PTX2CPU_GEOMETRY_2D, words, sampler) == Fetch(other, PTX2CPU_GEOMETRY_2D, words));
+    CHECK(Fetch(image.texture, PTX2CPU_GEOMETRY_2D, words, sampler) ==
+          Fetch(other, PTX2CPU_GEOMETRY_2D, words));
   }
 }
 
@@ -94,15 +104,18 @@ TEST_CASE("an unbound texture and an unbound surface") {
   ptx2cpu_texture_fetch(nullptr, 0, PTX2CPU_GEOMETRY_2D, words.data(), bits.data());
   CHECK(bits == std::array<uint32_t, 4>{});
   CHECK(ptx2cpu_image_query(0, PTX2CPU_QUERY_WIDTH, 0) == 0);
-  CHECK(ptx2cpu_surface_address(nullptr, 0, 0, 0, PTX2CPU_GEOMETRY_2D | 4 << PTX2CPU_ACCESS_BYTES_SHIFT) == 0);
+  CHECK(ptx2cpu_surface_address(nullptr, 0, 0, 0, PTX2CPU_GEOMETRY_2D | 4 << PTX2CPU_ACCESS_BYTES_SHIFT) ==
+        0);
 }
 
 TEST_CASE("an instruction of another geometry than the texture stays inside its memory") {
   for (uint32_t shape = PTX2CPU_SHAPE_LINEAR; shape <= PTX2CPU_SHAPE_CUBE_LAYERED; ++shape) {
     Image image(shape, 4, 1, shape >= PTX2CPU_SHAPE_CUBE ? 6 : 1, 1);  // ASan sees what goes beyond
     for (uint32_t geometry = PTX2CPU_GEOMETRY_1D; geometry <= PTX2CPU_GEOMETRY_ACUBE; ++geometry) {
-      for (uint32_t mode : {0u, PTX2CPU_FETCH_INTEGER, PTX2CPU_FETCH_GATHER, PTX2CPU_FETCH_LEVEL, PTX2CPU_FETCH_GRADIENT}) {
-        const bool gathers = geometry == PTX2CPU_GEOMETRY_2D || geometry == PTX2CPU_GEOMETRY_A2D || geometry >= PTX2CPU_GEOMETRY_CUBE;
+      for (uint32_t mode :
+           {0u, PTX2CPU_FETCH_INTEGER, PTX2CPU_FETCH_GATHER, PTX2CPU_FETCH_LEVEL, PTX2CPU_FETCH_GRADIENT}) {
+        const bool gathers = geometry == PTX2CPU_GEOMETRY_2D || geometry == PTX2CPU_GEOMETRY_A2D ||
+                             geometry >= PTX2CPU_GEOMETRY_CUBE;
         if (mode == PTX2CPU_FETCH_GATHER && !gathers) continue;
         for (uint32_t linear : {0, 1}) {
           image.texture.linear_filter = linear;
@@ -127,7 +140,8 @@ TEST_CASE("addresses in a surface") {
   CHECK(ptx2cpu_surface_address(&surface, 0, 3, 0, access) == 0);
   CHECK(ptx2cpu_surface_address(&surface, 0, 0, 2, access) == 0);
   CHECK(ptx2cpu_surface_address(&surface, 2, 0, 0, access) == 1);
-  CHECK(ptx2cpu_surface_address(&surface, 400, 9, 9, access | PTX2CPU_ACCESS_CLAMP) == base + 12 + 2 * 28 + 3 * 28);
+  CHECK(ptx2cpu_surface_address(&surface, 400, 9, 9, access | PTX2CPU_ACCESS_CLAMP) ==
+        base + 12 + 2 * 28 + 3 * 28);
   const uint32_t texels = PTX2CPU_GEOMETRY_A2D | PTX2CPU_ACCESS_TEXELS;
   CHECK(ptx2cpu_surface_address(&surface, 3, 0, 0, texels) == base + 12);
 }

@@ -1,4 +1,5 @@
-// Textures and surfaces: where handles come from, samplers of independent mode, and what is refused by name and line.
+// Textures and surfaces: where handles come from, samplers of independent mode, and what is refused by name
+// and line.
 #include "ir/image.h"
 #include "tests/translate/run_ptx.h"
 
@@ -39,9 +40,9 @@ TEST_CASE("the handle of a named texture is what its variable holds") {
 }
 
 TEST_CASE("a texture may be a kernel's parameter") {
-  const ir::Module module = TranslateText(
-      Header(".visible .entry k(.param .u64 p, .param .texref t) {\n.reg .f32 %f<8>;\n"
-             "tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f0}];\nret;\n}\n"));
+  const ir::Module module =
+      TranslateText(Header(".visible .entry k(.param .u64 p, .param .texref t) {\n.reg .f32 %f<8>;\n"
+                           "tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f0}];\nret;\n}\n"));
   const ir::Inst& handle = Definition(module, First(module, ir::Opcode::kTexture).operands[0]);
   REQUIRE(handle.op == ir::Opcode::kLoad);
   CHECK(handle.attrs.space == ir::Space::kParam);
@@ -54,7 +55,8 @@ TEST_CASE("a sampler's initialiser becomes the bits that its variable holds") {
       ".version 9.0\n.target sm_90, texmode_independent\n.address_size 64\n.global .texref t;\n"
       ".global .samplerref s = { addr_mode_0 = clamp_to_border, addr_mode_1 = mirror, filter_mode = linear,\n"
       "                          force_unnormalized_coords = 1 };\n"
-      ".visible .entry k() {\n.reg .f32 %f<8>;\ntex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, s, {%f0, %f5}];\nret;\n}\n");
+      ".visible .entry k() {\n.reg .f32 %f<8>;\ntex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, s, {%f0, "
+      "%f5}];\nret;\n}\n");
   uint64_t bits = 0;
   for (const ir::Variable& variable : module.variables) {
     if (variable.name == "s") std::memcpy(&bits, variable.initial.data(), variable.initial.size());
@@ -73,11 +75,13 @@ TEST_CASE("what textures cannot do is refused by name and line") {
     ErrorCode code;
   };
   const Case cases[] = {
-      {"tex.2dms.v4.f32.s32 {%f1,%f2,%f3,%f4}, [%rd1, {%r0,%r1,%r2,%r2}];", "", "multisample", ErrorCode::kUnsupported},
+      {"tex.2dms.v4.f32.s32 {%f1,%f2,%f3,%f4}, [%rd1, {%r0,%r1,%r2,%r2}];", "", "multisample",
+       ErrorCode::kUnsupported},
       {"tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1}];", "", "too few coordinates", ErrorCode::kSyntax},
       {"tex.2d.v4.f32.f32 {%f1,%f2}, [%rd1, {%f1,%f2}];", "", "4 registers", ErrorCode::kSyntax},
       {"tex.level.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}];", "", "level", ErrorCode::kSyntax},
-      {"tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1}];", ".global .u64 t;", "no .texref", ErrorCode::kSyntax},
+      {"tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1}];", ".global .u64 t;", "no .texref",
+       ErrorCode::kSyntax},
       {"tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%r1, {%f1}];", "", "64 bits", ErrorCode::kSyntax},
       {"suld.b.2d.b32.trap %r1, [%rd1, {%r0}];", "", "[a, {coordinates}]", ErrorCode::kSyntax},
       {"istypep.samplerref %p1, %rd1;", "", "istypep.samplerref", ErrorCode::kUnsupported},

@@ -28,7 +28,8 @@ void ForEachRow(const rt::Argument& argument, const ptx2cpu_image& image, const 
     const ptx2cpu_image_level& level = image.level[number];
     const size_t row = size_t{extent.width} * spec.channels * argument.type->size;
     for (uint32_t z = 0; z < extent.slices; ++z) {
-      for (uint32_t y = 0; y < extent.height; ++y, at += row) copy(level.base + z * level.slice + y * level.pitch, at, row);
+      for (uint32_t y = 0; y < extent.height; ++y, at += row)
+        copy(level.base + z * level.slice + y * level.pitch, at, row);
     }
   }
 }
@@ -54,8 +55,9 @@ ptx2cpu_image Images::Describe(const rt::Argument& argument, Image& image) {
     image.levels.emplace_back(level.slice * extent.slices);
     level.base = reinterpret_cast<uint8_t*>(image.levels.back().data());
   }
-  ForEachRow(argument, description,
-             [&](uint8_t* row, size_t at, size_t bytes) { std::memcpy(row, argument.data.data() + at, bytes); });
+  ForEachRow(argument, description, [&](uint8_t* row, size_t at, size_t bytes) {
+    std::memcpy(row, argument.data.data() + at, bytes);
+  });
   return description;
 }
 
@@ -95,8 +97,9 @@ Images::Images(const std::vector<rt::Argument>& arguments)
 void Images::Leave(std::vector<rt::Argument>& arguments) const {
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].role != rt::ArgumentRole::kSurface) continue;
-    ForEachRow(arguments[i], image_of_[i]->surface.image,
-               [&](uint8_t* row, size_t at, size_t bytes) { std::memcpy(arguments[i].data.data() + at, row, bytes); });
+    ForEachRow(arguments[i], image_of_[i]->surface.image, [&](uint8_t* row, size_t at, size_t bytes) {
+      std::memcpy(arguments[i].data.data() + at, row, bytes);
+    });
   }
 }
 

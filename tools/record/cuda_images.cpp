@@ -12,7 +12,7 @@ namespace {
 using CuStatus = int;
 using DevicePointer = uint64_t;
 
-enum : unsigned { kLayered = 1, kSurfaceAccess = 2, kCubemap = 4, kGather = 8 };  // CUDA_ARRAY3D_*
+enum : unsigned { kLayered = 1, kSurfaceAccess = 2, kCubemap = 4, kGather = 8 };      // CUDA_ARRAY3D_*
 enum : unsigned { kReadAsInteger = 1, kNormalized = 2, kSrgb = 16, kSeamless = 64 };  // CU_TRSF_*
 enum : int { kResourceArray = 0, kResourceMipmapped = 1, kResourceLinear = 2, kResourcePitch = 3 };
 enum : int { kMemoryHost = 1, kMemoryArray = 3 };  // CUmemorytype
@@ -129,8 +129,8 @@ struct DeviceImages::Image {
   uint64_t texture = 0, surface = 0, handle = 0;
 };
 
-#define TRY_CUDA(call)                                                        \
-  do {                                                                        \
+#define TRY_CUDA(call)                                                                \
+  do {                                                                                \
     if (const CuStatus status_ = (call); status_ != 0) return Failed(status_, #call); \
   } while (false)
 
@@ -183,7 +183,8 @@ std::unexpected<Error> DeviceImages::Failed(int status, const char* what) const 
   const char* name = nullptr;
   if (functions_->GetErrorName != nullptr) functions_->GetErrorName(status, &name);
   // Not kFault: the context still works.
-  return Fail(ErrorCode::kUsage, std::string(what) + ": " + (name != nullptr ? name : std::to_string(status)));
+  return Fail(ErrorCode::kUsage,
+              std::string(what) + ": " + (name != nullptr ? name : std::to_string(status)));
 }
 
 uint64_t* DeviceImages::handle() { return &images_.back()->handle; }
@@ -209,7 +210,8 @@ Status DeviceImages::MakeMemory(const Argument& argument, Image& image) {
 
 Status DeviceImages::MakeArray(const Argument& argument, Image& image) {
   const ImageSpec& spec = *argument.image;
-  ArrayDescription description{spec.width, spec.height, spec.slices, FormatOf(*argument.type), spec.channels, 0};
+  ArrayDescription description{spec.width, spec.height, spec.slices, FormatOf(*argument.type), spec.channels,
+                               0};
   const bool is_1d = spec.shape == ImageShape::k1d || spec.shape == ImageShape::k1dLayered;
   if (is_1d) description.height = 0;
   if (spec.shape == ImageShape::k1d || spec.shape == ImageShape::k2d) description.depth = 0;

@@ -1,4 +1,5 @@
-// Textures and surfaces on the GPU, made through the CUDA driver API from image arguments of the SPEC language.
+// Textures and surfaces on the GPU, made through the CUDA driver API from image arguments of the SPEC
+// language.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@ class DeviceImages {
   ~DeviceImages();
   DeviceImages(const DeviceImages&) = delete;
 
-  // Makes the array or memory of an image and its handle; one with a name is bound to that reference of `module`.
+  // Makes the array or memory of an image and its handle; one with a name is bound to that reference of
+  // `module`.
   Status Make(const Argument& argument, void* module);
   // The handle of the image made last; it stays where it is.
   uint64_t* handle();
@@ -30,7 +32,8 @@ class DeviceImages {
   struct Functions;
   Status MakeMemory(const Argument& argument, Image& image);
   Status MakeArray(const Argument& argument, Image& image);
-  Status CopyArrays(const Image& image, const ImageSpec& spec, std::byte* data, size_t element, bool to_device);
+  Status CopyArrays(const Image& image, const ImageSpec& spec, std::byte* data, size_t element,
+                    bool to_device);
   Status MakeHandle(const Argument& argument, Image& image);
   Status Bind(const Argument& argument, Image& image, void* module);
   std::unexpected<Error> Failed(int status, const char* what) const;

@@ -36,9 +36,9 @@ struct Named {
   T value;
 };
 constexpr Named<ImageShape> kShapes[] = {
-    {"linear", ImageShape::kLinear},   {"pitch", ImageShape::kPitch},    {"1d", ImageShape::k1d},
-    {"2d", ImageShape::k2d},           {"3d", ImageShape::k3d},          {"a1d", ImageShape::k1dLayered},
-    {"a2d", ImageShape::k2dLayered},   {"cube", ImageShape::kCube},      {"acube", ImageShape::kCubeLayered},
+    {"linear", ImageShape::kLinear}, {"pitch", ImageShape::kPitch}, {"1d", ImageShape::k1d},
+    {"2d", ImageShape::k2d},         {"3d", ImageShape::k3d},       {"a1d", ImageShape::k1dLayered},
+    {"a2d", ImageShape::k2dLayered}, {"cube", ImageShape::kCube},   {"acube", ImageShape::kCubeLayered},
 };
 constexpr Named<ImageAddress> kAddresses[] = {
     {"wrap", ImageAddress::kWrap},
@@ -47,9 +47,12 @@ constexpr Named<ImageAddress> kAddresses[] = {
     {"border", ImageAddress::kBorder},
 };
 constexpr Named<bool ImageSpec::*> kSwitches[] = {
-    {"linearfilter", &ImageSpec::linear_filter}, {"linearmip", &ImageSpec::linear_mip},
-    {"normalized", &ImageSpec::normalized},      {"integer", &ImageSpec::integer},
-    {"srgb", &ImageSpec::srgb},                  {"seamless", &ImageSpec::seamless},
+    {"linearfilter", &ImageSpec::linear_filter},
+    {"linearmip", &ImageSpec::linear_mip},
+    {"normalized", &ImageSpec::normalized},
+    {"integer", &ImageSpec::integer},
+    {"srgb", &ImageSpec::srgb},
+    {"seamless", &ImageSpec::seamless},
     {"gather", &ImageSpec::gather},
 };
 constexpr Named<float ImageSpec::*> kFloats[] = {
@@ -129,7 +132,8 @@ Result<ImageSpec> ParseImageOptions(std::string_view options) {
   for (std::string_view option : Split(options, ',')) {
     const size_t equals = option.find('=');
     if (equals != std::string_view::npos) {
-      if (!ReadValue(option.substr(0, equals), option.substr(equals + 1), spec, size)) return BadOption(option);
+      if (!ReadValue(option.substr(0, equals), option.substr(equals + 1), spec, size))
+        return BadOption(option);
       has_max_lod |= option.starts_with("maxlod");
     } else if (const auto shape = Find(kShapes, option)) {
       spec.shape = *shape;

@@ -3,16 +3,15 @@
 //   texture:OPTION,OPTION,...:TYPE:LIST      image with a sampler
 //   surface:OPTION,OPTION,...:TYPE:LIST      image that may be written; its contents afterwards are a result
 //
-// TYPE is the channel's: u8 s8 u16 s16 u32 s32 f16 f32. LIST holds all levels, each as slices (depth, layers, faces) of
-// rows of texels of channels, without gaps.
-//   linear | pitch | 1d | 2d | 3d | a1d | a2d | cube | acube      shape: 1D memory, 2D memory with a pitch, the others arrays
-//   size=W[xH[xD]]      texels; the last number is layers for a1d and a2d, faces for acube (cube: 6 of themselves)
-//   channels=N          1, 2 or 4
-//   levels=N            mip levels
-//   address=A[/A[/A]]   wrap, clamp, mirror, border, for x, y, z; the last one given holds for the rest
-//   linearfilter, linearmip, normalized, integer (no promotion to normalised floats), srgb, seamless, gather
-//   bias=F, minlod=F, maxlod=F, border=F/F/F/F
-//   name=NAME           bound to the module's .texref or .surfref NAME instead of being a parameter; stands behind them all
+// TYPE is the channel's: u8 s8 u16 s16 u32 s32 f16 f32. LIST holds all levels, each as slices (depth, layers,
+// faces) of rows of texels of channels, without gaps.
+//   linear | pitch | 1d | 2d | 3d | a1d | a2d | cube | acube      shape: 1D memory, 2D memory with a pitch,
+//   the others arrays size=W[xH[xD]]      texels; the last number is layers for a1d and a2d, faces for acube
+//   (cube: 6 of themselves) channels=N          1, 2 or 4 levels=N            mip levels address=A[/A[/A]]
+//   wrap, clamp, mirror, border, for x, y, z; the last one given holds for the rest linearfilter, linearmip,
+//   normalized, integer (no promotion to normalised floats), srgb, seamless, gather bias=F, minlod=F,
+//   maxlod=F, border=F/F/F/F name=NAME           bound to the module's .texref or .surfref NAME instead of
+//   being a parameter; stands behind them all
 #pragma once
 
 #include <array>
@@ -24,7 +23,17 @@
 
 namespace ptx2cpu::rt {
 
-enum class ImageShape : uint8_t { kLinear, kPitch, k1d, k2d, k3d, k1dLayered, k2dLayered, kCube, kCubeLayered };
+enum class ImageShape : uint8_t {
+  kLinear,
+  kPitch,
+  k1d,
+  k2d,
+  k3d,
+  k1dLayered,
+  k2dLayered,
+  kCube,
+  kCubeLayered
+};
 enum class ImageAddress : uint8_t { kWrap, kClamp, kMirror, kBorder };  // numbered as CUaddress_mode
 
 struct ImageSpec {
@@ -46,7 +55,8 @@ struct ImageSpec {
   Extent Level(uint32_t level) const;
   uint64_t Texels() const;  // of all levels
   bool IsLayered() const {
-    return shape == ImageShape::k1dLayered || shape == ImageShape::k2dLayered || shape == ImageShape::kCubeLayered;
+    return shape == ImageShape::k1dLayered || shape == ImageShape::k2dLayered ||
+           shape == ImageShape::kCubeLayered;
   }
   bool IsCube() const { return shape == ImageShape::kCube || shape == ImageShape::kCubeLayered; }
   bool IsMemory() const { return shape == ImageShape::kLinear || shape == ImageShape::kPitch; }
