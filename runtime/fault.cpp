@@ -49,6 +49,29 @@ uintptr_t StackPointer(void* context) {
 #endif
 }
 
+#if defined(__x86_64__)
+// Whether an instruction is a move that needs an aligned address, in the encodings of AVX and AVX-512 (vmovaps, vmovdqa,
+// vmovntps and their kin). For these the machine says "general protection" without an address.
+bool IsAlignedMove(uintptr_t pc) {
+  const auto* code = reinterpret_cast<const uint8_t*>(pc);
+  uint32_t map = 1, prefix = 0, opcode = 0;
+  if (code[0] == 0xC5) {
+    prefix = code[1] & 3, opcode = code[2];
+  } else if (code[0] == 0xC4) {
+    map = code[1] & 31, prefix = code[2] & 3, opcode = code[3];
+  } else if (code[0] == 0x62) {
+    map = code[1] & 7, prefix = code[2] & 3, opcode = code[4];
+  } else {
+    return false;
+  }
+  if (map != 1) return false;
+  if (opcode == 0x28 || opcode == 0x29 || opcode == 0x2B || opcode == 0xE7) return true;
+  return prefix == 1 && (opcode == 0x6F || opcode == 0x7F);
+}
+#else
+bool IsAlignedMove(uintptr_t) { return false; }
+#endif
+
 void CallPrevious(int signal, siginfo_t* info, void* context) {
   const struct sigaction& old = signal == SIGSEGV  ? Previous().segv
                                 : signal == SIGBUS ? Previous().bus
@@ -68,7 +91,8 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   record.address = reinterpret_cast<uintptr_t>(info->si_addr);
   const uintptr_t stack = StackPointer(context);
   const bool near_stack = record.address + 65536 > stack && record.address < stack + 65536;
-  record.kind = signal == SIGBUS                  ? PTX2CPU_FAULT_MISALIGNED
+  const bool is_odd = signal == SIGSEGV && record.address == 0 && IsAlignedMove(record.pc);
+  record.kind = signal == SIGBUS || is_odd        ? PTX2CPU_FAULT_MISALIGNED
                 : signal == SIGSEGV && near_stack ? PTX2CPU_FAULT_STACK
                                                   : PTX2CPU_FAULT_BAD_ADDRESS;
   siglongjmp(landing->jump, 1);

@@ -321,6 +321,35 @@ Status FunctionEmitter::EmitForThreads(const ir::Inst& inst) {
   return {};
 }
 
+void FunctionEmitter::NoteMisaligned(llvm::Value* condition, const ir::Position& at) {
+  if (f.resumes != ir::Resumes::kNever) return Fault(condition, PTX2CPU_FAULT_MISALIGNED, step.thread, at);
+  constexpr size_t kMostPlaces = 64;
+  if (misaligned_ == nullptr) {
+    misaligned_ = Scratch(b.getInt64Ty(), 1);
+    llvm::IRBuilder<>::InsertPointGuard guard(b);
+    b.SetInsertPoint(entry_->getTerminator());
+    b.CreateStore(b.getInt64(0), misaligned_);
+  }
+  if (misaligned_lines_.size() < kMostPlaces) misaligned_lines_.push_back(at.ptx_line);
+  llvm::Value* bit = b.CreateSelect(condition, b.getInt64(uint64_t{1} << (misaligned_lines_.size() - 1)), b.getInt64(0));
+  b.CreateStore(b.CreateOr(b.CreateLoad(b.getInt64Ty(), misaligned_), bit), misaligned_);
+}
+
+void FunctionEmitter::FaultIfMisaligned() {
+  if (misaligned_ == nullptr) return;
+  llvm::BasicBlock *bad = NewBlock("misaligned"), *good = NewBlock("aligned");
+  llvm::Value* bits = b.CreateLoad(b.getInt64Ty(), misaligned_);
+  b.CreateCondBr(b.CreateICmpNE(bits, b.getInt64(0)), bad, good, llvm::MDBuilder(m.context).createBranchWeights(1, 1 << 20));
+  b.SetInsertPoint(bad);
+  auto* table = llvm::ConstantDataArray::get(m.context, misaligned_lines_);
+  auto* lines = new llvm::GlobalVariable(*m.module, table->getType(), true, llvm::GlobalValue::PrivateLinkage, table);
+  llvm::Value* first = b.CreateIntrinsic(llvm::Intrinsic::cttz, {b.getInt64Ty()}, {bits, b.getTrue()});
+  llvm::Value* line = b.CreateLoad(b.getInt32Ty(), b.CreateGEP(b.getInt32Ty(), lines, first));
+  b.CreateCall(m.Service("ptx2cpu_fault"), {Block(), b.getInt32(PTX2CPU_FAULT_MISALIGNED), b.getInt32(~0u), line});
+  b.CreateUnreachable();
+  b.SetInsertPoint(good);
+}
+
 void FunctionEmitter::Fault(llvm::Value* condition, uint32_t kind, llvm::Value* thread,
                             const ir::Position& at) {
   llvm::BasicBlock *bad = NewBlock("fault"), *good = NewBlock("go_on");

@@ -137,6 +137,9 @@ class FunctionEmitter {
   // Block level: emits `body` for every warp at width 32, where values that differ between threads are
   // available.
   Status ForEachWarp(const std::function<Status(llvm::Value* live)>& body);
+  // The fault for a misaligned access of a kernel: when the block has ended, since its loops may become vectors.
+  void NoteMisaligned(llvm::Value* condition, const ir::Position& at);
+  void FaultIfMisaligned();
   void Fault(llvm::Value* condition, uint32_t kind, llvm::Value* thread, const ir::Position& at);
   [[nodiscard]] llvm::BasicBlock* NewBlock(const char* name);
 
@@ -185,6 +188,8 @@ class FunctionEmitter {
   Status EmitLane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop);
 
   bool one_dimensional_;
+  llvm::AllocaInst* misaligned_ = nullptr;   // one bit per access, the last for all further ones
+  std::vector<uint32_t> misaligned_lines_;  // PTX lines by bit
   std::vector<llvm::Value*> values_;
   std::vector<bool> varying_;
   std::vector<llvm::BasicBlock*> blocks_;

@@ -100,6 +100,7 @@ struct Jit::State {
     emit.target = options.target;
     emit.thread_ids = options.thread_ids;
     emit.lane_width = options.lane_width;
+    emit.check_alignment = options.check_alignment;
     emit.storage = Storage::kExternal;
     emit.debug_info = options.debug_info;
     return emit;

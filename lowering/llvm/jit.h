@@ -30,6 +30,7 @@ struct JitOptions {
   int optimisation = 3;                  // 0..3
   ThreadIds thread_ids = ThreadIds::kBoth;
   uint32_t lane_width = 0;  // as in EmitOptions
+  bool check_alignment = false;  // as there
   bool debug_info = true;
 };
 

@@ -46,6 +46,7 @@ struct Program::State {
 
 void Program::State::Add(rt::ModuleSource source) {
   source.options.optimisation = static_cast<int>(options.opt_level);
+  source.options.check_alignment |= options.check_alignment;
   if (options.collapse == "flat") source.options.collapse = lowering::CollapseForm::kFlat;
   if (options.collapse == "hierarchical") source.options.collapse = lowering::CollapseForm::kHierarchical;
   for (const auto& [name, tier] : kTiers) {
@@ -93,6 +94,7 @@ Status Kernel::LaunchPacked(const Shape& shape, std::span<const std::byte> buffe
     rt::FaultPlace place = state_->code->module().Locate(*fault);
     error.at = {std::move(place.file), place.line, 0};
     error.excerpt = std::move(place.excerpt);
+    if (place.source_line != 0) error.message += " (" + place.source_file + ":" + std::to_string(place.source_line) + ")";
   }
   return Fail(std::move(error));
 }

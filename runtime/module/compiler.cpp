@@ -26,6 +26,11 @@ bool ModuleOptions::QuickTierWanted() {
   return value == nullptr || std::string_view(value) != "0";
 }
 
+bool ModuleOptions::AlignmentChecksWanted() {
+  const char* value = std::getenv("PTX2CPU_CHECK_ALIGNMENT");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
 lowering::BuildOptions KernelCompiler::Build() const {
   lowering::BuildOptions build;
   build.contract = options_.contract;
@@ -42,7 +47,7 @@ KernelCompiler::Keys KernelCompiler::KeysOf(const lowering::Jit& jit, const Comp
   lowering::ContentHash hash;
   hash.Add(lowering::CompilerIdentity(jit.target())).Add(request.kernel).Add(view(content));
   for (const uint64_t option : {static_cast<uint64_t>(options_.contract), static_cast<uint64_t>(options_.optimisation),
-                                static_cast<uint64_t>(options_.line_info), static_cast<uint64_t>(options_.tier),
+                                static_cast<uint64_t>(options_.line_info), static_cast<uint64_t>(options_.check_alignment), static_cast<uint64_t>(options_.tier),
                                 static_cast<uint64_t>(options_.collapse), uint64_t{block.x}, uint64_t{block.y}, uint64_t{block.z}}) {
     hash.Add(option);
   }

@@ -103,6 +103,7 @@ Result<lowering::Jit*> KernelModule::State::TheJit() {
     jit_options.entry_points = EntryPoints();
     jit_options.optimisation = options.optimisation;
     jit_options.debug_info = options.line_info;
+    jit_options.check_alignment = options.check_alignment;
     auto made = lowering::Jit::Create(std::move(jit_options));
     if (made) made_jit.store(made->get(), std::memory_order_release);
     return made;

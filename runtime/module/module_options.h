@@ -14,7 +14,9 @@ struct ModuleOptions {
   lowering::CollapseForm collapse = lowering::CollapseForm::kAuto;
   KernelCache* cache = KernelCache::Get();  // null: compile always
   bool quick_tier = QuickTierWanted();      // large kernels run at -O1 until -O3 is ready
+  bool check_alignment = AlignmentChecksWanted();  // every access to global memory, slowly; else where it costs little
 
+  static bool AlignmentChecksWanted();  // true with PTX2CPU_CHECK_ALIGNMENT=1
   static bool QuickTierWanted();  // false with PTX2CPU_QUICK=0
 };
 

@@ -20,6 +20,7 @@ Result<Kernel> CompileKernel(const Arguments& arguments, const KernelChoice& cho
   if (build.pipeline.passes.collapse == lowering::CollapseForm::kFlat) options.collapse = "flat";
   if (build.pipeline.passes.collapse == lowering::CollapseForm::kHierarchical) options.collapse = "hierarchical";
   options.exec = arguments.Value("--exec").value_or("auto");
+  options.check_alignment = arguments.Has("--check-alignment");
   std::vector<PtxText> texts;
   for (const auto& source : choice.source.texts) texts.push_back({source.text, source.name});
   const Program program = TRY(choice.source.linked ? Program::Link(std::move(texts), options) : Program::FromPtx(texts[0].text, texts[0].name, options));

@@ -36,7 +36,7 @@ constexpr Option kCfgOptions[] = {kSm, kKernel, kCollapse, kExec, kForBlock, {"-
 constexpr Option kCompileOptions[] = {kSm, kKernel, kOutput,
     {"--target", "TRIPLE|CPU", "x86-64-v3, x86-64-v4, native (default), aarch64-linux-gnu, riscv64-linux-gnu"}, kCollapse, kExec, kForBlock, kOptimize, kStopAfter, kDumpAfter, kVerify, kTime};
 constexpr Option kRunOptions[] = {kSm, kKernel, kGrid, kBlock, kShared, kArg, {"--threads", "N", "worker threads; default: all processors"},
-    {"--jit", "", "compile and run (the default)"}, {"--interpret", "", "run the interpreter instead of compiled code"}, kBits, kSave, kCollapse, kExec, kOptimize, kDumpAfter, kVerify, kTime, kTimeRun};
+    {"--jit", "", "compile and run (the default)"}, {"--interpret", "", "run the interpreter instead of compiled code"}, {"--check-alignment", "", "misaligned accesses to global memory are faults everywhere, not only where the check is cheap"}, kBits, kSave, kCollapse, kExec, kOptimize, kDumpAfter, kVerify, kTime, kTimeRun};
 constexpr Option kInterpretOptions[] = {kSm, kKernel, kGrid, kBlock, kShared, kArg, kBits, kSave, kCollapse, kExec, {"--at", "STAGE", "interpret the IR as it is after a stage: ir (default) or a pass"}, kVerify, kTimeRun};
 constexpr Option kExplainOptions[] = {kSm, kKernel, kCollapse, kExec, kForBlock,
     {"--target", "TRIPLE|CPU", "as in compile"}, {"--list", "", "list all rows of the instruction table"}};
