@@ -109,6 +109,8 @@ bool LaneVectors::Suits(const FunctionEmitter& e, const LaneRegion& region) {
         continue;
       }
       operations += OperationsOf(inst);
+      // There a lane that fails in a callee ends alone, with its own code.
+      if (inst.op == Opcode::kCall && e.NobodyWaits()) return false;
       for (ValueId result : inst.results) {
         if (ir::Bits(f.type_of(result)) > 64 && !region.shapes[result.index].uniform()) return false;
       }
@@ -216,6 +218,7 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
   e.step.width = 1;
   e.step.lane = lane;
   e.step.thread = b.CreateAdd(saved.thread, lane, "thread", true, true);
+  e.step.end = e.step.exit = nullptr;
   for (const Passed& operand : operands) {
     Value value = b.CreateLoad(e.m.MemoryTypeOf(f.type_of(operand.id)), element(operand, lane));
     e.SetValue(operand.id,

@@ -254,9 +254,11 @@ bool FunctionEmitter::LocalsMayLiveOnStack() const {
 }
 
 bool FunctionEmitter::LaneMayEnd() const {
-  if (!f.is_kernel || f.resumes != ir::Resumes::kNever || f.has_early_exit || step.level != ir::Level::kLane ||
-      step.width != 1 || step.end == nullptr)
-    return false;
+  return NobodyWaits() && step.level == ir::Level::kLane && step.width == 1 && step.end != nullptr;
+}
+
+bool FunctionEmitter::NobodyWaits() const {
+  if (!f.is_kernel || f.resumes != ir::Resumes::kNever || f.has_early_exit) return false;
   size_t loops = 0;
   for (const ir::Block& block : f.blocks) {
     if (!block.removed && !block.insts.empty() && f.at_inst(block.insts.back()).op == Opcode::kForLanes) ++loops;

@@ -91,6 +91,7 @@ class FunctionEmitter {
 
   // The step is one lane of a kernel that no other thread waits for.
   bool LaneMayEnd() const;
+  bool NobodyWaits() const;  // for any thread of this kernel
 
   // -- values --
   llvm::Value* ValueOf(ir::ValueId id);  // as the current step sees it
