@@ -17,7 +17,7 @@ Result<const ImageServices*> Services(Step& s) {
 
 // The struct behind a handle must be memory that the kernel may read. A null handle is an unbound image.
 Status CheckHandle(Step& s, uint64_t handle, uint32_t bytes) {
-  if (handle != 0) TRY(Locate(s, Space::kGeneric, handle, bytes, 8, Access::kRead));
+  if (handle != 0) static_cast<void>(TRY(Locate(s, Space::kGeneric, handle, bytes, 8, Access::kRead)));
   return {};
 }
 
@@ -57,7 +57,7 @@ Status ExecuteSurfaceAddress(Step& s) {
 Status ExecuteSurfaceStore(Step& s) {
   const ImageServices* services = TRY(Services(s));
   TRY_STATUS(CheckHandle(s, s.Operand64(0), services->surface_bytes));
-  TRY(Locate(s, Space::kGeneric, s.Operand64(1), 1, 1, Access::kWrite));
+  static_cast<void>(TRY(Locate(s, Space::kGeneric, s.Operand64(1), 1, 1, Access::kWrite)));
   std::array<uint32_t, image::kChannels> channels{};
   for (size_t i = 0; i < channels.size(); ++i) channels[i] = s.Operand32(i + 2);
   services->store(s.Operand64(0), s.Operand64(1), channels.data());
