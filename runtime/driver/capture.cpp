@@ -144,9 +144,9 @@ bool GraphCapture::Unjoined() const {
     open.pop_back();
     visit(node->dependencies);
   }
-  return std::ranges::any_of(branches_, [&](const auto& entry) {
-    return std::ranges::any_of(entry.second.last, [&](const GraphEdge& edge) { return !joined.contains(edge.node); });
-  });
+  const auto open_end = [&](const GraphEdge& edge) { return !joined.contains(edge.node); };
+  return std::ranges::any_of(left_, open_end) ||
+         std::ranges::any_of(branches_, [&](const auto& entry) { return std::ranges::any_of(entry.second.last, open_end); });
 }
 
 void GraphCapture::Release() {
@@ -191,10 +191,9 @@ CUresult GraphCapture::End(StreamObject& stream, CUgraph* graph) {
 void GraphCapture::Leave(StreamObject& stream) {
   const std::shared_ptr<GraphCapture> keep = shared_from_this();
   std::lock_guard lock(mutex_);
-  Status active = Status::kActive;
-  status_.compare_exchange_strong(active, Status::kInvalidated);
   if (&stream == origin_) return Release();
   if (IsBlocking(stream)) --stream.context().blocking_captures;
+  AddEdges(left_, branches_[&stream].last);
   branches_.erase(&stream);
   stream.SetCapture(nullptr);
 }

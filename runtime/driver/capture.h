@@ -29,7 +29,7 @@ class GraphCapture final : public Capture, public std::enable_shared_from_this<G
   cuda::CUresult Wait(StreamObject& stream, const std::vector<GraphEdge>& nodes);
   cuda::CUresult End(StreamObject& stream, cuda::CUgraph* graph);
   cuda::CUresult UpdateDependencies(StreamObject& stream, std::span<const GraphEdge> nodes, bool replace);
-  // The stream is destroyed.
+  // The stream is destroyed. Without its origin a capture ends; of others the nodes stay.
   void Leave(StreamObject& stream);
 
   void Invalidate();
@@ -69,6 +69,7 @@ class GraphCapture final : public Capture, public std::enable_shared_from_this<G
   std::atomic<bool> has_blocking_{false};  // a stream that is not CU_STREAM_NON_BLOCKING takes part
   std::mutex mutex_;  // branches_, the graph
   std::map<StreamObject*, Branch> branches_;
+  std::vector<GraphEdge> left_;  // the last nodes of streams that were destroyed
 };
 
 // For functions that may not be called while streams are captured, because a capture would not see what they do (see

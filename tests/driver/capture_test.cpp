@@ -142,6 +142,31 @@ TEST_CASE("capture: work that is not joined, and ends in the wrong place") {
   CHECK(log.Take() == Values{1});
 }
 
+TEST_CASE("capture: a stream that joined may be destroyed, what it did must be joined all the same") {
+  Program program;
+  Log log(program);
+  const CUstream a = NewStream();
+  const CUevent fork = NewEvent(), join = NewEvent();
+  for (const bool joined : {true, false}) {
+    const CUstream b = NewStream();
+    REQUIRE_OK(cuStreamBeginCapture_v2(a, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    REQUIRE_OK(log.Append(a, 1));
+    REQUIRE_OK(cuEventRecord(fork, a));
+    REQUIRE_OK(cuStreamWaitEvent(b, fork, 0));
+    REQUIRE_OK(log.Append(b, 2));
+    if (joined) {
+      REQUIRE_OK(cuEventRecord(join, b));
+      REQUIRE_OK(cuStreamWaitEvent(a, join, 0));
+    }
+    REQUIRE_OK(cuStreamDestroy_v2(b));
+    CUgraph graph = nullptr;
+    CHECK(cuStreamEndCapture(a, &graph) == (joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED));
+    if (!joined) continue;
+    Launch(graph, a);
+    CHECK(log.Take() == Values{1, 2});
+  }
+}
+
 TEST_CASE("capture: what is refused invalidates it") {
   Program program;
   Log log(program);
