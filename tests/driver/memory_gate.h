@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 
 #include "memory_context.h"
@@ -11,18 +12,22 @@ namespace driver_memory_test {
 
 class Gate {
  public:
-  explicit Gate(CUstream stream) { REQUIRE(cuLaunchHostFunc(stream, Wait, this) == CUDA_SUCCESS); }
+  explicit Gate(CUstream stream) {
+    auto* held = new std::shared_ptr<std::atomic<bool>>(open_);  // the function may run on when the gate is gone
+    REQUIRE(cuLaunchHostFunc(stream, Wait, held) == CUDA_SUCCESS);
+  }
   ~Gate() { Open(); }
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
-  void Open() { open_.store(true); }
-  bool opened() const { return open_.load(); }
+  void Open() { open_->store(true); }
+  bool opened() const { return open_->load(); }
 
  private:
-  static void Wait(void* self) {
-    while (!static_cast<Gate*>(self)->open_.load()) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  static void Wait(void* data) {
+    const std::unique_ptr<std::shared_ptr<std::atomic<bool>>> open(static_cast<std::shared_ptr<std::atomic<bool>>*>(data));
+    while (!(*open)->load()) std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
-  std::atomic<bool> open_{false};
+  const std::shared_ptr<std::atomic<bool>> open_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 // Opens the gate from another thread after a while: the calling thread can wait meanwhile.
