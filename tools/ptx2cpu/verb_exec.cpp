@@ -37,16 +37,17 @@ fs::path FindProgram(const std::string& name) {
   return {};
 }
 
-// Device code without any PTX cannot run here; better said now than at the first launch.
-Status CheckProgram(const fs::path& program) {
+// Device code without any PTX cannot run here; better said now than at the first launch. The program may do without: it
+// may load its kernels from elsewhere, and a device link leaves machine code that holds none.
+void WarnOfMachineCode(const fs::path& program) {
   const Result<ptx::Extraction> extraction = ptx::ExtractFile(program);
-  if (!extraction) return {};
+  if (!extraction) return;
   const auto has_code = [](const ptx::Container& container) { return !container.images.empty(); };
   // Scripts, interpreters, programs that have kernels in libraries only.
-  if (std::none_of(extraction->containers.begin(), extraction->containers.end(), has_code)) return {};
+  if (std::none_of(extraction->containers.begin(), extraction->containers.end(), has_code)) return;
   const auto images = ptx::PtxImages(*extraction, std::nullopt, {});
-  if (!images && images.error().code == ErrorCode::kNoPtx) return Fail(images.error());
-  return {};
+  if (images || images.error().code != ErrorCode::kNoPtx) return;
+  fmt::print(stderr, "ptx2cpu: warning: {}: {}: kernels of its own cannot run\n  {}\n", program.string(), images.error().message, images.error().hint);
 }
 
 struct Setting {
@@ -101,7 +102,7 @@ Status RunExec(const Arguments& arguments) {
   const std::string& name = arguments.plain()[0];
   const fs::path program = FindProgram(name);
   if (program.empty()) return Fail(ErrorCode::kFile, fmt::format("no program '{}'", name));
-  TRY_STATUS(CheckProgram(program));
+  WarnOfMachineCode(program);
   for (const Setting& setting : settings) setenv(setting.name.c_str(), setting.value.c_str(), 1);
   std::vector<char*> words;
   for (const std::string& word : arguments.plain()) words.push_back(const_cast<char*>(word.c_str()));
