@@ -4,15 +4,13 @@
 #include <string_view>
 
 #include "runtime/cache/image_bytes.h"
+#include "runtime/entry_point_list.h"
 #include "runtime/module/progress.h"
 
 namespace ptx2cpu::rt {
 
 namespace {
 
-// Kernels of at least so many LLVM instructions take about half a second or more at -O3 (0.07 to 0.1 ms each, measured
-// by tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or less).
-constexpr size_t kQuickTierInstructions = 4000;
 // Code does not depend on where the PTX came from, so its line table does not name that place.
 constexpr const char* kAnyName = "kernel.ptx";
 
@@ -29,6 +27,15 @@ bool ModuleOptions::QuickTierWanted() {
 bool ModuleOptions::AlignmentChecksWanted() {
   const char* value = std::getenv("PTX2CPU_CHECK_ALIGNMENT");
   return value != nullptr && std::string_view(value) == "1";
+}
+
+Result<std::unique_ptr<lowering::Jit>> MakeJit(const ModuleOptions& options) {
+  lowering::JitOptions jit;
+  jit.entry_points = EntryPoints();
+  jit.optimisation = options.optimisation;
+  jit.debug_info = options.line_info;
+  jit.check_alignment = options.check_alignment;
+  return lowering::Jit::Create(std::move(jit));
 }
 
 lowering::BuildOptions KernelCompiler::Build() const {
@@ -103,7 +110,7 @@ Result<CompiledImage> KernelCompiler::Compile(const lowering::Jit& jit, const Co
   ir::Module module = TRY(ptx.Build(request.kernel, build));
   module.name = kAnyName;
   lowering::Jit::CompileOptions level{.optimisation = options_.optimisation, .stop = request.stop};
-  if (quick_allowed) level.quick_from = kQuickTierInstructions;
+  if (quick_allowed) level.quick_from = options_.quick_from;
   auto image = jit.Compile(module, request.kernel, level);
   if (!image) return Fail(WithFile(std::move(image).error()));
   compiled.is_quick = image->is_quick;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,9 @@
 #include "runtime/module/module_options.h"
 
 namespace ptx2cpu::rt {
+
+// A JIT for kernels of these options. What is set here is part of the cache's key.
+Result<std::unique_ptr<lowering::Jit>> MakeJit(const ModuleOptions& options);
 
 struct CompileRequest {
   std::string kernel;

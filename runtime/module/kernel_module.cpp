@@ -10,7 +10,6 @@
 #include "lowering/llvm/jit.h"
 #include "ptx-parser/fatbin/fatbin.h"
 #include "runtime/device_runtime/child_queue.h"
-#include "runtime/entry_point_list.h"
 #include "runtime/module/background.h"
 #include "runtime/module/compiler.h"
 #include "runtime/module/text_lines.h"
@@ -99,12 +98,7 @@ struct KernelModule::State {
 
 Result<lowering::Jit*> KernelModule::State::TheJit() {
   const auto& result = jit.Get([&] {
-    lowering::JitOptions jit_options;
-    jit_options.entry_points = EntryPoints();
-    jit_options.optimisation = options.optimisation;
-    jit_options.debug_info = options.line_info;
-    jit_options.check_alignment = options.check_alignment;
-    auto made = lowering::Jit::Create(std::move(jit_options));
+    auto made = MakeJit(options);
     if (made) made_jit.store(made->get(), std::memory_order_release);
     return made;
   });

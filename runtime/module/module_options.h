@@ -1,6 +1,8 @@
 // How the kernels of a module are compiled.
 #pragma once
 
+#include <cstddef>
+
 #include "lowering/compile.h"
 #include "runtime/cache/kernel_cache.h"
 
@@ -16,8 +18,12 @@ struct ModuleOptions {
   bool quick_tier = QuickTierWanted();      // large kernels run at -O1 until -O3 is ready
   bool check_alignment = AlignmentChecksWanted();  // every access to global memory, slowly; else where it costs little
 
+  // Which kernels are large, in LLVM instructions: about half a second or more at -O3 (0.07 to 0.1 ms each, measured by
+  // tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or less).
+  size_t quick_from = 4000;
+
   static bool AlignmentChecksWanted();  // true with PTX2CPU_CHECK_ALIGNMENT=1
-  static bool QuickTierWanted();  // false with PTX2CPU_QUICK=0
+  static bool QuickTierWanted();        // false with PTX2CPU_QUICK=0
 };
 
 }  // namespace ptx2cpu::rt

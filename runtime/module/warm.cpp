@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "ptx-parser/fatbin/fatbin.h"
-#include "runtime/entry_point_list.h"
 #include "runtime/module/compiler.h"
 
 namespace ptx2cpu::rt {
@@ -41,15 +40,6 @@ std::vector<Task> TasksOf(const std::vector<std::unique_ptr<OneModule>>& modules
     }
   }
   return tasks;
-}
-
-// The JIT says for which machine; nothing is loaded, so one serves all modules of the same settings.
-Result<std::unique_ptr<lowering::Jit>> MakeJit(const ModuleOptions& options) {
-  lowering::JitOptions jit;
-  jit.entry_points = EntryPoints();
-  jit.optimisation = options.optimisation;
-  jit.debug_info = options.line_info;
-  return lowering::Jit::Create(std::move(jit));
 }
 
 }  // namespace

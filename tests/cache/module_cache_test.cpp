@@ -32,11 +32,11 @@ std::string Kernel(const std::string& name, int factor = 3) {
 const std::string kWord = ".visible .global .align 4 .u32 word = 100;\n";
 const std::string kModule = kHeader + kWord + Kernel("k");
 
-// A kernel of very many instructions: out[tid] = a long chain of arithmetic and shuffles on tid.
+// A kernel of many instructions: out[tid] = a long chain of arithmetic on tid.
 std::string LargeKernel() {
   std::string text = std::string(kHeader) + ".visible .entry large(.param .u64 out)\n{\n  .reg .b64 %p<3>; .reg .b32 %t<4>; .reg .f32 %f<3>;\n"
                      "  ld.param.u64 %p0, [out];\n  mov.u32 %t0, %tid.x;\n  mul.wide.u32 %p1, %t0, 4;\n  add.u64 %p0, %p0, %p1;\n  cvt.rn.f32.u32 %f0, %t0;\n";
-  for (int i = 0; i < 1100; ++i) {
+  for (int i = 0; i < 150; ++i) {
     text += "  mad.lo.u32 %t0, %t0, " + std::to_string(2 * i + 3) + ", " + std::to_string(i * 77777) + ";\n  shr.u32 %t1, %t0, " + std::to_string(i % 31 + 1) +
             ";\n  xor.b32 %t0, %t0, %t1;\n  fma.rn.f32 %f0, %f0, 0f3F7FF000, 0f3F800000;\n";
   }
@@ -158,6 +158,7 @@ TEST_CASE("a key is of the kernel's content and of every option that changes cod
   CHECK_FALSE(is_hit(kModule, {.contract = false}));
   CHECK_FALSE(is_hit(kModule, {.optimisation = 1}));
   CHECK_FALSE(is_hit(kModule, {.line_info = false}));
+  CHECK_FALSE(is_hit(kModule, {.check_alignment = true}));
   CHECK_FALSE(is_hit(kModule, {.tier = lowering::Tier::kResumable}));
   CHECK_FALSE(is_hit(kModule, {.collapse = lowering::CollapseForm::kHierarchical}));
   CHECK(is_hit(kModule));
@@ -238,7 +239,7 @@ TEST_CASE("a large kernel runs quickly compiled code until better code is there,
   const Scratch scratch;
   rt::KernelCache cache({.directory = scratch / "a"});
   const std::string text = LargeKernel();
-  const auto module = ModuleOf(text, &cache, {.quick_tier = true});
+  const auto module = ModuleOf(text, &cache, {.quick_tier = true, .quick_from = 500});
   const auto code = Compiled(module, "large");
   const ptx2cpu_kernel* quick = &code->kernel();
   const auto by_quick = Run(*code);
@@ -260,7 +261,7 @@ TEST_CASE("a large kernel runs quickly compiled code until better code is there,
 
 // Called by the next one, in a process of its own.
 TEST_CASE("leaves work in the background", "[.leaves]") {
-  const auto code = Compiled(ModuleOf(LargeKernel(), rt::KernelCache::Get(), {.quick_tier = true}), "large");
+  const auto code = Compiled(ModuleOf(LargeKernel(), rt::KernelCache::Get(), {.quick_tier = true, .quick_from = 500}), "large");
   CHECK(Run(*code).size() == 64);
 }
 
@@ -271,7 +272,7 @@ TEST_CASE("a process that ends while better code is being made ends well, and th
   CHECK(std::system(("env -u CUDA_CACHE_DISABLE CUDA_CACHE_PATH='" + scratch.path().string() + "' '" + self + "' '[.leaves]' > /dev/null").c_str()) == 0);
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::minutes(1));
   rt::KernelCache cache({.directory = scratch / "ptx2cpu"});
-  CHECK(Compiled(ModuleOf(LargeKernel(), &cache, {.quick_tier = true}), "large")->from_cache());
+  CHECK(Compiled(ModuleOf(LargeKernel(), &cache, {.quick_tier = true, .quick_from = 500}), "large")->from_cache());
   rt::WaitForBackground();
   CHECK(Compiled(ModuleOf(LargeKernel(), &cache, {.quick_tier = false}), "large")->from_cache());
 }
