@@ -73,6 +73,7 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
     if (number == 0) return Fail(ErrorCode::kUsage, fmt::format("{} is at least 1", each.option));
     settings.push_back({each.variable, std::to_string(number)});
   }
+  if (arguments.Has("--check-alignment")) settings.push_back({"PTX2CPU_CHECK_ALIGNMENT", "1"});
   if (arguments.Has("--trace")) settings.push_back({"PTX2CPU_TRACE", "1"});
   if (const auto file = arguments.Value("--timeline")) settings.push_back({"PTX2CPU_TIMELINE", fs::absolute(*file).string()});
   return settings;

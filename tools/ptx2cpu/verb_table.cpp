@@ -46,6 +46,7 @@ constexpr Option kExecOptions[] = {
     {"--threads", "N", "worker threads; default: all processors (PTX2CPU_THREADS)"},
     {"--sm", "NN", "compute capability that the devices report (90 for 9.0); default: one that loads the highest PTX (PTX2CPU_COMPUTE_CAPABILITY)"},
     {"--trace", "", "print each CUDA call with arguments, result and time to standard error (PTX2CPU_TRACE)"},
+    {"--check-alignment", "", "misaligned accesses to global memory are faults everywhere, not only where the check is cheap (PTX2CPU_CHECK_ALIGNMENT)"},
     {"--timeline", "FILE", "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},
     {"--print-environment", "", "print the environment that the program would run in, as shell assignments, and do not run it"}};
 constexpr Option kWarmOptions[] = {
