@@ -2,6 +2,7 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 
 #include "driver_api.h"
 #include "runtime/driver/context.h"
@@ -11,8 +12,9 @@ namespace driver_memory_test {
 
 using namespace ptx2cpu::driver;  // NOLINT: the functions under test and CUDA's names
 
+// On any thread: no assertion of Catch, which are for the test's own thread only.
 inline Context& UseContext() {
-  REQUIRE(cuInit(0) == CUDA_SUCCESS);
+  if (cuInit(0) != CUDA_SUCCESS) std::abort();
   Context& context = Devices::Get()[0].primary();
   if (!context.alive()) context.Begin(0);
   ContextStack::OfThread().SetTop(&context);
