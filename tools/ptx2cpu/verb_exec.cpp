@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -42,9 +41,14 @@ fs::path FindProgram(const std::string& name) {
 void WarnOfMachineCode(const fs::path& program) {
   const Result<ptx::Extraction> extraction = ptx::ExtractFile(program);
   if (!extraction) return;
-  const auto has_code = [](const ptx::Container& container) { return !container.images.empty(); };
-  // Scripts, interpreters, programs that have kernels in libraries only.
-  if (std::none_of(extraction->containers.begin(), extraction->containers.end(), has_code)) return;
+  bool has_code = false;
+  for (const ptx::Container& container : extraction->containers) {
+    for (const ptx::Image& image : container.images) {
+      if (image.kind == ptx::Image::Kind::kPtx) return;  // not decoded here: a library may hold gigabytes
+      has_code = true;
+    }
+  }
+  if (!has_code) return;  // scripts, interpreters, programs that have kernels in libraries only
   const auto images = ptx::PtxImages(*extraction, std::nullopt, {});
   if (images || images.error().code != ErrorCode::kNoPtx) return;
   fmt::print(stderr, "ptx2cpu: warning: {}: {}: kernels of its own cannot run\n  {}\n", program.string(), images.error().message, images.error().hint);
