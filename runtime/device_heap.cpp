@@ -30,6 +30,9 @@ DeviceServices& DefaultServices() {
   return *services;
 }
 
+// Another heap's blocks are none of this one's.
+uint64_t DeviceHeap::mark() const { return kMark ^ reinterpret_cast<uint64_t>(this); }
+
 bool DeviceHeap::Take(uint64_t bytes, uint64_t limit) {
   uint64_t taken = bytes_.load(std::memory_order_relaxed);
   do {
@@ -57,7 +60,7 @@ void* DeviceHeap::Allocate(uint64_t bytes, uint64_t align, uint64_t limit) {
   head->memory = memory;
   head->bytes = counted;
   head->shard = ThreadNumber() % kShards;
-  head->mark = kMark;
+  head->mark = mark();
   blocks_.fetch_add(1, std::memory_order_relaxed);
   Shard& shard = shards_[head->shard];
   std::lock_guard lock(shard.lock);
@@ -71,12 +74,12 @@ bool DeviceHeap::Free(void* pointer) {
   if (pointer == nullptr) return true;
   if (reinterpret_cast<uintptr_t>(pointer) % kLeastAlign != 0) return false;
   auto* head = static_cast<Head*>(pointer) - 1;
-  if (std::atomic_ref(head->mark).load(std::memory_order_relaxed) != kMark || head->shard >= kShards) return false;
+  if (std::atomic_ref(head->mark).load(std::memory_order_relaxed) != mark() || head->shard >= kShards) return false;
   {
     Shard& shard = shards_[head->shard];
     std::lock_guard lock(shard.lock);
     // Of two that free the same block one finds no mark.
-    if (std::atomic_ref(head->mark).exchange(0, std::memory_order_relaxed) != kMark) return false;
+    if (std::atomic_ref(head->mark).exchange(0, std::memory_order_relaxed) != mark()) return false;
     (head->before == nullptr ? shard.first : head->before->next) = head->next;
     if (head->next != nullptr) head->next->before = head->before;
   }

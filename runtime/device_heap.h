@@ -18,7 +18,7 @@ class DeviceHeap {
 
   // A power of two aligns the result; at least 16. Null for no bytes, and where more than `limit` bytes would be taken.
   void* Allocate(uint64_t bytes, uint64_t align, uint64_t limit);
-  // False: Allocate did not return it, or it was freed already.
+  // False: this heap's Allocate did not return it, or it was freed already.
   bool Free(void* pointer);
   // Frees all of it. No kernel may run.
   void Clear();
@@ -34,7 +34,7 @@ class DeviceHeap {
     Head *next = nullptr, *before = nullptr;
     void* memory = nullptr;  // as the host's allocator gave it
     uint64_t bytes = 0;      // as counted
-    uint64_t mark = 0;       // says that this is a head
+    uint64_t mark = 0;       // says that this is a head, and of which heap
     uint32_t shard = 0;
   };
   // Threads of different workers rarely meet in one.
@@ -44,6 +44,7 @@ class DeviceHeap {
   };
   static constexpr uint32_t kShards = 16;
   bool Take(uint64_t bytes, uint64_t limit);
+  uint64_t mark() const;
 
   Shard shards_[kShards];
   alignas(64) std::atomic<uint64_t> bytes_{0};

@@ -1,7 +1,9 @@
 #include "runtime/driver/context.h"
 
+#include <type_traits>
 #include <utility>
 
+#include "driver_api.h"
 #include "runtime/driver/device.h"
 #include "runtime/driver/errors.h"
 #include "runtime/driver/submit.h"
@@ -36,6 +38,17 @@ struct ThreadStream {
 };
 thread_local std::vector<ThreadStream> thread_streams;
 
+// For kernels that ask.
+rt::DeviceFacts FactsOf(const Device& device) {
+  rt::DeviceFacts facts;
+  facts.ordinal = device.ordinal();
+  facts.count = Devices::Get().count();
+  facts.attribute = [](uint32_t attribute, int32_t ordinal, int32_t* value) {
+    return cuDeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), ordinal) == CUDA_SUCCESS;
+  };
+  return facts;
+}
+
 }  // namespace
 
 Context::Context(Device& device, bool primary) : device_(device), primary_(primary), streams_(std::make_unique<rt::StreamGroup>()) { ResetLimits(); }
@@ -43,10 +56,17 @@ Context::Context(Device& device, bool primary) : device_(device), primary_(prima
 Context::~Context() = default;
 
 void Context::ResetLimits() {
-  for (const LimitRow& row : kLimits) limits_[row.limit].store(row.at_first, std::memory_order_relaxed);
+  for (const LimitRow& row : kLimits) limit(row.limit)->store(row.at_first, std::memory_order_relaxed);
 }
 
 std::atomic<size_t>* Context::limit(CUlimit limit) {
+  static_assert(std::is_same_v<size_t, uint64_t>);
+  switch (limit) {
+    case CU_LIMIT_STACK_SIZE: return &services_.limits.stack_bytes;
+    case CU_LIMIT_PRINTF_FIFO_SIZE: return &services_.limits.printf_bytes;
+    case CU_LIMIT_MALLOC_HEAP_SIZE: return &services_.limits.heap_bytes;
+    default: break;
+  }
   for (const LimitRow& row : kLimits) {
     if (row.limit == limit) return &limits_[limit];
   }
@@ -57,6 +77,7 @@ void Context::Begin(unsigned flags) {
   streams_ = std::make_unique<rt::StreamGroup>();
   legacy_stream_ = std::make_unique<StreamObject>(*this, streams_->legacy().shared_from_this(), StreamObject::Role::kLegacy, 0u, 0);
   ResetLimits();
+  services_.device = FactsOf(device_);
   peers_.clear();
   cache_config = CU_FUNC_CACHE_PREFER_NONE;
   set_flags(flags);
@@ -69,6 +90,7 @@ void Context::End() {
   if (!Handles::Get().Remove(this, kKind)) return;
   alive_.store(false, std::memory_order_release);
   streams_->Synchronize();
+  services_.heap.Clear();
   for (;;) {  // what is destroyed may disown others
     std::unique_lock lock(mutex_);
     if (owned_.empty()) break;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/abi/cuda/driver_types.h"
+#include "runtime/device_services.h"
 #include "runtime/driver/handles.h"
 #include "runtime/stream/stream_group.h"
 
@@ -60,7 +61,11 @@ class Context {
   // The object ends before. False: it was not (or no longer) owned.
   bool Disown(void* object);
 
-  // cuCtxSetLimit.
+  // What kernels of this context find: the heap of device malloc, the limits, the device's facts. Lives as long as the
+  // Context object; the heap is emptied where the context ends.
+  rt::DeviceServices& services() { return services_; }
+
+  // cuCtxSetLimit; those that kernels see are in services().
   std::atomic<size_t>* limit(cuda::CUlimit limit);  // null: no such limit
   std::atomic<cuda::CUfunc_cache> cache_config{cuda::CU_FUNC_CACHE_PREFER_NONE};
   // Blocking streams that are being captured: while there are any, the legacy stream must not be used.
@@ -92,7 +97,8 @@ class Context {
   std::atomic<unsigned> flags_{0};
   std::unique_ptr<rt::StreamGroup> streams_;
   std::unique_ptr<StreamObject> legacy_stream_;
-  std::array<std::atomic<size_t>, cuda::CU_LIMIT_MAX> limits_{};
+  rt::DeviceServices services_;
+  std::array<std::atomic<size_t>, cuda::CU_LIMIT_MAX> limits_{};  // but those of services_
   std::mutex mutex_;  // what follows
   std::map<uint64_t, Owned> owned_;  // in order of age
   std::unordered_map<void*, uint64_t> owned_number_;

@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "driver_api.h"
-#include "runtime/device_services.h"
 #include "runtime/driver/capture.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/device.h"
@@ -207,11 +206,6 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   std::atomic<size_t>* const stored = context->limit(limit);
   if (stored == nullptr) return limit >= 0 && limit <= CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
   *stored = value;
-  // What kernels see: one heap and one log for all contexts of the process.
-  rt::DeviceLimits& limits = rt::DefaultServices().limits;
-  if (limit == CU_LIMIT_PRINTF_FIFO_SIZE) limits.printf_bytes = value;
-  if (limit == CU_LIMIT_MALLOC_HEAP_SIZE) limits.heap_bytes = value;
-  if (limit == CU_LIMIT_STACK_SIZE) limits.stack_bytes = value;
   return CUDA_SUCCESS;
 }
 

@@ -13,7 +13,6 @@
 #include <sstream>
 
 #include "driver_api.h"
-#include "runtime/device_services.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/errors.h"
 #include "runtime/driver/memory_limits.h"
@@ -154,11 +153,6 @@ CUresult cuInit(unsigned int flags) {
   if (Devices::Get().count() == 0) return CUDA_ERROR_NO_DEVICE;
   Start expected = Start::kNotYet;
   if (start.compare_exchange_strong(expected, Start::kDone)) {
-    rt::DeviceFacts& facts = rt::DefaultServices().device;  // for kernels that ask
-    facts.count = Devices::Get().count();
-    facts.attribute = [](uint32_t attribute, int32_t device, int32_t* value) {
-      return cuDeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), device) == CUDA_SUCCESS;
-    };
     pthread_atfork(nullptr, nullptr, [] { start.store(Start::kForked, std::memory_order_release); });
   }
   return CUDA_SUCCESS;

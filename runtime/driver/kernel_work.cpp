@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/driver/context.h"
 #include "runtime/driver/errors.h"
 #include "runtime/driver/function.h"
 
@@ -106,6 +107,7 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   if (request.cooperative && Volume(work.shape.grid) > rt::MaxCooperativeBlocks(*work.kernel, work.shape)) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   if (const CUresult error = PackParameters(any, request, work.params)) return error;
   work.keep = function.shared_code();
+  work.services = &function.context().services();
   work.report = [code](const rt::LaunchError& error) { TellFault(*code, error); };
   return CUDA_SUCCESS;
 }

@@ -118,6 +118,7 @@ std::optional<LaunchError> RunTransfer(const std::shared_ptr<TransferJob>& job, 
 std::optional<LaunchError> RunKernel(const KernelWork& work, RunContext& context) {
   LaunchOptions options;
   options.cooperative = work.cooperative;
+  options.services = work.services;
   return LaunchOn(*work.kernel, work.shape, work.params.data(), options, context.worker, context.arena);
 }
 

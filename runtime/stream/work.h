@@ -73,6 +73,7 @@ struct KernelWork {
   ParameterBlock params;
   std::shared_ptr<const void> keep;  // what `kernel` lives in
   FaultReporter report;              // may be empty; beside the stream's ErrorState
+  DeviceServices* services = nullptr;  // outlive the work; null: those of the process
 };
 
 // height and depth count rows and slices; pitches are from row to row, slice to slice.

@@ -1,0 +1,45 @@
+// What kernels find in their context: limits, the heap of malloc, printf. Two devices, so in a process of its own.
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <string>
+
+namespace {
+
+std::string Ask(const std::string& what) {
+  std::string text;
+  const std::string command = std::string("env -u CUDA_VISIBLE_DEVICES PTX2CPU_DEVICES=2 ") + PTX2CPU_BINARY_DIR + "/bin/driver_services_asker " + what + " 2>/dev/null";
+  std::FILE* const pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  char buffer[4096];
+  for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, count);
+  CHECK(pclose(pipe) == 0);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("each context has its own heap of device malloc and its own limits; kernels know their device") {
+  CHECK(Ask("heap") ==
+        "device 0 heap 1048576 stack 1024\n"
+        "device 1 heap 8388608 stack 1024\n"
+        "device 0 heap 8388608 stack 4096\n"
+        "4 MiB: null, then 6 MiB: null\n"
+        "4 MiB: memory, then 6 MiB: null\n"
+        "4 MiB: memory, then 6 MiB: null\n");
+}
+
+TEST_CASE("resetting a device empties its heap and sets back its limits, and no other device's") {
+  CHECK(Ask("reset") ==
+        "3 MiB more: null null\n"
+        "limits after the reset: 8388608 4194304\n"
+        "7 MiB after the reset: memory\n"
+        "of the other device: null, and what it has holds 77\n");
+}
+
+TEST_CASE("device memory of one context's heap cannot be freed in another's") {
+  CHECK(Ask("foreign") == "free on the other device: 700\nfree where it belongs: 0\n");
+}
+
+TEST_CASE("kernels of two devices print in order; each context keeps as much as its limit says") {
+  CHECK(Ask("print") == "1 2\n1 1\n2 3\n2 2\n2 1\n3 5\n3 4\n3 3\n3 2\n3 1\n4 1\n");
+}
