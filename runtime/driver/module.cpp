@@ -11,6 +11,7 @@
 #include "runtime/driver/errors.h"
 #include "runtime/driver/load.h"
 #include "runtime/driver/memory_heap.h"
+#include "runtime/driver/texture.h"
 #include "runtime/thread_pool.h"
 
 namespace ptx2cpu::driver {
@@ -47,6 +48,7 @@ Module::~Module() {
   Handles::Get().Remove(this, kKind);
   if (library_ != nullptr) library_->Forget(context_id_);
   for (const auto& [name, storage] : variables_) {
+    ForgetReferences(storage.data());
     Allocations::Get().Remove(reinterpret_cast<uintptr_t>(storage.data()), [this](const Range& range) { return range.owner == this; });
   }
 }

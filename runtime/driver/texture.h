@@ -1,6 +1,7 @@
 // From descriptions of textures and surfaces to what kernels read (runtime/abi/texture.h).
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "runtime/abi/cuda/driver_types.h"
@@ -15,6 +16,9 @@ cuda::CUresult DescribeImage(const cuda::CUDA_RESOURCE_DESC& resource, ptx2cpu_i
 cuda::CUresult ApplyView(const cuda::CUDA_RESOURCE_VIEW_DESC& view, ptx2cpu_image* image);
 // How it is read. The image has to be there.
 cuda::CUresult DescribeSampling(const cuda::CUDA_TEXTURE_DESC& description, bool normalized_format, ptx2cpu_texture* texture);
+
+// A module's variable is gone, and so are the references that it was.
+void ForgetReferences(std::byte* variable);
 
 // A handle is the address of the object, which begins with what kernels read.
 struct TextureObject {

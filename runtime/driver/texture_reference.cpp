@@ -47,8 +47,6 @@ void Store(std::byte* variable, const void* handle) {
   if (variable != nullptr) std::memcpy(variable, &handle, sizeof handle);
 }
 
-bool Holds(const std::byte* variable, const void* handle) { return std::memcmp(variable, &handle, sizeof handle) == 0; }
-
 // References of modules, by the address of their variable: asked for again, the same.
 template <typename T>
 class References {
@@ -58,25 +56,27 @@ class References {
     return *all;
   }
 
-  T& Of(std::byte* variable, Context& context) {
+  T& Of(std::byte* variable) {
     const std::lock_guard lock(mutex_);
     auto& known = references_[variable];
-    if (known != nullptr && known->variable != nullptr) {
-      // A new module's variable at an old one's address is empty: the binding of old is gone.
-      if (!Holds(variable, nullptr) || !WasBound(*known)) return *known;
-      *known = T();
-    } else {
+    if (known == nullptr) {
       known = std::make_unique<T>();
+      known->variable = variable;
       Handles::Get().Add(known.get(), T::kKind);
     }
-    known->variable = variable;
     return *known;
   }
 
- private:
-  static bool WasBound(const TextureReference& reference) { return reference.bound; }
-  static bool WasBound(const SurfaceReference& reference) { return reference.array != nullptr; }
+  // Its module is gone.
+  void Forget(std::byte* variable) {
+    const std::lock_guard lock(mutex_);
+    const auto found = references_.find(variable);
+    if (found == references_.end()) return;
+    Handles::Get().Remove(found->second.get(), T::kKind);
+    references_.erase(found);
+  }
 
+ private:
   std::mutex mutex_;
   std::unordered_map<std::byte*, std::unique_ptr<T>> references_;
 };
@@ -146,7 +146,8 @@ CUresult Sample(CUtexref handle, const Change& change) {
   return Rebuild(*r);
 }
 
-CUresult FindVariable(CUmodule handle, const char* name, Context*& context, std::byte*& variable) {
+CUresult FindVariable(CUmodule handle, const char* name, std::byte*& variable) {
+  Context* context = nullptr;
   if (const CUresult error = WorkingContext(context)) return error;
   Module* module = From<Module>(handle);
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -174,21 +175,24 @@ CUresult BindFlat(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR* desc, CUdevicept
 
 }  // namespace
 
+void ForgetReferences(std::byte* variable) {
+  References<TextureReference>::Get().Forget(variable);
+  References<SurfaceReference>::Get().Forget(variable);
+}
+
 CUresult cuModuleGetTexRef(CUtexref* pTexRef, CUmodule hmod, const char* name) {
-  Context* context = nullptr;
   std::byte* variable = nullptr;
-  if (const CUresult error = FindVariable(hmod, name, context, variable)) return error;
+  if (const CUresult error = FindVariable(hmod, name, variable)) return error;
   if (pTexRef == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *pTexRef = HandleOf(&References<TextureReference>::Get().Of(variable, *context));
+  *pTexRef = HandleOf(&References<TextureReference>::Get().Of(variable));
   return CUDA_SUCCESS;
 }
 
 CUresult cuModuleGetSurfRef(CUsurfref* pSurfRef, CUmodule hmod, const char* name) {
-  Context* context = nullptr;
   std::byte* variable = nullptr;
-  if (const CUresult error = FindVariable(hmod, name, context, variable)) return error;
+  if (const CUresult error = FindVariable(hmod, name, variable)) return error;
   if (pSurfRef == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *pSurfRef = HandleOf(&References<SurfaceReference>::Get().Of(variable, *context));
+  *pSurfRef = HandleOf(&References<SurfaceReference>::Get().Of(variable));
   return CUDA_SUCCESS;
 }
 

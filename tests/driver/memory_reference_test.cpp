@@ -106,7 +106,10 @@ TEST_CASE("references: a module that is loaded again has new ones", "[memory]") 
     REQUIRE(cuTexRefSetAddress_v2(nullptr, reference, memory, 512) == CUDA_SUCCESS);
     REQUIRE(cuTexRefGetAddress_v2(&bound, reference) == CUDA_SUCCESS);
     CHECK(bound == memory);
+    if (round == 1) REQUIRE(cuTexRefSetAddress_v2(nullptr, reference, 0, 0) == CUDA_SUCCESS);  // what was bound is still told
     cuMemFree_v2(memory);
+    cuModuleUnload(module.handle);
+    CHECK(cuTexRefGetAddress_v2(&bound, reference) == CUDA_ERROR_INVALID_HANDLE);
   }
 }
 
