@@ -89,29 +89,73 @@ void ForEachSymbol(const MappedFile& file, const Sections& sections, const Elf64
   }
 }
 
-void ReadFunctions(const MappedFile& file, const Sections& sections, const Elf64_Shdr& table, LoadedObject& object) {
+void ReadFunctions(const MappedFile& file, const Sections& sections, const Elf64_Shdr& table, uintptr_t base, std::vector<FunctionSymbol>& functions) {
   ForEachSymbol(file, sections, table, [&](const Elf64_Sym& symbol, std::string_view name) {
     if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) return;
-    object.functions.push_back({std::string(name), reinterpret_cast<uint8_t*>(object.base + symbol.st_value), 0});
+    functions.push_back({std::string(name), reinterpret_cast<uint8_t*>(base + symbol.st_value), 0});
   });
-  std::sort(object.functions.begin(), object.functions.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
+  std::sort(functions.begin(), functions.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
   // Aliases share an address; the room is what lies before the next one that differs.
   uint8_t* next = nullptr;
-  for (size_t i = object.functions.size(); i-- > 0;) {
-    FunctionSymbol& symbol = object.functions[i];
-    if (i + 1 < object.functions.size() && object.functions[i + 1].address != symbol.address) next = object.functions[i + 1].address;
+  for (size_t i = functions.size(); i-- > 0;) {
+    FunctionSymbol& symbol = functions[i];
+    if (i + 1 < functions.size() && functions[i + 1].address != symbol.address) next = functions[i + 1].address;
     symbol.room = next == nullptr ? 16 : static_cast<uint64_t>(next - symbol.address);
   }
 }
 
-// The arrays hold addresses that the loader has relocated by now: read them in memory.
-void ReadConstructors(const Elf64_Shdr& section, LoadedObject& object) {
-  for (uint64_t i = 0; i < section.sh_size / sizeof(void*); ++i) {
-    object.constructors.push_back(reinterpret_cast<uint8_t**>(object.base + section.sh_addr)[i]);
+std::string_view StringsOf(const MappedFile& file, const Sections& sections, const Elf64_Shdr& table) {
+  if (table.sh_link >= sections.count) return {};
+  const Elf64_Shdr& strings = sections.headers[table.sh_link];
+  const char* text = file.At<char>(strings.sh_offset, strings.sh_size);
+  return text == nullptr ? std::string_view() : std::string_view(text, strings.sh_size);
+}
+
+void ReadDynamic(const MappedFile& file, const Sections& sections, const Elf64_Shdr& section, LoadedObject& object) {
+  const uint64_t count = section.sh_size / sizeof(Elf64_Dyn);
+  const auto* entries = file.At<Elf64_Dyn>(section.sh_offset, count);
+  const std::string_view strings = StringsOf(file, sections, section);
+  if (entries == nullptr) return;
+  for (uint64_t i = 0; i < count && entries[i].d_tag != DT_NULL; ++i) {
+    if ((entries[i].d_tag != DT_SONAME && entries[i].d_tag != DT_NEEDED) || entries[i].d_un.d_val >= strings.size()) continue;
+    const std::string_view rest = strings.substr(entries[i].d_un.d_val), name = rest.substr(0, rest.find('\0'));
+    if (entries[i].d_tag == DT_SONAME) {
+      object.soname = name;
+    } else {
+      object.needed.emplace_back(name);
+    }
   }
 }
 
+void ReadSegments(const MappedFile& file, LoadedObject& object) {
+  const auto* head = file.At<Elf64_Ehdr>(0);
+  const auto* segments = file.At<Elf64_Phdr>(head->e_phoff, head->e_phnum);
+  if (segments == nullptr) return;
+  for (int i = 0; i < head->e_phnum; ++i) {
+    if (segments[i].p_type != PT_GNU_RELRO) continue;
+    object.relro_begin = object.base + segments[i].p_vaddr, object.relro_end = object.relro_begin + segments[i].p_memsz;
+  }
+}
+
+bool ConcernsCuda(const MappedFile& file, const Sections& sections, const LoadedObject& object) {
+  if (object.has_fat_binary || IsCudaLibrary(object.soname)) return true;
+  // Host code alone with a static runtime: only an object that is not stripped shows it.
+  for (uint64_t i = 0; i < sections.count; ++i) {
+    if (sections.headers[i].sh_type != SHT_SYMTAB) continue;
+    if (StringsOf(file, sections, sections.headers[i]).find(kRegister) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool IsCudaLibrary(const std::string& soname) {
+  // Wheels of Python put a hash behind the name: libcudart-d0da41ae.so.11.0
+  for (const std::string_view name : {"libcudart", "libcuda"}) {
+    if (soname.starts_with(name) && soname.find(".so") != std::string::npos && (soname[name.size()] == '.' || soname[name.size()] == '-')) return true;
+  }
+  return false;
+}
 
 bool ReadObject(const std::string& name, uintptr_t base, LoadedObject& object) {
   const MappedFile file(name);
@@ -120,21 +164,29 @@ bool ReadObject(const std::string& name, uintptr_t base, LoadedObject& object) {
   object.file = name;
   object.base = base;
   for (uint64_t i = 0; i < sections.count; ++i) {
-    object.has_fat_binary |= sections.NameOf(sections.headers[i]) == ".nv_fatbin";
+    const Elf64_Shdr& section = sections.headers[i];
+    if (section.sh_type == SHT_DYNAMIC) ReadDynamic(file, sections, section, object);
+    object.has_fat_binary |= sections.NameOf(section) == ".nv_fatbin";
   }
-  if (!object.has_fat_binary) return true;
+  if (!ConcernsCuda(file, sections, object)) return true;
+  ReadSegments(file, object);
   for (uint64_t i = 0; i < sections.count; ++i) {
     const Elf64_Shdr& section = sections.headers[i];
     if (section.sh_type == SHT_SYMTAB) {
       object.has_symbols = true;
-      ReadFunctions(file, sections, section, object);
+      ReadFunctions(file, sections, section, base, object.functions);
     }
     if (section.sh_type == SHT_DYNSYM) {
-      ForEachSymbol(file, sections, section, [&](const Elf64_Sym& symbol, std::string_view name) {
-        object.imports_runtime |= symbol.st_shndx == SHN_UNDEF && name == kRegister;
+      if (IsCudaLibrary(object.soname)) ReadFunctions(file, sections, section, base, object.exported);
+      ForEachSymbol(file, sections, section, [&](const Elf64_Sym& symbol, std::string_view symbol_name) {
+        object.imports_runtime |= symbol.st_shndx == SHN_UNDEF && symbol_name == kRegister;
       });
     }
-    if (section.sh_type == SHT_INIT_ARRAY || section.sh_type == SHT_FINI_ARRAY) ReadConstructors(section, object);
+    if (section.sh_type == SHT_INIT_ARRAY || section.sh_type == SHT_FINI_ARRAY) {
+      for (uint64_t k = 0; k < section.sh_size / sizeof(void*); ++k) {
+        object.constructors.push_back(reinterpret_cast<uint8_t**>(base + section.sh_addr) + k);
+      }
+    }
     if (sections.NameOf(section) == ".rodata") {
       const char* text = file.At<char>(section.sh_offset, section.sh_size);
       object.has_runtime_text = text != nullptr && std::string_view(text, section.sh_size).find(kRuntimeText) != std::string_view::npos;

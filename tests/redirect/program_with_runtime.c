@@ -1,10 +1,13 @@
 /* A program as nvcc links it with the static runtime, seen from outside: the runtime's functions are its own, a constructor
  * belongs to the runtime, device code is in .nv_fatbin. Each of these functions says so and fails when it runs: a
- * redirected program must not run one. */
+ * redirected program must not run one. With LIBRARY it is a library that a program opens, and that calls the runtime
+ * in a constructor of its own, as code of nvcc does to register device code. With HOST_ONLY there is no device code. */
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifndef HOST_ONLY
 __attribute__((section(".nv_fatbin"), used)) static const char device_code[16] = {0};
+#endif
 __attribute__((used)) const char runtime_text[] = "CUDA driver version is insufficient for CUDA runtime version";
 
 #define OF_THE_RUNTIME __attribute__((noinline, noclone, used)) static
@@ -29,11 +32,9 @@ __attribute__((constructor)) OF_THE_RUNTIME void libcudart_static_abcdef(void) {
 /* The program's own, in spite of its name. */
 __attribute__((noinline)) static int cudaCheck(int error) { return error; }
 
-int main(int count, char** words) {
+static int Work(void) {
   int version = 0;
   void* pointer = NULL;
-  (void)words;
-  if (count > 1) libcudart_static_0123456789();
   if (cudaCheck(cudaRuntimeGetVersion(&version)) != 0) return 4;
   printf("runtime %d\n", version);
   if (cudaMalloc(&pointer, (size_t)-1 / 2) == 0) return 5;
@@ -43,3 +44,18 @@ int main(int count, char** words) {
   puts("done");
   return 0;
 }
+
+#ifdef LIBRARY
+static int early = -1;
+__attribute__((constructor)) static void OwnConstructor(void) {
+  int version = 0;
+  early = cudaRuntimeGetVersion(&version);
+}
+__attribute__((visibility("default"))) int run(void) { return early != 0 ? 9 : Work(); }
+#else
+int main(int count, char** words) {
+  (void)words;
+  if (count > 1) libcudart_static_0123456789();
+  return Work();
+}
+#endif

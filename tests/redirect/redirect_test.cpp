@@ -10,6 +10,7 @@
 namespace {
 
 const std::string kBin = std::string(PTX2CPU_BINARY_DIR) + "/bin/";
+const std::string kLib = std::string(PTX2CPU_BINARY_DIR) + "/lib/";
 
 struct Outcome {
   int code = -1;
@@ -75,6 +76,66 @@ TEST_CASE("redirect: the trace says what was redirected") {
   INFO(outcome.text);
   CHECK(Contains(outcome.text, "functions of its CUDA runtime go to libcudart.so.13"));
   CHECK(Contains(outcome.text, "cudaMalloc(devPtr="));
+}
+
+TEST_CASE("redirect: a program with a runtime and no device code") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_program_host_only");
+  INFO(outcome.text);
+  CHECK(outcome.code == 0);
+  CHECK(Contains(outcome.text, "runtime 13"));
+  CHECK_FALSE(Contains(outcome.text, "ran "));
+}
+
+TEST_CASE("redirect: a library that is opened later alone runs its own runtime") {
+  const Outcome outcome = Run(kBin + "redirect_opener " + kLib + "libredirect_library.so");
+  INFO(outcome.text);
+  CHECK(outcome.code == 3);
+  CHECK(Contains(outcome.text, "ran a constructor"));
+}
+
+TEST_CASE("redirect: a library that is opened later, before its constructors, each time") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_opener " + kLib + "libredirect_library.so");
+  INFO(outcome.text);
+  CHECK(outcome.code == 0);
+  CHECK(Contains(outcome.text, "runtime 12"));
+  CHECK(Contains(outcome.text, "opened twice"));
+  CHECK_FALSE(Contains(outcome.text, "ran "));
+}
+
+TEST_CASE("redirect: a stripped library that is opened later gets a warning") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_opener " + kLib + "libredirect_library_stripped.so");
+  INFO(outcome.text);
+  CHECK(Contains(outcome.text, "contains a stripped CUDA runtime of its own"));
+  CHECK(Contains(outcome.text, "ran a constructor"));  // nothing of ours in its way
+}
+
+TEST_CASE("redirect: a runtime that a program finds by DT_RPATH") {
+  const Outcome alone = Run("env LD_LIBRARY_PATH=" + kLib + "ptx2cpu " + kBin + "redirect_rpath");
+  INFO(alone.text);
+  CHECK(Contains(alone.text, "ran a constructor"));
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_rpath");
+  INFO(outcome.text);
+  CHECK(outcome.code == 0);
+  CHECK(Contains(outcome.text, "runtime 12"));
+  CHECK(Contains(outcome.text, "done"));
+  CHECK_FALSE(Contains(outcome.text, "ran "));
+}
+
+TEST_CASE("redirect: a runtime that a program opens by its path") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_by_path " + kLib + "redirect_foreign/libcudart.so.12");
+  INFO(outcome.text);
+  CHECK(outcome.code == 0);
+  CHECK(Contains(outcome.text, "runtime 12"));
+  CHECK(Contains(outcome.text, "done"));
+  CHECK_FALSE(Contains(outcome.text, "ran "));
+}
+
+TEST_CASE("redirect: our own library opened by its path stays as it is") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec --trace -- " + kBin + "redirect_by_path " + kLib + "ptx2cpu/libcudart.so.13");
+  INFO(outcome.text);
+  CHECK_FALSE(Contains(outcome.text, "functions of its CUDA runtime go to"));
+  CHECK(Contains(outcome.text, "runtime 13"));
+  CHECK(outcome.code == 0);
 }
 
 TEST_CASE("redirect: programs without CUDA are left alone") {

@@ -1,0 +1,12 @@
+// The objects of the process: those that the program starts with, and those that it opens later.
+#pragma once
+
+namespace ptx2cpu::redirect {
+
+// Redirects the objects that are there. Before their constructors run.
+void LookAtProgram();
+
+// From now on the loader tells us of each object that it maps, before any code of it runs.
+void WatchLoader();
+
+}  // namespace ptx2cpu::redirect
