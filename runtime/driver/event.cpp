@@ -4,6 +4,7 @@
 
 #include "runtime/driver/capture.h"
 #include "runtime/driver/context.h"
+#include "runtime/driver/device.h"
 #include "runtime/driver/pool.h"
 #include "runtime/driver/submit.h"
 
@@ -97,8 +98,9 @@ CUresult cuEventCreate(CUevent* phEvent, unsigned int Flags) {
 }
 
 CUresult cuEventDestroy_v2(CUevent hEvent) {
-  EventObject* event;
-  if (const CUresult error = FindEvent(hEvent, event); event == nullptr) return error;
+  if (const CUresult error = CheckInitialised()) return error;
+  EventObject* const event = From<EventObject>(hEvent);  // a thread without a context may destroy it too
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   event->context().Disown(event);
   return Withdraw<EventObject>(hEvent) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }

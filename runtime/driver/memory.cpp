@@ -88,6 +88,13 @@ CUresult AwaitUsers(Context& current, const Range& range) {
   return current.error();
 }
 
+CUresult ContextToFree(const Range* range, Context*& context) {
+  const CUresult error = WorkingContext(context);
+  if (error != CUDA_ERROR_INVALID_CONTEXT || range == nullptr || range->context == nullptr) return error;
+  context = const_cast<Context*>(static_cast<const Context*>(range->context));
+  return context->alive() ? context->error() : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
 CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
@@ -130,14 +137,14 @@ CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned int flag
 }
 
 CUresult cuMemFree_v2(CUdeviceptr dptr) {
+  const auto range = Allocations::Get().Find(static_cast<uintptr_t>(dptr));
   Context* context;
-  if (const CUresult error = WorkingContext(context)) return error;
+  if (const CUresult error = ContextToFree(range ? &*range : nullptr, context)) return error;
   if (const CUresult error = AllowedDuringCapture()) return error;
   if (dptr == 0) return CUDA_SUCCESS;
   const auto freeable = [](const Range& range) {
     return range.OnDevice() && (FromHeap(range) || range.kind == RangeKind::kPool);
   };
-  const auto range = Allocations::Get().Find(static_cast<uintptr_t>(dptr));
   if (!range || range->base != dptr || !freeable(*range)) return CUDA_ERROR_INVALID_VALUE;
   const CUresult state = AwaitUsers(*context, *range);
   if (IsGraphMemory(*range)) return state == CUDA_SUCCESS ? FreeGraphMemory(dptr) : state;  // it goes with its graph

@@ -37,11 +37,11 @@ CUresult cuMemAllocHost_v2(void** pp, size_t bytesize) { return AllocateHost(pp,
 CUresult cuMemHostAlloc(void** pp, size_t bytesize, unsigned int Flags) { return AllocateHost(pp, bytesize, Flags); }
 
 CUresult cuMemFreeHost(void* p) {
+  const auto range = Allocations::Get().Find(p);
   Context* context;
-  if (const CUresult error = WorkingContext(context)) return error;
+  if (const CUresult error = ContextToFree(range ? &*range : nullptr, context)) return error;
   if (const CUresult error = AllowedDuringCapture()) return error;
   if (p == nullptr) return CUDA_SUCCESS;
-  const auto range = Allocations::Get().Find(p);
   if (!range || range->base != reinterpret_cast<uintptr_t>(p) || !Pinned(*range)) return CUDA_ERROR_INVALID_VALUE;
   const CUresult state = AwaitUsers(*context, *range);
   const auto gone = Allocations::Get().Remove(range->base, Pinned);
@@ -69,11 +69,11 @@ CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned int Flags) {
 CUresult cuMemHostRegister(void* p, size_t bytesize, unsigned int Flags) { return cuMemHostRegister_v2(p, bytesize, Flags); }
 
 CUresult cuMemHostUnregister(void* p) {
+  const auto range = Allocations::Get().Find(p);
   Context* context;
-  if (const CUresult error = WorkingContext(context)) return error;
+  if (const CUresult error = ContextToFree(range ? &*range : nullptr, context)) return error;
   if (const CUresult error = AllowedDuringCapture()) return error;
   if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto range = Allocations::Get().Find(p);
   if (!range) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   if (!Registered(*range) || range->base != reinterpret_cast<uintptr_t>(p)) return CUDA_ERROR_INVALID_VALUE;
   const CUresult state = AwaitUsers(*context, *range);

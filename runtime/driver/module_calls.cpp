@@ -65,8 +65,7 @@ CUresult cuModuleUnload(CUmodule hmod) {
   if (const CUresult error = CheckInitialised()) return error;
   Module* const module = From<Module>(hmod);
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  Context* context;
-  if (const CUresult error = WorkingContext(context)) return error;
+  if (const CUresult error = module->context().error()) return error;  // the thread may be in none
   if (module->library() != nullptr) return CUDA_ERROR_NOT_PERMITTED;
   if (module->context().Disown(module)) delete module;
   return CUDA_SUCCESS;

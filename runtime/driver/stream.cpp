@@ -85,9 +85,8 @@ CUresult cuStreamCreate(CUstream* phStream, unsigned int Flags) { return Create(
 CUresult cuStreamCreateWithPriority(CUstream* phStream, unsigned int flags, int priority) { return Create(phStream, flags, priority); }
 
 CUresult cuStreamDestroy_v2(CUstream hStream) {
-  Context* current;
-  if (const CUresult error = CurrentContext(current)) return error;
-  StreamObject* const stream = From<StreamObject>(hStream);
+  if (const CUresult error = CheckInitialised()) return error;
+  StreamObject* const stream = From<StreamObject>(hStream);  // a thread without a context may destroy it too
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (const auto capture = std::static_pointer_cast<GraphCapture>(stream->capture())) capture->Leave(*stream);
   stream->context().Disown(stream);

@@ -191,6 +191,31 @@ TEST_CASE("without a context there is no memory", "[memory]") {
   CHECK(cuMemsetD8Async(4096, 0, 1, reinterpret_cast<CUstream>(&byte)) == CUDA_ERROR_INVALID_HANDLE);
 }
 
+TEST_CASE("what a context made may be given back by a thread that has left it", "[memory]") {
+  UseContext();
+  CUdeviceptr memory = 0;
+  void* host = nullptr;
+  CUevent event = nullptr;
+  CUstream stream = nullptr;
+  std::vector<char> own(4096);
+  REQUIRE(cuMemAlloc_v2(&memory, 100) == CUDA_SUCCESS);
+  REQUIRE(cuMemHostAlloc(&host, 100, 0) == CUDA_SUCCESS);
+  REQUIRE(cuMemHostRegister_v2(own.data(), own.size(), 0) == CUDA_SUCCESS);
+  REQUIRE(cuEventCreate(&event, 0) == CUDA_SUCCESS);
+  REQUIRE(cuStreamCreate(&stream, 0) == CUDA_SUCCESS);
+  REQUIRE(cuMemsetD8Async(memory, 1, 100, stream) == CUDA_SUCCESS);
+  ContextStack::OfThread().SetTop(nullptr);
+  CHECK(cuMemFree_v2(memory + 1) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemFree_v2(memory) == CUDA_SUCCESS);
+  CHECK(cuMemFree_v2(memory) == CUDA_ERROR_INVALID_CONTEXT);  // nobody's now
+  CHECK(cuMemFreeHost(host) == CUDA_SUCCESS);
+  CHECK(cuMemHostUnregister(own.data()) == CUDA_SUCCESS);
+  CHECK(cuEventDestroy_v2(event) == CUDA_SUCCESS);
+  CHECK(cuEventDestroy_v2(event) == CUDA_ERROR_INVALID_HANDLE);
+  CHECK(cuStreamDestroy_v2(stream) == CUDA_SUCCESS);
+  UseContext();
+}
+
 TEST_CASE("many threads allocate, copy and free", "[memory]") {
   UseContext();
   std::atomic<int> wrong{0};
