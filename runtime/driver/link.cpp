@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include "driver_api.h"
 #include "runtime/driver/context.h"
@@ -31,12 +32,18 @@ CUresult StateOf(CUlinkState handle, LinkState*& state) {
   return state == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
+// The device runtime of a toolkit (libcudadevrt.a): it stands on functions that only the toolkit's own driver has. What it
+// defines is built in here (runtime/device_runtime).
+bool IsDeviceRuntime(std::string_view text) { return text.find("__cuda_syscall_") != std::string_view::npos; }
+
 // Takes over the texts of what was loaded. An input without PTX is no loss where it is a library of device code.
 CUresult Add(LinkState& state, CUresult loaded, CUjitInputType type, Sources sources) {
   if (loaded == CUDA_ERROR_NO_BINARY_FOR_GPU && type == CU_JIT_INPUT_LIBRARY) return CUDA_SUCCESS;
   if (loaded != CUDA_SUCCESS) return loaded;
   for (rt::ModuleSource& source : sources) {
-    for (rt::PtxText& text : source.texts) state.texts.push_back(std::move(text));
+    for (rt::PtxText& text : source.texts) {
+      if (!IsDeviceRuntime(text.text)) state.texts.push_back(std::move(text));
+    }
   }
   return CUDA_SUCCESS;
 }
@@ -47,7 +54,7 @@ CUresult AddText(LinkState& state, std::string text, std::string name) {
     state.options.WriteError("error: '" + name + "' is no PTX\n");
     return CUDA_ERROR_INVALID_PTX;
   }
-  state.texts.push_back({std::move(text), std::move(name)});
+  if (!IsDeviceRuntime(text)) state.texts.push_back({std::move(text), std::move(name)});
   return CUDA_SUCCESS;
 }
 

@@ -82,6 +82,52 @@ TEST_CASE("what cuLinkComplete makes can be copied, written to a file, and loade
   std::filesystem::remove(file);
 }
 
+TEST_CASE("the device runtime of a toolkit is not linked: what it defines is built in") {
+  const std::string caller = kHead + R"(
+.extern .func (.param .b32 r) cudaGetDeviceCount(.param .b64 where);
+.visible .entry counts(.param .u64 out) {
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [out];
+  { .param .b64 a; .param .b32 r; st.param.b64 [a], %rd1; call (r), cudaGetDeviceCount, (a); }
+  ret;
+}
+)";
+  const std::string toolkit = kHead + R"(
+.extern .func (.param .b32 r) __cuda_syscall_of_another_driver(.param .b64 where);
+.visible .func (.param .b32 r) cudaGetDeviceCount(.param .b64 where) {
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<2>;
+  ld.param.b64 %rd1, [where];
+  { .param .b64 a; .param .b32 q; st.param.b64 [a], %rd1; call (q), __cuda_syscall_of_another_driver, (a); ld.param.b32 %r1, [q]; }
+  st.param.b32 [r], %r1;
+  ret;
+}
+)";
+  Session session;
+  CUlinkState state;
+  REQUIRE(cuLinkCreate_v2(0, nullptr, nullptr, &state) == CUDA_SUCCESS);
+  for (const std::string& text : {toolkit, caller}) {
+    REQUIRE(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, const_cast<char*>(text.c_str()), text.size() + 1, nullptr, 0, nullptr, nullptr) == CUDA_SUCCESS);
+  }
+  void* image;
+  size_t size;
+  REQUIRE(cuLinkComplete(state, &image, &size) == CUDA_SUCCESS);
+  CUmodule module;
+  CUfunction function;
+  CUdeviceptr count;
+  int value = 0, devices = -1;
+  REQUIRE(cuModuleLoadData(&module, image) == CUDA_SUCCESS);
+  REQUIRE(cuModuleGetFunction(&function, module, "counts") == CUDA_SUCCESS);
+  REQUIRE(cuMemAlloc_v2(&count, 4) == CUDA_SUCCESS);
+  REQUIRE(Run(function, 1, 1, nullptr, count) == CUDA_SUCCESS);
+  REQUIRE(cuMemcpyDtoH_v2(&value, count, 4) == CUDA_SUCCESS);
+  REQUIRE(cuDeviceGetCount(&devices) == CUDA_SUCCESS);
+  CHECK(value == devices);
+  CHECK(cuMemFree_v2(count) == CUDA_SUCCESS);
+  CHECK(cuModuleUnload(module) == CUDA_SUCCESS);
+  CHECK(cuLinkDestroy(state) == CUDA_SUCCESS);
+}
+
 TEST_CASE("the error log names the line, the sizes say how much was written, the wall time is a number") {
   Session session;
   const std::string broken = kBump + ".visible .entry wrong() {\n  add.u32 %undeclared, 1, 2;\n  ret;\n}\n";
