@@ -129,6 +129,14 @@ cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* pHandle
                                                            context, defaultLaunchValue, flags));
 }
 
+// Execution contexts can not be made here, so none but null names one.
+cudaError_t cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle* pHandle_out, cudaGraph_t graph,
+                                                cudaExecutionContext_t ctx, unsigned int defaultLaunchValue,
+                                                unsigned int flags) {
+  if (ctx != nullptr) return cudaErrorInvalidResourceHandle;
+  return cudaGraphConditionalHandleCreate(pHandle_out, graph, defaultLaunchValue, flags);
+}
+
 // Instantiation
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* pGraphExec, cudaGraph_t graph, cudaGraphNode_t* pErrorNode,

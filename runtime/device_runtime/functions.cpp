@@ -1,8 +1,11 @@
 // The functions of runtime/abi/device_runtime.def. Error numbers and structs are those of the CUDA runtime.
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include "runtime/device_runtime/condition.h"
 #include "runtime/device_runtime/run_children.h"
 #include "runtime/fault.h"
 #include "runtime/launch_job.h"
@@ -247,6 +250,19 @@ uint64_t Memset2DAsync(const Call& call) {
   fill.to = call.Pointer<std::byte>(0), fill.to_pitch = call.words[1], fill.value = static_cast<uint8_t>(call.words[2]);
   fill.width = call.words[3], fill.height = call.words[4];
   return AddRows(call, std::move(fill), call.words[5]);
+}
+
+// -- graphs --
+
+uint64_t GraphSetConditional(const Call& call) {
+  if (Condition* condition = Condition::Find(call.words[0])) {
+    condition->Set(call.Word(1));
+    return kSuccess;
+  }
+  FaultRecord record;
+  record.kind = PTX2CPU_FAULT_BAD_ADDRESS;
+  std::snprintf(record.text, sizeof record.text, "cudaGraphSetConditional of 0x%" PRIx64 ", which is no handle of a graph's condition", call.words[0]);
+  JumpToLandingPoint(record);
 }
 
 constexpr uint64_t (*kFunctions[])(const Call&) = {

@@ -102,14 +102,16 @@ std::optional<std::vector<GraphNode*>> Graph::Order() const {
 std::unique_ptr<Graph> Graph::Clone() const {
   auto clone = std::make_unique<Graph>();
   clone->user_objects = user_objects;
+  clone->conditions = conditions;
   std::unordered_map<const GraphNode*, GraphNode*> copies;
   for (const auto& node : nodes_) {
     NodeContent content = node->content;
-    if (content.child != nullptr) {
-      content.child = content.child->Clone();
-      content.child->inner = true;
-      content.params.graph.graph = HandleOf(content.child.get());
+    for (std::shared_ptr<Graph>& child : content.children) {
+      child = child->Clone();
+      child->inner = true;
+      if (node->type() == CU_GRAPH_NODE_TYPE_CONDITIONAL) child->around = clone.get();
     }
+    NameChildren(content);
     copies[node.get()] = &clone->Add(std::move(content), {}, node->id());
     copies[node.get()]->enabled = node->enabled;
   }
@@ -124,18 +126,34 @@ std::unique_ptr<Graph> Graph::Clone() const {
 GraphNode* Graph::FindCopy(uint64_t origin) const {
   for (const auto& node : nodes_) {
     if (node->origin() == origin) return node.get();
-    if (node->content.child == nullptr) continue;
-    if (GraphNode* inner_node = node->content.child->FindCopy(origin)) return inner_node;
+    for (const auto& child : node->content.children) {
+      if (GraphNode* inner_node = child->FindCopy(origin)) return inner_node;
+    }
   }
   return nullptr;
 }
 
-bool Graph::HasMemoryNodes() const {
+bool Graph::IsUnique() const {
   return std::ranges::any_of(nodes_, [](const auto& node) {
-    const CUgraphNodeType type = node->type();
-    return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
-           (node->content.child != nullptr && node->content.child->HasMemoryNodes());
+    return IsMemory(*node) || node->type() == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
+           std::ranges::any_of(node->content.children, [](const auto& child) { return child->IsUnique(); });
   });
+}
+
+bool Graph::HasConditionalNodes() const {
+  return std::ranges::any_of(nodes_, [](const auto& node) {
+    return node->type() == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
+           std::ranges::any_of(node->content.children, [](const auto& child) { return child->HasConditionalNodes(); });
+  });
+}
+
+void NameChildren(NodeContent& content) {
+  if (content.type() == CU_GRAPH_NODE_TYPE_GRAPH) content.params.graph.graph = HandleOf(content.children.front().get());
+  if (content.type() != CU_GRAPH_NODE_TYPE_CONDITIONAL) return;
+  auto handles = std::make_shared<std::vector<CUgraph>>();
+  for (const auto& child : content.children) handles->push_back(HandleOf(child.get()));
+  content.params.conditional.phGraph_out = handles->data();
+  content.storage = handles;
 }
 
 // Walking back from a node that is not in the order, along dependencies that are not either, stays in a circle at last.

@@ -11,6 +11,7 @@
 
 #include "runtime/abi/cuda/driver_types.h"
 #include "runtime/driver/handles.h"
+#include "runtime/device_runtime/condition.h"
 #include "runtime/stream/work.h"
 
 namespace ptx2cpu::driver {
@@ -31,9 +32,10 @@ using KernelAttributes = std::map<cuda::CUlaunchAttributeID, cuda::CUlaunchAttri
 // What a node does.
 struct NodeContent {
   cuda::CUgraphNodeParams params{};        // as GetParams returns them; what they point to is in `storage`
-  std::vector<rt::Work> works;             // in order; event nodes and child graphs are made at instantiation
+  std::vector<rt::Work> works;             // in order; events and graphs within are seen to at instantiation
   std::shared_ptr<const void> storage;
-  std::shared_ptr<Graph> child;
+  std::vector<std::shared_ptr<Graph>> children;  // the child graph, the bodies of a conditional node
+  std::shared_ptr<rt::Condition> condition;      // of conditional nodes
   KernelAttributes attributes;             // of kernel nodes
 
   cuda::CUgraphNodeType type() const { return params.type; }
@@ -42,6 +44,10 @@ struct NodeContent {
 // Of the parameters of any kind of node, as cuGraphAddNode takes them; on failure `content` stays as it was. Allocation
 // nodes write the address into `params`.
 cuda::CUresult MakeContent(cuda::CUgraphNodeParams& params, const KernelAttributes& attributes, NodeContent& content);
+// Of a conditional node, with empty bodies; its handle must be of `graph` or of a graph around it.
+cuda::CUresult MakeConditional(Graph& graph, cuda::CUgraphNodeParams& params, NodeContent& content);
+// The graphs within a node are new: handles that its parameters name are theirs.
+void NameChildren(NodeContent& content);
 // Of work that was submitted to a captured stream.
 cuda::CUresult CapturedContent(const cuda::CUgraphNodeParams& params, rt::Work work, NodeContent& content);
 
@@ -69,6 +75,13 @@ class GraphNode {
   const uint64_t id_, origin_;
 };
 
+// What a program made by cuGraphConditionalHandleCreate.
+struct GraphCondition {
+  std::shared_ptr<rt::Condition> condition;
+  uint32_t default_value = 0;
+  bool assign_default = false;  // at the beginning of each execution of the graph
+};
+
 class Graph {
  public:
   using Handle = cuda::CUgraph;
@@ -91,13 +104,17 @@ class Graph {
   std::unique_ptr<Graph> Clone() const;
   // The copy of a node here or in a child graph.
   GraphNode* FindCopy(uint64_t origin) const;
-  bool HasMemoryNodes() const;
+  // It has memory or conditional nodes: it can not be copied, and only one executable graph may stand for it.
+  bool IsUnique() const;
+  bool HasConditionalNodes() const;
   // A node of a circle; null: there is none.
   const GraphNode* FindCircle() const;
 
   // Not the program's to destroy: inside a child graph node, an executable graph or a capture.
   bool inner = false;
-  mutable std::weak_ptr<const void> memory_user;  // the executable graph that uses the memory of the nodes
+  const Graph* around = nullptr;  // the graph whose conditional node has this as a body
+  std::vector<GraphCondition> conditions;
+  mutable std::weak_ptr<const void> sole_user;  // the executable graph of one that IsUnique
   std::map<std::shared_ptr<UserObject>, unsigned> user_objects;  // with references
 
  private:

@@ -103,7 +103,7 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
 CUresult cuGraphClone(CUgraph* phGraphClone, CUgraph originalGraph) {
   const Graph* const graph = From<Graph>(originalGraph);
   if (phGraphClone == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (graph->HasMemoryNodes()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (graph->IsUnique()) return CUDA_ERROR_NOT_SUPPORTED;
   *phGraphClone = HandleOf(graph->Clone().release());
   return CUDA_SUCCESS;
 }

@@ -61,6 +61,11 @@ std::string TypeText(const GraphNode& node, unsigned flags) {
     case CU_GRAPH_NODE_TYPE_MEM_FREE: return with(CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS, "MEM FREE", Hex(params.free.dptr));
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
       return with(CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS, "BATCH MEM OP", std::to_string(params.memOp.count));
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: {
+      constexpr const char* kKinds[] = {"IF", "WHILE", "SWITCH"};
+      return with(CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS, "CONDITIONAL",
+                  kKinds[params.conditional.type] + std::string(" handle ") + Hex(params.conditional.handle));
+    }
     default: return "NODE";
   }
 }
@@ -78,7 +83,7 @@ void Print(std::FILE* file, const Graph& graph, unsigned flags, int depth) {
   }
   int inner = depth;
   for (const auto& node : graph.nodes()) {
-    if (node->content.child != nullptr) Print(file, *node->content.child, flags, ++inner);
+    for (const auto& child : node->content.children) Print(file, *child, flags, ++inner);
   }
   std::fprintf(file, "}\n");
 }

@@ -1,7 +1,6 @@
 #include "runtime/driver/graph_exec.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "runtime/driver/capture.h"
 #include "runtime/driver/graph_memory.h"
@@ -18,7 +17,7 @@ GraphExec::GraphExec(const Graph& graph, unsigned long long flags) : flags_(flag
 void GraphExec::Index(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     by_origin_[node->origin()] = node.get();
-    if (node->content.child != nullptr) Index(*node->content.child);
+    for (const auto& child : node->content.children) Index(*child);
   }
 }
 
@@ -29,57 +28,35 @@ GraphNode* GraphExec::Find(CUgraphNode handle) const {
   return found == by_origin_.end() ? nullptr : found->second;
 }
 
-void GraphExec::Flatten(const Graph& graph, std::vector<rt::Work>& steps) {
-  const auto order = graph.Order();
-  if (!order) return;  // instantiation refuses circles
-  for (const GraphNode* node : *order) {
-    if (!node->enabled) continue;
-    const NodeContent& content = node->content;
-    if (content.child != nullptr) {
-      Flatten(*content.child, steps);
-    } else if (node->type() == CU_GRAPH_NODE_TYPE_WAIT_EVENT) {
-      waits_.push_back(content.params.eventWait.event);
-    } else if (node->type() == CU_GRAPH_NODE_TYPE_EVENT_RECORD) {
-      records_.push_back(content.params.eventRecord.event);
-      if (EventObject* event = From<EventObject>(records_.back())) steps.emplace_back(event->event().WorkForGraph());
-    } else {
-      if (node->type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC) allocated_.push_back(content.params.alloc.dptr);
-      if (node->type() == CU_GRAPH_NODE_TYPE_MEM_FREE) freed_.push_back(content.params.free.dptr);
-      steps.insert(steps.end(), content.works.begin(), content.works.end());
-    }
-  }
-}
-
-void GraphExec::Prepare() {
-  waits_.clear();
-  records_.clear();
-  allocated_.clear();
-  freed_.clear();
-  auto steps = std::make_shared<std::vector<rt::Work>>();
-  Flatten(*graph_, *steps);
-  left_.clear();
-  std::ranges::copy_if(allocated_, std::back_inserter(left_), [&](CUdeviceptr address) { return std::ranges::find(freed_, address) == freed_.end(); });
-  steps_ = std::move(steps);
-}
-
-// A wait node holds the whole launch, and an event of a record node is done when the launch is. That orders more than the
-// graph asks for, but what a wait node waits for was recorded before the launch, so it can not wait for the launch.
+// Waits for what the events of wait nodes stand for now: that was recorded before, so it can not wait for this launch. An
+// event of a record node is done when the whole launch is.
 CUresult GraphExec::Launch(StreamObject& stream) {
-  if (steps_ == nullptr) Prepare();
-  if (const CUresult error = BeginGraphMemory(left_, (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0)) return error;
-  for (const CUevent handle : waits_) {
+  if (!plan_) plan_ = MakePlan(*graph_);
+  std::shared_ptr<std::vector<rt::WaitWork>> tickets;
+  if (!plan_->waits.empty()) tickets = std::make_shared<std::vector<rt::WaitWork>>();
+  for (const CUevent handle : plan_->waits) {
     EventObject* event = From<EventObject>(handle);
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult error = WaitForEvent(stream, *event)) return error;
+    rt::Ticket ticket = event->event().ticket();
+    tickets->push_back({std::move(ticket.stream), ticket.number});
   }
+  if (const CUresult error = BeginGraphMemory(plan_->left, (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0)) return error;
   if (!last_.Done() && last_.stream != stream.shared_queue()) stream.queue().WaitFor(last_);
-  if (const CUresult error = Enqueue(stream, rt::SequenceWork{steps_})) return error;
+  if (const CUresult error = Enqueue(stream, rt::SequenceWork{plan_->steps, std::move(tickets)})) return error;
   last_ = stream.queue().Last();
-  for (const CUevent handle : records_) {
+  for (const CUevent handle : plan_->records) {
     if (EventObject* event = From<EventObject>(handle)) event->event().SetTicket(last_);
   }
   return CUDA_SUCCESS;
 }
+
+namespace {
+
+CUresult ErrorOf(CUgraphInstantiateResult structure) {
+  return structure == CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph, unsigned long long flags) {
   constexpr unsigned long long kFlags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
@@ -87,12 +64,11 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph, u
   const Graph* const graph = From<Graph>(hGraph);
   if (phGraphExec == nullptr || graph == nullptr || (flags & ~kFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) return CUDA_ERROR_NOT_SUPPORTED;
-  if (!graph->Order()) return CUDA_ERROR_INVALID_VALUE;
+  if (CheckStructure(*graph) != CUDA_GRAPH_INSTANTIATE_SUCCESS) return ErrorOf(CheckStructure(*graph));
+  const bool unique = graph->IsUnique();  // its memory and conditions are those of the nodes: one executable graph at a time
+  if (unique && !graph->sole_user.expired()) return CUDA_ERROR_NOT_SUPPORTED;
   auto exec = std::make_unique<GraphExec>(*graph, flags);
-  if (graph->HasMemoryNodes()) {  // its memory is that of the nodes: one executable graph at a time
-    if (!graph->memory_user.expired()) return CUDA_ERROR_NOT_SUPPORTED;
-    graph->memory_user = exec->UseMemory();
-  }
+  if (unique) graph->sole_user = exec->BeSoleUser();
   *phGraphExec = Publish(std::move(exec));
   return CUDA_SUCCESS;
 }
@@ -111,10 +87,11 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* phGraphExec, CUgraph hGraph, 
   const CUresult result = cuGraphInstantiateWithFlags(phGraphExec, hGraph, instantiateParams->flags);
   const Graph* const graph = From<Graph>(hGraph);
   instantiateParams->hErrNode_out = graph != nullptr ? HandleOf(graph->FindCircle()) : nullptr;
-  instantiateParams->result_out = result == CUDA_SUCCESS                       ? CUDA_GRAPH_INSTANTIATE_SUCCESS
-                                  : result == CUDA_ERROR_NOT_SUPPORTED         ? CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
-                                  : graph != nullptr && !graph->Order()        ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
-                                                                               : CUDA_GRAPH_INSTANTIATE_ERROR;
+  const CUgraphInstantiateResult structure = graph != nullptr ? CheckStructure(*graph) : CUDA_GRAPH_INSTANTIATE_ERROR;
+  instantiateParams->result_out = result == CUDA_SUCCESS                          ? CUDA_GRAPH_INSTANTIATE_SUCCESS
+                                  : structure != CUDA_GRAPH_INSTANTIATE_SUCCESS   ? structure
+                                  : result == CUDA_ERROR_NOT_SUPPORTED            ? CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
+                                                                                  : CUDA_GRAPH_INSTANTIATE_ERROR;
   return result;
 }
 
@@ -135,11 +112,12 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   StreamObject* stream;
   if (const CUresult error = StreamOf(hStream, stream)) return error;
   if (!stream->capturing()) return exec->Launch(*stream);
+  if (exec->graph().HasConditionalNodes()) return CUDA_ERROR_NOT_SUPPORTED;
   NodeContent content;
   content.params.type = CU_GRAPH_NODE_TYPE_GRAPH;
-  content.child = exec->graph().Clone();
-  content.child->inner = true;
-  content.params.graph.graph = HandleOf(content.child.get());
+  content.children.emplace_back(exec->graph().Clone());
+  content.children.front()->inner = true;
+  NameChildren(content);
   return std::static_pointer_cast<GraphCapture>(stream->capture())->AppendContent(*stream, std::move(content));
 }
 

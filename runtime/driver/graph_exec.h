@@ -1,13 +1,14 @@
-// Executable graphs: a copy of a graph, and the steps that a launch of it submits as one operation.
+// Executable graphs: a copy of a graph, and the plan that a launch of it submits as one operation.
 #pragma once
 
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "runtime/driver/event.h"
 #include "runtime/driver/graph.h"
+#include "runtime/driver/graph_plan.h"
 #include "runtime/driver/submit.h"
 
 namespace ptx2cpu::driver {
@@ -25,27 +26,22 @@ class GraphExec {
   // The node here that stands for a node of the graph this was made from, child graphs included. Null: there is none.
   GraphNode* Find(cuda::CUgraphNode node) const;
   // A node's parameters have changed.
-  void Changed() { steps_ = nullptr; }
+  void Changed() { plan_.reset(); }
   cuda::CUresult Update(const Graph& graph, cuda::CUgraphExecUpdateResultInfo& info);
   // The child graph of a node is replaced by one of the same topology.
   cuda::CUresult UpdateChild(GraphNode& node, const Graph& graph, cuda::CUgraphExecUpdateResultInfo& info);
   cuda::CUresult Launch(StreamObject& stream);
   // Lives as long as this does.
-  std::weak_ptr<const void> UseMemory() { return memory_use_ = std::make_shared<int>(0); }
+  std::weak_ptr<const void> BeSoleUser() { return sole_use_ = std::make_shared<int>(0); }
 
  private:
-  void Prepare();
-  void Flatten(const Graph& graph, std::vector<rt::Work>& steps);
   void Index(const Graph& graph);
 
   const unsigned long long flags_;
   std::unique_ptr<Graph> graph_;
   std::unordered_map<uint64_t, GraphNode*> by_origin_;
-  // Made from the graph at the first launch behind a change.
-  std::shared_ptr<const std::vector<rt::Work>> steps_;
-  std::vector<cuda::CUevent> waits_, records_;
-  std::vector<cuda::CUdeviceptr> allocated_, freed_, left_;  // left_: allocated and not freed
-  std::shared_ptr<const void> memory_use_;
+  std::optional<GraphPlan> plan_;  // made from the graph at the first launch behind a change
+  std::shared_ptr<const void> sole_use_;
   rt::Ticket last_;  // the latest launch: the next one waits for it
 };
 

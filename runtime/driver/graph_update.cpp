@@ -41,6 +41,11 @@ CUgraphExecUpdateResult Compare(const NodeContent& before, const NodeContent& af
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
       return before.params.alloc.bytesize == after.params.alloc.bytesize ? CU_GRAPH_EXEC_UPDATE_SUCCESS
                                                                          : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: {
+      const auto &old_one = before.params.conditional, &new_one = after.params.conditional;
+      const bool same = old_one.type == new_one.type && old_one.size == new_one.size;
+      return same ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    }
     default: return CU_GRAPH_EXEC_UPDATE_SUCCESS;
   }
 }
@@ -95,8 +100,11 @@ class Pairing {
     used_.insert(pair.changed);
     pairs_.push_back(pair);
     open.push_back(pair);
-    if (pair.node->content.child == nullptr) return CUDA_SUCCESS;
-    return Pairing(pairs_, info_).Match(*pair.node->content.child, *pair.changed->content.child);
+    const auto &children = pair.node->content.children, &changed = pair.changed->content.children;
+    for (size_t i = 0; i < children.size(); ++i) {
+      if (const CUresult error = Pairing(pairs_, info_).Match(*children[i], *changed[i])) return error;
+    }
+    return CUDA_SUCCESS;
   }
 
   CUresult MatchDependencies(const Pair& pair, std::vector<Pair>& open) {
@@ -120,10 +128,18 @@ class Pairing {
   std::unordered_set<const GraphNode*> used_;
 };
 
+// The nodes of graphs within are pairs of their own. Kernels set the conditions that they are told to, so those change too.
 void Replace(const std::vector<Pair>& pairs) {
   for (const Pair& pair : pairs) {
-    if (pair.node->content.child != nullptr) continue;  // its nodes are pairs of their own
-    pair.node->content = pair.changed->content;
+    NodeContent& content = pair.node->content;
+    const NodeContent& changed = pair.changed->content;
+    if (content.children.empty()) {
+      content = changed;
+      continue;
+    }
+    content.condition = changed.condition;
+    if (content.type() == CU_GRAPH_NODE_TYPE_CONDITIONAL) content.params.conditional.handle = changed.params.conditional.handle;
+    for (size_t i = 0; i < content.children.size(); ++i) content.children[i]->conditions = changed.children[i]->conditions;
   }
 }
 
@@ -132,7 +148,10 @@ CUresult SetExecParams(CUgraphExec exec_handle, CUgraphNode node_handle, CUgraph
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
   GraphNode* const node = exec->Find(node_handle);
   if (node == nullptr || node->type() != params.type) return CUDA_ERROR_INVALID_VALUE;
-  if (params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params.type == CU_GRAPH_NODE_TYPE_MEM_FREE) return CUDA_ERROR_NOT_SUPPORTED;
+  if (params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params.type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
+      params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   if (params.type == CU_GRAPH_NODE_TYPE_GRAPH) {
     const Graph* const graph = From<Graph>(params.graph.graph);
     CUgraphExecUpdateResultInfo info;
@@ -153,6 +172,7 @@ CUresult GraphExec::Update(const Graph& graph, CUgraphExecUpdateResultInfo& info
   if (const CUresult error = Pairing(pairs, info).Match(*graph_, graph)) return error;
   Replace(pairs);
   graph_->user_objects = graph.user_objects;
+  graph_->conditions = graph.conditions;
   Changed();
   info = {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr, nullptr};
   return CUDA_SUCCESS;
@@ -160,7 +180,7 @@ CUresult GraphExec::Update(const Graph& graph, CUgraphExecUpdateResultInfo& info
 
 CUresult GraphExec::UpdateChild(GraphNode& node, const Graph& graph, CUgraphExecUpdateResultInfo& info) {
   std::vector<Pair> pairs;
-  if (Pairing(pairs, info).Match(*node.content.child, graph) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_VALUE;
+  if (Pairing(pairs, info).Match(*node.content.children.front(), graph) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_VALUE;
   Replace(pairs);
   Changed();
   return CUDA_SUCCESS;

@@ -18,7 +18,8 @@ CUresult Add(CUgraphNode* result, CUgraph handle, const CUgraphNode* dependencie
   std::vector<GraphEdge> edges;
   if (const CUresult error = EdgesOf(*graph, dependencies, data, count, edges)) return error;
   NodeContent content;
-  if (const CUresult error = MakeContent(params, {}, content)) return error;
+  const bool conditional = params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  if (const CUresult error = conditional ? MakeConditional(*graph, params, content) : MakeContent(params, {}, content)) return error;
   *result = HandleOf(&graph->Add(std::move(content), edges));
   return CUDA_SUCCESS;
 }
@@ -29,7 +30,8 @@ CUresult Add(CUgraphNode* result, CUgraph graph, const CUgraphNode* dependencies
 CUresult SetParams(CUgraphNode handle, CUgraphNodeParams params) {
   GraphNode* const node = From<GraphNode>(handle);
   if (node == nullptr || node->type() != params.type) return CUDA_ERROR_INVALID_VALUE;
-  if (params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params.type == CU_GRAPH_NODE_TYPE_MEM_FREE || params.type == CU_GRAPH_NODE_TYPE_GRAPH) {
+  if (params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params.type == CU_GRAPH_NODE_TYPE_MEM_FREE || params.type == CU_GRAPH_NODE_TYPE_GRAPH ||
+      params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   return MakeContent(params, node->content.attributes, node->content);

@@ -82,15 +82,15 @@ CUresult MakeChild(const CUDA_CHILD_GRAPH_NODE_PARAMS& params, NodeContent& cont
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (params.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
     if (graph->inner) return CUDA_ERROR_INVALID_VALUE;
-    content.child.reset(graph);
+    content.children.emplace_back(graph);
   } else if (params.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE) {
-    if (graph->HasMemoryNodes()) return CUDA_ERROR_NOT_SUPPORTED;
-    content.child = graph->Clone();
+    if (graph->IsUnique()) return CUDA_ERROR_NOT_SUPPORTED;
+    content.children.emplace_back(graph->Clone());
   } else {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  content.child->inner = true;
-  content.params.graph.graph = HandleOf(content.child.get());
+  content.children.front()->inner = true;
+  NameChildren(content);
   return CUDA_SUCCESS;
 }
 
@@ -145,7 +145,7 @@ CUresult Make(CUgraphNodeParams& params, const KernelAttributes& attributes, Nod
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return MakeAllocation(params.alloc, content);
     case CU_GRAPH_NODE_TYPE_MEM_FREE: return NoteGraphFree(params.free.dptr);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return MakeBatch(params.memOp, content);
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:  // MakeConditional
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return CUDA_ERROR_NOT_SUPPORTED;
   }

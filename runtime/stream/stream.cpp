@@ -1,8 +1,8 @@
 // The queue of a stream and running what is in it. Waiting for streams: wait.cpp.
 //
 // A stream is idle, ready (in the executor's list), running (claimed by one thread) or blocked (by another stream, a
-// host function or a poll). Who runs it owns batch_, used_, step_ and external_done_; they pass from thread to thread with
-// the executor's lock.
+// host function or a poll). Who runs it owns batch_, used_, frames_ and external_done_; they pass from thread to thread
+// with the executor's lock.
 #include "runtime/stream/stream.h"
 
 #include <algorithm>
@@ -146,7 +146,7 @@ void Stream::Run(RunContext& context, uint64_t number) {
       state_.store(State::kReady, std::memory_order_relaxed);
       return executor.MakeReady(*this);
     }
-    if (Perform(context, batch_->work) == Outcome::kBlocked) return;
+    if (Perform(context, batch_->work, 0) == Outcome::kBlocked) return;
     Complete();
   }
 }
@@ -164,17 +164,17 @@ void Stream::Complete() {
   if (number >= notice_.load()) Notify();
 }
 
-Stream::Outcome Stream::Perform(RunContext& context, const Work& work) {
-  if (!timeline::Wanted()) return PerformUnseen(context, work);
+Stream::Outcome Stream::Perform(RunContext& context, const Work& work, size_t depth) {
+  if (!timeline::Wanted()) return PerformUnseen(context, work, depth);
   const uint64_t begin = timeline::Now();
   const std::string name = TimelineName(work);  // before: the stream may be elsewhere afterwards
   const uint64_t id = id_;
-  const Outcome outcome = PerformUnseen(context, work);
+  const Outcome outcome = PerformUnseen(context, work, depth);
   if (outcome == Outcome::kDone && !name.empty()) timeline::AddWork(id, name, begin, timeline::Now());
   return outcome;
 }
 
-Stream::Outcome Stream::PerformUnseen(RunContext& context, const Work& work) {
+Stream::Outcome Stream::PerformUnseen(RunContext& context, const Work& work, size_t depth) {
   const bool failed = errors_->failed();
   std::optional<LaunchError> error;
   if (const auto* kernel = std::get_if<KernelWork>(&work)) {
@@ -197,17 +197,15 @@ Stream::Outcome Stream::PerformUnseen(RunContext& context, const Work& work) {
   } else if (const auto* poll = std::get_if<PollWork>(&work)) {
     return failed ? Outcome::kDone : AwaitPoll(*poll);
   } else if (const auto* sequence = std::get_if<SequenceWork>(&work)) {
-    return PerformSequence(context, *sequence);
+    return PerformSteps(context, *sequence->steps, depth);
+  } else if (const auto* branches = std::get_if<BranchesWork>(&work)) {
+    return PerformBranches(context, *branches->branches, depth);
+  } else if (const auto* conditional = std::get_if<ConditionalWork>(&work)) {
+    return PerformConditional(context, *conditional, depth);
+  } else if (const auto* launch_wait = std::get_if<LaunchWaitWork>(&work)) {
+    return AwaitTicket((*std::get<SequenceWork>(batch_->work).tickets)[launch_wait->slot]);
   }
   if (error) errors_->Fail(std::move(*error));
-  return Outcome::kDone;
-}
-
-Stream::Outcome Stream::PerformSequence(RunContext& context, const SequenceWork& sequence) {
-  for (; step_ < sequence.steps->size(); ++step_) {
-    if (Perform(context, (*sequence.steps)[step_]) == Outcome::kBlocked) return Outcome::kBlocked;
-  }
-  step_ = 0;
   return Outcome::kDone;
 }
 

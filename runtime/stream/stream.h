@@ -89,13 +89,18 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Run(RunContext& context, uint64_t number);
   bool TakeQueued();
   static void Drop(Operation* list);
-  Outcome Perform(RunContext& context, const Work& work);
-  Outcome PerformUnseen(RunContext& context, const Work& work);
-  Outcome PerformSequence(RunContext& context, const SequenceWork& sequence);
+  // `depth`: sequences, conditions and branches around the work. Behind kBlocked the stream may run elsewhere.
+  Outcome Perform(RunContext& context, const Work& work, size_t depth);
+  Outcome PerformUnseen(RunContext& context, const Work& work, size_t depth);
+  Outcome PerformSteps(RunContext& context, const Steps& steps, size_t depth);
+  Outcome PerformConditional(RunContext& context, const ConditionalWork& conditional, size_t depth);
+  Outcome PerformBranches(RunContext& context, const Branches& branches, size_t depth);
+  void StartBranches(const Branches& branches, size_t depth);
+  bool LetOthersRun();
   Outcome AwaitTicket(const WaitWork& wait);
   Outcome AwaitHost(const HostWork& host);
   Outcome AwaitPoll(const PollWork& poll);
-  const PollWork& FrontPoll() const;
+  const PollWork& FrontPoll() const { return *front_poll_; }
   void Complete();
   void Unblock();
 
@@ -126,7 +131,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Operation* used_ = nullptr;                   // done, to be given back
   Operation* used_tail_ = nullptr;
   size_t used_count_ = 0;
-  size_t step_ = 0;             // next step of the sequence at the front
+  // Where the operation at the front is, for each depth; 0 where it is not. Lanes are streams of this one's own that do
+  // branches, at most once at a time.
+  struct Frame {
+    size_t place = 0;
+    std::vector<std::shared_ptr<Stream>> lanes;
+  };
+  std::vector<Frame> frames_;
+  const PollWork* front_poll_ = nullptr;  // what the front waits for while it is polled
   bool external_done_ = false;  // the host function at the front has returned, the poll said true
 
   // The executor's ready list, under its lock.

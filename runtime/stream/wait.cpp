@@ -18,7 +18,7 @@ constexpr int kMostDepth = 64;    // streams that wait for streams whose work on
 // afterwards.
 
 Stream::Outcome Stream::AwaitTicket(const WaitWork& wait) {
-  if (wait.stream->completed() >= wait.number) return Outcome::kDone;
+  if (wait.stream == nullptr || wait.stream->completed() >= wait.number) return Outcome::kDone;
   const std::shared_ptr<Stream> other = wait.stream;
   const uint64_t number = wait.number;
   {
@@ -47,15 +47,10 @@ Stream::Outcome Stream::AwaitHost(const HostWork& host) {
 
 Stream::Outcome Stream::AwaitPoll(const PollWork& poll) {
   if (std::exchange(external_done_, false) || poll.ready()) return Outcome::kDone;
+  front_poll_ = &poll;
   state_.store(State::kBlocked, std::memory_order_relaxed);
   Executor::Get().Poll(*this);
   return Outcome::kBlocked;
-}
-
-const PollWork& Stream::FrontPoll() const {
-  const Work* front = &batch_->work;
-  if (const auto* sequence = std::get_if<SequenceWork>(front)) front = &(*sequence->steps)[step_];
-  return std::get<PollWork>(*front);
 }
 
 void Stream::Unblock() {

@@ -118,20 +118,58 @@ struct RecordWork {
   uint64_t record = 0;
 };
 
-// Waits until `stream` has done everything up to `number` (Stream::WaitFor makes these). Not within a sequence.
+// Waits until `stream` has done everything up to `number` (Stream::WaitFor makes these); without a stream: nothing to
+// wait for. Not within a sequence.
 struct WaitWork {
   std::shared_ptr<Stream> stream;
   uint64_t number = 0;
 };
 
+// In a graph: waits for what the launch names by this number (SequenceWork::tickets).
+struct LaunchWaitWork {
+  uint32_t slot = 0;
+};
+
+class Condition;
+struct Branches;
+
+// Parts of a graph side by side; done when all are.
+struct BranchesWork {
+  std::shared_ptr<const Branches> branches;
+};
+
 struct SequenceWork;
+struct ConditionalWork;
 
 using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork, CallWork, PollWork, RecordWork,
-                          WaitWork, SequenceWork>;
+                          WaitWork, LaunchWaitWork, BranchesWork, ConditionalWork, SequenceWork>;
 
-// A graph launch: the steps in order, as one operation. No sequence within a sequence.
+// Steps in order. A graph launch is one of these as one operation; within it they nest.
+using Steps = std::vector<Work>;
 struct SequenceWork {
-  std::shared_ptr<const std::vector<Work>> steps;
+  std::shared_ptr<const Steps> steps;
+  std::shared_ptr<const std::vector<WaitWork>> tickets;  // of the LaunchWaitWork within; may be null where there is none
+};
+
+// What a condition's value decides: 0 or not (kIf: bodies[0] or, if there is one, bodies[1]), again and again while it is
+// not 0 (kWhile), or which body (kSwitch).
+struct ConditionalWork {
+  enum class Kind : uint8_t { kIf, kWhile, kSwitch };
+  Kind kind = Kind::kIf;
+  std::shared_ptr<const Condition> condition;
+  std::vector<std::shared_ptr<const Steps>> bodies;
+};
+
+// Each lane is a queue of its own; `after` names parts that stand before and are to be done first.
+struct Branches {
+  struct Part {
+    uint32_t lane = 0;
+    std::vector<uint32_t> after;
+    std::shared_ptr<const Steps> steps;
+  };
+  uint32_t lanes = 0;
+  std::vector<Part> parts;
+  std::shared_ptr<const Steps> own;  // what the stream itself does meanwhile; may be null
 };
 
 }  // namespace ptx2cpu::rt

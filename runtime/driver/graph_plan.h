@@ -1,0 +1,25 @@
+// What a launch of a graph does.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/driver/graph.h"
+
+namespace ptx2cpu::driver {
+
+struct GraphPlan {
+  std::shared_ptr<const rt::Steps> steps;
+  std::vector<cuda::CUevent> waits;   // a launch gives the steps a ticket for each
+  std::vector<cuda::CUevent> records;
+  std::vector<cuda::CUdeviceptr> left;  // allocated and not freed
+};
+
+// The graph has passed CheckStructure.
+GraphPlan MakePlan(const Graph& graph);
+
+// Whether the graph can be instantiated: no circles, no condition without its node, in bodies of conditional nodes only what
+// may be there. Graphs within are looked at too.
+cuda::CUgraphInstantiateResult CheckStructure(const Graph& graph);
+
+}  // namespace ptx2cpu::driver
