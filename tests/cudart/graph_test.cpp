@@ -193,3 +193,70 @@ TEST_CASE("what a capture forbids, as on a GPU", "[cudart]") {
   REQUIRE(face.Call("cudaGraphDestroy", cudaGraph_t{}) == cudaErrorInvalidValue);
   REQUIRE(face.Last() == cudaErrorInvalidValue);
 }
+
+namespace {
+
+const std::string kSetCondition = Module(R"(
+.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
+.visible .entry count_down(.param .u64 handle, .param .u64 p) {
+  .reg .u64 %rd<3>; .reg .u32 %r<3>;
+  ld.param.u64 %rd1, [handle]; ld.param.u64 %rd2, [p]; ld.global.u32 %r1, [%rd2]; sub.u32 %r2, %r1, 1; st.global.u32 [%rd2], %r2;
+  { .param .b64 a; st.param.b64 [a], %rd1; .param .b32 b; st.param.b32 [b], %r2; call.uni cudaGraphSetConditional, (a, b); }
+  ret;
+}
+)");
+
+}  // namespace
+
+TEST_CASE("a conditional node loops until a kernel in its body ends it", "[cudart]") {
+  for (const int major : {12, 13}) {
+    INFO("CUDA " << major);
+    const Face& face = Face::Of(major);
+    Registered binary(face, {kSetCondition});
+    const char stub = 0;
+    binary.Function(&stub, "count_down");
+    binary.End();
+    uint32_t* words = nullptr;
+    cudaGraph_t graph = nullptr;
+    cudaStream_t stream = nullptr;
+    REQUIRE(face.Call("cudaMalloc", reinterpret_cast<void**>(&words), size_t{4}) == cudaSuccess);
+    REQUIRE(face.Call("cudaStreamCreate", &stream) == cudaSuccess);
+    REQUIRE(face.Call("cudaGraphCreate", &graph, 0u) == cudaSuccess);
+    unsigned long long handle = 0;
+    REQUIRE(face.Call("cudaGraphConditionalHandleCreate", &handle, graph, 1u, 1u) == cudaSuccess);
+    cudaGraphNodeParams loop{};
+    loop.type = cudaGraphNodeTypeConditional;
+    loop.conditional.handle = handle;
+    loop.conditional.type = static_cast<cudaGraphConditionalNodeType>(1);
+    loop.conditional.size = 1;
+    const auto add = [&](cudaGraph_t to, cudaGraphNodeParams* params) {
+      cudaGraphNode_t node = nullptr;
+      const auto none = static_cast<const cudaGraphNode_t*>(nullptr);
+      return major == 12 ? face.Call("cudaGraphAddNode", &node, to, none, size_t{0}, params)
+                         : face.Call("cudaGraphAddNode", &node, to, none, static_cast<const cudaGraphEdgeData*>(nullptr), size_t{0}, params);
+    };
+    REQUIRE(add(graph, &loop) == cudaSuccess);
+    REQUIRE(loop.conditional.phGraph_out != nullptr);
+    void* arguments[] = {&handle, &words};
+    cudaGraphNodeParams kernel{};
+    kernel.type = cudaGraphNodeTypeKernel;
+    kernel.kernel.func = const_cast<char*>(&stub);
+    kernel.kernel.gridDim = kernel.kernel.blockDim = {1, 1, 1};
+    kernel.kernel.kernelParams = arguments;
+    REQUIRE(add(loop.conditional.phGraph_out[0], &kernel) == cudaSuccess);
+    cudaGraphExec_t exec = nullptr;
+    REQUIRE(face.Call("cudaGraphInstantiate", &exec, graph, 0ull) == cudaSuccess);
+    for (uint32_t turns : {5u, 1u}) {
+      REQUIRE(face.Call("cudaMemcpy", static_cast<void*>(words), static_cast<const void*>(&turns), size_t{4}, cudaMemcpyHostToDevice) == cudaSuccess);
+      REQUIRE(face.Call("cudaGraphLaunch", exec, stream) == cudaSuccess);
+      uint32_t left = 99;
+      REQUIRE(face.Call("cudaStreamSynchronize", stream) == cudaSuccess);
+      REQUIRE(face.Call("cudaMemcpy", static_cast<void*>(&left), static_cast<const void*>(words), size_t{4}, cudaMemcpyDeviceToHost) == cudaSuccess);
+      REQUIRE(left == 0);
+    }
+    REQUIRE(face.Call("cudaGraphExecDestroy", exec) == cudaSuccess);
+    REQUIRE(face.Call("cudaGraphDestroy", graph) == cudaSuccess);
+    REQUIRE(face.Call("cudaStreamDestroy", stream) == cudaSuccess);
+    REQUIRE(face.Call("cudaFree", static_cast<void*>(words)) == cudaSuccess);
+  }
+}
