@@ -388,15 +388,6 @@ Texel Fetch(const ptx2cpu_texture& t, uint32_t fetch, const uint32_t* words) {
   return r.integer ? IntegerTexel(t, r) : Sample(t, r, fetch);
 }
 
-// Independent mode: the sampler's settings in place of the texture's.
-ptx2cpu_texture WithSampler(const ptx2cpu_texture& t, uint64_t sampler) {
-  ptx2cpu_texture other = t;
-  other.linear_filter = (sampler & PTX2CPU_SAMPLER_LINEAR) != 0;
-  if ((sampler & PTX2CPU_SAMPLER_UNNORMALIZED) != 0) other.normalized = 0;
-  for (uint32_t d = 0; d < 3; ++d) other.address[d] = sampler >> (PTX2CPU_SAMPLER_ADDRESS_SHIFT + 4 * d) & 15;
-  return other;
-}
-
 }  // namespace
 
 }  // namespace ptx2cpu::texture

@@ -19,6 +19,15 @@ inline uint32_t ChannelBytes(uint32_t channel) {
 
 inline bool IsFloatChannel(uint32_t channel) { return channel >= PTX2CPU_CHANNEL_F16; }
 
+// Independent mode: the sampler's settings in place of the texture's.
+inline ptx2cpu_texture WithSampler(const ptx2cpu_texture& t, uint64_t sampler) {
+  ptx2cpu_texture other = t;
+  other.linear_filter = (sampler & PTX2CPU_SAMPLER_LINEAR) != 0;
+  if ((sampler & PTX2CPU_SAMPLER_UNNORMALIZED) != 0) other.normalized = 0;
+  for (uint32_t d = 0; d < 3; ++d) other.address[d] = sampler >> (PTX2CPU_SAMPLER_ADDRESS_SHIFT + 4 * d) & 15;
+  return other;
+}
+
 // Does the texture give floats, which may be filtered?
 inline bool GivesFloats(const ptx2cpu_texture& t) {
   return IsFloatChannel(t.image.channel) || (t.as_float != 0 && t.image.channel <= PTX2CPU_CHANNEL_S16);
