@@ -16,7 +16,7 @@
 namespace ptx2cpu::lowering {
 
 enum class CollapseForm : uint8_t {
-  kAuto,          // flat when the kernel has no warp collective, else hierarchical
+  kAuto,          // flat when the kernel has no warp collective and reads no texture, else hierarchical
   kFlat,          // one loop over the block's threads; an error for a kernel with warp collectives
   kHierarchical,  // a loop over warps around loops over lanes
 };

@@ -1,12 +1,14 @@
-// Textures and surfaces: calls of runtime/texture, lane by lane.
+// Textures and surfaces: calls of runtime/texture, for one lane or for the lanes of a warp.
 #include <cstddef>
 
 #include "ir/image.h"
 #include "lowering/llvm/emit_memory.h"
+#include "lowering/llvm/lane_vectors.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
 
+using ir::ValueId;
 using Value = llvm::Value*;
 
 namespace {
@@ -66,6 +68,32 @@ Status EmitSurfaceStore(Site& s) {
   if (s.IsVector()) return s.Broken("above lane level");
   s.b.CreateCall(s.e.m.Service("ptx2cpu_surface_store"),
                  {Pointer(s, 0), s.Raw(1), s.Raw(2), s.Raw(3), s.Raw(4), s.Raw(5)});
+  return {};
+}
+
+// -- the lanes of a warp --
+
+// Operands and results in arrays of 32.
+Status LaneVectors::EmitTextures(const ir::Inst& inst, const Mask& mask) {
+  for (ValueId result : inst.results) first_[result.index] = holds_[result.index] = nullptr;
+  const size_t count = inst.operands.size() - 2;
+  Value texture = e.ValueOf(inst.operands[0]), sampler = e.ValueOf(inst.operands[1]);
+  if (sampler->getType()->isVectorTy()) return EmitEachLane(inst, mask);
+  const llvm::Align align(64);
+  Value words = e.Scratch(b.getInt32Ty(), image::kMostWords * kWarpSize), result = e.Scratch(b.getInt32Ty(), image::kChannels * kWarpSize);
+  auto row = [&](Value array, size_t number) { return b.CreateConstGEP1_64(b.getInt32Ty(), array, number * kWarpSize); };
+  for (size_t i = 0; i < count; ++i) b.CreateAlignedStore(Vector(e.ValueOf(inst.operands[i + 2])), row(words, i), align);
+  Value lanes = Bits(mask), fetch = b.getInt32(inst.attrs.index);
+  if (texture->getType()->isVectorTy()) {
+    Value textures = e.Scratch(b.getInt64Ty(), kWarpSize);
+    b.CreateAlignedStore(texture, textures, align);
+    b.CreateCall(e.m.Service("ptx2cpu_texture_fetch_each"), {textures, sampler, fetch, lanes, words, result});
+  } else {
+    Value pointer = b.CreateIntToPtr(texture, b.getPtrTy());
+    b.CreateCall(e.m.Service("ptx2cpu_texture_fetch_lanes"), {pointer, sampler, fetch, lanes, words, result});
+  }
+  for (size_t i = 0; i < image::kChannels; ++i)
+    SetForms(inst.results[i], {b.CreateAlignedLoad(VectorOf(b.getInt32Ty()), row(result, i), align), nullptr, nullptr});
   return {};
 }
 

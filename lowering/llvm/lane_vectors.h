@@ -82,6 +82,7 @@ class LaneVectors {
   Status StoreLast(const ir::Inst& inst, const Mask& mask);
   void StoreTogether(const ir::Inst& inst, const Mask& mask);
   void Scatter(const ir::Inst& inst, const Mask& mask);
+  Status EmitTextures(const ir::Inst& inst, const Mask& mask);  // emit_texture.cpp
   Status EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool whole_level);
   llvm::Value* Repeated(llvm::Value* lanes, size_t count);
   llvm::Value* HoldsWidened(const ir::Inst& inst, llvm::Value* first);

@@ -13,6 +13,7 @@
 // the old blocks, which are dropped at the end. Parameters of boundaries live in slots. A lane's own are
 // stored by the region that leads there; uniform ones are read by every lane of that region, so they change
 // only after its loop, at the level they are uniform at.
+#include <algorithm>
 #include <map>
 
 #include "analysis/regions.h"
@@ -327,6 +328,17 @@ class Collapser {
 
 }  // namespace
 
+namespace {
+
+// A texture instruction costs much less for the lanes of a warp at once.
+bool ReadsTextures(const ir::Function& f) {
+  return std::ranges::any_of(f.blocks, [&](const ir::Block& block) {
+    return !block.removed && std::ranges::any_of(block.insts, [&](ir::InstId id) { return f.at_inst(id).op == ir::Opcode::kTexture; });
+  });
+}
+
+}  // namespace
+
 Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options) {
   const ir::Inst* collective = nullptr;
   for (const ir::Block& block : f.blocks) {
@@ -341,7 +353,8 @@ Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options)
                        "use --collapse=hierarchical, or auto");
   }
   const bool resumes = f.resumes == ir::Resumes::kWarps;
-  bool flat = !collective && options.collapse != CollapseForm::kHierarchical && !resumes;
+  const bool by_warps = options.collapse == CollapseForm::kHierarchical || (options.collapse == CollapseForm::kAuto && ReadsTextures(f));
+  bool flat = !collective && !by_warps && !resumes;
   TRY_STATUS(SequenceDivergentArms(f, Collapser(f, options, flat).Run(options.slots_by_cut)));
   if (resumes) MakeWarpsResumable(f);
   return {};

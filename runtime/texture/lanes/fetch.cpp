@@ -105,19 +105,17 @@ PTX2CPU_INLINE Words Operand(const uint32_t* words, int number, uint32_t lanes) 
 }
 
 PTX2CPU_INLINE Operands Sort(const Plan& p, const uint32_t* words, uint32_t lanes) {
-  Operands o{};
+  Operands o;
   int number = 0;
   if (kHasLayer[p.geometry]) o.layer = Operand(words, number++, lanes);
-  for (uint32_t d = 0; d < kDimensions[p.geometry]; ++d) {
-    const Words bits = Operand(words, number++, lanes);
-    o.coordinate[d] = As<Floats>(bits);
-  }
+  for (uint32_t d = 0; d < kDimensions[p.geometry]; ++d) o.coordinate[d] = As<Floats>(Operand(words, number++, lanes));
+  if (p.dimensions > kDimensions[p.geometry]) o.coordinate[1] = Floats{};
   return o;
 }
 
 // Bytes to the layer that is read; numbers beyond the last one mean it.
 PTX2CPU_INLINE Ints SliceOffset(const Plan& p, const Operands& o) {
-  if (!p.layered || p.geometry == PTX2CPU_GEOMETRY_3D) return Ints{};
+  if (!p.layered || !kHasLayer[p.geometry]) return Ints{};
   return Convert<Ints>(Least(o.layer, Words{} + (p.texture.image.layers - 1))) * static_cast<int32_t>(p.level.slice);
 }
 
@@ -160,20 +158,24 @@ PTX2CPU_INLINE Ints Part(const Ints& whole, const Ints& weight) { return (whole 
 
 // Of a plane's texels those that have a weight in some lane: the first, and its neighbours where a lane is between.
 PTX2CPU_INLINE void AddPlane(const Plan& p, const Neighbours* n, const bool* between, const Ints& whole, const Corner& base, Corner* to) {
-  const Ints right = Part(whole, n[0].weight), left = whole - right;
+  const Ints right = between[0] ? Part(whole, n[0].weight) : Ints{}, left = whole - right;
+  const auto add_row = [&](int y, const Ints& left_weight, const Ints& right_weight) {
+    Corner row = base;
+    if (p.dimensions > 1) {
+      row.offset += n[1].index[y] * Step(p, 1);
+      row.outside |= n[1].outside[y];
+    }
+    *to++ = {row.offset + n[0].index[0] * Step(p, 0), row.outside | n[0].outside[0], left_weight};
+    if (between[0]) *to++ = {row.offset + n[0].index[1] * Step(p, 0), row.outside | n[0].outside[1], right_weight};
+  };
+  if (!between[1]) return add_row(0, left, right);
   const Ints right_down = Part(right, n[1].weight), left_up = Part(left, kWeightOne - n[1].weight);
-  const Ints weights[4] = {left_up, right - right_down, left - left_up, right_down};
-  int count = 0;
-  for (int i = 0; i < 4; ++i) {
-    const int x = i & 1, y = i >> 1;
-    if ((x != 0 && !between[0]) || (y != 0 && !between[1])) continue;
-    to[count++] = {base.offset + n[0].index[x] * Step(p, 0) + n[1].index[y] * Step(p, 1), base.outside | n[0].outside[x] | n[1].outside[y],
-                   weights[i]};
-  }
+  add_row(0, left_up, right - right_down);
+  add_row(1, left - left_up, right_down);
 }
 
 PTX2CPU_INLINE void FindCorners(const Plan& p, const Operands& o, uint32_t lanes, Corners& corners) {
-  Neighbours n[3] = {};
+  Neighbours n[3];
   bool between[3] = {};
   for (uint32_t d = 0; d < p.dimensions; ++d) {
     n[d] = NeighboursOf(p.axis[d], o.coordinate[d], false);
@@ -181,9 +183,10 @@ PTX2CPU_INLINE void FindCorners(const Plan& p, const Operands& o, uint32_t lanes
   }
   corners.groups = between[2] ? 2 : 1;
   corners.count = (between[0] ? 2 : 1) * (between[1] ? 2 : 1);
-  const Ints slice = SliceOffset(p, o), far = Part(Each(kWeightOne), n[2].weight);
+  if (p.dimensions < 3) return AddPlane(p, n, between, Each(kWeightOne), {SliceOffset(p, o), {}, {}}, corners.at);
+  const Ints far = Part(Each(kWeightOne), n[2].weight);
   for (int z = 0; z < corners.groups; ++z) {
-    const Corner base = {slice + n[2].index[z] * Step(p, 2), n[2].outside[z], {}};
+    const Corner base = {n[2].index[z] * Step(p, 2), n[2].outside[z], {}};
     AddPlane(p, n, between, z == 0 ? kWeightOne - far : far, base, corners.at + z * corners.count);
   }
 }

@@ -56,6 +56,13 @@ PTX2CPU_INLINE Words FloatSum(const FloatFormat& format, const Samples& s, Ints&
   return RoundAway(format, total);
 }
 
+// Of one texel: itself, as the sum above would give it.
+PTX2CPU_INLINE Words OnlyFloat(const Words& value) {
+  const Words magnitude = MagnitudeOf(value);
+  const Words number = magnitude < 0x00800000u ? Words{} : value;
+  return magnitude > kInfinity ? Words{} + kFormat32.nan : number;
+}
+
 PTX2CPU_INLINE Words IntegerSum(FilterFormat format, const Samples& s) {
   Ints sum{};
   for (int i = 0; i < s.groups * s.count; ++i) sum += As<Ints>(s.value[i]) * s.weight[i];
@@ -73,6 +80,7 @@ PTX2CPU_INLINE Words IntegerSum(FilterFormat format, const Samples& s) {
 PTX2CPU_INLINE Words WeightedSum(FilterFormat format, const Samples& s, Ints& special) {
   switch (format) {
     case FilterFormat::kFloat32:
+      if (s.groups * s.count == 1) return OnlyFloat(s.value[0]);
       return FloatSum(kFormat32, s, special);
     case FilterFormat::kFloat16:
       return FloatSum(kFormat16, s, special);
