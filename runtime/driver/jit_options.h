@@ -21,6 +21,7 @@ class JitOptions {
   // CU_JIT_WALL_TIME and what else is known at the end.
   void Finish();
   bool verbose() const { return verbose_; }
+  bool has_error_log() const { return error_.buffer != nullptr && error_.size > 0; }
 
  private:
   struct Log {

@@ -1,8 +1,11 @@
 #include "runtime/driver/load.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -55,6 +58,14 @@ auto ForDevice(Read read) {
   return none && !Devices::Get().strict_images() ? read(0) : std::move(sources);
 }
 
+void SayOnce(const std::string& text) {
+  static std::mutex mutex;
+  static auto* const said = new std::set<std::string>;
+  constexpr size_t kMost = 100;  // a program that tries without end is told no more
+  std::lock_guard lock(mutex);
+  if (said->size() < kMost && said->insert(text).second) std::fprintf(stderr, "ptx2cpu: %s", text.c_str());
+}
+
 void Apply(const JitOptions& options, Sources& sources) {
   for (rt::ModuleSource& source : sources) options.ApplyTo(source.options);
 }
@@ -75,7 +86,9 @@ bool IsPtxText(const void* image) {
 }
 
 CUresult Failed(const Error& error, JitOptions& options) {
-  options.WriteError(rt::JitLog(error));
+  const std::string text = rt::JitLog(error);
+  options.WriteError(text);
+  if (!options.has_error_log() && (error.code == ErrorCode::kNoPtx || error.code == ErrorCode::kUnsupported)) SayOnce(text);
   return ResultOf(error);
 }
 

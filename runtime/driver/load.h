@@ -12,7 +12,7 @@
 
 namespace ptx2cpu::driver {
 
-// Errors go to the program's error log and to `result`, not to stderr, since programs load to see what happens.
+// Errors go to the program's error log (Failed).
 cuda::CUresult LoadImage(const void* image, JitOptions& options, Sources& sources);
 cuda::CUresult LoadFile(const std::filesystem::path& file, JitOptions& options, Sources& sources);
 // Of what was loaded: all PTX is checked where the image is PTX text or CUDA_MODULE_LOADING is EAGER.
@@ -24,7 +24,8 @@ bool LoadsEagerly();
 // Relocatable PTX texts as one image; its bytes may be copied and written to files.
 std::string MakeLinkedImage(std::span<const rt::PtxText> texts);
 
-// Writes the error to the log.
+// Writes the error to the program's log. Without a log: what a GPU would have taken is said on stderr, each once; what
+// is wrong for a GPU too is the program's to know, since programs load to see what happens.
 cuda::CUresult Failed(const Error& error, JitOptions& options);
 
 template <typename T>

@@ -54,6 +54,15 @@ Result<ModuleSource> SourceOfWrapper(const Wrapper& wrapper, uint32_t sm, const 
   return SourceOfLinked(containers, sm, name);
 }
 
+// "sm_90 ", or nothing where the header has no such number. Where it stands changed with CUDA 13.
+std::string TargetOfMachineCode(const void* elf) {
+  constexpr uint16_t kCudaMachine = 190;
+  if (Read<uint16_t>(elf, 18) != kCudaMachine) return "";
+  const auto version = Read<uint8_t>(elf, 8);
+  const uint32_t flags = Read<uint32_t>(elf, 48), sm = (version < 8 ? flags : flags >> 8) & 0xff;
+  return sm < 20 ? "" : "sm_" + std::to_string(sm) + " ";
+}
+
 bool LooksLikePtx(const char* text) {
   // Comments and blank lines may come first.
   return std::strstr(text, ".version") != nullptr;
@@ -86,8 +95,8 @@ Result<ModuleSource> SourceInMemory(const void* image, uint32_t sm, std::string 
     if (magic == kWrapperMagic) return SourceOfWrapper(Read<Wrapper>(image), sm, name);
     if (magic == kContainerMagic) return SourceOfContainer(image, sm, name);
     if (std::memcmp(text, "\x7f" "ELF", 4) == 0) {
-      return Fail(Error{.code = ErrorCode::kNoPtx, .message = name + " is machine code of a GPU, without PTX",
-                        .hint = "load the PTX instead, or a fat binary that holds it"});
+      return Fail(Error{.code = ErrorCode::kNoPtx, .message = name + " is " + TargetOfMachineCode(image) + "machine code (a cubin), without PTX",
+                        .hint = "load the PTX that it was assembled from, or a fat binary that holds it"});
     }
     if (LooksLikePtx(text)) return ModuleSource{{{text, std::move(name)}}, {}};
   }

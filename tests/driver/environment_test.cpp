@@ -75,6 +75,16 @@ TEST_CASE("a child forked after cuInit has no driver, its parent still does") {
   CHECK(Ask("", "fork") == "child: init 3 count 3\nparent: init 0 count 0\n");
 }
 
+TEST_CASE("a child forked with work in flight is refused everything and ends; its parent's work is done") {
+  CHECK(Ask("", "busy_fork") == "child: 3 3 3 3 3\nchild ended 0, parent: 0, all added\n");
+}
+
+TEST_CASE("machine code without PTX: the program's log says what to do, and stderr where it has none, once") {
+  const std::string answer = Ask("", "cubin");
+  const std::string said = "ptx2cpu: error: module is sm_90 machine code (a cubin), without PTX\n  load the PTX that it was assembled from, or a fat binary that holds it\n";
+  CHECK(answer == "with log 209\n" + said + "without 209\nwithout 209\n");
+}
+
 TEST_CASE("two devices are each other's peers, once") {
   CHECK(Ask("PTX2CPU_DEVICES=2", "peers") == "peers 1: 705 0 704 0 705\n");
 }

@@ -1,9 +1,11 @@
 // Prints what the environment makes of the devices: one line for the driver, one per device. With an argument: what a
-// launch of a kernel that traps says (trap), a forked child (fork), two devices about each other (peers).
+// launch of a kernel that traps says (trap), a forked child (fork), a child forked with work in flight (busy_fork), two
+// devices about each other (peers), what loading machine code says (cubin).
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 #include "driver_api.h"
@@ -45,6 +47,63 @@ void Fork() {
   std::printf("parent: init %d count %d\n", static_cast<int>(cuInit(0)), static_cast<int>(cuDeviceGetCount(&count)));
 }
 
+// The same with a context, memory and work in flight: every call of the child is refused, none waits for threads that it
+// does not have, and the parent's work goes on.
+void BusyFork() {
+  static constexpr char kPtx[] =
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry adds(.param .u64 p) { .reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [p]; atom.global.add.u32 %r, [%a], 1; ret; }\n";
+  constexpr unsigned kBlocks = 1000, kThreads = 128, kLaunches = 20;
+  CUcontext context;
+  CUmodule module;
+  CUfunction function;
+  CUdeviceptr memory = 0;
+  cuInit(0);
+  cuDevicePrimaryCtxRetain(&context, 0);
+  cuCtxSetCurrent(context);
+  cuModuleLoadData(&module, kPtx);
+  cuModuleGetFunction(&function, module, "adds");
+  cuMemAlloc_v2(&memory, 4);
+  cuMemsetD32_v2(memory, 0, 1);
+  void* params[] = {&memory};
+  for (unsigned i = 0; i < kLaunches; ++i) cuLaunchKernel(function, kBlocks, 1, 1, kThreads, 1, 1, 0, nullptr, params, nullptr);
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    unsigned word = 0;
+    CUdeviceptr more = 0;
+    const CUresult answers[] = {cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, params, nullptr), cuCtxSynchronize(), cuMemcpyDtoH_v2(&word, memory, 4), cuMemAlloc_v2(&more, 4), cuMemFree_v2(memory)};
+    std::printf("child:");
+    for (const CUresult answer : answers) std::printf(" %d", static_cast<int>(answer));
+    std::printf("\n");
+    exit(0);  // with the destructors of the process
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  unsigned word = 0;
+  const CUresult copied = cuMemcpyDtoH_v2(&word, memory, 4);
+  std::printf("child ended %d, parent: %d, %s\n", status, static_cast<int>(copied), word == kBlocks * kThreads * kLaunches ? "all added" : "wrong");
+}
+
+// Machine code of sm_90, as far as its header goes, without and with a log.
+void Cubin() {
+  unsigned char image[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, 0x41, 8};
+  image[18] = 190, image[49] = 90;
+  CUcontext context;
+  CUmodule module;
+  char log[200] = {};
+  CUjit_option names[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  cuInit(0);
+  cuDevicePrimaryCtxRetain(&context, 0);
+  cuCtxSetCurrent(context);
+  std::printf("with log %d\n", static_cast<int>(cuModuleLoadDataEx(&module, image, 2, names, values)));
+  std::fflush(stdout);
+  for (int i = 0; i < 2; ++i) {
+    std::printf("without %d\n", static_cast<int>(cuModuleLoadData(&module, image)));
+    std::fflush(stdout);
+  }
+}
+
 // Peer access between two devices, asked for once and twice.
 void Peers() {
   CUcontext first, second;
@@ -67,6 +126,8 @@ int main(int argc, char** argv) {
     const std::string_view what = argv[1];
     if (what == "trap") Trap();
     if (what == "fork") Fork();
+    if (what == "busy_fork") BusyFork();
+    if (what == "cubin") Cubin();
     if (what == "peers") Peers();
     return 0;
   }
