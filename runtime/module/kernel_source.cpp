@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "runtime/module/cooperative_groups.h"
 #include "runtime/module/text_lines.h"
 
 namespace ptx2cpu::rt {
 
-KernelSource::KernelSource(std::vector<PtxText> texts) : texts_(std::move(texts)) { CHECK(!texts_.empty(), "a module without text"); }
+KernelSource::KernelSource(std::vector<PtxText> texts) : texts_(WithCooperativeGroups(std::move(texts))) { CHECK(!texts_.empty(), "a module without text"); }
 
 const ptx::Outline* KernelSource::TheOutline() {
   std::call_once(outlined_, [&] {
