@@ -87,6 +87,8 @@ void Unify(llvm::Module& module, const Target& target, const TargetTraits& trait
     function.removeFnAttr(llvm::Attribute::MustProgress);
     function.removeFnAttr(llvm::Attribute::StackProtect);
     function.removeFnAttr(llvm::Attribute::StackProtectStrong);
+    // An access to address 0 is a fault of the kernel, not a reason to believe that it is never reached.
+    function.addFnAttr(llvm::Attribute::NullPointerIsValid);
     if (!target.cpu.empty()) function.addFnAttr("target-cpu", target.cpu);
     if (!target.features.empty()) function.addFnAttr("target-features", target.features);
     if (traits.has_avx512) function.addFnAttr("prefer-vector-width", "512");

@@ -76,6 +76,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const Target& t
   if (found == nullptr) return Fail(ErrorCode::kUsage, "target '" + target.name + "': " + why);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // contraction is the PTX instruction's decision
+  // Code that is proved never to be reached ends there, and does not run on into what follows in memory.
+  options.TrapUnreachable = true;
+  options.NoTrapAfterNoreturn = true;
   if (llvm::Triple(target.triple).isRISCV64()) options.MCOptions.ABIName = "lp64d";
   constexpr llvm::CodeGenOptLevel kLevels[] = {llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less,
                                                llvm::CodeGenOptLevel::Default,

@@ -55,6 +55,7 @@ inline constexpr char kPtx[] = R"(.version 7.0
   .reg .u32 %r<2>;
   mov.u64 %rd1, 0;
   ld.global.u32 %r1, [%rd1];
+  add.u32 %r1, %r1, 1;  // else nothing would change, and a compiler may leave both away
   st.global.u32 [%rd1], %r1;
   ret;
 }
