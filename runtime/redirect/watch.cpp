@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/redirect/redirect_object.h"
+#include "runtime/redirect/runtime_compiler.h"
 
 namespace ptx2cpu::redirect {
 
@@ -95,6 +96,7 @@ void WarnOfStripped(const std::string& file) {
 }
 
 void LookAtNew(const link_map& map, const Known& known) {
+  HookRuntimeCompiler(map);  // nobody has asked it for a function yet
   LoadedObject object;
   if (!ReadObject(FileOf(map, false), map.l_addr, object)) return;
   const Finding finding = Examine(object);
@@ -145,11 +147,21 @@ bool IsEmptyFunction(const uint8_t* code) {
 #endif
 }
 
+// The loader has bound these objects to each other.
+void HookCompilersOf(const std::vector<Known>& objects) {
+  for (const Known& compiler : objects) {
+    const std::vector<Rebinding> rebindings = HookRuntimeCompiler(*compiler.map);
+    if (rebindings.empty()) continue;
+    for (const Known& caller : objects) Rebind(*caller.map, rebindings);
+  }
+}
+
 }  // namespace
 
 void LookAtProgram() {
   std::vector<Known>& known = KnownObjects();
   for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) known.push_back({map, map->l_addr});
+  HookCompilersOf(known);
   // The program comes first in the loader's list. Faces that are opened meanwhile join at its end.
   for (size_t i = 0; i < known.size(); ++i) {
     LoadedObject object;
