@@ -18,7 +18,7 @@ using namespace cuda;
 
 namespace {
 
-constexpr uint32_t kWrapperMagic = 0x466243B1, kContainerMagic = 0xBA55ED50, kElfMagic = 0x464C457F;
+constexpr uint32_t kWrapperMagic = 0x466243B1, kContainerMagic = 0xBA55ED50, kElfMagic = 0x464C457F, kLtoMagic = 0x7F4E43ED;
 // A linked image: this, the number of texts, then for each the two lengths, the name and the text.
 constexpr char kLinkedMagic[8] = {'P', 'T', 'X', '2', 'L', 'I', 'N', 'K'};
 
@@ -82,7 +82,7 @@ bool LoadsEagerly() {
 
 bool IsPtxText(const void* image) {
   const uint32_t word = WordAt(image);
-  return word != kWrapperMagic && word != kContainerMagic && word != kElfMagic && !IsLinkedImage(image);
+  return word != kWrapperMagic && word != kContainerMagic && word != kElfMagic && word != kLtoMagic && !IsLinkedImage(image);
 }
 
 CUresult Failed(const Error& error, JitOptions& options) {

@@ -8,7 +8,7 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-constexpr uint32_t kWrapperMagic = 0x466243B1, kContainerMagic = 0xBA55ED50;
+constexpr uint32_t kWrapperMagic = 0x466243B1, kContainerMagic = 0xBA55ED50, kLtoMagic = 0x7F4E43ED;
 constexpr size_t kContainerHeader = 16;
 constexpr uint64_t kMostContainerBytes = uint64_t{4} << 30;
 constexpr size_t kMostLinked = 1 << 20;
@@ -96,7 +96,11 @@ Result<ModuleSource> SourceInMemory(const void* image, uint32_t sm, std::string 
     if (magic == kContainerMagic) return SourceOfContainer(image, sm, name);
     if (std::memcmp(text, "\x7f" "ELF", 4) == 0) {
       return Fail(Error{.code = ErrorCode::kNoPtx, .message = name + " is " + TargetOfMachineCode(image) + "machine code (a cubin), without PTX",
-                        .hint = "load the PTX that it was assembled from, or a fat binary that holds it"});
+                        .hint = "load PTX: compile for compute_XY instead of sm_XY, or run the program with 'ptx2cpu exec', which makes NVRTC do so"});
+    }
+    if (magic == kLtoMagic) {
+      return Fail(Error{.code = ErrorCode::kNoPtx, .message = name + " is LTO IR, which only NVIDIA's linker reads",
+                        .hint = "compile without -dlto, or link with nvJitLink under 'ptx2cpu exec'"});
     }
     if (LooksLikePtx(text)) return ModuleSource{{{text, std::move(name)}}, {}};
   }

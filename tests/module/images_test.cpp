@@ -39,7 +39,13 @@ TEST_CASE("a fat binary in memory gives the highest PTX that the device runs") {
 
 TEST_CASE("what is no PTX is refused by kind") {
   const char cubin[32] = "\x7f" "ELF\2\1\1";
-  CHECK(rt::SourceInMemory(cubin, 90, "image").error().code == ErrorCode::kNoPtx);
+  const auto code = rt::SourceInMemory(cubin, 90, "image");
+  CHECK(code.error().code == ErrorCode::kNoPtx);
+  CHECK(code.error().hint.find("compute_XY") != std::string::npos);
+  const char lto[32] = "\xed" "CN\x7f\1";
+  const auto intermediate = rt::SourceInMemory(lto, 90, "image");
+  CHECK(intermediate.error().code == ErrorCode::kNoPtx);
+  CHECK(intermediate.error().message.find("LTO IR") != std::string::npos);
   CHECK(rt::SourceInMemory("", 90, "image").error().code == ErrorCode::kUsage);
   CHECK(rt::SourceInMemory("no such thing", 90, "image").error().code == ErrorCode::kUsage);
   const auto text = rt::SourceInMemory("// c\n.version 8.0\n.target sm_80\n", 90, "image");
