@@ -65,7 +65,7 @@ TEST_CASE("run-time compiler: options that do not") {
 TEST_CASE("run-time compiler: alone the program gets machine code") {
   const std::string output = OutputOf("env LD_LIBRARY_PATH=" + kBuild + "/lib/ptx2cpu " + kBuild + "/bin/redirect_compiles_now -arch=sm_90");
   INFO(output);
-  CHECK(Contains(output, "first: -arch=sm_90\n24 bytes\n"));
+  CHECK(Contains(output, "first: -arch=sm_90\n64 bytes\n"));
   CHECK(Contains(output, "result 209\n"));
   CHECK(Contains(output, "run the program with 'ptx2cpu exec'"));
 }

@@ -14,7 +14,7 @@ static const char kText[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
     ".visible .entry answer(.param .u64 to)\n{\n"
     ".reg .b64 %rd<3>;\nld.param.u64 %rd1, [to];\ncvta.to.global.u64 %rd2, %rd1;\nst.global.u32 [%rd2], 42;\nret;\n}\n";
-static const char kCode[24] = "\177ELF machine code";
+static const char kCode[64] = "\177ELF machine code";
 
 int nvrtcCreateProgram(struct program** program, const char* source, const char* name, int headers, const char* const* header, const char* const* names) {
   (void)source, (void)name, (void)headers, (void)header, (void)names;
