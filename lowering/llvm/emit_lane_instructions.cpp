@@ -2,7 +2,6 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "lowering/llvm/lane_vectors.h"
 
@@ -42,10 +41,21 @@ size_t Count(const ir::Inst& access) {
   return access.op == Opcode::kLoad ? access.results.size() : access.operands.size() - 1;
 }
 
-llvm::Align AlignOf(const ir::Inst& access, size_t element) {
-  const auto bytes = static_cast<uint64_t>(ir::Bytes(access.type));
-  llvm::Align whole(access.attrs.align != 0 ? access.attrs.align : bytes * Count(access));
-  return llvm::commonAlignment(whole, element * bytes);
+bool IsOfWarps(ir::Special special) {
+  using enum ir::Special;
+  return special == kLaneId || special == kWarpId || special == kLaneMaskEq || special == kLaneMaskLt || special == kLaneMaskLe ||
+         special == kLaneMaskGt || special == kLaneMaskGe;
+}
+
+// Was the value, or what it was computed from here, loaded?
+constexpr int kDepth = 10;
+bool ComesFromMemory(const ir::Function& f, ValueId value, int depth) {
+  const ir::InstId def = f.at_value(value).def;
+  if (!def.valid() || depth == 0) return false;
+  const ir::Inst& inst = f.at_inst(def);
+  if (inst.op == Opcode::kLoad && inst.attrs.space != Space::kParam) return true;
+  if (ir::Info(inst.op).effect != ir::Effect::kPure) return inst.op != Opcode::kLoad && inst.op != Opcode::kSlotLoad;
+  return std::ranges::any_of(inst.operands, [&](ValueId operand) { return ComesFromMemory(f, operand, depth - 1); });
 }
 
 bool IsTerminatorOfLanes(Opcode op) {
@@ -94,8 +104,9 @@ LaneVectors::Way LaneVectors::WayOf(const FunctionEmitter& e, const LaneRegion& 
   const size_t count = Count(inst);
   if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || (bits < 32 && count > 1) || count > 4)
     return Way::kEachLane;
-  if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count))
-    return bits < 32 && address.guess ? Way::kEachLane : Way::kTogether;
+  if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return Way::kTogether;
+  // Sequences that parted lanes have brought together mostly are one still (where every lane took as many trips).
+  if (address.kind == LaneShape::Kind::kVarying && count == 1 && !ComesFromMemory(f, inst.operands[0], kDepth)) return Way::kMaybeTogether;
   return bits >= 32 ? Way::kApart : Way::kEachLane;
 }
 
@@ -123,8 +134,24 @@ bool LaneVectors::Suits(const FunctionEmitter& e, const LaneRegion& region) {
   return operations <= kMostOperations;
 }
 
+// LLVM makes vectors of the loop over threads where they have no loop of their own.
+bool LaneVectors::SuitsRows(const FunctionEmitter& e, const LaneRegion& region) {
+  if (region.levels.size() == 1 || e.f.has_early_exit) return false;
+  for (ir::BlockId block : region.blocks) {
+    for (ir::InstId id : e.f.at_block(block).insts) {
+      const ir::Inst& inst = e.f.at_inst(id);
+      if (inst.op == Opcode::kSpecialRegister && IsOfWarps(inst.attrs.special)) return false;
+      if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore) {
+        if (e.f.slots[inst.attrs.index].shape == ir::Level::kWarp) return false;
+      }
+    }
+  }
+  return Suits(e, region);
+}
+
 Status LaneVectors::EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level) {
   if (inst.op == Opcode::kSlotStore) return EmitSlotStore(inst, mask, whole_level);
+  if (inst.op == Opcode::kSlotLoad && OfRow()) return LoadSlotOfRow(inst, mask);
   if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kResumeWord) return e.EmitInst(inst);
   if (inst.op == Opcode::kFence) return EmitScalar(inst);
   if (WayOf(e, region_, inst) == Way::kEachLane) return EmitEachLane(inst, mask);
@@ -221,6 +248,7 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
   e.step.width = 1;
   e.step.lane = lane;
   e.step.thread = b.CreateAdd(saved.thread, lane, "thread", true, true);
+  if (OfRow()) e.step.tid[0] = b.CreateAdd(saved.tid[0], lane, "tid.x", true, true);
   e.step.end = e.step.exit = nullptr;
   for (const Passed& operand : operands) {
     Value value = b.CreateLoad(e.m.MemoryTypeOf(f.type_of(operand.id)), element(operand, lane));
@@ -244,199 +272,6 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
     if (f.type_of(result.id) == ir::Type::kI1) all = b.CreateICmpNE(all, Literal(all, 0));
     SetForms(result.id, {all, nullptr, nullptr});
   }
-  return {};
-}
-
-// -- memory --
-
-Value LaneVectors::FirstPointer(const ir::Inst& inst, Memory* memory) {
-  e.step.width = 1;
-  e.first_lanes = &first_;
-  Value pointer = e.Pointer(inst.attrs.space, inst.operands[0], memory);
-  e.first_lanes = nullptr;
-  e.step.width = kWarpSize;
-  return pointer;
-}
-
-// Each lane's bit `count` times, for `count` elements of each lane.
-Value LaneVectors::Repeated(Value lanes, size_t count) {
-  if (count == 1) return lanes;
-  llvm::SmallVector<int, 128> from;
-  for (unsigned i = 0; i < kWarpSize * count; ++i) from.push_back(static_cast<int>(i / count));
-  return b.CreateShuffleVector(lanes, from);
-}
-
-Status LaneVectors::Choose(Value holds, const std::function<Status()>& yes, const std::function<Status()>& no,
-                           const std::vector<ValueId>& results) {
-  if (holds == nullptr) return yes();
-  llvm::BasicBlock *together = e.NewBlock("together"), *apart = e.NewBlock("apart"),
-                   *done = e.NewBlock("accessed");
-  b.CreateCondBr(holds, together, apart);
-  std::vector<std::vector<Value>> values(2);
-  llvm::BasicBlock* ends[2];
-  for (int way = 0; way < 2; ++way) {
-    b.SetInsertPoint(way == 0 ? together : apart);
-    TRY_STATUS(way == 0 ? yes() : no());
-    for (ValueId id : results) values[static_cast<size_t>(way)].push_back(e.ValueOf(id));
-    ends[way] = b.GetInsertBlock();
-    b.CreateBr(done);
-  }
-  b.SetInsertPoint(done);
-  for (size_t i = 0; i < results.size(); ++i) {
-    llvm::PHINode* phi = b.CreatePHI(values[0][i]->getType(), 2);
-    for (size_t way = 0; way < 2; ++way) phi->addIncoming(values[way][i], ends[way]);
-    SetForms(results[i], {phi, nullptr, nullptr});
-  }
-  return {};
-}
-
-Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
-  for (ValueId result : inst.results) first_[result.index] = holds_[result.index] = nullptr;
-  const Way way = WayOf(e, region_, inst);
-  if (way == Way::kScalar) return EmitScalar(inst);
-  auto apart = [&] {
-    Gather(inst, mask);
-    return Status{};
-  };
-  if (way == Way::kApart) return apart();
-  auto together = [&] {
-    LoadTogether(inst, mask);
-    return Status{};
-  };
-  return Choose(holds_[inst.operands[0].index], together, apart, inst.results);
-}
-
-void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask) {
-  Memory memory;
-  const size_t count = inst.results.size();
-  auto* type =
-      llvm::FixedVectorType::get(e.m.MemoryTypeOf(inst.type), static_cast<unsigned>(kWarpSize * count));
-  Value pointer = FirstPointer(inst, &memory);
-  auto* load = b.CreateMaskedLoad(type, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count),
-                                  llvm::Constant::getNullValue(type));
-  e.m.Annotate(load, memory);
-  for (size_t k = 0; k < count; ++k) {
-    llvm::SmallVector<int, kWarpSize> from;
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) from.push_back(static_cast<int>(lane * count + k));
-    e.SetValue(inst.results[k], count == 1 ? static_cast<Value>(load) : b.CreateShuffleVector(load, from));
-  }
-}
-
-void LaneVectors::Gather(const ir::Inst& inst, const Mask& mask) {
-  Memory memory;
-  Value pointers = e.Pointer(inst.attrs.space, inst.operands[0], &memory);
-  const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
-  llvm::Type* type = VectorOf(e.m.MemoryTypeOf(inst.type));
-  for (size_t k = 0; k < inst.results.size(); ++k) {
-    Value from = k == 0 ? pointers : b.CreateConstGEP1_64(b.getInt8Ty(), pointers, k * bytes);
-    auto* load =
-        b.CreateMaskedGather(type, from, AlignOf(inst, k), mask.lanes, llvm::Constant::getNullValue(type));
-    e.m.Annotate(load, memory);
-    e.SetValue(inst.results[k], load);
-  }
-}
-
-Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
-  const Way way = WayOf(e, region_, inst);
-  if (way == Way::kScalar) return StoreLast(inst, mask);
-  auto apart = [&] {
-    Scatter(inst, mask);
-    return Status{};
-  };
-  if (way == Way::kApart) return apart();
-  auto together = [&] {
-    StoreTogether(inst, mask);
-    return Status{};
-  };
-  return Choose(holds_[inst.operands[0].index], together, apart, {});
-}
-
-// All lanes store to one place: the last one's value stays.
-Status LaneVectors::StoreLast(const ir::Inst& inst, const Mask& mask) {
-  std::vector<std::pair<ValueId, Value>> saved;
-  Value last = nullptr;
-  for (size_t i = 1; i < inst.operands.size(); ++i) {
-    Forms forms = FormsOf(inst.operands[i]);
-    bool known = std::ranges::any_of(saved, [&](const auto& pair) { return pair.first == inst.operands[i]; });
-    if (!forms.value->getType()->isVectorTy() || known) continue;
-    if (last == nullptr)
-      last = b.CreateSub(b.getInt32(31),
-                         b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, Bits(mask), b.getTrue()));
-    saved.push_back({inst.operands[i], forms.value});
-    e.SetValue(inst.operands[i], b.CreateExtractElement(forms.value, last));
-  }
-  std::vector<Value> firsts;  // not of the values
-  for (auto& [id, value] : saved) firsts.push_back(std::exchange(first_[id.index], nullptr));
-  TRY_STATUS(EmitScalar(inst));
-  for (size_t i = 0; i < saved.size(); ++i) {
-    e.SetValue(saved[i].first, saved[i].second);
-    first_[saved[i].first.index] = firsts[i];
-  }
-  return {};
-}
-
-void LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask) {
-  Memory memory;
-  const size_t count = inst.operands.size() - 1;
-  Value pointer = FirstPointer(inst, &memory);
-  Value whole = Vector(e.ValueOf(inst.operands[1]));
-  // All lanes' first elements, then all second ones ..., brought into the order of memory.
-  if (count > 1) {
-    llvm::SmallVector<int, 64> pair(2 * kWarpSize);
-    std::iota(pair.begin(), pair.end(), 0);
-    auto two = [&](size_t k) {
-      Value first = Vector(e.ValueOf(inst.operands[k]));
-      Value second =
-          k < count ? Vector(e.ValueOf(inst.operands[k + 1])) : llvm::PoisonValue::get(first->getType());
-      return b.CreateShuffleVector(first, second, pair);
-    };
-    whole = two(1);
-    if (count > 2) {
-      llvm::SmallVector<int, 128> four(4 * kWarpSize);
-      std::iota(four.begin(), four.end(), 0);
-      whole = b.CreateShuffleVector(whole, two(3), four);
-    }
-    llvm::SmallVector<int, 128> order;
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-      for (unsigned k = 0; k < count; ++k) order.push_back(static_cast<int>(k * kWarpSize + lane));
-    }
-    whole = b.CreateShuffleVector(whole, order);
-  }
-  auto* store = b.CreateMaskedStore(whole, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count));
-  e.m.Annotate(store, memory);
-}
-
-void LaneVectors::Scatter(const ir::Inst& inst, const Mask& mask) {
-  Memory memory;
-  Value pointers = e.Pointer(inst.attrs.space, inst.operands[0], &memory);
-  const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
-  for (size_t k = 0; k + 1 < inst.operands.size(); ++k) {
-    Value to = k == 0 ? pointers : b.CreateConstGEP1_64(b.getInt8Ty(), pointers, k * bytes);
-    auto* store =
-        b.CreateMaskedScatter(Vector(e.ValueOf(inst.operands[k + 1])), to, AlignOf(inst, k), mask.lanes);
-    e.m.Annotate(store, memory);
-  }
-}
-
-// -- slots --
-
-Status LaneVectors::EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool whole_level) {
-  const ir::Slot& slot = f.slots[inst.attrs.index];
-  Value value = e.ValueOf(inst.operands[0]), address = e.SlotAddress(inst.attrs.index);
-  const bool lanes = slot.shape == ir::Level::kLane;
-  if (lanes) value = Vector(value);
-  if (!lanes && value->getType()->isVectorTy()) {  // a uniform slot: any lane's value
-    value = b.CreateExtractElement(value,
-                                   b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, Bits(mask), b.getTrue()));
-  }
-  if (slot.type == ir::Type::kI1) value = b.CreateZExt(value, ShapedLike(value, b.getInt8Ty()));
-  const auto bytes = static_cast<uint64_t>(ir::Bytes(slot.type));
-  const llvm::Align align(std::min<uint64_t>(bytes * (lanes ? kWarpSize : 1), 64));
-  // Lanes that are elsewhere keep theirs; those that have exited need none.
-  if (lanes && (!whole_level || f.parked_slot != ~0u)) {
-    value = b.CreateSelect(mask.lanes, value, e.LoadPlain(value->getType(), address, align, Memory::kSlot));
-  }
-  e.StorePlain(value, address, align, Memory::kSlot);
   return {};
 }
 

@@ -132,11 +132,13 @@ llvm::Value* FunctionEmitter::LiveMask(llvm::Value* warp) {
 }
 
 llvm::Value* FunctionEmitter::LanesOf(llvm::Value* warp) {
-  llvm::Value* rest = b.CreateSub(
-      Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count"), b.CreateShl(warp, 5));
-  llvm::Value* tail =
-      b.CreateSub(b.CreateShl(b.getInt32(1), b.CreateAnd(rest, b.getInt32(31))), b.getInt32(1));
-  return b.CreateSelect(b.CreateICmpUGE(rest, b.getInt32(kWarpSize)), b.getInt32(~0u), tail, "live");
+  return FirstLanes(b.CreateSub(Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count"), b.CreateShl(warp, 5)));
+}
+
+// The first `count` of 32 lanes, at most all.
+llvm::Value* FunctionEmitter::FirstLanes(llvm::Value* count) {
+  llvm::Value* tail = b.CreateSub(b.CreateShl(b.getInt32(1), b.CreateAnd(count, b.getInt32(31))), b.getInt32(1));
+  return b.CreateSelect(b.CreateICmpUGE(count, b.getInt32(kWarpSize)), b.getInt32(~0u), tail, "live");
 }
 
 llvm::Value* FunctionEmitter::AnyLive() {
@@ -266,7 +268,8 @@ Status FunctionEmitter::EmitLane(const ir::Inst& inst, LaneStep lane_step, const
 Result<bool> FunctionEmitter::EmitLanesAsVectors(const ir::Inst& inst) {
   // Locals on the stack are one lane's at a time.
   if (m.lane_width != kWarpSize || stack_locals_ != nullptr) return false;
-  LaneRegionOptions options{.one_dimensional = one_dimensional_, .varies_outside = [&](ir::ValueId id) { return IsVarying(id); }};
+  using Threads = LaneRegionOptions::Threads;
+  LaneRegionOptions options{.threads = one_dimensional_ ? Threads::kOneDimensional : Threads::kAnyShape, .varies_outside = [&](ir::ValueId id) { return IsVarying(id); }};
   std::optional<LaneRegion> region = FindLaneRegion(f, inst.edges[0].to, options);
   if (!region || !LaneVectors::Suits(*this, *region)) return false;
   TRY_STATUS(LaneVectors(*this, *region).Run(MasksLanes(inst) ? LiveMask(step.warp) : LanesOf(step.warp)));
@@ -292,31 +295,6 @@ Status FunctionEmitter::EmitForLanes(const ir::Inst& inst) {
   TRY_STATUS(EmitLane(inst, lane_step, loop));
   CloseLoop(loop, lane_step.access_group);
   if (MasksLanes(inst)) ContinueWhileLive(b.CreateICmpNE(LiveMask(step.warp), b.getInt32(0)), step.end);
-  Jump(inst.edges[1]);
-  return {};
-}
-
-// In the inner loop tid.x is the counter, so that addresses are visibly consecutive whatever the block's
-// shape.
-Status FunctionEmitter::EmitForThreads(const ir::Inst& inst) {
-  llvm::Type* word = b.getInt32Ty();
-  llvm::Value* width = Field(offsetof(ptx2cpu_block, ntid), word, "ntid.x");
-  llvm::Value* height = Field(offsetof(ptx2cpu_block, ntid) + 4, word, "ntid.y");
-  LaneLoop z = OpenLoop(Field(offsetof(ptx2cpu_block, ntid) + 8, word, "ntid.z"), "z");
-  LaneLoop y = OpenLoop(height, "y");
-  llvm::Value* row = b.CreateAdd(b.CreateMul(z.index, height, "", true, true), y.index, "", true, true);
-  llvm::Value* first = b.CreateMul(row, width, "first", true, true);
-  LaneLoop x = OpenLoop(width, "x");
-  LaneStep lane_step{.level = ir::Level::kLane,
-                     .width = 1,
-                     .thread = b.CreateAdd(first, x.index, "thread", true, true),
-                     .tid = {x.index, y.index, z.index},
-                     .access_group = llvm::MDNode::getDistinct(m.context, {})};
-  lane_step.lane = b.CreateAnd(lane_step.thread, b.getInt32(31));
-  lane_step.warp = b.CreateLShr(lane_step.thread, 5);
-  TRY_STATUS(EmitLane(inst, lane_step, x));
-  for (const LaneLoop* loop : {&x, &y, &z}) CloseLoop(*loop, lane_step.access_group);
-  if (f.has_early_exit) ContinueWhileLive(AnyLive(), step.end);
   Jump(inst.edges[1]);
   return {};
 }

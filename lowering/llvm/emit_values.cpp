@@ -105,8 +105,10 @@ constexpr FieldRow kFields[] = {
 
 llvm::Value* ThreadIndex(Site& s, Special special) {
   FunctionEmitter& e = s.e;
-  if (e.step.tid[0] != nullptr)
+  if (e.step.tid[0] != nullptr) {
+    if (special == Special::kTidX) return e.TidX();
     return e.step.tid[static_cast<int>(special) - static_cast<int>(Special::kTidX)];
+  }
   if (e.one_dimensional()) {
     if (special == Special::kTidX) return e.Thread();
     return s.b.getInt32(0);

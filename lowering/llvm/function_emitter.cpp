@@ -205,6 +205,7 @@ llvm::Value* Consecutive(llvm::IRBuilder<>& b, llvm::Value* first, unsigned widt
 }  // namespace
 
 llvm::Value* FunctionEmitter::Thread() { return Consecutive(b, step.thread, step.width); }
+llvm::Value* FunctionEmitter::TidX() { return Consecutive(b, step.tid[0], step.width); }
 llvm::Value* FunctionEmitter::Lane() { return Consecutive(b, step.lane, step.width); }
 
 llvm::Value* FunctionEmitter::PackedThreadId() {

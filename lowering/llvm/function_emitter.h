@@ -31,7 +31,7 @@ struct LaneStep {
   llvm::Value* lane = nullptr;    // i32, first lane of the step
   llvm::Value* thread = nullptr;  // i32, first thread of the step
   llvm::Value* tid[3] = {nullptr, nullptr,
-                         nullptr};   // i32, where the loops count them; else the block's table has them
+                         nullptr};   // i32, of the first, where the loops count them; else the block's table has them
   llvm::BasicBlock* end = nullptr;   // end_lane, end_warp, or the function's return
   llvm::BasicBlock* exit = nullptr;  // exit_lane
   llvm::MDNode* access_group =
@@ -39,6 +39,7 @@ struct LaneStep {
 };
 
 class FunctionEmitter;
+struct LaneRegion;
 
 // One instruction about to be emitted.
 struct Site {
@@ -111,6 +112,7 @@ class FunctionEmitter {
   llvm::Value* WordAddress(uint32_t number);       // resumable: a word of this step's first thread
   llvm::Value* Thread();                           // i32, or a vector of consecutive ones
   llvm::Value* Lane();
+  llvm::Value* TidX();  // where the loops count it
   llvm::Value* LocalBase();  // pointer to this thread's local window
   llvm::Value* LocalBaseOf(llvm::Value* thread);
   llvm::Value* LocalSymbol(uint64_t offset);  // window offset of a local variable of this function
@@ -133,6 +135,7 @@ class FunctionEmitter {
   // -- warps --
   llvm::Value* LiveMask(llvm::Value* warp);  // i32: lanes of the warp that exist and have not exited
   llvm::Value* LanesOf(llvm::Value* warp);   // i32: that exist
+  llvm::Value* FirstLanes(llvm::Value* count);
   // Loop from 0 to `count` (i32) around `body`; leaves the builder behind the loop.
   Status Loop(llvm::Value* count, const char* name, const std::function<Status(llvm::Value* index)>& body);
   // Block level: emits `body` for every warp at width 32, where values that differ between threads are
@@ -153,6 +156,11 @@ class FunctionEmitter {
       const ir::Inst& inst);  // the same where lanes suspend by themselves: one after the other
   Status EmitForThreads(
       const ir::Inst& inst);  // flat: over the threads of the block, as a nest over z, y and x
+  // its parts: emit_rows.cpp
+  Status EachRow(llvm::MDNode* access_group, const std::function<Status(LaneStep, llvm::Value*)>& body);
+  Status EmitRowsThreadByThread(const ir::Inst& inst);
+  Status EmitRowsAsVectors(LaneRegion& region);
+  std::optional<LaneRegion> RegionOfRows(const ir::Inst& inst) const;
   void Jump(const ir::Edge& edge);
   llvm::BasicBlock* BlockOf(ir::BlockId id) const { return blocks_[id.index]; }
   void AddIncoming(const ir::Edge& edge, llvm::BasicBlock* from);

@@ -62,7 +62,9 @@ struct LaneRegion {
 };
 
 struct LaneRegionOptions {
-  bool one_dimensional = false;                     // tid.x is the thread's number
+  // The lanes are consecutive threads of a block of any shape, of one of shape (n, 1, 1), or of one row: same tid.y and
+  // tid.z, consecutive tid.x, but any lane numbers.
+  enum class Threads : uint8_t { kAnyShape, kOneDimensional, kRow } threads = Threads::kAnyShape;
   std::function<bool(ir::ValueId)> varies_outside;  // of values made above lane level
 };
 

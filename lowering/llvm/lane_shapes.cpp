@@ -191,10 +191,11 @@ class Shapes {
 
   LaneShape Register(const ir::Inst& inst) const {
     ir::Special special = inst.attrs.special;
-    if (special == ir::Special::kLaneId) return Affine(1, true);
+    using Threads = LaneRegionOptions::Threads;
+    if (special == ir::Special::kLaneId && options_.threads != Threads::kRow) return Affine(1, true);
     bool index =
         special == ir::Special::kTidX || special == ir::Special::kTidY || special == ir::Special::kTidZ;
-    if (index && options_.one_dimensional)
+    if (index && options_.threads != Threads::kAnyShape)
       return special == ir::Special::kTidX ? Affine(1, true) : kUniformShape;
     return DiffersBetweenLanes(special) ? kVaryingShape : kUniformShape;
   }

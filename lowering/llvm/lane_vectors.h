@@ -27,6 +27,8 @@ class LaneVectors {
 
   // Whether that pays: not where much of the code would run lane by lane.
   static bool Suits(const FunctionEmitter& e, const LaneRegion& region);
+  // The same for rows of a flat kernel's threads.
+  static bool SuitsRows(const FunctionEmitter& e, const LaneRegion& region);
 
  private:
   struct Mask {
@@ -84,10 +86,15 @@ class LaneVectors {
   void Scatter(const ir::Inst& inst, const Mask& mask);
   Status EmitTextures(const ir::Inst& inst, const Mask& mask);  // emit_texture.cpp
   Status EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool whole_level);
+  Status LoadSlotOfRow(const ir::Inst& inst, const Mask& mask);
+  // The lanes are threads of a row of a flat kernel, not of a warp.
+  bool OfRow() const { return e.step.tid[0] != nullptr; }
   llvm::Value* Repeated(llvm::Value* lanes, size_t count);
   llvm::Value* HoldsWidened(const ir::Inst& inst, llvm::Value* first);
-  enum class Way : uint8_t { kScalar, kTogether, kApart, kEachLane };
+  enum class Way : uint8_t { kScalar, kTogether, kMaybeTogether, kApart, kEachLane };
   static Way WayOf(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst);
+  Status ChooseBySight(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& together,
+                       const std::function<Status()>& apart);
   // One branch where a guess holds, the other where not.
   Status Choose(llvm::Value* holds, const std::function<Status()>& yes, const std::function<Status()>& no,
                 const std::vector<ir::ValueId>& results);

@@ -22,7 +22,7 @@ constexpr uint32_t kTileBytes = 2048;   // four words for each thread of a block
 
 class Generator {
  public:
-  explicit Generator(uint64_t seed) : random_(seed) {}
+  Generator(uint64_t seed, Blocks blocks) : random_(seed), blocks_(blocks) {}
 
   ir::Module Make() {
     module_.name = "lanes";
@@ -79,7 +79,8 @@ class Generator {
                    At().Binary(Opcode::kAdd, Type::kI64, params, At().Const(Type::kI64, 8)));
     tid_ = At().SpecialRegister(ir::Special::kTidX);
     ntid_ = At().SpecialRegister(ir::Special::kNtidX);
-    lane_ = Pick(2) ? At().SpecialRegister(ir::Special::kLaneId) : And(tid_, 31);
+    if (blocks_ == Blocks::kAnyShape) NumberThreads();
+    lane_ = Pick(2) && blocks_ == Blocks::kLine ? At().SpecialRegister(ir::Special::kLaneId) : And(tid_, 31);
     ValueId warp = At().Binary(Opcode::kShrU, Type::kI32, tid_, Number(5));
     ValueId cta = At().SpecialRegister(ir::Special::kCtaidX);
     ValueId gid = Add(At().Binary(Opcode::kMul, Type::kI32, cta, ntid_), tid_);
@@ -94,6 +95,15 @@ class Generator {
       At().Store(Type::kI32, Space::kShared, Address(tile_, Own(true, k), 4), {Number(k)});
     }
     variables_ = {tid_, n_, lane_, warp, Add(gid, n_)};
+  }
+
+  // tid_, ntid_: of the whole block.
+  void NumberThreads() {
+    auto times = [&](ValueId a, ValueId b) { return At().Binary(Opcode::kMul, Type::kI32, a, b); };
+    ValueId height = At().SpecialRegister(ir::Special::kNtidY);
+    ValueId row = Add(times(At().SpecialRegister(ir::Special::kTidZ), height), At().SpecialRegister(ir::Special::kTidY));
+    tid_ = Add(times(row, ntid_), tid_);
+    ntid_ = times(times(ntid_, height), At().SpecialRegister(ir::Special::kNtidZ));
   }
 
   // Number of the k-th word of this thread.
@@ -404,6 +414,7 @@ class Generator {
   }
 
   std::mt19937_64 random_;
+  Blocks blocks_;
   ir::Module module_;
   ir::Function* f_ = nullptr;
   BlockId here_;
@@ -418,6 +429,6 @@ class Generator {
 
 }  // namespace
 
-ir::Module LaneKernel(uint64_t seed) { return Generator(seed).Make(); }
+ir::Module LaneKernel(uint64_t seed, Blocks blocks) { return Generator(seed, blocks).Make(); }
 
 }  // namespace ptx2cpu::llvm_test

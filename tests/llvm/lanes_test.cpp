@@ -28,36 +28,40 @@ Engine MakeEngine(uint32_t lane_width, int optimisation,
   return {"width " + std::to_string(lane_width) + ", -O" + std::to_string(optimisation), std::move(*jit)};
 }
 
-Result<std::vector<uint32_t>> RunCompiled(const ptx2cpu_kernel& kernel, uint32_t threads, uint32_t n) {
+using Shape = std::array<uint32_t, 3>;
+const std::vector<Shape> kLines = {{1, 1, 1}, {32, 1, 1}, {77, 1, 1}};
+const std::vector<Shape> kShapes = {{1, 1, 1}, {32, 1, 1}, {77, 1, 1}, {9, 5, 2}, {40, 3, 1}, {3, 11, 2}};
+
+Result<std::vector<uint32_t>> RunCompiled(const ptx2cpu_kernel& kernel, const Shape& block, uint32_t n) {
   std::vector<uint32_t> data(test::kDataWords);
   for (uint32_t i = 0; i < test::kDataWords; ++i) data[i] = (i * 2654435761u) >> 20;  // as RunKernel
   std::byte params[16] = {};
   uint32_t* address = data.data();
   std::memcpy(params, &address, 8);
   std::memcpy(params + 8, &n, 4);
-  auto error = rt::Launch(kernel, {{test::kGrid, 1, 1}, {threads, 1, 1}, 0},
+  auto error = rt::Launch(kernel, {{test::kGrid, 1, 1}, {block[0], block[1], block[2]}, 0},
                           std::span(params).first(kernel.parameter_bytes), {.max_workers = 1});
   if (error) return Fail(ErrorCode::kFault, error->message);
   return data;
 }
 
 // False when something differs, which has been reported.
-bool Same(const ir::Module& source, const ir::Module& collapsed, const Engine& engine,
-          const std::string& what) {
+bool Same(const ir::Module& source, const ir::Module& collapsed, const Engine& engine, const std::string& what,
+          const std::vector<Shape>& shapes = kLines) {
   auto compiled = engine.jit->Add(collapsed);
   if (!compiled) {
     FAIL_CHECK(what << ", " << engine.name << ": " << compiled.error().Render() << ir::Print(collapsed));
     return false;
   }
-  for (uint32_t threads : {1u, 32u, 77u}) {
+  for (const Shape& block : shapes) {
     for (uint32_t n : {0u, 5u}) {
-      test::Outcome expected = test::RunKernel(source, *source.FindFunction("k"), threads, n);
+      test::Outcome expected = test::RunKernel(source, *source.FindFunction("k"), block, n);
       if (!expected.status) {
         FAIL_CHECK(what << ": " << expected.status.error().Render() << ir::Print(source));
         return false;
       }
-      auto actual = RunCompiled(*compiled->kernel, threads, n);
-      INFO(what << ", " << engine.name << ", " << threads << " threads, n = " << n);
+      auto actual = RunCompiled(*compiled->kernel, block, n);
+      INFO(what << ", " << engine.name << ", block " << block[0] << "x" << block[1] << "x" << block[2] << ", n = " << n);
       if (!actual) {
         FAIL_CHECK(actual.error().Render() << ir::Print(collapsed));
         return false;
@@ -80,21 +84,24 @@ uint64_t Number(const char* name, uint64_t otherwise) {
 
 }  // namespace
 
-TEST_CASE("random code of lanes gives the same as vectors and as loops") {
+namespace {
+
+// Seeds from 1 on (PTX2CPU_RANDOM_SEED, _COUNT) until the time is over; each with one engine, a single one with all.
+void TryRandomKernels(llvm_test::Blocks blocks, lowering::CollapseForm form, const std::vector<Shape>& shapes) {
   const auto start = std::chrono::steady_clock::now();
   const Engine engines[] = {MakeEngine(32, 1), MakeEngine(32, 3), MakeEngine(1, 1),
                             MakeEngine(32, 0, lowering::ThreadIds::kAnyShape)};
   const uint64_t first = Number("PTX2CPU_RANDOM_SEED", 1), count = Number("PTX2CPU_RANDOM_COUNT", 0);
   auto run = [&](uint64_t seed, bool all_engines) {
-    ir::Module source = llvm_test::LaneKernel(seed);
+    ir::Module source = llvm_test::LaneKernel(seed, blocks);
     Status legal = ir::Verify(source, source.functions[0]);
     if (!legal) FAIL(legal.error().Render() << ir::Print(source));
-    Result<ir::Module> collapsed = test::After(source, "", lowering::CollapseForm::kHierarchical);
+    Result<ir::Module> collapsed = test::After(source, "", form);
     if (!collapsed) FAIL(collapsed.error().Render() << ir::Print(source));
     bool same = true;
     for (uint64_t i = 0; i < std::size(engines); ++i) {
       if (all_engines || i == seed % std::size(engines))
-        same &= Same(source, *collapsed, engines[i], "seed " + std::to_string(seed));
+        same &= Same(source, *collapsed, engines[i], "seed " + std::to_string(seed), shapes);
     }
     return same;
   };
@@ -104,6 +111,16 @@ TEST_CASE("random code of lanes gives the same as vectors and as loops") {
     if (!run(first + done, count == 1)) break;
   }
   CHECK((count != 0 || done >= 16));
+}
+
+}  // namespace
+
+TEST_CASE("random code of lanes gives the same as vectors and as loops") {
+  TryRandomKernels(llvm_test::Blocks::kLine, lowering::CollapseForm::kHierarchical, kLines);
+}
+
+TEST_CASE("random code of threads gives the same as rows of vectors and as loops") {
+  TryRandomKernels(llvm_test::Blocks::kAnyShape, lowering::CollapseForm::kFlat, kShapes);
 }
 
 // LLVM 19's InstCombine makes x of this x / x, where x is (0, 1, 2 ...) in some lanes and 0 in others: no

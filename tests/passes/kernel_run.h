@@ -2,6 +2,7 @@
 // kernels/: parameters (data: i64, n: i32), data is an array of kDataWords words.
 #pragma once
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <fstream>
@@ -43,7 +44,7 @@ struct Outcome {
   std::vector<uint32_t> data;
 };
 
-inline Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, uint32_t threads, uint32_t n,
+inline Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, std::array<uint32_t, 3> block, uint32_t n,
                          uint32_t grid = kGrid) {
   Outcome outcome;
   outcome.data.resize(kDataWords);
@@ -55,10 +56,14 @@ inline Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, u
   ir::ModuleStorage storage(module);
   ir::InterpretOptions options;
   options.grid = {grid, 1, 1};
-  options.block = {threads, 1, 1};
+  options.block = {block[0], block[1], block[2]};
   options.instruction_limit = 20'000'000;
   outcome.status = ir::Interpret(module, kernel, storage, params, options);
   return outcome;
+}
+
+inline Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, uint32_t threads, uint32_t n, uint32_t grid = kGrid) {
+  return RunKernel(module, kernel, std::array{threads, 1u, 1u}, n, grid);
 }
 
 // The kernel after the pipeline of tiers T0 and T1 up to and including `pass`.
