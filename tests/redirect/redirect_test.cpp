@@ -102,6 +102,15 @@ TEST_CASE("redirect: a library that is opened later, before its constructors, ea
   CHECK_FALSE(Contains(outcome.text, "ran "));
 }
 
+#ifdef PTX2CPU_NVCC
+TEST_CASE("redirect: a library of nvcc's with the static runtime, opened twice") {
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_opener " + kLib + "libredirect_nvcc_library.so");
+  INFO(outcome.text);
+  CHECK(outcome.code == 0);
+  CHECK(outcome.text == "sum 19900 threads 256\nsum 19900 threads 256\nopened twice\n");
+}
+#endif
+
 TEST_CASE("redirect: a stripped library that is opened later gets a warning") {
   const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_opener " + kLib + "libredirect_library_stripped.so");
   INFO(outcome.text);
