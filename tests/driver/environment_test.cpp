@@ -1,4 +1,5 @@
 // The devices as environment variables make them: number, order, capability, loading mode.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <string>
@@ -81,8 +82,10 @@ TEST_CASE("a child forked with work in flight is refused everything and ends; it
 
 TEST_CASE("machine code without PTX: the program's log says what to do, and stderr where it has none, once") {
   const std::string answer = Ask("", "cubin");
-  const std::string said = "ptx2cpu: error: module is sm_90 machine code (a cubin), without PTX\n  load the PTX that it was assembled from, or a fat binary that holds it\n";
-  CHECK(answer == "with log 209\n" + said + "without 209\nwithout 209\n");
+  const std::string first = "with log 209\nptx2cpu: error: module is sm_90 machine code (a cubin), without PTX\n  load PTX: ", last = "\nwithout 209\nwithout 209\n";
+  CHECK(Begins(answer, first));
+  CHECK(answer.substr(answer.size() - std::min(answer.size(), last.size())) == last);
+  CHECK(answer.find("ptx2cpu:", first.find("ptx2cpu:") + 1) == std::string::npos);
 }
 
 TEST_CASE("two devices are each other's peers, once") {
