@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 namespace ptx2cpu::ptx {
 
@@ -38,8 +39,7 @@ void Choose(const Element& element, size_t which, Modifiers& modifiers) {
     if (modifiers.type_count < modifiers.types.size())
       modifiers.types[modifiers.type_count++] = element.types[which];
   } else if (modifiers.chosen_count < modifiers.chosen.size()) {
-    modifiers.chosen[modifiers.chosen_count++] = {Word(std::string_view(element.name)),
-                                                  element.hashes[which]};
+    modifiers.Add(Word(std::string_view(element.name)), element.hashes[which]);
   }
 }
 
@@ -115,8 +115,9 @@ const Matcher::Entry& Matcher::Lookup(uint32_t number) {
     Modifiers modifiers;
     size_t offending;
     std::string missing;
-    if (FitModifiers(words, *form, modifiers, offending, missing))
-      entry.candidates.push_back({form, modifiers});
+    if (!AllHold(form->when, dialect_) || !FitModifiers(words, *form, modifiers, offending, missing)) continue;
+    dialect_.Complete(*form, modifiers);
+    entry.candidates.push_back({form, modifiers});
   }
   return entry;
 }
@@ -187,6 +188,10 @@ Miss MissOf(std::span<const std::string_view> words, const Form& form) {
   return miss;
 }
 
+const Form* NearestForm(std::span<const std::string_view> words, const std::vector<const Form*>& forms) {
+  return *std::ranges::max_element(forms, {}, [&](const Form* form) { return MissOf(words, *form).score; });
+}
+
 // ".x is one of ..." for the group whose words resemble `word` most.
 std::string Alternatives(const Form& form, std::string_view word) {
   const Element* best = nullptr;
@@ -211,13 +216,42 @@ std::string Forms(std::span<const Miss> misses) {
   return text;
 }
 
+std::vector<const Form*> FormsIn(const Dialect& dialect, std::string_view base) {
+  std::vector<const Form*> forms;
+  std::ranges::copy_if(FormsOf(base), std::back_inserter(forms), [&](const Form* f) { return AllHold(f->when, dialect); });
+  return forms;
+}
+
+// When forms that take the words are legal, though not in this module: "before PTX 1.4, or for targets below sm_20".
+// Empty when there is none.
+std::string LegalElsewhere(std::span<const std::string_view> words, std::string_view base) {
+  std::string text;
+  for (const Form* form : FormsOf(base)) {
+    Modifiers modifiers;
+    size_t offending;
+    std::string missing;
+    if (!FitModifiers(words, *form, modifiers, offending, missing)) continue;
+    if (!text.empty()) text += ", or ";
+    for (const DialectCondition& condition : form->when) text += (&condition == form->when.data() ? "" : " and ") + condition.Text();
+  }
+  return text;
+}
+
 // No form takes the modifiers: speak about the forms that take most of them.
 Error WrongModifiers(const ast::Module& module, const ast::Instruction& instruction) {
   constexpr size_t kMostForms = 3;
   const ast::Opcode& opcode = module.OpcodeOf(instruction);
   std::span<const std::string_view> words = module.Modifiers(opcode);
+  const Dialect dialect = Dialect::Of(module);
+  const std::vector<const Form*> forms = FormsIn(dialect, opcode.base);
+  const std::string elsewhere = LegalElsewhere(words, opcode.base);
+  if (!elsewhere.empty()) {
+    return ast::ErrorAt(module, instruction.position, ErrorCode::kSyntax,
+                        "`" + std::string(opcode.text) + "` is legal " + elsewhere + "; this module is " + dialect.Text(),
+                        forms.empty() ? std::string() : "a form of this version is `" + NearestForm(words, forms)->text + "`");
+  }
   std::vector<Miss> best;
-  for (const Form* form : FormsOf(opcode.base)) {
+  for (const Form* form : forms) {
     Miss miss = MissOf(words, *form);
     if (!best.empty() && miss.score < best[0].score) continue;
     if (!best.empty() && miss.score > best[0].score) best.clear();
@@ -227,7 +261,7 @@ Error WrongModifiers(const ast::Module& module, const ast::Instruction& instruct
   // A form where the offending word is at home tells what it wants.
   if (miss.offending < words.size() && best.size() < kMostForms) {
     Word word(words[miss.offending]);
-    for (const Form* form : FormsOf(opcode.base)) {
+    for (const Form* form : forms) {
       bool listed = std::any_of(best.begin(), best.end(), [&](const Miss& m) { return m.form == form; });
       bool has = std::any_of(form->elements.begin(), form->elements.end(),
                              [&](const Element& e) { return Find(e, word) >= 0; });

@@ -26,6 +26,10 @@ struct Modifiers {
   std::array<Chosen, 14> chosen = {};  // all that are not types
   uint8_t chosen_count = 0;
 
+  void Add(Word group, Word word) {
+    CHECK(chosen_count < chosen.size(), "an opcode with more modifiers than any form has");
+    chosen[chosen_count++] = {group, word};
+  }
   // The word that stands for a group of the row; false when none does.
   Word At(Word group) const {
     for (uint8_t i = 0; i < chosen_count; ++i) {
@@ -56,7 +60,8 @@ struct Match {
 
 class Matcher {
  public:
-  explicit Matcher(const ast::Module& module) : module_(module), opcodes_(module.opcodes.size()) {}
+  explicit Matcher(const ast::Module& module)
+      : module_(module), dialect_(Dialect::Of(module)), opcodes_(module.opcodes.size()) {}
 
   // kSyntax errors name the offending word or operand and the nearest legal form.
   Result<Match> MatchInstruction(const ast::Function& function, const ast::Instruction& instruction);
@@ -73,6 +78,7 @@ class Matcher {
   const Entry& Lookup(uint32_t opcode);
 
   const ast::Module& module_;
+  const Dialect dialect_;
   std::vector<Entry> opcodes_;
 };
 

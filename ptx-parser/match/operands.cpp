@@ -130,10 +130,6 @@ class OperandChecker {
   }
 
   std::string Vector(const Operand& operand, PtxType type, const OperandSpec& spec, int width) const {
-    if (operand.kind == OperandKind::kIdentifier && operand.symbol_kind == SymbolKind::kRegister) {
-      const ast::Variable& declaration = module_.RegisterDeclaration(function_, operand.symbol);
-      if (declaration.vector == width && Fits(FindType(declaration.type), type, Fit::kWider)) return {};
-    }
     std::string wanted = "a vector of " + std::to_string(width) + " ." + std::string(Name(type));
     if (operand.kind != OperandKind::kVector) return wanted;
     std::span<const Operand> children = module_.Children(operand);
@@ -157,8 +153,9 @@ class OperandChecker {
     if (operand.kind == OperandKind::kElement) return {};
     if (operand.kind != OperandKind::kAddress) return "an address in brackets";
     if (operand.symbol_kind == SymbolKind::kRegister) {
-      int bits = Bits(RegisterType(operand));
-      if (bits != 32 && bits != 64) return "an address of 32 or 64 bits";
+      const int bits = Bits(RegisterType(operand));
+      const bool is_whole_vector = module_.RegisterDeclaration(function_, operand.symbol).vector > 1 && operand.component == ast::Component::kNone;
+      if ((bits != 32 && bits != 64) || is_whole_vector) return "an address of 32 or 64 bits";
     }
     return {};
   }

@@ -58,7 +58,9 @@ class FormReader {
   FormReader(RowId row, std::string_view text, const Groups& own, const Groups& shared)
       : own_(own), shared_(shared), text_(text) {
     form_.row = row;
-    form_.text = WithoutAnnotations(text);
+    ReadConditions();
+    ReadImplied();
+    form_.text = WithoutAnnotations(text_);
   }
 
   Form Read() {
@@ -82,6 +84,24 @@ class FormReader {
       result += text[i];
     }
     return result;
+  }
+
+  // [isa<1.4] [sm<20] in front.
+  void ReadConditions() {
+    while (text_.starts_with("[")) {
+      const size_t end = text_.find(']');
+      CHECK(end != std::string_view::npos, std::string(text_));
+      form_.when.push_back(DialectCondition::Read(text_.substr(1, end - 1)));
+      text_ = Trim(text_.substr(end + 1));
+    }
+  }
+
+  // => .approx.ftz behind.
+  void ReadImplied() {
+    const size_t arrow = text_.find("=>");
+    if (arrow == std::string_view::npos) return;
+    for (std::string_view word : Split(text_.substr(arrow + 2), '.')) form_.implied.push_back(Word(word));
+    text_ = Trim(text_.substr(0, arrow));
   }
 
   void ReadOpcode(std::string_view opcode) {

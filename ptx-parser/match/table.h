@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptx-parser/match/dialect.h"
 #include "ptx-parser/match/types.h"
 
 namespace ptx2cpu::ptx {
@@ -85,6 +86,8 @@ struct Form {
   std::string text;  // the form as the manual has it, without operand annotations
   std::vector<Element> elements;
   std::vector<OperandSpec> operands;
+  std::vector<DialectCondition> when;  // all must hold for the module; empty: in every version
+  std::vector<Word> implied;           // words that it means without their being written
   uint8_t required = 0;      // operands that must stand
   bool accepts_all = false;  // a parse-only form without modifiers listed
   bool has_rest = false;

@@ -150,6 +150,7 @@ class Walker {
         if (word == ".entry") item.is_entry = true;
         const bool is_name = word[0] != '.' && !IsDigit(word[0]);
         if (is_name && depth == 0 && wants_name) {
+          if (word[0] == '%') return false;  // bodies are not searched for such names: most are registers
           item.names.push_back(word);
           wants_name = false;
         }

@@ -203,7 +203,8 @@ INTEGER : ('0' [xX] HEX+ | '0' [bB] [01]+ | [0-9]+) 'U'? ;
 HEX_FLOAT : '0' [fFdD] HEX+ ;
 FLOAT : [0-9]+ '.' [0-9]* EXPONENT? | [0-9]+ EXPONENT | '.' [0-9]+ EXPONENT? ;
 STRING : '"' ('\\' ~[\n] | ~["\\\n])* '"' ;
-WORD : ([A-Za-z_$] | '%' FOLLOW) FOLLOW* ('.' FOLLOW+ | '::' FOLLOW+)* ;
+// ld.const[0].f32: the bank of PTX before 2.2 is part of the opcode.
+WORD : ([A-Za-z_$] | '%' FOLLOW) FOLLOW* ('.' FOLLOW+ | '::' FOLLOW+ | '.const[' [0-9]+ ']')* ;
 MODIFIER : '.' FOLLOW+ ('::' FOLLOW+)* ;
 // Debug data, whole: its lines are not PTX and can be half of a module.
 SECTION : '.section' WHITE+ [.A-Za-z0-9_$]+ WHITE* '{' (COMMENT | ~[}/] | '/' ~[}/*])* '}' ;

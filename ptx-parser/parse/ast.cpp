@@ -24,18 +24,30 @@ constexpr size_t kLongestExcerpt = 160;
 
 }  // namespace
 
-const Variable& Module::RegisterDeclaration(const Function& function, uint32_t register_number) const {
+namespace {
+
+const RegisterRange& RangeOf(const Function& function, uint32_t register_number) {
   const auto& ranges = function.register_ranges;
   auto after = std::upper_bound(ranges.begin(), ranges.end(), register_number,
                                 [](uint32_t number, const RegisterRange& r) { return number < r.first; });
   CHECK(after != ranges.begin() && register_number < function.register_count, "no such register");
-  return variables[std::prev(after)->variable];
+  return *std::prev(after);
+}
+
+}  // namespace
+
+const Variable& Module::RegisterDeclaration(const Function& function, uint32_t register_number) const {
+  return variables[RangeOf(function, register_number).variable];
 }
 
 std::string Module::RegisterName(const Function& function, uint32_t register_number) const {
-  const Variable& variable = RegisterDeclaration(function, register_number);
-  if (variable.parameterised == 0) return std::string(variable.name);
-  return fmt::format("{}{}", variable.name, register_number - variable.first_register);
+  const RegisterRange& range = RangeOf(function, register_number);
+  const Variable& variable = variables[range.variable];
+  const uint32_t number = register_number - range.first, element = number % variable.vector;
+  std::string name(variable.name);
+  if (variable.parameterised != 0) name += std::to_string(number / variable.vector);
+  if (variable.vector > 1) name += fmt::format(".{}", "xyzw"[element % 4]);
+  return name;
 }
 
 const Function* Module::FindFunction(std::string_view name) const {

@@ -47,7 +47,7 @@ class Resolver {
       const ast::Variable& v = module_.variables[index];
       if (v.initializer != ast::kNone) ResolveInitializer(module_.operands[v.initializer], v);
     }
-    for (const ast::Function& f : module_.functions) ResolveFunction(f);
+    for (ast::Function& f : module_.functions) ResolveFunction(f);
     return std::move(errors_);
   }
 
@@ -88,7 +88,11 @@ class Resolver {
   }
   void DeclareModule() {
     for (uint32_t index : module_.globals) {
-      DeclareGlobal(module_.variables[index].name, {SymbolKind::kVariable, index});
+      if (module_.variables[index].space == ast::Space::kReg) {
+        module_registers_.push_back(index);
+      } else {
+        DeclareGlobal(module_.variables[index].name, {SymbolKind::kVariable, index});
+      }
     }
     for (uint32_t i = 0; i < module_.functions.size(); ++i) {
       DeclareGlobal(module_.functions[i].name, {SymbolKind::kFunction, i});
@@ -178,13 +182,28 @@ class Resolver {
     }
   }
 
-  void ResolveFunction(const ast::Function& f) {
+  // Registers of the whole module (PTX before 3.0): a scope around the function's own.
+  void DeclareModuleRegisters(ast::Function& f) {
+    if (!f.has_body || module_registers_.empty()) return;
+    for (uint32_t index : module_registers_) {
+      const ast::Variable& v = module_.variables[index];
+      f.register_ranges.push_back({f.register_count, ast::RegisterCount(v), index});
+      Declare({v.name, scopes_.current(), v.parameterised, SymbolKind::kRegister, f.register_count, index});
+      f.register_count += ast::RegisterCount(v);
+    }
+    scopes_.Open();
+  }
+
+  void ResolveFunction(ast::Function& f) {
     scopes_.Clear();
     undefined_.clear();
+    function_ = &f;
+    DeclareModuleRegisters(f);
     for (uint32_t i = 0; i < f.returns.count; ++i) DeclareVariable(f.returns.first + i);
     for (uint32_t i = 0; i < f.parameters.count; ++i) DeclareVariable(f.parameters.first + i);
     DeclareLabels(f);
     scopes_.Rewind();
+    if (f.has_body && !module_registers_.empty()) scopes_.Open();
     next_operand_ = f.operands.first;
     for (const ast::Statement& s : module_.Statements(f)) {
       switch (s.kind) {
@@ -225,7 +244,47 @@ class Resolver {
              fmt::format("the guard '{}' is no predicate register", name), "declare it as .reg .pred");
     } else {
       instruction.guard_register = found.entry->symbol + found.offset;
+      NotePrivate(found.entry->variable, instruction.position);
     }
+  }
+
+  void NotePrivate(uint32_t variable, ast::Position position) {
+    const bool of_module = variable != ast::kNone && module_.variables[variable].function == ast::kNone;
+    if (of_module && function_->shared_private_use.line == 0) function_->shared_private_use = position;
+  }
+
+  // The elements of a vector register have numbers of their own; the whole is the list of them.
+  void ResolveRegister(uint32_t operand, const ScopeTable::Found& found, ast::Position position) {
+    Operand& o = module_.operands[operand];
+    const ast::Variable& declaration = module_.variables[found.entry->variable];
+    NotePrivate(found.entry->variable, position);
+    o.symbol_kind = SymbolKind::kRegister;
+    o.symbol = found.entry->symbol + found.offset * declaration.vector;
+    if (declaration.vector == 1) return;
+    if (o.component == ast::Component::kNone) {
+      if (o.kind == OperandKind::kIdentifier) ListElements(operand, declaration.vector);
+      return;
+    }
+    const uint32_t element = static_cast<uint32_t>(o.component) - static_cast<uint32_t>(ast::Component::kX);
+    if (element < declaration.vector) {
+      o.symbol += element;
+    } else {
+      Report(NamePosition(o.text, position), fmt::format("'{}' has {} elements", o.text, declaration.vector));
+    }
+  }
+
+  void ListElements(uint32_t operand, uint32_t count) {
+    const Operand whole = module_.operands[operand];
+    Operand list;
+    list.kind = OperandKind::kVector;
+    list.children = {static_cast<uint32_t>(module_.operands.size()), count};
+    for (uint32_t i = 0; i < count; ++i) {
+      Operand element = whole;
+      element.component = static_cast<ast::Component>(static_cast<uint32_t>(ast::Component::kX) + i);
+      element.symbol += i;
+      module_.operands.push_back(element);
+    }
+    module_.operands[operand] = list;
   }
 
   // Children stand in the pool before the operands they belong to, so one sweep meets them all.
@@ -234,12 +293,14 @@ class Resolver {
       Operand& o = module_.operands[next_operand_];
       const bool is_name = o.kind == OperandKind::kIdentifier || o.kind == OperandKind::kElement ||
                            (o.kind == OperandKind::kAddress && !o.text.empty());
-      if (is_name) ResolveName(o, position);
+      if (is_name) ResolveName(next_operand_, position);
     }
   }
 
-  void ResolveName(Operand& o, ast::Position position) {
+  void ResolveName(uint32_t operand, ast::Position position) {
+    Operand& o = module_.operands[operand];
     if (const ScopeTable::Found found = scopes_.Find(o.text); found.entry) {
+      if (found.entry->kind == SymbolKind::kRegister) return ResolveRegister(operand, found, position);
       o.symbol_kind = found.entry->kind;
       o.symbol = found.entry->symbol + found.offset;
       return;
@@ -247,6 +308,8 @@ class Resolver {
     if (const auto global = globals_.find(o.text); global != globals_.end()) {
       o.symbol_kind = global->second.kind;
       o.symbol = global->second.index;
+      if (o.symbol_kind == SymbolKind::kVariable && module_.variables[o.symbol].space == ast::Space::kLocal)
+        NotePrivate(o.symbol, position);
       return;
     }
     if (const uint32_t special = ast::FindSpecialRegister(o.text); special != ast::kNotSpecial) {
@@ -316,6 +379,8 @@ class Resolver {
   std::vector<Error> errors_;
   std::unordered_map<std::string_view, Symbol> globals_;
   ScopeTable scopes_;
+  std::vector<uint32_t> module_registers_;
+  ast::Function* function_ = nullptr;  // being resolved
   std::unordered_set<std::string_view> undefined_;
   uint32_t next_operand_ = 0;
 };

@@ -222,10 +222,14 @@ class Printer {
     Put("{}{} ", Name(f.linkage), f.is_entry ? ".entry" : ".func");
     if (!f.returns.empty()) PutParameters(f.returns), Put(" ");
     Put(f.name);
-    PutParameters(f.parameters);
+    const bool lists_parameters = !f.is_entry || !IsBefore(1, 4);
+    if (lists_parameters) PutParameters(f.parameters);
     PutDirectives(f);
     if (!f.has_body) return Put("\n;\n");
     Put("\n{\n");
+    if (!lists_parameters) {
+      for (const ast::Variable& v : module_.Variables(f.parameters)) Put("  "), PutVariable(v), Put(";\n");
+    }
     size_t depth = 1;
     for (const ast::Statement& s : module_.Statements(f)) {
       if (s.kind == StatementKind::kScopeEnd) --depth;
@@ -290,11 +294,16 @@ class Printer {
     for (size_t i = 0; i < module_.target.words.size(); ++i) {
       Put("{}{}", i == 0 ? "" : ", ", module_.target.words[i]);
     }
-    Put("\n.address_size {}\n\n", module_.address_size);
+    if (!IsBefore(2, 3)) Put("\n.address_size {}", module_.address_size);
+    Put("\n\n");
     for (const Item& item : ItemsInSourceOrder()) (this->*item.put)(item.index);
   }
 
  private:
+  bool IsBefore(uint32_t major, uint32_t minor) const {
+    return std::tie(module_.version_major, module_.version_minor) < std::tie(major, minor);
+  }
+
   struct Item {
     ast::Position position;
     void (Printer::*put)(size_t);

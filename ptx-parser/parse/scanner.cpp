@@ -167,11 +167,19 @@ class Scanner {
     return p;
   }
 
+  // Behind the [0-9]+ of .const[2], which begins at `from`; else `p`, the end of the word.
+  const char* BankEnd(const char* from, const char* p) const {
+    if (Peek(p) != '[' || std::string_view(from, static_cast<size_t>(p - from)) != ".const") return p;
+    const char* digits = p + 1;
+    const char* end = SkipDigits(digits);
+    return end != digits && Peek(end) == ']' ? end + 1 : p;
+  }
+
   void ScanWord() {
     const char* p = SkipFollow(at_ + 1);
     for (;;) {
       if (Peek(p) == '.' && Is(Peek(p + 1), kFollow)) {
-        p = SkipFollow(p + 2);
+        p = BankEnd(p, SkipFollow(p + 2));
       } else if (Peek(p) == ':' && Peek(p + 1) == ':' && Is(Peek(p + 2), kFollow)) {
         p = SkipFollow(p + 3);
       } else {

@@ -138,6 +138,10 @@ class TreeBuilder final : public Actions {
   void Add(ast::StatementKind kind, size_t index);
   ast::Function& function() { return module_.functions.back(); }
 
+  void CheckTargetVersion();
+  bool IsBefore(uint32_t major, uint32_t minor) const;  // whether the module's version is below major.minor
+  void TakeBodyParameters();
+
   uint32_t InternOpcode(std::string_view text, bool spelled);
   void RehashOpcodes();
   void EndHeader();
@@ -170,6 +174,8 @@ class TreeBuilder final : public Actions {
   ast::Dim3* dimensions_ = nullptr;
   uint32_t dimension_ = 0;
   TokenKind limit_ = TokenKind::kEnd;
+
+  std::vector<ast::Variable> body_parameters_;  // of the kernel being read
 
   // Declaration being read: what all its declarators share, and the current one.
   ast::Variable shared_;

@@ -1,9 +1,26 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "ptx-parser/parse/constants.h"
 #include "ptx-parser/parse/tree_builder.h"
 
 namespace ptx2cpu::ptx {
+
+namespace {
+
+struct FirstVersion {
+  uint32_t sm, major, minor;
+};
+constexpr FirstVersion kFirstVersions[] = {
+#define TARGET(sm, major, minor) {sm, major, minor},
+#include "ptx-parser/parse/targets.def"
+#undef TARGET
+};
+
+constexpr uint32_t kFirstWithDoubles = 13;  // sm_13
+
+}  // namespace
 
 TreeBuilder::TreeBuilder(ast::Module& module, const std::vector<Token>& tokens, const size_t& cursor)
     : module_(module), tokens_(tokens), cursor_(cursor), text_(*module.text) {
@@ -52,7 +69,7 @@ void TreeBuilder::Version() {
   const size_t dot = text.find('.');
   const auto major = ReadInteger(text.substr(0, dot));
   const auto minor = ReadInteger(dot == std::string_view::npos ? "" : text.substr(dot + 1));
-  if (!major || !minor || major->bits > 999 || minor->bits > 999) {
+  if (!major || !minor || major->bits == 0 || major->bits > 999 || minor->bits > 99) {
     return Report(fmt::format("'{}' is no PTX version", text),
                   "write .version major.minor, as in .version 8.5");
   }
@@ -80,10 +97,27 @@ void TreeBuilder::Target() {
     if (!number || number->bits > 9999)
       return Report(fmt::format("'{}' is no architecture", word), "as in sm_90");
     target.sm = static_cast<uint32_t>(number->bits);
+    CheckTargetVersion();
   } else if (word != "texmode_unified") {
     Report(fmt::format("unknown target '{}'", word),
            "sm_NN, texmode_unified, texmode_independent, debug or map_f64_to_f32");
   }
+  if (target.map_f64_to_f32 && target.sm >= kFirstWithDoubles)
+    Report(fmt::format("sm_{} has doubles: map_f64_to_f32 is for targets below sm_{}", target.sm, kFirstWithDoubles));
+}
+
+// A version says nothing about the targets that came after it.
+void TreeBuilder::CheckTargetVersion() {
+  if (module_.version_major == 0) return;  // reported
+  for (const FirstVersion& first : kFirstVersions) {
+    if (first.sm != module_.target.sm || !IsBefore(first.major, first.minor)) continue;
+    Report(fmt::format("PTX {}.{} has no target sm_{}", module_.version_major, module_.version_minor, first.sm),
+           fmt::format("the target came with PTX {}.{}", first.major, first.minor));
+  }
+}
+
+bool TreeBuilder::IsBefore(uint32_t major, uint32_t minor) const {
+  return std::pair(module_.version_major, module_.version_minor) < std::pair(major, minor);
 }
 
 void TreeBuilder::AddressSize() {
@@ -216,6 +250,15 @@ void TreeBuilder::EndBody() {
   f.instructions.count = static_cast<uint32_t>(module_.instructions.size()) - f.instructions.first;
   f.operands.count = static_cast<uint32_t>(module_.operands.size()) - f.operands.first;
   place_ = Place::kModule;
+  TakeBodyParameters();
+}
+
+// Before PTX 1.4 a kernel declares its parameters in its body. In the tree they stand where all others do.
+void TreeBuilder::TakeBodyParameters() {
+  if (body_parameters_.empty()) return;
+  function().parameters = {static_cast<uint32_t>(module_.variables.size()), static_cast<uint32_t>(body_parameters_.size())};
+  module_.variables.insert(module_.variables.end(), body_parameters_.begin(), body_parameters_.end());
+  body_parameters_.clear();
 }
 
 void TreeBuilder::BeginDimensions() {

@@ -152,9 +152,9 @@ void TreeBuilder::CheckDeclarator() {
   if (variable_.type.empty()) Report(at, fmt::format("'{}' has no type", variable_.name), "as in .b32");
   if (variable_.space == ast::Space::kSreg) Report(at, "special registers cannot be declared");
   const bool is_register = variable_.space == ast::Space::kReg;
-  if (is_register && place_ == Place::kModule) {
-    Report(at, "registers of the whole module (PTX before 3.0) are not supported",
-           "declare them in functions");
+  const bool is_private = is_register || variable_.space == ast::Space::kLocal;
+  if (is_private && place_ == Place::kModule && !IsBefore(3, 0)) {
+    Report(at, "registers and .local variables of the whole module are legal before PTX 3.0 only", "declare them in functions");
   }
   if (variable_.dimensions.empty()) return;
   if (is_register) Report(at, "registers have no arrays");
@@ -173,6 +173,13 @@ void TreeBuilder::EndDeclarator() {
 }
 
 void TreeBuilder::PushVariable(const ast::Variable& variable) {
+  if (place_ == Place::kBody && function().is_entry && variable.space == ast::Space::kParam && IsBefore(1, 4)) {
+    if (!function().parameters.empty())
+      Report(tokens_[name_token_], "a kernel with a parameter list cannot declare more parameters in its body");
+    body_parameters_.push_back(variable);
+    body_parameters_.back().function = static_cast<uint32_t>(module_.functions.size() - 1);
+    return;
+  }
   const uint32_t index = static_cast<uint32_t>(module_.variables.size());
   module_.variables.push_back(variable);
   ast::Variable& pushed = module_.variables.back();
@@ -187,7 +194,7 @@ void TreeBuilder::PushVariable(const ast::Variable& variable) {
 
 void TreeBuilder::DeclareRegisters(uint32_t variable) {
   ast::Function& f = function();
-  const uint32_t count = std::max(1u, module_.variables[variable].parameterised);
+  const uint32_t count = ast::RegisterCount(module_.variables[variable]);
   if (count > kMaxRegisters - f.register_count) {
     return Report(tokens_[name_token_], fmt::format("a function has at most {} registers", kMaxRegisters));
   }

@@ -202,12 +202,16 @@ ValueId Emitter::SymbolAddress(const ast::Operand& operand) {
     case ast::Space::kParam:
       return Offset(params->Address(*this, operand.symbol), offset);
     case ast::Space::kLocal:
-      if (variable.function == ast::kNone) break;
       return Offset(b.Symbol(ir::Space::kLocal, LocalIndex(operand.symbol)), offset);
     case ast::Space::kGlobal:
     case ast::Space::kConst:
     case ast::Space::kShared:
     case ast::Space::kTex: {
+      if (variable.bank != 0) {
+        Fail(ErrorCode::kUnsupported, "constant bank " + std::to_string(variable.bank) +
+                                          " is not translated: only the driver of that time could fill it");
+        return Const(Type::kI64, 0);
+      }
       uint32_t index = context.RequireVariable(operand.symbol);
       return Offset(b.Symbol(SpaceOf(variable.space), index), offset);
     }
@@ -216,6 +220,28 @@ ValueId Emitter::SymbolAddress(const ast::Operand& operand) {
   }
   Fail(ErrorCode::kUnsupported, "the address of `" + std::string(operand.text) + "` is not translated");
   return Const(Type::kI64, 0);
+}
+
+// One value: not a byte or half of it. Elements of vector registers are registers of their own.
+bool Emitter::IsWholeRegister(const ast::Operand& operand) const {
+  return operand.component == ast::Component::kNone || ast.RegisterDeclaration(source, operand.symbol).vector > 1;
+}
+
+// Where an address is a real one, 32 bits of it say nothing: such code was made for 32-bit hosts. Shared and local
+// addresses are offsets in their windows.
+bool Emitter::CheckAddressBits(ir::Space space, int bits) {
+  if (bits >= 64 || space == ir::Space::kShared || space == ir::Space::kLocal) return true;
+  Fail(ErrorCode::kUnsupported, "32 bits are no address in the " + std::string(Name(space)) + " space: only code with 64-bit addresses is translated");
+  return false;
+}
+
+ValueId Emitter::ReadSymbol(const ast::Operand& operand, Type type) {
+  const ValueId address = SymbolAddress(operand);
+  if (operand.symbol_kind == SymbolKind::kVariable) {
+    const ast::Variable& variable = ast.variables[operand.symbol];
+    CheckAddressBits(variable.space == ast::Space::kParam ? params->SpaceOf(operand.symbol) : SpaceOf(variable.space), ir::Bits(type));
+  }
+  return Fit(address, type);
 }
 
 ValueId Emitter::ReadOperand(const ast::Operand& operand, Type type) {
@@ -227,7 +253,7 @@ ValueId Emitter::ReadOperand(const ast::Operand& operand, Type type) {
     case OperandKind::kVector:
       return ReadPacked(operand, type);
     case OperandKind::kElement:
-      return Fit(SymbolAddress(operand), type);
+      return ReadSymbol(operand, type);
     case OperandKind::kIdentifier:
       break;
     default:
@@ -236,8 +262,8 @@ ValueId Emitter::ReadOperand(const ast::Operand& operand, Type type) {
   }
   switch (operand.symbol_kind) {
     case SymbolKind::kRegister: {
-      if (operand.component != ast::Component::kNone) {
-        Fail(ErrorCode::kUnsupported, "a component of a vector register is not translated");
+      if (!IsWholeRegister(operand)) {
+        Fail(ErrorCode::kUnsupported, "a part of a register is not translated here");
         return b.Undef(type);
       }
       ValueId value = ReadRegister(operand.symbol, type);
@@ -247,7 +273,7 @@ ValueId Emitter::ReadOperand(const ast::Operand& operand, Type type) {
     case SymbolKind::kSpecialRegister:
       return ReadSpecial(operand, type);
     default:
-      return Fit(SymbolAddress(operand), type);
+      return ReadSymbol(operand, type);
   }
 }
 
@@ -284,13 +310,15 @@ Place Emitter::Address(size_t operand, ir::Space space) {
   const ast::Operand& o = Operand(operand);
   if (space == ir::Space::kSharedCluster) {
     if (o.symbol_kind == SymbolKind::kVariable) return Address(operand, ir::Space::kShared);
-    Place place = Address(operand, ir::Space::kGeneric);
+    // In that window, too, 32 bits hold an address.
+    const Place place = Address(operand, ir::Space::kShared);
     return {b.Inst1(Opcode::kToGeneric, Type::kVoid, {place.address}, {.space = space}), ir::Space::kGeneric};
   }
   switch (o.symbol_kind) {
     case SymbolKind::kNone:
       return {Const(Type::kI64, static_cast<uint64_t>(o.integer)), space};
     case SymbolKind::kRegister:
+      CheckAddressBits(space, ir::Bits(ssa.TypeOf(o.symbol)));
       return {Offset(ReadRegister(o.symbol, Type::kI64), o.integer), space};
     case SymbolKind::kVariable: {
       // A generic access to a named variable goes to that variable.
@@ -336,7 +364,7 @@ void Emitter::WriteOperand(const ast::Operand& operand, ValueId value, bool sign
     for (size_t i = 0; i < children.size(); ++i) WriteOperand(children[i], parts[i], sign);
     return;
   }
-  if (operand.symbol_kind != SymbolKind::kRegister || operand.component != ast::Component::kNone) {
+  if (operand.symbol_kind != SymbolKind::kRegister || !IsWholeRegister(operand)) {
     Fail(ErrorCode::kUnsupported, "a destination of this shape is not translated");
     return;
   }

@@ -99,6 +99,9 @@ class Emitter {
   uint32_t LocalIndex(uint32_t variable);
 
  private:
+  bool IsWholeRegister(const ast::Operand& operand) const;
+  bool CheckAddressBits(ir::Space space, int bits);
+  ir::ValueId ReadSymbol(const ast::Operand& operand, ir::Type type);
   ir::ValueId ReadRegister(uint32_t number, ir::Type type);
   ir::ValueId ReadImmediate(const ast::Operand& operand, ir::Type type);
   ir::ValueId ReadSpecial(const ast::Operand& operand, ir::Type type);

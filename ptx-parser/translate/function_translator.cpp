@@ -26,6 +26,7 @@ class FunctionTranslator {
       : ast_(context.ast), source_(source), context_(context), e_(context, source, f_) {}
 
   Result<ir::Function> Translate() {
+    TRY_STATUS(CheckSharedPrivate());
     FillHeader();
     if (!source_.has_body) return Declaration();
     TRY_STATUS(MatchAll());
@@ -43,6 +44,14 @@ class FunctionTranslator {
   }
 
  private:
+  // What threads have outside of functions lives as long as they; a kernel's own registers and memory do so, too.
+  Status CheckSharedPrivate() const {
+    if (source_.is_entry || source_.shared_private_use.line == 0) return {};
+    return Fail(ast::ErrorAt(ast_, source_.shared_private_use, ErrorCode::kUnsupported,
+                             "a register or .local variable of the whole module is not translated in a .func",
+                             "kernels may use them; in functions, pass the value as a parameter"));
+  }
+
   void FillHeader() {
     f_.name = std::string(source_.name);
     f_.is_kernel = source_.is_entry;

@@ -35,7 +35,7 @@ Space SpaceOfWords(const Emitter& e) {
       {"shared::cta", Space::kShared}, {"shared::cluster", Space::kSharedCluster},
       {"local", Space::kLocal},        {"const", Space::kConst},
       {"param", Space::kParam},        {"param::entry", Space::kParam},
-      {"param::func", Space::kParam},
+      {"param::func", Space::kParam},  {"const[0]", Space::kConst},
   };
   for (auto [word, space] : kSpaces) {
     if (e.Has(word)) return space;
@@ -116,6 +116,25 @@ void mov(Emitter& e) {
   e.Write(0, e.Read(1, type));
 }
 
+// Vector registers, and the special registers that are vectors.
+void mov_vector(Emitter& e) {
+  const ast::Operand& source = e.Operand(1);
+  const auto width = static_cast<size_t>(e.mods().vector_width());
+  std::vector<ValueId> values;
+  if (source.kind == ast::OperandKind::kVector && e.ast.Children(source).size() == width) {
+    values = e.ReadVector(1, WholeType(e.type()));
+  } else if (source.symbol_kind == ast::SymbolKind::kSpecialRegister && width == 4) {
+    for (uint32_t i = 0; i < 4; ++i) {
+      ast::Operand element = source;
+      element.component = static_cast<ast::Component>(static_cast<uint32_t>(ast::Component::kX) + i);
+      values.push_back(e.ReadOperand(element, WholeType(e.type())));
+    }
+  } else {
+    return e.Fail(ErrorCode::kSyntax, "the source must be a vector of " + std::to_string(width) + " registers");
+  }
+  e.WriteVector(0, values, IsSigned(e.type()));
+}
+
 // -- addresses --
 
 void isspacep(Emitter& e) {
@@ -126,13 +145,15 @@ void isspacep(Emitter& e) {
 // Global, constant and kernel parameter addresses are generic ones already; shared and local windows are
 // mapped.
 void cvta(Emitter& e) {
+  if (Bits(e.type()) == 32) {
+    return e.Fail(ErrorCode::kUnsupported, "a generic address has 64 bits: only code with 64-bit addresses is translated");
+  }
   Space space = AccessSpace(e);
   ValueId address = e.Read(1, Type::kI64);
   if (space == Space::kShared || space == Space::kSharedCluster || space == Space::kLocal) {
     Opcode op = e.Has("to") ? Opcode::kFromGeneric : Opcode::kToGeneric;
     address = e.b.Inst1(op, Type::kVoid, {address}, {.space = space});
   }
-  if (Bits(e.type()) == 32) address = e.b.Convert(Opcode::kTrunc, Type::kI32, address);
   e.Write(0, address);
 }
 

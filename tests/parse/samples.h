@@ -157,6 +157,38 @@ $LDWend_scale:
 	} // scale
 )ptx";
 
-inline std::vector<std::string> Samples() { return {std::string(kModern), std::string(kOld)}; }
+inline constexpr std::string_view kOldest = R"ptx(	.version 1.3
+	.target sm_13
+	.const[0] .f32 factors[2] = {1.0, 2.0};
+	.reg .u32 %calls, %more<3>;
+	.reg .v4 .f32 %color;
+	.local .b32 kept[4];
+@@DWARF .byte 0x2b, 0x00
+	.func (.reg .f32 %low, .reg .f32 %high) split (.reg .f32 %both)
+	{
+	mov.f32 %low, %both;
+	mov.f32 %high, %both;
+	ret;
+	}
+	.entry shade
+	.maxntid 16,16,1 .maxnctapersm 4
+	{
+	.reg .f32 %f<4>;
+	.param .u64 where;
+	.reg .u64 %rd<2>;
+	.param .f32 factor;
+	ld.param.u64 %rd1, [where];
+	ld.const[0].f32 %f1, [factors+4];
+	call.uni (%f2, %f3), split, (%f1);
+	ld.param.f32 %color.w, [factor];
+	mov.v4.f32 %color, {%f1, %f2, %f3, %color.w};
+	st.global.v4.f32 [%rd1], %color;
+	mov.u32 %more2, %calls;
+	st.local.u32 [kept+4], %more2;
+	exit;
+	}
+)ptx";
+
+inline std::vector<std::string> Samples() { return {std::string(kModern), std::string(kOld), std::string(kOldest)}; }
 
 }  // namespace ptx2cpu::ptx::tests

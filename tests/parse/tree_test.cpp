@@ -225,6 +225,33 @@ TEST_CASE("operands") {
   CHECK(m.targets[ops("brx.idx")[1].symbol].operands.count == 2);
 }
 
+TEST_CASE("old versions: body parameters, vector registers, registers of the module") {
+  const ast::Module m = Parsed(std::string(kOldest));
+  const ast::Function& split = *m.FindFunction("split");
+  const ast::Function& shade = *m.FindFunction("shade");
+  REQUIRE(shade.parameters.count == 2);
+  CHECK(m.Variables(shade.parameters)[0].name == "where");
+  CHECK(m.Variables(shade.parameters)[1].type == "f32");
+  CHECK(split.returns.count == 2);
+  CHECK(shade.maxnctapersm == 4);
+  // %f<4>, %rd<2>; then %calls, %more<3> and the four of %color.
+  CHECK(shade.register_count == 4 + 2 + 1 + 3 + 4);
+  CHECK(split.register_count == 3 + 1 + 3 + 4);
+  CHECK(m.RegisterName(shade, 6) == "%calls");
+  CHECK(m.RegisterName(shade, 9) == "%more2");
+  CHECK(m.RegisterName(shade, 12) == "%color.z");
+  CHECK(m.RegisterDeclaration(shade, 13).vector == 4);
+  CHECK(split.shared_private_use.line == 0);
+  CHECK(shade.shared_private_use.line == 24);
+  const std::span<const ast::Instruction> body = m.Instructions(shade);
+  CHECK(m.OpcodeOf(body[1]).text == "ld.const[0].f32");
+  CHECK(m.Operands(body[3])[0].symbol == 13);
+  const ast::Operand& whole = m.Operands(body[5])[1];
+  REQUIRE(whole.kind == OperandKind::kVector);
+  REQUIRE(m.Children(whole).size() == 4);
+  CHECK(m.Children(whole)[2].symbol == 12);
+}
+
 TEST_CASE("registers are numbered densely, and inner scopes hide outer names") {
   const ast::Module m = Parsed(
       ".version 8.5 .target sm_90\n"

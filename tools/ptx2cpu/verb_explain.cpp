@@ -58,6 +58,7 @@ Result<Chosen> FindForm(const std::string& text) {
   if (words.empty()) return Fail(ErrorCode::kUsage, "which instruction?");
   const std::string base = words[0];
   for (const ptx::Form* form : ptx::FormsOf(base)) {
+    if (!ptx::AllHold(form->when, ptx::Dialect::Newest())) continue;  // only old versions have it
     // Base mnemonics may hold dots (cp.async): the form says how many words it takes.
     const size_t taken = Split(form->base, '.').size();
     std::vector<std::string> rest(words.begin() + static_cast<ptrdiff_t>(std::min(taken, words.size())), words.end());
