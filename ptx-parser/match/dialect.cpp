@@ -14,14 +14,18 @@ constexpr uint32_t kVersion14 = 104, kFirstWithSubnormals = 20;
 uint32_t Number(std::string_view digits) {
   uint32_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  CHECK(error == std::errc() && end == digits.data() + digits.size(), "instructions.def: no number: " + std::string(digits));
+  CHECK(error == std::errc() && end == digits.data() + digits.size(),
+        "instructions.def: no number: " + std::string(digits));
   return value;
 }
 
-std::string VersionText(uint32_t version) { return std::to_string(version / 100) + "." + std::to_string(version % 100); }
+std::string VersionText(uint32_t version) {
+  return std::to_string(version / 100) + "." + std::to_string(version % 100);
+}
 
 // Whether .ftz is implied where a target flushes f32 subnormals: it is when the instruction reads f32, and in
-// conversions also when it writes one. The manual's erratum: up to PTX 1.4, conversions from or to 64 bits do not flush.
+// conversions also when it writes one. The manual's erratum: up to PTX 1.4, conversions from or to 64 bits do
+// not flush.
 bool FlushesWithoutWord(const Form& form, const Modifiers& modifiers, uint32_t version) {
   if (form.base != "cvt") return modifiers.last() == PtxType::kF32;
   const PtxType to = modifiers.first(), from = modifiers.last();
@@ -54,11 +58,13 @@ DialectCondition DialectCondition::Read(std::string_view text) {
   const size_t at = text.find_first_of("<>");
   CHECK(at != std::string_view::npos, "instructions.def: no condition: " + std::string(text));
   condition.is_version = text.substr(0, at) == "isa";
-  CHECK(condition.is_version || text.substr(0, at) == "sm", "instructions.def: no condition: " + std::string(text));
+  CHECK(condition.is_version || text.substr(0, at) == "sm",
+        "instructions.def: no condition: " + std::string(text));
   condition.below = text[at] == '<';
   const std::string_view limit = text.substr(at + (condition.below ? 1 : 2));  // < or >=
   const size_t dot = limit.find('.');
-  condition.limit = condition.is_version ? Number(limit.substr(0, dot)) * 100 + Number(limit.substr(dot + 1)) : Number(limit);
+  condition.limit = condition.is_version ? Number(limit.substr(0, dot)) * 100 + Number(limit.substr(dot + 1))
+                                         : Number(limit);
   return condition;
 }
 

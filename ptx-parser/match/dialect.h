@@ -1,10 +1,12 @@
-// What the .version and .target of a module change in how its instructions read. Here and in the conditions of
-// instructions.def stands all of it that concerns instructions; what it changes in declarations is in parse/.
+// What the .version and .target of a module change in how its instructions read. Here and in the conditions
+// of instructions.def stands all of it that concerns instructions; what it changes in declarations is in
+// parse/.
 //
-// PTX is read as the driver of a device with compute capability 9 compiles it, not as the old device ran it. So
-//   mad.f32 of sm_1x targets is fused (a GPU of that time truncated the product), as the manual says of later devices;
-//   map_f64_to_f32 changes nothing: the device has doubles;
-//   instructions newer than the .version are not refused: they mean what they mean.
+// PTX is read as the driver of a device with compute capability 9 compiles it, not as the old device ran it.
+// So
+//   mad.f32 of sm_1x targets is fused (a GPU of that time truncated the product), as the manual says of later
+//   devices; map_f64_to_f32 changes nothing: the device has doubles; instructions newer than the .version are
+//   not refused: they mean what they mean.
 #pragma once
 
 #include <cstdint>
