@@ -6,11 +6,8 @@
 #include <cstring>
 #include <thread>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 #include "runtime/abi/abi.h"
+#include "runtime/clock.h"
 #include "runtime/device_printf.h"
 #include "runtime/fault.h"
 #include "runtime/launch_job.h"
@@ -99,15 +96,7 @@ void ptx2cpu_free(ptx2cpu_block* block, uint8_t* pointer) {
   ptx2cpu::rt::JumpToLandingPoint(record);
 }
 
-uint64_t ptx2cpu_clock(ptx2cpu_block* block) {
-#if defined(__x86_64__)
-  return __rdtsc();
-#else
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-#endif
-}
+uint64_t ptx2cpu_clock(ptx2cpu_block* block) { return ptx2cpu::rt::ReadClock(); }
 
 uint64_t ptx2cpu_globaltimer(ptx2cpu_block* block) {
   timespec now;

@@ -260,6 +260,7 @@ Status FunctionEmitter::EmitLane(const ir::Inst& inst, LaneStep lane_step, const
     lane_step.exit = ExitBlock(lane_step, done);
     b.SetInsertPoint(inside);
   }
+  if (lane_step.times) BeginThread(*lane_step.times);
   TRY_STATUS(EmitRegion(inst.edges[0].to, lane_step, inst.edges[0]));
   b.SetInsertPoint(done);
   return {};
@@ -284,6 +285,7 @@ Status FunctionEmitter::EmitForLanes(const ir::Inst& inst) {
   }
   llvm::Value* threads = Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count");
   llvm::Value* rest = b.CreateSub(threads, step.thread);
+  const std::optional<ThreadTimes> times = BeginTimes(inst.edges[0].to);
   LaneLoop loop =
       OpenLoop(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, b.getInt32(kWarpSize)), "lane");
   LaneStep lane_step{.level = ir::Level::kLane,
@@ -291,7 +293,8 @@ Status FunctionEmitter::EmitForLanes(const ir::Inst& inst) {
                      .warp = step.warp,
                      .lane = loop.index,
                      .thread = b.CreateAdd(step.thread, loop.index, "thread", true, true),
-                     .access_group = llvm::MDNode::getDistinct(m.context, {})};
+                     .access_group = llvm::MDNode::getDistinct(m.context, {}),
+                     .times = times};
   TRY_STATUS(EmitLane(inst, lane_step, loop));
   CloseLoop(loop, lane_step.access_group);
   if (MasksLanes(inst)) ContinueWhileLive(b.CreateICmpNE(LiveMask(step.warp), b.getInt32(0)), step.end);

@@ -21,7 +21,7 @@ Status FunctionEmitter::EachRow(llvm::MDNode* access_group, const std::function<
   LaneLoop y = OpenLoop(height, "y");
   llvm::Value* row = b.CreateAdd(b.CreateMul(z.index, height, "", true, true), y.index, "", true, true);
   llvm::Value* first = b.CreateMul(row, width, "first", true, true);
-  LaneStep row_step{.level = ir::Level::kLane, .thread = first, .tid = {b.getInt32(0), y.index, z.index}, .access_group = access_group};
+  LaneStep row_step{.level = ir::Level::kLane, .thread = first, .tid = {b.getInt32(0), y.index, z.index}, .access_group = access_group, .times = {}};
   TRY_STATUS(body(row_step, width));
   for (const LaneLoop* loop : {&y, &z}) CloseLoop(*loop, access_group);
   return {};
@@ -29,7 +29,9 @@ Status FunctionEmitter::EachRow(llvm::MDNode* access_group, const std::function<
 
 Status FunctionEmitter::EmitRowsThreadByThread(const ir::Inst& inst) {
   llvm::MDNode* access_group = llvm::MDNode::getDistinct(m.context, {});
+  const std::optional<ThreadTimes> times = BeginTimes(inst.edges[0].to);
   return EachRow(access_group, [&](LaneStep lane_step, llvm::Value* width) -> Status {
+    lane_step.times = times;
     LaneLoop x = OpenLoop(width, "x");
     lane_step.thread = b.CreateAdd(lane_step.thread, x.index, "thread", true, true);
     lane_step.tid[0] = x.index;
@@ -43,14 +45,17 @@ Status FunctionEmitter::EmitRowsThreadByThread(const ir::Inst& inst) {
 
 // Up to 32 threads of a row at a time.
 Status FunctionEmitter::EmitRowsAsVectors(LaneRegion& region) {
+  const std::optional<ThreadTimes> times = BeginTimes(region.blocks[0]);
   return EachRow(llvm::MDNode::getDistinct(m.context, {}), [&](LaneStep row_step, llvm::Value* width) -> Status {
     row_step.access_group = nullptr;
+    row_step.times = times;
     llvm::Value* steps = b.CreateLShr(b.CreateAdd(width, b.getInt32(kWarpSize - 1)), 5);
     return Loop(steps, "x", [&](llvm::Value* index) -> Status {
       const LaneStep saved = std::exchange(step, row_step);
       step.width = kWarpSize;
       step.tid[0] = b.CreateShl(index, 5, "tid.x", true, true);
       step.thread = b.CreateAdd(row_step.thread, step.tid[0], "thread", true, true);
+      if (times) BeginThread(*times);
       Status status = LaneVectors(*this, region).Run(FirstLanes(b.CreateSub(width, step.tid[0])));
       step = saved;
       return status;

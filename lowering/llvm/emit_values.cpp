@@ -143,14 +143,6 @@ llvm::Value* LaneMask(Site& s, Special special) {
   }
 }
 
-llvm::Value* Clock(Site& s, Special special) {
-  bool timer = special >= Special::kGlobaltimer && special <= Special::kGlobaltimerHi;
-  llvm::Value* now =
-      s.b.CreateCall(s.e.m.Service(timer ? "ptx2cpu_globaltimer" : "ptx2cpu_clock"), {s.e.Block()});
-  bool high = special == Special::kClockHi || special == Special::kGlobaltimerHi;
-  return high ? s.b.CreateLShr(now, 32) : now;
-}
-
 llvm::Value* SpecialValue(Site& s, Special special);
 
 // Registers 1 and 2 are the high and low word of the address of the grid's workspace, 0 where there is none.
@@ -194,7 +186,7 @@ llvm::Value* SpecialValue(Site& s, Special special) {
     case Special::kGlobaltimer:
     case Special::kGlobaltimerLo:
     case Special::kGlobaltimerHi:
-      return Clock(s, special);
+      return TimeValue(s, special);
     case Special::kClusteridX:
       return InClusters(s, Special::kCtaidX, Special::kClusterNctaidX);
     case Special::kClusteridY:

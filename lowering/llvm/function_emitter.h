@@ -23,6 +23,16 @@ namespace ptx2cpu::lowering {
 
 inline constexpr unsigned kWarpSize = 32;
 
+// The time that each thread of a region has for its own, see emit_time.cpp. All are i64.
+struct ThreadTimes {
+  struct Of {
+    llvm::AllocaInst* begin = nullptr;  // of the region; 0: nobody has read
+    llvm::AllocaInst* skew = nullptr;   // of the thread
+  };
+  Of clock, timer;
+  std::map<const ir::Inst*, llvm::AllocaInst*> latest;  // by the place that reads
+};
+
 // Where code of some level stands.
 struct LaneStep {
   ir::Level level = ir::Level::kBlock;
@@ -36,6 +46,7 @@ struct LaneStep {
   llvm::BasicBlock* exit = nullptr;  // exit_lane
   llvm::MDNode* access_group =
       nullptr;  // accesses of different iterations are independent (no barrier between)
+  std::optional<ThreadTimes> times;
 };
 
 class FunctionEmitter;
@@ -72,6 +83,8 @@ inline llvm::Constant* Literal(llvm::Value* like, uint64_t value) {
   return llvm::ConstantInt::get(like->getType(), value);
 }
 llvm::Value* Broadcast(llvm::IRBuilder<>& b, llvm::Value* value, unsigned width);
+// A clock or timer, as i64.
+llvm::Value* TimeValue(Site& site, ir::Special special);
 // Calls `scalar` for each lane when any argument is a vector (of numbers, no predicates).
 llvm::Value* EachLane(FunctionEmitter& e, const std::vector<llvm::Value*>& arguments,
                       const std::function<llvm::Value*(const std::vector<llvm::Value*>&)>& scalar);
@@ -195,6 +208,10 @@ class FunctionEmitter {
                               llvm::BasicBlock* done);  // clears the lane's live bit
   // The region of one lane, in the innermost loop; skips lanes that have exited.
   Status EmitLane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop);
+
+  // Before the loop over threads whose region begins there, and before each thread; nothing where no clock is read.
+  std::optional<ThreadTimes> BeginTimes(ir::BlockId entry);
+  void BeginThread(const ThreadTimes& times);
 
   bool one_dimensional_;
   llvm::AllocaInst* misaligned_ = nullptr;   // one bit per access, the last for all further ones

@@ -15,6 +15,7 @@
 #include "driver_api.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/errors.h"
+#include "runtime/clock.h"
 #include "runtime/driver/memory_limits.h"
 #include "runtime/thread_pool.h"
 
@@ -43,14 +44,6 @@ std::string ProcessorName() {
   std::string name = ProcessorInfo("model name");
   if (name.empty()) name = ProcessorInfo("CPU implementer").empty() ? "CPU" : "Arm CPU";
   return name;
-}
-
-int ProcessorKiloHertz() {
-  static const int kilohertz = [] {
-    const double megahertz = std::atof(ProcessorInfo("cpu MHz").c_str());
-    return megahertz > 0 ? static_cast<int>(megahertz * 1000) : 1000000;
-  }();
-  return kilohertz;
 }
 
 int CacheBytes() {

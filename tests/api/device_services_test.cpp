@@ -1,5 +1,6 @@
 // What device code asks of the runtime: printf, assert, malloc and free, clocks.
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "run_program.h"
@@ -140,6 +141,57 @@ FINE:
   CHECK(status.error().code == ErrorCode::kFault);
   CHECK_THAT(status.error().Render(), Catch::Contains("assertion failed: some.cu:42: void k(int *): `x < 3'") && Catch::Contains("thread (3,0,0)"));
   CHECK(std::ranges::count(words, 1u) == 3);
+}
+
+TEST_CASE("clocks: the threads of a block wait for a time together", "[services]") {
+  // Each thread waits for 2 ms, then 1 ms; written: how long it waited, and 0 if time went back.
+  const auto wait = [](const std::string& label, int nanoseconds) {
+    return "mov.u64 %d3, %globaltimer;\n" + label + ": mov.u64 %d4, %globaltimer; sub.u64 %d5, %d4, %d3; setp.lt.u64 %q, %d5, " +
+           std::to_string(nanoseconds) + "; @%q bra " + label + ";\n";
+  };
+  for (const std::string between : {"", "st.shared.u32 [tile], %r0; bar.sync 0; ld.shared.u32 %r0, [tile]; st.global.u32 [%d0+8], %r0;"}) {
+    const Program program = Linked({R"(
+.shared .align 4 .b8 tile[4];
+.visible .entry k(.param .u64 p) {
+  .reg .b64 %d<10>; .reg .b32 %r<4>; .reg .pred %q;
+  ld.param.u64 %d0, [p]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 12; add.u64 %d0, %d0, %d1;)" + wait("FIRST", 2000000) + R"(
+  mov.u64 %d6, %d4; cvt.u32.u64 %r1, %d5;)" + between + wait("SECOND", 1000000) + R"(
+  cvt.u32.u64 %r2, %d5; setp.ge.u64 %q, %d3, %d6; selp.u32 %r3, %r2, 0, %q;
+  st.global.u32 [%d0], %r1; st.global.u32 [%d0+4], %r3;
+  ret;
+})"});
+    constexpr uint32_t kThreads = 1024;
+    Shape shape;
+    shape.block = {kThreads, 1, 1};
+    const auto begin = std::chrono::steady_clock::now();
+    const auto words = Words(program, "k", 3 * kThreads, shape);
+    const auto took = std::chrono::steady_clock::now() - begin;
+    for (uint32_t i = 0; i < kThreads; ++i) {
+      if (words[3 * i] < 2000000 || words[3 * i + 1] < 1000000) FAIL("thread " << i << " waited for " << words[3 * i] << " and " << words[3 * i + 1]);
+    }
+    CHECK(took < std::chrono::milliseconds(kThreads));  // one after the other it would be three times that
+  }
+}
+
+TEST_CASE("clocks: a thread measures what it does, not what the threads before it did", "[services]") {
+  const Program program = Linked({R"(
+.visible .entry k(.param .u64 p) {
+  .reg .b64 %d<8>; .reg .b32 %r<4>; .reg .pred %q;
+  ld.param.u64 %d0, [p]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1;
+  mov.u64 %d2, %clock64; mov.u32 %r1, 2000; mov.u32 %r2, %r0;
+WORK:
+  mul.lo.u32 %r2, %r2, 1664525; xor.b32 %r2, %r2, %r1; st.global.u32 [%d0], %r2;
+  sub.u32 %r1, %r1, 1; setp.ne.u32 %q, %r1, 0; @%q bra WORK;
+  mov.u64 %d3, %clock64; sub.u64 %d3, %d3, %d2; cvt.u32.u64 %r3, %d3; st.global.u32 [%d0], %r3;
+  ret;
+})"});
+  constexpr uint32_t kThreads = 256;
+  Shape shape;
+  shape.block = {kThreads, 1, 1};
+  auto words = Words(program, "k", kThreads, shape);
+  CHECK(std::ranges::min(words) > 0);
+  std::ranges::sort(words);
+  CHECK(words[kThreads * 3 / 4] < 20 * words[kThreads / 4]);
 }
 
 TEST_CASE("clocks run", "[services]") {

@@ -1,0 +1,12 @@
+// What %clock counts: the processor's time stamp counter where there is one, else nanoseconds.
+#pragma once
+
+#include <cstdint>
+
+namespace ptx2cpu::rt {
+
+uint64_t ReadClock();
+// Ticks in a millisecond. Measured, as the processor's nominal rate is not always the counter's; the first call takes one.
+int ClockKiloHertz();
+
+}  // namespace ptx2cpu::rt
