@@ -21,7 +21,7 @@ Status FunctionEmitter::EachRow(llvm::MDNode* access_group, const std::function<
   LaneLoop y = OpenLoop(height, "y");
   llvm::Value* row = b.CreateAdd(b.CreateMul(z.index, height, "", true, true), y.index, "", true, true);
   llvm::Value* first = b.CreateMul(row, width, "first", true, true);
-  LaneStep row_step{.level = ir::Level::kLane, .thread = first, .tid = {b.getInt32(0), y.index, z.index}, .access_group = access_group, .times = {}};
+  LaneStep row_step{.level = ir::Level::kLane, .thread = first, .tid = {b.getInt32(0), y.index, z.index}, .access_group = access_group};
   TRY_STATUS(body(row_step, width));
   for (const LaneLoop* loop : {&y, &z}) CloseLoop(*loop, access_group);
   return {};

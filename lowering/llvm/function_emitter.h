@@ -46,7 +46,7 @@ struct LaneStep {
   llvm::BasicBlock* exit = nullptr;  // exit_lane
   llvm::MDNode* access_group =
       nullptr;  // accesses of different iterations are independent (no barrier between)
-  std::optional<ThreadTimes> times;
+  std::optional<ThreadTimes> times{};
 };
 
 class FunctionEmitter;
