@@ -15,7 +15,8 @@ using Value = llvm::Value*;
 namespace {
 
 constexpr size_t kMostOperations = 1500;  // LLVM's time grows faster than the code
-constexpr size_t kMostEachLane = 4;
+constexpr size_t kMostEachLane = 4;           // outside of loops
+constexpr size_t kMostEachLaneOfTexture = 3;  // more for each texture instruction of the same loop: it gains more than they cost
 
 // Operations on vectors that stand for one instruction, roughly.
 size_t OperationsOf(const ir::Inst& inst) {
@@ -113,7 +114,9 @@ LaneVectors::Way LaneVectors::WayOf(const FunctionEmitter& e, const LaneRegion& 
 bool LaneVectors::Suits(const FunctionEmitter& e, const LaneRegion& region) {
   const ir::Function& f = e.f;
   if (!f.at_block(region.blocks[0]).params.empty()) return false;
-  size_t each_lane = 0, operations = 0;
+  size_t operations = 0;
+  std::vector<size_t> each_lane(region.levels.size()), allowed(region.levels.size());
+  allowed[0] = kMostEachLane;
   for (ir::BlockId block : region.blocks) {
     for (ir::InstId id : f.at_block(block).insts) {
       const ir::Inst& inst = f.at_inst(id);
@@ -127,9 +130,13 @@ bool LaneVectors::Suits(const FunctionEmitter& e, const LaneRegion& region) {
       for (ValueId result : inst.results) {
         if (ir::Bits(f.type_of(result)) > 64 && !region.shapes[result.index].uniform()) return false;
       }
-      if (WayOf(e, region, inst) != Way::kEachLane) continue;
-      if (region.level_of[block.index] != 0 || ++each_lane > kMostEachLane) return false;
+      const uint32_t level = region.level_of[block.index];
+      if (inst.op == Opcode::kTexture) allowed[level] += kMostEachLaneOfTexture;
+      if (WayOf(e, region, inst) == Way::kEachLane) ++each_lane[level];
     }
+  }
+  for (size_t level = 0; level < allowed.size(); ++level) {
+    if (each_lane[level] > allowed[level]) return false;
   }
   return operations <= kMostOperations;
 }

@@ -33,6 +33,9 @@ Result<Timing> Measure(const Subject& subject);
 Result<std::vector<Timing>> RunProgram(const std::string& path, const std::string& corpus_bin);
 Status Compare(const std::string& self, const std::string& other, const std::string& corpus_bin, bool json);
 
+// Of the functions of runtime/texture.
+void PrintTextureTimes();
+
 double Median(std::vector<double> values);
 
 // by_hand.cpp: block b of `blocks` with `threads` threads each covers elements as a grid-stride loop does.

@@ -1,4 +1,4 @@
-// bench [--json] [--against OTHER] CORPUS_BIN
+// bench [--json] [--against OTHER] CORPUS_BIN, or bench --textures
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -45,11 +45,12 @@ Status Run(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
     if (argument == "--json") form = Form::kJson;
+    else if (argument == "--textures") return PrintTextureTimes(), Status{};
     else if (argument == "--plain") form = Form::kPlain;
     else if (argument == "--against" && i + 1 < count) other = arguments[++i];
     else corpus_bin = argument;
   }
-  if (corpus_bin.empty() || corpus_bin.starts_with("-")) return Fail(ErrorCode::kUsage, "usage: bench [--json] [--against OTHER] CORPUS_BIN");
+  if (corpus_bin.empty() || corpus_bin.starts_with("-")) return Fail(ErrorCode::kUsage, "usage: bench [--json] [--against OTHER] CORPUS_BIN, or bench --textures");
   if (other.empty()) return PrintTimes(corpus_bin, form);
   return Compare(std::filesystem::read_symlink("/proc/self/exe"), other, corpus_bin, form == Form::kJson);
 }

@@ -157,8 +157,8 @@ struct Corners {
 PTX2CPU_INLINE Ints Part(const Ints& whole, const Ints& weight) { return (whole * weight + kWeightOne / 2) >> kWeightBits; }
 
 // Of a plane's texels those that have a weight in some lane: the first, and its neighbours where a lane is between.
-PTX2CPU_INLINE void AddPlane(const Plan& p, const Neighbours* n, const bool* between, const Ints& whole, const Corner& base, Corner* to) {
-  const Ints right = between[0] ? Part(whole, n[0].weight) : Ints{}, left = whole - right;
+PTX2CPU_INLINE void AddPlane(const Plan& p, const Neighbours* n, uint32_t between, const Ints& whole, const Corner& base, Corner* to) {
+  const Ints right = (between & 1) != 0 ? Part(whole, n[0].weight) : Ints{}, left = whole - right;
   const auto add_row = [&](int y, const Ints& left_weight, const Ints& right_weight) {
     Corner row = base;
     if (p.dimensions > 1) {
@@ -166,9 +166,9 @@ PTX2CPU_INLINE void AddPlane(const Plan& p, const Neighbours* n, const bool* bet
       row.outside |= n[1].outside[y];
     }
     *to++ = {row.offset + n[0].index[0] * Step(p, 0), row.outside | n[0].outside[0], left_weight};
-    if (between[0]) *to++ = {row.offset + n[0].index[1] * Step(p, 0), row.outside | n[0].outside[1], right_weight};
+    if ((between & 1) != 0) *to++ = {row.offset + n[0].index[1] * Step(p, 0), row.outside | n[0].outside[1], right_weight};
   };
-  if (!between[1]) return add_row(0, left, right);
+  if ((between & 2) == 0) return add_row(0, left, right);
   const Ints right_down = Part(right, n[1].weight), left_up = Part(left, kWeightOne - n[1].weight);
   add_row(0, left_up, right - right_down);
   add_row(1, left - left_up, right_down);
@@ -176,13 +176,13 @@ PTX2CPU_INLINE void AddPlane(const Plan& p, const Neighbours* n, const bool* bet
 
 PTX2CPU_INLINE void FindCorners(const Plan& p, const Operands& o, uint32_t lanes, Corners& corners) {
   Neighbours n[3];
-  bool between[3] = {};
+  uint32_t between = 0;  // a bit for each axis where some lane is between two texels
   for (uint32_t d = 0; d < p.dimensions; ++d) {
     n[d] = NeighboursOf(p.axis[d], o.coordinate[d], false);
-    between[d] = (BitsOf(n[d].weight != 0) & lanes) != 0;
+    between |= ((BitsOf(n[d].weight != 0) & lanes) != 0 ? 1u : 0u) << d;
   }
-  corners.groups = between[2] ? 2 : 1;
-  corners.count = (between[0] ? 2 : 1) * (between[1] ? 2 : 1);
+  corners.groups = (between & 4) != 0 ? 2 : 1;
+  corners.count = 1 << __builtin_popcount(between & 3);
   if (p.dimensions < 3) return AddPlane(p, n, between, Each(kWeightOne), {SliceOffset(p, o), {}, {}}, corners.at);
   const Ints far = Part(Each(kWeightOne), n[2].weight);
   for (int z = 0; z < corners.groups; ++z) {
