@@ -1,4 +1,4 @@
-// cuLink*: relocatable PTX put together. The "cubin" that comes out is our own form of an image (load.h).
+// cuLink*: relocatable PTX put together. The "cubin" that comes out is our own form of an image (runtime/module/linked_image.h).
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +10,7 @@
 #include "runtime/driver/device.h"
 #include "runtime/driver/errors.h"
 #include "runtime/driver/load.h"
+#include "runtime/module/linked_image.h"
 
 namespace ptx2cpu::driver {
 
@@ -32,17 +33,13 @@ CUresult StateOf(CUlinkState handle, LinkState*& state) {
   return state == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
-// The device runtime of a toolkit (libcudadevrt.a): it stands on functions that only the toolkit's own driver has. What it
-// defines is built in here (runtime/device_runtime).
-bool IsDeviceRuntime(std::string_view text) { return text.find("__cuda_syscall_") != std::string_view::npos; }
-
 // Takes over the texts of what was loaded. An input without PTX is no loss where it is a library of device code.
 CUresult Add(LinkState& state, CUresult loaded, CUjitInputType type, Sources sources) {
   if (loaded == CUDA_ERROR_NO_BINARY_FOR_GPU && type == CU_JIT_INPUT_LIBRARY) return CUDA_SUCCESS;
   if (loaded != CUDA_SUCCESS) return loaded;
   for (rt::ModuleSource& source : sources) {
     for (rt::PtxText& text : source.texts) {
-      if (!IsDeviceRuntime(text.text)) state.texts.push_back(std::move(text));
+      if (!rt::IsDeviceRuntime(text.text)) state.texts.push_back(std::move(text));
     }
   }
   return CUDA_SUCCESS;
@@ -54,7 +51,7 @@ CUresult AddText(LinkState& state, std::string text, std::string name) {
     state.options.WriteError("error: '" + name + "' is no PTX\n");
     return CUDA_ERROR_INVALID_PTX;
   }
-  if (!IsDeviceRuntime(text)) state.texts.push_back({std::move(text), std::move(name)});
+  if (!rt::IsDeviceRuntime(text)) state.texts.push_back({std::move(text), std::move(name)});
   return CUDA_SUCCESS;
 }
 
@@ -132,7 +129,9 @@ CUresult cuLinkComplete(CUlinkState state, void** cubinOut, size_t* sizeOut) {
     Failed(checked.error(), found->options);
     return CUDA_ERROR_INVALID_SOURCE;
   }
-  found->image = MakeLinkedImage(found->texts);
+  std::vector<rt::LinkedPart> parts;
+  for (const rt::PtxText& text : found->texts) parts.push_back({text.name, text.text});
+  found->image = rt::MakeLinkedImage(parts);
   *cubinOut = found->image.data();
   if (sizeOut != nullptr) *sizeOut = found->image.size();
   return CUDA_SUCCESS;

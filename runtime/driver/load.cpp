@@ -11,6 +11,7 @@
 
 #include "runtime/driver/device.h"
 #include "runtime/driver/errors.h"
+#include "runtime/module/linked_image.h"
 
 namespace ptx2cpu::driver {
 
@@ -19,36 +20,12 @@ using namespace cuda;
 namespace {
 
 constexpr uint32_t kWrapperMagic = 0x466243B1, kContainerMagic = 0xBA55ED50, kElfMagic = 0x464C457F, kLtoMagic = 0x7F4E43ED;
-// A linked image: this, the number of texts, then for each the two lengths, the name and the text.
-constexpr char kLinkedMagic[8] = {'P', 'T', 'X', '2', 'L', 'I', 'N', 'K'};
-
-void AppendWord(std::string& to, uint64_t word) { to.append(reinterpret_cast<const char*>(&word), sizeof word); }
-
-uint64_t TakeWord(const char*& at) {
-  uint64_t word;
-  std::memcpy(&word, at, sizeof word);
-  at += sizeof word;
-  return word;
-}
-
-rt::ModuleSource ReadLinkedImage(const char* at) {
-  rt::ModuleSource source;
-  at += sizeof kLinkedMagic;
-  for (uint64_t left = TakeWord(at); left > 0; --left) {
-    const uint64_t name = TakeWord(at), text = TakeWord(at);
-    source.texts.push_back({std::string(at + name, text), std::string(at, name)});
-    at += name + text;
-  }
-  return source;
-}
 
 uint32_t WordAt(const void* image) {
   uint32_t word;
   std::memcpy(&word, image, sizeof word);
   return word;
 }
-
-bool IsLinkedImage(const void* image) { return std::memcmp(image, kLinkedMagic, 4) == 0 && std::memcmp(image, kLinkedMagic, sizeof kLinkedMagic) == 0; }
 
 // Chooses as the reported device would; where that finds nothing and nobody asked for that device, takes what there is.
 template <typename Read>
@@ -82,7 +59,7 @@ bool LoadsEagerly() {
 
 bool IsPtxText(const void* image) {
   const uint32_t word = WordAt(image);
-  return word != kWrapperMagic && word != kContainerMagic && word != kElfMagic && word != kLtoMagic && !IsLinkedImage(image);
+  return word != kWrapperMagic && word != kContainerMagic && word != kElfMagic && word != kLtoMagic && !rt::IsLinkedImage(image);
 }
 
 CUresult Failed(const Error& error, JitOptions& options) {
@@ -93,13 +70,9 @@ CUresult Failed(const Error& error, JitOptions& options) {
 }
 
 CUresult LoadImage(const void* image, JitOptions& options, Sources& sources) {
-  if (IsLinkedImage(image)) {
-    sources = {ReadLinkedImage(static_cast<const char*>(image))};
-  } else {
-    auto source = ForDevice([&](uint32_t sm) { return rt::SourceInMemory(image, sm, "module"); });
-    if (!source) return Failed(source.error(), options);
-    sources = {*std::move(source)};
-  }
+  auto source = ForDevice([&](uint32_t sm) { return rt::IsLinkedImage(image) ? rt::SourceOfLinkedImage(image, sm) : rt::SourceInMemory(image, sm, "module"); });
+  if (!source) return Failed(source.error(), options);
+  sources = {*std::move(source)};
   Apply(options, sources);
   return CUDA_SUCCESS;
 }
@@ -107,31 +80,18 @@ CUresult LoadImage(const void* image, JitOptions& options, Sources& sources) {
 CUresult LoadFile(const std::filesystem::path& file, JitOptions& options, Sources& sources) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(file, none)) return CUDA_ERROR_FILE_NOT_FOUND;
-  char head[sizeof kLinkedMagic] = {};
+  char head[8] = {};
   std::ifstream in(file, std::ios::binary);
-  if (in.read(head, sizeof head) && IsLinkedImage(head)) {
+  if (in.read(head, sizeof head) && rt::IsLinkedImage(head)) {
     std::ostringstream rest;
     rest << in.rdbuf();
-    const std::string image = std::string(head, sizeof head) + rest.str();
-    sources = {ReadLinkedImage(image.data())};
-  } else {
-    auto found = ForDevice([&](uint32_t sm) { return rt::SourcesInFile(file, sm); });
-    if (!found) return Failed(found.error(), options);
-    sources = *std::move(found);
+    return LoadImage((std::string(head, sizeof head) + rest.str()).data(), options, sources);
   }
+  auto found = ForDevice([&](uint32_t sm) { return rt::SourcesInFile(file, sm); });
+  if (!found) return Failed(found.error(), options);
+  sources = *std::move(found);
   Apply(options, sources);
   return CUDA_SUCCESS;
-}
-
-std::string MakeLinkedImage(std::span<const rt::PtxText> texts) {
-  std::string image(kLinkedMagic, sizeof kLinkedMagic);
-  AppendWord(image, texts.size());
-  for (const rt::PtxText& text : texts) {
-    AppendWord(image, text.name.size());
-    AppendWord(image, text.text.size());
-    image += text.name + text.text;
-  }
-  return image;
 }
 
 }  // namespace ptx2cpu::driver

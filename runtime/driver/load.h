@@ -21,9 +21,6 @@ cuda::CUresult CheckLoaded(T& loaded, bool is_text, JitOptions& options);
 bool IsPtxText(const void* image);
 bool LoadsEagerly();
 
-// Relocatable PTX texts as one image; its bytes may be copied and written to files.
-std::string MakeLinkedImage(std::span<const rt::PtxText> texts);
-
 // Writes the error to the program's log. Without a log: what a GPU would have taken is said on stderr, each once; what
 // is wrong for a GPU too is the program's to know, since programs load to see what happens.
 cuda::CUresult Failed(const Error& error, JitOptions& options);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ptx-parser/fatbin/fatbin.h"
+#include "runtime/module/linked_image.h"
 
 namespace ptx2cpu::rt {
 
@@ -68,6 +69,33 @@ bool LooksLikePtx(const char* text) {
   return std::strstr(text, ".version") != nullptr;
 }
 
+// All containers of a file that have PTX for the device.
+Result<std::vector<ModuleSource>> SourcesOf(const ptx::Extraction& extraction, uint32_t sm, const std::string& file) {
+  std::vector<ptx::PtxImage> images = TRY(ptx::PtxImages(extraction, std::nullopt, {.sm = sm}));
+  std::vector<ModuleSource> sources;
+  ModuleSource linked;
+  for (ptx::PtxImage& image : images) {
+    std::string name = file;
+    if (extraction.file_kind != ptx::Extraction::FileKind::kPtx) {
+      name += "(" + extraction.containers[image.image->container_index].Where() + "," + image.image->Target() + ")";
+    }
+    PtxText text{std::move(image.text), std::move(name)};
+    const ModuleOptions options = OptionsOf(image.options);
+    if (image.image->relocatable) {
+      linked.options.contract &= options.contract;
+      linked.texts.push_back(std::move(text));
+    } else {
+      sources.push_back({{std::move(text)}, options});
+    }
+  }
+  if (!linked.texts.empty()) sources.push_back(std::move(linked));
+  return sources;
+}
+
+Result<std::vector<ModuleSource>> PartsOfFile(LinkedPart part, uint32_t sm) {
+  return SourcesOf(TRY(ptx::ExtractOwned(std::move(part.content), part.name)), sm, part.name);
+}
+
 }  // namespace
 
 Result<ModuleSource> SourceOfLinked(std::span<const void* const> containers, uint32_t sm, std::string name) {
@@ -108,26 +136,30 @@ Result<ModuleSource> SourceInMemory(const void* image, uint32_t sm, std::string 
 }
 
 Result<std::vector<ModuleSource>> SourcesInFile(const std::filesystem::path& file, uint32_t sm) {
-  const ptx::Extraction extraction = TRY(ptx::ExtractFile(file));
-  std::vector<ptx::PtxImage> images = TRY(ptx::PtxImages(extraction, std::nullopt, {.sm = sm}));
-  std::vector<ModuleSource> sources;
+  return SourcesOf(TRY(ptx::ExtractFile(file)), sm, file.string());
+}
+
+bool IsDeviceRuntime(std::string_view text) { return text.find("__cuda_syscall_") != std::string_view::npos; }
+
+Result<ModuleSource> SourceOfLinkedImage(const void* image, uint32_t sm) {
   ModuleSource linked;
-  for (ptx::PtxImage& image : images) {
-    std::string name = file.string();
-    if (extraction.file_kind != ptx::Extraction::FileKind::kPtx) {
-      name += "(" + extraction.containers[image.image->container_index].Where() + "," + image.image->Target() + ")";
+  for (LinkedPart& part : ReadLinkedImage(image)) {
+    if (part.content.find('\0') == std::string::npos) {
+      if (!IsDeviceRuntime(part.content)) linked.texts.push_back({std::move(part.content), std::move(part.name)});
+      continue;
     }
-    PtxText text{std::move(image.text), std::move(name)};
-    const ModuleOptions options = OptionsOf(image.options);
-    if (image.image->relocatable) {
-      linked.options.contract &= options.contract;
-      linked.texts.push_back(std::move(text));
-    } else {
-      sources.push_back({{std::move(text)}, options});
+    const bool library = part.content.starts_with("!<arch>");
+    const auto found = PartsOfFile(std::move(part), sm);
+    if (!found && found.error().code == ErrorCode::kNoPtx && library) continue;
+    if (!found) return Fail(found.error());
+    for (const ModuleSource& source : *found) {
+      linked.options.contract &= source.options.contract;
+      for (const PtxText& text : source.texts) {
+        if (!IsDeviceRuntime(text.text)) linked.texts.push_back(text);
+      }
     }
   }
-  if (!linked.texts.empty()) sources.push_back(std::move(linked));
-  return sources;
+  return linked;
 }
 
 }  // namespace ptx2cpu::rt

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/module/kernel_module.h"
@@ -28,5 +29,12 @@ Result<ModuleSource> SourceOfLinked(std::span<const void* const> containers, uin
 // A file as cuModuleLoad takes it. Every container of it that has PTX for the device: one module each, relocatable
 // ones together.
 Result<std::vector<ModuleSource>> SourcesInFile(const std::filesystem::path& file, uint32_t sm);
+
+// What run-time linking put together (linked_image.h), as one module. Libraries in it may do without PTX.
+Result<ModuleSource> SourceOfLinkedImage(const void* image, uint32_t sm);
+
+// The device runtime of a toolkit (libcudadevrt.a): it stands on functions that only the toolkit's own driver has. What it
+// defines is built in here (runtime/device_runtime).
+bool IsDeviceRuntime(std::string_view text);
 
 }  // namespace ptx2cpu::rt

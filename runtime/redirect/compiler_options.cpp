@@ -64,4 +64,15 @@ std::optional<OptionList> AskingForPtx(std::span<const char* const> options) {
   return real ? std::optional(std::move(list)) : std::nullopt;
 }
 
+// nvJitLink makes PTX of LTO IR alone.
+std::optional<LinkOptions> LinkingToPtx(std::span<const char* const> options) {
+  LinkOptions changed{.list = OptionList(options)};
+  for (size_t i = 0; i < changed.list.size(); ++i) {
+    if (changed.list[i] == "-ptx") return std::nullopt;
+    changed.lto |= changed.list[i] == "-lto";
+  }
+  if (changed.lto) changed.list.Add("-ptx");
+  return changed;
+}
+
 }  // namespace ptx2cpu::redirect

@@ -26,4 +26,12 @@ class OptionList {
 // For NVRTC: the same options with compute_XY where they ask for machine code of sm_XY. Nothing: they ask for none.
 std::optional<OptionList> AskingForPtx(std::span<const char* const> options);
 
+// For nvJitLink.
+struct LinkOptions {
+  OptionList list;  // LTO IR becomes PTX
+  bool lto = false;
+};
+// Nothing: they ask for PTX by themselves.
+std::optional<LinkOptions> LinkingToPtx(std::span<const char* const> options);
+
 }  // namespace ptx2cpu::redirect

@@ -127,27 +127,41 @@ bool WriteWord(void* place, uint64_t value) {
 
 }  // namespace
 
-std::vector<OfferedFunction> FunctionsOfferedBy(const link_map& object, std::string_view marker) {
+Offering::Offering(const link_map& object, std::string_view marker) : object_(&object) {
   const Tables tables = TablesOf(object);
-  if (tables.symbols == nullptr || tables.strings == nullptr) return {};
-  if (tables.gnu_hash != nullptr && !GnuHash(tables.gnu_hash).Holds(GnuHashOf(marker))) return {};
-  std::vector<OfferedFunction> functions;
-  bool marked = false;
+  if (tables.symbols == nullptr || tables.strings == nullptr) return;
+  if (tables.gnu_hash != nullptr && !GnuHash(tables.gnu_hash).Holds(GnuHashOf(marker))) return;
   const uint32_t count = SymbolCount(tables);
   for (uint32_t i = 0; i < count; ++i) {
     Elf64_Sym& symbol = tables.symbols[i];
     if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
-    functions.push_back({tables.strings + symbol.st_name, &symbol});
-    marked |= functions.back().name == marker;
+    functions_.push_back({tables.strings + symbol.st_name, &symbol});
   }
-  return marked ? functions : std::vector<OfferedFunction>();
+  if (!Has(marker)) functions_.clear();
 }
 
-void* AddressOf(const link_map& object, const Elf64_Sym& symbol) { return reinterpret_cast<void*>(object.l_addr + symbol.st_value); }
+std::vector<std::string_view> Offering::Names() const {
+  std::vector<std::string_view> names;
+  for (const Function& function : functions_) names.push_back(function.name);
+  return names;
+}
+
+const Offering::Function* Offering::Find(std::string_view name) const {
+  const auto found = std::find_if(functions_.begin(), functions_.end(), [&](const Function& each) { return each.name == name; });
+  return found == functions_.end() ? nullptr : &*found;
+}
+
+void* Offering::AddressOf(std::string_view name) const {
+  const Function* const found = Find(name);
+  return found == nullptr ? nullptr : reinterpret_cast<void*>(object_->l_addr + found->symbol->st_value);
+}
 
 // The loader adds the value to the object's base without looking where that leads.
-bool Offer(const link_map& object, Elf64_Sym& symbol, const void* replacement) {
-  return WriteWord(&symbol.st_value, reinterpret_cast<uintptr_t>(replacement) - object.l_addr);
+void Offering::Replace(std::string_view name, const void* replacement, std::vector<Rebinding>& rebindings) const {
+  const Function& function = *Find(name);
+  const void* const before = AddressOf(name);
+  if (!WriteWord(&function.symbol->st_value, reinterpret_cast<uintptr_t>(replacement) - object_->l_addr)) return;
+  rebindings.push_back({function.name, before, replacement});
 }
 
 void Rebind(const link_map& object, const std::vector<Rebinding>& functions) {

@@ -4,31 +4,83 @@
 
 #include <link.h>
 
+#include <array>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
 namespace ptx2cpu::redirect {
 
-struct OfferedFunction {
-  std::string_view name;
-  Elf64_Sym* symbol = nullptr;
-};
-
-// The functions that an object defines, when `marker` is one of them; else none, found by hashing alone.
-std::vector<OfferedFunction> FunctionsOfferedBy(const link_map& object, std::string_view marker);
-
-// The address in this process.
-void* AddressOf(const link_map& object, const Elf64_Sym& symbol);
-
-// Who asks the loader for the function gets `replacement` from now on. False: the system does not let us write there.
-bool Offer(const link_map& object, Elf64_Sym& symbol, const void* replacement);
-
-// The object has asked for functions of these names already: where it keeps `from`, it keeps `to` afterwards.
+// Where an object keeps `from` for this name, having asked already, it has to keep `to`.
 struct Rebinding {
   std::string_view name;
   const void* from = nullptr;
   const void* to = nullptr;
 };
+
+// The functions that an object defines.
+class Offering {
+ public:
+  // Empty unless one of its functions is named `marker`; that is found by hashing alone.
+  Offering(const link_map& object, std::string_view marker);
+
+  bool empty() const { return functions_.empty(); }
+  const link_map& object() const { return *object_; }
+  bool Has(std::string_view name) const { return Find(name) != nullptr; }
+  // All names, in the object's memory.
+  std::vector<std::string_view> Names() const;
+  // The object's own function; null: it has none of this name.
+  template <typename Function>
+  void Get(std::string_view name, Function*& function) const {
+    function = reinterpret_cast<Function*>(AddressOf(name));
+  }
+  // Who asks the loader for the function, which must be there, gets `replacement` from now on.
+  template <typename Function>
+  void Replace(std::string_view name, Function* replacement, std::vector<Rebinding>& rebindings) const {
+    Replace(name, reinterpret_cast<const void*>(replacement), rebindings);
+  }
+
+ private:
+  struct Function {
+    std::string_view name;
+    Elf64_Sym* symbol = nullptr;
+  };
+  const Function* Find(std::string_view name) const;
+  void* AddressOf(std::string_view name) const;
+  void Replace(std::string_view name, const void* replacement, std::vector<Rebinding>& rebindings) const;
+
+  const link_map* object_;
+  std::vector<Function> functions_;
+};
+
 void Rebind(const link_map& object, const std::vector<Rebinding>& functions);
+
+// Places for what is kept of objects whose functions are replaced: functions of ours get no data with their calls, so that
+// there is one of them for each place. An object that has been unloaded leaves its places.
+template <typename Kept, size_t kMost>
+class Places {
+ public:
+  Kept& operator[](size_t place) { return kept_[place]; }
+  // kMost: none is left.
+  size_t Take(const link_map& object) {
+    size_t place = 0;
+    while (place < kMost && objects_[place] != nullptr && IsLoaded(*objects_[place])) ++place;
+    if (place < kMost) objects_[place] = &object;
+    return place;
+  }
+  // What an earlier object at this address has left.
+  void Leave(const link_map& object) {
+    for (const link_map*& each : objects_) each = each == &object ? nullptr : each;
+  }
+
+ private:
+  static bool IsLoaded(const link_map& object) {
+    const link_map* map = _r_debug.r_map;
+    while (map != nullptr && map != &object) map = map->l_next;
+    return map != nullptr;
+  }
+  std::array<Kept, kMost> kept_ = {};
+  std::array<const link_map*, kMost> objects_ = {};
+};
 
 }  // namespace ptx2cpu::redirect

@@ -1,10 +1,10 @@
 #include "runtime/redirect/runtime_compiler.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -18,50 +18,58 @@ using namespace cuda;
 
 namespace {
 
-// One NVRTC of the process: libraries of Python packages bring their own.
+// The functions of an NVRTC; Python packages bring their own each.
 struct Compiler {
-  const link_map* object = nullptr;  // null: this place is free
   NvrtcCompileProgram* compile = nullptr;
   NvrtcGetSize* ptx_bytes = nullptr;
   NvrtcGetBytes* ptx = nullptr;
   NvrtcGetSize* cubin_bytes = nullptr;
   NvrtcGetBytes* cubin = nullptr;
-
-  std::mutex mutex;
-  std::set<nvrtcProgram> made_ptx;  // compiled for a device: what they give as machine code is PTX
 };
 
 constexpr size_t kMostCompilers = 16;
 
-Compiler& CompilerAt(size_t place) {
-  static auto* const compilers = new std::array<Compiler, kMostCompilers>;
-  return (*compilers)[place];
+Places<Compiler, kMostCompilers>& Compilers() {
+  static auto* const compilers = new Places<Compiler, kMostCompilers>;
+  return *compilers;
 }
+
+// Programs that were compiled for a device: what they give as machine code is PTX.
+class MadePtx {
+ public:
+  void Set(nvrtcProgram program, bool made_ptx) {
+    const std::lock_guard lock(mutex_);
+    if (made_ptx) {
+      programs_.insert(program);
+    } else {
+      programs_.erase(program);
+    }
+  }
+  bool Has(nvrtcProgram program) {
+    const std::lock_guard lock(mutex_);
+    return programs_.contains(program);
+  }
+  static MadePtx& Get() {
+    static auto* const made_ptx = new MadePtx;
+    return *made_ptx;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<nvrtcProgram> programs_;
+};
 
 bool Traced() {
   const char* trace = std::getenv("PTX2CPU_TRACE");
   return trace != nullptr && *trace != '\0' && *trace != '0';
 }
 
-bool MadePtx(Compiler& compiler, nvrtcProgram program) {
-  const std::lock_guard lock(compiler.mutex);
-  return compiler.made_ptx.contains(program);
-}
-
-// A function gets no data of ours with its call, so that there is one for each compiler.
 template <size_t kPlace>
 nvrtcResult Compile(nvrtcProgram program, int option_count, const char* const* options) {
-  Compiler& compiler = CompilerAt(kPlace);
+  const Compiler& compiler = Compilers()[kPlace];
   const std::span<const char* const> given(options, options == nullptr || option_count < 0 ? 0 : static_cast<size_t>(option_count));
   const std::optional<OptionList> changed = AskingForPtx(given);
-  {
-    const std::lock_guard lock(compiler.mutex);
-    if (changed) {
-      compiler.made_ptx.insert(program);
-    } else {
-      compiler.made_ptx.erase(program);
-    }
-  }
+  MadePtx::Get().Set(program, changed.has_value());
   if (!changed) return compiler.compile(program, option_count, options);
   if (Traced()) std::fprintf(stderr, "ptx2cpu: nvrtcCompileProgram(%p) makes PTX instead of machine code\n", static_cast<void*>(program));
   return compiler.compile(program, option_count, changed->Pointers().data());
@@ -69,14 +77,14 @@ nvrtcResult Compile(nvrtcProgram program, int option_count, const char* const* o
 
 template <size_t kPlace>
 nvrtcResult GetCubinBytes(nvrtcProgram program, size_t* bytes) {
-  Compiler& compiler = CompilerAt(kPlace);
-  return (MadePtx(compiler, program) ? compiler.ptx_bytes : compiler.cubin_bytes)(program, bytes);
+  const Compiler& compiler = Compilers()[kPlace];
+  return (MadePtx::Get().Has(program) ? compiler.ptx_bytes : compiler.cubin_bytes)(program, bytes);
 }
 
 template <size_t kPlace>
 nvrtcResult GetCubin(nvrtcProgram program, char* bytes) {
-  Compiler& compiler = CompilerAt(kPlace);
-  return (MadePtx(compiler, program) ? compiler.ptx : compiler.cubin)(program, bytes);
+  const Compiler& compiler = Compilers()[kPlace];
+  return (MadePtx::Get().Has(program) ? compiler.ptx : compiler.cubin)(program, bytes);
 }
 
 struct Replacements {
@@ -92,55 +100,28 @@ Replacements ReplacementsAt(size_t place) {
   return kAll[place];
 }
 
-// A place for a compiler; one that has been unloaded leaves its place.
-size_t TakePlace(const link_map& object) {
-  for (size_t i = 0; i < kMostCompilers; ++i) {
-    Compiler& compiler = CompilerAt(i);
-    const link_map* map = _r_debug.r_map;
-    while (map != nullptr && map != compiler.object) map = map->l_next;
-    if (map != nullptr && map != &object) continue;
-    compiler.object = &object;
-    compiler.made_ptx.clear();
-    return i;
-  }
-  return kMostCompilers;
-}
-
 }  // namespace
 
 std::vector<Rebinding> HookRuntimeCompiler(const link_map& object) {
-  const std::vector<OfferedFunction> offered = FunctionsOfferedBy(object, "nvrtcCompileProgram");
-  if (offered.empty()) return {};
-  const auto find = [&](std::string_view name) {
-    const auto found = std::find_if(offered.begin(), offered.end(), [&](const auto& each) { return each.name == name; });
-    return found == offered.end() ? nullptr : found->symbol;
-  };
-  Elf64_Sym* const compile = find("nvrtcCompileProgram");
-  Elf64_Sym* const ptx_bytes = find("nvrtcGetPTXSize");
-  Elf64_Sym* const ptx = find("nvrtcGetPTX");
-  Elf64_Sym* const cubin_bytes = find("nvrtcGetCUBINSize");
-  Elf64_Sym* const cubin = find("nvrtcGetCUBIN");
+  const Offering offering(object, "nvrtcCompileProgram");
+  if (offering.empty()) return {};
+  Compiler own;
+  offering.Get("nvrtcCompileProgram", own.compile);
+  offering.Get("nvrtcGetPTXSize", own.ptx_bytes);
+  offering.Get("nvrtcGetPTX", own.ptx);
+  offering.Get("nvrtcGetCUBINSize", own.cubin_bytes);
+  offering.Get("nvrtcGetCUBIN", own.cubin);
   // Without the last two it is from before CUDA 11.1 and makes PTX only.
-  if (ptx_bytes == nullptr || ptx == nullptr || cubin_bytes == nullptr || cubin == nullptr) return {};
-  const size_t place = TakePlace(object);
+  if (own.ptx_bytes == nullptr || own.ptx == nullptr || own.cubin_bytes == nullptr || own.cubin == nullptr) return {};
+  Compilers().Leave(object);
+  const size_t place = Compilers().Take(object);
   if (place == kMostCompilers) return {};
-  Compiler& compiler = CompilerAt(place);
-  const auto own = [&]<typename Function>(Function*& function, const Elf64_Sym& symbol) { function = reinterpret_cast<Function*>(AddressOf(object, symbol)); };
-  own(compiler.compile, *compile);
-  own(compiler.ptx_bytes, *ptx_bytes);
-  own(compiler.ptx, *ptx);
-  own(compiler.cubin_bytes, *cubin_bytes);
-  own(compiler.cubin, *cubin);
-
+  Compilers()[place] = own;
   const Replacements ours = ReplacementsAt(place);
   std::vector<Rebinding> rebindings;
-  const auto replace = [&](Elf64_Sym& symbol, const void* replacement, std::string_view name) {
-    const void* const before = AddressOf(object, symbol);
-    if (Offer(object, symbol, replacement)) rebindings.push_back({name, before, replacement});
-  };
-  replace(*compile, reinterpret_cast<const void*>(ours.compile), "nvrtcCompileProgram");
-  replace(*cubin_bytes, reinterpret_cast<const void*>(ours.cubin_bytes), "nvrtcGetCUBINSize");
-  replace(*cubin, reinterpret_cast<const void*>(ours.cubin), "nvrtcGetCUBIN");
+  offering.Replace("nvrtcCompileProgram", ours.compile, rebindings);
+  offering.Replace("nvrtcGetCUBINSize", ours.cubin_bytes, rebindings);
+  offering.Replace("nvrtcGetCUBIN", ours.cubin, rebindings);
   return rebindings;
 }
 

@@ -18,6 +18,7 @@
 
 #include "runtime/redirect/redirect_object.h"
 #include "runtime/redirect/runtime_compiler.h"
+#include "runtime/redirect/runtime_linker.h"
 
 namespace ptx2cpu::redirect {
 
@@ -95,8 +96,14 @@ void WarnOfStripped(const std::string& file) {
   std::fprintf(stderr, "ptx2cpu: warning: %s contains a stripped CUDA runtime of its own: GPU work of this library will fail\n", file.c_str());
 }
 
+// Compilers and linkers that make device code while the program runs.
+std::vector<Rebinding> HookTools(const link_map& map) {
+  std::vector<Rebinding> rebindings = HookRuntimeCompiler(map);
+  return rebindings.empty() ? HookRuntimeLinker(map) : rebindings;
+}
+
 void LookAtNew(const link_map& map, const Known& known) {
-  HookRuntimeCompiler(map);  // nobody has asked it for a function yet
+  HookTools(map);  // nobody has asked it for a function yet
   LoadedObject object;
   if (!ReadObject(FileOf(map, false), map.l_addr, object)) return;
   const Finding finding = Examine(object);
@@ -148,9 +155,9 @@ bool IsEmptyFunction(const uint8_t* code) {
 }
 
 // The loader has bound these objects to each other.
-void HookCompilersOf(const std::vector<Known>& objects) {
-  for (const Known& compiler : objects) {
-    const std::vector<Rebinding> rebindings = HookRuntimeCompiler(*compiler.map);
+void HookToolsOf(const std::vector<Known>& objects) {
+  for (const Known& tool : objects) {
+    const std::vector<Rebinding> rebindings = HookTools(*tool.map);
     if (rebindings.empty()) continue;
     for (const Known& caller : objects) Rebind(*caller.map, rebindings);
   }
@@ -161,7 +168,7 @@ void HookCompilersOf(const std::vector<Known>& objects) {
 void LookAtProgram() {
   std::vector<Known>& known = KnownObjects();
   for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) known.push_back({map, map->l_addr});
-  HookCompilersOf(known);
+  HookToolsOf(known);
   // The program comes first in the loader's list. Faces that are opened meanwhile join at its end.
   for (size_t i = 0; i < known.size(); ++i) {
     LoadedObject object;

@@ -1,5 +1,6 @@
 // Which PTX is taken out of memory and files.
 #include "runtime/module/images.h"
+#include "runtime/module/linked_image.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -51,6 +52,27 @@ TEST_CASE("what is no PTX is refused by kind") {
   const auto text = rt::SourceInMemory("// c\n.version 8.0\n.target sm_80\n", 90, "image");
   REQUIRE(text);
   CHECK(text->texts[0].text == "// c\n.version 8.0\n.target sm_80\n");
+}
+
+TEST_CASE("what run-time linking put together is one module of all its parts") {
+  const std::string text = ".version 8.0\n.target sm_80\n", fatbin = Bytes("atomics.fatbin"), nothing(64, '\0');
+  const std::string library = "!<arch>\nnothing.o/      0           0     0     644     64        `\n" + nothing;
+  const std::string runtime = text + ".extern .func __cuda_syscall_x();\n";
+  const std::vector<rt::LinkedPart> parts = {{"text", text}, {"library", library}, {"runtime", runtime}, {"fatbin", fatbin}};
+  const std::string image = rt::MakeLinkedImage(parts);
+  REQUIRE(rt::IsLinkedImage(image.data()));
+  CHECK_FALSE(rt::IsLinkedImage(text.data()));
+  const auto linked = rt::SourceOfLinkedImage(image.data(), 90);
+  INFO((linked ? "" : linked.error().Render()));
+  REQUIRE(linked);
+  REQUIRE(linked->texts.size() == 2);  // a library may do without PTX; the toolkit's device runtime is built in
+  CHECK(linked->texts[0].text == text);
+  CHECK(linked->texts[1].name.find("fatbin") == 0);
+  CHECK(linked->texts[1].text.find(".version") != std::string::npos);
+  const std::string code = std::string("\x7f" "ELF\2\1\1", 7) + std::string(57, '\0');
+  const auto machine = rt::SourceOfLinkedImage(rt::MakeLinkedImage(std::vector<rt::LinkedPart>{{"code", code}}).data(), 90);
+  REQUIRE_FALSE(machine);
+  CHECK(machine.error().code == ErrorCode::kNoPtx);
 }
 
 TEST_CASE("a device link without PTX of its own is made of its relocatable parts") {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run_on_driver.h"
+
 struct nvrtc_program;
 typedef int create_function(struct nvrtc_program**, const char*, const char*, int, const char* const*, const char* const*);
 typedef int compile_function(struct nvrtc_program*, int, const char* const*);
@@ -32,31 +34,6 @@ static int Size(struct nvrtc_program* program, size_t* bytes) { return nvrtcGetC
 static int Bytes(struct nvrtc_program* program, char* bytes) { return nvrtcGetCUBIN(program, bytes); }
 #endif
 
-/* 0: it ran. */
-static int Run(const char* image) {
-  void* driver = dlopen("libcuda.so.1", RTLD_NOW);
-  if (driver == NULL) return 1;
-  int (*init)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
-  int (*create)(void**, unsigned, int) = (int (*)(void**, unsigned, int))dlsym(driver, "cuCtxCreate_v2");
-  int (*load)(void**, const void*) = (int (*)(void**, const void*))dlsym(driver, "cuModuleLoadData");
-  int (*function)(void**, void*, const char*) = (int (*)(void**, void*, const char*))dlsym(driver, "cuModuleGetFunction");
-  int (*allocate)(unsigned long long*, size_t) = (int (*)(unsigned long long*, size_t))dlsym(driver, "cuMemAlloc_v2");
-  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) =
-      (int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**))dlsym(driver, "cuLaunchKernel");
-  int (*copy)(void*, unsigned long long, size_t) = (int (*)(void*, unsigned long long, size_t))dlsym(driver, "cuMemcpyDtoH_v2");
-  void *context, *module, *kernel;
-  unsigned long long to;
-  int answer = 0;
-  if (init(0) != 0 || create(&context, 0, 0) != 0) return 2;
-  const int loaded = load(&module, image);
-  if (loaded != 0) return loaded;
-  if (function(&kernel, module, "answer") != 0 || allocate(&to, sizeof answer) != 0) return 3;
-  void* arguments[] = {&to};
-  if (launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL) != 0 || copy(&answer, to, sizeof answer) != 0) return 4;
-  printf("answer %d\n", answer);
-  return 0;
-}
-
 static int Use(const struct compiler* compiler, int count, char** options) {
   struct nvrtc_program* program;
   size_t bytes = 77;
@@ -68,7 +45,7 @@ static int Use(const struct compiler* compiler, int count, char** options) {
   image[bytes] = 'x';
   if (bytes != 0 && compiler->bytes(program, image) != 0) return 13;
   if (image[bytes] != 'x') return 14;
-  const int code = bytes == 0 ? 0 : Run(image);
+  const int code = bytes == 0 ? 0 : RunOnDriver(image);
   printf("result %d\n", code);
   free(image);
   return compiler->destroy(&program);

@@ -1,4 +1,4 @@
-// Programs that compile with NVRTC while they run, under `ptx2cpu exec`. The NVRTC is a stand-in: tests/redirect.
+// Programs that compile with NVRTC or link with nvJitLink while they run, under `ptx2cpu exec`. Both are stand-ins.
 #include <sys/wait.h>
 
 #include <catch2/catch.hpp>
@@ -104,4 +104,43 @@ TEST_CASE("run-time compiler: the trace says that it makes PTX") {
   const std::string output = OutputOf(kBuild + "/bin/ptx2cpu exec --trace -- " + kBuild + "/bin/redirect_compiles_now -arch=sm_90");
   INFO(output);
   CHECK(Contains(output, "makes PTX instead of machine code"));
+}
+
+TEST_CASE("run-time linker: options") {
+  const auto changed = [](const std::vector<const char*>& options) {
+    const auto linking = ptx2cpu::redirect::LinkingToPtx(options);
+    std::string line = !linking ? "its own" : linking->lto ? "LTO" : "PTX";
+    for (const char* word : linking ? linking->list.Pointers() : std::vector<const char*>()) line += " " + std::string(word);
+    return line;
+  };
+  CHECK(changed({"-arch=sm_90"}) == "PTX -arch=sm_90");
+  CHECK(changed({"-lto", "-arch=sm_90"}) == "LTO -lto -arch=sm_90 -ptx");
+  CHECK(changed({"-lto", "-ptx", "-arch=sm_90"}) == "its own");
+}
+
+TEST_CASE("run-time linker: PTX is kept from it and linked by the driver") {
+  const std::string program = "cd " + kBuild + " && " + kExec + kBuild + "/bin/redirect_links ";
+  CHECK(OutputOf("sh -c '" + program + "ptx -arch=sm_90'") == "link: -arch=sm_90\nanswer 43\nresult 0\n");
+  CHECK(OutputOf("sh -c '" + program + "file -arch=sm_90 -O3'") == "link: -arch=sm_90 -O3\nanswer 43\nresult 0\n");
+  // Also where LTO IR could have come.
+  CHECK(OutputOf("sh -c '" + program + "ptx -lto -arch=sm_90'") == "link: -lto -arch=sm_90 -ptx\nanswer 43\nresult 0\n");
+}
+
+TEST_CASE("run-time linker: of LTO IR it makes PTX") {
+  const std::string output = OutputOf(kExec + kBuild + "/bin/redirect_links lto -lto -arch=sm_90");
+  CHECK(output == "link: -lto -arch=sm_90 -ptx\nlinker reads intermediate of type 3\nlinker links\nanswer 42\nresult 0\n");
+}
+
+TEST_CASE("run-time linker: who asks it for PTX gets its answers") {
+  const std::string output = OutputOf(kExec + kBuild + "/bin/redirect_links lto -lto -ptx");
+  INFO(output);
+  CHECK(Contains(output, "linker links\n"));
+  CHECK(Contains(output, "exit 13"));  // no machine code, as the stand-in says it
+}
+
+TEST_CASE("run-time linker: alone the program gets machine code") {
+  const std::string output = OutputOf("env LD_LIBRARY_PATH=" + kBuild + "/lib/ptx2cpu " + kBuild + "/bin/redirect_links ptx -arch=sm_90");
+  INFO(output);
+  CHECK(Contains(output, "linker reads caller of type 2\n"));
+  CHECK(Contains(output, "result 209\n"));
 }

@@ -5,15 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device_text.h"
+
 struct program {
   int has_ptx;
   int has_code;
 };
 
-static const char kText[] =
-    ".version 8.0\n.target sm_80\n.address_size 64\n"
-    ".visible .entry answer(.param .u64 to)\n{\n"
-    ".reg .b64 %rd<3>;\nld.param.u64 %rd1, [to];\ncvta.to.global.u64 %rd2, %rd1;\nst.global.u32 [%rd2], 42;\nret;\n}\n";
+static const char kText[] = PTX_WHOLE;
 static const char kCode[64] = "\177ELF machine code";
 
 int nvrtcCreateProgram(struct program** program, const char* source, const char* name, int headers, const char* const* header, const char* const* names) {
