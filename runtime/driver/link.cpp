@@ -55,9 +55,13 @@ CUresult AddText(LinkState& state, std::string text, std::string name) {
   return CUDA_SUCCESS;
 }
 
-CUresult CheckInput(CUjitInputType type) {
+CUresult CheckInput(LinkState& state, CUjitInputType type) {
   if (type < 0 || type >= CU_JIT_NUM_INPUT_TYPES) return CUDA_ERROR_INVALID_VALUE;
-  return type == CU_JIT_INPUT_NVVM ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+  if (type != CU_JIT_INPUT_NVVM) return CUDA_SUCCESS;
+  Failed(Error{.code = ErrorCode::kNoPtx, .message = "an input of cuLink is LTO IR, which only NVIDIA's linker reads",
+               .hint = "compile without -dlto, or link with nvJitLink under 'ptx2cpu exec'"},
+         state.options);
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 }  // namespace
@@ -80,7 +84,7 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data, si
   LinkState* found;
   if (const CUresult error = StateOf(state, found)) return error;
   if (data == nullptr || size == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult error = CheckInput(type)) return error;
+  if (const CUresult error = CheckInput(*found, type)) return error;
   JitOptions own;
   if (const CUresult error = JitOptions::Read(numOptions, options, optionValues, own)) return error;
   const std::string title = name == nullptr ? "input " + std::to_string(found->texts.size() + 1) : name;
@@ -98,7 +102,7 @@ CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* pa
   LinkState* found;
   if (const CUresult error = StateOf(state, found)) return error;
   if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult error = CheckInput(type)) return error;
+  if (const CUresult error = CheckInput(*found, type)) return error;
   JitOptions own;
   if (const CUresult error = JitOptions::Read(numOptions, options, optionValues, own)) return error;
   if (type == CU_JIT_INPUT_PTX) {

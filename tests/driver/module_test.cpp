@@ -82,6 +82,24 @@ TEST_CASE("what cuLinkComplete makes can be copied, written to a file, and loade
   std::filesystem::remove(file);
 }
 
+TEST_CASE("LTO IR is refused by name, for linking and for loading") {
+  Session session;
+  alignas(8) char intermediate[64] = "\xed" "CN\x7f";
+  char log[500] = "";
+  CUjit_option names[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  CUlinkState state;
+  REQUIRE(cuLinkCreate_v2(2, names, values, &state) == CUDA_SUCCESS);
+  CHECK(cuLinkAddData_v2(state, CU_JIT_INPUT_NVVM, intermediate, sizeof intermediate, "a", 0, nullptr, nullptr) == CUDA_ERROR_NOT_SUPPORTED);
+  CHECK_THAT(log, Catch::Contains("LTO IR"));
+  CHECK(cuLinkDestroy(state) == CUDA_SUCCESS);
+  log[0] = '\0';
+  values[1] = reinterpret_cast<void*>(sizeof log);
+  CUmodule module;
+  CHECK(cuModuleLoadDataEx(&module, intermediate, 2, names, values) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+  CHECK_THAT(log, Catch::Contains("LTO IR"));
+}
+
 TEST_CASE("the device runtime of a toolkit is not linked: what it defines is built in") {
   const std::string caller = kHead + R"(
 .extern .func (.param .b32 r) cudaGetDeviceCount(.param .b64 where);

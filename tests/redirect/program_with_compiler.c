@@ -1,5 +1,5 @@
 /* Compiles with NVRTC, takes the machine code and runs it. The words are the compiler's options; when built with OPENED,
- * words up to "--" are libraries to be opened, and each compiles the same. */
+ * words up to "--" are libraries to be opened, and each compiles the same; every second one is closed again. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +64,7 @@ int main(int count, char** words) {
                                       (destroy_function*)dlsym(library, "nvrtcDestroyProgram")};
     const int code = Use(&compiler, count - options - 1, words + options + 1);
     if (code != 0) return code;
+    if (i % 2 == 0) dlclose(library);
   }
   return 0;
 #else

@@ -100,6 +100,17 @@ TEST_CASE("run-time compiler: a program that opens it, and two of them") {
   CHECK_FALSE(Contains(output, "exit"));
 }
 
+TEST_CASE("run-time compiler: one that comes and goes") {
+  std::string libraries = kFirst;
+  for (int i = 0; i < 20; ++i) libraries += " " + kSecond + " " + kFirst;  // the second is closed each time
+  const std::string output = OutputOf(kExec + kBuild + "/bin/redirect_opens_compiler " + libraries + " -- -arch=sm_80");
+  INFO(output);
+  size_t answers = 0;
+  for (size_t at = output.find("answer 42\n"); at != std::string::npos; at = output.find("answer 42\n", at + 1)) ++answers;
+  CHECK(answers == 41);
+  CHECK_FALSE(Contains(output, "exit"));
+}
+
 TEST_CASE("run-time compiler: the trace says that it makes PTX") {
   const std::string output = OutputOf(kBuild + "/bin/ptx2cpu exec --trace -- " + kBuild + "/bin/redirect_compiles_now -arch=sm_90");
   INFO(output);

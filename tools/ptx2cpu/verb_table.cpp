@@ -57,7 +57,8 @@ constexpr Option kDevicesOptions[] = {kJson};
 constexpr Verb kVerbs[] = {
     {"exec", "[--trace] [--timeline FILE] [--] PROGRAM [ARGUMENT ...]", "run an unmodified CUDA program on the CPU",
      "Runs the program with CUDA libraries that work without a GPU: programs linked to the shared runtime (CUDA 11, 12, 13) or the driver API as they are, programs "
-     "with the static runtime by redirecting its functions, which needs their symbols. Kernels are compiled for this machine when they are first launched and kept in a cache. "
+     "with the static runtime by redirecting its functions, which needs their symbols. What programs compile with NVRTC or link with nvJitLink while they run becomes "
+     "PTX. Kernels are compiled for this machine when they are first launched and kept in a cache. "
      "The exit code is the program's.",
      kExecOptions, RunExec, Arguments::Words::kCommandFollows},
     {"devices", "[--json]", "list the devices that CUDA programs see here",
