@@ -34,10 +34,6 @@ size_t OperationsOf(const ir::Inst& inst) {
   }
 }
 
-bool IsStrong(const ir::Inst& inst) {
-  return inst.attrs.order != ir::MemoryOrder::kWeak || (inst.attrs.flags & ir::kVolatile) != 0;
-}
-
 size_t Count(const ir::Inst& access) {
   return access.op == Opcode::kLoad ? access.results.size() : access.operands.size() - 1;
 }
@@ -98,7 +94,7 @@ LaneVectors::Way LaneVectors::WayOf(const FunctionEmitter& e, const LaneRegion& 
     default:
       return ir::Info(inst.op).effect == ir::Effect::kPure ? Way::kTogether : Way::kEachLane;
   }
-  if (IsStrong(inst) || inst.attrs.space == Space::kLocal) return Way::kEachLane;
+  if (IsStrong(inst, e.private_shared) || inst.attrs.space == Space::kLocal) return Way::kEachLane;
   const LaneShape address = shape(inst.operands[0]);
   if (address.uniform()) return Way::kScalar;
   const auto bits = static_cast<unsigned>(ir::Bits(inst.type));
@@ -141,19 +137,26 @@ bool LaneVectors::Suits(const FunctionEmitter& e, const LaneRegion& region) {
   return operations <= kMostOperations;
 }
 
-// LLVM makes vectors of the loop over threads where they have no loop of their own.
+// LLVM makes vectors of the loop over threads where they have no loop of their own and it sees where most accesses lie.
 bool LaneVectors::SuitsRows(const FunctionEmitter& e, const LaneRegion& region) {
-  if (region.levels.size() == 1 || e.f.has_early_exit) return false;
+  if (e.f.has_early_exit) return false;
+  size_t plain = 0, to_be_seen = 0;
   for (ir::BlockId block : region.blocks) {
     for (ir::InstId id : e.f.at_block(block).insts) {
       const ir::Inst& inst = e.f.at_inst(id);
+      if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) {
+        const Way way = WayOf(e, region, inst);
+        to_be_seen += way == Way::kMaybeTogether;
+        plain += way == Way::kTogether;
+      }
       if (inst.op == Opcode::kSpecialRegister && IsOfWarps(inst.attrs.special)) return false;
       if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore) {
         if (e.f.slots[inst.attrs.index].shape == ir::Level::kWarp) return false;
       }
     }
   }
-  return Suits(e, region);
+  const bool has_loops = region.levels.size() > 1;
+  return (has_loops || to_be_seen > plain) && Suits(e, region);
 }
 
 Status LaneVectors::EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level) {

@@ -1,5 +1,6 @@
 // Addresses, loads, stores, fences, copies. Atomics are in emit_atomic.cpp.
 #include "lowering/llvm/emit_memory.h"
+#include "lowering/llvm/lane_region.h"
 
 #include <llvm/IR/Constants.h>
 
@@ -140,8 +141,7 @@ void CheckAlignment(Site& s, Value pointer, uint64_t align) {
 
 namespace {
 
-// Accesses that other threads may see in the middle of the kernel.
-bool IsStrong(const Site& s) { return s.inst.attrs.order != MemoryOrder::kWeak || s.Has(ir::kVolatile); }
+bool IsStrong(const Site& s) { return lowering::IsStrong(s.inst, s.e.private_shared); }
 
 struct Access {
   Value pointer;

@@ -270,7 +270,7 @@ Result<bool> FunctionEmitter::EmitLanesAsVectors(const ir::Inst& inst) {
   // Locals on the stack are one lane's at a time.
   if (m.lane_width != kWarpSize || stack_locals_ != nullptr) return false;
   using Threads = LaneRegionOptions::Threads;
-  LaneRegionOptions options{.threads = one_dimensional_ ? Threads::kOneDimensional : Threads::kAnyShape, .varies_outside = [&](ir::ValueId id) { return IsVarying(id); }};
+  LaneRegionOptions options{.private_shared = private_shared, .threads = one_dimensional_ ? Threads::kOneDimensional : Threads::kAnyShape, .varies_outside = [&](ir::ValueId id) { return IsVarying(id); }};
   std::optional<LaneRegion> region = FindLaneRegion(f, inst.edges[0].to, options);
   if (!region || !LaneVectors::Suits(*this, *region)) return false;
   TRY_STATUS(LaneVectors(*this, *region).Run(MasksLanes(inst) ? LiveMask(step.warp) : LanesOf(step.warp)));

@@ -65,24 +65,25 @@ Status FunctionEmitter::EmitRowsAsVectors(LaneRegion& region) {
 
 std::optional<LaneRegion> FunctionEmitter::RegionOfRows(const ir::Inst& inst) const {
   if (m.lane_width != kWarpSize || stack_locals_ != nullptr) return std::nullopt;
-  LaneRegionOptions options{.threads = LaneRegionOptions::Threads::kRow, .varies_outside = [&](ir::ValueId id) { return IsVarying(id); }};
+  LaneRegionOptions options{.private_shared = private_shared, .threads = LaneRegionOptions::Threads::kRow, .varies_outside = [&](ir::ValueId id) { return IsVarying(id); }};
   std::optional<LaneRegion> region = FindLaneRegion(f, inst.edges[0].to, options);
   if (!region || !LaneVectors::SuitsRows(*this, *region)) return std::nullopt;
   return region;
 }
 
 Status FunctionEmitter::EmitForThreads(const ir::Inst& inst) {
-  constexpr uint32_t kLeastRow = 8;  // with fewer threads in a row, vectors are mostly empty
   const uint32_t* required = f.required_threads;
   std::optional<LaneRegion> rows = RegionOfRows(inst);
-  if (!rows || (required[0] != 0 && required[0] < kLeastRow)) {
+  // With fewer threads in a row vectors are too empty; what is no loop LLVM may have done well.
+  const uint32_t least_row = rows && rows->levels.size() > 1 ? kWarpSize / 4 : kWarpSize;
+  if (!rows || (required[0] != 0 && required[0] < least_row)) {
     TRY_STATUS(EmitRowsThreadByThread(inst));
   } else if (required[0] != 0) {
     TRY_STATUS(EmitRowsAsVectors(*rows));
   } else {
     llvm::BasicBlock *wide = NewBlock("wide_rows"), *narrow = NewBlock("narrow_rows"), *after = NewBlock("after_rows");
     llvm::Value* width = Field(offsetof(ptx2cpu_block, ntid), b.getInt32Ty(), "ntid.x");
-    b.CreateCondBr(b.CreateICmpUGE(width, b.getInt32(kLeastRow)), wide, narrow);
+    b.CreateCondBr(b.CreateICmpUGE(width, b.getInt32(least_row)), wide, narrow);
     b.SetInsertPoint(wide);
     TRY_STATUS(EmitRowsAsVectors(*rows));
     b.CreateBr(after);

@@ -7,6 +7,7 @@
 #include <array>
 #include <numeric>
 
+#include "lowering/llvm/lane_region.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -55,7 +56,7 @@ std::unexpected<Error> Site::Broken(std::string message) const {
 
 FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::Function* function,
                                  bool one_dimensional)
-    : m(m), f(f), function(function), b(m.context), one_dimensional_(one_dimensional) {
+    : m(m), f(f), function(function), b(m.context), private_shared(HasPrivateShared(f)), one_dimensional_(one_dimensional) {
   values_.resize(f.values.size());
   phis_.resize(f.values.size());
   blocks_.resize(f.blocks.size());

@@ -106,6 +106,7 @@ class FunctionEmitter {
   // The step is one lane of a kernel that no other thread waits for.
   bool LaneMayEnd() const;
   bool NobodyWaits() const;  // for any thread of this kernel
+  const bool private_shared;  // as in lane_region.h
 
   // -- values --
   llvm::Value* ValueOf(ir::ValueId id);  // as the current step sees it
