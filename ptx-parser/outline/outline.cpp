@@ -57,6 +57,8 @@ class Walker {
         ++at_;
       } else if (text_[at_] == '/' && (Next(1) == '/' || Next(1) == '*')) {
         if (!SkipComment()) return false;
+      } else if (text_[at_] == '@' && Next(1) == '@') {  // debug data of PTX 1
+        at_ = std::min(text_.find('\n', at_), text_.size());
       } else {
         return true;
       }
@@ -138,6 +140,13 @@ class Walker {
     return false;
   }
 
+  // Words that begin an item. A prototype of a .func may end before one, without a semicolon.
+  static bool BeginsItem(std::string_view word) {
+    constexpr std::string_view kWords[] = {".visible", ".extern", ".weak",  ".common", ".func",   ".entry", ".global", ".const",
+                                           ".shared",  ".tex",    ".local", ".reg",    ".pragma", ".file",  ".alias",  ".section"};
+    return std::ranges::find(kWords, word) != std::end(kWords);
+  }
+
   // A variable or a function: until ';' or the end of a body.
   bool Declaration(OutlineItem& item) {
     bool is_function = false, wants_name = true;
@@ -145,7 +154,13 @@ class Walker {
     while (SkipBlanks() && !AtEnd()) {
       const char c = text_[at_];
       if (c == '.' || IsNameByte(c)) {
+        const size_t begin = at_;
         const std::string_view word = Word();
+        if (is_function && !item.is_entry && depth == 0 && !item.names.empty() && BeginsItem(word)) {
+          at_ = begin;
+          item.kind = OutlineItem::Kind::kPrototype;
+          return true;
+        }
         if (word == ".entry" || word == ".func") is_function = true;
         if (word == ".entry") item.is_entry = true;
         const bool is_name = word[0] != '.' && !IsDigit(word[0]);

@@ -29,14 +29,17 @@ linkage : EXTERN | VISIBLE | WEAK | COMMON ;
 pragma : PRAGMA STRING {actions->Pragma();} (COMMA STRING {actions->Pragma();})* SEMICOLON ;
 
 // ---- functions
+// A prototype of a .func needs no semicolon: PTX 2 was written so. What may follow its parameters is therefore less than
+// for a kernel: a .pragma there is the next item.
 function
   : FUNC {actions->BeginFunction(false);} attributes? (PAREN_OPEN parameters? PAREN_CLOSE {actions->EndReturns();})?
-    WORD {actions->FunctionName();} rest_of_function ;
-entry : ENTRY {actions->BeginFunction(true);} attributes? WORD {actions->FunctionName();} rest_of_function ;
-rest_of_function
-  : (PAREN_OPEN parameters? PAREN_CLOSE)? {actions->EndParameters();} directive*
-    ( SEMICOLON {actions->EndDeclaration();}
-    | BRACE_OPEN {actions->BeginBody();} statement* BRACE_CLOSE {actions->EndBody();} ) ;
+    WORD {actions->FunctionName();} (PAREN_OPEN parameters? PAREN_CLOSE)? {actions->EndParameters();}
+    prototype_directive* ( SEMICOLON {actions->EndDeclaration();} | body | {actions->EndDeclaration();} ) ;
+entry
+  : ENTRY {actions->BeginFunction(true);} attributes? WORD {actions->FunctionName();}
+    (PAREN_OPEN parameters? PAREN_CLOSE)? {actions->EndParameters();} directive*
+    ( SEMICOLON {actions->EndDeclaration();} | body ) ;
+body : BRACE_OPEN {actions->BeginBody();} statement* BRACE_CLOSE {actions->EndBody();} ;
 parameters : parameter (COMMA parameter)* ;
 parameter : {actions->BeginParameter();} qualifier+ declarator ;
 directive

@@ -170,7 +170,7 @@ antlr4::Token* SyntaxErrors::recoverInline(antlr4::Parser* parser) {
     while (Next() != TokenKind::kEnd) Detached(ptx, [&] { ptx.item(); });
     return stream_.LT(1);
   }
-  if (rule == PtxParser::RuleStatement || rule == PtxParser::RuleRest_of_function) {
+  if (rule == PtxParser::RuleStatement || rule == PtxParser::RuleBody) {
     if (expected == SetOf({TokenKind::kBraceClose})) {
       while (Next() != TokenKind::kEnd && Next() != TokenKind::kBraceClose) {
         Detached(ptx, [&] { ptx.statement(); });

@@ -81,8 +81,21 @@ TEST_CASE("a call through a register needs all functions whose address anybody t
   CHECK_FALSE(reaches_all("call g, (a, b);"));
 }
 
+TEST_CASE("a prototype of a .func ends where the next item begins") {
+  const std::string text =
+      ".version 2.1\n.target sm_20\n.visible .func (.param .u32 r) f (.param .u32 a)\n\n.func g\n.file 1 \"a.cu\"\n@@DWARF .section \"{\"\n"
+      ".func g { ret; }\n.visible .func (.param .u32 r) f (.param .u32 a)\n{ call g; ret; }\n.entry k .maxntid 1,1,1 { call (r), f, (a); exit; }\n";
+  const auto outline = ptx::Outline::Of(text);
+  REQUIRE(outline);
+  CHECK(Names(*outline, outline->Reach("k")) == std::vector<std::string>{"f", "g", "g", "f", "k"});
+  std::vector<Kind> kinds;
+  for (const auto& item : outline->items()) kinds.push_back(item.kind);
+  using enum Kind;
+  CHECK(kinds == std::vector<Kind>{kDirective, kDirective, kPrototype, kPrototype, kDirective, kFunction, kFunction, kFunction});
+}
+
 TEST_CASE("what is not understood is left to the parser") {
-  for (const char* text : {"bogus", ".visible .entry k() {", ".global .u32 r<4>;", ".global .u32 x", ".version 8.0 /* no end", ".file 1 \"no end\n"}) {
+  for (const char* text : {"bogus", ".visible .entry k() {", ".global .u32 r<4>;", ".reg .u32 %r;", ".global .u32 x", ".version 8.0 /* no end", ".file 1 \"no end\n"}) {
     INFO(text);
     CHECK_FALSE(ptx::Outline::Of(text));
   }

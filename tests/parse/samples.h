@@ -165,6 +165,10 @@ inline constexpr std::string_view kOldest = R"ptx(	.version 1.3
 	.local .b32 kept[4];
 @@DWARF .byte 0x2b, 0x00
 	.func (.reg .f32 %low, .reg .f32 %high) split (.reg .f32 %both)
+	.func unused (.reg .f32 %a)
+
+	.file	14	"shade.cu"
+	.func (.reg .f32 %low, .reg .f32 %high) split (.reg .f32 %both)
 	{
 	mov.f32 %low, %both;
 	mov.f32 %high, %both;
