@@ -46,6 +46,9 @@ struct NodeContent {
 cuda::CUresult MakeContent(cuda::CUgraphNodeParams& params, const KernelAttributes& attributes, NodeContent& content);
 // Of a conditional node, with empty bodies; its handle must be of `graph` or of a graph around it.
 cuda::CUresult MakeConditional(Graph& graph, cuda::CUgraphNodeParams& params, NodeContent& content);
+// Of an allocation node behind these nodes: at the address of memory of the same size that was freed before, where there is
+// some.
+cuda::CUresult MakeAllocation(const Graph& graph, std::span<const GraphEdge> dependencies, cuda::CUgraphNodeParams& params, NodeContent& content);
 // The graphs within a node are new: handles that its parameters name are theirs.
 void NameChildren(NodeContent& content);
 // Of work that was submitted to a captured stream.

@@ -44,6 +44,8 @@ CUresult GraphExec::Launch(StreamObject& stream) {
   if (!last_.Done() && last_.stream != stream.shared_queue()) stream.queue().WaitFor(last_);
   if (const CUresult error = Enqueue(stream, rt::SequenceWork{plan_->steps, std::move(tickets)})) return error;
   last_ = stream.queue().Last();
+  for (const CUdeviceptr address : plan_->taken) EndGraphMemory(address);
+  GraphFootprint::Get().Launch(plan_->memory, last_);
   for (const CUevent handle : plan_->records) {
     if (EventObject* event = From<EventObject>(handle)) event->event().SetTicket(last_);
   }

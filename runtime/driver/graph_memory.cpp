@@ -3,6 +3,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "runtime/driver/graph_footprint.h"
+
 namespace ptx2cpu::driver {
 
 using namespace cuda;
@@ -51,6 +53,19 @@ CUresult NoteGraphFree(CUdeviceptr address) {
   return CUDA_SUCCESS;
 }
 
+void NoteGraphReuse(CUdeviceptr address) {
+  GraphAllocations& all = GraphAllocations::Get();
+  std::lock_guard lock(all.mutex);
+  all.table[address].freed_by_node = false;
+}
+
+void EndGraphMemory(CUdeviceptr address) {
+  GraphAllocations& all = GraphAllocations::Get();
+  std::lock_guard lock(all.mutex);
+  const auto found = all.table.find(address);
+  if (found != all.table.end()) found->second.live = false;
+}
+
 CUresult BeginGraphMemory(const std::vector<CUdeviceptr>& left, bool free_automatically) {
   if (left.empty()) return CUDA_SUCCESS;
   GraphAllocations& all = GraphAllocations::Get();
@@ -68,6 +83,7 @@ CUresult FreeGraphMemory(CUdeviceptr address) {
   const auto found = all.table.find(address);
   if (found == all.table.end() || !found->second.live) return CUDA_ERROR_INVALID_VALUE;
   found->second.live = false;
+  GraphFootprint::Get().Free(address);
   return CUDA_SUCCESS;
 }
 

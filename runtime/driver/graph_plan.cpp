@@ -1,6 +1,7 @@
 #include "runtime/driver/graph_plan.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <unordered_map>
 
@@ -37,8 +38,13 @@ class PlanMaker {
   }
 
   void FindLeft() {
-    std::ranges::copy_if(allocated_, std::back_inserter(plan_.left),
-                         [&](CUdeviceptr address) { return std::ranges::find(freed_, address) == freed_.end(); });
+    for (const MemoryStep& step : plan_.memory) {
+      if (step.bytes != 0) {
+        plan_.left.push_back(step.address);
+      } else if (std::erase(plan_.left, step.address) == 0) {
+        plan_.taken.push_back(step.address);
+      }
+    }
   }
 
  private:
@@ -54,6 +60,7 @@ class PlanMaker {
     for (const GraphNode* node : *order) {
       Indices after;
       for (const GraphEdge& edge : node->dependencies) after.push_back(ends[edge.node]);
+      AddSetters(*node, *order, ends, after);
       if (after.empty()) after = before;
       if (node->type() == CU_GRAPH_NODE_TYPE_GRAPH) after = Add(*node->content.children.front(), after, items);
       ends[node] = static_cast<uint32_t>(items.size());
@@ -61,6 +68,29 @@ class PlanMaker {
       if (node->dependents.empty()) sinks.push_back(ends[node]);
     }
     return sinks.empty() ? before : sinks;
+  }
+
+  // A kernel that was made before and is given the condition's handle will set it, so the node looks at it afterwards, also
+  // where the edge between them is missing: programs forget it, as GPUs run the two in the order of their making.
+  static void AddSetters(const GraphNode& node, const std::vector<GraphNode*>& order, const std::unordered_map<const GraphNode*, uint32_t>& ends,
+                         Indices& after) {
+    if (node.type() != CU_GRAPH_NODE_TYPE_CONDITIONAL) return;
+    for (const GraphNode* other : order) {
+      if (other == &node) return;
+      const uint32_t end = ends.at(other);
+      if (MayGive(*other, node.content.condition->handle()) && std::ranges::find(after, end) == after.end()) after.push_back(end);
+    }
+  }
+
+  static bool MayGive(const GraphNode& node, CUgraphConditionalHandle handle) {
+    return std::ranges::any_of(node.content.works, [&](const rt::Work& work) {
+      const auto* kernel = std::get_if<rt::KernelWork>(&work);
+      if (kernel == nullptr) return false;
+      for (size_t at = 0; at + sizeof handle <= kernel->params.size(); at += sizeof handle) {
+        if (std::memcmp(kernel->params.data() + at, &handle, sizeof handle) == 0) return true;
+      }
+      return false;
+    });
   }
 
   rt::Steps WorksOf(const GraphNode& node) {
@@ -74,8 +104,13 @@ class PlanMaker {
         if (EventObject* event = From<EventObject>(plan_.records.back())) return {event->event().WorkForGraph()};
         return {};
       case CU_GRAPH_NODE_TYPE_CONDITIONAL: return {ConditionalOf(content)};
-      case CU_GRAPH_NODE_TYPE_MEM_ALLOC: allocated_.push_back(content.params.alloc.dptr); break;
-      case CU_GRAPH_NODE_TYPE_MEM_FREE: freed_.push_back(content.params.free.dptr); break;
+      case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
+        const auto& alloc = content.params.alloc;
+        const bool on_device = alloc.poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+        plan_.memory.push_back({alloc.dptr, alloc.bytesize, on_device ? alloc.poolProps.location.id : 0});
+        break;
+      }
+      case CU_GRAPH_NODE_TYPE_MEM_FREE: plan_.memory.push_back({content.params.free.dptr}); break;
       default: break;
     }
     return content.works;
@@ -94,7 +129,6 @@ class PlanMaker {
   }
 
   GraphPlan& plan_;
-  std::vector<CUdeviceptr> allocated_, freed_;
 };
 
 // The nodes of each condition, graphs within included.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/driver/graph.h"
+#include "runtime/driver/graph_footprint.h"
 
 namespace ptx2cpu::driver {
 
@@ -12,7 +13,9 @@ struct GraphPlan {
   std::shared_ptr<const rt::Steps> steps;
   std::vector<cuda::CUevent> waits;   // a launch gives the steps a ticket for each
   std::vector<cuda::CUevent> records;
-  std::vector<cuda::CUdeviceptr> left;  // allocated and not freed
+  std::vector<MemoryStep> memory;
+  std::vector<cuda::CUdeviceptr> left;   // allocated and not freed
+  std::vector<cuda::CUdeviceptr> taken;  // freed and not allocated
 };
 
 // The graph has passed CheckStructure.

@@ -18,8 +18,10 @@ CUresult Add(CUgraphNode* result, CUgraph handle, const CUgraphNode* dependencie
   std::vector<GraphEdge> edges;
   if (const CUresult error = EdgesOf(*graph, dependencies, data, count, edges)) return error;
   NodeContent content;
-  const bool conditional = params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
-  if (const CUresult error = conditional ? MakeConditional(*graph, params, content) : MakeContent(params, {}, content)) return error;
+  const CUresult error = params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? MakeConditional(*graph, params, content)
+                         : params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? MakeAllocation(*graph, edges, params, content)
+                                                                       : MakeContent(params, {}, content);
+  if (error != CUDA_SUCCESS) return error;
   *result = HandleOf(&graph->Add(std::move(content), edges));
   return CUDA_SUCCESS;
 }

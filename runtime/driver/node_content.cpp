@@ -1,6 +1,8 @@
 // From the parameters of a graph node to the work that it does.
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "runtime/driver/context.h"
 #include "runtime/driver/copy.h"
@@ -94,17 +96,57 @@ CUresult MakeChild(const CUDA_CHILD_GRAPH_NODE_PARAMS& params, NodeContent& cont
   return CUDA_SUCCESS;
 }
 
-CUresult MakeAllocation(CUDA_MEM_ALLOC_NODE_PARAMS_v2& params, NodeContent& content) {
-  if (params.bytesize == 0 || (params.accessDescCount != 0 && params.accessDescs == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<const void> memory = AllocateForGraph(params.poolProps, params.bytesize, &params.dptr);
-  if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  std::shared_ptr<const void> note = NoteGraphAllocation(params.dptr);
+bool IsRight(const CUDA_MEM_ALLOC_NODE_PARAMS_v2& params) {
+  return params.bytesize != 0 && (params.accessDescCount == 0 || params.accessDescs != nullptr);
+}
+
+void StoreAllocation(const CUDA_MEM_ALLOC_NODE_PARAMS_v2& params, NodeContent& content) {
   auto access = std::make_shared<std::vector<CUmemAccessDesc>>(params.accessDescs, params.accessDescs + params.accessDescCount);
   content.params.alloc = params;
   content.params.alloc.accessDescs = access->data();
   content.storage = access;
+}
+
+CUresult MakeNewAllocation(CUDA_MEM_ALLOC_NODE_PARAMS_v2& params, NodeContent& content) {
+  if (!IsRight(params)) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<const void> memory = AllocateForGraph(params.poolProps, params.bytesize, &params.dptr);
+  if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  std::shared_ptr<const void> note = NoteGraphAllocation(params.dptr);
+  StoreAllocation(params, content);
   content.works.emplace_back(rt::CallWork{[memory, note] {}});  // keeps it as long as anybody may launch the node
   return CUDA_SUCCESS;
+}
+
+// An allocation node whose memory is free again when these nodes are done, and which none allocates after that. Null: there
+// is none. Memory of captured allocations has no works that keep it, so it is not taken.
+const GraphNode* FindFreedBefore(const Graph& graph, std::span<const GraphEdge> dependencies, const CUDA_MEM_ALLOC_NODE_PARAMS_v2& params) {
+  std::unordered_set<const GraphNode*> seen;
+  std::vector<const GraphNode*> open;
+  const auto visit = [&](std::span<const GraphEdge> edges) {
+    for (const GraphEdge& edge : edges) {
+      if (seen.insert(edge.node).second) open.push_back(edge.node);
+    }
+  };
+  visit(dependencies);
+  std::unordered_map<CUdeviceptr, size_t> frees, allocations;
+  while (!open.empty()) {
+    const GraphNode* node = open.back();
+    open.pop_back();
+    if (node->type() == CU_GRAPH_NODE_TYPE_MEM_FREE) ++frees[node->content.params.free.dptr];
+    visit(node->dependencies);
+  }
+  if (frees.empty()) return nullptr;
+  for (const auto& node : graph.nodes()) {
+    if (node->type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC) ++allocations[node->content.params.alloc.dptr];
+  }
+  const auto fits = [&](const auto& node) {
+    if (node->type() != CU_GRAPH_NODE_TYPE_MEM_ALLOC || node->content.works.empty()) return false;
+    const auto& alloc = node->content.params.alloc;
+    const CUmemLocation &here = alloc.poolProps.location, &wanted = params.poolProps.location;
+    return alloc.bytesize == params.bytesize && here.type == wanted.type && here.id == wanted.id && frees[alloc.dptr] == allocations[alloc.dptr];
+  };
+  const auto found = std::ranges::find_if(graph.nodes(), fits);
+  return found == graph.nodes().end() ? nullptr : found->get();
 }
 
 CUresult MakeBatch(const CUDA_BATCH_MEM_OP_NODE_PARAMS_v2& params, NodeContent& content) {
@@ -142,7 +184,7 @@ CUresult Make(CUgraphNodeParams& params, const KernelAttributes& attributes, Nod
     case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return From<EventObject>(params.eventRecord.event) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return MakeAllocation(params.alloc, content);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return MakeNewAllocation(params.alloc, content);
     case CU_GRAPH_NODE_TYPE_MEM_FREE: return NoteGraphFree(params.free.dptr);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return MakeBatch(params.memOp, content);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:  // MakeConditional
@@ -158,6 +200,19 @@ CUresult MakeContent(CUgraphNodeParams& params, const KernelAttributes& attribut
   NodeContent made;
   made.params = params;
   if (const CUresult error = Make(params, attributes, made)) return error;
+  content = std::move(made);
+  return CUDA_SUCCESS;
+}
+
+CUresult MakeAllocation(const Graph& graph, std::span<const GraphEdge> dependencies, CUgraphNodeParams& params, NodeContent& content) {
+  const GraphNode* const before = IsRight(params.alloc) ? FindFreedBefore(graph, dependencies, params.alloc) : nullptr;
+  if (before == nullptr) return MakeContent(params, {}, content);
+  params.alloc.dptr = before->content.params.alloc.dptr;
+  NoteGraphReuse(params.alloc.dptr);
+  NodeContent made;
+  made.params = params;
+  StoreAllocation(params.alloc, made);
+  made.works = before->content.works;  // what keeps the memory
   content = std::move(made);
   return CUDA_SUCCESS;
 }

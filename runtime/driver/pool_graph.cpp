@@ -5,6 +5,7 @@
 
 #include "driver_api.h"
 #include "runtime/driver/device.h"
+#include "runtime/driver/graph_footprint.h"
 #include "runtime/driver/pool.h"
 
 namespace ptx2cpu::driver {
@@ -30,6 +31,7 @@ MemoryPool& GraphPool(int device) {
 struct GraphMemory {
   uintptr_t base = 0;
   ~GraphMemory() {
+    GraphFootprint::Get().Free(base);
     const auto gone = Allocations::Get().Remove(base, IsGraphMemory);
     if (gone) FreePoolMemory(*gone, {});
   }
@@ -52,13 +54,13 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
   Device* found = nullptr;
   if (const CUresult error = FindDevice(device, found)) return error;
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const PoolBlocks::Sizes sizes = GraphPool(found->ordinal()).blocks().sizes();
+  const GraphFootprint::Sizes sizes = GraphFootprint::Get().SizesOf(found->ordinal());
   auto* bytes = static_cast<cuuint64_t*>(value);
   switch (attr) {
-    case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT: return *bytes = sizes.used, CUDA_SUCCESS;
-    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: return *bytes = sizes.used_high, CUDA_SUCCESS;
-    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT: return *bytes = sizes.reserved, CUDA_SUCCESS;
-    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: return *bytes = sizes.reserved_high, CUDA_SUCCESS;
+    case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT: return *bytes = sizes.used, CUDA_SUCCESS;
+    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: return *bytes = sizes.used_high, CUDA_SUCCESS;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -68,16 +70,16 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
   Device* found = nullptr;
   if (const CUresult error = FindDevice(device, found)) return error;
   if (value == nullptr || *static_cast<const cuuint64_t*>(value) != 0) return CUDA_ERROR_INVALID_VALUE;
-  PoolBlocks& blocks = GraphPool(found->ordinal()).blocks();
-  if (attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) return blocks.ResetUsedHigh(), CUDA_SUCCESS;
-  if (attr == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) return blocks.ResetReservedHigh(), CUDA_SUCCESS;
-  return CUDA_ERROR_INVALID_VALUE;
+  if (attr != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH && attr != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) return CUDA_ERROR_INVALID_VALUE;
+  GraphFootprint::Get().ResetHigh(found->ordinal());
+  return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGraphMemTrim(CUdevice device) {
   Device* found = nullptr;
   if (const CUresult error = FindDevice(device, found)) return error;
   GraphPool(found->ordinal()).blocks().Trim(0);
+  GraphFootprint::Get().Trim(found->ordinal());
   return CUDA_SUCCESS;
 }
 

@@ -133,6 +133,21 @@ TEST_CASE("conditional nodes: if, if with else, switch") {
   CHECK(c.Run(exec) == Values{100, 200, 1});
 }
 
+TEST_CASE("conditional nodes: what sets the condition comes before, also without an edge") {
+  Conditionals c;
+  uint32_t value = 0;
+  const CUgraphConditionalHandle handle = c.NewHandle();
+  c.AddSetter(c.graph, {}, c.set, handle, &value);
+  CUgraphNode node;
+  const auto bodies = c.Add(&node, c.graph, {}, handle, CU_GRAPH_COND_TYPE_SWITCH, 2);
+  for (uint32_t i = 0; i < 2; ++i) c.AddLog(bodies[i], {}, i);
+  const CUgraphExec exec = c.Instantiate();
+  for (uint32_t launch = 0; launch < 100; ++launch) {
+    value = launch % 3;
+    CHECK(c.Run(exec) == (value == 2 ? Values{} : Values{value}));
+  }
+}
+
 TEST_CASE("conditional nodes: a loop whose body is captured, with a default value for each launch") {
   Conditionals c;
   uint32_t count = 4;

@@ -4,34 +4,11 @@
 #include <set>
 #include <sstream>
 
-#include "tests/driver/stream_program.h"
+#include "tests/driver/launched_graph.h"
 
 using namespace driver_stream_test;
 
 namespace {
-
-struct Launched {
-  explicit Launched(CUgraph graph) {
-    REQUIRE_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    REQUIRE_OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-  }
-  ~Launched() {
-    cuGraphExecDestroy(exec);
-    cuStreamDestroy_v2(stream);
-  }
-  void Run() {
-    REQUIRE_OK(cuGraphLaunch(exec, stream));
-    REQUIRE_OK(cuStreamSynchronize(stream));
-  }
-  CUstream stream;
-  CUgraphExec exec;
-};
-
-CUgraph NewGraph() {
-  CUgraph graph;
-  REQUIRE_OK(cuGraphCreate(&graph, 0));
-  return graph;
-}
 
 CUDA_KERNEL_NODE_PARAMS AppendParams(Program& program, void** parameters) {
   CUDA_KERNEL_NODE_PARAMS kernel{};

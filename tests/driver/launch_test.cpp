@@ -17,6 +17,7 @@ TEST_CASE("eight threads launch a kernel that none has compiled, each in a strea
   CUdeviceptr sum;
   REQUIRE(cuMemAlloc_v2(&sum, 4) == CUDA_SUCCESS);
   REQUIRE(cuMemsetD32_v2(sum, 0, 1) == CUDA_SUCCESS);
+  REQUIRE(cuCtxSynchronize() == CUDA_SUCCESS);  // streams that do not block do not wait for it
   std::atomic<int> failures{0};
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 8; ++t) {
