@@ -81,6 +81,8 @@ LaneVectors::Way LaneVectors::WayOf(const FunctionEmitter& e, const LaneRegion& 
       return Way::kScalar;
     case Opcode::kTexture:
       return Way::kTogether;
+    case Opcode::kSurfaceAddress:
+      return shape(inst.operands[0]).uniform() ? Way::kTogether : Way::kEachLane;
     case Opcode::kIsSpace:
     case Opcode::kToGeneric:
     case Opcode::kFromGeneric: {
@@ -166,6 +168,7 @@ Status LaneVectors::EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_l
   if (inst.op == Opcode::kFence) return EmitScalar(inst);
   if (WayOf(e, region_, inst) == Way::kEachLane) return EmitEachLane(inst, mask);
   if (inst.op == Opcode::kTexture) return EmitTextures(inst, mask);
+  if (inst.op == Opcode::kSurfaceAddress) return EmitSurfaceAddresses(inst, mask);
   if (inst.op == Opcode::kLoad) return EmitLoad(inst, mask);
   if (inst.op == Opcode::kStore) return EmitStore(inst, mask);
   return EmitPure(inst);

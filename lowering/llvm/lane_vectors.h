@@ -84,7 +84,8 @@ class LaneVectors {
   Status StoreLast(const ir::Inst& inst, const Mask& mask);
   void StoreTogether(const ir::Inst& inst, const Mask& mask);
   void Scatter(const ir::Inst& inst, const Mask& mask);
-  Status EmitTextures(const ir::Inst& inst, const Mask& mask);  // emit_texture.cpp
+  Status EmitTextures(const ir::Inst& inst, const Mask& mask);  // these two: emit_texture.cpp
+  Status EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask);
   Status EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status LoadSlotOfRow(const ir::Inst& inst, const Mask& mask);
   // The lanes are threads of a row of a flat kernel, not of a warp.

@@ -94,6 +94,12 @@ inline uint32_t FloatSum(const FloatFormat& format, const uint32_t* texels, cons
   return (bits & kMagnitude) < 0x00800000 ? 0 : bits;
 }
 
+// Of one f32 texel with all of the weight: itself, as FloatSum gives it.
+inline uint32_t OnlyFloat(uint32_t texel) {
+  const uint32_t magnitude = texel & kMagnitude;
+  return magnitude > kInfinity ? kFormat32.nan : magnitude < 0x00800000 ? 0 : texel;
+}
+
 inline uint32_t IntegerSum(FilterFormat format, const uint32_t* texels, const int* weights, int count) {
   int64_t sum = 0;
   for (int i = 0; i < count; ++i) {

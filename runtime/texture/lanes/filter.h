@@ -29,8 +29,9 @@ PTX2CPU_INLINE Doubles GroupSum(const FloatFormat& format, const Words* values, 
   const Doubles scale = TwoTo(-unit);
   Doubles sum{};
   for (int i = 0; i < count; ++i) {
-    const Words bits = MagnitudeOf(values[i]) < 0x00800000u ? Words{} : values[i];
-    // What has no weight may be too large for an integer: any will do.
+    // What has no weight may be too large for an integer.
+    const Ints counts = (MagnitudeOf(values[i]) >= 0x00800000u) & (weights[i] != 0);
+    const Words bits = counts ? values[i] : Words{};
     const Ints whole = Convert<Ints>(Convert<Doubles>(As<Floats>(bits)) * scale);
     sum += Convert<Doubles>(whole) * Convert<Doubles>(weights[i]);
   }
