@@ -14,10 +14,13 @@
 //
 // Targets before sm_70 run the converged lanes of a warp in lock step, and programs for them exchange values through
 // volatile shared memory without any barrier: there each volatile access of shared memory is followed by a barrier of
-// the converged lanes.
+// the converged lanes. From sm_70 on such programs are wrong by the manual, but lanes that have not diverged stay together
+// on every GPU so far, and old code is built for new targets all the time: so the same is done there for functions that
+// count on it (volatile_exchange.h), by name of the memory: a generic address is more likely a flag in global memory.
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"
+#include "lowering/passes/volatile_exchange.h"
 
 namespace ptx2cpu::lowering {
 
@@ -25,17 +28,19 @@ namespace {
 
 constexpr uint32_t kFirstIndependentLanes = 70;  // sm_70
 
-bool ReliesOnLockStep(const ir::Inst& inst) {
-  const bool access = inst.op == ir::Opcode::kLoad || inst.op == ir::Opcode::kStore;
-  const bool shared = inst.attrs.space == ir::Space::kShared || inst.attrs.space == ir::Space::kGeneric;
-  return access && shared && inst.attrs.order == ir::MemoryOrder::kVolatile;
+bool ReliesOnLockStep(const ir::Inst& inst, bool independent_lanes) {
+  for (const ir::Opcode op : {ir::Opcode::kLoad, ir::Opcode::kStore}) {
+    if (IsVolatile(inst, op, ir::Space::kShared) || (!independent_lanes && IsVolatile(inst, op, ir::Space::kGeneric))) return true;
+  }
+  return false;
 }
 
-void KeepLockStep(ir::Function& f) {
+void KeepLockStep(ir::Function& f, bool independent_lanes) {
+  if (independent_lanes && !ExchangesByLockStep(f)) return;
   for (ir::BlockId block : ir::ReversePostOrder(f)) {
     for (size_t i = 0; i < f.at_block(block).insts.size(); ++i) {
       const ir::Inst access = f.at_inst(f.at_block(block).insts[i]);
-      if (!ReliesOnLockStep(access)) continue;
+      if (!ReliesOnLockStep(access, independent_lanes)) continue;
       ir::Inst all;
       all.op = ir::Opcode::kConst;
       all.type = ir::Type::kI32;
@@ -54,7 +59,7 @@ void KeepLockStep(ir::Function& f) {
 }  // namespace
 
 Status InsertImplicitWarpBarriers(ir::Module& module, ir::Function& f, const PassOptions&) {
-  if (module.sm < kFirstIndependentLanes) KeepLockStep(f);
+  KeepLockStep(f, module.sm >= kFirstIndependentLanes);
   Isolate(f, [](const ir::Inst& inst) { return ir::IsCollective(inst.op); });
   return {};
 }

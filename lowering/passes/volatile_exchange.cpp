@@ -1,0 +1,68 @@
+#include "lowering/passes/volatile_exchange.h"
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/loops.h"
+
+namespace ptx2cpu::lowering {
+
+namespace {
+
+bool IsLoad(const ir::Inst& inst) { return IsVolatile(inst, ir::Opcode::kLoad, ir::Space::kShared); }
+bool IsStore(const ir::Inst& inst) { return IsVolatile(inst, ir::Opcode::kStore, ir::Space::kShared); }
+bool Separates(const ir::Inst& inst) { return ir::IsBarrier(inst.op) || inst.op == ir::Opcode::kBarrierWarp; }
+
+template <typename Is>
+bool Any(const ir::Function& f, uint32_t block, Is is) {
+  const auto& insts = f.at_block(ir::BlockId{block}).insts;
+  return std::any_of(insts.begin(), insts.end(), [&](ir::InstId id) { return is(f.at_inst(id)); });
+}
+
+// Loops of lanes that wait for each other hold no barrier of the block.
+bool WaitsInLoop(const ir::Function& f, const analysis::Cfg& cfg) {
+  const analysis::LoopForest forest = analysis::Loops(cfg);
+  for (const uint32_t block : cfg.order) {
+    if (block == cfg.exit || forest.innermost[block] == analysis::kNoNode) continue;
+    if (!Any(f, block, IsLoad) && !Any(f, block, IsStore)) continue;
+    const std::vector<uint32_t>& around = forest.loops[forest.innermost[block]].blocks;
+    const bool whole_block = std::any_of(around.begin(), around.end(), [&](uint32_t b) { return Any(f, b, [](const ir::Inst& inst) { return ir::IsBarrier(inst.op); }); });
+    if (!whole_block) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool IsVolatile(const ir::Inst& inst, ir::Opcode op, ir::Space space) {
+  return inst.op == op && inst.attrs.space == space && inst.attrs.order == ir::MemoryOrder::kVolatile;
+}
+
+bool ExchangesByLockStep(const ir::Function& f) {
+  const bool stores = std::any_of(f.insts.begin(), f.insts.end(), [](const ir::Inst& inst) { return inst.block.valid() && IsStore(inst); });
+  if (!stores) return false;
+  const analysis::Cfg cfg = analysis::BuildCfg(f);
+  // At the end of each block: addresses of stores that some path leads from to here, without a barrier. A lane that reads
+  // back what it stored itself, at the same address, exchanges nothing.
+  std::vector<std::set<uint32_t>> stored(cfg.size());
+  bool exchanges = false;
+  for (bool changed = true; changed && !exchanges;) {
+    changed = false;
+    for (const uint32_t block : cfg.order) {
+      if (block == cfg.exit) continue;
+      std::set<uint32_t> open;
+      for (const uint32_t from : cfg.predecessors[block]) open.insert(stored[from].begin(), stored[from].end());
+      for (const ir::InstId id : f.at_block(ir::BlockId{block}).insts) {
+        const ir::Inst& inst = f.at_inst(id);
+        if (Separates(inst)) open.clear();
+        if (IsLoad(inst)) exchanges |= open.size() > open.count(inst.operands[0].index);
+        if (IsStore(inst)) open.insert(inst.operands[0].index);
+      }
+      changed |= open != stored[block];
+      stored[block] = std::move(open);
+    }
+  }
+  return exchanges && !WaitsInLoop(f, cfg);
+}
+
+}  // namespace ptx2cpu::lowering
