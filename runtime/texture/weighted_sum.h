@@ -1,10 +1,11 @@
 // The weighted sum of texels that an H200's filter computes, bit for bit as recorded (tests/ptx/tex_*.gpu).
 //
 // Floats: the texels of a group (four of a plane) are aligned to the largest exponent among those that have a
-// weight, keeping four bits below the last place of the format (f32 or f16; of decoded sRGB, which has seven
-// bits, none) and dropping the rest; products with the 8-bit weights are summed exactly; the sum is rounded
-// to the format, ties away from zero. Subnormal f32 texels count as zero. Normalised integers: the sum
-// rounded to a 16-bit integer, to nearest, ties upward; s8 is widened after the sum.
+// weight, keeping four bits below the last place of the format (f32 or f16) and dropping the rest. Decoded sRGB
+// has seven bits, keeps no more, and its exponent is that of the value rounded to five (seen of the codes 187
+// and 254). Products with the 8-bit weights are summed exactly; the sum is rounded to the format, ties away
+// from zero. Subnormal f32 texels count as zero. Normalised integers: the sum rounded to a 16-bit integer, to
+// nearest, ties upward; s8 is widened after the sum.
 #pragma once
 
 #include <stdint.h>
@@ -28,17 +29,18 @@ struct FloatFormat {
   int smallest_exponent;  // of a normal number
   float largest;
   uint32_t nan;
+  uint32_t half;  // what is added to the bits of a texel before they say its exponent
 };
-constexpr FloatFormat kFormat32 = {23, 27, -126, 0x1.fffffep127f, 0x7FFFFFFF};
-constexpr FloatFormat kFormat16 = {10, 14, -14, 65504.0f, 0x7FFFE000},
-                      kFormatSrgb = {10, 7, -14, 65504.0f, 0x7FFFE000};
+constexpr FloatFormat kFormat32 = {23, 27, -126, 0x1.fffffep127f, 0x7FFFFFFF, 0};
+constexpr FloatFormat kFormat16 = {10, 14, -14, 65504.0f, 0x7FFFE000, 0},
+                      kFormatSrgb = {10, 7, -14, 65504.0f, 0x7FFFE000, 1u << 17};
 
 // 2^exponent, of a normal double.
 inline double PowerOfTwo(int exponent) { return DoubleOf(static_cast<uint64_t>(exponent + 1023) << 52); }
 
 // Exponent of a float's magnitude, not below the format's smallest one.
 inline int ExponentOf(const FloatFormat& format, uint32_t magnitude) {
-  const int exponent = static_cast<int>(magnitude >> 23) - 127;
+  const int exponent = static_cast<int>((magnitude + format.half) >> 23) - 127;
   return exponent < format.smallest_exponent ? format.smallest_exponent : exponent;
 }
 
