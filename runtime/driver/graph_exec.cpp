@@ -28,26 +28,37 @@ GraphNode* GraphExec::Find(CUgraphNode handle) const {
   return found == by_origin_.end() ? nullptr : found->second;
 }
 
-// Waits for what the events of wait nodes stand for now: that was recorded before, so it can not wait for this launch. An
-// event of a record node is done when the whole launch is.
-CUresult GraphExec::Launch(StreamObject& stream) {
-  if (!plan_) plan_ = MakePlan(*graph_);
-  std::shared_ptr<std::vector<rt::WaitWork>> tickets;
-  if (!plan_->waits.empty()) tickets = std::make_shared<std::vector<rt::WaitWork>>();
+CUresult GraphExec::NewLaunch(std::shared_ptr<rt::LaunchData>& data) const {
+  if (plan_->waits.empty() && plan_->records.empty()) return CUDA_SUCCESS;
+  data = std::make_shared<rt::LaunchData>();
   for (const CUevent handle : plan_->waits) {
     EventObject* event = From<EventObject>(handle);
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     rt::Ticket ticket = event->event().ticket();
-    tickets->push_back({std::move(ticket.stream), ticket.number});
+    data->waits.push_back({std::move(ticket.stream), ticket.number});
   }
+  while (data->gates.size() < plan_->records.size()) data->gates.push_back(std::make_shared<rt::Gate>());
+  return CUDA_SUCCESS;
+}
+
+// A wait node waits for what its event stands for now: that was recorded before, so it can not wait for this launch. An event
+// of a record node stands for its place in this launch from now on, by a stream that the launch lets go there.
+CUresult GraphExec::Launch(StreamObject& stream) {
+  if (!plan_) plan_ = MakePlan(*graph_);
+  std::shared_ptr<rt::LaunchData> data;
+  if (const CUresult error = NewLaunch(data)) return error;
   if (const CUresult error = BeginGraphMemory(plan_->left, (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0)) return error;
   if (!last_.Done() && last_.stream != stream.shared_queue()) stream.queue().WaitFor(last_);
-  if (const CUresult error = Enqueue(stream, rt::SequenceWork{plan_->steps, std::move(tickets)})) return error;
+  if (const CUresult error = Enqueue(stream, rt::SequenceWork{plan_->steps, data})) return error;
   last_ = stream.queue().Last();
   for (const CUdeviceptr address : plan_->taken) EndGraphMemory(address);
   GraphFootprint::Get().Launch(plan_->memory, last_);
-  for (const CUevent handle : plan_->records) {
-    if (EventObject* event = From<EventObject>(handle)) event->event().SetTicket(last_);
+  for (size_t i = 0; i < plan_->records.size(); ++i) {
+    EventObject* event = From<EventObject>(plan_->records[i]);
+    if (event == nullptr) continue;
+    const std::shared_ptr<rt::Stream> held = stream.context().streams().NewStream(rt::StreamKind::kNonBlocking);
+    const uint64_t number = held->Submit(rt::GateWork{data->gates[i], {last_.stream, last_.number}});
+    event->event().SetTicket({held, number});
   }
   return CUDA_SUCCESS;
 }

@@ -36,6 +36,8 @@ class GraphExec {
 
  private:
   void Index(const Graph& graph);
+  // What the steps ask a launch for; null: nothing.
+  cuda::CUresult NewLaunch(std::shared_ptr<rt::LaunchData>& data) const;
 
   const unsigned long long flags_;
   std::unique_ptr<Graph> graph_;

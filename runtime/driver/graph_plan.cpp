@@ -100,8 +100,10 @@ class PlanMaker {
         plan_.waits.push_back(content.params.eventWait.event);
         return {rt::LaunchWaitWork{static_cast<uint32_t>(plan_.waits.size() - 1)}};
       case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        plan_.records.push_back(content.params.eventRecord.event);
-        if (EventObject* event = From<EventObject>(plan_.records.back())) return {event->event().WorkForGraph()};
+        if (EventObject* event = From<EventObject>(content.params.eventRecord.event)) {
+          plan_.records.push_back(content.params.eventRecord.event);
+          return {event->event().WorkForGraph(static_cast<uint32_t>(plan_.records.size() - 1))};
+        }
         return {};
       case CU_GRAPH_NODE_TYPE_CONDITIONAL: return {ConditionalOf(content)};
       case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {

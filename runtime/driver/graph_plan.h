@@ -11,8 +11,8 @@ namespace ptx2cpu::driver {
 
 struct GraphPlan {
   std::shared_ptr<const rt::Steps> steps;
-  std::vector<cuda::CUevent> waits;   // a launch gives the steps a ticket for each
-  std::vector<cuda::CUevent> records;
+  std::vector<cuda::CUevent> waits;    // a launch gives the steps a ticket for each,
+  std::vector<cuda::CUevent> records;  // and a gate for each of these
   std::vector<MemoryStep> memory;
   std::vector<cuda::CUdeviceptr> left;   // allocated and not freed
   std::vector<cuda::CUdeviceptr> taken;  // freed and not allocated

@@ -61,7 +61,7 @@ Stream::Outcome Stream::PerformConditional(RunContext& context, const Conditiona
 void Stream::StartBranches(const Branches& branches, size_t depth) {
   std::vector<std::shared_ptr<Stream>>& lanes = frames_[depth].lanes;
   while (lanes.size() < branches.lanes) lanes.push_back(std::make_shared<Stream>(*group_, StreamKind::kNonBlocking, priority_));
-  const auto& tickets = std::get<SequenceWork>(batch_->work).tickets;
+  const auto& launch = std::get<SequenceWork>(batch_->work).launch;
   std::vector<WaitWork> ends;
   ends.reserve(branches.parts.size());
   for (const Branches::Part& part : branches.parts) {
@@ -70,7 +70,7 @@ void Stream::StartBranches(const Branches& branches, size_t depth) {
       const WaitWork& end = ends[before];
       if (end.stream->completed() < end.number) lane->Append(end);
     }
-    const uint64_t number = lane->Append(SequenceWork{part.steps, tickets});
+    const uint64_t number = lane->Append(SequenceWork{part.steps, launch});
     ends.push_back({lane, number});
   }
 }

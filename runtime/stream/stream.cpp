@@ -188,8 +188,7 @@ Stream::Outcome Stream::PerformUnseen(RunContext& context, const Work& work, siz
   } else if (const auto* call = std::get_if<CallWork>(&work)) {
     if (!failed || call->always) call->run();
   } else if (const auto* record = std::get_if<RecordWork>(&work)) {
-    EventState& event = *record->event;
-    if (record->record == 0 || event.latest_record.load() == record->record) event.nanoseconds.store(Now());
+    if (record->event->latest_record.load() == record->record) record->event->nanoseconds.store(Now());
   } else if (const auto* wait = std::get_if<WaitWork>(&work)) {
     return AwaitTicket(*wait);
   } else if (const auto* host = std::get_if<HostWork>(&work)) {
@@ -203,7 +202,12 @@ Stream::Outcome Stream::PerformUnseen(RunContext& context, const Work& work, siz
   } else if (const auto* conditional = std::get_if<ConditionalWork>(&work)) {
     return PerformConditional(context, *conditional, depth);
   } else if (const auto* launch_wait = std::get_if<LaunchWaitWork>(&work)) {
-    return AwaitTicket((*std::get<SequenceWork>(batch_->work).tickets)[launch_wait->slot]);
+    return AwaitTicket(std::get<SequenceWork>(batch_->work).launch->waits[launch_wait->slot]);
+  } else if (const auto* launch_record = std::get_if<LaunchRecordWork>(&work)) {
+    launch_record->event->nanoseconds.store(Now());
+    std::get<SequenceWork>(batch_->work).launch->gates[launch_record->slot]->Open();
+  } else if (const auto* gate = std::get_if<GateWork>(&work)) {
+    return AwaitGate(*gate);
   }
   if (error) errors_->Fail(std::move(*error));
   return Outcome::kDone;

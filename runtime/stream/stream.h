@@ -17,6 +17,7 @@
 namespace ptx2cpu::rt {
 
 class Executor;
+class Gate;
 class StreamGroup;
 struct RunContext;
 
@@ -66,6 +67,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
  private:
   friend class Executor;
+  friend class Gate;
   friend class StreamGroup;
 
   struct Operation {
@@ -100,6 +102,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Outcome AwaitTicket(const WaitWork& wait);
   Outcome AwaitHost(const HostWork& host);
   Outcome AwaitPoll(const PollWork& poll);
+  Outcome AwaitGate(const GateWork& work);
   const PollWork& FrontPoll() const { return *front_poll_; }
   void Complete();
   void Unblock();
@@ -109,6 +112,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Sleep(uint64_t number);
   void HelpUntil(RunContext& context, uint64_t number, int depth);
   Ticket BlockedOn();
+  Ticket HeldBy();
 
   // Written by those who submit.
   alignas(64) SpinLock lock_;  // the queue, free operations, waiters, blocked_on_, state changes from and to kIdle
@@ -120,7 +124,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::atomic<State> state_{State::kIdle};
   std::shared_ptr<Stream> self_;  // while not idle
   std::vector<Waiter> waiters_;   // heap
-  Ticket blocked_on_;
+  Ticket blocked_on_, held_by_;   // held_by_: the launch that opens the gate which is waited for
   std::atomic<bool> listed_busy_{false}, listed_blocking_{false};  // in the group's lists
   std::atomic<uint64_t> legacy_waited_{0};                         // number of the legacy stream last waited for
 
@@ -151,6 +155,18 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const StreamKind kind_;
   const int priority_;
   const uint64_t id_;
+};
+
+// Closed until a launch opens it.
+class Gate {
+ public:
+  void Open();
+
+ private:
+  friend class Stream;
+  SpinLock lock_;  // both
+  bool open_ = false;
+  std::vector<std::shared_ptr<Stream>> held_;
 };
 
 inline bool Ticket::Done() const { return stream == nullptr || stream->completed() >= number; }

@@ -53,10 +53,36 @@ Stream::Outcome Stream::AwaitPoll(const PollWork& poll) {
   return Outcome::kBlocked;
 }
 
+Stream::Outcome Stream::AwaitGate(const GateWork& work) {
+  if (std::exchange(external_done_, false)) return Outcome::kDone;
+  std::lock_guard lock(work.gate->lock_);
+  if (work.gate->open_) return Outcome::kDone;
+  {
+    std::lock_guard own_lock(lock_);
+    held_by_ = {work.launch.stream, work.launch.number};
+  }
+  state_.store(State::kBlocked, std::memory_order_relaxed);
+  work.gate->held_.push_back(shared_from_this());
+  return Outcome::kBlocked;
+}
+
+void Gate::Open() {
+  std::vector<std::shared_ptr<Stream>> held;
+  {
+    std::lock_guard lock(lock_);
+    open_ = true;
+    held.swap(held_);
+  }
+  for (const std::shared_ptr<Stream>& stream : held) {
+    stream->external_done_ = true;
+    stream->Unblock();
+  }
+}
+
 void Stream::Unblock() {
   {
     std::lock_guard lock(lock_);
-    blocked_on_ = {};
+    blocked_on_ = held_by_ = {};
     state_.store(State::kReady, std::memory_order_relaxed);
   }
   Executor::Get().MakeReady(*this);
@@ -103,6 +129,11 @@ Ticket Stream::BlockedOn() {
   return blocked_on_;
 }
 
+Ticket Stream::HeldBy() {
+  std::lock_guard lock(lock_);
+  return held_by_;
+}
+
 void Stream::Sleep(uint64_t number) {
   for (int spins = 0; spins < kSpins; ++spins) {
     if (completed() >= number) return;
@@ -126,6 +157,8 @@ void Stream::HelpUntil(RunContext& context, uint64_t number, int depth) {
       continue;
     }
     if (executor.stopping()) {
+      const Ticket launch = HeldBy();
+      if (launch.stream != nullptr && depth < kMostDepth) launch.stream->HelpUntil(context, launch.number, depth + 1);
       executor.PollAll();
       std::this_thread::yield();
       continue;

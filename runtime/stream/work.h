@@ -111,8 +111,7 @@ struct PollWork {
   std::function<bool()> ready;
 };
 
-// Takes the time for an event (event.h makes these). `record` 0: whenever it runs, as in a graph that is launched
-// again and again; else only while that is the event's latest record.
+// Takes the time for an event (event.h makes these) while that is its latest record.
 struct RecordWork {
   std::shared_ptr<EventState> event;
   uint64_t record = 0;
@@ -125,8 +124,21 @@ struct WaitWork {
   uint64_t number = 0;
 };
 
-// In a graph: waits for what the launch names by this number (SequenceWork::tickets).
+// What a launch of a graph opens in its middle; streams wait for it.
+class Gate;
+struct GateWork {
+  std::shared_ptr<Gate> gate;
+  WaitWork launch;  // that opens it, for who has to do that himself
+};
+
+// In a graph: waits for what the launch names by this number (LaunchData::waits).
 struct LaunchWaitWork {
+  uint32_t slot = 0;
+};
+
+// In a graph: takes the time for an event, and opens a gate of the launch (LaunchData::gates).
+struct LaunchRecordWork {
+  std::shared_ptr<EventState> event;
   uint32_t slot = 0;
 };
 
@@ -142,13 +154,19 @@ struct SequenceWork;
 struct ConditionalWork;
 
 using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork, CallWork, PollWork, RecordWork,
-                          WaitWork, LaunchWaitWork, BranchesWork, ConditionalWork, SequenceWork>;
+                          WaitWork, GateWork, LaunchWaitWork, LaunchRecordWork, BranchesWork, ConditionalWork, SequenceWork>;
+
+// What differs from launch to launch of one graph.
+struct LaunchData {
+  std::vector<WaitWork> waits;
+  std::vector<std::shared_ptr<Gate>> gates;
+};
 
 // Steps in order. A graph launch is one of these as one operation; within it they nest.
 using Steps = std::vector<Work>;
 struct SequenceWork {
   std::shared_ptr<const Steps> steps;
-  std::shared_ptr<const std::vector<WaitWork>> tickets;  // of the LaunchWaitWork within; may be null where there is none
+  std::shared_ptr<const LaunchData> launch;  // of the operation; may be null where nothing within asks for it
 };
 
 // What a condition's value decides: 0 or not (kIf: bodies[0] or, if there is one, bodies[1]), again and again while it is

@@ -182,6 +182,34 @@ TEST_CASE("graph branches: a launch waits for the one before, other streams do n
   REQUIRE_OK(cuCtxSynchronize());
 }
 
+TEST_CASE("graph branches: an event in the middle of a graph is done before the graph is") {
+  Branches b;
+  CUevent event;
+  REQUIRE_OK(cuEventCreate(&event, CU_EVENT_DEFAULT));
+  Flags held, beside;
+  CUgraphNode record, host;
+  CUDA_HOST_NODE_PARAMS hold{HoldHost, &held};
+  REQUIRE_OK(cuGraphAddEventRecordNode(&record, b.graph, nullptr, 0, event));
+  REQUIRE_OK(cuGraphAddHostNode(&host, b.graph, &record, 1, &hold));
+  const CUgraphExec exec = b.Instantiate();
+  CUstream other;
+  REQUIRE_OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  uint32_t word = 0;
+  for (uint32_t launch = 1; launch <= 3; ++launch) {
+    held.seen = held.open = false;
+    REQUIRE_OK(cuGraphLaunch(exec, b.stream));
+    REQUIRE_OK(cuStreamWaitEvent(other, event, 0));
+    REQUIRE_OK(cuMemsetD32Async(reinterpret_cast<CUdeviceptr>(&word), launch, 1, other));
+    REQUIRE_OK(cuEventSynchronize(event));
+    REQUIRE_OK(cuStreamSynchronize(other));
+    CHECK(word == launch);
+    CHECK(cuEventQuery(event) == CUDA_SUCCESS);
+    CHECK(cuStreamQuery(b.stream) == CUDA_ERROR_NOT_READY);
+    OpenHost(&held);
+    REQUIRE_OK(cuStreamSynchronize(b.stream));
+  }
+}
+
 // test_driver "[.graph-benchmark]": microseconds.
 TEST_CASE("benchmark of graphs with branches", "[.graph-benchmark]") {
   Branches b;

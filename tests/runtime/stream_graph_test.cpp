@@ -91,14 +91,46 @@ TEST_CASE("graph: a wait of the launch holds its branch and nothing else") {
   for (int launch = 0; launch < 3; ++launch) {
     open = free_ran = held_ran = false;
     other->Submit(PollWork{[&] { return open.load(); }});
-    auto tickets = std::make_shared<std::vector<WaitWork>>(1, WaitWork{other, other->submitted()});
-    stream->Submit(SequenceWork{steps, tickets});
+    auto data = std::make_shared<LaunchData>();
+    data->waits.push_back({other, other->submitted()});
+    stream->Submit(SequenceWork{steps, data});
     CHECK(Await(free_ran));
     CHECK_FALSE(held_ran);
     CHECK_FALSE(stream->Idle());
     open = true;
     stream->Synchronize();
     CHECK(held_ran);
+  }
+}
+
+TEST_CASE("graph: a gate in the middle of a launch opens when the launch comes by") {
+  StreamGroup group;
+  const auto stream = group.NewStream(StreamKind::kNonBlocking);
+  const auto state = std::make_shared<EventState>();
+  std::atomic<bool> begin = false, end = false;
+  const auto steps = Share({PollWork{[&] { return begin.load(); }}, LaunchRecordWork{state, 0}, PollWork{[&] { return end.load(); }}});
+  for (int launch = 0; launch < 20; ++launch) {
+    begin = end = false;
+    const auto gate = std::make_shared<Gate>();
+    const auto held = group.NewStream(StreamKind::kNonBlocking), behind = group.NewStream(StreamKind::kNonBlocking);
+    const auto wait = [&] {
+      const uint64_t number = held->Submit(GateWork{gate, {stream, stream->submitted()}});
+      std::atomic<bool> ran = false;
+      behind->WaitFor({held, number});
+      behind->Submit(CallWork{[&] { ran = true; }});
+      begin = true;
+      held->At(number).Synchronize();
+      CHECK(Await(ran));
+      behind->Synchronize();
+    };
+    auto data = std::make_shared<LaunchData>();
+    data->gates.push_back(gate);
+    stream->Submit(SequenceWork{steps, data});
+    if (launch % 2 == 0) begin = true;  // it may be open before anybody waits
+    wait();
+    CHECK_FALSE(stream->Idle());
+    end = true;
+    stream->Synchronize();
   }
 }
 
