@@ -13,6 +13,15 @@ bool IsLoad(const ir::Inst& inst) { return IsVolatile(inst, ir::Opcode::kLoad, i
 bool IsStore(const ir::Inst& inst) { return IsVolatile(inst, ir::Opcode::kStore, ir::Space::kShared); }
 bool Separates(const ir::Inst& inst) { return ir::IsBarrier(inst.op) || inst.op == ir::Opcode::kBarrierWarp; }
 
+// What tells addresses apart. Each access widens its 32-bit register anew.
+uint32_t AddressOf(const ir::Function& f, const ir::Inst& access) {
+  ir::ValueId address = access.operands[0];
+  while (f.at_value(address).def.valid() && f.at_inst(f.at_value(address).def).op == ir::Opcode::kZext) {
+    address = f.at_inst(f.at_value(address).def).operands[0];
+  }
+  return address.index;
+}
+
 template <typename Is>
 bool Any(const ir::Function& f, uint32_t block, Is is) {
   const auto& insts = f.at_block(ir::BlockId{block}).insts;
@@ -43,7 +52,7 @@ bool ExchangesByLockStep(const ir::Function& f) {
   if (!stores) return false;
   const analysis::Cfg cfg = analysis::BuildCfg(f);
   // At the end of each block: addresses of stores that some path leads from to here, without a barrier. A lane that reads
-  // back what it stored itself, at the same address, exchanges nothing.
+  // where it has stored itself exchanges nothing.
   std::vector<std::set<uint32_t>> stored(cfg.size());
   bool exchanges = false;
   for (bool changed = true; changed && !exchanges;) {
@@ -55,8 +64,8 @@ bool ExchangesByLockStep(const ir::Function& f) {
       for (const ir::InstId id : f.at_block(ir::BlockId{block}).insts) {
         const ir::Inst& inst = f.at_inst(id);
         if (Separates(inst)) open.clear();
-        if (IsLoad(inst)) exchanges |= open.size() > open.count(inst.operands[0].index);
-        if (IsStore(inst)) open.insert(inst.operands[0].index);
+        if (IsLoad(inst)) exchanges |= !open.empty() && !open.contains(AddressOf(f, inst));
+        if (IsStore(inst)) open.insert(AddressOf(f, inst));
       }
       changed |= open != stored[block];
       stored[block] = std::move(open);

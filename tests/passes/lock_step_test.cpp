@@ -67,7 +67,7 @@ TEST_CASE("targets from sm_70 on get such barriers only where a store reaches a 
                                    "  %seen = load i32 shared volatile %at\n  store i32 global %data, %seen\n  ret\n");
   const std::string other = kernel("  store i32 shared volatile %at, %t\n  %x = load i32 shared %at\n  store i32 global %data, %x\n  ret\n");
   const std::string apart = kernel("  store i32 shared volatile %at, %t\n  %zero = const i32 0\n  barrier_block %zero\n  %x = load i32 shared volatile %at\n  store i32 global %data, %x\n  ret\n");
-  const std::string own = kernel("  store i32 shared volatile %at, %t\n  %x = load i32 shared volatile %at\n  store i32 global %data, %x\n  ret\n");
+  const std::string own = kernel("  %w = zext i64 from i32 %t\n  %v = zext i64 from i32 %t\n  store i32 shared volatile %at, %t\n  store i32 shared volatile %w, %t\n  %y = load i32 shared volatile %v\n  %x = load i32 shared volatile %at\n  store i32 global %data, %x\n  ret\n");
   const std::string pair = kernel("  store i32 shared volatile %at, %t\n  %four = const i64 4\n  %next = add i64 %at, %four\n  %x = load i32 shared volatile %next\n  store i32 global %data, %x\n  ret\n");
   for (const auto& [text, barriers] : {std::pair{Reduction(60), true}, {Reduction(70), true}, {Reduction(60, "generic"), true}, {turns, false}, {other, false}, {apart, false}, {own, false}, {pair, true}}) {
     INFO(text);
