@@ -53,12 +53,13 @@ int64_t Logarithm(float x) {
   return (static_cast<int64_t>(bits >> 23) - 127) * kWeightOne + kLogarithms[bits >> 15 & 255];
 }
 
-// Of gradients in texels: the longest of both and of 11/16 of their sum and of their difference.
+// Of gradients in texels: the longest of both and of 11/16 of their sum and of their difference, all of them
+// shortened.
 int64_t LevelOf(const float (&x)[3], const float (&y)[3]) {
   float sum[3], difference[3];
   for (uint32_t d = 0; d < 3; ++d) {
-    sum[d] = x[d] + y[d];
-    difference[d] = x[d] - y[d];
+    sum[d] = Short(x[d]) + Short(y[d]);
+    difference[d] = Short(x[d]) - Short(y[d]);
   }
   const float lengths[] = {Length(x), Length(y), Length(sum) * 0.6875f, Length(difference) * 0.6875f};
   float longest = 0;
