@@ -3,11 +3,13 @@
 // Floats: the texels of a group (four of a plane) are aligned to the largest exponent among those that have a
 // weight, keeping four bits below the last place of the format (f32 or f16) and dropping the rest. Decoded sRGB
 // has seven bits, keeps no more, and its exponent is that of the value rounded to five (seen of the codes 187
-// and 254). Products with the 8-bit weights are summed exactly; the sum is rounded to the format, ties away
-// from zero. Subnormal f32 texels count as zero. Normalised integers: the sum rounded to a 16-bit integer, to
+// and 254). Products with the 8-bit weights are summed exactly; sums of groups (of the planes of a volume, of
+// levels) are cut to the unit of the group whose unit is largest, downward, and added; that is rounded to the
+// format, ties away from zero. Subnormal f32 texels count as zero. Normalised integers: the sum rounded to a 16-bit integer, to
 // nearest, ties upward; s8 is widened after the sum.
 #pragma once
 
+#include <limits.h>
 #include <stdint.h>
 
 namespace ptx2cpu::texture {
@@ -44,17 +46,15 @@ inline int ExponentOf(const FloatFormat& format, uint32_t magnitude) {
   return exponent < format.smallest_exponent ? format.smallest_exponent : exponent;
 }
 
-// Of a group: exact, in a double. `largest` is the greatest magnitude with a weight; it is finite.
-inline double GroupSum(const FloatFormat& format, const uint32_t* texels, const int* weights, int count,
-                       uint32_t largest) {
-  const int unit = ExponentOf(format, largest) - format.kept_bits;
+// Of a group, in 2^(unit - 8): exact.
+inline int64_t GroupSum(const uint32_t* texels, const int* weights, int unit) {
   const double scale = PowerOfTwo(-unit);
   int64_t sum = 0;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < 4; ++i) {
     const uint32_t bits = (texels[i] & kMagnitude) < 0x00800000 ? 0 : texels[i];
     if (weights[i] != 0) sum += static_cast<int64_t>(static_cast<double>(FloatOf(bits)) * scale) * weights[i];
   }
-  return static_cast<double>(sum) * PowerOfTwo(unit - kWeightBits);
+  return sum;
 }
 
 // To the nearest of the format, ties away from zero.
@@ -81,18 +81,26 @@ inline uint32_t SpecialSum(const uint32_t* texels, int count, uint32_t nan) {
   return negative ? 0x80000000 | kInfinity : kInfinity;
 }
 
+// In groups of four, at most four of them.
 inline uint32_t FloatSum(const FloatFormat& format, const uint32_t* texels, const int* weights, int count) {
-  double total = 0;
+  int units[4], unit = INT_MIN;
   for (int first = 0; first < count; first += 4) {
-    uint32_t largest = 0;
+    uint32_t largest = 0;  // the greatest magnitude with a weight
     for (int i = first; i < first + 4; ++i) {
       const uint32_t magnitude = texels[i] & kMagnitude;
       if (magnitude >= kInfinity) return SpecialSum(texels, count, format.nan);
       if (weights[i] != 0 && magnitude > largest) largest = magnitude;
     }
-    if (largest >= 0x00800000) total += GroupSum(format, texels + first, weights + first, 4, largest);
+    units[first / 4] = ExponentOf(format, largest) - format.kept_bits;
+    if (units[first / 4] > unit) unit = units[first / 4];
   }
-  const uint32_t bits = BitsOf(RoundAway(format, total));
+  int64_t total = 0;
+  for (int first = 0; first < count; first += 4) {
+    const int away = unit - units[first / 4];
+    total += GroupSum(texels + first, weights + first, units[first / 4]) >> (away < 63 ? away : 63);
+  }
+  const double sum = static_cast<double>(total) * PowerOfTwo(unit - kWeightBits);
+  const uint32_t bits = BitsOf(RoundAway(format, sum));
   return (bits & kMagnitude) < 0x00800000 ? 0 : bits;
 }
 

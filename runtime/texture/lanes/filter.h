@@ -21,7 +21,12 @@ PTX2CPU_INLINE Doubles TwoTo(const Longs& exponent) {
 
 PTX2CPU_INLINE Words MagnitudeOf(const Words& bits) { return bits & kMagnitude; }
 
-PTX2CPU_INLINE Doubles GroupSum(const FloatFormat& format, const Words* values, const Ints* weights, int count) {
+// In 2^(unit - 8): whole numbers.
+struct GroupOfLanes {
+  Doubles sum;
+  Longs unit;
+};
+PTX2CPU_INLINE GroupOfLanes GroupSum(const FloatFormat& format, const Words* values, const Ints* weights, int count) {
   Words largest{};
   for (int i = 0; i < count; ++i) largest = Most(largest, weights[i] != 0 ? MagnitudeOf(values[i]) : Words{});
   const Ints exponent = Most((As<Ints>(largest) >> 23) - 127, Each(format.smallest_exponent));
@@ -35,7 +40,13 @@ PTX2CPU_INLINE Doubles GroupSum(const FloatFormat& format, const Words* values, 
     const Ints whole = Convert<Ints>(Convert<Doubles>(As<Floats>(bits)) * scale);
     sum += Convert<Doubles>(whole) * Convert<Doubles>(weights[i]);
   }
-  return sum * TwoTo(unit - kWeightBits);
+  return {sum, unit};
+}
+
+// Down to whole numbers, below 2^62.
+PTX2CPU_INLINE Doubles Floor(const Doubles& x) {
+  const Longs whole = Convert<Longs>(x);
+  return Convert<Doubles>(whole + (Convert<Doubles>(whole) > x));
 }
 
 PTX2CPU_INLINE Words RoundAway(const FloatFormat& format, const Doubles& x) {
@@ -52,9 +63,12 @@ PTX2CPU_INLINE Words RoundAway(const FloatFormat& format, const Doubles& x) {
 // Lanes with infinities or NaN are left to others: `special`.
 PTX2CPU_INLINE Words FloatSum(const FloatFormat& format, const Samples& s, Ints& special) {
   for (int i = 0; i < s.groups * s.count; ++i) special |= MagnitudeOf(s.value[i]) >= kInfinity;
-  Doubles total = GroupSum(format, s.value, s.weight, s.count);
-  if (s.groups == 2) total += GroupSum(format, s.value + s.count, s.weight + s.count, s.count);
-  return RoundAway(format, total);
+  const GroupOfLanes first = GroupSum(format, s.value, s.weight, s.count);
+  if (s.groups == 1) return RoundAway(format, first.sum * TwoTo(first.unit - kWeightBits));
+  const GroupOfLanes second = GroupSum(format, s.value + s.count, s.weight + s.count, s.count);
+  const Longs unit = Most(first.unit, second.unit);
+  const Doubles total = Floor(first.sum * TwoTo(first.unit - unit)) + Floor(second.sum * TwoTo(second.unit - unit));
+  return RoundAway(format, total * TwoTo(unit - kWeightBits));
 }
 
 // Of one texel: itself, as the sum above would give it.
