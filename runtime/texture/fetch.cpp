@@ -161,8 +161,9 @@ void AddLinear(const Plane& p, const float* coordinate, int whole, Footprint& f)
   Neighbours n[3] = {};
   for (uint32_t d = 0; d < p.dimensions; ++d) n[d] = LinearIndices(p.axis[d], coordinate[d]);
   if (p.dimensions < 3) return AddPlane(p, n, 0, whole, f);
-  AddPlane(p, n, 0, whole - Part(whole, n[2].weight), f);
-  AddPlane(p, n, 1, Part(whole, n[2].weight), f);
+  const int near = Part(whole, kWeightOne - n[2].weight);
+  AddPlane(p, n, 0, near, f);
+  AddPlane(p, n, 1, whole - near, f);
 }
 
 // One texel; the group's others have no weight.
