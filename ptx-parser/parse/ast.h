@@ -208,6 +208,8 @@ struct RegisterRange {
 
 using Dim3 = std::array<uint32_t, 3>;
 
+inline constexpr uint32_t kMaxRegisters = 1u << 24;  // of a function, those of the whole module with them
+
 // How many register numbers a .reg declaration takes: each element of a vector has its own.
 inline uint32_t RegisterCount(const Variable& variable) {
   return (variable.parameterised == 0 ? 1 : variable.parameterised) * variable.vector;

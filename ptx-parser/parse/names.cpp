@@ -187,6 +187,10 @@ class Resolver {
     if (!f.has_body || module_registers_.empty()) return;
     for (uint32_t index : module_registers_) {
       const ast::Variable& v = module_.variables[index];
+      if (ast::RegisterCount(v) > ast::kMaxRegisters - f.register_count) {
+        Report(f.position, fmt::format("a function has at most {} registers", ast::kMaxRegisters));
+        break;
+      }
       f.register_ranges.push_back({f.register_count, ast::RegisterCount(v), index});
       Declare({v.name, scopes_.current(), v.parameterised, SymbolKind::kRegister, f.register_count, index});
       f.register_count += ast::RegisterCount(v);

@@ -19,7 +19,7 @@ constexpr std::string_view kTypes[] = {
 
 // Names a<N> in other spaces than .reg become N variables, so N is bounded; .reg only counts.
 constexpr uint32_t kMaxNamedCopies = 4096;
-constexpr uint32_t kMaxRegisters = 1u << 24;
+using ast::kMaxRegisters;
 
 ast::Space SpaceOf(TokenKind kind) {
   switch (kind) {
@@ -156,6 +156,9 @@ void TreeBuilder::CheckDeclarator() {
   if (is_private && place_ == Place::kModule && !IsBefore(3, 0)) {
     Report(at, "registers and .local variables of the whole module are legal before PTX 3.0 only", "declare them in functions");
   }
+  const bool is_vector = is_register && variable_.vector > 1;
+  if (is_vector && (variable_.vector > 4 || variable_.type == "pred"))
+    Report(at, "vector registers have 2 or 4 elements, which are no predicates");
   if (variable_.dimensions.empty()) return;
   if (is_register) Report(at, "registers have no arrays");
   if (variable_.parameterised != 0) Report(at, "an array cannot be declared with a number of names");

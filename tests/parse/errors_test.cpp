@@ -256,6 +256,11 @@ TEST_CASE("what a version of PTX does not have is an error at its place") {
   CHECK(error(".version 2.0\n.target sm_20\n.entry k\n{ .reg .v2 .u32 v; .reg .u32 r; mov.u32 r, v.w; exit; }\n") ==
         "a.ptx:4:44: error: 'v' has 2 elements\n"
         "  { .reg .v2 .u32 v; .reg .u32 r; mov.u32 r, v.w; exit; }\n                                             ^\n");
+  CHECK(error(".version 2.0\n.target sm_20\n.entry k\n{ .reg .v8 .b32 v; .reg .v2 .pred p; exit; }\n") ==
+        "a.ptx:4:17: error: vector registers have 2 or 4 elements, which are no predicates\n"
+        "  { .reg .v8 .b32 v; .reg .v2 .pred p; exit; }\n                  ^\n"
+        "a.ptx:4:35: error: vector registers have 2 or 4 elements, which are no predicates\n"
+        "  { .reg .v8 .b32 v; .reg .v2 .pred p; exit; }\n                                    ^\n");
   CHECK(error(".version 99.0\n.target sm_999\n") == "no error");  // of the future: nothing is known
 }
 
@@ -270,6 +275,11 @@ TEST_CASE("errors are bounded in number and depth") {
   const auto undefined = Parse(std::string(kHead) + ".entry k() {\n" + names + "}", "a.ptx");
   REQUIRE_FALSE(undefined);
   CHECK(CountOf(undefined.error()) == 20);
+  std::string registers = ".version 1.4\n.target sm_10\n";
+  for (int i = 0; i < 300; ++i) registers += ".reg .v4 .u32 r" + std::to_string(i) + "x<4000000>;\n";
+  const auto crowded = Parse(registers + ".entry k() { exit; }", "a.ptx");
+  REQUIRE_FALSE(crowded);
+  CHECK(crowded.error().message == "a function has at most 16777216 registers");
   const auto deep = Parse(std::string(kHead) + ".global .b32 x[] = " + std::string(100000, '{'), "a.ptx");
   CHECK(deep.error().message == "brackets nest deeper than 256");
   CHECK(deep.error().at.line == 4);
