@@ -128,7 +128,7 @@ Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module,
     return Fail(ErrorCode::kUnsupported, "lane width " + std::to_string(options.lane_width) + ": only 1 and 32 are there");
   ModuleEmitter m(context, module, options, TRY(LayoutOf(module, *kernel)));
   // Vectors need masked accesses of every width.
-  m.lane_width = options.check_alignment ? 1 : options.lane_width != 0 ? options.lane_width : m.traits.has_avx512 ? kWarpSize : 1;
+  m.lane_width = options.alignment == AlignmentChecks::kAtAccess ? 1 : options.lane_width != 0 ? options.lane_width : m.traits.has_avx512 ? kWarpSize : 1;
   auto machine = TRY(CreateTargetMachine(options.target, 2, false));
   m.module->setDataLayout(machine->createDataLayout());
   m.param_bytes = kernel->param_bytes;

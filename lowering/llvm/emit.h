@@ -28,7 +28,7 @@ struct EmitOptions {
   ThreadIds thread_ids = ThreadIds::kBoth;
   Storage storage = Storage::kDefine;
   bool debug_info = true;
-  bool check_alignment = false;  // every access to global memory: slow; else where it costs little
+  AlignmentChecks alignment = AlignmentChecks::kNoted;
 };
 
 struct EmittedKernel {

@@ -170,7 +170,7 @@ Result<Place> PlaceOf(Site& s) {
   if (s.inst.attrs.space == ir::Space::kLocal) return s.Unsupported("local memory");
   Place place;
   place.pointer = s.e.Pointer(s.inst.attrs.space, s.inst.operands[0], &place.memory);
-  CheckAlignment(s, place.pointer, static_cast<uint64_t>(ir::Bytes(s.inst.type)));
+  CheckAlignment(s, {0, static_cast<uint64_t>(ir::Bytes(s.inst.type))});
   place.word = s.e.I(s.Width());
   place.align = llvm::Align(static_cast<uint64_t>(ir::Bytes(s.inst.type)));
   if (s.Width() == 128 && !StaysInBlock(s) && !s.e.m.traits.has_atomic_128)

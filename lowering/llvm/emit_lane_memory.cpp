@@ -87,6 +87,19 @@ Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask, const 
   return status;
 }
 
+// Consecutive lanes are as aligned as the first one, which may be elsewhere.
+void LaneVectors::NoteMisaligned(const ir::Inst& inst, const Mask& mask, bool together) {
+  if (e.notes() == nullptr) return;
+  for (const AlignedOperand& aligned : AlignedOperandsOf(f, inst)) {
+    if (!e.notes()->Needs(inst, aligned.operand)) continue;
+    const ValueId operand = inst.operands[aligned.operand];
+    Value address = together && first_[operand.index] != nullptr ? first_[operand.index] : e.ValueOf(operand);
+    Value low = b.CreateAnd(address, Literal(address, aligned.align - 1)), odd = b.CreateICmpNE(low, Literal(low, 0));
+    if (odd->getType()->isVectorTy()) odd = b.CreateICmpNE(Bits({b.CreateLogicalAnd(mask.lanes, odd), nullptr}), b.getInt32(0));
+    e.notes()->Note(inst, aligned.operand, odd);
+  }
+}
+
 Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   for (ValueId result : inst.results) first_[result.index] = holds_[result.index] = nullptr;
   const Way way = WayOf(e, region_, inst);
@@ -106,6 +119,7 @@ Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
 }
 
 void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask) {
+  NoteMisaligned(inst, mask, true);
   Memory memory;
   const size_t count = inst.results.size();
   auto* type =
@@ -122,6 +136,7 @@ void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask) {
 }
 
 void LaneVectors::Gather(const ir::Inst& inst, const Mask& mask) {
+  NoteMisaligned(inst, mask, false);
   Memory memory;
   Value pointers = e.Pointer(inst.attrs.space, inst.operands[0], &memory);
   const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
@@ -177,6 +192,7 @@ Status LaneVectors::StoreLast(const ir::Inst& inst, const Mask& mask) {
 }
 
 void LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask) {
+  NoteMisaligned(inst, mask, true);
   Memory memory;
   const size_t count = inst.operands.size() - 1;
   Value pointer = FirstPointer(inst, &memory);
@@ -208,6 +224,7 @@ void LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask) {
 }
 
 void LaneVectors::Scatter(const ir::Inst& inst, const Mask& mask) {
+  NoteMisaligned(inst, mask, false);
   Memory memory;
   Value pointers = e.Pointer(inst.attrs.space, inst.operands[0], &memory);
   const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));

@@ -75,6 +75,7 @@ LaneVectors::Mask LaneVectors::Either(const std::vector<EdgeRef>& edges) {
 bool LaneVectors::NeedsGuard(BlockId block) const {
   const std::vector<ir::InstId>& insts = f.at_block(block).insts;
   if (insts.size() > kCheapInstructions) return true;
+  if (e.notes() != nullptr && e.notes()->Has(block)) return true;
   return std::ranges::any_of(insts, [&](ir::InstId id) {
     const ir::Inst& inst = f.at_inst(id);
     if (ir::IsTerminator(inst.op))
@@ -194,6 +195,7 @@ Status LaneVectors::EmitBlock(BlockId block, const Mask& mask, bool whole_level)
   Guard guard;
   if (NeedsGuard(block)) guard = Open(mask);
   Mask here{mask.lanes, guard.skip != nullptr ? b.getTrue() : mask.any};
+  if (e.notes() != nullptr) e.notes()->AtBlock(block);
   std::vector<ValueId> made;
   for (ir::InstId id : f.at_block(block).insts) {
     const ir::Inst& inst = f.at_inst(id);

@@ -45,19 +45,7 @@ Value FunctionEmitter::BaseOf(ir::ValueId address, int depth) {
 }
 
 std::optional<uint64_t> FunctionEmitter::ParameterOffset(ir::ValueId address) const {
-  const ir::Value& value = f.at_value(address);
-  if (!value.def.valid()) return std::nullopt;
-  const ir::Inst& inst = f.at_inst(value.def);
-  if (inst.op == Opcode::kParamBase) return 0;
-  if (inst.op != Opcode::kAdd) return std::nullopt;
-  for (size_t i = 0; i < 2; ++i) {
-    const ir::Value& other = f.at_value(inst.operands[1 - i]);
-    std::optional<uint64_t> base = ParameterOffset(inst.operands[i]);
-    if (!base || !other.def.valid() || f.at_inst(other.def).op != Opcode::kConst) continue;
-    uint64_t offset = *base + f.at_inst(other.def).attrs.bits;
-    return offset < m.param_bytes ? std::optional(offset) : std::nullopt;
-  }
-  return std::nullopt;
+  return OffsetInParameters(f, address, m.param_bytes);
 }
 
 Value FunctionEmitter::Parameter(uint64_t offset, ir::Type type) {
@@ -123,20 +111,24 @@ llvm::AtomicOrdering OrderingOf(MemoryOrder order) {
   }
 }
 
-// x86 does not fault. A test in front of each access keeps loops over lanes from becoming vectors (a sum of two arrays took
-// 6 to 11 times as long), so those are checked where asked for; lanes that run one by one, called functions and atomics
-// always are. An aligned move that the machine itself refuses is found by the fault handler.
-void CheckAlignment(Site& s, Value pointer, uint64_t align) {
-  const Space space = s.inst.attrs.space;
-  const bool from_outside = space == Space::kGlobal || space == Space::kGeneric || space == Space::kConst;
-  if (!from_outside || align < 2 || pointer->getType()->isVectorTy() || s.e.step.level != ir::Level::kLane || s.e.vectors_of_lanes) return;
-  const bool one_by_one = !s.e.f.is_kernel || s.e.f.resumes == ir::Resumes::kLanes;
-  const bool is_atomic = s.inst.op == Opcode::kAtomic;
-  if (!one_by_one && !is_atomic && !s.e.m.options.check_alignment) return;
-  Value low = s.b.CreateAnd(s.b.CreatePtrToInt(pointer, s.e.I(64)), align - 1);
-  Value is_odd = s.b.CreateICmpNE(low, s.b.getInt64(0));
-  if (one_by_one || is_atomic) s.e.Fault(is_odd, PTX2CPU_FAULT_MISALIGNED, s.e.step.thread, s.inst.at);
-  else s.e.NoteMisaligned(is_odd, s.inst.at);
+// Most machines do not fault. A branch at each access keeps loops over lanes from becoming vectors (a sum of two arrays
+// took 6 to 11 times as long), so that those are noted only; there is nothing to lose where lanes run one by one, in
+// called functions, with atomics and above lane level. An aligned move that the machine itself refuses is found by the
+// fault handler.
+void CheckAlignment(Site& s, const AlignedOperand& aligned) {
+  FunctionEmitter& e = s.e;
+  const bool always = !e.f.is_kernel || e.f.resumes == ir::Resumes::kLanes || s.inst.op == Opcode::kAtomic || s.inst.op == Opcode::kAtomicCas;
+  const AlignmentChecks checks = e.m.options.alignment;
+  if (!always && checks == AlignmentChecks::kNone) return;
+  if (aligned.align < 2) return;
+  const Residue& residue = e.residues().Of(s.inst.operands[aligned.operand], aligned.align);
+  if (residue.IsZero() || (!always && e.IsAssumed(residue, aligned.align))) return;
+  const bool noted = !always && checks != AlignmentChecks::kAtAccess && e.notes() != nullptr;
+  if (noted && !e.notes()->Needs(s.inst, aligned.operand)) return;
+  Value address = s.Raw(aligned.operand), low = s.b.CreateAnd(address, Literal(address, aligned.align - 1));
+  Value is_odd = s.b.CreateICmpNE(low, Literal(low, 0));
+  if (noted) e.notes()->Note(s.inst, aligned.operand, is_odd);
+  else e.Fault(is_odd, PTX2CPU_FAULT_MISALIGNED, e.step.thread, s.inst.at);
 }
 
 namespace {
@@ -160,7 +152,7 @@ Result<Access> AccessOf(Site& s, size_t count) {
   access.pointer = s.e.Pointer(s.inst.attrs.space, s.inst.operands[0], &access.memory);
   access.bytes = static_cast<uint64_t>(ir::Bytes(s.inst.type));
   access.align = s.inst.attrs.align != 0 ? s.inst.attrs.align : access.bytes * count;
-  CheckAlignment(s, access.pointer, access.align);
+  for (const AlignedOperand& aligned : AlignedOperandsOf(s.e.f, s.inst)) CheckAlignment(s, aligned);
   return access;
 }
 
@@ -240,6 +232,7 @@ Status EmitFence(Site& s) {
 }
 
 Status EmitCopyAsync(Site& s) {
+  for (const AlignedOperand& aligned : AlignedOperandsOf(s.e.f, s.inst)) CheckAlignment(s, aligned);
   Memory to_memory, from_memory;
   Value to = s.e.Pointer(Space::kShared, s.inst.operands[0], &to_memory);
   Value from = s.e.Pointer(Space::kGlobal, s.inst.operands[1], &from_memory);

@@ -21,7 +21,7 @@ llvm::Value* InShared(Site& s, llvm::Value* address);
 // Or in that of another block of the cluster?
 llvm::Value* InCluster(Site& s, llvm::Value* address);
 
-// In front of an access of `align` bytes to memory that may come from outside the kernel.
-void CheckAlignment(Site& s, llvm::Value* pointer, uint64_t align);
+// In front of an access, which is a fault unless an operand is aligned so.
+void CheckAlignment(Site& s, const AlignedOperand& aligned);
 
 }  // namespace ptx2cpu::lowering

@@ -76,6 +76,7 @@ Status FunctionEmitter::EmitRegion(ir::BlockId entry, const LaneStep& region_ste
         Broadcast(b, arguments[i], phis_[params[i].index]->getType()->isVectorTy() ? step.width : 1), from);
   for (ir::BlockId id : order) {
     b.SetInsertPoint(blocks_[id.index]);
+    if (notes_) notes_->AtBlock(id);
     for (ir::InstId inst_id : f.at_block(id).insts) {
       const ir::Inst& inst = f.at_inst(inst_id);
       // Kept back until a consumer runs over the warps.
@@ -212,7 +213,11 @@ Status FunctionEmitter::EmitForWarps(const ir::Inst& inst) {
 // independent.
 llvm::MDNode* FunctionEmitter::LoopMetadata(llvm::MDNode* access_group) {
   llvm::Metadata* parallel[] = {llvm::MDString::get(m.context, "llvm.loop.parallel_accesses"), access_group};
-  llvm::Metadata* operands[] = {nullptr, llvm::MDNode::get(m.context, parallel)};
+  llvm::SmallVector<llvm::Metadata*, 3> operands{nullptr, llvm::MDNode::get(m.context, parallel)};
+  if (notes_ && notes_->HoldBack()) {
+    llvm::Metadata* once[] = {llvm::MDString::get(m.context, "llvm.loop.interleave.count"), llvm::ConstantAsMetadata::get(b.getInt32(1))};
+    operands.push_back(llvm::MDNode::get(m.context, once));
+  }
   llvm::MDNode* loop = llvm::MDNode::getDistinct(m.context, operands);
   loop->replaceOperandWith(0, loop);
   return loop;
@@ -273,7 +278,9 @@ Result<bool> FunctionEmitter::EmitLanesAsVectors(const ir::Inst& inst) {
   LaneRegionOptions options{.private_shared = private_shared, .threads = one_dimensional_ ? Threads::kOneDimensional : Threads::kAnyShape, .varies_outside = [&](ir::ValueId id) { return IsVarying(id); }};
   std::optional<LaneRegion> region = FindLaneRegion(f, inst.edges[0].to, options);
   if (!region || !LaneVectors::Suits(*this, *region)) return false;
+  BeginNotes(inst, false);
   TRY_STATUS(LaneVectors(*this, *region).Run(MasksLanes(inst) ? LiveMask(step.warp) : LanesOf(step.warp)));
+  EndNotes();
   return true;
 }
 
@@ -286,6 +293,7 @@ Status FunctionEmitter::EmitForLanes(const ir::Inst& inst) {
   llvm::Value* threads = Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count");
   llvm::Value* rest = b.CreateSub(threads, step.thread);
   const std::optional<ThreadTimes> times = BeginTimes(inst.edges[0].to);
+  BeginNotes(inst, !MasksLanes(inst));
   LaneLoop loop =
       OpenLoop(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, b.getInt32(kWarpSize)), "lane");
   LaneStep lane_step{.level = ir::Level::kLane,
@@ -297,38 +305,46 @@ Status FunctionEmitter::EmitForLanes(const ir::Inst& inst) {
                      .times = times};
   TRY_STATUS(EmitLane(inst, lane_step, loop));
   CloseLoop(loop, lane_step.access_group);
+  EndNotes();
   if (MasksLanes(inst)) ContinueWhileLive(b.CreateICmpNE(LiveMask(step.warp), b.getInt32(0)), step.end);
   Jump(inst.edges[1]);
   return {};
 }
 
-void FunctionEmitter::NoteMisaligned(llvm::Value* condition, const ir::Position& at) {
-  if (f.resumes != ir::Resumes::kNever) return Fault(condition, PTX2CPU_FAULT_MISALIGNED, step.thread, at);
-  constexpr size_t kMostPlaces = 64;
-  if (misaligned_ == nullptr) {
-    misaligned_ = Scratch(b.getInt64Ty(), 1);
-    llvm::IRBuilder<>::InsertPointGuard guard(b);
-    b.SetInsertPoint(entry_->getTerminator());
-    b.CreateStore(b.getInt64(0), misaligned_);
-  }
-  if (misaligned_lines_.size() < kMostPlaces) misaligned_lines_.push_back(at.ptx_line);
-  llvm::Value* bit = b.CreateSelect(condition, b.getInt64(uint64_t{1} << (misaligned_lines_.size() - 1)), b.getInt64(0));
-  b.CreateStore(b.CreateOr(b.CreateLoad(b.getInt64Ty(), misaligned_), bit), misaligned_);
+Residues& FunctionEmitter::residues() {
+  if (!residues_) residues_.emplace(m.ir, f, m.layout, m.param_bytes);
+  return *residues_;
 }
 
-void FunctionEmitter::FaultIfMisaligned() {
-  if (misaligned_ == nullptr) return;
-  llvm::BasicBlock *bad = NewBlock("misaligned"), *good = NewBlock("aligned");
-  llvm::Value* bits = b.CreateLoad(b.getInt64Ty(), misaligned_);
-  b.CreateCondBr(b.CreateICmpNE(bits, b.getInt64(0)), bad, good, llvm::MDBuilder(m.context).createBranchWeights(1, 1 << 20));
-  b.SetInsertPoint(bad);
-  auto* table = llvm::ConstantDataArray::get(m.context, misaligned_lines_);
-  auto* lines = new llvm::GlobalVariable(*m.module, table->getType(), true, llvm::GlobalValue::PrivateLinkage, table);
-  llvm::Value* first = b.CreateIntrinsic(llvm::Intrinsic::cttz, {b.getInt64Ty()}, {bits, b.getTrue()});
-  llvm::Value* line = b.CreateLoad(b.getInt32Ty(), b.CreateGEP(b.getInt32Ty(), lines, first));
-  b.CreateCall(m.Service("ptx2cpu_fault"), {Block(), b.getInt32(PTX2CPU_FAULT_MISALIGNED), b.getInt32(~0u), line});
-  b.CreateUnreachable();
-  b.SetInsertPoint(good);
+bool FunctionEmitter::IsAssumed(const Residue& residue, uint64_t align) {
+  if (m.options.alignment != AlignmentChecks::kAssumed || residue.root != Residue::Root::kParameter) return false;
+  const ParameterAlignment needed{static_cast<uint32_t>(residue.place), static_cast<uint8_t>(residue.offset), static_cast<uint8_t>(align - 1)};
+  if (std::ranges::find(m.layout.alignments, needed) == m.layout.alignments.end()) m.layout.alignments.push_back(needed);
+  return true;
+}
+
+llvm::Value* FunctionEmitter::IsOdd(const Residue& residue, uint64_t align) {
+  if (residue.root == Residue::Root::kNone) return b.getInt1(!residue.IsZero());
+  llvm::Value* parameter = Parameter(residue.place, residue.type);
+  llvm::IRBuilder<>::InsertPointGuard guard(b);
+  b.SetInsertPoint(entry_->getTerminator());
+  llvm::Value* low = b.CreateAnd(b.CreateAdd(parameter, Literal(parameter, residue.offset)), Literal(parameter, align - 1));
+  return b.CreateICmpNE(low, Literal(low, 0));
+}
+
+llvm::Value* FunctionEmitter::OrAtEntry(llvm::Value* x, llvm::Value* y) {
+  llvm::IRBuilder<>::InsertPointGuard guard(b);
+  b.SetInsertPoint(entry_->getTerminator());
+  return b.CreateOr(x, y);
+}
+
+void FunctionEmitter::BeginNotes(const ir::Inst& loop, bool all_enter) {
+  if (m.options.alignment == AlignmentChecks::kNoted || m.options.alignment == AlignmentChecks::kAssumed) notes_.emplace(*this, loop.edges[0].to, all_enter);
+}
+
+void FunctionEmitter::EndNotes() {
+  if (notes_) notes_->Finish();
+  notes_.reset();
 }
 
 void FunctionEmitter::Fault(llvm::Value* condition, uint32_t kind, llvm::Value* thread,
@@ -336,6 +352,7 @@ void FunctionEmitter::Fault(llvm::Value* condition, uint32_t kind, llvm::Value* 
   llvm::BasicBlock *bad = NewBlock("fault"), *good = NewBlock("go_on");
   b.CreateCondBr(condition, bad, good, llvm::MDBuilder(m.context).createBranchWeights(1, 1 << 20));
   b.SetInsertPoint(bad);
+  if (thread == nullptr) thread = b.getInt32(~0u);  // block level
   b.CreateCall(m.Service("ptx2cpu_fault"), {Block(), b.getInt32(kind), thread, b.getInt32(at.ptx_line)});
   b.CreateUnreachable();
   b.SetInsertPoint(good);

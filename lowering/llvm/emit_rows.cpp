@@ -76,6 +76,7 @@ Status FunctionEmitter::EmitForThreads(const ir::Inst& inst) {
   std::optional<LaneRegion> rows = RegionOfRows(inst);
   // With fewer threads in a row vectors are too empty; what is no loop LLVM may have done well.
   const uint32_t least_row = rows && rows->levels.size() > 1 ? kWarpSize / 4 : kWarpSize;
+  BeginNotes(inst, !MasksLanes(inst));
   if (!rows || (required[0] != 0 && required[0] < least_row)) {
     TRY_STATUS(EmitRowsThreadByThread(inst));
   } else if (required[0] != 0) {
@@ -92,6 +93,7 @@ Status FunctionEmitter::EmitForThreads(const ir::Inst& inst) {
     b.CreateBr(after);
     b.SetInsertPoint(after);
   }
+  EndNotes();
   if (f.has_early_exit) ContinueWhileLive(AnyLive(), step.end);
   Jump(inst.edges[1]);
   return {};

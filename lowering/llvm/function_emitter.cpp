@@ -107,7 +107,6 @@ Status FunctionEmitter::EmitKernel() {
   llvm::BasicBlock* end = step.end;
   TRY_STATUS(EmitRegion(f.entry, step, {f.entry, {}}));
   b.SetInsertPoint(end);
-  FaultIfMisaligned();
   b.CreateRetVoid();
   return {};
 }

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lowering/llvm/alignment_notes.h"
 #include "lowering/llvm/module_emitter.h"
 
 namespace ptx2cpu::lowering {
@@ -146,6 +147,16 @@ class FunctionEmitter {
   llvm::Value* LoadPlain(llvm::Type* type, llvm::Value* pointer, llvm::Align align, Memory memory);
   void StorePlain(llvm::Value* value, llvm::Value* pointer, llvm::Align align, Memory memory);
 
+  // -- alignment --
+  Residues& residues();
+  // Of the region of lanes that is being emitted; null where misaligned accesses are not noted.
+  AlignmentNotes* notes() { return notes_ ? &*notes_ : nullptr; }
+  // Whether the launcher sees to it that such an address is aligned.
+  bool IsAssumed(const Residue& residue, uint64_t align);
+  // Of residues that are not values, known from the function's entry (i1): whether such an address is misaligned.
+  llvm::Value* IsOdd(const Residue& residue, uint64_t align);
+  llvm::Value* OrAtEntry(llvm::Value* x, llvm::Value* y);
+
   // -- warps --
   llvm::Value* LiveMask(llvm::Value* warp);  // i32: lanes of the warp that exist and have not exited
   llvm::Value* LanesOf(llvm::Value* warp);   // i32: that exist
@@ -155,9 +166,6 @@ class FunctionEmitter {
   // Block level: emits `body` for every warp at width 32, where values that differ between threads are
   // available.
   Status ForEachWarp(const std::function<Status(llvm::Value* live)>& body);
-  // The fault for a misaligned access of a kernel: when the block has ended, since its loops may become vectors.
-  void NoteMisaligned(llvm::Value* condition, const ir::Position& at);
-  void FaultIfMisaligned();
   void Fault(llvm::Value* condition, uint32_t kind, llvm::Value* thread, const ir::Position& at);
   [[nodiscard]] llvm::BasicBlock* NewBlock(const char* name);
 
@@ -215,8 +223,11 @@ class FunctionEmitter {
   void BeginThread(const ThreadTimes& times);
 
   bool one_dimensional_;
-  llvm::AllocaInst* misaligned_ = nullptr;   // one bit per access, the last for all further ones
-  std::vector<uint32_t> misaligned_lines_;  // PTX lines by bit
+  // The region of lanes between these two, where misaligned accesses are noted.
+  void BeginNotes(const ir::Inst& loop, bool all_enter);
+  void EndNotes();
+  std::optional<Residues> residues_;
+  std::optional<AlignmentNotes> notes_;
   std::vector<llvm::Value*> values_;
   std::vector<bool> varying_;
   std::vector<llvm::BasicBlock*> blocks_;

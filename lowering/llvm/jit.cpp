@@ -49,6 +49,7 @@ struct Loaded {
   KernelImage image;
   std::vector<ptx2cpu_parameter> parameters;
   std::vector<ptx2cpu_point> points;
+  std::vector<ptx2cpu_alignment> alignments;
   ptx2cpu_kernel descriptor = {};
   uintptr_t text_begin = 0;
   uint64_t text_size = 0;
@@ -62,6 +63,9 @@ void Describe(Loaded& loaded) {
   }
   for (const auto& point : image.points) {
     loaded.points.push_back({point.kind, point.collective, point.ptx_line, point.name.c_str()});
+  }
+  for (const auto& alignment : image.alignments) {
+    loaded.alignments.push_back({alignment.offset, alignment.addend, alignment.mask, {}});
   }
   ptx2cpu_kernel& d = loaded.descriptor;
   d.abi_version = PTX2CPU_ABI_VERSION;
@@ -81,6 +85,8 @@ void Describe(Loaded& loaded) {
   d.flags = image.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0;
   d.points = loaded.points.empty() ? nullptr : loaded.points.data();
   d.point_count = static_cast<uint32_t>(loaded.points.size());
+  d.alignments = loaded.alignments.empty() ? nullptr : loaded.alignments.data();
+  d.alignment_count = static_cast<uint32_t>(loaded.alignments.size());
 }
 
 }  // namespace
@@ -94,13 +100,13 @@ struct Jit::State {
   std::deque<Loaded> kernels;
   uint32_t number = 0;
 
-  EmitOptions EmitOptionsFor(std::string_view kernel) const {
+  EmitOptions EmitOptionsFor(std::string_view kernel, std::optional<AlignmentChecks> alignment = {}) const {
     EmitOptions emit;
     emit.kernel = std::string(kernel);
     emit.target = options.target;
     emit.thread_ids = options.thread_ids;
     emit.lane_width = options.lane_width;
-    emit.check_alignment = options.check_alignment;
+    emit.alignment = alignment.value_or(options.alignment);
     emit.storage = Storage::kExternal;
     emit.debug_info = options.debug_info;
     return emit;
@@ -156,7 +162,7 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   const ir::Function* kernel = TRY(FindKernel(module, name));
   int level = options.optimisation.value_or(state_->options.optimisation);
   llvm::LLVMContext context;
-  EmittedKernel emitted = TRY(Emit(context, module, state_->EmitOptionsFor(kernel->name)));
+  EmittedKernel emitted = TRY(Emit(context, module, state_->EmitOptionsFor(kernel->name, options.alignment)));
   const bool quick = level > 1 && emitted.module->getInstructionCount() >= options.quick_from;
   if (quick) level = 1;
   auto machine = TRY(CreateTargetMachine(state_->options.target, level, true));

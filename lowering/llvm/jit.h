@@ -30,7 +30,7 @@ struct JitOptions {
   int optimisation = 3;                  // 0..3
   ThreadIds thread_ids = ThreadIds::kBoth;
   uint32_t lane_width = 0;  // as in EmitOptions
-  bool check_alignment = false;  // as there
+  AlignmentChecks alignment = AlignmentChecks::kNoted;
   bool debug_info = true;
 };
 
@@ -52,6 +52,7 @@ class Jit {
 
   struct CompileOptions {
     std::optional<int> optimisation = {};  // else JitOptions::optimisation
+    std::optional<AlignmentChecks> alignment = {};  // else JitOptions::alignment
     // A kernel of at least so many LLVM instructions is compiled at -O1 only; KernelImage::is_quick then.
     size_t quick_from = ~size_t{0};
     const std::atomic<bool>* stop = nullptr;  // once it is set, Compile fails soon

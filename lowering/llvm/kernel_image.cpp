@@ -85,6 +85,7 @@ KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel,
   std::ranges::copy(kernel.required_threads, image.required_threads);
   std::ranges::copy(kernel.required_cluster, image.required_cluster);
   for (const PointRow& point : layout.points) image.points.push_back({point.kind, point.collective, point.ptx_line, point.name});
+  image.alignments = layout.alignments;
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     if (!HasStorage(module.variables[i]) || !layout.variables[i]) continue;
     VariableImage& variable = image.variables.emplace_back(WithoutAddresses(module, module.variables[i]));

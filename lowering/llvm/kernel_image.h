@@ -52,6 +52,7 @@ struct KernelImage {
   uint32_t slot_bytes_per_thread = 0, slot_bytes_per_warp = 0, slot_bytes_per_block = 0, slot_count = 0;
   uint32_t max_threads[3] = {}, required_threads[3] = {}, required_cluster[3] = {};
   std::vector<Point> points;
+  std::vector<ParameterAlignment> alignments;
   std::vector<VariableImage> variables;  // those the kernel reaches
   std::string ptx_name;                  // of the PTX module, as the object's line table names it
   std::vector<std::string> source_files;

@@ -17,6 +17,13 @@ struct PointRow {
   const char* name = "";  // of static storage
 };
 
+// What the code takes for granted of a parameter (ptx2cpu_alignment).
+struct ParameterAlignment {
+  uint32_t offset = 0;
+  uint8_t addend = 0, mask = 0;
+  friend bool operator==(const ParameterAlignment&, const ParameterAlignment&) = default;
+};
+
 struct KernelLayout {
   uint32_t static_shared_bytes = 0;
   uint32_t local_bytes = 0;  // per thread, multiple of 16
@@ -28,6 +35,7 @@ struct KernelLayout {
   std::vector<uint32_t>
       functions;                 // indices of the functions the kernel reaches, callees and addresses taken
   std::vector<PointRow> points;  // resumable kernels
+  std::vector<ParameterAlignment> alignments;  // with AlignmentChecks::kAssumed, found by code generation
 };
 
 // The one Collapsed kernel of the module, or the one of that name.

@@ -77,6 +77,7 @@ class LaneVectors {
   Status EmitScalar(const ir::Inst& inst);  // on first lanes' values
   Status EmitEachLane(const ir::Inst& inst, const Mask& mask);
   llvm::Value* FirstPointer(const ir::Inst& inst, Memory* memory);
+  void NoteMisaligned(const ir::Inst& inst, const Mask& mask, bool together);
   Status EmitLoad(const ir::Inst& inst, const Mask& mask);
   void LoadTogether(const ir::Inst& inst, const Mask& mask);
   void Gather(const ir::Inst& inst, const Mask& mask);

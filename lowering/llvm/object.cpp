@@ -46,7 +46,9 @@ class DescriptorWriter {
                                            resumable ? entry : Null(),
                                            Points(layout),
                                            Word(layout.points.size()),
-                                           Three(kernel.required_cluster)};
+                                           Three(kernel.required_cluster),
+                                           Null(),
+                                           Word(0)};
     llvm::Constant* descriptor = llvm::ConstantStruct::getAnon(context_, fields);
     CHECK(module_.getDataLayout().getTypeAllocSize(descriptor->getType()) == sizeof(ptx2cpu_kernel),
           "the descriptor's layout differs from abi.h");
@@ -104,6 +106,8 @@ class ObjectBuilder {
     emit.target = options_.target;
     emit.thread_ids = options_.thread_ids;
     emit.lane_width = options_.lane_width;
+    CHECK(options_.alignment != AlignmentChecks::kAssumed, "an object has one version of a kernel");
+    emit.alignment = options_.alignment;
     emit.debug_info = options_.debug_info;
     EmittedKernel emitted = TRY(Emit(context_, ir, emit));
     const ir::Function& kernel = *TRY(FindKernel(ir, ""));

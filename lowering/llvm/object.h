@@ -28,6 +28,7 @@ struct ObjectOptions {
   int optimisation = 3;  // 0..3
   ThreadIds thread_ids = ThreadIds::kBoth;
   uint32_t lane_width = 0;  // as in EmitOptions
+  AlignmentChecks alignment = AlignmentChecks::kNoted;
   bool debug_info = true;
 };
 

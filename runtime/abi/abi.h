@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define PTX2CPU_ABI_VERSION 2u
+#define PTX2CPU_ABI_VERSION 3u
 #define PTX2CPU_WARP_SIZE 32u
 #define PTX2CPU_MAX_THREADS_PER_BLOCK 1024u
 
@@ -106,6 +106,12 @@ struct ptx2cpu_parameter {
   uint32_t offset, size, align;
 };
 
+/* The code takes for granted that (parameter + addend) & mask is 0, or it would miss misaligned accesses. */
+struct ptx2cpu_alignment {
+  uint32_t offset;                    /* of the parameter's lowest byte; no more is needed */
+  uint8_t addend, mask, unused[2];
+};
+
 /* What a launcher must know of a kernel. Ahead-of-time objects export one per kernel. */
 struct ptx2cpu_kernel {
   uint32_t abi_version;               /* PTX2CPU_ABI_VERSION */
@@ -127,6 +133,8 @@ struct ptx2cpu_kernel {
   const struct ptx2cpu_point* points; /* by number, 0 is the start; null without run_step */
   uint32_t point_count;
   uint32_t required_cluster[3];       /* .reqnctapercluster, 0: none */
+  const struct ptx2cpu_alignment* alignments; /* other parameters need other code; null: none do */
+  uint32_t alignment_count;
 };
 #define PTX2CPU_KERNEL_HAS_EARLY_EXIT 1u  /* reads and writes live masks */
 

@@ -46,7 +46,7 @@ struct Program::State {
 
 void Program::State::Add(rt::ModuleSource source) {
   source.options.optimisation = static_cast<int>(options.opt_level);
-  source.options.check_alignment |= options.check_alignment;
+  if (options.check_alignment) source.options.alignment = lowering::AlignmentChecks::kAtAccess;
   if (options.collapse == "flat") source.options.collapse = lowering::CollapseForm::kFlat;
   if (options.collapse == "hierarchical") source.options.collapse = lowering::CollapseForm::kHierarchical;
   for (const auto& [name, tier] : kTiers) {
@@ -87,6 +87,9 @@ Result<uint64_t> Kernel::MaxCooperativeBlocks(const Shape& shape) const {
 
 Status Kernel::LaunchPacked(const Shape& shape, std::span<const std::byte> buffer) const {
   const ptx2cpu_kernel* code = TRY(state_->CodeFor(shape.block));
+  if (buffer.size() == code->parameter_bytes) {
+    code = TRY(state_->code->ForParameters(code, {shape.block.x, shape.block.y, shape.block.z}, buffer.data()));
+  }
   const auto fault = rt::Launch(*code, ShapeOf(shape), buffer, {shape.max_workers, shape.print, shape.cooperative});
   if (!fault) return {};
   Error error{fault->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch, fault->message};

@@ -30,7 +30,7 @@ struct LoadOptions {
   std::string collapse = "auto";    // auto, flat or hierarchical
   std::string exec = "auto";        // execution tier: auto, flat, warp, resumable or lanes
   unsigned opt_level = 3;           // 0..3
-  bool check_alignment = false;     // misaligned accesses to global memory are faults everywhere, at a price; else where that is cheap
+  bool check_alignment = false;     // look for misaligned accesses at each access, slowly: faults name the thread, and nothing runs behind
 };
 
 struct Extent {

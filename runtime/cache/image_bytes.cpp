@@ -25,11 +25,12 @@ class Archive {
     for (auto* extents : {&image.max_threads, &image.required_threads, &image.required_cluster}) {
       for (uint32_t& extent : *extents) Field(extent);
     }
-    Fields(image.points, image.variables, image.ptx_name, image.source_files, image.object);
+    Fields(image.points, image.alignments, image.variables, image.ptx_name, image.source_files, image.object);
   }
 
  private:
   void Field(lowering::KernelImage::Parameter& p) { Fields(p.name, p.offset, p.size, p.align); }
+  void Field(lowering::ParameterAlignment& a) { Fields(a.offset, a.addend, a.mask); }
   void Field(lowering::KernelImage::Point& p) { Fields(p.kind, p.collective, p.ptx_line, p.name); }
   void Field(lowering::VariableImage& v) { Fields(v.name, v.size, v.align, v.is_extern, v.waits_for_kernel, v.initial, v.addresses); }
   void Field(lowering::VariableImage::Address& a) { Fields(a.offset, a.size, a.shift, a.addend, a.symbol); }

@@ -17,7 +17,10 @@
 
 namespace ptx2cpu::rt {
 
+class KernelFinder;
+
 struct ChildLaunch {
+  std::shared_ptr<KernelFinder> finder;
   const ptx2cpu_kernel* kernel = nullptr;
   LaunchShape shape;
   std::unique_ptr<std::byte[]> memory;  // of the parameters
@@ -64,8 +67,9 @@ class ChildQueue {
 class KernelFinder {
  public:
   virtual ~KernelFinder() = default;
-  // The code for blocks of a shape; null with a reason in `why`.
-  virtual const ptx2cpu_kernel* Find(Dim3 block, std::string* why) = 0;
+  // The code for blocks of a shape and these parameters (null: not known yet; its sizes are the same); null with a reason in
+  // `why`.
+  virtual const ptx2cpu_kernel* Find(Dim3 block, const std::byte* parameters, std::string* why) = 0;
 };
 void RegisterDeviceKernel(const void* identity, std::shared_ptr<KernelFinder> finder);
 void ForgetDeviceKernel(const void* identity);

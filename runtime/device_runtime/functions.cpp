@@ -72,19 +72,23 @@ struct Call {
 
 // -- launches --
 
-const ptx2cpu_kernel* KernelAt(const Call& call, size_t word, Dim3 block) {
-  const std::shared_ptr<KernelFinder> finder = FindDeviceKernel(call.Pointer<const void>(word));
+const ptx2cpu_kernel* FindKernel(const Call& call, KernelFinder* finder, Dim3 block, const std::byte* parameters) {
   std::string why;
-  const ptx2cpu_kernel* kernel = finder == nullptr ? nullptr : finder->Find(block, &why);
+  const ptx2cpu_kernel* kernel = finder == nullptr ? nullptr : finder->Find(block, parameters, &why);
   if (!why.empty()) call.block->launch->prints.AppendError("ptx2cpu: a kernel launched by a kernel: " + why + "\n");
   if (kernel == nullptr) call.Failed(kInvalidDeviceFunction);
   return kernel;
 }
 
+const ptx2cpu_kernel* KernelAt(const Call& call, size_t word, Dim3 block) {
+  return FindKernel(call, FindDeviceKernel(call.Pointer<const void>(word)).get(), block, nullptr);
+}
+
 uint64_t GetParameterBufferV2(const Call& call) {
   auto launch = std::make_unique<ChildLaunch>();
   launch->shape = {call.Extent(1), call.Extent(2), call.Word(3)};
-  launch->kernel = KernelAt(call, 0, launch->shape.block);
+  launch->finder = FindDeviceKernel(call.Pointer<const void>(0));
+  launch->kernel = FindKernel(call, launch->finder.get(), launch->shape.block, nullptr);
   if (launch->kernel == nullptr) return 0;
   const size_t bytes = launch->kernel->parameter_bytes;
   return reinterpret_cast<uint64_t>(call.queue().Prepare(std::move(launch), bytes));
@@ -109,6 +113,8 @@ uint64_t Enqueue(const Call& call, std::unique_ptr<ChildLaunch> launch, uint64_t
 uint64_t LaunchDeviceV2(const Call& call) {
   auto launch = call.queue().TakePrepared(call.Pointer<const void>(0));
   if (launch == nullptr || launch->kernel == nullptr) return call.Failed(kInvalidValue);
+  launch->kernel = FindKernel(call, launch->finder.get(), launch->shape.block, launch->parameters);
+  if (launch->kernel == nullptr) return kInvalidDeviceFunction;
   return Enqueue(call, std::move(launch), call.words[1]);
 }
 
@@ -116,7 +122,8 @@ uint64_t LaunchDevice(const Call& call) {
   auto launch = call.queue().TakePrepared(call.Pointer<const void>(1));
   if (launch == nullptr) return call.Failed(kInvalidValue);
   launch->shape = {call.Extent(2), call.Extent(3), call.Word(4)};
-  launch->kernel = KernelAt(call, 0, launch->shape.block);
+  launch->finder = FindDeviceKernel(call.Pointer<const void>(0));
+  launch->kernel = FindKernel(call, launch->finder.get(), launch->shape.block, launch->parameters);
   if (launch->kernel == nullptr) return kInvalidDeviceFunction;
   return Enqueue(call, std::move(launch), call.words[5]);
 }

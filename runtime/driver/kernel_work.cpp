@@ -97,15 +97,19 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   if (const CUresult error = SettleCluster(function, any, work.shape)) return error;
   if (rt::CheckShape(any, work.shape, any.parameter_bytes)) return CUDA_ERROR_INVALID_VALUE;
   if (work.shape.dynamic_shared_bytes > function.MaxDynamicShared(any)) return CUDA_ERROR_INVALID_VALUE;
+  const auto cannot = [&](const Error& error) {
+    Say("kernel '" + function.name() + "' cannot be compiled for this launch\n" + rt::JitLog(error));
+    return ResultOf(error);
+  };
   const auto kernel = code->ForBlock(work.shape.block);
-  if (!kernel) {
-    Say("kernel '" + function.name() + "' cannot be compiled for this block\n" + rt::JitLog(kernel.error()));
-    return ResultOf(kernel.error());
-  }
+  if (!kernel) return cannot(kernel.error());
   work.kernel = *kernel;
   work.cooperative = request.cooperative;
   if (request.cooperative && Volume(work.shape.grid) > rt::MaxCooperativeBlocks(*work.kernel, work.shape)) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   if (const CUresult error = PackParameters(any, request, work.params)) return error;
+  const auto suited = code->ForParameters(work.kernel, work.shape.block, work.params.bytes().data());
+  if (!suited) return cannot(suited.error());
+  work.kernel = *suited;
   work.keep = function.shared_code();
   work.services = &function.context().services();
   work.report = [code](const rt::LaunchError& error) { TellFault(*code, error); };

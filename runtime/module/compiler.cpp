@@ -24,9 +24,12 @@ bool ModuleOptions::QuickTierWanted() {
   return value == nullptr || std::string_view(value) != "0";
 }
 
-bool ModuleOptions::AlignmentChecksWanted() {
+lowering::AlignmentChecks ModuleOptions::AlignmentChecksWanted() {
   const char* value = std::getenv("PTX2CPU_CHECK_ALIGNMENT");
-  return value != nullptr && std::string_view(value) == "1";
+  const std::string_view wanted = value == nullptr ? "" : value;
+  return wanted == "0"   ? lowering::AlignmentChecks::kNone
+         : wanted == "1" ? lowering::AlignmentChecks::kAtAccess
+                         : lowering::AlignmentChecks::kAssumed;
 }
 
 Result<std::unique_ptr<lowering::Jit>> MakeJit(const ModuleOptions& options) {
@@ -34,7 +37,7 @@ Result<std::unique_ptr<lowering::Jit>> MakeJit(const ModuleOptions& options) {
   jit.entry_points = EntryPoints();
   jit.optimisation = options.optimisation;
   jit.debug_info = options.line_info;
-  jit.check_alignment = options.check_alignment;
+  jit.alignment = options.alignment;
   return lowering::Jit::Create(std::move(jit));
 }
 
@@ -54,7 +57,7 @@ KernelCompiler::Keys KernelCompiler::KeysOf(const lowering::Jit& jit, const Comp
   lowering::ContentHash hash;
   hash.Add(lowering::CompilerIdentity(jit.target())).Add(request.kernel).Add(view(content));
   for (const uint64_t option : {static_cast<uint64_t>(options_.contract), static_cast<uint64_t>(options_.optimisation),
-                                static_cast<uint64_t>(options_.line_info), static_cast<uint64_t>(options_.check_alignment), static_cast<uint64_t>(options_.tier),
+                                static_cast<uint64_t>(options_.line_info), static_cast<uint64_t>(request.alignment.value_or(options_.alignment)), static_cast<uint64_t>(options_.tier),
                                 static_cast<uint64_t>(options_.collapse), uint64_t{block.x}, uint64_t{block.y}, uint64_t{block.z}}) {
     hash.Add(option);
   }
@@ -109,7 +112,7 @@ Result<CompiledImage> KernelCompiler::Compile(const lowering::Jit& jit, const Co
   }
   ir::Module module = TRY(ptx.Build(request.kernel, build));
   module.name = kAnyName;
-  lowering::Jit::CompileOptions level{.optimisation = options_.optimisation, .stop = request.stop};
+  lowering::Jit::CompileOptions level{.optimisation = options_.optimisation, .alignment = request.alignment, .stop = request.stop};
   if (quick_allowed) level.quick_from = options_.quick_from;
   auto image = jit.Compile(module, request.kernel, level);
   if (!image) return Fail(WithFile(std::move(image).error()));

@@ -19,6 +19,7 @@ Result<std::unique_ptr<lowering::Jit>> MakeJit(const ModuleOptions& options);
 struct CompileRequest {
   std::string kernel;
   std::optional<Dim3> block = {};  // code for blocks of this shape only, where that is better
+  std::optional<lowering::AlignmentChecks> alignment = {};  // else that of the options
   bool quick_allowed = false;      // the quick tier may answer; then the same without it is to be asked for later
   bool ask_cache = true;           // else it is compiled, and kept
   bool show_progress = true;       // progress.h

@@ -1,7 +1,9 @@
 #include "runtime/module/kernel_module.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -31,7 +33,8 @@ struct DeclaredVariables {
 // -- KernelCode --
 
 struct KernelCode::Special {
-  Dim3 block;
+  Dim3 block;  // 0, 0, 0: any
+  bool notes;  // misaligned accesses, whatever the parameters are
   Special* next;
   std::atomic<const ptx2cpu_kernel*> code = nullptr;  // null: that for any block is as good
 };
@@ -46,28 +49,48 @@ KernelCode::~KernelCode() {
   for (Special* node = specials_.load(); node != nullptr;) delete std::exchange(node, node->next);
 }
 
-const KernelCode::Special* KernelCode::FindSpecial(Dim3 block) const {
+const KernelCode::Special* KernelCode::FindSpecial(Dim3 block, bool notes) const {
   const Special* node = specials_.load(std::memory_order_acquire);
-  while (node != nullptr && (node->block.x != block.x || node->block.y != block.y || node->block.z != block.z)) node = node->next;
+  while (node != nullptr && (node->block.x != block.x || node->block.y != block.y || node->block.z != block.z || node->notes != notes)) node = node->next;
   return node;
 }
 
-Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block) const {
-  const ptx2cpu_kernel* any = &kernel();
-  if (any->run_step == nullptr) return any;
-  const auto code_of = [&](const Special* special) {
-    const ptx2cpu_kernel* code = special->code.load(std::memory_order_acquire);
-    return code == nullptr ? any : code;
-  };
-  if (const Special* found = FindSpecial(block)) return code_of(found);
+// Null: there are enough of them.
+Result<const KernelCode::Special*> KernelCode::MakeSpecial(Dim3 block, bool notes) const {
+  if (const Special* found = FindSpecial(block, notes)) return found;
   std::lock_guard lock(mutex_);
-  if (const Special* found = FindSpecial(block)) return code_of(found);
-  if (special_count_ == kMostSpecials) return any;
-  auto special = std::unique_ptr<Special>(new Special{block, specials_.load()});
-  static_cast<void>(TRY(module_.Provide(name_, block, special->code)));
+  if (const Special* found = FindSpecial(block, notes)) return found;
+  const bool any = block.x == 0;
+  if (!any && special_count_ == kMostSpecials) return nullptr;
+  auto special = std::unique_ptr<Special>(new Special{block, notes, specials_.load()});
+  static_cast<void>(TRY(module_.Provide(name_, any ? std::nullopt : std::optional(block), notes, special->code)));
   specials_.store(special.get(), std::memory_order_release);
-  ++special_count_;
-  return code_of(special.release());
+  if (!any) ++special_count_;
+  return special.release();
+}
+
+Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block) const { return ForBlock(block, &kernel(), false); }
+
+Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const {
+  if (any->run_step == nullptr) return any;
+  const Special* special = TRY(MakeSpecial(block, notes));
+  const ptx2cpu_kernel* code = special == nullptr ? nullptr : special->code.load(std::memory_order_acquire);
+  return code == nullptr ? any : code;
+}
+
+Result<const ptx2cpu_kernel*> KernelCode::Noting(Dim3 block) const {
+  const Special* any = TRY(MakeSpecial({0, 0, 0}, true));
+  return ForBlock(block, any->code.load(std::memory_order_acquire), true);
+}
+
+bool KernelCode::AreAligned(const ptx2cpu_kernel& code, const std::byte* parameters) {
+  for (const ptx2cpu_alignment& needed : std::span(code.alignments, code.alignment_count)) {
+    uint8_t low = 0;
+    static_assert(std::endian::native == std::endian::little);
+    std::memcpy(&low, parameters + needed.offset, 1);
+    if (((low + needed.addend) & needed.mask) != 0) return false;
+  }
+  return true;
 }
 
 // -- KernelModule --
@@ -157,11 +180,12 @@ class LaunchableKernel final : public KernelFinder {
  public:
   LaunchableKernel(std::weak_ptr<KernelModule> module, std::string name) : module_(std::move(module)), name_(std::move(name)) {}
 
-  const ptx2cpu_kernel* Find(Dim3 block, std::string* why) override {
+  const ptx2cpu_kernel* Find(Dim3 block, const std::byte* parameters, std::string* why) override {
     const std::shared_ptr<KernelModule> module = module_.lock();
     if (module == nullptr) return nullptr;
     const auto code = module->Compile(name_);
-    const auto kernel = code ? (*code)->ForBlock(block) : Result<const ptx2cpu_kernel*>(Fail(code.error()));
+    auto kernel = code ? (*code)->ForBlock(block) : Result<const ptx2cpu_kernel*>(Fail(code.error()));
+    if (kernel && parameters != nullptr) kernel = (*code)->ForParameters(*kernel, block, parameters);
     if (kernel) return *kernel;
     *why = kernel.error().Render();
     return nullptr;
@@ -209,7 +233,7 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
   const auto& result = once->Get([&]() -> Result<std::unique_ptr<KernelCode>> {
     const auto start = Clock::now();
     auto code = std::make_unique<KernelCode>(*this, std::string(kernel));
-    code->from_cache_ = TRY(Provide(code->name_, std::nullopt, code->code_));
+    code->from_cache_ = TRY(Provide(code->name_, std::nullopt, false, code->code_));
     RegisterLaunchable();
     code->milliseconds_ = MillisecondsSince(start);
     return code;
@@ -218,9 +242,10 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
   return std::shared_ptr<const KernelCode>(shared_from_this(), result->get());
 }
 
-Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, std::atomic<const ptx2cpu_kernel*>& code) {
+Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, bool notes, std::atomic<const ptx2cpu_kernel*>& code) {
   lowering::Jit* jit = TRY(state_->TheJit());
   CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = true};
+  if (notes) request.alignment = lowering::AlignmentChecks::kNoted;
   CompiledImage compiled = TRY(state_->compiler.Compile(*jit, request));
   if (!compiled.image) return compiled.from_cache;
   auto loaded = jit->Load(*std::move(compiled.image));

@@ -49,6 +49,11 @@ class KernelCode {
   // The code for blocks of this shape: resumable code may have a better form when the shape is known. Compiles at the
   // first call for a shape; later calls take no lock.
   Result<const ptx2cpu_kernel*> ForBlock(Dim3 block) const;
+  // `code`, or where it takes parameters to be aligned and these are not: code that looks at the addresses, compiled at the
+  // first such call.
+  Result<const ptx2cpu_kernel*> ForParameters(const ptx2cpu_kernel* code, Dim3 block, const std::byte* parameters) const {
+    return AreAligned(*code, parameters) ? code : Noting(block);
+  }
   double compile_milliseconds() const { return milliseconds_; }
   bool from_cache() const { return from_cache_; }
   KernelModule& module() const { return module_; }
@@ -56,7 +61,11 @@ class KernelCode {
  private:
   friend class KernelModule;
   struct Special;
-  const Special* FindSpecial(Dim3 block) const;
+  const Special* FindSpecial(Dim3 block, bool notes) const;
+  Result<const Special*> MakeSpecial(Dim3 block, bool notes) const;
+  Result<const ptx2cpu_kernel*> ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const;
+  Result<const ptx2cpu_kernel*> Noting(Dim3 block) const;
+  static bool AreAligned(const ptx2cpu_kernel& code, const std::byte* parameters);
 
   KernelModule& module_;
   const std::string name_;
@@ -103,7 +112,7 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   KernelModule(std::vector<PtxText> texts, ModuleOptions options);
   void RegisterLaunchable();  // kernels whose address compiled code knows
   // Puts the code into `code`, later the better one too: null where there is none for this block alone. Whether it was kept.
-  Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, std::atomic<const ptx2cpu_kernel*>& code);
+  Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, bool notes, std::atomic<const ptx2cpu_kernel*>& code);
   std::unique_ptr<State> state_;
 };
 

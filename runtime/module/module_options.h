@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "lowering/compile.h"
+#include "lowering/llvm/emit_options.h"
 #include "runtime/cache/kernel_cache.h"
 
 namespace ptx2cpu::rt {
@@ -16,14 +17,15 @@ struct ModuleOptions {
   lowering::CollapseForm collapse = lowering::CollapseForm::kAuto;
   KernelCache* cache = KernelCache::Get();  // null: compile always
   bool quick_tier = QuickTierWanted();      // large kernels run at -O1 until -O3 is ready
-  bool check_alignment = AlignmentChecksWanted();  // every access to global memory, slowly; else where it costs little
+  lowering::AlignmentChecks alignment = AlignmentChecksWanted();
 
   // Which kernels are large, in LLVM instructions: about half a second or more at -O3 (0.07 to 0.1 ms each, measured by
   // tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or less).
   size_t quick_from = 4000;
 
-  static bool AlignmentChecksWanted();  // true with PTX2CPU_CHECK_ALIGNMENT=1
-  static bool QuickTierWanted();        // false with PTX2CPU_QUICK=0
+  // By PTX2CPU_CHECK_ALIGNMENT: 1, at each access, slowly; 0, only where lanes run one by one; else what costs little.
+  static lowering::AlignmentChecks AlignmentChecksWanted();
+  static bool QuickTierWanted();  // false with PTX2CPU_QUICK=0
 };
 
 }  // namespace ptx2cpu::rt

@@ -1,4 +1,6 @@
-// Misaligned accesses are faults: of atomics, called functions and lanes one by one always, of all where asked for.
+// Misaligned accesses are faults.
+#include <cstdlib>
+
 #include "run_program.h"
 
 namespace ptx2cpu::api_test {
@@ -30,23 +32,73 @@ std::string ErrorOf(const std::string& text, const LoadOptions& options, Shape s
 
 TEST_CASE("a misaligned access is a fault with its line", "[alignment]") {
   const auto check = [](const std::string& error, const std::string& line) { CHECK_THAT(error, Catch::Contains("misaligned") && Catch::Contains(line)); };
-  LoadOptions all;
-  all.check_alignment = true;
-  check(ErrorOf(Touching(kAtomic), {}), "red.global.add");
-  check(ErrorOf(Touching(kStore), all), "st.global.u32");
-  check(ErrorOf(Touching(kIndirect, kFunction), {}), "ld.u32 %r");
-  LoadOptions lanes;
-  lanes.exec = "lanes";
-  check(ErrorOf(Touching(kStore), lanes), "st.global.u32");
-  CHECK(ErrorOf(Touching("  st.global.u32 [%d0+4], %r0;"), all).empty());
-  CHECK(ErrorOf(Touching("  st.global.u16 [%d0+2], %r0;"), all).empty());
+  for (const bool at_access : {false, true}) {
+    LoadOptions options;
+    options.check_alignment = at_access;
+    check(ErrorOf(Touching(kAtomic), options), "red.global.add");
+    check(ErrorOf(Touching(kStore), options), "st.global.u32");
+    check(ErrorOf(Touching(kIndirect, kFunction), options), "ld.u32 %r");
+    CHECK((ErrorOf(Touching(kStore), options).find("thread (0,0,0)") != std::string::npos) == at_access);
+    CHECK(ErrorOf(Touching("  st.global.u32 [%d0+4], %r0;"), options).empty());
+    CHECK(ErrorOf(Touching("  st.global.u16 [%d0+2], %r0;"), options).empty());
+    for (const char* exec : {"warp", "resumable", "lanes"}) {
+      options.exec = exec;
+      check(ErrorOf(Touching(kStore), options), "st.global.u32");
+    }
+  }
 }
 
 TEST_CASE("alignment is checked where the access stands: an access that is not reached faults nobody", "[alignment]") {
-  LoadOptions all;
-  all.check_alignment = true;
   const std::string guarded = "  .reg .pred %q; and.b64 %d2, %d0, 7; setp.eq.u64 %q, %d2, 1; @%q st.global.u32 [%d0+2], %r0;";
-  CHECK(ErrorOf(Touching(guarded), all).empty());
+  for (const bool at_access : {false, true}) {
+    LoadOptions options;
+    options.check_alignment = at_access;
+    CHECK(ErrorOf(Touching(guarded), options).empty());
+  }
+}
+
+TEST_CASE("kernels that look at their pointers' alignment take either way", "[alignment]") {
+  const std::string either = R"(
+  .reg .pred %q; .reg .b64 %p; .reg .b32 %a<4>;
+  ld.param.u64 %p, [p]; and.b64 %d1, %p, 15; setp.ne.u64 %q, %d1, 0;
+  mul.wide.u32 %d2, %r0, 16; add.u64 %p, %p, %d2;
+  @%q bra APART;
+  st.global.v4.u32 [%p], {%r0, %r0, %r0, %r0}; ret;
+APART:
+  add.u32 %a0, %r0, 100; st.global.u32 [%p], %a0; st.global.u32 [%p+4], %a0; st.global.u32 [%p+8], %a0; st.global.u32 [%p+12], %a0;
+)";
+  for (const char* exec : {"auto", "warp", "resumable", "lanes"}) {
+    LoadOptions options;
+    options.exec = exec;
+    const Kernel kernel = Get(Linked({Touching(either)}, options), "k");
+    alignas(64) uint32_t words[64] = {};
+    for (const uint32_t first : {0u, 1u, 0u, 3u}) {
+      INFO(exec << ", " << first);
+      const Status status = kernel.Launch({.block = {8}}, words + first);
+      if (!status) FAIL(status.error().Render());
+      CHECK(words[first + 31] == (first == 0 ? 7 : 107));
+    }
+    const Status odd = kernel.Launch({.block = {8}}, reinterpret_cast<char*>(words) + 2);
+    REQUIRE_FALSE(odd);
+    CHECK_THAT(odd.error().Render(), Catch::Contains("misaligned") && Catch::Contains("st.global.u32 [%p], %a0"));
+    CHECK(kernel.Launch({.block = {8}}, &words[0]).has_value());
+  }
+}
+
+TEST_CASE("the environment says whether misaligned accesses are looked for", "[alignment]") {
+  const auto with = [](const char* value) {
+    setenv("PTX2CPU_CHECK_ALIGNMENT", value, 1);
+    const std::string error = ErrorOf(Touching(kStore), {});
+    unsetenv("PTX2CPU_CHECK_ALIGNMENT");
+    return error;
+  };
+  CHECK(with("0").empty());
+  CHECK_THAT(with("1"), Catch::Contains("misaligned") && Catch::Contains("thread (0,0,0)"));
+  CHECK_THAT(with(""), Catch::Contains("misaligned"));
+}
+
+TEST_CASE("an access to address zero that the compiler knows of is a fault with its line", "[alignment]") {
+  CHECK_THAT(ErrorOf(Touching("  mov.u64 %d1, 0; ld.global.u32 %r1, [%d1];\n  st.global.u32 [%d0], %r1;"), {}), Catch::Contains("bad address 0x0") && Catch::Contains("ld.global.u32"));
 }
 
 TEST_CASE("local memory that overflows is a fault: recursion without end", "[alignment]") {

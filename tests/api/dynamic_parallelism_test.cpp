@@ -71,6 +71,15 @@ TEST_CASE("children run when their parent has ended, in the order of launches; t
   CHECK(words[1] == ((0 * 3 + 1) * 7 + 1) * 100 + 1);
 }
 
+TEST_CASE("a child's parameters are looked at for alignment as a parent's are", "[cdp]") {
+  const Program program = Linked({kDeclarations + kLaunch + Kernel2("parent", "cvt.u64.u32 %d1, %r0; add.u64 %d0, %d0, %d1;\n" + CallLaunch("mul_add", 1, "4", 0, "3")) + kMulAdd});
+  CHECK(Run(program, "parent", 4)[1] == 1);
+  alignas(64) uint32_t words[64] = {};
+  const Status odd = Get(program, "parent").Launch({}, &words[0], 2u);
+  REQUIRE_FALSE(odd);
+  CHECK_THAT(odd.error().Render(), Catch::Contains("misaligned") && Catch::Contains("ld.global.u32 %r2"));
+}
+
 TEST_CASE("a kernel of another module is launched by each thread of a grid", "[cdp]") {
   const Program program = Linked({kDeclarations + kLaunch + ".extern .entry add(.param .u64 p, .param .u32 n);\n" + Kernel2("parent", CallLaunch("add", 2, "32", 0, "%r0")), kAdd});
   const auto words = Run(program, "parent", 3, {.grid = {4}, .block = {8}});

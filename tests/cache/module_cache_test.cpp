@@ -158,7 +158,8 @@ TEST_CASE("a key is of the kernel's content and of every option that changes cod
   CHECK_FALSE(is_hit(kModule, {.contract = false}));
   CHECK_FALSE(is_hit(kModule, {.optimisation = 1}));
   CHECK_FALSE(is_hit(kModule, {.line_info = false}));
-  CHECK_FALSE(is_hit(kModule, {.check_alignment = true}));
+  CHECK_FALSE(is_hit(kModule, {.alignment = lowering::AlignmentChecks::kAtAccess}));
+  CHECK_FALSE(is_hit(kModule, {.alignment = lowering::AlignmentChecks::kNone}));
   CHECK_FALSE(is_hit(kModule, {.tier = lowering::Tier::kResumable}));
   CHECK_FALSE(is_hit(kModule, {.collapse = lowering::CollapseForm::kHierarchical}));
   CHECK(is_hit(kModule));

@@ -71,6 +71,7 @@ TEST_CASE("program: errors of calls and launches") { SameAsOnGpu(kBin + "errors"
 TEST_CASE("program: faults are CUDA errors and say where they happened") {
   SameAsOnGpu(kBin + "errors null", "errors_null");
   SameAsOnGpu(kBin + "errors trap", "errors_trap");
+  SameAsOnGpu(kBin + "errors misaligned", "errors_misaligned");
   SameAsOnGpu(kBin + "errors misaligned", "errors_misaligned", "--check-alignment");
   const Outcome outcome = Run("", kBin + "errors null");
   INFO(outcome.errors);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "lowering/llvm/object.h"
+#include "runtime/module/module_options.h"
 #include "tools/ptx2cpu/stage_options.h"
 
 namespace ptx2cpu::tool {
@@ -43,6 +44,9 @@ Status RunCompile(const Arguments& arguments) {
   lowering::ObjectOptions options;
   options.target = TRY(lowering::ResolveTarget(arguments.Value("--target").value_or("native")));
   options.optimisation = static_cast<int>(TRY(arguments.Number("--opt", 3, 3)));
+  options.alignment = arguments.Has("--check-alignment") ? lowering::AlignmentChecks::kAtAccess : rt::ModuleOptions::AlignmentChecksWanted();
+  // An object has one version of a kernel: it looks at the parameters itself.
+  if (options.alignment == lowering::AlignmentChecks::kAssumed) options.alignment = lowering::AlignmentChecks::kNoted;
   std::vector<lowering::StageTime> times;
   const std::vector<ir::Module> modules = TRY(BuildKernels(arguments, times));
   std::vector<const ir::Module*> pointers;

@@ -28,15 +28,18 @@ constexpr Option kBits = {"--bits", "", "print buffers as hex bits"};
 constexpr Option kSave = {"--save", "INDEX=FILE", "write the buffer of argument INDEX raw to FILE instead of printing it", true};
 constexpr Option kTimeRun = {"--time", "", "print how long translating and running took to standard error"};
 
+constexpr Option kCheckAlignment = {"--check-alignment", "",
+    "look for misaligned accesses at each access, slowly: their faults then name the thread, and nothing runs behind (PTX2CPU_CHECK_ALIGNMENT=1; 0: do not look for most)"};
+
 constexpr Option kExtractOptions[] = {kOutput, kJson, {"--kernels", "", "name all kernels of each image"}};
 constexpr Option kParseOptions[] = {kSm, kKernel, {"--check", "", "only check: also match every instruction with the instruction table; print counts"}};
 constexpr Option kIrOptions[] = {kSm, kKernel, kCollapse, kExec, kForBlock, kStopAfter, kDumpAfter, kVerify, kTime};
 constexpr Option kCfgOptions[] = {kSm, kKernel, kCollapse, kExec, kForBlock, {"--at", "STAGE", "which stage to draw: ir or the name of a pass; default insert-extra-barriers, where regions and the reasons for them are seen"},
     {"--format", "dot|svg|text", "svg needs Graphviz; default text"}, kOutput, {"--dominators", "", "also draw the dominator tree"}};
 constexpr Option kCompileOptions[] = {kSm, kKernel, kOutput,
-    {"--target", "TRIPLE|CPU", "x86-64-v3, x86-64-v4, native (default), aarch64-linux-gnu, riscv64-linux-gnu"}, kCollapse, kExec, kForBlock, kOptimize, kStopAfter, kDumpAfter, kVerify, kTime};
+    {"--target", "TRIPLE|CPU", "x86-64-v3, x86-64-v4, native (default), aarch64-linux-gnu, riscv64-linux-gnu"}, kCollapse, kExec, kForBlock, kCheckAlignment, kOptimize, kStopAfter, kDumpAfter, kVerify, kTime};
 constexpr Option kRunOptions[] = {kSm, kKernel, kGrid, kBlock, kShared, kArg, {"--threads", "N", "worker threads; default: all processors"},
-    {"--jit", "", "compile and run (the default)"}, {"--interpret", "", "run the interpreter instead of compiled code"}, {"--check-alignment", "", "misaligned accesses to global memory are faults everywhere, not only where the check is cheap"}, kBits, kSave, kCollapse, kExec, kOptimize, kDumpAfter, kVerify, kTime, kTimeRun};
+    {"--jit", "", "compile and run (the default)"}, {"--interpret", "", "run the interpreter instead of compiled code"}, kCheckAlignment, kBits, kSave, kCollapse, kExec, kOptimize, kDumpAfter, kVerify, kTime, kTimeRun};
 constexpr Option kInterpretOptions[] = {kSm, kKernel, kGrid, kBlock, kShared, kArg, kBits, kSave, kCollapse, kExec, {"--at", "STAGE", "interpret the IR as it is after a stage: ir (default) or a pass"}, kVerify, kTimeRun};
 constexpr Option kExplainOptions[] = {kSm, kKernel, kCollapse, kExec, kForBlock,
     {"--target", "TRIPLE|CPU", "as in compile"}, {"--list", "", "list all rows of the instruction table"}};
@@ -46,7 +49,7 @@ constexpr Option kExecOptions[] = {
     {"--threads", "N", "worker threads; default: all processors (PTX2CPU_THREADS)"},
     {"--sm", "NN", "compute capability that the devices report (90 for 9.0); default: one that loads the highest PTX (PTX2CPU_COMPUTE_CAPABILITY)"},
     {"--trace", "", "print each CUDA call with arguments, result and time to standard error (PTX2CPU_TRACE)"},
-    {"--check-alignment", "", "misaligned accesses to global memory are faults everywhere, not only where the check is cheap (PTX2CPU_CHECK_ALIGNMENT)"},
+    kCheckAlignment,
     {"--timeline", "FILE", "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},
     {"--print-environment", "", "print the environment that the program would run in, as shell assignments, and do not run it"}};
 constexpr Option kWarmOptions[] = {
