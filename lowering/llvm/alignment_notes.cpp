@@ -30,8 +30,10 @@ std::vector<AlignedOperand> AlignedOperandsOf(const ir::Function& f, const ir::I
 }
 
 AlignmentNotes::AlignmentNotes(FunctionEmitter& e, ir::BlockId entry, bool all_enter) : e_(e), b_(e.b) {
-  std::vector<Access> accesses = Find(entry);
+  bool calls = false;
+  std::vector<Access> accesses = Find(entry, &calls);
   if (accesses.empty()) return;
+  Place(entry, calls, accesses);
   Assign(accesses);
   std::vector<llvm::Value*> first(flags_.size(), b_.getFalse());
   auto placed = all_enter ? at_block_.find(entry) : at_block_.end();
@@ -46,27 +48,52 @@ AlignmentNotes::AlignmentNotes(FunctionEmitter& e, ir::BlockId entry, bool all_e
   }
 }
 
-std::vector<AlignmentNotes::Access> AlignmentNotes::Find(ir::BlockId entry) {
-  const BlockOrder order(e_.f, entry);
-  std::vector<uint32_t> place(e_.f.blocks.size());
-  for (uint32_t i = 0; i < order.blocks().size(); ++i) place[order.blocks()[i].index] = i;
+namespace {
+std::vector<ir::BlockId> ReachedFrom(const ir::Function& f, ir::BlockId entry) {
+  std::vector<ir::BlockId> found{entry};
+  std::vector<bool> seen(f.blocks.size());
+  seen[entry.index] = true;
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (const ir::Edge& edge : f.successors(found[i])) {
+      if (!seen[edge.to.index]) found.push_back(edge.to);
+      seen[edge.to.index] = true;
+    }
+  }
+  return found;
+}
+}  // namespace
+
+// Those of which it is not known that they are aligned.
+std::vector<AlignmentNotes::Access> AlignmentNotes::Find(ir::BlockId entry, bool* calls) {
   std::vector<Access> accesses;
-  bool calls = false;  // a lane may not come back from a call
-  for (ir::BlockId block : order.blocks()) {
+  for (ir::BlockId block : ReachedFrom(e_.f, entry)) {
     for (ir::InstId id : e_.f.at_block(block).insts) {
       const ir::Inst& inst = e_.f.at_inst(id);
-      work_ += inst.op != Opcode::kConst && inst.op != Opcode::kParamBase && inst.op != Opcode::kBr && !(inst.op == Opcode::kLoad && inst.attrs.space == ir::Space::kParam) ? 1 : 0;
-      calls |= inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect;
+      const bool computes = inst.op != Opcode::kConst && inst.op != Opcode::kParamBase && !ir::IsTerminator(inst.op);
+      if (computes && !(inst.op == Opcode::kLoad && inst.attrs.space == ir::Space::kParam)) ++work_;
+      *calls |= inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect;
       for (const AlignedOperand& aligned : AlignedOperandsOf(e_.f, inst)) {
         const ir::ValueId address = inst.operands[aligned.operand];
         Residue residue = e_.residues().Of(address, aligned.align);
         if (residue.IsZero() || e_.IsAssumed(residue, aligned.align)) continue;
         if (residue.root == Root::kUnvisited) residue = {Root::kValue, ir::Type::kVoid, address.index, 0};
-        accesses.push_back({&inst, aligned.operand, aligned.align, residue, block, static_cast<uint32_t>(accesses.size())});
+        accesses.push_back({&inst, aligned.operand, aligned.align, residue, block, 0});
       }
     }
   }
-  for (Access& access : accesses) {
+  return accesses;
+}
+
+// Moves each to the earliest block, and leaves out those that one before them speaks for. In the order of the program.
+void AlignmentNotes::Place(ir::BlockId entry, bool calls, std::vector<Access>& accesses) const {
+  const BlockOrder order(e_.f, entry);
+  std::vector<uint32_t> place(e_.f.blocks.size());
+  for (uint32_t i = 0; i < order.blocks().size(); ++i) place[order.blocks()[i].index] = i;
+  std::ranges::stable_sort(accesses, {}, [&](const Access& a) { return place[a.block.index]; });
+  for (uint32_t i = 0; i < accesses.size(); ++i) {
+    Access& access = accesses[i];
+    access.order = i;
+    // A lane may not come back from a call.
     if (access.residue.root != Root::kValue && !calls) access.block = order.EarliestEquivalent(access.block);
   }
   std::ranges::sort(accesses, {}, [&](const Access& a) { return std::pair(place[a.block.index], a.order); });
@@ -80,7 +107,7 @@ std::vector<AlignmentNotes::Access> AlignmentNotes::Find(ir::BlockId entry) {
     if (!known) needed.push_back(access);
   }
   std::ranges::sort(needed, {}, &Access::order);
-  return needed;
+  accesses = std::move(needed);
 }
 
 size_t AlignmentNotes::NewFlag() {

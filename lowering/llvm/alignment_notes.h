@@ -75,7 +75,8 @@ class AlignmentNotes {
   };
   static constexpr size_t kMostFlags = 8;
 
-  std::vector<Access> Find(ir::BlockId entry);
+  std::vector<Access> Find(ir::BlockId entry, bool* calls);
+  void Place(ir::BlockId entry, bool calls, std::vector<Access>& accesses) const;
   size_t NewFlag();
   void Assign(const std::vector<Access>& accesses);
   void Add(size_t flag, llvm::Value* odd);

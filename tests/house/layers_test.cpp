@@ -37,7 +37,7 @@ const std::vector<Room> kRooms = {
     {"runtime/warp/", {"runtime/abi/", "xsimd/", "runtime/math/"}},
     {"runtime/math/", {"runtime/abi/"}},
     {"runtime/cache/", {"lowering/llvm/kernel_image.h", "lowering/llvm/content_hash.h"}},
-    {"runtime/module/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "lowering/llvm/content_hash.h", "ptx-parser/outline/outline.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/"}},
+    {"runtime/module/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "lowering/llvm/emit_options.h", "lowering/llvm/content_hash.h", "ptx-parser/outline/outline.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/"}},
     {"runtime/api/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/"}},
     {"runtime/module/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/"}},
     {"runtime/driver/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/", "driver_api.h"}},
