@@ -27,6 +27,7 @@ struct DeviceServices {
   DeviceFacts device;
   DeviceLimits limits;
   DeviceHeap heap;
+  std::atomic<bool> printed{false};  // since the context began
 };
 
 // For launches that name no other.

@@ -79,6 +79,8 @@ int32_t ptx2cpu_vprintf(ptx2cpu_block* block, const char* format, const uint8_t*
   if (format == nullptr) return -1;
   std::string text;
   const int count = ptx2cpu::rt::FormatDevicePrintf(text, format, arguments);
+  std::atomic<bool>& printed = block->launch->services->printed;
+  if (!printed.load(std::memory_order_relaxed)) printed.store(true, std::memory_order_relaxed);
   block->launch->prints.Append(block->worker, BlockNumber(*block), std::move(text), block->launch->services->limits.printf_bytes);
   return count;
 }

@@ -106,22 +106,22 @@ CUresult CheckArray(const CUDA_ARRAY3D_DESCRIPTOR& description) {
   return CheckExtents(description);
 }
 
-Array::Array(const CUDA_ARRAY3D_DESCRIPTOR& description, std::byte* data, MipmappedArray* whole)
-    : description_(description), element_bytes_(ElementBytes(description.Format, description.NumChannels)), data_(data), whole_(whole) {}
+Array::Array(const CUDA_ARRAY3D_DESCRIPTOR& description, std::byte* data, MipmappedArray* whole, Context* context)
+    : description_(description), element_bytes_(ElementBytes(description.Format, description.NumChannels)), data_(data), whole_(whole), context_(context) {}
 
 Array::~Array() {
   if (whole_ == nullptr) GiveBack(data_, bytes());
 }
 
-CUresult Array::Make(const CUDA_ARRAY3D_DESCRIPTOR& description, int device, const void* context, std::unique_ptr<Array>* made) {
+CUresult Array::Make(const CUDA_ARRAY3D_DESCRIPTOR& description, int device, Context* context, std::unique_ptr<Array>* made) {
   if (const CUresult legal = CheckArray(description); legal != CUDA_SUCCESS) return legal;
   std::byte* data = TakeMemory(BytesOf(description), device, context);
   if (data == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  *made = std::make_unique<Array>(description, data, nullptr);
+  *made = std::make_unique<Array>(description, data, nullptr, context);
   return CUDA_SUCCESS;
 }
 
-CUresult MipmappedArray::Make(const CUDA_ARRAY3D_DESCRIPTOR& description, unsigned levels, int device, const void* context,
+CUresult MipmappedArray::Make(const CUDA_ARRAY3D_DESCRIPTOR& description, unsigned levels, int device, Context* context,
                               std::unique_ptr<MipmappedArray>* made) {
   if (const CUresult legal = CheckArray(description); legal != CUDA_SUCCESS) return legal;
   const bool deep = (description.Flags & (kLayered | kCube)) == 0;
@@ -133,10 +133,10 @@ CUresult MipmappedArray::Make(const CUDA_ARRAY3D_DESCRIPTOR& description, unsign
   }
   std::byte* data = TakeMemory(bytes, device, context);
   if (data == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  std::unique_ptr<MipmappedArray> whole(new MipmappedArray(data, bytes));
+  std::unique_ptr<MipmappedArray> whole(new MipmappedArray(data, bytes, context));
   for (unsigned level = 0; level < levels; ++level) {
     const CUDA_ARRAY3D_DESCRIPTOR part = LevelOf(description, level);
-    whole->levels_.push_back(std::make_unique<Array>(part, data, whole.get()));
+    whole->levels_.push_back(std::make_unique<Array>(part, data, whole.get(), context));
     Handles::Get().Add(whole->levels_.back().get(), Array::kKind);
     data += (BytesOf(part) + MemoryHeap::kAlignment - 1) / MemoryHeap::kAlignment * MemoryHeap::kAlignment;
   }

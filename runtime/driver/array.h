@@ -11,6 +11,7 @@
 
 namespace ptx2cpu::driver {
 
+class Context;
 class MipmappedArray;
 
 // What an element of a format is.
@@ -30,9 +31,9 @@ class Array {
   static constexpr HandleKind kKind = HandleKind::kArray;
 
   // With memory of its own. On failure `*made` stays as it was.
-  static cuda::CUresult Make(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description, int device, const void* context, std::unique_ptr<Array>* made);
+  static cuda::CUresult Make(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description, int device, Context* context, std::unique_ptr<Array>* made);
   // A level of a mipmapped array, in its memory.
-  Array(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description, std::byte* data, MipmappedArray* whole);
+  Array(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description, std::byte* data, MipmappedArray* whole, Context* context);
   ~Array();
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
@@ -46,12 +47,14 @@ class Array {
   size_t bytes() const { return slice_bytes() * slices(); }
   std::byte* data() const { return data_; }
   MipmappedArray* whole() const { return whole_; }  // null: it is no level
+  Context* context() const { return context_; }     // that made it
 
  private:
   const cuda::CUDA_ARRAY3D_DESCRIPTOR description_;
   const size_t element_bytes_;
   std::byte* const data_;
   MipmappedArray* const whole_;
+  Context* const context_;
 };
 
 class MipmappedArray {
@@ -60,7 +63,7 @@ class MipmappedArray {
   static constexpr HandleKind kKind = HandleKind::kMipmappedArray;
 
   // `levels` is cut to what the extents allow, at least one.
-  static cuda::CUresult Make(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description, unsigned levels, int device, const void* context,
+  static cuda::CUresult Make(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description, unsigned levels, int device, Context* context,
                              std::unique_ptr<MipmappedArray>* made);
   ~MipmappedArray();
   MipmappedArray(const MipmappedArray&) = delete;
@@ -71,12 +74,14 @@ class MipmappedArray {
   // Registered handles as long as the whole lives. Null beyond count().
   Array* level(unsigned index) const { return index < levels_.size() ? levels_[index].get() : nullptr; }
   std::byte* data() const { return data_; }
+  Context* context() const { return context_; }  // that made it
 
  private:
-  MipmappedArray(std::byte* data, size_t bytes) : data_(data), bytes_(bytes) {}
+  MipmappedArray(std::byte* data, size_t bytes, Context* context) : data_(data), bytes_(bytes), context_(context) {}
 
   std::byte* const data_;
   const size_t bytes_;
+  Context* const context_;
   std::vector<std::unique_ptr<Array>> levels_;
 };
 

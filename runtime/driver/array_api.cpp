@@ -56,10 +56,11 @@ CUresult cuArrayCreate_v2(CUarray* pHandle, const CUDA_ARRAY_DESCRIPTOR* pAlloca
 }
 
 CUresult cuArrayDestroy(CUarray hArray) {
-  Context* context = nullptr;
-  Array* array = nullptr;
-  if (const CUresult error = Find(hArray, context, array)) return error;
+  if (const CUresult error = CheckInitialised()) return error;
+  Array* const array = From<Array>(hArray);  // a thread without a context may destroy it too
+  if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (array->whole() != nullptr) return CUDA_SUCCESS;  // a level goes with its mipmapped array
+  Context* const context = array->context();
   context->streams().Synchronize();
   auto gone = Withdraw<Array>(hArray);
   if (gone == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -117,9 +118,10 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray* pHandle, const CUDA_ARRAY3D_DE
 }
 
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
-  Context* context = nullptr;
-  if (const CUresult error = WorkingContext(context)) return error;
-  if (From<MipmappedArray>(hMipmappedArray) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult error = CheckInitialised()) return error;
+  MipmappedArray* const array = From<MipmappedArray>(hMipmappedArray);
+  if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  Context* const context = array->context();
   context->streams().Synchronize();
   auto gone = Withdraw<MipmappedArray>(hMipmappedArray);
   if (gone == nullptr) return CUDA_ERROR_INVALID_HANDLE;

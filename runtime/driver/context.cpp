@@ -16,14 +16,16 @@ namespace {
 
 std::atomic<uint64_t> next_context_id{1};
 
+// `least` and `most` as an H200 takes them: less becomes the least, more is an error.
 struct LimitRow {
   CUlimit limit;
   size_t at_first;
+  size_t least = 0, most = SIZE_MAX;
 };
 constexpr LimitRow kLimits[] = {
-    {CU_LIMIT_STACK_SIZE, 1024},
-    {CU_LIMIT_PRINTF_FIFO_SIZE, 8650752},
-    {CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20},
+    {CU_LIMIT_STACK_SIZE, 1024, 16, 512 << 10},
+    {CU_LIMIT_PRINTF_FIFO_SIZE, 8650752, 512 << 10},
+    {CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20, 4 << 20},
     {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048},
     {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64},
     {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0},
@@ -73,6 +75,17 @@ std::atomic<size_t>* Context::limit(CUlimit limit) {
   return nullptr;
 }
 
+bool Context::SetLimit(CUlimit which, size_t value) {
+  if (which == CU_LIMIT_MALLOC_HEAP_SIZE && services_.heap.was_used()) return false;
+  if (which == CU_LIMIT_PRINTF_FIFO_SIZE && services_.printed.load(std::memory_order_relaxed)) return false;
+  for (const LimitRow& row : kLimits) {
+    if (row.limit != which) continue;
+    if (value > row.most) return false;
+    limit(which)->store(std::max(value, row.least), std::memory_order_relaxed);
+  }
+  return true;
+}
+
 void Context::Begin(unsigned flags) {
   streams_ = std::make_unique<rt::StreamGroup>();
   legacy_stream_ = std::make_unique<StreamObject>(*this, streams_->legacy().shared_from_this(), StreamObject::Role::kLegacy, 0u, 0);
@@ -91,6 +104,7 @@ void Context::End() {
   alive_.store(false, std::memory_order_release);
   streams_->Synchronize();
   services_.heap.Clear();
+  services_.printed = false;
   for (;;) {  // what is destroyed may disown others
     std::unique_lock lock(mutex_);
     if (owned_.empty()) break;

@@ -67,6 +67,8 @@ class Context {
 
   // cuCtxSetLimit; those that kernels see are in services().
   std::atomic<size_t>* limit(cuda::CUlimit limit);  // null: no such limit
+  // Of a limit that there is. False: too large, or kernels have used what it bounds.
+  bool SetLimit(cuda::CUlimit limit, size_t value);
   std::atomic<cuda::CUfunc_cache> cache_config{cuda::CU_FUNC_CACHE_PREFER_NONE};
   // Blocking streams that are being captured: while there are any, the legacy stream must not be used.
   std::atomic<int> blocking_captures{0};

@@ -203,10 +203,8 @@ CUresult cuCtxGetLimit(size_t* pvalue, CUlimit limit) {
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
-  std::atomic<size_t>* const stored = context->limit(limit);
-  if (stored == nullptr) return limit >= 0 && limit <= CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
-  *stored = value;
-  return CUDA_SUCCESS;
+  if (context->limit(limit) == nullptr) return limit >= 0 && limit <= CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+  return context->SetLimit(limit, value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache* pconfig) {

@@ -110,12 +110,13 @@ const char* Got(uint64_t address) { return address != 0 ? "memory" : "null"; }
 
 // Each context has its own limit and its own heap.
 void Heap() {
-  first.SetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, size_t{1} << 20);
+  first.SetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, size_t{1} << 20);  // becomes the least, 4 MiB
   beside.SetLimit(CU_LIMIT_STACK_SIZE, 4096);
   for (Place* place : {&first, &second, &beside}) {
     std::printf("device %d heap %llu stack %llu\n", static_cast<int>(place->Word("where", 9)), place->Limit(CU_LIMIT_MALLOC_HEAP_SIZE), place->Limit(CU_LIMIT_STACK_SIZE));
   }
-  for (Place* place : {&first, &second, &beside}) std::printf("4 MiB: %s, then 6 MiB: %s\n", Got(place->Take(4 << 20)), Got(place->Take(6 << 20)));
+  for (Place* place : {&first, &second, &beside}) std::printf("5 MiB: %s, then 6 MiB: %s\n", Got(place->Take(5 << 20)), Got(place->Take(6 << 20)));
+  first.SetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, size_t{16} << 20);  // too late
 }
 
 // A reset frees the heap of its device and sets back its limits; the others keep theirs.
@@ -133,6 +134,13 @@ void Reset() {
   std::printf("of the other device: %s, and what it has holds %llu\n", Got(second.Take(3 << 20)), static_cast<unsigned long long>(*reinterpret_cast<uint64_t*>(kept)));
 }
 
+void Stack() {
+  for (size_t bytes : {size_t{1}, size_t{4096}, size_t{1} << 30}) {
+    first.SetLimit(CU_LIMIT_STACK_SIZE, bytes);
+    std::printf("stack %llu\n", first.Limit(CU_LIMIT_STACK_SIZE));
+  }
+}
+
 // Memory of one heap is no memory of another.
 void Foreign() {
   uint64_t address = first.Take(100);
@@ -142,9 +150,16 @@ void Foreign() {
   std::printf("free where it belongs: %d\n", static_cast<int>(first.Launch("give_back", parameters)));
 }
 
-// Kernels of two devices print one after the other; how much is kept is each context's own.
+// A context keeps the end of what is printed, as much as its own limit says: of lines of eight bytes 65,536.
+void PrintMuch() {
+  second.SetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1);  // becomes the least, 512 KiB
+  second.Say(2, 99'999);
+  first.Say(1, 99'999);
+  second.SetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, size_t{1} << 20);  // too late
+}
+
+// Kernels of two devices print one after the other.
 void Print() {
-  second.SetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 12);  // three lines
   first.Say(1, 2);
   second.Say(2, 5);
   first.Say(3, 5);
@@ -160,5 +175,7 @@ int main(int argc, char** argv) {
   if (what == "reset") Reset();
   if (what == "foreign") Foreign();
   if (what == "print") Print();
+  if (what == "much") PrintMuch();
+  if (what == "stack") Stack();
   return 0;
 }
