@@ -305,6 +305,14 @@ Type Emitter::StoredType(const ast::Operand& operand, int bits) const {
   return ir::IntegerOfBits(bits);
 }
 
+// A 32-bit register and a distance add up in 32 bits. Windows are smaller than 2 GiB, so that a register widened as signed
+// gives the same sum wherever the access is legal: one below zero, brought back by the distance, too.
+ValueId Emitter::AddressRegister(const ast::Operand& operand) {
+  const ValueId value = ReadVariable(operand.symbol);
+  if (f.type_of(value) != Type::kI32 || operand.integer == 0) return Fit(value, Type::kI64);
+  return b.Convert(Opcode::kSext, Type::kI64, value);
+}
+
 // Shared memory of the cluster is accessed by real addresses, but a named variable is the block's own.
 Place Emitter::Address(size_t operand, ir::Space space) {
   const ast::Operand& o = Operand(operand);
@@ -319,7 +327,7 @@ Place Emitter::Address(size_t operand, ir::Space space) {
       return {Const(Type::kI64, static_cast<uint64_t>(o.integer)), space};
     case SymbolKind::kRegister:
       CheckAddressBits(space, ir::Bits(ssa.TypeOf(o.symbol)));
-      return {Offset(ReadRegister(o.symbol, Type::kI64), o.integer), space};
+      return {Offset(AddressRegister(o), o.integer), space};
     case SymbolKind::kVariable: {
       // A generic access to a named variable goes to that variable.
       const ast::Variable& variable = ast.variables[o.symbol];

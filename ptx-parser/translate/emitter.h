@@ -101,6 +101,7 @@ class Emitter {
  private:
   bool IsWholeRegister(const ast::Operand& operand) const;
   bool CheckAddressBits(ir::Space space, int bits);
+  ir::ValueId AddressRegister(const ast::Operand& operand);
   ir::ValueId ReadSymbol(const ast::Operand& operand, ir::Type type);
   ir::ValueId ReadRegister(uint32_t number, ir::Type type);
   ir::ValueId ReadImmediate(const ast::Operand& operand, ir::Type type);
