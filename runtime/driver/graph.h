@@ -82,7 +82,7 @@ class GraphNode {
 struct GraphCondition {
   std::shared_ptr<rt::Condition> condition;
   uint32_t default_value = 0;
-  bool assign_default = false;  // at the beginning of each execution of the graph
+  bool assign_default = false;  // at the beginning of each launch
 };
 
 class Graph {

@@ -63,21 +63,13 @@ CUresult GraphExec::Launch(StreamObject& stream) {
   return CUDA_SUCCESS;
 }
 
-namespace {
-
-CUresult ErrorOf(CUgraphInstantiateResult structure) {
-  return structure == CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
-}
-
-}  // namespace
-
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph, unsigned long long flags) {
   constexpr unsigned long long kFlags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
                                         CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
   const Graph* const graph = From<Graph>(hGraph);
   if (phGraphExec == nullptr || graph == nullptr || (flags & ~kFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) return CUDA_ERROR_NOT_SUPPORTED;
-  if (CheckStructure(*graph) != CUDA_GRAPH_INSTANTIATE_SUCCESS) return ErrorOf(CheckStructure(*graph));
+  if (CheckStructure(*graph) != CUDA_GRAPH_INSTANTIATE_SUCCESS) return CUDA_ERROR_INVALID_VALUE;
   const bool unique = graph->IsUnique();  // its memory and conditions are those of the nodes: one executable graph at a time
   if (unique && !graph->sole_user.expired()) return CUDA_ERROR_NOT_SUPPORTED;
   auto exec = std::make_unique<GraphExec>(*graph, flags);

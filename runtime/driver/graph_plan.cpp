@@ -14,7 +14,7 @@ using namespace cuda;
 
 namespace {
 
-// Conditions that are given their default value when the graph begins; null: none is.
+// Conditions that are given their default value when a launch begins; null: none is.
 rt::Work DefaultValues(const std::vector<GraphCondition>& conditions) {
   std::vector<GraphCondition> assigned;
   std::ranges::copy_if(conditions, std::back_inserter(assigned), &GraphCondition::assign_default);
@@ -31,8 +31,14 @@ class PlanMaker {
   rt::Steps StepsOf(const Graph& graph) {
     std::vector<rt::GraphItem> items;
     Add(graph, {}, items);
-    rt::Steps steps = rt::Arrange(std::move(items));
-    rt::Work defaults = DefaultValues(graph.conditions);
+    std::ranges::copy(graph.conditions, std::back_inserter(conditions_));
+    return rt::Arrange(std::move(items));
+  }
+
+  // Conditions of bodies, too, get theirs once a launch, not each time that the body begins.
+  rt::Steps StepsOfLaunch(const Graph& graph) {
+    rt::Steps steps = StepsOf(graph);
+    rt::Work defaults = DefaultValues(conditions_);
     if (!std::holds_alternative<std::monostate>(defaults)) steps.insert(steps.begin(), std::move(defaults));
     return steps;
   }
@@ -131,6 +137,7 @@ class PlanMaker {
   }
 
   GraphPlan& plan_;
+  std::vector<GraphCondition> conditions_;
 };
 
 // The nodes of each condition, graphs within included.
@@ -164,7 +171,7 @@ CUgraphInstantiateResult CheckNodes(const Graph& graph, bool in_body) {
 GraphPlan MakePlan(const Graph& graph) {
   GraphPlan plan;
   PlanMaker maker(plan);
-  plan.steps = std::make_shared<const rt::Steps>(maker.StepsOf(graph));
+  plan.steps = std::make_shared<const rt::Steps>(maker.StepsOfLaunch(graph));
   maker.FindLeft();
   return plan;
 }

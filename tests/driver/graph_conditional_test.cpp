@@ -198,6 +198,25 @@ TEST_CASE("conditional nodes: in the middle of a capture, and within each other"
   CHECK(c.Run(exec) == Values{1, 9, 9, 2});
 }
 
+// As on an H200: in the second turn of the outer loop the inner one finds the zero that its first run has left.
+TEST_CASE("conditional nodes: a default value of a body's condition is given once a launch") {
+  Conditionals c;
+  uint32_t outer_count = 2, inner_count = 0;
+  const CUgraphConditionalHandle outer = c.NewHandle(1, CU_GRAPH_COND_ASSIGN_DEFAULT);
+  CUgraphNode outer_node, inner_node, reset;
+  const auto outer_body = c.Add(&outer_node, c.graph, {}, outer, CU_GRAPH_COND_TYPE_WHILE, 1);
+  const CUgraphConditionalHandle inner = c.NewHandleIn(outer_body[0], 1, CU_GRAPH_COND_ASSIGN_DEFAULT);
+  CUDA_MEMSET_NODE_PARAMS two{reinterpret_cast<CUdeviceptr>(&inner_count), 0, 2, 4, 1, 1};
+  REQUIRE_OK(cuGraphAddMemsetNode(&reset, outer_body[0], nullptr, 0, &two, c.context));
+  const auto inner_body = c.Add(&inner_node, outer_body[0], {reset}, inner, CU_GRAPH_COND_TYPE_WHILE, 1);
+  c.AddSetter(outer_body[0], {inner_node}, c.count_down, outer, &outer_count);
+  c.AddSetter(inner_body[0], {c.AddLog(inner_body[0], {}, 9)}, c.count_down, inner, &inner_count);
+  const CUgraphExec exec = c.Instantiate();
+  CHECK(c.Run(exec) == Values{9, 9});
+  outer_count = 1;
+  CHECK(c.Run(exec) == Values{9, 9});
+}
+
 TEST_CASE("conditional nodes: what is not allowed") {
   Conditionals c;
   CUgraphNode node, other;
@@ -224,7 +243,7 @@ TEST_CASE("conditional nodes: what is not allowed") {
   CHECK(cuGraphAddChildGraphNode(&other, outside, nullptr, 0, c.graph) == CUDA_ERROR_NOT_SUPPORTED);
   CUDA_HOST_NODE_PARAMS call{[](void*) {}, nullptr};
   REQUIRE_OK(cuGraphAddHostNode(&other, bodies[0], nullptr, 0, &call));
-  CHECK(cuGraphInstantiateWithParams(&exec, c.graph, &how) == CUDA_ERROR_NOT_SUPPORTED);
+  CHECK(cuGraphInstantiateWithParams(&exec, c.graph, &how) == CUDA_ERROR_INVALID_VALUE);
   CHECK(how.result_out == CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED);
 }
 
