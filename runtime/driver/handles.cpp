@@ -1,5 +1,12 @@
 #include "runtime/driver/handles.h"
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#include <sanitizer/lsan_interface.h>
+#define PTX2CPU_FINDS_LEAKS
+#endif
+#endif
+
 namespace ptx2cpu::driver {
 
 namespace {
@@ -61,6 +68,9 @@ void Handles::Grow() {
 }
 
 void Handles::Add(const void* object, HandleKind kind) {
+#ifdef PTX2CPU_FINDS_LEAKS
+  __lsan_ignore_object(object);  // its address is not in the table as it is; what a program has not destroyed is not lost
+#endif
   std::lock_guard lock(mutex_);
   if ((used_ + 1) * 2 > tables_.back()->mask) Grow();
   const Table& table = *tables_.back();

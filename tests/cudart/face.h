@@ -24,9 +24,10 @@ class Face {
   Signature* Get(const char* name) const {
     return reinterpret_cast<Signature*>(Find(name));
   }
-  // Calls a function that returns cudaError_t with these arguments, of exactly their types.
+  // Calls a function that returns cudaError_t with these arguments. They are passed as a C program would, whose header has
+  // types of its own (int for an enumeration, another struct of the same layout): the same call, but not the same C++ type.
   template <typename... Args>
-  cudaError_t Call(const char* name, Args... args) const {
+  __attribute__((no_sanitize("function"))) cudaError_t Call(const char* name, Args... args) const {
     return Get<cudaError_t(Args...)>(name)(args...);
   }
   bool Has(const char* name) const;
