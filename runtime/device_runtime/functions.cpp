@@ -37,7 +37,7 @@ constexpr std::pair<uint32_t, std::pair<const char*, const char*>> kErrors[] = {
     {kLaunchOutOfResources, {"cudaErrorLaunchOutOfResources", "too many resources requested for launch"}},
     {kNotSupported, {"cudaErrorNotSupported", "operation not supported"}},
 };
-constexpr uint64_t kTailStream = 3, kFireAndForgetStream = 4;
+constexpr uint64_t kTailStream = 3;
 constexpr uint32_t kMostDepth = 24;
 constexpr uint32_t kThreadsPerMultiprocessor = 2048, kBlocksPerMultiprocessor = 32;
 

@@ -186,7 +186,7 @@ TEST_CASE("graph branches: an event in the middle of a graph is done before the 
   Branches b;
   CUevent event;
   REQUIRE_OK(cuEventCreate(&event, CU_EVENT_DEFAULT));
-  Flags held, beside;
+  Flags held;
   CUgraphNode record, host;
   CUDA_HOST_NODE_PARAMS hold{HoldHost, &held};
   REQUIRE_OK(cuGraphAddEventRecordNode(&record, b.graph, nullptr, 0, event));
