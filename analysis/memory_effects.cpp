@@ -61,7 +61,8 @@ std::optional<MemoryEffect> MemoryEffects::EffectOf(const ir::Inst& inst) const 
     bool frozen =
         inst.op == Opcode::kLoad && (inst.attrs.space == Space::kParam || inst.attrs.space == Space::kConst);
     // Nobody writes the memory of a texture, or what a handle stands for, while the kernel runs.
-    frozen |= inst.op == Opcode::kTexture || inst.op == Opcode::kImageQuery || inst.op == Opcode::kSurfaceAddress;
+    frozen |=
+        inst.op == Opcode::kTexture || inst.op == Opcode::kImageQuery || inst.op == Opcode::kSurfaceAddress;
     if (frozen) return {};
     return effect;
   }

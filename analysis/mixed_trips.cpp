@@ -15,7 +15,8 @@ class Trips {
   Trips(const ir::Function& f, const std::function<bool(BlockId)>& is_boundary)
       : f_(f), is_boundary_(is_boundary), predecessors_(ir::Predecessors(f)), back_edges_(FindBackEdges(f)) {}
 
-  // Do ways from `start` to a boundary cross different numbers of back edges around it, past a branch that differs?
+  // Do ways from `start` to a boundary cross different numbers of back edges around it, past a branch that
+  // differs?
   bool Mix(BlockId start, const std::function<bool(BlockId)>& differs) const {
     if (is_boundary_(start)) return false;
     std::vector<BlockId> region{start}, next;
@@ -79,15 +80,18 @@ class Trips {
       if (Around(edge, boundary)) around.push_back(edge);
     }
     if (around.empty()) return false;
-    // Bit 0: reached without crossing any; bit 1 + n: over edge n alone; the last bit: over several, or one of many.
+    // Bit 0: reached without crossing any; bit 1 + n: over edge n alone; the last bit: over several, or one
+    // of many.
     std::vector<uint32_t> counts(f_.blocks.size());
     counts[start.index] = 1;
     for (bool changed = true; changed;) {
       changed = false;
       for (BlockId block : region) {
         for (uint32_t e = 0; e < f_.successors(block).size(); ++e) {
-          const auto number = static_cast<size_t>(std::ranges::find(around, BlockEdge{block, e}) - around.begin());
-          const uint32_t now = number < around.size() ? Crossed(counts[block.index], number) : counts[block.index];
+          const auto number =
+              static_cast<size_t>(std::ranges::find(around, BlockEdge{block, e}) - around.begin());
+          const uint32_t now =
+              number < around.size() ? Crossed(counts[block.index], number) : counts[block.index];
           const BlockId to = f_.successors(block)[e].to;
           if ((is_boundary_(to) && to != boundary) || (counts[to.index] | now) == counts[to.index]) continue;
           counts[to.index] |= now;

@@ -14,7 +14,8 @@ using ir::Opcode;
 // One loop: the blocks from which the back edge is reached without passing its target.
 class Loop {
  public:
-  Loop(const ir::Function& f, const std::vector<std::vector<BlockId>>& predecessors, BlockId latch, BlockId head)
+  Loop(const ir::Function& f, const std::vector<std::vector<BlockId>>& predecessors, BlockId latch,
+       BlockId head)
       : f_(f), inside_(f.blocks.size()), seen_(f.values.size()) {
     inside_[head.index] = true;
     blocks_.push_back(head);

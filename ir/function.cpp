@@ -93,12 +93,18 @@ Type ResultType(const Inst& inst, uint32_t number) {
   char letter = letters[std::min<size_t>(number, letters.size() - 1)];
   if (letter == '*') letter = letters[letters.size() - 2];
   switch (letter) {
-    case 'T': return inst.type;
-    case 'F': return inst.from;
-    case 'P': return Type::kI1;
-    case 'W': return Type::kI32;
-    case 'A': return Type::kI64;
-    default: return Type::kVoid;  // 'X': calls say their own types
+    case 'T':
+      return inst.type;
+    case 'F':
+      return inst.from;
+    case 'P':
+      return Type::kI1;
+    case 'W':
+      return Type::kI32;
+    case 'A':
+      return Type::kI64;
+    default:
+      return Type::kVoid;  // 'X': calls say their own types
   }
 }
 
@@ -110,7 +116,8 @@ InstId Place(Function& f, BlockId block, Inst inst, uint32_t result_count) {
   InstId id{static_cast<uint32_t>(f.insts.size())};
   inst.block = block;
   if (inst.results.empty() && letters.find('X') == std::string_view::npos) {
-    for (uint32_t n = 0; n < count; ++n) inst.results.push_back(AddValue(f, ResultType(inst, n), id, block, n));
+    for (uint32_t n = 0; n < count; ++n)
+      inst.results.push_back(AddValue(f, ResultType(inst, n), id, block, n));
   } else {
     for (uint32_t n = 0; n < inst.results.size(); ++n) {  // results made by the caller: adopt them
       Value& value = f.values[inst.results[n].index];
@@ -147,7 +154,8 @@ void Remove(Function& f, InstId id) {
 
 void ReplaceUses(Function& f, const std::vector<ValueId>& map) {
   auto replace = [&](ValueId& value) {
-    while (value.index < map.size() && map[value.index].valid() && map[value.index] != value) value = map[value.index];
+    while (value.index < map.size() && map[value.index].valid() && map[value.index] != value)
+      value = map[value.index];
   };
   for (Block& block : f.blocks) {
     if (block.removed) continue;

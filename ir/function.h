@@ -1,7 +1,7 @@
 // The IR: modules, functions, blocks with parameters (no phis), instructions, values. SSA throughout.
 //
-// Everything is addressed by typed 32-bit indices and stored in vectors, so passes may append while they walk.
-// One function passes through three phases (see verify.h for the law of each):
+// Everything is addressed by typed 32-bit indices and stored in vectors, so passes may append while they
+// walk. One function passes through three phases (see verify.h for the law of each):
 //   Simt       one thread's view, as PTX means it
 //   Split      barriers, collectives and peeled branches stand alone in blocks of their level
 //   Collapsed  regions are loops: for_warps / for_lanes; values that cross regions live in slots
@@ -36,10 +36,10 @@ struct Position {
 
 // Attributes; a row of opcodes.def says which ones it reads, the others stay zero.
 struct Attrs {
-  uint64_t bits = 0;      // Const; a 128-bit constant is these bits sign-extended
-  uint32_t index = 0;     // variable, function, slot, truth table, mode
-  uint32_t flags = 0;     // Flag bits
-  uint32_t align = 0;     // bytes a Load or Store may assume; 0: natural alignment of the whole access
+  uint64_t bits = 0;   // Const; a 128-bit constant is these bits sign-extended
+  uint32_t index = 0;  // variable, function, slot, truth table, mode
+  uint32_t flags = 0;  // Flag bits
+  uint32_t align = 0;  // bytes a Load or Store may assume; 0: natural alignment of the whole access
   Space space = Space::kGeneric;
   Compare compare = Compare::kNone;
   Rounding rounding = Rounding::kNone;
@@ -59,21 +59,21 @@ struct Edge {
 
 struct Inst {
   Opcode op = Opcode::kUndef;
-  Type type = Type::kVoid;   // T of the signature
-  Type from = Type::kVoid;   // F of the signature
+  Type type = Type::kVoid;  // T of the signature
+  Type from = Type::kVoid;  // F of the signature
   Attrs attrs;
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
-  std::vector<Edge> edges;   // terminators only
+  std::vector<Edge> edges;  // terminators only
   Position at;
-  BlockId block;             // invalid once removed
+  BlockId block;  // invalid once removed
 };
 
 struct Value {
   Type type = Type::kVoid;
-  InstId def;                // invalid for a block parameter
-  BlockId block;             // the block it is a parameter of, or of its instruction
-  uint32_t number = 0;       // result number or parameter number
+  InstId def;           // invalid for a block parameter
+  BlockId block;        // the block it is a parameter of, or of its instruction
+  uint32_t number = 0;  // result number or parameter number
 };
 
 // Who executes a block: each lane, each warp once (values stand for 32 lanes), the block once.
@@ -83,7 +83,7 @@ struct Block {
   std::vector<ValueId> params;
   std::vector<InstId> insts;  // the last one is the terminator
   Level level = Level::kLane;
-  std::string label;          // PTX label, for people
+  std::string label;  // PTX label, for people
   bool removed = false;
 };
 
@@ -94,8 +94,8 @@ std::string_view Name(Level level);
 // A scalar travels in a register; an aggregate as the address of a copy that the callee owns.
 struct Param {
   std::string name;
-  Type type = Type::kVoid;   // kVoid: aggregate of `size` bytes
-  uint32_t offset = 0;       // kernels: byte offset in the parameter buffer
+  Type type = Type::kVoid;  // kVoid: aggregate of `size` bytes
+  uint32_t offset = 0;      // kernels: byte offset in the parameter buffer
   uint32_t size = 0;
   uint32_t align = 1;
 };
@@ -107,8 +107,8 @@ struct Slot {
   Level shape = Level::kLane;
 };
 
-// Kernels that flat or warp collapsing cannot run for sure are resumable: their code runs the lanes of one warp until
-// each suspends or exits, and a scheduler decides what runs next (lowering/passes/README.md).
+// Kernels that flat or warp collapsing cannot run for sure are resumable: their code runs the lanes of one
+// warp until each suspends or exits, and a scheduler decides what runs next (lowering/passes/README.md).
 enum class Resumes : uint8_t {
   kNever,  // block-level code runs the block to its end
   kWarps,  // whole warps suspend, at block barriers and where they wait for other warps' stores
@@ -119,9 +119,10 @@ std::string_view Name(Resumes resumes);
 // Where threads wait: they go on behind it. Number 0 is the start; the others are in reverse post order.
 struct ResumePoint {
   static constexpr uint32_t kNoClass = ~0u;
-  Opcode op = Opcode::kUndef;       // the barrier or collective; kUndef: none, the thread only lets others have a turn
-  uint32_t collective = kNoClass;   // lanes at points of one class with one membermask execute it together
-  uint32_t flags = 0;               // kLegacy: no membermask; kAligned
+  Opcode op =
+      Opcode::kUndef;  // the barrier or collective; kUndef: none, the thread only lets others have a turn
+  uint32_t collective = kNoClass;  // lanes at points of one class with one membermask execute it together
+  uint32_t flags = 0;              // kLegacy: no membermask; kAligned
   Position at;
 };
 
@@ -137,15 +138,17 @@ struct Function {
   bool is_kernel = false;
   bool is_declaration = false;
   bool is_noreturn = false;
-  bool is_indirect_target = false;  // an indirect call may reach it: somewhere in the program its address is taken
+  bool is_indirect_target =
+      false;  // an indirect call may reach it: somewhere in the program its address is taken
   Phase phase = Phase::kSimt;
   Position at;
-  std::vector<Param> params;           // kernels: layout of the buffer; functions: block parameters of `entry` (scalars
-                                       // and addresses, in this order)
-  std::vector<Param> returns;          // scalars: results of Call; aggregates: callers pass an address as a leading operand
-  uint32_t param_bytes = 0;            // kernels: size of the parameter buffer
+  std::vector<Param> params;  // kernels: layout of the buffer; functions: block parameters of `entry`
+                              // (scalars and addresses, in this order)
+  std::vector<Param>
+      returns;  // scalars: results of Call; aggregates: callers pass an address as a leading operand
+  uint32_t param_bytes = 0;  // kernels: size of the parameter buffer
   std::vector<LocalVariable> locals;
-  uint32_t local_bytes = 0;            // per thread, all locals
+  uint32_t local_bytes = 0;                  // per thread, all locals
   uint32_t max_threads[3] = {0, 0, 0};       // .maxntid; 0: not given
   uint32_t required_threads[3] = {0, 0, 0};  // .reqntid
   uint32_t required_cluster[3] = {0, 0, 0};  // .reqnctapercluster / explicit cluster
@@ -161,7 +164,8 @@ struct Function {
   bool is_flat = false;         // one loop over the block's threads, no warp level
   Resumes resumes = Resumes::kNever;
   std::vector<ResumePoint> resume_points;  // resumable: [0] is the start
-  uint32_t parked_slot = ~0u;   // warp slot: lanes that wait while others run an arm of a divergent branch; ~0: none do
+  uint32_t parked_slot =
+      ~0u;  // warp slot: lanes that wait while others run an arm of a divergent branch; ~0: none do
 
   const Value& at_value(ValueId id) const { return values[id.index]; }
   const Inst& at_inst(InstId id) const { return insts[id.index]; }
@@ -173,21 +177,22 @@ struct Function {
   std::span<const Edge> successors(BlockId id) const { return terminator(id).edges; }
 };
 
-// A module variable. Shared variables have an offset in the block's window; global and constant ones real storage.
+// A module variable. Shared variables have an offset in the block's window; global and constant ones real
+// storage.
 struct Variable {
   enum class Linkage : uint8_t { kInternal, kVisible, kExtern, kWeak, kCommon };
-  struct Relocation {        // the bytes at `offset` receive address(symbol) + addend
+  struct Relocation {  // the bytes at `offset` receive address(symbol) + addend
     uint32_t offset = 0;
-    uint32_t size = 8;       // bytes written, 4 or 8, or a single byte of the address under `shift`
-    uint32_t shift = 0;      // mask() initialisers: which part of the address
+    uint32_t size = 8;   // bytes written, 4 or 8, or a single byte of the address under `shift`
+    uint32_t shift = 0;  // mask() initialisers: which part of the address
     bool is_function = false;
-    uint32_t index = 0;      // variable or function
+    uint32_t index = 0;  // variable or function
     int64_t addend = 0;
   };
   std::string name;
   Space space = Space::kGlobal;
   Linkage linkage = Linkage::kInternal;
-  uint64_t size = 0;         // 0: extern .shared x[] (dynamic), all of them begin at the end of the static part
+  uint64_t size = 0;  // 0: extern .shared x[] (dynamic), all of them begin at the end of the static part
   uint32_t align = 1;
   uint32_t shared_offset = 0;
   bool is_managed = false;
@@ -196,18 +201,18 @@ struct Variable {
   Position at;
 };
 
-struct Signature {           // prototype of an indirect call
+struct Signature {  // prototype of an indirect call
   std::vector<Param> params, returns;
 };
 
 struct Module {
-  struct Part {              // one PTX module of several: its lines are numbered on from the one before
+  struct Part {  // one PTX module of several: its lines are numbered on from the one before
     std::string name;
     uint32_t lines_before = 0;
   };
-  std::string name;          // file name for messages
-  std::vector<Part> parts;   // empty: the module is one text
-  std::string text;          // the PTX text, for messages; may be empty
+  std::string name;         // file name for messages
+  std::vector<Part> parts;  // empty: the module is one text
+  std::string text;         // the PTX text, for messages; may be empty
   uint32_t ptx_major = 0, ptx_minor = 0, sm = 0;
   std::vector<std::string> source_files;  // .file, index = number; [0] unused
   std::vector<Variable> variables;
@@ -215,25 +220,27 @@ struct Module {
   std::vector<Signature> signatures;
   uint32_t static_shared_bytes = 0;  // all .shared variables of the module laid out; kernels may trim later
   std::string_view Line(uint32_t ptx_line) const;  // text of one PTX line, empty when unknown
-  SourcePosition Place(uint32_t ptx_line) const;     // the file and the line in it; line 0 where unknown
+  SourcePosition Place(uint32_t ptx_line) const;   // the file and the line in it; line 0 where unknown
   const Function* FindFunction(std::string_view name) const;
 };
 
 // Functions that an indirect call may reach: marked so, or their address is taken in this module.
 std::vector<bool> IndirectTargets(const Module& module);
-// What the address of a function stands for in all kernels of a program, each of which may have code of its own for it.
+// What the address of a function stands for in all kernels of a program, each of which may have code of its
+// own for it.
 uint64_t FunctionIdentity(std::string_view name);
 
 // -- editing --
 ValueId AddValue(Function& f, Type type, InstId def, BlockId block, uint32_t number);
 BlockId AddBlock(Function& f, std::string label = {}, Level level = Level::kLane);
 ValueId AddParam(Function& f, BlockId block, Type type);
-// Appends an instruction with its operands; results are made from the signature (Unpack, Load: `result_count`).
+// Appends an instruction with its operands; results are made from the signature (Unpack, Load:
+// `result_count`).
 InstId Append(Function& f, BlockId block, Inst inst, uint32_t result_count = 1);
 // The same before position `where` in the block's list.
 InstId Insert(Function& f, BlockId block, size_t where, Inst inst, uint32_t result_count = 1);
-void Remove(Function& f, InstId id);                 // from its block; its results must be unused
-void ReplaceUses(Function& f, ValueId from, ValueId to);  // everywhere: one walk
+void Remove(Function& f, InstId id);                             // from its block; its results must be unused
+void ReplaceUses(Function& f, ValueId from, ValueId to);         // everywhere: one walk
 void ReplaceUses(Function& f, const std::vector<ValueId>& map);  // map[v.index] valid: use that instead
 void RemoveUnreachableBlocks(Function& f);
 std::vector<BlockId> ReversePostOrder(const Function& f);

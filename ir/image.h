@@ -1,5 +1,5 @@
-// The words by which the rows Texture, ImageQuery and SurfaceAddress say what they do: attrs.index. The same numbers as in
-// runtime/abi/texture.h (the emitter checks).
+// The words by which the rows Texture, ImageQuery and SurfaceAddress say what they do: attrs.index. The same
+// numbers as in runtime/abi/texture.h (the emitter checks).
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,42 @@ namespace ptx2cpu::ir::image {
 enum class Geometry : uint32_t { k1d, k2d, k3d, kA1d, kA2d, kCube, kAcube };
 
 inline constexpr uint32_t kGeometryMask = 15;
-// -- Texture: operands behind handle and sampler are the layer, coordinates, level or gradients, offsets, if there are any --
-inline constexpr uint32_t kInteger = 16;     // coordinates and level are s32, else f32
+// -- Texture: operands after handle and sampler: layer, coordinates, level or gradients, offsets, where
+// present --
+inline constexpr uint32_t kInteger = 16;  // coordinates and level are s32, else f32
 inline constexpr uint32_t kLevel = 32;
 inline constexpr uint32_t kGradient = 64;
 inline constexpr uint32_t kOffset = 128;
-inline constexpr uint32_t kGather = 256;     // tld4: the channel stands at kChannelShift
+inline constexpr uint32_t kGather = 256;  // tld4: the channel stands at kChannelShift
 inline constexpr uint32_t kChannelShift = 12;
 inline constexpr uint32_t kMostWords = 16;
-inline constexpr uint32_t kChannels = 4;     // results
+inline constexpr uint32_t kChannels = 4;  // results
 
 // -- SurfaceAddress --
-inline constexpr uint32_t kClamp = 16;       // out of range: the nearest place; else address 0
-inline constexpr uint32_t kSamples = 32;     // x counts elements of the access's size
-inline constexpr uint32_t kTexels = 64;      // x counts texels
-inline constexpr uint32_t kBytesShift = 8;   // bytes of the access
+inline constexpr uint32_t kClamp = 16;      // out of range: the nearest place; else address 0
+inline constexpr uint32_t kSamples = 32;    // x counts elements of the access's size
+inline constexpr uint32_t kTexels = 64;     // x counts texels
+inline constexpr uint32_t kBytesShift = 8;  // bytes of the access
 
 // -- ImageQuery --
 enum class Query : uint32_t {
-  kWidth, kHeight, kDepth, kChannelDataType, kChannelOrder, kNormalized, kArraySize, kLevels, kSamples, kForceUnnormalized,
-  kFilter, kAddressX, kAddressY, kAddressZ, kMemoryLayout, kKind, kIsSigned,
+  kWidth,
+  kHeight,
+  kDepth,
+  kChannelDataType,
+  kChannelOrder,
+  kNormalized,
+  kArraySize,
+  kLevels,
+  kSamples,
+  kForceUnnormalized,
+  kFilter,
+  kAddressX,
+  kAddressY,
+  kAddressZ,
+  kMemoryLayout,
+  kKind,
+  kIsSigned,
 };
 enum class Kind : uint32_t { kTextureObject = 1, kTextureReference, kSurfaceObject, kSurfaceReference };
 

@@ -69,7 +69,8 @@ std::unexpected<Error> Step::Fault(std::string message) const {
 // -- machine --
 
 Machine::Machine(const Module& module, const Function& kernel, ModuleStorage& storage,
-                 std::span<const std::byte> parameter_bytes, const InterpretOptions& options, Cluster& cluster)
+                 std::span<const std::byte> parameter_bytes, const InterpretOptions& options,
+                 Cluster& cluster)
     : module(module), kernel(kernel), storage(storage), options(options), cluster(cluster) {
   thread_count = options.block.x * options.block.y * options.block.z;
   warp_count = (thread_count + kWarpSize - 1) / kWarpSize;
@@ -253,12 +254,15 @@ Status CheckCluster(const Function& kernel, const InterpretOptions& options) {
   constexpr uint32_t kMostBlocks = 16;
   const Dim3 cluster = ClusterOf(kernel, options), &grid = options.grid;
   const uint64_t blocks = uint64_t{cluster.x} * cluster.y * cluster.z;
-  const bool divides = blocks != 0 && grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
+  const bool divides =
+      blocks != 0 && grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
   if (blocks <= kMostBlocks && divides) return {};
-  return Fail(ErrorCode::kLaunch,
-              fmt::format("kernel {}: clusters of ({},{},{}) blocks are not within 1..{} blocks, or do not divide the "
-                          "grid ({},{},{})",
-                          kernel.name, cluster.x, cluster.y, cluster.z, kMostBlocks, grid.x, grid.y, grid.z));
+  return Fail(
+      ErrorCode::kLaunch,
+      fmt::format(
+          "kernel {}: clusters of ({},{},{}) blocks are not within 1..{} blocks, or do not divide the "
+          "grid ({},{},{})",
+          kernel.name, cluster.x, cluster.y, cluster.z, kMostBlocks, grid.x, grid.y, grid.z));
 }
 
 Status CheckLaunch(const Function& kernel, std::span<const std::byte> params,
@@ -290,15 +294,17 @@ Status CheckLaunch(const Function& kernel, std::span<const std::byte> params,
     return fail(fmt::format("allows blocks of ({},{},{}) threads at most", most[0], most[1], most[2]));
   }
   if (options.cooperative && uint64_t{grid.x} * grid.y * grid.z * threads > kMostResidentThreads) {
-    return fail(fmt::format("a cooperative launch of ({},{},{}) blocks of {} threads is too large: at most {} threads "
-                            "are resident at once",
-                            grid.x, grid.y, grid.z, threads, kMostResidentThreads));
+    return fail(fmt::format(
+        "a cooperative launch of ({},{},{}) blocks of {} threads is too large: at most {} threads "
+        "are resident at once",
+        grid.x, grid.y, grid.z, threads, kMostResidentThreads));
   }
   return CheckCluster(kernel, options);
 }
 
-std::unique_ptr<interpret::Cluster> MakeCluster(const Module& module, const Function& kernel, ModuleStorage& storage,
-                                                std::span<const std::byte> params, const InterpretOptions& options) {
+std::unique_ptr<interpret::Cluster> MakeCluster(const Module& module, const Function& kernel,
+                                                ModuleStorage& storage, std::span<const std::byte> params,
+                                                const InterpretOptions& options) {
   auto cluster = std::make_unique<interpret::Cluster>();
   const Dim3 shape = cluster->shape = ClusterOf(kernel, options);
   cluster->is_explicit = options.cluster.x != 0 || kernel.required_cluster[0] != 0;
@@ -321,7 +327,8 @@ Status Interpret(const Module& module, const Function& kernel, ModuleStorage& st
   TRY_STATUS(CheckLaunch(kernel, params, options));
   const Dim3 &grid = options.grid, shape = ClusterOf(kernel, options);
   alignas(16) std::array<std::byte, kGridWorkspaceBytes> workspace{};
-  std::vector<std::unique_ptr<interpret::Cluster>> together;  // in a cooperative launch all, else one at a time
+  std::vector<std::unique_ptr<interpret::Cluster>>
+      together;  // in a cooperative launch all, else one at a time
   for (uint32_t z = 0; z < grid.z; z += shape.z) {
     for (uint32_t y = 0; y < grid.y; y += shape.y) {
       for (uint32_t x = 0; x < grid.x; x += shape.x) {

@@ -39,10 +39,12 @@ class ModuleStorage {
   State* state_;
 };
 
-// What textures and surfaces give, from outside: the functions of the same meaning in runtime/abi/entry_points.def.
+// What textures and surfaces give, from outside: the functions of the same meaning in
+// runtime/abi/entry_points.def.
 struct ImageServices {
   uint32_t texture_bytes = 0, surface_bytes = 0;  // of what a handle points to
-  void (*fetch)(uint64_t texture, uint64_t sampler, uint32_t fetch, const uint32_t* words, uint32_t* result) = nullptr;
+  void (*fetch)(uint64_t texture, uint64_t sampler, uint32_t fetch, const uint32_t* words,
+                uint32_t* result) = nullptr;
   uint32_t (*query)(uint64_t handle, uint32_t query, uint32_t level) = nullptr;
   uint64_t (*address)(uint64_t surface, uint32_t x, uint32_t y, uint32_t z, uint32_t access) = nullptr;
   void (*store)(uint64_t surface, uint64_t address, const uint32_t* channels) = nullptr;
@@ -52,9 +54,10 @@ struct InterpretOptions {
   Dim3 grid, block;
   Dim3 cluster = {0, 0, 0};  // blocks of a cluster; 0: what the kernel requires, or one
   uint32_t dynamic_shared_bytes = 0;
-  bool cooperative = false;      // all blocks take turns, so that they may wait for each other at grid barriers
+  bool cooperative = false;  // all blocks take turns, so that they may wait for each other at grid barriers
   uint64_t instruction_limit = 0;  // per launch; 0: none. Beyond: kFault error, for fuzzing
-  // How threads take turns: instructions at a time, and from which end. A program without races gives the same for all.
+  // How threads take turns: instructions at a time, and from which end. A program without races gives the
+  // same for all.
   uint64_t slice = 10000;
   bool backwards = false;
   // Memory ranges the kernel may touch; empty: any address (then a wild pointer crashes the process).

@@ -240,11 +240,12 @@ Result<bool> CompleteGroups(Machine& machine, Warp& warp) {
                            fmt::format("lane {} is not in its own membermask {:#010x}", thread->lane, mask));
     }
     if (uint32_t waiting = mask & ParkedLanes(machine, warp); waiting != 0) {
-      return machine.Fault(*thread, inst,
-                           fmt::format("its membermask {:#010x} names lanes {:#010x}, which wait at the other arm of a "
-                                       "divergent branch; lanes that meet from different places need the lane "
-                                       "scheduler (tier T3)",
-                                       mask, waiting));
+      return machine.Fault(
+          *thread, inst,
+          fmt::format("its membermask {:#010x} names lanes {:#010x}, which wait at the other arm of a "
+                      "divergent branch; lanes that meet from different places need the lane "
+                      "scheduler (tier T3)",
+                      mask, waiting));
     }
     uint32_t members = mask & live, arrived = 0;
     for (uint32_t lane = 0; lane < warp.count; ++lane) {
@@ -304,9 +305,10 @@ Status CompleteBarrier(Machine& machine, std::span<Thread* const> threads) {
   const Opcode op = WaitsFor(*threads.front());
   for (Thread* thread : threads) {
     if (WaitsFor(*thread) != op) {
-      return machine.Fault(*thread, *thread->waiting_at,
-                           fmt::format("a barrier mixes {} with {}", machine.Describe(*threads.front()->waiting_at),
-                                       machine.Describe(*thread->waiting_at)));
+      return machine.Fault(
+          *thread, *thread->waiting_at,
+          fmt::format("a barrier mixes {} with {}", machine.Describe(*threads.front()->waiting_at),
+                      machine.Describe(*thread->waiting_at)));
     }
     if (op != Opcode::kBarrierBlock) count += BarrierWord(*thread, 2) != 0 ? 1 : 0;
   }

@@ -47,7 +47,13 @@ struct Frame {
   const Inst* call = nullptr;  // the caller's instruction that receives the results
 };
 
-enum class ThreadState : uint8_t { kReady, kWaiting, kYielded, kExited, kRegionEnd };  // kYielded: suspended, waits for nothing
+enum class ThreadState : uint8_t {
+  kReady,
+  kWaiting,
+  kYielded,
+  kExited,
+  kRegionEnd
+};  // kYielded: suspended, waits for nothing
 
 struct Thread {
   uint32_t index = 0, warp = 0, lane = 0;
@@ -62,7 +68,8 @@ struct Thread {
   std::vector<BlockId> entered;  // Collapsed: lane-level blocks of this region
   uint32_t point = 0;            // resumable: where it goes on, and the words it shares with the scheduler
   std::array<uint32_t, 4> words{};
-  uint32_t cluster_arrival = 0;  // 1 + the phase of the cluster's barrier at which it has arrived last; 0: never
+  uint32_t cluster_arrival =
+      0;  // 1 + the phase of the cluster's barrier at which it has arrived last; 0: never
 
   Frame& frame() { return *frames[depth - 1]; }
   const Frame& frame() const { return *frames[depth - 1]; }
@@ -118,7 +125,8 @@ struct Cluster {
   Dim3 shape;
   bool is_explicit = false;  // the launch or the kernel asks for it
   uint32_t phase = 0;        // of its barrier
-  std::span<std::byte> grid_workspace = {};  // cooperative: the words that grid barriers count in, at %envreg1:%envreg2
+  std::span<std::byte> grid_workspace =
+      {};  // cooperative: the words that grid barriers count in, at %envreg1:%envreg2
   std::vector<std::unique_ptr<Machine>> blocks;  // by rank, x first
 };
 
@@ -147,13 +155,14 @@ struct Machine {
   uint32_t dispatch_edge = 0;               // resumable: what the scheduler asks for
 
   void StartBlock();  // threads start anew
-  // Every thread that can run does so for a while; in the Collapsed phase, if not resumable, to the block's end.
+  // Every thread that can run does so for a while; in the Collapsed phase, if not resumable, to the block's
+  // end.
   struct Turn {
     bool live = false, ran = false;
   };
   Result<Turn> TakeTurn();
-  Result<bool> CompleteShortBarriers();    // when no thread of the cluster can run
-  std::unexpected<Error> Deadlock();       // some thread waits
+  Result<bool> CompleteShortBarriers();  // when no thread of the cluster can run
+  std::unexpected<Error> Deadlock();     // some thread waits
   Status RunCollapsed();
   void PrepareSlots();  // Collapsed
   // Resumable: one step of `lanes` of a warp, entered over an edge of dispatch.
@@ -216,9 +225,9 @@ Result<bool> MustWaitForCluster(Step& step);  // has the phase that the thread a
 Bits128 Combine(AtomicOp op, Type type, Bits128 old, Bits128 operand, uint32_t flags);
 
 // -- collectives --
-void Wait(Step& step);                     // the thread stops at this collective or barrier
+void Wait(Step& step);                         // the thread stops at this collective or barrier
 bool IsConvergenceWait(const Thread& thread);  // activemask and forms without a membermask
-Level AgreeLevel(const Thread& thread);    // of the agree it waits at
+Level AgreeLevel(const Thread& thread);        // of the agree it waits at
 std::vector<Thread*> LiveThreads(Machine& machine, const Warp& warp);
 // Completes the groups of waiting lanes whose members have all arrived; true when any lane went on.
 Result<bool> CompleteGroups(Machine& machine, Warp& warp);
@@ -231,7 +240,7 @@ Status CompleteAgreement(Machine& machine, std::span<Thread* const> threads);
 // on.
 Status CompleteBarrier(Machine& machine, std::span<Thread* const> threads);
 
-// -- what a waiting thread waits for: an instruction, or in resumable kernels the resume point of its suspend --
+// -- what a waiting thread waits for: an instruction, or the resume point of a suspend --
 const ResumePoint* PointOf(const Thread& thread);  // null when it waits at an instruction
 Opcode WaitsFor(const Thread& thread);
 uint32_t MemberMask(const Thread& thread);

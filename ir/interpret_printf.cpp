@@ -11,9 +11,9 @@ namespace ptx2cpu::ir::interpret {
 namespace {
 
 struct Directive {
-  std::string flags;     // "%", flags, width, precision; '*' replaced by its argument
-  int size = 0;          // 1: a 64-bit integer; -1, -2: short, char
-  char type = 0;         // 0: the format ended
+  std::string flags;  // "%", flags, width, precision; '*' replaced by its argument
+  int size = 0;       // 1: a 64-bit integer; -1, -2: short, char
+  char type = 0;      // 0: the format ended
 };
 
 class Printer {
@@ -65,15 +65,19 @@ Result<Directive> Printer::Parse(std::string_view format, size_t* position) {
   for (; *position < format.size() && IsOneOf(format[*position], "-+ #0123456789.*"); ++*position) {
     if (format[*position] == '*') {
       const int32_t given = TRY(Next<int32_t>());
-      if (directive.flags.back() == '.' && given < 0) directive.flags.pop_back();  // a negative precision is none
-      else directive.flags += std::to_string(given);
+      if (directive.flags.back() == '.' && given < 0)
+        directive.flags.pop_back();  // a negative precision is none
+      else
+        directive.flags += std::to_string(given);
     } else {
       directive.flags += format[*position];
     }
   }
   for (; *position < format.size() && IsOneOf(format[*position], "hlLqjzt"); ++*position) {
-    if (format[*position] == 'h') directive.size = std::max(directive.size - 1, -2);
-    else if (format[*position] != 'L') directive.size = 1;
+    if (format[*position] == 'h')
+      directive.size = std::max(directive.size - 1, -2);
+    else if (format[*position] != 'L')
+      directive.size = 1;
   }
   if (*position < format.size()) directive.type = format[(*position)++];
   return directive;
@@ -83,14 +87,15 @@ Result<bool> Printer::Convert(const Directive& d) {
   switch (d.type) {
     case 'd':
     case 'i':
-      Append(d.flags + "lld", static_cast<long long>(TRY((NextInteger<int8_t, int16_t, int32_t, int64_t>(d.size)))));
+      Append(d.flags + "lld",
+             static_cast<long long>(TRY((NextInteger<int8_t, int16_t, int32_t, int64_t>(d.size)))));
       break;
     case 'o':
     case 'u':
     case 'x':
     case 'X':
-      Append(d.flags + "ll" + d.type,
-             static_cast<unsigned long long>(TRY((NextInteger<uint8_t, uint16_t, uint32_t, uint64_t>(d.size)))));
+      Append(d.flags + "ll" + d.type, static_cast<unsigned long long>(
+                                          TRY((NextInteger<uint8_t, uint16_t, uint32_t, uint64_t>(d.size)))));
       break;
     case 'a':
     case 'A':

@@ -1,5 +1,5 @@
-// Resumable kernels: suspending, going on, and what a waiting thread waits for. The scheduler is the one of the Simt
-// phase (interpret_schedule.cpp): the rules by which threads go on are the same.
+// Resumable kernels: suspending, going on, and what a waiting thread waits for. The scheduler is the one of
+// the Simt phase (interpret_schedule.cpp): the rules by which threads go on are the same.
 #include "ir/interpret_machine.h"
 
 namespace ptx2cpu::ir::interpret {
@@ -50,8 +50,8 @@ bool SameKind(const Thread& a, const Thread& b) {
     return point != nullptr && other != nullptr && point->collective == other->collective;
   }
   const Inst &x = *a.waiting_at, &y = *b.waiting_at;
-  return x.op == y.op && x.type == y.type && x.attrs.shuffle == y.attrs.shuffle && x.attrs.atomic == y.attrs.atomic &&
-         x.attrs.flags == y.attrs.flags;
+  return x.op == y.op && x.type == y.type && x.attrs.shuffle == y.attrs.shuffle &&
+         x.attrs.atomic == y.attrs.atomic && x.attrs.flags == y.attrs.flags;
 }
 
 // A point that waits for nothing: the thread stays ready, others have a turn first.

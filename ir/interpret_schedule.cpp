@@ -280,7 +280,8 @@ std::string Scheduler::DescribeWait(const Thread& thread) const {
   } else if (masked) {
     what += fmt::format(" (membermask {:#010x})", mask);
   }
-  std::string text = fmt::format("{}: arrived {}; missing {}", what, DescribeLanes(here), DescribeLanes(missing));
+  std::string text =
+      fmt::format("{}: arrived {}; missing {}", what, DescribeLanes(here), DescribeLanes(missing));
   return cluster ? text + DescribeOtherBlocks() : text;
 }
 
@@ -290,11 +291,13 @@ std::string Scheduler::DescribeOtherBlocks() const {
   for (const auto& block : m_.cluster.blocks) {
     std::vector<uint32_t> missing(block->warp_count);
     for (const Thread& thread : block->threads) {
-      if (thread.live() && thread.cluster_arrival <= m_.cluster.phase) missing[thread.warp] |= 1u << thread.lane;
+      if (thread.live() && thread.cluster_arrival <= m_.cluster.phase)
+        missing[thread.warp] |= 1u << thread.lane;
     }
     std::string lanes = DescribeLanes(missing);
     if (block.get() == &m_ || lanes == "none") continue;
-    text += fmt::format("; missing of block ({},{},{}) {}", block->ctaid[0], block->ctaid[1], block->ctaid[2], lanes);
+    text += fmt::format("; missing of block ({},{},{}) {}", block->ctaid[0], block->ctaid[1], block->ctaid[2],
+                        lanes);
   }
   return text;
 }
@@ -316,7 +319,8 @@ std::unexpected<Error> Scheduler::Deadlock() const {
 }  // namespace
 
 Result<Machine::Turn> Machine::TakeTurn() {
-  if (kernel.phase != Phase::kCollapsed || kernel.resumes != Resumes::kNever) return Scheduler(*this).TakeTurn();
+  if (kernel.phase != Phase::kCollapsed || kernel.resumes != Resumes::kNever)
+    return Scheduler(*this).TakeTurn();
   if (ended_) return Turn{};
   ended_ = true;
   TRY_STATUS(RunCollapsed());

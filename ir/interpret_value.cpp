@@ -140,7 +140,8 @@ uint64_t SpecialValue(const Machine& m, const Thread& thread, Special special) {
   }
 }
 
-// Where a grid barrier counts: what the driver puts there is known from the code of cooperative groups. 0 without one.
+// Where a grid barrier counts: what the driver puts there is known from the code of cooperative groups. 0
+// without one.
 uint64_t EnvironmentRegister(const Machine& m, uint32_t index) {
   const auto workspace = reinterpret_cast<uint64_t>(m.cluster.grid_workspace.data());
   return index == 1 ? workspace >> 32 : index == 2 ? workspace : 0;

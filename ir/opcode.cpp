@@ -11,7 +11,8 @@ namespace {
 constexpr OpcodeInfo MakeInfo(std::string_view name, std::string_view mnemonic, std::string_view signature,
                               TypeSet types, uint32_t attributes, Effect effect, std::string_view meaning) {
   size_t colon = signature.find(':');
-  return {name, mnemonic, signature.substr(0, colon), signature.substr(colon + 1), types, attributes, effect, meaning};
+  return {name,   mnemonic, signature.substr(0, colon), signature.substr(colon + 1), types, attributes,
+          effect, meaning};
 }
 
 constexpr OpcodeInfo kTable[] = {
@@ -22,10 +23,9 @@ constexpr OpcodeInfo kTable[] = {
 };
 
 constexpr std::array<std::string_view, 22> kFlagNames = {
-    "ftz",   "sat",      "approx",   "full", "relu",         "nan",       "xorsign",
-    "abs",   "wrap",     "shiftamt", "unsigned", "signed_a", "signed_b",  "high",
-    "nc",    "noresult", "aligned",  "legacy",   "uniform",  "volatile",  "satfinite",
-    "divergent"};
+    "ftz",     "sat",      "approx",   "full",     "relu",      "nan",      "xorsign", "abs",
+    "wrap",    "shiftamt", "unsigned", "signed_a", "signed_b",  "high",     "nc",      "noresult",
+    "aligned", "legacy",   "uniform",  "volatile", "satfinite", "divergent"};
 
 }  // namespace
 
@@ -34,7 +34,8 @@ const OpcodeInfo& Info(Opcode op) { return kTable[static_cast<size_t>(op)]; }
 std::optional<Opcode> ParseOpcode(std::string_view mnemonic) {
   static const std::unordered_map<std::string_view, Opcode> by_name = [] {
     std::unordered_map<std::string_view, Opcode> map;
-    for (size_t i = 0; i < static_cast<size_t>(Opcode::kCount); ++i) map[kTable[i].mnemonic] = static_cast<Opcode>(i);
+    for (size_t i = 0; i < static_cast<size_t>(Opcode::kCount); ++i)
+      map[kTable[i].mnemonic] = static_cast<Opcode>(i);
     return map;
   }();
   auto found = by_name.find(mnemonic);

@@ -65,7 +65,8 @@ Result<Module> ModuleParser::Run() {
                c_.Is(Kind::kWord, "function")) {
       m_.functions.push_back(TRY(ParseFunction(c_, variables_, functions_)));
     } else {
-      return c_.FailHere("expected part, source, variable, relocation, signature, declare, kernel or function");
+      return c_.FailHere(
+          "expected part, source, variable, relocation, signature, declare, kernel or function");
     }
   }
   return std::move(m_);

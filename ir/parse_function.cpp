@@ -207,7 +207,8 @@ Status FunctionParser::PointLine() {
   const Token& token = c_.Peek();
   uint32_t number = TRY(c_.Number32("the resume point's number"));
   if (number != f_.resume_points.size()) {
-    return c_.FailAt(token, fmt::format("resume points are numbered in order; this one is {}", f_.resume_points.size()));
+    return c_.FailAt(
+        token, fmt::format("resume points are numbered in order; this one is {}", f_.resume_points.size()));
   }
   ResumePoint point;
   const Token name = c_.Peek();

@@ -9,17 +9,28 @@ namespace ptx2cpu {
 
 std::string_view Name(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kUsage: return "usage";
-    case ErrorCode::kFile: return "file";
-    case ErrorCode::kContainer: return "container";
-    case ErrorCode::kNoPtx: return "no-ptx";
-    case ErrorCode::kSyntax: return "syntax";
-    case ErrorCode::kUnsupported: return "unsupported";
-    case ErrorCode::kNotFound: return "not-found";
-    case ErrorCode::kLaunch: return "launch";
-    case ErrorCode::kFault: return "fault";
-    case ErrorCode::kLink: return "link";
-    case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kUsage:
+      return "usage";
+    case ErrorCode::kFile:
+      return "file";
+    case ErrorCode::kContainer:
+      return "container";
+    case ErrorCode::kNoPtx:
+      return "no-ptx";
+    case ErrorCode::kSyntax:
+      return "syntax";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kNotFound:
+      return "not-found";
+    case ErrorCode::kLaunch:
+      return "launch";
+    case ErrorCode::kFault:
+      return "fault";
+    case ErrorCode::kLink:
+      return "link";
+    case ErrorCode::kInternal:
+      return "internal";
   }
   return "unknown";
 }
@@ -45,7 +56,8 @@ std::string Error::Render() const {
 }
 
 void CheckFailed(const char* condition, const char* file, int line, const std::string& message) {
-  fmt::print(stderr, "ptx2cpu: internal error at {}:{}: {} does not hold. {}\n", file, line, condition, message);
+  fmt::print(stderr, "ptx2cpu: internal error at {}:{}: {} does not hold. {}\n", file, line, condition,
+             message);
   std::fflush(stderr);
   std::abort();
 }

@@ -9,29 +9,74 @@ constexpr std::array<std::string_view, kTypeCount> kTypeNames = {"void", "i1",  
                                                                  "i128", "f16", "bf16", "f32", "f64"};
 constexpr std::array<int, kTypeCount> kTypeBits = {0, 1, 8, 16, 32, 64, 128, 16, 16, 32, 64};
 
-constexpr std::array<std::string_view, 7> kSpaces = {"generic", "global", "shared", "local", "const", "param", "shared_cluster"};
+constexpr std::array<std::string_view, 7> kSpaces = {"generic", "global", "shared",        "local",
+                                                     "const",   "param",  "shared_cluster"};
 constexpr std::array<std::string_view, 25> kCompares = {
     "none", "eq",  "ne",  "slt", "sle",  "sgt",  "sge",  "ult",  "ule",  "ugt",  "uge",  "feq", "fne",
     "flt",  "fle", "fgt", "fge", "fequ", "fneu", "fltu", "fleu", "fgtu", "fgeu", "fnum", "fnan"};
 constexpr std::array<std::string_view, 7> kRoundings = {"none", "rn", "rz", "rm", "rp", "rna", "rs"};
 constexpr std::array<std::string_view, 22> kAtomics = {
-    "none",  "add",  "min_s", "min_u", "max_s",     "max_u",      "inc",       "dec",       "and",        "or",        "xor",
-    "exch", "fadd", "fmin",  "fmax",  "add_f16x2", "add_bf16x2", "min_f16x2", "max_f16x2", "min_bf16x2", "max_bf16x2", "mbarrier"};
+    "none",       "add",       "min_s",     "min_u",      "max_s",      "max_u",   "inc",  "dec",
+    "and",        "or",        "xor",       "exch",       "fadd",       "fmin",    "fmax", "add_f16x2",
+    "add_bf16x2", "min_f16x2", "max_f16x2", "min_bf16x2", "max_bf16x2", "mbarrier"};
 constexpr std::array<std::string_view, 7> kOrders = {"weak",    "volatile", "relaxed", "acquire",
                                                      "release", "acq_rel",  "sc"};
 constexpr std::array<std::string_view, 5> kScopes = {"none", "cta", "cluster", "gpu", "sys"};
 constexpr std::array<std::string_view, 5> kShuffles = {"none", "idx", "up", "down", "bfly"};
-constexpr std::array<std::string_view, 8> kNarrows = {"none", "tf32", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "ue8m0"};
-constexpr std::array<std::string_view, 52> kSpecials = {
-    "none",
-    "tid.x", "tid.y", "tid.z", "laneid", "warpid", "lanemask_eq", "lanemask_le", "lanemask_lt", "lanemask_ge", "lanemask_gt",
-    "ntid.x", "ntid.y", "ntid.z", "ctaid.x", "ctaid.y", "ctaid.z", "nctaid.x", "nctaid.y", "nctaid.z", "nwarpid",
-    "smid", "nsmid", "gridid", "clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi",
-    "dynamic_smem_size", "total_smem_size", "aggr_smem_size",
-    "clusterid.x", "clusterid.y", "clusterid.z", "nclusterid.x", "nclusterid.y", "nclusterid.z",
-    "cluster_ctaid.x", "cluster_ctaid.y", "cluster_ctaid.z", "cluster_nctaid.x", "cluster_nctaid.y", "cluster_nctaid.z",
-    "cluster_ctarank", "cluster_nctarank", "is_explicit_cluster",
-    "reserved_smem_offset_begin", "reserved_smem_offset_end", "reserved_smem_offset_0", "reserved_smem_offset_1"};
+constexpr std::array<std::string_view, 8> kNarrows = {"none", "tf32", "e4m3", "e5m2",
+                                                      "e2m3", "e3m2", "e2m1", "ue8m0"};
+constexpr std::array<std::string_view, 52> kSpecials = {"none",
+                                                        "tid.x",
+                                                        "tid.y",
+                                                        "tid.z",
+                                                        "laneid",
+                                                        "warpid",
+                                                        "lanemask_eq",
+                                                        "lanemask_le",
+                                                        "lanemask_lt",
+                                                        "lanemask_ge",
+                                                        "lanemask_gt",
+                                                        "ntid.x",
+                                                        "ntid.y",
+                                                        "ntid.z",
+                                                        "ctaid.x",
+                                                        "ctaid.y",
+                                                        "ctaid.z",
+                                                        "nctaid.x",
+                                                        "nctaid.y",
+                                                        "nctaid.z",
+                                                        "nwarpid",
+                                                        "smid",
+                                                        "nsmid",
+                                                        "gridid",
+                                                        "clock",
+                                                        "clock_hi",
+                                                        "clock64",
+                                                        "globaltimer",
+                                                        "globaltimer_lo",
+                                                        "globaltimer_hi",
+                                                        "dynamic_smem_size",
+                                                        "total_smem_size",
+                                                        "aggr_smem_size",
+                                                        "clusterid.x",
+                                                        "clusterid.y",
+                                                        "clusterid.z",
+                                                        "nclusterid.x",
+                                                        "nclusterid.y",
+                                                        "nclusterid.z",
+                                                        "cluster_ctaid.x",
+                                                        "cluster_ctaid.y",
+                                                        "cluster_ctaid.z",
+                                                        "cluster_nctaid.x",
+                                                        "cluster_nctaid.y",
+                                                        "cluster_nctaid.z",
+                                                        "cluster_ctarank",
+                                                        "cluster_nctarank",
+                                                        "is_explicit_cluster",
+                                                        "reserved_smem_offset_begin",
+                                                        "reserved_smem_offset_end",
+                                                        "reserved_smem_offset_0",
+                                                        "reserved_smem_offset_1"};
 constexpr std::string_view kEnvRegName = "envreg";
 constexpr std::string_view kPerfCounterName = "pm";
 
@@ -52,13 +97,20 @@ int Bits(Type type) { return kTypeBits[static_cast<size_t>(type)]; }
 
 Type IntegerOfBits(int bits) {
   switch (bits) {
-    case 1: return Type::kI1;
-    case 8: return Type::kI8;
-    case 16: return Type::kI16;
-    case 32: return Type::kI32;
-    case 64: return Type::kI64;
-    case 128: return Type::kI128;
-    default: return Type::kVoid;
+    case 1:
+      return Type::kI1;
+    case 8:
+      return Type::kI8;
+    case 16:
+      return Type::kI16;
+    case 32:
+      return Type::kI32;
+    case 64:
+      return Type::kI64;
+    case 128:
+      return Type::kI128;
+    default:
+      return Type::kVoid;
   }
 }
 
@@ -80,21 +132,37 @@ std::string_view Name(Special v) {
 }
 
 template <>
-std::optional<Space> ParseName<Space>(std::string_view word) { return Find<Space>(kSpaces, word); }
+std::optional<Space> ParseName<Space>(std::string_view word) {
+  return Find<Space>(kSpaces, word);
+}
 template <>
-std::optional<Compare> ParseName<Compare>(std::string_view word) { return Find<Compare>(kCompares, word); }
+std::optional<Compare> ParseName<Compare>(std::string_view word) {
+  return Find<Compare>(kCompares, word);
+}
 template <>
-std::optional<Rounding> ParseName<Rounding>(std::string_view word) { return Find<Rounding>(kRoundings, word); }
+std::optional<Rounding> ParseName<Rounding>(std::string_view word) {
+  return Find<Rounding>(kRoundings, word);
+}
 template <>
-std::optional<AtomicOp> ParseName<AtomicOp>(std::string_view word) { return Find<AtomicOp>(kAtomics, word); }
+std::optional<AtomicOp> ParseName<AtomicOp>(std::string_view word) {
+  return Find<AtomicOp>(kAtomics, word);
+}
 template <>
-std::optional<MemoryOrder> ParseName<MemoryOrder>(std::string_view word) { return Find<MemoryOrder>(kOrders, word); }
+std::optional<MemoryOrder> ParseName<MemoryOrder>(std::string_view word) {
+  return Find<MemoryOrder>(kOrders, word);
+}
 template <>
-std::optional<Scope> ParseName<Scope>(std::string_view word) { return Find<Scope>(kScopes, word); }
+std::optional<Scope> ParseName<Scope>(std::string_view word) {
+  return Find<Scope>(kScopes, word);
+}
 template <>
-std::optional<ShuffleMode> ParseName<ShuffleMode>(std::string_view word) { return Find<ShuffleMode>(kShuffles, word); }
+std::optional<ShuffleMode> ParseName<ShuffleMode>(std::string_view word) {
+  return Find<ShuffleMode>(kShuffles, word);
+}
 template <>
-std::optional<NarrowFormat> ParseName<NarrowFormat>(std::string_view word) { return Find<NarrowFormat>(kNarrows, word); }
+std::optional<NarrowFormat> ParseName<NarrowFormat>(std::string_view word) {
+  return Find<NarrowFormat>(kNarrows, word);
+}
 template <>
 std::optional<Special> ParseName<Special>(std::string_view word) {
   if (word == kEnvRegName) return Special::kEnvReg;

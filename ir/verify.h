@@ -14,8 +14,8 @@
 //   A block that holds a BarrierX, a collective or an Agree is of level kWarp (collectives, warp Agree) or
 //   kBlock (block barriers, block Agree) and holds one such instruction at most, besides pure ones and reads
 //   of parameters and constants. A branch between regions stands in a block of its own level and is decided
-//   by an Agree (or a constant), but for a warp-level cond_br that says kDivergent. From the first block of a region every path reaches the same next block of a
-//   higher level, or ends the lane (ret, exit, trap).
+//   by an Agree (or a constant), but for a warp-level cond_br that says kDivergent. From the first block of a
+//   region every path reaches the same next block of a higher level, or ends the lane (ret, exit, trap).
 //
 // Collapsed
 //   Block-level code enters warp-level bodies by for_warps and ends in ret; warp-level code enters lane-level
@@ -25,10 +25,11 @@
 //   what a higher level defines may be used below when it is uniform, so never what a narrower slot holds.
 //   Barriers stand at block level, collectives at warp level, an Agree at either. exit_lane needs
 //   has_early_exit; live_mask and set_live_mask stand at warp level and need it and a parked_slot.
-//   Resumable kernels have no block level: their entry is of warp level, they keep live masks, and know their resume
-//   points. Resumes lanes: dispatch is the entry's terminator and nowhere else, resume and suspend stand at lane level.
-//   Resumes warps: they stand at warp level, and resume ends the entry. suspend names a point other than the start and
-//   gives the words its kind needs; each class of collectives has an edge of dispatch.
+//   Resumable kernels have no block level: their entry is of warp level, they keep live masks, and know their
+//   resume points. Resumes lanes: dispatch is the entry's terminator and nowhere else, resume and suspend
+//   stand at lane level. Resumes warps: they stand at warp level, and resume ends the entry. suspend names a
+//   point other than the start and gives the words its kind needs; each class of collectives has an edge of
+//   dispatch.
 #pragma once
 
 #include "ir/function.h"

@@ -24,11 +24,14 @@ Status CheckLevelOf(const Subject& s, BlockId block, const Inst& inst) {
   }
   if (IsMask(inst.op)) {
     if (level != Level::kWarp) {
-      return s.Broken(block, inst, fmt::format("a row for lanes of a warp in a block of {} level", Name(level)));
+      return s.Broken(block, inst,
+                      fmt::format("a row for lanes of a warp in a block of {} level", Name(level)));
     }
     bool kept = s.f.has_early_exit && s.f.parked_slot < s.f.slots.size() &&
-                s.f.slots[s.f.parked_slot].shape == Level::kWarp && s.f.slots[s.f.parked_slot].type == Type::kI32;
-    if (!kept) return s.Broken(block, inst, "the function keeps no live masks or has no warp slot for parked lanes");
+                s.f.slots[s.f.parked_slot].shape == Level::kWarp &&
+                s.f.slots[s.f.parked_slot].type == Type::kI32;
+    if (!kept)
+      return s.Broken(block, inst, "the function keeps no live masks or has no warp slot for parked lanes");
   }
   if (IsAgree(inst.op) && level == Level::kLane)
     return s.Broken(block, inst, "an agree in a block of lane level");
@@ -155,8 +158,8 @@ Status CheckCollapsedLevels(Subject& s) {
     TRY_STATUS(CheckLevelOf(s, block, inst));
     Level level = f.at_block(block).level;
     bool boundary = IsBarrier(inst.op) || IsCollective(inst.op) || IsAgree(inst.op);
-    bool slot = inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore || inst.op == Opcode::kResumeWord ||
-                IsMask(inst.op);
+    bool slot = inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore ||
+                inst.op == Opcode::kResumeWord || IsMask(inst.op);
     if (level != Level::kLane && !boundary && !slot && !MayStandAbove(inst) && inst.op != Opcode::kLoad) {
       return s.Broken(block, inst,
                       fmt::format("an instruction with effects in a block of {} level", Name(level)));

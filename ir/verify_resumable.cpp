@@ -10,7 +10,8 @@ namespace ptx2cpu::ir::verify {
 namespace {
 
 bool IsResumption(Opcode op) {
-  return op == Opcode::kDispatch || op == Opcode::kResume || op == Opcode::kSuspend || op == Opcode::kResumeWord;
+  return op == Opcode::kDispatch || op == Opcode::kResume || op == Opcode::kSuspend ||
+         op == Opcode::kResumeWord;
 }
 
 // Words that a thread at this point hands to the scheduler.
@@ -29,10 +30,12 @@ Status CheckPoints(Subject& s) {
     const ResumePoint& point = f.resume_points[i];
     bool collective = IsCollective(point.op);
     if (point.op != Opcode::kUndef && !collective && !IsBarrier(point.op)) {
-      return s.Broken(fmt::format("resume point {} waits at {}, no barrier and no collective", i, Info(point.op).mnemonic));
+      return s.Broken(fmt::format("resume point {} waits at {}, no barrier and no collective", i,
+                                  Info(point.op).mnemonic));
     }
     if (collective && f.resumes == Resumes::kWarps) {
-      return s.Broken(fmt::format("resume point {}: the lanes of a warp that is resumed as a whole do not wait", i));
+      return s.Broken(
+          fmt::format("resume point {}: the lanes of a warp that is resumed as a whole do not wait", i));
     }
     if (collective != (point.collective != ResumePoint::kNoClass)) {
       return s.Broken(fmt::format("resume point {}: collectives have a class, nothing else does", i));
@@ -47,7 +50,8 @@ Status CheckSuspend(const Subject& s, BlockId block, const Inst& inst) {
   }
   size_t words = WordsOf(s.f.resume_points[inst.attrs.index]);
   if (inst.operands.size() == words) return {};
-  return s.Broken(block, inst, fmt::format("{} words, the point's kind takes {}", inst.operands.size(), words));
+  return s.Broken(block, inst,
+                  fmt::format("{} words, the point's kind takes {}", inst.operands.size(), words));
 }
 
 Status CheckDispatch(const Subject& s, BlockId block, const Inst& inst) {
@@ -59,7 +63,8 @@ Status CheckDispatch(const Subject& s, BlockId block, const Inst& inst) {
     return s.Broken(block, inst, "stands only at the entry of a function that resumes lanes");
   }
   if (inst.edges.size() == classes + 1) return {};
-  return s.Broken(block, inst, fmt::format("{} edges for {} classes of collectives", inst.edges.size(), classes));
+  return s.Broken(block, inst,
+                  fmt::format("{} edges for {} classes of collectives", inst.edges.size(), classes));
 }
 
 }  // namespace
@@ -69,7 +74,8 @@ Status CheckResumable(Subject& s) {
   bool resumable = f.resumes != Resumes::kNever;
   if (resumable) {
     TRY_STATUS(CheckPoints(s));
-    if (!f.has_early_exit || f.is_flat) return s.Broken("a resumable function keeps live masks and has a warp level");
+    if (!f.has_early_exit || f.is_flat)
+      return s.Broken("a resumable function keeps live masks and has a warp level");
   }
   Level level = f.resumes == Resumes::kLanes ? Level::kLane : Level::kWarp;
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
@@ -83,7 +89,8 @@ Status CheckResumable(Subject& s) {
       return s.Broken(block, inst, fmt::format("stands at {} level here", Name(level)));
     }
     if (inst.op == Opcode::kSuspend) return CheckSuspend(s, block, inst);
-    if (inst.op == Opcode::kResumeWord && inst.attrs.index >= 4) return s.Broken(block, inst, "there are four words");
+    if (inst.op == Opcode::kResumeWord && inst.attrs.index >= 4)
+      return s.Broken(block, inst, "there are four words");
     return {};
   });
 }

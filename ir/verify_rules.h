@@ -53,6 +53,6 @@ Status CheckSplitRegions(Subject& s);
 Status CheckCollapsedLevels(Subject& s);
 Status CheckCollapsedLoops(Subject& s);
 Status CheckCollapsedValues(Subject& s);
-Status CheckResumable(Subject& s);   // resume points, and where lanes or warps suspend
+Status CheckResumable(Subject& s);  // resume points, and where lanes or warps suspend
 
 }  // namespace ptx2cpu::ir::verify

@@ -16,7 +16,8 @@ class Stopwatch {
   explicit Stopwatch(std::vector<StageTime>* times) : times_(times) {}
   void Lap(std::string stage) {
     const auto now = std::chrono::steady_clock::now();
-    if (times_ != nullptr) times_->push_back({std::move(stage), std::chrono::duration<double, std::milli>(now - last_).count()});
+    if (times_ != nullptr)
+      times_->push_back({std::move(stage), std::chrono::duration<double, std::milli>(now - last_).count()});
     last_ = now;
   }
 
@@ -35,7 +36,8 @@ std::vector<std::string> StageNames() {
 
 Result<PtxModule> PtxModule::Parse(std::string text, std::string name) {
   PtxModule module;
-  module.asts_ = {std::make_shared<const ptx::ast::Module>(TRY(ptx::Parse(std::move(text), std::move(name))))};
+  module.asts_ = {
+      std::make_shared<const ptx::ast::Module>(TRY(ptx::Parse(std::move(text), std::move(name))))};
   module.symbols_ = std::make_shared<const ptx::SymbolTable>(ptx::SymbolTable::OfOne(*module.asts_[0]));
   return module;
 }
@@ -44,8 +46,8 @@ Result<PtxModule> PtxModule::Link(std::vector<Source> sources) {
   PtxModule module;
   std::vector<const ptx::ast::Module*> trees;
   for (Source& source : sources) {
-    module.asts_.push_back(
-        std::make_shared<const ptx::ast::Module>(TRY(ptx::Parse(std::move(source.text), std::move(source.name)))));
+    module.asts_.push_back(std::make_shared<const ptx::ast::Module>(
+        TRY(ptx::Parse(std::move(source.text), std::move(source.name)))));
     trees.push_back(module.asts_.back().get());
   }
   module.symbols_ = std::make_shared<const ptx::SymbolTable>(TRY(ptx::SymbolTable::Link(std::move(trees))));
@@ -59,7 +61,8 @@ PtxModule::Place PtxModule::PlaceOf(uint32_t ptx_line) const {
   size_t number = modules.size() - 1;
   while (number > 0 && modules[number].line_base >= ptx_line) --number;
   const ptx::ast::Module& ast = *modules[number].ast;
-  const Error error = ptx::ast::ErrorAt(ast, {ptx_line - modules[number].line_base, 0}, ErrorCode::kFault, "");
+  const Error error =
+      ptx::ast::ErrorAt(ast, {ptx_line - modules[number].line_base, 0}, ErrorCode::kFault, "");
   return {error.at, error.excerpt};
 }
 
@@ -79,7 +82,8 @@ Result<TierChoice> PtxModule::ChooseTier(std::string_view kernel, const BuildOpt
   return DecideTier(module, module.functions[0], options.pipeline.passes);
 }
 
-Result<BuildOptions> PtxModule::ForShape(std::string_view kernel, const BuildOptions& options, analysis::LaunchShape shape) const {
+Result<BuildOptions> PtxModule::ForShape(std::string_view kernel, const BuildOptions& options,
+                                         analysis::LaunchShape shape) const {
   const TierChoice any = TRY(ChooseTier(kernel, options));
   if (any.resumes == ir::Resumes::kNever || options.pipeline.passes.launch) return options;
   BuildOptions special = options;
@@ -88,7 +92,8 @@ Result<BuildOptions> PtxModule::ForShape(std::string_view kernel, const BuildOpt
   return one.resumes < any.resumes ? special : options;
 }
 
-Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions& options, std::vector<StageTime>* times) const {
+Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions& options,
+                                    std::vector<StageTime>* times) const {
   Stopwatch watch(times);
   ir::Module module = TRY(ptx::Translate(*symbols_, kernel, {.contract = options.contract}));
   watch.Lap("ir");
@@ -99,7 +104,9 @@ Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions&
     if (module.functions[i].is_declaration) continue;
     const auto passes = TRY(RunPipeline(module, module.functions[i], options.pipeline));
     if (i != 0 || times == nullptr) continue;
-    for (const PassTime& pass : passes) times->push_back({std::string(pass.name), std::chrono::duration<double, std::milli>(pass.time).count()});
+    for (const PassTime& pass : passes)
+      times->push_back(
+          {std::string(pass.name), std::chrono::duration<double, std::milli>(pass.time).count()});
   }
   if (const auto& shape = options.pipeline.passes.launch) {  // whoever launches it checks
     const uint32_t extents[] = {shape->x, shape->y, shape->z};

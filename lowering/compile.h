@@ -1,6 +1,7 @@
 // From PTX text to IR at any point of the pipeline: the one file that sees every room of the compiler.
 //
-//   PTX text -> Parse -> ast::Module -> Translate -> ir::Module (one kernel, Simt) -> pass, pass, ... -> Collapsed
+//   PTX text -> Parse -> ast::Module -> Translate -> ir::Module (one kernel, Simt) -> pass, pass, ... ->
+//   Collapsed
 //
 // Code generation continues from there: lowering/llvm/jit.h and object.h.
 #pragma once
@@ -25,8 +26,8 @@ struct StageTime {
 };
 
 struct BuildOptions {
-  PipelineOptions pipeline;      // pipeline.stop_after also takes "ir": as translated, before the first pass
-  bool contract = true;          // the image's JIT option --fmad
+  PipelineOptions pipeline;  // pipeline.stop_after also takes "ir": as translated, before the first pass
+  bool contract = true;      // the image's JIT option --fmad
 };
 
 // A parsed PTX module, or several that were linked; kernels are built from it one at a time.
@@ -37,12 +38,12 @@ class PtxModule {
     std::string name;  // for messages
   };
 
-  // A module by itself: what it declares and does not define may be provided by whoever runs it. Errors: kSyntax,
-  // several at once.
+  // A module by itself: what it declares and does not define may be provided by whoever runs it. Errors:
+  // kSyntax, several at once.
   static Result<PtxModule> Parse(std::string text, std::string name);
-  // A whole program of one or more modules, under a device linker's rules (ptx-parser/translate/symbol_table.h).
-  // Errors: kSyntax, kLink (definitions that contradict each other). What a kernel reaches and no module defines is an
-  // error of Build, so that other kernels can be used.
+  // A whole program of one or more modules, under a device linker's rules
+  // (ptx-parser/translate/symbol_table.h). Errors: kSyntax, kLink (definitions that contradict each other).
+  // What a kernel reaches and no module defines is an error of Build, so that other kernels can be used.
   static Result<PtxModule> Link(std::vector<Source> sources);
 
   std::vector<std::string> Kernels() const;
@@ -59,11 +60,14 @@ class PtxModule {
   Status CheckInstructions() const;
   // Which tier the kernel needs under these options, and why.
   Result<TierChoice> ChooseTier(std::string_view kernel, const BuildOptions& options = {}) const;
-  // Options to build the kernel for blocks of one shape: with pipeline.passes.launch set where knowing the shape spares a
-  // resumable tier (then the code takes that shape only), else as they are.
-  Result<BuildOptions> ForShape(std::string_view kernel, const BuildOptions& options, analysis::LaunchShape shape) const;
-  // The kernel with all it calls, run through the pipeline; functions[0] is the kernel. `times` receives the stages.
-  Result<ir::Module> Build(std::string_view kernel, const BuildOptions& options = {}, std::vector<StageTime>* times = nullptr) const;
+  // Options to build the kernel for blocks of one shape: with pipeline.passes.launch set where knowing the
+  // shape spares a resumable tier (then the code takes that shape only), else as they are.
+  Result<BuildOptions> ForShape(std::string_view kernel, const BuildOptions& options,
+                                analysis::LaunchShape shape) const;
+  // The kernel with all it calls, run through the pipeline; functions[0] is the kernel. `times` receives the
+  // stages.
+  Result<ir::Module> Build(std::string_view kernel, const BuildOptions& options = {},
+                           std::vector<StageTime>* times = nullptr) const;
 
  private:
   std::vector<std::shared_ptr<const ptx::ast::Module>> asts_;

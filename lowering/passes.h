@@ -41,7 +41,7 @@ struct PassOptions {
 
 struct TierReason {
   ir::Resumes needs = ir::Resumes::kNever;
-  std::string what;    // "a barrier for part of the block"
+  std::string what;  // "a barrier for part of the block"
   ir::Position at;
 };
 
@@ -56,7 +56,8 @@ TierChoice DecideTier(const ir::Module& module, const ir::Function& f, const Pas
 // -- phase Simt --
 // Inlines every call that leads to a barrier, a collective or an exit, and small functions.
 Status InlineCalls(ir::Module& module, ir::Function& f, const PassOptions& options);
-// Kernels: calls that cannot be inlined although they lead to such things become jumps with a stack; resumes lanes then.
+// Kernels: calls that cannot be inlined although they lead to such things become jumps with a stack; resumes
+// lanes then.
 Status FlattenCalls(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Constant branches, unreachable and mergeable blocks, redundant block parameters, dead pure instructions.
 Status Simplify(ir::Module& module, ir::Function& f, const PassOptions& options);

@@ -15,8 +15,9 @@ constexpr std::array kPasses = {
     PassEntry{
         "inline-calls", InlineCalls, Phase::kSimt, For::kAll, false,
         "a barrier, collective or exit in a callee concerns the caller's regions, so it must be seen there"},
-    PassEntry{"flatten-calls", FlattenCalls, Phase::kSimt, For::kAll, true,
-              "what could not be inlined (recursion, function pointers) and leads to a place where lanes wait"},
+    PassEntry{
+        "flatten-calls", FlattenCalls, Phase::kSimt, For::kAll, true,
+        "what could not be inlined (recursion, function pointers) and leads to a place where lanes wait"},
     PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, false,
               "every branch and value that goes here makes no region and no slot later"},
     PassEntry{"forward-stores-across-barriers", ForwardStoresAcrossBarriers, Phase::kSimt, For::kAll, true,
@@ -29,8 +30,9 @@ constexpr std::array kPasses = {
               "boundaries are whole blocks from here on, so control dependence speaks of blocks"},
     PassEntry{"choose-tier", ChooseTier, Phase::kSimt, For::kAll, true,
               "the last point that all tiers share; it tries the next passes on a copy"},
-    PassEntry{"check-supported", CheckSupported, Phase::kSimt, For::kRegions, true,
-              "after inlining and clean-up: refuses no dead code, and before anything is built on what it refuses"},
+    PassEntry{
+        "check-supported", CheckSupported, Phase::kSimt, For::kRegions, true,
+        "after inlining and clean-up: refuses no dead code, and before anything is built on what it refuses"},
     PassEntry{"insert-extra-barriers", InsertExtraBarriers, Phase::kSplit, For::kRegions, true,
               "needs every boundary alone; afterwards each region leads to one boundary"},
     PassEntry{"mask-divergent-arms", MaskDivergentArms, Phase::kSplit, For::kRegions, true,
@@ -39,7 +41,8 @@ constexpr std::array kPasses = {
     PassEntry{"insert-yields", InsertYields, Phase::kSimt, For::kLanes, true,
               "a sleep is a suspension for the next pass"},
     PassEntry{"make-lanes-resumable", MakeLanesResumable, Phase::kCollapsed, For::kLanes, true,
-              "needs barriers and collectives alone in their blocks; takes any graph, so nothing else stands before it"},
+              "needs barriers and collectives alone in their blocks; takes any graph, so nothing else stands "
+              "before it"},
 };
 
 bool Concerns(const PassEntry& pass, const ir::Function& f) {

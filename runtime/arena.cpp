@@ -24,7 +24,8 @@ uint8_t* GuardedBuffer::Ensure(size_t bytes, size_t align) {
   const size_t rounded = RoundUp(bytes == 0 ? 1 : bytes, align);
   if (mapping_ == nullptr || usable_ < rounded) {
     const size_t wanted = RoundUp(rounded, page);
-    void* fresh = mmap(nullptr, wanted + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* fresh =
+        mmap(nullptr, wanted + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (fresh == MAP_FAILED) return nullptr;
     if (mprotect(static_cast<uint8_t*>(fresh) + page, wanted, PROT_READ | PROT_WRITE) != 0) {
       munmap(fresh, wanted + 2 * page);

@@ -1,8 +1,9 @@
-// The memory one worker needs to run blocks: shared window, local memory, slots, live masks and thread ids; several of
-// them where blocks are put aside.
+// The memory one worker needs to run blocks: shared window, local memory, slots, live masks and thread ids;
+// several of them where blocks are put aside.
 //
-// Each part is a mapping of its own between guard pages; the shared window and local memory end at their guard page,
-// so an access past the end faults instead of touching a neighbour. Arenas are reused from launch to launch.
+// Each part is a mapping of its own between guard pages; the shared window and local memory end at their
+// guard page, so an access past the end faults instead of touching a neighbour. Arenas are reused from launch
+// to launch.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@ class GuardedBuffer {
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
-  // At least `bytes` bytes that end (rounded up to `align`, a power of two up to a page) at the upper guard page.
-  // Null when the system has no memory.
+  // At least `bytes` bytes that end (rounded up to `align`, a power of two up to a page) at the upper guard
+  // page. Null when the system has no memory.
   uint8_t* Ensure(size_t bytes, size_t align);
   size_t bytes() const { return usable_; }
   // Is the address in this buffer's guard pages?
@@ -42,8 +43,9 @@ struct BlockMemory {
 };
 
 struct Arena {
-  BlockMemory block;                                  // of the block that runs to its end
-  std::vector<std::unique_ptr<BlockMemory>> resident;  // of blocks that are put aside; those that are not in use
+  BlockMemory block;  // of the block that runs to its end
+  std::vector<std::unique_ptr<BlockMemory>>
+      resident;  // of blocks that are put aside; those that are not in use
   alignas(64) uint32_t tid[1024];
   uint32_t tid_shape[3] = {0, 0, 0};  // block shape that `tid` was made for
 

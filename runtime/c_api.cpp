@@ -14,8 +14,10 @@ std::string& Message() {
 
 Dim3 Three(const uint32_t* values) { return {values[0], values[1], values[2]}; }
 
-int Run(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const void* params, const LaunchOptions& options) {
-  auto error = Launch(kernel, shape, {static_cast<const std::byte*>(params), kernel.parameter_bytes}, options);
+int Run(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const void* params,
+        const LaunchOptions& options) {
+  auto error =
+      Launch(kernel, shape, {static_cast<const std::byte*>(params), kernel.parameter_bytes}, options);
   Message() = error ? error->message : std::string();
   if (!error) return 0;
   return error->kind == LaunchError::Kind::kFault ? 10 : 9;

@@ -42,7 +42,8 @@ int Measure() {
   const Moment begin = Look();
   while (Nanoseconds() - begin.nanoseconds < kLongEnough) _mm_pause();
   const Moment end = Look();
-  const double megahertz = static_cast<double>(end.ticks - begin.ticks) * 1e3 / static_cast<double>(end.nanoseconds - begin.nanoseconds);
+  const double megahertz = static_cast<double>(end.ticks - begin.ticks) * 1e3 /
+                           static_cast<double>(end.nanoseconds - begin.nanoseconds);
   return std::max(1, static_cast<int>(std::lround(megahertz))) * 1000;
 }
 

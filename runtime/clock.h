@@ -6,7 +6,8 @@
 namespace ptx2cpu::rt {
 
 uint64_t ReadClock();
-// Ticks in a millisecond. Measured, as the processor's nominal rate is not always the counter's; the first call takes one.
+// Ticks in a millisecond. Measured, as the processor's nominal rate is not always the counter's; the first
+// call takes one.
 int ClockKiloHertz();
 
 }  // namespace ptx2cpu::rt

@@ -39,19 +39,22 @@ bool DeviceHeap::Take(uint64_t bytes, uint64_t limit) {
     if (bytes > limit || taken > limit - bytes) return false;
   } while (!bytes_.compare_exchange_weak(taken, taken + bytes, std::memory_order_relaxed));
   uint64_t most = most_bytes_.load(std::memory_order_relaxed);
-  while (most < taken + bytes && !most_bytes_.compare_exchange_weak(most, taken + bytes, std::memory_order_relaxed)) {
+  while (most < taken + bytes &&
+         !most_bytes_.compare_exchange_weak(most, taken + bytes, std::memory_order_relaxed)) {
   }
   return true;
 }
 
 void* DeviceHeap::Allocate(uint64_t bytes, uint64_t align, uint64_t limit) {
   was_used_.store(true, std::memory_order_relaxed);
-  if (bytes == 0 || bytes > limit || align > kMostAlign || !std::has_single_bit(std::max<uint64_t>(align, 1))) return nullptr;
+  if (bytes == 0 || bytes > limit || align > kMostAlign || !std::has_single_bit(std::max<uint64_t>(align, 1)))
+    return nullptr;
   align = std::max(align, kLeastAlign);
   const uint64_t counted = (bytes + kLeastAlign - 1) / kLeastAlign * kLeastAlign;
   if (!Take(counted, limit)) return nullptr;
   const uint64_t before = (sizeof(Head) + align - 1) / align * align;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(align, (before + counted + align - 1) / align * align));
+  auto* memory =
+      static_cast<std::byte*>(std::aligned_alloc(align, (before + counted + align - 1) / align * align));
   if (memory == nullptr) {
     bytes_.fetch_sub(counted, std::memory_order_relaxed);
     return nullptr;
@@ -74,7 +77,8 @@ bool DeviceHeap::Free(void* pointer) {
   if (pointer == nullptr) return true;
   if (reinterpret_cast<uintptr_t>(pointer) % kLeastAlign != 0) return false;
   auto* head = static_cast<Head*>(pointer) - 1;
-  if (std::atomic_ref(head->mark).load(std::memory_order_relaxed) != mark() || head->shard >= kShards) return false;
+  if (std::atomic_ref(head->mark).load(std::memory_order_relaxed) != mark() || head->shard >= kShards)
+    return false;
   {
     Shard& shard = shards_[head->shard];
     std::lock_guard lock(shard.lock);

@@ -1,4 +1,5 @@
-// The heap of device malloc: memory lives until it is freed, whichever launch asked for it, or until the heap is emptied.
+// The heap of device malloc: memory lives until it is freed, whichever launch asked for it, or until the heap
+// is emptied.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,8 @@ class DeviceHeap {
   DeviceHeap(const DeviceHeap&) = delete;
   DeviceHeap& operator=(const DeviceHeap&) = delete;
 
-  // A power of two aligns the result; at least 16. Null for no bytes, and where more than `limit` bytes would be taken.
+  // A power of two aligns the result; at least 16. Null for no bytes, and where more than `limit` bytes would
+  // be taken.
   void* Allocate(uint64_t bytes, uint64_t align, uint64_t limit);
   // False: this heap's Allocate did not return it, or it was freed already.
   bool Free(void* pointer);

@@ -57,11 +57,13 @@ Long NextInteger(ArgumentReader& reader, int size) {
 }
 
 // Formats one conversion. `flags` is "%" with flags, width and precision (a '*' is already replaced).
-bool AppendConversion(std::string& out, const std::string& flags, int size, char type, ArgumentReader& reader) {
+bool AppendConversion(std::string& out, const std::string& flags, int size, char type,
+                      ArgumentReader& reader) {
   if (IsOneOf(type, "di")) {
     AppendFormatted(out, flags + "lld", NextInteger<signed char, short, int, long long>(reader, size));
   } else if (IsOneOf(type, "ouxX")) {
-    AppendFormatted(out, flags + "ll" + type, NextInteger<unsigned char, unsigned short, unsigned, unsigned long long>(reader, size));
+    AppendFormatted(out, flags + "ll" + type,
+                    NextInteger<unsigned char, unsigned short, unsigned, unsigned long long>(reader, size));
   } else if (IsOneOf(type, "aAeEfFgG")) {
     AppendFormatted(out, flags + type, reader.Next<double>());
   } else if (type == 'c') {
@@ -107,8 +109,10 @@ int FormatDevicePrintf(std::string& out, const char* format, const uint8_t* argu
     }
     int size = 0;
     for (; IsOneOf(*p, "hlLqjzt"); ++p) {
-      if (*p == 'h') size = std::max(size - 1, -2);
-      else if (*p != 'L') size = 1;
+      if (*p == 'h')
+        size = std::max(size - 1, -2);
+      else if (*p != 'L')
+        size = 1;
     }
     if (*p == 0 || !AppendConversion(out, flags, size, *p, reader)) {
       out += start;

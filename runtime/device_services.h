@@ -11,8 +11,8 @@ namespace ptx2cpu::rt {
 // In bytes, with CUDA's defaults. May be set at any time; a launch reads them as it goes.
 struct DeviceLimits {
   std::atomic<uint64_t> printf_bytes{uint64_t{1} << 20};  // text of one launch; the oldest is lost beyond
-  std::atomic<uint64_t> stack_bytes{1024};                // of a thread, as the host asked; arenas grow as kernels need
-  std::atomic<uint64_t> heap_bytes{uint64_t{8} << 20};    // beyond, malloc gives null
+  std::atomic<uint64_t> stack_bytes{1024};  // of a thread, as the host asked; arenas grow as kernels need
+  std::atomic<uint64_t> heap_bytes{uint64_t{8} << 20};  // beyond, malloc gives null
 };
 
 // What device code may ask about the device.

@@ -1,4 +1,5 @@
-// A file of its own: programs with kernels compiled ahead of time do not link it, and so only the entry points they call.
+// A file of its own: programs with kernels compiled ahead of time do not link it, and so only the entry
+// points they call.
 #include "runtime/entry_point_list.h"
 
 namespace ptx2cpu::rt {

@@ -30,16 +30,19 @@ struct Assertion {
 const char* OrUnknown(const char* text) { return text == nullptr ? "?" : text; }
 
 std::string AssertionText(const Assertion& a) {
-  return std::string(OrUnknown(a.file)) + ":" + std::to_string(a.line) + ": " + OrUnknown(a.function) + ": `" + OrUnknown(a.expression) + "'";
+  return std::string(OrUnknown(a.file)) + ":" + std::to_string(a.line) + ": " + OrUnknown(a.function) +
+         ": `" + OrUnknown(a.expression) + "'";
 }
 
 // In the words of CUDA.
 std::string AssertionLine(const ptx2cpu_block& block, uint32_t thread, const Assertion& a) {
   char where[128];
   const uint32_t tid = thread < block.thread_padded ? block.tid[thread] : 0;
-  std::snprintf(where, sizeof where, ": block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `", block.ctaid[0], block.ctaid[1], block.ctaid[2],
-                tid & 1023, tid >> PTX2CPU_TID_Y_SHIFT & 1023, tid >> PTX2CPU_TID_Z_SHIFT & 1023);
-  return std::string(OrUnknown(a.file)) + ":" + std::to_string(a.line) + ": " + OrUnknown(a.function) + where + OrUnknown(a.expression) + "` failed.\n";
+  std::snprintf(where, sizeof where, ": block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `", block.ctaid[0],
+                block.ctaid[1], block.ctaid[2], tid & 1023, tid >> PTX2CPU_TID_Y_SHIFT & 1023,
+                tid >> PTX2CPU_TID_Z_SHIFT & 1023);
+  return std::string(OrUnknown(a.file)) + ":" + std::to_string(a.line) + ": " + OrUnknown(a.function) +
+         where + OrUnknown(a.expression) + "` failed.\n";
 }
 
 }  // namespace
@@ -54,8 +57,8 @@ void ptx2cpu_fault(ptx2cpu_block* block, uint32_t kind, uint32_t thread, uint32_
   ptx2cpu::rt::JumpToLandingPoint(record);
 }
 
-void ptx2cpu_assert_fail(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_line, const char* expression, const char* file,
-                         uint32_t line, const char* function, uint64_t char_size) {
+void ptx2cpu_assert_fail(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_line, const char* expression,
+                         const char* file, uint32_t line, const char* function, uint64_t char_size) {
   const Assertion assertion{expression, file, line, function};
   block->launch->prints.AppendError(AssertionLine(*block, thread, assertion));
   ptx2cpu::rt::FaultRecord record;
@@ -66,13 +69,17 @@ void ptx2cpu_assert_fail(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_lin
   ptx2cpu::rt::JumpToLandingPoint(record);
 }
 
-void ptx2cpu_assert_note(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_line, const char* expression, const char* file,
-                         uint32_t line, const char* function, uint64_t char_size) {
+void ptx2cpu_assert_note(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_line, const char* expression,
+                         const char* file, uint32_t line, const char* function, uint64_t char_size) {
   const Assertion assertion{expression, file, line, function};
   block->launch->prints.AppendError(AssertionLine(*block, thread, assertion));
   ptx2cpu::rt::LaunchJob& job = *block->launch->job;
-  job.Fail({ptx2cpu::rt::LaunchError::Kind::kFault, job.WhereText(*block, thread, ptx_line) + "assertion failed: " + AssertionText(assertion),
-            PTX2CPU_FAULT_ASSERT, {block->ctaid[0], block->ctaid[1], block->ctaid[2]}, thread, ptx_line});
+  job.Fail({ptx2cpu::rt::LaunchError::Kind::kFault,
+            job.WhereText(*block, thread, ptx_line) + "assertion failed: " + AssertionText(assertion),
+            PTX2CPU_FAULT_ASSERT,
+            {block->ctaid[0], block->ctaid[1], block->ctaid[2]},
+            thread,
+            ptx_line});
 }
 
 int32_t ptx2cpu_vprintf(ptx2cpu_block* block, const char* format, const uint8_t* arguments) {
@@ -81,11 +88,14 @@ int32_t ptx2cpu_vprintf(ptx2cpu_block* block, const char* format, const uint8_t*
   const int count = ptx2cpu::rt::FormatDevicePrintf(text, format, arguments);
   std::atomic<bool>& printed = block->launch->services->printed;
   if (!printed.load(std::memory_order_relaxed)) printed.store(true, std::memory_order_relaxed);
-  block->launch->prints.Append(block->worker, BlockNumber(*block), std::move(text), block->launch->services->limits.printf_bytes);
+  block->launch->prints.Append(block->worker, BlockNumber(*block), std::move(text),
+                               block->launch->services->limits.printf_bytes);
   return count;
 }
 
-uint8_t* ptx2cpu_malloc(ptx2cpu_block* block, uint64_t bytes) { return ptx2cpu_aligned_malloc(block, bytes, 16); }
+uint8_t* ptx2cpu_malloc(ptx2cpu_block* block, uint64_t bytes) {
+  return ptx2cpu_aligned_malloc(block, bytes, 16);
+}
 uint8_t* ptx2cpu_aligned_malloc(ptx2cpu_block* block, uint64_t bytes, uint64_t align) {
   ptx2cpu::rt::DeviceServices& services = *block->launch->services;
   return static_cast<uint8_t*>(services.heap.Allocate(bytes, align, services.limits.heap_bytes));
@@ -94,7 +104,9 @@ void ptx2cpu_free(ptx2cpu_block* block, uint8_t* pointer) {
   if (block->launch->services->heap.Free(pointer)) return;
   ptx2cpu::rt::FaultRecord record;
   record.kind = PTX2CPU_FAULT_BAD_ADDRESS;
-  std::snprintf(record.text, sizeof record.text, "free of %p, which malloc did not return or which was freed before", static_cast<void*>(pointer));
+  std::snprintf(record.text, sizeof record.text,
+                "free of %p, which malloc did not return or which was freed before",
+                static_cast<void*>(pointer));
   ptx2cpu::rt::JumpToLandingPoint(record);
 }
 

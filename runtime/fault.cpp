@@ -50,8 +50,9 @@ uintptr_t StackPointer(void* context) {
 }
 
 #if defined(__x86_64__)
-// Whether an instruction is a move that needs an aligned address, in the encodings of AVX and AVX-512 (vmovaps, vmovdqa,
-// vmovntps and their kin). For these the machine says "general protection" without an address.
+// Whether an instruction is a move that needs an aligned address, in the encodings of AVX and AVX-512
+// (vmovaps, vmovdqa, vmovntps and their kin). For these the machine says "general protection" without an
+// address.
 bool IsAlignedMove(uintptr_t pc) {
   const auto* code = reinterpret_cast<const uint8_t*>(pc);
   uint32_t map = 1, prefix = 0, opcode = 0;
@@ -77,14 +78,16 @@ void CallPrevious(int signal, siginfo_t* info, void* context) {
                                 : signal == SIGBUS ? Previous().bus
                                 : signal == SIGFPE ? Previous().fpe
                                                    : Previous().ill;
-  if ((old.sa_flags & SA_SIGINFO) != 0 && old.sa_sigaction != nullptr) return old.sa_sigaction(signal, info, context);
+  if ((old.sa_flags & SA_SIGINFO) != 0 && old.sa_sigaction != nullptr)
+    return old.sa_sigaction(signal, info, context);
   if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) return old.sa_handler(signal);
   ::signal(signal, SIG_DFL);  // the faulting instruction runs again and ends the process as it would have
 }
 
 void OnSignal(int signal, siginfo_t* info, void* context) {
   LandingPoint* landing = current_landing;
-  if (landing == nullptr || info->si_code <= 0) return CallPrevious(signal, info, context);  // not ours, or sent by kill()
+  if (landing == nullptr || info->si_code <= 0)
+    return CallPrevious(signal, info, context);  // not ours, or sent by kill()
   FaultRecord& record = landing->record;
   record = FaultRecord{};
   record.pc = ProgramCounter(context);
@@ -133,8 +136,10 @@ void PrepareThreadForFaults() {
   static thread_local AlternateStack stack;
   if (stack.installed) return;
   stack_t current = {};
-  if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) == 0) return;  // the thread has its own
-  void* memory = mmap(nullptr, AlternateStack::kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) == 0)
+    return;  // the thread has its own
+  void* memory =
+      mmap(nullptr, AlternateStack::kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;  // only the report of a stack overflow is lost
   stack_t wanted = {};
   wanted.ss_sp = memory;
@@ -168,7 +173,8 @@ void UnblockFaultSignals() {
 void JumpToLandingPoint(const FaultRecord& record) {
   LandingPoint* landing = current_landing;
   if (landing == nullptr) {
-    std::fprintf(stderr, "ptx2cpu: a kernel faulted outside of a launch (kind %u, PTX line %u)\n", record.kind, record.ptx_line);
+    std::fprintf(stderr, "ptx2cpu: a kernel faulted outside of a launch (kind %u, PTX line %u)\n",
+                 record.kind, record.ptx_line);
     std::abort();
   }
   landing->record = record;

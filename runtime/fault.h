@@ -1,5 +1,5 @@
-// Turning a fault inside generated code (trap, divergent barrier, bad address, stack overflow) into a LaunchError while
-// the process lives on: generated code runs under a landing point, faults jump there.
+// Turning a fault inside generated code (trap, divergent barrier, bad address, stack overflow) into a
+// LaunchError while the process lives on: generated code runs under a landing point, faults jump there.
 #pragma once
 
 #include <csetjmp>
@@ -11,12 +11,12 @@ namespace ptx2cpu::rt {
 
 // What a fault left behind.
 struct FaultRecord {
-  uint32_t kind = 0;        // ptx2cpu_fault_kind
+  uint32_t kind = 0;  // ptx2cpu_fault_kind
   uint32_t thread = ~0u;
   uint32_t ptx_line = 0;
   uintptr_t pc = 0;
   uintptr_t address = 0;
-  char text[256] = {};      // assert: the message
+  char text[256] = {};  // assert: the message
 };
 
 // One per block-running activation, on its stack.
@@ -27,8 +27,8 @@ struct LandingPoint {
   FaultRecord record;
 };
 
-// Makes `point` the current landing point of this thread (null: none) and installs the signal handlers on first use.
-// Handlers that were there before are called for faults that are not ours.
+// Makes `point` the current landing point of this thread (null: none) and installs the signal handlers on
+// first use. Handlers that were there before are called for faults that are not ours.
 class LandingScope {
  public:
   explicit LandingScope(LandingPoint& point);
@@ -40,7 +40,8 @@ class LandingScope {
 // Gives the calling thread an alternate signal stack, so that stack overflow can be reported. Idempotent.
 void PrepareThreadForFaults();
 
-// To be called where a jump arrives. Our handlers block nothing, but a tool that wraps them (ThreadSanitizer) may.
+// To be called where a jump arrives. Our handlers block nothing, but a tool that wraps them (ThreadSanitizer)
+// may.
 void UnblockFaultSignals();
 
 [[noreturn]] void JumpToLandingPoint(const FaultRecord& record);

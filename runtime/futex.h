@@ -14,7 +14,8 @@ namespace ptx2cpu::rt {
 
 // Sleeps while the word has this value; may also return for no reason. nanoseconds 0: without a limit.
 inline void FutexWait(std::atomic<uint32_t>& word, uint32_t value, uint64_t nanoseconds = 0) {
-  const timespec limit = {static_cast<time_t>(nanoseconds / 1000000000), static_cast<long>(nanoseconds % 1000000000)};
+  const timespec limit = {static_cast<time_t>(nanoseconds / 1000000000),
+                          static_cast<long>(nanoseconds % 1000000000)};
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nanoseconds == 0 ? nullptr : &limit, nullptr, 0);
 }
 

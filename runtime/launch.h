@@ -22,35 +22,37 @@ struct Dim3 {
 // CUDA's limits of the devices we stand in for (compute capability 9.0).
 inline constexpr uint32_t kMaxGridX = 2147483647, kMaxGridYZ = 65535;
 inline constexpr uint32_t kMaxBlockXY = 1024, kMaxBlockZ = 64, kMaxThreads = 1024;
-inline constexpr uint32_t kMaxSharedBytes = 232448;      // 227 KiB per block
+inline constexpr uint32_t kMaxSharedBytes = 232448;  // 227 KiB per block
 inline constexpr uint32_t kMaxParameterBytes = 32764;
-inline constexpr uint32_t kMaxClusterBlocks = 16;        // 8 is portable
+inline constexpr uint32_t kMaxClusterBlocks = 16;  // 8 is portable
 
 struct LaunchShape {
   Dim3 grid, block;
   uint32_t dynamic_shared_bytes = 0;
-  Dim3 cluster = {};  // blocks of a cluster; the grid must be a multiple. 1,1,1: what the kernel requires, or none
+  Dim3 cluster =
+      {};  // blocks of a cluster; the grid must be a multiple. 1,1,1: what the kernel requires, or none
 };
 
 struct DeviceServices;
 
 struct LaunchOptions {
-  unsigned max_workers = 0;  // 0: all of the pool; 1: the calling thread alone
+  unsigned max_workers = 0;                          // 0: all of the pool; 1: the calling thread alone
   std::function<void(std::string_view)> print = {};  // device printf; default: stdout
-  bool cooperative = false;  // all blocks of the grid are resident at once, so that they may wait for each other
+  bool cooperative =
+      false;  // all blocks of the grid are resident at once, so that they may wait for each other
   DeviceServices* services = nullptr;  // heap and limits (device_services.h); null: those of the process
 };
 
 // Why a launch did not run to its end.
 struct LaunchError {
   enum class Kind : uint8_t { kShape, kResources, kFault } kind = Kind::kFault;
-  std::string message;      // one sentence: names the kernel, the limit or the fault
-  uint32_t fault = 0;       // ptx2cpu_fault_kind when kind is kFault
-  Dim3 block = {0, 0, 0};   // ctaid of the faulting block (kFault)
-  uint32_t thread = ~0u;    // linear thread in the block; ~0: not known (hardware faults)
-  uint32_t ptx_line = 0;    // 0: not known; then `pc` can be looked up in the JIT's line table
-  uintptr_t pc = 0;         // hardware faults: program counter in generated code
-  uintptr_t address = 0;    // hardware faults: the address
+  std::string message;     // one sentence: names the kernel, the limit or the fault
+  uint32_t fault = 0;      // ptx2cpu_fault_kind when kind is kFault
+  Dim3 block = {0, 0, 0};  // ctaid of the faulting block (kFault)
+  uint32_t thread = ~0u;   // linear thread in the block; ~0: not known (hardware faults)
+  uint32_t ptx_line = 0;   // 0: not known; then `pc` can be looked up in the JIT's line table
+  uintptr_t pc = 0;        // hardware faults: program counter in generated code
+  uintptr_t address = 0;   // hardware faults: the address
 };
 
 // Runs the kernel to completion. `params` is the parameter buffer, kernel.parameter_bytes long.
@@ -60,18 +62,20 @@ std::optional<LaunchError> Launch(const ptx2cpu_kernel& kernel, const LaunchShap
 
 struct Arena;
 // The same for a thread that has an arena at hand and a shape that was checked.
-std::optional<LaunchError> LaunchOn(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
-                                    const LaunchOptions& options, unsigned worker, Arena& arena);
+std::optional<LaunchError> LaunchOn(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
+                                    const std::byte* params, const LaunchOptions& options, unsigned worker,
+                                    Arena& arena);
 
 // Checks shape and sizes only.
-std::optional<LaunchError> CheckShape(const ptx2cpu_kernel& kernel, const LaunchShape& shape, size_t param_bytes);
+std::optional<LaunchError> CheckShape(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
+                                      size_t param_bytes);
 
 // The shape with the cluster that the kernel requires where the launch gives none.
 LaunchShape WithCluster(const ptx2cpu_kernel& kernel, const LaunchShape& shape);
 
-// Blocks of this shape that a cooperative launch can have: bounded by memory, and by a number that one worker can still
-// take turns over. A multiple of the cluster; 0 when the shape itself is not legal (a grid of
-// one cluster will do).
+// Blocks of this shape that a cooperative launch can have: bounded by memory, and by a number that one worker
+// can still take turns over. A multiple of the cluster; 0 when the shape itself is not legal (a grid of one
+// cluster will do).
 uint64_t MaxCooperativeBlocks(const ptx2cpu_kernel& kernel, const LaunchShape& shape);
 
 }  // namespace ptx2cpu::rt

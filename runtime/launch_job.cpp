@@ -18,22 +18,33 @@ std::string Format(const char* format, Args... args) {
 
 const char* FaultText(uint32_t kind) {
   switch (kind) {
-    case PTX2CPU_FAULT_TRAP: return "trap";
-    case PTX2CPU_FAULT_ASSERT: return "assertion failed";
+    case PTX2CPU_FAULT_TRAP:
+      return "trap";
+    case PTX2CPU_FAULT_ASSERT:
+      return "assertion failed";
     case PTX2CPU_FAULT_DIVERGENT_BRANCH:
-      return "the lanes of a warp disagree on a branch that decides whether a warp collective or an aligned barrier is "
+      return "the lanes of a warp disagree on a branch that decides whether a warp collective or an aligned "
+             "barrier is "
              "reached; where the PTX allows that, --exec=lanes runs it";
     case PTX2CPU_FAULT_DIVERGENT_BARRIER:
-      return "the threads of a block disagree on a branch that decides whether a block barrier is reached; where the PTX "
+      return "the threads of a block disagree on a branch that decides whether a block barrier is reached; "
+             "where the PTX "
              "allows that, --exec=lanes runs it";
     case PTX2CPU_FAULT_MISSING_MEMBERS:
-      return "a warp collective names members that are not here; --exec=lanes runs lanes that meet from different places";
-    case PTX2CPU_FAULT_BAD_ADDRESS: return "bad address";
-    case PTX2CPU_FAULT_MISALIGNED: return "misaligned or unbacked address";
-    case PTX2CPU_FAULT_STACK: return "stack overflow";
-    case PTX2CPU_FAULT_BAD_FUNCTION: return "indirect call of an address that is no function of this type";
-    case PTX2CPU_FAULT_UNREACHABLE: return "control reached a place that PTX says is never reached";
-    default: return "unknown fault";
+      return "a warp collective names members that are not here; --exec=lanes runs lanes that meet from "
+             "different places";
+    case PTX2CPU_FAULT_BAD_ADDRESS:
+      return "bad address";
+    case PTX2CPU_FAULT_MISALIGNED:
+      return "misaligned or unbacked address";
+    case PTX2CPU_FAULT_STACK:
+      return "stack overflow";
+    case PTX2CPU_FAULT_BAD_FUNCTION:
+      return "indirect call of an address that is no function of this type";
+    case PTX2CPU_FAULT_UNREACHABLE:
+      return "control reached a place that PTX says is never reached";
+    default:
+      return "unknown fault";
   }
 }
 
@@ -72,7 +83,8 @@ uint64_t ResidentBytes(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE)), threads = PaddedThreads(shape.block);
   const auto mapped = [page](uint64_t bytes) { return (bytes / page + 3) * page; };
   return mapped(uint64_t{kernel.static_shared_bytes} + shape.dynamic_shared_bytes) +
-         mapped(kernel.local_bytes * threads) + mapped(SlotBytes(kernel, threads) + ThreadStateBytes(kernel, threads));
+         mapped(kernel.local_bytes * threads) +
+         mapped(SlotBytes(kernel, threads) + ThreadStateBytes(kernel, threads));
 }
 
 void InitialiseLiveMasks(ptx2cpu_block& block) {
@@ -83,7 +95,10 @@ void InitialiseLiveMasks(ptx2cpu_block& block) {
 
 LaunchJob::LaunchJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
                      const LaunchOptions& options)
-    : kernel_(kernel), shape_(WithCluster(kernel, shape)), params_(params), cooperative_(options.cooperative) {
+    : kernel_(kernel),
+      shape_(WithCluster(kernel, shape)),
+      params_(params),
+      cooperative_(options.cooperative) {
   launch_.options = &options;
   launch_.job = this;
   launch_.services = options.services != nullptr ? options.services : &DefaultServices();
@@ -117,7 +132,8 @@ bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& aren
   block.worker_count = ThreadPool::Get().size();
   block.launch = &launch_;
   block.cluster_shared = &block.shared;
-  block.cluster_nctaid[0] = cluster.x, block.cluster_nctaid[1] = cluster.y, block.cluster_nctaid[2] = cluster.z;
+  block.cluster_nctaid[0] = cluster.x, block.cluster_nctaid[1] = cluster.y,
+  block.cluster_nctaid[2] = cluster.z;
   block.cluster_nctarank = cluster.x * cluster.y * cluster.z;
   block.cluster_is_explicit = block.cluster_nctarank > 1 || kernel_.required_cluster[0] != 0;
   if (cooperative_) block.grid_workspace = grid_workspace_;
@@ -141,13 +157,15 @@ std::string LaunchJob::WhereText(const ptx2cpu_block& block, uint32_t thread, ui
       Format("kernel '%s', block (%u,%u,%u)", kernel_.name, block.ctaid[0], block.ctaid[1], block.ctaid[2]);
   if (thread != ~0u && thread < block.thread_padded) {
     const uint32_t tid = block.tid[thread];
-    text += Format(", thread (%u,%u,%u)", tid & 1023, tid >> PTX2CPU_TID_Y_SHIFT & 1023, tid >> PTX2CPU_TID_Z_SHIFT);
+    text += Format(", thread (%u,%u,%u)", tid & 1023, tid >> PTX2CPU_TID_Y_SHIFT & 1023,
+                   tid >> PTX2CPU_TID_Z_SHIFT);
   }
   if (ptx_line != 0) text += Format(", PTX line %u", ptx_line);
   return text + ": ";
 }
 
-LaunchError LaunchJob::Fault(const FaultRecord& record, const ptx2cpu_block& block, const BlockMemory& memory) const {
+LaunchError LaunchJob::Fault(const FaultRecord& record, const ptx2cpu_block& block,
+                             const BlockMemory& memory) const {
   std::string text = WhereText(block, record.thread, record.ptx_line) + FaultText(record.kind);
   if (record.text[0] != 0) text += std::string(": ") + record.text;
   if (record.pc != 0) {
@@ -156,8 +174,14 @@ LaunchError LaunchJob::Fault(const FaultRecord& record, const ptx2cpu_block& blo
     if (memory.shared.InGuard(address)) text += " (just outside shared memory)";
     if (memory.local.InGuard(address)) text += " (just outside local memory)";
   }
-  return {LaunchError::Kind::kFault, std::move(text), record.kind, {block.ctaid[0], block.ctaid[1], block.ctaid[2]},
-          record.thread, record.ptx_line, record.pc, record.address};
+  return {LaunchError::Kind::kFault,
+          std::move(text),
+          record.kind,
+          {block.ctaid[0], block.ctaid[1], block.ctaid[2]},
+          record.thread,
+          record.ptx_line,
+          record.pc,
+          record.address};
 }
 
 }  // namespace ptx2cpu::rt

@@ -1,4 +1,5 @@
-// The grid of a kernel that runs a block to its end in one call: workers claim chunks of blocks in index order.
+// The grid of a kernel that runs a block to its end in one call: workers claim chunks of blocks in index
+// order.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -14,8 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kChunkSeconds = 50e-6;  // aim of one claim: long against an atomic add, short against a launch
-constexpr double kHelpSeconds = 20e-6;   // work left that is worth waking other threads for
+constexpr double kChunkSeconds =
+    50e-6;  // aim of one claim: long against an atomic add, short against a launch
+constexpr double kHelpSeconds = 20e-6;  // work left that is worth waking other threads for
 
 class PlainJob final : public LaunchJob {
  public:
@@ -40,7 +42,8 @@ void PlainJob::RunChunk(ptx2cpu_block& block, uint64_t first, uint64_t count) {
   const uint64_t plane = uint64_t{grid.x} * grid.y, rest = first % plane;
   const bool resets_live = (kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0;
   const ptx2cpu_block_function run_block = kernel().run_block;
-  auto x = static_cast<uint32_t>(rest % grid.x), y = static_cast<uint32_t>(rest / grid.x), z = static_cast<uint32_t>(first / plane);
+  auto x = static_cast<uint32_t>(rest % grid.x), y = static_cast<uint32_t>(rest / grid.x),
+       z = static_cast<uint32_t>(first / plane);
   for (uint64_t index = first; index < first + count; ++index) {
     block.ctaid[0] = x, block.ctaid[1] = y, block.ctaid[2] = z;
     if (resets_live) InitialiseLiveMasks(block);
@@ -92,8 +95,8 @@ void PlainJob::Work(unsigned worker, Arena& arena) {
 
 namespace {
 
-// Small kernels are launched millions of times: each thread keeps the memory of the last job that ended on it.
-// Launches come as late as from destructors of static objects, behind those of thread-locals.
+// Small kernels are launched millions of times: each thread keeps the memory of the last job that ended on
+// it. Launches come as late as from destructors of static objects, behind those of thread-locals.
 thread_local void* kept_memory = nullptr;
 thread_local bool kept_no_more = false;
 struct KeptMemoryEnd {

@@ -14,8 +14,8 @@ namespace ptx2cpu::rt {
 
 class PrintLog {
  public:
-  // Blocks that run independently of each other are printed one after the other, in the order of the grid; where blocks
-  // wait for each other the order is that of time.
+  // Blocks that run independently of each other are printed one after the other, in the order of the grid;
+  // where blocks wait for each other the order is that of time.
   enum class Order : uint8_t { kByBlock, kByTime };
 
   // From any thread. Takes a lock that is the worker's own. Beyond `limit` bytes the oldest pieces are lost.

@@ -1,4 +1,5 @@
-// Directed rounding of doubles through the floating-point environment. Rare in PTX (interval arithmetic), so a call each.
+// Directed rounding of doubles through the floating-point environment. Rare in PTX (interval arithmetic), so
+// a call each.
 #include <cfenv>
 #include <cmath>
 
@@ -14,7 +15,10 @@ enum { kTowardZero = 2, kDown = 3, kUp = 4 };
 class RoundingScope {
  public:
   explicit RoundingScope(uint32_t rounding) : old_(std::fegetround()) {
-    std::fesetround(rounding == kTowardZero ? FE_TOWARDZERO : rounding == kDown ? FE_DOWNWARD : rounding == kUp ? FE_UPWARD : FE_TONEAREST);
+    std::fesetround(rounding == kTowardZero ? FE_TOWARDZERO
+                    : rounding == kDown     ? FE_DOWNWARD
+                    : rounding == kUp       ? FE_UPWARD
+                                            : FE_TONEAREST);
   }
   ~RoundingScope() { std::fesetround(old_); }
 

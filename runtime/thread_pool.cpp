@@ -132,8 +132,10 @@ void ThreadPool::Run(const std::shared_ptr<Job>& job, unsigned max_workers, unsi
     std::lock_guard lock(mutex_);
     std::erase(jobs_, job);
   }
-  // Workers that joined may still be inside their last chunk; blocks are long, so wait without burning a core.
-  for (unsigned running = job->running_.load(); running != 0; running = job->running_.load()) job->running_.wait(running);
+  // Workers that joined may still be inside their last chunk; blocks are long, so wait without burning a
+  // core.
+  for (unsigned running = job->running_.load(); running != 0; running = job->running_.load())
+    job->running_.wait(running);
 }
 
 void ThreadPool::RequestHelp(const std::shared_ptr<Job>& job) {
@@ -151,8 +153,8 @@ bool ThreadPool::OtherWorkWaits() const {
   return source != nullptr && source->HasReady() && !stopping();
 }
 
-// Whoever publishes work calls this behind it. A worker that spins or is about to park looks once more after it has
-// said so (Idle), so either it sees the work or it is seen here.
+// Whoever publishes work calls this behind it. A worker that spins or is about to park looks once more after
+// it has said so (Idle), so either it sees the work or it is seen here.
 void ThreadPool::Notify() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (spinning_.load(std::memory_order_relaxed) != 0) return;

@@ -1,12 +1,12 @@
-// The process's worker threads. They run what is ready in streams, and help with jobs: a job is a range of indices
-// claimed in order, a chunk at a time, by one atomic add.
+// The process's worker threads. They run what is ready in streams, and help with jobs: a job is a range of
+// indices claimed in order, a chunk at a time, by one atomic add.
 //
-// The thread that starts a job works on it first and calls for help only when the job proves long enough to be worth
-// a wake-up; so a small grid never leaves its thread. One worker at a time looks for something to do for a short while,
-// the others are parked.
+// The thread that starts a job works on it first and calls for help only when the job proves long enough to
+// be worth a wake-up; so a small grid never leaves its thread. One worker at a time looks for something to do
+// for a short while, the others are parked.
 //
-// The pool is never destroyed: at exit its workers are asked to end, and are left alone when they do not within a short
-// time. A child made by fork starts a pool of its own when it needs one.
+// The pool is never destroyed: at exit its workers are asked to end, and are left alone when they do not
+// within a short time. A child made by fork starts a pool of its own when it needs one.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ class Job {
   friend class ThreadPool;
   std::atomic<unsigned> running_{0};  // participants inside Work, the owner not counted
   unsigned max_workers_ = 0;
-  bool owner_is_zero_ = false;        // worker number 0 is taken
+  bool owner_is_zero_ = false;  // worker number 0 is taken
   std::atomic<unsigned> joined_{0};
   std::atomic<bool> help_requested_{false};
 };

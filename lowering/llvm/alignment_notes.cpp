@@ -24,7 +24,8 @@ std::vector<AlignedOperand> AlignedOperandsOf(const ir::Function& f, const ir::I
   const bool is_load = inst.op == Opcode::kLoad;
   if ((!is_load && inst.op != Opcode::kStore) || inst.attrs.space == ir::Space::kParam) return {};
   const size_t count = is_load ? inst.results.size() : inst.operands.size() - 1;
-  const uint64_t align = inst.attrs.align != 0 ? inst.attrs.align : static_cast<uint64_t>(ir::Bytes(inst.type)) * count;
+  const uint64_t align =
+      inst.attrs.align != 0 ? inst.attrs.align : static_cast<uint64_t>(ir::Bytes(inst.type)) * count;
   if (align < 2) return {};
   return {{0, align}};
 }
@@ -69,7 +70,8 @@ std::vector<AlignmentNotes::Access> AlignmentNotes::Find(ir::BlockId entry, bool
   for (ir::BlockId block : ReachedFrom(e_.f, entry)) {
     for (ir::InstId id : e_.f.at_block(block).insts) {
       const ir::Inst& inst = e_.f.at_inst(id);
-      const bool computes = inst.op != Opcode::kConst && inst.op != Opcode::kParamBase && !ir::IsTerminator(inst.op);
+      const bool computes =
+          inst.op != Opcode::kConst && inst.op != Opcode::kParamBase && !ir::IsTerminator(inst.op);
       if (computes && !(inst.op == Opcode::kLoad && inst.attrs.space == ir::Space::kParam)) ++work_;
       *calls |= inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect;
       for (const AlignedOperand& aligned : AlignedOperandsOf(e_.f, inst)) {
@@ -84,7 +86,8 @@ std::vector<AlignmentNotes::Access> AlignmentNotes::Find(ir::BlockId entry, bool
   return accesses;
 }
 
-// Moves each to the earliest block, and leaves out those that one before them speaks for. In the order of the program.
+// Moves each to the earliest block, and leaves out those that one before them speaks for. In the order of the
+// program.
 void AlignmentNotes::Place(ir::BlockId entry, bool calls, std::vector<Access>& accesses) const {
   const BlockOrder order(e_.f, entry);
   std::vector<uint32_t> place(e_.f.blocks.size());
@@ -101,7 +104,8 @@ void AlignmentNotes::Place(ir::BlockId entry, bool calls, std::vector<Access>& a
   for (const Access& access : accesses) {
     const bool known = std::ranges::any_of(needed, [&](const Access& earlier) {
       return earlier.residue.root == access.residue.root && earlier.residue.place == access.residue.place &&
-             earlier.align >= access.align && (earlier.residue.offset - access.residue.offset) % access.align == 0 &&
+             earlier.align >= access.align &&
+             (earlier.residue.offset - access.residue.offset) % access.align == 0 &&
              order.Dominates(earlier.block, access.block);
     });
     if (!known) needed.push_back(access);
@@ -125,8 +129,10 @@ void AlignmentNotes::Assign(const std::vector<Access>& accesses) {
     }
     llvm::Value* odd = e_.IsOdd(access.residue, access.align);
     auto [place, is_new] = at_block_.try_emplace(access.block);
-    if (is_new) place->second = {NewFlag(), odd};
-    else place->second.odd = e_.OrAtEntry(place->second.odd, odd);
+    if (is_new)
+      place->second = {NewFlag(), odd};
+    else
+      place->second.odd = e_.OrAtEntry(place->second.odd, odd);
     flags_[place->second.flag].causes.push_back({line, odd});
   }
 }
@@ -141,7 +147,9 @@ void AlignmentNotes::AtBlock(ir::BlockId block) {
   if (found != at_block_.end()) Add(found->second.flag, found->second.odd);
 }
 
-void AlignmentNotes::Note(const ir::Inst& inst, size_t operand, llvm::Value* is_odd) { Add(own_.at({&inst, operand}), is_odd); }
+void AlignmentNotes::Note(const ir::Inst& inst, size_t operand, llvm::Value* is_odd) {
+  Add(own_.at({&inst, operand}), is_odd);
+}
 
 // Of the first access that may be meant.
 llvm::Value* AlignmentNotes::LineOf(llvm::ArrayRef<llvm::Value*> bits) {
@@ -163,9 +171,11 @@ void AlignmentNotes::Finish() {
   std::vector<llvm::Value*> bits;
   for (const Flag& flag : flags_) bits.push_back(b_.CreateLoad(b_.getInt1Ty(), flag.bit));
   llvm::BasicBlock *bad = e_.NewBlock("misaligned"), *good = e_.NewBlock("aligned");
-  b_.CreateCondBr(b_.CreateOr(bits), bad, good, llvm::MDBuilder(e_.m.context).createBranchWeights(1, 1 << 20));
+  b_.CreateCondBr(b_.CreateOr(bits), bad, good,
+                  llvm::MDBuilder(e_.m.context).createBranchWeights(1, 1 << 20));
   b_.SetInsertPoint(bad);
-  b_.CreateCall(e_.m.Service("ptx2cpu_fault"), {e_.Block(), b_.getInt32(PTX2CPU_FAULT_MISALIGNED), b_.getInt32(~0u), LineOf(bits)});
+  b_.CreateCall(e_.m.Service("ptx2cpu_fault"),
+                {e_.Block(), b_.getInt32(PTX2CPU_FAULT_MISALIGNED), b_.getInt32(~0u), LineOf(bits)});
   b_.CreateUnreachable();
   b_.SetInsertPoint(good);
 }

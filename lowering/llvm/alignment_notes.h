@@ -1,22 +1,23 @@
-// Misaligned accesses of lanes, found without a branch at the access: a branch there keeps loops over lanes from becoming
-// vectors, and x86 itself does not fault.
+// Misaligned accesses of lanes, found without a branch at the access: a branch there keeps loops over lanes
+// from becoming vectors, and x86 itself does not fault.
 //
 //   for lanes: if (i < n) y[i] = x[i]     ->   odd = (x | y) & 3 ? true : false
 //                                              for lanes: if (i < n) { noted |= odd; y[i] = x[i]; }
 //                                              if (noted) fault(x & 3 ? line of the load : line of the store)
 //
-// What an address leaves when it is divided by the access's size is mostly known from a kernel parameter alone
-// (residues.h): such accesses are noted once per region, in the earliest block that leads to them for sure. Others are
-// noted where they stand, unless one that comes before has the same residue. Notes are single bits: vectors of them are
-// masks, and joining a mask's lanes is cheap.
+// What an address leaves when it is divided by the access's size is mostly known from a kernel parameter
+// alone (residues.h): such accesses are noted once per region, in the earliest block that leads to them for
+// sure. Others are noted where they stand, unless one that comes before has the same residue. Notes are
+// single bits: vectors of them are masks, and joining a mask's lanes is cheap.
 //
-// Still LLVM interleaves loops that carry bits more than others, and each row of a block's threads begins and ends with
-// the joining: matrix products lost 7 %. So code of the JIT assumes that parameters are as aligned as the accesses that
-// depend on them alone need it (AlignmentChecks::kAssumed, KernelLayout::alignments): whoever launches looks at the
-// parameters, and takes code with notes where they are not. Few kernels have anything left to note then.
+// Still LLVM interleaves loops that carry bits more than others, and each row of a block's threads begins and
+// ends with the joining: matrix products lost 7 %. So code of the JIT assumes that parameters are as aligned
+// as the accesses that depend on them alone need it (AlignmentChecks::kAssumed, KernelLayout::alignments):
+// whoever launches looks at the parameters, and takes code with notes where they are not. Few kernels have
+// anything left to note then.
 //
-// Where a branch costs little (lanes one by one, called functions, atomics, code above lane level) there is one at the
-// access: CheckAlignment in emit_memory.cpp. Internal to this folder.
+// Where a branch costs little (lanes one by one, called functions, atomics, code above lane level) there is
+// one at the access: CheckAlignment in emit_memory.cpp. Internal to this folder.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -41,8 +42,8 @@ std::vector<AlignedOperand> AlignedOperandsOf(const ir::Function& f, const ir::I
 
 class AlignmentNotes {
  public:
-  // Of the region that begins at `entry`. `all_enter`: every region starts with a lane that runs `entry`, so that what is
-  // noted there is so before the loop. Emits code in front of the region's loop.
+  // Of the region that begins at `entry`. `all_enter`: every region starts with a lane that runs `entry`, so
+  // that what is noted there is so before the loop. Emits code in front of the region's loop.
   AlignmentNotes(FunctionEmitter& e, ir::BlockId entry, bool all_enter);
 
   bool Has(ir::BlockId block) const { return at_block_.contains(block); }
@@ -50,8 +51,8 @@ class AlignmentNotes {
   // Whether the access needs a note of its own.
   bool Needs(const ir::Inst& inst, size_t operand) const { return own_.contains({&inst, operand}); }
   void Note(const ir::Inst& inst, size_t operand, llvm::Value* is_odd);
-  // Whether the loop over lanes carries bits and is larger than what LLVM would interleave without them: with them it
-  // always does, and short rows of threads then do not fill a step.
+  // Whether the loop over lanes carries bits and is larger than what LLVM would interleave without them: with
+  // them it always does, and short rows of threads then do not fill a step.
   bool HoldBack() const { return carries_ && work_ > kLittleWork; }
   void Finish();  // behind the loop: the fault
 

@@ -56,8 +56,10 @@ BlockOrder::BlockOrder(const ir::Function& f, BlockId entry) : number_(f.blocks.
   after_ = FindTree(next, Order(previous, end), end);
 }
 
-// Cooper, Harvey and Kennedy 2001. What `order` does not name has no place in the tree: a loop without an end.
-BlockOrder::Tree BlockOrder::FindTree(const Neighbours& before, const std::vector<uint32_t>& order, uint32_t root) {
+// Cooper, Harvey and Kennedy 2001. What `order` does not name has no place in the tree: a loop without an
+// end.
+BlockOrder::Tree BlockOrder::FindTree(const Neighbours& before, const std::vector<uint32_t>& order,
+                                      uint32_t root) {
   Tree tree(before.size(), kNone);
   std::vector<uint32_t> place(before.size());
   for (uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kTranslator =
 #include PTX2CPU_TRANSLATOR_ID_FILE
     ;
-}
+}  // namespace
 
 struct ContentHash::State {
   llvm::BLAKE3 hash;
@@ -47,8 +47,8 @@ std::string Hex(const Digest& digest) {
 std::string CompilerIdentity(const Target& target) {
   unsigned major = 0, minor = 0, patch = 0;
   LLVMGetVersion(&major, &minor, &patch);  // of the library that is loaded
-  return std::string(kTranslator) + "\nllvm " + std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch) + "\n" +
-         target.triple + "\n" + target.cpu + "\n" + target.features;
+  return std::string(kTranslator) + "\nllvm " + std::to_string(major) + "." + std::to_string(minor) + "." +
+         std::to_string(patch) + "\n" + target.triple + "\n" + target.cpu + "\n" + target.features;
 }
 
 }  // namespace ptx2cpu::lowering

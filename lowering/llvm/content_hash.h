@@ -31,7 +31,8 @@ class ContentHash {
 
 Digest HashOf(std::string_view bytes);
 
-// Sources of the translator, version of LLVM, processor and its features: what else decides on the code of a kernel.
+// Sources of the translator, version of LLVM, processor and its features: what else decides on the code of a
+// kernel.
 std::string CompilerIdentity(const Target& target);
 
 }  // namespace ptx2cpu::lowering

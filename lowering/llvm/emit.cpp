@@ -87,7 +87,8 @@ Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
   return {};
 }
 
-// Lanes wait in kernels only: flatten-calls has taken the bodies of such functions there. What is left is their address.
+// Lanes wait in kernels only: flatten-calls has taken the bodies of such functions there. What is left is
+// their address.
 bool LetsLanesWait(const ir::Function& f) {
   return std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
     return inst.block.valid() && (ir::IsBarrier(inst.op) || ir::IsCollective(inst.op));
@@ -125,10 +126,14 @@ Status EmitCallees(ModuleEmitter& m) {
 Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module, const EmitOptions& options) {
   const ir::Function* kernel = TRY(FindKernel(module, options.kernel));
   if (options.lane_width != 0 && options.lane_width != 1 && options.lane_width != kWarpSize)
-    return Fail(ErrorCode::kUnsupported, "lane width " + std::to_string(options.lane_width) + ": only 1 and 32 are there");
+    return Fail(ErrorCode::kUnsupported,
+                "lane width " + std::to_string(options.lane_width) + ": only 1 and 32 are there");
   ModuleEmitter m(context, module, options, TRY(LayoutOf(module, *kernel)));
   // Vectors need masked accesses of every width.
-  m.lane_width = options.alignment == AlignmentChecks::kAtAccess ? 1 : options.lane_width != 0 ? options.lane_width : m.traits.has_avx512 ? kWarpSize : 1;
+  m.lane_width = options.alignment == AlignmentChecks::kAtAccess ? 1
+                 : options.lane_width != 0                       ? options.lane_width
+                 : m.traits.has_avx512                           ? kWarpSize
+                                                                 : 1;
   auto machine = TRY(CreateTargetMachine(options.target, 2, false));
   m.module->setDataLayout(machine->createDataLayout());
   m.param_bytes = kernel->param_bytes;

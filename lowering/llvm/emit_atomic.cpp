@@ -58,11 +58,13 @@ Value UpdateMbarrier(Site& s, Value old, Value change) {
   using namespace ir::mbarrier;
   auto& b = s.b;
   auto part = [&](Value word, int shift, uint64_t mask) {
-    return b.CreateAnd(shift == 0 ? word : b.CreateLShr(word, static_cast<uint64_t>(shift)), Literal(word, mask));
+    return b.CreateAnd(shift == 0 ? word : b.CreateLShr(word, static_cast<uint64_t>(shift)),
+                       Literal(word, mask));
   };
   auto at = [&](Value count, int shift) { return b.CreateShl(count, static_cast<uint64_t>(shift)); };
   Value pending = part(b.CreateSub(old, change), 0, kCountMask);
-  Value expected = b.CreateSub(part(old, kExpectedShift, kCountMask), part(change, kExpectedShift, kCountMask));
+  Value expected =
+      b.CreateSub(part(old, kExpectedShift, kCountMask), part(change, kExpectedShift, kCountMask));
   expected = part(expected, 0, kCountMask);
   Value bytes = b.CreateAdd(part(old, kBytesShift, kBytesMask), part(change, kBytesShift, kBytesMask));
   bytes = part(bytes, 0, kBytesMask);

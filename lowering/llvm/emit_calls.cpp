@@ -56,8 +56,10 @@ Status CallAssertFail(Site& s) {
   s.b.CreateCall(s.e.m.Service(ends_alone ? "ptx2cpu_assert_note" : "ptx2cpu_assert_fail"),
                  {s.e.Block(), s.e.step.thread, s.b.getInt32(s.inst.at.ptx_line), PointerTo(s, 0),
                   PointerTo(s, 1), s.Raw(2), PointerTo(s, 3), s.Raw(4)});
-  if (ends_alone) s.b.CreateBr(s.e.step.end);
-  else s.b.CreateUnreachable();
+  if (ends_alone)
+    s.b.CreateBr(s.e.step.end);
+  else
+    s.b.CreateUnreachable();
   s.b.SetInsertPoint(s.e.NewBlock("behind_assert"));
   for (size_t i = 0; i < s.inst.results.size(); ++i)
     s.Return(llvm::PoisonValue::get(s.e.m.TypeOf(s.e.TypeOf(s.inst.results[i]))), i);
@@ -89,8 +91,10 @@ constexpr DeviceFunction kDeviceRuntime[] = {
 Status CallDeviceRuntime(Site& s, uint32_t number) {
   const DeviceFunction& function = kDeviceRuntime[number];
   const ir::Function& callee = s.e.m.ir.functions[s.inst.attrs.index];
-  if (s.inst.operands.size() != function.arguments || callee.params.size() != function.arguments || s.inst.results.size() > 1) {
-    return s.Unsupported("cuda" + std::string(function.name) + " with " + std::to_string(s.inst.operands.size()) + " arguments");
+  if (s.inst.operands.size() != function.arguments || callee.params.size() != function.arguments ||
+      s.inst.results.size() > 1) {
+    return s.Unsupported("cuda" + std::string(function.name) + " with " +
+                         std::to_string(s.inst.operands.size()) + " arguments");
   }
   auto* type = llvm::ArrayType::get(s.e.I(64), std::max<size_t>(function.arguments, 1));
   llvm::IRBuilder<> entry(&s.e.function->getEntryBlock(), s.e.function->getEntryBlock().begin());
@@ -100,17 +104,21 @@ Status CallDeviceRuntime(Site& s, uint32_t number) {
     // An aggregate is where its copy lies in the thread's local window.
     if (callee.params[i].type == ir::Type::kVoid)
       word = s.b.CreatePtrToInt(s.b.CreateGEP(s.b.getInt8Ty(), s.e.LocalBase(), word), s.e.I(64));
-    if (word->getType()->isFloatingPointTy()) word = s.b.CreateBitCast(word, s.e.I(static_cast<unsigned>(word->getType()->getPrimitiveSizeInBits())));
+    if (word->getType()->isFloatingPointTy())
+      word = s.b.CreateBitCast(word, s.e.I(static_cast<unsigned>(word->getType()->getPrimitiveSizeInBits())));
     s.b.CreateStore(s.b.CreateZExt(word, s.e.I(64)), s.b.CreateConstInBoundsGEP2_64(type, words, 0, i));
   }
-  Value result = s.b.CreateCall(s.e.m.Service("ptx2cpu_device_runtime"), {s.e.Block(), s.e.step.thread, s.b.getInt32(number), words});
-  if (!s.inst.results.empty()) s.Return(s.b.CreateZExtOrTrunc(result, s.e.m.TypeOf(s.e.TypeOf(s.inst.results[0]))));
+  Value result = s.b.CreateCall(s.e.m.Service("ptx2cpu_device_runtime"),
+                                {s.e.Block(), s.e.step.thread, s.b.getInt32(number), words});
+  if (!s.inst.results.empty())
+    s.Return(s.b.CreateZExtOrTrunc(result, s.e.m.TypeOf(s.e.TypeOf(s.inst.results[0]))));
   return {};
 }
 
 Status CallExternal(Site& s, const std::string& name) {
   const auto device = std::ranges::find(kDeviceRuntime, ir::DeviceRuntimeName(name), &DeviceFunction::name);
-  if (device != std::end(kDeviceRuntime)) return CallDeviceRuntime(s, static_cast<uint32_t>(device - kDeviceRuntime));
+  if (device != std::end(kDeviceRuntime))
+    return CallDeviceRuntime(s, static_cast<uint32_t>(device - kDeviceRuntime));
   for (const External& external : kExternals) {
     if (external.name != name) continue;
     if (s.inst.operands.size() < external.arguments || s.inst.results.size() > external.results) {
@@ -154,13 +162,17 @@ struct CallTarget {
   llvm::Function* function;
 };
 
-bool SameWidth(llvm::Type* a, llvm::Type* b) { return a->getPrimitiveSizeInBits() == b->getPrimitiveSizeInBits(); }
+bool SameWidth(llvm::Type* a, llvm::Type* b) {
+  return a->getPrimitiveSizeInBits() == b->getPrimitiveSizeInBits();
+}
 
 // Bits pass as they are: prototypes may say .b32 where the function says .f32.
 bool Fits(Site& s, const std::vector<Value>& arguments, const llvm::FunctionType* type) {
   if (arguments.size() != type->getNumParams()) return false;
   for (unsigned i = 0; i < arguments.size(); ++i) {
-    if (arguments[i]->getType() != type->getParamType(i) && !SameWidth(arguments[i]->getType(), type->getParamType(i))) return false;
+    if (arguments[i]->getType() != type->getParamType(i) &&
+        !SameWidth(arguments[i]->getType(), type->getParamType(i)))
+      return false;
   }
   llvm::Type* result = type->getReturnType();
   if (result->isVoidTy()) return s.inst.results.empty();
@@ -184,7 +196,8 @@ Result<std::vector<CallTarget>> TargetsOf(Site& s, const std::vector<Value>& arg
     const uint64_t identity = ir::FunctionIdentity(module.functions[i].name);
     if (!Fits(s, arguments, function->getFunctionType())) continue;
     for (const CallTarget& other : targets) {
-      if (other.identity == identity && other.function != function) return s.Broken("two functions have one identity");
+      if (other.identity == identity && other.function != function)
+        return s.Broken("two functions have one identity");
     }
     targets.push_back({identity, function});
   }
@@ -202,14 +215,16 @@ Status EmitCallIndirect(Site& s) {
   llvm::SwitchInst* choice = s.b.CreateSwitch(identity, none, static_cast<unsigned>(targets.size()));
   std::vector<llvm::PHINode*> results;
   for (ir::ValueId result : s.inst.results) {
-    results.push_back(llvm::PHINode::Create(s.e.m.TypeOf(s.e.TypeOf(result)), static_cast<unsigned>(targets.size()), "", after));
+    results.push_back(llvm::PHINode::Create(s.e.m.TypeOf(s.e.TypeOf(result)),
+                                            static_cast<unsigned>(targets.size()), "", after));
   }
   for (const CallTarget& target : targets) {
     llvm::BasicBlock* block = s.e.NewBlock("call");
     choice->addCase(s.b.getInt64(target.identity), block);
     s.b.SetInsertPoint(block);
     std::vector<Value> passed = arguments;
-    for (unsigned i = 0; i < passed.size(); ++i) passed[i] = s.b.CreateBitCast(passed[i], target.function->getFunctionType()->getParamType(i));
+    for (unsigned i = 0; i < passed.size(); ++i)
+      passed[i] = s.b.CreateBitCast(passed[i], target.function->getFunctionType()->getParamType(i));
     Value call = s.b.CreateCall(target.function, passed);
     for (unsigned i = 0; i < results.size(); ++i) {
       Value one = call->getType()->isStructTy() ? s.b.CreateExtractValue(call, i) : call;
@@ -218,12 +233,14 @@ Status EmitCallIndirect(Site& s) {
     s.b.CreateBr(after);
   }
   s.b.SetInsertPoint(none);
-  s.b.CreateCall(s.e.m.Service("ptx2cpu_fault"), {s.e.Block(), s.b.getInt32(PTX2CPU_FAULT_BAD_FUNCTION), s.e.step.thread, s.b.getInt32(s.inst.at.ptx_line)});
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_fault"), {s.e.Block(), s.b.getInt32(PTX2CPU_FAULT_BAD_FUNCTION),
+                                                  s.e.step.thread, s.b.getInt32(s.inst.at.ptx_line)});
   s.b.CreateUnreachable();
   s.b.SetInsertPoint(after);
   for (size_t i = 0; i < results.size(); ++i) {
     // A call that no function of the program fits never returns.
-    s.Return(targets.empty() ? llvm::PoisonValue::get(results[i]->getType()) : static_cast<Value>(results[i]), i);
+    s.Return(targets.empty() ? llvm::PoisonValue::get(results[i]->getType()) : static_cast<Value>(results[i]),
+             i);
     if (targets.empty()) results[i]->eraseFromParent();
   }
   return {};

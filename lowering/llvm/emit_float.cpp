@@ -272,7 +272,8 @@ Status Approximate(Site& s, const char* function) {
   Type type = s.inst.type;
   if (type == Type::kF64) return s.Unsupported("f64");
   Value a = floats.ToF32(FloatOperand(s, floats, 0, type), type);
-  Value result = EachLane(s.e, {a}, [&](const std::vector<Value>& v) { return s.b.CreateCall(s.e.m.Service(function), v); });
+  Value result = EachLane(
+      s.e, {a}, [&](const std::vector<Value>& v) { return s.b.CreateCall(s.e.m.Service(function), v); });
   return ReturnFloat(s, floats, floats.Narrow(result, Type::kF32, type, Rounding::kNearestEven));
 }
 }  // namespace

@@ -55,7 +55,9 @@ Status HighHalf(Site& s, bool is_signed) {
     return s.b.CreateTrunc(s.b.CreateLShr(product, Literal(product, width)), x->getType());
   };
   // No machine has vectors of 128-bit integers.
-  s.Return(width < 64 ? high(a, b) : EachLane(s.e, {a, b}, [&](const std::vector<llvm::Value*>& v) { return high(v[0], v[1]); }));
+  s.Return(width < 64
+               ? high(a, b)
+               : EachLane(s.e, {a, b}, [&](const std::vector<llvm::Value*>& v) { return high(v[0], v[1]); }));
   return {};
 }
 }  // namespace
@@ -65,13 +67,14 @@ Status EmitMulHiU(Site& s) { return HighHalf(s, false); }
 
 namespace {
 
-llvm::Value* QuotientOrRest(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* divisor, bool is_signed, bool remainder) {
+llvm::Value* QuotientOrRest(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* divisor, bool is_signed,
+                            bool remainder) {
   if (remainder) return is_signed ? b.CreateSRem(x, divisor) : b.CreateURem(x, divisor);
   return is_signed ? b.CreateSDiv(x, divisor) : b.CreateUDiv(x, divisor);
 }
 
-// There is no instruction for vectors. Up to 32 bits f64 is exact enough: a quotient that is no integer lies at least
-// 1 / divisor below the next one, which is more than 2^-32 of it, far above the rounding.
+// There is no instruction for vectors. Up to 32 bits f64 is exact enough: a quotient that is no integer lies
+// at least 1 / divisor below the next one, which is more than 2^-32 of it, far above the rounding.
 llvm::Value* DivideVectors(Site& s, llvm::Value* x, llvm::Value* divisor, bool is_signed, bool remainder) {
   if (s.Width() > 32) {
     return EachLane(s.e, {x, divisor}, [&](const std::vector<llvm::Value*>& v) {
@@ -79,9 +82,12 @@ llvm::Value* DivideVectors(Site& s, llvm::Value* x, llvm::Value* divisor, bool i
     });
   }
   llvm::Type* wide = ShapedLike(x, s.b.getDoubleTy());
-  auto number = [&](llvm::Value* v) { return is_signed ? s.b.CreateSIToFP(v, wide) : s.b.CreateUIToFP(v, wide); };
+  auto number = [&](llvm::Value* v) {
+    return is_signed ? s.b.CreateSIToFP(v, wide) : s.b.CreateUIToFP(v, wide);
+  };
   llvm::Value* ratio = s.b.CreateFDiv(number(x), number(divisor));
-  llvm::Value* quotient = is_signed ? s.b.CreateFPToSI(ratio, x->getType()) : s.b.CreateFPToUI(ratio, x->getType());
+  llvm::Value* quotient =
+      is_signed ? s.b.CreateFPToSI(ratio, x->getType()) : s.b.CreateFPToUI(ratio, x->getType());
   return remainder ? s.b.CreateSub(x, s.b.CreateMul(quotient, divisor)) : quotient;
 }
 

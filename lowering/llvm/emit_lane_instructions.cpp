@@ -15,8 +15,9 @@ using Value = llvm::Value*;
 namespace {
 
 constexpr size_t kMostOperations = 1500;  // LLVM's time grows faster than the code
-constexpr size_t kMostEachLane = 4;           // outside of loops
-constexpr size_t kMostEachLaneOfTexture = 3;  // more for each texture instruction of the same loop: it gains more than they cost
+constexpr size_t kMostEachLane = 4;       // outside of loops
+constexpr size_t kMostEachLaneOfTexture =
+    3;  // more for each texture instruction of the same loop: it gains more than they cost
 
 // Operations on vectors that stand for one instruction, roughly.
 size_t OperationsOf(const ir::Inst& inst) {
@@ -40,8 +41,8 @@ size_t Count(const ir::Inst& access) {
 
 bool IsOfWarps(ir::Special special) {
   using enum ir::Special;
-  return special == kLaneId || special == kWarpId || special == kLaneMaskEq || special == kLaneMaskLt || special == kLaneMaskLe ||
-         special == kLaneMaskGt || special == kLaneMaskGe;
+  return special == kLaneId || special == kWarpId || special == kLaneMaskEq || special == kLaneMaskLt ||
+         special == kLaneMaskLe || special == kLaneMaskGt || special == kLaneMaskGe;
 }
 
 // Was the value, or what it was computed from here, loaded?
@@ -51,8 +52,10 @@ bool ComesFromMemory(const ir::Function& f, ValueId value, int depth) {
   if (!def.valid() || depth == 0) return false;
   const ir::Inst& inst = f.at_inst(def);
   if (inst.op == Opcode::kLoad && inst.attrs.space != Space::kParam) return true;
-  if (ir::Info(inst.op).effect != ir::Effect::kPure) return inst.op != Opcode::kLoad && inst.op != Opcode::kSlotLoad;
-  return std::ranges::any_of(inst.operands, [&](ValueId operand) { return ComesFromMemory(f, operand, depth - 1); });
+  if (ir::Info(inst.op).effect != ir::Effect::kPure)
+    return inst.op != Opcode::kLoad && inst.op != Opcode::kSlotLoad;
+  return std::ranges::any_of(inst.operands,
+                             [&](ValueId operand) { return ComesFromMemory(f, operand, depth - 1); });
 }
 
 bool IsTerminatorOfLanes(Opcode op) {
@@ -104,8 +107,11 @@ LaneVectors::Way LaneVectors::WayOf(const FunctionEmitter& e, const LaneRegion& 
   if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || (bits < 32 && count > 1) || count > 4)
     return Way::kEachLane;
   if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return Way::kTogether;
-  // Sequences that parted lanes have brought together mostly are one still (where every lane took as many trips).
-  if (address.kind == LaneShape::Kind::kVarying && count == 1 && !ComesFromMemory(f, inst.operands[0], kDepth)) return Way::kMaybeTogether;
+  // Sequences that parted lanes have brought together mostly are one still (where every lane took as many
+  // trips).
+  if (address.kind == LaneShape::Kind::kVarying && count == 1 &&
+      !ComesFromMemory(f, inst.operands[0], kDepth))
+    return Way::kMaybeTogether;
   return bits >= 32 ? Way::kApart : Way::kEachLane;
 }
 
@@ -139,7 +145,8 @@ bool LaneVectors::Suits(const FunctionEmitter& e, const LaneRegion& region) {
   return operations <= kMostOperations;
 }
 
-// LLVM makes vectors of the loop over threads where they have no loop of their own and it sees where most accesses lie.
+// LLVM makes vectors of the loop over threads where they have no loop of their own and it sees where most
+// accesses lie.
 bool LaneVectors::SuitsRows(const FunctionEmitter& e, const LaneRegion& region) {
   if (e.f.has_early_exit) return false;
   size_t plain = 0, to_be_seen = 0;

@@ -68,8 +68,10 @@ Status LaneVectors::Choose(Value holds, const std::function<Status()>& yes, cons
   return {};
 }
 
-// Looks at the addresses: one access where the first lane is there and each other has the element behind its neighbour's.
-Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& together,
+// Looks at the addresses: one access where the first lane is there and each other has the element behind its
+// neighbour's.
+Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask,
+                                  const std::function<Status()>& together,
                                   const std::function<Status()>& apart) {
   const ValueId address = inst.operands[0];
   Value all = e.ValueOf(address), first = b.CreateExtractElement(all, uint64_t{0});
@@ -82,7 +84,8 @@ Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask, const 
   Value side_by_side = b.CreateICmpEQ(b.CreateBitCast(elsewhere, b.getInt32Ty()), b.getInt32(0));
   Value holds = b.CreateAnd(side_by_side, b.CreateExtractElement(mask.lanes, uint64_t{0}));
   Value saved = std::exchange(first_[address.index], first);
-  Status status = Choose(holds, together, apart, inst.op == Opcode::kLoad ? inst.results : std::vector<ValueId>{});
+  Status status =
+      Choose(holds, together, apart, inst.op == Opcode::kLoad ? inst.results : std::vector<ValueId>{});
   first_[address.index] = saved;
   return status;
 }
@@ -94,8 +97,10 @@ void LaneVectors::NoteMisaligned(const ir::Inst& inst, const Mask& mask, bool to
     if (!e.notes()->Needs(inst, aligned.operand)) continue;
     const ValueId operand = inst.operands[aligned.operand];
     Value address = together && first_[operand.index] != nullptr ? first_[operand.index] : e.ValueOf(operand);
-    Value low = b.CreateAnd(address, Literal(address, aligned.align - 1)), odd = b.CreateICmpNE(low, Literal(low, 0));
-    if (odd->getType()->isVectorTy()) odd = b.CreateICmpNE(Bits({b.CreateLogicalAnd(mask.lanes, odd), nullptr}), b.getInt32(0));
+    Value low = b.CreateAnd(address, Literal(address, aligned.align - 1)),
+          odd = b.CreateICmpNE(low, Literal(low, 0));
+    if (odd->getType()->isVectorTy())
+      odd = b.CreateICmpNE(Bits({b.CreateLogicalAnd(mask.lanes, odd), nullptr}), b.getInt32(0));
     e.notes()->Note(inst, aligned.operand, odd);
   }
 }
@@ -268,8 +273,9 @@ Status LaneVectors::LoadSlotOfRow(const ir::Inst& inst, const Mask& mask) {
   const ir::Slot& slot = f.slots[inst.attrs.index];
   if (slot.shape != ir::Level::kLane) return e.EmitInst(inst);
   llvm::Type* type = VectorOf(e.m.MemoryTypeOf(slot.type));
-  auto* load = b.CreateMaskedLoad(type, e.SlotAddress(inst.attrs.index), llvm::Align(static_cast<uint64_t>(ir::Bytes(slot.type))),
-                                  mask.lanes, llvm::Constant::getNullValue(type));
+  auto* load = b.CreateMaskedLoad(type, e.SlotAddress(inst.attrs.index),
+                                  llvm::Align(static_cast<uint64_t>(ir::Bytes(slot.type))), mask.lanes,
+                                  llvm::Constant::getNullValue(type));
   e.m.Annotate(load, Memory::kSlot);
   Value value = load;
   if (slot.type == ir::Type::kI1) value = b.CreateICmpNE(value, Literal(value, 0));

@@ -1,9 +1,9 @@
 // Addresses, loads, stores, fences, copies. Atomics are in emit_atomic.cpp.
 #include "lowering/llvm/emit_memory.h"
-#include "lowering/llvm/lane_region.h"
 
 #include <llvm/IR/Constants.h>
 
+#include "lowering/llvm/lane_region.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -111,13 +111,14 @@ llvm::AtomicOrdering OrderingOf(MemoryOrder order) {
   }
 }
 
-// Most machines do not fault. A branch at each access keeps loops over lanes from becoming vectors (a sum of two arrays
-// took 6 to 11 times as long), so that those are noted only; there is nothing to lose where lanes run one by one, in
-// called functions, with atomics and above lane level. An aligned move that the machine itself refuses is found by the
-// fault handler.
+// Most machines do not fault. A branch at each access keeps loops over lanes from becoming vectors (a sum of
+// two arrays took 6 to 11 times as long), so that those are noted only; there is nothing to lose where lanes
+// run one by one, in called functions, with atomics and above lane level. An aligned move that the machine
+// itself refuses is found by the fault handler.
 void CheckAlignment(Site& s, const AlignedOperand& aligned) {
   FunctionEmitter& e = s.e;
-  const bool always = !e.f.is_kernel || e.f.resumes == ir::Resumes::kLanes || s.inst.op == Opcode::kAtomic || s.inst.op == Opcode::kAtomicCas;
+  const bool always = !e.f.is_kernel || e.f.resumes == ir::Resumes::kLanes || s.inst.op == Opcode::kAtomic ||
+                      s.inst.op == Opcode::kAtomicCas;
   const AlignmentChecks checks = e.m.options.alignment;
   if (!always && checks == AlignmentChecks::kNone) return;
   if (aligned.align < 2) return;
@@ -127,8 +128,10 @@ void CheckAlignment(Site& s, const AlignedOperand& aligned) {
   if (noted && !e.notes()->Needs(s.inst, aligned.operand)) return;
   Value address = s.Raw(aligned.operand), low = s.b.CreateAnd(address, Literal(address, aligned.align - 1));
   Value is_odd = s.b.CreateICmpNE(low, Literal(low, 0));
-  if (noted) e.notes()->Note(s.inst, aligned.operand, is_odd);
-  else e.Fault(is_odd, PTX2CPU_FAULT_MISALIGNED, e.step.thread, s.inst.at);
+  if (noted)
+    e.notes()->Note(s.inst, aligned.operand, is_odd);
+  else
+    e.Fault(is_odd, PTX2CPU_FAULT_MISALIGNED, e.step.thread, s.inst.at);
 }
 
 namespace {
@@ -306,7 +309,8 @@ Value InShared(Site& s, Value address) {
 }
 
 Value InCluster(Site& s, Value address) {
-  llvm::BasicBlock *before = s.b.GetInsertBlock(), *others = s.e.NewBlock("other_blocks"), *done = s.e.NewBlock("found");
+  llvm::BasicBlock *before = s.b.GetInsertBlock(), *others = s.e.NewBlock("other_blocks"),
+                   *done = s.e.NewBlock("found");
   Value own = InShared(s, address);
   Value blocks = s.e.Field(offsetof(ptx2cpu_block, cluster_nctarank), s.e.I(32), "cluster_nctarank");
   Value known = s.b.CreateOr(own, s.b.CreateICmpULE(blocks, s.b.getInt32(1)));

@@ -13,8 +13,8 @@ llvm::Value* UpdateMbarrier(Site& s, llvm::Value* old, llvm::Value* change);
 
 inline constexpr uint32_t kBulkAlign = 16;
 // Faults where an address or a size is no multiple of `align`.
-void FaultUnlessBulk(Site& s, std::initializer_list<llvm::Value*> addresses, std::initializer_list<llvm::Value*> sizes,
-                     uint64_t align);
+void FaultUnlessBulk(Site& s, std::initializer_list<llvm::Value*> addresses,
+                     std::initializer_list<llvm::Value*> sizes, uint64_t align);
 
 // Does a generic address lie in the block's shared window?
 llvm::Value* InShared(Site& s, llvm::Value* address);

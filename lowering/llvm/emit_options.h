@@ -12,11 +12,13 @@ enum class ThreadIds : uint8_t {
   kBoth,            // both versions when the kernel reads %tid; the block's shape decides at run time
 };
 
-// Misaligned accesses are faults. Those of atomics, of called functions and of lanes that run one by one always are.
+// Misaligned accesses are faults. Those of atomics, of called functions and of lanes that run one by one
+// always are.
 enum class AlignmentChecks : uint8_t {
   kNone,
   kNoted,     // found when the region is through: what costs little
-  kAssumed,   // the same, but parameters are taken to be aligned as accesses need them: KernelLayout::alignments
+  kAssumed,   // the same, but parameters are taken to be aligned as accesses need them:
+              // KernelLayout::alignments
   kAtAccess,  // found at the access, with its thread; loops over lanes do not become vectors
 };
 

@@ -133,12 +133,14 @@ llvm::Value* FunctionEmitter::LiveMask(llvm::Value* warp) {
 }
 
 llvm::Value* FunctionEmitter::LanesOf(llvm::Value* warp) {
-  return FirstLanes(b.CreateSub(Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count"), b.CreateShl(warp, 5)));
+  return FirstLanes(b.CreateSub(Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count"),
+                                b.CreateShl(warp, 5)));
 }
 
 // The first `count` of 32 lanes, at most all.
 llvm::Value* FunctionEmitter::FirstLanes(llvm::Value* count) {
-  llvm::Value* tail = b.CreateSub(b.CreateShl(b.getInt32(1), b.CreateAnd(count, b.getInt32(31))), b.getInt32(1));
+  llvm::Value* tail =
+      b.CreateSub(b.CreateShl(b.getInt32(1), b.CreateAnd(count, b.getInt32(31))), b.getInt32(1));
   return b.CreateSelect(b.CreateICmpUGE(count, b.getInt32(kWarpSize)), b.getInt32(~0u), tail, "live");
 }
 
@@ -215,7 +217,8 @@ llvm::MDNode* FunctionEmitter::LoopMetadata(llvm::MDNode* access_group) {
   llvm::Metadata* parallel[] = {llvm::MDString::get(m.context, "llvm.loop.parallel_accesses"), access_group};
   llvm::SmallVector<llvm::Metadata*, 3> operands{nullptr, llvm::MDNode::get(m.context, parallel)};
   if (notes_ && notes_->HoldBack()) {
-    llvm::Metadata* once[] = {llvm::MDString::get(m.context, "llvm.loop.interleave.count"), llvm::ConstantAsMetadata::get(b.getInt32(1))};
+    llvm::Metadata* once[] = {llvm::MDString::get(m.context, "llvm.loop.interleave.count"),
+                              llvm::ConstantAsMetadata::get(b.getInt32(1))};
     operands.push_back(llvm::MDNode::get(m.context, once));
   }
   llvm::MDNode* loop = llvm::MDNode::getDistinct(m.context, operands);
@@ -275,7 +278,9 @@ Result<bool> FunctionEmitter::EmitLanesAsVectors(const ir::Inst& inst) {
   // Locals on the stack are one lane's at a time.
   if (m.lane_width != kWarpSize || stack_locals_ != nullptr) return false;
   using Threads = LaneRegionOptions::Threads;
-  LaneRegionOptions options{.private_shared = private_shared, .threads = one_dimensional_ ? Threads::kOneDimensional : Threads::kAnyShape, .varies_outside = [&](ir::ValueId id) { return IsVarying(id); }};
+  LaneRegionOptions options{.private_shared = private_shared,
+                            .threads = one_dimensional_ ? Threads::kOneDimensional : Threads::kAnyShape,
+                            .varies_outside = [&](ir::ValueId id) { return IsVarying(id); }};
   std::optional<LaneRegion> region = FindLaneRegion(f, inst.edges[0].to, options);
   if (!region || !LaneVectors::Suits(*this, *region)) return false;
   BeginNotes(inst, false);
@@ -317,9 +322,12 @@ Residues& FunctionEmitter::residues() {
 }
 
 bool FunctionEmitter::IsAssumed(const Residue& residue, uint64_t align) {
-  if (m.options.alignment != AlignmentChecks::kAssumed || residue.root != Residue::Root::kParameter) return false;
-  const ParameterAlignment needed{static_cast<uint32_t>(residue.place), static_cast<uint8_t>(residue.offset), static_cast<uint8_t>(align - 1)};
-  if (std::ranges::find(m.layout.alignments, needed) == m.layout.alignments.end()) m.layout.alignments.push_back(needed);
+  if (m.options.alignment != AlignmentChecks::kAssumed || residue.root != Residue::Root::kParameter)
+    return false;
+  const ParameterAlignment needed{static_cast<uint32_t>(residue.place), static_cast<uint8_t>(residue.offset),
+                                  static_cast<uint8_t>(align - 1)};
+  if (std::ranges::find(m.layout.alignments, needed) == m.layout.alignments.end())
+    m.layout.alignments.push_back(needed);
   return true;
 }
 
@@ -328,7 +336,8 @@ llvm::Value* FunctionEmitter::IsOdd(const Residue& residue, uint64_t align) {
   llvm::Value* parameter = Parameter(residue.place, residue.type);
   llvm::IRBuilder<>::InsertPointGuard guard(b);
   b.SetInsertPoint(entry_->getTerminator());
-  llvm::Value* low = b.CreateAnd(b.CreateAdd(parameter, Literal(parameter, residue.offset)), Literal(parameter, align - 1));
+  llvm::Value* low =
+      b.CreateAnd(b.CreateAdd(parameter, Literal(parameter, residue.offset)), Literal(parameter, align - 1));
   return b.CreateICmpNE(low, Literal(low, 0));
 }
 
@@ -339,7 +348,8 @@ llvm::Value* FunctionEmitter::OrAtEntry(llvm::Value* x, llvm::Value* y) {
 }
 
 void FunctionEmitter::BeginNotes(const ir::Inst& loop, bool all_enter) {
-  if (m.options.alignment == AlignmentChecks::kNoted || m.options.alignment == AlignmentChecks::kAssumed) notes_.emplace(*this, loop.edges[0].to, all_enter);
+  if (m.options.alignment == AlignmentChecks::kNoted || m.options.alignment == AlignmentChecks::kAssumed)
+    notes_.emplace(*this, loop.edges[0].to, all_enter);
 }
 
 void FunctionEmitter::EndNotes() {

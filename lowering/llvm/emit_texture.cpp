@@ -56,14 +56,17 @@ Status EmitImageQuery(Site& s) {
 
 namespace {
 
-// What ptx2cpu_surface_address does, for one lane or, with vectors of coordinates, for a warp's; the handle is one.
+// What ptx2cpu_surface_address does, for one lane or, with vectors of coordinates, for a warp's; the handle
+// is one.
 class SurfaceAddress {
  public:
   SurfaceAddress(FunctionEmitter& e, Value handle, uint32_t access) : e_(e), b_(e.b), access_(access) {
     // An unbound surface is one without texels.
-    constexpr size_t kRead = offsetof(ptx2cpu_surface, image) + offsetof(ptx2cpu_image, level) + sizeof(ptx2cpu_image_level);
+    constexpr size_t kRead =
+        offsetof(ptx2cpu_surface, image) + offsetof(ptx2cpu_image, level) + sizeof(ptx2cpu_image_level);
     auto* type = llvm::ArrayType::get(b_.getInt8Ty(), kRead);
-    auto* none = new llvm::GlobalVariable(*e.m.module, type, true, llvm::GlobalValue::PrivateLinkage, llvm::Constant::getNullValue(type));
+    auto* none = new llvm::GlobalVariable(*e.m.module, type, true, llvm::GlobalValue::PrivateLinkage,
+                                          llvm::Constant::getNullValue(type));
     none->setAlignment(llvm::Align(8));
     is_unbound_ = b_.CreateICmpEQ(handle, b_.getInt64(0));
     surface_ = b_.CreateSelect(is_unbound_, none, b_.CreateIntToPtr(handle, b_.getPtrTy()));
@@ -73,23 +76,29 @@ class SurfaceAddress {
   Value Of(Value x, Value y, Value z) {
     constexpr uint64_t kChannelBytes = 0x42442211;  // by channel, 4 bits each
     Value one = b_.getInt64(1);
-    Value bytes_of_channel = b_.CreateAnd(b_.CreateLShr(b_.getInt64(kChannelBytes), b_.CreateShl(Image(offsetof(ptx2cpu_image, channel)), 2)), 15);
+    Value bytes_of_channel = b_.CreateAnd(
+        b_.CreateLShr(b_.getInt64(kChannelBytes), b_.CreateShl(Image(offsetof(ptx2cpu_image, channel)), 2)),
+        15);
     Value texel = b_.CreateMul(bytes_of_channel, Image(offsetof(ptx2cpu_image, channels)));
     const bool by_texel = (access_ & PTX2CPU_ACCESS_TEXELS) != 0;
     Value bytes = by_texel ? texel : b_.getInt64(access_ >> PTX2CPU_ACCESS_BYTES_SHIFT);
     Value at = Wide(x, true);
     if (by_texel || (access_ & PTX2CPU_ACCESS_SAMPLES) != 0) at = b_.CreateMul(at, Like(at, bytes));
     Value misaligned = b_.CreateICmpNE(b_.CreateAnd(at, Like(at, b_.CreateSub(bytes, one))), Literal(at, 0));
-    Value end = b_.CreateAdd(b_.CreateSub(b_.CreateMul(Level32(offsetof(ptx2cpu_image_level, width)), texel), bytes), one);
+    Value end = b_.CreateAdd(
+        b_.CreateSub(b_.CreateMul(Level32(offsetof(ptx2cpu_image_level, width)), texel), bytes), one);
     inside_ = nullptr;
     Value address = b_.CreateAdd(InRange(at, end), Like(at, Level64(offsetof(ptx2cpu_image_level, base))));
     const uint32_t geometry = access_ & PTX2CPU_ACCESS_GEOMETRY;
     if (geometry != PTX2CPU_GEOMETRY_1D && geometry != PTX2CPU_GEOMETRY_A1D)
-      address = Step(address, Wide(y, true), Level32(offsetof(ptx2cpu_image_level, height)), offsetof(ptx2cpu_image_level, pitch));
+      address = Step(address, Wide(y, true), Level32(offsetof(ptx2cpu_image_level, height)),
+                     offsetof(ptx2cpu_image_level, pitch));
     if (geometry == PTX2CPU_GEOMETRY_3D) {
-      address = Step(address, Wide(z, true), Level32(offsetof(ptx2cpu_image_level, depth)), offsetof(ptx2cpu_image_level, slice));
+      address = Step(address, Wide(z, true), Level32(offsetof(ptx2cpu_image_level, depth)),
+                     offsetof(ptx2cpu_image_level, slice));
     } else if (geometry > PTX2CPU_GEOMETRY_3D) {  // numbers of layers are unsigned
-      address = Step(address, Wide(z, false), Image(offsetof(ptx2cpu_image, layers)), offsetof(ptx2cpu_image_level, slice));
+      address = Step(address, Wide(z, false), Image(offsetof(ptx2cpu_image, layers)),
+                     offsetof(ptx2cpu_image_level, slice));
     }
     if (inside_ != nullptr) address = b_.CreateSelect(inside_, address, Literal(address, 0));
     address = b_.CreateSelect(misaligned, Literal(address, 1), address);
@@ -99,7 +108,8 @@ class SurfaceAddress {
  private:
   // Whoever makes a surface does not change it while a kernel uses it.
   Value Field(size_t offset, llvm::Type* type) {
-    auto* load = b_.CreateAlignedLoad(type, b_.CreateConstGEP1_64(b_.getInt8Ty(), surface_, offset), llvm::Align(type->isIntegerTy(64) ? 8 : 4));
+    auto* load = b_.CreateAlignedLoad(type, b_.CreateConstGEP1_64(b_.getInt8Ty(), surface_, offset),
+                                      llvm::Align(type->isIntegerTy(64) ? 8 : 4));
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(e_.m.context, {}));
     return type->isIntegerTy(64) ? static_cast<Value>(load) : b_.CreateZExt(load, b_.getInt64Ty());
   }
@@ -108,7 +118,9 @@ class SurfaceAddress {
   Value Level32(size_t offset) { return Field(kLevel + offset, b_.getInt32Ty()); }
   Value Level64(size_t offset) { return Field(kLevel + offset, b_.getInt64Ty()); }
 
-  Value Like(Value shape, Value scalar) { return shape->getType()->isVectorTy() ? Broadcast(b_, scalar, kWarpSize) : scalar; }
+  Value Like(Value shape, Value scalar) {
+    return shape->getType()->isVectorTy() ? Broadcast(b_, scalar, kWarpSize) : scalar;
+  }
   Value Wide(Value x, bool is_signed) {
     llvm::Type* type = ShapedLike(x, b_.getInt64Ty());
     return is_signed ? b_.CreateSExt(x, type) : b_.CreateZExt(x, type);
@@ -118,7 +130,8 @@ class SurfaceAddress {
   Value InRange(Value number, Value size) {
     Value end = Like(number, size), negative = b_.CreateICmpSLT(number, Literal(number, 0));
     if ((access_ & PTX2CPU_ACCESS_CLAMP) != 0) {
-      Value least = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, number, b_.CreateSub(end, Literal(end, 1)));
+      Value least =
+          b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, number, b_.CreateSub(end, Literal(end, 1)));
       return b_.CreateSelect(negative, Literal(number, 0), least);
     }
     Value fits = b_.CreateAnd(b_.CreateNot(negative), b_.CreateICmpSLT(number, end));
@@ -166,10 +179,13 @@ Status LaneVectors::EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask)
   const ValueId result = inst.results[0];
   first_[result.index] = holds_[result.index] = nullptr;
   auto coordinate = [&](size_t number) { return Vector(e.ValueOf(inst.operands[number])); };
-  Value address = SurfaceAddress(e, e.ValueOf(inst.operands[0]), inst.attrs.index).Of(coordinate(1), coordinate(2), coordinate(3));
-  Value bad = b.CreateAnd(Bits(mask), b.CreateBitCast(b.CreateICmpEQ(address, Literal(address, 1)), b.getInt32Ty()));
+  Value address = SurfaceAddress(e, e.ValueOf(inst.operands[0]), inst.attrs.index)
+                      .Of(coordinate(1), coordinate(2), coordinate(3));
+  Value bad =
+      b.CreateAnd(Bits(mask), b.CreateBitCast(b.CreateICmpEQ(address, Literal(address, 1)), b.getInt32Ty()));
   Value lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bad, b.getFalse());
-  e.Fault(b.CreateICmpNE(bad, b.getInt32(0)), PTX2CPU_FAULT_MISALIGNED, b.CreateAdd(e.step.thread, lane), inst.at);
+  e.Fault(b.CreateICmpNE(bad, b.getInt32(0)), PTX2CPU_FAULT_MISALIGNED, b.CreateAdd(e.step.thread, lane),
+          inst.at);
   SetForms(result, {address, nullptr, nullptr});
   return {};
 }
@@ -181,9 +197,13 @@ Status LaneVectors::EmitTextures(const ir::Inst& inst, const Mask& mask) {
   Value texture = e.ValueOf(inst.operands[0]), sampler = e.ValueOf(inst.operands[1]);
   if (sampler->getType()->isVectorTy()) return EmitEachLane(inst, mask);
   const llvm::Align align(64);
-  Value words = e.Scratch(b.getInt32Ty(), image::kMostWords * kWarpSize), result = e.Scratch(b.getInt32Ty(), image::kChannels * kWarpSize);
-  auto row = [&](Value array, size_t number) { return b.CreateConstGEP1_64(b.getInt32Ty(), array, number * kWarpSize); };
-  for (size_t i = 0; i < count; ++i) b.CreateAlignedStore(Vector(e.ValueOf(inst.operands[i + 2])), row(words, i), align);
+  Value words = e.Scratch(b.getInt32Ty(), image::kMostWords * kWarpSize),
+        result = e.Scratch(b.getInt32Ty(), image::kChannels * kWarpSize);
+  auto row = [&](Value array, size_t number) {
+    return b.CreateConstGEP1_64(b.getInt32Ty(), array, number * kWarpSize);
+  };
+  for (size_t i = 0; i < count; ++i)
+    b.CreateAlignedStore(Vector(e.ValueOf(inst.operands[i + 2])), row(words, i), align);
   Value lanes = Bits(mask), fetch = b.getInt32(inst.attrs.index);
   if (texture->getType()->isVectorTy()) {
     Value textures = e.Scratch(b.getInt64Ty(), kWarpSize);
@@ -194,7 +214,8 @@ Status LaneVectors::EmitTextures(const ir::Inst& inst, const Mask& mask) {
     b.CreateCall(e.m.Service("ptx2cpu_texture_fetch_lanes"), {pointer, sampler, fetch, lanes, words, result});
   }
   for (size_t i = 0; i < image::kChannels; ++i)
-    SetForms(inst.results[i], {b.CreateAlignedLoad(VectorOf(b.getInt32Ty()), row(result, i), align), nullptr, nullptr});
+    SetForms(inst.results[i],
+             {b.CreateAlignedLoad(VectorOf(b.getInt32Ty()), row(result, i), align), nullptr, nullptr});
   return {};
 }
 

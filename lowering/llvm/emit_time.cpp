@@ -1,14 +1,16 @@
 // Clocks and timers.
 //
-// On a GPU the threads of a block run at the same time; here one after the other runs through a region. If each read the
-// time it is, threads that wait for a time to pass would wait in turn, and what a thread measures would have nothing to do
-// with what it does. So a thread has a time of its own, some skew behind the time it is. All threads begin a region at the
-// time of the first reading there. At each place that reads a clock the latest time of any thread there is known: a
-// thread that comes with an earlier one goes on from that, as if it had run beside the others. Otherwise its time passes
-// as time does. So threads that do the same wait together, and measure what they do.
+// On a GPU the threads of a block run at the same time; here one after the other runs through a region. If
+// each read the time it is, threads that wait for a time to pass would wait in turn, and what a thread
+// measures would have nothing to do with what it does. So a thread has a time of its own, some skew behind
+// the time it is. All threads begin a region at the time of the first reading there. At each place that reads
+// a clock the latest time of any thread there is known: a thread that comes with an earlier one goes on from
+// that, as if it had run beside the others. Otherwise its time passes as time does. So threads that do the
+// same wait together, and measure what they do.
 //
-// A thread's time never goes back nor lies ahead, and is never from before a barrier that it has passed. Where threads
-// could tell each other the time without a barrier (atomics, volatile accesses, calls), each reading gives the time it is.
+// A thread's time never goes back nor lies ahead, and is never from before a barrier that it has passed.
+// Where threads could tell each other the time without a barrier (atomics, volatile accesses, calls), each
+// reading gives the time it is.
 #include "lowering/llvm/function_emitter.h"
 
 namespace ptx2cpu::lowering {
@@ -22,14 +24,17 @@ constexpr uint64_t kNoSkewYet = ~uint64_t{0};
 constexpr size_t kMostPlaces = 32;
 
 bool IsTime(Special special) { return special >= Special::kClock && special <= Special::kGlobaltimerHi; }
-bool IsTimer(Special special) { return special >= Special::kGlobaltimer && special <= Special::kGlobaltimerHi; }
+bool IsTimer(Special special) {
+  return special >= Special::kGlobaltimer && special <= Special::kGlobaltimerHi;
+}
 
 // Other threads cannot be told something by it, or tell, before the next barrier.
 bool IsPrivate(const ir::Inst& inst) {
   if (inst.op == Opcode::kNanosleep || inst.op == Opcode::kSpecialRegister) return true;
   if (inst.attrs.order != ir::MemoryOrder::kWeak || (inst.attrs.flags & ir::kVolatile) != 0) return false;
   const ir::Effect effect = ir::Info(inst.op).effect;
-  return effect == ir::Effect::kPure || effect == ir::Effect::kReads || effect == ir::Effect::kWrites || effect == ir::Effect::kTerminator;
+  return effect == ir::Effect::kPure || effect == ir::Effect::kReads || effect == ir::Effect::kWrites ||
+         effect == ir::Effect::kTerminator;
 }
 
 // The reading of a place where a thread's own time is kept.
@@ -75,8 +80,10 @@ void FunctionEmitter::BeginThread(const ThreadTimes& times) {
 
 llvm::Value* TimeValue(Site& s, Special special) {
   const bool timer = IsTimer(special);
-  llvm::Value* time = s.b.CreateCall(s.e.m.Service(timer ? "ptx2cpu_globaltimer" : "ptx2cpu_clock"), {s.e.Block()});
-  if (const auto& times = s.e.step.times) time = OwnTime(s, time, timer ? times->timer : times->clock, times->latest.at(&s.inst));
+  llvm::Value* time =
+      s.b.CreateCall(s.e.m.Service(timer ? "ptx2cpu_globaltimer" : "ptx2cpu_clock"), {s.e.Block()});
+  if (const auto& times = s.e.step.times)
+    time = OwnTime(s, time, timer ? times->timer : times->clock, times->latest.at(&s.inst));
   const bool high = special == Special::kClockHi || special == Special::kGlobaltimerHi;
   return high ? s.b.CreateLShr(time, 32) : time;
 }

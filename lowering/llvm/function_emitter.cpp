@@ -56,7 +56,12 @@ std::unexpected<Error> Site::Broken(std::string message) const {
 
 FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::Function* function,
                                  bool one_dimensional)
-    : m(m), f(f), function(function), b(m.context), private_shared(HasPrivateShared(f)), one_dimensional_(one_dimensional) {
+    : m(m),
+      f(f),
+      function(function),
+      b(m.context),
+      private_shared(HasPrivateShared(f)),
+      one_dimensional_(one_dimensional) {
   values_.resize(f.values.size());
   phis_.resize(f.values.size());
   blocks_.resize(f.blocks.size());
@@ -90,18 +95,18 @@ Status FunctionEmitter::EmitKernel() {
   }
   if (f.has_early_exit) {
     llvm::Value* live = Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
-    TRY_STATUS(
-        Loop(Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count"), "all_live",
-             [&](llvm::Value* warp) {
-               llvm::Value* mask = LanesOf(warp);
-               StorePlain(mask, b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(warp, b.getInt64Ty())),
+    TRY_STATUS(Loop(Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count"), "all_live",
+                    [&](llvm::Value* warp) {
+                      llvm::Value* mask = LanesOf(warp);
+                      StorePlain(
+                          mask, b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(warp, b.getInt64Ty())),
                           llvm::Align(4), Memory::kContext);
-               if (f.parked_slot != ~0u) {
-                 step.warp = warp;
-                 StorePlain(b.getInt32(0), SlotAddress(f.parked_slot), llvm::Align(4), Memory::kSlot);
-               }
-               return Status{};
-             }));
+                      if (f.parked_slot != ~0u) {
+                        step.warp = warp;
+                        StorePlain(b.getInt32(0), SlotAddress(f.parked_slot), llvm::Align(4), Memory::kSlot);
+                      }
+                      return Status{};
+                    }));
   }
   step = {.level = ir::Level::kBlock, .width = 1, .end = NewBlock("return")};
   llvm::BasicBlock* end = step.end;
@@ -262,7 +267,8 @@ bool FunctionEmitter::NobodyWaits() const {
   if (!f.is_kernel || f.resumes != ir::Resumes::kNever || f.has_early_exit) return false;
   size_t loops = 0;
   for (const ir::Block& block : f.blocks) {
-    if (!block.removed && !block.insts.empty() && f.at_inst(block.insts.back()).op == Opcode::kForLanes) ++loops;
+    if (!block.removed && !block.insts.empty() && f.at_inst(block.insts.back()).op == Opcode::kForLanes)
+      ++loops;
   }
   return loops == 1;
 }
@@ -294,8 +300,8 @@ void FunctionEmitter::PrepareSlots() {
     return b.CreateAnd(b.CreateAdd(offset, b.getInt64(kSlotAlign - 1)), b.getInt64(~(kSlotAlign - 1)));
   };
   llvm::Value* offset = b.getInt64(0);
-  // Arrays of one size follow each other at one distance: LLVM takes minutes over a long chain of roundings, and
-  // a step of a resumable kernel begins with this every time.
+  // Arrays of one size follow each other at one distance: LLVM takes minutes over a long chain of roundings,
+  // and a step of a resumable kernel begins with this every time.
   for (size_t first = 0; first < order.size();) {
     const ir::Slot& slot = f.slots[order[first]];
     auto alike = [&](uint32_t other) {

@@ -41,8 +41,9 @@ struct LaneStep {
   llvm::Value* warp = nullptr;    // i32; null at block level
   llvm::Value* lane = nullptr;    // i32, first lane of the step
   llvm::Value* thread = nullptr;  // i32, first thread of the step
-  llvm::Value* tid[3] = {nullptr, nullptr,
-                         nullptr};   // i32, of the first, where the loops count them; else the block's table has them
+  llvm::Value* tid[3] = {
+      nullptr, nullptr,
+      nullptr};  // i32, of the first, where the loops count them; else the block's table has them
   llvm::BasicBlock* end = nullptr;   // end_lane, end_warp, or the function's return
   llvm::BasicBlock* exit = nullptr;  // exit_lane
   llvm::MDNode* access_group =
@@ -106,7 +107,7 @@ class FunctionEmitter {
 
   // The step is one lane of a kernel that no other thread waits for.
   bool LaneMayEnd() const;
-  bool NobodyWaits() const;  // for any thread of this kernel
+  bool NobodyWaits() const;   // for any thread of this kernel
   const bool private_shared;  // as in lane_region.h
 
   // -- values --
@@ -127,7 +128,7 @@ class FunctionEmitter {
   llvm::Value* WordAddress(uint32_t number);       // resumable: a word of this step's first thread
   llvm::Value* Thread();                           // i32, or a vector of consecutive ones
   llvm::Value* Lane();
-  llvm::Value* TidX();  // where the loops count it
+  llvm::Value* TidX();       // where the loops count it
   llvm::Value* LocalBase();  // pointer to this thread's local window
   llvm::Value* LocalBaseOf(llvm::Value* thread);
   llvm::Value* LocalSymbol(uint64_t offset);  // window offset of a local variable of this function
@@ -153,7 +154,8 @@ class FunctionEmitter {
   AlignmentNotes* notes() { return notes_ ? &*notes_ : nullptr; }
   // Whether the launcher sees to it that such an address is aligned.
   bool IsAssumed(const Residue& residue, uint64_t align);
-  // Of residues that are not values, known from the function's entry (i1): whether such an address is misaligned.
+  // Of residues that are not values, known from the function's entry (i1): whether such an address is
+  // misaligned.
   llvm::Value* IsOdd(const Residue& residue, uint64_t align);
   llvm::Value* OrAtEntry(llvm::Value* x, llvm::Value* y);
 
@@ -172,7 +174,7 @@ class FunctionEmitter {
   // -- regions: emit_regions.cpp --
   Status EmitRegion(ir::BlockId entry, const LaneStep& region_step, const ir::Edge& edge);
   Status EmitForWarps(const ir::Inst& inst);
-  Status EmitForLanes(const ir::Inst& inst);  // over the lanes of a warp
+  Status EmitForLanes(const ir::Inst& inst);              // over the lanes of a warp
   Result<bool> EmitLanesAsVectors(const ir::Inst& inst);  // false: they must be a loop
   Status EmitForEachLane(
       const ir::Inst& inst);  // the same where lanes suspend by themselves: one after the other
@@ -218,7 +220,8 @@ class FunctionEmitter {
   // The region of one lane, in the innermost loop; skips lanes that have exited.
   Status EmitLane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop);
 
-  // Before the loop over threads whose region begins there, and before each thread; nothing where no clock is read.
+  // Before the loop over threads whose region begins there, and before each thread; nothing where no clock is
+  // read.
   std::optional<ThreadTimes> BeginTimes(ir::BlockId entry);
   void BeginThread(const ThreadTimes& times);
 

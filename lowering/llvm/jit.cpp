@@ -158,7 +158,8 @@ Status Jit::State::DefineVariables(const std::vector<VariableImage>& variables) 
 
 const Target& Jit::target() const { return state_->options.target; }
 
-Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name, const CompileOptions& options) const {
+Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name,
+                                 const CompileOptions& options) const {
   const ir::Function* kernel = TRY(FindKernel(module, name));
   int level = options.optimisation.value_or(state_->options.optimisation);
   llvm::LLVMContext context;
@@ -167,7 +168,8 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   if (quick) level = 1;
   auto machine = TRY(CreateTargetMachine(state_->options.target, level, true));
   Optimize(*emitted.module, *machine, level, options.stop);
-  if (options.stop != nullptr && options.stop->load()) return Fail(ErrorCode::kInternal, "told to stop compiling " + kernel->name);
+  if (options.stop != nullptr && options.stop->load())
+    return Fail(ErrorCode::kInternal, "told to stop compiling " + kernel->name);
   KernelImage image = DescribeKernel(module, *kernel, emitted.layout);
   image.is_quick = quick;
   image.object = TRY(GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::ObjectFile));
@@ -242,7 +244,8 @@ std::optional<ir::Position> Jit::LineOf(uintptr_t pc) const {
   for (const Loaded& loaded : state_->kernels) {
     if (pc < loaded.text_begin || pc - loaded.text_begin >= loaded.text_size) continue;
     if (loaded.lines == nullptr)
-      loaded.lines = std::make_unique<LineTable>(loaded.image.object, loaded.image.ptx_name, loaded.image.source_files);
+      loaded.lines =
+          std::make_unique<LineTable>(loaded.image.object, loaded.image.ptx_name, loaded.image.source_files);
     return loaded.lines->Find(pc - loaded.text_begin);
   }
   return std::nullopt;

@@ -26,8 +26,8 @@ namespace ptx2cpu::lowering {
 struct JitOptions {
   // All of the table (runtime/entry_point_list.h); code generation does not link the runtime.
   std::span<const ptx2cpu_entry_point> entry_points = {};
-  Target target = {};                    // empty triple: native
-  int optimisation = 3;                  // 0..3
+  Target target = {};    // empty triple: native
+  int optimisation = 3;  // 0..3
   ThreadIds thread_ids = ThreadIds::kBoth;
   uint32_t lane_width = 0;  // as in EmitOptions
   AlignmentChecks alignment = AlignmentChecks::kNoted;
@@ -51,20 +51,22 @@ class Jit {
   Result<CompiledKernel> Add(const ir::Module& module, std::string_view kernel = {});
 
   struct CompileOptions {
-    std::optional<int> optimisation = {};  // else JitOptions::optimisation
+    std::optional<int> optimisation = {};           // else JitOptions::optimisation
     std::optional<AlignmentChecks> alignment = {};  // else JitOptions::alignment
     // A kernel of at least so many LLVM instructions is compiled at -O1 only; KernelImage::is_quick then.
     size_t quick_from = ~size_t{0};
     const std::atomic<bool>* stop = nullptr;  // once it is set, Compile fails soon
   };
   // Machine code and what a loader must know; changes nothing here.
-  Result<KernelImage> Compile(const ir::Module& module, std::string_view kernel, const CompileOptions& options) const;
+  Result<KernelImage> Compile(const ir::Module& module, std::string_view kernel,
+                              const CompileOptions& options) const;
   Result<CompiledKernel> Load(KernelImage image);
   // Gives variables storage and their first contents. One whose contents name functions or shared addresses
   // waits for the first kernel that reaches it.
   Status Declare(const std::vector<VariableImage>& variables);
 
-  // Storage of a .global or .const variable; nullptr before it was declared or a kernel that reaches it loaded.
+  // Storage of a .global or .const variable; nullptr before it was declared or a kernel that reaches it
+  // loaded.
   std::byte* Variable(std::string_view name) const;
   // Storage for a variable that the caller owns; before it is declared or a kernel that uses it is loaded.
   enum class Contents : uint8_t {

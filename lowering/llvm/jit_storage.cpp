@@ -12,8 +12,8 @@ constexpr size_t kAlign = 256;  // as cudaMalloc
 
 void VariableStorage::FreeDeleter::operator()(std::byte* memory) const { std::free(memory); }
 
-Result<std::vector<const VariableImage*>> VariableStorage::Provide(const std::vector<VariableImage>& variables,
-                                                                   bool with_kernel) {
+Result<std::vector<const VariableImage*>> VariableStorage::Provide(
+    const std::vector<VariableImage>& variables, bool with_kernel) {
   std::vector<const VariableImage*> added;
   for (const VariableImage& variable : variables) {
     if (variable.is_extern || (variable.waits_for_kernel && !with_kernel)) continue;

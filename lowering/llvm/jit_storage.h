@@ -14,9 +14,10 @@ namespace ptx2cpu::lowering {
 
 class VariableStorage {
  public:
-  // Storage for each variable that has none yet; returns those whose contents are new, for Relocate. Declared ones are
-  // left out; ones that wait for a kernel too, unless `with_kernel`.
-  Result<std::vector<const VariableImage*>> Provide(const std::vector<VariableImage>& variables, bool with_kernel);
+  // Storage for each variable that has none yet; returns those whose contents are new, for Relocate. Declared
+  // ones are left out; ones that wait for a kernel too, unless `with_kernel`.
+  Result<std::vector<const VariableImage*>> Provide(const std::vector<VariableImage>& variables,
+                                                    bool with_kernel);
   // Writes the addresses that initialisers hold.
   Status Relocate(const std::vector<const VariableImage*>& variables);
   std::byte* Find(std::string_view name) const;  // null where it has no contents yet

@@ -25,9 +25,11 @@ VariableImage WithoutAddresses(const ir::Module& module, const ir::Variable& var
   return image;
 }
 
-void AddAddresses(const ir::Module& module, const ir::Variable& variable, const KernelLayout* layout, VariableImage& image) {
+void AddAddresses(const ir::Module& module, const ir::Variable& variable, const KernelLayout* layout,
+                  VariableImage& image) {
   for (const auto& relocation : variable.relocations) {
-    VariableImage::Address address{relocation.offset, std::min<uint32_t>(relocation.size, 8), relocation.shift, relocation.addend, {}};
+    VariableImage::Address address{
+        relocation.offset, std::min<uint32_t>(relocation.size, 8), relocation.shift, relocation.addend, {}};
     if (relocation.is_function) {
       address.symbol = IdentityName(module.functions[relocation.index].name);
     } else if (const ir::Variable& other = module.variables[relocation.index]; HasStorage(other)) {
@@ -73,7 +75,8 @@ KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel,
   image.entry = EntryName(kernel);
   image.resumes = kernel.resumes != ir::Resumes::kNever;
   image.has_early_exit = layout.has_early_exit;
-  for (const ir::Param& param : kernel.params) image.parameters.push_back({param.name, param.offset, param.size, param.align});
+  for (const ir::Param& param : kernel.params)
+    image.parameters.push_back({param.name, param.offset, param.size, param.align});
   image.parameter_bytes = kernel.param_bytes;
   image.static_shared_bytes = layout.static_shared_bytes;
   image.local_bytes = layout.local_bytes;
@@ -84,7 +87,8 @@ KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel,
   std::ranges::copy(kernel.max_threads, image.max_threads);
   std::ranges::copy(kernel.required_threads, image.required_threads);
   std::ranges::copy(kernel.required_cluster, image.required_cluster);
-  for (const PointRow& point : layout.points) image.points.push_back({point.kind, point.collective, point.ptx_line, point.name});
+  for (const PointRow& point : layout.points)
+    image.points.push_back({point.kind, point.collective, point.ptx_line, point.name});
   image.alignments = layout.alignments;
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     if (!HasStorage(module.variables[i]) || !layout.variables[i]) continue;

@@ -1,5 +1,5 @@
-// A compiled kernel as plain data: the object file and everything a JIT needs to load it without the IR. It can be
-// written to a file and read back (runtime/cache does). No LLVM type appears here.
+// A compiled kernel as plain data: the object file and everything a JIT needs to load it without the IR. It
+// can be written to a file and read back (runtime/cache does). No LLVM type appears here.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 
 namespace ptx2cpu::lowering {
 
-// A .global or .const variable with its first contents. The address of a function is that of a variable, too: its identity,
-// 16 bytes that begin with ir::FunctionIdentity of its name. So it is the same in all kernels of a program, each of which
-// has code of its own for the function and finds it by that number.
+// A .global or .const variable with its first contents. The address of a function is that of a variable, too:
+// its identity, 16 bytes that begin with ir::FunctionIdentity of its name. So it is the same in all kernels
+// of a program, each of which has code of its own for the function and finds it by that number.
 struct VariableImage {
   // `size` bytes at `offset` receive (address of `symbol` + addend) >> shift.
   struct Address {
     uint32_t offset = 0, size = 8, shift = 0;
     int64_t addend = 0;
-    std::string symbol;        // the name of a variable; empty: a number
+    std::string symbol;  // the name of a variable; empty: a number
   };
   std::string name;
   uint64_t size = 0;
   uint32_t align = 1;
-  bool is_extern = false;        // declared: another module or Jit::Bind provides it
-  bool waits_for_kernel = false; // its contents hold shared addresses, which only a kernel's image has
-  std::vector<uint8_t> initial;  // shorter than size: the rest is zero
+  bool is_extern = false;         // declared: another module or Jit::Bind provides it
+  bool waits_for_kernel = false;  // its contents hold shared addresses, which only a kernel's image has
+  std::vector<uint8_t> initial;   // shorter than size: the rest is zero
   std::vector<Address> addresses;
 };
 
@@ -42,9 +42,9 @@ struct KernelImage {
     std::string name;
   };
   std::string name;
-  std::string entry;     // symbol of the block or step function
-  bool resumes = false;  // the entry is a step function
-  bool is_quick = false; // compiled at -O1 where more was asked for
+  std::string entry;      // symbol of the block or step function
+  bool resumes = false;   // the entry is a step function
+  bool is_quick = false;  // compiled at -O1 where more was asked for
   bool has_early_exit = false;
   std::vector<Parameter> parameters;
   uint32_t parameter_bytes = 0;

@@ -10,7 +10,8 @@ bool IsStrong(const ir::Inst& access, bool private_shared) {
   using ir::MemoryOrder;
   const MemoryOrder order = access.attrs.order;
   if (order == MemoryOrder::kWeak && (access.attrs.flags & ir::kVolatile) == 0) return false;
-  const bool ordered = order != MemoryOrder::kWeak && order != MemoryOrder::kVolatile && order != MemoryOrder::kRelaxed;
+  const bool ordered =
+      order != MemoryOrder::kWeak && order != MemoryOrder::kVolatile && order != MemoryOrder::kRelaxed;
   return ordered || !private_shared || access.attrs.space != ir::Space::kShared;
 }
 

@@ -61,17 +61,17 @@ struct LaneRegion {
   bool Contains(uint32_t level, ir::BlockId block) const;
 };
 
-// An access that other host threads or, between two boundaries, other lanes may see. Where a block's shared memory is
-// private to the host thread that runs its lanes to each boundary, nobody else looks while they run, and any order of their
-// volatile and relaxed accesses there is one that the memory model allows.
+// An access that other host threads or, between two boundaries, other lanes may see. Where a block's shared
+// memory is private to the host thread that runs its lanes to each boundary, nobody else looks while they
+// run, and any order of their volatile and relaxed accesses there is one that the memory model allows.
 bool IsStrong(const ir::Inst& access, bool private_shared);
 // Is it, for all of the function's accesses?
 bool HasPrivateShared(const ir::Function& f);
 
 struct LaneRegionOptions {
   bool private_shared = false;
-  // The lanes are consecutive threads of a block of any shape, of one of shape (n, 1, 1), or of one row: same tid.y and
-  // tid.z, consecutive tid.x, but any lane numbers.
+  // The lanes are consecutive threads of a block of any shape, of one of shape (n, 1, 1), or of one row: same
+  // tid.y and tid.z, consecutive tid.x, but any lane numbers.
   enum class Threads : uint8_t { kAnyShape, kOneDimensional, kRow } threads = Threads::kAnyShape;
   std::function<bool(ir::ValueId)> varies_outside;  // of values made above lane level
 };

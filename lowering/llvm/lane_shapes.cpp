@@ -160,7 +160,8 @@ class Shapes {
       case Opcode::kSlotLoad:
         return f_.slots[inst.attrs.index].shape == ir::Level::kLane ? kVaryingShape : kUniformShape;
       case Opcode::kLoad: {
-        if (IsStrong(inst, options_.private_shared) || inst.attrs.space == ir::Space::kLocal) return kVaryingShape;
+        if (IsStrong(inst, options_.private_shared) || inst.attrs.space == ir::Space::kLocal)
+          return kVaryingShape;
         LaneShape address = Seen(inst.operands[0], inst.block);
         return address.affine() ? kVaryingShape : LaneShape{.kind = address.kind};
       }

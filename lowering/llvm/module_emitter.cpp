@@ -127,7 +127,8 @@ Result<llvm::Constant*> ModuleEmitter::FunctionAddress(uint32_t index) {
   const std::string name = IdentityName(function);
   if (llvm::GlobalVariable* known = module->getGlobalVariable(name, true)) return known;
   auto* type = llvm::ArrayType::get(llvm::Type::getInt64Ty(context), 2);
-  auto* identity = new llvm::GlobalVariable(*module, type, true, llvm::GlobalValue::ExternalLinkage, nullptr, name);
+  auto* identity =
+      new llvm::GlobalVariable(*module, type, true, llvm::GlobalValue::ExternalLinkage, nullptr, name);
   identity->setAlignment(llvm::Align(16));
   if (options.storage == Storage::kDefine) {
     const uint64_t words[] = {ir::FunctionIdentity(function), 0};

@@ -14,7 +14,8 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
       level >= 2;
   llvm::PassInstrumentationCallbacks callbacks;
   if (stop != nullptr) {
-    callbacks.registerShouldRunOptionalPassCallback([stop](llvm::StringRef, llvm::Any) { return !stop->load(std::memory_order_relaxed); });
+    callbacks.registerShouldRunOptionalPassCallback(
+        [stop](llvm::StringRef, llvm::Any) { return !stop->load(std::memory_order_relaxed); });
   }
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;

@@ -40,7 +40,8 @@ std::optional<uint64_t> OffsetInParameters(const ir::Function& f, ValueId addres
   return std::nullopt;
 }
 
-Residues::Residues(const ir::Module& module, const ir::Function& f, const KernelLayout& layout, uint32_t param_bytes)
+Residues::Residues(const ir::Module& module, const ir::Function& f, const KernelLayout& layout,
+                   uint32_t param_bytes)
     : module_(module), f_(f), layout_(layout), param_bytes_(param_bytes) {
   CollectSources();
   FindZeros();
@@ -97,7 +98,9 @@ void Residues::FindZeros() {
         for (size_t i = 0; i < inst.results.size(); ++i) {
           const ValueId result = inst.results[i];
           const bool first = i == 0 && IsInteger(result);
-          lower(result, !first ? 0 : inst.op == Opcode::kSlotLoad ? least(stored_[inst.attrs.index]) : ZerosOf(inst));
+          lower(result, !first                         ? 0
+                        : inst.op == Opcode::kSlotLoad ? least(stored_[inst.attrs.index])
+                                                       : ZerosOf(inst));
         }
       }
     }
@@ -105,7 +108,9 @@ void Residues::FindZeros() {
 }
 
 uint8_t Residues::ZerosOf(const ir::Inst& inst) const {
-  auto of = [&](size_t i) -> uint8_t { return IsInteger(inst.operands[i]) ? zeros_[inst.operands[i].index] : 0; };
+  auto of = [&](size_t i) -> uint8_t {
+    return IsInteger(inst.operands[i]) ? zeros_[inst.operands[i].index] : 0;
+  };
   auto sum = [&](int zeros) { return static_cast<uint8_t>(std::clamp<int>(zeros, 0, kMostZeros)); };
   auto amount = [&]() -> std::optional<int> {
     const ir::Value& value = f_.at_value(inst.operands[1]);
@@ -201,7 +206,8 @@ Residue Residues::OfSources(ValueId value, const std::vector<ValueId>& sources, 
   for (ValueId source : sources) {
     const Residue& one = known[source.index];
     if (one.root == Root::kUnvisited || one == all) continue;
-    if (all.root != Root::kUnvisited || one.root == Root::kValue) return {Root::kValue, ir::Type::kVoid, value.index, 0};
+    if (all.root != Root::kUnvisited || one.root == Root::kValue)
+      return {Root::kValue, ir::Type::kVoid, value.index, 0};
     all = one;
   }
   return all;
@@ -213,7 +219,10 @@ Residue Residues::Transfer(ValueId id, const Values& known, uint32_t bits) const
   if (zeros_[id.index] >= bits) return {Root::kNone, ir::Type::kVoid, 0, 0};
   const uint64_t mask = (uint64_t{1} << bits) - 1;
   const ir::Value& value = f_.at_value(id);
-  if (!value.def.valid()) return arguments_[id.index].empty() || value.block == f_.entry ? itself : OfSources(id, arguments_[id.index], known);
+  if (!value.def.valid())
+    return arguments_[id.index].empty() || value.block == f_.entry
+               ? itself
+               : OfSources(id, arguments_[id.index], known);
   const ir::Inst& inst = f_.at_inst(value.def);
   auto of = [&](size_t i) { return known[inst.operands[i].index]; };
   auto integer = [&](size_t i) { return IsInteger(inst.operands[i]); };
@@ -221,13 +230,15 @@ Residue Residues::Transfer(ValueId id, const Values& known, uint32_t bits) const
     case Opcode::kConst:
       return {Root::kNone, ir::Type::kVoid, 0, inst.attrs.bits & mask};
     case Opcode::kSymbol:
-      if (inst.attrs.space == Space::kShared) return {Root::kNone, ir::Type::kVoid, 0, SymbolAddress(inst) & mask};
+      if (inst.attrs.space == Space::kShared)
+        return {Root::kNone, ir::Type::kVoid, 0, SymbolAddress(inst) & mask};
       return itself;
     case Opcode::kLoad: {
       if (inst.attrs.space != Space::kParam || !f_.is_kernel) return itself;
       const auto offset = OffsetInParameters(f_, inst.operands[0], param_bytes_);
       if (!offset) return itself;
-      return {Root::kParameter, inst.type, *offset + value.number * static_cast<uint64_t>(ir::Bytes(inst.type)), 0};
+      return {Root::kParameter, inst.type,
+              *offset + value.number * static_cast<uint64_t>(ir::Bytes(inst.type)), 0};
     }
     case Opcode::kSlotLoad:
       return OfSources(id, stored_[inst.attrs.index], known);

@@ -11,8 +11,8 @@
 
 namespace ptx2cpu::lowering {
 
-// Congruent modulo the alignment that was asked for to `offset`, plus a kernel parameter or another value where one is
-// named. p + 4 * i with 32-bit words is congruent to the parameter p.
+// Congruent modulo the alignment that was asked for to `offset`, plus a kernel parameter or another value
+// where one is named. p + 4 * i with 32-bit words is congruent to the parameter p.
 struct Residue {
   enum class Root : uint8_t { kUnvisited, kNone, kParameter, kValue };
   Root root = Root::kUnvisited;
@@ -50,8 +50,8 @@ class Residues {
   uint32_t param_bytes_;
   std::vector<std::vector<ir::ValueId>> arguments_;  // by value: of a block parameter, what edges hand over
   std::vector<std::vector<ir::ValueId>> stored_;     // by slot
-  std::vector<uint8_t> zeros_;                       // by value: low bits that are zero for sure, up to kMostZeros
-  std::array<std::unique_ptr<Values>, 7> found_;     // by logarithm of the alignment
+  std::vector<uint8_t> zeros_;  // by value: low bits that are zero for sure, up to kMostZeros
+  std::array<std::unique_ptr<Values>, 7> found_;  // by logarithm of the alignment
 };
 
 // Where an address is that of a parameter, and at which offset.

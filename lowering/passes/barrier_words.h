@@ -7,7 +7,8 @@
 
 namespace ptx2cpu::lowering {
 
-// Barrier number, count (0: all threads) and, for reductions, the predicate; a barrier of the cluster has none.
+// Barrier number, count (0: all threads) and, for reductions, the predicate; a barrier of the cluster has
+// none.
 inline std::vector<ir::ValueId> BarrierWords(ir::Builder& b, const ir::Inst& inst) {
   if (ir::IsClusterBarrier(inst.op)) return {};
   const bool reduces = !inst.results.empty();

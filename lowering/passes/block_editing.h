@@ -33,8 +33,8 @@ struct Copies {
 // they are. Values of the originals that are used outside the set need RepairSsa.
 Copies CloneBlocks(ir::Function& f, const std::vector<ir::BlockId>& blocks);
 
-// Copies the body of another function into `f`: its blocks in reverse post order, the entry first. Local variables and
-// ret stay as they are in the callee.
+// Copies the body of another function into `f`: its blocks in reverse post order, the entry first. Local
+// variables and ret stay as they are in the callee.
 std::vector<ir::BlockId> CopyFunction(ir::Function& f, const ir::Function& callee);
 
 // Replaces parameters that receive one value over every edge by that value. True when there were any.

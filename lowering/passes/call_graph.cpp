@@ -9,7 +9,8 @@ using ir::Opcode;
 CallGraph::CallGraph(const ir::Module& module) : nodes_(module.functions.size()) {
   for (uint32_t n = 0; n < nodes_.size(); ++n) Scan(module.functions[n], nodes_[n]);
   const std::vector<bool> targets = ir::IndirectTargets(module);
-  for (uint32_t n = 0; n < nodes_.size(); ++n) nodes_[n].address_taken = targets[n] && !module.functions[n].is_kernel;
+  for (uint32_t n = 0; n < nodes_.size(); ++n)
+    nodes_[n].address_taken = targets[n] && !module.functions[n].is_kernel;
   for (bool changed = true; changed;) {
     changed = false;
     const bool waits = !IndirectTargets().empty();
@@ -37,7 +38,8 @@ void CallGraph::Scan(const ir::Function& f, Node& node) {
     node.size += block.insts.size();
     for (ir::InstId id : block.insts) {
       const ir::Inst& inst = f.at_inst(id);
-      if (ir::IsBarrier(inst.op) || ir::IsCollective(inst.op) || inst.op == Opcode::kExit) node.suspends = true;
+      if (ir::IsBarrier(inst.op) || ir::IsCollective(inst.op) || inst.op == Opcode::kExit)
+        node.suspends = true;
       node.calls_indirectly |= inst.op == Opcode::kCallIndirect;
       if (inst.op != Opcode::kCall) continue;
       node.calls.push_back(inst.attrs.index);

@@ -12,7 +12,8 @@ class CallGraph {
   explicit CallGraph(const ir::Module& module);
 
   struct Node {
-    // Leads to a barrier, a warp collective, an exit, or a loop that waits for another thread; so its caller must know.
+    // Leads to a barrier, a warp collective, an exit, or a loop that waits for another thread; so its caller
+    // must know.
     bool suspends = false;
     bool recursive = false;
     bool address_taken = false;

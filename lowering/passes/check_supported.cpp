@@ -1,4 +1,5 @@
-// A forced tier (T0, T1) refuses what needs a scheduler of warps or lanes, naming the construct and its PTX line.
+// A forced tier (T0, T1) refuses what needs a scheduler of warps or lanes, naming the construct and its PTX
+// line.
 //
 //   barrier_block %id, %count     error: named barrier with a thread count
 //   barrier_arrive ...            error: bar.arrive

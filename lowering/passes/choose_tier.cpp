@@ -1,9 +1,9 @@
 // Chooses between regions that run to their end (tiers T0, T1) and resumable warps (T2) or lanes (T3).
 //
-// T0 and T1 are sure where all that decides whether a barrier or collective is reached is uniform, early exits and
-// masked arms aside: the passes that build regions are tried on a copy, and what they could only leave to a check at run
-// time counts. A loop that may wait for another thread, and a collective whose members may stand in the other arm of a
-// branch, need lanes that suspend.
+// T0 and T1 are sure where all that decides whether a barrier or collective is reached is uniform, early
+// exits and masked arms aside: the passes that build regions are tried on a copy, and what they could only
+// leave to a check at run time counts. A loop that may wait for another thread, and a collective whose
+// members may stand in the other arm of a branch, need lanes that suspend.
 #include <algorithm>
 #include <utility>
 
@@ -42,7 +42,8 @@ class ArmMembers {
         bool within = false;
         for (size_t e : {0, 1}) {
           const ir::BlockId head = end.edges[e].to;
-          const bool only = tree_.parent[head.index] == branch.index && tree_.Dominates(head.index, block.index);
+          const bool only =
+              tree_.parent[head.index] == branch.index && tree_.Dominates(head.index, block.index);
           within |= only && Keeps(inst.operands.back(), end.operands[0], e == 0, head, 8);
         }
         if (!within) return &inst;
@@ -68,7 +69,8 @@ class ArmMembers {
       case Opcode::kMatchAny:
       case Opcode::kMatchAll:
         if (def.op == Opcode::kBallot && taken && def.operands[0] == decision) return true;
-        return f_.type_of(mask) == ir::Type::kI32 && Keeps(def.operands.back(), decision, taken, head, depth - 1);
+        return f_.type_of(mask) == ir::Type::kI32 &&
+               Keeps(def.operands.back(), decision, taken, head, depth - 1);
       case Opcode::kAnd:
         return Keeps(def.operands[0], decision, taken, head, depth - 1) ||
                Keeps(def.operands[1], decision, taken, head, depth - 1);
@@ -117,7 +119,9 @@ class Decision {
   bool Needs(Resumes tier) const {
     return std::ranges::any_of(reasons_, [&](const TierReason& r) { return r.needs >= tier; });
   }
-  void Add(Resumes needs, std::string what, const ir::Position& at) { reasons_.push_back({needs, std::move(what), at}); }
+  void Add(Resumes needs, std::string what, const ir::Position& at) {
+    reasons_.push_back({needs, std::move(what), at});
+  }
 
   bool IsConstant(const ir::Function& f, ir::ValueId value) const {
     ir::InstId def = f.at_value(value).def;
@@ -157,14 +161,16 @@ class Decision {
         const ir::Inst& inst = copy.at_inst(id);
         CheckAgreement(copy, uniformity, inst);
         if (mixes && HasMask(inst) && !uniformity.UniformAt(inst.operands.back(), ir::Level::kWarp)) {
-          Add(Resumes::kLanes, "a warp collective that lanes may reach in different trips of a loop, with masks of their own",
+          Add(Resumes::kLanes,
+              "a warp collective that lanes may reach in different trips of a loop, with masks of their own",
               inst.at);
         }
       }
       const ir::Inst& end = copy.terminator(block);
       if (end.op != Opcode::kCondBr || (end.attrs.flags & ir::kDivergent) == 0) continue;
       if (const ir::Inst* stranger = members.Stranger(block)) {
-        Add(Resumes::kLanes, "a warp collective in one arm of a divergent branch whose members may stand in the other",
+        Add(Resumes::kLanes,
+            "a warp collective in one arm of a divergent branch whose members may stand in the other",
             stranger->at);
       }
     }
@@ -181,14 +187,17 @@ class Decision {
     });
   }
 
-  void CheckAgreement(const ir::Function& f, const analysis::UniformityResult& uniformity, const ir::Inst& inst) {
+  void CheckAgreement(const ir::Function& f, const analysis::UniformityResult& uniformity,
+                      const ir::Inst& inst) {
     if (inst.op != Opcode::kAgree && inst.op != Opcode::kAgreeIndex) return;
     const ir::Level level = f.at_block(inst.block).level;
     if (uniformity.UniformAt(inst.operands[0], level)) return;
     if (level == ir::Level::kWarp) {
-      Add(Resumes::kLanes, "a branch that lanes of a warp may take differently, around a warp collective", inst.at);
+      Add(Resumes::kLanes, "a branch that lanes of a warp may take differently, around a warp collective",
+          inst.at);
     } else {
-      // Lanes may leave a loop at different trips and meet before the barrier: warps do not take such a branch together.
+      // Lanes may leave a loop at different trips and meet before the barrier: warps do not take such a
+      // branch together.
       const bool together = uniformity.UniformAt(inst.operands[0], ir::Level::kWarp);
       Add(all_aligned_ && together ? Resumes::kWarps : Resumes::kLanes,
           "a branch that warps of a block may take differently, around a block barrier", inst.at);
@@ -206,7 +215,9 @@ class Decision {
 
 TierChoice DecideTier(const ir::Module& module, const ir::Function& f, const PassOptions& options) {
   if (f.resumes == Resumes::kLanes) {
-    return {Resumes::kLanes, {{Resumes::kLanes, "recursion or a function pointer that leads to a barrier, a warp operation or an exit", f.at}}};
+    return {Resumes::kLanes,
+            {{Resumes::kLanes,
+              "recursion or a function pointer that leads to a barrier, a warp operation or an exit", f.at}}};
   }
   switch (options.tier) {
     case Tier::kFlat:
@@ -225,15 +236,17 @@ TierChoice DecideTier(const ir::Module& module, const ir::Function& f, const Pas
 Status ChooseTier(ir::Module& module, ir::Function& f, const PassOptions& options) {
   const bool forced = options.tier != Tier::kAuto && options.tier != Tier::kLanes;
   if (forced && f.resumes == Resumes::kLanes) {
-    return Unsupported(module, f.at, "recursion or a function pointer that leads to a barrier, a warp operation or an exit",
+    return Unsupported(module, f.at,
+                       "recursion or a function pointer that leads to a barrier, a warp operation or an exit",
                        "only the lanes tier (--exec=lanes, or auto) runs this kernel");
   }
   if (options.tier == Tier::kResumable) {
     const auto spins = analysis::FindSpinLoops(f);
     if (!spins.empty()) {
-      return Unsupported(module, spins.front().at,
-                         "a loop that may wait for another thread's store, in a warp that suspends at barriers only",
-                         "the lanes tier (--exec=lanes, or auto) runs this kernel");
+      return Unsupported(
+          module, spins.front().at,
+          "a loop that may wait for another thread's store, in a warp that suspends at barriers only",
+          "the lanes tier (--exec=lanes, or auto) runs this kernel");
     }
   }
   f.resumes = DecideTier(module, f, options).resumes;

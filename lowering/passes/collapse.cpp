@@ -333,7 +333,9 @@ namespace {
 // A texture instruction costs much less for the lanes of a warp at once.
 bool ReadsTextures(const ir::Function& f) {
   return std::ranges::any_of(f.blocks, [&](const ir::Block& block) {
-    return !block.removed && std::ranges::any_of(block.insts, [&](ir::InstId id) { return f.at_inst(id).op == ir::Opcode::kTexture; });
+    return !block.removed && std::ranges::any_of(block.insts, [&](ir::InstId id) {
+      return f.at_inst(id).op == ir::Opcode::kTexture;
+    });
   });
 }
 
@@ -353,7 +355,8 @@ Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options)
                        "use --collapse=hierarchical, or auto");
   }
   const bool resumes = f.resumes == ir::Resumes::kWarps;
-  const bool by_warps = options.collapse == CollapseForm::kHierarchical || (options.collapse == CollapseForm::kAuto && ReadsTextures(f));
+  const bool by_warps = options.collapse == CollapseForm::kHierarchical ||
+                        (options.collapse == CollapseForm::kAuto && ReadsTextures(f));
   bool flat = !collective && !by_warps && !resumes;
   TRY_STATUS(SequenceDivergentArms(f, Collapser(f, options, flat).Run(options.slots_by_cut)));
   if (resumes) MakeWarpsResumable(f);

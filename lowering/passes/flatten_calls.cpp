@@ -1,15 +1,19 @@
-// Calls that cannot be inlined and lead to a barrier, a warp operation or an exit (recursion, function pointers) become
-// jumps with a stack in local memory, so that all places where a lane may wait are in the kernel itself (tier T3).
+// Calls that cannot be inlined and lead to a barrier, a warp operation or an exit (recursion, function
+// pointers) become jumps with a stack in local memory, so that all places where a lane may wait are in the
+// kernel itself (tier T3).
 //
+// clang-format off
 //   before                                   after
 //     bb0: %r = call @walk(%x)                 bb0: store what is needed behind the call; push frame, site 0
 //          store ..., %r                            br walk(%x)
 //     @walk: w0(%a): ... shuffle ...           walk(%a): ... shuffle ... ; result to its place
 //            ... call @walk ... ret %b                   switch site of the frame, site0, site1
 //                                              site0: pop frame; load what is needed; %r = result ; store ..., %r
+// clang-format on
 //
-// Frame: the site it returns to, what its function needs behind its calls, its local variables. The body of each function
-// stands in the kernel once. An indirect call compares the address with those of such functions first.
+// Frame: the site it returns to, what its function needs behind its calls, its local variables. The body of
+// each function stands in the kernel once. An indirect call compares the address with those of such functions
+// first.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -60,14 +64,14 @@ class CallFlattener {
   static constexpr uint32_t kKernel = ~0u;
   struct Body {
     BlockId entry;
-    uint32_t locals = 0;       // bytes of its local variables
+    uint32_t locals = 0;          // bytes of its local variables
     uint32_t saved = kFrameHead;  // bytes before its local variables
     std::vector<ir::LocalVariable> variables;
     std::vector<ir::InstId> returns;
   };
   struct Site {
     uint32_t caller, callee;
-    BlockId call, back;  // where the frame is pushed and popped
+    BlockId call, back;                              // where the frame is pushed and popped
     std::vector<std::pair<ValueId, ValueId>> saved;  // value, what it is loaded as
     ir::Position at;
   };
@@ -111,7 +115,8 @@ class CallFlattener {
       for (size_t i = 0; i < f_.blocks[n].insts.size(); ++i) {
         const ir::Inst inst = f_.at_inst(f_.blocks[n].insts[i]);
         const bool direct = inst.op == Opcode::kCall && calls_[inst.attrs.index].suspends;
-        const bool indirect = inst.op == Opcode::kCallIndirect && !targets_.empty() && !kept_.contains(f_.blocks[n].insts[i]);
+        const bool indirect =
+            inst.op == Opcode::kCallIndirect && !targets_.empty() && !kept_.contains(f_.blocks[n].insts[i]);
         if (!direct && !indirect) continue;
         const BlockId after = SplitBlock(f_, {n}, i + 1, "");
         f_.inst(f_.at_block({n}).insts.back()).block = {};  // the branch that SplitBlock made
@@ -167,7 +172,9 @@ class CallFlattener {
     f_.inst(old).block = plain;
     f_.block(plain).insts.push_back(old);
     std::vector<ValueId> results;
-    for (ValueId result : call.results) results.push_back(ir::AddValue(f_, f_.type_of(result), old, plain, static_cast<uint32_t>(results.size())));
+    for (ValueId result : call.results)
+      results.push_back(
+          ir::AddValue(f_, f_.type_of(result), old, plain, static_cast<uint32_t>(results.size())));
     f_.inst(old).results = results;
     AdoptResults(after, call);
     ir::Builder{f_, plain, call.at}.Br(after, results);
@@ -180,7 +187,8 @@ class CallFlattener {
       ir::Builder b{f_, block, call.at};
       ValueId address = b.Inst1(Opcode::kFunctionAddress, Type::kVoid, {}, {.index = target});
       b.CondBr(b.Icmp(ir::Compare::kEq, call.operands[0], address), {jump, {}}, {next, {}});
-      TRY_STATUS(Jump(jump, after, caller, target, {call.operands.begin() + 1, call.operands.end()}, call.at));
+      TRY_STATUS(
+          Jump(jump, after, caller, target, {call.operands.begin() + 1, call.operands.end()}, call.at));
       block = next;
     }
     ir::Builder{f_, block, call.at}.Br(plain);
@@ -191,7 +199,8 @@ class CallFlattener {
     if (bodies_.contains(callee)) return {};
     const ir::Function& function = module_.functions[callee];
     if (function.is_declaration || !function.entry.valid()) {
-      return Unsupported(module_, at, "function '" + function.name + "' is declared only", "define it in the module");
+      return Unsupported(module_, at, "function '" + function.name + "' is declared only",
+                         "define it in the module");
     }
     Body body;
     body.variables = function.locals;
@@ -240,7 +249,9 @@ class CallFlattener {
     f_.block(start).removed = true;
     f_.block(start).insts.clear();
   }
-  uint32_t SizeOf(ValueId value) const { return std::max(4u, static_cast<uint32_t>(ir::Bits(f_.type_of(value))) / 8); }
+  uint32_t SizeOf(ValueId value) const {
+    return std::max(4u, static_cast<uint32_t>(ir::Bits(f_.type_of(value))) / 8);
+  }
 
   void ConnectReturns() {
     std::map<ValueId, Versions> versions;

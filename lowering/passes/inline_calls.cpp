@@ -91,7 +91,8 @@ class Inliner {
     for (ir::BlockId block : blocks) {
       for (ir::InstId id : f_.at_block(block).insts) {
         ir::Inst& inst = f_.inst(id);
-        if (inst.op == Opcode::kSymbol && inst.attrs.space == ir::Space::kLocal) inst.attrs.index += first_local;
+        if (inst.op == Opcode::kSymbol && inst.attrs.space == ir::Space::kLocal)
+          inst.attrs.index += first_local;
         if (inst.op != Opcode::kRet) continue;
         inst.op = Opcode::kBr;
         inst.edges = {{after, std::move(inst.operands)}};

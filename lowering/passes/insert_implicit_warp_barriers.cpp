@@ -12,11 +12,12 @@
 // The block's two ends are those barriers. They cost no instruction: where the lanes of a warp are one
 // vector, the collective is one operation on vectors and its ends vanish.
 //
-// Targets before sm_70 run the converged lanes of a warp in lock step, and programs for them exchange values through
-// volatile shared memory without any barrier: there each volatile access of shared memory is followed by a barrier of
-// the converged lanes. From sm_70 on such programs are wrong by the manual, but lanes that have not diverged stay together
-// on every GPU so far, and old code is built for new targets all the time: so the same is done there for functions that
-// count on it (volatile_exchange.h), by name of the memory: a generic address is more likely a flag in global memory.
+// Targets before sm_70 run the converged lanes of a warp in lock step, and programs for them exchange values
+// through volatile shared memory without any barrier: there each volatile access of shared memory is followed
+// by a barrier of the converged lanes. From sm_70 on such programs are wrong by the manual, but lanes that
+// have not diverged stay together on every GPU so far, and old code is built for new targets all the time: so
+// the same is done there for functions that count on it (volatile_exchange.h), by name of the memory: a
+// generic address is more likely a flag in global memory.
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"
@@ -30,7 +31,9 @@ constexpr uint32_t kFirstIndependentLanes = 70;  // sm_70
 
 bool ReliesOnLockStep(const ir::Inst& inst, bool independent_lanes) {
   for (const ir::Opcode op : {ir::Opcode::kLoad, ir::Opcode::kStore}) {
-    if (IsVolatile(inst, op, ir::Space::kShared) || (!independent_lanes && IsVolatile(inst, op, ir::Space::kGeneric))) return true;
+    if (IsVolatile(inst, op, ir::Space::kShared) ||
+        (!independent_lanes && IsVolatile(inst, op, ir::Space::kGeneric)))
+      return true;
   }
   return false;
 }

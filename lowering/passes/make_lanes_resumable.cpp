@@ -1,6 +1,7 @@
-// Tier T3: the lanes of a warp run one by one until each suspends, at a collective, a barrier, or where it lets others
-// have a turn; a scheduler lets them go on. Takes any control flow graph.
+// Tier T3: the lanes of a warp run one by one until each suspends, at a collective, a barrier, or where it
+// lets others have a turn; a scheduler lets them go on. Takes any control flow graph.
 //
+// clang-format off
 //   before (Simt, ballot alone in bb1)    after (Collapsed, resumes lanes; point 1 = ballot class 0)
 //     bb0: %x = ... ; br bb1                entry [warp]: dispatch run, class0     run [warp]: for_lanes body, done
 //     bb1: %m = ballot %p, %mask            body [lane]: resume bb0, after1        done [warp]: end_warp
@@ -9,10 +10,11 @@
 //                                           after1 [lane]: %m = slot_load 3 ; %x' = slot_load 2 ; br bb2(%x')
 //                                           bb2(%x): store ..., %x, %m ; exit_lane
 //                                           class0 [warp]: ballot of slots 0, 1 into slot 3 ; end_warp
+// clang-format on
 //
-// Collectives with the same operation share one class, whose operands and results lie in slots: lanes may meet there
-// from different places. A value that is needed behind a suspension is stored once, where it is defined, and loaded
-// where it is needed first; cheap pure values are computed again instead.
+// Collectives with the same operation share one class, whose operands and results lie in slots: lanes may
+// meet there from different places. A value that is needed behind a suspension is stored once, where it is
+// defined, and loaded where it is needed first; cheap pure values are computed again instead.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -64,7 +66,7 @@ class LanesResumable {
  private:
   // A collective's operation, whose lanes may stand at different places.
   struct Class {
-    ir::Inst inst;  // operands and results are those of its first place
+    ir::Inst inst;                            // operands and results are those of its first place
     std::vector<uint32_t> operands, results;  // slots
   };
 
@@ -77,7 +79,8 @@ class LanesResumable {
     const auto point = static_cast<uint32_t>(f_.resume_points.size());
     BlockId after = ir::AddBlock(f_, f_.at_block(block).label);
     std::vector<ValueId> words;
-    ir::ResumePoint entry{inst.op, ir::ResumePoint::kNoClass, inst.attrs.flags & (ir::kLegacy | ir::kAligned), inst.at};
+    ir::ResumePoint entry{inst.op, ir::ResumePoint::kNoClass, inst.attrs.flags & (ir::kLegacy | ir::kAligned),
+                          inst.at};
     ir::Builder before{f_, block, inst.at}, behind{f_, after, inst.at};
     ir::Remove(f_, f_.at_block(block).insts.back());
     std::vector<ValueId> results;
@@ -107,12 +110,15 @@ class LanesResumable {
   }
 
   uint32_t ClassOf(const ir::Inst& inst) {
-    auto key = std::tuple(inst.op, inst.type, inst.attrs.shuffle, inst.attrs.atomic, inst.attrs.flags, inst.attrs.index);
+    auto key = std::tuple(inst.op, inst.type, inst.attrs.shuffle, inst.attrs.atomic, inst.attrs.flags,
+                          inst.attrs.index);
     auto [it, made] = class_of_.try_emplace(key, static_cast<uint32_t>(classes_.size()));
     if (!made) return it->second;
     Class fresh{inst, {}, {}};
-    for (ValueId operand : inst.operands) fresh.operands.push_back(MailSlot(f_.type_of(operand), fresh.operands.size()));
-    for (ValueId result : inst.results) fresh.results.push_back(MailSlot(f_.type_of(result), 16 + fresh.results.size()));
+    for (ValueId operand : inst.operands)
+      fresh.operands.push_back(MailSlot(f_.type_of(operand), fresh.operands.size()));
+    for (ValueId result : inst.results)
+      fresh.results.push_back(MailSlot(f_.type_of(result), 16 + fresh.results.size()));
     classes_.push_back(std::move(fresh));
     return it->second;
   }
@@ -125,7 +131,8 @@ class LanesResumable {
   }
 
   std::vector<ValueId> Deliver(ir::Builder& b, const ir::Inst& inst, uint32_t number) {
-    for (size_t n = 0; n < inst.operands.size(); ++n) b.SlotStore(classes_[number].operands[n], inst.operands[n]);
+    for (size_t n = 0; n < inst.operands.size(); ++n)
+      b.SlotStore(classes_[number].operands[n], inst.operands[n]);
     const bool converged = inst.op == Opcode::kActiveMask || (inst.attrs.flags & ir::kLegacy) != 0;
     return converged ? std::vector<ValueId>{} : std::vector{inst.operands.back()};
   }
@@ -160,7 +167,8 @@ class LanesResumable {
     ir::Inst inst = c.inst;
     for (size_t n = 0; n < c.operands.size(); ++n) inst.operands[n] = b.SlotLoad(c.operands[n]);
     inst.results.clear();
-    for (uint32_t slot : c.results) inst.results.push_back(ir::AddValue(f_, f_.slots[slot].type, {}, block, 0));
+    for (uint32_t slot : c.results)
+      inst.results.push_back(ir::AddValue(f_, f_.slots[slot].type, {}, block, 0));
     const ir::InstId id = ir::Append(f_, block, std::move(inst), static_cast<uint32_t>(c.results.size()));
     const std::vector<ValueId> made = f_.at_inst(id).results;
     for (size_t n = 0; n < c.results.size(); ++n) b.SlotStore(c.results[n], made[n]);
@@ -178,7 +186,8 @@ class LanesResumable {
       std::map<ValueId, ValueId> here;
       front_ = 0;
       for (ValueId value : live.in[after.index].Values()) {
-        ValueId fresh = Cost(value, kRebuildOperations) <= kRebuildOperations ? Rebuild(after, value, here) : Load(after, value);
+        ValueId fresh = Cost(value, kRebuildOperations) <= kRebuildOperations ? Rebuild(after, value, here)
+                                                                              : Load(after, value);
         here[value] = fresh;
         versions.try_emplace(value, Versions{value}).first->second.push_back(fresh);
       }
@@ -202,7 +211,8 @@ class LanesResumable {
     const ir::Inst& inst = f_.at_inst(def);
     if (IsSource(inst)) return 0;
     const bool reads_parameter = inst.op == Opcode::kLoad && inst.attrs.space == ir::Space::kParam;
-    if (inst.results.size() != 1 || (ir::Info(inst.op).effect != ir::Effect::kPure && !reads_parameter)) return limit + 1;
+    if (inst.results.size() != 1 || (ir::Info(inst.op).effect != ir::Effect::kPure && !reads_parameter))
+      return limit + 1;
     uint32_t cost = 1;
     for (ValueId operand : inst.operands) {
       if (cost > limit) return cost;
@@ -253,7 +263,8 @@ class LanesResumable {
       const ir::Value& info = f_.at_value(value);
       const auto& insts = f_.at_block(info.block).insts;
       size_t where = 0;
-      if (info.def.valid()) where = static_cast<size_t>(std::ranges::find(insts, info.def) - insts.begin()) + 1;
+      if (info.def.valid())
+        where = static_cast<size_t>(std::ranges::find(insts, info.def) - insts.begin()) + 1;
       ir::Inst store;
       store.op = Opcode::kSlotStore;
       store.type = info.type;
@@ -272,7 +283,7 @@ class LanesResumable {
   std::map<std::pair<Type, size_t>, uint32_t> mail_;
   std::vector<uint32_t> slot_of_;
   std::vector<ValueId> carried_;
-  size_t front_ = 0;  // instructions put in front of the block at hand
+  size_t front_ = 0;                                   // instructions put in front of the block at hand
   std::vector<std::pair<ValueId, ValueId>> replaced_;  // results of suspensions
   std::vector<ir::InstId> gone_;
 };

@@ -1,5 +1,6 @@
 // Tier T2: a warp runs until it suspends at a block barrier; a scheduler lets it go on.
 //
+// clang-format off
 //   before (Collapsed, barriers at warp level)    after (resumes warps; point 1 = barrier_block)
 //     entry [block]: for_warps w0, end              entry [warp]: resume w0, after1
 //     w0 [warp]: for_lanes l0, b1                   w0 [warp]: for_lanes l0, b1
@@ -7,8 +8,10 @@
 //     w1 [warp]: for_lanes l1, w2                   after1 [warp]: br w1
 //     w2 [warp]: end_warp                           w1 [warp]: for_lanes l1, w2     w2 [warp]: for_lanes gone, w3
 //     end [block]: ret                              gone [lane]: exit_lane          w3 [warp]: end_warp
+// clang-format on
 //
-// Values that cross regions are in slots already; what a barrier's own block uses behind it is loaded or computed again.
+// Values that cross regions are in slots already; what a barrier's own block uses behind it is loaded or
+// computed again.
 #include "lowering/passes/make_warps_resumable.h"
 
 #include <map>
@@ -68,10 +71,12 @@ class WarpsResumable {
     const bool reduces = !inst.results.empty();
     ir::Builder b{f_, block, inst.at};
     std::vector<ValueId> words = BarrierWords(b, inst);
-    b.Terminate(Opcode::kSuspend, std::move(words), {}, {.index = static_cast<uint32_t>(f_.resume_points.size())});
+    b.Terminate(Opcode::kSuspend, std::move(words), {},
+                {.index = static_cast<uint32_t>(f_.resume_points.size())});
     if (reduces) ir::ReplaceUses(f_, ValueId{inst.results[0]}, Result(after, inst));
     ir::Remove(f_, id);
-    f_.resume_points.push_back({inst.op, ir::ResumePoint::kNoClass, inst.attrs.flags & ir::kAligned, inst.at});
+    f_.resume_points.push_back(
+        {inst.op, ir::ResumePoint::kNoClass, inst.attrs.flags & ir::kAligned, inst.at});
     after_.push_back(after);
     LoadAgain(after);
   }

@@ -16,9 +16,10 @@
 //
 // set_live_mask stands last: the lanes that go on are others than those that computed. Lanes that agree take
 // one way. Where the lanes of an arm may all exit, its for_lanes gets a third edge, to `next`; a rejoin that
-// nobody has come to goes to `next` of the branch around it. The first half, here, comes before slots are made,
-// so that what the arms leave different gets a slot for each lane; the second is sequence_divergent_arms.cpp.
-// A branch stays with its agreement when an arm leads back to it (lanes would leave a loop at different trips).
+// nobody has come to goes to `next` of the branch around it. The first half, here, comes before slots are
+// made, so that what the arms leave different gets a slot for each lane; the second is
+// sequence_divergent_arms.cpp. A branch stays with its agreement when an arm leads back to it (lanes would
+// leave a loop at different trips).
 #include "lowering/passes/mask_divergent_arms.h"
 
 #include <algorithm>

@@ -14,7 +14,8 @@ namespace ptx2cpu::lowering {
 // after which the kernel has nothing left for their lanes.
 Status SequenceDivergentArms(ir::Function& f, const std::vector<ir::BlockId>& last_loops);
 
-// Split: the blocks that only some lanes run after a branch; nothing when its arms can be entered from elsewhere.
+// Split: the blocks that only some lanes run after a branch; nothing when its arms can be entered from
+// elsewhere.
 std::optional<std::vector<ir::BlockId>> BlocksOfArms(ir::Function& f, ir::BlockId branch);
 
 }  // namespace ptx2cpu::lowering

@@ -1,8 +1,8 @@
 // The second half of masking divergent arms, on the Collapsed form: see mask_divergent_arms.cpp.
 //
 // Where the ways from a branch have no block in common but the join, one arm runs after the other. Otherwise,
-// and where a branch within the arms leads to blocks that other ways lead to as well (a guest), lanes gather at
-// each such block t (Diamos et al. 2011: thread frontiers):
+// and where a branch within the arms leads to blocks that other ways lead to as well (a guest), lanes gather
+// at each such block t (Diamos et al. 2011: thread frontiers):
 //
 //     b, guests:  wait.t |= takers ; wait.e |= others ; parked |= live ; br dispatch
 //     u -> t:     wait.t |= live ; parked |= live ; br dispatch

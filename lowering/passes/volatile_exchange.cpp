@@ -35,7 +35,9 @@ bool WaitsInLoop(const ir::Function& f, const analysis::Cfg& cfg) {
     if (block == cfg.exit || forest.innermost[block] == analysis::kNoNode) continue;
     if (!Any(f, block, IsLoad) && !Any(f, block, IsStore)) continue;
     const std::vector<uint32_t>& around = forest.loops[forest.innermost[block]].blocks;
-    const bool whole_block = std::any_of(around.begin(), around.end(), [&](uint32_t b) { return Any(f, b, [](const ir::Inst& inst) { return ir::IsBarrier(inst.op); }); });
+    const bool whole_block = std::any_of(around.begin(), around.end(), [&](uint32_t b) {
+      return Any(f, b, [](const ir::Inst& inst) { return ir::IsBarrier(inst.op); });
+    });
     if (!whole_block) return true;
   }
   return false;
@@ -48,11 +50,12 @@ bool IsVolatile(const ir::Inst& inst, ir::Opcode op, ir::Space space) {
 }
 
 bool ExchangesByLockStep(const ir::Function& f) {
-  const bool stores = std::any_of(f.insts.begin(), f.insts.end(), [](const ir::Inst& inst) { return inst.block.valid() && IsStore(inst); });
+  const bool stores = std::any_of(f.insts.begin(), f.insts.end(),
+                                  [](const ir::Inst& inst) { return inst.block.valid() && IsStore(inst); });
   if (!stores) return false;
   const analysis::Cfg cfg = analysis::BuildCfg(f);
-  // At the end of each block: addresses of stores that some path leads from to here, without a barrier. A lane that reads
-  // where it has stored itself exchanges nothing.
+  // At the end of each block: addresses of stores that some path leads from to here, without a barrier. A
+  // lane that reads where it has stored itself exchanges nothing.
   std::vector<std::set<uint32_t>> stored(cfg.size());
   bool exchanges = false;
   for (bool changed = true; changed && !exchanges;) {
@@ -60,7 +63,8 @@ bool ExchangesByLockStep(const ir::Function& f) {
     for (const uint32_t block : cfg.order) {
       if (block == cfg.exit) continue;
       std::set<uint32_t> open;
-      for (const uint32_t from : cfg.predecessors[block]) open.insert(stored[from].begin(), stored[from].end());
+      for (const uint32_t from : cfg.predecessors[block])
+        open.insert(stored[from].begin(), stored[from].end());
       for (const ir::InstId id : f.at_block(ir::BlockId{block}).insts) {
         const ir::Inst& inst = f.at_inst(id);
         if (Separates(inst)) open.clear();

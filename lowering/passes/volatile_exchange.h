@@ -1,5 +1,5 @@
-// Warps that exchange values through volatile shared memory without a barrier: the last steps of reductions and scans as
-// they were written for GPUs before sm_70.
+// Warps that exchange values through volatile shared memory without a barrier: the last steps of reductions
+// and scans as they were written for GPUs before sm_70.
 #pragma once
 
 #include "ir/function.h"
@@ -9,9 +9,9 @@ namespace ptx2cpu::lowering {
 // op is kLoad or kStore.
 bool IsVolatile(const ir::Inst& inst, ir::Opcode op, ir::Space space);
 
-// Does a volatile store to shared memory reach, with no barrier in between, a volatile load of an address that is none of
-// those stored to? Not where such an access stands in a loop that has no block barrier: there lanes wait for each other, one
-// by one, and must not be held together.
+// Does a volatile store to shared memory reach, with no barrier in between, a volatile load of an address
+// that is none of those stored to? Not where such an access stands in a loop that has no block barrier: there
+// lanes wait for each other, one by one, and must not be held together.
 bool ExchangesByLockStep(const ir::Function& f);
 
 }  // namespace ptx2cpu::lowering

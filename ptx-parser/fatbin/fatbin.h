@@ -148,8 +148,8 @@ struct PtxImage {
 Result<std::vector<PtxImage>> PtxImages(const Extraction& extraction,
                                         std::optional<std::string_view> kernel = std::nullopt,
                                         Device device = {});
-// The images by program, in order: the relocatable ones are modules of one program that must be linked, where the first
-// of them stands; every other image is a program by itself.
+// The images by program, in order: the relocatable ones are modules of one program that must be linked, where
+// the first of them stands; every other image is a program by itself.
 std::vector<std::vector<PtxImage>> ByProgram(std::vector<PtxImage> images);
 // Names of the kernels of several images, each once.
 std::vector<std::string> KernelsOf(std::span<const PtxImage> images);

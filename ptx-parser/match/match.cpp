@@ -115,7 +115,8 @@ const Matcher::Entry& Matcher::Lookup(uint32_t number) {
     Modifiers modifiers;
     size_t offending;
     std::string missing;
-    if (!AllHold(form->when, dialect_) || !FitModifiers(words, *form, modifiers, offending, missing)) continue;
+    if (!AllHold(form->when, dialect_) || !FitModifiers(words, *form, modifiers, offending, missing))
+      continue;
     dialect_.Complete(*form, modifiers);
     entry.candidates.push_back({form, modifiers});
   }
@@ -218,12 +219,13 @@ std::string Forms(std::span<const Miss> misses) {
 
 std::vector<const Form*> FormsIn(const Dialect& dialect, std::string_view base) {
   std::vector<const Form*> forms;
-  std::ranges::copy_if(FormsOf(base), std::back_inserter(forms), [&](const Form* f) { return AllHold(f->when, dialect); });
+  std::ranges::copy_if(FormsOf(base), std::back_inserter(forms),
+                       [&](const Form* f) { return AllHold(f->when, dialect); });
   return forms;
 }
 
-// When forms that take the words are legal, though not in this module: "before PTX 1.4, or for targets below sm_20".
-// Empty when there is none.
+// When forms that take the words are legal, though not in this module: "before PTX 1.4, or for targets below
+// sm_20". Empty when there is none.
 std::string LegalElsewhere(std::span<const std::string_view> words, std::string_view base) {
   std::string text;
   for (const Form* form : FormsOf(base)) {
@@ -232,7 +234,8 @@ std::string LegalElsewhere(std::span<const std::string_view> words, std::string_
     std::string missing;
     if (!FitModifiers(words, *form, modifiers, offending, missing)) continue;
     if (!text.empty()) text += ", or ";
-    for (const DialectCondition& condition : form->when) text += (&condition == form->when.data() ? "" : " and ") + condition.Text();
+    for (const DialectCondition& condition : form->when)
+      text += (&condition == form->when.data() ? "" : " and ") + condition.Text();
   }
   return text;
 }
@@ -246,9 +249,11 @@ Error WrongModifiers(const ast::Module& module, const ast::Instruction& instruct
   const std::vector<const Form*> forms = FormsIn(dialect, opcode.base);
   const std::string elsewhere = LegalElsewhere(words, opcode.base);
   if (!elsewhere.empty()) {
-    return ast::ErrorAt(module, instruction.position, ErrorCode::kSyntax,
-                        "`" + std::string(opcode.text) + "` is legal " + elsewhere + "; this module is " + dialect.Text(),
-                        forms.empty() ? std::string() : "a form of this version is `" + NearestForm(words, forms)->text + "`");
+    return ast::ErrorAt(
+        module, instruction.position, ErrorCode::kSyntax,
+        "`" + std::string(opcode.text) + "` is legal " + elsewhere + "; this module is " + dialect.Text(),
+        forms.empty() ? std::string()
+                      : "a form of this version is `" + NearestForm(words, forms)->text + "`");
   }
   std::vector<Miss> best;
   for (const Form* form : forms) {

@@ -154,7 +154,8 @@ class OperandChecker {
     if (operand.kind != OperandKind::kAddress) return "an address in brackets";
     if (operand.symbol_kind == SymbolKind::kRegister) {
       const int bits = Bits(RegisterType(operand));
-      const bool is_whole_vector = module_.RegisterDeclaration(function_, operand.symbol).vector > 1 && operand.component == ast::Component::kNone;
+      const bool is_whole_vector = module_.RegisterDeclaration(function_, operand.symbol).vector > 1 &&
+                                   operand.component == ast::Component::kNone;
       if ((bits != 32 && bits != 64) || is_whole_vector) return "an address of 32 or 64 bits";
     }
     return {};

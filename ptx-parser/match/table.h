@@ -88,8 +88,8 @@ struct Form {
   std::vector<OperandSpec> operands;
   std::vector<DialectCondition> when;  // all must hold for the module; empty: in every version
   std::vector<Word> implied;           // words that it means without their being written
-  uint8_t required = 0;      // operands that must stand
-  bool accepts_all = false;  // a parse-only form without modifiers listed
+  uint8_t required = 0;                // operands that must stand
+  bool accepts_all = false;            // a parse-only form without modifiers listed
   bool has_rest = false;
 };
 

@@ -8,9 +8,12 @@ namespace ptx2cpu::ptx {
 namespace {
 
 constexpr bool IsNameByte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+         c == '%';
 }
-constexpr bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v'; }
+constexpr bool IsBlank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
+}
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Bytes inside a body that mean something to the walk.
@@ -72,7 +75,8 @@ class Walker {
       return true;
     }
     at_ += 2;
-    while (!AtEnd() && !(text_[at_] == '*' && Next(1) == '/')) text_[at_] == '\n' ? NewLine() : static_cast<void>(++at_);
+    while (!AtEnd() && !(text_[at_] == '*' && Next(1) == '/'))
+      text_[at_] == '\n' ? NewLine() : static_cast<void>(++at_);
     if (AtEnd()) return false;
     at_ += 2;
     return true;
@@ -94,7 +98,8 @@ class Walker {
   bool Item(OutlineItem& item) {
     const size_t begin = at_;
     const std::string_view first = Word();
-    if (first == ".version" || first == ".target" || first == ".address_size" || first == ".file") return HeaderDirective();
+    if (first == ".version" || first == ".target" || first == ".address_size" || first == ".file")
+      return HeaderDirective();
     if (first == ".section") {
       item.kind = OutlineItem::Kind::kSection;
       at_ = std::min(text_.find('{', at_), text_.size());
@@ -142,8 +147,9 @@ class Walker {
 
   // Words that begin an item. A prototype of a .func may end before one, without a semicolon.
   static bool BeginsItem(std::string_view word) {
-    constexpr std::string_view kWords[] = {".visible", ".extern", ".weak",  ".common", ".func",   ".entry", ".global", ".const",
-                                           ".shared",  ".tex",    ".local", ".reg",    ".pragma", ".file",  ".alias",  ".section"};
+    constexpr std::string_view kWords[] = {".visible", ".extern", ".weak",   ".common", ".func",  ".entry",
+                                           ".global",  ".const",  ".shared", ".tex",    ".local", ".reg",
+                                           ".pragma",  ".file",   ".alias",  ".section"};
     return std::ranges::find(kWords, word) != std::end(kWords);
   }
 
@@ -227,7 +233,8 @@ class Walker {
   uint32_t line_ = 1;
 };
 
-// Calls `found` with each word of a text that may be a name of the module: neither a register nor part of a directive.
+// Calls `found` with each word of a text that may be a name of the module: neither a register nor part of a
+// directive.
 template <typename Found>
 void ForEachName(std::string_view text, const Found& found) {
   for (size_t at = 0; at < text.size();) {
@@ -242,8 +249,8 @@ void ForEachName(std::string_view text, const Found& found) {
   }
 }
 
-// Whether a call, whose operands follow, names more than the function and its arguments: (returns), register, (arguments),
-// prototype. One without end is taken for it.
+// Whether a call, whose operands follow, names more than the function and its arguments: (returns), register,
+// (arguments), prototype. One without end is taken for it.
 bool IsIndirectCall(std::string_view operands) {
   constexpr size_t kLongest = 1 << 16;
   const size_t end = operands.substr(0, kLongest).find(';');

@@ -1,5 +1,6 @@
-// The parts of a PTX module without parsing it: directives, variables, functions, and which of them a kernel needs. A
-// text of forty megabytes is walked in a fraction of the time its parser takes; then only what one kernel needs is parsed.
+// The parts of a PTX module without parsing it: directives, variables, functions, and which of them a kernel
+// needs. A text of forty megabytes is walked in a fraction of the time its parser takes; then only what one
+// kernel needs is parsed.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +24,17 @@ struct OutlineItem {
 
 class Outline {
  public:
-  // `text` must outlive it. Nothing where the text is not made of such parts: then only a parser can say what is wrong.
+  // `text` must outlive it. Nothing where the text is not made of such parts: then only a parser can say what
+  // is wrong.
   static std::optional<Outline> Of(std::string_view text);
 
   const std::vector<OutlineItem>& items() const { return items_; }
   bool HasKernel(std::string_view name) const { return KernelItem(name).has_value(); }
 
-  // Numbers of the items that the kernel needs, in order: directives, itself, and every item of a name that stands in one
-  // that is needed; all items where one of these calls through a register, because any function whose address somebody
-  // takes may be meant. May be more than is really needed, never less. Empty where there is no such kernel.
+  // Numbers of the items that the kernel needs, in order: directives, itself, and every item of a name that
+  // stands in one that is needed; all items where one of these calls through a register, because any function
+  // whose address somebody takes may be meant. May be more than is really needed, never less. Empty where
+  // there is no such kernel.
   std::vector<uint32_t> Reach(std::string_view kernel) const;
   // The same of all variables.
   std::vector<uint32_t> ReachOfVariables() const;

@@ -138,8 +138,8 @@ struct Variable {
   std::string_view name;                  // without <N>; "_" in a prototype
   uint32_t parameterised = 0;  // .reg: N of name<N>, which declares name0 .. name(N-1); 0: not so. In other
                                // spaces each of the N is a Variable of its own.
-  uint32_t first_register = kNone;  // .reg: register number of (the first of) it; a register of the whole module has
-                                    // one in each function, in Function::register_ranges
+  uint32_t first_register = kNone;  // .reg: register number of (the first of) it; a register of the whole
+                                    // module has one in each function, in Function::register_ranges
   uint32_t initializer = kNone;     // Module::operands
   uint32_t function = kNone;        // Module::functions it belongs to; kNone at module scope
   Range dimensions;                 // Module::dimensions; 0 stands for []
@@ -242,7 +242,8 @@ struct Function {
   uint32_t register_count = 0;                 // dense register numbers
   std::vector<RegisterRange> register_ranges;  // sorted by first, covering 0 .. register_count - 1
   Position position;
-  // The first instruction that names a register or .local variable of the whole module (PTX before 3.0); line 0: none.
+  // The first instruction that names a register or .local variable of the whole module (PTX before 3.0); line
+  // 0: none.
   Position shared_private_use;
 };
 

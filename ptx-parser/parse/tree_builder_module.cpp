@@ -103,7 +103,8 @@ void TreeBuilder::Target() {
            "sm_NN, texmode_unified, texmode_independent, debug or map_f64_to_f32");
   }
   if (target.map_f64_to_f32 && target.sm >= kFirstWithDoubles)
-    Report(fmt::format("sm_{} has doubles: map_f64_to_f32 is for targets below sm_{}", target.sm, kFirstWithDoubles));
+    Report(fmt::format("sm_{} has doubles: map_f64_to_f32 is for targets below sm_{}", target.sm,
+                       kFirstWithDoubles));
 }
 
 // A version says nothing about the targets that came after it.
@@ -111,8 +112,9 @@ void TreeBuilder::CheckTargetVersion() {
   if (module_.version_major == 0) return;  // reported
   for (const FirstVersion& first : kFirstVersions) {
     if (first.sm != module_.target.sm || !IsBefore(first.major, first.minor)) continue;
-    Report(fmt::format("PTX {}.{} has no target sm_{}", module_.version_major, module_.version_minor, first.sm),
-           fmt::format("the target came with PTX {}.{}", first.major, first.minor));
+    Report(
+        fmt::format("PTX {}.{} has no target sm_{}", module_.version_major, module_.version_minor, first.sm),
+        fmt::format("the target came with PTX {}.{}", first.major, first.minor));
   }
 }
 
@@ -256,7 +258,8 @@ void TreeBuilder::EndBody() {
 // Before PTX 1.4 a kernel declares its parameters in its body. In the tree they stand where all others do.
 void TreeBuilder::TakeBodyParameters() {
   if (body_parameters_.empty()) return;
-  function().parameters = {static_cast<uint32_t>(module_.variables.size()), static_cast<uint32_t>(body_parameters_.size())};
+  function().parameters = {static_cast<uint32_t>(module_.variables.size()),
+                           static_cast<uint32_t>(body_parameters_.size())};
   module_.variables.insert(module_.variables.end(), body_parameters_.begin(), body_parameters_.end());
   body_parameters_.clear();
 }

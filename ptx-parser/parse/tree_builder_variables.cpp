@@ -154,7 +154,8 @@ void TreeBuilder::CheckDeclarator() {
   const bool is_register = variable_.space == ast::Space::kReg;
   const bool is_private = is_register || variable_.space == ast::Space::kLocal;
   if (is_private && place_ == Place::kModule && !IsBefore(3, 0)) {
-    Report(at, "registers and .local variables of the whole module are legal before PTX 3.0 only", "declare them in functions");
+    Report(at, "registers and .local variables of the whole module are legal before PTX 3.0 only",
+           "declare them in functions");
   }
   const bool is_vector = is_register && variable_.vector > 1;
   if (is_vector && (variable_.vector > 4 || variable_.type == "pred"))
@@ -176,9 +177,11 @@ void TreeBuilder::EndDeclarator() {
 }
 
 void TreeBuilder::PushVariable(const ast::Variable& variable) {
-  if (place_ == Place::kBody && function().is_entry && variable.space == ast::Space::kParam && IsBefore(1, 4)) {
+  if (place_ == Place::kBody && function().is_entry && variable.space == ast::Space::kParam &&
+      IsBefore(1, 4)) {
     if (!function().parameters.empty())
-      Report(tokens_[name_token_], "a kernel with a parameter list cannot declare more parameters in its body");
+      Report(tokens_[name_token_],
+             "a kernel with a parameter list cannot declare more parameters in its body");
     body_parameters_.push_back(variable);
     body_parameters_.back().function = static_cast<uint32_t>(module_.functions.size() - 1);
     return;

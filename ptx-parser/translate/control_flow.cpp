@@ -108,7 +108,8 @@ void WriteResult(Emitter& e, const ast::Operand& operand, ValueId value) {
 
 // Each possible target of an indirect call is part of the translation.
 void RequireTargets(Emitter& e, const CallOperands& call, const CallType& type) {
-  if (!call.type || call.type->symbol_kind != SymbolKind::kTargets) return e.context.RequireIndirectTargets(type.returns, type.parameters);
+  if (!call.type || call.type->symbol_kind != SymbolKind::kTargets)
+    return e.context.RequireIndirectTargets(type.returns, type.parameters);
   for (const ast::Operand& target :
        ast::Module::Slice(e.ast.operands, e.ast.targets[call.type->symbol].operands)) {
     if (target.symbol_kind == SymbolKind::kFunction) e.context.RequireFunction(target.symbol);

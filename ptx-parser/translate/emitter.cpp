@@ -224,14 +224,16 @@ ValueId Emitter::SymbolAddress(const ast::Operand& operand) {
 
 // One value: not a byte or half of it. Elements of vector registers are registers of their own.
 bool Emitter::IsWholeRegister(const ast::Operand& operand) const {
-  return operand.component == ast::Component::kNone || ast.RegisterDeclaration(source, operand.symbol).vector > 1;
+  return operand.component == ast::Component::kNone ||
+         ast.RegisterDeclaration(source, operand.symbol).vector > 1;
 }
 
-// Where an address is a real one, 32 bits of it say nothing: such code was made for 32-bit hosts. Shared and local
-// addresses are offsets in their windows.
+// Where an address is a real one, 32 bits of it say nothing: such code was made for 32-bit hosts. Shared and
+// local addresses are offsets in their windows.
 bool Emitter::CheckAddressBits(ir::Space space, int bits) {
   if (bits >= 64 || space == ir::Space::kShared || space == ir::Space::kLocal) return true;
-  Fail(ErrorCode::kUnsupported, "32 bits are no address in the " + std::string(Name(space)) + " space: only code with 64-bit addresses is translated");
+  Fail(ErrorCode::kUnsupported, "32 bits are no address in the " + std::string(Name(space)) +
+                                    " space: only code with 64-bit addresses is translated");
   return false;
 }
 
@@ -239,7 +241,9 @@ ValueId Emitter::ReadSymbol(const ast::Operand& operand, Type type) {
   const ValueId address = SymbolAddress(operand);
   if (operand.symbol_kind == SymbolKind::kVariable) {
     const ast::Variable& variable = ast.variables[operand.symbol];
-    CheckAddressBits(variable.space == ast::Space::kParam ? params->SpaceOf(operand.symbol) : SpaceOf(variable.space), ir::Bits(type));
+    CheckAddressBits(
+        variable.space == ast::Space::kParam ? params->SpaceOf(operand.symbol) : SpaceOf(variable.space),
+        ir::Bits(type));
   }
   return Fit(address, type);
 }
@@ -305,8 +309,9 @@ Type Emitter::StoredType(const ast::Operand& operand, int bits) const {
   return ir::IntegerOfBits(bits);
 }
 
-// A 32-bit register and a distance add up in 32 bits. Windows are smaller than 2 GiB, so that a register widened as signed
-// gives the same sum wherever the access is legal: one below zero, brought back by the distance, too.
+// A 32-bit register and a distance add up in 32 bits. Windows are smaller than 2 GiB, so that a register
+// widened as signed gives the same sum wherever the access is legal: one below zero, brought back by the
+// distance, too.
 ValueId Emitter::AddressRegister(const ast::Operand& operand) {
   const ValueId value = ReadVariable(operand.symbol);
   if (f.type_of(value) != Type::kI32 || operand.integer == 0) return Fit(value, Type::kI64);

@@ -44,7 +44,8 @@ class FunctionTranslator {
   }
 
  private:
-  // What threads have outside of functions lives as long as they; a kernel's own registers and memory do so, too.
+  // What threads have outside of functions lives as long as they; a kernel's own registers and memory do so,
+  // too.
   Status CheckSharedPrivate() const {
     if (source_.is_entry || source_.shared_private_use.line == 0) return {};
     return Fail(ast::ErrorAt(ast_, source_.shared_private_use, ErrorCode::kUnsupported,

@@ -114,7 +114,8 @@ class InitializerFiller {
       relocation.index = context_.RequireFunction(operand.symbol);
     } else if (operand.symbol_kind == SymbolKind::kVariable &&
                context_.VariableIndex(operand.symbol) != ast::kNone) {
-      if (used_ && IsImageReference(ast_.variables[operand.symbol])) return Unsupported("the address of a texture or surface");
+      if (used_ && IsImageReference(ast_.variables[operand.symbol]))
+        return Unsupported("the address of a texture or surface");
       if (used_) context_.RequireVariable(operand.symbol);
       relocation.index = context_.VariableIndex(operand.symbol);
     } else {

@@ -130,7 +130,8 @@ void mov_vector(Emitter& e) {
       values.push_back(e.ReadOperand(element, WholeType(e.type())));
     }
   } else {
-    return e.Fail(ErrorCode::kSyntax, "the source must be a vector of " + std::to_string(width) + " registers");
+    return e.Fail(ErrorCode::kSyntax,
+                  "the source must be a vector of " + std::to_string(width) + " registers");
   }
   e.WriteVector(0, values, IsSigned(e.type()));
 }
@@ -146,7 +147,8 @@ void isspacep(Emitter& e) {
 // mapped.
 void cvta(Emitter& e) {
   if (Bits(e.type()) == 32) {
-    return e.Fail(ErrorCode::kUnsupported, "a generic address has 64 bits: only code with 64-bit addresses is translated");
+    return e.Fail(ErrorCode::kUnsupported,
+                  "a generic address has 64 bits: only code with 64-bit addresses is translated");
   }
   Space space = AccessSpace(e);
   ValueId address = e.Read(1, Type::kI64);

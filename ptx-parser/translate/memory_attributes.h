@@ -9,7 +9,8 @@ ir::Scope ScopeOf(const Emitter& e);               // kNone when no scope stands
 ir::MemoryOrder LoadStoreOrder(const Emitter& e);  // weak unless said
 ir::Space SpaceOfWords(const Emitter& e);          // of .global, .shared::cta ...; generic when none stands
 
-// Of atom, red and reductions of bulk copies: order, scope and space; the operation on the last type of the opcode.
+// Of atom, red and reductions of bulk copies: order, scope and space; the operation on the last type of the
+// opcode.
 ir::Attrs AtomicAttrs(const Emitter& e, ir::Space space);
 ir::AtomicOp AtomicOperation(const Emitter& e);
 

@@ -92,14 +92,16 @@ uint32_t ModuleContext::RequireFunction(uint32_t function) {
 void ModuleContext::RequireIndirectTargets(ast::Range returns, ast::Range parameters) {
   // Bits pass as they are, so only sizes count.
   const auto fits = [&](ast::Range mine, const ast::Module& other, ast::Range theirs) {
-    return std::ranges::equal(ast.Variables(mine), other.Variables(theirs), [&](const auto& a, const auto& b) {
-      return ByteSize(ast, a) == ByteSize(other, b) && IsAggregate(ast, a) == IsAggregate(other, b);
-    });
+    return std::ranges::equal(
+        ast.Variables(mine), other.Variables(theirs), [&](const auto& a, const auto& b) {
+          return ByteSize(ast, a) == ByteSize(other, b) && IsAggregate(ast, a) == IsAggregate(other, b);
+        });
   };
   for (const SymbolTable::Place target : translation_.symbols.indirect_targets()) {
     const ast::Function& function = translation_.symbols.Function(target);
     ModuleContext& owner = translation_.context(target);
-    if (!fits(returns, owner.ast, function.returns) || !fits(parameters, owner.ast, function.parameters)) continue;
+    if (!fits(returns, owner.ast, function.returns) || !fits(parameters, owner.ast, function.parameters))
+      continue;
     uint32_t& index = owner.function_index_[target.index];
     if (index == ast::kNone) index = translation_.AddFunction(target, {number_, at.line});
   }

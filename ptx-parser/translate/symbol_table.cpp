@@ -63,7 +63,8 @@ class SymbolResolver {
       if (modules.size() == 1) break;
       lines += static_cast<uint32_t>(std::count(ast->text->begin(), ast->text->end(), '\n')) + 1;
       for (const ast::File& file : ast->files) {
-        if (file.index <= UINT16_MAX) files = std::max(files, table_.modules_.back().file_base + file.index + 1);
+        if (file.index <= UINT16_MAX)
+          files = std::max(files, table_.modules_.back().file_base + file.index + 1);
       }
     }
   }
@@ -86,12 +87,14 @@ class SymbolResolver {
 
   void Report(const ast::Module& module, ast::Position at, std::string message, std::string hint = {}) {
     Error error = ast::ErrorAt(module, at, ErrorCode::kLink, std::move(message), std::move(hint));
-    if (!error_) error_ = std::move(error);
-    else error_->more.push_back(std::move(error));
+    if (!error_)
+      error_ = std::move(error);
+    else
+      error_->more.push_back(std::move(error));
   }
 
-  void ReportTwice(const ast::Module& module, ast::Position at, std::string_view name, const ast::Module& first,
-                   ast::Position first_at) {
+  void ReportTwice(const ast::Module& module, ast::Position at, std::string_view name,
+                   const ast::Module& first, ast::Position first_at) {
     Report(module, at, "`" + std::string(name) + "` is defined in " + Where(first, first_at) + " already",
            "only .weak and .common symbols may have several definitions");
   }
@@ -102,7 +105,8 @@ class SymbolResolver {
     for (uint32_t m = 0; m < ModuleCount(); ++m) {
       for (uint32_t f = 0; f < Ast(m).functions.size(); ++f) {
         const ast::Function& function = Ast(m).functions[f];
-        if (function.has_body && Strength(function.linkage) > 0) Export(function.name, {m, f}, function.linkage);
+        if (function.has_body && Strength(function.linkage) > 0)
+          Export(function.name, {m, f}, function.linkage);
       }
     }
   }
@@ -172,9 +176,9 @@ class SymbolResolver {
   // -- variables --
 
   struct Exported {
-    Place place;                       // the definition, else the first declaration
+    Place place;  // the definition, else the first declaration
     Linkage linkage = Linkage::kExtern;
-    uint64_t size = 0;                 // the largest, where there are several .common or .extern ones
+    uint64_t size = 0;  // the largest, where there are several .common or .extern ones
     uint32_t align = 1;
     uint32_t number = ast::kNone;
   };
@@ -193,7 +197,8 @@ class SymbolResolver {
         continue;
       }
       for (uint32_t v = 0; v < ast.variables.size(); ++v) {
-        if (ast.variables[v].function != ast::kNone && IsModuleStorage(ast.variables[v].space)) visit(Place{m, v});
+        if (ast.variables[v].function != ast::kNone && IsModuleStorage(ast.variables[v].space))
+          visit(Place{m, v});
       }
     }
   }
@@ -221,12 +226,14 @@ class SymbolResolver {
     const uint64_t size = ByteSize(module, variable);
     const std::string name = "`" + std::string(variable.name) + "`";
     if (variable.space != first.space)
-      return Report(module, variable.position, name + " is in another space than in " + Where(first_module, first.position));
+      return Report(module, variable.position,
+                    name + " is in another space than in " + Where(first_module, first.position));
     if (variable.linkage == Linkage::kVisible && known.linkage == Linkage::kVisible)
       return ReportTwice(module, variable.position, variable.name, first_module, first.position);
     CheckSizes(known, module, variable, size);
     const bool both_extern = variable.linkage == Linkage::kExtern && known.linkage == Linkage::kExtern;
-    const bool is_dynamic = both_extern && variable.space == ast::Space::kShared && std::min(size, known.size) == 0;
+    const bool is_dynamic =
+        both_extern && variable.space == ast::Space::kShared && std::min(size, known.size) == 0;
     known.size = is_dynamic ? 0 : std::max(known.size, size);
     known.align = std::max(known.align, Alignment(variable));
     if (Strength(variable.linkage) <= Strength(known.linkage)) return;
@@ -235,9 +242,11 @@ class SymbolResolver {
   }
 
   // An array declared without a first dimension fits any; .common ones grow, but not beyond a definition.
-  void CheckSizes(const Exported& known, const ast::Module& module, const ast::Variable& variable, uint64_t size) {
+  void CheckSizes(const Exported& known, const ast::Module& module, const ast::Variable& variable,
+                  uint64_t size) {
     if (size == known.size || size == 0 || known.size == 0) return;
-    const bool is_common = variable.linkage == Linkage::kCommon, was_common = known.linkage == Linkage::kCommon;
+    const bool is_common = variable.linkage == Linkage::kCommon,
+               was_common = known.linkage == Linkage::kCommon;
     if (is_common && was_common) return;
     if (is_common && size < known.size) return;
     if (was_common && known.size < size) return;
@@ -256,7 +265,8 @@ class SymbolResolver {
 
   // Static variables of a function carry its name: the same one whichever other functions are there.
   std::string NameOf(uint32_t module, const ast::Variable& variable) const {
-    if (variable.function == ast::kNone || variable.space == ast::Space::kShared) return std::string(variable.name);
+    if (variable.function == ast::kNone || variable.space == ast::Space::kShared)
+      return std::string(variable.name);
     return std::string(Ast(module).functions[variable.function].name) + "." + std::string(variable.name);
   }
 
@@ -353,7 +363,8 @@ std::vector<SymbolTable::Place> SymbolTable::Kernels() const {
   for (uint32_t m = 0; m < modules_.size(); ++m) {
     for (uint32_t f = 0; f < modules_[m].ast->functions.size(); ++f) {
       const ast::Function& function = modules_[m].ast->functions[f];
-      if (function.is_entry && function.has_body && Definition({m, f}) == Place{m, f}) kernels.push_back({m, f});
+      if (function.is_entry && function.has_body && Definition({m, f}) == Place{m, f})
+        kernels.push_back({m, f});
     }
   }
   return kernels;

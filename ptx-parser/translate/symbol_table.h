@@ -1,11 +1,14 @@
 // What the names of a program's modules stand for: found once, read by the translation of each kernel.
 //
-// Relocatable modules (nvcc -rdc) share the names that have a linkage. The rules are those of a device linker:
+// Relocatable modules (nvcc -rdc) share the names that have a linkage. The rules are those of a device
+// linker:
+// clang-format off
 //   .visible   one definition in all modules
 //   .weak      the first definition; a .visible one goes before it
 //   .common    one variable for all of that name, as large as the largest; a definition with .visible or .weak holds it
 //   .extern    declared here, defined elsewhere; size, space and prototype must agree
 //   none       the module's own, though another module may use the name too
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -42,7 +45,8 @@ class SymbolTable {
     bool is_defined = false;
   };
 
-  // One module by itself: what it only declares may be provided by whoever runs it. The trees must outlive the table.
+  // One module by itself: what it only declares may be provided by whoever runs it. The trees must outlive
+  // the table.
   static SymbolTable OfOne(const ast::Module& module);
   // A whole program. Errors, kLink: definitions that contradict each other, all of them in `more`.
   static Result<SymbolTable> Link(std::vector<const ast::Module*> modules);
@@ -51,14 +55,16 @@ class SymbolTable {
   const ast::Module& Ast(Place place) const { return *modules_[place.module].ast; }
   const ast::Function& Function(Place place) const { return Ast(place).functions[place.index]; }
   const std::vector<Variable>& variables() const { return variables_; }
-  // Whether all modules are there, so that a declaration without definition is an error once a kernel reaches it.
+  // Whether all modules are there, so that a declaration without definition is an error once a kernel reaches
+  // it.
   bool is_program() const { return is_program_; }
 
   // Where a function is defined; the declaration itself where nobody defines it.
   Place Definition(Place function) const;
   // Its name, unique in the program among those with a body.
   std::string_view Name(Place function) const;
-  // Functions that an indirect call may reach: an instruction or an initialiser of some module holds their address.
+  // Functions that an indirect call may reach: an instruction or an initialiser of some module holds their
+  // address.
   const std::vector<Place>& indirect_targets() const { return indirect_targets_; }
   // Kernels that have a body, once each, in source order.
   std::vector<Place> Kernels() const;

@@ -126,7 +126,8 @@ Result<SymbolTable::Place> FindKernel(const SymbolTable& symbols, std::string_vi
                     .hint = hint});
 }
 
-// What the kernel reaches and no module defines. Whole programs only: a module alone may get it from its loader.
+// What the kernel reaches and no module defines. Whole programs only: a module alone may get it from its
+// loader.
 class UnresolvedSymbols {
  public:
   explicit UnresolvedSymbols(const Translation& work) : work_(work) {}
@@ -134,11 +135,13 @@ class UnresolvedSymbols {
   Status Check() {
     for (const Translation::Item& item : work_.functions()) {
       const ast::Function& function = work_.symbols.Function(item.place);
-      if (!function.has_body && !ir::IsExternalFunction(function.name)) Report("function", function.name, item);
+      if (!function.has_body && !ir::IsExternalFunction(function.name))
+        Report("function", function.name, item);
     }
     for (const Translation::Item& item : work_.used_variables()) {
       const SymbolTable::Variable& variable = work_.symbols.variables()[item.place.index];
-      bool is_dynamic = work_.out.variables[item.place.index].space == ir::Space::kShared && variable.size == 0;
+      bool is_dynamic =
+          work_.out.variables[item.place.index].space == ir::Space::kShared && variable.size == 0;
       if (!variable.is_defined && !is_dynamic) Report("variable", variable.name, item);
     }
     if (error_) return Fail(std::move(*error_));
@@ -148,10 +151,13 @@ class UnresolvedSymbols {
  private:
   void Report(std::string_view what, std::string_view name, const Translation::Item& item) {
     const ast::Module& user = work_.symbols.Ast(item.first_use);
-    Error error = ast::ErrorAt(user, {item.first_use.index, 0}, ErrorCode::kLink,
-                               std::string(what) + " `" + std::string(name) + "` is used here, but no module defines it");
-    if (!error_) error_ = std::move(error);
-    else if (error_->more.size() + 1 < kMostErrors) error_->more.push_back(std::move(error));
+    Error error = ast::ErrorAt(
+        user, {item.first_use.index, 0}, ErrorCode::kLink,
+        std::string(what) + " `" + std::string(name) + "` is used here, but no module defines it");
+    if (!error_)
+      error_ = std::move(error);
+    else if (error_->more.size() + 1 < kMostErrors)
+      error_->more.push_back(std::move(error));
   }
 
   const Translation& work_;
@@ -166,9 +172,12 @@ std::vector<std::string> ListKernels(const SymbolTable& symbols) {
   return names;
 }
 
-std::vector<std::string> ListKernels(const ast::Module& module) { return ListKernels(SymbolTable::OfOne(module)); }
+std::vector<std::string> ListKernels(const ast::Module& module) {
+  return ListKernels(SymbolTable::OfOne(module));
+}
 
-Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel, const TranslateOptions& options) {
+Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
+                             const TranslateOptions& options) {
   return Translate(SymbolTable::OfOne(module), kernel, options);
 }
 
@@ -177,11 +186,13 @@ namespace {
 void MarkIndirectTargets(const Translation& work, ir::Module& out) {
   for (size_t f = 0; f < out.functions.size(); ++f) {
     const auto& targets = work.symbols.indirect_targets();
-    out.functions[f].is_indirect_target = std::ranges::find(targets, work.functions()[f].place) != targets.end();
+    out.functions[f].is_indirect_target =
+        std::ranges::find(targets, work.functions()[f].place) != targets.end();
   }
 }
 
-// Variables that the kernel does not use have their contents too. Functions that those name are declared only.
+// Variables that the kernel does not use have their contents too. Functions that those name are declared
+// only.
 Status FillUnusedVariables(Translation& work, ir::Module& out) {
   for (uint32_t v = 0; v < out.variables.size(); ++v) {
     if (!work.IsUsed(v)) TRY_STATUS(FillInitializer(work, v));
@@ -217,7 +228,8 @@ Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name, 
     for (; functions_done < work.functions().size(); ++functions_done) {
       const SymbolTable::Place place = work.functions()[functions_done].place;
       const bool is_other_kernel = functions_done != 0 && symbols.Function(place).is_entry;
-      ir::Function function = is_other_kernel ? KernelDeclaration() : TRY(TranslateFunction(work.context(place), place.index));
+      ir::Function function =
+          is_other_kernel ? KernelDeclaration() : TRY(TranslateFunction(work.context(place), place.index));
       function.name = std::string(symbols.Name(place));
       out.functions.push_back(std::move(function));
     }

@@ -31,7 +31,8 @@ Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,
                              const TranslateOptions& options = {});
 
 // The same of a linked program. Errors also: kLink (the kernel reaches a function or variable that no module
-// defines, all of them in `more`). Lines and source files are numbered on from module to module: Module::Place.
+// defines, all of them in `more`). Lines and source files are numbered on from module to module:
+// Module::Place.
 Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view kernel,
                              const TranslateOptions& options = {});
 

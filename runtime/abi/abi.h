@@ -1,10 +1,11 @@
-/* The contract between generated code and the runtime, in C: one block context, one kernel descriptor, one table of
- * entry points (entry_points.def). Emitter, JIT, ahead-of-time objects and the runtime all read this header.
+/* The contract between generated code and the runtime, in C: one block context, one kernel descriptor, one
+ * table of entry points (entry_points.def). Emitter, JIT, ahead-of-time objects and the runtime all read this
+ * header.
  *
- * Generated code has one function per kernel. Either it runs one whole CUDA block on the calling thread and returns
- * (run_block), or, in resumable kernels, it runs lanes of one warp until each of them suspends or exits (run_step), and
- * the runtime's scheduler decides who goes on (runtime/scheduler/README.md).
- * Nothing is passed in thread-locals: the block context is an argument.
+ * Generated code has one function per kernel. Either it runs one whole CUDA block on the calling thread and
+ * returns (run_block), or, in resumable kernels, it runs lanes of one warp until each of them suspends or
+ * exits (run_step), and the runtime's scheduler decides who goes on (runtime/scheduler/README.md). Nothing is
+ * passed in thread-locals: the block context is an argument.
  */
 #ifndef PTX2CPU_ABI_H
 #define PTX2CPU_ABI_H
@@ -25,54 +26,55 @@ extern "C" {
 #define PTX2CPU_TID_Y_SHIFT 10
 #define PTX2CPU_TID_Z_SHIFT 20
 
-/* Shared addresses of the cluster: an offset in a window below 1 << 24, and above it 0 for the own window or 1 + the rank
- * of the block whose window it is. */
+/* Shared addresses of the cluster: an offset in a window below 1 << 24, and above it 0 for the own window or
+ * 1 + the rank of the block whose window it is. */
 #define PTX2CPU_CLUSTER_NUMBER_SHIFT 24
 
 /* Everything a block needs. Filled by the launcher; one per worker, reused for every block it runs.
  * Field order is ABI: the emitter addresses the fields by the offsets of this struct. */
 struct ptx2cpu_block {
-  const uint8_t* params;        /* kernel parameter buffer, read only */
-  uint8_t* shared;              /* shared window: static part first, dynamic part behind; 128-byte aligned */
-  uint8_t* local;               /* local memory: thread t's window starts at local + t * local_stride */
-  uint8_t* slots;               /* storage of values that cross regions, 64-byte aligned */
-  uint32_t* live;               /* one word per warp: bit l set while lane l has not exited */
-  const uint32_t* tid;          /* packed thread ids, thread_padded entries */
-  uint64_t local_stride;        /* bytes per thread */
+  const uint8_t* params; /* kernel parameter buffer, read only */
+  uint8_t* shared;       /* shared window: static part first, dynamic part behind; 128-byte aligned */
+  uint8_t* local;        /* local memory: thread t's window starts at local + t * local_stride */
+  uint8_t* slots;        /* storage of values that cross regions, 64-byte aligned */
+  uint32_t* live;        /* one word per warp: bit l set while lane l has not exited */
+  const uint32_t* tid;   /* packed thread ids, thread_padded entries */
+  uint64_t local_stride; /* bytes per thread */
   uint64_t grid_id;
   uint32_t ctaid[3];
   uint32_t nctaid[3];
   uint32_t ntid[3];
-  uint32_t thread_count;        /* ntid.x * ntid.y * ntid.z, 1..1024 */
-  uint32_t thread_padded;       /* thread_count rounded up to 32 */
-  uint32_t warp_count;          /* thread_padded / 32 */
-  uint32_t shared_bytes;        /* static + dynamic */
+  uint32_t thread_count;  /* ntid.x * ntid.y * ntid.z, 1..1024 */
+  uint32_t thread_padded; /* thread_count rounded up to 32 */
+  uint32_t warp_count;    /* thread_padded / 32 */
+  uint32_t shared_bytes;  /* static + dynamic */
   uint32_t dynamic_shared_bytes;
-  uint32_t worker;              /* index of the worker that runs the block: %smid */
-  uint32_t worker_count;        /* %nsmid */
+  uint32_t worker;               /* index of the worker that runs the block: %smid */
+  uint32_t worker_count;         /* %nsmid */
   struct ptx2cpu_launch* launch; /* the launch this block belongs to (opaque to generated code) */
   /* Resumable kernels: where thread t stands, and its mail to and from the scheduler. */
-  uint32_t* points;             /* resume point of thread t at points[t], thread_padded entries */
-  uint32_t* words;              /* word i of thread t at words[i * PTX2CPU_MAX_THREADS_PER_BLOCK + t] */
+  uint32_t* points; /* resume point of thread t at points[t], thread_padded entries */
+  uint32_t* words;  /* word i of thread t at words[i * PTX2CPU_MAX_THREADS_PER_BLOCK + t] */
   /* Clusters. A launch without clusters has clusters of one block. */
   uint8_t* const* cluster_shared; /* shared window of each block of the cluster, by rank */
-  uint32_t cluster_ctaid[3];    /* position in the cluster; %clusterid is ctaid / cluster_nctaid */
-  uint32_t cluster_nctaid[3];   /* blocks of the cluster in x, y, z */
-  uint32_t cluster_ctarank;     /* linear position in the cluster, x first */
-  uint32_t cluster_nctarank;    /* blocks of the cluster */
-  uint32_t cluster_is_explicit; /* the launch or the kernel gave cluster dimensions */
-  /* Cooperative launches: what grid barriers count in, %envreg1:%envreg2 (high and low word); zeroed at the launch. */
-  uint8_t* grid_workspace;      /* PTX2CPU_GRID_WORKSPACE_BYTES on 64 bytes; null in other launches */
+  uint32_t cluster_ctaid[3];      /* position in the cluster; %clusterid is ctaid / cluster_nctaid */
+  uint32_t cluster_nctaid[3];     /* blocks of the cluster in x, y, z */
+  uint32_t cluster_ctarank;       /* linear position in the cluster, x first */
+  uint32_t cluster_nctarank;      /* blocks of the cluster */
+  uint32_t cluster_is_explicit;   /* the launch or the kernel gave cluster dimensions */
+  /* Cooperative launches: what grid barriers count in, %envreg1:%envreg2 (high and low word); zeroed at the
+   * launch. */
+  uint8_t* grid_workspace; /* PTX2CPU_GRID_WORKSPACE_BYTES on 64 bytes; null in other launches */
 };
 #define PTX2CPU_GRID_WORKSPACE_BYTES 64u
 
 typedef void (*ptx2cpu_block_function)(struct ptx2cpu_block*);
 
 /* Resumable kernels: the scheduler sets block->live[warp] to the lanes to run and calls the step with
- *   PTX2CPU_ENTRY_RESUME          each of these lanes goes on behind its own point until it suspends (writes points[t] and
- *                                 the words of that point's kind) or exits (its bit in live[warp] is cleared), or
- *   PTX2CPU_ENTRY_COLLECTIVE + c  the collective of class c is executed by exactly these lanes, which wait at points of
- *                                 that class; its operands and results are in slots. */
+ *   PTX2CPU_ENTRY_RESUME          each of these lanes goes on behind its own point until it suspends (writes
+ * points[t] and the words of that point's kind) or exits (its bit in live[warp] is cleared), or
+ *   PTX2CPU_ENTRY_COLLECTIVE + c  the collective of class c is executed by exactly these lanes, which wait at
+ * points of that class; its operands and results are in slots. */
 typedef void (*ptx2cpu_step_function)(struct ptx2cpu_block*, uint32_t warp, uint32_t entry);
 #define PTX2CPU_ENTRY_RESUME 0u
 #define PTX2CPU_ENTRY_COLLECTIVE 1u
@@ -80,12 +82,13 @@ typedef void (*ptx2cpu_step_function)(struct ptx2cpu_block*, uint32_t warp, uint
 
 /* What a thread waits for at a resume point, and which words it leaves there. */
 enum ptx2cpu_point_kind {
-  PTX2CPU_POINT_START = 0,          /* the kernel's first instruction: point number 0, goes on at once */
-  PTX2CPU_POINT_YIELD = 1,          /* goes on after the others had a turn */
-  PTX2CPU_POINT_COLLECTIVE = 2,     /* all live lanes of word 0, the membermask, at points of the same class */
-  PTX2CPU_POINT_CONVERGED = 3,      /* collective of the lanes that are converged here: when no other lane of the warp runs */
-  PTX2CPU_POINT_BARRIER = 4,        /* word 0: barrier 0..15, word 1: threads expected or 0 for all of the block */
-  PTX2CPU_POINT_RED_POPC = 5,       /* as BARRIER; word 2: predicate (0 or not); word 0 becomes the result */
+  PTX2CPU_POINT_START = 0,      /* the kernel's first instruction: point number 0, goes on at once */
+  PTX2CPU_POINT_YIELD = 1,      /* goes on after the others had a turn */
+  PTX2CPU_POINT_COLLECTIVE = 2, /* all live lanes of word 0, the membermask, at points of the same class */
+  PTX2CPU_POINT_CONVERGED =
+      3, /* collective of the lanes that are converged here: when no other lane of the warp runs */
+  PTX2CPU_POINT_BARRIER = 4,  /* word 0: barrier 0..15, word 1: threads expected or 0 for all of the block */
+  PTX2CPU_POINT_RED_POPC = 5, /* as BARRIER; word 2: predicate (0 or not); word 0 becomes the result */
   PTX2CPU_POINT_RED_AND = 6,
   PTX2CPU_POINT_RED_OR = 7,
   PTX2CPU_POINT_BARRIER_ARRIVE = 8, /* words as BARRIER; goes on as soon as its warp is counted */
@@ -95,10 +98,10 @@ enum ptx2cpu_point_kind {
 
 /* Resume points are numbered in the order of the program (reverse post order): a lower number is earlier. */
 struct ptx2cpu_point {
-  uint32_t kind;                /* ptx2cpu_point_kind */
-  uint32_t collective;          /* COLLECTIVE, CONVERGED: class, the same for all points that may form one group */
-  uint32_t ptx_line;            /* 0: not known */
-  const char* name;             /* what to call it in a report, as in PTX: "bar.sync" */
+  uint32_t kind;       /* ptx2cpu_point_kind */
+  uint32_t collective; /* COLLECTIVE, CONVERGED: class, the same for all points that may form one group */
+  uint32_t ptx_line;   /* 0: not known */
+  const char* name;    /* what to call it in a report, as in PTX: "bar.sync" */
 };
 
 struct ptx2cpu_parameter {
@@ -108,16 +111,16 @@ struct ptx2cpu_parameter {
 
 /* The code takes for granted that (parameter + addend) & mask is 0, or it would miss misaligned accesses. */
 struct ptx2cpu_alignment {
-  uint32_t offset;                    /* of the parameter's lowest byte; no more is needed */
+  uint32_t offset; /* of the parameter's lowest byte; no more is needed */
   uint8_t addend, mask, unused[2];
 };
 
 /* What a launcher must know of a kernel. Ahead-of-time objects export one per kernel. */
 struct ptx2cpu_kernel {
-  uint32_t abi_version;               /* PTX2CPU_ABI_VERSION */
+  uint32_t abi_version; /* PTX2CPU_ABI_VERSION */
   uint32_t parameter_count;
   const char* name;
-  ptx2cpu_block_function run_block;   /* any block shape */
+  ptx2cpu_block_function run_block; /* any block shape */
   const struct ptx2cpu_parameter* parameters;
   uint32_t parameter_bytes;
   uint32_t static_shared_bytes;
@@ -132,27 +135,30 @@ struct ptx2cpu_kernel {
   ptx2cpu_step_function run_step;     /* resumable kernels; null: run_block is the kernel */
   const struct ptx2cpu_point* points; /* by number, 0 is the start; null without run_step */
   uint32_t point_count;
-  uint32_t required_cluster[3];       /* .reqnctapercluster, 0: none */
+  uint32_t required_cluster[3];               /* .reqnctapercluster, 0: none */
   const struct ptx2cpu_alignment* alignments; /* other parameters need other code; null: none do */
   uint32_t alignment_count;
 };
-#define PTX2CPU_KERNEL_HAS_EARLY_EXIT 1u  /* reads and writes live masks */
+#define PTX2CPU_KERNEL_HAS_EARLY_EXIT 1u /* reads and writes live masks */
 
 /* Why a kernel faulted. Generated code reports through ptx2cpu_fault and does not return from it. */
 enum ptx2cpu_fault_kind {
-  PTX2CPU_FAULT_TRAP = 1,             /* trap instruction */
-  PTX2CPU_FAULT_ASSERT = 2,           /* __assertfail */
-  PTX2CPU_FAULT_DIVERGENT_BRANCH = 3, /* lanes disagree on a branch that decides whether a warp collective is reached */
-  PTX2CPU_FAULT_DIVERGENT_BARRIER = 4,/* threads disagree on a branch that decides whether a block barrier is reached */
-  PTX2CPU_FAULT_MISSING_MEMBERS = 5,  /* a collective's membermask names live lanes that are not here */
-  PTX2CPU_FAULT_BAD_ADDRESS = 6,      /* hardware fault at an address */
+  PTX2CPU_FAULT_TRAP = 1,   /* trap instruction */
+  PTX2CPU_FAULT_ASSERT = 2, /* __assertfail */
+  PTX2CPU_FAULT_DIVERGENT_BRANCH =
+      3, /* lanes disagree on a branch that decides whether a warp collective is reached */
+  PTX2CPU_FAULT_DIVERGENT_BARRIER =
+      4, /* threads disagree on a branch that decides whether a block barrier is reached */
+  PTX2CPU_FAULT_MISSING_MEMBERS = 5, /* a collective's membermask names live lanes that are not here */
+  PTX2CPU_FAULT_BAD_ADDRESS = 6,     /* hardware fault at an address */
   PTX2CPU_FAULT_MISALIGNED = 7,
   PTX2CPU_FAULT_STACK = 8,
   PTX2CPU_FAULT_UNREACHABLE = 9,
-  PTX2CPU_FAULT_DEADLOCK = 10,        /* no thread of the block (or cluster) can go on */
-  PTX2CPU_FAULT_BAD_BARRIER = 11,     /* a barrier number, count or mix of kinds that PTX does not allow */
-  PTX2CPU_FAULT_NOT_A_MEMBER = 12,    /* a lane executes a collective whose membermask does not name it */
-  PTX2CPU_FAULT_BAD_FUNCTION = 13     /* an indirect call of what is no function of the program, or of another type */
+  PTX2CPU_FAULT_DEADLOCK = 10,     /* no thread of the block (or cluster) can go on */
+  PTX2CPU_FAULT_BAD_BARRIER = 11,  /* a barrier number, count or mix of kinds that PTX does not allow */
+  PTX2CPU_FAULT_NOT_A_MEMBER = 12, /* a lane executes a collective whose membermask does not name it */
+  PTX2CPU_FAULT_BAD_FUNCTION =
+      13 /* an indirect call of what is no function of the program, or of another type */
 };
 
 /* Functions of ptx2cpu_device_runtime. */

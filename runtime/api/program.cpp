@@ -19,10 +19,12 @@ constexpr std::pair<std::string_view, lowering::Tier> kTiers[] = {{"auto", lower
 Status CheckOptions(const LoadOptions& options) {
   const auto named = [&](const auto& tier) { return tier.first == options.exec; };
   if (std::none_of(std::begin(kTiers), std::end(kTiers), named)) {
-    return Fail(ErrorCode::kUsage, "LoadOptions::exec is auto, flat, warp, resumable or lanes, not '" + options.exec + "'");
+    return Fail(ErrorCode::kUsage,
+                "LoadOptions::exec is auto, flat, warp, resumable or lanes, not '" + options.exec + "'");
   }
   if (options.collapse != "auto" && options.collapse != "flat" && options.collapse != "hierarchical") {
-    return Fail(ErrorCode::kUsage, "LoadOptions::collapse is auto, flat or hierarchical, not '" + options.collapse + "'");
+    return Fail(ErrorCode::kUsage,
+                "LoadOptions::collapse is auto, flat or hierarchical, not '" + options.collapse + "'");
   }
   if (options.opt_level > 3) return Fail(ErrorCode::kUsage, "LoadOptions::opt_level is 0 to 3");
   return {};
@@ -34,7 +36,9 @@ struct Kernel::State {
   std::shared_ptr<const rt::KernelCode> code;
   std::vector<Parameter> parameters;
 
-  Result<const ptx2cpu_kernel*> CodeFor(Extent block) const { return code->ForBlock({block.x, block.y, block.z}); }
+  Result<const ptx2cpu_kernel*> CodeFor(Extent block) const {
+    return code->ForBlock({block.x, block.y, block.z});
+  }
 };
 
 struct Program::State {
@@ -64,8 +68,9 @@ double Kernel::compile_milliseconds() const { return state_->code->compile_milli
 Result<size_t> Kernel::Place(size_t index, size_t size) const {
   const Parameter& parameter = state_->parameters[index];
   if (parameter.size == size) return parameter.offset;
-  return Fail(ErrorCode::kUsage, "kernel '" + name() + "': argument " + std::to_string(index) + " is " + std::to_string(size) +
-                                     " bytes, parameter '" + parameter.name + "' takes " + std::to_string(parameter.size));
+  return Fail(ErrorCode::kUsage, "kernel '" + name() + "': argument " + std::to_string(index) + " is " +
+                                     std::to_string(size) + " bytes, parameter '" + parameter.name +
+                                     "' takes " + std::to_string(parameter.size));
 }
 
 namespace {
@@ -81,23 +86,28 @@ Result<uint64_t> Kernel::MaxCooperativeBlocks(const Shape& shape) const {
   const ptx2cpu_kernel* code = TRY(state_->CodeFor(shape.block));
   rt::LaunchShape launch = ShapeOf(shape);
   launch.grid = rt::WithCluster(*code, launch).cluster;
-  if (auto error = rt::CheckShape(*code, launch, code->parameter_bytes)) return Fail(ErrorCode::kLaunch, error->message);
+  if (auto error = rt::CheckShape(*code, launch, code->parameter_bytes))
+    return Fail(ErrorCode::kLaunch, error->message);
   return rt::MaxCooperativeBlocks(*code, launch);
 }
 
 Status Kernel::LaunchPacked(const Shape& shape, std::span<const std::byte> buffer) const {
   const ptx2cpu_kernel* code = TRY(state_->CodeFor(shape.block));
   if (buffer.size() == code->parameter_bytes) {
-    code = TRY(state_->code->ForParameters(code, {shape.block.x, shape.block.y, shape.block.z}, buffer.data()));
+    code =
+        TRY(state_->code->ForParameters(code, {shape.block.x, shape.block.y, shape.block.z}, buffer.data()));
   }
-  const auto fault = rt::Launch(*code, ShapeOf(shape), buffer, {shape.max_workers, shape.print, shape.cooperative});
+  const auto fault =
+      rt::Launch(*code, ShapeOf(shape), buffer, {shape.max_workers, shape.print, shape.cooperative});
   if (!fault) return {};
-  Error error{fault->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch, fault->message};
+  Error error{fault->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch,
+              fault->message};
   if (fault->kind == rt::LaunchError::Kind::kFault) {
     rt::FaultPlace place = state_->code->module().Locate(*fault);
     error.at = {std::move(place.file), place.line, 0};
     error.excerpt = std::move(place.excerpt);
-    if (place.source_line != 0) error.message += " (" + place.source_file + ":" + std::to_string(place.source_line) + ")";
+    if (place.source_line != 0)
+      error.message += " (" + place.source_file + ":" + std::to_string(place.source_line) + ")";
   }
   return Fail(std::move(error));
 }
@@ -107,7 +117,8 @@ Result<Program> Program::Load(const std::filesystem::path& file, const LoadOptio
   Program program;
   program.state_ = std::make_shared<State>();
   program.state_->options = options;
-  for (rt::ModuleSource& source : TRY(rt::SourcesInFile(file, options.sm))) program.state_->Add(std::move(source));
+  for (rt::ModuleSource& source : TRY(rt::SourcesInFile(file, options.sm)))
+    program.state_->Add(std::move(source));
   return program;
 }
 
@@ -134,7 +145,8 @@ Result<Program> Program::Link(std::vector<PtxText> modules, const LoadOptions& o
 
 std::vector<std::string> Program::KernelNames() const {
   std::vector<std::string> names;
-  for (const auto& module : state_->modules) names.insert(names.end(), module->Kernels().begin(), module->Kernels().end());
+  for (const auto& module : state_->modules)
+    names.insert(names.end(), module->Kernels().begin(), module->Kernels().end());
   return names;
 }
 
@@ -143,7 +155,8 @@ Result<Kernel> Program::Get(std::string_view wanted) const {
   const std::optional<std::string> name = ptx::MatchKernel(names, wanted);
   if (!name) {
     Error error{ErrorCode::kNotFound, "no kernel '" + std::string(wanted) + "'"};
-    for (size_t i = 0; i < names.size() && i < 20; ++i) error.hint += (i == 0 ? "kernels: " : ", ") + names[i];
+    for (size_t i = 0; i < names.size() && i < 20; ++i)
+      error.hint += (i == 0 ? "kernels: " : ", ") + names[i];
     return Fail(std::move(error));
   }
   for (const auto& module : state_->modules) {

@@ -1,12 +1,15 @@
 // The C++ interface of ptx2cpu: load a file with CUDA kernels, get a kernel, launch it on the CPU.
 //
+// clang-format off
 //     auto program = ptx2cpu::Program::Load("./saxpy");                 // executable, library, .fatbin, .ptx ...
 //     auto kernel = program->Get("saxpy");                              // compiled on first use
 //     std::vector<float> x(n, 1), y(n, 2);
 //     kernel->Launch({.grid = {n / 256}, .block = {256}}, n, 2.0f, x.data(), y.data());
+// clang-format on
 //
-// Device pointers are host pointers. Launch returns when the grid is done. Everything here may be called from several
-// threads at once. Results are std::expected; the error says what is wrong and what to do (ir/result.h).
+// Device pointers are host pointers. Launch returns when the grid is done. Everything here may be called from
+// several threads at once. Results are std::expected; the error says what is wrong and what to do
+// (ir/result.h).
 #pragma once
 
 #include <cstddef>
@@ -26,11 +29,12 @@
 namespace ptx2cpu {
 
 struct LoadOptions {
-  uint32_t sm = 0;                  // choose images as a device of this compute capability (90 for 9.0); 0: the highest
-  std::string collapse = "auto";    // auto, flat or hierarchical
-  std::string exec = "auto";        // execution tier: auto, flat, warp, resumable or lanes
-  unsigned opt_level = 3;           // 0..3
-  bool check_alignment = false;     // look for misaligned accesses at each access, slowly: faults name the thread, and nothing runs behind
+  uint32_t sm = 0;  // choose images as a device of this compute capability (90 for 9.0); 0: the highest
+  std::string collapse = "auto";  // auto, flat or hierarchical
+  std::string exec = "auto";      // execution tier: auto, flat, warp, resumable or lanes
+  unsigned opt_level = 3;         // 0..3
+  bool check_alignment = false;   // look for misaligned accesses at each access, slowly: faults name the
+                                  // thread, and nothing runs behind
 };
 
 struct Extent {
@@ -38,12 +42,12 @@ struct Extent {
 };
 
 struct Shape {
-  Extent grid, block;               // in blocks, in threads
-  uint32_t shared_bytes = 0;        // dynamic shared memory
-  unsigned max_workers = 0;         // threads to use; 0: all
+  Extent grid, block;                                // in blocks, in threads
+  uint32_t shared_bytes = 0;                         // dynamic shared memory
+  unsigned max_workers = 0;                          // threads to use; 0: all
   std::function<void(std::string_view)> print = {};  // device printf; default: standard output
-  Extent cluster = {};              // blocks of a cluster; 1,1,1: what the kernel requires, or none
-  bool cooperative = false;         // all blocks are resident at once, so that they may meet at grid barriers
+  Extent cluster = {};       // blocks of a cluster; 1,1,1: what the kernel requires, or none
+  bool cooperative = false;  // all blocks are resident at once, so that they may meet at grid barriers
 };
 
 struct Parameter {
@@ -60,10 +64,12 @@ class Kernel {
   uint32_t static_shared_bytes() const;
   double compile_milliseconds() const;
 
-  // `buffer` is laid out as parameters() says. Errors: kLaunch (shape, resources), kFault (with block, thread, PTX line).
+  // `buffer` is laid out as parameters() says. Errors: kLaunch (shape, resources), kFault (with block,
+  // thread, PTX line).
   Status LaunchPacked(const Shape& shape, std::span<const std::byte> buffer) const;
 
-  // Blocks that a cooperative launch of this shape can have; its grid is not looked at. Errors: kLaunch (shape).
+  // Blocks that a cooperative launch of this shape can have; its grid is not looked at. Errors: kLaunch
+  // (shape).
   Result<uint64_t> MaxCooperativeBlocks(const Shape& shape) const;
 
   // Packs arguments by value in order; each must have the size of its parameter (kUsage otherwise).
@@ -87,16 +93,19 @@ struct PtxText {
 class Program {
  public:
   static Result<Program> Load(const std::filesystem::path& file, const LoadOptions& options = {});
-  static Result<Program> FromPtx(std::string text, std::string name = "<ptx>", const LoadOptions& options = {});
-  // Relocatable modules that make one program, as nvcc -rdc=true -ptx writes them. (Load links those of an -rdc program by
-  // itself.) Errors: kLink when Get needs the modules: definitions that contradict each other, or a function or variable
-  // that the kernel reaches and no module defines.
+  static Result<Program> FromPtx(std::string text, std::string name = "<ptx>",
+                                 const LoadOptions& options = {});
+  // Relocatable modules that make one program, as nvcc -rdc=true -ptx writes them. (Load links those of an
+  // -rdc program by itself.) Errors: kLink when Get needs the modules: definitions that contradict each
+  // other, or a function or variable that the kernel reaches and no module defines.
   static Result<Program> Link(std::vector<PtxText> modules, const LoadOptions& options = {});
 
   std::vector<std::string> KernelNames() const;
-  // Compiles at the first call. The name as in PTX, or the plain name of a C++ function where only one kernel has it.
+  // Compiles at the first call. The name as in PTX, or the plain name of a C++ function where only one kernel
+  // has it.
   Result<Kernel> Get(std::string_view name) const;
-  // Storage of a __device__ or __constant__ variable of the module that defines it; shared by all its kernels.
+  // Storage of a __device__ or __constant__ variable of the module that defines it; shared by all its
+  // kernels.
   Result<std::span<std::byte>> Variable(std::string_view name) const;
 
   struct State;
@@ -109,8 +118,8 @@ template <typename... Args>
 Status Kernel::Launch(const Shape& shape, const Args&... args) const {
   static_assert((std::is_trivially_copyable_v<Args> && ...), "kernel arguments are passed by value");
   if (sizeof...(Args) != parameters().size()) {
-    return Fail(ErrorCode::kUsage, "kernel '" + name() + "' takes " + std::to_string(parameters().size()) + " arguments, got " +
-                                       std::to_string(sizeof...(Args)));
+    return Fail(ErrorCode::kUsage, "kernel '" + name() + "' takes " + std::to_string(parameters().size()) +
+                                       " arguments, got " + std::to_string(sizeof...(Args)));
   }
   std::vector<std::byte> buffer(parameter_bytes());
   size_t index = 0;
@@ -118,8 +127,10 @@ Status Kernel::Launch(const Shape& shape, const Args&... args) const {
   const auto put = [&](const auto& value) {
     if (!status) return;
     const Result<size_t> offset = Place(index++, sizeof value);
-    if (!offset) status = Fail(offset.error());
-    else std::memcpy(&buffer[*offset], &value, sizeof value);
+    if (!offset)
+      status = Fail(offset.error());
+    else
+      std::memcpy(&buffer[*offset], &value, sizeof value);
   };
   (put(args), ...);
   if (!status) return status;

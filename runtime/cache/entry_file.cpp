@@ -75,8 +75,12 @@ bool WithinFileLimit(uint64_t bytes) {
 bool ReadContent(const File& file, uint64_t file_bytes, const lowering::Digest& key, std::string& content) {
   Header header;
   if (!file.Read(&header, sizeof header)) return false;
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.format != kFormat || header.header_bytes != sizeof header) return false;
-  if (header.key != key || header.content_bytes > kMostContent || header.content_bytes + sizeof header != file_bytes) return false;
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.format != kFormat ||
+      header.header_bytes != sizeof header)
+    return false;
+  if (header.key != key || header.content_bytes > kMostContent ||
+      header.content_bytes + sizeof header != file_bytes)
+    return false;
   content.resize(header.content_bytes);
   return file.Read(content.data(), content.size()) && lowering::HashOf(content) == header.checksum;
 }
@@ -85,12 +89,14 @@ bool ReadContent(const File& file, uint64_t file_bytes, const lowering::Digest& 
 
 uint64_t EntryFileBytes(uint64_t content) { return content + sizeof(Header); }
 
-EntryState ReadEntry(int directory, const std::string& name, const lowering::Digest& key, std::string& content) {
+EntryState ReadEntry(int directory, const std::string& name, const lowering::Digest& key,
+                     std::string& content) {
   // Not blocking: a pipe in its place would wait for ever.
   const File file(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return errno == ENOENT || errno == ENOTDIR ? EntryState::kAbsent : EntryState::kForeign;
-  struct stat status {};
-  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  struct stat status{};
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+      (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return EntryState::kForeign;
   }
   if (!ReadContent(file, static_cast<uint64_t>(status.st_size), key, content)) {
@@ -102,17 +108,20 @@ EntryState ReadEntry(int directory, const std::string& name, const lowering::Dig
   return EntryState::kGood;
 }
 
-bool WriteEntry(int directory, const std::string& name, const lowering::Digest& key, const std::string& content) {
+bool WriteEntry(int directory, const std::string& name, const lowering::Digest& key,
+                const std::string& content) {
   if (content.size() > kMostContent || !WithinFileLimit(EntryFileBytes(content.size()))) return false;
   const size_t slash = name.rfind('/');
   const std::string folder = name.substr(0, slash);
   if (mkdirat(directory, folder.c_str(), 0700) != 0 && errno != EEXIST) return false;
   static std::atomic<unsigned> number = 0;
-  const std::string unfinished = folder + "/" + kUnfinishedPrefix + std::to_string(getpid()) + "-" + std::to_string(number++);
+  const std::string unfinished =
+      folder + "/" + kUnfinishedPrefix + std::to_string(getpid()) + "-" + std::to_string(number++);
   unlinkat(directory, unfinished.c_str(), 0);  // of an earlier process of that number
   bool good = false;
   {
-    const File file(openat(directory, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const File file(
+        openat(directory, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (file.get() < 0) return false;
     Header header{};
     std::memcpy(header.magic, kMagic, sizeof kMagic);

@@ -1,4 +1,5 @@
-// The file of one cache entry: written whole under another name and renamed; read only where it is sure to be ours.
+// The file of one cache entry: written whole under another name and renamed; read only where it is sure to be
+// ours.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,12 @@ enum class EntryState : uint8_t {
 };
 
 // `directory`: an open descriptor. The entry's content when good; also marks it as used now.
-EntryState ReadEntry(int directory, const std::string& name, const lowering::Digest& key, std::string& content);
+EntryState ReadEntry(int directory, const std::string& name, const lowering::Digest& key,
+                     std::string& content);
 
 // False where the file system does not take it; nothing is left behind then.
-bool WriteEntry(int directory, const std::string& name, const lowering::Digest& key, const std::string& content);
+bool WriteEntry(int directory, const std::string& name, const lowering::Digest& key,
+                const std::string& content);
 
 // Files that WriteEntry has not renamed yet begin so.
 inline constexpr const char* kUnfinishedPrefix = ".unfinished-";

@@ -20,8 +20,9 @@ class Archive {
   }
 
   void Field(lowering::KernelImage& image) {
-    Fields(image.name, image.entry, image.resumes, image.has_early_exit, image.parameters, image.parameter_bytes, image.static_shared_bytes,
-           image.local_bytes, image.slot_bytes_per_thread, image.slot_bytes_per_warp, image.slot_bytes_per_block, image.slot_count);
+    Fields(image.name, image.entry, image.resumes, image.has_early_exit, image.parameters,
+           image.parameter_bytes, image.static_shared_bytes, image.local_bytes, image.slot_bytes_per_thread,
+           image.slot_bytes_per_warp, image.slot_bytes_per_block, image.slot_count);
     for (auto* extents : {&image.max_threads, &image.required_threads, &image.required_cluster}) {
       for (uint32_t& extent : *extents) Field(extent);
     }
@@ -32,7 +33,9 @@ class Archive {
   void Field(lowering::KernelImage::Parameter& p) { Fields(p.name, p.offset, p.size, p.align); }
   void Field(lowering::ParameterAlignment& a) { Fields(a.offset, a.addend, a.mask); }
   void Field(lowering::KernelImage::Point& p) { Fields(p.kind, p.collective, p.ptx_line, p.name); }
-  void Field(lowering::VariableImage& v) { Fields(v.name, v.size, v.align, v.is_extern, v.waits_for_kernel, v.initial, v.addresses); }
+  void Field(lowering::VariableImage& v) {
+    Fields(v.name, v.size, v.align, v.is_extern, v.waits_for_kernel, v.initial, v.addresses);
+  }
   void Field(lowering::VariableImage::Address& a) { Fields(a.offset, a.size, a.shift, a.addend, a.symbol); }
 
   template <std::integral T>

@@ -51,7 +51,8 @@ void ForEachName(int parent, const char* folder, const Visit& visit) {
     return;
   }
   while (const dirent* entry = readdir(listing)) {
-    if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0) visit(std::string(entry->d_name));
+    if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0)
+      visit(std::string(entry->d_name));
   }
   closedir(listing);
 }
@@ -63,9 +64,10 @@ std::vector<Kept> ListEntries(int directory) {
   ForEachName(directory, ".", [&](const std::string& folder) {
     if (folder.size() != 2) return;
     ForEachName(directory, folder.c_str(), [&](const std::string& file) {
-      struct stat status {};
+      struct stat status{};
       const std::string name = folder + "/" + file;
-      if (fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) return;
+      if (fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+        return;
       if (file.starts_with(kUnfinishedPrefix)) {
         if (now - status.st_mtim.tv_sec > kUnfinishedSeconds) unlinkat(directory, name.c_str(), 0);
         return;
@@ -81,7 +83,7 @@ std::vector<Kept> ListEntries(int directory) {
 struct KernelCache::State {
   std::mutex mutex;
   int directory = -1;
-  bool refused = false;  // the directory is not ours: said once, not tried again
+  bool refused = false;   // the directory is not ours: said once, not tried again
   uint64_t estimate = 0;  // bytes on disk: as last counted, and what this process has added
   uint64_t added = 0;     // since counting
   bool counted = false;
@@ -91,7 +93,8 @@ struct KernelCache::State {
 
 KernelCache::Settings KernelCache::FromEnvironment() {
   Settings settings;
-  if (const std::string disable = Variable("CUDA_CACHE_DISABLE"); !disable.empty() && disable != "0") return settings;
+  if (const std::string disable = Variable("CUDA_CACHE_DISABLE"); !disable.empty() && disable != "0")
+    return settings;
   if (const std::string path = Variable("CUDA_CACHE_PATH"); !path.empty()) {
     settings.directory = std::filesystem::path(path) / "ptx2cpu";
   } else if (const std::string xdg = Variable("XDG_CACHE_HOME"); xdg.starts_with('/')) {
@@ -110,12 +113,14 @@ KernelCache* KernelCache::Get() {
   // Never destroyed: kernels may compile while the process ends.
   static KernelCache* cache = [] {
     Settings settings = FromEnvironment();
-    return settings.directory.empty() || settings.most_bytes == 0 ? nullptr : new KernelCache(std::move(settings));
+    return settings.directory.empty() || settings.most_bytes == 0 ? nullptr
+                                                                  : new KernelCache(std::move(settings));
   }();
   return cache;
 }
 
-KernelCache::KernelCache(Settings settings) : settings_(std::move(settings)), state_(std::make_unique<State>()) {}
+KernelCache::KernelCache(Settings settings)
+    : settings_(std::move(settings)), state_(std::make_unique<State>()) {}
 
 KernelCache::~KernelCache() {
   if (state_->directory >= 0) close(state_->directory);
@@ -147,8 +152,9 @@ bool KernelCache::Open(bool make) {
     s.refused = make;
     return false;
   }
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0 || status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  struct stat status{};
+  if (fstat(descriptor, &status) != 0 || status.st_uid != geteuid() ||
+      (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     close(descriptor);
     s.refused = true;
     Warn(settings_.directory.string() + " belongs to or can be written by another user");
@@ -211,7 +217,8 @@ void KernelCache::MakeRoom(uint64_t bytes) {
       return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec : a.used.tv_nsec < b.used.tv_nsec;
     });
     // Some room more than asked for, so that not every entry comes to this.
-    const uint64_t target = settings_.most_bytes - std::min(settings_.most_bytes, std::max(bytes, settings_.most_bytes / 8));
+    const uint64_t target =
+        settings_.most_bytes - std::min(settings_.most_bytes, std::max(bytes, settings_.most_bytes / 8));
     for (const Kept& entry : entries) {
       if (s.estimate <= target) break;
       if (unlinkat(s.directory, entry.name.c_str(), 0) == 0) ++s.evicted;

@@ -1,4 +1,5 @@
-// Compiled kernels on disk. Every operation may fail silently: then the kernel is compiled, as without a cache.
+// Compiled kernels on disk. Every operation may fail silently: then the kernel is compiled, as without a
+// cache.
 #pragma once
 
 #include <atomic>

@@ -69,8 +69,10 @@ void ChildQueue::Add(ChildOperation operation) {
 
 std::vector<ChildOperation> ChildQueue::TakeOf(uint64_t block) {
   std::lock_guard lock(lock_);
-  const auto others = std::ranges::stable_partition(operations_, [&](const ChildOperation& o) { return o.block != block || o.tail; });
-  std::vector<ChildOperation> taken(std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
+  const auto others = std::ranges::stable_partition(
+      operations_, [&](const ChildOperation& o) { return o.block != block || o.tail; });
+  std::vector<ChildOperation> taken(std::make_move_iterator(others.begin()),
+                                    std::make_move_iterator(others.end()));
   operations_.erase(others.begin(), others.end());
   added_.store(operations_.size(), std::memory_order_release);
   return taken;

@@ -1,8 +1,9 @@
-// What the threads of one grid ask to be done by the device runtime: child grids, copies and fills. They are done when the
-// blocks of the grid have ended, those for the tail stream after all others; a grid is complete only then.
+// What the threads of one grid ask to be done by the device runtime: child grids, copies and fills. They are
+// done when the blocks of the grid have ended, those for the tail stream after all others; a grid is complete
+// only then.
 //
-// All streams of a grid are one here, in the order of the grid's blocks and, within a block, of time: the orders that
-// streams and events of a block ask for are among those it keeps.
+// All streams of a grid are one here, in the order of the grid's blocks and, within a block, of time: the
+// orders that streams and events of a block ask for are among those it keeps.
 #pragma once
 
 #include <atomic>
@@ -63,12 +64,13 @@ class ChildQueue {
   std::vector<ChildOperation> operations_;
 };
 
-// Kernels that device code may launch, by what their address is in device code (the variable of a function's identity).
+// Kernels that device code may launch, by what their address is in device code (the variable of a function's
+// identity).
 class KernelFinder {
  public:
   virtual ~KernelFinder() = default;
-  // The code for blocks of a shape and these parameters (null: not known yet; its sizes are the same); null with a reason in
-  // `why`.
+  // The code for blocks of a shape and these parameters (null: not known yet; its sizes are the same); null
+  // with a reason in `why`.
   virtual const ptx2cpu_kernel* Find(Dim3 block, const std::byte* parameters, std::string* why) = 0;
 };
 void RegisterDeviceKernel(const void* identity, std::shared_ptr<KernelFinder> finder);

@@ -1,5 +1,6 @@
-// Conditions live in chunks that are never given back, so that a handle that is none can be looked up without a lock: it
-// says the place in the low bits and, above them, how often conditions were made; the place says which handle it has now.
+// Conditions live in chunks that are never given back, so that a handle that is none can be looked up without
+// a lock: it says the place in the low bits and, above them, how often conditions were made; the place says
+// which handle it has now.
 #include "runtime/device_runtime/condition.h"
 
 #include <array>
@@ -60,7 +61,8 @@ std::shared_ptr<Condition> Condition::New() {
 Condition* Condition::Find(uint64_t handle) {
   const Places& places = AllPlaces();
   const uint64_t place = handle & kPlaceMask;
-  if (handle == 0 || places.chunks[place >> kChunkBits].load(std::memory_order_acquire) == nullptr) return nullptr;
+  if (handle == 0 || places.chunks[place >> kChunkBits].load(std::memory_order_acquire) == nullptr)
+    return nullptr;
   Condition& condition = At(places, place);
   return condition.handle_.load(std::memory_order_acquire) == handle ? &condition : nullptr;
 }

@@ -31,7 +31,8 @@ constexpr std::pair<uint32_t, std::pair<const char*, const char*>> kErrors[] = {
     {kInvalidValue, {"cudaErrorInvalidValue", "invalid argument"}},
     {kMemoryAllocation, {"cudaErrorMemoryAllocation", "out of memory"}},
     {kInvalidConfiguration, {"cudaErrorInvalidConfiguration", "invalid configuration argument"}},
-    {kLaunchMaxDepthExceeded, {"cudaErrorLaunchMaxDepthExceeded", "launch would exceed maximum depth of nested launches"}},
+    {kLaunchMaxDepthExceeded,
+     {"cudaErrorLaunchMaxDepthExceeded", "launch would exceed maximum depth of nested launches"}},
     {kInvalidDeviceFunction, {"cudaErrorInvalidDeviceFunction", "invalid device function"}},
     {kInvalidDevice, {"cudaErrorInvalidDevice", "invalid device ordinal"}},
     {kLaunchOutOfResources, {"cudaErrorLaunchOutOfResources", "too many resources requested for launch"}},
@@ -47,7 +48,9 @@ struct Call {
   const uint64_t* words;
 
   template <typename T>
-  T* Pointer(size_t i) const { return reinterpret_cast<T*>(words[i]); }
+  T* Pointer(size_t i) const {
+    return reinterpret_cast<T*>(words[i]);
+  }
   uint32_t Word(size_t i) const { return static_cast<uint32_t>(words[i]); }
   Dim3 Extent(size_t i) const {
     const auto* extents = Pointer<const uint32_t>(i);
@@ -55,7 +58,8 @@ struct Call {
   }
   ChildQueue& queue() const { return block->launch->children; }
   uint64_t BlockNumber() const {
-    return (uint64_t{block->ctaid[2]} * block->nctaid[1] + block->ctaid[1]) * block->nctaid[0] + block->ctaid[0];
+    return (uint64_t{block->ctaid[2]} * block->nctaid[1] + block->ctaid[1]) * block->nctaid[0] +
+           block->ctaid[0];
   }
   uint64_t Failed(uint32_t error) const {
     if (error != kSuccess) queue().last_error.store(error, std::memory_order_relaxed);
@@ -72,10 +76,12 @@ struct Call {
 
 // -- launches --
 
-const ptx2cpu_kernel* FindKernel(const Call& call, KernelFinder* finder, Dim3 block, const std::byte* parameters) {
+const ptx2cpu_kernel* FindKernel(const Call& call, KernelFinder* finder, Dim3 block,
+                                 const std::byte* parameters) {
   std::string why;
   const ptx2cpu_kernel* kernel = finder == nullptr ? nullptr : finder->Find(block, parameters, &why);
-  if (!why.empty()) call.block->launch->prints.AppendError("ptx2cpu: a kernel launched by a kernel: " + why + "\n");
+  if (!why.empty())
+    call.block->launch->prints.AppendError("ptx2cpu: a kernel launched by a kernel: " + why + "\n");
   if (kernel == nullptr) call.Failed(kInvalidDeviceFunction);
   return kernel;
 }
@@ -99,9 +105,11 @@ uint64_t GetParameterBuffer(const Call& call) {
 }
 
 uint64_t Enqueue(const Call& call, std::unique_ptr<ChildLaunch> launch, uint64_t stream) {
-  if (call.queue().depth + 1 >= kMostDepth && stream != kTailStream) return call.Failed(kLaunchMaxDepthExceeded);
+  if (call.queue().depth + 1 >= kMostDepth && stream != kTailStream)
+    return call.Failed(kLaunchMaxDepthExceeded);
   if (const auto error = CheckShape(*launch->kernel, launch->shape, launch->kernel->parameter_bytes))
-    return call.Failed(error->kind == LaunchError::Kind::kShape ? kInvalidConfiguration : kLaunchOutOfResources);
+    return call.Failed(error->kind == LaunchError::Kind::kShape ? kInvalidConfiguration
+                                                                : kLaunchOutOfResources);
   ChildOperation operation;
   operation.tail = stream == kTailStream;
   operation.block = call.BlockNumber();
@@ -130,7 +138,8 @@ uint64_t LaunchDevice(const Call& call) {
 
 uint64_t DeviceSynchronize(const Call& call) {
   ptx2cpu_launch& launch = *call.block->launch;
-  if (auto error = RunOperations(launch.children.TakeOf(call.BlockNumber()), *launch.options, launch.children.depth)) {
+  if (auto error =
+          RunOperations(launch.children.TakeOf(call.BlockNumber()), *launch.options, launch.children.depth)) {
     launch.job->Fail(*std::move(error));
     FaultRecord record;  // ends this block; the error above stays
     record.kind = PTX2CPU_FAULT_TRAP;
@@ -141,7 +150,9 @@ uint64_t DeviceSynchronize(const Call& call) {
 
 // -- streams and events: see child_queue.h --
 
-uint64_t GiveHandle(const Call& call) { return call.Give<uint64_t>(0, call.queue().next_handle.fetch_add(1)); }
+uint64_t GiveHandle(const Call& call) {
+  return call.Give<uint64_t>(0, call.queue().next_handle.fetch_add(1));
+}
 uint64_t Nothing(const Call&) { return kSuccess; }
 uint64_t StreamCreateWithFlags(const Call& call) { return GiveHandle(call); }
 uint64_t StreamDestroy(const Call& call) { return Nothing(call); }
@@ -158,34 +169,48 @@ uint64_t PeekAtLastError(const Call& call) { return call.queue().last_error.load
 
 std::pair<const char*, const char*> NamesOf(uint32_t error) {
   const auto found = std::ranges::find(kErrors, error, [](const auto& row) { return row.first; });
-  return found == std::end(kErrors) ? std::pair{"unrecognized error code", "unrecognized error code"} : found->second;
+  return found == std::end(kErrors) ? std::pair{"unrecognized error code", "unrecognized error code"}
+                                    : found->second;
 }
 uint64_t GetErrorName(const Call& call) { return reinterpret_cast<uint64_t>(NamesOf(call.Word(0)).first); }
 uint64_t GetErrorString(const Call& call) { return reinterpret_cast<uint64_t>(NamesOf(call.Word(0)).second); }
 
 // -- the device --
 
-uint64_t GetDevice(const Call& call) { return call.Give<int32_t>(0, call.block->launch->services->device.ordinal); }
-uint64_t GetDeviceCount(const Call& call) { return call.Give<int32_t>(0, call.block->launch->services->device.count); }
-uint64_t RuntimeGetVersion(const Call& call) { return call.Give<int32_t>(0, call.block->launch->services->device.runtime_version); }
-uint64_t DeviceGetCacheConfig(const Call& call) { return call.Give<int32_t>(0, 0); }      // no preference
-uint64_t DeviceGetSharedMemConfig(const Call& call) { return call.Give<int32_t>(0, 1); }  // banks of four bytes
+uint64_t GetDevice(const Call& call) {
+  return call.Give<int32_t>(0, call.block->launch->services->device.ordinal);
+}
+uint64_t GetDeviceCount(const Call& call) {
+  return call.Give<int32_t>(0, call.block->launch->services->device.count);
+}
+uint64_t RuntimeGetVersion(const Call& call) {
+  return call.Give<int32_t>(0, call.block->launch->services->device.runtime_version);
+}
+uint64_t DeviceGetCacheConfig(const Call& call) { return call.Give<int32_t>(0, 0); }  // no preference
+uint64_t DeviceGetSharedMemConfig(const Call& call) {
+  return call.Give<int32_t>(0, 1);
+}  // banks of four bytes
 
 uint64_t DeviceGetAttribute(const Call& call) {
   int32_t value = 0;
   const auto& device = call.block->launch->services->device;
   if (device.attribute == nullptr) return call.Failed(kNotSupported);
-  if (!device.attribute(call.Word(1), static_cast<int32_t>(call.Word(2)), &value)) return call.Failed(kInvalidValue);
+  if (!device.attribute(call.Word(1), static_cast<int32_t>(call.Word(2)), &value))
+    return call.Failed(kInvalidValue);
   return call.Give(0, value);
 }
 
 uint64_t DeviceGetLimit(const Call& call) {
   const DeviceLimits& limits = call.block->launch->services->limits;
   switch (call.Word(1)) {
-    case 0: return call.Give<uint64_t>(0, limits.stack_bytes);
-    case 1: return call.Give<uint64_t>(0, limits.printf_bytes);
-    case 2: return call.Give<uint64_t>(0, limits.heap_bytes);
-    default: return call.Failed(kInvalidValue);
+    case 0:
+      return call.Give<uint64_t>(0, limits.stack_bytes);
+    case 1:
+      return call.Give<uint64_t>(0, limits.printf_bytes);
+    case 2:
+      return call.Give<uint64_t>(0, limits.heap_bytes);
+    default:
+      return call.Failed(kInvalidValue);
   }
 }
 
@@ -202,7 +227,8 @@ uint64_t FuncGetAttributes(const Call& call) {
     threads = 1;
     for (uint32_t extent : kernel->max_threads) threads *= std::max(extent, 1u);
   }
-  return call.Give<FunctionAttributes>(0, {kernel->static_shared_bytes, 0, kernel->local_bytes, static_cast<int32_t>(threads), 32, 90, 90});
+  return call.Give<FunctionAttributes>(
+      0, {kernel->static_shared_bytes, 0, kernel->local_bytes, static_cast<int32_t>(threads), 32, 90, 90});
 }
 
 uint64_t OccupancyMaxActiveBlocksPerMultiprocessor(const Call& call) {
@@ -211,10 +237,13 @@ uint64_t OccupancyMaxActiveBlocksPerMultiprocessor(const Call& call) {
   uint64_t blocks = std::min(kBlocksPerMultiprocessor, kThreadsPerMultiprocessor / threads);
   const ptx2cpu_kernel* kernel = KernelAt(call, 1, {threads, 1, 1});
   if (kernel == nullptr) return kInvalidDeviceFunction;
-  if (const uint64_t shared = kernel->static_shared_bytes + call.words[3]) blocks = std::min(blocks, kMaxSharedBytes / shared);
+  if (const uint64_t shared = kernel->static_shared_bytes + call.words[3])
+    blocks = std::min(blocks, kMaxSharedBytes / shared);
   return call.Give<int32_t>(0, static_cast<int32_t>(blocks));
 }
-uint64_t OccupancyMaxActiveBlocksPerMultiprocessorWithFlags(const Call& call) { return OccupancyMaxActiveBlocksPerMultiprocessor(call); }
+uint64_t OccupancyMaxActiveBlocksPerMultiprocessorWithFlags(const Call& call) {
+  return OccupancyMaxActiveBlocksPerMultiprocessor(call);
+}
 
 // -- memory --
 
@@ -225,7 +254,8 @@ uint64_t Malloc(const Call& call) {
   return call.Give<void*>(0, memory);
 }
 uint64_t Free(const Call& call) {
-  return call.block->launch->services->heap.Free(call.Pointer<void>(0)) ? kSuccess : call.Failed(kInvalidValue);
+  return call.block->launch->services->heap.Free(call.Pointer<void>(0)) ? kSuccess
+                                                                        : call.Failed(kInvalidValue);
 }
 
 uint64_t AddRows(const Call& call, ChildOperation operation, uint64_t stream) {
@@ -237,7 +267,8 @@ uint64_t AddRows(const Call& call, ChildOperation operation, uint64_t stream) {
 }
 uint64_t MemcpyAsync(const Call& call) {
   ChildOperation copy{ChildOperation::Kind::kCopy};
-  copy.to = call.Pointer<std::byte>(0), copy.from = call.Pointer<const std::byte>(1), copy.width = call.words[2];
+  copy.to = call.Pointer<std::byte>(0), copy.from = call.Pointer<const std::byte>(1),
+  copy.width = call.words[2];
   return AddRows(call, std::move(copy), call.words[4]);
 }
 uint64_t Memcpy2DAsync(const Call& call) {
@@ -249,12 +280,14 @@ uint64_t Memcpy2DAsync(const Call& call) {
 }
 uint64_t MemsetAsync(const Call& call) {
   ChildOperation fill{ChildOperation::Kind::kFill};
-  fill.to = call.Pointer<std::byte>(0), fill.value = static_cast<uint8_t>(call.words[1]), fill.width = call.words[2];
+  fill.to = call.Pointer<std::byte>(0), fill.value = static_cast<uint8_t>(call.words[1]),
+  fill.width = call.words[2];
   return AddRows(call, std::move(fill), call.words[3]);
 }
 uint64_t Memset2DAsync(const Call& call) {
   ChildOperation fill{ChildOperation::Kind::kFill};
-  fill.to = call.Pointer<std::byte>(0), fill.to_pitch = call.words[1], fill.value = static_cast<uint8_t>(call.words[2]);
+  fill.to = call.Pointer<std::byte>(0), fill.to_pitch = call.words[1],
+  fill.value = static_cast<uint8_t>(call.words[2]);
   fill.width = call.words[3], fill.height = call.words[4];
   return AddRows(call, std::move(fill), call.words[5]);
 }
@@ -268,7 +301,9 @@ uint64_t GraphSetConditional(const Call& call) {
   }
   FaultRecord record;
   record.kind = PTX2CPU_FAULT_BAD_ADDRESS;
-  std::snprintf(record.text, sizeof record.text, "cudaGraphSetConditional of 0x%" PRIx64 ", which is no handle of a graph's condition", call.words[0]);
+  std::snprintf(record.text, sizeof record.text,
+                "cudaGraphSetConditional of 0x%" PRIx64 ", which is no handle of a graph's condition",
+                call.words[0]);
   JumpToLandingPoint(record);
 }
 
@@ -282,6 +317,7 @@ constexpr uint64_t (*kFunctions[])(const Call&) = {
 
 }  // namespace ptx2cpu::rt
 
-extern "C" uint64_t ptx2cpu_device_runtime(ptx2cpu_block* block, uint32_t thread, uint32_t function, const uint64_t* arguments) {
+extern "C" uint64_t ptx2cpu_device_runtime(ptx2cpu_block* block, uint32_t thread, uint32_t function,
+                                           const uint64_t* arguments) {
   return ptx2cpu::rt::kFunctions[function]({block, thread, arguments});
 }

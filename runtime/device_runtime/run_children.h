@@ -11,6 +11,7 @@ namespace ptx2cpu::rt {
 
 // Each operation after the one before, child grids with all of their own children; the first error ends it.
 // `depth`: of the grid that asked.
-std::optional<LaunchError> RunOperations(std::vector<ChildOperation> operations, const LaunchOptions& options, uint32_t depth);
+std::optional<LaunchError> RunOperations(std::vector<ChildOperation> operations, const LaunchOptions& options,
+                                         uint32_t depth);
 
 }  // namespace ptx2cpu::rt

@@ -5,8 +5,8 @@
 namespace ptx2cpu::driver {
 
 namespace {
-// What this thread found last, known ranges and gaps between them. Right as long as the table's version is the one it
-// was found at. Two entries: a copy has two ends.
+// What this thread found last, known ranges and gaps between them. Right as long as the table's version is
+// the one it was found at. Two entries: a copy has two ends.
 struct Recent {
   const Allocations* table = nullptr;
   uint64_t version = 0;
@@ -51,7 +51,8 @@ bool Allocations::Insert(Range range) {
 
 Allocations::Found Allocations::Look(uintptr_t address) const {
   for (const Recent& last : recent) {
-    if (last.table == this && last.version == version_.load(std::memory_order_acquire) && address >= last.begin && address < last.end) {
+    if (last.table == this && last.version == version_.load(std::memory_order_acquire) &&
+        address >= last.begin && address < last.end) {
       return {last.range, last.end};
     }
   }
@@ -59,7 +60,8 @@ Allocations::Found Allocations::Look(uintptr_t address) const {
   Recent& fresh = recent[next_recent++ % 2];
   const auto next = ranges_.upper_bound(address);
   const auto found = Locate(address);
-  fresh = {this, version_.load(std::memory_order_relaxed), 0, next == ranges_.end() ? UINTPTR_MAX : next->first, std::nullopt};
+  fresh = {this, version_.load(std::memory_order_relaxed), 0,
+           next == ranges_.end() ? UINTPTR_MAX : next->first, std::nullopt};
   if (found != ranges_.end()) {
     fresh.range = found->second;
     fresh.begin = found->first;

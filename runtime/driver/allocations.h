@@ -1,7 +1,7 @@
 // Every range of memory the driver knows: address -> what it is, whose it is, how it was made.
 //
-// Copies ask for each operand, so reading is the path that matters: a thread that asks again for one of the ranges it
-// asked for last, with no change in between, takes no lock; other reads share one.
+// Copies ask for each operand, so reading is the path that matters: a thread that asks again for one of the
+// ranges it asked for last, with no change in between, takes no lock; other reads share one.
 #pragma once
 
 #include <atomic>
@@ -31,12 +31,12 @@ struct Range {
   uintptr_t base = 0;
   size_t size = 0;
   RangeKind kind = RangeKind::kDevice;
-  bool sync_memops = false;        // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-  int device = 0;                  // ordinal of the device of the context that made it
-  unsigned flags = 0;              // as given to the function that made it
-  uint64_t buffer_id = 0;          // unique in the process, never used again; given by Insert
-  const void* context = nullptr;   // CUcontext that made it; null: none (pools)
-  void* owner = nullptr;           // pool, module or physical allocation behind it; null: the heap's
+  bool sync_memops = false;       // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+  int device = 0;                 // ordinal of the device of the context that made it
+  unsigned flags = 0;             // as given to the function that made it
+  uint64_t buffer_id = 0;         // unique in the process, never used again; given by Insert
+  const void* context = nullptr;  // CUcontext that made it; null: none (pools)
+  void* owner = nullptr;          // pool, module or physical allocation behind it; null: the heap's
 
   // Is [address, address + bytes) inside?
   bool Holds(uintptr_t address, size_t bytes) const {
@@ -59,7 +59,8 @@ class Allocations {
   // The range with `address` in it.
   std::optional<Range> Find(uintptr_t address) const;
   std::optional<Range> Find(const void* address) const { return Find(reinterpret_cast<uintptr_t>(address)); }
-  // What memory from `address` on is: `range` where it is known, else up to where the next known range begins.
+  // What memory from `address` on is: `range` where it is known, else up to where the next known range
+  // begins.
   struct Found {
     std::optional<Range> range;
     uintptr_t end = 0;  // exclusive
@@ -81,8 +82,9 @@ class Allocations {
   bool OverlapsLocked(uintptr_t address, size_t bytes) const;
 
   mutable std::shared_mutex mutex_;
-  std::map<uintptr_t, Range> ranges_;      // by base
-  std::atomic<uint64_t> version_{FirstVersion()};  // changes with every change of ranges_; no two tables share one
+  std::map<uintptr_t, Range> ranges_;  // by base
+  std::atomic<uint64_t> version_{
+      FirstVersion()};  // changes with every change of ranges_; no two tables share one
   uint64_t next_buffer_id_ = 1;
 };
 

@@ -56,7 +56,8 @@ size_t ElementBytes(CUarray_format format, unsigned channels) {
 namespace {
 
 constexpr unsigned kLayered = CUDA_ARRAY3D_LAYERED, kCube = CUDA_ARRAY3D_CUBEMAP;
-// Colour attachments and depth textures are for graphics interop; sparse arrays and deferred mapping for tile pools.
+// Colour attachments and depth textures are for graphics interop; sparse arrays and deferred mapping for tile
+// pools.
 constexpr unsigned kKnownFlags = kLayered | kCube | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_TEXTURE_GATHER;
 constexpr size_t kMaxWidth = 131072, kMaxHeight = 65536, kMaxLayers = 2048;
 
@@ -64,7 +65,8 @@ CUresult CheckExtents(const CUDA_ARRAY3D_DESCRIPTOR& d) {
   if (d.Width == 0 || d.Width > kMaxWidth || d.Height > kMaxHeight) return CUDA_ERROR_INVALID_VALUE;
   const bool layered = (d.Flags & kLayered) != 0, cube = (d.Flags & kCube) != 0;
   if (layered && (d.Depth == 0 || d.Depth > kMaxLayers)) return CUDA_ERROR_INVALID_VALUE;
-  if (cube && (d.Height != d.Width || (layered ? d.Depth % 6 != 0 : d.Depth != 6))) return CUDA_ERROR_INVALID_VALUE;
+  if (cube && (d.Height != d.Width || (layered ? d.Depth % 6 != 0 : d.Depth != 6)))
+    return CUDA_ERROR_INVALID_VALUE;
   if (d.Height == 0 && d.Depth != 0 && !layered) return CUDA_ERROR_INVALID_VALUE;
   const bool flat = d.Height != 0 && (d.Depth == 0 || layered);
   if ((d.Flags & CUDA_ARRAY3D_TEXTURE_GATHER) != 0 && (!flat || cube)) return CUDA_ERROR_INVALID_VALUE;
@@ -73,11 +75,14 @@ CUresult CheckExtents(const CUDA_ARRAY3D_DESCRIPTOR& d) {
 }
 
 size_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR& d) {
-  return d.Width * std::max<size_t>(d.Height, 1) * std::max<size_t>(d.Depth, 1) * ElementBytes(d.Format, d.NumChannels);
+  return d.Width * std::max<size_t>(d.Height, 1) * std::max<size_t>(d.Depth, 1) *
+         ElementBytes(d.Format, d.NumChannels);
 }
 
 CUDA_ARRAY3D_DESCRIPTOR LevelOf(CUDA_ARRAY3D_DESCRIPTOR d, unsigned level) {
-  const auto halve = [level](size_t extent) { return extent == 0 ? 0 : std::max<size_t>(extent >> level, 1); };
+  const auto halve = [level](size_t extent) {
+    return extent == 0 ? 0 : std::max<size_t>(extent >> level, 1);
+  };
   d.Width = halve(d.Width);
   d.Height = halve(d.Height);
   if ((d.Flags & (kLayered | kCube)) == 0) d.Depth = halve(d.Depth);
@@ -95,25 +100,34 @@ std::byte* TakeMemory(size_t bytes, int device, const void* context) {
 }
 
 void GiveBack(std::byte* data, size_t bytes) {
-  Allocations::Get().Remove(reinterpret_cast<uintptr_t>(data), [](const Range& range) { return range.kind == RangeKind::kArray; });
+  Allocations::Get().Remove(reinterpret_cast<uintptr_t>(data),
+                            [](const Range& range) { return range.kind == RangeKind::kArray; });
   MemoryHeap::Get().Free(data, bytes);
 }
 
 }  // namespace
 
 CUresult CheckArray(const CUDA_ARRAY3D_DESCRIPTOR& description) {
-  if ((description.Flags & ~kKnownFlags) != 0 || ElementBytes(description.Format, description.NumChannels) == 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((description.Flags & ~kKnownFlags) != 0 ||
+      ElementBytes(description.Format, description.NumChannels) == 0)
+    return CUDA_ERROR_INVALID_VALUE;
   return CheckExtents(description);
 }
 
-Array::Array(const CUDA_ARRAY3D_DESCRIPTOR& description, std::byte* data, MipmappedArray* whole, Context* context)
-    : description_(description), element_bytes_(ElementBytes(description.Format, description.NumChannels)), data_(data), whole_(whole), context_(context) {}
+Array::Array(const CUDA_ARRAY3D_DESCRIPTOR& description, std::byte* data, MipmappedArray* whole,
+             Context* context)
+    : description_(description),
+      element_bytes_(ElementBytes(description.Format, description.NumChannels)),
+      data_(data),
+      whole_(whole),
+      context_(context) {}
 
 Array::~Array() {
   if (whole_ == nullptr) GiveBack(data_, bytes());
 }
 
-CUresult Array::Make(const CUDA_ARRAY3D_DESCRIPTOR& description, int device, Context* context, std::unique_ptr<Array>* made) {
+CUresult Array::Make(const CUDA_ARRAY3D_DESCRIPTOR& description, int device, Context* context,
+                     std::unique_ptr<Array>* made) {
   if (const CUresult legal = CheckArray(description); legal != CUDA_SUCCESS) return legal;
   std::byte* data = TakeMemory(BytesOf(description), device, context);
   if (data == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -121,15 +135,17 @@ CUresult Array::Make(const CUDA_ARRAY3D_DESCRIPTOR& description, int device, Con
   return CUDA_SUCCESS;
 }
 
-CUresult MipmappedArray::Make(const CUDA_ARRAY3D_DESCRIPTOR& description, unsigned levels, int device, Context* context,
-                              std::unique_ptr<MipmappedArray>* made) {
+CUresult MipmappedArray::Make(const CUDA_ARRAY3D_DESCRIPTOR& description, unsigned levels, int device,
+                              Context* context, std::unique_ptr<MipmappedArray>* made) {
   if (const CUresult legal = CheckArray(description); legal != CUDA_SUCCESS) return legal;
   const bool deep = (description.Flags & (kLayered | kCube)) == 0;
-  const size_t longest = std::max({description.Width, description.Height, deep ? description.Depth : size_t{0}});
+  const size_t longest =
+      std::max({description.Width, description.Height, deep ? description.Depth : size_t{0}});
   levels = std::clamp(levels, 1u, static_cast<unsigned>(std::bit_width(longest)));
   size_t bytes = 0;
   for (unsigned level = 0; level < levels; ++level) {
-    bytes += (BytesOf(LevelOf(description, level)) + MemoryHeap::kAlignment - 1) / MemoryHeap::kAlignment * MemoryHeap::kAlignment;
+    bytes += (BytesOf(LevelOf(description, level)) + MemoryHeap::kAlignment - 1) / MemoryHeap::kAlignment *
+             MemoryHeap::kAlignment;
   }
   std::byte* data = TakeMemory(bytes, device, context);
   if (data == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;

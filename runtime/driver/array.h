@@ -1,5 +1,6 @@
-// CUDA arrays. Opaque to programs, plain here: rows one behind another without gaps, slices or layers one behind another,
-// so that texture and surface instructions compute addresses and copies are the same as between other memory.
+// CUDA arrays. Opaque to programs, plain here: rows one behind another without gaps, slices or layers one
+// behind another, so that texture and surface instructions compute addresses and copies are the same as
+// between other memory.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ class MipmappedArray;
 // What an element of a format is.
 struct ElementFormat {
   unsigned channel_bits = 0;
-  unsigned channels = 0;      // that the format itself says; 0: the description says 1, 2 or 4
+  unsigned channels = 0;  // that the format itself says; 0: the description says 1, 2 or 4
   unsigned bytes(unsigned described_channels) const { return channel_bits * described_channels / 8; }
 };
 // channel_bits 0: no format of arrays here (block-compressed and planar video formats are not).
@@ -31,9 +32,11 @@ class Array {
   static constexpr HandleKind kKind = HandleKind::kArray;
 
   // With memory of its own. On failure `*made` stays as it was.
-  static cuda::CUresult Make(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description, int device, Context* context, std::unique_ptr<Array>* made);
+  static cuda::CUresult Make(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description, int device, Context* context,
+                             std::unique_ptr<Array>* made);
   // A level of a mipmapped array, in its memory.
-  Array(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description, std::byte* data, MipmappedArray* whole, Context* context);
+  Array(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description, std::byte* data, MipmappedArray* whole,
+        Context* context);
   ~Array();
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
@@ -63,8 +66,8 @@ class MipmappedArray {
   static constexpr HandleKind kKind = HandleKind::kMipmappedArray;
 
   // `levels` is cut to what the extents allow, at least one.
-  static cuda::CUresult Make(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description, unsigned levels, int device, Context* context,
-                             std::unique_ptr<MipmappedArray>* made);
+  static cuda::CUresult Make(const cuda::CUDA_ARRAY3D_DESCRIPTOR& description, unsigned levels, int device,
+                             Context* context, std::unique_ptr<MipmappedArray>* made);
   ~MipmappedArray();
   MipmappedArray(const MipmappedArray&) = delete;
   MipmappedArray& operator=(const MipmappedArray&) = delete;
@@ -77,7 +80,8 @@ class MipmappedArray {
   Context* context() const { return context_; }  // that made it
 
  private:
-  MipmappedArray(std::byte* data, size_t bytes, Context* context) : data_(data), bytes_(bytes), context_(context) {}
+  MipmappedArray(std::byte* data, size_t bytes, Context* context)
+      : data_(data), bytes_(bytes), context_(context) {}
 
   std::byte* const data_;
   const size_t bytes_;

@@ -20,7 +20,8 @@ typename T::Handle PublishIn(Context& context, std::unique_ptr<T> object) {
 
 CUDA_ARRAY3D_DESCRIPTOR Deep(const CUDA_ARRAY_DESCRIPTOR& flat) {
   CUDA_ARRAY3D_DESCRIPTOR deep = {};
-  deep.Width = flat.Width, deep.Height = flat.Height, deep.Format = flat.Format, deep.NumChannels = flat.NumChannels;
+  deep.Width = flat.Width, deep.Height = flat.Height, deep.Format = flat.Format,
+  deep.NumChannels = flat.NumChannels;
   return deep;
 }
 
@@ -94,7 +95,8 @@ CUresult cuArrayGetPlane(CUarray* pPlaneArray, CUarray hArray, unsigned int plan
   if (const CUresult error = Find(hArray, context, array)) return error;
   return CUDA_ERROR_INVALID_VALUE;
 }
-CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* memoryRequirements, CUarray array, CUdevice device) {
+CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* memoryRequirements, CUarray array,
+                                      CUdevice device) {
   Context* context = nullptr;
   Array* found = nullptr;
   if (const CUresult error = Find(array, context, found)) return error;
@@ -107,12 +109,14 @@ CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* sparseProperti
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMipmappedArrayCreate(CUmipmappedArray* pHandle, const CUDA_ARRAY3D_DESCRIPTOR* pMipmappedArrayDesc, unsigned int numMipmapLevels) {
+CUresult cuMipmappedArrayCreate(CUmipmappedArray* pHandle, const CUDA_ARRAY3D_DESCRIPTOR* pMipmappedArrayDesc,
+                                unsigned int numMipmapLevels) {
   Context* context = nullptr;
   if (const CUresult error = WorkingContext(context)) return error;
   if (pHandle == nullptr || pMipmappedArrayDesc == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::unique_ptr<MipmappedArray> made;
-  const CUresult result = MipmappedArray::Make(*pMipmappedArrayDesc, numMipmapLevels, context->device().ordinal(), context, &made);
+  const CUresult result = MipmappedArray::Make(*pMipmappedArrayDesc, numMipmapLevels,
+                                               context->device().ordinal(), context, &made);
   if (result == CUDA_SUCCESS) *pHandle = PublishIn(*context, std::move(made));
   return result;
 }
@@ -129,7 +133,8 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMipmappedArrayGetLevel(CUarray* pLevelArray, CUmipmappedArray hMipmappedArray, unsigned int level) {
+CUresult cuMipmappedArrayGetLevel(CUarray* pLevelArray, CUmipmappedArray hMipmappedArray,
+                                  unsigned int level) {
   Context* context = nullptr;
   if (const CUresult error = WorkingContext(context)) return error;
   const MipmappedArray* mipmap = From<MipmappedArray>(hMipmappedArray);
@@ -140,12 +145,14 @@ CUresult cuMipmappedArrayGetLevel(CUarray* pLevelArray, CUmipmappedArray hMipmap
   return CUDA_SUCCESS;
 }
 
-CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* memoryRequirements, CUmipmappedArray mipmap, CUdevice device) {
+CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* memoryRequirements,
+                                               CUmipmappedArray mipmap, CUdevice device) {
   Context* context = nullptr;
   if (const CUresult error = WorkingContext(context)) return error;
   return From<MipmappedArray>(mipmap) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
 }
-CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* sparseProperties, CUmipmappedArray mipmap) {
+CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* sparseProperties,
+                                             CUmipmappedArray mipmap) {
   Context* context = nullptr;
   if (const CUresult error = WorkingContext(context)) return error;
   return From<MipmappedArray>(mipmap) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;

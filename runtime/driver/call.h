@@ -1,5 +1,5 @@
-// What every exported API function does around its implementation: tracing, and no exception past the C boundary.
-// The functions themselves are generated from the API tables (tools/api_table).
+// What every exported API function does around its implementation: tracing, and no exception past the C
+// boundary. The functions themselves are generated from the API tables (tools/api_table).
 #pragma once
 
 #include <concepts>
@@ -31,8 +31,8 @@ class PerThreadDefaultStream {
   static thread_local bool active_;
 };
 
-// A faces' exports.h gives these for its result type: what a failure is called, what a thrown exception becomes, and
-// what else is to be done with a result.
+// A faces' exports.h gives these for its result type: what a failure is called, what a thrown exception
+// becomes, and what else is to be done with a result.
 template <typename R>
 struct ResultTraits {
   static std::string Text(const R&) { return {}; }
@@ -98,14 +98,16 @@ auto Traced(const FunctionInfo& info, Body& body, const Args&... args) {
 
 template <typename Body, typename... Args>
 auto Call(const FunctionInfo& info, Body body, const Args&... args) {
-  if (!TraceOn()) [[likely]] return internal::Guarded<true>(body);
+  if (!TraceOn()) [[likely]]
+    return internal::Guarded<true>(body);
   return internal::Traced<true>(info, body, args...);
 }
 
 // For functions whose result tells of an earlier call.
 template <typename Body, typename... Args>
 auto Report(const FunctionInfo& info, Body body, const Args&... args) {
-  if (!TraceOn()) [[likely]] return internal::Guarded<false>(body);
+  if (!TraceOn()) [[likely]]
+    return internal::Guarded<false>(body);
   return internal::Traced<false>(info, body, args...);
 }
 

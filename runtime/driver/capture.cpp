@@ -33,7 +33,8 @@ bool IsBlocking(const StreamObject& stream) { return (stream.flags() & CU_STREAM
 
 void AddEdges(std::vector<GraphEdge>& to, const std::vector<GraphEdge>& edges) {
   for (const GraphEdge& edge : edges) {
-    const bool there = std::ranges::any_of(to, [&](const GraphEdge& other) { return other.node == edge.node; });
+    const bool there =
+        std::ranges::any_of(to, [&](const GraphEdge& other) { return other.node == edge.node; });
     if (!there) to.push_back(edge);
   }
 }
@@ -52,8 +53,10 @@ GraphCapture::GraphCapture(StreamObject& origin, Graph* into, CUstreamCaptureMod
 
 GraphCapture::~GraphCapture() = default;
 
-CUresult GraphCapture::Begin(StreamObject& stream, Graph* into, std::vector<GraphEdge> first, CUstreamCaptureMode mode) {
-  if (mode < CU_STREAM_CAPTURE_MODE_GLOBAL || mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+CUresult GraphCapture::Begin(StreamObject& stream, Graph* into, std::vector<GraphEdge> first,
+                             CUstreamCaptureMode mode) {
+  if (mode < CU_STREAM_CAPTURE_MODE_GLOBAL || mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return CUDA_ERROR_INVALID_VALUE;
   if (stream.role() == StreamObject::Role::kLegacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (stream.capturing()) return CUDA_ERROR_ILLEGAL_STATE;
   const std::shared_ptr<GraphCapture> capture(new GraphCapture(stream, into, mode));
@@ -107,7 +110,8 @@ CUresult GraphCapture::Wait(StreamObject& stream, const std::vector<GraphEdge>& 
   return CUDA_SUCCESS;
 }
 
-CUresult GraphCapture::UpdateDependencies(StreamObject& stream, std::span<const GraphEdge> nodes, bool replace) {
+CUresult GraphCapture::UpdateDependencies(StreamObject& stream, std::span<const GraphEdge> nodes,
+                                          bool replace) {
   std::lock_guard lock(mutex_);
   if (!active()) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   std::vector<GraphEdge>& last = branches_[&stream].last;
@@ -116,7 +120,8 @@ CUresult GraphCapture::UpdateDependencies(StreamObject& stream, std::span<const 
   return CUDA_SUCCESS;
 }
 
-const std::vector<CUgraphNode>& GraphCapture::Dependencies(StreamObject& stream, const std::vector<CUgraphEdgeData>*& data) {
+const std::vector<CUgraphNode>& GraphCapture::Dependencies(StreamObject& stream,
+                                                           const std::vector<CUgraphEdgeData>*& data) {
   std::lock_guard lock(mutex_);
   Branch& branch = branches_[&stream];
   branch.handles.clear();
@@ -145,8 +150,9 @@ bool GraphCapture::Unjoined() const {
     visit(node->dependencies);
   }
   const auto open_end = [&](const GraphEdge& edge) { return !joined.contains(edge.node); };
-  return std::ranges::any_of(left_, open_end) ||
-         std::ranges::any_of(branches_, [&](const auto& entry) { return std::ranges::any_of(entry.second.last, open_end); });
+  return std::ranges::any_of(left_, open_end) || std::ranges::any_of(branches_, [&](const auto& entry) {
+           return std::ranges::any_of(entry.second.last, open_end);
+         });
 }
 
 void GraphCapture::Release() {
@@ -158,7 +164,8 @@ void GraphCapture::Release() {
   status_.store(Status::kEnded, std::memory_order_release);
   Ongoing& ongoing = Ongoing::Get();
   std::lock_guard lock(ongoing.mutex);
-  ongoing.count -= std::erase_if(ongoing.captures, [&](const auto& weak) { return weak.expired() || weak.lock().get() == this; });
+  ongoing.count -= std::erase_if(
+      ongoing.captures, [&](const auto& weak) { return weak.expired() || weak.lock().get() == this; });
 }
 
 CUresult GraphCapture::End(StreamObject& stream, CUgraph* graph) {
@@ -222,29 +229,34 @@ bool InvalidateThose(const Concerned& concerned) {
 CUresult AllowedDuringCapture() {
   if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
   const bool any = InvalidateThose([](const GraphCapture& capture) {
-    if (capture.thread() == std::this_thread::get_id()) return capture.mode() != CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (capture.thread() == std::this_thread::get_id())
+      return capture.mode() != CU_STREAM_CAPTURE_MODE_RELAXED;
     return thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture.mode() == CU_STREAM_CAPTURE_MODE_GLOBAL;
   });
   return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
 CUresult RefuseImplicit(Context& context) {
-  InvalidateThose([&](const GraphCapture& capture) { return &capture.context() == &context && capture.has_blocking(); });
+  InvalidateThose(
+      [&](const GraphCapture& capture) { return &capture.context() == &context && capture.has_blocking(); });
   return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
 CUresult AllowedForContext(Context& context) {
-  const bool any = InvalidateThose([&](const GraphCapture& capture) { return &capture.context() == &context; });
+  const bool any =
+      InvalidateThose([&](const GraphCapture& capture) { return &capture.context() == &context; });
   return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
 CUresult RefuseCapturedStream(StreamObject& stream) {
-  if (const std::shared_ptr<Capture> capture = stream.capture()) static_cast<GraphCapture&>(*capture).Invalidate();
+  if (const std::shared_ptr<Capture> capture = stream.capture())
+    static_cast<GraphCapture&>(*capture).Invalidate();
   return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  if (mode == nullptr || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+  if (mode == nullptr || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return CUDA_ERROR_INVALID_VALUE;
   std::swap(*mode, thread_mode);
   return CUDA_SUCCESS;
 }

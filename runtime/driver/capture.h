@@ -1,5 +1,5 @@
-// Stream capture: what is submitted to captured streams becomes nodes of a graph. Streams join a capture by waiting for
-// an event that was recorded in it.
+// Stream capture: what is submitted to captured streams becomes nodes of a graph. Streams join a capture by
+// waiting for an event that was recorded in it.
 #pragma once
 
 #include <map>
@@ -19,7 +19,8 @@ class EventObject;
 class GraphCapture final : public Capture, public std::enable_shared_from_this<GraphCapture> {
  public:
   // `into`: a graph of the program's to add to, with the first node's dependencies; null: a new one.
-  static cuda::CUresult Begin(StreamObject& stream, Graph* into, std::vector<GraphEdge> first, cuda::CUstreamCaptureMode mode);
+  static cuda::CUresult Begin(StreamObject& stream, Graph* into, std::vector<GraphEdge> first,
+                              cuda::CUstreamCaptureMode mode);
 
   cuda::CUresult Append(StreamObject& stream, const cuda::CUgraphNodeParams& node, rt::Work work) override;
   // The same with content made already.
@@ -42,14 +43,15 @@ class GraphCapture final : public Capture, public std::enable_shared_from_this<G
   Context& context() const { return origin_->context(); }
   bool has_blocking() const { return has_blocking_.load(std::memory_order_relaxed); }
   // Valid until the next operation on the stream.
-  const std::vector<cuda::CUgraphNode>& Dependencies(StreamObject& stream, const std::vector<cuda::CUgraphEdgeData>*& data);
+  const std::vector<cuda::CUgraphNode>& Dependencies(StreamObject& stream,
+                                                     const std::vector<cuda::CUgraphEdgeData>*& data);
 
   ~GraphCapture() override;
 
  private:
   enum class Status : uint8_t { kActive, kInvalidated, kEnded };
   struct Branch {
-    std::vector<GraphEdge> last;  // what the next node depends on
+    std::vector<GraphEdge> last;             // what the next node depends on
     std::vector<cuda::CUgraphNode> handles;  // of `last`, for those who ask
     std::vector<cuda::CUgraphEdgeData> data;
   };
@@ -67,19 +69,19 @@ class GraphCapture final : public Capture, public std::enable_shared_from_this<G
   Graph* const graph_;
   std::atomic<Status> status_{Status::kActive};
   std::atomic<bool> has_blocking_{false};  // a stream that is not CU_STREAM_NON_BLOCKING takes part
-  std::mutex mutex_;  // branches_, the graph
+  std::mutex mutex_;                       // branches_, the graph
   std::map<StreamObject*, Branch> branches_;
   std::vector<GraphEdge> left_;  // the last nodes of streams that were destroyed
 };
 
-// For functions that may not be called while streams are captured, because a capture would not see what they do (see
-// cuThreadExchangeStreamCaptureMode): STREAM_CAPTURE_UNSUPPORTED, and the captures concerned are invalidated. One load
-// while nothing is captured.
+// For functions that may not be called while streams are captured, because a capture would not see what they
+// do (see cuThreadExchangeStreamCaptureMode): STREAM_CAPTURE_UNSUPPORTED, and the captures concerned are
+// invalidated. One load while nothing is captured.
 cuda::CUresult AllowedDuringCapture();
 // What can never be done with a captured stream: STREAM_CAPTURE_UNSUPPORTED, and the capture is invalid.
 cuda::CUresult RefuseCapturedStream(StreamObject& stream);
-// What would make the legacy stream wait for blocking streams of which one is captured: STREAM_CAPTURE_IMPLICIT, and such
-// captures are invalid.
+// What would make the legacy stream wait for blocking streams of which one is captured:
+// STREAM_CAPTURE_IMPLICIT, and such captures are invalid.
 cuda::CUresult RefuseImplicit(Context& context);
 // Waiting for a whole context, in any mode: STREAM_CAPTURE_UNSUPPORTED where something in it is captured.
 cuda::CUresult AllowedForContext(Context& context);

@@ -10,7 +10,8 @@ namespace {
 // The stream and its capture; null: it is in none.
 CUresult CaptureOf(CUstream handle, StreamObject*& stream, std::shared_ptr<GraphCapture>& capture) {
   if (const CUresult error = StreamOf(handle, stream)) return error;
-  if (stream->role() == StreamObject::Role::kLegacy && stream->context().blocking_captures.load() > 0) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  if (stream->role() == StreamObject::Role::kLegacy && stream->context().blocking_captures.load() > 0)
+    return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   capture = std::static_pointer_cast<GraphCapture>(stream->capture());
   return CUDA_SUCCESS;
 }
@@ -20,12 +21,14 @@ CUstreamCaptureStatus StatusOf(const std::shared_ptr<GraphCapture>& capture) {
   return capture->active() ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 }
 
-CUresult Update(CUstream handle, const CUgraphNode* nodes, const CUgraphEdgeData* data, size_t count, unsigned flags) {
+CUresult Update(CUstream handle, const CUgraphNode* nodes, const CUgraphEdgeData* data, size_t count,
+                unsigned flags) {
   StreamObject* stream;
   std::shared_ptr<GraphCapture> capture;
   if (const CUresult error = CaptureOf(handle, stream, capture)) return error;
   if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  if (flags != CU_STREAM_ADD_CAPTURE_DEPENDENCIES && flags != CU_STREAM_SET_CAPTURE_DEPENDENCIES) return CUDA_ERROR_INVALID_VALUE;
+  if (flags != CU_STREAM_ADD_CAPTURE_DEPENDENCIES && flags != CU_STREAM_SET_CAPTURE_DEPENDENCIES)
+    return CUDA_ERROR_INVALID_VALUE;
   std::vector<GraphEdge> edges;
   if (const CUresult error = EdgesOf(capture->graph(), nodes, data, count, edges)) return error;
   return capture->UpdateDependencies(*stream, edges, flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
@@ -69,15 +72,21 @@ CUresult BeginIn(CUstream handle, Graph* graph, std::vector<GraphEdge> first, CU
 
 }  // namespace
 
-CUresult cuStreamBeginCapture(CUstream hStream) { return BeginIn(hStream, nullptr, {}, CU_STREAM_CAPTURE_MODE_GLOBAL); }
-CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode) { return BeginIn(hStream, nullptr, {}, mode); }
+CUresult cuStreamBeginCapture(CUstream hStream) {
+  return BeginIn(hStream, nullptr, {}, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode) {
+  return BeginIn(hStream, nullptr, {}, mode);
+}
 
 CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUgraphNode* dependencies,
-                                     const CUgraphEdgeData* dependencyData, size_t numDependencies, CUstreamCaptureMode mode) {
+                                     const CUgraphEdgeData* dependencyData, size_t numDependencies,
+                                     CUstreamCaptureMode mode) {
   Graph* const graph = From<Graph>(hGraph);
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::vector<GraphEdge> first;
-  if (const CUresult error = EdgesOf(*graph, dependencies, dependencyData, numDependencies, first)) return error;
+  if (const CUresult error = EdgesOf(*graph, dependencies, dependencyData, numDependencies, first))
+    return error;
   return BeginIn(hStream, graph, std::move(first), mode);
 }
 
@@ -93,26 +102,34 @@ CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus* captureSta
   return Tell(hStream, {captureStatus, nullptr, nullptr, nullptr, nullptr, nullptr});
 }
 
-CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out) {
+CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
+                                cuuint64_t* id_out) {
   return Tell(hStream, {captureStatus_out, id_out, nullptr, nullptr, nullptr, nullptr});
 }
 
-CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out, CUgraph* graph_out,
+CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
+                                   cuuint64_t* id_out, CUgraph* graph_out,
                                    const CUgraphNode** dependencies_out, size_t* numDependencies_out) {
-  return Tell(hStream, {captureStatus_out, id_out, graph_out, dependencies_out, nullptr, numDependencies_out});
+  return Tell(hStream,
+              {captureStatus_out, id_out, graph_out, dependencies_out, nullptr, numDependencies_out});
 }
 
-CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out, CUgraph* graph_out,
-                                   const CUgraphNode** dependencies_out, const CUgraphEdgeData** edgeData_out, size_t* numDependencies_out) {
-  return Tell(hStream, {captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out});
+CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
+                                   cuuint64_t* id_out, CUgraph* graph_out,
+                                   const CUgraphNode** dependencies_out, const CUgraphEdgeData** edgeData_out,
+                                   size_t* numDependencies_out) {
+  return Tell(hStream,
+              {captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out});
 }
 
-CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode* dependencies, size_t numDependencies, unsigned int flags) {
+CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode* dependencies,
+                                           size_t numDependencies, unsigned int flags) {
   return Update(hStream, dependencies, nullptr, numDependencies, flags);
 }
 
-CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode* dependencies, const CUgraphEdgeData* dependencyData,
-                                              size_t numDependencies, unsigned int flags) {
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode* dependencies,
+                                              const CUgraphEdgeData* dependencyData, size_t numDependencies,
+                                              unsigned int flags) {
   return Update(hStream, dependencies, dependencyData, numDependencies, flags);
 }
 

@@ -23,14 +23,10 @@ struct LimitRow {
   size_t least = 0, most = SIZE_MAX;
 };
 constexpr LimitRow kLimits[] = {
-    {CU_LIMIT_STACK_SIZE, 1024, 16, 512 << 10},
-    {CU_LIMIT_PRINTF_FIFO_SIZE, 8650752, 512 << 10},
-    {CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20, 4 << 20},
-    {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048},
-    {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64},
-    {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0},
-    {CU_LIMIT_SHMEM_SIZE, rt::kMaxSharedBytes},
-    {CU_LIMIT_CIG_ENABLED, 0},
+    {CU_LIMIT_STACK_SIZE, 1024, 16, 512 << 10},    {CU_LIMIT_PRINTF_FIFO_SIZE, 8650752, 512 << 10},
+    {CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20, 4 << 20}, {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048},
+    {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64},       {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0},
+    {CU_LIMIT_SHMEM_SIZE, rt::kMaxSharedBytes},    {CU_LIMIT_CIG_ENABLED, 0},
 };
 
 // Streams of this thread, one for each context it uses. Work in them goes on when the thread ends.
@@ -53,7 +49,10 @@ rt::DeviceFacts FactsOf(const Device& device) {
 
 }  // namespace
 
-Context::Context(Device& device, bool primary) : device_(device), primary_(primary), streams_(std::make_unique<rt::StreamGroup>()) { ResetLimits(); }
+Context::Context(Device& device, bool primary)
+    : device_(device), primary_(primary), streams_(std::make_unique<rt::StreamGroup>()) {
+  ResetLimits();
+}
 
 Context::~Context() = default;
 
@@ -64,10 +63,14 @@ void Context::ResetLimits() {
 std::atomic<size_t>* Context::limit(CUlimit limit) {
   static_assert(std::is_same_v<size_t, uint64_t>);
   switch (limit) {
-    case CU_LIMIT_STACK_SIZE: return &services_.limits.stack_bytes;
-    case CU_LIMIT_PRINTF_FIFO_SIZE: return &services_.limits.printf_bytes;
-    case CU_LIMIT_MALLOC_HEAP_SIZE: return &services_.limits.heap_bytes;
-    default: break;
+    case CU_LIMIT_STACK_SIZE:
+      return &services_.limits.stack_bytes;
+    case CU_LIMIT_PRINTF_FIFO_SIZE:
+      return &services_.limits.printf_bytes;
+    case CU_LIMIT_MALLOC_HEAP_SIZE:
+      return &services_.limits.heap_bytes;
+    default:
+      break;
   }
   for (const LimitRow& row : kLimits) {
     if (row.limit == limit) return &limits_[limit];
@@ -88,7 +91,8 @@ bool Context::SetLimit(CUlimit which, size_t value) {
 
 void Context::Begin(unsigned flags) {
   streams_ = std::make_unique<rt::StreamGroup>();
-  legacy_stream_ = std::make_unique<StreamObject>(*this, streams_->legacy().shared_from_this(), StreamObject::Role::kLegacy, 0u, 0);
+  legacy_stream_ = std::make_unique<StreamObject>(*this, streams_->legacy().shared_from_this(),
+                                                  StreamObject::Role::kLegacy, 0u, 0);
   ResetLimits();
   services_.device = FactsOf(device_);
   peers_.clear();
@@ -149,7 +153,8 @@ StreamObject& Context::per_thread_stream() {
     Context& context = own.stream->context();
     return !context.alive() || context.id() != own.context_id;
   });
-  auto stream = std::make_unique<StreamObject>(*this, streams_->NewStream(rt::StreamKind::kBlocking), StreamObject::Role::kPerThread, 0u, 0);
+  auto stream = std::make_unique<StreamObject>(*this, streams_->NewStream(rt::StreamKind::kBlocking),
+                                               StreamObject::Role::kPerThread, 0u, 0);
   thread_streams.push_back({id(), std::move(stream)});
   return *thread_streams.back().stream;
 }

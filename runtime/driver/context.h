@@ -1,7 +1,7 @@
 // Contexts: what belongs together and ends together, on one device; and which one each thread works in.
 //
-// A Context object is never freed, so that a thread's current context can be looked at without a lock: when it is
-// destroyed everything in it goes and the object stays behind, dead.
+// A Context object is never freed, so that a thread's current context can be looked at without a lock: when
+// it is destroyed everything in it goes and the object stays behind, dead.
 #pragma once
 
 #include <array>
@@ -52,17 +52,16 @@ class Context {
   StreamObject& per_thread_stream();
 
   // The sticky error: what the first fault of a kernel was. CUDA_SUCCESS: none.
-  cuda::CUresult error() const {
-    return streams_->errors()->failed() ? StickyError() : cuda::CUDA_SUCCESS;
-  }
+  cuda::CUresult error() const { return streams_->errors()->failed() ? StickyError() : cuda::CUDA_SUCCESS; }
 
-  // Objects that end with the context: destroy(object) is called then, the youngest first, after all work has ended.
+  // Objects that end with the context: destroy(object) is called then, the youngest first, after all work has
+  // ended.
   void Own(void* object, void (*destroy)(void*));
   // The object ends before. False: it was not (or no longer) owned.
   bool Disown(void* object);
 
-  // What kernels of this context find: the heap of device malloc, the limits, the device's facts. Lives as long as the
-  // Context object; the heap is emptied where the context ends.
+  // What kernels of this context find: the heap of device malloc, the limits, the device's facts. Lives as
+  // long as the Context object; the heap is emptied where the context ends.
   rt::DeviceServices& services() { return services_; }
 
   // cuCtxSetLimit; those that kernels see are in services().
@@ -72,8 +71,8 @@ class Context {
   std::atomic<cuda::CUfunc_cache> cache_config{cuda::CU_FUNC_CACHE_PREFER_NONE};
   // Blocking streams that are being captured: while there are any, the legacy stream must not be used.
   std::atomic<int> blocking_captures{0};
-  // Contexts whose memory this one may use (cuCtxEnablePeerAccess). Nothing here forbids it to the others; but programs
-  // are told whether they asked twice. False: it was so already.
+  // Contexts whose memory this one may use (cuCtxEnablePeerAccess). Nothing here forbids it to the others;
+  // but programs are told whether they asked twice. False: it was so already.
   bool AddPeer(const Context& peer);
   bool RemovePeer(const Context& peer);
   // cuCtxAttach, cuDevicePrimaryCtxRetain.
@@ -101,8 +100,8 @@ class Context {
   std::unique_ptr<StreamObject> legacy_stream_;
   rt::DeviceServices services_;
   std::array<std::atomic<size_t>, cuda::CU_LIMIT_MAX> limits_{};  // but those of services_
-  std::mutex mutex_;  // what follows
-  std::map<uint64_t, Owned> owned_;  // in order of age
+  std::mutex mutex_;                                              // what follows
+  std::map<uint64_t, Owned> owned_;                               // in order of age
   std::unordered_map<void*, uint64_t> owned_number_;
   uint64_t next_owned_ = 0;
   std::set<uint64_t> peers_;  // ids
@@ -122,7 +121,8 @@ class ContextStack {
   std::vector<Context*> contexts_;
 };
 
-// The thread's context, if it can be worked in. Else NOT_INITIALIZED, INVALID_CONTEXT (none), CONTEXT_IS_DESTROYED.
+// The thread's context, if it can be worked in. Else NOT_INITIALIZED, INVALID_CONTEXT (none),
+// CONTEXT_IS_DESTROYED.
 cuda::CUresult CurrentContext(Context*& context);
 // The same, and no kernel has faulted in it; else the sticky error. What nearly every function begins with:
 //   Context* context;

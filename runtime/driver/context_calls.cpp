@@ -18,7 +18,8 @@ constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 constexpr unsigned kApiVersion = 3020;
 
 bool AreContextFlags(unsigned flags) {
-  return (flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) == 0 && std::popcount(flags & CU_CTX_SCHED_MASK) <= 1;
+  return (flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) == 0 &&
+         std::popcount(flags & CU_CTX_SCHED_MASK) <= 1;
 }
 
 // Retains, releases and resets of primary contexts take turns.
@@ -56,19 +57,24 @@ CUresult Synchronize(Context& context) {
 
 }  // namespace
 
-CUresult cuCtxCreate_v2(CUcontext* pctx, unsigned int flags, CUdevice dev) { return Create(pctx, flags, dev); }
+CUresult cuCtxCreate_v2(CUcontext* pctx, unsigned int flags, CUdevice dev) {
+  return Create(pctx, flags, dev);
+}
 CUresult cuCtxCreate(CUcontext* pctx, unsigned int flags, CUdevice dev) { return Create(pctx, flags, dev); }
 
-CUresult cuCtxCreate_v3(CUcontext* pctx, CUexecAffinityParam* paramsArray, int numParams, unsigned int flags, CUdevice dev) {
+CUresult cuCtxCreate_v3(CUcontext* pctx, CUexecAffinityParam* paramsArray, int numParams, unsigned int flags,
+                        CUdevice dev) {
   if (numParams < 0 || (paramsArray == nullptr) != (numParams == 0)) return CUDA_ERROR_INVALID_VALUE;
   if (numParams > 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
   return Create(pctx, flags, dev);
 }
 
-CUresult cuCtxCreate_v4(CUcontext* pctx, CUctxCreateParams* ctxCreateParams, unsigned int flags, CUdevice dev) {
+CUresult cuCtxCreate_v4(CUcontext* pctx, CUctxCreateParams* ctxCreateParams, unsigned int flags,
+                        CUdevice dev) {
   if (ctxCreateParams == nullptr) return Create(pctx, flags, dev);
   if (ctxCreateParams->cigParams != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  return cuCtxCreate_v3(pctx, ctxCreateParams->execAffinityParams, ctxCreateParams->numExecAffinityParams, flags, dev);
+  return cuCtxCreate_v3(pctx, ctxCreateParams->execAffinityParams, ctxCreateParams->numExecAffinityParams,
+                        flags, dev);
 }
 
 CUresult cuCtxDestroy_v2(CUcontext ctx) {
@@ -195,7 +201,9 @@ CUresult cuCtxGetLimit(size_t* pvalue, CUlimit limit) {
   if (const CUresult error = WorkingContext(context)) return error;
   if (pvalue == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::atomic<size_t>* const value = context->limit(limit);
-  if (value == nullptr) return limit >= 0 && limit <= CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+  if (value == nullptr)
+    return limit >= 0 && limit <= CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED ? CUDA_ERROR_UNSUPPORTED_LIMIT
+                                                                      : CUDA_ERROR_INVALID_VALUE;
   *pvalue = *value;
   return CUDA_SUCCESS;
 }
@@ -203,7 +211,9 @@ CUresult cuCtxGetLimit(size_t* pvalue, CUlimit limit) {
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
-  if (context->limit(limit) == nullptr) return limit >= 0 && limit <= CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+  if (context->limit(limit) == nullptr)
+    return limit >= 0 && limit <= CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED ? CUDA_ERROR_UNSUPPORTED_LIMIT
+                                                                      : CUDA_ERROR_INVALID_VALUE;
   return context->SetLimit(limit, value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -218,7 +228,8 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache* pconfig) {
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
   Context* context;
   if (const CUresult error = CurrentContext(context)) return error;
-  if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
+  if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL)
+    return CUDA_ERROR_INVALID_VALUE;
   context->cache_config = config;
   return CUDA_SUCCESS;
 }
@@ -227,14 +238,16 @@ CUresult cuCtxGetSharedMemConfig(CUsharedconfig* pConfig) {
   Context* context;
   if (const CUresult error = CurrentContext(context)) return error;
   if (pConfig == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *pConfig = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;  // all that devices have had for long; setting it changes nothing
+  *pConfig = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;  // all that devices have had for long; setting it
+                                                        // changes nothing
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
   Context* context;
   if (const CUresult error = CurrentContext(context)) return error;
-  if (config < CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE || config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE) return CUDA_ERROR_INVALID_VALUE;
+  if (config < CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE || config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
+    return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
 }
 
@@ -321,7 +334,9 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) { return cuDevicePrimaryCtxSetFlags_v2(dev, flags); }
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
+  return cuDevicePrimaryCtxSetFlags_v2(dev, flags);
+}
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags, int* active) {
   Device* device;

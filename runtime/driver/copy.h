@@ -1,4 +1,5 @@
-// Copies as the API asks for them: planned, queued, and waited for where the manual says that the caller waits.
+// Copies as the API asks for them: planned, queued, and waited for where the manual says that the caller
+// waits.
 #pragma once
 
 #include "runtime/abi/cuda/driver_types.h"

@@ -1,4 +1,5 @@
-// Batches of copies. A batch is one operation in its stream; its copies may run in any order, here in the order given.
+// Batches of copies. A batch is one operation in its stream; its copies may run in any order, here in the
+// order given.
 #include <algorithm>
 #include <vector>
 
@@ -57,11 +58,14 @@ CUresult Run(const std::vector<BatchCopy>& copies, CUstream stream, size_t* fail
   return CUDA_SUCCESS;
 }
 
-// An operand of a 3D batch. Extents are in elements; those of pointers are as large as the array's on the other side.
+// An operand of a 3D batch. Extents are in elements; those of pointers are as large as the array's on the
+// other side.
 CUresult EndOf(const CUmemcpy3DOperand& operand, size_t element, const CUextent3D& extent, CopyEnd* end) {
   if (operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER) {
     const auto& p = operand.op.ptr;
-    if ((p.rowLength != 0 && p.rowLength < extent.width) || (p.layerHeight != 0 && p.layerHeight < extent.height)) return CUDA_ERROR_INVALID_VALUE;
+    if ((p.rowLength != 0 && p.rowLength < extent.width) ||
+        (p.layerHeight != 0 && p.layerHeight < extent.height))
+      return CUDA_ERROR_INVALID_VALUE;
     *end = CopyEnd::Unified(p.ptr);
     if (__builtin_mul_overflow(p.rowLength, element, &end->pitch)) return CUDA_ERROR_INVALID_VALUE;
     end->height = p.layerHeight;
@@ -84,8 +88,10 @@ size_t ElementOf(const CUmemcpy3DOperand& operand) {
 
 CUresult RequestOf(const CUDA_MEMCPY3D_BATCH_OP& op, CopyRequest* request) {
   const size_t from = ElementOf(op.src), to = ElementOf(op.dst);
-  const bool arrays = op.src.type == CU_MEMCPY_OPERAND_TYPE_ARRAY && op.dst.type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
-  if (from == 0 || to == 0 || (arrays && from != to) || !LegalOrder(op.srcAccessOrder)) return CUDA_ERROR_INVALID_VALUE;
+  const bool arrays =
+      op.src.type == CU_MEMCPY_OPERAND_TYPE_ARRAY && op.dst.type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
+  if (from == 0 || to == 0 || (arrays && from != to) || !LegalOrder(op.srcAccessOrder))
+    return CUDA_ERROR_INVALID_VALUE;
   if (op.extent.width == 0 || op.extent.height == 0 || op.extent.depth == 0) return CUDA_ERROR_INVALID_VALUE;
   const size_t element = std::max(from, to);
   if (const CUresult error = EndOf(op.src, element, op.extent, &request->from)) return error;
@@ -95,15 +101,17 @@ CUresult RequestOf(const CUDA_MEMCPY3D_BATCH_OP& op, CopyRequest* request) {
   return CUDA_SUCCESS;
 }
 
-CUresult Batch(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs,
-               size_t* fail, CUstream stream) {
+CUresult Batch(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes* attrs,
+               size_t* attrsIdxs, size_t numAttrs, size_t* fail, CUstream stream) {
   *fail = kNoOne;
   if (const CUresult error = CheckStream(stream)) return error;
-  if (dsts == nullptr || srcs == nullptr || sizes == nullptr || attrs == nullptr || attrsIdxs == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (dsts == nullptr || srcs == nullptr || sizes == nullptr || attrs == nullptr || attrsIdxs == nullptr)
+    return CUDA_ERROR_INVALID_VALUE;
   if (count == 0 || numAttrs == 0 || numAttrs > count || attrsIdxs[0] != 0) return CUDA_ERROR_INVALID_VALUE;
   for (size_t k = 0; k < numAttrs; ++k) {
     const bool ascending = k == 0 || attrsIdxs[k] > attrsIdxs[k - 1];
-    if (!ascending || attrsIdxs[k] >= count || !LegalOrder(attrs[k].srcAccessOrder)) return CUDA_ERROR_INVALID_VALUE;
+    if (!ascending || attrsIdxs[k] >= count || !LegalOrder(attrs[k].srcAccessOrder))
+      return CUDA_ERROR_INVALID_VALUE;
   }
   std::vector<BatchCopy> copies(count);
   for (size_t i = 0, k = 0; i < count; ++i) {
@@ -116,7 +124,8 @@ CUresult Batch(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count
   return Run(copies, stream, fail);
 }
 
-CUresult Batch3D(size_t count, CUDA_MEMCPY3D_BATCH_OP* ops, unsigned long long flags, size_t* fail, CUstream stream) {
+CUresult Batch3D(size_t count, CUDA_MEMCPY3D_BATCH_OP* ops, unsigned long long flags, size_t* fail,
+                 CUstream stream) {
   *fail = kNoOne;
   if (const CUresult error = CheckStream(stream)) return error;
   if (ops == nullptr || count == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -131,26 +140,30 @@ CUresult Batch3D(size_t count, CUDA_MEMCPY3D_BATCH_OP* ops, unsigned long long f
 
 }  // namespace
 
-CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes* attrs, size_t* attrsIdxs,
-                               size_t numAttrs, CUstream hStream) {
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
+                               CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs,
+                               CUstream hStream) {
   size_t fail = 0;
   return Batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, &fail, hStream);
 }
 
-CUresult cuMemcpyBatchAsync(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes* attrs, size_t* attrsIdxs,
-                            size_t numAttrs, size_t* failIdx, CUstream hStream) {
+CUresult cuMemcpyBatchAsync(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
+                            CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs, size_t* failIdx,
+                            CUstream hStream) {
   size_t fail = 0;
   const CUresult result = Batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, &fail, hStream);
   if (failIdx != nullptr && result != CUDA_SUCCESS) *failIdx = fail;
   return result;
 }
 
-CUresult cuMemcpy3DBatchAsync_v2(size_t numOps, CUDA_MEMCPY3D_BATCH_OP* opList, unsigned long long flags, CUstream hStream) {
+CUresult cuMemcpy3DBatchAsync_v2(size_t numOps, CUDA_MEMCPY3D_BATCH_OP* opList, unsigned long long flags,
+                                 CUstream hStream) {
   size_t fail = 0;
   return Batch3D(numOps, opList, flags, &fail, hStream);
 }
 
-CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP* opList, size_t* failIdx, unsigned long long flags, CUstream hStream) {
+CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP* opList, size_t* failIdx,
+                              unsigned long long flags, CUstream hStream) {
   size_t fail = 0;
   const CUresult result = Batch3D(numOps, opList, flags, &fail, hStream);
   if (failIdx != nullptr && result != CUDA_SUCCESS) *failIdx = fail;

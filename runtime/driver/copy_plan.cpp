@@ -73,8 +73,11 @@ bool Classify(const std::byte* start, size_t extent, bool device, Place* place) 
 CUresult PlaceArray(const CopyEnd& end, size_t width, size_t height, size_t depth, Place* place) {
   const Array* array = From<Array>(end.array);
   if (array == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto fits = [](size_t at, size_t count, size_t extent) { return at <= extent && count <= extent - at; };
-  if (!fits(end.x, width, array->row_bytes()) || !fits(end.y, height, array->rows()) || !fits(end.z, depth, array->slices())) {
+  const auto fits = [](size_t at, size_t count, size_t extent) {
+    return at <= extent && count <= extent - at;
+  };
+  if (!fits(end.x, width, array->row_bytes()) || !fits(end.y, height, array->rows()) ||
+      !fits(end.z, depth, array->slices())) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   place->pitch = array->row_bytes();
@@ -86,24 +89,30 @@ CUresult PlaceArray(const CopyEnd& end, size_t width, size_t height, size_t dept
 CUresult PlacePointer(const CopyEnd& end, size_t width, size_t height, size_t depth, Place* place) {
   if (end.pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   size_t row = 0, rows = 0;
-  if (__builtin_add_overflow(end.x, width, &row) || __builtin_add_overflow(end.y, height, &rows)) return CUDA_ERROR_INVALID_VALUE;
+  if (__builtin_add_overflow(end.x, width, &row) || __builtin_add_overflow(end.y, height, &rows))
+    return CUDA_ERROR_INVALID_VALUE;
   place->pitch = end.pitch == 0 ? row : end.pitch;
   const size_t slice_rows = end.height == 0 ? rows : end.height;
   if (place->pitch < row || slice_rows < rows) return CUDA_ERROR_INVALID_VALUE;
   // A pitch that steps over nothing may be as long as the row.
-  if (place->pitch > kMaxPitch && (height > 1 || depth > 1 || end.pitch != 0)) return CUDA_ERROR_INVALID_VALUE;
+  if (place->pitch > kMaxPitch && (height > 1 || depth > 1 || end.pitch != 0))
+    return CUDA_ERROR_INVALID_VALUE;
   size_t offset = 0, extent = 0;
-  if (!MultiplyAdd(place->pitch, slice_rows, 0, &place->slice) || !MultiplyAdd(end.y, place->pitch, end.x, &offset) ||
-      !MultiplyAdd(end.z, place->slice, offset, &offset) || !MultiplyAdd(height - 1, place->pitch, width, &extent) ||
+  if (!MultiplyAdd(place->pitch, slice_rows, 0, &place->slice) ||
+      !MultiplyAdd(end.y, place->pitch, end.x, &offset) ||
+      !MultiplyAdd(end.z, place->slice, offset, &offset) ||
+      !MultiplyAdd(height - 1, place->pitch, width, &extent) ||
       !MultiplyAdd(depth - 1, place->slice, extent, &extent)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   size_t last = 0;
-  if (__builtin_add_overflow(reinterpret_cast<uintptr_t>(end.pointer), offset, &last) || __builtin_add_overflow(last, extent, &last)) {
+  if (__builtin_add_overflow(reinterpret_cast<uintptr_t>(end.pointer), offset, &last) ||
+      __builtin_add_overflow(last, extent, &last)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   place->start = const_cast<std::byte*>(static_cast<const std::byte*>(end.pointer)) + offset;
-  return Classify(place->start, extent, end.type == CU_MEMORYTYPE_DEVICE, place) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return Classify(place->start, extent, end.type == CU_MEMORYTYPE_DEVICE, place) ? CUDA_SUCCESS
+                                                                                 : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult PlaceOf(const CopyEnd& end, size_t width, size_t height, size_t depth, Place* place) {
@@ -122,15 +131,18 @@ bool Legal(CUmemorytype type) { return type >= CU_MEMORYTYPE_HOST && type <= CU_
 
 }  // namespace
 
-CUresult PlanCopy(const CopyEnd& from, const CopyEnd& to, size_t width, size_t height, size_t depth, CopyPlan* plan) {
+CUresult PlanCopy(const CopyEnd& from, const CopyEnd& to, size_t width, size_t height, size_t depth,
+                  CopyPlan* plan) {
   if (!Legal(from.type) || !Legal(to.type)) return CUDA_ERROR_INVALID_VALUE;
   *plan = CopyPlan{};
   plan->nothing = width == 0 || height == 0 || depth == 0;
   if (plan->nothing) return CUDA_SUCCESS;
   Place source, target;
-  if (const CUresult legal = PlaceOf(from, width, height, depth, &source); legal != CUDA_SUCCESS) return legal;
+  if (const CUresult legal = PlaceOf(from, width, height, depth, &source); legal != CUDA_SUCCESS)
+    return legal;
   if (const CUresult legal = PlaceOf(to, width, height, depth, &target); legal != CUDA_SUCCESS) return legal;
-  plan->work = {source.start, target.start, width, height, depth, source.pitch, source.slice, target.pitch, target.slice};
+  plan->work = {source.start, target.start, width,        height,      depth,
+                source.pitch, source.slice, target.pitch, target.slice};
   plan->from = source.kind;
   plan->to = target.kind;
   plan->sync_memops = source.sync_memops || target.sync_memops;
@@ -145,8 +157,22 @@ template <typename Copy>
 CopyRequest Ends(const Copy& c) {
   CopyRequest r;
   // Unified ends stand in the device fields.
-  r.from = {c.srcMemoryType, c.srcMemoryType == CU_MEMORYTYPE_HOST ? c.srcHost : reinterpret_cast<const void*>(c.srcDevice), c.srcArray, c.srcXInBytes, c.srcY, 0, c.srcPitch, 0};
-  r.to = {c.dstMemoryType, c.dstMemoryType == CU_MEMORYTYPE_HOST ? c.dstHost : reinterpret_cast<const void*>(c.dstDevice), c.dstArray, c.dstXInBytes, c.dstY, 0, c.dstPitch, 0};
+  r.from = {c.srcMemoryType,
+            c.srcMemoryType == CU_MEMORYTYPE_HOST ? c.srcHost : reinterpret_cast<const void*>(c.srcDevice),
+            c.srcArray,
+            c.srcXInBytes,
+            c.srcY,
+            0,
+            c.srcPitch,
+            0};
+  r.to = {c.dstMemoryType,
+          c.dstMemoryType == CU_MEMORYTYPE_HOST ? c.dstHost : reinterpret_cast<const void*>(c.dstDevice),
+          c.dstArray,
+          c.dstXInBytes,
+          c.dstY,
+          0,
+          c.dstPitch,
+          0};
   r.width = c.WidthInBytes, r.height = c.Height;
   return r;
 }
@@ -166,14 +192,16 @@ CopyRequest RequestOf(const CUDA_MEMCPY2D& copy) { return Ends(copy); }
 CopyRequest RequestOf(const CUDA_MEMCPY3D& copy) { return DeepEnds(copy); }
 CopyRequest RequestOf(const CUDA_MEMCPY3D_PEER& copy) { return DeepEnds(copy); }
 
-CUresult PlanFill(CUdeviceptr to, size_t pitch, uint32_t value, unsigned value_bytes, size_t width, size_t height, FillPlan* plan) {
+CUresult PlanFill(CUdeviceptr to, size_t pitch, uint32_t value, unsigned value_bytes, size_t width,
+                  size_t height, FillPlan* plan) {
   *plan = FillPlan{};
   plan->nothing = width == 0 || height == 0;
   if (plan->nothing) return CUDA_SUCCESS;
   size_t row = 0, extent = 0;
   if (!MultiplyAdd(width, value_bytes, 0, &row)) return CUDA_ERROR_INVALID_VALUE;
   if (height == 1) pitch = row;
-  if (to == 0 || to % value_bytes != 0 || pitch % value_bytes != 0 || pitch < row || !MultiplyAdd(height - 1, pitch, row, &extent)) {
+  if (to == 0 || to % value_bytes != 0 || pitch % value_bytes != 0 || pitch < row ||
+      !MultiplyAdd(height - 1, pitch, row, &extent)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   Place place;

@@ -15,7 +15,8 @@ namespace {
 
 // Pageable sources up to this size are read at once, so that the caller need not wait for the stream.
 constexpr size_t kStaged = 64 * 1024;
-// Up to this size a copy between idle streams is done at once by the caller: less than what waking a worker costs.
+// Up to this size a copy between idle streams is done at once by the caller: less than what waking a worker
+// costs.
 constexpr size_t kInline = 64 * 1024;
 
 bool OnHost(EndKind kind) { return kind == EndKind::kPageable || kind == EndKind::kPinned; }
@@ -23,14 +24,16 @@ bool OnHost(EndKind kind) { return kind == EndKind::kPageable || kind == EndKind
 // Row after row into memory without gaps.
 void Pack(const rt::CopyWork& work, std::byte* packed) {
   for (size_t z = 0; z < work.depth; ++z) {
-    for (size_t y = 0; y < work.height; ++y, packed += work.width) std::memcpy(packed, work.from + z * work.from_slice + y * work.from_pitch, work.width);
+    for (size_t y = 0; y < work.height; ++y, packed += work.width)
+      std::memcpy(packed, work.from + z * work.from_slice + y * work.from_pitch, work.width);
   }
 }
 
 void CopyNow(const rt::CopyWork& work) {
   for (size_t z = 0; z < work.depth; ++z) {
     for (size_t y = 0; y < work.height; ++y) {
-      std::memmove(work.to + z * work.to_slice + y * work.to_pitch, work.from + z * work.from_slice + y * work.from_pitch, work.width);
+      std::memmove(work.to + z * work.to_slice + y * work.to_pitch,
+                   work.from + z * work.from_slice + y * work.from_pitch, work.width);
     }
   }
 }
@@ -50,7 +53,8 @@ CUresult EnqueueStaged(StreamObject& stream, rt::CopyWork work) {
 // Nothing is queued that the copy would have to wait for.
 bool NothingBefore(StreamObject& stream) {
   if (stream.queue().kind() == rt::StreamKind::kNonBlocking) return stream.queue().Idle();
-  return stream.context().blocking_captures.load(std::memory_order_acquire) == 0 && stream.context().streams().Idle();
+  return stream.context().blocking_captures.load(std::memory_order_acquire) == 0 &&
+         stream.context().streams().Idle();
 }
 
 // Does the caller wait until the copy is done?
@@ -134,8 +138,11 @@ CUDA_MEMCPY3D NodeParametersOf(const CopyRequest& r) {
 
 CUresult MakeFillWork(const CUDA_MEMSET_NODE_PARAMS_v2& fill, rt::FillWork* work) {
   FillPlan plan;
-  if (fill.elementSize != 1 && fill.elementSize != 2 && fill.elementSize != 4) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult error = PlanFill(fill.dst, fill.pitch, fill.value, fill.elementSize, fill.width, fill.height, &plan)) return error;
+  if (fill.elementSize != 1 && fill.elementSize != 2 && fill.elementSize != 4)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult error =
+          PlanFill(fill.dst, fill.pitch, fill.value, fill.elementSize, fill.width, fill.height, &plan))
+    return error;
   *work = plan.work;
   if (plan.nothing) work->width = work->height = 0;
   return CUDA_SUCCESS;

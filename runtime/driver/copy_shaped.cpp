@@ -33,7 +33,8 @@ void AwaitPeers(CUcontext to, CUcontext from) {
   }
 }
 
-CUresult CopyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes, CUstream stream, CopyMode mode) {
+CUresult CopyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                  size_t bytes, CUstream stream, CopyMode mode) {
   Context* context = nullptr;
   if (const CUresult error = WorkingContext(context)) return error;
   if (const CUresult error = CheckPeers(to_context, from_context)) return error;
@@ -57,18 +58,29 @@ CUresult CopyPeer(const CUDA_MEMCPY3D_PEER* copy, CUstream stream, CopyMode mode
 }  // namespace
 
 CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* pCopy) { return Copy(pCopy, nullptr, CopyMode::kSynchronous); }
-CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* pCopy) { return Copy(pCopy, nullptr, CopyMode::kSynchronous); }
-CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* pCopy, CUstream hStream) { return Copy(pCopy, hStream, CopyMode::kAsynchronous); }
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* pCopy) {
+  return Copy(pCopy, nullptr, CopyMode::kSynchronous);
+}
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* pCopy, CUstream hStream) {
+  return Copy(pCopy, hStream, CopyMode::kAsynchronous);
+}
 CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* pCopy) { return Copy(pCopy, nullptr, CopyMode::kSynchronous); }
-CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* pCopy, CUstream hStream) { return Copy(pCopy, hStream, CopyMode::kAsynchronous); }
+CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* pCopy, CUstream hStream) {
+  return Copy(pCopy, hStream, CopyMode::kAsynchronous);
+}
 
-CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* pCopy) { return CopyPeer(pCopy, nullptr, CopyMode::kSynchronous); }
-CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* pCopy, CUstream hStream) { return CopyPeer(pCopy, hStream, CopyMode::kAsynchronous); }
-CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount) {
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* pCopy) {
+  return CopyPeer(pCopy, nullptr, CopyMode::kSynchronous);
+}
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* pCopy, CUstream hStream) {
+  return CopyPeer(pCopy, hStream, CopyMode::kAsynchronous);
+}
+CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                      CUcontext srcContext, size_t ByteCount) {
   return CopyPeer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, nullptr, CopyMode::kSynchronous);
 }
-CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount,
-                           CUstream hStream) {
+CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                           CUcontext srcContext, size_t ByteCount, CUstream hStream) {
   return CopyPeer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream, CopyMode::kAsynchronous);
 }
 

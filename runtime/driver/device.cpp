@@ -13,9 +13,9 @@
 #include <sstream>
 
 #include "driver_api.h"
+#include "runtime/clock.h"
 #include "runtime/driver/context.h"
 #include "runtime/driver/errors.h"
-#include "runtime/clock.h"
 #include "runtime/driver/memory_limits.h"
 #include "runtime/thread_pool.h"
 
@@ -105,7 +105,8 @@ bool NamesUuid(const std::string& item, const CUuuid& uuid) {
   return all.starts_with(digits);
 }
 
-// The devices that CUDA_VISIBLE_DEVICES leaves, in its order: up to the first item that names none or one twice.
+// The devices that CUDA_VISIBLE_DEVICES leaves, in its order: up to the first item that names none or one
+// twice.
 std::vector<int> VisibleDevices() {
   const int count = SimulatedDevices();
   std::vector<int> visible;
@@ -118,14 +119,16 @@ std::vector<int> VisibleDevices() {
   for (std::string item; std::getline(list, item, ',');) {
     std::erase_if(item, [](unsigned char c) { return std::isspace(c) != 0; });
     int number = -1;
-    if (!item.empty() && std::all_of(item.begin(), item.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
+    if (!item.empty() &&
+        std::all_of(item.begin(), item.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
       number = item.size() < 4 ? std::stoi(item) : -1;
     } else {
       for (int i = 0; i < count && number < 0; ++i) {
         if (NamesUuid(item, UuidOf(ProcessorName(), i))) number = i;
       }
     }
-    if (number < 0 || number >= count || std::find(visible.begin(), visible.end(), number) != visible.end()) break;
+    if (number < 0 || number >= count || std::find(visible.begin(), visible.end(), number) != visible.end())
+      break;
     visible.push_back(number);
   }
   return visible;
@@ -152,7 +155,11 @@ CUresult cuInit(unsigned int flags) {
 }
 
 Device::Device(int ordinal, int number)
-    : ordinal_(ordinal), number_(number), name_("ptx2cpu (" + ProcessorName() + ")"), uuid_(UuidOf(ProcessorName(), number)), primary_(std::make_unique<Context>(*this, true)) {}
+    : ordinal_(ordinal),
+      number_(number),
+      name_("ptx2cpu (" + ProcessorName() + ")"),
+      uuid_(UuidOf(ProcessorName(), number)),
+      primary_(std::make_unique<Context>(*this, true)) {}
 
 Device::~Device() = default;
 
@@ -162,11 +169,13 @@ int Device::multiprocessors() const { return static_cast<int>(rt::ThreadPool::Ge
 
 std::optional<int> Device::Attribute(CUdevice_attribute attribute) const {
   switch (attribute) {
-#define ATTRIBUTE(name, value) \
-  case CU_DEVICE_ATTRIBUTE_##name: return static_cast<int>(value);
+#define ATTRIBUTE(name, value)     \
+  case CU_DEVICE_ATTRIBUTE_##name: \
+    return static_cast<int>(value);
 #include "runtime/driver/device_attributes.def"
 #undef ATTRIBUTE
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -179,8 +188,10 @@ Devices::Devices() : compute_capability_(kDefaultCapability), strict_images_(fal
   if (const char* text = std::getenv("PTX2CPU_COMPUTE_CAPABILITY"); text != nullptr && *text != '\0') {
     const uint32_t capability = ParseCapability(text);
     strict_images_ = capability != 0;
-    if (strict_images_) compute_capability_ = capability;
-    else Say("PTX2CPU_COMPUTE_CAPABILITY is like 9.0, not '" + std::string(text) + "'; it is 9.0");
+    if (strict_images_)
+      compute_capability_ = capability;
+    else
+      Say("PTX2CPU_COMPUTE_CAPABILITY is like 9.0, not '" + std::string(text) + "'; it is 9.0");
   }
   for (const int number : VisibleDevices()) devices_.push_back(std::make_unique<Device>(count(), number));
 }

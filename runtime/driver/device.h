@@ -14,8 +14,8 @@ namespace ptx2cpu::driver {
 
 class Context;
 
-// CUDA_SUCCESS after cuInit; CUDA_ERROR_NOT_INITIALIZED before, and in a forked child of a process that had called it
-// (the threads that would do the work are not there).
+// CUDA_SUCCESS after cuInit; CUDA_ERROR_NOT_INITIALIZED before, and in a forked child of a process that had
+// called it (the threads that would do the work are not there).
 cuda::CUresult CheckInitialised();
 
 class Device {
@@ -52,7 +52,8 @@ class Devices {
   int count() const { return static_cast<int>(devices_.size()); }
   Device* Find(cuda::CUdevice ordinal) const;  // null: no such device
   Device& operator[](int ordinal) const { return *devices_[static_cast<size_t>(ordinal)]; }
-  // As programs see it: 90 for 9.0. PTX2CPU_COMPUTE_CAPABILITY=M.m chooses it; images are then chosen for that device.
+  // As programs see it: 90 for 9.0. PTX2CPU_COMPUTE_CAPABILITY=M.m chooses it; images are then chosen for
+  // that device.
   uint32_t compute_capability() const { return compute_capability_; }
   // True: only images that such a device takes are loaded. Else any PTX is, if need be.
   bool strict_images() const { return strict_images_; }

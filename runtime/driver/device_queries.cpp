@@ -16,14 +16,18 @@ namespace {
 size_t ChannelBytes(CUarray_format format) {
   switch (format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
-    case CU_AD_FORMAT_SIGNED_INT8: return 1;
+    case CU_AD_FORMAT_SIGNED_INT8:
+      return 1;
     case CU_AD_FORMAT_UNSIGNED_INT16:
     case CU_AD_FORMAT_SIGNED_INT16:
-    case CU_AD_FORMAT_HALF: return 2;
+    case CU_AD_FORMAT_HALF:
+      return 2;
     case CU_AD_FORMAT_UNSIGNED_INT32:
     case CU_AD_FORMAT_SIGNED_INT32:
-    case CU_AD_FORMAT_FLOAT: return 4;
-    default: return 0;
+    case CU_AD_FORMAT_FLOAT:
+      return 4;
+    default:
+      return 0;
   }
 }
 
@@ -35,16 +39,22 @@ unsigned AtomicCapabilities(CUatomicOperation operation) {
   switch (operation) {
     case CU_ATOMIC_OPERATION_INTEGER_ADD:
     case CU_ATOMIC_OPERATION_INTEGER_MIN:
-    case CU_ATOMIC_OPERATION_INTEGER_MAX: return kIntegers | kScalars | kReduction;
+    case CU_ATOMIC_OPERATION_INTEGER_MAX:
+      return kIntegers | kScalars | kReduction;
     case CU_ATOMIC_OPERATION_INTEGER_INCREMENT:
-    case CU_ATOMIC_OPERATION_INTEGER_DECREMENT: return CU_ATOMIC_CAPABILITY_UNSIGNED | CU_ATOMIC_CAPABILITY_SCALAR_32 | kReduction;
+    case CU_ATOMIC_OPERATION_INTEGER_DECREMENT:
+      return CU_ATOMIC_CAPABILITY_UNSIGNED | CU_ATOMIC_CAPABILITY_SCALAR_32 | kReduction;
     case CU_ATOMIC_OPERATION_AND:
     case CU_ATOMIC_OPERATION_OR:
-    case CU_ATOMIC_OPERATION_XOR: return CU_ATOMIC_CAPABILITY_UNSIGNED | kScalars | kReduction;
+    case CU_ATOMIC_OPERATION_XOR:
+      return CU_ATOMIC_CAPABILITY_UNSIGNED | kScalars | kReduction;
     case CU_ATOMIC_OPERATION_EXCHANGE:
-    case CU_ATOMIC_OPERATION_CAS: return CU_ATOMIC_CAPABILITY_UNSIGNED | kScalars | CU_ATOMIC_CAPABILITY_SCALAR_128;
-    case CU_ATOMIC_OPERATION_FLOAT_ADD: return CU_ATOMIC_CAPABILITY_SIGNED | kScalars | kReduction;
-    default: return 0;
+    case CU_ATOMIC_OPERATION_CAS:
+      return CU_ATOMIC_CAPABILITY_UNSIGNED | kScalars | CU_ATOMIC_CAPABILITY_SCALAR_128;
+    case CU_ATOMIC_OPERATION_FLOAT_ADD:
+      return CU_ATOMIC_CAPABILITY_SIGNED | kScalars | kReduction;
+    default:
+      return 0;
   }
 }
 
@@ -188,13 +198,15 @@ CUresult cuDeviceGetExecAffinitySupport(int* pi, CUexecAffinityType type, CUdevi
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetHostAtomicCapabilities(unsigned int* capabilities, const CUatomicOperation* operations, unsigned int count, CUdevice dev) {
+CUresult cuDeviceGetHostAtomicCapabilities(unsigned int* capabilities, const CUatomicOperation* operations,
+                                           unsigned int count, CUdevice dev) {
   Device* device;
   if (const CUresult error = FindDevice(dev, device)) return error;
   return ListAtomicCapabilities(capabilities, operations, count);
 }
 
-CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int* capabilities, const CUatomicOperation* operations, unsigned int count, CUdevice srcDevice, CUdevice dstDevice) {
+CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int* capabilities, const CUatomicOperation* operations,
+                                          unsigned int count, CUdevice srcDevice, CUdevice dstDevice) {
   Device *from, *to;
   if (const CUresult error = FindDevice(srcDevice, from)) return error;
   if (const CUresult error = FindDevice(dstDevice, to)) return error;
@@ -210,29 +222,39 @@ CUresult cuDeviceCanAccessPeer(int* canAccessPeer, CUdevice dev, CUdevice peerDe
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attrib, CUdevice srcDevice, CUdevice dstDevice) {
+CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
+                                 CUdevice dstDevice) {
   Device *from, *to;
   if (const CUresult error = FindDevice(srcDevice, from)) return error;
   if (const CUresult error = FindDevice(dstDevice, to)) return error;
   if (from == to) return CUDA_ERROR_INVALID_DEVICE;
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   switch (attrib) {
-    case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK: *value = 0; break;
+    case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+      *value = 0;
+      break;
     case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
     case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
-    case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED: *value = 1; break;
-    case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED: *value = 0; break;
-    default: return CUDA_ERROR_INVALID_VALUE;
+    case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+      *value = 1;
+      break;
+    case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
+      *value = 0;
+      break;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* maxWidthInElements, CUarray_format format, unsigned numChannels, CUdevice dev) {
+CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* maxWidthInElements, CUarray_format format,
+                                            unsigned numChannels, CUdevice dev) {
   Device* device;
   if (const CUresult error = FindDevice(dev, device)) return error;
   if (maxWidthInElements == nullptr || ChannelBytes(format) == 0) return CUDA_ERROR_INVALID_VALUE;
   if (numChannels != 1 && numChannels != 2 && numChannels != 4) return CUDA_ERROR_INVALID_VALUE;
-  *maxWidthInElements = static_cast<size_t>(device->Attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH).value());
+  *maxWidthInElements =
+      static_cast<size_t>(device->Attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH).value());
   return CUDA_SUCCESS;
 }
 

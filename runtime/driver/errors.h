@@ -19,7 +19,8 @@ cuda::CUresult ResultOf(const Error& error);
 // Of a launch: a shape that is not legal, or a fault.
 cuda::CUresult ResultOf(const rt::LaunchError& error);
 
-// "ptx2cpu: message" on stderr. Not for errors that programs ask for and expect: for what a person needs to see.
+// "ptx2cpu: message" on stderr. Not for errors that programs ask for and expect: for what a person needs to
+// see.
 void Say(std::string_view message);
 
 }  // namespace ptx2cpu::driver

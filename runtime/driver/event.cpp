@@ -48,7 +48,8 @@ CUresult Record(CUevent handle, CUstream stream_handle, unsigned flags) {
     return capture->Append(*stream, node, {});
   }
   if (flags != 0) return CUDA_ERROR_ILLEGAL_STATE;  // outside of capture
-  if (stream->role() == StreamObject::Role::kLegacy && stream->context().blocking_captures.load() > 0) return RefuseImplicit(stream->context());
+  if (stream->role() == StreamObject::Role::kLegacy && stream->context().blocking_captures.load() > 0)
+    return RefuseImplicit(stream->context());
   event->SetPlace({});
   event->event().Record(stream->queue());
   return CUDA_SUCCESS;
@@ -81,18 +82,21 @@ EventObject::EventObject(Context& context, unsigned flags)
     : context_(context), flags_(flags), event_((flags & CU_EVENT_DISABLE_TIMING) == 0) {}
 
 CUresult WaitForEvent(StreamObject& stream, EventObject& event) {
-  if (stream.role() == StreamObject::Role::kLegacy && stream.context().blocking_captures.load() > 0) return RefuseImplicit(stream.context());
+  if (stream.role() == StreamObject::Role::kLegacy && stream.context().blocking_captures.load() > 0)
+    return RefuseImplicit(stream.context());
   stream.queue().WaitFor(event.event().ticket());
   return CUDA_SUCCESS;
 }
 
 CUresult cuEventCreate(CUevent* phEvent, unsigned int Flags) {
   if (phEvent == nullptr || (Flags & ~kEventFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
-  if ((Flags & CU_EVENT_INTERPROCESS) != 0 && (Flags & CU_EVENT_DISABLE_TIMING) == 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((Flags & CU_EVENT_INTERPROCESS) != 0 && (Flags & CU_EVENT_DISABLE_TIMING) == 0)
+    return CUDA_ERROR_INVALID_VALUE;
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
   auto event = std::make_unique<EventObject>(*context, Flags);
-  context->Own(event.get(), [](void* object) { Withdraw<EventObject>(HandleOf(static_cast<EventObject*>(object))); });
+  context->Own(event.get(),
+               [](void* object) { Withdraw<EventObject>(HandleOf(static_cast<EventObject*>(object))); });
   *phEvent = Publish(std::move(event));
   return CUDA_SUCCESS;
 }
@@ -106,8 +110,12 @@ CUresult cuEventDestroy_v2(CUevent hEvent) {
 }
 CUresult cuEventDestroy(CUevent hEvent) { return cuEventDestroy_v2(hEvent); }
 
-CUresult cuEventRecord(CUevent hEvent, CUstream hStream) { return Record(hEvent, hStream, CU_EVENT_RECORD_DEFAULT); }
-CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) { return Record(hEvent, hStream, flags); }
+CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
+  return Record(hEvent, hStream, CU_EVENT_RECORD_DEFAULT);
+}
+CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
+  return Record(hEvent, hStream, flags);
+}
 
 CUresult cuEventQuery(CUevent hEvent) {
   EventObject* event;
@@ -132,14 +140,17 @@ CUresult cuEventElapsedTime(float* pMilliseconds, CUevent hStart, CUevent hEnd) 
   if (const CUresult error = FindEvent(hStart, start)) return error;
   if (const CUresult error = FindEvent(hEnd, end)) return error;
   rt::Event &first = start->event(), &second = end->event();
-  if (&start->context() != &end->context() || !first.timed() || !second.timed()) return CUDA_ERROR_INVALID_HANDLE;
+  if (&start->context() != &end->context() || !first.timed() || !second.timed())
+    return CUDA_ERROR_INVALID_HANDLE;
   if (start->place().capture != nullptr || end->place().capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
   if (!first.recorded() || !second.recorded()) return CUDA_ERROR_INVALID_HANDLE;
   if (!first.Query() || !second.Query()) return CUDA_ERROR_NOT_READY;
   *pMilliseconds = static_cast<float>(second.MillisecondsSince(first));
   return CUDA_SUCCESS;
 }
-CUresult cuEventElapsedTime_v2(float* pMilliseconds, CUevent hStart, CUevent hEnd) { return cuEventElapsedTime(pMilliseconds, hStart, hEnd); }
+CUresult cuEventElapsedTime_v2(float* pMilliseconds, CUevent hStart, CUevent hEnd) {
+  return cuEventElapsedTime(pMilliseconds, hStart, hEnd);
+}
 
 CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
   if ((Flags & ~unsigned{CU_EVENT_WAIT_EXTERNAL}) != 0) return CUDA_ERROR_INVALID_VALUE;

@@ -1,6 +1,6 @@
-// Kernels as programs hold them: a CUfunction is a kernel in one context, a CUkernel the kernel of a library in whichever
-// context it is used. Either is taken where the other is asked for, as programs do. Nothing is compiled before a launch
-// or a question that only the code can answer.
+// Kernels as programs hold them: a CUfunction is a kernel in one context, a CUkernel the kernel of a library
+// in whichever context it is used. Either is taken where the other is asked for, as programs do. Nothing is
+// compiled before a launch or a question that only the code can answer.
 #pragma once
 
 #include <atomic>
@@ -46,7 +46,8 @@ class Function {
   using Handle = cuda::CUfunction;
   static constexpr HandleKind kKind = HandleKind::kFunction;
 
-  Function(Module& module, std::shared_ptr<rt::KernelModule> part, std::string name, std::shared_ptr<FunctionSettings> settings);
+  Function(Module& module, std::shared_ptr<rt::KernelModule> part, std::string name,
+           std::shared_ptr<FunctionSettings> settings);
   ~Function();
 
   const std::string& name() const { return name_; }
@@ -100,8 +101,9 @@ class Kernel {
  private:
   Library& library_;
   const std::string name_;
-  std::atomic<Function*> last_function_{nullptr};  // the last answer of In: launches mostly ask for the same context
-  std::mutex mutex_;                               // settings_
+  std::atomic<Function*> last_function_{
+      nullptr};       // the last answer of In: launches mostly ask for the same context
+  std::mutex mutex_;  // settings_
   std::map<int, std::shared_ptr<FunctionSettings>> settings_;
 };
 

@@ -22,7 +22,9 @@ bool IsLegal(const CUgraphEdgeData& data, const GraphNode& from, const GraphNode
   return from.type() == CU_GRAPH_NODE_TYPE_KERNEL && to.type() == CU_GRAPH_NODE_TYPE_KERNEL;
 }
 
-bool IsMemory(const GraphNode& node) { return node.type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC || node.type() == CU_GRAPH_NODE_TYPE_MEM_FREE; }
+bool IsMemory(const GraphNode& node) {
+  return node.type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC || node.type() == CU_GRAPH_NODE_TYPE_MEM_FREE;
+}
 
 void Erase(std::vector<GraphEdge>& edges, const GraphNode* node) {
   std::erase_if(edges, [&](const GraphEdge& edge) { return edge.node == node; });
@@ -30,7 +32,9 @@ void Erase(std::vector<GraphEdge>& edges, const GraphNode* node) {
 
 }  // namespace
 
-bool IsPlain(const CUgraphEdgeData& data) { return data.from_port == 0 && data.to_port == 0 && data.type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT; }
+bool IsPlain(const CUgraphEdgeData& data) {
+  return data.from_port == 0 && data.to_port == 0 && data.type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT;
+}
 
 GraphNode::GraphNode(Graph& graph, NodeContent content, uint64_t origin)
     : content(std::move(content)), graph_(graph), id_(NextNodeId()), origin_(origin) {
@@ -45,7 +49,8 @@ Graph::~Graph() { Handles::Get().Remove(this, kKind); }
 GraphNode& Graph::Add(NodeContent content, std::span<const GraphEdge> dependencies, uint64_t origin) {
   nodes_.push_back(std::make_unique<GraphNode>(*this, std::move(content), origin));
   GraphNode& node = *nodes_.back();
-  for (const GraphEdge& edge : dependencies) AddEdge(*edge.node, node, edge.data);  // one that is named twice is one
+  for (const GraphEdge& edge : dependencies)
+    AddEdge(*edge.node, node, edge.data);  // one that is named twice is one
   return node;
 }
 
@@ -66,11 +71,13 @@ CUresult Graph::AddEdge(GraphNode& from, GraphNode& to, const CUgraphEdgeData& d
 
 CUresult Graph::RemoveEdge(GraphNode& from, GraphNode& to, const CUgraphEdgeData* data) {
   if (IsMemory(from) || IsMemory(to)) return CUDA_ERROR_NOT_SUPPORTED;
-  const auto edge = std::ranges::find_if(to.dependencies, [&](const GraphEdge& e) { return e.node == &from; });
+  const auto edge =
+      std::ranges::find_if(to.dependencies, [&](const GraphEdge& e) { return e.node == &from; });
   if (edge == to.dependencies.end()) return CUDA_ERROR_INVALID_VALUE;
   const CUgraphEdgeData plain{};
   const CUgraphEdgeData& wanted = data != nullptr ? *data : plain;
-  if (edge->data.type != wanted.type || edge->data.from_port != wanted.from_port || edge->data.to_port != wanted.to_port) {
+  if (edge->data.type != wanted.type || edge->data.from_port != wanted.from_port ||
+      edge->data.to_port != wanted.to_port) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   to.dependencies.erase(edge);
@@ -117,7 +124,8 @@ std::unique_ptr<Graph> Graph::Clone() const {
   }
   for (const auto& node : nodes_) {  // both lists in their own order
     GraphNode& copy = *copies[node.get()];
-    for (const GraphEdge& edge : node->dependencies) copy.dependencies.push_back({copies[edge.node], edge.data});
+    for (const GraphEdge& edge : node->dependencies)
+      copy.dependencies.push_back({copies[edge.node], edge.data});
     for (const GraphEdge& edge : node->dependents) copy.dependents.push_back({copies[edge.node], edge.data});
   }
   return clone;
@@ -143,12 +151,14 @@ bool Graph::IsUnique() const {
 bool Graph::HasConditionalNodes() const {
   return std::ranges::any_of(nodes_, [](const auto& node) {
     return node->type() == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
-           std::ranges::any_of(node->content.children, [](const auto& child) { return child->HasConditionalNodes(); });
+           std::ranges::any_of(node->content.children,
+                               [](const auto& child) { return child->HasConditionalNodes(); });
   });
 }
 
 void NameChildren(NodeContent& content) {
-  if (content.type() == CU_GRAPH_NODE_TYPE_GRAPH) content.params.graph.graph = HandleOf(content.children.front().get());
+  if (content.type() == CU_GRAPH_NODE_TYPE_GRAPH)
+    content.params.graph.graph = HandleOf(content.children.front().get());
   if (content.type() != CU_GRAPH_NODE_TYPE_CONDITIONAL) return;
   auto handles = std::make_shared<std::vector<CUgraph>>();
   for (const auto& child : content.children) handles->push_back(HandleOf(child.get()));
@@ -156,7 +166,8 @@ void NameChildren(NodeContent& content) {
   content.storage = handles;
 }
 
-// Walking back from a node that is not in the order, along dependencies that are not either, stays in a circle at last.
+// Walking back from a node that is not in the order, along dependencies that are not either, stays in a
+// circle at last.
 const GraphNode* Graph::FindCircle() const {
   std::unordered_map<const GraphNode*, size_t> missing;
   std::vector<const GraphNode*> done;
@@ -172,12 +183,15 @@ const GraphNode* Graph::FindCircle() const {
   if (left == nodes_.end()) return nullptr;
   const GraphNode* node = left->get();
   for (size_t steps = 0; steps < nodes_.size(); ++steps) {
-    node = std::ranges::find_if(node->dependencies, [&](const GraphEdge& edge) { return missing[edge.node] != 0; })->node;
+    node = std::ranges::find_if(node->dependencies, [&](const GraphEdge& edge) {
+             return missing[edge.node] != 0;
+           })->node;
   }
   return node;
 }
 
-CUresult EdgesOf(const Graph& graph, const CUgraphNode* nodes, const CUgraphEdgeData* data, size_t count, std::vector<GraphEdge>& edges) {
+CUresult EdgesOf(const Graph& graph, const CUgraphNode* nodes, const CUgraphEdgeData* data, size_t count,
+                 std::vector<GraphEdge>& edges) {
   if (count != 0 && nodes == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::vector<GraphEdge> found;
   for (size_t i = 0; i < count; ++i) {

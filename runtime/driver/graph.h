@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/abi/cuda/driver_types.h"
-#include "runtime/driver/handles.h"
 #include "runtime/device_runtime/condition.h"
+#include "runtime/driver/handles.h"
 #include "runtime/stream/work.h"
 
 namespace ptx2cpu::driver {
@@ -31,24 +31,26 @@ using KernelAttributes = std::map<cuda::CUlaunchAttributeID, cuda::CUlaunchAttri
 
 // What a node does.
 struct NodeContent {
-  cuda::CUgraphNodeParams params{};        // as GetParams returns them; what they point to is in `storage`
-  std::vector<rt::Work> works;             // in order; events and graphs within are seen to at instantiation
+  cuda::CUgraphNodeParams params{};  // as GetParams returns them; what they point to is in `storage`
+  std::vector<rt::Work> works;       // in order; events and graphs within are seen to at instantiation
   std::shared_ptr<const void> storage;
   std::vector<std::shared_ptr<Graph>> children;  // the child graph, the bodies of a conditional node
   std::shared_ptr<rt::Condition> condition;      // of conditional nodes
-  KernelAttributes attributes;             // of kernel nodes
+  KernelAttributes attributes;                   // of kernel nodes
 
   cuda::CUgraphNodeType type() const { return params.type; }
 };
 
-// Of the parameters of any kind of node, as cuGraphAddNode takes them; on failure `content` stays as it was. Allocation
-// nodes write the address into `params`.
-cuda::CUresult MakeContent(cuda::CUgraphNodeParams& params, const KernelAttributes& attributes, NodeContent& content);
+// Of the parameters of any kind of node, as cuGraphAddNode takes them; on failure `content` stays as it was.
+// Allocation nodes write the address into `params`.
+cuda::CUresult MakeContent(cuda::CUgraphNodeParams& params, const KernelAttributes& attributes,
+                           NodeContent& content);
 // Of a conditional node, with empty bodies; its handle must be of `graph` or of a graph around it.
 cuda::CUresult MakeConditional(Graph& graph, cuda::CUgraphNodeParams& params, NodeContent& content);
-// Of an allocation node behind these nodes: at the address of memory of the same size that was freed before, where there is
-// some.
-cuda::CUresult MakeAllocation(const Graph& graph, std::span<const GraphEdge> dependencies, cuda::CUgraphNodeParams& params, NodeContent& content);
+// Of an allocation node behind these nodes: at the address of memory of the same size that was freed before,
+// where there is some.
+cuda::CUresult MakeAllocation(const Graph& graph, std::span<const GraphEdge> dependencies,
+                              cuda::CUgraphNodeParams& params, NodeContent& content);
 // The graphs within a node are new: handles that its parameters name are theirs.
 void NameChildren(NodeContent& content);
 // Of work that was submitted to a captured stream.
@@ -117,7 +119,7 @@ class Graph {
   bool inner = false;
   const Graph* around = nullptr;  // the graph whose conditional node has this as a body
   std::vector<GraphCondition> conditions;
-  mutable std::weak_ptr<const void> sole_user;  // the executable graph of one that IsUnique
+  mutable std::weak_ptr<const void> sole_user;                   // the executable graph of one that IsUnique
   std::map<std::shared_ptr<UserObject>, unsigned> user_objects;  // with references
 
  private:
@@ -125,8 +127,8 @@ class Graph {
 };
 
 // Nodes and edges from what the API's functions get. INVALID_VALUE: not all are nodes of this graph.
-cuda::CUresult EdgesOf(const Graph& graph, const cuda::CUgraphNode* nodes, const cuda::CUgraphEdgeData* data, size_t count,
-                       std::vector<GraphEdge>& edges);
+cuda::CUresult EdgesOf(const Graph& graph, const cuda::CUgraphNode* nodes, const cuda::CUgraphEdgeData* data,
+                       size_t count, std::vector<GraphEdge>& edges);
 
 // A program's object with a destructor, kept as long as graphs and the program hold references.
 class UserObject {

@@ -9,7 +9,8 @@ using namespace cuda;
 
 namespace {
 
-// The usual two calls: without an array, how many there are; with one, as many as fit, the rest of the array empty.
+// The usual two calls: without an array, how many there are; with one, as many as fit, the rest of the array
+// empty.
 template <typename T>
 CUresult Copy(const std::vector<T>& values, T* out, size_t* count) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -24,7 +25,8 @@ CUresult Copy(const std::vector<T>& values, T* out, size_t* count) {
   return CUDA_SUCCESS;
 }
 
-CUresult CopyEdges(const std::vector<GraphEdge>& edges, CUgraphNode* nodes, CUgraphEdgeData* data, size_t* count) {
+CUresult CopyEdges(const std::vector<GraphEdge>& edges, CUgraphNode* nodes, CUgraphEdgeData* data,
+                   size_t* count) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const bool plain = std::ranges::all_of(edges, [](const GraphEdge& edge) { return IsPlain(edge.data); });
   if (!plain && nodes != nullptr && data == nullptr) return CUDA_ERROR_LOSSY_QUERY;
@@ -41,7 +43,8 @@ CUresult CopyEdges(const std::vector<GraphEdge>& edges, CUgraphNode* nodes, CUgr
 
 CUresult GetEdges(CUgraph handle, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data, size_t* count) {
   const Graph* const graph = From<Graph>(handle);
-  if (graph == nullptr || count == nullptr || (from == nullptr) != (to == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  if (graph == nullptr || count == nullptr || (from == nullptr) != (to == nullptr))
+    return CUDA_ERROR_INVALID_VALUE;
   std::vector<CUgraphNode> ends;
   std::vector<GraphEdge> begins;
   for (const auto& node : graph->nodes()) {
@@ -56,31 +59,37 @@ CUresult GetEdges(CUgraph handle, CUgraphNode* from, CUgraphNode* to, CUgraphEdg
 }
 
 // Of an edge: both nodes, in one graph.
-CUresult FindEnds(const Graph* graph, CUgraphNode from, CUgraphNode to, GraphNode*& first, GraphNode*& second) {
+CUresult FindEnds(const Graph* graph, CUgraphNode from, CUgraphNode to, GraphNode*& first,
+                  GraphNode*& second) {
   first = From<GraphNode>(from);
   second = From<GraphNode>(to);
-  const bool right = first != nullptr && second != nullptr && &first->graph() == graph && &second->graph() == graph;
+  const bool right =
+      first != nullptr && second != nullptr && &first->graph() == graph && &second->graph() == graph;
   return right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult AddEdges(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* data, size_t count) {
+CUresult AddEdges(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* data,
+                  size_t count) {
   Graph* const graph = From<Graph>(handle);
   if (graph == nullptr || (count != 0 && (from == nullptr || to == nullptr))) return CUDA_ERROR_INVALID_VALUE;
   for (size_t i = 0; i < count; ++i) {
     GraphNode *first, *second;
     if (const CUresult error = FindEnds(graph, from[i], to[i], first, second)) return error;
-    if (const CUresult error = graph->AddEdge(*first, *second, data != nullptr ? data[i] : CUgraphEdgeData{})) return error;
+    if (const CUresult error = graph->AddEdge(*first, *second, data != nullptr ? data[i] : CUgraphEdgeData{}))
+      return error;
   }
   return CUDA_SUCCESS;
 }
 
-CUresult RemoveEdges(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* data, size_t count) {
+CUresult RemoveEdges(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to,
+                     const CUgraphEdgeData* data, size_t count) {
   Graph* const graph = From<Graph>(handle);
   if (graph == nullptr || (count != 0 && (from == nullptr || to == nullptr))) return CUDA_ERROR_INVALID_VALUE;
   for (size_t i = 0; i < count; ++i) {
     GraphNode *first, *second;
     if (const CUresult error = FindEnds(graph, from[i], to[i], first, second)) return error;
-    if (const CUresult error = graph->RemoveEdge(*first, *second, data != nullptr ? &data[i] : nullptr)) return error;
+    if (const CUresult error = graph->RemoveEdge(*first, *second, data != nullptr ? &data[i] : nullptr))
+      return error;
   }
   return CUDA_SUCCESS;
 }
@@ -139,37 +148,45 @@ CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode* rootNodes, size_t* num
 CUresult cuGraphGetEdges(CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, size_t* numEdges) {
   return GetEdges(hGraph, from, to, nullptr, numEdges);
 }
-CUresult cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* edgeData, size_t* numEdges) {
+CUresult cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* edgeData,
+                            size_t* numEdges) {
   return GetEdges(hGraph, from, to, edgeData, numEdges);
 }
 
-CUresult cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode* dependencies, CUgraphEdgeData* edgeData, size_t* numDependencies) {
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode* dependencies,
+                                       CUgraphEdgeData* edgeData, size_t* numDependencies) {
   const GraphNode* const node = From<GraphNode>(hNode);
-  return node == nullptr ? CUDA_ERROR_INVALID_VALUE : CopyEdges(node->dependencies, dependencies, edgeData, numDependencies);
+  return node == nullptr ? CUDA_ERROR_INVALID_VALUE
+                         : CopyEdges(node->dependencies, dependencies, edgeData, numDependencies);
 }
 CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode* dependencies, size_t* numDependencies) {
   return cuGraphNodeGetDependencies_v2(hNode, dependencies, nullptr, numDependencies);
 }
-CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode* dependentNodes, CUgraphEdgeData* edgeData, size_t* numDependentNodes) {
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode* dependentNodes,
+                                         CUgraphEdgeData* edgeData, size_t* numDependentNodes) {
   const GraphNode* const node = From<GraphNode>(hNode);
-  return node == nullptr ? CUDA_ERROR_INVALID_VALUE : CopyEdges(node->dependents, dependentNodes, edgeData, numDependentNodes);
+  return node == nullptr ? CUDA_ERROR_INVALID_VALUE
+                         : CopyEdges(node->dependents, dependentNodes, edgeData, numDependentNodes);
 }
-CUresult cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode* dependentNodes, size_t* numDependentNodes) {
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode* dependentNodes,
+                                      size_t* numDependentNodes) {
   return cuGraphNodeGetDependentNodes_v2(hNode, dependentNodes, nullptr, numDependentNodes);
 }
 
-CUresult cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to, size_t numDependencies) {
+CUresult cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to,
+                                size_t numDependencies) {
   return AddEdges(hGraph, from, to, nullptr, numDependencies);
 }
-CUresult cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* edgeData,
-                                   size_t numDependencies) {
+CUresult cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to,
+                                   const CUgraphEdgeData* edgeData, size_t numDependencies) {
   return AddEdges(hGraph, from, to, edgeData, numDependencies);
 }
-CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to, size_t numDependencies) {
+CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to,
+                                   size_t numDependencies) {
   return RemoveEdges(hGraph, from, to, nullptr, numDependencies);
 }
-CUresult cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* edgeData,
-                                      size_t numDependencies) {
+CUresult cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to,
+                                      const CUgraphEdgeData* edgeData, size_t numDependencies) {
   return RemoveEdges(hGraph, from, to, edgeData, numDependencies);
 }
 
@@ -177,7 +194,8 @@ CUresult cuGraphDestroyNode(CUgraphNode hNode) {
   GraphNode* const node = From<GraphNode>(hNode);
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUgraphNodeType type = node->type();
-  if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE) return CUDA_ERROR_NOT_SUPPORTED;
+  if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+    return CUDA_ERROR_NOT_SUPPORTED;
   node->graph().Remove(*node);
   return CUDA_SUCCESS;
 }

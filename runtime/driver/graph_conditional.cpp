@@ -30,9 +30,12 @@ bool HasNode(const Graph& graph, const rt::Condition& condition) {
 
 bool HasRightSize(const CUDA_CONDITIONAL_NODE_PARAMS& params) {
   switch (params.type) {
-    case CU_GRAPH_COND_TYPE_IF: return params.size == 1 || params.size == 2;
-    case CU_GRAPH_COND_TYPE_WHILE: return params.size == 1;
-    case CU_GRAPH_COND_TYPE_SWITCH: return params.size != 0;
+    case CU_GRAPH_COND_TYPE_IF:
+      return params.size == 1 || params.size == 2;
+    case CU_GRAPH_COND_TYPE_WHILE:
+      return params.size == 1;
+    case CU_GRAPH_COND_TYPE_SWITCH:
+      return params.size != 0;
   }
   return false;
 }
@@ -66,10 +69,11 @@ CUresult MakeConditional(Graph& graph, CUgraphNodeParams& params, NodeContent& c
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* pHandle_out, CUgraph hGraph, CUcontext ctx, unsigned int defaultLaunchValue,
-                                        unsigned int flags) {
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* pHandle_out, CUgraph hGraph, CUcontext ctx,
+                                        unsigned int defaultLaunchValue, unsigned int flags) {
   Graph* const graph = From<Graph>(hGraph);
-  if (pHandle_out == nullptr || graph == nullptr || (flags & ~unsigned{CU_GRAPH_COND_ASSIGN_DEFAULT}) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (pHandle_out == nullptr || graph == nullptr || (flags & ~unsigned{CU_GRAPH_COND_ASSIGN_DEFAULT}) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
   Context* context;
   if (ctx != nullptr && From<Context>(ctx) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (ctx == nullptr) {
@@ -78,7 +82,8 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* pHandle_out, C
   std::shared_ptr<rt::Condition> condition = rt::Condition::New();
   if (condition == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *pHandle_out = condition->handle();
-  graph->conditions.push_back({std::move(condition), defaultLaunchValue, flags == CU_GRAPH_COND_ASSIGN_DEFAULT});
+  graph->conditions.push_back(
+      {std::move(condition), defaultLaunchValue, flags == CU_GRAPH_COND_ASSIGN_DEFAULT});
   return CUDA_SUCCESS;
 }
 

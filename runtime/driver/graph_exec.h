@@ -23,7 +23,8 @@ class GraphExec {
 
   unsigned long long flags() const { return flags_; }
   const Graph& graph() const { return *graph_; }
-  // The node here that stands for a node of the graph this was made from, child graphs included. Null: there is none.
+  // The node here that stands for a node of the graph this was made from, child graphs included. Null: there
+  // is none.
   GraphNode* Find(cuda::CUgraphNode node) const;
   // A node's parameters have changed.
   void Changed() { plan_.reset(); }

@@ -58,7 +58,9 @@ void GraphFootprint::Free(cuda::CUdeviceptr address) {
 
 void GraphFootprint::Trim(int device) {
   std::lock_guard lock(mutex_);
-  std::erase_if(pieces_, [&](const Piece& piece) { return piece.device == device && piece.address == 0 && piece.last.Done(); });
+  std::erase_if(pieces_, [&](const Piece& piece) {
+    return piece.device == device && piece.address == 0 && piece.last.Done();
+  });
 }
 
 GraphFootprint::Sizes GraphFootprint::SizesOf(int device) {

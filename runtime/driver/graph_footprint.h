@@ -1,6 +1,7 @@
-// What graphs' memory is said to take. Here an address has its memory from the making of the node on, and pages are taken
-// when they are written; on a GPU memory is put behind an address when a graph is launched, and taken from what earlier
-// launches no longer need. Programs look at how that grows, so it is counted as if it were done.
+// What graphs' memory is said to take. Here an address has its memory from the making of the node on, and
+// pages are taken when they are written; on a GPU memory is put behind an address when a graph is launched,
+// and taken from what earlier launches no longer need. Programs look at how that grows, so it is counted as
+// if it were done.
 #pragma once
 
 #include <cstddef>

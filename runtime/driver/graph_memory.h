@@ -1,5 +1,5 @@
-// Memory that graphs allocate: each allocation is freed once, by a node of its graph or outside, and a graph that leaves
-// memory allocated is launched again only when that was freed.
+// Memory that graphs allocate: each allocation is freed once, by a node of its graph or outside, and a graph
+// that leaves memory allocated is launched again only when that was freed.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,8 @@ void NoteGraphReuse(cuda::CUdeviceptr address);
 void EndGraphMemory(cuda::CUdeviceptr address);
 // A launch begins that leaves these allocated. INVALID_VALUE: some of them still are, from the launch before.
 cuda::CUresult BeginGraphMemory(const std::vector<cuda::CUdeviceptr>& left, bool free_automatically);
-// cuMemFree and cuMemFreeAsync of graph memory: other launches may have what is behind the address. INVALID_VALUE: it is not allocated now.
+// cuMemFree and cuMemFreeAsync of graph memory: other launches may have what is behind the address.
+// INVALID_VALUE: it is not allocated now.
 cuda::CUresult FreeGraphMemory(cuda::CUdeviceptr address);
 
 }  // namespace ptx2cpu::driver

@@ -57,7 +57,8 @@ class PlanMaker {
   using Items = std::vector<rt::GraphItem>;
   using Indices = std::vector<uint32_t>;
 
-  // The items of all nodes; those that depend on none are behind `before`. Returns those that nothing depends on.
+  // The items of all nodes; those that depend on none are behind `before`. Returns those that nothing depends
+  // on.
   Indices Add(const Graph& graph, const Indices& before, Items& items) {
     const auto order = graph.Order();
     if (!order) return before;
@@ -68,7 +69,8 @@ class PlanMaker {
       for (const GraphEdge& edge : node->dependencies) after.push_back(ends[edge.node]);
       AddSetters(*node, *order, ends, after);
       if (after.empty()) after = before;
-      if (node->type() == CU_GRAPH_NODE_TYPE_GRAPH) after = Add(*node->content.children.front(), after, items);
+      if (node->type() == CU_GRAPH_NODE_TYPE_GRAPH)
+        after = Add(*node->content.children.front(), after, items);
       ends[node] = static_cast<uint32_t>(items.size());
       items.push_back({node->enabled ? WorksOf(*node) : rt::Steps{}, std::move(after)});
       if (node->dependents.empty()) sinks.push_back(ends[node]);
@@ -76,15 +78,17 @@ class PlanMaker {
     return sinks.empty() ? before : sinks;
   }
 
-  // A kernel that was made before and is given the condition's handle will set it, so the node looks at it afterwards, also
-  // where the edge between them is missing: programs forget it, as GPUs run the two in the order of their making.
-  static void AddSetters(const GraphNode& node, const std::vector<GraphNode*>& order, const std::unordered_map<const GraphNode*, uint32_t>& ends,
-                         Indices& after) {
+  // A kernel that was made before and is given the condition's handle will set it, so the node looks at it
+  // afterwards, also where the edge between them is missing: programs forget it, as GPUs run the two in the
+  // order of their making.
+  static void AddSetters(const GraphNode& node, const std::vector<GraphNode*>& order,
+                         const std::unordered_map<const GraphNode*, uint32_t>& ends, Indices& after) {
     if (node.type() != CU_GRAPH_NODE_TYPE_CONDITIONAL) return;
     for (const GraphNode* other : order) {
       if (other == &node) return;
       const uint32_t end = ends.at(other);
-      if (MayGive(*other, node.content.condition->handle()) && std::ranges::find(after, end) == after.end()) after.push_back(end);
+      if (MayGive(*other, node.content.condition->handle()) && std::ranges::find(after, end) == after.end())
+        after.push_back(end);
     }
   }
 
@@ -111,15 +115,19 @@ class PlanMaker {
           return {event->event().WorkForGraph(static_cast<uint32_t>(plan_.records.size() - 1))};
         }
         return {};
-      case CU_GRAPH_NODE_TYPE_CONDITIONAL: return {ConditionalOf(content)};
+      case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return {ConditionalOf(content)};
       case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
         const auto& alloc = content.params.alloc;
         const bool on_device = alloc.poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
         plan_.memory.push_back({alloc.dptr, alloc.bytesize, on_device ? alloc.poolProps.location.id : 0});
         break;
       }
-      case CU_GRAPH_NODE_TYPE_MEM_FREE: plan_.memory.push_back({content.params.free.dptr}); break;
-      default: break;
+      case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        plan_.memory.push_back({content.params.free.dptr});
+        break;
+      default:
+        break;
     }
     return content.works;
   }
@@ -127,12 +135,19 @@ class PlanMaker {
   rt::Work ConditionalOf(const NodeContent& content) {
     rt::ConditionalWork work;
     switch (content.params.conditional.type) {
-      case CU_GRAPH_COND_TYPE_IF: work.kind = rt::ConditionalWork::Kind::kIf; break;
-      case CU_GRAPH_COND_TYPE_WHILE: work.kind = rt::ConditionalWork::Kind::kWhile; break;
-      case CU_GRAPH_COND_TYPE_SWITCH: work.kind = rt::ConditionalWork::Kind::kSwitch; break;
+      case CU_GRAPH_COND_TYPE_IF:
+        work.kind = rt::ConditionalWork::Kind::kIf;
+        break;
+      case CU_GRAPH_COND_TYPE_WHILE:
+        work.kind = rt::ConditionalWork::Kind::kWhile;
+        break;
+      case CU_GRAPH_COND_TYPE_SWITCH:
+        work.kind = rt::ConditionalWork::Kind::kSwitch;
+        break;
     }
     work.condition = content.condition;
-    for (const auto& body : content.children) work.bodies.push_back(std::make_shared<const rt::Steps>(StepsOf(*body)));
+    for (const auto& body : content.children)
+      work.bodies.push_back(std::make_shared<const rt::Steps>(StepsOf(*body)));
     return work;
   }
 
@@ -150,8 +165,9 @@ void CountConditions(const Graph& graph, std::unordered_map<const rt::Condition*
 }
 
 bool MayBeInBody(CUgraphNodeType type) {
-  return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_EMPTY || type == CU_GRAPH_NODE_TYPE_MEMCPY ||
-         type == CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_GRAPH || type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_EMPTY ||
+         type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET ||
+         type == CU_GRAPH_NODE_TYPE_GRAPH || type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
 }
 
 CUgraphInstantiateResult CheckNodes(const Graph& graph, bool in_body) {

@@ -21,8 +21,8 @@ struct GraphPlan {
 // The graph has passed CheckStructure.
 GraphPlan MakePlan(const Graph& graph);
 
-// Whether the graph can be instantiated: no circles, no condition without its node, in bodies of conditional nodes only what
-// may be there. Graphs within are looked at too.
+// Whether the graph can be instantiated: no circles, no condition without its node, in bodies of conditional
+// nodes only what may be there. Graphs within are looked at too.
 cuda::CUgraphInstantiateResult CheckStructure(const Graph& graph);
 
 }  // namespace ptx2cpu::driver

@@ -1,4 +1,5 @@
-// Changing an executable graph: one node's parameters, or all of them from another graph of the same topology.
+// Changing an executable graph: one node's parameters, or all of them from another graph of the same
+// topology.
 #include <unordered_set>
 
 #include "runtime/driver/graph_exec.h"
@@ -11,7 +12,8 @@ using namespace cuda;
 namespace {
 
 bool CanBeDisabled(CUgraphNodeType type) {
-  return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_MEMCPY;
+  return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMSET ||
+         type == CU_GRAPH_NODE_TYPE_MEMCPY;
 }
 
 bool Cooperative(const NodeContent& content) {
@@ -24,29 +26,35 @@ CUgraphExecUpdateResult Compare(const NodeContent& before, const NodeContent& af
   if (before.type() != after.type()) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
   switch (before.type()) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
-      if (before.params.kernel.ctx != after.params.kernel.ctx) return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
+      if (before.params.kernel.ctx != after.params.kernel.ctx)
+        return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
       if (Cooperative(before) != Cooperative(after)) return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
       return CU_GRAPH_EXEC_UPDATE_SUCCESS;
     case CU_GRAPH_NODE_TYPE_MEMCPY: {
-      const CUDA_MEMCPY3D &old_copy = before.params.memcpy.copyParams, &new_copy = after.params.memcpy.copyParams;
-      const bool same = old_copy.srcMemoryType == new_copy.srcMemoryType && old_copy.dstMemoryType == new_copy.dstMemoryType;
+      const CUDA_MEMCPY3D &old_copy = before.params.memcpy.copyParams,
+                          &new_copy = after.params.memcpy.copyParams;
+      const bool same = old_copy.srcMemoryType == new_copy.srcMemoryType &&
+                        old_copy.dstMemoryType == new_copy.dstMemoryType;
       return same ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     }
     case CU_GRAPH_NODE_TYPE_MEMSET: {
       const auto &old_fill = before.params.memset, &new_fill = after.params.memset;
       const bool same_shape = old_fill.width == new_fill.width && old_fill.height == new_fill.height;
       const bool rows = old_fill.height > 1 || new_fill.height > 1;
-      return rows && !same_shape ? CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED : CU_GRAPH_EXEC_UPDATE_SUCCESS;
+      return rows && !same_shape ? CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED
+                                 : CU_GRAPH_EXEC_UPDATE_SUCCESS;
     }
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-      return before.params.alloc.bytesize == after.params.alloc.bytesize ? CU_GRAPH_EXEC_UPDATE_SUCCESS
-                                                                         : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+      return before.params.alloc.bytesize == after.params.alloc.bytesize
+                 ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+                 : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: {
       const auto &old_one = before.params.conditional, &new_one = after.params.conditional;
       const bool same = old_one.type == new_one.type && old_one.size == new_one.size;
       return same ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     }
-    default: return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    default:
+      return CU_GRAPH_EXEC_UPDATE_SUCCESS;
   }
 }
 
@@ -55,7 +63,8 @@ struct Pair {
   const GraphNode* changed;  // takes its place
 };
 
-CUresult Fail(CUgraphExecUpdateResultInfo& info, CUgraphExecUpdateResult result, const GraphNode* node, const GraphNode* from = nullptr) {
+CUresult Fail(CUgraphExecUpdateResultInfo& info, CUgraphExecUpdateResult result, const GraphNode* node,
+              const GraphNode* from = nullptr) {
   info = {result, HandleOf(node), HandleOf(from)};
   return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
@@ -68,17 +77,19 @@ std::vector<GraphNode*> Sinks(const Graph& graph) {
   return sinks;
 }
 
-// Nodes are paired from the ends of the graph: the sinks in the order of their making, then, again and again, the
-// dependencies of a pair in the order of their edges.
+// Nodes are paired from the ends of the graph: the sinks in the order of their making, then, again and again,
+// the dependencies of a pair in the order of their edges.
 class Pairing {
  public:
   Pairing(std::vector<Pair>& pairs, CUgraphExecUpdateResultInfo& info) : pairs_(pairs), info_(info) {}
 
   CUresult Match(const Graph& graph, const Graph& changed) {
-    if (graph.nodes().size() != changed.nodes().size()) return Fail(info_, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, nullptr);
+    if (graph.nodes().size() != changed.nodes().size())
+      return Fail(info_, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, nullptr);
     const std::vector<GraphNode*> sinks = Sinks(graph), changed_sinks = Sinks(changed);
     if (sinks.size() != changed_sinks.size()) {
-      return Fail(info_, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, changed_sinks.empty() ? nullptr : changed_sinks.back());
+      return Fail(info_, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
+                  changed_sinks.empty() ? nullptr : changed_sinks.back());
     }
     std::vector<Pair> open;
     for (size_t i = 0; i < sinks.size(); ++i) {
@@ -109,7 +120,8 @@ class Pairing {
 
   CUresult MatchDependencies(const Pair& pair, std::vector<Pair>& open) {
     const auto &edges = pair.node->dependencies, &changed_edges = pair.changed->dependencies;
-    if (edges.size() != changed_edges.size()) return Fail(info_, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, pair.changed);
+    if (edges.size() != changed_edges.size())
+      return Fail(info_, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, pair.changed);
     for (size_t i = 0; i < edges.size(); ++i) {
       const GraphNode* const from = changed_edges[i].node;
       const auto partner = partner_.find(edges[i].node);
@@ -128,7 +140,8 @@ class Pairing {
   std::unordered_set<const GraphNode*> used_;
 };
 
-// The nodes of graphs within are pairs of their own. Kernels set the conditions that they are told to, so those change too.
+// The nodes of graphs within are pairs of their own. Kernels set the conditions that they are told to, so
+// those change too.
 void Replace(const std::vector<Pair>& pairs) {
   for (const Pair& pair : pairs) {
     NodeContent& content = pair.node->content;
@@ -138,8 +151,10 @@ void Replace(const std::vector<Pair>& pairs) {
       continue;
     }
     content.condition = changed.condition;
-    if (content.type() == CU_GRAPH_NODE_TYPE_CONDITIONAL) content.params.conditional.handle = changed.params.conditional.handle;
-    for (size_t i = 0; i < content.children.size(); ++i) content.children[i]->conditions = changed.children[i]->conditions;
+    if (content.type() == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+      content.params.conditional.handle = changed.params.conditional.handle;
+    for (size_t i = 0; i < content.children.size(); ++i)
+      content.children[i]->conditions = changed.children[i]->conditions;
   }
 }
 
@@ -180,20 +195,23 @@ CUresult GraphExec::Update(const Graph& graph, CUgraphExecUpdateResultInfo& info
 
 CUresult GraphExec::UpdateChild(GraphNode& node, const Graph& graph, CUgraphExecUpdateResultInfo& info) {
   std::vector<Pair> pairs;
-  if (Pairing(pairs, info).Match(*node.content.children.front(), graph) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_VALUE;
+  if (Pairing(pairs, info).Match(*node.content.children.front(), graph) != CUDA_SUCCESS)
+    return CUDA_ERROR_INVALID_VALUE;
   Replace(pairs);
   Changed();
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo* resultInfo) {
+CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
+                              CUgraphExecUpdateResultInfo* resultInfo) {
   GraphExec* const exec = From<GraphExec>(hGraphExec);
   const Graph* const graph = From<Graph>(hGraph);
   if (exec == nullptr || graph == nullptr || resultInfo == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return exec->Update(*graph, *resultInfo);
 }
 
-CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode* hErrorNode_out, CUgraphExecUpdateResult* updateResult_out) {
+CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode* hErrorNode_out,
+                           CUgraphExecUpdateResult* updateResult_out) {
   CUgraphExecUpdateResultInfo info{CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
   const CUresult result = cuGraphExecUpdate_v2(hGraphExec, hGraph, &info);
   if (hErrorNode_out != nullptr) *hErrorNode_out = info.errorNode;
@@ -201,23 +219,35 @@ CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode* 
   return result;
 }
 
-CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS* nodeParams) {
-  return nodeParams == nullptr ? CUDA_ERROR_INVALID_VALUE : SetExecParams(hGraphExec, hNode, ParamsOf(*nodeParams));
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                           const CUDA_KERNEL_NODE_PARAMS* nodeParams) {
+  return nodeParams == nullptr ? CUDA_ERROR_INVALID_VALUE
+                               : SetExecParams(hGraphExec, hNode, ParamsOf(*nodeParams));
 }
-CUresult cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
-  return nodeParams == nullptr ? CUDA_ERROR_INVALID_VALUE : SetExecParams(hGraphExec, hNode, ParamsOf(*nodeParams));
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
+  return nodeParams == nullptr ? CUDA_ERROR_INVALID_VALUE
+                               : SetExecParams(hGraphExec, hNode, ParamsOf(*nodeParams));
 }
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D* copyParams, CUcontext ctx) {
-  return copyParams == nullptr ? CUDA_ERROR_INVALID_VALUE : SetExecParams(hGraphExec, hNode, ParamsOf(*copyParams, ctx));
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_MEMCPY3D* copyParams, CUcontext ctx) {
+  return copyParams == nullptr ? CUDA_ERROR_INVALID_VALUE
+                               : SetExecParams(hGraphExec, hNode, ParamsOf(*copyParams, ctx));
 }
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext ctx) {
-  return memsetParams == nullptr ? CUDA_ERROR_INVALID_VALUE : SetExecParams(hGraphExec, hNode, ParamsOf(*memsetParams, ctx));
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext ctx) {
+  return memsetParams == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                 : SetExecParams(hGraphExec, hNode, ParamsOf(*memsetParams, ctx));
 }
-CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS* nodeParams) {
-  return nodeParams == nullptr ? CUDA_ERROR_INVALID_VALUE : SetExecParams(hGraphExec, hNode, ParamsOf(*nodeParams));
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                      const CUDA_HOST_NODE_PARAMS* nodeParams) {
+  return nodeParams == nullptr ? CUDA_ERROR_INVALID_VALUE
+                               : SetExecParams(hGraphExec, hNode, ParamsOf(*nodeParams));
 }
-CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {
-  return nodeParams == nullptr ? CUDA_ERROR_INVALID_VALUE : SetExecParams(hGraphExec, hNode, ParamsOf(*nodeParams));
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {
+  return nodeParams == nullptr ? CUDA_ERROR_INVALID_VALUE
+                               : SetExecParams(hGraphExec, hNode, ParamsOf(*nodeParams));
 }
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraph childGraph) {
   CUgraphNodeParams params{};
@@ -247,7 +277,8 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
 CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int* isEnabled) {
   const GraphExec* const exec = From<GraphExec>(hGraphExec);
   const GraphNode* const node = exec == nullptr ? nullptr : exec->Find(hNode);
-  if (node == nullptr || isEnabled == nullptr || !CanBeDisabled(node->type())) return CUDA_ERROR_INVALID_VALUE;
+  if (node == nullptr || isEnabled == nullptr || !CanBeDisabled(node->type()))
+    return CUDA_ERROR_INVALID_VALUE;
   *isEnabled = node->enabled;
   return CUDA_SUCCESS;
 }

@@ -69,7 +69,8 @@ void Handles::Grow() {
 
 void Handles::Add(const void* object, HandleKind kind) {
 #ifdef PTX2CPU_FINDS_LEAKS
-  __lsan_ignore_object(object);  // its address is not in the table as it is; what a program has not destroyed is not lost
+  __lsan_ignore_object(
+      object);  // its address is not in the table as it is; what a program has not destroyed is not lost
 #endif
   std::lock_guard lock(mutex_);
   if ((used_ + 1) * 2 > tables_.back()->mask) Grow();

@@ -1,5 +1,5 @@
-// Handles are addresses of objects of this library. One registry knows the live ones, so that a handle that never was,
-// or is no more, is an error and not a crash. Asking takes no lock: it is part of every launch.
+// Handles are addresses of objects of this library. One registry knows the live ones, so that a handle that
+// never was, or is no more, is an error and not a crash. Asking takes no lock: it is part of every launch.
 #pragma once
 
 #include <atomic>
@@ -63,10 +63,10 @@ class Handles {
   void Grow();
   std::atomic<uint64_t>* Find(const Table& table, uint64_t word) const;
 
-  mutable std::mutex mutex_;                     // writers
+  mutable std::mutex mutex_;  // writers
   std::vector<std::unique_ptr<Table>> tables_;
   std::atomic<Table*> table_;
-  size_t used_ = 0, live_ = 0;                   // words that are not empty; of them, handles
+  size_t used_ = 0, live_ = 0;  // words that are not empty; of them, handles
 };
 
 // A class T behind handles says `using Handle = cuda::CUstream; static constexpr HandleKind kKind = ...;`.

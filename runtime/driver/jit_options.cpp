@@ -28,8 +28,12 @@ CUresult JitOptions::Read(unsigned count, const CUjit_option* names, void** valu
   if (count > 0 && (names == nullptr || values == nullptr)) return CUDA_ERROR_INVALID_VALUE;
   for (unsigned i = 0; i < count; ++i) {
     switch (names[i]) {
-      case CU_JIT_INFO_LOG_BUFFER: options.info_.buffer = static_cast<char*>(values[i]); break;
-      case CU_JIT_ERROR_LOG_BUFFER: options.error_.buffer = static_cast<char*>(values[i]); break;
+      case CU_JIT_INFO_LOG_BUFFER:
+        options.info_.buffer = static_cast<char*>(values[i]);
+        break;
+      case CU_JIT_ERROR_LOG_BUFFER:
+        options.error_.buffer = static_cast<char*>(values[i]);
+        break;
       case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
         options.info_.size = NumberIn(values[i]);
         options.info_.size_word = &values[i];
@@ -38,14 +42,22 @@ CUresult JitOptions::Read(unsigned count, const CUjit_option* names, void** valu
         options.error_.size = NumberIn(values[i]);
         options.error_.size_word = &values[i];
         break;
-      case CU_JIT_WALL_TIME: options.wall_time_ = &values[i]; break;
-      case CU_JIT_THREADS_PER_BLOCK: options.threads_ = &values[i]; break;
+      case CU_JIT_WALL_TIME:
+        options.wall_time_ = &values[i];
+        break;
+      case CU_JIT_THREADS_PER_BLOCK:
+        options.threads_ = &values[i];
+        break;
       case CU_JIT_OPTIMIZATION_LEVEL:
         if (NumberIn(values[i]) > 4) return CUDA_ERROR_INVALID_VALUE;
         options.optimisation_ = static_cast<int>(std::min(NumberIn(values[i]), 3u));
         break;
-      case CU_JIT_FMA: options.contract_ = NumberIn(values[i]) != 0; break;
-      case CU_JIT_LOG_VERBOSE: options.verbose_ = NumberIn(values[i]) != 0; break;
+      case CU_JIT_FMA:
+        options.contract_ = NumberIn(values[i]) != 0;
+        break;
+      case CU_JIT_LOG_VERBOSE:
+        options.verbose_ = NumberIn(values[i]) != 0;
+        break;
       default:
         // The rest choose registers, targets, caches and debug formats of machine code that is not made here.
         if (names[i] < 0 || names[i] >= CU_JIT_NUM_OPTIONS) return CUDA_ERROR_INVALID_VALUE;
@@ -65,7 +77,8 @@ void JitOptions::ApplyTo(rt::ModuleOptions& module) const {
 
 void JitOptions::Finish() {
   if (wall_time_ != nullptr) {
-    const float milliseconds = std::chrono::duration<float, std::milli>(std::chrono::steady_clock::now() - start_).count();
+    const float milliseconds =
+        std::chrono::duration<float, std::milli>(std::chrono::steady_clock::now() - start_).count();
     void* word = nullptr;
     std::memcpy(&word, &milliseconds, sizeof milliseconds);
     *wall_time_ = word;

@@ -1,4 +1,5 @@
-// The options of cuModuleLoadDataEx, cuLibraryLoadData and cuLink*: pairs of a name and a word, some of which are answers.
+// The options of cuModuleLoadDataEx, cuLibraryLoadData and cuLink*: pairs of a name and a word, some of which
+// are answers.
 #pragma once
 
 #include <chrono>
@@ -12,7 +13,8 @@ namespace ptx2cpu::driver {
 class JitOptions {
  public:
   // INVALID_VALUE: no such option. The arrays must live until the last answer is written.
-  static cuda::CUresult Read(unsigned count, const cuda::CUjit_option* names, void** values, JitOptions& options);
+  static cuda::CUresult Read(unsigned count, const cuda::CUjit_option* names, void** values,
+                             JitOptions& options);
 
   void ApplyTo(rt::ModuleOptions& module) const;
   // Text for the program's buffers; each call adds. Sizes that the program asked for are set.

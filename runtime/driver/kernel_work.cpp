@@ -31,9 +31,12 @@ CUresult FromBuffer(const ptx2cpu_kernel& kernel, void* const* extra, std::byte*
   const void* buffer = nullptr;
   const size_t* size = nullptr;
   for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[1];
-    else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) size = static_cast<const size_t*>(extra[1]);
-    else return CUDA_ERROR_INVALID_VALUE;
+    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
+      buffer = extra[1];
+    else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
+      size = static_cast<const size_t*>(extra[1]);
+    else
+      return CUDA_ERROR_INVALID_VALUE;
   }
   if (buffer == nullptr || size == nullptr) return CUDA_ERROR_INVALID_VALUE;
   size_t needed = 0;
@@ -47,7 +50,8 @@ CUresult FromBuffer(const ptx2cpu_kernel& kernel, void* const* extra, std::byte*
   return CUDA_SUCCESS;
 }
 
-CUresult PackParameters(const ptx2cpu_kernel& kernel, const LaunchRequest& request, rt::ParameterBlock& block) {
+CUresult PackParameters(const ptx2cpu_kernel& kernel, const LaunchRequest& request,
+                        rt::ParameterBlock& block) {
   if (request.parameters != nullptr && request.extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::byte* const to = block.Resize(kernel.parameter_bytes);
   if (request.extra != nullptr) return FromBuffer(kernel, request.extra, to);
@@ -59,12 +63,16 @@ CUresult PackParameters(const ptx2cpu_kernel& kernel, const LaunchRequest& reque
 CUresult SettleCluster(const Function& function, const ptx2cpu_kernel& kernel, rt::LaunchShape& shape) {
   FunctionSettings& settings = function.settings();
   if (Volume(shape.cluster) == 1 && settings.cluster_width.load(std::memory_order_relaxed) > 0) {
-    shape.cluster = {static_cast<uint32_t>(settings.cluster_width), static_cast<uint32_t>(std::max(1, settings.cluster_height.load())),
+    shape.cluster = {static_cast<uint32_t>(settings.cluster_width),
+                     static_cast<uint32_t>(std::max(1, settings.cluster_height.load())),
                      static_cast<uint32_t>(std::max(1, settings.cluster_depth.load()))};
   }
   const rt::Dim3 c = rt::WithCluster(kernel, shape).cluster;
-  if (Volume(c) == 1) [[likely]] return CUDA_SUCCESS;
-  const uint64_t most = settings.non_portable_cluster.load(std::memory_order_relaxed) != 0 ? rt::kMaxClusterBlocks : kPortableClusterBlocks;
+  if (Volume(c) == 1) [[likely]]
+    return CUDA_SUCCESS;
+  const uint64_t most = settings.non_portable_cluster.load(std::memory_order_relaxed) != 0
+                            ? rt::kMaxClusterBlocks
+                            : kPortableClusterBlocks;
   if (Volume(c) == 0 || Volume(c) > most) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   const rt::Dim3& g = shape.grid;
   return g.x % c.x != 0 || g.y % c.y != 0 || g.z % c.z != 0 ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
@@ -77,7 +85,8 @@ void TellFault(const rt::KernelCode& code, const rt::LaunchError& error) {
     const rt::FaultPlace place = code.module().Locate(error);
     if (place.line != 0) {
       message += "\n  " + place.file + ":" + std::to_string(place.line) + ": " + place.excerpt;
-      if (!place.source_file.empty()) message += "\n  from " + place.source_file + ":" + std::to_string(place.source_line);
+      if (!place.source_file.empty())
+        message += "\n  from " + place.source_file + ":" + std::to_string(place.source_line);
     }
   }
   Say(message + "\n  The program sees " + NameOf(ResultOf(error)) + ".");
@@ -92,7 +101,8 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   work.shape = request.shape;
   // A block of CU_LAUNCH_KERNEL_REQUIRED_BLOCK_DIM threads: what the kernel requires.
   if (any.required_threads[0] != 0 && Volume(work.shape.block) == CU_LAUNCH_KERNEL_REQUIRED_BLOCK_DIM) {
-    work.shape.block = {any.required_threads[0], std::max(1u, any.required_threads[1]), std::max(1u, any.required_threads[2])};
+    work.shape.block = {any.required_threads[0], std::max(1u, any.required_threads[1]),
+                        std::max(1u, any.required_threads[2])};
   }
   if (const CUresult error = SettleCluster(function, any, work.shape)) return error;
   if (rt::CheckShape(any, work.shape, any.parameter_bytes)) return CUDA_ERROR_INVALID_VALUE;
@@ -105,7 +115,8 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   if (!kernel) return cannot(kernel.error());
   work.kernel = *kernel;
   work.cooperative = request.cooperative;
-  if (request.cooperative && Volume(work.shape.grid) > rt::MaxCooperativeBlocks(*work.kernel, work.shape)) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  if (request.cooperative && Volume(work.shape.grid) > rt::MaxCooperativeBlocks(*work.kernel, work.shape))
+    return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   if (const CUresult error = PackParameters(any, request, work.params)) return error;
   const auto suited = code->ForParameters(work.kernel, work.shape.block, work.params.bytes().data());
   if (!suited) return cannot(suited.error());

@@ -18,10 +18,12 @@ CUresult Find(CUfunction handle, Function*& function) {
 CUresult SetParameter(CUfunction handle, int offset, const void* from, size_t bytes) {
   Function* function;
   if (const CUresult error = Find(handle, function)) return error;
-  if (offset < 0 || from == nullptr || static_cast<size_t>(offset) + bytes > rt::kMaxParameterBytes) return CUDA_ERROR_INVALID_VALUE;
+  if (offset < 0 || from == nullptr || static_cast<size_t>(offset) + bytes > rt::kMaxParameterBytes)
+    return CUDA_ERROR_INVALID_VALUE;
   LegacyLaunch& legacy = function->legacy();
   std::lock_guard lock(legacy.mutex);
-  if (legacy.parameters.size() < static_cast<size_t>(offset) + bytes) legacy.parameters.resize(static_cast<size_t>(offset) + bytes);
+  if (legacy.parameters.size() < static_cast<size_t>(offset) + bytes)
+    legacy.parameters.resize(static_cast<size_t>(offset) + bytes);
   std::memcpy(legacy.parameters.data() + offset, from, bytes);
   return CUDA_SUCCESS;
 }
@@ -57,9 +59,15 @@ CUresult cuParamSetSize(CUfunction hfunc, unsigned int numbytes) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuParamSeti(CUfunction hfunc, int offset, unsigned int value) { return SetParameter(hfunc, offset, &value, sizeof value); }
-CUresult cuParamSetf(CUfunction hfunc, int offset, float value) { return SetParameter(hfunc, offset, &value, sizeof value); }
-CUresult cuParamSetv(CUfunction hfunc, int offset, void* ptr, unsigned int numbytes) { return SetParameter(hfunc, offset, ptr, numbytes); }
+CUresult cuParamSeti(CUfunction hfunc, int offset, unsigned int value) {
+  return SetParameter(hfunc, offset, &value, sizeof value);
+}
+CUresult cuParamSetf(CUfunction hfunc, int offset, float value) {
+  return SetParameter(hfunc, offset, &value, sizeof value);
+}
+CUresult cuParamSetv(CUfunction hfunc, int offset, void* ptr, unsigned int numbytes) {
+  return SetParameter(hfunc, offset, ptr, numbytes);
+}
 
 CUresult cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream) {
   Function* function;
@@ -73,11 +81,15 @@ CUresult cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstre
   lock.unlock();
   size_t size = parameters.size();
   std::byte none;
-  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, size == 0 ? &none : parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
-  return cuLaunchKernel(f, static_cast<unsigned>(grid_width), static_cast<unsigned>(grid_height), 1, block.x, block.y, block.z, shared, hStream, nullptr, extra);
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, size == 0 ? &none : parameters.data(),
+                   CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  return cuLaunchKernel(f, static_cast<unsigned>(grid_width), static_cast<unsigned>(grid_height), 1, block.x,
+                        block.y, block.z, shared, hStream, nullptr, extra);
 }
 
-CUresult cuLaunchGrid(CUfunction f, int grid_width, int grid_height) { return cuLaunchGridAsync(f, grid_width, grid_height, nullptr); }
+CUresult cuLaunchGrid(CUfunction f, int grid_width, int grid_height) {
+  return cuLaunchGridAsync(f, grid_width, grid_height, nullptr);
+}
 CUresult cuLaunch(CUfunction f) { return cuLaunchGridAsync(f, 1, 1, nullptr); }
 
 }  // namespace ptx2cpu::driver

@@ -38,7 +38,8 @@ CUresult KernelOf(CUkernel handle, Kernel*& kernel) {
   return kernel == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
-// Asks a kernel on a device: in the thread's context, else in the primary one, which needs not be active for that.
+// Asks a kernel on a device: in the thread's context, else in the primary one, which needs not be active for
+// that.
 template <typename Ask>
 CUresult OnDevice(CUkernel handle, CUdevice dev, const Ask& ask) {
   Kernel* kernel;
@@ -61,8 +62,10 @@ CUresult OnDevice(CUkernel handle, CUdevice dev, const Ask& ask) {
 
 }  // namespace
 
-CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jitOptions, void** jitOptionsValues, unsigned int numJitOptions, CUlibraryOption* libraryOptions,
-                           void** libraryOptionValues, unsigned int numLibraryOptions) {
+CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jitOptions,
+                           void** jitOptionsValues, unsigned int numJitOptions,
+                           CUlibraryOption* libraryOptions, void** libraryOptionValues,
+                           unsigned int numLibraryOptions) {
   if (const CUresult error = CheckInitialised()) return error;
   if (library == nullptr || code == nullptr) return CUDA_ERROR_INVALID_VALUE;
   JitOptions jit;
@@ -73,8 +76,10 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* j
   return Finish(std::move(sources), IsPtxText(code), jit, library);
 }
 
-CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* fileName, CUjit_option* jitOptions, void** jitOptionsValues, unsigned int numJitOptions, CUlibraryOption* libraryOptions,
-                               void** libraryOptionValues, unsigned int numLibraryOptions) {
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* fileName, CUjit_option* jitOptions,
+                               void** jitOptionsValues, unsigned int numJitOptions,
+                               CUlibraryOption* libraryOptions, void** libraryOptionValues,
+                               unsigned int numLibraryOptions) {
   if (const CUresult error = CheckInitialised()) return error;
   if (library == nullptr || fileName == nullptr) return CUDA_ERROR_INVALID_VALUE;
   JitOptions jit;
@@ -153,7 +158,8 @@ CUresult cuLibraryGetManaged(CUdeviceptr* dptr, size_t* bytes, CUlibrary library
   return CUDA_SUCCESS;
 }
 
-// Functions that both device and host may call exist on no device we stand for (UNIFIED_FUNCTION_POINTERS is 0).
+// Functions that both device and host may call exist on no device we stand for (UNIFIED_FUNCTION_POINTERS is
+// 0).
 CUresult cuLibraryGetUnifiedFunction(void** fptr, CUlibrary library, const char* symbol) {
   Library* found;
   if (fptr == nullptr || symbol == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -184,7 +190,8 @@ CUresult cuKernelGetLibrary(CUlibrary* pLib, CUkernel kernel) {
 CUresult cuKernelGetName(const char** name, CUkernel hfunc) {
   if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Kernel* found;
-  if (KernelOf(hfunc, found) == CUDA_ERROR_INVALID_HANDLE) return cuFuncGetName(name, reinterpret_cast<CUfunction>(hfunc));
+  if (KernelOf(hfunc, found) == CUDA_ERROR_INVALID_HANDLE)
+    return cuFuncGetName(name, reinterpret_cast<CUfunction>(hfunc));
   *name = found->name().c_str();
   return CUDA_SUCCESS;
 }
@@ -209,7 +216,8 @@ CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice d
   Device* device;
   if (const CUresult error = KernelOf(kernel, found)) return error;
   if (const CUresult error = FindDevice(dev, device)) return error;
-  if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
+  if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL)
+    return CUDA_ERROR_INVALID_VALUE;
   found->settings(*device)->cache_config = config;
   return CUDA_SUCCESS;
 }

@@ -1,4 +1,5 @@
-// cuLink*: relocatable PTX put together. The "cubin" that comes out is our own form of an image (runtime/module/linked_image.h).
+// cuLink*: relocatable PTX put together. The "cubin" that comes out is our own form of an image
+// (runtime/module/linked_image.h).
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -33,7 +34,8 @@ CUresult StateOf(CUlinkState handle, LinkState*& state) {
   return state == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
-// Takes over the texts of what was loaded. An input without PTX is no loss where it is a library of device code.
+// Takes over the texts of what was loaded. An input without PTX is no loss where it is a library of device
+// code.
 CUresult Add(LinkState& state, CUresult loaded, CUjitInputType type, Sources sources) {
   if (loaded == CUDA_ERROR_NO_BINARY_FOR_GPU && type == CU_JIT_INPUT_LIBRARY) return CUDA_SUCCESS;
   if (loaded != CUDA_SUCCESS) return loaded;
@@ -58,7 +60,8 @@ CUresult AddText(LinkState& state, std::string text, std::string name) {
 CUresult CheckInput(LinkState& state, CUjitInputType type) {
   if (type < 0 || type >= CU_JIT_NUM_INPUT_TYPES) return CUDA_ERROR_INVALID_VALUE;
   if (type != CU_JIT_INPUT_NVVM) return CUDA_SUCCESS;
-  Failed(Error{.code = ErrorCode::kNoPtx, .message = "an input of cuLink is LTO IR, which only NVIDIA's linker reads",
+  Failed(Error{.code = ErrorCode::kNoPtx,
+               .message = "an input of cuLink is LTO IR, which only NVIDIA's linker reads",
                .hint = "compile without -dlto, or link with nvJitLink under 'ptx2cpu exec'"},
          state.options);
   return CUDA_ERROR_NOT_SUPPORTED;
@@ -66,21 +69,25 @@ CUresult CheckInput(LinkState& state, CUjitInputType type) {
 
 }  // namespace
 
-CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option* options, void** optionValues, CUlinkState* stateOut) {
+CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option* options, void** optionValues,
+                         CUlinkState* stateOut) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
   if (stateOut == nullptr) return CUDA_ERROR_INVALID_VALUE;
   auto state = std::make_unique<LinkState>();
-  if (const CUresult error = JitOptions::Read(numOptions, options, optionValues, state->options)) return error;
+  if (const CUresult error = JitOptions::Read(numOptions, options, optionValues, state->options))
+    return error;
   *stateOut = Publish(std::move(state));
   return CUDA_SUCCESS;
 }
 
-CUresult cuLinkCreate(unsigned int numOptions, CUjit_option* options, void** optionValues, CUlinkState* stateOut) {
+CUresult cuLinkCreate(unsigned int numOptions, CUjit_option* options, void** optionValues,
+                      CUlinkState* stateOut) {
   return cuLinkCreate_v2(numOptions, options, optionValues, stateOut);
 }
 
-CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name, unsigned int numOptions, CUjit_option* options, void** optionValues) {
+CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name,
+                          unsigned int numOptions, CUjit_option* options, void** optionValues) {
   LinkState* found;
   if (const CUresult error = StateOf(state, found)) return error;
   if (data == nullptr || size == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -88,17 +95,20 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data, si
   JitOptions own;
   if (const CUresult error = JitOptions::Read(numOptions, options, optionValues, own)) return error;
   const std::string title = name == nullptr ? "input " + std::to_string(found->texts.size() + 1) : name;
-  if (type == CU_JIT_INPUT_PTX) return AddText(*found, std::string(static_cast<const char*>(data), size), title);
+  if (type == CU_JIT_INPUT_PTX)
+    return AddText(*found, std::string(static_cast<const char*>(data), size), title);
   Sources sources;
   const CUresult loaded = LoadImage(data, found->options, sources);
   return Add(*found, loaded, type, std::move(sources));
 }
 
-CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name, unsigned int numOptions, CUjit_option* options, void** optionValues) {
+CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name,
+                       unsigned int numOptions, CUjit_option* options, void** optionValues) {
   return cuLinkAddData_v2(state, type, data, size, name, numOptions, options, optionValues);
 }
 
-CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* path, unsigned int numOptions, CUjit_option* options, void** optionValues) {
+CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* path, unsigned int numOptions,
+                          CUjit_option* options, void** optionValues) {
   LinkState* found;
   if (const CUresult error = StateOf(state, found)) return error;
   if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -117,7 +127,8 @@ CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* pa
   return Add(*found, loaded, type, std::move(sources));
 }
 
-CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path, unsigned int numOptions, CUjit_option* options, void** optionValues) {
+CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path, unsigned int numOptions,
+                       CUjit_option* options, void** optionValues) {
   return cuLinkAddFile_v2(state, type, path, numOptions, options, optionValues);
 }
 
@@ -127,7 +138,8 @@ CUresult cuLinkComplete(CUlinkState state, void** cubinOut, size_t* sizeOut) {
   if (cubinOut == nullptr) return CUDA_ERROR_INVALID_VALUE;
   rt::ModuleOptions options;
   found->options.ApplyTo(options);
-  const Status checked = found->texts.empty() ? Status() : rt::KernelModule::Make(found->texts, options)->Check();
+  const Status checked =
+      found->texts.empty() ? Status() : rt::KernelModule::Make(found->texts, options)->Check();
   found->options.Finish();
   if (!checked) {
     Failed(checked.error(), found->options);

@@ -19,7 +19,8 @@ using namespace cuda;
 
 namespace {
 
-constexpr uint32_t kWrapperMagic = 0x466243B1, kContainerMagic = 0xBA55ED50, kElfMagic = 0x464C457F, kLtoMagic = 0x7F4E43ED;
+constexpr uint32_t kWrapperMagic = 0x466243B1, kContainerMagic = 0xBA55ED50, kElfMagic = 0x464C457F,
+                   kLtoMagic = 0x7F4E43ED;
 
 uint32_t WordAt(const void* image) {
   uint32_t word;
@@ -27,7 +28,8 @@ uint32_t WordAt(const void* image) {
   return word;
 }
 
-// Chooses as the reported device would; where that finds nothing and nobody asked for that device, takes what there is.
+// Chooses as the reported device would; where that finds nothing and nobody asked for that device, takes what
+// there is.
 template <typename Read>
 auto ForDevice(Read read) {
   auto sources = read(Devices::Get().compute_capability());
@@ -59,18 +61,23 @@ bool LoadsEagerly() {
 
 bool IsPtxText(const void* image) {
   const uint32_t word = WordAt(image);
-  return word != kWrapperMagic && word != kContainerMagic && word != kElfMagic && word != kLtoMagic && !rt::IsLinkedImage(image);
+  return word != kWrapperMagic && word != kContainerMagic && word != kElfMagic && word != kLtoMagic &&
+         !rt::IsLinkedImage(image);
 }
 
 CUresult Failed(const Error& error, JitOptions& options) {
   const std::string text = rt::JitLog(error);
   options.WriteError(text);
-  if (!options.has_error_log() && (error.code == ErrorCode::kNoPtx || error.code == ErrorCode::kUnsupported)) SayOnce(text);
+  if (!options.has_error_log() && (error.code == ErrorCode::kNoPtx || error.code == ErrorCode::kUnsupported))
+    SayOnce(text);
   return ResultOf(error);
 }
 
 CUresult LoadImage(const void* image, JitOptions& options, Sources& sources) {
-  auto source = ForDevice([&](uint32_t sm) { return rt::IsLinkedImage(image) ? rt::SourceOfLinkedImage(image, sm) : rt::SourceInMemory(image, sm, "module"); });
+  auto source = ForDevice([&](uint32_t sm) {
+    return rt::IsLinkedImage(image) ? rt::SourceOfLinkedImage(image, sm)
+                                    : rt::SourceInMemory(image, sm, "module");
+  });
   if (!source) return Failed(source.error(), options);
   sources = {*std::move(source)};
   Apply(options, sources);

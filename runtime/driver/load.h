@@ -1,5 +1,5 @@
-// From what a program hands to the load functions to sources of modules: fat binaries, PTX text, files, and what
-// cuLinkComplete made.
+// From what a program hands to the load functions to sources of modules: fat binaries, PTX text, files, and
+// what cuLinkComplete made.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +21,8 @@ cuda::CUresult CheckLoaded(T& loaded, bool is_text, JitOptions& options);
 bool IsPtxText(const void* image);
 bool LoadsEagerly();
 
-// Writes the error to the program's log. Without a log: what a GPU would have taken is said on stderr, each once; what
-// is wrong for a GPU too is the program's to know, since programs load to see what happens.
+// Writes the error to the program's log. Without a log: what a GPU would have taken is said on stderr, each
+// once; what is wrong for a GPU too is the program's to know, since programs load to see what happens.
 cuda::CUresult Failed(const Error& error, JitOptions& options);
 
 template <typename T>

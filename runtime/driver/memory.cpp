@@ -20,7 +20,8 @@ namespace ptx2cpu::driver {
 
 namespace {
 
-// Pinned memory is whole pages, as programs that hand it to the system expect; the rest is aligned for textures.
+// Pinned memory is whole pages, as programs that hand it to the system expect; the rest is aligned for
+// textures.
 size_t AlignmentOf(RangeKind kind) {
   static const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return kind == RangeKind::kPinned ? page : MemoryHeap::kAlignment;
@@ -28,7 +29,8 @@ size_t AlignmentOf(RangeKind kind) {
 
 // A __managed__ variable is managed memory too, but its module owns it.
 bool FromHeap(const Range& range) {
-  const bool kind = range.kind == RangeKind::kDevice || range.kind == RangeKind::kPitched || range.kind == RangeKind::kPinned || range.kind == RangeKind::kManaged;
+  const bool kind = range.kind == RangeKind::kDevice || range.kind == RangeKind::kPitched ||
+                    range.kind == RangeKind::kPinned || range.kind == RangeKind::kManaged;
   return kind && range.owner == nullptr;
 }
 
@@ -45,7 +47,8 @@ struct MemoryOfContext {
   }
 };
 
-constexpr size_t kPitchAlignment = 512;  // CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, so that rows serve as textures
+constexpr size_t kPitchAlignment =
+    512;  // CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, so that rows serve as textures
 
 }  // namespace
 
@@ -78,7 +81,8 @@ CUresult AllocateMemory(Context& context, RangeKind kind, size_t bytes, unsigned
 
 void ReleaseMemory(const Range& range) {
   if (range.kind == RangeKind::kManaged) AdviceMap::Get().Forget(range.base, range.base + range.size);
-  if (FromHeap(range)) MemoryHeap::Get().Free(reinterpret_cast<void*>(range.base), range.size, AlignmentOf(range.kind));
+  if (FromHeap(range))
+    MemoryHeap::Get().Free(reinterpret_cast<void*>(range.base), range.size, AlignmentOf(range.kind));
 }
 
 CUresult AwaitUsers(Context& current, const Range& range) {
@@ -106,12 +110,14 @@ CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
   return result;
 }
 
-CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes) {
+CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInBytes, size_t Height,
+                            unsigned int ElementSizeBytes) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
   if (const CUresult error = AllowedDuringCapture()) return error;
   const bool element = ElementSizeBytes == 4 || ElementSizeBytes == 8 || ElementSizeBytes == 16;
-  if (dptr == nullptr || pPitch == nullptr || WidthInBytes == 0 || Height == 0 || !element) return CUDA_ERROR_INVALID_VALUE;
+  if (dptr == nullptr || pPitch == nullptr || WidthInBytes == 0 || Height == 0 || !element)
+    return CUDA_ERROR_INVALID_VALUE;
   if (WidthInBytes > SIZE_MAX - kPitchAlignment) return CUDA_ERROR_OUT_OF_MEMORY;
   const size_t pitch = (WidthInBytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
   size_t bytes = 0;
@@ -147,7 +153,8 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
   };
   if (!range || range->base != dptr || !freeable(*range)) return CUDA_ERROR_INVALID_VALUE;
   const CUresult state = AwaitUsers(*context, *range);
-  if (IsGraphMemory(*range)) return state == CUDA_SUCCESS ? FreeGraphMemory(dptr) : state;  // it goes with its graph
+  if (IsGraphMemory(*range))
+    return state == CUDA_SUCCESS ? FreeGraphMemory(dptr) : state;  // it goes with its graph
   const auto gone = Allocations::Get().Remove(static_cast<uintptr_t>(dptr), freeable);
   if (!gone) return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
   if (gone->kind == RangeKind::kPool) {

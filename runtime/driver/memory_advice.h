@@ -1,5 +1,5 @@
-// What programs said about the use of managed memory: by address, in pieces with one advice each. It moves nothing here;
-// programs may ask for it again.
+// What programs said about the use of managed memory: by address, in pieces with one advice each. It moves
+// nothing here; programs may ask for it again.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,8 @@ size_t RoundUp(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
 // `bytes` (whole pages) of accessible memory with an inaccessible page behind it. Null: the system has none.
 std::byte* MapBeforeGuard(size_t bytes) {
-  void* fresh = mmap(nullptr, bytes + PageSize(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* fresh =
+      mmap(nullptr, bytes + PageSize(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (fresh == MAP_FAILED) return nullptr;
   if (mprotect(fresh, bytes, PROT_READ | PROT_WRITE) != 0) {
     munmap(fresh, bytes + PageSize());
@@ -34,7 +35,8 @@ std::byte* MapBeforeGuard(size_t bytes) {
 
 // The page behind is there too, so that both kinds are given back alike.
 std::byte* MapUnguarded(size_t bytes) {
-  void* fresh = mmap(nullptr, bytes + PageSize(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* fresh = mmap(nullptr, bytes + PageSize(), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return fresh == MAP_FAILED ? nullptr : static_cast<std::byte*>(fresh);
 }
 
@@ -126,7 +128,10 @@ void* MemoryHeap::OwnMapping(size_t bytes, size_t alignment) {
     Unmap(mapping, mapped);
     mapping = nullptr;
   }
-  const auto map = [&] { return mappings_.load(std::memory_order_relaxed) < kMaxGuarded ? MapBeforeGuard(mapped) : MapUnguarded(mapped); };
+  const auto map = [&] {
+    return mappings_.load(std::memory_order_relaxed) < kMaxGuarded ? MapBeforeGuard(mapped)
+                                                                   : MapUnguarded(mapped);
+  };
   if (mapping == nullptr) {
     mapping = map();
     if (mapping == nullptr) Trim(), mapping = map();
@@ -156,7 +161,8 @@ void MemoryHeap::Free(void* memory, size_t bytes, size_t alignment) {
   const size_t mapped = RoundUp(used, PageSize());
   std::byte* mapping = static_cast<std::byte*>(memory) - (mapped - used);
   const bool few = mappings_.load(std::memory_order_relaxed) < kMaxGuarded;
-  if (!few || mapped > kMaxKept / 4 || mprotect(mapping, mapped, PROT_NONE) != 0) return Unmap(mapping, mapped);
+  if (!few || mapped > kMaxKept / 4 || mprotect(mapping, mapped, PROT_NONE) != 0)
+    return Unmap(mapping, mapped);
   const std::lock_guard lock(mutex_);
   kept_.emplace(mapped, mapping);
   kept_bytes_ += mapped;

@@ -11,9 +11,10 @@ namespace ptx2cpu::driver {
 
 namespace {
 
-constexpr unsigned kAllocFlags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
-constexpr unsigned kRegisterFlags =
-    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+constexpr unsigned kAllocFlags =
+    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+constexpr unsigned kRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+                                    CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
 
 bool Pinned(const Range& range) { return range.kind == RangeKind::kPinned; }
 bool Registered(const Range& range) { return range.kind == RangeKind::kRegistered; }
@@ -34,7 +35,9 @@ CUresult AllocateHost(void** pp, size_t bytes, unsigned flags) {
 }  // namespace
 
 CUresult cuMemAllocHost_v2(void** pp, size_t bytesize) { return AllocateHost(pp, bytesize, 0); }
-CUresult cuMemHostAlloc(void** pp, size_t bytesize, unsigned int Flags) { return AllocateHost(pp, bytesize, Flags); }
+CUresult cuMemHostAlloc(void** pp, size_t bytesize, unsigned int Flags) {
+  return AllocateHost(pp, bytesize, Flags);
+}
 
 CUresult cuMemFreeHost(void* p) {
   const auto range = Allocations::Get().Find(p);
@@ -42,7 +45,8 @@ CUresult cuMemFreeHost(void* p) {
   if (const CUresult error = ContextToFree(range ? &*range : nullptr, context)) return error;
   if (const CUresult error = AllowedDuringCapture()) return error;
   if (p == nullptr) return CUDA_SUCCESS;
-  if (!range || range->base != reinterpret_cast<uintptr_t>(p) || !Pinned(*range)) return CUDA_ERROR_INVALID_VALUE;
+  if (!range || range->base != reinterpret_cast<uintptr_t>(p) || !Pinned(*range))
+    return CUDA_ERROR_INVALID_VALUE;
   const CUresult state = AwaitUsers(*context, *range);
   const auto gone = Allocations::Get().Remove(range->base, Pinned);
   if (!gone) return CUDA_ERROR_INVALID_VALUE;
@@ -66,7 +70,9 @@ CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned int Flags) {
   return there && !Registered(*there) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 
-CUresult cuMemHostRegister(void* p, size_t bytesize, unsigned int Flags) { return cuMemHostRegister_v2(p, bytesize, Flags); }
+CUresult cuMemHostRegister(void* p, size_t bytesize, unsigned int Flags) {
+  return cuMemHostRegister_v2(p, bytesize, Flags);
+}
 
 CUresult cuMemHostUnregister(void* p) {
   const auto range = Allocations::Get().Find(p);
@@ -94,7 +100,8 @@ CUresult cuMemHostGetFlags(unsigned int* pFlags, void* p) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
   const auto range = Allocations::Get().Find(p);
-  if (pFlags == nullptr || !range || (!Pinned(*range) && !Registered(*range))) return CUDA_ERROR_INVALID_VALUE;
+  if (pFlags == nullptr || !range || (!Pinned(*range) && !Registered(*range)))
+    return CUDA_ERROR_INVALID_VALUE;
   // Where addresses are unified all pinned memory is mapped, and portable without saying so.
   *pFlags = CU_MEMHOSTALLOC_DEVICEMAP | (Pinned(*range) ? range->flags & CU_MEMHOSTALLOC_WRITECOMBINED : 0u);
   return CUDA_SUCCESS;

@@ -48,17 +48,20 @@ Limit GroupLimit() {
     if (most && *most < limit.most) limit = {*most, NumberIn(folder + "/memory.current").value_or(0)};
   }
   const auto old = NumberIn("/sys/fs/cgroup/memory/memory.limit_in_bytes");
-  if (old && *old < limit.most) limit = {*old, NumberIn("/sys/fs/cgroup/memory/memory.usage_in_bytes").value_or(0)};
+  if (old && *old < limit.most)
+    limit = {*old, NumberIn("/sys/fs/cgroup/memory/memory.usage_in_bytes").value_or(0)};
   return limit;
 }
 
 }  // namespace
 
-MemoryLimits::MemoryLimits(size_t total, size_t free) : total_(total), free_at_start_(std::min(total, free)) {}
+MemoryLimits::MemoryLimits(size_t total, size_t free)
+    : total_(total), free_at_start_(std::min(total, free)) {}
 
 MemoryLimits& MemoryLimits::Get() {
   static auto* limits = [] {
-    const size_t pages = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t pages = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L)) *
+                         static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const Limit group = GroupLimit();
     const size_t total = std::min(MemInfo("MemTotal").value_or(pages), group.most);
     const size_t in_group = group.most - std::min(group.used, group.most);

@@ -13,10 +13,11 @@ class MemoryLimits {
   MemoryLimits(size_t total, size_t free);
 
   size_t total() const { return total_; }
-  // What was free at the start less what is taken: it falls by an allocation's size at once although pages that nobody
-  // has touched cost nothing yet. Programs compute with that difference.
+  // What was free at the start less what is taken: it falls by an allocation's size at once although pages
+  // that nobody has touched cost nothing yet. Programs compute with that difference.
   size_t free() const;
-  // Takes `bytes` out of the budget; false, and nothing taken, where more than the machine's memory would be taken.
+  // Takes `bytes` out of the budget; false, and nothing taken, where more than the machine's memory would be
+  // taken.
   bool Take(size_t bytes);
   void GiveBack(size_t bytes) { taken_.fetch_sub(bytes, std::memory_order_relaxed); }
 

@@ -1,5 +1,5 @@
-// Managed memory is plain memory here: every processor uses it where it is. Advice and prefetches are checked, kept and
-// told again.
+// Managed memory is plain memory here: every processor uses it where it is. Advice and prefetches are
+// checked, kept and told again.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -23,7 +23,9 @@ struct Bytes {
   uintptr_t begin = 0, end = 0;
 };
 
-Bytes BytesOf(CUdeviceptr pointer, size_t count) { return {static_cast<uintptr_t>(pointer), static_cast<uintptr_t>(pointer) + count}; }
+Bytes BytesOf(CUdeviceptr pointer, size_t count) {
+  return {static_cast<uintptr_t>(pointer), static_cast<uintptr_t>(pointer) + count};
+}
 
 bool InManaged(CUdeviceptr pointer, size_t count) {
   const auto range = Allocations::Get().Find(static_cast<uintptr_t>(pointer));
@@ -36,7 +38,8 @@ CUresult CheckRange(CUdeviceptr pointer, size_t count) {
   if (InManaged(pointer, count)) return CUDA_SUCCESS;
   const auto found = Allocations::Get().Look(static_cast<uintptr_t>(pointer));
   const bool unknown = !found.range && count <= found.end - static_cast<uintptr_t>(pointer);
-  return unknown && Readable(reinterpret_cast<const void*>(pointer), count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return unknown && Readable(reinterpret_cast<const void*>(pointer), count) ? CUDA_SUCCESS
+                                                                            : CUDA_ERROR_INVALID_VALUE;
 }
 
 // A place for memory to be. `missing`: what a device that is not there is called.
@@ -90,7 +93,8 @@ CUresult Advise(CUdeviceptr pointer, size_t count, CUmem_advise advice, CUmemLoc
       break;
     case CU_MEM_ADVISE_SET_ACCESSED_BY:
     case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
-      if (location.type != CU_MEM_LOCATION_TYPE_DEVICE && location.type != CU_MEM_LOCATION_TYPE_HOST) return CUDA_ERROR_INVALID_VALUE;
+      if (location.type != CU_MEM_LOCATION_TYPE_DEVICE && location.type != CU_MEM_LOCATION_TYPE_HOST)
+        return CUDA_ERROR_INVALID_VALUE;
       if (const CUresult error = CheckPlace(location, CUDA_ERROR_INVALID_VALUE)) return error;
       change = [&](Advice& a) {
         if (advice == CU_MEM_ADVISE_SET_ACCESSED_BY) {
@@ -119,7 +123,8 @@ void NotePrefetch(CUdeviceptr pointer, size_t count, const CUmemLocation& locati
   AdviceMap::Get().Change(bytes.begin, bytes.end, [&](Advice& advice) { advice.prefetched = location; });
 }
 
-CUresult Prefetch(CUdeviceptr pointer, size_t count, const CUmemLocation& location, unsigned flags, CUstream handle) {
+CUresult Prefetch(CUdeviceptr pointer, size_t count, const CUmemLocation& location, unsigned flags,
+                  CUstream handle) {
   StreamObject* stream = nullptr;
   if (const CUresult error = StreamOf(handle, stream)) return error;
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -129,7 +134,7 @@ CUresult Prefetch(CUdeviceptr pointer, size_t count, const CUmemLocation& locati
 }
 
 // One location for all pieces, or none.
-CUmemLocation Agreed(const Bytes& bytes, CUmemLocation Advice::*which) {
+CUmemLocation Agreed(const Bytes& bytes, CUmemLocation Advice::* which) {
   std::optional<CUmemLocation> agreed;
   bool differ = false;
   AdviceMap::Get().Look(bytes.begin, bytes.end, [&](const Advice& advice) {
@@ -170,25 +175,41 @@ CUresult RangeAttribute(void* data, size_t size, CUmem_range_attribute attribute
   int value = 1;
   switch (attribute) {
     case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
-      AdviceMap::Get().Look(bytes.begin, bytes.end, [&](const Advice& advice) { value &= advice.read_mostly ? 1 : 0; });
+      AdviceMap::Get().Look(bytes.begin, bytes.end,
+                            [&](const Advice& advice) { value &= advice.read_mostly ? 1 : 0; });
       break;
-    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION: value = DeviceOf(Agreed(bytes, &Advice::preferred)); break;
-    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE: value = Agreed(bytes, &Advice::preferred).type; break;
-    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID: value = Agreed(bytes, &Advice::preferred).id; break;
-    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION: value = DeviceOf(Agreed(bytes, &Advice::prefetched)); break;
-    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE: value = Agreed(bytes, &Advice::prefetched).type; break;
-    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID: value = Agreed(bytes, &Advice::prefetched).id; break;
-    default: return CUDA_ERROR_INVALID_VALUE;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
+      value = DeviceOf(Agreed(bytes, &Advice::preferred));
+      break;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
+      value = Agreed(bytes, &Advice::preferred).type;
+      break;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
+      value = Agreed(bytes, &Advice::preferred).id;
+      break;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
+      value = DeviceOf(Agreed(bytes, &Advice::prefetched));
+      break;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
+      value = Agreed(bytes, &Advice::prefetched).type;
+      break;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
+      value = Agreed(bytes, &Advice::prefetched).id;
+      break;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
   }
   std::memcpy(data, &value, sizeof value);
   return CUDA_SUCCESS;
 }
 
 // Batches: the null stream is refused.
-CUresult CheckBatch(CUdeviceptr* pointers, size_t* sizes, size_t count, unsigned long long flags, CUstream handle) {
+CUresult CheckBatch(CUdeviceptr* pointers, size_t* sizes, size_t count, unsigned long long flags,
+                    CUstream handle) {
   StreamObject* stream = nullptr;
   if (const CUresult error = StreamOf(handle, stream)) return error;
-  if (stream->role() == StreamObject::Role::kLegacy || pointers == nullptr || sizes == nullptr || count == 0 || flags != 0) {
+  if (stream->role() == StreamObject::Role::kLegacy || pointers == nullptr || sizes == nullptr ||
+      count == 0 || flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -197,10 +218,12 @@ CUresult CheckBatch(CUdeviceptr* pointers, size_t* sizes, size_t count, unsigned
   return CUDA_SUCCESS;
 }
 
-CUresult PrefetchBatch(CUdeviceptr* pointers, size_t* sizes, size_t count, CUmemLocation* locations, size_t* first, size_t location_count,
-                       unsigned long long flags, CUstream stream) {
+CUresult PrefetchBatch(CUdeviceptr* pointers, size_t* sizes, size_t count, CUmemLocation* locations,
+                       size_t* first, size_t location_count, unsigned long long flags, CUstream stream) {
   if (const CUresult error = CheckBatch(pointers, sizes, count, flags, stream)) return error;
-  if (locations == nullptr || first == nullptr || location_count == 0 || location_count > count || first[0] != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (locations == nullptr || first == nullptr || location_count == 0 || location_count > count ||
+      first[0] != 0)
+    return CUDA_ERROR_INVALID_VALUE;
   for (size_t k = 0; k < location_count; ++k) {
     if ((k > 0 && first[k] <= first[k - 1]) || first[k] >= count) return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult error = CheckPlace(locations[k], CUDA_ERROR_INVALID_DEVICE)) return error;
@@ -223,39 +246,47 @@ CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice, C
 CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream) {
   return Prefetch(devPtr, count, LocationOf(dstDevice), 0, hStream);
 }
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location, unsigned int flags, CUstream hStream) {
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location, unsigned int flags,
+                               CUstream hStream) {
   return Prefetch(devPtr, count, location, flags, hStream);
 }
 
-CUresult cuMemRangeGetAttribute(void* data, size_t dataSize, CUmem_range_attribute attribute, CUdeviceptr devPtr, size_t count) {
+CUresult cuMemRangeGetAttribute(void* data, size_t dataSize, CUmem_range_attribute attribute,
+                                CUdeviceptr devPtr, size_t count) {
   Context* context = nullptr;
   if (const CUresult error = WorkingContext(context)) return error;
   if (count == 0 || !InManaged(devPtr, count)) return CUDA_ERROR_INVALID_VALUE;
   return RangeAttribute(data, dataSize, attribute, BytesOf(devPtr, count));
 }
 
-CUresult cuMemRangeGetAttributes(void** data, size_t* dataSizes, CUmem_range_attribute* attributes, size_t numAttributes, CUdeviceptr devPtr,
-                                 size_t count) {
+CUresult cuMemRangeGetAttributes(void** data, size_t* dataSizes, CUmem_range_attribute* attributes,
+                                 size_t numAttributes, CUdeviceptr devPtr, size_t count) {
   Context* context = nullptr;
   if (const CUresult error = WorkingContext(context)) return error;
-  if (data == nullptr || dataSizes == nullptr || attributes == nullptr || numAttributes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (data == nullptr || dataSizes == nullptr || attributes == nullptr || numAttributes == 0)
+    return CUDA_ERROR_INVALID_VALUE;
   if (count == 0 || !InManaged(devPtr, count)) return CUDA_ERROR_INVALID_VALUE;
   for (size_t i = 0; i < numAttributes; ++i) {
-    if (const CUresult error = RangeAttribute(data[i], dataSizes[i], attributes[i], BytesOf(devPtr, count))) return error;
+    if (const CUresult error = RangeAttribute(data[i], dataSizes[i], attributes[i], BytesOf(devPtr, count)))
+      return error;
   }
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemPrefetchBatchAsync(CUdeviceptr* dptrs, size_t* sizes, size_t count, CUmemLocation* prefetchLocs, size_t* prefetchLocIdxs,
-                                 size_t numPrefetchLocs, unsigned long long flags, CUstream hStream) {
+CUresult cuMemPrefetchBatchAsync(CUdeviceptr* dptrs, size_t* sizes, size_t count, CUmemLocation* prefetchLocs,
+                                 size_t* prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags,
+                                 CUstream hStream) {
   return PrefetchBatch(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream);
 }
 // What is discarded may be read as anything until it is written again: as what it was, for one.
-CUresult cuMemDiscardBatchAsync(CUdeviceptr* dptrs, size_t* sizes, size_t count, unsigned long long flags, CUstream hStream) {
+CUresult cuMemDiscardBatchAsync(CUdeviceptr* dptrs, size_t* sizes, size_t count, unsigned long long flags,
+                                CUstream hStream) {
   return CheckBatch(dptrs, sizes, count, flags, hStream);
 }
-CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* dptrs, size_t* sizes, size_t count, CUmemLocation* prefetchLocs, size_t* prefetchLocIdxs,
-                                           size_t numPrefetchLocs, unsigned long long flags, CUstream hStream) {
+CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* dptrs, size_t* sizes, size_t count,
+                                           CUmemLocation* prefetchLocs, size_t* prefetchLocIdxs,
+                                           size_t numPrefetchLocs, unsigned long long flags,
+                                           CUstream hStream) {
   return PrefetchBatch(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream);
 }
 

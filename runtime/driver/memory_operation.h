@@ -6,7 +6,8 @@
 
 namespace ptx2cpu::driver {
 
-// Any operation of cuStreamBatchMemOp. INVALID_VALUE: no address, a misaligned one, an unknown flag or operation.
+// Any operation of cuStreamBatchMemOp. INVALID_VALUE: no address, a misaligned one, an unknown flag or
+// operation.
 cuda::CUresult MakeMemoryOperation(const cuda::CUstreamBatchMemOpParams& operation, rt::Work& work);
 
 }  // namespace ptx2cpu::driver

@@ -22,13 +22,18 @@ namespace {
 
 bool HasManaged(const Sources& sources) {
   return std::any_of(sources.begin(), sources.end(), [](const rt::ModuleSource& source) {
-    return std::any_of(source.texts.begin(), source.texts.end(), [](const rt::PtxText& text) { return text.text.find(".managed") != std::string::npos; });
+    return std::any_of(source.texts.begin(), source.texts.end(), [](const rt::PtxText& text) {
+      return text.text.find(".managed") != std::string::npos;
+    });
   });
 }
 
 // A variable among several parts.
-const rt::ModuleVariable* FindVariable(const std::vector<rt::ModuleVariable>& variables, std::string_view name) {
-  const auto found = std::find_if(variables.begin(), variables.end(), [&](const auto& variable) { return variable.name == name && !variable.is_extern; });
+const rt::ModuleVariable* FindVariable(const std::vector<rt::ModuleVariable>& variables,
+                                       std::string_view name) {
+  const auto found = std::find_if(variables.begin(), variables.end(), [&](const auto& variable) {
+    return variable.name == name && !variable.is_extern;
+  });
   return found == variables.end() ? nullptr : &*found;
 }
 
@@ -39,8 +44,10 @@ CUresult Told(const Error& error) {
 
 }  // namespace
 
-Module::Module(Context& context, const Sources& sources, Library* library) : context_(context), context_id_(context.id()), library_(library) {
-  for (const rt::ModuleSource& source : sources) parts_.push_back(rt::KernelModule::Make(source.texts, source.options));
+Module::Module(Context& context, const Sources& sources, Library* library)
+    : context_(context), context_id_(context.id()), library_(library) {
+  for (const rt::ModuleSource& source : sources)
+    parts_.push_back(rt::KernelModule::Make(source.texts, source.options));
   Handles::Get().Add(this, kKind);
 }
 
@@ -49,7 +56,8 @@ Module::~Module() {
   if (library_ != nullptr) library_->Forget(context_id_);
   for (const auto& [name, storage] : variables_) {
     ForgetReferences(storage.data());
-    Allocations::Get().Remove(reinterpret_cast<uintptr_t>(storage.data()), [this](const Range& range) { return range.owner == this; });
+    Allocations::Get().Remove(reinterpret_cast<uintptr_t>(storage.data()),
+                              [this](const Range& range) { return range.owner == this; });
   }
 }
 
@@ -72,19 +80,25 @@ void Module::CompileAll() {
       for (size_t i; (i = next.fetch_add(1)) < names.size();) static_cast<void>(part->Compile(names[i]));
     };
     std::vector<std::jthread> threads;
-    for (unsigned i = 1; i < std::min<size_t>(rt::ThreadPool::Get().size(), names.size()); ++i) threads.emplace_back(work);
+    for (unsigned i = 1; i < std::min<size_t>(rt::ThreadPool::Get().size(), names.size()); ++i)
+      threads.emplace_back(work);
     work();
   }
 }
 
-CUresult Module::GetFunction(std::string_view name, std::shared_ptr<FunctionSettings> settings, Function*& function) {
+CUresult Module::GetFunction(std::string_view name, std::shared_ptr<FunctionSettings> settings,
+                             Function*& function) {
   std::lock_guard lock(mutex_);
   auto found = functions_.find(name);
   if (found == functions_.end()) {
-    const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const auto& p) { return p->Defines(name); });
+    const auto part =
+        std::find_if(parts_.begin(), parts_.end(), [&](const auto& p) { return p->Defines(name); });
     if (part == parts_.end()) return CUDA_ERROR_NOT_FOUND;
     if (settings == nullptr) settings = std::make_shared<FunctionSettings>();
-    found = functions_.emplace(name, std::make_unique<Function>(*this, *part, std::string(name), std::move(settings))).first;
+    found =
+        functions_
+            .emplace(name, std::make_unique<Function>(*this, *part, std::string(name), std::move(settings)))
+            .first;
   }
   function = found->second.get();
   return CUDA_SUCCESS;
@@ -107,12 +121,17 @@ CUresult Module::GetVariable(std::string_view name, std::span<std::byte>& storag
     variables_.emplace(name, storage);
     const bool shared = variable->is_managed && library_ != nullptr;  // then it is the library's, and known
     if (!shared && !storage.empty()) {
-      Allocations::Get().Insert({.base = reinterpret_cast<uintptr_t>(storage.data()), .size = storage.size(), .kind = variable->is_managed ? RangeKind::kManaged : RangeKind::kModule,
-                                 .device = context_.device().ordinal(), .context = &context_, .owner = this});
+      Allocations::Get().Insert({.base = reinterpret_cast<uintptr_t>(storage.data()),
+                                 .size = storage.size(),
+                                 .kind = variable->is_managed ? RangeKind::kManaged : RangeKind::kModule,
+                                 .device = context_.device().ordinal(),
+                                 .context = &context_,
+                                 .owner = this});
     }
     return CUDA_SUCCESS;
   }
-  const bool is_kernel = std::any_of(parts_.begin(), parts_.end(), [&](const auto& part) { return part->Defines(name); });
+  const bool is_kernel =
+      std::any_of(parts_.begin(), parts_.end(), [&](const auto& part) { return part->Defines(name); });
   return is_kernel ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
 }
 
@@ -121,7 +140,11 @@ struct Library::Managed {
   Managed(size_t size, Library* library) : bytes(size) {
     memory = static_cast<std::byte*>(MemoryHeap::Get().Allocate(bytes));
     if (memory != nullptr) {
-      Allocations::Get().Insert({.base = reinterpret_cast<uintptr_t>(memory), .size = bytes, .kind = RangeKind::kManaged, .flags = CU_MEM_ATTACH_GLOBAL, .owner = library});
+      Allocations::Get().Insert({.base = reinterpret_cast<uintptr_t>(memory),
+                                 .size = bytes,
+                                 .kind = RangeKind::kManaged,
+                                 .flags = CU_MEM_ATTACH_GLOBAL,
+                                 .owner = library});
     }
   }
   ~Managed() {
@@ -153,8 +176,10 @@ Library::~Library() {
     if (modules_.empty()) break;
     Module* const module = modules_.begin()->second;
     lock.unlock();
-    if (module->context().Disown(module)) delete module;  // which calls Forget
-    else Forget(module->context_id());
+    if (module->context().Disown(module))
+      delete module;  // which calls Forget
+    else
+      Forget(module->context_id());
   }
 }
 
@@ -173,7 +198,8 @@ CUresult Library::GetKernel(std::string_view name, Kernel*& kernel) {
   std::lock_guard lock(mutex_);
   auto found = kernels_.find(name);
   if (found == kernels_.end()) {
-    if (std::find(kernel_names_.begin(), kernel_names_.end(), name) == kernel_names_.end()) return CUDA_ERROR_NOT_FOUND;
+    if (std::find(kernel_names_.begin(), kernel_names_.end(), name) == kernel_names_.end())
+      return CUDA_ERROR_NOT_FOUND;
     found = kernels_.emplace(name, std::make_unique<Kernel>(*this, std::string(name))).first;
   }
   kernel = found->second.get();
@@ -209,7 +235,8 @@ CUresult Library::FindManaged() {
       if (managed->memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
       managed_.emplace(variable.name, std::move(managed));
     }
-    // The probe writes the first contents, so that the program can read the variable before any context has it.
+    // The probe writes the first contents, so that the program can read the variable before any context has
+    // it.
     if (const CUresult error = BindManaged(*probe)) return error;
   }
   managed_known_ = true;

@@ -12,14 +12,16 @@ namespace ptx2cpu::driver {
 
 namespace {
 
-CUresult Finish(Context& context, const Sources& sources, bool is_text, JitOptions& options, CUmodule* result) {
+CUresult Finish(Context& context, const Sources& sources, bool is_text, JitOptions& options,
+                CUmodule* result) {
   auto module = std::make_unique<Module>(context, sources);
   const CUresult checked = CheckLoaded(*module, is_text, options);
   if (checked == CUDA_SUCCESS && LoadsEagerly()) module->CompileAll();
   options.Finish();
   if (checked != CUDA_SUCCESS) return checked;
   if (options.verbose()) {
-    for (const std::string& name : module->KernelNames()) options.WriteInfo("info: kernel '" + name + "', compiled at its first launch\n");
+    for (const std::string& name : module->KernelNames())
+      options.WriteInfo("info: kernel '" + name + "', compiled at its first launch\n");
   }
   context.Own(module.get(), [](void* object) { delete static_cast<Module*>(object); });
   *result = HandleOf(module.release());
@@ -36,7 +38,8 @@ CUresult ModuleOf(CUmodule handle, Module*& module) {
 
 }  // namespace
 
-CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int numOptions, CUjit_option* options, void** optionValues) {
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int numOptions,
+                            CUjit_option* options, void** optionValues) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
   if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -47,9 +50,13 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int nu
   return Finish(*context, sources, IsPtxText(image), jit, module);
 }
 
-CUresult cuModuleLoadData(CUmodule* module, const void* image) { return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr); }
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
+}
 
-CUresult cuModuleLoadFatBinary(CUmodule* module, const void* fatCubin) { return cuModuleLoadDataEx(module, fatCubin, 0, nullptr, nullptr); }
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* fatCubin) {
+  return cuModuleLoadDataEx(module, fatCubin, 0, nullptr, nullptr);
+}
 
 CUresult cuModuleLoad(CUmodule* module, const char* fname) {
   Context* context;

@@ -11,29 +11,31 @@ using namespace cuda;
 
 namespace {
 
-CUresult Add(CUgraphNode* result, CUgraph handle, const CUgraphNode* dependencies, const CUgraphEdgeData* data, size_t count,
-             CUgraphNodeParams& params) {
+CUresult Add(CUgraphNode* result, CUgraph handle, const CUgraphNode* dependencies,
+             const CUgraphEdgeData* data, size_t count, CUgraphNodeParams& params) {
   Graph* const graph = From<Graph>(handle);
   if (result == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::vector<GraphEdge> edges;
   if (const CUresult error = EdgesOf(*graph, dependencies, data, count, edges)) return error;
   NodeContent content;
-  const CUresult error = params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? MakeConditional(*graph, params, content)
-                         : params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? MakeAllocation(*graph, edges, params, content)
-                                                                       : MakeContent(params, {}, content);
+  const CUresult error =
+      params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? MakeConditional(*graph, params, content)
+      : params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? MakeAllocation(*graph, edges, params, content)
+                                                    : MakeContent(params, {}, content);
   if (error != CUDA_SUCCESS) return error;
   *result = HandleOf(&graph->Add(std::move(content), edges));
   return CUDA_SUCCESS;
 }
-CUresult Add(CUgraphNode* result, CUgraph graph, const CUgraphNode* dependencies, size_t count, CUgraphNodeParams params) {
+CUresult Add(CUgraphNode* result, CUgraph graph, const CUgraphNode* dependencies, size_t count,
+             CUgraphNodeParams params) {
   return Add(result, graph, dependencies, nullptr, count, params);
 }
 
 CUresult SetParams(CUgraphNode handle, CUgraphNodeParams params) {
   GraphNode* const node = From<GraphNode>(handle);
   if (node == nullptr || node->type() != params.type) return CUDA_ERROR_INVALID_VALUE;
-  if (params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params.type == CU_GRAPH_NODE_TYPE_MEM_FREE || params.type == CU_GRAPH_NODE_TYPE_GRAPH ||
-      params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+  if (params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params.type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
+      params.type == CU_GRAPH_NODE_TYPE_GRAPH || params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   return MakeContent(params, node->content.attributes, node->content);
@@ -46,10 +48,12 @@ const CUgraphNodeParams* Get(CUgraphNode handle, CUgraphNodeType type) {
 }
 
 bool IsKernelAttribute(CUkernelNodeAttrID attr) {
-  return attr == CU_KERNEL_NODE_ATTRIBUTE_ACCESS_POLICY_WINDOW || attr == CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE ||
-         attr == CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_DIMENSION || attr == CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE ||
+  return attr == CU_KERNEL_NODE_ATTRIBUTE_ACCESS_POLICY_WINDOW ||
+         attr == CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE || attr == CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_DIMENSION ||
+         attr == CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE ||
          attr == CU_KERNEL_NODE_ATTRIBUTE_PRIORITY || attr == CU_KERNEL_NODE_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP ||
-         attr == CU_KERNEL_NODE_ATTRIBUTE_MEM_SYNC_DOMAIN || attr == CU_KERNEL_NODE_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+         attr == CU_KERNEL_NODE_ATTRIBUTE_MEM_SYNC_DOMAIN ||
+         attr == CU_KERNEL_NODE_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
 }
 
 // The attributes decide what the work is.
@@ -60,72 +64,81 @@ CUresult SetAttributes(GraphNode& node, KernelAttributes attributes) {
 
 }  // namespace
 
-CUresult cuGraphAddKernelNode_v2(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                                 const CUDA_KERNEL_NODE_PARAMS* nodeParams) {
+CUresult cuGraphAddKernelNode_v2(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                 size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS* nodeParams) {
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return Add(phGraphNode, hGraph, dependencies, numDependencies, ParamsOf(*nodeParams));
 }
-CUresult cuGraphAddKernelNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                              const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
+CUresult cuGraphAddKernelNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                              size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return Add(phGraphNode, hGraph, dependencies, numDependencies, ParamsOf(*nodeParams));
 }
-CUresult cuGraphAddMemcpyNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                              const CUDA_MEMCPY3D* copyParams, CUcontext ctx) {
+CUresult cuGraphAddMemcpyNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                              size_t numDependencies, const CUDA_MEMCPY3D* copyParams, CUcontext ctx) {
   if (copyParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return Add(phGraphNode, hGraph, dependencies, numDependencies, ParamsOf(*copyParams, ctx));
 }
-CUresult cuGraphAddMemsetNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                              const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext ctx) {
+CUresult cuGraphAddMemsetNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                              size_t numDependencies, const CUDA_MEMSET_NODE_PARAMS* memsetParams,
+                              CUcontext ctx) {
   if (memsetParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return Add(phGraphNode, hGraph, dependencies, numDependencies, ParamsOf(*memsetParams, ctx));
 }
-CUresult cuGraphAddHostNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                            const CUDA_HOST_NODE_PARAMS* nodeParams) {
+CUresult cuGraphAddHostNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                            size_t numDependencies, const CUDA_HOST_NODE_PARAMS* nodeParams) {
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return Add(phGraphNode, hGraph, dependencies, numDependencies, ParamsOf(*nodeParams));
 }
-CUresult cuGraphAddChildGraphNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                                  CUgraph childGraph) {
+CUresult cuGraphAddChildGraphNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                  size_t numDependencies, CUgraph childGraph) {
   CUgraphNodeParams params = ParamsOf(CU_GRAPH_NODE_TYPE_GRAPH);
   params.graph.graph = childGraph;
   return Add(phGraphNode, hGraph, dependencies, numDependencies, params);
 }
-CUresult cuGraphAddEmptyNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies) {
+CUresult cuGraphAddEmptyNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                             size_t numDependencies) {
   return Add(phGraphNode, hGraph, dependencies, numDependencies, ParamsOf(CU_GRAPH_NODE_TYPE_EMPTY));
 }
-CUresult cuGraphAddEventRecordNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies, CUevent event) {
-  return Add(phGraphNode, hGraph, dependencies, numDependencies, EventParams(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event));
+CUresult cuGraphAddEventRecordNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                   size_t numDependencies, CUevent event) {
+  return Add(phGraphNode, hGraph, dependencies, numDependencies,
+             EventParams(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event));
 }
-CUresult cuGraphAddEventWaitNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies, CUevent event) {
-  return Add(phGraphNode, hGraph, dependencies, numDependencies, EventParams(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event));
+CUresult cuGraphAddEventWaitNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                 size_t numDependencies, CUevent event) {
+  return Add(phGraphNode, hGraph, dependencies, numDependencies,
+             EventParams(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event));
 }
-CUresult cuGraphAddBatchMemOpNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                                  const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                  size_t numDependencies, const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams) {
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return Add(phGraphNode, hGraph, dependencies, numDependencies, ParamsOf(*nodeParams));
 }
-CUresult cuGraphAddMemAllocNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                                CUDA_MEM_ALLOC_NODE_PARAMS* nodeParams) {
+CUresult cuGraphAddMemAllocNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS* nodeParams) {
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CUgraphNodeParams params = ParamsOf(CU_GRAPH_NODE_TYPE_MEM_ALLOC);
-  params.alloc = {nodeParams->poolProps, nodeParams->accessDescs, nodeParams->accessDescCount, nodeParams->bytesize, 0};
+  params.alloc = {nodeParams->poolProps, nodeParams->accessDescs, nodeParams->accessDescCount,
+                  nodeParams->bytesize, 0};
   const CUresult result = Add(phGraphNode, hGraph, dependencies, nullptr, numDependencies, params);
   nodeParams->dptr = params.alloc.dptr;
   return result;
 }
-CUresult cuGraphAddMemFreeNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies, CUdeviceptr dptr) {
+CUresult cuGraphAddMemFreeNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                               size_t numDependencies, CUdeviceptr dptr) {
   CUgraphNodeParams params = ParamsOf(CU_GRAPH_NODE_TYPE_MEM_FREE);
   params.free.dptr = dptr;
   return Add(phGraphNode, hGraph, dependencies, numDependencies, params);
 }
-CUresult cuGraphAddNode_v2(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, const CUgraphEdgeData* dependencyData,
-                           size_t numDependencies, CUgraphNodeParams* nodeParams) {
+CUresult cuGraphAddNode_v2(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                           const CUgraphEdgeData* dependencyData, size_t numDependencies,
+                           CUgraphNodeParams* nodeParams) {
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return Add(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, *nodeParams);
 }
-CUresult cuGraphAddNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-                        CUgraphNodeParams* nodeParams) {
+CUresult cuGraphAddNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                        size_t numDependencies, CUgraphNodeParams* nodeParams) {
   return cuGraphAddNode_v2(phGraphNode, hGraph, dependencies, nullptr, numDependencies, nodeParams);
 }
 
@@ -148,8 +161,8 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v
   const CUgraphNodeParams* const params = Get(hNode, CU_GRAPH_NODE_TYPE_KERNEL);
   if (params == nullptr || nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUDA_KERNEL_NODE_PARAMS_v3& k = params->kernel;
-  *nodeParams = {k.func,      k.gridDimX,       k.gridDimY,     k.gridDimZ, k.blockDimX, k.blockDimY,
-                 k.blockDimZ, k.sharedMemBytes, k.kernelParams, k.extra};
+  *nodeParams = {k.func,      k.gridDimX,  k.gridDimY,       k.gridDimZ,     k.blockDimX,
+                 k.blockDimY, k.blockDimZ, k.sharedMemBytes, k.kernelParams, k.extra};
   return CUDA_SUCCESS;
 }
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D* nodeParams) {
@@ -241,16 +254,20 @@ CUresult cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams* nodeParams) 
   return nodeParams == nullptr ? CUDA_ERROR_INVALID_VALUE : SetParams(hNode, *nodeParams);
 }
 
-CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CUkernelNodeAttrValue* value_out) {
-  if (Get(hNode, CU_GRAPH_NODE_TYPE_KERNEL) == nullptr || value_out == nullptr || !IsKernelAttribute(attr)) return CUDA_ERROR_INVALID_VALUE;
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
+                                       CUkernelNodeAttrValue* value_out) {
+  if (Get(hNode, CU_GRAPH_NODE_TYPE_KERNEL) == nullptr || value_out == nullptr || !IsKernelAttribute(attr))
+    return CUDA_ERROR_INVALID_VALUE;
   const KernelAttributes& attributes = From<GraphNode>(hNode)->content.attributes;
   const auto found = attributes.find(attr);
   *value_out = found == attributes.end() ? CUkernelNodeAttrValue{} : found->second;
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue* value) {
-  if (Get(hNode, CU_GRAPH_NODE_TYPE_KERNEL) == nullptr || value == nullptr || !IsKernelAttribute(attr)) return CUDA_ERROR_INVALID_VALUE;
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
+                                       const CUkernelNodeAttrValue* value) {
+  if (Get(hNode, CU_GRAPH_NODE_TYPE_KERNEL) == nullptr || value == nullptr || !IsKernelAttribute(attr))
+    return CUDA_ERROR_INVALID_VALUE;
   GraphNode& node = *From<GraphNode>(hNode);
   KernelAttributes attributes = node.content.attributes;
   attributes[attr] = *value;
@@ -258,8 +275,10 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
 }
 
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
-  const bool kernels = Get(dst, CU_GRAPH_NODE_TYPE_KERNEL) != nullptr && Get(src, CU_GRAPH_NODE_TYPE_KERNEL) != nullptr;
-  return kernels ? SetAttributes(*From<GraphNode>(dst), From<GraphNode>(src)->content.attributes) : CUDA_ERROR_INVALID_VALUE;
+  const bool kernels =
+      Get(dst, CU_GRAPH_NODE_TYPE_KERNEL) != nullptr && Get(src, CU_GRAPH_NODE_TYPE_KERNEL) != nullptr;
+  return kernels ? SetAttributes(*From<GraphNode>(dst), From<GraphNode>(src)->content.attributes)
+                 : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace ptx2cpu::driver

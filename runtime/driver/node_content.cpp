@@ -46,7 +46,8 @@ void StoreAttributes(const rt::KernelWork& work, NodeContent& content) {
   }
 }
 
-CUresult MakeKernel(const CUDA_KERNEL_NODE_PARAMS_v3& kernel, const KernelAttributes& attributes, NodeContent& content) {
+CUresult MakeKernel(const CUDA_KERNEL_NODE_PARAMS_v3& kernel, const KernelAttributes& attributes,
+                    NodeContent& content) {
   Context* context = nullptr;
   if (kernel.ctx != nullptr) {
     context = From<Context>(kernel.ctx);
@@ -101,7 +102,8 @@ bool IsRight(const CUDA_MEM_ALLOC_NODE_PARAMS_v2& params) {
 }
 
 void StoreAllocation(const CUDA_MEM_ALLOC_NODE_PARAMS_v2& params, NodeContent& content) {
-  auto access = std::make_shared<std::vector<CUmemAccessDesc>>(params.accessDescs, params.accessDescs + params.accessDescCount);
+  auto access = std::make_shared<std::vector<CUmemAccessDesc>>(params.accessDescs,
+                                                               params.accessDescs + params.accessDescCount);
   content.params.alloc = params;
   content.params.alloc.accessDescs = access->data();
   content.storage = access;
@@ -113,13 +115,15 @@ CUresult MakeNewAllocation(CUDA_MEM_ALLOC_NODE_PARAMS_v2& params, NodeContent& c
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   std::shared_ptr<const void> note = NoteGraphAllocation(params.dptr);
   StoreAllocation(params, content);
-  content.works.emplace_back(rt::CallWork{[memory, note] {}});  // keeps it as long as anybody may launch the node
+  content.works.emplace_back(
+      rt::CallWork{[memory, note] {}});  // keeps it as long as anybody may launch the node
   return CUDA_SUCCESS;
 }
 
-// An allocation node whose memory is free again when these nodes are done, and which none allocates after that. Null: there
-// is none. Memory of captured allocations has no works that keep it, so it is not taken.
-const GraphNode* FindFreedBefore(const Graph& graph, std::span<const GraphEdge> dependencies, const CUDA_MEM_ALLOC_NODE_PARAMS_v2& params) {
+// An allocation node whose memory is free again when these nodes are done, and which none allocates after
+// that. Null: there is none. Memory of captured allocations has no works that keep it, so it is not taken.
+const GraphNode* FindFreedBefore(const Graph& graph, std::span<const GraphEdge> dependencies,
+                                 const CUDA_MEM_ALLOC_NODE_PARAMS_v2& params) {
   std::unordered_set<const GraphNode*> seen;
   std::vector<const GraphNode*> open;
   const auto visit = [&](std::span<const GraphEdge> edges) {
@@ -143,15 +147,18 @@ const GraphNode* FindFreedBefore(const Graph& graph, std::span<const GraphEdge> 
     if (node->type() != CU_GRAPH_NODE_TYPE_MEM_ALLOC || node->content.works.empty()) return false;
     const auto& alloc = node->content.params.alloc;
     const CUmemLocation &here = alloc.poolProps.location, &wanted = params.poolProps.location;
-    return alloc.bytesize == params.bytesize && here.type == wanted.type && here.id == wanted.id && frees[alloc.dptr] == allocations[alloc.dptr];
+    return alloc.bytesize == params.bytesize && here.type == wanted.type && here.id == wanted.id &&
+           frees[alloc.dptr] == allocations[alloc.dptr];
   };
   const auto found = std::ranges::find_if(graph.nodes(), fits);
   return found == graph.nodes().end() ? nullptr : found->get();
 }
 
 CUresult MakeBatch(const CUDA_BATCH_MEM_OP_NODE_PARAMS_v2& params, NodeContent& content) {
-  if (params.flags != 0 || params.count > 256 || (params.count != 0 && params.paramArray == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-  auto operations = std::make_shared<std::vector<CUstreamBatchMemOpParams>>(params.paramArray, params.paramArray + params.count);
+  if (params.flags != 0 || params.count > 256 || (params.count != 0 && params.paramArray == nullptr))
+    return CUDA_ERROR_INVALID_VALUE;
+  auto operations = std::make_shared<std::vector<CUstreamBatchMemOpParams>>(params.paramArray,
+                                                                            params.paramArray + params.count);
   for (const CUstreamBatchMemOpParams& operation : *operations) {
     if (const CUresult error = MakeMemoryOperation(operation, content.works.emplace_back())) return error;
   }
@@ -162,7 +169,8 @@ CUresult MakeBatch(const CUDA_BATCH_MEM_OP_NODE_PARAMS_v2& params, NodeContent& 
 
 CUresult Make(CUgraphNodeParams& params, const KernelAttributes& attributes, NodeContent& content) {
   switch (params.type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: return MakeKernel(params.kernel, attributes, content);
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+      return MakeKernel(params.kernel, attributes, content);
     case CU_GRAPH_NODE_TYPE_MEMCPY: {
       rt::CopyWork copy;
       if (const CUresult error = MakeCopyWork(params.memcpy.copyParams, &copy)) return error;
@@ -180,16 +188,23 @@ CUresult Make(CUgraphNodeParams& params, const KernelAttributes& attributes, Nod
       if (params.host.fn == nullptr) return CUDA_ERROR_INVALID_VALUE;
       content.works.emplace_back(rt::HostWork{params.host.fn, params.host.userData});
       return CUDA_SUCCESS;
-    case CU_GRAPH_NODE_TYPE_GRAPH: return MakeChild(params.graph, content);
-    case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+      return MakeChild(params.graph, content);
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+      return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return From<EventObject>(params.eventRecord.event) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return MakeNewAllocation(params.alloc, content);
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: return NoteGraphFree(params.free.dptr);
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return MakeBatch(params.memOp, content);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+      return From<EventObject>(params.eventRecord.event) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+      return MakeNewAllocation(params.alloc, content);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+      return NoteGraphFree(params.free.dptr);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+      return MakeBatch(params.memOp, content);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:  // MakeConditional
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+      return CUDA_ERROR_NOT_SUPPORTED;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -204,8 +219,10 @@ CUresult MakeContent(CUgraphNodeParams& params, const KernelAttributes& attribut
   return CUDA_SUCCESS;
 }
 
-CUresult MakeAllocation(const Graph& graph, std::span<const GraphEdge> dependencies, CUgraphNodeParams& params, NodeContent& content) {
-  const GraphNode* const before = IsRight(params.alloc) ? FindFreedBefore(graph, dependencies, params.alloc) : nullptr;
+CUresult MakeAllocation(const Graph& graph, std::span<const GraphEdge> dependencies,
+                        CUgraphNodeParams& params, NodeContent& content) {
+  const GraphNode* const before =
+      IsRight(params.alloc) ? FindFreedBefore(graph, dependencies, params.alloc) : nullptr;
   if (before == nullptr) return MakeContent(params, {}, content);
   params.alloc.dptr = before->content.params.alloc.dptr;
   NoteGraphReuse(params.alloc.dptr);

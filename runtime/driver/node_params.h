@@ -13,15 +13,17 @@ inline cuda::CUgraphNodeParams ParamsOf(cuda::CUgraphNodeType type) {
 
 inline cuda::CUgraphNodeParams ParamsOf(const cuda::CUDA_KERNEL_NODE_PARAMS_v2& kernel) {
   cuda::CUgraphNodeParams params = ParamsOf(cuda::CU_GRAPH_NODE_TYPE_KERNEL);
-  params.kernel = {kernel.func,      kernel.gridDimX,       kernel.gridDimY,     kernel.gridDimZ, kernel.blockDimX, kernel.blockDimY,
-                   kernel.blockDimZ, kernel.sharedMemBytes, kernel.kernelParams, kernel.extra,    kernel.kern,      kernel.ctx};
+  params.kernel = {kernel.func,         kernel.gridDimX,  kernel.gridDimY,  kernel.gridDimZ,
+                   kernel.blockDimX,    kernel.blockDimY, kernel.blockDimZ, kernel.sharedMemBytes,
+                   kernel.kernelParams, kernel.extra,     kernel.kern,      kernel.ctx};
   return params;
 }
 
 inline cuda::CUgraphNodeParams ParamsOf(const cuda::CUDA_KERNEL_NODE_PARAMS_v1& kernel) {
   cuda::CUgraphNodeParams params = ParamsOf(cuda::CU_GRAPH_NODE_TYPE_KERNEL);
-  params.kernel = {kernel.func,      kernel.gridDimX,       kernel.gridDimY,     kernel.gridDimZ, kernel.blockDimX, kernel.blockDimY,
-                   kernel.blockDimZ, kernel.sharedMemBytes, kernel.kernelParams, kernel.extra,    nullptr,          nullptr};
+  params.kernel = {kernel.func,         kernel.gridDimX,  kernel.gridDimY,  kernel.gridDimZ,
+                   kernel.blockDimX,    kernel.blockDimY, kernel.blockDimZ, kernel.sharedMemBytes,
+                   kernel.kernelParams, kernel.extra,     nullptr,          nullptr};
   return params;
 }
 
@@ -32,7 +34,8 @@ inline cuda::CUgraphNodeParams ParamsOf(const cuda::CUDA_MEMCPY3D& copy, cuda::C
   return params;
 }
 
-inline cuda::CUgraphNodeParams ParamsOf(const cuda::CUDA_MEMSET_NODE_PARAMS_v1& fill, cuda::CUcontext context) {
+inline cuda::CUgraphNodeParams ParamsOf(const cuda::CUDA_MEMSET_NODE_PARAMS_v1& fill,
+                                        cuda::CUcontext context) {
   cuda::CUgraphNodeParams params = ParamsOf(cuda::CU_GRAPH_NODE_TYPE_MEMSET);
   params.memset = {fill.dst, fill.pitch, fill.value, fill.elementSize, fill.width, fill.height, context};
   return params;

@@ -37,13 +37,16 @@ CUresult TellWhole(void* data, CUpointer_attribute attribute, const Range& range
   uintptr_t base = range.base;
   size_t size = range.size;
   if (range.kind == RangeKind::kVirtual) FindReservation(range.base, &base, &size);
-  return attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR ? Tell<CUdeviceptr>(data, base) : Tell<size_t>(data, size);
+  return attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR ? Tell<CUdeviceptr>(data, base)
+                                                            : Tell<size_t>(data, size);
 }
 
-CUresult TellAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer, const Range& range, const Context& context) {
+CUresult TellAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer, const Range& range,
+                       const Context& context) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      return Tell<CUcontext>(data, range.context == nullptr ? nullptr : HandleOf(static_cast<const Context*>(range.context)));
+      return Tell<CUcontext>(
+          data, range.context == nullptr ? nullptr : HandleOf(static_cast<const Context*>(range.context)));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return Tell<unsigned>(data, OnHost(range) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
@@ -65,11 +68,14 @@ CUresult TellAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr po
     case CU_POINTER_ATTRIBUTE_MAPPED:
       return Tell<unsigned>(data, 1);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      return Tell<unsigned long long>(data, range.kind == RangeKind::kVirtual ? AllowedHandleTypes(range) : 0ull);
+      return Tell<unsigned long long>(data,
+                                      range.kind == RangeKind::kVirtual ? AllowedHandleTypes(range) : 0ull);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return TellAccess(data, range, context);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return Tell<CUmemoryPool>(data, range.kind == RangeKind::kPool && !IsGraphMemory(range) ? HandleOf(static_cast<const MemoryPool*>(range.owner)) : nullptr);
+      return Tell<CUmemoryPool>(data, range.kind == RangeKind::kPool && !IsGraphMemory(range)
+                                          ? HandleOf(static_cast<const MemoryPool*>(range.owner))
+                                          : nullptr);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
       return Tell<size_t>(data, range.size);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
@@ -134,14 +140,16 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
   return TellAttribute(data, attribute, ptr, *range, *context);
 }
 
-CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute* attributes, void** data, CUdeviceptr ptr) {
+CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute* attributes, void** data,
+                                CUdeviceptr ptr) {
   Context* context = nullptr;
   if (const CUresult error = WorkingContext(context)) return error;
   if (numAttributes == 0 || attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto range = Known(ptr);
   for (unsigned i = 0; i < numAttributes; ++i) {
     if (data[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const bool no_host_pointer = range && attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER && !HostMayUse(*range);
+    const bool no_host_pointer =
+        range && attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER && !HostMayUse(*range);
     const CUresult result = no_host_pointer ? Tell<void*>(data[i], nullptr)
                             : range         ? TellAttribute(data[i], attributes[i], ptr, *range, *context)
                                             : TellNothing(data[i], attributes[i], ptr);
@@ -153,10 +161,12 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute*
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr ptr) {
   Context* context = nullptr;
   if (const CUresult error = WorkingContext(context)) return error;
-  if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !Known(ptr)) return CUDA_ERROR_INVALID_VALUE;
+  if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !Known(ptr))
+    return CUDA_ERROR_INVALID_VALUE;
   unsigned on = 0;
   std::memcpy(&on, value, sizeof on);
-  if (on != 0) context->streams().Synchronize();  // operations that were begun before it are done when this returns
+  if (on != 0)
+    context->streams().Synchronize();  // operations that were begun before it are done when this returns
   Allocations::Get().Update(static_cast<uintptr_t>(ptr), [&](Range& range) { range.sync_memops = on != 0; });
   return CUDA_SUCCESS;
 }

@@ -101,13 +101,15 @@ size_t KeepOf(const MemoryPool& pool) { return std::max<size_t>(pool.release_thr
 
 }  // namespace
 
-MemoryPool::MemoryPool(const CUmemPoolProps& properties) : properties_(properties), blocks_(MemoryLimits::Get(), properties.maxSize) {}
+MemoryPool::MemoryPool(const CUmemPoolProps& properties)
+    : properties_(properties), blocks_(MemoryLimits::Get(), properties.maxSize) {}
 
 CUmemAccess_flags MemoryPool::Access(int device) const {
   const std::lock_guard lock(mutex_);
   const auto found = access_.find(device);
   if (found != access_.end()) return found->second;
-  const bool own = properties_.location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties_.location.id == device;
+  const bool own =
+      properties_.location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties_.location.id == device;
   return own || managed() ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
@@ -121,7 +123,8 @@ MemoryPool& CurrentPool(int device) { return PoolTable::Get().Current(device); }
 CUresult AllocateFromPool(MemoryPool& pool, size_t bytes, StreamObject* stream, CUdeviceptr* made) {
   rt::Ticket wait;
   const rt::Stream* queue = stream == nullptr ? nullptr : &stream->queue();
-  const PoolBlocks::Reuse reuse = {pool.opportunistic.load() != 0, stream != nullptr && pool.internal_dependencies.load() != 0};
+  const PoolBlocks::Reuse reuse = {pool.opportunistic.load() != 0,
+                                   stream != nullptr && pool.internal_dependencies.load() != 0};
   std::byte* block = pool.blocks().Allocate(bytes, queue, reuse, &wait);
   if (block == nullptr) {
     ReleaseIdlePools();
@@ -133,7 +136,8 @@ CUresult AllocateFromPool(MemoryPool& pool, size_t bytes, StreamObject* stream, 
   Range range;
   range.base = reinterpret_cast<uintptr_t>(block), range.size = bytes, range.owner = &pool;
   range.kind = RangeKind::kPool;
-  range.device = pool.properties().location.type == CU_MEM_LOCATION_TYPE_DEVICE ? pool.properties().location.id : 0;
+  range.device =
+      pool.properties().location.type == CU_MEM_LOCATION_TYPE_DEVICE ? pool.properties().location.id : 0;
   Allocations::Get().Insert(range);
   *made = range.base;
   return CUDA_SUCCESS;
@@ -169,8 +173,10 @@ namespace {
 // What a CUmemLocation and an allocation type say about pools; devices only where `device` is set.
 CUresult PlaceOfPool(const CUmemLocation* location, CUmemAllocationType type, int* device) {
   if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED) return CUDA_ERROR_INVALID_VALUE;
-  if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_NOT_SUPPORTED;
+  if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+    return CUDA_ERROR_NOT_SUPPORTED;
   Device* found = nullptr;
   if (const CUresult error = FindDevice(location->id, found)) return error;
   *device = found->ordinal();
@@ -181,8 +187,10 @@ CUresult CheckProperties(const CUmemPoolProps& p) {
   for (const unsigned char reserved : p.reserved) {
     if (reserved != 0) return CUDA_ERROR_INVALID_VALUE;
   }
-  if (p.allocType != CU_MEM_ALLOCATION_TYPE_PINNED && p.allocType != CU_MEM_ALLOCATION_TYPE_MANAGED) return CUDA_ERROR_INVALID_VALUE;
-  if (p.handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;  // no sharing with other processes
+  if (p.allocType != CU_MEM_ALLOCATION_TYPE_PINNED && p.allocType != CU_MEM_ALLOCATION_TYPE_MANAGED)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (p.handleTypes != CU_MEM_HANDLE_TYPE_NONE)
+    return CUDA_ERROR_NOT_SUPPORTED;  // no sharing with other processes
   const bool managed = p.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED;
   if (managed && p.maxSize != 0) return CUDA_ERROR_INVALID_VALUE;
   if ((p.usage & CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS) != 0) return CUDA_ERROR_NOT_SUPPORTED;
@@ -194,7 +202,8 @@ CUresult CheckProperties(const CUmemPoolProps& p) {
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
       return p.location.id >= 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     default:
-      return managed && p.location.type == CU_MEM_LOCATION_TYPE_INVALID ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+      return managed && p.location.type == CU_MEM_LOCATION_TYPE_INVALID ? CUDA_SUCCESS
+                                                                        : CUDA_ERROR_INVALID_VALUE;
   }
 }
 
@@ -229,7 +238,8 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool memPool, CUme
   if (const CUresult error = CheckInitialised()) return error;
   MemoryPool* found = From<MemoryPool>(memPool);
   if (found == nullptr || flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || Devices::Get().Find(location->id) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || Devices::Get().Find(location->id) == nullptr)
+    return CUDA_ERROR_INVALID_VALUE;
   *flags = found->Access(location->id);
   return CUDA_SUCCESS;
 }
@@ -243,7 +253,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_
     if (location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
     if (Devices::Get().Find(location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     if (map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ) return CUDA_ERROR_NOT_SUPPORTED;
-    if (map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
+    if (map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+      return CUDA_ERROR_INVALID_VALUE;
     const CUmemLocation& home = found->properties().location;
     const bool own = home.type == CU_MEM_LOCATION_TYPE_DEVICE && home.id == location.id;
     if (own && map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) return CUDA_ERROR_INVALID_DEVICE;
@@ -260,15 +271,24 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
   auto* number = static_cast<int*>(value);
   auto* bytes = static_cast<cuuint64_t*>(value);
   switch (attr) {
-    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: return *number = found->follow_events, CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: return *number = found->opportunistic, CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: return *number = found->internal_dependencies, CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: return *bytes = found->release_threshold, CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: return *bytes = sizes.reserved, CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: return *bytes = sizes.reserved_high, CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: return *bytes = sizes.used, CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: return *bytes = sizes.used_high, CUDA_SUCCESS;
-    default: return CUDA_ERROR_INVALID_VALUE;
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+      return *number = found->follow_events, CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+      return *number = found->opportunistic, CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+      return *number = found->internal_dependencies, CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+      return *bytes = found->release_threshold, CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+      return *bytes = sizes.reserved, CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+      return *bytes = sizes.reserved_high, CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+      return *bytes = sizes.used, CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+      return *bytes = sizes.used_high, CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
@@ -279,10 +299,18 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
   const auto* number = static_cast<const int*>(value);
   const auto* bytes = static_cast<const cuuint64_t*>(value);
   switch (attr) {
-    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: found->follow_events = *number; break;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: found->opportunistic = *number; break;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: found->internal_dependencies = *number; break;
-    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: found->release_threshold = *bytes; break;
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+      found->follow_events = *number;
+      break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+      found->opportunistic = *number;
+      break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+      found->internal_dependencies = *number;
+      break;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+      found->release_threshold = *bytes;
+      break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
       if (*bytes != 0) return CUDA_ERROR_INVALID_VALUE;
       found->blocks().ResetReservedHigh();
@@ -291,7 +319,8 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
       if (*bytes != 0) return CUDA_ERROR_INVALID_VALUE;
       found->blocks().ResetUsedHigh();
       break;
-    default: return CUDA_ERROR_INVALID_VALUE;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
 }
@@ -318,7 +347,8 @@ CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
   MemoryPool* found = From<MemoryPool>(pool);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUmemLocation& home = found->properties().location;
-  if (found->managed() || home.type != CU_MEM_LOCATION_TYPE_DEVICE || home.id != device->ordinal()) return CUDA_ERROR_INVALID_VALUE;
+  if (found->managed() || home.type != CU_MEM_LOCATION_TYPE_DEVICE || home.id != device->ordinal())
+    return CUDA_ERROR_INVALID_VALUE;
   PoolTable::Get().SetCurrent(device->ordinal(), found);
   return CUDA_SUCCESS;
 }
@@ -345,7 +375,8 @@ CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUme
 }
 
 // Sharing of pools with other processes: none can be made that would allow it.
-CUresult cuMemPoolExportToShareableHandle(void* handle_out, CUmemoryPool pool, CUmemAllocationHandleType handleType, unsigned long long flags) {
+CUresult cuMemPoolExportToShareableHandle(void* handle_out, CUmemoryPool pool,
+                                          CUmemAllocationHandleType handleType, unsigned long long flags) {
   if (const CUresult error = CheckInitialised()) return error;
   return CUDA_ERROR_INVALID_VALUE;
 }

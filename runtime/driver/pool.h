@@ -41,12 +41,15 @@ class MemoryPool {
   std::map<int, cuda::CUmemAccess_flags> access_;  // by device; where nothing was set: the pool's own device
 };
 
-// Memory out of a pool for a stream that is not captured. The range is known to Allocations then. `stream` null: for
-// use at once.
-cuda::CUresult AllocateFromPool(MemoryPool& pool, size_t bytes, StreamObject* stream, cuda::CUdeviceptr* made);
-// Memory of a graph's allocation node: at its address from the making of the node until the last graph that holds the
-// returned object is gone. What a free node or a free outside the graph says of it costs nothing. Null: no memory.
-std::shared_ptr<const void> AllocateForGraph(const cuda::CUmemPoolProps& properties, size_t bytes, cuda::CUdeviceptr* made);
+// Memory out of a pool for a stream that is not captured. The range is known to Allocations then. `stream`
+// null: for use at once.
+cuda::CUresult AllocateFromPool(MemoryPool& pool, size_t bytes, StreamObject* stream,
+                                cuda::CUdeviceptr* made);
+// Memory of a graph's allocation node: at its address from the making of the node until the last graph that
+// holds the returned object is gone. What a free node or a free outside the graph says of it costs nothing.
+// Null: no memory.
+std::shared_ptr<const void> AllocateForGraph(const cuda::CUmemPoolProps& properties, size_t bytes,
+                                             cuda::CUdeviceptr* made);
 bool IsGraphMemory(const Range& range);
 // Memory of cuMemAllocManaged, __managed__ variables and managed pools.
 bool IsManaged(const Range& range);
@@ -55,9 +58,10 @@ void FreePoolMemory(const Range& range, rt::Ticket freed);
 // The pool that cuMemAllocAsync takes from on this device.
 MemoryPool& CurrentPool(int device);
 
-// To be called after a stream, an event or a context was waited for: pools give back what they hold beyond their
-// release threshold. Costs nothing while no pool does. Less than 64 MiB is kept in any case: a program that allocates,
-// frees and waits in a loop, with the default threshold of 0, would pay for fresh pages each time.
+// To be called after a stream, an event or a context was waited for: pools give back what they hold beyond
+// their release threshold. Costs nothing while no pool does. Less than 64 MiB is kept in any case: a program
+// that allocates, frees and waits in a loop, with the default threshold of 0, would pay for fresh pages each
+// time.
 void TrimPoolsAfterWait();
 // All pools give back what nobody uses.
 void ReleaseIdlePools();

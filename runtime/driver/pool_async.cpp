@@ -38,13 +38,16 @@ CUresult Allocate(CUdeviceptr* dptr, size_t bytes, MemoryPool* pool, CUstream ha
 // Done when everything that was queued before is, by the stream's rules.
 rt::Ticket TicketOfNow(StreamObject& stream) {
   // A blocking stream and the legacy stream wait for each other where something is submitted.
-  if (stream.queue().kind() != rt::StreamKind::kNonBlocking && !stream.context().streams().Idle()) stream.queue().Submit(rt::CallWork{[] {}});
+  if (stream.queue().kind() != rt::StreamKind::kNonBlocking && !stream.context().streams().Idle())
+    stream.queue().Submit(rt::CallWork{[] {}});
   return stream.queue().Idle() ? rt::Ticket{} : stream.queue().Last();
 }
 
 }  // namespace
 
-CUresult cuMemAllocAsync(CUdeviceptr* dptr, size_t bytesize, CUstream hStream) { return Allocate(dptr, bytesize, nullptr, hStream); }
+CUresult cuMemAllocAsync(CUdeviceptr* dptr, size_t bytesize, CUstream hStream) {
+  return Allocate(dptr, bytesize, nullptr, hStream);
+}
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream) {
   if (const CUresult error = CheckInitialised()) return error;
@@ -61,7 +64,8 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   }
   if (dptr == 0) return CUDA_SUCCESS;
   const auto freeable = [](const Range& range) {
-    return range.kind == RangeKind::kPool || range.kind == RangeKind::kDevice || range.kind == RangeKind::kPitched || range.kind == RangeKind::kManaged;
+    return range.kind == RangeKind::kPool || range.kind == RangeKind::kDevice ||
+           range.kind == RangeKind::kPitched || range.kind == RangeKind::kManaged;
   };
   const auto range = Allocations::Get().Find(static_cast<uintptr_t>(dptr));
   if (!range || range->base != dptr || !freeable(*range)) return CUDA_ERROR_INVALID_VALUE;

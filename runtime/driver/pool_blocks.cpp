@@ -34,10 +34,12 @@ PoolBlocks::~PoolBlocks() {
   }
 }
 
-PoolBlocks::Blocks::iterator PoolBlocks::FindFree(size_t bytes, const rt::Stream* stream, Reuse reuse, rt::Ticket* wait) {
+PoolBlocks::Blocks::iterator PoolBlocks::FindFree(size_t bytes, const rt::Stream* stream, Reuse reuse,
+                                                  rt::Ticket* wait) {
   auto waits = blocks_.end();
   int candidates = 0;
-  for (auto it = free_.lower_bound({bytes, nullptr}); it != free_.end() && candidates < kMaxCandidates; ++it, ++candidates) {
+  for (auto it = free_.lower_bound({bytes, nullptr}); it != free_.end() && candidates < kMaxCandidates;
+       ++it, ++candidates) {
     const auto block = blocks_.find(it->second);
     rt::Ticket& freed = block->second.freed;
     if (freed.stream == nullptr || freed.stream.get() == stream) return block;
@@ -60,7 +62,8 @@ PoolBlocks::Blocks::iterator PoolBlocks::Grow(size_t bytes) {
     wanted = RoundUp(bytes, kChunkGrain);
     if (!limits_.Take(wanted)) return blocks_.end();
   }
-  void* fresh = mmap(nullptr, wanted + PageSize(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* fresh =
+      mmap(nullptr, wanted + PageSize(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (fresh != MAP_FAILED && mprotect(fresh, wanted, PROT_READ | PROT_WRITE) != 0) {
     munmap(fresh, wanted + PageSize());
     fresh = MAP_FAILED;
@@ -112,7 +115,8 @@ std::byte* PoolBlocks::Allocate(size_t asked, const rt::Stream* stream, Reuse re
 
 void PoolBlocks::AddFree(Blocks::iterator block) { free_.insert({block->second.bytes, block->first}); }
 
-// Joins two free neighbours of a chunk where one stream at most has to be waited for. Gives the joined block, or `right`.
+// Joins two free neighbours of a chunk where one stream at most has to be waited for. Gives the joined block,
+// or `right`.
 PoolBlocks::Blocks::iterator PoolBlocks::Merge(Blocks::iterator left, Blocks::iterator right) {
   Block &l = left->second, &r = right->second;
   if (l.asked != 0 || r.asked != 0 || l.chunk != r.chunk) return right;
@@ -129,7 +133,8 @@ PoolBlocks::Blocks::iterator PoolBlocks::Merge(Blocks::iterator left, Blocks::it
 
 void PoolBlocks::MergeDone() {
   if (blocks_.empty()) return;
-  for (auto left = blocks_.begin(), right = std::next(left); right != blocks_.end(); right = std::next(left)) left = Merge(left, right);
+  for (auto left = blocks_.begin(), right = std::next(left); right != blocks_.end(); right = std::next(left))
+    left = Merge(left, right);
 }
 
 void PoolBlocks::Free(std::byte* memory, rt::Ticket freed) {
@@ -150,7 +155,8 @@ void PoolBlocks::Trim(size_t keep) {
   for (auto it = chunks_.begin(); it != chunks_.end();) {
     const auto [base, chunk] = *it;
     const auto block = blocks_.find(base);
-    const bool whole = block->second.asked == 0 && block->second.bytes == chunk.bytes && !Pending(block->second.freed);
+    const bool whole =
+        block->second.asked == 0 && block->second.bytes == chunk.bytes && !Pending(block->second.freed);
     if (!whole || sizes_.reserved - chunk.bytes < keep) {
       ++it;
       continue;

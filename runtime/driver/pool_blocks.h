@@ -1,7 +1,7 @@
 // The memory of one stream-ordered pool: chunks from the system, cut into blocks.
 //
-// A freed block carries the ticket of its free. It may be handed out again at once to the stream that freed it, to
-// anybody when the ticket is done, and else to a stream that is made to wait for the ticket.
+// A freed block carries the ticket of its free. It may be handed out again at once to the stream that freed
+// it, to anybody when the ticket is done, and else to a stream that is made to wait for the ticket.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,8 @@ class PoolBlocks {
   std::byte* Allocate(size_t bytes, const rt::Stream* stream, Reuse reuse, rt::Ticket* wait);
   // A block that Allocate gave; reusable by others when `freed` is done.
   void Free(std::byte* block, rt::Ticket freed);
-  // Gives chunks that are wholly free (and known to be) back to the system while more than `keep` bytes remain.
+  // Gives chunks that are wholly free (and known to be) back to the system while more than `keep` bytes
+  // remain.
   void Trim(size_t keep);
 
   struct Sizes {
@@ -52,9 +53,9 @@ class PoolBlocks {
   };
   struct Block {
     size_t bytes = 0;
-    size_t asked = 0;        // 0: free
+    size_t asked = 0;  // 0: free
     std::byte* chunk = nullptr;
-    rt::Ticket freed;        // of free blocks; no stream: done
+    rt::Ticket freed;  // of free blocks; no stream: done
   };
   using Blocks = std::map<std::byte*, Block>;
 

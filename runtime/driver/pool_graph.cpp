@@ -1,4 +1,5 @@
-// Memory of graphs' allocation nodes: pools of their own, one for each device, that no program has a handle of.
+// Memory of graphs' allocation nodes: pools of their own, one for each device, that no program has a handle
+// of.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,11 +40,16 @@ struct GraphMemory {
 
 }  // namespace
 
-bool IsGraphMemory(const Range& range) { return range.kind == RangeKind::kPool && range.flags == kGraphMemory; }
+bool IsGraphMemory(const Range& range) {
+  return range.kind == RangeKind::kPool && range.flags == kGraphMemory;
+}
 
-std::shared_ptr<const void> AllocateForGraph(const CUmemPoolProps& properties, size_t bytes, CUdeviceptr* made) {
+std::shared_ptr<const void> AllocateForGraph(const CUmemPoolProps& properties, size_t bytes,
+                                             CUdeviceptr* made) {
   const bool on_device = properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-  if (AllocateFromPool(GraphPool(on_device ? properties.location.id : 0), bytes, nullptr, made) != CUDA_SUCCESS) return nullptr;
+  if (AllocateFromPool(GraphPool(on_device ? properties.location.id : 0), bytes, nullptr, made) !=
+      CUDA_SUCCESS)
+    return nullptr;
   Allocations::Get().Update(static_cast<uintptr_t>(*made), [](Range& range) { range.flags = kGraphMemory; });
   auto memory = std::make_shared<GraphMemory>();
   memory->base = static_cast<uintptr_t>(*made);
@@ -58,9 +64,11 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
   auto* bytes = static_cast<cuuint64_t*>(value);
   switch (attr) {
     case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
-    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT: return *bytes = sizes.used, CUDA_SUCCESS;
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
+      return *bytes = sizes.used, CUDA_SUCCESS;
     case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
-    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: return *bytes = sizes.used_high, CUDA_SUCCESS;
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
+      return *bytes = sizes.used_high, CUDA_SUCCESS;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -70,7 +78,8 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
   Device* found = nullptr;
   if (const CUresult error = FindDevice(device, found)) return error;
   if (value == nullptr || *static_cast<const cuuint64_t*>(value) != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (attr != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH && attr != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) return CUDA_ERROR_INVALID_VALUE;
+  if (attr != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH && attr != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
+    return CUDA_ERROR_INVALID_VALUE;
   GraphFootprint::Get().ResetHigh(found->ordinal());
   return CUDA_SUCCESS;
 }

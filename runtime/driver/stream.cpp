@@ -26,7 +26,8 @@ struct StreamAttributes {
 
 bool IsStreamAttribute(CUstreamAttrID id) {
   return id == CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW || id == CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY ||
-         id == CU_STREAM_ATTRIBUTE_PRIORITY || id == CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP || id == CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN;
+         id == CU_STREAM_ATTRIBUTE_PRIORITY || id == CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP ||
+         id == CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN;
 }
 
 StreamAttributes& AttributesOf(StreamObject& stream) {
@@ -42,8 +43,10 @@ CUresult Create(CUstream* result, unsigned flags, int priority) {
   if (const CUresult error = WorkingContext(context)) return error;
   priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
   const auto kind = flags == 0 ? rt::StreamKind::kBlocking : rt::StreamKind::kNonBlocking;
-  auto stream = std::make_unique<StreamObject>(*context, context->streams().NewStream(kind, priority), StreamObject::Role::kCreated, flags, priority);
-  context->Own(stream.get(), [](void* object) { Withdraw<StreamObject>(HandleOf(static_cast<StreamObject*>(object))); });
+  auto stream = std::make_unique<StreamObject>(*context, context->streams().NewStream(kind, priority),
+                                               StreamObject::Role::kCreated, flags, priority);
+  context->Own(stream.get(),
+               [](void* object) { Withdraw<StreamObject>(HandleOf(static_cast<StreamObject*>(object))); });
   *result = Publish(std::move(stream));
   return CUDA_SUCCESS;
 }
@@ -60,7 +63,8 @@ CUresult FindStream(CUstream handle, StreamObject*& stream) {
 // For what cannot be done with a captured stream, and what a capture elsewhere forbids.
 CUresult CheckWait(StreamObject& stream) {
   if (stream.capturing()) return RefuseCapturedStream(stream);
-  if (stream.role() == StreamObject::Role::kLegacy && stream.context().blocking_captures.load() > 0) return RefuseImplicit(stream.context());
+  if (stream.role() == StreamObject::Role::kLegacy && stream.context().blocking_captures.load() > 0)
+    return RefuseImplicit(stream.context());
   return AllowedDuringCapture();
 }
 
@@ -82,7 +86,9 @@ void RunCallback(void* data) {
 }  // namespace
 
 CUresult cuStreamCreate(CUstream* phStream, unsigned int Flags) { return Create(phStream, Flags, 0); }
-CUresult cuStreamCreateWithPriority(CUstream* phStream, unsigned int flags, int priority) { return Create(phStream, flags, priority); }
+CUresult cuStreamCreateWithPriority(CUstream* phStream, unsigned int flags, int priority) {
+  return Create(phStream, flags, priority);
+}
 
 CUresult cuStreamDestroy_v2(CUstream hStream) {
   if (const CUresult error = CheckInitialised()) return error;
@@ -99,7 +105,8 @@ CUresult cuStreamQuery(CUstream hStream) {
   if (const CUresult error = StreamOf(hStream, stream)) return error;
   if (const CUresult error = CheckWait(*stream)) return error;
   const bool legacy = stream->role() == StreamObject::Role::kLegacy;
-  if (!stream->queue().Idle() || (legacy && !stream->context().streams().BlockingIdle())) return CUDA_ERROR_NOT_READY;
+  if (!stream->queue().Idle() || (legacy && !stream->context().streams().BlockingIdle()))
+    return CUDA_ERROR_NOT_READY;
   return stream->context().error();
 }
 
@@ -164,12 +171,14 @@ CUresult cuStreamGetDevice(CUstream hStream, CUdevice* device) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void* userData, unsigned int flags) {
+CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void* userData,
+                             unsigned int flags) {
   if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   StreamObject* stream;
   if (const CUresult error = StreamOf(hStream, stream)) return error;
   if (stream->capturing()) return RefuseCapturedStream(*stream);
-  auto call = std::make_unique<Callback>(Callback{callback, hStream, userData, stream->context().streams().errors(), &stream->context()});
+  auto call = std::make_unique<Callback>(
+      Callback{callback, hStream, userData, stream->context().streams().errors(), &stream->context()});
   const CUresult result = Enqueue(*stream, rt::HostWork{RunCallback, call.get(), true});
   if (result == CUDA_SUCCESS) call.release();
   return result;
@@ -188,18 +197,22 @@ CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t lengt
   StreamObject* stream;
   if (const CUresult error = StreamOf(hStream, stream)) return error;
   if (stream->capturing()) return RefuseCapturedStream(*stream);
-  const bool one = flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE;
+  const bool one =
+      flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE;
   const auto range = Allocations::Get().Find(static_cast<uintptr_t>(dptr));
-  if (!one || !range || range->kind != RangeKind::kManaged || range->base != dptr || (length != 0 && length != range->size)) {
+  if (!one || !range || range->kind != RangeKind::kManaged || range->base != dptr ||
+      (length != 0 && length != range->size)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (flags == CU_MEM_ATTACH_SINGLE && stream->role() == StreamObject::Role::kLegacy) return CUDA_ERROR_INVALID_VALUE;
+  if (flags == CU_MEM_ATTACH_SINGLE && stream->role() == StreamObject::Role::kLegacy)
+    return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue* param) {
   if (param == nullptr || !IsStreamAttribute(attr)) return CUDA_ERROR_INVALID_VALUE;
-  if (attr == CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY && (param->syncPolicy < CU_SYNC_POLICY_AUTO || param->syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC)) {
+  if (attr == CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY &&
+      (param->syncPolicy < CU_SYNC_POLICY_AUTO || param->syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   StreamObject* stream;
@@ -217,10 +230,12 @@ CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAtt
   StreamAttributes& attributes = AttributesOf(*stream);
   std::lock_guard lock(attributes.mutex);
   CUstreamAttrValue answer{};
-  if (attr == CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY) answer.syncPolicy = static_cast<CUsynchronizationPolicy>(-1);  // none was set
+  if (attr == CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY)
+    answer.syncPolicy = static_cast<CUsynchronizationPolicy>(-1);  // none was set
   if (attr == CU_STREAM_ATTRIBUTE_PRIORITY) answer.priority = stream->priority();
   if (attr == CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) answer.memSyncDomainMap = {0, 1};
-  if (const auto found = attributes.values.find(attr); found != attributes.values.end()) answer = found->second;
+  if (const auto found = attributes.values.find(attr); found != attributes.values.end())
+    answer = found->second;
   *value = answer;
   return CUDA_SUCCESS;
 }

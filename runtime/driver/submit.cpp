@@ -26,7 +26,8 @@ bool LaunchBlocking() {
 CUresult StreamOf(CUstream handle, StreamObject*& stream) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
-  if (handle == nullptr) handle = api::PerThreadDefaultStream::Active() ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+  if (handle == nullptr)
+    handle = api::PerThreadDefaultStream::Active() ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
   if (handle == CU_STREAM_LEGACY) {
     stream = &context->legacy_stream();
   } else if (handle == CU_STREAM_PER_THREAD) {
@@ -41,7 +42,8 @@ CUresult StreamOf(CUstream handle, StreamObject*& stream) {
 
 CUresult Enqueue(StreamObject& stream, rt::Work work) {
   Context& context = stream.context();
-  if (stream.role() == StreamObject::Role::kLegacy && context.blocking_captures.load(std::memory_order_acquire) > 0) {
+  if (stream.role() == StreamObject::Role::kLegacy &&
+      context.blocking_captures.load(std::memory_order_acquire) > 0) {
     return RefuseImplicit(context);
   }
   const bool wait = LaunchBlocking() && std::holds_alternative<rt::KernelWork>(work);

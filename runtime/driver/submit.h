@@ -38,7 +38,7 @@ class StreamObject {
   rt::Stream& queue() const { return *queue_; }
   const std::shared_ptr<rt::Stream>& shared_queue() const { return queue_; }
   Role role() const { return role_; }
-  unsigned flags() const { return flags_; }     // CU_STREAM_NON_BLOCKING
+  unsigned flags() const { return flags_; }  // CU_STREAM_NON_BLOCKING
   int priority() const { return priority_; }
 
   bool capturing() const { return capturing_.load(std::memory_order_acquire); }
@@ -67,21 +67,23 @@ class StreamObject {
 };
 
 // What a stream handle means to the calling thread: null is the legacy stream, or the thread's own while
-// api::PerThreadDefaultStream is active. NOT_INITIALIZED, INVALID_CONTEXT, the sticky error of the stream's context,
-// INVALID_HANDLE.
+// api::PerThreadDefaultStream is active. NOT_INITIALIZED, INVALID_CONTEXT, the sticky error of the stream's
+// context, INVALID_HANDLE.
 cuda::CUresult StreamOf(cuda::CUstream handle, StreamObject*& stream);
 
-// Puts work at the end of the stream; not for streams that are captured. STREAM_CAPTURE_IMPLICIT for the legacy stream
-// while a blocking one is captured. With CUDA_LAUNCH_BLOCKING=1 kernels are waited for, and their faults returned.
+// Puts work at the end of the stream; not for streams that are captured. STREAM_CAPTURE_IMPLICIT for the
+// legacy stream while a blocking one is captured. With CUDA_LAUNCH_BLOCKING=1 kernels are waited for, and
+// their faults returned.
 cuda::CUresult Enqueue(StreamObject& stream, rt::Work work);
 // Makes a node of the capture that the stream is in.
 cuda::CUresult AppendToCapture(StreamObject& stream, const cuda::CUgraphNodeParams& node, rt::Work work);
 
-// Work whose graph node `describe(CUgraphNodeParams&)` can tell: type and parameters, as for cuGraphAddNode. It is called
-// only when the stream is captured.
+// Work whose graph node `describe(CUgraphNodeParams&)` can tell: type and parameters, as for cuGraphAddNode.
+// It is called only when the stream is captured.
 template <typename Describe>
 cuda::CUresult Submit(StreamObject& stream, rt::Work work, const Describe& describe) {
-  if (!stream.capturing()) [[likely]] return Enqueue(stream, std::move(work));
+  if (!stream.capturing()) [[likely]]
+    return Enqueue(stream, std::move(work));
   cuda::CUgraphNodeParams node{};
   describe(node);
   return AppendToCapture(stream, node, std::move(work));

@@ -22,24 +22,36 @@ struct Channel {
 
 Channel ChannelOf(CUarray_format format) {
   switch (format) {
-    case CU_AD_FORMAT_UNSIGNED_INT8: return {PTX2CPU_CHANNEL_U8};
-    case CU_AD_FORMAT_SIGNED_INT8: return {PTX2CPU_CHANNEL_S8};
-    case CU_AD_FORMAT_UNSIGNED_INT16: return {PTX2CPU_CHANNEL_U16};
-    case CU_AD_FORMAT_SIGNED_INT16: return {PTX2CPU_CHANNEL_S16};
-    case CU_AD_FORMAT_UNSIGNED_INT32: return {PTX2CPU_CHANNEL_U32};
-    case CU_AD_FORMAT_SIGNED_INT32: return {PTX2CPU_CHANNEL_S32};
-    case CU_AD_FORMAT_HALF: return {PTX2CPU_CHANNEL_F16};
-    case CU_AD_FORMAT_FLOAT: return {PTX2CPU_CHANNEL_F32};
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+      return {PTX2CPU_CHANNEL_U8};
+    case CU_AD_FORMAT_SIGNED_INT8:
+      return {PTX2CPU_CHANNEL_S8};
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+      return {PTX2CPU_CHANNEL_U16};
+    case CU_AD_FORMAT_SIGNED_INT16:
+      return {PTX2CPU_CHANNEL_S16};
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+      return {PTX2CPU_CHANNEL_U32};
+    case CU_AD_FORMAT_SIGNED_INT32:
+      return {PTX2CPU_CHANNEL_S32};
+    case CU_AD_FORMAT_HALF:
+      return {PTX2CPU_CHANNEL_F16};
+    case CU_AD_FORMAT_FLOAT:
+      return {PTX2CPU_CHANNEL_F32};
     case CU_AD_FORMAT_UNORM_INT8X1:
     case CU_AD_FORMAT_UNORM_INT8X2:
-    case CU_AD_FORMAT_UNORM_INT8X4: return {PTX2CPU_CHANNEL_U8, true};
+    case CU_AD_FORMAT_UNORM_INT8X4:
+      return {PTX2CPU_CHANNEL_U8, true};
     case CU_AD_FORMAT_SNORM_INT8X1:
     case CU_AD_FORMAT_SNORM_INT8X2:
-    case CU_AD_FORMAT_SNORM_INT8X4: return {PTX2CPU_CHANNEL_S8, true};
+    case CU_AD_FORMAT_SNORM_INT8X4:
+      return {PTX2CPU_CHANNEL_S8, true};
     case CU_AD_FORMAT_UNORM_INT16X1:
     case CU_AD_FORMAT_UNORM_INT16X2:
-    case CU_AD_FORMAT_UNORM_INT16X4: return {PTX2CPU_CHANNEL_U16, true};
-    default: return {PTX2CPU_CHANNEL_S16, true};
+    case CU_AD_FORMAT_UNORM_INT16X4:
+      return {PTX2CPU_CHANNEL_U16, true};
+    default:
+      return {PTX2CPU_CHANNEL_S16, true};
   }
 }
 
@@ -95,7 +107,8 @@ void DescribeArray(const CUDA_ARRAY3D_DESCRIPTOR& d, ptx2cpu_image* image, bool*
 CUresult DescribeLinear(const CUDA_RESOURCE_DESC& resource, ptx2cpu_image* image, bool* normalized_format) {
   const auto& linear = resource.res.linear;
   const size_t element = ElementBytes(linear.format, linear.numChannels);
-  if (linear.devPtr == 0 || linear.devPtr % kPointerAlignment != 0 || element == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (linear.devPtr == 0 || linear.devPtr % kPointerAlignment != 0 || element == 0)
+    return CUDA_ERROR_INVALID_VALUE;
   const size_t width = linear.sizeInBytes / element;
   image->shape = PTX2CPU_SHAPE_LINEAR, image->layers = image->levels = 1;
   SetFormat(linear.format, linear.numChannels, image, normalized_format);
@@ -110,13 +123,15 @@ CUresult DescribeLinear(const CUDA_RESOURCE_DESC& resource, ptx2cpu_image* image
 CUresult DescribePitched(const CUDA_RESOURCE_DESC& resource, ptx2cpu_image* image, bool* normalized_format) {
   const auto& flat = resource.res.pitch2D;
   const bool aligned = flat.devPtr % kPointerAlignment == 0 && flat.pitchInBytes % kPitchAlignment == 0;
-  if (flat.devPtr == 0 || !aligned || ElementBytes(flat.format, flat.numChannels) == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (flat.devPtr == 0 || !aligned || ElementBytes(flat.format, flat.numChannels) == 0)
+    return CUDA_ERROR_INVALID_VALUE;
   if (flat.width > UINT32_MAX || flat.height > UINT32_MAX) return CUDA_ERROR_INVALID_VALUE;
   image->shape = PTX2CPU_SHAPE_PITCH, image->layers = image->levels = 1;
   SetFormat(flat.format, flat.numChannels, image, normalized_format);
   ptx2cpu_image_level& level = image->level[0];
   level.base = reinterpret_cast<uint8_t*>(flat.devPtr);
-  level.width = static_cast<uint32_t>(flat.width), level.height = static_cast<uint32_t>(flat.height), level.depth = 1;
+  level.width = static_cast<uint32_t>(flat.width), level.height = static_cast<uint32_t>(flat.height),
+  level.depth = 1;
   level.pitch = flat.pitchInBytes;
   level.slice = flat.pitchInBytes * flat.height;
   return CUDA_SUCCESS;
@@ -130,8 +145,9 @@ struct ViewFormat {
 // The formats stand in groups of 1, 2 and 4 channels.
 ViewFormat ViewFormatOf(CUresourceViewFormat format) {
   if (format < CU_RES_VIEW_FORMAT_UINT_1X8 || format > CU_RES_VIEW_FORMAT_FLOAT_4X32) return {};
-  constexpr ptx2cpu_channel kGroups[] = {PTX2CPU_CHANNEL_U8,  PTX2CPU_CHANNEL_S8,  PTX2CPU_CHANNEL_U16, PTX2CPU_CHANNEL_S16,
-                                         PTX2CPU_CHANNEL_U32, PTX2CPU_CHANNEL_S32, PTX2CPU_CHANNEL_F16, PTX2CPU_CHANNEL_F32};
+  constexpr ptx2cpu_channel kGroups[] = {PTX2CPU_CHANNEL_U8,  PTX2CPU_CHANNEL_S8,  PTX2CPU_CHANNEL_U16,
+                                         PTX2CPU_CHANNEL_S16, PTX2CPU_CHANNEL_U32, PTX2CPU_CHANNEL_S32,
+                                         PTX2CPU_CHANNEL_F16, PTX2CPU_CHANNEL_F32};
   const unsigned index = static_cast<unsigned>(format) - CU_RES_VIEW_FORMAT_UINT_1X8;
   return {kGroups[index / 3], 1u << (index % 3)};
 }
@@ -167,17 +183,23 @@ CUresult DescribeImage(const CUDA_RESOURCE_DESC& resource, ptx2cpu_image* image,
 }
 
 CUresult ApplyView(const CUDA_RESOURCE_VIEW_DESC& view, ptx2cpu_image* image) {
-  if (image->shape == PTX2CPU_SHAPE_LINEAR || image->shape == PTX2CPU_SHAPE_PITCH) return CUDA_SUCCESS;  // views are of arrays
+  if (image->shape == PTX2CPU_SHAPE_LINEAR || image->shape == PTX2CPU_SHAPE_PITCH)
+    return CUDA_SUCCESS;  // views are of arrays
   const ViewFormat format = ViewFormatOf(view.format);
-  if (format.channels * BytesOf(format.channel) != image->channels * BytesOf(image->channel)) return CUDA_ERROR_INVALID_VALUE;
+  if (format.channels * BytesOf(format.channel) != image->channels * BytesOf(image->channel))
+    return CUDA_ERROR_INVALID_VALUE;
   const ptx2cpu_image_level& whole = image->level[0];
   const bool flat = image->shape == PTX2CPU_SHAPE_1D || image->shape == PTX2CPU_SHAPE_1D_LAYERED;
-  const bool layered = image->shape == PTX2CPU_SHAPE_1D_LAYERED || image->shape == PTX2CPU_SHAPE_2D_LAYERED || image->shape == PTX2CPU_SHAPE_CUBE_LAYERED;
+  const bool layered = image->shape == PTX2CPU_SHAPE_1D_LAYERED || image->shape == PTX2CPU_SHAPE_2D_LAYERED ||
+                       image->shape == PTX2CPU_SHAPE_CUBE_LAYERED;
   const bool cube = image->shape == PTX2CPU_SHAPE_CUBE;
   const size_t depth = image->shape == PTX2CPU_SHAPE_3D ? whole.depth : layered || cube ? image->layers : 0;
-  if (view.width != whole.width || view.height != (flat ? 0 : whole.height) || view.depth != depth) return CUDA_ERROR_INVALID_VALUE;
-  if (view.firstMipmapLevel > view.lastMipmapLevel || view.firstLayer > view.lastLayer) return CUDA_ERROR_INVALID_VALUE;
-  if (view.firstMipmapLevel >= image->levels || (image->levels == 1 && view.lastMipmapLevel != 0)) return CUDA_ERROR_INVALID_VALUE;
+  if (view.width != whole.width || view.height != (flat ? 0 : whole.height) || view.depth != depth)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (view.firstMipmapLevel > view.lastMipmapLevel || view.firstLayer > view.lastLayer)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (view.firstMipmapLevel >= image->levels || (image->levels == 1 && view.lastMipmapLevel != 0))
+    return CUDA_ERROR_INVALID_VALUE;
   if (layered ? view.firstLayer >= image->layers : view.lastLayer != 0) return CUDA_ERROR_INVALID_VALUE;
   image->channel = format.channel;
   image->channels = format.channels;
@@ -193,11 +215,15 @@ CUresult ApplyView(const CUDA_RESOURCE_VIEW_DESC& view, ptx2cpu_image* image) {
 
 CUresult DescribeSampling(const CUDA_TEXTURE_DESC& d, bool normalized_format, ptx2cpu_texture* texture) {
   for (int i = 0; i < 3; ++i) {
-    if (d.addressMode[i] < CU_TR_ADDRESS_MODE_WRAP || d.addressMode[i] > CU_TR_ADDRESS_MODE_BORDER) return CUDA_ERROR_INVALID_VALUE;
+    if (d.addressMode[i] < CU_TR_ADDRESS_MODE_WRAP || d.addressMode[i] > CU_TR_ADDRESS_MODE_BORDER)
+      return CUDA_ERROR_INVALID_VALUE;
     texture->address[i] = static_cast<uint32_t>(d.addressMode[i]);  // numbered alike
   }
-  const auto legal = [](CUfilter_mode mode) { return mode == CU_TR_FILTER_MODE_POINT || mode == CU_TR_FILTER_MODE_LINEAR; };
-  if (!legal(d.filterMode) || !legal(d.mipmapFilterMode) || (d.flags & ~kKnownFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
+  const auto legal = [](CUfilter_mode mode) {
+    return mode == CU_TR_FILTER_MODE_POINT || mode == CU_TR_FILTER_MODE_LINEAR;
+  };
+  if (!legal(d.filterMode) || !legal(d.mipmapFilterMode) || (d.flags & ~kKnownFlags) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
   const uint32_t channel = texture->image.channel;
   const bool narrow_integer = channel <= PTX2CPU_CHANNEL_S16;
   texture->linear_filter = d.filterMode == CU_TR_FILTER_MODE_LINEAR;

@@ -10,12 +10,15 @@
 
 namespace ptx2cpu::driver {
 
-// Legal or INVALID_VALUE. Memory is not looked up: what a texture reads past its allocation a kernel's access would too.
-cuda::CUresult DescribeImage(const cuda::CUDA_RESOURCE_DESC& resource, ptx2cpu_image* image, bool* normalized_format);
+// Legal or INVALID_VALUE. Memory is not looked up: what a texture reads past its allocation a kernel's access
+// would too.
+cuda::CUresult DescribeImage(const cuda::CUDA_RESOURCE_DESC& resource, ptx2cpu_image* image,
+                             bool* normalized_format);
 // The image seen in another format, or parts of it.
 cuda::CUresult ApplyView(const cuda::CUDA_RESOURCE_VIEW_DESC& view, ptx2cpu_image* image);
 // How it is read. The image has to be there.
-cuda::CUresult DescribeSampling(const cuda::CUDA_TEXTURE_DESC& description, bool normalized_format, ptx2cpu_texture* texture);
+cuda::CUresult DescribeSampling(const cuda::CUDA_TEXTURE_DESC& description, bool normalized_format,
+                                ptx2cpu_texture* texture);
 
 // A module's variable is gone, and so are the references that it was.
 void ForgetReferences(std::byte* variable);

@@ -43,8 +43,8 @@ CUresult Find(typename T::Handle handle, const void* into, T*& object) {
 
 }  // namespace
 
-CUresult cuTexObjectCreate(CUtexObject* pTexObject, const CUDA_RESOURCE_DESC* pResDesc, const CUDA_TEXTURE_DESC* pTexDesc,
-                           const CUDA_RESOURCE_VIEW_DESC* pResViewDesc) {
+CUresult cuTexObjectCreate(CUtexObject* pTexObject, const CUDA_RESOURCE_DESC* pResDesc,
+                           const CUDA_TEXTURE_DESC* pTexDesc, const CUDA_RESOURCE_VIEW_DESC* pResViewDesc) {
   Context* context = nullptr;
   if (const CUresult error = WorkingContext(context)) return error;
   if (pTexObject == nullptr || pResDesc == nullptr || pTexDesc == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -54,7 +54,8 @@ CUresult cuTexObjectCreate(CUtexObject* pTexObject, const CUDA_RESOURCE_DESC* pR
   if (const CUresult error = DescribeImage(*pResDesc, &made->device.image, &normalized_format)) return error;
   if (pResViewDesc != nullptr) {
     if (const CUresult error = ApplyView(*pResViewDesc, &made->device.image)) return error;
-    const bool array = pResDesc->resType == CU_RESOURCE_TYPE_ARRAY || pResDesc->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    const bool array =
+        pResDesc->resType == CU_RESOURCE_TYPE_ARRAY || pResDesc->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     if (array) made->view = *pResViewDesc;
     if (array) normalized_format = false;
   }
@@ -91,7 +92,8 @@ CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* pResViewDesc, C
 CUresult cuSurfObjectCreate(CUsurfObject* pSurfObject, const CUDA_RESOURCE_DESC* pResDesc) {
   Context* context = nullptr;
   if (const CUresult error = WorkingContext(context)) return error;
-  if (pSurfObject == nullptr || pResDesc == nullptr || pResDesc->resType != CU_RESOURCE_TYPE_ARRAY) return CUDA_ERROR_INVALID_VALUE;
+  if (pSurfObject == nullptr || pResDesc == nullptr || pResDesc->resType != CU_RESOURCE_TYPE_ARRAY)
+    return CUDA_ERROR_INVALID_VALUE;
   auto made = std::make_unique<SurfaceObject>();
   bool normalized_format = false;
   made->device.kind = PTX2CPU_KIND_SURFACE_OBJECT;

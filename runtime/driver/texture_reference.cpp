@@ -1,5 +1,5 @@
-// Texture and surface references: variables of a module that the host binds to memory. Kernels read the binding's handle
-// from the variable; the binding is changed only while no kernel of the context runs.
+// Texture and surface references: variables of a module that the host binds to memory. Kernels read the
+// binding's handle from the variable; the binding is changed only while no kernel of the context runs.
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -26,9 +26,9 @@ struct TextureReference {
   }
 
   ptx2cpu_texture device = {};
-  std::byte* variable = nullptr;       // 8 bytes of the module; null: made by cuTexRefCreate
+  std::byte* variable = nullptr;  // 8 bytes of the module; null: made by cuTexRefCreate
   bool bound = false;
-  CUDA_RESOURCE_DESC resource = {};    // of what is bound
+  CUDA_RESOURCE_DESC resource = {};  // of what is bound
   CUDA_TEXTURE_DESC sampling = {};
   CUarray_format format = CU_AD_FORMAT_FLOAT;
   unsigned channels = 1;
@@ -164,7 +164,8 @@ CUresult BindFlat(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR* desc, CUdevicept
   if (const CUresult error = FindQuiet(handle, r)) return error;
   if (desc == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const size_t element = ElementBytes(desc->Format, desc->NumChannels);
-  if (element == 0 || desc->Width > SIZE_MAX / element || pitch < desc->Width * element) return CUDA_ERROR_INVALID_VALUE;
+  if (element == 0 || desc->Width > SIZE_MAX / element || pitch < desc->Width * element)
+    return CUDA_ERROR_INVALID_VALUE;
   CUDA_RESOURCE_DESC resource = {};
   resource.resType = CU_RESOURCE_TYPE_PITCH2D;
   resource.res.pitch2D = {pointer, desc->Format, desc->NumChannels, desc->Width, desc->Height, pitch};
@@ -231,10 +232,12 @@ CUresult cuTexRefSetAddress_v2(size_t* ByteOffset, CUtexref hTexRef, CUdeviceptr
   return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefSetAddress2D_v2(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR* desc, CUdeviceptr dptr, size_t Pitch) {
+CUresult cuTexRefSetAddress2D_v2(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR* desc, CUdeviceptr dptr,
+                                 size_t Pitch) {
   return BindFlat(hTexRef, desc, dptr, Pitch);
 }
-CUresult cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR* desc, CUdeviceptr dptr, size_t Pitch) {
+CUresult cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR* desc, CUdeviceptr dptr,
+                                 size_t Pitch) {
   return BindFlat(hTexRef, desc, dptr, Pitch);
 }
 
@@ -266,7 +269,8 @@ CUresult cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmapped
 CUresult cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents) {
   TextureReference* r = nullptr;
   if (const CUresult error = FindQuiet(hTexRef, r)) return error;
-  if (NumPackedComponents != 1 && NumPackedComponents != 2 && NumPackedComponents != 4) return CUDA_ERROR_INVALID_VALUE;
+  if (NumPackedComponents != 1 && NumPackedComponents != 2 && NumPackedComponents != 4)
+    return CUDA_ERROR_INVALID_VALUE;
   r->format = fmt, r->channels = static_cast<unsigned>(NumPackedComponents);
   return CUDA_SUCCESS;
 }
@@ -279,7 +283,8 @@ CUresult cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
   return Sample(hTexRef, [&](TextureReference& r) { r.sampling.filterMode = fm; });
 }
 CUresult cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
-  constexpr unsigned kKnown = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION;
+  constexpr unsigned kKnown = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
+                              CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION;
   if ((Flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
   return Sample(hTexRef, [&](TextureReference& r) { r.sampling.flags = Flags; });
 }
@@ -306,8 +311,10 @@ CUresult cuTexRefSetBorderColor(CUtexref hTexRef, float* pBorderColor) {
 CUresult cuTexRefGetAddress_v2(CUdeviceptr* pdptr, CUtexref hTexRef) {
   TextureReference* r = nullptr;
   if (const CUresult error = Find(hTexRef, pdptr, r)) return error;
-  if (r->resource.resType == CU_RESOURCE_TYPE_LINEAR) return *pdptr = r->resource.res.linear.devPtr, CUDA_SUCCESS;
-  if (r->resource.resType == CU_RESOURCE_TYPE_PITCH2D) return *pdptr = r->resource.res.pitch2D.devPtr, CUDA_SUCCESS;
+  if (r->resource.resType == CU_RESOURCE_TYPE_LINEAR)
+    return *pdptr = r->resource.res.linear.devPtr, CUDA_SUCCESS;
+  if (r->resource.resType == CU_RESOURCE_TYPE_PITCH2D)
+    return *pdptr = r->resource.res.pitch2D.devPtr, CUDA_SUCCESS;
   return CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuTexRefGetArray(CUarray* phArray, CUtexref hTexRef) {
@@ -363,7 +370,8 @@ CUresult cuTexRefGetMipmapLevelBias(float* pbias, CUtexref hTexRef) {
   if (const CUresult error = Find(hTexRef, pbias, r)) return error;
   return *pbias = r->sampling.mipmapLevelBias, CUDA_SUCCESS;
 }
-CUresult cuTexRefGetMipmapLevelClamp(float* pminMipmapLevelClamp, float* pmaxMipmapLevelClamp, CUtexref hTexRef) {
+CUresult cuTexRefGetMipmapLevelClamp(float* pminMipmapLevelClamp, float* pmaxMipmapLevelClamp,
+                                     CUtexref hTexRef) {
   TextureReference* r = nullptr;
   if (const CUresult error = Find(hTexRef, pminMipmapLevelClamp, r)) return error;
   if (pmaxMipmapLevelClamp == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -88,8 +88,9 @@ TraceScope::~TraceScope() {
   if (rt::timeline::Wanted()) rt::timeline::AddCall(name_, begin_, end, arguments_, result_);
   if (!WantsLines()) return;
   char text[1024];
-  std::snprintf(text, sizeof text, "ptx2cpu: [%d] %s(%s)%s%s  %.1f us\n", static_cast<int>(gettid()), name_, arguments_.c_str(),
-                result_.empty() ? "" : " = ", result_.c_str(), static_cast<double>(end - begin_) / 1e3);
+  std::snprintf(text, sizeof text, "ptx2cpu: [%d] %s(%s)%s%s  %.1f us\n", static_cast<int>(gettid()), name_,
+                arguments_.c_str(), result_.empty() ? "" : " = ", result_.c_str(),
+                static_cast<double>(end - begin_) / 1e3);
   std::fputs(text, stderr);
 }
 

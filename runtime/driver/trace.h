@@ -1,5 +1,5 @@
-// What the program asks of us, as lines on stderr (PTX2CPU_TRACE=1) and as bars of a timeline (PTX2CPU_TIMELINE=FILE,
-// see runtime/timeline/timeline.h). Costs one load of a flag where neither is wanted.
+// What the program asks of us, as lines on stderr (PTX2CPU_TRACE=1) and as bars of a timeline
+// (PTX2CPU_TIMELINE=FILE, see runtime/timeline/timeline.h). Costs one load of a flag where neither is wanted.
 #pragma once
 
 #include <atomic>

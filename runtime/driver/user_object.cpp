@@ -29,7 +29,8 @@ CUresult Release(CUuserObject handle, unsigned count, std::shared_ptr<UserObject
   HeldObjects& held = HeldObjects::Get();
   std::lock_guard lock(held.mutex);
   const auto found = held.objects.find(handle);
-  if (found == held.objects.end() || count == 0 || count > found->second.count) return CUDA_ERROR_INVALID_VALUE;
+  if (found == held.objects.end() || count == 0 || count > found->second.count)
+    return CUDA_ERROR_INVALID_VALUE;
   last = found->second.object;
   if ((found->second.count -= count) == 0) held.objects.erase(found);
   return CUDA_SUCCESS;
@@ -37,15 +38,20 @@ CUresult Release(CUuserObject handle, unsigned count, std::shared_ptr<UserObject
 
 }  // namespace
 
-UserObject::UserObject(void* object, CUhostFn destroy) : object_(object), destroy_(destroy) { Handles::Get().Add(this, kKind); }
+UserObject::UserObject(void* object, CUhostFn destroy) : object_(object), destroy_(destroy) {
+  Handles::Get().Add(this, kKind);
+}
 
 UserObject::~UserObject() {
   Handles::Get().Remove(this, kKind);
   destroy_(object_);
 }
 
-CUresult cuUserObjectCreate(CUuserObject* object_out, void* ptr, CUhostFn destroy, unsigned int initialRefcount, unsigned int flags) {
-  if (object_out == nullptr || destroy == nullptr || initialRefcount == 0 || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) return CUDA_ERROR_INVALID_VALUE;
+CUresult cuUserObjectCreate(CUuserObject* object_out, void* ptr, CUhostFn destroy,
+                            unsigned int initialRefcount, unsigned int flags) {
+  if (object_out == nullptr || destroy == nullptr || initialRefcount == 0 ||
+      flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
+    return CUDA_ERROR_INVALID_VALUE;
   auto object = std::make_shared<UserObject>(ptr, destroy);
   *object_out = HandleOf(object.get());
   HeldObjects& held = HeldObjects::Get();
@@ -70,7 +76,8 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned int count) {
 
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count, unsigned int flags) {
   Graph* const owner = From<Graph>(graph);
-  if (owner == nullptr || count == 0 || (flags & ~unsigned{CU_GRAPH_USER_OBJECT_MOVE}) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (owner == nullptr || count == 0 || (flags & ~unsigned{CU_GRAPH_USER_OBJECT_MOVE}) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<UserObject> shared;
   if (flags != 0) {
     if (const CUresult error = Release(object, count, shared)) return error;

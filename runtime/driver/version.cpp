@@ -12,7 +12,8 @@ namespace ptx2cpu::driver {
 
 namespace {
 
-constexpr cuuint64_t kProcAddressFlags = CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+constexpr cuuint64_t kProcAddressFlags =
+    CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 
 // The form of the function that programs written for `version` mean: the youngest that is not younger.
 const Entry* FindEntry(std::string_view name, int version, bool& known) {
@@ -46,8 +47,10 @@ CUresult cuGetErrorString(CUresult error, const char** pStr) {
   return *pStr == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags, CUdriverProcAddressQueryResult* symbolStatus) {
-  if (symbol == nullptr || pfn == nullptr || (flags & ~kProcAddressFlags) != 0 || cudaVersion > CUDA_VERSION) return CUDA_ERROR_INVALID_VALUE;
+CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult* symbolStatus) {
+  if (symbol == nullptr || pfn == nullptr || (flags & ~kProcAddressFlags) != 0 || cudaVersion > CUDA_VERSION)
+    return CUDA_ERROR_INVALID_VALUE;
   bool known = false;
   const Entry* const entry = FindEntry(symbol, cudaVersion, known);
   CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
@@ -55,7 +58,8 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cu
     status = known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     *pfn = nullptr;
   } else {
-    const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0 && entry->per_thread != nullptr;
+    const bool per_thread =
+        (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0 && entry->per_thread != nullptr;
     *pfn = per_thread ? entry->per_thread : entry->function;
   }
   if (symbolStatus != nullptr) *symbolStatus = status;
@@ -66,8 +70,8 @@ CUresult cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion, cuuin
   return cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, nullptr);
 }
 
-// Tables of functions that no manual describes. There are none here, and asking for one is an everyday question of
-// libraries that know how to do without: so it is answered, not refused loudly.
+// Tables of functions that no manual describes. There are none here, and asking for one is an everyday
+// question of libraries that know how to do without: so it is answered, not refused loudly.
 CUresult cuGetExportTable(const void** ppExportTable, const CUuuid* pExportTableId) {
   if (ppExportTable == nullptr || pExportTableId == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *ppExportTable = nullptr;

@@ -79,12 +79,14 @@ CUresult VirtualMemory::FreeReservation(CUdeviceptr base, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-CUresult VirtualMemory::Create(size_t bytes, const CUmemAllocationProp& properties, CUmemGenericAllocationHandle* made) {
+CUresult VirtualMemory::Create(size_t bytes, const CUmemAllocationProp& properties,
+                               CUmemGenericAllocationHandle* made) {
   auto memory = std::make_shared<PhysicalMemory>();
   if (!MemoryLimits::Get().Take(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   memory->bytes = bytes, memory->properties = properties, memory->counted = true;
   memory->file = memfd_create("ptx2cpu", MFD_CLOEXEC);
-  if (memory->file < 0 || ftruncate(memory->file, static_cast<off_t>(bytes)) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (memory->file < 0 || ftruncate(memory->file, static_cast<off_t>(bytes)) != 0)
+    return CUDA_ERROR_OUT_OF_MEMORY;
   const std::lock_guard lock(mutex_);
   *made = AddHandle(std::move(memory));
   return CUDA_SUCCESS;
@@ -108,7 +110,8 @@ CUresult VirtualMemory::Map(CUdeviceptr at, size_t bytes, CUmemGenericAllocation
   if (!InReservation(begin, bytes) || MappingAt(begin) != mappings_.end()) return CUDA_ERROR_INVALID_VALUE;
   const auto next = mappings_.lower_bound(begin);
   if (next != mappings_.end() && next->first - begin < bytes) return CUDA_ERROR_INVALID_VALUE;
-  void* mapped = mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, found->second.memory->file, 0);
+  void* mapped = mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
+                      found->second.memory->file, 0);
   if (mapped == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   mappings_.emplace(begin, Mapping{bytes, found->second.memory, handle, {}});
   return CUDA_SUCCESS;
@@ -127,8 +130,10 @@ CUresult VirtualMemory::Unmap(CUdeviceptr at, size_t bytes) {
     if (last->first + last->second.bytes > begin + bytes) return CUDA_ERROR_INVALID_VALUE;
   }
   for (auto it = first; it != last; ++it) {
-    Allocations::Get().Remove(it->first, [](const Range& range) { return range.kind == RangeKind::kVirtual; });
-    mmap(reinterpret_cast<void*>(it->first), it->second.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    Allocations::Get().Remove(it->first,
+                              [](const Range& range) { return range.kind == RangeKind::kVirtual; });
+    mmap(reinterpret_cast<void*>(it->first), it->second.bytes, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   }
   mappings_.erase(first, last);
   return CUDA_SUCCESS;
@@ -149,7 +154,8 @@ bool VirtualMemory::Protect(Mappings::value_type& mapping) {
   range.device = home.type == CU_MEM_LOCATION_TYPE_DEVICE ? home.id : 0;
   // Known to copies as long as somebody may use it.
   if (protection == PROT_NONE) {
-    Allocations::Get().Remove(range.base, [](const Range& there) { return there.kind == RangeKind::kVirtual; });
+    Allocations::Get().Remove(range.base,
+                              [](const Range& there) { return there.kind == RangeKind::kVirtual; });
   } else {
     Allocations::Get().Insert(range);
   }
@@ -161,11 +167,15 @@ CUresult VirtualMemory::SetAccess(CUdeviceptr at, size_t bytes, const CUmemAcces
   const auto begin = static_cast<uintptr_t>(at);
   auto it = mappings_.find(begin);
   uintptr_t covered = begin;
-  for (; it != mappings_.end() && it->first == covered && covered < begin + bytes; ++it) covered += it->second.bytes;
-  if (bytes == 0 || covered != begin + bytes) return CUDA_ERROR_INVALID_VALUE;  // whole mappings without a gap
+  for (; it != mappings_.end() && it->first == covered && covered < begin + bytes; ++it)
+    covered += it->second.bytes;
+  if (bytes == 0 || covered != begin + bytes)
+    return CUDA_ERROR_INVALID_VALUE;  // whole mappings without a gap
   for (auto mapping = mappings_.find(begin); mapping != it; ++mapping) {
     for (size_t i = 0; i < count; ++i) {
-      mapping->second.access[wanted[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE ? wanted[i].location.id : -1] = wanted[i].flags;
+      mapping->second
+          .access[wanted[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE ? wanted[i].location.id : -1] =
+          wanted[i].flags;
     }
     if (!Protect(*mapping)) return CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -200,7 +210,8 @@ CUresult VirtualMemory::Export(CUmemGenericAllocationHandle handle, int* file) {
   const std::lock_guard lock(mutex_);
   const auto found = handles_.find(handle);
   if (found == handles_.end()) return CUDA_ERROR_INVALID_VALUE;
-  if (found->second.memory->properties.requestedHandleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_INVALID_VALUE;
+  if (found->second.memory->properties.requestedHandleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+    return CUDA_ERROR_INVALID_VALUE;
   const int copy = fcntl(found->second.memory->file, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return CUDA_ERROR_OPERATING_SYSTEM;
   *file = copy;
@@ -209,7 +220,9 @@ CUresult VirtualMemory::Export(CUmemGenericAllocationHandle handle, int* file) {
 
 CUresult VirtualMemory::Import(int file, CUmemGenericAllocationHandle* made) {
   struct stat about = {};
-  if (fstat(file, &about) != 0 || about.st_size <= 0 || static_cast<size_t>(about.st_size) % kVirtualGrain != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (fstat(file, &about) != 0 || about.st_size <= 0 ||
+      static_cast<size_t>(about.st_size) % kVirtualGrain != 0)
+    return CUDA_ERROR_INVALID_VALUE;
   auto memory = std::make_shared<PhysicalMemory>();
   memory->bytes = static_cast<size_t>(about.st_size);
   memory->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -248,10 +261,13 @@ int VirtualMemory::Access(uintptr_t address, int device) {
   return found == mapping->second.access.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : found->second;
 }
 
-void FindReservation(uintptr_t address, uintptr_t* base, size_t* size) { VirtualMemory::Get().Find(address, base, size); }
+void FindReservation(uintptr_t address, uintptr_t* base, size_t* size) {
+  VirtualMemory::Get().Find(address, base, size);
+}
 int VirtualAccess(uintptr_t address, int device) { return VirtualMemory::Get().Access(address, device); }
 unsigned long long AllowedHandleTypes(const Range& range) {
-  return static_cast<unsigned long long>(static_cast<const PhysicalMemory*>(range.owner)->properties.requestedHandleTypes);
+  return static_cast<unsigned long long>(
+      static_cast<const PhysicalMemory*>(range.owner)->properties.requestedHandleTypes);
 }
 
 }  // namespace ptx2cpu::driver

@@ -40,12 +40,15 @@ class VirtualMemory {
 
   cuda::CUresult Reserve(size_t bytes, size_t alignment, cuda::CUdeviceptr wanted, cuda::CUdeviceptr* made);
   cuda::CUresult FreeReservation(cuda::CUdeviceptr base, size_t bytes);
-  cuda::CUresult Create(size_t bytes, const cuda::CUmemAllocationProp& properties, cuda::CUmemGenericAllocationHandle* made);
+  cuda::CUresult Create(size_t bytes, const cuda::CUmemAllocationProp& properties,
+                        cuda::CUmemGenericAllocationHandle* made);
   cuda::CUresult Release(cuda::CUmemGenericAllocationHandle handle);
   cuda::CUresult Map(cuda::CUdeviceptr at, size_t bytes, cuda::CUmemGenericAllocationHandle handle);
   cuda::CUresult Unmap(cuda::CUdeviceptr at, size_t bytes);
-  cuda::CUresult SetAccess(cuda::CUdeviceptr at, size_t bytes, const cuda::CUmemAccessDesc* wanted, size_t count);
-  cuda::CUresult GetAccess(cuda::CUdeviceptr at, const cuda::CUmemLocation& location, unsigned long long* flags);
+  cuda::CUresult SetAccess(cuda::CUdeviceptr at, size_t bytes, const cuda::CUmemAccessDesc* wanted,
+                           size_t count);
+  cuda::CUresult GetAccess(cuda::CUdeviceptr at, const cuda::CUmemLocation& location,
+                           unsigned long long* flags);
   cuda::CUresult Retain(uintptr_t address, cuda::CUmemGenericAllocationHandle* handle);
   cuda::CUresult Export(cuda::CUmemGenericAllocationHandle handle, int* file);
   cuda::CUresult Import(int file, cuda::CUmemGenericAllocationHandle* made);

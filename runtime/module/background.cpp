@@ -90,7 +90,9 @@ class Background {
 
 }  // namespace
 
-bool RunInBackground(std::function<void(const std::atomic<bool>&)> work) { return Background::Get().Run(std::move(work)); }
+bool RunInBackground(std::function<void(const std::atomic<bool>&)> work) {
+  return Background::Get().Run(std::move(work));
+}
 void WaitForBackground() { Background::Get().Wait(); }
 
 }  // namespace ptx2cpu::rt

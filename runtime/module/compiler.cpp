@@ -53,12 +53,17 @@ lowering::BuildOptions KernelCompiler::Build() const {
 KernelCompiler::Keys KernelCompiler::KeysOf(const lowering::Jit& jit, const CompileRequest& request) {
   const lowering::Digest content = source_.ContentOf(request.kernel);
   const Dim3 block = request.block.value_or(Dim3{0, 0, 0});
-  const auto view = [](const lowering::Digest& digest) { return std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()); };
+  const auto view = [](const lowering::Digest& digest) {
+    return std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
+  };
   lowering::ContentHash hash;
   hash.Add(lowering::CompilerIdentity(jit.target())).Add(request.kernel).Add(view(content));
-  for (const uint64_t option : {static_cast<uint64_t>(options_.contract), static_cast<uint64_t>(options_.optimisation),
-                                static_cast<uint64_t>(options_.line_info), static_cast<uint64_t>(request.alignment.value_or(options_.alignment)), static_cast<uint64_t>(options_.tier),
-                                static_cast<uint64_t>(options_.collapse), uint64_t{block.x}, uint64_t{block.y}, uint64_t{block.z}}) {
+  for (const uint64_t option :
+       {static_cast<uint64_t>(options_.contract), static_cast<uint64_t>(options_.optimisation),
+        static_cast<uint64_t>(options_.line_info),
+        static_cast<uint64_t>(request.alignment.value_or(options_.alignment)),
+        static_cast<uint64_t>(options_.tier), static_cast<uint64_t>(options_.collapse), uint64_t{block.x},
+        uint64_t{block.y}, uint64_t{block.z}}) {
     hash.Add(option);
   }
   const lowering::Digest full = hash.Finish();
@@ -112,7 +117,8 @@ Result<CompiledImage> KernelCompiler::Compile(const lowering::Jit& jit, const Co
   }
   ir::Module module = TRY(ptx.Build(request.kernel, build));
   module.name = kAnyName;
-  lowering::Jit::CompileOptions level{.optimisation = options_.optimisation, .alignment = request.alignment, .stop = request.stop};
+  lowering::Jit::CompileOptions level{
+      .optimisation = options_.optimisation, .alignment = request.alignment, .stop = request.stop};
   if (quick_allowed) level.quick_from = options_.quick_from;
   auto image = jit.Compile(module, request.kernel, level);
   if (!image) return Fail(WithFile(std::move(image).error()));

@@ -20,9 +20,9 @@ struct CompileRequest {
   std::string kernel;
   std::optional<Dim3> block = {};  // code for blocks of this shape only, where that is better
   std::optional<lowering::AlignmentChecks> alignment = {};  // else that of the options
-  bool quick_allowed = false;      // the quick tier may answer; then the same without it is to be asked for later
-  bool ask_cache = true;           // else it is compiled, and kept
-  bool show_progress = true;       // progress.h
+  bool quick_allowed = false;  // the quick tier may answer; then the same without it is to be asked for later
+  bool ask_cache = true;       // else it is compiled, and kept
+  bool show_progress = true;   // progress.h
   const std::atomic<bool>* stop = nullptr;  // gives up soon once it is set, with some error
 };
 

@@ -6,9 +6,9 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-// A handle is the address of the launch's workspace (runtime/abi/abi.h), which only cooperative launches have; the group of
-// several devices (scope 2) does not exist here, and has handle 0. The barrier counts in two words behind those that code
-// of newer toolkits uses: blocks that have arrived, and how often all had.
+// A handle is the address of the launch's workspace (runtime/abi/abi.h), which only cooperative launches
+// have; the group of several devices (scope 2) does not exist here, and has handle 0. The barrier counts in
+// two words behind those that code of newer toolkits uses: blocks that have arrived, and how often all had.
 constexpr char kFunctions[] = R"ptx(.version 7.0
 .target sm_70
 .address_size 64
@@ -172,7 +172,8 @@ Invalid:
 }  // namespace
 
 std::vector<PtxText> WithCooperativeGroups(std::vector<PtxText> texts) {
-  const bool named = std::ranges::any_of(texts, [](const PtxText& text) { return text.text.find("cudaCG") != std::string::npos; });
+  const bool named = std::ranges::any_of(
+      texts, [](const PtxText& text) { return text.text.find("cudaCG") != std::string::npos; });
   if (named) texts.push_back({kFunctions, "built in cooperative groups"});
   return texts;
 }

@@ -34,23 +34,29 @@ ModuleOptions OptionsOf(const ptx::JitOptions& jit) {
   return options;
 }
 
-std::string NameOf(const std::string& name, const ptx::Image& image) { return name + "(" + image.Target() + ")"; }
+std::string NameOf(const std::string& name, const ptx::Image& image) {
+  return name + "(" + image.Target() + ")";
+}
 
 // The chosen image of a container at an address.
 Result<ModuleSource> SourceOfContainer(const void* container, uint32_t sm, const std::string& name) {
   const uint64_t size = Read<uint64_t>(container, 8);
-  if (size > kMostContainerBytes) return Fail(ErrorCode::kContainer, name + " says that it has " + std::to_string(size) + " bytes");
+  if (size > kMostContainerBytes)
+    return Fail(ErrorCode::kContainer, name + " says that it has " + std::to_string(size) + " bytes");
   const std::span bytes(static_cast<const std::byte*>(container), kContainerHeader + size);
   const ptx::Extraction extraction = TRY(ptx::Extract(bytes, name));
   std::vector<ptx::PtxImage> images = TRY(ptx::PtxImages(extraction, std::nullopt, {.sm = sm}));
-  return ModuleSource{{{std::move(images[0].text), NameOf(name, *images[0].image)}}, OptionsOf(images[0].options)};
+  return ModuleSource{{{std::move(images[0].text), NameOf(name, *images[0].image)}},
+                      OptionsOf(images[0].options)};
 }
 
 Result<ModuleSource> SourceOfWrapper(const Wrapper& wrapper, uint32_t sm, const std::string& name) {
   auto own = SourceOfContainer(wrapper.container, sm, name);
-  if (own || own.error().code != ErrorCode::kNoPtx || wrapper.version != 2 || wrapper.linked == nullptr) return own;
+  if (own || own.error().code != ErrorCode::kNoPtx || wrapper.version != 2 || wrapper.linked == nullptr)
+    return own;
   std::vector<const void*> containers;
-  for (const void* const* at = wrapper.linked; *at != nullptr && containers.size() < kMostLinked; ++at) containers.push_back(*at);
+  for (const void* const* at = wrapper.linked; *at != nullptr && containers.size() < kMostLinked; ++at)
+    containers.push_back(*at);
   if (containers.empty()) return own;
   return SourceOfLinked(containers, sm, name);
 }
@@ -70,14 +76,16 @@ bool LooksLikePtx(const char* text) {
 }
 
 // All containers of a file that have PTX for the device.
-Result<std::vector<ModuleSource>> SourcesOf(const ptx::Extraction& extraction, uint32_t sm, const std::string& file) {
+Result<std::vector<ModuleSource>> SourcesOf(const ptx::Extraction& extraction, uint32_t sm,
+                                            const std::string& file) {
   std::vector<ptx::PtxImage> images = TRY(ptx::PtxImages(extraction, std::nullopt, {.sm = sm}));
   std::vector<ModuleSource> sources;
   ModuleSource linked;
   for (ptx::PtxImage& image : images) {
     std::string name = file;
     if (extraction.file_kind != ptx::Extraction::FileKind::kPtx) {
-      name += "(" + extraction.containers[image.image->container_index].Where() + "," + image.image->Target() + ")";
+      name += "(" + extraction.containers[image.image->container_index].Where() + "," +
+              image.image->Target() + ")";
     }
     PtxText text{std::move(image.text), std::move(name)};
     const ModuleOptions options = OptionsOf(image.options);
@@ -103,7 +111,8 @@ Result<ModuleSource> SourceOfLinked(std::span<const void* const> containers, uin
   for (size_t i = 0; i < containers.size(); ++i) {
     const void* container = containers[i];
     if (Read<uint32_t>(container) == kWrapperMagic) container = Read<Wrapper>(container).container;
-    if (Read<uint32_t>(container) != kContainerMagic) return Fail(ErrorCode::kContainer, name + ": linked part " + std::to_string(i) + " is no fat binary");
+    if (Read<uint32_t>(container) != kContainerMagic)
+      return Fail(ErrorCode::kContainer, name + ": linked part " + std::to_string(i) + " is no fat binary");
     Result<ModuleSource> one = SourceOfContainer(container, sm, name + "#" + std::to_string(i));
     // The toolkit's own device library has machine code only; what it defines is part of the runtime here.
     if (!one && one.error().code == ErrorCode::kNoPtx) continue;
@@ -122,12 +131,19 @@ Result<ModuleSource> SourceInMemory(const void* image, uint32_t sm, std::string 
     const uint32_t magic = Read<uint32_t>(image);
     if (magic == kWrapperMagic) return SourceOfWrapper(Read<Wrapper>(image), sm, name);
     if (magic == kContainerMagic) return SourceOfContainer(image, sm, name);
-    if (std::memcmp(text, "\x7f" "ELF", 4) == 0) {
-      return Fail(Error{.code = ErrorCode::kNoPtx, .message = name + " is " + TargetOfMachineCode(image) + "machine code (a cubin), without PTX",
-                        .hint = "load PTX: compile for compute_XY instead of sm_XY, or run the program with 'ptx2cpu exec', which makes NVRTC do so"});
+    if (std::memcmp(text,
+                    "\x7f"
+                    "ELF",
+                    4) == 0) {
+      return Fail(
+          Error{.code = ErrorCode::kNoPtx,
+                .message = name + " is " + TargetOfMachineCode(image) + "machine code (a cubin), without PTX",
+                .hint = "load PTX: compile for compute_XY instead of sm_XY, or run the program with 'ptx2cpu "
+                        "exec', which makes NVRTC do so"});
     }
     if (magic == kLtoMagic) {
-      return Fail(Error{.code = ErrorCode::kNoPtx, .message = name + " is LTO IR, which only NVIDIA's linker reads",
+      return Fail(Error{.code = ErrorCode::kNoPtx,
+                        .message = name + " is LTO IR, which only NVIDIA's linker reads",
                         .hint = "compile without -dlto, or link with nvJitLink under 'ptx2cpu exec'"});
     }
     if (LooksLikePtx(text)) return ModuleSource{{{text, std::move(name)}}, {}};
@@ -145,7 +161,8 @@ Result<ModuleSource> SourceOfLinkedImage(const void* image, uint32_t sm) {
   ModuleSource linked;
   for (LinkedPart& part : ReadLinkedImage(image)) {
     if (part.content.find('\0') == std::string::npos) {
-      if (!IsDeviceRuntime(part.content)) linked.texts.push_back({std::move(part.content), std::move(part.name)});
+      if (!IsDeviceRuntime(part.content))
+        linked.texts.push_back({std::move(part.content), std::move(part.name)});
       continue;
     }
     const bool library = part.content.starts_with("!<arch>");

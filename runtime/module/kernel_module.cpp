@@ -21,7 +21,9 @@ namespace ptx2cpu::rt {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double MillisecondsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double MillisecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 struct DeclaredVariables {
   std::vector<ModuleVariable> list;
@@ -51,7 +53,9 @@ KernelCode::~KernelCode() {
 
 const KernelCode::Special* KernelCode::FindSpecial(Dim3 block, bool notes) const {
   const Special* node = specials_.load(std::memory_order_acquire);
-  while (node != nullptr && (node->block.x != block.x || node->block.y != block.y || node->block.z != block.z || node->notes != notes)) node = node->next;
+  while (node != nullptr && (node->block.x != block.x || node->block.y != block.y ||
+                             node->block.z != block.z || node->notes != notes))
+    node = node->next;
   return node;
 }
 
@@ -63,13 +67,16 @@ Result<const KernelCode::Special*> KernelCode::MakeSpecial(Dim3 block, bool note
   const bool any = block.x == 0;
   if (!any && special_count_ == kMostSpecials) return nullptr;
   auto special = std::unique_ptr<Special>(new Special{block, notes, specials_.load()});
-  static_cast<void>(TRY(module_.Provide(name_, any ? std::nullopt : std::optional(block), notes, special->code)));
+  static_cast<void>(
+      TRY(module_.Provide(name_, any ? std::nullopt : std::optional(block), notes, special->code)));
   specials_.store(special.get(), std::memory_order_release);
   if (!any) ++special_count_;
   return special.release();
 }
 
-Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block) const { return ForBlock(block, &kernel(), false); }
+Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block) const {
+  return ForBlock(block, &kernel(), false);
+}
 
 Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const {
   if (any->run_step == nullptr) return any;
@@ -96,7 +103,8 @@ bool KernelCode::AreAligned(const ptx2cpu_kernel& code, const std::byte* paramet
 // -- KernelModule --
 
 struct KernelModule::State {
-  State(std::vector<PtxText> texts, ModuleOptions given) : source(std::move(texts)), options(given), compiler(source, options) {}
+  State(std::vector<PtxText> texts, ModuleOptions given)
+      : source(std::move(texts)), options(given), compiler(source, options) {}
 
   KernelSource source;
   const ModuleOptions options;
@@ -136,7 +144,8 @@ Result<const DeclaredVariables*> KernelModule::State::TheVariables() {
     for (const ir::Variable& variable : module.variables) {
       if (variable.space != ir::Space::kGlobal && variable.space != ir::Space::kConst) continue;
       using Linkage = ir::Variable::Linkage;
-      declared.list.push_back({variable.name, variable.size, variable.align, variable.space == ir::Space::kConst, variable.is_managed,
+      declared.list.push_back({variable.name, variable.size, variable.align,
+                               variable.space == ir::Space::kConst, variable.is_managed,
                                variable.linkage == Linkage::kExtern, variable.linkage == Linkage::kInternal});
     }
     declared.images = lowering::DescribeVariables(module);
@@ -160,7 +169,8 @@ std::shared_ptr<KernelModule> KernelModule::Make(std::vector<PtxText> texts, Mod
   return std::shared_ptr<KernelModule>(new KernelModule(std::move(texts), options));
 }
 
-KernelModule::KernelModule(std::vector<PtxText> texts, ModuleOptions options) : state_(std::make_unique<State>(std::move(texts), options)) {
+KernelModule::KernelModule(std::vector<PtxText> texts, ModuleOptions options)
+    : state_(std::make_unique<State>(std::move(texts), options)) {
   for (const PtxText& text : state_->source.texts()) {
     state_->name += (state_->name.empty() ? "" : "+") + text.name;
     for (std::string& kernel : ptx::EntryNames(text.text)) {
@@ -178,7 +188,8 @@ namespace {
 // A kernel that another kernel launches is compiled when that happens first.
 class LaunchableKernel final : public KernelFinder {
  public:
-  LaunchableKernel(std::weak_ptr<KernelModule> module, std::string name) : module_(std::move(module)), name_(std::move(name)) {}
+  LaunchableKernel(std::weak_ptr<KernelModule> module, std::string name)
+      : module_(std::move(module)), name_(std::move(name)) {}
 
   const ptx2cpu_kernel* Find(Dim3 block, const std::byte* parameters, std::string* why) override {
     const std::shared_ptr<KernelModule> module = module_.lock();
@@ -217,7 +228,9 @@ const std::string& KernelModule::name() const { return state_->name; }
 uint32_t KernelModule::ptx_version() const { return VersionOf(state_->source.texts()[0].text); }
 uint32_t KernelModule::target() const { return TargetOf(state_->source.texts()[0].text); }
 
-bool KernelModule::Defines(std::string_view kernel) const { return std::ranges::find(state_->kernels, kernel) != state_->kernels.end(); }
+bool KernelModule::Defines(std::string_view kernel) const {
+  return std::ranges::find(state_->kernels, kernel) != state_->kernels.end();
+}
 
 Status KernelModule::Check() { return TRY(state_->source.Whole())->CheckInstructions(); }
 
@@ -227,7 +240,9 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
   {
     std::lock_guard lock(s.mutex);
     auto found = s.codes.find(kernel);
-    if (found == s.codes.end()) found = s.codes.emplace(std::string(kernel), std::make_unique<Once<std::unique_ptr<KernelCode>>>()).first;
+    if (found == s.codes.end())
+      found =
+          s.codes.emplace(std::string(kernel), std::make_unique<Once<std::unique_ptr<KernelCode>>>()).first;
     once = found->second.get();
   }
   const auto& result = once->Get([&]() -> Result<std::unique_ptr<KernelCode>> {
@@ -242,7 +257,8 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
   return std::shared_ptr<const KernelCode>(shared_from_this(), result->get());
 }
 
-Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, bool notes, std::atomic<const ptx2cpu_kernel*>& code) {
+Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,
+                                   std::atomic<const ptx2cpu_kernel*>& code) {
   lowering::Jit* jit = TRY(state_->TheJit());
   CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = true};
   if (notes) request.alignment = lowering::AlignmentChecks::kNoted;
@@ -263,7 +279,8 @@ Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3
     request.stop = &stop;
     auto better = self->state_->compiler.Compile(*jit, request);
     if (!better || !better->image) return;
-    if (auto loaded = jit->Load(*std::move(better->image))) code.store(loaded->kernel, std::memory_order_release);
+    if (auto loaded = jit->Load(*std::move(better->image)))
+      code.store(loaded->kernel, std::memory_order_release);
   });
   return compiled.from_cache;
 }
@@ -274,21 +291,27 @@ Result<std::span<std::byte>> KernelModule::Variable(std::string_view name) {
   State& s = *state_;
   const DeclaredVariables* variables = TRY(s.TheVariables());
   const auto found = std::ranges::find(variables->images, name, &lowering::VariableImage::name);
-  if (found == variables->images.end()) return Fail(ErrorCode::kNotFound, "no __device__ or __constant__ variable '" + std::string(name) + "'");
+  if (found == variables->images.end())
+    return Fail(ErrorCode::kNotFound, "no __device__ or __constant__ variable '" + std::string(name) + "'");
   TRY_STATUS(s.Declare());
   lowering::Jit* jit = TRY(s.TheJit());
   std::byte* address = jit->Variable(name);
   if (address == nullptr && found->waits_for_kernel) {
-    return Fail(ErrorCode::kUnsupported, "variable '" + std::string(name) + "' holds an address in shared memory, which is known once a kernel that uses it is compiled");
+    return Fail(
+        ErrorCode::kUnsupported,
+        "variable '" + std::string(name) +
+            "' holds an address in shared memory, which is known once a kernel that uses it is compiled");
   }
-  if (address == nullptr) return Fail(ErrorCode::kNotFound, "variable '" + std::string(name) + "' is declared but not defined");
+  if (address == nullptr)
+    return Fail(ErrorCode::kNotFound, "variable '" + std::string(name) + "' is declared but not defined");
   return std::span(address, found->size);
 }
 
 Status KernelModule::Bind(std::string_view name, std::byte* address) {
   const DeclaredVariables* variables = TRY(state_->TheVariables());
   const auto found = std::ranges::find(variables->images, name, &lowering::VariableImage::name);
-  if (found == variables->images.end()) return Fail(ErrorCode::kNotFound, "no __device__ or __constant__ variable '" + std::string(name) + "'");
+  if (found == variables->images.end())
+    return Fail(ErrorCode::kNotFound, "no __device__ or __constant__ variable '" + std::string(name) + "'");
   const auto contents = found->is_extern ? lowering::Jit::Contents::kKeep : lowering::Jit::Contents::kInitial;
   return TRY(state_->TheJit())->Bind(name, address, contents);
 }

@@ -1,8 +1,9 @@
-// One PTX module (or several relocatable ones, linked) as something to launch from: parsed when first asked about,
-// kernels compiled one by one when first wanted, variables with storage of their own or the caller's.
+// One PTX module (or several relocatable ones, linked) as something to launch from: parsed when first asked
+// about, kernels compiled one by one when first wanted, variables with storage of their own or the caller's.
 //
-// Everything here may be called from several threads at once. A kernel is compiled once however many ask for it at the
-// same time; different kernels compile side by side. A module lives as long as anybody holds it or code of it.
+// Everything here may be called from several threads at once. A kernel is compiled once however many ask for
+// it at the same time; different kernels compile side by side. A module lives as long as anybody holds it or
+// code of it.
 #pragma once
 
 #include <atomic>
@@ -43,15 +44,16 @@ class KernelCode {
   ~KernelCode();
 
   const std::string& name() const { return name_; }
-  // For blocks of any shape. Large kernels are compiled quickly first, and once more in the background: then a later call
-  // may give better code for the same descriptor. Code that was given stays.
+  // For blocks of any shape. Large kernels are compiled quickly first, and once more in the background: then
+  // a later call may give better code for the same descriptor. Code that was given stays.
   const ptx2cpu_kernel& kernel() const { return *code_.load(std::memory_order_acquire); }
-  // The code for blocks of this shape: resumable code may have a better form when the shape is known. Compiles at the
-  // first call for a shape; later calls take no lock.
+  // The code for blocks of this shape: resumable code may have a better form when the shape is known.
+  // Compiles at the first call for a shape; later calls take no lock.
   Result<const ptx2cpu_kernel*> ForBlock(Dim3 block) const;
-  // `code`, or where it takes parameters to be aligned and these are not: code that looks at the addresses, compiled at the
-  // first such call.
-  Result<const ptx2cpu_kernel*> ForParameters(const ptx2cpu_kernel* code, Dim3 block, const std::byte* parameters) const {
+  // `code`, or where it takes parameters to be aligned and these are not: code that looks at the addresses,
+  // compiled at the first such call.
+  Result<const ptx2cpu_kernel*> ForParameters(const ptx2cpu_kernel* code, Dim3 block,
+                                              const std::byte* parameters) const {
     return AreAligned(*code, parameters) ? code : Noting(block);
   }
   double compile_milliseconds() const { return milliseconds_; }
@@ -99,8 +101,8 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   // Storage of a __device__ or __constant__ variable. Compiles nothing. Errors: kNotFound, kUnsupported (its
   // first contents are an address in shared memory and no kernel that uses it was compiled yet).
   Result<std::span<std::byte>> Variable(std::string_view name);
-  // Storage that the caller owns (managed variables, or what another module declares extern); the first contents are
-  // written there. Before the first Variable() or Compile(); kUsage after that.
+  // Storage that the caller owns (managed variables, or what another module declares extern); the first
+  // contents are written there. Before the first Variable() or Compile(); kUsage after that.
   Status Bind(std::string_view name, std::byte* address);
 
   FaultPlace Locate(const LaunchError& fault) const;
@@ -111,8 +113,10 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   friend class KernelCode;
   KernelModule(std::vector<PtxText> texts, ModuleOptions options);
   void RegisterLaunchable();  // kernels whose address compiled code knows
-  // Puts the code into `code`, later the better one too: null where there is none for this block alone. Whether it was kept.
-  Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, bool notes, std::atomic<const ptx2cpu_kernel*>& code);
+  // Puts the code into `code`, later the better one too: null where there is none for this block alone.
+  // Whether it was kept.
+  Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,
+                       std::atomic<const ptx2cpu_kernel*>& code);
   std::unique_ptr<State> state_;
 };
 

@@ -7,7 +7,9 @@
 
 namespace ptx2cpu::rt {
 
-KernelSource::KernelSource(std::vector<PtxText> texts) : texts_(WithCooperativeGroups(std::move(texts))) { CHECK(!texts_.empty(), "a module without text"); }
+KernelSource::KernelSource(std::vector<PtxText> texts) : texts_(WithCooperativeGroups(std::move(texts))) {
+  CHECK(!texts_.empty(), "a module without text");
+}
 
 const ptx::Outline* KernelSource::TheOutline() {
   std::call_once(outlined_, [&] {
@@ -33,7 +35,9 @@ std::optional<std::vector<uint32_t>> KernelSource::ItemsFor(std::string_view ker
   if (outline == nullptr || !outline->HasKernel(kernel)) return std::nullopt;
   std::vector<uint32_t> items = outline->Reach(kernel);
   // A call through a pointer may reach a function that only other kernels, or variables, name.
-  const auto calls_pointers = [&](uint32_t item) { return outline->items()[item].text.find(".callprototype") != std::string_view::npos; };
+  const auto calls_pointers = [&](uint32_t item) {
+    return outline->items()[item].text.find(".callprototype") != std::string_view::npos;
+  };
   if (std::ranges::any_of(items, calls_pointers)) return std::nullopt;
   return items;
 }
@@ -47,7 +51,8 @@ Result<lowering::PtxModule> KernelSource::PartFor(std::string_view kernel) {
 Result<ir::Module> KernelSource::Variables() {
   const ptx::Outline* outline = TheOutline();
   if (outline == nullptr) return TRY(Whole())->Variables();
-  return TRY(lowering::PtxModule::Parse(outline->TextOf(outline->ReachOfVariables()), texts_[0].name)).Variables();
+  return TRY(lowering::PtxModule::Parse(outline->TextOf(outline->ReachOfVariables()), texts_[0].name))
+      .Variables();
 }
 
 FaultPlace KernelSource::Locate(uint32_t line) {

@@ -68,7 +68,8 @@ class KernelSource {
 
   const std::vector<PtxText> texts_;
   std::once_flag outlined_;
-  std::optional<ptx::Outline> outline_;  // of a single text: linked ones number their names by all that is there
+  std::optional<ptx::Outline>
+      outline_;  // of a single text: linked ones number their names by all that is there
   Once<lowering::PtxModule> whole_;
 };
 

@@ -9,7 +9,9 @@ namespace {
 
 constexpr char kMagic[8] = {'P', 'T', 'X', '2', 'L', 'I', 'N', 'K'};
 
-void AppendWord(std::string& to, uint64_t word) { to.append(reinterpret_cast<const char*>(&word), sizeof word); }
+void AppendWord(std::string& to, uint64_t word) {
+  to.append(reinterpret_cast<const char*>(&word), sizeof word);
+}
 
 uint64_t TakeWord(const char*& at) {
   uint64_t word;
@@ -21,7 +23,9 @@ uint64_t TakeWord(const char*& at) {
 }  // namespace
 
 // The first half alone first: PTX may be shorter than the whole.
-bool IsLinkedImage(const void* image) { return std::memcmp(image, kMagic, 4) == 0 && std::memcmp(image, kMagic, sizeof kMagic) == 0; }
+bool IsLinkedImage(const void* image) {
+  return std::memcmp(image, kMagic, 4) == 0 && std::memcmp(image, kMagic, sizeof kMagic) == 0;
+}
 
 std::string MakeLinkedImage(std::span<const LinkedPart> parts) {
   std::string image(kMagic, sizeof kMagic);

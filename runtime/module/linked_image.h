@@ -1,5 +1,6 @@
-// The image that linking at run time makes: relocatable parts, put together when it is loaded. Its bytes may be copied and
-// written to files, as those of a cubin. Eight letters, the number of parts; for each the two lengths, the name, the content.
+// The image that linking at run time makes: relocatable parts, put together when it is loaded. Its bytes may
+// be copied and written to files, as those of a cubin. Eight letters, the number of parts; for each the two
+// lengths, the name, the content.
 #pragma once
 
 #include <span>

@@ -24,12 +24,14 @@ enum class Form { kNone, kTerminal, kLines };
 Form FormWanted() {
   const char* value = std::getenv("PTX2CPU_PROGRESS");
   const bool terminal = isatty(STDERR_FILENO) != 0;
-  if (value != nullptr && *value != '\0') return *value == '0' ? Form::kNone : terminal ? Form::kTerminal : Form::kLines;
+  if (value != nullptr && *value != '\0')
+    return *value == '0' ? Form::kNone : terminal ? Form::kTerminal : Form::kLines;
   return terminal ? Form::kTerminal : Form::kNone;
 }
 
-// One for the process: what is compiling now. A thread shows it; it starts with the first kernel and ends when nothing
-// has compiled for an interval. Never destroyed, because kernels may compile while the process ends.
+// One for the process: what is compiling now. A thread shows it; it starts with the first kernel and ends
+// when nothing has compiled for an interval. Never destroyed, because kernels may compile while the process
+// ends.
 class Display {
  public:
   static Display& Get() {
@@ -72,7 +74,9 @@ class Display {
   void Print() {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - busy_since_).count();
     const std::string name = latest_.size() <= 60 ? latest_ : latest_.substr(0, 57) + "...";
-    std::fprintf(stderr, form_ == Form::kTerminal ? "\r\033[Kptx2cpu: compiling %s (%u done, %lld s)" : "ptx2cpu: compiling %s (%u done, %lld s)\n",
+    std::fprintf(stderr,
+                 form_ == Form::kTerminal ? "\r\033[Kptx2cpu: compiling %s (%u done, %lld s)"
+                                          : "ptx2cpu: compiling %s (%u done, %lld s)\n",
                  name.c_str(), done_, static_cast<long long>(seconds));
     std::fflush(stderr);
     shown_ = true;

@@ -33,8 +33,9 @@ uint32_t TakeNumber(std::string_view& rest) {
 }
 
 bool BeginsFunction(std::string_view line) {
-  return std::ranges::any_of(std::to_array<std::string_view>({".entry", ".func", ".visible", ".weak", ".extern"}),
-                             [&](std::string_view word) { return line.starts_with(word); });
+  return std::ranges::any_of(
+      std::to_array<std::string_view>({".entry", ".func", ".visible", ".weak", ".extern"}),
+      [&](std::string_view word) { return line.starts_with(word); });
 }
 
 std::string FileNumbered(std::string_view text, uint32_t number) {
@@ -42,7 +43,8 @@ std::string FileNumbered(std::string_view text, uint32_t number) {
     std::string_view rest = text.substr(at + 5, text.find('\n', at) - at - 5);
     if (TakeNumber(rest) != number) continue;
     const size_t open = rest.find('"'), close = rest.rfind('"');
-    if (open != std::string_view::npos && close > open) return std::string(rest.substr(open + 1, close - open - 1));
+    if (open != std::string_view::npos && close > open)
+      return std::string(rest.substr(open + 1, close - open - 1));
   }
   return {};
 }

@@ -16,7 +16,8 @@ namespace ptx2cpu::rt {
 namespace {
 
 struct OneModule {
-  explicit OneModule(ModuleSource from) : options(from.options), source(std::move(from.texts)), compiler(source, options) {}
+  explicit OneModule(ModuleSource from)
+      : options(from.options), source(std::move(from.texts)), compiler(source, options) {}
   ModuleOptions options;
   KernelSource source;
   KernelCompiler compiler;
@@ -35,7 +36,8 @@ std::vector<Task> TasksOf(const std::vector<std::unique_ptr<OneModule>>& modules
     for (const PtxText& text : module->source.texts()) {
       for (std::string& kernel : ptx::EntryNames(text.text)) {
         const auto same = [&](const Task& task) { return task.kernel == kernel; };
-        if (std::none_of(tasks.begin() + static_cast<ptrdiff_t>(first), tasks.end(), same)) tasks.push_back({module.get(), std::move(kernel), {}});
+        if (std::none_of(tasks.begin() + static_cast<ptrdiff_t>(first), tasks.end(), same))
+          tasks.push_back({module.get(), std::move(kernel), {}});
       }
     }
   }
@@ -44,7 +46,8 @@ std::vector<Task> TasksOf(const std::vector<std::unique_ptr<OneModule>>& modules
 
 }  // namespace
 
-WarmReport Warm(std::vector<ModuleSource> sources, unsigned threads, const std::function<void(size_t, size_t, std::string_view)>& progress) {
+WarmReport Warm(std::vector<ModuleSource> sources, unsigned threads,
+                const std::function<void(size_t, size_t, std::string_view)>& progress) {
   std::vector<std::unique_ptr<OneModule>> modules;
   for (ModuleSource& source : sources) modules.push_back(std::make_unique<OneModule>(std::move(source)));
   std::vector<Task> tasks = TasksOf(modules);
@@ -63,9 +66,12 @@ WarmReport Warm(std::vector<ModuleSource> sources, unsigned threads, const std::
         task.error = std::move(made).error();
         continue;
       }
-      auto compiled = task.module->compiler.Compile(**made, {.kernel = task.kernel, .show_progress = !progress});
-      if (!compiled) task.error = std::move(compiled).error();
-      else hits += compiled->from_cache;
+      auto compiled =
+          task.module->compiler.Compile(**made, {.kernel = task.kernel, .show_progress = !progress});
+      if (!compiled)
+        task.error = std::move(compiled).error();
+      else
+        hits += compiled->from_cache;
     }
   };
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());

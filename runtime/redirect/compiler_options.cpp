@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kReal = "sm_", kVirtual = "compute_";
 constexpr std::array<std::string_view, 2> kArchitecture = {"-arch", "--gpu-architecture"};
 // Compilations whose result is neither PTX nor machine code.
-constexpr std::array<std::string_view, 4> kOtherResult = {"-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir"};
+constexpr std::array<std::string_view, 4> kOtherResult = {"-dlto", "--dlink-time-opt", "-optix-ir",
+                                                          "--optix-ir"};
 
 // NVRTC does not mind spaces around an option.
 std::string_view Trim(std::string_view text) {
@@ -32,7 +33,8 @@ std::optional<Architecture> ArchitectureAt(const OptionList& options, size_t i) 
     if (!word.starts_with(name)) continue;
     const std::string_view rest = word.substr(name.size());
     if (rest.starts_with('=')) return Architecture{i, std::string(name) + '=', std::string(rest.substr(1))};
-    if (rest.empty() && i + 1 < options.size()) return Architecture{i + 1, "", std::string(Trim(options[i + 1]))};
+    if (rest.empty() && i + 1 < options.size())
+      return Architecture{i + 1, "", std::string(Trim(options[i + 1]))};
   }
   return std::nullopt;
 }
@@ -50,15 +52,18 @@ std::vector<const char*> OptionList::Pointers() const {
 }
 
 std::optional<OptionList> AskingForPtx(std::span<const char* const> options) {
-  if (std::find(options.begin(), options.end(), nullptr) != options.end()) return std::nullopt;  // the compiler's to judge
+  if (std::find(options.begin(), options.end(), nullptr) != options.end())
+    return std::nullopt;  // the compiler's to judge
   OptionList list(options);
   bool real = false;  // of the last one, which counts
   for (size_t i = 0; i < list.size(); ++i) {
-    if (std::find(kOtherResult.begin(), kOtherResult.end(), Trim(list[i])) != kOtherResult.end()) return std::nullopt;
+    if (std::find(kOtherResult.begin(), kOtherResult.end(), Trim(list[i])) != kOtherResult.end())
+      return std::nullopt;
     const auto found = ArchitectureAt(list, i);
     if (!found) continue;
     real = found->value.starts_with(kReal);
-    if (real) list.Set(found->word, found->before + std::string(kVirtual) + found->value.substr(kReal.size()));
+    if (real)
+      list.Set(found->word, found->before + std::string(kVirtual) + found->value.substr(kReal.size()));
     i = found->word;
   }
   return real ? std::optional(std::move(list)) : std::nullopt;

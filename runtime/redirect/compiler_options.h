@@ -23,7 +23,8 @@ class OptionList {
   std::vector<std::string> words_;
 };
 
-// For NVRTC: the same options with compute_XY where they ask for machine code of sm_XY. Nothing: they ask for none.
+// For NVRTC: the same options with compute_XY where they ask for machine code of sm_XY. Nothing: they ask for
+// none.
 std::optional<OptionList> AskingForPtx(std::span<const char* const> options);
 
 // For nvJitLink.

@@ -31,22 +31,39 @@ Tables TablesOf(const link_map& object) {
   for (const Elf64_Dyn* entry = object.l_ld; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
     const Elf64_Addr value = entry->d_un.d_val;
     switch (entry->d_tag) {
-      case DT_SYMTAB: tables.symbols = reinterpret_cast<Elf64_Sym*>(at(value)); break;
-      case DT_STRTAB: tables.strings = reinterpret_cast<const char*>(at(value)); break;
-      case DT_GNU_HASH: tables.gnu_hash = reinterpret_cast<const uint32_t*>(at(value)); break;
-      case DT_HASH: tables.hash = reinterpret_cast<const uint32_t*>(at(value)); break;
-      case DT_RELA: tables.relocations = reinterpret_cast<const Elf64_Rela*>(at(value)); break;
-      case DT_RELASZ: tables.relocation_count = value / sizeof(Elf64_Rela); break;
-      case DT_JMPREL: tables.calls = reinterpret_cast<const Elf64_Rela*>(at(value)); break;
-      case DT_PLTRELSZ: tables.call_count = value / sizeof(Elf64_Rela); break;
-      default: break;
+      case DT_SYMTAB:
+        tables.symbols = reinterpret_cast<Elf64_Sym*>(at(value));
+        break;
+      case DT_STRTAB:
+        tables.strings = reinterpret_cast<const char*>(at(value));
+        break;
+      case DT_GNU_HASH:
+        tables.gnu_hash = reinterpret_cast<const uint32_t*>(at(value));
+        break;
+      case DT_HASH:
+        tables.hash = reinterpret_cast<const uint32_t*>(at(value));
+        break;
+      case DT_RELA:
+        tables.relocations = reinterpret_cast<const Elf64_Rela*>(at(value));
+        break;
+      case DT_RELASZ:
+        tables.relocation_count = value / sizeof(Elf64_Rela);
+        break;
+      case DT_JMPREL:
+        tables.calls = reinterpret_cast<const Elf64_Rela*>(at(value));
+        break;
+      case DT_PLTRELSZ:
+        tables.call_count = value / sizeof(Elf64_Rela);
+        break;
+      default:
+        break;
     }
   }
   return tables;
 }
 
-// The newer hash table of ELF objects: a Bloom filter, buckets, and behind them the hashes of the symbols from `first`
-// on; the lowest bit ends a bucket's chain.
+// The newer hash table of ELF objects: a Bloom filter, buckets, and behind them the hashes of the symbols
+// from `first` on; the lowest bit ends a bucket's chain.
 struct GnuHash {
   uint32_t bucket_count, first, filter_words, filter_shift;
   const uint64_t* filter;
@@ -102,11 +119,13 @@ std::optional<int> ProtectionOf(const void* address) {
   for (bool at_begin = true; !protection && std::fgets(line, sizeof line, maps) != nullptr;) {
     unsigned long begin = 0, end = 0;
     char read = 0, write = 0, execute = 0;
-    const bool parsed = at_begin && std::sscanf(line, "%lx-%lx %c%c%c", &begin, &end, &read, &write, &execute) == 5;
+    const bool parsed =
+        at_begin && std::sscanf(line, "%lx-%lx %c%c%c", &begin, &end, &read, &write, &execute) == 5;
     at_begin = std::strchr(line, '\n') != nullptr;
     const auto place = reinterpret_cast<unsigned long>(address);
     if (!parsed || place < begin || place >= end) continue;
-    protection = (read == 'r' ? PROT_READ : 0) | (write == 'w' ? PROT_WRITE : 0) | (execute == 'x' ? PROT_EXEC : 0);
+    protection =
+        (read == 'r' ? PROT_READ : 0) | (write == 'w' ? PROT_WRITE : 0) | (execute == 'x' ? PROT_EXEC : 0);
   }
   std::fclose(maps);
   return protection;
@@ -147,7 +166,8 @@ std::vector<std::string_view> Offering::Names() const {
 }
 
 const Offering::Function* Offering::Find(std::string_view name) const {
-  const auto found = std::find_if(functions_.begin(), functions_.end(), [&](const Function& each) { return each.name == name; });
+  const auto found = std::find_if(functions_.begin(), functions_.end(),
+                                  [&](const Function& each) { return each.name == name; });
   return found == functions_.end() ? nullptr : &*found;
 }
 
@@ -157,10 +177,12 @@ void* Offering::AddressOf(std::string_view name) const {
 }
 
 // The loader adds the value to the object's base without looking where that leads.
-void Offering::Replace(std::string_view name, const void* replacement, std::vector<Rebinding>& rebindings) const {
+void Offering::Replace(std::string_view name, const void* replacement,
+                       std::vector<Rebinding>& rebindings) const {
   const Function& function = *Find(name);
   const void* const before = AddressOf(name);
-  if (!WriteWord(&function.symbol->st_value, reinterpret_cast<uintptr_t>(replacement) - object_->l_addr)) return;
+  if (!WriteWord(&function.symbol->st_value, reinterpret_cast<uintptr_t>(replacement) - object_->l_addr))
+    return;
   rebindings.push_back({function.name, before, replacement});
 }
 
@@ -175,7 +197,8 @@ void Rebind(const link_map& object, const std::vector<Rebinding>& functions) {
       for (const Rebinding& each : functions) {
         void* const place = reinterpret_cast<void*>(object.l_addr + relocations[i].r_offset);
         // What is not bound yet will be when it is called.
-        if (each.name == name && std::memcmp(place, &each.from, sizeof each.from) == 0) WriteWord(place, reinterpret_cast<uintptr_t>(each.to));
+        if (each.name == name && std::memcmp(place, &each.from, sizeof each.from) == 0)
+          WriteWord(place, reinterpret_cast<uintptr_t>(each.to));
       }
     }
   };

@@ -1,5 +1,6 @@
-// The functions that a loaded library offers, as the loader finds them: in its dynamic symbol table, in memory. Changing
-// a value there changes what dlsym and every later binding gives; the function itself stays as it is, to be called.
+// The functions that a loaded library offers, as the loader finds them: in its dynamic symbol table, in
+// memory. Changing a value there changes what dlsym and every later binding gives; the function itself stays
+// as it is, to be called.
 #pragma once
 
 #include <link.h>
@@ -55,8 +56,8 @@ class Offering {
 
 void Rebind(const link_map& object, const std::vector<Rebinding>& functions);
 
-// Places for what is kept of objects whose functions are replaced: functions of ours get no data with their calls, so that
-// there is one of them for each place. An object that has been unloaded leaves its places.
+// Places for what is kept of objects whose functions are replaced: functions of ours get no data with their
+// calls, so that there is one of them for each place. An object that has been unloaded leaves its places.
 template <typename Kept, size_t kMost>
 class Places {
  public:

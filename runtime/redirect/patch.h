@@ -20,7 +20,8 @@ inline constexpr size_t kPatchBytes =
     4;
 #endif
 
-// Code of ours that the patched entries go through. It belongs to the patched object: to be unmapped when that is gone.
+// Code of ours that the patched entries go through. It belongs to the patched object: to be unmapped when
+// that is gone.
 struct Slots {
   void* memory = nullptr;
   size_t bytes = 0;
@@ -31,8 +32,8 @@ enum class Busy : uint8_t {
   kYes,  // what patches may run through the pages that it patches: they stay executable meanwhile
 };
 
-// All patches lie in one object, less than a gigabyte long. Before any of it runs on another thread. Without memory in
-// the result: the system does not let us write there; then nothing has changed.
+// All patches lie in one object, less than a gigabyte long. Before any of it runs on another thread. Without
+// memory in the result: the system does not let us write there; then nothing has changed.
 Slots Apply(const std::vector<Patch>& patches, Busy busy = Busy::kNo);
 
 // A function that calls target(a, b, c, `last`) with its own three arguments. Null: no memory. For ever.

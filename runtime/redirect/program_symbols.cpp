@@ -64,12 +64,15 @@ struct Sections {
 Sections ReadSections(const MappedFile& file) {
   Sections sections;
   const auto* head = file.At<Elf64_Ehdr>(0);
-  if (head == nullptr || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_ident[EI_CLASS] != ELFCLASS64) return sections;
+  if (head == nullptr || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
+      head->e_ident[EI_CLASS] != ELFCLASS64)
+    return sections;
   sections.headers = file.At<Elf64_Shdr>(head->e_shoff, head->e_shnum);
   if (sections.headers == nullptr || head->e_shstrndx >= head->e_shnum) return {};
   sections.count = head->e_shnum;
   const Elf64_Shdr& strings = sections.headers[head->e_shstrndx];
-  if (const char* text = file.At<char>(strings.sh_offset, strings.sh_size)) sections.names = {text, strings.sh_size};
+  if (const char* text = file.At<char>(strings.sh_offset, strings.sh_size))
+    sections.names = {text, strings.sh_size};
   return sections;
 }
 
@@ -89,17 +92,20 @@ void ForEachSymbol(const MappedFile& file, const Sections& sections, const Elf64
   }
 }
 
-void ReadFunctions(const MappedFile& file, const Sections& sections, const Elf64_Shdr& table, uintptr_t base, std::vector<FunctionSymbol>& functions) {
+void ReadFunctions(const MappedFile& file, const Sections& sections, const Elf64_Shdr& table, uintptr_t base,
+                   std::vector<FunctionSymbol>& functions) {
   ForEachSymbol(file, sections, table, [&](const Elf64_Sym& symbol, std::string_view name) {
     if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) return;
     functions.push_back({std::string(name), reinterpret_cast<uint8_t*>(base + symbol.st_value), 0});
   });
-  std::sort(functions.begin(), functions.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
+  std::sort(functions.begin(), functions.end(),
+            [](const auto& a, const auto& b) { return a.address < b.address; });
   // Aliases share an address; the room is what lies before the next one that differs.
   uint8_t* next = nullptr;
   for (size_t i = functions.size(); i-- > 0;) {
     FunctionSymbol& symbol = functions[i];
-    if (i + 1 < functions.size() && functions[i + 1].address != symbol.address) next = functions[i + 1].address;
+    if (i + 1 < functions.size() && functions[i + 1].address != symbol.address)
+      next = functions[i + 1].address;
     symbol.room = next == nullptr ? 16 : static_cast<uint64_t>(next - symbol.address);
   }
 }
@@ -111,14 +117,18 @@ std::string_view StringsOf(const MappedFile& file, const Sections& sections, con
   return text == nullptr ? std::string_view() : std::string_view(text, strings.sh_size);
 }
 
-void ReadDynamic(const MappedFile& file, const Sections& sections, const Elf64_Shdr& section, LoadedObject& object) {
+void ReadDynamic(const MappedFile& file, const Sections& sections, const Elf64_Shdr& section,
+                 LoadedObject& object) {
   const uint64_t count = section.sh_size / sizeof(Elf64_Dyn);
   const auto* entries = file.At<Elf64_Dyn>(section.sh_offset, count);
   const std::string_view strings = StringsOf(file, sections, section);
   if (entries == nullptr) return;
   for (uint64_t i = 0; i < count && entries[i].d_tag != DT_NULL; ++i) {
-    if ((entries[i].d_tag != DT_SONAME && entries[i].d_tag != DT_NEEDED) || entries[i].d_un.d_val >= strings.size()) continue;
-    const std::string_view rest = strings.substr(entries[i].d_un.d_val), name = rest.substr(0, rest.find('\0'));
+    if ((entries[i].d_tag != DT_SONAME && entries[i].d_tag != DT_NEEDED) ||
+        entries[i].d_un.d_val >= strings.size())
+      continue;
+    const std::string_view rest = strings.substr(entries[i].d_un.d_val),
+                           name = rest.substr(0, rest.find('\0'));
     if (entries[i].d_tag == DT_SONAME) {
       object.soname = name;
     } else {
@@ -133,7 +143,8 @@ void ReadSegments(const MappedFile& file, LoadedObject& object) {
   if (segments == nullptr) return;
   for (int i = 0; i < head->e_phnum; ++i) {
     if (segments[i].p_type != PT_GNU_RELRO) continue;
-    object.relro_begin = object.base + segments[i].p_vaddr, object.relro_end = object.relro_begin + segments[i].p_memsz;
+    object.relro_begin = object.base + segments[i].p_vaddr,
+    object.relro_end = object.relro_begin + segments[i].p_memsz;
   }
 }
 
@@ -152,7 +163,9 @@ bool ConcernsCuda(const MappedFile& file, const Sections& sections, const Loaded
 bool IsCudaLibrary(const std::string& soname) {
   // Wheels of Python put a hash behind the name: libcudart-d0da41ae.so.11.0
   for (const std::string_view name : {"libcudart", "libcuda"}) {
-    if (soname.starts_with(name) && soname.find(".so") != std::string::npos && (soname[name.size()] == '.' || soname[name.size()] == '-')) return true;
+    if (soname.starts_with(name) && soname.find(".so") != std::string::npos &&
+        (soname[name.size()] == '.' || soname[name.size()] == '-'))
+      return true;
   }
   return false;
 }
@@ -189,7 +202,9 @@ bool ReadObject(const std::string& name, uintptr_t base, LoadedObject& object) {
     }
     if (sections.NameOf(section) == ".rodata") {
       const char* text = file.At<char>(section.sh_offset, section.sh_size);
-      object.has_runtime_text = text != nullptr && std::string_view(text, section.sh_size).find(kRuntimeText) != std::string_view::npos;
+      object.has_runtime_text =
+          text != nullptr &&
+          std::string_view(text, section.sh_size).find(kRuntimeText) != std::string_view::npos;
     }
   }
   return true;

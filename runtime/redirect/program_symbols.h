@@ -15,17 +15,17 @@ struct FunctionSymbol {
 
 struct LoadedObject {
   std::string file;
-  uintptr_t base = 0;                      // what addresses in the file are relative to
-  std::string soname;                      // empty: none
-  std::vector<std::string> needed;         // sonames of the libraries it is linked to
-  std::vector<FunctionSymbol> functions;   // of the full symbol table; empty: stripped
-  std::vector<FunctionSymbol> exported;    // of the dynamic one; filled for CUDA libraries only
-  std::vector<uint8_t**> constructors;     // where .init_array and .fini_array keep theirs, in this process
+  uintptr_t base = 0;                        // what addresses in the file are relative to
+  std::string soname;                        // empty: none
+  std::vector<std::string> needed;           // sonames of the libraries it is linked to
+  std::vector<FunctionSymbol> functions;     // of the full symbol table; empty: stripped
+  std::vector<FunctionSymbol> exported;      // of the dynamic one; filled for CUDA libraries only
+  std::vector<uint8_t**> constructors;       // where .init_array and .fini_array keep theirs, in this process
   uintptr_t relro_begin = 0, relro_end = 0;  // what becomes read-only when the object is relocated
-  bool has_fat_binary = false;             // a section of device code
-  bool has_symbols = false;                // a full symbol table: not stripped
-  bool has_runtime_text = false;           // holds the static CUDA runtime's words, whether or not it has symbols
-  bool imports_runtime = false;            // calls a shared CUDA runtime
+  bool has_fat_binary = false;               // a section of device code
+  bool has_symbols = false;                  // a full symbol table: not stripped
+  bool has_runtime_text = false;  // holds the static CUDA runtime's words, whether or not it has symbols
+  bool imports_runtime = false;   // calls a shared CUDA runtime
 };
 
 // Of one object; an object that has nothing to do with CUDA is looked at no further. False: cannot be read.

@@ -61,11 +61,13 @@ Face ChooseFace(const LoadedObject& object) {
   for (const FunctionSymbol& symbol : object.functions) {
     if (!IsRuntimeName(symbol.name)) continue;
     std::array<bool, kFaces.size()> has;
-    for (size_t i = 0; i < kFaces.size(); ++i) has[i] = dlsym(faces[i].handle, symbol.name.c_str()) != nullptr;
+    for (size_t i = 0; i < kFaces.size(); ++i)
+      has[i] = dlsym(faces[i].handle, symbol.name.c_str()) != nullptr;
     if (std::find(has.begin(), has.end(), true) == has.end()) continue;  // the program's own
     for (size_t i = 0; i < kFaces.size(); ++i) faces[i].missing += !has[i];
   }
-  const Face& best = *std::min_element(faces.begin(), faces.end(), [](const Face& a, const Face& b) { return a.missing < b.missing; });
+  const Face& best = *std::min_element(faces.begin(), faces.end(),
+                                       [](const Face& a, const Face& b) { return a.missing < b.missing; });
   for (const Face& face : faces) {
     if (face.handle != best.handle) dlclose(face.handle);
   }
@@ -77,16 +79,22 @@ Face FaceOf(const std::string& soname, const std::string& file) {
   const std::string_view version = std::string_view(soname).substr(soname.find(".so"));
   for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcuda.so.1"}) {
     const std::string_view own(name), stem = own.substr(0, own.find('.'));
-    if (version == own.substr(stem.size()) && soname.starts_with(stem) && soname[stem.size()] != 'r') face.soname = name;
+    if (version == own.substr(stem.size()) && soname.starts_with(stem) && soname[stem.size()] != 'r')
+      face.soname = name;
   }
-  if (face.soname == nullptr) GiveUp(file, "it is a CUDA library of a version that we have none of (" + soname + ")", "use libraries of CUDA 11, 12 or 13");
+  if (face.soname == nullptr)
+    GiveUp(file, "it is a CUDA library of a version that we have none of (" + soname + ")",
+           "use libraries of CUDA 11, 12 or 13");
   face.handle = OpenFace(face.soname, file);
   return face;
 }
 
 // Functions of a newer library than ours. The number means the same in both APIs: not supported.
 int NotOurs() {
-  std::fputs("ptx2cpu: a function was called that the CUDA library which the program loaded has and we do not have\n", stderr);
+  std::fputs(
+      "ptx2cpu: a function was called that the CUDA library which the program loaded has and we do not "
+      "have\n",
+      stderr);
   return 801;
 }
 
@@ -95,7 +103,9 @@ void CollectStatic(const LoadedObject& object, const Face& face, std::vector<Pat
     if (!IsRuntimeName(symbol.name)) continue;
     const void* target = dlsym(face.handle, symbol.name.c_str());
     if (target == nullptr) continue;
-    if (symbol.room < kPatchBytes) GiveUp(object.file, "function " + symbol.name + " is too short to be redirected", "link it with -cudart shared");
+    if (symbol.room < kPatchBytes)
+      GiveUp(object.file, "function " + symbol.name + " is too short to be redirected",
+             "link it with -cudart shared");
     patches.push_back({symbol.address, target});
   }
 }
@@ -103,14 +113,18 @@ void CollectStatic(const LoadedObject& object, const Face& face, std::vector<Pat
 void ShutInner(const LoadedObject& object, std::vector<Patch>& patches) {
   for (const FunctionSymbol& symbol : object.functions) {
     if (!IsInternal(symbol.name) || symbol.room < kPatchBytes) continue;
-    const bool constructor = std::any_of(object.constructors.begin(), object.constructors.end(), [&](uint8_t** place) { return *place == symbol.address; });
-    patches.push_back({symbol.address, constructor ? nullptr : reinterpret_cast<const void*>(&ReachedRuntime)});
+    const bool constructor = std::any_of(object.constructors.begin(), object.constructors.end(),
+                                         [&](uint8_t** place) { return *place == symbol.address; });
+    patches.push_back(
+        {symbol.address, constructor ? nullptr : reinterpret_cast<const void*>(&ReachedRuntime)});
   }
 }
 
 void CollectShared(const LoadedObject& object, const Face& face, std::vector<Patch>& patches) {
   for (const FunctionSymbol& symbol : object.exported) {
-    if (symbol.room < kPatchBytes) GiveUp(object.file, "function " + symbol.name + " is too short to be redirected", "let the program find our library first");
+    if (symbol.room < kPatchBytes)
+      GiveUp(object.file, "function " + symbol.name + " is too short to be redirected",
+             "let the program find our library first");
     const void* target = dlsym(face.handle, symbol.name.c_str());
     patches.push_back({symbol.address, target == nullptr ? reinterpret_cast<const void*>(&NotOurs) : target});
   }
@@ -128,13 +142,17 @@ void GiveUp(const std::string& file, const std::string& why, const char* what_to
 
 Finding Examine(const LoadedObject& object) {
   // All of ours are linked to one library.
-  const bool ours = std::find(object.needed.begin(), object.needed.end(), "libptx2cpu_driver.so") != object.needed.end();
+  const bool ours =
+      std::find(object.needed.begin(), object.needed.end(), "libptx2cpu_driver.so") != object.needed.end();
   if (ours) return Finding::kNothing;
   if (IsCudaLibrary(object.soname)) return Finding::kCudaLibrary;
   if (!object.has_runtime_text || object.imports_runtime) return Finding::kNothing;
-  const bool named = std::any_of(object.functions.begin(), object.functions.end(), [](const auto& symbol) { return symbol.name == "__cudaRegisterFatBinary"; });
+  const bool named = std::any_of(object.functions.begin(), object.functions.end(),
+                                 [](const auto& symbol) { return symbol.name == "__cudaRegisterFatBinary"; });
   if (named) return Finding::kStaticRuntime;
-  return object.has_symbols ? Finding::kNothing : Finding::kStrippedRuntime;  // with symbols: the words are there, the runtime is not
+  return object.has_symbols
+             ? Finding::kNothing
+             : Finding::kStrippedRuntime;  // with symbols: the words are there, the runtime is not
 }
 
 Slots Redirect(const LoadedObject& object, Finding finding) {
@@ -149,11 +167,16 @@ Slots Redirect(const LoadedObject& object, Finding finding) {
   const size_t redirected = patches.size();
   if (!shared) ShutInner(object, patches);
   std::sort(patches.begin(), patches.end(), [](const Patch& a, const Patch& b) { return a.entry < b.entry; });
-  patches.erase(std::unique(patches.begin(), patches.end(), [](const Patch& a, const Patch& b) { return a.entry == b.entry; }), patches.end());
+  patches.erase(std::unique(patches.begin(), patches.end(),
+                            [](const Patch& a, const Patch& b) { return a.entry == b.entry; }),
+                patches.end());
   const Slots slots = Apply(patches);
-  if (slots.memory == nullptr) GiveUp(object.file, "the system does not allow its code to be changed", shared ? "let the program find our library first" : "link it with -cudart shared");
+  if (slots.memory == nullptr)
+    GiveUp(object.file, "the system does not allow its code to be changed",
+           shared ? "let the program find our library first" : "link it with -cudart shared");
   if (const char* trace = std::getenv("PTX2CPU_TRACE"); trace != nullptr && *trace != '\0' && *trace != '0') {
-    std::fprintf(stderr, "ptx2cpu: %s: %zu functions of its CUDA runtime go to %s, %zu others are shut\n", object.file.c_str(), redirected, face.soname,
+    std::fprintf(stderr, "ptx2cpu: %s: %zu functions of its CUDA runtime go to %s, %zu others are shut\n",
+                 object.file.c_str(), redirected, face.soname,
                  patches.size() - std::min(redirected, patches.size()));
   }
   return slots;

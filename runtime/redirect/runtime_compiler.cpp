@@ -67,11 +67,14 @@ bool Traced() {
 template <size_t kPlace>
 nvrtcResult Compile(nvrtcProgram program, int option_count, const char* const* options) {
   const Compiler& compiler = Compilers()[kPlace];
-  const std::span<const char* const> given(options, options == nullptr || option_count < 0 ? 0 : static_cast<size_t>(option_count));
+  const std::span<const char* const> given(
+      options, options == nullptr || option_count < 0 ? 0 : static_cast<size_t>(option_count));
   const std::optional<OptionList> changed = AskingForPtx(given);
   MadePtx::Get().Set(program, changed.has_value());
   if (!changed) return compiler.compile(program, option_count, options);
-  if (Traced()) std::fprintf(stderr, "ptx2cpu: nvrtcCompileProgram(%p) makes PTX instead of machine code\n", static_cast<void*>(program));
+  if (Traced())
+    std::fprintf(stderr, "ptx2cpu: nvrtcCompileProgram(%p) makes PTX instead of machine code\n",
+                 static_cast<void*>(program));
   return compiler.compile(program, option_count, changed->Pointers().data());
 }
 
@@ -95,7 +98,8 @@ struct Replacements {
 
 Replacements ReplacementsAt(size_t place) {
   static constexpr auto kAll = []<size_t... kPlaces>(std::index_sequence<kPlaces...>) {
-    return std::array<Replacements, sizeof...(kPlaces)>{Replacements{&Compile<kPlaces>, &GetCubinBytes<kPlaces>, &GetCubin<kPlaces>}...};
+    return std::array<Replacements, sizeof...(kPlaces)>{
+        Replacements{&Compile<kPlaces>, &GetCubinBytes<kPlaces>, &GetCubin<kPlaces>}...};
   }(std::make_index_sequence<kMostCompilers>());
   return kAll[place];
 }
@@ -112,7 +116,8 @@ std::vector<Rebinding> HookRuntimeCompiler(const link_map& object) {
   offering.Get("nvrtcGetCUBINSize", own.cubin_bytes);
   offering.Get("nvrtcGetCUBIN", own.cubin);
   // Without the last two it is from before CUDA 11.1 and makes PTX only.
-  if (own.ptx_bytes == nullptr || own.ptx == nullptr || own.cubin_bytes == nullptr || own.cubin == nullptr) return {};
+  if (own.ptx_bytes == nullptr || own.ptx == nullptr || own.cubin_bytes == nullptr || own.cubin == nullptr)
+    return {};
   Compilers().Leave(object);
   const size_t place = Compilers().Take(object);
   if (place == kMostCompilers) return {};

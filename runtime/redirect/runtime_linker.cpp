@@ -44,7 +44,8 @@ nvJitLinkResult Create(nvJitLinkHandle* handle, uint32_t option_count, const cha
   for (uint32_t i = 0; options != nullptr && i < option_count; ++i) {
     if (options[i] == nullptr) return linker.create(handle, option_count, options);  // the linker's to judge
   }
-  const auto changed = LinkingToPtx(std::span<const char* const>(options, options == nullptr ? 0 : option_count));
+  const auto changed =
+      LinkingToPtx(std::span<const char* const>(options, options == nullptr ? 0 : option_count));
   if (!changed) {
     const nvJitLinkResult result = linker.create(handle, option_count, options);
     if (result == NVJITLINK_SUCCESS) LinkSessions::Get().Set(*handle, std::nullopt);
@@ -63,7 +64,8 @@ nvJitLinkResult Destroy(nvJitLinkHandle* handle) {
 }
 
 template <size_t kPlace>
-nvJitLinkResult AddData(nvJitLinkHandle handle, nvJitLinkInputType type, const void* data, size_t bytes, const char* name) {
+nvJitLinkResult AddData(nvJitLinkHandle handle, nvJitLinkInputType type, const void* data, size_t bytes,
+                        const char* name) {
   LinkSession* const session = LinkSessions::Get().Find(handle);
   if (session != nullptr && data != nullptr) {
     const std::string_view content(static_cast<const char*>(data), bytes);
@@ -111,7 +113,8 @@ nvJitLinkResult Complete(nvJitLinkHandle handle) {
 template <size_t kPlace>
 nvJitLinkResult GetCubinBytes(nvJitLinkHandle handle, size_t* bytes) {
   const LinkSession* const session = LinkSessions::Get().Find(handle);
-  if (session == nullptr || session->image().empty() || bytes == nullptr) return Linkers()[kPlace].cubin_bytes(handle, bytes);
+  if (session == nullptr || session->image().empty() || bytes == nullptr)
+    return Linkers()[kPlace].cubin_bytes(handle, bytes);
   *bytes = session->image().size();
   return NVJITLINK_SUCCESS;
 }
@@ -119,7 +122,8 @@ nvJitLinkResult GetCubinBytes(nvJitLinkHandle handle, size_t* bytes) {
 template <size_t kPlace>
 nvJitLinkResult GetCubin(nvJitLinkHandle handle, void* bytes) {
   const LinkSession* const session = LinkSessions::Get().Find(handle);
-  if (session == nullptr || session->image().empty() || bytes == nullptr) return Linkers()[kPlace].cubin(handle, bytes);
+  if (session == nullptr || session->image().empty() || bytes == nullptr)
+    return Linkers()[kPlace].cubin(handle, bytes);
   std::memcpy(bytes, session->image().data(), session->image().size());
   return NVJITLINK_SUCCESS;
 }
@@ -148,7 +152,8 @@ std::vector<Version> VersionsOf(const Offering& offering) {
   std::vector<Version> versions;
   for (const std::string_view name : offering.Names()) {
     if (name == kPlain) versions.push_back({"nvJitLink", ""});
-    if (name.starts_with(kVersioned)) versions.push_back({"__nvJitLink", std::string(name.substr(kVersioned.size()))});
+    if (name.starts_with(kVersioned))
+      versions.push_back({"__nvJitLink", std::string(name.substr(kVersioned.size()))});
   }
   return versions;
 }
@@ -164,7 +169,8 @@ void HookVersion(const Offering& offering, const Version& version, std::vector<R
   offering.Get(version.Name("GetLinkedCubin"), own.cubin);
   offering.Get(version.Name("GetLinkedPtxSize"), own.ptx_bytes);
   offering.Get(version.Name("GetLinkedPtx"), own.ptx);
-  const bool all = own.create && own.destroy && own.add_data && own.add_file && own.complete && own.cubin_bytes && own.cubin && own.ptx_bytes && own.ptx;
+  const bool all = own.create && own.destroy && own.add_data && own.add_file && own.complete &&
+                   own.cubin_bytes && own.cubin && own.ptx_bytes && own.ptx;
   const size_t place = all ? Linkers().Take(offering.object()) : kMostLinkers;
   if (place == kMostLinkers) return;
   Linkers()[place] = own;

@@ -1,5 +1,6 @@
-// Programs that link device code while they run. nvJitLink is theirs and needs no GPU; it makes machine code. Inputs that
-// hold PTX are kept from it and put together by our driver; of LTO IR, which only it reads, it makes PTX.
+// Programs that link device code while they run. nvJitLink is theirs and needs no GPU; it makes machine code.
+// Inputs that hold PTX are kept from it and put together by our driver; of LTO IR, which only it reads, it
+// makes PTX.
 #pragma once
 
 #include <link.h>

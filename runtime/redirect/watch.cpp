@@ -1,8 +1,9 @@
-// Where the loader tells debuggers about objects, it calls an empty function (`r_brk` of `_r_debug`, part of the
-// interface of every ELF system): when all objects of a dlopen are mapped, and when some are gone. We make that function
-// jump to ours. Objects are not relocated at that time and the loader is in the middle of its work, so no library of ours
-// can be opened there: we only make the loader call us before the first constructor of the object, by way of its DT_INIT.
-// There everything is in place, opening libraries is allowed, and no code of the object has run.
+// Where the loader tells debuggers about objects, it calls an empty function (`r_brk` of `_r_debug`, part of
+// the interface of every ELF system): when all objects of a dlopen are mapped, and when some are gone. We
+// make that function jump to ours. Objects are not relocated at that time and the loader is in the middle of
+// its work, so no library of ours can be opened there: we only make the loader call us before the first
+// constructor of the object, by way of its DT_INIT. There everything is in place, opening libraries is
+// allowed, and no code of the object has run.
 #include "runtime/redirect/watch.h"
 
 #include <link.h>
@@ -45,7 +46,9 @@ struct Waiting {
   std::shared_ptr<Slots> slots;
 };
 
-uintptr_t PageOf(const void* address) { return reinterpret_cast<uintptr_t>(address) & ~(static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)) - 1); }
+uintptr_t PageOf(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) & ~(static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)) - 1);
+}
 
 bool SetInit(Elf64_Dyn& entry, Elf64_Addr value) {
   const uintptr_t first = PageOf(&entry);
@@ -67,7 +70,8 @@ void BeforeConstructors(int count, char** words, char** environment, void* data)
   }
   *waiting->slots = Redirect(object, waiting->finding);
   const auto own = reinterpret_cast<void (*)(int, char**, char**)>(object.base + waiting->own_init);
-  const bool ours_to_run = waiting->finding == Finding::kStaticRuntime;  // nothing of a foreign CUDA library runs
+  const bool ours_to_run =
+      waiting->finding == Finding::kStaticRuntime;  // nothing of a foreign CUDA library runs
   delete waiting;
   if (ours_to_run) own(count, words, environment);
 }
@@ -77,7 +81,8 @@ bool Postpone(LoadedObject object, Finding finding, const link_map& map, const K
   Elf64_Dyn* init = map.l_ld;
   while (init->d_tag != DT_NULL && init->d_tag != DT_INIT) ++init;
   if (init->d_tag == DT_NULL) return false;
-  auto waiting = std::make_unique<Waiting>(Waiting{std::move(object), finding, init, init->d_un.d_ptr, known.slots});
+  auto waiting =
+      std::make_unique<Waiting>(Waiting{std::move(object), finding, init, init->d_un.d_ptr, known.slots});
   void* const thunk = MakeThunk(&BeforeConstructors, waiting.get());
   if (thunk == nullptr || !SetInit(*init, reinterpret_cast<uintptr_t>(thunk) - map.l_addr)) return false;
   waiting.release();
@@ -88,12 +93,17 @@ std::string FileOf(const link_map& map, bool program) {
   if (!program) return map.l_name == nullptr ? "" : map.l_name;
   char path[4096];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  return length > 0 && length < static_cast<ssize_t>(sizeof path) ? std::string(path, static_cast<size_t>(length)) : "/proc/self/exe";
+  return length > 0 && length < static_cast<ssize_t>(sizeof path)
+             ? std::string(path, static_cast<size_t>(length))
+             : "/proc/self/exe";
 }
 
 void WarnOfStripped(const std::string& file) {
   // A library may never be called; its own runtime finds no device here, and its calls return that.
-  std::fprintf(stderr, "ptx2cpu: warning: %s contains a stripped CUDA runtime of its own: GPU work of this library will fail\n", file.c_str());
+  std::fprintf(stderr,
+               "ptx2cpu: warning: %s contains a stripped CUDA runtime of its own: GPU work of this library "
+               "will fail\n",
+               file.c_str());
 }
 
 // Compilers and linkers that make device code while the program runs.
@@ -111,7 +121,8 @@ void LookAtNew(const link_map& map, const Known& known) {
   const std::string file = object.file;
   if (finding == Finding::kStrippedRuntime) return WarnOfStripped(file);
   if (!Postpone(std::move(object), finding, map, known)) {
-    GiveUp(file, "it contains a CUDA runtime, and it was opened in a way that does not let us replace that", "link it with -cudart shared");
+    GiveUp(file, "it contains a CUDA runtime, and it was opened in a way that does not let us replace that",
+           "link it with -cudart shared");
   }
 }
 
@@ -167,7 +178,8 @@ void HookToolsOf(const std::vector<Known>& objects) {
 
 void LookAtProgram() {
   std::vector<Known>& known = KnownObjects();
-  for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) known.push_back({map, map->l_addr});
+  for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next)
+    known.push_back({map, map->l_addr});
   HookToolsOf(known);
   // The program comes first in the loader's list. Faces that are opened meanwhile join at its end.
   for (size_t i = 0; i < known.size(); ++i) {
@@ -178,7 +190,9 @@ void LookAtProgram() {
     if (finding != Finding::kStrippedRuntime) {
       *known[i].slots = Redirect(object, finding);
     } else if (i == 0) {
-      GiveUp(object.file, "it contains the static CUDA runtime, and its symbols are stripped, so that the runtime's functions cannot be found",
+      GiveUp(object.file,
+             "it contains the static CUDA runtime, and its symbols are stripped, so that the runtime's "
+             "functions cannot be found",
              "use an executable that is not stripped, or link again with 'nvcc -cudart shared'");
     } else {
       WarnOfStripped(object.file);
@@ -188,7 +202,8 @@ void LookAtProgram() {
 
 void WatchLoader() {
   auto* const code = reinterpret_cast<uint8_t*>(_r_debug.r_brk);
-  if (code != nullptr && IsEmptyFunction(code)) Apply({{code, reinterpret_cast<const void*>(&OnLoaderChange)}}, Busy::kYes);
+  if (code != nullptr && IsEmptyFunction(code))
+    Apply({{code, reinterpret_cast<const void*>(&OnLoaderChange)}}, Busy::kYes);
 }
 
 }  // namespace ptx2cpu::redirect

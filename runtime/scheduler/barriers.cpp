@@ -13,7 +13,8 @@ bool IsValid(uint32_t id, uint32_t count, bool arrives) {
 }
 }  // namespace
 
-// May the warp be counted? Its live lanes wait at one barrier with one count. Faults when what a lane says is illegal.
+// May the warp be counted? Its live lanes wait at one barrier with one count. Faults when what a lane says is
+// illegal.
 bool BlockScheduler::MayArrive(uint32_t w) {
   const Warp& warp = warps_[w];
   const uint32_t first_thread = w * PTX2CPU_WARP_SIZE, first = first_thread + FirstLane(warp.live);
@@ -28,9 +29,10 @@ bool BlockScheduler::MayArrive(uint32_t w) {
     if ((warp.barrier & ~warp.counted & bit) == 0 || Word(0, thread) != id) return false;
     if (!IsValid(id, Word(1, thread), (warp.arriving & bit) != 0)) {
       char text[128];
-      std::snprintf(text, sizeof text,
-                    "barrier %u with a count of %u threads: there are barriers 0..15 and counts are multiples of 32", id,
-                    Word(1, thread));
+      std::snprintf(
+          text, sizeof text,
+          "barrier %u with a count of %u threads: there are barriers 0..15 and counts are multiples of 32",
+          id, Word(1, thread));
       Fail(PTX2CPU_FAULT_BAD_BARRIER, thread, text);
       return false;
     }

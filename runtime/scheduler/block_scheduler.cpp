@@ -11,9 +11,11 @@ namespace {
 
 // Rounds in which nobody did more than yield, after which a block is put aside. Few: going on later is cheap.
 constexpr uint32_t kQuietRounds = 4;
-// A block whose threads meet at barriers or collectives while some of them wait for another block never is quiet.
+// A block whose threads meet at barriers or collectives while some of them wait for another block never is
+// quiet.
 constexpr uint32_t kRoundsPerTurn = 4096;
-// Steps of a warp in one turn: released lanes go on at once while their data is near, but siblings must not starve.
+// Steps of a warp in one turn: released lanes go on at once while their data is near, but siblings must not
+// starve.
 constexpr uint32_t kStepsPerTurn = 64;
 // Turns in which siblings only yielded, after which lanes that wait to converge stop hoping for more company.
 constexpr uint32_t kPatience = 200;
@@ -128,16 +130,28 @@ uint32_t BlockScheduler::FileAt(uint32_t w, uint32_t number, uint32_t lanes) {
     return 0;
   }
   switch (kernel_->points[number].kind) {
-    case PTX2CPU_POINT_COLLECTIVE: warp.collective |= lanes; return 0;
-    case PTX2CPU_POINT_CONVERGED: warp.converged |= lanes; return 0;
-    case PTX2CPU_POINT_BARRIER_ARRIVE: warp.arriving |= lanes; [[fallthrough]];
+    case PTX2CPU_POINT_COLLECTIVE:
+      warp.collective |= lanes;
+      return 0;
+    case PTX2CPU_POINT_CONVERGED:
+      warp.converged |= lanes;
+      return 0;
+    case PTX2CPU_POINT_BARRIER_ARRIVE:
+      warp.arriving |= lanes;
+      [[fallthrough]];
     case PTX2CPU_POINT_BARRIER:
     case PTX2CPU_POINT_RED_POPC:
     case PTX2CPU_POINT_RED_AND:
-    case PTX2CPU_POINT_RED_OR: warp.barrier |= lanes; return 0;
-    case PTX2CPU_POINT_CLUSTER_ARRIVE: return ArriveAtCluster(w, lanes);
-    case PTX2CPU_POINT_CLUSTER_WAIT: return WaitForCluster(w, lanes);
-    default: Release(w, lanes); return 0;
+    case PTX2CPU_POINT_RED_OR:
+      warp.barrier |= lanes;
+      return 0;
+    case PTX2CPU_POINT_CLUSTER_ARRIVE:
+      return ArriveAtCluster(w, lanes);
+    case PTX2CPU_POINT_CLUSTER_WAIT:
+      return WaitForCluster(w, lanes);
+    default:
+      Release(w, lanes);
+      return 0;
   }
 }
 
@@ -199,8 +213,8 @@ uint32_t BlockScheduler::CompleteGroups(uint32_t w) {
   return released;
 }
 
-// Of the lanes that wait to converge, those that stand earliest in the program go on together: what comes later can
-// still be joined by them.
+// Of the lanes that wait to converge, those that stand earliest in the program go on together: what comes
+// later can still be joined by them.
 uint32_t BlockScheduler::Converge(uint32_t w) {
   Warp& warp = warps_[w];
   const uint32_t* points = block_->points + size_t{w} * PTX2CPU_WARP_SIZE;

@@ -1,11 +1,15 @@
-// Runs one block of a resumable kernel: decides which lanes of which warp go on, and calls the kernel's step for them.
+// Runs one block of a resumable kernel: decides which lanes of which warp go on, and calls the kernel's step
+// for them.
 //
-// The rules are those of the IR interpreter's thread scheduler (ir/interpret_schedule.cpp), on whole lane masks:
+// The rules are those of the IR interpreter's thread scheduler (ir/interpret_schedule.cpp), on whole lane
+// masks:
+// clang-format off
 //   collective        all live lanes of the membermask wait at points of one class with the same mask
 //   converged forms   the lanes at the lowest point, when no lane of the warp can run (or the others only spin)
 //   named barrier     a warp is counted, as 32 threads, when all its live lanes wait at it
-// No threads, no locks, no allocation while it runs: a block belongs to one worker. Steps may leave Run by a jump to the
-// worker's landing point; the scheduler must then be started anew.
+// clang-format on
+// No threads, no locks, no allocation while it runs: a block belongs to one worker. Steps may leave Run by a
+// jump to the worker's landing point; the scheduler must then be started anew.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +23,11 @@ inline constexpr uint32_t kMaxWarps = PTX2CPU_MAX_THREADS_PER_BLOCK / PTX2CPU_WA
 inline constexpr uint32_t kNamedBarriers = 16;
 
 enum class Verdict : uint8_t {
-  kDone,            // all threads have exited
-  kStalled,         // threads can run, but in the last rounds all they did was to let others run
-  kTurnOver,        // a long turn is over
-  kWaitsForCluster, // no thread can run before those of other blocks have arrived at the cluster's barrier
-  kFaulted          // see fault()
+  kDone,             // all threads have exited
+  kStalled,          // threads can run, but in the last rounds all they did was to let others run
+  kTurnOver,         // a long turn is over
+  kWaitsForCluster,  // no thread can run before those of other blocks have arrived at the cluster's barrier
+  kFaulted           // see fault()
 };
 
 // A fault that the scheduler found. `thread` is ~0 when it is the block's.
@@ -35,8 +39,8 @@ struct SchedulerFault {
 
 class BlockScheduler {
  public:
-  // All threads of the block at the kernel's start. `kernel` and `block` must outlive the run; the block's live masks
-  // name the threads that exist.
+  // All threads of the block at the kernel's start. `kernel` and `block` must outlive the run; the block's
+  // live masks name the threads that exist.
   void Start(const ptx2cpu_kernel& kernel, ptx2cpu_block& block);
   // Goes on from where the last call returned.
   Verdict Run();
@@ -50,7 +54,8 @@ class BlockScheduler {
   // A counted barrier whose missing warps have ended completes when nobody can run. False: there is none.
   bool CompleteShortBarriers();
   Verdict Deadlock();
-  // Live lanes that the cluster's barrier still lacks: ", block (1,0,0) warp 0 lanes 0x..."; "" when there are none.
+  // Live lanes that the cluster's barrier still lacks: ", block (1,0,0) warp 0 lanes 0x..."; "" when there
+  // are none.
   std::string MissingAtCluster() const;
   // Said at the end of a deadlock report about other blocks of the cluster.
   void AddToReport(const std::string& text) { fault_.text += text; }
@@ -69,7 +74,8 @@ class BlockScheduler {
     uint32_t cluster_arrived;  // has arrived in the cluster barrier's present phase
     uint32_t cluster_passed;   // that phase is complete, but the lane has not come to its wait yet
     uint32_t barrier_id;
-    uint32_t turns_without_stop;  // how long lanes that wait to converge have waited for siblings that only yield
+    uint32_t
+        turns_without_stop;  // how long lanes that wait to converge have waited for siblings that only yield
   };
   struct Barrier {
     uint32_t expected;  // threads; 0: all live threads of the block

@@ -29,14 +29,17 @@ std::string DescribeLanes(const uint32_t (&lanes_of)[kMaxWarps], uint32_t warp_c
   return text.empty() ? "none" : text;
 }
 
-bool IsBarrier(uint32_t kind) { return kind >= PTX2CPU_POINT_BARRIER && kind <= PTX2CPU_POINT_BARRIER_ARRIVE; }
+bool IsBarrier(uint32_t kind) {
+  return kind >= PTX2CPU_POINT_BARRIER && kind <= PTX2CPU_POINT_BARRIER_ARRIVE;
+}
 
 }  // namespace
 
 void BlockScheduler::Fail(uint32_t kind, uint32_t thread, std::string text) {
   if (fault_.kind != 0) return;
   const uint32_t number = block_->points[thread];
-  fault_ = {kind, thread, number < kernel_->point_count ? kernel_->points[number].ptx_line : 0, std::move(text)};
+  fault_ = {kind, thread, number < kernel_->point_count ? kernel_->points[number].ptx_line : 0,
+            std::move(text)};
 }
 
 std::string BlockScheduler::Describe(uint32_t point) const {
@@ -60,7 +63,8 @@ std::string BlockScheduler::DescribeWait(uint32_t thread) const {
     } else if (w != own) {
       continue;
     } else if (masked) {
-      here[w] = LanesOfClass(w, warp.collective & LanesEqual(&Word(0, first), Word(0, thread)), point.collective);
+      here[w] =
+          LanesOfClass(w, warp.collective & LanesEqual(&Word(0, first), Word(0, thread)), point.collective);
     } else {
       here[w] = warp.converged & LanesEqual(block_->points + first, block_->points[thread]);
     }
@@ -68,7 +72,8 @@ std::string BlockScheduler::DescribeWait(uint32_t thread) const {
   }
   std::string what = Describe(block_->points[thread]);
   if (barrier && Word(1, thread) == 0) what += Format(" (barrier %u of all live threads)", Word(0, thread));
-  if (barrier && Word(1, thread) != 0) what += Format(" (barrier %u of %u threads)", Word(0, thread), Word(1, thread));
+  if (barrier && Word(1, thread) != 0)
+    what += Format(" (barrier %u of %u threads)", Word(0, thread), Word(1, thread));
   if (masked) what += Format(" (membermask %#010x)", Word(0, thread));
   return what + ": arrived " + DescribeLanes(here, block_->warp_count) + "; missing " +
          DescribeLanes(missing, block_->warp_count);

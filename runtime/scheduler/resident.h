@@ -1,5 +1,5 @@
-// The blocks of one cluster (mostly a single block) that are resident on one worker: put aside whenever none of them can
-// go on, and resumed later. All of their state is in their memory; no stack is kept.
+// The blocks of one cluster (mostly a single block) that are resident on one worker: put aside whenever none
+// of them can go on, and resumed later. All of their state is in their memory; no stack is kept.
 #pragma once
 
 #include <memory>
@@ -45,7 +45,7 @@ class Resident {
   void Deadlock();
 
   std::vector<std::unique_ptr<Block>> blocks_;
-  std::vector<uint8_t*> shared_;       // windows by rank
+  std::vector<uint8_t*> shared_;  // windows by rank
   const Block* faulted_ = nullptr;
   bool progressed_ = false;
 };

@@ -8,14 +8,14 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-constexpr size_t kMostLanes = 32;         // of work that only computes
+constexpr size_t kMostLanes = 32;  // of work that only computes
 constexpr size_t kMostWaitingLanes = 1024;
 constexpr uint32_t kNone = ~0u;
 
 bool MayWait(const GraphItem& item) {
   return std::ranges::any_of(item.works, [](const Work& work) {
-    return std::holds_alternative<HostWork>(work) || std::holds_alternative<PollWork>(work) || std::holds_alternative<LaunchWaitWork>(work) ||
-           std::holds_alternative<ConditionalWork>(work);
+    return std::holds_alternative<HostWork>(work) || std::holds_alternative<PollWork>(work) ||
+           std::holds_alternative<LaunchWaitWork>(work) || std::holds_alternative<ConditionalWork>(work);
   });
 }
 
@@ -26,7 +26,8 @@ std::vector<bool> FindCuts(const std::vector<GraphItem>& items) {
   const size_t count = items.size();
   std::vector<size_t> first_dependent(count, count);
   for (size_t i = 0; i < count; ++i) {
-    for (const uint32_t before : items[i].after) first_dependent[before] = std::min(first_dependent[before], i);
+    for (const uint32_t before : items[i].after)
+      first_dependent[before] = std::min(first_dependent[before], i);
   }
   std::vector<bool> cuts(count);
   size_t farthest = 0;  // among those before: the first that needs it
@@ -42,11 +43,12 @@ std::vector<bool> FindCuts(const std::vector<GraphItem>& items) {
   return cuts;
 }
 
-// Items between two cuts, on lanes. Each item continues the lane of one that it depends on where that is the lane's last,
-// else a lane of which all is known to be done before it, else a new one.
+// Items between two cuts, on lanes. Each item continues the lane of one that it depends on where that is the
+// lane's last, else a lane of which all is known to be done before it, else a new one.
 class BlockArranger {
  public:
-  BlockArranger(std::vector<GraphItem>& items, size_t begin, size_t end) : items_(items), begin_(begin), placed_(end - begin) {}
+  BlockArranger(std::vector<GraphItem>& items, size_t begin, size_t end)
+      : items_(items), begin_(begin), placed_(end - begin) {}
 
   Steps Arrange() {
     for (size_t i = 0; i < placed_.size(); ++i) Place(i);
@@ -62,9 +64,9 @@ class BlockArranger {
   };
   struct Placed {
     uint32_t lane = 0, place = 0, part = 0;
-    bool awaited = false;          // by another lane
-    std::vector<uint32_t> after;   // of other lanes, without what these imply
-    std::vector<uint32_t> known;   // of each lane, how many items are done when this one is
+    bool awaited = false;         // by another lane
+    std::vector<uint32_t> after;  // of other lanes, without what these imply
+    std::vector<uint32_t> known;  // of each lane, how many items are done when this one is
   };
 
   static void Merge(std::vector<uint32_t>& known, const std::vector<uint32_t>& more) {
@@ -128,7 +130,8 @@ class BlockArranger {
     for (size_t i = 0; i < placed_.size(); ++i) {
       Placed& placed = placed_[i];
       uint32_t& part = open[placed.lane];
-      const bool behind_awaited = placed.place != 0 && placed_[lanes_[placed.lane].items[placed.place - 1]].awaited;
+      const bool behind_awaited =
+          placed.place != 0 && placed_[lanes_[placed.lane].items[placed.place - 1]].awaited;
       if (part == kNone || !placed.after.empty() || behind_awaited) {
         part = static_cast<uint32_t>(branches.parts.size());
         branches.parts.push_back({placed.lane, {}, nullptr});
@@ -164,7 +167,8 @@ class BlockArranger {
       for (const Steps& part : steps) all.insert(all.end(), part.begin(), part.end());
       return all;
     }
-    for (size_t i = 0; i < steps.size(); ++i) branches.parts[i].steps = std::make_shared<const Steps>(steps[i]);
+    for (size_t i = 0; i < steps.size(); ++i)
+      branches.parts[i].steps = std::make_shared<const Steps>(steps[i]);
     branches.lanes = static_cast<uint32_t>(lanes_.size());
     if (const auto own = OwnPart(branches)) Separate(branches, *own);
     return {BranchesWork{std::make_shared<const Branches>(std::move(branches))}};

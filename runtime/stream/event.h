@@ -21,7 +21,8 @@ class Event {
 
   // Everything queued on the stream so far. An event may be recorded again; it then means the latest record.
   void Record(Stream& stream);
-  // For a graph: work that takes this event's time and opens a gate of the launch; SetTicket says who waits for that.
+  // For a graph: work that takes this event's time and opens a gate of the launch; SetTicket says who waits
+  // for that.
   LaunchRecordWork WorkForGraph(uint32_t slot) const { return {state_, slot}; }
   void SetTicket(Ticket ticket);
 

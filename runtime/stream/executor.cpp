@@ -42,8 +42,10 @@ void Executor::MakeReady(Stream& stream) {
 }
 
 void Executor::Unlink(Stream& stream, int level) {
-  (stream.ready_previous_ != nullptr ? stream.ready_previous_->ready_next_ : first_[level]) = stream.ready_next_;
-  (stream.ready_next_ != nullptr ? stream.ready_next_->ready_previous_ : last_[level]) = stream.ready_previous_;
+  (stream.ready_previous_ != nullptr ? stream.ready_previous_->ready_next_ : first_[level]) =
+      stream.ready_next_;
+  (stream.ready_next_ != nullptr ? stream.ready_next_->ready_previous_ : last_[level]) =
+      stream.ready_previous_;
   stream.ready_linked_ = false;
   stream.state_.store(Stream::State::kRunning, std::memory_order_relaxed);
   ready_count_.fetch_sub(1);

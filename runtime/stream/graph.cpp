@@ -1,5 +1,5 @@
-// Graph launches: sequences, what conditions decide, and branches side by side. A stream that is given away in the middle
-// of one goes on where its frames say.
+// Graph launches: sequences, what conditions decide, and branches side by side. A stream that is given away
+// in the middle of one goes on where its frames say.
 #include "runtime/device_runtime/condition.h"
 #include "runtime/stream/executor.h"
 #include "runtime/stream/stream.h"
@@ -13,9 +13,15 @@ size_t BodyOf(const ConditionalWork& conditional) {
   const uint32_t value = conditional.condition->value();
   size_t body = 0;
   switch (conditional.kind) {
-    case ConditionalWork::Kind::kIf: body = value != 0 ? 1 : 2; break;
-    case ConditionalWork::Kind::kWhile: body = value != 0 ? 1 : 0; break;
-    case ConditionalWork::Kind::kSwitch: body = size_t{value} + 1; break;
+    case ConditionalWork::Kind::kIf:
+      body = value != 0 ? 1 : 2;
+      break;
+    case ConditionalWork::Kind::kWhile:
+      body = value != 0 ? 1 : 0;
+      break;
+    case ConditionalWork::Kind::kSwitch:
+      body = size_t{value} + 1;
+      break;
   }
   return body <= conditional.bodies.size() ? body : 0;
 }
@@ -25,7 +31,8 @@ size_t BodyOf(const ConditionalWork& conditional) {
 Stream::Outcome Stream::PerformSteps(RunContext& context, const Steps& steps, size_t depth) {
   if (frames_.size() <= depth) frames_.resize(depth + 1);
   for (; frames_[depth].place < steps.size(); ++frames_[depth].place) {
-    if (Perform(context, steps[frames_[depth].place], depth + 1) == Outcome::kBlocked) return Outcome::kBlocked;
+    if (Perform(context, steps[frames_[depth].place], depth + 1) == Outcome::kBlocked)
+      return Outcome::kBlocked;
   }
   frames_[depth].place = 0;
   return Outcome::kDone;
@@ -41,14 +48,17 @@ bool Stream::LetOthersRun() {
 }
 
 // The place is the body that is being done, and one more behind each turn of a loop.
-Stream::Outcome Stream::PerformConditional(RunContext& context, const ConditionalWork& conditional, size_t depth) {
+Stream::Outcome Stream::PerformConditional(RunContext& context, const ConditionalWork& conditional,
+                                           size_t depth) {
   constexpr size_t kBehindTurn = ~size_t{0};
   if (frames_.size() <= depth) frames_.resize(depth + 1);
   for (;;) {
     size_t body = frames_[depth].place;
-    if (body == 0 || body == kBehindTurn) body = frames_[depth].place = errors_->failed() ? 0 : BodyOf(conditional);
+    if (body == 0 || body == kBehindTurn)
+      body = frames_[depth].place = errors_->failed() ? 0 : BodyOf(conditional);
     if (body == 0) return Outcome::kDone;
-    if (PerformSteps(context, *conditional.bodies[body - 1], depth + 1) == Outcome::kBlocked) return Outcome::kBlocked;
+    if (PerformSteps(context, *conditional.bodies[body - 1], depth + 1) == Outcome::kBlocked)
+      return Outcome::kBlocked;
     if (conditional.kind != ConditionalWork::Kind::kWhile) break;
     frames_[depth].place = kBehindTurn;
     if (LetOthersRun()) return Outcome::kBlocked;
@@ -57,10 +67,12 @@ Stream::Outcome Stream::PerformConditional(RunContext& context, const Conditiona
   return Outcome::kDone;
 }
 
-// Nobody else submits to the lanes, and what they do does not wait for this operation, so it can wait for them.
+// Nobody else submits to the lanes, and what they do does not wait for this operation, so it can wait for
+// them.
 void Stream::StartBranches(const Branches& branches, size_t depth) {
   std::vector<std::shared_ptr<Stream>>& lanes = frames_[depth].lanes;
-  while (lanes.size() < branches.lanes) lanes.push_back(std::make_shared<Stream>(*group_, StreamKind::kNonBlocking, priority_));
+  while (lanes.size() < branches.lanes)
+    lanes.push_back(std::make_shared<Stream>(*group_, StreamKind::kNonBlocking, priority_));
   const auto& launch = std::get<SequenceWork>(batch_->work).launch;
   std::vector<WaitWork> ends;
   ends.reserve(branches.parts.size());
@@ -84,7 +96,8 @@ Stream::Outcome Stream::PerformBranches(RunContext& context, const Branches& bra
     frames_[depth].place = 1;
   }
   if (frames_[depth].place == 1) {
-    if (branches.own != nullptr && PerformSteps(context, *branches.own, depth + 1) == Outcome::kBlocked) return Outcome::kBlocked;
+    if (branches.own != nullptr && PerformSteps(context, *branches.own, depth + 1) == Outcome::kBlocked)
+      return Outcome::kBlocked;
     frames_[depth].place = kFirstLane;
   }
   for (; frames_[depth].place < kFirstLane + branches.lanes; ++frames_[depth].place) {

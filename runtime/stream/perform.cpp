@@ -25,7 +25,9 @@ class TransferJob : public Job, public std::enable_shared_from_this<TransferJob>
         total_(per_row_ > 1 ? per_row_ * rows : (rows + rows_per_claim_ - 1) / rows_per_claim_) {}
 
   void Work(unsigned worker, Arena& arena) override;
-  bool Exhausted() const override { return next_.load(std::memory_order_relaxed) >= total_ || failed_.load(); }
+  bool Exhausted() const override {
+    return next_.load(std::memory_order_relaxed) >= total_ || failed_.load();
+  }
   std::optional<LaunchError> error;
 
  protected:
@@ -87,7 +89,8 @@ class CopyJob final : public TransferJob {
 
 class FillJob final : public TransferJob {
  public:
-  explicit FillJob(const FillWork& fill) : TransferJob(fill.width * fill.value_bytes, fill.height), fill_(fill) {}
+  explicit FillJob(const FillWork& fill)
+      : TransferJob(fill.width * fill.value_bytes, fill.height), fill_(fill) {}
 
  private:
   const char* name() const override { return "fill"; }

@@ -1,8 +1,8 @@
 // The queue of a stream and running what is in it. Waiting for streams: wait.cpp.
 //
-// A stream is idle, ready (in the executor's list), running (claimed by one thread) or blocked (by another stream, a
-// host function or a poll). Who runs it owns batch_, used_, frames_ and external_done_; they pass from thread to thread
-// with the executor's lock.
+// A stream is idle, ready (in the executor's list), running (claimed by one thread) or blocked (by another
+// stream, a host function or a poll). Who runs it owns batch_, used_, frames_ and external_done_; they pass
+// from thread to thread with the executor's lock.
 #include "runtime/stream/stream.h"
 
 #include <algorithm>
@@ -19,12 +19,14 @@ namespace ptx2cpu::rt {
 namespace {
 
 constexpr uint64_t kMostQueued = 1024;
-constexpr size_t kKeptOperations = 256;           // of an idle stream
-constexpr int64_t kSliceNanoseconds = 200000;     // a stream's turn while others are ready
+constexpr size_t kKeptOperations = 256;        // of an idle stream
+constexpr int64_t kSliceNanoseconds = 200000;  // a stream's turn while others are ready
 constexpr int kOperationsPerSlice = 64;
 
 int64_t Now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 uint64_t NextId() {
@@ -105,7 +107,8 @@ uint64_t Stream::Append(Work work) {
   return number;
 }
 
-// Gives back what is done and takes what is queued. False: nothing is; then the stream is idle and may be gone.
+// Gives back what is done and takes what is queued. False: nothing is; then the stream is idle and may be
+// gone.
 bool Stream::TakeQueued() {
   Operation* surplus = nullptr;
   std::shared_ptr<Stream> self;
@@ -136,7 +139,8 @@ void Stream::Run(RunContext& context, uint64_t number) {
   int operations = 0;
   for (;;) {
     if (batch_ == nullptr && !TakeQueued()) return;
-    bool leave = completed_.load(std::memory_order_relaxed) >= number || (ThreadPool::OnWorker() && executor.stopping());
+    bool leave = completed_.load(std::memory_order_relaxed) >= number ||
+                 (ThreadPool::OnWorker() && executor.stopping());
     if (number == ~uint64_t{0} && executor.HasReady()) {
       const int64_t now = Now();
       if (end_of_slice == 0) end_of_slice = now + kSliceNanoseconds;

@@ -1,8 +1,9 @@
 // Streams: operations in order, asynchronously, on the pool's workers.
 //
-// An operation has a number in its stream, from 1. Streams wait for each other by tickets, "that stream, that number",
-// and a ticket always names an operation that is already queued, so waits can not form a circle. Any thread may use
-// any stream. Whoever waits for a stream runs its work itself as long as no worker has taken it.
+// An operation has a number in its stream, from 1. Streams wait for each other by tickets, "that stream, that
+// number", and a ticket always names an operation that is already queued, so waits can not form a circle. Any
+// thread may use any stream. Whoever waits for a stream runs its work itself as long as no worker has taken
+// it.
 #pragma once
 
 #include <atomic>
@@ -10,8 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/stream/error_state.h"
 #include "runtime/spin_lock.h"
+#include "runtime/stream/error_state.h"
 #include "runtime/stream/work.h"
 
 namespace ptx2cpu::rt {
@@ -31,8 +32,8 @@ struct Ticket {
 };
 
 enum class StreamKind : uint8_t {
-  kLegacy,       // the legacy default stream of its group
-  kBlocking,     // in order with the legacy default stream
+  kLegacy,    // the legacy default stream of its group
+  kBlocking,  // in order with the legacy default stream
   kNonBlocking,
 };
 
@@ -44,8 +45,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Queues the work and returns its number. Blocks only when some thousands of operations are queued; it then runs
-  // them itself where it can. The group must live.
+  // Queues the work and returns its number. Blocks only when some thousands of operations are queued; it then
+  // runs them itself where it can. The group must live.
   uint64_t Submit(Work work);
   // Later work of this stream waits for the ticket.
   void WaitFor(const Ticket& ticket);
@@ -79,7 +80,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
     uint64_t number = 0;
     std::shared_ptr<Stream> stream;
     std::atomic<uint32_t>* sleeper = nullptr;
-    bool operator<(const Waiter& other) const { return number > other.number; }  // least number on top of a heap
+    bool operator<(const Waiter& other) const {
+      return number > other.number;
+    }  // least number on top of a heap
   };
   enum class State : uint8_t { kIdle, kReady, kRunning, kBlocked };
   enum class Outcome : uint8_t { kDone, kBlocked };
@@ -91,7 +94,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Run(RunContext& context, uint64_t number);
   bool TakeQueued();
   static void Drop(Operation* list);
-  // `depth`: sequences, conditions and branches around the work. Behind kBlocked the stream may run elsewhere.
+  // `depth`: sequences, conditions and branches around the work. Behind kBlocked the stream may run
+  // elsewhere.
   Outcome Perform(RunContext& context, const Work& work, size_t depth);
   Outcome PerformUnseen(RunContext& context, const Work& work, size_t depth);
   Outcome PerformSteps(RunContext& context, const Steps& steps, size_t depth);
@@ -115,7 +119,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Ticket HeldBy();
 
   // Written by those who submit.
-  alignas(64) SpinLock lock_;  // the queue, free operations, waiters, blocked_on_, state changes from and to kIdle
+  alignas(64)
+      SpinLock lock_;  // the queue, free operations, waiters, blocked_on_, state changes from and to kIdle
   Operation* head_ = nullptr;
   Operation* tail_ = nullptr;
   Operation* free_ = nullptr;
@@ -126,7 +131,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::vector<Waiter> waiters_;   // heap
   Ticket blocked_on_, held_by_;   // held_by_: the launch that opens the gate which is waited for
   std::atomic<bool> listed_busy_{false}, listed_blocking_{false};  // in the group's lists
-  std::atomic<uint64_t> legacy_waited_{0};                         // number of the legacy stream last waited for
+  std::atomic<uint64_t> legacy_waited_{0};  // number of the legacy stream last waited for
 
   // Written by who runs the stream.
   alignas(64) std::atomic<uint64_t> completed_{0};
@@ -135,15 +140,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Operation* used_ = nullptr;                   // done, to be given back
   Operation* used_tail_ = nullptr;
   size_t used_count_ = 0;
-  // Where the operation at the front is, for each depth; 0 where it is not. Lanes are streams of this one's own that do
-  // branches, at most once at a time.
+  // Where the operation at the front is, for each depth; 0 where it is not. Lanes are streams of this one's
+  // own that do branches, at most once at a time.
   struct Frame {
     size_t place = 0;
     std::vector<std::shared_ptr<Stream>> lanes;
   };
   std::vector<Frame> frames_;
   const PollWork* front_poll_ = nullptr;  // what the front waits for while it is polled
-  bool external_done_ = false;  // the host function at the front has returned, the poll said true
+  bool external_done_ = false;            // the host function at the front has returned, the poll said true
 
   // The executor's ready list, under its lock.
   Stream* ready_next_ = nullptr;

@@ -7,8 +7,9 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-// Drops idle streams when the list has doubled since the last time, so that each listing pays for at most one look.
-void Prune(std::vector<std::shared_ptr<Stream>>& list, size_t& limit, std::atomic<bool> Stream::*listed) {
+// Drops idle streams when the list has doubled since the last time, so that each listing pays for at most one
+// look.
+void Prune(std::vector<std::shared_ptr<Stream>>& list, size_t& limit, std::atomic<bool> Stream::* listed) {
   if (list.size() < limit) return;
   std::erase_if(list, [&](const std::shared_ptr<Stream>& stream) {
     ((*stream).*listed).store(false);  // before the look, as whoever submits looks at it behind (List)
@@ -21,7 +22,9 @@ void Prune(std::vector<std::shared_ptr<Stream>>& list, size_t& limit, std::atomi
 
 }  // namespace
 
-StreamGroup::StreamGroup() : errors_(std::make_shared<ErrorState>()) { legacy_ = NewStream(StreamKind::kLegacy); }
+StreamGroup::StreamGroup() : errors_(std::make_shared<ErrorState>()) {
+  legacy_ = NewStream(StreamKind::kLegacy);
+}
 
 StreamGroup::~StreamGroup() { Synchronize(); }
 
@@ -29,13 +32,14 @@ std::shared_ptr<Stream> StreamGroup::NewStream(StreamKind kind, int priority) {
   return std::make_shared<Stream>(*this, kind, priority);
 }
 
-// Waits name operations that are queued already, so streams that wait for the legacy stream and the legacy stream that
-// waits for them can not form a circle, whatever threads do at the same time.
+// Waits name operations that are queued already, so streams that wait for the legacy stream and the legacy
+// stream that waits for them can not form a circle, whatever threads do at the same time.
 void StreamGroup::Order(Stream& stream) {
   if (stream.kind() == StreamKind::kNonBlocking) return;
   if (stream.kind() == StreamKind::kBlocking) {
     const uint64_t number = legacy_->submitted();
-    if (legacy_->completed() >= number || stream.legacy_waited_.load(std::memory_order_relaxed) >= number) return;
+    if (legacy_->completed() >= number || stream.legacy_waited_.load(std::memory_order_relaxed) >= number)
+      return;
     stream.Append(WaitWork{legacy_, number});
     stream.legacy_waited_.store(number, std::memory_order_relaxed);
     return;
@@ -55,10 +59,12 @@ void StreamGroup::Order(Stream& stream) {
   }
 }
 
-// Behind the operation: who takes a stream off a list looks at its queue afterwards, so one of the two sees the other.
+// Behind the operation: who takes a stream off a list looks at its queue afterwards, so one of the two sees
+// the other.
 void StreamGroup::List(Stream& stream) {
   const bool blocking = stream.kind() == StreamKind::kBlocking;
-  const bool list_busy = !stream.listed_busy_.load(), list_blocking = blocking && !stream.listed_blocking_.load();
+  const bool list_busy = !stream.listed_busy_.load(),
+             list_blocking = blocking && !stream.listed_blocking_.load();
   if (!list_busy && !list_blocking) return;
   std::lock_guard lock(lock_);
   if (list_busy && !stream.listed_busy_.exchange(true)) {

@@ -1,5 +1,5 @@
-// The streams of one context: their sticky error, the order between the legacy default stream and blocking streams, and
-// waiting for all of them. Costs nothing for streams that are idle.
+// The streams of one context: their sticky error, the order between the legacy default stream and blocking
+// streams, and waiting for all of them. Costs nothing for streams that are idle.
 #pragma once
 
 #include <atomic>

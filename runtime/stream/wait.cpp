@@ -9,13 +9,13 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-constexpr int kSpins = 1000;      // 10 to 40 us of looking before a thread that waits for a stream sleeps
-constexpr int kMostDepth = 64;    // streams that wait for streams whose work one thread takes over
+constexpr int kSpins = 1000;    // 10 to 40 us of looking before a thread that waits for a stream sleeps
+constexpr int kMostDepth = 64;  // streams that wait for streams whose work one thread takes over
 
 }  // namespace
 
-// In each of these, the stream may run on another thread as soon as it has been handed over: nothing of it is touched
-// afterwards.
+// In each of these, the stream may run on another thread as soon as it has been handed over: nothing of it is
+// touched afterwards.
 
 Stream::Outcome Stream::AwaitTicket(const WaitWork& wait) {
   if (wait.stream == nullptr || wait.stream->completed() >= wait.number) return Outcome::kDone;
@@ -158,7 +158,8 @@ void Stream::HelpUntil(RunContext& context, uint64_t number, int depth) {
     }
     if (executor.stopping()) {
       const Ticket launch = HeldBy();
-      if (launch.stream != nullptr && depth < kMostDepth) launch.stream->HelpUntil(context, launch.number, depth + 1);
+      if (launch.stream != nullptr && depth < kMostDepth)
+        launch.stream->HelpUntil(context, launch.number, depth + 1);
       executor.PollAll();
       std::this_thread::yield();
       continue;

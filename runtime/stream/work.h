@@ -1,5 +1,5 @@
-// What one operation of a stream does, as plain data: queued on a stream, kept in a graph's node, replayed by a graph.
-// Addresses are host addresses, sizes in bytes unless said otherwise.
+// What one operation of a stream does, as plain data: queued on a stream, kept in a graph's node, replayed by
+// a graph. Addresses are host addresses, sizes in bytes unless said otherwise.
 #pragma once
 
 #include <array>
@@ -64,15 +64,15 @@ class ParameterBlock {
 // Called on the thread that ran the kernel, once, with why it did not run to its end.
 using FaultReporter = std::function<void(const LaunchError&)>;
 
-// The shape has been checked by whoever submits (CheckShape, MaxCooperativeBlocks). Device printf is written to
-// stdout when the kernel has ended.
+// The shape has been checked by whoever submits (CheckShape, MaxCooperativeBlocks). Device printf is written
+// to stdout when the kernel has ended.
 struct KernelWork {
   const ptx2cpu_kernel* kernel = nullptr;
   LaunchShape shape;
   bool cooperative = false;
   ParameterBlock params;
-  std::shared_ptr<const void> keep;  // what `kernel` lives in
-  FaultReporter report;              // may be empty; beside the stream's ErrorState
+  std::shared_ptr<const void> keep;    // what `kernel` lives in
+  FaultReporter report;                // may be empty; beside the stream's ErrorState
   DeviceServices* services = nullptr;  // outlive the work; null: those of the process
 };
 
@@ -90,7 +90,7 @@ struct FillWork {
   uint8_t value_bytes = 1;  // 1, 2 or 4: the low bytes of `value`
   size_t width = 0;         // elements in a row
   size_t height = 1;
-  size_t pitch = 0;         // bytes
+  size_t pitch = 0;  // bytes
 };
 
 // Runs on the host-function thread; the stream waits for it.
@@ -117,8 +117,8 @@ struct RecordWork {
   uint64_t record = 0;
 };
 
-// Waits until `stream` has done everything up to `number` (Stream::WaitFor makes these); without a stream: nothing to
-// wait for. Not within a sequence.
+// Waits until `stream` has done everything up to `number` (Stream::WaitFor makes these); without a stream:
+// nothing to wait for. Not within a sequence.
 struct WaitWork {
   std::shared_ptr<Stream> stream;
   uint64_t number = 0;
@@ -153,8 +153,9 @@ struct BranchesWork {
 struct SequenceWork;
 struct ConditionalWork;
 
-using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork, CallWork, PollWork, RecordWork,
-                          WaitWork, GateWork, LaunchWaitWork, LaunchRecordWork, BranchesWork, ConditionalWork, SequenceWork>;
+using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork, CallWork, PollWork,
+                          RecordWork, WaitWork, GateWork, LaunchWaitWork, LaunchRecordWork, BranchesWork,
+                          ConditionalWork, SequenceWork>;
 
 // What differs from launch to launch of one graph.
 struct LaunchData {
@@ -169,8 +170,8 @@ struct SequenceWork {
   std::shared_ptr<const LaunchData> launch;  // of the operation; may be null where nothing within asks for it
 };
 
-// What a condition's value decides: 0 or not (kIf: bodies[0] or, if there is one, bodies[1]), again and again while it is
-// not 0 (kWhile), or which body (kSwitch).
+// What a condition's value decides: 0 or not (kIf: bodies[0] or, if there is one, bodies[1]), again and again
+// while it is not 0 (kWhile), or which body (kSwitch).
 struct ConditionalWork {
   enum class Kind : uint8_t { kIf, kWhile, kSwitch };
   Kind kind = Kind::kIf;

@@ -354,7 +354,8 @@ Texel PlainSum(const ptx2cpu_texture& t, const Neighbours& x, const Neighbours& 
       for (uint32_t& value : values) value *= 257;
       result.channel[c] = IntegerSum(FilterFormat::kUnsigned16, values, weights, 4);
     } else {
-      result.channel[c] = weights[0] == kWeightOne ? OnlyFloat(values[0]) : FloatSum(kFormat32, values, weights, 4);
+      result.channel[c] =
+          weights[0] == kWeightOne ? OnlyFloat(values[0]) : FloatSum(kFormat32, values, weights, 4);
     }
   }
   return result;

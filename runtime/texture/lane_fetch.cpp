@@ -1,4 +1,5 @@
-// ptx2cpu_texture_fetch_lanes: a texture instruction for the lanes of a warp, by the vectors that the processor has.
+// ptx2cpu_texture_fetch_lanes: a texture instruction for the lanes of a warp, by the vectors that the
+// processor has.
 #include <stdint.h>
 
 #include "runtime/abi/abi.h"
@@ -22,8 +23,9 @@ namespace {
 
 FetchOfLanes* Choose() {
 #if defined(PTX2CPU_LANES_X86)
-  const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+  const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                   __builtin_cpu_supports("avx512cd");
   if (has) return avx512::FetchLanes;
 #endif
   return plain::FetchLanes;
@@ -35,8 +37,8 @@ FetchOfLanes* Choose() {
 
 using namespace ptx2cpu::texture;
 
-extern "C" void ptx2cpu_texture_fetch_lanes(const ptx2cpu_texture* texture, uint64_t sampler, uint32_t fetch, uint32_t lanes,
-                                            const uint32_t* words, uint32_t* result) {
+extern "C" void ptx2cpu_texture_fetch_lanes(const ptx2cpu_texture* texture, uint64_t sampler, uint32_t fetch,
+                                            uint32_t lanes, const uint32_t* words, uint32_t* result) {
   static FetchOfLanes* const fetch_lanes = Choose();
   if (texture == nullptr || lanes == 0) {
     __builtin_memset(result, 0, 4 * 32 * sizeof *result);
@@ -46,8 +48,8 @@ extern "C" void ptx2cpu_texture_fetch_lanes(const ptx2cpu_texture* texture, uint
   fetch_lanes(WithSampler(*texture, sampler), fetch, lanes, words, result);
 }
 
-extern "C" void ptx2cpu_texture_fetch_each(const uint64_t* textures, uint64_t sampler, uint32_t fetch, uint32_t lanes,
-                                           const uint32_t* words, uint32_t* result) {
+extern "C" void ptx2cpu_texture_fetch_each(const uint64_t* textures, uint64_t sampler, uint32_t fetch,
+                                           uint32_t lanes, const uint32_t* words, uint32_t* result) {
   for (uint32_t rest = lanes; rest != 0;) {
     const uint64_t handle = textures[__builtin_ctz(rest)];
     uint32_t same = 0;
@@ -55,7 +57,8 @@ extern "C" void ptx2cpu_texture_fetch_each(const uint64_t* textures, uint64_t sa
     same &= rest;
     rest &= ~same;
     alignas(64) uint32_t part[4 * 32];
-    ptx2cpu_texture_fetch_lanes(reinterpret_cast<const ptx2cpu_texture*>(handle), sampler, fetch, same, words, part);
+    ptx2cpu_texture_fetch_lanes(reinterpret_cast<const ptx2cpu_texture*>(handle), sampler, fetch, same, words,
+                                part);
     for (int i = 0; i < 4 * 32; ++i) result[i] = (same >> (i & 31) & 1) != 0 ? part[i] : result[i];
   }
 }

@@ -1,12 +1,12 @@
 // The weighted sum of texels that an H200's filter computes, bit for bit as recorded (tests/ptx/tex_*.gpu).
 //
 // Floats: the texels of a group (four of a plane) are aligned to the largest exponent among those that have a
-// weight, keeping four bits below the last place of the format (f32 or f16) and dropping the rest. Decoded sRGB
-// has seven bits, keeps no more, and its exponent is that of the value rounded to five (seen of the codes 187
-// and 254). Products with the 8-bit weights are summed exactly; sums of groups (of the planes of a volume, of
-// levels) are cut to the unit of the group whose unit is largest, downward, and added; that is rounded to the
-// format, ties away from zero. Subnormal f32 texels count as zero. Normalised integers: the sum rounded to a 16-bit integer, to
-// nearest, ties upward; s8 is widened after the sum.
+// weight, keeping four bits below the last place of the format (f32 or f16) and dropping the rest. Decoded
+// sRGB has seven bits, keeps no more, and its exponent is that of the value rounded to five (seen of the
+// codes 187 and 254). Products with the 8-bit weights are summed exactly; sums of groups (of the planes of a
+// volume, of levels) are cut to the unit of the group whose unit is largest, downward, and added; that is
+// rounded to the format, ties away from zero. Subnormal f32 texels count as zero. Normalised integers: the
+// sum rounded to a 16-bit integer, to nearest, ties upward; s8 is widened after the sum.
 #pragma once
 
 #include <limits.h>

@@ -34,8 +34,10 @@ class Recorder {
   }
   void Add(Bar bar) {
     std::lock_guard lock(mutex_);
-    if (bars_.size() < kMostEvents) bars_.push_back(std::move(bar));
-    else ++lost_;
+    if (bars_.size() < kMostEvents)
+      bars_.push_back(std::move(bar));
+    else
+      ++lost_;
   }
   bool Write(const std::string& file);
 
@@ -49,17 +51,22 @@ std::string Escape(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) out += ' ';
-    else out += c;
+    if (static_cast<unsigned char>(c) < 0x20)
+      out += ' ';
+    else
+      out += c;
   }
   return out;
 }
 
 const char* NameOf(Group group) {
   switch (group) {
-    case Group::kHost: return "API calls";
-    case Group::kStreams: return "Streams";
-    case Group::kWorkers: return "Workers";
+    case Group::kHost:
+      return "API calls";
+    case Group::kStreams:
+      return "Streams";
+    case Group::kWorkers:
+      return "Workers";
   }
   return "";
 }
@@ -77,18 +84,25 @@ bool Recorder::Write(const std::string& file) {
   std::map<std::pair<Group, uint64_t>, bool> tracks;
   for (const Bar& bar : bars_) tracks[{bar.group, bar.track}] = true;
   for (const Group group : {Group::kHost, Group::kStreams, Group::kWorkers}) {
-    std::fprintf(out, "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":\"%s\"}},\n", static_cast<int>(group), NameOf(group));
+    std::fprintf(out, "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":\"%s\"}},\n",
+                 static_cast<int>(group), NameOf(group));
   }
   for (const auto& [key, unused] : tracks) {
-    std::fprintf(out, "{\"ph\":\"M\",\"pid\":%d,\"tid\":%" PRIu64 ",\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}},\n",
+    std::fprintf(out,
+                 "{\"ph\":\"M\",\"pid\":%d,\"tid\":%" PRIu64
+                 ",\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}},\n",
                  static_cast<int>(key.first), key.second, TrackName(key.first, key.second).c_str());
   }
   for (const Bar& bar : bars_) {
-    std::fprintf(out, "{\"ph\":\"X\",\"pid\":%d,\"tid\":%" PRIu64 ",\"ts\":%.3f,\"dur\":%.3f,\"name\":\"%s\",\"args\":{\"detail\":\"%s\"}},\n",
-                 static_cast<int>(bar.group), bar.track, static_cast<double>(bar.begin) / 1e3, static_cast<double>(bar.end - bar.begin) / 1e3,
-                 Escape(bar.name).c_str(), Escape(bar.detail).c_str());
+    std::fprintf(out,
+                 "{\"ph\":\"X\",\"pid\":%d,\"tid\":%" PRIu64
+                 ",\"ts\":%.3f,\"dur\":%.3f,\"name\":\"%s\",\"args\":{\"detail\":\"%s\"}},\n",
+                 static_cast<int>(bar.group), bar.track, static_cast<double>(bar.begin) / 1e3,
+                 static_cast<double>(bar.end - bar.begin) / 1e3, Escape(bar.name).c_str(),
+                 Escape(bar.detail).c_str());
   }
-  std::fprintf(out, "{\"ph\":\"M\",\"pid\":1,\"name\":\"lost_events\",\"args\":{\"count\":%" PRIu64 "}}\n]}\n", lost_);
+  std::fprintf(
+      out, "{\"ph\":\"M\",\"pid\":1,\"name\":\"lost_events\",\"args\":{\"count\":%" PRIu64 "}}\n]}\n", lost_);
   const bool good = std::ferror(out) == 0;
   return std::fclose(out) == 0 && good;
 }
@@ -121,17 +135,22 @@ std::atomic<bool> wanted{StartIfWanted()};
 }
 
 uint64_t Now() {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
 }
 
-void AddCall(std::string_view name, uint64_t begin, uint64_t end, std::string_view arguments, std::string_view result) {
+void AddCall(std::string_view name, uint64_t begin, uint64_t end, std::string_view arguments,
+             std::string_view result) {
   std::string detail = "(" + std::string(arguments) + ")";
   if (!result.empty()) detail += " = " + std::string(result);
-  Recorder::Get().Add({Group::kHost, static_cast<uint64_t>(gettid()), begin, end, std::string(name), std::move(detail)});
+  Recorder::Get().Add(
+      {Group::kHost, static_cast<uint64_t>(gettid()), begin, end, std::string(name), std::move(detail)});
 }
 
 void AddWork(uint64_t stream, std::string_view name, uint64_t begin, uint64_t end, std::string_view detail) {
-  if (Wanted()) Recorder::Get().Add({Group::kStreams, stream, begin, end, std::string(name), std::string(detail)});
+  if (Wanted())
+    Recorder::Get().Add({Group::kStreams, stream, begin, end, std::string(name), std::string(detail)});
 }
 
 void AddWorker(unsigned worker, std::string_view kernel, uint64_t begin, uint64_t end) {

@@ -1,6 +1,6 @@
-// What happened when: API calls per host thread, kernels and copies per stream, blocks per worker. Written as a Chrome
-// trace (Perfetto, chrome://tracing) to the file that PTX2CPU_TIMELINE names when the process ends. Times are nanoseconds
-// of the steady clock. Where no timeline is wanted, each call costs one load.
+// What happened when: API calls per host thread, kernels and copies per stream, blocks per worker. Written as
+// a Chrome trace (Perfetto, chrome://tracing) to the file that PTX2CPU_TIMELINE names when the process ends.
+// Times are nanoseconds of the steady clock. Where no timeline is wanted, each call costs one load.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,11 @@ inline bool Wanted() { return internal::wanted.load(std::memory_order_relaxed); 
 uint64_t Now();
 
 // An API call on the calling thread.
-void AddCall(std::string_view name, uint64_t begin, uint64_t end, std::string_view arguments, std::string_view result);
+void AddCall(std::string_view name, uint64_t begin, uint64_t end, std::string_view arguments,
+             std::string_view result);
 // Work of a stream: a kernel, a copy, a fill, a host function. `detail` is shown when the bar is selected.
-void AddWork(uint64_t stream, std::string_view name, uint64_t begin, uint64_t end, std::string_view detail = {});
+void AddWork(uint64_t stream, std::string_view name, uint64_t begin, uint64_t end,
+             std::string_view detail = {});
 // A worker's part in a launch: from its first block to its last.
 void AddWorker(unsigned worker, std::string_view kernel, uint64_t begin, uint64_t end);
 

@@ -1,7 +1,8 @@
 // Thirty-two 32-bit lanes as xsimd batches, and the few operations xsimd 8 does not have, behind one type.
 //
-// xsimd supplies registers, arithmetic and comparisons; masks as integers, permutation by a run-time index and masked
-// selection come from the instruction set directly. PTX2CPU_WARP_AVX512 selects two 512-bit registers, else four 256-bit ones.
+// xsimd supplies registers, arithmetic and comparisons; masks as integers, permutation by a run-time index
+// and masked selection come from the instruction set directly. PTX2CPU_WARP_AVX512 selects two 512-bit
+// registers, else four 256-bit ones.
 #pragma once
 
 #include <immintrin.h>
@@ -50,7 +51,8 @@ inline BatchU Select(uint32_t mask, BatchU a, BatchU b) {
   return BatchU(_mm512_mask_blend_epi32(static_cast<__mmask16>(mask), b, a));
 #else
   const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-  const __m256i wanted = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(mask)), bits), bits);
+  const __m256i wanted =
+      _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(mask)), bits), bits);
   return BatchU(_mm256_blendv_epi8(b, a, wanted));
 #endif
 }
@@ -94,7 +96,8 @@ inline uint32_t MaskOfBytes(const uint8_t* bytes) {
   return ~static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_setzero_si256())));
 }
 inline void BytesOfMask(uint8_t* bytes, uint32_t mask) {
-  const __m256i spread = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(mask)),
+  const __m256i spread = _mm256_shuffle_epi8(
+      _mm256_set1_epi32(static_cast<int>(mask)),
       _mm256_setr_epi64x(0x0000000000000000, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
   const __m256i bit = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201ull));
   const __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);

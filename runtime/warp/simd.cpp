@@ -1,5 +1,5 @@
-// Warp collectives over xsimd registers (see collectives.def for their meaning). Compiled once for AVX-512 and once for
-// AVX2; PTX2CPU_WARP_SUFFIX keeps native copies apart in tests, the bitcode copies have none.
+// Warp collectives over xsimd registers (see collectives.def for their meaning). Compiled once for AVX-512
+// and once for AVX2; PTX2CPU_WARP_SUFFIX keeps native copies apart in tests, the bitcode copies have none.
 #include "runtime/warp/lanes.h"
 
 #if defined(PTX2CPU_WARP_SUFFIX)
@@ -17,7 +17,8 @@ using namespace ptx2cpu::rt::warp;
 enum class Shuffle { kIdx, kUp, kDown, kBfly };
 
 template <Shuffle mode>
-void DoShuffle(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane, const uint32_t* clamp) {
+void DoShuffle(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane,
+               const uint32_t* clamp) {
   const Lanes values = Lanes::Load(value);
   uint32_t valid = 0;
   for (int i = 0; i < kBatches; ++i) {
@@ -44,11 +45,15 @@ uint32_t EqualTo64(const uint64_t* value, uint64_t wanted) {
   uint32_t mask = 0;
 #if defined(PTX2CPU_WARP_AVX512)
   for (int i = 0; i < 4; ++i) {
-    mask |= static_cast<uint32_t>(_mm512_cmpeq_epi64_mask(_mm512_load_si512(value + i * 8), _mm512_set1_epi64(static_cast<long long>(wanted)))) << (i * 8);
+    mask |= static_cast<uint32_t>(_mm512_cmpeq_epi64_mask(_mm512_load_si512(value + i * 8),
+                                                          _mm512_set1_epi64(static_cast<long long>(wanted))))
+            << (i * 8);
   }
 #else
   for (int i = 0; i < 8; ++i) {
-    const __m256i equal = _mm256_cmpeq_epi64(_mm256_load_si256(reinterpret_cast<const __m256i*>(value + i * 4)), _mm256_set1_epi64x(static_cast<long long>(wanted)));
+    const __m256i equal =
+        _mm256_cmpeq_epi64(_mm256_load_si256(reinterpret_cast<const __m256i*>(value + i * 4)),
+                           _mm256_set1_epi64x(static_cast<long long>(wanted)));
     mask |= static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(equal))) << (i * 4);
   }
 #endif
@@ -60,7 +65,8 @@ template <typename Fold>
 uint32_t Reduce(const uint32_t* value, uint32_t members, uint32_t identity, Fold fold) {
   const Lanes values = Lanes::Load(value);
   BatchU folded = Select(members, values.part[0], BatchU(identity));
-  for (int i = 1; i < kBatches; ++i) folded = fold(folded, Select(members >> (i * kWidth), values.part[i], BatchU(identity)));
+  for (int i = 1; i < kBatches; ++i)
+    folded = fold(folded, Select(members >> (i * kWidth), values.part[i], BatchU(identity)));
   // The remaining register folds onto itself, half by half; the compiler turns the copies into shuffles.
   alignas(64) uint32_t rest[kWidth];
   for (int half = kWidth / 2; half > 0; half /= 2) {
@@ -74,10 +80,12 @@ uint32_t Reduce(const uint32_t* value, uint32_t members, uint32_t identity, Fold
 }
 
 BatchU MinSigned(BatchU a, BatchU b) {
-  return xsimd::bitwise_cast<BatchU>(xsimd::min(xsimd::bitwise_cast<BatchS>(a), xsimd::bitwise_cast<BatchS>(b)));
+  return xsimd::bitwise_cast<BatchU>(
+      xsimd::min(xsimd::bitwise_cast<BatchS>(a), xsimd::bitwise_cast<BatchS>(b)));
 }
 BatchU MaxSigned(BatchU a, BatchU b) {
-  return xsimd::bitwise_cast<BatchU>(xsimd::max(xsimd::bitwise_cast<BatchS>(a), xsimd::bitwise_cast<BatchS>(b)));
+  return xsimd::bitwise_cast<BatchU>(
+      xsimd::max(xsimd::bitwise_cast<BatchS>(a), xsimd::bitwise_cast<BatchS>(b)));
 }
 
 // Orders floats so that -0 < +0; NaNs are handled by the caller.
@@ -92,7 +100,8 @@ float ReduceFloat(const float* value, uint32_t members, bool absolute, bool prop
       continue;
     }
     const bool zeros = have && x == 0 && best == 0;
-    const bool better = !have || (zeros ? (__builtin_signbit(x) != 0) != want_max && (__builtin_signbit(best) != 0) == want_max
+    const bool better = !have || (zeros ? (__builtin_signbit(x) != 0) != want_max &&
+                                              (__builtin_signbit(best) != 0) == want_max
                                         : (want_max ? x > best : x < best));
     if (better) best = x;
     have = true;
@@ -111,35 +120,44 @@ extern "C" {
 #include "runtime/warp/collectives.def"
 #undef WARP
 
-void NAME(ptx2cpu_warp_shuffle_idx)(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane, const uint32_t* clamp) {
+void NAME(ptx2cpu_warp_shuffle_idx)(uint32_t* out, uint8_t* in_range, const uint32_t* value,
+                                    const uint32_t* lane, const uint32_t* clamp) {
   DoShuffle<Shuffle::kIdx>(out, in_range, value, lane, clamp);
 }
-void NAME(ptx2cpu_warp_shuffle_up)(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane, const uint32_t* clamp) {
+void NAME(ptx2cpu_warp_shuffle_up)(uint32_t* out, uint8_t* in_range, const uint32_t* value,
+                                   const uint32_t* lane, const uint32_t* clamp) {
   DoShuffle<Shuffle::kUp>(out, in_range, value, lane, clamp);
 }
-void NAME(ptx2cpu_warp_shuffle_down)(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane, const uint32_t* clamp) {
+void NAME(ptx2cpu_warp_shuffle_down)(uint32_t* out, uint8_t* in_range, const uint32_t* value,
+                                     const uint32_t* lane, const uint32_t* clamp) {
   DoShuffle<Shuffle::kDown>(out, in_range, value, lane, clamp);
 }
-void NAME(ptx2cpu_warp_shuffle_bfly)(uint32_t* out, uint8_t* in_range, const uint32_t* value, const uint32_t* lane, const uint32_t* clamp) {
+void NAME(ptx2cpu_warp_shuffle_bfly)(uint32_t* out, uint8_t* in_range, const uint32_t* value,
+                                     const uint32_t* lane, const uint32_t* clamp) {
   DoShuffle<Shuffle::kBfly>(out, in_range, value, lane, clamp);
 }
 
 uint32_t NAME(ptx2cpu_warp_ballot)(const uint8_t* predicate, uint32_t members, uint32_t active) {
   return MaskOfBytes(predicate) & members & active;
 }
-void NAME(ptx2cpu_warp_ballot_each)(uint32_t* out, const uint8_t* predicate, const uint32_t* members, uint32_t active) {
+void NAME(ptx2cpu_warp_ballot_each)(uint32_t* out, const uint8_t* predicate, const uint32_t* members,
+                                    uint32_t active) {
   const BatchU votes(MaskOfBytes(predicate) & active);
-  for (int i = 0; i < kBatches; ++i) (BatchU::load_aligned(members + i * kWidth) & votes).store_aligned(out + i * kWidth);
+  for (int i = 0; i < kBatches; ++i)
+    (BatchU::load_aligned(members + i * kWidth) & votes).store_aligned(out + i * kWidth);
 }
 
-void NAME(ptx2cpu_warp_match_any_b32)(uint32_t* out, const uint32_t* value, const uint32_t* members, uint32_t active) {
+void NAME(ptx2cpu_warp_match_any_b32)(uint32_t* out, const uint32_t* value, const uint32_t* members,
+                                      uint32_t active) {
   const Lanes values = Lanes::Load(value);
   for (int lane = 0; lane < 32; ++lane) out[lane] = values.EqualTo(value[lane]) & members[lane] & active;
 }
-void NAME(ptx2cpu_warp_match_any_b64)(uint32_t* out, const uint64_t* value, const uint32_t* members, uint32_t active) {
+void NAME(ptx2cpu_warp_match_any_b64)(uint32_t* out, const uint64_t* value, const uint32_t* members,
+                                      uint32_t active) {
   for (int lane = 0; lane < 32; ++lane) out[lane] = EqualTo64(value, value[lane]) & members[lane] & active;
 }
-void NAME(ptx2cpu_warp_match_all_b32)(uint32_t* out, uint8_t* all, const uint32_t* value, const uint32_t* members, uint32_t active) {
+void NAME(ptx2cpu_warp_match_all_b32)(uint32_t* out, uint8_t* all, const uint32_t* value,
+                                      const uint32_t* members, uint32_t active) {
   const Lanes values = Lanes::Load(value);
   uint32_t same = 0;
   for (int lane = 0; lane < 32; ++lane) {
@@ -150,7 +168,8 @@ void NAME(ptx2cpu_warp_match_all_b32)(uint32_t* out, uint8_t* all, const uint32_
   }
   BytesOfMask(all, same);
 }
-void NAME(ptx2cpu_warp_match_all_b64)(uint32_t* out, uint8_t* all, const uint64_t* value, const uint32_t* members, uint32_t active) {
+void NAME(ptx2cpu_warp_match_all_b64)(uint32_t* out, uint8_t* all, const uint64_t* value,
+                                      const uint32_t* members, uint32_t active) {
   uint32_t same = 0;
   for (int lane = 0; lane < 32; ++lane) {
     const uint32_t group = members[lane] & active;
@@ -185,10 +204,12 @@ uint32_t NAME(ptx2cpu_warp_reduce_or)(const uint32_t* value, uint32_t members) {
 uint32_t NAME(ptx2cpu_warp_reduce_xor)(const uint32_t* value, uint32_t members) {
   return Reduce(value, members, 0, [](BatchU a, BatchU b) { return a ^ b; });
 }
-float NAME(ptx2cpu_warp_reduce_fmin)(const float* value, uint32_t members, uint32_t absolute, uint32_t propagate_nan) {
+float NAME(ptx2cpu_warp_reduce_fmin)(const float* value, uint32_t members, uint32_t absolute,
+                                     uint32_t propagate_nan) {
   return ReduceFloat(value, members, absolute != 0, propagate_nan != 0, false);
 }
-float NAME(ptx2cpu_warp_reduce_fmax)(const float* value, uint32_t members, uint32_t absolute, uint32_t propagate_nan) {
+float NAME(ptx2cpu_warp_reduce_fmax)(const float* value, uint32_t members, uint32_t absolute,
+                                     uint32_t propagate_nan) {
   return ReduceFloat(value, members, absolute != 0, propagate_nan != 0, true);
 }
 

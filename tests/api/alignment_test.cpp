@@ -12,7 +12,8 @@ std::string Touching(const std::string& access, const std::string& before = {}) 
 .visible .entry k(.param .u64 p) {
   .reg .b64 %d<4>; .reg .b32 %r<4>;
   ld.param.u64 %d0, [p]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 8; add.u64 %d0, %d0, %d1;
-)" + access + "\n  ret;\n}\n";
+)" + access +
+         "\n  ret;\n}\n";
 }
 const std::string kStore = "  st.global.u32 [%d0+2], %r0;", kAtomic = "  red.global.add.u32 [%d0+2], 1;";
 const std::string kCall = "  { .param .b64 a; st.param.b64 [a], %d0; call f, (a); }";
@@ -21,7 +22,8 @@ const std::string kFunction = R"(
 .func f(.param .b64 a) { .reg .b64 %d<4>; .reg .b32 %r; ld.param.b64 %d0, [a]; ld.u32 %r, [%d0+2]; st.u32 [%d0+8], %r; ret; }
 )";
 const std::string kIndirect =
-    "  ld.global.u64 %d2, [table]; { .param .b64 a; st.param.b64 [a], %d0; P: .callprototype _ (.param .b64 _); call %d2, (a), P; }";
+    "  ld.global.u64 %d2, [table]; { .param .b64 a; st.param.b64 [a], %d0; P: .callprototype _ (.param .b64 "
+    "_); call %d2, (a), P; }";
 
 std::string ErrorOf(const std::string& text, const LoadOptions& options, Shape shape = {.block = {4}}) {
   alignas(64) static uint64_t words[64];
@@ -31,7 +33,9 @@ std::string ErrorOf(const std::string& text, const LoadOptions& options, Shape s
 }
 
 TEST_CASE("a misaligned access is a fault with its line", "[alignment]") {
-  const auto check = [](const std::string& error, const std::string& line) { CHECK_THAT(error, Catch::Contains("misaligned") && Catch::Contains(line)); };
+  const auto check = [](const std::string& error, const std::string& line) {
+    CHECK_THAT(error, Catch::Contains("misaligned") && Catch::Contains(line));
+  };
   for (const bool at_access : {false, true}) {
     LoadOptions options;
     options.check_alignment = at_access;
@@ -48,8 +52,10 @@ TEST_CASE("a misaligned access is a fault with its line", "[alignment]") {
   }
 }
 
-TEST_CASE("alignment is checked where the access stands: an access that is not reached faults nobody", "[alignment]") {
-  const std::string guarded = "  .reg .pred %q; and.b64 %d2, %d0, 7; setp.eq.u64 %q, %d2, 1; @%q st.global.u32 [%d0+2], %r0;";
+TEST_CASE("alignment is checked where the access stands: an access that is not reached faults nobody",
+          "[alignment]") {
+  const std::string guarded =
+      "  .reg .pred %q; and.b64 %d2, %d0, 7; setp.eq.u64 %q, %d2, 1; @%q st.global.u32 [%d0+2], %r0;";
   for (const bool at_access : {false, true}) {
     LoadOptions options;
     options.check_alignment = at_access;
@@ -80,7 +86,8 @@ APART:
     }
     const Status odd = kernel.Launch({.block = {8}}, reinterpret_cast<char*>(words) + 2);
     REQUIRE_FALSE(odd);
-    CHECK_THAT(odd.error().Render(), Catch::Contains("misaligned") && Catch::Contains("st.global.u32 [%p], %a0"));
+    CHECK_THAT(odd.error().Render(),
+               Catch::Contains("misaligned") && Catch::Contains("st.global.u32 [%p], %a0"));
     CHECK(kernel.Launch({.block = {8}}, &words[0]).has_value());
   }
 }
@@ -98,7 +105,9 @@ TEST_CASE("the environment says whether misaligned accesses are looked for", "[a
 }
 
 TEST_CASE("an access to address zero that the compiler knows of is a fault with its line", "[alignment]") {
-  CHECK_THAT(ErrorOf(Touching("  mov.u64 %d1, 0; ld.global.u32 %r1, [%d1];\n  st.global.u32 [%d0], %r1;"), {}), Catch::Contains("bad address 0x0") && Catch::Contains("ld.global.u32"));
+  CHECK_THAT(
+      ErrorOf(Touching("  mov.u64 %d1, 0; ld.global.u32 %r1, [%d1];\n  st.global.u32 [%d0], %r1;"), {}),
+      Catch::Contains("bad address 0x0") && Catch::Contains("ld.global.u32"));
 }
 
 TEST_CASE("local memory that overflows is a fault: recursion without end", "[alignment]") {
@@ -113,7 +122,11 @@ TEST_CASE("local memory that overflows is a fault: recursion without end", "[ali
   ret;
 }
 )";
-  const std::string error = ErrorOf(Touching("  { .param .b32 y; .param .b32 s; st.param.b32 [y], %r0; call (s), f, (y); ld.param.b32 %r1, [s]; }\n  st.global.u32 [%d0], %r1;", deep), {}, {});
+  const std::string error =
+      ErrorOf(Touching("  { .param .b32 y; .param .b32 s; st.param.b32 [y], %r0; call (s), f, (y); "
+                       "ld.param.b32 %r1, [s]; }\n  st.global.u32 [%d0], %r1;",
+                       deep),
+              {}, {});
   CHECK_THAT(error, Catch::Contains("stack overflow"));
 }
 

@@ -9,8 +9,9 @@ namespace ptx2cpu::api_test {
 namespace {
 
 const std::string kVprintf = ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n";
-const std::string kHeap = ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n"
-                          ".extern .func (.param .b64 r) __nv_aligned_device_malloc(.param .b64 n, .param .b64 a);\n";
+const std::string kHeap =
+    ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n"
+    ".extern .func (.param .b64 r) __nv_aligned_device_malloc(.param .b64 n, .param .b64 a);\n";
 
 std::string Bytes(const std::string& name, const std::string& text) {
   std::string list;
@@ -23,7 +24,8 @@ std::string Printer(int repeat) {
   return kVprintf + Bytes("text", "%d:%d\n") + R"(
 .visible .entry k(.param .u64 p) {
   .local .align 8 .b8 buffer[8]; .reg .b64 %d<4>; .reg .b32 %r<4>; .reg .pred %q;
-  mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mov.u32 %r2, )" + std::to_string(repeat) + R"(;
+  mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mov.u32 %r2, )" +
+         std::to_string(repeat) + R"(;
   st.local.u32 [buffer], %r0; st.local.u32 [buffer+4], %r1;
   mov.u64 %d0, buffer; cvta.local.u64 %d0, %d0; mov.u64 %d1, text; cvta.global.u64 %d1, %d1;
 AGAIN:
@@ -44,7 +46,8 @@ TEST_CASE("what independent blocks print comes in the order of the grid", "[serv
   const Program program = Linked({Printer(1)});
   std::string expected;
   for (int block = 0; block < 300; ++block) {
-    for (int thread = 0; thread < 4; ++thread) expected += std::to_string(block) + ":" + std::to_string(thread) + "\n";
+    for (int thread = 0; thread < 4; ++thread)
+      expected += std::to_string(block) + ":" + std::to_string(thread) + "\n";
   }
   CHECK(Printed(program, {.grid = {300}, .block = {4}}) == expected);
 }
@@ -117,8 +120,10 @@ TEST_CASE("the device heap has a limit, gives memory back, and keeps it between 
 }
 
 TEST_CASE("each thread whose assertion fails is named; the launch fails as an assertion", "[services]") {
-  const Program program = Linked({".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 c) .noreturn;\n" +
-                                  Bytes("message", "x < 3") + Bytes("file", "some.cu") + Bytes("function", "void k(int *)") + R"(
+  const Program program =
+      Linked({".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param "
+              ".b64 c) .noreturn;\n" +
+              Bytes("message", "x < 3") + Bytes("file", "some.cu") + Bytes("function", "void k(int *)") + R"(
 .visible .entry k(.param .u64 p) {
   .reg .b64 %d<4>; .reg .b32 %r<4>; .reg .pred %q;
   ld.param.u64 %d0, [p]; mov.u32 %r0, %tid.x;
@@ -139,23 +144,30 @@ FINE:
   const Status status = Get(program, "k").Launch({.block = {5}}, words.data());
   REQUIRE_FALSE(status);
   CHECK(status.error().code == ErrorCode::kFault);
-  CHECK_THAT(status.error().Render(), Catch::Contains("assertion failed: some.cu:42: void k(int *): `x < 3'") && Catch::Contains("thread (3,0,0)"));
+  CHECK_THAT(status.error().Render(),
+             Catch::Contains("assertion failed: some.cu:42: void k(int *): `x < 3'") &&
+                 Catch::Contains("thread (3,0,0)"));
   CHECK(std::ranges::count(words, 1u) == 3);
 }
 
 TEST_CASE("clocks: the threads of a block wait for a time together", "[services]") {
   // Each thread waits for 2 ms, then 1 ms; written: how long it waited, and 0 if time went back.
   const auto wait = [](const std::string& label, int nanoseconds) {
-    return "mov.u64 %d3, %globaltimer;\n" + label + ": mov.u64 %d4, %globaltimer; sub.u64 %d5, %d4, %d3; setp.lt.u64 %q, %d5, " +
+    return "mov.u64 %d3, %globaltimer;\n" + label +
+           ": mov.u64 %d4, %globaltimer; sub.u64 %d5, %d4, %d3; setp.lt.u64 %q, %d5, " +
            std::to_string(nanoseconds) + "; @%q bra " + label + ";\n";
   };
-  for (const std::string between : {"", "st.shared.u32 [tile], %r0; bar.sync 0; ld.shared.u32 %r0, [tile]; st.global.u32 [%d0+8], %r0;"}) {
+  for (const std::string between :
+       {"",
+        "st.shared.u32 [tile], %r0; bar.sync 0; ld.shared.u32 %r0, [tile]; st.global.u32 [%d0+8], %r0;"}) {
     const Program program = Linked({R"(
 .shared .align 4 .b8 tile[4];
 .visible .entry k(.param .u64 p) {
   .reg .b64 %d<10>; .reg .b32 %r<4>; .reg .pred %q;
-  ld.param.u64 %d0, [p]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 12; add.u64 %d0, %d0, %d1;)" + wait("FIRST", 2000000) + R"(
-  mov.u64 %d6, %d4; cvt.u32.u64 %r1, %d5;)" + between + wait("SECOND", 1000000) + R"(
+  ld.param.u64 %d0, [p]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 12; add.u64 %d0, %d0, %d1;)" +
+                                    wait("FIRST", 2000000) + R"(
+  mov.u64 %d6, %d4; cvt.u32.u64 %r1, %d5;)" +
+                                    between + wait("SECOND", 1000000) + R"(
   cvt.u32.u64 %r2, %d5; setp.ge.u64 %q, %d3, %d6; selp.u32 %r3, %r2, 0, %q;
   st.global.u32 [%d0], %r1; st.global.u32 [%d0+4], %r3;
   ret;
@@ -167,7 +179,8 @@ TEST_CASE("clocks: the threads of a block wait for a time together", "[services]
     const auto words = Words(program, "k", 3 * kThreads, shape);
     const auto took = std::chrono::steady_clock::now() - begin;
     for (uint32_t i = 0; i < kThreads; ++i) {
-      if (words[3 * i] < 2000000 || words[3 * i + 1] < 1000000) FAIL("thread " << i << " waited for " << words[3 * i] << " and " << words[3 * i + 1]);
+      if (words[3 * i] < 2000000 || words[3 * i + 1] < 1000000)
+        FAIL("thread " << i << " waited for " << words[3 * i] << " and " << words[3 * i + 1]);
     }
     CHECK(took < std::chrono::milliseconds(kThreads));  // one after the other it would be three times that
   }

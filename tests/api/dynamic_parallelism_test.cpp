@@ -37,16 +37,23 @@ END:
 }
 )";
 
-std::string CallLaunch(const std::string& kernel, int blocks, const std::string& threads, int stream, const std::string& n) {
-  return "{ mov.u64 %d9, " + kernel + "; .param .b64 k; .param .b32 b; .param .b32 t; .param .b64 s; .param .b64 q; .param .b32 n; .param .b32 e;\n"
-         "st.param.b64 [k], %d9; st.param.b32 [b], " + std::to_string(blocks) + "; st.param.b32 [t], " + threads + "; st.param.b64 [s], " + std::to_string(stream) +
-         "; st.param.b64 [q], %d0; st.param.b32 [n], " + n + ";\ncall (e), launch, (k, b, t, s, q, n); ld.param.b32 %r9, [e]; }\n";
+std::string CallLaunch(const std::string& kernel, int blocks, const std::string& threads, int stream,
+                       const std::string& n) {
+  return "{ mov.u64 %d9, " + kernel +
+         "; .param .b64 k; .param .b32 b; .param .b32 t; .param .b64 s; .param .b64 q; .param .b32 n; .param "
+         ".b32 e;\n"
+         "st.param.b64 [k], %d9; st.param.b32 [b], " +
+         std::to_string(blocks) + "; st.param.b32 [t], " + threads + "; st.param.b64 [s], " +
+         std::to_string(stream) + "; st.param.b64 [q], %d0; st.param.b32 [n], " + n +
+         ";\ncall (e), launch, (k, b, t, s, q, n); ld.param.b32 %r9, [e]; }\n";
 }
 
 // A kernel of (u64 p, u32 n) with %d0 = p, %r0 = n, %r1 = tid.
 std::string Kernel2(const std::string& name, const std::string& body) {
-  return ".visible .entry " + name + "(.param .u64 p, .param .u32 n) {\n.reg .b64 %d<10>; .reg .b32 %r<10>; .reg .pred %q<4>;\n"
-         "ld.param.u64 %d0, [p]; ld.param.u32 %r0, [n]; mov.u32 %r1, %tid.x;\n" + body + "ret;\n}\n";
+  return ".visible .entry " + name +
+         "(.param .u64 p, .param .u32 n) {\n.reg .b64 %d<10>; .reg .b32 %r<10>; .reg .pred %q<4>;\n"
+         "ld.param.u64 %d0, [p]; ld.param.u32 %r0, [n]; mov.u32 %r1, %tid.x;\n" +
+         body + "ret;\n}\n";
 }
 
 std::vector<uint32_t> Run(const Program& program, const std::string& kernel, uint32_t n, Shape shape = {}) {
@@ -57,14 +64,17 @@ std::vector<uint32_t> Run(const Program& program, const std::string& kernel, uin
 }
 
 // p[tid] += n
-const std::string kAdd = Kernel2("add", "mul.wide.u32 %d1, %r1, 4; add.u64 %d1, %d1, %d0; red.global.add.u32 [%d1], %r0;\n");
+const std::string kAdd =
+    Kernel2("add", "mul.wide.u32 %d1, %r1, 4; add.u64 %d1, %d1, %d0; red.global.add.u32 [%d1], %r0;\n");
 // p[i] = p[i] * n + 1: tells in which order such kernels ran
-const std::string kMulAdd =
-    Kernel2("mul_add", "mul.wide.u32 %d1, %r1, 4; add.u64 %d1, %d1, %d0; ld.global.u32 %r2, [%d1]; mad.lo.u32 %r2, %r2, %r0, 1; st.global.u32 [%d1], %r2;\n");
+const std::string kMulAdd = Kernel2("mul_add",
+                                    "mul.wide.u32 %d1, %r1, 4; add.u64 %d1, %d1, %d0; ld.global.u32 %r2, "
+                                    "[%d1]; mad.lo.u32 %r2, %r2, %r0, 1; st.global.u32 [%d1], %r2;\n");
 
 TEST_CASE("children run when their parent has ended, in the order of launches; tail launches last", "[cdp]") {
-  const std::string parent = Kernel2(
-      "parent", CallLaunch("mul_add", 1, "4", 3, "100") + CallLaunch("mul_add", 1, "4", 0, "3") + CallLaunch("mul_add", 1, "4", 4, "7") + "st.global.u32 [%d0], 5;\n");
+  const std::string parent =
+      Kernel2("parent", CallLaunch("mul_add", 1, "4", 3, "100") + CallLaunch("mul_add", 1, "4", 0, "3") +
+                            CallLaunch("mul_add", 1, "4", 4, "7") + "st.global.u32 [%d0], 5;\n");
   const Program program = Linked({kDeclarations + kLaunch + parent + kMulAdd});
   const auto words = Run(program, "parent", 0);
   CHECK(words[0] == ((5 * 3 + 1) * 7 + 1) * 100 + 1);
@@ -72,7 +82,10 @@ TEST_CASE("children run when their parent has ended, in the order of launches; t
 }
 
 TEST_CASE("a child's parameters are looked at for alignment as a parent's are", "[cdp]") {
-  const Program program = Linked({kDeclarations + kLaunch + Kernel2("parent", "cvt.u64.u32 %d1, %r0; add.u64 %d0, %d0, %d1;\n" + CallLaunch("mul_add", 1, "4", 0, "3")) + kMulAdd});
+  const Program program = Linked({kDeclarations + kLaunch +
+                                  Kernel2("parent", "cvt.u64.u32 %d1, %r0; add.u64 %d0, %d0, %d1;\n" +
+                                                        CallLaunch("mul_add", 1, "4", 0, "3")) +
+                                  kMulAdd});
   CHECK(Run(program, "parent", 4)[1] == 1);
   alignas(64) uint32_t words[64] = {};
   const Status odd = Get(program, "parent").Launch({}, &words[0], 2u);
@@ -81,7 +94,10 @@ TEST_CASE("a child's parameters are looked at for alignment as a parent's are", 
 }
 
 TEST_CASE("a kernel of another module is launched by each thread of a grid", "[cdp]") {
-  const Program program = Linked({kDeclarations + kLaunch + ".extern .entry add(.param .u64 p, .param .u32 n);\n" + Kernel2("parent", CallLaunch("add", 2, "32", 0, "%r0")), kAdd});
+  const Program program =
+      Linked({kDeclarations + kLaunch + ".extern .entry add(.param .u64 p, .param .u32 n);\n" +
+                  Kernel2("parent", CallLaunch("add", 2, "32", 0, "%r0")),
+              kAdd});
   const auto words = Run(program, "parent", 3, {.grid = {4}, .block = {8}});
   for (int i = 0; i < 32; ++i) CHECK(words[static_cast<size_t>(i)] == 4 * 8 * 2 * 3);
 }
@@ -89,8 +105,9 @@ TEST_CASE("a kernel of another module is launched by each thread of a grid", "[c
 TEST_CASE("grids launch themselves to some depth, and tail launches take their parents' places", "[cdp]") {
   // Counts in p[0] and goes on with n - 1 while n is not zero.
   const auto again = [](const std::string& name, int stream) {
-    return Kernel2(name, "red.global.add.u32 [%d0], 1; setp.eq.u32 %q0, %r0, 0; @%q0 bra END; sub.u32 %r0, %r0, 1;\n" + CallLaunch(name, 1, "1", stream, "%r0") +
-                             "st.global.u32 [%d0+4], %r9;\nEND:\n");
+    return Kernel2(
+        name, "red.global.add.u32 [%d0], 1; setp.eq.u32 %q0, %r0, 0; @%q0 bra END; sub.u32 %r0, %r0, 1;\n" +
+                  CallLaunch(name, 1, "1", stream, "%r0") + "st.global.u32 [%d0+4], %r9;\nEND:\n");
   };
   const Program program = Linked({kDeclarations + kLaunch + again("nest", 0) + again("chain", 3)});
   CHECK(Run(program, "nest", 20)[0] == 21);
@@ -101,7 +118,8 @@ TEST_CASE("grids launch themselves to some depth, and tail launches take their p
 }
 
 TEST_CASE("an impossible child is an error number, a faulting one ends the launch", "[cdp]") {
-  const std::string parent = Kernel2("parent", CallLaunch("add", 1, "%r0", 0, "1") + "st.global.u32 [%d0], %r9;\n");
+  const std::string parent =
+      Kernel2("parent", CallLaunch("add", 1, "%r0", 0, "1") + "st.global.u32 [%d0], %r9;\n");
   const std::string bad = Kernel2("bad", "trap;\n") + Kernel2("calls_bad", CallLaunch("bad", 1, "1", 0, "1"));
   const Program program = Linked({kDeclarations + kLaunch + parent + kAdd + bad});
   CHECK(Run(program, "parent", 2000)[0] == 9);  // cudaErrorInvalidConfiguration
@@ -113,9 +131,14 @@ TEST_CASE("an impossible child is an error number, a faulting one ends the launc
 }
 
 TEST_CASE("fills stand in the order of launches", "[cdp]") {
-  const std::string fill = "{ .param .b64 a; .param .b32 v; .param .b64 n; .param .b64 s; .param .b32 r; st.param.b64 [a], %d0; st.param.b32 [v], 2;\n"
-                           "st.param.b64 [n], 16; st.param.b64 [s], 0; call (r), __cudaCDP2MemsetAsync, (a, v, n, s); }\n";
-  const Program program = Linked({kDeclarations + kLaunch + Kernel2("parent", CallLaunch("add", 1, "8", 0, "5") + fill + CallLaunch("add", 1, "8", 0, "1")) + kAdd});
+  const std::string fill =
+      "{ .param .b64 a; .param .b32 v; .param .b64 n; .param .b64 s; .param .b32 r; st.param.b64 [a], %d0; "
+      "st.param.b32 [v], 2;\n"
+      "st.param.b64 [n], 16; st.param.b64 [s], 0; call (r), __cudaCDP2MemsetAsync, (a, v, n, s); }\n";
+  const Program program = Linked(
+      {kDeclarations + kLaunch +
+       Kernel2("parent", CallLaunch("add", 1, "8", 0, "5") + fill + CallLaunch("add", 1, "8", 0, "1")) +
+       kAdd});
   const auto words = Run(program, "parent", 0);
   CHECK(words[0] == 0x02020203);
   CHECK(words[7] == 6);

@@ -1,4 +1,5 @@
-// Addresses of functions: the same in all kernels of a program, called from kernels that never name the function.
+// Addresses of functions: the same in all kernels of a program, called from kernels that never name the
+// function.
 #include "run_program.h"
 
 namespace ptx2cpu::api_test {
@@ -68,7 +69,8 @@ void CheckCalls(const Program& program, bool separate) {
   }
 }
 
-TEST_CASE("a function pointer made by one kernel is called by another that never names the function", "[function]") {
+TEST_CASE("a function pointer made by one kernel is called by another that never names the function",
+          "[function]") {
   CheckCalls(Linked({kFunctions + kGive + kCall}), false);
   CheckCalls(Linked({kCall, kFunctions + kGive}), true);
 }
@@ -93,7 +95,8 @@ TEST_CASE("a call of what is no function of the type is a fault with its line", 
   uint32_t out = 0;
   Status status = Get(program, "call_it").Launch({}, &out, other);
   REQUIRE_FALSE(status);
-  CHECK_THAT(status.error().Render(), Catch::Contains("no function of this type") && Catch::Contains("call (r), %d1"));
+  CHECK_THAT(status.error().Render(),
+             Catch::Contains("no function of this type") && Catch::Contains("call (r), %d1"));
   status = Get(program, "call_it").Launch({}, &out, nowhere);
   REQUIRE_FALSE(status);
   CHECK(status.error().code == ErrorCode::kFault);

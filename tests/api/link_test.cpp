@@ -99,9 +99,12 @@ TEST_CASE("a kernel that reaches what no module defines fails, the others run", 
 }
 
 TEST_CASE("a fault says which module's line it was", "[link]") {
-  const Program program = Linked({".extern .func bad(.param .b64 p);\n.visible .entry k(.param .u64 p) {\n .reg .b64 %d; ld.param.u64 %d, [p];\n"
-                                  " { .param .b64 a; st.param.b64 [a], %d; call bad, (a); }\n ret; }\n",
-                                  "\n\n.visible .func bad(.param .b64 p) {\n .reg .b64 %d<3>; .reg .b32 %t; ld.param.b64 %d1, [p]; mov.u32 %t, %tid.x; mul.wide.u32 %d2, %t, 4; add.u64 %d1, %d1, %d2;\n st.u32 [%d1], %t;\n ret; }\n"});
+  const Program program = Linked(
+      {".extern .func bad(.param .b64 p);\n.visible .entry k(.param .u64 p) {\n .reg .b64 %d; ld.param.u64 "
+       "%d, [p];\n"
+       " { .param .b64 a; st.param.b64 [a], %d; call bad, (a); }\n ret; }\n",
+       "\n\n.visible .func bad(.param .b64 p) {\n .reg .b64 %d<3>; .reg .b32 %t; ld.param.b64 %d1, [p]; "
+       "mov.u32 %t, %tid.x; mul.wide.u32 %d2, %t, 4; add.u64 %d1, %d1, %d2;\n st.u32 [%d1], %t;\n ret; }\n"});
   const Status status = Get(program, "k").Launch({.block = {8}}, uint64_t{16});
   REQUIRE_FALSE(status);
   CHECK_THAT(status.error().Render(), Catch::Contains("part1.ptx:8") && Catch::Contains("st.u32 [%d1], %t"));

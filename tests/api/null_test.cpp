@@ -1,4 +1,5 @@
-// Accesses to address 0 that are known when a kernel is compiled: faults where they are reached, and nothing else.
+// Accesses to address 0 that are known when a kernel is compiled: faults where they are reached, and nothing
+// else.
 #include "run_program.h"
 
 namespace ptx2cpu::api_test {
@@ -11,12 +12,15 @@ std::string Touching(const std::string& access) {
   .reg .b64 %d<4>; .reg .b32 %r<4>; .reg .pred %q;
   ld.param.u64 %d0, [p]; mov.u64 %d1, 0; ld.global.u32 %r0, [%d0]; setp.eq.u32 %q, %r0, 0;
   @%q bra DONE;
-)" + access + "\nDONE:\n  st.global.u32 [%d0+4], 7;\n  ret;\n}\n";
+)" + access +
+         "\nDONE:\n  st.global.u32 [%d0+4], 7;\n  ret;\n}\n";
 }
 
 TEST_CASE("an access to address 0 is a fault where it is reached", "[null]") {
-  for (const char* access : {"  st.global.u32 [%d1], %r0;", "  st.u32 [%d1+8], %r0;", "  ld.global.u32 %r1, [%d1]; st.global.u32 [%d0+8], %r1;",
-                             "  red.global.add.u32 [%d1], 1;", "  ld.global.v2.u32 {%r1, %r2}, [%d1]; st.global.u32 [%d1], %r2;"}) {
+  for (const char* access :
+       {"  st.global.u32 [%d1], %r0;", "  st.u32 [%d1+8], %r0;",
+        "  ld.global.u32 %r1, [%d1]; st.global.u32 [%d0+8], %r1;", "  red.global.add.u32 [%d1], 1;",
+        "  ld.global.v2.u32 {%r1, %r2}, [%d1]; st.global.u32 [%d1], %r2;"}) {
     for (const char* exec : {"auto", "lanes"}) {
       INFO(access << " " << exec);
       LoadOptions options;
@@ -29,7 +33,8 @@ TEST_CASE("an access to address 0 is a fault where it is reached", "[null]") {
       words[0] = 1, words[1] = 0;
       const Status status = kernel.Launch({.block = {32}}, memory);
       REQUIRE_FALSE(status);
-      CHECK_THAT(status.error().Render(), Catch::Contains("bad address 0x") && Catch::Contains("part0.ptx:9"));
+      CHECK_THAT(status.error().Render(),
+                 Catch::Contains("bad address 0x") && Catch::Contains("part0.ptx:9"));
       CHECK(words[1] == 0);
     }
   }

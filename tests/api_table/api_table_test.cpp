@@ -1,9 +1,9 @@
 // The reader of API tables and what is generated from them.
+#include "tools/api_table/api_table.h"
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
-
-#include "tools/api_table/api_table.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::api_table;
@@ -13,14 +13,17 @@ namespace {
 const Target kDriver{"driver", "types.h", "CUDA_SUCCESS"};
 
 Result<Table> ReadText(const std::string& text) {
-  const auto file = std::filesystem::temp_directory_path() / ("api_table_test_" + std::to_string(std::hash<std::string>()(text)) + ".api");
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("api_table_test_" + std::to_string(std::hash<std::string>()(text)) + ".api");
   std::ofstream(file) << text;
   auto table = Read(file.string());
   std::filesystem::remove(file);
   return table;
 }
 
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
@@ -28,7 +31,8 @@ TEST_CASE("api table: declarations of every kind are taken apart") {
   const auto table = ReadText(
       "# a comment\n"
       "implemented 3020 - CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize)  # behind\n"
-      "refused:CUDA_ERROR_NOT_SUPPORTED 12000 ptsz CUresult cuFoo(const void* const* list, void (*fn)(void*, int), int a[3], unsigned flags = 0)\n"
+      "refused:CUDA_ERROR_NOT_SUPPORTED 12000 ptsz CUresult cuFoo(const void* const* list, void (*fn)(void*, "
+      "int), int a[3], unsigned flags = 0)\n"
       "ignored 11- - const char* name(void)\n");
   REQUIRE(table);
   REQUIRE(table->functions.size() == 3);
@@ -50,7 +54,8 @@ TEST_CASE("api table: versions choose what a library exports") {
       "implemented 12- ptds int a(int x, int y)\n"
       "implemented 11-12 - int b()\n");
   REQUIRE(table);
-  const std::string eleven = WriteVersionScript(*table, 11, "lib.so.11"), thirteen = WriteVersionScript(*table, 13, "lib.so.13");
+  const std::string eleven = WriteVersionScript(*table, 11, "lib.so.11"),
+                    thirteen = WriteVersionScript(*table, 13, "lib.so.13");
   CHECK(Contains(eleven, "lib.so.11 {"));
   CHECK(Contains(eleven, " b;"));
   CHECK_FALSE(Contains(eleven, "a_ptds"));
@@ -63,7 +68,8 @@ TEST_CASE("api table: versions choose what a library exports") {
 
 TEST_CASE("api table: only what is not implemented gets a definition") {
   const auto table = ReadText(
-      "implemented 1 - int a(int x)\nimplemented:reports 1 - int r()\nrefused:NO 1 - int b(int x)\nignored 1 - int c()\nignored 1 - void d()\n");
+      "implemented 1 - int a(int x)\nimplemented:reports 1 - int r()\nrefused:NO 1 - int b(int x)\nignored 1 "
+      "- int c()\nignored 1 - void d()\n");
   REQUIRE(table);
   const std::string refused = WriteRefused(*table, kDriver);
   CHECK_FALSE(Contains(refused, "int a("));
@@ -87,5 +93,6 @@ TEST_CASE("api table: what is wrong is named with its line") {
   CHECK(Contains(message("implemented 1 pts int a()\n"), "'pts' is no variant"));
   CHECK(Contains(message("implemented 1 - int a(int)\n"), "has no name"));
   CHECK(Contains(message("implemented 1 - int a(int x);\n"), "ends in ')'"));
-  CHECK(Contains(message("implemented 1- - int a(int x)\nimplemented 2 - int a(int y)\n"), "stands in line 1 already"));
+  CHECK(Contains(message("implemented 1- - int a(int x)\nimplemented 2 - int a(int y)\n"),
+                 "stands in line 1 already"));
 }

@@ -51,8 +51,8 @@ void Report(const char* what, std::vector<Times>& times, double Times::* part) {
   double sum = 0;
   for (const Times& one : times) sum += one.*part;
   const size_t n = times.size();
-  std::printf("%-14s sum %9.1f  median %8.2f  90%% %8.2f  most %8.2f  %s\n", what, sum, times[n / 2].*part, times[n * 9 / 10].*part,
-              times[n - 1].*part, times[n - 1].kernel.c_str());
+  std::printf("%-14s sum %9.1f  median %8.2f  90%% %8.2f  most %8.2f  %s\n", what, sum, times[n / 2].*part,
+              times[n * 9 / 10].*part, times[n - 1].*part, times[n - 1].kernel.c_str());
 }
 
 }  // namespace
@@ -99,7 +99,8 @@ TEST_CASE("compile times", "[.benchmark]") {
   Report("load", times, &Times::load);
   std::ranges::sort(times, std::greater(), &Times::full);
   for (const Times& one : std::span(times).first(std::min<size_t>(times.size(), 24))) {
-    std::printf("  %-60.60s %6zu instructions  build %8.1f  -O1 %8.1f  -O3 %8.1f  load %6.2f\n", one.kernel.c_str(), one.instructions, one.build, one.quick, one.full, one.load);
+    std::printf("  %-60.60s %6zu instructions  build %8.1f  -O1 %8.1f  -O3 %8.1f  load %6.2f\n",
+                one.kernel.c_str(), one.instructions, one.build, one.quick, one.full, one.load);
   }
 }
 
@@ -133,7 +134,8 @@ TEST_CASE("hit times", "[.benchmark]") {
         is_first = false;
       }
     }
-    std::printf("%s (%zu hits): %zu modules' first kernels %.3f ms each, %zu others %.3f ms each\n", what, hits, modules, first / static_cast<double>(modules),
-                kernels, others / static_cast<double>(std::max<size_t>(kernels, 1)));
+    std::printf("%s (%zu hits): %zu modules' first kernels %.3f ms each, %zu others %.3f ms each\n", what,
+                hits, modules, first / static_cast<double>(modules), kernels,
+                others / static_cast<double>(std::max<size_t>(kernels, 1)));
   }
 }

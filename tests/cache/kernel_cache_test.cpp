@@ -22,7 +22,9 @@ namespace fs = std::filesystem;
 namespace {
 
 lowering::Digest KeyOf(uint64_t number) { return lowering::ContentHash().Add(number).Finish(); }
-std::string Content(uint64_t number, size_t size = 1000) { return std::to_string(number) + std::string(size, static_cast<char>('a' + number % 26)); }
+std::string Content(uint64_t number, size_t size = 1000) {
+  return std::to_string(number) + std::string(size, static_cast<char>('a' + number % 26));
+}
 
 fs::path FileOf(const fs::path& directory, uint64_t number) {
   const std::string hex = lowering::Hex(KeyOf(number));
@@ -53,7 +55,7 @@ TEST_CASE("what was kept is found, by another cache object too") {
   CHECK(other.Find(KeyOf(1)) == Content(1));
   CHECK_FALSE(other.Find(KeyOf(3)));
   CHECK(other.counts().hits == 1);
-  struct stat status {};
+  struct stat status{};
   REQUIRE(stat((scratch / "made" / "here").c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0700);
 }
@@ -135,7 +137,8 @@ TEST_CASE("what was used longest ago goes first, and the bound holds") {
     CHECK(cache.Find(KeyOf(0)) == Content(0));  // used again and again: stays
   }
   uint64_t bytes = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(directory)) bytes += entry.is_regular_file() ? entry.file_size() : 0;
+  for (const auto& entry : fs::recursive_directory_iterator(directory))
+    bytes += entry.is_regular_file() ? entry.file_size() : 0;
   CHECK(bytes <= kMost);
   CHECK(bytes > kMost / 2);
   CHECK(cache.counts().evicted > 100);
@@ -171,16 +174,19 @@ TEST_CASE("a read-only directory gives hits and takes nothing") {
     return cache.Find(KeyOf(1)) == Content(1) && !cache.Find(KeyOf(2)) && !nowhere.Find(KeyOf(1)) ? 0 : 1;
   };
   fs::create_directory(scratch / "locked");
-  for (const fs::path& path : {directory, FileOf(directory, 1).parent_path(), scratch / "locked"}) REQUIRE(chmod(path.c_str(), 0500) == 0);
+  for (const fs::path& path : {directory, FileOf(directory, 1).parent_path(), scratch / "locked"})
+    REQUIRE(chmod(path.c_str(), 0500) == 0);
   if (geteuid() == 0) {  // root writes anywhere: another user owns all of it and asks
-    for (const fs::path& path : {fs::path(scratch.path()), directory, FileOf(directory, 1).parent_path(), FileOf(directory, 1), scratch / "locked"}) {
+    for (const fs::path& path : {fs::path(scratch.path()), directory, FileOf(directory, 1).parent_path(),
+                                 FileOf(directory, 1), scratch / "locked"}) {
       REQUIRE(chown(path.c_str(), 12345, 12345) == 0);
     }
     CHECK(InChild([&] { return setgid(12345) != 0 || setuid(12345) != 0 ? 2 : reads(); }) == 0);
   } else {
     CHECK(reads() == 0);
   }
-  for (const fs::path& path : {directory, FileOf(directory, 1).parent_path(), scratch / "locked"}) chmod(path.c_str(), 0700);
+  for (const fs::path& path : {directory, FileOf(directory, 1).parent_path(), scratch / "locked"})
+    chmod(path.c_str(), 0700);
 }
 
 TEST_CASE("a limit on file sizes ends no process") {
@@ -217,7 +223,8 @@ TEST_CASE("a full disk loses entries and nothing else") {
     CHECK(found > 0);
     CHECK(found < 20);
     CHECK(cache.counts().damaged == 0);
-    for (const auto& entry : fs::recursive_directory_iterator(disk)) CHECK(entry.path().filename().string().find("unfinished") == std::string::npos);
+    for (const auto& entry : fs::recursive_directory_iterator(disk))
+      CHECK(entry.path().filename().string().find("unfinished") == std::string::npos);
   }
   CHECK(umount(disk.c_str()) == 0);
 }
@@ -248,7 +255,8 @@ TEST_CASE("many processes write, read and throw out at once") {
 }
 
 TEST_CASE("the environment says where") {
-  for (const char* name : {"CUDA_CACHE_DISABLE", "CUDA_CACHE_PATH", "CUDA_CACHE_MAXSIZE", "XDG_CACHE_HOME"}) unsetenv(name);
+  for (const char* name : {"CUDA_CACHE_DISABLE", "CUDA_CACHE_PATH", "CUDA_CACHE_MAXSIZE", "XDG_CACHE_HOME"})
+    unsetenv(name);
   setenv("HOME", "/home/somebody", 1);
   CHECK(rt::KernelCache::FromEnvironment().directory == "/home/somebody/.cache/ptx2cpu");
   CHECK(rt::KernelCache::FromEnvironment().most_bytes == uint64_t{1} << 30);

@@ -2,8 +2,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <atomic>
+#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -25,30 +25,42 @@ constexpr const char* kHeader = ".version 8.3\n.target sm_90\n.address_size 64\n
 
 // out[tid] = tid * factor + word, by way of a function.
 std::string Kernel(const std::string& name, int factor = 3) {
-  return ".visible .entry " + name + "(.param .u64 out)\n{\n  .reg .b64 %p<3>; .reg .b32 %t<4>;\n  ld.param.u64 %p0, [out];\n"
-         "  mov.u32 %t0, %tid.x;\n  mul.wide.u32 %p1, %t0, 4;\n  add.u64 %p0, %p0, %p1;\n  mul.lo.u32 %t1, %t0, " + std::to_string(factor) +
-         ";\n  ld.global.u32 %t2, [word];\n  add.u32 %t1, %t1, %t2;\n  st.global.u32 [%p0], %t1;\n  ret;\n}\n";
+  return ".visible .entry " + name +
+         "(.param .u64 out)\n{\n  .reg .b64 %p<3>; .reg .b32 %t<4>;\n  ld.param.u64 %p0, [out];\n"
+         "  mov.u32 %t0, %tid.x;\n  mul.wide.u32 %p1, %t0, 4;\n  add.u64 %p0, %p0, %p1;\n  mul.lo.u32 %t1, "
+         "%t0, " +
+         std::to_string(factor) +
+         ";\n  ld.global.u32 %t2, [word];\n  add.u32 %t1, %t1, %t2;\n  st.global.u32 [%p0], %t1;\n  "
+         "ret;\n}\n";
 }
 const std::string kWord = ".visible .global .align 4 .u32 word = 100;\n";
 const std::string kModule = kHeader + kWord + Kernel("k");
 
 // A kernel of many instructions: out[tid] = a long chain of arithmetic on tid.
 std::string LargeKernel() {
-  std::string text = std::string(kHeader) + ".visible .entry large(.param .u64 out)\n{\n  .reg .b64 %p<3>; .reg .b32 %t<4>; .reg .f32 %f<3>;\n"
-                     "  ld.param.u64 %p0, [out];\n  mov.u32 %t0, %tid.x;\n  mul.wide.u32 %p1, %t0, 4;\n  add.u64 %p0, %p0, %p1;\n  cvt.rn.f32.u32 %f0, %t0;\n";
+  std::string text =
+      std::string(kHeader) +
+      ".visible .entry large(.param .u64 out)\n{\n  .reg .b64 %p<3>; .reg .b32 %t<4>; .reg .f32 %f<3>;\n"
+      "  ld.param.u64 %p0, [out];\n  mov.u32 %t0, %tid.x;\n  mul.wide.u32 %p1, %t0, 4;\n  add.u64 %p0, %p0, "
+      "%p1;\n  cvt.rn.f32.u32 %f0, %t0;\n";
   for (int i = 0; i < 150; ++i) {
-    text += "  mad.lo.u32 %t0, %t0, " + std::to_string(2 * i + 3) + ", " + std::to_string(i * 77777) + ";\n  shr.u32 %t1, %t0, " + std::to_string(i % 31 + 1) +
+    text += "  mad.lo.u32 %t0, %t0, " + std::to_string(2 * i + 3) + ", " + std::to_string(i * 77777) +
+            ";\n  shr.u32 %t1, %t0, " + std::to_string(i % 31 + 1) +
             ";\n  xor.b32 %t0, %t0, %t1;\n  fma.rn.f32 %f0, %f0, 0f3F7FF000, 0f3F800000;\n";
   }
-  return text + "  cvt.rzi.u32.f32 %t2, %f0;\n  add.u32 %t0, %t0, %t2;\n  st.global.u32 [%p0], %t0;\n  ret;\n}\n";
+  return text +
+         "  cvt.rzi.u32.f32 %t2, %f0;\n  add.u32 %t0, %t0, %t2;\n  st.global.u32 [%p0], %t0;\n  ret;\n}\n";
 }
 
-std::shared_ptr<rt::KernelModule> ModuleOf(const std::string& text, rt::KernelCache* cache, rt::ModuleOptions options = {}, const std::string& name = "test.ptx") {
+std::shared_ptr<rt::KernelModule> ModuleOf(const std::string& text, rt::KernelCache* cache,
+                                           rt::ModuleOptions options = {},
+                                           const std::string& name = "test.ptx") {
   options.cache = cache;
   return rt::KernelModule::Make({{text, name}}, options);
 }
 
-std::shared_ptr<const rt::KernelCode> Compiled(const std::shared_ptr<rt::KernelModule>& module, const std::string& kernel = "k") {
+std::shared_ptr<const rt::KernelCode> Compiled(const std::shared_ptr<rt::KernelModule>& module,
+                                               const std::string& kernel = "k") {
   auto code = module->Compile(kernel);
   if (!code) FAIL(code.error().Render());
   return *code;
@@ -59,7 +71,8 @@ std::vector<uint32_t> Run(const rt::KernelCode& code, uint32_t threads = 64) {
   uint32_t* const argument = out.data();
   auto kernel = code.ForBlock({threads, 1, 1});
   REQUIRE(kernel);
-  const auto fault = rt::Launch(**kernel, {{1, 1, 1}, {threads, 1, 1}}, std::as_bytes(std::span(&argument, 1)));
+  const auto fault =
+      rt::Launch(**kernel, {{1, 1, 1}, {threads, 1, 1}}, std::as_bytes(std::span(&argument, 1)));
   if (fault) FAIL(fault->message);
   return out;
 }
@@ -67,7 +80,8 @@ std::vector<uint32_t> Run(const rt::KernelCode& code, uint32_t threads = 64) {
 std::map<std::string, std::string> Entries(const fs::path& directory) {
   std::map<std::string, std::string> entries;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    if (entry.is_regular_file() && entry.path().filename() != "lock") entries[fs::relative(entry.path(), directory)] = cache_test::Bytes(entry.path());
+    if (entry.is_regular_file() && entry.path().filename() != "lock")
+      entries[fs::relative(entry.path(), directory)] = cache_test::Bytes(entry.path());
   }
   return entries;
 }
@@ -76,8 +90,10 @@ std::map<std::string, std::string> Entries(const fs::path& directory) {
 
 TEST_CASE("the second process compiles nothing, whatever the file is called, and gives the same") {
   const Scratch scratch;
-  rt::KernelCache first({.directory = scratch / "a"}), second({.directory = scratch / "a"}), elsewhere({.directory = scratch / "b"});
-  const auto compiled = Compiled(ModuleOf(kModule, &first)), hit = Compiled(ModuleOf(kModule, &second, {}, "/other/place.ptx"));
+  rt::KernelCache first({.directory = scratch / "a"}), second({.directory = scratch / "a"}),
+      elsewhere({.directory = scratch / "b"});
+  const auto compiled = Compiled(ModuleOf(kModule, &first)),
+             hit = Compiled(ModuleOf(kModule, &second, {}, "/other/place.ptx"));
   CHECK_FALSE(compiled->from_cache());
   CHECK(hit->from_cache());
   CHECK(Run(*compiled) == Run(*hit));
@@ -110,12 +126,16 @@ TEST_CASE("after a hit variables are one for all kernels, and can be set") {
 
 TEST_CASE("a table of functions is filled from a kept kernel") {
   const Scratch scratch;
-  const std::string text = std::string(kHeader) +
-      ".func (.param .b32 r) thrice(.param .b32 a)\n{\n  .reg .b32 %a;\n  ld.param.u32 %a, [a];\n  mul.lo.u32 %a, %a, 3;\n  st.param.b32 [r], %a;\n  ret;\n}\n"
+  const std::string text =
+      std::string(kHeader) +
+      ".func (.param .b32 r) thrice(.param .b32 a)\n{\n  .reg .b32 %a;\n  ld.param.u32 %a, [a];\n  "
+      "mul.lo.u32 %a, %a, 3;\n  st.param.b32 [r], %a;\n  ret;\n}\n"
       ".global .u64 table[1] = {thrice};\n.global .u64 where = table;\n"
-      ".visible .entry k(.param .u64 out)\n{\n  .reg .b64 %p, %f, %o; .reg .b32 %v;\n  ld.param.u64 %p, [out];\n  ld.global.u64 %f, [where];\n"
+      ".visible .entry k(.param .u64 out)\n{\n  .reg .b64 %p, %f, %o; .reg .b32 %v;\n  ld.param.u64 %p, "
+      "[out];\n  ld.global.u64 %f, [where];\n"
       "  ld.global.u64 %f, [%f];\n  mov.u32 %v, %tid.x;\n  mul.wide.u32 %o, %v, 4;\n  add.u64 %p, %p, %o;\n"
-      "  { .param .b32 x; .param .b32 y; st.param.b32 [x], %v;\n  proto: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+      "  { .param .b32 x; .param .b32 y; st.param.b32 [x], %v;\n  proto: .callprototype (.param .b32 _) _ "
+      "(.param .b32 _);\n"
       "  call (y), %f, (x), proto;\n  ld.param.b32 %v, [y]; }\n  st.global.u32 [%p], %v;\n  ret;\n}\n";
   rt::KernelCache cache({.directory = scratch / "a"});
   for (const bool hit : {false, true}) {
@@ -127,14 +147,18 @@ TEST_CASE("a table of functions is filled from a kept kernel") {
 
 TEST_CASE("a fault in kept code is found in PTX and source") {
   const Scratch scratch;
-  const std::string text = std::string(kHeader) + ".visible .entry k(.param .u64 out)\n{\n  .reg .b64 %p; .reg .b32 %t;\n  .loc 1 17 3\n  mov.u32 %t, %tid.x;\n"
-      "  mul.wide.u32 %p, %t, 64;\n  .loc 1 18 3\n  st.global.u64 [%p+16], %p;\n  ret;\n}\n.file 1 \"boom.cu\"\n";
+  const std::string text = std::string(kHeader) +
+                           ".visible .entry k(.param .u64 out)\n{\n  .reg .b64 %p; .reg .b32 %t;\n  .loc 1 "
+                           "17 3\n  mov.u32 %t, %tid.x;\n"
+                           "  mul.wide.u32 %p, %t, 64;\n  .loc 1 18 3\n  st.global.u64 [%p+16], %p;\n  "
+                           "ret;\n}\n.file 1 \"boom.cu\"\n";
   rt::KernelCache cache({.directory = scratch / "a"});
   for (const bool hit : {false, true}) {
     const auto code = Compiled(ModuleOf(text, &cache));
     CHECK(code->from_cache() == hit);
     const uint64_t argument = 0;
-    const auto fault = rt::Launch(code->kernel(), {{1, 1, 1}, {1, 1, 1}}, std::as_bytes(std::span(&argument, 1)));
+    const auto fault =
+        rt::Launch(code->kernel(), {{1, 1, 1}, {1, 1, 1}}, std::as_bytes(std::span(&argument, 1)));
     REQUIRE(fault);
     REQUIRE(fault->pc != 0);
     const rt::FaultPlace place = code->module().Locate(*fault);
@@ -148,7 +172,9 @@ TEST_CASE("a fault in kept code is found in PTX and source") {
 TEST_CASE("a key is of the kernel's content and of every option that changes code") {
   const Scratch scratch;
   rt::KernelCache cache({.directory = scratch / "a"});
-  const auto is_hit = [&](const std::string& text, rt::ModuleOptions options = {}) { return Compiled(ModuleOf(text, &cache, options))->from_cache(); };
+  const auto is_hit = [&](const std::string& text, rt::ModuleOptions options = {}) {
+    return Compiled(ModuleOf(text, &cache, options))->from_cache();
+  };
   CHECK_FALSE(is_hit(kModule));
   CHECK(is_hit(kModule));
   CHECK(is_hit(kModule + Kernel("later")));  // nothing it needs
@@ -170,7 +196,8 @@ TEST_CASE("a key is of the kernel's content and of every option that changes cod
 TEST_CASE("that a block's shape gains nothing is kept too") {
   const Scratch scratch;
   rt::KernelCache cache({.directory = scratch / "a"});
-  for (const uint64_t misses : {4, 0}) {  // of code for any shape and for this one, by -O3 and by the quick tier
+  for (const uint64_t misses :
+       {4, 0}) {  // of code for any shape and for this one, by -O3 and by the quick tier
     const auto before = cache.counts().misses;
     const auto code = Compiled(ModuleOf(kModule, &cache, {.tier = lowering::Tier::kResumable}));
     CHECK(Run(*code)[1] == 103);
@@ -200,7 +227,8 @@ TEST_CASE("a kept image that cannot be loaded is compiled again") {
   std::string hex = name;
   std::erase(hex, '/');
   lowering::Digest key;
-  for (size_t i = 0; i < key.size(); ++i) key[i] = static_cast<uint8_t>(std::stoul(hex.substr(2 * i, 2), nullptr, 16));
+  for (size_t i = 0; i < key.size(); ++i)
+    key[i] = static_cast<uint8_t>(std::stoul(hex.substr(2 * i, 2), nullptr, 16));
   auto content = cache.Find(key);
   REQUIRE(content);
   auto image = rt::ImageOf(std::string_view(*content).substr(1));
@@ -221,7 +249,8 @@ TEST_CASE("processes that compile the same at once all get it") {
     if (pid == 0) {
       rt::KernelCache cache({.directory = scratch / "a"});
       bool good = true;
-      for (const char* kernel : {"k", "m"}) good = good && Run(*Compiled(ModuleOf(kModule + Kernel("m"), &cache), kernel))[3] == 109;
+      for (const char* kernel : {"k", "m"})
+        good = good && Run(*Compiled(ModuleOf(kModule + Kernel("m"), &cache), kernel))[3] == 109;
       _exit(good ? 0 : 1);
     }
     children.push_back(pid);
@@ -262,18 +291,24 @@ TEST_CASE("a large kernel runs quickly compiled code until better code is there,
 
 // Called by the next one, in a process of its own.
 TEST_CASE("leaves work in the background", "[.leaves]") {
-  const auto code = Compiled(ModuleOf(LargeKernel(), rt::KernelCache::Get(), {.quick_tier = true, .quick_from = 500}), "large");
+  const auto code = Compiled(
+      ModuleOf(LargeKernel(), rt::KernelCache::Get(), {.quick_tier = true, .quick_from = 500}), "large");
   CHECK(Run(*code).size() == 64);
 }
 
-TEST_CASE("a process that ends while better code is being made ends well, and the next starts with the quick code") {
+TEST_CASE(
+    "a process that ends while better code is being made ends well, and the next starts with the quick "
+    "code") {
   const Scratch scratch;
   const std::string self = fs::read_symlink("/proc/self/exe");
   const auto start = std::chrono::steady_clock::now();
-  CHECK(std::system(("env -u CUDA_CACHE_DISABLE CUDA_CACHE_PATH='" + scratch.path().string() + "' '" + self + "' '[.leaves]' > /dev/null").c_str()) == 0);
+  CHECK(std::system(("env -u CUDA_CACHE_DISABLE CUDA_CACHE_PATH='" + scratch.path().string() + "' '" + self +
+                     "' '[.leaves]' > /dev/null")
+                        .c_str()) == 0);
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::minutes(1));
   rt::KernelCache cache({.directory = scratch / "ptx2cpu"});
-  CHECK(Compiled(ModuleOf(LargeKernel(), &cache, {.quick_tier = true, .quick_from = 500}), "large")->from_cache());
+  CHECK(Compiled(ModuleOf(LargeKernel(), &cache, {.quick_tier = true, .quick_from = 500}), "large")
+            ->from_cache());
   rt::WaitForBackground();
   CHECK(Compiled(ModuleOf(LargeKernel(), &cache, {.quick_tier = false}), "large")->from_cache());
 }
@@ -285,7 +320,8 @@ TEST_CASE("kernels that are asked for at once compile side by side") {
   for (int round = 0; round < 5 && !together; ++round) {
     const auto module = ModuleOf(text, nullptr);
     std::vector<std::thread> threads;
-    for (int i = 0; i < 8; ++i) threads.emplace_back([&, i] { static_cast<void>(module->Compile("k" + std::to_string(i))); });
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back([&, i] { static_cast<void>(module->Compile("k" + std::to_string(i))); });
     for (std::thread& thread : threads) thread.join();
     together = rt::CompileProgress::MostAtOnce() >= 2;
   }

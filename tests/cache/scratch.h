@@ -14,7 +14,9 @@ class Scratch {
   Scratch() {
     std::string name = (std::filesystem::temp_directory_path() / "ptx2cpu_cache_test_XXXXXX").string();
     path_ = mkdtemp(name.data());
-    std::filesystem::permissions(path_, std::filesystem::perms::owner_all | std::filesystem::perms::group_exec | std::filesystem::perms::others_exec);
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all |
+                                            std::filesystem::perms::group_exec |
+                                            std::filesystem::perms::others_exec);
   }
   ~Scratch() {
     std::error_code ignored;

@@ -27,19 +27,23 @@ class Modules {
   const rt::Manifest& manifest_;
 };
 
-Result<harness::KernelCall> MakeCall(const rt::Manifest& manifest, const rt::CorpusKernel& kernel, const rt::LaunchCase& launch) {
+Result<harness::KernelCall> MakeCall(const rt::Manifest& manifest, const rt::CorpusKernel& kernel,
+                                     const rt::LaunchCase& launch) {
   harness::KernelCall call;
   call.grid = {launch.grid[0], launch.grid[1], launch.grid[2]};
   call.block = {launch.block[0], launch.block[1], launch.block[2]};
   call.shared_bytes = launch.shared_bytes;
   call.cooperative = launch.cooperative;
-  if (launch.cluster != std::array<uint32_t, 3>{1, 1, 1}) call.cluster = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+  if (launch.cluster != std::array<uint32_t, 3>{1, 1, 1})
+    call.cluster = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
   call.arguments = TRY(rt::ParseArguments(manifest, kernel, launch));
-  for (const auto& [name, spec] : launch.constants) call.variables.push_back({name, TRY(rt::ParseSpec(spec, manifest.folder)).data});
+  for (const auto& [name, spec] : launch.constants)
+    call.variables.push_back({name, TRY(rt::ParseSpec(spec, manifest.folder)).data});
   return call;
 }
 
-std::string Differences(const rt::Manifest& manifest, const rt::LaunchCase& launch, const harness::KernelCall& call) {
+std::string Differences(const rt::Manifest& manifest, const rt::LaunchCase& launch,
+                        const harness::KernelCall& call) {
   std::string text;
   for (const rt::Expectation& expectation : launch.expectations) {
     const rt::Argument& argument = call.arguments[expectation.argument];
@@ -53,7 +57,8 @@ std::string Differences(const rt::Manifest& manifest, const rt::LaunchCase& laun
   auto expected = rt::ReadCorpusBytes(manifest, launch.stdout_path);
   if (!expected) return expected.error().message;
   const std::string wanted(reinterpret_cast<const char*>(expected->data()), expected->size());
-  if (auto difference = rt::FindStdoutDifference(launch.stdout_rule, call.printed, wanted)) text += "printed: " + *difference + "\n";
+  if (auto difference = rt::FindStdoutDifference(launch.stdout_rule, call.printed, wanted))
+    text += "printed: " + *difference + "\n";
   return text;
 }
 
@@ -86,7 +91,8 @@ void CheckCorpus(const Prepare& prepare, CorpusPart part) {
       continue;
     }
     for (const rt::LaunchCase& launch : kernel.cases) {
-      const uint64_t threads = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] * launch.block[0] * launch.block[1] * launch.block[2];
+      const uint64_t threads = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] * launch.block[0] *
+                               launch.block[1] * launch.block[2];
       if (part.most_threads != 0 && threads > part.most_threads) continue;
       auto call = MakeCall(*manifest, kernel, launch);
       REQUIRE(call);

@@ -15,12 +15,14 @@ using Runner = std::function<Status(harness::KernelCall&)>;
 // Called once per kernel; the runner gets a fresh module state for every call.
 using Prepare = std::function<Result<Runner>(const lowering::PtxModule&, const std::string& kernel)>;
 
-// What of the corpus an engine is asked for; PTX2CPU_FULL_TESTS asks every engine for all launches of all kernels.
+// What of the corpus an engine is asked for; PTX2CPU_FULL_TESTS asks every engine for all launches of all
+// kernels.
 struct CorpusPart {
-  uint64_t most_threads = 0;                     // launches with more are left out; 0: no limit
-  uint32_t one_in = 1;                           // kernels: this many engines share them
-  uint32_t first = 0;                            // which ones: those whose number mod one_in is this
-  lowering::Tier tier = lowering::Tier::kAuto;   // forced: kernels that resumable warps do not run are left out
+  uint64_t most_threads = 0;  // launches with more are left out; 0: no limit
+  uint32_t one_in = 1;        // kernels: this many engines share them
+  uint32_t first = 0;         // which ones: those whose number mod one_in is this
+  lowering::Tier tier =
+      lowering::Tier::kAuto;  // forced: kernels that resumable warps do not run are left out
 };
 void CheckCorpus(const Prepare& prepare, CorpusPart part);
 

@@ -21,7 +21,18 @@ Prepare InterpretAt(std::string stage, lowering::PassOptions passes = {}) {
 }  // namespace
 
 TEST_CASE("interpreted corpus as translated") { CheckCorpus(InterpretAt("ir"), {.most_threads = 20000}); }
-TEST_CASE("interpreted corpus after the pipeline") { CheckCorpus(InterpretAt(""), {.most_threads = 20000, .one_in = 2, .first = 0}); }
-TEST_CASE("interpreted corpus in hierarchical form") { CheckCorpus(InterpretAt("", {.collapse = lowering::CollapseForm::kHierarchical}), {.most_threads = 5000, .one_in = 3, .first = 2}); }
-TEST_CASE("interpreted corpus with resumable lanes") { CheckCorpus(InterpretAt("", {.tier = lowering::Tier::kLanes}), {.most_threads = 5000, .one_in = 3, .first = 1}); }
-TEST_CASE("interpreted corpus with resumable warps") { CheckCorpus(InterpretAt("", {.tier = lowering::Tier::kResumable}), {.most_threads = 5000, .one_in = 3, .first = 0, .tier = lowering::Tier::kResumable}); }
+TEST_CASE("interpreted corpus after the pipeline") {
+  CheckCorpus(InterpretAt(""), {.most_threads = 20000, .one_in = 2, .first = 0});
+}
+TEST_CASE("interpreted corpus in hierarchical form") {
+  CheckCorpus(InterpretAt("", {.collapse = lowering::CollapseForm::kHierarchical}),
+              {.most_threads = 5000, .one_in = 3, .first = 2});
+}
+TEST_CASE("interpreted corpus with resumable lanes") {
+  CheckCorpus(InterpretAt("", {.tier = lowering::Tier::kLanes}),
+              {.most_threads = 5000, .one_in = 3, .first = 1});
+}
+TEST_CASE("interpreted corpus with resumable warps") {
+  CheckCorpus(InterpretAt("", {.tier = lowering::Tier::kResumable}),
+              {.most_threads = 5000, .one_in = 3, .first = 0, .tier = lowering::Tier::kResumable});
+}

@@ -16,7 +16,8 @@ Prepare Compile(lowering::PassOptions passes, int optimisation) {
     lowering::JitOptions jit;
     jit.optimisation = optimisation;
     auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(kernel, options)));
-    auto compiled = std::make_shared<harness::CompiledCall>(TRY(harness::CompiledCall::Make(std::move(module), std::move(jit))));
+    auto compiled = std::make_shared<harness::CompiledCall>(
+        TRY(harness::CompiledCall::Make(std::move(module), std::move(jit))));
     return Runner([compiled](harness::KernelCall& call) { return compiled->Run(call); });
   };
 }
@@ -24,6 +25,13 @@ Prepare Compile(lowering::PassOptions passes, int optimisation) {
 }  // namespace
 
 TEST_CASE("compiled corpus") { CheckCorpus(Compile({}, 3), {}); }
-TEST_CASE("compiled corpus in hierarchical form") { CheckCorpus(Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1), {.one_in = 3, .first = 1}); }
-TEST_CASE("compiled corpus with resumable warps") { CheckCorpus(Compile({.tier = lowering::Tier::kResumable}, 1), {.most_threads = 5000, .one_in = 3, .first = 2, .tier = lowering::Tier::kResumable}); }
-TEST_CASE("compiled corpus with resumable lanes") { CheckCorpus(Compile({.tier = lowering::Tier::kLanes}, 1), {.most_threads = 5000, .one_in = 3, .first = 0}); }
+TEST_CASE("compiled corpus in hierarchical form") {
+  CheckCorpus(Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1), {.one_in = 3, .first = 1});
+}
+TEST_CASE("compiled corpus with resumable warps") {
+  CheckCorpus(Compile({.tier = lowering::Tier::kResumable}, 1),
+              {.most_threads = 5000, .one_in = 3, .first = 2, .tier = lowering::Tier::kResumable});
+}
+TEST_CASE("compiled corpus with resumable lanes") {
+  CheckCorpus(Compile({.tier = lowering::Tier::kLanes}, 1), {.most_threads = 5000, .one_in = 3, .first = 0});
+}

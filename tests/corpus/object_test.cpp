@@ -22,7 +22,8 @@ TEST_CASE("corpus as object code") {
         std::memcpy(address, data.data(), data.size());
       }
       const ptx2cpu_kernel* descriptor = object->Kernel(kernel);
-      if (descriptor == nullptr) return Fail(ErrorCode::kNotFound, "the object has no descriptor for " + kernel);
+      if (descriptor == nullptr)
+        return Fail(ErrorCode::kNotFound, "the object has no descriptor for " + kernel);
       return harness::RunDescriptor(*descriptor, module->functions[0].params, call, 0);
     });
   };

@@ -24,8 +24,9 @@ class Face {
   Signature* Get(const char* name) const {
     return reinterpret_cast<Signature*>(Find(name));
   }
-  // Calls a function that returns cudaError_t with these arguments. They are passed as a C program would, whose header has
-  // types of its own (int for an enumeration, another struct of the same layout): the same call, but not the same C++ type.
+  // Calls a function that returns cudaError_t with these arguments. They are passed as a C program would,
+  // whose header has types of its own (int for an enumeration, another struct of the same layout): the same
+  // call, but not the same C++ type.
   template <typename... Args>
   __attribute__((no_sanitize("function"))) cudaError_t Call(const char* name, Args... args) const {
     return Get<cudaError_t(Args...)>(name)(args...);

@@ -233,7 +233,8 @@ TEST_CASE("a conditional node loops until a kernel in its body ends it", "[cudar
       cudaGraphNode_t node = nullptr;
       const auto none = static_cast<const cudaGraphNode_t*>(nullptr);
       return major == 12 ? face.Call("cudaGraphAddNode", &node, to, none, size_t{0}, params)
-                         : face.Call("cudaGraphAddNode", &node, to, none, static_cast<const cudaGraphEdgeData*>(nullptr), size_t{0}, params);
+                         : face.Call("cudaGraphAddNode", &node, to, none,
+                                     static_cast<const cudaGraphEdgeData*>(nullptr), size_t{0}, params);
     };
     REQUIRE(add(graph, &loop) == cudaSuccess);
     REQUIRE(loop.conditional.phGraph_out != nullptr);
@@ -247,11 +248,13 @@ TEST_CASE("a conditional node loops until a kernel in its body ends it", "[cudar
     cudaGraphExec_t exec = nullptr;
     REQUIRE(face.Call("cudaGraphInstantiate", &exec, graph, 0ull) == cudaSuccess);
     for (uint32_t turns : {5u, 1u}) {
-      REQUIRE(face.Call("cudaMemcpy", static_cast<void*>(words), static_cast<const void*>(&turns), size_t{4}, cudaMemcpyHostToDevice) == cudaSuccess);
+      REQUIRE(face.Call("cudaMemcpy", static_cast<void*>(words), static_cast<const void*>(&turns), size_t{4},
+                        cudaMemcpyHostToDevice) == cudaSuccess);
       REQUIRE(face.Call("cudaGraphLaunch", exec, stream) == cudaSuccess);
       uint32_t left = 99;
       REQUIRE(face.Call("cudaStreamSynchronize", stream) == cudaSuccess);
-      REQUIRE(face.Call("cudaMemcpy", static_cast<void*>(&left), static_cast<const void*>(words), size_t{4}, cudaMemcpyDeviceToHost) == cudaSuccess);
+      REQUIRE(face.Call("cudaMemcpy", static_cast<void*>(&left), static_cast<const void*>(words), size_t{4},
+                        cudaMemcpyDeviceToHost) == cudaSuccess);
       REQUIRE(left == 0);
     }
     REQUIRE(face.Call("cudaGraphExecDestroy", exec) == cudaSuccess);

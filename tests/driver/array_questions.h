@@ -5,10 +5,11 @@
 
 namespace memory_questions {
 
-inline CUDA_ARRAY3D_DESCRIPTOR Shape(size_t width, size_t height, size_t depth, unsigned flags = 0, unsigned channels = 1,
-                                     CUarray_format format = CU_AD_FORMAT_FLOAT) {
+inline CUDA_ARRAY3D_DESCRIPTOR Shape(size_t width, size_t height, size_t depth, unsigned flags = 0,
+                                     unsigned channels = 1, CUarray_format format = CU_AD_FORMAT_FLOAT) {
   CUDA_ARRAY3D_DESCRIPTOR d = {};
-  d.Width = width, d.Height = height, d.Depth = depth, d.Flags = flags, d.NumChannels = channels, d.Format = format;
+  d.Width = width, d.Height = height, d.Depth = depth, d.Flags = flags, d.NumChannels = channels,
+  d.Format = format;
   return d;
 }
 
@@ -18,7 +19,8 @@ inline void AskShape(Answers& a, const std::string& label, const CUDA_ARRAY3D_DE
   CUDA_ARRAY3D_DESCRIPTOR told = {};
   CUresult code = cuArray3DCreate(&array, &shape);
   if (code == CUDA_SUCCESS) code = cuArray3DGetDescriptor(&told, array);
-  a.Add("array " + label, code, told.Width, told.Height, told.Depth, told.NumChannels, told.Format, told.Flags);
+  a.Add("array " + label, code, told.Width, told.Height, told.Depth, told.NumChannels, told.Format,
+        told.Flags);
   if (array != nullptr) cuArrayDestroy(array);
 }
 
@@ -74,7 +76,8 @@ inline void AskArrays(Answers& a) {
   a.Add("sparse properties", cuArrayGetSparseProperties(&sparse, array));
   a.Add("array destroy", cuArrayDestroy(array));
   a.Add("array create 2d", cuArrayCreate(&array, &two));
-  a.Add("3d descriptor of 2d", cuArray3DGetDescriptor(&told3, array), told3.Width, told3.Height, told3.Depth, told3.Flags, told3.NumChannels, told3.Format);
+  a.Add("3d descriptor of 2d", cuArray3DGetDescriptor(&told3, array), told3.Width, told3.Height, told3.Depth,
+        told3.Flags, told3.NumChannels, told3.Format);
   a.Add("plane of 2d", cuArrayGetPlane(&plane, array, 0));
   cuArrayDestroy(array);
   two.Height = 0;
@@ -87,7 +90,8 @@ inline void AskArrays(Answers& a) {
       told3 = {};
       CUresult code = cuArrayGetPlane(&plane, array, i);
       if (code == CUDA_SUCCESS) code = cuArray3DGetDescriptor(&told3, plane);
-      a.Add("nv12 plane " + std::to_string(i), code, told3.Width, told3.Height, told3.NumChannels, told3.Format);
+      a.Add("nv12 plane " + std::to_string(i), code, told3.Width, told3.Height, told3.NumChannels,
+            told3.Format);
     }
     cuArrayDestroy(array);
   }
@@ -104,10 +108,13 @@ inline void AskMipmaps(Answers& a) {
       CUDA_ARRAY3D_DESCRIPTOR told = {};
       CUresult got = cuMipmappedArrayGetLevel(&array, mipmap, level);
       if (got == CUDA_SUCCESS) got = cuArray3DGetDescriptor(&told, array);
-      a.Add("level " + std::to_string(level) + " of " + std::to_string(levels), got, told.Width, told.Height, told.Depth, told.Flags);
-      if (got == CUDA_SUCCESS && level == 0) a.Add("destroy level of " + std::to_string(levels), cuArrayDestroy(array));
+      a.Add("level " + std::to_string(level) + " of " + std::to_string(levels), got, told.Width, told.Height,
+            told.Depth, told.Flags);
+      if (got == CUDA_SUCCESS && level == 0)
+        a.Add("destroy level of " + std::to_string(levels), cuArrayDestroy(array));
     }
-    if (code == CUDA_SUCCESS) a.Add("destroy mipmap of " + std::to_string(levels), cuMipmappedArrayDestroy(mipmap));
+    if (code == CUDA_SUCCESS)
+      a.Add("destroy mipmap of " + std::to_string(levels), cuMipmappedArrayDestroy(mipmap));
   }
   CUmipmappedArray mipmap = nullptr;
   CUDA_ARRAY3D_DESCRIPTOR shape = Shape(8, 4, 3, CUDA_ARRAY3D_LAYERED);
@@ -115,7 +122,8 @@ inline void AskMipmaps(Answers& a) {
   CUarray array = nullptr;
   CUDA_ARRAY3D_DESCRIPTOR told = {};
   cuMipmappedArrayGetLevel(&array, mipmap, 2);
-  a.Add("mipmap layered, level 2", cuArray3DGetDescriptor(&told, array), told.Width, told.Height, told.Depth, told.Flags);
+  a.Add("mipmap layered, level 2", cuArray3DGetDescriptor(&told, array), told.Width, told.Height, told.Depth,
+        told.Flags);
   CUDA_ARRAY_SPARSE_PROPERTIES sparse = {};
   a.Add("mipmap sparse properties", cuMipmappedArrayGetSparseProperties(&sparse, mipmap));
   cuMipmappedArrayDestroy(mipmap);
@@ -179,21 +187,36 @@ inline void AskArrayCopies(Answers& a) {
   two("device null", [](C2& c) { c.dstDevice = 0; });
   two("type 0", [](C2& c) { c.srcMemoryType = static_cast<CUmemorytype>(0); });
   two("type 5", [](C2& c) { c.srcMemoryType = static_cast<CUmemorytype>(5); });
-  two("unified to unified", [&](C2& c) { c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_UNIFIED, c.srcDevice = Address(host); });
+  two("unified to unified",
+      [&](C2& c) { c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_UNIFIED, c.srcDevice = Address(host); });
   two("device is pageable", [&](C2& c) { c.dstDevice = Address(b.pageable.data()); });
   two("device is pinned", [&](C2& c) { c.dstDevice = Address(b.pinned); });
   two("host is device", [&](C2& c) { c.srcHost = reinterpret_cast<void*>(b.device); });
-  two("to array", [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 32; });
-  two("to array too wide", [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 36; });
-  two("to array too high", [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 32, c.dstY = 1; });
-  two("to array x odd", [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 8, c.dstXInBytes = 2; });
-  two("to array width odd", [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 6; });
-  two("to 1d array", [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = line, c.WidthInBytes = 32, c.Height = 1; });
-  two("to 1d array, two rows", [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = line, c.WidthInBytes = 32, c.Height = 2; });
-  two("to 3d array", [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = deep, c.WidthInBytes = 32; });
-  two("to no array", [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = nullptr, c.WidthInBytes = 32; });
+  two("to array",
+      [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 32; });
+  two("to array too wide",
+      [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 36; });
+  two("to array too high", [&](C2& c) {
+    c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 32, c.dstY = 1;
+  });
+  two("to array x odd", [&](C2& c) {
+    c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 8, c.dstXInBytes = 2;
+  });
+  two("to array width odd",
+      [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 6; });
+  two("to 1d array", [&](C2& c) {
+    c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = line, c.WidthInBytes = 32, c.Height = 1;
+  });
+  two("to 1d array, two rows", [&](C2& c) {
+    c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = line, c.WidthInBytes = 32, c.Height = 2;
+  });
+  two("to 3d array",
+      [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = deep, c.WidthInBytes = 32; });
+  two("to no array",
+      [&](C2& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = nullptr, c.WidthInBytes = 32; });
   two("array to array of bytes", [&](C2& c) {
-    c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.srcArray = plane, c.dstArray = bytes, c.WidthInBytes = 32;
+    c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.srcArray = plane, c.dstArray = bytes,
+    c.WidthInBytes = 32;
   });
   a.Add("2d null", cuMemcpy2D(nullptr));
 
@@ -222,10 +245,18 @@ inline void AskArrayCopies(Answers& a) {
   three("level", [](C3& c) { c.srcLOD = 1; });
   three("destination level", [](C3& c) { c.dstLOD = 1; });
   three("reserved", [&](C3& c) { c.reserved0 = host; });
-  three("to 3d array", [&](C3& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = deep, c.WidthInBytes = 32, c.Depth = 2; });
-  three("to 3d array too deep", [&](C3& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = deep, c.WidthInBytes = 32, c.Depth = 3; });
-  three("to 2d array", [&](C3& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 32, c.Depth = 1; });
-  three("to 2d array, depth 2", [&](C3& c) { c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 32, c.Depth = 2; });
+  three("to 3d array", [&](C3& c) {
+    c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = deep, c.WidthInBytes = 32, c.Depth = 2;
+  });
+  three("to 3d array too deep", [&](C3& c) {
+    c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = deep, c.WidthInBytes = 32, c.Depth = 3;
+  });
+  three("to 2d array", [&](C3& c) {
+    c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 32, c.Depth = 1;
+  });
+  three("to 2d array, depth 2", [&](C3& c) {
+    c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = plane, c.WidthInBytes = 32, c.Depth = 2;
+  });
   a.Add("3d null", cuMemcpy3D(nullptr));
   for (CUarray array : {line, plane, bytes, deep}) cuArrayDestroy(array);
 }
@@ -257,10 +288,11 @@ inline void AskTextures(Answers& a) {
     CUDA_TEXTURE_DESC told_t = {};
     CUDA_RESOURCE_VIEW_DESC told_v = {};
     code = cuTexObjectGetResourceDesc(&told, texture);
-    a.Add("texture resource " + label, code, told.resType, std::memcmp(&told.res, &r.res, 16) == 0, told.flags);
+    a.Add("texture resource " + label, code, told.resType, std::memcmp(&told.res, &r.res, 16) == 0,
+          told.flags);
     code = cuTexObjectGetTextureDesc(&told_t, texture);
-    a.Add("texture description " + label, code, told_t.addressMode[0], told_t.addressMode[1], told_t.addressMode[2], told_t.filterMode,
-          told_t.flags, told_t.maxAnisotropy);
+    a.Add("texture description " + label, code, told_t.addressMode[0], told_t.addressMode[1],
+          told_t.addressMode[2], told_t.filterMode, told_t.flags, told_t.maxAnisotropy);
     code = cuTexObjectGetResourceViewDesc(&told_v, texture);
     a.Add("texture view " + label, code, told_v.format, told_v.width, told_v.height);
     a.Add("texture destroy " + label, cuTexObjectDestroy(texture));
@@ -282,22 +314,30 @@ inline void AskTextures(Answers& a) {
   ask("resource type 4", [](R& r, T&, V&, bool&) { r.resType = static_cast<CUresourcetype>(4); });
   ask("no array", [](R& r, T&, V&, bool&) { r.res.array.hArray = nullptr; });
   ask("ints", [&](R& r, T&, V&, bool&) { r.res.array.hArray = ints; });
-  ask("ints as integers", [&](R& r, T& t, V&, bool&) { r.res.array.hArray = ints, t.flags = CU_TRSF_READ_AS_INTEGER; });
+  ask("ints as integers",
+      [&](R& r, T& t, V&, bool&) { r.res.array.hArray = ints, t.flags = CU_TRSF_READ_AS_INTEGER; });
   ask("ints as integers, linear", [&](R& r, T& t, V&, bool&) {
     r.res.array.hArray = ints, t.flags = CU_TRSF_READ_AS_INTEGER, t.filterMode = CU_TR_FILTER_MODE_LINEAR;
   });
   ask("floats as integers", [](R&, T& t, V&, bool&) { t.flags = CU_TRSF_READ_AS_INTEGER; });
-  ask("floats as integers, linear", [](R&, T& t, V&, bool&) { t.flags = CU_TRSF_READ_AS_INTEGER, t.filterMode = CU_TR_FILTER_MODE_LINEAR; });
-  ask("mipmap", [&](R& r, T&, V&, bool&) { r.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY, r.res.mipmap.hMipmappedArray = mipmap; });
-  ask("mipmap normalized", [&](R& r, T& t, V&, bool&) {
-    r.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY, r.res.mipmap.hMipmappedArray = mipmap, t.flags = CU_TRSF_NORMALIZED_COORDINATES;
+  ask("floats as integers, linear", [](R&, T& t, V&, bool&) {
+    t.flags = CU_TRSF_READ_AS_INTEGER, t.filterMode = CU_TR_FILTER_MODE_LINEAR;
   });
-  ask("cube", [&](R& r, T& t, V&, bool&) { r.res.array.hArray = cube, t.flags = CU_TRSF_NORMALIZED_COORDINATES; });
+  ask("mipmap", [&](R& r, T&, V&, bool&) {
+    r.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY, r.res.mipmap.hMipmappedArray = mipmap;
+  });
+  ask("mipmap normalized", [&](R& r, T& t, V&, bool&) {
+    r.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY, r.res.mipmap.hMipmappedArray = mipmap,
+    t.flags = CU_TRSF_NORMALIZED_COORDINATES;
+  });
+  ask("cube",
+      [&](R& r, T& t, V&, bool&) { r.res.array.hArray = cube, t.flags = CU_TRSF_NORMALIZED_COORDINATES; });
   ask("srgb of floats", [](R&, T& t, V&, bool&) { t.flags = CU_TRSF_SRGB; });
   auto linear = [&](const std::string& label, auto change) {
     ask("linear " + label, [&](R& r, T& t, V& v, bool& view) {
       r.resType = CU_RESOURCE_TYPE_LINEAR;
-      r.res.linear.devPtr = memory, r.res.linear.format = CU_AD_FORMAT_FLOAT, r.res.linear.numChannels = 1, r.res.linear.sizeInBytes = 4096;
+      r.res.linear.devPtr = memory, r.res.linear.format = CU_AD_FORMAT_FLOAT, r.res.linear.numChannels = 1,
+      r.res.linear.sizeInBytes = 4096;
       change(r, t, v, view);
     });
   };
@@ -318,7 +358,9 @@ inline void AskTextures(Answers& a) {
   linear("nowhere", [](R& r, T&, V&, bool&) { r.res.linear.devPtr = 512; });
   linear("channels 3", [](R& r, T&, V&, bool&) { r.res.linear.numChannels = 3; });
   linear("format 5", [](R& r, T&, V&, bool&) { r.res.linear.format = static_cast<CUarray_format>(5); });
-  linear("view", [](R&, T&, V& v, bool& view) { view = true, v.format = CU_RES_VIEW_FORMAT_FLOAT_1X32, v.width = 8; });
+  linear("view", [](R&, T&, V& v, bool& view) {
+    view = true, v.format = CU_RES_VIEW_FORMAT_FLOAT_1X32, v.width = 8;
+  });
   auto pitched = [&](const std::string& label, auto change) {
     ask("pitched " + label, [&](R& r, T& t, V& v, bool& view) {
       r.resType = CU_RESOURCE_TYPE_PITCH2D;
@@ -330,7 +372,8 @@ inline void AskTextures(Answers& a) {
   pitched("plain", [](R&, T&, V&, bool&) {});
   pitched("filtered", [](R&, T& t, V&, bool&) { t.filterMode = CU_TR_FILTER_MODE_LINEAR; });
   for (const size_t pitch : {16, 32, 40, 48, 64}) {
-    pitched("pitch " + std::to_string(pitch), [=](R& r, T&, V&, bool&) { r.res.pitch2D.width = 4, r.res.pitch2D.pitchInBytes = pitch; });
+    pitched("pitch " + std::to_string(pitch),
+            [=](R& r, T&, V&, bool&) { r.res.pitch2D.width = 4, r.res.pitch2D.pitchInBytes = pitch; });
   }
   pitched("pitch small", [](R& r, T&, V&, bool&) { r.res.pitch2D.width = 256; });
   pitched("offset 256", [](R& r, T&, V&, bool&) { r.res.pitch2D.devPtr += 256; });
@@ -363,10 +406,12 @@ inline void AskTextures(Answers& a) {
   r.res.array.hArray = writable;
   a.Add("surface", cuSurfObjectCreate(&surface, &r));
   CUDA_RESOURCE_DESC told = {};
-  a.Add("surface resource", cuSurfObjectGetResourceDesc(&told, surface), told.resType, told.res.array.hArray == writable);
+  a.Add("surface resource", cuSurfObjectGetResourceDesc(&told, surface), told.resType,
+        told.res.array.hArray == writable);
   a.Add("surface destroy", cuSurfObjectDestroy(surface));
   a.Add("surface destroy 0", cuSurfObjectDestroy(0));
-  r.resType = CU_RESOURCE_TYPE_LINEAR, r.res.linear.devPtr = memory, r.res.linear.format = CU_AD_FORMAT_FLOAT, r.res.linear.numChannels = 1, r.res.linear.sizeInBytes = 64;
+  r.resType = CU_RESOURCE_TYPE_LINEAR, r.res.linear.devPtr = memory, r.res.linear.format = CU_AD_FORMAT_FLOAT,
+  r.res.linear.numChannels = 1, r.res.linear.sizeInBytes = 64;
   a.Add("surface of linear", cuSurfObjectCreate(&surface, &r));
   cuMemFree(memory);
   cuMipmappedArrayDestroy(mipmap);

@@ -233,7 +233,8 @@ TEST_CASE("capture: what is refused invalidates it") {
 TEST_CASE("capture: the legacy stream is neither captured nor usable beside a blocking stream's capture") {
   Program program;
   Log log(program);
-  CHECK(cuStreamBeginCapture_v2(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  CHECK(cuStreamBeginCapture_v2(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL) ==
+        CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   const CUstream blocking = NewStream(CU_STREAM_DEFAULT);
   REQUIRE_OK(cuStreamBeginCapture_v2(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
   CHECK(log.Append(nullptr, 1) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);

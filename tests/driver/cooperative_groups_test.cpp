@@ -7,8 +7,9 @@ using namespace driver_test;
 
 namespace {
 
-// out: per thread the rank, then size, grids and the sum of errors of the calls; turn: a word per block. In each round a
-// block writes the round's number to its word, and after the barrier reads its neighbour's; other numbers count as wrong.
+// out: per thread the rank, then size, grids and the sum of errors of the calls; turn: a word per block. In
+// each round a block writes the round's number to its word, and after the barrier reads its neighbour's;
+// other numbers count as wrong.
 const std::string kRounds = kHead + R"(
 .extern .func (.param .b64 h) cudaCGGetIntrinsicHandle(.param .b32 scope);
 .extern .func (.param .b32 e) cudaCGSynchronize(.param .b64 h, .param .b32 flags);
@@ -80,12 +81,14 @@ TEST_CASE("a grid synchronises through the functions of the device runtime") {
   REQUIRE(cuMemAlloc_v2(&turn, kBlocks * 4) == CUDA_SUCCESS);
   unsigned rounds = kRoundsToGo;
   void* parameters[] = {&out, &turn, &rounds};
-  REQUIRE(cuLaunchCooperativeKernel(function, kBlocks, 1, 1, kThreads, 1, 1, 0, nullptr, parameters) == CUDA_SUCCESS);
+  REQUIRE(cuLaunchCooperativeKernel(function, kBlocks, 1, 1, kThreads, 1, 1, 0, nullptr, parameters) ==
+          CUDA_SUCCESS);
   std::vector<unsigned> found(kBlocks * kThreads * 4);
   REQUIRE(cuMemcpyDtoH_v2(found.data(), out, found.size() * 4) == CUDA_SUCCESS);
   unsigned wrong = 0;
   for (unsigned i = 0; i < kBlocks * kThreads; ++i) {
-    wrong += found[4 * i] != i || found[4 * i + 1] != kBlocks * kThreads || found[4 * i + 2] != 1 || found[4 * i + 3] != 0;
+    wrong += found[4 * i] != i || found[4 * i + 1] != kBlocks * kThreads || found[4 * i + 2] != 1 ||
+             found[4 * i + 3] != 0;
   }
   CHECK(wrong == 0);
   // Not launched cooperatively: no group, and every call says so, two barriers a round among them.

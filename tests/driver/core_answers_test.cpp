@@ -1,4 +1,5 @@
-// What our driver answers to core_questions.h, line by line what an H200's driver answered (core_answers.txt).
+// What our driver answers to core_questions.h, line by line what an H200's driver answered
+// (core_answers.txt).
 #include <sys/wait.h>
 
 #include <catch2/catch.hpp>
@@ -35,7 +36,8 @@ const std::map<std::string, std::string> kDifferences = {
 
 std::string Ask(const std::string& group) {
   std::string text;
-  std::FILE* const pipe = popen((std::string(PTX2CPU_BINARY_DIR) + "/bin/driver_core_asker " + group + " 2>/dev/null").c_str(), "r");
+  std::FILE* const pipe = popen(
+      (std::string(PTX2CPU_BINARY_DIR) + "/bin/driver_core_asker " + group + " 2>/dev/null").c_str(), "r");
   REQUIRE(pipe != nullptr);
   char buffer[4096];
   for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, count);
@@ -55,14 +57,17 @@ std::map<std::string, std::string> Expected() {
     }
     const size_t colon = line.rfind(": ");
     const auto difference = kDifferences.find(line.substr(0, colon));
-    groups[group] += difference == kDifferences.end() ? line + "\n" : difference->first + ": " + difference->second + "\n";
+    groups[group] +=
+        difference == kDifferences.end() ? line + "\n" : difference->first + ": " + difference->second + "\n";
   }
   return groups;
 }
 
 }  // namespace
 
-TEST_CASE("the driver answers as a GPU's driver does: initialisation, devices, contexts, modules, launches, faults") {
+TEST_CASE(
+    "the driver answers as a GPU's driver does: initialisation, devices, contexts, modules, launches, "
+    "faults") {
   const auto groups = Expected();
   REQUIRE(groups.size() == 14);
   for (const auto& [group, answers] : groups) {

@@ -29,8 +29,10 @@ inline void AskBeforeInit() {
   TELL("before init: unload null", cuModuleUnload(nullptr));
   TELL("before init: launch null", Launch(nullptr, 1, 1));
   TELL("before init: error name", cuGetErrorName(CUDA_SUCCESS, &text));
-  TELL("before init: error name of 12345", cuGetErrorName(static_cast<CUresult>(12345), &text), text == nullptr);
-  TELL("before init: proc address", cuGetProcAddress_v2("cuInit", &function, 12000, 0, nullptr), function != nullptr);
+  TELL("before init: error name of 12345", cuGetErrorName(static_cast<CUresult>(12345), &text),
+       text == nullptr);
+  TELL("before init: proc address", cuGetProcAddress_v2("cuInit", &function, 12000, 0, nullptr),
+       function != nullptr);
   TELL("init 1", cuInit(1));
   TELL("init", cuInit(0));
   TELL("init again", cuInit(0));
@@ -96,14 +98,17 @@ inline void AskDevices() {
   TELL("attribute of none", cuDeviceGetAttribute(&number, CU_DEVICE_ATTRIBUTE_WARP_SIZE, count));
   int answered = 0, last = 0;
   for (int i = 1; i < 148; ++i) {
-    if (cuDeviceGetAttribute(&number, static_cast<CUdevice_attribute>(i), 0) == CUDA_SUCCESS) ++answered;
-    else last = i;
+    if (cuDeviceGetAttribute(&number, static_cast<CUdevice_attribute>(i), 0) == CUDA_SUCCESS)
+      ++answered;
+    else
+      last = i;
   }
   TELL("attributes answered of 147, last not", CUDA_SUCCESS, answered, last);
   TELL("peer of itself", cuDeviceCanAccessPeer(&number, 0, 0), number);
   TELL("peer of none", cuDeviceCanAccessPeer(&number, 0, count));
   TELL("peer null", cuDeviceCanAccessPeer(nullptr, 0, 0));
-  TELL("peer attribute of itself", cuDeviceGetP2PAttribute(&number, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0), number);
+  TELL("peer attribute of itself",
+       cuDeviceGetP2PAttribute(&number, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0), number);
   TELL("bus id", cuDeviceGetPCIBusId(name, sizeof name, 0), std::strlen(name));
   TELL("by bus id", cuDeviceGetByPCIBusId(&device, name), device);
   TELL("by short bus id", cuDeviceGetByPCIBusId(&device, name + 5));
@@ -154,7 +159,8 @@ inline void AskWithoutContext() {
   TELL("none: host function", cuLaunchHostFunc(nullptr, nullptr, nullptr));
   TELL("none: library", cuLibraryLoadData(&library, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0));
   TELL("none: kernel", cuLibraryGetKernel(&kernel, library, "nothing"));
-  TELL("none: kernel attribute", cuKernelGetAttribute(&number, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel, 0));
+  TELL("none: kernel attribute",
+       cuKernelGetAttribute(&number, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel, 0));
   TELL("none: library module", cuLibraryGetModule(&module, library));
 }
 

@@ -18,12 +18,12 @@ inline void TellEnd() {
 }
 
 // Each line: "label: code values". The values are looked at after the call, if it succeeded.
-#define TELL(label, call, ...)                                    \
-  do {                                                            \
-    const CUresult code_ = call;                                  \
-    std::printf("%s: %d", label, static_cast<int>(code_));        \
-    if (code_ == CUDA_SUCCESS) TellValues(__VA_ARGS__);           \
-    TellEnd();                                                    \
+#define TELL(label, call, ...)                             \
+  do {                                                     \
+    const CUresult code_ = call;                           \
+    std::printf("%s: %d", label, static_cast<int>(code_)); \
+    if (code_ == CUDA_SUCCESS) TellValues(__VA_ARGS__);    \
+    TellEnd();                                             \
   } while (false)
 
 inline constexpr char kPtx[] = R"(.version 7.0
@@ -83,7 +83,8 @@ struct Kernels {
   }
 };
 
-inline CUresult Launch(CUfunction function, unsigned grid, unsigned block, unsigned shared = 0, void** parameters = nullptr, void** extra = nullptr) {
+inline CUresult Launch(CUfunction function, unsigned grid, unsigned block, unsigned shared = 0,
+                       void** parameters = nullptr, void** extra = nullptr) {
   return cuLaunchKernel(function, grid, 1, 1, block, 1, 1, shared, nullptr, parameters, extra);
 }
 

@@ -19,7 +19,8 @@ inline void AskLaunches() {
     unsigned short small;
   } buffer = {address, 3, 1};
   size_t size = 14;
-  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                   CU_LAUNCH_PARAM_END};
   void* no_size[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_END};
   void* odd[] = {reinterpret_cast<void*>(77), &buffer, CU_LAUNCH_PARAM_END};
   TELL("launch null", Launch(nullptr, 1, 1));
@@ -55,7 +56,8 @@ inline void AskLaunches() {
   TELL("shared 47K beside 1K", Launch(k.shares, 1, 1, 47 << 10));
   TELL("shared 48K beside 1K", Launch(k.shares, 1, 1, 48 << 10));
   TELL("cooperative", cuLaunchCooperativeKernel(k.nothing, 2, 1, 1, 32, 1, 1, 0, nullptr, nullptr));
-  TELL("cooperative too large", cuLaunchCooperativeKernel(k.nothing, 10000000, 1, 1, 1024, 1, 1, 0, nullptr, nullptr));
+  TELL("cooperative too large",
+       cuLaunchCooperativeKernel(k.nothing, 10000000, 1, 1, 1024, 1, 1, 0, nullptr, nullptr));
   TELL("host function null", cuLaunchHostFunc(nullptr, nullptr, nullptr));
   unsigned value = 0;
   cuCtxSynchronize();

@@ -1,7 +1,8 @@
-// Questions to a CUDA driver about what is no memory and no stream: initialisation, devices, contexts, modules, launches.
-// The same source asks a real driver (record/record_core_answers.cpp; answers in core_answers.txt) and ours
-// (core_answers_test.cpp asks core_asker.cpp, a process per group). The includer brings the driver's names into scope,
-// those with version numbers in them. Only what every device answers alike is asked.
+// Questions to a CUDA driver about what is no memory and no stream: initialisation, devices, contexts,
+// modules, launches. The same source asks a real driver (record/record_core_answers.cpp; answers in
+// core_answers.txt) and ours (core_answers_test.cpp asks core_asker.cpp, a process per group). The includer
+// brings the driver's names into scope, those with version numbers in them. Only what every device answers
+// alike is asked.
 #pragma once
 
 #include <utility>
@@ -12,12 +13,20 @@
 
 namespace core_questions {
 
-inline constexpr std::pair<const char*, void (*)()> kGroups[] = {
-    {"before_init", AskBeforeInit},     {"proc_address", AskProcAddress},           {"devices", AskDevices},
-    {"without_context", AskWithoutContext}, {"contexts", AskContexts},              {"context_settings", AskContextSettings},
-    {"modules", AskModules},            {"libraries", AskLibraries},                {"function_settings", AskFunctionSettings},
-    {"launches", AskLaunches},          {"launch_attributes", AskLaunchAttributes}, {"links", AskLinks},
-    {"after_trap", AskAfterTrap},       {"after_null", AskAfterNull}};
+inline constexpr std::pair<const char*, void (*)()> kGroups[] = {{"before_init", AskBeforeInit},
+                                                                 {"proc_address", AskProcAddress},
+                                                                 {"devices", AskDevices},
+                                                                 {"without_context", AskWithoutContext},
+                                                                 {"contexts", AskContexts},
+                                                                 {"context_settings", AskContextSettings},
+                                                                 {"modules", AskModules},
+                                                                 {"libraries", AskLibraries},
+                                                                 {"function_settings", AskFunctionSettings},
+                                                                 {"launches", AskLaunches},
+                                                                 {"launch_attributes", AskLaunchAttributes},
+                                                                 {"links", AskLinks},
+                                                                 {"after_trap", AskAfterTrap},
+                                                                 {"after_null", AskAfterNull}};
 
 // Asks one group.
 inline int Main(int argc, char** argv) {

@@ -8,7 +8,8 @@ namespace {
 
 std::string Ask(const std::string& environment, const std::string& argument = "") {
   std::string text;
-  const std::string command = "env -u CUDA_VISIBLE_DEVICES -u PTX2CPU_DEVICES " + environment + " " + PTX2CPU_BINARY_DIR + "/bin/driver_environment_asker " + argument + " 2>&1";
+  const std::string command = "env -u CUDA_VISIBLE_DEVICES -u PTX2CPU_DEVICES " + environment + " " +
+                              PTX2CPU_BINARY_DIR + "/bin/driver_environment_asker " + argument + " 2>&1";
   std::FILE* const pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
   char buffer[4096];
@@ -51,9 +52,11 @@ TEST_CASE("a device can be asked for by its UUID or the first digits of it") {
   const std::string all = Ask("PTX2CPU_DEVICES=3");
   const std::string line = LineOf(all, 3);
   const std::string digits = line.substr(line.find("uuid ") + 5, 32);
-  const std::string uuid = digits.substr(0, 8) + "-" + digits.substr(8, 4) + "-" + digits.substr(12, 4) + "-" + digits.substr(16, 4) + "-" + digits.substr(20);
+  const std::string uuid = digits.substr(0, 8) + "-" + digits.substr(8, 4) + "-" + digits.substr(12, 4) +
+                           "-" + digits.substr(16, 4) + "-" + digits.substr(20);
   CHECK(Begins(LineOf(Ask("PTX2CPU_DEVICES=3 CUDA_VISIBLE_DEVICES=GPU-" + uuid), 1), "bus 3 "));
-  CHECK(Begins(LineOf(Ask("PTX2CPU_DEVICES=3 CUDA_VISIBLE_DEVICES=GPU-" + digits.substr(0, 8)), 1), "bus 3 "));
+  CHECK(
+      Begins(LineOf(Ask("PTX2CPU_DEVICES=3 CUDA_VISIBLE_DEVICES=GPU-" + digits.substr(0, 8)), 1), "bus 3 "));
   CHECK(Begins(Ask("PTX2CPU_DEVICES=3 CUDA_VISIBLE_DEVICES=GPU-00000000"), "init 100 "));
 }
 
@@ -82,7 +85,10 @@ TEST_CASE("a child forked with work in flight is refused everything and ends; it
 
 TEST_CASE("machine code without PTX: the program's log says what to do, and stderr where it has none, once") {
   const std::string answer = Ask("", "cubin");
-  const std::string first = "with log 209\nptx2cpu: error: module is sm_90 machine code (a cubin), without PTX\n  load PTX: ", last = "\nwithout 209\nwithout 209\n";
+  const std::string
+      first =
+          "with log 209\nptx2cpu: error: module is sm_90 machine code (a cubin), without PTX\n  load PTX: ",
+      last = "\nwithout 209\nwithout 209\n";
   CHECK(Begins(answer, first));
   CHECK(answer.substr(answer.size() - std::min(answer.size(), last.size())) == last);
   CHECK(answer.find("ptx2cpu:", first.find("ptx2cpu:") + 1) == std::string::npos);

@@ -36,10 +36,13 @@ void StartEndless() {
   CUdeviceptr word;
   CUstream stream;
   const bool ready = cuInit(0) == CUDA_SUCCESS && cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS &&
-                     cuModuleLoadData(&module, kEndlessPtx) == CUDA_SUCCESS && cuModuleGetFunction(&endless, module, "endless") == CUDA_SUCCESS &&
-                     cuMemAlloc_v2(&word, 4) == CUDA_SUCCESS && cuMemsetD32_v2(word, 0, 1) == CUDA_SUCCESS && cuStreamCreate(&stream, 0) == CUDA_SUCCESS;
+                     cuModuleLoadData(&module, kEndlessPtx) == CUDA_SUCCESS &&
+                     cuModuleGetFunction(&endless, module, "endless") == CUDA_SUCCESS &&
+                     cuMemAlloc_v2(&word, 4) == CUDA_SUCCESS && cuMemsetD32_v2(word, 0, 1) == CUDA_SUCCESS &&
+                     cuStreamCreate(&stream, 0) == CUDA_SUCCESS;
   void* parameters[] = {&word};
-  if (!ready || cuLaunchKernel(endless, 100, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr) != CUDA_SUCCESS) std::_Exit(99);
+  if (!ready || cuLaunchKernel(endless, 100, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr) != CUDA_SUCCESS)
+    std::_Exit(99);
   usleep(20000);  // it runs now
   if (cuStreamQuery(stream) != CUDA_ERROR_NOT_READY) std::_Exit(98);
 }
@@ -48,7 +51,9 @@ void StartEndless() {
 int RunSelf(const char* tag) {
   char program[4096] = {};
   REQUIRE(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
-  const int status = std::system((std::string("ASAN_OPTIONS=detect_leaks=0 timeout 60 '") + program + "' '" + tag + "' >/dev/null").c_str());
+  const int status = std::system(
+      (std::string("ASAN_OPTIONS=detect_leaks=0 timeout 60 '") + program + "' '" + tag + "' >/dev/null")
+          .c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -47,7 +47,8 @@ struct Branches : Program {
     void* parameters[] = {&mine, &other};
     CUDA_KERNEL_NODE_PARAMS kernel{};
     kernel.func = meet;
-    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY =
+        kernel.blockDimZ = 1;
     kernel.kernelParams = parameters;
     CUgraphNode node;
     REQUIRE_OK(cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, &kernel));
@@ -215,11 +216,13 @@ TEST_CASE("benchmark of graphs with branches", "[.graph-benchmark]") {
   Branches b;
   CUDA_KERNEL_NODE_PARAMS kernel{};
   kernel.func = b.empty;
-  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY =
+      kernel.blockDimZ = 1;
   std::vector<CUgraphNode> joined;
   for (int stage = 0; stage < 20; ++stage) {
     std::vector<CUgraphNode> branches(4);
-    for (CUgraphNode& node : branches) REQUIRE_OK(cuGraphAddKernelNode_v2(&node, b.graph, joined.data(), joined.size(), &kernel));
+    for (CUgraphNode& node : branches)
+      REQUIRE_OK(cuGraphAddKernelNode_v2(&node, b.graph, joined.data(), joined.size(), &kernel));
     CUgraphNode join;
     REQUIRE_OK(cuGraphAddKernelNode_v2(&join, b.graph, branches.data(), branches.size(), &kernel));
     joined = {join};
@@ -230,7 +233,8 @@ TEST_CASE("benchmark of graphs with branches", "[.graph-benchmark]") {
     const auto start = std::chrono::steady_clock::now();
     cuGraphLaunch(exec, b.stream);
     cuStreamSynchronize(b.stream);
-    times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+    times.push_back(
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
   }
   std::ranges::nth_element(times, times.begin() + 500);
   std::printf("graph of 100 empty kernels, 20 forks of 4 branches: %.2f us\n", times[500]);

@@ -46,32 +46,38 @@ struct Conditionals : Program {
     REQUIRE_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   }
 
-  CUgraphConditionalHandle NewHandle(unsigned value = 0, unsigned flags = 0) { return NewHandleIn(graph, value, flags); }
+  CUgraphConditionalHandle NewHandle(unsigned value = 0, unsigned flags = 0) {
+    return NewHandleIn(graph, value, flags);
+  }
   CUgraphConditionalHandle NewHandleIn(CUgraph of, unsigned value = 0, unsigned flags = 0) {
     CUgraphConditionalHandle handle = 0;
     REQUIRE_OK(cuGraphConditionalHandleCreate(&handle, of, context, value, flags));
     return handle;
   }
-  CUresult TryAdd(CUgraphNode* node, CUgraph to, const std::vector<CUgraphNode>& after, CUgraphConditionalHandle handle,
-                  CUgraphConditionalNodeType type, unsigned size, std::vector<CUgraph>* bodies = nullptr) {
+  CUresult TryAdd(CUgraphNode* node, CUgraph to, const std::vector<CUgraphNode>& after,
+                  CUgraphConditionalHandle handle, CUgraphConditionalNodeType type, unsigned size,
+                  std::vector<CUgraph>* bodies = nullptr) {
     CUgraphNodeParams params{};
     params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
     params.conditional = {handle, type, size, nullptr, context};
     const CUresult result = cuGraphAddNode_v2(node, to, after.data(), nullptr, after.size(), &params);
-    if (result == CUDA_SUCCESS && bodies != nullptr) bodies->assign(params.conditional.phGraph_out, params.conditional.phGraph_out + size);
+    if (result == CUDA_SUCCESS && bodies != nullptr)
+      bodies->assign(params.conditional.phGraph_out, params.conditional.phGraph_out + size);
     return result;
   }
-  std::vector<CUgraph> Add(CUgraphNode* node, CUgraph to, const std::vector<CUgraphNode>& after, CUgraphConditionalHandle handle,
-                           CUgraphConditionalNodeType type, unsigned size) {
+  std::vector<CUgraph> Add(CUgraphNode* node, CUgraph to, const std::vector<CUgraphNode>& after,
+                           CUgraphConditionalHandle handle, CUgraphConditionalNodeType type, unsigned size) {
     std::vector<CUgraph> bodies;
     REQUIRE_OK(TryAdd(node, to, after, handle, type, size, &bodies));
     return bodies;
   }
-  CUgraphNode AddSetter(CUgraph to, const std::vector<CUgraphNode>& after, CUfunction function, CUgraphConditionalHandle handle, uint32_t* from) {
+  CUgraphNode AddSetter(CUgraph to, const std::vector<CUgraphNode>& after, CUfunction function,
+                        CUgraphConditionalHandle handle, uint32_t* from) {
     void* parameters[] = {&handle, &from};
     CUDA_KERNEL_NODE_PARAMS kernel{};
     kernel.func = function;
-    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY =
+        kernel.blockDimZ = 1;
     kernel.kernelParams = parameters;
     CUgraphNode node;
     REQUIRE_OK(cuGraphAddKernelNode_v2(&node, to, after.data(), after.size(), &kernel));
@@ -107,7 +113,8 @@ TEST_CASE("conditional nodes: if, if with else, switch") {
   uint32_t value = 0;
   const CUgraphConditionalHandle one = c.NewHandle(), two = c.NewHandle(), many = c.NewHandle();
   CUgraphNode if_node, else_node, switch_node;
-  const CUgraphNode set_one = c.AddSetter(c.graph, {}, c.set, one, &value), set_two = c.AddSetter(c.graph, {set_one}, c.set, two, &value),
+  const CUgraphNode set_one = c.AddSetter(c.graph, {}, c.set, one, &value),
+                    set_two = c.AddSetter(c.graph, {set_one}, c.set, two, &value),
                     set_many = c.AddSetter(c.graph, {set_two}, c.set, many, &value);
   const auto if_bodies = c.Add(&if_node, c.graph, {set_many}, one, CU_GRAPH_COND_TYPE_IF, 1);
   const auto else_bodies = c.Add(&else_node, c.graph, {if_node}, two, CU_GRAPH_COND_TYPE_IF, 2);
@@ -154,7 +161,8 @@ TEST_CASE("conditional nodes: a loop whose body is captured, with a default valu
   const CUgraphConditionalHandle handle = c.NewHandle(1, CU_GRAPH_COND_ASSIGN_DEFAULT);
   CUgraphNode loop;
   const auto bodies = c.Add(&loop, c.graph, {}, handle, CU_GRAPH_COND_TYPE_WHILE, 1);
-  REQUIRE_OK(cuStreamBeginCaptureToGraph(c.stream, bodies[0], nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  REQUIRE_OK(
+      cuStreamBeginCaptureToGraph(c.stream, bodies[0], nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_GLOBAL));
   REQUIRE_OK(c.log.Append(c.stream, 7));
   uint32_t* address = &count;
   CUgraphConditionalHandle given = handle;
@@ -178,10 +186,13 @@ TEST_CASE("conditional nodes: in the middle of a capture, and within each other"
   size_t last_count = 0;
   REQUIRE_OK(c.log.Append(c.stream, 1));
   REQUIRE_OK(cuStreamGetCaptureInfo_v3(c.stream, &status, nullptr, &captured, &last, nullptr, &last_count));
-  const CUgraphConditionalHandle outer = c.NewHandleIn(captured, 1, CU_GRAPH_COND_ASSIGN_DEFAULT), inner = c.NewHandleIn(captured);
+  const CUgraphConditionalHandle outer = c.NewHandleIn(captured, 1, CU_GRAPH_COND_ASSIGN_DEFAULT),
+                                 inner = c.NewHandleIn(captured);
   CUgraphNode outer_node, inner_node;
-  const auto outer_body = c.Add(&outer_node, captured, {last, last + last_count}, outer, CU_GRAPH_COND_TYPE_WHILE, 1);
-  REQUIRE_OK(cuStreamUpdateCaptureDependencies_v2(c.stream, &outer_node, nullptr, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+  const auto outer_body =
+      c.Add(&outer_node, captured, {last, last + last_count}, outer, CU_GRAPH_COND_TYPE_WHILE, 1);
+  REQUIRE_OK(cuStreamUpdateCaptureDependencies_v2(c.stream, &outer_node, nullptr, 1,
+                                                  CU_STREAM_SET_CAPTURE_DEPENDENCIES));
   REQUIRE_OK(c.log.Append(c.stream, 2));
   REQUIRE_OK(cuStreamEndCapture(c.stream, &c.graph));
   // Outer body: the inner loop runs twice each time.
@@ -198,7 +209,8 @@ TEST_CASE("conditional nodes: in the middle of a capture, and within each other"
   CHECK(c.Run(exec) == Values{1, 9, 9, 2});
 }
 
-// As on an H200: in the second turn of the outer loop the inner one finds the zero that its first run has left.
+// As on an H200: in the second turn of the outer loop the inner one finds the zero that its first run has
+// left.
 TEST_CASE("conditional nodes: a default value of a body's condition is given once a launch") {
   Conditionals c;
   uint32_t outer_count = 2, inner_count = 0;

@@ -6,7 +6,8 @@
 namespace stream_questions {
 
 // A chain of kernel nodes.
-inline CUgraph Chain(Scene& scene, const std::vector<CUfunction>& functions, std::vector<CUgraphNode>* nodes = nullptr) {
+inline CUgraph Chain(Scene& scene, const std::vector<CUfunction>& functions,
+                     std::vector<CUgraphNode>* nodes = nullptr) {
   CUgraph graph = nullptr;
   cuGraphCreate(&graph, 0);
   CUgraphNode last = nullptr;
@@ -44,7 +45,8 @@ inline void AskNodes(Answers& answers) {
   answers.Add("instantiate a circle", cuGraphInstantiate(&exec, graph, 0));
   CUDA_GRAPH_INSTANTIATE_PARAMS params{};
   const CUresult with_params = cuGraphInstantiateWithParams(&exec, graph, &params);
-  answers.Add("instantiate a circle with params", CUDA_SUCCESS, static_cast<int>(with_params), static_cast<int>(params.result_out), params.hErrNode_out != nullptr);
+  answers.Add("instantiate a circle with params", CUDA_SUCCESS, static_cast<int>(with_params),
+              static_cast<int>(params.result_out), params.hErrNode_out != nullptr);
   size_t count = 0;
   answers.Add("count of nodes", cuGraphGetNodes(graph, nullptr, &count), std::cref(count));
   CUgraphNode nodes[8];
@@ -83,7 +85,8 @@ inline void AskNodes(Answers& answers) {
   CUkernelNodeAttrValue value{};
   for (const int id : {1, 2, 3, 4, 8, 9, 10}) {
     value = {};
-    answers.Add("kernel attribute " + std::to_string(id), cuGraphKernelNodeGetAttribute(kernel_node, static_cast<CUkernelNodeAttrID>(id), &value),
+    answers.Add("kernel attribute " + std::to_string(id),
+                cuGraphKernelNodeGetAttribute(kernel_node, static_cast<CUkernelNodeAttrID>(id), &value),
                 value.pad[0]);
   }
   CUgraphNode copy_of = nullptr;
@@ -114,17 +117,21 @@ inline void AskNodes(Answers& answers) {
   }());
   CUDA_KERNEL_NODE_PARAMS read{};
   answers.Add("kernel parameters", cuGraphKernelNodeGetParams(kernel_node, &read));
-  answers.Add("kernel parameters: function and context", CUDA_SUCCESS, read.func == scene.first, read.kern == nullptr, read.ctx == scene.context, read.extra == nullptr);
+  answers.Add("kernel parameters: function and context", CUDA_SUCCESS, read.func == scene.first,
+              read.kern == nullptr, read.ctx == scene.context, read.extra == nullptr);
   read.func = scene.second;
   answers.Add("set kernel parameters", cuGraphKernelNodeSetParams(kernel_node, &read));
-  answers.Add("instantiate for device launch", cuGraphInstantiate(&exec, parent, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH));
+  answers.Add("instantiate for device launch",
+              cuGraphInstantiate(&exec, parent, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH));
   answers.Add("instantiate flags 16", cuGraphInstantiate(&exec, other, 16));
   answers.Add("destroy no graph", cuGraphDestroy(nullptr));
   CUuserObject object = nullptr;
   const CUhostFn nothing = [](void*) {};
   answers.Add("user object flags 0", cuUserObjectCreate(&object, &scene, nothing, 1, 0));
-  answers.Add("user object without references", cuUserObjectCreate(&object, &scene, nothing, 0, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
-  answers.Add("user object", cuUserObjectCreate(&object, &scene, nothing, 2, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+  answers.Add("user object without references",
+              cuUserObjectCreate(&object, &scene, nothing, 0, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+  answers.Add("user object",
+              cuUserObjectCreate(&object, &scene, nothing, 2, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
   answers.Add("graph takes one", cuGraphRetainUserObject(other, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
   answers.Add("graph gives back two", cuGraphReleaseUserObject(other, object, 2));
   answers.Add("graph gives back one", cuGraphReleaseUserObject(other, object, 1));
@@ -141,7 +148,8 @@ inline void AskEdges(Answers& answers) {
   CUgraphEdgeData data{};
   data.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
   data.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
-  answers.Add("programmatic edge to an empty node", cuGraphAddDependencies(graph, &nodes[0], &empty, &data, 1));
+  answers.Add("programmatic edge to an empty node",
+              cuGraphAddDependencies(graph, &nodes[0], &empty, &data, 1));
   answers.Add("programmatic edge", cuGraphAddDependencies(graph, &nodes[1], &third, &data, 1));
   CUgraphNode from[8], to[8];
   CUgraphEdgeData edges[8];
@@ -152,7 +160,8 @@ inline void AskEdges(Answers& answers) {
   count = 8;
   answers.Add("dependencies without data", cuGraphNodeGetDependencies(third, from, nullptr, &count));
   count = 0;
-  answers.Add("count of edges without data", cuGraphGetEdges(graph, nullptr, nullptr, nullptr, &count), std::cref(count));
+  answers.Add("count of edges without data", cuGraphGetEdges(graph, nullptr, nullptr, nullptr, &count),
+              std::cref(count));
 }
 
 inline void AskUpdates(Answers& answers) {
@@ -164,7 +173,8 @@ inline void AskUpdates(Answers& answers) {
   const auto update = [&](const std::string& label, CUgraph with) {
     CUgraphExecUpdateResultInfo info{};
     const CUresult result = cuGraphExecUpdate(exec, with, &info);
-    answers.Add("update: " + label, CUDA_SUCCESS, static_cast<int>(result), static_cast<int>(info.result), info.errorNode != nullptr, info.errorFromNode != nullptr);
+    answers.Add("update: " + label, CUDA_SUCCESS, static_cast<int>(result), static_cast<int>(info.result),
+                info.errorNode != nullptr, info.errorFromNode != nullptr);
   };
   update("the same", Chain(scene, {scene.first, scene.first}));
   update("another function", Chain(scene, {scene.first, scene.second}));
@@ -233,11 +243,14 @@ inline void AskUpdates(Answers& answers) {
   answers.Add("disable an empty node", cuGraphNodeSetEnabled(mixed_exec, empty, 0));
   answers.Add("is a host node enabled", cuGraphNodeGetEnabled(mixed_exec, host_node, &enabled));
   fill.width = 4;
-  answers.Add("exec set: shorter", cuGraphExecMemsetNodeSetParams(mixed_exec, fill_node, &fill, scene.context));
+  answers.Add("exec set: shorter",
+              cuGraphExecMemsetNodeSetParams(mixed_exec, fill_node, &fill, scene.context));
   fill.width = 64;
-  answers.Add("exec set: longer", cuGraphExecMemsetNodeSetParams(mixed_exec, fill_node, &fill, scene.context));
+  answers.Add("exec set: longer",
+              cuGraphExecMemsetNodeSetParams(mixed_exec, fill_node, &fill, scene.context));
   fill.elementSize = 1;
-  answers.Add("exec set: other elements", cuGraphExecMemsetNodeSetParams(mixed_exec, fill_node, &fill, scene.context));
+  answers.Add("exec set: other elements",
+              cuGraphExecMemsetNodeSetParams(mixed_exec, fill_node, &fill, scene.context));
   cuuint64_t flags = 9;
   answers.Add("flags of exec", cuGraphExecGetFlags(mixed_exec, &flags), std::cref(flags));
   cuStreamSynchronize(scene.a);
@@ -272,7 +285,8 @@ inline void AskGraphMemory(Answers& answers) {
   CUgraph freed = nullptr;
   cuGraphCreate(&freed, 0);
   cuGraphAddMemAllocNode(&alloc, freed, nullptr, 0, &allocation);
-  answers.Add("free node that does not wait", cuGraphAddMemFreeNode(&release, freed, nullptr, 0, allocation.dptr));
+  answers.Add("free node that does not wait",
+              cuGraphAddMemFreeNode(&release, freed, nullptr, 0, allocation.dptr));
   answers.Add("free node", cuGraphAddMemFreeNode(&release, freed, &alloc, 1, allocation.dptr));
   answers.Add("free node twice", cuGraphAddMemFreeNode(&node, freed, &alloc, 1, allocation.dptr));
   answers.Add("remove the edge between", cuGraphRemoveDependencies(freed, &alloc, &release, nullptr, 1));
@@ -287,7 +301,8 @@ inline void AskGraphMemory(Answers& answers) {
   CUgraph automatic = nullptr;
   cuGraphCreate(&automatic, 0);
   cuGraphAddMemAllocNode(&alloc, automatic, nullptr, 0, &allocation);
-  answers.Add("instantiate with automatic free", cuGraphInstantiate(&second, automatic, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+  answers.Add("instantiate with automatic free",
+              cuGraphInstantiate(&second, automatic, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
   answers.Add("launch with automatic free", cuGraphLaunch(second, scene.a));
   answers.Add("launch with automatic free again", cuGraphLaunch(second, scene.a));
   answers.Add("all done", cuStreamSynchronize(scene.a));

@@ -13,7 +13,8 @@ namespace {
 CUDA_KERNEL_NODE_PARAMS AppendParams(Program& program, void** parameters) {
   CUDA_KERNEL_NODE_PARAMS kernel{};
   kernel.func = program.append;
-  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY =
+      kernel.blockDimZ = 1;
   kernel.kernelParams = parameters;
   return kernel;
 }
@@ -197,7 +198,8 @@ TEST_CASE("graphs: an executable graph takes the parameters of another graph of 
   REQUIRE_OK(cuGraphAddEmptyNode(&b, other, &a, 1));
   CUgraphNode error_node;
   CUgraphExecUpdateResult result;
-  CHECK(cuGraphExecUpdate(launched.exec, other, &error_node, &result) == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  CHECK(cuGraphExecUpdate(launched.exec, other, &error_node, &result) ==
+        CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   CHECK(result == CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
   CHECK(error_node == b);
   launched.Run();
@@ -249,7 +251,8 @@ TEST_CASE("graphs: events in nodes, words of memory in nodes") {
   write.writeValue.value = 5;
   CUDA_BATCH_MEM_OP_NODE_PARAMS batch{program.context, 1, &write, 0};
   REQUIRE_OK(cuGraphAddBatchMemOpNode(&b, graph, &a, 1, &batch));
-  CUDA_HOST_NODE_PARAMS nap{[](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }, nullptr};
+  CUDA_HOST_NODE_PARAMS nap{[](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(3)); },
+                            nullptr};
   REQUIRE_OK(cuGraphAddHostNode(&c, graph, &b, 1, &nap));
   REQUIRE_OK(cuGraphAddEventRecordNode(&d, graph, &c, 1, end));
   Launched launched(graph);
@@ -305,7 +308,9 @@ TEST_CASE("graphs: user objects live as long as somebody refers to them") {
   Program program;
   int destroyed = 0;
   CUuserObject object;
-  REQUIRE_OK(cuUserObjectCreate(&object, &destroyed, [](void* data) { ++*static_cast<int*>(data); }, 2, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+  REQUIRE_OK(cuUserObjectCreate(
+      &object, &destroyed, [](void* data) { ++*static_cast<int*>(data); }, 2,
+      CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
   const CUgraph graph = NewGraph();
   REQUIRE_OK(cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
   CUgraphExec exec;
@@ -363,14 +368,17 @@ TEST_CASE("benchmark of graph launches", "[.graph-benchmark]") {
   }
   std::ranges::nth_element(both, both.begin() + 1000);
   std::ranges::nth_element(call, call.begin() + 1000);
-  std::printf("graph of 100 empty kernels: the call %.2f us, with synchronise %.2f us, %.3f us per node\n", call[1000], both[1000], both[1000] / 100);
+  std::printf("graph of 100 empty kernels: the call %.2f us, with synchronise %.2f us, %.3f us per node\n",
+              call[1000], both[1000], both[1000] / 100);
   std::vector<double> direct;
   for (int i = 0; i < 2000; ++i) {
     const auto start = Clock::now();
-    for (int k = 0; k < 100; ++k) cuLaunchKernel(program.empty, 1, 1, 1, 1, 1, 1, 0, launched.stream, nullptr, nullptr);
+    for (int k = 0; k < 100; ++k)
+      cuLaunchKernel(program.empty, 1, 1, 1, 1, 1, 1, 0, launched.stream, nullptr, nullptr);
     cuStreamSynchronize(launched.stream);
     direct.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
   }
   std::ranges::nth_element(direct, direct.begin() + 1000);
-  std::printf("100 launches of an empty kernel and synchronise: %.2f us, %.3f us each\n", direct[1000], direct[1000] / 100);
+  std::printf("100 launches of an empty kernel and synchronise: %.2f us, %.3f us each\n", direct[1000],
+              direct[1000] / 100);
 }

@@ -1,11 +1,11 @@
 // The registry of handles: what is in it is found, what is not is not, also while others come and go.
+#include "runtime/driver/handles.h"
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <thread>
 #include <vector>
-
-#include "runtime/driver/handles.h"
 
 using ptx2cpu::driver::HandleKind;
 using ptx2cpu::driver::Handles;
@@ -42,7 +42,8 @@ TEST_CASE("tens of thousands of handles, coming and going in any order") {
   CHECK(handles.count() == before + objects.size());
   for (size_t i = 0; i < objects.size(); i += 2) REQUIRE(handles.Remove(&objects[i], HandleKind::kGraphNode));
   size_t wrong = 0;
-  for (size_t i = 0; i < objects.size(); ++i) wrong += handles.Has(&objects[i], HandleKind::kGraphNode) != (i % 2 == 1);
+  for (size_t i = 0; i < objects.size(); ++i)
+    wrong += handles.Has(&objects[i], HandleKind::kGraphNode) != (i % 2 == 1);
   CHECK(wrong == 0);
   for (size_t i = 1; i < objects.size(); i += 2) REQUIRE(handles.Remove(&objects[i], HandleKind::kGraphNode));
   CHECK(handles.count() == before);

@@ -39,7 +39,8 @@ TEST_CASE("eight threads launch a kernel that none has compiled, each in a strea
   CHECK(cuModuleUnload(module) == CUDA_SUCCESS);
 }
 
-TEST_CASE("threads with default streams of their own do not wait for each other, and end without their work lost") {
+TEST_CASE(
+    "threads with default streams of their own do not wait for each other, and end without their work lost") {
   Session session;
   CUmodule module;
   CUfunction function;
@@ -54,7 +55,8 @@ TEST_CASE("threads with default streams of their own do not wait for each other,
   for (unsigned t = 0; t < 8; ++t) {
     threads.emplace_back([&] {
       failures += cuCtxSetCurrent(session.context) != CUDA_SUCCESS;
-      for (int i = 0; i < 50; ++i) failures += Run(function, 2, 64, CU_STREAM_PER_THREAD, sum, 1u) != CUDA_SUCCESS;
+      for (int i = 0; i < 50; ++i)
+        failures += Run(function, 2, 64, CU_STREAM_PER_THREAD, sum, 1u) != CUDA_SUCCESS;
       ptx2cpu::api::PerThreadDefaultStream scope;
       for (int i = 0; i < 50; ++i) failures += Run(function, 2, 64, nullptr, sum, 1u) != CUDA_SUCCESS;
     });

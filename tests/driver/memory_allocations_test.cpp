@@ -33,14 +33,17 @@ TEST_CASE("allocations: random ranges are found as in a list", "[memory]") {
     const auto holds = [&](const Range& range) { return at - range.base < range.size; };
     switch (random() % 4) {
       case 0: {
-        const bool overlaps = std::any_of(list.begin(), list.end(), [&](const Range& r) { return r.base < at + size && at < r.base + r.size; });
+        const bool overlaps = std::any_of(list.begin(), list.end(), [&](const Range& r) {
+          return r.base < at + size && at < r.base + r.size;
+        });
         CHECK(table.Overlaps(at, size) == overlaps);
         REQUIRE(table.Insert(Piece(at, size)) == !overlaps);
         if (!overlaps) list.push_back(Piece(at, size));
         break;
       }
       case 1: {
-        const auto same = std::find_if(list.begin(), list.end(), [&](const Range& r) { return r.base == at; });
+        const auto same =
+            std::find_if(list.begin(), list.end(), [&](const Range& r) { return r.base == at; });
         REQUIRE(table.Remove(at, [](const Range&) { return true; }).has_value() == (same != list.end()));
         if (same != list.end()) list.erase(same);
         break;
@@ -92,7 +95,8 @@ TEST_CASE("allocations: many threads insert, look and remove", "[memory]") {
         if (!table.Insert(Piece(at, 256))) ++wrong;
         const auto mine = table.Find(at + 255);
         if (!mine || mine->base != at) ++wrong;
-        const auto other = table.Find(((t + 1) % 4 + 1) << 32 | 17);  // comes and goes, but is never a neighbour
+        const auto other =
+            table.Find(((t + 1) % 4 + 1) << 32 | 17);  // comes and goes, but is never a neighbour
         if (other && other->size != 256) ++wrong;
         if (!table.Remove(at, [](const Range&) { return true; })) ++wrong;
         if (table.Find(at)) ++wrong;
@@ -129,7 +133,8 @@ TEST_CASE("heap: random blocks keep their contents and never overlap", "[memory]
     } else {
       const size_t index = random() % blocks.size();
       const Block block = blocks[index];
-      const bool intact = block.memory[0] == block.mark && std::memcmp(block.memory, block.memory + 1, block.bytes - 1) == 0;
+      const bool intact =
+          block.memory[0] == block.mark && std::memcmp(block.memory, block.memory + 1, block.bytes - 1) == 0;
       REQUIRE(intact);
       heap.Free(block.memory, block.bytes, block.alignment);
       blocks[index] = blocks.back();
@@ -142,7 +147,8 @@ TEST_CASE("heap: random blocks keep their contents and never overlap", "[memory]
   CHECK(limits.free() == limits.total());
 }
 
-TEST_CASE("heap: large blocks end at a page that nobody can touch, and are out of reach when free", "[memory]") {
+TEST_CASE("heap: large blocks end at a page that nobody can touch, and are out of reach when free",
+          "[memory]") {
   MemoryLimits limits(size_t{1} << 40, size_t{1} << 40);
   MemoryHeap heap(limits);
   for (const size_t bytes : {size_t{65536}, size_t{100000}, size_t{1} << 20, (size_t{5} << 20) + 512}) {
@@ -174,7 +180,8 @@ TEST_CASE("heap: more large blocks than the system lets a process have mappings"
     if (i % 1000 == 0) blocks.back()[MemoryHeap::kOwnMapping - 1] = static_cast<char>(i / 1000);
   }
   bool intact = true;
-  for (size_t i = 0; i < blocks.size(); i += 1000) intact = intact && blocks[i][MemoryHeap::kOwnMapping - 1] == static_cast<char>(i / 1000);
+  for (size_t i = 0; i < blocks.size(); i += 1000)
+    intact = intact && blocks[i][MemoryHeap::kOwnMapping - 1] == static_cast<char>(i / 1000);
   CHECK(intact);
   for (char* block : blocks) heap.Free(block, MemoryHeap::kOwnMapping);
   CHECK(limits.free() == limits.total());

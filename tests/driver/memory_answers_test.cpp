@@ -14,12 +14,16 @@ namespace {
 
 CUresult TestStreamCreate(CUstream* stream, unsigned flags) {
   Context& context = UseContext();
-  const auto kind = flags == CU_STREAM_NON_BLOCKING ? ptx2cpu::rt::StreamKind::kNonBlocking : ptx2cpu::rt::StreamKind::kBlocking;
-  *stream = Publish(std::make_unique<StreamObject>(context, context.streams().NewStream(kind), StreamObject::Role::kCreated, flags, 0));
+  const auto kind = flags == CU_STREAM_NON_BLOCKING ? ptx2cpu::rt::StreamKind::kNonBlocking
+                                                    : ptx2cpu::rt::StreamKind::kBlocking;
+  *stream = Publish(std::make_unique<StreamObject>(context, context.streams().NewStream(kind),
+                                                   StreamObject::Role::kCreated, flags, 0));
   return CUDA_SUCCESS;
 }
 CUresult TestStreamSynchronize(CUstream stream) { return SynchronizeStream(*From<StreamObject>(stream)); }
-CUresult TestStreamDestroy(CUstream stream) { return Withdraw<StreamObject>(stream) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS; }
+CUresult TestStreamDestroy(CUstream stream) {
+  return Withdraw<StreamObject>(stream) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+}
 CUresult TestSynchronize() { return UseContext().streams().Synchronize(), CUDA_SUCCESS; }
 CUresult TestGetCurrent(CUcontext* context) { return *context = HandleOf(&UseContext()), CUDA_SUCCESS; }
 
@@ -89,11 +93,20 @@ std::map<std::string, std::string> Recorded() {
   return answers;
 }
 
-// Devices here use the program's own memory as it is (CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS); that H200 did not.
+// Devices here use the program's own memory as it is (CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS); that H200
+// did not.
 const std::set<std::string> kPageableAccess = {
-    "h2d to pageable",       "d2h from pageable",          "d2d from pageable",      "d2d to pageable",
-    "async h2d to pageable", "async d2h from pageable",    "memset of pageable",     "memset async of pageable",
-    "2d device is pageable", "2d unaligned device is pageable", "2d async device is pageable",
+    "h2d to pageable",
+    "d2h from pageable",
+    "d2d from pageable",
+    "d2d to pageable",
+    "async h2d to pageable",
+    "async d2h from pageable",
+    "memset of pageable",
+    "memset async of pageable",
+    "2d device is pageable",
+    "2d unaligned device is pageable",
+    "2d async device is pageable",
 };
 
 void Compare(void (*ask)(Answers&)) {

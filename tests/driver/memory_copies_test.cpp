@@ -26,7 +26,9 @@ struct Block {
 class Memory {
  public:
   Memory() {
-    const auto add = [&](CUmemorytype type, CUdeviceptr memory) { blocks_.push_back({type, memory, Bytes(Block::kBytes)}); };
+    const auto add = [&](CUmemorytype type, CUdeviceptr memory) {
+      blocks_.push_back({type, memory, Bytes(Block::kBytes)});
+    };
     CUdeviceptr memory = 0;
     void* host = nullptr;
     for (int i = 0; i < 2; ++i) {
@@ -51,7 +53,8 @@ class Memory {
     }
   }
   void Check() {
-    for (const Block& block : blocks_) REQUIRE(std::memcmp(block.bytes(), block.model.data(), Block::kBytes) == 0);
+    for (const Block& block : blocks_)
+      REQUIRE(std::memcmp(block.bytes(), block.model.data(), Block::kBytes) == 0);
   }
   Block& Any(std::mt19937& random) { return blocks_[random() % blocks_.size()]; }
   Block& Other(std::mt19937& random, const Block& than) {
@@ -80,9 +83,12 @@ Shape Place(std::mt19937& random, size_t width, size_t height, size_t depth) {
   }
 }
 
-size_t At(const Shape& s, size_t x, size_t y, size_t z) { return ((s.z + z) * s.height + s.y + y) * s.pitch + s.x + x; }
+size_t At(const Shape& s, size_t x, size_t y, size_t z) {
+  return ((s.z + z) * s.height + s.y + y) * s.pitch + s.x + x;
+}
 
-void CopyModel(const Block& from, const Shape& f, Block& to, const Shape& t, size_t width, size_t height, size_t depth) {
+void CopyModel(const Block& from, const Shape& f, Block& to, const Shape& t, size_t width, size_t height,
+               size_t depth) {
   for (size_t z = 0; z < depth; ++z) {
     for (size_t y = 0; y < height; ++y) {
       for (size_t x = 0; x < width; ++x) to.model[At(t, x, y, z)] = from.model[At(f, x, y, z)];
@@ -92,8 +98,10 @@ void CopyModel(const Block& from, const Shape& f, Block& to, const Shape& t, siz
 
 template <typename Copy>
 void SetEnds(Copy& c, const Block& from, const Shape& f, const Block& to, const Shape& t) {
-  c.srcMemoryType = from.type, c.srcHost = from.bytes(), c.srcDevice = from.memory, c.srcXInBytes = f.x, c.srcY = f.y, c.srcPitch = f.pitch;
-  c.dstMemoryType = to.type, c.dstHost = to.bytes(), c.dstDevice = to.memory, c.dstXInBytes = t.x, c.dstY = t.y, c.dstPitch = t.pitch;
+  c.srcMemoryType = from.type, c.srcHost = from.bytes(), c.srcDevice = from.memory, c.srcXInBytes = f.x,
+  c.srcY = f.y, c.srcPitch = f.pitch;
+  c.dstMemoryType = to.type, c.dstHost = to.bytes(), c.dstDevice = to.memory, c.dstXInBytes = t.x,
+  c.dstY = t.y, c.dstPitch = t.pitch;
 }
 
 }  // namespace
@@ -121,7 +129,9 @@ TEST_CASE("copies of two and three dimensions are loops over bytes", "[memory]")
       CUDA_MEMCPY2D c = {};
       SetEnds(c, from, f, to, t);
       c.WidthInBytes = width, c.Height = height;
-      result = round % 4 == 1 ? cuMemcpy2D_v2(&c) : round % 8 == 3 ? cuMemcpy2DUnaligned_v2(&c) : cuMemcpy2DAsync_v2(&c, nullptr);
+      result = round % 4 == 1   ? cuMemcpy2D_v2(&c)
+               : round % 8 == 3 ? cuMemcpy2DUnaligned_v2(&c)
+                                : cuMemcpy2DAsync_v2(&c, nullptr);
     }
     REQUIRE(result == CUDA_SUCCESS);
     UseContext().streams().Synchronize();
@@ -144,14 +154,18 @@ TEST_CASE("large copies of three dimensions, in and out of a busy stream", "[mem
   c.dstMemoryType = CU_MEMORYTYPE_DEVICE, c.dstDevice = device, c.dstPitch = kPitch, c.dstHeight = kHeight;
   REQUIRE(cuMemcpy3DAsync_v2(&c, nullptr) == CUDA_SUCCESS);
   std::fill(source.begin(), source.end(), 0);  // pageable: the source is free again
-  REQUIRE(cuMemcpyDtoDAsync_v2(other, device, kPitch * kHeight * (kSlices - 1) + kPitch * (kRows - 1) + kWidth, nullptr) == CUDA_SUCCESS);
+  REQUIRE(cuMemcpyDtoDAsync_v2(other, device,
+                               kPitch * kHeight * (kSlices - 1) + kPitch * (kRows - 1) + kWidth,
+                               nullptr) == CUDA_SUCCESS);
   CUDA_MEMCPY3D back = {};
   back.WidthInBytes = kWidth, back.Height = kRows, back.Depth = kSlices;
-  back.srcMemoryType = CU_MEMORYTYPE_DEVICE, back.srcDevice = other, back.srcPitch = kPitch, back.srcHeight = kHeight;
+  back.srcMemoryType = CU_MEMORYTYPE_DEVICE, back.srcDevice = other, back.srcPitch = kPitch,
+  back.srcHeight = kHeight;
   back.dstMemoryType = CU_MEMORYTYPE_HOST, back.dstHost = target.data();
   REQUIRE(cuMemcpy3DAsync_v2(&back, nullptr) == CUDA_SUCCESS);  // into pageable memory: done when it returns
   bool same = true;
-  for (size_t i = 0; i < target.size(); ++i) same = same && target[i] == static_cast<unsigned char>(i * 7 + i / 251);
+  for (size_t i = 0; i < target.size(); ++i)
+    same = same && target[i] == static_cast<unsigned char>(i * 7 + i / 251);
   CHECK(same);
   CHECK(context.error() == CUDA_SUCCESS);
   cuMemFree_v2(device);
@@ -169,8 +183,12 @@ TEST_CASE("arrays of every shape hold what is copied into them", "[memory]") {
     if (d.Height == 0 && round % 2 == 0) d.Depth = 1 + random() % 4, d.Flags = CUDA_ARRAY3D_LAYERED;
     const CUarray_format formats[] = {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_HALF, CU_AD_FORMAT_FLOAT};
     d.Format = formats[random() % 3], d.NumChannels = 1u << random() % 3;
-    const size_t element = (d.Format == CU_AD_FORMAT_UNSIGNED_INT8 ? 1 : d.Format == CU_AD_FORMAT_HALF ? 2 : 4) * d.NumChannels;
-    const size_t row = d.Width * element, rows = std::max<size_t>(d.Height, 1), slices = std::max<size_t>(d.Depth, 1);
+    const size_t element = (d.Format == CU_AD_FORMAT_UNSIGNED_INT8 ? 1
+                            : d.Format == CU_AD_FORMAT_HALF        ? 2
+                                                                   : 4) *
+                           d.NumChannels;
+    const size_t row = d.Width * element, rows = std::max<size_t>(d.Height, 1),
+                 slices = std::max<size_t>(d.Depth, 1);
     CUarray array = nullptr, second = nullptr;
     REQUIRE(cuArray3DCreate_v2(&array, &d) == CUDA_SUCCESS);
     REQUIRE(cuArray3DCreate_v2(&second, &d) == CUDA_SUCCESS);
@@ -185,15 +203,19 @@ TEST_CASE("arrays of every shape hold what is copied into them", "[memory]") {
     REQUIRE(cuMemcpy3DAsync_v2(&c, CU_STREAM_PER_THREAD) == CUDA_SUCCESS);
     // A part of the first goes over a part of the second.
     const size_t x = random() % d.Width, y = random() % rows, z = random() % slices;
-    const size_t w = 1 + random() % (d.Width - x), h = 1 + random() % (rows - y), n = 1 + random() % (slices - z);
-    const size_t to_x = random() % (d.Width - w + 1), to_y = random() % (rows - h + 1), to_z = random() % (slices - n + 1);
-    c.srcXInBytes = x * element, c.srcY = y, c.srcZ = z, c.dstXInBytes = to_x * element, c.dstY = to_y, c.dstZ = to_z;
+    const size_t w = 1 + random() % (d.Width - x), h = 1 + random() % (rows - y),
+                 n = 1 + random() % (slices - z);
+    const size_t to_x = random() % (d.Width - w + 1), to_y = random() % (rows - h + 1),
+                 to_z = random() % (slices - n + 1);
+    c.srcXInBytes = x * element, c.srcY = y, c.srcZ = z, c.dstXInBytes = to_x * element, c.dstY = to_y,
+    c.dstZ = to_z;
     c.WidthInBytes = w * element, c.Height = h, c.Depth = n;
     REQUIRE(cuMemcpy3DAsync_v2(&c, CU_STREAM_PER_THREAD) == CUDA_SUCCESS);
     Bytes expected = model;
     for (size_t k = 0; k < n; ++k) {
       for (size_t j = 0; j < h; ++j) {
-        std::memcpy(&expected[((to_z + k) * rows + to_y + j) * row + to_x * element], &model[((z + k) * rows + y + j) * row + x * element], w * element);
+        std::memcpy(&expected[((to_z + k) * rows + to_y + j) * row + to_x * element],
+                    &model[((z + k) * rows + y + j) * row + x * element], w * element);
       }
     }
     CUDA_MEMCPY3D back = {};
@@ -235,12 +257,14 @@ TEST_CASE("levels of a mipmapped array are arrays of their own", "[memory]") {
       Bytes bytes(told.Width * told.Height * told.Depth, static_cast<unsigned char>(level + 1));
       CUDA_MEMCPY3D c = {};
       c.WidthInBytes = told.Width, c.Height = told.Height, c.Depth = told.Depth;
-      c.srcMemoryType = CU_MEMORYTYPE_HOST, c.srcHost = bytes.data(), c.dstMemoryType = CU_MEMORYTYPE_ARRAY, c.dstArray = array;
+      c.srcMemoryType = CU_MEMORYTYPE_HOST, c.srcHost = bytes.data(), c.dstMemoryType = CU_MEMORYTYPE_ARRAY,
+      c.dstArray = array;
       if (pass == 0) {
         REQUIRE(cuMemcpy3D_v2(&c) == CUDA_SUCCESS);
       } else {
         Bytes out(bytes.size());
-        c.srcMemoryType = CU_MEMORYTYPE_ARRAY, c.srcArray = array, c.dstMemoryType = CU_MEMORYTYPE_HOST, c.dstHost = out.data();
+        c.srcMemoryType = CU_MEMORYTYPE_ARRAY, c.srcArray = array, c.dstMemoryType = CU_MEMORYTYPE_HOST,
+        c.dstHost = out.data();
         REQUIRE(cuMemcpy3D_v2(&c) == CUDA_SUCCESS);
         CHECK(out == bytes);
       }
@@ -270,13 +294,17 @@ TEST_CASE("sets of every width, in one and two dimensions", "[memory]") {
     const CUstream s = CU_STREAM_PER_THREAD;
     const bool async = random() % 2 == 0;
     if (height == 1) {
-      result = bytes == 1   ? (async ? cuMemsetD8Async(to, v8, width, s) : cuMemsetD8_v2(to, v8, width))
-               : bytes == 2 ? (async ? cuMemsetD16Async(to, v16, width, s) : cuMemsetD16_v2(to, v16, width))
-                            : (async ? cuMemsetD32Async(to, value, width, s) : cuMemsetD32_v2(to, value, width));
+      result = bytes == 1 ? (async ? cuMemsetD8Async(to, v8, width, s) : cuMemsetD8_v2(to, v8, width))
+               : bytes == 2
+                   ? (async ? cuMemsetD16Async(to, v16, width, s) : cuMemsetD16_v2(to, v16, width))
+                   : (async ? cuMemsetD32Async(to, value, width, s) : cuMemsetD32_v2(to, value, width));
     } else {
-      result = bytes == 1   ? (async ? cuMemsetD2D8Async(to, pitch, v8, width, height, s) : cuMemsetD2D8_v2(to, pitch, v8, width, height))
-               : bytes == 2 ? (async ? cuMemsetD2D16Async(to, pitch, v16, width, height, s) : cuMemsetD2D16_v2(to, pitch, v16, width, height))
-                            : (async ? cuMemsetD2D32Async(to, pitch, value, width, height, s) : cuMemsetD2D32_v2(to, pitch, value, width, height));
+      result = bytes == 1   ? (async ? cuMemsetD2D8Async(to, pitch, v8, width, height, s)
+                                     : cuMemsetD2D8_v2(to, pitch, v8, width, height))
+               : bytes == 2 ? (async ? cuMemsetD2D16Async(to, pitch, v16, width, height, s)
+                                     : cuMemsetD2D16_v2(to, pitch, v16, width, height))
+                            : (async ? cuMemsetD2D32Async(to, pitch, value, width, height, s)
+                                     : cuMemsetD2D32_v2(to, pitch, value, width, height));
     }
     REQUIRE(result == CUDA_SUCCESS);
     for (size_t y = 0; y < height; ++y) {
@@ -297,11 +325,14 @@ TEST_CASE("batches copy all or, where one is not legal, nothing", "[memory]") {
   for (size_t i = 0; i < host.size(); ++i) host[i] = static_cast<unsigned char>(i % 253);
   CUdeviceptr to[3] = {device, device + 100, device + 1000}, from[3];
   size_t sizes[3] = {50, 333, 2000}, first[2] = {0, 2}, fail = 77;
-  for (int i = 0; i < 3; ++i) from[i] = reinterpret_cast<CUdeviceptr>(host.data()) + static_cast<CUdeviceptr>(i) * 600;
+  for (int i = 0; i < 3; ++i)
+    from[i] = reinterpret_cast<CUdeviceptr>(host.data()) + static_cast<CUdeviceptr>(i) * 600;
   CUmemcpyAttributes order[2] = {};
-  order[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL, order[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  order[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL,
+  order[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
   sizes[2] = 4000;
-  CHECK(cuMemcpyBatchAsync(to, from, sizes, 3, order, first, 2, &fail, CU_STREAM_PER_THREAD) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemcpyBatchAsync(to, from, sizes, 3, order, first, 2, &fail, CU_STREAM_PER_THREAD) ==
+        CUDA_ERROR_INVALID_VALUE);
   CHECK(fail == 2);
   Bytes out(4096, 1);
   REQUIRE(cuMemcpyDtoH_v2(out.data(), device, 4096) == CUDA_SUCCESS);
@@ -319,16 +350,20 @@ TEST_CASE("batches copy all or, where one is not legal, nothing", "[memory]") {
   REQUIRE(cuArray3DCreate_v2(&array, &d) == CUDA_SUCCESS);
   CUDA_MEMCPY3D_BATCH_OP ops[2] = {};
   ops[0].srcAccessOrder = ops[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-  ops[0].src.type = CU_MEMCPY_OPERAND_TYPE_POINTER, ops[0].src.op.ptr.ptr = device, ops[0].src.op.ptr.rowLength = 12, ops[0].src.op.ptr.layerHeight = 7;
-  ops[0].dst.type = CU_MEMCPY_OPERAND_TYPE_ARRAY, ops[0].dst.op.array.array = array, ops[0].dst.op.array.offset = {1, 2, 1};
+  ops[0].src.type = CU_MEMCPY_OPERAND_TYPE_POINTER, ops[0].src.op.ptr.ptr = device,
+  ops[0].src.op.ptr.rowLength = 12, ops[0].src.op.ptr.layerHeight = 7;
+  ops[0].dst.type = CU_MEMCPY_OPERAND_TYPE_ARRAY, ops[0].dst.op.array.array = array,
+  ops[0].dst.op.array.offset = {1, 2, 1};
   ops[0].extent = {9, 4, 2};
   REQUIRE(cuMemcpy3DBatchAsync_v2(1, ops, 0, CU_STREAM_PER_THREAD) == CUDA_SUCCESS);
   Bytes elements(9 * 4 * 2 * 4), expected(elements.size());
   ops[1].src = ops[0].dst, ops[1].extent = ops[0].extent;
-  ops[1].dst.type = CU_MEMCPY_OPERAND_TYPE_POINTER, ops[1].dst.op.ptr.ptr = reinterpret_cast<CUdeviceptr>(elements.data());
+  ops[1].dst.type = CU_MEMCPY_OPERAND_TYPE_POINTER,
+  ops[1].dst.op.ptr.ptr = reinterpret_cast<CUdeviceptr>(elements.data());
   REQUIRE(cuMemcpy3DBatchAsync_v2(1, ops + 1, 0, CU_STREAM_PER_THREAD) == CUDA_SUCCESS);
   for (size_t z = 0; z < 2; ++z) {
-    for (size_t y = 0; y < 4; ++y) std::memcpy(&expected[(z * 4 + y) * 36], &model[((z * 7 + y) * 12) * 4], 36);
+    for (size_t y = 0; y < 4; ++y)
+      std::memcpy(&expected[(z * 4 + y) * 36], &model[((z * 7 + y) * 12) * 4], 36);
   }
   CHECK(elements == expected);
   ops[0].extent.width = 10;

@@ -13,7 +13,8 @@ namespace driver_memory_test {
 class Gate {
  public:
   explicit Gate(CUstream stream) {
-    auto* held = new std::shared_ptr<std::atomic<bool>>(open_);  // the function may run on when the gate is gone
+    auto* held =
+        new std::shared_ptr<std::atomic<bool>>(open_);  // the function may run on when the gate is gone
     REQUIRE(cuLaunchHostFunc(stream, Wait, held) == CUDA_SUCCESS);
   }
   ~Gate() { Open(); }
@@ -24,7 +25,8 @@ class Gate {
 
  private:
   static void Wait(void* data) {
-    const std::unique_ptr<std::shared_ptr<std::atomic<bool>>> open(static_cast<std::shared_ptr<std::atomic<bool>>*>(data));
+    const std::unique_ptr<std::shared_ptr<std::atomic<bool>>> open(
+        static_cast<std::shared_ptr<std::atomic<bool>>*>(data));
     while (!(*open)->load()) std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
   const std::shared_ptr<std::atomic<bool>> open_ = std::make_shared<std::atomic<bool>>(false);
@@ -33,10 +35,11 @@ class Gate {
 // Opens the gate from another thread after a while: the calling thread can wait meanwhile.
 class OpenLater {
  public:
-  explicit OpenLater(Gate& gate) : thread_([&gate] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    gate.Open();
-  }) {}
+  explicit OpenLater(Gate& gate)
+      : thread_([&gate] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          gate.Open();
+        }) {}
   ~OpenLater() { thread_.join(); }
 
  private:
@@ -44,7 +47,9 @@ class OpenLater {
 };
 
 struct TestStream {
-  explicit TestStream(unsigned flags = CU_STREAM_NON_BLOCKING) { REQUIRE(cuStreamCreate(&handle, flags) == CUDA_SUCCESS); }
+  explicit TestStream(unsigned flags = CU_STREAM_NON_BLOCKING) {
+    REQUIRE(cuStreamCreate(&handle, flags) == CUDA_SUCCESS);
+  }
   ~TestStream() { cuStreamDestroy_v2(handle); }
   TestStream(const TestStream&) = delete;
   TestStream& operator=(const TestStream&) = delete;

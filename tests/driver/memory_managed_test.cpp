@@ -1,7 +1,8 @@
 // Advice on managed memory by address, and virtual memory shared by a file descriptor.
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <random>
-#include <unistd.h>
 #include <vector>
 
 #include "memory_context.h"
@@ -19,7 +20,8 @@ TEST_CASE("advice: random pieces are as a list of bytes says", "[memory]") {
     const int device = static_cast<int>(random() % 3);
     switch (random() % 3) {
       case 0:
-        map.Change(begin, end, [&](ptx2cpu::driver::Advice& a) { a.preferred = {CU_MEM_LOCATION_TYPE_DEVICE, device}; });
+        map.Change(begin, end,
+                   [&](ptx2cpu::driver::Advice& a) { a.preferred = {CU_MEM_LOCATION_TYPE_DEVICE, device}; });
         for (size_t i = begin; i < end; ++i) model[i] = device;
         break;
       case 1:
@@ -28,7 +30,8 @@ TEST_CASE("advice: random pieces are as a list of bytes says", "[memory]") {
         for (size_t i = begin; i < end; ++i) model[i] = -1;
         break;
       default: {
-        std::set<int> seen, expected(model.begin() + static_cast<long>(begin), model.begin() + static_cast<long>(end));
+        std::set<int> seen,
+            expected(model.begin() + static_cast<long>(begin), model.begin() + static_cast<long>(end));
         map.Look(begin, end, [&](const ptx2cpu::driver::Advice& a) {
           seen.insert(a.preferred.type == CU_MEM_LOCATION_TYPE_DEVICE ? a.preferred.id : -1);
         });
@@ -44,7 +47,8 @@ TEST_CASE("advice: parts of an allocation, and none of what was there before", "
   REQUIRE(cuMemAllocManaged(&memory, 16384, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS);
   const CUmemLocation device = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
   REQUIRE(cuMemAdvise_v2(memory, 8192, CU_MEM_ADVISE_SET_READ_MOSTLY, device) == CUDA_SUCCESS);
-  REQUIRE(cuMemAdvise(memory + 8192, 8192, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU) == CUDA_SUCCESS);
+  REQUIRE(cuMemAdvise(memory + 8192, 8192, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU) ==
+          CUDA_SUCCESS);
   const auto get = [](CUmem_range_attribute attribute, CUdeviceptr at, size_t bytes) {
     int value = -7;
     REQUIRE(cuMemRangeGetAttribute(&value, sizeof value, attribute, at, bytes) == CUDA_SUCCESS);
@@ -57,7 +61,8 @@ TEST_CASE("advice: parts of an allocation, and none of what was there before", "
   int mostly = -7, preferred = -7;
   void* data[] = {&mostly, &preferred};
   size_t sizes[] = {4, 4};
-  CUmem_range_attribute which[] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION};
+  CUmem_range_attribute which[] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
+                                   CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION};
   REQUIRE(cuMemRangeGetAttributes(data, sizes, which, 2, memory, 4096) == CUDA_SUCCESS);
   CHECK(mostly == 1);
   CHECK(preferred == CU_DEVICE_INVALID);
@@ -77,9 +82,10 @@ TEST_CASE("virtual memory crosses a file descriptor", "[memory]") {
   CUmemGenericAllocationHandle made = 0, imported = 0;
   REQUIRE(cuMemCreate(&made, kBytes, &properties, 0) == CUDA_SUCCESS);
   int file = -1;
-  REQUIRE(cuMemExportToShareableHandle(&file, made, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) == CUDA_SUCCESS);
-  REQUIRE(cuMemImportFromShareableHandle(&imported, reinterpret_cast<void*>(static_cast<intptr_t>(file)), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) ==
+  REQUIRE(cuMemExportToShareableHandle(&file, made, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ==
           CUDA_SUCCESS);
+  REQUIRE(cuMemImportFromShareableHandle(&imported, reinterpret_cast<void*>(static_cast<intptr_t>(file)),
+                                         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == CUDA_SUCCESS);
   close(file);
   CUdeviceptr at = 0;
   REQUIRE(cuMemAddressReserve(&at, 2 * kBytes, 0, 0, 0) == CUDA_SUCCESS);

@@ -35,7 +35,8 @@ TEST_CASE("peers: access is asked for once, and copies go without", "[memory]") 
   CUDA_MEMCPY3D_PEER c = {};
   c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   c.srcDevice = here, c.dstDevice = there, c.srcContext = HandleOf(&first), c.dstContext = peer;
-  c.srcPitch = 50, c.dstPitch = 30, c.srcHeight = 4, c.dstHeight = 3, c.WidthInBytes = 20, c.Height = 3, c.Depth = 2;
+  c.srcPitch = 50, c.dstPitch = 30, c.srcHeight = 4, c.dstHeight = 3, c.WidthInBytes = 20, c.Height = 3,
+  c.Depth = 2;
   REQUIRE(cuMemsetD8_v2(here, 9, 1000) == CUDA_SUCCESS);
   REQUIRE(cuMemcpy3DPeer(&c) == CUDA_SUCCESS);
   REQUIRE(cuMemcpyPeerAsync(here, nullptr, there, nullptr, 180, nullptr) == CUDA_SUCCESS);

@@ -32,7 +32,9 @@ struct TestPool {
     REQUIRE(cuMemAllocFromPoolAsync(&memory, bytes, handle, stream) == CUDA_SUCCESS);
     return memory;
   }
-  void Set(CUmemPool_attribute attribute, int value) { REQUIRE(cuMemPoolSetAttribute(handle, attribute, &value) == CUDA_SUCCESS); }
+  void Set(CUmemPool_attribute attribute, int value) {
+    REQUIRE(cuMemPoolSetAttribute(handle, attribute, &value) == CUDA_SUCCESS);
+  }
   cuuint64_t Get(CUmemPool_attribute attribute) {
     cuuint64_t value = 0;
     REQUIRE(cuMemPoolGetAttribute(handle, attribute, &value) == CUDA_SUCCESS);
@@ -47,7 +49,8 @@ constexpr size_t kMost = 20 << 20;
 
 }  // namespace
 
-TEST_CASE("pool: a freed block goes to its own stream at once, to another when the free is done", "[memory]") {
+TEST_CASE("pool: a freed block goes to its own stream at once, to another when the free is done",
+          "[memory]") {
   TestPool pool;
   TestStream first, second;
   const CUdeviceptr block = pool.Take(kMost, first);
@@ -125,7 +128,8 @@ TEST_CASE("pool: random blocks of several streams never overlap and keep their c
       const auto next = live.lower_bound(memory);
       if (next != live.end()) REQUIRE(memory + bytes <= next->first);
       if (next != live.begin()) REQUIRE(std::prev(next)->first + std::prev(next)->second.bytes <= memory);
-      REQUIRE(cuMemsetD8Async(memory, static_cast<unsigned char>(step), bytes, streams[stream]) == CUDA_SUCCESS);
+      REQUIRE(cuMemsetD8Async(memory, static_cast<unsigned char>(step), bytes, streams[stream]) ==
+              CUDA_SUCCESS);
       live[memory] = {bytes, static_cast<unsigned char>(step), stream};
       used += bytes;
     } else {
@@ -143,7 +147,8 @@ TEST_CASE("pool: random blocks of several streams never overlap and keep their c
     }
     if (step % 100 == 0) REQUIRE(pool.Get(CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == used);
   }
-  for (const auto& [memory, block] : live) REQUIRE(cuMemFreeAsync(memory, streams[block.stream]) == CUDA_SUCCESS);
+  for (const auto& [memory, block] : live)
+    REQUIRE(cuMemFreeAsync(memory, streams[block.stream]) == CUDA_SUCCESS);
   for (const TestStream& stream : streams) REQUIRE(cuStreamSynchronize(stream) == CUDA_SUCCESS);
   CHECK(pool.Get(CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0);
   CHECK(pool.Get(CU_MEMPOOL_ATTR_USED_MEM_HIGH) > 0);

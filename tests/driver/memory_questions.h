@@ -1,7 +1,7 @@
-// Questions to a CUDA driver about memory: legal and illegal calls, each with a label, and what comes back. The same
-// source asks a real driver (record/record_answers.cpp, on a machine with a GPU; answers in memory_answers.txt) and ours
-// (memory_answers_test.cpp). The includer brings the driver's names into scope. Only what every device answers alike is
-// asked: no addresses, no sizes of a machine.
+// Questions to a CUDA driver about memory: legal and illegal calls, each with a label, and what comes back.
+// The same source asks a real driver (record/record_answers.cpp, on a machine with a GPU; answers in
+// memory_answers.txt) and ours (memory_answers_test.cpp). The includer brings the driver's names into scope.
+// Only what every device answers alike is asked: no addresses, no sizes of a machine.
 #pragma once
 
 #include <cstdint>
@@ -64,8 +64,13 @@ struct Blocks {
     cuMemFree(device);
   }
   std::map<std::string, CUdeviceptr> All() const {
-    return {{"device", device}, {"managed", managed}, {"pool", pool}, {"pinned", Address(pinned)},
-            {"registered", Address(registered)}, {"pageable", Address(pageable.data())}, {"nowhere", kNowhere}};
+    return {{"device", device},
+            {"managed", managed},
+            {"pool", pool},
+            {"pinned", Address(pinned)},
+            {"registered", Address(registered)},
+            {"pageable", Address(pageable.data())},
+            {"nowhere", kNowhere}};
   }
 };
 
@@ -138,8 +143,10 @@ inline void AskHostMemory(Answers& a) {
   a.Add("unregister pinned", cuMemHostUnregister(b.pinned));
   a.Add("unregister null", cuMemHostUnregister(nullptr));
   a.Add("device pointer of pinned", cuMemHostGetDevicePointer(&p, b.pinned, 0), p == Address(b.pinned));
-  a.Add("device pointer inside pinned", cuMemHostGetDevicePointer(&p, static_cast<char*>(b.pinned) + 5, 0), p == Address(b.pinned) + 5);
-  a.Add("device pointer of registered", cuMemHostGetDevicePointer(&p, b.registered, 0), p == Address(b.registered));
+  a.Add("device pointer inside pinned", cuMemHostGetDevicePointer(&p, static_cast<char*>(b.pinned) + 5, 0),
+        p == Address(b.pinned) + 5);
+  a.Add("device pointer of registered", cuMemHostGetDevicePointer(&p, b.registered, 0),
+        p == Address(b.registered));
   a.Add("device pointer flags", cuMemHostGetDevicePointer(&p, b.pinned, 1));
   a.Add("device pointer of pageable", cuMemHostGetDevicePointer(&p, b.pageable.data(), 0));
   a.Add("device pointer of managed", cuMemHostGetDevicePointer(&p, reinterpret_cast<void*>(b.managed), 0));
@@ -171,14 +178,21 @@ inline void AskPointerAttributes(Answers& a) {
       code = cuPointerGetAttribute(value, static_cast<CUpointer_attribute>(attribute), pointer + 8);
       unsigned long long shown = value[0];
       // Addresses and ids are not portable: whether they lead to the block is.
-      if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER || attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER ||
-          attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) shown = value[0] - pointer;
+      if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER ||
+          attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER ||
+          attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
+        shown = value[0] - pointer;
       if (attribute == CU_POINTER_ATTRIBUTE_CONTEXT || attribute == CU_POINTER_ATTRIBUTE_BUFFER_ID ||
-          attribute == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE) shown = value[0] != 0;
+          attribute == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
+        shown = value[0] != 0;
       // What a device can share or decompress, and how it maps, is its own affair.
-      if (attribute == CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE || attribute == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES ||
-          attribute == CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE) continue;
-      if (name == "pool" && (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR || attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE)) continue;
+      if (attribute == CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE ||
+          attribute == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES ||
+          attribute == CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE)
+        continue;
+      if (name == "pool" && (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR ||
+                             attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE))
+        continue;
       a.Add("attribute " + std::to_string(attribute) + " of " + name, code, shown);
     }
     // All at once: unknown memory is no error.
@@ -187,17 +201,22 @@ inline void AskPointerAttributes(Answers& a) {
     int ordinal = 9;
     CUdeviceptr device_pointer = 9;
     void* host_pointer = &b;
-    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER};
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_CONTEXT,        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED,     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER};
     void* data[] = {&context, &type, &managed, &ordinal, &device_pointer, &host_pointer};
     code = cuPointerGetAttributes(6, names, data, pointer + 8);
-    a.Add("attributes of " + name, code, context != nullptr, type, managed, ordinal, device_pointer == 0 ? -1 : static_cast<long long>(device_pointer - pointer),
+    a.Add("attributes of " + name, code, context != nullptr, type, managed, ordinal,
+          device_pointer == 0 ? -1 : static_cast<long long>(device_pointer - pointer),
           host_pointer == nullptr ? -1 : static_cast<long long>(Address(host_pointer) - pointer));
     unsigned on = 1;
-    a.Add("set sync memops of " + name, cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer));
+    a.Add("set sync memops of " + name,
+          cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer));
     unsigned now = 9;
-    a.Add("sync memops of " + name, cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer), now);
-    a.Add("set memory type of " + name, cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer));
+    a.Add("sync memops of " + name, cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer),
+          now);
+    a.Add("set memory type of " + name,
+          cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer));
   }
   unsigned long long value = 0;
   a.Add("attribute 0", cuPointerGetAttribute(&value, static_cast<CUpointer_attribute>(0), b.device));
@@ -246,7 +265,9 @@ inline void AskCopies(Answers& a) {
     a.Add("unified from " + name, cuMemcpy(b.device, pointer, 16));
     a.Add("async h2d to " + name, cuMemcpyHtoDAsync(pointer, host, 16, b.stream));
     a.Add("async d2h from " + name, cuMemcpyDtoHAsync(host, pointer, 16, b.stream));
-    a.Add("h2d past the end of " + name, name == "pageable" ? CUDA_SUCCESS : cuMemcpyHtoD(b.device, reinterpret_cast<void*>(pointer + 4090), 16));
+    a.Add("h2d past the end of " + name,
+          name == "pageable" ? CUDA_SUCCESS
+                             : cuMemcpyHtoD(b.device, reinterpret_cast<void*>(pointer + 4090), 16));
     a.Add("memset of " + name, cuMemsetD8(pointer, 0, 16));
     a.Add("memset async of " + name, cuMemsetD8Async(pointer, 0, 16, b.stream));
   }

@@ -106,7 +106,9 @@ TEST_CASE("references: a module that is loaded again has new ones", "[memory]") 
     REQUIRE(cuTexRefSetAddress_v2(nullptr, reference, memory, 512) == CUDA_SUCCESS);
     REQUIRE(cuTexRefGetAddress_v2(&bound, reference) == CUDA_SUCCESS);
     CHECK(bound == memory);
-    if (round == 1) REQUIRE(cuTexRefSetAddress_v2(nullptr, reference, 0, 0) == CUDA_SUCCESS);  // what was bound is still told
+    if (round == 1)
+      REQUIRE(cuTexRefSetAddress_v2(nullptr, reference, 0, 0) ==
+              CUDA_SUCCESS);  // what was bound is still told
     cuMemFree_v2(memory);
     cuModuleUnload(module.handle);
     CHECK(cuTexRefGetAddress_v2(&bound, reference) == CUDA_ERROR_INVALID_HANDLE);
@@ -161,10 +163,12 @@ TEST_CASE("a kernel reads and writes what the host has bound", "[memory]") {
   float texels[3][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}}, out[2] = {}, painted = 0;
   CUarray arrays[2] = {};
   CUDA_ARRAY3D_DESCRIPTOR d = {};
-  d.Width = 4, d.Height = 3, d.Format = CU_AD_FORMAT_FLOAT, d.NumChannels = 1, d.Flags = CUDA_ARRAY3D_SURFACE_LDST;
+  d.Width = 4, d.Height = 3, d.Format = CU_AD_FORMAT_FLOAT, d.NumChannels = 1,
+  d.Flags = CUDA_ARRAY3D_SURFACE_LDST;
   for (CUarray& array : arrays) REQUIRE(cuArray3DCreate_v2(&array, &d) == CUDA_SUCCESS);
   CUDA_MEMCPY2D copy = {};
-  copy.srcMemoryType = CU_MEMORYTYPE_HOST, copy.srcHost = texels, copy.dstMemoryType = CU_MEMORYTYPE_ARRAY, copy.dstArray = arrays[0];
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST, copy.srcHost = texels, copy.dstMemoryType = CU_MEMORYTYPE_ARRAY,
+  copy.dstArray = arrays[0];
   copy.WidthInBytes = sizeof texels[0], copy.Height = 3;
   REQUIRE(cuMemcpy2D_v2(&copy) == CUDA_SUCCESS);
   CUDA_RESOURCE_DESC r = {};
@@ -185,7 +189,7 @@ TEST_CASE("a kernel reads and writes what the host has bound", "[memory]") {
     REQUIRE(cuTexRefSetFilterMode(reference, filter) == CUDA_SUCCESS);
     REQUIRE(cuLaunchKernel(look, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr) == CUDA_SUCCESS);
     REQUIRE(cuMemcpyDtoH_v2(out, memory, 8) == CUDA_SUCCESS);
-    CHECK(out[0] == 6.0f);  // (2, 1.5) is in texel 2 of row 1
+    CHECK(out[0] == 6.0f);                                               // (2, 1.5) is in texel 2 of row 1
     CHECK(out[1] == (filter == CU_TR_FILTER_MODE_POINT ? 6.0f : 5.5f));  // on its edge to texel 1
   }
   CUDA_MEMCPY2D back = {};

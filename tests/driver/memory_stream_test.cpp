@@ -72,7 +72,8 @@ TEST_CASE("asynchronous copies out of pageable memory have read it when they ret
   // For much the stream has to come to it.
   {
     OpenLater later(gate);
-    REQUIRE(cuMemcpyHtoDAsync_v2(ends.second, ends.pageable.data() + 5000, Ends::kBytes - 5000, stream) == CUDA_SUCCESS);
+    REQUIRE(cuMemcpyHtoDAsync_v2(ends.second, ends.pageable.data() + 5000, Ends::kBytes - 5000, stream) ==
+            CUDA_SUCCESS);
     CHECK(gate.opened());
   }
   std::fill(ends.pageable.begin(), ends.pageable.end(), 8);
@@ -171,7 +172,8 @@ TEST_CASE("what a context made goes with it", "[memory]") {
   CHECK(Allocations::Get().Find(own.data()).has_value());
   fresh.End();
   ContextStack::OfThread().Pop();
-  for (const void* gone : {reinterpret_cast<const void*>(memory), static_cast<const void*>(host), static_cast<const void*>(own.data())}) {
+  for (const void* gone : {reinterpret_cast<const void*>(memory), static_cast<const void*>(host),
+                           static_cast<const void*>(own.data())}) {
     CHECK_FALSE(Allocations::Get().Find(gone).has_value());
   }
   UseContext();
@@ -229,7 +231,8 @@ TEST_CASE("many threads allocate, copy and free", "[memory]") {
       for (int round = 0; round < 100; ++round) {
         CUdeviceptr a = 0, b = 0;
         const size_t bytes = in.size() * sizeof(unsigned);
-        if (cuMemAlloc_v2(&a, bytes) != CUDA_SUCCESS || cuMemAllocAsync(&b, bytes, stream) != CUDA_SUCCESS) ++wrong;
+        if (cuMemAlloc_v2(&a, bytes) != CUDA_SUCCESS || cuMemAllocAsync(&b, bytes, stream) != CUDA_SUCCESS)
+          ++wrong;
         if (cuMemcpyHtoDAsync_v2(a, in.data(), bytes, stream) != CUDA_SUCCESS) ++wrong;
         if (cuMemcpyDtoDAsync_v2(b, a, bytes, stream) != CUDA_SUCCESS) ++wrong;
         if (cuMemcpyDtoHAsync_v2(out.data(), b, bytes, stream) != CUDA_SUCCESS || out != in) ++wrong;

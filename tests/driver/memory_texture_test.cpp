@@ -9,13 +9,17 @@ namespace driver_memory_test {
 
 namespace {
 
-CUDA_ARRAY3D_DESCRIPTOR Shape(size_t width, size_t height, size_t depth, unsigned flags, CUarray_format format, unsigned channels) {
+CUDA_ARRAY3D_DESCRIPTOR Shape(size_t width, size_t height, size_t depth, unsigned flags,
+                              CUarray_format format, unsigned channels) {
   CUDA_ARRAY3D_DESCRIPTOR d = {};
-  d.Width = width, d.Height = height, d.Depth = depth, d.Flags = flags, d.Format = format, d.NumChannels = channels;
+  d.Width = width, d.Height = height, d.Depth = depth, d.Flags = flags, d.Format = format,
+  d.NumChannels = channels;
   return d;
 }
 
-const ptx2cpu_texture& Behind(CUtexObject handle) { return *reinterpret_cast<const ptx2cpu_texture*>(handle); }
+const ptx2cpu_texture& Behind(CUtexObject handle) {
+  return *reinterpret_cast<const ptx2cpu_texture*>(handle);
+}
 
 }  // namespace
 
@@ -29,11 +33,14 @@ TEST_CASE("textures: arrays of every shape", "[memory]") {
       {Shape(8, 0, 0, 0, CU_AD_FORMAT_FLOAT, 1), PTX2CPU_SHAPE_1D, PTX2CPU_CHANNEL_F32, 1, 1, 1},
       {Shape(8, 4, 0, 0, CU_AD_FORMAT_SIGNED_INT8, 2), PTX2CPU_SHAPE_2D, PTX2CPU_CHANNEL_S8, 1, 4, 1},
       {Shape(8, 4, 3, 0, CU_AD_FORMAT_HALF, 4), PTX2CPU_SHAPE_3D, PTX2CPU_CHANNEL_F16, 1, 4, 3},
-      {Shape(8, 0, 5, CUDA_ARRAY3D_LAYERED, CU_AD_FORMAT_UNSIGNED_INT16, 1), PTX2CPU_SHAPE_1D_LAYERED, PTX2CPU_CHANNEL_U16, 5, 1, 1},
-      {Shape(8, 4, 5, CUDA_ARRAY3D_LAYERED, CU_AD_FORMAT_SIGNED_INT32, 1), PTX2CPU_SHAPE_2D_LAYERED, PTX2CPU_CHANNEL_S32, 5, 4, 1},
-      {Shape(8, 8, 6, CUDA_ARRAY3D_CUBEMAP, CU_AD_FORMAT_UNSIGNED_INT32, 1), PTX2CPU_SHAPE_CUBE, PTX2CPU_CHANNEL_U32, 6, 8, 1},
-      {Shape(8, 8, 12, CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED, CU_AD_FORMAT_UNSIGNED_INT8, 1), PTX2CPU_SHAPE_CUBE_LAYERED,
-       PTX2CPU_CHANNEL_U8, 12, 8, 1},
+      {Shape(8, 0, 5, CUDA_ARRAY3D_LAYERED, CU_AD_FORMAT_UNSIGNED_INT16, 1), PTX2CPU_SHAPE_1D_LAYERED,
+       PTX2CPU_CHANNEL_U16, 5, 1, 1},
+      {Shape(8, 4, 5, CUDA_ARRAY3D_LAYERED, CU_AD_FORMAT_SIGNED_INT32, 1), PTX2CPU_SHAPE_2D_LAYERED,
+       PTX2CPU_CHANNEL_S32, 5, 4, 1},
+      {Shape(8, 8, 6, CUDA_ARRAY3D_CUBEMAP, CU_AD_FORMAT_UNSIGNED_INT32, 1), PTX2CPU_SHAPE_CUBE,
+       PTX2CPU_CHANNEL_U32, 6, 8, 1},
+      {Shape(8, 8, 12, CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED, CU_AD_FORMAT_UNSIGNED_INT8, 1),
+       PTX2CPU_SHAPE_CUBE_LAYERED, PTX2CPU_CHANNEL_U8, 12, 8, 1},
       {Shape(8, 4, 0, 0, CU_AD_FORMAT_SNORM_INT16X2, 2), PTX2CPU_SHAPE_2D, PTX2CPU_CHANNEL_S16, 1, 4, 1},
   };
   for (const Case& c : cases) {
@@ -42,7 +49,8 @@ TEST_CASE("textures: arrays of every shape", "[memory]") {
     CUDA_RESOURCE_DESC r = {};
     CUDA_TEXTURE_DESC t = {};
     r.resType = CU_RESOURCE_TYPE_ARRAY, r.res.array.hArray = array;
-    t.addressMode[1] = CU_TR_ADDRESS_MODE_BORDER, t.filterMode = CU_TR_FILTER_MODE_LINEAR, t.borderColor[2] = 0.5f;
+    t.addressMode[1] = CU_TR_ADDRESS_MODE_BORDER, t.filterMode = CU_TR_FILTER_MODE_LINEAR,
+    t.borderColor[2] = 0.5f;
     t.flags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES;
     t.minMipmapLevelClamp = 1, t.maxMipmapLevelClamp = 2;
     CUtexObject texture = 0;
@@ -62,7 +70,8 @@ TEST_CASE("textures: arrays of every shape", "[memory]") {
     CHECK(seen.address[1] == PTX2CPU_ADDRESS_BORDER);
     CHECK(seen.linear_filter == 1);
     CHECK(seen.normalized == 1);
-    CHECK(seen.as_float == (c.shape.Format == CU_AD_FORMAT_SNORM_INT16X2 ? 1u : 0u));  // the format itself is normalised
+    CHECK(seen.as_float ==
+          (c.shape.Format == CU_AD_FORMAT_SNORM_INT16X2 ? 1u : 0u));  // the format itself is normalised
     CHECK(seen.border[2] == 0.5f);
     CHECK(seen.max_lod == 0.0f);  // one level
     // The image is where copies put it.
@@ -70,11 +79,13 @@ TEST_CASE("textures: arrays of every shape", "[memory]") {
       std::vector<unsigned char> bytes(8 * 4 * 3 * 8);
       for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i);
       CUDA_MEMCPY3D copy = {};
-      copy.srcMemoryType = CU_MEMORYTYPE_HOST, copy.srcHost = bytes.data(), copy.dstMemoryType = CU_MEMORYTYPE_ARRAY, copy.dstArray = array;
+      copy.srcMemoryType = CU_MEMORYTYPE_HOST, copy.srcHost = bytes.data(),
+      copy.dstMemoryType = CU_MEMORYTYPE_ARRAY, copy.dstArray = array;
       copy.WidthInBytes = 64, copy.Height = 4, copy.Depth = 3;
       REQUIRE(cuMemcpy3D_v2(&copy) == CUDA_SUCCESS);
       const ptx2cpu_image_level& level = seen.image.level[0];
-      CHECK(std::memcmp(level.base + 2 * level.slice + 3 * level.pitch + 5 * 8, &bytes[(2 * 4 + 3) * 64 + 40], 8) == 0);
+      CHECK(std::memcmp(level.base + 2 * level.slice + 3 * level.pitch + 5 * 8, &bytes[(2 * 4 + 3) * 64 + 40],
+                        8) == 0);
     }
     CHECK(cuTexObjectDestroy(texture) == CUDA_SUCCESS);
     CHECK(cuTexObjectDestroy(texture) == CUDA_ERROR_INVALID_VALUE);

@@ -64,7 +64,10 @@ TEST_CASE("what cuLinkComplete makes can be copied, written to a file, and loade
   Session session;
   CUlinkState state;
   REQUIRE(cuLinkCreate_v2(0, nullptr, nullptr, &state) == CUDA_SUCCESS);
-  const auto add = [&](const std::string& text) { return cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, const_cast<char*>(text.c_str()), text.size() + 1, nullptr, 0, nullptr, nullptr); };
+  const auto add = [&](const std::string& text) {
+    return cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, const_cast<char*>(text.c_str()), text.size() + 1,
+                            nullptr, 0, nullptr, nullptr);
+  };
   REQUIRE(add(kCaller) == CUDA_SUCCESS);
   REQUIRE(add(kCallee) == CUDA_SUCCESS);
   void* image;
@@ -84,13 +87,16 @@ TEST_CASE("what cuLinkComplete makes can be copied, written to a file, and loade
 
 TEST_CASE("LTO IR is refused by name, for linking and for loading") {
   Session session;
-  alignas(8) char intermediate[64] = "\xed" "CN\x7f";
+  alignas(8) char intermediate[64] =
+      "\xed"
+      "CN\x7f";
   char log[500] = "";
   CUjit_option names[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   CUlinkState state;
   REQUIRE(cuLinkCreate_v2(2, names, values, &state) == CUDA_SUCCESS);
-  CHECK(cuLinkAddData_v2(state, CU_JIT_INPUT_NVVM, intermediate, sizeof intermediate, "a", 0, nullptr, nullptr) == CUDA_ERROR_NOT_SUPPORTED);
+  CHECK(cuLinkAddData_v2(state, CU_JIT_INPUT_NVVM, intermediate, sizeof intermediate, "a", 0, nullptr,
+                         nullptr) == CUDA_ERROR_NOT_SUPPORTED);
   CHECK_THAT(log, Catch::Contains("LTO IR"));
   CHECK(cuLinkDestroy(state) == CUDA_SUCCESS);
   log[0] = '\0';
@@ -125,7 +131,8 @@ TEST_CASE("the device runtime of a toolkit is not linked: what it defines is bui
   CUlinkState state;
   REQUIRE(cuLinkCreate_v2(0, nullptr, nullptr, &state) == CUDA_SUCCESS);
   for (const std::string& text : {toolkit, caller}) {
-    REQUIRE(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, const_cast<char*>(text.c_str()), text.size() + 1, nullptr, 0, nullptr, nullptr) == CUDA_SUCCESS);
+    REQUIRE(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, const_cast<char*>(text.c_str()), text.size() + 1,
+                             nullptr, 0, nullptr, nullptr) == CUDA_SUCCESS);
   }
   void* image;
   size_t size;
@@ -150,11 +157,21 @@ TEST_CASE("the error log names the line, the sizes say how much was written, the
   Session session;
   const std::string broken = kBump + ".visible .entry wrong() {\n  add.u32 %undeclared, 1, 2;\n  ret;\n}\n";
   std::array<char, 2000> error{}, info{};
-  CUjit_option names[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_LOG_VERBOSE, CU_JIT_WALL_TIME,
-                          CU_JIT_MAX_REGISTERS, CU_JIT_OPTIMIZATION_LEVEL};
+  CUjit_option names[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                          CU_JIT_INFO_LOG_BUFFER,  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                          CU_JIT_LOG_VERBOSE,      CU_JIT_WALL_TIME,
+                          CU_JIT_MAX_REGISTERS,    CU_JIT_OPTIMIZATION_LEVEL};
   void* const one = reinterpret_cast<void*>(1);
-  const auto load = [&](const std::string& text, CUmodule& module, size_t& error_size, size_t& info_size, float& milliseconds) {
-    void* values[] = {error.data(), reinterpret_cast<void*>(error.size()), info.data(), reinterpret_cast<void*>(info.size()), one, nullptr, reinterpret_cast<void*>(32), one};
+  const auto load = [&](const std::string& text, CUmodule& module, size_t& error_size, size_t& info_size,
+                        float& milliseconds) {
+    void* values[] = {error.data(),
+                      reinterpret_cast<void*>(error.size()),
+                      info.data(),
+                      reinterpret_cast<void*>(info.size()),
+                      one,
+                      nullptr,
+                      reinterpret_cast<void*>(32),
+                      one};
     const CUresult result = cuModuleLoadDataEx(&module, text.c_str(), std::size(names), names, values);
     error_size = reinterpret_cast<size_t>(values[1]);
     info_size = reinterpret_cast<size_t>(values[3]);
@@ -182,11 +199,14 @@ TEST_CASE("the error log names the line, the sizes say how much was written, the
   CHECK(error[8] == 'x');
 }
 
-TEST_CASE("a library's variables are each context's own, its managed variables are shared; both go with what owns them") {
+TEST_CASE(
+    "a library's variables are each context's own, its managed variables are shared; both go with what owns "
+    "them") {
   Session session;
   CUlibrary library;
   CUkernel kernel;
-  REQUIRE(cuLibraryLoadData(&library, kBump.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0) == CUDA_SUCCESS);
+  REQUIRE(cuLibraryLoadData(&library, kBump.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0) ==
+          CUDA_SUCCESS);
   REQUIRE(cuLibraryGetKernel(&kernel, library, "bump_total") == CUDA_SUCCESS);
   CUcontext second;
   REQUIRE(cuCtxCreate_v2(&second, 0, 0) == CUDA_SUCCESS);
@@ -218,7 +238,8 @@ TEST_CASE("a managed variable has its first value before any context, and the sa
   Session session;
   CUlibrary library;
   CUkernel kernel;
-  REQUIRE(cuLibraryLoadData(&library, kManaged.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0) == CUDA_SUCCESS);
+  REQUIRE(cuLibraryLoadData(&library, kManaged.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0) ==
+          CUDA_SUCCESS);
   CUdeviceptr address;
   size_t size;
   REQUIRE(cuLibraryGetManaged(&address, &size, library, "shared_by_all") == CUDA_SUCCESS);
@@ -227,12 +248,14 @@ TEST_CASE("a managed variable has its first value before any context, and the sa
   CHECK(value == 40);
   value = 100;
   REQUIRE(cuLibraryGetKernel(&kernel, library, "bump_managed") == CUDA_SUCCESS);
-  REQUIRE(cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 1, 1, 1, 3, 1, 1, 0, nullptr, nullptr, nullptr) == CUDA_SUCCESS);
+  REQUIRE(cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 1, 1, 1, 3, 1, 1, 0, nullptr, nullptr,
+                         nullptr) == CUDA_SUCCESS);
   REQUIRE(cuCtxSynchronize() == CUDA_SUCCESS);
   CHECK(value == 103);
   CUcontext second;
   REQUIRE(cuCtxCreate_v2(&second, 0, 0) == CUDA_SUCCESS);
-  REQUIRE(cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, nullptr) == CUDA_SUCCESS);
+  REQUIRE(cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr,
+                         nullptr) == CUDA_SUCCESS);
   REQUIRE(cuCtxSynchronize() == CUDA_SUCCESS);
   CHECK(value == 105);
   CHECK(cuCtxDestroy_v2(second) == CUDA_SUCCESS);
@@ -242,14 +265,16 @@ TEST_CASE("a managed variable has its first value before any context, and the sa
 TEST_CASE("threads that ask for the same kernel of a library at once get the same function") {
   Session session;
   CUlibrary library;
-  REQUIRE(cuLibraryLoadData(&library, kBump.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0) == CUDA_SUCCESS);
+  REQUIRE(cuLibraryLoadData(&library, kBump.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0) ==
+          CUDA_SUCCESS);
   std::array<CUfunction, 8> functions{};
   std::vector<std::thread> threads;
   for (CUfunction& function : functions) {
     threads.emplace_back([&] {
       CUkernel kernel;
       cuCtxSetCurrent(session.context);
-      if (cuLibraryGetKernel(&kernel, library, "bump") == CUDA_SUCCESS) cuKernelGetFunction(&function, kernel);
+      if (cuLibraryGetKernel(&kernel, library, "bump") == CUDA_SUCCESS)
+        cuKernelGetFunction(&function, kernel);
     });
   }
   for (std::thread& thread : threads) thread.join();

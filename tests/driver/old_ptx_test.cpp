@@ -1,4 +1,5 @@
-// A module of PTX 1.3 as a program of that time uses it: parameters in the body, a .tex variable, launches by cuParamSet.
+// A module of PTX 1.3 as a program of that time uses it: parameters in the body, a .tex variable, launches by
+// cuParamSet.
 #include <catch2/catch.hpp>
 
 #include "tests/driver/memory_context.h"
@@ -53,7 +54,8 @@ TEST_CASE("a kernel of PTX 1.3 reads the texture that the host has bound", "[mem
   d.Width = 4, d.Height = 2, d.Format = CU_AD_FORMAT_FLOAT, d.NumChannels = 1;
   REQUIRE(cuArrayCreate_v2(&array, &d) == CUDA_SUCCESS);
   CUDA_MEMCPY2D copy = {};
-  copy.srcMemoryType = CU_MEMORYTYPE_HOST, copy.srcHost = texels, copy.dstMemoryType = CU_MEMORYTYPE_ARRAY, copy.dstArray = array;
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST, copy.srcHost = texels, copy.dstMemoryType = CU_MEMORYTYPE_ARRAY,
+  copy.dstArray = array;
   copy.WidthInBytes = sizeof texels[0], copy.Height = 2;
   REQUIRE(cuMemcpy2D_v2(&copy) == CUDA_SUCCESS);
   CUtexref reference = nullptr;
@@ -79,7 +81,8 @@ TEST_CASE("a kernel of PTX 1.3 reads the texture that the host has bound", "[mem
 
 TEST_CASE("a kernel for 32-bit hosts is not launched", "[memory]") {
   constexpr char kKernel[] =
-      ".version 1.4\n.target sm_10\n.entry k (.param .u32 p)\n{\n.reg .u32 %r<3>;\nld.param.u32 %r1, [p];\nst.global.u32 [%r1+0], %r1;\nexit;\n}\n";
+      ".version 1.4\n.target sm_10\n.entry k (.param .u32 p)\n{\n.reg .u32 %r<3>;\nld.param.u32 %r1, "
+      "[p];\nst.global.u32 [%r1+0], %r1;\nexit;\n}\n";
   UseContext();
   CUmodule module = nullptr;
   REQUIRE(cuModuleLoadData(&module, kKernel) == CUDA_SUCCESS);
@@ -87,7 +90,8 @@ TEST_CASE("a kernel for 32-bit hosts is not launched", "[memory]") {
   REQUIRE(cuModuleGetFunction(&function, module, "k") == CUDA_SUCCESS);
   uint32_t address = 16;
   void* parameters[] = {&address};
-  CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr) == CUDA_ERROR_NOT_SUPPORTED);
+  CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr) ==
+        CUDA_ERROR_NOT_SUPPORTED);
   CHECK(cuCtxSynchronize() == CUDA_SUCCESS);
   cuModuleUnload(module);
 }

@@ -31,20 +31,26 @@ inline void AskPools(Answers& a) {
   make("reserved", [](P& p) { p.reserved[0] = 1; });
   for (int attribute = 0; attribute <= 9; ++attribute) {
     cuuint64_t value = 0;
-    a.Add("pool attribute " + std::to_string(attribute), cuMemPoolGetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), &value), value);
+    a.Add("pool attribute " + std::to_string(attribute),
+          cuMemPoolGetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), &value), value);
     value = 1;
-    a.Add("set pool attribute " + std::to_string(attribute), cuMemPoolSetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), &value));
+    a.Add("set pool attribute " + std::to_string(attribute),
+          cuMemPoolSetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), &value));
     value = 0;
-    a.Add("reset pool attribute " + std::to_string(attribute), cuMemPoolSetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), &value));
+    a.Add("reset pool attribute " + std::to_string(attribute),
+          cuMemPoolSetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), &value));
   }
   int on = 1;
-  for (int attribute = 1; attribute <= 3; ++attribute) cuMemPoolSetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), &on);
+  for (int attribute = 1; attribute <= 3; ++attribute)
+    cuMemPoolSetAttribute(pool, static_cast<CUmemPool_attribute>(attribute), &on);
   CUstream s = nullptr;
   cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
   CUdeviceptr p = 0, q = 0;
   auto state = [&](const std::string& label) {
     cuuint64_t v[4] = {};
-    for (int i = 0; i < 4; ++i) cuMemPoolGetAttribute(pool, static_cast<CUmemPool_attribute>(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT + i), &v[i]);
+    for (int i = 0; i < 4; ++i)
+      cuMemPoolGetAttribute(pool, static_cast<CUmemPool_attribute>(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT + i),
+                            &v[i]);
     a.Add("pool used " + label, CUDA_SUCCESS, v[2], v[3]);
     a.Add("pool holds enough " + label, CUDA_SUCCESS, v[0] >= v[2], v[1] >= v[0]);
   };
@@ -95,7 +101,8 @@ inline void AskPools(Answers& a) {
   a.Add("no access entries", cuMemPoolSetAccess(pool, nullptr, 0));
   CUmemPoolPtrExportData data = {};
   int handle = 0;
-  a.Add("export pool without handle type", cuMemPoolExportToShareableHandle(&handle, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  a.Add("export pool without handle type",
+        cuMemPoolExportToShareableHandle(&handle, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
   cuMemAllocFromPoolAsync(&p, 1000, pool, s);
   cuStreamSynchronize(s);
   a.Add("export pointer without handle type", cuMemPoolExportPointer(&data, p));
@@ -114,13 +121,17 @@ inline void AskVirtualMemory(Answers& a) {
   prop.type = CU_MEM_ALLOCATION_TYPE_PINNED, prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   size_t grain = 0, recommended = 0;
   a.Add("granularity", cuMemGetAllocationGranularity(&grain, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM), grain);
-  a.Add("recommended granularity", cuMemGetAllocationGranularity(&recommended, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED), recommended);
+  a.Add("recommended granularity",
+        cuMemGetAllocationGranularity(&recommended, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+        recommended);
   if (grain == 0) return;
   CUmemAllocationProp odd = prop;
   odd.location.id = 99;
-  a.Add("granularity of device 99", cuMemGetAllocationGranularity(&grain, &odd, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+  a.Add("granularity of device 99",
+        cuMemGetAllocationGranularity(&grain, &odd, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
   odd = prop, odd.type = CU_MEM_ALLOCATION_TYPE_INVALID;
-  a.Add("granularity of type invalid", cuMemGetAllocationGranularity(&grain, &odd, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+  a.Add("granularity of type invalid",
+        cuMemGetAllocationGranularity(&grain, &odd, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
   CUdeviceptr p = 0;
   a.Add("reserve 0", cuMemAddressReserve(&p, 0, 0, 0, 0));
   a.Add("reserve 100", cuMemAddressReserve(&p, 100, 0, 0, 0));
@@ -161,13 +172,16 @@ inline void AskVirtualMemory(Answers& a) {
   size_t size = 0;
   a.Add("mapped address range", cuMemGetAddressRange(&base, &size, p + grain + 5), base - p, size);
   cuPointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p + grain + 5);
-  a.Add("mapped range size", cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, p + grain + 5), size, base - p);
+  a.Add("mapped range size", cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, p + grain + 5),
+        size, base - p);
   a.Add("retain", cuMemRetainAllocationHandle(&same, reinterpret_cast<void*>(p + grain)), same == h);
   a.Add("release retained", cuMemRelease(same));
   CUmemAllocationProp told = {};
-  a.Add("properties", cuMemGetAllocationPropertiesFromHandle(&told, h), told.type, told.location.type, told.location.id);
+  a.Add("properties", cuMemGetAllocationPropertiesFromHandle(&told, h), told.type, told.location.type,
+        told.location.id);
   int fd = 0;
-  a.Add("export without handle type", cuMemExportToShareableHandle(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  a.Add("export without handle type",
+        cuMemExportToShareableHandle(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
   a.Add("release", cuMemRelease(h));
   a.Add("read after release", cuMemcpyDtoH(&byte, p, 1), byte);
   a.Add("free of mapped", cuMemFree(p));
@@ -191,7 +205,8 @@ inline void AskManaged(Answers& a) {
     a.Add("advise " + name, cuMemAdvise(pointer, 4096, CU_MEM_ADVISE_SET_READ_MOSTLY, here));
     a.Add("prefetch " + name, cuMemPrefetchAsync(pointer, 4096, here, 0, b.stream));
     int value = -7;
-    a.Add("read mostly " + name, cuMemRangeGetAttribute(&value, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, pointer, 4096), value);
+    a.Add("read mostly " + name,
+          cuMemRangeGetAttribute(&value, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, pointer, 4096), value);
   }
   const CUdeviceptr m = b.managed;
   int value = 0, many[4] = {-7, -7, -7, -7};
@@ -217,7 +232,8 @@ inline void AskManaged(Answers& a) {
   get("preferred after none", CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION);
   auto accessed = [&](const std::string& label) {
     for (int& v : many) v = -7;
-    const CUresult code = cuMemRangeGetAttribute(many, sizeof many, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, m, 4096);
+    const CUresult code =
+        cuMemRangeGetAttribute(many, sizeof many, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, m, 4096);
     a.Add(label, code, many[0], many[1], many[2], many[3]);
   };
   accessed("accessed by");
@@ -238,9 +254,12 @@ inline void AskManaged(Answers& a) {
   a.Add("prefetch device 99", cuMemPrefetchAsync(m, 4096, wrong, 0, b.stream));
   a.Add("prefetch nothing", cuMemPrefetchAsync(m, 0, here, 0, b.stream));
   a.Add("prefetch flags", cuMemPrefetchAsync(m, 4096, here, 1, b.stream));
-  a.Add("range attribute size 3", cuMemRangeGetAttribute(&value, 3, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, m, 4096));
-  a.Add("range attribute 99", cuMemRangeGetAttribute(&value, 4, static_cast<CUmem_range_attribute>(99), m, 4096));
-  a.Add("range attribute of nothing", cuMemRangeGetAttribute(&value, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, m, 0));
+  a.Add("range attribute size 3",
+        cuMemRangeGetAttribute(&value, 3, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, m, 4096));
+  a.Add("range attribute 99",
+        cuMemRangeGetAttribute(&value, 4, static_cast<CUmem_range_attribute>(99), m, 4096));
+  a.Add("range attribute of nothing",
+        cuMemRangeGetAttribute(&value, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, m, 0));
   cuCtxSynchronize();
 }
 

@@ -32,7 +32,8 @@ inline void AskReferences(Answers& a) {
     a.Add("reference array " + label, cuTexRefGetArray(&got, r), got == plane);
     a.Add("reference mipmap " + label, cuTexRefGetMipmappedArray(&got_mipmap, r), got_mipmap == mipmap);
   };
-  for (int dim = -1; dim <= 3; ++dim) a.Add("reference mode " + std::to_string(dim), cuTexRefGetAddressMode(&mode, r, dim), mode);
+  for (int dim = -1; dim <= 3; ++dim)
+    a.Add("reference mode " + std::to_string(dim), cuTexRefGetAddressMode(&mode, r, dim), mode);
   a.Add("reference filter", cuTexRefGetFilterMode(&filter, r), filter);
   a.Add("reference mip filter", cuTexRefGetMipmapFilterMode(&filter, r), filter);
   a.Add("reference bias", cuTexRefGetMipmapLevelBias(&bias, r), bias);
@@ -44,12 +45,16 @@ inline void AskReferences(Answers& a) {
   state("set");
   a.Add("reference set format, 3 channels", cuTexRefSetFormat(r, CU_AD_FORMAT_FLOAT, 3));
   a.Add("reference set format 5", cuTexRefSetFormat(r, static_cast<CUarray_format>(5), 1));
-  for (int dim = -1; dim <= 3; ++dim) a.Add("reference set mode " + std::to_string(dim), cuTexRefSetAddressMode(r, dim, CU_TR_ADDRESS_MODE_MIRROR));
-  for (int dim = 0; dim <= 2; ++dim) a.Add("reference mode set " + std::to_string(dim), cuTexRefGetAddressMode(&mode, r, dim), mode);
+  for (int dim = -1; dim <= 3; ++dim)
+    a.Add("reference set mode " + std::to_string(dim),
+          cuTexRefSetAddressMode(r, dim, CU_TR_ADDRESS_MODE_MIRROR));
+  for (int dim = 0; dim <= 2; ++dim)
+    a.Add("reference mode set " + std::to_string(dim), cuTexRefGetAddressMode(&mode, r, dim), mode);
   a.Add("reference set mode 4", cuTexRefSetAddressMode(r, 0, static_cast<CUaddress_mode>(4)));
   a.Add("reference set filter 2", cuTexRefSetFilterMode(r, static_cast<CUfilter_mode>(2)));
   a.Add("reference set filter", cuTexRefSetFilterMode(r, CU_TR_FILTER_MODE_LINEAR));
-  a.Add("reference set flags 3", cuTexRefSetFlags(r, CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_READ_AS_INTEGER));
+  a.Add("reference set flags 3",
+        cuTexRefSetFlags(r, CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_READ_AS_INTEGER));
   a.Add("reference set flags unknown", cuTexRefSetFlags(r, 0x1000));
   a.Add("reference set anisotropy", cuTexRefSetMaxAnisotropy(r, 8));
   a.Add("reference set bias", cuTexRefSetMipmapLevelBias(r, 2.0f));
@@ -92,7 +97,8 @@ inline void AskReferences(Answers& a) {
 // What came up while building: arrays and views that need a second look.
 inline void AskViews(Answers& a) {
   CUDA_TEXTURE_DESC t = {};
-  auto ask = [&](const std::string& label, const CUDA_ARRAY3D_DESCRIPTOR& shape, unsigned levels, auto change) {
+  auto ask = [&](const std::string& label, const CUDA_ARRAY3D_DESCRIPTOR& shape, unsigned levels,
+                 auto change) {
     CUDA_RESOURCE_DESC r = {};
     CUDA_RESOURCE_VIEW_DESC v = {};
     CUarray array = nullptr;
@@ -104,7 +110,8 @@ inline void AskViews(Answers& a) {
       cuMipmappedArrayCreate(&mipmap, &shape, levels);
       r.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY, r.res.mipmap.hMipmappedArray = mipmap;
     }
-    v.format = CU_RES_VIEW_FORMAT_FLOAT_1X32, v.width = shape.Width, v.height = shape.Height, v.depth = shape.Depth;
+    v.format = CU_RES_VIEW_FORMAT_FLOAT_1X32, v.width = shape.Width, v.height = shape.Height,
+    v.depth = shape.Depth;
     change(v);
     CUtexObject texture = 0;
     a.Add("view of " + label, cuTexObjectCreate(&texture, &r, &t, &v));
@@ -113,7 +120,8 @@ inline void AskViews(Answers& a) {
     if (mipmap != nullptr) cuMipmappedArrayDestroy(mipmap);
   };
   using V = CUDA_RESOURCE_VIEW_DESC;
-  const CUDA_ARRAY3D_DESCRIPTOR line = Shape(8, 0, 0), layers = Shape(8, 4, 3, CUDA_ARRAY3D_LAYERED), deep = Shape(8, 4, 2), flat = Shape(8, 4, 0),
+  const CUDA_ARRAY3D_DESCRIPTOR line = Shape(8, 0, 0), layers = Shape(8, 4, 3, CUDA_ARRAY3D_LAYERED),
+                                deep = Shape(8, 4, 2), flat = Shape(8, 4, 0),
                                 cube = Shape(8, 8, 6, CUDA_ARRAY3D_CUBEMAP);
   ask("1d", line, 0, [](V&) {});
   ask("1d, height 1", line, 0, [](V& v) { v.height = 1; });
@@ -132,7 +140,8 @@ inline void AskViews(Answers& a) {
   ask("mipmap", flat, 3, [](V&) {});
   ask("mipmap, levels 0 to 2", flat, 3, [](V& v) { v.lastMipmapLevel = 2; });
   ask("mipmap, levels 1 to 2", flat, 3, [](V& v) { v.firstMipmapLevel = 1, v.lastMipmapLevel = 2; });
-  ask("mipmap, levels 1 to 2, size of level 1", flat, 3, [](V& v) { v.firstMipmapLevel = 1, v.lastMipmapLevel = 2, v.width = 4, v.height = 2; });
+  ask("mipmap, levels 1 to 2, size of level 1", flat, 3,
+      [](V& v) { v.firstMipmapLevel = 1, v.lastMipmapLevel = 2, v.width = 4, v.height = 2; });
   ask("mipmap, levels 0 to 3", flat, 3, [](V& v) { v.lastMipmapLevel = 3; });
   ask("mipmap, levels 2 to 1", flat, 3, [](V& v) { v.firstMipmapLevel = 2, v.lastMipmapLevel = 1; });
 }

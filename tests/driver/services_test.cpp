@@ -1,4 +1,5 @@
-// What kernels find in their context: limits, the heap of malloc, printf. Two devices, so in a process of its own.
+// What kernels find in their context: limits, the heap of malloc, printf. Two devices, so in a process of its
+// own.
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <string>
@@ -7,7 +8,8 @@ namespace {
 
 std::string Ask(const std::string& what) {
   std::string text;
-  const std::string command = std::string("env -u CUDA_VISIBLE_DEVICES PTX2CPU_DEVICES=2 ") + PTX2CPU_BINARY_DIR + "/bin/driver_services_asker " + what + " 2>/dev/null";
+  const std::string command = std::string("env -u CUDA_VISIBLE_DEVICES PTX2CPU_DEVICES=2 ") +
+                              PTX2CPU_BINARY_DIR + "/bin/driver_services_asker " + what + " 2>/dev/null";
   std::FILE* const pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
   char buffer[4096];
@@ -49,7 +51,8 @@ TEST_CASE("a context keeps as much of what kernels print as its limit says") {
   const std::string text = Ask("much");
   const auto lines = [&](char who) {
     size_t count = text.front() == who ? 1 : 0;
-    for (size_t at = 0; (at = text.find(std::string("\n") + who + ' ', at)) != std::string::npos; ++at) ++count;
+    for (size_t at = 0; (at = text.find(std::string("\n") + who + ' ', at)) != std::string::npos; ++at)
+      ++count;
     return count;
   };
   CHECK(lines('1') == 99'999);
@@ -58,4 +61,6 @@ TEST_CASE("a context keeps as much of what kernels print as its limit says") {
   CHECK(text.find("limit: 1") != std::string::npos);
 }
 
-TEST_CASE("the stack of a thread is bounded as on an H200") { CHECK(Ask("stack") == "stack 16\nstack 4096\nlimit: 1\nstack 4096\n"); }
+TEST_CASE("the stack of a thread is bounded as on an H200") {
+  CHECK(Ask("stack") == "stack 16\nstack 4096\nlimit: 1\nstack 4096\n");
+}

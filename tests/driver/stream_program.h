@@ -1,4 +1,5 @@
-// What tests of streams and graphs start from: a context, a module with small kernels, memory that both sides see.
+// What tests of streams and graphs start from: a context, a module with small kernels, memory that both sides
+// see.
 #pragma once
 
 #include <atomic>
@@ -93,7 +94,8 @@ class Log {
     void* parameters[] = {&log, &value};
     CUDA_KERNEL_NODE_PARAMS kernel{};
     kernel.func = program_.append;
-    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY =
+        kernel.blockDimZ = 1;
     kernel.kernelParams = parameters;
     return cuGraphAddKernelNode_v2(node, graph, after.data(), after.size(), &kernel);
   }

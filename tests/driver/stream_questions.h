@@ -1,5 +1,5 @@
-// Questions to a CUDA driver about streams, events, capture and graphs: as memory_questions.h, whose Answers they fill;
-// answers of a real driver in stream_answers.txt (record/record_stream_answers.cpp).
+// Questions to a CUDA driver about streams, events, capture and graphs: as memory_questions.h, whose Answers
+// they fill; answers of a real driver in stream_answers.txt (record/record_stream_answers.cpp).
 #pragma once
 
 #include <functional>
@@ -51,7 +51,8 @@ struct Scene {
     parameters[0] = &memory;
     CUDA_KERNEL_NODE_PARAMS kernel{};
     kernel.func = function;
-    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = kernel.blockDimX = kernel.blockDimY =
+        kernel.blockDimZ = 1;
     kernel.kernelParams = parameters;
     return kernel;
   }
@@ -96,7 +97,8 @@ inline void AskStreams(Answers& answers) {
     value = {};
     const CUresult code = cuStreamGetAttribute(scene.a, static_cast<CUstreamAttrID>(id), &value);
     answers.Add("attribute " + std::to_string(id), code, value.pad[0]);
-    answers.Add("set attribute " + std::to_string(id), cuStreamSetAttribute(scene.a, static_cast<CUstreamAttrID>(id), &value));
+    answers.Add("set attribute " + std::to_string(id),
+                cuStreamSetAttribute(scene.a, static_cast<CUstreamAttrID>(id), &value));
   }
   answers.Add("set sync policy 9", [&] {
     value = {};
@@ -129,7 +131,8 @@ inline void AskStreams(Answers& answers) {
 inline void AskEvents(Answers& answers) {
   Scene scene;
   CUevent made = nullptr;
-  for (const unsigned flags : {0u, 1u, 2u, 3u, 4u, 6u, 7u, 8u}) answers.Add("event flags " + std::to_string(flags), cuEventCreate(&made, flags));
+  for (const unsigned flags : {0u, 1u, 2u, 3u, 4u, 6u, 7u, 8u})
+    answers.Add("event flags " + std::to_string(flags), cuEventCreate(&made, flags));
   answers.Add("event null", cuEventCreate(nullptr, 0));
   float time = 0;
   answers.Add("query, never recorded", cuEventQuery(scene.event));
@@ -154,7 +157,8 @@ inline void AskEvents(Answers& answers) {
 }
 
 // Something that is done while `a` is captured in some mode; then how the capture is and how it ends.
-inline void AskDuring(Answers& answers, Scene& scene, const std::string& label, CUstreamCaptureMode mode, const std::function<CUresult()>& call) {
+inline void AskDuring(Answers& answers, Scene& scene, const std::string& label, CUstreamCaptureMode mode,
+                      const std::function<CUresult()>& call) {
   cuStreamBeginCapture(scene.a, mode);
   scene.Launch(scene.a);
   const CUresult result = call();
@@ -177,7 +181,8 @@ inline void AskCapture(Answers& answers) {
   answers.Add("status of legacy beside a non-blocking capture", CUDA_SUCCESS, Status(nullptr));
   const CUresult ended = cuStreamEndCapture(scene.a, &graph);
   answers.Add("end", ended, graph != nullptr);
-  answers.Add("capture per-thread", cuStreamBeginCapture(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_RELAXED));
+  answers.Add("capture per-thread",
+              cuStreamBeginCapture(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_RELAXED));
   answers.Add("end per-thread", cuStreamEndCapture(CU_STREAM_PER_THREAD, &graph));
   cuEventRecord(scene.other_event, scene.b);
   cuStreamSynchronize(scene.b);
@@ -190,21 +195,30 @@ inline void AskCapture(Answers& answers) {
   AskDuring(answers, scene, "nothing", relaxed, [] { return CUDA_SUCCESS; });
   AskDuring(answers, scene, "synchronise", relaxed, [&] { return cuStreamSynchronize(scene.a); });
   AskDuring(answers, scene, "query", relaxed, [&] { return cuStreamQuery(scene.a); });
-  AskDuring(answers, scene, "callback", relaxed, [&] { return cuStreamAddCallback(scene.a, [](CUstream, CUresult, void*) {}, nullptr, 0); });
-  AskDuring(answers, scene, "query captured event", relaxed, [&] { return cuEventRecord(scene.event, scene.a), cuEventQuery(scene.event); });
-  AskDuring(answers, scene, "synchronise captured event", relaxed, [&] { return cuEventRecord(scene.event, scene.a), cuEventSynchronize(scene.event); });
-  AskDuring(answers, scene, "time of captured event", relaxed,
-            [&] { return cuEventRecord(scene.event, scene.a), cuEventElapsedTime(&time, scene.other_event, scene.event); });
+  AskDuring(answers, scene, "callback", relaxed,
+            [&] { return cuStreamAddCallback(scene.a, [](CUstream, CUresult, void*) {}, nullptr, 0); });
+  AskDuring(answers, scene, "query captured event", relaxed,
+            [&] { return cuEventRecord(scene.event, scene.a), cuEventQuery(scene.event); });
+  AskDuring(answers, scene, "synchronise captured event", relaxed,
+            [&] { return cuEventRecord(scene.event, scene.a), cuEventSynchronize(scene.event); });
+  AskDuring(answers, scene, "time of captured event", relaxed, [&] {
+    return cuEventRecord(scene.event, scene.a), cuEventElapsedTime(&time, scene.other_event, scene.event);
+  });
   answers.Add("query event of a capture that ended", cuEventQuery(scene.event));
   answers.Add("synchronise event of a capture that ended", cuEventSynchronize(scene.event));
   answers.Add("wait for event of a capture that ended", cuStreamWaitEvent(scene.b, scene.event, 0));
-  AskDuring(answers, scene, "wait in a capture for event of one that ended", relaxed, [&] { return cuStreamWaitEvent(scene.a, scene.event, 0); });
-  AskDuring(answers, scene, "wait for event from outside", relaxed, [&] { return cuStreamWaitEvent(scene.a, scene.other_event, 0); });
+  AskDuring(answers, scene, "wait in a capture for event of one that ended", relaxed,
+            [&] { return cuStreamWaitEvent(scene.a, scene.event, 0); });
+  AskDuring(answers, scene, "wait for event from outside", relaxed,
+            [&] { return cuStreamWaitEvent(scene.a, scene.other_event, 0); });
   CUevent never = nullptr;
   cuEventCreate(&never, 0);
-  AskDuring(answers, scene, "wait for event never recorded", relaxed, [&] { return cuStreamWaitEvent(scene.a, never, 0); });
-  AskDuring(answers, scene, "wait external in a capture", relaxed, [&] { return cuStreamWaitEvent(scene.a, scene.other_event, CU_EVENT_WAIT_EXTERNAL); });
-  AskDuring(answers, scene, "record external in a capture", relaxed, [&] { return cuEventRecordWithFlags(scene.event, scene.a, CU_EVENT_RECORD_EXTERNAL); });
+  AskDuring(answers, scene, "wait for event never recorded", relaxed,
+            [&] { return cuStreamWaitEvent(scene.a, never, 0); });
+  AskDuring(answers, scene, "wait external in a capture", relaxed,
+            [&] { return cuStreamWaitEvent(scene.a, scene.other_event, CU_EVENT_WAIT_EXTERNAL); });
+  AskDuring(answers, scene, "record external in a capture", relaxed,
+            [&] { return cuEventRecordWithFlags(scene.event, scene.a, CU_EVENT_RECORD_EXTERNAL); });
   AskDuring(answers, scene, "legacy waits for captured event", relaxed,
             [&] { return cuEventRecord(scene.event, scene.a), cuStreamWaitEvent(nullptr, scene.event, 0); });
   AskDuring(answers, scene, "end on a stream that joined", relaxed, [&] {
@@ -225,7 +239,8 @@ inline void AskCapture(Answers& answers) {
     cuEventRecord(scene.event, scene.b);
     const CUresult result = cuStreamWaitEvent(scene.a, scene.event, 0);
     const int other = Status(scene.b);
-    answers.Add("the other after a merge", CUDA_SUCCESS, other, static_cast<int>(cuStreamEndCapture(scene.b, &graph)));
+    answers.Add("the other after a merge", CUDA_SUCCESS, other,
+                static_cast<int>(cuStreamEndCapture(scene.b, &graph)));
     return result;
   });
   AskDuring(answers, scene, "end on another thread", global, [&] {
@@ -243,7 +258,9 @@ inline void AskCapture(Answers& answers) {
     cuGraphInstantiate(&exec, empty, 0);
     return cuGraphUpload(exec, scene.a);
   });
-  for (const auto& [name, mode] : {std::pair<std::string, CUstreamCaptureMode>{"global", global}, {"thread local", CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}, {"relaxed", relaxed}}) {
+  for (const auto& [name, mode] : {std::pair<std::string, CUstreamCaptureMode>{"global", global},
+                                   {"thread local", CU_STREAM_CAPTURE_MODE_THREAD_LOCAL},
+                                   {"relaxed", relaxed}}) {
     CUdeviceptr got = 0;
     CUstream stream = nullptr;
     CUevent event = nullptr;
@@ -253,11 +270,16 @@ inline void AskCapture(Answers& answers) {
     const std::vector<std::pair<std::string, std::function<CUresult()>>> calls = {
         {"allocate", [&] { return cuMemAlloc(&got, 64); }},
         {"free", [&] { return cuMemAlloc(&got, 64) == CUDA_SUCCESS ? cuMemFree(got) : cuMemFree(0); }},
-        {"allocate host", [&] { void* p; return cuMemAllocHost(&p, 64); }},
+        {"allocate host",
+         [&] {
+           void* p;
+           return cuMemAllocHost(&p, 64);
+         }},
         {"allocate managed", [&] { return cuMemAllocManaged(&got, 64, 1); }},
         {"memory info", [&] { return cuMemGetInfo(&free_bytes, &total); }},
         {"copy", [&] { return cuMemcpyHtoD(scene.memory, pinned, 64); }},
-        {"copy on the stream, pageable", [&] { return cuMemcpyHtoDAsync(scene.memory, pageable.data(), 64, scene.a); }},
+        {"copy on the stream, pageable",
+         [&] { return cuMemcpyHtoDAsync(scene.memory, pageable.data(), 64, scene.a); }},
         {"copy on the stream, pinned", [&] { return cuMemcpyHtoDAsync(scene.memory, pinned, 64, scene.a); }},
         {"copy between devices' memory", [&] { return cuMemcpyDtoD(scene.memory, scene.memory + 1024, 64); }},
         {"set", [&] { return cuMemsetD8(scene.memory, 0, 64); }},
@@ -265,17 +287,20 @@ inline void AskCapture(Answers& answers) {
         {"query another stream", [&] { return cuStreamQuery(scene.b); }},
         {"synchronise another stream", [&] { return cuStreamSynchronize(scene.b); }},
         {"launch on another stream", [&] { return scene.Launch(scene.b); }},
-        {"launch on the legacy stream", [&] { return cuLaunchKernel(scene.first, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr); }},
+        {"launch on the legacy stream",
+         [&] { return cuLaunchKernel(scene.first, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr); }},
         {"query another event", [&] { return cuEventQuery(scene.other_event); }},
         {"synchronise another event", [&] { return cuEventSynchronize(scene.other_event); }},
-        {"time of other events", [&] { return cuEventElapsedTime(&time, scene.other_event, scene.other_event); }},
+        {"time of other events",
+         [&] { return cuEventElapsedTime(&time, scene.other_event, scene.other_event); }},
         {"create a stream", [&] { return cuStreamCreate(&stream, 0); }},
         {"destroy a stream", [&] { return cuStreamDestroy(stream); }},
         {"create an event", [&] { return cuEventCreate(&event, 0); }},
         {"destroy an event", [&] { return cuEventDestroy(event); }},
         {"load a module", [&] { return cuModuleLoadData(&module, kPtx); }},
         {"create a graph", [&] { return cuGraphCreate(&made, 0); }},
-        {"callback on another stream", [&] { return cuStreamAddCallback(scene.b, [](CUstream, CUresult, void*) {}, nullptr, 0); }},
+        {"callback on another stream",
+         [&] { return cuStreamAddCallback(scene.b, [](CUstream, CUresult, void*) {}, nullptr, 0); }},
     };
     for (const auto& [what, call] : calls) AskDuring(answers, scene, name + ": " + what, mode, call);
   }
@@ -297,9 +322,12 @@ inline void AskCapture(Answers& answers) {
   blocking("copy", [&] { return cuMemcpyHtoD(scene.memory, pinned, 64); });
   blocking("status of the legacy stream", [&] { return static_cast<CUresult>(-Status(nullptr)); });
   CUgraphNode node = nullptr;
-  answers.Add("update dependencies outside", cuStreamUpdateCaptureDependencies(scene.a, &node, nullptr, 0, 0));
-  AskDuring(answers, scene, "update dependencies flags 2", relaxed, [&] { return cuStreamUpdateCaptureDependencies(scene.a, &node, nullptr, 0, 2); });
-  AskDuring(answers, scene, "update dependencies to none", relaxed, [&] { return cuStreamUpdateCaptureDependencies(scene.a, &node, nullptr, 0, 1); });
+  answers.Add("update dependencies outside",
+              cuStreamUpdateCaptureDependencies(scene.a, &node, nullptr, 0, 0));
+  AskDuring(answers, scene, "update dependencies flags 2", relaxed,
+            [&] { return cuStreamUpdateCaptureDependencies(scene.a, &node, nullptr, 0, 2); });
+  AskDuring(answers, scene, "update dependencies to none", relaxed,
+            [&] { return cuStreamUpdateCaptureDependencies(scene.a, &node, nullptr, 0, 1); });
 }
 
 }  // namespace stream_questions

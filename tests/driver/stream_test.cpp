@@ -64,7 +64,8 @@ TEST_CASE("driver streams: asynchronous, in order, asked whether they are done")
   REQUIRE_OK(gate.Hold(stream));
   for (uint32_t i = 1; i <= 20; ++i) REQUIRE_OK(log.Append(stream, i));
   CHECK(cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
-  CHECK(cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY);  // the legacy stream is in order with blocking streams
+  CHECK(cuStreamQuery(nullptr) ==
+        CUDA_ERROR_NOT_READY);  // the legacy stream is in order with blocking streams
   gate.Open();
   REQUIRE_OK(cuStreamSynchronize(stream));
   CHECK_OK(cuStreamQuery(stream));

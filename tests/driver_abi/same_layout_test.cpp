@@ -1,7 +1,6 @@
-// Our declarations of the CUDA driver API against the header of an installed toolkit: numbers, sizes, offsets.
-// Nearly all of it is decided by the compiler. Built only where a toolkit is found.
+// Our declarations of the CUDA driver API against the header of an installed toolkit: numbers, sizes,
+// offsets. Nearly all of it is decided by the compiler. Built only where a toolkit is found.
 #include <catch2/catch.hpp>
-
 #include <cstddef>
 
 #include "runtime/abi/cuda/driver_types.h"
@@ -11,7 +10,8 @@ namespace ours = ptx2cpu::cuda;
 namespace {
 // The toolkit's macros of the same names come with its header; so ours are read before.
 void* const kStreams[] = {ours::CU_STREAM_LEGACY, ours::CU_STREAM_PER_THREAD};
-void* const kLaunchParameters[] = {ours::CU_LAUNCH_PARAM_END, ours::CU_LAUNCH_PARAM_BUFFER_POINTER, ours::CU_LAUNCH_PARAM_BUFFER_SIZE};
+void* const kLaunchParameters[] = {ours::CU_LAUNCH_PARAM_END, ours::CU_LAUNCH_PARAM_BUFFER_POINTER,
+                                   ours::CU_LAUNCH_PARAM_BUFFER_SIZE};
 #define NUMBER(name) constexpr long long our_##name = static_cast<long long>(ours::name);
 #include "driver_abi_numbers.def"
 #undef NUMBER
@@ -25,10 +25,12 @@ void* const kLaunchParameters[] = {ours::CU_LAUNCH_PARAM_END, ours::CU_LAUNCH_PA
 #include "driver_abi_numbers.def"
 #undef NUMBER
 
-#define RECORD(type) static_assert(sizeof(ours::type) == sizeof(::type) && alignof(ours::type) == alignof(::type));
-#define MEMBER(type, member)                                                        \
-  static_assert(offsetof(ours::type, member) == offsetof(::type, member) &&         \
-                sizeof(static_cast<ours::type*>(nullptr)->member) == sizeof(static_cast<::type*>(nullptr)->member));
+#define RECORD(type) \
+  static_assert(sizeof(ours::type) == sizeof(::type) && alignof(ours::type) == alignof(::type));
+#define MEMBER(type, member)                                                \
+  static_assert(offsetof(ours::type, member) == offsetof(::type, member) && \
+                sizeof(static_cast<ours::type*>(nullptr)->member) ==        \
+                    sizeof(static_cast<::type*>(nullptr)->member));
 #include "tests/driver_abi/records.def"
 #undef RECORD
 #undef MEMBER

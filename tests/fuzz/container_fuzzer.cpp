@@ -8,7 +8,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ptx2cpu;
-  const auto extraction = ptx::Extract(std::as_bytes(std::span(data, size)), size % 2 == 0 ? "input" : "input.ptx");
+  const auto extraction =
+      ptx::Extract(std::as_bytes(std::span(data, size)), size % 2 == 0 ? "input" : "input.ptx");
   if (!extraction) {
     if (extraction.error().message.empty()) std::abort();
     return 0;

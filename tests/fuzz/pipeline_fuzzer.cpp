@@ -1,5 +1,5 @@
-// PTX text of any kind through parser, matcher, translation, every pass with the verifier behind it, and a short run in the
-// interpreter before and after. Whatever the text says: no crash, no broken IR.
+// PTX text of any kind through parser, matcher, translation, every pass with the verifier behind it, and a
+// short run in the interpreter before and after. Whatever the text says: no crash, no broken IR.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -31,7 +31,8 @@ Run RunKernel(const ir::Module& module) {
   std::vector<std::byte> params(kernel.param_bytes);
   const std::byte* address = run.memory.data();
   for (const ir::Param& param : kernel.params) {
-    if (param.size == sizeof address && param.offset + sizeof address <= params.size()) std::memcpy(&params[param.offset], &address, sizeof address);
+    if (param.size == sizeof address && param.offset + sizeof address <= params.size())
+      std::memcpy(&params[param.offset], &address, sizeof address);
   }
   ir::ModuleStorage storage(module);
   ir::InterpretOptions options;
@@ -56,12 +57,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     options.pipeline.stop_after = "ir";
     auto simt = ptx->Build(kernel, options);
     if (!simt) {
-      if (simt.error().code == ErrorCode::kInternal) std::fprintf(stderr, "%s", simt.error().Render().c_str()), std::abort();
+      if (simt.error().code == ErrorCode::kInternal)
+        std::fprintf(stderr, "%s", simt.error().Render().c_str()), std::abort();
       continue;
     }
     options.pipeline.stop_after.clear();
     auto collapsed = ptx->Build(kernel, options);
-    if (!collapsed && collapsed.error().code == ErrorCode::kInternal) std::fprintf(stderr, "%s", collapsed.error().Render().c_str()), std::abort();
+    if (!collapsed && collapsed.error().code == ErrorCode::kInternal)
+      std::fprintf(stderr, "%s", collapsed.error().Render().c_str()), std::abort();
     RunKernel(*simt);
     if (collapsed) RunKernel(*collapsed);
   }

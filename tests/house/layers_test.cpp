@@ -15,8 +15,8 @@ namespace {
 const fs::path kRoot = PTX2CPU_SOURCE_DIR;
 
 struct Room {
-  const char* path;                   // longest matching prefix wins
-  std::vector<const char*> may;       // prefixes of includes it may use, besides std and its own folder
+  const char* path;              // longest matching prefix wins
+  std::vector<const char*> may;  // prefixes of includes it may use, besides std and its own folder
 };
 
 // The table of "who may touch what": level 0 at the top, includes go up this list only.
@@ -32,15 +32,26 @@ const std::vector<Room> kRooms = {
     {"lowering/passes/", {"ir/", "analysis/", "fmt/", "lowering/passes.h", "lowering/pipeline.h"}},
     {"lowering/passes.h", {"ir/", "analysis/", "fmt/"}},
     {"lowering/pipeline", {"ir/", "analysis/", "fmt/", "lowering/passes"}},
-    {"lowering/llvm/", {"ir/", "llvm/", "llvm-c/", "lld/", "fmt/", "runtime/abi/", "runtime/warp/collectives.def", "runtime/math/math.def"}},
+    {"lowering/llvm/",
+     {"ir/", "llvm/", "llvm-c/", "lld/", "fmt/", "runtime/abi/", "runtime/warp/collectives.def",
+      "runtime/math/math.def"}},
     {"lowering/", {"ir/", "analysis/", "ptx-parser/", "lowering/", "fmt/", "runtime/abi/"}},
     {"runtime/warp/", {"runtime/abi/", "xsimd/", "runtime/math/"}},
     {"runtime/math/", {"runtime/abi/"}},
     {"runtime/cache/", {"lowering/llvm/kernel_image.h", "lowering/llvm/content_hash.h"}},
-    {"runtime/module/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "lowering/llvm/emit_options.h", "lowering/llvm/content_hash.h", "ptx-parser/outline/outline.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/"}},
-    {"runtime/api/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/"}},
-    {"runtime/module/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/"}},
-    {"runtime/driver/", {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h", "fmt/", "driver_api.h"}},
+    {"runtime/module/",
+     {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "lowering/llvm/emit_options.h",
+      "lowering/llvm/content_hash.h", "ptx-parser/outline/outline.h", "ptx-parser/fatbin/fatbin.h",
+      "ir/result.h", "fmt/"}},
+    {"runtime/api/",
+     {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h",
+      "fmt/"}},
+    {"runtime/module/",
+     {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h",
+      "fmt/"}},
+    {"runtime/driver/",
+     {"runtime/", "lowering/compile.h", "lowering/llvm/jit.h", "ptx-parser/fatbin/fatbin.h", "ir/result.h",
+      "fmt/", "driver_api.h"}},
     {"runtime/cudart/", {"runtime/", "ir/result.h", "fmt/", "driver_api.h", "cudart_api.h"}},
     {"runtime/", {"runtime/"}},
 };
@@ -50,7 +61,8 @@ std::vector<fs::path> Sources() {
   for (const char* top : {"ir", "analysis", "ptx-parser", "lowering", "runtime", "tools", "tests"}) {
     for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
       const std::string extension = entry.path().extension();
-      if (entry.is_regular_file() && (extension == ".cpp" || extension == ".h" || extension == ".def" || extension == ".c")) {
+      if (entry.is_regular_file() &&
+          (extension == ".cpp" || extension == ".h" || extension == ".def" || extension == ".c")) {
         result.push_back(fs::relative(entry.path(), kRoot));
       }
     }
@@ -68,15 +80,17 @@ std::vector<std::string> Lines(const fs::path& file) {
 const Room* RoomOf(const std::string& file) {
   const Room* best = nullptr;
   for (const Room& room : kRooms) {
-    if (file.starts_with(room.path) && (best == nullptr || std::string(room.path).size() > std::string(best->path).size())) best = &room;
+    if (file.starts_with(room.path) &&
+        (best == nullptr || std::string(room.path).size() > std::string(best->path).size()))
+      best = &room;
   }
   return best;
 }
 
 // Standard and system headers have neither a slash that names a room nor one of the guarded prefixes.
 bool IsGuarded(const std::string& include) {
-  for (const char* prefix : {"ir/", "analysis/", "ptx-parser/", "lowering/", "runtime/", "tools/", "tests/", "boost/", "llvm/",
-                             "llvm-c/", "antlr4", "xsimd/", "fmt/", "zstd.h", "lz4.h"}) {
+  for (const char* prefix : {"ir/", "analysis/", "ptx-parser/", "lowering/", "runtime/", "tools/", "tests/",
+                             "boost/", "llvm/", "llvm-c/", "antlr4", "xsimd/", "fmt/", "zstd.h", "lz4.h"}) {
     if (include.starts_with(prefix)) return true;
   }
   return false;
@@ -94,8 +108,10 @@ TEST_CASE("includes go down the house, never up or sideways") {
       std::smatch match;
       if (!std::regex_search(line, match, pattern) || !IsGuarded(match[1])) continue;
       const std::string include = match[1];
-      const bool own = include.starts_with(room->path) || include.starts_with(file.parent_path().generic_string() + "/");
-      const bool allowed = own || std::any_of(room->may.begin(), room->may.end(), [&](const char* may) { return include.starts_with(may); });
+      const bool own =
+          include.starts_with(room->path) || include.starts_with(file.parent_path().generic_string() + "/");
+      const bool allowed = own || std::any_of(room->may.begin(), room->may.end(),
+                                              [&](const char* may) { return include.starts_with(may); });
       if (!allowed) FAIL_CHECK(name << " may not include " << include);
     }
   }
@@ -113,8 +129,9 @@ TEST_CASE("sources stay readable: length, names, tables exempt") {
 }
 
 TEST_CASE("every folder says what it holds") {
-  for (const char* folder : {"ir", "analysis", "ptx-parser/fatbin", "ptx-parser/parse", "ptx-parser/match", "ptx-parser/translate",
-                             "lowering", "lowering/passes", "lowering/llvm", "runtime", "tests", "corpus", "tools"}) {
+  for (const char* folder :
+       {"ir", "analysis", "ptx-parser/fatbin", "ptx-parser/parse", "ptx-parser/match", "ptx-parser/translate",
+        "lowering", "lowering/passes", "lowering/llvm", "runtime", "tests", "corpus", "tools"}) {
     const fs::path readme = kRoot / folder / "README.md";
     INFO(folder);
     REQUIRE(fs::exists(readme));

@@ -5,13 +5,15 @@ namespace ptx2cpu::ir::interpret_test {
 
 namespace {
 
-// Every thread counts itself at %at, then waits until all %count of them have; then it stores its number behind.
+// Every thread counts itself at %at, then waits until all %count of them have; then it stores its number
+// behind.
 std::string MeetAt(const std::string& where) {
   return R"(kernel @k (out: i64 @0) phase simt {
 ^entry:
   %base = param_base
   %out = load i64 param %base
-)" + where + R"(
+)" + where +
+         R"(
   %grid = special i32 nctaid.x
   %block = special i32 ntid.x
   %count = mul i32 %grid, %block

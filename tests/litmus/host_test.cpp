@@ -9,8 +9,9 @@ using namespace ptx2cpu::litmus;
 namespace {
 
 using Word = std::atomic_ref<uint32_t>;
-constexpr auto kRelaxed = std::memory_order_relaxed, kAcquire = std::memory_order_acquire, kRelease = std::memory_order_release,
-               kAcqRel = std::memory_order_acq_rel, kSeqCst = std::memory_order_seq_cst;
+constexpr auto kRelaxed = std::memory_order_relaxed, kAcquire = std::memory_order_acquire,
+               kRelease = std::memory_order_release, kAcqRel = std::memory_order_acq_rel,
+               kSeqCst = std::memory_order_seq_cst;
 
 void Sends(Word x, Word y, Outcome&) {
   x.store(1, kRelaxed);
@@ -62,8 +63,9 @@ std::vector<Pair> Pairs() {
   std::vector<Pair> pairs{{"MP atom.acq_rel", SendsByAddition, ReceivesByAddition},
                           {"CoRR relaxed", WritesTwice, ReadsTwice},
                           {"CoRR volatile", WritesTwice, ReadsTwice}};
-  for (const char* name : {"MP fence.acq_rel", "MP st.release ld.acquire", "MP weak data", "MP volatile membar",
-                           "MP atom.release atom.acquire", "MP red.release cas.acquire"}) {
+  for (const char* name :
+       {"MP fence.acq_rel", "MP st.release ld.acquire", "MP weak data", "MP volatile membar",
+        "MP atom.release atom.acquire", "MP red.release cas.acquire"}) {
     pairs.push_back({name, Sends, Receives});
   }
   for (const char* name : {"SB fence.sc", "SB volatile membar", "SB red fence.sc"}) {

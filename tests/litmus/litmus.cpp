@@ -18,7 +18,8 @@ constexpr uint32_t kStride = 64;  // bytes between the words of two times: a cac
 constexpr size_t kX = 0, kY = 1, kResults = 2, kShared = 3;  // arguments
 
 std::string Replace(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -26,7 +27,8 @@ rt::Argument Buffer(size_t bytes) {
   return {rt::ArgumentRole::kInOut, rt::FindScalarType("u32"), std::vector<std::byte>(bytes)};
 }
 rt::Argument Word(uint32_t value) {
-  rt::Argument argument{rt::ArgumentRole::kScalar, rt::FindScalarType("u32"), std::vector<std::byte>(sizeof value)};
+  rt::Argument argument{rt::ArgumentRole::kScalar, rt::FindScalarType("u32"),
+                        std::vector<std::byte>(sizeof value)};
   std::memcpy(argument.data.data(), &value, sizeof value);
   return argument;
 }
@@ -38,9 +40,13 @@ harness::KernelCall MakeCall(const Litmus& litmus, const Plan& plan, uint32_t ro
   call.grid = {plan.scope == Scope::kGpu ? roles : 1, 1, 1};
   call.block = {plan.scope == Scope::kCta ? 32 * roles : 32, 1, 1};
   call.cooperative = true;
-  call.arguments = {Buffer(size_t{plan.times} * kStride), Buffer(size_t{plan.times} * kStride),
-                    Buffer(size_t{plan.times} * sizeof(Outcome)), Buffer(kSharedWords * sizeof(uint32_t)),
-                    Word(plan.times), Word(plan.batch), Word(role)};
+  call.arguments = {Buffer(size_t{plan.times} * kStride),
+                    Buffer(size_t{plan.times} * kStride),
+                    Buffer(size_t{plan.times} * sizeof(Outcome)),
+                    Buffer(kSharedWords * sizeof(uint32_t)),
+                    Word(plan.times),
+                    Word(plan.batch),
+                    Word(role)};
   return call;
 }
 
@@ -138,9 +144,11 @@ std::string KernelText(const Litmus& litmus, Scope scope) {
   text += "  trap;\n";
   for (size_t role = 0; role < litmus.roles.size(); ++role) {
     std::string ptx = Replace(litmus.roles[role].ptx, "$S", kScopes[static_cast<int>(scope)]);
-    ptx = Replace(Replace(std::move(ptx), "$M", kMembars[static_cast<int>(scope)]), "$R", std::to_string(role));
+    ptx =
+        Replace(Replace(std::move(ptx), "$M", kMembars[static_cast<int>(scope)]), "$R", std::to_string(role));
     text += fmt::format("ROLE{}:\n  {}\n", role, ptx);
-    for (const int r : litmus.roles[role].writes) text += fmt::format("  st.global.u32 [%results+{}], %r{};\n", 4 * r, r);
+    for (const int r : litmus.roles[role].writes)
+      text += fmt::format("  st.global.u32 [%results+{}], %r{};\n", 4 * r, r);
     text += "  bra NEXT;\n";
   }
   return text + kEnd;
@@ -181,7 +189,8 @@ Result<Tally> RunWithHost(const Litmus& litmus, const Plan& plan, uint32_t role,
     const size_t at = size_t{i} * (kStride / sizeof(uint32_t));
     Outcome outcome{};
     host(std::atomic_ref(x[at]), std::atomic_ref(y[at]), outcome);
-    for (const int r : litmus.roles[1 - role].writes) results[i * outcome.size() + static_cast<size_t>(r)] = outcome[static_cast<size_t>(r)];
+    for (const int r : litmus.roles[1 - role].writes)
+      results[i * outcome.size() + static_cast<size_t>(r)] = outcome[static_cast<size_t>(r)];
   }
   device.join();
   TRY_STATUS(status);
@@ -190,10 +199,13 @@ Result<Tally> RunWithHost(const Litmus& litmus, const Plan& plan, uint32_t role,
 
 std::string Tally::Text() const {
   std::string text;
-  for (const auto& [outcome, times] : seen) text += fmt::format("{} {} {} {}: {} times\n", outcome[0], outcome[1], outcome[2], outcome[3], times);
+  for (const auto& [outcome, times] : seen)
+    text += fmt::format("{} {} {} {}: {} times\n", outcome[0], outcome[1], outcome[2], outcome[3], times);
   return text;
 }
 
-uint32_t Times(uint32_t by_default) { return std::getenv("PTX2CPU_FULL_TESTS") != nullptr ? by_default * 40 : by_default; }
+uint32_t Times(uint32_t by_default) {
+  return std::getenv("PTX2CPU_FULL_TESTS") != nullptr ? by_default * 40 : by_default;
+}
 
 }  // namespace ptx2cpu::litmus

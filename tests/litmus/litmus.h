@@ -1,5 +1,5 @@
-// A litmus test of the memory model: what a few threads do to two words, many times over, each time on fresh words, and
-// which results PTX forbids.
+// A litmus test of the memory model: what a few threads do to two words, many times over, each time on fresh
+// words, and which results PTX forbids.
 #pragma once
 
 #include <array>
@@ -17,8 +17,9 @@ namespace ptx2cpu::litmus {
 
 using Outcome = std::array<uint32_t, 4>;  // registers %r0 to %r3
 
-// One thread's PTX. [%x] and [%y] are the words of this time; a result is left in a register of `writes`. $S becomes the
-// scope (cta, gpu, sys), $M that of membar (cta, gl, sys), $R the thread's number, to tell labels apart.
+// One thread's PTX. [%x] and [%y] are the words of this time; a result is left in a register of `writes`. $S
+// becomes the scope (cta, gpu, sys), $M that of membar (cta, gl, sys), $R the thread's number, to tell labels
+// apart.
 struct Role {
   std::string ptx;
   std::vector<int> writes = {};
@@ -47,12 +48,14 @@ struct Tally {
 };
 
 // What the host does in place of a role: the words of this time, and where to leave results.
-using HostRole = std::function<void(std::atomic_ref<uint32_t> x, std::atomic_ref<uint32_t> y, Outcome& result)>;
+using HostRole =
+    std::function<void(std::atomic_ref<uint32_t> x, std::atomic_ref<uint32_t> y, Outcome& result)>;
 
 struct Plan {
   Scope scope = Scope::kGpu;
   uint32_t times = 0;
-  uint32_t batch = 1024;  // times between two meetings of all threads; on a busy machine a meeting takes many milliseconds
+  uint32_t batch =
+      1024;  // times between two meetings of all threads; on a busy machine a meeting takes many milliseconds
   lowering::Tier tier = lowering::Tier::kAuto;
   unsigned workers = 0;  // 0: all
 };

@@ -1,4 +1,5 @@
-// What each order and scope becomes: LLVM's operations, and the instructions of a machine that reorders freely.
+// What each order and scope becomes: LLVM's operations, and the instructions of a machine that reorders
+// freely.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
@@ -11,10 +12,12 @@ using namespace ptx2cpu;
 namespace {
 
 // A kernel with one instruction on the u32 at %a, value %v, result %r.
-std::string Compile(const std::string& instruction, lowering::FileKind kind, const std::string& target, int optimisation) {
-  const std::string text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 pa, .param .u32 pv)\n"
-                           "{ .reg .b32 %r, %v; .reg .b64 %a; ld.param.u64 %a, [pa]; ld.param.u32 %v, [pv];\n  " +
-                           instruction + "\n  st.global.u32 [%a+64], %r; ret; }\n";
+std::string Compile(const std::string& instruction, lowering::FileKind kind, const std::string& target,
+                    int optimisation) {
+  const std::string text =
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 pa, .param .u32 pv)\n"
+      "{ .reg .b32 %r, %v; .reg .b64 %a; ld.param.u64 %a, [pa]; ld.param.u32 %v, [pv];\n  " +
+      instruction + "\n  st.global.u32 [%a+64], %r; ret; }\n";
   auto ptx = lowering::PtxModule::Parse(text, instruction);
   if (!ptx) FAIL(ptx.error().Render());
   auto module = ptx->Build("k");
@@ -22,7 +25,8 @@ std::string Compile(const std::string& instruction, lowering::FileKind kind, con
   const ir::Module* pointer = &*module;
   auto resolved = lowering::ResolveTarget(target);
   REQUIRE(resolved);
-  auto file = lowering::CompileFile(std::span(&pointer, 1), kind, {.target = *resolved, .optimisation = optimisation, .debug_info = false});
+  auto file = lowering::CompileFile(std::span(&pointer, 1), kind,
+                                    {.target = *resolved, .optimisation = optimisation, .debug_info = false});
   if (!file) FAIL(file.error().Render());
   return *file;
 }
@@ -74,19 +78,39 @@ const std::vector<Case> kCases = {
     {"membar.sys;", {"fence seq_cst"}, {"\tdmb\tish"}},
     {"membar.cta;", {"fence syncscope(\"singlethread\")"}, {}},
     {"atom.global.add.u32 %r, [%a], %v;", {"atomicrmw add", " monotonic"}, {"\tldxr\t", "\tstxr\t"}},
-    {"atom.relaxed.gpu.global.add.u32 %r, [%a], %v;", {"atomicrmw add", " monotonic"}, {"\tldxr\t", "\tstxr\t"}},
-    {"atom.acquire.gpu.global.add.u32 %r, [%a], %v;", {"atomicrmw add", " acquire"}, {"\tldaxr\t", "\tstxr\t"}},
-    {"atom.release.gpu.global.add.u32 %r, [%a], %v;", {"atomicrmw add", " release"}, {"\tldxr\t", "\tstlxr\t"}},
-    {"atom.acq_rel.sys.global.add.u32 %r, [%a], %v;", {"atomicrmw add", " acq_rel"}, {"\tldaxr\t", "\tstlxr\t"}},
-    {"atom.acq_rel.gpu.global.exch.b32 %r, [%a], %v;", {"atomicrmw xchg", " acq_rel"}, {"\tldaxr\t", "\tstlxr\t"}},
+    {"atom.relaxed.gpu.global.add.u32 %r, [%a], %v;",
+     {"atomicrmw add", " monotonic"},
+     {"\tldxr\t", "\tstxr\t"}},
+    {"atom.acquire.gpu.global.add.u32 %r, [%a], %v;",
+     {"atomicrmw add", " acquire"},
+     {"\tldaxr\t", "\tstxr\t"}},
+    {"atom.release.gpu.global.add.u32 %r, [%a], %v;",
+     {"atomicrmw add", " release"},
+     {"\tldxr\t", "\tstlxr\t"}},
+    {"atom.acq_rel.sys.global.add.u32 %r, [%a], %v;",
+     {"atomicrmw add", " acq_rel"},
+     {"\tldaxr\t", "\tstlxr\t"}},
+    {"atom.acq_rel.gpu.global.exch.b32 %r, [%a], %v;",
+     {"atomicrmw xchg", " acq_rel"},
+     {"\tldaxr\t", "\tstlxr\t"}},
     {"red.relaxed.gpu.global.max.s32 [%a], %v;", {"atomicrmw max", " monotonic"}, {"\tldxr\t", "\tstxr\t"}},
     {"red.release.gpu.global.or.b32 [%a], %v;", {"atomicrmw or", " release"}, {"\tldxr\t", "\tstlxr\t"}},
-    {"atom.relaxed.gpu.global.cas.b32 %r, [%a], 0, %v;", {"cmpxchg", " monotonic monotonic"}, {"\tldxr\t", "\tstxr\t"}},
-    {"atom.acquire.gpu.global.cas.b32 %r, [%a], 0, %v;", {"cmpxchg", " acquire acquire"}, {"\tldaxr\t", "\tstxr\t"}},
-    {"atom.release.gpu.global.cas.b32 %r, [%a], 0, %v;", {"cmpxchg", " release monotonic"}, {"\tldxr\t", "\tstlxr\t"}},
-    {"atom.acq_rel.gpu.global.cas.b32 %r, [%a], 0, %v;", {"cmpxchg", " acq_rel acquire"}, {"\tldaxr\t", "\tstlxr\t"}},
+    {"atom.relaxed.gpu.global.cas.b32 %r, [%a], 0, %v;",
+     {"cmpxchg", " monotonic monotonic"},
+     {"\tldxr\t", "\tstxr\t"}},
+    {"atom.acquire.gpu.global.cas.b32 %r, [%a], 0, %v;",
+     {"cmpxchg", " acquire acquire"},
+     {"\tldaxr\t", "\tstxr\t"}},
+    {"atom.release.gpu.global.cas.b32 %r, [%a], 0, %v;",
+     {"cmpxchg", " release monotonic"},
+     {"\tldxr\t", "\tstlxr\t"}},
+    {"atom.acq_rel.gpu.global.cas.b32 %r, [%a], 0, %v;",
+     {"cmpxchg", " acq_rel acquire"},
+     {"\tldaxr\t", "\tstlxr\t"}},
     // No LLVM operation: a loop around a compare-and-swap of the same order.
-    {"atom.acq_rel.gpu.global.inc.u32 %r, [%a], %v;", {"cmpxchg", " acq_rel acquire"}, {"\tldaxr\t", "\tstlxr\t"}},
+    {"atom.acq_rel.gpu.global.inc.u32 %r, [%a], %v;",
+     {"cmpxchg", " acq_rel acquire"},
+     {"\tldaxr\t", "\tstlxr\t"}},
 };
 
 }  // namespace
@@ -105,7 +129,8 @@ TEST_CASE("each order and scope on AArch64") {
     const std::string text = Compile(c.ptx, lowering::FileKind::kAssembly, "aarch64-linux-gnu", 3);
     INFO(c.ptx << "\n" << text);
     for (const char* ordering : {"\tldar\t", "\tstlr\t", "\tldaxr\t", "\tstlxr\t", "\tdmb\t"}) {
-      const bool wanted = std::ranges::any_of(c.aarch64, [&](const std::string& line) { return line.starts_with(ordering); });
+      const bool wanted =
+          std::ranges::any_of(c.aarch64, [&](const std::string& line) { return line.starts_with(ordering); });
       CHECK(HasLine(text, {ordering}) == wanted);
     }
     for (const char* line : c.aarch64) CHECK(HasLine(text, {line}));
@@ -114,7 +139,8 @@ TEST_CASE("each order and scope on AArch64") {
 
 // Within a block, which one thread of the host runs, an order costs no instruction.
 TEST_CASE("orders of block scope cost nothing on AArch64") {
-  for (const char* ptx : {"fence.sc.cta;", "fence.acq_rel.cta;", "membar.cta;", "atom.acq_rel.cta.global.add.u32 %r, [%a], %v;"}) {
+  for (const char* ptx : {"fence.sc.cta;", "fence.acq_rel.cta;", "membar.cta;",
+                          "atom.acq_rel.cta.global.add.u32 %r, [%a], %v;"}) {
     const std::string text = Compile(ptx, lowering::FileKind::kAssembly, "aarch64-linux-gnu", 3);
     INFO(ptx << "\n" << text);
     CHECK_FALSE(HasLine(text, {"dmb"}));

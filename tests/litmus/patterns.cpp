@@ -1,5 +1,5 @@
-// Names as usual in the literature: MP message passing, SB store buffering, LB load buffering, IRIW independent reads of
-// independent writes, CoRR coherence of two reads, WRC write-to-read causality.
+// Names as usual in the literature: MP message passing, SB store buffering, LB load buffering, IRIW
+// independent reads of independent writes, CoRR coherence of two reads, WRC write-to-read causality.
 #include "tests/litmus/patterns.h"
 
 #include <catch2/catch.hpp>
@@ -21,7 +21,8 @@ std::vector<Litmus> MessagePassing() {
   return {
       {"MP fence.acq_rel",
        {{"st.relaxed.$S.global.u32 [%x], 1; fence.acq_rel.$S; st.relaxed.$S.global.u32 [%y], 1;"},
-        {"ld.relaxed.$S.global.u32 %r0, [%y]; fence.acq_rel.$S; ld.relaxed.$S.global.u32 %r1, [%x];", {0, 1}}},
+        {"ld.relaxed.$S.global.u32 %r0, [%y]; fence.acq_rel.$S; ld.relaxed.$S.global.u32 %r1, [%x];",
+         {0, 1}}},
        SawFlagOnly},
       {"MP st.release ld.acquire",
        {{"st.relaxed.$S.global.u32 [%x], 1; st.release.$S.global.u32 [%y], 1;"},
@@ -30,12 +31,16 @@ std::vector<Litmus> MessagePassing() {
       // The message itself by weak accesses, read only where the flag says that it is there.
       {"MP weak data",
        {{"st.global.u32 [%x], 1; st.release.$S.global.u32 [%y], 1;"},
-        {"ld.acquire.$S.global.u32 %r0, [%y]; mov.u32 %r1, 1; setp.ne.u32 %q, %r0, 0; @%q ld.global.u32 %r1, [%x];", {0, 1}}},
+        {"ld.acquire.$S.global.u32 %r0, [%y]; mov.u32 %r1, 1; setp.ne.u32 %q, %r0, 0; @%q ld.global.u32 %r1, "
+         "[%x];",
+         {0, 1}}},
        SawFlagOnly},
       // Waits for the message; so both threads must get on, and every time shows the rule at work.
       {"MP wait",
        {{"st.global.u32 [%x], 7; st.release.$S.global.u32 [%y], 1;"},
-        {"SPIN$R: ld.acquire.$S.global.u32 %r0, [%y]; setp.eq.u32 %q, %r0, 0; @%q bra SPIN$R; ld.global.u32 %r1, [%x];", {0, 1}}},
+        {"SPIN$R: ld.acquire.$S.global.u32 %r0, [%y]; setp.eq.u32 %q, %r0, 0; @%q bra SPIN$R; ld.global.u32 "
+         "%r1, [%x];",
+         {0, 1}}},
        NotThatOfTheMessage},
       {"MP volatile membar",
        {{"st.volatile.global.u32 [%x], 1; membar.$M; st.volatile.global.u32 [%y], 1;"},
@@ -68,7 +73,8 @@ std::vector<Litmus> Buffering() {
        BothMissed},
       {"SB red fence.sc",
        {{"red.relaxed.$S.global.add.u32 [%x], 1; fence.sc.$S; ld.relaxed.$S.global.u32 %r0, [%y];", {0}},
-        {"red.relaxed.$S.global.or.b32 [%y], 1; fence.sc.$S; atom.relaxed.$S.global.add.u32 %r1, [%x], 0;", {1}}},
+        {"red.relaxed.$S.global.or.b32 [%y], 1; fence.sc.$S; atom.relaxed.$S.global.add.u32 %r1, [%x], 0;",
+         {1}}},
        BothMissed},
       {"LB fence.acq_rel",
        {{"ld.relaxed.$S.global.u32 %r0, [%x]; fence.acq_rel.$S; st.relaxed.$S.global.u32 [%y], 1;", {0}},
@@ -86,8 +92,10 @@ std::vector<Litmus> Buffering() {
 }
 
 std::vector<Litmus> Coherence() {
-  const Role reads_x_y{"ld.relaxed.$S.global.u32 %r0, [%x]; fence.sc.$S; ld.relaxed.$S.global.u32 %r1, [%y];", {0, 1}};
-  const Role reads_y_x{"ld.relaxed.$S.global.u32 %r2, [%y]; fence.sc.$S; ld.relaxed.$S.global.u32 %r3, [%x];", {2, 3}};
+  const Role reads_x_y{"ld.relaxed.$S.global.u32 %r0, [%x]; fence.sc.$S; ld.relaxed.$S.global.u32 %r1, [%y];",
+                       {0, 1}};
+  const Role reads_y_x{"ld.relaxed.$S.global.u32 %r2, [%y]; fence.sc.$S; ld.relaxed.$S.global.u32 %r3, [%x];",
+                       {2, 3}};
   return {
       {"CoRR relaxed",
        {{"st.relaxed.$S.global.u32 [%x], 1; st.relaxed.$S.global.u32 [%x], 2;"},
@@ -119,11 +127,13 @@ std::vector<Litmus> Sums() {
       "ld.global.u32 %u, [%total]; add.u32 %u, %u, 1; st.global.u32 [%total], %u;"
       "st.release.$S.global.u32 [%lock], 0; red.relaxed.$S.global.add.u32 [%sum], 1;"};
   const Role exchange{
-      "TRY$R: atom.relaxed.$S.global.exch.b32 %t, [%lock], 1; setp.ne.u32 %q, %t, 0; @%q bra TRY$R; fence.acq_rel.$S;"
+      "TRY$R: atom.relaxed.$S.global.exch.b32 %t, [%lock], 1; setp.ne.u32 %q, %t, 0; @%q bra TRY$R; "
+      "fence.acq_rel.$S;"
       "ld.global.u32 %u, [%total]; add.u32 %u, %u, 1; st.global.u32 [%total], %u;"
       "fence.acq_rel.$S; st.relaxed.$S.global.u32 [%lock], 0; atom.acq_rel.$S.global.add.u32 %t, [%sum], 1;"};
   const auto nothing = [](const Outcome& o) { return o != Outcome{}; };
-  return {{"lock", {lock, lock}, nothing}, {"lock by exchange and fences", {exchange, lock, exchange}, nothing}};
+  return {{"lock", {lock, lock}, nothing},
+          {"lock by exchange and fences", {exchange, lock, exchange}, nothing}};
 }
 
 }  // namespace

@@ -44,7 +44,9 @@ TEST_CASE("litmus: blocks on their own workers") {
   CheckAll(RunJit, {.scope = Scope::kGpu, .times = Times(2048)});
 }
 
-TEST_CASE("litmus: blocks on one worker") { CheckAll(RunJit, {.scope = Scope::kGpu, .times = Times(16), .batch = 8, .workers = 1}); }
+TEST_CASE("litmus: blocks on one worker") {
+  CheckAll(RunJit, {.scope = Scope::kGpu, .times = Times(16), .batch = 8, .workers = 1});
+}
 
 TEST_CASE("litmus: warps of a block") {
   CheckAll(RunJit, {.scope = Scope::kCta, .times = Times(64), .batch = 16});
@@ -58,14 +60,15 @@ TEST_CASE("litmus: interpreter") {
 
 // Whether a machine shows what a missing fence allows is a matter of luck; that it would be counted is not.
 TEST_CASE("litmus: forbidden results are counted") {
-  for (const auto& [name, outcome] : std::vector<std::pair<std::string, Outcome>>{{"MP fence.acq_rel", {1, 0}},
-                                                                               {"MP wait", {1, 0}},
-                                                                               {"SB fence.sc", {0, 0}},
-                                                                               {"LB ld.acquire", {1, 1}},
-                                                                               {"LB data", {1, 1}},
-                                                                               {"CoRR relaxed", {2, 1}},
-                                                                               {"WRC", {1, 1, 0}},
-                                                                               {"IRIW fence.sc", {1, 0, 1, 0}}}) {
+  for (const auto& [name, outcome] :
+       std::vector<std::pair<std::string, Outcome>>{{"MP fence.acq_rel", {1, 0}},
+                                                    {"MP wait", {1, 0}},
+                                                    {"SB fence.sc", {0, 0}},
+                                                    {"LB ld.acquire", {1, 1}},
+                                                    {"LB data", {1, 1}},
+                                                    {"CoRR relaxed", {2, 1}},
+                                                    {"WRC", {1, 1, 0}},
+                                                    {"IRIW fence.sc", {1, 0, 1, 0}}}) {
     CAPTURE(name);
     CHECK(Pattern(name).forbidden(outcome));
   }

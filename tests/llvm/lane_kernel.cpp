@@ -101,7 +101,8 @@ class Generator {
   void NumberThreads() {
     auto times = [&](ValueId a, ValueId b) { return At().Binary(Opcode::kMul, Type::kI32, a, b); };
     ValueId height = At().SpecialRegister(ir::Special::kNtidY);
-    ValueId row = Add(times(At().SpecialRegister(ir::Special::kTidZ), height), At().SpecialRegister(ir::Special::kTidY));
+    ValueId row = Add(times(At().SpecialRegister(ir::Special::kTidZ), height),
+                      At().SpecialRegister(ir::Special::kTidY));
     tid_ = Add(times(row, ntid_), tid_);
     ntid_ = times(times(ntid_, height), At().SpecialRegister(ir::Special::kNtidZ));
   }

@@ -46,8 +46,8 @@ Result<std::vector<uint32_t>> RunCompiled(const ptx2cpu_kernel& kernel, const Sh
 }
 
 // False when something differs, which has been reported.
-bool Same(const ir::Module& source, const ir::Module& collapsed, const Engine& engine, const std::string& what,
-          const std::vector<Shape>& shapes = kLines) {
+bool Same(const ir::Module& source, const ir::Module& collapsed, const Engine& engine,
+          const std::string& what, const std::vector<Shape>& shapes = kLines) {
   auto compiled = engine.jit->Add(collapsed);
   if (!compiled) {
     FAIL_CHECK(what << ", " << engine.name << ": " << compiled.error().Render() << ir::Print(collapsed));
@@ -61,7 +61,8 @@ bool Same(const ir::Module& source, const ir::Module& collapsed, const Engine& e
         return false;
       }
       auto actual = RunCompiled(*compiled->kernel, block, n);
-      INFO(what << ", " << engine.name << ", block " << block[0] << "x" << block[1] << "x" << block[2] << ", n = " << n);
+      INFO(what << ", " << engine.name << ", block " << block[0] << "x" << block[1] << "x" << block[2]
+                << ", n = " << n);
       if (!actual) {
         FAIL_CHECK(actual.error().Render() << ir::Print(collapsed));
         return false;
@@ -86,8 +87,10 @@ uint64_t Number(const char* name, uint64_t otherwise) {
 
 namespace {
 
-// Seeds from 1 on (PTX2CPU_RANDOM_SEED, _COUNT) until the time is over; each with one engine, a single one with all.
-void TryRandomKernels(llvm_test::Blocks blocks, lowering::CollapseForm form, const std::vector<Shape>& shapes) {
+// Seeds from 1 on (PTX2CPU_RANDOM_SEED, _COUNT) until the time is over; each with one engine, a single one
+// with all.
+void TryRandomKernels(llvm_test::Blocks blocks, lowering::CollapseForm form,
+                      const std::vector<Shape>& shapes) {
   const auto start = std::chrono::steady_clock::now();
   const Engine engines[] = {MakeEngine(32, 1), MakeEngine(32, 3), MakeEngine(1, 1),
                             MakeEngine(32, 0, lowering::ThreadIds::kAnyShape)};

@@ -1,11 +1,12 @@
 // Which PTX is taken out of memory and files.
 #include "runtime/module/images.h"
-#include "runtime/module/linked_image.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+
+#include "runtime/module/linked_image.h"
 
 using namespace ptx2cpu;
 
@@ -29,7 +30,8 @@ TEST_CASE("a fat binary in memory gives the highest PTX that the device runs") {
   REQUIRE(fatbin.size() > 16);
   const Wrapper wrapper{.container = fatbin.data()};
   for (const void* image : {static_cast<const void*>(fatbin.data()), static_cast<const void*>(&wrapper)}) {
-    const auto newest = rt::SourceInMemory(image, 90, "image"), older = rt::SourceInMemory(image, 80, "image");
+    const auto newest = rt::SourceInMemory(image, 90, "image"),
+               older = rt::SourceInMemory(image, 80, "image");
     REQUIRE(newest);
     REQUIRE(older);
     CHECK(newest->texts[0].name == "image(sm_90)");
@@ -39,11 +41,15 @@ TEST_CASE("a fat binary in memory gives the highest PTX that the device runs") {
 }
 
 TEST_CASE("what is no PTX is refused by kind") {
-  const char cubin[32] = "\x7f" "ELF\2\1\1";
+  const char cubin[32] =
+      "\x7f"
+      "ELF\2\1\1";
   const auto code = rt::SourceInMemory(cubin, 90, "image");
   CHECK(code.error().code == ErrorCode::kNoPtx);
   CHECK(code.error().hint.find("compute_XY") != std::string::npos);
-  const char lto[32] = "\xed" "CN\x7f\1";
+  const char lto[32] =
+      "\xed"
+      "CN\x7f\1";
   const auto intermediate = rt::SourceInMemory(lto, 90, "image");
   CHECK(intermediate.error().code == ErrorCode::kNoPtx);
   CHECK(intermediate.error().message.find("LTO IR") != std::string::npos);
@@ -55,22 +61,31 @@ TEST_CASE("what is no PTX is refused by kind") {
 }
 
 TEST_CASE("what run-time linking put together is one module of all its parts") {
-  const std::string text = ".version 8.0\n.target sm_80\n", fatbin = Bytes("atomics.fatbin"), nothing(64, '\0');
-  const std::string library = "!<arch>\nnothing.o/      0           0     0     644     64        `\n" + nothing;
+  const std::string text = ".version 8.0\n.target sm_80\n", fatbin = Bytes("atomics.fatbin"),
+                    nothing(64, '\0');
+  const std::string library =
+      "!<arch>\nnothing.o/      0           0     0     644     64        `\n" + nothing;
   const std::string runtime = text + ".extern .func __cuda_syscall_x();\n";
-  const std::vector<rt::LinkedPart> parts = {{"text", text}, {"library", library}, {"runtime", runtime}, {"fatbin", fatbin}};
+  const std::vector<rt::LinkedPart> parts = {
+      {"text", text}, {"library", library}, {"runtime", runtime}, {"fatbin", fatbin}};
   const std::string image = rt::MakeLinkedImage(parts);
   REQUIRE(rt::IsLinkedImage(image.data()));
   CHECK_FALSE(rt::IsLinkedImage(text.data()));
   const auto linked = rt::SourceOfLinkedImage(image.data(), 90);
   INFO((linked ? "" : linked.error().Render()));
   REQUIRE(linked);
-  REQUIRE(linked->texts.size() == 2);  // a library may do without PTX; the toolkit's device runtime is built in
+  REQUIRE(linked->texts.size() ==
+          2);  // a library may do without PTX; the toolkit's device runtime is built in
   CHECK(linked->texts[0].text == text);
   CHECK(linked->texts[1].name.find("fatbin") == 0);
   CHECK(linked->texts[1].text.find(".version") != std::string::npos);
-  const std::string code = std::string("\x7f" "ELF\2\1\1", 7) + std::string(57, '\0');
-  const auto machine = rt::SourceOfLinkedImage(rt::MakeLinkedImage(std::vector<rt::LinkedPart>{{"code", code}}).data(), 90);
+  const std::string code = std::string(
+                               "\x7f"
+                               "ELF\2\1\1",
+                               7) +
+                           std::string(57, '\0');
+  const auto machine =
+      rt::SourceOfLinkedImage(rt::MakeLinkedImage(std::vector<rt::LinkedPart>{{"code", code}}).data(), 90);
   REQUIRE_FALSE(machine);
   CHECK(machine.error().code == ErrorCode::kNoPtx);
 }

@@ -1,4 +1,5 @@
-// KernelModule: kernels compiled once, variables without compiling, storage bound by the caller, places of faults.
+// KernelModule: kernels compiled once, variables without compiling, storage bound by the caller, places of
+// faults.
 #include "runtime/module/kernel_module.h"
 
 #include <catch2/catch.hpp>
@@ -18,15 +19,20 @@ std::shared_ptr<rt::KernelModule> ModuleOf(const std::string& body) {
 
 // out[0] = the variable.
 std::string Reader(const std::string& kernel, const std::string& space, const std::string& variable) {
-  return ".visible .entry " + kernel + "(.param .u64 out)\n{\n  .reg .b64 %p, %v;\n  ld.param.u64 %p, [out];\n  ld." + space +
+  return ".visible .entry " + kernel +
+         "(.param .u64 out)\n{\n  .reg .b64 %p, %v;\n  ld.param.u64 %p, [out];\n  ld." + space +
          ".u64 %v, [" + variable + "];\n  st.global.u64 [%p], %v;\n  ret;\n}\n";
 }
 
 uint64_t Run(const rt::KernelCode& code, uint64_t argument = 0) {
   uint64_t result = 0;
-  struct { uint64_t* out; uint64_t argument; } params{&result, argument};
+  struct {
+    uint64_t* out;
+    uint64_t argument;
+  } params{&result, argument};
   const auto bytes = std::as_bytes(std::span(&params, 1));
-  const auto fault = rt::Launch(code.kernel(), {{1, 1, 1}, {1, 1, 1}}, bytes.first(code.kernel().parameter_bytes));
+  const auto fault =
+      rt::Launch(code.kernel(), {{1, 1, 1}, {1, 1, 1}}, bytes.first(code.kernel().parameter_bytes));
   if (fault) FAIL(fault->message);
   return result;
 }
@@ -47,11 +53,14 @@ uint64_t Word(std::span<std::byte> storage) {
 
 TEST_CASE("variables have storage and first contents before any kernel is compiled") {
   const auto module = ModuleOf(
-      ".global .u64 answer = 42;\n.const .u32 table[4] = {1, 2, 3};\n.global .u64 where = answer;\n.extern .global .u64 elsewhere;\n" +
+      ".global .u64 answer = 42;\n.const .u32 table[4] = {1, 2, 3};\n.global .u64 where = answer;\n.extern "
+      ".global .u64 elsewhere;\n" +
       Reader("broken", "global", "answer, 1"));  // never parsed as a kernel that works
   CHECK_FALSE(module->Check());
-  const auto good = ModuleOf(".global .u64 answer = 42;\n.const .u32 table[4] = {1, 2, 3};\n.global .u64 where = answer;\n"
-                             ".extern .global .u64 elsewhere;\n" + Reader("read", "global", "answer"));
+  const auto good = ModuleOf(
+      ".global .u64 answer = 42;\n.const .u32 table[4] = {1, 2, 3};\n.global .u64 where = answer;\n"
+      ".extern .global .u64 elsewhere;\n" +
+      Reader("read", "global", "answer"));
   const auto answer = Must(good->Variable("answer"));
   CHECK(answer.size() == 8);
   CHECK(Word(answer) == 42);
@@ -69,8 +78,9 @@ TEST_CASE("variables have storage and first contents before any kernel is compil
 }
 
 TEST_CASE("the caller's storage receives the first contents and is what kernels read") {
-  const auto module = ModuleOf(".visible .global .attribute(.managed) .align 8 .u64 shared_word = 5;\n.extern .global .u64 given;\n" +
-                               Reader("read", "global", "shared_word") + Reader("read_given", "global", "given"));
+  const auto module = ModuleOf(
+      ".visible .global .attribute(.managed) .align 8 .u64 shared_word = 5;\n.extern .global .u64 given;\n" +
+      Reader("read", "global", "shared_word") + Reader("read_given", "global", "given"));
   CHECK(Must(module->Variables())[0].is_managed);
   uint64_t mine = 99, given = 123;
   REQUIRE(module->Bind("shared_word", reinterpret_cast<std::byte*>(&mine)));
@@ -85,11 +95,14 @@ TEST_CASE("the caller's storage receives the first contents and is what kernels 
 
 TEST_CASE("a table of functions can be read although no kernel names it") {
   const std::string functions =
-      ".func (.param .b64 r) twice(.param .b64 a)\n{\n  .reg .b64 %a;\n  ld.param.u64 %a, [a];\n  add.u64 %a, %a, %a;\n"
+      ".func (.param .b64 r) twice(.param .b64 a)\n{\n  .reg .b64 %a;\n  ld.param.u64 %a, [a];\n  add.u64 "
+      "%a, %a, %a;\n"
       "  st.param.u64 [r], %a;\n  ret;\n}\n.global .u64 table[1] = {twice};\n";
   const std::string caller =
-      ".visible .entry call(.param .u64 out, .param .u64 f)\n{\n  .reg .b64 %p, %f, %v;\n  ld.param.u64 %p, [out];\n  ld.param.u64 %f, [f];\n"
-      "  mov.u64 %v, 21;\n  { .param .b64 x; .param .b64 y; st.param.b64 [x], %v;\n  proto: .callprototype (.param .b64 _) _ (.param .b64 _);\n"
+      ".visible .entry call(.param .u64 out, .param .u64 f)\n{\n  .reg .b64 %p, %f, %v;\n  ld.param.u64 %p, "
+      "[out];\n  ld.param.u64 %f, [f];\n"
+      "  mov.u64 %v, 21;\n  { .param .b64 x; .param .b64 y; st.param.b64 [x], %v;\n  proto: .callprototype "
+      "(.param .b64 _) _ (.param .b64 _);\n"
       "  call (y), %f, (x), proto;\n  ld.param.b64 %v, [y]; }\n  st.global.u64 [%p], %v;\n  ret;\n}\n";
   const auto module = ModuleOf(functions + caller);
   const uint64_t function = Word(Must(module->Variable("table")));
@@ -98,8 +111,9 @@ TEST_CASE("a table of functions can be read although no kernel names it") {
 }
 
 TEST_CASE("however many threads ask, a kernel is compiled once, and errors stay the same") {
-  const auto module = ModuleOf(".global .u64 answer = 42;\n" + Reader("one", "global", "answer") + Reader("two", "global", "answer") +
-                               ".visible .entry bad()\n{\n  call missing;\n  ret;\n}\n.extern .func missing;\n");
+  const auto module = ModuleOf(
+      ".global .u64 answer = 42;\n" + Reader("one", "global", "answer") + Reader("two", "global", "answer") +
+      ".visible .entry bad()\n{\n  call missing;\n  ret;\n}\n.extern .func missing;\n");
   std::vector<std::thread> threads;
   std::vector<const ptx2cpu_kernel*> kernels(8);
   for (size_t i = 0; i < kernels.size(); ++i) {
@@ -122,12 +136,16 @@ TEST_CASE("however many threads ask, a kernel is compiled once, and errors stay 
 TEST_CASE("code keeps its module alive, and a fault is found in PTX and source") {
   std::shared_ptr<const rt::KernelCode> code;
   {
-    const auto module = ModuleOf(".visible .entry boom(.param .u64 out)\n{\n  .reg .b64 %p; .reg .b32 %t;\n  .loc 1 17 3\n  mov.u32 %t, %tid.x;\n"
-                                 "  mul.wide.u32 %p, %t, 64;\n  .loc 1 18 3\n  st.global.u64 [%p+16], %p;\n  ret;\n}\n.file 1 \"boom.cu\"\n");
+    const auto module = ModuleOf(
+        ".visible .entry boom(.param .u64 out)\n{\n  .reg .b64 %p; .reg .b32 %t;\n  .loc 1 17 3\n  mov.u32 "
+        "%t, %tid.x;\n"
+        "  mul.wide.u32 %p, %t, 64;\n  .loc 1 18 3\n  st.global.u64 [%p+16], %p;\n  ret;\n}\n.file 1 "
+        "\"boom.cu\"\n");
     code = Must(module->Compile("boom"));
   }
   const uint64_t argument = 0;
-  const auto fault = rt::Launch(code->kernel(), {{1, 1, 1}, {1, 1, 1}}, std::as_bytes(std::span(&argument, 1)));
+  const auto fault =
+      rt::Launch(code->kernel(), {{1, 1, 1}, {1, 1, 1}}, std::as_bytes(std::span(&argument, 1)));
   REQUIRE(fault);
   const rt::FaultPlace place = code->module().Locate(*fault);
   CHECK(place.file == "test.ptx");
@@ -140,7 +158,8 @@ TEST_CASE("code keeps its module alive, and a fault is found in PTX and source")
 TEST_CASE("relocatable modules are one: each kernel of either finds what the other defines") {
   const auto module = rt::KernelModule::Make(
       {{std::string(kHeader) + ".extern .global .u64 word;\n" + Reader("first", "global", "word"), "a.ptx"},
-       {std::string(kHeader) + ".visible .global .u64 word = 11;\n" + Reader("second", "global", "word"), "b.ptx"}});
+       {std::string(kHeader) + ".visible .global .u64 word = 11;\n" + Reader("second", "global", "word"),
+        "b.ptx"}});
   CHECK(module->Kernels() == std::vector<std::string>{"first", "second"});
   CHECK(Run(*Must(module->Compile("second"))) == 11);
   const uint64_t changed = 12;

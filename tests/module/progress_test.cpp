@@ -14,7 +14,9 @@ namespace fs = std::filesystem;
 
 // Called by the next one.
 TEST_CASE("compiles for long", "[.long]") {
-  { const rt::CompileProgress quick("quick_kernel"); }
+  {
+    const rt::CompileProgress quick("quick_kernel");
+  }
   const rt::CompileProgress slow("slow_kernel");
   std::this_thread::sleep_for(std::chrono::milliseconds(3500));
 }
@@ -24,7 +26,8 @@ TEST_CASE("a line says what is compiled for more than two seconds, where it is w
   REQUIRE(mkdtemp(folder.data()) != nullptr);
   const std::string self = fs::read_symlink("/proc/self/exe");
   const auto run = [&](const char* wanted) {
-    const std::string command = "PTX2CPU_PROGRESS=" + std::string(wanted) + " '" + self + "' '[.long]' > /dev/null 2> '" + folder + "/" + wanted + "'";
+    const std::string command = "PTX2CPU_PROGRESS=" + std::string(wanted) + " '" + self +
+                                "' '[.long]' > /dev/null 2> '" + folder + "/" + wanted + "'";
     return std::system(command.c_str());
   };
   int silent = -1;

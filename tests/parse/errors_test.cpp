@@ -238,24 +238,29 @@ TEST_CASE("what a version of PTX does not have is an error at its place") {
     return result ? "no error" : result.error().Render();
   };
   CHECK(error(".version 1.4\n.target sm_20\n") ==
-        "a.ptx:2:9: error: PTX 1.4 has no target sm_20\n  .target sm_20\n          ^\n  the target came with PTX 2.0\n");
+        "a.ptx:2:9: error: PTX 1.4 has no target sm_20\n  .target sm_20\n          ^\n  the target came with "
+        "PTX 2.0\n");
   CHECK(error(".version 8.5\n.target sm_120a\n") ==
-        "a.ptx:2:9: error: PTX 8.5 has no target sm_120\n  .target sm_120a\n          ^\n  the target came with PTX 8.7\n");
+        "a.ptx:2:9: error: PTX 8.5 has no target sm_120\n  .target sm_120a\n          ^\n  the target came "
+        "with PTX 8.7\n");
   CHECK(error(".version 1.4\n.target sm_13, map_f64_to_f32\n") ==
         "a.ptx:2:16: error: sm_13 has doubles: map_f64_to_f32 is for targets below sm_13\n"
         "  .target sm_13, map_f64_to_f32\n                 ^\n");
   CHECK(error(".version 0.9\n.target sm_10\n") ==
         "a.ptx:1:10: error: '0.9' is no PTX version\n  .version 0.9\n           ^\n"
         "  write .version major.minor, as in .version 8.5\n");
-  CHECK(error(".version 3.0\n.target sm_20\n.reg .u32 %r;\n") ==
-        "a.ptx:3:11: error: registers and .local variables of the whole module are legal before PTX 3.0 only\n"
-        "  .reg .u32 %r;\n            ^\n  declare them in functions\n");
+  CHECK(
+      error(".version 3.0\n.target sm_20\n.reg .u32 %r;\n") ==
+      "a.ptx:3:11: error: registers and .local variables of the whole module are legal before PTX 3.0 only\n"
+      "  .reg .u32 %r;\n            ^\n  declare them in functions\n");
   CHECK(error(".version 1.3\n.target sm_10\n.entry k (.param .u32 a)\n{ .param .u32 b;\nexit; }\n") ==
         "a.ptx:4:15: error: a kernel with a parameter list cannot declare more parameters in its body\n"
         "  { .param .u32 b;\n                ^\n");
-  CHECK(error(".version 2.0\n.target sm_20\n.entry k\n{ .reg .v2 .u32 v; .reg .u32 r; mov.u32 r, v.w; exit; }\n") ==
+  CHECK(error(".version 2.0\n.target sm_20\n.entry k\n{ .reg .v2 .u32 v; .reg .u32 r; mov.u32 r, v.w; exit; "
+              "}\n") ==
         "a.ptx:4:44: error: 'v' has 2 elements\n"
-        "  { .reg .v2 .u32 v; .reg .u32 r; mov.u32 r, v.w; exit; }\n                                             ^\n");
+        "  { .reg .v2 .u32 v; .reg .u32 r; mov.u32 r, v.w; exit; }\n                                         "
+        "    ^\n");
   CHECK(error(".version 2.0\n.target sm_20\n.entry k\n{ .reg .v8 .b32 v; .reg .v2 .pred p; exit; }\n") ==
         "a.ptx:4:17: error: vector registers have 2 or 4 elements, which are no predicates\n"
         "  { .reg .v8 .b32 v; .reg .v2 .pred p; exit; }\n                  ^\n"

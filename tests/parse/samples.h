@@ -193,6 +193,8 @@ inline constexpr std::string_view kOldest = R"ptx(	.version 1.3
 	}
 )ptx";
 
-inline std::vector<std::string> Samples() { return {std::string(kModern), std::string(kOld), std::string(kOldest)}; }
+inline std::vector<std::string> Samples() {
+  return {std::string(kModern), std::string(kOld), std::string(kOldest)};
+}
 
 }  // namespace ptx2cpu::ptx::tests

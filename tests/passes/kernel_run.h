@@ -44,8 +44,8 @@ struct Outcome {
   std::vector<uint32_t> data;
 };
 
-inline Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, std::array<uint32_t, 3> block, uint32_t n,
-                         uint32_t grid = kGrid) {
+inline Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, std::array<uint32_t, 3> block,
+                         uint32_t n, uint32_t grid = kGrid) {
   Outcome outcome;
   outcome.data.resize(kDataWords);
   for (uint32_t i = 0; i < kDataWords; ++i) outcome.data[i] = (i * 2654435761u) >> 20;
@@ -62,7 +62,8 @@ inline Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, s
   return outcome;
 }
 
-inline Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, uint32_t threads, uint32_t n, uint32_t grid = kGrid) {
+inline Outcome RunKernel(const ir::Module& module, const ir::Function& kernel, uint32_t threads, uint32_t n,
+                         uint32_t grid = kGrid) {
   return RunKernel(module, kernel, std::array{threads, 1u, 1u}, n, grid);
 }
 

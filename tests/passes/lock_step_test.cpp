@@ -6,7 +6,8 @@ using namespace ptx2cpu::test;
 
 namespace {
 
-// The last steps of a reduction as they were written then: every lane adds what the lane 16, 8, 4, 2, 1 further has.
+// The last steps of a reduction as they were written then: every lane adds what the lane 16, 8, 4, 2, 1
+// further has.
 std::string Reduction(int sm, const std::string& space = "shared") {
   std::string text = "module \"m\" ptx 5.0 sm " + std::to_string(sm) + R"( static_shared 512
 variable shared @tile align 4 size 512 offset 0
@@ -31,11 +32,13 @@ kernel @k (data: i64 @0, n: i32 @8) phase simt {
 )";
   for (int step = 16; step >= 1; step /= 2) {
     const std::string n = std::to_string(step);
-    text += "  %c" + n + " = const i64 " + std::to_string(4 * step) + "\n  %a" + n + " = add i64 %at, %c" + n + "\n  %x" + n +
-            " = load i32 " + space + " volatile %at\n  %y" + n + " = load i32 " + space + " volatile %a" + n + "\n  %s" + n +
-            " = add i32 %x" + n + ", %y" + n + "\n  store i32 shared volatile %at, %s" + n + "\n";
+    text += "  %c" + n + " = const i64 " + std::to_string(4 * step) + "\n  %a" + n + " = add i64 %at, %c" +
+            n + "\n  %x" + n + " = load i32 " + space + " volatile %at\n  %y" + n + " = load i32 " + space +
+            " volatile %a" + n + "\n  %s" + n + " = add i32 %x" + n + ", %y" + n +
+            "\n  store i32 shared volatile %at, %s" + n + "\n";
   }
-  return text + "  br ^end\n^end:\n  %r = load i32 shared volatile %at\n  store i32 global %mine, %r\n  ret\n}\n";
+  return text +
+         "  br ^end\n^end:\n  %r = load i32 shared volatile %at\n  store i32 global %mine, %r\n  ret\n}\n";
 }
 
 }  // namespace
@@ -55,26 +58,49 @@ TEST_CASE("volatile shared memory is exchanged in lock step ", "[passes]") {
   }
 }
 
-TEST_CASE("targets from sm_70 on get such barriers only where a store reaches a load without one", "[passes]") {
-  // A lane that waits in a loop for the others' turns, a store that no volatile load follows, a barrier in between, a
-  // lane that reads back its own.
+TEST_CASE("targets from sm_70 on get such barriers only where a store reaches a load without one",
+          "[passes]") {
+  // A lane that waits in a loop for the others' turns, a store that no volatile load follows, a barrier in
+  // between, a lane that reads back its own.
   const auto kernel = [](const std::string& body) {
-    return "module \"m\" ptx 7.0 sm 90 static_shared 512\nvariable shared @tile align 4 size 512 offset 0\nkernel @k (data: i64 @0, n: i32 @8) phase simt {\n^b0:\n"
-           "  %pb = param_base\n  %data = load i64 param %pb\n  %t = special i32 tid.x\n  %at = symbol shared @tile\n" + body + "}\n";
+    return "module \"m\" ptx 7.0 sm 90 static_shared 512\nvariable shared @tile align 4 size 512 offset "
+           "0\nkernel @k (data: i64 @0, n: i32 @8) phase simt {\n^b0:\n"
+           "  %pb = param_base\n  %data = load i64 param %pb\n  %t = special i32 tid.x\n  %at = symbol "
+           "shared @tile\n" +
+           body + "}\n";
   };
-  const std::string turns = kernel("  br ^wait\n^wait:\n  %x = load i32 shared volatile %at\n  %mine = icmp eq i32 %x, %t\n  cond_br %mine, ^go, ^wait\n"
-                                   "^go:\n  %one = const i32 1\n  %next = add i32 %x, %one\n  store i32 shared volatile %at, %next\n"
-                                   "  %seen = load i32 shared volatile %at\n  store i32 global %data, %seen\n  ret\n");
-  const std::string other = kernel("  store i32 shared volatile %at, %t\n  %x = load i32 shared %at\n  store i32 global %data, %x\n  ret\n");
-  const std::string apart = kernel("  store i32 shared volatile %at, %t\n  %zero = const i32 0\n  barrier_block %zero\n  %x = load i32 shared volatile %at\n  store i32 global %data, %x\n  ret\n");
-  const std::string own = kernel("  %w = zext i64 from i32 %t\n  %v = zext i64 from i32 %t\n  store i32 shared volatile %at, %t\n  store i32 shared volatile %w, %t\n  %y = load i32 shared volatile %v\n  %x = load i32 shared volatile %at\n  store i32 global %data, %x\n  ret\n");
-  const std::string pair = kernel("  store i32 shared volatile %at, %t\n  %four = const i64 4\n  %next = add i64 %at, %four\n  %x = load i32 shared volatile %next\n  store i32 global %data, %x\n  ret\n");
-  for (const auto& [text, barriers] : {std::pair{Reduction(60), true}, {Reduction(70), true}, {Reduction(60, "generic"), true}, {turns, false}, {other, false}, {apart, false}, {own, false}, {pair, true}}) {
+  const std::string turns = kernel(
+      "  br ^wait\n^wait:\n  %x = load i32 shared volatile %at\n  %mine = icmp eq i32 %x, %t\n  cond_br "
+      "%mine, ^go, ^wait\n"
+      "^go:\n  %one = const i32 1\n  %next = add i32 %x, %one\n  store i32 shared volatile %at, %next\n"
+      "  %seen = load i32 shared volatile %at\n  store i32 global %data, %seen\n  ret\n");
+  const std::string other = kernel(
+      "  store i32 shared volatile %at, %t\n  %x = load i32 shared %at\n  store i32 global %data, %x\n  "
+      "ret\n");
+  const std::string apart = kernel(
+      "  store i32 shared volatile %at, %t\n  %zero = const i32 0\n  barrier_block %zero\n  %x = load i32 "
+      "shared volatile %at\n  store i32 global %data, %x\n  ret\n");
+  const std::string own = kernel(
+      "  %w = zext i64 from i32 %t\n  %v = zext i64 from i32 %t\n  store i32 shared volatile %at, %t\n  "
+      "store i32 shared volatile %w, %t\n  %y = load i32 shared volatile %v\n  %x = load i32 shared volatile "
+      "%at\n  store i32 global %data, %x\n  ret\n");
+  const std::string pair = kernel(
+      "  store i32 shared volatile %at, %t\n  %four = const i64 4\n  %next = add i64 %at, %four\n  %x = load "
+      "i32 shared volatile %next\n  store i32 global %data, %x\n  ret\n");
+  for (const auto& [text, barriers] : {std::pair{Reduction(60), true},
+                                       {Reduction(70), true},
+                                       {Reduction(60, "generic"), true},
+                                       {turns, false},
+                                       {other, false},
+                                       {apart, false},
+                                       {own, false},
+                                       {pair, true}}) {
     INFO(text);
     Result<ir::Module> built = After(ParseModule(text), "insert-implicit-warp-barriers");
     if (!built) FAIL(built.error().Render());
     bool found = false;
-    for (const ir::Inst& inst : Kernel(*built).insts) found |= inst.block.valid() && inst.op == ir::Opcode::kBarrierWarp;
+    for (const ir::Inst& inst : Kernel(*built).insts)
+      found |= inst.block.valid() && inst.op == ir::Opcode::kBarrierWarp;
     CHECK(found == barriers);
   }
 }

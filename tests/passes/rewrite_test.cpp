@@ -129,7 +129,8 @@ void CheckFlattening(const std::string& text, uint32_t line) {
   CHECK(Count(Kernel(lanes), ir::Opcode::kBarrierBlock) == 1);
   REQUIRE(ir::Verify(lanes));
   for (uint32_t threads : {1u, 33u, 64u}) {
-    Outcome expected = RunKernel(module, Kernel(module), threads, 7), actual = RunKernel(lanes, Kernel(lanes), threads, 7);
+    Outcome expected = RunKernel(module, Kernel(module), threads, 7),
+            actual = RunKernel(lanes, Kernel(lanes), threads, 7);
     REQUIRE(expected.status);
     REQUIRE(actual.status);
     CHECK(expected.data == actual.data);
@@ -175,7 +176,8 @@ kernel @k (data: i64 @0, n: i32 @8) phase simt { ; ptx 20
   store i32 global %a, %r
   ret
 }
-)", 20);
+)",
+                  20);
 }
 
 TEST_CASE("an indirect call that may reach a barrier becomes a jump with a stack", "[passes]") {
@@ -202,7 +204,8 @@ kernel @k (data: i64 @0, n: i32 @8) phase simt { ; ptx 20
   store i32 global %a, %r
   ret
 }
-)", 20);
+)",
+                  20);
 }
 
 TEST_CASE("an inlined callee's local variables become the caller's", "[passes]") {

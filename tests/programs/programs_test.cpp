@@ -1,4 +1,5 @@
-// Unmodified CUDA programs, run by `ptx2cpu exec`: they print what they printed on a GPU (expected/*.txt, from an H200).
+// Unmodified CUDA programs, run by `ptx2cpu exec`: they print what they printed on a GPU (expected/*.txt,
+// from an H200).
 #include <sys/wait.h>
 
 #include <catch2/catch.hpp>
@@ -27,8 +28,10 @@ std::string ReadFile(const fs::path& file) {
 
 Outcome Run(const std::string& options, const std::string& program) {
   static int number = 0;
-  const fs::path errors = fs::temp_directory_path() / ("ptx2cpu_program_" + std::to_string(getpid()) + "_" + std::to_string(number++) + ".err");
-  const std::string command = "timeout 240 " + kBuilt + "/bin/ptx2cpu exec " + options + " -- " + program + " 2>" + errors.string();
+  const fs::path errors = fs::temp_directory_path() / ("ptx2cpu_program_" + std::to_string(getpid()) + "_" +
+                                                       std::to_string(number++) + ".err");
+  const std::string command =
+      "timeout 240 " + kBuilt + "/bin/ptx2cpu exec " + options + " -- " + program + " 2>" + errors.string();
   Outcome outcome;
   std::FILE* pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
@@ -48,13 +51,17 @@ void SameAsOnGpu(const std::string& program, const std::string& expected, const 
   CHECK(outcome.code == 0);
 }
 
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 const std::string kBin = kSource + "/bin/", kHere = kBuilt + "/programs/";
 
 }  // namespace
 
-TEST_CASE("driver api: a program that opens libcuda.so.1") { SameAsOnGpu(kHere + "program_driver_api", "driver_api"); }
+TEST_CASE("driver api: a program that opens libcuda.so.1") {
+  SameAsOnGpu(kHere + "program_driver_api", "driver_api");
+}
 
 #if defined(__x86_64__)
 TEST_CASE("program: symbols") { SameAsOnGpu(kBin + "symbols", "symbols"); }
@@ -81,13 +88,17 @@ TEST_CASE("program: faults are CUDA errors and say where they happened") {
   CHECK(Contains(outcome.errors, "errors.cu:"));
 }
 
-TEST_CASE("program: a device works again after a reset") { SameAsOnGpu(kBin + "errors reset", "errors_reset"); }
+TEST_CASE("program: a device works again after a reset") {
+  SameAsOnGpu(kBin + "errors reset", "errors_reset");
+}
 
 TEST_CASE("program: a device assertion") {
   const Outcome outcome = Run("", kBin + "device_services assert");
   INFO(outcome.text);
   CHECK(outcome.text == ReadFile(kSource + "/expected/device_services_assert.txt"));
-  CHECK(Contains(outcome.errors, "device_services.cu:39: void Assert(int): block: [0,0,0], thread: [30,0,0] Assertion `static_cast<int>(threadIdx.x) < limit` failed."));
+  CHECK(Contains(outcome.errors,
+                 "device_services.cu:39: void Assert(int): block: [0,0,0], thread: [30,0,0] Assertion "
+                 "`static_cast<int>(threadIdx.x) < limit` failed."));
   CHECK(Contains(outcome.errors, "thread: [31,0,0]"));
 }
 
@@ -98,7 +109,8 @@ TEST_CASE("program: several devices") {
 }
 
 TEST_CASE("program: a timeline is written") {
-  const fs::path file = fs::temp_directory_path() / ("ptx2cpu_timeline_" + std::to_string(getpid()) + ".json");
+  const fs::path file =
+      fs::temp_directory_path() / ("ptx2cpu_timeline_" + std::to_string(getpid()) + ".json");
   SameAsOnGpu(kBin + "streams", "streams", "--timeline " + file.string());
   const std::string text = ReadFile(file);
   fs::remove(file);
@@ -111,7 +123,8 @@ TEST_CASE("program: environment of a device") {
   const Outcome none = Run("", "env CUDA_VISIBLE_DEVICES= " + kBin + "symbols");
   CHECK(none.code != 0);
   CHECK(Contains(none.text, "cudaErrorNoDevice"));
-  const Outcome blocking = Run("", "env CUDA_LAUNCH_BLOCKING=1 CUDA_MODULE_LOADING=EAGER " + kBin + "symbols");
+  const Outcome blocking =
+      Run("", "env CUDA_LAUNCH_BLOCKING=1 CUDA_MODULE_LOADING=EAGER " + kBin + "symbols");
   CHECK(blocking.text == ReadFile(kSource + "/expected/symbols.txt"));
 }
 #endif
@@ -124,6 +137,10 @@ TEST_CASE("toolkit program: static runtime") {
   SameAsOnGpu(kHere + "static_linked", "linked");
 }
 TEST_CASE("toolkit program: Thrust") { SameAsOnGpu(kHere + "thrust", "thrust"); }
-TEST_CASE("toolkit program: dynamic parallelism") { SameAsOnGpu(kHere + "dynamic_parallelism", "dynamic_parallelism"); }
-TEST_CASE("toolkit program: per-thread default streams") { SameAsOnGpu(kHere + "per_thread_streams", "per_thread_streams"); }
+TEST_CASE("toolkit program: dynamic parallelism") {
+  SameAsOnGpu(kHere + "dynamic_parallelism", "dynamic_parallelism");
+}
+TEST_CASE("toolkit program: per-thread default streams") {
+  SameAsOnGpu(kHere + "per_thread_streams", "per_thread_streams");
+}
 #endif

@@ -65,13 +65,15 @@ TEST_CASE("SPEC buffers and structs") {
 }
 
 TEST_CASE("SPEC images") {
-  const Argument image = Parsed("texture:3d,size=4x6x2,channels=2,levels=2,linearfilter,address=wrap/border,name=t:u8:gen(iota,108,0)");
+  const Argument image = Parsed(
+      "texture:3d,size=4x6x2,channels=2,levels=2,linearfilter,address=wrap/border,name=t:u8:gen(iota,108,0)");
   REQUIRE(image.image);
   CHECK(image.image->shape == ImageShape::k3d);
   CHECK(image.image->slices == 2);
   CHECK(image.image->Level(1).width == 2);
   CHECK(image.image->Level(1).slices == 1);
-  CHECK(image.image->address == std::array{ImageAddress::kWrap, ImageAddress::kBorder, ImageAddress::kBorder});
+  CHECK(image.image->address ==
+        std::array{ImageAddress::kWrap, ImageAddress::kBorder, ImageAddress::kBorder});
   CHECK(image.image->linear_filter);
   CHECK(image.image->max_lod == 1);
   CHECK_FALSE(image.IsParameter());
@@ -79,8 +81,10 @@ TEST_CASE("SPEC images") {
   const Argument surface = Parsed("surface:cube,size=1x1:f32:[1,2,3,4,5,6]");
   CHECK(surface.IsWritten());
   CHECK(surface.IsParameter());
-  for (const char* wrong : {"texture:2d,size=4:f32:[1,2,3,4]", "texture:2d,size=2x2:f32:[1,2,3]", "texture:2d,size=2x2,channels=3:u8:[1]",
-                            "texture:2d,size=1x1,address=sideways:u8:[1]", "texture:1d,size=1:f64:[1]", "texture:1d,size=1,blue:u8:[1]"}) {
+  for (const char* wrong :
+       {"texture:2d,size=4:f32:[1,2,3,4]", "texture:2d,size=2x2:f32:[1,2,3]",
+        "texture:2d,size=2x2,channels=3:u8:[1]", "texture:2d,size=1x1,address=sideways:u8:[1]",
+        "texture:1d,size=1:f64:[1]", "texture:1d,size=1,blue:u8:[1]"}) {
     INFO(wrong);
     CHECK_FALSE(ParseSpec(wrong));
   }

@@ -1,4 +1,5 @@
-/* Opens a library twice, with nothing of it left in between, and calls its function `run` each time. Linked to no CUDA. */
+/* Opens a library twice, with nothing of it left in between, and calls its function `run` each time. Linked
+ * to no CUDA. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
-/* Compiles with NVRTC, takes the machine code and runs it. The words are the compiler's options; when built with OPENED,
- * words up to "--" are libraries to be opened, and each compiles the same; every second one is closed again. */
+/* Compiles with NVRTC, takes the machine code and runs it. The words are the compiler's options; when built
+ * with OPENED, words up to "--" are libraries to be opened, and each compiles the same; every second one is
+ * closed again. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 #include "run_on_driver.h"
 
 struct nvrtc_program;
-typedef int create_function(struct nvrtc_program**, const char*, const char*, int, const char* const*, const char* const*);
+typedef int create_function(struct nvrtc_program**, const char*, const char*, int, const char* const*,
+                            const char* const*);
 typedef int compile_function(struct nvrtc_program*, int, const char* const*);
 typedef int size_function(struct nvrtc_program*, size_t*);
 typedef int bytes_function(struct nvrtc_program*, char*);
@@ -37,7 +39,9 @@ static int Bytes(struct nvrtc_program* program, char* bytes) { return nvrtcGetCU
 static int Use(const struct compiler* compiler, int count, char** options) {
   struct nvrtc_program* program;
   size_t bytes = 77;
-  if (compiler->create(&program, "__global__ void answer(int* to) { *to = 42; }", "answer.cu", 0, NULL, NULL) != 0) return 10;
+  if (compiler->create(&program, "__global__ void answer(int* to) { *to = 42; }", "answer.cu", 0, NULL,
+                       NULL) != 0)
+    return 10;
   if (compiler->compile(program, count, (const char* const*)options) != 0) return 11;
   if (compiler->size(program, &bytes) != 0) return 12;
   printf("%zu bytes\n", bytes);
@@ -59,8 +63,10 @@ int main(int count, char** words) {
   for (int i = 1; i < options; ++i) {
     void* library = dlopen(words[i], RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) return puts(dlerror()), 21;
-    const struct compiler compiler = {(create_function*)dlsym(library, "nvrtcCreateProgram"), (compile_function*)dlsym(library, "nvrtcCompileProgram"),
-                                      (size_function*)dlsym(library, "nvrtcGetCUBINSize"), (bytes_function*)dlsym(library, "nvrtcGetCUBIN"),
+    const struct compiler compiler = {(create_function*)dlsym(library, "nvrtcCreateProgram"),
+                                      (compile_function*)dlsym(library, "nvrtcCompileProgram"),
+                                      (size_function*)dlsym(library, "nvrtcGetCUBINSize"),
+                                      (bytes_function*)dlsym(library, "nvrtcGetCUBIN"),
                                       (destroy_function*)dlsym(library, "nvrtcDestroyProgram")};
     const int code = Use(&compiler, count - options - 1, words + options + 1);
     if (code != 0) return code;

@@ -1,5 +1,5 @@
-/* Links with nvJitLink, takes the machine code and runs it. The first word says of what: "ptx", two texts; "file", the second
- * of them in a file; "lto". The other words are the linker's options. */
+/* Links with nvJitLink, takes the machine code and runs it. The first word says of what: "ptx", two texts;
+ * "file", the second of them in a file; "lto". The other words are the linker's options. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +28,14 @@ int main(int count, char** words) {
   if (__nvJitLinkCreate_12_0(&link, (uint32_t)count - 2, (const char**)words + 2) != 0) return 10;
   int added;
   if (strcmp(words[1], "ptx") == 0) {
-    added = __nvJitLinkAddData_12_0(link, kPtx, PTX_CALLER, sizeof PTX_CALLER, "caller") + __nvJitLinkAddData_12_0(link, kAny, PTX_CALLEE, strlen(PTX_CALLEE), NULL);
+    added = __nvJitLinkAddData_12_0(link, kPtx, PTX_CALLER, sizeof PTX_CALLER, "caller") +
+            __nvJitLinkAddData_12_0(link, kAny, PTX_CALLEE, strlen(PTX_CALLEE), NULL);
   } else if (strcmp(words[1], "file") == 0) {
     FILE* file = fopen("redirect_callee.ptx", "w");
     fputs(PTX_CALLEE, file);
     fclose(file);
-    added = __nvJitLinkAddData_12_0(link, kPtx, PTX_CALLER, sizeof PTX_CALLER, "caller") + __nvJitLinkAddFile_12_0(link, kPtx, "redirect_callee.ptx");
+    added = __nvJitLinkAddData_12_0(link, kPtx, PTX_CALLER, sizeof PTX_CALLER, "caller") +
+            __nvJitLinkAddFile_12_0(link, kPtx, "redirect_callee.ptx");
     remove("redirect_callee.ptx");
   } else {
     added = __nvJitLinkAddData_12_0(link, kLto, lto, sizeof lto, "intermediate");

@@ -1,5 +1,5 @@
-/* Linked to a libcudart.so.12 of its own folder by DT_RPATH, which the loader asks before LD_LIBRARY_PATH; or, with a word,
- * the same library opened by its path. */
+/* Linked to a libcudart.so.12 of its own folder by DT_RPATH, which the loader asks before LD_LIBRARY_PATH;
+ * or, with a word, the same library opened by its path. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>

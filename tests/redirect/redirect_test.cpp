@@ -1,4 +1,5 @@
-// Programs that hold a CUDA runtime of their own, run by `ptx2cpu exec`. The programs are made here: tests/redirect.
+// Programs that hold a CUDA runtime of their own, run by `ptx2cpu exec`. The programs are made here:
+// tests/redirect.
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -28,7 +29,9 @@ Outcome Run(const std::string& command) {
   return outcome;
 }
 
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
@@ -47,7 +50,8 @@ TEST_CASE("redirect: none of the program's runtime runs") {
 }
 
 TEST_CASE("redirect: the version is that of the program's functions") {
-  const Outcome newer = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_program_13"), older = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_program_12");
+  const Outcome newer = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_program_13"),
+                older = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_program_12");
   INFO(newer.text << older.text);
   CHECK(Contains(newer.text, "runtime 13"));
   CHECK(Contains(older.text, "runtime 12"));
@@ -94,7 +98,8 @@ TEST_CASE("redirect: a library that is opened later alone runs its own runtime")
 }
 
 TEST_CASE("redirect: a library that is opened later, before its constructors, each time") {
-  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_opener " + kLib + "libredirect_library.so");
+  const Outcome outcome =
+      Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_opener " + kLib + "libredirect_library.so");
   INFO(outcome.text);
   CHECK(outcome.code == 0);
   CHECK(Contains(outcome.text, "runtime 12"));
@@ -104,7 +109,8 @@ TEST_CASE("redirect: a library that is opened later, before its constructors, ea
 
 #ifdef PTX2CPU_NVCC
 TEST_CASE("redirect: a library of nvcc's with the static runtime, opened twice") {
-  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_opener " + kLib + "libredirect_nvcc_library.so");
+  const Outcome outcome =
+      Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_opener " + kLib + "libredirect_nvcc_library.so");
   INFO(outcome.text);
   CHECK(outcome.code == 0);
   CHECK(outcome.text == "sum 19900 threads 256\nsum 19900 threads 256\nopened twice\n");
@@ -112,7 +118,8 @@ TEST_CASE("redirect: a library of nvcc's with the static runtime, opened twice")
 #endif
 
 TEST_CASE("redirect: a stripped library that is opened later gets a warning") {
-  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_opener " + kLib + "libredirect_library_stripped.so");
+  const Outcome outcome =
+      Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_opener " + kLib + "libredirect_library_stripped.so");
   INFO(outcome.text);
   CHECK(Contains(outcome.text, "contains a stripped CUDA runtime of its own"));
   CHECK(Contains(outcome.text, "ran a constructor"));  // nothing of ours in its way
@@ -131,7 +138,8 @@ TEST_CASE("redirect: a runtime that a program finds by DT_RPATH") {
 }
 
 TEST_CASE("redirect: a runtime that a program opens by its path") {
-  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_by_path " + kLib + "redirect_foreign/libcudart.so.12");
+  const Outcome outcome =
+      Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_by_path " + kLib + "redirect_foreign/libcudart.so.12");
   INFO(outcome.text);
   CHECK(outcome.code == 0);
   CHECK(Contains(outcome.text, "runtime 12"));
@@ -140,7 +148,8 @@ TEST_CASE("redirect: a runtime that a program opens by its path") {
 }
 
 TEST_CASE("redirect: our own library opened by its path stays as it is") {
-  const Outcome outcome = Run(kBin + "ptx2cpu exec --trace -- " + kBin + "redirect_by_path " + kLib + "ptx2cpu/libcudart.so.13");
+  const Outcome outcome =
+      Run(kBin + "ptx2cpu exec --trace -- " + kBin + "redirect_by_path " + kLib + "ptx2cpu/libcudart.so.13");
   INFO(outcome.text);
   CHECK_FALSE(Contains(outcome.text, "functions of its CUDA runtime go to"));
   CHECK(Contains(outcome.text, "runtime 13"));
@@ -161,7 +170,8 @@ TEST_CASE("exec: a program that is not there is an error of ours") {
 }
 
 TEST_CASE("exec: options behind the program are the program's") {
-  const Outcome outcome = Run(kBin + "ptx2cpu exec --threads 3 sh -c 'echo $PTX2CPU_THREADS \"$1\"' sh --threads");
+  const Outcome outcome =
+      Run(kBin + "ptx2cpu exec --threads 3 sh -c 'echo $PTX2CPU_THREADS \"$1\"' sh --threads");
   INFO(outcome.text);
   CHECK(outcome.text == "3 --threads\n");
 }

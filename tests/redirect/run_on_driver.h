@@ -11,11 +11,15 @@ static int RunOnDriver(const char* image) {
   int (*init)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
   int (*create)(void**, unsigned, int) = (int (*)(void**, unsigned, int))dlsym(driver, "cuCtxCreate_v2");
   int (*load)(void**, const void*) = (int (*)(void**, const void*))dlsym(driver, "cuModuleLoadData");
-  int (*function)(void**, void*, const char*) = (int (*)(void**, void*, const char*))dlsym(driver, "cuModuleGetFunction");
-  int (*allocate)(unsigned long long*, size_t) = (int (*)(unsigned long long*, size_t))dlsym(driver, "cuMemAlloc_v2");
-  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) =
-      (int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**))dlsym(driver, "cuLaunchKernel");
-  int (*copy)(void*, unsigned long long, size_t) = (int (*)(void*, unsigned long long, size_t))dlsym(driver, "cuMemcpyDtoH_v2");
+  int (*function)(void**, void*, const char*) =
+      (int (*)(void**, void*, const char*))dlsym(driver, "cuModuleGetFunction");
+  int (*allocate)(unsigned long long*, size_t) =
+      (int (*)(unsigned long long*, size_t))dlsym(driver, "cuMemAlloc_v2");
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                void**) = (int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                   unsigned, void*, void**, void**))dlsym(driver, "cuLaunchKernel");
+  int (*copy)(void*, unsigned long long, size_t) =
+      (int (*)(void*, unsigned long long, size_t))dlsym(driver, "cuMemcpyDtoH_v2");
   void *context, *module, *kernel;
   unsigned long long to;
   int answer = 0;
@@ -24,7 +28,9 @@ static int RunOnDriver(const char* image) {
   if (loaded != 0) return loaded;
   if (function(&kernel, module, "answer") != 0 || allocate(&to, sizeof answer) != 0) return 3;
   void* arguments[] = {&to};
-  if (launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL) != 0 || copy(&answer, to, sizeof answer) != 0) return 4;
+  if (launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL) != 0 ||
+      copy(&answer, to, sizeof answer) != 0)
+    return 4;
   printf("answer %d\n", answer);
   return 0;
 }

@@ -1,4 +1,5 @@
-// Programs that compile with NVRTC or link with nvJitLink while they run, under `ptx2cpu exec`. Both are stand-ins.
+// Programs that compile with NVRTC or link with nvJitLink while they run, under `ptx2cpu exec`. Both are
+// stand-ins.
 #include <sys/wait.h>
 
 #include <catch2/catch.hpp>
@@ -14,7 +15,8 @@ using ptx2cpu::redirect::AskingForPtx;
 
 const std::string kBuild = PTX2CPU_BINARY_DIR;
 const std::string kExec = kBuild + "/bin/ptx2cpu exec -- ";
-const std::string kFirst = kBuild + "/lib/libredirect_first_compiler.so", kSecond = kBuild + "/lib/libredirect_second_compiler.so";
+const std::string kFirst = kBuild + "/lib/libredirect_first_compiler.so",
+                  kSecond = kBuild + "/lib/libredirect_second_compiler.so";
 
 // Both outputs, and the exit code where it is not 0.
 std::string OutputOf(const std::string& command) {
@@ -24,11 +26,14 @@ std::string OutputOf(const std::string& command) {
   char buffer[4096];
   while (const size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) text.append(buffer, got);
   const int status = pclose(pipe);
-  if (status != 0) text += "exit " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  if (status != 0)
+    text += "exit " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
   return text;
 }
 
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 // The changed options in one line; "unchanged" where there is nothing to change.
 std::string Changed(const std::vector<const char*>& options) {
@@ -43,7 +48,8 @@ std::string Changed(const std::vector<const char*>& options) {
 
 TEST_CASE("run-time compiler: options that ask for machine code") {
   CHECK(Changed({"-arch=sm_90"}) == "-arch=compute_90");
-  CHECK(Changed({"-G", "--gpu-architecture=sm_100f", "-DX=sm_1"}) == "-G --gpu-architecture=compute_100f -DX=sm_1");
+  CHECK(Changed({"-G", "--gpu-architecture=sm_100f", "-DX=sm_1"}) ==
+        "-G --gpu-architecture=compute_100f -DX=sm_1");
   CHECK(Changed({"-arch", "sm_90a"}) == "-arch compute_90a");
   CHECK(Changed({"--gpu-architecture", "sm_75", "-lineinfo"}) == "--gpu-architecture compute_75 -lineinfo");
   CHECK(Changed({" -arch=sm_90 "}) == "-arch=compute_90");
@@ -63,7 +69,8 @@ TEST_CASE("run-time compiler: options that do not") {
 }
 
 TEST_CASE("run-time compiler: alone the program gets machine code") {
-  const std::string output = OutputOf("env LD_LIBRARY_PATH=" + kBuild + "/lib/ptx2cpu " + kBuild + "/bin/redirect_compiles_now -arch=sm_90");
+  const std::string output = OutputOf("env LD_LIBRARY_PATH=" + kBuild + "/lib/ptx2cpu " + kBuild +
+                                      "/bin/redirect_compiles_now -arch=sm_90");
   INFO(output);
   CHECK(Contains(output, "first: -arch=sm_90\n64 bytes\n"));
   CHECK(Contains(output, "result 209\n"));
@@ -72,7 +79,8 @@ TEST_CASE("run-time compiler: alone the program gets machine code") {
 
 TEST_CASE("run-time compiler: a program that is linked to it") {
   for (const char* binding : {"now", "lazy"}) {
-    const std::string output = OutputOf(kExec + kBuild + "/bin/redirect_compiles_" + binding + " -G --gpu-architecture=sm_90");
+    const std::string output =
+        OutputOf(kExec + kBuild + "/bin/redirect_compiles_" + binding + " -G --gpu-architecture=sm_90");
     INFO(binding << ": " << output);
     CHECK(Contains(output, "first: -G --gpu-architecture=compute_90\n"));
     CHECK(Contains(output, "answer 42\nresult 0\n"));
@@ -87,7 +95,8 @@ TEST_CASE("run-time compiler: programs compiled for other results get what the c
 }
 
 TEST_CASE("run-time compiler: a program that opens it, and two of them") {
-  const std::string output = OutputOf(kExec + kBuild + "/bin/redirect_opens_compiler " + kFirst + " " + kSecond + " " + kFirst + " -- -arch sm_80");
+  const std::string output = OutputOf(kExec + kBuild + "/bin/redirect_opens_compiler " + kFirst + " " +
+                                      kSecond + " " + kFirst + " -- -arch sm_80");
   INFO(output);
   const std::string ran = " -arch compute_80\n", size = " bytes\nanswer 42\nresult 0\n";
   size_t at = 0;
@@ -103,16 +112,20 @@ TEST_CASE("run-time compiler: a program that opens it, and two of them") {
 TEST_CASE("run-time compiler: one that comes and goes") {
   std::string libraries = kFirst;
   for (int i = 0; i < 20; ++i) libraries += " " + kSecond + " " + kFirst;  // the second is closed each time
-  const std::string output = OutputOf(kExec + kBuild + "/bin/redirect_opens_compiler " + libraries + " -- -arch=sm_80");
+  const std::string output =
+      OutputOf(kExec + kBuild + "/bin/redirect_opens_compiler " + libraries + " -- -arch=sm_80");
   INFO(output);
   size_t answers = 0;
-  for (size_t at = output.find("answer 42\n"); at != std::string::npos; at = output.find("answer 42\n", at + 1)) ++answers;
+  for (size_t at = output.find("answer 42\n"); at != std::string::npos;
+       at = output.find("answer 42\n", at + 1))
+    ++answers;
   CHECK(answers == 41);
   CHECK_FALSE(Contains(output, "exit"));
 }
 
 TEST_CASE("run-time compiler: the trace says that it makes PTX") {
-  const std::string output = OutputOf(kBuild + "/bin/ptx2cpu exec --trace -- " + kBuild + "/bin/redirect_compiles_now -arch=sm_90");
+  const std::string output =
+      OutputOf(kBuild + "/bin/ptx2cpu exec --trace -- " + kBuild + "/bin/redirect_compiles_now -arch=sm_90");
   INFO(output);
   CHECK(Contains(output, "makes PTX instead of machine code"));
 }
@@ -121,7 +134,8 @@ TEST_CASE("run-time linker: options") {
   const auto changed = [](const std::vector<const char*>& options) {
     const auto linking = ptx2cpu::redirect::LinkingToPtx(options);
     std::string line = !linking ? "its own" : linking->lto ? "LTO" : "PTX";
-    for (const char* word : linking ? linking->list.Pointers() : std::vector<const char*>()) line += " " + std::string(word);
+    for (const char* word : linking ? linking->list.Pointers() : std::vector<const char*>())
+      line += " " + std::string(word);
     return line;
   };
   CHECK(changed({"-arch=sm_90"}) == "PTX -arch=sm_90");
@@ -132,14 +146,18 @@ TEST_CASE("run-time linker: options") {
 TEST_CASE("run-time linker: PTX is kept from it and linked by the driver") {
   const std::string program = "cd " + kBuild + " && " + kExec + kBuild + "/bin/redirect_links ";
   CHECK(OutputOf("sh -c '" + program + "ptx -arch=sm_90'") == "link: -arch=sm_90\nanswer 43\nresult 0\n");
-  CHECK(OutputOf("sh -c '" + program + "file -arch=sm_90 -O3'") == "link: -arch=sm_90 -O3\nanswer 43\nresult 0\n");
+  CHECK(OutputOf("sh -c '" + program + "file -arch=sm_90 -O3'") ==
+        "link: -arch=sm_90 -O3\nanswer 43\nresult 0\n");
   // Also where LTO IR could have come.
-  CHECK(OutputOf("sh -c '" + program + "ptx -lto -arch=sm_90'") == "link: -lto -arch=sm_90 -ptx\nanswer 43\nresult 0\n");
+  CHECK(OutputOf("sh -c '" + program + "ptx -lto -arch=sm_90'") ==
+        "link: -lto -arch=sm_90 -ptx\nanswer 43\nresult 0\n");
 }
 
 TEST_CASE("run-time linker: of LTO IR it makes PTX") {
   const std::string output = OutputOf(kExec + kBuild + "/bin/redirect_links lto -lto -arch=sm_90");
-  CHECK(output == "link: -lto -arch=sm_90 -ptx\nlinker reads intermediate of type 3\nlinker links\nanswer 42\nresult 0\n");
+  CHECK(output ==
+        "link: -lto -arch=sm_90 -ptx\nlinker reads intermediate of type 3\nlinker links\nanswer 42\nresult "
+        "0\n");
 }
 
 TEST_CASE("run-time linker: who asks it for PTX gets its answers") {
@@ -150,7 +168,8 @@ TEST_CASE("run-time linker: who asks it for PTX gets its answers") {
 }
 
 TEST_CASE("run-time linker: alone the program gets machine code") {
-  const std::string output = OutputOf("env LD_LIBRARY_PATH=" + kBuild + "/lib/ptx2cpu " + kBuild + "/bin/redirect_links ptx -arch=sm_90");
+  const std::string output = OutputOf("env LD_LIBRARY_PATH=" + kBuild + "/lib/ptx2cpu " + kBuild +
+                                      "/bin/redirect_links ptx -arch=sm_90");
   INFO(output);
   CHECK(Contains(output, "linker reads caller of type 2\n"));
   CHECK(Contains(output, "result 209\n"));

@@ -1,4 +1,5 @@
-/* A libcudart.so.12 that is not ours, as programs find one by DT_RPATH or by its path. Each function says when it runs. */
+/* A libcudart.so.12 that is not ours, as programs find one by DT_RPATH or by its path. Each function says
+ * when it runs. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +10,9 @@ static int Ran(const char* name) {
   fflush(stdout);
   exit(3);
 }
-EXPORTED int cudaMalloc(void** pointer, size_t bytes) { return Ran("cudaMalloc") + (pointer != NULL) + (int)bytes; }
+EXPORTED int cudaMalloc(void** pointer, size_t bytes) {
+  return Ran("cudaMalloc") + (pointer != NULL) + (int)bytes;
+}
 EXPORTED int cudaFree(void* pointer) { return Ran("cudaFree") + (pointer != NULL); }
 EXPORTED int cudaRuntimeGetVersion(int* version) { return Ran("cudaRuntimeGetVersion") + *version; }
 EXPORTED int cudaOfANewerRelease(void) { return Ran("cudaOfANewerRelease"); }

@@ -1,5 +1,5 @@
-/* A library with the functions of nvJitLink under the names of its version 12.0. It links nothing: with -ptx there is
- * always the same PTX, without it a few bytes of machine code. It prints what reaches it. */
+/* A library with the functions of nvJitLink under the names of its version 12.0. It links nothing: with -ptx
+ * there is always the same PTX, without it a few bytes of machine code. It prints what reaches it. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* A library with the functions of NVRTC, and what can be seen of them from outside: for compute_XY there is PTX, for sm_XY
- * machine code too (here a few bytes), with -dlto neither. It compiles nothing: the PTX is always the same kernel. Each
- * compilation prints the options that arrived. */
+/* A library with the functions of NVRTC, and what can be seen of them from outside: for compute_XY there is
+ * PTX, for sm_XY machine code too (here a few bytes), with -dlto neither. It compiles nothing: the PTX is
+ * always the same kernel. Each compilation prints the options that arrived. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,8 @@ struct program {
 static const char kText[] = PTX_WHOLE;
 static const char kCode[64] = "\177ELF machine code";
 
-int nvrtcCreateProgram(struct program** program, const char* source, const char* name, int headers, const char* const* header, const char* const* names) {
+int nvrtcCreateProgram(struct program** program, const char* source, const char* name, int headers,
+                       const char* const* header, const char* const* names) {
   (void)source, (void)name, (void)headers, (void)header, (void)names;
   *program = calloc(1, sizeof **program);
   return *program == NULL;

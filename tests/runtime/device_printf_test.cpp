@@ -1,9 +1,10 @@
+#include "runtime/device_printf.h"
+
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <vector>
 
 #include "runtime/abi/abi.h"
-#include "runtime/device_printf.h"
 
 using ptx2cpu::rt::FormatDevicePrintf;
 
@@ -37,14 +38,26 @@ TEST_CASE("device printf formats all conversions from the packed buffer") {
   CHECK(Format("%.3e %g %a", Packer().Add(12345.678).Add(0.0001).Add(1.0), 3) == "1.235e+04 0.0001 0x1p+0");
   CHECK(Format("%*d", Packer().Add(6).Add(42), 2) == "    42");
   CHECK(Format("%-*d|%+d", Packer().Add(4).Add(42).Add(5), 3) == "42  |+5");
-  CHECK(Format("%*d|%.*f\n", Packer().Add(4).Add(42).Add(2).Add(1.0), -1) == "  42|%.*f\n");  // as an H200 prints it
-  CHECK(Format("%hd %hhd %hu %hhx %ho", Packer().Add(70000).Add(300).Add(-1).Add(-1).Add(65537), 5) == "4464 44 65535 ff 1");
-  CHECK(Format("%ld %lu %lx %lld", Packer().Add(-1ll).Add(5ull).Add(~0ull).Add(3ll), 4) == "-1 5 ffffffffffffffff 3");
-  CHECK(Format("%i %F %G %E %A % d", Packer().Add(1).Add(2.5).Add(1e-10).Add(1.5).Add(2.0).Add(3), 6) == "1 2.500000 1E-10 1.500000E+00 0X1P+1  3");
-  CHECK(Format("%p %p %.2s|%5c", Packer().Add(reinterpret_cast<void*>(0x1234)).Add(static_cast<void*>(nullptr)).Add("abc").Add(int{'z'}), 4) == "0x1234 (nil) ab|    z");
+  CHECK(Format("%*d|%.*f\n", Packer().Add(4).Add(42).Add(2).Add(1.0), -1) ==
+        "  42|%.*f\n");  // as an H200 prints it
+  CHECK(Format("%hd %hhd %hu %hhx %ho", Packer().Add(70000).Add(300).Add(-1).Add(-1).Add(65537), 5) ==
+        "4464 44 65535 ff 1");
+  CHECK(Format("%ld %lu %lx %lld", Packer().Add(-1ll).Add(5ull).Add(~0ull).Add(3ll), 4) ==
+        "-1 5 ffffffffffffffff 3");
+  CHECK(Format("%i %F %G %E %A % d", Packer().Add(1).Add(2.5).Add(1e-10).Add(1.5).Add(2.0).Add(3), 6) ==
+        "1 2.500000 1E-10 1.500000E+00 0X1P+1  3");
+  CHECK(Format("%p %p %.2s|%5c",
+               Packer()
+                   .Add(reinterpret_cast<void*>(0x1234))
+                   .Add(static_cast<void*>(nullptr))
+                   .Add("abc")
+                   .Add(int{'z'}),
+               4) == "0x1234 (nil) ab|    z");
 }
 
-TEST_CASE("a malformed conversion is printed as it stands") { CHECK(Format("a %d %y b", Packer().Add(1), -1) == "a 1 %y b"); }
+TEST_CASE("a malformed conversion is printed as it stands") {
+  CHECK(Format("a %d %y b", Packer().Add(1), -1) == "a 1 %y b");
+}
 
 TEST_CASE("directed rounding of doubles") {
   const double tiny = 0x1p-60;

@@ -1,12 +1,12 @@
 // Launching plain C++ block functions: order, shapes, faults, printing. No compiler involved.
+#include "runtime/launch.h"
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
-
-#include "runtime/launch.h"
 
 using namespace ptx2cpu::rt;
 using Catch::Matchers::Contains;
@@ -36,7 +36,9 @@ std::span<const std::byte> BytesOf(const T& value) {
 
 void CountBlocks(ptx2cpu_block* block) {
   auto* counts = Param<std::atomic<uint32_t>*>(block);
-  const uint64_t index = block->ctaid[0] + uint64_t{block->nctaid[0]} * (block->ctaid[1] + uint64_t{block->nctaid[1]} * block->ctaid[2]);
+  const uint64_t index =
+      block->ctaid[0] +
+      uint64_t{block->nctaid[0]} * (block->ctaid[1] + uint64_t{block->nctaid[1]} * block->ctaid[2]);
   counts[index].fetch_add(1);
 }
 
@@ -46,7 +48,9 @@ void Trap(ptx2cpu_block* block) {
 
 void WriteNull(ptx2cpu_block* block) { *reinterpret_cast<volatile int*>(16) = 1; }
 
-void WritePastShared(ptx2cpu_block* block) { reinterpret_cast<volatile uint8_t*>(block->shared)[block->shared_bytes] = 1; }
+void WritePastShared(ptx2cpu_block* block) {
+  reinterpret_cast<volatile uint8_t*>(block->shared)[block->shared_bytes] = 1;
+}
 
 void PrintBlock(ptx2cpu_block* block) {
   const struct {
@@ -204,7 +208,8 @@ TEST_CASE("a cooperative grid has one zeroed workspace, others have none") {
 TEST_CASE("a cluster of blocks that never wait knows its windows") {
   const auto check = [](ptx2cpu_block* block) {
     auto* wrong = Param<std::atomic<int>*>(block);
-    if (block->cluster_nctarank != 4 || block->cluster_shared[block->cluster_ctarank] != block->shared) ++*wrong;
+    if (block->cluster_nctarank != 4 || block->cluster_shared[block->cluster_ctarank] != block->shared)
+      ++*wrong;
     if (block->ctaid[0] % 4 != block->cluster_ctarank) ++*wrong;
   };
   const ptx2cpu_kernel kernel = MakeKernel("cluster", +check);

@@ -22,16 +22,22 @@ struct ProducerConsumer {
     uint32_t& cell = SharedOf(lane)[lane.thread % 64];
     if (produces) {
       switch (lane.point()) {
-        case 0: break;
-        case 1: ++round; return lane.Wait(2, 2, 128);  // arrived at full; now wait for empty
-        default: break;
+        case 0:
+          break;
+        case 1:
+          ++round;
+          return lane.Wait(2, 2, 128);  // arrived at full; now wait for empty
+        default:
+          break;
       }
       if (round == kRounds) return;
       cell = static_cast<uint32_t>(round * 1000 + lane.thread);
       return lane.Wait(1, 1, 128);
     }
     switch (lane.point()) {
-      case 0: lane.slot(1) = 0; return lane.Wait(3, 1, 128);
+      case 0:
+        lane.slot(1) = 0;
+        return lane.Wait(3, 1, 128);
       case 3:
         lane.slot(1) += cell;
         return lane.Wait(4, 2, 128);
@@ -51,15 +57,20 @@ struct Reductions {
     auto* out = ParamOf<uint32_t*>(lane.block) + size_t{lane.thread} * 4;
     if (lane.point() != 0) out[lane.point() - 1] = lane.word(0);
     switch (lane.point()) {
-      case 0: return lane.Wait(1, 3, 0, lane.thread % 3 == 0 ? 7 : 0);
-      case 1: return lane.Wait(2, 4, 0, 1);
-      case 2: return lane.Wait(3, 5, 0, 0);
-      case 3: return lane.Wait(4, 15, 0, lane.thread == 77);
+      case 0:
+        return lane.Wait(1, 3, 0, lane.thread % 3 == 0 ? 7 : 0);
+      case 1:
+        return lane.Wait(2, 4, 0, 1);
+      case 2:
+        return lane.Wait(3, 5, 0, 0);
+      case 3:
+        return lane.Wait(4, 15, 0, lane.thread == 77);
     }
   }
 };
 
-// Odd lanes of warp 0 and all of warp 2 exit at once; the rest counts itself at a barrier of all threads, many times.
+// Odd lanes of warp 0 and all of warp 2 exit at once; the rest counts itself at a barrier of all threads,
+// many times.
 struct Exits {
   static void Lane(LaneState& lane) {
     if (lane.point() == 0) {
@@ -122,7 +133,9 @@ TEST_CASE("producers arrive, consumers wait, round after round") {
 }
 
 TEST_CASE("barrier reductions count threads that exist") {
-  const std::vector<ptx2cpu_point> points = {kStart, kPopc, {PTX2CPU_POINT_RED_AND, 0, 2, "bar.red.and.pred"},
+  const std::vector<ptx2cpu_point> points = {kStart,
+                                             kPopc,
+                                             {PTX2CPU_POINT_RED_AND, 0, 2, "bar.red.and.pred"},
                                              {PTX2CPU_POINT_RED_OR, 0, 3, "bar.red.or.pred"},
                                              {PTX2CPU_POINT_RED_OR, 0, 4, "bar.red.or.pred"}};
   const ptx2cpu_kernel kernel = MakeStepKernel<Reductions>("red", points);
@@ -171,15 +184,19 @@ TEST_CASE("illegal barriers are named with thread and line") {
   CHECK(error({1, 64, 1}, {1, 64, 1}).message == "none");
   CHECK(error({1, 64, 1}, {1, 64, 2}).message == "none");
   CHECK(error({16, 0, 1}, {1, 0, 1}).message ==
-        "kernel 'says', block (0,0,0), thread (0,0,0), PTX line 21: barrier 16 with a count of 0 threads: there are "
+        "kernel 'says', block (0,0,0), thread (0,0,0), PTX line 21: barrier 16 with a count of 0 threads: "
+        "there are "
         "barriers 0..15 and counts are multiples of 32");
   CHECK_THAT(error({1, 33, 1}, {1, 0, 1}).message, Contains("barrier 1 with a count of 33 threads"));
-  CHECK_THAT(error({0, 0, 2}, {0, 0, 1}).message, Contains("PTX line 22: barrier 0 with a count of 0 threads"));
+  CHECK_THAT(error({0, 0, 2}, {0, 0, 1}).message,
+             Contains("PTX line 22: barrier 0 with a count of 0 threads"));
   CHECK(error({1, 64, 1}, {1, 96, 1}).message ==
-        "kernel 'says', block (0,0,0), thread (32,0,0), PTX line 21: barrier 1 is in use with a count of 64 threads, "
+        "kernel 'says', block (0,0,0), thread (32,0,0), PTX line 21: barrier 1 is in use with a count of 64 "
+        "threads, "
         "this warp says 96");
   CHECK(error({1, 64, 1}, {1, 64, 3}).message ==
-        "kernel 'says', block (0,0,0), thread (32,0,0), PTX line 23: a barrier mixes bar.sync at PTX line 21 with "
+        "kernel 'says', block (0,0,0), thread (32,0,0), PTX line 23: a barrier mixes bar.sync at PTX line 21 "
+        "with "
         "bar.red.popc.u32 at PTX line 23");
   CHECK(error({1, 64, 1}, {1, 64, 1}, Said{17, 0, 1}).fault == PTX2CPU_FAULT_DEADLOCK);
   const LaunchError differ = error({1, 64, 1}, {1, 64, 1}, Said{1, 32, 1});

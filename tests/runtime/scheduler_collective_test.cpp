@@ -1,4 +1,5 @@
-// Warp collectives under the block scheduler: groups by class and membermask wherever lanes stand, converged forms.
+// Warp collectives under the block scheduler: groups by class and membermask wherever lanes stand, converged
+// forms.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <set>
@@ -35,7 +36,8 @@ struct FromThreePlaces {
       case 4:
         if (lane.slot(2)++ < lane.lane()) return lane.Wait(4);
         return lane.Wait(lane.lane() < 20 ? 2 : 3, ~0u);
-      default: ParamOf<uint32_t*>(lane.block)[lane.thread] = static_cast<uint32_t>(lane.slot(1));
+      default:
+        ParamOf<uint32_t*>(lane.block)[lane.thread] = static_cast<uint32_t>(lane.slot(1));
     }
   }
   static void Collective(ptx2cpu_block* block, uint32_t warp, uint32_t collective, uint32_t lanes) {
@@ -43,18 +45,22 @@ struct FromThreePlaces {
   }
 };
 
-// Every lane asks with the mask of its parity; odd lanes exit after one round, even ones go on with full masks.
+// Every lane asks with the mask of its parity; odd lanes exit after one round, even ones go on with full
+// masks.
 struct ByMask {
   static void Lane(LaneState& lane) {
     const uint32_t parity = lane.lane() % 2 == 0 ? 0x55555555u : 0xaaaaaaaau;
     auto* out = ParamOf<uint32_t*>(lane.block);
     switch (lane.point()) {
-      case 0: lane.slot(0) = 1; return lane.Wait(1, parity);
+      case 0:
+        lane.slot(0) = 1;
+        return lane.Wait(1, parity);
       case 1:
         out[lane.thread] = static_cast<uint32_t>(lane.slot(1));
         if (lane.lane() % 2 == 1) return;
         return lane.Wait(2, ~0u);  // the odd lanes have exited: they leave the mask
-      default: out[64 + lane.thread] = static_cast<uint32_t>(lane.slot(1));
+      default:
+        out[64 + lane.thread] = static_cast<uint32_t>(lane.slot(1));
     }
   }
   static void Collective(ptx2cpu_block* block, uint32_t warp, uint32_t collective, uint32_t lanes) {
@@ -62,16 +68,22 @@ struct ByMask {
   }
 };
 
-// Lanes reach activemask (points 2 and 3) after different numbers of steps; point 2 is earlier in the program.
+// Lanes reach activemask (points 2 and 3) after different numbers of steps; point 2 is earlier in the
+// program.
 struct Converging {
   static void Lane(LaneState& lane) {
     switch (lane.point()) {
-      case 0: lane.slot(2) = 0; return lane.Wait(1);
+      case 0:
+        lane.slot(2) = 0;
+        return lane.Wait(1);
       case 1:
         if (lane.slot(2)++ < lane.lane() % 5) return lane.Wait(1);
         return lane.Wait(lane.lane() < 16 ? 2 : 3);
-      case 2: ParamOf<uint32_t*>(lane.block)[lane.thread] = static_cast<uint32_t>(lane.slot(1)); return lane.Wait(3);
-      default: ParamOf<uint32_t*>(lane.block)[32 + lane.thread] = static_cast<uint32_t>(lane.slot(1));
+      case 2:
+        ParamOf<uint32_t*>(lane.block)[lane.thread] = static_cast<uint32_t>(lane.slot(1));
+        return lane.Wait(3);
+      default:
+        ParamOf<uint32_t*>(lane.block)[32 + lane.thread] = static_cast<uint32_t>(lane.slot(1));
     }
   }
   static void Collective(ptx2cpu_block* block, uint32_t warp, uint32_t collective, uint32_t lanes) {
@@ -92,7 +104,9 @@ struct ConvergeAmongSpinners {
       case 1:
         if (*flag == 0) return lane.Wait(1);
         return;
-      default: *flag = 1; ParamOf<uint32_t*>(lane.block)[0] = static_cast<uint32_t>(lane.slot(1));
+      default:
+        *flag = 1;
+        ParamOf<uint32_t*>(lane.block)[0] = static_cast<uint32_t>(lane.slot(1));
     }
   }
   static void Collective(ptx2cpu_block* block, uint32_t warp, uint32_t collective, uint32_t lanes) {
@@ -162,7 +176,8 @@ TEST_CASE("converged forms wait for everybody who can still come, the earliest i
 }
 
 TEST_CASE("lanes that wait to converge do not wait for ever for spinning siblings") {
-  const std::vector<ptx2cpu_point> points = {kStart, kYield, {PTX2CPU_POINT_CONVERGED, 0, 5, "activemask.b32"}};
+  const std::vector<ptx2cpu_point> points = {
+      kStart, kYield, {PTX2CPU_POINT_CONVERGED, 0, 5, "activemask.b32"}};
   const ptx2cpu_kernel kernel = MakeStepKernel<ConvergeAmongSpinners>("spinners", points);
   uint32_t out = 0;
   auto* pointer = &out;
@@ -178,7 +193,8 @@ TEST_CASE("a lane outside its own membermask is a fault of that lane") {
   REQUIRE(error);
   CHECK(error->fault == PTX2CPU_FAULT_NOT_A_MEMBER);
   CHECK(error->message ==
-        "kernel 'stranger', block (0,0,0), thread (5,0,0), PTX line 11: lane 5 is not in its own membermask 0xffffffdf");
+        "kernel 'stranger', block (0,0,0), thread (5,0,0), PTX line 11: lane 5 is not in its own membermask "
+        "0xffffffdf");
   CHECK(error->ptx_line == 11);
   CHECK(error->thread == 5);
 }

@@ -100,27 +100,31 @@ LaunchError ErrorOf(const ptx2cpu_kernel& kernel, const LaunchShape& shape, unsi
 
 TEST_CASE("a deadlock names each wait, who has arrived and who is missing") {
   const std::vector<ptx2cpu_point> points = {kStart, kSync, {PTX2CPU_POINT_BARRIER, 0, 44, "barrier.sync"}};
-  const LaunchError error =
-      ErrorOf(MakeStepKernel<TwoBarriers>("two", points), {{1, 1, 1}, {64, 1, 1}});
+  const LaunchError error = ErrorOf(MakeStepKernel<TwoBarriers>("two", points), {{1, 1, 1}, {64, 1, 1}});
   CHECK(error.kind == LaunchError::Kind::kFault);
   CHECK(error.fault == PTX2CPU_FAULT_DEADLOCK);
   CHECK(error.ptx_line == 21);
   CHECK(error.thread == ~0u);
-  CHECK(error.message ==
-        "kernel 'two', block (0,0,0), PTX line 21: deadlock: no thread can go on. bar.sync at PTX line 21 (barrier 0 "
-        "of all live threads): arrived warp 0 lanes 0xffffffff, warp 1 lanes 0x0000ffff; missing warp 1 lanes "
-        "0xffff0000. barrier.sync at PTX line 44 (barrier 4 of 64 threads): arrived warp 1 lanes 0xffff0000; missing "
-        "warp 0 lanes 0xffffffff, warp 1 lanes 0x0000ffff");
+  CHECK(
+      error.message ==
+      "kernel 'two', block (0,0,0), PTX line 21: deadlock: no thread can go on. bar.sync at PTX line 21 "
+      "(barrier 0 "
+      "of all live threads): arrived warp 0 lanes 0xffffffff, warp 1 lanes 0x0000ffff; missing warp 1 lanes "
+      "0xffff0000. barrier.sync at PTX line 44 (barrier 4 of 64 threads): arrived warp 1 lanes 0xffff0000; "
+      "missing "
+      "warp 0 lanes 0xffffffff, warp 1 lanes 0x0000ffff");
 }
 
 TEST_CASE("a deadlock of a barrier against a collective names the membermask") {
   const std::vector<ptx2cpu_point> points = {kStart, kSync, kShuffle};
   const LaunchError error =
       ErrorOf(MakeStepKernel<BarrierAgainstShuffle>("mixed", points), {{1, 1, 1}, {32, 1, 1}});
-  CHECK_THAT(error.message, Contains("shfl.sync.idx.b32 at PTX line 31 (membermask 0x000000ff): arrived warp 0 lanes "
-                                     "0x0000007f; missing warp 0 lanes 0x00000080"));
-  CHECK_THAT(error.message, Contains("(barrier 0 of all live threads): arrived warp 0 lanes 0x00000080; missing warp 0 "
-                                     "lanes 0x0000007f"));
+  CHECK_THAT(error.message,
+             Contains("shfl.sync.idx.b32 at PTX line 31 (membermask 0x000000ff): arrived warp 0 lanes "
+                      "0x0000007f; missing warp 0 lanes 0x00000080"));
+  CHECK_THAT(error.message,
+             Contains("(barrier 0 of all live threads): arrived warp 0 lanes 0x00000080; missing warp 0 "
+                      "lanes 0x0000007f"));
 }
 
 TEST_CASE("long lists are cut; the block that deadlocks is named") {
@@ -131,8 +135,9 @@ TEST_CASE("long lists are cut; the block that deadlocks is named") {
   CHECK_THAT(ErrorOf(kernel, {{1, 1, 1}, {256, 1, 1}}).message, Contains("warp 3 lanes 0xffffffff, ..."));
   const LaunchError error = ErrorOf(MakeStepKernel<Misses128>("count", points), {{2, 1, 1}, {96, 1, 1}}, 1);
   CHECK_THAT(error.message, Contains("kernel 'count', block (0,0,0), PTX line 21: deadlock"));
-  CHECK_THAT(error.message, Contains("(barrier 2 of 128 threads): arrived warp 0 lanes 0xffffffff, warp 1 lanes "
-                                     "0xffffffff, warp 2 lanes 0xffffffff; missing none"));
+  CHECK_THAT(error.message,
+             Contains("(barrier 2 of 128 threads): arrived warp 0 lanes 0xffffffff, warp 1 lanes "
+                      "0xffffffff, warp 2 lanes 0xffffffff; missing none"));
 }
 
 TEST_CASE("a fault in a step names its block and thread though others are resident") {
@@ -142,7 +147,8 @@ TEST_CASE("a fault in a step names its block and thread though others are reside
         ErrorOf(MakeStepKernel<TrapAmongResidents>("trap", points), {{40, 1, 1}, {64, 1, 1}}, workers);
     CHECK(error.message == "kernel 'trap', block (5,0,0), thread (33,0,0), PTX line 77: trap");
     CHECK(error.block.x == 5);
-    error = ErrorOf(MakeStepKernel<PastSharedAmongResidents>("past", points), {{40, 1, 1}, {64, 1, 1}}, workers);
+    error =
+        ErrorOf(MakeStepKernel<PastSharedAmongResidents>("past", points), {{40, 1, 1}, {64, 1, 1}}, workers);
     CHECK_THAT(error.message, Contains("kernel 'past', block (3,0,0)"));
     CHECK_THAT(error.message, Contains("just outside shared memory"));
   }
@@ -162,11 +168,13 @@ TEST_CASE("deadlocks of a cluster name the other block's threads; misuse of its 
   const LaunchShape shape{{4, 1, 1}, {64, 1, 1}, 0, {2, 1, 1}};
   LaunchError error = ErrorOf(MakeStepKernel<ClusterDeadlock>("cluster", points), shape, 1);
   CHECK(error.fault == PTX2CPU_FAULT_DEADLOCK);
-  CHECK_THAT(error.message, Contains("block (0,0,0), PTX line 62: deadlock: no thread can go on. barrier.cluster.wait at "
-                                     "PTX line 62"));
+  CHECK_THAT(error.message,
+             Contains("block (0,0,0), PTX line 62: deadlock: no thread can go on. barrier.cluster.wait at "
+                      "PTX line 62"));
   CHECK_THAT(error.message, Contains("missing none, block (1,0,0) warp 1 lanes 0xffffffff"));
   error = ErrorOf(MakeStepKernel<WaitsWithoutArrival>("wait", points), shape);
-  CHECK_THAT(error.message, Contains("PTX line 62: waits at the cluster's barrier without having arrived there"));
+  CHECK_THAT(error.message,
+             Contains("PTX line 62: waits at the cluster's barrier without having arrived there"));
   error = ErrorOf(MakeStepKernel<ArrivesTwice>("twice", points), shape);
   CHECK_THAT(error.message, Contains("PTX line 61: arrives at the cluster's barrier twice"));
 }

@@ -1,5 +1,5 @@
-// Threads that spin for each other come to an end at every level, also with one worker: lanes, warps, blocks, grids,
-// clusters.
+// Threads that spin for each other come to an end at every level, also with one worker: lanes, warps, blocks,
+// grids, clusters.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -53,7 +53,8 @@ struct Chain {
     Global& global = GlobalOf(lane);
     const int64_t self = ThreadInGrid(lane), other = self + direction;
     const bool last = other < 0 || other >= static_cast<int64_t>(global.flags.size());
-    if (!last && global.flags[static_cast<size_t>(other)].load(std::memory_order_acquire) == 0) return lane.Wait(1);
+    if (!last && global.flags[static_cast<size_t>(other)].load(std::memory_order_acquire) == 0)
+      return lane.Wait(1);
     global.flags[static_cast<size_t>(self)].store(1, std::memory_order_release);
   }
 };
@@ -65,7 +66,9 @@ struct GridBarrier {
     const uint32_t blocks = lane.block->nctaid[0];
     uint64_t &round = lane.slot(0), &seen = lane.slot(1);
     switch (lane.point()) {
-      case 0: round = 0; break;
+      case 0:
+        round = 0;
+        break;
       case 1:
         if (lane.thread == 0) {
           seen = global.generation.load();
@@ -76,7 +79,8 @@ struct GridBarrier {
           return Spin(lane);
         }
         return lane.Wait(3, 0, 0);
-      case 2: return Spin(lane);
+      case 2:
+        return Spin(lane);
       case 3:
         // Everybody is in this round: the neighbour has written it and not gone further than one ahead.
         if (lane.thread == 0) {
@@ -96,7 +100,8 @@ struct GridBarrier {
   }
 };
 
-// Warp 0 spins for a store of warp 3, which waits at a barrier with warps 1 and 2 first; all in shared memory.
+// Warp 0 spins for a store of warp 3, which waits at a barrier with warps 1 and 2 first; all in shared
+// memory.
 struct WarpsSpin {
   static void Lane(LaneState& lane) {
     auto* flag = reinterpret_cast<volatile uint32_t*>(lane.block->shared);
@@ -119,7 +124,8 @@ struct WarpsSpin {
   }
 };
 
-// The threads of block 0 meet at barriers until block 1 has stored: block 0 always gets on, but never further.
+// The threads of block 0 meet at barriers until block 1 has stored: block 0 always gets on, but never
+// further.
 struct BusyWait {
   static void Lane(LaneState& lane) {
     Global& global = GlobalOf(lane);
@@ -131,7 +137,8 @@ struct BusyWait {
   }
 };
 
-// Each block writes its rank for its neighbour's window, round after round, with the cluster's barrier between.
+// Each block writes its rank for its neighbour's window, round after round, with the cluster's barrier
+// between.
 struct ClusterRing {
   static void Lane(LaneState& lane) {
     ptx2cpu_block* block = lane.block;
@@ -140,12 +147,16 @@ struct ClusterRing {
     const uint32_t before = (block->cluster_ctarank + block->cluster_nctarank - 1) % block->cluster_nctarank;
     auto* own = reinterpret_cast<uint32_t*>(block->shared);
     switch (lane.point()) {
-      case 0: round = 0; break;
-      case 1: return lane.Wait(2);
+      case 0:
+        round = 0;
+        break;
+      case 1:
+        return lane.Wait(2);
       case 2:
         if (own[lane.thread] != before * 1000 + round) ++GlobalOf(lane).wrong;
         return lane.Wait(3);
-      case 3: return lane.Wait(4);
+      case 3:
+        return lane.Wait(4);
       case 4:
         if (++round == GlobalOf(lane).rounds) {
           GlobalOf(lane).arrived.fetch_add(1);
@@ -163,8 +174,12 @@ struct ClusterSplit {
   static void Lane(LaneState& lane) {
     uint64_t &round = lane.slot(0), &yields = lane.slot(1);
     switch (lane.point()) {
-      case 0: round = 0; break;
-      case 1: yields = 0; [[fallthrough]];
+      case 0:
+        round = 0;
+        break;
+      case 1:
+        yields = 0;
+        [[fallthrough]];
       case 3:
         if (lane.thread % 2 == 1 && yields++ < 20 * lane.block->cluster_ctarank) return lane.Wait(3);
         return lane.Wait(2);
@@ -182,8 +197,11 @@ struct ClusterPlaces {
     const ptx2cpu_block& b = *lane.block;
     Global& global = GlobalOf(lane);
     if (b.cluster_nctaid[0] != 2 || b.cluster_nctaid[1] != 1 || b.cluster_nctaid[2] != 3) ++global.wrong;
-    if (b.ctaid[0] % 2 != b.cluster_ctaid[0] || b.cluster_ctaid[1] != 0 || b.ctaid[2] % 3 != b.cluster_ctaid[2]) ++global.wrong;
-    if (b.cluster_ctarank != b.cluster_ctaid[0] + 2 * b.cluster_ctaid[2] || b.cluster_nctarank != 6) ++global.wrong;
+    if (b.ctaid[0] % 2 != b.cluster_ctaid[0] || b.cluster_ctaid[1] != 0 ||
+        b.ctaid[2] % 3 != b.cluster_ctaid[2])
+      ++global.wrong;
+    if (b.cluster_ctarank != b.cluster_ctaid[0] + 2 * b.cluster_ctaid[2] || b.cluster_nctarank != 6)
+      ++global.wrong;
     if (b.cluster_shared[b.cluster_ctarank] != b.shared || b.cluster_is_explicit != 1) ++global.wrong;
     global.flags[b.ctaid[0] + b.nctaid[0] * (b.ctaid[1] + b.nctaid[1] * b.ctaid[2])].fetch_add(1);
   }
@@ -196,8 +214,8 @@ const ptx2cpu_point kClusterArrive = {PTX2CPU_POINT_CLUSTER_ARRIVE, 0, 61, "barr
 const ptx2cpu_point kClusterWait = {PTX2CPU_POINT_CLUSTER_WAIT, 0, 62, "barrier.cluster.wait"};
 
 template <typename Program>
-std::optional<LaunchError> RunOn(Global& global, const std::vector<ptx2cpu_point>& points, const LaunchShape& shape,
-                                 unsigned workers, bool cooperative = false) {
+std::optional<LaunchError> RunOn(Global& global, const std::vector<ptx2cpu_point>& points,
+                                 const LaunchShape& shape, unsigned workers, bool cooperative = false) {
   auto* pointer = &global;
   LaunchOptions options;
   options.max_workers = workers;
@@ -255,7 +273,8 @@ TEST_CASE("a grid barrier turns thousands of times, on one worker and on all") {
   }
 }
 
-TEST_CASE("a grid barrier of a launch that is not cooperative turns too while the grid would fit on a device") {
+TEST_CASE(
+    "a grid barrier of a launch that is not cooperative turns too while the grid would fit on a device") {
   for (const unsigned workers : {1u, 0u}) {
     Global global(2000);
     global.rounds = 3;
@@ -276,10 +295,12 @@ TEST_CASE("the largest cooperative grid is resident at once, one block more is r
   LaunchOptions options;
   options.max_workers = 1;
   options.cooperative = true;
-  auto error = Launch(kernel, {{static_cast<uint32_t>(most), 1, 1}, {32, 1, 1}}, AsParameters(pointer), options);
+  auto error =
+      Launch(kernel, {{static_cast<uint32_t>(most), 1, 1}, {32, 1, 1}}, AsParameters(pointer), options);
   if (error) FAIL(error->message);
   CHECK(global.generation == 3);
-  error = Launch(kernel, {{static_cast<uint32_t>(most) + 1, 1, 1}, {32, 1, 1}}, AsParameters(pointer), options);
+  error =
+      Launch(kernel, {{static_cast<uint32_t>(most) + 1, 1, 1}, {32, 1, 1}}, AsParameters(pointer), options);
   REQUIRE(error);
   CHECK(error->kind == LaunchError::Kind::kResources);
   CHECK_THAT(error->message, Contains("cannot be resident at once"));
@@ -312,7 +333,8 @@ TEST_CASE("cooperative launches from several threads do not disturb each other")
 }
 
 TEST_CASE("blocks of a cluster meet and reach each other's shared memory") {
-  const std::vector<ptx2cpu_point> points = {kStart, kClusterArrive, kClusterWait, kClusterArrive, kClusterWait};
+  const std::vector<ptx2cpu_point> points = {kStart, kClusterArrive, kClusterWait, kClusterArrive,
+                                             kClusterWait};
   Global global;
   global.rounds = 200;
   REQUIRE_FALSE(RunOn<ClusterRing>(global, points, {{24, 1, 1}, {64, 1, 1}, 0, {8, 1, 1}}, 0));
@@ -341,13 +363,15 @@ TEST_CASE("a cooperative launch ends though all workers of the pool are busy") {
   kernel.parameter_bytes = sizeof(Occupied);
   kernel.run_block = [](ptx2cpu_block* block) {
     const auto occupied = ParamOf<Occupied>(block);
-    if (block->ctaid[0] == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // long enough to ask for help
+    if (block->ctaid[0] == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // long enough to ask for help
     if (block->ctaid[0] != 0) ++*occupied.busy;
     while (block->ctaid[0] != 0 && !*occupied.stop) std::this_thread::yield();
   };
   const Occupied occupied{&stop, &busy};
   const uint32_t pool = ThreadPool::Get().size();
-  std::thread other([&] { CHECK_FALSE(Launch(kernel, {{pool + 1, 1, 1}, {1, 1, 1}}, AsParameters(occupied))); });
+  std::thread other(
+      [&] { CHECK_FALSE(Launch(kernel, {{pool + 1, 1, 1}, {1, 1, 1}}, AsParameters(occupied))); });
   while (busy != pool) std::this_thread::yield();
   Global global(64);
   global.rounds = 5;

@@ -1,6 +1,6 @@
-// Random programs of collectives, barriers, yields and exits, legal ones and such with one wrong mask or barrier: the
-// scheduler comes to the same end as a model that looks at every lane again and again, and each collective has the same
-// members.
+// Random programs of collectives, barriers, yields and exits, legal ones and such with one wrong mask or
+// barrier: the scheduler comes to the same end as a model that looks at every lane again and again, and each
+// collective has the same members.
 #include <catch2/catch.hpp>
 #include <random>
 #include <vector>
@@ -38,7 +38,8 @@ struct Replay {
   static void Collective(ptx2cpu_block* block, uint32_t warp, uint32_t collective, uint32_t lanes) {
     Program& program = *ParamOf<Program*>(block);
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-      program.members[warp * 32 + static_cast<uint32_t>(std::countr_zero(rest))].push_back(lanes ^ collective << 7);
+      program.members[warp * 32 + static_cast<uint32_t>(std::countr_zero(rest))].push_back(lanes ^ collective
+                                                                                                       << 7);
     }
   }
 };
@@ -53,9 +54,12 @@ class Model {
       for (uint32_t t = 0; t < at_.size(); ++t) {
         if (!Live(t)) continue;
         const Event& event = Now(t);
-        if (event.point == kYieldPoint) ++at_[t], moved = true;
-        else if (event.collective() && (event.word >> t % 32 & 1) == 0) return PTX2CPU_FAULT_NOT_A_MEMBER;
-        else if (event.collective() ? Complete(t) : Barrier(event.word)) moved = true;
+        if (event.point == kYieldPoint)
+          ++at_[t], moved = true;
+        else if (event.collective() && (event.word >> t % 32 & 1) == 0)
+          return PTX2CPU_FAULT_NOT_A_MEMBER;
+        else if (event.collective() ? Complete(t) : Barrier(event.word))
+          moved = true;
       }
     }
     for (uint32_t t = 0; t < at_.size(); ++t) {
@@ -73,7 +77,8 @@ class Model {
     for (uint32_t lane = 0; lane < 32; ++lane) {
       const uint32_t other = t / 32 * 32 + lane;
       if ((event.word >> lane & 1) == 0 || other >= at_.size() || !Live(other)) continue;
-      if (!Now(other).collective() || Now(other).kind() != event.kind() || Now(other).word != event.word) return false;
+      if (!Now(other).collective() || Now(other).kind() != event.kind() || Now(other).word != event.word)
+        return false;
       members |= 1u << lane;
     }
     for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -121,7 +126,10 @@ class Generator {
   // Splits a warp in up to four groups; those that are gone may still be in a mask.
   void Groups(Program& program, const std::vector<bool>& gone, uint32_t first, uint32_t bits) {
     const auto a = static_cast<uint32_t>(random_()), b = static_cast<uint32_t>(random_());
-    const uint32_t masks[4] = {bits == 0 ? ~0u : bits == 1 ? a : a & b, bits == 1 ? ~a : a & ~b, b & ~a, ~a & ~b};
+    const uint32_t masks[4] = {bits == 0   ? ~0u
+                               : bits == 1 ? a
+                                           : a & b,
+                               bits == 1 ? ~a : a & ~b, b & ~a, ~a & ~b};
     for (uint32_t g = 0; g < (bits == 0 ? 1u : bits * 2); ++g) {
       const uint32_t kind = Pick(kClasses);
       for (uint32_t lane = 0; lane < 32 && first + lane < program.lanes.size(); ++lane) {
@@ -135,8 +143,10 @@ class Generator {
     auto& events = program.lanes[Pick(static_cast<uint32_t>(program.lanes.size()))];
     if (events.empty()) return;
     Event& event = events[Pick(static_cast<uint32_t>(events.size()))];
-    if (event.collective()) event.word ^= 1u << Pick(32);
-    else event.word ^= 1;
+    if (event.collective())
+      event.word ^= 1u << Pick(32);
+    else
+      event.word ^= 1;
   }
   std::mt19937_64 random_;
 };
@@ -145,7 +155,8 @@ class Generator {
 
 TEST_CASE("random programs end as the lane-by-lane model says") {
   std::vector<ptx2cpu_point> points = {kStart};
-  for (uint32_t c = 0; c < kClasses; ++c) points.insert(points.end(), 2, {PTX2CPU_POINT_COLLECTIVE, c, 1, "shfl.sync"});
+  for (uint32_t c = 0; c < kClasses; ++c)
+    points.insert(points.end(), 2, {PTX2CPU_POINT_COLLECTIVE, c, 1, "shfl.sync"});
   points.push_back({PTX2CPU_POINT_BARRIER, 0, 2, "bar.sync"});
   points.push_back(kYield);
   const ptx2cpu_kernel kernel = MakeStepKernel<Replay>("random", points);
@@ -156,11 +167,13 @@ TEST_CASE("random programs end as the lane-by-lane model says") {
     Program program = Generator(seed).Make(), expected = program;
     const uint32_t fault = Model(expected).Run();
     auto* pointer = &program;
-    const auto error =
-        Launch(kernel, {{1, 1, 1}, {static_cast<uint32_t>(program.lanes.size()), 1, 1}}, AsParameters(pointer), options);
+    const auto error = Launch(kernel, {{1, 1, 1}, {static_cast<uint32_t>(program.lanes.size()), 1, 1}},
+                              AsParameters(pointer), options);
     const uint32_t got = error ? error->fault : 0;
-    if (got != fault) FAIL("seed " << seed << ": " << (error ? error->message : "no error") << ", expected " << fault);
-    if (fault != PTX2CPU_FAULT_NOT_A_MEMBER && program.members != expected.members) FAIL("seed " << seed << ": members differ");
+    if (got != fault)
+      FAIL("seed " << seed << ": " << (error ? error->message : "no error") << ", expected " << fault);
+    if (fault != PTX2CPU_FAULT_NOT_A_MEMBER && program.members != expected.members)
+      FAIL("seed " << seed << ": members differ");
     ++seen[fault];
   }
   CHECK(seen[0] > 5000);

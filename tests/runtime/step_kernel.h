@@ -1,5 +1,7 @@
-// Resumable kernels written by hand: a state machine per lane, in C++, as generated code has it (runtime/abi/abi.h).
+// Resumable kernels written by hand: a state machine per lane, in C++, as generated code has it
+// (runtime/abi/abi.h).
 //
+// clang-format off
 //     struct Program {
 //       static void Lane(LaneState& lane) {
 //         switch (lane.point()) {
@@ -8,6 +10,7 @@
 //       }}
 //       static void Collective(ptx2cpu_block* block, uint32_t warp, uint32_t collective, uint32_t lanes);
 //     };
+// clang-format on
 #pragma once
 
 #include <bit>

@@ -17,7 +17,9 @@ using Clock = std::chrono::steady_clock;
 void Empty(ptx2cpu_block*) {}
 const ptx2cpu_kernel kEmpty = HandMade("empty", Empty, 8);
 
-double Microseconds(Clock::time_point from) { return std::chrono::duration<double, std::micro>(Clock::now() - from).count(); }
+double Microseconds(Clock::time_point from) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - from).count();
+}
 
 double Median(std::vector<double> values) {
   std::ranges::nth_element(values, values.begin() + static_cast<ptrdiff_t>(values.size() / 2));
@@ -58,8 +60,10 @@ void Measure(const char* name, StreamGroup& group, Stream& stream) {
     stream.Submit(KernelOf(kEmpty, parameter));
     stream.Synchronize();
   });
-  std::printf("%-36s launch to done, pipelined %.3f us, 300,000 in a row %.3f us; the call alone %.3f us; launch and synchronise %.3f us\n", name, whole / 1000, steady,
-              Median(std::move(single)), both);
+  std::printf(
+      "%-36s launch to done, pipelined %.3f us, 300,000 in a row %.3f us; the call alone %.3f us; launch and "
+      "synchronise %.3f us\n",
+      name, whole / 1000, steady, Median(std::move(single)), both);
 }
 
 }  // namespace
@@ -99,5 +103,6 @@ TEST_CASE("benchmark of streams", "[.stream-benchmark]") {
     lone->Submit(SequenceWork{steps});
     lone->Synchronize();
   });
-  std::printf("sequence of 100 empty kernels, launch and synchronise: %.2f us, %.3f us per node\n", graph, graph / 100);
+  std::printf("sequence of 100 empty kernels, launch and synchronise: %.2f us, %.3f us per node\n", graph,
+              graph / 100);
 }

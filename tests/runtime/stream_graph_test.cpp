@@ -30,7 +30,9 @@ bool Await(const std::atomic<bool>& flag) {
   return flag;
 }
 
-GraphItem Calling(std::function<void()> call, std::vector<uint32_t> after = {}) { return {{CallWork{std::move(call)}}, std::move(after)}; }
+GraphItem Calling(std::function<void()> call, std::vector<uint32_t> after = {}) {
+  return {{CallWork{std::move(call)}}, std::move(after)};
+}
 
 }  // namespace
 
@@ -71,7 +73,8 @@ TEST_CASE("graph: branches run at the same time") {
   items.push_back(Calling([&] { second = true, met_second = Await(first); }));
   // A poll, and a host function, that a third and fourth branch have to end.
   items.push_back({{PollWork{[&] { return polled.load(); }}}, {}});
-  items.push_back({{HostWork{[](void* data) { *static_cast<std::atomic<bool>*>(data) = true; }, &polled}}, {}});
+  items.push_back(
+      {{HostWork{[](void* data) { *static_cast<std::atomic<bool>*>(data) = true; }, &polled}}, {}});
   stream->Submit(SequenceWork{Share(Arrange(std::move(items))), nullptr});
   stream->Synchronize();
   CHECK(met_first);
@@ -81,7 +84,8 @@ TEST_CASE("graph: branches run at the same time") {
 
 TEST_CASE("graph: a wait of the launch holds its branch and nothing else") {
   StreamGroup group;
-  const auto stream = group.NewStream(StreamKind::kNonBlocking), other = group.NewStream(StreamKind::kNonBlocking);
+  const auto stream = group.NewStream(StreamKind::kNonBlocking),
+             other = group.NewStream(StreamKind::kNonBlocking);
   std::atomic<bool> open = false, free_ran = false, held_ran = false;
   std::vector<GraphItem> items;
   items.push_back({{LaunchWaitWork{0}}, {}});
@@ -108,11 +112,13 @@ TEST_CASE("graph: a gate in the middle of a launch opens when the launch comes b
   const auto stream = group.NewStream(StreamKind::kNonBlocking);
   const auto state = std::make_shared<EventState>();
   std::atomic<bool> begin = false, end = false;
-  const auto steps = Share({PollWork{[&] { return begin.load(); }}, LaunchRecordWork{state, 0}, PollWork{[&] { return end.load(); }}});
+  const auto steps = Share({PollWork{[&] { return begin.load(); }}, LaunchRecordWork{state, 0},
+                            PollWork{[&] { return end.load(); }}});
   for (int launch = 0; launch < 20; ++launch) {
     begin = end = false;
     const auto gate = std::make_shared<Gate>();
-    const auto held = group.NewStream(StreamKind::kNonBlocking), behind = group.NewStream(StreamKind::kNonBlocking);
+    const auto held = group.NewStream(StreamKind::kNonBlocking),
+               behind = group.NewStream(StreamKind::kNonBlocking);
     const auto wait = [&] {
       const uint64_t number = held->Submit(GateWork{gate, {stream, stream->submitted()}});
       std::atomic<bool> ran = false;
@@ -150,7 +156,8 @@ TEST_CASE("graph: what depends on something comes behind it, in random graphs la
     const unsigned reach = 1 + random() % 20;
     for (uint32_t i = 0; i < count; ++i) {
       Record& record = records[i];
-      for (unsigned edges = random() % 4; i > 0 && edges > 0; --edges) record.after.push_back(i - 1 - random() % std::min<uint32_t>(i, reach));
+      for (unsigned edges = random() % 4; i > 0 && edges > 0; --edges)
+        record.after.push_back(i - 1 - random() % std::min<uint32_t>(i, reach));
       const auto body = [&, i] {
         const uint32_t launch = records[i].begun.fetch_add(1) + 1;
         for (const uint32_t before : records[i].after) wrong += records[before].ended.load() != launch;
@@ -158,11 +165,12 @@ TEST_CASE("graph: what depends on something comes behind it, in random graphs la
       };
       GraphItem item = Calling(body, record.after);
       if (random() % 8 == 0) item.works.emplace_back(HostWork{[](void*) {}, nullptr});
-      if (random() % 8 == 0) item.works.clear(), item.works.emplace_back(PollWork{[body, asked = std::make_shared<int>(0)] {
-        if (++*asked % 3 != 0) return false;
-        body();
-        return true;
-      }});
+      if (random() % 8 == 0)
+        item.works.clear(), item.works.emplace_back(PollWork{[body, asked = std::make_shared<int>(0)] {
+          if (++*asked % 3 != 0) return false;
+          body();
+          return true;
+        }});
       items.push_back(std::move(item));
     }
     const auto steps = Share(Arrange(std::move(items)));
@@ -195,7 +203,8 @@ TEST_CASE("condition: handles name their condition until it is gone") {
 
 namespace {
 
-ConditionalWork Conditional(ConditionalWork::Kind kind, const std::shared_ptr<Condition>& condition, std::vector<std::shared_ptr<const Steps>> bodies) {
+ConditionalWork Conditional(ConditionalWork::Kind kind, const std::shared_ptr<Condition>& condition,
+                            std::vector<std::shared_ptr<const Steps>> bodies) {
   return {kind, condition, std::move(bodies)};
 }
 
@@ -232,7 +241,8 @@ TEST_CASE("graph: conditions decide which body runs, and how often") {
 
 TEST_CASE("graph: loops in loops, with branches and host functions within") {
   StreamGroup group;
-  const auto stream = group.NewStream(StreamKind::kNonBlocking), beside = group.NewStream(StreamKind::kNonBlocking);
+  const auto stream = group.NewStream(StreamKind::kNonBlocking),
+             beside = group.NewStream(StreamKind::kNonBlocking);
   const auto outer = Condition::New(), inner = Condition::New();
   std::atomic<int> inner_turns = 0, left = 0, right = 0, host = 0, others = 0;
   std::vector<GraphItem> fork;
@@ -244,9 +254,12 @@ TEST_CASE("graph: loops in loops, with branches and host functions within") {
     ++inner_turns;
     inner->Set(inner->value() - 1);
   }});
-  Steps outer_body{CallWork{[&] { inner->Set(3); }}, Conditional(ConditionalWork::Kind::kWhile, inner, {Share(std::move(inner_body))}),
+  Steps outer_body{CallWork{[&] { inner->Set(3); }},
+                   Conditional(ConditionalWork::Kind::kWhile, inner, {Share(std::move(inner_body))}),
                    CallWork{[&] { outer->Set(outer->value() - 1); }}};
-  const auto steps = Share({CallWork{[&] { outer->Set(20); }}, Conditional(ConditionalWork::Kind::kWhile, outer, {Share(std::move(outer_body))})});
+  const auto steps =
+      Share({CallWork{[&] { outer->Set(20); }},
+             Conditional(ConditionalWork::Kind::kWhile, outer, {Share(std::move(outer_body))})});
   for (int launch = 0; launch < 5; ++launch) {
     stream->Submit(SequenceWork{steps, nullptr});
     beside->Submit(CallWork{[&] { ++others; }});

@@ -17,7 +17,9 @@ using namespace ptx2cpu::test;
 
 namespace {
 
-void AddOne(ptx2cpu_block* block) { ParametersOf<std::atomic<uint64_t>*>(block)->fetch_add(1, std::memory_order_relaxed); }
+void AddOne(ptx2cpu_block* block) {
+  ParametersOf<std::atomic<uint64_t>*>(block)->fetch_add(1, std::memory_order_relaxed);
+}
 const ptx2cpu_kernel kAddOne = HandMade("add_one", AddOne, 8);
 
 void Spin(ptx2cpu_block*) {
@@ -43,12 +45,14 @@ size_t ResidentPages() {
   return resident;
 }
 
-// Runs a hidden test of this program in a process of its own. What it holds when it ends is not looked at: it ends in the
-// middle of its work, and a forked child has memory that threads of its parent own.
+// Runs a hidden test of this program in a process of its own. What it holds when it ends is not looked at: it
+// ends in the middle of its work, and a forked child has memory that threads of its parent own.
 int RunSelf(const char* test) {
   char program[4096] = {};
   REQUIRE(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
-  const int status = std::system((std::string("ASAN_OPTIONS=detect_leaks=0 timeout 60 '") + program + "' '" + test + "' >/dev/null").c_str());
+  const int status = std::system(
+      (std::string("ASAN_OPTIONS=detect_leaks=0 timeout 60 '") + program + "' '" + test + "' >/dev/null")
+          .c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -95,7 +99,8 @@ TEST_CASE("stream: streams that come and go leave nothing behind") {
   auto* pointer = &cell;
   std::vector<std::weak_ptr<Stream>> streams;
   for (int i = 0; i < 20000; ++i) {
-    const std::shared_ptr<Stream> stream = group.NewStream(i % 2 == 0 ? StreamKind::kBlocking : StreamKind::kNonBlocking);
+    const std::shared_ptr<Stream> stream =
+        group.NewStream(i % 2 == 0 ? StreamKind::kBlocking : StreamKind::kNonBlocking);
     stream->Submit(KernelOf(kAddOne, pointer));
     streams.push_back(stream);
   }
@@ -106,14 +111,16 @@ TEST_CASE("stream: streams that come and go leave nothing behind") {
   // The thread that ran a stream's last operation may still be about to leave it.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   const auto there = [](const std::weak_ptr<Stream>& stream) { return !stream.expired(); };
-  while (std::ranges::any_of(streams, there) && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  while (std::ranges::any_of(streams, there) && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
   CHECK(std::ranges::none_of(streams, there));
 }
 
 TEST_CASE("stream: many threads submit to and wait for the same streams") {
   StreamGroup group;
   std::vector<std::shared_ptr<Stream>> streams;
-  for (int i = 0; i < 4; ++i) streams.push_back(group.NewStream(i < 2 ? StreamKind::kBlocking : StreamKind::kNonBlocking));
+  for (int i = 0; i < 4; ++i)
+    streams.push_back(group.NewStream(i < 2 ? StreamKind::kBlocking : StreamKind::kNonBlocking));
   std::atomic<uint64_t> cell = 0;
   auto* pointer = &cell;
   std::atomic<int> wrong = 0;
@@ -162,7 +169,8 @@ struct AtEnd {
     std::atomic<uint64_t> cell = 0;
     auto* pointer = &cell;
     group->legacy().Submit(KernelOf(kAddOne, pointer, 5));
-    group->legacy().Submit(HostWork{[](void* data) { static_cast<std::atomic<uint64_t>*>(data)->fetch_add(1); }, &cell});
+    group->legacy().Submit(
+        HostWork{[](void* data) { static_cast<std::atomic<uint64_t>*>(data)->fetch_add(1); }, &cell});
     group->legacy().Synchronize();
     std::_Exit(cell == 6 ? 9 : 1);
   }

@@ -75,7 +75,8 @@ TEST_CASE("stream: work runs without anybody waiting for it") {
 
 TEST_CASE("stream: a stream waits for another's ticket") {
   StreamGroup group;
-  const auto first = group.NewStream(StreamKind::kNonBlocking), second = group.NewStream(StreamKind::kNonBlocking);
+  const auto first = group.NewStream(StreamKind::kNonBlocking),
+             second = group.NewStream(StreamKind::kNonBlocking);
   for (int round = 0; round < 200; ++round) {
     std::atomic<uint32_t> clock = 0;
     uint32_t before = 0, after = 0;
@@ -104,7 +105,8 @@ TEST_CASE("stream: a dropped stream does what was queued") {
 
 TEST_CASE("stream: the legacy default stream is in order with blocking streams, not with others") {
   StreamGroup group;
-  const auto blocking = group.NewStream(StreamKind::kBlocking), other = group.NewStream(StreamKind::kNonBlocking);
+  const auto blocking = group.NewStream(StreamKind::kBlocking),
+             other = group.NewStream(StreamKind::kNonBlocking);
   std::atomic<bool> go = false;
   other->Submit(CallWork{[&] {
     while (!go) std::this_thread::yield();
@@ -159,15 +161,16 @@ TEST_CASE("stream: higher priority runs first among what is ready") {
   CHECK(high < low);
 }
 
-// Random operations over some streams, with waits for random earlier operations: each operation notes the clock when it
-// begins and when it ends; whatever must be before something has ended before that began.
+// Random operations over some streams, with waits for random earlier operations: each operation notes the
+// clock when it begins and when it ends; whatever must be before something has ended before that began.
 TEST_CASE("stream: random graphs of operations keep their order") {
   std::mt19937 random(7);
   for (int round = 0; round < 30; ++round) {
     StreamGroup group;
     std::vector<std::shared_ptr<Stream>> streams;
     for (int i = 0; i < 6; ++i) {
-      streams.push_back(group.NewStream(i % 2 == 0 ? StreamKind::kBlocking : StreamKind::kNonBlocking, -(i % 3)));
+      streams.push_back(
+          group.NewStream(i % 2 == 0 ? StreamKind::kBlocking : StreamKind::kNonBlocking, -(i % 3)));
     }
     struct Record {
       uint32_t begin = 0, end = 0;
@@ -176,7 +179,8 @@ TEST_CASE("stream: random graphs of operations keep their order") {
     };
     constexpr size_t kOperations = 300;
     std::vector<Record> records(kOperations);
-    std::vector<size_t> last(streams.size() + 1, ~size_t{0});  // of each stream; the legacy stream is the last
+    std::vector<size_t> last(streams.size() + 1,
+                             ~size_t{0});  // of each stream; the legacy stream is the last
     std::vector<std::vector<size_t>> pending(streams.size() + 1);
     std::atomic<uint32_t> clock = 0;
     size_t last_legacy = ~size_t{0};
@@ -223,7 +227,8 @@ TEST_CASE("stream: random graphs of operations keep their order") {
           number = stream.Submit(SequenceWork{steps});
           break;
         }
-        default: number = stream.Submit(CallWork{body});
+        default:
+          number = stream.Submit(CallWork{body});
       }
       record.ticket = stream.At(number);
       last[s] = i;
@@ -232,7 +237,8 @@ TEST_CASE("stream: random graphs of operations keep their order") {
     for (size_t i = 0; i < kOperations; ++i) {
       REQUIRE(records[i].end != 0);
       for (const size_t before : records[i].after) {
-        if (records[before].end > records[i].begin) FAIL("round " << round << ": " << i << " began before " << before << " had ended");
+        if (records[before].end > records[i].begin)
+          FAIL("round " << round << ": " << i << " began before " << before << " had ended");
       }
     }
   }

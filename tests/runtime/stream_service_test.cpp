@@ -18,7 +18,9 @@ namespace {
 void Trap(ptx2cpu_block* block) { ptx2cpu_fault(block, PTX2CPU_FAULT_TRAP, 5, 42); }
 const ptx2cpu_kernel kTrap = HandMade("trapper", Trap, 8);
 
-void AddOne(ptx2cpu_block* block) { ParametersOf<std::atomic<uint64_t>*>(block)->fetch_add(1, std::memory_order_relaxed); }
+void AddOne(ptx2cpu_block* block) {
+  ParametersOf<std::atomic<uint64_t>*>(block)->fetch_add(1, std::memory_order_relaxed);
+}
 const ptx2cpu_kernel kAddOne = HandMade("add_one", AddOne, 8);
 
 CallWork Napping(int milliseconds) {
@@ -46,7 +48,8 @@ TEST_CASE("event: done when its turn came, with the time between") {
 
 TEST_CASE("event: a later record replaces an earlier one that is still queued") {
   StreamGroup group;
-  const auto stream = group.NewStream(StreamKind::kNonBlocking), other = group.NewStream(StreamKind::kNonBlocking);
+  const auto stream = group.NewStream(StreamKind::kNonBlocking),
+             other = group.NewStream(StreamKind::kNonBlocking);
   std::atomic<bool> go = false;
   Event event, reference;
   stream->Submit(CallWork{[&] {
@@ -99,7 +102,8 @@ TEST_CASE("a host function that blocks keeps no kernel of other streams from run
   for (unsigned i = 0; i < ThreadPool::Get().size() + 2; ++i) {
     blocked.push_back(group.NewStream(StreamKind::kNonBlocking));
     blocked.back()->Submit(HostWork{[](void* flag) {
-                                      while (!*static_cast<std::atomic<bool>*>(flag)) std::this_thread::yield();
+                                      while (!*static_cast<std::atomic<bool>*>(flag))
+                                        std::this_thread::yield();
                                     },
                                     &go});
   }
@@ -114,7 +118,8 @@ TEST_CASE("a host function that blocks keeps no kernel of other streams from run
 
 TEST_CASE("a poll holds its stream until it says true") {
   StreamGroup group;
-  const auto stream = group.NewStream(StreamKind::kNonBlocking), other = group.NewStream(StreamKind::kNonBlocking);
+  const auto stream = group.NewStream(StreamKind::kNonBlocking),
+             other = group.NewStream(StreamKind::kNonBlocking);
   std::atomic<uint32_t> word = 0;
   std::atomic<uint64_t> cell = 0;
   for (uint32_t round = 1; round <= 50; ++round) {
@@ -157,7 +162,8 @@ TEST_CASE("copies and fills: rows, slices, large ones") {
     }
   }
   CHECK(right);
-  for (size_t i = 0; i < rows.size(); ++i) right = right && rows[i] == (i / 10 < 4 && i % 10 < 3 ? 0x1234 : 0);
+  for (size_t i = 0; i < rows.size(); ++i)
+    right = right && rows[i] == (i / 10 < 4 && i % 10 < 3 ? 0x1234 : 0);
   CHECK(right);
   CHECK(large_to == large_from);
   CHECK(std::count(filled.begin(), filled.end(), 0xdeadbeef) == static_cast<ptrdiff_t>(filled.size() - 1));
@@ -166,7 +172,8 @@ TEST_CASE("copies and fills: rows, slices, large ones") {
 
 TEST_CASE("the first fault sticks, and later work of the group is dropped") {
   StreamGroup group, innocent;
-  const auto stream = group.NewStream(StreamKind::kNonBlocking), other = group.NewStream(StreamKind::kBlocking);
+  const auto stream = group.NewStream(StreamKind::kNonBlocking),
+             other = group.NewStream(StreamKind::kBlocking);
   std::atomic<uint64_t> cell = 0;
   std::string reported;
   KernelWork trap = KernelOf(kTrap, uint64_t{0});
@@ -184,7 +191,8 @@ TEST_CASE("the first fault sticks, and later work of the group is dropped") {
   CHECK(group.errors()->error()->fault == PTX2CPU_FAULT_TRAP);
   Event event;
   other->Submit(KernelOf(kAddOne, &cell));
-  other->Submit(HostWork{[](void* data) { static_cast<std::atomic<uint64_t>*>(data)->fetch_add(100); }, &cell});
+  other->Submit(
+      HostWork{[](void* data) { static_cast<std::atomic<uint64_t>*>(data)->fetch_add(100); }, &cell});
   event.Record(*other);
   event.Synchronize();
   CHECK(cell == 1);

@@ -39,7 +39,9 @@ struct Variant {
 std::vector<Variant> Variants() {
   std::vector<Variant> result;
   if (__builtin_cpu_supports("avx2")) result.push_back({"avx2", &kAvx2});
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) result.push_back({"avx512", &kAvx512});
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq"))
+    result.push_back({"avx512", &kAvx512});
   return result;
 }
 
@@ -66,19 +68,24 @@ Inputs Draw(std::mt19937& random) {
     in.members[i] = random() % 4 == 0 ? random() : 0xffffu << (i & 16);
     in.predicate[i] = random() & 1;
     const float special[] = {0.0f, -0.0f, NAN, INFINITY, -INFINITY, 1.5f, -2.5f};
-    in.number[i] = random() % 2 ? special[random() % 7] : static_cast<float>(static_cast<int>(random()) % 1000);
+    in.number[i] =
+        random() % 2 ? special[random() % 7] : static_cast<float>(static_cast<int>(random()) % 1000);
   }
   return in;
 }
 
-void CheckShuffle(const char* mode, const Inputs& in, decltype(Collectives::ptx2cpu_warp_shuffle_idx) function) {
+void CheckShuffle(const char* mode, const Inputs& in,
+                  decltype(Collectives::ptx2cpu_warp_shuffle_idx) function) {
   alignas(64) uint32_t out[32];
   alignas(64) uint8_t ok[32];
   function(out, ok, in.value, in.lane, in.clamp);
   for (int lane = 0; lane < 32; ++lane) {
     const int b = in.lane[lane] & 31, c = in.clamp[lane] & 31, segment = in.clamp[lane] >> 8 & 31;
     const int most = (lane & segment) | (c & ~segment), least = lane & segment;
-    int j = mode[0] == 'u' ? lane - b : mode[0] == 'd' ? lane + b : mode[0] == 'b' ? lane ^ b : least | (b & ~segment);
+    int j = mode[0] == 'u'   ? lane - b
+            : mode[0] == 'd' ? lane + b
+            : mode[0] == 'b' ? lane ^ b
+                             : least | (b & ~segment);
     const bool valid = mode[0] == 'u' ? j >= most : j <= most;
     if (!valid) j = lane;
     INFO(mode << " lane " << lane);

@@ -1,22 +1,23 @@
-// Our declarations of the runtime API against a toolkit's own headers (CUDA 13): same sizes, same offsets, same numbers.
-// Compiled only where CMake finds such headers; nothing runs, the compiler is the test.
-#include "runtime/abi/cuda/runtime_types.h"  // first: the toolkit's flags are macros
-
-#include <cuda_runtime_api.h>
+// Our declarations of the runtime API against a toolkit's own headers (CUDA 13): same sizes, same offsets,
+// same numbers. Compiled only where CMake finds such headers; nothing runs, the compiler is the test.
 #include <cuda_egl_interop.h>
+#include <cuda_runtime_api.h>
 
 #include <catch2/catch.hpp>
 #include <type_traits>
+
+#include "runtime/abi/cuda/runtime_types.h"  // first: the toolkit's flags are macros
 
 #if CUDART_VERSION >= 13000 && CUDART_VERSION < 14000
 
 namespace ours = ptx2cpu::cuda;
 
-
 #define SAME_SIZE(theirs, mine) \
   static_assert(sizeof(::theirs) == sizeof(ours::mine) && alignof(::theirs) == alignof(ours::mine), #theirs)
-#define SAME_PLACE(theirs, mine, member) static_assert(offsetof(::theirs, member) == offsetof(ours::mine, member), #theirs "." #member)
-#define SAME_NUMBER(name) static_assert(static_cast<long long>(::name) == static_cast<long long>(ours::name), #name)
+#define SAME_PLACE(theirs, mine, member) \
+  static_assert(offsetof(::theirs, member) == offsetof(ours::mine, member), #theirs "." #member)
+#define SAME_NUMBER(name) \
+  static_assert(static_cast<long long>(::name) == static_cast<long long>(ours::name), #name)
 
 #pragma clang diagnostic ignored "-Winvalid-offsetof"
 
@@ -72,7 +73,8 @@ SAME_SIZE(cudaArrayMemoryRequirements, cudaArrayMemoryRequirements);
 SAME_SIZE(cudaResourceDesc, cudaResourceDesc13);
 SAME_PLACE(cudaResourceDesc, cudaResourceDesc13, flags);
 static_assert(offsetof(::cudaResourceDesc, res) == offsetof(ours::cudaResourceDesc12, res));
-static_assert(offsetof(::cudaResourceDesc, res.pitch2D.pitchInBytes) == offsetof(ours::cudaResourceDesc12, res.pitch2D.pitchInBytes));
+static_assert(offsetof(::cudaResourceDesc, res.pitch2D.pitchInBytes) ==
+              offsetof(ours::cudaResourceDesc12, res.pitch2D.pitchInBytes));
 SAME_SIZE(cudaResourceViewDesc, cudaResourceViewDesc13);
 SAME_PLACE(cudaResourceViewDesc, cudaResourceViewDesc13, lastLayer);
 SAME_SIZE(cudaTextureDesc, cudaTextureDesc);
@@ -126,7 +128,8 @@ SAME_NUMBER(cudaDriverEntryPointVersionNotSufficent);
 SAME_NUMBER(cudaGraphNodeTypeConditional);
 
 TEST_CASE("layouts of the runtime API are those of the toolkit's headers", "[cudart]") {
-  REQUIRE(std::is_same_v<std::underlying_type_t<ours::cudaError_t>, int>);  // the rest was asserted at compile time
+  REQUIRE(std::is_same_v<std::underlying_type_t<ours::cudaError_t>,
+                         int>);  // the rest was asserted at compile time
 }
 
 #endif

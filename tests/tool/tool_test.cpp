@@ -43,9 +43,11 @@ struct Scratch {
 };
 
 Output Run(const Scratch& scratch, const std::string& arguments) {
-  const std::string command = kTool + " " + arguments + " > '" + scratch / "out" + "' 2> '" + scratch / "err" + "'";
+  const std::string command =
+      kTool + " " + arguments + " > '" + scratch / "out" + "' 2> '" + scratch / "err" + "'";
   const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Slurp(scratch.path / "out"), Slurp(scratch.path / "err")};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Slurp(scratch.path / "out"),
+          Slurp(scratch.path / "err")};
 }
 
 const char* kHead = ".version 8.0\n.target sm_80\n.address_size 64\n";
@@ -54,12 +56,17 @@ const char* kHead = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
 TEST_CASE("run prints buffers as JSON lines") {
   Scratch scratch;
-  const std::string add = "run '" + kCorpus + "vector_add.fatbin' --kernel vector_add --grid 2 --block 4 --arg 'in:f32:[1,2,3,4,5,6,7,inf]' "
-                          "--arg 'in:f32:[10,20,30,40,50,0x7f800000,nan,1]' --arg out:f32:8 --arg u32:8";
+  const std::string add =
+      "run '" + kCorpus +
+      "vector_add.fatbin' --kernel vector_add --grid 2 --block 4 --arg 'in:f32:[1,2,3,4,5,6,7,inf]' "
+      "--arg 'in:f32:[10,20,30,40,50,0x7f800000,nan,1]' --arg out:f32:8 --arg u32:8";
   Output output = Run(scratch, add);
   CHECK(output.code == 0);
-  CHECK(output.out == "{\"arg\": 2, \"type\": \"f32\", \"values\": [11, 22, 33, 44, 55, \"inf\", \"nan\", \"inf\"]}\n");
-  for (const char* engine : {" --jit", " --interpret", " --threads 1", " --collapse=hierarchical", " --exec=warp", " --opt 0"}) CHECK(Run(scratch, add + engine).out == output.out);
+  CHECK(output.out ==
+        "{\"arg\": 2, \"type\": \"f32\", \"values\": [11, 22, 33, 44, 55, \"inf\", \"nan\", \"inf\"]}\n");
+  for (const char* engine :
+       {" --jit", " --interpret", " --threads 1", " --collapse=hierarchical", " --exec=warp", " --opt 0"})
+    CHECK(Run(scratch, add + engine).out == output.out);
   output = Run(scratch, add + " --bits");
   CHECK_THAT(output.out, Contains("\"0x41300000\", \"0x41b00000\""));
   output = Run(scratch, add + " --save 2=" + scratch / "sum.bin");
@@ -69,28 +76,41 @@ TEST_CASE("run prints buffers as JSON lines") {
 
 TEST_CASE("warm fills the cache once, says what is refused, and a run finds it there") {
   Scratch scratch;
-  const std::string good = ".visible .entry good(.param .u64 out) { .reg .b64 %p; ld.param.u64 %p, [out]; st.global.u32 [%p], 7; ret; }\n";
+  const std::string good =
+      ".visible .entry good(.param .u64 out) { .reg .b64 %p; ld.param.u64 %p, [out]; st.global.u32 [%p], 7; "
+      "ret; }\n";
   fs::create_directory(scratch.path / "files");
   scratch.Write("files/a.ptx", kHead + good);
-  scratch.Write("files/b.ptx", kHead + std::string(".visible .entry bad() { frobnicate.u32 %r1; ret; }\n.visible .entry fine() { ret; }\n"));
+  scratch.Write(
+      "files/b.ptx",
+      kHead + std::string(
+                  ".visible .entry bad() { frobnicate.u32 %r1; ret; }\n.visible .entry fine() { ret; }\n"));
   scratch.Write("files/notes.txt", "no CUDA here");
   const auto warm = [&](const std::string& words) {
-    const std::string command = "env -u CUDA_CACHE_DISABLE CUDA_CACHE_PATH='" + scratch / "cache" + "' " + kTool + " " + words + " > '" + scratch / "out" + "' 2> '" + scratch / "err" + "'";
+    const std::string command = "env -u CUDA_CACHE_DISABLE CUDA_CACHE_PATH='" + scratch / "cache" + "' " +
+                                kTool + " " + words + " > '" + scratch / "out" + "' 2> '" + scratch / "err" +
+                                "'";
     const int status = std::system(command.c_str());
     return Output{WEXITSTATUS(status), Slurp(scratch.path / "out"), Slurp(scratch.path / "err")};
   };
   Output output = warm("warm " + scratch / "files");
   CHECK(output.code == 0);
-  CHECK_THAT(output.out, Contains("a.ptx: 1 kernels, 0 were kept, 1 compiled, 0 refused") && Contains("refused bad: ") && Contains("(line 4)") &&
+  CHECK_THAT(output.out, Contains("a.ptx: 1 kernels, 0 were kept, 1 compiled, 0 refused") &&
+                             Contains("refused bad: ") && Contains("(line 4)") &&
                              Contains("3 kernels in 2 files, 0 were kept, 2 compiled, 1 refused"));
   output = warm("warm --json " + scratch / "files");
-  CHECK_THAT(output.out, Contains("\"kernels\": 3, \"hits\": 2, \"compiled\": 0, \"written\": 0, \"refused\": 1") && Contains("\"kernel\": \"bad\""));
+  CHECK_THAT(output.out,
+             Contains("\"kernels\": 3, \"hits\": 2, \"compiled\": 0, \"written\": 0, \"refused\": 1") &&
+                 Contains("\"kernel\": \"bad\""));
   size_t entries = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(scratch.path / "cache")) entries += entry.is_regular_file();
+  for (const auto& entry : fs::recursive_directory_iterator(scratch.path / "cache"))
+    entries += entry.is_regular_file();
   CHECK(entries == 2);
-  output = warm("run " + scratch / "files/a.ptx" + " --arg out:u32:1");  // takes it from there, writes nothing
+  output =
+      warm("run " + scratch / "files/a.ptx" + " --arg out:u32:1");  // takes it from there, writes nothing
   CHECK(output.out == "{\"arg\": 0, \"type\": \"u32\", \"values\": [7]}\n");
-  for (const auto& entry : fs::recursive_directory_iterator(scratch.path / "cache")) entries -= entry.is_regular_file();
+  for (const auto& entry : fs::recursive_directory_iterator(scratch.path / "cache"))
+    entries -= entry.is_regular_file();
   CHECK(entries == 0);
   CHECK(warm("warm " + scratch / "files/notes.txt").code != 0);
   CHECK(warm("warm").code == 2);
@@ -99,11 +119,15 @@ TEST_CASE("warm fills the cache once, says what is refused, and a run finds it t
 TEST_CASE("run takes buffers from files and structs by value") {
   Scratch scratch;
   const std::string file = scratch.Write("in.bin", std::string("\x01\0\0\0\x02\0\0\0", 8));
-  const std::string ptx = scratch.Write("k.ptx", std::string(kHead) +
-      ".visible .entry k(.param .u64 io, .param .align 4 .b8 pair[8]) { .reg .b64 %p; .reg .b32 %i, %a, %b; mov.u32 %i, %tid.x; ld.param.u64 %p, [io];"
-      " mad.wide.u32 %p, %i, 4, %p; ld.global.u32 %a, [%p]; ld.param.u32 %b, [pair+4]; add.u32 %a, %a, %b; st.global.u32 [%p], %a; ret; }\n");
+  const std::string ptx =
+      scratch.Write("k.ptx", std::string(kHead) +
+                                 ".visible .entry k(.param .u64 io, .param .align 4 .b8 pair[8]) { .reg .b64 "
+                                 "%p; .reg .b32 %i, %a, %b; mov.u32 %i, %tid.x; ld.param.u64 %p, [io];"
+                                 " mad.wide.u32 %p, %i, 4, %p; ld.global.u32 %a, [%p]; ld.param.u32 %b, "
+                                 "[pair+4]; add.u32 %a, %a, %b; st.global.u32 [%p], %a; ret; }\n");
   const std::string pair = scratch.Write("pair.bin", std::string("\x07\0\0\0\x09\0\0\0", 8));
-  const Output output = Run(scratch, "run " + ptx + " --block 2 --arg inout:u32:@" + file + " --arg bytes:@" + pair);
+  const Output output =
+      Run(scratch, "run " + ptx + " --block 2 --arg inout:u32:@" + file + " --arg bytes:@" + pair);
   CHECK(output.code == 0);
   CHECK(output.out == "{\"arg\": 0, \"type\": \"u32\", \"values\": [10, 11]}\n");
 }
@@ -124,7 +148,8 @@ TEST_CASE("wrong calls are refused with what is wrong and what to do") {
   check("run " + file + " --grid 1,2,3,4", 2, "--grid takes X[,Y,Z]");
   check("run " + file + " --arg f33:1", 2, "f33");
   check("run " + file + " --kernel vector_add --arg u32:1", 2, "takes 4 arguments, got 1");
-  check("run " + file + " --kernel vector_add --arg out:f32:1 --arg out:f32:1 --arg out:f32:1 --arg u64:1", 2, "is 8 bytes, parameter");
+  check("run " + file + " --kernel vector_add --arg out:f32:1 --arg out:f32:1 --arg out:f32:1 --arg u64:1", 2,
+        "is 8 bytes, parameter");
   check("run " + file + " --kernel vector_sub", 8, "vector_sub");
   check("run /nonexistent/file", 3, "/nonexistent/file");
   const std::string good = " --kernel vector_add --arg out:f32:1 --arg out:f32:1 --arg out:f32:1 --arg u32:1";
@@ -156,14 +181,19 @@ TEST_CASE("damaged containers end with one message and nothing written") {
 
 TEST_CASE("PTX errors carry file, line, column, the line and a caret, several in one run") {
   Scratch scratch;
-  const std::string ptx = scratch.Write("bad.ptx", std::string(kHead) +
-      ".visible .entry k()\n{\n  .reg .b32 %a;\n  ad.s32 %a, %a, 1;\n  add.s32 %a, %b, 1;\n  add.f99 %a, %a, %a;\n  ret;\n}\n");
+  const std::string ptx =
+      scratch.Write("bad.ptx", std::string(kHead) +
+                                   ".visible .entry k()\n{\n  .reg .b32 %a;\n  ad.s32 %a, %a, 1;\n  add.s32 "
+                                   "%a, %b, 1;\n  add.f99 %a, %a, %a;\n  ret;\n}\n");
   Output output = Run(scratch, "parse " + ptx);
   INFO(output.err);
   CHECK(output.code == 6);
-  CHECK_THAT(output.err, Contains("bad.ptx:8:15: error: ") && Contains("%b") && Contains("  add.s32 %a, %b, 1;") && Contains("^"));
-  const std::string words = scratch.Write("words.ptx", std::string(kHead) +
-      ".visible .entry k()\n{\n  .reg .b32 %a;\n  ad.s32 %a, %a, 1;\n  add.f99 %a, %a, %a;\n  ret;\n}\n");
+  CHECK_THAT(output.err, Contains("bad.ptx:8:15: error: ") && Contains("%b") &&
+                             Contains("  add.s32 %a, %b, 1;") && Contains("^"));
+  const std::string words = scratch.Write(
+      "words.ptx",
+      std::string(kHead) +
+          ".visible .entry k()\n{\n  .reg .b32 %a;\n  ad.s32 %a, %a, 1;\n  add.f99 %a, %a, %a;\n  ret;\n}\n");
   output = Run(scratch, "parse --check " + words);
   INFO(output.err);
   CHECK(output.code == 6);
@@ -172,9 +202,13 @@ TEST_CASE("PTX errors carry file, line, column, the line and a caret, several in
 
 TEST_CASE("an unsupported instruction is refused by name and line before anything runs") {
   Scratch scratch;
-  const std::string ptx = scratch.Write("t.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n  .reg .b32 %r<3>;\n  .reg .f32 %a, %b, %c, %d;\n"
-      "  mov.b32 %r0, 0;\n  mov.f32 %a, 0f00000000;\n"
-      "  mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%a, %b, %c, %d}, {%r0, %r0}, {%r0}, {%a, %a, %a, %a};\n  ret;\n}\n");
+  const std::string ptx =
+      scratch.Write("t.ptx",
+                    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n  "
+                    ".reg .b32 %r<3>;\n  .reg .f32 %a, %b, %c, %d;\n"
+                    "  mov.b32 %r0, 0;\n  mov.f32 %a, 0f00000000;\n"
+                    "  mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%a, %b, %c, %d}, {%r0, %r0}, {%r0}, "
+                    "{%a, %a, %a, %a};\n  ret;\n}\n");
   const Output output = Run(scratch, "run " + ptx + " --arg u64:0");
   INFO(output.err);
   CHECK(output.code == 7);
@@ -183,24 +217,31 @@ TEST_CASE("an unsupported instruction is refused by name and line before anythin
 
 TEST_CASE("a kernel that faults ends with block, line and code 10") {
   Scratch scratch;
-  const std::string trap = scratch.Write("trap.ptx", std::string(kHead) +
-      ".visible .entry k()\n{\n  .reg .pred %p;\n  .reg .b32 %i;\n  mov.u32 %i, %tid.x;\n  setp.eq.u32 %p, %i, 5;\n  @%p trap;\n  ret;\n}\n");
+  const std::string trap =
+      scratch.Write("trap.ptx", std::string(kHead) +
+                                    ".visible .entry k()\n{\n  .reg .pred %p;\n  .reg .b32 %i;\n  mov.u32 "
+                                    "%i, %tid.x;\n  setp.eq.u32 %p, %i, 5;\n  @%p trap;\n  ret;\n}\n");
   for (const char* engine : {"", " --interpret"}) {
     const Output output = Run(scratch, "run " + trap + " --block 8" + engine);
     INFO(output.err);
     CHECK(output.code == 10);
     CHECK_THAT(output.err, Contains("trap.ptx:10") && Contains("(5,0,0)") && Contains("@%p trap;"));
   }
-  const std::string wild = scratch.Write("wild.ptx", std::string(kHead) +
-      ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %p;\n  .reg .b32 %i;\n  ld.param.u64 %p, [p];\n  mov.u32 %i, %tid.x;\n"
-      "  mad.wide.u32 %p, %i, 4, %p;\n  st.global.u32 [%p], %i;\n  ret;\n}\n");
+  const std::string wild =
+      scratch.Write("wild.ptx", std::string(kHead) +
+                                    ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %p;\n  .reg .b32 %i;\n "
+                                    " ld.param.u64 %p, [p];\n  mov.u32 %i, %tid.x;\n"
+                                    "  mad.wide.u32 %p, %i, 4, %p;\n  st.global.u32 [%p], %i;\n  ret;\n}\n");
   const Output output = Run(scratch, "run " + wild + " --arg u64:64 --block 4");
   INFO(output.err);
   CHECK(output.code == 10);
   CHECK_THAT(output.err, Contains("wild.ptx:11") && Contains("bad address 0x40"));
   // Past the end of a buffer.
   for (const char* engine : {"", " --interpret"}) {
-    const Output past = Run(scratch, "run '" + kCorpus + "saxpy.fatbin' -k saxpy --grid 4 --block 1000 --arg f32:2 --arg 'in:f32:[1]' --arg 'inout:f32:[1]' --arg u32:4000" + engine);
+    const Output past = Run(scratch, "run '" + kCorpus +
+                                         "saxpy.fatbin' -k saxpy --grid 4 --block 1000 --arg f32:2 --arg "
+                                         "'in:f32:[1]' --arg 'inout:f32:[1]' --arg u32:4000" +
+                                         engine);
     INFO(past.err);
     CHECK(past.code == 10);
     CHECK(past.out.empty());
@@ -227,18 +268,24 @@ TEST_CASE("extract lists, writes and prints JSON") {
 TEST_CASE("compile writes objects with a header for every target and no partial files") {
   Scratch scratch;
   for (const char* target : {"x86-64-v3", "native", "aarch64-linux-gnu", "riscv64-linux-gnu"}) {
-    const Output output = Run(scratch, "compile '" + kCorpus + "reduction.fatbin' -o " + scratch / "r.o" + " --target=" + target);
+    const Output output = Run(
+        scratch, "compile '" + kCorpus + "reduction.fatbin' -o " + scratch / "r.o" + " --target=" + target);
     INFO(target << output.err);
     CHECK(output.code == 0);
     CHECK(Slurp(scratch / "r.o").substr(1, 3) == "ELF");
     CHECK_THAT(Slurp(scratch / "r.h"), Contains("reduce_shuffle_launch"));
     fs::remove(scratch / "r.o");
   }
-  for (const char* kind : {"s", "ll", "so"}) CHECK(Run(scratch, "compile '" + kCorpus + "vector_add.fatbin' -o " + scratch / (std::string("v.") + kind)).code == 0);
+  for (const char* kind : {"s", "ll", "so"})
+    CHECK(
+        Run(scratch, "compile '" + kCorpus + "vector_add.fatbin' -o " + scratch / (std::string("v.") + kind))
+            .code == 0);
   CHECK_THAT(Slurp(scratch / "v.ll"), Contains("define"));
   CHECK(Run(scratch, "compile '" + kCorpus + "vector_add.fatbin' -o " + scratch / "v.exe").code == 2);
   CHECK(Run(scratch, "compile '" + kCorpus + "vector_add.fatbin' -o /nonexistent/folder/v.o").code == 3);
-  CHECK(Run(scratch, "compile '" + kCorpus + "vector_add.fatbin' --target=pdp11 -o " + scratch / "p.o").code == 2);
+  CHECK(
+      Run(scratch, "compile '" + kCorpus + "vector_add.fatbin' --target=pdp11 -o " + scratch / "p.o").code ==
+      2);
   CHECK_FALSE(fs::exists(scratch / "p.o"));
   CHECK_FALSE(fs::exists(scratch / "p.h"));
 }
@@ -246,8 +293,10 @@ TEST_CASE("compile writes objects with a header for every target and no partial 
 TEST_CASE("ir, cfg and explain show every stage") {
   Scratch scratch;
   const std::string file = " '" + kCorpus + "reduction.fatbin' --kernel reduce_shuffle";
-  CHECK_THAT(Run(scratch, "ir" + file + " --stop-after ir").out, Contains("phase simt") && Contains("shuffle"));
-  CHECK_THAT(Run(scratch, "ir" + file).out, Contains("phase collapsed") && Contains("for_lanes") && Contains("for_warps"));
+  CHECK_THAT(Run(scratch, "ir" + file + " --stop-after ir").out,
+             Contains("phase simt") && Contains("shuffle"));
+  CHECK_THAT(Run(scratch, "ir" + file).out,
+             Contains("phase collapsed") && Contains("for_lanes") && Contains("for_warps"));
   CHECK_THAT(Run(scratch, "ir" + file + " --dump-after all --time-passes").err, Contains("collapse"));
   CHECK_THAT(Run(scratch, "cfg" + file + " --format dot").out, Contains("digraph") && Contains("cluster"));
   CHECK_THAT(Run(scratch, "cfg" + file + " --at collapse").out, Contains("warp"));

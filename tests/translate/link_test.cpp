@@ -23,8 +23,10 @@ Linked Link(const std::vector<std::string>& texts, std::string_view kernel = "k"
     pointers.push_back(linked.trees.back().get());
   }
   linked.symbols = SymbolTable::Link(pointers);
-  if (!linked.symbols) linked.module = Fail(linked.symbols.error());
-  else linked.module = Translate(*linked.symbols, kernel);
+  if (!linked.symbols)
+    linked.module = Fail(linked.symbols.error());
+  else
+    linked.module = Translate(*linked.symbols, kernel);
   return linked;
 }
 
@@ -131,14 +133,15 @@ TEST_CASE("lines of the second module follow those of the first, and so does the
 }
 
 std::string CallsF(std::string_view declaration) {
-  return Kernel("{ .param .b32 r; call (r), f, (); ld.param.b32 %r2, [r]; } st.global.u32 [%rd1], %r2;", declaration);
+  return Kernel("{ .param .b32 r; call (r), f, (); ld.param.b32 %r2, [r]; } st.global.u32 [%rd1], %r2;",
+                declaration);
 }
 std::string ReadsV(std::string_view declaration) {
   return Kernel("ld.global.u32 %r2, [v]; st.global.u32 [%rd1], %r2;", declaration);
 }
 std::string F(std::string_view linkage, int value) {
-  return std::string(linkage) + " .func (.param .b32 r) f() { .reg .b32 %x; mov.u32 %x, " + std::to_string(value) +
-         "; st.param.b32 [r], %x; ret; }\n";
+  return std::string(linkage) + " .func (.param .b32 r) f() { .reg .b32 %x; mov.u32 %x, " +
+         std::to_string(value) + "; st.param.b32 [r], %x; ret; }\n";
 }
 const std::string kExternF = ".extern .func (.param .b32 r) f();\n";
 
@@ -149,8 +152,11 @@ TEST_CASE("a function or variable that no module defines is an error where the k
   CHECK_THAT(LinkError({ReadsV(".extern .global .u32 v;\n"), Header(".global .u32 v;\n")}),
              Catch::Contains("part0.ptx:9") && Catch::Contains("variable `v` is used here"));
   // The user is in another module than the kernel.
-  CHECK_THAT(LinkError({CallsF(kExternF), Header(".extern .func g();\n\n.visible .func (.param .b32 r) f() {\n call g, ();\n ret; }\n")}),
-             Catch::Contains("part1.ptx:7") && Catch::Contains("`g`"));
+  CHECK_THAT(
+      LinkError(
+          {CallsF(kExternF),
+           Header(".extern .func g();\n\n.visible .func (.param .b32 r) f() {\n call g, ();\n ret; }\n")}),
+      Catch::Contains("part1.ptx:7") && Catch::Contains("`g`"));
   const std::string unused = ".extern .global .u32 v;\n" + kExternF +
                              ".visible .func g() { .param .b32 r; call (r), f, (); ret; }\n";
   CHECK(ValueOf({Kernel("mov.u32 %r2, 5; st.global.u32 [%rd1], %r2;", unused), Header("")}) == 5);
@@ -174,7 +180,8 @@ TEST_CASE("definitions of one name: one visible, else the first weak") {
 }
 
 TEST_CASE("common variables are one, as large as the largest; a definition holds them") {
-  Linked common = Link({ReadsV(".common .global .u32 v;\n"), Header(".common .global .align 16 .u32 v[100];\n")});
+  Linked common =
+      Link({ReadsV(".common .global .u32 v;\n"), Header(".common .global .align 16 .u32 v[100];\n")});
   REQUIRE(common.module);
   REQUIRE(common.module->variables.size() == 1);
   CHECK(common.module->variables[0].size == 400);
@@ -185,23 +192,27 @@ TEST_CASE("common variables are one, as large as the largest; a definition holds
 }
 
 TEST_CASE("declarations must fit the definition") {
-  CHECK(ValueOf({ReadsV(".extern .global .u32 v[];\n"), Header(".visible .global .u32 v[2] = {6, 7};\n")}) == 6);
+  CHECK(ValueOf({ReadsV(".extern .global .u32 v[];\n"), Header(".visible .global .u32 v[2] = {6, 7};\n")}) ==
+        6);
   CHECK(ValueOf({ReadsV(".extern .global .f32 v;\n"), Header(".visible .global .u32 v = 6;\n")}) == 6);
   CHECK_THAT(LinkError({ReadsV(".extern .global .u32 v[4];\n"), Header(".visible .global .u32 v = 4;\n")}),
              Catch::Contains("bytes here"));
   CHECK_THAT(LinkError({ReadsV(".extern .global .u32 v;\n"), Header(".visible .const .u32 v = 4;\n")}),
              Catch::Contains("another space"));
-  const std::string wide = ".visible .func (.param .b64 r) f() { ret; }\n", real = ".visible .func (.param .f32 r) f() { ret; }\n",
+  const std::string wide = ".visible .func (.param .b64 r) f() { ret; }\n",
+                    real = ".visible .func (.param .f32 r) f() { ret; }\n",
                     more = ".visible .func (.param .b32 r) f(.param .b32 a) { ret; }\n";
   for (const std::string& other : {wide, real, more}) {
-    CHECK_THAT(LinkError({CallsF(kExternF), Header(other)}),
-               Catch::Contains("part0.ptx:4") && Catch::Contains("prototype") && Catch::Contains("part1.ptx:4"));
+    CHECK_THAT(LinkError({CallsF(kExternF), Header(other)}), Catch::Contains("part0.ptx:4") &&
+                                                                 Catch::Contains("prototype") &&
+                                                                 Catch::Contains("part1.ptx:4"));
   }
   CHECK(ValueOf({CallsF(".extern .func (.param .s32 r) f();\n"), Header(F(".visible", 3))}) == 3);
 }
 
 TEST_CASE("kernels of all modules, once each, internal ones too") {
-  const std::string k2 = ".entry k2(.param .u64 p) { .reg .b64 %d; ld.param.u64 %d, [p]; st.global.u32 [%d], ";
+  const std::string k2 =
+      ".entry k2(.param .u64 p) { .reg .b64 %d; ld.param.u64 %d, [p]; st.global.u32 [%d], ";
   Linked linked = Link({Header(".weak .entry k() { ret; }\n" + k2 + "1; ret; }\n"),
                         Header(".weak .entry k() { trap; }\n" + k2 + "2; ret; }\n")});
   REQUIRE(linked.symbols);
@@ -213,10 +224,15 @@ TEST_CASE("kernels of all modules, once each, internal ones too") {
 
 TEST_CASE("an indirect call brings the functions of its type whose address the program takes") {
   const std::string functions =
-      ".func (.param .b32 r) one(.param .b32 x) { ret; }\n.func (.param .b32 r) called(.param .b32 x) { ret; }\n"
-      ".func (.param .f32 r) real(.param .f32 x) { ret; }\n.func (.param .b32 r) two(.param .b32 x, .param .b32 y) { ret; }\n"
-      ".global .u64 table[3] = {one, real, two};\n.visible .entry other() { .param .b32 x; .param .b32 r; call (r), called, (x); ret; }\n";
-  Linked linked = Link({Kernel("{ .param .b32 x; .param .b32 r; P: .callprototype (.param .b32 _) _ (.param .b32 _); call (r), %rd1, (x), P; }", {}),
+      ".func (.param .b32 r) one(.param .b32 x) { ret; }\n.func (.param .b32 r) called(.param .b32 x) { ret; "
+      "}\n"
+      ".func (.param .f32 r) real(.param .f32 x) { ret; }\n.func (.param .b32 r) two(.param .b32 x, .param "
+      ".b32 y) { ret; }\n"
+      ".global .u64 table[3] = {one, real, two};\n.visible .entry other() { .param .b32 x; .param .b32 r; "
+      "call (r), called, (x); ret; }\n";
+  Linked linked = Link({Kernel("{ .param .b32 x; .param .b32 r; P: .callprototype (.param .b32 _) _ (.param "
+                               ".b32 _); call (r), %rd1, (x), P; }",
+                               {}),
                         Header(functions)});
   if (!linked.module) FAIL(linked.module.error().Render());
   const auto is_target = [&](std::string_view name) {
@@ -230,10 +246,12 @@ TEST_CASE("an indirect call brings the functions of its type whose address the p
 }
 
 TEST_CASE("dynamic shared memory of several modules begins at one place") {
-  Linked linked = Link({Kernel("mov.u32 %r2, s; st.shared.u32 [%r2], 1; call g, ();",
-                               ".extern .shared .align 4 .b8 s[];\n.extern .func g();\n.shared .b8 own[40];\n"),
-                        Header(".extern .shared .align 64 .b8 s[];\n.shared .b8 own[24];\n"
-                               ".visible .func g() { .reg .b32 %a; mov.u32 %a, s; st.shared.u32 [%a], 2; st.shared.u32 [own], 3; ret; }\n")});
+  Linked linked =
+      Link({Kernel("mov.u32 %r2, s; st.shared.u32 [%r2], 1; call g, ();",
+                   ".extern .shared .align 4 .b8 s[];\n.extern .func g();\n.shared .b8 own[40];\n"),
+            Header(".extern .shared .align 64 .b8 s[];\n.shared .b8 own[24];\n"
+                   ".visible .func g() { .reg .b32 %a; mov.u32 %a, s; st.shared.u32 [%a], 2; st.shared.u32 "
+                   "[own], 3; ret; }\n")});
   if (!linked.module) FAIL(linked.module.error().Render());
   CHECK(linked.module->static_shared_bytes == 24);
   for (const ir::Variable& variable : linked.module->variables) {

@@ -1,8 +1,9 @@
 // PTX 1.0 to 5.x: forms that newer versions do not have, and words that old targets imply.
 //
-// The pairs below are the manual's rules. Each was checked with ptxas 13.0, which takes old versions and targets: for
-// sm_90, the old kernel and the new one become the same machine code; what is refused here, it refuses. It does not show
-// so for roots and quotients of doubles, which it makes calls of, and it refuses rcp.f64 of PTX 1.0 to 1.3.
+// The pairs below are the manual's rules. Each was checked with ptxas 13.0, which takes old versions and
+// targets: for sm_90, the old kernel and the new one become the same machine code; what is refused here, it
+// refuses. It does not show so for roots and quotients of doubles, which it makes calls of, and it refuses
+// rcp.f64 of PTX 1.0 to 1.3.
 #include "run_ptx.h"
 
 namespace ptx2cpu::ptx::test {
@@ -14,18 +15,25 @@ struct Dialect {
 };
 
 constexpr std::string_view kRegisters =
-    ".reg .pred %p<4>; .reg .u32 %r<8>; .reg .f32 %f<8>; .reg .f64 %d<8>; .reg .u64 %rd<8>; .reg .b16 %h<4>;\n";
+    ".reg .pred %p<4>; .reg .u32 %r<8>; .reg .f32 %f<8>; .reg .f64 %d<8>; .reg .u64 %rd<8>; .reg .b16 "
+    "%h<4>;\n";
 
-// One instruction with operands from memory, so that nothing about it is known. The lines of both spellings agree.
+// One instruction with operands from memory, so that nothing about it is known. The lines of both spellings
+// agree.
 std::string OneInstruction(Dialect dialect, std::string_view instruction) {
   const bool in_body = std::string_view(dialect.version) < "1.4";
   std::string text = std::string(".version ") + dialect.version + "\n.target " + dialect.target + "\n";
   text += in_body ? ".entry k {\n.param .u64 p;\n" : ".entry k (\n.param .u64 p) {\n";
   text += kRegisters;
-  text += "ld.param.u64 %rd1, [p];\nld.global.f32 %f1, [%rd1];\nld.global.f32 %f2, [%rd1+4];\nld.global.f32 %f3, [%rd1+8];\n"
-          "ld.global.f64 %d1, [%rd1+16];\nld.global.f64 %d2, [%rd1+24];\nld.global.f64 %d3, [%rd1+32];\nld.global.u32 %r1, [%rd1+40];\n";
+  text +=
+      "ld.param.u64 %rd1, [p];\nld.global.f32 %f1, [%rd1];\nld.global.f32 %f2, [%rd1+4];\nld.global.f32 %f3, "
+      "[%rd1+8];\n"
+      "ld.global.f64 %d1, [%rd1+16];\nld.global.f64 %d2, [%rd1+24];\nld.global.f64 %d3, "
+      "[%rd1+32];\nld.global.u32 %r1, [%rd1+40];\n";
   text += instruction;
-  text += "\nst.global.f32 [%rd1], %f0;\nst.global.f64 [%rd1+16], %d0;\nst.global.u32 [%rd1+40], %r0;\nexit;\n}\n";
+  text +=
+      "\nst.global.f32 [%rd1], %f0;\nst.global.f64 [%rd1+16], %d0;\nst.global.u32 [%rd1+40], "
+      "%r0;\nexit;\n}\n";
   return text;
 }
 
@@ -39,8 +47,9 @@ struct Pair {
   const char* old_form;
   const char* new_form;
 };
-constexpr Dialect kNow{"9.0", "sm_90"}, k10{"1.0", "sm_10"}, k13{"1.3", "sm_13"}, k14{"1.4", "sm_10, map_f64_to_f32"},
-    k15{"1.5", "sm_13"}, k20{"2.0", "sm_20"}, k30{"3.0", "sm_20"}, k31{"3.1", "sm_30"}, k50{"5.0", "sm_13"}, k60{"6.0", "sm_11"};
+constexpr Dialect kNow{"9.0", "sm_90"}, k10{"1.0", "sm_10"}, k13{"1.3", "sm_13"},
+    k14{"1.4", "sm_10, map_f64_to_f32"}, k15{"1.5", "sm_13"}, k20{"2.0", "sm_20"}, k30{"3.0", "sm_20"},
+    k31{"3.1", "sm_30"}, k50{"5.0", "sm_13"}, k60{"6.0", "sm_11"};
 
 void Same(const Pair& pair) {
   INFO(pair.dialect.version << " " << pair.dialect.target << ": " << pair.old_form);
@@ -78,13 +87,15 @@ TEST_CASE("old versions: targets below sm_20 flush f32 subnormals") {
   for (Dialect dialect : {k14, k15, k50}) {
     for (std::string op : {"add", "sub", "mul", "min", "max"})
       Same({dialect, (op + ".f32 %f0, %f1, %f2;").c_str(), (op + ".ftz.f32 %f0, %f1, %f2;").c_str()});
-    for (std::string op : {"abs", "neg", "rcp.approx", "sqrt.approx", "rsqrt.approx", "lg2.approx", "ex2.approx"})
+    for (std::string op :
+         {"abs", "neg", "rcp.approx", "sqrt.approx", "rsqrt.approx", "lg2.approx", "ex2.approx"})
       Same({dialect, (op + ".f32 %f0, %f1;").c_str(), (op + ".ftz.f32 %f0, %f1;").c_str()});
     Same({dialect, "mul.rz.sat.f32 %f0, %f1, %f2;", "mul.rz.ftz.sat.f32 %f0, %f1, %f2;"});
     Same({dialect, "div.approx.f32 %f0, %f1, %f2;", "div.approx.ftz.f32 %f0, %f1, %f2;"});
     Same({dialect, "div.full.f32 %f0, %f1, %f2;", "div.full.ftz.f32 %f0, %f1, %f2;"});
     Same({dialect, "set.lt.u32.f32 %r0, %f1, %f2;", "set.lt.ftz.u32.f32 %r0, %f1, %f2;"});
-    Same({dialect, "setp.equ.f32 %p1, %f1, %f2; selp.u32 %r0, 1, 2, %p1;", "setp.equ.ftz.f32 %p1, %f1, %f2; selp.u32 %r0, 1, 2, %p1;"});
+    Same({dialect, "setp.equ.f32 %p1, %f1, %f2; selp.u32 %r0, 1, 2, %p1;",
+          "setp.equ.ftz.f32 %p1, %f1, %f2; selp.u32 %r0, 1, 2, %p1;"});
     Same({dialect, "slct.f32.f32 %f0, %f1, %f2, %f3;", "slct.ftz.f32.f32 %f0, %f1, %f2, %f3;"});
     Same({dialect, "cvt.f32.f32 %f0, %f1;", "cvt.ftz.f32.f32 %f0, %f1;"});
     Same({dialect, "cvt.rpi.s32.f32 %r0, %f1;", "cvt.rpi.ftz.s32.f32 %r0, %f1;"});
@@ -121,13 +132,19 @@ TEST_CASE("old versions: what a version does not have is refused with its line")
     CHECK_THAT(error.hint, Catch::Contains("a form of this version is `"));
   };
   refused({"3.2", "sm_30"}, "mad.f32 %f0, %f1, %f2, %f3;",
-          "`mad.f32` is legal for targets below sm_20, or for targets from sm_20 on and before PTX 3.2; this module is PTX 3.2 for sm_30");
-  refused(k14, "mad.rn.f32 %f0, %f1, %f2, %f3;", "`mad.rn.f32` is legal for targets from sm_20 on; this module is PTX 1.4 for sm_10");
-  refused(k14, "fma.rn.f32 %f0, %f1, %f2, %f3;", "`fma.rn.f32` is legal for targets from sm_20 on; this module is PTX 1.4 for sm_10");
-  refused(k14, "div.f32 %f0, %f1, %f2;", "`div.f32` is legal before PTX 1.4; this module is PTX 1.4 for sm_10");
+          "`mad.f32` is legal for targets below sm_20, or for targets from sm_20 on and before PTX 3.2; this "
+          "module is PTX 3.2 for sm_30");
+  refused(k14, "mad.rn.f32 %f0, %f1, %f2, %f3;",
+          "`mad.rn.f32` is legal for targets from sm_20 on; this module is PTX 1.4 for sm_10");
+  refused(k14, "fma.rn.f32 %f0, %f1, %f2, %f3;",
+          "`fma.rn.f32` is legal for targets from sm_20 on; this module is PTX 1.4 for sm_10");
+  refused(k14, "div.f32 %f0, %f1, %f2;",
+          "`div.f32` is legal before PTX 1.4; this module is PTX 1.4 for sm_10");
   refused(k20, "sin.f32 %f0, %f1;", "`sin.f32` is legal before PTX 1.4; this module is PTX 2.0 for sm_20");
-  refused(k15, "mad.f64 %d0, %d1, %d2, %d3;", "`mad.f64` is legal before PTX 1.4; this module is PTX 1.5 for sm_13");
-  CHECK_THAT(TranslateError(OneInstruction(k10, "cvt.s32.f32 %r0, %f1;")).message, Catch::Contains("`cvt.s32.f32` lacks the modifier"));
+  refused(k15, "mad.f64 %d0, %d1, %d2, %d3;",
+          "`mad.f64` is legal before PTX 1.4; this module is PTX 1.5 for sm_13");
+  CHECK_THAT(TranslateError(OneInstruction(k10, "cvt.s32.f32 %r0, %f1;")).message,
+             Catch::Contains("`cvt.s32.f32` lacks the modifier"));
 }
 
 TEST_CASE("old versions: parameters in the kernel's body, 16 bits of %tid, registers as parameters") {
@@ -181,7 +198,8 @@ TEST_CASE("old versions: vector registers") {
   CHECK(result == std::vector<uint32_t>{0, 30, 0, 0, 1, 31, 16, 77});
   CHECK(TranslateError(Kernel(".reg .v4 .f32 v; add.f32 v, v, v;")).message ==
         "operand 1 of `add.f32` must be a .f32 register");
-  CHECK(TranslateError(Kernel(".reg .v4 .f32 v; mov.v2.f32 {%f0, %f1}, v;")).message == "the source must be a vector of 2 registers");
+  CHECK(TranslateError(Kernel(".reg .v4 .f32 v; mov.v2.f32 {%f0, %f1}, v;")).message ==
+        "the source must be a vector of 2 registers");
 }
 
 constexpr std::string_view kModulePrivate = R"(.version 2.3
@@ -216,8 +234,9 @@ TEST_CASE("old versions: registers and .local variables of the whole module") {
                                     std::vector<uint32_t>(4), 4);
   CHECK(result == std::vector<uint32_t>{0, 103, 6, 109});
 
-  const Error error = TranslateError(std::string(kModulePrivate) + ".func next { add.u32 %count, %count, 1; ret; }\n"
-                                                                   ".entry k { call next; exit; }\n");
+  const Error error = TranslateError(std::string(kModulePrivate) +
+                                     ".func next { add.u32 %count, %count, 1; ret; }\n"
+                                     ".entry k { call next; exit; }\n");
   CHECK(error.code == ErrorCode::kUnsupported);
   CHECK(error.message == "a register or .local variable of the whole module is not translated in a .func");
   CHECK(error.at.line == 8);
@@ -235,31 +254,42 @@ TEST_CASE("old versions: constant bank 0 is the constant space, others are nobod
 })",
                                     {0});
   CHECK(result == std::vector<uint32_t>{100});
-  const Error error = TranslateError(head + ".extern .const[2] .b32 table[];\n.entry k { .reg .u32 %r1; ld.const.u32 %r1, [table+8]; exit; }\n");
+  const Error error = TranslateError(
+      head +
+      ".extern .const[2] .b32 table[];\n.entry k { .reg .u32 %r1; ld.const.u32 %r1, [table+8]; exit; }\n");
   CHECK(error.code == ErrorCode::kUnsupported);
   CHECK(error.message == "constant bank 2 is not translated: only the driver of that time could fill it");
   CHECK(error.at.line == 4);
 }
 
 TEST_CASE("code for 32-bit hosts is refused where an address has 32 bits") {
-  const auto refused = [](std::string_view statement, std::string_view message, std::string_view before = {}) {
+  const auto refused = [](std::string_view statement, std::string_view message,
+                          std::string_view before = {}) {
     INFO(statement);
-    const Error error = TranslateError(".version 1.4\n.target sm_13\n" + std::string(before) + "\n.entry k (.param .u32 p) {\n.reg .u32 %r<4>;\n" +
+    const Error error = TranslateError(".version 1.4\n.target sm_13\n" + std::string(before) +
+                                       "\n.entry k (.param .u32 p) {\n.reg .u32 %r<4>;\n" +
                                        std::string(statement) + "\nexit;\n}\n");
     CHECK(error.code == ErrorCode::kUnsupported);
     CHECK(error.message == message);
     CHECK(error.at.line == 6);
   };
-  const std::string global = "32 bits are no address in the global space: only code with 64-bit addresses is translated";
+  const std::string global =
+      "32 bits are no address in the global space: only code with 64-bit addresses is translated";
   refused("ld.global.u32 %r1, [%r2];", global);
   refused("st.global.u32 [%r2+4], %r1;", global);
   refused("mov.u32 %r1, table;", global, ".global .u32 table[4];");
-  refused("mov.u32 %r1, table+4;", "32 bits are no address in the const space: only code with 64-bit addresses is translated", ".const .u32 table[4];");
-  refused("mov.u32 %r1, p;", "32 bits are no address in the param space: only code with 64-bit addresses is translated");
-  refused("ld.u32 %r1, [%r2];", "32 bits are no address in the generic space: only code with 64-bit addresses is translated");
-  refused("cvta.global.u32 %r1, %r2;", "a generic address has 64 bits: only code with 64-bit addresses is translated");
+  refused("mov.u32 %r1, table+4;",
+          "32 bits are no address in the const space: only code with 64-bit addresses is translated",
+          ".const .u32 table[4];");
+  refused("mov.u32 %r1, p;",
+          "32 bits are no address in the param space: only code with 64-bit addresses is translated");
+  refused("ld.u32 %r1, [%r2];",
+          "32 bits are no address in the generic space: only code with 64-bit addresses is translated");
+  refused("cvta.global.u32 %r1, %r2;",
+          "a generic address has 64 bits: only code with 64-bit addresses is translated");
   // Shared and local addresses are offsets in windows: 32 bits hold them.
-  const auto result = Run<uint32_t>(Kernel("mov.u32 %r1, window; st.shared.u32 [%r1+4], 7; ld.shared.u32 %r2, [window+4]; st.global.u32 [%rd1], %r2;",
+  const auto result = Run<uint32_t>(Kernel("mov.u32 %r1, window; st.shared.u32 [%r1+4], 7; ld.shared.u32 "
+                                           "%r2, [window+4]; st.global.u32 [%rd1], %r2;",
                                            ".shared .u32 window[2];\n"),
                                     {0});
   CHECK(result == std::vector<uint32_t>{7});

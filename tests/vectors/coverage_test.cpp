@@ -37,13 +37,16 @@ TEST_CASE("every translated row has a vector file") {
   for (const ptx::Row& row : ptx::Rows()) {
     if (!row.translated) continue;
     ++translated;
-    if (!covered.contains(std::string(row.name)) && !kNoVector.contains(row.name)) FAIL_CHECK("no vector file has `// row: " << row.name << "`");
+    if (!covered.contains(std::string(row.name)) && !kNoVector.contains(row.name))
+      FAIL_CHECK("no vector file has `// row: " << row.name << "`");
   }
   for (const std::string& row : covered) {
     const auto rows = ptx::Rows();
-    const bool known = std::any_of(rows.begin(), rows.end(), [&](const ptx::Row& r) { return r.name == row; });
+    const bool known =
+        std::any_of(rows.begin(), rows.end(), [&](const ptx::Row& r) { return r.name == row; });
     if (!known) FAIL_CHECK("a vector file names row " << row << ", which the table does not have");
   }
-  WARN(translated << " rows are translated, " << covered.size() << " have vectors, " << recorded.size() << " are recorded on a GPU");
+  WARN(translated << " rows are translated, " << covered.size() << " have vectors, " << recorded.size()
+                  << " are recorded on a GPU");
   CHECK(recorded.size() * 10 >= translated * 9);
 }

@@ -1,4 +1,5 @@
-// Instruction vectors in the interpreter, as translated and after the whole pipeline, against what a real GPU gave.
+// Instruction vectors in the interpreter, as translated and after the whole pipeline, against what a real GPU
+// gave.
 #include <catch2/catch.hpp>
 
 #include "tests/vectors/vector_files.h"

@@ -18,7 +18,8 @@ Prepare Compile(lowering::PassOptions passes, int optimisation, std::string targ
     jit.optimisation = optimisation;
     if (!target.empty()) jit.target = TRY(lowering::ResolveTarget(target));
     auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(kernel, options)));
-    auto compiled = std::make_shared<harness::CompiledCall>(TRY(harness::CompiledCall::Make(std::move(module), std::move(jit))));
+    auto compiled = std::make_shared<harness::CompiledCall>(
+        TRY(harness::CompiledCall::Make(std::move(module), std::move(jit))));
     return Runner([compiled](harness::KernelCall& call) { return compiled->Run(call); });
   };
 }
@@ -35,7 +36,8 @@ TEST_CASE("compiled instruction vectors") {
 TEST_CASE("compiled instruction vectors of whole warps") {
   size_t number = 0;
   for (const auto& path : VectorFiles()) {
-    if (number++ % 3 == 0) CheckVectors(path, Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1, ""));
+    if (number++ % 3 == 0)
+      CheckVectors(path, Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1, ""));
   }
 }
 

@@ -37,7 +37,8 @@ TEST_CASE("instruction vectors as object code") {
   const Prepare prepare = [&](const lowering::PtxModule& ptx, const std::string& kernel) -> Result<Runner> {
     if (!compiled.params.contains(kernel)) TRY_STATUS(CompileAll(compiled, ptx));
     const ptx2cpu_kernel* descriptor = compiled.object->Kernel(kernel);
-    if (descriptor == nullptr) return Fail(ErrorCode::kNotFound, "the object has no descriptor for " + kernel);
+    if (descriptor == nullptr)
+      return Fail(ErrorCode::kNotFound, "the object has no descriptor for " + kernel);
     return Runner([&compiled, descriptor, kernel](harness::KernelCall& call) -> Status {
       const harness::ImageScope images(call);
       TRY_STATUS(images.Bind([&](const std::string& name) { return compiled.object->Variable(name); }));

@@ -31,18 +31,22 @@ bool LetsThreadsWait(const fs::path& path) {
   const auto file = rt::ReadVectorFile(path);
   REQUIRE(file);
   constexpr std::string_view kWords[] = {".sync", "bar.", "barrier.", "activemask", "vote.", "shfl."};
-  return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) { return file->text.find(word) != std::string::npos; });
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return file->text.find(word) != std::string::npos; });
 }
 
-std::vector<std::string> Compare(const rt::VectorRun& run, const harness::KernelCall& call, const std::optional<rt::VectorRecord>& record) {
+std::vector<std::string> Compare(const rt::VectorRun& run, const harness::KernelCall& call,
+                                 const std::optional<rt::VectorRecord>& record) {
   std::vector<std::string> problems;
   for (uint32_t i = 0; i < call.arguments.size(); ++i) {
     if (!call.arguments[i].IsWritten()) continue;
     const std::vector<std::byte>* wanted = record ? record->Find(run, i) : nullptr;
     if (auto found = run.expected.find(i); found != run.expected.end()) wanted = &found->second;
     if (wanted == nullptr) continue;
-    if (auto difference = rt::FindVectorDifference(run.rule, *call.arguments[i].type, call.arguments[i].data, *wanted)) {
-      problems.push_back(run.kernel + " line " + std::to_string(run.line) + " arg " + std::to_string(i) + ": " + *difference);
+    if (auto difference =
+            rt::FindVectorDifference(run.rule, *call.arguments[i].type, call.arguments[i].data, *wanted)) {
+      problems.push_back(run.kernel + " line " + std::to_string(run.line) + " arg " + std::to_string(i) +
+                         ": " + *difference);
     }
   }
   return problems;
@@ -50,7 +54,8 @@ std::vector<std::string> Compare(const rt::VectorRun& run, const harness::Kernel
 
 namespace {
 
-// What the interpreter gives for the IR as translated: the reference where no GPU can record (targets beyond ours).
+// What the interpreter gives for the IR as translated: the reference where no GPU can record (targets beyond
+// ours).
 Status Interpret(const lowering::PtxModule& ptx, const std::string& kernel, harness::KernelCall& call) {
   lowering::BuildOptions options;
   options.pipeline.stop_after = "ir";
@@ -84,7 +89,10 @@ void CheckVectors(const fs::path& path, const Prepare& prepare) {
     if (!runner) continue;
     auto arguments = rt::ParseArguments(run);
     REQUIRE(arguments);
-    harness::KernelCall call{{run.grid[0], run.grid[1], run.grid[2]}, {run.block[0], run.block[1], run.block[2]}, run.shared_bytes, *arguments};
+    harness::KernelCall call{{run.grid[0], run.grid[1], run.grid[2]},
+                             {run.block[0], run.block[1], run.block[2]},
+                             run.shared_bytes,
+                             *arguments};
     if (const Status status = (*runner)(call); !status) {
       report(status.error().Render());
       continue;
@@ -95,8 +103,10 @@ void CheckVectors(const fs::path& path, const Prepare& prepare) {
       for (uint32_t i = 0; i < call.arguments.size(); ++i) {
         const rt::Argument& argument = call.arguments[i];
         if (!argument.IsWritten()) continue;
-        if (auto difference = rt::FindVectorDifference(run.rule, *argument.type, argument.data, reference.arguments[i].data)) {
-          report(run.kernel + " line " + std::to_string(run.line) + " arg " + std::to_string(i) + ": " + *difference + " (by the interpreter)");
+        if (auto difference = rt::FindVectorDifference(run.rule, *argument.type, argument.data,
+                                                       reference.arguments[i].data)) {
+          report(run.kernel + " line " + std::to_string(run.line) + " arg " + std::to_string(i) + ": " +
+                 *difference + " (by the interpreter)");
         }
       }
       continue;

@@ -23,10 +23,11 @@ lowering::Tier TierFor(const lowering::PtxModule& ptx, const std::string& kernel
 bool LetsThreadsWait(const std::filesystem::path& path);
 
 // Differences of one run from expectations and the GPU record; empty when all is well or nothing is recorded.
-std::vector<std::string> Compare(const rt::VectorRun& run, const harness::KernelCall& call, const std::optional<rt::VectorRecord>& record);
+std::vector<std::string> Compare(const rt::VectorRun& run, const harness::KernelCall& call,
+                                 const std::optional<rt::VectorRecord>& record);
 
-// Runs every vector of a file in one engine. `prepare` is called once per kernel and gives the function that runs a
-// call; Catch checks fail with at most three messages per file.
+// Runs every vector of a file in one engine. `prepare` is called once per kernel and gives the function that
+// runs a call; Catch checks fail with at most three messages per file.
 using Runner = std::function<Status(harness::KernelCall&)>;
 using Prepare = std::function<Result<Runner>(const lowering::PtxModule&, const std::string& kernel)>;
 void CheckVectors(const std::filesystem::path& path, const Prepare& prepare);

@@ -1,5 +1,6 @@
 // The API tables: one line per function that a CUDA library exports, and all that is generated from them.
 //
+// clang-format off
 //   STATE  VERSIONS  VARIANT  DECLARATION
 //
 // STATE     implemented            a function of this name and type exists in the table's namespace
@@ -8,6 +9,7 @@
 //           ignored                success without an effect
 // VERSIONS  driver: the number that introduced this form (3020); runtime: major versions that export it (11-, 12, 11-12)
 // VARIANT   -, ptsz or ptds: the function exists with that suffix too, and there the null stream is the thread's own
+// clang-format on
 // A comment begins with '#'. Errors name file and line.
 #pragma once
 
@@ -52,9 +54,9 @@ Result<Table> Read(const std::string& file);
 
 // What is written depends on these.
 struct Target {
-  std::string space;   // namespace below ptx2cpu: "driver" or "cudart"
-  std::string header;  // with the types: "runtime/abi/cuda/driver_types.h"
-  std::string success; // "CUDA_SUCCESS"
+  std::string space;    // namespace below ptx2cpu: "driver" or "cudart"
+  std::string header;   // with the types: "runtime/abi/cuda/driver_types.h"
+  std::string success;  // "CUDA_SUCCESS"
 };
 
 // Declarations of all functions in the namespace.
@@ -65,8 +67,8 @@ std::string WriteRefused(const Table& table, const Target& target);
 std::string WriteExports(const Table& table, const Target& target, int major);
 // What the linker may export, under the version node of a library; an empty node: without versions.
 std::string WriteVersionScript(const Table& table, int major, const std::string& node);
-// A C++ array of {base name, version, address, variant's address} and its registration, for look-up by name and version.
-// Belongs behind the exports.
+// A C++ array of {base name, version, address, variant's address} and its registration, for look-up by name
+// and version. Belongs behind the exports.
 std::string WriteEntries(const Table& table, const Target& target);
 // The page for people: counts and every function with its state.
 std::string WriteCoverage(const Table& table, const Target& target);

@@ -7,9 +7,12 @@ namespace {
 std::string StateText(const Function& function) {
   switch (function.state) {
     case State::kImplemented:
-    case State::kReports: return "implemented";
-    case State::kRefused: return "refused: `" + function.code + "`";
-    case State::kIgnored: return "ignored, success";
+    case State::kReports:
+      return "implemented";
+    case State::kRefused:
+      return "refused: `" + function.code + "`";
+    case State::kIgnored:
+      return "ignored, success";
   }
   return "";
 }
@@ -30,14 +33,19 @@ std::string WriteCoverage(const Table& table, const Target& target) {
     ignored += function.state == State::kIgnored;
   }
   const bool driver = target.space == "driver";
-  std::string out = driver ? "# CUDA driver API: what `libcuda.so.1` answers\n\n" : "# CUDA runtime API: what `libcudart.so` answers\n\n";
-  out += "Made from `" + table.file + "`; `cmake --build build/release --target update_docs` writes it again.\n\n";
-  out += "| state | functions |\n|---|---|\n| implemented | " + std::to_string(implemented) + " |\n| refused | " + std::to_string(refused) +
-         " |\n| ignored | " + std::to_string(ignored) + " |\n\n";
-  out += driver ? "| function | since | also | state |\n|---|---|---|---|\n" : "| function | versions | also | state |\n|---|---|---|---|\n";
+  std::string out = driver ? "# CUDA driver API: what `libcuda.so.1` answers\n\n"
+                           : "# CUDA runtime API: what `libcudart.so` answers\n\n";
+  out += "Made from `" + table.file +
+         "`; `cmake --build build/release --target update_docs` writes it again.\n\n";
+  out += "| state | functions |\n|---|---|\n| implemented | " + std::to_string(implemented) +
+         " |\n| refused | " + std::to_string(refused) + " |\n| ignored | " + std::to_string(ignored) +
+         " |\n\n";
+  out += driver ? "| function | since | also | state |\n|---|---|---|---|\n"
+                : "| function | versions | also | state |\n|---|---|---|---|\n";
   for (const Function& function : table.functions) {
-    out += "| `" + function.name + "` | " + VersionText(function) + " | " + (function.variant.empty() ? "" : "`_" + function.variant + "`") + " | " +
-           StateText(function) + " |\n";
+    out += "| `" + function.name + "` | " + VersionText(function) + " | " +
+           (function.variant.empty() ? "" : "`_" + function.variant + "`") + " | " + StateText(function) +
+           " |\n";
   }
   return out;
 }

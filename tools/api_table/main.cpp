@@ -19,7 +19,10 @@ const std::map<std::string, Target> kTargets = {
 };
 
 int Usage() {
-  std::fputs("usage: api_table declarations|refused|exports|map|coverage|check-coverage TABLE driver|cudart [MAJOR [NODE]] | PAGE\n", stderr);
+  std::fputs(
+      "usage: api_table declarations|refused|exports|map|coverage|check-coverage TABLE driver|cudart [MAJOR "
+      "[NODE]] | PAGE\n",
+      stderr);
   return 2;
 }
 
@@ -44,16 +47,24 @@ int main(int argc, char** argv) {
   }
   // The page names the table as people find it: from the root of the repository.
   table->file = "runtime/" + target.space + (target.space == "driver" ? "/cuda.api" : "/cudart.api");
-  if (what == "check-coverage") return argc == 5 ? CheckCoverage(WriteCoverage(*table, target), argv[4]) : Usage();
+  if (what == "check-coverage")
+    return argc == 5 ? CheckCoverage(WriteCoverage(*table, target), argv[4]) : Usage();
   const int major = argc > 4 ? std::atoi(argv[4]) : 0;
   std::string text;
-  if (what == "declarations") text = WriteDeclarations(*table, target);
-  else if (what == "refused") text = WriteRefused(*table, target);
-  else if (what == "exports") text = WriteExports(*table, target, major);
-  else if (what == "entries") text = WriteExports(*table, target, 0) + WriteEntries(*table, target);
-  else if (what == "map") text = WriteVersionScript(*table, major, argc > 5 ? argv[5] : "");
-  else if (what == "coverage") text = WriteCoverage(*table, target);
-  else return Usage();
+  if (what == "declarations")
+    text = WriteDeclarations(*table, target);
+  else if (what == "refused")
+    text = WriteRefused(*table, target);
+  else if (what == "exports")
+    text = WriteExports(*table, target, major);
+  else if (what == "entries")
+    text = WriteExports(*table, target, 0) + WriteEntries(*table, target);
+  else if (what == "map")
+    text = WriteVersionScript(*table, major, argc > 5 ? argv[5] : "");
+  else if (what == "coverage")
+    text = WriteCoverage(*table, target);
+  else
+    return Usage();
   std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }

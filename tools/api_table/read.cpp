@@ -39,7 +39,8 @@ Status ReadState(const std::string& word, const Place& place, Function& function
     function.state = State::kRefused;
     function.code = word.substr(8);
   } else {
-    return Wrong(place, "'" + word + "' is no state: implemented, implemented:reports, refused:CODE or ignored");
+    return Wrong(place,
+                 "'" + word + "' is no state: implemented, implemented:reports, refused:CODE or ignored");
   }
   return {};
 }
@@ -77,7 +78,8 @@ Status ReadParameters(std::string_view list, const Place& place, Function& funct
   for (const std::string& piece : pieces) {
     const std::string text = Trim(piece.substr(0, piece.find('=')));
     size_t end = text.find('[');
-    if (const size_t star = text.find("(*"); star != std::string::npos) end = text.find(')', star);  // pointer to a function
+    if (const size_t star = text.find("(*"); star != std::string::npos)
+      end = text.find(')', star);  // pointer to a function
     if (end == std::string::npos) end = text.size();
     while (end > 0 && !IsWord(text[end - 1])) --end;
     size_t begin = end;
@@ -104,13 +106,16 @@ Result<Function> ReadLine(const std::string& line, const Place& place) {
     return Wrong(place, "'" + variant + "' is no variant: -, ptsz or ptds");
   }
   const size_t open = declaration.find('('), close = declaration.rfind(')');
-  if (open == std::string::npos || close != declaration.size() - 1) return Wrong(place, "a declaration ends in ')': " + declaration);
+  if (open == std::string::npos || close != declaration.size() - 1)
+    return Wrong(place, "a declaration ends in ')': " + declaration);
   size_t begin = open;
   while (begin > 0 && IsWord(declaration[begin - 1])) --begin;
   function.name = declaration.substr(begin, open - begin);
   function.result = Trim(declaration.substr(0, begin));
-  if (function.name.empty() || function.result.empty()) return Wrong(place, "no result type or name in: " + declaration);
-  TRY_STATUS(ReadParameters(std::string_view(declaration).substr(open + 1, close - open - 1), place, function));
+  if (function.name.empty() || function.result.empty())
+    return Wrong(place, "no result type or name in: " + declaration);
+  TRY_STATUS(
+      ReadParameters(std::string_view(declaration).substr(open + 1, close - open - 1), place, function));
   return function;
 }
 

@@ -15,14 +15,16 @@ std::string Signature(const Function& function, const std::string& name) {
 // Text of the names of the parameters, for traces.
 std::string NamesOf(const Function& function) { return "\"" + function.ArgumentList() + "\""; }
 
-void WriteExport(std::string& out, const Function& function, const Target& target, const std::string& suffix) {
+void WriteExport(std::string& out, const Function& function, const Target& target,
+                 const std::string& suffix) {
   const std::string arguments = function.ArgumentList();
   const std::string call = function.state == State::kReports ? "Report" : "Call";
   out += "PTX2CPU_EXPORT " + Signature(function, function.name + suffix) + " {\n";
-  out += "  static constexpr FunctionInfo kInfo{\"" + function.name + suffix + "\", " + NamesOf(function) + "};\n";
+  out += "  static constexpr FunctionInfo kInfo{\"" + function.name + suffix + "\", " + NamesOf(function) +
+         "};\n";
   if (!suffix.empty()) out += "  PerThreadDefaultStream scope;\n";
-  out += "  return " + call + "(kInfo, [&] { return ::ptx2cpu::" + target.space + "::" + function.name + "(" + arguments + "); }" +
-         (arguments.empty() ? "" : ", " + arguments) + ");\n}\n";
+  out += "  return " + call + "(kInfo, [&] { return ::ptx2cpu::" + target.space + "::" + function.name + "(" +
+         arguments + "); }" + (arguments.empty() ? "" : ", " + arguments) + ");\n}\n";
 }
 
 std::string Suffix(const Function& function) { return "_" + function.variant; }
@@ -31,19 +33,22 @@ std::string Suffix(const Function& function) { return "_" + function.variant; }
 
 std::string WriteDeclarations(const Table& table, const Target& target) {
   std::string out(kHead);
-  out += "#pragma once\n#include \"" + target.header + "\"\n\nnamespace ptx2cpu::" + target.space + " {\nusing namespace ::ptx2cpu::cuda;\n\n";
+  out += "#pragma once\n#include \"" + target.header + "\"\n\nnamespace ptx2cpu::" + target.space +
+         " {\nusing namespace ::ptx2cpu::cuda;\n\n";
   for (const Function& function : table.functions) out += Signature(function, function.name) + ";\n";
   return out + "\n}  // namespace ptx2cpu::" + target.space + "\n";
 }
 
 std::string WriteRefused(const Table& table, const Target& target) {
   std::string out(kHead);
-  out += "#include \"" + target.space + "_api.h\"\n#include \"runtime/driver/refuse.h\"\n\nnamespace ptx2cpu::" + target.space + " {\n\n";
+  out += "#include \"" + target.space +
+         "_api.h\"\n#include \"runtime/driver/refuse.h\"\n\nnamespace ptx2cpu::" + target.space + " {\n\n";
   for (const Function& function : table.functions) {
     if (function.state == State::kImplemented || function.state == State::kReports) continue;
     out += Signature(function, function.name) + " {\n";
     if (function.state == State::kRefused) {
-      out += "  static ::ptx2cpu::driver::Refusal refusal(\"" + function.name + "\", \"" + function.code + "\");\n  refusal.Say();\n  return " + function.code + ";\n}\n";
+      out += "  static ::ptx2cpu::driver::Refusal refusal(\"" + function.name + "\", \"" + function.code +
+             "\");\n  refusal.Say();\n  return " + function.code + ";\n}\n";
     } else {
       out += function.result == "void" ? "}\n" : "  return " + target.success + ";\n}\n";
     }
@@ -74,13 +79,20 @@ std::string WriteVersionScript(const Table& table, int major, const std::string&
 }
 
 std::string WriteEntries(const Table& table, const Target& target) {
-  std::string out = "\n#include \"runtime/" + target.space + "/entries.h\"\n\nnamespace ptx2cpu::" + target.space + " {\n\n";
+  std::string out = "\n#include \"runtime/" + target.space +
+                    "/entries.h\"\n\nnamespace ptx2cpu::" + target.space + " {\n\n";
   out += "namespace {\n\nconst Entry kEntries[] = {\n";
   for (const Function& function : table.functions) {
-    const std::string own = function.variant.empty() ? "nullptr" : "reinterpret_cast<void*>(&::" + function.name + Suffix(function) + ")";
-    out += "  {\"" + function.BaseName() + "\", " + std::to_string(function.first) + ", reinterpret_cast<void*>(&::" + function.name + "), " + own + "},\n";
+    const std::string own = function.variant.empty()
+                                ? "nullptr"
+                                : "reinterpret_cast<void*>(&::" + function.name + Suffix(function) + ")";
+    out += "  {\"" + function.BaseName() + "\", " + std::to_string(function.first) +
+           ", reinterpret_cast<void*>(&::" + function.name + "), " + own + "},\n";
   }
-  return out + "};\n\n[[gnu::constructor]] void Register() { RegisterEntries(kEntries, PTX2CPU_ENTRIES); }\n\n}  // namespace\n\n}  // namespace ptx2cpu::" + target.space + "\n";
+  return out +
+         "};\n\n[[gnu::constructor]] void Register() { RegisterEntries(kEntries, PTX2CPU_ENTRIES); }\n\n}  "
+         "// namespace\n\n}  // namespace ptx2cpu::" +
+         target.space + "\n";
 }
 
 }  // namespace ptx2cpu::api_table

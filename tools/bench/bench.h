@@ -13,9 +13,9 @@
 namespace ptx2cpu::bench {
 
 struct Timing {
-  std::string name;                // kernel and shape, without blanks
-  double nanoseconds = 0;          // per launch
-  double tree = 0, sum = 0;        // by hand, per launch; 0: there is none
+  std::string name;          // kernel and shape, without blanks
+  double nanoseconds = 0;    // per launch
+  double tree = 0, sum = 0;  // by hand, per launch; 0: there is none
 };
 
 // A kernel ready to run. Each function does one launch's work.

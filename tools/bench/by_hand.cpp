@@ -14,7 +14,8 @@ constexpr uint32_t kWarp = 32;
 uint32_t FoldWarp(std::array<uint32_t, kWarp>& values, uint32_t lanes) {
   for (uint32_t offset = kWarp / 2; offset > 0; offset /= 2) {
     std::array<uint32_t, kWarp> other;
-    for (uint32_t lane = 0; lane < kWarp; ++lane) other[lane] = values[lane + offset < kWarp ? lane + offset : lane];
+    for (uint32_t lane = 0; lane < kWarp; ++lane)
+      other[lane] = values[lane + offset < kWarp ? lane + offset : lane];
     for (uint32_t lane = 0; lane < kWarp; ++lane) values[lane] += lane + offset < lanes ? other[lane] : 0;
   }
   return values[0];
@@ -30,7 +31,8 @@ void ReduceTree(std::span<const uint32_t> in, std::span<uint32_t> sums, uint32_t
     for (uint32_t warp = 0; warp < warps; ++warp) {
       const uint32_t lanes = std::min(kWarp, threads - warp * kWarp);
       std::array<uint32_t, kWarp> values{};
-      for (size_t base = size_t{block} * threads + warp * kWarp; base < in.size(); base += size_t{blocks} * threads) {
+      for (size_t base = size_t{block} * threads + warp * kWarp; base < in.size();
+           base += size_t{blocks} * threads) {
         const size_t here = std::min<size_t>(lanes, in.size() - base);
         if (here == kWarp) {
           for (uint32_t lane = 0; lane < kWarp; ++lane) values[lane] += in[base + lane];

@@ -34,12 +34,14 @@ Result<Subject> ShuffleReduction(const std::string& directory, uint32_t per_thre
   const Kernel kernel = TRY(Load(directory, "reduction.fatbin", "reduce_shuffle"));
   auto in = Data<uint32_t>(size_t{kBlocks} * kThreads * per_thread);
   auto sums = std::make_shared<std::vector<uint32_t>>(kBlocks);
-  auto tree = std::make_shared<std::vector<uint32_t>>(kBlocks), sum = std::make_shared<std::vector<uint32_t>>(kBlocks);
+  auto tree = std::make_shared<std::vector<uint32_t>>(kBlocks),
+       sum = std::make_shared<std::vector<uint32_t>>(kBlocks);
   Subject subject;
   subject.name = fmt::format("reduce_shuffle/{}_per_thread", per_thread);
   const auto count = static_cast<uint32_t>(in->size());
   subject.launch = [=] {
-    return kernel.Launch({.grid = {kBlocks}, .block = {kThreads}, .max_workers = 1}, in->data(), sums->data(), count);
+    return kernel.Launch({.grid = {kBlocks}, .block = {kThreads}, .max_workers = 1}, in->data(), sums->data(),
+                         count);
   };
   subject.tree = [=] { ReduceTree(*in, *tree, kThreads); };
   subject.sum = [=] { ReduceSum(*in, *sum, kThreads); };
@@ -52,8 +54,9 @@ Result<Subject> Saxpy(const std::string& directory) {
   const Kernel kernel = TRY(Load(directory, "saxpy.fatbin", "saxpy"));
   auto x = Data<float>(kCount), y = Data<float>(kCount);
   return Subject{.name = "saxpy", .launch = [=] {
-    return kernel.Launch({.grid = {(kCount + 255) / 256}, .block = {256}, .max_workers = 1}, 0.0001f, x->data(), y->data(), kCount);
-  }};
+                   return kernel.Launch({.grid = {(kCount + 255) / 256}, .block = {256}, .max_workers = 1},
+                                        0.0001f, x->data(), y->data(), kCount);
+                 }};
 }
 
 Result<Subject> Matmul(const std::string& directory) {
@@ -61,19 +64,22 @@ Result<Subject> Matmul(const std::string& directory) {
   const Kernel kernel = TRY(Load(directory, "matmul.fatbin", "matmul_tiled"));
   auto a = Data<float>(kSide * kSide), b = Data<float>(kSide * kSide), c = Data<float>(kSide * kSide);
   return Subject{.name = "matmul_tiled", .launch = [=] {
-    return kernel.Launch({.grid = {kSide / 16, kSide / 16}, .block = {16, 16}, .max_workers = 1}, a->data(), b->data(), c->data(),
-                         kSide, kSide, kSide);
-  }};
+                   return kernel.Launch(
+                       {.grid = {kSide / 16, kSide / 16}, .block = {16, 16}, .max_workers = 1}, a->data(),
+                       b->data(), c->data(), kSide, kSide, kSide);
+                 }};
 }
 
 Result<Subject> Stencil(const std::string& directory) {
   constexpr int kCount = 50'000;
   const Kernel kernel = TRY(Load(directory, "stencil.fatbin", "stencil_1d"));
   auto in = Data<float>(kCount), out = Data<float>(kCount);
-  return Subject{.name = "stencil_1d", .launch = [=] {
-    return kernel.Launch({.grid = {(kCount + 255) / 256}, .block = {256}, .shared_bytes = 4 * (256 + 6), .max_workers = 1},
-                         in->data(), out->data(), kCount);
-  }};
+  return Subject{
+      .name = "stencil_1d", .launch = [=] {
+        return kernel.Launch(
+            {.grid = {(kCount + 255) / 256}, .block = {256}, .shared_bytes = 4 * (256 + 6), .max_workers = 1},
+            in->data(), out->data(), kCount);
+      }};
 }
 
 Result<Subject> Histogram(const std::string& directory) {
@@ -82,27 +88,32 @@ Result<Subject> Histogram(const std::string& directory) {
   auto samples = Data<uint8_t>(kCount);
   auto bins = std::make_shared<std::vector<uint32_t>>(256);
   return Subject{.name = "histogram_shared", .launch = [=] {
-    return kernel.Launch({.grid = {16}, .block = {256}, .max_workers = 1}, samples->data(), bins->data(), kCount);
-  }};
+                   return kernel.Launch({.grid = {16}, .block = {256}, .max_workers = 1}, samples->data(),
+                                        bins->data(), kCount);
+                 }};
 }
 
 Result<Subject> BlockReduction(const std::string& directory) {
   constexpr uint32_t kBlocks = 128, kThreads = 256, kCount = kBlocks * kThreads;
   const Kernel kernel = TRY(Load(directory, "reduction.fatbin", "reduce_sequential"));
   auto in = Data<uint32_t>(kCount), sums = std::make_shared<std::vector<uint32_t>>(kBlocks);
-  return Subject{.name = "reduce_sequential", .launch = [=] {
-    return kernel.Launch({.grid = {kBlocks}, .block = {kThreads}, .shared_bytes = 4 * kThreads, .max_workers = 1}, in->data(),
-                         sums->data(), kCount);
-  }};
+  return Subject{
+      .name = "reduce_sequential", .launch = [=] {
+        return kernel.Launch(
+            {.grid = {kBlocks}, .block = {kThreads}, .shared_bytes = 4 * kThreads, .max_workers = 1},
+            in->data(), sums->data(), kCount);
+      }};
 }
 
 }  // namespace
 
 Result<std::vector<Subject>> LoadSubjects(const std::string& corpus_bin) {
   std::vector<Subject> subjects;
-  for (const auto load : {Saxpy, Matmul, Stencil, Histogram, BlockReduction}) subjects.push_back(TRY(load(corpus_bin)));
+  for (const auto load : {Saxpy, Matmul, Stencil, Histogram, BlockReduction})
+    subjects.push_back(TRY(load(corpus_bin)));
   for (const auto load : kWarpKernels) subjects.push_back(TRY(load(corpus_bin)));
-  for (const uint32_t per_thread : {1u, 4u, 16u, 64u}) subjects.push_back(TRY(ShuffleReduction(corpus_bin, per_thread)));
+  for (const uint32_t per_thread : {1u, 4u, 16u, 64u})
+    subjects.push_back(TRY(ShuffleReduction(corpus_bin, per_thread)));
   return subjects;
 }
 
@@ -126,7 +137,8 @@ Result<Timing> Measure(const Subject& subject) {
     static_cast<void>(TRY(Round(function, 3)));  // code and data come into the caches
     repeats.push_back(1 + static_cast<int>(kRoundNanoseconds / TRY(Round(function, 3))));
   }
-  if (subject.right && !subject.right()) return Fail(ErrorCode::kInternal, subject.name + ": the sums differ");
+  if (subject.right && !subject.right())
+    return Fail(ErrorCode::kInternal, subject.name + ": the sums differ");
   std::vector<std::vector<double>> times(functions.size());
   for (int round = 0; round < kRounds; ++round) {
     for (size_t i = 0; i < functions.size(); ++i) times[i].push_back(TRY(Round(functions[i], repeats[i])));

@@ -29,6 +29,7 @@ Result<Subject> WarpArgmax(const std::string& directory);
 Result<Subject> RadixSort(const std::string& directory);
 Result<Subject> Compaction(const std::string& directory);
 Result<Subject> SparseRows(const std::string& directory);
-inline constexpr Result<Subject> (*kWarpKernels[])(const std::string&) = {WarpArgmax, RadixSort, Compaction, SparseRows};
+inline constexpr Result<Subject> (*kWarpKernels[])(const std::string&) = {WarpArgmax, RadixSort, Compaction,
+                                                                          SparseRows};
 
 }  // namespace ptx2cpu::bench

@@ -30,8 +30,8 @@ Status PrintTimes(const std::string& corpus_bin, Form form) {
     if (form != Form::kTable) continue;
     fmt::print("{:<32}{:>12.2f}", timing.name, timing.nanoseconds / 1e3);
     if (timing.tree != 0) {
-      fmt::print("{:>10.2f}{:>8.2f}{:>10.2f}{:>8.2f}", timing.tree / 1e3, timing.nanoseconds / timing.tree, timing.sum / 1e3,
-                 timing.nanoseconds / timing.sum);
+      fmt::print("{:>10.2f}{:>8.2f}{:>10.2f}{:>8.2f}", timing.tree / 1e3, timing.nanoseconds / timing.tree,
+                 timing.sum / 1e3, timing.nanoseconds / timing.sum);
     }
     fmt::print("\n");
   }
@@ -44,13 +44,19 @@ Status Run(int count, char** arguments) {
   std::string other, corpus_bin;
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
-    if (argument == "--json") form = Form::kJson;
-    else if (argument == "--textures") return PrintTextureTimes(), Status{};
-    else if (argument == "--plain") form = Form::kPlain;
-    else if (argument == "--against" && i + 1 < count) other = arguments[++i];
-    else corpus_bin = argument;
+    if (argument == "--json")
+      form = Form::kJson;
+    else if (argument == "--textures")
+      return PrintTextureTimes(), Status{};
+    else if (argument == "--plain")
+      form = Form::kPlain;
+    else if (argument == "--against" && i + 1 < count)
+      other = arguments[++i];
+    else
+      corpus_bin = argument;
   }
-  if (corpus_bin.empty() || corpus_bin.starts_with("-")) return Fail(ErrorCode::kUsage, "usage: bench [--json] [--against OTHER] CORPUS_BIN, or bench --textures");
+  if (corpus_bin.empty() || corpus_bin.starts_with("-"))
+    return Fail(ErrorCode::kUsage, "usage: bench [--json] [--against OTHER] CORPUS_BIN, or bench --textures");
   if (other.empty()) return PrintTimes(corpus_bin, form);
   return Compare(std::filesystem::read_symlink("/proc/self/exe"), other, corpus_bin, form == Form::kJson);
 }

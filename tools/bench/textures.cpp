@@ -22,34 +22,47 @@ struct FetchKind {
 };
 constexpr FetchKind kKinds[] = {
     {"2D f32 point", PTX2CPU_SHAPE_2D, PTX2CPU_GEOMETRY_2D, PTX2CPU_CHANNEL_F32, 1, false, false, false},
-    {"2D f32 point normalised", PTX2CPU_SHAPE_2D, PTX2CPU_GEOMETRY_2D, PTX2CPU_CHANNEL_F32, 1, false, true, false},
+    {"2D f32 point normalised", PTX2CPU_SHAPE_2D, PTX2CPU_GEOMETRY_2D, PTX2CPU_CHANNEL_F32, 1, false, true,
+     false},
     {"2D u8 point", PTX2CPU_SHAPE_2D, PTX2CPU_GEOMETRY_2D, PTX2CPU_CHANNEL_U8, 1, false, false, false},
     {"2D u8x4 point", PTX2CPU_SHAPE_2D, PTX2CPU_GEOMETRY_2D, PTX2CPU_CHANNEL_U8, 4, false, false, false},
-    {"2D f32 linear at centres", PTX2CPU_SHAPE_2D, PTX2CPU_GEOMETRY_2D, PTX2CPU_CHANNEL_F32, 1, true, false, true},
+    {"2D f32 linear at centres", PTX2CPU_SHAPE_2D, PTX2CPU_GEOMETRY_2D, PTX2CPU_CHANNEL_F32, 1, true, false,
+     true},
     {"2D f32 linear", PTX2CPU_SHAPE_2D, PTX2CPU_GEOMETRY_2D, PTX2CPU_CHANNEL_F32, 1, true, false, false},
     {"2D f32x4 linear", PTX2CPU_SHAPE_2D, PTX2CPU_GEOMETRY_2D, PTX2CPU_CHANNEL_F32, 4, true, false, false},
     {"2D u8 linear", PTX2CPU_SHAPE_2D, PTX2CPU_GEOMETRY_2D, PTX2CPU_CHANNEL_U8, 1, true, false, false},
-    {"2D u8x4 linear normalised", PTX2CPU_SHAPE_2D, PTX2CPU_GEOMETRY_2D, PTX2CPU_CHANNEL_U8, 4, true, true, false},
+    {"2D u8x4 linear normalised", PTX2CPU_SHAPE_2D, PTX2CPU_GEOMETRY_2D, PTX2CPU_CHANNEL_U8, 4, true, true,
+     false},
     {"3D u8 linear", PTX2CPU_SHAPE_3D, PTX2CPU_GEOMETRY_3D, PTX2CPU_CHANNEL_U8, 1, true, true, false},
-    {"memory f32", PTX2CPU_SHAPE_LINEAR, PTX2CPU_GEOMETRY_1D | PTX2CPU_FETCH_INTEGER, PTX2CPU_CHANNEL_F32, 1, false, false, false},
+    {"memory f32", PTX2CPU_SHAPE_LINEAR, PTX2CPU_GEOMETRY_1D | PTX2CPU_FETCH_INTEGER, PTX2CPU_CHANNEL_F32, 1,
+     false, false, false},
 };
 
 struct Texture {
   std::vector<float> texels;
   ptx2cpu_texture texture{};
 
-  explicit Texture(const FetchKind& kind) : texels(size_t{kSize} * kSize * kind.channels * (kind.shape == PTX2CPU_SHAPE_3D ? kDepth : 1)) {
+  explicit Texture(const FetchKind& kind)
+      : texels(size_t{kSize} * kSize * kind.channels * (kind.shape == PTX2CPU_SHAPE_3D ? kDepth : 1)) {
     std::mt19937 random(1);
     for (float& texel : texels) texel = std::uniform_real_distribution<float>(-9, 9)(random);
     constexpr uint32_t kBytes[] = {1, 1, 2, 2, 4, 4, 2, 4};
     const uint64_t row = uint64_t{kSize} * kBytes[kind.channel] * kind.channels;
-    const uint32_t height = kind.shape == PTX2CPU_SHAPE_LINEAR ? 1 : kSize, depth = kind.shape == PTX2CPU_SHAPE_3D ? kDepth : 1;
+    const uint32_t height = kind.shape == PTX2CPU_SHAPE_LINEAR ? 1 : kSize,
+                   depth = kind.shape == PTX2CPU_SHAPE_3D ? kDepth : 1;
     texture.kind = PTX2CPU_KIND_TEXTURE_OBJECT;
     for (uint32_t& mode : texture.address) mode = PTX2CPU_ADDRESS_CLAMP;
     texture.linear_filter = kind.linear;
     texture.normalized = kind.normalized;
     texture.as_float = 1;
-    texture.image = {kind.shape, kind.channel, kind.channels, 1, 1, {}, {{reinterpret_cast<uint8_t*>(texels.data()), kSize, height, depth, 0, row, row * height}}};
+    texture.image = {
+        kind.shape,
+        kind.channel,
+        kind.channels,
+        1,
+        1,
+        {},
+        {{reinterpret_cast<uint8_t*>(texels.data()), kSize, height, depth, 0, row, row * height}}};
   }
 };
 
@@ -61,11 +74,13 @@ std::vector<Words> MakeWords(const FetchKind& kind) {
   std::mt19937 random(2);
   for (Words& words : all) {
     for (uint32_t d = 0; d < 3; ++d) {
-      const float extent = d == 2 ? kDepth : kSize, start = std::uniform_real_distribution<float>(0, extent - 33.0f < 0 ? 1 : extent - 33)(random);
+      const float extent = d == 2 ? kDepth : kSize, start = std::uniform_real_distribution<float>(
+                                                        0, extent - 33.0f < 0 ? 1 : extent - 33)(random);
       const float unit = kind.normalized ? extent : 1.0f;
       for (uint32_t lane = 0; lane < kLanes; ++lane) {
         const auto step = static_cast<float>(d == 0 ? lane : 0);
-        const float at = kind.centred ? static_cast<float>(static_cast<int>(start)) + step + 0.5f : start + step * 0.9f;
+        const float at =
+            kind.centred ? static_cast<float>(static_cast<int>(start)) + step + 0.5f : start + step * 0.9f;
         const bool integer = (kind.geometry & PTX2CPU_FETCH_INTEGER) != 0;
         words[d * kLanes + lane] = integer ? static_cast<uint32_t>(at) : std::bit_cast<uint32_t>(at / unit);
       }
@@ -110,7 +125,8 @@ void PrintTextureTimes() {
       }
     });
     const double warps = Time([&] {
-      for (const Words& words : all) ptx2cpu_texture_fetch_lanes(&texture.texture, 0, kind.geometry, ~0u, words.data(), result);
+      for (const Words& words : all)
+        ptx2cpu_texture_fetch_lanes(&texture.texture, 0, kind.geometry, ~0u, words.data(), result);
     });
     fmt::print("{:<28}{:>12.2f}{:>12.2f}{:>8.1f}\n", kind.name, lanes, warps, lanes / warps);
   }

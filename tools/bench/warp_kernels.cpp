@@ -11,19 +11,21 @@ Result<Subject> WarpArgmax(const std::string& directory) {
   auto in = Data<int32_t>(kCount), values = Data<int32_t>(kCount);
   auto indices = Data<uint32_t>(kCount);
   return Subject{.name = "warp_argmax", .launch = [=] {
-    return kernel.Launch({.grid = {(kCount + 255) / 256}, .block = {256}, .max_workers = 1}, in->data(), values->data(), indices->data(),
-                         kCount);
-  }};
+                   return kernel.Launch({.grid = {(kCount + 255) / 256}, .block = {256}, .max_workers = 1},
+                                        in->data(), values->data(), indices->data(), kCount);
+                 }};
 }
 
 Result<Subject> RadixSort(const std::string& directory) {
   constexpr uint32_t kBlocks = 16, kThreads = 256, kCount = kBlocks * kThreads;
   const Kernel kernel = TRY(Load(directory, "radix_sort.fatbin", "radix_sort_block"));
   auto keys = Data<uint32_t>(kCount), payload = Data<uint32_t>(kCount);
-  return Subject{.name = "radix_sort_block", .launch = [=] {
-    return kernel.Launch({.grid = {kBlocks}, .block = {kThreads}, .shared_bytes = 8 * kThreads, .max_workers = 1}, keys->data(),
-                         payload->data(), kCount);
-  }};
+  return Subject{
+      .name = "radix_sort_block", .launch = [=] {
+        return kernel.Launch(
+            {.grid = {kBlocks}, .block = {kThreads}, .shared_bytes = 8 * kThreads, .max_workers = 1},
+            keys->data(), payload->data(), kCount);
+      }};
 }
 
 Result<Subject> Compaction(const std::string& directory) {
@@ -33,8 +35,9 @@ Result<Subject> Compaction(const std::string& directory) {
   for (int32_t& value : *in) value -= 128;
   auto counts = Data<uint32_t>(kBlocks);
   return Subject{.name = "compact_ballot", .launch = [=] {
-    return kernel.Launch({.grid = {kBlocks}, .block = {kThreads}, .max_workers = 1}, in->data(), out->data(), counts->data(), kCount);
-  }};
+                   return kernel.Launch({.grid = {kBlocks}, .block = {kThreads}, .max_workers = 1},
+                                        in->data(), out->data(), counts->data(), kCount);
+                 }};
 }
 
 // A warp for each row; rows of 0 to 255 elements.
@@ -47,9 +50,10 @@ Result<Subject> SparseRows(const std::string& directory) {
   auto columns = Data<uint32_t>(end);
   auto values = Data<float>(end), x = Data<float>(256), y = Data<float>(kRows);
   return Subject{.name = "spmv_csr_warp", .launch = [=] {
-    return kernel.Launch({.grid = {kRows / (kThreads / 32)}, .block = {kThreads}, .max_workers = 1}, offsets->data(), columns->data(),
-                         values->data(), x->data(), y->data(), kRows);
-  }};
+                   return kernel.Launch(
+                       {.grid = {kRows / (kThreads / 32)}, .block = {kThreads}, .max_workers = 1},
+                       offsets->data(), columns->data(), values->data(), x->data(), y->data(), kRows);
+                 }};
 }
 
 }  // namespace ptx2cpu::bench

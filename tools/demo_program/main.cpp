@@ -86,7 +86,6 @@ int main(int count, char** words) {
               fmt::format(" {:.1f} seconds in all.", seconds));
     return 0;
   }
-  page.Line(
-      page.Paint(Colour::kBad, fmt::format("{} of {} kernels failed.", wrong, number)));
+  page.Line(page.Paint(Colour::kBad, fmt::format("{} of {} kernels failed.", wrong, number)));
   return failure != 0 ? failure : 1;
 }

@@ -8,12 +8,14 @@
 
 namespace ptx2cpu::harness {
 
-Result<CompiledCall> CompiledCall::Make(std::shared_ptr<const ir::Module> module, lowering::JitOptions options) {
+Result<CompiledCall> CompiledCall::Make(std::shared_ptr<const ir::Module> module,
+                                        lowering::JitOptions options) {
   CompiledCall call;
   call.module_ = std::move(module);
   call.options_ = std::move(options);
   call.options_.entry_points = rt::EntryPoints();
-  for (const ir::Variable& variable : call.module_->variables) call.has_variables_ |= variable.space == ir::Space::kGlobal || variable.space == ir::Space::kConst;
+  for (const ir::Variable& variable : call.module_->variables)
+    call.has_variables_ |= variable.space == ir::Space::kGlobal || variable.space == ir::Space::kConst;
   TRY_STATUS(call.Compile());
   return call;
 }
@@ -37,16 +39,20 @@ Status CompiledCall::Run(KernelCall& call, unsigned max_workers) {
   return RunDescriptor(*code_.kernel, module_->functions[0].params, call, max_workers);
 }
 
-Status RunDescriptor(const ptx2cpu_kernel& kernel, const std::vector<ir::Param>& params, KernelCall& call, unsigned max_workers) {
+Status RunDescriptor(const ptx2cpu_kernel& kernel, const std::vector<ir::Param>& params, KernelCall& call,
+                     unsigned max_workers) {
   std::optional<ImageScope> images;
   if (call.images == nullptr) images.emplace(call);
   const std::vector<std::byte> buffer = TRY(PackParameters(params, kernel.parameter_bytes, call));
-  rt::LaunchShape shape{{call.grid.x, call.grid.y, call.grid.z}, {call.block.x, call.block.y, call.block.z}, call.shared_bytes};
+  rt::LaunchShape shape{
+      {call.grid.x, call.grid.y, call.grid.z}, {call.block.x, call.block.y, call.block.z}, call.shared_bytes};
   if (call.cluster.x != 0) shape.cluster = {call.cluster.x, call.cluster.y, call.cluster.z};
-  const auto fault = rt::Launch(kernel, shape, buffer,
-                                {max_workers, [&](std::string_view text) { call.printed += text; }, call.cooperative});
+  const auto fault =
+      rt::Launch(kernel, shape, buffer,
+                 {max_workers, [&](std::string_view text) { call.printed += text; }, call.cooperative});
   if (!fault) return {};
-  return Fail(fault->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch, fault->message);
+  return Fail(fault->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch,
+              fault->message);
 }
 
 }  // namespace ptx2cpu::harness

@@ -1,4 +1,5 @@
-// A launch of compiled code: the kernel is translated once, launched any number of times, each on fresh module variables.
+// A launch of compiled code: the kernel is translated once, launched any number of times, each on fresh
+// module variables.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,8 @@ namespace ptx2cpu::harness {
 class CompiledCall {
  public:
   // `module` is what lowering::PtxModule::Build gives: functions[0] the Collapsed kernel.
-  static Result<CompiledCall> Make(std::shared_ptr<const ir::Module> module, lowering::JitOptions options = {});
+  static Result<CompiledCall> Make(std::shared_ptr<const ir::Module> module,
+                                   lowering::JitOptions options = {});
   Status Run(KernelCall& call, unsigned max_workers = 0);
 
  private:
@@ -25,6 +27,7 @@ class CompiledCall {
 };
 
 // Runs a kernel descriptor, whatever made its code.
-Status RunDescriptor(const ptx2cpu_kernel& kernel, const std::vector<ir::Param>& params, KernelCall& call, unsigned max_workers);
+Status RunDescriptor(const ptx2cpu_kernel& kernel, const std::vector<ir::Param>& params, KernelCall& call,
+                     unsigned max_workers);
 
 }  // namespace ptx2cpu::harness

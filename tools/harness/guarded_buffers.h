@@ -1,5 +1,5 @@
-// A call's buffers in memory of their own that ends at a guard page, for the time of a launch: a kernel that runs past the
-// end of a buffer faults there instead of writing over the process.
+// A call's buffers in memory of their own that ends at a guard page, for the time of a launch: a kernel that
+// runs past the end of a buffer faults there instead of writing over the process.
 #pragma once
 
 #include <cstring>
@@ -27,14 +27,16 @@ class GuardedBuffers {
   // Puts the addresses into a parameter buffer.
   void Patch(const std::vector<ir::Param>& params, std::vector<std::byte>& buffer) const {
     for (size_t i = 0; i < params.size(); ++i) {
-      if (addresses_[i] != nullptr) std::memcpy(&buffer[params[i].offset], &addresses_[i], sizeof addresses_[i]);
+      if (addresses_[i] != nullptr)
+        std::memcpy(&buffer[params[i].offset], &addresses_[i], sizeof addresses_[i]);
     }
   }
   // Copies the written buffers back.
   void Leave(KernelCall& call) const {
     for (size_t i = 0; i < call.arguments.size(); ++i) {
       rt::Argument& argument = call.arguments[i];
-      if (addresses_[i] != nullptr && argument.IsWritten() && !argument.data.empty()) std::memcpy(argument.data.data(), addresses_[i], argument.data.size());
+      if (addresses_[i] != nullptr && argument.IsWritten() && !argument.data.empty())
+        std::memcpy(argument.data.data(), addresses_[i], argument.data.size());
     }
   }
 

@@ -9,11 +9,16 @@
 
 namespace ptx2cpu::harness {
 
-Result<std::vector<std::byte>> PackParameters(const std::vector<ir::Param>& params, uint32_t param_bytes, KernelCall& call) {
-  const auto count = static_cast<size_t>(std::count_if(call.arguments.begin(), call.arguments.end(), [](const rt::Argument& a) { return a.IsParameter(); }));
+Result<std::vector<std::byte>> PackParameters(const std::vector<ir::Param>& params, uint32_t param_bytes,
+                                              KernelCall& call) {
+  const auto count = static_cast<size_t>(std::count_if(
+      call.arguments.begin(), call.arguments.end(), [](const rt::Argument& a) { return a.IsParameter(); }));
   if (params.size() != count) {
-    Error error{ErrorCode::kUsage, fmt::format("the kernel takes {} arguments, got {}", params.size(), count)};
-    for (const ir::Param& param : params) error.hint += fmt::format("{}{} ({} bytes)", error.hint.empty() ? "parameters: " : ", ", param.name, param.size);
+    Error error{ErrorCode::kUsage,
+                fmt::format("the kernel takes {} arguments, got {}", params.size(), count)};
+    for (const ir::Param& param : params)
+      error.hint +=
+          fmt::format("{}{} ({} bytes)", error.hint.empty() ? "parameters: " : ", ", param.name, param.size);
     return Fail(std::move(error));
   }
   std::vector<std::byte> buffer(param_bytes);
@@ -23,7 +28,8 @@ Result<std::vector<std::byte>> PackParameters(const std::vector<ir::Param>& para
     const bool is_address = argument.IsBuffer() || argument.IsImage();
     const size_t size = is_address ? sizeof(void*) : argument.data.size();
     if (size != param.size) {
-      return Fail(ErrorCode::kUsage, fmt::format("argument {} is {} bytes, parameter '{}' takes {}", i, size, param.name, param.size));
+      return Fail(ErrorCode::kUsage, fmt::format("argument {} is {} bytes, parameter '{}' takes {}", i, size,
+                                                 param.name, param.size));
     }
     if (argument.IsImage()) {
       CHECK(call.images != nullptr, "images are made before the parameters");
@@ -39,7 +45,9 @@ Result<std::vector<std::byte>> PackParameters(const std::vector<ir::Param>& para
   return buffer;
 }
 
-ImageScope::ImageScope(KernelCall& call) : call_(call) { call_.images = std::make_shared<Images>(call_.arguments); }
+ImageScope::ImageScope(KernelCall& call) : call_(call) {
+  call_.images = std::make_shared<Images>(call_.arguments);
+}
 
 ImageScope::~ImageScope() {
   call_.images->Leave(call_.arguments);
@@ -63,13 +71,21 @@ namespace {
 const ir::ImageServices kImageServices = {
     .texture_bytes = sizeof(ptx2cpu_texture),
     .surface_bytes = sizeof(ptx2cpu_surface),
-    .fetch = [](uint64_t texture, uint64_t sampler, uint32_t fetch, const uint32_t* words,
-                uint32_t* result) { ptx2cpu_texture_fetch(reinterpret_cast<const ptx2cpu_texture*>(texture), sampler, fetch, words, result); },
+    .fetch =
+        [](uint64_t texture, uint64_t sampler, uint32_t fetch, const uint32_t* words, uint32_t* result) {
+          ptx2cpu_texture_fetch(reinterpret_cast<const ptx2cpu_texture*>(texture), sampler, fetch, words,
+                                result);
+        },
     .query = ptx2cpu_image_query,
-    .address = [](uint64_t surface, uint32_t x, uint32_t y, uint32_t z,
-                  uint32_t access) { return ptx2cpu_surface_address(reinterpret_cast<const ptx2cpu_surface*>(surface), x, y, z, access); },
-    .store = [](uint64_t surface, uint64_t address,
-                const uint32_t* c) { ptx2cpu_surface_store(reinterpret_cast<const ptx2cpu_surface*>(surface), address, c[0], c[1], c[2], c[3]); },
+    .address =
+        [](uint64_t surface, uint32_t x, uint32_t y, uint32_t z, uint32_t access) {
+          return ptx2cpu_surface_address(reinterpret_cast<const ptx2cpu_surface*>(surface), x, y, z, access);
+        },
+    .store =
+        [](uint64_t surface, uint64_t address, const uint32_t* c) {
+          ptx2cpu_surface_store(reinterpret_cast<const ptx2cpu_surface*>(surface), address, c[0], c[1], c[2],
+                                c[3]);
+        },
 };
 
 Status SetVariables(const ir::Module& module, const KernelCall& call, const ir::ModuleStorage& storage) {
@@ -77,7 +93,9 @@ Status SetVariables(const ir::Module& module, const KernelCall& call, const ir::
     bool found = false;
     for (uint32_t i = 0; i < module.variables.size(); ++i) {
       if (module.variables[i].name != name) continue;
-      if (module.variables[i].size != data.size()) return Fail(ErrorCode::kUsage, fmt::format("variable '{}' has {} bytes, got {}", name, module.variables[i].size, data.size()));
+      if (module.variables[i].size != data.size())
+        return Fail(ErrorCode::kUsage, fmt::format("variable '{}' has {} bytes, got {}", name,
+                                                   module.variables[i].size, data.size()));
       std::memcpy(storage.Address(i), data.data(), data.size());
       found = true;
     }

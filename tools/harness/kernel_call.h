@@ -1,4 +1,5 @@
-// One launch as the tool, the vectors and the corpus describe it, run by any engine: arguments in, buffers out.
+// One launch as the tool, the vectors and the corpus describe it, run by any engine: arguments in, buffers
+// out.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +18,13 @@ namespace ptx2cpu::harness {
 
 struct KernelCall {
   ir::Dim3 grid, block;
-  uint32_t shared_bytes = 0;                  // dynamic
-  std::vector<rt::Argument> arguments;        // buffers hold their contents before the launch, and after it
+  uint32_t shared_bytes = 0;            // dynamic
+  std::vector<rt::Argument> arguments;  // buffers hold their contents before the launch, and after it
   std::vector<std::pair<std::string, std::vector<std::byte>>> variables = {};  // module variables set before
-  std::string printed = {};                   // device printf
-  bool cooperative = false;                   // all blocks resident at once: they may meet at grid barriers
-  ir::Dim3 cluster = {0, 0, 0};               // blocks that run as a cluster; 0: what the kernel requires, or one
-  std::shared_ptr<Images> images = {};        // during a run: the arguments' textures and surfaces
+  std::string printed = {};                                                    // device printf
+  bool cooperative = false;             // all blocks resident at once: they may meet at grid barriers
+  ir::Dim3 cluster = {0, 0, 0};         // blocks that run as a cluster; 0: what the kernel requires, or one
+  std::shared_ptr<Images> images = {};  // during a run: the arguments' textures and surfaces
 };
 
 // Around a run: makes the images, and copies what the kernel wrote to surfaces back.
@@ -32,7 +33,8 @@ class ImageScope {
   explicit ImageScope(KernelCall& call);
   ~ImageScope();
   ImageScope(const ImageScope&) = delete;
-  // Stores the handles of images with names into the variables, whose addresses `find` gives; null: there is none.
+  // Stores the handles of images with names into the variables, whose addresses `find` gives; null: there is
+  // none.
   Status Bind(const std::function<std::byte*(const std::string& name)>& find) const;
 
  private:
@@ -41,7 +43,8 @@ class ImageScope {
 
 // The parameter buffer for a kernel: scalars by value, buffers as addresses of the call's own storage.
 // kUsage errors: wrong number of arguments, wrong size; they name the parameter.
-Result<std::vector<std::byte>> PackParameters(const std::vector<ir::Param>& params, uint32_t param_bytes, KernelCall& call);
+Result<std::vector<std::byte>> PackParameters(const std::vector<ir::Param>& params, uint32_t param_bytes,
+                                              KernelCall& call);
 
 // Runs functions[0] of the module in the interpreter, whatever phase it is in.
 struct Turns {  // as ir::InterpretOptions

@@ -17,7 +17,8 @@ namespace ptx2cpu::harness {
 class SharedObject {
  public:
   // Compiles, writes to a temporary file and loads. `kernels`: one Collapsed kernel each.
-  static Result<std::shared_ptr<SharedObject>> Make(std::span<const ir::Module* const> kernels, const lowering::ObjectOptions& options);
+  static Result<std::shared_ptr<SharedObject>> Make(std::span<const ir::Module* const> kernels,
+                                                    const lowering::ObjectOptions& options);
   ~SharedObject();
   SharedObject(const SharedObject&) = delete;
   SharedObject& operator=(const SharedObject&) = delete;

@@ -60,7 +60,8 @@ void MakeGraph(Driver& driver) {
   CUgraph graph;
   driver.Call("cuStreamBeginCapture_v2", driver.stream, CU_STREAM_CAPTURE_MODE_RELAXED);
   for (unsigned i = 0; i < kGraphNodes; ++i) {
-    driver.Call("cuLaunchKernel", driver.nothing, 1u, 1u, 1u, 32u, 1u, 1u, 0u, driver.stream, static_cast<void**>(nullptr), static_cast<void**>(nullptr));
+    driver.Call("cuLaunchKernel", driver.nothing, 1u, 1u, 1u, 32u, 1u, 1u, 0u, driver.stream,
+                static_cast<void**>(nullptr), static_cast<void**>(nullptr));
   }
   driver.Call("cuStreamEndCapture", driver.stream, &graph);
   driver.Call("cuGraphInstantiateWithFlags", &driver.graph, graph, 0ull);
@@ -86,7 +87,8 @@ System OpenDriver(const std::string& file, std::string& why) {
   driver->Call("cuMemAlloc_v2", &driver->word, size_t{4});
   driver->Call("cuStreamCreate", &driver->stream, 1u);
   MakeGraph(*driver);
-  using Launch = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**);
+  using Launch = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                              unsigned, CUstream, void**, void**);
   const auto launch = driver->Find<Launch>("cuLaunchKernel");
   const auto synchronize = driver->Find<CUresult (*)(CUstream)>("cuStreamSynchronize");
   const auto graph = driver->Find<CUresult (*)(CUgraphExec, CUstream)>("cuGraphLaunch");

@@ -1,4 +1,5 @@
-// launch_bench [--json] [LIBCUDA]: what a launch costs, here and in the OpenCL implementation that is installed, in turns.
+// launch_bench [--json] [LIBCUDA]: what a launch costs, here and in the OpenCL implementation that is
+// installed, in turns.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -19,7 +20,9 @@ struct Row {
 
 constexpr unsigned kBatches = 31;
 
-std::optional<double> Pipelined(const System& system) { return PerCall(kBatches, 2000, system.launch, system.finish); }
+std::optional<double> Pipelined(const System& system) {
+  return PerCall(kBatches, 2000, system.launch, system.finish);
+}
 
 std::optional<double> Synchronised(const System& system) {
   return PerCall(kBatches, 300, [&] { system.launch(), system.finish(); }, [] {});
@@ -50,8 +53,10 @@ std::vector<Row> Measure(const std::vector<System>& systems) {
       {"launch and synchronise", "5", Synchronised},
       {"grid of 1,048,576 blocks of one thread", "", Grid},
       {"graph of 100 empty kernels", "", Graph},
-      {"launch, pipelined, 1000 streams exist", "1", [](const System& system) { return ManyStreams(system, false); }},
-      {"launch and synchronise, 1000 streams exist", "5", [](const System& system) { return ManyStreams(system, true); }},
+      {"launch, pipelined, 1000 streams exist", "1",
+       [](const System& system) { return ManyStreams(system, false); }},
+      {"launch and synchronise, 1000 streams exist", "5",
+       [](const System& system) { return ManyStreams(system, true); }},
   };
   std::vector<Row> rows;
   for (const Case& each : cases) {
@@ -80,7 +85,8 @@ void PrintJson(const std::vector<System>& systems, const std::vector<Row>& rows)
   for (size_t r = 0; r < rows.size(); ++r) {
     std::printf("%s\n  {\"what\": \"%s\"", r == 0 ? "" : ",", rows[r].what.c_str());
     for (size_t i = 0; i < systems.size(); ++i) {
-      if (rows[r].microseconds[i]) std::printf(", \"%s\": %.3f", systems[i].name.c_str(), *rows[r].microseconds[i]);
+      if (rows[r].microseconds[i])
+        std::printf(", \"%s\": %.3f", systems[i].name.c_str(), *rows[r].microseconds[i]);
     }
     std::printf("}");
   }
@@ -91,17 +97,25 @@ void PrintJson(const std::vector<System>& systems, const std::vector<Row>& rows)
 
 int main(int count, char** words) {
   bool json = false;
-  std::string library = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../lib/ptx2cpu/libcuda.so.1").string();
+  std::string library =
+      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../lib/ptx2cpu/libcuda.so.1")
+          .string();
   for (int i = 1; i < count; ++i) {
-    if (std::string(words[i]) == "--json") json = true;
-    else library = words[i];
+    if (std::string(words[i]) == "--json")
+      json = true;
+    else
+      library = words[i];
   }
   std::vector<System> systems;
   std::string why;
-  if (System driver = OpenDriver(library, why); driver.launch) systems.push_back(std::move(driver));
-  else return std::fprintf(stderr, "%s\n", why.c_str()), 1;
-  if (System opencl = OpenOpenCl(why); opencl.launch) systems.push_back(std::move(opencl));
-  else std::fprintf(stderr, "without OpenCL: %s\n", why.c_str());
+  if (System driver = OpenDriver(library, why); driver.launch)
+    systems.push_back(std::move(driver));
+  else
+    return std::fprintf(stderr, "%s\n", why.c_str()), 1;
+  if (System opencl = OpenOpenCl(why); opencl.launch)
+    systems.push_back(std::move(opencl));
+  else
+    std::fprintf(stderr, "without OpenCL: %s\n", why.c_str());
   const std::vector<Row> rows = Measure(systems);
   json ? PrintJson(systems, rows) : Print(systems, rows);
   return 0;

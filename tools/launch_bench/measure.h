@@ -15,13 +15,14 @@ struct System {
   std::function<void()> launch;               // an empty kernel of one block of 32 threads, asynchronously
   std::function<void()> finish;               // until all is done
   std::function<void(unsigned)> launch_grid;  // an almost empty kernel of that many blocks of one thread
-  std::function<void(unsigned)> streams;      // has so many streams or queues from now on; empty: not measured
-  std::function<void()> graph;                // launches a graph of kGraphNodes empty kernels; empty: there are none
+  std::function<void(unsigned)> streams;  // has so many streams or queues from now on; empty: not measured
+  std::function<void()> graph;  // launches a graph of kGraphNodes empty kernels; empty: there are none
 };
 inline constexpr unsigned kGraphNodes = 100;
 
 inline double Now() {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 inline double Median(std::vector<double> values) {
@@ -30,7 +31,8 @@ inline double Median(std::vector<double> values) {
 }
 
 // Median over `batches` of the time of one of `count` calls, the finish included.
-inline double PerCall(unsigned batches, unsigned count, const std::function<void()>& call, const std::function<void()>& finish) {
+inline double PerCall(unsigned batches, unsigned count, const std::function<void()>& call,
+                      const std::function<void()>& finish) {
   std::vector<double> times;
   for (unsigned batch = 0; batch < batches; ++batch) {
     const double begin = Now();

@@ -1,5 +1,5 @@
-// The same launches through OpenCL, on the CPU device of whatever implementation is installed (PoCL). The few functions
-// that are needed are declared here, as the OpenCL 1.2 specification has them.
+// The same launches through OpenCL, on the CPU device of whatever implementation is installed (PoCL). The few
+// functions that are needed are declared here, as the OpenCL 1.2 specification has them.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -23,7 +23,8 @@ constexpr char kSource[] =
 
 struct OpenCl {
   Handle queue = nullptr, nothing = nullptr, count = nullptr;
-  int (*enqueue)(Handle, Handle, uint32_t, const size_t*, const size_t*, const size_t*, uint32_t, const Handle*, Handle*) = nullptr;
+  int (*enqueue)(Handle, Handle, uint32_t, const size_t*, const size_t*, const size_t*, uint32_t,
+                 const Handle*, Handle*) = nullptr;
   int (*finish)(Handle) = nullptr;
   int (*flush)(Handle) = nullptr;
 };
@@ -51,41 +52,53 @@ System OpenOpenCl(std::string& why) {
   uint32_t number = 0;
   int code = 0;
   const auto platforms = Find<int (*)(uint32_t, Handle*, uint32_t*)>(library, "clGetPlatformIDs");
-  const auto devices = Find<int (*)(Handle, uint64_t, uint32_t, Handle*, uint32_t*)>(library, "clGetDeviceIDs");
+  const auto devices =
+      Find<int (*)(Handle, uint64_t, uint32_t, Handle*, uint32_t*)>(library, "clGetDeviceIDs");
   if (platforms(1, &platform, &number) != 0 || devices(platform, kCpuDevice, 1, &device, &number) != 0) {
     why = "no OpenCL implementation has a CPU device";
     return {};
   }
   auto cl = std::make_shared<OpenCl>();
-  Handle context = Find<Handle (*)(const void*, uint32_t, const Handle*, void*, void*, int*)>(library, "clCreateContext")(nullptr, 1, &device, nullptr, nullptr, &code);
+  Handle context = Find<Handle (*)(const void*, uint32_t, const Handle*, void*, void*, int*)>(
+      library, "clCreateContext")(nullptr, 1, &device, nullptr, nullptr, &code);
   Check(code, "clCreateContext");
-  cl->queue = Find<Handle (*)(Handle, Handle, uint64_t, int*)>(library, "clCreateCommandQueue")(context, device, 0, &code);
+  cl->queue = Find<Handle (*)(Handle, Handle, uint64_t, int*)>(library, "clCreateCommandQueue")(
+      context, device, 0, &code);
   Check(code, "clCreateCommandQueue");
   const char* source = kSource;
-  Handle program = Find<Handle (*)(Handle, uint32_t, const char**, const size_t*, int*)>(library, "clCreateProgramWithSource")(context, 1, &source, nullptr, &code);
+  Handle program = Find<Handle (*)(Handle, uint32_t, const char**, const size_t*, int*)>(
+      library, "clCreateProgramWithSource")(context, 1, &source, nullptr, &code);
   Check(code, "clCreateProgramWithSource");
-  Check(Find<int (*)(Handle, uint32_t, const Handle*, const char*, void*, void*)>(library, "clBuildProgram")(program, 1, &device, "", nullptr, nullptr), "clBuildProgram");
+  Check(Find<int (*)(Handle, uint32_t, const Handle*, const char*, void*, void*)>(library, "clBuildProgram")(
+            program, 1, &device, "", nullptr, nullptr),
+        "clBuildProgram");
   const auto kernel = Find<Handle (*)(Handle, const char*, int*)>(library, "clCreateKernel");
   cl->nothing = kernel(program, "nothing", &code);
   cl->count = kernel(program, "count", &code);
-  Handle buffer = Find<Handle (*)(Handle, uint64_t, size_t, void*, int*)>(library, "clCreateBuffer")(context, kReadWrite, 4, nullptr, &code);
-  Check(Find<int (*)(Handle, uint32_t, size_t, const void*)>(library, "clSetKernelArg")(cl->count, 0, sizeof buffer, &buffer), "clSetKernelArg");
+  Handle buffer = Find<Handle (*)(Handle, uint64_t, size_t, void*, int*)>(library, "clCreateBuffer")(
+      context, kReadWrite, 4, nullptr, &code);
+  Check(Find<int (*)(Handle, uint32_t, size_t, const void*)>(library, "clSetKernelArg")(
+            cl->count, 0, sizeof buffer, &buffer),
+        "clSetKernelArg");
   cl->enqueue = Find<decltype(cl->enqueue)>(library, "clEnqueueNDRangeKernel");
   cl->finish = Find<int (*)(Handle)>(library, "clFinish");
   cl->flush = Find<int (*)(Handle)>(library, "clFlush");
   char name[256] = "OpenCL";
-  Find<int (*)(Handle, uint32_t, size_t, void*, size_t*)>(library, "clGetPlatformInfo")(platform, kPlatformName, sizeof name, name, nullptr);
+  Find<int (*)(Handle, uint32_t, size_t, void*, size_t*)>(library, "clGetPlatformInfo")(
+      platform, kPlatformName, sizeof name, name, nullptr);
   System system;
   system.name = name;
   system.launch = [cl] {
     const size_t size = 32;
-    Check(cl->enqueue(cl->queue, cl->nothing, 1, nullptr, &size, &size, 0, nullptr, nullptr), "clEnqueueNDRangeKernel");
+    Check(cl->enqueue(cl->queue, cl->nothing, 1, nullptr, &size, &size, 0, nullptr, nullptr),
+          "clEnqueueNDRangeKernel");
     cl->flush(cl->queue);
   };
   system.finish = [cl] { cl->finish(cl->queue); };
   system.launch_grid = [cl](unsigned blocks) {
     const size_t global = blocks, local = 1;
-    Check(cl->enqueue(cl->queue, cl->count, 1, nullptr, &global, &local, 0, nullptr, nullptr), "clEnqueueNDRangeKernel");
+    Check(cl->enqueue(cl->queue, cl->count, 1, nullptr, &global, &local, 0, nullptr, nullptr),
+          "clEnqueueNDRangeKernel");
   };
   return system;
 }

@@ -21,7 +21,8 @@ Result<const Option*> Find(std::span<const Option> options, std::string_view wor
   }
   Error error{ErrorCode::kUsage, fmt::format("no option '{}' here", word)};
   for (const Option& option : options) {
-    if (LongName(option).substr(0, 4) == word.substr(0, 4)) error.hint = fmt::format("did you mean {}?", LongName(option));
+    if (LongName(option).substr(0, 4) == word.substr(0, 4))
+      error.hint = fmt::format("did you mean {}?", LongName(option));
   }
   return Fail(std::move(error));
 }
@@ -45,7 +46,8 @@ std::vector<std::string> Arguments::Values(std::string_view option) const {
 
 Result<std::string> Arguments::OnlyFile() const {
   if (plain_.size() == 1) return plain_[0];
-  return Fail(ErrorCode::kUsage, plain_.empty() ? "which FILE?" : fmt::format("one FILE expected, '{}' is one more", plain_[1]));
+  return Fail(ErrorCode::kUsage,
+              plain_.empty() ? "which FILE?" : fmt::format("one FILE expected, '{}' is one more", plain_[1]));
 }
 
 Result<uint64_t> Arguments::Number(std::string_view option, uint64_t otherwise, uint64_t most) const {
@@ -54,17 +56,20 @@ Result<uint64_t> Arguments::Number(std::string_view option, uint64_t otherwise, 
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error != std::errc{} || end != text->data() + text->size() || value > most) {
-    return Fail(ErrorCode::kUsage, fmt::format("{} takes a number from 0 to {}, not '{}'", option, most, *text));
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{} takes a number from 0 to {}, not '{}'", option, most, *text));
   }
   return value;
 }
 
-Result<Arguments> Arguments::Parse(std::span<const Option> options, std::span<const char* const> words, Words form) {
+Result<Arguments> Arguments::Parse(std::span<const Option> options, std::span<const char* const> words,
+                                   Words form) {
   Arguments arguments;
   for (size_t i = 0; i < words.size(); ++i) {
     std::string_view word = words[i];
     if (form == Words::kCommandFollows && (word == "--" || word.empty() || word[0] != '-')) {
-      for (size_t rest = word == "--" ? i + 1 : i; rest < words.size(); ++rest) arguments.plain_.emplace_back(words[rest]);
+      for (size_t rest = word == "--" ? i + 1 : i; rest < words.size(); ++rest)
+        arguments.plain_.emplace_back(words[rest]);
       break;
     }
     if (word.size() < 2 || word[0] != '-') {
@@ -81,7 +86,8 @@ Result<Arguments> Arguments::Parse(std::span<const Option> options, std::span<co
       if (value) return Fail(ErrorCode::kUsage, fmt::format("{} takes no value", word));
       value = "";
     } else if (!value) {
-      if (i + 1 == words.size()) return Fail(ErrorCode::kUsage, fmt::format("{} wants {}", word, option->value));
+      if (i + 1 == words.size())
+        return Fail(ErrorCode::kUsage, fmt::format("{} wants {}", word, option->value));
       value = words[++i];
     }
     if (!option->repeats && arguments.Has(LongName(*option))) {
@@ -152,29 +158,40 @@ std::string Roff(std::string_view text) {
 }  // namespace
 
 std::string RenderHelp() {
-  std::string out = "ptx2cpu: runs CUDA kernels on CPUs by translating their PTX\n\nusage: ptx2cpu VERB ...\n\n";
+  std::string out =
+      "ptx2cpu: runs CUDA kernels on CPUs by translating their PTX\n\nusage: ptx2cpu VERB ...\n\n";
   for (const Verb& verb : Verbs()) out += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
   out += "\n'ptx2cpu VERB --help' says more of a verb, 'man ptx2cpu' everything.\n";
   return out;
 }
 
 std::string RenderHelp(const Verb& verb) {
-  std::string out = fmt::format("usage: ptx2cpu {} {}\n\n{}\n\noptions:\n", verb.name, verb.usage, Wrap(verb.description, 0));
-  for (const Option& option : verb.options) out += fmt::format("  {}\n{}", OptionLabel(option), Wrap(option.help, 8));
+  std::string out = fmt::format("usage: ptx2cpu {} {}\n\n{}\n\noptions:\n", verb.name, verb.usage,
+                                Wrap(verb.description, 0));
+  for (const Option& option : verb.options)
+    out += fmt::format("  {}\n{}", OptionLabel(option), Wrap(option.help, 8));
   return out;
 }
 
 std::string RenderManualPage() {
-  std::string out = ".TH PTX2CPU 1\n.SH NAME\nptx2cpu \\- runs CUDA kernels on CPUs by translating their PTX\n.SH SYNOPSIS\n";
-  for (const Verb& verb : Verbs()) out += fmt::format(".B ptx2cpu {}\n{}\n.br\n", verb.name, Roff(verb.usage));
-  out += ".SH DESCRIPTION\nTakes the PTX out of CUDA binaries, translates it to native vector code and runs it. No GPU, CUDA toolkit or driver is needed.\n";
+  std::string out =
+      ".TH PTX2CPU 1\n.SH NAME\nptx2cpu \\- runs CUDA kernels on CPUs by translating their PTX\n.SH "
+      "SYNOPSIS\n";
+  for (const Verb& verb : Verbs())
+    out += fmt::format(".B ptx2cpu {}\n{}\n.br\n", verb.name, Roff(verb.usage));
+  out +=
+      ".SH DESCRIPTION\nTakes the PTX out of CUDA binaries, translates it to native vector code and runs it. "
+      "No GPU, CUDA toolkit or driver is needed.\n";
   for (const Verb& verb : Verbs()) {
     out += fmt::format(".SH {}\n{}\n", verb.name, Roff(verb.description));
-    for (const Option& option : verb.options) out += fmt::format(".TP\n.B {}\n{}\n", Roff(OptionLabel(option)), Roff(option.help));
+    for (const Option& option : verb.options)
+      out += fmt::format(".TP\n.B {}\n{}\n", Roff(OptionLabel(option)), Roff(option.help));
   }
   out += ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : kExitCodes) out += fmt::format(".TP\n.B {}\n{}\n", code, Roff(meaning));
-  out += ".SH ENVIRONMENT\n.TP\n.B PTX2CPU_THREADS\nworker threads; default: the number of processors\n.TP\n.B NO_COLOR\nno colours, even on a terminal\n";
+  out +=
+      ".SH ENVIRONMENT\n.TP\n.B PTX2CPU_THREADS\nworker threads; default: the number of processors\n.TP\n.B "
+      "NO_COLOR\nno colours, even on a terminal\n";
   return out;
 }
 

@@ -1,4 +1,5 @@
-// The command line as tables: verbs and their options. Help, the manual page and shell completion are made from them.
+// The command line as tables: verbs and their options. Help, the manual page and shell completion are made
+// from them.
 #pragma once
 
 #include <optional>
@@ -12,8 +13,8 @@
 namespace ptx2cpu::tool {
 
 struct Option {
-  std::string_view name;     // "--grid"; a single letter alias stands behind a comma: "--output,-o"
-  std::string_view value;    // "X[,Y,Z]"; empty: a switch
+  std::string_view name;   // "--grid"; a single letter alias stands behind a comma: "--output,-o"
+  std::string_view value;  // "X[,Y,Z]"; empty: a switch
   std::string_view help;
   bool repeats = false;
 };
@@ -30,9 +31,11 @@ class Arguments {
   // A non-negative number; kUsage error naming the option otherwise.
   Result<uint64_t> Number(std::string_view option, uint64_t otherwise, uint64_t most = ~0ull) const;
 
-  // kCommandFollows: what follows "--", or begins with the first plain argument, is a command line of its own.
+  // kCommandFollows: what follows "--", or begins with the first plain argument, is a command line of its
+  // own.
   enum class Words : uint8_t { kAll, kCommandFollows };
-  static Result<Arguments> Parse(std::span<const Option> options, std::span<const char* const> words, Words form = Words::kAll);
+  static Result<Arguments> Parse(std::span<const Option> options, std::span<const char* const> words,
+                                 Words form = Words::kAll);
 
  private:
   std::vector<std::pair<std::string_view, std::string>> options_;
@@ -54,7 +57,7 @@ std::span<const Verb> Verbs();
 
 std::string RenderHelp();
 std::string RenderHelp(const Verb& verb);
-std::string RenderManualPage();     // roff, section 1
+std::string RenderManualPage();  // roff, section 1
 std::string RenderBashCompletion();
 
 }  // namespace ptx2cpu::tool

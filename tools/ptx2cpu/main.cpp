@@ -33,7 +33,8 @@ int main(int count, char** words) {
     if (verb.name != name) continue;
     const std::span<const char* const> rest(words + 2, static_cast<size_t>(count - 2));
     for (const std::string_view word : rest) {
-      if (verb.words == tool::Arguments::Words::kCommandFollows && (word == "--" || !word.starts_with('-'))) break;
+      if (verb.words == tool::Arguments::Words::kCommandFollows && (word == "--" || !word.starts_with('-')))
+        break;
       if (word == "--help" || word == "-h") return fmt::print("{}", tool::RenderHelp(verb)), 0;
     }
     const auto arguments = tool::Arguments::Parse(verb.options, rest, verb.words);

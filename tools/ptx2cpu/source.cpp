@@ -15,7 +15,9 @@
 namespace ptx2cpu::tool {
 
 namespace {
-double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 }  // namespace
 
 Result<std::string> ReadWholeFile(const std::string& path) {
@@ -47,15 +49,19 @@ Result<lowering::PtxModule> Source::Open() const {
 
 namespace {
 
-Source MakeSource(std::vector<ptx::PtxImage> images, const std::string& file, const ptx::Extraction& extraction) {
+Source MakeSource(std::vector<ptx::PtxImage> images, const std::string& file,
+                  const ptx::Extraction& extraction) {
   Source source;
   source.linked = images.front().image->relocatable;
   source.options = images.front().options;
   source.kernels = ptx::KernelsOf(images);
   for (ptx::PtxImage& image : images) {
     const bool plain = extraction.file_kind == ptx::Extraction::FileKind::kPtx;
-    source.texts.push_back({std::move(image.text),
-                            plain ? file : fmt::format("{}({},{})", file, extraction.containers[image.image->container_index].Where(), image.image->Target())});
+    source.texts.push_back(
+        {std::move(image.text),
+         plain ? file
+               : fmt::format("{}({},{})", file, extraction.containers[image.image->container_index].Where(),
+                             image.image->Target())});
   }
   return source;
 }
@@ -65,9 +71,11 @@ std::vector<Source> Join(std::vector<Source> parts) {
   Source whole = std::move(parts.front());
   whole.linked = true;
   for (size_t i = 1; i < parts.size(); ++i) {
-    whole.texts.insert(whole.texts.end(), std::move_iterator(parts[i].texts.begin()), std::move_iterator(parts[i].texts.end()));
+    whole.texts.insert(whole.texts.end(), std::move_iterator(parts[i].texts.begin()),
+                       std::move_iterator(parts[i].texts.end()));
     for (std::string& kernel : parts[i].kernels) {
-      if (std::ranges::find(whole.kernels, kernel) == whole.kernels.end()) whole.kernels.push_back(std::move(kernel));
+      if (std::ranges::find(whole.kernels, kernel) == whole.kernels.end())
+        whole.kernels.push_back(std::move(kernel));
     }
   }
   parts.resize(1);
@@ -105,7 +113,8 @@ Result<KernelChoice> ChooseKernel(const Arguments& arguments) {
   std::string names;
   size_t count = 0;
   for (const Source& source : sources) {
-    for (const std::string& name : source.kernels) names += fmt::format("{}{}", count++ == 0 ? "" : ", ", name);
+    for (const std::string& name : source.kernels)
+      names += fmt::format("{}{}", count++ == 0 ? "" : ", ", name);
   }
   if (count == 1) {
     for (Source& source : sources) {
@@ -114,7 +123,9 @@ Result<KernelChoice> ChooseKernel(const Arguments& arguments) {
       return KernelChoice{std::move(source), std::move(name)};
     }
   }
-  Error error{ErrorCode::kNotFound, count == 0 ? fmt::format("{} defines no kernel", file) : fmt::format("{} has {} kernels: say which with --kernel", file, count)};
+  Error error{ErrorCode::kNotFound,
+              count == 0 ? fmt::format("{} defines no kernel", file)
+                         : fmt::format("{} has {} kernels: say which with --kernel", file, count)};
   error.hint = names;
   return Fail(std::move(error));
 }

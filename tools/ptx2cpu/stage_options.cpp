@@ -37,19 +37,24 @@ Result<lowering::BuildOptions> ReadBuildOptions(const Arguments& arguments, cons
   lowering::PassOptions& passes = options.pipeline.passes;
   const std::string collapse = arguments.Value("--collapse").value_or("auto");
   const std::string exec = arguments.Value("--exec").value_or("auto");
-  if (collapse == "flat" || exec == "flat") passes.collapse = lowering::CollapseForm::kFlat;
-  else if (collapse == "hierarchical" || exec == "warp") passes.collapse = lowering::CollapseForm::kHierarchical;
-  if (collapse != "auto" && collapse != "flat" && collapse != "hierarchical") return Fail(BadValue("--collapse", collapse, "auto, flat or hierarchical"));
+  if (collapse == "flat" || exec == "flat")
+    passes.collapse = lowering::CollapseForm::kFlat;
+  else if (collapse == "hierarchical" || exec == "warp")
+    passes.collapse = lowering::CollapseForm::kHierarchical;
+  if (collapse != "auto" && collapse != "flat" && collapse != "hierarchical")
+    return Fail(BadValue("--collapse", collapse, "auto, flat or hierarchical"));
   constexpr std::pair<std::string_view, lowering::Tier> kTiers[] = {{"auto", lowering::Tier::kAuto},
                                                                     {"flat", lowering::Tier::kFlat},
                                                                     {"warp", lowering::Tier::kWarp},
                                                                     {"resumable", lowering::Tier::kResumable},
                                                                     {"lanes", lowering::Tier::kLanes}};
-  const auto* tier = std::ranges::find(kTiers, std::string_view(exec), &std::pair<std::string_view, lowering::Tier>::first);
+  const auto* tier =
+      std::ranges::find(kTiers, std::string_view(exec), &std::pair<std::string_view, lowering::Tier>::first);
   if (tier == std::end(kTiers)) return Fail(BadValue("--exec", exec, "auto, flat, warp, resumable or lanes"));
   passes.tier = tier->second;
   if ((exec == "flat" && collapse == "hierarchical") || (exec == "warp" && collapse == "flat")) {
-    return Fail(ErrorCode::kUsage, fmt::format("--exec={} and --collapse={} contradict each other", exec, collapse));
+    return Fail(ErrorCode::kUsage,
+                fmt::format("--exec={} and --collapse={} contradict each other", exec, collapse));
   }
   if (arguments.Has("--for-block")) {
     const ir::Dim3 block = TRY(ReadExtent(arguments, "--for-block"));
@@ -57,7 +62,9 @@ Result<lowering::BuildOptions> ReadBuildOptions(const Arguments& arguments, cons
   }
   options.pipeline.stop_after = arguments.Value("--stop-after").value_or("");
   options.pipeline.dump_after = arguments.Values("--dump-after");
-  options.pipeline.dump = [](std::string_view pass, std::string_view text) { fmt::print(stderr, "; after {}\n{}\n", pass, text); };
+  options.pipeline.dump = [](std::string_view pass, std::string_view text) {
+    fmt::print(stderr, "; after {}\n{}\n", pass, text);
+  };
 #ifdef NDEBUG
   options.pipeline.verify_each = arguments.Has("--verify-each");
 #endif
@@ -69,7 +76,8 @@ Result<harness::KernelCall> ReadKernelCall(const Arguments& arguments) {
   call.grid = TRY(ReadExtent(arguments, "--grid"));
   call.block = TRY(ReadExtent(arguments, "--block"));
   call.shared_bytes = static_cast<uint32_t>(TRY(arguments.Number("--shared", 0, UINT32_MAX)));
-  for (const std::string& spec : arguments.Values("--arg")) call.arguments.push_back(TRY(rt::ParseSpec(spec)));
+  for (const std::string& spec : arguments.Values("--arg"))
+    call.arguments.push_back(TRY(rt::ParseSpec(spec)));
   return call;
 }
 
@@ -79,16 +87,19 @@ Status PrintBuffers(const Arguments& arguments, const harness::KernelCall& call)
     size_t index = 0;
     const size_t equals = save.find('=');
     const auto parsed = std::from_chars(save.data(), save.data() + std::min(equals, save.size()), index);
-    if (equals == std::string::npos || parsed.ptr != save.data() + equals || index >= call.arguments.size() || !call.arguments[index].IsWritten()) {
+    if (equals == std::string::npos || parsed.ptr != save.data() + equals || index >= call.arguments.size() ||
+        !call.arguments[index].IsWritten()) {
       return Fail(BadValue("--save", save, "INDEX=FILE, INDEX being an out or inout argument"));
     }
     const auto& data = call.arguments[index].data;
-    TRY_STATUS(WriteFileAtomically(save.substr(equals + 1), {reinterpret_cast<const char*>(data.data()), data.size()}));
+    TRY_STATUS(WriteFileAtomically(save.substr(equals + 1),
+                                   {reinterpret_cast<const char*>(data.data()), data.size()}));
     saved[index] = true;
   }
   for (size_t i = 0; i < call.arguments.size(); ++i) {
     const rt::Argument& argument = call.arguments[i];
-    if (argument.IsWritten() && !saved[i]) fmt::print("{}\n", rt::FormatJsonLine(i, *argument.type, argument.data, arguments.Has("--bits")));
+    if (argument.IsWritten() && !saved[i])
+      fmt::print("{}\n", rt::FormatJsonLine(i, *argument.type, argument.data, arguments.Has("--bits")));
   }
   return {};
 }

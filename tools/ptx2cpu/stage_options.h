@@ -1,4 +1,5 @@
-// The options that verbs working on the pipeline share: --collapse, --exec, --stop-after, --dump-after, --verify-each,
+// The options that verbs working on the pipeline share: --collapse, --exec, --stop-after, --dump-after,
+// --verify-each,
 // --time-passes; and --grid, --block, --arg for those that launch.
 #pragma once
 

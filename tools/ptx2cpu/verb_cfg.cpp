@@ -1,10 +1,9 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-
-#include <unistd.h>
 
 #include "analysis/dot.h"
 #include "tools/ptx2cpu/stage_options.h"
@@ -19,9 +18,15 @@ Result<std::string> DrawSvg(const std::string& dot) {
   std::string folder = (fs::temp_directory_path() / "ptx2cpu.XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return Fail(ErrorCode::kFile, "cannot make a temporary folder");
   const std::string in = folder + "/cfg.dot", out = folder + "/cfg.svg";
-  Result<std::string> svg = Fail(Error{ErrorCode::kFile, "Graphviz ('dot') did not draw the graph", {}, "",
-                                       "install the package graphviz, or use --format dot and draw it elsewhere"});
-  if (WriteFileAtomically(in, dot) && std::system(fmt::format("dot -Tsvg '{}' -o '{}' 2>/dev/null", in, out).c_str()) == 0) svg = ReadWholeFile(out);
+  Result<std::string> svg =
+      Fail(Error{ErrorCode::kFile,
+                 "Graphviz ('dot') did not draw the graph",
+                 {},
+                 "",
+                 "install the package graphviz, or use --format dot and draw it elsewhere"});
+  if (WriteFileAtomically(in, dot) &&
+      std::system(fmt::format("dot -Tsvg '{}' -o '{}' 2>/dev/null", in, out).c_str()) == 0)
+    svg = ReadWholeFile(out);
   std::error_code ignored;
   fs::remove_all(folder, ignored);
   return svg;
@@ -34,7 +39,8 @@ Status RunCfg(const Arguments& arguments) {
   lowering::BuildOptions options = TRY(ReadBuildOptions(arguments, choice.source));
   options.pipeline.stop_after = arguments.Value("--at").value_or("insert-extra-barriers");
   const std::string format = arguments.Value("--format").value_or("text");
-  if (format != "dot" && format != "svg" && format != "text") return Fail(ErrorCode::kUsage, fmt::format("--format takes dot, svg or text, not '{}'", format));
+  if (format != "dot" && format != "svg" && format != "text")
+    return Fail(ErrorCode::kUsage, fmt::format("--format takes dot, svg or text, not '{}'", format));
   const lowering::PtxModule ptx = TRY(choice.source.Open());
   const ir::Module module = TRY(ptx.Build(choice.kernel, options));
   analysis::CfgViewOptions view_options;

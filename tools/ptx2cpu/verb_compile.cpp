@@ -11,8 +11,10 @@ namespace ptx2cpu::tool {
 
 namespace {
 
-// Every kernel of the file, or the one of --kernel; a name that several images define is taken from the first.
-Result<std::vector<ir::Module>> BuildKernels(const Arguments& arguments, std::vector<lowering::StageTime>& times) {
+// Every kernel of the file, or the one of --kernel; a name that several images define is taken from the
+// first.
+Result<std::vector<ir::Module>> BuildKernels(const Arguments& arguments,
+                                             std::vector<lowering::StageTime>& times) {
   const std::optional<std::string> wanted = arguments.Value("--kernel");
   const std::vector<Source> sources = TRY(LoadSources(wanted, arguments));
   std::vector<ir::Module> modules;
@@ -31,7 +33,8 @@ Result<std::vector<ir::Module>> BuildKernels(const Arguments& arguments, std::ve
       done[kernel] = true;
     }
   }
-  if (modules.empty()) return Fail(ErrorCode::kNotFound, fmt::format("no kernel to compile in {}", arguments.plain()[0]));
+  if (modules.empty())
+    return Fail(ErrorCode::kNotFound, fmt::format("no kernel to compile in {}", arguments.plain()[0]));
   return modules;
 }
 
@@ -44,9 +47,11 @@ Status RunCompile(const Arguments& arguments) {
   lowering::ObjectOptions options;
   options.target = TRY(lowering::ResolveTarget(arguments.Value("--target").value_or("native")));
   options.optimisation = static_cast<int>(TRY(arguments.Number("--opt", 3, 3)));
-  options.alignment = arguments.Has("--check-alignment") ? lowering::AlignmentChecks::kAtAccess : rt::ModuleOptions::AlignmentChecksWanted();
+  options.alignment = arguments.Has("--check-alignment") ? lowering::AlignmentChecks::kAtAccess
+                                                         : rt::ModuleOptions::AlignmentChecksWanted();
   // An object has one version of a kernel: it looks at the parameters itself.
-  if (options.alignment == lowering::AlignmentChecks::kAssumed) options.alignment = lowering::AlignmentChecks::kNoted;
+  if (options.alignment == lowering::AlignmentChecks::kAssumed)
+    options.alignment = lowering::AlignmentChecks::kNoted;
   std::vector<lowering::StageTime> times;
   const std::vector<ir::Module> modules = TRY(BuildKernels(arguments, times));
   std::vector<const ir::Module*> pointers;

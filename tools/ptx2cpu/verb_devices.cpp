@@ -20,7 +20,8 @@ class Driver {
     const std::string file = TRY(DropInFolder()) + "/libcuda.so.1";
     Driver driver;
     driver.handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (driver.handle_ == nullptr) return Fail(ErrorCode::kFile, fmt::format("cannot load the CUDA driver library: {}", dlerror()));
+    if (driver.handle_ == nullptr)
+      return Fail(ErrorCode::kFile, fmt::format("cannot load the CUDA driver library: {}", dlerror()));
     return driver;
   }
   template <typename... Args>
@@ -48,12 +49,14 @@ Result<DeviceLine> Describe(const Driver& driver, int ordinal) {
   TRY_STATUS((driver.Call<CUdevice*, int>("cuDeviceGet", &device, ordinal)));
   TRY_STATUS((driver.Call<char*, int, CUdevice>("cuDeviceGetName", line.name, sizeof line.name, device)));
   TRY_STATUS((driver.Call<size_t*, CUdevice>("cuDeviceTotalMem_v2", &line.memory, device)));
-  const std::pair<int*, CUdevice_attribute> attributes[] = {{&line.major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
-                                                           {&line.minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
-                                                           {&line.workers, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT},
-                                                           {&line.kilohertz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE}};
+  const std::pair<int*, CUdevice_attribute> attributes[] = {
+      {&line.major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
+      {&line.minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
+      {&line.workers, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT},
+      {&line.kilohertz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE}};
   for (const auto& [value, attribute] : attributes) {
-    TRY_STATUS((driver.Call<int*, CUdevice_attribute, CUdevice>("cuDeviceGetAttribute", value, attribute, device)));
+    TRY_STATUS(
+        (driver.Call<int*, CUdevice_attribute, CUdevice>("cuDeviceGetAttribute", value, attribute, device)));
   }
   return line;
 }
@@ -72,8 +75,10 @@ Status RunDevices(const Arguments& arguments) {
     fmt::print("{{\"driver_version\": {}, \"devices\": [", version);
     for (size_t i = 0; i < devices.size(); ++i) {
       const DeviceLine& d = devices[i];
-      fmt::print("{}\n  {{\"ordinal\": {}, \"name\": \"{}\", \"compute_capability\": \"{}.{}\", \"multiprocessors\": {}, \"memory_bytes\": {}, \"clock_khz\": {}}}", i == 0 ? "" : ",", i,
-                 d.name, d.major, d.minor, d.workers, d.memory, d.kilohertz);
+      fmt::print(
+          "{}\n  {{\"ordinal\": {}, \"name\": \"{}\", \"compute_capability\": \"{}.{}\", "
+          "\"multiprocessors\": {}, \"memory_bytes\": {}, \"clock_khz\": {}}}",
+          i == 0 ? "" : ",", i, d.name, d.major, d.minor, d.workers, d.memory, d.kilohertz);
     }
     fmt::print("{}]}}\n", devices.empty() ? "" : "\n");
     return {};
@@ -81,8 +86,8 @@ Status RunDevices(const Arguments& arguments) {
   fmt::print("CUDA {}.{}, {} device{}\n", version / 1000, version % 1000 / 10, count, count == 1 ? "" : "s");
   for (size_t i = 0; i < devices.size(); ++i) {
     const DeviceLine& d = devices[i];
-    fmt::print("  {}  {}\n     compute capability {}.{}, {} worker{}, {:.1f} GiB\n", i, d.name, d.major, d.minor, d.workers, d.workers == 1 ? "" : "s",
-               static_cast<double>(d.memory) / (1ull << 30));
+    fmt::print("  {}  {}\n     compute capability {}.{}, {} worker{}, {:.1f} GiB\n", i, d.name, d.major,
+               d.minor, d.workers, d.workers == 1 ? "" : "s", static_cast<double>(d.memory) / (1ull << 30));
   }
   return {};
 }

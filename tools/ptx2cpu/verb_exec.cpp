@@ -36,8 +36,8 @@ fs::path FindProgram(const std::string& name) {
   return {};
 }
 
-// Device code without any PTX cannot run here; better said now than at the first launch. The program may do without: it
-// may load its kernels from elsewhere, and a device link leaves machine code that holds none.
+// Device code without any PTX cannot run here; better said now than at the first launch. The program may do
+// without: it may load its kernels from elsewhere, and a device link leaves machine code that holds none.
 void WarnOfMachineCode(const fs::path& program) {
   const Result<ptx::Extraction> extraction = ptx::ExtractFile(program);
   if (!extraction) return;
@@ -51,7 +51,8 @@ void WarnOfMachineCode(const fs::path& program) {
   if (!has_code) return;  // scripts, interpreters, programs that have kernels in libraries only
   const auto images = ptx::PtxImages(*extraction, std::nullopt, {});
   if (images || images.error().code != ErrorCode::kNoPtx) return;
-  fmt::print(stderr, "ptx2cpu: warning: {}: {}: kernels of its own cannot run\n  {}\n", program.string(), images.error().message, images.error().hint);
+  fmt::print(stderr, "ptx2cpu: warning: {}: {}: kernels of its own cannot run\n  {}\n", program.string(),
+             images.error().message, images.error().hint);
 }
 
 struct Setting {
@@ -71,7 +72,9 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
     const char* variable;
     uint64_t most;
   };
-  for (const Mapped& each : {Mapped{"--devices", "PTX2CPU_DEVICES", 64}, {"--threads", "PTX2CPU_THREADS", 4096}, {"--sm", "PTX2CPU_COMPUTE_CAPABILITY", 999}}) {
+  for (const Mapped& each : {Mapped{"--devices", "PTX2CPU_DEVICES", 64},
+                             {"--threads", "PTX2CPU_THREADS", 4096},
+                             {"--sm", "PTX2CPU_COMPUTE_CAPABILITY", 999}}) {
     if (!arguments.Has(each.option)) continue;
     const uint64_t number = TRY(arguments.Number(each.option, 1, each.most));
     if (number == 0) return Fail(ErrorCode::kUsage, fmt::format("{} is at least 1", each.option));
@@ -79,7 +82,8 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
   }
   if (arguments.Has("--check-alignment")) settings.push_back({"PTX2CPU_CHECK_ALIGNMENT", "1"});
   if (arguments.Has("--trace")) settings.push_back({"PTX2CPU_TRACE", "1"});
-  if (const auto file = arguments.Value("--timeline")) settings.push_back({"PTX2CPU_TIMELINE", fs::absolute(*file).string()});
+  if (const auto file = arguments.Value("--timeline"))
+    settings.push_back({"PTX2CPU_TIMELINE", fs::absolute(*file).string()});
   return settings;
 }
 
@@ -93,7 +97,11 @@ Result<std::string> DropInFolder() {
     folder = (self.parent_path() / place).lexically_normal();
     if (fs::exists(folder / kRedirect, error)) return folder.string();
   }
-  return Fail(Error{ErrorCode::kFile, fmt::format("the CUDA libraries are not in '{}'", folder.string()), {}, {}, "they are installed with the program: install or build all of it"});
+  return Fail(Error{ErrorCode::kFile,
+                    fmt::format("the CUDA libraries are not in '{}'", folder.string()),
+                    {},
+                    {},
+                    "they are installed with the program: install or build all of it"});
 }
 
 Status RunExec(const Arguments& arguments) {

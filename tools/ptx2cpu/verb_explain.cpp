@@ -1,4 +1,5 @@
-// explain: what becomes of one instruction (row -> IR -> LLVM -> assembly), or which tier a kernel gets and why.
+// explain: what becomes of one instruction (row -> IR -> LLVM -> assembly), or which tier a kernel gets and
+// why.
 #include <fmt/format.h>
 
 #include <map>
@@ -17,8 +18,10 @@ namespace ptx2cpu::tool {
 namespace {
 
 void Heading(std::string_view text) {
-  if (ColoursWanted()) fmt::print("\n\033[1m{}\033[0m\n", text);
-  else fmt::print("\n{}\n", text);
+  if (ColoursWanted())
+    fmt::print("\n\033[1m{}\033[0m\n", text);
+  else
+    fmt::print("\n{}\n", text);
 }
 
 std::vector<std::string> Split(std::string_view text, char separator) {
@@ -38,10 +41,14 @@ struct Chosen {
 std::optional<vectors::Choice> ChoiceOf(const ptx::Form& form, std::vector<std::string> words) {
   vectors::Choice choice;
   for (const ptx::Element& element : form.elements) {
-    const auto found = std::find_if(words.begin(), words.end(), [&](const std::string& word) { return std::find(element.words.begin(), element.words.end(), word) != element.words.end(); });
+    const auto found = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
+      return std::find(element.words.begin(), element.words.end(), word) != element.words.end();
+    });
     choice.push_back(found == words.end() ? "" : *found);
-    if (found != words.end()) words.erase(found);
-    else if (!element.optional) return std::nullopt;
+    if (found != words.end())
+      words.erase(found);
+    else if (!element.optional)
+      return std::nullopt;
   }
   if (!words.empty()) return std::nullopt;
   return choice;
@@ -61,12 +68,16 @@ Result<Chosen> FindForm(const std::string& text) {
     if (!ptx::AllHold(form->when, ptx::Dialect::Newest())) continue;  // only old versions have it
     // Base mnemonics may hold dots (cp.async): the form says how many words it takes.
     const size_t taken = Split(form->base, '.').size();
-    std::vector<std::string> rest(words.begin() + static_cast<ptrdiff_t>(std::min(taken, words.size())), words.end());
+    std::vector<std::string> rest(words.begin() + static_cast<ptrdiff_t>(std::min(taken, words.size())),
+                                  words.end());
     if (auto choice = ChoiceOf(*form, rest)) return Chosen{&ptx::Info(form->row), form, *choice};
   }
   Error error{ErrorCode::kNotFound, fmt::format("no row of the instruction table is '{}'", opcode)};
-  for (const ptx::Form* form : ptx::FormsOf(base)) error.hint += fmt::format("{}{}", error.hint.empty() ? "forms: " : "\n         ", form->text);
-  if (error.hint.empty()) error.hint = fmt::format("the nearest mnemonic is '{}'; `ptx2cpu explain --list` names all rows", ptx::NearestMnemonic(base));
+  for (const ptx::Form* form : ptx::FormsOf(base))
+    error.hint += fmt::format("{}{}", error.hint.empty() ? "forms: " : "\n         ", form->text);
+  if (error.hint.empty())
+    error.hint = fmt::format("the nearest mnemonic is '{}'; `ptx2cpu explain --list` names all rows",
+                             ptx::NearestMnemonic(base));
   return Fail(std::move(error));
 }
 
@@ -74,14 +85,16 @@ Result<Chosen> FindForm(const std::string& text) {
 std::string LlvmOfLine(const std::string& text, uint32_t line) {
   std::set<std::string> locations;
   std::smatch match;
-  const std::regex location(fmt::format("^(![0-9]+) = (distinct )?!DILocation\\(line: {},", line)), use("!dbg (![0-9]+)");
+  const std::regex location(fmt::format("^(![0-9]+) = (distinct )?!DILocation\\(line: {},", line)),
+      use("!dbg (![0-9]+)");
   const std::vector<std::string> lines = Split(text, '\n');
   for (const std::string& each : lines) {
     if (std::regex_search(each, match, location)) locations.insert(match[1]);
   }
   std::string out;
   for (const std::string& each : lines) {
-    if (std::regex_search(each, match, use) && locations.contains(match[1])) out += each.substr(0, each.find(", !dbg")) + "\n";
+    if (std::regex_search(each, match, use) && locations.contains(match[1]))
+      out += each.substr(0, each.find(", !dbg")) + "\n";
   }
   return out;
 }
@@ -93,8 +106,11 @@ std::string AssemblyOfLine(const std::string& text, uint32_t line) {
   bool inside = false;
   std::smatch match;
   for (const std::string& each : Split(text, '\n')) {
-    if (std::regex_search(each, match, location)) inside = match[1] == std::to_string(line);
-    else if (inside && !std::regex_search(each, noise) && each.find(':') == std::string::npos && !each.empty()) out += each.substr(0, each.find("#")) + "\n";
+    if (std::regex_search(each, match, location))
+      inside = match[1] == std::to_string(line);
+    else if (inside && !std::regex_search(each, noise) && each.find(':') == std::string::npos &&
+             !each.empty())
+      out += each.substr(0, each.find("#")) + "\n";
   }
   return out;
 }
@@ -108,11 +124,18 @@ Result<std::unique_ptr<lowering::Jit>> MakeJit(const Arguments& arguments) {
 
 Status ExplainInstruction(const Arguments& arguments, const std::string& instruction) {
   const Chosen chosen = TRY(FindForm(instruction));
-  fmt::print("row {} (PTX ISA {}), translated by {} in ptx-parser/translate/{}.cpp\n  {}\n", chosen.row->name, chosen.row->section, chosen.row->name, chosen.row->family, chosen.form->text);
-  if (!chosen.row->translated) return Fail(ErrorCode::kUnsupported, fmt::format("row {} is parsed and checked, but not translated by this version", chosen.row->name));
+  fmt::print("row {} (PTX ISA {}), translated by {} in ptx-parser/translate/{}.cpp\n  {}\n", chosen.row->name,
+             chosen.row->section, chosen.row->name, chosen.row->family, chosen.form->text);
+  if (!chosen.row->translated)
+    return Fail(
+        ErrorCode::kUnsupported,
+        fmt::format("row {} is parsed and checked, but not translated by this version", chosen.row->name));
   const auto kernel = vectors::MakeKernel(*chosen.row, *chosen.form, chosen.choice, 0);
   if (!kernel) {
-    Error error{ErrorCode::kUnsupported, fmt::format("{} touches memory, control flow or other lanes: explain shows value instructions", chosen.row->name)};
+    Error error{
+        ErrorCode::kUnsupported,
+        fmt::format("{} touches memory, control flow or other lanes: explain shows value instructions",
+                    chosen.row->name)};
     error.hint = "draw a kernel that uses it: ptx2cpu cfg, ptx2cpu ir; or see its vector file in tests/ptx";
     return Fail(std::move(error));
   }
@@ -137,16 +160,21 @@ Status ExplainInstruction(const Arguments& arguments, const std::string& instruc
   }
   const auto jit = TRY(MakeJit(arguments));
   Heading("LLVM IR, optimised");
-  fmt::print("{}", LlvmOfLine(TRY(jit->Explain(module, kernel->name, lowering::Jit::Stage::kOptimized)), line));
+  fmt::print("{}",
+             LlvmOfLine(TRY(jit->Explain(module, kernel->name, lowering::Jit::Stage::kOptimized)), line));
   Heading("assembly");
-  fmt::print("{}", AssemblyOfLine(TRY(jit->Explain(module, kernel->name, lowering::Jit::Stage::kAssembly)), line));
+  fmt::print("{}",
+             AssemblyOfLine(TRY(jit->Explain(module, kernel->name, lowering::Jit::Stage::kAssembly)), line));
   return {};
 }
 
 std::string_view TierName(const ir::Function& f) {
-  if (f.resumes == ir::Resumes::kLanes) return "T3 (lanes: each lane suspends at collectives and barriers, a scheduler lets it go on)";
-  if (f.resumes == ir::Resumes::kWarps) return "T2 (resumable: warps suspend at block barriers, a scheduler lets them go on)";
-  return f.is_flat ? "T0 (flat: one loop over the threads of a block)" : "T1 (warp: a loop over warps around loops over lanes)";
+  if (f.resumes == ir::Resumes::kLanes)
+    return "T3 (lanes: each lane suspends at collectives and barriers, a scheduler lets it go on)";
+  if (f.resumes == ir::Resumes::kWarps)
+    return "T2 (resumable: warps suspend at block barriers, a scheduler lets them go on)";
+  return f.is_flat ? "T0 (flat: one loop over the threads of a block)"
+                   : "T1 (warp: a loop over warps around loops over lanes)";
 }
 
 Status ExplainKernel(const Arguments& arguments) {
@@ -164,7 +192,8 @@ Status ExplainKernel(const Arguments& arguments) {
   const lowering::TierChoice tier = TRY(ptx.ChooseTier(choice.kernel, options));
   for (const lowering::TierReason& reason : tier.reasons) {
     fmt::print("  {} because of {}", reason.needs == ir::Resumes::kLanes ? "T3" : "T2", reason.what);
-    if (reason.at.ptx_line != 0) fmt::print(" at PTX line {}: {}", reason.at.ptx_line, simt.Line(reason.at.ptx_line));
+    if (reason.at.ptx_line != 0)
+      fmt::print(" at PTX line {}: {}", reason.at.ptx_line, simt.Line(reason.at.ptx_line));
     fmt::print("\n");
   }
   std::map<uint32_t, std::string> collectives, barriers;
@@ -172,28 +201,33 @@ Status ExplainKernel(const Arguments& arguments) {
     for (const ir::Inst& inst : function.insts) {
       if (!inst.block.valid()) continue;
       if (ir::IsCollective(inst.op)) collectives[inst.at.ptx_line] = ir::Info(inst.op).mnemonic;
-      if (ir::IsBarrier(inst.op) && !ir::IsClusterBarrier(inst.op)) barriers[inst.at.ptx_line] = ir::Info(inst.op).mnemonic;
+      if (ir::IsBarrier(inst.op) && !ir::IsClusterBarrier(inst.op))
+        barriers[inst.at.ptx_line] = ir::Info(inst.op).mnemonic;
     }
   }
   const auto list = [&](std::string_view what, const std::map<uint32_t, std::string>& lines) {
     if (lines.empty()) return fmt::print("  no {}\n", what);
-    for (const auto& [line, name] : lines) fmt::print("  {} at PTX line {}: {}\n", what, line, simt.Line(line));
+    for (const auto& [line, name] : lines)
+      fmt::print("  {} at PTX line {}: {}\n", what, line, simt.Line(line));
   };
   list("warp operation", collectives);
   list("block barrier", barriers);
   for (const ir::Inst& inst : ordered.functions[0].insts) {
     if (inst.block.valid() && ir::IsBarrier(inst.op)) barriers.erase(inst.at.ptx_line);
   }
-  for (const auto& [line, name] : barriers) fmt::print("  no thread can observe the barrier at PTX line {}: removed\n", line);
+  for (const auto& [line, name] : barriers)
+    fmt::print("  no thread can observe the barrier at PTX line {}: removed\n", line);
   fmt::print("  early exits before a barrier: {}\n", f.has_early_exit ? "yes, live masks are kept" : "none");
   size_t slots[3] = {}, slot_bytes[3] = {};  // per lane, warp, block
   for (const ir::Slot& slot : f.slots) {
     ++slots[static_cast<size_t>(slot.shape)];
     slot_bytes[static_cast<size_t>(slot.shape)] += static_cast<size_t>(ir::Bytes(slot.type));
   }
-  fmt::print("  values that cross regions: {} per lane ({} bytes), {} per warp ({}), {} per block ({})\n", slots[0], slot_bytes[0], slots[1],
-             slot_bytes[1], slots[2], slot_bytes[2]);
-  for (const std::string& note : analysis::MakeCfgView(collapsed, f, {.body = analysis::CfgViewOptions::Body::kNone}).notes) fmt::print("  {}\n", note);
+  fmt::print("  values that cross regions: {} per lane ({} bytes), {} per warp ({}), {} per block ({})\n",
+             slots[0], slot_bytes[0], slots[1], slot_bytes[1], slots[2], slot_bytes[2]);
+  for (const std::string& note :
+       analysis::MakeCfgView(collapsed, f, {.body = analysis::CfgViewOptions::Body::kNone}).notes)
+    fmt::print("  {}\n", note);
   return {};
 }
 
@@ -201,7 +235,8 @@ Status ExplainKernel(const Arguments& arguments) {
 
 Status RunExplain(const Arguments& arguments) {
   if (arguments.Has("--list")) {
-    for (const ptx::Row& row : ptx::Rows()) fmt::print("{:<24} {:<10} {} {}\n", row.name, row.section, row.translated ? " " : "-", row.syntax);
+    for (const ptx::Row& row : ptx::Rows())
+      fmt::print("{:<24} {:<10} {} {}\n", row.name, row.section, row.translated ? " " : "-", row.syntax);
     return {};
   }
   if (arguments.Has("--kernel")) return ExplainKernel(arguments);

@@ -18,11 +18,14 @@ Status InterpretKernel(const Arguments& arguments, std::string stage) {
   fmt::print("{}", call.printed);
   TRY_STATUS(status);
   if (arguments.Has("--time")) {
-    fmt::print(stderr, "interpreted in {:.3f} ms\n", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    fmt::print(stderr, "interpreted in {:.3f} ms\n",
+               std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
   return PrintBuffers(arguments, call);
 }
 
-Status RunInterpret(const Arguments& arguments) { return InterpretKernel(arguments, arguments.Value("--at").value_or("ir")); }
+Status RunInterpret(const Arguments& arguments) {
+  return InterpretKernel(arguments, arguments.Value("--at").value_or("ir"));
+}
 
 }  // namespace ptx2cpu::tool

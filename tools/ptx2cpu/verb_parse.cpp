@@ -20,7 +20,8 @@ Status RunParse(const Arguments& arguments) {
         continue;
       }
       TRY_STATUS(ptx::CheckInstructions(*module));
-      fmt::print("{}: {} functions, {} instructions, every one in the table\n", module->file_name, module->functions.size(), module->instructions.size());
+      fmt::print("{}: {} functions, {} instructions, every one in the table\n", module->file_name,
+                 module->functions.size(), module->instructions.size());
     }
   }
   return {};

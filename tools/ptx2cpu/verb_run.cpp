@@ -14,28 +14,33 @@ double Milliseconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
 }
 
-Result<Kernel> CompileKernel(const Arguments& arguments, const KernelChoice& choice, const lowering::BuildOptions& build) {
+Result<Kernel> CompileKernel(const Arguments& arguments, const KernelChoice& choice,
+                             const lowering::BuildOptions& build) {
   LoadOptions options;
   options.opt_level = static_cast<unsigned>(TRY(arguments.Number("--opt", 3, 3)));
   if (build.pipeline.passes.collapse == lowering::CollapseForm::kFlat) options.collapse = "flat";
-  if (build.pipeline.passes.collapse == lowering::CollapseForm::kHierarchical) options.collapse = "hierarchical";
+  if (build.pipeline.passes.collapse == lowering::CollapseForm::kHierarchical)
+    options.collapse = "hierarchical";
   options.exec = arguments.Value("--exec").value_or("auto");
   options.check_alignment = arguments.Has("--check-alignment");
   std::vector<PtxText> texts;
   for (const auto& source : choice.source.texts) texts.push_back({source.text, source.name});
-  const Program program = TRY(choice.source.linked ? Program::Link(std::move(texts), options) : Program::FromPtx(texts[0].text, texts[0].name, options));
+  const Program program = TRY(choice.source.linked ? Program::Link(std::move(texts), options)
+                                                   : Program::FromPtx(texts[0].text, texts[0].name, options));
   return program.Get(choice.kernel);
 }
 
 }  // namespace
 
 Status RunRun(const Arguments& arguments) {
-  if (arguments.Has("--jit") && arguments.Has("--interpret")) return Fail(ErrorCode::kUsage, "--jit and --interpret contradict each other");
+  if (arguments.Has("--jit") && arguments.Has("--interpret"))
+    return Fail(ErrorCode::kUsage, "--jit and --interpret contradict each other");
   if (arguments.Has("--interpret")) return InterpretKernel(arguments, "");
   const KernelChoice choice = TRY(ChooseKernel(arguments));
   const lowering::BuildOptions build = TRY(ReadBuildOptions(arguments, choice.source));
   harness::KernelCall call = TRY(ReadKernelCall(arguments));
-  Shape shape{{call.grid.x, call.grid.y, call.grid.z}, {call.block.x, call.block.y, call.block.z}, call.shared_bytes};
+  Shape shape{
+      {call.grid.x, call.grid.y, call.grid.z}, {call.block.x, call.block.y, call.block.z}, call.shared_bytes};
   shape.max_workers = static_cast<unsigned>(TRY(arguments.Number("--threads", 0, 4096)));
   if (!build.pipeline.dump_after.empty() || arguments.Has("--time-passes")) {
     std::vector<lowering::StageTime> times;
@@ -45,7 +50,8 @@ Status RunRun(const Arguments& arguments) {
   }
   const Kernel kernel = TRY(CompileKernel(arguments, choice, build));
   std::vector<ir::Param> params;
-  for (const Parameter& parameter : kernel.parameters()) params.push_back({parameter.name, ir::Type::kVoid, parameter.offset, parameter.size, parameter.align});
+  for (const Parameter& parameter : kernel.parameters())
+    params.push_back({parameter.name, ir::Type::kVoid, parameter.offset, parameter.size, parameter.align});
   const harness::ImageScope images(call);
   TRY_STATUS(images.Bind([](const std::string&) -> std::byte* { return nullptr; }));
   std::vector<std::byte> buffer = TRY(harness::PackParameters(params, kernel.parameter_bytes(), call));
@@ -54,7 +60,9 @@ Status RunRun(const Arguments& arguments) {
   guarded.Patch(params, buffer);
   const auto start = std::chrono::steady_clock::now();
   TRY_STATUS(kernel.LaunchPacked(shape, buffer));
-  if (arguments.Has("--time")) fmt::print(stderr, "translated in {:.3f} ms, ran in {:.3f} ms\n", kernel.compile_milliseconds(), Milliseconds(start));
+  if (arguments.Has("--time"))
+    fmt::print(stderr, "translated in {:.3f} ms, ran in {:.3f} ms\n", kernel.compile_milliseconds(),
+               Milliseconds(start));
   guarded.Leave(call);
   call.images->Leave(call.arguments);
   return PrintBuffers(arguments, call);

@@ -5,98 +5,208 @@ namespace ptx2cpu::tool {
 
 namespace {
 
-constexpr Option kSm = {"--sm", "NN", "choose images as a device of compute capability NN would (90 for sm_90); default: the highest portable target"};
-constexpr Option kKernel = {"--kernel,-k", "NAME", "the kernel: as in PTX, or the plain name of a C++ function where only one kernel has it"};
+constexpr Option kSm = {"--sm", "NN",
+                        "choose images as a device of compute capability NN would (90 for sm_90); default: "
+                        "the highest portable target"};
+constexpr Option kKernel = {
+    "--kernel,-k", "NAME",
+    "the kernel: as in PTX, or the plain name of a C++ function where only one kernel has it"};
 constexpr Option kJson = {"--json", "", "print JSON"};
-constexpr Option kOutput = {"--output,-o", "PATH", "where to write; nothing partial is left behind on failure"};
-constexpr Option kCollapse = {"--collapse", "auto|flat|hierarchical", "how the threads of a block become loops: one loop (flat, only without warp operations), or warps and lanes; default auto"};
-constexpr Option kExec = {"--exec", "auto|flat|warp|resumable|lanes", "execution tier: T0 (flat), T1 (warp), T2 (resumable warps), T3 (lanes); default auto, chosen by analysis"};
-constexpr Option kForBlock = {"--for-block", "X[,Y,Z]", "code for blocks of this shape only, which may need a cheaper tier"};
-constexpr Option kStopAfter = {"--stop-after", "STAGE", "stop after a stage (ast, ir, a pass, llvm) and print its result"};
-constexpr Option kDumpAfter = {"--dump-after", "STAGE|all", "print the IR after a pass to standard error", true};
-constexpr Option kVerify = {"--verify-each", "", "run the verifier after every pass (always on in debug builds)"};
+constexpr Option kOutput = {"--output,-o", "PATH",
+                            "where to write; nothing partial is left behind on failure"};
+constexpr Option kCollapse = {"--collapse", "auto|flat|hierarchical",
+                              "how the threads of a block become loops: one loop (flat, only without warp "
+                              "operations), or warps and lanes; default auto"};
+constexpr Option kExec = {"--exec", "auto|flat|warp|resumable|lanes",
+                          "execution tier: T0 (flat), T1 (warp), T2 (resumable warps), T3 (lanes); default "
+                          "auto, chosen by analysis"};
+constexpr Option kForBlock = {"--for-block", "X[,Y,Z]",
+                              "code for blocks of this shape only, which may need a cheaper tier"};
+constexpr Option kStopAfter = {"--stop-after", "STAGE",
+                               "stop after a stage (ast, ir, a pass, llvm) and print its result"};
+constexpr Option kDumpAfter = {"--dump-after", "STAGE|all", "print the IR after a pass to standard error",
+                               true};
+constexpr Option kVerify = {"--verify-each", "",
+                            "run the verifier after every pass (always on in debug builds)"};
 constexpr Option kTime = {"--time-passes", "", "print the time each stage took to standard error"};
 constexpr Option kOptimize = {"--opt", "0..3", "LLVM optimisation level; default 3"};
 constexpr Option kGrid = {"--grid", "X[,Y,Z]", "blocks in the grid; default 1"};
 constexpr Option kBlock = {"--block", "X[,Y,Z]", "threads in a block; default 1"};
 constexpr Option kShared = {"--shared", "BYTES", "dynamic shared memory; default 0"};
 constexpr Option kArg = {"--arg", "SPEC",
-    "one kernel argument, in order. TYPE:VALUE passes a scalar (u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64 b8 b16 b32 b64; hex of a float "
-    "type gives its bits). in:TYPE:[v,v,...] or in:TYPE:@FILE passes a buffer to read, out:TYPE:COUNT one to write (zero-filled), "
-    "inout:TYPE:[...] or inout:TYPE:@FILE both; bytes:@FILE passes a struct by value", true};
+                         "one kernel argument, in order. TYPE:VALUE passes a scalar (u8 s8 u16 s16 u32 s32 "
+                         "u64 s64 f16 bf16 f32 f64 b8 b16 b32 b64; hex of a float "
+                         "type gives its bits). in:TYPE:[v,v,...] or in:TYPE:@FILE passes a buffer to read, "
+                         "out:TYPE:COUNT one to write (zero-filled), "
+                         "inout:TYPE:[...] or inout:TYPE:@FILE both; bytes:@FILE passes a struct by value",
+                         true};
 constexpr Option kBits = {"--bits", "", "print buffers as hex bits"};
-constexpr Option kSave = {"--save", "INDEX=FILE", "write the buffer of argument INDEX raw to FILE instead of printing it", true};
+constexpr Option kSave = {"--save", "INDEX=FILE",
+                          "write the buffer of argument INDEX raw to FILE instead of printing it", true};
 constexpr Option kTimeRun = {"--time", "", "print how long translating and running took to standard error"};
 
-constexpr Option kCheckAlignment = {"--check-alignment", "",
-    "look for misaligned accesses at each access, slowly: their faults then name the thread, and nothing runs behind (PTX2CPU_CHECK_ALIGNMENT=1; 0: do not look for most)"};
+constexpr Option kCheckAlignment = {
+    "--check-alignment", "",
+    "look for misaligned accesses at each access, slowly: their faults then name the thread, and nothing "
+    "runs behind (PTX2CPU_CHECK_ALIGNMENT=1; 0: do not look for most)"};
 
 constexpr Option kExtractOptions[] = {kOutput, kJson, {"--kernels", "", "name all kernels of each image"}};
-constexpr Option kParseOptions[] = {kSm, kKernel, {"--check", "", "only check: also match every instruction with the instruction table; print counts"}};
-constexpr Option kIrOptions[] = {kSm, kKernel, kCollapse, kExec, kForBlock, kStopAfter, kDumpAfter, kVerify, kTime};
-constexpr Option kCfgOptions[] = {kSm, kKernel, kCollapse, kExec, kForBlock, {"--at", "STAGE", "which stage to draw: ir or the name of a pass; default insert-extra-barriers, where regions and the reasons for them are seen"},
-    {"--format", "dot|svg|text", "svg needs Graphviz; default text"}, kOutput, {"--dominators", "", "also draw the dominator tree"}};
-constexpr Option kCompileOptions[] = {kSm, kKernel, kOutput,
-    {"--target", "TRIPLE|CPU", "x86-64-v3, x86-64-v4, native (default), aarch64-linux-gnu, riscv64-linux-gnu"}, kCollapse, kExec, kForBlock, kCheckAlignment, kOptimize, kStopAfter, kDumpAfter, kVerify, kTime};
-constexpr Option kRunOptions[] = {kSm, kKernel, kGrid, kBlock, kShared, kArg, {"--threads", "N", "worker threads; default: all processors"},
-    {"--jit", "", "compile and run (the default)"}, {"--interpret", "", "run the interpreter instead of compiled code"}, kCheckAlignment, kBits, kSave, kCollapse, kExec, kOptimize, kDumpAfter, kVerify, kTime, kTimeRun};
-constexpr Option kInterpretOptions[] = {kSm, kKernel, kGrid, kBlock, kShared, kArg, kBits, kSave, kCollapse, kExec, {"--at", "STAGE", "interpret the IR as it is after a stage: ir (default) or a pass"}, kVerify, kTimeRun};
-constexpr Option kExplainOptions[] = {kSm, kKernel, kCollapse, kExec, kForBlock,
-    {"--target", "TRIPLE|CPU", "as in compile"}, {"--list", "", "list all rows of the instruction table"}};
+constexpr Option kParseOptions[] = {
+    kSm,
+    kKernel,
+    {"--check", "", "only check: also match every instruction with the instruction table; print counts"}};
+constexpr Option kIrOptions[] = {kSm,        kKernel,    kCollapse, kExec, kForBlock,
+                                 kStopAfter, kDumpAfter, kVerify,   kTime};
+constexpr Option kCfgOptions[] = {kSm,
+                                  kKernel,
+                                  kCollapse,
+                                  kExec,
+                                  kForBlock,
+                                  {"--at", "STAGE",
+                                   "which stage to draw: ir or the name of a pass; default "
+                                   "insert-extra-barriers, where regions and the reasons for them are seen"},
+                                  {"--format", "dot|svg|text", "svg needs Graphviz; default text"},
+                                  kOutput,
+                                  {"--dominators", "", "also draw the dominator tree"}};
+constexpr Option kCompileOptions[] = {
+    kSm,
+    kKernel,
+    kOutput,
+    {"--target", "TRIPLE|CPU",
+     "x86-64-v3, x86-64-v4, native (default), aarch64-linux-gnu, riscv64-linux-gnu"},
+    kCollapse,
+    kExec,
+    kForBlock,
+    kCheckAlignment,
+    kOptimize,
+    kStopAfter,
+    kDumpAfter,
+    kVerify,
+    kTime};
+constexpr Option kRunOptions[] = {kSm,
+                                  kKernel,
+                                  kGrid,
+                                  kBlock,
+                                  kShared,
+                                  kArg,
+                                  {"--threads", "N", "worker threads; default: all processors"},
+                                  {"--jit", "", "compile and run (the default)"},
+                                  {"--interpret", "", "run the interpreter instead of compiled code"},
+                                  kCheckAlignment,
+                                  kBits,
+                                  kSave,
+                                  kCollapse,
+                                  kExec,
+                                  kOptimize,
+                                  kDumpAfter,
+                                  kVerify,
+                                  kTime,
+                                  kTimeRun};
+constexpr Option kInterpretOptions[] = {
+    kSm,
+    kKernel,
+    kGrid,
+    kBlock,
+    kShared,
+    kArg,
+    kBits,
+    kSave,
+    kCollapse,
+    kExec,
+    {"--at", "STAGE", "interpret the IR as it is after a stage: ir (default) or a pass"},
+    kVerify,
+    kTimeRun};
+constexpr Option kExplainOptions[] = {kSm,
+                                      kKernel,
+                                      kCollapse,
+                                      kExec,
+                                      kForBlock,
+                                      {"--target", "TRIPLE|CPU", "as in compile"},
+                                      {"--list", "", "list all rows of the instruction table"}};
 
 constexpr Option kExecOptions[] = {
     {"--devices", "N", "devices that the program sees; default 1 (PTX2CPU_DEVICES)"},
     {"--threads", "N", "worker threads; default: all processors (PTX2CPU_THREADS)"},
-    {"--sm", "NN", "compute capability that the devices report (90 for 9.0); default: one that loads the highest PTX (PTX2CPU_COMPUTE_CAPABILITY)"},
+    {"--sm", "NN",
+     "compute capability that the devices report (90 for 9.0); default: one that loads the highest PTX "
+     "(PTX2CPU_COMPUTE_CAPABILITY)"},
     {"--trace", "", "print each CUDA call with arguments, result and time to standard error (PTX2CPU_TRACE)"},
     kCheckAlignment,
-    {"--timeline", "FILE", "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},
-    {"--print-environment", "", "print the environment that the program would run in, as shell assignments, and do not run it"}};
+    {"--timeline", "FILE",
+     "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},
+    {"--print-environment", "",
+     "print the environment that the program would run in, as shell assignments, and do not run it"}};
 constexpr Option kWarmOptions[] = {
-    {"--sm", "NN", "compute capability of the device that programs will see (90 for 9.0); default 90, or PTX2CPU_COMPUTE_CAPABILITY"},
-    {"--threads", "N", "kernels compiled at the same time; default: all processors"}, kJson};
+    {"--sm", "NN",
+     "compute capability of the device that programs will see (90 for 9.0); default 90, or "
+     "PTX2CPU_COMPUTE_CAPABILITY"},
+    {"--threads", "N", "kernels compiled at the same time; default: all processors"},
+    kJson};
 constexpr Option kDevicesOptions[] = {kJson};
 
 constexpr Verb kVerbs[] = {
-    {"exec", "[--trace] [--timeline FILE] [--] PROGRAM [ARGUMENT ...]", "run an unmodified CUDA program on the CPU",
-     "Runs the program with CUDA libraries that work without a GPU: programs linked to the shared runtime (CUDA 11, 12, 13) or the driver API as they are, programs "
-     "with the static runtime by redirecting its functions, which needs their symbols. What programs compile with NVRTC or link with nvJitLink while they run becomes "
+    {"exec", "[--trace] [--timeline FILE] [--] PROGRAM [ARGUMENT ...]",
+     "run an unmodified CUDA program on the CPU",
+     "Runs the program with CUDA libraries that work without a GPU: programs linked to the shared runtime "
+     "(CUDA 11, 12, 13) or the driver API as they are, programs "
+     "with the static runtime by redirecting its functions, which needs their symbols. What programs compile "
+     "with NVRTC or link with nvJitLink while they run becomes "
      "PTX. Kernels are compiled for this machine when they are first launched and kept in a cache. "
      "The exit code is the program's.",
      kExecOptions, RunExec, Arguments::Words::kCommandFollows},
     {"devices", "[--json]", "list the devices that CUDA programs see here",
-     "Name, workers, memory, compute capability and versions, as a CUDA program that is run by exec finds them.", kDevicesOptions, RunDevices},
+     "Name, workers, memory, compute capability and versions, as a CUDA program that is run by exec finds "
+     "them.",
+     kDevicesOptions, RunDevices},
     {"extract", "FILE [-o DIR] [--json]", "list the CUDA images of a file, or write their PTX",
-     "Reads executables, shared objects, object files, archives, fat binaries and PTX; finds every container in the file, compressed or not, and lists "
-     "container, kind, target, PTX version, sizes, compression, options and kernels of each image. With -o DIR every PTX image is written as a file.",
+     "Reads executables, shared objects, object files, archives, fat binaries and PTX; finds every container "
+     "in the file, compressed or not, and lists "
+     "container, kind, target, PTX version, sizes, compression, options and kernels of each image. With -o "
+     "DIR every PTX image is written as a file.",
      kExtractOptions, RunExtract},
     {"parse", "FILE... [--check]", "parse PTX and print it back from the syntax tree",
-     "Prints the PTX as the syntax tree holds it. All errors of a run are reported with file, line, column, the line itself and what was expected. --check also matches "
+     "Prints the PTX as the syntax tree holds it. All errors of a run are reported with file, line, column, "
+     "the line itself and what was expected. --check also matches "
      "every instruction with the instruction table.",
      kParseOptions, RunParse},
-    {"ir", "FILE... --kernel NAME [--stop-after PASS]", "print the SSA IR of a kernel at any point of the pipeline",
-     "Translates one kernel to the IR and runs the passes up to --stop-after (default: the last one). --dump-after shows the IR after single passes.",
+    {"ir", "FILE... --kernel NAME [--stop-after PASS]",
+     "print the SSA IR of a kernel at any point of the pipeline",
+     "Translates one kernel to the IR and runs the passes up to --stop-after (default: the last one). "
+     "--dump-after shows the IR after single passes.",
      kIrOptions, RunIr},
     {"cfg", "FILE... --kernel NAME [--at STAGE] --format dot|svg|text", "draw the control flow graph",
-     "Basic blocks with their PTX, edges with predicates, barriers marked by level, parallel regions as coloured clusters, divergent branches marked: shows why a loop was split.",
+     "Basic blocks with their PTX, edges with predicates, barriers marked by level, parallel regions as "
+     "coloured clusters, divergent branches marked: shows why a loop was split.",
      kCfgOptions, RunCfg},
     {"compile", "FILE... -o OUT.o|OUT.so|OUT.s|OUT.ll [--target=...]", "compile kernels ahead of time",
-     "Compiles one kernel (--kernel) or all kernels of a file to an object, shared object, assembly or LLVM IR. Next to an .o or .so it writes OUT.h, which declares "
+     "Compiles one kernel (--kernel) or all kernels of a file to an object, shared object, assembly or LLVM "
+     "IR. Next to an .o or .so it writes OUT.h, which declares "
      "each kernel with a typed launch function; link it with libptx2cpu_rt.a.",
      kCompileOptions, RunCompile},
-    {"run", "FILE... --kernel NAME --grid X[,Y,Z] --block X[,Y,Z] [--shared BYTES] [--threads N] [--jit|--interpret] --arg SPEC ...", "run a kernel on the CPU",
-     "Makes the buffers, launches the kernel and prints each out and inout buffer as one line of JSON: {\"arg\": INDEX, \"type\": \"f32\", \"values\": [...]}.",
+    {"run",
+     "FILE... --kernel NAME --grid X[,Y,Z] --block X[,Y,Z] [--shared BYTES] [--threads N] "
+     "[--jit|--interpret] --arg SPEC ...",
+     "run a kernel on the CPU",
+     "Makes the buffers, launches the kernel and prints each out and inout buffer as one line of JSON: "
+     "{\"arg\": INDEX, \"type\": \"f32\", \"values\": [...]}.",
      kRunOptions, RunRun},
-    {"interpret", "FILE... --kernel NAME --grid X[,Y,Z] --block X[,Y,Z] [--at STAGE] --arg SPEC ...", "run a kernel in the interpreter, at any point of the pipeline",
-     "The interpreter is slow and exact; it runs the IR of any stage and checks every shared and local access.",
+    {"interpret", "FILE... --kernel NAME --grid X[,Y,Z] --block X[,Y,Z] [--at STAGE] --arg SPEC ...",
+     "run a kernel in the interpreter, at any point of the pipeline",
+     "The interpreter is slow and exact; it runs the IR of any stage and checks every shared and local "
+     "access.",
      kInterpretOptions, RunInterpret},
-    {"explain", "'INSTRUCTION' | ROW | --kernel NAME FILE...", "show what becomes of an instruction or a kernel",
-     "For an instruction (in quotes): its row of the instruction table, its IR, LLVM IR and assembly. For a kernel: which execution tier it gets and why, with PTX lines.",
+    {"explain", "'INSTRUCTION' | ROW | --kernel NAME FILE...",
+     "show what becomes of an instruction or a kernel",
+     "For an instruction (in quotes): its row of the instruction table, its IR, LLVM IR and assembly. For a "
+     "kernel: which execution tier it gets and why, with PTX lines.",
      kExplainOptions, RunExplain},
     {"warm", "FILE|DIR... [--json]", "compile the kernels of programs and libraries before they run",
-     "Compiles every kernel of the files, of a directory all files below it, into the cache that programs then find them in, several at a time. Says how many were kept "
-     "there already, how many were compiled, and which kernels are refused and why; these do not fail the command. The cache is CUDA_CACHE_PATH/ptx2cpu, else "
-     "XDG_CACHE_HOME/ptx2cpu, else ~/.cache/ptx2cpu, of at most CUDA_CACHE_MAXSIZE bytes (default 1 GiB; what was used longest ago goes first); CUDA_CACHE_DISABLE=1 "
+     "Compiles every kernel of the files, of a directory all files below it, into the cache that programs "
+     "then find them in, several at a time. Says how many were kept "
+     "there already, how many were compiled, and which kernels are refused and why; these do not fail the "
+     "command. The cache is CUDA_CACHE_PATH/ptx2cpu, else "
+     "XDG_CACHE_HOME/ptx2cpu, else ~/.cache/ptx2cpu, of at most CUDA_CACHE_MAXSIZE bytes (default 1 GiB; "
+     "what was used longest ago goes first); CUDA_CACHE_DISABLE=1 "
      "turns it off.",
      kWarmOptions, RunWarm},
 };

@@ -26,8 +26,10 @@ std::string Quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", c);
-    else out += c;
+    if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", c);
+    else
+      out += c;
   }
   return out + '"';
 }
@@ -53,7 +55,9 @@ Result<std::vector<std::string>> FilesOf(const std::vector<std::string>& paths) 
       continue;
     }
     const size_t first = files.size();
-    for (auto entry = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, error); !error && entry != fs::end(entry); entry.increment(error)) {
+    for (auto entry =
+             fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, error);
+         !error && entry != fs::end(entry); entry.increment(error)) {
       if (entry->is_regular_file(error) && !entry->is_symlink(error)) files.push_back(entry->path());
     }
     if (error) return Fail(ErrorCode::kFile, fmt::format("cannot list '{}': {}", path, error.message()));
@@ -63,9 +67,11 @@ Result<std::vector<std::string>> FilesOf(const std::vector<std::string>& paths) 
 }
 
 void PrintText(const FileReport& one) {
-  fmt::print("{}: {} kernels, {} were kept, {} compiled, {} refused\n", one.file, one.report.kernels, one.report.hits, one.report.compiled, one.report.refused.size());
+  fmt::print("{}: {} kernels, {} were kept, {} compiled, {} refused\n", one.file, one.report.kernels,
+             one.report.hits, one.report.compiled, one.report.refused.size());
   for (const auto& refusal : one.report.refused) {
-    const std::string line = refusal.error.at.line == 0 ? "" : fmt::format(" (line {})", refusal.error.at.line);
+    const std::string line =
+        refusal.error.at.line == 0 ? "" : fmt::format(" (line {})", refusal.error.at.line);
     fmt::print("  refused {}: {}{}\n", refusal.kernel, refusal.error.message, line);
   }
 }
@@ -73,11 +79,13 @@ void PrintText(const FileReport& one) {
 std::string JsonOf(const FileReport& one) {
   std::string refused;
   for (const auto& refusal : one.report.refused) {
-    refused += fmt::format("{}{{\"kernel\": {}, \"error\": {}, \"message\": {}, \"line\": {}}}", refused.empty() ? "" : ", ", Quoted(refusal.kernel),
-                           Quoted(Name(refusal.error.code)), Quoted(refusal.error.message), refusal.error.at.line);
+    refused +=
+        fmt::format("{}{{\"kernel\": {}, \"error\": {}, \"message\": {}, \"line\": {}}}",
+                    refused.empty() ? "" : ", ", Quoted(refusal.kernel), Quoted(Name(refusal.error.code)),
+                    Quoted(refusal.error.message), refusal.error.at.line);
   }
-  return fmt::format("{{\"file\": {}, \"kernels\": {}, \"hits\": {}, \"compiled\": {}, \"refused\": [{}]}}", Quoted(one.file), one.report.kernels,
-                     one.report.hits, one.report.compiled, refused);
+  return fmt::format("{{\"file\": {}, \"kernels\": {}, \"hits\": {}, \"compiled\": {}, \"refused\": [{}]}}",
+                     Quoted(one.file), one.report.kernels, one.report.hits, one.report.compiled, refused);
 }
 
 }  // namespace
@@ -86,7 +94,10 @@ Status RunWarm(const Arguments& arguments) {
   if (arguments.plain().empty()) return Fail(ErrorCode::kUsage, "warm wants a FILE or a directory");
   rt::KernelCache* cache = rt::KernelCache::Get();
   if (cache == nullptr) {
-    return Fail(Error{.code = ErrorCode::kUsage, .message = "there is no cache to compile into", .hint = "CUDA_CACHE_DISABLE is set, or neither CUDA_CACHE_PATH, XDG_CACHE_HOME nor HOME is"});
+    return Fail(
+        Error{.code = ErrorCode::kUsage,
+              .message = "there is no cache to compile into",
+              .hint = "CUDA_CACHE_DISABLE is set, or neither CUDA_CACHE_PATH, XDG_CACHE_HOME nor HOME is"});
   }
   const uint32_t sm = TRY(CapabilityWanted(arguments));
   const auto threads = static_cast<unsigned>(TRY(arguments.Number("--threads", 0, 4096)));
@@ -101,7 +112,10 @@ Status RunWarm(const Arguments& arguments) {
       if (named && !failure) failure = std::move(sources).error();
       continue;
     }
-    reports.push_back({file, rt::Warm(*std::move(sources), threads, [&](size_t done, size_t total, std::string_view kernel) { progress.Step(done, total, kernel); })});
+    reports.push_back({file, rt::Warm(*std::move(sources), threads,
+                                      [&](size_t done, size_t total, std::string_view kernel) {
+                                        progress.Step(done, total, kernel);
+                                      })});
   }
   FileReport sum{"all", {}};
   std::string json;
@@ -115,16 +129,23 @@ Status RunWarm(const Arguments& arguments) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const uint64_t written = cache->counts().stored;
   if (arguments.Has("--json")) {
-    fmt::print("{{\"cache\": {}, \"files\": [{}], \"kernels\": {}, \"hits\": {}, \"compiled\": {}, \"written\": {}, \"refused\": {}, \"seconds\": {:.3f}}}\n",
-               Quoted(cache->directory().string()), json, sum.report.kernels, sum.report.hits, sum.report.compiled, written, sum.report.refused.size(), seconds);
+    fmt::print(
+        "{{\"cache\": {}, \"files\": [{}], \"kernels\": {}, \"hits\": {}, \"compiled\": {}, \"written\": {}, "
+        "\"refused\": {}, \"seconds\": {:.3f}}}\n",
+        Quoted(cache->directory().string()), json, sum.report.kernels, sum.report.hits, sum.report.compiled,
+        written, sum.report.refused.size(), seconds);
   } else {
     for (const FileReport& one : reports) PrintText(one);
-    fmt::print("{} kernels in {} files, {} were kept, {} compiled, {} refused, {:.1f} s; cache {}\n", sum.report.kernels, reports.size(), sum.report.hits,
-               sum.report.compiled, sum.report.refused.size(), seconds, cache->directory().string());
+    fmt::print("{} kernels in {} files, {} were kept, {} compiled, {} refused, {:.1f} s; cache {}\n",
+               sum.report.kernels, reports.size(), sum.report.hits, sum.report.compiled,
+               sum.report.refused.size(), seconds, cache->directory().string());
   }
   if (failure) return Fail(*std::move(failure));
   if (reports.empty()) return Fail(ErrorCode::kNoPtx, "no file with PTX");
-  if (written < sum.report.compiled) return Fail(ErrorCode::kFile, fmt::format("{} of {} compiled kernels could not be written to {}", sum.report.compiled - written, sum.report.compiled, cache->directory().string()));
+  if (written < sum.report.compiled)
+    return Fail(ErrorCode::kFile,
+                fmt::format("{} of {} compiled kernels could not be written to {}",
+                            sum.report.compiled - written, sum.report.compiled, cache->directory().string()));
   return {};
 }
 

@@ -1,4 +1,5 @@
-// One function per verb, and what several verbs share: finding the PTX that a user means, stage options, progress.
+// One function per verb, and what several verbs share: finding the PTX that a user means, stage options,
+// progress.
 #pragma once
 
 #include <string>
@@ -25,7 +26,8 @@ Status RunDevices(const Arguments&);
 
 // One program: an image, or the modules of an -rdc program or of several files, which are linked.
 struct Source {
-  std::vector<lowering::PtxModule::Source> texts;  // named for messages: "program(.nv_fatbin,sm_90)" or the .ptx file
+  std::vector<lowering::PtxModule::Source>
+      texts;  // named for messages: "program(.nv_fatbin,sm_90)" or the .ptx file
   bool linked = false;
   ptx::JitOptions options;
   std::vector<std::string> kernels;
@@ -59,7 +61,8 @@ class Progress {
 // The interpret verb, and run --interpret: at a stage of the pipeline ("": after the last pass).
 Status InterpretKernel(const Arguments& arguments, std::string stage);
 
-// The folder of libcuda.so.1, libcudart.so.* and what exec preloads: beside this program. kFile when it is not there.
+// The folder of libcuda.so.1, libcudart.so.* and what exec preloads: beside this program. kFile when it is
+// not there.
 Result<std::string> DropInFolder();
 
 bool ColoursWanted();  // standard output is a terminal and NO_COLOR is not set

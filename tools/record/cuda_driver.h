@@ -51,8 +51,8 @@ class CudaDriver {
   const GpuIdentity& identity() const { return identity_; }
 
   // Loads `image` (fat binary, cubin, or PTX text) as a fresh module, runs the kernel once and reads back
-  // every written buffer and surface. Each buffer has a guard band behind it; a kernel that writes there is an error.
-  // After a fault (ErrorCode::kFault) the context is unusable, so the caller should end.
+  // every written buffer and surface. Each buffer has a guard band behind it; a kernel that writes there is
+  // an error. After a fault (ErrorCode::kFault) the context is unusable, so the caller should end.
   Result<GpuResult> Run(const std::vector<std::byte>& image, const GpuLaunch& launch,
                         const std::vector<Argument>& arguments);
 

@@ -1,5 +1,5 @@
-// The edge values of each type, for instruction vectors: zeros of both signs, denormals, infinities, quiet and signalling
-// NaN, integer extremes, shift amounts and field positions beyond the width.
+// The edge values of each type, for instruction vectors: zeros of both signs, denormals, infinities, quiet
+// and signalling NaN, integer extremes, shift amounts and field positions beyond the width.
 #pragma once
 
 #include <cstdint>

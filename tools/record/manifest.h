@@ -54,7 +54,7 @@ struct LaunchCase {
   std::array<uint32_t, 3> grid{1, 1, 1};
   std::array<uint32_t, 3> block{1, 1, 1};
   uint32_t shared_bytes = 0;
-  bool cooperative = false;                  // all blocks resident at once, so that they may meet at grid barriers
+  bool cooperative = false;  // all blocks resident at once, so that they may meet at grid barriers
   std::array<uint32_t, 3> cluster{1, 1, 1};  // blocks that run as a cluster
   std::vector<std::pair<std::string, std::string>> constants =
       {};                                      // module variable, SPEC; written before the launch

@@ -1,6 +1,7 @@
-// record_vectors OUT_FILE DATE CUBIN_DIR VECTOR.ptx ...: runs every `// run:` line on the GPU of this machine and writes all records
-// to one text file, each headed by "file NAME.gpu"; tools/record/split_records turns it into tests/ptx/*.gpu.
-// CUBIN_DIR holds NAME.cubin made by `ptxas -arch=sm_NN NAME.ptx`, so that the driver need not compile a file once per run.
+// record_vectors OUT_FILE DATE CUBIN_DIR VECTOR.ptx ...: runs every `// run:` line on the GPU of this machine
+// and writes all records to one text file, each headed by "file NAME.gpu"; tools/record/split_records turns
+// it into tests/ptx/*.gpu. CUBIN_DIR holds NAME.cubin made by `ptxas -arch=sm_NN NAME.ptx`, so that the
+// driver need not compile a file once per run.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -31,25 +32,28 @@ int main(int count, char** words) {
   for (int i = 4; i < count; ++i) {
     auto file = rt::ReadVectorFile(words[i]);
     if (!file) return std::fprintf(stderr, "%s\n", file.error().message.c_str()), 1;
-    const std::vector<std::byte> image = ReadBytes(std::string(words[3]) + "/" + file->path.stem().string() + ".cubin");
+    const std::vector<std::byte> image =
+        ReadBytes(std::string(words[3]) + "/" + file->path.stem().string() + ".cubin");
     if (image.empty()) {
       std::fprintf(stderr, "no cubin for %s: not recorded\n", words[i]);
       continue;
     }
-    out << "file " << file->path.stem().string() << ".gpu\ngpu " << driver->identity().name << "\ndriver " << driver->identity().driver
-        << "\ndate " << words[2] << "\n";
+    out << "file " << file->path.stem().string() << ".gpu\ngpu " << driver->identity().name << "\ndriver "
+        << driver->identity().driver << "\ndate " << words[2] << "\n";
     for (const rt::VectorRun& run : file->runs) {
       auto arguments = rt::ParseArguments(run);
-      auto result = arguments ? driver->Run(image, {run.kernel, run.grid, run.block, run.shared_bytes}, *arguments)
-                              : Result<rt::GpuResult>(Fail(arguments.error()));
+      auto result = arguments
+                        ? driver->Run(image, {run.kernel, run.grid, run.block, run.shared_bytes}, *arguments)
+                        : Result<rt::GpuResult>(Fail(arguments.error()));
       ++runs;
       if (!result) {
         ++failures;
         std::fprintf(stderr, "%s %s: %s\n", words[i], run.kernel.c_str(), result.error().message.c_str());
         if (result.error().code == ErrorCode::kFault) return 1;
-          continue;
+        continue;
       }
-      for (const auto& [argument, bytes] : result->buffers) out << run.kernel << ' ' << run.number << ' ' << argument << ' ' << rt::ToHex(bytes) << '\n';
+      for (const auto& [argument, bytes] : result->buffers)
+        out << run.kernel << ' ' << run.number << ' ' << argument << ' ' << rt::ToHex(bytes) << '\n';
     }
   }
   std::fprintf(stderr, "%zu runs, %zu failures\n", runs, failures);

@@ -189,16 +189,18 @@ Result<Argument> ParseBuffer(ArgumentRole role, std::string_view text,
   return argument;
 }
 
-Result<Argument> ParseImage(ArgumentRole role, std::string_view text, const std::filesystem::path& directory) {
+Result<Argument> ParseImage(ArgumentRole role, std::string_view text,
+                            const std::filesystem::path& directory) {
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos) return BadSpec("nothing after the options in " + Quoted(text));
   auto image = std::make_shared<ImageSpec>(TRY(ParseImageOptions(text.substr(0, colon))));
   Argument argument = TRY(ParseBuffer(ArgumentRole::kInOut, text.substr(colon + 1), directory));
   argument.role = role;
-  if (argument.type->size == 8) return BadSpec("an image has no channels of type " + std::string(argument.type->name));
+  if (argument.type->size == 8)
+    return BadSpec("an image has no channels of type " + std::string(argument.type->name));
   if (argument.count() != image->Texels() * image->channels) {
-    return BadSpec("the image has " + std::to_string(image->Texels() * image->channels) + " values, the list " +
-                   std::to_string(argument.count()));
+    return BadSpec("the image has " + std::to_string(image->Texels() * image->channels) +
+                   " values, the list " + std::to_string(argument.count()));
   }
   argument.image = std::move(image);
   return argument;
@@ -230,7 +232,8 @@ Result<Argument> ParseSpec(std::string_view spec, const std::filesystem::path& d
   const size_t colon = spec.find(':');
   if (colon == std::string_view::npos) {
     return BadSpec("no argument: " + Quoted(spec),
-                   "write TYPE:VALUE, in:TYPE:..., out:TYPE:COUNT, inout:TYPE:..., bytes:..., texture:... or surface:...");
+                   "write TYPE:VALUE, in:TYPE:..., out:TYPE:COUNT, inout:TYPE:..., bytes:..., texture:... or "
+                   "surface:...");
   }
   const std::string_view head = spec.substr(0, colon), rest = spec.substr(colon + 1);
   if (head == "in") return ParseBuffer(ArgumentRole::kIn, rest, directory);

@@ -45,11 +45,16 @@ Status ParseRun(VectorFile& file, const std::string& text, uint32_t line) {
   words >> run.kernel;
   for (std::string word; words >> word;) {
     bool good = true;
-    if (word.starts_with("grid=")) good = ParseTriple(std::string_view(word).substr(5), run.grid);
-    else if (word.starts_with("block=")) good = ParseTriple(std::string_view(word).substr(6), run.block);
-    else if (word.starts_with("shared=")) run.shared_bytes = static_cast<uint32_t>(std::stoul(word.substr(7)));
-    else if (word.starts_with("compare=")) good = ParseRule(word.substr(8), run.rule);
-    else run.specs.push_back(word);
+    if (word.starts_with("grid="))
+      good = ParseTriple(std::string_view(word).substr(5), run.grid);
+    else if (word.starts_with("block="))
+      good = ParseTriple(std::string_view(word).substr(6), run.block);
+    else if (word.starts_with("shared="))
+      run.shared_bytes = static_cast<uint32_t>(std::stoul(word.substr(7)));
+    else if (word.starts_with("compare="))
+      good = ParseRule(word.substr(8), run.rule);
+    else
+      run.specs.push_back(word);
     if (!good) return Bad(file, line, "cannot read '" + word + "'");
   }
   for (const VectorRun& other : file.runs) run.number += other.kernel == run.kernel;
@@ -65,7 +70,8 @@ double ValueOf(const ScalarType& type, const std::byte* bytes, int64_t& order) {
   order = (bits & sign) != 0 ? -static_cast<int64_t>(bits & ~sign) : static_cast<int64_t>(bits);
   if (type.size == 8) return std::bit_cast<double>(bits);
   if (type.size == 4) return std::bit_cast<float>(static_cast<uint32_t>(bits));
-  return DecodeSmallFloat(static_cast<uint32_t>(bits), type.exponent_bits == kHalf.exponent_bits ? kHalf : kBfloat16);
+  return DecodeSmallFloat(static_cast<uint32_t>(bits),
+                          type.exponent_bits == kHalf.exponent_bits ? kHalf : kBfloat16);
 }
 
 bool Equal(const VectorRule& rule, const ScalarType& type, const std::byte* a, const std::byte* b) {
@@ -129,7 +135,8 @@ Result<VectorFile> ParseVectorFile(std::string content, const std::filesystem::p
       std::string digits;
       words >> argument >> digits;
       auto bytes = FromHex(digits);
-      if (!bytes || file.runs.empty()) return Bad(file, number, "an expectation needs an argument number, hex digits and a run above it");
+      if (!bytes || file.runs.empty())
+        return Bad(file, number, "an expectation needs an argument number, hex digits and a run above it");
       file.runs.back().expected[argument] = std::move(*bytes);
     }
   }
@@ -148,9 +155,12 @@ Result<std::optional<VectorRecord>> ReadVectorRecord(const std::filesystem::path
   std::ifstream in(path);
   VectorRecord record;
   for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("gpu ")) record.gpu = line.substr(4);
-    else if (line.starts_with("driver ")) record.driver = line.substr(7);
-    else if (line.starts_with("date ")) record.date = line.substr(5);
+    if (line.starts_with("gpu "))
+      record.gpu = line.substr(4);
+    else if (line.starts_with("driver "))
+      record.driver = line.substr(7);
+    else if (line.starts_with("date "))
+      record.date = line.substr(5);
     else {
       std::istringstream words(line);
       std::string kernel, digits;
@@ -170,7 +180,8 @@ Result<std::vector<Argument>> ParseArguments(const VectorRun& run) {
   return arguments;
 }
 
-std::optional<std::string> FindVectorDifference(const VectorRule& rule, const ScalarType& type, const std::vector<std::byte>& actual,
+std::optional<std::string> FindVectorDifference(const VectorRule& rule, const ScalarType& type,
+                                                const std::vector<std::byte>& actual,
                                                 const std::vector<std::byte>& expected) {
   if (actual.size() != expected.size()) return "sizes differ";
   size_t wrong = 0, first = 0;
@@ -180,8 +191,9 @@ std::optional<std::string> FindVectorDifference(const VectorRule& rule, const Sc
     if (wrong++ == 0) first = i;
   }
   if (wrong == 0) return std::nullopt;
-  return std::to_string(wrong) + " of " + std::to_string(count) + " differ, first at " + std::to_string(first) + ": got " +
-         FormatValue(type, &actual[first * type.size], true) + ", expected " + FormatValue(type, &expected[first * type.size], true);
+  return std::to_string(wrong) + " of " + std::to_string(count) + " differ, first at " +
+         std::to_string(first) + ": got " + FormatValue(type, &actual[first * type.size], true) +
+         ", expected " + FormatValue(type, &expected[first * type.size], true);
 }
 
 }  // namespace ptx2cpu::rt

@@ -1,13 +1,16 @@
-// Instruction vectors: tests/ptx/<row>.ptx with `// run:` lines, and beside each a <row>.gpu record of what a real GPU gave.
+// Instruction vectors: tests/ptx/<row>.ptx with `// run:` lines, and beside each a <row>.gpu record of what a
+// real GPU gave.
 //
+// clang-format off
 //   // row: NAME [NAME ...]                             rows of the instruction table that the file covers
 //   // run: KERNEL grid=X[,Y,Z] block=X[,Y,Z] [shared=BYTES] compare=RULE SPEC SPEC ...
 //   // expect: ARG HEX                                  bytes of a buffer after the run above, where no GPU record can be had
+// clang-format on
 //
 // RULE: bits (equal bytes), value (equal, any NaN for a NaN), near:ABS:ULP (either tolerance holds).
 //
-// A record is lines of text: `gpu NAME`, `driver VERSION`, `date YYYY-MM-DD`, then `KERNEL RUN ARG HEX`, where RUN counts
-// the run lines of that kernel from 0 and HEX is the buffer's bytes in memory order.
+// A record is lines of text: `gpu NAME`, `driver VERSION`, `date YYYY-MM-DD`, then `KERNEL RUN ARG HEX`,
+// where RUN counts the run lines of that kernel from 0 and HEX is the buffer's bytes in memory order.
 #pragma once
 
 #include <array>
@@ -49,7 +52,8 @@ struct VectorFile {
 
 struct VectorRecord {
   std::string gpu, driver, date;
-  std::map<std::tuple<std::string, uint32_t, uint32_t>, std::vector<std::byte>> buffers;  // kernel, run, argument
+  std::map<std::tuple<std::string, uint32_t, uint32_t>, std::vector<std::byte>>
+      buffers;  // kernel, run, argument
   const std::vector<std::byte>* Find(const VectorRun& run, uint32_t argument) const;
 };
 
@@ -60,7 +64,8 @@ Result<std::optional<VectorRecord>> ReadVectorRecord(const std::filesystem::path
 Result<std::vector<Argument>> ParseArguments(const VectorRun& run);
 
 // Nothing when equal under the rule; else one line with the first difference.
-std::optional<std::string> FindVectorDifference(const VectorRule& rule, const ScalarType& type, const std::vector<std::byte>& actual,
+std::optional<std::string> FindVectorDifference(const VectorRule& rule, const ScalarType& type,
+                                                const std::vector<std::byte>& actual,
                                                 const std::vector<std::byte>& expected);
 
 std::string ToHex(const std::vector<std::byte>& bytes);

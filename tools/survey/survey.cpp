@@ -1,5 +1,6 @@
-// survey FILE ...: how much of the PTX in files of any kind parses, matches the instruction table, and translates through
-// every pass; refusals counted by reason. For robustness runs over large libraries; nothing is written.
+// survey FILE ...: how much of the PTX in files of any kind parses, matches the instruction table, and
+// translates through every pass; refusals counted by reason. For robustness runs over large libraries;
+// nothing is written.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -23,11 +24,14 @@ struct Tally {
   std::map<std::string, std::pair<size_t, std::string>> reasons;  // count and first place
 };
 
-double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // A message without the names and numbers that differ from kernel to kernel.
 std::string Reason(const Error& error) {
-  static const std::regex quoted("'[^']*'"), numbers("[0-9]+"), names("\\b(kernel|function) [A-Za-z_$][A-Za-z0-9_$]*");
+  static const std::regex quoted("'[^']*'"), numbers("[0-9]+"),
+      names("\\b(kernel|function) [A-Za-z_$][A-Za-z0-9_$]*");
   std::string text = fmt::format("{}: {}", Name(error.code), error.message.substr(0, 160));
   text = std::regex_replace(text, quoted, "'...'");
   return std::regex_replace(text, names, "$1 ...");
@@ -35,7 +39,8 @@ std::string Reason(const Error& error) {
 
 void Count(Tally& tally, const Error& error, const std::string& where) {
   auto& [count, first] = tally.reasons[Reason(error)];
-  if (count++ == 0) first = fmt::format("{} {}:{} {}", where, error.at.file, error.at.line, error.excerpt.substr(0, 100));
+  if (count++ == 0)
+    first = fmt::format("{} {}:{} {}", where, error.at.file, error.at.line, error.excerpt.substr(0, 100));
 }
 
 void SurveyImage(Tally& tally, const ptx::Image& image, const std::string& name) {
@@ -48,8 +53,10 @@ void SurveyImage(Tally& tally, const ptx::Image& image, const std::string& name)
   tally.parse_seconds += Now() - start;
   if (!module) return Count(tally, module.error(), name);
   ++tally.parsed;
-  if (const Status status = ptx::CheckInstructions(*module->modules()[0]); !status) Count(tally, status.error(), name);
-  else ++tally.matched;
+  if (const Status status = ptx::CheckInstructions(*module->modules()[0]); !status)
+    Count(tally, status.error(), name);
+  else
+    ++tally.matched;
   for (const std::string& kernel : module->Kernels()) {
     ++tally.kernels;
     const double build = Now();
@@ -61,8 +68,10 @@ void SurveyImage(Tally& tally, const ptx::Image& image, const std::string& name)
       options.pipeline.stop_after.clear();
       options.pipeline.verify_each = false;
       auto collapsed = module->Build(kernel, options);
-      if (collapsed) ++tally.collapsed;
-      else Count(tally, collapsed.error(), kernel);
+      if (collapsed)
+        ++tally.collapsed;
+      else
+        Count(tally, collapsed.error(), kernel);
     } else {
       Count(tally, simt.error(), kernel);
     }
@@ -71,15 +80,20 @@ void SurveyImage(Tally& tally, const ptx::Image& image, const std::string& name)
 }
 
 void Print(const Tally& t) {
-  const auto share = [](size_t part, size_t whole) { return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole); };
+  const auto share = [](size_t part, size_t whole) {
+    return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  };
   fmt::print("images     {:>8}  ({:.1f} MB of PTX)\n", t.images, static_cast<double>(t.bytes) / 1e6);
-  fmt::print("parse      {:>8}  {:.2f}%  at {:.1f} MB/s\n", t.parsed, share(t.parsed, t.images), static_cast<double>(t.bytes) / 1e6 / std::max(t.parse_seconds, 1e-9));
+  fmt::print("parse      {:>8}  {:.2f}%  at {:.1f} MB/s\n", t.parsed, share(t.parsed, t.images),
+             static_cast<double>(t.bytes) / 1e6 / std::max(t.parse_seconds, 1e-9));
   fmt::print("match      {:>8}  {:.2f}%\n", t.matched, share(t.matched, t.images));
   fmt::print("kernels    {:>8}\n", t.kernels);
   fmt::print("translate  {:>8}  {:.2f}%\n", t.translated, share(t.translated, t.kernels));
-  fmt::print("collapse   {:>8}  {:.2f}%  (translate and passes: {:.1f} s)\n", t.collapsed, share(t.collapsed, t.kernels), t.build_seconds);
+  fmt::print("collapse   {:>8}  {:.2f}%  (translate and passes: {:.1f} s)\n", t.collapsed,
+             share(t.collapsed, t.kernels), t.build_seconds);
   std::vector<std::pair<size_t, std::string>> sorted;
-  for (const auto& [reason, entry] : t.reasons) sorted.push_back({entry.first, reason + "\n             first: " + entry.second});
+  for (const auto& [reason, entry] : t.reasons)
+    sorted.push_back({entry.first, reason + "\n             first: " + entry.second});
   std::sort(sorted.rbegin(), sorted.rend());
   for (const auto& [count, reason] : sorted) fmt::print("{:>8}  {}\n", count, reason);
 }
@@ -97,7 +111,9 @@ int main(int count, char** words) {
     }
     for (const ptx::Container& container : extraction->containers) {
       for (const ptx::Image& image : container.images) {
-        if (image.kind == ptx::Image::Kind::kPtx) SurveyImage(tally, image, fmt::format("{}", std::string(words[i]).substr(std::string(words[i]).rfind('/') + 1)));
+        if (image.kind == ptx::Image::Kind::kPtx)
+          SurveyImage(tally, image,
+                      fmt::format("{}", std::string(words[i]).substr(std::string(words[i]).rfind('/') + 1)));
       }
     }
     fmt::print(stderr, "{:>7.1f} s  {} done: {} kernels so far\n", Now() - start, words[i], tally.kernels);

@@ -63,7 +63,8 @@ std::vector<Choice> ChoosePairwise(const ptx::Form& form, const std::set<Choice>
     for (size_t i = 0; i < picked.size(); ++i) used += form.elements[i].optional && picked[i] != 0;
     return used;
   };
-  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return options_used(a) < options_used(b); });
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const auto& a, const auto& b) { return options_used(a) < options_used(b); });
   std::set<Pair> covered;
   std::vector<Choice> result;
   // Two sweeps: first those that bring many new pairs, then whatever closes the gaps.

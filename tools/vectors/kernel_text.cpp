@@ -14,11 +14,11 @@ namespace {
 
 // How an operand of a type travels between memory and a register.
 struct Lane {
-  std::string reg;       // register type: "b32"
-  std::string load;      // memory type of ld: "u8" is widened
-  std::string spec;      // SPEC type of the buffer
-  int elements = 1;      // SPEC elements per thread
-  int bytes = 4;         // bytes per thread
+  std::string reg;   // register type: "b32"
+  std::string load;  // memory type of ld: "u8" is widened
+  std::string spec;  // SPEC type of the buffer
+  int elements = 1;  // SPEC elements per thread
+  int bytes = 4;     // bytes per thread
 };
 
 std::optional<Lane> LaneOf(PtxType type) {
@@ -31,7 +31,9 @@ std::optional<Lane> LaneOf(PtxType type) {
     return std::nullopt;  // needs 8-bit registers
   }
   if (info.kind == TypeKind::kOpaque || info.bits() > 64 || info.kind == TypeKind::kNone) return std::nullopt;
-  if (info.bits() == 8) return Lane{"b32", info.kind == TypeKind::kSigned ? "s8" : "u8", info.kind == TypeKind::kSigned ? "s8" : "u8", 1, 1};
+  if (info.bits() == 8)
+    return Lane{"b32", info.kind == TypeKind::kSigned ? "s8" : "u8",
+                info.kind == TypeKind::kSigned ? "s8" : "u8", 1, 1};
   const std::string bits = fmt::format("b{}", info.bits());
   if (info.elements == 2) {
     return Lane{bits, bits, std::string(word.substr(0, word.size() - 2)), 2, info.bits() / 8};
@@ -57,11 +59,13 @@ std::string RuleFor(const Row& row, const std::string& opcode, bool is_float) {
   if (name == "cvt_tf32") return "value";  // the low bits of a NaN are free
   if (!is_float) return "bits";
   if (name == "tanh_half" || name == "ex2_half") return "near:0:2";
-  if (name == "tanh") return "near:0:8192";             // relative 2^-11
-  if (name == "sin" || name == "cos") return "near:2e-6:0";  // absolute 2^-20.5, twice, and the range reduction
+  if (name == "tanh") return "near:0:8192";  // relative 2^-11
+  if (name == "sin" || name == "cos")
+    return "near:2e-6:0";  // absolute 2^-20.5, twice, and the range reduction
   if (name == "lg2") return "near:6e-7:4";
-  if (name == "ex2" || name == "rsqrt" || opcode.find("approx") != std::string::npos || opcode.find(".full") != std::string::npos) {
-    return f64 ? "near:0:17179869184" : "near:0:4";     // f64: relative 2^-20
+  if (name == "ex2" || name == "rsqrt" || opcode.find("approx") != std::string::npos ||
+      opcode.find(".full") != std::string::npos) {
+    return f64 ? "near:0:17179869184" : "near:0:4";  // f64: relative 2^-20
   }
   return "value";
 }
@@ -85,7 +89,8 @@ constexpr const char* kTruthTables[] = {"0x80", "0xe8", "0x96", "0x1b", "0x40"};
 
 class KernelWriter {
  public:
-  KernelWriter(const Row& row, std::string opcode, size_t number) : row_(row), opcode_(std::move(opcode)), number_(number) {}
+  KernelWriter(const Row& row, std::string opcode, size_t number)
+      : row_(row), opcode_(std::move(opcode)), number_(number) {}
 
   bool AddOperand(const OperandSpec& spec, const Modifiers& modifiers) {
     const PtxType type = TypeOf(spec, modifiers);
@@ -112,7 +117,8 @@ class KernelWriter {
         text_.push_back(spec.written ? AddOutput(*lane, IsFloat(type)) : AddInput(*lane));
         return true;
       }
-      default: return false;
+      default:
+        return false;
     }
   }
 
@@ -141,47 +147,68 @@ class KernelWriter {
 
   std::string Text(const std::string& name, const CarryFrame& carry, const std::string& word) const {
     std::string parameters;
-    for (const Output& output : outputs_) parameters += fmt::format("{}.param .u64 p_{}", parameters.empty() ? "" : ", ", output.parameter);
+    for (const Output& output : outputs_)
+      parameters += fmt::format("{}.param .u64 p_{}", parameters.empty() ? "" : ", ", output.parameter);
     for (const Input& input : inputs_) parameters += fmt::format(", .param .u64 p_{}", input.parameter);
     std::string body = "  .reg .b64 %at;\n  .reg .b32 %i, %flag;\n  mov.u32 %i, %tid.x;\n";
     for (const Input& input : inputs_) {
-      body += fmt::format("  .reg .{} %{};\n  ld.param.u64 %at, [p_{}];\n  mad.wide.u32 %at, %i, {}, %at;\n", input.lane.reg, input.parameter, input.parameter, input.lane.bytes);
-      if (input.is_predicate) body += fmt::format("  ld.global.b32 %flag, [%at];\n  setp.ne.b32 %{}, %flag, 0;\n", input.parameter);
-      else body += fmt::format("  ld.global.{} %{}, [%at];\n", input.lane.load, input.parameter);
+      body += fmt::format("  .reg .{} %{};\n  ld.param.u64 %at, [p_{}];\n  mad.wide.u32 %at, %i, {}, %at;\n",
+                          input.lane.reg, input.parameter, input.parameter, input.lane.bytes);
+      if (input.is_predicate)
+        body += fmt::format("  ld.global.b32 %flag, [%at];\n  setp.ne.b32 %{}, %flag, 0;\n", input.parameter);
+      else
+        body += fmt::format("  ld.global.{} %{}, [%at];\n", input.lane.load, input.parameter);
     }
-    for (const Output& output : outputs_) body += fmt::format("  .reg .{} %{};\n", output.lane.reg, output.parameter);
+    for (const Output& output : outputs_)
+      body += fmt::format("  .reg .{} %{};\n", output.lane.reg, output.parameter);
     if (carry.reads) {
       // Bit 0 of the input becomes the carry (add_) or the borrow (sub_).
       const std::string bits = fmt::format("b{}", word.substr(1));
       body += fmt::format("  .reg .{0} %one, %dead;\n  and.{0} %one, {1}, 1;\n", bits, carry_in_);
-      body += row_.name == "subc" ? fmt::format("  sub.cc.{0} %dead, 0, %one;\n", word) : fmt::format("  add.cc.{0} %dead, %one, -1;\n", word);
+      body += row_.name == "subc" ? fmt::format("  sub.cc.{0} %dead, 0, %one;\n", word)
+                                  : fmt::format("  add.cc.{0} %dead, %one, -1;\n", word);
     }
     body += fmt::format("  {} ", opcode_);
     for (size_t i = 0; i < text_.size(); ++i) body += fmt::format("{}{}", i == 0 ? "" : ", ", text_[i]);
     body += ";\n";
-    if (carry.writes) body += fmt::format("  {}.{} {}, 0, 0;\n", row_.name.starts_with("sub") ? "subc" : "addc", word, carry_out_);
+    if (carry.writes)
+      body += fmt::format("  {}.{} {}, 0, 0;\n", row_.name.starts_with("sub") ? "subc" : "addc", word,
+                          carry_out_);
     for (const Output& output : outputs_) {
-      body += fmt::format("  ld.param.u64 %at, [p_{}];\n  mad.wide.u32 %at, %i, {}, %at;\n", output.parameter, output.lane.bytes);
-      if (output.lane.reg == "pred") body += fmt::format("  selp.b32 %flag, 1, 0, %{};\n  st.global.b32 [%at], %flag;\n", output.parameter);
-      else body += fmt::format("  st.global.b{} [%at], %{};\n", output.lane.bytes * 8, output.parameter);
+      body += fmt::format("  ld.param.u64 %at, [p_{}];\n  mad.wide.u32 %at, %i, {}, %at;\n", output.parameter,
+                          output.lane.bytes);
+      if (output.lane.reg == "pred")
+        body +=
+            fmt::format("  selp.b32 %flag, 1, 0, %{};\n  st.global.b32 [%at], %flag;\n", output.parameter);
+      else
+        body += fmt::format("  st.global.b{} [%at], %{};\n", output.lane.bytes * 8, output.parameter);
     }
     return fmt::format(".visible .entry {}({})\n{{\n{}  ret;\n}}\n", name, parameters, body);
   }
 
   std::string Runs(const std::string& name) const {
-    const size_t values = std::count_if(inputs_.begin(), inputs_.end(), [](const Input& input) { return !input.is_predicate; });
+    const size_t values =
+        std::count_if(inputs_.begin(), inputs_.end(), [](const Input& input) { return !input.is_predicate; });
     std::string text;
     const auto line = [&](size_t threads, auto&& generator) {
-      text += fmt::format("// run: {} block={} compare={}", name, threads, RuleFor(row_, opcode_, std::any_of(outputs_.begin(), outputs_.end(), [](const Output& o) { return o.is_float; })));
-      for (const Output& output : outputs_) text += fmt::format(" out:{}:{}", output.lane.spec, threads * static_cast<size_t>(output.lane.elements));
+      text += fmt::format(
+          "// run: {} block={} compare={}", name, threads,
+          RuleFor(row_, opcode_,
+                  std::any_of(outputs_.begin(), outputs_.end(), [](const Output& o) { return o.is_float; })));
+      for (const Output& output : outputs_)
+        text +=
+            fmt::format(" out:{}:{}", output.lane.spec, threads * static_cast<size_t>(output.lane.elements));
       size_t index = 0, stride = 1;
-      for (const Input& input : inputs_) text += fmt::format(" in:{}:{}", input.lane.spec, generator(input, index++, stride));
+      for (const Input& input : inputs_)
+        text += fmt::format(" in:{}:{}", input.lane.spec, generator(input, index++, stride));
       text += "\n";
     };
-    // Two inputs meet in every pair of edge values; three or more, and comparisons (whose forms are many), use fewer.
+    // Two inputs meet in every pair of edge values; three or more, and comparisons (whose forms are many),
+    // use fewer.
     const bool few = values >= 3 || row_.family == "compare_select" || row_.name.starts_with("set");
     size_t most = 1;
-    for (const Input& input : inputs_) most = std::max(most, rt::EdgeBits(*rt::FindScalarType(input.lane.spec), few).size());
+    for (const Input& input : inputs_)
+      most = std::max(most, rt::EdgeBits(*rt::FindScalarType(input.lane.spec), few).size());
     size_t threads = 1;
     for (size_t i = 0; i < std::min<size_t>(values, 3); ++i) threads *= most;
     if (!NeedsSmallArguments(row_)) {
@@ -196,8 +223,10 @@ class KernelWriter {
     line(64, [&](const Input& input, size_t index, size_t&) {
       const size_t count = 64 * static_cast<size_t>(input.lane.elements);
       const bool is_float = input.lane.spec.find('f') != std::string::npos;
-      if (input.is_predicate || !is_float) return fmt::format("gen(bits,{},{})", count, 1000 * index + number_);
-      if (NeedsSmallArguments(row_)) return fmt::format("gen(uniform,{},{},-6.2831853,6.2831853)", count, 1000 * index + number_);
+      if (input.is_predicate || !is_float)
+        return fmt::format("gen(bits,{},{})", count, 1000 * index + number_);
+      if (NeedsSmallArguments(row_))
+        return fmt::format("gen(uniform,{},{},-6.2831853,6.2831853)", count, 1000 * index + number_);
       return fmt::format("gen(uniform,{},{},-8,8)", count, 1000 * index + number_);
     });
     return text;

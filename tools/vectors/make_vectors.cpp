@@ -1,7 +1,7 @@
-// make_vectors PTXAS OUT_DIR CUBIN_DIR: writes the vector files of all rows whose instructions compute values from values,
-// straight from the instruction table. PTXAS decides which combinations are legal on sm_90 (recorded on a GPU) and which
-// only on sm_100 (file NAME.sm100.ptx, not recorded). Rows that touch memory, control flow or other lanes have vector
-// files written by hand.
+// make_vectors PTXAS OUT_DIR CUBIN_DIR: writes the vector files of all rows whose instructions compute values
+// from values, straight from the instruction table. PTXAS decides which combinations are legal on sm_90
+// (recorded on a GPU) and which only on sm_100 (file NAME.sm100.ptx, not recorded). Rows that touch memory,
+// control flow or other lanes have vector files written by hand.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -19,13 +19,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kFamilies[] = {"integer_arithmetic", "extended_precision", "float_arithmetic", "half", "compare_select", "logic_shift", "convert"};
+constexpr std::string_view kFamilies[] = {
+    "integer_arithmetic", "extended_precision", "float_arithmetic", "half",
+    "compare_select",     "logic_shift",        "convert"};
 
 constexpr size_t kMostPerRow = 300;  // the first ones hold the most new pairs
 
 std::string FileText(const ptx::Row& row, const std::string& target, const std::vector<TestKernel>& kernels) {
   std::string text = fmt::format(
-      "// row: {}\n// PTX {}: {}\n// Written by make_vectors from the instruction table; do not edit.\n.version 9.0\n.target {}\n.address_size 64\n\n",
+      "// row: {}\n// PTX {}: {}\n// Written by make_vectors from the instruction table; do not "
+      "edit.\n.version 9.0\n.target {}\n.address_size 64\n\n",
       row.name, row.section, row.syntax, target);
   for (const TestKernel& kernel : kernels) text += kernel.ptx + kernel.runs + "\n";
   return text;
@@ -34,12 +37,14 @@ std::string FileText(const ptx::Row& row, const std::string& target, const std::
 void Write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
 
 // Kernels that ptxas takes for the target; the others are left out. The cubin of those is left at `cubin`.
-std::vector<TestKernel> Legal(const std::string& ptxas, const ptx::Row& row, const std::string& target, std::vector<TestKernel> kernels, const fs::path& cubin) {
+std::vector<TestKernel> Legal(const std::string& ptxas, const ptx::Row& row, const std::string& target,
+                              std::vector<TestKernel> kernels, const fs::path& cubin) {
   const fs::path ptx = cubin.string() + ".ptx", log = cubin.string() + ".log";
   for (int round = 0; round < 6 && !kernels.empty(); ++round) {
     const std::string text = FileText(row, target, kernels);
     Write(ptx, text);
-    const std::string command = fmt::format("'{}' -arch={} -o '{}' '{}' > '{}' 2>&1", ptxas, target, cubin.string(), ptx.string(), log.string());
+    const std::string command = fmt::format("'{}' -arch={} -o '{}' '{}' > '{}' 2>&1", ptxas, target,
+                                            cubin.string(), ptx.string(), log.string());
     if (std::system(command.c_str()) == 0) return kernels;
     // Which kernel does each complained line belong to?
     std::vector<std::string> owner = {""};
@@ -68,7 +73,8 @@ struct Found {
   std::vector<TestKernel> hopper, newer;
 };
 
-// Chooses combinations until every pair of words that is legal together is covered, or choosing brings nothing new.
+// Chooses combinations until every pair of words that is legal together is covered, or choosing brings
+// nothing new.
 Found FindLegal(const std::string& ptxas, const ptx::Row& row, const fs::path& cubins) {
   const std::string name(row.name);
   Found found;
@@ -79,7 +85,8 @@ Found FindLegal(const std::string& ptxas, const ptx::Row& row, const fs::path& c
     number = 0;
     for (size_t f = 0; f < row.forms.size(); ++f) {
       for (const Choice& choice : ChoosePairwise(row.forms[f], excluded[f])) {
-        if (auto kernel = MakeKernel(row, row.forms[f], choice, number++)) kernels.push_back(std::move(*kernel));
+        if (auto kernel = MakeKernel(row, row.forms[f], choice, number++))
+          kernels.push_back(std::move(*kernel));
       }
     }
     const auto without = [](std::vector<TestKernel> all, const std::vector<TestKernel>& some) {
@@ -93,7 +100,8 @@ Found FindLegal(const std::string& ptxas, const ptx::Row& row, const fs::path& c
     found.newer = Legal(ptxas, row, "sm_100a", kernels, cubins / (name + ".sm100.other"));
     const auto refused = without(std::move(kernels), found.newer);
     if (refused.empty()) break;
-    for (const TestKernel& kernel : refused) excluded[static_cast<size_t>(kernel.form - row.forms.data())].insert(kernel.choice);
+    for (const TestKernel& kernel : refused)
+      excluded[static_cast<size_t>(kernel.form - row.forms.data())].insert(kernel.choice);
   }
   if (found.hopper.size() > kMostPerRow) {
     found.hopper.resize(kMostPerRow);
@@ -112,7 +120,9 @@ int main(int count, char** words) {
   fs::create_directories(cubins);
   size_t files = 0, total = 0;
   for (const ptx::Row& row : ptx::Rows()) {
-    if (!row.translated || std::find(std::begin(kFamilies), std::end(kFamilies), row.family) == std::end(kFamilies)) continue;
+    if (!row.translated ||
+        std::find(std::begin(kFamilies), std::end(kFamilies), row.family) == std::end(kFamilies))
+      continue;
     const Found found = FindLegal(ptxas, row, cubins);
     const std::string name(row.name);
     const auto& [hopper, newer] = found;

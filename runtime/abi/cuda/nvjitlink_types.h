@@ -1,5 +1,5 @@
-// What of nvJitLink's C ABI we look at: the run-time linker from PTX, LTO IR and machine code to machine code, a library
-// of the user's. Each function is exported by its name and as __nvJitLinkName_MAJOR_MINOR.
+// What of nvJitLink's C ABI we look at: the run-time linker from PTX, LTO IR and machine code to machine
+// code, a library of the user's. Each function is exported by its name and as __nvJitLinkName_MAJOR_MINOR.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,8 @@ enum nvJitLinkInputType : int {
 
 using NvJitLinkCreate = nvJitLinkResult(nvJitLinkHandle* handle, uint32_t option_count, const char** options);
 using NvJitLinkDestroy = nvJitLinkResult(nvJitLinkHandle* handle);
-using NvJitLinkAddData = nvJitLinkResult(nvJitLinkHandle handle, nvJitLinkInputType type, const void* data, size_t bytes, const char* name);
+using NvJitLinkAddData = nvJitLinkResult(nvJitLinkHandle handle, nvJitLinkInputType type, const void* data,
+                                         size_t bytes, const char* name);
 using NvJitLinkAddFile = nvJitLinkResult(nvJitLinkHandle handle, nvJitLinkInputType type, const char* file);
 using NvJitLinkComplete = nvJitLinkResult(nvJitLinkHandle handle);
 using NvJitLinkGetSize = nvJitLinkResult(nvJitLinkHandle handle, size_t* bytes);

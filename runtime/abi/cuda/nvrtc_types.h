@@ -1,4 +1,5 @@
-// What of NVRTC's C ABI we look at: the run-time compiler from CUDA C++ to PTX or machine code, a library of the user's.
+// What of NVRTC's C ABI we look at: the run-time compiler from CUDA C++ to PTX or machine code, a library of
+// the user's.
 #pragma once
 
 #include <cstddef>

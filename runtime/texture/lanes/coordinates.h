@@ -14,7 +14,8 @@ struct Axis {
   bool normalized;
 };
 
-// Where two neighbours are, and the weight of the second in 1/256. Border texels have an index in range and a mask.
+// Where two neighbours are, and the weight of the second in 1/256. Border texels have an index in range and a
+// mask.
 struct Neighbours {
   Ints index[2];
   Ints outside[2];
@@ -45,7 +46,8 @@ PTX2CPU_INLINE Ints FloorBetween(const Floats& x, float least, float most, int b
 PTX2CPU_INLINE Ints FloorInPeriod(const Floats& x, int32_t period, int bits) {
   constexpr uint32_t k2To24 = 0x4B800000;  // from there on all are multiples of 2
   const Floats small = Cleaned(x, k2To24);
-  const Floats rest = small - Convert<Floats>(Convert<Ints>(period == 1 ? small : small * 0.5f)) * static_cast<float>(period);
+  const Floats rest =
+      small - Convert<Floats>(Convert<Ints>(period == 1 ? small : small * 0.5f)) * static_cast<float>(period);
   return Floor(rest * static_cast<float>(1 << bits)) & ((period << bits) - 1);
 }
 

@@ -1,4 +1,5 @@
-// ptx2cpu_texture_fetch for the lanes of a warp: layouts of `words` and `result` are those of ptx2cpu_texture_fetch_lanes.
+// ptx2cpu_texture_fetch for the lanes of a warp: layouts of `words` and `result` are those of
+// ptx2cpu_texture_fetch_lanes.
 #pragma once
 
 #include <stdint.h>
@@ -9,7 +10,8 @@
 namespace ptx2cpu::texture {
 
 // `lanes` is not 0. Results of other lanes may be anything.
-using FetchOfLanes = void(const ptx2cpu_texture& texture, uint32_t fetch, uint32_t lanes, const uint32_t* words, uint32_t* result);
+using FetchOfLanes = void(const ptx2cpu_texture& texture, uint32_t fetch, uint32_t lanes,
+                          const uint32_t* words, uint32_t* result);
 namespace plain {
 FetchOfLanes FetchLanes;
 }
@@ -17,8 +19,8 @@ namespace avx512 {
 FetchOfLanes FetchLanes;
 }
 
-// What the rules of ../texel.h say of a texture without sRGB. Functions, not inline ones: code for AVX-512 must not be linked
-// into the rest.
+// What the rules of ../texel.h say of a texture without sRGB. Functions, not inline ones: code for AVX-512
+// must not be linked into the rest.
 struct TexelRules {
   FilterFormat format;
   bool gives_floats;

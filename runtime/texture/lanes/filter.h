@@ -26,7 +26,8 @@ struct GroupOfLanes {
   Doubles sum;
   Longs unit;
 };
-PTX2CPU_INLINE GroupOfLanes GroupSum(const FloatFormat& format, const Words* values, const Ints* weights, int count) {
+PTX2CPU_INLINE GroupOfLanes GroupSum(const FloatFormat& format, const Words* values, const Ints* weights,
+                                     int count) {
   Words largest{};
   for (int i = 0; i < count; ++i) largest = Most(largest, weights[i] != 0 ? MagnitudeOf(values[i]) : Words{});
   const Ints exponent = Most((As<Ints>(largest) >> 23) - 127, Each(format.smallest_exponent));
@@ -52,7 +53,8 @@ PTX2CPU_INLINE Doubles Floor(const Doubles& x) {
 PTX2CPU_INLINE Words RoundAway(const FloatFormat& format, const Doubles& x) {
   const Longs bits = As<Longs>(x) & INT64_MAX;
   const Doubles magnitude = As<Doubles>(bits);
-  const Longs unit = Most((bits >> 52) - 1023, Longs{} + static_cast<int64_t>(format.smallest_exponent)) - format.fraction_bits;
+  const Longs unit = Most((bits >> 52) - 1023, Longs{} + static_cast<int64_t>(format.smallest_exponent)) -
+                     format.fraction_bits;
   const Doubles rounded = Convert<Doubles>(Convert<Ints>(magnitude * TwoTo(-unit) + 0.5)) * TwoTo(unit);
   const Floats finite = Convert<Floats>(rounded);
   const Words sign = Convert<Words>(As<Longs>(x) < 0) & 0x80000000u;
@@ -67,7 +69,8 @@ PTX2CPU_INLINE Words FloatSum(const FloatFormat& format, const Samples& s, Ints&
   if (s.groups == 1) return RoundAway(format, first.sum * TwoTo(first.unit - kWeightBits));
   const GroupOfLanes second = GroupSum(format, s.value + s.count, s.weight + s.count, s.count);
   const Longs unit = Most(first.unit, second.unit);
-  const Doubles total = Floor(first.sum * TwoTo(first.unit - unit)) + Floor(second.sum * TwoTo(second.unit - unit));
+  const Doubles total =
+      Floor(first.sum * TwoTo(first.unit - unit)) + Floor(second.sum * TwoTo(second.unit - unit));
   return RoundAway(format, total * TwoTo(unit - kWeightBits));
 }
 
@@ -86,7 +89,8 @@ PTX2CPU_INLINE Words IntegerSum(FilterFormat format, const Samples& s) {
     result = Convert<Floats>((sum + kWeightOne / 2) >> kWeightBits) / 65535.0f;
   } else {
     const Ints high = sum >> 4;
-    const Ints value = format == FilterFormat::kSigned16 ? (sum + kWeightOne / 2) >> kWeightBits : sum + ((high + (high >> 8) + 4) >> 3);
+    const Ints value = format == FilterFormat::kSigned16 ? (sum + kWeightOne / 2) >> kWeightBits
+                                                         : sum + ((high + (high >> 8) + 4) >> 3);
     result = Convert<Floats>(Most(value, Each(-32767))) / 32767.0f;
   }
   return As<Words>(result);

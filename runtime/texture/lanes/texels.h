@@ -33,9 +33,7 @@ PTX2CPU_INLINE Words RawChannel(const Layout& layout, const RawTexel& raw, uint3
   return word >> (at % 4 * 8) & (layout.channel_bytes == 1 ? 0xFFu : 0xFFFFu);
 }
 
-PTX2CPU_INLINE Ints Signed(const Words& raw, int bits) {
-  return As<Ints>(raw) << (32 - bits) >> (32 - bits);
-}
+PTX2CPU_INLINE Ints Signed(const Words& raw, int bits) { return As<Ints>(raw) << (32 - bits) >> (32 - bits); }
 
 PTX2CPU_INLINE Words WordsOf(const Floats& x) { return As<Words>(x); }
 PTX2CPU_INLINE Words WordsOf(const Ints& x) { return As<Words>(x); }

@@ -1,5 +1,6 @@
-// The 32 lanes of a warp as vectors of the compiler, one element a lane. Everything in this folder is compiled once for each
-// kind of machine, in a namespace of its own, so that no function of one is linked into another.
+// The 32 lanes of a warp as vectors of the compiler, one element a lane. Everything in this folder is
+// compiled once for each kind of machine, in a namespace of its own, so that no function of one is linked
+// into another.
 #pragma once
 
 #include <stdint.h>
@@ -67,7 +68,8 @@ PTX2CPU_INLINE Ints MaskOf(uint32_t lanes) {
 PTX2CPU_INLINE uint32_t BitsOf(const Ints& mask) {
 #if defined(PTX2CPU_LANES_AVX512)
   const auto* half = reinterpret_cast<const __m512i*>(&mask);
-  return static_cast<uint32_t>(_mm512_movepi32_mask(half[0])) | static_cast<uint32_t>(_mm512_movepi32_mask(half[1])) << 16;
+  return static_cast<uint32_t>(_mm512_movepi32_mask(half[0])) |
+         static_cast<uint32_t>(_mm512_movepi32_mask(half[1])) << 16;
 #else
   uint32_t bits = 0;
   for (int i = 0; i < kLanes; ++i) bits |= (mask[i] < 0 ? 1u : 0u) << i;

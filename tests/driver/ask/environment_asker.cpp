@@ -1,6 +1,6 @@
-// Prints what the environment makes of the devices: one line for the driver, one per device. With an argument: what a
-// launch of a kernel that traps says (trap), a forked child (fork), a child forked with work in flight (busy_fork), two
-// devices about each other (peers), what loading machine code says (cubin).
+// Prints what the environment makes of the devices: one line for the driver, one per device. With an
+// argument: what a launch of a kernel that traps says (trap), a forked child (fork), a child forked with work
+// in flight (busy_fork), two devices about each other (peers), what loading machine code says (cubin).
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +17,8 @@ namespace {
 
 // A kernel that traps: what its launch says, and what the next synchronisation says.
 void Trap() {
-  static constexpr char kPtx[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry traps() { trap; }\n";
+  static constexpr char kPtx[] =
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry traps() { trap; }\n";
   CUcontext context;
   CUmodule module;
   CUfunction function;
@@ -30,7 +31,8 @@ void Trap() {
   std::printf("launch %d synchronise %d\n", static_cast<int>(launch), static_cast<int>(cuCtxSynchronize()));
 }
 
-// What a child says that was forked after its parent had initialised the driver, and what the parent says then.
+// What a child says that was forked after its parent had initialised the driver, and what the parent says
+// then.
 void Fork() {
   cuInit(0);
   std::fflush(stdout);
@@ -38,20 +40,23 @@ void Fork() {
   int count = 0;
   if (child == 0) {
     const CUresult init = cuInit(0);
-    std::printf("child: init %d count %d\n", static_cast<int>(init), static_cast<int>(cuDeviceGetCount(&count)));
+    std::printf("child: init %d count %d\n", static_cast<int>(init),
+                static_cast<int>(cuDeviceGetCount(&count)));
     std::fflush(stdout);
     _exit(0);
   }
   int status = 0;
   waitpid(child, &status, 0);
-  std::printf("parent: init %d count %d\n", static_cast<int>(cuInit(0)), static_cast<int>(cuDeviceGetCount(&count)));
+  std::printf("parent: init %d count %d\n", static_cast<int>(cuInit(0)),
+              static_cast<int>(cuDeviceGetCount(&count)));
 }
 
-// The same with a context, memory and work in flight: every call of the child is refused, none waits for threads that it
-// does not have, and the parent's work goes on.
+// The same with a context, memory and work in flight: every call of the child is refused, none waits for
+// threads that it does not have, and the parent's work goes on.
 void BusyFork() {
   static constexpr char kPtx[] =
-      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry adds(.param .u64 p) { .reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [p]; atom.global.add.u32 %r, [%a], 1; ret; }\n";
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry adds(.param .u64 p) { .reg .b64 %a; "
+      ".reg .b32 %r; ld.param.u64 %a, [p]; atom.global.add.u32 %r, [%a], 1; ret; }\n";
   constexpr unsigned kBlocks = 1000, kThreads = 128, kLaunches = 20;
   CUcontext context;
   CUmodule module;
@@ -65,13 +70,16 @@ void BusyFork() {
   cuMemAlloc_v2(&memory, 4);
   cuMemsetD32_v2(memory, 0, 1);
   void* params[] = {&memory};
-  for (unsigned i = 0; i < kLaunches; ++i) cuLaunchKernel(function, kBlocks, 1, 1, kThreads, 1, 1, 0, nullptr, params, nullptr);
+  for (unsigned i = 0; i < kLaunches; ++i)
+    cuLaunchKernel(function, kBlocks, 1, 1, kThreads, 1, 1, 0, nullptr, params, nullptr);
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
     unsigned word = 0;
     CUdeviceptr more = 0;
-    const CUresult answers[] = {cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, params, nullptr), cuCtxSynchronize(), cuMemcpyDtoH_v2(&word, memory, 4), cuMemAlloc_v2(&more, 4), cuMemFree_v2(memory)};
+    const CUresult answers[] = {cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, params, nullptr),
+                                cuCtxSynchronize(), cuMemcpyDtoH_v2(&word, memory, 4),
+                                cuMemAlloc_v2(&more, 4), cuMemFree_v2(memory)};
     std::printf("child:");
     for (const CUresult answer : answers) std::printf(" %d", static_cast<int>(answer));
     std::printf("\n");
@@ -81,7 +89,8 @@ void BusyFork() {
   waitpid(child, &status, 0);
   unsigned word = 0;
   const CUresult copied = cuMemcpyDtoH_v2(&word, memory, 4);
-  std::printf("child ended %d, parent: %d, %s\n", status, static_cast<int>(copied), word == kBlocks * kThreads * kLaunches ? "all added" : "wrong");
+  std::printf("child ended %d, parent: %d, %s\n", status, static_cast<int>(copied),
+              word == kBlocks * kThreads * kLaunches ? "all added" : "wrong");
 }
 
 // Machine code of sm_90, as far as its header goes, without and with a log.
@@ -111,7 +120,9 @@ void Peers() {
   cuDevicePrimaryCtxRetain(&first, 0);
   cuDevicePrimaryCtxRetain(&second, 1);
   cuCtxSetCurrent(first);
-  const CUresult answers[] = {cuCtxDisablePeerAccess(second), cuCtxEnablePeerAccess(second, 0), cuCtxEnablePeerAccess(second, 0), cuCtxDisablePeerAccess(second), cuCtxDisablePeerAccess(second)};
+  const CUresult answers[] = {cuCtxDisablePeerAccess(second), cuCtxEnablePeerAccess(second, 0),
+                              cuCtxEnablePeerAccess(second, 0), cuCtxDisablePeerAccess(second),
+                              cuCtxDisablePeerAccess(second)};
   int possible = 0;
   cuDeviceCanAccessPeer(&possible, 0, 1);
   std::printf("peers %d:", possible);

@@ -1,5 +1,5 @@
-// Two devices and a second context on the first: what each has for itself of limits, heap of malloc and printf.
-// `services_asker heap | reset | foreign | print` prints what it saw (services_test.cpp).
+// Two devices and a second context on the first: what each has for itself of limits, heap of malloc and
+// printf. `services_asker heap | reset | foreign | print` prints what it saw (services_test.cpp).
 #include <cstdint>
 #include <cstdio>
 #include <string_view>
@@ -62,13 +62,15 @@ struct Place {
 
   void Load() {
     cuCtxSetCurrent(context);
-    if (const CUresult error = cuModuleLoadData(&module, kPtx)) std::printf("load: %d\n", static_cast<int>(error));
+    if (const CUresult error = cuModuleLoadData(&module, kPtx))
+      std::printf("load: %d\n", static_cast<int>(error));
   }
   CUresult Launch(const char* kernel, void** parameters) {
     CUfunction function;
     cuCtxSetCurrent(context);
     if (const CUresult error = cuModuleGetFunction(&function, module, kernel)) return error;
-    if (const CUresult error = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr)) return error;
+    if (const CUresult error = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr))
+      return error;
     return cuCtxSynchronize();
   }
   // What the kernel leaves where `value` was.
@@ -76,7 +78,8 @@ struct Place {
     word = value;
     uint64_t* address = &word;
     void* parameters[] = {&address};
-    if (const CUresult error = Launch(kernel, parameters)) std::printf("%s: %d\n", kernel, static_cast<int>(error));
+    if (const CUresult error = Launch(kernel, parameters))
+      std::printf("%s: %d\n", kernel, static_cast<int>(error));
     return word;
   }
   uint64_t Take(uint64_t bytes) { return Word("take", bytes); }
@@ -86,12 +89,14 @@ struct Place {
   }
   void SetLimit(CUlimit limit, size_t value) {
     cuCtxSetCurrent(context);
-    if (const CUresult error = cuCtxSetLimit(limit, value)) std::printf("limit: %d\n", static_cast<int>(error));
+    if (const CUresult error = cuCtxSetLimit(limit, value))
+      std::printf("limit: %d\n", static_cast<int>(error));
   }
   unsigned long long Limit(CUlimit limit) {
     size_t value = 0;
     cuCtxSetCurrent(context);
-    if (const CUresult error = cuCtxGetLimit(&value, limit)) std::printf("limit: %d\n", static_cast<int>(error));
+    if (const CUresult error = cuCtxGetLimit(&value, limit))
+      std::printf("limit: %d\n", static_cast<int>(error));
     return value;
   }
 };
@@ -113,9 +118,11 @@ void Heap() {
   first.SetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, size_t{1} << 20);  // becomes the least, 4 MiB
   beside.SetLimit(CU_LIMIT_STACK_SIZE, 4096);
   for (Place* place : {&first, &second, &beside}) {
-    std::printf("device %d heap %llu stack %llu\n", static_cast<int>(place->Word("where", 9)), place->Limit(CU_LIMIT_MALLOC_HEAP_SIZE), place->Limit(CU_LIMIT_STACK_SIZE));
+    std::printf("device %d heap %llu stack %llu\n", static_cast<int>(place->Word("where", 9)),
+                place->Limit(CU_LIMIT_MALLOC_HEAP_SIZE), place->Limit(CU_LIMIT_STACK_SIZE));
   }
-  for (Place* place : {&first, &second, &beside}) std::printf("5 MiB: %s, then 6 MiB: %s\n", Got(place->Take(5 << 20)), Got(place->Take(6 << 20)));
+  for (Place* place : {&first, &second, &beside})
+    std::printf("5 MiB: %s, then 6 MiB: %s\n", Got(place->Take(5 << 20)), Got(place->Take(6 << 20)));
   first.SetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, size_t{16} << 20);  // too late
 }
 
@@ -129,9 +136,11 @@ void Reset() {
   cuDevicePrimaryCtxReset_v2(0);
   cuDevicePrimaryCtxRetain(&first.context, 0);
   first.Load();
-  std::printf("limits after the reset: %llu %llu\n", first.Limit(CU_LIMIT_MALLOC_HEAP_SIZE), second.Limit(CU_LIMIT_MALLOC_HEAP_SIZE));
+  std::printf("limits after the reset: %llu %llu\n", first.Limit(CU_LIMIT_MALLOC_HEAP_SIZE),
+              second.Limit(CU_LIMIT_MALLOC_HEAP_SIZE));
   std::printf("7 MiB after the reset: %s\n", Got(first.Take(7 << 20)));
-  std::printf("of the other device: %s, and what it has holds %llu\n", Got(second.Take(3 << 20)), static_cast<unsigned long long>(*reinterpret_cast<uint64_t*>(kept)));
+  std::printf("of the other device: %s, and what it has holds %llu\n", Got(second.Take(3 << 20)),
+              static_cast<unsigned long long>(*reinterpret_cast<uint64_t*>(kept)));
 }
 
 void Stack() {

@@ -1,6 +1,8 @@
 // Asks a real CUDA driver what tests/driver/memory_questions.h and its siblings ask, and prints the answers:
+// clang-format off
 //   c++ -std=c++20 -I$CUDA/include tests/driver/record/record_answers.cpp -L$CUDA/lib64/stubs -lcuda -o record_answers
 //   ./record_answers > tests/driver/memory_answers.txt
+// clang-format on
 #include <cuda.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +25,9 @@ void Print(const std::string& label, const std::string& answer) {
 // In a process of its own: a question that breaks the driver costs the rest of its group only.
 int Ask(void (*questions)(Answers&)) {
   CUcontext context = nullptr;
-  if (cuInit(0) != CUDA_SUCCESS || cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS || cuCtxSetCurrent(context) != CUDA_SUCCESS) return 1;
+  if (cuInit(0) != CUDA_SUCCESS || cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
+      cuCtxSetCurrent(context) != CUDA_SUCCESS)
+    return 1;
   Answers answers;
   answers.told = Print;
   questions(answers);
@@ -39,8 +43,9 @@ int main() {
   int version = 0;
   cuDriverGetVersion(&version);
   std::printf("# driver for CUDA %d\n", version);
-  for (auto questions : {AskAllocation, AskHostMemory, AskPointerAttributes, AskCopies, AskSets, AskArrays, AskMipmaps, AskArrayCopies,
-                         AskTextures, AskPools, AskVirtualMemory, AskManaged, AskBatches, AskReferences, AskViews}) {
+  for (auto questions : {AskAllocation, AskHostMemory, AskPointerAttributes, AskCopies, AskSets, AskArrays,
+                         AskMipmaps, AskArrayCopies, AskTextures, AskPools, AskVirtualMemory, AskManaged,
+                         AskBatches, AskReferences, AskViews}) {
     std::fflush(stdout);
     const pid_t child = fork();
     if (child == 0) _exit(Ask(questions));

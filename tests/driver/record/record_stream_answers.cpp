@@ -1,6 +1,9 @@
-// Asks a real CUDA driver what tests/driver/stream_questions.h and graph_questions.h ask, and prints the answers:
+// Asks a real CUDA driver what tests/driver/stream_questions.h and graph_questions.h ask, and prints the
+// answers:
+// clang-format off
 //   clang++ -std=c++20 -I$CUDA/include tests/driver/record/record_stream_answers.cpp -L$CUDA/lib64/stubs -lcuda -o record_stream_answers
 //   ./record_stream_answers > tests/driver/stream_answers.txt
+// clang-format on
 #include <cuda.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +24,9 @@ void Print(const std::string& label, const std::string& answer) {
 // In a process of its own: a question that breaks the driver costs the rest of its group only.
 int Ask(void (*questions)(Answers&)) {
   CUcontext context = nullptr;
-  if (cuInit(0) != CUDA_SUCCESS || cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS || cuCtxSetCurrent(context) != CUDA_SUCCESS) return 1;
+  if (cuInit(0) != CUDA_SUCCESS || cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
+      cuCtxSetCurrent(context) != CUDA_SUCCESS)
+    return 1;
   Answers answers;
   answers.told = Print;
   questions(answers);

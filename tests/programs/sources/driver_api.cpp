@@ -1,4 +1,5 @@
-// The driver API, found with dlopen as language runtimes do: PTX text, its JIT's log, linking, launches, attributes.
+// The driver API, found with dlopen as language runtimes do: PTX text, its JIT's log, linking, launches,
+// attributes.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -122,7 +123,8 @@ void Modules() {
   Ok("cuMemcpyHtoD_v2", data, static_cast<const void*>(host.data()), host.size() * 4);
   int count = 1000, value = 7;
   void* arguments[] = {&data, &count, &value};
-  Ok("cuLaunchKernel", add, 8u, 1u, 1u, 128u, 1u, 1u, 0u, CUstream(nullptr), static_cast<void**>(arguments), static_cast<void**>(nullptr));
+  Ok("cuLaunchKernel", add, 8u, 1u, 1u, 128u, 1u, 1u, 0u, CUstream(nullptr), static_cast<void**>(arguments),
+     static_cast<void**>(nullptr));
   Ok("cuModuleGetGlobal_v2", &factor, &bytes, module, "factor");
   const int five = 5;
   Ok("cuMemcpyHtoD_v2", factor, static_cast<const void*>(&five), bytes);
@@ -131,8 +133,10 @@ void Modules() {
     int count, value;
   } packed = {data, 500, -1};
   size_t packed_bytes = sizeof packed;
-  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &packed_bytes, CU_LAUNCH_PARAM_END};
-  Ok("cuLaunchKernel", add, 8u, 1u, 1u, 128u, 1u, 1u, 0u, CUstream(nullptr), static_cast<void**>(nullptr), static_cast<void**>(extra));
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &packed_bytes,
+                   CU_LAUNCH_PARAM_END};
+  Ok("cuLaunchKernel", add, 8u, 1u, 1u, 128u, 1u, 1u, 0u, CUstream(nullptr), static_cast<void**>(nullptr),
+     static_cast<void**>(extra));
   Ok("cuCtxSynchronize");
   Ok("cuMemcpyDtoH_v2", static_cast<void*>(host.data()), data, host.size() * 4);
   int launched = 0;
@@ -142,7 +146,8 @@ void Modules() {
   int threads = 0;
   Ok("cuFuncGetAttribute", &threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, add);
   std::printf("threads per block %d\n", threads);
-  Show("cuLaunchKernel", add, 0u, 1u, 1u, 128u, 1u, 1u, 0u, CUstream(nullptr), static_cast<void**>(arguments), static_cast<void**>(nullptr));
+  Show("cuLaunchKernel", add, 0u, 1u, 1u, 128u, 1u, 1u, 0u, CUstream(nullptr), static_cast<void**>(arguments),
+       static_cast<void**>(nullptr));
   Ok("cuMemFree_v2", data);
   Show("cuMemFree_v2", data);
   Ok("cuModuleUnload", module);
@@ -153,7 +158,10 @@ void BadPtx() {
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   CUmodule module;
-  Show("cuModuleLoadDataEx", &module, static_cast<const void*>(".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { frobnicate.s32 %r1; }\n"), 2u, options, values);
+  Show("cuModuleLoadDataEx", &module,
+       static_cast<const void*>(
+           ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { frobnicate.s32 %r1; }\n"),
+       2u, options, values);
   std::printf("the log says something: %d\n", std::strlen(log) > 10);
 }
 
@@ -162,8 +170,10 @@ void Linking() {
   void* image;
   size_t bytes;
   Ok("cuLinkCreate_v2", 0u, static_cast<CUjit_option*>(nullptr), static_cast<void**>(nullptr), &state);
-  Ok("cuLinkAddData_v2", state, CU_JIT_INPUT_PTX, const_cast<void*>(static_cast<const void*>(kCaller)), sizeof kCaller, "caller", 0u, static_cast<CUjit_option*>(nullptr), static_cast<void**>(nullptr));
-  Ok("cuLinkAddData_v2", state, CU_JIT_INPUT_PTX, const_cast<void*>(static_cast<const void*>(kCallee)), sizeof kCallee, "callee", 0u, static_cast<CUjit_option*>(nullptr), static_cast<void**>(nullptr));
+  Ok("cuLinkAddData_v2", state, CU_JIT_INPUT_PTX, const_cast<void*>(static_cast<const void*>(kCaller)),
+     sizeof kCaller, "caller", 0u, static_cast<CUjit_option*>(nullptr), static_cast<void**>(nullptr));
+  Ok("cuLinkAddData_v2", state, CU_JIT_INPUT_PTX, const_cast<void*>(static_cast<const void*>(kCallee)),
+     sizeof kCallee, "callee", 0u, static_cast<CUjit_option*>(nullptr), static_cast<void**>(nullptr));
   Ok("cuLinkComplete", state, &image, &bytes);
   CUmodule module;
   CUfunction use;
@@ -174,7 +184,8 @@ void Linking() {
   Ok("cuModuleGetFunction", &use, module, "use");
   Ok("cuMemAlloc_v2", &out, size_t{4});
   void* arguments[] = {&out};
-  Ok("cuLaunchKernel", use, 1u, 1u, 1u, 1u, 1u, 1u, 0u, CUstream(nullptr), static_cast<void**>(arguments), static_cast<void**>(nullptr));
+  Ok("cuLaunchKernel", use, 1u, 1u, 1u, 1u, 1u, 1u, 0u, CUstream(nullptr), static_cast<void**>(arguments),
+     static_cast<void**>(nullptr));
   Ok("cuMemcpyDtoH_v2", static_cast<void*>(&result), out, size_t{4});
   std::printf("linked %d\n", result);
 }
@@ -184,7 +195,8 @@ void EntryPoints() {
   CUdriverProcAddressQueryResult status;
   Ok("cuGetProcAddress_v2", "cuMemAlloc", &two, 12000, cuuint64_t{0}, &status);
   Ok("cuGetProcAddress_v2", "cuMemAlloc", &one, 2000, cuuint64_t{0}, &status);
-  std::printf("versions differ %d, the newer is the exported one %d\n", one != two, two == dlsym(library, "cuMemAlloc_v2"));
+  std::printf("versions differ %d, the newer is the exported one %d\n", one != two,
+              two == dlsym(library, "cuMemAlloc_v2"));
   const CUresult result = Call("cuGetProcAddress_v2", "cuNothing", &none, 12000, cuuint64_t{0}, &status);
   std::printf("unknown: %s, null %d, status %d\n", NameOf(result), none == nullptr, static_cast<int>(status));
 }
