@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "ptx-parser/parse/parse.h"
 #include "ptx-parser/translate/translate.h"
 

@@ -3,7 +3,7 @@
 //   PTX text -> Parse -> ast::Module -> Translate -> ir::Module (one kernel, Simt) -> pass, pass, ... ->
 //   Collapsed
 //
-// Code generation continues from there: lowering/llvm/jit.h and object.h.
+// Code generation continues from there: lowering/llvm/output/jit.h and object.h.
 #pragma once
 
 #include <functional>

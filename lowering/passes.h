@@ -1,6 +1,6 @@
 // The catalogue of passes: one prototype each. What stands in which order, and why, is in pipeline.cpp.
 //
-// Every pass takes a function from one valid state to another (ir/verify.h) and keeps its meaning: the
+// Every pass takes a function from one valid state to another (ir/verify/verify.h) and keeps its meaning: the
 // interpreter gives the same memory before and after it.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/uniformity.h"
+#include "analysis/values/uniformity.h"
 #include "ir/function.h"
 #include "ir/result.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/text/text.h"
+#include "ir/verify/verify.h"
 
 namespace ptx2cpu::lowering {
 namespace {

@@ -1,6 +1,6 @@
 #include "lowering/passes/call_graph.h"
 
-#include "analysis/spin_loops.h"
+#include "analysis/regions/spin_loops.h"
 
 namespace ptx2cpu::lowering {
 

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/dominators.h"
-#include "analysis/mixed_trips.h"
-#include "analysis/spin_loops.h"
-#include "analysis/uniformity.h"
+#include "analysis/graph/dominators.h"
+#include "analysis/regions/mixed_trips.h"
+#include "analysis/regions/spin_loops.h"
+#include "analysis/values/uniformity.h"
 #include "lowering/passes.h"
 #include "lowering/passes/diagnose.h"
 #include "lowering/passes/mask_divergent_arms.h"

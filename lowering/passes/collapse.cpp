@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/regions.h"
+#include "analysis/regions/regions.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/collapse_values.h"

@@ -2,16 +2,16 @@
 //
 // A place is the code of one lane-level region, of one boundary, or of one copy between levels. Every value
 // of the Split form has a home, the place of its definition; elsewhere it is rebuilt when that is cheap, or
-// read from a slot (analysis/crossing_values chooses). Slots are made on first demand, so a value that does
-// not cross has none.
+// read from a slot (analysis/regions/crossing_values chooses). Slots are made on first demand, so a value
+// that does not cross has none.
 #pragma once
 
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/crossing_values.h"
-#include "analysis/uniformity.h"
+#include "analysis/regions/crossing_values.h"
+#include "analysis/values/uniformity.h"
 #include "ir/build.h"
 #include "ir/function.h"
 

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "analysis/dominators.h"
+#include "analysis/graph/dominators.h"
 
 namespace ptx2cpu::lowering {
 namespace {

@@ -18,7 +18,7 @@
 #include <map>
 #include <set>
 
-#include "analysis/liveness.h"
+#include "analysis/values/liveness.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"

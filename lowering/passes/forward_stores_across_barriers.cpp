@@ -11,7 +11,7 @@
 // everything after a volatile or ordered access, an atomic, a fence or a call.
 #include <algorithm>
 
-#include "analysis/known_loads.h"
+#include "analysis/memory/known_loads.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
 

@@ -18,8 +18,8 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/control_dependence.h"
-#include "analysis/regions.h"
+#include "analysis/graph/control_dependence.h"
+#include "analysis/regions/regions.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"

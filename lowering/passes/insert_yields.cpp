@@ -6,7 +6,7 @@
 //          %p = icmp eq %v, 0                          %p = icmp eq %v, 0
 //          cond_br %p, bb1, bb2                        cond_br %p, turn, bb2
 //                                                 turn: nanosleep 0 ; br bb1
-#include "analysis/spin_loops.h"
+#include "analysis/regions/spin_loops.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"

@@ -19,7 +19,7 @@
 #include <map>
 #include <tuple>
 
-#include "analysis/liveness.h"
+#include "analysis/values/liveness.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/barrier_words.h"

@@ -24,7 +24,7 @@
 
 #include <algorithm>
 
-#include "analysis/uniformity.h"
+#include "analysis/values/uniformity.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/divergent_arms.h"

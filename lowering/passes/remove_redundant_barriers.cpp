@@ -12,7 +12,7 @@
 // atomic, a volatile or ordered access, a fence, a call, an asynchronous copy); when its result is used; and
 // when not all threads of the block are known to arrive there together. One at a time: what was ordered by
 // two barriers still needs one of them.
-#include "analysis/barrier_intervals.h"
+#include "analysis/memory/barrier_intervals.h"
 #include "lowering/passes.h"
 
 namespace ptx2cpu::lowering {

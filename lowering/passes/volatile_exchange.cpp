@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "analysis/loops.h"
+#include "analysis/graph/loops.h"
 
 namespace ptx2cpu::lowering {
 

@@ -3,8 +3,8 @@
  * A texture handle (CUtexObject, cudaTextureObject_t, the contents of a .texref variable or parameter) is the
  * address of a struct ptx2cpu_texture, a surface handle (CUsurfObject, the contents of a .surfref) that of a
  * struct ptx2cpu_surface; a null handle is an unbound one: reading it gives zeros, as on a GPU. Whoever
- * creates the object (runtime/driver, or a test) fills the struct completely before a kernel sees the handle
- * and does not change it while one may use it. Nothing here owns memory.
+ * creates the object (runtime/cuda/driver, or a test) fills the struct completely before a kernel sees the
+ * handle and does not change it while one may use it. Nothing here owns memory.
  *
  * A module's `.global .texref name` and `.surfref name` are variables of 8 bytes with the handle; the host
  * finds them by name and stores the handle there (cuTexRefSet*, cudaBindTexture*). The same for kernel

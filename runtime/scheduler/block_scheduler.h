@@ -1,7 +1,7 @@
 // Runs one block of a resumable kernel: decides which lanes of which warp go on, and calls the kernel's step
 // for them.
 //
-// The rules are those of the IR interpreter's thread scheduler (ir/interpret_schedule.cpp), on whole lane
+// The rules are those of the IR interpreter's thread scheduler (ir/interpret/schedule.cpp), on whole lane
 // masks:
 // clang-format off
 //   collective        all live lanes of the membermask wait at points of one class with the same mask

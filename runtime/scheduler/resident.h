@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/launch_job.h"
+#include "runtime/launch/launch_job.h"
 #include "runtime/scheduler/block_scheduler.h"
 
 namespace ptx2cpu::rt {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-#include "runtime/launch.h"
+#include "runtime/launch/launch.h"
 
 namespace ptx2cpu::rt {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "runtime/futex.h"
 #include "runtime/timeline/timeline.h"
+#include "runtime/worker/futex.h"
 
 namespace ptx2cpu::rt {
 

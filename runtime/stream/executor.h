@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/stream/stream.h"
-#include "runtime/thread_pool.h"
+#include "runtime/worker/thread_pool.h"
 
 namespace ptx2cpu::rt {
 

@@ -1,6 +1,6 @@
 // Graph launches: sequences, what conditions decide, and branches side by side. A stream that is given away
 // in the middle of one goes on where its frames say.
-#include "runtime/device_runtime/condition.h"
+#include "runtime/device/condition.h"
 #include "runtime/stream/executor.h"
 #include "runtime/stream/stream.h"
 

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/fault.h"
 #include "runtime/stream/executor.h"
+#include "runtime/worker/fault.h"
 
 namespace ptx2cpu::rt {
 

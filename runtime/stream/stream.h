@@ -11,9 +11,9 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/spin_lock.h"
 #include "runtime/stream/error_state.h"
 #include "runtime/stream/work.h"
+#include "runtime/worker/spin_lock.h"
 
 namespace ptx2cpu::rt {
 

@@ -1,9 +1,9 @@
 // Waiting for streams: streams for streams, host functions and polls, threads for streams.
 #include <algorithm>
 
-#include "runtime/futex.h"
 #include "runtime/stream/executor.h"
 #include "runtime/stream/stream.h"
+#include "runtime/worker/futex.h"
 
 namespace ptx2cpu::rt {
 

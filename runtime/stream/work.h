@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/launch.h"
+#include "runtime/launch/launch.h"
 
 namespace ptx2cpu::rt {
 

@@ -1,7 +1,7 @@
 // Addresses as polynomials: what two threads' accesses may have in common, against all pairs of threads.
 #include <random>
 
-#include "analysis/memory_effects.h"
+#include "analysis/memory/memory_effects.h"
 #include "tests/analysis/graphs.h"
 
 using namespace ptx2cpu;

@@ -1,5 +1,5 @@
 // Intervals between barriers: what may happen before and after each, and which barriers all threads share.
-#include "analysis/barrier_intervals.h"
+#include "analysis/memory/barrier_intervals.h"
 
 #include <algorithm>
 

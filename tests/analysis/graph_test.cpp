@@ -2,8 +2,8 @@
 #include <random>
 #include <set>
 
-#include "analysis/control_dependence.h"
-#include "analysis/loops.h"
+#include "analysis/graph/control_dependence.h"
+#include "analysis/graph/loops.h"
 #include "tests/analysis/graphs.h"
 
 using namespace ptx2cpu;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/build.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 namespace ptx2cpu::test {
 

@@ -1,5 +1,5 @@
 // The minimum cut against all subsets of small graphs, and large graphs in short time.
-#include "analysis/minimum_cut.h"
+#include "analysis/graph/minimum_cut.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

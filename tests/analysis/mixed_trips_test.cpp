@@ -1,9 +1,9 @@
 // Lanes that come to one collective in different trips of a loop around it.
-#include "analysis/mixed_trips.h"
+#include "analysis/regions/mixed_trips.h"
 
 #include <catch2/catch.hpp>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 using namespace ptx2cpu;
 

@@ -1,8 +1,8 @@
 // Analyses of values: uniformity, liveness, address spaces, effects.
-#include "analysis/address_space.h"
-#include "analysis/effects.h"
-#include "analysis/liveness.h"
-#include "analysis/uniformity.h"
+#include "analysis/memory/effects.h"
+#include "analysis/values/address_space.h"
+#include "analysis/values/liveness.h"
+#include "analysis/values/uniformity.h"
 #include "tests/analysis/graphs.h"
 
 using namespace ptx2cpu;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/api/ptx2cpu.h"
+#include "runtime/engine/ptx2cpu.h"
 
 namespace ptx2cpu::api_test {
 

@@ -9,11 +9,11 @@
 #include <sstream>
 
 #include "lowering/compile.h"
-#include "lowering/llvm/jit.h"
+#include "lowering/llvm/output/jit.h"
 #include "ptx-parser/fatbin/fatbin.h"
-#include "runtime/entry_point_list.h"
-#include "runtime/module/images.h"
-#include "runtime/module/kernel_module.h"
+#include "runtime/device/entry_point_list.h"
+#include "runtime/engine/images.h"
+#include "runtime/engine/kernel_module.h"
 #include "tests/cache/scratch.h"
 
 using namespace ptx2cpu;

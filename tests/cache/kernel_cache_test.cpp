@@ -1,5 +1,5 @@
 // Entries on disk: what is read, what is refused, what is thrown out, and that no trouble with files shows.
-#include "runtime/cache/kernel_cache.h"
+#include "runtime/engine/cache/kernel_cache.h"
 
 #include <fcntl.h>
 #include <sys/mount.h>

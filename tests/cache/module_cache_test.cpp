@@ -9,10 +9,10 @@
 #include <map>
 #include <thread>
 
-#include "runtime/cache/image_bytes.h"
-#include "runtime/module/background.h"
-#include "runtime/module/kernel_module.h"
-#include "runtime/module/progress.h"
+#include "runtime/engine/background.h"
+#include "runtime/engine/cache/image_bytes.h"
+#include "runtime/engine/kernel_module.h"
+#include "runtime/engine/progress.h"
 #include "tests/cache/scratch.h"
 
 using namespace ptx2cpu;

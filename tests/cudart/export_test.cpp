@@ -12,7 +12,7 @@ using namespace ptx2cpu;
 using namespace ptx2cpu::cudart_test;
 
 TEST_CASE("the libraries export the table's functions", "[cudart]") {
-  const auto table = api_table::Read(PTX2CPU_SOURCE_DIR "/runtime/cudart/cudart.api");
+  const auto table = api_table::Read(PTX2CPU_SOURCE_DIR "/runtime/cuda/cudart/cudart.api");
   if (!table) FAIL(table.error().message);
   for (const int major : kMajors) {
     INFO("CUDA " << major);

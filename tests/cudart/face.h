@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/abi/cuda/runtime_types.h"
+#include "runtime/cuda/abi/runtime_types.h"
 
 namespace ptx2cpu::cudart_test {
 

@@ -1,5 +1,5 @@
 // The registry of handles: what is in it is found, what is not is not, also while others come and go.
-#include "runtime/driver/handles.h"
+#include "runtime/cuda/driver/core/handles.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

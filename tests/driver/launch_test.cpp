@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/driver/call.h"
+#include "runtime/cuda/driver/core/call.h"
 #include "tests/driver/driver_session.h"
 
 using namespace driver_test;

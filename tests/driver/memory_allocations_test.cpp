@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/driver/allocations.h"
-#include "runtime/driver/memory_heap.h"
-#include "runtime/driver/memory_probe.h"
+#include "runtime/cuda/driver/memory/allocations.h"
+#include "runtime/cuda/driver/memory/memory_heap.h"
+#include "runtime/cuda/driver/memory/memory_probe.h"
 
 using namespace ptx2cpu::driver;
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "memory_context.h"
-#include "runtime/driver/submit.h"
+#include "runtime/cuda/driver/stream/submit.h"
 
 using namespace driver_memory_test;  // NOLINT: the questions name CUDA's functions without a namespace
 

@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "driver_api.h"
-#include "runtime/driver/context.h"
-#include "runtime/driver/device.h"
+#include "runtime/cuda/driver/context/context.h"
+#include "runtime/cuda/driver/core/device.h"
 
 namespace driver_memory_test {
 

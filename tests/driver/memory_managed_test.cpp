@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "memory_context.h"
-#include "runtime/driver/memory_advice.h"
+#include "runtime/cuda/driver/memory/memory_advice.h"
 
 namespace driver_memory_test {
 

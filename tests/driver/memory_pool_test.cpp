@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "memory_gate.h"
-#include "runtime/driver/allocations.h"
-#include "runtime/driver/pool.h"
-#include "runtime/driver/submit.h"
+#include "runtime/cuda/driver/memory/allocations.h"
+#include "runtime/cuda/driver/memory/pool.h"
+#include "runtime/cuda/driver/stream/submit.h"
 
 namespace driver_memory_test {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "memory_gate.h"
-#include "runtime/driver/allocations.h"
+#include "runtime/cuda/driver/memory/allocations.h"
 
 namespace driver_memory_test {
 

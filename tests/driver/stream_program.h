@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "driver_api.h"
-#include "runtime/driver/context.h"
-#include "runtime/driver/device.h"
+#include "runtime/cuda/driver/context/context.h"
+#include "runtime/cuda/driver/core/device.h"
 
 namespace driver_stream_test {
 

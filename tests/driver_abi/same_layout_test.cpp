@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstddef>
 
-#include "runtime/abi/cuda/driver_types.h"
+#include "runtime/cuda/abi/driver_types.h"
 
 namespace ours = ptx2cpu::cuda;
 

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/text/text.h"
+#include "ir/verify/verify.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "tests/ir/sample_modules.h"
 
 using namespace ptx2cpu;

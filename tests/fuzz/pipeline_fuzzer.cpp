@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "ir/interpret.h"
-#include "ir/verify.h"
+#include "ir/interpret/interpret.h"
+#include "ir/verify/verify.h"
 #include "lowering/compile.h"
 
 using namespace ptx2cpu;

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "ptx-parser/match/table.h"
 #include "ptx-parser/parse/parse.h"
 #include "ptx-parser/translate/translate.h"

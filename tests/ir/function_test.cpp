@@ -5,8 +5,8 @@
 #include "ir/build.h"
 #include "ir/dominance.h"
 #include "ir/opcode_reference.h"
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/text/text.h"
+#include "ir/verify/verify.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::ir;

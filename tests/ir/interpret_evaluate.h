@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "ir/build.h"
-#include "ir/interpret.h"
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/interpret/interpret.h"
+#include "ir/text/text.h"
+#include "ir/verify/verify.h"
 #undef CHECK  // of ir/result.h; here it is Catch's
 #include <catch2/catch.hpp>
 

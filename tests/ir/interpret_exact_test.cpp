@@ -1,12 +1,12 @@
 // The exact arithmetic against the host's IEEE arithmetic, in the four directed modes, and the encodings by
 // themselves.
-#include "ir/interpret_exact.h"
-
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cfenv>
 #include <cmath>
 #include <random>
+
+#include "ir/interpret/exact.h"
 
 namespace ptx2cpu::ir::interpret {
 

@@ -1,4 +1,4 @@
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 #include <fmt/format.h>
 

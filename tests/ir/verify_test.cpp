@@ -1,4 +1,4 @@
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "ir/build.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "tests/ir/sample_modules.h"
 
 using namespace ptx2cpu;

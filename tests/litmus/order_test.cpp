@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lowering/compile.h"
-#include "lowering/llvm/object.h"
+#include "lowering/llvm/output/object.h"
 
 using namespace ptx2cpu;
 

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
-#include "runtime/thread_pool.h"
+#include "runtime/worker/thread_pool.h"
 #include "tests/litmus/patterns.h"
 
 using namespace ptx2cpu;

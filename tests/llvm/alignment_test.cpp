@@ -1,9 +1,9 @@
 // What is known of addresses' low bits, and misaligned accesses in every form of code.
 #include <catch2/catch.hpp>
 
-#include "ir/text.h"
-#include "lowering/llvm/block_order.h"
-#include "lowering/llvm/residues.h"
+#include "analysis/lanes/block_order.h"
+#include "analysis/lanes/residues.h"
+#include "ir/text/text.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
 

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <memory>
 
-#include "lowering/llvm/jit.h"
-#include "runtime/entry_point_list.h"
-#include "runtime/launch.h"
+#include "lowering/llvm/output/jit.h"
+#include "runtime/device/entry_point_list.h"
+#include "runtime/launch/launch.h"
 #include "tools/harness/compiled_call.h"
 
 namespace ptx2cpu::llvm_test {

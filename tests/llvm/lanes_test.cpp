@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/lane_kernel.h"
 #include "tests/passes/kernel_run.h"

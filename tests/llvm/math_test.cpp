@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/interpret_exact.h"
+#include "ir/interpret/exact.h"
 
 extern "C" {
 #define MATH(result, name, parameters, meaning) result name parameters;

@@ -1,6 +1,6 @@
 // Ahead-of-time files: what they contain, and that they run, also on other machines where an emulator is
 // there.
-#include "lowering/llvm/object.h"
+#include "lowering/llvm/output/object.h"
 
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "tests/llvm/kernels.h"
 
 using namespace ptx2cpu;

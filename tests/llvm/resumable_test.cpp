@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/step_driver.h"
 #include "tests/passes/kernel_run.h"

@@ -1,12 +1,12 @@
 // Which PTX is taken out of memory and files.
-#include "runtime/module/images.h"
+#include "runtime/engine/images.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 
-#include "runtime/module/linked_image.h"
+#include "runtime/engine/linked_image.h"
 
 using namespace ptx2cpu;
 

@@ -1,6 +1,6 @@
 // KernelModule: kernels compiled once, variables without compiling, storage bound by the caller, places of
 // faults.
-#include "runtime/module/kernel_module.h"
+#include "runtime/engine/kernel_module.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

@@ -1,5 +1,5 @@
 // The line on standard error, asked of a process of its own.
-#include "runtime/module/progress.h"
+#include "runtime/engine/progress.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

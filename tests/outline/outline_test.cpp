@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ptx-parser/fatbin/fatbin.h"
 #include "ptx-parser/parse/parse.h"
 #include "ptx-parser/translate/translate.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/interpret.h"
-#include "ir/text.h"
+#include "ir/interpret/interpret.h"
+#include "ir/text/text.h"
 #include "lowering/pipeline.h"
 
 namespace ptx2cpu::test {

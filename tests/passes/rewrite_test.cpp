@@ -1,5 +1,5 @@
 // Passes of the Simt phase by their result: what is inlined, folded, refused.
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tests/passes/kernel_run.h"
 
 using namespace ptx2cpu;

@@ -1,7 +1,7 @@
 // Copying blocks and restoring SSA form behind them.
 #include "lowering/passes/ssa_repair.h"
 
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "lowering/passes/block_editing.h"
 #include "tests/passes/kernel_run.h"
 

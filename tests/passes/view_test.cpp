@@ -1,7 +1,7 @@
 // The view of a kernel's control flow says what was split, and why.
-#include "analysis/dot.h"
-#include "analysis/loops.h"
-#include "analysis/regions.h"
+#include "analysis/graph/loops.h"
+#include "analysis/regions/regions.h"
+#include "analysis/view/dot.h"
 #include "tests/passes/kernel_run.h"
 
 using namespace ptx2cpu;

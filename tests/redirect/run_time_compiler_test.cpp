@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/redirect/compiler_options.h"
+#include "runtime/cuda/redirect/compiler_options.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/ptx2cpu_rt.h"
+#include "runtime/launch/ptx2cpu_rt.h"
 #include "tests/runtime/step_kernel.h"
 
 using namespace ptx2cpu::test;

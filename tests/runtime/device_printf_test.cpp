@@ -1,4 +1,4 @@
-#include "runtime/device_printf.h"
+#include "runtime/device/device_printf.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

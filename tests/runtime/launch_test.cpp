@@ -1,5 +1,5 @@
 // Launching plain C++ block functions: order, shapes, faults, printing. No compiler involved.
-#include "runtime/launch.h"
+#include "runtime/launch/launch.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/thread_pool.h"
+#include "runtime/worker/thread_pool.h"
 #include "tests/runtime/step_kernel.h"
 
 using namespace ptx2cpu::rt;

@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/launch.h"
+#include "runtime/launch/launch.h"
 
 namespace ptx2cpu::test {
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/device_runtime/condition.h"
+#include "runtime/device/condition.h"
 #include "runtime/stream/arrange.h"
 #include "tests/runtime/stream_kernel.h"
 

@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <type_traits>
 
-#include "runtime/abi/cuda/runtime_types.h"  // first: the toolkit's flags are macros
+#include "runtime/cuda/abi/runtime_types.h"  // first: the toolkit's flags are macros
 
 #if CUDART_VERSION >= 13000 && CUDART_VERSION < 14000
 
@@ -22,7 +22,7 @@ namespace ours = ptx2cpu::cuda;
 #pragma clang diagnostic ignored "-Winvalid-offsetof"
 
 #define PTX2CPU_CUDA_ERROR(name, number, text) static_assert(static_cast<int>(::name) == number, #name);
-#include "runtime/abi/cuda/runtime_errors.def"
+#include "runtime/cuda/abi/runtime_errors.def"
 #undef PTX2CPU_CUDA_ERROR
 
 SAME_SIZE(cudaDeviceProp, cudaDeviceProp13);

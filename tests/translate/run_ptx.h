@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/interpret.h"
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "ir/interpret/interpret.h"
+#include "ir/text/text.h"
+#include "ir/verify/verify.h"
 #include "ptx-parser/parse/parse.h"
 #include "ptx-parser/translate/translate.h"
 

@@ -55,7 +55,7 @@ Result<Table> Read(const std::string& file);
 // What is written depends on these.
 struct Target {
   std::string space;    // namespace below ptx2cpu: "driver" or "cudart"
-  std::string header;   // with the types: "runtime/abi/cuda/driver_types.h"
+  std::string header;   // with the types: "runtime/cuda/abi/driver_types.h"
   std::string success;  // "CUDA_SUCCESS"
 };
 

@@ -42,7 +42,8 @@ std::string WriteDeclarations(const Table& table, const Target& target) {
 std::string WriteRefused(const Table& table, const Target& target) {
   std::string out(kHead);
   out += "#include \"" + target.space +
-         "_api.h\"\n#include \"runtime/driver/refuse.h\"\n\nnamespace ptx2cpu::" + target.space + " {\n\n";
+         "_api.h\"\n#include \"runtime/cuda/driver/core/refuse.h\"\n\nnamespace ptx2cpu::" + target.space +
+         " {\n\n";
   for (const Function& function : table.functions) {
     if (function.state == State::kImplemented || function.state == State::kReports) continue;
     out += Signature(function, function.name) + " {\n";

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "runtime/api/ptx2cpu.h"
+#include "runtime/engine/ptx2cpu.h"
 #include "tools/bench/bench.h"
 
 namespace ptx2cpu::bench {

@@ -1,6 +1,6 @@
 # What `cmake --install` puts where: the program with manual page and completion, two static libraries (libptx2cpu.a,
 # the C++ interface; libptx2cpu_rt.a, for objects compiled ahead of time), public headers, packages for CMake and
-# pkg-config. Headers keep their paths: with <prefix>/include/ptx2cpu on the path, "runtime/api/ptx2cpu.h" is found.
+# pkg-config. Headers keep their paths: with <prefix>/include/ptx2cpu on the path, "runtime/engine/ptx2cpu.h" is found.
 include(CMakePackageConfigHelpers)
 set(PTX2CPU_INSTALL_INCLUDE ${CMAKE_INSTALL_INCLUDEDIR}/ptx2cpu)
 file(RELATIVE_PATH PTX2CPU_PREFIX_FROM_PC /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
@@ -31,10 +31,10 @@ function(ptx2cpu_link_closure target out)
   set(${out} ${${out}} PARENT_SCOPE)
 endfunction()
 
-if(TARGET ptx2cpu_api)
+if(TARGET ptx2cpu_engine)
   # One archive of every room, so that users link one library and need not know the rooms.
   set(rooms)
-  ptx2cpu_link_closure(ptx2cpu_api rooms)
+  ptx2cpu_link_closure(ptx2cpu_engine rooms)
   list(REMOVE_ITEM rooms ptx2cpu_runtime)
   set(objects)
   foreach(room ${rooms})
@@ -43,14 +43,14 @@ if(TARGET ptx2cpu_api)
   add_library(ptx2cpu_bundle STATIC ${objects})
   set_target_properties(ptx2cpu_bundle PROPERTIES OUTPUT_NAME ptx2cpu LINKER_LANGUAGE CXX)
   install(TARGETS ptx2cpu_bundle ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(FILES runtime/api/ptx2cpu.h DESTINATION ${PTX2CPU_INSTALL_INCLUDE}/runtime/api)
+  install(FILES runtime/engine/ptx2cpu.h DESTINATION ${PTX2CPU_INSTALL_INCLUDE}/runtime/engine)
   install(FILES ir/result.h DESTINATION ${PTX2CPU_INSTALL_INCLUDE}/ir)
   configure_file(tools/cmake/ptx2cpu.pc.in ${PROJECT_BINARY_DIR}/package/ptx2cpu.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/package/ptx2cpu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 
 install(TARGETS ptx2cpu_runtime ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES runtime/ptx2cpu_rt.h DESTINATION ${PTX2CPU_INSTALL_INCLUDE}/runtime)
+install(FILES runtime/launch/ptx2cpu_rt.h DESTINATION ${PTX2CPU_INSTALL_INCLUDE}/runtime/launch)
 install(FILES runtime/abi/abi.h runtime/abi/texture.h runtime/abi/entry_points.def runtime/abi/device_runtime.def DESTINATION ${PTX2CPU_INSTALL_INCLUDE}/runtime/abi)
 configure_file(tools/cmake/ptx2cpu-rt.pc.in ${PROJECT_BINARY_DIR}/package/ptx2cpu-rt.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/ptx2cpu-rt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

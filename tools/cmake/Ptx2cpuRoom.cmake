@@ -1,4 +1,5 @@
-# ptx2cpu_room(NAME [DIR sub] [DEPENDS libs...] [EXCLUDE regex]): one static library from the *.cpp of a folder.
+# ptx2cpu_room(NAME [DIR sub] [ROOMS sub...] [DEPENDS libs...] [EXCLUDE regex]): one static library from the *.cpp of a
+# folder and of the named folders in it.
 # Every room compiles with the same warnings and sees includes as "room/file.h" from the root.
 add_library(ptx2cpu_options INTERFACE)
 target_include_directories(ptx2cpu_options INTERFACE
@@ -15,12 +16,16 @@ if(PTX2CPU_FUZZ)
 endif()
 
 function(ptx2cpu_room name)
-  cmake_parse_arguments(ROOM "" "DIR;EXCLUDE" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "DIR;EXCLUDE" "ROOMS;DEPENDS" ${ARGN})
   set(dir ${CMAKE_CURRENT_SOURCE_DIR})
   if(ROOM_DIR)
     set(dir ${dir}/${ROOM_DIR})
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cpp)
+  set(globs ${dir}/*.cpp)
+  foreach(room ${ROOM_ROOMS})
+    list(APPEND globs ${dir}/${room}/*.cpp)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${globs})
   if(ROOM_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX ${ROOM_EXCLUDE})
   endif()

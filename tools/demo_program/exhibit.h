@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/api/ptx2cpu.h"
+#include "runtime/engine/ptx2cpu.h"
 #include "tools/demo_program/page.h"
 
 namespace ptx2cpu::demo {

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <optional>
 
-#include "runtime/entry_point_list.h"
-#include "runtime/launch.h"
+#include "runtime/device/entry_point_list.h"
+#include "runtime/launch/launch.h"
 
 namespace ptx2cpu::harness {
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "lowering/llvm/jit.h"
+#include "lowering/llvm/output/jit.h"
 #include "tools/harness/kernel_call.h"
 
 namespace ptx2cpu::harness {

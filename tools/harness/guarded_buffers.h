@@ -5,7 +5,7 @@
 #include <cstring>
 #include <deque>
 
-#include "runtime/arena.h"
+#include "runtime/worker/arena.h"
 #include "tools/harness/kernel_call.h"
 
 namespace ptx2cpu::harness {

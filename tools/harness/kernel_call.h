@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ir/function.h"
-#include "ir/interpret.h"
+#include "ir/interpret/interpret.h"
 #include "tools/harness/images.h"
 #include "tools/record/spec.h"
 

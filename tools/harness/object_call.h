@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "lowering/llvm/object.h"
+#include "lowering/llvm/output/object.h"
 #include "runtime/abi/abi.h"
 #include "tools/harness/kernel_call.h"
 

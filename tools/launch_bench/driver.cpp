@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "runtime/abi/cuda/driver_types.h"
+#include "runtime/cuda/abi/driver_types.h"
 #include "tools/launch_bench/measure.h"
 
 namespace ptx2cpu::launch_bench {

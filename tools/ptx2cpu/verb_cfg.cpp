@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "analysis/dot.h"
+#include "analysis/view/dot.h"
 #include "tools/ptx2cpu/stage_options.h"
 
 namespace ptx2cpu::tool {

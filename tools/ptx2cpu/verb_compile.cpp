@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <map>
 
-#include "lowering/llvm/object.h"
-#include "runtime/module/module_options.h"
+#include "lowering/llvm/output/object.h"
+#include "runtime/engine/module_options.h"
 #include "tools/ptx2cpu/stage_options.h"
 
 namespace ptx2cpu::tool {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/abi/cuda/driver_types.h"
+#include "runtime/cuda/abi/driver_types.h"
 #include "tools/ptx2cpu/verbs.h"
 
 namespace ptx2cpu::tool {

@@ -7,9 +7,9 @@
 #include <set>
 #include <sstream>
 
-#include "analysis/cfg_view.h"
-#include "ir/text.h"
-#include "lowering/llvm/jit.h"
+#include "analysis/view/cfg_view.h"
+#include "ir/text/text.h"
+#include "lowering/llvm/output/jit.h"
 #include "tools/ptx2cpu/stage_options.h"
 #include "tools/vectors/kernel_text.h"
 

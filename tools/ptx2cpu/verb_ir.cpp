@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "tools/ptx2cpu/stage_options.h"
 
 namespace ptx2cpu::tool {

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "runtime/api/ptx2cpu.h"
+#include "runtime/engine/ptx2cpu.h"
 #include "tools/harness/guarded_buffers.h"
 #include "tools/ptx2cpu/stage_options.h"
 

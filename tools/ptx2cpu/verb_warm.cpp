@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "runtime/cache/kernel_cache.h"
-#include "runtime/module/warm.h"
+#include "runtime/engine/cache/kernel_cache.h"
+#include "runtime/engine/warm.h"
 #include "tools/ptx2cpu/verbs.h"
 
 namespace ptx2cpu::tool {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/ptx2cpu_rt.h"
+#include "runtime/launch/ptx2cpu_rt.h"
 
 static void run_block(struct ptx2cpu_block* block) {
   uint32_t* data;

@@ -1,7 +1,7 @@
 // launch_saxpy FILE: runs the kernel saxpy of a CUDA program. Exit code 0 when every element is right.
 #include <cstdio>
 
-#include "runtime/api/ptx2cpu.h"
+#include "runtime/engine/ptx2cpu.h"
 
 int main(int, char** words) {
   auto program = ptx2cpu::Program::Load(words[1]);

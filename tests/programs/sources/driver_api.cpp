@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/abi/cuda/driver_types.h"
+#include "runtime/cuda/abi/driver_types.h"
 
 using namespace ptx2cpu::cuda;
 

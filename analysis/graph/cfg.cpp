@@ -1,0 +1,90 @@
+#include "analysis/graph/cfg.h"
+
+#include <algorithm>
+
+namespace ptx2cpu::analysis {
+namespace {
+
+void AddEdge(Cfg& g, uint32_t from, uint32_t to) {
+  auto& list = g.successors[from];
+  if (std::find(list.begin(), list.end(), to) != list.end()) return;
+  list.push_back(to);
+  g.predecessors[to].push_back(from);
+}
+
+// Depth first from the entry, adding the edges of each block when it is first met.
+void Grow(Cfg& g, const ir::Function& f, const EdgeFilter& keep) {
+  std::vector<std::pair<uint32_t, size_t>> stack;
+  auto visit = [&](uint32_t node) {
+    g.reached[node] = true;
+    stack.push_back({node, 0});
+    if (node == g.exit) return;
+    ir::BlockId block{node};
+    std::span<const ir::Edge> edges = f.successors(block);
+    for (uint32_t e = 0; e < edges.size(); ++e) {
+      if (!keep || keep(block, e)) AddEdge(g, node, edges[e].to.index);
+    }
+    if (g.successors[node].empty()) AddEdge(g, node, g.exit);
+  };
+  visit(g.entry);
+  while (!stack.empty()) {
+    auto& [node, next] = stack.back();
+    if (next < g.successors[node].size()) {
+      uint32_t to = g.successors[node][next++];
+      if (!g.reached[to]) visit(to);
+    } else {
+      g.order.push_back(node);
+      stack.pop_back();
+    }
+  }
+  std::reverse(g.order.begin(), g.order.end());
+}
+
+// Gives every node a path to the exit: the last node (in reverse post order) that has none gets an edge, and
+// again.
+void CloseEndlessLoops(Cfg& g, const std::function<bool(ir::BlockId)>& leaves) {
+  std::vector<bool> ends(g.size());
+  auto mark = [&](uint32_t from) {
+    std::vector<uint32_t> work{from};
+    ends[from] = true;
+    while (!work.empty()) {
+      uint32_t node = work.back();
+      work.pop_back();
+      for (uint32_t p : g.predecessors[node]) {
+        if (!ends[p]) {
+          ends[p] = true;
+          work.push_back(p);
+        }
+      }
+    }
+  };
+  mark(g.exit);
+  for (bool any : {false, true}) {
+    for (auto it = g.order.rbegin(); it != g.order.rend(); ++it) {
+      if (ends[*it] || (!any && !(leaves && leaves({*it})))) continue;
+      AddEdge(g, *it, g.exit);
+      g.endless.push_back(*it);
+      mark(*it);
+    }
+  }
+  if (!g.reached[g.exit]) {
+    g.reached[g.exit] = true;
+    g.order.push_back(g.exit);
+  }
+}
+
+}  // namespace
+
+Cfg BuildCfg(const ir::Function& f, const EdgeFilter& keep, const std::function<bool(ir::BlockId)>& leaves) {
+  Cfg g;
+  g.exit = static_cast<uint32_t>(f.blocks.size());
+  g.entry = f.entry.index;
+  g.successors.resize(f.blocks.size() + 1);
+  g.predecessors.resize(f.blocks.size() + 1);
+  g.reached.resize(f.blocks.size() + 1);
+  Grow(g, f, keep);
+  CloseEndlessLoops(g, leaves);
+  return g;
+}
+
+}  // namespace ptx2cpu::analysis

@@ -1,0 +1,241 @@
+#include "analysis/memory/barrier_intervals.h"
+
+#include <algorithm>
+
+namespace ptx2cpu::analysis {
+namespace {
+
+using ir::Opcode;
+
+// Kernels beyond this are left alone: barriers, times barriers that may go, times stretches; pairs of
+// effects.
+constexpr uint64_t kMostWork = 100'000'000, kMostPairs = 1'000'000;
+
+size_t NumberOperand(Opcode op) {
+  return op == Opcode::kBarrierBlock || op == Opcode::kBarrierArrive ? 0 : 1;
+}
+
+// A barrier of the whole block, with a number that is the same for all.
+bool IsOfWholeBlock(const ir::Function& f, const ir::Inst& inst) {
+  if (inst.op == Opcode::kBarrierArrive) return false;
+  size_t at = NumberOperand(inst.op);
+  if (inst.operands.size() != at + 1) return false;  // with a count
+  ir::InstId number = f.at_value(inst.operands[at]).def;
+  return number.valid() && f.at_inst(number).op == Opcode::kConst;
+}
+
+bool HasBarriers(const ir::Function& f) {
+  for (const ir::Block& block : f.blocks) {
+    if (block.removed) continue;
+    for (ir::InstId id : block.insts) {
+      if (ir::IsBarrier(f.at_inst(id).op)) return true;
+    }
+  }
+  return false;
+}
+
+bool IsCall(Opcode op) { return op == Opcode::kCall || op == Opcode::kCallIndirect; }
+
+void Unite(std::vector<uint32_t>& set, const std::vector<uint32_t>& more) {
+  set.insert(set.end(), more.begin(), more.end());
+}
+
+void SortUnique(std::vector<uint32_t>& set) {
+  std::sort(set.begin(), set.end());
+  set.erase(std::unique(set.begin(), set.end()), set.end());
+}
+
+}  // namespace
+
+BarrierIntervals::BarrierIntervals(const ir::Module& module, const ir::Function& f,
+                                   const MemoryEffects& effects)
+    : f_(f), effects_(effects) {
+  Cut();
+  bool calls = false;
+  for (const Stretch& stretch : stretches_) {
+    for (uint32_t at = stretch.from; at < stretch.to; ++at)
+      calls |= IsCall(f.at_inst(f.at_block(stretch.block).insts[at]).op);
+  }
+  if (calls) {
+    for (const ir::Function& callee : module.functions) known_ &= callee.is_kernel || !HasBarriers(callee);
+  }
+  known_ &= uint64_t{barriers_.size()} * barriers_.size() * stretches_.size() <= kMostWork;
+  if (!known_) return;
+  Connect();
+  Solve();
+}
+
+void BarrierIntervals::Cut() {
+  head_.resize(f_.blocks.size(), kNoNode);
+  for (ir::BlockId block : ir::ReversePostOrder(f_)) {
+    head_[block.index] = static_cast<uint32_t>(stretches_.size());
+    const std::vector<ir::InstId>& insts = f_.at_block(block).insts;
+    Stretch stretch{block, 0, 0, {}, {}, kNoNode};
+    for (uint32_t at = 0; at < insts.size(); ++at) {
+      const ir::Inst& inst = f_.at_inst(insts[at]);
+      if (uint32_t effect = effects_.IndexOf(insts[at]); effect != MemoryEffects::kNone)
+        stretch.effects.push_back(effect);
+      if (!ir::IsBarrier(inst.op) || ir::IsClusterBarrier(inst.op)) continue;
+      known_ &= IsOfWholeBlock(f_, inst);
+      uint32_t here = static_cast<uint32_t>(stretches_.size());
+      stretch.to = at;
+      stretch.barrier = static_cast<uint32_t>(barriers_.size());
+      barriers_.push_back({insts[at], here, here + 1, inst.op == Opcode::kBarrierBlock});
+      stretches_.push_back(std::move(stretch));
+      stretch = {block, at + 1, 0, {}, {}, kNoNode};
+    }
+    stretch.to = static_cast<uint32_t>(insts.size());
+    stretches_.push_back(std::move(stretch));
+  }
+}
+
+void BarrierIntervals::Connect() {
+  for (Stretch& stretch : stretches_) {
+    if (stretch.barrier != kNoNode) continue;
+    for (const ir::Edge& edge : f_.successors(stretch.block)) stretch.next.push_back(head_[edge.to.index]);
+    SortUnique(stretch.next);
+  }
+}
+
+BarrierIntervals::Interval BarrierIntervals::From(uint32_t start) const {
+  Interval interval;
+  std::vector<bool> seen(stretches_.size());
+  interval.stretches = {start};
+  seen[start] = true;
+  for (size_t n = 0; n < interval.stretches.size(); ++n) {
+    const Stretch& stretch = stretches_[interval.stretches[n]];
+    if (stretch.barrier != kNoNode) interval.ends.push_back(stretch.barrier);
+    for (uint32_t next : stretch.next) {
+      if (!seen[next]) interval.stretches.push_back(next);
+      seen[next] = true;
+    }
+  }
+  SortUnique(interval.stretches);
+  SortUnique(interval.ends);
+  FindEnds(interval);
+  return interval;
+}
+
+// Which ends each stretch leads to, up to two of them; leaving the kernel is one, and so is never to arrive.
+void BarrierIntervals::FindEnds(Interval& interval) const {
+  constexpr uint32_t kNone = ~0u, kLeave = ~0u - 1, kSeveral = ~0u - 2;
+  std::vector<uint32_t> leads(stretches_.size(), kNone);
+  auto settle = [&](bool endless) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t n = interval.stretches.size(); n-- > 0;) {
+        const Stretch& stretch = stretches_[interval.stretches[n]];
+        uint32_t& end = leads[interval.stretches[n]];
+        uint32_t found = stretch.barrier != kNoNode ? stretch.barrier : stretch.next.empty() ? kLeave : end;
+        for (uint32_t next : stretch.next) {
+          if (leads[next] == kNone || leads[next] == found) continue;
+          found = found == kNone ? leads[next] : kSeveral;
+        }
+        if (found == kNone && endless) found = kLeave;
+        changed |= found != end;
+        end = found;
+      }
+    }
+  };
+  settle(false);
+  settle(true);
+  for (uint32_t s : interval.stretches) {
+    const Stretch& stretch = stretches_[s];
+    interval.apart |= leads[s] == kSeveral && stretch.next.size() > 1 &&
+                      !effects_.uniformity().BranchUniformAt(stretch.block, ir::Level::kBlock);
+  }
+}
+
+// All of an interval whose threads may part, else what leads to the barrier.
+void BarrierIntervals::AddBefore(const Interval& interval) {
+  for (uint32_t end : interval.ends) {
+    if (interval.apart) {
+      for (uint32_t s : interval.stretches) Unite(before_[end], stretches_[s].effects);
+      continue;
+    }
+    std::vector<bool> leads(stretches_.size());
+    for (uint32_t s : interval.stretches) leads[s] = stretches_[s].barrier == end;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t n = interval.stretches.size(); n-- > 0;) {
+        uint32_t s = interval.stretches[n];
+        const std::vector<uint32_t>& next = stretches_[s].next;
+        if (leads[s] || std::none_of(next.begin(), next.end(), [&](uint32_t t) { return leads[t]; }))
+          continue;
+        leads[s] = changed = true;
+      }
+    }
+    for (uint32_t s : interval.stretches) {
+      if (leads[s]) Unite(before_[end], stretches_[s].effects);
+    }
+  }
+}
+
+void BarrierIntervals::Solve() {
+  before_.assign(barriers_.size(), {});
+  after_.assign(barriers_.size(), {});
+  around_.assign(stretches_.size(), {});
+  std::vector<Interval> intervals;
+  auto add = [&](uint32_t from, uint32_t barrier) {
+    Interval interval = From(from);
+    interval.barrier = barrier;
+    std::vector<uint32_t> all;
+    for (uint32_t s : interval.stretches) Unite(all, stretches_[s].effects);
+    SortUnique(all);
+    for (uint32_t s : interval.stretches) Unite(around_[s], all);
+    AddBefore(interval);
+    if (barrier != kNoNode) after_[barrier] = std::move(all);
+    intervals.push_back(std::move(interval));
+  };
+  add(head_[f_.entry.index], kNoNode);
+  for (uint32_t b = 0; b < barriers_.size(); ++b) {
+    if (!barriers_[b].removed) add(barriers_[b].after, b);
+    barriers_[b].together = true;
+  }
+  for (auto& set : before_) SortUnique(set);
+  for (auto& set : around_) SortUnique(set);
+  // Threads that part may be in different intervals from then on.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Interval& interval : intervals) {
+      bool parted = (interval.apart && interval.ends.size() > 1) ||
+                    (interval.barrier != kNoNode && !barriers_[interval.barrier].together);
+      if (!parted) continue;
+      for (uint32_t end : interval.ends) {
+        changed |= barriers_[end].together;
+        barriers_[end].together = false;
+      }
+    }
+  }
+}
+
+bool BarrierIntervals::AllTogether() const {
+  return known_ && std::all_of(barriers_.begin(), barriers_.end(),
+                               [](const BlockBarrier& b) { return b.removed || b.together; });
+}
+
+bool BarrierIntervals::Redundant(uint32_t barrier) const {
+  const BlockBarrier& b = barriers_[barrier];
+  if (!known_ || !b.plain || !b.together || b.removed) return false;
+  if (before_[barrier].size() * after_[barrier].size() > kMostPairs) return false;
+  auto unknown = [&](uint32_t e) { return effects_.all()[e].access == Access::kUnknown; };
+  const std::vector<uint32_t>&first = before_[barrier], &second = after_[barrier];
+  if (std::any_of(first.begin(), first.end(), unknown) || std::any_of(second.begin(), second.end(), unknown))
+    return false;
+  for (uint32_t a : first) {
+    for (uint32_t c : second) {
+      if (effects_.Conflict(a, c)) return false;
+    }
+  }
+  return true;
+}
+
+void BarrierIntervals::Remove(uint32_t barrier) {
+  BlockBarrier& b = barriers_[barrier];
+  b.removed = true;
+  stretches_[b.before].barrier = kNoNode;
+  stretches_[b.before].next = {b.after};
+  Solve();
+}
+
+}  // namespace ptx2cpu::analysis

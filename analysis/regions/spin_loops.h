@@ -1,0 +1,21 @@
+// Loops in which a thread may wait for what another thread stores: locks, flags, tickets.
+#pragma once
+
+#include "analysis/regions/regions.h"
+#include "ir/function.h"
+
+namespace ptx2cpu::analysis {
+
+struct SpinLoop {
+  BlockEdge back;   // the edge that starts the next trip
+  ir::Position at;  // the read whose result decides about it
+};
+
+// A back edge is listed when a branch that leaves its loop, or decides what such a branch sees, depends on
+// the result of an atomic operation, a volatile or ordered load, or of any load of global or shared memory
+// when the loop holds a fence or a sleep. Retry loops are not: those whose only such read is a
+// compare-and-swap against a value read anew in the loop succeed by themselves as soon as no other thread
+// runs.
+std::vector<SpinLoop> FindSpinLoops(const ir::Function& f);
+
+}  // namespace ptx2cpu::analysis

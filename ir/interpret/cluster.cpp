@@ -1,0 +1,106 @@
+// Blocks that run together: clusters, which share a barrier and see each other's shared memory, and the
+// clusters of a cooperative launch. They take turns.
+#include "ir/interpret/machine.h"
+
+namespace ptx2cpu::ir::interpret {
+
+// -- the cluster's barrier --
+
+Status ArriveAtCluster(Step& s) {
+  const uint32_t phase = s.machine.cluster.phase;
+  if (s.thread.cluster_arrival > phase)
+    return s.Fault("arrives at the cluster's barrier a second time before all others have");
+  s.thread.cluster_arrival = phase + 1;
+  return {};
+}
+
+Result<bool> MustWaitForCluster(Step& s) {
+  if (s.thread.cluster_arrival == 0)
+    return s.Fault("waits at the cluster's barrier without having arrived there");
+  return s.thread.cluster_arrival > s.machine.cluster.phase;
+}
+
+Status ExecuteClusterArrive(Step& s) { return ArriveAtCluster(s); }
+
+Status ExecuteClusterWait(Step& s) {
+  if (TRY(MustWaitForCluster(s))) Wait(s);
+  return {};
+}
+
+namespace {
+
+// The phase ends when all threads have arrived that have not exited.
+bool CompletePhase(Cluster& cluster) {
+  bool any = false;
+  for (auto& block : cluster.blocks) {
+    for (const Thread& thread : block->threads) {
+      if (!thread.live()) continue;
+      if (thread.cluster_arrival <= cluster.phase) return false;
+      any = true;
+    }
+  }
+  if (!any) return false;
+  ++cluster.phase;
+  for (auto& block : cluster.blocks) {
+    for (Thread& thread : block->threads) {
+      if (thread.state == ThreadState::kWaiting && WaitsFor(thread) == Opcode::kClusterWait) Release(thread);
+    }
+  }
+  return true;
+}
+
+std::unexpected<Error> DeadlockOf(Cluster& cluster) {
+  for (auto& block : cluster.blocks) {
+    for (const Thread& thread : block->threads) {
+      if (thread.state == ThreadState::kWaiting) return block->Deadlock();
+    }
+  }
+  return Fail(ErrorCode::kInternal, "no thread runs, and none waits");
+}
+
+// Its blocks have a turn each. `ran` is false when none of its threads can ever go on by itself.
+Result<Machine::Turn> TurnOf(Cluster& cluster) {
+  Machine::Turn all;
+  for (auto& block : cluster.blocks) {
+    const Machine::Turn turn = TRY(block->TakeTurn());
+    all.live |= turn.live;
+    all.ran |= turn.ran;
+  }
+  if (!all.live) return all;
+  all.ran |= CompletePhase(cluster);
+  if (all.ran) return all;
+  for (auto& block : cluster.blocks) all.ran |= TRY(block->CompleteShortBarriers());
+  return all;
+}
+
+}  // namespace
+
+Status RunTogether(std::span<const std::unique_ptr<Cluster>> clusters) {
+  for (auto& cluster : clusters) {
+    cluster->phase = 0;
+    for (auto& block : cluster->blocks) block->StartBlock();
+  }
+  for (;;) {
+    Cluster* stuck = nullptr;
+    bool ran = false;
+    for (auto& cluster : clusters) {
+      const Machine::Turn turn = TRY(TurnOf(*cluster));
+      ran |= turn.ran;
+      if (turn.live && stuck == nullptr) stuck = cluster.get();
+    }
+    if (stuck == nullptr) return {};
+    if (!ran) return DeadlockOf(*stuck);
+  }
+}
+
+// -- shared memory of other blocks --
+
+Machine* BlockOfShared(const Machine& machine, uint64_t address) {
+  for (auto& block : machine.cluster.blocks) {
+    const uint64_t offset = address - reinterpret_cast<uint64_t>(block->shared.data());
+    if (offset < block->shared.size()) return block.get();
+  }
+  return nullptr;
+}
+
+}  // namespace ptx2cpu::ir::interpret

@@ -1,0 +1,289 @@
+// The Collapsed phase: block level, for_warps, warp level, for_lanes, lane level, as the loops say.
+//
+// Lane-level code is run by one thread at a time. Warp- and block-level code is run in lock step, instruction
+// by instruction, by all live threads below it. When a region is through, the values it defined are
+// overwritten with a pattern, so that a value that crosses without a slot is wrong at once.
+#include <fmt/format.h>
+
+#include "ir/interpret/machine.h"
+
+namespace ptx2cpu::ir::interpret {
+
+namespace {
+
+constexpr uint64_t kUnlimited = ~uint64_t{0};
+constexpr Bits128 kPattern = Bits128{0xA5A5A5A5A5A5A5A5} << 64 | 0xA5A5A5A5A5A5A5A5;
+
+class Loops {
+ public:
+  explicit Loops(Machine& machine) : m_(machine), f_(machine.kernel) {}
+  Status Run();
+  Status RunStep(Warp& warp);
+
+ private:
+  // Runs code of a level from a block on until it ends; `threads` are those of the block or of one warp.
+  Status RunLevel(Level level, std::span<Thread> threads, BlockId block);
+  // Executes the terminator; false when the level's code has ended.
+  Result<bool> Terminate(Level level, std::span<Thread> threads, const Inst& inst, BlockId* block);
+  Status Lockstep(std::span<Thread> threads, const Inst& inst);
+  Status Complete(std::span<Thread> threads, const Inst& inst);
+  Status CheckUniformStore(std::span<Thread> threads, const Inst& inst);
+  Status ForWarps(const Inst& inst);
+  Status ForLanes(std::span<Thread> threads, const Inst& inst);
+  Status RunLane(Thread& thread, const Edge& body, const Inst& loop);
+  Result<BlockId> ChooseTogether(std::span<Thread> threads, const Inst& inst);
+  void Overwrite(Thread& thread, BlockId block);
+  std::unexpected<Error> Broken(const Inst& inst, std::string message) const;
+
+  static bool AnyLive(std::span<const Thread> threads) {
+    for (const Thread& thread : threads) {
+      if (thread.live()) return true;
+    }
+    return false;
+  }
+  static std::vector<Thread*> Live(std::span<Thread> threads) {
+    std::vector<Thread*> live;
+    for (Thread& thread : threads) {
+      if (thread.live()) live.push_back(&thread);
+    }
+    return live;
+  }
+  static void EnterAll(std::span<Thread> threads, const Edge& edge) {
+    for (Thread* thread : Live(threads)) Enter(thread->frame(), edge);
+  }
+
+  Machine& m_;
+  const Function& f_;
+};
+
+// Not the program's fault: the function breaks the law of its phase.
+std::unexpected<Error> Loops::Broken(const Inst& inst, std::string message) const {
+  Error error =
+      m_.FaultOfBlock(&inst, fmt::format("broken collapsed form at {}: {}", m_.Describe(inst), message))
+          .error();
+  error.code = ErrorCode::kInternal;
+  return Fail(std::move(error));
+}
+
+Status Loops::Run() { return RunLevel(Level::kBlock, m_.threads, f_.entry); }
+
+Status Loops::RunStep(Warp& warp) {
+  return RunLevel(Level::kWarp, std::span(&m_.threads[warp.first], warp.count), f_.entry);
+}
+
+Status Loops::RunLevel(Level level, std::span<Thread> threads, BlockId block) {
+  std::vector<BlockId> visited;
+  bool running = true;
+  while (running) {
+    const Block& code = f_.at_block(block);
+    const Inst& last = f_.at_inst(code.insts.back());
+    if (code.level != level) {
+      return Broken(last, fmt::format("block {} of {} level is reached at {} level", block.index,
+                                      Name(code.level), Name(level)));
+    }
+    if (level == Level::kWarp && (visited.empty() || visited.back() != block)) visited.push_back(block);
+    for (InstId id : code.insts) {
+      if (id != code.insts.back()) TRY_STATUS(Lockstep(threads, f_.at_inst(id)));
+    }
+    running = AnyLive(threads) && TRY(Terminate(level, threads, last, &block));
+  }
+  for (Thread& thread : threads) {
+    for (BlockId of : visited) Overwrite(thread, of);
+  }
+  return {};
+}
+
+Result<bool> Loops::Terminate(Level level, std::span<Thread> threads, const Inst& inst, BlockId* block) {
+  std::vector<Thread*> live = Live(threads);
+  TRY_STATUS(m_.Count(*live.front(), inst));
+  bool at_block = level == Level::kBlock;
+  switch (inst.op) {
+    case Opcode::kBr:
+    case Opcode::kCondBr:
+    case Opcode::kSwitch:
+      *block = TRY(ChooseTogether(threads, inst));
+      return true;
+    case Opcode::kDispatch:
+    case Opcode::kResume: {
+      uint32_t edge = inst.op == Opcode::kDispatch ? m_.dispatch_edge : live.front()->point;
+      EnterAll(threads, inst.edges[edge]);
+      *block = inst.edges[edge].to;
+      return true;
+    }
+    case Opcode::kSuspend:
+      for (Thread* thread : live) TRY_STATUS(m_.Execute(*thread, inst));
+      return false;
+    case Opcode::kForWarps:
+      if (!at_block) return Broken(inst, "for_warps below block level");
+      TRY_STATUS(ForWarps(inst));
+      break;
+    case Opcode::kForLanes:
+      if (at_block && !f_.is_flat)
+        return Broken(inst, "for_lanes at block level of a function that is not flat");
+      TRY_STATUS(ForLanes(threads, inst));
+      break;
+    case Opcode::kEndWarp:
+      if (at_block) return Broken(inst, "end_warp at block level");
+      return false;
+    case Opcode::kRet:
+    case Opcode::kExit:
+      if (!at_block && inst.op == Opcode::kRet) return Broken(inst, "ret below block level");
+      for (Thread* thread : live) thread->state = ThreadState::kExited;
+      return false;
+    case Opcode::kTrap:
+    case Opcode::kUnreachable:
+      TRY_STATUS(m_.Execute(*live.front(), inst));
+      return false;
+    default:
+      return Broken(inst, fmt::format("may not end a block of {} level", Name(level)));
+  }
+  const Edge* next = &inst.edges[1];
+  if (!AnyLive(threads) && inst.edges.size() == 3) {
+    for (Thread& thread : threads) thread.parked = false;
+    next = &inst.edges[2];
+  }
+  if (!AnyLive(threads)) return false;
+  EnterAll(threads, *next);
+  *block = next->to;
+  return true;
+}
+
+Result<BlockId> Loops::ChooseTogether(std::span<Thread> threads, const Inst& inst) {
+  std::vector<Thread*> live = Live(threads);
+  uint32_t choice = 0;
+  for (Thread* thread : live) {
+    Step step{m_, *thread, thread->frame(), inst};
+    uint32_t own = TRY(ChooseEdge(step));
+    if (thread == live.front()) choice = own;
+    if (own != choice)
+      return Broken(inst, "the threads of a level take different edges; an agree must come before");
+  }
+  EnterAll(threads, inst.edges[choice]);
+  return inst.edges[choice].to;
+}
+
+Status Loops::Lockstep(std::span<Thread> threads, const Inst& inst) {
+  for (Thread* thread : Live(threads)) {
+    thread->budget = kUnlimited;
+    TRY_STATUS(m_.Execute(*thread, inst));
+    TRY_STATUS(m_.RunThread(*thread, 1));  // the body of a call
+  }
+  if (inst.op == Opcode::kSlotStore) return CheckUniformStore(threads, inst);
+  return Complete(threads, inst);
+}
+
+// Completes what all live threads have just begun to wait for.
+Status Loops::Complete(std::span<Thread> threads, const Inst& inst) {
+  std::vector<Thread*> live = Live(threads);
+  if (live.empty() || live.front()->state != ThreadState::kWaiting) return {};
+  if (inst.op == Opcode::kAgree || inst.op == Opcode::kAgreeIndex) return CompleteAgreement(m_, live);
+  if (inst.op == Opcode::kBarrierArrive) {
+    for (Thread* thread : live) Release(*thread);
+    return {};
+  }
+  if (IsBarrier(inst.op)) {
+    if (threads.size() != m_.threads.size()) return Broken(inst, "a block barrier below block level");
+    return CompleteBarrier(m_, live);
+  }
+  for (uint32_t w = threads.front().warp; w <= threads.back().warp; ++w) {
+    Warp& warp = m_.warps[w];
+    if (m_.LiveLanes(warp) == 0) continue;
+    if (IsConvergenceWait(*live.front())) {
+      TRY_STATUS(CompleteGroup(m_, warp, m_.LiveLanes(warp)));
+    } else {
+      static_cast<void>(TRY(CompleteGroups(m_, warp)));
+    }
+  }
+  for (Thread* thread : live) {
+    if (thread->state == ThreadState::kWaiting) {
+      return m_.Fault(*thread, inst, "a member of the membermask is here with another membermask");
+    }
+  }
+  return {};
+}
+
+Status Loops::CheckUniformStore(std::span<Thread> threads, const Inst& inst) {
+  if (f_.slots[inst.attrs.index].shape == Level::kLane) return {};
+  for (Thread* thread : Live(threads)) {
+    if (m_.SlotOf(*thread, inst.attrs.index) != Read(thread->frame(), inst.operands[0])) {
+      return Broken(inst, fmt::format("slot {} is uniform, but thread {} stores another value",
+                                      inst.attrs.index, thread->index));
+    }
+  }
+  return {};
+}
+
+Status Loops::ForWarps(const Inst& inst) {
+  for (const Warp& warp : m_.warps) {
+    std::span<Thread> threads(&m_.threads[warp.first], warp.count);
+    if (!AnyLive(threads)) continue;
+    EnterAll(threads, inst.edges[0]);
+    TRY_STATUS(RunLevel(Level::kWarp, threads, inst.edges[0].to));
+  }
+  return {};
+}
+
+Status Loops::ForLanes(std::span<Thread> threads, const Inst& inst) {
+  if ((inst.attrs.flags & kUniform) && Live(threads).size() != threads.size()) {
+    return Broken(inst, "says that all lanes run, but some do not");
+  }
+  for (Thread* thread : Live(threads)) TRY_STATUS(RunLane(*thread, inst.edges[0], inst));
+  return {};
+}
+
+Status Loops::RunLane(Thread& thread, const Edge& body, const Inst& loop) {
+  thread.entered.assign(1, body.to);
+  Enter(thread.frame(), body);
+  thread.budget = kUnlimited;
+  while (thread.state == ThreadState::kReady) {
+    TRY_STATUS(m_.RunThread(thread, 0));
+    thread.budget = kUnlimited;
+  }
+  if (thread.state == ThreadState::kWaiting && thread.waiting_at->op != Opcode::kSuspend) {
+    return Broken(*thread.waiting_at, "a barrier or collective at lane level");
+  }
+  for (BlockId block : thread.entered) {
+    if (f_.at_block(block).level != Level::kLane) {
+      return Broken(loop,
+                    fmt::format("lane-level code enters block {}, which is not of lane level", block.index));
+    }
+    Overwrite(thread, block);
+  }
+  if (thread.state == ThreadState::kRegionEnd) thread.state = ThreadState::kReady;
+  return {};
+}
+
+void Loops::Overwrite(Thread& thread, BlockId block) {
+  const Block& code = f_.at_block(block);
+  for (ValueId param : code.params) Write(thread.frame(), param, kPattern);
+  for (InstId id : code.insts) {
+    for (ValueId result : f_.at_inst(id).results) Write(thread.frame(), result, kPattern);
+  }
+}
+
+}  // namespace
+
+void Machine::PrepareSlots() {
+  slots.clear();
+  for (const Slot& slot : kernel.slots) {
+    size_t copies = slot.shape == Level::kBlock ? 1 : slot.shape == Level::kWarp ? warp_count : thread_count;
+    slots.emplace_back(copies, kPattern);
+  }
+}
+
+Status Machine::RunCollapsed() { return Loops(*this).Run(); }
+
+// The other lanes of the warp do not exist for the step.
+Status Machine::RunStep(Warp& warp, uint32_t lanes, uint32_t edge) {
+  dispatch_edge = edge;
+  for (uint32_t lane = 0; lane < warp.count; ++lane) ThreadAt(warp, lane).parked = (lanes >> lane & 1) == 0;
+  TRY_STATUS(Loops(*this).RunStep(warp));
+  for (uint32_t lane = 0; lane < warp.count; ++lane) {
+    Thread& thread = ThreadAt(warp, lane);
+    thread.parked = false;
+    if (thread.state == ThreadState::kYielded) Release(thread);
+  }
+  return {};
+}
+
+}  // namespace ptx2cpu::ir::interpret

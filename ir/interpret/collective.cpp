@@ -1,0 +1,324 @@
+// Barriers, collectives and agreements. Their handlers only make the thread wait; who completes a group, and
+// when, is the scheduler's matter (interpret_schedule.cpp) or follows from the loops
+// (interpret_collapsed.cpp).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "ir/interpret/machine.h"
+
+namespace ptx2cpu::ir::interpret {
+
+void Wait(Step& s) {
+  s.thread.state = ThreadState::kWaiting;
+  s.thread.waiting_at = &s.inst;
+  s.thread.barrier_arrived = false;
+}
+
+void Release(Thread& thread) {
+  thread.state = ThreadState::kReady;
+  thread.waiting_at = nullptr;
+  thread.barrier_arrived = false;
+}
+
+#define WAITS(name)               \
+  Status Execute##name(Step& s) { \
+    Wait(s);                      \
+    return {};                    \
+  }
+WAITS(BarrierBlock)
+WAITS(BarrierArrive)
+WAITS(BarrierReducePopc)
+WAITS(BarrierReduceAnd)
+WAITS(BarrierReduceOr)
+WAITS(BarrierWarp)
+WAITS(Shuffle)
+WAITS(VoteAll)
+WAITS(VoteAny)
+WAITS(VoteUni)
+WAITS(Ballot)
+WAITS(MatchAny)
+WAITS(MatchAll)
+WAITS(Redux)
+WAITS(ActiveMask)
+WAITS(Elect)
+WAITS(Agree)
+WAITS(AgreeIndex)
+#undef WAITS
+
+Level AgreeLevel(const Thread& thread) {
+  return thread.frame().function->at_block(thread.waiting_at->block).level;
+}
+
+std::vector<Thread*> LiveThreads(Machine& machine, const Warp& warp) {
+  std::vector<Thread*> threads;
+  for (uint32_t lane = 0; lane < warp.count; ++lane) {
+    if (machine.ThreadAt(warp, lane).live()) threads.push_back(&machine.ThreadAt(warp, lane));
+  }
+  return threads;
+}
+
+namespace {
+
+Bits128 OperandOf(const Thread& thread, size_t number) {
+  return Read(thread.frame(), thread.waiting_at->operands[number]);
+}
+
+void ReturnTo(Thread& thread, Bits128 bits, size_t number = 0) {
+  Write(thread.frame(), thread.waiting_at->results[number], bits);
+}
+
+// The members of one collective, by lane.
+struct Group {
+  Machine& machine;
+  Warp& warp;
+  uint32_t members;
+
+  template <typename Visit>
+  void ForEach(Visit visit) {
+    for (uint32_t rest = members; rest != 0; rest &= rest - 1) {
+      visit(machine.ThreadAt(warp, static_cast<uint32_t>(std::countr_zero(rest))));
+    }
+  }
+  Thread& first() { return machine.ThreadAt(warp, static_cast<uint32_t>(std::countr_zero(members))); }
+  // Bit per member for which the predicate (operand 0) holds.
+  uint32_t Ballot() {
+    uint32_t ballot = 0;
+    ForEach([&](Thread& t) { ballot |= (OperandOf(t, 0) != 0 ? 1u : 0u) << t.lane; });
+    return ballot;
+  }
+  void ReturnToAll(Bits128 bits) {
+    ForEach([&](Thread& t) { ReturnTo(t, bits); });
+  }
+};
+
+// PTX shfl: source lane and whether it is in range, from lane, b and c.
+uint32_t SourceLane(ShuffleMode mode, uint32_t lane, uint32_t b, uint32_t c, bool* in_range) {
+  int bval = static_cast<int>(b & 31), cval = static_cast<int>(c & 31),
+      segment = static_cast<int>(c >> 8 & 31);
+  int own = static_cast<int>(lane);
+  int highest = (own & segment) | (cval & ~segment & 31), lowest = own & segment, source = own;
+  switch (mode) {
+    case ShuffleMode::kUp:
+      source = own - bval;
+      *in_range = source >= highest;
+      break;
+    case ShuffleMode::kDown:
+      source = own + bval;
+      *in_range = source <= highest;
+      break;
+    case ShuffleMode::kBfly:
+      source = own ^ bval;
+      *in_range = source <= highest;
+      break;
+    default:
+      source = lowest | (bval & ~segment & 31);
+      *in_range = source <= highest;
+      break;
+  }
+  return *in_range ? static_cast<uint32_t>(source) : lane;
+}
+
+void CompleteShuffle(Group& group) {
+  Bits128 values[kWarpSize] = {};
+  group.ForEach([&](Thread& t) { values[t.lane] = OperandOf(t, 0); });
+  group.ForEach([&](Thread& t) {
+    bool in_range = false;
+    uint32_t source = SourceLane(t.waiting_at->attrs.shuffle, t.lane, static_cast<uint32_t>(OperandOf(t, 1)),
+                                 static_cast<uint32_t>(OperandOf(t, 2)), &in_range);
+    // What a lane outside the group would give is undefined in PTX: the lane keeps its own value.
+    bool member = (group.members >> source & 1) != 0;
+    Bits128 value = values[member ? source : t.lane];
+    ReturnTo(t, value, 0);
+    ReturnTo(t, in_range, 1);
+  });
+}
+
+void CompleteMatch(Group& group, bool all) {
+  group.ForEach([&](Thread& t) {
+    uint32_t same = 0;
+    group.ForEach(
+        [&](Thread& other) { same |= (OperandOf(other, 0) == OperandOf(t, 0) ? 1u : 0u) << other.lane; });
+    ReturnTo(t, all && same != group.members ? 0 : same, 0);
+    if (all) ReturnTo(t, same == group.members, 1);
+  });
+}
+
+void CompleteRedux(Group& group) {
+  const Inst& inst = *group.first().waiting_at;
+  bool is_float = IsFloat(inst.type), first = true;
+  Bits128 result = 0;
+  group.ForEach([&](Thread& t) {
+    Bits128 value = OperandOf(t, 0);
+    if (first) {
+      // Combining a float with itself applies .abs and makes a NaN canonical.
+      result = is_float ? Combine(inst.attrs.atomic, inst.type, value, value, inst.attrs.flags) : value;
+    } else {
+      result =
+          Combine(inst.attrs.atomic, inst.type, result, value, inst.attrs.flags) & MaskOf(Bits(inst.type));
+    }
+    first = false;
+  });
+  group.ReturnToAll(result);
+}
+
+}  // namespace
+
+Status CompleteGroup(Machine& machine, Warp& warp, uint32_t members) {
+  Group group{machine, warp, members};
+  if (const ResumePoint* point = PointOf(group.first())) {
+    group.ForEach([](Thread& t) { Release(t); });
+    return machine.RunStep(warp, members, 1 + point->collective);
+  }
+  uint32_t ballot = 0;
+  Opcode op = group.first().waiting_at->op;
+  switch (op) {
+    case Opcode::kBarrierWarp:
+      break;
+    case Opcode::kShuffle:
+      CompleteShuffle(group);
+      break;
+    case Opcode::kVoteAll:
+      group.ReturnToAll(group.Ballot() == members);
+      break;
+    case Opcode::kVoteAny:
+      group.ReturnToAll(group.Ballot() != 0);
+      break;
+    case Opcode::kVoteUni:
+      ballot = group.Ballot();
+      group.ReturnToAll(ballot == 0 || ballot == members);
+      break;
+    case Opcode::kBallot:
+      group.ReturnToAll(group.Ballot());
+      break;
+    case Opcode::kMatchAny:
+      CompleteMatch(group, false);
+      break;
+    case Opcode::kMatchAll:
+      CompleteMatch(group, true);
+      break;
+    case Opcode::kRedux:
+      CompleteRedux(group);
+      break;
+    case Opcode::kActiveMask:
+      group.ReturnToAll(members);
+      break;
+    case Opcode::kElect:
+      group.ReturnToAll(static_cast<Bits128>(std::countr_zero(members)));
+      group.ForEach([&](Thread& t) { ReturnTo(t, &t == &group.first(), 1); });
+      break;
+    default:
+      return machine.Fault(group.first(), *group.first().waiting_at,
+                           "is no collective the interpreter knows");
+  }
+  group.ForEach([](Thread& t) { Release(t); });
+  return {};
+}
+
+namespace {
+uint32_t ParkedLanes(Machine& machine, const Warp& warp) {
+  uint32_t lanes = 0;
+  for (uint32_t lane = 0; lane < warp.count; ++lane) {
+    const Thread& thread = machine.ThreadAt(warp, lane);
+    lanes |= (thread.parked && thread.state != ThreadState::kExited ? 1u : 0u) << lane;
+  }
+  return lanes;
+}
+}  // namespace
+
+Result<bool> CompleteGroups(Machine& machine, Warp& warp) {
+  uint32_t live = machine.LiveLanes(warp);
+  bool any = false;
+  for (Thread* thread : LiveThreads(machine, warp)) {
+    if (thread->state != ThreadState::kWaiting) continue;
+    const Inst& inst = *thread->waiting_at;
+    if (!IsCollective(WaitsFor(*thread)) || IsConvergenceWait(*thread)) continue;
+    uint32_t mask = MemberMask(*thread);
+    if ((mask >> thread->lane & 1) == 0) {
+      return machine.Fault(*thread, inst,
+                           fmt::format("lane {} is not in its own membermask {:#010x}", thread->lane, mask));
+    }
+    if (uint32_t waiting = mask & ParkedLanes(machine, warp); waiting != 0) {
+      return machine.Fault(
+          *thread, inst,
+          fmt::format("its membermask {:#010x} names lanes {:#010x}, which wait at the other arm of a "
+                      "divergent branch; lanes that meet from different places need the lane "
+                      "scheduler (tier T3)",
+                      mask, waiting));
+    }
+    uint32_t members = mask & live, arrived = 0;
+    for (uint32_t lane = 0; lane < warp.count; ++lane) {
+      const Thread& other = machine.ThreadAt(warp, lane);
+      bool here = (members >> lane & 1) != 0 && other.state == ThreadState::kWaiting &&
+                  SameKind(*thread, other) && MemberMask(other) == mask;
+      arrived |= (here ? 1u : 0u) << lane;
+    }
+    if (arrived != members) continue;
+    TRY_STATUS(CompleteGroup(machine, warp, members));
+    any = true;
+  }
+  return any;
+}
+
+Status ExecuteLiveMask(Step& s) {
+  s.Return(s.machine.LiveLanes(s.machine.warps[s.thread.warp]));
+  return {};
+}
+
+// Every live lane executes it with the same mask; the state after the first is that after all.
+Status ExecuteSetLiveMask(Step& s) {
+  const Warp& warp = s.machine.warps[s.thread.warp];
+  for (uint32_t lane = 0; lane < warp.count; ++lane) {
+    s.machine.ThreadAt(warp, lane).parked = (s.Operand32(0) >> lane & 1) == 0;
+  }
+  if (s.machine.LiveLanes(warp) != 0) return {};
+  Error error = s.Fault("set_live_mask leaves no lane to run").error();
+  error.code = ErrorCode::kInternal;
+  return Fail(std::move(error));
+}
+
+Status CompleteAgreement(Machine& machine, std::span<Thread* const> threads) {
+  const Inst& inst = *threads.front()->waiting_at;
+  bool block_level = AgreeLevel(*threads.front()) == Level::kBlock;
+  Bits128 first = OperandOf(*threads.front(), 0);
+  for (Thread* thread : threads) {
+    if (OperandOf(*thread, 0) == first) continue;
+    const Thread& other = *threads.front();
+    return machine.FaultOfBlock(
+        &inst, fmt::format(
+                   "divergent branch: it decides whether a {} is reached, and thread ({},{},{}) has {} where "
+                   "thread ({},{},{}) has {}",
+                   block_level ? "block barrier" : "warp collective", other.tid[0], other.tid[1],
+                   other.tid[2], static_cast<uint64_t>(first), thread->tid[0], thread->tid[1], thread->tid[2],
+                   static_cast<uint64_t>(OperandOf(*thread, 0))));
+  }
+  for (Thread* thread : threads) {
+    ReturnTo(*thread, first);
+    Release(*thread);
+  }
+  return {};
+}
+
+Status CompleteBarrier(Machine& machine, std::span<Thread* const> threads) {
+  uint32_t count = 0;
+  const Opcode op = WaitsFor(*threads.front());
+  for (Thread* thread : threads) {
+    if (WaitsFor(*thread) != op) {
+      return machine.Fault(
+          *thread, *thread->waiting_at,
+          fmt::format("a barrier mixes {} with {}", machine.Describe(*threads.front()->waiting_at),
+                      machine.Describe(*thread->waiting_at)));
+    }
+    if (op != Opcode::kBarrierBlock) count += BarrierWord(*thread, 2) != 0 ? 1 : 0;
+  }
+  for (Thread* thread : threads) {
+    if (op == Opcode::kBarrierReducePopc) ReturnFromBarrier(*thread, count);
+    if (op == Opcode::kBarrierReduceAnd) ReturnFromBarrier(*thread, count == threads.size());
+    if (op == Opcode::kBarrierReduceOr) ReturnFromBarrier(*thread, count != 0);
+    Release(*thread);
+  }
+  return {};
+}
+
+}  // namespace ptx2cpu::ir::interpret

@@ -1,0 +1,451 @@
+// Integer arithmetic, bit operations, integer conversions, comparison.
+#include <algorithm>
+#include <bit>
+
+#include "ir/interpret/machine.h"
+
+namespace ptx2cpu::ir::interpret {
+
+namespace {
+
+// The operation on zero-extended operands; the result is cut to the type's width by Return.
+template <typename Operation>
+Status Binary(Step& s, Operation operation) {
+  s.Return(operation(s.Operand(0), s.Operand(1), s.Width()));
+  return {};
+}
+
+template <typename Operation>
+Status SignedBinary(Step& s, Operation operation) {
+  int width = s.Width();
+  s.Return(static_cast<Bits128>(operation(AsSigned(s.Operand(0), width), AsSigned(s.Operand(1), width))));
+  return {};
+}
+
+bool SignBit(Bits128 value, int width) { return ((value >> (width - 1)) & 1) != 0; }
+Bits128 SmallestSigned(int width) { return Bits128{1} << (width - 1); }
+Bits128 LargestSigned(int width) { return SmallestSigned(width) - 1; }
+Bits128 Magnitude(Bits128 value, int width) {
+  return (SignBit(value, width) ? 0 - value : value) & MaskOf(width);
+}
+
+// For .sat: `result` overflowed when the operands' signs agree (for a difference: a and ~b) and the result's
+// differs.
+Bits128 Saturate(Bits128 result, bool sign_a, bool sign_b, int width) {
+  if (sign_a != sign_b || SignBit(result, width) == sign_a) return result;
+  return sign_a ? SmallestSigned(width) : LargestSigned(width);
+}
+
+Bits128 HighProduct128(Bits128 a, Bits128 b) {
+  Bits128 a0 = static_cast<uint64_t>(a), a1 = a >> 64, b0 = static_cast<uint64_t>(b), b1 = b >> 64;
+  Bits128 middle = a1 * b0 + (a0 * b0 >> 64);
+  Bits128 other = a0 * b1 + static_cast<uint64_t>(middle);
+  return a1 * b1 + (middle >> 64) + (other >> 64);
+}
+
+Bits128 HighProduct(Bits128 a, Bits128 b, int width) {
+  return width == 128 ? HighProduct128(a, b) : (a * b) >> width;
+}
+
+Bits128 HighestBit(Bits128 value, int width, bool shift_amount) {
+  if (value == 0) return 0xFFFFFFFF;
+  int position = BitLength(value) - 1;
+  return static_cast<Bits128>(shift_amount ? width - 1 - position : position);
+}
+
+Bits128 ExtractField(Bits128 value, uint32_t position, uint32_t length, int width, bool fill) {
+  Bits128 field = 0;
+  for (uint32_t i = 0; i < static_cast<uint32_t>(width); ++i) {
+    bool inside = i < length && position + i < static_cast<uint32_t>(width);
+    bool bit = inside ? ((value >> (position + i)) & 1) != 0 : fill;
+    field |= Bits128{bit} << i;
+  }
+  return field;
+}
+
+}  // namespace
+
+Status ExecuteAdd(Step& s) {
+  return Binary(s, [&](Bits128 a, Bits128 b, int width) {
+    Bits128 sum = (a + b) & MaskOf(width);
+    return s.Has(kSat) ? Saturate(sum, SignBit(a, width), SignBit(b, width), width) : sum;
+  });
+}
+
+Status ExecuteSub(Step& s) {
+  return Binary(s, [&](Bits128 a, Bits128 b, int width) {
+    Bits128 difference = (a - b) & MaskOf(width);
+    return s.Has(kSat) ? Saturate(difference, SignBit(a, width), !SignBit(b, width), width) : difference;
+  });
+}
+
+Status ExecuteMul(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 b, int) { return a * b; });
+}
+
+Status ExecuteMulHiU(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 b, int width) { return HighProduct(a, b, width); });
+}
+
+Status ExecuteMulHiS(Step& s) {  // a negative operand is its unsigned value minus 2^width
+  return Binary(s, [](Bits128 a, Bits128 b, int width) {
+    return HighProduct(a, b, width) - (SignBit(a, width) ? b : 0) - (SignBit(b, width) ? a : 0);
+  });
+}
+
+Status ExecuteDivU(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 b, int) { return b == 0 ? ~Bits128{0} : a / b; });
+}
+
+Status ExecuteRemU(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 b, int) { return b == 0 ? ~Bits128{0} : a % b; });
+}
+
+Status ExecuteDivS(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 b, int width) {
+    if (b == 0) return ~Bits128{0};
+    Bits128 quotient = Magnitude(a, width) / Magnitude(b, width);
+    return SignBit(a, width) != SignBit(b, width) ? 0 - quotient : quotient;
+  });
+}
+
+Status ExecuteRemS(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 b, int width) {
+    if (b == 0) return ~Bits128{0};
+    Bits128 rest = Magnitude(a, width) % Magnitude(b, width);
+    return SignBit(a, width) ? 0 - rest : rest;
+  });
+}
+
+Status ExecuteMinS(Step& s) {
+  return SignedBinary(s, [](Signed128 a, Signed128 b) { return std::min(a, b); });
+}
+Status ExecuteMaxS(Step& s) {
+  return SignedBinary(s, [](Signed128 a, Signed128 b) { return std::max(a, b); });
+}
+Status ExecuteMinU(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 b, int) { return std::min(a, b); });
+}
+Status ExecuteMaxU(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 b, int) { return std::max(a, b); });
+}
+
+Status ExecuteAbs(Step& s) {
+  s.Return(Magnitude(s.Operand(0), s.Width()));
+  return {};
+}
+
+Status ExecuteNeg(Step& s) {
+  s.Return(0 - s.Operand(0));
+  return {};
+}
+
+Status ExecuteAddCarry(Step& s) {
+  Bits128 a = s.Operand(0), b = s.Operand(1), mask = MaskOf(s.Width());
+  Bits128 sum = (a + b) & mask;
+  Bits128 with_carry = (sum + s.Operand(2)) & mask;
+  s.Return(with_carry, 0);
+  s.Return(sum < a || with_carry < sum, 1);
+  return {};
+}
+
+Status ExecuteSubBorrow(Step& s) {
+  Bits128 a = s.Operand(0), b = s.Operand(1), borrow = s.Operand(2), mask = MaskOf(s.Width());
+  Bits128 difference = (a - b) & mask;
+  s.Return(difference - borrow, 0);
+  s.Return(a < b || difference < borrow, 1);
+  return {};
+}
+
+Status ExecuteAnd(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 b, int) { return a & b; });
+}
+Status ExecuteOr(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 b, int) { return a | b; });
+}
+Status ExecuteXor(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 b, int) { return a ^ b; });
+}
+Status ExecuteNot(Step& s) {
+  s.Return(~s.Operand(0));
+  return {};
+}
+
+Status ExecuteShl(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 n, int width) {
+    return n >= static_cast<Bits128>(width) ? 0 : a << static_cast<int>(n);
+  });
+}
+Status ExecuteShrU(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 n, int width) {
+    return n >= static_cast<Bits128>(width) ? 0 : a >> static_cast<int>(n);
+  });
+}
+Status ExecuteShrS(Step& s) {
+  return Binary(s, [](Bits128 a, Bits128 n, int width) {
+    int amount = static_cast<int>(std::min(n, static_cast<Bits128>(width - 1)));
+    return static_cast<Bits128>(AsSigned(a, width) >> amount);
+  });
+}
+
+namespace {
+int FunnelAmount(const Step& s) {
+  uint32_t width = static_cast<uint32_t>(s.Width()), amount = s.Operand32(2);
+  return static_cast<int>(s.Has(kWrap) ? amount % width : std::min(amount, width));
+}
+}  // namespace
+
+Status ExecuteFunnelL(Step& s) {
+  Bits128 low = s.Operand(0), high = s.Operand(1);
+  int width = s.Width(), n = FunnelAmount(s);
+  s.Return(n == 0 ? high : n == width ? low : high << n | low >> (width - n));
+  return {};
+}
+
+Status ExecuteFunnelR(Step& s) {
+  Bits128 low = s.Operand(0), high = s.Operand(1);
+  int width = s.Width(), n = FunnelAmount(s);
+  s.Return(n == 0 ? low : n == width ? high : high << (width - n) | low >> n);
+  return {};
+}
+
+Status ExecuteClz(Step& s) {
+  s.Return(static_cast<Bits128>(s.Width() - BitLength(s.Operand(0))));
+  return {};
+}
+
+Status ExecutePopc(Step& s) {
+  Bits128 value = s.Operand(0);
+  s.Return(static_cast<Bits128>(std::popcount(static_cast<uint64_t>(value)) +
+                                std::popcount(static_cast<uint64_t>(value >> 64))));
+  return {};
+}
+
+Status ExecuteBrev(Step& s) {
+  Bits128 value = s.Operand(0), reversed = 0;
+  for (int i = 0; i < s.Width(); ++i) reversed = reversed << 1 | ((value >> i) & 1);
+  s.Return(reversed);
+  return {};
+}
+
+Status ExecuteBfindU(Step& s) {
+  s.Return(HighestBit(s.Operand(0), s.Width(), s.Has(kShiftAmount)));
+  return {};
+}
+
+Status ExecuteBfindS(Step& s) {
+  Bits128 value = s.Operand(0);
+  if (SignBit(value, s.Width())) value = ~value & MaskOf(s.Width());
+  s.Return(HighestBit(value, s.Width(), s.Has(kShiftAmount)));
+  return {};
+}
+
+namespace {
+// Position or length of a bit field. The manual takes both mod 256; a GPU (H200) does so for 32 bits only.
+uint32_t FieldOperand(const Step& s, size_t number) {
+  return s.Width() == 64 ? std::min(s.Operand32(number), 256u) : s.Operand32(number) & 0xFF;
+}
+}  // namespace
+
+Status ExecuteBfeU(Step& s) {
+  s.Return(ExtractField(s.Operand(0), FieldOperand(s, 1), FieldOperand(s, 2), s.Width(), false));
+  return {};
+}
+
+Status ExecuteBfeS(Step& s) {
+  uint32_t position = FieldOperand(s, 1), length = FieldOperand(s, 2);
+  uint32_t sign_at = std::min(position + length - 1, static_cast<uint32_t>(s.Width() - 1));
+  bool sign = length != 0 && ((s.Operand(0) >> sign_at) & 1) != 0;
+  s.Return(ExtractField(s.Operand(0), position, length, s.Width(), sign));
+  return {};
+}
+
+Status ExecuteBfi(Step& s) {
+  Bits128 field = s.Operand(0), into = s.Operand(1);
+  uint32_t position = FieldOperand(s, 2), length = FieldOperand(s, 3);
+  for (uint32_t i = 0; i < length && position + i < static_cast<uint32_t>(s.Width()); ++i) {
+    Bits128 bit = Bits128{1} << (position + i);
+    into = ((field >> i) & 1) != 0 ? into | bit : into & ~bit;
+  }
+  s.Return(into);
+  return {};
+}
+
+Status ExecuteBmsk(Step& s) {
+  uint64_t position = s.Operand32(0), length = s.Operand32(1);
+  if (s.Has(kWrap)) {
+    position %= 32;
+    length %= 32;
+  }
+  uint64_t ones = length >= 32 ? 0xFFFFFFFF : (uint64_t{1} << length) - 1;
+  s.Return(position >= 32 ? 0 : ones << position);
+  return {};
+}
+
+Status ExecuteFns(Step& s) {
+  uint32_t mask = s.Operand32(0), base = s.Operand32(1);
+  int32_t offset = static_cast<int32_t>(s.Operand32(2));
+  int64_t remaining = offset == 0 ? 0 : std::abs(int64_t{offset}) - 1, step = offset < 0 ? -1 : 1;
+  uint32_t found = 0xFFFFFFFF;
+  if (offset == INT32_MIN) found = 0;  // its negation overflows; an H200 gives 0 for every mask
+  for (int64_t position = base; position >= 0 && position < 32; position += step) {
+    if ((mask >> position & 1) != 0 && remaining-- == 0) {
+      found = static_cast<uint32_t>(position);
+      break;
+    }
+    if (offset == 0) break;
+  }
+  s.Return(found);
+  return {};
+}
+
+Status ExecutePrmt(Step& s) {
+  uint64_t bytes = s.Operand64(0) | s.Operand64(1) << 32;
+  uint32_t control = s.Operand32(2), c = control & 3, result = 0;
+  for (uint32_t i = 0; i < 4; ++i) {
+    uint32_t select = 0;
+    switch (s.inst.attrs.index) {
+      case 0:
+        select = control >> (4 * i) & 15;
+        break;
+      case 1:
+        select = c + i;
+        break;
+      case 2:
+        select = (c - i) & 7;
+        break;
+      case 3:
+        select = c;
+        break;
+      case 4:
+        select = std::max(i, c);
+        break;
+      case 5:
+        select = std::min(i, c);
+        break;
+      case 6:
+        select = (c & 1) * 2 + (i & 1);
+        break;
+      default:
+        return s.Fault("prmt has no such mode");
+    }
+    uint32_t byte = bytes >> (8 * (select & 7)) & 0xFF;
+    if (select >= 8) byte = (byte & 0x80) != 0 ? 0xFF : 0;
+    result |= byte << (8 * i);
+  }
+  s.Return(result);
+  return {};
+}
+
+Status ExecuteLop3(Step& s) {
+  Bits128 a = s.Operand(0), b = s.Operand(1), c = s.Operand(2), result = 0;
+  for (uint32_t row = 0; row < 8; ++row) {  // the truth table's index is a, b, c as a binary number
+    if ((s.inst.attrs.index >> row & 1) == 0) continue;
+    result |= ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
+  }
+  s.Return(result);
+  return {};
+}
+
+Status ExecuteSext(Step& s) {
+  s.Return(static_cast<Bits128>(AsSigned(s.Operand(0), Bits(s.inst.from))));
+  return {};
+}
+Status ExecuteZext(Step& s) {
+  s.Return(s.Operand(0));
+  return {};
+}
+Status ExecuteTrunc(Step& s) {
+  s.Return(s.Operand(0));
+  return {};
+}
+
+namespace {
+Status Clamp(Step& s, bool from_signed) {
+  int from = Bits(s.inst.from), to = s.Width();
+  Bits128 value = s.Operand(0);
+  bool to_unsigned = s.Has(kUnsigned);
+  Bits128 largest = to_unsigned ? MaskOf(to) : LargestSigned(to);
+  if (from_signed && SignBit(value, from)) {
+    Signed128 smallest = to_unsigned ? 0 : AsSigned(SmallestSigned(to), to);
+    s.Return(static_cast<Bits128>(std::max(AsSigned(value, from), smallest)));
+  } else {
+    s.Return(std::min(value, largest));
+  }
+  return {};
+}
+}  // namespace
+
+Status ExecuteSatS(Step& s) { return Clamp(s, true); }
+Status ExecuteSatU(Step& s) { return Clamp(s, false); }
+
+Status ExecuteIcmp(Step& s) {
+  int width = Bits(s.inst.from);
+  Bits128 a = s.Operand(0), b = s.Operand(1);
+  Signed128 sa = AsSigned(a, width), sb = AsSigned(b, width);
+  bool holds = false;
+  switch (s.inst.attrs.compare) {
+    case Compare::kEq:
+      holds = a == b;
+      break;
+    case Compare::kNe:
+      holds = a != b;
+      break;
+    case Compare::kSlt:
+      holds = sa < sb;
+      break;
+    case Compare::kSle:
+      holds = sa <= sb;
+      break;
+    case Compare::kSgt:
+      holds = sa > sb;
+      break;
+    case Compare::kSge:
+      holds = sa >= sb;
+      break;
+    case Compare::kUlt:
+      holds = a < b;
+      break;
+    case Compare::kUle:
+      holds = a <= b;
+      break;
+    case Compare::kUgt:
+      holds = a > b;
+      break;
+    case Compare::kUge:
+      holds = a >= b;
+      break;
+    default:
+      return s.Fault("icmp has no integer predicate");
+  }
+  s.Return(holds);
+  return {};
+}
+
+namespace {
+int64_t Part(uint32_t word, uint32_t number, int bits, bool is_signed) {
+  uint64_t part = word >> (number * static_cast<uint32_t>(bits)) & ((1u << bits) - 1);
+  return is_signed ? static_cast<int64_t>(AsSigned(part, bits)) : static_cast<int64_t>(part);
+}
+}  // namespace
+
+Status ExecuteDp4a(Step& s) {
+  int64_t sum = s.Operand32(2);
+  for (uint32_t i = 0; i < 4; ++i) {
+    sum += Part(s.Operand32(0), i, 8, s.Has(kSignedA)) * Part(s.Operand32(1), i, 8, s.Has(kSignedB));
+  }
+  s.Return(static_cast<Bits128>(sum));
+  return {};
+}
+
+Status ExecuteDp2a(Step& s) {
+  int64_t sum = s.Operand32(2);
+  uint32_t first = s.Has(kHigh) ? 2 : 0;
+  for (uint32_t i = 0; i < 2; ++i) {
+    sum += Part(s.Operand32(0), i, 16, s.Has(kSignedA)) * Part(s.Operand32(1), first + i, 8, s.Has(kSignedB));
+  }
+  s.Return(static_cast<Bits128>(sum));
+  return {};
+}
+
+}  // namespace ptx2cpu::ir::interpret

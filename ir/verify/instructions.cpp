@@ -1,0 +1,247 @@
+// Rules about single instructions: types, signature, attributes.
+#include <fmt/format.h>
+
+#include "ir/verify/rules.h"
+
+namespace ptx2cpu::ir::verify {
+
+namespace {
+
+bool Contains(TypeSet set, Type type) {
+  switch (set) {
+    case TypeSet::kNoType:
+      return type == Type::kVoid;
+    case TypeSet::kAnyType:
+      return type != Type::kVoid;
+    case TypeSet::kInts:
+      return IsInteger(type) && type != Type::kI1;
+    case TypeSet::kIntsAndI1:
+      return IsInteger(type);
+    case TypeSet::kFloats:
+      return IsFloat(type);
+    case TypeSet::kNumbers:
+      return IsFloat(type) || (IsInteger(type) && type != Type::kI1);
+  }
+  return false;
+}
+
+bool HasLetter(const OpcodeInfo& info, char letter) {
+  return info.operands.find(letter) != std::string_view::npos ||
+         info.results.find(letter) != std::string_view::npos;
+}
+
+// Which F a row allows.
+TypeSet FromTypes(Opcode op) {
+  switch (op) {
+    case Opcode::kSext:
+    case Opcode::kZext:
+    case Opcode::kIcmp:
+      return TypeSet::kIntsAndI1;
+    case Opcode::kTrunc:
+    case Opcode::kSToF:
+    case Opcode::kUToF:
+    case Opcode::kSatS:
+    case Opcode::kSatU:
+    case Opcode::kFromNarrow:
+      return TypeSet::kInts;
+    case Opcode::kFcmp:
+    case Opcode::kFTest:
+    case Opcode::kFConvert:
+    case Opcode::kFToS:
+    case Opcode::kFToU:
+    case Opcode::kToNarrow:
+      return TypeSet::kFloats;
+    default:
+      return TypeSet::kAnyType;
+  }
+}
+
+// How the widths of T and F belong together.
+Status CheckWidths(const Subject& s, BlockId block, const Inst& inst) {
+  int to = Bits(inst.type), from = Bits(inst.from);
+  switch (inst.op) {
+    case Opcode::kBitcast:
+      if (to != from) return s.Broken(block, inst, "a bitcast between different widths");
+      break;
+    case Opcode::kSext:
+    case Opcode::kZext:
+      if (to <= from) return s.Broken(block, inst, "an extension to a type that is not wider");
+      break;
+    case Opcode::kTrunc:
+      if (to >= from) return s.Broken(block, inst, "a truncation to a type that is not narrower");
+      break;
+    case Opcode::kPack:
+      if (static_cast<size_t>(to) != from * inst.operands.size())
+        return s.Broken(block, inst, "the parts do not fill the whole");
+      break;
+    case Opcode::kUnpack:
+      if (static_cast<size_t>(from) != to * inst.results.size())
+        return s.Broken(block, inst, "the parts do not fill the whole");
+      break;
+    default:
+      break;
+  }
+  return {};
+}
+
+// Rows that end in '*' but do not take any number; 0-terminated lists of allowed counts of that side.
+struct Counts {
+  Opcode op;
+  bool of_results;
+  uint8_t allowed[5];
+};
+constexpr Counts kCounts[] = {
+    {Opcode::kLoad, true, {1, 2, 4, 8, 0}},
+    {Opcode::kStore, false, {2, 3, 5, 9, 0}},  // with the address
+    {Opcode::kTexture, true, {4, 0}},
+    {Opcode::kFromNarrow, true, {1, 2, 0}},
+    {Opcode::kToNarrow, false, {1, 2, 3, 4, 5}},
+    {Opcode::kBarrierBlock, false, {1, 2, 0}},
+    {Opcode::kBarrierReducePopc, false, {2, 3, 0}},
+    {Opcode::kBarrierReduceAnd, false, {2, 3, 0}},
+    {Opcode::kBarrierReduceOr, false, {2, 3, 0}},
+};
+
+bool CountAllowed(Opcode op, bool of_results, size_t count) {
+  for (const Counts& row : kCounts) {
+    if (row.op != op || row.of_results != of_results) continue;
+    for (uint8_t allowed : row.allowed) {
+      if (allowed == count && allowed != 0) return true;
+    }
+    return false;
+  }
+  return true;
+}
+
+Type LetterType(const Inst& inst, char letter) {
+  switch (letter) {
+    case 'T':
+      return inst.type;
+    case 'F':
+      return inst.from;
+    case 'P':
+      return Type::kI1;
+    case 'W':
+      return Type::kI32;
+    case 'A':
+      return Type::kI64;
+    default:
+      return Type::kVoid;  // 'X': any
+  }
+}
+
+// One side of the signature: `letters` against the types of `values`.
+Status CheckSide(const Subject& s, BlockId block, const Inst& inst, bool of_results) {
+  const OpcodeInfo& info = Info(inst.op);
+  std::string_view letters = of_results ? info.results : info.operands;
+  const std::vector<ValueId>& values = of_results ? inst.results : inst.operands;
+  std::string_view noun = of_results ? "result" : "operand";
+  bool variadic = letters.ends_with('*');
+  size_t fixed = variadic ? letters.size() - 2 : letters.size();
+  if (variadic ? values.size() < fixed : values.size() != fixed) {
+    return s.Broken(block, inst,
+                    fmt::format("{} {}s, the row's signature is {}:{}", values.size(), noun, info.operands,
+                                info.results));
+  }
+  if (!CountAllowed(inst.op, of_results, values.size())) {
+    return s.Broken(block, inst, fmt::format("{} {}s, which the row does not allow", values.size(), noun));
+  }
+  bool random_bits =
+      inst.op == Opcode::kToNarrow && !of_results && inst.attrs.rounding == Rounding::kStochastic;
+  for (size_t n = 0; n < values.size(); ++n) {
+    char letter = n < fixed ? letters[n] : letters[letters.size() - 2];
+    if (random_bits && n + 1 == values.size()) letter = 'W';
+    Type wants = LetterType(inst, letter), is = s.f.type_of(values[n]);
+    if (letter == 'X' ? is == Type::kVoid : is != wants) {
+      return s.Broken(block, inst,
+                      fmt::format("{} {} is {}, the row wants {}", noun, n, Name(is),
+                                  letter == 'X' ? "a value" : Name(wants)));
+    }
+  }
+  return {};
+}
+
+constexpr struct {
+  AttributeField field;
+  const char* name;
+  bool (*is_set)(const Attrs&);
+} kFields[] = {
+    {kBits, "bits", [](const Attrs& a) { return a.bits != 0; }},
+    {kSpace, "space", [](const Attrs& a) { return a.space != Space::kGeneric; }},
+    {kIndex, "index", [](const Attrs& a) { return a.index != 0; }},
+    {kSpecial, "special", [](const Attrs& a) { return a.special != Special::kNone; }},
+    {kFlags, "flags", [](const Attrs& a) { return a.flags != 0; }},
+    {kCompare, "compare", [](const Attrs& a) { return a.compare != Compare::kNone; }},
+    {kRounding, "rounding", [](const Attrs& a) { return a.rounding != Rounding::kNone; }},
+    {kNarrow, "narrow", [](const Attrs& a) { return a.narrow != NarrowFormat::kNone; }},
+    {kOrder, "order", [](const Attrs& a) { return a.order != MemoryOrder::kWeak; }},
+    {kScope, "scope", [](const Attrs& a) { return a.scope != Scope::kNone; }},
+    {kAlign, "align", [](const Attrs& a) { return a.align != 0; }},
+    {kAtomic, "atomic", [](const Attrs& a) { return a.atomic != AtomicOp::kNone; }},
+    {kShuffle, "shuffle", [](const Attrs& a) { return a.shuffle != ShuffleMode::kNone; }},
+};
+
+// Enumerations without a meaningful default must be given where the row reads them.
+constexpr uint32_t kRequired = kSpecial | kCompare | kNarrow | kAtomic | kShuffle;
+
+Status CheckValuesOfAttributes(const Subject& s, BlockId block, const Inst& inst) {
+  const Attrs& a = inst.attrs;
+  constexpr uint32_t kAllFlags = (kDivergent << 1) - 1;
+  if ((a.flags & ~kAllFlags) != 0) return s.Broken(block, inst, "unknown flags");
+  if ((a.align & (a.align - 1)) != 0) return s.Broken(block, inst, "an alignment that is not a power of two");
+  bool integer_compare = a.compare >= Compare::kEq && a.compare <= Compare::kUge;
+  if (inst.op == Opcode::kIcmp && !integer_compare)
+    return s.Broken(block, inst, "a float comparison of integers");
+  if (inst.op == Opcode::kFcmp && integer_compare)
+    return s.Broken(block, inst, "an integer comparison of floats");
+  if (inst.op == Opcode::kIcmp && inst.from == Type::kI1 && a.compare > Compare::kNe) {
+    return s.Broken(block, inst, "predicates have no order");
+  }
+  uint32_t limit = inst.op == Opcode::kLop3    ? 255
+                   : inst.op == Opcode::kPrmt  ? 6
+                   : inst.op == Opcode::kFTest ? 5
+                                               : ~0u;
+  if (a.index > limit) return s.Broken(block, inst, fmt::format("index {} is beyond {}", a.index, limit));
+  return {};
+}
+
+}  // namespace
+
+Status CheckTypes(Subject& s) {
+  return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
+    const OpcodeInfo& info = Info(inst.op);
+    if (!Contains(info.types, inst.type)) {
+      return s.Broken(block, inst, fmt::format("the row does not allow the type {}", Name(inst.type)));
+    }
+    TypeSet from = HasLetter(info, 'F') ? FromTypes(inst.op) : TypeSet::kNoType;
+    if (!Contains(from, inst.from)) {
+      return s.Broken(block, inst, fmt::format("the row does not allow the second type {}", Name(inst.from)));
+    }
+    return CheckWidths(s, block, inst);
+  });
+}
+
+Status CheckSignature(Subject& s) {
+  return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
+    TRY_STATUS(CheckSide(s, block, inst, false));
+    return CheckSide(s, block, inst, true);
+  });
+}
+
+Status CheckAttributes(Subject& s) {
+  return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
+    uint32_t mask = Info(inst.op).attributes;
+    for (const auto& field : kFields) {
+      bool set = field.is_set(inst.attrs);
+      if (set && (mask & field.field) == 0) {
+        return s.Broken(block, inst, fmt::format("the row does not read the attribute '{}'", field.name));
+      }
+      if (!set && (mask & field.field & kRequired) != 0) {
+        return s.Broken(block, inst, fmt::format("the row needs the attribute '{}'", field.name));
+      }
+    }
+    return CheckValuesOfAttributes(s, block, inst);
+  });
+}
+
+}  // namespace ptx2cpu::ir::verify

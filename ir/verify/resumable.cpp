@@ -1,0 +1,98 @@
+// Rules of resumable kernels: resume points, and where lanes or warps suspend.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/verify/rules.h"
+
+namespace ptx2cpu::ir::verify {
+
+namespace {
+
+bool IsResumption(Opcode op) {
+  return op == Opcode::kDispatch || op == Opcode::kResume || op == Opcode::kSuspend ||
+         op == Opcode::kResumeWord;
+}
+
+// Words that a thread at this point hands to the scheduler.
+size_t WordsOf(const ResumePoint& point) {
+  if (point.op == Opcode::kUndef || IsClusterBarrier(point.op)) return 0;
+  if (IsCollective(point.op)) return point.op == Opcode::kActiveMask || (point.flags & kLegacy) != 0 ? 0 : 1;
+  return point.op == Opcode::kBarrierBlock || point.op == Opcode::kBarrierArrive ? 2 : 3;
+}
+
+Status CheckPoints(Subject& s) {
+  const Function& f = s.f;
+  if (f.resume_points.empty() || f.resume_points[0].op != Opcode::kUndef) {
+    return s.Broken("the first resume point is the start of the kernel, which waits for nothing");
+  }
+  for (size_t i = 0; i < f.resume_points.size(); ++i) {
+    const ResumePoint& point = f.resume_points[i];
+    bool collective = IsCollective(point.op);
+    if (point.op != Opcode::kUndef && !collective && !IsBarrier(point.op)) {
+      return s.Broken(fmt::format("resume point {} waits at {}, no barrier and no collective", i,
+                                  Info(point.op).mnemonic));
+    }
+    if (collective && f.resumes == Resumes::kWarps) {
+      return s.Broken(
+          fmt::format("resume point {}: the lanes of a warp that is resumed as a whole do not wait", i));
+    }
+    if (collective != (point.collective != ResumePoint::kNoClass)) {
+      return s.Broken(fmt::format("resume point {}: collectives have a class, nothing else does", i));
+    }
+  }
+  return {};
+}
+
+Status CheckSuspend(const Subject& s, BlockId block, const Inst& inst) {
+  if (inst.attrs.index == 0 || inst.attrs.index >= s.f.resume_points.size()) {
+    return s.Broken(block, inst, "no such resume point");
+  }
+  size_t words = WordsOf(s.f.resume_points[inst.attrs.index]);
+  if (inst.operands.size() == words) return {};
+  return s.Broken(block, inst,
+                  fmt::format("{} words, the point's kind takes {}", inst.operands.size(), words));
+}
+
+Status CheckDispatch(const Subject& s, BlockId block, const Inst& inst) {
+  uint32_t classes = 0;
+  for (const ResumePoint& point : s.f.resume_points) {
+    if (point.collective != ResumePoint::kNoClass) classes = std::max(classes, point.collective + 1);
+  }
+  if (s.f.resumes != Resumes::kLanes || block != s.f.entry) {
+    return s.Broken(block, inst, "stands only at the entry of a function that resumes lanes");
+  }
+  if (inst.edges.size() == classes + 1) return {};
+  return s.Broken(block, inst,
+                  fmt::format("{} edges for {} classes of collectives", inst.edges.size(), classes));
+}
+
+}  // namespace
+
+Status CheckResumable(Subject& s) {
+  const Function& f = s.f;
+  bool resumable = f.resumes != Resumes::kNever;
+  if (resumable) {
+    TRY_STATUS(CheckPoints(s));
+    if (!f.has_early_exit || f.is_flat)
+      return s.Broken("a resumable function keeps live masks and has a warp level");
+  }
+  Level level = f.resumes == Resumes::kLanes ? Level::kLane : Level::kWarp;
+  return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
+    if (resumable && f.at_block(block).level == Level::kBlock) {
+      return s.Broken(block, "a block of block level in a resumable function");
+    }
+    if (!IsResumption(inst.op)) return {};
+    if (!resumable) return s.Broken(block, inst, "in a function that is not resumable");
+    if (inst.op == Opcode::kDispatch) return CheckDispatch(s, block, inst);
+    if (f.at_block(block).level != level) {
+      return s.Broken(block, inst, fmt::format("stands at {} level here", Name(level)));
+    }
+    if (inst.op == Opcode::kSuspend) return CheckSuspend(s, block, inst);
+    if (inst.op == Opcode::kResumeWord && inst.attrs.index >= 4)
+      return s.Broken(block, inst, "there are four words");
+    return {};
+  });
+}
+
+}  // namespace ptx2cpu::ir::verify

@@ -1,0 +1,272 @@
+// Read-modify-write. One host thread runs a whole block: atomics on shared memory and those of cta scope are
+// plain sequences. Others are LLVM atomics where it has the operation, else compare-and-swap loops.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include <optional>
+
+#include "ir/mbarrier.h"
+#include "lowering/llvm/emit/float_rounding.h"
+#include "lowering/llvm/emit/memory.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::AtomicOp;
+using ir::Rounding;
+using ir::Type;
+namespace intrinsic = llvm::Intrinsic;
+using Value = llvm::Value*;
+
+namespace {
+
+template <typename Operation>
+Value Halves(Site& s, Value a, Value b, Operation operation) {
+  auto half = [&](Value word, uint64_t shift) {
+    return s.b.CreateTrunc(s.b.CreateLShr(word, shift), s.e.I(16));
+  };
+  Value low = s.b.CreateZExt(operation(half(a, 0), half(b, 0)), s.e.I(32));
+  Value high = s.b.CreateZExt(operation(half(a, 16), half(b, 16)), s.e.I(32));
+  return s.b.CreateOr(low, s.b.CreateShl(high, 16));
+}
+
+Value MinMaxHalves(Site& s, Value old, Value operand, Type type, bool maximum) {
+  Floats floats(s);
+  return Halves(s, old, operand,
+                [&](Value a, Value b) { return floats.MinMax(a, b, type, maximum, s.inst.attrs.flags); });
+}
+Value AddHalves(Site& s, Value old, Value operand, Type type) {
+  Floats floats(s);
+  return Halves(s, old, operand,
+                [&](Value a, Value b) { return floats.Add(a, b, type, Rounding::kNearestEven); });
+}
+
+// Atomics on shared memory do not flush (H200), also when they reach it by a generic address.
+Value AddFloats(Site& s, Value old, Value operand) {
+  Floats floats(s);
+  Type type = s.inst.type;
+  Value kept = floats.Add(old, operand, type, Rounding::kNearestEven);
+  if (!s.Has(ir::kFtz) || s.inst.attrs.space == ir::Space::kShared) return kept;
+  Value sum = floats.Add(floats.Flush(old, type), floats.Flush(operand, type), type, Rounding::kNearestEven);
+  Value flushed = floats.Flush(sum, type);
+  if (s.inst.attrs.space != ir::Space::kGeneric) return flushed;
+  return s.b.CreateSelect(InCluster(s, s.Raw(0)), kept, flushed);
+}
+
+}  // namespace
+
+Value UpdateMbarrier(Site& s, Value old, Value change) {
+  using namespace ir::mbarrier;
+  auto& b = s.b;
+  auto part = [&](Value word, int shift, uint64_t mask) {
+    return b.CreateAnd(shift == 0 ? word : b.CreateLShr(word, static_cast<uint64_t>(shift)),
+                       Literal(word, mask));
+  };
+  auto at = [&](Value count, int shift) { return b.CreateShl(count, static_cast<uint64_t>(shift)); };
+  Value pending = part(b.CreateSub(old, change), 0, kCountMask);
+  Value expected =
+      b.CreateSub(part(old, kExpectedShift, kCountMask), part(change, kExpectedShift, kCountMask));
+  expected = part(expected, 0, kCountMask);
+  Value bytes = b.CreateAdd(part(old, kBytesShift, kBytesMask), part(change, kBytesShift, kBytesMask));
+  bytes = part(bytes, 0, kBytesMask);
+  Value phase = part(old, kPhaseShift, 1);
+  Value complete = b.CreateICmpEQ(b.CreateOr(pending, bytes), Literal(old, 0));
+  Value next = b.CreateXor(phase, b.CreateZExt(complete, old->getType()));
+  Value missing = b.CreateOr(b.CreateSelect(complete, expected, pending), at(bytes, kBytesShift));
+  return b.CreateOr(b.CreateOr(missing, at(expected, kExpectedShift)), at(next, kPhaseShift));
+}
+
+namespace {
+
+// The new value, from values of the instruction's type.
+Value Combine(Site& s, Value old, Value operand) {
+  auto& b = s.b;
+  switch (s.inst.attrs.atomic) {
+    case AtomicOp::kAdd:
+      return b.CreateAdd(old, operand);
+    case AtomicOp::kMinS:
+      return b.CreateBinaryIntrinsic(intrinsic::smin, old, operand);
+    case AtomicOp::kMinU:
+      return b.CreateBinaryIntrinsic(intrinsic::umin, old, operand);
+    case AtomicOp::kMaxS:
+      return b.CreateBinaryIntrinsic(intrinsic::smax, old, operand);
+    case AtomicOp::kMaxU:
+      return b.CreateBinaryIntrinsic(intrinsic::umax, old, operand);
+    case AtomicOp::kInc:
+      return b.CreateSelect(b.CreateICmpUGE(old, operand), Literal(old, 0),
+                            b.CreateAdd(old, Literal(old, 1)));
+    case AtomicOp::kDec: {
+      Value wraps = b.CreateOr(b.CreateICmpEQ(old, Literal(old, 0)), b.CreateICmpUGT(old, operand));
+      return b.CreateSelect(wraps, operand, b.CreateSub(old, Literal(old, 1)));
+    }
+    case AtomicOp::kAnd:
+      return b.CreateAnd(old, operand);
+    case AtomicOp::kOr:
+      return b.CreateOr(old, operand);
+    case AtomicOp::kXor:
+      return b.CreateXor(old, operand);
+    case AtomicOp::kFAdd:
+      return AddFloats(s, old, operand);
+    case AtomicOp::kFMin:
+      return Floats(s).MinMax(old, operand, s.inst.type, false, s.inst.attrs.flags);
+    case AtomicOp::kFMax:
+      return Floats(s).MinMax(old, operand, s.inst.type, true, s.inst.attrs.flags);
+    case AtomicOp::kAddF16x2:
+      return AddHalves(s, old, operand, Type::kF16);
+    case AtomicOp::kAddBF16x2:
+      return AddHalves(s, old, operand, Type::kBF16);
+    case AtomicOp::kMinF16x2:
+      return MinMaxHalves(s, old, operand, Type::kF16, false);
+    case AtomicOp::kMaxF16x2:
+      return MinMaxHalves(s, old, operand, Type::kF16, true);
+    case AtomicOp::kMinBF16x2:
+      return MinMaxHalves(s, old, operand, Type::kBF16, false);
+    case AtomicOp::kMaxBF16x2:
+      return MinMaxHalves(s, old, operand, Type::kBF16, true);
+    case AtomicOp::kMbarrier:
+      return UpdateMbarrier(s, old, operand);
+    default:
+      return operand;  // exchange
+  }
+}
+
+std::optional<llvm::AtomicRMWInst::BinOp> NativeOperation(const Site& s) {
+  using Native = llvm::AtomicRMWInst;
+  switch (s.inst.attrs.atomic) {
+    case AtomicOp::kAdd:
+      return Native::Add;
+    case AtomicOp::kMinS:
+      return Native::Min;
+    case AtomicOp::kMinU:
+      return Native::UMin;
+    case AtomicOp::kMaxS:
+      return Native::Max;
+    case AtomicOp::kMaxU:
+      return Native::UMax;
+    case AtomicOp::kAnd:
+      return Native::And;
+    case AtomicOp::kOr:
+      return Native::Or;
+    case AtomicOp::kXor:
+      return Native::Xor;
+    case AtomicOp::kExchange:
+      return Native::Xchg;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool StaysInBlock(const Site& s) {
+  return s.inst.attrs.space == ir::Space::kShared || s.inst.attrs.space == ir::Space::kLocal ||
+         s.inst.attrs.scope == ir::Scope::kCta;
+}
+
+struct Place {
+  Value pointer;
+  Memory memory;
+  llvm::Type* word;  // integer of the access's size
+  llvm::Align align;
+};
+
+Result<Place> PlaceOf(Site& s) {
+  if (s.e.step.level != ir::Level::kLane) return s.Broken("an atomic above lane level");
+  if (s.inst.attrs.space == ir::Space::kLocal) return s.Unsupported("local memory");
+  Place place;
+  place.pointer = s.e.Pointer(s.inst.attrs.space, s.inst.operands[0], &place.memory);
+  CheckAlignment(s, {0, static_cast<uint64_t>(ir::Bytes(s.inst.type))});
+  place.word = s.e.I(s.Width());
+  place.align = llvm::Align(static_cast<uint64_t>(ir::Bytes(s.inst.type)));
+  if (s.Width() == 128 && !StaysInBlock(s) && !s.e.m.traits.has_atomic_128)
+    return s.Unsupported("this target has no 128-bit atomics");
+  return place;
+}
+
+Value AsWord(Site& s, Value value) { return Floats(s).AsBits(value, s.inst.type); }
+Value FromWord(Site& s, Value word) { return s.b.CreateBitCast(word, s.e.m.TypeOf(s.inst.type)); }
+
+// Plain accesses of different lanes to the same place: they must not be declared independent.
+Value LoadWord(Site& s, const Place& place) {
+  llvm::LoadInst* load = s.b.CreateAlignedLoad(place.word, place.pointer, place.align);
+  s.e.m.Annotate(load, place.memory);
+  return load;
+}
+void StoreWord(Site& s, const Place& place, Value word) {
+  llvm::StoreInst* store = s.b.CreateAlignedStore(word, place.pointer, place.align);
+  s.e.m.Annotate(store, place.memory);
+}
+
+Value CompareAndSwapLoop(Site& s, const Place& place, Value operand, llvm::AtomicOrdering order) {
+  llvm::BasicBlock *before = s.b.GetInsertBlock(), *again = s.e.NewBlock("try"),
+                   *done = s.e.NewBlock("swapped");
+  llvm::LoadInst* first = s.b.CreateAlignedLoad(place.word, place.pointer, place.align);
+  first->setAtomic(llvm::AtomicOrdering::Monotonic);
+  s.b.CreateBr(again);
+  s.b.SetInsertPoint(again);
+  llvm::PHINode* old = s.b.CreatePHI(place.word, 2);
+  old->addIncoming(first, before);
+  Value updated = AsWord(s, Combine(s, FromWord(s, old), operand));
+  llvm::AtomicCmpXchgInst* swap =
+      s.b.CreateAtomicCmpXchg(place.pointer, old, updated, place.align, order,
+                              llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order));
+  s.e.m.Annotate(swap, place.memory);
+  old->addIncoming(s.b.CreateExtractValue(swap, 0), s.b.GetInsertBlock());
+  s.b.CreateCondBr(s.b.CreateExtractValue(swap, 1), done, again);
+  s.b.SetInsertPoint(done);
+  return old;
+}
+
+// Reads, combines and writes; the word that was there.
+Value Apply(Site& s, const Place& place, Value operand) {
+  llvm::AtomicOrdering order = OrderingOf(s.inst.attrs.order);
+  if (StaysInBlock(s)) {
+    Value old = LoadWord(s, place);
+    StoreWord(s, place, AsWord(s, Combine(s, FromWord(s, old), operand)));
+    return old;
+  }
+  auto native = NativeOperation(s);
+  if (!native) return CompareAndSwapLoop(s, place, operand, order);
+  auto* atomic = s.b.CreateAtomicRMW(*native, place.pointer, AsWord(s, operand), place.align, order);
+  s.e.m.Annotate(atomic, place.memory);
+  return atomic;
+}
+
+}  // namespace
+
+Status EmitAtomic(Site& s) {
+  if (s.inst.attrs.atomic == AtomicOp::kNone) return s.Broken("names no operation");
+  Place place = TRY(PlaceOf(s));
+  s.Return(FromWord(s, Apply(s, place, s.Raw(1))));
+  return {};
+}
+
+Status EmitReduceBulk(Site& s) {
+  Place to = TRY(PlaceOf(s));
+  Memory memory;
+  Value from = s.e.Pointer(ir::Space::kGeneric, s.inst.operands[1], &memory), bytes = s.Raw(2);
+  FaultUnlessBulk(s, {s.Raw(0), s.Raw(1)}, {bytes}, kBulkAlign);
+  const Value first = to.pointer;
+  const auto step = static_cast<uint32_t>(ir::Bytes(s.inst.type));
+  return s.e.Loop(s.b.CreateUDiv(bytes, s.b.getInt32(step)), "element", [&](Value index) -> Status {
+    to.pointer = s.b.CreateGEP(to.word, first, s.b.CreateZExt(index, s.e.I(64)));
+    Place source{s.b.CreateGEP(to.word, from, s.b.CreateZExt(index, s.e.I(64))), memory, to.word, to.align};
+    Apply(s, to, FromWord(s, LoadWord(s, source)));
+    return {};
+  });
+}
+
+Status EmitAtomicCas(Site& s) {
+  Place place = TRY(PlaceOf(s));
+  if (StaysInBlock(s)) {
+    Value old = LoadWord(s, place);
+    StoreWord(s, place, s.b.CreateSelect(s.b.CreateICmpEQ(old, s.Raw(1)), s.Raw(2), old));
+    s.Return(old);
+    return {};
+  }
+  llvm::AtomicOrdering order = OrderingOf(s.inst.attrs.order);
+  auto* swap = s.b.CreateAtomicCmpXchg(place.pointer, s.Raw(1), s.Raw(2), place.align, order,
+                                       llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order));
+  s.e.m.Annotate(swap, place.memory);
+  s.Return(s.b.CreateExtractValue(swap, 0));
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

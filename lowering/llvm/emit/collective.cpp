@@ -1,0 +1,411 @@
+// Barriers, collectives, agreements. Warp-level code stands for 32 lanes: predicates become bits of a word,
+// values that cross lanes go through the functions of runtime/warp, which are inlined.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "lowering/llvm/kernel/function_emitter.h"
+#include "lowering/llvm/lanes/live_lanes.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::AtomicOp;
+using ir::Level;
+using Value = llvm::Value*;
+namespace intrinsic = llvm::Intrinsic;
+
+namespace {
+
+// -- moves between vectors, words and arrays --
+
+Value Bits(Site& s, Value predicate) {
+  return s.b.CreateBitCast(Broadcast(s.b, predicate, kWarpSize), s.e.I(kWarpSize));
+}
+
+Value Store(Site& s, Value value) {
+  llvm::Type* element = value->getType()->getScalarType();
+  llvm::AllocaInst* array = s.e.Scratch(element, kWarpSize);
+  s.b.CreateAlignedStore(Broadcast(s.b, value, kWarpSize), array, llvm::Align(64));
+  return array;
+}
+Value Load(Site& s, llvm::AllocaInst* array) {
+  llvm::Type* element = llvm::cast<llvm::ArrayType>(array->getAllocatedType())->getElementType();
+  return s.b.CreateAlignedLoad(llvm::FixedVectorType::get(element, kWarpSize), array, llvm::Align(64));
+}
+Value NonZero(Site& s, Value value) { return s.b.CreateICmpNE(value, Literal(value, 0)); }
+Value FirstLane(Site& s, Value mask) {
+  return s.b.CreateBinaryIntrinsic(intrinsic::cttz, mask, s.b.getFalse());
+}
+Value ThreadOf(Site& s, Value lane) { return s.b.CreateAdd(s.e.step.thread, lane); }
+
+}  // namespace
+
+// -- lanes of the step's warp that run, and that wait at the other arm of a divergent branch --
+
+Value ParkedMask(Site& s) {
+  return s.e.LoadPlain(s.e.I(32), s.e.SlotAddress(s.e.f.parked_slot), llvm::Align(4), Memory::kSlot);
+}
+
+void StoreLiveMask(Site& s, Value mask) {
+  Value live = s.e.Field(offsetof(ptx2cpu_block, live), s.b.getPtrTy(), "live");
+  Value word = s.b.CreateInBoundsGEP(s.e.I(32), live, s.b.CreateZExt(s.e.step.warp, s.b.getInt64Ty()));
+  s.e.StorePlain(mask, word, llvm::Align(4), Memory::kContext);
+}
+
+namespace {
+
+// -- members --
+
+struct Members {
+  Value live;  // i32
+  Value mask;  // i32, or <32 x i32> when lanes name different ones
+  bool uniform() const { return !mask->getType()->isVectorTy(); }
+  // Those that take part: of each lane's mask the live ones.
+  Value Taking(Site& s) const {
+    return s.b.CreateAnd(mask, uniform() ? live : Broadcast(s.b, live, kWarpSize));
+  }
+};
+
+// All live lanes of the warp are here, so a member can be missing only where lanes name different masks, or
+// lanes that wait at the other arm of a divergent branch.
+void CheckMembers(Site& s, const Members& members) {
+  Value stray;
+  if (members.uniform()) {
+    stray = s.b.CreateAnd(members.live, s.b.CreateNot(members.mask));  // lanes that are not in their own mask
+  } else {
+    llvm::AllocaInst* same = s.e.Scratch(s.e.I(32), kWarpSize);
+    Value masks = Store(s, members.mask), everyone = Store(s, s.b.getInt32(~0u));
+    s.b.CreateCall(s.e.m.Service("ptx2cpu_warp_match_any_b32"), {same, masks, everyone, members.live});
+    Value elsewhere = NonZero(s, s.b.CreateAnd(members.Taking(s), s.b.CreateNot(Load(s, same))));
+    Value own = NonZero(s, s.b.CreateAnd(s.b.CreateLShr(members.mask, s.e.Lane()), Literal(members.mask, 1)));
+    stray = s.b.CreateAnd(Bits(s, s.b.CreateOr(elsewhere, s.b.CreateNot(own))), members.live);
+  }
+  if (s.e.f.parked_slot != ~0u) {
+    Value parked =
+        s.e.LoadPlain(s.e.I(32), s.e.SlotAddress(s.e.f.parked_slot), llvm::Align(4), Memory::kSlot);
+    if (members.uniform()) {
+      stray = s.b.CreateOr(stray, s.b.CreateAnd(members.mask, parked));
+    } else {
+      Value named = NonZero(s, s.b.CreateAnd(members.mask, Broadcast(s.b, parked, kWarpSize)));
+      stray = s.b.CreateOr(stray, s.b.CreateAnd(Bits(s, named), members.live));
+    }
+  }
+  s.e.Fault(NonZero(s, stray), PTX2CPU_FAULT_MISSING_MEMBERS, ThreadOf(s, FirstLane(s, stray)), s.inst.at);
+}
+
+Result<Members> MembersOf(Site& s, size_t mask_operand) {
+  if (s.e.step.level != Level::kWarp)
+    return s.Broken("stands at " + std::string(Name(s.e.step.level)) + " level");
+  Members members{s.e.LiveMask(s.e.step.warp), nullptr};
+  // Where lanes suspend by themselves, whoever lets them go on has put together those with one mask.
+  const bool grouped = s.e.f.resumes == ir::Resumes::kLanes;
+  if (grouped || s.Has(ir::kLegacy) || mask_operand >= s.inst.operands.size()) {
+    members.mask = members.live;
+    return members;
+  }
+  members.mask = s.Raw(mask_operand);
+  CheckMembers(s, members);
+  return members;
+}
+
+// `result` of each lane: once when all lanes share the mask, else for every lane's own.
+Status ForMasks(Site& s, const Members& members, const std::function<Value(Value taking)>& result) {
+  Value taking = members.Taking(s);
+  if (members.uniform()) {
+    s.Return(result(taking));
+    return {};
+  }
+  Value masks = Store(s, taking);
+  llvm::AllocaInst* out = s.e.Scratch(s.e.m.MemoryTypeOf(s.e.TypeOf(s.inst.results[0])), kWarpSize);
+  llvm::Type* element = llvm::cast<llvm::ArrayType>(out->getAllocatedType())->getElementType();
+  TRY_STATUS(s.e.Loop(s.b.getInt32(kWarpSize), "each_mask", [&](Value lane) {
+    Value mask = s.b.CreateLoad(s.e.I(32), s.b.CreateInBoundsGEP(s.e.I(32), masks, lane));
+    Value value = result(mask);
+    s.b.CreateStore(s.b.CreateZExtOrBitCast(value, element), s.b.CreateInBoundsGEP(element, out, lane));
+    return Status{};
+  }));
+  Value all = Load(s, out);
+  s.Return(s.e.TypeOf(s.inst.results[0]) == ir::Type::kI1 ? NonZero(s, all) : all);
+  return {};
+}
+
+// Votes need no loop: the masks are combined as words or as vectors of words.
+Status Vote(Site& s, const std::function<Value(Value votes, Value taking)>& result) {
+  Members members = TRY(MembersOf(s, 1));
+  Value taking = members.Taking(s), votes = Bits(s, s.Raw(0));
+  if (!members.uniform()) votes = Broadcast(s.b, votes, kWarpSize);
+  s.Return(result(s.b.CreateAnd(votes, taking), taking));
+  return {};
+}
+
+}  // namespace
+
+Status EmitBarrierWarp(Site& s) {
+  static_cast<void>(TRY(MembersOf(s, 0)));
+  return {};
+}
+
+Status EmitShuffle(Site& s) {
+  Members members = TRY(MembersOf(s, 3));
+  if (s.inst.type != ir::Type::kI32) return s.Unsupported("only 32-bit values are exchanged");
+  const char* function = nullptr;
+  switch (s.inst.attrs.shuffle) {
+    case ir::ShuffleMode::kIdx:
+      function = "ptx2cpu_warp_shuffle_idx";
+      break;
+    case ir::ShuffleMode::kUp:
+      function = "ptx2cpu_warp_shuffle_up";
+      break;
+    case ir::ShuffleMode::kDown:
+      function = "ptx2cpu_warp_shuffle_down";
+      break;
+    case ir::ShuffleMode::kBfly:
+      function = "ptx2cpu_warp_shuffle_bfly";
+      break;
+    default:
+      return s.Broken("no mode");
+  }
+  llvm::AllocaInst *out = s.e.Scratch(s.e.I(32), kWarpSize), *in_range = s.e.Scratch(s.e.I(8), kWarpSize);
+  Value own = Broadcast(s.b, s.Raw(0), kWarpSize), lanes = Store(s, s.Raw(1)), clamps = Store(s, s.Raw(2));
+  auto exchange = [&](Value values) {
+    s.b.CreateCall(s.e.m.Service(function), {out, in_range, Store(s, values), lanes, clamps});
+    return Load(s, out);
+  };
+  Value result = exchange(own);
+  s.Return(NonZero(s, Load(s, in_range)), 1);
+  // What a lane that takes no part gives is undefined in PTX: the receiver keeps its own value, so that runs
+  // repeat. Which lanes are concerned is found by exchanging the membership in the same way; full warps skip
+  // that.
+  Value taking = members.uniform() ? members.Taking(s) : members.live;
+  llvm::BasicBlock *full = s.b.GetInsertBlock(), *partial = s.e.NewBlock("partial"),
+                   *both = s.e.NewBlock("exchanged");
+  s.b.CreateCondBr(s.b.CreateICmpEQ(taking, s.b.getInt32(~0u)), both, partial);
+  s.b.SetInsertPoint(partial);
+  Value is_member = s.b.CreateBitCast(taking, llvm::FixedVectorType::get(s.b.getInt1Ty(), kWarpSize));
+  Value given = NonZero(s, exchange(s.b.CreateSExt(is_member, own->getType())));
+  Value kept = s.b.CreateSelect(given, result, own);
+  partial = s.b.GetInsertBlock();
+  s.b.CreateBr(both);
+  s.b.SetInsertPoint(both);
+  llvm::PHINode* value = s.b.CreatePHI(own->getType(), 2);
+  value->addIncoming(result, full);
+  value->addIncoming(kept, partial);
+  s.Return(value, 0);
+  return {};
+}
+
+Status EmitVoteAll(Site& s) {
+  return Vote(s, [&](Value votes, Value taking) { return s.b.CreateICmpEQ(votes, taking); });
+}
+Status EmitVoteAny(Site& s) {
+  return Vote(s, [&](Value votes, Value) { return NonZero(s, votes); });
+}
+Status EmitVoteUni(Site& s) {
+  return Vote(s, [&](Value votes, Value taking) {
+    return s.b.CreateOr(s.b.CreateNot(NonZero(s, votes)), s.b.CreateICmpEQ(votes, taking));
+  });
+}
+Status EmitBallot(Site& s) {
+  return Vote(s, [](Value votes, Value) { return votes; });
+}
+
+Status EmitMatchAny(Site& s) {
+  Members members = TRY(MembersOf(s, 1));
+  if (s.Width() != 32 && s.Width() != 64) return s.Unsupported("only 32- and 64-bit values are compared");
+  llvm::AllocaInst* out = s.e.Scratch(s.e.I(32), kWarpSize);
+  s.b.CreateCall(s.e.m.Service(s.Width() == 32 ? "ptx2cpu_warp_match_any_b32" : "ptx2cpu_warp_match_any_b64"),
+                 {out, Store(s, s.Raw(0)), Store(s, members.mask), members.live});
+  s.Return(Load(s, out));
+  return {};
+}
+
+Status EmitMatchAll(Site& s) {
+  Members members = TRY(MembersOf(s, 1));
+  if (s.Width() != 32 && s.Width() != 64) return s.Unsupported("only 32- and 64-bit values are compared");
+  llvm::AllocaInst *out = s.e.Scratch(s.e.I(32), kWarpSize), *all = s.e.Scratch(s.e.I(8), kWarpSize);
+  s.b.CreateCall(s.e.m.Service(s.Width() == 32 ? "ptx2cpu_warp_match_all_b32" : "ptx2cpu_warp_match_all_b64"),
+                 {out, all, Store(s, s.Raw(0)), Store(s, members.mask), members.live});
+  Value masks = Load(s, out), equal = NonZero(s, Load(s, all));
+  if (members.uniform()) {  // then all live lanes have the same answer
+    Value first = FirstLane(s, members.live);
+    masks = s.b.CreateExtractElement(masks, first);
+    equal = s.b.CreateExtractElement(equal, first);
+  }
+  s.Return(masks, 0);
+  s.Return(equal, 1);
+  return {};
+}
+
+Status EmitRedux(Site& s) {
+  Members members = TRY(MembersOf(s, 1));
+  const char* function = nullptr;
+  bool is_float = s.inst.type == ir::Type::kF32;
+  if (s.inst.type != ir::Type::kI32 && !is_float) return s.Unsupported("only 32-bit values are reduced");
+  switch (s.inst.attrs.atomic) {
+    case AtomicOp::kAdd:
+      function = "ptx2cpu_warp_reduce_add";
+      break;
+    case AtomicOp::kMinS:
+      function = "ptx2cpu_warp_reduce_min_s";
+      break;
+    case AtomicOp::kMinU:
+      function = "ptx2cpu_warp_reduce_min_u";
+      break;
+    case AtomicOp::kMaxS:
+      function = "ptx2cpu_warp_reduce_max_s";
+      break;
+    case AtomicOp::kMaxU:
+      function = "ptx2cpu_warp_reduce_max_u";
+      break;
+    case AtomicOp::kAnd:
+      function = "ptx2cpu_warp_reduce_and";
+      break;
+    case AtomicOp::kOr:
+      function = "ptx2cpu_warp_reduce_or";
+      break;
+    case AtomicOp::kXor:
+      function = "ptx2cpu_warp_reduce_xor";
+      break;
+    case AtomicOp::kFMin:
+      function = "ptx2cpu_warp_reduce_fmin";
+      break;
+    case AtomicOp::kFMax:
+      function = "ptx2cpu_warp_reduce_fmax";
+      break;
+    default:
+      return s.Broken("no reduction");
+  }
+  Value values = Store(s, s.Raw(0));
+  return ForMasks(s, members, [&](Value taking) {
+    std::vector<Value> arguments{values, taking};
+    if (is_float) {
+      arguments.push_back(s.b.getInt32(s.Has(ir::kAbs)));
+      arguments.push_back(s.b.getInt32(s.Has(ir::kPropagateNan)));
+    }
+    return s.b.CreateCall(s.e.m.Service(function), arguments);
+  });
+}
+
+Status EmitActiveMask(Site& s) {
+  s.Return(TRY(MembersOf(s, 0)).live);
+  return {};
+}
+
+Status EmitElect(Site& s) {
+  Members members = TRY(MembersOf(s, 0));
+  Value leader = FirstLane(s, members.Taking(s)), lanes = s.e.Lane();
+  s.Return(leader, 0);
+  s.Return(s.b.CreateICmpEQ(lanes, Broadcast(s.b, leader, kWarpSize)), 1);
+  return {};
+}
+
+// -- lanes that run --
+
+Status EmitLiveMask(Site& s) {
+  s.Return(s.e.LiveMask(s.e.step.warp));
+  return {};
+}
+
+Status EmitSetLiveMask(Site& s) {
+  if (s.Raw(0)->getType()->isVectorTy()) return s.Broken("lanes disagree on the mask");
+  StoreLiveMask(s, s.Raw(0));
+  return {};
+}
+
+// -- agreements --
+
+namespace {
+
+// Lanes (of `live`) whose value differs from that of the first live one.
+Value Dissenters(Site& s, Value value, Value live, Value* first) {
+  *first = s.b.CreateExtractElement(value, FirstLane(s, live));
+  return s.b.CreateAnd(Bits(s, s.b.CreateICmpNE(value, Broadcast(s.b, *first, kWarpSize))), live);
+}
+
+Status AgreeInWarp(Site& s) {
+  Value live = s.e.LiveMask(s.e.step.warp), first;
+  Value others = Dissenters(s, s.Raw(0), live, &first);
+  s.e.Fault(NonZero(s, others), PTX2CPU_FAULT_DIVERGENT_BRANCH, ThreadOf(s, FirstLane(s, others)), s.inst.at);
+  s.Return(first);
+  return {};
+}
+
+// The first live warp's value is kept; every other one must have it too.
+Status AgreeInBlock(Site& s) {
+  llvm::Type* type = s.e.m.MemoryTypeOf(s.e.TypeOf(s.inst.results[0]));
+  llvm::AllocaInst *agreed = s.e.Scratch(type, 1), *have = s.e.Scratch(s.e.I(8), 1);
+  s.b.CreateStore(llvm::ConstantInt::get(type, 0), agreed);
+  s.b.CreateStore(s.b.getInt8(0), have);
+  TRY_STATUS(s.e.ForEachWarp([&](Value live) {
+    Value first;
+    Value others = Dissenters(s, Broadcast(s.b, s.Raw(0), kWarpSize), live, &first);
+    first = s.b.CreateZExt(first, type);
+    Value known = NonZero(s, s.b.CreateLoad(s.e.I(8), have));
+    Value other_warp = s.b.CreateAnd(known, s.b.CreateICmpNE(first, s.b.CreateLoad(type, agreed)));
+    s.e.Fault(s.b.CreateOr(NonZero(s, others), other_warp), PTX2CPU_FAULT_DIVERGENT_BARRIER,
+              ThreadOf(s, s.b.CreateAnd(FirstLane(s, others), s.b.getInt32(31))), s.inst.at);
+    s.b.CreateStore(first, agreed);
+    s.b.CreateStore(s.b.getInt8(1), have);
+    return Status{};
+  }));
+  Value result = s.b.CreateLoad(type, agreed);
+  s.Return(s.e.TypeOf(s.inst.results[0]) == ir::Type::kI1 ? NonZero(s, result) : result);
+  return {};
+}
+
+Status EmitAgreement(Site& s) {
+  if (!s.e.IsVarying(s.inst.operands[0])) {
+    s.Return(s.Raw(0));
+    return {};
+  }
+  return s.e.step.level == Level::kWarp ? AgreeInWarp(s) : AgreeInBlock(s);
+}
+
+}  // namespace
+
+Status EmitAgree(Site& s) { return EmitAgreement(s); }
+Status EmitAgreeIndex(Site& s) { return EmitAgreement(s); }
+
+// -- block barriers: one thread runs the block, region after region, so arrival needs no code --
+
+Status EmitBarrierBlock(Site& s) {
+  if (s.e.step.level != Level::kBlock) return s.Broken("below block level");
+  return {};
+}
+
+Status EmitBarrierArrive(Site& s) { return s.Unsupported("needs warps that run by themselves"); }
+Status EmitClusterArrive(Site& s) { return s.Unsupported("needs blocks that can be put aside"); }
+Status EmitClusterWait(Site& s) { return s.Unsupported("needs blocks that can be put aside"); }
+
+namespace {
+// Numbers of live threads, and of those whose predicate holds.
+Status Count(Site& s, const std::function<Value(Value holding, Value all)>& result) {
+  if (s.e.step.level != Level::kBlock) return s.Broken("below block level");
+  llvm::AllocaInst *holding = s.e.Scratch(s.e.I(32), 1), *all = s.e.Scratch(s.e.I(32), 1);
+  s.b.CreateStore(s.b.getInt32(0), holding);
+  s.b.CreateStore(s.b.getInt32(0), all);
+  auto add = [&](Value to, Value mask) {
+    Value ones = s.b.CreateUnaryIntrinsic(intrinsic::ctpop, mask);
+    s.b.CreateStore(s.b.CreateAdd(s.b.CreateLoad(s.e.I(32), to), ones), to);
+  };
+  TRY_STATUS(s.e.ForEachWarp([&](Value live) {
+    add(all, live);
+    add(holding, s.b.CreateAnd(live, Bits(s, s.Raw(0))));
+    return Status{};
+  }));
+  s.Return(result(s.b.CreateLoad(s.e.I(32), holding), s.b.CreateLoad(s.e.I(32), all)));
+  return {};
+}
+}  // namespace
+
+Status EmitBarrierReducePopc(Site& s) {
+  return Count(s, [](Value holding, Value) { return holding; });
+}
+Status EmitBarrierReduceAnd(Site& s) {
+  return Count(s, [&](Value holding, Value all) { return s.b.CreateICmpEQ(holding, all); });
+}
+Status EmitBarrierReduceOr(Site& s) {
+  return Count(s, [&](Value holding, Value) { return NonZero(s, holding); });
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,137 @@
+// Terminators. The loops are in emit_regions.cpp.
+#include <llvm/IR/Constants.h>
+
+#include "lowering/llvm/kernel/function_emitter.h"
+#include "lowering/llvm/lanes/live_lanes.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+namespace {
+
+// A block of its own for an edge, so that two edges to one block may carry different arguments.
+llvm::BasicBlock* EdgeBlock(Site& s, const ir::Edge& edge) {
+  llvm::BasicBlock* block = s.e.NewBlock("edge");
+  llvm::IRBuilder<>::InsertPointGuard guard(s.b);
+  s.b.SetInsertPoint(block);
+  s.e.Jump(edge);
+  return block;
+}
+
+Status FaultAlways(Site& s, uint32_t kind) {
+  llvm::Value* thread = s.e.step.thread != nullptr ? s.e.step.thread : s.b.getInt32(0);
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_fault"),
+                 {s.e.Block(), s.b.getInt32(kind), thread, s.b.getInt32(s.inst.at.ptx_line)});
+  s.b.CreateUnreachable();
+  return {};
+}
+
+bool InKernel(const Site& s) { return s.e.f.is_kernel; }
+
+}  // namespace
+
+Status EmitBr(Site& s) {
+  s.e.Jump(s.inst.edges[0]);
+  return {};
+}
+
+Status EmitCondBr(Site& s) {
+  llvm::Value* condition = s.Raw(0);
+  if (condition->getType()->isVectorTy()) return s.Broken("lanes may differ; an agree must come before");
+  s.b.CreateCondBr(condition, EdgeBlock(s, s.inst.edges[0]), EdgeBlock(s, s.inst.edges[1]));
+  return {};
+}
+
+Status EmitSwitch(Site& s) {
+  llvm::Value* index = s.Raw(0);
+  if (index->getType()->isVectorTy()) return s.Broken("lanes may differ; an agree_index must come before");
+  size_t last = s.inst.edges.size() - 1;
+  llvm::SwitchInst* choice =
+      s.b.CreateSwitch(index, EdgeBlock(s, s.inst.edges[last]), static_cast<unsigned>(last));
+  for (size_t i = 0; i < last; ++i)
+    choice->addCase(s.b.getInt32(static_cast<uint32_t>(i)), EdgeBlock(s, s.inst.edges[i]));
+  return {};
+}
+
+Status EmitRet(Site& s) {
+  if (InKernel(s)) {
+    if (s.e.step.level != ir::Level::kBlock) return s.Broken("below block level");
+    s.b.CreateBr(s.e.step.end);
+    return {};
+  }
+  llvm::Type* type = s.e.function->getReturnType();
+  if (type->isVoidTy()) {
+    s.b.CreateRetVoid();
+  } else if (!type->isStructTy()) {
+    s.b.CreateRet(s.Raw(0));
+  } else {
+    llvm::Value* all = llvm::PoisonValue::get(type);
+    for (size_t i = 0; i < type->getStructNumElements(); ++i)
+      all = s.b.CreateInsertValue(all, s.Raw(i), static_cast<unsigned>(i));
+    s.b.CreateRet(all);
+  }
+  return {};
+}
+
+Status EmitExit(Site& s) {
+  if (!InKernel(s)) return s.Unsupported("in a function that is not inlined");
+  s.b.CreateBr(s.e.step.level == ir::Level::kLane ? s.e.step.exit : s.e.step.end);
+  return {};
+}
+
+Status EmitTrap(Site& s) { return FaultAlways(s, PTX2CPU_FAULT_TRAP); }
+Status EmitUnreachable(Site& s) { return FaultAlways(s, PTX2CPU_FAULT_UNREACHABLE); }
+
+Status EmitForWarps(Site& s) {
+  if (s.e.step.level != ir::Level::kBlock) return s.Broken("below block level");
+  return s.e.EmitForWarps(s.inst);
+}
+
+namespace {
+
+// When all running lanes have exited, those that are parked go on at the third edge.
+Status EmitForLanesOfArm(Site& s) {
+  llvm::BasicBlock *end = s.e.step.end, *exited = s.e.NewBlock("all_exited"), *go_on = s.e.NewBlock("parked");
+  s.e.step.end = exited;
+  TRY_STATUS(s.e.EmitForLanes(s.inst));
+  s.e.step.end = end;
+  llvm::IRBuilder<>::InsertPointGuard guard(s.b);
+  s.b.SetInsertPoint(exited);
+  llvm::Value* parked = ParkedMask(s);
+  StoreLiveMask(s, parked);
+  s.b.CreateCondBr(s.b.CreateICmpNE(parked, s.b.getInt32(0)), go_on, end);
+  s.b.SetInsertPoint(go_on);
+  s.e.Jump(s.inst.edges[2]);
+  return {};
+}
+
+}  // namespace
+
+Status EmitForLanes(Site& s) {
+  if (s.e.step.level == ir::Level::kLane) return s.Broken("at lane level");
+  if (s.e.step.level == ir::Level::kBlock && !s.e.f.is_flat)
+    return s.Broken("at block level of a function that is not flat");
+  if (s.inst.edges.size() == 3) return EmitForLanesOfArm(s);
+  if (s.e.f.resumes == ir::Resumes::kLanes) return s.e.EmitForEachLane(s.inst);
+  return s.e.f.is_flat ? s.e.EmitForThreads(s.inst) : s.e.EmitForLanes(s.inst);
+}
+
+Status EmitEndLane(Site& s) {
+  if (s.e.step.level != ir::Level::kLane || !InKernel(s)) return s.Broken("outside a lane loop");
+  s.b.CreateBr(s.e.step.end);
+  return {};
+}
+
+Status EmitExitLane(Site& s) {
+  if (s.e.step.level != ir::Level::kLane || !InKernel(s)) return s.Broken("outside a lane loop");
+  s.b.CreateBr(s.e.step.exit);
+  return {};
+}
+
+Status EmitEndWarp(Site& s) {
+  if (s.e.step.level != ir::Level::kWarp) return s.Broken("outside a warp loop");
+  s.b.CreateBr(s.e.step.end);
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,258 @@
+// Conversions between floats, integers and the narrow formats.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "lowering/llvm/emit/float_rounding.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::NarrowFormat;
+using ir::Rounding;
+using ir::Type;
+namespace intrinsic = llvm::Intrinsic;
+using Value = llvm::Value*;
+
+namespace {
+
+// .ftz of conversions speaks of f32 only.
+Value Input(Site& s, Floats& floats, size_t number, Type type) {
+  Value value = s.Operand(number);
+  return s.Has(ir::kFtz) && type == Type::kF32 ? floats.Flush(value, type) : value;
+}
+uint32_t OutputFlags(const Site& s, Type type) {
+  return type == Type::kF32 ? s.inst.attrs.flags : s.inst.attrs.flags & ~uint32_t{ir::kFtz};
+}
+
+uint64_t InfinityOf(Type type) {
+  switch (type) {
+    case Type::kF16:
+      return 0x7C00;
+    case Type::kBF16:
+      return 0x7F80;
+    case Type::kF32:
+      return 0x7F800000;
+    default:
+      return 0x7FF0000000000000;
+  }
+}
+
+// .satfinite: infinities become the largest finite value.
+Value Finite(Site& s, Floats& floats, Value value, Type type) {
+  Value bits = floats.AsBits(value, type);
+  Value magnitude = s.b.CreateAnd(bits, Literal(bits, (uint64_t{1} << (ir::Bits(type) - 1)) - 1));
+  Value infinite = s.b.CreateICmpEQ(magnitude, Literal(bits, InfinityOf(type)));
+  return floats.FromBits(s.b.CreateSelect(infinite, s.b.CreateSub(bits, Literal(bits, 1)), bits), type);
+}
+
+bool IsDirected(Rounding mode) {
+  return mode == Rounding::kTowardZero || mode == Rounding::kDown || mode == Rounding::kUp;
+}
+
+}  // namespace
+
+Status EmitFConvert(Site& s) {
+  Floats floats(s);
+  Rounding mode = ModeOf(s);
+  if (mode != Rounding::kNearestEven && !IsDirected(mode)) return s.Unsupported("this rounding");
+  Value result = floats.Narrow(Input(s, floats, 0, s.inst.from), s.inst.from, s.inst.type, mode);
+  if (s.Has(ir::kSatFinite)) result = Finite(s, floats, result, s.inst.type);
+  s.Return(floats.Finish(result, s.inst.type, OutputFlags(s, s.inst.type)));
+  return {};
+}
+
+namespace {
+Value ToIntegral(Site& s, Value value, Rounding mode) {
+  switch (mode) {
+    case Rounding::kTowardZero:
+      return s.b.CreateUnaryIntrinsic(intrinsic::trunc, value);
+    case Rounding::kDown:
+      return s.b.CreateUnaryIntrinsic(intrinsic::floor, value);
+    case Rounding::kUp:
+      return s.b.CreateUnaryIntrinsic(intrinsic::ceil, value);
+    case Rounding::kNearestAway:
+      return s.b.CreateUnaryIntrinsic(intrinsic::round, value);
+    default:
+      return s.b.CreateUnaryIntrinsic(intrinsic::roundeven, value);
+  }
+}
+}  // namespace
+
+Status EmitFRound(Site& s) {
+  Floats floats(s);
+  Type type = s.inst.type, wide = IsHalf(type) ? Type::kF32 : type;
+  Value value = floats.ToF32(Input(s, floats, 0, type), type);
+  value = floats.Narrow(ToIntegral(s, value, ModeOf(s)), wide, type, Rounding::kNearestEven);
+  s.Return(floats.Finish(value, type, OutputFlags(s, type)));
+  return {};
+}
+
+namespace {
+Status ToInteger(Site& s, bool is_signed) {
+  Floats floats(s);
+  unsigned width = s.Width();
+  if (width == 128) return s.Unsupported("128-bit integers");
+  Value value = floats.ToF32(Input(s, floats, 0, s.inst.from), s.inst.from);
+  Rounding mode = ModeOf(s, Rounding::kTowardZero);
+  if (mode != Rounding::kTowardZero) value = ToIntegral(s, value, mode);
+  llvm::Type* to = ShapedLike(value, s.e.I(width));
+  Value result = s.b.CreateIntrinsic(is_signed ? intrinsic::fptosi_sat : intrinsic::fptoui_sat,
+                                     {to, value->getType()}, {value});
+  if (s.inst.from == Type::kF64 || width == 64) {  // NaN gives the top bit there, else 0
+    Value nan = s.b.CreateFCmpUNO(value, value);
+    result = s.b.CreateSelect(nan, Literal(result, uint64_t{1} << (width - 1)), result);
+  }
+  s.Return(result);
+  return {};
+}
+}  // namespace
+
+Status EmitFToS(Site& s) { return ToInteger(s, true); }
+Status EmitFToU(Site& s) { return ToInteger(s, false); }
+
+namespace {
+
+// A 64-bit integer as f64, rounded to odd: beyond 2^53 the low bits become one sticky bit.
+Value OddF64(Site& s, Value value, bool is_signed) {
+  constexpr uint64_t kDropped = 11;
+  Value high = is_signed ? s.b.CreateAShr(value, Literal(value, kDropped))
+                         : s.b.CreateLShr(value, Literal(value, kDropped));
+  Value low = s.b.CreateAnd(value, Literal(value, (1u << kDropped) - 1));
+  Value sticky = s.b.CreateZExt(s.b.CreateICmpNE(low, Literal(low, 0)), value->getType());
+  high = s.b.CreateShl(s.b.CreateOr(high, sticky), Literal(value, kDropped));
+  Value small;  // fits 53 bits
+  if (is_signed) {
+    Value moved = s.b.CreateAdd(value, Literal(value, uint64_t{1} << 53));
+    small = s.b.CreateICmpULT(moved, Literal(value, uint64_t{1} << 54));
+  } else {
+    small = s.b.CreateICmpULT(value, Literal(value, uint64_t{1} << 53));
+  }
+  Value chosen = s.b.CreateSelect(small, value, high);
+  llvm::Type* type = ShapedLike(value, s.b.getDoubleTy());
+  return is_signed ? s.b.CreateSIToFP(chosen, type) : s.b.CreateUIToFP(chosen, type);
+}
+
+// f64 under a directed mode: the two halves are exact, their sum is rounded once.
+Value DirectedF64(Site& s, Floats& floats, Value value, bool is_signed, Rounding mode) {
+  Value shift = Literal(value, 32),
+        high = is_signed ? s.b.CreateAShr(value, shift) : s.b.CreateLShr(value, shift);
+  llvm::Type* type = ShapedLike(value, s.b.getDoubleTy());
+  Value upper = is_signed ? s.b.CreateSIToFP(high, type) : s.b.CreateUIToFP(high, type);
+  Value lower = s.b.CreateUIToFP(s.b.CreateAnd(value, Literal(value, 0xFFFFFFFF)), type);
+  Value sum = floats.Add(s.b.CreateFMul(upper, floats.Constant(upper, 0x1p32)), lower, Type::kF64, mode);
+  return s.b.CreateSelect(s.b.CreateICmpEQ(value, Literal(value, 0)), floats.Constant(sum, 0), sum);
+}
+
+Status FromInteger(Site& s, bool is_signed) {
+  Floats floats(s);
+  int from = ir::Bits(s.inst.from);
+  if (from == 128) return s.Unsupported("128-bit integers");
+  Rounding mode = ModeOf(s);
+  if (mode != Rounding::kNearestEven && !IsDirected(mode)) return s.Unsupported("this rounding");
+  Type to = s.inst.type;
+  Value value = s.Operand(0), result;
+  bool nearest = mode == Rounding::kNearestEven;
+  auto convert = [&](llvm::Type* scalar) {
+    llvm::Type* type = ShapedLike(value, scalar);
+    return is_signed ? s.b.CreateSIToFP(value, type) : s.b.CreateUIToFP(value, type);
+  };
+  if (nearest && !IsHalf(to)) {
+    result = convert(s.e.m.TypeOf(to));
+  } else if (from < 64) {
+    result = floats.Narrow(convert(s.b.getDoubleTy()), Type::kF64, to, mode);
+  } else if (to == Type::kF64) {
+    result = DirectedF64(s, floats, value, is_signed, mode);
+  } else {
+    result = floats.Narrow(OddF64(s, value, is_signed), Type::kF64, to, mode);
+  }
+  s.Return(floats.Finish(result, to, OutputFlags(s, to)));
+  return {};
+}
+
+}  // namespace
+
+Status EmitSToF(Site& s) { return FromInteger(s, true); }
+Status EmitUToF(Site& s) { return FromInteger(s, false); }
+
+// -- narrow formats: the coding itself is in runtime/math --
+
+namespace {
+
+unsigned FieldBits(NarrowFormat narrow) {
+  switch (narrow) {
+    case NarrowFormat::kTF32:
+      return 32;
+    case NarrowFormat::kE2M1:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+struct RandomBits {
+  unsigned shift, count;
+};
+// Which of the 32 random bits value `position` (0: highest) of four uses (PTX cvt .rs).
+RandomBits RandomBitsOf(NarrowFormat narrow, size_t position) {
+  constexpr unsigned kByteOf[] = {24, 8, 16, 0};
+  if (narrow == NarrowFormat::kE2M1) return {kByteOf[position & 3], 8};
+  return {position < 2 ? 16u : 0u, 16};
+}
+
+}  // namespace
+
+Status EmitToNarrow(Site& s) {
+  Floats floats(s);
+  NarrowFormat narrow = s.inst.attrs.narrow;
+  bool stochastic = s.inst.attrs.rounding == Rounding::kStochastic;
+  if (s.inst.from == Type::kF64) return s.Unsupported("f64");
+  size_t count = s.inst.operands.size() - (stochastic ? 1 : 0);
+  Value packed = nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    Value value = floats.AsBits(floats.ToF32(Input(s, floats, i, s.inst.from), s.inst.from), Type::kF32);
+    Value random = Literal(value, 0);
+    unsigned random_count = 0;
+    if (stochastic) {
+      RandomBits bits = RandomBitsOf(narrow, i);
+      random_count = bits.count;
+      random = s.Operand(count);
+      random = s.b.CreateAnd(s.b.CreateLShr(random, Literal(random, bits.shift)),
+                             Literal(random, (1u << bits.count) - 1));
+    }
+    uint32_t flags = s.inst.attrs.flags | (stochastic ? uint32_t{ir::kSatFinite} : 0u);
+    Value field = EachLane(s.e, {value, random}, [&](const std::vector<Value>& v) {
+      return s.b.CreateCall(
+          s.e.m.Service("ptx2cpu_to_narrow"),
+          {v[0], s.b.getInt32(static_cast<uint32_t>(narrow)), s.b.getInt32(static_cast<uint32_t>(ModeOf(s))),
+           s.b.getInt32((flags & ir::kSatFinite) != 0), s.b.getInt32((flags & ir::kRelu) != 0), v[1],
+           s.b.getInt32(random_count)});
+    });
+    packed = packed == nullptr
+                 ? field
+                 : s.b.CreateOr(s.b.CreateShl(packed, Literal(packed, FieldBits(narrow))), field);
+  }
+  s.Return(s.b.CreateZExtOrTrunc(packed, ShapedLike(packed, s.e.I(s.Width()))));
+  return {};
+}
+
+Status EmitFromNarrow(Site& s) {
+  Floats floats(s);
+  NarrowFormat narrow = s.inst.attrs.narrow;
+  Value packed = s.Operand(0);
+  packed = s.b.CreateZExtOrTrunc(packed, ShapedLike(packed, s.e.I(32)));
+  for (size_t i = 0; i < s.inst.results.size(); ++i) {
+    unsigned bits = FieldBits(narrow);
+    Value field = s.b.CreateLShr(packed, Literal(packed, i * bits));
+    if (bits < 32) field = s.b.CreateAnd(field, Literal(field, (1u << bits) - 1));
+    Value value = EachLane(s.e, {field}, [&](const std::vector<Value>& v) {
+      return s.b.CreateCall(s.e.m.Service("ptx2cpu_from_narrow"),
+                            {v[0], s.b.getInt32(static_cast<uint32_t>(narrow))});
+    });
+    Value result = s.inst.type == Type::kF64
+                       ? floats.ToF64(value, Type::kF32)
+                       : floats.Narrow(value, Type::kF32, s.inst.type, Rounding::kNearestEven);
+    s.Return(floats.Finish(result, s.inst.type, s.inst.attrs.flags), i);
+  }
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,287 @@
+// Float arithmetic, comparison, tests, approximate functions.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "lowering/llvm/emit/float_rounding.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::Compare;
+using ir::Rounding;
+using ir::Type;
+namespace intrinsic = llvm::Intrinsic;
+using Value = llvm::Value*;
+
+namespace {
+
+Value FloatOperand(Site& s, Floats& floats, size_t number, Type type) {
+  Value value = s.Operand(number);
+  return s.Has(ir::kFtz) ? floats.Flush(value, type) : value;
+}
+
+Status ReturnFloat(Site& s, Floats& floats, Value value) {
+  s.Return(floats.Finish(value, s.inst.type, s.inst.attrs.flags));
+  return {};
+}
+
+bool IsArithmeticMode(Rounding mode) { return mode >= Rounding::kNearestEven && mode <= Rounding::kUp; }
+
+}  // namespace
+
+Status EmitFAdd(Site& s) {
+  Floats floats(s);
+  if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
+  return ReturnFloat(s, floats,
+                     floats.Add(FloatOperand(s, floats, 0, s.inst.type),
+                                FloatOperand(s, floats, 1, s.inst.type), s.inst.type, ModeOf(s)));
+}
+
+Status EmitFSub(Site& s) {
+  Floats floats(s);
+  if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
+  Value a = FloatOperand(s, floats, 0, s.inst.type), b = FloatOperand(s, floats, 1, s.inst.type);
+  return ReturnFloat(s, floats, floats.Add(a, floats.Negate(b, s.inst.type), s.inst.type, ModeOf(s)));
+}
+
+Status EmitFMul(Site& s) {
+  Floats floats(s);
+  if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
+  return ReturnFloat(s, floats,
+                     floats.Multiply(FloatOperand(s, floats, 0, s.inst.type),
+                                     FloatOperand(s, floats, 1, s.inst.type), s.inst.type, ModeOf(s)));
+}
+
+Status EmitFFma(Site& s) {
+  Floats floats(s);
+  if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
+  Type type = s.inst.type;
+  return ReturnFloat(s, floats,
+                     floats.Fma(FloatOperand(s, floats, 0, type), FloatOperand(s, floats, 1, type),
+                                FloatOperand(s, floats, 2, type), type, ModeOf(s)));
+}
+
+Status EmitFDiv(Site& s) {
+  Floats floats(s);
+  if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
+  Type type = s.inst.type;
+  Value a = FloatOperand(s, floats, 0, type), b = FloatOperand(s, floats, 1, type);
+  Value quotient = floats.Divide(a, b, type, ModeOf(s));
+  if (s.Has(ir::kApprox) && type == Type::kF32) {
+    // PTX computes a * (1/b): for |b| above 2^126 the reciprocal is subnormal and counts as zero.
+    Value magnitude = s.b.CreateUnaryIntrinsic(intrinsic::fabs, b);
+    Value large = s.b.CreateAnd(s.b.CreateFCmpOGT(magnitude, floats.Constant(b, 0x1p126)),
+                                s.b.CreateFCmpONE(magnitude, llvm::ConstantFP::getInfinity(b->getType())));
+    Value zero = s.b.CreateBinaryIntrinsic(intrinsic::copysign, floats.Constant(b, 0), b);
+    quotient = s.b.CreateSelect(large, s.b.CreateFMul(a, zero), quotient);
+  }
+  return ReturnFloat(s, floats, quotient);
+}
+
+namespace {
+
+// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 see and make only the upper 32 bits of a double.
+Status UpperHalfApproximation(Site& s, Floats& floats, bool square_root) {
+  constexpr uint64_t kUpper = 0xFFFFFFFF00000000, kUpperNan = 0x7FFFFFFF00000000;
+  Value bits = floats.AsBits(s.Operand(0), Type::kF64);
+  Value input =
+      floats.Flush(floats.FromBits(s.b.CreateAnd(bits, Literal(bits, kUpper)), Type::kF64), Type::kF64);
+  if (square_root) input = s.b.CreateUnaryIntrinsic(intrinsic::sqrt, input);
+  Value result = s.b.CreateFDiv(floats.Constant(input, 1), input);
+  Value nan = s.b.CreateFCmpUNO(result, result);  // a payload in the lower half alone is not seen
+  Value infinite = s.b.CreateFCmpOEQ(s.b.CreateUnaryIntrinsic(intrinsic::fabs, result),
+                                     llvm::ConstantFP::getInfinity(result->getType()));
+  Value exact = floats.AsBits(result, Type::kF64);
+  Value nearest = s.b.CreateAnd(s.b.CreateAdd(exact, Literal(exact, 0x80000000)), Literal(exact, kUpper));
+  nearest = s.b.CreateSelect(infinite, exact, nearest);
+  nearest = floats.AsBits(floats.Flush(floats.FromBits(nearest, Type::kF64), Type::kF64), Type::kF64);
+  s.Return(floats.FromBits(s.b.CreateSelect(nan, Literal(nearest, kUpperNan), nearest), Type::kF64));
+  return {};
+}
+
+}  // namespace
+
+Status EmitFRcp(Site& s) {
+  Floats floats(s);
+  if (s.Has(ir::kApprox) && s.inst.type == Type::kF64) return UpperHalfApproximation(s, floats, false);
+  if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
+  Value a = FloatOperand(s, floats, 0, s.inst.type);
+  Value one =
+      IsHalf(s.inst.type) ? Literal(a, s.inst.type == Type::kF16 ? 0x3C00 : 0x3F80) : floats.Constant(a, 1);
+  return ReturnFloat(s, floats, floats.Divide(one, a, s.inst.type, ModeOf(s)));
+}
+
+Status EmitFSqrt(Site& s) {
+  Floats floats(s);
+  if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
+  return ReturnFloat(s, floats, floats.Sqrt(FloatOperand(s, floats, 0, s.inst.type), s.inst.type, ModeOf(s)));
+}
+
+// Rounded twice: 2^-23 relative error at most, the manual allows 2^-22.9.
+Status EmitFRsqrt(Site& s) {
+  Floats floats(s);
+  Type type = s.inst.type;
+  if (s.Has(ir::kFtz) && type == Type::kF64) return UpperHalfApproximation(s, floats, true);
+  Value a = FloatOperand(s, floats, 0, type);
+  if (IsHalf(type)) a = floats.ToF32(a, type);
+  Value result = s.b.CreateFDiv(floats.Constant(a, 1), s.b.CreateUnaryIntrinsic(intrinsic::sqrt, a));
+  return ReturnFloat(s, floats,
+                     floats.Narrow(result, IsHalf(type) ? Type::kF32 : type, type, Rounding::kNearestEven));
+}
+
+Status EmitFMin(Site& s) {
+  s.Return(Floats(s).MinMax(s.Operand(0), s.Operand(1), s.inst.type, false, s.inst.attrs.flags));
+  return {};
+}
+Status EmitFMax(Site& s) {
+  s.Return(Floats(s).MinMax(s.Operand(0), s.Operand(1), s.inst.type, true, s.inst.attrs.flags));
+  return {};
+}
+
+Status EmitFNeg(Site& s) {
+  Floats floats(s);
+  s.Return(floats.Negate(FloatOperand(s, floats, 0, s.inst.type), s.inst.type));
+  return {};
+}
+
+Status EmitFAbs(Site& s) {
+  Floats floats(s);
+  Value a = FloatOperand(s, floats, 0, s.inst.type);
+  s.Return(IsHalf(s.inst.type) ? s.b.CreateAnd(a, Literal(a, 0x7FFF))
+                               : s.b.CreateUnaryIntrinsic(intrinsic::fabs, a));
+  return {};
+}
+
+Status EmitFCopysign(Site& s) {
+  Floats floats(s);
+  Value sign = floats.AsBits(s.Operand(0), s.inst.type), magnitude = floats.AsBits(s.Operand(1), s.inst.type);
+  uint64_t sign_bit = uint64_t{1} << (s.Width() - 1);
+  Value bits = s.b.CreateOr(s.b.CreateAnd(sign, Literal(sign, sign_bit)),
+                            s.b.CreateAnd(magnitude, Literal(sign, sign_bit - 1)));
+  s.Return(floats.FromBits(bits, s.inst.type));
+  return {};
+}
+
+Status EmitFcmp(Site& s) {
+  Floats floats(s);
+  Value a = FloatOperand(s, floats, 0, s.inst.from), b = FloatOperand(s, floats, 1, s.inst.from);
+  if (IsHalf(s.inst.from)) {
+    a = floats.ToF32(a, s.inst.from);
+    b = floats.ToF32(b, s.inst.from);
+  }
+  using Predicate = llvm::CmpInst::Predicate;
+  Predicate predicate;
+  switch (s.inst.attrs.compare) {
+    case Compare::kFeq:
+      predicate = Predicate::FCMP_OEQ;
+      break;
+    case Compare::kFne:
+      predicate = Predicate::FCMP_ONE;
+      break;
+    case Compare::kFlt:
+      predicate = Predicate::FCMP_OLT;
+      break;
+    case Compare::kFle:
+      predicate = Predicate::FCMP_OLE;
+      break;
+    case Compare::kFgt:
+      predicate = Predicate::FCMP_OGT;
+      break;
+    case Compare::kFge:
+      predicate = Predicate::FCMP_OGE;
+      break;
+    case Compare::kFequ:
+      predicate = Predicate::FCMP_UEQ;
+      break;
+    case Compare::kFneu:
+      predicate = Predicate::FCMP_UNE;
+      break;
+    case Compare::kFltu:
+      predicate = Predicate::FCMP_ULT;
+      break;
+    case Compare::kFleu:
+      predicate = Predicate::FCMP_ULE;
+      break;
+    case Compare::kFgtu:
+      predicate = Predicate::FCMP_UGT;
+      break;
+    case Compare::kFgeu:
+      predicate = Predicate::FCMP_UGE;
+      break;
+    case Compare::kFnum:
+      predicate = Predicate::FCMP_ORD;
+      break;
+    case Compare::kFnan:
+      predicate = Predicate::FCMP_UNO;
+      break;
+    default:
+      return s.Broken("no float predicate");
+  }
+  s.Return(s.b.CreateFCmp(predicate, a, b));
+  return {};
+}
+
+Status EmitFTest(Site& s) {
+  Floats floats(s);
+  Value bits = floats.AsBits(s.Operand(0), s.inst.from);
+  uint64_t sign = uint64_t{1} << (ir::Bits(s.inst.from) - 1);
+  uint64_t infinity = s.inst.from == Type::kF64    ? 0x7FF0000000000000
+                      : s.inst.from == Type::kF32  ? 0x7F800000
+                      : s.inst.from == Type::kBF16 ? 0x7F80
+                                                   : 0x7C00;
+  uint64_t smallest = s.inst.from == Type::kF64    ? 0x0010000000000000
+                      : s.inst.from == Type::kF32  ? 0x00800000
+                      : s.inst.from == Type::kBF16 ? 0x0080
+                                                   : 0x0400;
+  Value magnitude = s.b.CreateAnd(bits, Literal(bits, sign - 1));
+  Value inf = Literal(bits, infinity);
+  Value zero = s.b.CreateICmpEQ(magnitude, Literal(bits, 0)),
+        small = s.b.CreateICmpULT(magnitude, Literal(bits, smallest));
+  Value subnormal = s.b.CreateAnd(small, s.b.CreateNot(zero));
+  Value finite = s.b.CreateICmpULT(magnitude, inf);
+  switch (s.inst.attrs.index) {
+    case 0:
+      s.Return(finite);
+      break;
+    case 1:
+      s.Return(s.b.CreateICmpEQ(magnitude, inf));
+      break;
+    case 2:
+      s.Return(s.b.CreateICmpULE(magnitude, inf));
+      break;
+    case 3:
+      s.Return(s.b.CreateICmpUGT(magnitude, inf));
+      break;
+    case 4:
+      s.Return(s.b.CreateAnd(finite, s.b.CreateNot(subnormal)));
+      break;
+    case 5:
+      s.Return(subnormal);
+      break;
+    default:
+      return s.Broken("no such property");
+  }
+  return {};
+}
+
+// -- approximate functions --
+
+namespace {
+// f16 and bf16 through f32: the second rounding is far below the stated errors.
+Status Approximate(Site& s, const char* function) {
+  Floats floats(s);
+  Type type = s.inst.type;
+  if (type == Type::kF64) return s.Unsupported("f64");
+  Value a = floats.ToF32(FloatOperand(s, floats, 0, type), type);
+  Value result = EachLane(
+      s.e, {a}, [&](const std::vector<Value>& v) { return s.b.CreateCall(s.e.m.Service(function), v); });
+  return ReturnFloat(s, floats, floats.Narrow(result, Type::kF32, type, Rounding::kNearestEven));
+}
+}  // namespace
+
+Status EmitFSin(Site& s) { return Approximate(s, "ptx2cpu_sin_f32"); }
+Status EmitFCos(Site& s) { return Approximate(s, "ptx2cpu_cos_f32"); }
+Status EmitFLg2(Site& s) { return Approximate(s, "ptx2cpu_lg2_f32"); }
+Status EmitFEx2(Site& s) { return Approximate(s, "ptx2cpu_ex2_f32"); }
+Status EmitFTanh(Site& s) { return Approximate(s, "ptx2cpu_tanh_f32"); }
+
+}  // namespace ptx2cpu::lowering

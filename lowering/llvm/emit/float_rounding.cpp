@@ -1,0 +1,312 @@
+#include "lowering/llvm/emit/float_rounding.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+namespace ptx2cpu::lowering {
+
+using ir::Rounding;
+using ir::Type;
+namespace intrinsic = llvm::Intrinsic;
+using Value = llvm::Value*;
+
+namespace {
+struct Layout {
+  uint64_t sign, infinity, smallest_normal, one, nan;
+};
+Layout LayoutOf(Type type) {
+  switch (type) {
+    case Type::kF16:
+      return {0x8000, 0x7C00, 0x0400, 0x3C00, 0x7FFF};
+    case Type::kBF16:
+      return {0x8000, 0x7F80, 0x0080, 0x3F80, 0x7FFF};
+    case Type::kF32:
+      return {0x80000000, 0x7F800000, 0x00800000, 0x3F800000, 0x7FFFFFFF};
+    default:
+      return {1ull << 63, 0x7FF0000000000000, 0x0010000000000000, 0x3FF0000000000000, 0xFFF8000000000000};
+  }
+}
+}  // namespace
+
+Value Floats::AsBits(Value value, Type type) {
+  if (!value->getType()->isFPOrFPVectorTy()) return value;
+  return b.CreateBitCast(value, ShapedLike(value, e.I(static_cast<unsigned>(ir::Bits(type)))));
+}
+Value Floats::FromBits(Value bits, Type type) {
+  return b.CreateBitCast(bits, ShapedLike(bits, e.m.TypeOf(type)));
+}
+
+Value Floats::Constant(Value like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
+
+Value Floats::IsNan(Value value, Type type) {
+  if (!IsHalf(type)) return b.CreateFCmpUNO(value, value);
+  Value magnitude = b.CreateAnd(value, Literal(value, 0x7FFF));
+  return b.CreateICmpUGT(magnitude, Literal(value, LayoutOf(type).infinity));
+}
+
+Value Floats::CanonicalNan(Value like, Type type) {
+  Value bits = AsBits(like, type);
+  return FromBits(Literal(bits, LayoutOf(type).nan), type);
+}
+
+Value Floats::Flush(Value value, Type type) {
+  Layout layout = LayoutOf(type);
+  Value bits = AsBits(value, type), sign = b.CreateAnd(bits, Literal(bits, layout.sign));
+  Value magnitude = b.CreateAnd(bits, Literal(bits, layout.sign - 1));
+  Value small = b.CreateICmpULT(magnitude, Literal(bits, layout.smallest_normal));
+  return b.CreateSelect(small, FromBits(sign, type), value);
+}
+
+Value Floats::Finish(Value value, Type type, uint32_t flags) {
+  Layout layout = LayoutOf(type);
+  if ((flags & ir::kFtz) != 0) value = Flush(value, type);
+  if ((flags & ir::kSat) != 0) {
+    // As signed integers: negative (and -0) below 0, NaN above infinity.
+    Value bits = AsBits(value, type);
+    Value nan =
+        b.CreateICmpUGT(b.CreateAnd(bits, Literal(bits, layout.sign - 1)), Literal(bits, layout.infinity));
+    Value clamped = b.CreateBinaryIntrinsic(intrinsic::smin, bits, Literal(bits, layout.one));
+    clamped = b.CreateBinaryIntrinsic(intrinsic::smax, clamped, Literal(bits, 0));
+    return FromBits(b.CreateSelect(nan, Literal(bits, 0), clamped), type);
+  }
+  if ((flags & ir::kRelu) != 0) {
+    Value bits = AsBits(value, type);
+    Value nan =
+        b.CreateICmpUGT(b.CreateAnd(bits, Literal(bits, layout.sign - 1)), Literal(bits, layout.infinity));
+    Value clamped = b.CreateBinaryIntrinsic(intrinsic::smax, bits, Literal(bits, 0));
+    return FromBits(b.CreateSelect(nan, Literal(bits, layout.nan), clamped), type);
+  }
+  return value;
+}
+
+// -- widening --
+
+Value Floats::F16ToF32(Value bits) {
+  if (e.m.traits.has_half_conversion) {
+    Value half = b.CreateBitCast(bits, ShapedLike(bits, b.getHalfTy()));
+    return b.CreateFPExt(half, ShapedLike(bits, b.getFloatTy()));
+  }
+  return EachLane(e, {bits}, [&](const std::vector<Value>& v) {
+    return b.CreateCall(e.m.Service("ptx2cpu_f16_to_f32"), {b.CreateZExt(v[0], e.I(32))});
+  });
+}
+
+Value Floats::F32ToF16(Value value) {
+  if (e.m.traits.has_half_conversion) {
+    Value half = b.CreateFPTrunc(value, ShapedLike(value, b.getHalfTy()));
+    return b.CreateBitCast(half, ShapedLike(value, e.I(16)));
+  }
+  return EachLane(e, {value}, [&](const std::vector<Value>& v) {
+    return b.CreateTrunc(b.CreateCall(e.m.Service("ptx2cpu_f32_to_f16"), {v[0]}), e.I(16));
+  });
+}
+
+Value Floats::ToF32(Value value, Type type) {
+  if (type == Type::kF16) return F16ToF32(value);
+  if (type == Type::kBF16) {
+    Value wide = b.CreateZExt(value, ShapedLike(value, e.I(32)));
+    return FromBits(b.CreateShl(wide, Literal(wide, 16)), Type::kF32);
+  }
+  return value;
+}
+
+Value Floats::ToF64(Value value, Type type) {
+  if (type == Type::kF64) return value;
+  value = ToF32(value, type);
+  return b.CreateFPExt(value, ShapedLike(value, b.getDoubleTy()));
+}
+
+// -- rounding --
+
+Value Floats::Step(Value bits, Type type, Value when, bool up) {
+  Value negative = b.CreateICmpSLT(bits, Literal(bits, 0));
+  Value away = b.CreateAdd(bits, Literal(bits, 1)), nearer = b.CreateSub(bits, Literal(bits, 1));
+  return b.CreateSelect(
+      when, up ? b.CreateSelect(negative, nearer, away) : b.CreateSelect(negative, away, nearer), bits);
+}
+
+Value Floats::Odd(Value rounded, Value error) {
+  Value bits = AsBits(rounded, Type::kF64);
+  Value even = b.CreateICmpEQ(b.CreateAnd(bits, Literal(bits, 1)), Literal(bits, 0));
+  Value zero = Constant(error, 0);
+  bits = Step(bits, Type::kF64, b.CreateAnd(even, b.CreateFCmpOGT(error, zero)), true);
+  // A step up made the last bit odd, and then the error is not negative.
+  bits = Step(bits, Type::kF64, b.CreateAnd(even, b.CreateFCmpOLT(error, zero)), false);
+  return FromBits(bits, Type::kF64);
+}
+
+// Knuth's two-sum gives the error exactly; with infinities and NaN it is NaN, and nothing is adjusted.
+Value Floats::SumOdd(Value x, Value y) {
+  Value sum = b.CreateFAdd(x, y), virtual_y = b.CreateFSub(sum, x);
+  Value error = b.CreateFAdd(b.CreateFSub(x, b.CreateFSub(sum, virtual_y)), b.CreateFSub(y, virtual_y));
+  return Odd(sum, error);
+}
+
+Value Floats::F64ToF32Odd(Value value) {
+  Value nearest = b.CreateFPTrunc(value, ShapedLike(value, b.getFloatTy()));
+  Value back = b.CreateFPExt(nearest, value->getType());
+  Value bits = AsBits(nearest, Type::kF32);
+  Value even = b.CreateICmpEQ(b.CreateAnd(bits, Literal(bits, 1)), Literal(bits, 0));
+  bits = Step(bits, Type::kF32, b.CreateAnd(even, b.CreateFCmpOGT(value, back)), true);
+  bits = Step(bits, Type::kF32, b.CreateAnd(even, b.CreateFCmpOLT(value, back)), false);
+  return FromBits(bits, Type::kF32);
+}
+
+Value Floats::Narrow(Value value, Type from, Type to, Rounding mode) {
+  if (from == to) return value;
+  if (ir::Bits(to) > ir::Bits(from)) return to == Type::kF64 ? ToF64(value, from) : ToF32(value, from);
+  if (from == Type::kF64 && to != Type::kF32) {
+    value = F64ToF32Odd(value);
+    from = Type::kF32;
+  }
+  if (IsHalf(from)) {  // between the two half formats
+    value = ToF32(value, from);
+    from = Type::kF32;
+  }
+  Value nearest;
+  if (to == Type::kF32) {
+    nearest = b.CreateFPTrunc(value, ShapedLike(value, b.getFloatTy()));
+  } else if (to == Type::kF16) {
+    nearest = F32ToF16(value);
+  } else {
+    Value bits = AsBits(value, Type::kF32);
+    Value last = b.CreateAnd(b.CreateLShr(bits, Literal(bits, 16)), Literal(bits, 1));
+    Value up = b.CreateAdd(b.CreateAdd(bits, Literal(bits, 0x7FFF)), last);
+    Value rounded = b.CreateSelect(IsNan(value, Type::kF32), Literal(bits, 0x7FFF0000), up);
+    nearest = b.CreateTrunc(b.CreateLShr(rounded, Literal(bits, 16)), ShapedLike(bits, e.I(16)));
+  }
+  if (mode == Rounding::kNearestEven) return nearest;
+  // Directed: one step back where the nearest value lies on the wrong side.
+  Value back = from == Type::kF64 ? ToF64(nearest, to) : ToF32(nearest, to);
+  Value bits = AsBits(nearest, to);
+  Value above = b.CreateFCmpOGT(back, value), below = b.CreateFCmpOLT(back, value);
+  if (mode == Rounding::kTowardZero) {
+    Value negative = b.CreateICmpSLT(bits, Literal(bits, 0));
+    Value wrong = b.CreateSelect(negative, below, above);
+    return FromBits(b.CreateSelect(wrong, b.CreateSub(bits, Literal(bits, 1)), bits), to);
+  }
+  bool down = mode == Rounding::kDown;
+  return FromBits(Step(bits, to, down ? above : below, !down), to);
+}
+
+// -- arithmetic --
+
+Value Floats::RoundingService(const char* name, const std::vector<Value>& arguments, Rounding mode) {
+  return EachLane(e, arguments, [&](const std::vector<Value>& scalars) {
+    std::vector<Value> with_mode = scalars;
+    with_mode.push_back(b.getInt32(static_cast<uint32_t>(mode)));
+    return b.CreateCall(e.m.Service(name), with_mode);
+  });
+}
+
+// An exact zero sum is -0 when rounding down, unless both are positive.
+Value Floats::ZeroSumDown(Value sum, Value x, Value y, Type type) {
+  Value either = b.CreateOr(AsBits(x, type), AsBits(y, type));
+  Value negative = b.CreateICmpSLT(either, Literal(either, 0));
+  Value zero = b.CreateFCmpOEQ(sum, Constant(sum, 0));
+  return b.CreateSelect(b.CreateAnd(zero, negative), Constant(sum, -0.0), sum);
+}
+
+Value Floats::Add(Value x, Value y, Type type, Rounding mode) {
+  bool nearest = mode == Rounding::kNearestEven;
+  if (!IsHalf(type) && nearest) return b.CreateFAdd(x, y);
+  if (type == Type::kF64) return RoundingService("ptx2cpu_round_add_f64", {x, y}, mode);
+  // The sum of two halves is nearly exact in f32: 24 bits are at least 2 * 11 + 2 (Figueroa 1995).
+  if (IsHalf(type) && nearest)
+    return Narrow(b.CreateFAdd(ToF32(x, type), ToF32(y, type)), Type::kF32, type, mode);
+  Value a = ToF64(x, type), c = ToF64(y, type);
+  Value sum = SumOdd(a, c);
+  if (mode == Rounding::kDown) sum = ZeroSumDown(sum, a, c, Type::kF64);
+  return Narrow(sum, Type::kF64, type, mode);
+}
+
+Value Floats::Multiply(Value x, Value y, Type type, Rounding mode) {
+  bool nearest = mode == Rounding::kNearestEven;
+  if (!IsHalf(type) && nearest) return b.CreateFMul(x, y);
+  if (type == Type::kF64) return RoundingService("ptx2cpu_round_mul_f64", {x, y}, mode);
+  if (IsHalf(type) && nearest && type == Type::kF16) {
+    return Narrow(b.CreateFMul(ToF32(x, type), ToF32(y, type)), Type::kF32, type, mode);
+  }
+  return Narrow(b.CreateFMul(ToF64(x, type), ToF64(y, type)), Type::kF64, type, mode);  // exact in f64
+}
+
+Value Floats::FusedOrCall(Value x, Value y, Value z) {
+  return b.CreateIntrinsic(intrinsic::fma, {x->getType()}, {x, y, z});
+}
+
+Value Floats::Fma(Value x, Value y, Value z, Type type, Rounding mode) {
+  bool nearest = mode == Rounding::kNearestEven;
+  if (!IsHalf(type) && nearest) return FusedOrCall(x, y, z);
+  if (type == Type::kF64) return RoundingService("ptx2cpu_round_fma_f64", {x, y, z}, mode);
+  if (type == Type::kF16 && nearest && e.m.traits.has_native_half_fma) {
+    auto half = [&](Value v) { return b.CreateBitCast(v, ShapedLike(v, b.getHalfTy())); };
+    return AsBits(FusedOrCall(half(x), half(y), half(z)), type);
+  }
+  Value product = b.CreateFMul(ToF64(x, type), ToF64(y, type)), addend = ToF64(z, type);
+  Value sum = SumOdd(product, addend);
+  if (mode == Rounding::kDown) sum = ZeroSumDown(sum, product, addend, Type::kF64);
+  return Narrow(sum, Type::kF64, type, mode);
+}
+
+Value Floats::Divide(Value x, Value y, Type type, Rounding mode) {
+  bool nearest = mode == Rounding::kNearestEven;
+  if (!IsHalf(type) && nearest) return b.CreateFDiv(x, y);
+  if (type == Type::kF64) return RoundingService("ptx2cpu_round_div_f64", {x, y}, mode);
+  Value a = ToF64(x, type), d = ToF64(y, type), quotient = b.CreateFDiv(a, d);
+  // What is left of the dividend has the sign of the error times that of the divisor; NaN with infinities and
+  // zeros.
+  Value rest = FusedOrCall(b.CreateFNeg(quotient), d, a);
+  Value signed_rest = b.CreateSelect(b.CreateFCmpOLT(d, Constant(d, 0)), b.CreateFNeg(rest), rest);
+  return Narrow(Odd(quotient, signed_rest), Type::kF64, type, mode);
+}
+
+Value Floats::Sqrt(Value x, Type type, Rounding mode) {
+  bool nearest = mode == Rounding::kNearestEven;
+  if (!IsHalf(type) && nearest) return b.CreateUnaryIntrinsic(intrinsic::sqrt, x);
+  if (type == Type::kF64) return RoundingService("ptx2cpu_round_sqrt_f64", {x}, mode);
+  Value a = ToF64(x, type), root = b.CreateUnaryIntrinsic(intrinsic::sqrt, a);
+  return Narrow(Odd(root, FusedOrCall(b.CreateFNeg(root), root, a)), Type::kF64, type, mode);
+}
+
+Value Floats::Negate(Value value, Type type) {
+  if (!IsHalf(type)) return b.CreateFNeg(value);
+  return b.CreateXor(value, Literal(value, 0x8000));
+}
+
+Value Floats::MinMax(Value x, Value y, Type type, bool maximum, uint32_t flags) {
+  Layout layout = LayoutOf(type);
+  Value sign =
+      b.CreateAnd(b.CreateXor(AsBits(x, type), AsBits(y, type)), Literal(AsBits(x, type), layout.sign));
+  if ((flags & ir::kFtz) != 0) {
+    x = Flush(x, type);
+    y = Flush(y, type);
+  }
+  if ((flags & ir::kAbs) != 0) {
+    auto magnitude = [&](Value v) {
+      return FromBits(b.CreateAnd(AsBits(v, type), Literal(AsBits(v, type), layout.sign - 1)), type);
+    };
+    x = magnitude(x);
+    y = magnitude(y);
+  }
+  Value best;
+  if (IsHalf(type)) {
+    // As integers with the magnitude of negatives complemented, floats are in order, -0 below +0.
+    auto key = [&](Value v) {
+      return b.CreateXor(v, b.CreateLShr(b.CreateAShr(v, Literal(v, 15)), Literal(v, 1)));
+    };
+    Value less = b.CreateICmpSLT(key(x), key(y));
+    best = maximum ? b.CreateSelect(less, y, x) : b.CreateSelect(less, x, y);
+  } else {
+    best = b.CreateBinaryIntrinsic(maximum ? intrinsic::maximum : intrinsic::minimum, x, y);
+  }
+  Value x_nan = IsNan(x, type), y_nan = IsNan(y, type), nan = CanonicalNan(x, type);
+  if ((flags & ir::kPropagateNan) == 0) best = b.CreateSelect(y_nan, x, b.CreateSelect(x_nan, y, best));
+  if ((flags & ir::kXorSign) != 0) {
+    Value bits = b.CreateAnd(AsBits(best, type), Literal(AsBits(best, type), layout.sign - 1));
+    best = FromBits(b.CreateOr(bits, sign), type);
+  }
+  Value no_number = (flags & ir::kPropagateNan) != 0 ? b.CreateOr(x_nan, y_nan) : b.CreateAnd(x_nan, y_nan);
+  return b.CreateSelect(no_number, nan, best);
+}
+
+}  // namespace ptx2cpu::lowering

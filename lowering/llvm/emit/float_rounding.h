@@ -1,0 +1,62 @@
+// Floats with exactly one rounding. Values of IR types f16 and bf16 are i16 here, f32 and f64 LLVM floats.
+//
+// A result in a narrower type than the arithmetic is rounded twice only if nothing is done about it: so the
+// wider result is first "rounded to odd" (inexact results get an odd last bit, Boldo and Melquiond 2008),
+// after which any rounding to at least two bits less is right, in every mode.
+#pragma once
+
+#include "lowering/llvm/kernel/function_emitter.h"
+
+namespace ptx2cpu::lowering {
+
+struct Floats {
+  FunctionEmitter& e;
+  llvm::IRBuilder<>& b;
+  const ir::Position& at;
+  explicit Floats(Site& s) : e(s.e), b(s.b), at(s.inst.at) {}
+
+  using Value = llvm::Value*;
+  // -- pieces --
+  Value AsBits(Value value, ir::Type type);  // integer of the same width
+  Value FromBits(Value bits, ir::Type type);
+  Value IsNan(Value value, ir::Type type);
+  Value Flush(Value value, ir::Type type);  // .ftz
+  Value CanonicalNan(Value like, ir::Type type);
+  Value Finish(Value value, ir::Type type, uint32_t flags);  // .ftz .sat .relu on a rounded result
+  Value Constant(Value like, double value);                  // f32 or f64, in the shape of like
+
+  // -- exact widening --
+  Value ToF32(Value value, ir::Type type);  // from f16, bf16, f32
+  Value ToF64(Value value, ir::Type type);  // from any
+
+  // -- one rounding --
+  // `value` has type `from` and is exact, or rounded to odd with at least two bits more than `to`.
+  Value Narrow(Value value, ir::Type from, ir::Type to, ir::Rounding mode);
+  Value F64ToF32Odd(Value value);
+  Value Odd(Value rounded, Value error);  // f64: nearest result and the sign of what it lacks
+  Value SumOdd(Value a, Value b);         // f64
+  Value Step(Value bits, ir::Type type, Value when, bool up);  // next value up or down, on bits
+
+  // -- arithmetic in `type` under `mode` --
+  Value Add(Value a, Value b, ir::Type type, ir::Rounding mode);
+  Value Multiply(Value a, Value b, ir::Type type, ir::Rounding mode);
+  Value Fma(Value a, Value b, Value c, ir::Type type, ir::Rounding mode);
+  Value Divide(Value a, Value b, ir::Type type, ir::Rounding mode);
+  Value Sqrt(Value a, ir::Type type, ir::Rounding mode);
+  Value Negate(Value value, ir::Type type);
+  Value MinMax(Value a, Value b, ir::Type type, bool maximum, uint32_t flags);
+
+ private:
+  Value RoundingService(const char* name, const std::vector<Value>& arguments, ir::Rounding mode);
+  Value ZeroSumDown(Value sum, Value a, Value b, ir::Type type);
+  Value FusedOrCall(Value a, Value b, Value c);  // llvm.fma
+  Value F32ToF16(Value value);
+  Value F16ToF32(Value bits);
+};
+
+inline ir::Rounding ModeOf(const Site& s, ir::Rounding otherwise = ir::Rounding::kNearestEven) {
+  return s.inst.attrs.rounding == ir::Rounding::kNone ? otherwise : s.inst.attrs.rounding;
+}
+inline bool IsHalf(ir::Type type) { return type == ir::Type::kF16 || type == ir::Type::kBF16; }
+
+}  // namespace ptx2cpu::lowering

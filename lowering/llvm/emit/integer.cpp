@@ -1,0 +1,277 @@
+// Integer arithmetic, comparison, width changes, dot products. Bit operations are in emit_bits.cpp.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "lowering/llvm/kernel/function_emitter.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::Compare;
+namespace intrinsic = llvm::Intrinsic;
+
+namespace {
+
+llvm::Value* AllOnes(llvm::Value* like) { return llvm::Constant::getAllOnesValue(like->getType()); }
+llvm::Constant* Smallest(llvm::Value* like) {
+  return llvm::ConstantInt::get(like->getType(),
+                                llvm::APInt::getSignedMinValue(like->getType()->getScalarSizeInBits()));
+}
+
+Status Intrinsic(Site& s, llvm::Intrinsic::ID id) {
+  s.Return(s.b.CreateBinaryIntrinsic(id, s.Operand(0), s.Operand(1)));
+  return {};
+}
+
+}  // namespace
+
+Status EmitAdd(Site& s) {
+  if (s.Has(ir::kSat)) return Intrinsic(s, intrinsic::sadd_sat);
+  s.Return(s.b.CreateAdd(s.Operand(0), s.Operand(1)));
+  return {};
+}
+
+Status EmitSub(Site& s) {
+  if (s.Has(ir::kSat)) return Intrinsic(s, intrinsic::ssub_sat);
+  s.Return(s.b.CreateSub(s.Operand(0), s.Operand(1)));
+  return {};
+}
+
+Status EmitMul(Site& s) {
+  s.Return(s.b.CreateMul(s.Operand(0), s.Operand(1)));
+  return {};
+}
+
+namespace {
+Status HighHalf(Site& s, bool is_signed) {
+  unsigned width = s.Width();
+  if (width == 128) return s.Unsupported("128-bit operands");
+  llvm::Value *a = s.Operand(0), *b = s.Operand(1);
+  auto high = [&](llvm::Value* x, llvm::Value* y) {
+    llvm::Type* wide = ShapedLike(x, s.e.I(2 * width));
+    auto extend = [&](llvm::Value* v) {
+      return is_signed ? s.b.CreateSExt(v, wide) : s.b.CreateZExt(v, wide);
+    };
+    llvm::Value* product = s.b.CreateMul(extend(x), extend(y));
+    return s.b.CreateTrunc(s.b.CreateLShr(product, Literal(product, width)), x->getType());
+  };
+  // No machine has vectors of 128-bit integers.
+  s.Return(width < 64
+               ? high(a, b)
+               : EachLane(s.e, {a, b}, [&](const std::vector<llvm::Value*>& v) { return high(v[0], v[1]); }));
+  return {};
+}
+}  // namespace
+
+Status EmitMulHiS(Site& s) { return HighHalf(s, true); }
+Status EmitMulHiU(Site& s) { return HighHalf(s, false); }
+
+namespace {
+
+llvm::Value* QuotientOrRest(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* divisor, bool is_signed,
+                            bool remainder) {
+  if (remainder) return is_signed ? b.CreateSRem(x, divisor) : b.CreateURem(x, divisor);
+  return is_signed ? b.CreateSDiv(x, divisor) : b.CreateUDiv(x, divisor);
+}
+
+// There is no instruction for vectors. Up to 32 bits f64 is exact enough: a quotient that is no integer lies
+// at least 1 / divisor below the next one, which is more than 2^-32 of it, far above the rounding.
+llvm::Value* DivideVectors(Site& s, llvm::Value* x, llvm::Value* divisor, bool is_signed, bool remainder) {
+  if (s.Width() > 32) {
+    return EachLane(s.e, {x, divisor}, [&](const std::vector<llvm::Value*>& v) {
+      return QuotientOrRest(s.b, v[0], v[1], is_signed, remainder);
+    });
+  }
+  llvm::Type* wide = ShapedLike(x, s.b.getDoubleTy());
+  auto number = [&](llvm::Value* v) {
+    return is_signed ? s.b.CreateSIToFP(v, wide) : s.b.CreateUIToFP(v, wide);
+  };
+  llvm::Value* ratio = s.b.CreateFDiv(number(x), number(divisor));
+  llvm::Value* quotient =
+      is_signed ? s.b.CreateFPToSI(ratio, x->getType()) : s.b.CreateFPToUI(ratio, x->getType());
+  return remainder ? s.b.CreateSub(x, s.b.CreateMul(quotient, divisor)) : quotient;
+}
+
+// Division with a divisor that cannot trap; the cases PTX defines otherwise are selected behind it.
+Status Divide(Site& s, bool is_signed, bool remainder) {
+  if (s.Width() == 128) return s.Unsupported("128-bit operands");
+  llvm::Value *a = s.Operand(0), *b = s.Operand(1);
+  llvm::Value* by_zero = s.b.CreateICmpEQ(b, Literal(b, 0));
+  llvm::Value* replaced = by_zero;
+  if (is_signed) {  // min / -1: with the divisor 1 the quotient is min and the remainder 0, as PTX has it
+    llvm::Value* overflow = s.b.CreateAnd(s.b.CreateICmpEQ(a, Smallest(a)), s.b.CreateICmpEQ(b, AllOnes(b)));
+    replaced = s.b.CreateOr(by_zero, overflow);
+  }
+  llvm::Value* divisor = s.b.CreateSelect(replaced, Literal(b, 1), b);
+  // LLVM turns a constant divisor into a product.
+  const bool vectors = a->getType()->isVectorTy() && !llvm::isa<llvm::Constant>(b);
+  llvm::Value* result = vectors ? DivideVectors(s, a, divisor, is_signed, remainder)
+                                : QuotientOrRest(s.b, a, divisor, is_signed, remainder);
+  result = s.b.CreateSelect(by_zero, AllOnes(a), result);  // the remainder too, as an H200 does
+  s.Return(result);
+  return {};
+}
+
+}  // namespace
+
+Status EmitDivS(Site& s) { return Divide(s, true, false); }
+Status EmitDivU(Site& s) { return Divide(s, false, false); }
+Status EmitRemS(Site& s) { return Divide(s, true, true); }
+Status EmitRemU(Site& s) { return Divide(s, false, true); }
+
+Status EmitMinS(Site& s) { return Intrinsic(s, intrinsic::smin); }
+Status EmitMinU(Site& s) { return Intrinsic(s, intrinsic::umin); }
+Status EmitMaxS(Site& s) { return Intrinsic(s, intrinsic::smax); }
+Status EmitMaxU(Site& s) { return Intrinsic(s, intrinsic::umax); }
+
+Status EmitAbs(Site& s) {
+  llvm::Value* a = s.Operand(0);
+  s.Return(s.b.CreateIntrinsic(intrinsic::abs, {a->getType()}, {a, s.b.getFalse()}));
+  return {};
+}
+
+Status EmitNeg(Site& s) {
+  s.Return(s.b.CreateNeg(s.Operand(0)));
+  return {};
+}
+
+Status EmitAddCarry(Site& s) {
+  llvm::Value *a = s.Operand(0), *sum = s.b.CreateAdd(a, s.Operand(1));
+  llvm::Value* total = s.b.CreateAdd(sum, s.b.CreateZExt(s.Operand(2), a->getType()));
+  s.Return(total, 0);
+  s.Return(s.b.CreateOr(s.b.CreateICmpULT(sum, a), s.b.CreateICmpULT(total, sum)), 1);
+  return {};
+}
+
+Status EmitSubBorrow(Site& s) {
+  llvm::Value *a = s.Operand(0), *b = s.Operand(1), *difference = s.b.CreateSub(a, b);
+  llvm::Value* borrow = s.b.CreateZExt(s.Operand(2), a->getType());
+  s.Return(s.b.CreateSub(difference, borrow), 0);
+  s.Return(s.b.CreateOr(s.b.CreateICmpULT(a, b), s.b.CreateICmpULT(difference, borrow)), 1);
+  return {};
+}
+
+Status EmitAnd(Site& s) {
+  s.Return(s.b.CreateAnd(s.Operand(0), s.Operand(1)));
+  return {};
+}
+Status EmitOr(Site& s) {
+  s.Return(s.b.CreateOr(s.Operand(0), s.Operand(1)));
+  return {};
+}
+Status EmitXor(Site& s) {
+  s.Return(s.b.CreateXor(s.Operand(0), s.Operand(1)));
+  return {};
+}
+Status EmitNot(Site& s) {
+  s.Return(s.b.CreateNot(s.Operand(0)));
+  return {};
+}
+
+Status EmitSext(Site& s) {
+  s.Return(s.b.CreateSExt(s.Operand(0), ShapedLike(s.Operand(0), s.e.I(s.Width()))));
+  return {};
+}
+Status EmitZext(Site& s) {
+  s.Return(s.b.CreateZExt(s.Operand(0), ShapedLike(s.Operand(0), s.e.I(s.Width()))));
+  return {};
+}
+Status EmitTrunc(Site& s) {
+  s.Return(s.b.CreateTrunc(s.Operand(0), ShapedLike(s.Operand(0), s.e.I(s.Width()))));
+  return {};
+}
+
+namespace {
+Status Clamp(Site& s, bool from_signed) {
+  unsigned from = static_cast<unsigned>(ir::Bits(s.inst.from)), to = s.Width();
+  if (std::max(from, to) > 64) return s.Unsupported("128-bit operands");
+  unsigned width = 2 * std::max(from, to);  // holds every value of both types, signed or not
+  llvm::Value* a = s.Operand(0);
+  llvm::Type* wide = ShapedLike(a, s.e.I(width));
+  llvm::Value* value = from_signed ? s.b.CreateSExt(a, wide) : s.b.CreateZExt(a, wide);
+  bool to_unsigned = s.Has(ir::kUnsigned);
+  llvm::APInt largest =
+      to_unsigned ? llvm::APInt::getLowBitsSet(width, to) : llvm::APInt::getSignedMaxValue(to).sext(width);
+  llvm::APInt smallest = to_unsigned ? llvm::APInt(width, 0) : llvm::APInt::getSignedMinValue(to).sext(width);
+  value = s.b.CreateBinaryIntrinsic(intrinsic::smin, value, llvm::ConstantInt::get(wide, largest));
+  value = s.b.CreateBinaryIntrinsic(intrinsic::smax, value, llvm::ConstantInt::get(wide, smallest));
+  s.Return(s.b.CreateTrunc(value, ShapedLike(a, s.e.I(to))));
+  return {};
+}
+}  // namespace
+
+Status EmitSatS(Site& s) { return Clamp(s, true); }
+Status EmitSatU(Site& s) { return Clamp(s, false); }
+
+Status EmitIcmp(Site& s) {
+  using Predicate = llvm::CmpInst::Predicate;
+  Predicate predicate;
+  switch (s.inst.attrs.compare) {
+    case Compare::kEq:
+      predicate = Predicate::ICMP_EQ;
+      break;
+    case Compare::kNe:
+      predicate = Predicate::ICMP_NE;
+      break;
+    case Compare::kSlt:
+      predicate = Predicate::ICMP_SLT;
+      break;
+    case Compare::kSle:
+      predicate = Predicate::ICMP_SLE;
+      break;
+    case Compare::kSgt:
+      predicate = Predicate::ICMP_SGT;
+      break;
+    case Compare::kSge:
+      predicate = Predicate::ICMP_SGE;
+      break;
+    case Compare::kUlt:
+      predicate = Predicate::ICMP_ULT;
+      break;
+    case Compare::kUle:
+      predicate = Predicate::ICMP_ULE;
+      break;
+    case Compare::kUgt:
+      predicate = Predicate::ICMP_UGT;
+      break;
+    case Compare::kUge:
+      predicate = Predicate::ICMP_UGE;
+      break;
+    default:
+      return s.Broken("no integer predicate");
+  }
+  s.Return(s.b.CreateICmp(predicate, s.Operand(0), s.Operand(1)));
+  return {};
+}
+
+namespace {
+// Part `number` of `bits` width, extended to 32 bits.
+llvm::Value* Part(Site& s, llvm::Value* word, unsigned number, unsigned bits, bool is_signed) {
+  unsigned up = 32 - bits * (number + 1);
+  llvm::Value* top = s.b.CreateShl(word, Literal(word, up));
+  llvm::Value* down = Literal(word, 32 - bits);
+  return is_signed ? s.b.CreateAShr(top, down) : s.b.CreateLShr(top, down);
+}
+}  // namespace
+
+Status EmitDp4a(Site& s) {
+  llvm::Value* sum = s.Operand(2);
+  for (unsigned i = 0; i < 4; ++i) {
+    sum = s.b.CreateAdd(sum, s.b.CreateMul(Part(s, s.Operand(0), i, 8, s.Has(ir::kSignedA)),
+                                           Part(s, s.Operand(1), i, 8, s.Has(ir::kSignedB))));
+  }
+  s.Return(sum);
+  return {};
+}
+
+Status EmitDp2a(Site& s) {
+  llvm::Value* sum = s.Operand(2);
+  unsigned first = s.Has(ir::kHigh) ? 2 : 0;
+  for (unsigned i = 0; i < 2; ++i) {
+    sum = s.b.CreateAdd(sum, s.b.CreateMul(Part(s, s.Operand(0), i, 16, s.Has(ir::kSignedA)),
+                                           Part(s, s.Operand(1), first + i, 8, s.Has(ir::kSignedB))));
+  }
+  s.Return(sum);
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

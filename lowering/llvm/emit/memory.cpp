@@ -1,0 +1,383 @@
+// Addresses, loads, stores, fences, copies. Atomics are in emit_atomic.cpp.
+#include "lowering/llvm/emit/memory.h"
+
+#include <llvm/IR/Constants.h>
+
+#include "analysis/lanes/lane_region.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::MemoryOrder;
+using ir::Opcode;
+using ir::Space;
+using Value = llvm::Value*;
+
+// -- addresses --
+
+// The pointer that an address is computed from, when it is visible: LLVM analyses "pointer plus index" and
+// gives up on sums of integers.
+Value FunctionEmitter::BaseOf(ir::ValueId address, int depth) {
+  const ir::Value& value = f.at_value(address);
+  if (!value.def.valid()) return nullptr;
+  const ir::Inst& inst = f.at_inst(value.def);
+  switch (inst.op) {
+    case Opcode::kLoad:
+    case Opcode::kSlotLoad:
+    case Opcode::kSymbol:
+      return b.CreateIntToPtr(ValueOf(address), b.getPtrTy());
+    case Opcode::kToGeneric:
+    case Opcode::kFromGeneric:
+      if (inst.attrs.space == Space::kShared || inst.attrs.space == Space::kSharedCluster ||
+          inst.attrs.space == Space::kLocal || depth == 0)
+        return nullptr;
+      return BaseOf(inst.operands[0], depth - 1);
+    case Opcode::kAdd:
+      if (depth == 0) return nullptr;
+      for (size_t i = 0; i < 2; ++i) {
+        Value base = BaseOf(inst.operands[i], depth - 1);
+        if (base != nullptr) return b.CreateGEP(b.getInt8Ty(), base, ValueOf(inst.operands[1 - i]));
+      }
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+std::optional<uint64_t> FunctionEmitter::ParameterOffset(ir::ValueId address) const {
+  return OffsetInParameters(f, address, m.param_bytes);
+}
+
+Value FunctionEmitter::Parameter(uint64_t offset, ir::Type type) {
+  Value& known = parameters_[{offset, type}];
+  if (known != nullptr) return known;
+  Value params = Field(offsetof(ptx2cpu_block, params), b.getPtrTy(), "params");
+  llvm::IRBuilder<>::InsertPointGuard guard(b);
+  b.SetInsertPoint(entry_->getTerminator());
+  llvm::Type* memory_type = m.MemoryTypeOf(type);
+  Value pointer = b.CreateInBoundsGEP(b.getInt8Ty(), params, b.getInt64(offset));
+  llvm::LoadInst* load =
+      b.CreateAlignedLoad(memory_type, pointer, llvm::Align(static_cast<uint64_t>(ir::Bytes(type))));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(m.context, {}));
+  m.Annotate(load, Memory::kContext);
+  known = type == ir::Type::kI1 ? b.CreateICmpNE(load, Literal(load, 0)) : load;
+  return known;
+}
+
+Value FunctionEmitter::Pointer(Space space, ir::ValueId address, Memory* memory) {
+  constexpr int kDepth = 8;
+  llvm::Type* byte = b.getInt8Ty();
+  switch (space) {
+    case Space::kShared:
+      *memory = Memory::kShared;
+      return b.CreateGEP(byte, Field(offsetof(ptx2cpu_block, shared), b.getPtrTy(), "shared"),
+                         ValueOf(address));
+    case Space::kLocal:
+      *memory = Memory::kLocal;
+      return b.CreateGEP(byte, LocalBase(), ValueOf(address));
+    case Space::kParam: {
+      *memory = Memory::kContext;
+      Value params = Field(offsetof(ptx2cpu_block, params), b.getPtrTy(), "params");
+      return b.CreateGEP(byte, params,
+                         b.CreateSub(ValueOf(address), b.CreatePtrToInt(params, b.getInt64Ty())));
+    }
+    case Space::kGlobal:
+    case Space::kConst:
+      *memory = Memory::kGlobal;
+      break;
+    case Space::kGeneric:
+      *memory = Memory::kGeneric;
+      break;
+  }
+  // Not for vectors: what an address is computed from may be jumped over where no lane is.
+  Value based = vectors_of_lanes ? nullptr : BaseOf(address, kDepth);
+  if (based != nullptr) return based;
+  Value value = ValueOf(address);
+  return b.CreateIntToPtr(value, ShapedLike(value, b.getPtrTy()));
+}
+
+llvm::AtomicOrdering OrderingOf(MemoryOrder order) {
+  switch (order) {
+    case MemoryOrder::kAcquire:
+      return llvm::AtomicOrdering::Acquire;
+    case MemoryOrder::kRelease:
+      return llvm::AtomicOrdering::Release;
+    case MemoryOrder::kAcqRel:
+      return llvm::AtomicOrdering::AcquireRelease;
+    case MemoryOrder::kSeqCst:
+      return llvm::AtomicOrdering::SequentiallyConsistent;
+    default:
+      return llvm::AtomicOrdering::Monotonic;
+  }
+}
+
+// Most machines do not fault. A branch at each access keeps loops over lanes from becoming vectors (a sum of
+// two arrays took 6 to 11 times as long), so that those are noted only; there is nothing to lose where lanes
+// run one by one, in called functions, with atomics and above lane level. An aligned move that the machine
+// itself refuses is found by the fault handler.
+void CheckAlignment(Site& s, const AlignedOperand& aligned) {
+  FunctionEmitter& e = s.e;
+  const bool always = !e.f.is_kernel || e.f.resumes == ir::Resumes::kLanes || s.inst.op == Opcode::kAtomic ||
+                      s.inst.op == Opcode::kAtomicCas;
+  const AlignmentChecks checks = e.m.options.alignment;
+  if (!always && checks == AlignmentChecks::kNone) return;
+  if (aligned.align < 2) return;
+  const Residue& residue = e.residues().Of(s.inst.operands[aligned.operand], aligned.align);
+  if (residue.IsZero() || (!always && e.IsAssumed(residue, aligned.align))) return;
+  const bool noted = !always && checks != AlignmentChecks::kAtAccess && e.notes() != nullptr;
+  if (noted && !e.notes()->Needs(s.inst, aligned.operand)) return;
+  Value address = s.Raw(aligned.operand), low = s.b.CreateAnd(address, Literal(address, aligned.align - 1));
+  Value is_odd = s.b.CreateICmpNE(low, Literal(low, 0));
+  if (noted)
+    e.notes()->Note(s.inst, aligned.operand, is_odd);
+  else
+    e.Fault(is_odd, PTX2CPU_FAULT_MISALIGNED, e.step.thread, s.inst.at);
+}
+
+namespace {
+
+bool IsStrong(const Site& s) { return lowering::IsStrong(s.inst, s.e.private_shared); }
+
+struct Access {
+  Value pointer;
+  Memory memory;
+  uint64_t align;  // of the whole
+  uint64_t bytes;  // of one element
+  llvm::Align At(size_t element) const { return llvm::commonAlignment(llvm::Align(align), element * bytes); }
+};
+
+Result<Access> AccessOf(Site& s, size_t count) {
+  if (s.Raw(0)->getType()->isVectorTy() || s.e.step.level == ir::Level::kBlock) {
+    bool uniform_load = !s.Raw(0)->getType()->isVectorTy() && s.inst.op == Opcode::kLoad;
+    if (!uniform_load) return s.Broken("a memory access above lane level");
+  }
+  Access access;
+  access.pointer = s.e.Pointer(s.inst.attrs.space, s.inst.operands[0], &access.memory);
+  access.bytes = static_cast<uint64_t>(ir::Bytes(s.inst.type));
+  access.align = s.inst.attrs.align != 0 ? s.inst.attrs.align : access.bytes * count;
+  for (const AlignedOperand& aligned : AlignedOperandsOf(s.e.f, s.inst)) CheckAlignment(s, aligned);
+  return access;
+}
+
+// Strong accesses go as integers of the same size.
+Result<llvm::Type*> StrongType(Site& s) {
+  unsigned bits = std::max(8u, s.Width());
+  if (bits == 128 && !s.e.m.traits.has_atomic_128)
+    return s.Unsupported("this target has no 128-bit atomic access");
+  return s.e.I(bits);
+}
+
+}  // namespace
+
+Status EmitLoad(Site& s) {
+  if (s.inst.attrs.space == Space::kParam) {
+    if (auto offset = s.e.ParameterOffset(s.inst.operands[0])) {
+      for (size_t i = 0; i < s.inst.results.size(); ++i) {
+        s.Return(s.e.Parameter(*offset + i * static_cast<uint64_t>(ir::Bytes(s.inst.type)), s.inst.type), i);
+      }
+      return {};
+    }
+  }
+  size_t count = s.inst.results.size();
+  Access access = TRY(AccessOf(s, count));
+  llvm::Type* type = s.e.m.MemoryTypeOf(s.inst.type);
+  bool constant = s.inst.attrs.space == Space::kParam || s.Has(ir::kNonCoherent);
+  for (size_t i = 0; i < count; ++i) {
+    Value pointer =
+        i == 0 ? access.pointer : s.b.CreateConstGEP1_64(s.b.getInt8Ty(), access.pointer, i * access.bytes);
+    Value value;
+    if (IsStrong(s)) {
+      llvm::LoadInst* load = s.b.CreateAlignedLoad(TRY(StrongType(s)), pointer, llvm::Align(access.bytes));
+      load->setAtomic(s.inst.attrs.order == MemoryOrder::kRelease ? llvm::AtomicOrdering::Monotonic
+                                                                  : OrderingOf(s.inst.attrs.order));
+      s.e.m.Annotate(load, access.memory);
+      value = s.b.CreateBitCast(load, type);
+    } else {
+      auto* load = llvm::cast<llvm::LoadInst>(s.e.LoadPlain(type, pointer, access.At(i), access.memory));
+      if (constant)
+        load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(s.b.getContext(), {}));
+      value = load;
+    }
+    if (s.inst.type == ir::Type::kI1) value = s.b.CreateICmpNE(value, Literal(value, 0));
+    s.Return(value, i);
+  }
+  return {};
+}
+
+Status EmitStore(Site& s) {
+  size_t count = s.inst.operands.size() - 1;
+  Access access = TRY(AccessOf(s, count));
+  for (size_t i = 0; i < count; ++i) {
+    Value pointer =
+        i == 0 ? access.pointer : s.b.CreateConstGEP1_64(s.b.getInt8Ty(), access.pointer, i * access.bytes);
+    Value value = s.Raw(i + 1);
+    if (s.inst.type == ir::Type::kI1) value = s.b.CreateZExt(value, s.e.I(8));
+    if (IsStrong(s)) {
+      llvm::StoreInst* store = s.b.CreateAlignedStore(s.b.CreateBitCast(value, TRY(StrongType(s))), pointer,
+                                                      llvm::Align(access.bytes));
+      store->setAtomic(s.inst.attrs.order == MemoryOrder::kAcquire ? llvm::AtomicOrdering::Monotonic
+                                                                   : OrderingOf(s.inst.attrs.order));
+      s.e.m.Annotate(store, access.memory);
+    } else {
+      s.e.StorePlain(value, pointer, access.At(i), access.memory);
+    }
+  }
+  return {};
+}
+
+// One host thread runs the block: a fence of cta scope only keeps the compiler from moving accesses.
+Status EmitFence(Site& s) {
+  llvm::AtomicOrdering order = OrderingOf(s.inst.attrs.order);
+  if (order == llvm::AtomicOrdering::Monotonic) order = llvm::AtomicOrdering::AcquireRelease;
+  bool inside = s.inst.attrs.scope == ir::Scope::kCta;
+  s.b.CreateFence(order, inside ? llvm::SyncScope::SingleThread : llvm::SyncScope::System);
+  return {};
+}
+
+Status EmitCopyAsync(Site& s) {
+  for (const AlignedOperand& aligned : AlignedOperandsOf(s.e.f, s.inst)) CheckAlignment(s, aligned);
+  Memory to_memory, from_memory;
+  Value to = s.e.Pointer(Space::kShared, s.inst.operands[0], &to_memory);
+  Value from = s.e.Pointer(Space::kGlobal, s.inst.operands[1], &from_memory);
+  Value bytes = s.Raw(2), given = s.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, s.Raw(3), bytes);
+  auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bytes);
+  llvm::Align align(constant != nullptr ? constant->getZExtValue() & -constant->getZExtValue() : 1);
+  if (given != bytes) s.b.CreateMemSet(to, s.b.getInt8(0), s.b.CreateZExt(bytes, s.e.I(64)), align);
+  s.b.CreateMemCpy(to, align, from, align, s.b.CreateZExt(given, s.e.I(64)));
+  return {};
+}
+
+// -- spaces --
+
+namespace {
+Result<Value> WindowBase(Site& s) {
+  switch (s.inst.attrs.space) {
+    case Space::kShared:
+      return s.b.CreatePtrToInt(s.e.Field(offsetof(ptx2cpu_block, shared), s.b.getPtrTy(), "shared"),
+                                s.e.I(64));
+    case Space::kLocal:
+      if (s.e.step.width != 1) return s.Broken("local memory above lane level");
+      return s.b.CreatePtrToInt(s.e.LocalBase(), s.e.I(64));
+    default:
+      return nullptr;
+  }
+}
+}  // namespace
+
+namespace {
+// Addresses of the cluster's shared memory, converted one by one.
+Status EmitClusterConversion(Site& s, const char* service) {
+  s.Return(EachLane(s.e, {s.Operand(0)}, [&](const std::vector<Value>& address) -> Value {
+    return s.b.CreateCall(s.e.m.Service(service), {s.e.Block(), address[0]});
+  }));
+  return {};
+}
+}  // namespace
+
+Status EmitToGeneric(Site& s) {
+  if (s.inst.attrs.space == Space::kSharedCluster) return EmitClusterConversion(s, "ptx2cpu_cluster_address");
+  Value base = TRY(WindowBase(s)), address = s.Operand(0);
+  s.Return(base == nullptr
+               ? address
+               : s.b.CreateAdd(address,
+                               Broadcast(s.b, base, address->getType()->isVectorTy() ? s.e.step.width : 1)));
+  return {};
+}
+
+Status EmitFromGeneric(Site& s) {
+  if (s.inst.attrs.space == Space::kSharedCluster) return EmitClusterConversion(s, "ptx2cpu_cluster_offset");
+  Value base = TRY(WindowBase(s)), address = s.Operand(0);
+  s.Return(base == nullptr
+               ? address
+               : s.b.CreateSub(address,
+                               Broadcast(s.b, base, address->getType()->isVectorTy() ? s.e.step.width : 1)));
+  return {};
+}
+
+namespace {
+
+Value Within(Site& s, Value address, Value base, Value bytes) {
+  Value offset = s.b.CreateSub(address, s.b.CreatePtrToInt(base, s.e.I(64)));
+  return s.b.CreateICmpULT(offset, s.b.CreateZExt(bytes, s.e.I(64)));
+}
+
+}  // namespace
+
+Value InShared(Site& s, Value address) {
+  return Within(s, address, s.e.Field(offsetof(ptx2cpu_block, shared), s.b.getPtrTy(), "shared"),
+                s.e.Field(offsetof(ptx2cpu_block, shared_bytes), s.e.I(32), "shared_bytes"));
+}
+
+Value InCluster(Site& s, Value address) {
+  llvm::BasicBlock *before = s.b.GetInsertBlock(), *others = s.e.NewBlock("other_blocks"),
+                   *done = s.e.NewBlock("found");
+  Value own = InShared(s, address);
+  Value blocks = s.e.Field(offsetof(ptx2cpu_block, cluster_nctarank), s.e.I(32), "cluster_nctarank");
+  Value known = s.b.CreateOr(own, s.b.CreateICmpULE(blocks, s.b.getInt32(1)));
+  s.b.CreateCondBr(known, done, others);
+  s.b.SetInsertPoint(others);
+  Value offset = s.b.CreateCall(s.e.m.Service("ptx2cpu_cluster_offset"), {s.e.Block(), address});
+  Value other = s.b.CreateICmpNE(offset, s.b.getInt64(~uint64_t{0}));
+  s.b.CreateBr(done);
+  s.b.SetInsertPoint(done);
+  llvm::PHINode* found = s.b.CreatePHI(s.e.I(1), 2);
+  found->addIncoming(own, before);
+  found->addIncoming(other, others);
+  return found;
+}
+
+namespace {
+
+Value InLocal(Site& s, Value address) {
+  Value stride = s.e.Field(offsetof(ptx2cpu_block, local_stride), s.e.I(64), "local_stride");
+  Value threads = s.b.CreateZExt(
+      s.e.Field(offsetof(ptx2cpu_block, thread_padded), s.e.I(32), "thread_padded"), s.e.I(64));
+  Value window = Within(s, address, s.e.Field(offsetof(ptx2cpu_block, local), s.b.getPtrTy(), "local"),
+                        s.b.CreateMul(stride, threads));
+  llvm::AllocaInst* stack = s.e.stack_locals();
+  if (stack == nullptr) return window;
+  return s.b.CreateOr(window, Within(s, address, stack, s.b.getInt64(s.e.f.local_bytes)));
+}
+
+Result<Value> InConstant(Site& s, Value address) {
+  Value found = s.b.getFalse();
+  for (uint32_t i = 0; i < s.e.m.ir.variables.size(); ++i) {
+    const ir::Variable& variable = s.e.m.ir.variables[i];
+    if (variable.space != Space::kConst) continue;
+    found =
+        s.b.CreateOr(found, Within(s, address, TRY(s.e.m.VariableAddress(i)), s.b.getInt64(variable.size)));
+  }
+  return found;
+}
+
+}  // namespace
+
+Status EmitIsSpace(Site& s) {
+  if (s.IsVector()) return s.Broken("above lane level");
+  Value address = s.Operand(0);
+  switch (s.inst.attrs.space) {
+    case Space::kShared:
+      s.Return(InShared(s, address));
+      break;
+    case Space::kSharedCluster:
+      s.Return(InCluster(s, address));
+      break;
+    case Space::kLocal:
+      s.Return(InLocal(s, address));
+      break;
+    case Space::kConst:
+      s.Return(TRY(InConstant(s, address)));
+      break;
+    case Space::kParam:
+      s.Return(Within(s, address, s.e.Field(offsetof(ptx2cpu_block, params), s.b.getPtrTy(), "params"),
+                      s.b.getInt64(s.e.m.param_bytes)));
+      break;
+    default: {  // global, which holds the parameters too
+      Value other = s.b.CreateOr(InCluster(s, address), InLocal(s, address));
+      s.Return(s.b.CreateNot(s.b.CreateOr(other, TRY(InConstant(s, address)))));
+    }
+  }
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,27 @@
+// What loads, stores and atomics share.
+#pragma once
+
+#include "lowering/llvm/kernel/function_emitter.h"
+
+namespace ptx2cpu::lowering {
+
+// The C++ order of a strong access; weak, volatile and relaxed are Monotonic.
+llvm::AtomicOrdering OrderingOf(ir::MemoryOrder order);
+
+// The object after a change: ir/mbarrier.h.
+llvm::Value* UpdateMbarrier(Site& s, llvm::Value* old, llvm::Value* change);
+
+inline constexpr uint32_t kBulkAlign = 16;
+// Faults where an address or a size is no multiple of `align`.
+void FaultUnlessBulk(Site& s, std::initializer_list<llvm::Value*> addresses,
+                     std::initializer_list<llvm::Value*> sizes, uint64_t align);
+
+// Does a generic address lie in the block's shared window?
+llvm::Value* InShared(Site& s, llvm::Value* address);
+// Or in that of another block of the cluster?
+llvm::Value* InCluster(Site& s, llvm::Value* address);
+
+// In front of an access, which is a fault unless an operand is aligned so.
+void CheckAlignment(Site& s, const AlignedOperand& aligned);
+
+}  // namespace ptx2cpu::lowering

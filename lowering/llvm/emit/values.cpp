@@ -1,0 +1,333 @@
+// Constants, symbols, special registers, moves between types, slots.
+#include <llvm/IR/Constants.h>
+
+#include "lowering/llvm/kernel/function_emitter.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::Space;
+using ir::Special;
+
+namespace {
+
+llvm::Constant* ConstantOf(llvm::Type* type, ir::Type ir_type, uint64_t bits) {
+  llvm::LLVMContext& context = type->getContext();
+  unsigned width = static_cast<unsigned>(ir::Bits(ir_type));
+  llvm::APInt value(width, bits, /*isSigned=*/width > 64);
+  if (ir_type == ir::Type::kF32)
+    return llvm::ConstantFP::get(context, llvm::APFloat(llvm::APFloat::IEEEsingle(), value));
+  if (ir_type == ir::Type::kF64)
+    return llvm::ConstantFP::get(context, llvm::APFloat(llvm::APFloat::IEEEdouble(), value));
+  return llvm::ConstantInt::get(context, value);
+}
+
+// A value as an integer of the same width and shape, and back.
+llvm::Value* AsInteger(Site& s, llvm::Value* value, ir::Type type) {
+  if (!value->getType()->isFPOrFPVectorTy()) return value;
+  return s.b.CreateBitCast(value, ShapedLike(value, s.e.I(static_cast<unsigned>(ir::Bits(type)))));
+}
+llvm::Value* FromInteger(Site& s, llvm::Value* value, ir::Type type) {
+  return s.b.CreateBitCast(value, ShapedLike(value, s.e.m.TypeOf(type)));
+}
+
+}  // namespace
+
+Status EmitConst(Site& s) {
+  unsigned width = s.Width();
+  uint64_t bits = width < 64 ? s.inst.attrs.bits & ((uint64_t{1} << width) - 1) : s.inst.attrs.bits;
+  s.Return(ConstantOf(s.e.m.TypeOf(s.inst.type), s.inst.type, bits));
+  return {};
+}
+
+// Zero: an uninitialised register must not make LLVM's undefined values spread.
+Status EmitUndef(Site& s) {
+  s.Return(llvm::Constant::getNullValue(s.e.m.TypeOf(s.inst.type)));
+  return {};
+}
+
+Status EmitSymbol(Site& s) {
+  uint32_t index = s.inst.attrs.index;
+  llvm::Type* word = s.e.I(64);
+  if (s.inst.attrs.space == Space::kLocal) {
+    s.Return(s.e.LocalSymbol(s.e.f.locals[index].offset));
+  } else if (s.inst.attrs.space == Space::kShared) {
+    s.Return(llvm::ConstantInt::get(word, s.e.m.layout.shared_offset[index]));
+  } else {
+    s.Return(s.b.CreatePtrToInt(TRY(s.e.m.VariableAddress(index)), word));
+  }
+  return {};
+}
+
+Status EmitFunctionAddress(Site& s) {
+  s.Return(s.b.CreatePtrToInt(TRY(s.e.m.FunctionAddress(s.inst.attrs.index)), s.e.I(64)));
+  return {};
+}
+
+Status EmitParamBase(Site& s) {
+  s.Return(
+      s.b.CreatePtrToInt(s.e.Field(offsetof(ptx2cpu_block, params), s.b.getPtrTy(), "params"), s.e.I(64)));
+  return {};
+}
+
+namespace {
+
+struct FieldRow {
+  Special special;
+  size_t offset;
+  const char* name;
+};
+// Registers that are a word of the block context.
+constexpr FieldRow kFields[] = {
+    {Special::kNtidX, offsetof(ptx2cpu_block, ntid), "ntid.x"},
+    {Special::kNtidY, offsetof(ptx2cpu_block, ntid) + 4, "ntid.y"},
+    {Special::kNtidZ, offsetof(ptx2cpu_block, ntid) + 8, "ntid.z"},
+    {Special::kCtaidX, offsetof(ptx2cpu_block, ctaid), "ctaid.x"},
+    {Special::kCtaidY, offsetof(ptx2cpu_block, ctaid) + 4, "ctaid.y"},
+    {Special::kCtaidZ, offsetof(ptx2cpu_block, ctaid) + 8, "ctaid.z"},
+    {Special::kNctaidX, offsetof(ptx2cpu_block, nctaid), "nctaid.x"},
+    {Special::kNctaidY, offsetof(ptx2cpu_block, nctaid) + 4, "nctaid.y"},
+    {Special::kNctaidZ, offsetof(ptx2cpu_block, nctaid) + 8, "nctaid.z"},
+    {Special::kClusterCtaidX, offsetof(ptx2cpu_block, cluster_ctaid), "cluster_ctaid.x"},
+    {Special::kClusterCtaidY, offsetof(ptx2cpu_block, cluster_ctaid) + 4, "cluster_ctaid.y"},
+    {Special::kClusterCtaidZ, offsetof(ptx2cpu_block, cluster_ctaid) + 8, "cluster_ctaid.z"},
+    {Special::kClusterNctaidX, offsetof(ptx2cpu_block, cluster_nctaid), "cluster_nctaid.x"},
+    {Special::kClusterNctaidY, offsetof(ptx2cpu_block, cluster_nctaid) + 4, "cluster_nctaid.y"},
+    {Special::kClusterNctaidZ, offsetof(ptx2cpu_block, cluster_nctaid) + 8, "cluster_nctaid.z"},
+    {Special::kClusterCtarank, offsetof(ptx2cpu_block, cluster_ctarank), "cluster_ctarank"},
+    {Special::kClusterNctarank, offsetof(ptx2cpu_block, cluster_nctarank), "cluster_nctarank"},
+    {Special::kIsExplicitCluster, offsetof(ptx2cpu_block, cluster_is_explicit), "cluster_is_explicit"},
+    {Special::kNwarpId, offsetof(ptx2cpu_block, warp_count), "warp_count"},
+    {Special::kSmId, offsetof(ptx2cpu_block, worker), "worker"},
+    {Special::kNsmId, offsetof(ptx2cpu_block, worker_count), "worker_count"},
+    {Special::kDynamicSharedSize, offsetof(ptx2cpu_block, dynamic_shared_bytes), "dynamic_shared_bytes"},
+};
+
+llvm::Value* ThreadIndex(Site& s, Special special) {
+  FunctionEmitter& e = s.e;
+  if (e.step.tid[0] != nullptr) {
+    if (special == Special::kTidX) return e.TidX();
+    return e.step.tid[static_cast<int>(special) - static_cast<int>(Special::kTidX)];
+  }
+  if (e.one_dimensional()) {
+    if (special == Special::kTidX) return e.Thread();
+    return s.b.getInt32(0);
+  }
+  llvm::Value* packed = e.PackedThreadId();
+  switch (special) {
+    case Special::kTidX:
+      return s.b.CreateAnd(packed, Literal(packed, (1u << PTX2CPU_TID_Y_SHIFT) - 1));
+    case Special::kTidY:
+      return s.b.CreateAnd(s.b.CreateLShr(packed, Literal(packed, PTX2CPU_TID_Y_SHIFT)),
+                           Literal(packed, (1u << (PTX2CPU_TID_Z_SHIFT - PTX2CPU_TID_Y_SHIFT)) - 1));
+    default:
+      return s.b.CreateLShr(packed, Literal(packed, PTX2CPU_TID_Z_SHIFT));
+  }
+}
+
+llvm::Value* LaneMask(Site& s, Special special) {
+  llvm::Value* lane = s.e.Lane();
+  llvm::Value* bit = s.b.CreateShl(Literal(lane, 1), lane);
+  llvm::Value* below = s.b.CreateSub(bit, Literal(lane, 1));
+  switch (special) {
+    case Special::kLaneMaskEq:
+      return bit;
+    case Special::kLaneMaskLt:
+      return below;
+    case Special::kLaneMaskLe:
+      return s.b.CreateOr(below, bit);
+    case Special::kLaneMaskGe:
+      return s.b.CreateNot(below);
+    default:
+      return s.b.CreateNot(s.b.CreateOr(below, bit));
+  }
+}
+
+llvm::Value* SpecialValue(Site& s, Special special);
+
+// Registers 1 and 2 are the high and low word of the address of the grid's workspace, 0 where there is none.
+llvm::Value* EnvironmentRegister(Site& s) {
+  const uint32_t number = s.inst.attrs.index;
+  if (number != 1 && number != 2) return s.b.getInt32(0);
+  llvm::Value* workspace = s.e.Field(offsetof(ptx2cpu_block, grid_workspace), s.e.I(64), "grid_workspace");
+  return s.b.CreateTrunc(s.b.CreateLShr(workspace, number == 1 ? 32 : 0), s.e.I(32));
+}
+
+// A number of blocks as one of clusters.
+llvm::Value* InClusters(Site& s, Special blocks, Special blocks_of_cluster) {
+  return s.b.CreateUDiv(SpecialValue(s, blocks), SpecialValue(s, blocks_of_cluster));
+}
+
+llvm::Value* SpecialValue(Site& s, Special special) {
+  FunctionEmitter& e = s.e;
+  for (const FieldRow& row : kFields) {
+    if (row.special == special) return e.Field(row.offset, e.I(32), row.name);
+  }
+  switch (special) {
+    case Special::kTidX:
+    case Special::kTidY:
+    case Special::kTidZ:
+      return ThreadIndex(s, special);
+    case Special::kLaneId:
+      return e.Lane();
+    case Special::kWarpId:
+      return e.step.warp;
+    case Special::kLaneMaskEq:
+    case Special::kLaneMaskLe:
+    case Special::kLaneMaskLt:
+    case Special::kLaneMaskGe:
+    case Special::kLaneMaskGt:
+      return LaneMask(s, special);
+    case Special::kGridId:
+      return e.Field(offsetof(ptx2cpu_block, grid_id), e.I(64), "grid_id");
+    case Special::kClock:
+    case Special::kClockHi:
+    case Special::kClock64:
+    case Special::kGlobaltimer:
+    case Special::kGlobaltimerLo:
+    case Special::kGlobaltimerHi:
+      return TimeValue(s, special);
+    case Special::kClusteridX:
+      return InClusters(s, Special::kCtaidX, Special::kClusterNctaidX);
+    case Special::kClusteridY:
+      return InClusters(s, Special::kCtaidY, Special::kClusterNctaidY);
+    case Special::kClusteridZ:
+      return InClusters(s, Special::kCtaidZ, Special::kClusterNctaidZ);
+    case Special::kNclusteridX:
+      return InClusters(s, Special::kNctaidX, Special::kClusterNctaidX);
+    case Special::kNclusteridY:
+      return InClusters(s, Special::kNctaidY, Special::kClusterNctaidY);
+    case Special::kNclusteridZ:
+      return InClusters(s, Special::kNctaidZ, Special::kClusterNctaidZ);
+    case Special::kTotalSharedSize:
+    case Special::kAggrSharedSize: {
+      llvm::Value* bytes = e.Field(offsetof(ptx2cpu_block, shared_bytes), e.I(32), "shared_bytes");
+      return s.b.CreateAnd(s.b.CreateAdd(bytes, s.b.getInt32(127)), s.b.getInt32(~127u));
+    }
+    case Special::kEnvReg:
+      return EnvironmentRegister(s);
+    default:
+      return s.b.getInt32(0);  // reserved shared memory, %pm
+  }
+}
+
+}  // namespace
+
+Status EmitSpecialRegister(Site& s) {
+  llvm::Value* value = SpecialValue(s, s.inst.attrs.special);
+  s.Return(s.b.CreateZExtOrTrunc(value, ShapedLike(value, s.e.I(s.Width()))));
+  return {};
+}
+
+Status EmitBitcast(Site& s) {
+  s.Return(FromInteger(s, AsInteger(s, s.Operand(0), s.inst.from), s.inst.type));
+  return {};
+}
+
+Status EmitPack(Site& s) {
+  uint64_t part_bits = static_cast<uint64_t>(ir::Bits(s.inst.from));
+  llvm::Value* whole = nullptr;
+  for (size_t i = 0; i < s.inst.operands.size(); ++i) {
+    llvm::Value* part = AsInteger(s, s.Operand(i), s.inst.from);
+    part = s.b.CreateZExt(part, ShapedLike(part, s.e.I(s.Width())));
+    part = s.b.CreateShl(part, Literal(part, i * part_bits));
+    whole = whole == nullptr ? part : s.b.CreateOr(whole, part);
+  }
+  s.Return(FromInteger(s, whole, s.inst.type));
+  return {};
+}
+
+Status EmitUnpack(Site& s) {
+  llvm::Value* whole = AsInteger(s, s.Operand(0), s.inst.from);
+  for (size_t i = 0; i < s.inst.results.size(); ++i) {
+    llvm::Value* part = s.b.CreateLShr(whole, Literal(whole, i * s.Width()));
+    s.Return(FromInteger(s, s.b.CreateTrunc(part, ShapedLike(part, s.e.I(s.Width()))), s.inst.type), i);
+  }
+  return {};
+}
+
+Status EmitSelect(Site& s) {
+  s.Return(s.b.CreateSelect(s.Operand(0), s.Operand(1), s.Operand(2)));
+  return {};
+}
+
+// -- slots --
+
+Status EmitSlotLoad(Site& s) {
+  FunctionEmitter& e = s.e;
+  const ir::Slot& slot = e.f.slots[s.inst.attrs.index];
+  llvm::Type* type = e.m.MemoryTypeOf(slot.type);
+  bool vector = slot.shape == ir::Level::kLane && e.step.width > 1;
+  uint64_t align = static_cast<uint64_t>(ir::Bytes(slot.type)) * (vector ? e.step.width : 1);
+  if (vector) type = llvm::FixedVectorType::get(type, e.step.width);
+  llvm::Value* value = e.LoadPlain(type, e.SlotAddress(s.inst.attrs.index),
+                                   llvm::Align(std::min<uint64_t>(align, 64)), Memory::kSlot);
+  if (slot.type == ir::Type::kI1) value = s.b.CreateICmpNE(value, Literal(value, 0));
+  s.Return(value);
+  return {};
+}
+
+namespace {
+
+// A kept-back load of the slot would be emitted behind this store.
+bool OverwritesKeptLoad(const Site& s) {
+  const ir::Function& f = s.e.f;
+  bool stored = false;
+  std::vector<ir::ValueId> loads;
+  for (ir::InstId id : f.at_block(s.inst.block).insts) {
+    const ir::Inst& inst = f.at_inst(id);
+    if (&inst == &s.inst) stored = true;
+    if (!stored && inst.op == ir::Opcode::kSlotLoad && inst.attrs.index == s.inst.attrs.index)
+      loads.push_back(inst.results[0]);
+    if (!stored || &inst == &s.inst) continue;
+    for (ir::ValueId operand : inst.operands) {
+      if (std::ranges::find(loads, operand) != loads.end()) return true;
+    }
+  }
+  return false;
+}
+
+void StoreSlot(Site& s, llvm::Value* value, llvm::Value* live) {
+  FunctionEmitter& e = s.e;
+  uint32_t index = s.inst.attrs.index;
+  const ir::Slot& slot = e.f.slots[index];
+  bool lanes = slot.shape == ir::Level::kLane && e.step.width > 1;
+  if (lanes) value = Broadcast(s.b, value, e.step.width);
+  if (!lanes && value->getType()->isVectorTy()) {
+    // A uniform slot: any live lane's value.
+    value = s.b.CreateExtractElement(value,
+                                     s.b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, live, s.b.getTrue()));
+  }
+  if (slot.type == ir::Type::kI1) value = s.b.CreateZExt(value, ShapedLike(value, e.I(8)));
+  llvm::Align align(
+      std::min<uint64_t>(static_cast<uint64_t>(ir::Bytes(slot.type)) * (lanes ? e.step.width : 1), 64));
+  llvm::Value* address = e.SlotAddress(index);
+  // Lanes that wait elsewhere keep theirs.
+  if (lanes && (e.f.parked_slot != ~0u || e.f.resumes == ir::Resumes::kLanes)) {
+    llvm::Value* runs = s.b.CreateBitCast(live, llvm::FixedVectorType::get(e.I(1), kWarpSize));
+    value = s.b.CreateSelect(runs, value, e.LoadPlain(value->getType(), address, align, Memory::kSlot));
+  }
+  e.StorePlain(value, address, align, Memory::kSlot);
+}
+
+}  // namespace
+
+Status EmitSlotStore(Site& s) {
+  FunctionEmitter& e = s.e;
+  if (e.step.level == ir::Level::kLane) {
+    StoreSlot(s, s.Raw(0), nullptr);
+  } else if (e.step.level == ir::Level::kWarp) {
+    StoreSlot(s, s.Raw(0), e.LiveMask(e.step.warp));
+  } else if (e.f.slots[s.inst.attrs.index].shape == ir::Level::kBlock && !e.IsVarying(s.inst.operands[0])) {
+    StoreSlot(s, s.Raw(0), nullptr);
+  } else {
+    if (OverwritesKeptLoad(s)) return s.Broken("stores a slot whose older value is used behind it");
+    return e.ForEachWarp([&](llvm::Value* live) {
+      StoreSlot(s, s.Raw(0), live);
+      return Status{};
+    });
+  }
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,100 @@
+// Misaligned accesses of lanes, found without a branch at the access: a branch there keeps loops over lanes
+// from becoming vectors, and x86 itself does not fault.
+//
+//   for lanes: if (i < n) y[i] = x[i]     ->   odd = (x | y) & 3 ? true : false
+//                                              for lanes: if (i < n) { noted |= odd; y[i] = x[i]; }
+//                                              if (noted) fault(x & 3 ? line of the load : line of the store)
+//
+// What an address leaves when it is divided by the access's size is mostly known from a kernel parameter
+// alone (residues.h): such accesses are noted once per region, in the earliest block that leads to them for
+// sure. Others are noted where they stand, unless one that comes before has the same residue. Notes are
+// single bits: vectors of them are masks, and joining a mask's lanes is cheap.
+//
+// Still LLVM interleaves loops that carry bits more than others, and each row of a block's threads begins and
+// ends with the joining: matrix products lost 7 %. So code of the JIT assumes that parameters are as aligned
+// as the accesses that depend on them alone need it (AlignmentChecks::kAssumed, KernelLayout::alignments):
+// whoever launches looks at the parameters, and takes code with notes where they are not. Few kernels have
+// anything left to note then.
+//
+// Where a branch costs little (lanes one by one, called functions, atomics, code above lane level) there is
+// one at the access: CheckAlignment in emit_memory.cpp. Internal to this folder.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <map>
+#include <vector>
+
+#include "analysis/lanes/residues.h"
+#include "ir/function.h"
+
+namespace ptx2cpu::lowering {
+
+class FunctionEmitter;
+
+// What must be aligned where an instruction accesses memory: an operand, and how.
+struct AlignedOperand {
+  size_t operand = 0;
+  uint64_t align = 1;
+};
+// Loads, stores and asynchronous copies; atomics are checked where they stand.
+std::vector<AlignedOperand> AlignedOperandsOf(const ir::Function& f, const ir::Inst& inst);
+
+class AlignmentNotes {
+ public:
+  // Of the region that begins at `entry`. `all_enter`: every region starts with a lane that runs `entry`, so
+  // that what is noted there is so before the loop. Emits code in front of the region's loop.
+  AlignmentNotes(FunctionEmitter& e, ir::BlockId entry, bool all_enter);
+
+  bool Has(ir::BlockId block) const { return at_block_.contains(block); }
+  void AtBlock(ir::BlockId block);  // where the block's code begins
+  // Whether the access needs a note of its own.
+  bool Needs(const ir::Inst& inst, size_t operand) const { return own_.contains({&inst, operand}); }
+  void Note(const ir::Inst& inst, size_t operand, llvm::Value* is_odd);
+  // Whether the loop over lanes carries bits and is larger than what LLVM would interleave without them: with
+  // them it always does, and short rows of threads then do not fill a step.
+  bool HoldBack() const { return carries_ && work_ > kLittleWork; }
+  void Finish();  // behind the loop: the fault
+
+ private:
+  struct Access {
+    const ir::Inst* inst;
+    size_t operand;
+    uint64_t align;
+    Residue residue;
+    ir::BlockId block;  // where it is noted
+    uint32_t order;     // in the region
+  };
+  // One bit that loops over lanes carry, and what it may mean.
+  struct Flag {
+    struct Cause {
+      uint32_t line;
+      llvm::Value* odd;  // null: the bit itself
+    };
+    llvm::AllocaInst* bit = nullptr;
+    std::vector<Cause> causes;
+  };
+  static constexpr size_t kMostFlags = 8;
+
+  std::vector<Access> Find(ir::BlockId entry, bool* calls);
+  void Place(ir::BlockId entry, bool calls, std::vector<Access>& accesses) const;
+  size_t NewFlag();
+  void Assign(const std::vector<Access>& accesses);
+  void Add(size_t flag, llvm::Value* odd);
+  llvm::Value* LineOf(llvm::ArrayRef<llvm::Value*> bits);
+
+  FunctionEmitter& e_;
+  llvm::IRBuilder<>& b_;
+  struct Placed {
+    size_t flag;
+    llvm::Value* odd;  // i1
+  };
+  std::map<ir::BlockId, Placed> at_block_;
+  std::map<std::pair<const ir::Inst*, size_t>, size_t> own_;  // flag
+  std::vector<Flag> flags_;
+  static constexpr size_t kLittleWork = 20;
+  size_t work_ = 0;  // instructions of a lane, roughly
+  bool carries_ = false;
+};
+
+}  // namespace ptx2cpu::lowering

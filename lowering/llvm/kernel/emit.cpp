@@ -1,0 +1,153 @@
+#include "lowering/llvm/kernel/emit.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+
+#include "lowering/llvm/kernel/function_emitter.h"
+#include "lowering/llvm/output/library.h"
+#include "lowering/llvm/output/object.h"
+#include "lowering/llvm/output/target_machine.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+namespace {
+
+bool ReadsThreadIndex(const ir::Function& f) {
+  for (const ir::Block& block : f.blocks) {
+    for (ir::InstId id : block.insts) {
+      const ir::Inst& inst = f.at_inst(id);
+      if (inst.op == ir::Opcode::kSpecialRegister && inst.attrs.special >= ir::Special::kTidX &&
+          inst.attrs.special <= ir::Special::kTidZ)
+        return true;
+    }
+  }
+  return false;
+}
+
+// ptx2cpu_block_function, or ptx2cpu_step_function for resumable kernels.
+llvm::Function* DeclareKernel(ModuleEmitter& m, const ir::Function& kernel, const std::string& name,
+                              llvm::GlobalValue::LinkageTypes linkage) {
+  std::vector<llvm::Type*> parameters{llvm::PointerType::getUnqual(m.context)};
+  if (kernel.resumes != ir::Resumes::kNever) parameters.resize(3, llvm::Type::getInt32Ty(m.context));
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(m.context), parameters, false);
+  return llvm::Function::Create(type, linkage, name, m.module.get());
+}
+
+// void kernel(block) { blocks (n, 1, 1) ? kernel.one_dimensional(block) : kernel.any_shape(block); }
+// and the same with the further arguments of a step.
+void EmitShapeChoice(ModuleEmitter& m, const ir::Function& f, llvm::Function* kernel,
+                     llvm::Function* one_dimensional, llvm::Function* any_shape) {
+  auto block = [&](const char* name) { return llvm::BasicBlock::Create(m.context, name, kernel); };
+  llvm::BasicBlock *entry = block("entry"), *one = block("one_dimensional"), *any = block("any_shape");
+  llvm::IRBuilder<> b(entry);
+  if (m.debug) {
+    m.debug->Attach(*kernel, f);
+    b.SetCurrentDebugLocation(m.debug->Locate(f.at));
+  }
+  auto field = [&](size_t offset) {
+    return b.CreateLoad(b.getInt32Ty(),
+                        b.CreateInBoundsGEP(b.getInt8Ty(), kernel->getArg(0), b.getInt64(offset)));
+  };
+  llvm::Value *y = field(offsetof(ptx2cpu_block, ntid) + 4), *z = field(offsetof(ptx2cpu_block, ntid) + 8);
+  b.CreateCondBr(b.CreateICmpEQ(b.CreateMul(y, z), b.getInt32(1)), one, any);
+  for (auto [at, callee] : {std::pair(one, one_dimensional), std::pair(any, any_shape)}) {
+    b.SetInsertPoint(at);
+    llvm::SmallVector<llvm::Value*, 3> arguments;
+    for (llvm::Argument& argument : kernel->args()) arguments.push_back(&argument);
+    b.CreateCall(callee, arguments);
+    b.CreateRetVoid();
+  }
+  kernel->setDoesNotThrow();
+}
+
+Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
+  llvm::Function* entry = DeclareKernel(m, kernel, EntryName(kernel), llvm::GlobalValue::ExternalLinkage);
+  auto body = [&](llvm::Function* function, bool one_dimensional) {
+    FunctionEmitter emitter(m, kernel, function, one_dimensional);
+    return kernel.resumes == ir::Resumes::kNever ? emitter.EmitKernel() : emitter.EmitStep();
+  };
+  bool matters = !kernel.is_flat && ReadsThreadIndex(kernel);  // flat loops count the indices themselves
+  for (uint32_t index : m.layout.functions) matters |= ReadsThreadIndex(m.ir.functions[index]);
+  matters &= kernel.resumes != ir::Resumes::kLanes;  // one lane after the other: no loop to gain from it
+  const uint32_t* required = kernel.required_threads;
+  bool always = required[0] != 0 && required[1] <= 1 && required[2] <= 1;
+  ThreadIds ids = always ? ThreadIds::kOneDimensional : m.options.thread_ids;
+  if (!matters || ids != ThreadIds::kBoth) return body(entry, ids == ThreadIds::kOneDimensional);
+  llvm::Function* one =
+      DeclareKernel(m, kernel, kernel.name + ".one_dimensional", llvm::GlobalValue::InternalLinkage);
+  llvm::Function* any =
+      DeclareKernel(m, kernel, kernel.name + ".any_shape", llvm::GlobalValue::InternalLinkage);
+  TRY_STATUS(body(one, true));
+  TRY_STATUS(body(any, false));
+  EmitShapeChoice(m, kernel, entry, one, any);
+  return {};
+}
+
+// Lanes wait in kernels only: flatten-calls has taken the bodies of such functions there. What is left is
+// their address.
+bool LetsLanesWait(const ir::Function& f) {
+  return std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
+    return inst.block.valid() && (ir::IsBarrier(inst.op) || ir::IsCollective(inst.op));
+  });
+}
+
+void EmitNeverCalled(ModuleEmitter& m, llvm::Function* function) {
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(m.context, "", function));
+  b.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
+  b.CreateUnreachable();
+}
+
+Status EmitCallees(ModuleEmitter& m) {
+  // Bodies may reach further functions only through what the layout has found already.
+  for (uint32_t index : m.layout.functions) {
+    const ir::Function* f = DefinitionOf(m.ir, m.ir.functions[index]);
+    if (f == nullptr) continue;
+    if (f->is_kernel)
+      return Refuse(m.ir, ErrorCode::kUnsupported, f->at,
+                    "kernel " + f->name + " is called by another kernel");
+    llvm::Function* function = TRY(m.Callee(index));
+    if (!function->empty()) continue;
+    if (LetsLanesWait(*f)) {
+      EmitNeverCalled(m, function);
+      continue;
+    }
+    TRY_STATUS(
+        FunctionEmitter(m, *f, function, m.options.thread_ids == ThreadIds::kOneDimensional).EmitCallee());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module, const EmitOptions& options) {
+  const ir::Function* kernel = TRY(FindKernel(module, options.kernel));
+  if (options.lane_width != 0 && options.lane_width != 1 && options.lane_width != kWarpSize)
+    return Fail(ErrorCode::kUnsupported,
+                "lane width " + std::to_string(options.lane_width) + ": only 1 and 32 are there");
+  ModuleEmitter m(context, module, options, TRY(LayoutOf(module, *kernel)));
+  // Vectors need masked accesses of every width.
+  m.lane_width = options.alignment == AlignmentChecks::kAtAccess ? 1
+                 : options.lane_width != 0                       ? options.lane_width
+                 : m.traits.has_avx512                           ? kWarpSize
+                                                                 : 1;
+  auto machine = TRY(CreateTargetMachine(options.target, 2, false));
+  m.module->setDataLayout(machine->createDataLayout());
+  m.param_bytes = kernel->param_bytes;
+  TRY_STATUS(EmitKernelFunctions(m, *kernel));
+  TRY_STATUS(EmitCallees(m));
+  if (m.debug) m.debug->Finish();
+  std::string complaint;
+  llvm::raw_string_ostream stream(complaint);
+  if (llvm::verifyModule(*m.module, &stream)) {
+    return Fail(ErrorCode::kInternal,
+                "kernel " + kernel->name + ": LLVM rejects the emitted code: " + stream.str());
+  }
+  TRY_STATUS(LinkLibraries(*m.module, options.target));
+  return EmittedKernel{std::move(m.module), std::move(m.layout)};
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,85 @@
+// What all functions of one emitted module share: types, variables, callees, services, alias scopes, debug
+// info. Internal to this folder.
+#pragma once
+
+#include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "ir/function.h"
+#include "lowering/llvm/kernel/emit.h"
+
+namespace ptx2cpu::lowering {
+
+// The memories that never overlap, as alias scopes. Generic accesses may touch any of the first three.
+enum class Memory : uint8_t { kGlobal, kShared, kLocal, kSlot, kContext, kGeneric };
+
+// One DISubprogram per emitted function in the PTX file, and one per (source file) that .loc names; an
+// instruction's location is its source line, inlined at its PTX line.
+class DebugInfo {
+ public:
+  DebugInfo(llvm::Module& module, const ir::Module& ir);
+  void Attach(llvm::Function& function, const ir::Function& f);
+  llvm::DebugLoc Locate(const ir::Position& at);
+  void Finish() { builder_.finalize(); }
+
+ private:
+  llvm::DIFile* FileOf(const std::string& path);
+  llvm::DIBuilder builder_;
+  const ir::Module& ir_;
+  llvm::DIFile* ptx_file_;
+  llvm::DISubprogram* current_ = nullptr;
+  std::map<uint32_t, llvm::DISubprogram*> sources_;
+  std::map<std::pair<llvm::DISubprogram*, uint32_t>, llvm::DILocation*> ptx_lines_;
+};
+
+struct ModuleEmitter {
+  ModuleEmitter(llvm::LLVMContext& context, const ir::Module& ir, const EmitOptions& options,
+                KernelLayout layout);
+
+  llvm::LLVMContext& context;
+  const ir::Module& ir;
+  const EmitOptions& options;
+  KernelLayout layout;
+  TargetTraits traits;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<DebugInfo> debug;
+  uint32_t param_bytes = 0;  // of the kernel
+  uint32_t lane_width = 1;   // of lane loops of warps: 1 or 32
+
+  // IR types as LLVM types; the 16-bit floats are i16, so no operation on them can become a library call.
+  llvm::Type* TypeOf(ir::Type type);
+  llvm::Type* MemoryTypeOf(ir::Type type);  // the same, i1 as i8
+
+  Result<llvm::Constant*> VariableAddress(uint32_t index);  // .global and .const: a pointer
+  // What the address of a function is: the variable of its identity (kernel_image.h).
+  Result<llvm::Constant*> FunctionAddress(uint32_t index);
+  Result<llvm::Function*> Callee(uint32_t index);  // a defined function: declared, body comes from Emit
+  llvm::FunctionType* CalleeType(const std::vector<llvm::Type*>& parameters,
+                                 const std::vector<llvm::Type*>& results);
+
+  // Entry points, warp collectives, mathematical functions: declared from their tables.
+  llvm::Function* Service(std::string_view name);
+
+  // Scoped alias metadata for an access of this memory.
+  void Annotate(llvm::Instruction* access, Memory memory);
+
+ private:
+  Result<llvm::Constant*> Initialiser(const ir::Variable& variable);
+  Result<llvm::Constant*> Relocated(const ir::Variable& variable, const ir::Variable::Relocation& relocation);
+  std::vector<llvm::Constant*> variables_;
+  std::vector<llvm::Function*> callees_;
+  llvm::MDNode* scopes_[5];  // a list of one scope each
+  llvm::MDNode* others_[6];  // by Memory: scopes that it does not overlap
+};
+
+// An error at a place of the PTX.
+std::unexpected<Error> Refuse(const ir::Module& module, ErrorCode code, const ir::Position& at,
+                              std::string message, std::string hint = {});
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,344 @@
+// Control flow of a lane region as vectors.
+#include <llvm/IR/Constants.h>
+
+#include <algorithm>
+
+#include "lowering/llvm/lanes/lane_vectors.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::BlockId;
+using ir::Opcode;
+using ir::ValueId;
+using Value = llvm::Value*;
+
+namespace {
+constexpr size_t kCheapInstructions = 12;  // that many run faster than they are jumped over
+
+bool IsTrue(Value condition) {
+  auto* constant = llvm::dyn_cast_or_null<llvm::ConstantInt>(condition);
+  return constant != nullptr && constant->isOne();
+}
+}  // namespace
+
+LaneVectors::LaneVectors(FunctionEmitter& e, LaneRegion& region) : e(e), f(e.f), b(e.b), region_(region) {
+  first_.resize(f.values.size());
+  holds_.resize(f.values.size());
+}
+
+Status LaneVectors::Run(Value live) {
+  LaneStep saved = e.step;
+  e.step.level = ir::Level::kLane;
+  e.step.width = kWarpSize;
+  e.step.access_group = nullptr;
+  e.vectors_of_lanes = true;
+  Mask all{b.CreateBitCast(live, VectorOf(b.getInt1Ty())), b.getTrue()};
+  Status status = EmitLevel(0, all);
+  e.vectors_of_lanes = false;
+  e.step = saved;
+  return status;
+}
+
+// -- masks --
+
+LaneVectors::Mask LaneVectors::Empty() {
+  return {llvm::Constant::getNullValue(VectorOf(b.getInt1Ty())), b.getFalse()};
+}
+
+Value LaneVectors::Bits(const Mask& mask) { return b.CreateBitCast(mask.lanes, b.getInt32Ty()); }
+
+Value LaneVectors::AnyOf(const Mask& mask) {
+  return mask.any != nullptr ? mask.any : b.CreateICmpNE(Bits(mask), b.getInt32(0));
+}
+
+// A lane outside the mask may hold anything, a poison condition too.
+LaneVectors::Mask LaneVectors::EdgeMask(const Mask& mask, Value condition) {
+  if (condition->getType()->isVectorTy()) return {b.CreateLogicalAnd(mask.lanes, condition), nullptr};
+  Value any = mask.any == nullptr ? nullptr : b.CreateLogicalAnd(mask.any, condition);
+  return {b.CreateSelect(condition, mask.lanes, Empty().lanes), any};
+}
+
+LaneVectors::Mask LaneVectors::Either(const std::vector<EdgeRef>& edges) {
+  Mask all = Empty();
+  for (EdgeRef edge : edges) {
+    const Mask& mask = edges_.at(edge);
+    all.lanes = edge == edges.front() ? mask.lanes : b.CreateOr(all.lanes, mask.lanes);
+    bool known = all.any != nullptr && mask.any != nullptr;
+    all.any = edge == edges.front() ? mask.any : known ? b.CreateOr(all.any, mask.any) : nullptr;
+  }
+  return all;
+}
+
+// -- code that is jumped over when no lane is there --
+
+bool LaneVectors::NeedsGuard(BlockId block) const {
+  const std::vector<ir::InstId>& insts = f.at_block(block).insts;
+  if (insts.size() > kCheapInstructions) return true;
+  if (e.notes() != nullptr && e.notes()->Has(block)) return true;
+  return std::ranges::any_of(insts, [&](ir::InstId id) {
+    const ir::Inst& inst = f.at_inst(id);
+    if (ir::IsTerminator(inst.op))
+      return inst.op != Opcode::kBr && inst.op != Opcode::kCondBr && inst.op != Opcode::kSwitch &&
+             inst.op != Opcode::kEndLane;
+    return ir::Info(inst.op).effect != ir::Effect::kPure && inst.op != Opcode::kSlotLoad;
+  });
+}
+
+LaneVectors::Guard LaneVectors::Open(const Mask& mask) {
+  if (IsTrue(mask.any)) return {};
+  Value any = AnyOf(mask);
+  Guard guard{b.GetInsertBlock(), e.NewBlock("lanes_skip")};
+  llvm::BasicBlock* inside = e.NewBlock("lanes");
+  b.CreateCondBr(any, inside, guard.skip);
+  b.SetInsertPoint(inside);
+  return guard;
+}
+
+// What nobody has computed is zero: any value would do for lanes that are not there, but not an undefined
+// one.
+void LaneVectors::Close(const Guard& guard, const std::vector<ValueId>& values,
+                        const std::vector<EdgeRef>& edges) {
+  if (guard.skip == nullptr) return;
+  llvm::BasicBlock* end = b.GetInsertBlock();
+  b.CreateBr(guard.skip);
+  b.SetInsertPoint(guard.skip);
+  auto join = [&](Value value) -> Value {
+    if (value == nullptr || llvm::isa<llvm::Constant>(value)) return value;
+    llvm::PHINode* phi = b.CreatePHI(value->getType(), 2);
+    phi->addIncoming(value, end);
+    phi->addIncoming(llvm::Constant::getNullValue(value->getType()), guard.before);
+    return phi;
+  };
+  for (ValueId id : values) {
+    Forms forms = FormsOf(id);
+    SetForms(id, {join(forms.value), join(forms.first), join(forms.holds)});
+  }
+  for (EdgeRef edge : edges) {
+    Mask& mask = edges_.at(edge);
+    // Constants are not the same on both ways here.
+    auto joined = [&](Value value) {
+      llvm::PHINode* phi = b.CreatePHI(value->getType(), 2);
+      phi->addIncoming(value, end);
+      phi->addIncoming(llvm::Constant::getNullValue(value->getType()), guard.before);
+      return phi;
+    };
+    mask.lanes = joined(mask.lanes);
+    if (mask.any != nullptr) mask.any = joined(mask.any);
+  }
+}
+
+// -- values --
+
+LaneVectors::Forms LaneVectors::FormsOf(ValueId value) {
+  return {e.ValueOf(value), first_[value.index], holds_[value.index]};
+}
+
+void LaneVectors::SetForms(ValueId value, const Forms& forms) {
+  e.SetValue(value, forms.value);
+  first_[value.index] = forms.first;
+  holds_[value.index] = forms.holds;
+}
+
+LaneVectors::Forms LaneVectors::Merge(const std::vector<EdgeRef>& edges, size_t number,
+                                      const LaneShape& shape) {
+  auto arg = [&](EdgeRef edge) { return f.successors(edge.from)[edge.number].args[number]; };
+  bool same = std::ranges::all_of(edges, [&](EdgeRef edge) { return arg(edge) == arg(edges.front()); });
+  Forms merged = FormsOf(arg(edges.back()));
+  if (shape.kind != LaneShape::Kind::kAffine) merged.first = merged.holds = nullptr;
+  if (shape.kind == LaneShape::Kind::kVarying) merged.value = Vector(merged.value);
+  if (same) return merged;
+  for (size_t i = edges.size() - 1; i-- > 0;) {
+    Forms other = FormsOf(arg(edges[i]));
+    const Mask& mask = edges_.at(edges[i]);
+    if (shape.kind == LaneShape::Kind::kVarying) {
+      merged.value = b.CreateSelect(mask.lanes, Vector(other.value), merged.value);
+      continue;
+    }
+    Value here = AnyOf(mask);  // all lanes come this way, or none
+    merged.value = b.CreateSelect(here, other.value, merged.value);
+    if (!shape.affine()) continue;
+    merged.first = b.CreateSelect(here, other.first, merged.first);
+    auto known = [&](Value holds) -> Value { return holds != nullptr ? holds : b.getTrue(); };
+    merged.holds = b.CreateSelect(here, known(other.holds), known(merged.holds));
+  }
+  return merged;
+}
+
+void LaneVectors::MergeParams(BlockId block, const std::vector<EdgeRef>& edges) {
+  const std::vector<ValueId>& params = f.at_block(block).params;
+  std::vector<Forms> merged;
+  for (size_t i = 0; i < params.size(); ++i) merged.push_back(Merge(edges, i, ShapeOf(params[i])));
+  for (size_t i = 0; i < params.size(); ++i) SetForms(params[i], merged[i]);
+}
+
+// -- blocks and loops --
+
+Status LaneVectors::EmitLevel(uint32_t level, const Mask& all) {
+  const std::vector<LaneRegion::Item>& items = region_.levels[level].items;
+  std::vector<Mask> masks(items.size());
+  for (size_t i = 0; i < items.size(); ++i) {
+    const LaneRegion::Item& item = items[i];
+    masks[i] = i == 0 ? all : item.same_as != LaneRegion::kNone ? masks[item.same_as] : Either(item.in);
+    if (item.loop != LaneRegion::kNone) {
+      TRY_STATUS(EmitLoop(item, masks[i]));
+      continue;
+    }
+    if (i != 0) MergeParams(item.block, item.in);
+    bool whole_level = level == 0 && (i == 0 || item.same_as == 0);
+    TRY_STATUS(EmitBlock(item.block, masks[i], whole_level));
+  }
+  return {};
+}
+
+Status LaneVectors::EmitBlock(BlockId block, const Mask& mask, bool whole_level) {
+  Guard guard;
+  if (NeedsGuard(block)) guard = Open(mask);
+  Mask here{mask.lanes, guard.skip != nullptr ? b.getTrue() : mask.any};
+  if (e.notes() != nullptr) e.notes()->AtBlock(block);
+  std::vector<ValueId> made;
+  for (ir::InstId id : f.at_block(block).insts) {
+    const ir::Inst& inst = f.at_inst(id);
+    if (ir::IsTerminator(inst.op)) {
+      TRY_STATUS(EmitEdges(inst, block, here));
+      break;
+    }
+    TRY_STATUS(EmitOne(inst, here, whole_level));
+    for (ValueId result : inst.results) {
+      if (region_.used_elsewhere[result.index]) made.push_back(result);
+    }
+  }
+  std::vector<EdgeRef> out;
+  for (uint32_t k = 0; k < f.successors(block).size(); ++k) out.push_back({block, k});
+  Close(guard, made, out);
+  return {};
+}
+
+Status LaneVectors::EmitEdges(const ir::Inst& inst, BlockId block, const Mask& mask) {
+  switch (inst.op) {
+    case Opcode::kBr:
+      edges_[{block, 0}] = mask;
+      return {};
+    case Opcode::kCondBr: {
+      Value condition = e.ValueOf(inst.operands[0]);
+      edges_[{block, 0}] = EdgeMask(mask, condition);
+      edges_[{block, 1}] = EdgeMask(mask, b.CreateNot(condition));
+      return {};
+    }
+    case Opcode::kSwitch: {
+      Value index = e.ValueOf(inst.operands[0]);
+      auto last = static_cast<uint32_t>(inst.edges.size() - 1);
+      for (uint32_t k = 0; k < last; ++k)
+        edges_[{block, k}] = EdgeMask(mask, b.CreateICmpEQ(index, Literal(index, k)));
+      edges_[{block, last}] = EdgeMask(mask, b.CreateICmpUGE(index, Literal(index, last)));
+      return {};
+    }
+    case Opcode::kEndLane:
+      return {};
+    case Opcode::kExitLane:
+      EmitExit(mask);
+      return {};
+    case Opcode::kTrap:
+      EmitFault(mask, inst, PTX2CPU_FAULT_TRAP);
+      return {};
+    default:
+      EmitFault(mask, inst, PTX2CPU_FAULT_UNREACHABLE);
+      return {};
+  }
+}
+
+void LaneVectors::EmitExit(const Mask& mask) {
+  Value live = e.Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
+  Value word = b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(e.step.warp, b.getInt64Ty()));
+  Value old = e.LoadPlain(b.getInt32Ty(), word, llvm::Align(4), Memory::kContext);
+  e.StorePlain(b.CreateAnd(old, b.CreateNot(Bits(mask))), word, llvm::Align(4), Memory::kContext);
+}
+
+void LaneVectors::EmitFault(const Mask& mask, const ir::Inst& inst, uint32_t kind) {
+  Value lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, Bits(mask), b.getFalse());
+  b.CreateCall(e.m.Service("ptx2cpu_fault"),
+               {e.Block(), b.getInt32(kind), b.CreateAdd(e.step.thread, lane), b.getInt32(inst.at.ptx_line)});
+  b.CreateUnreachable();
+  b.SetInsertPoint(e.NewBlock("behind_fault"));
+}
+
+Status LaneVectors::EmitLoop(const LaneRegion::Item& item, const Mask& mask) {
+  const LaneRegion::Level& loop = region_.levels[item.loop];
+  Guard guard = Open(mask);
+  std::vector<Forms> entering;
+  const std::vector<ValueId>& params = f.at_block(item.block).params;
+  if (!params.empty() && item.in.empty())
+    return Fail(ErrorCode::kInternal, "function " + f.name + ": a region's entry has parameters");
+  for (size_t i = 0; i < params.size(); ++i) entering.push_back(Merge(item.in, i, ShapeOf(params[i])));
+  TRY_STATUS(EmitLoopBody(item, {mask.lanes, b.getTrue()}, entering));
+  Close(guard, loop.live_out, loop.exits);
+  return {};
+}
+
+// At least one lane enters.
+Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const Mask& mask,
+                                 const std::vector<Forms>& entering) {
+  const LaneRegion::Level& loop = region_.levels[item.loop];
+  llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.NewBlock("lanes_loop"),
+                   *after = e.NewBlock("lanes_left");
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  auto phi = [&](Value first) {
+    llvm::PHINode* made = b.CreatePHI(first->getType(), 2);
+    made->addIncoming(first, before);
+    return made;
+  };
+  auto zero = [&](llvm::Type* type) { return phi(llvm::Constant::getNullValue(type)); };
+  auto known = [&](Value holds) -> Value { return holds != nullptr ? holds : b.getTrue(); };
+  const std::vector<ValueId>& params = f.at_block(item.block).params;
+  struct Phis {
+    llvm::PHINode *value, *first = nullptr, *holds = nullptr;
+  };
+  std::vector<Phis> phis;
+  for (size_t i = 0; i < params.size(); ++i) {
+    bool affine = ShapeOf(params[i]).affine();
+    phis.push_back({phi(ShapeOf(params[i]).uniform() ? entering[i].value : Vector(entering[i].value))});
+    if (affine) phis[i].first = phi(entering[i].first), phis[i].holds = phi(known(entering[i].holds));
+    SetForms(params[i], {phis[i].value, phis[i].first, phis[i].holds});
+  }
+  Mask here = mask;
+  llvm::PHINode* lanes = nullptr;
+  if (!loop.turns_together) here.lanes = lanes = phi(mask.lanes);
+  std::vector<llvm::PHINode*> left, out;
+  if (!loop.leaves_together) {
+    for (size_t i = 0; i < loop.exits.size(); ++i) left.push_back(zero(VectorOf(b.getInt1Ty())));
+    for (ValueId id : loop.live_out) out.push_back(zero(VectorOf(e.m.TypeOf(f.type_of(id)))));
+  }
+  TRY_STATUS(EmitLevel(item.loop, here));
+
+  std::vector<Forms> turning;
+  for (size_t i = 0; i < params.size(); ++i) turning.push_back(Merge(loop.latches, i, ShapeOf(params[i])));
+  for (size_t i = 0; i < params.size(); ++i) {
+    bool uniform = ShapeOf(params[i]).uniform();
+    phis[i].value->addIncoming(uniform ? turning[i].value : Vector(turning[i].value), b.GetInsertBlock());
+    if (phis[i].first == nullptr) continue;
+    phis[i].first->addIncoming(turning[i].first, b.GetInsertBlock());
+    phis[i].holds->addIncoming(known(turning[i].holds), b.GetInsertBlock());
+  }
+  Mask again = Either(loop.latches);
+  if (lanes != nullptr) lanes->addIncoming(again.lanes, b.GetInsertBlock());
+  if (!loop.leaves_together) {
+    Value leaving = loop.exits.empty() ? Empty().lanes : Either(loop.exits).lanes;
+    for (size_t i = 0; i < out.size(); ++i) {
+      Value value = b.CreateSelect(leaving, Vector(e.ValueOf(loop.live_out[i])), out[i]);
+      out[i]->addIncoming(value, b.GetInsertBlock());
+      SetForms(loop.live_out[i], {value, nullptr, nullptr});
+      region_.shapes[loop.live_out[i].index] = {.kind = LaneShape::Kind::kVarying};
+    }
+    for (size_t i = 0; i < left.size(); ++i) {
+      Value all = b.CreateOr(left[i], edges_.at(loop.exits[i]).lanes);
+      left[i]->addIncoming(all, b.GetInsertBlock());
+      edges_[loop.exits[i]] = {all, nullptr};
+    }
+  }
+  b.CreateCondBr(AnyOf(again), head, after);
+  b.SetInsertPoint(after);
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,19 @@
+// Puts the bitcode files into the library; PTX2CPU_BITCODE_DIR is given by CMake.
+#define BITCODE(name)                                      \
+  __asm__(                                                 \
+      ".section .rodata.ptx2cpu_bitcode,\"a\",@progbits\n" \
+      ".balign 16\n"                                       \
+      ".globl ptx2cpu_bitcode_" #name                      \
+      "\n"                                                 \
+      "ptx2cpu_bitcode_" #name                             \
+      ":\n"                                                \
+      ".incbin \"" PTX2CPU_BITCODE_DIR "/" #name           \
+      ".bc\"\n"                                            \
+      ".globl ptx2cpu_bitcode_" #name                      \
+      "_end\n"                                             \
+      "ptx2cpu_bitcode_" #name                             \
+      "_end:\n"                                            \
+      ".byte 0\n"                                          \
+      ".text\n");
+#include "lowering/llvm/output/bitcode.def"
+#undef BITCODE

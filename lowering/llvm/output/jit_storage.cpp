@@ -1,0 +1,69 @@
+#include "lowering/llvm/output/jit_storage.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace ptx2cpu::lowering {
+
+namespace {
+constexpr size_t kAlign = 256;  // as cudaMalloc
+}
+
+void VariableStorage::FreeDeleter::operator()(std::byte* memory) const { std::free(memory); }
+
+Result<std::vector<const VariableImage*>> VariableStorage::Provide(
+    const std::vector<VariableImage>& variables, bool with_kernel) {
+  std::vector<const VariableImage*> added;
+  for (const VariableImage& variable : variables) {
+    if (variable.is_extern || (variable.waits_for_kernel && !with_kernel)) continue;
+    Place& place = places_[variable.name];
+    if (place.filled) continue;
+    if (place.address == nullptr) {
+      const size_t align = std::max<size_t>(variable.align, kAlign);
+      const size_t bytes = (std::max<size_t>(variable.size, 1) + align - 1) / align * align;
+      place.address = static_cast<std::byte*>(std::aligned_alloc(align, bytes));
+      if (place.address == nullptr) {
+        places_.erase(variable.name);
+        return Fail(ErrorCode::kLaunch, "no memory for variable " + variable.name + " of " +
+                                            std::to_string(variable.size) + " bytes");
+      }
+      owned_.emplace_back(place.address);
+    }
+    const size_t given = std::min<size_t>(variable.initial.size(), variable.size);
+    if (given != 0) std::memcpy(place.address, variable.initial.data(), given);
+    std::memset(place.address + given, 0, variable.size - given);
+    place.filled = true;
+    added.push_back(&variable);
+  }
+  return added;
+}
+
+Status VariableStorage::Relocate(const std::vector<const VariableImage*>& variables) {
+  for (const VariableImage* variable : variables) {
+    std::byte* place = Find(variable->name);
+    for (const VariableImage::Address& address : variable->addresses) {
+      uint64_t target = static_cast<uint64_t>(address.addend);
+      if (!address.symbol.empty()) {
+        const std::byte* other = Find(address.symbol);
+        if (other == nullptr)
+          return Fail(ErrorCode::kNotFound, "variable " + address.symbol + " is declared but not defined");
+        target += reinterpret_cast<uint64_t>(other);
+      }
+      target >>= address.shift;
+      std::memcpy(place + address.offset, &target, address.size);
+    }
+  }
+  return {};
+}
+
+std::byte* VariableStorage::Find(std::string_view name) const {
+  auto found = places_.find(name);
+  return found == places_.end() || !found->second.filled ? nullptr : found->second.address;
+}
+
+bool VariableStorage::Bind(std::string_view name, std::byte* address, bool filled) {
+  return places_.emplace(std::string(name), Place{address, filled}).second;
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,39 @@
+// Storage of module variables inside a process. Internal to this folder.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lowering/llvm/output/kernel_image.h"
+
+namespace ptx2cpu::lowering {
+
+class VariableStorage {
+ public:
+  // Storage for each variable that has none yet; returns those whose contents are new, for Relocate. Declared
+  // ones are left out; ones that wait for a kernel too, unless `with_kernel`.
+  Result<std::vector<const VariableImage*>> Provide(const std::vector<VariableImage>& variables,
+                                                    bool with_kernel);
+  // Writes the addresses that initialisers hold.
+  Status Relocate(const std::vector<const VariableImage*>& variables);
+  std::byte* Find(std::string_view name) const;  // null where it has no contents yet
+  // The caller's memory; `filled`: with the caller's contents, else Provide writes the first contents there.
+  bool Bind(std::string_view name, std::byte* address, bool filled);
+
+ private:
+  struct FreeDeleter {
+    void operator()(std::byte* memory) const;
+  };
+  struct Place {
+    std::byte* address = nullptr;
+    bool filled = false;
+  };
+  std::map<std::string, Place, std::less<>> places_;
+  std::vector<std::unique_ptr<std::byte, FreeDeleter>> owned_;
+};
+
+}  // namespace ptx2cpu::lowering

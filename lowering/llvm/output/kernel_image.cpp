@@ -1,0 +1,104 @@
+#include "lowering/llvm/output/kernel_image.h"
+
+#include <algorithm>
+
+#include "lowering/llvm/output/object.h"
+
+namespace ptx2cpu::lowering {
+
+namespace {
+
+bool HasStorage(const ir::Variable& variable) {
+  return variable.space == ir::Space::kGlobal || variable.space == ir::Space::kConst;
+}
+
+VariableImage WithoutAddresses(const ir::Module& module, const ir::Variable& variable) {
+  VariableImage image;
+  image.name = variable.name;
+  image.size = variable.size;
+  image.align = variable.align;
+  image.is_extern = variable.linkage == ir::Variable::Linkage::kExtern;
+  image.initial = variable.initial;
+  image.waits_for_kernel = std::ranges::any_of(variable.relocations, [&](const auto& relocation) {
+    return !relocation.is_function && !HasStorage(module.variables[relocation.index]);
+  });
+  return image;
+}
+
+void AddAddresses(const ir::Module& module, const ir::Variable& variable, const KernelLayout* layout,
+                  VariableImage& image) {
+  for (const auto& relocation : variable.relocations) {
+    VariableImage::Address address{
+        relocation.offset, std::min<uint32_t>(relocation.size, 8), relocation.shift, relocation.addend, {}};
+    if (relocation.is_function) {
+      address.symbol = IdentityName(module.functions[relocation.index].name);
+    } else if (const ir::Variable& other = module.variables[relocation.index]; HasStorage(other)) {
+      address.symbol = other.name;
+    } else {
+      address.addend += layout->shared_offset[relocation.index];  // a number in the block's window
+    }
+    image.addresses.push_back(std::move(address));
+  }
+}
+
+// Of all functions whose address is taken.
+void AddIdentities(const ir::Module& module, std::vector<VariableImage>& images) {
+  const std::vector<bool> targets = ir::IndirectTargets(module);
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (!targets[i]) continue;
+    VariableImage& image = images.emplace_back();
+    image.name = IdentityName(module.functions[i].name);
+    image.size = image.align = 16;
+    uint64_t identity = ir::FunctionIdentity(module.functions[i].name);
+    for (; identity != 0; identity >>= 8) image.initial.push_back(static_cast<uint8_t>(identity));
+  }
+}
+
+}  // namespace
+
+std::string IdentityName(std::string_view function) { return "ptx2cpu.identity." + std::string(function); }
+
+std::vector<VariableImage> DescribeVariables(const ir::Module& module) {
+  std::vector<VariableImage> images;
+  for (const ir::Variable& variable : module.variables) {
+    if (!HasStorage(variable)) continue;
+    VariableImage& image = images.emplace_back(WithoutAddresses(module, variable));
+    if (!image.waits_for_kernel) AddAddresses(module, variable, nullptr, image);
+  }
+  AddIdentities(module, images);
+  return images;
+}
+
+KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout) {
+  KernelImage image;
+  image.name = kernel.name;
+  image.entry = EntryName(kernel);
+  image.resumes = kernel.resumes != ir::Resumes::kNever;
+  image.has_early_exit = layout.has_early_exit;
+  for (const ir::Param& param : kernel.params)
+    image.parameters.push_back({param.name, param.offset, param.size, param.align});
+  image.parameter_bytes = kernel.param_bytes;
+  image.static_shared_bytes = layout.static_shared_bytes;
+  image.local_bytes = layout.local_bytes;
+  image.slot_bytes_per_thread = layout.slot_bytes_per_thread;
+  image.slot_bytes_per_warp = layout.slot_bytes_per_warp;
+  image.slot_bytes_per_block = layout.slot_bytes_per_block;
+  image.slot_count = layout.slot_count;
+  std::ranges::copy(kernel.max_threads, image.max_threads);
+  std::ranges::copy(kernel.required_threads, image.required_threads);
+  std::ranges::copy(kernel.required_cluster, image.required_cluster);
+  for (const PointRow& point : layout.points)
+    image.points.push_back({point.kind, point.collective, point.ptx_line, point.name});
+  image.alignments = layout.alignments;
+  for (uint32_t i = 0; i < module.variables.size(); ++i) {
+    if (!HasStorage(module.variables[i]) || !layout.variables[i]) continue;
+    VariableImage& variable = image.variables.emplace_back(WithoutAddresses(module, module.variables[i]));
+    AddAddresses(module, module.variables[i], &layout, variable);
+  }
+  AddIdentities(module, image.variables);
+  image.ptx_name = module.name;
+  image.source_files = module.source_files;
+  return image;
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,68 @@
+// A compiled kernel as plain data: the object file and everything a JIT needs to load it without the IR. It
+// can be written to a file and read back (runtime/engine/cache does). No LLVM type appears here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/function.h"
+#include "ir/result.h"
+#include "lowering/llvm/kernel/kernel_layout.h"
+
+namespace ptx2cpu::lowering {
+
+// A .global or .const variable with its first contents. The address of a function is that of a variable, too:
+// its identity, 16 bytes that begin with ir::FunctionIdentity of its name. So it is the same in all kernels
+// of a program, each of which has code of its own for the function and finds it by that number.
+struct VariableImage {
+  // `size` bytes at `offset` receive (address of `symbol` + addend) >> shift.
+  struct Address {
+    uint32_t offset = 0, size = 8, shift = 0;
+    int64_t addend = 0;
+    std::string symbol;  // the name of a variable; empty: a number
+  };
+  std::string name;
+  uint64_t size = 0;
+  uint32_t align = 1;
+  bool is_extern = false;         // declared: another module or Jit::Bind provides it
+  bool waits_for_kernel = false;  // its contents hold shared addresses, which only a kernel's image has
+  std::vector<uint8_t> initial;   // shorter than size: the rest is zero
+  std::vector<Address> addresses;
+};
+
+struct KernelImage {
+  struct Parameter {
+    std::string name;
+    uint32_t offset = 0, size = 0, align = 1;
+  };
+  struct Point {
+    uint32_t kind = 0, collective = 0, ptx_line = 0;
+    std::string name;
+  };
+  std::string name;
+  std::string entry;      // symbol of the block or step function
+  bool resumes = false;   // the entry is a step function
+  bool is_quick = false;  // compiled at -O1 where more was asked for
+  bool has_early_exit = false;
+  std::vector<Parameter> parameters;
+  uint32_t parameter_bytes = 0;
+  uint32_t static_shared_bytes = 0, local_bytes = 0;
+  uint32_t slot_bytes_per_thread = 0, slot_bytes_per_warp = 0, slot_bytes_per_block = 0, slot_count = 0;
+  uint32_t max_threads[3] = {}, required_threads[3] = {}, required_cluster[3] = {};
+  std::vector<Point> points;
+  std::vector<ParameterAlignment> alignments;
+  std::vector<VariableImage> variables;  // those the kernel reaches
+  std::string ptx_name;                  // of the PTX module, as the object's line table names it
+  std::vector<std::string> source_files;
+  std::string object;
+};
+
+// Everything but the object.
+KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout);
+// The .global and .const variables of a module. Those that wait for a kernel have no addresses here.
+std::vector<VariableImage> DescribeVariables(const ir::Module& module);
+std::string IdentityName(std::string_view function);  // of the variable
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,117 @@
+#include "lowering/llvm/output/library.h"
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <string_view>
+
+#include "lowering/llvm/kernel/services.h"
+
+// Built by CMake and included by embedded_bitcode.S.
+extern "C" {
+#define BITCODE(name) extern const char ptx2cpu_bitcode_##name[], ptx2cpu_bitcode_##name##_end[];
+#include "lowering/llvm/output/bitcode.def"
+#undef BITCODE
+}
+
+namespace ptx2cpu::lowering {
+
+namespace {
+
+struct Bitcode {
+  std::string_view name;
+  const char *begin, *end;
+};
+const Bitcode kBitcode[] = {
+#define BITCODE(name) {#name, ptx2cpu_bitcode_##name, ptx2cpu_bitcode_##name##_end},
+#include "lowering/llvm/output/bitcode.def"
+#undef BITCODE
+};
+
+std::string_view MachineOf(const TargetTraits& traits) {
+  if (traits.is_aarch64) return "aarch64";
+  if (traits.is_riscv) return "riscv64";
+  return "x86_64";
+}
+
+std::string WarpName(const TargetTraits& traits) {
+  if (traits.is_x86 && traits.warp_library == WarpLibrary::kAvx512) return "warp_avx512";
+  if (traits.is_x86 && traits.warp_library == WarpLibrary::kAvx2) return "warp_avx2";
+  return "warp_plain_" + std::string(MachineOf(traits));
+}
+
+Status LinkOne(llvm::Module& module, const std::string& name) {
+  for (const Bitcode& bitcode : kBitcode) {
+    if (bitcode.name != name) continue;
+    llvm::StringRef bytes(bitcode.begin, static_cast<size_t>(bitcode.end - bitcode.begin));
+    auto library = llvm::getOwningLazyBitcodeModule(llvm::MemoryBuffer::getMemBuffer(bytes, name, false),
+                                                    module.getContext());
+    if (!library)
+      return Fail(ErrorCode::kInternal, "library " + name + ": " + llvm::toString(library.takeError()));
+    (*library)->setDataLayout(module.getDataLayout());
+    (*library)->setTargetTriple(module.getTargetTriple());
+    if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded)) {
+      return Fail(ErrorCode::kInternal, "library " + name + " does not link");
+    }
+    return {};
+  }
+  return Fail(ErrorCode::kInternal, "there is no library " + name);
+}
+
+bool UsesLibrary(const llvm::Module& module, ServiceKind kind) {
+  for (const llvm::Function& function : module) {
+    const ServiceInfo* service =
+        FindService(std::string_view(function.getName().data(), function.getName().size()));
+    if (service != nullptr && service->kind == kind && function.isDeclaration()) return true;
+  }
+  return false;
+}
+
+// No function may keep the features its library was compiled for: those that differ are not inlined.
+void Unify(llvm::Module& module, const Target& target, const TargetTraits& traits) {
+  constexpr const char* kDropped[] = {"target-cpu",
+                                      "target-features",
+                                      "tune-cpu",
+                                      "frame-pointer",
+                                      "stack-protector-buffer-size",
+                                      "min-legal-vector-width",
+                                      "no-trapping-math",
+                                      "uwtable"};
+  for (llvm::Function& function : module) {
+    bool library = IsLibraryFunction(std::string_view(function.getName().data(), function.getName().size()));
+    if (function.isIntrinsic()) continue;
+    for (const char* attribute : kDropped) function.removeFnAttr(attribute);
+    if (function.isDeclaration()) continue;
+    function.removeFnAttr(llvm::Attribute::UWTable);
+    function.removeFnAttr(llvm::Attribute::MustProgress);
+    function.removeFnAttr(llvm::Attribute::StackProtect);
+    function.removeFnAttr(llvm::Attribute::StackProtectStrong);
+    // An access to address 0 is a fault of the kernel, not a reason to believe that it is never reached.
+    function.addFnAttr(llvm::Attribute::NullPointerIsValid);
+    if (!target.cpu.empty()) function.addFnAttr("target-cpu", target.cpu);
+    if (!target.features.empty()) function.addFnAttr("target-features", target.features);
+    if (traits.has_avx512) function.addFnAttr("prefer-vector-width", "512");
+    if (library) {
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+      function.removeFnAttr(llvm::Attribute::NoInline);
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+    }
+  }
+}
+
+}  // namespace
+
+Status LinkLibraries(llvm::Module& module, const Target& target) {
+  TargetTraits traits = TraitsOf(target);
+  if (UsesLibrary(module, ServiceKind::kWarp)) TRY_STATUS(LinkOne(module, WarpName(traits)));
+  if (UsesLibrary(module, ServiceKind::kMath)) {
+    std::string machine(MachineOf(traits));
+    TRY_STATUS(LinkOne(module, "math_" + machine));
+    if (UsesLibrary(module, ServiceKind::kMath)) TRY_STATUS(LinkOne(module, "narrow_" + machine));
+  }
+  Unify(module, target, traits);
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

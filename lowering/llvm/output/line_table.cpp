@@ -1,0 +1,89 @@
+#include "lowering/llvm/output/line_table.h"
+
+#include <llvm/DebugInfo/DWARF/DWARFContext.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <filesystem>
+
+namespace ptx2cpu::lowering {
+
+namespace {
+
+std::unique_ptr<llvm::object::ObjectFile> Open(std::string_view object) {
+  llvm::MemoryBufferRef buffer(llvm::StringRef(object.data(), object.size()), "kernel");
+  auto file = llvm::object::ObjectFile::createObjectFile(buffer);
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return nullptr;
+  }
+  return std::move(*file);
+}
+
+std::optional<llvm::object::SectionRef> TextOf(const llvm::object::ObjectFile& file) {
+  for (const llvm::object::SectionRef& section : file.sections()) {
+    llvm::Expected<llvm::StringRef> name = section.getName();
+    if (name && *name == ".text") return section;
+    if (!name) llvm::consumeError(name.takeError());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+LineTable::LineTable(std::string_view object, std::string ptx_name, std::vector<std::string> source_files)
+    : ptx_name_(std::filesystem::path(ptx_name.empty() ? "kernel.ptx" : ptx_name).filename()),
+      source_files_(std::move(source_files)),
+      file_(Open(object)) {
+  if (file_ == nullptr) return;
+  if (auto text = TextOf(*file_)) text_section_ = text->getIndex();
+  context_ = llvm::DWARFContext::create(*file_);
+}
+
+LineTable::~LineTable() = default;
+
+std::optional<ir::Position> LineTable::Find(uint64_t text_offset) const {
+  if (context_ == nullptr) return std::nullopt;
+  llvm::DILineInfoSpecifier what(llvm::DILineInfoSpecifier::FileLineInfoKind::RawValue,
+                                 llvm::DILineInfoSpecifier::FunctionNameKind::None);
+  llvm::DIInliningInfo frames = context_->getInliningInfoForAddress({text_offset, text_section_}, what);
+  if (frames.getNumberOfFrames() == 0) return std::nullopt;
+  ir::Position position;
+  // Innermost first: the source line, if that was known, at a PTX line, in functions that were inlined into
+  // others.
+  for (uint32_t i = 0; i < frames.getNumberOfFrames() && position.ptx_line == 0; ++i) {
+    const llvm::DILineInfo& frame = frames.getFrame(i);
+    std::string name = std::filesystem::path(frame.FileName).filename();
+    if (name == ptx_name_) {
+      position.ptx_line = frame.Line;
+    } else if (i == 0) {
+      position.source_line = frame.Line;
+      for (uint32_t file = 1; file < source_files_.size(); ++file) {
+        if (std::filesystem::path(source_files_[file]).filename() == name) position.source_file = file;
+      }
+    }
+  }
+  if (position.ptx_line == 0) return std::nullopt;
+  return position;
+}
+
+Result<TextSection> FindInText(std::string_view object, std::string_view symbol) {
+  std::unique_ptr<llvm::object::ObjectFile> file = Open(object);
+  if (file == nullptr) return Fail(ErrorCode::kInternal, "the object file cannot be read");
+  TextSection result;
+  if (auto text = TextOf(*file)) result.size = text->getSize();
+  for (const llvm::object::SymbolRef& candidate : file->symbols()) {
+    llvm::Expected<llvm::StringRef> name = candidate.getName();
+    if (!name) {
+      llvm::consumeError(name.takeError());
+      continue;
+    }
+    if (std::string_view(name->data(), name->size()) != symbol) continue;
+    llvm::Expected<uint64_t> value = candidate.getValue();
+    if (!value) return Fail(ErrorCode::kInternal, llvm::toString(value.takeError()));
+    result.symbol_offset = *value;
+    return result;
+  }
+  return Fail(ErrorCode::kInternal, "the object file has no symbol " + std::string(symbol));
+}
+
+}  // namespace ptx2cpu::lowering

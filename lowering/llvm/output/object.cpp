@@ -1,0 +1,235 @@
+#include "lowering/llvm/output/object.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/GlobalAlias.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <map>
+
+#include "lowering/llvm/kernel/emit.h"
+#include "lowering/llvm/kernel/services.h"
+#include "lowering/llvm/output/link_shared.h"
+#include "lowering/llvm/output/optimize.h"
+#include "lowering/llvm/output/target_machine.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+namespace {
+
+// The descriptor as LLVM's struct; its layout is C's because every field has its natural alignment.
+class DescriptorWriter {
+ public:
+  explicit DescriptorWriter(llvm::Module& module) : module_(module), context_(module.getContext()) {}
+
+  void Write(const ir::Function& kernel, const KernelLayout& layout, llvm::Function* entry) {
+    llvm::Constant* parameters = Parameters(kernel);
+    const bool resumable = kernel.resumes != ir::Resumes::kNever;
+    std::vector<llvm::Constant*> fields = {Word(PTX2CPU_ABI_VERSION),
+                                           Word(kernel.params.size()),
+                                           Text(kernel.name),
+                                           resumable ? Null() : entry,
+                                           parameters,
+                                           Word(kernel.param_bytes),
+                                           Word(layout.static_shared_bytes),
+                                           Word(layout.local_bytes),
+                                           Word(layout.slot_bytes_per_thread),
+                                           Word(layout.slot_bytes_per_warp),
+                                           Word(layout.slot_bytes_per_block),
+                                           Word(layout.slot_count),
+                                           Three(kernel.max_threads),
+                                           Three(kernel.required_threads),
+                                           Word(layout.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0),
+                                           resumable ? entry : Null(),
+                                           Points(layout),
+                                           Word(layout.points.size()),
+                                           Three(kernel.required_cluster),
+                                           Null(),
+                                           Word(0)};
+    llvm::Constant* descriptor = llvm::ConstantStruct::getAnon(context_, fields);
+    CHECK(module_.getDataLayout().getTypeAllocSize(descriptor->getType()) == sizeof(ptx2cpu_kernel),
+          "the descriptor's layout differs from abi.h");
+    new llvm::GlobalVariable(module_, descriptor->getType(), true, llvm::GlobalValue::ExternalLinkage,
+                             descriptor, "ptx2cpu_kernel_" + CName(kernel.name));
+  }
+
+ private:
+  llvm::Constant* Word(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context_), value);
+  }
+  llvm::Constant* Three(const uint32_t (&values)[3]) {
+    return llvm::ConstantDataArray::get(context_, llvm::ArrayRef(values));
+  }
+  llvm::Constant* Null() { return llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)); }
+  llvm::Constant* Private(llvm::Constant* data) {
+    return new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data);
+  }
+  llvm::Constant* Text(const std::string& text) {
+    return Private(llvm::ConstantDataArray::getString(context_, text));
+  }
+  llvm::Constant* Parameters(const ir::Function& kernel) {
+    std::vector<llvm::Constant*> rows;
+    for (const ir::Param& param : kernel.params) {
+      rows.push_back(llvm::ConstantStruct::getAnon(
+          context_, {Text(param.name), Word(param.offset), Word(param.size), Word(param.align)}));
+    }
+    return Table(rows);
+  }
+  llvm::Constant* Points(const KernelLayout& layout) {
+    std::vector<llvm::Constant*> rows;
+    for (const PointRow& point : layout.points) {
+      rows.push_back(llvm::ConstantStruct::getAnon(
+          context_, {Word(point.kind), Word(point.collective), Word(point.ptx_line), Text(point.name)}));
+    }
+    return Table(rows);
+  }
+  llvm::Constant* Table(const std::vector<llvm::Constant*>& rows) {
+    if (rows.empty()) return Null();
+    return Private(llvm::ConstantArray::get(llvm::ArrayType::get(rows[0]->getType(), rows.size()), rows));
+  }
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+};
+
+bool IsHidden(const ir::Variable& variable) { return variable.linkage == ir::Variable::Linkage::kInternal; }
+
+class ObjectBuilder {
+ public:
+  ObjectBuilder(llvm::LLVMContext& context, const ObjectOptions& options)
+      : context_(context), options_(options) {}
+
+  Status Add(const ir::Module& ir) {
+    EmitOptions emit;
+    emit.target = options_.target;
+    emit.thread_ids = options_.thread_ids;
+    emit.lane_width = options_.lane_width;
+    CHECK(options_.alignment != AlignmentChecks::kAssumed, "an object has one version of a kernel");
+    emit.alignment = options_.alignment;
+    emit.debug_info = options_.debug_info;
+    EmittedKernel emitted = TRY(Emit(context_, ir, emit));
+    const ir::Function& kernel = *TRY(FindKernel(ir, ""));
+    uint32_t unit = units_.emplace(ir.name, static_cast<uint32_t>(units_.size())).first->second;
+    for (const ir::Variable& variable : ir.variables) {
+      llvm::GlobalVariable* global = emitted.module->getGlobalVariable(variable.name, true);
+      if (global == nullptr) continue;
+      // Names that are local to a PTX text must not meet those of another one.
+      if (IsHidden(variable)) {
+        global->setName(variable.name + "." + std::to_string(unit));
+        hidden_.emplace(global->getName().str(), variable.name);
+      }
+      if (variable.linkage == ir::Variable::Linkage::kExtern) externs_.push_back(variable.name);
+    }
+    llvm::Function* entry = emitted.module->getFunction(EntryName(kernel));
+    DescriptorWriter(*emitted.module).Write(kernel, emitted.layout, entry);
+    if (module_ == nullptr) {
+      module_ = std::move(emitted.module);
+    } else if (llvm::Linker::linkModules(*module_, std::move(emitted.module))) {
+      return Fail(ErrorCode::kInternal, "kernel " + kernel.name + " does not link with the others");
+    }
+    return {};
+  }
+
+  llvm::Module& Finish() {
+    // Hidden by linkage, but a host may want to set a __constant__ table: an alias of another name says where
+    // it is.
+    for (const auto& [symbol, name] : hidden_) {
+      llvm::GlobalVariable* global = module_->getGlobalVariable(symbol, true);
+      global->setLinkage(llvm::GlobalValue::InternalLinkage);
+      const std::string alias = "ptx2cpu_variable_" + CName(name);
+      if (module_->getNamedAlias(alias) == nullptr)
+        llvm::GlobalAlias::create(llvm::GlobalValue::ExternalLinkage, alias, global);
+    }
+    return *module_;
+  }
+  const std::vector<std::string>& externs() const { return externs_; }
+
+ private:
+  llvm::LLVMContext& context_;
+  const ObjectOptions& options_;
+  std::unique_ptr<llvm::Module> module_;
+  std::map<std::string, uint32_t> units_;
+  std::map<std::string, std::string> hidden_;  // symbol -> PTX name
+  std::vector<std::string> externs_;
+};
+
+// Nothing may be left that the runtime and C's string functions do not define: a hidden library call is our
+// bug.
+Status CheckUndefined(std::string_view object, const std::vector<std::string>& externs) {
+  constexpr std::string_view kAllowed[] = {"",       "memcpy", "memset", "memmove",
+                                           "memcmp", "fma",    "fmaf",   "_GLOBAL_OFFSET_TABLE_"};
+  llvm::MemoryBufferRef buffer(llvm::StringRef(object.data(), object.size()), "object");
+  auto file = llvm::object::ObjectFile::createObjectFile(buffer);
+  if (!file)
+    return Fail(ErrorCode::kInternal, "the object file cannot be read: " + llvm::toString(file.takeError()));
+  for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
+    llvm::Expected<uint32_t> flags = symbol.getFlags();
+    llvm::Expected<llvm::StringRef> name = symbol.getName();
+    if (!flags || !name) {
+      if (!flags) llvm::consumeError(flags.takeError());
+      if (!name) llvm::consumeError(name.takeError());
+      continue;
+    }
+    std::string_view text(name->data(), name->size());
+    if ((*flags & llvm::object::SymbolRef::SF_Undefined) == 0 ||
+        std::ranges::find(kAllowed, text) != std::end(kAllowed))
+      continue;
+    if (FindService(text) != nullptr || std::ranges::find(externs, text) != externs.end()) continue;
+    return Fail(ErrorCode::kInternal,
+                "the object calls " + std::string(text) + ", which the run-time library does not have");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<FileKind> FileKindOf(std::string_view path) {
+  if (path.ends_with(".o")) return FileKind::kObject;
+  if (path.ends_with(".so")) return FileKind::kSharedObject;
+  if (path.ends_with(".s")) return FileKind::kAssembly;
+  if (path.ends_with(".ll")) return FileKind::kLlvm;
+  return Fail({.code = ErrorCode::kUsage,
+               .message = "the kind of '" + std::string(path) + "' is not known",
+               .hint = "names end in .o, .so, .s or .ll"});
+}
+
+std::string EntryName(const ir::Function& kernel) {
+  return (kernel.resumes == ir::Resumes::kNever ? "ptx2cpu_block_" : "ptx2cpu_step_") + CName(kernel.name);
+}
+
+std::string CName(std::string_view ptx_name) {
+  std::string name(ptx_name);
+  for (char& c : name) {
+    bool legal = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (!legal) c = '_';
+  }
+  return name;
+}
+
+Result<std::string> CompileFile(std::span<const ir::Module* const> kernels, FileKind kind,
+                                const ObjectOptions& asked) {
+  if (kernels.empty()) return Fail(ErrorCode::kUsage, "no kernel to compile");
+  ObjectOptions options = asked;
+  if (options.target.triple.empty()) options.target = TRY(ResolveTarget("native"));
+  llvm::LLVMContext context;
+  ObjectBuilder builder(context, options);
+  for (const ir::Module* kernel : kernels) TRY_STATUS(builder.Add(*kernel));
+  llvm::Module& module = builder.Finish();
+  auto machine = TRY(CreateTargetMachine(options.target, options.optimisation, false));
+  Optimize(module, *machine, options.optimisation);
+  if (kind == FileKind::kLlvm) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module.print(stream, nullptr);
+    return text;
+  }
+  if (kind == FileKind::kAssembly) return GenerateCode(module, *machine, llvm::CodeGenFileType::AssemblyFile);
+  std::string object = TRY(GenerateCode(module, *machine, llvm::CodeGenFileType::ObjectFile));
+  TRY_STATUS(CheckUndefined(object, builder.externs()));
+  if (kind == FileKind::kObject) return object;
+  return LinkShared(object, options.target);
+}
+
+}  // namespace ptx2cpu::lowering

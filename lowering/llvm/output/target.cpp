@@ -1,0 +1,124 @@
+#include "lowering/llvm/output/target.h"
+
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/SubtargetFeature.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <mutex>
+
+#include "lowering/llvm/output/target_machine.h"
+
+namespace ptx2cpu::lowering {
+
+namespace {
+
+constexpr std::string_view kHostTriple = "x86_64-unknown-linux-gnu";
+
+void InitialiseTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+    llvm::InitializeAllAsmParsers();
+    llvm::InitializeAllDisassemblers();
+  });
+}
+
+Target NativeTarget() {
+  Target target{"native", llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), ""};
+  llvm::SubtargetFeatures features;
+  for (const auto& feature : llvm::sys::getHostCPUFeatures())
+    features.AddFeature(feature.getKey(), feature.getValue());
+  target.features = features.getString();
+  return target;
+}
+
+}  // namespace
+
+Result<Target> ResolveTarget(std::string_view name) {
+  InitialiseTargets();
+  if (name.empty() || name == "native") return NativeTarget();
+  if (name == "x86-64-v2" || name == "x86-64-v3" || name == "x86-64-v4") {
+    return Target{std::string(name), std::string(kHostTriple), std::string(name), ""};
+  }
+  llvm::Triple triple(llvm::Triple::normalize(std::string(name)));
+  Target target{std::string(name), triple.str(), "", ""};
+  std::string why;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, why);
+  bool known = triple.getArch() == llvm::Triple::x86_64 || triple.getArch() == llvm::Triple::aarch64 ||
+               triple.isRISCV64();
+  if (found == nullptr || !known) {
+    return Fail(
+        {.code = ErrorCode::kUsage,
+         .message = "unknown target '" + std::string(name) + "'",
+         .hint = "native, x86-64-v2, x86-64-v3, x86-64-v4, aarch64-linux-gnu, riscv64-linux-gnu, or another "
+                 "triple of these machines"});
+  }
+  if (triple.isX86()) target.cpu = "x86-64-v3";
+  if (triple.isAArch64()) target.cpu = "generic";
+  if (triple.isRISCV64()) {
+    target.cpu = "generic-rv64";
+    target.features = "+m,+a,+f,+d,+c";
+  }
+  return target;
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const Target& target, int optimisation,
+                                                                 bool for_jit) {
+  InitialiseTargets();
+  std::string why;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, why);
+  if (found == nullptr) return Fail(ErrorCode::kUsage, "target '" + target.name + "': " + why);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // contraction is the PTX instruction's decision
+  // Code that is proved never to be reached ends there, and does not run on into what follows in memory.
+  options.TrapUnreachable = true;
+  options.NoTrapAfterNoreturn = true;
+  if (llvm::Triple(target.triple).isRISCV64()) options.MCOptions.ABIName = "lp64d";
+  constexpr llvm::CodeGenOptLevel kLevels[] = {llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less,
+                                               llvm::CodeGenOptLevel::Default,
+                                               llvm::CodeGenOptLevel::Aggressive};
+  std::unique_ptr<llvm::TargetMachine> machine(
+      found->createTargetMachine(target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                 for_jit ? std::optional(llvm::CodeModel::Small) : std::nullopt,
+                                 kLevels[std::clamp(optimisation, 0, 3)], for_jit));
+  if (machine == nullptr)
+    return Fail(ErrorCode::kUsage, "target '" + target.name + "' makes no machine code");
+  return machine;
+}
+
+TargetTraits TraitsOf(const Target& target) {
+  TargetTraits traits;
+  llvm::Triple triple(target.triple);
+  traits.is_x86 = triple.isX86();
+  traits.is_aarch64 = triple.isAArch64();
+  traits.is_riscv = triple.isRISCV64();
+  auto machine = CreateTargetMachine(target, 2, false);
+  if (!machine) return traits;
+  const llvm::MCSubtargetInfo& info = *(*machine)->getMCSubtargetInfo();
+  auto has = [&](const char* feature) { return info.checkFeatures(std::string("+") + feature); };
+  if (traits.is_x86) {
+    traits.has_half_conversion = has("f16c");
+    traits.has_native_half_fma = has("avx512fp16");
+    traits.has_atomic_128 = has("cx16");
+    traits.has_avx512 =
+        has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl") && has("avx512cd");
+    traits.warp_library = traits.has_avx512 ? WarpLibrary::kAvx512
+                          : has("avx2")     ? WarpLibrary::kAvx2
+                                            : WarpLibrary::kPlain;
+  } else if (traits.is_aarch64) {
+    traits.has_half_conversion = true;
+    traits.has_native_half_fma = has("fullfp16");
+    traits.has_atomic_128 = true;
+  } else if (traits.is_riscv) {
+    traits.has_half_conversion = has("zfhmin") || has("zfh");
+  }
+  return traits;
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,24 @@
+// What the generated exports of libcudart.so stand on.
+#pragma once
+
+#include "runtime/cuda/abi/runtime_types.h"
+#include "runtime/cuda/driver/core/call.h"
+
+#ifndef PTX2CPU_EXPORT
+#define PTX2CPU_EXPORT __attribute__((visibility("default")))
+#endif
+
+namespace ptx2cpu::cudart {
+const char* cudaGetErrorName(cuda::cudaError_t error);
+// Keeps the error for cudaGetLastError; cudaErrorNotReady is none.
+void NoteError(cuda::cudaError_t error);
+}  // namespace ptx2cpu::cudart
+
+template <>
+struct ptx2cpu::api::ResultTraits<ptx2cpu::cuda::cudaError_t> {
+  static std::string Text(cuda::cudaError_t result) { return cudart::cudaGetErrorName(result); }
+  static cuda::cudaError_t OutOfMemory() { return cuda::cudaErrorMemoryAllocation; }
+  static void Note(cuda::cudaError_t result) {
+    if (result != cuda::cudaSuccess) cudart::NoteError(result);
+  }
+};

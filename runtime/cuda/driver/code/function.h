@@ -1,0 +1,124 @@
+// Kernels as programs hold them: a CUfunction is a kernel in one context, a CUkernel the kernel of a library
+// in whichever context it is used. Either is taken where the other is asked for, as programs do. Nothing is
+// compiled before a launch or a question that only the code can answer.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/abi/driver_types.h"
+#include "runtime/cuda/driver/core/handles.h"
+#include "runtime/engine/kernel_module.h"
+#include "runtime/stream/work.h"
+
+namespace ptx2cpu::driver {
+
+class Context;
+class Device;
+class Library;
+class Module;
+
+// What a program sets for a kernel (cuFuncSetAttribute, cuKernelSetAttribute). -1: not set.
+struct FunctionSettings {
+  std::atomic<int> max_dynamic_shared{-1};  // bytes; not set: up to 48 KiB with the static part
+  std::atomic<int> shared_carveout{-1};     // per cent; accepted
+  std::atomic<int> cluster_width{0}, cluster_height{0}, cluster_depth{0};  // 0: none
+  std::atomic<int> non_portable_cluster{0};
+  std::atomic<int> cluster_scheduling{0};
+  std::atomic<int> cache_config{0};
+  std::atomic<int> shared_config{0};
+};
+
+// cuFuncSetBlockShape and the like: the launch interface of CUDA 1 to 3.
+struct LegacyLaunch {
+  std::mutex mutex;
+  rt::Dim3 block;
+  unsigned shared_bytes = 0;
+  std::vector<std::byte> parameters;
+};
+
+class Function {
+ public:
+  using Handle = cuda::CUfunction;
+  static constexpr HandleKind kKind = HandleKind::kFunction;
+
+  Function(Module& module, std::shared_ptr<rt::KernelModule> part, std::string name,
+           std::shared_ptr<FunctionSettings> settings);
+  ~Function();
+
+  const std::string& name() const { return name_; }
+  Module& module() const { return module_; }
+  Context& context() const;
+  rt::KernelModule& part() const { return *part_; }
+  FunctionSettings& settings() const { return *settings_; }
+  LegacyLaunch& legacy() { return legacy_; }
+
+  bool compiled() const { return code_.load(std::memory_order_acquire) != nullptr; }
+  // The code; compiles at the first call. The error is said on stderr once, with its PTX line.
+  cuda::CUresult Code(const rt::KernelCode*& code);
+  // The same, for launches: what keeps it alive. Only after Code() succeeded.
+  const std::shared_ptr<const rt::KernelCode>& shared_code() const { return shared_code_; }
+
+  // INVALID_VALUE: no such attribute, or not one to be set.
+  cuda::CUresult Attribute(cuda::CUfunction_attribute attribute, int& value);
+  cuda::CUresult SetAttribute(cuda::CUfunction_attribute attribute, int value);
+  // Bytes of dynamic shared memory a launch may ask for.
+  uint32_t MaxDynamicShared(const ptx2cpu_kernel& kernel) const;
+
+ private:
+  Module& module_;
+  const std::shared_ptr<rt::KernelModule> part_;
+  const std::string name_;
+  const std::shared_ptr<FunctionSettings> settings_;
+  std::mutex mutex_;  // shared_code_, failure_ until code_ is set
+  std::shared_ptr<const rt::KernelCode> shared_code_;
+  cuda::CUresult failure_ = cuda::CUDA_SUCCESS;
+  std::atomic<const rt::KernelCode*> code_{nullptr};
+  LegacyLaunch legacy_;
+};
+
+class Kernel {
+ public:
+  using Handle = cuda::CUkernel;
+  static constexpr HandleKind kKind = HandleKind::kKernel;
+
+  Kernel(Library& library, std::string name);
+  ~Kernel();
+
+  const std::string& name() const { return name_; }
+  Library& library() const { return library_; }
+  // The kernel in a context; loads the library there at the first call.
+  cuda::CUresult In(Context& context, Function*& function);
+  // The library is gone from that context.
+  void Forget(uint64_t context_id);
+  // Of one device, whichever context.
+  std::shared_ptr<FunctionSettings> settings(const Device& device);
+
+ private:
+  Library& library_;
+  const std::string name_;
+  std::atomic<Function*> last_function_{
+      nullptr};       // the last answer of In: launches mostly ask for the same context
+  std::mutex mutex_;  // settings_
+  std::map<int, std::shared_ptr<FunctionSettings>> settings_;
+};
+
+// A CUfunction or a CUkernel, in this context. INVALID_HANDLE, or why the library cannot be loaded there.
+cuda::CUresult FunctionOf(cuda::CUfunction handle, Context& context, Function*& function);
+
+// One launch as a program asks for it.
+struct LaunchRequest {
+  rt::LaunchShape shape;
+  bool cooperative = false;
+  void** parameters = nullptr;  // one address per parameter, or
+  void** extra = nullptr;       // a buffer: CU_LAUNCH_PARAM_BUFFER_POINTER ...
+};
+
+// The work of a launch; checks shape and resources. For launches and for kernel nodes of graphs.
+cuda::CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::KernelWork& work);
+
+}  // namespace ptx2cpu::driver

@@ -1,0 +1,35 @@
+// From what a program hands to the load functions to sources of modules: fat binaries, PTX text, files, and
+// what cuLinkComplete made.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/driver/code/jit_options.h"
+#include "runtime/cuda/driver/code/module.h"
+
+namespace ptx2cpu::driver {
+
+// Errors go to the program's error log (Failed).
+cuda::CUresult LoadImage(const void* image, JitOptions& options, Sources& sources);
+cuda::CUresult LoadFile(const std::filesystem::path& file, JitOptions& options, Sources& sources);
+// Of what was loaded: all PTX is checked where the image is PTX text or CUDA_MODULE_LOADING is EAGER.
+template <typename T>
+cuda::CUresult CheckLoaded(T& loaded, bool is_text, JitOptions& options);
+bool IsPtxText(const void* image);
+bool LoadsEagerly();
+
+// Writes the error to the program's log. Without a log: what a GPU would have taken is said on stderr, each
+// once; what is wrong for a GPU too is the program's to know, since programs load to see what happens.
+cuda::CUresult Failed(const Error& error, JitOptions& options);
+
+template <typename T>
+cuda::CUresult CheckLoaded(T& loaded, bool is_text, JitOptions& options) {
+  if (!is_text && !LoadsEagerly()) return cuda::CUDA_SUCCESS;
+  if (const Status status = loaded.Check(); !status) return Failed(status.error(), options);
+  return cuda::CUDA_SUCCESS;
+}
+
+}  // namespace ptx2cpu::driver

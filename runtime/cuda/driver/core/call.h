@@ -1,0 +1,114 @@
+// What every exported API function does around its implementation: tracing, and no exception past the C
+// boundary. The functions themselves are generated from the API tables (tools/api_table).
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <type_traits>
+
+#include "runtime/cuda/driver/core/trace.h"
+
+namespace ptx2cpu::api {
+
+struct FunctionInfo {
+  const char* name;
+  const char* parameters;  // names, separated by ", "
+};
+
+// While one lives, the null stream of this thread means its own default stream (_ptsz and _ptds functions).
+class PerThreadDefaultStream {
+ public:
+  PerThreadDefaultStream() : before_(active_) { active_ = true; }
+  ~PerThreadDefaultStream() { active_ = before_; }
+  PerThreadDefaultStream(const PerThreadDefaultStream&) = delete;
+  PerThreadDefaultStream& operator=(const PerThreadDefaultStream&) = delete;
+  static bool Active() { return active_; }
+
+ private:
+  const bool before_;
+  static thread_local bool active_;
+};
+
+// A faces' exports.h gives these for its result type: what a failure is called, what a thrown exception
+// becomes, and what else is to be done with a result.
+template <typename R>
+struct ResultTraits {
+  static std::string Text(const R&) { return {}; }
+  static R OutOfMemory() { return R{}; }
+  static void Note(const R&) {}
+};
+
+namespace internal {
+
+template <typename T>
+void AppendArgument(ArgumentText& text, const T& value) {
+  if constexpr (std::is_same_v<T, const char*>) {
+    text.String(value);
+  } else if constexpr (std::is_pointer_v<T>) {
+    text.Pointer(reinterpret_cast<const void*>(value));
+  } else if constexpr (std::is_enum_v<T>) {
+    text.Integer(static_cast<int64_t>(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    text.Real(static_cast<double>(value));
+  } else if constexpr (std::is_integral_v<T>) {
+    text.Integer(static_cast<int64_t>(value));
+  } else {
+    text.Object(sizeof(T));
+  }
+}
+
+template <bool kNote, typename Body>
+auto Guarded(Body& body) {
+  using R = decltype(body());
+  if constexpr (std::is_void_v<R>) {
+    try {
+      body();
+    } catch (const std::bad_alloc&) {  // nobody to tell
+    }
+  } else {
+    R result;
+    try {
+      result = body();
+    } catch (const std::bad_alloc&) {
+      result = ResultTraits<R>::OutOfMemory();
+    }
+    if constexpr (kNote) ResultTraits<R>::Note(result);
+    return result;
+  }
+}
+
+template <bool kNote, typename Body, typename... Args>
+auto Traced(const FunctionInfo& info, Body& body, const Args&... args) {
+  using R = decltype(body());
+  ArgumentText text(info.parameters);
+  (AppendArgument(text, args), ...);
+  TraceScope scope(info.name, text.Take());
+  if constexpr (std::is_void_v<R>) {
+    Guarded<kNote>(body);
+  } else {
+    R result = Guarded<kNote>(body);
+    scope.Result(ResultTraits<R>::Text(result));
+    return result;
+  }
+}
+
+}  // namespace internal
+
+template <typename Body, typename... Args>
+auto Call(const FunctionInfo& info, Body body, const Args&... args) {
+  if (!TraceOn()) [[likely]]
+    return internal::Guarded<true>(body);
+  return internal::Traced<true>(info, body, args...);
+}
+
+// For functions whose result tells of an earlier call.
+template <typename Body, typename... Args>
+auto Report(const FunctionInfo& info, Body body, const Args&... args) {
+  if (!TraceOn()) [[likely]]
+    return internal::Guarded<false>(body);
+  return internal::Traced<false>(info, body, args...);
+}
+
+}  // namespace ptx2cpu::api

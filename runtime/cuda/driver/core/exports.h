@@ -1,0 +1,24 @@
+// What the generated exports of libcuda.so.1 stand on.
+#pragma once
+
+#include "runtime/cuda/abi/driver_types.h"
+#include "runtime/cuda/driver/core/call.h"
+
+#ifndef PTX2CPU_EXPORT
+#define PTX2CPU_EXPORT __attribute__((visibility("default")))
+#endif
+
+namespace ptx2cpu::driver {
+cuda::CUresult cuGetErrorName(cuda::CUresult error, const char** text);
+}
+
+template <>
+struct ptx2cpu::api::ResultTraits<ptx2cpu::cuda::CUresult> {
+  static std::string Text(cuda::CUresult result) {
+    const char* text = nullptr;
+    driver::cuGetErrorName(result, &text);
+    return text == nullptr ? std::to_string(static_cast<int>(result)) : text;
+  }
+  static cuda::CUresult OutOfMemory() { return cuda::CUDA_ERROR_OUT_OF_MEMORY; }
+  static void Note(cuda::CUresult) {}
+};

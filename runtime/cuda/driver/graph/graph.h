@@ -1,0 +1,149 @@
+// Graphs as programs build them: nodes, what each does, and what depends on what.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/abi/driver_types.h"
+#include "runtime/cuda/driver/core/handles.h"
+#include "runtime/device/condition.h"
+#include "runtime/stream/work.h"
+
+namespace ptx2cpu::driver {
+
+class Graph;
+class GraphNode;
+class UserObject;
+
+// One end of a dependency, seen from the other.
+struct GraphEdge {
+  GraphNode* node = nullptr;
+  cuda::CUgraphEdgeData data{};
+};
+bool IsPlain(const cuda::CUgraphEdgeData& data);
+
+using KernelAttributes = std::map<cuda::CUlaunchAttributeID, cuda::CUlaunchAttributeValue>;
+
+// What a node does.
+struct NodeContent {
+  cuda::CUgraphNodeParams params{};  // as GetParams returns them; what they point to is in `storage`
+  std::vector<rt::Work> works;       // in order; events and graphs within are seen to at instantiation
+  std::shared_ptr<const void> storage;
+  std::vector<std::shared_ptr<Graph>> children;  // the child graph, the bodies of a conditional node
+  std::shared_ptr<rt::Condition> condition;      // of conditional nodes
+  KernelAttributes attributes;                   // of kernel nodes
+
+  cuda::CUgraphNodeType type() const { return params.type; }
+};
+
+// Of the parameters of any kind of node, as cuGraphAddNode takes them; on failure `content` stays as it was.
+// Allocation nodes write the address into `params`.
+cuda::CUresult MakeContent(cuda::CUgraphNodeParams& params, const KernelAttributes& attributes,
+                           NodeContent& content);
+// Of a conditional node, with empty bodies; its handle must be of `graph` or of a graph around it.
+cuda::CUresult MakeConditional(Graph& graph, cuda::CUgraphNodeParams& params, NodeContent& content);
+// Of an allocation node behind these nodes: at the address of memory of the same size that was freed before,
+// where there is some.
+cuda::CUresult MakeAllocation(const Graph& graph, std::span<const GraphEdge> dependencies,
+                              cuda::CUgraphNodeParams& params, NodeContent& content);
+// The graphs within a node are new: handles that its parameters name are theirs.
+void NameChildren(NodeContent& content);
+// Of work that was submitted to a captured stream.
+cuda::CUresult CapturedContent(const cuda::CUgraphNodeParams& params, rt::Work work, NodeContent& content);
+
+class GraphNode {
+ public:
+  using Handle = cuda::CUgraphNode;
+  static constexpr HandleKind kKind = HandleKind::kGraphNode;
+
+  GraphNode(Graph& graph, NodeContent content, uint64_t origin);
+  ~GraphNode();
+  GraphNode(const GraphNode&) = delete;
+  GraphNode& operator=(const GraphNode&) = delete;
+
+  Graph& graph() const { return graph_; }
+  uint64_t id() const { return id_; }
+  uint64_t origin() const { return origin_; }  // id of the node that this one is a copy of; 0: of none
+  cuda::CUgraphNodeType type() const { return content.type(); }
+
+  NodeContent content;
+  std::vector<GraphEdge> dependencies, dependents;
+  bool enabled = true;  // in executable graphs
+
+ private:
+  Graph& graph_;
+  const uint64_t id_, origin_;
+};
+
+// What a program made by cuGraphConditionalHandleCreate.
+struct GraphCondition {
+  std::shared_ptr<rt::Condition> condition;
+  uint32_t default_value = 0;
+  bool assign_default = false;  // at the beginning of each launch
+};
+
+class Graph {
+ public:
+  using Handle = cuda::CUgraph;
+  static constexpr HandleKind kKind = HandleKind::kGraph;
+
+  Graph();
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  const std::vector<std::unique_ptr<GraphNode>>& nodes() const { return nodes_; }
+  GraphNode& Add(NodeContent content, std::span<const GraphEdge> dependencies, uint64_t origin = 0);
+  void Remove(GraphNode& node);
+  // INVALID_VALUE: the edge is there already, is not there, or is from a node to itself.
+  cuda::CUresult AddEdge(GraphNode& from, GraphNode& to, const cuda::CUgraphEdgeData& data);
+  cuda::CUresult RemoveEdge(GraphNode& from, GraphNode& to, const cuda::CUgraphEdgeData* data);
+  // Each node behind its dependencies, otherwise in the order of making. Nothing: there is a circle.
+  std::optional<std::vector<GraphNode*>> Order() const;
+  // Everything, child graphs included; nodes know what they are copies of.
+  std::unique_ptr<Graph> Clone() const;
+  // The copy of a node here or in a child graph.
+  GraphNode* FindCopy(uint64_t origin) const;
+  // It has memory or conditional nodes: it can not be copied, and only one executable graph may stand for it.
+  bool IsUnique() const;
+  bool HasConditionalNodes() const;
+  // A node of a circle; null: there is none.
+  const GraphNode* FindCircle() const;
+
+  // Not the program's to destroy: inside a child graph node, an executable graph or a capture.
+  bool inner = false;
+  const Graph* around = nullptr;  // the graph whose conditional node has this as a body
+  std::vector<GraphCondition> conditions;
+  mutable std::weak_ptr<const void> sole_user;                   // the executable graph of one that IsUnique
+  std::map<std::shared_ptr<UserObject>, unsigned> user_objects;  // with references
+
+ private:
+  std::vector<std::unique_ptr<GraphNode>> nodes_;
+};
+
+// Nodes and edges from what the API's functions get. INVALID_VALUE: not all are nodes of this graph.
+cuda::CUresult EdgesOf(const Graph& graph, const cuda::CUgraphNode* nodes, const cuda::CUgraphEdgeData* data,
+                       size_t count, std::vector<GraphEdge>& edges);
+
+// A program's object with a destructor, kept as long as graphs and the program hold references.
+class UserObject {
+ public:
+  using Handle = cuda::CUuserObject;
+  static constexpr HandleKind kKind = HandleKind::kUserObject;
+
+  UserObject(void* object, cuda::CUhostFn destroy);
+  ~UserObject();
+  UserObject(const UserObject&) = delete;
+  UserObject& operator=(const UserObject&) = delete;
+
+ private:
+  void* const object_;
+  const cuda::CUhostFn destroy_;
+};
+
+}  // namespace ptx2cpu::driver

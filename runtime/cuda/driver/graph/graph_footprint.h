@@ -1,0 +1,57 @@
+// What graphs' memory is said to take. Here an address has its memory from the making of the node on, and
+// pages are taken when they are written; on a GPU memory is put behind an address when a graph is launched,
+// and taken from what earlier launches no longer need. Programs look at how that grows, so it is counted as
+// if it were done.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "runtime/cuda/abi/driver_types.h"
+#include "runtime/stream/stream.h"
+
+namespace ptx2cpu::driver {
+
+// A node of a launch, in an order in which the nodes may run.
+struct MemoryStep {
+  cuda::CUdeviceptr address = 0;
+  size_t bytes = 0;  // 0: a free
+  int device = 0;
+};
+
+class GraphFootprint {
+ public:
+  static GraphFootprint& Get();
+
+  // A launch that is done with `ticket`. Takes pieces that its stream, or nobody, still uses; else new ones.
+  void Launch(std::span<const MemoryStep> steps, const rt::Ticket& ticket);
+  // Freed by others than a node, or gone with its graph.
+  void Free(cuda::CUdeviceptr address);
+  // Gives back what is not in use.
+  void Trim(int device);
+
+  struct Sizes {
+    size_t used = 0, used_high = 0;
+  };
+  Sizes SizesOf(int device);
+  void ResetHigh(int device);
+
+ private:
+  struct Piece {
+    size_t bytes = 0;
+    int device = 0;
+    cuda::CUdeviceptr address = 0;  // 0: free
+    rt::Ticket last;                // its latest user
+  };
+  Piece& Find(const MemoryStep& step, const rt::Ticket& ticket);
+  size_t Used(int device) const;
+  size_t& High(int device);
+
+  std::mutex mutex_;  // all that follows
+  std::vector<Piece> pieces_;
+  std::vector<size_t> high_;  // by device
+};
+
+}  // namespace ptx2cpu::driver

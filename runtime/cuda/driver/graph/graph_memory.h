@@ -1,0 +1,26 @@
+// Memory that graphs allocate: each allocation is freed once, by a node of its graph or outside, and a graph
+// that leaves memory allocated is launched again only when that was freed.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/cuda/abi/driver_types.h"
+
+namespace ptx2cpu::driver {
+
+// A node allocates it; the address is known to be graph memory as long as the returned object lives.
+std::shared_ptr<const void> NoteGraphAllocation(cuda::CUdeviceptr address);
+// A node frees it. INVALID_VALUE: no node allocates it, or another one frees it.
+cuda::CUresult NoteGraphFree(cuda::CUdeviceptr address);
+// Another node allocates it behind the one that frees it.
+void NoteGraphReuse(cuda::CUdeviceptr address);
+// A node of a launch frees what another graph left allocated.
+void EndGraphMemory(cuda::CUdeviceptr address);
+// A launch begins that leaves these allocated. INVALID_VALUE: some of them still are, from the launch before.
+cuda::CUresult BeginGraphMemory(const std::vector<cuda::CUdeviceptr>& left, bool free_automatically);
+// cuMemFree and cuMemFreeAsync of graph memory: other launches may have what is behind the address.
+// INVALID_VALUE: it is not allocated now.
+cuda::CUresult FreeGraphMemory(cuda::CUdeviceptr address);
+
+}  // namespace ptx2cpu::driver

@@ -1,0 +1,125 @@
+#include "runtime/cuda/driver/memory/allocations.h"
+
+#include <mutex>
+
+namespace ptx2cpu::driver {
+
+namespace {
+// What this thread found last, known ranges and gaps between them. Right as long as the table's version is
+// the one it was found at. Two entries: a copy has two ends.
+struct Recent {
+  const Allocations* table = nullptr;
+  uint64_t version = 0;
+  uintptr_t begin = 0, end = 0;
+  std::optional<Range> range;
+};
+thread_local Recent recent[2];
+thread_local unsigned next_recent = 0;
+}  // namespace
+
+Allocations& Allocations::Get() {
+  static auto* table = new Allocations;  // outlives every static object: programs free memory in destructors
+  return *table;
+}
+
+uint64_t Allocations::FirstVersion() {
+  static std::atomic<uint64_t> tables{0};
+  return (tables.fetch_add(1) << 40) + 1;
+}
+
+std::map<uintptr_t, Range>::const_iterator Allocations::Locate(uintptr_t address) const {
+  auto next = ranges_.upper_bound(address);
+  if (next == ranges_.begin()) return ranges_.end();
+  --next;
+  return address - next->first < next->second.size ? next : ranges_.end();
+}
+
+bool Allocations::OverlapsLocked(uintptr_t address, size_t bytes) const {
+  if (Locate(address) != ranges_.end()) return true;
+  const auto next = ranges_.lower_bound(address);
+  return next != ranges_.end() && next->first - address < bytes;
+}
+
+bool Allocations::Insert(Range range) {
+  const std::unique_lock lock(mutex_);
+  if (range.size == 0 || OverlapsLocked(range.base, range.size)) return false;
+  range.buffer_id = next_buffer_id_++;
+  ranges_.emplace(range.base, range);
+  version_.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+Allocations::Found Allocations::Look(uintptr_t address) const {
+  for (const Recent& last : recent) {
+    if (last.table == this && last.version == version_.load(std::memory_order_acquire) &&
+        address >= last.begin && address < last.end) {
+      return {last.range, last.end};
+    }
+  }
+  const std::shared_lock lock(mutex_);
+  Recent& fresh = recent[next_recent++ % 2];
+  const auto next = ranges_.upper_bound(address);
+  const auto found = Locate(address);
+  fresh = {this, version_.load(std::memory_order_relaxed), 0,
+           next == ranges_.end() ? UINTPTR_MAX : next->first, std::nullopt};
+  if (found != ranges_.end()) {
+    fresh.range = found->second;
+    fresh.begin = found->first;
+    fresh.end = found->first + found->second.size;
+  } else if (next != ranges_.begin()) {
+    const auto& before = std::prev(next)->second;
+    fresh.begin = before.base + before.size;
+  }
+  return {fresh.range, fresh.end};
+}
+
+std::optional<Range> Allocations::Find(uintptr_t address) const { return Look(address).range; }
+
+bool Allocations::Overlaps(uintptr_t address, size_t bytes) const {
+  const std::shared_lock lock(mutex_);
+  return OverlapsLocked(address, bytes);
+}
+
+std::optional<Range> Allocations::Remove(uintptr_t base, const std::function<bool(const Range&)>& accept) {
+  const std::unique_lock lock(mutex_);
+  const auto found = ranges_.find(base);
+  if (found == ranges_.end() || !accept(found->second)) return std::nullopt;
+  const Range range = found->second;
+  ranges_.erase(found);
+  version_.fetch_add(1, std::memory_order_release);
+  return range;
+}
+
+bool Allocations::Update(uintptr_t address, const std::function<void(Range&)>& change) {
+  const std::unique_lock lock(mutex_);
+  const auto found = Locate(address);
+  if (found == ranges_.end()) return false;
+  Range& range = ranges_.at(found->first);
+  const Range before = range;
+  change(range);
+  range.base = before.base, range.size = before.size, range.buffer_id = before.buffer_id;
+  version_.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+std::vector<Range> Allocations::RemoveAll(const std::function<bool(const Range&)>& accept) {
+  std::vector<Range> gone;
+  const std::unique_lock lock(mutex_);
+  for (auto it = ranges_.begin(); it != ranges_.end();) {
+    if (accept(it->second)) {
+      gone.push_back(it->second);
+      it = ranges_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  if (!gone.empty()) version_.fetch_add(1, std::memory_order_release);
+  return gone;
+}
+
+size_t Allocations::count() const {
+  const std::shared_lock lock(mutex_);
+  return ranges_.size();
+}
+
+}  // namespace ptx2cpu::driver

@@ -1,0 +1,27 @@
+// Memory of contexts: taken from the heap, known to Allocations, gone with its context.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/cuda/abi/driver_types.h"
+#include "runtime/cuda/driver/memory/allocations.h"
+
+namespace ptx2cpu::driver {
+
+class Context;
+
+// OUT_OF_MEMORY or success.
+cuda::CUresult AllocateMemory(Context& context, RangeKind kind, size_t bytes, unsigned flags,
+                              std::byte** made);
+// Gives back what AllocateMemory made and Allocations no longer knows.
+void ReleaseMemory(const Range& range);
+// Waits for all work that could still use memory of this range.
+cuda::CUresult AwaitUsers(Context& current, const Range& range);
+// The context whose streams and error count when memory of `range` is given back: the thread's, and where it
+// has none the one that made the memory. One address space tells whose it is, so programs may free after they
+// left their context.
+cuda::CUresult ContextToFree(const Range* range, Context*& context);
+// Has the context give back at its end what Allocations knows of it. For whoever inserts ranges of a context.
+void ReleaseAtEnd(Context& context);
+
+}  // namespace ptx2cpu::driver

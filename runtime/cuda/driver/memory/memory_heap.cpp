@@ -1,0 +1,172 @@
+#include "runtime/cuda/driver/memory/memory_heap.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bit>
+
+namespace ptx2cpu::driver {
+
+namespace {
+
+constexpr size_t kSlabBytes = 1 << 20;
+constexpr size_t kHugePage = 2 << 20;
+
+size_t PageSize() {
+  static const size_t size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+size_t RoundUp(size_t value, size_t to) { return (value + to - 1) / to * to; }
+
+// `bytes` (whole pages) of accessible memory with an inaccessible page behind it. Null: the system has none.
+std::byte* MapBeforeGuard(size_t bytes) {
+  void* fresh =
+      mmap(nullptr, bytes + PageSize(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (fresh == MAP_FAILED) return nullptr;
+  if (mprotect(fresh, bytes, PROT_READ | PROT_WRITE) != 0) {
+    munmap(fresh, bytes + PageSize());
+    return nullptr;
+  }
+#ifdef MADV_HUGEPAGE
+  if (bytes >= 2 * kHugePage) madvise(fresh, bytes, MADV_HUGEPAGE);  // refused: only slower
+#endif
+  return static_cast<std::byte*>(fresh);
+}
+
+// The page behind is there too, so that both kinds are given back alike.
+std::byte* MapUnguarded(size_t bytes) {
+  void* fresh = mmap(nullptr, bytes + PageSize(), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return fresh == MAP_FAILED ? nullptr : static_cast<std::byte*>(fresh);
+}
+
+}  // namespace
+
+MemoryHeap& MemoryHeap::Get() {
+  static auto* heap = new MemoryHeap(MemoryLimits::Get());  // outlives static objects that free memory
+  return *heap;
+}
+
+MemoryHeap::~MemoryHeap() {
+  DropKept(0);
+  for (const std::byte* slab : slabs_) munmap(const_cast<std::byte*>(slab), kSlabBytes + PageSize());
+}
+
+// Multiples of 512 up to 8 KiB, then four classes for each power of two.
+size_t MemoryHeap::ClassOf(size_t bytes) {
+  if (bytes <= 8192) return (bytes + 511) / 512 - 1;
+  const size_t last = bytes - 1;
+  const auto log = static_cast<size_t>(std::bit_width(last)) - 1;  // 13, 14 or 15
+  return 16 + (log - 13) * 4 + ((last >> (log - 2)) & 3);
+}
+
+size_t MemoryHeap::BytesOfClass(size_t size_class) {
+  if (size_class < 16) return (size_class + 1) * 512;
+  const size_t log = 13 + (size_class - 16) / 4;
+  return (size_t{1} << log) + ((size_class - 16) % 4 + 1) * (size_t{1} << (log - 2));
+}
+
+void* MemoryHeap::FromSlab(size_t bytes) {
+  const size_t size_class = ClassOf(bytes);
+  const size_t step = BytesOfClass(size_class);
+  const std::lock_guard lock(mutex_);
+  std::vector<void*>& free = free_[size_class];
+  if (free.empty()) {
+    std::byte* slab = MapBeforeGuard(kSlabBytes);
+    if (slab == nullptr) return nullptr;
+    slabs_.insert(slab);
+    // The last piece ends at the guard page; the first is handed out first.
+    for (std::byte* piece = slab + kSlabBytes - step; piece >= slab; piece -= step) free.push_back(piece);
+  }
+  void* memory = free.back();
+  free.pop_back();
+  return memory;
+}
+
+void* MemoryHeap::TakeKept(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = kept_.find(bytes);
+  if (found == kept_.end()) return nullptr;
+  void* mapping = found->second;
+  kept_.erase(found);
+  kept_bytes_ -= bytes;
+  return mapping;
+}
+
+void MemoryHeap::Unmap(void* mapping, size_t bytes) {
+  munmap(mapping, bytes + PageSize());
+  mappings_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Under the lock, or from the destructor.
+void MemoryHeap::DropKept(size_t until) {
+  while (kept_bytes_ > until && !kept_.empty()) {
+    const auto largest = std::prev(kept_.end());
+    Unmap(largest->second, largest->first);
+    kept_bytes_ -= largest->first;
+    kept_.erase(largest);
+  }
+}
+
+bool MemoryHeap::Shares(const void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto* byte = static_cast<const std::byte*>(address);
+  const auto next = slabs_.upper_bound(byte);
+  return next != slabs_.begin() && byte < *std::prev(next) + kSlabBytes;
+}
+
+void MemoryHeap::Trim() {
+  const std::lock_guard lock(mutex_);
+  DropKept(0);
+}
+
+void* MemoryHeap::OwnMapping(size_t bytes, size_t alignment) {
+  const size_t used = RoundUp(bytes, alignment);
+  const size_t mapped = RoundUp(used, PageSize());
+  auto* mapping = static_cast<std::byte*>(TakeKept(mapped));
+  if (mapping != nullptr && mprotect(mapping, mapped, PROT_READ | PROT_WRITE) != 0) {
+    Unmap(mapping, mapped);
+    mapping = nullptr;
+  }
+  const auto map = [&] {
+    return mappings_.load(std::memory_order_relaxed) < kMaxGuarded ? MapBeforeGuard(mapped)
+                                                                   : MapUnguarded(mapped);
+  };
+  if (mapping == nullptr) {
+    mapping = map();
+    if (mapping == nullptr) Trim(), mapping = map();
+    if (mapping == nullptr) return nullptr;
+    mappings_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return mapping + (mapped - used);
+}
+
+void* MemoryHeap::Allocate(size_t bytes, size_t alignment) {
+  if (bytes == 0 || bytes > SIZE_MAX / 2 || !limits_.Take(bytes)) return nullptr;
+  const bool shares = bytes < kOwnMapping && alignment <= kAlignment;
+  void* memory = shares ? FromSlab(bytes) : OwnMapping(bytes, alignment);
+  if (memory == nullptr) limits_.GiveBack(bytes);
+  return memory;
+}
+
+void MemoryHeap::Free(void* memory, size_t bytes, size_t alignment) {
+  if (memory == nullptr) return;
+  limits_.GiveBack(bytes);
+  if (bytes < kOwnMapping && alignment <= kAlignment) {
+    const std::lock_guard lock(mutex_);
+    free_[ClassOf(bytes)].push_back(memory);
+    return;
+  }
+  const size_t used = RoundUp(bytes, alignment);
+  const size_t mapped = RoundUp(used, PageSize());
+  std::byte* mapping = static_cast<std::byte*>(memory) - (mapped - used);
+  const bool few = mappings_.load(std::memory_order_relaxed) < kMaxGuarded;
+  if (!few || mapped > kMaxKept / 4 || mprotect(mapping, mapped, PROT_NONE) != 0)
+    return Unmap(mapping, mapped);
+  const std::lock_guard lock(mutex_);
+  kept_.emplace(mapped, mapping);
+  kept_bytes_ += mapped;
+  if (kept_bytes_ > kMaxKept) DropKept(kMaxKept * 3 / 4);
+}
+
+}  // namespace ptx2cpu::driver

@@ -1,0 +1,69 @@
+// Stream-ordered memory pools: a device's own and those that programs make.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "runtime/cuda/abi/driver_types.h"
+#include "runtime/cuda/driver/core/handles.h"
+#include "runtime/cuda/driver/memory/allocations.h"
+#include "runtime/cuda/driver/memory/pool_blocks.h"
+
+namespace ptx2cpu::driver {
+
+class StreamObject;
+
+class MemoryPool {
+ public:
+  using Handle = cuda::CUmemoryPool;
+  static constexpr HandleKind kKind = HandleKind::kMemoryPool;
+
+  explicit MemoryPool(const cuda::CUmemPoolProps& properties);
+
+  const cuda::CUmemPoolProps& properties() const { return properties_; }
+  bool managed() const { return properties_.allocType == cuda::CU_MEM_ALLOCATION_TYPE_MANAGED; }
+  PoolBlocks& blocks() { return blocks_; }
+
+  std::atomic<cuda::cuuint64_t> release_threshold{0};
+  std::atomic<int> follow_events{1}, opportunistic{1}, internal_dependencies{1};
+  std::atomic<size_t> outstanding{0};  // allocations
+
+  // What a device may do with the pool's memory. Kept and told; all devices here can do everything.
+  cuda::CUmemAccess_flags Access(int device) const;
+  void SetAccess(int device, cuda::CUmemAccess_flags flags);
+
+ private:
+  const cuda::CUmemPoolProps properties_;
+  PoolBlocks blocks_;
+  mutable std::mutex mutex_;                       // access_
+  std::map<int, cuda::CUmemAccess_flags> access_;  // by device; where nothing was set: the pool's own device
+};
+
+// Memory out of a pool for a stream that is not captured. The range is known to Allocations then. `stream`
+// null: for use at once.
+cuda::CUresult AllocateFromPool(MemoryPool& pool, size_t bytes, StreamObject* stream,
+                                cuda::CUdeviceptr* made);
+// Memory of a graph's allocation node: at its address from the making of the node until the last graph that
+// holds the returned object is gone. What a free node or a free outside the graph says of it costs nothing.
+// Null: no memory.
+std::shared_ptr<const void> AllocateForGraph(const cuda::CUmemPoolProps& properties, size_t bytes,
+                                             cuda::CUdeviceptr* made);
+bool IsGraphMemory(const Range& range);
+// Memory of cuMemAllocManaged, __managed__ variables and managed pools.
+bool IsManaged(const Range& range);
+// Gives back memory whose range Allocations no longer knows; others may use it when `freed` is done.
+void FreePoolMemory(const Range& range, rt::Ticket freed);
+// The pool that cuMemAllocAsync takes from on this device.
+MemoryPool& CurrentPool(int device);
+
+// To be called after a stream, an event or a context was waited for: pools give back what they hold beyond
+// their release threshold. Costs nothing while no pool does. Less than 64 MiB is kept in any case: a program
+// that allocates, frees and waits in a loop, with the default threshold of 0, would pay for fresh pages each
+// time.
+void TrimPoolsAfterWait();
+// All pools give back what nobody uses.
+void ReleaseIdlePools();
+
+}  // namespace ptx2cpu::driver

@@ -1,0 +1,79 @@
+// The memory of one stream-ordered pool: chunks from the system, cut into blocks.
+//
+// A freed block carries the ticket of its free. It may be handed out again at once to the stream that freed
+// it, to anybody when the ticket is done, and else to a stream that is made to wait for the ticket.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "runtime/cuda/driver/context/memory_limits.h"
+#include "runtime/stream/stream.h"
+
+namespace ptx2cpu::driver {
+
+class PoolBlocks {
+ public:
+  static constexpr size_t kAlignment = 512;
+  static constexpr size_t kChunk = 32 << 20, kChunkGrain = 2 << 20;
+
+  // `most`: bytes the pool may hold; 0: what the machine has.
+  PoolBlocks(MemoryLimits& limits, size_t most) : limits_(limits), most_(most) {}
+  ~PoolBlocks();
+  PoolBlocks(const PoolBlocks&) = delete;
+  PoolBlocks& operator=(const PoolBlocks&) = delete;
+
+  struct Reuse {
+    bool completed = true;  // take blocks of other streams whose free is done
+    bool wait = true;       // take blocks of other streams by waiting for their free
+  };
+  // Null: no memory. `*wait` is what the stream has to wait for before it touches the block; nothing, mostly.
+  std::byte* Allocate(size_t bytes, const rt::Stream* stream, Reuse reuse, rt::Ticket* wait);
+  // A block that Allocate gave; reusable by others when `freed` is done.
+  void Free(std::byte* block, rt::Ticket freed);
+  // Gives chunks that are wholly free (and known to be) back to the system while more than `keep` bytes
+  // remain.
+  void Trim(size_t keep);
+
+  struct Sizes {
+    size_t reserved = 0, reserved_high = 0;  // bytes of chunks
+    size_t used = 0, used_high = 0;          // bytes asked for
+  };
+  Sizes sizes() const;
+  void ResetReservedHigh();
+  void ResetUsedHigh();
+
+ private:
+  struct Chunk {
+    std::byte* base = nullptr;
+    size_t bytes = 0;
+  };
+  struct Block {
+    size_t bytes = 0;
+    size_t asked = 0;  // 0: free
+    std::byte* chunk = nullptr;
+    rt::Ticket freed;  // of free blocks; no stream: done
+  };
+  using Blocks = std::map<std::byte*, Block>;
+
+  Blocks::iterator FindFree(size_t bytes, const rt::Stream* stream, Reuse reuse, rt::Ticket* wait);
+  Blocks::iterator Grow(size_t bytes);
+  std::byte* Use(Blocks::iterator block, size_t bytes, size_t asked);
+  void AddFree(Blocks::iterator block);
+  void RemoveFree(Blocks::iterator block) { free_.erase({block->second.bytes, block->first}); }
+  Blocks::iterator Merge(Blocks::iterator left, Blocks::iterator right);
+  void MergeDone();
+
+  MemoryLimits& limits_;
+  const size_t most_;
+  mutable std::mutex mutex_;
+  std::map<std::byte*, Chunk> chunks_;
+  Blocks blocks_;                                 // all, free and used
+  std::set<std::pair<size_t, std::byte*>> free_;  // by size
+  Sizes sizes_;
+};
+
+}  // namespace ptx2cpu::driver

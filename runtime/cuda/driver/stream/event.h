@@ -1,0 +1,58 @@
+// What a CUevent is: a place in a stream or, while streams are captured, in a graph that is being made.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "runtime/cuda/abi/driver_types.h"
+#include "runtime/cuda/driver/core/handles.h"
+#include "runtime/cuda/driver/graph/graph.h"
+#include "runtime/stream/event.h"
+
+namespace ptx2cpu::driver {
+
+class Context;
+class GraphCapture;
+class StreamObject;
+
+// Behind these nodes of a graph that is being captured.
+struct CapturedPlace {
+  std::shared_ptr<GraphCapture> capture;  // null: not in a capture
+  std::vector<GraphEdge> nodes;
+};
+
+class EventObject {
+ public:
+  using Handle = cuda::CUevent;
+  static constexpr HandleKind kKind = HandleKind::kEvent;
+
+  EventObject(Context& context, unsigned flags);
+
+  Context& context() const { return context_; }
+  unsigned flags() const { return flags_; }
+  rt::Event& event() { return event_; }
+
+  // Where the latest record was, if that was in a capture.
+  CapturedPlace place() const {
+    std::lock_guard lock(mutex_);
+    return place_;
+  }
+  void SetPlace(CapturedPlace place) {
+    std::lock_guard lock(mutex_);
+    place_ = std::move(place);
+  }
+
+ private:
+  Context& context_;
+  const unsigned flags_;
+  rt::Event event_;
+  mutable std::mutex mutex_;
+  CapturedPlace place_;
+};
+
+// cuStreamWaitEvent in a stream that is not captured.
+cuda::CUresult WaitForEvent(StreamObject& stream, EventObject& event);
+
+}  // namespace ptx2cpu::driver

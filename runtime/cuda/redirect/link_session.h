@@ -1,0 +1,54 @@
+// One link at run time: the inputs that hold PTX, and the image that is given as machine code in the end.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/cuda/abi/nvjitlink_types.h"
+#include "runtime/engine/linked_image.h"
+
+namespace ptx2cpu::redirect {
+
+class LinkSession {
+ public:
+  explicit LinkSession(bool lto) : lto_(lto) {}
+
+  // Whether such an input is ours to keep. All others are the linker's: LTO IR, and files that may hold some.
+  bool Keeps(cuda::nvJitLinkInputType type, std::string_view data) const;
+  void Keep(std::string_view data, std::string name);
+  void GaveAway() { gave_away_ = true; }
+  bool lto() const { return lto_; }
+  // The linker has something to do.
+  bool gave_away() const { return gave_away_; }
+  // With what the linker made of its inputs; empty: there were none.
+  void Complete(std::string linked_ptx);
+  // Empty: not complete.
+  const std::string& image() const { return image_; }
+
+ private:
+  bool lto_;
+  bool gave_away_ = false;
+  std::vector<rt::LinkedPart> parts_;
+  std::string image_;
+};
+
+// By handle. Handles are addresses, so that links of several libraries do not meet.
+class LinkSessions {
+ public:
+  static LinkSessions& Get();
+
+  void Set(cuda::nvJitLinkHandle handle, std::optional<LinkSession> session);
+  // Null: a link that is not ours. A link is used by one thread at a time.
+  LinkSession* Find(cuda::nvJitLinkHandle handle);
+
+ private:
+  std::mutex mutex_;
+  std::map<cuda::nvJitLinkHandle, LinkSession> sessions_;
+};
+
+}  // namespace ptx2cpu::redirect

@@ -1,0 +1,17 @@
+// Programs that link device code while they run. nvJitLink is theirs and needs no GPU; it makes machine code.
+// Inputs that hold PTX are kept from it and put together by our driver; of LTO IR, which only it reads, it
+// makes PTX.
+#pragma once
+
+#include <link.h>
+
+#include <vector>
+
+#include "runtime/cuda/redirect/dynamic_symbols.h"
+
+namespace ptx2cpu::redirect {
+
+// As HookRuntimeCompiler (runtime_compiler.h), where the object is an nvJitLink.
+std::vector<Rebinding> HookRuntimeLinker(const link_map& object);
+
+}  // namespace ptx2cpu::redirect

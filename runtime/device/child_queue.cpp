@@ -1,0 +1,90 @@
+#include "runtime/device/child_queue.h"
+
+#include <algorithm>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+constexpr size_t kParameterAlign = 64;
+
+struct DeviceKernels {
+  std::shared_mutex mutex;
+  std::unordered_map<const void*, std::shared_ptr<KernelFinder>> finders;
+};
+DeviceKernels& AllDeviceKernels() {
+  static auto* kernels = new DeviceKernels;  // modules may be unloaded while the process ends
+  return *kernels;
+}
+
+}  // namespace
+
+void RegisterDeviceKernel(const void* identity, std::shared_ptr<KernelFinder> finder) {
+  std::unique_lock lock(AllDeviceKernels().mutex);
+  AllDeviceKernels().finders.insert_or_assign(identity, std::move(finder));
+}
+
+void ForgetDeviceKernel(const void* identity) {
+  std::unique_lock lock(AllDeviceKernels().mutex);
+  AllDeviceKernels().finders.erase(identity);
+}
+
+std::shared_ptr<KernelFinder> FindDeviceKernel(const void* identity) {
+  std::shared_lock lock(AllDeviceKernels().mutex);
+  const auto found = AllDeviceKernels().finders.find(identity);
+  return found == AllDeviceKernels().finders.end() ? nullptr : found->second;
+}
+
+std::byte* ChildQueue::Prepare(std::unique_ptr<ChildLaunch> launch, size_t parameter_bytes) {
+  launch->memory = std::make_unique<std::byte[]>(parameter_bytes + kParameterAlign);
+  const auto address = reinterpret_cast<uintptr_t>(launch->memory.get());
+  std::byte* buffer = launch->memory.get() + (kParameterAlign - address % kParameterAlign);
+  launch->parameters = buffer;
+  std::lock_guard lock(lock_);
+  prepared_.push_back(std::move(launch));
+  return buffer;
+}
+
+std::unique_ptr<ChildLaunch> ChildQueue::TakePrepared(const void* buffer) {
+  std::lock_guard lock(lock_);
+  // The last one prepared is nearly always the one.
+  for (size_t i = prepared_.size(); i-- > 0;) {
+    if (prepared_[i]->parameters != buffer) continue;
+    std::unique_ptr<ChildLaunch> launch = std::move(prepared_[i]);
+    prepared_.erase(prepared_.begin() + static_cast<ptrdiff_t>(i));
+    return launch;
+  }
+  return nullptr;
+}
+
+void ChildQueue::Add(ChildOperation operation) {
+  std::lock_guard lock(lock_);
+  operations_.push_back(std::move(operation));
+  added_.store(operations_.size(), std::memory_order_release);
+}
+
+std::vector<ChildOperation> ChildQueue::TakeOf(uint64_t block) {
+  std::lock_guard lock(lock_);
+  const auto others = std::ranges::stable_partition(
+      operations_, [&](const ChildOperation& o) { return o.block != block || o.tail; });
+  std::vector<ChildOperation> taken(std::make_move_iterator(others.begin()),
+                                    std::make_move_iterator(others.end()));
+  operations_.erase(others.begin(), others.end());
+  added_.store(operations_.size(), std::memory_order_release);
+  return taken;
+}
+
+std::vector<ChildOperation> ChildQueue::TakeAll() {
+  std::lock_guard lock(lock_);
+  added_.store(0, std::memory_order_release);
+  prepared_.clear();
+  std::vector<ChildOperation> taken = std::exchange(operations_, {});
+  std::ranges::stable_sort(taken, {}, [](const ChildOperation& o) { return std::pair(o.tail, o.block); });
+  return taken;
+}
+
+}  // namespace ptx2cpu::rt

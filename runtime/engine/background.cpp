@@ -1,0 +1,98 @@
+#include "runtime/engine/background.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+constexpr size_t kMostWaiting = 256;
+constexpr int kLowerPriority = 5;  // not the lowest: with kernels on all processors it would come to nothing
+
+class Background {
+ public:
+  using Work = std::function<void(const std::atomic<bool>&)>;
+
+  static Background& Get() {
+    static Background* background = new Background;  // lives as long as the thread
+    return *background;
+  }
+
+  bool Run(Work work) {
+    // Into a child process the thread does not come along, and the lock may be held for ever.
+    if (owner_ != 0 && owner_ != getpid()) return false;
+    std::lock_guard lock(mutex_);
+    if (stop_ || waiting_.size() >= kMostWaiting) return false;
+    if (owner_ == 0) {
+      owner_ = getpid();
+      thread_ = std::thread([this] { Serve(); });
+      std::atexit([] { Get().Stop(); });
+    }
+    waiting_.push_back(std::move(work));
+    changed_.notify_all();
+    return true;
+  }
+
+  void Wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_.empty() && !busy_; });
+  }
+
+ private:
+  void Serve() {
+    // On Linux this is of the thread alone.
+    static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLowerPriority));
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
+      if (stop_) return;
+      Work work = std::move(waiting_.front());
+      waiting_.pop_front();
+      busy_ = true;
+      lock.unlock();
+      work(stop_);
+      work = nullptr;  // what it holds goes before anybody is told
+      lock.lock();
+      busy_ = false;
+      changed_.notify_all();
+    }
+  }
+
+  void Stop() {
+    if (owner_ != getpid() || thread_.get_id() == std::this_thread::get_id()) return;
+    std::deque<Work> dropped;
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+      dropped.swap(waiting_);
+      changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Work> waiting_;
+  std::thread thread_;
+  std::atomic<bool> stop_ = false;
+  bool busy_ = false;
+  std::atomic<pid_t> owner_ = 0;
+};
+
+}  // namespace
+
+bool RunInBackground(std::function<void(const std::atomic<bool>&)> work) {
+  return Background::Get().Run(std::move(work));
+}
+void WaitForBackground() { Background::Get().Wait(); }
+
+}  // namespace ptx2cpu::rt

@@ -1,0 +1,140 @@
+#include "runtime/engine/cache/entry_file.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+constexpr char kMagic[8] = {'P', 'T', 'X', '2', 'C', 'P', 'U', 'K'};
+constexpr uint32_t kFormat = 1;
+constexpr uint64_t kMostContent = uint64_t{1} << 30;
+
+struct Header {
+  char magic[8];
+  uint32_t format;
+  uint32_t header_bytes;
+  uint64_t content_bytes;
+  lowering::Digest key;
+  lowering::Digest checksum;  // of the content
+};
+static_assert(sizeof(Header) == 88);
+
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int get() const { return descriptor_; }
+
+  bool Write(const void* data, size_t size) const {
+    const auto* at = static_cast<const char*>(data);
+    while (size != 0) {
+      const ssize_t written = write(descriptor_, at, size);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      at += written;
+      size -= static_cast<size_t>(written);
+    }
+    return true;
+  }
+
+  bool Read(void* data, size_t size) const {
+    auto* at = static_cast<char*>(data);
+    while (size != 0) {
+      const ssize_t got = read(descriptor_, at, size);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      at += got;
+      size -= static_cast<size_t>(got);
+    }
+    return true;
+  }
+
+ private:
+  int descriptor_;
+};
+
+// Files beyond the process's limit would end it by SIGXFSZ.
+bool WithinFileLimit(uint64_t bytes) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+bool ReadContent(const File& file, uint64_t file_bytes, const lowering::Digest& key, std::string& content) {
+  Header header;
+  if (!file.Read(&header, sizeof header)) return false;
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.format != kFormat ||
+      header.header_bytes != sizeof header)
+    return false;
+  if (header.key != key || header.content_bytes > kMostContent ||
+      header.content_bytes + sizeof header != file_bytes)
+    return false;
+  content.resize(header.content_bytes);
+  return file.Read(content.data(), content.size()) && lowering::HashOf(content) == header.checksum;
+}
+
+}  // namespace
+
+uint64_t EntryFileBytes(uint64_t content) { return content + sizeof(Header); }
+
+EntryState ReadEntry(int directory, const std::string& name, const lowering::Digest& key,
+                     std::string& content) {
+  // Not blocking: a pipe in its place would wait for ever.
+  const File file(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return errno == ENOENT || errno == ENOTDIR ? EntryState::kAbsent : EntryState::kForeign;
+  struct stat status{};
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+      (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return EntryState::kForeign;
+  }
+  if (!ReadContent(file, static_cast<uint64_t>(status.st_size), key, content)) {
+    content.clear();
+    unlinkat(directory, name.c_str(), 0);
+    return EntryState::kDamaged;
+  }
+  futimens(file.get(), nullptr);  // used now; where that cannot be said it only leaves earlier
+  return EntryState::kGood;
+}
+
+bool WriteEntry(int directory, const std::string& name, const lowering::Digest& key,
+                const std::string& content) {
+  if (content.size() > kMostContent || !WithinFileLimit(EntryFileBytes(content.size()))) return false;
+  const size_t slash = name.rfind('/');
+  const std::string folder = name.substr(0, slash);
+  if (mkdirat(directory, folder.c_str(), 0700) != 0 && errno != EEXIST) return false;
+  static std::atomic<unsigned> number = 0;
+  const std::string unfinished =
+      folder + "/" + kUnfinishedPrefix + std::to_string(getpid()) + "-" + std::to_string(number++);
+  unlinkat(directory, unfinished.c_str(), 0);  // of an earlier process of that number
+  bool good = false;
+  {
+    const File file(
+        openat(directory, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (file.get() < 0) return false;
+    Header header{};
+    std::memcpy(header.magic, kMagic, sizeof kMagic);
+    header.format = kFormat;
+    header.header_bytes = sizeof header;
+    header.content_bytes = content.size();
+    header.key = key;
+    header.checksum = lowering::HashOf(content);
+    good = file.Write(&header, sizeof header) && file.Write(content.data(), content.size());
+  }
+  good = good && renameat(directory, unfinished.c_str(), directory, name.c_str()) == 0;
+  if (!good) unlinkat(directory, unfinished.c_str(), 0);
+  return good;
+}
+
+}  // namespace ptx2cpu::rt

@@ -1,0 +1,231 @@
+#include "runtime/engine/cache/kernel_cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "runtime/engine/cache/entry_file.h"
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+constexpr time_t kUnfinishedSeconds = 3600;  // an unfinished file of this age has lost its writer
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string NameOf(const lowering::Digest& key) {
+  const std::string hex = lowering::Hex(key);
+  return hex.substr(0, 2) + "/" + hex.substr(2);
+}
+
+struct Kept {
+  std::string name;
+  timespec used;
+  uint64_t bytes;
+};
+
+template <typename Visit>
+void ForEachName(int parent, const char* folder, const Visit& visit) {
+  const int descriptor = openat(parent, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) return;
+  DIR* listing = fdopendir(descriptor);
+  if (listing == nullptr) {
+    close(descriptor);
+    return;
+  }
+  while (const dirent* entry = readdir(listing)) {
+    if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0)
+      visit(std::string(entry->d_name));
+  }
+  closedir(listing);
+}
+
+// All entries; files that a dead writer left go.
+std::vector<Kept> ListEntries(int directory) {
+  std::vector<Kept> entries;
+  const time_t now = std::time(nullptr);
+  ForEachName(directory, ".", [&](const std::string& folder) {
+    if (folder.size() != 2) return;
+    ForEachName(directory, folder.c_str(), [&](const std::string& file) {
+      struct stat status{};
+      const std::string name = folder + "/" + file;
+      if (fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+        return;
+      if (file.starts_with(kUnfinishedPrefix)) {
+        if (now - status.st_mtim.tv_sec > kUnfinishedSeconds) unlinkat(directory, name.c_str(), 0);
+        return;
+      }
+      entries.push_back({name, status.st_mtim, static_cast<uint64_t>(status.st_size)});
+    });
+  });
+  return entries;
+}
+
+}  // namespace
+
+struct KernelCache::State {
+  std::mutex mutex;
+  int directory = -1;
+  bool refused = false;   // the directory is not ours: said once, not tried again
+  uint64_t estimate = 0;  // bytes on disk: as last counted, and what this process has added
+  uint64_t added = 0;     // since counting
+  bool counted = false;
+  bool warned = false;
+  std::atomic<uint64_t> hits = 0, misses = 0, stored = 0, damaged = 0, refusals = 0, evicted = 0;
+};
+
+KernelCache::Settings KernelCache::FromEnvironment() {
+  Settings settings;
+  if (const std::string disable = Variable("CUDA_CACHE_DISABLE"); !disable.empty() && disable != "0")
+    return settings;
+  if (const std::string path = Variable("CUDA_CACHE_PATH"); !path.empty()) {
+    settings.directory = std::filesystem::path(path) / "ptx2cpu";
+  } else if (const std::string xdg = Variable("XDG_CACHE_HOME"); xdg.starts_with('/')) {
+    settings.directory = std::filesystem::path(xdg) / "ptx2cpu";
+  } else if (const std::string home = Variable("HOME"); home.starts_with('/')) {
+    settings.directory = std::filesystem::path(home) / ".cache" / "ptx2cpu";
+  }
+  const std::string size = Variable("CUDA_CACHE_MAXSIZE");
+  uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), bytes);
+  if (!size.empty() && error == std::errc() && end == size.data() + size.size()) settings.most_bytes = bytes;
+  return settings;
+}
+
+KernelCache* KernelCache::Get() {
+  // Never destroyed: kernels may compile while the process ends.
+  static KernelCache* cache = [] {
+    Settings settings = FromEnvironment();
+    return settings.directory.empty() || settings.most_bytes == 0 ? nullptr
+                                                                  : new KernelCache(std::move(settings));
+  }();
+  return cache;
+}
+
+KernelCache::KernelCache(Settings settings)
+    : settings_(std::move(settings)), state_(std::make_unique<State>()) {}
+
+KernelCache::~KernelCache() {
+  if (state_->directory >= 0) close(state_->directory);
+}
+
+KernelCache::Counts KernelCache::counts() const {
+  return {state_->hits, state_->misses, state_->stored, state_->damaged, state_->refusals, state_->evicted};
+}
+
+void KernelCache::Warn(const std::string& what) {
+  if (std::exchange(state_->warned, true)) return;
+  std::fprintf(stderr, "ptx2cpu: compiled kernels are not kept on disk: %s\n", what.c_str());
+}
+
+// With the lock held.
+bool KernelCache::Open(bool make) {
+  State& s = *state_;
+  if (s.directory >= 0) return true;
+  if (s.refused) return false;
+  const char* path = settings_.directory.c_str();
+  if (make) {
+    std::error_code ignored;
+    std::filesystem::create_directories(settings_.directory.parent_path(), ignored);
+    static_cast<void>(mkdir(path, 0700));
+  }
+  const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    // A missing or read-only home is nothing to talk about.
+    s.refused = make;
+    return false;
+  }
+  struct stat status{};
+  if (fstat(descriptor, &status) != 0 || status.st_uid != geteuid() ||
+      (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    close(descriptor);
+    s.refused = true;
+    Warn(settings_.directory.string() + " belongs to or can be written by another user");
+    return false;
+  }
+  s.directory = descriptor;
+  return true;
+}
+
+std::optional<std::string> KernelCache::Find(const lowering::Digest& key) {
+  State& s = *state_;
+  {
+    std::lock_guard lock(s.mutex);
+    if (!Open(false)) {
+      ++s.misses;
+      return std::nullopt;
+    }
+  }
+  std::string content;
+  const EntryState state = ReadEntry(s.directory, NameOf(key), key, content);
+  if (state == EntryState::kGood) {
+    ++s.hits;
+    return content;
+  }
+  ++s.misses;
+  if (state == EntryState::kDamaged) ++s.damaged;
+  if (state == EntryState::kForeign) ++s.refusals;
+  return std::nullopt;
+}
+
+void KernelCache::Keep(const lowering::Digest& key, const std::string& content) {
+  State& s = *state_;
+  const uint64_t bytes = EntryFileBytes(content.size());
+  if (bytes > settings_.most_bytes) return;
+  {
+    std::lock_guard lock(s.mutex);
+    if (!Open(true)) return;
+    MakeRoom(bytes);
+  }
+  if (!WriteEntry(s.directory, NameOf(key), key, content)) return;
+  ++s.stored;
+  std::lock_guard lock(s.mutex);
+  s.estimate += bytes;
+  s.added += bytes;
+}
+
+// With the lock held. Other processes add too, so the sum is taken anew now and then.
+void KernelCache::MakeRoom(uint64_t bytes) {
+  State& s = *state_;
+  if (s.counted && s.added < settings_.most_bytes / 16 && s.estimate + bytes <= settings_.most_bytes) return;
+  std::vector<Kept> entries = ListEntries(s.directory);
+  s.counted = true;
+  s.added = s.estimate = 0;
+  for (const Kept& entry : entries) s.estimate += entry.bytes;
+  if (s.estimate + bytes <= settings_.most_bytes) return;
+  // One process at a time makes room; the others go on meanwhile.
+  const int lock = openat(s.directory, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0) {
+    std::ranges::sort(entries, [](const Kept& a, const Kept& b) {
+      return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec : a.used.tv_nsec < b.used.tv_nsec;
+    });
+    // Some room more than asked for, so that not every entry comes to this.
+    const uint64_t target =
+        settings_.most_bytes - std::min(settings_.most_bytes, std::max(bytes, settings_.most_bytes / 8));
+    for (const Kept& entry : entries) {
+      if (s.estimate <= target) break;
+      if (unlinkat(s.directory, entry.name.c_str(), 0) == 0) ++s.evicted;
+      s.estimate -= entry.bytes;
+    }
+  }
+  if (lock >= 0) close(lock);
+}
+
+}  // namespace ptx2cpu::rt

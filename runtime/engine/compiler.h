@@ -1,0 +1,58 @@
+// From a kernel's source to its image: out of the cache, or compiled and kept there.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "lowering/llvm/output/jit.h"
+#include "runtime/engine/kernel_source.h"
+#include "runtime/engine/module_options.h"
+#include "runtime/launch/launch.h"
+
+namespace ptx2cpu::rt {
+
+// A JIT for kernels of these options. What is set here is part of the cache's key.
+Result<std::unique_ptr<lowering::Jit>> MakeJit(const ModuleOptions& options);
+
+struct CompileRequest {
+  std::string kernel;
+  std::optional<Dim3> block = {};  // code for blocks of this shape only, where that is better
+  std::optional<lowering::AlignmentChecks> alignment = {};  // else that of the options
+  bool quick_allowed = false;  // the quick tier may answer; then the same without it is to be asked for later
+  bool ask_cache = true;       // else it is compiled, and kept
+  bool show_progress = true;   // progress.h
+  const std::atomic<bool>* stop = nullptr;  // gives up soon once it is set, with some error
+};
+
+struct CompiledImage {
+  std::optional<lowering::KernelImage> image;  // nothing: code for the request's block would be no better
+  bool from_cache = false;
+  bool is_quick = false;  // the quick tier answered
+};
+
+// Stateless but for what it was made of; safe to use from several threads at once.
+class KernelCompiler {
+ public:
+  KernelCompiler(KernelSource& source, const ModuleOptions& options) : source_(source), options_(options) {}
+
+  // `jit` says for which machine; nothing is loaded into it.
+  Result<CompiledImage> Compile(const lowering::Jit& jit, const CompileRequest& request);
+
+ private:
+  lowering::BuildOptions Build() const;
+  // Code of the quick tier is kept apart, for processes that end before better code is there.
+  struct Keys {
+    lowering::Digest full, quick;
+  };
+  Keys KeysOf(const lowering::Jit& jit, const CompileRequest& request);
+  std::optional<CompiledImage> FromCache(const lowering::Digest& key) const;
+  void Keep(const lowering::Digest& key, const lowering::KernelImage* image) const;
+  Error WithFile(Error error) const;
+
+  KernelSource& source_;
+  const ModuleOptions& options_;
+};
+
+}  // namespace ptx2cpu::rt

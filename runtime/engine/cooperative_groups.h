@@ -1,0 +1,16 @@
+// What device code of older toolkits, and of Python's, calls for a grid-wide group instead of carrying the
+// code itself: cudaCGGetIntrinsicHandle and its kin. A toolkit links them from its device runtime; here they
+// are PTX of our own.
+#pragma once
+
+#include <vector>
+
+#include "runtime/engine/kernel_source.h"
+
+namespace ptx2cpu::rt {
+
+// Adds the functions where one of the texts names them. They are weak: a definition among the texts comes
+// first.
+std::vector<PtxText> WithCooperativeGroups(std::vector<PtxText> texts);
+
+}  // namespace ptx2cpu::rt

@@ -1,0 +1,330 @@
+#include "runtime/engine/kernel_module.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "lowering/llvm/output/jit.h"
+#include "ptx-parser/fatbin/fatbin.h"
+#include "runtime/device/child_queue.h"
+#include "runtime/engine/background.h"
+#include "runtime/engine/compiler.h"
+#include "runtime/engine/text_lines.h"
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double MillisecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+struct DeclaredVariables {
+  std::vector<ModuleVariable> list;
+  std::vector<lowering::VariableImage> images;
+};
+
+}  // namespace
+
+// -- KernelCode --
+
+struct KernelCode::Special {
+  Dim3 block;  // 0, 0, 0: any
+  bool notes;  // misaligned accesses, whatever the parameters are
+  Special* next;
+  std::atomic<const ptx2cpu_kernel*> code = nullptr;  // null: that for any block is as good
+};
+
+namespace {
+constexpr size_t kMostSpecials = 16;  // beyond: the code for any shape
+}
+
+KernelCode::KernelCode(KernelModule& module, std::string name) : module_(module), name_(std::move(name)) {}
+
+KernelCode::~KernelCode() {
+  for (Special* node = specials_.load(); node != nullptr;) delete std::exchange(node, node->next);
+}
+
+const KernelCode::Special* KernelCode::FindSpecial(Dim3 block, bool notes) const {
+  const Special* node = specials_.load(std::memory_order_acquire);
+  while (node != nullptr && (node->block.x != block.x || node->block.y != block.y ||
+                             node->block.z != block.z || node->notes != notes))
+    node = node->next;
+  return node;
+}
+
+// Null: there are enough of them.
+Result<const KernelCode::Special*> KernelCode::MakeSpecial(Dim3 block, bool notes) const {
+  if (const Special* found = FindSpecial(block, notes)) return found;
+  std::lock_guard lock(mutex_);
+  if (const Special* found = FindSpecial(block, notes)) return found;
+  const bool any = block.x == 0;
+  if (!any && special_count_ == kMostSpecials) return nullptr;
+  auto special = std::unique_ptr<Special>(new Special{block, notes, specials_.load()});
+  static_cast<void>(
+      TRY(module_.Provide(name_, any ? std::nullopt : std::optional(block), notes, special->code)));
+  specials_.store(special.get(), std::memory_order_release);
+  if (!any) ++special_count_;
+  return special.release();
+}
+
+Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block) const {
+  return ForBlock(block, &kernel(), false);
+}
+
+Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const {
+  if (any->run_step == nullptr) return any;
+  const Special* special = TRY(MakeSpecial(block, notes));
+  const ptx2cpu_kernel* code = special == nullptr ? nullptr : special->code.load(std::memory_order_acquire);
+  return code == nullptr ? any : code;
+}
+
+Result<const ptx2cpu_kernel*> KernelCode::Noting(Dim3 block) const {
+  const Special* any = TRY(MakeSpecial({0, 0, 0}, true));
+  return ForBlock(block, any->code.load(std::memory_order_acquire), true);
+}
+
+bool KernelCode::AreAligned(const ptx2cpu_kernel& code, const std::byte* parameters) {
+  for (const ptx2cpu_alignment& needed : std::span(code.alignments, code.alignment_count)) {
+    uint8_t low = 0;
+    static_assert(std::endian::native == std::endian::little);
+    std::memcpy(&low, parameters + needed.offset, 1);
+    if (((low + needed.addend) & needed.mask) != 0) return false;
+  }
+  return true;
+}
+
+// -- KernelModule --
+
+struct KernelModule::State {
+  State(std::vector<PtxText> texts, ModuleOptions given)
+      : source(std::move(texts)), options(given), compiler(source, options) {}
+
+  KernelSource source;
+  const ModuleOptions options;
+  KernelCompiler compiler;
+  std::string name;
+  std::vector<std::string> kernels;
+
+  Once<std::unique_ptr<lowering::Jit>> jit;
+  Once<DeclaredVariables> variables;
+  Once<bool> declared;
+  std::atomic<lowering::Jit*> made_jit = nullptr;  // for Locate, which makes none
+
+  std::mutex mutex;  // of the map; each kernel has a lock of its own
+  std::map<std::string, std::unique_ptr<Once<std::unique_ptr<KernelCode>>>, std::less<>> codes;
+
+  std::map<std::string, const std::byte*> launchable;  // kernels that kernels name, by what they are named by
+
+  Result<lowering::Jit*> TheJit();
+  Result<const DeclaredVariables*> TheVariables();
+  Status Declare();
+};
+
+Result<lowering::Jit*> KernelModule::State::TheJit() {
+  const auto& result = jit.Get([&] {
+    auto made = MakeJit(options);
+    if (made) made_jit.store(made->get(), std::memory_order_release);
+    return made;
+  });
+  if (!result) return Fail(result.error());
+  return result->get();
+}
+
+Result<const DeclaredVariables*> KernelModule::State::TheVariables() {
+  const auto& result = variables.Get([&]() -> Result<DeclaredVariables> {
+    const ir::Module module = TRY(source.Variables());
+    DeclaredVariables declared;
+    for (const ir::Variable& variable : module.variables) {
+      if (variable.space != ir::Space::kGlobal && variable.space != ir::Space::kConst) continue;
+      using Linkage = ir::Variable::Linkage;
+      declared.list.push_back({variable.name, variable.size, variable.align,
+                               variable.space == ir::Space::kConst, variable.is_managed,
+                               variable.linkage == Linkage::kExtern, variable.linkage == Linkage::kInternal});
+    }
+    declared.images = lowering::DescribeVariables(module);
+    return declared;
+  });
+  if (!result) return Fail(result.error());
+  return &*result;
+}
+
+Status KernelModule::State::Declare() {
+  const auto& result = declared.Get([&]() -> Result<bool> {
+    lowering::Jit* made = TRY(TheJit());
+    TRY_STATUS(made->Declare(TRY(TheVariables())->images));
+    return true;
+  });
+  if (!result) return Fail(result.error());
+  return {};
+}
+
+std::shared_ptr<KernelModule> KernelModule::Make(std::vector<PtxText> texts, ModuleOptions options) {
+  return std::shared_ptr<KernelModule>(new KernelModule(std::move(texts), options));
+}
+
+KernelModule::KernelModule(std::vector<PtxText> texts, ModuleOptions options)
+    : state_(std::make_unique<State>(std::move(texts), options)) {
+  for (const PtxText& text : state_->source.texts()) {
+    state_->name += (state_->name.empty() ? "" : "+") + text.name;
+    for (std::string& kernel : ptx::EntryNames(text.text)) {
+      if (!Defines(kernel)) state_->kernels.push_back(std::move(kernel));  // .weak ones may stand in several
+    }
+  }
+}
+
+KernelModule::~KernelModule() {
+  for (const auto& [kernel, identity] : state_->launchable) ForgetDeviceKernel(identity);
+}
+
+namespace {
+
+// A kernel that another kernel launches is compiled when that happens first.
+class LaunchableKernel final : public KernelFinder {
+ public:
+  LaunchableKernel(std::weak_ptr<KernelModule> module, std::string name)
+      : module_(std::move(module)), name_(std::move(name)) {}
+
+  const ptx2cpu_kernel* Find(Dim3 block, const std::byte* parameters, std::string* why) override {
+    const std::shared_ptr<KernelModule> module = module_.lock();
+    if (module == nullptr) return nullptr;
+    const auto code = module->Compile(name_);
+    auto kernel = code ? (*code)->ForBlock(block) : Result<const ptx2cpu_kernel*>(Fail(code.error()));
+    if (kernel && parameters != nullptr) kernel = (*code)->ForParameters(*kernel, block, parameters);
+    if (kernel) return *kernel;
+    *why = kernel.error().Render();
+    return nullptr;
+  }
+
+ private:
+  const std::weak_ptr<KernelModule> module_;
+  const std::string name_;
+};
+
+}  // namespace
+
+void KernelModule::RegisterLaunchable() {
+  State& s = *state_;
+  const lowering::Jit* jit = s.made_jit.load(std::memory_order_acquire);
+  if (jit == nullptr) return;
+  std::lock_guard lock(s.mutex);
+  for (const std::string& kernel : s.kernels) {
+    if (s.launchable.contains(kernel)) continue;
+    const std::byte* identity = jit->Variable(lowering::IdentityName(kernel));
+    if (identity == nullptr) continue;  // no code names it
+    s.launchable.emplace(kernel, identity);
+    RegisterDeviceKernel(identity, std::make_shared<LaunchableKernel>(weak_from_this(), kernel));
+  }
+}
+
+const std::vector<std::string>& KernelModule::Kernels() const { return state_->kernels; }
+const std::string& KernelModule::name() const { return state_->name; }
+uint32_t KernelModule::ptx_version() const { return VersionOf(state_->source.texts()[0].text); }
+uint32_t KernelModule::target() const { return TargetOf(state_->source.texts()[0].text); }
+
+bool KernelModule::Defines(std::string_view kernel) const {
+  return std::ranges::find(state_->kernels, kernel) != state_->kernels.end();
+}
+
+Status KernelModule::Check() { return TRY(state_->source.Whole())->CheckInstructions(); }
+
+Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view kernel) {
+  State& s = *state_;
+  Once<std::unique_ptr<KernelCode>>* once = nullptr;
+  {
+    std::lock_guard lock(s.mutex);
+    auto found = s.codes.find(kernel);
+    if (found == s.codes.end())
+      found =
+          s.codes.emplace(std::string(kernel), std::make_unique<Once<std::unique_ptr<KernelCode>>>()).first;
+    once = found->second.get();
+  }
+  const auto& result = once->Get([&]() -> Result<std::unique_ptr<KernelCode>> {
+    const auto start = Clock::now();
+    auto code = std::make_unique<KernelCode>(*this, std::string(kernel));
+    code->from_cache_ = TRY(Provide(code->name_, std::nullopt, false, code->code_));
+    RegisterLaunchable();
+    code->milliseconds_ = MillisecondsSince(start);
+    return code;
+  });
+  if (!result) return Fail(result.error());
+  return std::shared_ptr<const KernelCode>(shared_from_this(), result->get());
+}
+
+Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,
+                                   std::atomic<const ptx2cpu_kernel*>& code) {
+  lowering::Jit* jit = TRY(state_->TheJit());
+  CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = true};
+  if (notes) request.alignment = lowering::AlignmentChecks::kNoted;
+  CompiledImage compiled = TRY(state_->compiler.Compile(*jit, request));
+  if (!compiled.image) return compiled.from_cache;
+  auto loaded = jit->Load(*std::move(compiled.image));
+  if (!loaded && compiled.from_cache) {  // nothing that is kept may stand in the way
+    request.ask_cache = false;
+    compiled = TRY(state_->compiler.Compile(*jit, request));
+    if (!compiled.image) return false;
+    loaded = jit->Load(*std::move(compiled.image));
+  }
+  code.store(TRY(std::move(loaded)).kernel, std::memory_order_release);
+  if (!compiled.is_quick) return compiled.from_cache;
+  // `code` lives as long as the module. Where the work is not taken or fails, the quick code stays.
+  RunInBackground([self = shared_from_this(), jit, request, &code](const std::atomic<bool>& stop) mutable {
+    request.quick_allowed = request.show_progress = false;
+    request.stop = &stop;
+    auto better = self->state_->compiler.Compile(*jit, request);
+    if (!better || !better->image) return;
+    if (auto loaded = jit->Load(*std::move(better->image)))
+      code.store(loaded->kernel, std::memory_order_release);
+  });
+  return compiled.from_cache;
+}
+
+Result<std::vector<ModuleVariable>> KernelModule::Variables() { return TRY(state_->TheVariables())->list; }
+
+Result<std::span<std::byte>> KernelModule::Variable(std::string_view name) {
+  State& s = *state_;
+  const DeclaredVariables* variables = TRY(s.TheVariables());
+  const auto found = std::ranges::find(variables->images, name, &lowering::VariableImage::name);
+  if (found == variables->images.end())
+    return Fail(ErrorCode::kNotFound, "no __device__ or __constant__ variable '" + std::string(name) + "'");
+  TRY_STATUS(s.Declare());
+  lowering::Jit* jit = TRY(s.TheJit());
+  std::byte* address = jit->Variable(name);
+  if (address == nullptr && found->waits_for_kernel) {
+    return Fail(
+        ErrorCode::kUnsupported,
+        "variable '" + std::string(name) +
+            "' holds an address in shared memory, which is known once a kernel that uses it is compiled");
+  }
+  if (address == nullptr)
+    return Fail(ErrorCode::kNotFound, "variable '" + std::string(name) + "' is declared but not defined");
+  return std::span(address, found->size);
+}
+
+Status KernelModule::Bind(std::string_view name, std::byte* address) {
+  const DeclaredVariables* variables = TRY(state_->TheVariables());
+  const auto found = std::ranges::find(variables->images, name, &lowering::VariableImage::name);
+  if (found == variables->images.end())
+    return Fail(ErrorCode::kNotFound, "no __device__ or __constant__ variable '" + std::string(name) + "'");
+  const auto contents = found->is_extern ? lowering::Jit::Contents::kKeep : lowering::Jit::Contents::kInitial;
+  return TRY(state_->TheJit())->Bind(name, address, contents);
+}
+
+FaultPlace KernelModule::Locate(const LaunchError& fault) const {
+  uint32_t line = fault.ptx_line;
+  const lowering::Jit* jit = state_->made_jit.load(std::memory_order_acquire);
+  if (line == 0 && fault.pc != 0 && jit != nullptr) {
+    if (const auto position = jit->LineOf(fault.pc)) line = position->ptx_line;
+  }
+  return line == 0 ? FaultPlace() : state_->source.Locate(line);
+}
+
+std::string JitLog(const Error& error) { return error.Render(); }
+
+}  // namespace ptx2cpu::rt

@@ -1,0 +1,126 @@
+// One PTX module (or several relocatable ones, linked) as something to launch from: parsed when first asked
+// about, kernels compiled one by one when first wanted, variables with storage of their own or the caller's.
+//
+// Everything here may be called from several threads at once. A kernel is compiled once however many ask for
+// it at the same time; different kernels compile side by side. A module lives as long as anybody holds it or
+// code of it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/result.h"
+#include "runtime/abi/abi.h"
+#include "runtime/engine/kernel_source.h"
+#include "runtime/engine/module_options.h"
+#include "runtime/launch/launch.h"
+
+namespace ptx2cpu::rt {
+
+struct ModuleVariable {
+  std::string name;
+  uint64_t size = 0;  // bytes
+  uint32_t align = 1;
+  bool is_constant = false;
+  bool is_managed = false;
+  bool is_extern = false;    // declared only
+  bool is_internal = false;  // no linkage: `static` in C++
+};
+
+class KernelModule;
+
+// A compiled kernel. Its descriptor says all sizes and parameters (runtime/abi/abi.h).
+class KernelCode {
+ public:
+  KernelCode(KernelModule& module, std::string name);
+  ~KernelCode();
+
+  const std::string& name() const { return name_; }
+  // For blocks of any shape. Large kernels are compiled quickly first, and once more in the background: then
+  // a later call may give better code for the same descriptor. Code that was given stays.
+  const ptx2cpu_kernel& kernel() const { return *code_.load(std::memory_order_acquire); }
+  // The code for blocks of this shape: resumable code may have a better form when the shape is known.
+  // Compiles at the first call for a shape; later calls take no lock.
+  Result<const ptx2cpu_kernel*> ForBlock(Dim3 block) const;
+  // `code`, or where it takes parameters to be aligned and these are not: code that looks at the addresses,
+  // compiled at the first such call.
+  Result<const ptx2cpu_kernel*> ForParameters(const ptx2cpu_kernel* code, Dim3 block,
+                                              const std::byte* parameters) const {
+    return AreAligned(*code, parameters) ? code : Noting(block);
+  }
+  double compile_milliseconds() const { return milliseconds_; }
+  bool from_cache() const { return from_cache_; }
+  KernelModule& module() const { return module_; }
+
+ private:
+  friend class KernelModule;
+  struct Special;
+  const Special* FindSpecial(Dim3 block, bool notes) const;
+  Result<const Special*> MakeSpecial(Dim3 block, bool notes) const;
+  Result<const ptx2cpu_kernel*> ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const;
+  Result<const ptx2cpu_kernel*> Noting(Dim3 block) const;
+  static bool AreAligned(const ptx2cpu_kernel& code, const std::byte* parameters);
+
+  KernelModule& module_;
+  const std::string name_;
+  std::atomic<const ptx2cpu_kernel*> code_ = nullptr;
+  double milliseconds_ = 0;
+  bool from_cache_ = false;
+  mutable std::mutex mutex_;
+  mutable std::atomic<Special*> specials_ = nullptr;  // a list; grows at its head
+  mutable size_t special_count_ = 0;
+};
+
+class KernelModule : public std::enable_shared_from_this<KernelModule> {
+ public:
+  // Reads nothing yet but the names of kernels.
+  static std::shared_ptr<KernelModule> Make(std::vector<PtxText> texts, ModuleOptions options = {});
+  ~KernelModule();
+
+  const std::vector<std::string>& Kernels() const;
+  const std::string& name() const;
+  bool Defines(std::string_view kernel) const;
+  // Parses all of it and checks each instruction; otherwise errors show when a kernel is compiled.
+  Status Check();
+  uint32_t ptx_version() const;  // 90 for 9.0; 0 where the text does not say
+  uint32_t target() const;       // 90 for sm_90
+
+  // Compiled at the first call, waited for by those who ask meanwhile. Holds the module too.
+  // Errors: kNotFound, kSyntax, kUnsupported ...; the same one again for each later call.
+  Result<std::shared_ptr<const KernelCode>> Compile(std::string_view kernel);
+
+  Result<std::vector<ModuleVariable>> Variables();
+  // Storage of a __device__ or __constant__ variable. Compiles nothing. Errors: kNotFound, kUnsupported (its
+  // first contents are an address in shared memory and no kernel that uses it was compiled yet).
+  Result<std::span<std::byte>> Variable(std::string_view name);
+  // Storage that the caller owns (managed variables, or what another module declares extern); the first
+  // contents are written there. Before the first Variable() or Compile(); kUsage after that.
+  Status Bind(std::string_view name, std::byte* address);
+
+  FaultPlace Locate(const LaunchError& fault) const;
+
+  struct State;
+
+ private:
+  friend class KernelCode;
+  KernelModule(std::vector<PtxText> texts, ModuleOptions options);
+  void RegisterLaunchable();  // kernels whose address compiled code knows
+  // Puts the code into `code`, later the better one too: null where there is none for this block alone.
+  // Whether it was kept.
+  Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,
+                       std::atomic<const ptx2cpu_kernel*>& code);
+  std::unique_ptr<State> state_;
+};
+
+// What a JIT's error log says: the error with its line and excerpt, and those of the same run.
+std::string JitLog(const Error& error);
+
+}  // namespace ptx2cpu::rt

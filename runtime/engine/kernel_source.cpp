@@ -1,0 +1,97 @@
+#include "runtime/engine/kernel_source.h"
+
+#include <algorithm>
+
+#include "runtime/engine/cooperative_groups.h"
+#include "runtime/engine/text_lines.h"
+
+namespace ptx2cpu::rt {
+
+KernelSource::KernelSource(std::vector<PtxText> texts) : texts_(WithCooperativeGroups(std::move(texts))) {
+  CHECK(!texts_.empty(), "a module without text");
+}
+
+const ptx::Outline* KernelSource::TheOutline() {
+  std::call_once(outlined_, [&] {
+    if (texts_.size() == 1) outline_ = ptx::Outline::Of(texts_[0].text);
+  });
+  return outline_ ? &*outline_ : nullptr;
+}
+
+Result<const lowering::PtxModule*> KernelSource::Whole() {
+  const auto& result = whole_.Get([&]() -> Result<lowering::PtxModule> {
+    // One text by itself may have symbols that the caller provides.
+    if (texts_.size() == 1) return lowering::PtxModule::Parse(texts_[0].text, texts_[0].name);
+    std::vector<lowering::PtxModule::Source> sources;
+    for (const PtxText& text : texts_) sources.push_back({text.text, text.name});
+    return lowering::PtxModule::Link(std::move(sources));
+  });
+  if (!result) return Fail(result.error());
+  return &*result;
+}
+
+std::optional<std::vector<uint32_t>> KernelSource::ItemsFor(std::string_view kernel) {
+  const ptx::Outline* outline = TheOutline();
+  if (outline == nullptr || !outline->HasKernel(kernel)) return std::nullopt;
+  std::vector<uint32_t> items = outline->Reach(kernel);
+  // A call through a pointer may reach a function that only other kernels, or variables, name.
+  const auto calls_pointers = [&](uint32_t item) {
+    return outline->items()[item].text.find(".callprototype") != std::string_view::npos;
+  };
+  if (std::ranges::any_of(items, calls_pointers)) return std::nullopt;
+  return items;
+}
+
+Result<lowering::PtxModule> KernelSource::PartFor(std::string_view kernel) {
+  const auto items = ItemsFor(kernel);
+  if (!items) return *TRY(Whole());
+  return lowering::PtxModule::Parse(TheOutline()->TextOf(*items), texts_[0].name);
+}
+
+Result<ir::Module> KernelSource::Variables() {
+  const ptx::Outline* outline = TheOutline();
+  if (outline == nullptr) return TRY(Whole())->Variables();
+  return TRY(lowering::PtxModule::Parse(outline->TextOf(outline->ReachOfVariables()), texts_[0].name))
+      .Variables();
+}
+
+FaultPlace KernelSource::Locate(uint32_t line) {
+  FaultPlace place;
+  const PtxText* text = &texts_[0];
+  if (texts_.size() == 1) {
+    place.file = text->name;
+    place.line = line;
+    place.excerpt = LineOf(text->text, line);
+  } else if (const auto whole = Whole()) {  // numbers go on from text to text
+    auto found = (*whole)->PlaceOf(line);
+    place = {found.at.file, found.at.line, std::move(found.excerpt), {}, 0};
+    const auto named = std::ranges::find(texts_, place.file, &PtxText::name);
+    text = named == texts_.end() ? nullptr : &*named;
+  } else {
+    return place;
+  }
+  if (text == nullptr) return place;
+  if (const auto source = SourceLineAt(text->text, place.line)) {
+    place.source_file = source->file;
+    place.source_line = source->line;
+  }
+  return place;
+}
+
+lowering::Digest KernelSource::ContentOf(std::string_view kernel) {
+  lowering::ContentHash hash;
+  const auto items = ItemsFor(kernel);
+  if (!items) {
+    hash.Add("whole");
+    for (const PtxText& text : texts_) hash.Add(text.text);
+    return hash.Finish();
+  }
+  hash.Add("part");
+  for (const uint32_t number : *items) {
+    const ptx::OutlineItem& item = TheOutline()->items()[number];
+    hash.Add(item.line).Add(item.column).Add(item.text);
+  }
+  return hash.Finish();
+}
+
+}  // namespace ptx2cpu::rt

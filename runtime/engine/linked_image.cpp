@@ -1,0 +1,52 @@
+#include "runtime/engine/linked_image.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+constexpr char kMagic[8] = {'P', 'T', 'X', '2', 'L', 'I', 'N', 'K'};
+
+void AppendWord(std::string& to, uint64_t word) {
+  to.append(reinterpret_cast<const char*>(&word), sizeof word);
+}
+
+uint64_t TakeWord(const char*& at) {
+  uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  at += sizeof word;
+  return word;
+}
+
+}  // namespace
+
+// The first half alone first: PTX may be shorter than the whole.
+bool IsLinkedImage(const void* image) {
+  return std::memcmp(image, kMagic, 4) == 0 && std::memcmp(image, kMagic, sizeof kMagic) == 0;
+}
+
+std::string MakeLinkedImage(std::span<const LinkedPart> parts) {
+  std::string image(kMagic, sizeof kMagic);
+  AppendWord(image, parts.size());
+  for (const LinkedPart& part : parts) {
+    AppendWord(image, part.name.size());
+    AppendWord(image, part.content.size());
+    image += part.name + part.content;
+  }
+  return image;
+}
+
+std::vector<LinkedPart> ReadLinkedImage(const void* image) {
+  std::vector<LinkedPart> parts;
+  const char* at = static_cast<const char*>(image) + sizeof kMagic;
+  for (uint64_t left = TakeWord(at); left > 0; --left) {
+    const uint64_t name = TakeWord(at), content = TakeWord(at);
+    parts.push_back({std::string(at, name), std::string(at + name, content)});
+    at += name + content;
+  }
+  return parts;
+}
+
+}  // namespace ptx2cpu::rt

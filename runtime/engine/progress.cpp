@@ -1,0 +1,116 @@
+#include "runtime/engine/progress.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kQuietTime = std::chrono::seconds(2);
+constexpr auto kInterval = std::chrono::milliseconds(500);
+
+enum class Form { kNone, kTerminal, kLines };
+
+Form FormWanted() {
+  const char* value = std::getenv("PTX2CPU_PROGRESS");
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  if (value != nullptr && *value != '\0')
+    return *value == '0' ? Form::kNone : terminal ? Form::kTerminal : Form::kLines;
+  return terminal ? Form::kTerminal : Form::kNone;
+}
+
+// One for the process: what is compiling now. A thread shows it; it starts with the first kernel and ends
+// when nothing has compiled for an interval. Never destroyed, because kernels may compile while the process
+// ends.
+class Display {
+ public:
+  static Display& Get() {
+    static Display* display = new Display;
+    return *display;
+  }
+
+  void Begin(Form form, std::string_view kernel) {
+    std::lock_guard lock(mutex_);
+    form_ = form;
+    latest_ = kernel;
+    if (running_++ == 0 && !shown_) busy_since_ = Clock::now();
+    if (has_thread_) return;
+    has_thread_ = true;
+    std::thread([this] { Show(); }).detach();
+  }
+
+  void End() {
+    std::lock_guard lock(mutex_);
+    --running_;
+    ++done_;
+    if (running_ == 0) ended_.notify_all();
+  }
+
+ private:
+  void Show() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      const auto next = shown_ ? Clock::now() + kInterval : busy_since_ + kQuietTime;
+      ended_.wait_until(lock, next, [&] { return running_ == 0; });
+      if (running_ == 0 && !ended_.wait_for(lock, kInterval, [&] { return running_ != 0; })) break;
+      if (running_ != 0 && Clock::now() - busy_since_ >= kQuietTime) Print();
+    }
+    if (shown_ && form_ == Form::kTerminal) std::fputs("\r\033[K", stderr);
+    shown_ = false;
+    has_thread_ = false;
+    done_ = 0;
+  }
+
+  void Print() {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - busy_since_).count();
+    const std::string name = latest_.size() <= 60 ? latest_ : latest_.substr(0, 57) + "...";
+    std::fprintf(stderr,
+                 form_ == Form::kTerminal ? "\r\033[Kptx2cpu: compiling %s (%u done, %lld s)"
+                                          : "ptx2cpu: compiling %s (%u done, %lld s)\n",
+                 name.c_str(), done_, static_cast<long long>(seconds));
+    std::fflush(stderr);
+    shown_ = true;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  Form form_ = Form::kNone;
+  std::string latest_;
+  unsigned running_ = 0, done_ = 0;
+  bool has_thread_ = false, shown_ = false;
+  Clock::time_point busy_since_;
+};
+
+}  // namespace
+
+namespace {
+std::atomic<unsigned> compiling = 0, most_at_once = 0;
+}
+
+unsigned CompileProgress::MostAtOnce() { return most_at_once; }
+
+CompileProgress::CompileProgress(std::string_view kernel) {
+  const unsigned now = ++compiling;
+  for (unsigned most = most_at_once; most < now && !most_at_once.compare_exchange_weak(most, now);) {
+  }
+  const Form form = FormWanted();
+  counted_ = form != Form::kNone;
+  if (counted_) Display::Get().Begin(form, kernel);
+}
+
+CompileProgress::~CompileProgress() {
+  --compiling;
+  if (counted_) Display::Get().End();
+}
+
+}  // namespace ptx2cpu::rt

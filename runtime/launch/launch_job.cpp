@@ -1,0 +1,187 @@
+#include "runtime/launch/launch_job.h"
+
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+template <typename... Args>
+std::string Format(const char* format, Args... args) {
+  char text[512];
+  std::snprintf(text, sizeof text, format, args...);
+  return text;
+}
+
+const char* FaultText(uint32_t kind) {
+  switch (kind) {
+    case PTX2CPU_FAULT_TRAP:
+      return "trap";
+    case PTX2CPU_FAULT_ASSERT:
+      return "assertion failed";
+    case PTX2CPU_FAULT_DIVERGENT_BRANCH:
+      return "the lanes of a warp disagree on a branch that decides whether a warp collective or an aligned "
+             "barrier is "
+             "reached; where the PTX allows that, --exec=lanes runs it";
+    case PTX2CPU_FAULT_DIVERGENT_BARRIER:
+      return "the threads of a block disagree on a branch that decides whether a block barrier is reached; "
+             "where the PTX "
+             "allows that, --exec=lanes runs it";
+    case PTX2CPU_FAULT_MISSING_MEMBERS:
+      return "a warp collective names members that are not here; --exec=lanes runs lanes that meet from "
+             "different places";
+    case PTX2CPU_FAULT_BAD_ADDRESS:
+      return "bad address";
+    case PTX2CPU_FAULT_MISALIGNED:
+      return "misaligned or unbacked address";
+    case PTX2CPU_FAULT_STACK:
+      return "stack overflow";
+    case PTX2CPU_FAULT_BAD_FUNCTION:
+      return "indirect call of an address that is no function of this type";
+    case PTX2CPU_FAULT_UNREACHABLE:
+      return "control reached a place that PTX says is never reached";
+    default:
+      return "unknown fault";
+  }
+}
+
+// Resume points and words, which are rows of a fixed length; the last row ends with the last thread.
+uint64_t ThreadStateBytes(const ptx2cpu_kernel& kernel, uint64_t thread_padded) {
+  if (kernel.run_step == nullptr) return 0;
+  return sizeof(uint32_t) *
+         (thread_padded + (PTX2CPU_WORDS_PER_THREAD - 1) * PTX2CPU_MAX_THREADS_PER_BLOCK + thread_padded);
+}
+
+uint64_t PaddedThreads(const Dim3& block) {
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  return (threads + PTX2CPU_WARP_SIZE - 1) / PTX2CPU_WARP_SIZE * PTX2CPU_WARP_SIZE;
+}
+
+// Rounded up so that resume points can follow.
+uint64_t SlotBytes(const ptx2cpu_kernel& kernel, uint64_t thread_padded) {
+  const uint64_t bytes = uint64_t{kernel.slot_bytes_per_thread} * thread_padded +
+                         uint64_t{kernel.slot_bytes_per_warp} * (thread_padded / PTX2CPU_WARP_SIZE) +
+                         kernel.slot_bytes_per_block + uint64_t{64} * kernel.slot_count;
+  return (bytes + 63) / 64 * 64;
+}
+
+}  // namespace
+
+LaunchShape WithCluster(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
+  LaunchShape result = shape;
+  const uint32_t* need = kernel.required_cluster;
+  if (need[0] != 0 && shape.cluster.x == 1 && shape.cluster.y == 1 && shape.cluster.z == 1) {
+    result.cluster = {need[0], need[1] == 0 ? 1 : need[1], need[2] == 0 ? 1 : need[2]};
+  }
+  return result;
+}
+
+uint64_t ResidentBytes(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
+  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE)), threads = PaddedThreads(shape.block);
+  const auto mapped = [page](uint64_t bytes) { return (bytes / page + 3) * page; };
+  return mapped(uint64_t{kernel.static_shared_bytes} + shape.dynamic_shared_bytes) +
+         mapped(kernel.local_bytes * threads) +
+         mapped(SlotBytes(kernel, threads) + ThreadStateBytes(kernel, threads));
+}
+
+void InitialiseLiveMasks(ptx2cpu_block& block) {
+  for (uint32_t w = 0; w + 1 < block.warp_count; ++w) block.live[w] = ~0u;
+  const uint32_t tail = block.thread_count % PTX2CPU_WARP_SIZE;
+  block.live[block.warp_count - 1] = tail == 0 ? ~0u : (1u << tail) - 1;
+}
+
+LaunchJob::LaunchJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
+                     const LaunchOptions& options)
+    : kernel_(kernel),
+      shape_(WithCluster(kernel, shape)),
+      params_(params),
+      cooperative_(options.cooperative) {
+  launch_.options = &options;
+  launch_.job = this;
+  launch_.services = options.services != nullptr ? options.services : &DefaultServices();
+}
+
+bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker) {
+  const Dim3 &ntid = shape_.block, &cluster = shape_.cluster;
+  block = {};
+  block.params = reinterpret_cast<const uint8_t*>(params_);
+  block.thread_count = ntid.x * ntid.y * ntid.z;
+  block.thread_padded = static_cast<uint32_t>(PaddedThreads(ntid));
+  block.warp_count = block.thread_padded / PTX2CPU_WARP_SIZE;
+  block.dynamic_shared_bytes = shape_.dynamic_shared_bytes;
+  block.shared_bytes = kernel_.static_shared_bytes + shape_.dynamic_shared_bytes;
+  block.local_stride = kernel_.local_bytes;
+  block.shared = memory.shared.Ensure(block.shared_bytes, 128);
+  block.local = memory.local.Ensure(block.local_stride * block.thread_padded, 64);
+  const uint64_t slot_bytes = SlotBytes(kernel_, block.thread_padded);
+  block.slots = memory.slots.Ensure(slot_bytes + ThreadStateBytes(kernel_, block.thread_padded), 64);
+  if (block.shared == nullptr || block.local == nullptr || block.slots == nullptr) return false;
+  if (kernel_.run_step != nullptr) {
+    block.points = reinterpret_cast<uint32_t*>(block.slots + slot_bytes);
+    block.words = block.points + block.thread_padded;
+  }
+  arena.FillThreadIds(ntid.x, ntid.y, ntid.z);
+  block.tid = arena.tid;
+  block.live = memory.live;
+  block.nctaid[0] = shape_.grid.x, block.nctaid[1] = shape_.grid.y, block.nctaid[2] = shape_.grid.z;
+  block.ntid[0] = ntid.x, block.ntid[1] = ntid.y, block.ntid[2] = ntid.z;
+  block.worker = worker;
+  block.worker_count = ThreadPool::Get().size();
+  block.launch = &launch_;
+  block.cluster_shared = &block.shared;
+  block.cluster_nctaid[0] = cluster.x, block.cluster_nctaid[1] = cluster.y,
+  block.cluster_nctaid[2] = cluster.z;
+  block.cluster_nctarank = cluster.x * cluster.y * cluster.z;
+  block.cluster_is_explicit = block.cluster_nctarank > 1 || kernel_.required_cluster[0] != 0;
+  if (cooperative_) block.grid_workspace = grid_workspace_;
+  InitialiseLiveMasks(block);
+  return true;
+}
+
+void LaunchJob::Fail(LaunchError error) {
+  std::lock_guard lock(error_mutex_);
+  if (!error_) error_ = std::move(error);
+  failed_ = true;
+}
+
+LaunchError LaunchJob::NoMemory() const {
+  return {LaunchError::Kind::kResources,
+          Format("kernel '%s': no memory for shared, local and slot storage of a block", kernel_.name)};
+}
+
+std::string LaunchJob::WhereText(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line) const {
+  std::string text =
+      Format("kernel '%s', block (%u,%u,%u)", kernel_.name, block.ctaid[0], block.ctaid[1], block.ctaid[2]);
+  if (thread != ~0u && thread < block.thread_padded) {
+    const uint32_t tid = block.tid[thread];
+    text += Format(", thread (%u,%u,%u)", tid & 1023, tid >> PTX2CPU_TID_Y_SHIFT & 1023,
+                   tid >> PTX2CPU_TID_Z_SHIFT);
+  }
+  if (ptx_line != 0) text += Format(", PTX line %u", ptx_line);
+  return text + ": ";
+}
+
+LaunchError LaunchJob::Fault(const FaultRecord& record, const ptx2cpu_block& block,
+                             const BlockMemory& memory) const {
+  std::string text = WhereText(block, record.thread, record.ptx_line) + FaultText(record.kind);
+  if (record.text[0] != 0) text += std::string(": ") + record.text;
+  if (record.pc != 0) {
+    text += Format(" 0x%" PRIxPTR, record.address);
+    const void* address = reinterpret_cast<const void*>(record.address);
+    if (memory.shared.InGuard(address)) text += " (just outside shared memory)";
+    if (memory.local.InGuard(address)) text += " (just outside local memory)";
+  }
+  return {LaunchError::Kind::kFault,
+          std::move(text),
+          record.kind,
+          {block.ctaid[0], block.ctaid[1], block.ctaid[2]},
+          record.thread,
+          record.ptx_line,
+          record.pc,
+          record.address};
+}
+
+}  // namespace ptx2cpu::rt

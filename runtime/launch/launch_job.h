@@ -1,0 +1,63 @@
+// What all ways to run a grid share: the block context, the first error, the words for a fault.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "runtime/launch/launch.h"
+#include "runtime/launch/launch_state.h"
+#include "runtime/worker/arena.h"
+#include "runtime/worker/fault.h"
+#include "runtime/worker/thread_pool.h"
+
+namespace ptx2cpu::rt {
+
+// One launch in flight. The shape has been checked.
+class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
+ public:
+  LaunchJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
+            const LaunchOptions& options);
+
+  const ptx2cpu_kernel& kernel() const { return kernel_; }
+  const LaunchShape& shape() const { return shape_; }  // with the cluster that the kernel requires
+  ptx2cpu_launch& launch() { return launch_; }
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  std::optional<LaunchError>& error() { return error_; }
+  // The first error stays.
+  void Fail(LaunchError error);
+
+  // Everything but the block's place in the grid; takes memory. False: there is none.
+  bool FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker);
+  LaunchError NoMemory() const;
+  LaunchError Fault(const FaultRecord& record, const ptx2cpu_block& block, const BlockMemory& memory) const;
+  // "kernel 'k', block (0,0,0), thread (0,0,0), PTX line 1: ": thread ~0 and line 0 are left out.
+  std::string WhereText(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line) const;
+
+ private:
+  const ptx2cpu_kernel& kernel_;
+  const LaunchShape shape_;
+  const std::byte* params_;
+  const bool cooperative_;
+  ptx2cpu_launch launch_;
+  alignas(64) uint8_t grid_workspace_[PTX2CPU_GRID_WORKSPACE_BYTES] = {};  // of a cooperative launch
+  alignas(64) std::atomic<bool> failed_{false};
+  std::mutex error_mutex_;
+  std::optional<LaunchError> error_;
+};
+
+// Lanes that exist, before anyone has exited.
+void InitialiseLiveMasks(ptx2cpu_block& block);
+// Address space that a resident block takes, guard pages included.
+uint64_t ResidentBytes(const ptx2cpu_kernel& kernel, const LaunchShape& shape);
+
+// Runs blocks to their end, one after the other on each worker: kernels with run_block.
+std::shared_ptr<LaunchJob> MakePlainJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
+                                        const std::byte* params, const LaunchOptions& options);
+// Keeps blocks resident that wait for others: resumable kernels and clusters.
+std::shared_ptr<LaunchJob> MakeResidentJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
+                                           const std::byte* params, const LaunchOptions& options);
+
+}  // namespace ptx2cpu::rt
