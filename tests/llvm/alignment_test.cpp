@@ -56,7 +56,8 @@ Stored AddressOf(const std::string& body) {
 Residue ResidueOf(const std::string& body, uint64_t align) {
   const Stored stored = AddressOf(body);
   const ir::Function& k = *stored.module.FindFunction("k");
-  return lowering::Residues(stored.module, k, stored.layout, k.param_bytes).Of(stored.address, align);
+  return lowering::Residues(stored.module, k, stored.layout.shared_offset, k.param_bytes)
+      .Of(stored.address, align);
 }
 
 TEST_CASE("an address is congruent to a parameter, to a number, or to itself", "[alignment]") {

@@ -1,12 +1,13 @@
 // Our declarations of the runtime API against a toolkit's own headers (CUDA 13): same sizes, same offsets,
 // same numbers. Compiled only where CMake finds such headers; nothing runs, the compiler is the test.
+// clang-format off
+#include "runtime/cuda/abi/runtime_types.h"  // first: the toolkit's flags are macros
 #include <cuda_egl_interop.h>
 #include <cuda_runtime_api.h>
+// clang-format on
 
 #include <catch2/catch.hpp>
 #include <type_traits>
-
-#include "runtime/cuda/abi/runtime_types.h"  // first: the toolkit's flags are macros
 
 #if CUDART_VERSION >= 13000 && CUDART_VERSION < 14000
 

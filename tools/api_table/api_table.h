@@ -56,6 +56,7 @@ Result<Table> Read(const std::string& file);
 struct Target {
   std::string space;    // namespace below ptx2cpu: "driver" or "cudart"
   std::string header;   // with the types: "runtime/cuda/abi/driver_types.h"
+  std::string folder;   // with exports.h and entries.h: "runtime/cuda/driver/core"
   std::string success;  // "CUDA_SUCCESS"
 };
 

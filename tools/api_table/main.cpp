@@ -14,8 +14,8 @@ using namespace ptx2cpu::api_table;
 namespace {
 
 const std::map<std::string, Target> kTargets = {
-    {"driver", {"driver", "runtime/cuda/abi/driver_types.h", "CUDA_SUCCESS"}},
-    {"cudart", {"cudart", "runtime/cuda/abi/runtime_types.h", "cudaSuccess"}},
+    {"driver", {"driver", "runtime/cuda/abi/driver_types.h", "runtime/cuda/driver/core", "CUDA_SUCCESS"}},
+    {"cudart", {"cudart", "runtime/cuda/abi/runtime_types.h", "runtime/cuda/cudart", "cudaSuccess"}},
 };
 
 int Usage() {

@@ -59,7 +59,7 @@ std::string WriteRefused(const Table& table, const Target& target) {
 
 std::string WriteExports(const Table& table, const Target& target, int major) {
   std::string out(kHead);
-  out += "#include \"" + target.space + "_api.h\"\n#include \"runtime/" + target.space + "/exports.h\"\n\n";
+  out += "#include \"" + target.space + "_api.h\"\n#include \"" + target.folder + "/exports.h\"\n\n";
   out += "using namespace ::ptx2cpu::cuda;\nusing namespace ::ptx2cpu::api;\n\nextern \"C\" {\n\n";
   for (const Function& function : table.functions) {
     if (major != 0 && !function.In(major)) continue;
@@ -80,8 +80,8 @@ std::string WriteVersionScript(const Table& table, int major, const std::string&
 }
 
 std::string WriteEntries(const Table& table, const Target& target) {
-  std::string out = "\n#include \"runtime/" + target.space +
-                    "/entries.h\"\n\nnamespace ptx2cpu::" + target.space + " {\n\n";
+  std::string out =
+      "\n#include \"" + target.folder + "/entries.h\"\n\nnamespace ptx2cpu::" + target.space + " {\n\n";
   out += "namespace {\n\nconst Entry kEntries[] = {\n";
   for (const Function& function : table.functions) {
     const std::string own = function.variant.empty()
