@@ -10,7 +10,7 @@ using namespace ptx2cpu::api_table;
 
 namespace {
 
-const Target kDriver{"driver", "types.h", "CUDA_SUCCESS"};
+const Target kDriver{"driver", "types.h", "folder", "CUDA_SUCCESS"};
 
 Result<Table> ReadText(const std::string& text) {
   const auto file = std::filesystem::temp_directory_path() /
