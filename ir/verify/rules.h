@@ -1,10 +1,9 @@
 // The rules of verify.h, one function each, and what they share. Inside the verifier only.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
-#include "ir/dominance.h"
 #include "ir/function.h"
 
 namespace ptx2cpu::ir::verify {
@@ -12,10 +11,10 @@ namespace ptx2cpu::ir::verify {
 struct Subject {
   const Module& module;
   const Function& f;
-  std::optional<Dominance> dominance;  // once the rule "blocks" holds
-  const char* rule = "";               // now being checked
+  std::vector<BlockId> blocks;  // the reachable ones in reverse post order, once the rule "blocks" holds
+  const char* rule = "";        // now being checked
 
-  const std::vector<BlockId>& Blocks() const { return dominance->Order(); }  // the reachable ones
+  const std::vector<BlockId>& Blocks() const { return blocks; }
   // Runs `check(block, inst)` for every instruction of every reachable block.
   template <typename Check>
   Status ForEach(Check check) const {

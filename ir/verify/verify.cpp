@@ -127,7 +127,7 @@ Status CheckBlocks(Subject& s) {
       seen[edge.to.index] = true;
     }
   }
-  s.dominance.emplace(f);
+  s.blocks = ReversePostOrder(f);
   return {};
 }
 
@@ -201,49 +201,6 @@ Status CheckEdges(Subject& s) {
     }
     return {};
   });
-}
-
-Status CheckDominance(Subject& s) {
-  const Function& f = s.f;
-  std::vector<uint32_t> place(f.insts.size());  // within its block
-  for (BlockId block : s.Blocks()) {
-    const auto& insts = f.at_block(block).insts;
-    for (uint32_t i = 0; i < insts.size(); ++i) place[insts[i].index] = i;
-  }
-  // Values of unreachable blocks and of removed instructions are defined nowhere.
-  std::vector<bool> defined(f.values.size());
-  for (BlockId block : s.Blocks()) {
-    for (ValueId param : f.at_block(block).params) defined[param.index] = true;
-    for (InstId id : f.at_block(block).insts) {
-      for (ValueId result : f.at_inst(id).results) defined[result.index] = true;
-    }
-  }
-  auto reaches = [&](ValueId id, BlockId block, uint32_t at) {
-    const Value& value = f.at_value(id);
-    if (!defined[id.index]) return false;
-    if (value.block == block) return !value.def.valid() || place[value.def.index] < at;
-    return s.dominance->Dominates(value.block, block);
-  };
-  for (BlockId block : s.Blocks()) {
-    for (InstId id : f.at_block(block).insts) {
-      const Inst& inst = f.at_inst(id);
-      uint32_t at = place[id.index];
-      for (size_t n = 0; n < inst.operands.size(); ++n) {
-        if (!reaches(inst.operands[n], block, at)) {
-          return s.Broken(block, inst,
-                          fmt::format("the definition of operand {} does not dominate this use", n));
-        }
-      }
-      for (const Edge& edge : inst.edges) {
-        for (ValueId arg : edge.args) {
-          if (!reaches(arg, block, at)) {
-            return s.Broken(block, inst, "the definition of an edge argument does not dominate this use");
-          }
-        }
-      }
-    }
-  }
-  return {};
 }
 
 }  // namespace verify

@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include "ir/build.h"
-#include "ir/dominance.h"
 #include "ir/opcode_reference.h"
 #include "ir/text/text.h"
 #include "ir/verify/verify.h"
@@ -121,55 +120,6 @@ TEST_CASE("orders, predecessors, unreachable blocks", "[function]") {
   CHECK(f.at_block(BlockId{5}).removed);
   CHECK_FALSE(f.at_block(BlockId{3}).removed);
   CHECK(Verify(Module{}, f));
-}
-
-TEST_CASE("dominance of a diamond with a loop", "[function]") {
-  Function f = Diamond();
-  Dominance d(f);
-  CHECK(d.Dominates(BlockId{0}, BlockId{4}));
-  CHECK(d.Dominates(BlockId{3}, BlockId{4}));
-  CHECK(d.Dominates(BlockId{3}, BlockId{3}));
-  CHECK_FALSE(d.Dominates(BlockId{1}, BlockId{3}));
-  CHECK_FALSE(d.Dominates(BlockId{4}, BlockId{3}));
-  CHECK_FALSE(d.Dominates(BlockId{1}, BlockId{2}));
-  CHECK_FALSE(d.Reachable(BlockId{5}));
-}
-
-TEST_CASE("dominance agrees with its definition on irreducible graphs", "[function]") {
-  uint32_t seed = 1;
-  auto random = [&](uint32_t below) { return (seed = seed * 1664525 + 1013904223) / 65536 % below; };
-  for (int round = 0; round < 60; ++round) {
-    Function f;
-    uint32_t count = 3 + random(8);
-    for (uint32_t i = 0; i < count; ++i) AddBlock(f);
-    f.entry = BlockId{0};
-    for (uint32_t i = 0; i < count; ++i) {
-      Builder b{f, BlockId{i}};
-      if (random(5) == 0) {
-        b.Ret();
-      } else {
-        b.CondBr(b.Undef(Type::kI1), {BlockId{random(count)}, {}}, {BlockId{random(count)}, {}});
-      }
-    }
-    Dominance d(f);
-    for (uint32_t without = 0; without < count; ++without) {
-      if (!d.Reachable(BlockId{without})) continue;
-      // What a walk that may not pass `without` reaches is not dominated by it.
-      std::vector<bool> seen(count);
-      std::vector<BlockId> work;
-      if (without != 0) work.push_back(f.entry);
-      while (!work.empty()) {
-        BlockId block = work.back();
-        work.pop_back();
-        if (seen[block.index] || block.index == without) continue;
-        seen[block.index] = true;
-        for (const Edge& edge : f.successors(block)) work.push_back(edge.to);
-      }
-      for (uint32_t i = 0; i < count; ++i) {
-        if (d.Reachable(BlockId{i})) CHECK(d.Dominates(BlockId{without}, BlockId{i}) == !seen[i]);
-      }
-    }
-  }
 }
 
 TEST_CASE("lines of the PTX text", "[function]") {

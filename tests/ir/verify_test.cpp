@@ -272,6 +272,77 @@ TEST_CASE("rule: dominance", "[verify]") {
   if (!status) FAIL(status.error().Render());
 }
 
+TEST_CASE("rule dominance agrees with the definition on irreducible graphs", "[verify]") {
+  uint32_t seed = 1;
+  auto random = [&](uint32_t below) { return (seed = seed * 1664525 + 1013904223) / 65536 % below; };
+  int refused = 0, accepted = 0;
+  for (int round = 0; round < 60; ++round) {
+    Function f;
+    uint32_t count = 3 + random(8);
+    for (uint32_t i = 0; i < count; ++i) AddBlock(f);
+    f.entry = BlockId{0};
+    for (uint32_t i = 0; i < count; ++i) {
+      Builder b{f, BlockId{i}};
+      if (random(5) == 0) {
+        b.Ret();
+      } else {
+        b.CondBr(b.Undef(Type::kI1), {BlockId{random(count)}, {}}, {BlockId{random(count)}, {}});
+      }
+    }
+    for (uint32_t from = 0; from < count; ++from) {
+      // A walk that may not pass `from` reaches what it does not dominate.
+      std::vector<bool> seen(count), reachable(count);
+      for (BlockId block : ReversePostOrder(f)) reachable[block.index] = true;
+      std::vector<BlockId> work;
+      if (from != 0) work.push_back(f.entry);
+      while (!work.empty()) {
+        BlockId block = work.back();
+        work.pop_back();
+        if (seen[block.index] || block.index == from) continue;
+        seen[block.index] = true;
+        for (const Edge& edge : f.successors(block)) work.push_back(edge.to);
+      }
+      for (uint32_t to = 0; to < count; ++to) {
+        if (!reachable[to]) continue;
+        Function used = f;
+        Inst zero, neg;
+        zero.op = Opcode::kConst;
+        neg.op = Opcode::kNeg;
+        zero.type = neg.type = Type::kI32;
+        InstId made = Insert(used, BlockId{from}, 0, zero);
+        neg.operands = {used.at_inst(made).results[0]};
+        Insert(used, BlockId{to}, used.at_block(BlockId{to}).insts.size() - 1, neg);
+        const bool dominates = reachable[from] && !seen[to];
+        CHECK(Verify(Module{}, used).has_value() == dominates);
+        ++(dominates ? accepted : refused);
+      }
+    }
+  }
+  CHECK(accepted > 100);
+  CHECK(refused > 100);
+}
+
+TEST_CASE("rule dominance: more values than are followed at once, the first use in the text is reported",
+          "[verify]") {
+  Function f;
+  f.entry = AddBlock(f);
+  BlockId left = AddBlock(f), right = AddBlock(f), join = AddBlock(f);
+  Builder b{f, f.entry};
+  b.CondBr(b.Undef(Type::kI1), {left, {}}, {right, {}});
+  b.block = left;
+  std::vector<ValueId> made;
+  for (uint64_t i = 0; i < 200; ++i) made.push_back(b.Const(Type::kI32, i));
+  b.Br(join);
+  b.block = right;
+  b.Br(join);
+  b.block = join;
+  for (size_t i : {150u, 10u, 70u}) b.Unary(Opcode::kNeg, Type::kI32, made[i]);
+  b.Ret();
+  Status status = Verify(Module{}, f);
+  REQUIRE_FALSE(status);
+  CHECK_THAT(status.error().message, Catch::Contains("neg i32 %151`"));
+}
+
 TEST_CASE("rule: interface", "[verify]") {
   CheckAll("simt", {{"^b(%x: i32):\n  ret", "1 parameters, expected 0 (rule interface)"},
                     {"^b:\n  %x = undef i32\n  ret %x", "1 values, expected 0"}});
