@@ -76,9 +76,14 @@ void CloseEndlessLoops(Cfg& g, const std::function<bool(ir::BlockId)>& leaves) {
 }  // namespace
 
 Cfg BuildCfg(const ir::Function& f, const EdgeFilter& keep, const std::function<bool(ir::BlockId)>& leaves) {
+  return BuildCfgFrom(f, f.entry, keep, leaves);
+}
+
+Cfg BuildCfgFrom(const ir::Function& f, ir::BlockId entry, const EdgeFilter& keep,
+                 const std::function<bool(ir::BlockId)>& leaves) {
   Cfg g;
   g.exit = static_cast<uint32_t>(f.blocks.size());
-  g.entry = f.entry.index;
+  g.entry = entry.index;
   g.successors.resize(f.blocks.size() + 1);
   g.predecessors.resize(f.blocks.size() + 1);
   g.reached.resize(f.blocks.size() + 1);

@@ -35,5 +35,8 @@ using EdgeFilter = std::function<bool(ir::BlockId from, uint32_t edge)>;
 // it, from a block that satisfies `leaves` if it has one.
 Cfg BuildCfg(const ir::Function& f, const EdgeFilter& keep = {},
              const std::function<bool(ir::BlockId)>& leaves = {});
+// The same of what is reached from `entry`, for example of a region.
+Cfg BuildCfgFrom(const ir::Function& f, ir::BlockId entry, const EdgeFilter& keep = {},
+                 const std::function<bool(ir::BlockId)>& leaves = {});
 
 }  // namespace ptx2cpu::analysis

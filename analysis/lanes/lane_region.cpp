@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "analysis/graph/loops.h"
 #include "analysis/lanes/lane_shapes.h"
 
-namespace ptx2cpu::lowering {
+namespace ptx2cpu::analysis {
 
 bool IsStrong(const ir::Inst& access, bool private_shared) {
   using ir::MemoryOrder;
@@ -39,16 +40,12 @@ class Builder {
   Builder(const ir::Function& f, LaneRegion& region) : f_(f), r_(region) {
     r_.level_of.resize(f.blocks.size(), LaneRegion::kNone);
     head_of_.resize(f.blocks.size(), LaneRegion::kNone);
-    number_.resize(f.blocks.size());
-    low_.resize(f.blocks.size());
-    on_stack_.resize(f.blocks.size());
   }
 
   bool Run(BlockId entry) {
     r_.blocks = Reachable(entry);
     r_.levels.emplace_back();
-    for (BlockId block : r_.blocks) r_.level_of[block.index] = 0;
-    if (!Order(0, entry)) return false;
+    if (!Order(BuildCfgFrom(f_, entry))) return false;
     ConnectItems();
     FindSameLanes();
     FindUses();
@@ -72,103 +69,27 @@ class Builder {
     return found;
   }
 
-  // -- order: strongly connected components (Tarjan 1972), then those of each loop without its head --
-  bool Order(uint32_t level, BlockId start) {
-    std::vector<std::vector<BlockId>> components;
-    for (BlockId block : r_.blocks) {
-      if (r_.level_of[block.index] == level) number_[block.index] = 0;
+  // -- order: a loop's blocks follow its head, and heads come in reverse post order --
+  bool Order(const Cfg& g) {
+    const LoopForest forest = Loops(g);
+    // Level 1 + n is loop n.
+    for (uint32_t n = 0; n < forest.loops.size(); ++n) {
+      const Loop& loop = forest.loops[n];
+      if (loop.irreducible) return false;
+      r_.levels.emplace_back().parent = loop.parent == kNoNode ? 0 : 1 + loop.parent;
+      head_of_[loop.header] = 1 + n;
     }
-    clock_ = 0;
-    Visit(level, start, start, components);
-    std::ranges::reverse(components);
-    for (std::vector<BlockId>& component : components) {
-      BlockId head = component.front();
-      if (component.size() == 1 && !LeadsTo(head, head, level, start)) {
-        r_.levels[level].items.push_back({.block = head, .loop = LaneRegion::kNone, .in = {}, .out = {}});
-        continue;
+    for (uint32_t node : g.order) {
+      if (node == g.exit) continue;
+      const uint32_t loop = head_of_[node];
+      r_.level_of[node] = forest.innermost[node] == kNoNode ? 0 : 1 + forest.innermost[node];
+      if (loop != LaneRegion::kNone) {
+        r_.levels[r_.levels[loop].parent].items.push_back(
+            {.block = {node}, .loop = loop, .in = {}, .out = {}});
       }
-      if (!FindHead(component, level, start, &head)) return false;
-      auto loop = static_cast<uint32_t>(r_.levels.size());
-      r_.levels.emplace_back().parent = level;
-      r_.levels[level].items.push_back({.block = head, .loop = loop, .in = {}, .out = {}});
-      for (BlockId block : component) r_.level_of[block.index] = loop;
-      head_of_[head.index] = loop;
-      if (!Order(loop, head)) return false;
+      r_.levels[r_.level_of[node]].items.push_back(
+          {.block = {node}, .loop = LaneRegion::kNone, .in = {}, .out = {}});
     }
-    return true;
-  }
-
-  // Edges that count at a level: not those back to the head that opened it.
-  bool Counts(uint32_t level, BlockId start, BlockId to) const {
-    return r_.level_of[to.index] == level && (level == 0 || to != start);
-  }
-
-  bool LeadsTo(BlockId from, BlockId to, uint32_t level, BlockId start) const {
-    return std::ranges::any_of(f_.successors(from),
-                               [&](const ir::Edge& e) { return e.to == to && Counts(level, start, to); });
-  }
-
-  void Visit(uint32_t level, BlockId start, BlockId root, std::vector<std::vector<BlockId>>& components) {
-    struct Frame {
-      BlockId block;
-      size_t next;
-    };
-    std::vector<Frame> frames;
-    auto enter = [&](BlockId block) {
-      number_[block.index] = low_[block.index] = ++clock_;
-      stack_.push_back(block);
-      on_stack_[block.index] = true;
-      frames.push_back({block, 0});
-    };
-    enter(root);
-    while (!frames.empty()) {
-      auto [block, next] = frames.back();
-      std::span<const ir::Edge> edges = f_.successors(block);
-      if (next < edges.size()) {
-        ++frames.back().next;
-        BlockId to = edges[next].to;
-        if (!Counts(level, start, to)) continue;
-        if (number_[to.index] == 0) {
-          enter(to);
-        } else if (on_stack_[to.index]) {
-          low_[block.index] = std::min(low_[block.index], number_[to.index]);
-        }
-        continue;
-      }
-      frames.pop_back();
-      if (!frames.empty()) {
-        uint32_t& low = low_[frames.back().block.index];
-        low = std::min(low, low_[block.index]);
-      }
-      if (low_[block.index] != number_[block.index]) continue;
-      std::vector<BlockId> component;
-      BlockId last;
-      do {
-        last = stack_.back();
-        stack_.pop_back();
-        on_stack_[last.index] = false;
-        component.push_back(last);
-      } while (last != block);
-      components.push_back(std::move(component));
-    }
-  }
-
-  // The only block of the component that is entered from outside.
-  bool FindHead(const std::vector<BlockId>& component, uint32_t level, BlockId start, BlockId* head) const {
-    auto inside = [&](BlockId block) { return std::ranges::find(component, block) != component.end(); };
-    std::vector<BlockId> heads;
-    auto add = [&](BlockId block) {
-      if (std::ranges::find(heads, block) == heads.end()) heads.push_back(block);
-    };
-    if (inside(start)) add(start);
-    for (BlockId block : r_.blocks) {
-      if (inside(block)) continue;
-      for (const ir::Edge& edge : f_.successors(block)) {
-        if (inside(edge.to) && r_.level_of[edge.to.index] == level) add(edge.to);
-      }
-    }
-    if (heads.size() != 1) return false;
-    *head = heads[0];
     return true;
   }
 
@@ -268,10 +189,7 @@ class Builder {
 
   const ir::Function& f_;
   LaneRegion& r_;
-  std::vector<uint32_t> head_of_, number_, low_;
-  std::vector<bool> on_stack_;
-  std::vector<BlockId> stack_;
-  uint32_t clock_ = 0;
+  std::vector<uint32_t> head_of_;  // by block: the level of the loop that it heads
 };
 
 }  // namespace
@@ -284,4 +202,4 @@ std::optional<LaneRegion> FindLaneRegion(const ir::Function& f, BlockId entry,
   return region;
 }
 
-}  // namespace ptx2cpu::lowering
+}  // namespace ptx2cpu::analysis

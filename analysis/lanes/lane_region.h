@@ -12,7 +12,7 @@
 
 #include "ir/function.h"
 
-namespace ptx2cpu::lowering {
+namespace ptx2cpu::analysis {
 
 struct EdgeRef {
   ir::BlockId from;
@@ -80,4 +80,4 @@ struct LaneRegionOptions {
 std::optional<LaneRegion> FindLaneRegion(const ir::Function& f, ir::BlockId entry,
                                          const LaneRegionOptions& options);
 
-}  // namespace ptx2cpu::lowering
+}  // namespace ptx2cpu::analysis

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace ptx2cpu::lowering {
+namespace ptx2cpu::analysis {
 
 using ir::BlockId;
 using ir::Opcode;
@@ -305,4 +305,4 @@ void FindLaneShapes(const ir::Function& f, const LaneRegionOptions& options, Lan
   Shapes(f, options, region).Run();
 }
 
-}  // namespace ptx2cpu::lowering
+}  // namespace ptx2cpu::analysis

@@ -3,11 +3,11 @@
 
 #include "analysis/lanes/lane_region.h"
 
-namespace ptx2cpu::lowering {
+namespace ptx2cpu::analysis {
 
 bool DiffersBetweenLanes(ir::Special special);
 
 // Fills shapes, Item::together, Level::leaves_together and turns_together.
 void FindLaneShapes(const ir::Function& f, const LaneRegionOptions& options, LaneRegion& region);
 
-}  // namespace ptx2cpu::lowering
+}  // namespace ptx2cpu::analysis

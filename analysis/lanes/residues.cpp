@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace ptx2cpu::lowering {
+namespace ptx2cpu::analysis {
 
 using ir::Opcode;
 using ir::Space;
@@ -12,11 +12,11 @@ using Root = Residue::Root;
 
 namespace {
 
-constexpr uint8_t kMostZeros = 6;  // of kMostAlign
-static_assert(uint64_t{1} << kMostZeros == Residues::kMostAlign);
+constexpr uint8_t kMaxZeros = 6;  // of kMaxAlign
+static_assert(uint64_t{1} << kMaxZeros == Residues::kMaxAlign);
 
 uint8_t ZerosOfConstant(uint64_t bits) {
-  return static_cast<uint8_t>(std::min<int>(std::countr_zero(bits), kMostZeros));
+  return static_cast<uint8_t>(std::min<int>(std::countr_zero(bits), kMaxZeros));
 }
 
 // Windows of shared and local memory begin at multiples of this (runtime/launch/launch_job.cpp).
@@ -75,9 +75,9 @@ void Residues::CollectSources() {
 
 // From all zero down to what holds, until nothing changes: a counter that grows by 4 keeps its two bits.
 void Residues::FindZeros() {
-  zeros_.assign(f_.values.size(), kMostZeros);
+  zeros_.assign(f_.values.size(), kMaxZeros);
   auto least = [&](const std::vector<ValueId>& sources) {
-    uint8_t zeros = kMostZeros;
+    uint8_t zeros = kMaxZeros;
     for (ValueId source : sources) zeros = std::min(zeros, zeros_[source.index]);
     return zeros;
   };
@@ -111,7 +111,7 @@ uint8_t Residues::ZerosOf(const ir::Inst& inst) const {
   auto of = [&](size_t i) -> uint8_t {
     return IsInteger(inst.operands[i]) ? zeros_[inst.operands[i].index] : 0;
   };
-  auto sum = [&](int zeros) { return static_cast<uint8_t>(std::clamp<int>(zeros, 0, kMostZeros)); };
+  auto sum = [&](int zeros) { return static_cast<uint8_t>(std::clamp<int>(zeros, 0, kMaxZeros)); };
   auto amount = [&]() -> std::optional<int> {
     const ir::Value& value = f_.at_value(inst.operands[1]);
     if (!value.def.valid() || f_.at_inst(value.def).op != Opcode::kConst) return std::nullopt;
@@ -143,7 +143,7 @@ uint8_t Residues::ZerosOf(const ir::Inst& inst) const {
     case Opcode::kShrU:
     case Opcode::kShrS: {
       const std::optional<int> shift = amount();
-      // All of kMostZeros stands for that many or more: no more than these are counted.
+      // All of kMaxZeros stands for that many or more: no more than these are counted.
       return shift ? sum(of(0) - *shift) : uint8_t{0};
     }
     case Opcode::kNeg:
@@ -280,4 +280,4 @@ Residue Residues::Transfer(ValueId id, const Values& known, uint32_t bits) const
   }
 }
 
-}  // namespace ptx2cpu::lowering
+}  // namespace ptx2cpu::analysis

@@ -8,7 +8,7 @@
 
 #include "ir/function.h"
 
-namespace ptx2cpu::lowering {
+namespace ptx2cpu::analysis {
 
 // Congruent modulo the alignment that was asked for to `offset`, plus a kernel parameter or another value
 // where one is named. p + 4 * i with 32-bit words is congruent to the parameter p.
@@ -24,13 +24,13 @@ struct Residue {
 
 class Residues {
  public:
-  static constexpr uint64_t kMostAlign = 64;
+  static constexpr uint64_t kMaxAlign = 64;
 
   // `shared_offset`: by variable, where shared ones lie in the window. All arguments outlive this.
   Residues(const ir::Module& module, const ir::Function& f, const std::vector<uint32_t>& shared_offset,
            uint32_t param_bytes);
 
-  // `align`: a power of two, at most kMostAlign.
+  // `align`: a power of two, at most kMaxAlign.
   const Residue& Of(ir::ValueId value, uint64_t align);
 
  private:
@@ -50,11 +50,11 @@ class Residues {
   uint32_t param_bytes_;
   std::vector<std::vector<ir::ValueId>> arguments_;  // by value: of a block parameter, what edges hand over
   std::vector<std::vector<ir::ValueId>> stored_;     // by slot
-  std::vector<uint8_t> zeros_;  // by value: low bits that are zero for sure, up to kMostZeros
+  std::vector<uint8_t> zeros_;  // by value: low bits that are zero for sure, up to kMaxZeros
   std::array<std::unique_ptr<Values>, 7> found_;  // by logarithm of the alignment
 };
 
 // Where an address is that of a parameter, and at which offset.
 std::optional<uint64_t> OffsetInParameters(const ir::Function& f, ir::ValueId address, uint32_t param_bytes);
 
-}  // namespace ptx2cpu::lowering
+}  // namespace ptx2cpu::analysis

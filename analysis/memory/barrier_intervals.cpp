@@ -9,7 +9,7 @@ using ir::Opcode;
 
 // Kernels beyond this are left alone: barriers, times barriers that may go, times stretches; pairs of
 // effects.
-constexpr uint64_t kMostWork = 100'000'000, kMostPairs = 1'000'000;
+constexpr uint64_t kMaxWork = 100'000'000, kMaxPairs = 1'000'000;
 
 size_t NumberOperand(Opcode op) {
   return op == Opcode::kBarrierBlock || op == Opcode::kBarrierArrive ? 0 : 1;
@@ -59,7 +59,7 @@ BarrierIntervals::BarrierIntervals(const ir::Module& module, const ir::Function&
   if (calls) {
     for (const ir::Function& callee : module.functions) known_ &= callee.is_kernel || !HasBarriers(callee);
   }
-  known_ &= uint64_t{barriers_.size()} * barriers_.size() * stretches_.size() <= kMostWork;
+  known_ &= uint64_t{barriers_.size()} * barriers_.size() * stretches_.size() <= kMaxWork;
   if (!known_) return;
   Connect();
   Solve();
@@ -217,7 +217,7 @@ bool BarrierIntervals::AllTogether() const {
 bool BarrierIntervals::Redundant(uint32_t barrier) const {
   const BlockBarrier& b = barriers_[barrier];
   if (!known_ || !b.plain || !b.together || b.removed) return false;
-  if (before_[barrier].size() * after_[barrier].size() > kMostPairs) return false;
+  if (before_[barrier].size() * after_[barrier].size() > kMaxPairs) return false;
   auto unknown = [&](uint32_t e) { return effects_.all()[e].access == Access::kUnknown; };
   const std::vector<uint32_t>&first = before_[barrier], &second = after_[barrier];
   if (std::any_of(first.begin(), first.end(), unknown) || std::any_of(second.begin(), second.end(), unknown))

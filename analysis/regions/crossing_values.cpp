@@ -48,7 +48,7 @@ namespace {
 
 constexpr uint32_t kUnnumbered = ~0u;
 constexpr uint64_t kLanes = 32;
-constexpr int kMostRounds = 6;
+constexpr int kMaxRounds = 6;
 
 class Chooser {
  public:
@@ -65,7 +65,7 @@ class Chooser {
     FindLaneWork();
     CrossingValues result;
     result.stored.resize(f_.values.size());
-    for (int round = 0; round < kMostRounds; ++round) {
+    for (int round = 0; round < kMaxRounds; ++round) {
       std::vector<bool> cut = MinimumCut(Graph());
       for (uint32_t n = 0; n < cone_.size(); ++n) result.stored[cone_[n].index] = cut[n];
       if (!FixExpensive(result.stored)) break;

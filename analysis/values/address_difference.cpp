@@ -10,7 +10,7 @@ namespace ptx2cpu::analysis {
 namespace {
 
 constexpr int kLinear = 3;
-constexpr int64_t kMostThreads = 1024, kMostThreadsZ = 64;
+constexpr int64_t kMaxThreads = 1024, kMaxThreadsZ = 64;
 constexpr int64_t kFar =
     int64_t{1} << 30;  // smaller than what two widened numbers differ by when they wrapped apart
 
@@ -123,7 +123,7 @@ bool AddressForms::SubtractWidened(const std::vector<Term>& a, const std::vector
   if (!inner.known) return false;
   __int128 reach = Magnitude(inner.constant = static_cast<int32_t>(inner.constant));
   for (size_t k = 0; k < 4; ++k) {
-    int64_t most = k == 2 ? kMostThreadsZ : kMostThreads;
+    int64_t most = k == 2 ? kMaxThreadsZ : kMaxThreads;
     reach += static_cast<__int128>(Magnitude(inner.first[k]) + Magnitude(inner.second[k])) * most;
   }
   if (reach > kFar) return false;
@@ -137,13 +137,13 @@ bool AddressForms::SubtractWidened(const std::vector<Term>& a, const std::vector
 
 bool AddressForms::MayOverlap(const AddressDifference& d, int64_t first_bytes, int64_t second_bytes) const {
   if (!d.known) return true;
-  std::array<int64_t, 4> extents{shape_.x ? shape_.x : kMostThreads, shape_.y ? shape_.y : kMostThreads,
-                                 shape_.z ? shape_.z : kMostThreadsZ, 1};
+  std::array<int64_t, 4> extents{shape_.x ? shape_.x : kMaxThreads, shape_.y ? shape_.y : kMaxThreads,
+                                 shape_.z ? shape_.z : kMaxThreadsZ, 1};
   __int128 low = d.constant, high = d.constant;
   bool plain = false, linear = false;
   int64_t step = 0;
   for (size_t k = 0; k < 4; ++k) {
-    int64_t most = k == kLinear ? kMostThreads : extents[k];
+    int64_t most = k == kLinear ? kMaxThreads : extents[k];
     for (__int128 c : {static_cast<__int128>(d.first[k]), -static_cast<__int128>(d.second[k])}) {
       (c < 0 ? low : high) += c * (most - 1);
       if (c != 0) (k == kLinear ? linear : plain) = true;
@@ -159,7 +159,7 @@ bool AddressForms::MayOverlap(const AddressDifference& d, int64_t first_bytes, i
     int64_t rest = ((d.constant % step) + step) % step;
     return rest < second_bytes || rest - step > -first_bytes;
   }
-  if (linear) extents = {1, 1, 1, kMostThreads};
+  if (linear) extents = {1, 1, 1, kMaxThreads};
   return AnyOverlap(d, extents, first_bytes, second_bytes);
 }
 

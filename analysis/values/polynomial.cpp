@@ -6,7 +6,7 @@
 namespace ptx2cpu::analysis {
 namespace {
 
-constexpr size_t kMostTerms = 10, kMostAtoms = 4;
+constexpr size_t kMaxTerms = 10, kMaxAtoms = 4;
 
 // Wrapping arithmetic: the polynomials are modulo 2^64.
 int64_t Add(int64_t a, int64_t b) {
@@ -52,17 +52,17 @@ std::optional<Polynomial> Product(const Polynomial& a, const Polynomial& b) {
   Polynomial product = Constant(Multiply(a.constant, b.constant));
   for (const Term& x : a.terms) AddTerm(product, x.atoms, Multiply(x.factor, b.constant));
   for (const Term& y : b.terms) AddTerm(product, y.atoms, Multiply(y.factor, a.constant));
-  if (a.terms.size() * b.terms.size() > kMostTerms) return {};
+  if (a.terms.size() * b.terms.size() > kMaxTerms) return {};
   for (const Term& x : a.terms) {
     for (const Term& y : b.terms) {
       std::vector<uint32_t> atoms = x.atoms;
       atoms.insert(atoms.end(), y.atoms.begin(), y.atoms.end());
-      if (atoms.size() > kMostAtoms) return {};
+      if (atoms.size() > kMaxAtoms) return {};
       std::sort(atoms.begin(), atoms.end());
       AddTerm(product, atoms, Multiply(x.factor, y.factor));
     }
   }
-  if (product.terms.size() > kMostTerms) return {};
+  if (product.terms.size() > kMaxTerms) return {};
   return product;
 }
 

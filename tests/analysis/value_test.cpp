@@ -1,5 +1,4 @@
-// Analyses of values: uniformity, liveness, address spaces, effects.
-#include "analysis/memory/effects.h"
+// Analyses of values: uniformity, liveness, address spaces.
 #include "analysis/values/address_space.h"
 #include "analysis/values/liveness.h"
 #include "analysis/values/uniformity.h"
@@ -285,26 +284,4 @@ kernel @k (p: i64 @0) phase simt local_bytes 8 {
 }
 )");
   CHECK(AnalyzeAddressSpaces(escaping.functions[0]).local_escapes);
-}
-
-TEST_CASE("effects", "[analysis]") {
-  ir::Module m = test::ParseText(R"(kernel @k (p: i64 @0) phase simt {
-^b0:
-  %base = param_base
-  %z = const i32 0x0
-  %f = const i32 0xffffffff
-  barrier_block %z
-  barrier_warp %f ; ptx 7
-  %a = atomic i32 add shared %base, %z
-  %v = load i32 global volatile %base
-  ret
-}
-)");
-  Effects e = SummarizeEffects(m.functions[0]);
-  CHECK(e.block_barriers == 1);
-  CHECK(e.collectives == 1);
-  CHECK(e.first_collective_line == 7);
-  CHECK(e.atomics == 1);
-  CHECK((e.reads_shared && e.writes_shared && e.reads_global && e.volatile_access));
-  CHECK_FALSE(e.writes_global);
 }

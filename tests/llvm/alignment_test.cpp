@@ -9,8 +9,8 @@
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
+using analysis::Residue;
 using lowering::AlignmentChecks;
-using lowering::Residue;
 
 namespace {
 
@@ -56,7 +56,7 @@ Stored AddressOf(const std::string& body) {
 Residue ResidueOf(const std::string& body, uint64_t align) {
   const Stored stored = AddressOf(body);
   const ir::Function& k = *stored.module.FindFunction("k");
-  return lowering::Residues(stored.module, k, stored.layout.shared_offset, k.param_bytes)
+  return analysis::Residues(stored.module, k, stored.layout.shared_offset, k.param_bytes)
       .Of(stored.address, align);
 }
 
@@ -127,7 +127,7 @@ kernel @k (n: i32 @0) phase simt entry ^b0 {
 )",
                           "t");
   if (!module) FAIL(module.error().Render());
-  const lowering::BlockOrder order(module->functions[0], {0});
+  const analysis::BlockOrder order(module->functions[0], {0});
   const auto earliest = [&](uint32_t block) { return order.EarliestEquivalent({block}).index; };
   CHECK(earliest(5) == 0);
   CHECK(earliest(4) == 2);

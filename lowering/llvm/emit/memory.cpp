@@ -45,7 +45,7 @@ Value FunctionEmitter::BaseOf(ir::ValueId address, int depth) {
 }
 
 std::optional<uint64_t> FunctionEmitter::ParameterOffset(ir::ValueId address) const {
-  return OffsetInParameters(f, address, m.param_bytes);
+  return analysis::OffsetInParameters(f, address, m.param_bytes);
 }
 
 Value FunctionEmitter::Parameter(uint64_t offset, ir::Type type) {
@@ -136,7 +136,7 @@ void CheckAlignment(Site& s, const AlignedOperand& aligned) {
 
 namespace {
 
-bool IsStrong(const Site& s) { return lowering::IsStrong(s.inst, s.e.private_shared); }
+bool IsStrong(const Site& s) { return analysis::IsStrong(s.inst, s.e.private_shared); }
 
 struct Access {
   Value pointer;

@@ -89,7 +89,7 @@ std::vector<AlignmentNotes::Access> AlignmentNotes::Find(ir::BlockId entry, bool
 // Moves each to the earliest block, and leaves out those that one before them speaks for. In the order of the
 // program.
 void AlignmentNotes::Place(ir::BlockId entry, bool calls, std::vector<Access>& accesses) const {
-  const BlockOrder order(e_.f, entry);
+  const analysis::BlockOrder order(e_.f, entry);
   std::vector<uint32_t> place(e_.f.blocks.size());
   for (uint32_t i = 0; i < order.blocks().size(); ++i) place[order.blocks()[i].index] = i;
   std::ranges::stable_sort(accesses, {}, [&](const Access& a) { return place[a.block.index]; });

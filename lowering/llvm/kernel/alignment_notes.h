@@ -30,6 +30,9 @@
 
 namespace ptx2cpu::lowering {
 
+using analysis::Residue;
+using analysis::Residues;
+
 class FunctionEmitter;
 
 // What must be aligned where an instruction accesses memory: an operand, and how.

@@ -60,7 +60,7 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       f(f),
       function(function),
       b(m.context),
-      private_shared(HasPrivateShared(f)),
+      private_shared(analysis::HasPrivateShared(f)),
       one_dimensional_(one_dimensional) {
   values_.resize(f.values.size());
   phis_.resize(f.values.size());

@@ -20,7 +20,13 @@
 #include "lowering/llvm/kernel/alignment_notes.h"
 #include "lowering/llvm/kernel/module_emitter.h"
 
+namespace ptx2cpu::analysis {
+struct LaneRegion;
+}
+
 namespace ptx2cpu::lowering {
+
+using analysis::LaneRegion;
 
 inline constexpr unsigned kWarpSize = 32;
 
@@ -52,7 +58,6 @@ struct LaneStep {
 };
 
 class FunctionEmitter;
-struct LaneRegion;
 
 // One instruction about to be emitted.
 struct Site {

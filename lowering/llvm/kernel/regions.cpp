@@ -281,7 +281,7 @@ Result<bool> FunctionEmitter::EmitLanesAsVectors(const ir::Inst& inst) {
   LaneRegionOptions options{.private_shared = private_shared,
                             .threads = one_dimensional_ ? Threads::kOneDimensional : Threads::kAnyShape,
                             .varies_outside = [&](ir::ValueId id) { return IsVarying(id); }};
-  std::optional<LaneRegion> region = FindLaneRegion(f, inst.edges[0].to, options);
+  std::optional<LaneRegion> region = analysis::FindLaneRegion(f, inst.edges[0].to, options);
   if (!region || !LaneVectors::Suits(*this, *region)) return false;
   BeginNotes(inst, false);
   TRY_STATUS(LaneVectors(*this, *region).Run(MasksLanes(inst) ? LiveMask(step.warp) : LanesOf(step.warp)));

@@ -64,8 +64,9 @@ bool ResultVaries(const ir::Function& f, const ir::Inst& inst, size_t number,
     case Opcode::kSlotLoad:
       return f.slots[inst.attrs.index].shape == ir::Level::kLane;
     case Opcode::kSpecialRegister:
-      return DiffersBetweenLanes(inst.attrs.special) || (inst.attrs.special == ir::Special::kWarpId &&
-                                                         f.at_block(inst.block).level == ir::Level::kBlock);
+      return analysis::DiffersBetweenLanes(inst.attrs.special) ||
+             (inst.attrs.special == ir::Special::kWarpId &&
+              f.at_block(inst.block).level == ir::Level::kBlock);
     case Opcode::kShuffle:
     case Opcode::kMatchAny:
     case Opcode::kResumeWord:

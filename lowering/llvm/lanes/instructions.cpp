@@ -99,7 +99,7 @@ LaneVectors::Way LaneVectors::WayOf(const FunctionEmitter& e, const LaneRegion& 
     default:
       return ir::Info(inst.op).effect == ir::Effect::kPure ? Way::kTogether : Way::kEachLane;
   }
-  if (IsStrong(inst, e.private_shared) || inst.attrs.space == Space::kLocal) return Way::kEachLane;
+  if (analysis::IsStrong(inst, e.private_shared) || inst.attrs.space == Space::kLocal) return Way::kEachLane;
   const LaneShape address = shape(inst.operands[0]);
   if (address.uniform()) return Way::kScalar;
   const auto bits = static_cast<unsigned>(ir::Bits(inst.type));

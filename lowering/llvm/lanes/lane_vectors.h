@@ -19,6 +19,10 @@
 
 namespace ptx2cpu::lowering {
 
+using analysis::EdgeRef;
+using analysis::LaneRegionOptions;
+using analysis::LaneShape;
+
 class LaneVectors {
  public:
   LaneVectors(FunctionEmitter& e, LaneRegion& region);

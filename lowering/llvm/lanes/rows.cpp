@@ -74,7 +74,7 @@ std::optional<LaneRegion> FunctionEmitter::RegionOfRows(const ir::Inst& inst) co
   LaneRegionOptions options{.private_shared = private_shared,
                             .threads = LaneRegionOptions::Threads::kRow,
                             .varies_outside = [&](ir::ValueId id) { return IsVarying(id); }};
-  std::optional<LaneRegion> region = FindLaneRegion(f, inst.edges[0].to, options);
+  std::optional<LaneRegion> region = analysis::FindLaneRegion(f, inst.edges[0].to, options);
   if (!region || !LaneVectors::SuitsRows(*this, *region)) return std::nullopt;
   return region;
 }
