@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/device/entry_point_list.h"
+#include "runtime/entry/entry_point_list.h"
 #include "runtime/engine/cache/image_bytes.h"
 #include "runtime/engine/progress.h"
 

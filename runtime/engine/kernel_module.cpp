@@ -11,10 +11,10 @@
 
 #include "lowering/llvm/output/jit.h"
 #include "ptx-parser/fatbin/fatbin.h"
-#include "runtime/device/child_queue.h"
 #include "runtime/engine/background.h"
 #include "runtime/engine/compiler.h"
 #include "runtime/engine/text_lines.h"
+#include "runtime/launch/device_kernels.h"
 
 namespace ptx2cpu::rt {
 

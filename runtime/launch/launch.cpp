@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/device/run_children.h"
 #include "runtime/launch/launch_job.h"
+#include "runtime/launch/run_children.h"
 
 namespace ptx2cpu::rt {
 

@@ -1,9 +1,9 @@
 // What generated code's `launch` pointer means to the runtime: one per launch in flight.
 #pragma once
 
-#include "runtime/device/child_queue.h"
 #include "runtime/device/device_services.h"
 #include "runtime/device/print_log.h"
+#include "runtime/launch/child_queue.h"
 #include "runtime/launch/launch.h"
 
 namespace ptx2cpu::rt {

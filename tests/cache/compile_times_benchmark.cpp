@@ -11,9 +11,9 @@
 #include "lowering/compile.h"
 #include "lowering/llvm/output/jit.h"
 #include "ptx-parser/fatbin/fatbin.h"
-#include "runtime/device/entry_point_list.h"
 #include "runtime/engine/images.h"
 #include "runtime/engine/kernel_module.h"
+#include "runtime/entry/entry_point_list.h"
 #include "tests/cache/scratch.h"
 
 using namespace ptx2cpu;

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "lowering/llvm/output/jit.h"
-#include "runtime/device/entry_point_list.h"
+#include "runtime/entry/entry_point_list.h"
 #include "runtime/launch/launch.h"
 #include "tools/harness/compiled_call.h"
 

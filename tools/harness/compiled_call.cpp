@@ -3,7 +3,7 @@
 #include <cstring>
 #include <optional>
 
-#include "runtime/device/entry_point_list.h"
+#include "runtime/entry/entry_point_list.h"
 #include "runtime/launch/launch.h"
 
 namespace ptx2cpu::harness {

@@ -24,7 +24,7 @@
 namespace ptx2cpu::lowering {
 
 struct JitOptions {
-  // All of the table (runtime/device/entry_point_list.h); code generation does not link the runtime.
+  // All of the table (runtime/entry/entry_point_list.h); code generation does not link the runtime.
   std::span<const ptx2cpu_entry_point> entry_points = {};
   Target target = {};    // empty triple: native
   int optimisation = 3;  // 0..3

@@ -1,4 +1,4 @@
-#include "runtime/scheduler/resident.h"
+#include "runtime/launch/resident.h"
 
 namespace ptx2cpu::rt {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "runtime/device/condition.h"
-#include "runtime/device/run_children.h"
 #include "runtime/launch/launch_job.h"
 #include "runtime/launch/launch_state.h"
+#include "runtime/launch/run_children.h"
 #include "runtime/worker/fault.h"
 
 namespace ptx2cpu::rt {

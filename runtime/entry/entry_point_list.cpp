@@ -1,6 +1,6 @@
 // A file of its own: programs with kernels compiled ahead of time do not link it, and so only the entry
 // points they call.
-#include "runtime/device/entry_point_list.h"
+#include "runtime/entry/entry_point_list.h"
 
 namespace ptx2cpu::rt {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/device/child_queue.h"
+#include "runtime/launch/child_queue.h"
 #include "runtime/launch/launch.h"
 
 namespace ptx2cpu::rt {

@@ -8,7 +8,7 @@
 #include <csetjmp>
 #include <thread>
 
-#include "runtime/scheduler/resident.h"
+#include "runtime/launch/resident.h"
 
 namespace ptx2cpu::rt {
 

@@ -13,12 +13,11 @@
 #include <vector>
 
 #include "runtime/abi/abi.h"
+#include "runtime/launch/device_kernels.h"
 #include "runtime/launch/launch.h"
 #include "runtime/worker/spin_lock.h"
 
 namespace ptx2cpu::rt {
-
-class KernelFinder;
 
 struct ChildLaunch {
   std::shared_ptr<KernelFinder> finder;
@@ -63,18 +62,5 @@ class ChildQueue {
   std::vector<std::unique_ptr<ChildLaunch>> prepared_;
   std::vector<ChildOperation> operations_;
 };
-
-// Kernels that device code may launch, by what their address is in device code (the variable of a function's
-// identity).
-class KernelFinder {
- public:
-  virtual ~KernelFinder() = default;
-  // The code for blocks of a shape and these parameters (null: not known yet; its sizes are the same); null
-  // with a reason in `why`.
-  virtual const ptx2cpu_kernel* Find(Dim3 block, const std::byte* parameters, std::string* why) = 0;
-};
-void RegisterDeviceKernel(const void* identity, std::shared_ptr<KernelFinder> finder);
-void ForgetDeviceKernel(const void* identity);
-std::shared_ptr<KernelFinder> FindDeviceKernel(const void* identity);
 
 }  // namespace ptx2cpu::rt
