@@ -12,11 +12,22 @@ constexpr size_t kMostLanes = 32;  // of work that only computes
 constexpr size_t kMostWaitingLanes = 1024;
 constexpr uint32_t kNone = ~0u;
 
+// May the work wait for something other than a worker's time?
+struct Waits {
+  template <OneOf<HostWork, PollWork, LaunchWaitWork, ConditionalWork, WaitWork, GateWork> T>
+  bool operator()(const T&) const {
+    return true;
+  }
+  template <OneOf<std::monostate, KernelWork, CopyWork, FillWork, CallWork, RecordWork, LaunchRecordWork,
+                  BranchesWork, SequenceWork>
+                T>
+  bool operator()(const T&) const {
+    return false;
+  }
+};
+
 bool MayWait(const GraphItem& item) {
-  return std::ranges::any_of(item.works, [](const Work& work) {
-    return std::holds_alternative<HostWork>(work) || std::holds_alternative<PollWork>(work) ||
-           std::holds_alternative<LaunchWaitWork>(work) || std::holds_alternative<ConditionalWork>(work);
-  });
+  return std::ranges::any_of(item.works, [](const Work& work) { return std::visit(Waits{}, work); });
 }
 
 void MoveSteps(Steps& from, Steps& to) { std::ranges::move(from, std::back_inserter(to)); }

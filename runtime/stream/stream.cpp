@@ -34,17 +34,23 @@ uint64_t NextId() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Empty: not worth a bar.
-std::string TimelineName(const Work& work) {
-  if (const auto* kernel = std::get_if<KernelWork>(&work)) return kernel->kernel->name;
-  if (const auto* copy = std::get_if<CopyWork>(&work)) {
-    return "copy of " + std::to_string(copy->width * copy->height * copy->depth) + " bytes";
+// The name of an operation's bar in a timeline; empty: not worth a bar.
+struct BarName {
+  std::string operator()(const KernelWork& work) const { return work.kernel->name; }
+  std::string operator()(const CopyWork& work) const {
+    return "copy of " + std::to_string(work.width * work.height * work.depth) + " bytes";
   }
-  if (const auto* fill = std::get_if<FillWork>(&work)) {
-    return "fill of " + std::to_string(fill->width * fill->value_bytes * fill->height) + " bytes";
+  std::string operator()(const FillWork& work) const {
+    return "fill of " + std::to_string(work.width * work.value_bytes * work.height) + " bytes";
   }
-  return {};
-}
+  // What takes no time of its own, or has bars for its parts. The host thread makes those of its functions.
+  template <OneOf<std::monostate, HostWork, CallWork, PollWork, RecordWork, WaitWork, GateWork,
+                  LaunchWaitWork, LaunchRecordWork, BranchesWork, ConditionalWork, SequenceWork>
+                T>
+  std::string operator()(const T&) const {
+    return {};
+  }
+};
 
 }  // namespace
 
@@ -171,50 +177,72 @@ void Stream::Complete() {
 Stream::Outcome Stream::Perform(RunContext& context, const Work& work, size_t depth) {
   if (!timeline::Wanted()) return PerformUnseen(context, work, depth);
   const uint64_t begin = timeline::Now();
-  const std::string name = TimelineName(work);  // before: the stream may be elsewhere afterwards
+  const std::string name = std::visit(BarName{}, work);  // before: the stream may be elsewhere afterwards
   const uint64_t id = id_;
   const Outcome outcome = PerformUnseen(context, work, depth);
   if (outcome == Outcome::kDone && !name.empty()) timeline::AddWork(id, name, begin, timeline::Now());
   return outcome;
 }
 
-Stream::Outcome Stream::PerformUnseen(RunContext& context, const Work& work, size_t depth) {
-  const bool failed = errors_->failed();
-  std::optional<LaunchError> error;
-  if (const auto* kernel = std::get_if<KernelWork>(&work)) {
-    if (failed) return Outcome::kDone;
-    error = RunKernel(*kernel, context);
-    if (error && kernel->report) kernel->report(*error);
-  } else if (const auto* copy = std::get_if<CopyWork>(&work)) {
-    if (!failed) error = RunCopy(*copy, context);
-  } else if (const auto* fill = std::get_if<FillWork>(&work)) {
-    if (!failed) error = RunFill(*fill, context);
-  } else if (const auto* call = std::get_if<CallWork>(&work)) {
-    if (!failed || call->always) call->run();
-  } else if (const auto* record = std::get_if<RecordWork>(&work)) {
-    if (record->event->latest_record.load() == record->record) record->event->nanoseconds.store(Now());
-  } else if (const auto* wait = std::get_if<WaitWork>(&work)) {
-    return AwaitTicket(*wait);
-  } else if (const auto* host = std::get_if<HostWork>(&work)) {
-    return failed && !host->always ? Outcome::kDone : AwaitHost(*host);
-  } else if (const auto* poll = std::get_if<PollWork>(&work)) {
-    return failed ? Outcome::kDone : AwaitPoll(*poll);
-  } else if (const auto* sequence = std::get_if<SequenceWork>(&work)) {
-    return PerformSteps(context, *sequence->steps, depth);
-  } else if (const auto* branches = std::get_if<BranchesWork>(&work)) {
-    return PerformBranches(context, *branches->branches, depth);
-  } else if (const auto* conditional = std::get_if<ConditionalWork>(&work)) {
-    return PerformConditional(context, *conditional, depth);
-  } else if (const auto* launch_wait = std::get_if<LaunchWaitWork>(&work)) {
-    return AwaitTicket(std::get<SequenceWork>(batch_->work).launch->waits[launch_wait->slot]);
-  } else if (const auto* launch_record = std::get_if<LaunchRecordWork>(&work)) {
-    launch_record->event->nanoseconds.store(Now());
-    std::get<SequenceWork>(batch_->work).launch->gates[launch_record->slot]->Open();
-  } else if (const auto* gate = std::get_if<GateWork>(&work)) {
-    return AwaitGate(*gate);
+// What each kind of work does; a kind without a function here does not compile. After a fault kernels, copies
+// and fills are left out, and what has to be done in any case is done.
+struct Stream::Performance {
+  Stream& stream;
+  RunContext& context;
+  const size_t depth;
+  const bool failed = stream.errors_->failed();
+
+  Outcome Done(std::optional<LaunchError> error = {}) const {
+    if (error) stream.errors_->Fail(std::move(*error));
+    return Outcome::kDone;
   }
-  if (error) errors_->Fail(std::move(*error));
-  return Outcome::kDone;
+  // Of the launch of a graph that is the operation at the front.
+  const LaunchData& launch() const { return *std::get<SequenceWork>(stream.batch_->work).launch; }
+
+  Outcome operator()(const std::monostate&) const { return Outcome::kDone; }
+  Outcome operator()(const KernelWork& kernel) const {
+    if (failed) return Outcome::kDone;
+    std::optional<LaunchError> error = RunKernel(kernel, context);
+    if (error && kernel.report) kernel.report(*error);
+    return Done(std::move(error));
+  }
+  Outcome operator()(const CopyWork& copy) const { return failed ? Done() : Done(RunCopy(copy, context)); }
+  Outcome operator()(const FillWork& fill) const { return failed ? Done() : Done(RunFill(fill, context)); }
+  Outcome operator()(const HostWork& host) const {
+    return failed && !host.always ? Outcome::kDone : stream.AwaitHost(host);
+  }
+  Outcome operator()(const CallWork& call) const {
+    if (!failed || call.always) call.run();
+    return Outcome::kDone;
+  }
+  Outcome operator()(const PollWork& poll) const { return failed ? Outcome::kDone : stream.AwaitPoll(poll); }
+  Outcome operator()(const RecordWork& record) const {
+    if (record.event->latest_record.load() == record.record) record.event->nanoseconds.store(Now());
+    return Outcome::kDone;
+  }
+  Outcome operator()(const WaitWork& wait) const { return stream.AwaitTicket(wait); }
+  Outcome operator()(const GateWork& gate) const { return stream.AwaitGate(gate); }
+  Outcome operator()(const LaunchWaitWork& wait) const {
+    return stream.AwaitTicket(launch().waits[wait.slot]);
+  }
+  Outcome operator()(const LaunchRecordWork& record) const {
+    record.event->nanoseconds.store(Now());
+    launch().gates[record.slot]->Open();
+    return Outcome::kDone;
+  }
+  Outcome operator()(const BranchesWork& branches) const {
+    return stream.PerformBranches(context, *branches.branches, depth);
+  }
+  Outcome operator()(const ConditionalWork& conditional) const {
+    return stream.PerformConditional(context, conditional, depth);
+  }
+  Outcome operator()(const SequenceWork& sequence) const {
+    return stream.PerformSteps(context, *sequence.steps, depth);
+  }
+};
+
+Stream::Outcome Stream::PerformUnseen(RunContext& context, const Work& work, size_t depth) {
+  return std::visit(Performance{*this, context, depth}, work);
 }
 
 }  // namespace ptx2cpu::rt

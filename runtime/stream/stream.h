@@ -1,7 +1,7 @@
 // Streams: operations in order, asynchronously, on the pool's workers.
 //
 // An operation has a number in its stream, from 1. Streams wait for each other by tickets, "that stream, that
-// number", and a ticket always names an operation that is already queued, so waits can not form a circle. Any
+// number", and a ticket always names an operation that is already queued, so waits cannot form a cycle. Any
 // thread may use any stream. Whoever waits for a stream runs its work itself as long as no worker has taken
 // it.
 #pragma once
@@ -97,6 +97,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // `depth`: sequences, conditions and branches around the work. Behind kBlocked the stream may run
   // elsewhere.
   Outcome Perform(RunContext& context, const Work& work, size_t depth);
+  struct Performance;
   Outcome PerformUnseen(RunContext& context, const Work& work, size_t depth);
   Outcome PerformSteps(RunContext& context, const Steps& steps, size_t depth);
   Outcome PerformConditional(RunContext& context, const ConditionalWork& conditional, size_t depth);

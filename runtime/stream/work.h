@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -156,6 +157,10 @@ struct ConditionalWork;
 using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork, CallWork, PollWork,
                           RecordWork, WaitWork, GateWork, LaunchWaitWork, LaunchRecordWork, BranchesWork,
                           ConditionalWork, SequenceWork>;
+
+// For visitors that answer alike for several kinds: name them, so that a new kind has to be decided.
+template <typename T, typename... Kinds>
+concept OneOf = (std::is_same_v<T, Kinds> || ...);
 
 // What differs from launch to launch of one graph.
 struct LaunchData {

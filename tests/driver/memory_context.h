@@ -6,7 +6,7 @@
 
 #include "driver_api.h"
 #include "runtime/cuda/driver/context/context.h"
-#include "runtime/cuda/driver/core/device.h"
+#include "runtime/cuda/driver/context/device.h"
 
 namespace driver_memory_test {
 

@@ -14,6 +14,7 @@ struct Plain {
   int bits;
   CUarray_format format;
 };
+
 constexpr std::array kPlain = std::to_array<Plain>({
     {cudaChannelFormatKindSigned, 8, CU_AD_FORMAT_SIGNED_INT8},
     {cudaChannelFormatKindSigned, 16, CU_AD_FORMAT_SIGNED_INT16},
@@ -32,6 +33,7 @@ struct Normalized {
   unsigned channels;
   CUarray_format format;
 };
+
 constexpr std::array kNormalized = std::to_array<Normalized>({
     {cudaChannelFormatKindUnsignedNormalized8X1, 8, 1, CU_AD_FORMAT_UNORM_INT8X1},
     {cudaChannelFormatKindUnsignedNormalized8X2, 8, 2, CU_AD_FORMAT_UNORM_INT8X2},
@@ -90,10 +92,6 @@ size_t BytesOf(const Format& format) {
   cudaChannelFormatDesc description;
   if (DescriptionOf(format, description) != cudaSuccess) return 0;
   return static_cast<size_t>(description.x + description.y + description.z + description.w) / 8;
-}
-
-cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind f) {
-  return {x, y, z, w, f};
 }
 
 }  // namespace ptx2cpu::cudart

@@ -1,4 +1,4 @@
-// Lazy contexts, the thread's device, and the functions that choose it.
+// Lazy contexts and the thread's device.
 #include "runtime/cuda/cudart/context.h"
 
 #include <array>
@@ -18,6 +18,7 @@ struct Retained {
   std::array<std::atomic<CUcontext>, kMaxDevices> contexts{};
   std::atomic<uint32_t> resets{0};  // cudaDeviceReset calls: threads then look at their context again
 };
+
 Retained& Primaries() {
   static Retained* const primaries = new Retained;  // used until the process ends
   return *primaries;
@@ -27,6 +28,7 @@ struct ThreadState {
   int device = 0;
   uint32_t resets = 0;
 };
+
 thread_local ThreadState thread_state;
 
 cudaError_t Bind(int device) {
@@ -91,63 +93,16 @@ cudaError_t CurrentDevice(int& device) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGetDevice(int* device) {
-  if (device == nullptr) return cudaErrorInvalidValue;
-  if (const cudaError_t error = BeginDriver()) return error;
-  return CurrentDevice(*device);
-}
-
-cudaError_t cudaSetDevice(int device) {
+cudaError_t SetDevice(int device) {
   if (const cudaError_t error = Bind(device)) return error;
   thread_state.device = device;
   thread_state.resets = Primaries().resets.load(std::memory_order_acquire);
   return cudaSuccess;
 }
 
-cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
-  if ((flags & ~cudaInitDeviceFlagsAreValid) != 0) return cudaErrorInvalidValue;
-  if ((flags & cudaInitDeviceFlagsAreValid) != 0) {
-    if (const cudaError_t error = InDriver(&driver::cuDevicePrimaryCtxSetFlags_v2, device, deviceFlags))
-      return error;
-  }
-  CUcontext context;
-  return PrimaryContext(device, context);
-}
+void SetNextDevice(int device) { thread_state.device = device; }
 
-// The devices are tried in the order given; they are all alike, so the first one serves.
-cudaError_t cudaSetValidDevices(int* device_arr, int len) {
-  if (len < 0 || (len > 0 && device_arr == nullptr)) return cudaErrorInvalidValue;
-  int count = 0;
-  if (const cudaError_t error = InDriver(&driver::cuDeviceGetCount, &count)) return error;
-  for (const int device : std::span(device_arr, static_cast<size_t>(len))) {
-    if (device < 0 || device >= count) return cudaErrorInvalidDevice;
-  }
-  thread_state.device = len == 0 ? 0 : device_arr[0];
-  return cudaSuccess;
-}
-
-cudaError_t cudaSetDeviceFlags(unsigned int flags) {
-  if ((flags & ~cudaDeviceMask) != 0) return cudaErrorInvalidValue;
-  int device = 0;
-  if (const cudaError_t error = CurrentDevice(device)) return error;
-  return InDriver(&driver::cuDevicePrimaryCtxSetFlags_v2, device,
-                  flags & ~cudaDeviceMapHost);  // memory is always mapped
-}
-
-cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
-  if (flags == nullptr) return cudaErrorInvalidValue;
-  int device = 0, active = 0;
-  if (const cudaError_t error = CurrentDevice(device)) return error;
-  if (const cudaError_t error = InDriver(&driver::cuDevicePrimaryCtxGetState, device, flags, &active))
-    return error;
-  *flags |= cudaDeviceMapHost;
-  return cudaSuccess;
-}
-
-cudaError_t cudaDeviceReset() {
-  int device = 0;
-  if (const cudaError_t error = BeginDriver()) return error;
-  if (const cudaError_t error = CurrentDevice(device)) return error;
+cudaError_t ResetDevice(int device) {
   thread_state.device = device;
   Retained& primaries = Primaries();
   if (device < static_cast<int>(kMaxDevices))
@@ -157,10 +112,5 @@ cudaError_t cudaDeviceReset() {
   driver::cuCtxSetCurrent(nullptr);
   return FromDriver(result);
 }
-
-cudaError_t cudaDeviceSynchronize() { return InContext(&driver::cuCtxSynchronize); }
-
-cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
-cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 
 }  // namespace ptx2cpu::cudart

@@ -29,6 +29,12 @@ cuda::cudaError_t InDriver(cuda::CUresult (*function)(Parameters...), Args... ar
 
 // The device of this thread's context, or the one it will have.
 cuda::cudaError_t CurrentDevice(int& device);
+// This thread works in the device's primary context from now on; begins it.
+cuda::cudaError_t SetDevice(int device);
+// The device whose context this thread begins when it first needs one.
+void SetNextDevice(int device);
+// The primary context of the device ends, for all threads.
+cuda::cudaError_t ResetDevice(int device);
 // The primary context of a device, begun. cudaErrorInvalidDevice.
 cuda::cudaError_t PrimaryContext(int device, cuda::CUcontext& context);
 

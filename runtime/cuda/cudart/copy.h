@@ -21,6 +21,8 @@ cuda::cudaError_t ElementBytes(cuda::CUarray array, size_t& bytes);
 
 cuda::cudaError_t FromParms(const cuda::cudaMemcpy3DParms& parms, cuda::CUDA_MEMCPY3D& copy);
 cuda::cudaError_t ToParms(const cuda::CUDA_MEMCPY3D& copy, cuda::cudaMemcpy3DParms& parms);
+cuda::cudaError_t FromPeerParms(const cuda::cudaMemcpy3DPeerParms* parms, cuda::CUDA_MEMCPY3D_PEER& copy);
+bool IsEmpty(const cuda::cudaExtent& extent);
 // A row of `count` bytes.
 cuda::CUDA_MEMCPY3D RowCopy(void* to, const void* from, size_t count, MemoryTypes types);
 

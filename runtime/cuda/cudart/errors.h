@@ -8,6 +8,10 @@ namespace ptx2cpu::cudart {
 // Keeps the error for cudaGetLastError of this thread; cudaErrorNotReady is none.
 void NoteError(cuda::cudaError_t error);
 
+// The last error of this thread; Take forgets it.
+cuda::cudaError_t TakeError();
+cuda::cudaError_t PeekAtError();
+
 // The runtime's numbers are the driver's; it has a few more of its own (runtime_errors.def).
 inline cuda::cudaError_t FromDriver(cuda::CUresult result) { return static_cast<cuda::cudaError_t>(result); }
 

@@ -4,7 +4,7 @@
 
 #include "runtime/cuda/driver/code/module.h"
 #include "runtime/cuda/driver/context/context.h"
-#include "runtime/cuda/driver/core/device.h"
+#include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/core/errors.h"
 
 namespace ptx2cpu::driver {

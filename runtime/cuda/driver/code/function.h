@@ -110,15 +110,4 @@ class Kernel {
 // A CUfunction or a CUkernel, in this context. INVALID_HANDLE, or why the library cannot be loaded there.
 cuda::CUresult FunctionOf(cuda::CUfunction handle, Context& context, Function*& function);
 
-// One launch as a program asks for it.
-struct LaunchRequest {
-  rt::LaunchShape shape;
-  bool cooperative = false;
-  void** parameters = nullptr;  // one address per parameter, or
-  void** extra = nullptr;       // a buffer: CU_LAUNCH_PARAM_BUFFER_POINTER ...
-};
-
-// The work of a launch; checks shape and resources. For launches and for kernel nodes of graphs.
-cuda::CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::KernelWork& work);
-
 }  // namespace ptx2cpu::driver

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "runtime/cuda/driver/core/device.h"
+#include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/core/errors.h"
 #include "runtime/engine/linked_image.h"
 

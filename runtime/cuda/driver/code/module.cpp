@@ -7,9 +7,9 @@
 
 #include "runtime/cuda/driver/code/load.h"
 #include "runtime/cuda/driver/context/context.h"
-#include "runtime/cuda/driver/core/device.h"
+#include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/core/errors.h"
-#include "runtime/cuda/driver/image/texture.h"
+#include "runtime/cuda/driver/image/texture_reference.h"
 #include "runtime/cuda/driver/memory/allocations.h"
 #include "runtime/cuda/driver/memory/memory_heap.h"
 #include "runtime/worker/thread_pool.h"

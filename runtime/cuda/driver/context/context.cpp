@@ -3,10 +3,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "driver_api.h"
-#include "runtime/cuda/driver/core/device.h"
+#include "runtime/cuda/driver/context/device.h"
+#include "runtime/cuda/driver/context/stream_object.h"
 #include "runtime/cuda/driver/core/errors.h"
-#include "runtime/cuda/driver/stream/submit.h"
 
 namespace ptx2cpu::driver {
 
@@ -42,7 +41,7 @@ rt::DeviceFacts FactsOf(const Device& device) {
   facts.ordinal = device.ordinal();
   facts.count = Devices::Get().count();
   facts.attribute = [](uint32_t attribute, int32_t ordinal, int32_t* value) {
-    return cuDeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), ordinal) == CUDA_SUCCESS;
+    return DeviceAttribute(value, static_cast<CUdevice_attribute>(attribute), ordinal) == CUDA_SUCCESS;
   };
   return facts;
 }

@@ -11,20 +11,15 @@
 
 #include "runtime/cuda/abi/driver_types.h"
 #include "runtime/cuda/driver/core/handles.h"
+#include "runtime/cuda/driver/stream/capture.h"
 #include "runtime/device/condition.h"
 #include "runtime/stream/work.h"
 
 namespace ptx2cpu::driver {
 
 class Graph;
-class GraphNode;
 class UserObject;
 
-// One end of a dependency, seen from the other.
-struct GraphEdge {
-  GraphNode* node = nullptr;
-  cuda::CUgraphEdgeData data{};
-};
 bool IsPlain(const cuda::CUgraphEdgeData& data);
 
 using KernelAttributes = std::map<cuda::CUlaunchAttributeID, cuda::CUlaunchAttributeValue>;

@@ -31,6 +31,8 @@ class GraphExec {
   cuda::CUresult Update(const Graph& graph, cuda::CUgraphExecUpdateResultInfo& info);
   // The child graph of a node is replaced by one of the same topology.
   cuda::CUresult UpdateChild(GraphNode& node, const Graph& graph, cuda::CUgraphExecUpdateResultInfo& info);
+  // New parameters of one node; the type stays.
+  cuda::CUresult SetParams(cuda::CUgraphNode node, cuda::CUgraphNodeParams params);
   cuda::CUresult Launch(StreamObject& stream);
   // Lives as long as this does.
   std::weak_ptr<const void> BeSoleUser() { return sole_use_ = std::make_shared<int>(0); }

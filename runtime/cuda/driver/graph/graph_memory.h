@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/cuda/abi/driver_types.h"
+#include "runtime/cuda/driver/memory/pool.h"
 
 namespace ptx2cpu::driver {
 
@@ -22,5 +23,13 @@ cuda::CUresult BeginGraphMemory(const std::vector<cuda::CUdeviceptr>& left, bool
 // cuMemFree and cuMemFreeAsync of graph memory: other launches may have what is behind the address.
 // INVALID_VALUE: it is not allocated now.
 cuda::CUresult FreeGraphMemory(cuda::CUdeviceptr address);
+
+// Memory of a graph's allocation node: at its address from the making of the node until the last graph that
+// holds the returned object is gone. What a free node or a free outside the graph says of it costs nothing.
+// Null: no memory.
+std::shared_ptr<const void> AllocateForGraph(const cuda::CUmemPoolProps& properties, size_t bytes,
+                                             cuda::CUdeviceptr* made);
+// What such memory is taken from; no program has a handle of it.
+MemoryPool& GraphPool(int device);
 
 }  // namespace ptx2cpu::driver

@@ -6,9 +6,10 @@
 
 #include "runtime/cuda/driver/code/function.h"
 #include "runtime/cuda/driver/context/context.h"
+#include "runtime/cuda/driver/copy/copy.h"
 #include "runtime/cuda/driver/graph/graph.h"
 #include "runtime/cuda/driver/graph/graph_memory.h"
-#include "runtime/cuda/driver/memory/copy.h"
+#include "runtime/cuda/driver/launch/kernel_work.h"
 #include "runtime/cuda/driver/memory/pool.h"
 #include "runtime/cuda/driver/stream/event.h"
 #include "runtime/cuda/driver/stream/memory_operation.h"

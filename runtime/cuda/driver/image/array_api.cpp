@@ -1,9 +1,9 @@
 // cuArray* and cuMipmappedArray*.
 #include "driver_api.h"
 #include "runtime/cuda/driver/context/context.h"
-#include "runtime/cuda/driver/core/device.h"
+#include "runtime/cuda/driver/context/device.h"
+#include "runtime/cuda/driver/graph/graph_capture.h"
 #include "runtime/cuda/driver/image/array.h"
-#include "runtime/cuda/driver/stream/capture.h"
 
 namespace ptx2cpu::driver {
 

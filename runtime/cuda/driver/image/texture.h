@@ -20,9 +20,6 @@ cuda::CUresult ApplyView(const cuda::CUDA_RESOURCE_VIEW_DESC& view, ptx2cpu_imag
 cuda::CUresult DescribeSampling(const cuda::CUDA_TEXTURE_DESC& description, bool normalized_format,
                                 ptx2cpu_texture* texture);
 
-// A module's variable is gone, and so are the references that it was.
-void ForgetReferences(std::byte* variable);
-
 // A handle is the address of the object, which begins with what kernels read.
 struct TextureObject {
   using Handle = cuda::CUtexObject;

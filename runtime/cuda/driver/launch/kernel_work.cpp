@@ -1,4 +1,6 @@
 // From a launch as a program asks for it to the work of a stream: limits, parameters, who tells of a fault.
+#include "runtime/cuda/driver/launch/kernel_work.h"
+
 #include <algorithm>
 #include <cstring>
 

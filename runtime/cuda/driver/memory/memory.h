@@ -13,6 +13,8 @@ class Context;
 // OUT_OF_MEMORY or success.
 cuda::CUresult AllocateMemory(Context& context, RangeKind kind, size_t bytes, unsigned flags,
                               std::byte** made);
+// Memory that AllocateMemory made; a __managed__ variable is managed memory too, but its module owns it.
+bool FromHeap(const Range& range);
 // Gives back what AllocateMemory made and Allocations no longer knows.
 void ReleaseMemory(const Range& range);
 // Waits for all work that could still use memory of this range.

@@ -45,11 +45,8 @@ class MemoryPool {
 // null: for use at once.
 cuda::CUresult AllocateFromPool(MemoryPool& pool, size_t bytes, StreamObject* stream,
                                 cuda::CUdeviceptr* made);
-// Memory of a graph's allocation node: at its address from the making of the node until the last graph that
-// holds the returned object is gone. What a free node or a free outside the graph says of it costs nothing.
-// Null: no memory.
-std::shared_ptr<const void> AllocateForGraph(const cuda::CUmemPoolProps& properties, size_t bytes,
-                                             cuda::CUdeviceptr* made);
+// Memory of a graph's allocation node: these are the flags of its range.
+inline constexpr unsigned kGraphMemory = 1;
 bool IsGraphMemory(const Range& range);
 // Memory of cuMemAllocManaged, __managed__ variables and managed pools.
 bool IsManaged(const Range& range);

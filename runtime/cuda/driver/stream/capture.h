@@ -1,83 +1,62 @@
-// Stream capture: what is submitted to captured streams becomes nodes of a graph. Streams join a capture by
-// waiting for an event that was recorded in it.
+// What streams and events know of a capture in progress, and what captures forbid. What a capture makes is a
+// graph: graph/graph_capture.h.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
-#include <span>
 #include <thread>
 #include <vector>
 
-#include "runtime/cuda/driver/graph/graph.h"
-#include "runtime/cuda/driver/stream/submit.h"
+#include "runtime/cuda/abi/driver_types.h"
+#include "runtime/cuda/driver/context/context.h"
+#include "runtime/cuda/driver/context/stream_object.h"
+#include "runtime/stream/work.h"
 
 namespace ptx2cpu::driver {
 
-class EventObject;
+class GraphNode;
 
-class GraphCapture final : public Capture, public std::enable_shared_from_this<GraphCapture> {
+// One end of a dependency, seen from the other.
+struct GraphEdge {
+  GraphNode* node = nullptr;
+  cuda::CUgraphEdgeData data{};
+};
+
+class Capture {
  public:
-  // `into`: a graph of the program's to add to, with the first node's dependencies; null: a new one.
-  static cuda::CUresult Begin(StreamObject& stream, Graph* into, std::vector<GraphEdge> first,
-                              cuda::CUstreamCaptureMode mode);
+  explicit Capture(cuda::CUstreamCaptureMode mode) : mode_(mode), thread_(std::this_thread::get_id()) {}
+  virtual ~Capture() = default;
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
 
-  cuda::CUresult Append(StreamObject& stream, const cuda::CUgraphNodeParams& node, rt::Work work) override;
-  // The same with content made already.
-  cuda::CUresult AppendContent(StreamObject& stream, NodeContent content);
-  cuda::CUresult Record(StreamObject& stream, EventObject& event);
-  // `stream` is in this capture or in none; the event's place is in this capture.
-  cuda::CUresult Wait(StreamObject& stream, const std::vector<GraphEdge>& nodes);
-  cuda::CUresult End(StreamObject& stream, cuda::CUgraph* graph);
-  cuda::CUresult UpdateDependencies(StreamObject& stream, std::span<const GraphEdge> nodes, bool replace);
-  // The stream is destroyed. Without its origin a capture ends; of others the nodes stay.
-  void Leave(StreamObject& stream);
-
-  void Invalidate();
-  bool active() const { return status_.load(std::memory_order_acquire) == Status::kActive; }
-  bool ended() const { return status_.load(std::memory_order_acquire) == Status::kEnded; }
-  uint64_t id() const { return id_; }
   cuda::CUstreamCaptureMode mode() const { return mode_; }
-  std::thread::id thread() const { return thread_; }
-  Graph& graph() const { return *graph_; }
-  Context& context() const { return origin_->context(); }
-  bool has_blocking() const { return has_blocking_.load(std::memory_order_relaxed); }
-  // Valid until the next operation on the stream.
-  const std::vector<cuda::CUgraphNode>& Dependencies(StreamObject& stream,
-                                                     const std::vector<cuda::CUgraphEdgeData>*& data);
-
-  ~GraphCapture() override;
+  std::thread::id thread() const { return thread_; }  // that began it
+  virtual Context& context() const = 0;
+  virtual bool has_blocking() const = 0;  // a stream that is not CU_STREAM_NON_BLOCKING takes part
+  virtual void Invalidate() = 0;
+  // The work becomes a node after the stream's last ones. `node` describes it as cuGraphAddNode would.
+  virtual cuda::CUresult Append(StreamObject& stream, const cuda::CUgraphNodeParams& node, rt::Work work) = 0;
 
  private:
-  enum class Status : uint8_t { kActive, kInvalidated, kEnded };
-  struct Branch {
-    std::vector<GraphEdge> last;             // what the next node depends on
-    std::vector<cuda::CUgraphNode> handles;  // of `last`, for those who ask
-    std::vector<cuda::CUgraphEdgeData> data;
-  };
-
-  GraphCapture(StreamObject& origin, Graph* into, cuda::CUstreamCaptureMode mode);
-  void Join(StreamObject& stream, std::vector<GraphEdge> last);
-  bool Unjoined() const;
-  void Release();
-
-  const uint64_t id_;
   const cuda::CUstreamCaptureMode mode_;
   const std::thread::id thread_;
-  StreamObject* const origin_;
-  std::unique_ptr<Graph> own_graph_;
-  Graph* const graph_;
-  std::atomic<Status> status_{Status::kActive};
-  std::atomic<bool> has_blocking_{false};  // a stream that is not CU_STREAM_NON_BLOCKING takes part
-  std::mutex mutex_;                       // branches_, the graph
-  std::map<StreamObject*, Branch> branches_;
-  std::vector<GraphEdge> left_;  // the last nodes of streams that were destroyed
 };
+
+// After these nodes of a graph that is being captured.
+struct CapturedPlace {
+  std::shared_ptr<Capture> capture;  // null: not in a capture
+  std::vector<GraphEdge> nodes;
+};
+
+// Captures in progress are known from the one call to the other.
+void AddCapture(const std::shared_ptr<Capture>& capture);
+void RemoveCapture(const Capture& capture);
 
 // For functions that may not be called while streams are captured, because a capture would not see what they
 // do (see cuThreadExchangeStreamCaptureMode): STREAM_CAPTURE_UNSUPPORTED, and the captures concerned are
 // invalidated. One load while nothing is captured.
 cuda::CUresult AllowedDuringCapture();
+// The calling thread's mode becomes `mode`; returns the one before.
+cuda::CUstreamCaptureMode ExchangeCaptureMode(cuda::CUstreamCaptureMode mode);
 // What can never be done with a captured stream: STREAM_CAPTURE_UNSUPPORTED, and the capture is invalid.
 cuda::CUresult RefuseCapturedStream(StreamObject& stream);
 // What would make the legacy stream wait for blocking streams of which one is captured:

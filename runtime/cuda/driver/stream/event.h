@@ -8,20 +8,10 @@
 
 #include "runtime/cuda/abi/driver_types.h"
 #include "runtime/cuda/driver/core/handles.h"
-#include "runtime/cuda/driver/graph/graph.h"
+#include "runtime/cuda/driver/stream/capture.h"
 #include "runtime/stream/event.h"
 
 namespace ptx2cpu::driver {
-
-class Context;
-class GraphCapture;
-class StreamObject;
-
-// Behind these nodes of a graph that is being captured.
-struct CapturedPlace {
-  std::shared_ptr<GraphCapture> capture;  // null: not in a capture
-  std::vector<GraphEdge> nodes;
-};
 
 class EventObject {
  public:
