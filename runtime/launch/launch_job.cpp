@@ -5,6 +5,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "runtime/timeline/timeline.h"
+
 namespace ptx2cpu::rt {
 
 namespace {
@@ -102,6 +104,12 @@ LaunchJob::LaunchJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, con
   launch_.options = &options;
   launch_.job = this;
   launch_.services = options.services != nullptr ? options.services : &DefaultServices();
+}
+
+void LaunchJob::Work(unsigned worker, Arena& arena) {
+  const uint64_t begin = timeline::Wanted() ? timeline::Now() : 0;
+  if (RunBlocks(worker, arena) && begin != 0)
+    timeline::AddWorker(worker, kernel_.name, begin, timeline::Now());
 }
 
 bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker) {

@@ -26,6 +26,8 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   ptx2cpu_launch& launch() { return launch_; }
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   std::optional<LaunchError>& error() { return error_; }
+  // One worker's share of the grid, as a bar of its track where a timeline is wanted.
+  void Work(unsigned worker, Arena& arena) final;
   // The first error stays.
   void Fail(LaunchError error);
 
@@ -35,6 +37,10 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   LaunchError Fault(const FaultRecord& record, const ptx2cpu_block& block, const BlockMemory& memory) const;
   // "kernel 'k', block (0,0,0), thread (0,0,0), PTX line 1: ": thread ~0 and line 0 are left out.
   std::string WhereText(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line) const;
+
+ protected:
+  // Runs blocks until none is left for this worker. False: there was none.
+  virtual bool RunBlocks(unsigned worker, Arena& arena) = 0;
 
  private:
   const ptx2cpu_kernel& kernel_;

@@ -26,10 +26,10 @@ class PlainJob final : public LaunchJob {
       : LaunchJob(kernel, shape, params, options),
         total_(uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z) {}
 
-  void Work(unsigned worker, Arena& arena) override;
   bool Exhausted() const override { return next_.load(std::memory_order_relaxed) >= total_ || failed(); }
 
  private:
+  bool RunBlocks(unsigned worker, Arena& arena) override;
   void RunChunk(ptx2cpu_block& block, uint64_t first, uint64_t count);
 
   const uint64_t total_;
@@ -56,9 +56,12 @@ void PlainJob::RunChunk(ptx2cpu_block& block, uint64_t first, uint64_t count) {
   }
 }
 
-void PlainJob::Work(unsigned worker, Arena& arena) {
+bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
   ptx2cpu_block block;
-  if (!FillBlock(block, arena.block, arena, worker)) return Fail(NoMemory());
+  if (!FillBlock(block, arena.block, arena, worker)) {
+    Fail(NoMemory());
+    return false;
+  }
   LandingPoint landing;
   landing.block = &block;
   LandingScope scope(landing);
@@ -66,14 +69,17 @@ void PlainJob::Work(unsigned worker, Arena& arena) {
   if (sigsetjmp(landing.jump, 0) != 0) {
     UnblockFaultSignals();
     const FaultRecord record = landing.record;
-    return Fail(Fault(record, block, arena.block));
+    Fail(Fault(record, block, arena.block));
+    return true;
   }
+  bool any = false;
   uint64_t grain = 1;
   const bool helper = help_requested();
   bool asked = helper;
   while (!failed() && !(helper && ThreadPool::Get().OtherWorkWaits())) {
     const uint64_t first = next_.fetch_add(grain, std::memory_order_relaxed);
     if (first >= total_) break;
+    any = true;
     const uint64_t count = std::min(grain, total_ - first);
     if (!asked && total_ == 1) asked = true;
     const Clock::time_point start = total_ == 1 ? Clock::time_point{} : Clock::now();
@@ -89,6 +95,7 @@ void PlainJob::Work(unsigned worker, Arena& arena) {
     const uint64_t fair = std::max<uint64_t>(1, left / (4 * block.worker_count));
     grain = std::clamp<uint64_t>(static_cast<uint64_t>(kChunkSeconds / per_block), 1, fair);
   }
+  return any;
 }
 
 }  // namespace
@@ -96,14 +103,18 @@ void PlainJob::Work(unsigned worker, Arena& arena) {
 namespace {
 
 // Small kernels are launched millions of times: each thread keeps the memory of the last job that ended on
-// it. Launches come as late as from destructors of static objects, behind those of thread-locals.
-thread_local void* kept_memory = nullptr;
-thread_local bool kept_no_more = false;
+// it. Launches come as late as from destructors of static objects, after those of thread-locals: what has a
+// destructor is apart from what is used then.
+struct KeptMemory {
+  void* memory = nullptr;
+  bool ended = false;
+};
+thread_local KeptMemory kept_memory;
 struct KeptMemoryEnd {
   bool registered = false;
   ~KeptMemoryEnd() {
-    kept_no_more = true;
-    std::free(std::exchange(kept_memory, nullptr));
+    kept_memory.ended = true;
+    std::free(std::exchange(kept_memory.memory, nullptr));
   }
 };
 thread_local KeptMemoryEnd kept_memory_end;
@@ -117,16 +128,16 @@ struct KeepingAllocator {
 
   // One size only: that of a job with its reference counts.
   T* allocate(size_t count) {
-    if (void* memory = std::exchange(kept_memory, nullptr)) return static_cast<T*>(memory);
+    if (void* memory = std::exchange(kept_memory.memory, nullptr)) return static_cast<T*>(memory);
     constexpr size_t kAlign = std::max<size_t>(64, alignof(T));
     void* memory = std::aligned_alloc(kAlign, (count * sizeof(T) + kAlign - 1) / kAlign * kAlign);
     if (memory == nullptr) throw std::bad_alloc();
     return static_cast<T*>(memory);
   }
   void deallocate(T* memory, size_t) {
-    if (kept_no_more) return std::free(memory);
+    if (kept_memory.ended) return std::free(memory);
     kept_memory_end.registered = true;  // makes sure that it is destroyed with the thread
-    std::free(std::exchange(kept_memory, memory));
+    std::free(std::exchange(kept_memory.memory, memory));
   }
   template <typename U>
   bool operator==(const KeepingAllocator<U>&) const {

@@ -30,7 +30,6 @@ class ResidentJob final : public LaunchJob {
   ResidentJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
               const LaunchOptions& options);
 
-  void Work(unsigned worker, Arena& arena) override;
   bool Exhausted() const override { return next_.load(std::memory_order_relaxed) >= total_ || failed(); }
 
   // The next cluster of the grid; total() or more: none is left.
@@ -41,6 +40,8 @@ class ResidentJob final : public LaunchJob {
   uint64_t share() const { return share_; }
 
  private:
+  bool RunBlocks(unsigned worker, Arena& arena) override;
+
   uint64_t total_;  // clusters
   const bool cooperative_;
   uint64_t share_;  // clusters a worker begins without looking for others
@@ -56,7 +57,8 @@ class Rotation {
   Rotation(const Rotation&) = delete;
   Rotation& operator=(const Rotation&) = delete;
 
-  void Work();
+  // False: there was no cluster to begin.
+  bool Work();
   const RunningBlock& running() const { return running_; }
 
  private:
@@ -171,14 +173,15 @@ bool Rotation::BeginNext() {
   return true;
 }
 
-void Rotation::Work() {
+bool Rotation::Work() {
   if (job_.cooperative()) AskForHelp(true);
-  if (!BeginNext()) return;
+  if (!BeginNext()) return false;
   while (TakeTurns() && (!residents_.empty() || job_.left() != 0)) {
   }
+  return true;
 }
 
-void ResidentJob::Work(unsigned worker, Arena& arena) {
+bool ResidentJob::RunBlocks(unsigned worker, Arena& arena) {
   Rotation rotation(*this, worker, arena);
   LandingPoint landing;
   LandingScope scope(landing);
@@ -186,9 +189,10 @@ void ResidentJob::Work(unsigned worker, Arena& arena) {
   if (sigsetjmp(landing.jump, 0) != 0) {
     UnblockFaultSignals();
     const FaultRecord record = landing.record;
-    return Fail(Fault(record, *rotation.running().block, *rotation.running().memory));
+    Fail(Fault(record, *rotation.running().block, *rotation.running().memory));
+    return true;
   }
-  rotation.Work();
+  return rotation.Work();
 }
 
 }  // namespace

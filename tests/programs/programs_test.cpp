@@ -117,6 +117,7 @@ TEST_CASE("program: a timeline is written") {
   CHECK(Contains(text, "\"traceEvents\""));
   CHECK(Contains(text, "cudaStreamSynchronize"));
   CHECK(Contains(text, "Add"));
+  CHECK(Contains(text, "\"name\":\"worker "));
 }
 
 TEST_CASE("program: environment of a device") {

@@ -60,6 +60,12 @@ class Context {
   // The object ends before. False: it was not (or no longer) owned.
   bool Disown(void* object);
 
+  // True once for each time that the context begins: for the first who gives it memory.
+  bool BeginMemory() {
+    const uint64_t now = id();
+    return memory_since_.load(std::memory_order_acquire) != now && memory_since_.exchange(now) != now;
+  }
+
   // What kernels of this context find: the heap of device malloc, the limits, the device's facts. Lives as
   // long as the Context object; the heap is emptied where the context ends.
   rt::DeviceServices& services() { return services_; }
@@ -95,6 +101,7 @@ class Context {
   unsigned api_version_ = 3020;
   std::atomic<bool> alive_{false};
   std::atomic<uint64_t> id_{0};
+  std::atomic<uint64_t> memory_since_{0};  // the id at the last BeginMemory
   std::atomic<unsigned> flags_{0};
   std::unique_ptr<rt::StreamGroup> streams_;
   std::unique_ptr<StreamObject> legacy_stream_;

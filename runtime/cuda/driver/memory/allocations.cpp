@@ -13,8 +13,11 @@ struct Recent {
   uintptr_t begin = 0, end = 0;
   std::optional<Range> range;
 };
-thread_local Recent recent[2];
-thread_local unsigned next_recent = 0;
+struct RecentFinds {
+  Recent entries[2];
+  unsigned next = 0;
+};
+thread_local RecentFinds recent;
 }  // namespace
 
 Allocations& Allocations::Get() {
@@ -50,14 +53,14 @@ bool Allocations::Insert(Range range) {
 }
 
 Allocations::Found Allocations::Look(uintptr_t address) const {
-  for (const Recent& last : recent) {
+  for (const Recent& last : recent.entries) {
     if (last.table == this && last.version == version_.load(std::memory_order_acquire) &&
         address >= last.begin && address < last.end) {
       return {last.range, last.end};
     }
   }
   const std::shared_lock lock(mutex_);
-  Recent& fresh = recent[next_recent++ % 2];
+  Recent& fresh = recent.entries[recent.next++ % 2];
   const auto next = ranges_.upper_bound(address);
   const auto found = Locate(address);
   fresh = {this, version_.load(std::memory_order_relaxed), 0,

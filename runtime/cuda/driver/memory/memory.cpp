@@ -3,9 +3,6 @@
 
 #include <unistd.h>
 
-#include <mutex>
-#include <unordered_set>
-
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/context/memory_limits.h"
@@ -52,13 +49,7 @@ struct MemoryOfContext {
 }  // namespace
 
 void ReleaseAtEnd(Context& context) {
-  thread_local uint64_t last_id = 0;  // a context's id changes when it begins again
-  if (last_id == context.id()) return;
-  static std::mutex mutex;
-  static std::unordered_set<uint64_t> known;
-  const std::lock_guard lock(mutex);
-  if (known.insert(context.id()).second) context.Own(new MemoryOfContext{&context}, MemoryOfContext::End);
-  last_id = context.id();
+  if (context.BeginMemory()) context.Own(new MemoryOfContext{&context}, MemoryOfContext::End);
 }
 
 CUresult AllocateMemory(Context& context, RangeKind kind, size_t bytes, unsigned flags, std::byte** made) {
