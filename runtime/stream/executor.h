@@ -70,8 +70,7 @@ class Executor final : public WorkSource {
   std::atomic<uint32_t> poll_count_{0};
 };
 
-// Runs a kernel, copy or fill.
-std::optional<LaunchError> RunKernel(const KernelWork& work, RunContext& context);
+// Runs a copy or fill.
 std::optional<LaunchError> RunCopy(const CopyWork& work, RunContext& context);
 std::optional<LaunchError> RunFill(const FillWork& work, RunContext& context);
 

@@ -202,7 +202,11 @@ struct Stream::Performance {
   Outcome operator()(const std::monostate&) const { return Outcome::kDone; }
   Outcome operator()(const KernelWork& kernel) const {
     if (failed) return Outcome::kDone;
-    std::optional<LaunchError> error = RunKernel(kernel, context);
+    LaunchOptions options;
+    options.cooperative = kernel.cooperative;
+    options.services = kernel.services;
+    std::optional<LaunchError> error =
+        LaunchOn(*kernel.kernel, kernel.shape, kernel.params.data(), options, context.worker, context.arena);
     if (error && kernel.report) kernel.report(*error);
     return Done(std::move(error));
   }

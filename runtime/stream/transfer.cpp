@@ -1,4 +1,4 @@
-// Kernels, copies and fills on the thread that runs the stream. Large copies and fills are jobs of the pool.
+// Copies and fills on the thread that runs the stream; large ones are jobs of the pool.
 #include <algorithm>
 #include <cinttypes>
 #include <csetjmp>
@@ -117,13 +117,6 @@ std::optional<LaunchError> RunTransfer(const std::shared_ptr<TransferJob>& job, 
 }
 
 }  // namespace
-
-std::optional<LaunchError> RunKernel(const KernelWork& work, RunContext& context) {
-  LaunchOptions options;
-  options.cooperative = work.cooperative;
-  options.services = work.services;
-  return LaunchOn(*work.kernel, work.shape, work.params.data(), options, context.worker, context.arena);
-}
 
 std::optional<LaunchError> RunCopy(const CopyWork& work, RunContext& context) {
   if (work.width == 0 || work.height == 0 || work.depth == 0) return std::nullopt;
