@@ -211,12 +211,28 @@ TEST_CASE("sources stay readable: length, names, tables exempt") {
 }
 
 TEST_CASE("every folder says what it holds") {
+  const auto check = [](const std::string& folder, size_t limit) {
+    INFO(folder);
+    REQUIRE(fs::exists(kRoot / folder / "README.md"));
+    CHECK(Lines(fs::path(folder) / "README.md").size() <= limit);
+  };
   for (const char* folder :
        {"ir", "analysis", "ptx-parser/fatbin", "ptx-parser/parse", "ptx-parser/match", "ptx-parser/translate",
-        "lowering", "lowering/passes", "lowering/llvm", "runtime", "tests", "corpus", "tools"}) {
-    const fs::path readme = kRoot / folder / "README.md";
-    INFO(folder);
-    REQUIRE(fs::exists(readme));
-    CHECK(Lines(fs::path(folder) / "README.md").size() <= 60);
+        "lowering", "lowering/passes", "lowering/llvm", "tests", "corpus", "tools"})
+    check(folder, 60);
+  check("runtime", 120);  // has the way of a launch and the table of state too
+  for (const char* room : {"abi", "worker", "device", "scheduler", "launch", "entry", "stream", "texture",
+                           "warp", "math", "timeline", "engine", "engine/cache", "cuda", "cuda/abi",
+                           "cuda/redirect", "cuda/driver", "cuda/cudart"})
+    check(std::string("runtime/") + room, 40);
+}
+
+TEST_CASE("the README of the driver names each of its rooms") {
+  std::string text;
+  for (const std::string& line : Lines("runtime/cuda/driver/README.md")) text += line + "\n";
+  for (const auto& entry : fs::directory_iterator(kRoot / "runtime/cuda/driver")) {
+    if (!entry.is_directory()) continue;
+    INFO(entry.path());
+    CHECK(text.find("`" + entry.path().filename().string() + "`") != std::string::npos);
   }
 }

@@ -1,6 +1,7 @@
 // cuFunc*: what a function says of itself and what is set for it.
 #include "driver_api.h"
 #include "runtime/cuda/driver/code/function.h"
+#include "runtime/cuda/driver/code/module.h"
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/context/device.h"
 

@@ -1,0 +1,64 @@
+// In the driver and the runtime API, the functions of the API tables are in *_api.cpp and nothing else is.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kCuda = fs::path(PTX2CPU_SOURCE_DIR) / "runtime/cuda";
+
+std::set<std::string> NamesOf(const fs::path& table) {
+  const std::regex pattern("\\b(cu[A-Z]\\w*|_*cuda[A-Z]\\w*)\\(");
+  std::ifstream in(kCuda / table);
+  std::set<std::string> names;
+  for (std::string line; std::getline(in, line);) {
+    std::smatch match;
+    if (!line.starts_with("//") && std::regex_search(line, match, pattern)) names.insert(match[1]);
+  }
+  return names;
+}
+
+// Functions that a source defines with linkage. The tree is formatted: a definition begins in column 1, what
+// is in it does not.
+std::vector<std::string> DefinedIn(const fs::path& source) {
+  const std::regex begin(
+      "^(?!using |namespace|struct |class |enum |template|constexpr |static_assert|extern )"
+      "[A-Za-z_][\\w:<>,&* ]*?([~\\w:]+)\\(");
+  std::ifstream in(source);
+  std::vector<std::string> names;
+  bool unnamed = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line == "namespace {") unnamed = true;
+    if (line == "}  // namespace") unnamed = false;
+    std::smatch match;
+    if (!unnamed && std::regex_search(line, match, begin)) names.push_back(match[1]);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("exports are in *_api.cpp, and nothing else is there") {
+  for (const char* face : {"driver", "cudart"}) {
+    const std::set<std::string> table =
+        NamesOf(fs::path(face) / (face == std::string("driver") ? "cuda.api" : "cudart.api"));
+    REQUIRE(table.size() > 300);
+    size_t exports = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(kCuda / face)) {
+      if (entry.path().extension() != ".cpp") continue;
+      const bool api = entry.path().stem().string().ends_with("_api");
+      for (const std::string& name : DefinedIn(entry.path())) {
+        INFO(entry.path() << ": " << name);
+        CHECK(table.contains(name) == api);
+        exports += api;
+      }
+    }
+    CHECK(exports > 200);
+  }
+}
