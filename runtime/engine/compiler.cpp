@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/entry/entry_point_list.h"
 #include "runtime/engine/cache/image_bytes.h"
 #include "runtime/engine/progress.h"
+#include "runtime/entry/entry_point_list.h"
 
 namespace ptx2cpu::rt {
 

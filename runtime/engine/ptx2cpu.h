@@ -42,7 +42,7 @@ struct Extent {
 };
 
 struct Shape {
-  Extent grid, block;                                // in blocks, in threads
+  Extent grid = {}, block = {};                      // in blocks, in threads
   uint32_t shared_bytes = 0;                         // dynamic shared memory
   unsigned max_workers = 0;                          // threads to use; 0: all
   std::function<void(std::string_view)> print = {};  // device printf; default: standard output

@@ -17,9 +17,9 @@ struct WarmReport {
     Error error;
   };
   size_t kernels = 0;
-  size_t hits = 0;               // were there already
-  size_t compiled = 0;           // and written
-  std::vector<Refusal> refused;  // in the order of the modules
+  size_t hits = 0;                    // were there already
+  size_t compiled = 0;                // and written
+  std::vector<Refusal> refused = {};  // in the order of the modules
 };
 
 // Every kernel of the modules, several at a time: `threads`, 0 for as many as the machine has processors.

@@ -31,7 +31,7 @@ struct ChildOperation {
   enum class Kind : uint8_t { kLaunch, kCopy, kFill } kind = Kind::kLaunch;
   bool tail = false;
   uint64_t block = 0;
-  std::unique_ptr<ChildLaunch> launch;
+  std::unique_ptr<ChildLaunch> launch = {};
   // Copies and fills of rows.
   std::byte* to = nullptr;
   const std::byte* from = nullptr;

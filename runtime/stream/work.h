@@ -172,7 +172,8 @@ struct LaunchData {
 using Steps = std::vector<Work>;
 struct SequenceWork {
   std::shared_ptr<const Steps> steps;
-  std::shared_ptr<const LaunchData> launch;  // of the operation; may be null where nothing within asks for it
+  std::shared_ptr<const LaunchData> launch =
+      {};  // of the operation; may be null where nothing within asks for it
 };
 
 // What a condition's value decides: 0 or not (kIf: bodies[0] or, if there is one, bodies[1]), again and again

@@ -114,6 +114,22 @@ std::vector<std::string> Lines(const fs::path& file) {
   return lines;
 }
 
+std::string TextOf(const fs::path& file) {
+  std::ifstream in(kRoot / file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<fs::path> Readmes() {
+  std::vector<fs::path> result;
+  for (const char* top :
+       {"ir", "analysis", "ptx-parser", "lowering", "runtime", "tests", "corpus", "tools"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
+      if (entry.path().filename() == "README.md") result.push_back(fs::relative(entry.path(), kRoot));
+    }
+  }
+  return result;
+}
+
 const Room* RoomOf(const std::string& file) {
   const Room* best = nullptr;
   const bool exports = file.starts_with(kDriverExports) && file.ends_with("_api.cpp");
@@ -210,29 +226,26 @@ TEST_CASE("sources stay readable: length, names, tables exempt") {
   }
 }
 
-TEST_CASE("every folder says what it holds") {
-  const auto check = [](const std::string& folder, size_t limit) {
-    INFO(folder);
-    REQUIRE(fs::exists(kRoot / folder / "README.md"));
-    CHECK(Lines(fs::path(folder) / "README.md").size() <= limit);
-  };
-  for (const char* folder :
-       {"ir", "analysis", "ptx-parser/fatbin", "ptx-parser/parse", "ptx-parser/match", "ptx-parser/translate",
-        "lowering", "lowering/passes", "lowering/llvm", "tests", "corpus", "tools"})
-    check(folder, 60);
-  check("runtime", 120);  // has the way of a launch and the table of state too
-  for (const char* room : {"abi", "worker", "device", "scheduler", "launch", "entry", "stream", "texture",
-                           "warp", "math", "timeline", "engine", "engine/cache", "cuda", "cuda/abi",
-                           "cuda/redirect", "cuda/driver", "cuda/cudart"})
-    check(std::string("runtime/") + room, 40);
-}
-
-TEST_CASE("the README of the driver names each of its rooms") {
-  std::string text;
-  for (const std::string& line : Lines("runtime/cuda/driver/README.md")) text += line + "\n";
-  for (const auto& entry : fs::directory_iterator(kRoot / "runtime/cuda/driver")) {
-    if (!entry.is_directory()) continue;
-    INFO(entry.path());
-    CHECK(text.find("`" + entry.path().filename().string() + "`") != std::string::npos);
+TEST_CASE("every folder says what it holds, and its parent names it") {
+  for (const char* top :
+       {"ir", "analysis", "ptx-parser", "lowering", "runtime", "tests", "corpus", "tools"}) {
+    REQUIRE(fs::exists(kRoot / top / "README.md"));
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
+      if (!entry.is_directory()) continue;
+      const fs::path folder = fs::relative(entry.path(), kRoot);
+      // The nearest README above names the folder: by its name, or as a path from there.
+      fs::path above = folder.parent_path();
+      while (!fs::exists(kRoot / above / "README.md")) above = above.parent_path();
+      const std::string text = TextOf(above / "README.md");
+      const std::string name = folder.filename();
+      const bool named =
+          std::regex_search(text, std::regex("(^|[^A-Za-z0-9_-])" + name + "($|[^A-Za-z0-9_-])"));
+      if (!named) FAIL_CHECK(above / "README.md" << " does not name " << folder);
+    }
+  }
+  for (const fs::path& readme : Readmes()) {
+    INFO(readme);
+    // runtime/README.md has the way of a launch and the table of state too.
+    CHECK(Lines(readme).size() <= (readme == fs::path("runtime/README.md") ? 120 : 60));
   }
 }

@@ -12,7 +12,11 @@ __attribute__((section(".nv_fatbin"), used)) static const char device_code[16] =
 __attribute__((used)) const char runtime_text[] =
     "CUDA driver version is insufficient for CUDA runtime version";
 
+#ifdef __clang__
+#define OF_THE_RUNTIME __attribute__((noinline, used)) static
+#else
 #define OF_THE_RUNTIME __attribute__((noinline, noclone, used)) static
+#endif
 
 OF_THE_RUNTIME int Ran(const char* name) {
   printf("ran %s\n", name);

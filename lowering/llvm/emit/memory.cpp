@@ -88,6 +88,8 @@ Value FunctionEmitter::Pointer(Space space, ir::ValueId address, Memory* memory)
     case Space::kGeneric:
       *memory = Memory::kGeneric;
       break;
+    case Space::kSharedCluster:
+      CHECK(false);  // the verifier allows it in address conversions alone
   }
   // Not for vectors: what an address is computed from may be jumped over where no lane is.
   Value based = vectors_of_lanes ? nullptr : BaseOf(address, kDepth);
