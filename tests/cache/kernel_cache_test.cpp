@@ -162,6 +162,68 @@ TEST_CASE("unfinished files of dead writers go, young ones stay") {
   CHECK(fs::exists(folder / ".unfinished-2-1"));
 }
 
+TEST_CASE("making room leaves files alone that are not entries") {
+  const Scratch scratch;
+  const fs::path directory = scratch / "cache";
+  rt::KernelCache({.directory = directory}).Keep(KeyOf(1), Content(1));
+  const std::string hex = lowering::Hex(KeyOf(77));
+  std::vector<fs::path> others = {
+      directory / "ab" / "0123456789012345678901234567890123456789",  // of a version control system
+      directory / "ab" / hex.substr(2),                               // an entry's name, not its content
+      directory / "de" / "strings.po",                                // a language
+      directory / "ab" / ".unfinished-business",                      // begins as ours do
+      FileOf(directory, 1).parent_path() / "notes",                   // in a folder of ours
+      directory / "zz" / hex.substr(2),
+      directory / "AB" / hex.substr(2)  // no digits
+  };
+  for (const fs::path& path : others) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << std::string(20000, 'x');
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(1000));
+  }
+  // An entry under another entry's name is not what that name's writer wrote.
+  const fs::path moved = FileOf(directory, 500);
+  fs::create_directories(moved.parent_path());
+  fs::copy_file(FileOf(directory, 1), moved);
+  others.push_back(moved);
+  rt::KernelCache cache({.directory = directory, .most_bytes = 32 * 1024});
+  for (uint64_t i = 2; i < 100; ++i) cache.Keep(KeyOf(i), Content(i));
+  CHECK(cache.counts().evicted > 50);
+  for (const fs::path& path : others) {
+    INFO(path);
+    CHECK(fs::exists(path));
+  }
+}
+
+TEST_CASE("a program that closes all descriptors finds no entry in its own directory") {
+  const Scratch scratch;
+  fs::create_directory(scratch / "own");
+  rt::KernelCache cache({.directory = scratch / "cache"});
+  cache.Keep(KeyOf(1), Content(1));
+  const int result = InChild([&] {
+    for (int descriptor = 3; descriptor < 1024; ++descriptor) close(descriptor);
+    for (int i = 0; i < 64; ++i)  // takes the number, whichever it was
+      if (open((scratch / "own").c_str(), O_RDONLY | O_DIRECTORY) < 0) return 2;
+    cache.Keep(KeyOf(2), Content(2));
+    if (!fs::is_empty(scratch / "own")) return 3;
+    return cache.Find(KeyOf(1)) == Content(1) && cache.Find(KeyOf(2)) == Content(2) ? 0 : 4;
+  });
+  CHECK(result == 0);
+}
+
+TEST_CASE("a relative directory stays where it was") {
+  const Scratch scratch;
+  fs::create_directory(scratch / "elsewhere");
+  const int result = InChild([&] {
+    if (chdir(scratch.path().c_str()) != 0) return 2;
+    rt::KernelCache cache({.directory = "cache"});
+    if (chdir((scratch / "elsewhere").c_str()) != 0) return 2;
+    cache.Keep(KeyOf(1), Content(1));
+    return fs::exists(FileOf(scratch / "cache", 1)) && fs::is_empty(scratch / "elsewhere") ? 0 : 3;
+  });
+  CHECK(result == 0);
+}
+
 TEST_CASE("a read-only directory gives hits and takes nothing") {
   const Scratch scratch;
   const fs::path directory = scratch / "cache";

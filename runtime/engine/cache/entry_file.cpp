@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <tuple>
 
 namespace ptx2cpu::rt {
 
@@ -17,6 +18,8 @@ namespace {
 constexpr char kMagic[8] = {'P', 'T', 'X', '2', 'C', 'P', 'U', 'K'};
 constexpr uint32_t kFormat = 1;
 constexpr uint64_t kMostContent = uint64_t{1} << 30;
+constexpr std::string_view kUnfinishedPrefix = ".unfinished-";
+constexpr size_t kFolderDigits = 2;
 
 struct Header {
   char magic[8];
@@ -72,11 +75,13 @@ bool WithinFileLimit(uint64_t bytes) {
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
+bool ReadHeader(const File& file, Header& header) {
+  return file.Read(&header, sizeof header) && std::memcmp(header.magic, kMagic, sizeof kMagic) == 0;
+}
+
 bool ReadContent(const File& file, uint64_t file_bytes, const lowering::Digest& key, std::string& content) {
   Header header;
-  if (!file.Read(&header, sizeof header)) return false;
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.format != kFormat ||
-      header.header_bytes != sizeof header)
+  if (!ReadHeader(file, header) || header.format != kFormat || header.header_bytes != sizeof header)
     return false;
   if (header.key != key || header.content_bytes > kMostContent ||
       header.content_bytes + sizeof header != file_bytes)
@@ -85,14 +90,58 @@ bool ReadContent(const File& file, uint64_t file_bytes, const lowering::Digest& 
   return file.Read(content.data(), content.size()) && lowering::HashOf(content) == header.checksum;
 }
 
+bool IsHex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// "PROCESS-NUMBER", as WriteEntry makes it.
+bool IsWriter(std::string_view text) {
+  const auto is_number = [](std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const size_t dash = text.find('-');
+  return dash != std::string_view::npos && is_number(text.substr(0, dash)) &&
+         is_number(text.substr(dash + 1));
+}
+
+// Not blocking: a pipe in its place would wait for ever.
+int OpenToRead(int directory, const std::string& name) {
+  return openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+}
+
 }  // namespace
+
+std::string EntryName(const lowering::Digest& key) {
+  const std::string hex = lowering::Hex(key);
+  return hex.substr(0, kFolderDigits) + "/" + hex.substr(kFolderDigits);
+}
+
+EntryNameKind KindOfEntryName(std::string_view folder, std::string_view file) {
+  if (folder.size() != kFolderDigits || !IsHex(folder)) return EntryNameKind::kForeign;
+  if (file.starts_with(kUnfinishedPrefix) && IsWriter(file.substr(kUnfinishedPrefix.size())))
+    return EntryNameKind::kUnfinished;
+  constexpr size_t kDigits = 2 * std::tuple_size_v<lowering::Digest>;
+  return file.size() == kDigits - kFolderDigits && IsHex(file) ? EntryNameKind::kEntry
+                                                               : EntryNameKind::kForeign;
+}
+
+bool RemoveEntry(int directory, const std::string& name) {
+  {
+    const File file(OpenToRead(directory, name));
+    struct stat status{};
+    Header header;
+    if (file.get() < 0 || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+        status.st_uid != geteuid() || !ReadHeader(file, header) || EntryName(header.key) != name)
+      return false;
+  }
+  return unlinkat(directory, name.c_str(), 0) == 0;
+}
 
 uint64_t EntryFileBytes(uint64_t content) { return content + sizeof(Header); }
 
 EntryState ReadEntry(int directory, const std::string& name, const lowering::Digest& key,
                      std::string& content) {
-  // Not blocking: a pipe in its place would wait for ever.
-  const File file(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  const File file(OpenToRead(directory, name));
   if (file.get() < 0) return errno == ENOENT || errno == ENOTDIR ? EntryState::kAbsent : EntryState::kForeign;
   struct stat status{};
   if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
@@ -115,8 +164,8 @@ bool WriteEntry(int directory, const std::string& name, const lowering::Digest& 
   const std::string folder = name.substr(0, slash);
   if (mkdirat(directory, folder.c_str(), 0700) != 0 && errno != EEXIST) return false;
   static std::atomic<unsigned> number = 0;
-  const std::string unfinished =
-      folder + "/" + kUnfinishedPrefix + std::to_string(getpid()) + "-" + std::to_string(number++);
+  const std::string unfinished = folder + "/" + std::string(kUnfinishedPrefix) + std::to_string(getpid()) +
+                                 "-" + std::to_string(number++);
   unlinkat(directory, unfinished.c_str(), 0);  // of an earlier process of that number
   bool good = false;
   {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "lowering/llvm/output/content_hash.h"
 
@@ -26,8 +27,22 @@ EntryState ReadEntry(int directory, const std::string& name, const lowering::Dig
 bool WriteEntry(int directory, const std::string& name, const lowering::Digest& key,
                 const std::string& content);
 
-// Files that WriteEntry has not renamed yet begin so.
-inline constexpr const char* kUnfinishedPrefix = ".unfinished-";
+// The name of a key's entry below the cache's directory: two digits, a slash, the rest of the key.
+std::string EntryName(const lowering::Digest& key);
+
+// What WriteEntry could have written under a name.
+enum class EntryNameKind : uint8_t {
+  kForeign,     // nothing of ours
+  kEntry,       // an entry
+  kUnfinished,  // a file that WriteEntry has not renamed yet
+};
+// `folder` and `file` as a directory lists them.
+EntryNameKind KindOfEntryName(std::string_view folder, std::string_view file);
+
+// Removes the entry if it is one: a plain file of this user that begins as WriteEntry begins it, with the key
+// that its name says. False: it was left alone.
+bool RemoveEntry(int directory, const std::string& name);
+
 // Bytes of the file for content of this size.
 uint64_t EntryFileBytes(uint64_t content);
 

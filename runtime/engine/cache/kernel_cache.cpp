@@ -30,11 +30,6 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string NameOf(const lowering::Digest& key) {
-  const std::string hex = lowering::Hex(key);
-  return hex.substr(0, 2) + "/" + hex.substr(2);
-}
-
 struct Kept {
   std::string name;
   timespec used;
@@ -57,18 +52,20 @@ void ForEachName(int parent, const char* folder, const Visit& visit) {
   closedir(listing);
 }
 
-// All entries; files that a dead writer left go.
+// All files that have an entry's name; files that a dead writer left go.
 std::vector<Kept> ListEntries(int directory) {
   std::vector<Kept> entries;
   const time_t now = std::time(nullptr);
   ForEachName(directory, ".", [&](const std::string& folder) {
     if (folder.size() != 2) return;
     ForEachName(directory, folder.c_str(), [&](const std::string& file) {
+      const EntryNameKind kind = KindOfEntryName(folder, file);
+      if (kind == EntryNameKind::kForeign) return;
       struct stat status{};
       const std::string name = folder + "/" + file;
       if (fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
         return;
-      if (file.starts_with(kUnfinishedPrefix)) {
+      if (kind == EntryNameKind::kUnfinished) {
         if (now - status.st_mtim.tv_sec > kUnfinishedSeconds) unlinkat(directory, name.c_str(), 0);
         return;
       }
@@ -78,11 +75,26 @@ std::vector<Kept> ListEntries(int directory) {
   return entries;
 }
 
+// Opened for one operation: a program that closes all descriptors gives the number of a kept one to another
+// file.
+class OpenDirectory {
+ public:
+  explicit OpenDirectory(int descriptor) : descriptor_(descriptor) {}
+  ~OpenDirectory() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  OpenDirectory(const OpenDirectory&) = delete;
+  OpenDirectory& operator=(const OpenDirectory&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  const int descriptor_;
+};
+
 }  // namespace
 
 struct KernelCache::State {
   std::mutex mutex;
-  int directory = -1;
   bool refused = false;   // the directory is not ours: said once, not tried again
   uint64_t estimate = 0;  // bytes on disk: as last counted, and what this process has added
   uint64_t added = 0;     // since counting
@@ -119,12 +131,22 @@ KernelCache* KernelCache::Get() {
   return cache;
 }
 
-KernelCache::KernelCache(Settings settings)
-    : settings_(std::move(settings)), state_(std::make_unique<State>()) {}
+namespace {
 
-KernelCache::~KernelCache() {
-  if (state_->directory >= 0) close(state_->directory);
+// The program may change its working directory later.
+KernelCache::Settings WithWholePath(KernelCache::Settings settings) {
+  std::error_code ignored;
+  if (auto whole = std::filesystem::absolute(settings.directory, ignored); !ignored)
+    settings.directory = std::move(whole);
+  return settings;
 }
+
+}  // namespace
+
+KernelCache::KernelCache(Settings settings)
+    : settings_(WithWholePath(std::move(settings))), state_(std::make_unique<State>()) {}
+
+KernelCache::~KernelCache() = default;
 
 KernelCache::Counts KernelCache::counts() const {
   return {state_->hits, state_->misses, state_->stored, state_->damaged, state_->refusals, state_->evicted};
@@ -135,22 +157,23 @@ void KernelCache::Warn(const std::string& what) {
   std::fprintf(stderr, "ptx2cpu: compiled kernels are not kept on disk: %s\n", what.c_str());
 }
 
-// With the lock held.
-bool KernelCache::Open(bool make) {
+// With the lock held. Negative: there is no directory that can be used.
+int KernelCache::Open(bool make) {
   State& s = *state_;
-  if (s.directory >= 0) return true;
-  if (s.refused) return false;
+  if (s.refused) return -1;
   const char* path = settings_.directory.c_str();
   if (make) {
-    std::error_code ignored;
-    std::filesystem::create_directories(settings_.directory.parent_path(), ignored);
-    static_cast<void>(mkdir(path, 0700));
+    if (mkdir(path, 0700) != 0 && errno == ENOENT) {
+      std::error_code ignored;
+      std::filesystem::create_directories(settings_.directory.parent_path(), ignored);
+      static_cast<void>(mkdir(path, 0700));
+    }
   }
   const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) {
     // A missing or read-only home is nothing to talk about.
     s.refused = make;
-    return false;
+    return -1;
   }
   struct stat status{};
   if (fstat(descriptor, &status) != 0 || status.st_uid != geteuid() ||
@@ -158,23 +181,22 @@ bool KernelCache::Open(bool make) {
     close(descriptor);
     s.refused = true;
     Warn(settings_.directory.string() + " belongs to or can be written by another user");
-    return false;
+    return -1;
   }
-  s.directory = descriptor;
-  return true;
+  return descriptor;
 }
 
 std::optional<std::string> KernelCache::Find(const lowering::Digest& key) {
   State& s = *state_;
-  {
-    std::lock_guard lock(s.mutex);
-    if (!Open(false)) {
-      ++s.misses;
-      return std::nullopt;
-    }
+  std::unique_lock lock(s.mutex);
+  const OpenDirectory directory(Open(false));
+  lock.unlock();
+  if (directory.get() < 0) {
+    ++s.misses;
+    return std::nullopt;
   }
   std::string content;
-  const EntryState state = ReadEntry(s.directory, NameOf(key), key, content);
+  const EntryState state = ReadEntry(directory.get(), EntryName(key), key, content);
   if (state == EntryState::kGood) {
     ++s.hits;
     return content;
@@ -189,29 +211,29 @@ void KernelCache::Keep(const lowering::Digest& key, const std::string& content) 
   State& s = *state_;
   const uint64_t bytes = EntryFileBytes(content.size());
   if (bytes > settings_.most_bytes) return;
-  {
-    std::lock_guard lock(s.mutex);
-    if (!Open(true)) return;
-    MakeRoom(bytes);
-  }
-  if (!WriteEntry(s.directory, NameOf(key), key, content)) return;
+  std::unique_lock lock(s.mutex);
+  const OpenDirectory directory(Open(true));
+  if (directory.get() < 0) return;
+  MakeRoom(directory.get(), bytes);
+  lock.unlock();
+  if (!WriteEntry(directory.get(), EntryName(key), key, content)) return;
   ++s.stored;
-  std::lock_guard lock(s.mutex);
+  lock.lock();
   s.estimate += bytes;
   s.added += bytes;
 }
 
 // With the lock held. Other processes add too, so the sum is taken anew now and then.
-void KernelCache::MakeRoom(uint64_t bytes) {
+void KernelCache::MakeRoom(int directory, uint64_t bytes) {
   State& s = *state_;
   if (s.counted && s.added < settings_.most_bytes / 16 && s.estimate + bytes <= settings_.most_bytes) return;
-  std::vector<Kept> entries = ListEntries(s.directory);
+  std::vector<Kept> entries = ListEntries(directory);
   s.counted = true;
   s.added = s.estimate = 0;
   for (const Kept& entry : entries) s.estimate += entry.bytes;
   if (s.estimate + bytes <= settings_.most_bytes) return;
   // One process at a time makes room; the others go on meanwhile.
-  const int lock = openat(s.directory, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int lock = openat(directory, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0) {
     std::ranges::sort(entries, [](const Kept& a, const Kept& b) {
       return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec : a.used.tv_nsec < b.used.tv_nsec;
@@ -221,7 +243,7 @@ void KernelCache::MakeRoom(uint64_t bytes) {
         settings_.most_bytes - std::min(settings_.most_bytes, std::max(bytes, settings_.most_bytes / 8));
     for (const Kept& entry : entries) {
       if (s.estimate <= target) break;
-      if (unlinkat(s.directory, entry.name.c_str(), 0) == 0) ++s.evicted;
+      if (RemoveEntry(directory, entry.name)) ++s.evicted;
       s.estimate -= entry.bytes;
     }
   }

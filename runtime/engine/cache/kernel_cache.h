@@ -39,8 +39,8 @@ class KernelCache {
   Counts counts() const;
 
  private:
-  bool Open(bool make);
-  void MakeRoom(uint64_t bytes);
+  int Open(bool make);
+  void MakeRoom(int directory, uint64_t bytes);
   void Warn(const std::string& what);
 
   const Settings settings_;
