@@ -1,6 +1,7 @@
 // What happened when: API calls per host thread, kernels and copies per stream, blocks per worker. Written as
-// a Chrome trace (Perfetto, chrome://tracing) to the file that PTX2CPU_TIMELINE names when the process ends.
-// Times are nanoseconds of the steady clock. Where no timeline is wanted, each call costs one load.
+// a Chrome trace (Perfetto, chrome://tracing) to the file that PTX2CPU_TIMELINE names. The file is a whole
+// JSON text after every bar, so it does not matter how the process ends. Times are nanoseconds of the steady
+// clock. Where no timeline is wanted, each call costs one load.
 #pragma once
 
 #include <atomic>
@@ -26,9 +27,7 @@ void AddWork(uint64_t stream, std::string_view name, uint64_t begin, uint64_t en
 // A worker's part in a launch: from its first block to its last.
 void AddWorker(unsigned worker, std::string_view kernel, uint64_t begin, uint64_t end);
 
-// Writes what has been recorded so far to a file; false when it cannot be written. For tests, and at the end.
-bool Write(const std::string& file);
-// Starts recording without the variable, for tests.
-void Start();
+// From now on bars go to this file, for tests. What is recorded for another file ends.
+void Start(const std::string& file);
 
 }  // namespace ptx2cpu::rt::timeline

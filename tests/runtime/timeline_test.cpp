@@ -52,15 +52,14 @@ TEST_CASE("a timeline has a bar for each worker's share of a launch") {
   auto* pointer = &count;
   const auto params = std::as_bytes(std::span(&pointer, 1));
   REQUIRE_FALSE(Launch(MakeKernel("unseen", Count), {{8, 1, 1}, {32, 1, 1}}, params));
-  timeline::Start();
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("ptx2cpu_worker_tracks_" + std::to_string(getpid()) + ".json");
+  timeline::Start(file.string());
   REQUIRE_FALSE(Launch(MakeKernel("plain", Count), {{1000, 1, 1}, {32, 1, 1}}, params));
   REQUIRE_FALSE(Launch(MakeKernel("clusters", Count), {{8, 1, 1}, {32, 1, 1}, 0, {2, 1, 1}}, params));
   REQUIRE(Launch(MakeKernel("faulting", Fault), {{1, 1, 1}, {32, 1, 1}}, params));
   CHECK(count == 1016);
 
-  const auto file = std::filesystem::temp_directory_path() /
-                    ("ptx2cpu_worker_tracks_" + std::to_string(getpid()) + ".json");
-  REQUIRE(timeline::Write(file.string()));
   const size_t workers = ThreadPool::Get().size();
   for (const char* name : {"plain", "clusters", "faulting"}) {
     INFO(name);

@@ -307,3 +307,16 @@ TEST_CASE("ir, cfg and explain show every stage") {
   CHECK_THAT(Run(scratch, "run --help").out, Contains("--shared BYTES"));
   CHECK_THAT(Run(scratch, "--help").out, Contains("interpret"));
 }
+
+TEST_CASE("exec --print-environment gives words that a shell reads back") {
+  Scratch scratch;
+  const std::string file = "it's $HOME \"here\" `and` \\there";
+  fs::create_directory(scratch.path / "dir");
+  const std::string script =
+      scratch.Write("script", "cd '" + scratch / "dir" + "' && " + kTool +
+                                  " exec --print-environment --timeline \"$1\" > ../words && "
+                                  ". ../words && printf '%s' \"$PTX2CPU_TIMELINE\" > ../read\n");
+  scratch.Write("name", file);
+  REQUIRE(std::system(("sh '" + script + "' \"$(cat '" + scratch / "name" + "')\"").c_str()) == 0);
+  CHECK(Slurp(scratch.path / "read") == scratch / "dir" + "/" + file);
+}

@@ -59,6 +59,18 @@ struct Setting {
   std::string name, value;
 };
 
+// A word that a POSIX shell reads as this text, whatever is in it.
+std::string ShellWord(std::string_view text) {
+  std::string word = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      word += "'\\''";
+    else
+      word += c;
+  }
+  return word + '\'';
+}
+
 Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::string& folder) {
   std::vector<Setting> settings;
   const auto before = [&](const char* name, const std::string& value, char separator) {
@@ -108,7 +120,7 @@ Status RunExec(const Arguments& arguments) {
   const std::string folder = TRY(DropInFolder());
   const std::vector<Setting> settings = TRY(SettingsOf(arguments, folder));
   if (arguments.Has("--print-environment")) {
-    for (const Setting& setting : settings) fmt::print("{}='{}'\n", setting.name, setting.value);
+    for (const Setting& setting : settings) fmt::print("{}={}\n", setting.name, ShellWord(setting.value));
     return {};
   }
   if (arguments.plain().empty()) return Fail(ErrorCode::kUsage, "exec wants a program");
