@@ -1,5 +1,7 @@
 #include "ptx-parser/translate/ssa.h"
 
+#include <utility>
+
 namespace ptx2cpu::ptx {
 
 using ir::BlockId;
@@ -89,15 +91,29 @@ void Ssa::FillArguments(const Pending& pending) {
   }
 }
 
+// The instruction waits in a block of its own and joins the entry block in Finish: translation keeps
+// positions in blocks, so nothing is placed before what is there already.
 ValueId Ssa::UndefinedValue(Variable variable) {
   auto [it, fresh] = undefined_.emplace(variable, ValueId{});
   if (fresh) {
+    if (!undefined_block_.valid()) undefined_block_ = ir::AddBlock(f_);
     ir::Inst inst;
     inst.op = ir::Opcode::kUndef;
     inst.type = types_[variable];
-    it->second = f_.at_inst(ir::Insert(f_, f_.entry, 0, std::move(inst))).results[0];
+    it->second = f_.at_inst(ir::Append(f_, undefined_block_, std::move(inst))).results[0];
   }
   return it->second;
+}
+
+void Ssa::PlaceUndefinedValues() {
+  if (!undefined_block_.valid()) return;
+  const std::vector<InstId> moved = std::exchange(f_.block(undefined_block_).insts, {});
+  for (InstId id : moved) {
+    f_.inst(id).block = f_.entry;
+    for (ValueId result : f_.at_inst(id).results) f_.values[result.index].block = f_.entry;
+  }
+  std::vector<InstId>& insts = f_.block(f_.entry).insts;
+  insts.insert(insts.begin(), moved.begin(), moved.end());
 }
 
 void Ssa::AddEdge(InstId terminator, uint32_t edge, BlockId to) {
@@ -120,6 +136,7 @@ void Ssa::Seal(BlockId block) {
 }
 
 void Ssa::Finish() {
+  PlaceUndefinedValues();
   ir::RemoveUnreachableBlocks(f_);
   RemoveTrivialParameters();
   RemoveUnused();

@@ -29,7 +29,8 @@ class Ssa {
   // No further edges will come.
   void Seal(ir::BlockId block);
 
-  // Removes unreachable blocks, trivial parameters (all arguments equal) and unused pure instructions.
+  // Places the values of variables that nothing wrote; removes unreachable blocks, trivial parameters (all
+  // arguments equal) and unused pure instructions.
   void Finish();
 
  private:
@@ -53,6 +54,7 @@ class Ssa {
   ir::ValueId Lookup(Variable variable, ir::BlockId block);
   void FillArguments(const Pending& pending);
   ir::ValueId UndefinedValue(Variable variable);
+  void PlaceUndefinedValues();
   void RemoveTrivialParameters();
   void RemoveUnused();
 
@@ -61,6 +63,7 @@ class Ssa {
   std::vector<BlockState> states_;
   std::vector<Pending> pending_;
   std::unordered_map<Variable, ir::ValueId> undefined_;
+  ir::BlockId undefined_block_;  // holds what makes undefined_ until Finish
 };
 
 }  // namespace ptx2cpu::ptx

@@ -282,5 +282,19 @@ TEST_CASE("kernel parameters have the layout of C and an address") {
   CHECK(std::memcmp(&buffer[1], &d, 8) == 0);
 }
 
+// Values of registers that nothing writes are made in the entry block while a guarded instruction is emitted
+// there.
+TEST_CASE("a guarded access of the entry block reads a register that nothing wrote") {
+  std::string text = Kernel(R"(
+    setp.gt.u32 %p1, %r0, 100;
+    st.global.u32 [%rd1], 7;
+    @%p1 st.global.u32 [%rd1+4], %r7;
+    @%p1 ld.global.u32 %r3, [%rd9];
+    @%p1 atom.global.add.u32 %r3, [%rd10], %r8;
+    st.global.u32 [%rd1+8], 9;
+  )");
+  CHECK(Run<uint32_t>(text, {1, 2, 3}) == U32{7, 2, 9});
+}
+
 }  // namespace
 }  // namespace ptx2cpu::ptx::test
