@@ -227,18 +227,57 @@ uint32_t ParkedLanes(Machine& machine, const Warp& warp) {
 }
 }  // namespace
 
+namespace {
+
+bool WaitsForMembers(const Thread& thread) {
+  return thread.state == ThreadState::kWaiting && IsCollective(WaitsFor(thread)) &&
+         !IsConvergenceWait(thread);
+}
+
+// Lanes that wait for members, of those for which `holds`.
+template <typename Holds>
+uint32_t LanesWhere(Machine& machine, const Warp& warp, Holds holds) {
+  uint32_t lanes = 0;
+  for (uint32_t lane = 0; lane < warp.count; ++lane) {
+    const Thread& other = machine.ThreadAt(warp, lane);
+    lanes |= (WaitsForMembers(other) && holds(other) ? 1u : 0u) << lane;
+  }
+  return lanes;
+}
+
+// The lanes at one instruction under one mask, of which some are not in it. A GPU runs them together,
+// whatever the mask names, where all of the warp that are there name the same one; it traps (an illegal
+// instruction) where they do not, or where lanes of the mask wait elsewhere under it. Nobody is counted out
+// while others of the warp may still come.
+Result<bool> CompleteStrangers(Machine& machine, Warp& warp, const Thread& thread, uint32_t here) {
+  for (Thread* other : LiveThreads(machine, warp)) {
+    if (other->state == ThreadState::kReady) return false;
+  }
+  const uint32_t mask = MemberMask(thread), missing = mask & machine.LiveLanes(warp) & ~here;
+  const uint32_t company =
+      LanesWhere(machine, warp, [&](const Thread& other) { return other.waiting_at == thread.waiting_at; });
+  const uint32_t elsewhere = LanesWhere(machine, warp, [&](const Thread& other) {
+    return SameKind(thread, other) && MemberMask(other) == mask;
+  });
+  if (company != here || (missing & elsewhere) != 0) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(here & ~mask));
+    const Thread& stranger = machine.ThreadAt(warp, lane);
+    return machine.Fault(stranger, *stranger.waiting_at,
+                         fmt::format("lane {} is not in its own membermask {:#010x}", lane, mask));
+  }
+  if (missing != 0) return false;
+  TRY_STATUS(CompleteGroup(machine, warp, here));
+  return true;
+}
+
+}  // namespace
+
 Result<bool> CompleteGroups(Machine& machine, Warp& warp) {
-  uint32_t live = machine.LiveLanes(warp);
   bool any = false;
   for (Thread* thread : LiveThreads(machine, warp)) {
-    if (thread->state != ThreadState::kWaiting) continue;
+    if (!WaitsForMembers(*thread)) continue;
     const Inst& inst = *thread->waiting_at;
-    if (!IsCollective(WaitsFor(*thread)) || IsConvergenceWait(*thread)) continue;
-    uint32_t mask = MemberMask(*thread);
-    if ((mask >> thread->lane & 1) == 0) {
-      return machine.Fault(*thread, inst,
-                           fmt::format("lane {} is not in its own membermask {:#010x}", thread->lane, mask));
-    }
+    const uint32_t mask = MemberMask(*thread);
     if (uint32_t waiting = mask & ParkedLanes(machine, warp); waiting != 0) {
       return machine.Fault(
           *thread, inst,
@@ -247,13 +286,17 @@ Result<bool> CompleteGroups(Machine& machine, Warp& warp) {
                       "scheduler (tier T3)",
                       mask, waiting));
     }
-    uint32_t members = mask & live, arrived = 0;
-    for (uint32_t lane = 0; lane < warp.count; ++lane) {
-      const Thread& other = machine.ThreadAt(warp, lane);
-      bool here = (members >> lane & 1) != 0 && other.state == ThreadState::kWaiting &&
-                  SameKind(*thread, other) && MemberMask(other) == mask;
-      arrived |= (here ? 1u : 0u) << lane;
+    const uint32_t here = LanesWhere(machine, warp, [&](const Thread& other) {
+      return other.waiting_at == &inst && MemberMask(other) == mask;
+    });
+    if ((here & ~mask) != 0) {
+      any |= TRY(CompleteStrangers(machine, warp, *thread, here));
+      continue;
     }
+    const uint32_t members = mask & machine.LiveLanes(warp);
+    const uint32_t arrived = members & LanesWhere(machine, warp, [&](const Thread& other) {
+                               return SameKind(*thread, other) && MemberMask(other) == mask;
+                             });
     if (arrived != members) continue;
     TRY_STATUS(CompleteGroup(machine, warp, members));
     any = true;

@@ -303,6 +303,14 @@ std::string Scheduler::DescribeOtherBlocks() const {
 }
 
 std::unexpected<Error> Scheduler::Deadlock() const {
+  for (const Thread& thread : m_.threads) {  // a GPU traps before it comes to this
+    if (thread.state != ThreadState::kWaiting || !IsCollective(WaitsFor(thread)) || IsConvergenceWait(thread))
+      continue;
+    const uint32_t mask = MemberMask(thread);
+    if ((mask >> thread.lane & 1) == 0)
+      return m_.Fault(thread, *thread.waiting_at,
+                      fmt::format("lane {} is not in its own membermask {:#010x}", thread.lane, mask));
+  }
   std::vector<const Inst*> seen;
   std::string text;
   for (const Thread& thread : m_.threads) {

@@ -35,6 +35,9 @@ const char* FaultText(uint32_t kind) {
     case PTX2CPU_FAULT_MISSING_MEMBERS:
       return "a warp collective names members that are not here; --exec=lanes runs lanes that meet from "
              "different places";
+    case PTX2CPU_FAULT_NOT_A_MEMBER:
+      return "a lane executes a warp collective whose membermask does not name it, and others there name "
+             "other masks";
     case PTX2CPU_FAULT_BAD_ADDRESS:
       return "bad address";
     case PTX2CPU_FAULT_MISALIGNED:

@@ -197,18 +197,47 @@ uint32_t BlockScheduler::CompleteGroups(uint32_t w) {
     const uint32_t collective = PointOf(thread).collective;
     const uint32_t group = LanesOfClass(w, rest & LanesEqual(&Word(0, first_thread), mask), collective);
     rest &= ~group;
-    if (const uint32_t strangers = group & ~mask; strangers != 0) {
-      const uint32_t lane = FirstLane(strangers);
-      char text[96];
-      std::snprintf(text, sizeof text, "lane %u is not in its own membermask %#010x", lane, mask);
-      Fail(PTX2CPU_FAULT_NOT_A_MEMBER, first_thread + lane, text);
-      return 0;
+    if ((group & ~mask) != 0) {
+      released |= CompleteStrangers(w, group);
+      if (fault_.kind != 0) return 0;
+      continue;
     }
     if (group != (mask & warp.live)) continue;
     Step(w, PTX2CPU_ENTRY_COLLECTIVE + collective, group);
     warp.collective &= ~group;
     Release(w, group);
     released |= group;
+  }
+  return released;
+}
+
+// Lanes of one class and mask, of which some are not in that mask. A GPU runs those at one instruction
+// together, whatever the mask names, if they name the same one; it traps if they do not, or if lanes of the
+// mask wait elsewhere under it. Nobody is counted out while others of the warp may still come.
+uint32_t BlockScheduler::CompleteStrangers(uint32_t w, uint32_t lanes) {
+  Warp& warp = warps_[w];
+  const uint32_t first_thread = w * PTX2CPU_WARP_SIZE;
+  if (warp.ready != 0) return 0;
+  const uint32_t* points = block_->points + size_t{w} * PTX2CPU_WARP_SIZE;
+  uint32_t released = 0;
+  for (uint32_t rest = lanes; rest != 0;) {
+    const uint32_t thread = first_thread + FirstLane(rest), mask = Word(0, thread);
+    const uint32_t here = rest & LanesEqual(points, points[FirstLane(rest)]);
+    rest &= ~here;
+    const uint32_t company = warp.collective & LanesEqual(points, points[FirstLane(here)]);
+    const uint32_t missing = mask & warp.live & ~here, strangers = here & ~mask;
+    if (strangers != 0 && (company != here || (missing & lanes) != 0)) {
+      const uint32_t lane = FirstLane(strangers);
+      char text[96];
+      std::snprintf(text, sizeof text, "lane %u is not in its own membermask %#010x", lane, mask);
+      Fail(PTX2CPU_FAULT_NOT_A_MEMBER, first_thread + lane, text);
+      return 0;
+    }
+    if (missing != 0) continue;
+    Step(w, PTX2CPU_ENTRY_COLLECTIVE + PointOf(thread).collective, here);
+    warp.collective &= ~here;
+    Release(w, here);
+    released |= here;
   }
   return released;
 }

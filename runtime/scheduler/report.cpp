@@ -80,6 +80,15 @@ std::string BlockScheduler::DescribeWait(uint32_t thread) const {
 }
 
 Verdict BlockScheduler::Deadlock() {
+  for (uint32_t t = 0; t < block_->warp_count * PTX2CPU_WARP_SIZE;
+       ++t) {  // a GPU traps before it comes to this
+    const uint32_t lane = t % PTX2CPU_WARP_SIZE;
+    if ((warps_[t / PTX2CPU_WARP_SIZE].collective >> lane & 1) == 0 || (Word(0, t) >> lane & 1) != 0)
+      continue;
+    Fail(PTX2CPU_FAULT_NOT_A_MEMBER, t,
+         Format("lane %u is not in its own membermask %#010x", lane, Word(0, t)));
+    return Verdict::kFaulted;
+  }
   uint32_t seen[kShown], count = 0, first = ~0u;
   std::string text = "deadlock: no thread can go on. ";
   for (uint32_t w = 0; w < block_->warp_count && count < kShown; ++w) {

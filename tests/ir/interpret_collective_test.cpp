@@ -279,8 +279,25 @@ TEST_CASE("interpret collective: a deadlock names mask, lanes and PTX line") {
                  "vote_any at PTX line 33 (membermask 0xffffffff): arrived warp 0 lanes 0x0000ffff; missing "
                  "warp 0 lanes 0xffff0000"));
   CHECK(Contains(error.message, "barrier_warp at PTX line 30"));
-  Error outside = RunToError(Kernel("  barrier_warp %low ; ptx 9\n  ret\n"));
-  CHECK(Contains(outside.message, "lane 16 is not in its own membermask 0x0000ffff"));
+}
+
+TEST_CASE("interpret collective: a lane that is not in the mask it names") {
+  // Each names all lanes but itself: a GPU reports an illegal instruction.
+  Error outside = RunToError(
+      Kernel("  %own = shl i32 %one, %t\n  %others = not i32 %own\n  barrier_warp %others ; ptx 9\n  ret\n"));
+  CHECK(Contains(outside.message, "lane 0 is not in its own membermask 0xfffffffe"));
+  // The two ways name one mask, and each waits for lanes of the other.
+  Error apart = RunToError(Kernel(R"(  %upper = icmp i32 uge %t, %c16
+  %middle = shl i32 %low, %c8
+  cond_br %upper, ^a, ^b
+^a:
+  barrier_warp %middle ; ptx 30
+  ret
+^b:
+  barrier_warp %middle ; ptx 33
+  ret
+)"));
+  CHECK(Contains(apart.message, "is not in its own membermask 0x00ffff00"));
 }
 
 TEST_CASE("interpret collective: agreement of a warp and of a block") {

@@ -152,12 +152,20 @@ TEST_CASE("faults name the PTX line") {
     CHECK(status.error().message.find("bar.sync") != std::string::npos);
     CHECK(status.error().message.find("16") != std::string::npos);
   }
-  SECTION("a lane outside its membermask") {
-    auto kernel = Load(Simple("  shfl.sync.down.b32 %v, %v, 1, 31, 0xffff;"), "k");
-    auto call = Call({1, 1, 1}, {32, 1, 1}, {"in:u32:gen(iota,32,0)", "out:u32:32"});
-    Status status = kernel->Run(call);
-    REQUIRE_FALSE(status);
-    CHECK(status.error().at.line == 15);
+  SECTION("a lane outside its membermask, among others with other masks") {
+    const std::string ptx = Simple(
+        "{ .reg .b32 %below; mov.u32 %below, %lanemask_lt;\n  shfl.sync.down.b32 %v, %v, 1, 31, %below; }");
+    for (lowering::Tier tier : {lowering::Tier::kWarp, lowering::Tier::kResumable, lowering::Tier::kLanes}) {
+      lowering::BuildOptions options;
+      options.pipeline.passes.tier = tier;
+      auto kernel = JitKernel::Create(BuildKernel(ptx, "k", options));
+      REQUIRE(kernel);
+      auto call = Call({1, 1, 1}, {32, 1, 1}, {"in:u32:gen(iota,32,0)", "out:u32:32"});
+      Status status = (*kernel)->Run(call);
+      REQUIRE_FALSE(status);
+      CHECK(status.error().at.line == 16);
+      CHECK(status.error().message.find("membermask") != std::string::npos);
+    }
   }
 }
 

@@ -114,6 +114,21 @@ struct ConvergeAmongSpinners {
   }
 };
 
+// All lanes name lanes 4 to 15; every fourth first exits or goes another way.
+struct MaskOfOthers {
+  static void Lane(LaneState& lane) {
+    if (lane.point() == 0) {
+      if (lane.lane() % 4 == 3) return;
+      return lane.Wait(lane.lane() % 4 == 2 ? 2 : 1, 0x0000fff0u);
+    }
+    ParamOf<uint32_t*>(lane.block)[lane.thread] = static_cast<uint32_t>(lane.slot(1));
+  }
+  static void Collective(ptx2cpu_block* block, uint32_t warp, uint32_t, uint32_t lanes) {
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+      SlotOf(block, warp * 32 + static_cast<uint32_t>(std::countr_zero(rest)), 1) = lanes;
+  }
+};
+
 struct NotAMember {
   static void Lane(LaneState& lane) {
     if (lane.point() == 0) return lane.Wait(1, lane.lane() == 5 ? 0xffffffdfu : ~0u);
@@ -183,6 +198,23 @@ TEST_CASE("lanes that wait to converge do not wait for ever for spinning sibling
   auto* pointer = &out;
   REQUIRE_FALSE(Launch(kernel, {{1, 1, 1}, {32, 1, 1}}, AsParameters(pointer)));
   CHECK(out == 1);
+}
+
+TEST_CASE("lanes at one point that name one mask run together, whoever is in it") {
+  // Lanes at a point of another class name the same lanes: each point has its own company once those have
+  // ended.
+  std::vector<ptx2cpu_point> points = {kStart, kBallot, kBallot};
+  points[2].collective = 1;
+  std::vector<uint32_t> out(32);
+  auto* pointer = out.data();
+  const auto error =
+      Launch(MakeStepKernel<MaskOfOthers>("others", points), {{1, 1, 1}, {32, 1, 1}}, AsParameters(pointer));
+  REQUIRE(error);  // each waits for lanes of the mask at the other point
+  CHECK(error->fault == PTX2CPU_FAULT_NOT_A_MEMBER);
+  points[2] = {PTX2CPU_POINT_YIELD, 0, 0, "yield"};
+  REQUIRE_FALSE(
+      Launch(MakeStepKernel<MaskOfOthers>("others", points), {{1, 1, 1}, {32, 1, 1}}, AsParameters(pointer)));
+  for (uint32_t t = 0; t < 32; ++t) CHECK(out[t] == (t % 4 < 2 ? 0x33333333u : 0));
 }
 
 TEST_CASE("a lane outside its own membermask is a fault of that lane") {

@@ -44,7 +44,9 @@ struct Replay {
   }
 };
 
-// The rules, lane by lane. Returns the fault, 0 at a good end.
+// The rules, lane by lane. Returns the fault, 0 at a good end; NOT_A_MEMBER as soon as a lane comes to a mask
+// that it is not in. Who is at that point with it depends on the order of steps, so that the program can also
+// go on.
 class Model {
  public:
   explicit Model(Program& program) : p_(program), at_(program.lanes.size()) {}
@@ -170,10 +172,15 @@ TEST_CASE("random programs end as the lane-by-lane model says") {
     const auto error = Launch(kernel, {{1, 1, 1}, {static_cast<uint32_t>(program.lanes.size()), 1, 1}},
                               AsParameters(pointer), options);
     const uint32_t got = error ? error->fault : 0;
+    if (fault == PTX2CPU_FAULT_NOT_A_MEMBER) {
+      const bool allowed = got == fault || got == 0 || got == PTX2CPU_FAULT_DEADLOCK;
+      if (!allowed) FAIL("seed " << seed << ": " << error->message);
+      ++seen[got == fault ? fault : 15];
+      continue;
+    }
     if (got != fault)
       FAIL("seed " << seed << ": " << (error ? error->message : "no error") << ", expected " << fault);
-    if (fault != PTX2CPU_FAULT_NOT_A_MEMBER && program.members != expected.members)
-      FAIL("seed " << seed << ": members differ");
+    if (program.members != expected.members) FAIL("seed " << seed << ": members differ");
     ++seen[fault];
   }
   CHECK(seen[0] > 5000);

@@ -66,31 +66,32 @@ struct Members {
   }
 };
 
-// All live lanes of the warp are here, so a member can be missing only where lanes name different masks, or
-// lanes that wait at the other arm of a divergent branch.
-void CheckMembers(Site& s, const Members& members) {
-  Value stray;
+// All live lanes of the warp are here. When they name one mask it does not matter whom it names: like a GPU,
+// they run together, those that are not in it too. When they name different ones, a lane that is not in its
+// own is a fault, and a member can be missing; it can also wait at the other arm of a divergent branch.
+// Returns the masks that hold.
+Value CheckMembers(Site& s, const Members& members) {
+  auto fault = [&](Value lanes, uint32_t kind) {
+    s.e.Fault(NonZero(s, lanes), kind, ThreadOf(s, FirstLane(s, lanes)), s.inst.at);
+  };
+  Value parked = s.e.f.parked_slot == ~0u ? nullptr : ParkedMask(s);
   if (members.uniform()) {
-    stray = s.b.CreateAnd(members.live, s.b.CreateNot(members.mask));  // lanes that are not in their own mask
-  } else {
-    llvm::AllocaInst* same = s.e.Scratch(s.e.I(32), kWarpSize);
-    Value masks = Store(s, members.mask), everyone = Store(s, s.b.getInt32(~0u));
-    s.b.CreateCall(s.e.m.Service("ptx2cpu_warp_match_any_b32"), {same, masks, everyone, members.live});
-    Value elsewhere = NonZero(s, s.b.CreateAnd(members.Taking(s), s.b.CreateNot(Load(s, same))));
-    Value own = NonZero(s, s.b.CreateAnd(s.b.CreateLShr(members.mask, s.e.Lane()), Literal(members.mask, 1)));
-    stray = s.b.CreateAnd(Bits(s, s.b.CreateOr(elsewhere, s.b.CreateNot(own))), members.live);
+    if (parked != nullptr) fault(s.b.CreateAnd(members.mask, parked), PTX2CPU_FAULT_MISSING_MEMBERS);
+    return members.live;
   }
-  if (s.e.f.parked_slot != ~0u) {
-    Value parked =
-        s.e.LoadPlain(s.e.I(32), s.e.SlotAddress(s.e.f.parked_slot), llvm::Align(4), Memory::kSlot);
-    if (members.uniform()) {
-      stray = s.b.CreateOr(stray, s.b.CreateAnd(members.mask, parked));
-    } else {
-      Value named = NonZero(s, s.b.CreateAnd(members.mask, Broadcast(s.b, parked, kWarpSize)));
-      stray = s.b.CreateOr(stray, s.b.CreateAnd(Bits(s, named), members.live));
-    }
-  }
-  s.e.Fault(NonZero(s, stray), PTX2CPU_FAULT_MISSING_MEMBERS, ThreadOf(s, FirstLane(s, stray)), s.inst.at);
+  llvm::AllocaInst* same = s.e.Scratch(s.e.I(32), kWarpSize);
+  Value masks = Store(s, members.mask), everyone = Store(s, s.b.getInt32(~0u));
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_warp_match_any_b32"), {same, masks, everyone, members.live});
+  Value live = Broadcast(s.b, members.live, kWarpSize), alike = Load(s, same);
+  Value one_mask = s.b.CreateICmpEQ(alike, live);
+  Value own = NonZero(s, s.b.CreateAnd(s.b.CreateLShr(members.mask, s.e.Lane()), Literal(members.mask, 1)));
+  Value strangers = s.b.CreateAnd(Bits(s, s.b.CreateNot(s.b.CreateOr(own, one_mask))), members.live);
+  fault(strangers, PTX2CPU_FAULT_NOT_A_MEMBER);
+  Value missing = s.b.CreateAnd(s.b.CreateAnd(members.mask, live), s.b.CreateNot(alike));
+  if (parked != nullptr)
+    missing = s.b.CreateOr(missing, s.b.CreateAnd(members.mask, Broadcast(s.b, parked, kWarpSize)));
+  fault(s.b.CreateAnd(Bits(s, NonZero(s, missing)), members.live), PTX2CPU_FAULT_MISSING_MEMBERS);
+  return s.b.CreateSelect(one_mask, live, members.mask);
 }
 
 Result<Members> MembersOf(Site& s, size_t mask_operand) {
@@ -104,7 +105,7 @@ Result<Members> MembersOf(Site& s, size_t mask_operand) {
     return members;
   }
   members.mask = s.Raw(mask_operand);
-  CheckMembers(s, members);
+  members.mask = CheckMembers(s, members);
   return members;
 }
 
