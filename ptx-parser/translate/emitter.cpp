@@ -124,7 +124,35 @@ ValueId Emitter::Fit(ValueId value, Type type) {
   return ir::IsInteger(type) ? fitted : b.Bitcast(type, fitted);
 }
 
-ValueId Emitter::ReadRegister(uint32_t number, Type type) { return Fit(ReadVariable(number), type); }
+bool Emitter::HasOnly(const ast::Operand& operand, unsigned parts) {
+  const bool offset = operand.kind != OperandKind::kElement && !operand.HasChildren() && operand.integer != 0;
+  std::string_view what;
+  if (offset && (parts & kOffset) == 0) what = "a constant added to it";
+  if (operand.Has(ast::Operand::kNegated) && (parts & kNegation) == 0) what = "its negation";
+  if (operand.Has(ast::Operand::kMinus)) what = "its sign";
+  if (operand.Has(ast::Operand::kGeneric)) what = "generic()";
+  if (operand.component != ast::Component::kNone && (parts & kComponent) == 0) what = "a part of it";
+  if (what.empty()) return true;
+  Fail(ErrorCode::kUnsupported,
+       "`" + std::string(operand.text) + "`: " + std::string(what) + " is not translated here");
+  return false;
+}
+
+// A constant is added in the width of the register, before the instruction takes of the sum what it reads.
+ValueId Emitter::ReadRegister(const ast::Operand& operand, Type type) {
+  ValueId value = ReadVariable(operand.symbol);
+  if (operand.integer != 0) {
+    const PtxType declared = FindType(ast.RegisterDeclaration(source, operand.symbol).type);
+    if (IsFloat(declared) || declared == PtxType::kPred) {
+      Fail(ErrorCode::kSyntax,
+           "`" + std::string(operand.text) + "`: a constant can be added to integers only");
+      return b.Undef(type);
+    }
+    const Type own = ir::IntegerOfBits(ir::Bits(f.type_of(value)));
+    value = b.Binary(Opcode::kAdd, own, Fit(value, own), Const(own, static_cast<uint64_t>(operand.integer)));
+  }
+  return Fit(value, type);
+}
 
 namespace {
 uint64_t BitsOfFloat(double value, Type type) {
@@ -163,6 +191,7 @@ ValueId Emitter::ReadImmediate(const ast::Operand& operand, Type type) {
 }
 
 ValueId Emitter::ReadSpecial(const ast::Operand& operand, Type type) {
+  HasOnly(operand, kComponent);
   std::optional<SpecialRegister> special =
       FindSpecial(ast::SpecialRegisterName(operand.symbol), operand.component);
   if (!special) {
@@ -187,7 +216,12 @@ ValueId Emitter::ReadPacked(const ast::Operand& operand, Type type) {
 }
 
 ValueId Emitter::SymbolAddress(const ast::Operand& operand) {
-  int64_t offset = operand.kind == OperandKind::kElement ? 0 : operand.integer;
+  HasOnly(operand, kOffset);
+  if (operand.symbol_kind != SymbolKind::kFunction && operand.symbol_kind != SymbolKind::kVariable) {
+    Fail(ErrorCode::kUnsupported, "`" + std::string(operand.text) + "` as an address is not translated");
+    return Const(Type::kI64, 0);
+  }
+  int64_t offset = operand.kind == OperandKind::kElement ? 0 : operand.integer;  // children share its storage
   if (operand.symbol_kind == SymbolKind::kFunction) {
     uint32_t index = context.RequireFunction(operand.symbol);
     return b.Inst1(Opcode::kFunctionAddress, Type::kVoid, {}, {.index = index});
@@ -196,7 +230,11 @@ ValueId Emitter::SymbolAddress(const ast::Operand& operand) {
   if (IsImageReference(variable) && operand.kind != OperandKind::kElement && offset == 0)
     return ReadHandle(*this, operand);  // what can be done with its address can be done with the handle
   if (operand.kind == OperandKind::kElement) {
-    offset = operand.integer * std::max(1, Bits(FindType(variable.type)) / 8) * variable.vector;
+    const ast::Operand& index = ast.Children(operand)[0];
+    if (index.kind != OperandKind::kInteger || ast.Dimensions(variable).size() > 1)
+      Fail(ErrorCode::kUnsupported, "only elements of one constant index are translated here");
+    else
+      offset = index.integer * std::max(1, Bits(FindType(variable.type)) / 8) * variable.vector;
   }
   switch (variable.space) {
     case ast::Space::kParam:
@@ -270,7 +308,8 @@ ValueId Emitter::ReadOperand(const ast::Operand& operand, Type type) {
         Fail(ErrorCode::kUnsupported, "a part of a register is not translated here");
         return b.Undef(type);
       }
-      ValueId value = ReadRegister(operand.symbol, type);
+      HasOnly(operand, type == Type::kI1 ? kOffset | kNegation | kComponent : kOffset | kComponent);
+      ValueId value = ReadRegister(operand, type);
       if (operand.Has(ast::Operand::kNegated)) value = b.Unary(Opcode::kNot, type, value);
       return value;
     }
@@ -331,6 +370,7 @@ Place Emitter::Address(size_t operand, ir::Space space) {
     case SymbolKind::kNone:
       return {Const(Type::kI64, static_cast<uint64_t>(o.integer)), space};
     case SymbolKind::kRegister:
+      HasOnly(o, kOffset | kComponent);
       CheckAddressBits(space, ir::Bits(ssa.TypeOf(o.symbol)));
       return {Offset(AddressRegister(o), o.integer), space};
     case SymbolKind::kVariable: {
@@ -377,6 +417,7 @@ void Emitter::WriteOperand(const ast::Operand& operand, ValueId value, bool sign
     for (size_t i = 0; i < children.size(); ++i) WriteOperand(children[i], parts[i], sign);
     return;
   }
+  if (!HasOnly(operand, kComponent)) return;
   if (operand.symbol_kind != SymbolKind::kRegister || !IsWholeRegister(operand)) {
     Fail(ErrorCode::kUnsupported, "a destination of this shape is not translated");
     return;

@@ -99,11 +99,15 @@ class Emitter {
   uint32_t LocalIndex(uint32_t variable);
 
  private:
+  // What an operand can have besides its symbol. Each way of reading one names those that it takes; any other
+  // is an error, so that nothing of a text goes unused.
+  enum Part : unsigned { kOffset = 1, kNegation = 2, kComponent = 4 };
+  bool HasOnly(const ast::Operand& operand, unsigned parts);
   bool IsWholeRegister(const ast::Operand& operand) const;
   bool CheckAddressBits(ir::Space space, int bits);
   ir::ValueId AddressRegister(const ast::Operand& operand);
   ir::ValueId ReadSymbol(const ast::Operand& operand, ir::Type type);
-  ir::ValueId ReadRegister(uint32_t number, ir::Type type);
+  ir::ValueId ReadRegister(const ast::Operand& operand, ir::Type type);
   ir::ValueId ReadImmediate(const ast::Operand& operand, ir::Type type);
   ir::ValueId ReadSpecial(const ast::Operand& operand, ir::Type type);
   ir::ValueId ReadPacked(const ast::Operand& operand, ir::Type type);

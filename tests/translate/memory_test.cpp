@@ -274,5 +274,21 @@ TEST_CASE("positions: the PTX line and the last .loc reach every instruction") {
   CHECK(module.source_files[1] == "a.cu");
 }
 
+// The GPU adds in the width of the register; the other forms have no meaning, and dropping what they say
+// would be wrong.
+TEST_CASE("a constant added to a register is part of the value") {
+  using U64 = std::vector<uint64_t>;
+  CHECK(Run<uint64_t>(Kernel("mov.u64 %rd2, 41; st.global.u64 [%rd1], %rd2+1;"), {0}) == U64{42});
+  CHECK(Run<uint64_t>(Kernel("mov.u32 %r2, -1; cvt.u64.u32 %rd2, %r2+2; st.global.u64 [%rd1], %rd2;"), {0}) ==
+        U64{1});
+  CHECK(TranslateError(Kernel("add.f32 %f1, %f2+1, %f2;")).message.find("integers only") !=
+        std::string::npos);
+  CHECK(TranslateError(Kernel("add.u32 %r1+1, %r2, %r2;")).message.find("`%r1`") != std::string::npos);
+  const std::string table = ".global .u32 t[4] = {5, 6, 7, 8};\n";
+  CHECK(Run<uint64_t>(
+            Kernel("mov.u64 %rd2, t[2]; ld.global.u32 %r1, [%rd2]; st.global.u32 [%rd1], %r1;", table),
+            {0}) == U64{7});
+}
+
 }  // namespace
 }  // namespace ptx2cpu::ptx::test
