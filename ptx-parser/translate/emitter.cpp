@@ -97,8 +97,15 @@ uint32_t Emitter::LocalIndex(uint32_t variable) {
     local.name = std::string(v.name);
     local.size = static_cast<uint32_t>(ByteSize(ast, v));
     local.align = Alignment(v);
-    local.offset = (f.local_bytes + local.align - 1) / local.align * local.align;
-    f.local_bytes = local.offset + local.size;
+    const uint64_t offset = (uint64_t{f.local_bytes} + local.align - 1) / local.align * local.align;
+    if (offset + local.size > kMaxWindowBytes) {
+      Fail(ErrorCode::kUnsupported, "the .local variables of `" + f.name + "` have more than " +
+                                        std::to_string(kMaxWindowBytes) + " bytes together");
+      local.size = 0;
+    } else {
+      local.offset = static_cast<uint32_t>(offset);
+      f.local_bytes = local.offset + local.size;
+    }
     f.locals.push_back(std::move(local));
   }
   return it->second;

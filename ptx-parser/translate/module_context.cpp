@@ -12,6 +12,35 @@ uint64_t ByteSize(const ast::Module& module, const ast::Variable& variable) {
   return size;
 }
 
+namespace {
+
+// Bytes a variable may have: those of a 32-bit window, less than half of it so that distances keep their
+// sign, where its space is one.
+uint64_t SizeLimit(ast::Space space) {
+  const bool in_window =
+      space == ast::Space::kLocal || space == ast::Space::kShared || space == ast::Space::kParam;
+  return in_window ? kMaxWindowBytes : uint64_t{1} << 62;
+}
+
+}  // namespace
+
+Status CheckSizes(const ast::Module& module) {
+  for (const ast::Variable& variable : module.variables) {
+    if (variable.space == ast::Space::kReg || variable.space == ast::Space::kTex) continue;
+    const uint64_t limit = SizeLimit(variable.space);
+    const int bits = Bits(FindType(variable.type));
+    uint64_t size = static_cast<uint64_t>(bits < 8 ? 1 : bits / 8) * variable.vector;
+    bool fits = true;
+    for (uint64_t dimension : module.Dimensions(variable))
+      fits = !__builtin_mul_overflow(size, dimension, &size) && size <= limit && fits;
+    if (fits) continue;
+    return Fail(ast::ErrorAt(module, variable.position, ErrorCode::kSyntax,
+                             "`" + std::string(variable.name) + "` is larger than the " +
+                                 std::to_string(limit) + " bytes that a variable of its space can have"));
+  }
+  return {};
+}
+
 uint32_t Alignment(const ast::Variable& variable) {
   if (variable.align != 0) return variable.align;
   if (variable.space == ast::Space::kTex) return sizeof(uint64_t);

@@ -75,6 +75,10 @@ class Translation {
 
 // Size in bytes of a variable or parameter: elements of its type, vector and dimensions.
 uint64_t ByteSize(const ast::Module& module, const ast::Variable& variable);
+inline constexpr uint64_t kMaxWindowBytes =
+    0x7fffffff;  // of .local, .shared and .param: offsets have 32 bits
+// Before any size is computed: an error for a variable whose size overflows or does not fit its space.
+Status CheckSizes(const ast::Module& module);
 uint32_t Alignment(const ast::Variable& variable);
 // A parameter that travels as the address of a copy: arrays and vectors.
 bool IsAggregate(const ast::Module& module, const ast::Variable& variable);

@@ -45,17 +45,21 @@ void ParamStorage::FindUses(Emitter& e) {
 }
 
 void ParamStorage::ReadKernelHeader(Emitter& e) {
-  uint32_t offset = 0;
+  uint64_t offset = 0;
   for (uint32_t i = 0; i < e.source.parameters.count; ++i) {
     uint32_t number = e.source.parameters.first + i;
     ir::Param param = MakeParam(ast_, ast_.variables[number]);
     offset = (offset + param.align - 1) / param.align * param.align;
-    param.offset = offset;
-    storage_[number] = {.home = Home::kKernelBuffer, .offset = offset, .value = {}};
+    if (offset + param.size > kMaxWindowBytes) {
+      return e.Fail(ErrorCode::kUnsupported, "the parameters of `" + e.f.name + "` have more than " +
+                                                 std::to_string(kMaxWindowBytes) + " bytes together");
+    }
+    param.offset = static_cast<uint32_t>(offset);
+    storage_[number] = {.home = Home::kKernelBuffer, .offset = param.offset, .value = {}};
     offset += param.size;
     e.f.params.push_back(std::move(param));
   }
-  e.f.param_bytes = offset;
+  e.f.param_bytes = static_cast<uint32_t>(offset);
 }
 
 void ParamStorage::ReadFunctionHeader(Emitter& e, ir::BlockId entry) {

@@ -217,7 +217,10 @@ ir::Function KernelDeclaration() {
 
 Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name, const TranslateOptions&) {
   const SymbolTable::Place kernel = TRY(FindKernel(symbols, name));
-  for (const SymbolTable::Module& module : symbols.modules()) TRY_STATUS(CheckAddressSize(*module.ast));
+  for (const SymbolTable::Module& module : symbols.modules()) {
+    TRY_STATUS(CheckAddressSize(*module.ast));
+    TRY_STATUS(CheckSizes(*module.ast));
+  }
   ir::Module out;
   Translation work(symbols, out);
   FillModuleHeader(work, symbols.Ast(kernel), out);
@@ -245,7 +248,10 @@ Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name, 
 }
 
 Result<ir::Module> TranslateVariables(const SymbolTable& symbols) {
-  for (const SymbolTable::Module& module : symbols.modules()) TRY_STATUS(CheckAddressSize(*module.ast));
+  for (const SymbolTable::Module& module : symbols.modules()) {
+    TRY_STATUS(CheckAddressSize(*module.ast));
+    TRY_STATUS(CheckSizes(*module.ast));
+  }
   ir::Module out;
   Translation work(symbols, out);
   FillModuleHeader(work, *symbols.modules()[0].ast, out);

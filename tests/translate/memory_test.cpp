@@ -290,5 +290,27 @@ TEST_CASE("a constant added to a register is part of the value") {
             {0}) == U64{7});
 }
 
+TEST_CASE("sizes that overflow or fit no window are errors at the variable") {
+  auto error = [](const std::string& before, const std::string& body) {
+    return TranslateError(Kernel(body, before)).Render();
+  };
+  const std::string use = "mov.u64 %rd2, a; st.global.u64 [%rd1], %rd2;";
+  for (const char* size : {"[4294967296]", "[1099511627776]", "[2147483648]", "[4294967296][4294967296]"}) {
+    INFO(size);
+    CHECK(error("", ".local .align 4 .b8 a" + std::string(size) + "; " + use).find("`a` is larger than") !=
+          std::string::npos);
+    CHECK(error(".shared .b8 a" + std::string(size) + ";\n", use).find("`a` is larger than") !=
+          std::string::npos);
+    CHECK(error(".func f(.param .b8 a" + std::string(size) + ") { ret; }\n", "").find("`a` is larger than") !=
+          std::string::npos);
+  }
+  CHECK(error(".global .b64 a[2305843009213693952];\n", use).find("test.ptx:4:") != std::string::npos);
+  CHECK(error("",
+              ".local .b8 a[2000000000]; .local .b8 c[2000000000]; mov.u64 %rd3, c; st.global.u64 [%rd1], "
+              "%rd3; " +
+                  use)
+            .find("bytes together") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace ptx2cpu::ptx::test
