@@ -36,8 +36,9 @@ class PlainJob final : public LaunchJob {
   alignas(64) std::atomic<uint64_t> next_{0};
 };
 
-// Divisions once per chunk: they would be half the cost of a tiny block.
-void PlainJob::RunChunk(ptx2cpu_block& block, uint64_t first, uint64_t count) {
+// Divisions once per chunk: they would be half the cost of a tiny block. Not inlined: a function that calls
+// sigsetjmp keeps fewer values of the loop in registers.
+[[gnu::noinline]] void PlainJob::RunChunk(ptx2cpu_block& block, uint64_t first, uint64_t count) {
   const Dim3& grid = shape().grid;
   const uint64_t plane = uint64_t{grid.x} * grid.y, rest = first % plane;
   const bool resets_live = (kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0;
