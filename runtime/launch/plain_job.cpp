@@ -36,20 +36,24 @@ class PlainJob final : public LaunchJob {
   alignas(64) std::atomic<uint64_t> next_{0};
 };
 
-// Divisions once per chunk: they would be half the cost of a tiny block. Not inlined: a function that calls
-// sigsetjmp keeps fewer values of the loop in registers.
+// Divisions once per chunk, and what is the same for a row once per row: they would be half the cost of a
+// tiny block. Not inlined: a function that calls sigsetjmp keeps fewer values of the loop in registers.
 [[gnu::noinline]] void PlainJob::RunChunk(ptx2cpu_block& block, uint64_t first, uint64_t count) {
-  const Dim3& grid = shape().grid;
+  const Dim3 grid = shape().grid;
   const uint64_t plane = uint64_t{grid.x} * grid.y, rest = first % plane;
   const bool resets_live = (kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0;
   const ptx2cpu_block_function run_block = kernel().run_block;
   auto x = static_cast<uint32_t>(rest % grid.x), y = static_cast<uint32_t>(rest / grid.x),
        z = static_cast<uint32_t>(first / plane);
-  for (uint64_t index = first; index < first + count; ++index) {
-    block.ctaid[0] = x, block.ctaid[1] = y, block.ctaid[2] = z;
-    if (resets_live) InitialiseLiveMasks(block);
-    run_block(&block);
-    if (++x < grid.x) continue;
+  while (count != 0) {
+    const uint32_t end = x + static_cast<uint32_t>(std::min<uint64_t>(count, grid.x - x));
+    count -= end - x;
+    block.ctaid[1] = y, block.ctaid[2] = z;
+    for (; x != end; ++x) {
+      block.ctaid[0] = x;
+      if (resets_live) InitialiseLiveMasks(block);
+      run_block(&block);
+    }
     x = 0;
     if (++y < grid.y) continue;
     y = 0;
