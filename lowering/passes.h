@@ -88,6 +88,12 @@ Status MaskDivergentArms(ir::Module& module, ir::Function& f, const PassOptions&
 // Regions become loops over warps and lanes; values that cross them get slots.
 Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options);
 
+// -- phase Collapsed --
+// Divergent branches become their arms, one after the other, each run by its own lanes.
+Status SequenceDivergentArms(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Resumes warps: the loop over warps goes, each barrier ends a warp's turn.
+Status MakeWarpsResumable(ir::Module& module, ir::Function& f, const PassOptions& options);
+
 // -- Simt to Collapsed --
 // Resumes lanes: each lane runs until it suspends; any control flow.
 Status MakeLanesResumable(ir::Module& module, ir::Function& f, const PassOptions& options);

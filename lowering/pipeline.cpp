@@ -38,6 +38,11 @@ constexpr std::array kPasses = {
     PassEntry{"mask-divergent-arms", MaskDivergentArms, Phase::kSplit, For::kRegions, true,
               "before slots are made: what the arms leave different needs one for each lane"},
     PassEntry{"collapse", Collapse, Phase::kCollapsed, For::kRegions, true, "turns those regions into loops"},
+    PassEntry{"sequence-divergent-arms", SequenceDivergentArms, Phase::kCollapsed, For::kRegions, true,
+              "the second half of mask-divergent-arms: lanes that wait are kept in slots, and loops over "
+              "lanes run the others"},
+    PassEntry{"make-warps-resumable", MakeWarpsResumable, Phase::kCollapsed, For::kWarps, true,
+              "after the arms, which are within one turn of a warp: cuts what is left at its barriers"},
     PassEntry{"insert-yields", InsertYields, Phase::kSimt, For::kLanes, true,
               "a sleep is a suspension for the next pass"},
     PassEntry{"make-lanes-resumable", MakeLanesResumable, Phase::kCollapsed, For::kLanes, true,
@@ -52,6 +57,8 @@ bool Concerns(const PassEntry& pass, const ir::Function& f) {
       return true;
     case For::kRegions:
       return f.resumes != ir::Resumes::kLanes;
+    case For::kWarps:
+      return f.resumes == ir::Resumes::kWarps;
     case For::kLanes:
       return f.resumes == ir::Resumes::kLanes;
   }

@@ -3,6 +3,8 @@
 // Lane-level code is run by one thread at a time. Warp- and block-level code is run in lock step, instruction
 // by instruction, by all live threads below it. When a region is through, the values it defined are
 // overwritten with a pattern, so that a value that crosses without a slot is wrong at once.
+//
+// Before the pipeline is through, a function in this form is executed in other ways (View in machine.h).
 #include <fmt/format.h>
 
 #include "ir/interpret/machine.h"
@@ -19,6 +21,7 @@ class Loops {
   explicit Loops(Machine& machine) : m_(machine), f_(machine.kernel) {}
   Status Run();
   Status RunStep(Warp& warp);
+  Status RunWarp(Warp& warp);
 
  private:
   // Runs code of a level from a block on until it ends; `threads` are those of the block or of one warp.
@@ -69,6 +72,32 @@ Status Loops::Run() { return RunLevel(Level::kBlock, m_.threads, f_.entry); }
 
 Status Loops::RunStep(Warp& warp) {
   return RunLevel(Level::kWarp, std::span(&m_.threads[warp.first], warp.count), f_.entry);
+}
+
+// The warp's own walk through the code of block and warp level. Values are not overwritten: what a barrier's
+// block uses after it is loaded again only where the warp can be resumed there.
+Status Loops::RunWarp(Warp& warp) {
+  std::span<Thread> threads(&m_.threads[warp.first], warp.count);
+  while (AnyLive(threads)) {
+    const Block& code = f_.at_block(warp.block);
+    while (warp.next + 1 < code.insts.size()) {
+      TRY_STATUS(Lockstep(threads, f_.at_inst(code.insts[warp.next++])));
+      for (const Thread& thread : threads) {
+        if (thread.state == ThreadState::kWaiting) return {};
+      }
+    }
+    warp.next = 0;
+    const Inst& last = f_.at_inst(code.insts.back());
+    if (last.op == Opcode::kForWarps || last.op == Opcode::kEndWarp) {
+      if (last.op == Opcode::kForWarps) warp.loop = &last;
+      const Edge& edge = warp.loop->edges[last.op == Opcode::kForWarps ? 0 : 1];
+      EnterAll(threads, edge);
+      warp.block = edge.to;
+    } else if (!TRY(Terminate(code.level, threads, last, &warp.block))) {
+      return {};
+    }
+  }
+  return {};
 }
 
 Status Loops::RunLevel(Level level, std::span<Thread> threads, BlockId block) {
@@ -177,6 +206,7 @@ Status Loops::Complete(std::span<Thread> threads, const Inst& inst) {
   std::vector<Thread*> live = Live(threads);
   if (live.empty() || live.front()->state != ThreadState::kWaiting) return {};
   if (inst.op == Opcode::kAgree || inst.op == Opcode::kAgreeIndex) return CompleteAgreement(m_, live);
+  if (IsBarrier(inst.op) && m_.view == View::kWarps) return {};  // the scheduler sees to it
   if (inst.op == Opcode::kBarrierArrive) {
     for (Thread* thread : live) Release(*thread);
     return {};
@@ -263,15 +293,24 @@ void Loops::Overwrite(Thread& thread, BlockId block) {
 
 }  // namespace
 
+// Until sequence-divergent-arms has run the loops have no meaning for a warp as a whole.
+View ViewOf(const Function& kernel) {
+  if (kernel.phase != Phase::kCollapsed || HasOpenArms(kernel)) return View::kThreads;
+  if (kernel.resumes == Resumes::kNever) return View::kLoops;
+  return kernel.resume_points.empty() ? View::kWarps : View::kSteps;
+}
+
 void Machine::PrepareSlots() {
   slots.clear();
   for (const Slot& slot : kernel.slots) {
     size_t copies = slot.shape == Level::kBlock ? 1 : slot.shape == Level::kWarp ? warp_count : thread_count;
+    if (view == View::kThreads) copies = thread_count;
     slots.emplace_back(copies, kPattern);
   }
 }
 
 Status Machine::RunCollapsed() { return Loops(*this).Run(); }
+Status Machine::RunWarp(Warp& warp) { return Loops(*this).RunWarp(warp); }
 
 // The other lanes of the warp do not exist for the step.
 Status Machine::RunStep(Warp& warp, uint32_t lanes, uint32_t edge) {

@@ -43,9 +43,24 @@ WAITS(MatchAll)
 WAITS(Redux)
 WAITS(ActiveMask)
 WAITS(Elect)
-WAITS(Agree)
-WAITS(AgreeIndex)
 #undef WAITS
+
+namespace {
+// Which lanes of a warp are to agree within the arms of a divergent branch is known only once the arms run
+// one after the other; a thread by itself has its own value until then.
+Status WaitToAgree(Step& s) {
+  const bool of_arms = s.machine.view == View::kThreads && s.machine.lanes_diverge &&
+                       s.frame.function->at_block(s.inst.block).level == Level::kWarp;
+  if (of_arms)
+    s.Return(s.Operand(0));
+  else
+    Wait(s);
+  return {};
+}
+}  // namespace
+
+Status ExecuteAgree(Step& s) { return WaitToAgree(s); }
+Status ExecuteAgreeIndex(Step& s) { return WaitToAgree(s); }
 
 Level AgreeLevel(const Thread& thread) {
   return thread.frame().function->at_block(thread.waiting_at->block).level;

@@ -49,14 +49,13 @@ void NoteEntered(std::vector<BlockId>& entered, BlockId block) {
 
 Status Branch(Step& s) {
   const Edge& edge = s.inst.edges[TRY(ChooseEdge(s))];
-  if (s.machine.kernel.phase == Phase::kCollapsed && s.thread.depth == 1)
-    NoteEntered(s.thread.entered, edge.to);
+  if (s.machine.view != View::kThreads && s.thread.depth == 1) NoteEntered(s.thread.entered, edge.to);
   Enter(s.frame, edge);
   return {};
 }
 
-// Loop terminators are executed by the loops of interpret_collapsed.cpp, never by a thread: the function
-// breaks the law of its phase.
+// Loop terminators are executed by the loops of collapsed.cpp, never by a thread: the function breaks the law
+// of its phase.
 Status NotByThread(Step& s) {
   Error error =
       s.Fault(fmt::format("{} met outside the Collapsed phase or below its level", Info(s.inst.op).mnemonic))
@@ -65,9 +64,25 @@ Status NotByThread(Step& s) {
   return Fail(std::move(error));
 }
 
+bool IsLoopForm(const Step& s) { return s.machine.kernel.phase == Phase::kCollapsed && s.thread.depth == 1; }
+bool RunsAlone(const Step& s) { return IsLoopForm(s) && s.machine.view == View::kThreads; }
+
 Status EndRegion(Step& s, ThreadState state) {
-  if (s.machine.kernel.phase != Phase::kCollapsed || s.thread.depth != 1) return NotByThread(s);
+  if (!IsLoopForm(s)) return NotByThread(s);
   s.thread.state = state;
+  return {};
+}
+
+// A thread by itself goes through the body of a loop once.
+Status EnterLoop(Step& s, const Inst*& loop) {
+  if (!RunsAlone(s)) return NotByThread(s);
+  loop = &s.inst;
+  Enter(s.frame, loop->edges[0]);
+  return {};
+}
+Status LeaveLoop(Step& s, const Inst* loop) {
+  if (!RunsAlone(s) || loop == nullptr) return NotByThread(s);
+  Enter(s.frame, loop->edges[1]);
   return {};
 }
 
@@ -80,7 +95,7 @@ Status ExecuteSwitch(Step& s) { return Branch(s); }
 Status ExecuteRet(Step& s) {
   Thread& thread = s.thread;
   if (thread.depth == 1) {
-    if (s.machine.kernel.phase == Phase::kCollapsed) return NotByThread(s);
+    if (IsLoopForm(s) && !RunsAlone(s)) return NotByThread(s);
     thread.state = ThreadState::kExited;
     return {};
   }
@@ -102,11 +117,13 @@ Status ExecuteExit(Step& s) {
 
 Status ExecuteTrap(Step& s) { return s.Fault("trap"); }
 Status ExecuteUnreachable(Step& s) { return s.Fault("a call that must not return has returned"); }
-Status ExecuteForWarps(Step& s) { return NotByThread(s); }
-Status ExecuteForLanes(Step& s) { return NotByThread(s); }
+Status ExecuteForWarps(Step& s) { return EnterLoop(s, s.thread.warps_loop); }
+Status ExecuteForLanes(Step& s) { return EnterLoop(s, s.thread.lanes_loop); }
 Status ExecuteDispatch(Step& s) { return NotByThread(s); }
-Status ExecuteEndWarp(Step& s) { return NotByThread(s); }
-Status ExecuteEndLane(Step& s) { return EndRegion(s, ThreadState::kRegionEnd); }
+Status ExecuteEndWarp(Step& s) { return LeaveLoop(s, s.thread.warps_loop); }
+Status ExecuteEndLane(Step& s) {
+  return RunsAlone(s) ? LeaveLoop(s, s.thread.lanes_loop) : EndRegion(s, ThreadState::kRegionEnd);
+}
 Status ExecuteExitLane(Step& s) { return EndRegion(s, ThreadState::kExited); }
 
 }  // namespace ptx2cpu::ir::interpret

@@ -96,7 +96,7 @@ Machine::Machine(const Module& module, const Function& kernel, ModuleStorage& st
     thread.tid[2] = t / options.block.x / options.block.y;
   }
   for (uint32_t w = 0; w < warp_count; ++w) {
-    warps.push_back({w * kWarpSize, std::min(kWarpSize, thread_count - w * kWarpSize), 0});
+    warps.push_back({.first = w * kWarpSize, .count = std::min(kWarpSize, thread_count - w * kWarpSize)});
   }
 }
 
@@ -201,7 +201,8 @@ void Machine::StartBlock() {
     StartThread(thread);
     std::memset(local.data() + size_t{thread.index} * local_stride, 0, kernel.local_bytes);
   }
-  for (Warp& warp : warps) warp.slices_without_stop = 0;
+  for (Warp& warp : warps)
+    warp = {.first = warp.first, .count = warp.count, .slices_without_stop = 0, .block = kernel.entry};
   barriers.fill(Barrier{});
   ended_ = false;
   if (kernel.phase == Phase::kCollapsed) PrepareSlots();

@@ -18,6 +18,7 @@
 
 #include "ir/interpret/exact.h"
 #include "ir/interpret/interpret.h"
+#include "ir/verify/verify.h"
 
 namespace ptx2cpu::ir::interpret {
 
@@ -70,15 +71,28 @@ struct Thread {
   std::array<uint32_t, 4> words{};
   uint32_t cluster_arrival =
       0;  // 1 + the phase of the cluster's barrier at which it has arrived last; 0: never
+  const Inst *warps_loop = nullptr, *lanes_loop = nullptr;  // View::kThreads, Collapsed: where it is in
 
   Frame& frame() { return *frames[depth - 1]; }
   const Frame& frame() const { return *frames[depth - 1]; }
   bool live() const { return state != ThreadState::kExited && !parked; }
 };
 
+// How the kernel's form is executed.
+enum class View : uint8_t {
+  kThreads,  // Simt, Split; Collapsed with divergent branches: each thread for itself, loops are jumps
+  kWarps,    // Collapsed, resumes warps, before it has resume points: each warp for itself, until a barrier
+  kSteps,    // resumable: lanes of a warp until each suspends
+  kLoops,    // Collapsed: the block to its end
+};
+View ViewOf(const Function& kernel);
+
 struct Warp {
   uint32_t first = 0, count = 0;     // threads
   uint32_t slices_without_stop = 0;  // how long lanes that wait to converge have waited for running siblings
+  BlockId block = {};                // View::kWarps: where it goes on
+  uint32_t next = 0;
+  const Inst* loop = nullptr;  // the for_warps whose body it runs
 };
 
 struct Barrier {
@@ -137,6 +151,8 @@ struct Machine {
 
   const Module& module;
   const Function& kernel;
+  const View view = ViewOf(kernel);
+  const bool lanes_diverge = HasDivergentBranches(kernel);
   ModuleStorage& storage;
   const InterpretOptions& options;
 
@@ -151,8 +167,9 @@ struct Machine {
   std::vector<Thread> threads;
   std::vector<Warp> warps;
   std::array<Barrier, kNamedBarriers> barriers;
-  std::vector<std::vector<Bits128>> slots;  // Collapsed: by slot, then by thread, warp or 0
-  uint32_t dispatch_edge = 0;               // resumable: what the scheduler asks for
+  // Collapsed: by slot, then by thread, warp or 0. View::kThreads: each thread has its own of every shape.
+  std::vector<std::vector<Bits128>> slots;
+  uint32_t dispatch_edge = 0;  // resumable: what the scheduler asks for
 
   void StartBlock();  // threads start anew
   // Every thread that can run does so for a while; in the Collapsed phase, if not resumable, to the block's
@@ -167,6 +184,7 @@ struct Machine {
   void PrepareSlots();  // Collapsed
   // Resumable: one step of `lanes` of a warp, entered over an edge of dispatch.
   Status RunStep(Warp& warp, uint32_t lanes, uint32_t dispatch_edge);
+  Status RunWarp(Warp& warp);  // View::kWarps: until it waits at a barrier or has ended
   // Runs a ready thread until it stops, its budget is spent, or it is back at `depth` frames.
   Status RunThread(Thread& thread, uint32_t depth);
   // One instruction, counted against the limit. The thread's position is already behind it.

@@ -84,7 +84,7 @@ Result<Machine::Turn> Scheduler::TakeTurn() {
     Warp& warp = m_.warps[m_.options.backwards ? m_.warps.size() - 1 - i : i];
     turn.live |= m_.LiveLanes(warp) != 0;
     turn.ran |= AnyReady(warp);
-    TRY_STATUS(m_.kernel.phase == Phase::kCollapsed ? StepWarp(warp) : SliceThreads(warp));
+    TRY_STATUS(m_.view == View::kThreads ? SliceThreads(warp) : StepWarp(warp));
   }
   return turn;
 }
@@ -100,14 +100,14 @@ Status Scheduler::SliceThreads(Warp& warp) {
   return {};
 }
 
-// Resumable kernels: all ready lanes, each until it suspends.
+// All ready lanes, each until it suspends; or the warp until it waits.
 Status Scheduler::StepWarp(Warp& warp) {
   uint32_t ready = 0;
   for (uint32_t lane = 0; lane < warp.count; ++lane) {
     ready |= (m_.ThreadAt(warp, lane).state == ThreadState::kReady ? 1u : 0u) << lane;
   }
   if (ready == 0) return {};
-  TRY_STATUS(m_.RunStep(warp, ready, 0));
+  TRY_STATUS(m_.view == View::kWarps ? m_.RunWarp(warp) : m_.RunStep(warp, ready, 0));
   return AfterTurn(warp, AnyReady(warp));
 }
 
@@ -327,8 +327,7 @@ std::unexpected<Error> Scheduler::Deadlock() const {
 }  // namespace
 
 Result<Machine::Turn> Machine::TakeTurn() {
-  if (kernel.phase != Phase::kCollapsed || kernel.resumes != Resumes::kNever)
-    return Scheduler(*this).TakeTurn();
+  if (view != View::kLoops) return Scheduler(*this).TakeTurn();
   if (ended_) return Turn{};
   ended_ = true;
   TRY_STATUS(RunCollapsed());

@@ -184,6 +184,7 @@ Status ExecuteSelect(Step& s) {
 }
 
 Bits128& Machine::SlotOf(const Thread& thread, uint32_t slot) {
+  if (view == View::kThreads) return slots[slot][thread.index];
   switch (kernel.slots[slot].shape) {
     case Level::kBlock:
       return slots[slot][0];

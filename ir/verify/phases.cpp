@@ -147,7 +147,7 @@ Status CheckSplitRegions(Subject& s) {
 
 Status CheckCollapsedLevels(Subject& s) {
   const Function& f = s.f;
-  Level entry = f.resumes == Resumes::kNever ? Level::kBlock : Level::kWarp;
+  Level entry = f.resumes == Resumes::kNever || f.resume_points.empty() ? Level::kBlock : Level::kWarp;
   if (f.at_block(f.entry).level != entry)
     return s.Broken(f.entry, fmt::format("the entry block is not of {} level", Name(entry)));
   for (BlockId block : s.Blocks()) {
@@ -189,7 +189,10 @@ Status CheckEnd(const Subject& s, BlockId block, const Inst& inst) {
         return s.Broken(block, inst, "an exit_lane, but the function does not say has_early_exit");
       break;
     case Opcode::kExit:
-      return s.Broken(block, inst, "an exit; exit_lane takes its place");
+      wants = Level::kWarp;
+      if (s.f.parked_slot != ~0u || !s.f.resume_points.empty())
+        return s.Broken(block, inst, "an exit of a warp after the arms of branches were sequenced");
+      break;
     default:
       break;
   }
@@ -227,6 +230,9 @@ Status CheckCollapsedLoops(Subject& s) {
     }
     if (body != level && !inst.edges[0].args.empty())
       return s.Broken(block, inst, "arguments into a loop's body; slots carry values there");
+    if (inst.op == Opcode::kCondBr && (inst.attrs.flags & kDivergent) != 0 &&
+        (level != Level::kWarp || s.f.parked_slot != ~0u))
+      return s.Broken(block, inst, "a divergent branch below warp level, or after the others were sequenced");
     return CheckEnd(s, block, inst);
   });
 }

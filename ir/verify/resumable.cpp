@@ -71,7 +71,8 @@ Status CheckDispatch(const Subject& s, BlockId block, const Inst& inst) {
 
 Status CheckResumable(Subject& s) {
   const Function& f = s.f;
-  bool resumable = f.resumes != Resumes::kNever;
+  // Warps become resumable last.
+  bool resumable = f.resumes == Resumes::kLanes || (f.resumes == Resumes::kWarps && !f.resume_points.empty());
   if (resumable) {
     TRY_STATUS(CheckPoints(s));
     if (!f.has_early_exit || f.is_flat)

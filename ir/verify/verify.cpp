@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/text/text.h"
 #include "ir/verify/rules.h"
 
@@ -215,6 +217,30 @@ Status Verify(const Module& module, const Function& f) {
     TRY_STATUS(rule.check(s));
   }
   return {};
+}
+
+namespace {
+template <typename Condition>
+bool AnyWarpBlockEnds(const Function& f, Condition condition) {
+  return std::ranges::any_of(f.blocks, [&](const Block& block) {
+    return !block.removed && !block.insts.empty() && block.level == Level::kWarp &&
+           condition(f.at_inst(block.insts.back()));
+  });
+}
+}  // namespace
+
+bool HasDivergentBranches(const Function& f) {
+  return AnyWarpBlockEnds(f, [](const Inst& end) { return (end.attrs.flags & kDivergent) != 0; });
+}
+
+bool HasOpenArms(const Function& f) {
+  return HasDivergentBranches(f) ||
+         AnyWarpBlockEnds(f, [](const Inst& end) { return end.op == Opcode::kExit; });
+}
+
+bool IsFinished(const Function& f) {
+  return f.phase == Phase::kCollapsed && !HasOpenArms(f) &&
+         (f.resumes == Resumes::kNever || !f.resume_points.empty());
 }
 
 Status Verify(const Module& module) {

@@ -23,8 +23,12 @@
 //   block-level code enters lane-level bodies by for_lanes; there is no warp level. Trap and unreachable may
 //   end any level; all other edges stay within their level. No SSA value crosses into a body as an argument;
 //   what a higher level defines may be used below when it is uniform, so never what a narrower slot holds.
-//   Barriers stand at block level, collectives at warp level, an Agree at either. exit_lane needs
-//   has_early_exit; live_mask and set_live_mask stand at warp level and need it and a parked_slot.
+//   Barriers are at block level, collectives at warp level, an Agree at either. exit_lane needs
+//   has_early_exit; live_mask and set_live_mask are at warp level and need it and a parked_slot.
+//   Until sequence-divergent-arms has run, warp-level cond_br may be divergent, and warp-level code may end
+//   in exit, where its lanes are through with the kernel; nothing keeps live masks of parked lanes yet.
+//   Until make-warps-resumable has run, a kernel that resumes warps has its barriers at warp level, a block
+//   level, and no resume points. IsFinished is false in both cases.
 //   Resumable kernels have no block level: their entry is of warp level, they keep live masks, and know their
 //   resume points. Resumes lanes: dispatch is the entry's terminator and nowhere else, resume and suspend
 //   stand at lane level. Resumes warps: they stand at warp level, and resume ends the entry. suspend names a
@@ -39,5 +43,12 @@ namespace ptx2cpu::ir {
 // kInternal error naming function, block, instruction and rule on the first violation.
 Status Verify(const Module& module, const Function& function);
 Status Verify(const Module& module);
+
+// Split, Collapsed: whether lanes of a warp may take both ways of some branch.
+bool HasDivergentBranches(const Function& function);
+// Collapsed: whether it has what is allowed only until sequence-divergent-arms has run.
+bool HasOpenArms(const Function& function);
+// Whether the pipeline has nothing left to do: code can be emitted.
+bool IsFinished(const Function& function);
 
 }  // namespace ptx2cpu::ir

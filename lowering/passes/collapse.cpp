@@ -13,6 +13,10 @@
 // the old blocks, which are dropped at the end. Parameters of boundaries live in slots. A lane's own are
 // stored by the region that leads there; uniform ones are read by every lane of that region, so they change
 // only after its loop, at the level they are uniform at.
+//
+// Two things are left for the next passes: warp-level branches that lanes may take both ways, and `exit`
+// where the kernel ends for the lanes of a warp (in kernels that resume warps barriers are at warp level,
+// too).
 #include <algorithm>
 #include <map>
 
@@ -21,8 +25,6 @@
 #include "lowering/passes.h"
 #include "lowering/passes/collapse_values.h"
 #include "lowering/passes/diagnose.h"
-#include "lowering/passes/make_warps_resumable.h"
-#include "lowering/passes/mask_divergent_arms.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -48,8 +50,7 @@ class Collapser {
     boundary_place_.resize(old_blocks_, kNoPlace);
   }
 
-  // Returns the loops over lanes after which a warp has nothing left to do.
-  std::vector<BlockId> Run(bool by_cut) {
+  void Run(bool by_cut) {
     if (by_cut) values_.PlanSlots(analysis::ChooseStoredValues(f_, lanes_, uniformity_, flat_).stored);
     for (BlockId block : ir::ReversePostOrder(f_)) {
       if (f_.at_block(block).level != Level::kLane) DeclareBoundary(block);
@@ -65,7 +66,6 @@ class Collapser {
     f_.has_early_exit = early_exit_;
     f_.is_flat = flat_;
     f_.phase = ir::Phase::kCollapsed;
-    return std::move(last_loops_);
   }
 
  private:
@@ -241,7 +241,6 @@ class Collapser {
       uint32_t index = lanes_.RegionAt(edge);
       BlockId loop = ir::AddBlock(f_, "", level);
       BlockId after = After(lanes_.regions[index], level);
-      if (level == Level::kWarp && lanes_.regions[index].next.empty()) last_loops_.push_back(loop);
       Terminate(loop, Opcode::kForLanes, {{code_[index].entry, {}}, {after, {}}});
       return loop;
     }
@@ -253,9 +252,8 @@ class Collapser {
   // boundary.
   BlockId After(const Region& region, Level level) {
     if (region.next.empty()) {
-      if (level == Level::kWarp) return EndWarp();
-      BlockId end = ir::AddBlock(f_, "", Level::kBlock);
-      Terminate(end, Opcode::kRet, {});
+      BlockId end = ir::AddBlock(f_, "", level);
+      Terminate(end, level == Level::kBlock ? Opcode::kRet : Opcode::kExit, {});
       return end;
     }
     BlockId next = region.next[0];
@@ -317,7 +315,7 @@ class Collapser {
   CollapseValues values_;
   analysis::RegionMap lanes_, warps_;
   uint32_t old_blocks_;
-  std::vector<BlockId> new_block_, boundaries_, last_loops_;
+  std::vector<BlockId> new_block_, boundaries_;
   std::vector<PlaceId> boundary_place_;
   std::vector<LaneCode> code_;
   std::vector<Copier> copiers_;
@@ -358,8 +356,7 @@ Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options)
   const bool by_warps = options.collapse == CollapseForm::kHierarchical ||
                         (options.collapse == CollapseForm::kAuto && ReadsTextures(f));
   bool flat = !collective && !by_warps && !resumes;
-  TRY_STATUS(SequenceDivergentArms(f, Collapser(f, options, flat).Run(options.slots_by_cut)));
-  if (resumes) MakeWarpsResumable(f);
+  Collapser(f, options, flat).Run(options.slots_by_cut);
   return {};
 }
 

@@ -12,11 +12,10 @@
 //
 // Values that cross regions are in slots already; what a barrier's own block uses behind it is loaded or
 // computed again.
-#include "lowering/passes/make_warps_resumable.h"
-
 #include <map>
 
 #include "ir/build.h"
+#include "lowering/passes.h"
 #include "lowering/passes/barrier_words.h"
 #include "lowering/passes/block_editing.h"
 
@@ -148,6 +147,9 @@ class WarpsResumable {
 
 }  // namespace
 
-void MakeWarpsResumable(ir::Function& f) { WarpsResumable(f).Run(); }
+Status MakeWarpsResumable(ir::Module&, ir::Function& f, const PassOptions&) {
+  WarpsResumable(f).Run();
+  return {};
+}
 
 }  // namespace ptx2cpu::lowering

@@ -6,7 +6,7 @@
 //     b [warp]: %u = agree %p                        b [warp]: cond_br %p, t, e {divergent}
 //               cond_br %u, t, e
 //
-//   collapse calls SequenceDivergentArms, which makes of it at warp level (j: where the arms meet)
+//   sequence-divergent-arms makes of it at warp level, after collapse (j: where the arms meet)
 //     b:      %live = live_mask ; %t = ballot %p, %live ; arrived = 0 ; pending = %live & ~%t ; %t != 0 ?
 //     first : only first:  parked |= pending ; set_live_mask %t ; br t              only: pending = 0 ; br e
 //     meet:   arrived |= live_mask ; br next                           (where edges of the arms led to j)

@@ -13,8 +13,8 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "lowering/passes.h"
 #include "lowering/passes/divergent_arms.h"
-#include "lowering/passes/mask_divergent_arms.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -29,10 +29,8 @@ constexpr uint32_t kNoBlock = ~0u;
 
 class ArmSequencer {
  public:
-  ArmSequencer(ir::Function& f, std::vector<BlockId> branches, const std::vector<BlockId>& last_loops)
-      : f_(f), branches_(std::move(branches)), last_(f.blocks.size()) {
-    for (BlockId loop : last_loops) last_[loop.index] = true;
-  }
+  ArmSequencer(ir::Function& f, std::vector<BlockId> branches, std::vector<bool> last)
+      : f_(f), branches_(std::move(branches)), last_(std::move(last)) {}
 
   Status Run() {
     exits_ = f_.has_early_exit;
@@ -409,9 +407,32 @@ class ArmSequencer {
   std::vector<BlockId> lost_;        // where inner branches go that no lane has come through
 };
 
+bool EndsKernel(const ir::Function& f, BlockId block) {
+  return f.at_block(block).level == Level::kWarp && f.terminator(block).op == Opcode::kExit;
+}
+
+// The loops over lanes that nothing follows for their lanes, by block.
+std::vector<bool> LastLoops(const ir::Function& f) {
+  std::vector<bool> last(f.blocks.size());
+  for (BlockId block : ir::ReversePostOrder(f)) {
+    last[block.index] =
+        f.terminator(block).op == Opcode::kForLanes && EndsKernel(f, f.terminator(block).edges[1].to);
+  }
+  return last;
+}
+
+// A warp's turn ends where its kernel does: its lanes are through, or wait.
+void EndWarps(ir::Function& f) {
+  for (BlockId block : ir::ReversePostOrder(f)) {
+    if (EndsKernel(f, block)) f.inst(f.at_block(block).insts.back()).op = Opcode::kEndWarp;
+  }
+}
+
 }  // namespace
 
-Status SequenceDivergentArms(ir::Function& f, const std::vector<BlockId>& last_loops) {
+Status SequenceDivergentArms(ir::Module&, ir::Function& f, const PassOptions&) {
+  std::vector<bool> last = LastLoops(f);
+  EndWarps(f);
   std::vector<BlockId> branches;
   for (BlockId block : ir::ReversePostOrder(f)) {
     const ir::Inst& end = f.terminator(block);
@@ -421,7 +442,7 @@ Status SequenceDivergentArms(ir::Function& f, const std::vector<BlockId>& last_l
     }
   }
   if (branches.empty()) return {};
-  return ArmSequencer(f, std::move(branches), last_loops).Run();
+  return ArmSequencer(f, std::move(branches), std::move(last)).Run();
 }
 
 }  // namespace ptx2cpu::lowering

@@ -79,10 +79,12 @@ inline Result<ir::Module> After(const ir::Module& module, std::string_view pass,
   return copy;
 }
 
-// The kernel after the whole pipeline for one tier.
-inline Result<ir::Module> AfterTier(const ir::Module& module, lowering::Tier tier) {
+// The kernel after the pipeline for one tier, up to and including `pass` (empty: all of it).
+inline Result<ir::Module> AfterTier(const ir::Module& module, lowering::Tier tier,
+                                    std::string_view pass = "") {
   ir::Module copy = module;
   lowering::PipelineOptions options;
+  options.stop_after = std::string(pass);
   options.passes.tier = tier;
   TRY(lowering::RunPipeline(copy, Kernel(copy), options));
   return copy;

@@ -49,9 +49,9 @@ TEST_CASE("each pass keeps the meaning of each kernel", "[passes]") {
   for (const std::string& file : KernelFiles(true)) {
     ir::Module reference = ParseModule(ReadFile(file));
     for (const lowering::PassEntry& pass : lowering::Passes()) {
-      // In the Split form lanes still have to agree on branches that are run under masks later.
+      // Lanes still have to agree on branches that become divergent with the next pass.
       bool parts = file.find("/masked_") != std::string::npos;
-      if (parts && pass.after == ir::Phase::kSplit) continue;
+      if (parts && pass.name == "insert-extra-barriers") continue;
       std::string what = file.substr(file.rfind('/') + 1) + " after " + std::string(pass.name);
       Result<ir::Module> module = After(reference, pass.name);
       if (!module) {
@@ -60,15 +60,20 @@ TEST_CASE("each pass keeps the meaning of each kernel", "[passes]") {
       }
       CompareRuns(reference, *module, what);
     }
-    Result<ir::Module> nested = After(reference, "collapse", CollapseForm::kHierarchical);
-    REQUIRE(nested);
-    CompareRuns(reference, *nested, file.substr(file.rfind('/') + 1) + " hierarchical");
+    for (const char* pass : {"collapse", "sequence-divergent-arms"}) {
+      Result<ir::Module> nested = After(reference, pass, CollapseForm::kHierarchical);
+      REQUIRE(nested);
+      CompareRuns(reference, *nested, file.substr(file.rfind('/') + 1) + " hierarchical after " + pass);
+    }
     Result<ir::Module> lanes = AfterTier(reference, lowering::Tier::kLanes);
     if (!lanes) FAIL(lanes.error().Render());
     CompareRuns(reference, *lanes, file.substr(file.rfind('/') + 1) + " with resumable lanes");
-    Result<ir::Module> warps = AfterTier(reference, lowering::Tier::kResumable);
-    if (!warps) FAIL(warps.error().Render());
-    CompareRuns(reference, *warps, file.substr(file.rfind('/') + 1) + " with resumable warps");
+    for (const char* pass : {"collapse", "sequence-divergent-arms", "make-warps-resumable"}) {
+      Result<ir::Module> warps = AfterTier(reference, lowering::Tier::kResumable, pass);
+      if (!warps) FAIL(warps.error().Render());
+      CompareRuns(reference, *warps,
+                  file.substr(file.rfind('/') + 1) + " with resumable warps after " + pass);
+    }
   }
 }
 
@@ -76,7 +81,7 @@ TEST_CASE("a branch that divides threads around a barrier is a fault with its li
   ir::Module barrier =
       ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/fault_divergent_barrier.ir"));
   for (CollapseForm form : {CollapseForm::kFlat, CollapseForm::kHierarchical}) {
-    Result<ir::Module> collapsed = After(barrier, "collapse", form);
+    Result<ir::Module> collapsed = After(barrier, "sequence-divergent-arms", form);
     REQUIRE(collapsed);
     Outcome outcome = RunKernel(*collapsed, collapsed->functions[0], 33, 7);
     REQUIRE_FALSE(outcome.status);
@@ -87,7 +92,7 @@ TEST_CASE("a branch that divides threads around a barrier is a fault with its li
   ir::Module shuffle =
       ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/fault_divergent_shuffle.ir"));
   CHECK_FALSE(RunKernel(shuffle, shuffle.functions[0], 33, 7).status);
-  Result<ir::Module> collapsed = After(shuffle, "collapse");
+  Result<ir::Module> collapsed = After(shuffle, "sequence-divergent-arms");
   REQUIRE(collapsed);
   Outcome outcome = RunKernel(*collapsed, collapsed->functions[0], 33, 7);
   REQUIRE_FALSE(outcome.status);

@@ -1,5 +1,6 @@
 // Divergent branches around collectives: which are masked, what that makes of them, what stays a fault. That
 // masked kernels mean the same as before is seen with all others in kernels_test.cpp.
+#include "ir/verify/verify.h"
 #include "tests/passes/kernel_run.h"
 
 using namespace ptx2cpu;
@@ -9,7 +10,7 @@ namespace {
 
 ir::Module Collapsed(const std::string& name) {
   ir::Module module = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/" + name + ".ir"));
-  Result<ir::Module> result = After(module, "collapse");
+  Result<ir::Module> result = After(module, "sequence-divergent-arms");
   if (!result) FAIL(result.error().Render());
   return std::move(*result);
 }
@@ -89,8 +90,14 @@ kernel @k (data: i64 @0, n: i32 @8) phase simt {
   if (!split) FAIL(split.error().Render());
   CHECK(Contains(ir::Print(*split), "{divergent} ; ptx 9"));
   CHECK_FALSE(Contains(ir::Print(*split), "agree"));
-  Result<ir::Module> collapsed = After(module, "collapse");
+  Result<ir::Module> loops = After(module, "collapse");
+  if (!loops) FAIL(loops.error().Render());
+  CHECK(Contains(ir::Print(*loops), "{divergent} ; ptx 9"));
+  CHECK(Kernel(*loops).parked_slot == ~0u);
+  CHECK_FALSE(ir::IsFinished(Kernel(*loops)));
+  Result<ir::Module> collapsed = After(module, "sequence-divergent-arms");
   if (!collapsed) FAIL(collapsed.error().Render());
+  CHECK(ir::IsFinished(Kernel(*collapsed)));
   std::string text = ir::Print(*collapsed);
   INFO(text);
   size_t at = 0;
@@ -106,4 +113,29 @@ kernel @k (data: i64 @0, n: i32 @8) phase simt {
   Result<ir::Module> again = ir::Parse(text, "again.ir");
   if (!again) FAIL(again.error().Render());
   CHECK(ir::Print(*again) == text);
+}
+
+TEST_CASE("what sequencing leaves behind may not have open arms", "[passes][mask]") {
+  Result<ir::Module> loops =
+      After(ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/masked_if_then.ir")), "collapse");
+  if (!loops) FAIL(loops.error().Render());
+  REQUIRE(ir::HasOpenArms(Kernel(*loops)));
+  CHECK(ir::Verify(*loops));
+  ir::Function& f = Kernel(*loops);
+  f.slots.push_back({ir::Type::kI32, ir::Level::kWarp});
+  f.parked_slot = static_cast<uint32_t>(f.slots.size() - 1);
+  const Status status = ir::Verify(*loops);
+  REQUIRE_FALSE(status);
+  CHECK(Contains(status.error().message, "sequenced"));
+}
+
+TEST_CASE("warps are not resumable before the last pass", "[passes]") {
+  const ir::Module kernel = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/exchange.ir"));
+  Result<ir::Module> before = AfterTier(kernel, lowering::Tier::kResumable, "sequence-divergent-arms");
+  if (!before) FAIL(before.error().Render());
+  CHECK_FALSE(ir::HasOpenArms(Kernel(*before)));
+  CHECK_FALSE(ir::IsFinished(Kernel(*before)));
+  Result<ir::Module> after = AfterTier(kernel, lowering::Tier::kResumable, "make-warps-resumable");
+  if (!after) FAIL(after.error().Render());
+  CHECK(ir::IsFinished(Kernel(*after)));
 }

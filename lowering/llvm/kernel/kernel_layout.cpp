@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/verify/verify.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -18,9 +19,10 @@ Result<const ir::Function*> FindKernel(const ir::Module& module, std::string_vie
   }
   if (found == nullptr)
     return Fail(ErrorCode::kNotFound, "no collapsed kernel " + std::string(name) + " in " + module.name);
-  if (found->phase != ir::Phase::kCollapsed) {
+  if (!ir::IsFinished(*found)) {
     return Fail(ErrorCode::kInternal, "kernel " + found->name + " is in phase " +
-                                          std::string(Name(found->phase)) + ", not collapsed");
+                                          std::string(Name(found->phase)) +
+                                          ", with passes left to run before code can be emitted");
   }
   return found;
 }
