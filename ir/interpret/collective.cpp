@@ -1,6 +1,6 @@
 // Barriers, collectives and agreements. Their handlers only make the thread wait; who completes a group, and
-// when, is the scheduler's matter (interpret_schedule.cpp) or follows from the loops
-// (interpret_collapsed.cpp).
+// when, is the scheduler's matter (schedule.cpp) or follows from the loops
+// (collapsed.cpp).
 #include <fmt/format.h>
 
 #include <algorithm>

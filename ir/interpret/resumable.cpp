@@ -1,5 +1,5 @@
 // Resumable kernels: suspending, going on, and what a waiting thread waits for. The scheduler is the one of
-// the Simt phase (interpret_schedule.cpp): the rules by which threads go on are the same.
+// the Simt phase (schedule.cpp): the rules by which threads go on are the same.
 #include "ir/interpret/machine.h"
 
 namespace ptx2cpu::ir::interpret {

@@ -31,7 +31,7 @@ class ArmMembers {
   explicit ArmMembers(ir::Function& f) : f_(f), tree_(analysis::Dominators(analysis::BuildCfg(f))) {}
 
   // The first collective of the branch's arms that may have others.
-  const ir::Inst* Stranger(ir::BlockId branch) const {
+  const ir::Inst* CollectiveOfOthers(ir::BlockId branch) const {
     const ir::Inst& end = f_.terminator(branch);
     const std::optional<std::vector<ir::BlockId>> arms = BlocksOfArms(f_, branch);
     if (!arms) return &end;  // run within those of another branch
@@ -168,10 +168,10 @@ class Decision {
       }
       const ir::Inst& end = copy.terminator(block);
       if (end.op != Opcode::kCondBr || (end.attrs.flags & ir::kDivergent) == 0) continue;
-      if (const ir::Inst* stranger = members.Stranger(block)) {
+      if (const ir::Inst* collective = members.CollectiveOfOthers(block)) {
         Add(Resumes::kLanes,
-            "a warp collective in one arm of a divergent branch whose members may stand in the other",
-            stranger->at);
+            "a warp collective in one arm of a divergent branch whose members may be in the other",
+            collective->at);
       }
     }
   }
