@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "lowering/compile.h"
-#include "lowering/llvm/kernel/emit_options.h"
+#include "lowering/llvm/module/emit_options.h"
 #include "runtime/engine/cache/kernel_cache.h"
 
 namespace ptx2cpu::rt {

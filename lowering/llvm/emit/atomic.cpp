@@ -168,10 +168,10 @@ struct Place {
 };
 
 Result<Place> PlaceOf(Site& s) {
-  if (s.e.step.level != ir::Level::kLane) return s.Broken("an atomic above lane level");
+  if (s.e.step->level != ir::Level::kLane) return s.Broken("an atomic above lane level");
   if (s.inst.attrs.space == ir::Space::kLocal) return s.Unsupported("local memory");
   Place place;
-  place.pointer = s.e.Pointer(s.inst.attrs.space, s.inst.operands[0], &place.memory);
+  place.pointer = s.e.memory.Pointer(s.inst.attrs.space, s.inst.operands[0], &place.memory);
   CheckAlignment(s, {0, static_cast<uint64_t>(ir::Bytes(s.inst.type))});
   place.word = s.e.I(s.Width());
   place.align = llvm::Align(static_cast<uint64_t>(ir::Bytes(s.inst.type)));
@@ -195,8 +195,8 @@ void StoreWord(Site& s, const Place& place, Value word) {
 }
 
 Value CompareAndSwapLoop(Site& s, const Place& place, Value operand, llvm::AtomicOrdering order) {
-  llvm::BasicBlock *before = s.b.GetInsertBlock(), *again = s.e.NewBlock("try"),
-                   *done = s.e.NewBlock("swapped");
+  llvm::BasicBlock *before = s.b.GetInsertBlock(), *again = s.e.body.NewBlock("try"),
+                   *done = s.e.body.NewBlock("swapped");
   llvm::LoadInst* first = s.b.CreateAlignedLoad(place.word, place.pointer, place.align);
   first->setAtomic(llvm::AtomicOrdering::Monotonic);
   s.b.CreateBr(again);
@@ -241,11 +241,11 @@ Status EmitAtomic(Site& s) {
 Status EmitReduceBulk(Site& s) {
   Place to = TRY(PlaceOf(s));
   Memory memory;
-  Value from = s.e.Pointer(ir::Space::kGeneric, s.inst.operands[1], &memory), bytes = s.Raw(2);
+  Value from = s.e.memory.Pointer(ir::Space::kGeneric, s.inst.operands[1], &memory), bytes = s.Raw(2);
   FaultUnlessBulk(s, {s.Raw(0), s.Raw(1)}, {bytes}, kBulkAlign);
   const Value first = to.pointer;
   const auto step = static_cast<uint32_t>(ir::Bytes(s.inst.type));
-  return s.e.Loop(s.b.CreateUDiv(bytes, s.b.getInt32(step)), "element", [&](Value index) -> Status {
+  return s.e.body.Loop(s.b.CreateUDiv(bytes, s.b.getInt32(step)), "element", [&](Value index) -> Status {
     to.pointer = s.b.CreateGEP(to.word, first, s.b.CreateZExt(index, s.e.I(64)));
     Place source{s.b.CreateGEP(to.word, from, s.b.CreateZExt(index, s.e.I(64))), memory, to.word, to.align};
     Apply(s, to, FromWord(s, LoadWord(s, source)));

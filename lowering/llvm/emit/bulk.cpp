@@ -1,4 +1,4 @@
-// Bulk copies. Done at once by the thread that asks for them; reductions are in emit_atomic.cpp.
+// Bulk copies. Done at once by the thread that asks for them; reductions are in atomic.cpp.
 #include "ir/mbarrier.h"
 #include "lowering/llvm/emit/memory.h"
 #include "runtime/abi/abi.h"
@@ -13,14 +13,14 @@ void FaultUnlessBulk(Site& s, std::initializer_list<Value> addresses, std::initi
   for (Value address : addresses) bits = s.b.CreateOr(bits, address);
   for (Value size : sizes) bits = s.b.CreateOr(bits, s.b.CreateZExt(size, s.e.I(64)));
   Value wrong = s.b.CreateICmpNE(s.b.CreateAnd(bits, s.b.getInt64(align - 1)), s.b.getInt64(0));
-  s.e.Fault(wrong, PTX2CPU_FAULT_MISALIGNED, s.e.step.thread, s.inst.at);
+  s.e.body.Fault(wrong, PTX2CPU_FAULT_MISALIGNED, s.e.step->thread, s.inst.at);
 }
 
 Status EmitCopyBulk(Site& s) {
-  if (s.e.step.level != ir::Level::kLane) return s.Broken("a copy above lane level");
+  if (s.e.step->level != ir::Level::kLane) return s.Broken("a copy above lane level");
   Memory memory;
-  Value to = s.e.Pointer(ir::Space::kGeneric, s.inst.operands[0], &memory);
-  Value from = s.e.Pointer(ir::Space::kGeneric, s.inst.operands[1], &memory);
+  Value to = s.e.memory.Pointer(ir::Space::kGeneric, s.inst.operands[0], &memory);
+  Value from = s.e.memory.Pointer(ir::Space::kGeneric, s.inst.operands[1], &memory);
   Value bytes = s.Raw(2), given = s.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, s.Raw(3), bytes);
   FaultUnlessBulk(s, {s.Raw(0), s.Raw(1)}, {bytes}, s.inst.attrs.align);
   llvm::Align align(s.inst.attrs.align);
@@ -34,26 +34,26 @@ Status EmitCopyBulk(Site& s) {
 
 // One worker runs all blocks of a cluster, so the objects need no atomic access.
 Status EmitCopyMulticast(Site& s) {
-  if (s.e.step.level != ir::Level::kLane) return s.Broken("a copy above lane level");
+  if (s.e.step->level != ir::Level::kLane) return s.Broken("a copy above lane level");
   Memory memory;
-  Value from = s.e.Pointer(ir::Space::kGeneric, s.inst.operands[1], &memory), bytes = s.Raw(2),
+  Value from = s.e.memory.Pointer(ir::Space::kGeneric, s.inst.operands[1], &memory), bytes = s.Raw(2),
         mask = s.Raw(4);
   FaultUnlessBulk(s, {s.Raw(0), s.Raw(1)}, {bytes}, kBulkAlign);
   FaultUnlessBulk(s, {s.Raw(3)}, {}, 8);
-  Value blocks = s.e.Field(offsetof(ptx2cpu_block, cluster_nctarank), s.e.I(32), "cluster_nctarank");
+  Value blocks = s.e.body.Field(offsetof(ptx2cpu_block, cluster_nctarank), s.e.I(32), "cluster_nctarank");
   Value unknown = s.b.CreateICmpNE(
       s.b.CreateLShr(s.b.CreateZExt(mask, s.e.I(64)), s.b.CreateZExt(blocks, s.e.I(64))), s.b.getInt64(0));
-  s.e.Fault(unknown, PTX2CPU_FAULT_BAD_ADDRESS, s.e.step.thread, s.inst.at);
+  s.e.body.Fault(unknown, PTX2CPU_FAULT_BAD_ADDRESS, s.e.step->thread, s.inst.at);
   Value wide = s.b.CreateZExt(bytes, s.e.I(64));
   Value change = s.b.CreateShl(s.b.CreateAnd(s.b.CreateNeg(wide), s.b.getInt64(ir::mbarrier::kBytesMask)),
                                static_cast<uint64_t>(ir::mbarrier::kBytesShift));
-  return s.e.Loop(blocks, "block", [&](Value rank) -> Status {
-    llvm::BasicBlock *named = s.e.NewBlock("named"), *next = s.e.NewBlock("next");
+  return s.e.body.Loop(blocks, "block", [&](Value rank) -> Status {
+    llvm::BasicBlock *named = s.e.body.NewBlock("named"), *next = s.e.body.NewBlock("next");
     s.b.CreateCondBr(s.b.CreateTrunc(s.b.CreateLShr(mask, rank), s.e.I(1)), named, next);
     s.b.SetInsertPoint(named);
     Value number = s.b.CreateShl(s.b.CreateAdd(s.b.CreateZExt(rank, s.e.I(64)), s.b.getInt64(1)),
                                  uint64_t{PTX2CPU_CLUSTER_NUMBER_SHIFT});
-    Value window = s.b.CreateCall(s.e.m.Service("ptx2cpu_cluster_address"), {s.e.Block(), number});
+    Value window = s.b.CreateCall(s.e.m.Service("ptx2cpu_cluster_address"), {s.e.body.Block(), number});
     auto at = [&](size_t operand) {
       return s.b.CreateIntToPtr(s.b.CreateAdd(window, s.Raw(operand)), s.b.getPtrTy());
     };

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "ir/external_functions.h"
-#include "lowering/llvm/kernel/function_emitter.h"
+#include "lowering/llvm/emit/warps.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -27,24 +27,25 @@ Value PointerTo(Site& s, size_t operand) { return s.b.CreateIntToPtr(s.Raw(opera
 
 Status CallVprintf(Site& s) {
   Value count =
-      s.b.CreateCall(s.e.m.Service("ptx2cpu_vprintf"), {s.e.Block(), PointerTo(s, 0), PointerTo(s, 1)});
+      s.b.CreateCall(s.e.m.Service("ptx2cpu_vprintf"), {s.e.body.Block(), PointerTo(s, 0), PointerTo(s, 1)});
   if (!s.inst.results.empty()) s.Return(count);
   return {};
 }
 
 Status CallMalloc(Site& s) {
-  Value pointer = s.b.CreateCall(s.e.m.Service("ptx2cpu_malloc"), {s.e.Block(), s.Raw(0)});
+  Value pointer = s.b.CreateCall(s.e.m.Service("ptx2cpu_malloc"), {s.e.body.Block(), s.Raw(0)});
   if (!s.inst.results.empty()) s.Return(s.b.CreatePtrToInt(pointer, s.e.I(64)));
   return {};
 }
 
 Status CallFree(Site& s) {
-  s.b.CreateCall(s.e.m.Service("ptx2cpu_free"), {s.e.Block(), PointerTo(s, 0)});
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_free"), {s.e.body.Block(), PointerTo(s, 0)});
   return {};
 }
 
 Status CallAlignedMalloc(Site& s) {
-  Value pointer = s.b.CreateCall(s.e.m.Service("ptx2cpu_aligned_malloc"), {s.e.Block(), s.Raw(0), s.Raw(1)});
+  Value pointer =
+      s.b.CreateCall(s.e.m.Service("ptx2cpu_aligned_malloc"), {s.e.body.Block(), s.Raw(0), s.Raw(1)});
   if (!s.inst.results.empty()) s.Return(s.b.CreatePtrToInt(pointer, s.e.I(64)));
   return {};
 }
@@ -52,15 +53,15 @@ Status CallAlignedMalloc(Site& s) {
 // Parameters: message, file, line, function, bytes per character. It does not return, but PTX goes on behind
 // it. The thread ends; where nobody waits for it, that is all, so that other threads can fail too.
 Status CallAssertFail(Site& s) {
-  const bool ends_alone = s.e.LaneMayEnd();
+  const bool ends_alone = LaneMayEnd(s.e);
   s.b.CreateCall(s.e.m.Service(ends_alone ? "ptx2cpu_assert_note" : "ptx2cpu_assert_fail"),
-                 {s.e.Block(), s.e.step.thread, s.b.getInt32(s.inst.at.ptx_line), PointerTo(s, 0),
+                 {s.e.body.Block(), s.e.step->thread, s.b.getInt32(s.inst.at.ptx_line), PointerTo(s, 0),
                   PointerTo(s, 1), s.Raw(2), PointerTo(s, 3), s.Raw(4)});
   if (ends_alone)
-    s.b.CreateBr(s.e.step.end);
+    s.b.CreateBr(s.e.step->end);
   else
     s.b.CreateUnreachable();
-  s.b.SetInsertPoint(s.e.NewBlock("behind_assert"));
+  s.b.SetInsertPoint(s.e.body.NewBlock("behind_assert"));
   for (size_t i = 0; i < s.inst.results.size(); ++i)
     s.Return(llvm::PoisonValue::get(s.e.m.TypeOf(s.e.TypeOf(s.inst.results[i]))), i);
   return {};
@@ -97,19 +98,19 @@ Status CallDeviceRuntime(Site& s, uint32_t number) {
                          std::to_string(s.inst.operands.size()) + " arguments");
   }
   auto* type = llvm::ArrayType::get(s.e.I(64), std::max<size_t>(function.arguments, 1));
-  llvm::IRBuilder<> entry(&s.e.function->getEntryBlock(), s.e.function->getEntryBlock().begin());
+  llvm::IRBuilder<> entry(&s.e.body.function->getEntryBlock(), s.e.body.function->getEntryBlock().begin());
   Value words = entry.CreateAlloca(type);
   for (unsigned i = 0; i < function.arguments; ++i) {
     Value word = s.Raw(i);
     // An aggregate is where its copy lies in the thread's local window.
     if (callee.params[i].type == ir::Type::kVoid)
-      word = s.b.CreatePtrToInt(s.b.CreateGEP(s.b.getInt8Ty(), s.e.LocalBase(), word), s.e.I(64));
+      word = s.b.CreatePtrToInt(s.b.CreateGEP(s.b.getInt8Ty(), s.e.memory.LocalBase(), word), s.e.I(64));
     if (word->getType()->isFloatingPointTy())
       word = s.b.CreateBitCast(word, s.e.I(static_cast<unsigned>(word->getType()->getPrimitiveSizeInBits())));
     s.b.CreateStore(s.b.CreateZExt(word, s.e.I(64)), s.b.CreateConstInBoundsGEP2_64(type, words, 0, i));
   }
   Value result = s.b.CreateCall(s.e.m.Service("ptx2cpu_device_runtime"),
-                                {s.e.Block(), s.e.step.thread, s.b.getInt32(number), words});
+                                {s.e.body.Block(), s.e.step->thread, s.b.getInt32(number), words});
   if (!s.inst.results.empty())
     s.Return(s.b.CreateZExtOrTrunc(result, s.e.m.TypeOf(s.e.TypeOf(s.inst.results[0]))));
   return {};
@@ -132,7 +133,7 @@ Status CallExternal(Site& s, const std::string& name) {
 }
 
 std::vector<Value> Arguments(Site& s, size_t first) {
-  std::vector<Value> arguments{s.e.Block(), s.e.step.thread};
+  std::vector<Value> arguments{s.e.body.Block(), s.e.step->thread};
   for (size_t i = first; i < s.inst.operands.size(); ++i) arguments.push_back(s.Raw(i));
   return arguments;
 }
@@ -140,7 +141,7 @@ std::vector<Value> Arguments(Site& s, size_t first) {
 }  // namespace
 
 Status EmitCall(Site& s) {
-  if (s.e.step.level != ir::Level::kLane) return s.Broken("above lane level");
+  if (s.e.step->level != ir::Level::kLane) return s.Broken("above lane level");
   const ir::Function& callee = s.e.m.ir.functions[s.inst.attrs.index];
   if (DefinitionOf(s.e.m.ir, callee) == nullptr) return CallExternal(s, callee.name);
   llvm::Function* target = TRY(s.e.m.Callee(s.inst.attrs.index));
@@ -207,11 +208,11 @@ Result<std::vector<CallTarget>> TargetsOf(Site& s, const std::vector<Value>& arg
 }  // namespace
 
 Status EmitCallIndirect(Site& s) {
-  if (s.e.step.level != ir::Level::kLane) return s.Broken("above lane level");
+  if (s.e.step->level != ir::Level::kLane) return s.Broken("above lane level");
   const std::vector<Value> arguments = Arguments(s, 1);
   const std::vector<CallTarget> targets = TRY(TargetsOf(s, arguments));
   Value identity = s.b.CreateAlignedLoad(s.e.I(64), PointerTo(s, 0), llvm::Align(1));
-  llvm::BasicBlock *none = s.e.NewBlock("no_function"), *after = s.e.NewBlock("called");
+  llvm::BasicBlock *none = s.e.body.NewBlock("no_function"), *after = s.e.body.NewBlock("called");
   llvm::SwitchInst* choice = s.b.CreateSwitch(identity, none, static_cast<unsigned>(targets.size()));
   std::vector<llvm::PHINode*> results;
   for (ir::ValueId result : s.inst.results) {
@@ -219,7 +220,7 @@ Status EmitCallIndirect(Site& s) {
                                             static_cast<unsigned>(targets.size()), "", after));
   }
   for (const CallTarget& target : targets) {
-    llvm::BasicBlock* block = s.e.NewBlock("call");
+    llvm::BasicBlock* block = s.e.body.NewBlock("call");
     choice->addCase(s.b.getInt64(target.identity), block);
     s.b.SetInsertPoint(block);
     std::vector<Value> passed = arguments;
@@ -233,8 +234,8 @@ Status EmitCallIndirect(Site& s) {
     s.b.CreateBr(after);
   }
   s.b.SetInsertPoint(none);
-  s.b.CreateCall(s.e.m.Service("ptx2cpu_fault"), {s.e.Block(), s.b.getInt32(PTX2CPU_FAULT_BAD_FUNCTION),
-                                                  s.e.step.thread, s.b.getInt32(s.inst.at.ptx_line)});
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_fault"), {s.e.body.Block(), s.b.getInt32(PTX2CPU_FAULT_BAD_FUNCTION),
+                                                  s.e.step->thread, s.b.getInt32(s.inst.at.ptx_line)});
   s.b.CreateUnreachable();
   s.b.SetInsertPoint(after);
   for (size_t i = 0; i < results.size(); ++i) {
@@ -248,7 +249,7 @@ Status EmitCallIndirect(Site& s) {
 
 Status EmitNanosleep(Site& s) {
   if (s.IsVector()) return s.Broken("above lane level");
-  s.b.CreateCall(s.e.m.Service("ptx2cpu_nanosleep"), {s.e.Block(), s.Raw(0)});
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_nanosleep"), {s.e.body.Block(), s.Raw(0)});
   return {};
 }
 

@@ -1,10 +1,9 @@
-// Barriers, collectives, agreements. Warp-level code stands for 32 lanes: predicates become bits of a word,
+// Collectives. Warp-level code stands for 32 lanes: predicates become bits of a word,
 // values that cross lanes go through the functions of runtime/warp, which are inlined.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
-#include "lowering/llvm/kernel/function_emitter.h"
-#include "lowering/llvm/lanes/live_lanes.h"
+#include "lowering/llvm/emit/lane_bits.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -16,15 +15,11 @@ namespace intrinsic = llvm::Intrinsic;
 
 namespace {
 
-// -- moves between vectors, words and arrays --
-
-Value Bits(Site& s, Value predicate) {
-  return s.b.CreateBitCast(Broadcast(s.b, predicate, kWarpSize), s.e.I(kWarpSize));
-}
+// -- moves between vectors and arrays --
 
 Value Store(Site& s, Value value) {
   llvm::Type* element = value->getType()->getScalarType();
-  llvm::AllocaInst* array = s.e.Scratch(element, kWarpSize);
+  llvm::AllocaInst* array = s.e.body.Scratch(element, kWarpSize);
   s.b.CreateAlignedStore(Broadcast(s.b, value, kWarpSize), array, llvm::Align(64));
   return array;
 }
@@ -32,25 +27,8 @@ Value Load(Site& s, llvm::AllocaInst* array) {
   llvm::Type* element = llvm::cast<llvm::ArrayType>(array->getAllocatedType())->getElementType();
   return s.b.CreateAlignedLoad(llvm::FixedVectorType::get(element, kWarpSize), array, llvm::Align(64));
 }
-Value NonZero(Site& s, Value value) { return s.b.CreateICmpNE(value, Literal(value, 0)); }
-Value FirstLane(Site& s, Value mask) {
-  return s.b.CreateBinaryIntrinsic(intrinsic::cttz, mask, s.b.getFalse());
-}
-Value ThreadOf(Site& s, Value lane) { return s.b.CreateAdd(s.e.step.thread, lane); }
 
 }  // namespace
-
-// -- lanes of the step's warp that run, and that wait at the other arm of a divergent branch --
-
-Value ParkedMask(Site& s) {
-  return s.e.LoadPlain(s.e.I(32), s.e.SlotAddress(s.e.f.parked_slot), llvm::Align(4), Memory::kSlot);
-}
-
-void StoreLiveMask(Site& s, Value mask) {
-  Value live = s.e.Field(offsetof(ptx2cpu_block, live), s.b.getPtrTy(), "live");
-  Value word = s.b.CreateInBoundsGEP(s.e.I(32), live, s.b.CreateZExt(s.e.step.warp, s.b.getInt64Ty()));
-  s.e.StorePlain(mask, word, llvm::Align(4), Memory::kContext);
-}
 
 namespace {
 
@@ -72,21 +50,21 @@ struct Members {
 // Returns the masks that hold.
 Value CheckMembers(Site& s, const Members& members) {
   auto fault = [&](Value lanes, uint32_t kind) {
-    s.e.Fault(NonZero(s, lanes), kind, ThreadOf(s, FirstLane(s, lanes)), s.inst.at);
+    s.e.body.Fault(NonZero(s, lanes), kind, ThreadOf(s, FirstLane(s, lanes)), s.inst.at);
   };
-  Value parked = s.e.f.parked_slot == ~0u ? nullptr : ParkedMask(s);
+  Value parked = s.e.f.parked_slot == ~0u ? nullptr : ParkedMask(s.e);
   if (members.uniform()) {
     if (parked != nullptr) fault(s.b.CreateAnd(members.mask, parked), PTX2CPU_FAULT_MISSING_MEMBERS);
     return members.live;
   }
-  llvm::AllocaInst* same = s.e.Scratch(s.e.I(32), kWarpSize);
+  llvm::AllocaInst* same = s.e.body.Scratch(s.e.I(32), kWarpSize);
   Value masks = Store(s, members.mask), everyone = Store(s, s.b.getInt32(~0u));
   s.b.CreateCall(s.e.m.Service("ptx2cpu_warp_match_any_b32"), {same, masks, everyone, members.live});
   Value live = Broadcast(s.b, members.live, kWarpSize), alike = Load(s, same);
   Value one_mask = s.b.CreateICmpEQ(alike, live);
-  Value own = NonZero(s, s.b.CreateAnd(s.b.CreateLShr(members.mask, s.e.Lane()), Literal(members.mask, 1)));
-  Value strangers = s.b.CreateAnd(Bits(s, s.b.CreateNot(s.b.CreateOr(own, one_mask))), members.live);
-  fault(strangers, PTX2CPU_FAULT_NOT_A_MEMBER);
+  Value own = NonZero(s, s.b.CreateAnd(s.b.CreateLShr(members.mask, Lane(s.e)), Literal(members.mask, 1)));
+  Value outsiders = s.b.CreateAnd(Bits(s, s.b.CreateNot(s.b.CreateOr(own, one_mask))), members.live);
+  fault(outsiders, PTX2CPU_FAULT_NOT_A_MEMBER);
   Value missing = s.b.CreateAnd(s.b.CreateAnd(members.mask, live), s.b.CreateNot(alike));
   if (parked != nullptr)
     missing = s.b.CreateOr(missing, s.b.CreateAnd(members.mask, Broadcast(s.b, parked, kWarpSize)));
@@ -95,9 +73,9 @@ Value CheckMembers(Site& s, const Members& members) {
 }
 
 Result<Members> MembersOf(Site& s, size_t mask_operand) {
-  if (s.e.step.level != Level::kWarp)
-    return s.Broken("stands at " + std::string(Name(s.e.step.level)) + " level");
-  Members members{s.e.LiveMask(s.e.step.warp), nullptr};
+  if (s.e.step->level != Level::kWarp)
+    return s.Broken("stands at " + std::string(Name(s.e.step->level)) + " level");
+  Members members{LiveMask(s.e, s.e.step->warp), nullptr};
   // Where lanes suspend by themselves, whoever lets them go on has put together those with one mask.
   const bool grouped = s.e.f.resumes == ir::Resumes::kLanes;
   if (grouped || s.Has(ir::kLegacy) || mask_operand >= s.inst.operands.size()) {
@@ -117,9 +95,9 @@ Status ForMasks(Site& s, const Members& members, const std::function<Value(Value
     return {};
   }
   Value masks = Store(s, taking);
-  llvm::AllocaInst* out = s.e.Scratch(s.e.m.MemoryTypeOf(s.e.TypeOf(s.inst.results[0])), kWarpSize);
+  llvm::AllocaInst* out = s.e.body.Scratch(s.e.m.MemoryTypeOf(s.e.TypeOf(s.inst.results[0])), kWarpSize);
   llvm::Type* element = llvm::cast<llvm::ArrayType>(out->getAllocatedType())->getElementType();
-  TRY_STATUS(s.e.Loop(s.b.getInt32(kWarpSize), "each_mask", [&](Value lane) {
+  TRY_STATUS(s.e.body.Loop(s.b.getInt32(kWarpSize), "each_mask", [&](Value lane) {
     Value mask = s.b.CreateLoad(s.e.I(32), s.b.CreateInBoundsGEP(s.e.I(32), masks, lane));
     Value value = result(mask);
     s.b.CreateStore(s.b.CreateZExtOrBitCast(value, element), s.b.CreateInBoundsGEP(element, out, lane));
@@ -166,7 +144,8 @@ Status EmitShuffle(Site& s) {
     default:
       return s.Broken("no mode");
   }
-  llvm::AllocaInst *out = s.e.Scratch(s.e.I(32), kWarpSize), *in_range = s.e.Scratch(s.e.I(8), kWarpSize);
+  llvm::AllocaInst *out = s.e.body.Scratch(s.e.I(32), kWarpSize),
+                   *in_range = s.e.body.Scratch(s.e.I(8), kWarpSize);
   Value own = Broadcast(s.b, s.Raw(0), kWarpSize), lanes = Store(s, s.Raw(1)), clamps = Store(s, s.Raw(2));
   auto exchange = [&](Value values) {
     s.b.CreateCall(s.e.m.Service(function), {out, in_range, Store(s, values), lanes, clamps});
@@ -178,8 +157,8 @@ Status EmitShuffle(Site& s) {
   // repeat. Which lanes are concerned is found by exchanging the membership in the same way; full warps skip
   // that.
   Value taking = members.uniform() ? members.Taking(s) : members.live;
-  llvm::BasicBlock *full = s.b.GetInsertBlock(), *partial = s.e.NewBlock("partial"),
-                   *both = s.e.NewBlock("exchanged");
+  llvm::BasicBlock *full = s.b.GetInsertBlock(), *partial = s.e.body.NewBlock("partial"),
+                   *both = s.e.body.NewBlock("exchanged");
   s.b.CreateCondBr(s.b.CreateICmpEQ(taking, s.b.getInt32(~0u)), both, partial);
   s.b.SetInsertPoint(partial);
   Value is_member = s.b.CreateBitCast(taking, llvm::FixedVectorType::get(s.b.getInt1Ty(), kWarpSize));
@@ -213,7 +192,7 @@ Status EmitBallot(Site& s) {
 Status EmitMatchAny(Site& s) {
   Members members = TRY(MembersOf(s, 1));
   if (s.Width() != 32 && s.Width() != 64) return s.Unsupported("only 32- and 64-bit values are compared");
-  llvm::AllocaInst* out = s.e.Scratch(s.e.I(32), kWarpSize);
+  llvm::AllocaInst* out = s.e.body.Scratch(s.e.I(32), kWarpSize);
   s.b.CreateCall(s.e.m.Service(s.Width() == 32 ? "ptx2cpu_warp_match_any_b32" : "ptx2cpu_warp_match_any_b64"),
                  {out, Store(s, s.Raw(0)), Store(s, members.mask), members.live});
   s.Return(Load(s, out));
@@ -223,7 +202,8 @@ Status EmitMatchAny(Site& s) {
 Status EmitMatchAll(Site& s) {
   Members members = TRY(MembersOf(s, 1));
   if (s.Width() != 32 && s.Width() != 64) return s.Unsupported("only 32- and 64-bit values are compared");
-  llvm::AllocaInst *out = s.e.Scratch(s.e.I(32), kWarpSize), *all = s.e.Scratch(s.e.I(8), kWarpSize);
+  llvm::AllocaInst *out = s.e.body.Scratch(s.e.I(32), kWarpSize),
+                   *all = s.e.body.Scratch(s.e.I(8), kWarpSize);
   s.b.CreateCall(s.e.m.Service(s.Width() == 32 ? "ptx2cpu_warp_match_all_b32" : "ptx2cpu_warp_match_all_b64"),
                  {out, all, Store(s, s.Raw(0)), Store(s, members.mask), members.live});
   Value masks = Load(s, out), equal = NonZero(s, Load(s, all));
@@ -294,7 +274,7 @@ Status EmitActiveMask(Site& s) {
 
 Status EmitElect(Site& s) {
   Members members = TRY(MembersOf(s, 0));
-  Value leader = FirstLane(s, members.Taking(s)), lanes = s.e.Lane();
+  Value leader = FirstLane(s, members.Taking(s)), lanes = Lane(s.e);
   s.Return(leader, 0);
   s.Return(s.b.CreateICmpEQ(lanes, Broadcast(s.b, leader, kWarpSize)), 1);
   return {};
@@ -303,110 +283,14 @@ Status EmitElect(Site& s) {
 // -- lanes that run --
 
 Status EmitLiveMask(Site& s) {
-  s.Return(s.e.LiveMask(s.e.step.warp));
+  s.Return(LiveMask(s.e, s.e.step->warp));
   return {};
 }
 
 Status EmitSetLiveMask(Site& s) {
   if (s.Raw(0)->getType()->isVectorTy()) return s.Broken("lanes disagree on the mask");
-  StoreLiveMask(s, s.Raw(0));
+  StoreLiveMask(s.e, s.e.step->warp, s.Raw(0));
   return {};
-}
-
-// -- agreements --
-
-namespace {
-
-// Lanes (of `live`) whose value differs from that of the first live one.
-Value Dissenters(Site& s, Value value, Value live, Value* first) {
-  *first = s.b.CreateExtractElement(value, FirstLane(s, live));
-  return s.b.CreateAnd(Bits(s, s.b.CreateICmpNE(value, Broadcast(s.b, *first, kWarpSize))), live);
-}
-
-Status AgreeInWarp(Site& s) {
-  Value live = s.e.LiveMask(s.e.step.warp), first;
-  Value others = Dissenters(s, s.Raw(0), live, &first);
-  s.e.Fault(NonZero(s, others), PTX2CPU_FAULT_DIVERGENT_BRANCH, ThreadOf(s, FirstLane(s, others)), s.inst.at);
-  s.Return(first);
-  return {};
-}
-
-// The first live warp's value is kept; every other one must have it too.
-Status AgreeInBlock(Site& s) {
-  llvm::Type* type = s.e.m.MemoryTypeOf(s.e.TypeOf(s.inst.results[0]));
-  llvm::AllocaInst *agreed = s.e.Scratch(type, 1), *have = s.e.Scratch(s.e.I(8), 1);
-  s.b.CreateStore(llvm::ConstantInt::get(type, 0), agreed);
-  s.b.CreateStore(s.b.getInt8(0), have);
-  TRY_STATUS(s.e.ForEachWarp([&](Value live) {
-    Value first;
-    Value others = Dissenters(s, Broadcast(s.b, s.Raw(0), kWarpSize), live, &first);
-    first = s.b.CreateZExt(first, type);
-    Value known = NonZero(s, s.b.CreateLoad(s.e.I(8), have));
-    Value other_warp = s.b.CreateAnd(known, s.b.CreateICmpNE(first, s.b.CreateLoad(type, agreed)));
-    s.e.Fault(s.b.CreateOr(NonZero(s, others), other_warp), PTX2CPU_FAULT_DIVERGENT_BARRIER,
-              ThreadOf(s, s.b.CreateAnd(FirstLane(s, others), s.b.getInt32(31))), s.inst.at);
-    s.b.CreateStore(first, agreed);
-    s.b.CreateStore(s.b.getInt8(1), have);
-    return Status{};
-  }));
-  Value result = s.b.CreateLoad(type, agreed);
-  s.Return(s.e.TypeOf(s.inst.results[0]) == ir::Type::kI1 ? NonZero(s, result) : result);
-  return {};
-}
-
-Status EmitAgreement(Site& s) {
-  if (!s.e.IsVarying(s.inst.operands[0])) {
-    s.Return(s.Raw(0));
-    return {};
-  }
-  return s.e.step.level == Level::kWarp ? AgreeInWarp(s) : AgreeInBlock(s);
-}
-
-}  // namespace
-
-Status EmitAgree(Site& s) { return EmitAgreement(s); }
-Status EmitAgreeIndex(Site& s) { return EmitAgreement(s); }
-
-// -- block barriers: one thread runs the block, region after region, so arrival needs no code --
-
-Status EmitBarrierBlock(Site& s) {
-  if (s.e.step.level != Level::kBlock) return s.Broken("below block level");
-  return {};
-}
-
-Status EmitBarrierArrive(Site& s) { return s.Unsupported("needs warps that run by themselves"); }
-Status EmitClusterArrive(Site& s) { return s.Unsupported("needs blocks that can be put aside"); }
-Status EmitClusterWait(Site& s) { return s.Unsupported("needs blocks that can be put aside"); }
-
-namespace {
-// Numbers of live threads, and of those whose predicate holds.
-Status Count(Site& s, const std::function<Value(Value holding, Value all)>& result) {
-  if (s.e.step.level != Level::kBlock) return s.Broken("below block level");
-  llvm::AllocaInst *holding = s.e.Scratch(s.e.I(32), 1), *all = s.e.Scratch(s.e.I(32), 1);
-  s.b.CreateStore(s.b.getInt32(0), holding);
-  s.b.CreateStore(s.b.getInt32(0), all);
-  auto add = [&](Value to, Value mask) {
-    Value ones = s.b.CreateUnaryIntrinsic(intrinsic::ctpop, mask);
-    s.b.CreateStore(s.b.CreateAdd(s.b.CreateLoad(s.e.I(32), to), ones), to);
-  };
-  TRY_STATUS(s.e.ForEachWarp([&](Value live) {
-    add(all, live);
-    add(holding, s.b.CreateAnd(live, Bits(s, s.Raw(0))));
-    return Status{};
-  }));
-  s.Return(result(s.b.CreateLoad(s.e.I(32), holding), s.b.CreateLoad(s.e.I(32), all)));
-  return {};
-}
-}  // namespace
-
-Status EmitBarrierReducePopc(Site& s) {
-  return Count(s, [](Value holding, Value) { return holding; });
-}
-Status EmitBarrierReduceAnd(Site& s) {
-  return Count(s, [&](Value holding, Value all) { return s.b.CreateICmpEQ(holding, all); });
-}
-Status EmitBarrierReduceOr(Site& s) {
-  return Count(s, [&](Value holding, Value) { return NonZero(s, holding); });
 }
 
 }  // namespace ptx2cpu::lowering

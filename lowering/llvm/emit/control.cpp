@@ -1,8 +1,7 @@
-// Terminators. The loops are in emit_regions.cpp.
+// Terminators. The loops are in kernel/loops.cpp.
 #include <llvm/IR/Constants.h>
 
-#include "lowering/llvm/kernel/function_emitter.h"
-#include "lowering/llvm/lanes/live_lanes.h"
+#include "lowering/llvm/emit/function_emitter.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -11,17 +10,17 @@ namespace {
 
 // A block of its own for an edge, so that two edges to one block may carry different arguments.
 llvm::BasicBlock* EdgeBlock(Site& s, const ir::Edge& edge) {
-  llvm::BasicBlock* block = s.e.NewBlock("edge");
+  llvm::BasicBlock* block = s.e.body.NewBlock("edge");
   llvm::IRBuilder<>::InsertPointGuard guard(s.b);
   s.b.SetInsertPoint(block);
-  s.e.Jump(edge);
+  s.e.blocks.Jump(edge);
   return block;
 }
 
 Status FaultAlways(Site& s, uint32_t kind) {
-  llvm::Value* thread = s.e.step.thread != nullptr ? s.e.step.thread : s.b.getInt32(0);
+  llvm::Value* thread = s.e.step->thread != nullptr ? s.e.step->thread : s.b.getInt32(0);
   s.b.CreateCall(s.e.m.Service("ptx2cpu_fault"),
-                 {s.e.Block(), s.b.getInt32(kind), thread, s.b.getInt32(s.inst.at.ptx_line)});
+                 {s.e.body.Block(), s.b.getInt32(kind), thread, s.b.getInt32(s.inst.at.ptx_line)});
   s.b.CreateUnreachable();
   return {};
 }
@@ -31,7 +30,7 @@ bool InKernel(const Site& s) { return s.e.f.is_kernel; }
 }  // namespace
 
 Status EmitBr(Site& s) {
-  s.e.Jump(s.inst.edges[0]);
+  s.e.blocks.Jump(s.inst.edges[0]);
   return {};
 }
 
@@ -55,11 +54,11 @@ Status EmitSwitch(Site& s) {
 
 Status EmitRet(Site& s) {
   if (InKernel(s)) {
-    if (s.e.step.level != ir::Level::kBlock) return s.Broken("below block level");
-    s.b.CreateBr(s.e.step.end);
+    if (s.e.step->level != ir::Level::kBlock) return s.Broken("below block level");
+    s.b.CreateBr(s.e.step->end);
     return {};
   }
-  llvm::Type* type = s.e.function->getReturnType();
+  llvm::Type* type = s.e.body.function->getReturnType();
   if (type->isVoidTy()) {
     s.b.CreateRetVoid();
   } else if (!type->isStructTy()) {
@@ -75,62 +74,28 @@ Status EmitRet(Site& s) {
 
 Status EmitExit(Site& s) {
   if (!InKernel(s)) return s.Unsupported("in a function that is not inlined");
-  s.b.CreateBr(s.e.step.level == ir::Level::kLane ? s.e.step.exit : s.e.step.end);
+  s.b.CreateBr(s.e.step->level == ir::Level::kLane ? s.e.step->exit : s.e.step->end);
   return {};
 }
 
 Status EmitTrap(Site& s) { return FaultAlways(s, PTX2CPU_FAULT_TRAP); }
 Status EmitUnreachable(Site& s) { return FaultAlways(s, PTX2CPU_FAULT_UNREACHABLE); }
 
-Status EmitForWarps(Site& s) {
-  if (s.e.step.level != ir::Level::kBlock) return s.Broken("below block level");
-  return s.e.EmitForWarps(s.inst);
-}
-
-namespace {
-
-// When all running lanes have exited, those that are parked go on at the third edge.
-Status EmitForLanesOfArm(Site& s) {
-  llvm::BasicBlock *end = s.e.step.end, *exited = s.e.NewBlock("all_exited"), *go_on = s.e.NewBlock("parked");
-  s.e.step.end = exited;
-  TRY_STATUS(s.e.EmitForLanes(s.inst));
-  s.e.step.end = end;
-  llvm::IRBuilder<>::InsertPointGuard guard(s.b);
-  s.b.SetInsertPoint(exited);
-  llvm::Value* parked = ParkedMask(s);
-  StoreLiveMask(s, parked);
-  s.b.CreateCondBr(s.b.CreateICmpNE(parked, s.b.getInt32(0)), go_on, end);
-  s.b.SetInsertPoint(go_on);
-  s.e.Jump(s.inst.edges[2]);
-  return {};
-}
-
-}  // namespace
-
-Status EmitForLanes(Site& s) {
-  if (s.e.step.level == ir::Level::kLane) return s.Broken("at lane level");
-  if (s.e.step.level == ir::Level::kBlock && !s.e.f.is_flat)
-    return s.Broken("at block level of a function that is not flat");
-  if (s.inst.edges.size() == 3) return EmitForLanesOfArm(s);
-  if (s.e.f.resumes == ir::Resumes::kLanes) return s.e.EmitForEachLane(s.inst);
-  return s.e.f.is_flat ? s.e.EmitForThreads(s.inst) : s.e.EmitForLanes(s.inst);
-}
-
 Status EmitEndLane(Site& s) {
-  if (s.e.step.level != ir::Level::kLane || !InKernel(s)) return s.Broken("outside a lane loop");
-  s.b.CreateBr(s.e.step.end);
+  if (s.e.step->level != ir::Level::kLane || !InKernel(s)) return s.Broken("outside a lane loop");
+  s.b.CreateBr(s.e.step->end);
   return {};
 }
 
 Status EmitExitLane(Site& s) {
-  if (s.e.step.level != ir::Level::kLane || !InKernel(s)) return s.Broken("outside a lane loop");
-  s.b.CreateBr(s.e.step.exit);
+  if (s.e.step->level != ir::Level::kLane || !InKernel(s)) return s.Broken("outside a lane loop");
+  s.b.CreateBr(s.e.step->exit);
   return {};
 }
 
 Status EmitEndWarp(Site& s) {
-  if (s.e.step.level != ir::Level::kWarp) return s.Broken("outside a warp loop");
-  s.b.CreateBr(s.e.step.end);
+  if (s.e.step->level != ir::Level::kWarp) return s.Broken("outside a warp loop");
+  s.b.CreateBr(s.e.step->end);
   return {};
 }
 

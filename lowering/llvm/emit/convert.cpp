@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "lowering/llvm/emit/float_rounding.h"
+#include "lowering/llvm/emit/warps.h"
 
 namespace ptx2cpu::lowering {
 

@@ -3,6 +3,8 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include "lowering/llvm/emit/warps.h"
+
 namespace ptx2cpu::lowering {
 
 using ir::Rounding;

@@ -5,7 +5,7 @@
 // after which any rounding to at least two bits less is right, in every mode.
 #pragma once
 
-#include "lowering/llvm/kernel/function_emitter.h"
+#include "lowering/llvm/emit/function_emitter.h"
 
 namespace ptx2cpu::lowering {
 

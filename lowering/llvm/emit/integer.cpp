@@ -2,7 +2,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
-#include "lowering/llvm/kernel/function_emitter.h"
+#include "lowering/llvm/emit/warps.h"
 
 namespace ptx2cpu::lowering {
 

@@ -1,9 +1,10 @@
-// Addresses, loads, stores, fences, copies. Atomics are in emit_atomic.cpp.
+// Loads, stores, fences, copies. Atomics are in atomic.cpp.
 #include "lowering/llvm/emit/memory.h"
 
 #include <llvm/IR/Constants.h>
 
 #include "analysis/lanes/lane_region.h"
+#include "lowering/llvm/emit/warps.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -12,91 +13,6 @@ using ir::MemoryOrder;
 using ir::Opcode;
 using ir::Space;
 using Value = llvm::Value*;
-
-// -- addresses --
-
-// The pointer that an address is computed from, when it is visible: LLVM analyses "pointer plus index" and
-// gives up on sums of integers.
-Value FunctionEmitter::BaseOf(ir::ValueId address, int depth) {
-  const ir::Value& value = f.at_value(address);
-  if (!value.def.valid()) return nullptr;
-  const ir::Inst& inst = f.at_inst(value.def);
-  switch (inst.op) {
-    case Opcode::kLoad:
-    case Opcode::kSlotLoad:
-    case Opcode::kSymbol:
-      return b.CreateIntToPtr(ValueOf(address), b.getPtrTy());
-    case Opcode::kToGeneric:
-    case Opcode::kFromGeneric:
-      if (inst.attrs.space == Space::kShared || inst.attrs.space == Space::kSharedCluster ||
-          inst.attrs.space == Space::kLocal || depth == 0)
-        return nullptr;
-      return BaseOf(inst.operands[0], depth - 1);
-    case Opcode::kAdd:
-      if (depth == 0) return nullptr;
-      for (size_t i = 0; i < 2; ++i) {
-        Value base = BaseOf(inst.operands[i], depth - 1);
-        if (base != nullptr) return b.CreateGEP(b.getInt8Ty(), base, ValueOf(inst.operands[1 - i]));
-      }
-      return nullptr;
-    default:
-      return nullptr;
-  }
-}
-
-std::optional<uint64_t> FunctionEmitter::ParameterOffset(ir::ValueId address) const {
-  return analysis::OffsetInParameters(f, address, m.param_bytes);
-}
-
-Value FunctionEmitter::Parameter(uint64_t offset, ir::Type type) {
-  Value& known = parameters_[{offset, type}];
-  if (known != nullptr) return known;
-  Value params = Field(offsetof(ptx2cpu_block, params), b.getPtrTy(), "params");
-  llvm::IRBuilder<>::InsertPointGuard guard(b);
-  b.SetInsertPoint(entry_->getTerminator());
-  llvm::Type* memory_type = m.MemoryTypeOf(type);
-  Value pointer = b.CreateInBoundsGEP(b.getInt8Ty(), params, b.getInt64(offset));
-  llvm::LoadInst* load =
-      b.CreateAlignedLoad(memory_type, pointer, llvm::Align(static_cast<uint64_t>(ir::Bytes(type))));
-  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(m.context, {}));
-  m.Annotate(load, Memory::kContext);
-  known = type == ir::Type::kI1 ? b.CreateICmpNE(load, Literal(load, 0)) : load;
-  return known;
-}
-
-Value FunctionEmitter::Pointer(Space space, ir::ValueId address, Memory* memory) {
-  constexpr int kDepth = 8;
-  llvm::Type* byte = b.getInt8Ty();
-  switch (space) {
-    case Space::kShared:
-      *memory = Memory::kShared;
-      return b.CreateGEP(byte, Field(offsetof(ptx2cpu_block, shared), b.getPtrTy(), "shared"),
-                         ValueOf(address));
-    case Space::kLocal:
-      *memory = Memory::kLocal;
-      return b.CreateGEP(byte, LocalBase(), ValueOf(address));
-    case Space::kParam: {
-      *memory = Memory::kContext;
-      Value params = Field(offsetof(ptx2cpu_block, params), b.getPtrTy(), "params");
-      return b.CreateGEP(byte, params,
-                         b.CreateSub(ValueOf(address), b.CreatePtrToInt(params, b.getInt64Ty())));
-    }
-    case Space::kGlobal:
-    case Space::kConst:
-      *memory = Memory::kGlobal;
-      break;
-    case Space::kGeneric:
-      *memory = Memory::kGeneric;
-      break;
-    case Space::kSharedCluster:
-      CHECK(false);  // the verifier allows it in address conversions alone
-  }
-  // Not for vectors: what an address is computed from may be jumped over where no lane is.
-  Value based = vectors_of_lanes ? nullptr : BaseOf(address, kDepth);
-  if (based != nullptr) return based;
-  Value value = ValueOf(address);
-  return b.CreateIntToPtr(value, ShapedLike(value, b.getPtrTy()));
-}
 
 llvm::AtomicOrdering OrderingOf(MemoryOrder order) {
   switch (order) {
@@ -124,16 +40,16 @@ void CheckAlignment(Site& s, const AlignedOperand& aligned) {
   const AlignmentChecks checks = e.m.options.alignment;
   if (!always && checks == AlignmentChecks::kNone) return;
   if (aligned.align < 2) return;
-  const Residue& residue = e.residues().Of(s.inst.operands[aligned.operand], aligned.align);
-  if (residue.IsZero() || (!always && e.IsAssumed(residue, aligned.align))) return;
-  const bool noted = !always && checks != AlignmentChecks::kAtAccess && e.notes() != nullptr;
-  if (noted && !e.notes()->Needs(s.inst, aligned.operand)) return;
+  const Residue& residue = e.alignment.ResidueOf(s.inst.operands[aligned.operand], aligned.align);
+  if (residue.IsZero() || (!always && e.alignment.IsAssumed(residue, aligned.align))) return;
+  const bool noted = !always && checks != AlignmentChecks::kAtAccess && e.alignment.notes() != nullptr;
+  if (noted && !e.alignment.notes()->Needs(s.inst, aligned.operand)) return;
   Value address = s.Raw(aligned.operand), low = s.b.CreateAnd(address, Literal(address, aligned.align - 1));
-  Value is_odd = s.b.CreateICmpNE(low, Literal(low, 0));
+  Value is_misaligned = s.b.CreateICmpNE(low, Literal(low, 0));
   if (noted)
-    e.notes()->Note(s.inst, aligned.operand, is_odd);
+    e.alignment.notes()->Note(s.inst, aligned.operand, is_misaligned);
   else
-    e.Fault(is_odd, PTX2CPU_FAULT_MISALIGNED, e.step.thread, s.inst.at);
+    e.body.Fault(is_misaligned, PTX2CPU_FAULT_MISALIGNED, e.step->thread, s.inst.at);
 }
 
 namespace {
@@ -149,12 +65,12 @@ struct Access {
 };
 
 Result<Access> AccessOf(Site& s, size_t count) {
-  if (s.Raw(0)->getType()->isVectorTy() || s.e.step.level == ir::Level::kBlock) {
+  if (s.Raw(0)->getType()->isVectorTy() || s.e.step->level == ir::Level::kBlock) {
     bool uniform_load = !s.Raw(0)->getType()->isVectorTy() && s.inst.op == Opcode::kLoad;
     if (!uniform_load) return s.Broken("a memory access above lane level");
   }
   Access access;
-  access.pointer = s.e.Pointer(s.inst.attrs.space, s.inst.operands[0], &access.memory);
+  access.pointer = s.e.memory.Pointer(s.inst.attrs.space, s.inst.operands[0], &access.memory);
   access.bytes = static_cast<uint64_t>(ir::Bytes(s.inst.type));
   access.align = s.inst.attrs.align != 0 ? s.inst.attrs.align : access.bytes * count;
   for (const AlignedOperand& aligned : AlignedOperandsOf(s.e.f, s.inst)) CheckAlignment(s, aligned);
@@ -173,9 +89,10 @@ Result<llvm::Type*> StrongType(Site& s) {
 
 Status EmitLoad(Site& s) {
   if (s.inst.attrs.space == Space::kParam) {
-    if (auto offset = s.e.ParameterOffset(s.inst.operands[0])) {
+    if (auto offset = s.e.memory.ParameterOffset(s.inst.operands[0])) {
       for (size_t i = 0; i < s.inst.results.size(); ++i) {
-        s.Return(s.e.Parameter(*offset + i * static_cast<uint64_t>(ir::Bytes(s.inst.type)), s.inst.type), i);
+        s.Return(s.e.body.Parameter(*offset + i * static_cast<uint64_t>(ir::Bytes(s.inst.type)), s.inst.type),
+                 i);
       }
       return {};
     }
@@ -195,7 +112,7 @@ Status EmitLoad(Site& s) {
       s.e.m.Annotate(load, access.memory);
       value = s.b.CreateBitCast(load, type);
     } else {
-      auto* load = llvm::cast<llvm::LoadInst>(s.e.LoadPlain(type, pointer, access.At(i), access.memory));
+      auto* load = llvm::cast<llvm::LoadInst>(s.e.memory.Load(type, pointer, access.At(i), access.memory));
       if (constant)
         load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(s.b.getContext(), {}));
       value = load;
@@ -221,7 +138,7 @@ Status EmitStore(Site& s) {
                                                                    : OrderingOf(s.inst.attrs.order));
       s.e.m.Annotate(store, access.memory);
     } else {
-      s.e.StorePlain(value, pointer, access.At(i), access.memory);
+      s.e.memory.Store(value, pointer, access.At(i), access.memory);
     }
   }
   return {};
@@ -239,8 +156,8 @@ Status EmitFence(Site& s) {
 Status EmitCopyAsync(Site& s) {
   for (const AlignedOperand& aligned : AlignedOperandsOf(s.e.f, s.inst)) CheckAlignment(s, aligned);
   Memory to_memory, from_memory;
-  Value to = s.e.Pointer(Space::kShared, s.inst.operands[0], &to_memory);
-  Value from = s.e.Pointer(Space::kGlobal, s.inst.operands[1], &from_memory);
+  Value to = s.e.memory.Pointer(Space::kShared, s.inst.operands[0], &to_memory);
+  Value from = s.e.memory.Pointer(Space::kGlobal, s.inst.operands[1], &from_memory);
   Value bytes = s.Raw(2), given = s.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, s.Raw(3), bytes);
   auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bytes);
   llvm::Align align(constant != nullptr ? constant->getZExtValue() & -constant->getZExtValue() : 1);
@@ -255,11 +172,11 @@ namespace {
 Result<Value> WindowBase(Site& s) {
   switch (s.inst.attrs.space) {
     case Space::kShared:
-      return s.b.CreatePtrToInt(s.e.Field(offsetof(ptx2cpu_block, shared), s.b.getPtrTy(), "shared"),
+      return s.b.CreatePtrToInt(s.e.body.Field(offsetof(ptx2cpu_block, shared), s.b.getPtrTy(), "shared"),
                                 s.e.I(64));
     case Space::kLocal:
-      if (s.e.step.width != 1) return s.Broken("local memory above lane level");
-      return s.b.CreatePtrToInt(s.e.LocalBase(), s.e.I(64));
+      if (s.e.step->width != 1) return s.Broken("local memory above lane level");
+      return s.b.CreatePtrToInt(s.e.memory.LocalBase(), s.e.I(64));
     default:
       return nullptr;
   }
@@ -270,7 +187,7 @@ namespace {
 // Addresses of the cluster's shared memory, converted one by one.
 Status EmitClusterConversion(Site& s, const char* service) {
   s.Return(EachLane(s.e, {s.Operand(0)}, [&](const std::vector<Value>& address) -> Value {
-    return s.b.CreateCall(s.e.m.Service(service), {s.e.Block(), address[0]});
+    return s.b.CreateCall(s.e.m.Service(service), {s.e.body.Block(), address[0]});
   }));
   return {};
 }
@@ -282,7 +199,7 @@ Status EmitToGeneric(Site& s) {
   s.Return(base == nullptr
                ? address
                : s.b.CreateAdd(address,
-                               Broadcast(s.b, base, address->getType()->isVectorTy() ? s.e.step.width : 1)));
+                               Broadcast(s.b, base, address->getType()->isVectorTy() ? s.e.step->width : 1)));
   return {};
 }
 
@@ -292,7 +209,7 @@ Status EmitFromGeneric(Site& s) {
   s.Return(base == nullptr
                ? address
                : s.b.CreateSub(address,
-                               Broadcast(s.b, base, address->getType()->isVectorTy() ? s.e.step.width : 1)));
+                               Broadcast(s.b, base, address->getType()->isVectorTy() ? s.e.step->width : 1)));
   return {};
 }
 
@@ -306,19 +223,19 @@ Value Within(Site& s, Value address, Value base, Value bytes) {
 }  // namespace
 
 Value InShared(Site& s, Value address) {
-  return Within(s, address, s.e.Field(offsetof(ptx2cpu_block, shared), s.b.getPtrTy(), "shared"),
-                s.e.Field(offsetof(ptx2cpu_block, shared_bytes), s.e.I(32), "shared_bytes"));
+  return Within(s, address, s.e.body.Field(offsetof(ptx2cpu_block, shared), s.b.getPtrTy(), "shared"),
+                s.e.body.Field(offsetof(ptx2cpu_block, shared_bytes), s.e.I(32), "shared_bytes"));
 }
 
 Value InCluster(Site& s, Value address) {
-  llvm::BasicBlock *before = s.b.GetInsertBlock(), *others = s.e.NewBlock("other_blocks"),
-                   *done = s.e.NewBlock("found");
+  llvm::BasicBlock *before = s.b.GetInsertBlock(), *others = s.e.body.NewBlock("other_blocks"),
+                   *done = s.e.body.NewBlock("found");
   Value own = InShared(s, address);
-  Value blocks = s.e.Field(offsetof(ptx2cpu_block, cluster_nctarank), s.e.I(32), "cluster_nctarank");
+  Value blocks = s.e.body.Field(offsetof(ptx2cpu_block, cluster_nctarank), s.e.I(32), "cluster_nctarank");
   Value known = s.b.CreateOr(own, s.b.CreateICmpULE(blocks, s.b.getInt32(1)));
   s.b.CreateCondBr(known, done, others);
   s.b.SetInsertPoint(others);
-  Value offset = s.b.CreateCall(s.e.m.Service("ptx2cpu_cluster_offset"), {s.e.Block(), address});
+  Value offset = s.b.CreateCall(s.e.m.Service("ptx2cpu_cluster_offset"), {s.e.body.Block(), address});
   Value other = s.b.CreateICmpNE(offset, s.b.getInt64(~uint64_t{0}));
   s.b.CreateBr(done);
   s.b.SetInsertPoint(done);
@@ -331,12 +248,12 @@ Value InCluster(Site& s, Value address) {
 namespace {
 
 Value InLocal(Site& s, Value address) {
-  Value stride = s.e.Field(offsetof(ptx2cpu_block, local_stride), s.e.I(64), "local_stride");
+  Value stride = s.e.body.Field(offsetof(ptx2cpu_block, local_stride), s.e.I(64), "local_stride");
   Value threads = s.b.CreateZExt(
-      s.e.Field(offsetof(ptx2cpu_block, thread_padded), s.e.I(32), "thread_padded"), s.e.I(64));
-  Value window = Within(s, address, s.e.Field(offsetof(ptx2cpu_block, local), s.b.getPtrTy(), "local"),
+      s.e.body.Field(offsetof(ptx2cpu_block, thread_padded), s.e.I(32), "thread_padded"), s.e.I(64));
+  Value window = Within(s, address, s.e.body.Field(offsetof(ptx2cpu_block, local), s.b.getPtrTy(), "local"),
                         s.b.CreateMul(stride, threads));
-  llvm::AllocaInst* stack = s.e.stack_locals();
+  llvm::AllocaInst* stack = s.e.memory.stack_locals();
   if (stack == nullptr) return window;
   return s.b.CreateOr(window, Within(s, address, stack, s.b.getInt64(s.e.f.local_bytes)));
 }
@@ -371,7 +288,7 @@ Status EmitIsSpace(Site& s) {
       s.Return(TRY(InConstant(s, address)));
       break;
     case Space::kParam:
-      s.Return(Within(s, address, s.e.Field(offsetof(ptx2cpu_block, params), s.b.getPtrTy(), "params"),
+      s.Return(Within(s, address, s.e.body.Field(offsetof(ptx2cpu_block, params), s.b.getPtrTy(), "params"),
                       s.b.getInt64(s.e.m.param_bytes)));
       break;
     default: {  // global, which holds the parameters too

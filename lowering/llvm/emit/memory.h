@@ -1,7 +1,7 @@
 // What loads, stores and atomics share.
 #pragma once
 
-#include "lowering/llvm/kernel/function_emitter.h"
+#include "lowering/llvm/emit/function_emitter.h"
 
 namespace ptx2cpu::lowering {
 

@@ -11,7 +11,7 @@
 // A thread's time never goes back nor lies ahead, and is never from before a barrier that it has passed.
 // Where threads could tell each other the time without a barrier (atomics, volatile accesses, calls), each
 // reading gives the time it is.
-#include "lowering/llvm/kernel/function_emitter.h"
+#include "lowering/llvm/emit/time.h"
 
 namespace ptx2cpu::lowering {
 
@@ -21,7 +21,7 @@ using ir::Special;
 namespace {
 
 constexpr uint64_t kNoSkewYet = ~uint64_t{0};
-constexpr size_t kMostPlaces = 32;
+constexpr size_t kMaxPlaces = 32;
 
 bool IsTime(Special special) { return special >= Special::kClock && special <= Special::kGlobaltimerHi; }
 bool IsTimer(Special special) {
@@ -53,19 +53,19 @@ llvm::Value* OwnTime(Site& s, llvm::Value* now, const ThreadTimes::Of& times, ll
 
 }  // namespace
 
-std::optional<ThreadTimes> FunctionEmitter::BeginTimes(ir::BlockId entry) {
+std::optional<ThreadTimes> BeginTimes(FunctionEmitter& e, ir::BlockId entry) {
   std::vector<const ir::Inst*> places;
-  for (const ir::BlockId id : SameLevelOrder(entry)) {
-    for (const ir::InstId inst_id : f.at_block(id).insts) {
-      const ir::Inst& inst = f.at_inst(inst_id);
+  for (const ir::BlockId id : BlocksOfLevel(e.f, entry)) {
+    for (const ir::InstId inst_id : e.f.at_block(id).insts) {
+      const ir::Inst& inst = e.f.at_inst(inst_id);
       if (!IsPrivate(inst)) return std::nullopt;
       if (inst.op == Opcode::kSpecialRegister && IsTime(inst.attrs.special)) places.push_back(&inst);
     }
   }
-  if (places.empty() || places.size() > kMostPlaces) return std::nullopt;
+  if (places.empty() || places.size() > kMaxPlaces) return std::nullopt;
   const auto new_time = [&] {
-    llvm::AllocaInst* time = Scratch(b.getInt64Ty(), 1);
-    b.CreateStore(b.getInt64(0), time);
+    llvm::AllocaInst* time = e.body.Scratch(e.b.getInt64Ty(), 1);
+    e.b.CreateStore(e.b.getInt64(0), time);
     return time;
   };
   ThreadTimes times{{new_time(), new_time()}, {new_time(), new_time()}, {}};
@@ -73,16 +73,16 @@ std::optional<ThreadTimes> FunctionEmitter::BeginTimes(ir::BlockId entry) {
   return times;
 }
 
-void FunctionEmitter::BeginThread(const ThreadTimes& times) {
-  b.CreateStore(b.getInt64(kNoSkewYet), times.clock.skew);
-  b.CreateStore(b.getInt64(kNoSkewYet), times.timer.skew);
+void BeginThread(FunctionEmitter& e, const ThreadTimes& times) {
+  e.b.CreateStore(e.b.getInt64(kNoSkewYet), times.clock.skew);
+  e.b.CreateStore(e.b.getInt64(kNoSkewYet), times.timer.skew);
 }
 
 llvm::Value* TimeValue(Site& s, Special special) {
   const bool timer = IsTimer(special);
   llvm::Value* time =
-      s.b.CreateCall(s.e.m.Service(timer ? "ptx2cpu_globaltimer" : "ptx2cpu_clock"), {s.e.Block()});
-  if (const auto& times = s.e.step.times)
+      s.b.CreateCall(s.e.m.Service(timer ? "ptx2cpu_globaltimer" : "ptx2cpu_clock"), {s.e.body.Block()});
+  if (const auto& times = s.e.step->times)
     time = OwnTime(s, time, timer ? times->timer : times->clock, times->latest.at(&s.inst));
   const bool high = special == Special::kClockHi || special == Special::kGlobaltimerHi;
   return high ? s.b.CreateLShr(time, 32) : time;

@@ -1,7 +1,8 @@
 // Constants, symbols, special registers, moves between types, slots.
 #include <llvm/IR/Constants.h>
 
-#include "lowering/llvm/kernel/function_emitter.h"
+#include "lowering/llvm/emit/time.h"
+#include "lowering/llvm/emit/warps.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -50,7 +51,7 @@ Status EmitSymbol(Site& s) {
   uint32_t index = s.inst.attrs.index;
   llvm::Type* word = s.e.I(64);
   if (s.inst.attrs.space == Space::kLocal) {
-    s.Return(s.e.LocalSymbol(s.e.f.locals[index].offset));
+    s.Return(s.e.memory.LocalSymbol(s.e.f.locals[index].offset));
   } else if (s.inst.attrs.space == Space::kShared) {
     s.Return(llvm::ConstantInt::get(word, s.e.m.layout.shared_offset[index]));
   } else {
@@ -65,8 +66,8 @@ Status EmitFunctionAddress(Site& s) {
 }
 
 Status EmitParamBase(Site& s) {
-  s.Return(
-      s.b.CreatePtrToInt(s.e.Field(offsetof(ptx2cpu_block, params), s.b.getPtrTy(), "params"), s.e.I(64)));
+  s.Return(s.b.CreatePtrToInt(s.e.body.Field(offsetof(ptx2cpu_block, params), s.b.getPtrTy(), "params"),
+                              s.e.I(64)));
   return {};
 }
 
@@ -103,17 +104,29 @@ constexpr FieldRow kFields[] = {
     {Special::kDynamicSharedSize, offsetof(ptx2cpu_block, dynamic_shared_bytes), "dynamic_shared_bytes"},
 };
 
+// x | y << 10 | z << 20, from the block's table.
+llvm::Value* PackedThreadId(Site& s) {
+  FunctionEmitter& e = s.e;
+  llvm::Value* table = e.body.Field(offsetof(ptx2cpu_block, tid), s.b.getPtrTy(), "tid");
+  llvm::Value* first =
+      s.b.CreateInBoundsGEP(s.b.getInt32Ty(), table, s.b.CreateZExt(e.step->thread, s.b.getInt64Ty()));
+  llvm::Type* type = e.step->width == 1 ? e.I(32) : llvm::FixedVectorType::get(e.I(32), e.step->width);
+  auto* load = llvm::cast<llvm::LoadInst>(e.memory.Load(type, first, llvm::Align(4), Memory::kContext));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(e.m.context, {}));
+  return load;
+}
+
 llvm::Value* ThreadIndex(Site& s, Special special) {
   FunctionEmitter& e = s.e;
-  if (e.step.tid[0] != nullptr) {
-    if (special == Special::kTidX) return e.TidX();
-    return e.step.tid[static_cast<int>(special) - static_cast<int>(Special::kTidX)];
+  if (e.step->tid[0] != nullptr) {
+    if (special == Special::kTidX) return Consecutive(s.b, e.step->tid[0], e.step->width);
+    return e.step->tid[static_cast<int>(special) - static_cast<int>(Special::kTidX)];
   }
-  if (e.one_dimensional()) {
-    if (special == Special::kTidX) return e.Thread();
+  if (e.one_dimensional) {
+    if (special == Special::kTidX) return Thread(e);
     return s.b.getInt32(0);
   }
-  llvm::Value* packed = e.PackedThreadId();
+  llvm::Value* packed = PackedThreadId(s);
   switch (special) {
     case Special::kTidX:
       return s.b.CreateAnd(packed, Literal(packed, (1u << PTX2CPU_TID_Y_SHIFT) - 1));
@@ -126,7 +139,7 @@ llvm::Value* ThreadIndex(Site& s, Special special) {
 }
 
 llvm::Value* LaneMask(Site& s, Special special) {
-  llvm::Value* lane = s.e.Lane();
+  llvm::Value* lane = Lane(s.e);
   llvm::Value* bit = s.b.CreateShl(Literal(lane, 1), lane);
   llvm::Value* below = s.b.CreateSub(bit, Literal(lane, 1));
   switch (special) {
@@ -149,7 +162,8 @@ llvm::Value* SpecialValue(Site& s, Special special);
 llvm::Value* EnvironmentRegister(Site& s) {
   const uint32_t number = s.inst.attrs.index;
   if (number != 1 && number != 2) return s.b.getInt32(0);
-  llvm::Value* workspace = s.e.Field(offsetof(ptx2cpu_block, grid_workspace), s.e.I(64), "grid_workspace");
+  llvm::Value* workspace =
+      s.e.body.Field(offsetof(ptx2cpu_block, grid_workspace), s.e.I(64), "grid_workspace");
   return s.b.CreateTrunc(s.b.CreateLShr(workspace, number == 1 ? 32 : 0), s.e.I(32));
 }
 
@@ -161,7 +175,7 @@ llvm::Value* InClusters(Site& s, Special blocks, Special blocks_of_cluster) {
 llvm::Value* SpecialValue(Site& s, Special special) {
   FunctionEmitter& e = s.e;
   for (const FieldRow& row : kFields) {
-    if (row.special == special) return e.Field(row.offset, e.I(32), row.name);
+    if (row.special == special) return e.body.Field(row.offset, e.I(32), row.name);
   }
   switch (special) {
     case Special::kTidX:
@@ -169,9 +183,9 @@ llvm::Value* SpecialValue(Site& s, Special special) {
     case Special::kTidZ:
       return ThreadIndex(s, special);
     case Special::kLaneId:
-      return e.Lane();
+      return Lane(e);
     case Special::kWarpId:
-      return e.step.warp;
+      return e.step->warp;
     case Special::kLaneMaskEq:
     case Special::kLaneMaskLe:
     case Special::kLaneMaskLt:
@@ -179,7 +193,7 @@ llvm::Value* SpecialValue(Site& s, Special special) {
     case Special::kLaneMaskGt:
       return LaneMask(s, special);
     case Special::kGridId:
-      return e.Field(offsetof(ptx2cpu_block, grid_id), e.I(64), "grid_id");
+      return e.body.Field(offsetof(ptx2cpu_block, grid_id), e.I(64), "grid_id");
     case Special::kClock:
     case Special::kClockHi:
     case Special::kClock64:
@@ -201,7 +215,7 @@ llvm::Value* SpecialValue(Site& s, Special special) {
       return InClusters(s, Special::kNctaidZ, Special::kClusterNctaidZ);
     case Special::kTotalSharedSize:
     case Special::kAggrSharedSize: {
-      llvm::Value* bytes = e.Field(offsetof(ptx2cpu_block, shared_bytes), e.I(32), "shared_bytes");
+      llvm::Value* bytes = e.body.Field(offsetof(ptx2cpu_block, shared_bytes), e.I(32), "shared_bytes");
       return s.b.CreateAnd(s.b.CreateAdd(bytes, s.b.getInt32(127)), s.b.getInt32(~127u));
     }
     case Special::kEnvReg:
@@ -257,11 +271,11 @@ Status EmitSlotLoad(Site& s) {
   FunctionEmitter& e = s.e;
   const ir::Slot& slot = e.f.slots[s.inst.attrs.index];
   llvm::Type* type = e.m.MemoryTypeOf(slot.type);
-  bool vector = slot.shape == ir::Level::kLane && e.step.width > 1;
-  uint64_t align = static_cast<uint64_t>(ir::Bytes(slot.type)) * (vector ? e.step.width : 1);
-  if (vector) type = llvm::FixedVectorType::get(type, e.step.width);
-  llvm::Value* value = e.LoadPlain(type, e.SlotAddress(s.inst.attrs.index),
-                                   llvm::Align(std::min<uint64_t>(align, 64)), Memory::kSlot);
+  bool vector = slot.shape == ir::Level::kLane && e.step->width > 1;
+  uint64_t align = static_cast<uint64_t>(ir::Bytes(slot.type)) * (vector ? e.step->width : 1);
+  if (vector) type = llvm::FixedVectorType::get(type, e.step->width);
+  llvm::Value* value = e.memory.Load(type, e.memory.SlotAddress(s.inst.attrs.index),
+                                     llvm::Align(std::min<uint64_t>(align, 64)), Memory::kSlot);
   if (slot.type == ir::Type::kI1) value = s.b.CreateICmpNE(value, Literal(value, 0));
   s.Return(value);
   return {};
@@ -291,8 +305,8 @@ void StoreSlot(Site& s, llvm::Value* value, llvm::Value* live) {
   FunctionEmitter& e = s.e;
   uint32_t index = s.inst.attrs.index;
   const ir::Slot& slot = e.f.slots[index];
-  bool lanes = slot.shape == ir::Level::kLane && e.step.width > 1;
-  if (lanes) value = Broadcast(s.b, value, e.step.width);
+  bool lanes = slot.shape == ir::Level::kLane && e.step->width > 1;
+  if (lanes) value = Broadcast(s.b, value, e.step->width);
   if (!lanes && value->getType()->isVectorTy()) {
     // A uniform slot: any live lane's value.
     value = s.b.CreateExtractElement(value,
@@ -300,29 +314,30 @@ void StoreSlot(Site& s, llvm::Value* value, llvm::Value* live) {
   }
   if (slot.type == ir::Type::kI1) value = s.b.CreateZExt(value, ShapedLike(value, e.I(8)));
   llvm::Align align(
-      std::min<uint64_t>(static_cast<uint64_t>(ir::Bytes(slot.type)) * (lanes ? e.step.width : 1), 64));
-  llvm::Value* address = e.SlotAddress(index);
+      std::min<uint64_t>(static_cast<uint64_t>(ir::Bytes(slot.type)) * (lanes ? e.step->width : 1), 64));
+  llvm::Value* address = e.memory.SlotAddress(index);
   // Lanes that wait elsewhere keep theirs.
   if (lanes && (e.f.parked_slot != ~0u || e.f.resumes == ir::Resumes::kLanes)) {
-    llvm::Value* runs = s.b.CreateBitCast(live, llvm::FixedVectorType::get(e.I(1), kWarpSize));
-    value = s.b.CreateSelect(runs, value, e.LoadPlain(value->getType(), address, align, Memory::kSlot));
+    llvm::Value* runs = s.b.CreateBitCast(live, llvm::FixedVectorType::get(e.I(1), e.step->width));
+    value = s.b.CreateSelect(runs, value, e.memory.Load(value->getType(), address, align, Memory::kSlot));
   }
-  e.StorePlain(value, address, align, Memory::kSlot);
+  e.memory.Store(value, address, align, Memory::kSlot);
 }
 
 }  // namespace
 
 Status EmitSlotStore(Site& s) {
   FunctionEmitter& e = s.e;
-  if (e.step.level == ir::Level::kLane) {
+  if (e.step->level == ir::Level::kLane) {
     StoreSlot(s, s.Raw(0), nullptr);
-  } else if (e.step.level == ir::Level::kWarp) {
-    StoreSlot(s, s.Raw(0), e.LiveMask(e.step.warp));
-  } else if (e.f.slots[s.inst.attrs.index].shape == ir::Level::kBlock && !e.IsVarying(s.inst.operands[0])) {
+  } else if (e.step->level == ir::Level::kWarp) {
+    StoreSlot(s, s.Raw(0), LiveMask(e, e.step->warp));
+  } else if (e.f.slots[s.inst.attrs.index].shape == ir::Level::kBlock &&
+             !e.values.IsVarying(s.inst.operands[0])) {
     StoreSlot(s, s.Raw(0), nullptr);
   } else {
     if (OverwritesKeptLoad(s)) return s.Broken("stores a slot whose older value is used behind it");
-    return e.ForEachWarp([&](llvm::Value* live) {
+    return ForEachWarp(e, [&](llvm::Value* live) {
       StoreSlot(s, s.Raw(0), live);
       return Status{};
     });

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "lowering/llvm/kernel/function_emitter.h"
-#include "lowering/llvm/output/library.h"
-#include "lowering/llvm/output/object.h"
-#include "lowering/llvm/output/target_machine.h"
+#include "lowering/llvm/kernel/function.h"
+#include "lowering/llvm/module/library.h"
+#include "lowering/llvm/module/names.h"
+#include "lowering/llvm/module/target_machine.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -68,7 +68,7 @@ Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
   llvm::Function* entry = DeclareKernel(m, kernel, EntryName(kernel), llvm::GlobalValue::ExternalLinkage);
   auto body = [&](llvm::Function* function, bool one_dimensional) {
     FunctionEmitter emitter(m, kernel, function, one_dimensional);
-    return kernel.resumes == ir::Resumes::kNever ? emitter.EmitKernel() : emitter.EmitStep();
+    return kernel.resumes == ir::Resumes::kNever ? EmitKernel(emitter) : EmitStep(emitter);
   };
   bool matters = !kernel.is_flat && ReadsThreadIndex(kernel);  // flat loops count the indices themselves
   for (uint32_t index : m.layout.functions) matters |= ReadsThreadIndex(m.ir.functions[index]);
@@ -115,8 +115,8 @@ Status EmitCallees(ModuleEmitter& m) {
       EmitNeverCalled(m, function);
       continue;
     }
-    TRY_STATUS(
-        FunctionEmitter(m, *f, function, m.options.thread_ids == ThreadIds::kOneDimensional).EmitCallee());
+    FunctionEmitter emitter(m, *f, function, m.options.thread_ids == ThreadIds::kOneDimensional);
+    TRY_STATUS(EmitCallee(emitter));
   }
   return {};
 }

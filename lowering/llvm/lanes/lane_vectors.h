@@ -9,57 +9,47 @@
 // Code that no lane reaches is jumped over where it costs or must not run. Code that all of the level's lanes
 // or none reach needs no masks. A sequence base + stride * lane is there twice, as vector and as its first
 // lane's value, so that consecutive accesses are one access. What cannot be a vector runs lane by lane.
-// Internal to this folder.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <span>
 
-#include "analysis/lanes/lane_region.h"
-#include "lowering/llvm/kernel/function_emitter.h"
+#include "lowering/llvm/emit/function_emitter.h"
+#include "lowering/llvm/lanes/lane_plan.h"
 
 namespace ptx2cpu::lowering {
 
-using analysis::EdgeRef;
-using analysis::LaneRegionOptions;
-using analysis::LaneShape;
-
 class LaneVectors {
  public:
-  LaneVectors(FunctionEmitter& e, LaneRegion& region);
-  // `live` (i32): the lanes that enter, at least one.
+  LaneVectors(FunctionEmitter& e, LanePlan& plan);
+  // `live` (an integer of as many bits as the plan is wide): the lanes that enter, at least one.
   Status Run(llvm::Value* live);
-
-  // Whether that pays: not where much of the code would run lane by lane.
-  static bool Suits(const FunctionEmitter& e, const LaneRegion& region);
-  // The same for rows of a flat kernel's threads.
-  static bool SuitsRows(const FunctionEmitter& e, const LaneRegion& region);
 
  private:
   struct Mask {
-    llvm::Value* lanes = nullptr;  // <32 x i1>
+    llvm::Value* lanes = nullptr;  // <W x i1>
     llvm::Value* any = nullptr;    // i1, or null: to be computed
-  };
-  // A value in its forms.
-  struct Forms {
-    llvm::Value* value = nullptr;  // vector, or scalar where uniform
-    llvm::Value* first = nullptr;  // affine: of the first lane
-    llvm::Value* holds = nullptr;  // i1: that it is affine; null: always
   };
   struct Guard {
     llvm::BasicBlock *before = nullptr, *skip = nullptr;
   };
 
-  // -- lanes: emit_lanes.cpp --
+  // -- control flow: lanes.cpp --
   Status EmitLevel(uint32_t level, const Mask& all);
   Status EmitBlock(ir::BlockId block, const Mask& mask, bool whole_level);
   Status EmitLoop(const LaneRegion::Item& item, const Mask& mask);
   Status EmitEdges(const ir::Inst& inst, ir::BlockId block, const Mask& mask);
-  Status EmitLoopBody(const LaneRegion::Item& item, const Mask& mask, const std::vector<Forms>& entering);
+  Status EmitLoopBody(const LaneRegion::Item& item, const Mask& mask,
+                      const std::vector<ShapedValue>& entering);
   Mask Either(const std::vector<EdgeRef>& edges);
   Mask EdgeMask(const Mask& mask, llvm::Value* condition);
   Mask Empty();
   llvm::Value* AnyOf(const Mask& mask);
-  llvm::Value* Bits(const Mask& mask);
+  llvm::Value* Bits(const Mask& mask);  // an integer of as many bits as there are lanes
+  // The number of a lane, found in bits, as i32.
+  llvm::Value* AsLane(llvm::Value* number) { return b.CreateZExtOrTrunc(number, b.getInt32Ty()); }
+  llvm::Value* NonZero(llvm::Value* bits) { return b.CreateICmpNE(bits, Literal(bits, 0)); }
   Guard Open(const Mask& mask);
   void Close(const Guard& guard, const std::vector<ir::ValueId>& values, const std::vector<EdgeRef>& edges);
   bool NeedsGuard(ir::BlockId block) const;
@@ -68,17 +58,25 @@ class LaneVectors {
 
   // -- values --
   const LaneShape& ShapeOf(ir::ValueId value) const { return region_.shapes[value.index]; }
-  Forms FormsOf(ir::ValueId value);
-  void SetForms(ir::ValueId value, const Forms& forms);
-  Forms Merge(const std::vector<EdgeRef>& edges, size_t number, const LaneShape& shape);
+  ShapedValue Merge(const std::vector<EdgeRef>& edges, size_t number, const LaneShape& shape);
   void MergeParams(ir::BlockId block, const std::vector<EdgeRef>& edges);
-  llvm::Value* Vector(llvm::Value* value) { return Broadcast(b, value, kWarpSize); }
-  llvm::Type* VectorOf(llvm::Type* element) { return llvm::FixedVectorType::get(element, kWarpSize); }
+  llvm::Value* Vector(llvm::Value* value) { return Broadcast(b, value, width_); }
+  llvm::Type* VectorOf(llvm::Type* element) { return llvm::FixedVectorType::get(element, width_); }
 
-  // -- instructions: emit_lane_instructions.cpp --
+  // -- instructions: instructions.cpp, memory.cpp, textures.cpp --
   Status EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status EmitPure(const ir::Inst& inst);
   Status EmitScalar(const ir::Inst& inst);  // on first lanes' values
+  // A vector as an array, for code that goes from lane to lane.
+  struct Stored {
+    ir::ValueId id;
+    llvm::AllocaInst* array;
+  };
+  Stored StoredOf(ir::ValueId id);
+  llvm::Value* ElementOf(const Stored& stored, llvm::Value* lane);
+  std::vector<Stored> StoreOperands(const ir::Inst& inst);
+  Status EmitLane(const ir::Inst& inst, llvm::Value* lane, std::span<const Stored> operands,
+                  std::span<const Stored> results);
   Status EmitEachLane(const ir::Inst& inst, const Mask& mask);
   llvm::Value* FirstPointer(const ir::Inst& inst, Memory* memory);
   void NoteMisaligned(const ir::Inst& inst, const Mask& mask, bool together);
@@ -89,27 +87,28 @@ class LaneVectors {
   Status StoreLast(const ir::Inst& inst, const Mask& mask);
   void StoreTogether(const ir::Inst& inst, const Mask& mask);
   void Scatter(const ir::Inst& inst, const Mask& mask);
-  Status EmitTextures(const ir::Inst& inst, const Mask& mask);  // these two: emit_texture.cpp
+  Status EmitTextures(const ir::Inst& inst, const Mask& mask);
   Status EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask);
   Status EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status LoadSlotOfRow(const ir::Inst& inst, const Mask& mask);
   // The lanes are threads of a row of a flat kernel, not of a warp.
-  bool OfRow() const { return e.step.tid[0] != nullptr; }
+  bool OfRow() const { return e.step->tid[0] != nullptr; }
   llvm::Value* Repeated(llvm::Value* lanes, size_t count);
   llvm::Value* HoldsWidened(const ir::Inst& inst, llvm::Value* first);
-  enum class Way : uint8_t { kScalar, kTogether, kMaybeTogether, kApart, kEachLane };
-  static Way WayOf(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst);
   Status ChooseBySight(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& together,
                        const std::function<Status()>& apart);
   // One branch where a guess holds, the other where not.
   Status Choose(llvm::Value* holds, const std::function<Status()>& yes, const std::function<Status()>& no,
                 const std::vector<ir::ValueId>& results);
 
+  // The step of the same lanes, for code that one of them runs for all.
+  LaneStep ScalarStep() const;
+
   FunctionEmitter& e;
   const ir::Function& f;
   llvm::IRBuilder<>& b;
   LaneRegion& region_;
-  std::vector<llvm::Value*> first_, holds_;  // by value
+  const unsigned width_;
   std::map<EdgeRef, Mask> edges_;
 };
 

@@ -22,22 +22,24 @@ bool IsTrue(Value condition) {
 }
 }  // namespace
 
-LaneVectors::LaneVectors(FunctionEmitter& e, LaneRegion& region) : e(e), f(e.f), b(e.b), region_(region) {
-  first_.resize(f.values.size());
-  holds_.resize(f.values.size());
-}
+LaneVectors::LaneVectors(FunctionEmitter& e, LanePlan& plan)
+    : e(e), f(e.f), b(e.b), region_(plan.region), width_(plan.width) {}
 
 Status LaneVectors::Run(Value live) {
-  LaneStep saved = e.step;
-  e.step.level = ir::Level::kLane;
-  e.step.width = kWarpSize;
-  e.step.access_group = nullptr;
-  e.vectors_of_lanes = true;
-  Mask all{b.CreateBitCast(live, VectorOf(b.getInt1Ty())), b.getTrue()};
-  Status status = EmitLevel(0, all);
-  e.vectors_of_lanes = false;
-  e.step = saved;
-  return status;
+  LaneStep lanes = *e.step;
+  lanes.level = ir::Level::kLane;
+  lanes.width = width_;
+  lanes.access_group = nullptr;
+  lanes.under_masks = true;
+  CurrentStep::Scope scope(e.step, lanes);
+  ValueMap::LaneRegionScope sequences(e.values);
+  return EmitLevel(0, {b.CreateBitCast(live, VectorOf(b.getInt1Ty())), b.getTrue()});
+}
+
+LaneStep LaneVectors::ScalarStep() const {
+  LaneStep scalar = *e.step;
+  scalar.width = 1;
+  return scalar;
 }
 
 // -- masks --
@@ -46,11 +48,9 @@ LaneVectors::Mask LaneVectors::Empty() {
   return {llvm::Constant::getNullValue(VectorOf(b.getInt1Ty())), b.getFalse()};
 }
 
-Value LaneVectors::Bits(const Mask& mask) { return b.CreateBitCast(mask.lanes, b.getInt32Ty()); }
+Value LaneVectors::Bits(const Mask& mask) { return b.CreateBitCast(mask.lanes, b.getIntNTy(width_)); }
 
-Value LaneVectors::AnyOf(const Mask& mask) {
-  return mask.any != nullptr ? mask.any : b.CreateICmpNE(Bits(mask), b.getInt32(0));
-}
+Value LaneVectors::AnyOf(const Mask& mask) { return mask.any != nullptr ? mask.any : NonZero(Bits(mask)); }
 
 // A lane outside the mask may hold anything, a poison condition too.
 LaneVectors::Mask LaneVectors::EdgeMask(const Mask& mask, Value condition) {
@@ -75,7 +75,7 @@ LaneVectors::Mask LaneVectors::Either(const std::vector<EdgeRef>& edges) {
 bool LaneVectors::NeedsGuard(BlockId block) const {
   const std::vector<ir::InstId>& insts = f.at_block(block).insts;
   if (insts.size() > kCheapInstructions) return true;
-  if (e.notes() != nullptr && e.notes()->Has(block)) return true;
+  if (e.alignment.notes() != nullptr && e.alignment.notes()->Has(block)) return true;
   return std::ranges::any_of(insts, [&](ir::InstId id) {
     const ir::Inst& inst = f.at_inst(id);
     if (ir::IsTerminator(inst.op))
@@ -88,8 +88,8 @@ bool LaneVectors::NeedsGuard(BlockId block) const {
 LaneVectors::Guard LaneVectors::Open(const Mask& mask) {
   if (IsTrue(mask.any)) return {};
   Value any = AnyOf(mask);
-  Guard guard{b.GetInsertBlock(), e.NewBlock("lanes_skip")};
-  llvm::BasicBlock* inside = e.NewBlock("lanes");
+  Guard guard{b.GetInsertBlock(), e.body.NewBlock("lanes_skip")};
+  llvm::BasicBlock* inside = e.body.NewBlock("lanes");
   b.CreateCondBr(any, inside, guard.skip);
   b.SetInsertPoint(inside);
   return guard;
@@ -111,8 +111,8 @@ void LaneVectors::Close(const Guard& guard, const std::vector<ValueId>& values,
     return phi;
   };
   for (ValueId id : values) {
-    Forms forms = FormsOf(id);
-    SetForms(id, {join(forms.value), join(forms.first), join(forms.holds)});
+    ShapedValue forms = e.values.Shaped(id);
+    e.values.SetShaped(id, {join(forms.value), join(forms.first), join(forms.holds)});
   }
   for (EdgeRef edge : edges) {
     Mask& mask = edges_.at(edge);
@@ -130,26 +130,15 @@ void LaneVectors::Close(const Guard& guard, const std::vector<ValueId>& values,
 
 // -- values --
 
-LaneVectors::Forms LaneVectors::FormsOf(ValueId value) {
-  return {e.ValueOf(value), first_[value.index], holds_[value.index]};
-}
-
-void LaneVectors::SetForms(ValueId value, const Forms& forms) {
-  e.SetValue(value, forms.value);
-  first_[value.index] = forms.first;
-  holds_[value.index] = forms.holds;
-}
-
-LaneVectors::Forms LaneVectors::Merge(const std::vector<EdgeRef>& edges, size_t number,
-                                      const LaneShape& shape) {
+ShapedValue LaneVectors::Merge(const std::vector<EdgeRef>& edges, size_t number, const LaneShape& shape) {
   auto arg = [&](EdgeRef edge) { return f.successors(edge.from)[edge.number].args[number]; };
   bool same = std::ranges::all_of(edges, [&](EdgeRef edge) { return arg(edge) == arg(edges.front()); });
-  Forms merged = FormsOf(arg(edges.back()));
+  ShapedValue merged = e.values.Shaped(arg(edges.back()));
   if (shape.kind != LaneShape::Kind::kAffine) merged.first = merged.holds = nullptr;
   if (shape.kind == LaneShape::Kind::kVarying) merged.value = Vector(merged.value);
   if (same) return merged;
   for (size_t i = edges.size() - 1; i-- > 0;) {
-    Forms other = FormsOf(arg(edges[i]));
+    ShapedValue other = e.values.Shaped(arg(edges[i]));
     const Mask& mask = edges_.at(edges[i]);
     if (shape.kind == LaneShape::Kind::kVarying) {
       merged.value = b.CreateSelect(mask.lanes, Vector(other.value), merged.value);
@@ -167,9 +156,9 @@ LaneVectors::Forms LaneVectors::Merge(const std::vector<EdgeRef>& edges, size_t 
 
 void LaneVectors::MergeParams(BlockId block, const std::vector<EdgeRef>& edges) {
   const std::vector<ValueId>& params = f.at_block(block).params;
-  std::vector<Forms> merged;
+  std::vector<ShapedValue> merged;
   for (size_t i = 0; i < params.size(); ++i) merged.push_back(Merge(edges, i, ShapeOf(params[i])));
-  for (size_t i = 0; i < params.size(); ++i) SetForms(params[i], merged[i]);
+  for (size_t i = 0; i < params.size(); ++i) e.values.SetShaped(params[i], merged[i]);
 }
 
 // -- blocks and loops --
@@ -195,7 +184,7 @@ Status LaneVectors::EmitBlock(BlockId block, const Mask& mask, bool whole_level)
   Guard guard;
   if (NeedsGuard(block)) guard = Open(mask);
   Mask here{mask.lanes, guard.skip != nullptr ? b.getTrue() : mask.any};
-  if (e.notes() != nullptr) e.notes()->AtBlock(block);
+  if (e.alignment.notes() != nullptr) e.alignment.notes()->AtBlock(block);
   std::vector<ValueId> made;
   for (ir::InstId id : f.at_block(block).insts) {
     const ir::Inst& inst = f.at_inst(id);
@@ -220,13 +209,13 @@ Status LaneVectors::EmitEdges(const ir::Inst& inst, BlockId block, const Mask& m
       edges_[{block, 0}] = mask;
       return {};
     case Opcode::kCondBr: {
-      Value condition = e.ValueOf(inst.operands[0]);
+      Value condition = e.values.Get(inst.operands[0]);
       edges_[{block, 0}] = EdgeMask(mask, condition);
       edges_[{block, 1}] = EdgeMask(mask, b.CreateNot(condition));
       return {};
     }
     case Opcode::kSwitch: {
-      Value index = e.ValueOf(inst.operands[0]);
+      Value index = e.values.Get(inst.operands[0]);
       auto last = static_cast<uint32_t>(inst.edges.size() - 1);
       for (uint32_t k = 0; k < last; ++k)
         edges_[{block, k}] = EdgeMask(mask, b.CreateICmpEQ(index, Literal(index, k)));
@@ -248,24 +237,26 @@ Status LaneVectors::EmitEdges(const ir::Inst& inst, BlockId block, const Mask& m
 }
 
 void LaneVectors::EmitExit(const Mask& mask) {
-  Value live = e.Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
-  Value word = b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(e.step.warp, b.getInt64Ty()));
-  Value old = e.LoadPlain(b.getInt32Ty(), word, llvm::Align(4), Memory::kContext);
-  e.StorePlain(b.CreateAnd(old, b.CreateNot(Bits(mask))), word, llvm::Align(4), Memory::kContext);
+  Value live = e.body.Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
+  Value word = b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(e.step->warp, b.getInt64Ty()));
+  Value old = e.memory.Load(b.getInt32Ty(), word, llvm::Align(4), Memory::kContext);
+  e.memory.Store(b.CreateAnd(old, b.CreateNot(b.CreateZExtOrTrunc(Bits(mask), b.getInt32Ty()))), word,
+                 llvm::Align(4), Memory::kContext);
 }
 
 void LaneVectors::EmitFault(const Mask& mask, const ir::Inst& inst, uint32_t kind) {
-  Value lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, Bits(mask), b.getFalse());
-  b.CreateCall(e.m.Service("ptx2cpu_fault"),
-               {e.Block(), b.getInt32(kind), b.CreateAdd(e.step.thread, lane), b.getInt32(inst.at.ptx_line)});
+  Value lane = AsLane(b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, Bits(mask), b.getFalse()));
+  b.CreateCall(
+      e.m.Service("ptx2cpu_fault"),
+      {e.body.Block(), b.getInt32(kind), b.CreateAdd(e.step->thread, lane), b.getInt32(inst.at.ptx_line)});
   b.CreateUnreachable();
-  b.SetInsertPoint(e.NewBlock("behind_fault"));
+  b.SetInsertPoint(e.body.NewBlock("behind_fault"));
 }
 
 Status LaneVectors::EmitLoop(const LaneRegion::Item& item, const Mask& mask) {
   const LaneRegion::Level& loop = region_.levels[item.loop];
   Guard guard = Open(mask);
-  std::vector<Forms> entering;
+  std::vector<ShapedValue> entering;
   const std::vector<ValueId>& params = f.at_block(item.block).params;
   if (!params.empty() && item.in.empty())
     return Fail(ErrorCode::kInternal, "function " + f.name + ": a region's entry has parameters");
@@ -277,10 +268,10 @@ Status LaneVectors::EmitLoop(const LaneRegion::Item& item, const Mask& mask) {
 
 // At least one lane enters.
 Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const Mask& mask,
-                                 const std::vector<Forms>& entering) {
+                                 const std::vector<ShapedValue>& entering) {
   const LaneRegion::Level& loop = region_.levels[item.loop];
-  llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.NewBlock("lanes_loop"),
-                   *after = e.NewBlock("lanes_left");
+  llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.body.NewBlock("lanes_loop"),
+                   *after = e.body.NewBlock("lanes_left");
   b.CreateBr(head);
   b.SetInsertPoint(head);
   auto phi = [&](Value first) {
@@ -299,7 +290,7 @@ Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const Mask& mask,
     bool affine = ShapeOf(params[i]).affine();
     phis.push_back({phi(ShapeOf(params[i]).uniform() ? entering[i].value : Vector(entering[i].value))});
     if (affine) phis[i].first = phi(entering[i].first), phis[i].holds = phi(known(entering[i].holds));
-    SetForms(params[i], {phis[i].value, phis[i].first, phis[i].holds});
+    e.values.SetShaped(params[i], {phis[i].value, phis[i].first, phis[i].holds});
   }
   Mask here = mask;
   llvm::PHINode* lanes = nullptr;
@@ -311,7 +302,7 @@ Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const Mask& mask,
   }
   TRY_STATUS(EmitLevel(item.loop, here));
 
-  std::vector<Forms> turning;
+  std::vector<ShapedValue> turning;
   for (size_t i = 0; i < params.size(); ++i) turning.push_back(Merge(loop.latches, i, ShapeOf(params[i])));
   for (size_t i = 0; i < params.size(); ++i) {
     bool uniform = ShapeOf(params[i]).uniform();
@@ -325,9 +316,9 @@ Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const Mask& mask,
   if (!loop.leaves_together) {
     Value leaving = loop.exits.empty() ? Empty().lanes : Either(loop.exits).lanes;
     for (size_t i = 0; i < out.size(); ++i) {
-      Value value = b.CreateSelect(leaving, Vector(e.ValueOf(loop.live_out[i])), out[i]);
+      Value value = b.CreateSelect(leaving, Vector(e.values.Get(loop.live_out[i])), out[i]);
       out[i]->addIncoming(value, b.GetInsertBlock());
-      SetForms(loop.live_out[i], {value, nullptr, nullptr});
+      e.values.SetShaped(loop.live_out[i], {value, nullptr, nullptr});
       region_.shapes[loop.live_out[i].index] = {.kind = LaneShape::Kind::kVarying};
     }
     for (size_t i = 0; i < left.size(); ++i) {

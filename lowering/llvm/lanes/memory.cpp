@@ -28,34 +28,31 @@ llvm::Align AlignOf(const ir::Inst& access, size_t element) {
 }  // namespace
 
 Value LaneVectors::FirstPointer(const ir::Inst& inst, Memory* memory) {
-  e.step.width = 1;
-  e.first_lanes = &first_;
-  Value pointer = e.Pointer(inst.attrs.space, inst.operands[0], memory);
-  e.first_lanes = nullptr;
-  e.step.width = kWarpSize;
-  return pointer;
+  CurrentStep::Scope scope(e.step, ScalarStep());
+  ValueMap::FirstLanes firsts(e.values);
+  return e.memory.Pointer(inst.attrs.space, inst.operands[0], memory);
 }
 
 // Each lane's bit `count` times, for `count` elements of each lane.
 Value LaneVectors::Repeated(Value lanes, size_t count) {
   if (count == 1) return lanes;
   llvm::SmallVector<int, 128> from;
-  for (unsigned i = 0; i < kWarpSize * count; ++i) from.push_back(static_cast<int>(i / count));
+  for (unsigned i = 0; i < width_ * count; ++i) from.push_back(static_cast<int>(i / count));
   return b.CreateShuffleVector(lanes, from);
 }
 
 Status LaneVectors::Choose(Value holds, const std::function<Status()>& yes, const std::function<Status()>& no,
                            const std::vector<ValueId>& results) {
   if (holds == nullptr) return yes();
-  llvm::BasicBlock *together = e.NewBlock("together"), *apart = e.NewBlock("apart"),
-                   *done = e.NewBlock("accessed");
+  llvm::BasicBlock *together = e.body.NewBlock("together"), *apart = e.body.NewBlock("apart"),
+                   *done = e.body.NewBlock("accessed");
   b.CreateCondBr(holds, together, apart);
   std::vector<std::vector<Value>> values(2);
   llvm::BasicBlock* ends[2];
   for (int way = 0; way < 2; ++way) {
     b.SetInsertPoint(way == 0 ? together : apart);
     TRY_STATUS(way == 0 ? yes() : no());
-    for (ValueId id : results) values[static_cast<size_t>(way)].push_back(e.ValueOf(id));
+    for (ValueId id : results) values[static_cast<size_t>(way)].push_back(e.values.Get(id));
     ends[way] = b.GetInsertBlock();
     b.CreateBr(done);
   }
@@ -63,7 +60,7 @@ Status LaneVectors::Choose(Value holds, const std::function<Status()>& yes, cons
   for (size_t i = 0; i < results.size(); ++i) {
     llvm::PHINode* phi = b.CreatePHI(values[0][i]->getType(), 2);
     for (size_t way = 0; way < 2; ++way) phi->addIncoming(values[way][i], ends[way]);
-    SetForms(results[i], {phi, nullptr, nullptr});
+    e.values.SetShaped(results[i], {phi, nullptr, nullptr});
   }
   return {};
 }
@@ -74,76 +71,74 @@ Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask,
                                   const std::function<Status()>& together,
                                   const std::function<Status()>& apart) {
   const ValueId address = inst.operands[0];
-  Value all = e.ValueOf(address), first = b.CreateExtractElement(all, uint64_t{0});
+  Value all = e.values.Get(address), first = b.CreateExtractElement(all, uint64_t{0});
   llvm::Type* element = first->getType();
-  llvm::SmallVector<llvm::Constant*, kWarpSize> distances;
-  for (uint64_t lane = 0; lane < kWarpSize; ++lane)
+  llvm::SmallVector<llvm::Constant*, 64> distances;
+  for (uint64_t lane = 0; lane < width_; ++lane)
     distances.push_back(llvm::ConstantInt::get(element, lane * static_cast<uint64_t>(ir::Bytes(inst.type))));
   Value expected = b.CreateAdd(Vector(first), llvm::ConstantVector::get(distances));
   Value elsewhere = b.CreateAnd(b.CreateICmpNE(all, expected), mask.lanes);
-  Value side_by_side = b.CreateICmpEQ(b.CreateBitCast(elsewhere, b.getInt32Ty()), b.getInt32(0));
+  Value bits = Bits({elsewhere, nullptr}), side_by_side = b.CreateICmpEQ(bits, Literal(bits, 0));
   Value holds = b.CreateAnd(side_by_side, b.CreateExtractElement(mask.lanes, uint64_t{0}));
-  Value saved = std::exchange(first_[address.index], first);
-  Status status =
-      Choose(holds, together, apart, inst.op == Opcode::kLoad ? inst.results : std::vector<ValueId>{});
-  first_[address.index] = saved;
-  return status;
+  ValueMap::Overrides as_sequence(e.values);
+  as_sequence.Set(address, {all, first, e.values.Shaped(address).holds});
+  return Choose(holds, together, apart, inst.op == Opcode::kLoad ? inst.results : std::vector<ValueId>{});
 }
 
 // Consecutive lanes are as aligned as the first one, which may be elsewhere.
 void LaneVectors::NoteMisaligned(const ir::Inst& inst, const Mask& mask, bool together) {
-  if (e.notes() == nullptr) return;
+  if (e.alignment.notes() == nullptr) return;
   for (const AlignedOperand& aligned : AlignedOperandsOf(f, inst)) {
-    if (!e.notes()->Needs(inst, aligned.operand)) continue;
+    if (!e.alignment.notes()->Needs(inst, aligned.operand)) continue;
     const ValueId operand = inst.operands[aligned.operand];
-    Value address = together && first_[operand.index] != nullptr ? first_[operand.index] : e.ValueOf(operand);
+    const ShapedValue shaped = e.values.Shaped(operand);
+    Value address = together && shaped.first != nullptr ? shaped.first : shaped.value;
     Value low = b.CreateAnd(address, Literal(address, aligned.align - 1)),
-          odd = b.CreateICmpNE(low, Literal(low, 0));
-    if (odd->getType()->isVectorTy())
-      odd = b.CreateICmpNE(Bits({b.CreateLogicalAnd(mask.lanes, odd), nullptr}), b.getInt32(0));
-    e.notes()->Note(inst, aligned.operand, odd);
+          is_misaligned = b.CreateICmpNE(low, Literal(low, 0));
+    if (is_misaligned->getType()->isVectorTy())
+      is_misaligned = NonZero(Bits({b.CreateLogicalAnd(mask.lanes, is_misaligned), nullptr}));
+    e.alignment.notes()->Note(inst, aligned.operand, is_misaligned);
   }
 }
 
 Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
-  for (ValueId result : inst.results) first_[result.index] = holds_[result.index] = nullptr;
-  const Way way = WayOf(e, region_, inst);
-  if (way == Way::kScalar) return EmitScalar(inst);
+  for (ValueId result : inst.results) e.values.ForgetSequence(result);
+  const LaneForm form = FormOf(e, region_, inst);
+  if (form == LaneForm::kUniform) return EmitScalar(inst);
   auto apart = [&] {
     if (ir::Bits(inst.type) < 32) return EmitEachLane(inst, mask);
     Gather(inst, mask);
     return Status{};
   };
-  if (way == Way::kApart) return apart();
+  if (form == LaneForm::kGather) return apart();
   auto together = [&] {
     LoadTogether(inst, mask);
     return Status{};
   };
-  if (way == Way::kMaybeTogether) return ChooseBySight(inst, mask, together, apart);
-  return Choose(holds_[inst.operands[0].index], together, apart, inst.results);
+  if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
+  return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, inst.results);
 }
 
 void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask) {
   NoteMisaligned(inst, mask, true);
   Memory memory;
   const size_t count = inst.results.size();
-  auto* type =
-      llvm::FixedVectorType::get(e.m.MemoryTypeOf(inst.type), static_cast<unsigned>(kWarpSize * count));
+  auto* type = llvm::FixedVectorType::get(e.m.MemoryTypeOf(inst.type), static_cast<unsigned>(width_ * count));
   Value pointer = FirstPointer(inst, &memory);
   auto* load = b.CreateMaskedLoad(type, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count),
                                   llvm::Constant::getNullValue(type));
   e.m.Annotate(load, memory);
   for (size_t k = 0; k < count; ++k) {
-    llvm::SmallVector<int, kWarpSize> from;
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) from.push_back(static_cast<int>(lane * count + k));
-    e.SetValue(inst.results[k], count == 1 ? static_cast<Value>(load) : b.CreateShuffleVector(load, from));
+    llvm::SmallVector<int, 64> from;
+    for (unsigned lane = 0; lane < width_; ++lane) from.push_back(static_cast<int>(lane * count + k));
+    e.values.Set(inst.results[k], count == 1 ? static_cast<Value>(load) : b.CreateShuffleVector(load, from));
   }
 }
 
 void LaneVectors::Gather(const ir::Inst& inst, const Mask& mask) {
   NoteMisaligned(inst, mask, false);
   Memory memory;
-  Value pointers = e.Pointer(inst.attrs.space, inst.operands[0], &memory);
+  Value pointers = e.memory.Pointer(inst.attrs.space, inst.operands[0], &memory);
   const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
   llvm::Type* type = VectorOf(e.m.MemoryTypeOf(inst.type));
   for (size_t k = 0; k < inst.results.size(); ++k) {
@@ -151,49 +146,42 @@ void LaneVectors::Gather(const ir::Inst& inst, const Mask& mask) {
     auto* load =
         b.CreateMaskedGather(type, from, AlignOf(inst, k), mask.lanes, llvm::Constant::getNullValue(type));
     e.m.Annotate(load, memory);
-    e.SetValue(inst.results[k], load);
+    e.values.Set(inst.results[k], load);
   }
 }
 
 Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
-  const Way way = WayOf(e, region_, inst);
-  if (way == Way::kScalar) return StoreLast(inst, mask);
+  const LaneForm form = FormOf(e, region_, inst);
+  if (form == LaneForm::kUniform) return StoreLast(inst, mask);
   auto apart = [&] {
     if (ir::Bits(inst.type) < 32) return EmitEachLane(inst, mask);
     Scatter(inst, mask);
     return Status{};
   };
-  if (way == Way::kApart) return apart();
+  if (form == LaneForm::kGather) return apart();
   auto together = [&] {
     StoreTogether(inst, mask);
     return Status{};
   };
-  if (way == Way::kMaybeTogether) return ChooseBySight(inst, mask, together, apart);
-  return Choose(holds_[inst.operands[0].index], together, apart, {});
+  if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
+  return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, {});
 }
 
-// All lanes store to one place: the last one's value stays.
+// All lanes store to one place: the last one's value remains.
 Status LaneVectors::StoreLast(const ir::Inst& inst, const Mask& mask) {
-  std::vector<std::pair<ValueId, Value>> saved;
+  ValueMap::Overrides lasts(e.values);
   Value last = nullptr;
   for (size_t i = 1; i < inst.operands.size(); ++i) {
-    Forms forms = FormsOf(inst.operands[i]);
-    bool known = std::ranges::any_of(saved, [&](const auto& pair) { return pair.first == inst.operands[i]; });
-    if (!forms.value->getType()->isVectorTy() || known) continue;
-    if (last == nullptr)
-      last = b.CreateSub(b.getInt32(31),
-                         b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, Bits(mask), b.getTrue()));
-    saved.push_back({inst.operands[i], forms.value});
-    e.SetValue(inst.operands[i], b.CreateExtractElement(forms.value, last));
+    const ShapedValue shaped = e.values.Shaped(inst.operands[i]);
+    if (!shaped.value->getType()->isVectorTy()) continue;  // also those that have been here before
+    if (last == nullptr) {
+      Value bits = Bits(mask);
+      Value after = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits, b.getTrue());
+      last = b.CreateSub(Literal(bits, width_ - 1), after);
+    }
+    lasts.Set(inst.operands[i], {b.CreateExtractElement(shaped.value, last), nullptr, shaped.holds});
   }
-  std::vector<Value> firsts;  // not of the values
-  for (auto& [id, value] : saved) firsts.push_back(std::exchange(first_[id.index], nullptr));
-  TRY_STATUS(EmitScalar(inst));
-  for (size_t i = 0; i < saved.size(); ++i) {
-    e.SetValue(saved[i].first, saved[i].second);
-    first_[saved[i].first.index] = firsts[i];
-  }
-  return {};
+  return EmitScalar(inst);
 }
 
 void LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask) {
@@ -201,26 +189,26 @@ void LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask) {
   Memory memory;
   const size_t count = inst.operands.size() - 1;
   Value pointer = FirstPointer(inst, &memory);
-  Value whole = Vector(e.ValueOf(inst.operands[1]));
+  Value whole = Vector(e.values.Get(inst.operands[1]));
   // All lanes' first elements, then all second ones ..., brought into the order of memory.
   if (count > 1) {
-    llvm::SmallVector<int, 64> pair(2 * kWarpSize);
+    llvm::SmallVector<int, 64> pair(2 * width_);
     std::iota(pair.begin(), pair.end(), 0);
     auto two = [&](size_t k) {
-      Value first = Vector(e.ValueOf(inst.operands[k]));
+      Value first = Vector(e.values.Get(inst.operands[k]));
       Value second =
-          k < count ? Vector(e.ValueOf(inst.operands[k + 1])) : llvm::PoisonValue::get(first->getType());
+          k < count ? Vector(e.values.Get(inst.operands[k + 1])) : llvm::PoisonValue::get(first->getType());
       return b.CreateShuffleVector(first, second, pair);
     };
     whole = two(1);
     if (count > 2) {
-      llvm::SmallVector<int, 128> four(4 * kWarpSize);
+      llvm::SmallVector<int, 128> four(4 * width_);
       std::iota(four.begin(), four.end(), 0);
       whole = b.CreateShuffleVector(whole, two(3), four);
     }
     llvm::SmallVector<int, 128> order;
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-      for (unsigned k = 0; k < count; ++k) order.push_back(static_cast<int>(k * kWarpSize + lane));
+    for (unsigned lane = 0; lane < width_; ++lane) {
+      for (unsigned k = 0; k < count; ++k) order.push_back(static_cast<int>(k * width_ + lane));
     }
     whole = b.CreateShuffleVector(whole, order);
   }
@@ -231,12 +219,12 @@ void LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask) {
 void LaneVectors::Scatter(const ir::Inst& inst, const Mask& mask) {
   NoteMisaligned(inst, mask, false);
   Memory memory;
-  Value pointers = e.Pointer(inst.attrs.space, inst.operands[0], &memory);
+  Value pointers = e.memory.Pointer(inst.attrs.space, inst.operands[0], &memory);
   const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
   for (size_t k = 0; k + 1 < inst.operands.size(); ++k) {
     Value to = k == 0 ? pointers : b.CreateConstGEP1_64(b.getInt8Ty(), pointers, k * bytes);
     auto* store =
-        b.CreateMaskedScatter(Vector(e.ValueOf(inst.operands[k + 1])), to, AlignOf(inst, k), mask.lanes);
+        b.CreateMaskedScatter(Vector(e.values.Get(inst.operands[k + 1])), to, AlignOf(inst, k), mask.lanes);
     e.m.Annotate(store, memory);
   }
 }
@@ -245,7 +233,7 @@ void LaneVectors::Scatter(const ir::Inst& inst, const Mask& mask) {
 
 Status LaneVectors::EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool whole_level) {
   const ir::Slot& slot = f.slots[inst.attrs.index];
-  Value value = e.ValueOf(inst.operands[0]), address = e.SlotAddress(inst.attrs.index);
+  Value value = e.values.Get(inst.operands[0]), address = e.memory.SlotAddress(inst.attrs.index);
   const bool lanes = slot.shape == ir::Level::kLane;
   if (lanes) value = Vector(value);
   if (!lanes && value->getType()->isVectorTy()) {  // a uniform slot: any lane's value
@@ -259,12 +247,12 @@ Status LaneVectors::EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool w
     e.m.Annotate(store, Memory::kSlot);
     return {};
   }
-  const llvm::Align align(std::min<uint64_t>(bytes * (lanes ? kWarpSize : 1), 64));
+  const llvm::Align align(std::min<uint64_t>(bytes * (lanes ? width_ : 1), 64));
   // Lanes that are elsewhere keep theirs; those that have exited need none.
   if (lanes && (!whole_level || f.parked_slot != ~0u)) {
-    value = b.CreateSelect(mask.lanes, value, e.LoadPlain(value->getType(), address, align, Memory::kSlot));
+    value = b.CreateSelect(mask.lanes, value, e.memory.Load(value->getType(), address, align, Memory::kSlot));
   }
-  e.StorePlain(value, address, align, Memory::kSlot);
+  e.memory.Store(value, address, align, Memory::kSlot);
   return {};
 }
 
@@ -273,13 +261,13 @@ Status LaneVectors::LoadSlotOfRow(const ir::Inst& inst, const Mask& mask) {
   const ir::Slot& slot = f.slots[inst.attrs.index];
   if (slot.shape != ir::Level::kLane) return e.EmitInst(inst);
   llvm::Type* type = VectorOf(e.m.MemoryTypeOf(slot.type));
-  auto* load = b.CreateMaskedLoad(type, e.SlotAddress(inst.attrs.index),
+  auto* load = b.CreateMaskedLoad(type, e.memory.SlotAddress(inst.attrs.index),
                                   llvm::Align(static_cast<uint64_t>(ir::Bytes(slot.type))), mask.lanes,
                                   llvm::Constant::getNullValue(type));
   e.m.Annotate(load, Memory::kSlot);
   Value value = load;
   if (slot.type == ir::Type::kI1) value = b.CreateICmpNE(value, Literal(value, 0));
-  SetForms(inst.results[0], {value, nullptr, nullptr});
+  e.values.SetShaped(inst.results[0], {value, nullptr, nullptr});
   return {};
 }
 

@@ -2,7 +2,7 @@
 // parameters.
 #include <algorithm>
 
-#include "lowering/llvm/kernel/kernel_layout.h"
+#include "lowering/llvm/module/kernel_layout.h"
 #include "lowering/llvm/output/object.h"
 
 namespace ptx2cpu::lowering {

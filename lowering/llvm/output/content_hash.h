@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "lowering/llvm/output/target.h"
+#include "lowering/llvm/module/target.h"
 
 namespace ptx2cpu::lowering {
 

@@ -10,11 +10,11 @@
 #include <set>
 
 #include "lowering/llvm/kernel/emit.h"
+#include "lowering/llvm/module/target_machine.h"
 #include "lowering/llvm/output/jit_storage.h"
 #include "lowering/llvm/output/line_table.h"
 #include "lowering/llvm/output/object.h"
 #include "lowering/llvm/output/optimize.h"
-#include "lowering/llvm/output/target_machine.h"
 
 namespace ptx2cpu::lowering {
 

@@ -16,9 +16,9 @@
 
 #include "ir/function.h"
 #include "ir/result.h"
-#include "lowering/llvm/kernel/emit_options.h"
+#include "lowering/llvm/module/emit_options.h"
+#include "lowering/llvm/module/target.h"
 #include "lowering/llvm/output/kernel_image.h"
-#include "lowering/llvm/output/target.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {

@@ -56,8 +56,6 @@ void AddIdentities(const ir::Module& module, std::vector<VariableImage>& images)
 
 }  // namespace
 
-std::string IdentityName(std::string_view function) { return "ptx2cpu.identity." + std::string(function); }
-
 std::vector<VariableImage> DescribeVariables(const ir::Module& module) {
   std::vector<VariableImage> images;
   for (const ir::Variable& variable : module.variables) {

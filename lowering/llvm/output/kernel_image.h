@@ -9,7 +9,8 @@
 
 #include "ir/function.h"
 #include "ir/result.h"
-#include "lowering/llvm/kernel/kernel_layout.h"
+#include "lowering/llvm/module/kernel_layout.h"
+#include "lowering/llvm/module/names.h"
 
 namespace ptx2cpu::lowering {
 
@@ -63,6 +64,5 @@ struct KernelImage {
 KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout);
 // The .global and .const variables of a module. Those that wait for a kernel have no addresses here.
 std::vector<VariableImage> DescribeVariables(const ir::Module& module);
-std::string IdentityName(std::string_view function);  // of the variable
 
 }  // namespace ptx2cpu::lowering

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "ir/result.h"
-#include "lowering/llvm/output/target.h"
+#include "lowering/llvm/module/target.h"
 
 namespace ptx2cpu::lowering {
 

@@ -10,10 +10,10 @@
 #include <map>
 
 #include "lowering/llvm/kernel/emit.h"
-#include "lowering/llvm/kernel/services.h"
+#include "lowering/llvm/module/services.h"
+#include "lowering/llvm/module/target_machine.h"
 #include "lowering/llvm/output/link_shared.h"
 #include "lowering/llvm/output/optimize.h"
-#include "lowering/llvm/output/target_machine.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -193,19 +193,6 @@ Result<FileKind> FileKindOf(std::string_view path) {
   return Fail({.code = ErrorCode::kUsage,
                .message = "the kind of '" + std::string(path) + "' is not known",
                .hint = "names end in .o, .so, .s or .ll"});
-}
-
-std::string EntryName(const ir::Function& kernel) {
-  return (kernel.resumes == ir::Resumes::kNever ? "ptx2cpu_block_" : "ptx2cpu_step_") + CName(kernel.name);
-}
-
-std::string CName(std::string_view ptx_name) {
-  std::string name(ptx_name);
-  for (char& c : name) {
-    bool legal = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    if (!legal) c = '_';
-  }
-  return name;
 }
 
 Result<std::string> CompileFile(std::span<const ir::Module* const> kernels, FileKind kind,

@@ -14,8 +14,9 @@
 
 #include "ir/function.h"
 #include "ir/result.h"
-#include "lowering/llvm/kernel/emit_options.h"
-#include "lowering/llvm/output/target.h"
+#include "lowering/llvm/module/emit_options.h"
+#include "lowering/llvm/module/names.h"
+#include "lowering/llvm/module/target.h"
 
 namespace ptx2cpu::lowering {
 
@@ -39,11 +40,5 @@ Result<std::string> CompileFile(std::span<const ir::Module* const> kernels, File
 
 // C header for the same kernels: descriptors and a typed `<name>_launch` each.
 Result<std::string> WriteHeader(std::span<const ir::Module* const> kernels, std::string_view guard_name);
-
-// The C identifier that stands for a PTX name.
-std::string CName(std::string_view ptx_name);
-// The symbol of a kernel's block function, or of its step function when it is resumable; a name of its own,
-// because a kernel may be called memset.
-std::string EntryName(const ir::Function& kernel);
 
 }  // namespace ptx2cpu::lowering

@@ -1,10 +1,10 @@
-#include "lowering/llvm/kernel/module_emitter.h"
+#include "lowering/llvm/module/module_emitter.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/MDBuilder.h>
 
-#include "lowering/llvm/kernel/services.h"
-#include "lowering/llvm/output/kernel_image.h"
+#include "lowering/llvm/module/names.h"
+#include "lowering/llvm/module/services.h"
 
 namespace ptx2cpu::lowering {
 

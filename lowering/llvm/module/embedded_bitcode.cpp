@@ -15,5 +15,5 @@
       "_end:\n"                                            \
       ".byte 0\n"                                          \
       ".text\n");
-#include "lowering/llvm/output/bitcode.def"
+#include "lowering/llvm/module/bitcode.def"
 #undef BITCODE

@@ -1,7 +1,7 @@
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 
-#include "lowering/llvm/kernel/module_emitter.h"
+#include "lowering/llvm/module/module_emitter.h"
 
 namespace ptx2cpu::lowering {
 

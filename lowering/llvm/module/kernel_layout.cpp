@@ -1,4 +1,4 @@
-#include "lowering/llvm/kernel/kernel_layout.h"
+#include "lowering/llvm/module/kernel_layout.h"
 
 #include <algorithm>
 #include <utility>

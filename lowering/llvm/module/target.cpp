@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/target.h"
+#include "lowering/llvm/module/target.h"
 
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -9,7 +9,7 @@
 
 #include <mutex>
 
-#include "lowering/llvm/output/target_machine.h"
+#include "lowering/llvm/module/target_machine.h"
 
 namespace ptx2cpu::lowering {
 

@@ -1,8 +1,8 @@
 // Misaligned accesses of lanes, found without a branch at the access: a branch there keeps loops over lanes
 // from becoming vectors, and x86 itself does not fault.
 //
-//   for lanes: if (i < n) y[i] = x[i]     ->   odd = (x | y) & 3 ? true : false
-//                                              for lanes: if (i < n) { noted |= odd; y[i] = x[i]; }
+//   for lanes: if (i < n) y[i] = x[i]     ->   bad = (x | y) & 3 ? true : false
+//                                              for lanes: if (i < n) { noted |= bad; y[i] = x[i]; }
 //                                              if (noted) fault(x & 3 ? line of the load : line of the store)
 //
 // What an address leaves when it is divided by the access's size is mostly known from a kernel parameter
@@ -17,12 +17,13 @@
 // anything left to note then.
 //
 // Where a branch costs little (lanes one by one, called functions, atomics, code above lane level) there is
-// one at the access: CheckAlignment in emit_memory.cpp. Internal to this folder.
+// one at the access: CheckAlignment in memory.cpp.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "analysis/lanes/residues.h"
@@ -33,7 +34,7 @@ namespace ptx2cpu::lowering {
 using analysis::Residue;
 using analysis::Residues;
 
-class FunctionEmitter;
+struct FunctionEmitter;
 
 // What must be aligned where an instruction accesses memory: an operand, and how.
 struct AlignedOperand {
@@ -53,11 +54,11 @@ class AlignmentNotes {
   void AtBlock(ir::BlockId block);  // where the block's code begins
   // Whether the access needs a note of its own.
   bool Needs(const ir::Inst& inst, size_t operand) const { return own_.contains({&inst, operand}); }
-  void Note(const ir::Inst& inst, size_t operand, llvm::Value* is_odd);
+  void Note(const ir::Inst& inst, size_t operand, llvm::Value* is_misaligned);
   // Whether the loop over lanes carries bits and is larger than what LLVM would interleave without them: with
   // them it always does, and short rows of threads then do not fill a step.
   bool HoldBack() const { return carries_ && work_ > kLittleWork; }
-  void Finish();  // behind the loop: the fault
+  void Finish();  // after the loop: the fault
 
  private:
   struct Access {
@@ -72,25 +73,25 @@ class AlignmentNotes {
   struct Flag {
     struct Cause {
       uint32_t line;
-      llvm::Value* odd;  // null: the bit itself
+      llvm::Value* misaligned;  // null: the bit itself
     };
     llvm::AllocaInst* bit = nullptr;
     std::vector<Cause> causes;
   };
-  static constexpr size_t kMostFlags = 8;
+  static constexpr size_t kMaxFlags = 8;
 
   std::vector<Access> Find(ir::BlockId entry, bool* calls);
   void Place(ir::BlockId entry, bool calls, std::vector<Access>& accesses) const;
   size_t NewFlag();
   void Assign(const std::vector<Access>& accesses);
-  void Add(size_t flag, llvm::Value* odd);
+  void Add(size_t flag, llvm::Value* misaligned);
   llvm::Value* LineOf(llvm::ArrayRef<llvm::Value*> bits);
 
   FunctionEmitter& e_;
   llvm::IRBuilder<>& b_;
   struct Placed {
     size_t flag;
-    llvm::Value* odd;  // i1
+    llvm::Value* misaligned;  // i1
   };
   std::map<ir::BlockId, Placed> at_block_;
   std::map<std::pair<const ir::Inst*, size_t>, size_t> own_;  // flag
@@ -98,6 +99,40 @@ class AlignmentNotes {
   static constexpr size_t kLittleWork = 20;
   size_t work_ = 0;  // instructions of a lane, roughly
   bool carries_ = false;
+};
+
+// What is known of the alignment of a function's addresses, and the notes of the region that is being
+// emitted.
+class Alignment {
+ public:
+  explicit Alignment(FunctionEmitter& e) : e_(e) {}
+  // What an address leaves when it is divided by `align`.
+  Residue ResidueOf(ir::ValueId address, uint64_t align);
+  // Whether the launcher sees to it that such an address is aligned.
+  bool IsAssumed(const Residue& residue, uint64_t align);
+  // Of residues that are not values, known from the function's entry (i1): whether such an address is
+  // misaligned.
+  llvm::Value* IsMisaligned(const Residue& residue, uint64_t align);
+  // Null where misaligned accesses are not noted.
+  AlignmentNotes* notes() { return notes_ ? &*notes_ : nullptr; }
+
+  // Around the loop over lanes that the region at `entry` is run by; Finish() is after the loop.
+  class Region {
+   public:
+    Region(Alignment& alignment, ir::BlockId entry, bool all_enter);
+    ~Region() { alignment_.notes_.reset(); }
+    Region(const Region&) = delete;
+    Region& operator=(const Region&) = delete;
+    void Finish();
+
+   private:
+    Alignment& alignment_;
+  };
+
+ private:
+  FunctionEmitter& e_;
+  std::optional<Residues> residues_;
+  std::optional<AlignmentNotes> notes_;
 };
 
 }  // namespace ptx2cpu::lowering

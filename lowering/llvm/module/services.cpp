@@ -1,4 +1,4 @@
-#include "lowering/llvm/kernel/services.h"
+#include "lowering/llvm/module/services.h"
 
 #include <llvm/IR/Type.h>
 

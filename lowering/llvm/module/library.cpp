@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/library.h"
+#include "lowering/llvm/module/library.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Linker/Linker.h>
@@ -6,12 +6,12 @@
 
 #include <string_view>
 
-#include "lowering/llvm/kernel/services.h"
+#include "lowering/llvm/module/services.h"
 
 // Built by CMake and included by embedded_bitcode.S.
 extern "C" {
 #define BITCODE(name) extern const char ptx2cpu_bitcode_##name[], ptx2cpu_bitcode_##name##_end[];
-#include "lowering/llvm/output/bitcode.def"
+#include "lowering/llvm/module/bitcode.def"
 #undef BITCODE
 }
 
@@ -25,7 +25,7 @@ struct Bitcode {
 };
 const Bitcode kBitcode[] = {
 #define BITCODE(name) {#name, ptx2cpu_bitcode_##name, ptx2cpu_bitcode_##name##_end},
-#include "lowering/llvm/output/bitcode.def"
+#include "lowering/llvm/module/bitcode.def"
 #undef BITCODE
 };
 

@@ -4,7 +4,7 @@
 #include <llvm/IR/Module.h>
 
 #include "ir/result.h"
-#include "lowering/llvm/output/target.h"
+#include "lowering/llvm/module/target.h"
 
 namespace ptx2cpu::lowering {
 

@@ -1,4 +1,4 @@
-#include "lowering/llvm/kernel/alignment_notes.h"
+#include "lowering/llvm/emit/alignment_notes.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/MDBuilder.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "analysis/lanes/block_order.h"
-#include "lowering/llvm/kernel/function_emitter.h"
+#include "lowering/llvm/emit/function_emitter.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -39,12 +39,12 @@ AlignmentNotes::AlignmentNotes(FunctionEmitter& e, ir::BlockId entry, bool all_e
   std::vector<llvm::Value*> first(flags_.size(), b_.getFalse());
   auto placed = all_enter ? at_block_.find(entry) : at_block_.end();
   if (placed != at_block_.end()) {
-    first[placed->second.flag] = placed->second.odd;
+    first[placed->second.flag] = placed->second.misaligned;
     at_block_.erase(placed);
   }
   carries_ = !at_block_.empty() || !own_.empty();
   for (size_t i = 0; i < flags_.size(); ++i) {
-    flags_[i].bit = e_.Scratch(b_.getInt1Ty(), 1);
+    flags_[i].bit = e_.body.Scratch(b_.getInt1Ty(), 1);
     b_.CreateStore(first[i], flags_[i].bit);
   }
 }
@@ -76,8 +76,8 @@ std::vector<AlignmentNotes::Access> AlignmentNotes::Find(ir::BlockId entry, bool
       *calls |= inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect;
       for (const AlignedOperand& aligned : AlignedOperandsOf(e_.f, inst)) {
         const ir::ValueId address = inst.operands[aligned.operand];
-        Residue residue = e_.residues().Of(address, aligned.align);
-        if (residue.IsZero() || e_.IsAssumed(residue, aligned.align)) continue;
+        Residue residue = e_.alignment.ResidueOf(address, aligned.align);
+        if (residue.IsZero() || e_.alignment.IsAssumed(residue, aligned.align)) continue;
         if (residue.root == Root::kUnvisited) residue = {Root::kValue, ir::Type::kVoid, address.index, 0};
         accesses.push_back({&inst, aligned.operand, aligned.align, residue, block, 0});
       }
@@ -115,7 +115,7 @@ void AlignmentNotes::Place(ir::BlockId entry, bool calls, std::vector<Access>& a
 }
 
 size_t AlignmentNotes::NewFlag() {
-  if (flags_.size() < kMostFlags) flags_.emplace_back();
+  if (flags_.size() < kMaxFlags) flags_.emplace_back();
   return flags_.size() - 1;  // the last one for all further ones
 }
 
@@ -127,28 +127,29 @@ void AlignmentNotes::Assign(const std::vector<Access>& accesses) {
       flags_[flag].causes.push_back({line, nullptr});
       continue;
     }
-    llvm::Value* odd = e_.IsOdd(access.residue, access.align);
+    llvm::Value* misaligned = e_.alignment.IsMisaligned(access.residue, access.align);
     auto [place, is_new] = at_block_.try_emplace(access.block);
     if (is_new)
-      place->second = {NewFlag(), odd};
+      place->second = {NewFlag(), misaligned};
     else
-      place->second.odd = e_.OrAtEntry(place->second.odd, odd);
-    flags_[place->second.flag].causes.push_back({line, odd});
+      place->second.misaligned =
+          e_.body.AtEntry([&] { return b_.CreateOr(place->second.misaligned, misaligned); });
+    flags_[place->second.flag].causes.push_back({line, misaligned});
   }
 }
 
-void AlignmentNotes::Add(size_t flag, llvm::Value* odd) {
+void AlignmentNotes::Add(size_t flag, llvm::Value* misaligned) {
   llvm::Value* bit = flags_[flag].bit;
-  b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt1Ty(), bit), odd), bit);
+  b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt1Ty(), bit), misaligned), bit);
 }
 
 void AlignmentNotes::AtBlock(ir::BlockId block) {
   auto found = at_block_.find(block);
-  if (found != at_block_.end()) Add(found->second.flag, found->second.odd);
+  if (found != at_block_.end()) Add(found->second.flag, found->second.misaligned);
 }
 
-void AlignmentNotes::Note(const ir::Inst& inst, size_t operand, llvm::Value* is_odd) {
-  Add(own_.at({&inst, operand}), is_odd);
+void AlignmentNotes::Note(const ir::Inst& inst, size_t operand, llvm::Value* is_misaligned) {
+  Add(own_.at({&inst, operand}), is_misaligned);
 }
 
 // Of the first access that may be meant.
@@ -159,7 +160,7 @@ llvm::Value* AlignmentNotes::LineOf(llvm::ArrayRef<llvm::Value*> bits) {
     llvm::Value* here = b_.getInt32(causes.back().line);
     for (size_t k = causes.size() - 1; k-- > 0;) {
       llvm::Value* meant = b_.getInt32(causes[k].line);
-      here = causes[k].odd == nullptr ? meant : b_.CreateSelect(causes[k].odd, meant, here);
+      here = causes[k].misaligned == nullptr ? meant : b_.CreateSelect(causes[k].misaligned, meant, here);
     }
     line = b_.CreateSelect(bits[i], here, line);
   }
@@ -170,14 +171,52 @@ void AlignmentNotes::Finish() {
   if (flags_.empty()) return;
   std::vector<llvm::Value*> bits;
   for (const Flag& flag : flags_) bits.push_back(b_.CreateLoad(b_.getInt1Ty(), flag.bit));
-  llvm::BasicBlock *bad = e_.NewBlock("misaligned"), *good = e_.NewBlock("aligned");
+  llvm::BasicBlock *bad = e_.body.NewBlock("misaligned"), *good = e_.body.NewBlock("aligned");
   b_.CreateCondBr(b_.CreateOr(bits), bad, good,
                   llvm::MDBuilder(e_.m.context).createBranchWeights(1, 1 << 20));
   b_.SetInsertPoint(bad);
   b_.CreateCall(e_.m.Service("ptx2cpu_fault"),
-                {e_.Block(), b_.getInt32(PTX2CPU_FAULT_MISALIGNED), b_.getInt32(~0u), LineOf(bits)});
+                {e_.body.Block(), b_.getInt32(PTX2CPU_FAULT_MISALIGNED), b_.getInt32(~0u), LineOf(bits)});
   b_.CreateUnreachable();
   b_.SetInsertPoint(good);
+}
+
+// -- of a function --
+
+Residue Alignment::ResidueOf(ir::ValueId address, uint64_t align) {
+  if (!residues_) residues_.emplace(e_.m.ir, e_.f, e_.m.layout.shared_offset, e_.m.param_bytes);
+  return residues_->Of(address, align);
+}
+
+bool Alignment::IsAssumed(const Residue& residue, uint64_t align) {
+  if (e_.m.options.alignment != AlignmentChecks::kAssumed || residue.root != Root::kParameter) return false;
+  const ParameterAlignment needed{static_cast<uint32_t>(residue.place), static_cast<uint8_t>(residue.offset),
+                                  static_cast<uint8_t>(align - 1)};
+  if (std::ranges::find(e_.m.layout.alignments, needed) == e_.m.layout.alignments.end())
+    e_.m.layout.alignments.push_back(needed);
+  return true;
+}
+
+llvm::Value* Alignment::IsMisaligned(const Residue& residue, uint64_t align) {
+  llvm::IRBuilder<>& b = e_.b;
+  if (residue.root == Root::kNone) return b.getInt1(!residue.IsZero());
+  llvm::Value* parameter = e_.body.Parameter(residue.place, residue.type);
+  return e_.body.AtEntry([&] {
+    llvm::Value* low = b.CreateAnd(b.CreateAdd(parameter, Literal(parameter, residue.offset)),
+                                   Literal(parameter, align - 1));
+    return b.CreateICmpNE(low, Literal(low, 0));
+  });
+}
+
+Alignment::Region::Region(Alignment& alignment, ir::BlockId entry, bool all_enter) : alignment_(alignment) {
+  const AlignmentChecks checks = alignment.e_.m.options.alignment;
+  if (checks == AlignmentChecks::kNoted || checks == AlignmentChecks::kAssumed)
+    alignment.notes_.emplace(alignment.e_, entry, all_enter);
+}
+
+void Alignment::Region::Finish() {
+  if (alignment_.notes_) alignment_.notes_->Finish();
+  alignment_.notes_.reset();
 }
 
 }  // namespace ptx2cpu::lowering

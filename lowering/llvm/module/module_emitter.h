@@ -1,5 +1,5 @@
 // What all functions of one emitted module share: types, variables, callees, services, alias scopes, debug
-// info. Internal to this folder.
+// info. Internal to lowering/llvm.
 #pragma once
 
 #include <llvm/IR/DIBuilder.h>
@@ -8,13 +8,31 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/function.h"
-#include "lowering/llvm/kernel/emit.h"
+#include "lowering/llvm/module/emit_options.h"
+#include "lowering/llvm/module/kernel_layout.h"
+#include "lowering/llvm/module/target.h"
 
 namespace ptx2cpu::lowering {
+
+enum class Storage : uint8_t {
+  kDefine,    // module variables are defined in the module
+  kExternal,  // they are declared: a JIT owns them
+};
+
+struct EmitOptions {
+  std::string kernel = {};  // empty: the only Collapsed kernel
+  Target target;
+  uint32_t lane_width = 0;  // lanes per step of a warp's lane loops: 1, 32, or 0 for what suits the target
+  ThreadIds thread_ids = ThreadIds::kBoth;
+  Storage storage = Storage::kDefine;
+  bool debug_info = true;
+  AlignmentChecks alignment = AlignmentChecks::kNoted;
+};
 
 // The memories that never overlap, as alias scopes. Generic accesses may touch any of the first three.
 enum class Memory : uint8_t { kGlobal, kShared, kLocal, kSlot, kContext, kGeneric };

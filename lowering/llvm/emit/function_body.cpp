@@ -1,0 +1,109 @@
+#include "lowering/llvm/emit/function_body.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include "lowering/llvm/emit/shapes.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+void FunctionBody::Begin(const ir::Function& f) {
+  function->getArg(0)->setName("block");
+  function->addParamAttr(0, llvm::Attribute::NonNull);
+  function->setDoesNotThrow();
+  if (m_.debug) m_.debug->Attach(*function, f);
+  // Allocas and context loads go to `entry`.
+  entry_ = NewBlock("entry");
+  llvm::BasicBlock* code = NewBlock("code");
+  b.SetInsertPoint(entry_);
+  if (m_.debug) b.SetCurrentDebugLocation(m_.debug->Locate(f.at));
+  b.CreateBr(code);
+  b.SetInsertPoint(code);
+}
+
+llvm::BasicBlock* FunctionBody::NewBlock(const char* name) {
+  return llvm::BasicBlock::Create(m_.context, name, function);
+}
+
+llvm::AllocaInst* FunctionBody::Scratch(llvm::Type* element, unsigned count) {
+  llvm::IRBuilder<> at(entry_, entry_->begin());
+  llvm::AllocaInst* alloca = at.CreateAlloca(llvm::ArrayType::get(element, count));
+  alloca->setAlignment(llvm::Align(64));
+  return alloca;
+}
+
+llvm::Value* FunctionBody::Field(size_t offset, llvm::Type* type, const char* name) {
+  llvm::Value*& field = fields_[offset];
+  if (field != nullptr) return field;
+  llvm::IRBuilder<> at(entry_->getTerminator());
+  llvm::Value* pointer = at.CreateInBoundsGEP(at.getInt8Ty(), Block(), at.getInt64(offset));
+  auto align = llvm::Align(type->isPointerTy() || type->isIntegerTy(64) ? 8 : 4);
+  llvm::LoadInst* load = at.CreateAlignedLoad(type, pointer, align, name);
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(m_.context, {}));
+  m_.Annotate(load, Memory::kContext);
+  bool counts_threads =
+      offset == offsetof(ptx2cpu_block, thread_count) ||
+      (offset >= offsetof(ptx2cpu_block, ntid) && offset < offsetof(ptx2cpu_block, ntid) + 12);
+  if (counts_threads) {
+    load->setMetadata(
+        llvm::LLVMContext::MD_range,
+        llvm::MDBuilder(m_.context)
+            .createRange(llvm::APInt(32, 1), llvm::APInt(32, PTX2CPU_MAX_THREADS_PER_BLOCK + 1)));
+  }
+  if (offset == offsetof(ptx2cpu_block, shared)) {
+    load->setMetadata(llvm::LLVMContext::MD_align,
+                      llvm::MDNode::get(m_.context, llvm::ConstantAsMetadata::get(at.getInt64(128))));
+  }
+  return field = load;
+}
+
+llvm::Value* FunctionBody::Parameter(uint64_t offset, ir::Type type) {
+  llvm::Value*& known = parameters_[{offset, type}];
+  if (known != nullptr) return known;
+  llvm::Value* params = Field(offsetof(ptx2cpu_block, params), b.getPtrTy(), "params");
+  return known = AtEntry([&]() -> llvm::Value* {
+           llvm::Type* memory_type = m_.MemoryTypeOf(type);
+           llvm::Value* pointer = b.CreateInBoundsGEP(b.getInt8Ty(), params, b.getInt64(offset));
+           llvm::LoadInst* load =
+               b.CreateAlignedLoad(memory_type, pointer, llvm::Align(static_cast<uint64_t>(ir::Bytes(type))));
+           load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(m_.context, {}));
+           m_.Annotate(load, Memory::kContext);
+           return type == ir::Type::kI1 ? b.CreateICmpNE(load, Literal(load, 0)) : load;
+         });
+}
+
+llvm::Value* FunctionBody::AtEntry(const std::function<llvm::Value*()>& compute) {
+  llvm::IRBuilder<>::InsertPointGuard guard(b);
+  b.SetInsertPoint(entry_->getTerminator());
+  return compute();
+}
+
+Status FunctionBody::Loop(llvm::Value* count, const char* name,
+                          const std::function<Status(llvm::Value*)>& body) {
+  llvm::BasicBlock *before = b.GetInsertBlock(), *head = NewBlock(name), *inside = NewBlock("body"),
+                   *after = NewBlock("after");
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::PHINode* index = b.CreatePHI(b.getInt32Ty(), 2);
+  index->addIncoming(b.getInt32(0), before);
+  b.CreateCondBr(b.CreateICmpULT(index, count), inside, after);
+  b.SetInsertPoint(inside);
+  TRY_STATUS(body(index));
+  index->addIncoming(b.CreateAdd(index, b.getInt32(1), "", true, true), b.GetInsertBlock());
+  b.CreateBr(head);
+  b.SetInsertPoint(after);
+  return {};
+}
+
+void FunctionBody::Fault(llvm::Value* condition, uint32_t kind, llvm::Value* thread, const ir::Position& at) {
+  llvm::BasicBlock *bad = NewBlock("fault"), *good = NewBlock("go_on");
+  b.CreateCondBr(condition, bad, good, llvm::MDBuilder(m_.context).createBranchWeights(1, 1 << 20));
+  b.SetInsertPoint(bad);
+  if (thread == nullptr) thread = b.getInt32(~0u);  // block level
+  b.CreateCall(m_.Service("ptx2cpu_fault"), {Block(), b.getInt32(kind), thread, b.getInt32(at.ptx_line)});
+  b.CreateUnreachable();
+  b.SetInsertPoint(good);
+}
+
+}  // namespace ptx2cpu::lowering

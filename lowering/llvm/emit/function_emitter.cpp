@@ -1,0 +1,65 @@
+#include "lowering/llvm/emit/function_emitter.h"
+
+#include "analysis/lanes/lane_region.h"
+
+namespace ptx2cpu::lowering {
+
+namespace {
+constexpr EmitFunction kFunctions[] = {
+#define OP(name, mnemonic, signature, types, attributes, effects, meaning) Emit##name,
+#include "ir/opcodes.def"
+#undef OP
+};
+}  // namespace
+
+// -- sites --
+
+llvm::Value* Site::Raw(size_t number) const { return e.values.Get(inst.operands[number]); }
+
+bool Site::IsVector() const {
+  for (size_t i = 0; i < inst.operands.size(); ++i) {
+    if (Raw(i)->getType()->isVectorTy()) return true;
+  }
+  return false;
+}
+
+llvm::Value* Site::Operand(size_t number) const {
+  return IsVector() ? Broadcast(b, Raw(number), e.step->width) : Raw(number);
+}
+
+void Site::Return(llvm::Value* value, size_t number) const { e.values.Set(inst.results[number], value); }
+
+std::unexpected<Error> Site::Unsupported(std::string message) const {
+  return Refuse(e.m.ir, ErrorCode::kUnsupported, inst.at,
+                std::string(Info(inst.op).mnemonic) + ": " + message);
+}
+
+std::unexpected<Error> Site::Broken(std::string message) const {
+  return Refuse(e.m.ir, ErrorCode::kInternal, inst.at,
+                "function " + e.f.name + ", " + std::string(Info(inst.op).mnemonic) + ": " + message);
+}
+
+// -- functions --
+
+FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::Function* function,
+                                 bool one_dimensional)
+    : m(m),
+      f(f),
+      private_shared(analysis::HasPrivateShared(f)),
+      one_dimensional(one_dimensional),
+      body(m, function),
+      b(body.b),
+      values(*this, f.is_kernel ? FindVarying(f) : std::vector<bool>()),
+      blocks(*this),
+      memory(*this),
+      alignment(*this) {
+  body.Begin(f);
+}
+
+Status FunctionEmitter::EmitInst(const ir::Inst& inst) {
+  if (m.debug) b.SetCurrentDebugLocation(m.debug->Locate(inst.at));
+  Site site{*this, b, inst};
+  return kFunctions[static_cast<size_t>(inst.op)](site);
+}
+
+}  // namespace ptx2cpu::lowering

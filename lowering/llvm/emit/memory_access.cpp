@@ -1,0 +1,199 @@
+// Addresses, slots, plain accesses.
+#include "lowering/llvm/emit/memory_access.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "analysis/lanes/residues.h"
+#include "lowering/llvm/emit/function_emitter.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::Opcode;
+using ir::Space;
+using Value = llvm::Value*;
+
+namespace {
+constexpr uint64_t kSlotAlign = 64;
+}
+
+void MemoryAccess::PutLocalsOnStack(uint32_t bytes) {
+  stack_locals_ = e_.body.Scratch(e_.b.getInt8Ty(), bytes);
+  stack_locals_->setName("locals");
+}
+
+// -- addresses --
+
+// The pointer that an address is computed from, when it is visible: LLVM
+// analyses "pointer plus index" and gives up on sums of integers.
+Value MemoryAccess::BaseOf(ir::ValueId address, int depth) {
+  const ir::Value& value = e_.f.at_value(address);
+  if (!value.def.valid()) return nullptr;
+  const ir::Inst& inst = e_.f.at_inst(value.def);
+  switch (inst.op) {
+    case Opcode::kLoad:
+    case Opcode::kSlotLoad:
+    case Opcode::kSymbol:
+      return e_.b.CreateIntToPtr(e_.values.Get(address), e_.b.getPtrTy());
+    case Opcode::kToGeneric:
+    case Opcode::kFromGeneric:
+      if (inst.attrs.space == Space::kShared || inst.attrs.space == Space::kSharedCluster ||
+          inst.attrs.space == Space::kLocal || depth == 0)
+        return nullptr;
+      return BaseOf(inst.operands[0], depth - 1);
+    case Opcode::kAdd:
+      if (depth == 0) return nullptr;
+      for (size_t i = 0; i < 2; ++i) {
+        Value base = BaseOf(inst.operands[i], depth - 1);
+        if (base != nullptr)
+          return e_.b.CreateGEP(e_.b.getInt8Ty(), base, e_.values.Get(inst.operands[1 - i]));
+      }
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+std::optional<uint64_t> MemoryAccess::ParameterOffset(ir::ValueId address) const {
+  return analysis::OffsetInParameters(e_.f, address, e_.m.param_bytes);
+}
+
+Value MemoryAccess::Pointer(Space space, ir::ValueId address, Memory* memory) {
+  constexpr int kDepth = 8;
+  llvm::Type* byte = e_.b.getInt8Ty();
+  switch (space) {
+    case Space::kShared:
+      *memory = Memory::kShared;
+      return e_.b.CreateGEP(byte, e_.body.Field(offsetof(ptx2cpu_block, shared), e_.b.getPtrTy(), "shared"),
+                            e_.values.Get(address));
+    case Space::kLocal:
+      *memory = Memory::kLocal;
+      return e_.b.CreateGEP(byte, LocalBase(), e_.values.Get(address));
+    case Space::kParam: {
+      *memory = Memory::kContext;
+      Value params = e_.body.Field(offsetof(ptx2cpu_block, params), e_.b.getPtrTy(), "params");
+      return e_.b.CreateGEP(
+          byte, params,
+          e_.b.CreateSub(e_.values.Get(address), e_.b.CreatePtrToInt(params, e_.b.getInt64Ty())));
+    }
+    case Space::kGlobal:
+    case Space::kConst:
+      *memory = Memory::kGlobal;
+      break;
+    case Space::kSharedCluster:
+      CHECK(false);  // the verifier allows it in address conversions alone
+      break;
+    case Space::kGeneric:
+      *memory = Memory::kGeneric;
+      break;
+  }
+  // Not for vectors: what an address is computed from may be jumped over where
+  // no lane is.
+  Value based = e_.step->under_masks ? nullptr : BaseOf(address, kDepth);
+  if (based != nullptr) return based;
+  Value value = e_.values.Get(address);
+  return e_.b.CreateIntToPtr(value, ShapedLike(value, e_.b.getPtrTy()));
+}
+
+Value MemoryAccess::LocalBaseOf(Value thread) {
+  Value base = e_.body.Field(offsetof(ptx2cpu_block, local), e_.b.getPtrTy(), "local");
+  Value stride = e_.body.Field(offsetof(ptx2cpu_block, local_stride), e_.b.getInt64Ty(), "local_stride");
+  return e_.b.CreateGEP(e_.b.getInt8Ty(), base,
+                        e_.b.CreateMul(e_.b.CreateZExt(thread, e_.b.getInt64Ty()), stride));
+}
+
+Value MemoryAccess::LocalBase() {
+  if (callee_local_base_ != nullptr) return callee_local_base_;
+  if (stack_locals_ != nullptr) return stack_locals_;
+  return LocalBaseOf(e_.step->thread);
+}
+
+Value MemoryAccess::LocalSymbol(uint64_t offset) {
+  if (callee_local_base_ == nullptr || stack_locals_ == nullptr) return e_.b.getInt64(offset);
+  Value distance = e_.b.CreateSub(e_.b.CreatePtrToInt(stack_locals_, e_.b.getInt64Ty()),
+                                  e_.b.CreatePtrToInt(callee_local_base_, e_.b.getInt64Ty()));
+  return e_.b.CreateAdd(distance, e_.b.getInt64(offset));
+}
+
+// -- slots --
+
+// Arrays of lane slots, larger elements first, then of warp slots, then block
+// slots, each on 64 bytes.
+void MemoryAccess::PrepareSlots() {
+  slot_base_.resize(e_.f.slots.size());
+  if (e_.f.slots.empty()) return;
+  std::vector<uint32_t> order(e_.f.slots.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::sort(order, [&](uint32_t x, uint32_t y) {
+    const ir::Slot &s = e_.f.slots[x], &t = e_.f.slots[y];
+    if (s.shape != t.shape) return s.shape < t.shape;
+    if (ir::Bytes(s.type) != ir::Bytes(t.type)) return ir::Bytes(s.type) > ir::Bytes(t.type);
+    return x < y;
+  });
+  Value arena = e_.body.Field(offsetof(ptx2cpu_block, slots), e_.b.getPtrTy(), "slots");
+  Value threads = e_.body.Field(offsetof(ptx2cpu_block, thread_padded), e_.b.getInt32Ty(), "thread_padded");
+  Value warps = e_.body.Field(offsetof(ptx2cpu_block, warp_count), e_.b.getInt32Ty(), "warp_count");
+  auto bytes_of = [&](const ir::Slot& slot) {
+    Value count = e_.b.getInt64(1);
+    if (slot.shape != ir::Level::kBlock)
+      count = e_.b.CreateZExt(slot.shape == ir::Level::kLane ? threads : warps, e_.b.getInt64Ty());
+    return e_.b.CreateMul(count, e_.b.getInt64(static_cast<uint64_t>(ir::Bytes(slot.type))));
+  };
+  auto align_up = [&](Value offset) {
+    return e_.b.CreateAnd(e_.b.CreateAdd(offset, e_.b.getInt64(kSlotAlign - 1)),
+                          e_.b.getInt64(~(kSlotAlign - 1)));
+  };
+  Value offset = e_.b.getInt64(0);
+  // Arrays of one size follow each other at one distance: LLVM takes minutes
+  // over a long chain of roundings, and a step of a resumable kernel begins
+  // with this every time.
+  for (size_t first = 0; first < order.size();) {
+    const ir::Slot& slot = e_.f.slots[order[first]];
+    auto alike = [&](uint32_t other) {
+      return e_.f.slots[other].shape == slot.shape &&
+             ir::Bytes(e_.f.slots[other].type) == ir::Bytes(slot.type);
+    };
+    Value distance = align_up(bytes_of(slot));
+    size_t number = 0;
+    for (; first + number < order.size() && alike(order[first + number]); ++number) {
+      Value at = e_.b.CreateAdd(offset, e_.b.CreateMul(distance, e_.b.getInt64(number)));
+      slot_base_[order[first + number]] = e_.b.CreateInBoundsGEP(e_.b.getInt8Ty(), arena, at, "slot");
+    }
+    offset = e_.b.CreateAdd(offset, e_.b.CreateMul(distance, e_.b.getInt64(number)));
+    first += number;
+  }
+}
+
+Value MemoryAccess::SlotAddress(uint32_t slot) {
+  const ir::Slot& s = e_.f.slots[slot];
+  if (s.shape == ir::Level::kBlock) return slot_base_[slot];
+  Value index = s.shape == ir::Level::kWarp ? e_.step->warp : e_.step->thread;
+  CHECK(index != nullptr, "a slot of a lower level is used at block level");
+  return e_.b.CreateInBoundsGEP(e_.m.MemoryTypeOf(s.type), slot_base_[slot],
+                                e_.b.CreateZExt(index, e_.b.getInt64Ty()));
+}
+
+// -- plain memory --
+
+// Locals on the stack are the same memory in every iteration: an access that
+// may touch them depends on the others.
+bool MemoryAccess::IsIndependent(Memory memory) const {
+  bool may_be_local = memory == Memory::kLocal || memory == Memory::kGeneric;
+  return e_.step->access_group != nullptr && !(may_be_local && stack_locals_ != nullptr);
+}
+
+Value MemoryAccess::Load(llvm::Type* type, Value pointer, llvm::Align align, Memory memory) {
+  llvm::LoadInst* load = e_.b.CreateAlignedLoad(type, pointer, align);
+  e_.m.Annotate(load, memory);
+  if (IsIndependent(memory)) load->setMetadata(llvm::LLVMContext::MD_access_group, e_.step->access_group);
+  return load;
+}
+
+void MemoryAccess::Store(Value value, Value pointer, llvm::Align align, Memory memory) {
+  llvm::StoreInst* store = e_.b.CreateAlignedStore(value, pointer, align);
+  e_.m.Annotate(store, memory);
+  if (IsIndependent(memory)) store->setMetadata(llvm::LLVMContext::MD_access_group, e_.step->access_group);
+}
+
+}  // namespace ptx2cpu::lowering

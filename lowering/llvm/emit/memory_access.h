@@ -1,0 +1,45 @@
+// Addresses and plain accesses: pointers of each space, slots, local memory.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "lowering/llvm/emit/function_body.h"
+
+namespace ptx2cpu::lowering {
+
+struct FunctionEmitter;
+
+class MemoryAccess {
+ public:
+  explicit MemoryAccess(FunctionEmitter& e) : e_(e) {}
+  // Once, where the function's code begins.
+  void PrepareSlots();
+  // Local variables of this function are on the stack from here on.
+  void PutLocalsOnStack(uint32_t bytes);
+  // Called functions reach their caller's locals by offsets from the thread's window, which is found once.
+  void FindLocalsOfCallee(llvm::Value* thread) { callee_local_base_ = LocalBaseOf(thread); }
+
+  // Pointer for an access; `memory` receives the alias class.
+  llvm::Value* Pointer(ir::Space space, ir::ValueId address, Memory* memory);
+  std::optional<uint64_t> ParameterOffset(ir::ValueId address) const;
+  llvm::Value* SlotAddress(uint32_t slot);    // of the step's first element
+  llvm::Value* LocalBase();                   // pointer to this thread's local window
+  llvm::Value* LocalSymbol(uint64_t offset);  // window offset of a local variable of this function
+  llvm::AllocaInst* stack_locals() const { return stack_locals_; }
+
+  llvm::Value* Load(llvm::Type* type, llvm::Value* pointer, llvm::Align align, Memory memory);
+  void Store(llvm::Value* value, llvm::Value* pointer, llvm::Align align, Memory memory);
+
+ private:
+  llvm::Value* BaseOf(ir::ValueId address, int depth);
+  llvm::Value* LocalBaseOf(llvm::Value* thread);
+  bool IsIndependent(Memory memory) const;
+
+  FunctionEmitter& e_;
+  std::vector<llvm::Value*> slot_base_;
+  llvm::AllocaInst* stack_locals_ = nullptr;
+  llvm::Value* callee_local_base_ = nullptr;
+};
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,110 @@
+// The values of the function as the code that is being emitted sees them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lowering/llvm/emit/lane_step.h"
+
+namespace ptx2cpu::lowering {
+
+// A value in its forms. Uniform: a scalar. Affine (base + stride * lane): the vector and its first lane's
+// value. Else a vector.
+struct ShapedValue {
+  enum class Shape : uint8_t { kUniform, kAffine, kVector };
+  llvm::Value* value = nullptr;  // vector, or scalar where uniform
+  llvm::Value* first = nullptr;  // affine: of the first lane
+  llvm::Value* holds = nullptr;  // i1: that it is affine; null: always
+
+  Shape shape() const {
+    if (!value->getType()->isVectorTy()) return Shape::kUniform;
+    return first != nullptr ? Shape::kAffine : Shape::kVector;
+  }
+};
+
+struct FunctionEmitter;
+
+class ValueMap {
+ public:
+  // `varying`: values of warp- and block-level code that differ between lanes. Empty: none.
+  ValueMap(FunctionEmitter& e, std::vector<bool> varying);
+
+  // As the current step sees it: in lane-level code of width 1 a warp's vector is the lane's element. At
+  // block level a value that differs between threads is not emitted where it is defined; here it is emitted
+  // for the current warp.
+  llvm::Value* Get(ir::ValueId id);
+  ShapedValue Shaped(ir::ValueId id);
+  void Set(ir::ValueId id, llvm::Value* value) { values_[id.index].value = value; }
+  void SetShaped(ir::ValueId id, const ShapedValue& value) { values_[id.index] = value; }
+  // The value is no known sequence, until it is set again.
+  void ForgetSequence(ir::ValueId id) { values_[id.index].first = values_[id.index].holds = nullptr; }
+  bool IsVarying(ir::ValueId id) const { return !varying_.empty() && varying_[id.index]; }
+
+  // While it lives, sequences are given as their first lane's value.
+  class FirstLanes {
+   public:
+    explicit FirstLanes(ValueMap& map) : map_(map) { map_.gives_first_ = true; }
+    ~FirstLanes() { map_.gives_first_ = false; }
+    FirstLanes(const FirstLanes&) = delete;
+    FirstLanes& operator=(const FirstLanes&) = delete;
+
+   private:
+    ValueMap& map_;
+  };
+  // Around a region of lanes: no sequence is known at its begin, and none after it.
+  class LaneRegionScope {
+   public:
+    explicit LaneRegionScope(ValueMap& map) : map_(map) { map_.ForgetSequences(); }
+    ~LaneRegionScope() { map_.ForgetSequences(); }
+    LaneRegionScope(const LaneRegionScope&) = delete;
+    LaneRegionScope& operator=(const LaneRegionScope&) = delete;
+
+   private:
+    ValueMap& map_;
+  };
+  // Around code for one warp of a block: what was emitted in it for that warp is forgotten.
+  class WarpScope {
+   public:
+    explicit WarpScope(ValueMap& map) : map_(map) {}
+    ~WarpScope() { map_.ForgetMaterialised(); }
+    WarpScope(const WarpScope&) = delete;
+    WarpScope& operator=(const WarpScope&) = delete;
+
+   private:
+    ValueMap& map_;
+  };
+  // Other forms of some values; they have their own again at its end.
+  class Overrides {
+   public:
+    explicit Overrides(ValueMap& map) : map_(map) {}
+    ~Overrides() {
+      for (auto it = saved_.rbegin(); it != saved_.rend(); ++it) map_.values_[it->first.index] = it->second;
+    }
+    Overrides(const Overrides&) = delete;
+    Overrides& operator=(const Overrides&) = delete;
+    void Set(ir::ValueId id, const ShapedValue& value) {
+      saved_.push_back({id, map_.values_[id.index]});
+      map_.values_[id.index] = value;
+    }
+
+   private:
+    ValueMap& map_;
+    std::vector<std::pair<ir::ValueId, ShapedValue>> saved_;
+  };
+
+ private:
+  Status Materialise(ir::ValueId id);
+  void ForgetMaterialised();
+  void ForgetSequences();
+
+  FunctionEmitter& e_;
+  std::vector<ShapedValue> values_;
+  std::vector<bool> varying_;
+  std::vector<ir::ValueId> materialised_;
+  bool gives_first_ = false;
+};
+
+// Values of warp- and block-level code that differ between lanes: vectors there, the rest are scalars.
+std::vector<bool> FindVarying(const ir::Function& f);
+
+}  // namespace ptx2cpu::lowering

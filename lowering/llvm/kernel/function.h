@@ -1,0 +1,13 @@
+// The functions of a module: a kernel's block or step function, and what it calls.
+#pragma once
+
+#include "lowering/llvm/emit/function_emitter.h"
+
+namespace ptx2cpu::lowering {
+
+Status EmitKernel(FunctionEmitter& e);  // block -> nothing: the whole block
+// block, warp, entry -> nothing: a resumable kernel's lanes of one warp, resume.cpp
+Status EmitStep(FunctionEmitter& e);
+Status EmitCallee(FunctionEmitter& e);
+
+}  // namespace ptx2cpu::lowering

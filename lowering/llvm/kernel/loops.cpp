@@ -1,0 +1,238 @@
+#include "lowering/llvm/kernel/loops.h"
+
+#include <llvm/IR/Constants.h>
+
+#include <algorithm>
+
+#include "lowering/llvm/emit/time.h"
+#include "lowering/llvm/emit/warps.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::Level;
+using Value = llvm::Value*;
+
+Status EmitRegion(FunctionEmitter& e, const ir::Edge& edge, const LaneStep& step) {
+  // Arguments are read where the region is entered from.
+  std::vector<Value> arguments;
+  for (ir::ValueId arg : edge.args) arguments.push_back(e.values.Get(arg));
+  CurrentStep::Scope scope(e.step, step);
+  const std::vector<ir::BlockId> order = BlocksOfLevel(e.f, edge.to);
+  TRY_STATUS(e.blocks.Open(order, arguments));
+  for (ir::BlockId id : order) {
+    e.b.SetInsertPoint(e.blocks.Of(id));
+    if (AlignmentNotes* notes = e.alignment.notes()) notes->AtBlock(id);
+    for (ir::InstId inst_id : e.f.at_block(id).insts) {
+      const ir::Inst& inst = e.f.at_inst(inst_id);
+      // Kept back until a consumer runs over the warps.
+      bool kept = e.step->level == Level::kBlock && !inst.results.empty() &&
+                  std::ranges::any_of(inst.results, [&](ir::ValueId r) { return e.values.IsVarying(r); });
+      if (!kept) TRY_STATUS(e.EmitInst(inst));
+    }
+  }
+  return {};
+}
+
+// -- parts of loops --
+
+// parallel_accesses: lanes have no order within a region, so accesses of different iterations are
+// independent.
+llvm::MDNode* LoopEmitter::Metadata(llvm::MDNode* access_group) {
+  llvm::LLVMContext& context = e.m.context;
+  llvm::Metadata* parallel[] = {llvm::MDString::get(context, "llvm.loop.parallel_accesses"), access_group};
+  llvm::SmallVector<llvm::Metadata*, 3> operands{nullptr, llvm::MDNode::get(context, parallel)};
+  if (e.alignment.notes() != nullptr && e.alignment.notes()->HoldBack()) {
+    llvm::Metadata* once[] = {llvm::MDString::get(context, "llvm.loop.interleave.count"),
+                              llvm::ConstantAsMetadata::get(b.getInt32(1))};
+    operands.push_back(llvm::MDNode::get(context, once));
+  }
+  llvm::MDNode* loop = llvm::MDNode::getDistinct(context, operands);
+  loop->replaceOperandWith(0, loop);
+  return loop;
+}
+
+LoopEmitter::LaneLoop LoopEmitter::Open(Value count, const char* name) {
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  LaneLoop loop{nullptr, e.body.NewBlock(name), e.body.NewBlock("next"), e.body.NewBlock("after"), count};
+  b.CreateBr(loop.head);
+  b.SetInsertPoint(loop.head);
+  loop.index = b.CreatePHI(b.getInt32Ty(), 2, name);
+  loop.index->addIncoming(b.getInt32(0), before);
+  return loop;
+}
+
+void LoopEmitter::Close(const LaneLoop& loop, llvm::MDNode* access_group) {
+  b.CreateBr(loop.next);
+  b.SetInsertPoint(loop.next);
+  Value following = b.CreateAdd(loop.index, b.getInt32(1), "", true, true);
+  loop.index->addIncoming(following, loop.next);
+  llvm::BranchInst* back = b.CreateCondBr(b.CreateICmpULT(following, loop.count), loop.head, loop.after);
+  back->setMetadata(llvm::LLVMContext::MD_loop, Metadata(access_group));
+  b.SetInsertPoint(loop.after);
+}
+
+llvm::BasicBlock* LoopEmitter::ExitBlock(const LaneStep& lane_step, llvm::BasicBlock* done) {
+  llvm::BasicBlock* exit = e.body.NewBlock("exit_lane");
+  b.SetInsertPoint(exit);
+  Value live = e.body.Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
+  Value word = b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(lane_step.warp, b.getInt64Ty()));
+  Value rest = b.CreateAnd(b.CreateLoad(b.getInt32Ty(), word),
+                           b.CreateNot(b.CreateShl(b.getInt32(1), lane_step.lane)));
+  b.CreateStore(rest, word);
+  b.CreateBr(done);
+  return exit;
+}
+
+Status LoopEmitter::Lane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop) {
+  llvm::BasicBlock* done = e.body.NewBlock("lane_done");
+  lane_step.end = lane_step.exit = done;
+  if (MasksLanes(inst)) {
+    llvm::BasicBlock* inside = e.body.NewBlock("live_lane");
+    Value bit = b.CreateAnd(b.CreateLShr(LiveMask(e, lane_step.warp), lane_step.lane), b.getInt32(1));
+    b.CreateCondBr(b.CreateICmpNE(bit, b.getInt32(0)), inside, done);
+    lane_step.exit = ExitBlock(lane_step, done);
+    b.SetInsertPoint(inside);
+  }
+  if (lane_step.times) BeginThread(e, *lane_step.times);
+  TRY_STATUS(EmitRegion(e, inst.edges[0], lane_step));
+  b.SetInsertPoint(done);
+  return {};
+}
+
+// -- warps and their lanes --
+
+Status LoopEmitter::ForWarps(const ir::Inst& inst) {
+  TRY_STATUS(ForCountOfWarps(e, "warps", [&](Value warp) -> Status {
+    llvm::BasicBlock *inside = e.body.NewBlock("warp"), *next = e.body.NewBlock("next_warp");
+    if (e.f.has_early_exit) {
+      b.CreateCondBr(b.CreateICmpNE(LiveMask(e, warp), b.getInt32(0)), inside, next);
+    } else {
+      b.CreateBr(inside);
+    }
+    b.SetInsertPoint(inside);
+    LaneStep warp_step{.level = Level::kWarp,
+                       .width = kWarpSize,
+                       .warp = warp,
+                       .lane = b.getInt32(0),
+                       .thread = b.CreateShl(warp, 5, "", true, true),
+                       .end = next};
+    TRY_STATUS(EmitRegion(e, inst.edges[0], warp_step));
+    b.SetInsertPoint(next);
+    return Status{};
+  }));
+  if (e.f.has_early_exit) ContinueWhileLive(e, AnyLive(e), e.step->end);
+  e.blocks.Jump(inst.edges[1]);
+  return {};
+}
+
+Status LoopEmitter::LanesAsVectors(const ir::Inst& inst, LanePlan& plan) {
+  Alignment::Region notes(e.alignment, inst.edges[0].to, false);
+  Value warp = e.step->warp;
+  TRY_STATUS(LaneVectors(e, plan).Run(MasksLanes(inst) ? LiveMask(e, warp) : LanesOf(e, warp)));
+  notes.Finish();
+  return {};
+}
+
+Status LoopEmitter::LanesOneByOne(const ir::Inst& inst) {
+  Value threads = e.body.Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count");
+  Value rest = b.CreateSub(threads, e.step->thread);
+  const std::optional<ThreadTimes> times = BeginTimes(e, inst.edges[0].to);
+  Alignment::Region notes(e.alignment, inst.edges[0].to, !MasksLanes(inst));
+  LaneLoop loop = Open(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, b.getInt32(kWarpSize)), "lane");
+  LaneStep lane_step{.level = Level::kLane,
+                     .width = 1,
+                     .warp = e.step->warp,
+                     .lane = loop.index,
+                     .thread = b.CreateAdd(e.step->thread, loop.index, "thread", true, true),
+                     .access_group = llvm::MDNode::getDistinct(e.m.context, {}),
+                     .times = times};
+  TRY_STATUS(Lane(inst, lane_step, loop));
+  Close(loop, lane_step.access_group);
+  notes.Finish();
+  return {};
+}
+
+Status LoopEmitter::ForLanes(const ir::Inst& inst) {
+  std::optional<LanePlan> plan = PlanLanes(e, inst.edges[0].to);
+  TRY_STATUS(plan ? LanesAsVectors(inst, *plan) : LanesOneByOne(inst));
+  if (MasksLanes(inst))
+    ContinueWhileLive(e, b.CreateICmpNE(LiveMask(e, e.step->warp), b.getInt32(0)), e.step->end);
+  e.blocks.Jump(inst.edges[1]);
+  return {};
+}
+
+// A lane may have been let go on by what an earlier one of this very loop has stored, so accesses of
+// different lanes are not independent here; and mostly few lanes run, so that the loop goes from set bit to
+// set bit.
+Status LoopEmitter::ForEachLane(const ir::Inst& inst) {
+  llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.body.NewBlock("lane"),
+                   *done = e.body.NewBlock("lane_done"), *after = e.body.NewBlock("after");
+  Value live = LiveMask(e, e.step->warp);
+  b.CreateCondBr(b.CreateICmpNE(live, b.getInt32(0)), head, after);
+  b.SetInsertPoint(head);
+  llvm::PHINode* rest = b.CreatePHI(b.getInt32Ty(), 2, "rest");
+  rest->addIncoming(live, before);
+  Value lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, rest, b.getTrue(), nullptr, "lane");
+  LaneStep lane_step{.level = Level::kLane,
+                     .width = 1,
+                     .warp = e.step->warp,
+                     .lane = lane,
+                     .thread = b.CreateAdd(e.step->thread, lane, "thread", true, true),
+                     .end = done};
+  llvm::BasicBlock* inside = b.GetInsertBlock();
+  lane_step.exit = ExitBlock(lane_step, done);
+  b.SetInsertPoint(inside);
+  TRY_STATUS(EmitRegion(e, inst.edges[0], lane_step));
+  b.SetInsertPoint(done);
+  Value others = b.CreateAnd(rest, b.CreateSub(rest, b.getInt32(1)));
+  rest->addIncoming(others, done);
+  b.CreateCondBr(b.CreateICmpNE(others, b.getInt32(0)), head, after);
+  b.SetInsertPoint(after);
+  ContinueWhileLive(e, b.CreateICmpNE(LiveMask(e, e.step->warp), b.getInt32(0)), e.step->end);
+  e.blocks.Jump(inst.edges[1]);
+  return {};
+}
+
+// -- terminators --
+
+Status EmitForWarps(Site& s) {
+  if (s.e.step->level != Level::kBlock) return s.Broken("below block level");
+  return LoopEmitter(s.e).ForWarps(s.inst);
+}
+
+namespace {
+
+// When all running lanes have exited, those that are parked go on at the third edge.
+Status EmitForLanesOfArm(Site& s) {
+  FunctionEmitter& e = s.e;
+  llvm::BasicBlock *exited = e.body.NewBlock("all_exited"), *go_on = e.body.NewBlock("parked");
+  {
+    LaneStep running = *e.step;
+    running.end = exited;
+    CurrentStep::Scope scope(e.step, running);
+    TRY_STATUS(LoopEmitter(e).ForLanes(s.inst));
+  }
+  llvm::IRBuilder<>::InsertPointGuard guard(s.b);
+  s.b.SetInsertPoint(exited);
+  Value parked = ParkedMask(e);
+  StoreLiveMask(e, e.step->warp, parked);
+  s.b.CreateCondBr(s.b.CreateICmpNE(parked, s.b.getInt32(0)), go_on, e.step->end);
+  s.b.SetInsertPoint(go_on);
+  e.blocks.Jump(s.inst.edges[2]);
+  return {};
+}
+
+}  // namespace
+
+Status EmitForLanes(Site& s) {
+  if (s.e.step->level == Level::kLane) return s.Broken("at lane level");
+  if (s.e.step->level == Level::kBlock && !s.e.f.is_flat)
+    return s.Broken("at block level of a function that is not flat");
+  if (s.inst.edges.size() == 3) return EmitForLanesOfArm(s);
+  LoopEmitter loops(s.e);
+  if (s.e.f.resumes == ir::Resumes::kLanes) return loops.ForEachLane(s.inst);
+  return s.e.f.is_flat ? loops.ForThreads(s.inst) : loops.ForLanes(s.inst);
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,54 @@
+// Regions, and the loops that for_warps and for_lanes stand for: a terminator emits its loop and, inside, a
+// fresh copy of the region it runs.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "lowering/llvm/emit/function_emitter.h"
+#include "lowering/llvm/lanes/lane_vectors.h"
+
+namespace ptx2cpu::lowering {
+
+// The region that begins at `edge.to`, for the lanes of `step`.
+Status EmitRegion(FunctionEmitter& e, const ir::Edge& edge, const LaneStep& step);
+
+class LoopEmitter {
+ public:
+  explicit LoopEmitter(FunctionEmitter& e) : e(e), b(e.b) {}
+  Status ForWarps(const ir::Inst& inst);
+  Status ForLanes(const ir::Inst& inst);  // over the lanes of a warp
+  // The same where lanes suspend by themselves: one after the other.
+  Status ForEachLane(const ir::Inst& inst);
+  // Flat: over the threads of the block, as a nest over z, y and x, rows.cpp.
+  Status ForThreads(const ir::Inst& inst);
+
+ private:
+  // Head and latch of a loop that is entered at least once.
+  struct LaneLoop {
+    llvm::PHINode* index;
+    llvm::BasicBlock *head, *next, *after;
+    llvm::Value* count;
+  };
+  LaneLoop Open(llvm::Value* count, const char* name);
+  void Close(const LaneLoop& loop, llvm::MDNode* access_group);
+  llvm::MDNode* Metadata(llvm::MDNode* access_group);
+  bool MasksLanes(const ir::Inst& loop) const {
+    return e.f.has_early_exit && (loop.attrs.flags & ir::kUniform) == 0;
+  }
+  // Clears the lane's live bit.
+  llvm::BasicBlock* ExitBlock(const LaneStep& lane_step, llvm::BasicBlock* done);
+  // The region of one lane, in the innermost loop; skips lanes that have exited.
+  Status Lane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop);
+
+  Status LanesOneByOne(const ir::Inst& inst);
+  Status LanesAsVectors(const ir::Inst& inst, LanePlan& plan);
+  Status EachRow(llvm::MDNode* access_group, const std::function<Status(LaneStep, llvm::Value*)>& body);
+  Status RowsThreadByThread(const ir::Inst& inst);
+  Status RowsAsVectors(LanePlan& plan);
+
+  FunctionEmitter& e;
+  llvm::IRBuilder<>& b;
+};
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,199 @@
+#include "lowering/llvm/lanes/lane_plan.h"
+
+#include <algorithm>
+
+#include "lowering/llvm/emit/warps.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::Opcode;
+using ir::Space;
+using ir::ValueId;
+
+namespace {
+
+constexpr size_t kMaxOperations = 1500;  // LLVM's time grows faster than the code
+constexpr size_t kMaxEachLane = 4;       // outside of loops
+constexpr size_t kMaxEachLaneOfTexture =
+    3;  // more for each texture instruction of the same loop: it gains more than they cost
+
+// Operations on vectors that stand for one instruction, roughly.
+size_t OperationsOf(const ir::Inst& inst) {
+  switch (inst.op) {
+    case Opcode::kDivS:
+    case Opcode::kDivU:
+    case Opcode::kRemS:
+    case Opcode::kRemU:
+      return 30;
+    case Opcode::kMulHiS:
+    case Opcode::kMulHiU:
+      return 4;
+    default:
+      return ir::Bits(inst.type) > 64 ? 8 : 1;
+  }
+}
+
+size_t Count(const ir::Inst& access) {
+  return access.op == Opcode::kLoad ? access.results.size() : access.operands.size() - 1;
+}
+
+bool NumbersLanes(ir::Special special) {
+  using enum ir::Special;
+  return special == kLaneId || special == kWarpId || special == kLaneMaskEq || special == kLaneMaskLt ||
+         special == kLaneMaskLe || special == kLaneMaskGt || special == kLaneMaskGe;
+}
+
+// Was the value, or what it was computed from here, loaded?
+constexpr int kDepth = 10;
+bool ComesFromMemory(const ir::Function& f, ValueId value, int depth) {
+  const ir::InstId def = f.at_value(value).def;
+  if (!def.valid() || depth == 0) return false;
+  const ir::Inst& inst = f.at_inst(def);
+  if (inst.op == Opcode::kLoad && inst.attrs.space != Space::kParam) return true;
+  if (ir::Info(inst.op).effect != ir::Effect::kPure)
+    return inst.op != Opcode::kLoad && inst.op != Opcode::kSlotLoad;
+  return std::ranges::any_of(inst.operands,
+                             [&](ValueId operand) { return ComesFromMemory(f, operand, depth - 1); });
+}
+
+bool IsTerminatorOfLanes(Opcode op) {
+  return op == Opcode::kBr || op == Opcode::kCondBr || op == Opcode::kSwitch || op == Opcode::kEndLane ||
+         op == Opcode::kExitLane || op == Opcode::kTrap || op == Opcode::kUnreachable;
+}
+
+LaneShape ShapeIn(const FunctionEmitter& e, const LaneRegion& region, ValueId value) {
+  ir::BlockId made = e.f.at_value(value).block;
+  if (made.valid() && region.level_of[made.index] != LaneRegion::kNone) return region.shapes[value.index];
+  return {.kind = e.values.IsVarying(value) ? LaneShape::Kind::kVarying : LaneShape::Kind::kUniform};
+}
+
+LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst) {
+  if (analysis::IsStrong(inst, e.private_shared) || inst.attrs.space == Space::kLocal)
+    return LaneForm::kEachLane;
+  const LaneShape address = ShapeIn(e, region, inst.operands[0]);
+  if (address.uniform()) return LaneForm::kUniform;
+  const auto bits = static_cast<unsigned>(ir::Bits(inst.type));
+  const size_t count = Count(inst);
+  if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || (bits < 32 && count > 1) || count > 4)
+    return LaneForm::kEachLane;
+  if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return LaneForm::kVector;
+  // Sequences that parted lanes have brought together mostly are one still (where every lane took as many
+  // trips).
+  if (address.kind == LaneShape::Kind::kVarying && count == 1 &&
+      !ComesFromMemory(e.f, inst.operands[0], kDepth))
+    return LaneForm::kVectorIfSeen;
+  return bits >= 32 ? LaneForm::kGather : LaneForm::kEachLane;
+}
+
+}  // namespace
+
+LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst) {
+  auto is_uniform = [&](ValueId value) { return ShapeIn(e, region, value).uniform(); };
+  switch (inst.op) {
+    case Opcode::kSlotLoad:
+    case Opcode::kSlotStore:
+    case Opcode::kResumeWord:
+      return LaneForm::kVector;
+    case Opcode::kFence:
+      return LaneForm::kUniform;
+    case Opcode::kTexture:
+      return LaneForm::kVector;
+    case Opcode::kSurfaceAddress:
+      return is_uniform(inst.operands[0]) ? LaneForm::kVector : LaneForm::kEachLane;
+    case Opcode::kIsSpace:
+    case Opcode::kToGeneric:
+    case Opcode::kFromGeneric: {
+      bool window = inst.op != Opcode::kIsSpace && inst.attrs.space != Space::kLocal &&
+                    inst.attrs.space != Space::kSharedCluster;
+      return window || is_uniform(inst.results[0]) ? LaneForm::kVector : LaneForm::kEachLane;
+    }
+    case Opcode::kLoad:
+    case Opcode::kStore:
+      return FormOfAccess(e, region, inst);
+    default:
+      return ir::Info(inst.op).effect == ir::Effect::kPure ? LaneForm::kVector : LaneForm::kEachLane;
+  }
+}
+
+namespace {
+
+// Not where much of the code would run lane by lane.
+bool PaysOff(const FunctionEmitter& e, const LaneRegion& region) {
+  const ir::Function& f = e.f;
+  if (!f.at_block(region.blocks[0]).params.empty()) return false;
+  size_t operations = 0;
+  std::vector<size_t> each_lane(region.levels.size()), allowed(region.levels.size());
+  allowed[0] = kMaxEachLane;
+  for (ir::BlockId block : region.blocks) {
+    for (ir::InstId id : f.at_block(block).insts) {
+      const ir::Inst& inst = f.at_inst(id);
+      if (ir::IsTerminator(inst.op)) {
+        if (!IsTerminatorOfLanes(inst.op)) return false;
+        continue;
+      }
+      operations += OperationsOf(inst);
+      // There a lane that fails in a callee ends alone, with its own code.
+      if (inst.op == Opcode::kCall && NobodyWaits(e.f)) return false;
+      for (ValueId result : inst.results) {
+        if (ir::Bits(f.type_of(result)) > 64 && !region.shapes[result.index].uniform()) return false;
+      }
+      const uint32_t level = region.level_of[block.index];
+      if (inst.op == Opcode::kTexture) allowed[level] += kMaxEachLaneOfTexture;
+      if (FormOf(e, region, inst) == LaneForm::kEachLane) ++each_lane[level];
+    }
+  }
+  for (size_t level = 0; level < allowed.size(); ++level) {
+    if (each_lane[level] > allowed[level]) return false;
+  }
+  return operations <= kMaxOperations;
+}
+
+// LLVM makes vectors of the loop over threads where they have no loop of their own and it sees where most
+// accesses lie.
+bool PaysForRows(const FunctionEmitter& e, const LaneRegion& region) {
+  if (e.f.has_early_exit) return false;
+  size_t plain = 0, to_be_seen = 0;
+  for (ir::BlockId block : region.blocks) {
+    for (ir::InstId id : e.f.at_block(block).insts) {
+      const ir::Inst& inst = e.f.at_inst(id);
+      if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) {
+        const LaneForm form = FormOf(e, region, inst);
+        to_be_seen += form == LaneForm::kVectorIfSeen;
+        plain += form == LaneForm::kVector;
+      }
+      if (inst.op == Opcode::kSpecialRegister && NumbersLanes(inst.attrs.special)) return false;
+      if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore) {
+        if (e.f.slots[inst.attrs.index].shape == ir::Level::kWarp) return false;
+      }
+    }
+  }
+  const bool has_loops = region.levels.size() > 1;
+  return (has_loops || to_be_seen > plain) && PaysOff(e, region);
+}
+
+using Threads = LaneRegionOptions::Threads;
+
+std::optional<LaneRegion> FindRegion(const FunctionEmitter& e, ir::BlockId entry, Threads threads) {
+  // Locals on the stack are one lane's at a time.
+  if (e.m.lane_width == 1 || e.memory.stack_locals() != nullptr) return std::nullopt;
+  const LaneRegionOptions options{.private_shared = e.private_shared,
+                                  .threads = threads,
+                                  .varies_outside = [&](ValueId id) { return e.values.IsVarying(id); }};
+  return analysis::FindLaneRegion(e.f, entry, options);
+}
+
+}  // namespace
+
+std::optional<LanePlan> PlanLanes(const FunctionEmitter& e, ir::BlockId entry) {
+  auto region = FindRegion(e, entry, e.one_dimensional ? Threads::kOneDimensional : Threads::kAnyShape);
+  if (!region || !PaysOff(e, *region)) return std::nullopt;
+  return LanePlan{std::move(*region), e.m.lane_width};
+}
+
+std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry) {
+  auto region = FindRegion(e, entry, Threads::kRow);
+  if (!region || !PaysForRows(e, *region)) return std::nullopt;
+  return LanePlan{std::move(*region), e.m.lane_width};
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,35 @@
+// Whether a region of lanes is emitted as vectors, how wide, and what its instructions become.
+#pragma once
+
+#include <optional>
+
+#include "analysis/lanes/lane_region.h"
+#include "lowering/llvm/emit/function_emitter.h"
+
+namespace ptx2cpu::lowering {
+
+using analysis::EdgeRef;
+using analysis::LaneRegion;
+using analysis::LaneRegionOptions;
+using analysis::LaneShape;
+
+// A region and the number of lanes that a vector of it holds.
+struct LanePlan {
+  LaneRegion region;
+  unsigned width = 1;
+};
+// Of the lanes of a warp, or of rows of a flat kernel's threads. Nothing: they are a loop.
+std::optional<LanePlan> PlanLanes(const FunctionEmitter& e, ir::BlockId entry);
+std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry);
+
+// What an instruction of the region becomes. All decisions about memory are made here.
+enum class LaneForm : uint8_t {
+  kUniform,       // once: a load's value is broadcast, of a store the last lane's value remains
+  kVector,        // one vector operation; an access of consecutive elements
+  kVectorIfSeen,  // the same where the addresses turn out to be consecutive at run time
+  kGather,        // an access of each lane's own address
+  kEachLane,      // lane by lane
+};
+LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst);
+
+}  // namespace ptx2cpu::lowering

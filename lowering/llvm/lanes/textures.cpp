@@ -1,0 +1,55 @@
+// Textures and surfaces for the lanes of a warp at once.
+#include "ir/image.h"
+#include "lowering/llvm/emit/surface_address.h"
+#include "lowering/llvm/lanes/lane_vectors.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+namespace image = ir::image;
+using ir::ValueId;
+using Value = llvm::Value*;
+
+Status LaneVectors::EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask) {
+  const ValueId result = inst.results[0];
+  e.values.ForgetSequence(result);
+  auto coordinate = [&](size_t number) { return Vector(e.values.Get(inst.operands[number])); };
+  Value address = SurfaceAddress(e, e.values.Get(inst.operands[0]), inst.attrs.index)
+                      .Of(coordinate(1), coordinate(2), coordinate(3));
+  Value bad = b.CreateAnd(Bits(mask), Bits({b.CreateICmpEQ(address, Literal(address, 1)), nullptr}));
+  Value lane = AsLane(b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bad, b.getFalse()));
+  e.body.Fault(NonZero(bad), PTX2CPU_FAULT_MISALIGNED, b.CreateAdd(e.step->thread, lane), inst.at);
+  e.values.SetShaped(result, {address, nullptr, nullptr});
+  return {};
+}
+
+// Operands and results in arrays of 32.
+Status LaneVectors::EmitTextures(const ir::Inst& inst, const Mask& mask) {
+  for (ValueId result : inst.results) e.values.ForgetSequence(result);
+  const size_t count = inst.operands.size() - 2;
+  Value texture = e.values.Get(inst.operands[0]), sampler = e.values.Get(inst.operands[1]);
+  if (sampler->getType()->isVectorTy()) return EmitEachLane(inst, mask);
+  const llvm::Align align(64);
+  Value words = e.body.Scratch(b.getInt32Ty(), image::kMostWords * kWarpSize),
+        result = e.body.Scratch(b.getInt32Ty(), image::kChannels * kWarpSize);
+  auto row = [&](Value array, size_t number) {
+    return b.CreateConstGEP1_64(b.getInt32Ty(), array, number * kWarpSize);
+  };
+  for (size_t i = 0; i < count; ++i)
+    b.CreateAlignedStore(Vector(e.values.Get(inst.operands[i + 2])), row(words, i), align);
+  Value lanes = b.CreateZExtOrTrunc(Bits(mask), b.getInt32Ty()), fetch = b.getInt32(inst.attrs.index);
+  if (texture->getType()->isVectorTy()) {
+    Value textures = e.body.Scratch(b.getInt64Ty(), kWarpSize);
+    b.CreateAlignedStore(texture, textures, align);
+    b.CreateCall(e.m.Service("ptx2cpu_texture_fetch_each"), {textures, sampler, fetch, lanes, words, result});
+  } else {
+    Value pointer = b.CreateIntToPtr(texture, b.getPtrTy());
+    b.CreateCall(e.m.Service("ptx2cpu_texture_fetch_lanes"), {pointer, sampler, fetch, lanes, words, result});
+  }
+  for (size_t i = 0; i < image::kChannels; ++i)
+    e.values.SetShaped(inst.results[i], {b.CreateAlignedLoad(VectorOf(b.getInt32Ty()), row(result, i), align),
+                                         nullptr, nullptr});
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering
