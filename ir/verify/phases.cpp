@@ -189,6 +189,7 @@ Status CheckEnd(const Subject& s, BlockId block, const Inst& inst) {
         return s.Broken(block, inst, "an exit_lane, but the function does not say has_early_exit");
       break;
     case Opcode::kExit:
+      if (is == Level::kLane) return s.Broken(block, inst, "an exit; exit_lane takes its place");
       wants = Level::kWarp;
       if (s.f.parked_slot != ~0u || !s.f.resume_points.empty())
         return s.Broken(block, inst, "an exit of a warp after the arms of branches were sequenced");
