@@ -7,22 +7,6 @@
 
 namespace ptx2cpu::analysis {
 
-bool IsStrong(const ir::Inst& access, bool private_shared) {
-  using ir::MemoryOrder;
-  const MemoryOrder order = access.attrs.order;
-  if (order == MemoryOrder::kWeak && (access.attrs.flags & ir::kVolatile) == 0) return false;
-  const bool ordered =
-      order != MemoryOrder::kWeak && order != MemoryOrder::kVolatile && order != MemoryOrder::kRelaxed;
-  return ordered || !private_shared || access.attrs.space != ir::Space::kShared;
-}
-
-bool HasPrivateShared(const ir::Function& f) {
-  if (!f.is_kernel || f.resumes != ir::Resumes::kNever) return false;
-  return std::ranges::none_of(f.insts, [](const ir::Inst& inst) {
-    return inst.block.valid() && inst.attrs.space == ir::Space::kSharedCluster;
-  });
-}
-
 using ir::BlockId;
 using ir::ValueId;
 

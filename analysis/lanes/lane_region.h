@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/function.h"
+#include "analysis/values/thread_transfer.h"
 
 namespace ptx2cpu::analysis {
 
@@ -18,17 +18,6 @@ struct EdgeRef {
   ir::BlockId from;
   uint32_t number = 0;
   friend auto operator<=>(const EdgeRef&, const EdgeRef&) = default;
-};
-
-struct LaneShape {
-  enum class Kind : uint8_t { kUnknown, kUniform, kAffine, kVarying };
-  Kind kind = Kind::kUnknown;
-  int64_t stride = 0;  // kAffine: what a lane has more than the one before, modulo the type's width
-  bool whole = false;  // the first lane's value is a multiple of the warp size
-  bool guess = false;  // kAffine: unless a 32-bit sequence wraps around before it is widened
-  bool uniform() const { return kind <= Kind::kUniform; }
-  bool affine() const { return kind == Kind::kAffine; }
-  friend bool operator==(const LaneShape&, const LaneShape&) = default;
 };
 
 struct LaneRegion {
@@ -55,18 +44,11 @@ struct LaneRegion {
   std::vector<Level> levels;         // [0]: the region
   std::vector<uint32_t> level_of;    // by block
   std::vector<bool> used_elsewhere;  // by value: read in another block, or handed over by an edge
-  std::vector<LaneShape> shapes;     // by value, where it is made
+  std::vector<ThreadShape> shapes;   // by value, where it is made
   std::vector<ir::BlockId> blocks;
 
   bool Contains(uint32_t level, ir::BlockId block) const;
 };
-
-// An access that other host threads or, between two boundaries, other lanes may see. Where a block's shared
-// memory is private to the host thread that runs its lanes to each boundary, nobody else looks while they
-// run, and any order of their volatile and relaxed accesses there is one that the memory model allows.
-bool IsStrong(const ir::Inst& access, bool private_shared);
-// Is it, for all of the function's accesses?
-bool HasPrivateShared(const ir::Function& f);
 
 struct LaneRegionOptions {
   bool private_shared = false;

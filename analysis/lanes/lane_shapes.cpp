@@ -3,40 +3,29 @@
 
 #include <algorithm>
 
+#include "analysis/values/thread_transfer.h"
+
 namespace ptx2cpu::analysis {
 
 using ir::BlockId;
-using ir::Opcode;
 using ir::ValueId;
-using Kind = LaneShape::Kind;
-
-bool DiffersBetweenLanes(ir::Special special) {
-  return special >= ir::Special::kTidX && special <= ir::Special::kLaneMaskGt &&
-         special != ir::Special::kWarpId;
-}
-
 namespace {
 
-constexpr int64_t kLanes = 32;
-constexpr LaneShape kUniformShape{.kind = Kind::kUniform}, kVaryingShape{.kind = Kind::kVarying};
-
-// What a guess makes uniform is not known to be.
-LaneShape Affine(int64_t stride, bool whole, bool guess = false) {
-  if (stride == 0) return guess ? kVaryingShape : LaneShape{.kind = Kind::kUniform, .whole = whole};
-  return {.kind = Kind::kAffine, .stride = stride, .whole = whole, .guess = guess};
-}
-
-LaneShape Join(const LaneShape& a, const LaneShape& b) {
-  if (a.kind == Kind::kUnknown) return b;
-  if (b.kind == Kind::kUnknown) return a;
-  if (a.kind != b.kind || a.stride != b.stride) return kVaryingShape;
-  return {.kind = a.kind, .stride = a.stride, .whole = a.whole && b.whole, .guess = a.guess || b.guess};
+ThreadGroup GroupOf(const LaneRegionOptions& options) {
+  using Along = ThreadGroup::Along;
+  using Threads = LaneRegionOptions::Threads;
+  ThreadGroup group{.at_once = true, .guesses = true, .private_shared = options.private_shared};
+  if (options.threads == Threads::kAnyShape) return group;
+  group.along = {Along::kConsecutive, Along::kSame, Along::kSame, Along::kConsecutive};
+  group.is_warp = options.threads != Threads::kRow;
+  if (!group.is_warp) group.along[kAxisLane] = Along::kAny;
+  return group;
 }
 
 class Shapes {
  public:
   Shapes(const ir::Function& f, const LaneRegionOptions& options, LaneRegion& region)
-      : f_(f), options_(options), r_(region) {
+      : f_(f), options_(options), group_(GroupOf(options)), transfer_(f, group_), r_(region) {
     r_.shapes.resize(f.values.size());
   }
 
@@ -54,7 +43,7 @@ class Shapes {
   // -- where lanes are --
   bool UniformEnd(BlockId block) const {
     const ir::Inst& end = f_.terminator(block);
-    return end.operands.empty() || Seen(end.operands[0], block).uniform();
+    return end.operands.empty() || ShapeAt(end.operands[0], block).uniform();
   }
 
   const LaneRegion::Item& ItemAt(uint32_t level, BlockId block) const {
@@ -107,13 +96,13 @@ class Shapes {
 
   // -- values --
   // As a block sees it: lanes that have left a loop in different trips hold values of different trips.
-  LaneShape Seen(ValueId value, BlockId block) const {
+  ThreadShape ShapeAt(ValueId value, BlockId block) const {
     BlockId made = f_.at_value(value).block;
     if (!made.valid() || r_.level_of[made.index] == LaneRegion::kNone) {
-      return options_.varies_outside(value) ? kVaryingShape : kUniformShape;
+      return options_.varies_outside(value) ? kVaryingShape : Uniform(Uniformity::kWarp);
     }
-    const LaneShape& shape = r_.shapes[value.index];
-    if (shape.kind == Kind::kUnknown) return shape;
+    const ThreadShape& shape = r_.shapes[value.index];
+    if (shape.kind == Uniformity::kUnknown) return shape;
     for (uint32_t at = r_.level_of[made.index]; at != 0; at = r_.levels[at].parent) {
       if (!r_.Contains(at, block) && !r_.levels[at].leaves_together) return kVaryingShape;
     }
@@ -126,14 +115,14 @@ class Shapes {
     bool apart = edges.size() > 1 && !AllTogether(level, edges);
     for (size_t p = 0; p < params.size(); ++p) {
       bool same = true;
-      LaneShape joined;
+      ThreadShape joined;
       ValueId first;
       for (EdgeRef ref : edges) {
         ValueId arg = f_.successors(ref.from)[ref.number].args[p];
         if (!first.valid()) first = arg;
         same &= arg == first;
-        LaneShape here = Seen(arg, ref.from), there = Seen(arg, block);
-        joined = Join(joined, here.kind == Kind::kVarying ? here : there);
+        ThreadShape here = ShapeAt(arg, ref.from), there = ShapeAt(arg, block);
+        joined = Join(joined, here.base == Uniformity::kVarying ? here : there, group_);
       }
       if (apart && !same) joined = kVaryingShape;
       Lower(params[p], joined);
@@ -141,148 +130,16 @@ class Shapes {
   }
 
   void VisitInst(const ir::Inst& inst) {
-    for (size_t n = 0; n < inst.results.size(); ++n) Lower(inst.results[n], ShapeOf(inst));
-  }
-
-  LaneShape ShapeOf(const ir::Inst& inst) const {
-    switch (ir::Info(inst.op).effect) {
-      case ir::Effect::kPure:
-        return Pure(inst);
-      case ir::Effect::kReads:
-        return Read(inst);
-      default:
-        return kVaryingShape;
+    operands_.clear();
+    for (ValueId operand : inst.operands) operands_.push_back(ShapeAt(operand, inst.block));
+    for (size_t n = 0; n < inst.results.size(); ++n) {
+      Lower(inst.results[n], transfer_.Result(inst, n, f_.at_block(inst.block).level, operands_));
     }
   }
 
-  LaneShape Read(const ir::Inst& inst) const {
-    switch (inst.op) {
-      case Opcode::kSlotLoad:
-        return f_.slots[inst.attrs.index].shape == ir::Level::kLane ? kVaryingShape : kUniformShape;
-      case Opcode::kLoad: {
-        if (IsStrong(inst, options_.private_shared) || inst.attrs.space == ir::Space::kLocal)
-          return kVaryingShape;
-        LaneShape address = Seen(inst.operands[0], inst.block);
-        return address.affine() ? kVaryingShape : LaneShape{.kind = address.kind};
-      }
-      default:
-        return kVaryingShape;
-    }
-  }
-
-  LaneShape Pure(const ir::Inst& inst) const {
-    if (inst.op == Opcode::kConst) return {.kind = Kind::kUniform, .whole = inst.attrs.bits % kLanes == 0};
-    if (inst.op == Opcode::kSpecialRegister) return Register(inst);
-    bool all_uniform = true;
-    for (ValueId operand : inst.operands) {
-      LaneShape shape = Seen(operand, inst.block);
-      if (shape.kind == Kind::kUnknown) return shape;
-      if (shape.kind == Kind::kVarying) return kVaryingShape;
-      all_uniform &= shape.kind == Kind::kUniform;
-    }
-    const bool window = inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric;
-    if (window && inst.attrs.space == ir::Space::kLocal) return kVaryingShape;
-    const bool word = inst.type == ir::Type::kI32 || inst.type == ir::Type::kI64 || window;
-    LaneShape shape = word ? Linear(inst) : kVaryingShape;
-    if (all_uniform) return {.kind = Kind::kUniform, .whole = shape.kind == Kind::kUniform && shape.whole};
-    return shape;
-  }
-
-  LaneShape Register(const ir::Inst& inst) const {
-    ir::Special special = inst.attrs.special;
-    using Threads = LaneRegionOptions::Threads;
-    if (special == ir::Special::kLaneId && options_.threads != Threads::kRow) return Affine(1, true);
-    bool index =
-        special == ir::Special::kTidX || special == ir::Special::kTidY || special == ir::Special::kTidZ;
-    if (index && options_.threads != Threads::kAnyShape)
-      return special == ir::Special::kTidX ? Affine(1, true) : kUniformShape;
-    return DiffersBetweenLanes(special) ? kVaryingShape : kUniformShape;
-  }
-
-  std::optional<uint64_t> Constant(ValueId value) const {
-    ir::InstId def = f_.at_value(value).def;
-    if (!def.valid() || f_.at_inst(def).op != Opcode::kConst) return std::nullopt;
-    const ir::Inst& inst = f_.at_inst(def);
-    return inst.type == ir::Type::kI32 ? inst.attrs.bits & 0xffffffffu : inst.attrs.bits;
-  }
-
-  // Integer arithmetic on uniform values and sequences.
-  LaneShape Linear(const ir::Inst& inst) const {
-    auto operand = [&](size_t n) { return Seen(inst.operands[n], inst.block); };
-    auto wrap = [&](int64_t stride) {
-      return inst.type == ir::Type::kI32 ? static_cast<int64_t>(static_cast<int32_t>(stride)) : stride;
-    };
-    switch (inst.op) {
-      case Opcode::kAdd:
-      case Opcode::kSub: {
-        if ((inst.attrs.flags & ir::kSat) != 0) return kVaryingShape;
-        LaneShape x = operand(0), y = operand(1);
-        auto a = static_cast<uint64_t>(x.stride), c = static_cast<uint64_t>(y.stride);
-        return Affine(wrap(static_cast<int64_t>(inst.op == Opcode::kAdd ? a + c : a - c)), x.whole && y.whole,
-                      x.guess || y.guess);
-      }
-      case Opcode::kMul:
-        for (size_t n = 0; n < 2; ++n) {
-          if (std::optional<uint64_t> factor = Constant(inst.operands[1 - n]))
-            return Scaled(operand(n), *factor, wrap);
-        }
-        return kVaryingShape;
-      case Opcode::kShl: {
-        std::optional<uint64_t> amount = Constant(inst.operands[1]);
-        if (!amount || *amount >= static_cast<uint64_t>(ir::Bits(inst.type))) return kVaryingShape;
-        return Scaled(operand(0), uint64_t{1} << *amount, wrap);
-      }
-      case Opcode::kAnd:
-        for (size_t n = 0; n < 2; ++n) {
-          if (std::optional<uint64_t> mask = Constant(inst.operands[1 - n])) return Masked(operand(n), *mask);
-        }
-        return kVaryingShape;
-      case Opcode::kShrU:
-      case Opcode::kShrS: {
-        std::optional<uint64_t> amount = Constant(inst.operands[1]);
-        LaneShape x = operand(0);
-        bool same = amount && *amount >= 5 && x.whole && x.stride == 1 && !x.guess;
-        return same ? kUniformShape : kVaryingShape;
-      }
-      case Opcode::kZext:
-      case Opcode::kSext: {
-        // A sequence only while it does not wrap: the emitter checks that where the value is an address.
-        LaneShape x = operand(0);
-        if (inst.from != ir::Type::kI32 || x.stride <= -(1 << 24) || x.stride >= 1 << 24)
-          return kVaryingShape;
-        return Affine(x.stride, x.whole, x.stride != 1 || !x.whole);
-      }
-      case Opcode::kTrunc:
-        return inst.from == ir::Type::kI64
-                   ? Affine(wrap(operand(0).stride), operand(0).whole, operand(0).guess)
-                   : kVaryingShape;
-      case Opcode::kToGeneric:
-      case Opcode::kFromGeneric:
-        return inst.attrs.space == ir::Space::kSharedCluster
-                   ? kVaryingShape
-                   : Affine(operand(0).stride, false, operand(0).guess);
-      default:
-        return kVaryingShape;
-    }
-  }
-
-  template <typename Wrap>
-  static LaneShape Scaled(const LaneShape& x, uint64_t factor, const Wrap& wrap) {
-    return Affine(wrap(static_cast<int64_t>(static_cast<uint64_t>(x.stride) * factor)),
-                  x.whole || factor % kLanes == 0, x.guess);
-  }
-
-  // The low five bits of first, first + 1, ... are the lane's number where `first` is a multiple of 32.
-  static LaneShape Masked(const LaneShape& x, uint64_t mask) {
-    const uint64_t low = mask % kLanes;
-    if (x.stride != 1 || !x.whole || x.guess) return kVaryingShape;
-    if (low == 0) return Affine(0, true);
-    return low == kLanes - 1 ? Affine(1, true) : kVaryingShape;
-  }
-
-  void Lower(ValueId value, LaneShape shape) {
-    LaneShape& known = r_.shapes[value.index];
-    LaneShape joined = Join(known, shape);
+  void Lower(ValueId value, const ThreadShape& shape) {
+    ThreadShape& known = r_.shapes[value.index];
+    ThreadShape joined = Join(known, shape, group_);
     if (joined == known) return;
     known = joined;
     changed_ = true;
@@ -295,7 +152,10 @@ class Shapes {
 
   const ir::Function& f_;
   const LaneRegionOptions& options_;
+  const ThreadGroup group_;
+  const ThreadTransfer transfer_;
   LaneRegion& r_;
+  std::vector<ThreadShape> operands_;
   bool changed_ = false;
 };
 

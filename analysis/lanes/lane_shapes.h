@@ -5,8 +5,6 @@
 
 namespace ptx2cpu::analysis {
 
-bool DiffersBetweenLanes(ir::Special special);
-
 // Fills shapes, Item::together, Level::leaves_together and turns_together.
 void FindLaneShapes(const ir::Function& f, const LaneRegionOptions& options, LaneRegion& region);
 

@@ -5,52 +5,25 @@
 
 #include "analysis/graph/control_dependence.h"
 #include "analysis/graph/loops.h"
-#include "analysis/values/uniformity_transfer.h"
+#include "analysis/values/thread_transfer.h"
 
 namespace ptx2cpu::analysis {
 
-std::string_view Name(Uniformity uniformity) {
-  constexpr std::string_view kNames[] = {"block-uniform", "warp-uniform", "affine", "varying"};
-  return kNames[static_cast<size_t>(uniformity)];
-}
-
-LaunchShape PromisedShape(const ir::Function& f) {
-  if (f.required_threads[0] == 0) return {};
-  return {f.required_threads[0], std::max(f.required_threads[1], 1u), std::max(f.required_threads[2], 1u)};
-}
-
 namespace {
-
-ValueShape Join(const ValueShape& a, const ValueShape& b) {
-  if (a == b) return a;
-  if (a.kind <= Uniformity::kWarp && b.kind <= Uniformity::kWarp) return {std::max(a.kind, b.kind)};
-  if (a.kind == Uniformity::kAffine && b.kind == Uniformity::kAffine && a.stride == b.stride) {
-    return {Uniformity::kAffine, a.stride, std::min(a.base_align, b.base_align)};
-  }
-  return {Uniformity::kVarying};
-}
-
-// A value that is uniform in each of two groups of lanes that meet: it differs at the level of the branch.
-ValueShape Blend(const ValueShape& value, Uniformity branch) {
-  if (branch == Uniformity::kBlock) return value;
-  if (branch == Uniformity::kWarp)
-    return value.kind == Uniformity::kBlock ? ValueShape{Uniformity::kWarp} : value;
-  return {Uniformity::kVarying};
-}
 
 class Solver {
  public:
   Solver(const ir::Function& f, LaunchShape launch)
-      : f_(f), transfer_(f, launch), g_(BuildCfg(f)), loops_(Loops(g_)) {
+      : f_(f), group_(ThreadGroup::WarpOf(launch)), transfer_(f, group_), g_(BuildCfg(f)), loops_(Loops(g_)) {
     result_.values.resize(f.values.size());
-    result_.branches.resize(f.blocks.size(), Uniformity::kBlock);
-    merge_.resize(g_.size(), Uniformity::kBlock);
-    loop_exit_.resize(loops_.loops.size(), Uniformity::kBlock);
+    result_.branches.resize(f.blocks.size(), Uniformity::kGrid);
+    merge_.resize(g_.size(), Uniformity::kGrid);
+    loop_exit_.resize(loops_.loops.size(), Uniformity::kGrid);
   }
 
   UniformityResult Solve() {
     if (!f_.is_kernel && f_.entry.valid()) {
-      for (ir::ValueId param : f_.at_block(f_.entry).params) Raise(param, {Uniformity::kVarying});
+      for (ir::ValueId param : f_.at_block(f_.entry).params) Raise(param, kVaryingShape);
     }
     do {
       changed_ = false;
@@ -62,31 +35,28 @@ class Solver {
   }
 
  private:
-  void Raise(ir::ValueId id, ValueShape shape) {
-    ValueShape& old = result_.values[id.index];
-    ValueShape joined = seen_.size() > id.index && seen_[id.index] ? Join(old, shape) : shape;
-    if (seen_.size() <= id.index) seen_.resize(result_.values.size());
-    bool first = !seen_[id.index];
-    seen_[id.index] = true;
-    // A loop-carried base may lose its alignment trip by trip; two steps are enough to know.
-    if (!first && joined.kind == Uniformity::kAffine && joined.base_align < old.base_align)
-      joined.base_align = 1;
-    if (first || !(joined == old)) changed_ = true;
-    old = joined;
+  void Raise(ir::ValueId id, const ThreadShape& shape) {
+    ThreadShape& known = result_.values[id.index];
+    ThreadShape joined = Join(known, shape, group_);
+    if (joined == known) return;
+    known = joined;
+    changed_ = true;
   }
 
   void VisitBlock(ir::BlockId block) {
     for (ir::InstId id : f_.at_block(block).insts) {
       const ir::Inst& inst = f_.at_inst(id);
-      for (uint32_t n = 0; n < inst.results.size(); ++n) {
-        ValueShape shape = transfer_.Result(inst, n, f_.at_block(block).level, result_.values);
+      operands_.clear();
+      for (ir::ValueId operand : inst.operands) operands_.push_back(result_.values[operand.index]);
+      for (size_t n = 0; n < inst.results.size(); ++n) {
+        ThreadShape shape = transfer_.Result(inst, n, f_.at_block(block).level, operands_);
         Raise(inst.results[n], Escaping(inst.results[n], shape));
       }
     }
     for (const ir::Edge& edge : f_.successors(block)) {
       for (size_t n = 0; n < edge.args.size(); ++n) {
         ir::ValueId param = f_.at_block(edge.to).params[n];
-        ValueShape shape = Blend(result_.values[edge.args[n].index], merge_[edge.to.index]);
+        ThreadShape shape = Blend(result_.values[edge.args[n].index], merge_[edge.to.index], group_);
         Raise(param, Escaping(param, shape));
       }
     }
@@ -96,8 +66,8 @@ class Solver {
   void VisitBranch(ir::BlockId block) {
     const ir::Inst& terminator = f_.terminator(block);
     if (g_.successors[block.index].size() < 2 || terminator.operands.empty()) return;
-    Uniformity kind = std::min(result_.values[terminator.operands[0].index].kind, Uniformity::kVarying);
-    if (kind == Uniformity::kAffine) kind = Uniformity::kVarying;
+    Uniformity kind = result_.values[terminator.operands[0].index].kind;
+    if (kind > Uniformity::kWarp) kind = Uniformity::kVarying;
     if (kind <= result_.branches[block.index]) return;
     result_.branches[block.index] = kind;
     changed_ = true;
@@ -152,7 +122,7 @@ class Solver {
   Uniformity LeavingKind(uint32_t l) {
     const Loop& loop = loops_.loops[l];
     const ControlDependence& dependence = WithinTrip(l);
-    std::vector<Uniformity> decides(loop.blocks.size());
+    std::vector<Uniformity> decides(loop.blocks.size(), Uniformity::kGrid);
     for (size_t n = 0; n < loop.blocks.size(); ++n) {
       decides[n] = result_.branches[loop.blocks[n]];
       for (uint32_t m = loops_.innermost[loop.blocks[n]]; m != l; m = loops_.loops[m].parent) {
@@ -169,7 +139,7 @@ class Solver {
         }
       }
     }
-    Uniformity leaving = Uniformity::kBlock;
+    Uniformity leaving = Uniformity::kGrid;
     for (auto [from, to] : loop.exits) {
       auto at = std::lower_bound(loop.blocks.begin(), loop.blocks.end(), from);
       leaving = std::max(leaving, decides[static_cast<size_t>(at - loop.blocks.begin())]);
@@ -179,7 +149,7 @@ class Solver {
 
   // Values defined in the loop and used outside.
   void FindEscapes(const Loop& loop, Uniformity kind) {
-    escape_.resize(f_.values.size(), Uniformity::kBlock);
+    escape_.resize(f_.values.size(), Uniformity::kGrid);
     auto use = [&](ir::ValueId value) {
       if (loop.Contains(f_.at_value(value).block.index))
         escape_[value.index] = std::max(escape_[value.index], kind);
@@ -195,8 +165,8 @@ class Solver {
     }
   }
 
-  ValueShape Escaping(ir::ValueId value, ValueShape shape) const {
-    return value.index < escape_.size() ? Blend(shape, escape_[value.index]) : shape;
+  ThreadShape Escaping(ir::ValueId value, const ThreadShape& shape) const {
+    return value.index < escape_.size() ? Blend(shape, escape_[value.index], group_) : shape;
   }
 
   // Where paths from different `starts` meet without passing `stop` (disjoint paths; Karrenberg and Hack
@@ -233,12 +203,14 @@ class Solver {
   }
 
   const ir::Function& f_;
-  UniformityTransfer transfer_;
+  const ThreadGroup group_;
+  ThreadTransfer transfer_;
   Cfg g_;
   LoopForest loops_;
   std::map<uint32_t, ControlDependence> within_trip_;
   UniformityResult result_;
-  std::vector<bool> seen_;
+  std::vector<ThreadShape> operands_;
+  // How threads that meet there have been parted; ... leave a loop; ... hold values of different trips.
   std::vector<Uniformity> merge_, loop_exit_, escape_;
   bool changed_ = false;
 };

@@ -10,7 +10,7 @@ using namespace ptx2cpu::analysis;
 namespace {
 
 // The shape of the value that is stored by the function's n-th store.
-ValueShape Stored(const ir::Function& f, size_t n, std::optional<LaunchShape> launch = {}) {
+ThreadShape Stored(const ir::Function& f, size_t n, std::optional<LaunchShape> launch = {}) {
   UniformityResult result = AnalyzeUniformity(f, launch);
   for (ir::BlockId block : ir::ReversePostOrder(f)) {
     for (ir::InstId id : f.at_block(block).insts) {
@@ -35,10 +35,10 @@ constexpr LaunchShape kLine{0, 1, 1};
 }  // namespace
 
 TEST_CASE("uniformity of straight code", "[analysis]") {
-  CHECK(Kind("  %x = load i32 param %base\n") == Uniformity::kBlock);
+  CHECK(Kind("  %x = load i32 param %base\n") == Uniformity::kGrid);
   CHECK(Kind("  %x = special i32 ctaid.y\n") == Uniformity::kBlock);
   CHECK(Kind("  %x = load i32 global %base\n") == Uniformity::kVarying);
-  CHECK(Kind("  %x = load i32 global %base {nc}\n") == Uniformity::kBlock);
+  CHECK(Kind("  %x = load i32 global %base {nc}\n") == Uniformity::kGrid);
   CHECK(Kind("  %x = special i32 tid.x\n") == Uniformity::kVarying);
   CHECK(Kind("  %x = special i32 tid.x\n", kLine) == Uniformity::kAffine);
   CHECK(Kind("  %x = special i32 laneid\n") == Uniformity::kAffine);
@@ -71,7 +71,7 @@ TEST_CASE("affine values keep stride and alignment of the base", "[analysis]") {
   // An unaligned base breaks both rules.
   std::string shifted = kTid + "  %one = const i32 0x1\n  %t1 = add i32 %t, %one\n";
   CHECK(Kind(shifted + five + "  %x = shr_u i32 %t1, %c\n", kLine) == Uniformity::kVarying);
-  CHECK(Kind(shifted + "  %x = sub i32 %t1, %t\n", kLine) == Uniformity::kWarp);
+  CHECK(Kind(shifted + "  %x = sub i32 %t1, %t\n", kLine) == Uniformity::kGrid);
   ir::Module m = test::ParseText(R"(kernel @k (p: i64 @0) phase simt {
 ^b0:
   %base = param_base
@@ -83,7 +83,7 @@ TEST_CASE("affine values keep stride and alignment of the base", "[analysis]") {
   ret
 }
 )");
-  ValueShape shape = Stored(m.functions[0], 0);
+  ThreadShape shape = Stored(m.functions[0], 0);
   CHECK(shape.kind == Uniformity::kAffine);
   CHECK(shape.stride == 8);
 }
@@ -121,9 +121,9 @@ TEST_CASE("control flow makes values differ", "[analysis]") {
     return test::ParseText(text);
   };
   ir::Module uniform = make("u", "%n"), divergent = make("d", "%t");
-  CHECK(Stored(uniform.functions[0], 0).kind == Uniformity::kBlock);
-  CHECK(Stored(uniform.functions[0], 1).kind == Uniformity::kBlock);
-  CHECK(Stored(uniform.functions[0], 2).kind == Uniformity::kBlock);
+  CHECK(Stored(uniform.functions[0], 0).kind == Uniformity::kGrid);
+  CHECK(Stored(uniform.functions[0], 1).kind == Uniformity::kGrid);
+  CHECK(Stored(uniform.functions[0], 2).kind == Uniformity::kGrid);
   CHECK(Stored(divergent.functions[0], 0).kind == Uniformity::kVarying);
   CHECK(Stored(divergent.functions[0], 2).kind == Uniformity::kVarying);  // lanes leave at different trips
 }
@@ -143,7 +143,7 @@ TEST_CASE("early exits make nothing differ for those that stay", "[analysis]") {
   ret
 }
 )");
-  CHECK(Stored(m.functions[0], 0).kind == Uniformity::kBlock);
+  CHECK(Stored(m.functions[0], 0).kind == Uniformity::kGrid);
 }
 
 TEST_CASE("a uniform exit that only some threads test in a trip", "[analysis]") {

@@ -1,6 +1,7 @@
 #include "lowering/llvm/emit/function_emitter.h"
 
 #include "analysis/lanes/lane_region.h"
+#include "analysis/lanes/varying_above_lanes.h"
 
 namespace ptx2cpu::lowering {
 
@@ -49,7 +50,7 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       one_dimensional(one_dimensional),
       body(m, function),
       b(body.b),
-      values(*this, f.is_kernel ? FindVarying(f) : std::vector<bool>()),
+      values(*this, f.is_kernel ? analysis::FindVaryingAboveLanes(f) : std::vector<bool>()),
       blocks(*this),
       memory(*this),
       alignment(*this) {

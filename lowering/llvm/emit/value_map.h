@@ -104,7 +104,4 @@ class ValueMap {
   bool gives_first_ = false;
 };
 
-// Values of warp- and block-level code that differ between lanes: vectors there, the rest are scalars.
-std::vector<bool> FindVarying(const ir::Function& f);
-
 }  // namespace ptx2cpu::lowering

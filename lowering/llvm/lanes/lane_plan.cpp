@@ -64,7 +64,7 @@ bool IsTerminatorOfLanes(Opcode op) {
 LaneShape ShapeIn(const FunctionEmitter& e, const LaneRegion& region, ValueId value) {
   ir::BlockId made = e.f.at_value(value).block;
   if (made.valid() && region.level_of[made.index] != LaneRegion::kNone) return region.shapes[value.index];
-  return {.kind = e.values.IsVarying(value) ? LaneShape::Kind::kVarying : LaneShape::Kind::kUniform};
+  return e.values.IsVarying(value) ? analysis::kVaryingShape : analysis::Uniform(analysis::Uniformity::kWarp);
 }
 
 LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst) {
@@ -79,8 +79,7 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
   if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return LaneForm::kVector;
   // Sequences that parted lanes have brought together mostly are one still (where every lane took as many
   // trips).
-  if (address.kind == LaneShape::Kind::kVarying && count == 1 &&
-      !ComesFromMemory(e.f, inst.operands[0], kDepth))
+  if (address.varying() && count == 1 && !ComesFromMemory(e.f, inst.operands[0], kDepth))
     return LaneForm::kVectorIfSeen;
   return bits >= 32 ? LaneForm::kGather : LaneForm::kEachLane;
 }

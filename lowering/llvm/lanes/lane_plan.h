@@ -11,7 +11,7 @@ namespace ptx2cpu::lowering {
 using analysis::EdgeRef;
 using analysis::LaneRegion;
 using analysis::LaneRegionOptions;
-using analysis::LaneShape;
+using LaneShape = analysis::ThreadShape;
 
 // A region and the number of lanes that a vector of it holds.
 struct LanePlan {

@@ -134,13 +134,13 @@ ShapedValue LaneVectors::Merge(const std::vector<EdgeRef>& edges, size_t number,
   auto arg = [&](EdgeRef edge) { return f.successors(edge.from)[edge.number].args[number]; };
   bool same = std::ranges::all_of(edges, [&](EdgeRef edge) { return arg(edge) == arg(edges.front()); });
   ShapedValue merged = e.values.Shaped(arg(edges.back()));
-  if (shape.kind != LaneShape::Kind::kAffine) merged.first = merged.holds = nullptr;
-  if (shape.kind == LaneShape::Kind::kVarying) merged.value = Vector(merged.value);
+  if (!shape.affine()) merged.first = merged.holds = nullptr;
+  if (shape.varying()) merged.value = Vector(merged.value);
   if (same) return merged;
   for (size_t i = edges.size() - 1; i-- > 0;) {
     ShapedValue other = e.values.Shaped(arg(edges[i]));
     const Mask& mask = edges_.at(edges[i]);
-    if (shape.kind == LaneShape::Kind::kVarying) {
+    if (shape.varying()) {
       merged.value = b.CreateSelect(mask.lanes, Vector(other.value), merged.value);
       continue;
     }
@@ -319,7 +319,7 @@ Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const Mask& mask,
       Value value = b.CreateSelect(leaving, Vector(e.values.Get(loop.live_out[i])), out[i]);
       out[i]->addIncoming(value, b.GetInsertBlock());
       e.values.SetShaped(loop.live_out[i], {value, nullptr, nullptr});
-      region_.shapes[loop.live_out[i].index] = {.kind = LaneShape::Kind::kVarying};
+      region_.shapes[loop.live_out[i].index] = analysis::kVaryingShape;
     }
     for (size_t i = 0; i < left.size(); ++i) {
       Value all = b.CreateOr(left[i], edges_.at(loop.exits[i]).lanes);

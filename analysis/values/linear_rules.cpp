@@ -1,0 +1,168 @@
+#include "analysis/values/linear_rules.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+namespace ptx2cpu::analysis {
+
+using ir::Opcode;
+
+namespace {
+
+constexpr int32_t kRunTime = ThreadShape::kRunTime;
+constexpr int kLowBits = ThreadShape::kMaxAlign;  // those of a lane's number
+
+std::optional<uint64_t> Constant(const LinearSite& s, size_t number) {
+  const ir::InstId def = s.f.at_value(s.inst.operands[number]).def;
+  if (!def.valid() || s.f.at_inst(def).op != Opcode::kConst) return std::nullopt;
+  const ir::Inst& inst = s.f.at_inst(def);
+  const int bits = ir::Bits(inst.type);
+  return bits >= 64 ? inst.attrs.bits : inst.attrs.bits & ((uint64_t{1} << bits) - 1);
+}
+
+// Strides count modulo the type's width.
+int32_t Stride(uint64_t value, ir::Type type) {
+  const int unused = std::max(64 - ir::Bits(type), 0);
+  const int64_t wrapped = static_cast<int64_t>(value << unused) >> unused;
+  return wrapped == static_cast<int32_t>(wrapped) ? static_cast<int32_t>(wrapped) : kRunTime;
+}
+
+uint8_t AlignOf(uint64_t bits) {
+  return static_cast<uint8_t>(std::min<int>(std::countr_zero(bits), ThreadShape::kMaxAlign));
+}
+uint8_t AlignOfProduct(uint8_t a, uint8_t b) { return std::min<uint8_t>(a + b, ThreadShape::kMaxAlign); }
+
+ThreadShape AddUp(const LinearSite& s, bool negative) {
+  if ((s.inst.attrs.flags & ir::kSat) != 0) return kVaryingShape;
+  const ThreadShape &a = s.operands[0], &b = s.operands[1];
+  ThreadShape sum = a;
+  sum.base = std::max(a.base, b.base);
+  sum.align = std::min(a.align, b.align);
+  sum.guess = a.guess || b.guess;
+  for (int axis = 0; axis < kAxes; ++axis) {
+    const int64_t x = a.axes[axis], y = b.axes[axis];
+    const bool known = x != kRunTime && y != kRunTime;
+    sum.axes[axis] = known ? Stride(static_cast<uint64_t>(negative ? x - y : x + y), s.inst.type) : kRunTime;
+  }
+  return sum;
+}
+ThreadShape Add(const LinearSite& s) { return AddUp(s, false); }
+ThreadShape Sub(const LinearSite& s) { return AddUp(s, true); }
+
+ThreadShape Scaled(ThreadShape x, uint64_t factor, ir::Type type) {
+  for (int32_t& stride : x.axes) {
+    if (stride != 0 && stride != kRunTime)
+      stride = Stride(static_cast<uint64_t>(int64_t{stride}) * factor, type);
+  }
+  x.align = AlignOfProduct(x.align, AlignOf(factor));
+  return x;
+}
+
+// Times something that is the same in all lanes.
+ThreadShape ScaledAtRunTime(const LinearSite& s, const ThreadShape& x, const ThreadShape& factor) {
+  if (!factor.uniform()) return kVaryingShape;
+  ThreadShape product = x;
+  product.base = std::max(x.base, factor.kind);
+  for (int32_t& stride : product.axes) stride = stride == 0 ? 0 : kRunTime;
+  return product.has_axes() ? Folded(product, s.group) : product;
+}
+
+ThreadShape Mul(const LinearSite& s) {
+  for (size_t n = 0; n < 2; ++n) {
+    if (std::optional<uint64_t> factor = Constant(s, 1 - n))
+      return Scaled(s.operands[n], *factor, s.inst.type);
+  }
+  const size_t factor = s.operands[0].uniform() ? 0 : 1;
+  ThreadShape product = ScaledAtRunTime(s, s.operands[1 - factor], s.operands[factor]);
+  product.align = AlignOfProduct(s.operands[0].align, s.operands[1].align);
+  return product;
+}
+
+ThreadShape Shl(const LinearSite& s) {
+  std::optional<uint64_t> amount = Constant(s, 1);
+  if (!amount) return ScaledAtRunTime(s, s.operands[0], s.operands[1]);
+  if (*amount >= static_cast<uint64_t>(ir::Bits(s.inst.type))) return kVaryingShape;
+  return Scaled(s.operands[0], uint64_t{1} << *amount, s.inst.type);
+}
+
+ThreadShape Neg(const LinearSite& s) { return Scaled(s.operands[0], ~uint64_t{0}, s.inst.type); }
+
+// first, first + 1, ... where `first` is a multiple of 32: the bits above the lane's number are the same in
+// all lanes.
+bool CountsLanes(const ThreadShape& x) {
+  return x.affine() && x.stride == 1 && x.align >= kLowBits && !x.guess;
+}
+
+ThreadShape And(const LinearSite& s) {
+  constexpr uint64_t kLow = (uint64_t{1} << kLowBits) - 1;
+  for (size_t n = 0; n < 2; ++n) {
+    std::optional<uint64_t> mask = Constant(s, 1 - n);
+    if (!mask) continue;
+    const ThreadShape& x = s.operands[n];
+    if (x.uniform()) return Uniform(x.kind, std::max(x.align, AlignOf(*mask)));
+    if (!CountsLanes(x)) return kVaryingShape;
+    if ((*mask & kLow) == 0) return Uniform(Uniformity::kWarp, kLowBits);
+    if ((*mask & kLow) != kLow) return kVaryingShape;
+    ThreadShape low = Folded(x, s.group);
+    low.base = Uniformity::kWarp;
+    return low;
+  }
+  return kVaryingShape;
+}
+
+ThreadShape Shr(const LinearSite& s) {
+  std::optional<uint64_t> amount = Constant(s, 1);
+  if (!amount || *amount < kLowBits || !CountsLanes(s.operands[0])) return kVaryingShape;
+  return Uniform(Uniformity::kWarp);
+}
+
+// The same numbers in a wider type while the narrow sequence does not wrap around, which whole warps can not.
+ThreadShape Widen(const LinearSite& s) {
+  ThreadShape x = Folded(s.operands[0], s.group);
+  if (!x.has_axes() || CountsLanes(s.operands[0])) return x;
+  const bool small = x.stride > -(1 << 24) && x.stride < 1 << 24;
+  if (s.inst.from != ir::Type::kI32 || !x.affine() || !small) return kVaryingShape;
+  x.guess = true;
+  return x;
+}
+
+ThreadShape Trunc(const LinearSite& s) { return Scaled(s.operands[0], 1, s.inst.type); }
+
+// A window's start is the block's.
+ThreadShape Move(const LinearSite& s) {
+  if (s.inst.attrs.space == ir::Space::kSharedCluster) return kVaryingShape;
+  ThreadShape moved = s.operands[0];
+  if (s.inst.attrs.space == ir::Space::kShared) moved.base = std::max(moved.base, Uniformity::kBlock);
+  moved.align = 0;
+  return moved;
+}
+
+ThreadShape Select(const LinearSite& s) {
+  if (!s.operands[0].uniform()) return kVaryingShape;
+  return Blend(Join(s.operands[1], s.operands[2], s.group), s.operands[0].kind, s.group);
+}
+
+struct Row {
+  Opcode op;
+  LinearRule rule;
+};
+constexpr Row kRows[] = {
+    {Opcode::kAdd, Add},          {Opcode::kSub, Sub},       {Opcode::kMul, Mul},
+    {Opcode::kShl, Shl},          {Opcode::kNeg, Neg},       {Opcode::kAnd, And},
+    {Opcode::kShrU, Shr},         {Opcode::kShrS, Shr},      {Opcode::kZext, Widen},
+    {Opcode::kSext, Widen},       {Opcode::kTrunc, Trunc},   {Opcode::kToGeneric, Move},
+    {Opcode::kFromGeneric, Move}, {Opcode::kSelect, Select},
+};
+
+constexpr auto kRules = [] {
+  std::array<LinearRule, static_cast<size_t>(Opcode::kCount)> rules{};
+  for (const Row& row : kRows) rules[static_cast<size_t>(row.op)] = row.rule;
+  return rules;
+}();
+
+}  // namespace
+
+LinearRule LinearRuleOf(Opcode op) { return kRules[static_cast<size_t>(op)]; }
+
+}  // namespace ptx2cpu::analysis

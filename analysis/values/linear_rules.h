@@ -1,0 +1,20 @@
+// Integer operations that keep the form base + strides, one function each.
+#pragma once
+
+#include <span>
+
+#include "analysis/values/thread_shape.h"
+
+namespace ptx2cpu::analysis {
+
+struct LinearSite {
+  const ir::Function& f;
+  const ThreadGroup& group;
+  const ir::Inst& inst;
+  std::span<const ThreadShape> operands;  // none of them unknown or without a form
+};
+// The result's shape, or kVaryingShape where the rule knows nothing better. The kind is not filled.
+using LinearRule = ThreadShape (*)(const LinearSite& site);
+LinearRule LinearRuleOf(ir::Opcode op);  // null: the operation keeps no form
+
+}  // namespace ptx2cpu::analysis

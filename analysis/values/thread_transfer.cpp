@@ -1,0 +1,157 @@
+#include "analysis/values/thread_transfer.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "analysis/values/across_lanes.h"
+#include "analysis/values/linear_rules.h"
+
+namespace ptx2cpu::analysis {
+
+using ir::Opcode;
+
+namespace {
+
+Uniformity Worst(std::span<const ThreadShape> operands) {
+  Uniformity worst = Uniformity::kGrid;
+  for (const ThreadShape& operand : operands) worst = std::max(worst, operand.kind);
+  return worst;
+}
+
+// Of code at a level: threads that are there for one instruction get one value.
+ThreadShape OfLevel(ir::Level level) {
+  return Uniform(level == ir::Level::kBlock ? Uniformity::kBlock : Uniformity::kWarp);
+}
+
+}  // namespace
+
+bool IsStrong(const ir::Inst& access, bool private_shared) {
+  using ir::MemoryOrder;
+  const MemoryOrder order = access.attrs.order;
+  if (order == MemoryOrder::kWeak && (access.attrs.flags & ir::kVolatile) == 0) return false;
+  const bool ordered =
+      order != MemoryOrder::kWeak && order != MemoryOrder::kVolatile && order != MemoryOrder::kRelaxed;
+  return ordered || !private_shared || access.attrs.space != ir::Space::kShared;
+}
+
+bool HasPrivateShared(const ir::Function& f) {
+  if (!f.is_kernel || f.resumes != ir::Resumes::kNever) return false;
+  return std::ranges::none_of(f.insts, [](const ir::Inst& inst) {
+    return inst.block.valid() && inst.attrs.space == ir::Space::kSharedCluster;
+  });
+}
+
+ThreadShape ThreadTransfer::Result(const ir::Inst& inst, size_t number, ir::Level level,
+                                   std::span<const ThreadShape> operands) const {
+  const bool unknown = std::ranges::any_of(
+      operands, [](const ThreadShape& operand) { return operand.kind == Uniformity::kUnknown; });
+  switch (LanesOf(inst.op)) {
+    case Lanes::kAlone:
+      break;
+    case Lanes::kMeet:
+    case Lanes::kExchange:
+      return kVaryingShape;
+    case Lanes::kVote:
+      return unknown ? ThreadShape{} : Vote(inst, operands);
+    case Lanes::kElect:
+      if (number != 0) return kVaryingShape;
+      return unknown ? ThreadShape{} : Vote(inst, operands);
+    case Lanes::kPresence:  // only who executes at once is sure to be counted together
+      return group_.at_once ? OfLevel(level) : kVaryingShape;
+    case Lanes::kAgree:
+      return OfLevel(level);
+  }
+  if (unknown) return {};
+  switch (ir::Info(inst.op).effect) {
+    case ir::Effect::kPure:
+      return Pure(inst, level, operands);
+    case ir::Effect::kReads:
+      return Read(inst, operands);
+    case ir::Effect::kWrites:
+    case ir::Effect::kMemory:
+    case ir::Effect::kCollective:
+    case ir::Effect::kBarrier:
+    case ir::Effect::kOpaque:
+    case ir::Effect::kTerminator:
+      return kVaryingShape;
+  }
+  return kVaryingShape;
+}
+
+// One result for all members; which lanes are members differs where the mask does.
+ThreadShape ThreadTransfer::Vote(const ir::Inst& inst, std::span<const ThreadShape> operands) const {
+  if (ir::IsBarrier(inst.op)) return Uniform(Uniformity::kBlock);
+  const bool converged = group_.at_once && (inst.attrs.flags & ir::kLegacy) != 0;
+  return converged || operands.back().uniform() ? Uniform(Uniformity::kWarp) : kVaryingShape;
+}
+
+ThreadShape ThreadTransfer::Register(const ir::Inst& inst, ir::Level level) const {
+  const ir::Special special = inst.attrs.special;
+  ThreadShape shape = Uniform(Uniformity::kGrid);
+  auto along = [&](Axis axis) {
+    shape.axes[axis] = 1;
+    if (group_.along[axis] == ThreadGroup::Along::kConsecutive) shape.align = ThreadShape::kMaxAlign;
+    return Seen(shape, group_);
+  };
+  switch (VariesOf(special)) {
+    case Varies::kUniformInGrid:
+      return shape;
+    case Varies::kUniformInBlock:
+      return Uniform(Uniformity::kBlock);
+    case Varies::kUniformInWarp:
+      return group_.is_warp ? Uniform(Uniformity::kWarp) : kVaryingShape;
+    case Varies::kAffineInTid:
+      return along(special == ir::Special::kTidX ? kAxisX : special == ir::Special::kTidY ? kAxisY : kAxisZ);
+    case Varies::kAffineInLane:
+      return along(kAxisLane);
+    case Varies::kVarying:
+      return kVaryingShape;
+    case Varies::kTime:
+      return group_.at_once ? OfLevel(level) : kVaryingShape;
+  }
+  return kVaryingShape;
+}
+
+ThreadShape ThreadTransfer::Pure(const ir::Inst& inst, ir::Level level,
+                                 std::span<const ThreadShape> operands) const {
+  if (inst.op == Opcode::kSpecialRegister) return Register(inst, level);
+  if (inst.op == Opcode::kConst) {
+    return Uniform(Uniformity::kGrid, static_cast<uint8_t>(std::min<int>(std::countr_zero(inst.attrs.bits),
+                                                                         ThreadShape::kMaxAlign)));
+  }
+  const bool window = inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric;
+  if (window && inst.attrs.space == ir::Space::kLocal) return kVaryingShape;  // every thread has its own
+  const Uniformity worst = Worst(operands);
+  const bool has_form = std::ranges::none_of(
+      operands, [](const ThreadShape& operand) { return operand.base == Uniformity::kVarying; });
+  const bool integer = ir::IsInteger(inst.type) && ir::Bits(inst.type) >= 32 && ir::Bits(inst.type) <= 64;
+  const LinearRule rule = has_form && (window || integer) ? LinearRuleOf(inst.op) : nullptr;
+  ThreadShape shape = kVaryingShape;
+  if (rule != nullptr) shape = Seen(rule({f_, group_, inst, operands}), group_);
+  if (worst <= Uniformity::kWarp) {
+    if (shape.uniform()) return shape;
+    ThreadShape window_of_block = Uniform(worst);
+    if (window) window_of_block.base = window_of_block.kind = std::max(worst, Uniformity::kBlock);
+    return window_of_block;
+  }
+  // The form of something that varies is kept, but what it cancels to is not at hand as one value.
+  return worst > Uniformity::kAffine && !shape.varying() ? kVaryingShape : shape;
+}
+
+ThreadShape ThreadTransfer::Read(const ir::Inst& inst, std::span<const ThreadShape> operands) const {
+  if (inst.op == Opcode::kSlotLoad) {
+    const ir::Level shape = f_.slots[inst.attrs.index].shape;
+    if (shape == ir::Level::kLane) return kVaryingShape;
+    return Uniform(shape == ir::Level::kBlock ? Uniformity::kBlock : Uniformity::kWarp);
+  }
+  if (inst.op != Opcode::kLoad || !operands[0].uniform()) return kVaryingShape;
+  // Memory that nobody writes while the kernel runs gives every thread the same value. What a weak load reads
+  // at one time is the same too: between two barriers nobody else may write there.
+  const bool frozen = inst.attrs.space == ir::Space::kConst || (inst.attrs.flags & ir::kNonCoherent) != 0 ||
+                      (inst.attrs.space == ir::Space::kParam && f_.is_kernel);
+  const bool together =
+      group_.at_once && inst.attrs.space != ir::Space::kLocal && !IsStrong(inst, group_.private_shared);
+  return frozen || together ? Uniform(operands[0].kind) : kVaryingShape;
+}
+
+}  // namespace ptx2cpu::analysis

@@ -1,0 +1,35 @@
+// The rule of one instruction: how its results differ between threads, from how its operands do.
+#pragma once
+
+#include <span>
+
+#include "analysis/values/thread_shape.h"
+
+namespace ptx2cpu::analysis {
+
+class ThreadTransfer {
+ public:
+  ThreadTransfer(const ir::Function& f, const ThreadGroup& group) : f_(f), group_(group) {}
+
+  // `level`: of the block that the instruction is in; `operands`: in their order.
+  ThreadShape Result(const ir::Inst& inst, size_t number, ir::Level level,
+                     std::span<const ThreadShape> operands) const;
+
+ private:
+  ThreadShape Pure(const ir::Inst& inst, ir::Level level, std::span<const ThreadShape> operands) const;
+  ThreadShape Register(const ir::Inst& inst, ir::Level level) const;
+  ThreadShape Vote(const ir::Inst& inst, std::span<const ThreadShape> operands) const;
+  ThreadShape Read(const ir::Inst& inst, std::span<const ThreadShape> operands) const;
+
+  const ir::Function& f_;
+  const ThreadGroup& group_;
+};
+
+// An access that other host threads or, between two boundaries, other lanes may see. Where a block's shared
+// memory is private to the host thread that runs its lanes to each boundary, nobody else looks while they
+// run, and any order of their volatile and relaxed accesses there is one that the memory model allows.
+bool IsStrong(const ir::Inst& access, bool private_shared);
+// Is it, for all of the function's accesses?
+bool HasPrivateShared(const ir::Function& f);
+
+}  // namespace ptx2cpu::analysis

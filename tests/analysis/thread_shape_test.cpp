@@ -1,0 +1,279 @@
+// The lattice of how values differ between threads: against values computed for each thread, and row by row.
+#include "analysis/values/thread_shape.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "analysis/values/across_lanes.h"
+#include "analysis/values/thread_transfer.h"
+#include "ir/build.h"
+#include "tests/analysis/graphs.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::analysis;
+using ir::Opcode;
+using ir::Type;
+
+namespace {
+
+struct Thread {
+  uint32_t x, y, z, number;
+};
+
+// Straight code of integers in one block, computed for each thread of a block.
+class RandomCode {
+ public:
+  explicit RandomCode(uint32_t seed) : random_(seed) {
+    f.is_kernel = true;
+    f.entry = ir::AddBlock(f);
+    ir::Builder b{f, f.entry};
+    for (ir::Special special : {ir::Special::kTidX, ir::Special::kTidY, ir::Special::kTidZ,
+                                ir::Special::kLaneId, ir::Special::kCtaidX, ir::Special::kNtidX}) {
+      words_.push_back(b.SpecialRegister(special));
+    }
+    for (uint64_t bits : {0u, 1u, 4u, 5u, 31u, 32u, 48u, 0xffffffe0u, 0xfffffffcu, 0x40000000u}) {
+      words_.push_back(b.Const(Type::kI32, bits));
+    }
+    for (int n = 0; n < 40; ++n) Add(b);
+    b.Ret();
+  }
+
+  // Of one thread, by value.
+  std::vector<uint64_t> Run(const Thread& thread, const LaunchShape& shape, uint32_t block) const {
+    std::vector<uint64_t> values(f.values.size());
+    for (ir::InstId id : f.at_block(f.entry).insts) {
+      const ir::Inst& inst = f.at_inst(id);
+      if (inst.results.empty()) continue;
+      const uint64_t bits = ir::Bits(inst.type) == 32 ? 0xffffffffu : ~uint64_t{0};
+      values[inst.results[0].index] = Compute(inst, values, thread, shape, block) & bits;
+    }
+    return values;
+  }
+
+  ir::Function f;
+
+ private:
+  size_t Below(size_t count) { return random_() % count; }
+  ir::ValueId Word() { return words_[Below(words_.size())]; }
+  ir::ValueId Long() { return longs_[Below(longs_.size())]; }
+
+  void Add(ir::Builder& b) {
+    constexpr Opcode kBinary[] = {Opcode::kAdd, Opcode::kAdd, Opcode::kSub,  Opcode::kMul, Opcode::kMul,
+                                  Opcode::kAnd, Opcode::kShl, Opcode::kShrU, Opcode::kShrS};
+    const Opcode op = kBinary[Below(std::size(kBinary))];
+    switch (longs_.empty() ? Below(3) : Below(7)) {
+      case 0:
+        longs_.push_back(b.Convert(Below(2) != 0 ? Opcode::kZext : Opcode::kSext, Type::kI64, Word()));
+        return;
+      case 1:
+        words_.push_back(b.Unary(Opcode::kNeg, Type::kI32, Word()));
+        return;
+      case 4:
+        words_.push_back(b.Convert(Opcode::kTrunc, Type::kI32, Long()));
+        return;
+      case 5:
+        if (op == Opcode::kAnd || op == Opcode::kMul || op == Opcode::kAdd || op == Opcode::kSub) {
+          longs_.push_back(b.Binary(op, Type::kI64, Long(), Long()));
+          return;
+        }
+        longs_.push_back(b.Binary(op, Type::kI64, Long(), Word()));
+        return;
+      case 6:
+        words_.push_back(b.Select(b.Icmp(ir::Compare::kUlt, Word(), Word()), Word(), Word()));
+        return;
+      default:
+        words_.push_back(b.Binary(op, Type::kI32, Word(), Word()));
+        return;
+    }
+  }
+
+  uint64_t Compute(const ir::Inst& inst, const std::vector<uint64_t>& values, const Thread& thread,
+                   const LaunchShape& shape, uint32_t block) const {
+    auto in = [&](size_t n) { return values[inst.operands[n].index]; };
+    const auto width = static_cast<uint64_t>(ir::Bits(inst.type));
+    if (inst.op == Opcode::kConst) return inst.attrs.bits;
+    if (inst.op == Opcode::kAdd) return in(0) + in(1);
+    if (inst.op == Opcode::kSub) return in(0) - in(1);
+    if (inst.op == Opcode::kMul) return in(0) * in(1);
+    if (inst.op == Opcode::kAnd) return in(0) & in(1);
+    if (inst.op == Opcode::kNeg) return 0 - in(0);
+    if (inst.op == Opcode::kShl) return in(1) >= width ? 0 : in(0) << in(1);
+    if (inst.op == Opcode::kShrU) return in(1) >= width ? 0 : in(0) >> in(1);
+    if (inst.op == Opcode::kShrS) {
+      const auto value = width == 32 ? int64_t{static_cast<int32_t>(in(0))} : static_cast<int64_t>(in(0));
+      return static_cast<uint64_t>(value >> std::min<uint64_t>(in(1), width - 1));
+    }
+    if (inst.op == Opcode::kZext || inst.op == Opcode::kTrunc) return in(0);
+    if (inst.op == Opcode::kSext) return static_cast<uint64_t>(int64_t{static_cast<int32_t>(in(0))});
+    if (inst.op == Opcode::kSelect) return in(0) != 0 ? in(1) : in(2);
+    if (inst.op == Opcode::kIcmp) return in(0) < in(1) ? 1 : 0;
+    if (inst.op != Opcode::kSpecialRegister) FAIL("no rule");
+    if (inst.attrs.special == ir::Special::kTidX) return thread.x;
+    if (inst.attrs.special == ir::Special::kTidY) return thread.y;
+    if (inst.attrs.special == ir::Special::kTidZ) return thread.z;
+    if (inst.attrs.special == ir::Special::kLaneId) return thread.number % 32;
+    return inst.attrs.special == ir::Special::kNtidX ? shape.x : block;
+  }
+
+  std::mt19937 random_;
+  std::vector<ir::ValueId> words_, longs_;
+};
+
+std::vector<ThreadShape> ShapesOf(const ir::Function& f, const ThreadGroup& group) {
+  const ThreadTransfer transfer(f, group);
+  std::vector<ThreadShape> shapes(f.values.size());
+  for (ir::InstId id : f.at_block(f.entry).insts) {
+    const ir::Inst& inst = f.at_inst(id);
+    std::vector<ThreadShape> operands;
+    for (ir::ValueId operand : inst.operands) operands.push_back(shapes[operand.index]);
+    for (size_t n = 0; n < inst.results.size(); ++n)
+      shapes[inst.results[n].index] = transfer.Result(inst, n, ir::Level::kLane, operands);
+  }
+  return shapes;
+}
+
+// Lanes that hold these values, the first one first.
+bool Holds(const ThreadShape& shape, const std::vector<uint64_t>& lanes, Type type) {
+  const uint64_t bits = ir::Bits(type) >= 64 ? ~uint64_t{0} : (uint64_t{1} << ir::Bits(type)) - 1;
+  if (!shape.varying() && lanes[0] % (1u << shape.align) != 0) return false;
+  for (size_t i = 1; i < lanes.size(); ++i) {
+    const uint64_t step = (lanes[i] - lanes[i - 1]) & bits;
+    if (shape.uniform() && step != 0) return false;
+    if (shape.affine() && step != (static_cast<uint64_t>(shape.stride) & bits)) return false;
+    if (shape.kind == Uniformity::kStrided && step != ((lanes[1] - lanes[0]) & bits)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("shapes hold for the values that threads compute", "[analysis]") {
+  size_t affine = 0, strided = 0, uniform = 0;
+  for (uint32_t seed = 1; seed <= 150; ++seed) {
+    const RandomCode code(seed);
+    for (const LaunchShape& shape : {LaunchShape{96, 1, 1}, LaunchShape{64, 3, 1}, LaunchShape{16, 4, 2},
+                                     LaunchShape{5, 13, 1}, LaunchShape{32, 1, 3}}) {
+      std::vector<std::vector<uint64_t>> threads;
+      const uint32_t count = shape.x * shape.y * shape.z;
+      for (uint32_t n = 0; n < count; ++n) {
+        threads.push_back(code.Run({n % shape.x, n / shape.x % shape.y, n / shape.x / shape.y, n}, shape, 7));
+      }
+      for (bool guesses : {false, true}) {
+        ThreadGroup group = ThreadGroup::WarpOf(shape);
+        group.guesses = group.at_once = guesses;
+        const std::vector<ThreadShape> shapes = ShapesOf(code.f, group);
+        for (uint32_t value = 0; value < shapes.size(); ++value) {
+          const ThreadShape& is = shapes[value];
+          if (is.guess) continue;  // to be tested by whoever reads it
+          (is.affine() ? affine : is.uniform() ? uniform : strided) += is.kind != Uniformity::kVarying;
+          bool holds = true;
+          for (uint32_t first = 0; first < count; first += 32) {
+            std::vector<uint64_t> lanes;
+            for (uint32_t n = first; n < std::min(first + 32, count); ++n) lanes.push_back(threads[n][value]);
+            holds &= Holds(is, lanes, code.f.values[value].type);
+          }
+          for (uint32_t n = 1; n < count && is.kind <= Uniformity::kBlock; ++n)
+            holds &= threads[n][value] == threads[0][value];
+          INFO("seed " << seed << ", block " << shape.x << "x" << shape.y << "x" << shape.z << ", value "
+                       << value);
+          CHECK(holds);
+        }
+      }
+    }
+  }
+  CHECK(affine > 5000);
+  CHECK(strided > 500);
+  CHECK(uniform > 5000);
+}
+
+TEST_CASE("the lattice: a join is above both, in any order", "[analysis]") {
+  const RandomCode code(1000);
+  for (const LaunchShape& launch : {LaunchShape{}, LaunchShape{64, 2, 1}, LaunchShape{0, 1, 1}}) {
+    ThreadGroup group = ThreadGroup::WarpOf(launch);
+    group.guesses = true;
+    std::vector<ThreadShape> shapes = ShapesOf(code.f, group);
+    shapes.push_back({});
+    shapes.push_back(kVaryingShape);
+    for (const ThreadShape& a : shapes) {
+      CHECK(Join(a, a, group) == a);
+      for (const ThreadShape& b : shapes) {
+        const ThreadShape both = Join(a, b, group);
+        CHECK(both == Join(b, a, group));
+        CHECK(both == Join(both, a, group));
+        CHECK(both.kind >= std::max(a.kind, b.kind));
+      }
+    }
+  }
+}
+
+TEST_CASE("products with values known at run time keep the form", "[analysis]") {
+  ir::Function f;
+  f.is_kernel = true;
+  f.entry = ir::AddBlock(f);
+  ir::Builder b{f, f.entry};
+  auto special = [&](ir::Special s) { return b.SpecialRegister(s); };
+  ir::ValueId x = special(ir::Special::kTidX), y = special(ir::Special::kTidY),
+              n = special(ir::Special::kNtidX);
+  ir::ValueId row = b.Binary(Opcode::kMul, Type::kI32, y, n), at = b.Binary(Opcode::kAdd, Type::kI32, row, x);
+  ir::ValueId column = b.Binary(Opcode::kMul, Type::kI32, x, n),
+              sum = b.Binary(Opcode::kAdd, Type::kI32, column, at);
+  b.Ret();
+  ThreadGroup group;
+  group.along = {ThreadGroup::Along::kConsecutive, ThreadGroup::Along::kSame, ThreadGroup::Along::kSame,
+                 ThreadGroup::Along::kAny};
+  std::vector<ThreadShape> shapes = ShapesOf(f, group);
+  CHECK(shapes[row.index].kind == Uniformity::kWarp);
+  CHECK(shapes[at.index].kind == Uniformity::kAffine);
+  CHECK(shapes[at.index].stride == 1);
+  CHECK(shapes[column.index].kind == Uniformity::kStrided);
+  CHECK(shapes[sum.index].kind == Uniformity::kStrided);
+  shapes = ShapesOf(f, ThreadGroup{});  // a warp of any block
+  CHECK(shapes[at.index].kind == Uniformity::kVarying);
+  CHECK(shapes[x.index].axes[kAxisX] == 1);
+}
+
+TEST_CASE("what a row does across lanes decides, whoever asks", "[analysis]") {
+  ir::Function f;
+  f.entry = ir::AddBlock(f);
+  for (int number = 0; number < static_cast<int>(Opcode::kCount); ++number) {
+    const auto op = static_cast<Opcode>(number);
+    const ir::OpcodeInfo& info = ir::Info(op);
+    if (LanesOf(op) == Lanes::kAlone) {
+      CHECK_FALSE((ir::IsCollective(op) || ir::IsBarrier(op)));
+      continue;
+    }
+    ir::Inst inst;
+    inst.op = op;
+    const std::vector<ThreadShape> same(3, Uniform(Uniformity::kGrid)), differ(3, kVaryingShape);
+    INFO(info.mnemonic);
+    for (bool at_once : {false, true}) {
+      const ThreadGroup group{.at_once = at_once, .forms = !at_once};
+      const ThreadTransfer transfer(f, group);
+      auto uniform = [&](size_t result, const std::vector<ThreadShape>& operands) {
+        return transfer.Result(inst, result, ir::Level::kWarp, operands).uniform();
+      };
+      switch (LanesOf(op)) {
+        case Lanes::kAlone:
+          break;
+        case Lanes::kMeet:
+        case Lanes::kExchange:
+          CHECK_FALSE(uniform(0, same));
+          break;
+        case Lanes::kVote:
+          CHECK(uniform(0, same));
+          CHECK(uniform(0, differ) == ir::IsBarrier(op));
+          break;
+        case Lanes::kElect:
+          CHECK(uniform(0, same));
+          CHECK_FALSE(uniform(1, same));
+          break;
+        case Lanes::kPresence:
+          CHECK(uniform(0, same) == at_once);
+          break;
+        case Lanes::kAgree:
+          CHECK(uniform(0, differ));
+          break;
+      }
+    }
+  }
+}
