@@ -250,23 +250,23 @@ Polynomial AddressForms::Widened(const ir::Inst& inst) {
   return Single(key, std::move(atom));
 }
 
+// All attributes count, also those that a row is given later.
+int64_t AddressForms::NumberOf(const ir::Attrs& attributes) {
+  auto found = std::ranges::find(attributes_, attributes);
+  if (found == attributes_.end()) found = attributes_.insert(found, attributes);
+  return found - attributes_.begin();
+}
+
 Polynomial AddressForms::Operation(const ir::Inst& inst, uint32_t result) {
   if (!IsPureOperation(inst)) return Opaque(inst.results[result]);
   Atom atom;
   atom.kind = AtomKind::kOperation;
   atom.uniform = true;
-  const ir::Attrs& a = inst.attrs;
   Key key{static_cast<int64_t>(AtomKind::kOperation),
           static_cast<int64_t>(inst.op),
           static_cast<int64_t>(inst.type),
           static_cast<int64_t>(inst.from),
-          static_cast<int64_t>(a.bits),
-          a.index,
-          a.flags,
-          static_cast<int64_t>(a.space),
-          static_cast<int64_t>(a.compare),
-          static_cast<int64_t>(a.rounding),
-          static_cast<int64_t>(a.narrow),
+          NumberOf(inst.attrs),
           result};
   for (ValueId operand : inst.operands) {
     const Polynomial& form = forms_[operand.index];

@@ -93,6 +93,7 @@ class AddressForms {
   Polynomial SpecialRegister(const ir::Inst& inst, ir::ValueId result);
   Polynomial Widened(const ir::Inst& inst);
   Polynomial Operation(const ir::Inst& inst, uint32_t result);
+  int64_t NumberOf(const ir::Attrs& attributes);
   Polynomial Opaque(ir::ValueId value);
   Polynomial Single(const Key& key, Atom atom);
   bool Uniform(const Polynomial& p) const;
@@ -111,6 +112,7 @@ class AddressForms {
   LaunchShape shape_;
   std::vector<bool> needed_, in_loop_;
   std::vector<Polynomial> forms_;
+  std::vector<ir::Attrs> attributes_;  // of operations, each once
   std::vector<Atom> atoms_;
   std::map<Key, uint32_t> numbers_;
 };
