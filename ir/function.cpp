@@ -47,6 +47,10 @@ const Function* Module::FindFunction(std::string_view name) const {
   return nullptr;
 }
 
+bool SameOperation(const Inst& a, const Inst& b) {
+  return a.op == b.op && a.type == b.type && a.from == b.from && a.attrs == b.attrs;
+}
+
 std::vector<bool> IndirectTargets(const Module& module) {
   std::vector<bool> targets(module.functions.size());
   for (const Variable& variable : module.variables) {

@@ -37,7 +37,7 @@ struct Position {
 // Attributes; a row of opcodes.def says which ones it reads, the others stay zero.
 struct Attrs {
   uint64_t bits = 0;   // Const; a 128-bit constant is these bits sign-extended
-  uint32_t index = 0;  // variable, function, slot, truth table, mode
+  uint32_t index = 0;  // what it counts: the row's kIndexOf..., kNumberOf..., kTruthTable or kImageMode
   uint32_t flags = 0;  // Flag bits
   uint32_t align = 0;  // bytes a Load or Store may assume; 0: natural alignment of the whole access
   Space space = Space::kGeneric;
@@ -49,6 +49,9 @@ struct Attrs {
   ShuffleMode shuffle = ShuffleMode::kNone;
   NarrowFormat narrow = NarrowFormat::kNone;
   Special special = Special::kNone;
+  PermuteMode permute = PermuteMode::kGeneral;
+  FloatTest test = FloatTest::kFinite;
+  ImageQuery query = ImageQuery::kWidth;
   friend bool operator==(const Attrs&, const Attrs&) = default;
 };
 
@@ -68,6 +71,11 @@ struct Inst {
   Position at;
   BlockId block;  // invalid once removed
 };
+
+// Whether lanes that execute the one and lanes that execute the other, wherever the two stand, execute one
+// collective together: "the same instruction with the same qualifiers" of PTX. The membermasks must be equal
+// too.
+bool SameOperation(const Inst& a, const Inst& b);
 
 struct Value {
   Type type = Type::kVoid;
@@ -116,7 +124,7 @@ enum class Resumes : uint8_t {
 };
 std::string_view Name(Resumes resumes);
 
-// Where threads wait: they go on behind it. Number 0 is the start; the others are in reverse post order.
+// Where threads wait: they go on after it. Number 0 is the start; the others are in reverse post order.
 struct ResumePoint {
   static constexpr uint32_t kNoClass = ~0u;
   Opcode op =

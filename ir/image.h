@@ -1,8 +1,10 @@
-// The words by which the rows Texture, ImageQuery and SurfaceAddress say what they do: attrs.index. The same
-// numbers as in runtime/abi/texture.h (the emitter checks).
+// What the rows Texture and SurfaceAddress do: the bits of attrs.index (kImageMode). The same numbers as in
+// runtime/abi/texture.h (the emitter checks).
 #pragma once
 
 #include <cstdint>
+
+#include "ir/type.h"
 
 namespace ptx2cpu::ir::image {
 
@@ -27,25 +29,7 @@ inline constexpr uint32_t kTexels = 64;     // x counts texels
 inline constexpr uint32_t kBytesShift = 8;  // bytes of the access
 
 // -- ImageQuery --
-enum class Query : uint32_t {
-  kWidth,
-  kHeight,
-  kDepth,
-  kChannelDataType,
-  kChannelOrder,
-  kNormalized,
-  kArraySize,
-  kLevels,
-  kSamples,
-  kForceUnnormalized,
-  kFilter,
-  kAddressX,
-  kAddressY,
-  kAddressZ,
-  kMemoryLayout,
-  kKind,
-  kIsSigned,
-};
+using Query = ImageQuery;  // attributes.def
 enum class Kind : uint32_t { kTextureObject = 1, kTextureReference, kSurfaceObject, kSurfaceReference };
 
 // -- the bits of a .samplerref --

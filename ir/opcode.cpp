@@ -8,16 +8,31 @@ namespace ptx2cpu::ir {
 
 namespace {
 
-constexpr OpcodeInfo MakeInfo(std::string_view name, std::string_view mnemonic, std::string_view signature,
-                              TypeSet types, uint32_t attributes, Effect effect, std::string_view meaning) {
-  size_t colon = signature.find(':');
-  return {name,   mnemonic, signature.substr(0, colon), signature.substr(colon + 1), types, attributes,
-          effect, meaning};
+struct Sides {
+  std::string_view first, second;
+};
+// The parts before and after `mark`; without one, both are the whole.
+constexpr Sides Split(std::string_view text, char mark) {
+  const size_t at = text.find(mark);
+  if (at == std::string_view::npos) return {text, text};
+  return {text.substr(0, at), text.substr(at + 1)};
 }
 
 constexpr OpcodeInfo kTable[] = {
-#define OP(name, mnemonic, signature, types, attributes, effects, meaning) \
-  MakeInfo(#name, mnemonic, signature, TypeSet::types, attributes, Effect::effects, meaning),
+#define OP(name, mnemonic, signature, types, from, attributes, effects, lanes, cost, ptx, meaning) \
+  {#name,                                                                                          \
+   mnemonic,                                                                                       \
+   Split(signature, ':').first,                                                                    \
+   Split(signature, ':').second,                                                                   \
+   TypeSet::types,                                                                                 \
+   TypeSet::from,                                                                                  \
+   attributes,                                                                                     \
+   Effect::effects,                                                                                \
+   Lanes::lanes,                                                                                   \
+   Cost::cost,                                                                                     \
+   Split(ptx, ' ').first,                                                                          \
+   Split(ptx, ' ').second,                                                                         \
+   meaning},
 #include "ir/opcodes.def"
 #undef OP
 };
@@ -30,6 +45,12 @@ constexpr std::array<std::string_view, 22> kFlagNames = {
 }  // namespace
 
 const OpcodeInfo& Info(Opcode op) { return kTable[static_cast<size_t>(op)]; }
+
+std::string_view PtxName(Opcode op, uint32_t flags) {
+  const OpcodeInfo& info = Info(op);
+  if (info.ptx.empty()) return info.mnemonic;
+  return (flags & kLegacy) != 0 ? info.legacy_ptx : info.ptx;
+}
 
 std::optional<Opcode> ParseOpcode(std::string_view mnemonic) {
   static const std::unordered_map<std::string_view, Opcode> by_name = [] {

@@ -5,35 +5,49 @@
 #include <optional>
 #include <string_view>
 
+#include "ir/special_register.h"
 #include "ir/type.h"
 
 namespace ptx2cpu::ir {
 
 enum class Opcode : uint8_t {
-#define OP(name, mnemonic, signature, types, attributes, effects, meaning) k##name,
+#define OP(name, ...) k##name,
 #include "ir/opcodes.def"
 #undef OP
   kCount
 };
 
-// Attribute fields a row reads.
+// The words of attributes.def, by number.
+enum AttributeNumber : uint32_t {
+#define ATTRIBUTE(type, member, field, presence) field##Number,
+#include "ir/attributes.def"
+};
+
+enum class Presence : uint8_t { kOmitted, kRequired, kWritten };  // head of attributes.def
+
+// Attributes that a row reads.
 enum AttributeField : uint32_t {
   kBits = 1,
-  kSpace = 2,
-  kIndex = 4,
-  kSpecial = 8,
-  kFlags = 16,
-  kCompare = 32,
-  kRounding = 64,
-  kNarrow = 128,
-  kOrder = 256,
-  kScope = 512,
-  kAlign = 1024,
-  kAtomic = 2048,
-  kShuffle = 4096,
-  // Not fields: the phases that know the row.
-  kFromSplit = 1 << 16,  // Split and Collapsed
-  kOnlyCollapsed = 1 << 17,
+  kFlags = 2,
+  kAlign = 4,
+  // attrs.index, and what it means: one of these at most.
+  kIndexOfVariable = 8,     // of the module; with space local, of the function's locals
+  kIndexOfFunction = 16,    // of the module
+  kIndexOfSignature = 32,   // of the module
+  kIndexOfSlot = 64,        // of the function
+  kIndexOfPoint = 128,      // a resume point of the function
+  kNumberOfWord = 256,      // of the words that a waiting lane shares with the scheduler, 0 to 3
+  kNumberOfRegister = 512,  // special registers that are numbered
+  kTruthTable = 1024,       // 8 bits; bit 4 a + 2 b + c is the result for the bits a, b, c of the operands
+  kImageMode = 2048,        // the bits of image.h
+  kIndex = kIndexOfVariable | kIndexOfFunction | kIndexOfSignature | kIndexOfSlot | kIndexOfPoint |
+           kNumberOfWord | kNumberOfRegister | kTruthTable | kImageMode,
+// kSpecial, kCompare, kSpace ...: the enumerations of attributes.def.
+#define ATTRIBUTE(type, member, field, presence) field = 4096u << field##Number,
+#include "ir/attributes.def"
+  // Not attributes: the phases that have the row.
+  kFromSplit = 1 << 30,  // Split and Collapsed
+  kOnlyCollapsed = 1u << 31,
 };
 
 // Bits of Attrs::flags.
@@ -67,21 +81,38 @@ std::optional<Flag> ParseFlag(std::string_view word);
 enum class TypeSet : uint8_t { kNoType, kAnyType, kInts, kIntsAndI1, kFloats, kNumbers };
 enum class Effect : uint8_t { kPure, kReads, kWrites, kMemory, kCollective, kBarrier, kOpaque, kTerminator };
 
+// What a row does across lanes: the head of opcodes.def explains each.
+enum class Lanes : uint8_t { kAlone, kMeet, kExchange, kVote, kElect, kPresence, kAgree };
+enum class Cost : uint8_t { kFree, kCheap, kCostly };
+
 struct OpcodeInfo {
   std::string_view name;      // "Add"
   std::string_view mnemonic;  // "add"
   std::string_view operands;  // signature letters before ':'
   std::string_view results;   // and after
   TypeSet types;
+  TypeSet from;
   uint32_t attributes;  // AttributeField bits, and the phases
   Effect effect;
+  Lanes lanes;
+  Cost cost;
+  std::string_view ptx;         // usual spelling; empty: PTX has no such instruction
+  std::string_view legacy_ptx;  // the same with kLegacy
   std::string_view meaning;
 };
 const OpcodeInfo& Info(Opcode op);
 std::optional<Opcode> ParseOpcode(std::string_view mnemonic);
+// What messages call an instruction: its PTX spelling or, where PTX has none, its mnemonic.
+std::string_view PtxName(Opcode op, uint32_t flags);
 inline bool IsTerminator(Opcode op) { return Info(op).effect == Effect::kTerminator; }
 inline bool IsCollective(Opcode op) { return Info(op).effect == Effect::kCollective; }
 inline bool IsBarrier(Opcode op) { return Info(op).effect == Effect::kBarrier; }
+inline bool IsAgreement(Opcode op) { return Info(op).lanes == Lanes::kAgree; }
+// A collective whose members are named by its last operand; else they are the lanes that have converged.
+inline bool HasMembermask(Opcode op, uint32_t flags) {
+  return IsCollective(op) && Info(op).lanes != Lanes::kPresence && (flags & kLegacy) == 0;
+}
+inline bool IsConverged(Opcode op, uint32_t flags) { return IsCollective(op) && !HasMembermask(op, flags); }
 // Barriers of the cluster have no number and no count.
 inline bool IsClusterBarrier(Opcode op) { return op == Opcode::kClusterArrive || op == Opcode::kClusterWait; }
 

@@ -20,10 +20,44 @@ std::string_view Name(Effect effect) {
   return kNames[static_cast<size_t>(effect)];
 }
 
+std::string_view Name(Lanes lanes) {
+  constexpr std::string_view kNames[] = {"", "meet", "exchange", "vote", "elect", "presence", "agree"};
+  return kNames[static_cast<size_t>(lanes)];
+}
+
+std::string_view Name(Cost cost) {
+  constexpr std::string_view kNames[] = {"free", "cheap", "costly"};
+  return kNames[static_cast<size_t>(cost)];
+}
+
+std::string_view Name(Varies varies) {
+  constexpr std::string_view kNames[] = {"uniform in the grid",
+                                         "uniform in a block",
+                                         "uniform in a warp",
+                                         "affine in tid",
+                                         "affine in the lane",
+                                         "varying",
+                                         "with time"};
+  return kNames[static_cast<size_t>(varies)];
+}
+
 std::string AttributeNames(uint32_t fields) {
-  constexpr std::string_view kNames[] = {"bits",    "space",    "index",  "special", "flags",
-                                         "compare", "rounding", "narrow", "order",   "scope",
-                                         "align",   "atomic",   "shuffle"};
+  constexpr std::string_view kNames[] = {
+      "bits",
+      "flags",
+      "align",
+      "index: variable",
+      "index: function",
+      "index: signature",
+      "index: slot",
+      "index: resume point",
+      "index: word",
+      "index: register",
+      "index: truth table",
+      "index: image mode",
+#define ATTRIBUTE(type, member, field, presence) #member,
+#include "ir/attributes.def"
+  };
   std::string out;
   for (size_t bit = 0; bit < std::size(kNames); ++bit) {
     if ((fields >> bit & 1) == 0) continue;
@@ -41,9 +75,9 @@ std::string_view Phases(uint32_t attributes) {
 
 // The words of an enumeration, without "none".
 template <typename Enum>
-std::string Words(std::string_view attribute, Enum last) {
+std::string Words(std::string_view attribute) {
   std::string out = fmt::format("| {} |", attribute);
-  for (int i = 0; i <= static_cast<int>(last); ++i) {
+  for (int i = 0; i < kCountOf<Enum>; ++i) {
     std::string_view word = ir::Name(static_cast<Enum>(i));
     if (word != "none") out += fmt::format(" `{}`", word);
   }
@@ -64,26 +98,34 @@ std::string FlagWords() {
 std::string RenderOpcodeReference() {
   std::string out =
       "# IR opcodes\n\n"
-      "Generated from `ir/opcodes.def`. Signature letters: T the instruction's type, F its second type, P "
+      "Generated from `ir/opcodes.def`, whose head explains the columns. Signature letters: T the "
+      "instruction's type, F its second type, P "
       "i1, W i32,\n"
       "A i64, X any type; `*` repeats the letter before it.\n\n"
-      "| opcode | operands | results | T | attributes | effect | phases | meaning |\n"
-      "|---|---|---|---|---|---|---|---|\n";
+      "| opcode | PTX | operands | results | T | F | attributes | effect | across lanes | cost | phases | "
+      "meaning |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (size_t i = 0; i < static_cast<size_t>(Opcode::kCount); ++i) {
     const OpcodeInfo& info = Info(static_cast<Opcode>(i));
-    auto letters = [](std::string_view side) {
-      return side.empty() ? std::string() : fmt::format("`{}`", side);
+    auto code = [](std::string_view text) {
+      return text.empty() ? std::string() : fmt::format("`{}`", text);
     };
-    out += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", info.mnemonic, letters(info.operands),
-                       letters(info.results), Name(info.types), AttributeNames(info.attributes),
-                       Name(info.effect), Phases(info.attributes), info.meaning);
+    out += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", info.mnemonic,
+                       code(info.ptx), code(info.operands), code(info.results), Name(info.types),
+                       Name(info.from), AttributeNames(info.attributes), Name(info.effect), Name(info.lanes),
+                       Name(info.cost), Phases(info.attributes), info.meaning);
   }
   out += "\n## Words of the attributes\n\n| attribute | words |\n|---|---|\n";
-  out += Words("space", Space::kSharedCluster) + Words("special", Special::kPerfCounter) +
-         Words("compare", Compare::kFnan);
-  out += Words("rounding", Rounding::kStochastic) + Words("narrow", NarrowFormat::kUE8M0);
-  out += Words("order", MemoryOrder::kSeqCst) + Words("scope", Scope::kSys);
-  out += Words("atomic", AtomicOp::kMbarrier) + Words("shuffle", ShuffleMode::kBfly) + FlagWords();
+#define ATTRIBUTE(type, member, field, presence) out += Words<type>(#member);
+#include "ir/attributes.def"
+  out += FlagWords();
+  out += "\n## Special registers\n\n| word | type | varies | numbers | meaning |\n|---|---|---|---|---|\n";
+  for (int i = 1; i < kCountOf<Special>; ++i) {
+    const SpecialInfo& info = Info(static_cast<Special>(i));
+    const std::string count = info.count == 0 ? "" : std::to_string(info.count);
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", info.word, ir::Name(info.type), Name(info.varies),
+                       count, info.meaning);
+  }
   return out;
 }
 

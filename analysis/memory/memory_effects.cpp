@@ -23,7 +23,7 @@ bool IsSilent(const ir::Inst& inst) {
     case ir::Effect::kTerminator:
       return true;
     case ir::Effect::kCollective:  // what the converged lanes are may depend on a barrier before
-      return inst.op != Opcode::kActiveMask && !(inst.attrs.flags & ir::kLegacy);
+      return ir::HasMembermask(inst.op, inst.attrs.flags);
     default:
       return false;
   }

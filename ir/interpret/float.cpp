@@ -1,4 +1,6 @@
 // Float arithmetic, comparison and tests. Inputs are decoded to exact numbers, results are rounded once.
+#include <utility>
+
 #include "ir/interpret/machine.h"
 
 namespace ptx2cpu::ir::interpret {
@@ -234,9 +236,24 @@ Status ExecuteFTest(Step& s) {
   const Format& format = FormatOf(s.inst.from);
   uint64_t bits = s.Operand64(0);
   bool nan = IsNan(format, bits), infinite = IsInfinite(format, bits), subnormal = IsSubnormal(format, bits);
-  const bool answers[] = {!nan && !infinite, infinite, !nan, nan, !nan && !infinite && !subnormal, subnormal};
-  if (s.inst.attrs.index >= std::size(answers)) return s.Fault("ftest has no such property");
-  s.Return(answers[s.inst.attrs.index]);
+  auto holds = [&] {
+    switch (s.inst.attrs.test) {
+      case FloatTest::kFinite:
+        return !nan && !infinite;
+      case FloatTest::kInfinite:
+        return infinite;
+      case FloatTest::kNumber:
+        return !nan;
+      case FloatTest::kNotANumber:
+        return nan;
+      case FloatTest::kNormal:
+        return !nan && !infinite && !subnormal;
+      case FloatTest::kSubnormal:
+        return subnormal;
+    }
+    std::unreachable();
+  };
+  s.Return(holds());
   return {};
 }
 

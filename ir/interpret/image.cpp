@@ -41,7 +41,7 @@ Status ExecuteImageQuery(Step& s) {
   const bool is_sampler = (handle & image::kSamplerPresent) != 0;
   if (!is_sampler)
     TRY_STATUS(CheckHandle(s, handle, std::min(services->texture_bytes, services->surface_bytes)));
-  s.Return(services->query(handle, s.inst.attrs.index, s.Operand32(1)));
+  s.Return(services->query(handle, static_cast<uint32_t>(s.inst.attrs.query), s.Operand32(1)));
   return {};
 }
 

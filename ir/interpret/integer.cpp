@@ -1,6 +1,7 @@
 // Integer arithmetic, bit operations, integer conversions, comparison.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "ir/interpret/machine.h"
 
@@ -299,36 +300,35 @@ Status ExecuteFns(Step& s) {
   return {};
 }
 
+namespace {
+// Which of the eight bytes byte `i` of the result is; bit 3 (general mode) repeats that byte's sign.
+uint32_t PermuteSelector(PermuteMode mode, uint32_t control, uint32_t i) {
+  const uint32_t c = control & 3;
+  switch (mode) {
+    case PermuteMode::kGeneral:
+      return control >> (4 * i) & 15;
+    case PermuteMode::kF4e:
+      return c + i;
+    case PermuteMode::kB4e:
+      return (c - i) & 7;
+    case PermuteMode::kRc8:
+      return c;
+    case PermuteMode::kEcl:
+      return std::max(i, c);
+    case PermuteMode::kEcr:
+      return std::min(i, c);
+    case PermuteMode::kRc16:
+      return (c & 1) * 2 + (i & 1);
+  }
+  std::unreachable();
+}
+}  // namespace
+
 Status ExecutePrmt(Step& s) {
   uint64_t bytes = s.Operand64(0) | s.Operand64(1) << 32;
-  uint32_t control = s.Operand32(2), c = control & 3, result = 0;
+  uint32_t result = 0;
   for (uint32_t i = 0; i < 4; ++i) {
-    uint32_t select = 0;
-    switch (s.inst.attrs.index) {
-      case 0:
-        select = control >> (4 * i) & 15;
-        break;
-      case 1:
-        select = c + i;
-        break;
-      case 2:
-        select = (c - i) & 7;
-        break;
-      case 3:
-        select = c;
-        break;
-      case 4:
-        select = std::max(i, c);
-        break;
-      case 5:
-        select = std::min(i, c);
-        break;
-      case 6:
-        select = (c & 1) * 2 + (i & 1);
-        break;
-      default:
-        return s.Fault("prmt has no such mode");
-    }
+    const uint32_t select = PermuteSelector(s.inst.attrs.permute, s.Operand32(2), i);
     uint32_t byte = bytes >> (8 * (select & 7)) & 0xFF;
     if (select >= 8) byte = (byte & 0x80) != 0 ? 0xFF : 0;
     result |= byte << (8 * i);

@@ -13,7 +13,7 @@ namespace interpret {
 namespace {
 
 constexpr Handler kHandlers[] = {
-#define OP(name, mnemonic, signature, types, attributes, effects, meaning) &Execute##name,
+#define OP(name, ...) &Execute##name,
 #include "ir/opcodes.def"
 #undef OP
 };

@@ -11,12 +11,9 @@
 #include <span>
 
 #include "ir/function.h"
+#include "runtime/abi/limits.h"
 
 namespace ptx2cpu::ir {
-
-struct Dim3 {
-  uint32_t x = 1, y = 1, z = 1;
-};
 
 // Real storage of module variables; addresses are host addresses so that pointers may be shared with a
 // launch.

@@ -22,8 +22,6 @@
 
 namespace ptx2cpu::ir::interpret {
 
-inline constexpr uint32_t kWarpSize = 32;
-inline constexpr uint32_t kNamedBarriers = 16;
 inline constexpr uint32_t kCallDepthLimit = 512;
 inline constexpr uint32_t kLocalStackBytes = 64 * 1024;  // per thread, beside the kernel's own locals
 // Function addresses are tags that no data pointer can be equal to: not canonical on any 64-bit host.
@@ -124,7 +122,7 @@ struct Step {
 using Handler = Status (*)(Step& step);
 
 // The handlers; a row of the table without one is a link error.
-#define OP(name, mnemonic, signature, types, attributes, effects, meaning) Status Execute##name(Step& step);
+#define OP(name, ...) Status Execute##name(Step& step);
 #include "ir/opcodes.def"
 #undef OP
 
@@ -264,7 +262,7 @@ Opcode WaitsFor(const Thread& thread);
 uint32_t MemberMask(const Thread& thread);
 uint32_t BarrierWord(const Thread& thread, size_t number);  // 0: id, 1: count or 0, 2: predicate
 void ReturnFromBarrier(Thread& thread, uint32_t result);
-bool SameKind(const Thread& a, const Thread& b);  // of collective, wherever each of them stands
+bool SameKind(const Thread& a, const Thread& b);  // SameOperation of the collectives that they wait at
 
 // -- calls --
 // Functions of the CUDA device runtime that PTX declares and does not define: vprintf, malloc, free,

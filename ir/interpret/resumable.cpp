@@ -40,18 +40,15 @@ bool IsConvergenceWait(const Thread& thread) {
   const ResumePoint* point = PointOf(thread);
   const Opcode op = WaitsFor(thread);
   const uint32_t flags = point != nullptr ? point->flags : thread.waiting_at->attrs.flags;
-  return op == Opcode::kActiveMask || (IsCollective(op) && (flags & kLegacy) != 0);
+  return IsConverged(op, flags);
 }
 
-// "The same instruction with the same qualifiers"; the place in the program may differ.
 bool SameKind(const Thread& a, const Thread& b) {
   const ResumePoint *point = PointOf(a), *other = PointOf(b);
   if (point != nullptr || other != nullptr) {
     return point != nullptr && other != nullptr && point->collective == other->collective;
   }
-  const Inst &x = *a.waiting_at, &y = *b.waiting_at;
-  return x.op == y.op && x.type == y.type && x.attrs.shuffle == y.attrs.shuffle &&
-         x.attrs.atomic == y.attrs.atomic && x.attrs.flags == y.attrs.flags;
+  return SameOperation(*a.waiting_at, *b.waiting_at);
 }
 
 // A point that waits for nothing: the thread stays ready, others have a turn first.

@@ -1,4 +1,6 @@
 // Constants, symbols, special registers, moves between types, and the slots of the Collapsed phase.
+#include <utility>
+
 #include "ir/interpret/machine.h"
 
 namespace ptx2cpu::ir::interpret {
@@ -45,7 +47,14 @@ Status ExecuteParamBase(Step& s) {
 
 namespace {
 
-uint64_t SpecialValue(const Machine& m, const Thread& thread, Special special) {
+// Where a grid barrier counts: what the driver puts there is known from the code of cooperative groups. 0
+// without one.
+uint64_t EnvironmentRegister(const Machine& m, uint32_t index) {
+  const auto workspace = reinterpret_cast<uint64_t>(m.cluster.grid_workspace.data());
+  return index == 1 ? workspace >> 32 : index == 2 ? workspace : 0;
+}
+
+uint64_t SpecialValue(const Machine& m, const Thread& thread, Special special, uint32_t index) {
   uint32_t lane = thread.lane;
   const Dim3 &grid = m.options.grid, &block = m.options.block, &cluster = m.cluster.shape;
   constexpr uint32_t kSharedUnit = 128;
@@ -135,26 +144,28 @@ uint64_t SpecialValue(const Machine& m, const Thread& thread, Special special) {
     case Special::kTotalSharedSize:
     case Special::kAggrSharedSize:
       return (m.shared_bytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
-    default:
-      return 0;  // %smid, %gridid, reserved shared memory, %pm
+    case Special::kSmId:
+    case Special::kGridId:
+    case Special::kReservedSharedBegin:
+    case Special::kReservedSharedEnd:
+    case Special::kReservedSharedOffset0:
+    case Special::kReservedSharedOffset1:
+    case Special::kReservedSharedCap:
+    case Special::kCurrentGraphExec:
+    case Special::kPerfCounter:
+      return 0;
+    case Special::kEnvReg:
+      return EnvironmentRegister(m, index);
+    case Special::kNone:
+      break;  // the verifier refuses it
   }
-}
-
-// Where a grid barrier counts: what the driver puts there is known from the code of cooperative groups. 0
-// without one.
-uint64_t EnvironmentRegister(const Machine& m, uint32_t index) {
-  const auto workspace = reinterpret_cast<uint64_t>(m.cluster.grid_workspace.data());
-  return index == 1 ? workspace >> 32 : index == 2 ? workspace : 0;
+  std::unreachable();
 }
 
 }  // namespace
 
 Status ExecuteSpecialRegister(Step& s) {
-  if (s.inst.attrs.special == Special::kEnvReg) {
-    s.Return(EnvironmentRegister(s.machine, s.inst.attrs.index));
-    return {};
-  }
-  s.Return(SpecialValue(s.machine, s.thread, s.inst.attrs.special));
+  s.Return(SpecialValue(s.machine, s.thread, s.inst.attrs.special, s.inst.attrs.index));
   return {};
 }
 

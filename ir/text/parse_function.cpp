@@ -329,10 +329,10 @@ Status FunctionParser::AttributeWord(Inst& inst) {
   } else {
     const std::string& word = c_.Peek().text;
     Attrs& a = inst.attrs;
-    if (!(TakeAttribute(word, a.space) || TakeAttribute(word, a.compare) || TakeAttribute(word, a.rounding) ||
-          TakeAttribute(word, a.atomic) || TakeAttribute(word, a.order) || TakeAttribute(word, a.scope) ||
-          TakeAttribute(word, a.shuffle) || TakeAttribute(word, a.narrow) ||
-          TakeAttribute(word, a.special))) {
+    bool taken = false;
+#define ATTRIBUTE(type, member, field, presence) taken = taken || TakeAttribute(word, a.member);
+#include "ir/attributes.def"
+    if (!taken) {
       return c_.FailHere("expected a type, an attribute or an operand");
     }
     c_.Take();
@@ -370,12 +370,13 @@ Status FunctionParser::Bits(Inst& inst) {
 }
 
 Status FunctionParser::Name(Inst& inst) {
-  bool symbol = inst.op == Opcode::kSymbol;
+  const uint32_t fields = Info(inst.op).attributes;
+  const bool symbol = (fields & kIndexOfVariable) != 0;
   if (symbol && inst.attrs.space == Space::kLocal) {
     inst.attrs.index = TRY(locals_.Resolve(c_, "local variable"));
   } else if (symbol) {
     inst.attrs.index = TRY(variables_.Resolve(c_, "variable"));
-  } else if (inst.op == Opcode::kCall || inst.op == Opcode::kFunctionAddress) {
+  } else if ((fields & kIndexOfFunction) != 0) {
     inst.attrs.index = TRY(functions_.Resolve(c_, "function"));
   } else {
     return c_.FailHere(fmt::format("'{}' takes no name", Info(inst.op).mnemonic));

@@ -296,37 +296,28 @@ void Printer::PutTypes(const Inst& inst) {
 }
 
 void Printer::PutIndex(const Function& f, const Inst& inst) {
-  uint32_t index = inst.attrs.index;
-  switch (inst.op) {
-    case Opcode::kSymbol:
-      Put(" ");
-      if (inst.attrs.space == Space::kLocal) return PutName(f.locals, index);
-      if (module_ != nullptr) return PutName(module_->variables, index);
-      return Put("#{}", index);
-    case Opcode::kCall:
-    case Opcode::kFunctionAddress:
-      Put(" ");
-      if (module_ != nullptr) return PutName(module_->functions, index);
-      return Put("#{}", index);
-    case Opcode::kSpecialRegister:
-      if (index != 0) Put(" #{}", index);
-      return;
-    default:
-      if (index != 0 || (Info(inst.op).attributes & kIndex) != 0) Put(" #{}", index);
+  const uint32_t index = inst.attrs.index, fields = Info(inst.op).attributes;
+  if ((fields & (kIndexOfVariable | kIndexOfFunction)) != 0) {
+    Put(" ");
+    const bool local = (fields & kIndexOfVariable) != 0 && inst.attrs.space == Space::kLocal;
+    if (local) return PutName(f.locals, index);
+    if (module_ == nullptr) return Put("#{}", index);
+    if ((fields & kIndexOfVariable) != 0) return PutName(module_->variables, index);
+    return PutName(module_->functions, index);
   }
+  const bool always = (fields & kIndex & ~kNumberOfRegister) != 0;
+  if (index != 0 || always) Put(" #{}", index);
 }
 
 void Printer::PutAttrs(const Function& f, const Inst& inst) {
   const Attrs& a = inst.attrs;
-  if (a.special != Special::kNone) Put(" {}", Name(a.special));
-  if (a.shuffle != ShuffleMode::kNone) Put(" {}", Name(a.shuffle));
-  if (a.compare != Compare::kNone) Put(" {}", Name(a.compare));
-  if (a.rounding != Rounding::kNone) Put(" {}", Name(a.rounding));
-  if (a.atomic != AtomicOp::kNone) Put(" {}", Name(a.atomic));
-  if (a.narrow != NarrowFormat::kNone) Put(" {}", Name(a.narrow));
-  if (a.space != Space::kGeneric) Put(" {}", Name(a.space));
-  if (a.order != MemoryOrder::kWeak) Put(" {}", Name(a.order));
-  if (a.scope != Scope::kNone) Put(" {}", Name(a.scope));
+  const uint32_t fields = Info(inst.op).attributes;
+  auto put = [&](auto value, AttributeField field, Presence presence) {
+    const bool written = presence == Presence::kWritten && (fields & field) != 0;
+    if (value != decltype(value){} || written) Put(" {}", Name(value));
+  };
+#define ATTRIBUTE(type, member, field, presence) put(a.member, field, Presence::presence);
+#include "ir/attributes.def"
   PutIndex(f, inst);
   if (a.bits != 0 || inst.op == Opcode::kConst) Put(" 0x{:x}", a.bits);
   if (a.align != 0) Put(" align {}", a.align);

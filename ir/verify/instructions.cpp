@@ -1,6 +1,8 @@
 // Rules about single instructions: types, signature, attributes.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/verify/rules.h"
 
 namespace ptx2cpu::ir::verify {
@@ -23,37 +25,6 @@ bool Contains(TypeSet set, Type type) {
       return IsFloat(type) || (IsInteger(type) && type != Type::kI1);
   }
   return false;
-}
-
-bool HasLetter(const OpcodeInfo& info, char letter) {
-  return info.operands.find(letter) != std::string_view::npos ||
-         info.results.find(letter) != std::string_view::npos;
-}
-
-// Which F a row allows.
-TypeSet FromTypes(Opcode op) {
-  switch (op) {
-    case Opcode::kSext:
-    case Opcode::kZext:
-    case Opcode::kIcmp:
-      return TypeSet::kIntsAndI1;
-    case Opcode::kTrunc:
-    case Opcode::kSToF:
-    case Opcode::kUToF:
-    case Opcode::kSatS:
-    case Opcode::kSatU:
-    case Opcode::kFromNarrow:
-      return TypeSet::kInts;
-    case Opcode::kFcmp:
-    case Opcode::kFTest:
-    case Opcode::kFConvert:
-    case Opcode::kFToS:
-    case Opcode::kFToU:
-    case Opcode::kToNarrow:
-      return TypeSet::kFloats;
-    default:
-      return TypeSet::kAnyType;
-  }
 }
 
 // How the widths of T and F belong together.
@@ -162,27 +133,19 @@ Status CheckSide(const Subject& s, BlockId block, const Inst& inst, bool of_resu
 }
 
 constexpr struct {
-  AttributeField field;
+  uint32_t field;
   const char* name;
   bool (*is_set)(const Attrs&);
+  Presence presence = Presence::kOmitted;
 } kFields[] = {
     {kBits, "bits", [](const Attrs& a) { return a.bits != 0; }},
-    {kSpace, "space", [](const Attrs& a) { return a.space != Space::kGeneric; }},
     {kIndex, "index", [](const Attrs& a) { return a.index != 0; }},
-    {kSpecial, "special", [](const Attrs& a) { return a.special != Special::kNone; }},
     {kFlags, "flags", [](const Attrs& a) { return a.flags != 0; }},
-    {kCompare, "compare", [](const Attrs& a) { return a.compare != Compare::kNone; }},
-    {kRounding, "rounding", [](const Attrs& a) { return a.rounding != Rounding::kNone; }},
-    {kNarrow, "narrow", [](const Attrs& a) { return a.narrow != NarrowFormat::kNone; }},
-    {kOrder, "order", [](const Attrs& a) { return a.order != MemoryOrder::kWeak; }},
-    {kScope, "scope", [](const Attrs& a) { return a.scope != Scope::kNone; }},
     {kAlign, "align", [](const Attrs& a) { return a.align != 0; }},
-    {kAtomic, "atomic", [](const Attrs& a) { return a.atomic != AtomicOp::kNone; }},
-    {kShuffle, "shuffle", [](const Attrs& a) { return a.shuffle != ShuffleMode::kNone; }},
+#define ATTRIBUTE(type, member, field, presence) \
+  {field, #member, [](const Attrs& a) { return a.member != type{}; }, Presence::presence},
+#include "ir/attributes.def"
 };
-
-// Enumerations without a meaningful default must be given where the row reads them.
-constexpr uint32_t kRequired = kSpecial | kCompare | kNarrow | kAtomic | kShuffle;
 
 Status CheckValuesOfAttributes(const Subject& s, BlockId block, const Inst& inst) {
   const Attrs& a = inst.attrs;
@@ -197,11 +160,10 @@ Status CheckValuesOfAttributes(const Subject& s, BlockId block, const Inst& inst
   if (inst.op == Opcode::kIcmp && inst.from == Type::kI1 && a.compare > Compare::kNe) {
     return s.Broken(block, inst, "predicates have no order");
   }
-  uint32_t limit = inst.op == Opcode::kLop3    ? 255
-                   : inst.op == Opcode::kPrmt  ? 6
-                   : inst.op == Opcode::kFTest ? 5
-                                               : ~0u;
-  if (a.index > limit) return s.Broken(block, inst, fmt::format("index {} is beyond {}", a.index, limit));
+  if ((Info(inst.op).attributes & kTruthTable) != 0 && a.index > 255)
+    return s.Broken(block, inst, fmt::format("the truth table {} has more than 8 bits", a.index));
+  if (a.special != Special::kNone && a.index >= std::max(Info(a.special).count, 1u))
+    return s.Broken(block, inst, fmt::format("no register {} has the number {}", Name(a.special), a.index));
   return {};
 }
 
@@ -213,8 +175,7 @@ Status CheckTypes(Subject& s) {
     if (!Contains(info.types, inst.type)) {
       return s.Broken(block, inst, fmt::format("the row does not allow the type {}", Name(inst.type)));
     }
-    TypeSet from = HasLetter(info, 'F') ? FromTypes(inst.op) : TypeSet::kNoType;
-    if (!Contains(from, inst.from)) {
+    if (!Contains(info.from, inst.from)) {
       return s.Broken(block, inst, fmt::format("the row does not allow the second type {}", Name(inst.from)));
     }
     return CheckWidths(s, block, inst);
@@ -236,7 +197,7 @@ Status CheckAttributes(Subject& s) {
       if (set && (mask & field.field) == 0) {
         return s.Broken(block, inst, fmt::format("the row does not read the attribute '{}'", field.name));
       }
-      if (!set && (mask & field.field & kRequired) != 0) {
+      if (!set && (mask & field.field) != 0 && field.presence == Presence::kRequired) {
         return s.Broken(block, inst, fmt::format("the row needs the attribute '{}'", field.name));
       }
     }

@@ -17,7 +17,7 @@ bool IsResumption(Opcode op) {
 // Words that a thread at this point hands to the scheduler.
 size_t WordsOf(const ResumePoint& point) {
   if (point.op == Opcode::kUndef || IsClusterBarrier(point.op)) return 0;
-  if (IsCollective(point.op)) return point.op == Opcode::kActiveMask || (point.flags & kLegacy) != 0 ? 0 : 1;
+  if (IsCollective(point.op)) return HasMembermask(point.op, point.flags) ? 1 : 0;
   return point.op == Opcode::kBarrierBlock || point.op == Opcode::kBarrierArrive ? 2 : 3;
 }
 

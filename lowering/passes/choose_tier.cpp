@@ -21,9 +21,7 @@ namespace {
 using ir::Opcode;
 using ir::Resumes;
 
-bool HasMask(const ir::Inst& inst) {
-  return ir::IsCollective(inst.op) && inst.op != Opcode::kActiveMask && (inst.attrs.flags & ir::kLegacy) == 0;
-}
+bool HasMask(const ir::Inst& inst) { return ir::HasMembermask(inst.op, inst.attrs.flags); }
 
 // Are the members of every collective in the arms of a divergent branch lanes of its own arm, for sure?
 class ArmMembers {

@@ -110,17 +110,17 @@ class LanesResumable {
   }
 
   uint32_t ClassOf(const ir::Inst& inst) {
-    auto key = std::tuple(inst.op, inst.type, inst.attrs.shuffle, inst.attrs.atomic, inst.attrs.flags,
-                          inst.attrs.index);
-    auto [it, made] = class_of_.try_emplace(key, static_cast<uint32_t>(classes_.size()));
-    if (!made) return it->second;
+    auto same = [&](const Class& c) { return ir::SameOperation(c.inst, inst); };
+    const auto found = std::ranges::find_if(classes_, same);
+    const auto number = static_cast<uint32_t>(found - classes_.begin());
+    if (found != classes_.end()) return number;
     Class fresh{inst, {}, {}};
     for (ValueId operand : inst.operands)
       fresh.operands.push_back(MailSlot(f_.type_of(operand), fresh.operands.size()));
     for (ValueId result : inst.results)
       fresh.results.push_back(MailSlot(f_.type_of(result), 16 + fresh.results.size()));
     classes_.push_back(std::move(fresh));
-    return it->second;
+    return number;
   }
 
   // A lane is at one place at a time, so all classes share these.
@@ -133,8 +133,8 @@ class LanesResumable {
   std::vector<ValueId> Deliver(ir::Builder& b, const ir::Inst& inst, uint32_t number) {
     for (size_t n = 0; n < inst.operands.size(); ++n)
       b.SlotStore(classes_[number].operands[n], inst.operands[n]);
-    const bool converged = inst.op == Opcode::kActiveMask || (inst.attrs.flags & ir::kLegacy) != 0;
-    return converged ? std::vector<ValueId>{} : std::vector{inst.operands.back()};
+    if (!ir::HasMembermask(inst.op, inst.attrs.flags)) return {};
+    return {inst.operands.back()};
   }
 
   // -- frame --

@@ -207,10 +207,8 @@ ValueId Emitter::ReadSpecial(const ast::Operand& operand, Type type) {
     return b.Undef(type);
   }
   if (special->special == ir::Special::kNone) return Const(type, 0);
-  Type natural = special->is_64 ? Type::kI64 : Type::kI32;
-  return Fit(
-      b.SpecialRegister(special->special, natural, special->index, special->is_clock ? ir::kVolatile : 0),
-      type);
+  const uint32_t flags = Info(special->special).varies == ir::Varies::kTime ? ir::kVolatile : 0;
+  return Fit(b.SpecialRegister(special->special, special->type, special->index, flags), type);
 }
 
 // {a, b}: the parts of a wider value, first one lowest.

@@ -1,5 +1,6 @@
 // 9.7.3: floating point. Rounding, .ftz, .sat, NaN rules are attributes of the IR instruction; nothing is
 // contracted.
+#include "ptx-parser/translate/attribute_words.h"
 #include "ptx-parser/translate/elementwise.h"
 #include "ptx-parser/translate/rows.h"
 
@@ -71,10 +72,8 @@ ir::Attrs OnlyFtz(const Emitter& e) { return {.flags = FloatFlags(e) & ir::kFtz}
 }  // namespace
 
 void testp(Emitter& e) {
-  static constexpr Word kTests[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
-  uint32_t index = 0;
-  while (kTests[index] != e.mods().At("op")) ++index;
-  e.Write(0, e.b.Convert(Opcode::kFTest, Type::kVoid, e.Read(1), {.index = index}));
+  const auto test = AttributeOf<ir::FloatTest>(e.mods().At("op"));
+  e.Write(0, e.b.Convert(Opcode::kFTest, Type::kVoid, e.Read(1), {.test = test}));
 }
 
 void copysign(Emitter& e) {

@@ -1,4 +1,5 @@
 // 9.7.8: logic and shifts, and prmt of 9.7.9.7.
+#include "ptx-parser/translate/attribute_words.h"
 #include "ptx-parser/translate/elementwise.h"
 #include "ptx-parser/translate/rows.h"
 
@@ -60,14 +61,10 @@ void shr(Emitter& e) {
 }
 
 void prmt(Emitter& e) {
-  static constexpr Word kModes[] = {"", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
-  Word mode = e.mods().At("mode");
-  uint32_t index = 0;
-  if (mode) {
-    while (kModes[index] != mode) ++index;
-  }
+  const Word word = e.mods().At("mode");
+  const auto mode = word ? AttributeOf<ir::PermuteMode>(word) : ir::PermuteMode::kGeneral;
   e.Write(0, e.b.Ternary(Opcode::kPrmt, Type::kVoid, e.Read(1, Type::kI32), e.Read(2, Type::kI32),
-                         e.Read(3, Type::kI32), {.index = index}));
+                         e.Read(3, Type::kI32), {.permute = mode}));
 }
 
 }  // namespace ptx2cpu::ptx::rows

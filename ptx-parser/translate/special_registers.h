@@ -4,16 +4,15 @@
 #include <optional>
 #include <string_view>
 
-#include "ir/type.h"
+#include "ir/special_register.h"
 #include "ptx-parser/parse/ast.h"
 
 namespace ptx2cpu::ptx {
 
 struct SpecialRegister {
   ir::Special special = ir::Special::kNone;  // kNone: always zero
-  bool is_64 = false;
-  bool is_clock = false;
-  uint32_t index = 0;
+  ir::Type type = ir::Type::kI32;
+  uint32_t index = 0;  // of a register with a number
 };
 
 // nullopt when there is no such register, or it needs a component (%tid alone).

@@ -157,7 +157,7 @@ ir::AtomicOp OperationOf(const Emitter& e) {
 // done.
 void ReduceBySign(Emitter& e, const Access& access, Type type, ValueId value) {
   const ValueId query = e.b.Inst1(Opcode::kImageQuery, Type::kVoid, {access.handle, e.Const(Type::kI32, 0)},
-                                  {.index = static_cast<uint32_t>(image::Query::kIsSigned)});
+                                  {.query = image::Query::kIsSigned});
   const ir::BlockId with_sign = ir::AddBlock(e.f), without = ir::AddBlock(e.f), after = ir::AddBlock(e.f);
   const ValueId is_signed = e.b.Icmp(ir::Compare::kNe, query, e.Const(Type::kI32, 0));
   e.AddEdges(e.b.CondBr(is_signed, {with_sign, {}}, {without, {}}));

@@ -149,8 +149,8 @@ void Query(Emitter& e, std::span<const ast::Operand> operands, ValueId level) {
     handle = &e.ast.Children(*handle)[0];
   const auto query = QueryOf(e);
   CHECK(query.has_value(), "a query that the table has and the translation does not");
-  const ValueId value = e.b.Inst1(Opcode::kImageQuery, Type::kVoid, {ReadHandle(e, *handle), level},
-                                  {.index = static_cast<uint32_t>(*query)});
+  const ValueId value =
+      e.b.Inst1(Opcode::kImageQuery, Type::kVoid, {ReadHandle(e, *handle), level}, {.query = *query});
   e.WriteOperand(operands[0], value, false);
 }
 
@@ -172,12 +172,12 @@ void suq(Emitter& e) {
 // Handles of variables say that they are; those of objects are neither, as on a GPU.
 void istypep(Emitter& e) {
   const ValueId handle = ReadHandle(e, e.Operand(1));
-  const auto query = static_cast<uint32_t>(image::Query::kKind);
+  const auto query = image::Query::kKind;
   if (e.type() == PtxType::kSamplerref) return e.Unsupported("istypep.samplerref"), void();
   const auto wanted =
       e.type() == PtxType::kTexref ? image::Kind::kTextureReference : image::Kind::kSurfaceReference;
   const ValueId kind =
-      e.b.Inst1(Opcode::kImageQuery, Type::kVoid, {handle, e.Const(Type::kI32, 0)}, {.index = query});
+      e.b.Inst1(Opcode::kImageQuery, Type::kVoid, {handle, e.Const(Type::kI32, 0)}, {.query = query});
   e.Write(0, e.b.Icmp(ir::Compare::kEq, kind, e.Const(Type::kI32, static_cast<uint64_t>(wanted))));
 }
 

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "runtime/abi/limits.h"
 #include "runtime/abi/texture.h"
 
 #ifdef __cplusplus
@@ -19,8 +20,6 @@ extern "C" {
 #endif
 
 #define PTX2CPU_ABI_VERSION 3u
-#define PTX2CPU_WARP_SIZE 32u
-#define PTX2CPU_MAX_THREADS_PER_BLOCK 1024u
 
 /* Linear thread id t -> packed (x | y << 10 | z << 20); CUDA's limits 1024, 1024, 64 fit. */
 #define PTX2CPU_TID_Y_SHIFT 10
@@ -96,48 +95,39 @@ enum ptx2cpu_point_kind {
   PTX2CPU_POINT_CLUSTER_WAIT = 10   /* all live threads of the cluster have arrived */
 };
 
-/* Resume points are numbered in the order of the program (reverse post order): a lower number is earlier. */
-struct ptx2cpu_point {
-  uint32_t kind;       /* ptx2cpu_point_kind */
-  uint32_t collective; /* COLLECTIVE, CONVERGED: class, the same for all points that may form one group */
-  uint32_t ptx_line;   /* 0: not known */
-  const char* name;    /* what to call it in a report, as in PTX: "bar.sync" */
-};
+/* The kernel descriptor and the rows of its tables: kernel_fields.def has the fields and what they mean.
+ * Ahead-of-time objects export one descriptor per kernel. Resume points are numbered in the order of the
+ * program (reverse post order): a lower number is earlier. */
+typedef uint32_t ptx2cpu_field_Version;
+typedef uint32_t ptx2cpu_field_Word;
+typedef uint8_t ptx2cpu_field_Byte;
+typedef uint32_t ptx2cpu_field_Three[3];
+typedef const char* ptx2cpu_field_Name;
+typedef ptx2cpu_block_function ptx2cpu_field_Block;
+typedef ptx2cpu_step_function ptx2cpu_field_Step;
+typedef const struct ptx2cpu_parameter* ptx2cpu_field_ParameterTable;
+typedef const struct ptx2cpu_point* ptx2cpu_field_PointTable;
+typedef const struct ptx2cpu_alignment* ptx2cpu_field_AlignmentTable;
+typedef uint32_t ptx2cpu_field_ParameterCount;
+typedef uint32_t ptx2cpu_field_PointCount;
+typedef uint32_t ptx2cpu_field_AlignmentCount;
+typedef uint8_t ptx2cpu_field_Unused[2];
 
 struct ptx2cpu_parameter {
-  const char* name;
-  uint32_t offset, size, align;
+#define PARAMETER_FIELD(kind, name, meaning) ptx2cpu_field_##kind name;
+#include "runtime/abi/kernel_fields.def"
 };
-
-/* The code takes for granted that (parameter + addend) & mask is 0, or it would miss misaligned accesses. */
+struct ptx2cpu_point {
+#define POINT_FIELD(kind, name, meaning) ptx2cpu_field_##kind name;
+#include "runtime/abi/kernel_fields.def"
+};
 struct ptx2cpu_alignment {
-  uint32_t offset; /* of the parameter's lowest byte; no more is needed */
-  uint8_t addend, mask, unused[2];
+#define ALIGNMENT_FIELD(kind, name, meaning) ptx2cpu_field_##kind name;
+#include "runtime/abi/kernel_fields.def"
 };
-
-/* What a launcher must know of a kernel. Ahead-of-time objects export one per kernel. */
 struct ptx2cpu_kernel {
-  uint32_t abi_version; /* PTX2CPU_ABI_VERSION */
-  uint32_t parameter_count;
-  const char* name;
-  ptx2cpu_block_function run_block; /* any block shape */
-  const struct ptx2cpu_parameter* parameters;
-  uint32_t parameter_bytes;
-  uint32_t static_shared_bytes;
-  uint32_t local_bytes;               /* per thread, a multiple of 16 */
-  uint32_t slot_bytes_per_thread;     /* sum over lane slots: the arena is this times thread_padded ... */
-  uint32_t slot_bytes_per_warp;       /* ... plus this times warp_count ... */
-  uint32_t slot_bytes_per_block;      /* ... plus this; each slot's array starts on 64 bytes, see below */
-  uint32_t slot_count;                /* adds 64 * slot_count bytes for those alignments */
-  uint32_t max_threads[3];            /* .maxntid, 0: none */
-  uint32_t required_threads[3];       /* .reqntid, 0: none */
-  uint32_t flags;                     /* PTX2CPU_KERNEL_* */
-  ptx2cpu_step_function run_step;     /* resumable kernels; null: run_block is the kernel */
-  const struct ptx2cpu_point* points; /* by number, 0 is the start; null without run_step */
-  uint32_t point_count;
-  uint32_t required_cluster[3];               /* .reqnctapercluster, 0: none */
-  const struct ptx2cpu_alignment* alignments; /* other parameters need other code; null: none do */
-  uint32_t alignment_count;
+#define KERNEL_FIELD(kind, name, meaning) ptx2cpu_field_##kind name;
+#include "runtime/abi/kernel_fields.def"
 };
 #define PTX2CPU_KERNEL_HAS_EARLY_EXIT 1u /* reads and writes live masks */
 

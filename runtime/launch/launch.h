@@ -15,17 +15,6 @@
 
 namespace ptx2cpu::rt {
 
-struct Dim3 {
-  uint32_t x = 1, y = 1, z = 1;
-};
-
-// CUDA's limits of the devices we stand in for (compute capability 9.0).
-inline constexpr uint32_t kMaxGridX = 2147483647, kMaxGridYZ = 65535;
-inline constexpr uint32_t kMaxBlockXY = 1024, kMaxBlockZ = 64, kMaxThreads = 1024;
-inline constexpr uint32_t kMaxSharedBytes = 232448;  // 227 KiB per block
-inline constexpr uint32_t kMaxParameterBytes = 32764;
-inline constexpr uint32_t kMaxClusterBlocks = 16;  // 8 is portable
-
 struct LaunchShape {
   Dim3 grid, block;
   uint32_t dynamic_shared_bytes = 0;

@@ -13,8 +13,8 @@ using namespace ptx2cpu;
 namespace {
 
 template <typename Enum>
-void PrintWords(Enum last) {
-  for (int i = 0; i <= static_cast<int>(last); ++i) fmt::print("\"{}\"\n", ir::Name(static_cast<Enum>(i)));
+void PrintWords() {
+  for (int i = 0; i < ir::kCountOf<Enum>; ++i) fmt::print("\"{}\"\n", ir::Name(static_cast<Enum>(i)));
 }
 
 }  // namespace
@@ -37,15 +37,8 @@ int main(int count, char** arguments) {
     std::ofstream(directory / fmt::format("{}.ir", mnemonic)) << fmt::format(
         "^b:\n  %a = undef i32\n  %c = {} i32 from i32 %a, %a {{ftz}} ; ptx 3\n  ret", mnemonic);
   }
-  PrintWords(ir::Space::kSharedCluster);
-  PrintWords(ir::Compare::kFnan);
-  PrintWords(ir::Rounding::kStochastic);
-  PrintWords(ir::AtomicOp::kMbarrier);
-  PrintWords(ir::MemoryOrder::kSeqCst);
-  PrintWords(ir::Scope::kSys);
-  PrintWords(ir::ShuffleMode::kBfly);
-  PrintWords(ir::NarrowFormat::kUE8M0);
-  PrintWords(ir::Special::kPerfCounter);
+#define ATTRIBUTE(type, member, field, presence) PrintWords<ir::type>();
+#include "ir/attributes.def"
   for (const char* word :
        {"function", "declare", "aggregate", "relocation", "signature", "variable", "entry", "addend",
         "noreturn", "required_cluster", "phase collapsed", "phase split", "src 1:", "bit31"}) {

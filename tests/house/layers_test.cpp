@@ -24,7 +24,7 @@ constexpr const char* kDriverExports = "runtime/cuda/driver/";
 
 // The table of "who may touch what": one row a room, and no cycle between the rows.
 const std::vector<Room> kRooms = {
-    {"ir/", {"fmt/"}},
+    {"ir/", {"fmt/", "runtime/abi/limits.h"}},
     {"runtime/abi/", {}},
     {"analysis/", {"ir/", "boost/", "fmt/"}},
     {"ptx-parser/fatbin/", {"ir/", "fmt/", "zstd.h", "lz4.h", "elf.h"}},
@@ -58,7 +58,9 @@ const std::vector<Room> kRooms = {
     {"runtime/entry/", {"runtime/abi/", "runtime/worker/", "runtime/device/", "runtime/launch/"}},
     {"runtime/stream/",
      {"runtime/abi/", "runtime/worker/", "runtime/device/", "runtime/launch/", "runtime/timeline/"}},
-    {"runtime/engine/cache/", {"lowering/llvm/output/kernel_image.h", "lowering/llvm/output/content_hash.h"}},
+    {"runtime/engine/cache/",
+     {"runtime/abi/kernel_fields.def", "lowering/llvm/output/kernel_image.h",
+      "lowering/llvm/output/content_hash.h"}},
     {"runtime/engine/",
      {"runtime/abi/", "runtime/launch/", "runtime/entry/", "lowering/compile.h", "lowering/llvm/output/jit.h",
       "lowering/llvm/module/emit_options.h", "lowering/llvm/output/content_hash.h",

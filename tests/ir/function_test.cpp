@@ -1,5 +1,6 @@
 #include "ir/function.h"
 
+#include <bit>
 #include <catch2/catch.hpp>
 
 #include "ir/build.h"
@@ -144,11 +145,72 @@ TEST_CASE("names of the table lead back to it", "[opcode]") {
            info.operands.find('*') == info.operands.size() - 1));
   }
   CHECK_FALSE(ParseOpcode("madd"));
+  for (int i = 1; i < kCountOf<Special>; ++i) {
+    const auto special = static_cast<Special>(i);
+    CHECK(ParseName<Special>(Name(special)) == special);
+    CHECK_FALSE(Info(special).meaning.empty());
+  }
   for (uint32_t bit = 0; (1u << bit) <= kDivergent; ++bit) {
     Flag flag = static_cast<Flag>(1u << bit);
     CHECK(ParseFlag(FlagName(flag)) == flag);
   }
   for (int i = 0; i < kTypeCount; ++i) CHECK(ParseType(Name(static_cast<Type>(i))) == static_cast<Type>(i));
+}
+
+TEST_CASE("the columns of a row agree with each other", "[opcode]") {
+  for (size_t i = 0; i < static_cast<size_t>(Opcode::kCount); ++i) {
+    const auto op = static_cast<Opcode>(i);
+    const OpcodeInfo& info = Info(op);
+    INFO(info.mnemonic);
+    const bool together = info.effect == Effect::kCollective || info.effect == Effect::kBarrier;
+    if (together) CHECK(info.lanes != Lanes::kAlone);
+    if (together) CHECK_FALSE(info.ptx.empty());
+    if (info.lanes == Lanes::kMeet) CHECK(info.results.empty());
+    if (info.lanes != Lanes::kMeet && info.lanes != Lanes::kAlone) CHECK_FALSE(info.results.empty());
+    if (info.lanes == Lanes::kAgree) CHECK(info.operands == info.results);
+    if (HasMembermask(op, 0)) CHECK(info.operands.ends_with('W'));
+    const bool has_from = info.operands.contains('F') || info.results.contains('F');
+    CHECK(has_from == (info.from != TypeSet::kNoType));
+    CHECK(std::popcount(info.attributes & kIndex) <= 1);
+  }
+  CHECK(PtxName(Opcode::kShuffle, 0) == "shfl.sync");
+  CHECK(PtxName(Opcode::kShuffle, kLegacy) == "shfl");
+  CHECK(PtxName(Opcode::kActiveMask, kLegacy) == "activemask");
+  CHECK(PtxName(Opcode::kForLanes, 0) == "for_lanes");
+}
+
+// Every attribute that a collective reads, its type and its operation make it another one; its operands and
+// place do not.
+TEST_CASE("what makes two collectives the same operation", "[opcode]") {
+  for (size_t i = 0; i < static_cast<size_t>(Opcode::kCount); ++i) {
+    if (!IsCollective(static_cast<Opcode>(i))) continue;
+    Inst one;
+    one.op = static_cast<Opcode>(i);
+    one.type = Type::kI32;
+    const uint32_t fields = Info(one.op).attributes;
+    INFO(Info(one.op).mnemonic);
+    Inst other = one;
+    other.operands = {ValueId{7}};
+    other.at.ptx_line = 12;
+    other.block = BlockId{3};
+    CHECK(SameOperation(one, other));
+    other = one;
+    other.type = Type::kI64;
+    CHECK_FALSE(SameOperation(one, other));
+    other = one;
+    other.op = Opcode::kFence;
+    CHECK_FALSE(SameOperation(one, other));
+    other = one;
+    other.attrs.flags = kLegacy;
+    if (fields & kFlags) CHECK_FALSE(SameOperation(one, other));
+#define ATTRIBUTE(type, member, field, presence) \
+  if (fields & field) {                          \
+    other = one;                                 \
+    other.attrs.member = static_cast<type>(1);   \
+    CHECK_FALSE(SameOperation(one, other));      \
+  }
+#include "ir/attributes.def"
+  }
 }
 
 TEST_CASE("the opcode reference has a row for every opcode", "[opcode]") {
@@ -159,6 +221,8 @@ TEST_CASE("the opcode reference has a row for every opcode", "[opcode]") {
     REQUIRE(row != std::string::npos);
     CHECK(text.substr(row, text.find('\n', row + 1) - row).find(info.meaning) != std::string::npos);
   }
-  CHECK(text.find("| `agree` | `P` | `P` |  | flags | pure | Split, Collapsed |") != std::string::npos);
+  CHECK(text.find("| `agree` |  | `P` | `P` |  |  | flags | pure | agree | cheap | Split, Collapsed |") !=
+        std::string::npos);
+  CHECK(text.find("| `envreg` | i32 | uniform in the grid | 32 |") != std::string::npos);
   CHECK(text.find("`is_explicit_cluster`") != std::string::npos);
 }

@@ -194,8 +194,9 @@ TEST_CASE("interpret float: comparisons with and without NaN") {
 }
 
 TEST_CASE("interpret float: testp") {
-  auto test = [](uint32_t property, uint64_t bits) {
-    return EvaluateFrom(Opcode::kFTest, Type::kVoid, kF32Type, {{kF32Type, bits}}, {.index = property}) != 0;
+  auto test = [](int property, uint64_t bits) {
+    const Attrs attrs = {.test = static_cast<FloatTest>(property)};
+    return EvaluateFrom(Opcode::kFTest, Type::kVoid, kF32Type, {{kF32Type, bits}}, attrs) != 0;
   };
   // finite, infinite, number, notanumber, normal, subnormal
   struct Row {
@@ -204,7 +205,7 @@ TEST_CASE("interpret float: testp") {
   };
   for (const Row& row : {Row{F32(1), "101010"}, Row{0, "101010"}, Row{kMinusZero, "101010"},
                          Row{kSmallest, "101001"}, Row{kMinusInf, "011000"}, Row{kNan32, "000100"}}) {
-    for (uint32_t property = 0; property < 6; ++property)
+    for (int property = 0; property < kCountOf<FloatTest>; ++property)
       CHECK(test(property, row.bits) == (row.expected[property] == '1'));
   }
 }

@@ -190,21 +190,22 @@ TEST_CASE("interpret integer: bit fields") {
 
 TEST_CASE("interpret integer: byte permutes of all modes") {
   // bytes 0..7 are 0x80, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0xF7
-  auto prmt = [](uint64_t selector, uint32_t mode) {
-    return Words(Opcode::kPrmt, {0x33221180, 0xF7665544, selector}, {.index = mode});
+  using enum PermuteMode;
+  auto prmt = [](uint64_t selector, PermuteMode mode) {
+    return Words(Opcode::kPrmt, {0x33221180, 0xF7665544, selector}, {.permute = mode});
   };
-  CHECK(prmt(0x7654, 0) == 0xF7665544);
-  CHECK(prmt(0x0123, 0) == 0x80112233);
-  CHECK(prmt(0xF8F8, 0) == 0xFFFFFFFF);
-  CHECK(prmt(0x9999, 0) == 0);
-  CHECK(prmt(1, 1) == 0x44332211);
-  CHECK(prmt(0, 2) == 0x5566F780);
-  CHECK(prmt(3, 2) == 0x80112233);
-  CHECK(prmt(2, 3) == 0x22222222);
-  CHECK(prmt(1, 4) == 0x33221111);
-  CHECK(prmt(2, 5) == 0x22221180);
-  CHECK(prmt(1, 6) == 0x33223322);
-  CHECK(prmt(2, 6) == 0x11801180);
+  CHECK(prmt(0x7654, kGeneral) == 0xF7665544);
+  CHECK(prmt(0x0123, kGeneral) == 0x80112233);
+  CHECK(prmt(0xF8F8, kGeneral) == 0xFFFFFFFF);
+  CHECK(prmt(0x9999, kGeneral) == 0);
+  CHECK(prmt(1, kF4e) == 0x44332211);
+  CHECK(prmt(0, kB4e) == 0x5566F780);
+  CHECK(prmt(3, kB4e) == 0x80112233);
+  CHECK(prmt(2, kRc8) == 0x22222222);
+  CHECK(prmt(1, kEcl) == 0x33221111);
+  CHECK(prmt(2, kEcr) == 0x22221180);
+  CHECK(prmt(1, kRc16) == 0x33223322);
+  CHECK(prmt(2, kRc16) == 0x11801180);
 }
 
 TEST_CASE("interpret integer: width conversions") {

@@ -190,9 +190,12 @@ TEST_CASE("rule: attributes", "[verify]") {
                        {"%r = icmp i1 ult %p, %p", "predicates have no order"},
                        {"%r = load i32 global align 6 %a", "power of two"},
                        {"%r = add i32 %w, %w {bit30}", "unknown flags"},
-                       {"%r = lop3 i32 #256 %w, %w, %w", "beyond 255"},
-                       {"%r = prmt #7 %w, %w, %w", "beyond 6"},
-                       {"%r = ftest f32 #6 %f", "beyond 5"},
+                       {"%r = lop3 i32 #256 %w, %w, %w", "more than 8 bits"},
+                       {"%r = add i32 f4e %w, %w", "attribute 'permute'"},
+                       {"%r = add i32 normal %w, %w", "attribute 'test'"},
+                       {"%r = add i32 height %w, %w", "attribute 'query'"},
+                       {"%r = special i32 envreg #32", "no register envreg has the number 32"},
+                       {"%r = special i32 tid.x #1", "no register tid.x has the number 1"},
                    }));
 }
 

@@ -16,7 +16,7 @@ std::shared_ptr<JitKernel> Load(const std::string& ptx, const std::string& kerne
   return *jit;
 }
 
-harness::KernelCall Call(ir::Dim3 grid, ir::Dim3 block, const std::vector<std::string>& specs) {
+harness::KernelCall Call(Dim3 grid, Dim3 block, const std::vector<std::string>& specs) {
   harness::KernelCall call{grid, block, 0, {}, {}, {}};
   for (const std::string& spec : specs) {
     auto argument = rt::ParseSpec(spec);

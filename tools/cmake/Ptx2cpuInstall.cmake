@@ -51,7 +51,7 @@ endif()
 
 install(TARGETS ptx2cpu_runtime ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES runtime/launch/ptx2cpu_rt.h DESTINATION ${PTX2CPU_INSTALL_INCLUDE}/runtime/launch)
-install(FILES runtime/abi/abi.h runtime/abi/texture.h runtime/abi/entry_points.def runtime/abi/device_runtime.def DESTINATION ${PTX2CPU_INSTALL_INCLUDE}/runtime/abi)
+install(FILES runtime/abi/abi.h runtime/abi/limits.h runtime/abi/kernel_fields.def runtime/abi/texture.h runtime/abi/entry_points.def runtime/abi/device_runtime.def DESTINATION ${PTX2CPU_INSTALL_INCLUDE}/runtime/abi)
 configure_file(tools/cmake/ptx2cpu-rt.pc.in ${PROJECT_BINARY_DIR}/package/ptx2cpu-rt.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/ptx2cpu-rt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

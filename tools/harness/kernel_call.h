@@ -17,13 +17,13 @@
 namespace ptx2cpu::harness {
 
 struct KernelCall {
-  ir::Dim3 grid, block;
+  Dim3 grid, block;
   uint32_t shared_bytes = 0;            // dynamic
   std::vector<rt::Argument> arguments;  // buffers hold their contents before the launch, and after it
   std::vector<std::pair<std::string, std::vector<std::byte>>> variables = {};  // module variables set before
   std::string printed = {};                                                    // device printf
   bool cooperative = false;             // all blocks resident at once: they may meet at grid barriers
-  ir::Dim3 cluster = {0, 0, 0};         // blocks that run as a cluster; 0: what the kernel requires, or one
+  Dim3 cluster = {0, 0, 0};             // blocks that run as a cluster; 0: what the kernel requires, or one
   std::shared_ptr<Images> images = {};  // during a run: the arguments' textures and surfaces
 };
 

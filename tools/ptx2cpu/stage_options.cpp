@@ -13,8 +13,8 @@ Error BadValue(std::string_view option, std::string_view value, std::string_view
   return Error{ErrorCode::kUsage, fmt::format("{} takes {}, not '{}'", option, wanted, value)};
 }
 
-Result<ir::Dim3> ReadExtent(const Arguments& arguments, std::string_view option) {
-  ir::Dim3 extent;
+Result<Dim3> ReadExtent(const Arguments& arguments, std::string_view option) {
+  Dim3 extent;
   const std::string text = arguments.Value(option).value_or("1");
   uint32_t* parts[] = {&extent.x, &extent.y, &extent.z};
   const char* at = text.data();
@@ -57,7 +57,7 @@ Result<lowering::BuildOptions> ReadBuildOptions(const Arguments& arguments, cons
                 fmt::format("--exec={} and --collapse={} contradict each other", exec, collapse));
   }
   if (arguments.Has("--for-block")) {
-    const ir::Dim3 block = TRY(ReadExtent(arguments, "--for-block"));
+    const Dim3 block = TRY(ReadExtent(arguments, "--for-block"));
     passes.launch = {block.x, block.y, block.z};
   }
   options.pipeline.stop_after = arguments.Value("--stop-after").value_or("");

@@ -2,6 +2,8 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include <utility>
+
 #include "lowering/llvm/emit/warps.h"
 
 namespace ptx2cpu::lowering {
@@ -157,27 +159,28 @@ namespace {
 llvm::Value* PermuteSelector(Site& s, llvm::Value* control, uint32_t i) {
   llvm::Value* c = s.b.CreateAnd(control, Literal(control, 3));
   auto literal = [&](uint64_t v) { return Literal(control, v); };
-  switch (s.inst.attrs.index) {
-    case 1:
+  using enum ir::PermuteMode;
+  switch (s.inst.attrs.permute) {
+    case kF4e:
       return s.b.CreateAdd(c, literal(i));
-    case 2:
+    case kB4e:
       return s.b.CreateAnd(s.b.CreateSub(c, literal(i)), literal(7));
-    case 3:
+    case kRc8:
       return c;
-    case 4:
+    case kEcl:
       return s.b.CreateBinaryIntrinsic(intrinsic::umax, c, literal(i));
-    case 5:
+    case kEcr:
       return s.b.CreateBinaryIntrinsic(intrinsic::umin, c, literal(i));
-    case 6:
+    case kRc16:
       return s.b.CreateOr(s.b.CreateShl(s.b.CreateAnd(control, literal(1)), literal(1)), literal(i & 1));
-    default:
+    case kGeneral:
       return s.b.CreateAnd(s.b.CreateLShr(control, literal(4 * i)), literal(15));
   }
+  std::unreachable();
 }
 }  // namespace
 
 Status EmitPrmt(Site& s) {
-  if (s.inst.attrs.index > 6) return s.Broken("no such mode");
   llvm::Value *low = Resize(s, s.Operand(0), 64), *high = Resize(s, s.Operand(1), 64),
               *control = s.Operand(2);
   llvm::Value* bytes = s.b.CreateOr(low, s.b.CreateShl(high, Literal(high, 32)));
@@ -187,7 +190,7 @@ Status EmitPrmt(Site& s) {
     llvm::Value* shift =
         Resize(s, s.b.CreateShl(s.b.CreateAnd(selector, Literal(selector, 7)), Literal(selector, 3)), 64);
     llvm::Value* byte = Resize(s, s.b.CreateLShr(bytes, shift), 8);
-    if (s.inst.attrs.index == 0) {
+    if (s.inst.attrs.permute == ir::PermuteMode::kGeneral) {
       llvm::Value* sign = s.b.CreateAShr(byte, Literal(byte, 7));
       byte = s.b.CreateSelect(AtLeast(s, selector, 8), sign, byte);
     }

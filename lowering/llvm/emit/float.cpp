@@ -2,6 +2,8 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include <utility>
+
 #include "lowering/llvm/emit/float_rounding.h"
 #include "lowering/llvm/emit/warps.h"
 
@@ -239,28 +241,24 @@ Status EmitFTest(Site& s) {
         small = s.b.CreateICmpULT(magnitude, Literal(bits, smallest));
   Value subnormal = s.b.CreateAnd(small, s.b.CreateNot(zero));
   Value finite = s.b.CreateICmpULT(magnitude, inf);
-  switch (s.inst.attrs.index) {
-    case 0:
-      s.Return(finite);
-      break;
-    case 1:
-      s.Return(s.b.CreateICmpEQ(magnitude, inf));
-      break;
-    case 2:
-      s.Return(s.b.CreateICmpULE(magnitude, inf));
-      break;
-    case 3:
-      s.Return(s.b.CreateICmpUGT(magnitude, inf));
-      break;
-    case 4:
-      s.Return(s.b.CreateAnd(finite, s.b.CreateNot(subnormal)));
-      break;
-    case 5:
-      s.Return(subnormal);
-      break;
-    default:
-      return s.Broken("no such property");
-  }
+  auto holds = [&] {
+    switch (s.inst.attrs.test) {
+      case ir::FloatTest::kFinite:
+        return finite;
+      case ir::FloatTest::kInfinite:
+        return s.b.CreateICmpEQ(magnitude, inf);
+      case ir::FloatTest::kNumber:
+        return s.b.CreateICmpULE(magnitude, inf);
+      case ir::FloatTest::kNotANumber:
+        return s.b.CreateICmpUGT(magnitude, inf);
+      case ir::FloatTest::kNormal:
+        return s.b.CreateAnd(finite, s.b.CreateNot(subnormal));
+      case ir::FloatTest::kSubnormal:
+        return subnormal;
+    }
+    std::unreachable();
+  };
+  s.Return(holds());
   return {};
 }
 

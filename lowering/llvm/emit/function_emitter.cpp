@@ -7,7 +7,7 @@ namespace ptx2cpu::lowering {
 
 namespace {
 constexpr EmitFunction kFunctions[] = {
-#define OP(name, mnemonic, signature, types, attributes, effects, meaning) Emit##name,
+#define OP(name, ...) Emit##name,
 #include "ir/opcodes.def"
 #undef OP
 };

@@ -58,7 +58,7 @@ struct Site {
 
 using EmitFunction = Status (*)(Site& site);
 // One function per row; a row without one is a link error.
-#define OP(name, mnemonic, signature, types, attributes, effects, meaning) Status Emit##name(Site& site);
+#define OP(name, ...) Status Emit##name(Site& site);
 #include "ir/opcodes.def"
 #undef OP
 

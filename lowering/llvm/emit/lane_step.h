@@ -8,10 +8,9 @@
 #include <utility>
 
 #include "ir/function.h"
+#include "runtime/abi/limits.h"
 
 namespace ptx2cpu::lowering {
-
-inline constexpr unsigned kWarpSize = 32;
 
 // The time that each thread of a region has for its own, see time.cpp. All are i64.
 struct ThreadTimes {

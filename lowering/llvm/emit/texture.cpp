@@ -49,7 +49,7 @@ Status EmitTexture(Site& s) {
 Status EmitImageQuery(Site& s) {
   if (s.IsVector()) return s.Broken("above lane level");
   s.Return(s.b.CreateCall(s.e.m.Service("ptx2cpu_image_query"),
-                          {s.Raw(0), s.b.getInt32(s.inst.attrs.index), s.Raw(1)}));
+                          {s.Raw(0), s.b.getInt32(static_cast<uint32_t>(s.inst.attrs.query)), s.Raw(1)}));
   return {};
 }
 

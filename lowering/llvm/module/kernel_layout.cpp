@@ -119,50 +119,10 @@ void LayOutShared(const ir::Module& module, const Reach& reach, KernelLayout& la
   }
 }
 
-// How PTX calls what is waited for, in its usual spelling.
-const char* PtxName(const ir::ResumePoint& point) {
-  using ir::Opcode;
-  const bool legacy = (point.flags & ir::kLegacy) != 0;
-  switch (point.op) {
-    case Opcode::kBarrierBlock:
-      return "bar.sync";
-    case Opcode::kBarrierArrive:
-      return "bar.arrive";
-    case Opcode::kBarrierReducePopc:
-      return "bar.red.popc";
-    case Opcode::kBarrierReduceAnd:
-      return "bar.red.and";
-    case Opcode::kBarrierReduceOr:
-      return "bar.red.or";
-    case Opcode::kClusterArrive:
-      return "barrier.cluster.arrive";
-    case Opcode::kClusterWait:
-      return "barrier.cluster.wait";
-    case Opcode::kBarrierWarp:
-      return "bar.warp.sync";
-    case Opcode::kShuffle:
-      return legacy ? "shfl" : "shfl.sync";
-    case Opcode::kVoteAll:
-      return legacy ? "vote.all" : "vote.sync.all";
-    case Opcode::kVoteAny:
-      return legacy ? "vote.any" : "vote.sync.any";
-    case Opcode::kVoteUni:
-      return legacy ? "vote.uni" : "vote.sync.uni";
-    case Opcode::kBallot:
-      return legacy ? "vote.ballot" : "vote.sync.ballot";
-    case Opcode::kMatchAny:
-      return "match.any.sync";
-    case Opcode::kMatchAll:
-      return "match.all.sync";
-    case Opcode::kRedux:
-      return "redux.sync";
-    case Opcode::kActiveMask:
-      return "activemask";
-    case Opcode::kElect:
-      return "elect.sync";
-    default:
-      return "yield";
-  }
+// What messages call what is waited for.
+std::string PointName(const ir::ResumePoint& point) {
+  if (point.op == ir::Opcode::kUndef) return "yield";
+  return std::string(ir::PtxName(point.op, point.flags));
 }
 
 uint32_t KindOf(const ir::ResumePoint& point) {
@@ -196,7 +156,7 @@ std::vector<PointRow> PointsOf(const ir::Function& kernel) {
   std::vector<PointRow> rows;
   for (const ir::ResumePoint& point : kernel.resume_points) {
     const uint32_t collective = point.collective == ir::ResumePoint::kNoClass ? 0 : point.collective;
-    rows.push_back({KindOf(point), collective, point.at.ptx_line, PtxName(point)});
+    rows.push_back({KindOf(point), collective, point.at.ptx_line, PointName(point)});
   }
   if (!rows.empty()) rows[0] = {PTX2CPU_POINT_START, 0, kernel.at.ptx_line, "start"};
   return rows;
@@ -216,8 +176,16 @@ Result<KernelLayout> LayoutOf(const ir::Module& module, const ir::Function& kern
   LayOutShared(module, reach, layout);
   layout.local_bytes = AlignUp(kernel.local_bytes, 16);
   layout.slot_count = static_cast<uint32_t>(kernel.slots.size());
-  layout.has_early_exit = kernel.has_early_exit;
-  if (kernel.resumes != ir::Resumes::kNever) layout.points = PointsOf(kernel);
+  layout.name = kernel.name;
+  for (const ir::Param& param : kernel.params)
+    layout.parameters.push_back({param.name, param.offset, param.size, param.align});
+  layout.parameter_bytes = kernel.param_bytes;
+  std::ranges::copy(kernel.max_threads, layout.max_threads.begin());
+  std::ranges::copy(kernel.required_threads, layout.required_threads.begin());
+  std::ranges::copy(kernel.required_cluster, layout.required_cluster.begin());
+  layout.flags = kernel.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0;
+  layout.resumes = kernel.resumes != ir::Resumes::kNever;
+  if (layout.resumes) layout.points = PointsOf(kernel);
   for (const ir::Slot& slot : kernel.slots) {
     uint32_t bytes = static_cast<uint32_t>(ir::Bytes(slot.type));
     switch (slot.shape) {

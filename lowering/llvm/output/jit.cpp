@@ -3,6 +3,7 @@
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -56,38 +57,62 @@ struct Loaded {
   mutable std::unique_ptr<LineTable> lines;
 };
 
-void Describe(Loaded& loaded) {
-  const KernelImage& image = loaded.image;
-  for (const auto& parameter : image.parameters) {
-    loaded.parameters.push_back({parameter.name.c_str(), parameter.offset, parameter.size, parameter.align});
+// Fills a descriptor and its tables, a function for each kind of field.
+class Descriptor {
+ public:
+  explicit Descriptor(Loaded& loaded) : loaded_(loaded) {}
+
+  void Fill() {
+    ptx2cpu_kernel& to = loaded_.descriptor;
+    const KernelImage& from = loaded_.image;
+#define KERNEL_FIELD(kind, name, meaning) Set(to.name, from.name);
+#include "runtime/abi/kernel_fields.def"
   }
-  for (const auto& point : image.points) {
-    loaded.points.push_back({point.kind, point.collective, point.ptx_line, point.name.c_str()});
+
+ private:
+  void Set(ptx2cpu_parameter& to, const ParameterRow& from) {
+#define PARAMETER_FIELD(kind, name, meaning) Set(to.name, from.name);
+#include "runtime/abi/kernel_fields.def"
   }
-  for (const auto& alignment : image.alignments) {
-    loaded.alignments.push_back({alignment.offset, alignment.addend, alignment.mask, {}});
+  void Set(ptx2cpu_point& to, const PointRow& from) {
+#define POINT_FIELD(kind, name, meaning) Set(to.name, from.name);
+#include "runtime/abi/kernel_fields.def"
   }
-  ptx2cpu_kernel& d = loaded.descriptor;
-  d.abi_version = PTX2CPU_ABI_VERSION;
-  d.parameter_count = static_cast<uint32_t>(loaded.parameters.size());
-  d.name = image.name.c_str();
-  d.parameters = loaded.parameters.data();
-  d.parameter_bytes = image.parameter_bytes;
-  d.static_shared_bytes = image.static_shared_bytes;
-  d.local_bytes = image.local_bytes;
-  d.slot_bytes_per_thread = image.slot_bytes_per_thread;
-  d.slot_bytes_per_warp = image.slot_bytes_per_warp;
-  d.slot_bytes_per_block = image.slot_bytes_per_block;
-  d.slot_count = image.slot_count;
-  std::memcpy(d.max_threads, image.max_threads, sizeof d.max_threads);
-  std::memcpy(d.required_threads, image.required_threads, sizeof d.required_threads);
-  std::memcpy(d.required_cluster, image.required_cluster, sizeof d.required_cluster);
-  d.flags = image.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0;
-  d.points = loaded.points.empty() ? nullptr : loaded.points.data();
-  d.point_count = static_cast<uint32_t>(loaded.points.size());
-  d.alignments = loaded.alignments.empty() ? nullptr : loaded.alignments.data();
-  d.alignment_count = static_cast<uint32_t>(loaded.alignments.size());
-}
+  void Set(ptx2cpu_alignment& to, const ParameterAlignment& from) {
+#define ALIGNMENT_FIELD(kind, name, meaning) Set(to.name, from.name);
+#include "runtime/abi/kernel_fields.def"
+  }
+  void Set(uint32_t& to, field::Version) { to = PTX2CPU_ABI_VERSION; }
+  void Set(uint32_t& to, field::Word from) { to = from; }
+  void Set(uint8_t& to, field::Byte from) { to = from; }
+  void Set(uint32_t (&to)[3], const field::Three& from) { std::ranges::copy(from, to); }
+  void Set(const char*& to, const field::Name& from) { to = from.c_str(); }
+  void Set(ptx2cpu_block_function&, field::Block) {}  // known once the object is linked
+  void Set(ptx2cpu_step_function&, field::Step) {}
+  void Set(uint8_t (&)[2], field::Unused) {}
+  void Set(const ptx2cpu_parameter*& to, const field::ParameterTable& from) {
+    Table(to, from, loaded_.parameters);
+  }
+  void Set(const ptx2cpu_point*& to, const field::PointTable& from) { Table(to, from, loaded_.points); }
+  void Set(const ptx2cpu_alignment*& to, const field::AlignmentTable& from) {
+    Table(to, from, loaded_.alignments);
+  }
+  void Set(uint32_t& to, field::ParameterCount) {
+    to = static_cast<uint32_t>(loaded_.image.parameters.size());
+  }
+  void Set(uint32_t& to, field::PointCount) { to = static_cast<uint32_t>(loaded_.image.points.size()); }
+  void Set(uint32_t& to, field::AlignmentCount) {
+    to = static_cast<uint32_t>(loaded_.image.alignments.size());
+  }
+
+  template <typename Row, typename From>
+  void Table(const Row*& to, const std::vector<From>& from, std::vector<Row>& rows) {
+    for (const From& row : from) Set(rows.emplace_back(), row);
+    to = rows.empty() ? nullptr : rows.data();
+  }
+
+  Loaded& loaded_;
+};
 
 }  // namespace
 
@@ -218,7 +243,7 @@ Result<CompiledKernel> Jit::Load(KernelImage image) {
   loaded.image.variables = {};
   loaded.text_begin = entry - text.symbol_offset;
   loaded.text_size = text.size;
-  Describe(loaded);
+  Descriptor(loaded).Fill();
   if (loaded.image.resumes) {
     loaded.descriptor.run_step = reinterpret_cast<ptx2cpu_step_function>(entry);
   } else {

@@ -68,26 +68,8 @@ std::vector<VariableImage> DescribeVariables(const ir::Module& module) {
 }
 
 KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout) {
-  KernelImage image;
-  image.name = kernel.name;
+  KernelImage image{layout};
   image.entry = EntryName(kernel);
-  image.resumes = kernel.resumes != ir::Resumes::kNever;
-  image.has_early_exit = layout.has_early_exit;
-  for (const ir::Param& param : kernel.params)
-    image.parameters.push_back({param.name, param.offset, param.size, param.align});
-  image.parameter_bytes = kernel.param_bytes;
-  image.static_shared_bytes = layout.static_shared_bytes;
-  image.local_bytes = layout.local_bytes;
-  image.slot_bytes_per_thread = layout.slot_bytes_per_thread;
-  image.slot_bytes_per_warp = layout.slot_bytes_per_warp;
-  image.slot_bytes_per_block = layout.slot_bytes_per_block;
-  image.slot_count = layout.slot_count;
-  std::ranges::copy(kernel.max_threads, image.max_threads);
-  std::ranges::copy(kernel.required_threads, image.required_threads);
-  std::ranges::copy(kernel.required_cluster, image.required_cluster);
-  for (const PointRow& point : layout.points)
-    image.points.push_back({point.kind, point.collective, point.ptx_line, point.name});
-  image.alignments = layout.alignments;
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     if (!HasStorage(module.variables[i]) || !layout.variables[i]) continue;
     VariableImage& variable = image.variables.emplace_back(WithoutAddresses(module, module.variables[i]));

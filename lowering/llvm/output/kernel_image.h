@@ -33,27 +33,9 @@ struct VariableImage {
   std::vector<Address> addresses;
 };
 
-struct KernelImage {
-  struct Parameter {
-    std::string name;
-    uint32_t offset = 0, size = 0, align = 1;
-  };
-  struct Point {
-    uint32_t kind = 0, collective = 0, ptx_line = 0;
-    std::string name;
-  };
-  std::string name;
-  std::string entry;      // symbol of the block or step function
-  bool resumes = false;   // the entry is a step function
-  bool is_quick = false;  // compiled at -O1 where more was asked for
-  bool has_early_exit = false;
-  std::vector<Parameter> parameters;
-  uint32_t parameter_bytes = 0;
-  uint32_t static_shared_bytes = 0, local_bytes = 0;
-  uint32_t slot_bytes_per_thread = 0, slot_bytes_per_warp = 0, slot_bytes_per_block = 0, slot_count = 0;
-  uint32_t max_threads[3] = {}, required_threads[3] = {}, required_cluster[3] = {};
-  std::vector<Point> points;
-  std::vector<ParameterAlignment> alignments;
+struct KernelImage : KernelDescription {
+  std::string entry;                     // symbol of the block or step function
+  bool is_quick = false;                 // compiled at -O1 where more was asked for
   std::vector<VariableImage> variables;  // those the kernel reaches
   std::string ptx_name;                  // of the PTX module, as the object's line table names it
   std::vector<std::string> source_files;

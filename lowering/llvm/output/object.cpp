@@ -23,75 +23,84 @@ namespace {
 // The descriptor as LLVM's struct; its layout is C's because every field has its natural alignment.
 class DescriptorWriter {
  public:
-  explicit DescriptorWriter(llvm::Module& module) : module_(module), context_(module.getContext()) {}
+  DescriptorWriter(llvm::Module& module, const KernelDescription& kernel, llvm::Function* entry)
+      : module_(module), context_(module.getContext()), kernel_(kernel), entry_(entry) {}
 
-  void Write(const ir::Function& kernel, const KernelLayout& layout, llvm::Function* entry) {
-    llvm::Constant* parameters = Parameters(kernel);
-    const bool resumable = kernel.resumes != ir::Resumes::kNever;
-    std::vector<llvm::Constant*> fields = {Word(PTX2CPU_ABI_VERSION),
-                                           Word(kernel.params.size()),
-                                           Text(kernel.name),
-                                           resumable ? Null() : entry,
-                                           parameters,
-                                           Word(kernel.param_bytes),
-                                           Word(layout.static_shared_bytes),
-                                           Word(layout.local_bytes),
-                                           Word(layout.slot_bytes_per_thread),
-                                           Word(layout.slot_bytes_per_warp),
-                                           Word(layout.slot_bytes_per_block),
-                                           Word(layout.slot_count),
-                                           Three(kernel.max_threads),
-                                           Three(kernel.required_threads),
-                                           Word(layout.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0),
-                                           resumable ? entry : Null(),
-                                           Points(layout),
-                                           Word(layout.points.size()),
-                                           Three(kernel.required_cluster),
-                                           Null(),
-                                           Word(0)};
-    llvm::Constant* descriptor = llvm::ConstantStruct::getAnon(context_, fields);
+  void Write() {
+    llvm::Constant* descriptor = Row(kernel_);
     CHECK(module_.getDataLayout().getTypeAllocSize(descriptor->getType()) == sizeof(ptx2cpu_kernel),
           "the descriptor's layout differs from abi.h");
     new llvm::GlobalVariable(module_, descriptor->getType(), true, llvm::GlobalValue::ExternalLinkage,
-                             descriptor, "ptx2cpu_kernel_" + CName(kernel.name));
+                             descriptor, "ptx2cpu_kernel_" + CName(kernel_.name));
   }
 
  private:
-  llvm::Constant* Word(uint64_t value) {
+  using Constants = std::vector<llvm::Constant*>;
+  void Fields(Constants& to, const KernelDescription& from) {
+#define KERNEL_FIELD(kind, name, meaning) to.push_back(Field(from.name));
+#include "runtime/abi/kernel_fields.def"
+  }
+  void Fields(Constants& to, const ParameterRow& from) {
+#define PARAMETER_FIELD(kind, name, meaning) to.push_back(Field(from.name));
+#include "runtime/abi/kernel_fields.def"
+  }
+  void Fields(Constants& to, const PointRow& from) {
+#define POINT_FIELD(kind, name, meaning) to.push_back(Field(from.name));
+#include "runtime/abi/kernel_fields.def"
+  }
+  void Fields(Constants& to, const ParameterAlignment& from) {
+#define ALIGNMENT_FIELD(kind, name, meaning) to.push_back(Field(from.name));
+#include "runtime/abi/kernel_fields.def"
+  }
+
+  llvm::Constant* Field(field::Version) { return Field(PTX2CPU_ABI_VERSION); }
+  llvm::Constant* Field(field::Word value) {
     return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context_), value);
   }
-  llvm::Constant* Three(const uint32_t (&values)[3]) {
+  llvm::Constant* Field(field::Byte value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt8Ty(context_), value);
+  }
+  llvm::Constant* Field(const field::Three& values) {
     return llvm::ConstantDataArray::get(context_, llvm::ArrayRef(values));
+  }
+  llvm::Constant* Field(const field::Name& text) {
+    return Private(llvm::ConstantDataArray::getString(context_, text));
+  }
+  llvm::Constant* Field(field::Unused) {
+    return llvm::ConstantDataArray::get(context_, llvm::ArrayRef<uint8_t>({0, 0}));
+  }
+  llvm::Constant* Field(field::Block) { return kernel_.resumes ? Null() : entry_; }
+  llvm::Constant* Field(field::Step) { return kernel_.resumes ? entry_ : Null(); }
+  llvm::Constant* Field(field::ParameterCount) { return Count(kernel_.parameters); }
+  llvm::Constant* Field(field::PointCount) { return Count(kernel_.points); }
+  llvm::Constant* Field(field::AlignmentCount) { return Count(kernel_.alignments); }
+  template <typename T>
+  llvm::Constant* Field(const std::vector<T>& table) {
+    if (table.empty()) return Null();
+    Constants rows;
+    for (const T& row : table) rows.push_back(Row(row));
+    return Private(llvm::ConstantArray::get(llvm::ArrayType::get(rows[0]->getType(), rows.size()), rows));
+  }
+
+  template <typename T>
+  llvm::Constant* Count(const std::vector<T>& table) {
+    return Field(static_cast<field::Word>(table.size()));
+  }
+  template <typename T>
+  llvm::Constant* Row(const T& fields) {
+    Constants constants;
+    Fields(constants, fields);
+    return llvm::ConstantStruct::getAnon(context_, constants);
   }
   llvm::Constant* Null() { return llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context_)); }
   llvm::Constant* Private(llvm::Constant* data) {
     return new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data);
   }
-  llvm::Constant* Text(const std::string& text) {
-    return Private(llvm::ConstantDataArray::getString(context_, text));
-  }
-  llvm::Constant* Parameters(const ir::Function& kernel) {
-    std::vector<llvm::Constant*> rows;
-    for (const ir::Param& param : kernel.params) {
-      rows.push_back(llvm::ConstantStruct::getAnon(
-          context_, {Text(param.name), Word(param.offset), Word(param.size), Word(param.align)}));
-    }
-    return Table(rows);
-  }
-  llvm::Constant* Points(const KernelLayout& layout) {
-    std::vector<llvm::Constant*> rows;
-    for (const PointRow& point : layout.points) {
-      rows.push_back(llvm::ConstantStruct::getAnon(
-          context_, {Word(point.kind), Word(point.collective), Word(point.ptx_line), Text(point.name)}));
-    }
-    return Table(rows);
-  }
-  llvm::Constant* Table(const std::vector<llvm::Constant*>& rows) {
-    if (rows.empty()) return Null();
-    return Private(llvm::ConstantArray::get(llvm::ArrayType::get(rows[0]->getType(), rows.size()), rows));
-  }
+
   llvm::Module& module_;
   llvm::LLVMContext& context_;
+  const KernelDescription& kernel_;
+  llvm::Function* entry_;
 };
 
 bool IsHidden(const ir::Variable& variable) { return variable.linkage == ir::Variable::Linkage::kInternal; }
@@ -123,7 +132,7 @@ class ObjectBuilder {
       if (variable.linkage == ir::Variable::Linkage::kExtern) externs_.push_back(variable.name);
     }
     llvm::Function* entry = emitted.module->getFunction(EntryName(kernel));
-    DescriptorWriter(*emitted.module).Write(kernel, emitted.layout, entry);
+    DescriptorWriter(*emitted.module, emitted.layout, entry).Write();
     if (module_ == nullptr) {
       module_ = std::move(emitted.module);
     } else if (llvm::Linker::linkModules(*module_, std::move(emitted.module))) {

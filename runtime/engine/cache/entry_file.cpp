@@ -16,7 +16,7 @@ namespace ptx2cpu::rt {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'T', 'X', '2', 'C', 'P', 'U', 'K'};
-constexpr uint32_t kFormat = 1;
+constexpr uint32_t kFormat = 2;
 constexpr uint64_t kMostContent = uint64_t{1} << 30;
 constexpr std::string_view kUnfinishedPrefix = ".unfinished-";
 constexpr size_t kFolderDigits = 2;

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace ptx2cpu::rt {
 
@@ -20,19 +21,32 @@ class Archive {
   }
 
   void Field(lowering::KernelImage& image) {
-    Fields(image.name, image.entry, image.resumes, image.has_early_exit, image.parameters,
-           image.parameter_bytes, image.static_shared_bytes, image.local_bytes, image.slot_bytes_per_thread,
-           image.slot_bytes_per_warp, image.slot_bytes_per_block, image.slot_count);
-    for (auto* extents : {&image.max_threads, &image.required_threads, &image.required_cluster}) {
-      for (uint32_t& extent : *extents) Field(extent);
-    }
-    Fields(image.points, image.alignments, image.variables, image.ptx_name, image.source_files, image.object);
+#define KERNEL_FIELD(kind, name, meaning) Field(image.name);
+#include "runtime/abi/kernel_fields.def"
+    Fields(image.resumes, image.entry, image.variables, image.ptx_name, image.source_files, image.object);
   }
 
  private:
-  void Field(lowering::KernelImage::Parameter& p) { Fields(p.name, p.offset, p.size, p.align); }
-  void Field(lowering::ParameterAlignment& a) { Fields(a.offset, a.addend, a.mask); }
-  void Field(lowering::KernelImage::Point& p) { Fields(p.kind, p.collective, p.ptx_line, p.name); }
+  void Field(lowering::ParameterRow& row) {
+#define PARAMETER_FIELD(kind, name, meaning) Field(row.name);
+#include "runtime/abi/kernel_fields.def"
+  }
+  void Field(lowering::PointRow& row) {
+#define POINT_FIELD(kind, name, meaning) Field(row.name);
+#include "runtime/abi/kernel_fields.def"
+  }
+  void Field(lowering::ParameterAlignment& row) {
+#define ALIGNMENT_FIELD(kind, name, meaning) Field(row.name);
+#include "runtime/abi/kernel_fields.def"
+  }
+  void Field(lowering::field::Three& values) {
+    for (uint32_t& value : values) Field(value);
+  }
+  // Fields without a value of their own.
+  template <typename Empty>
+    requires std::is_empty_v<Empty>
+  void Field(Empty&) {}
+
   void Field(lowering::VariableImage& v) {
     Fields(v.name, v.size, v.align, v.is_extern, v.waits_for_kernel, v.initial, v.addresses);
   }

@@ -19,9 +19,9 @@ constexpr int kRegisters = 32;  // no such thing here; what programs compute occ
 
 int MaxThreads(const ptx2cpu_kernel& kernel) {
   const uint32_t* most = kernel.max_threads;  // .reqntid does not count here
-  if (most[0] == 0) return rt::kMaxThreads;
+  if (most[0] == 0) return kMaxThreads;
   return static_cast<int>(
-      std::min<uint64_t>(uint64_t{most[0]} * std::max(1u, most[1]) * std::max(1u, most[2]), rt::kMaxThreads));
+      std::min<uint64_t>(uint64_t{most[0]} * std::max(1u, most[1]) * std::max(1u, most[2]), kMaxThreads));
 }
 
 int ConstantBytes(rt::KernelModule& part) {
@@ -147,18 +147,17 @@ CUresult Function::SetAttribute(CUfunction_attribute attribute, int value) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
       const rt::KernelCode* code;
       if (const CUresult error = Code(code)) return error;
-      return set(
-          settings.max_dynamic_shared, 0,
-          static_cast<int>(rt::kMaxSharedBytes) - static_cast<int>(code->kernel().static_shared_bytes));
+      return set(settings.max_dynamic_shared, 0,
+                 static_cast<int>(kMaxSharedBytes) - static_cast<int>(code->kernel().static_shared_bytes));
     }
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       return set(settings.shared_carveout, -1, 100);
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-      return set(settings.cluster_width, 0, rt::kMaxClusterBlocks);
+      return set(settings.cluster_width, 0, kMaxClusterBlocks);
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-      return set(settings.cluster_height, 0, rt::kMaxClusterBlocks);
+      return set(settings.cluster_height, 0, kMaxClusterBlocks);
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-      return set(settings.cluster_depth, 0, rt::kMaxClusterBlocks);
+      return set(settings.cluster_depth, 0, kMaxClusterBlocks);
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
       return set(settings.non_portable_cluster, 0, 1);
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:

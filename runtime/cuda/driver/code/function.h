@@ -36,7 +36,7 @@ struct FunctionSettings {
 // cuFuncSetBlockShape and the like: the launch interface of CUDA 1 to 3.
 struct LegacyLaunch {
   std::mutex mutex;
-  rt::Dim3 block;
+  Dim3 block;
   unsigned shared_bytes = 0;
   std::vector<std::byte> parameters;
 };

@@ -83,7 +83,7 @@ void JitOptions::Finish() {
     std::memcpy(&word, &milliseconds, sizeof milliseconds);
     *wall_time_ = word;
   }
-  if (threads_ != nullptr) *threads_ = reinterpret_cast<void*>(uintptr_t{rt::kMaxThreads});
+  if (threads_ != nullptr) *threads_ = reinterpret_cast<void*>(uintptr_t{kMaxThreads});
 }
 
 }  // namespace ptx2cpu::driver

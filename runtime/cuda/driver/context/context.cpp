@@ -25,7 +25,7 @@ constexpr LimitRow kLimits[] = {
     {CU_LIMIT_STACK_SIZE, 1024, 16, 512 << 10},    {CU_LIMIT_PRINTF_FIFO_SIZE, 8650752, 512 << 10},
     {CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20, 4 << 20}, {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048},
     {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64},       {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0},
-    {CU_LIMIT_SHMEM_SIZE, rt::kMaxSharedBytes},    {CU_LIMIT_CIG_ENABLED, 0},
+    {CU_LIMIT_SHMEM_SIZE, kMaxSharedBytes},        {CU_LIMIT_CIG_ENABLED, 0},
 };
 
 // Streams of this thread, one for each context it uses. Work in them goes on when the thread ends.

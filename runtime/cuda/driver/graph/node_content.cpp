@@ -41,7 +41,7 @@ void StoreArguments(const rt::KernelWork& work, NodeContent& content) {
 // Attributes and work say the same.
 void StoreAttributes(const rt::KernelWork& work, NodeContent& content) {
   if (work.cooperative) content.attributes[CU_LAUNCH_ATTRIBUTE_COOPERATIVE].cooperative = 1;
-  const rt::Dim3& cluster = work.shape.cluster;
+  const Dim3& cluster = work.shape.cluster;
   if (cluster.x * cluster.y * cluster.z > 1) {
     content.attributes[CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION].clusterDim = {cluster.x, cluster.y, cluster.z};
   }

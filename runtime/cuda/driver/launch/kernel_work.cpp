@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kPortableClusterBlocks = 8;
 
-uint64_t Volume(const rt::Dim3& d) { return uint64_t{d.x} * d.y * d.z; }
+uint64_t Volume(const Dim3& d) { return uint64_t{d.x} * d.y * d.z; }
 
 // Copies each parameter from where its address says.
 CUresult Gather(const ptx2cpu_kernel& kernel, void* const* parameters, std::byte* to) {
@@ -69,14 +69,14 @@ CUresult SettleCluster(const Function& function, const ptx2cpu_kernel& kernel, r
                      static_cast<uint32_t>(std::max(1, settings.cluster_height.load())),
                      static_cast<uint32_t>(std::max(1, settings.cluster_depth.load()))};
   }
-  const rt::Dim3 c = rt::WithCluster(kernel, shape).cluster;
+  const Dim3 c = rt::WithCluster(kernel, shape).cluster;
   if (Volume(c) == 1) [[likely]]
     return CUDA_SUCCESS;
   const uint64_t most = settings.non_portable_cluster.load(std::memory_order_relaxed) != 0
-                            ? rt::kMaxClusterBlocks
+                            ? kMaxClusterBlocks
                             : kPortableClusterBlocks;
   if (Volume(c) == 0 || Volume(c) > most) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-  const rt::Dim3& g = shape.grid;
+  const Dim3& g = shape.grid;
   return g.x % c.x != 0 || g.y % c.y != 0 || g.z % c.z != 0 ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
 }
 

@@ -18,7 +18,7 @@ CUresult Find(CUfunction handle, Function*& function) {
 CUresult SetParameter(CUfunction handle, int offset, const void* from, size_t bytes) {
   Function* function;
   if (const CUresult error = Find(handle, function)) return error;
-  if (offset < 0 || from == nullptr || static_cast<size_t>(offset) + bytes > rt::kMaxParameterBytes)
+  if (offset < 0 || from == nullptr || static_cast<size_t>(offset) + bytes > kMaxParameterBytes)
     return CUDA_ERROR_INVALID_VALUE;
   LegacyLaunch& legacy = function->legacy();
   std::lock_guard lock(legacy.mutex);
@@ -52,7 +52,7 @@ CUresult cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
 CUresult cuParamSetSize(CUfunction hfunc, unsigned int numbytes) {
   Function* function;
   if (const CUresult error = Find(hfunc, function)) return error;
-  if (numbytes > rt::kMaxParameterBytes) return CUDA_ERROR_INVALID_VALUE;
+  if (numbytes > kMaxParameterBytes) return CUDA_ERROR_INVALID_VALUE;
   LegacyLaunch& legacy = function->legacy();
   std::lock_guard lock(legacy.mutex);
   legacy.parameters.resize(numbytes);
@@ -76,7 +76,7 @@ CUresult cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstre
   LegacyLaunch& legacy = function->legacy();
   std::unique_lock lock(legacy.mutex);
   std::vector<std::byte> parameters = legacy.parameters;
-  const rt::Dim3 block = legacy.block;
+  const Dim3 block = legacy.block;
   const unsigned shared = legacy.shared_bytes;
   lock.unlock();
   size_t size = parameters.size();

@@ -16,7 +16,7 @@ constexpr size_t kThreadsPerMultiprocessor = 2048, kBlocksPerMultiprocessor = 32
 constexpr size_t kSharedPerMultiprocessor = 233472, kSharedReservedPerBlock = 1024;
 constexpr size_t kPortableCluster = 8;
 
-size_t Volume(const rt::Dim3& d) { return size_t{d.x} * d.y * d.z; }
+size_t Volume(const Dim3& d) { return size_t{d.x} * d.y * d.z; }
 
 // A function whose code is there.
 struct Compiled {
@@ -36,7 +36,7 @@ CUresult Find(CUfunction handle, Compiled& found) {
 }
 
 int BlocksPerMultiprocessor(const Compiled& f, int threads, size_t dynamic_shared) {
-  if (threads > static_cast<int>(rt::kMaxThreads) || dynamic_shared > f.function->MaxDynamicShared(*f.kernel))
+  if (threads > static_cast<int>(kMaxThreads) || dynamic_shared > f.function->MaxDynamicShared(*f.kernel))
     return 0;
   const size_t rounded = (static_cast<size_t>(threads) + 31) / 32 * 32;
   const size_t shared = f.kernel->static_shared_bytes + dynamic_shared + kSharedReservedPerBlock;
@@ -56,7 +56,7 @@ int BlocksPerMultiprocessor(const Compiled& f, int threads, size_t dynamic_share
   return static_cast<int>(std::min(blocks, std::max<size_t>(resident / multiprocessors, 1)));
 }
 
-rt::Dim3 ClusterOf(const Compiled& f, const CUlaunchConfig& config) {
+Dim3 ClusterOf(const Compiled& f, const CUlaunchConfig& config) {
   rt::LaunchShape shape;
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config.attrs[i];
@@ -68,7 +68,7 @@ rt::Dim3 ClusterOf(const Compiled& f, const CUlaunchConfig& config) {
 }
 
 size_t MostClusterBlocks(const Compiled& f) {
-  return f.function->settings().non_portable_cluster != 0 ? rt::kMaxClusterBlocks : kPortableCluster;
+  return f.function->settings().non_portable_cluster != 0 ? kMaxClusterBlocks : kPortableCluster;
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunc
   if (numBlocks > BlocksPerMultiprocessor(f, blockSize, 0)) return CUDA_ERROR_INVALID_VALUE;
   const size_t share =
       std::min<size_t>(kSharedPerMultiprocessor / static_cast<size_t>(numBlocks) / 1024 * 1024,
-                       rt::kMaxSharedBytes + kSharedReservedPerBlock);
+                       kMaxSharedBytes + kSharedReservedPerBlock);
   const size_t taken = f.kernel->static_shared_bytes + kSharedReservedPerBlock;
   *dynamicSmemSize = share > taken ? share - taken : 0;
   return CUDA_SUCCESS;
@@ -151,7 +151,7 @@ CUresult cuOccupancyMaxActiveClusters(int* numClusters, CUfunction func, const C
   const size_t cluster = Volume(ClusterOf(f, *config));
   if (cluster == 0 || cluster > MostClusterBlocks(f)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   const size_t threads = size_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
-  if (threads == 0 || threads > rt::kMaxThreads) return CUDA_ERROR_INVALID_VALUE;
+  if (threads == 0 || threads > kMaxThreads) return CUDA_ERROR_INVALID_VALUE;
   const int blocks = BlocksPerMultiprocessor(f, static_cast<int>(threads), config->sharedMemBytes) *
                      f.function->context().device().multiprocessors();
   *numClusters = blocks / static_cast<int>(cluster);
