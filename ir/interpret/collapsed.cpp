@@ -28,6 +28,7 @@ class Loops {
   Status RunLevel(Level level, std::span<Thread> threads, BlockId block);
   // Executes the terminator; false when the level's code has ended.
   Result<bool> Terminate(Level level, std::span<Thread> threads, const Inst& inst, BlockId* block);
+  Result<BlockId> Loop(std::span<Thread> threads, const Inst& inst, bool at_block);
   Status Lockstep(std::span<Thread> threads, const Inst& inst);
   Status Complete(std::span<Thread> threads, const Inst& inst);
   Status CheckUniformStore(std::span<Thread> threads, const Inst& inst);
@@ -126,55 +127,58 @@ Result<bool> Loops::Terminate(Level level, std::span<Thread> threads, const Inst
   std::vector<Thread*> live = Live(threads);
   TRY_STATUS(m_.Count(*live.front(), inst));
   bool at_block = level == Level::kBlock;
-  switch (inst.op) {
-    case Opcode::kBr:
-    case Opcode::kCondBr:
-    case Opcode::kSwitch:
-      *block = TRY(ChooseTogether(threads, inst));
-      return true;
-    case Opcode::kDispatch:
-    case Opcode::kResume: {
-      uint32_t edge = inst.op == Opcode::kDispatch ? m_.dispatch_edge : live.front()->point;
-      EnterAll(threads, inst.edges[edge]);
-      *block = inst.edges[edge].to;
-      return true;
-    }
-    case Opcode::kSuspend:
-      for (Thread* thread : live) TRY_STATUS(m_.Execute(*thread, inst));
-      return false;
-    case Opcode::kForWarps:
-      if (!at_block) return Broken(inst, "for_warps below block level");
-      TRY_STATUS(ForWarps(inst));
-      break;
-    case Opcode::kForLanes:
-      if (at_block && !f_.is_flat)
-        return Broken(inst, "for_lanes at block level of a function that is not flat");
-      TRY_STATUS(ForLanes(threads, inst));
-      break;
-    case Opcode::kEndWarp:
-      if (at_block) return Broken(inst, "end_warp at block level");
-      return false;
-    case Opcode::kRet:
-    case Opcode::kExit:
-      if (!at_block && inst.op == Opcode::kRet) return Broken(inst, "ret below block level");
-      for (Thread* thread : live) thread->state = ThreadState::kExited;
-      return false;
-    case Opcode::kTrap:
-    case Opcode::kUnreachable:
-      TRY_STATUS(m_.Execute(*live.front(), inst));
-      return false;
-    default:
-      return Broken(inst, fmt::format("may not end a block of {} level", Name(level)));
+  const Opcode op = inst.op;
+  if (op == Opcode::kBr || op == Opcode::kCondBr || op == Opcode::kSwitch) {
+    *block = TRY(ChooseTogether(threads, inst));
+    return true;
+  }
+  if (op == Opcode::kDispatch || op == Opcode::kResume) {
+    uint32_t edge = op == Opcode::kDispatch ? m_.dispatch_edge : live.front()->point;
+    EnterAll(threads, inst.edges[edge]);
+    *block = inst.edges[edge].to;
+    return true;
+  }
+  if (op == Opcode::kSuspend) {
+    for (Thread* thread : live) TRY_STATUS(m_.Execute(*thread, inst));
+    return false;
+  }
+  if (op == Opcode::kEndWarp) {
+    if (at_block) return Broken(inst, "end_warp at block level");
+    return false;
+  }
+  if (op == Opcode::kRet || op == Opcode::kExit) {
+    if (!at_block && op == Opcode::kRet) return Broken(inst, "ret below block level");
+    for (Thread* thread : live) thread->state = ThreadState::kExited;
+    return false;
+  }
+  if (op == Opcode::kTrap || op == Opcode::kUnreachable) {
+    TRY_STATUS(m_.Execute(*live.front(), inst));
+    return false;
+  }
+  if (op != Opcode::kForWarps && op != Opcode::kForLanes)
+    return Broken(inst, fmt::format("may not end a block of {} level", Name(level)));
+  *block = TRY(Loop(threads, inst, at_block));
+  return block->valid();
+}
+
+// Runs a loop over warps or lanes. Where the threads go on after it; invalid: none is live.
+Result<BlockId> Loops::Loop(std::span<Thread> threads, const Inst& inst, bool at_block) {
+  if (inst.op == Opcode::kForWarps) {
+    if (!at_block) return Broken(inst, "for_warps below block level");
+    TRY_STATUS(ForWarps(inst));
+  } else {
+    if (at_block && !f_.is_flat)
+      return Broken(inst, "for_lanes at block level of a function that is not flat");
+    TRY_STATUS(ForLanes(threads, inst));
   }
   const Edge* next = &inst.edges[1];
   if (!AnyLive(threads) && inst.edges.size() == 3) {
     for (Thread& thread : threads) thread.parked = false;
     next = &inst.edges[2];
   }
-  if (!AnyLive(threads)) return false;
+  if (!AnyLive(threads)) return BlockId{};
   EnterAll(threads, *next);
-  *block = next->to;
-  return true;
+  return next->to;
 }
 
 Result<BlockId> Loops::ChooseTogether(std::span<Thread> threads, const Inst& inst) {

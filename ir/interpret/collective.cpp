@@ -22,28 +22,15 @@ void Release(Thread& thread) {
   thread.barrier_arrived = false;
 }
 
-#define WAITS(name)               \
-  Status Execute##name(Step& s) { \
-    Wait(s);                      \
-    return {};                    \
-  }
-WAITS(BarrierBlock)
-WAITS(BarrierArrive)
-WAITS(BarrierReducePopc)
-WAITS(BarrierReduceAnd)
-WAITS(BarrierReduceOr)
-WAITS(BarrierWarp)
-WAITS(Shuffle)
-WAITS(VoteAll)
-WAITS(VoteAny)
-WAITS(VoteUni)
-WAITS(Ballot)
-WAITS(MatchAny)
-WAITS(MatchAll)
-WAITS(Redux)
-WAITS(ActiveMask)
-WAITS(Elect)
-#undef WAITS
+Status ExecuteCollective(Step& s) {
+  Wait(s);
+  return {};
+}
+Status ExecuteBarrierBlock(Step& s) { return ExecuteCollective(s); }
+Status ExecuteBarrierArrive(Step& s) { return ExecuteCollective(s); }
+Status ExecuteBarrierReducePopc(Step& s) { return ExecuteCollective(s); }
+Status ExecuteBarrierReduceAnd(Step& s) { return ExecuteCollective(s); }
+Status ExecuteBarrierReduceOr(Step& s) { return ExecuteCollective(s); }
 
 namespace {
 // Which lanes of a warp are to agree within the arms of a divergent branch is known only once the arms run
@@ -84,6 +71,8 @@ void ReturnTo(Thread& thread, Bits128 bits, size_t number = 0) {
   Write(thread.frame(), thread.waiting_at->results[number], bits);
 }
 
+}  // namespace
+
 // The members of one collective, by lane.
 struct Group {
   Machine& machine;
@@ -107,6 +96,12 @@ struct Group {
     ForEach([&](Thread& t) { ReturnTo(t, bits); });
   }
 };
+
+#define OP(name, ...) void Complete##name(Group& group);
+#include "ir/opcodes.def"
+#undef OP
+
+namespace {
 
 // PTX shfl: source lane and whether it is in range, from lane, b and c.
 uint32_t SourceLane(ShuffleMode mode, uint32_t lane, uint32_t b, uint32_t c, bool* in_range) {
@@ -135,6 +130,20 @@ uint32_t SourceLane(ShuffleMode mode, uint32_t lane, uint32_t b, uint32_t c, boo
   return *in_range ? static_cast<uint32_t>(source) : lane;
 }
 
+void Match(Group& group, bool all) {
+  group.ForEach([&](Thread& t) {
+    uint32_t same = 0;
+    group.ForEach(
+        [&](Thread& other) { same |= (OperandOf(other, 0) == OperandOf(t, 0) ? 1u : 0u) << other.lane; });
+    ReturnTo(t, all && same != group.members ? 0 : same, 0);
+    if (all) ReturnTo(t, same == group.members, 1);
+  });
+}
+
+}  // namespace
+
+// -- what the members get: a function for each collective, a row without one is a link error --
+
 void CompleteShuffle(Group& group) {
   Bits128 values[kWarpSize] = {};
   group.ForEach([&](Thread& t) { values[t.lane] = OperandOf(t, 0); });
@@ -147,16 +156,6 @@ void CompleteShuffle(Group& group) {
     Bits128 value = values[member ? source : t.lane];
     ReturnTo(t, value, 0);
     ReturnTo(t, in_range, 1);
-  });
-}
-
-void CompleteMatch(Group& group, bool all) {
-  group.ForEach([&](Thread& t) {
-    uint32_t same = 0;
-    group.ForEach(
-        [&](Thread& other) { same |= (OperandOf(other, 0) == OperandOf(t, 0) ? 1u : 0u) << other.lane; });
-    ReturnTo(t, all && same != group.members ? 0 : same, 0);
-    if (all) ReturnTo(t, same == group.members, 1);
   });
 }
 
@@ -178,6 +177,35 @@ void CompleteRedux(Group& group) {
   group.ReturnToAll(result);
 }
 
+void CompleteBarrierWarp(Group&) {}
+void CompleteVoteAll(Group& group) { group.ReturnToAll(group.Ballot() == group.members); }
+void CompleteVoteAny(Group& group) { group.ReturnToAll(group.Ballot() != 0); }
+void CompleteVoteUni(Group& group) {
+  const uint32_t ballot = group.Ballot();
+  group.ReturnToAll(ballot == 0 || ballot == group.members);
+}
+void CompleteBallot(Group& group) { group.ReturnToAll(group.Ballot()); }
+void CompleteMatchAny(Group& group) { Match(group, false); }
+void CompleteMatchAll(Group& group) { Match(group, true); }
+void CompleteActiveMask(Group& group) { group.ReturnToAll(group.members); }
+void CompleteElect(Group& group) {
+  group.ReturnToAll(static_cast<Bits128>(std::countr_zero(group.members)));
+  group.ForEach([&](Thread& t) { ReturnTo(t, &t == &group.first(), 1); });
+}
+
+namespace {
+using Completer = void (*)(Group&);
+constexpr Completer kCompleters[] = {
+#define OP(name, mnemonic, signature, types, from, attributes, effects, ...) \
+  []<Effect effect>() -> Completer {                                         \
+    if constexpr (effect == Effect::kCollective)                             \
+      return Complete##name;                                                 \
+    else                                                                     \
+      return nullptr;                                                        \
+  }.template operator()<Effect::effects>(),
+#include "ir/opcodes.def"
+#undef OP
+};
 }  // namespace
 
 Status CompleteGroup(Machine& machine, Warp& warp, uint32_t members) {
@@ -186,47 +214,9 @@ Status CompleteGroup(Machine& machine, Warp& warp, uint32_t members) {
     group.ForEach([](Thread& t) { Release(t); });
     return machine.RunStep(warp, members, 1 + point->collective);
   }
-  uint32_t ballot = 0;
-  Opcode op = group.first().waiting_at->op;
-  switch (op) {
-    case Opcode::kBarrierWarp:
-      break;
-    case Opcode::kShuffle:
-      CompleteShuffle(group);
-      break;
-    case Opcode::kVoteAll:
-      group.ReturnToAll(group.Ballot() == members);
-      break;
-    case Opcode::kVoteAny:
-      group.ReturnToAll(group.Ballot() != 0);
-      break;
-    case Opcode::kVoteUni:
-      ballot = group.Ballot();
-      group.ReturnToAll(ballot == 0 || ballot == members);
-      break;
-    case Opcode::kBallot:
-      group.ReturnToAll(group.Ballot());
-      break;
-    case Opcode::kMatchAny:
-      CompleteMatch(group, false);
-      break;
-    case Opcode::kMatchAll:
-      CompleteMatch(group, true);
-      break;
-    case Opcode::kRedux:
-      CompleteRedux(group);
-      break;
-    case Opcode::kActiveMask:
-      group.ReturnToAll(members);
-      break;
-    case Opcode::kElect:
-      group.ReturnToAll(static_cast<Bits128>(std::countr_zero(members)));
-      group.ForEach([&](Thread& t) { ReturnTo(t, &t == &group.first(), 1); });
-      break;
-    default:
-      return machine.Fault(group.first(), *group.first().waiting_at,
-                           "is no collective the interpreter knows");
-  }
+  const Opcode op = group.first().waiting_at->op;
+  CHECK(IsCollective(op), "only lanes at a collective form a group");
+  kCompleters[static_cast<size_t>(op)](group);
   group.ForEach([](Thread& t) { Release(t); });
   return {};
 }

@@ -24,16 +24,11 @@ void Enter(Frame& frame, const Edge& edge) {
 }
 
 Result<uint32_t> ChooseEdge(Step& s) {
-  switch (s.inst.op) {
-    case Opcode::kBr:
-      return 0;
-    case Opcode::kCondBr:
-      return s.Predicate(0) ? 0 : 1;
-    case Opcode::kSwitch:
-      return std::min(s.Operand32(0), static_cast<uint32_t>(s.inst.edges.size()) - 1);
-    default:
-      return s.Fault(fmt::format("{} does not choose an edge", Info(s.inst.op).mnemonic));
-  }
+  if (s.inst.op == Opcode::kBr) return 0;
+  if (s.inst.op == Opcode::kCondBr) return s.Predicate(0) ? 0 : 1;
+  if (s.inst.op == Opcode::kSwitch)
+    return std::min(s.Operand32(0), static_cast<uint32_t>(s.inst.edges.size()) - 1);
+  return s.Fault(fmt::format("{} does not choose an edge", Info(s.inst.op).mnemonic));
 }
 
 namespace {

@@ -13,7 +13,13 @@ namespace interpret {
 namespace {
 
 constexpr Handler kHandlers[] = {
-#define OP(name, ...) &Execute##name,
+#define OP(name, mnemonic, signature, types, from, attributes, effects, ...) \
+  []<Effect effect>() {                                                      \
+    if constexpr (effect == Effect::kCollective)                             \
+      return Handler(ExecuteCollective);                                     \
+    else                                                                     \
+      return Handler(Execute##name);                                         \
+  }.template operator()<Effect::effects>(),
 #include "ir/opcodes.def"
 #undef OP
 };

@@ -121,10 +121,12 @@ struct Step {
 
 using Handler = Status (*)(Step& step);
 
-// The handlers; a row of the table without one is a link error.
+// The handlers; a row of the table without one is a link error. Collectives have none: their lanes wait, and
+// when the members have come, Complete<Name> (collective.cpp) gives them their results.
 #define OP(name, ...) Status Execute##name(Step& step);
 #include "ir/opcodes.def"
 #undef OP
+Status ExecuteCollective(Step& step);
 
 inline Bits128 MaskOf(int bits) { return bits >= 128 ? ~Bits128{0} : (Bits128{1} << bits) - 1; }
 inline Signed128 AsSigned(Bits128 bits, int width) {

@@ -30,28 +30,16 @@ bool Contains(TypeSet set, Type type) {
 // How the widths of T and F belong together.
 Status CheckWidths(const Subject& s, BlockId block, const Inst& inst) {
   int to = Bits(inst.type), from = Bits(inst.from);
-  switch (inst.op) {
-    case Opcode::kBitcast:
-      if (to != from) return s.Broken(block, inst, "a bitcast between different widths");
-      break;
-    case Opcode::kSext:
-    case Opcode::kZext:
-      if (to <= from) return s.Broken(block, inst, "an extension to a type that is not wider");
-      break;
-    case Opcode::kTrunc:
-      if (to >= from) return s.Broken(block, inst, "a truncation to a type that is not narrower");
-      break;
-    case Opcode::kPack:
-      if (static_cast<size_t>(to) != from * inst.operands.size())
-        return s.Broken(block, inst, "the parts do not fill the whole");
-      break;
-    case Opcode::kUnpack:
-      if (static_cast<size_t>(from) != to * inst.results.size())
-        return s.Broken(block, inst, "the parts do not fill the whole");
-      break;
-    default:
-      break;
-  }
+  const size_t parts = inst.op == Opcode::kPack ? inst.operands.size() : inst.results.size();
+  if (inst.op == Opcode::kBitcast && to != from)
+    return s.Broken(block, inst, "a bitcast between different widths");
+  if ((inst.op == Opcode::kSext || inst.op == Opcode::kZext) && to <= from)
+    return s.Broken(block, inst, "an extension to a type that is not wider");
+  if (inst.op == Opcode::kTrunc && to >= from)
+    return s.Broken(block, inst, "a truncation to a type that is not narrower");
+  if ((inst.op == Opcode::kPack && static_cast<size_t>(to) != from * parts) ||
+      (inst.op == Opcode::kUnpack && static_cast<size_t>(from) != to * parts))
+    return s.Broken(block, inst, "the parts do not fill the whole");
   return {};
 }
 

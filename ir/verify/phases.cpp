@@ -7,7 +7,6 @@ namespace ptx2cpu::ir::verify {
 
 namespace {
 
-bool IsAgree(Opcode op) { return op == Opcode::kAgree || op == Opcode::kAgreeIndex; }
 bool IsMask(Opcode op) { return op == Opcode::kLiveMask || op == Opcode::kSetLiveMask; }
 bool IsBranch(Opcode op) { return op == Opcode::kCondBr || op == Opcode::kSwitch; }
 
@@ -33,7 +32,7 @@ Status CheckLevelOf(const Subject& s, BlockId block, const Inst& inst) {
     if (!kept)
       return s.Broken(block, inst, "the function keeps no live masks or has no warp slot for parked lanes");
   }
-  if (IsAgree(inst.op) && level == Level::kLane)
+  if (IsAgreement(inst.op) && level == Level::kLane)
     return s.Broken(block, inst, "an agree in a block of lane level");
   return {};
 }
@@ -73,7 +72,7 @@ Status CheckSplitBlocks(Subject& s) {
     for (InstId id : s.f.at_block(block).insts) {
       const Inst& inst = s.f.at_inst(id);
       TRY_STATUS(CheckLevelOf(s, block, inst));
-      bool boundary = IsBarrier(inst.op) || IsCollective(inst.op) || IsAgree(inst.op);
+      bool boundary = IsBarrier(inst.op) || IsCollective(inst.op) || IsAgreement(inst.op);
       if (boundary && ++boundaries > 1)
         return s.Broken(block, inst, "a second barrier, collective or agree in the block");
       bool above = s.f.at_block(block).level != Level::kLane;
@@ -94,7 +93,7 @@ Status CheckSplitBranches(Subject& s) {
     const Value& decision = s.f.at_value(inst.operands[0]);
     Opcode def = decision.def.valid() ? s.f.at_inst(decision.def).op : Opcode::kUndef;
     if (def == Opcode::kConst) return {};
-    if (!IsAgree(def))
+    if (!IsAgreement(def))
       return s.Broken(block, inst, "a branch above lane level that is not decided by an agree");
     if (s.f.at_block(decision.block).level < level)
       return s.Broken(block, inst, "the agree is of a lower level than the branch");
@@ -157,7 +156,7 @@ Status CheckCollapsedLevels(Subject& s) {
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
     TRY_STATUS(CheckLevelOf(s, block, inst));
     Level level = f.at_block(block).level;
-    bool boundary = IsBarrier(inst.op) || IsCollective(inst.op) || IsAgree(inst.op);
+    bool boundary = IsBarrier(inst.op) || IsCollective(inst.op) || IsAgreement(inst.op);
     bool slot = inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore ||
                 inst.op == Opcode::kResumeWord || IsMask(inst.op);
     if (level != Level::kLane && !boundary && !slot && !MayStandAbove(inst) && inst.op != Opcode::kLoad) {
@@ -170,32 +169,26 @@ Status CheckCollapsedLevels(Subject& s) {
 
 namespace {
 
-// The level at which a terminator without edges may stand.
+// The level of the blocks that a terminator without edges may end; those that are not here may end any.
+constexpr struct {
+  Opcode op;
+  Level level;
+} kEnds[] = {{Opcode::kRet, Level::kBlock},
+             {Opcode::kEndWarp, Level::kWarp},
+             {Opcode::kEndLane, Level::kLane},
+             {Opcode::kExitLane, Level::kLane},
+             {Opcode::kExit, Level::kWarp}};
+
 Status CheckEnd(const Subject& s, BlockId block, const Inst& inst) {
   Level is = s.f.at_block(block).level, wants = is;
-  switch (inst.op) {
-    case Opcode::kRet:
-      wants = Level::kBlock;
-      break;
-    case Opcode::kEndWarp:
-      wants = Level::kWarp;
-      break;
-    case Opcode::kEndLane:
-      wants = Level::kLane;
-      break;
-    case Opcode::kExitLane:
-      wants = Level::kLane;
-      if (!s.f.has_early_exit)
-        return s.Broken(block, inst, "an exit_lane, but the function does not say has_early_exit");
-      break;
-    case Opcode::kExit:
-      if (is == Level::kLane) return s.Broken(block, inst, "an exit; exit_lane takes its place");
-      wants = Level::kWarp;
-      if (s.f.parked_slot != ~0u || !s.f.resume_points.empty())
-        return s.Broken(block, inst, "an exit of a warp after the arms of branches were sequenced");
-      break;
-    default:
-      break;
+  if (inst.op == Opcode::kExitLane && !s.f.has_early_exit)
+    return s.Broken(block, inst, "an exit_lane, but the function does not say has_early_exit");
+  if (inst.op == Opcode::kExit && is == Level::kLane)
+    return s.Broken(block, inst, "an exit; exit_lane takes its place");
+  if (inst.op == Opcode::kExit && (s.f.parked_slot != ~0u || !s.f.resume_points.empty()))
+    return s.Broken(block, inst, "an exit of a warp after the arms of branches were sequenced");
+  for (const auto& end : kEnds) {
+    if (end.op == inst.op) wants = end.level;
   }
   if (is != wants)
     return s.Broken(block, inst,

@@ -123,66 +123,60 @@ bool IsOneOf(MemoryOrder order, std::initializer_list<MemoryOrder> allowed) {
 
 Status CheckReferences(Subject& s) {
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
-    switch (inst.op) {
-      case Opcode::kSymbol:
-        return CheckSymbol(s, block, inst);
-      case Opcode::kCall:
-      case Opcode::kCallIndirect:
-        return CheckCall(s, block, inst);
-      case Opcode::kSlotLoad:
-      case Opcode::kSlotStore:
-        return CheckSlot(s, block, inst);
-      case Opcode::kFunctionAddress:
-        if (inst.attrs.index >= s.module.functions.size()) return s.Broken(block, inst, "no such function");
-        return {};
-      default:
-        return {};
-    }
+    const uint32_t fields = Info(inst.op).attributes;
+    if ((fields & kIndexOfVariable) != 0) return CheckSymbol(s, block, inst);
+    if ((fields & kIndexOfSlot) != 0) return CheckSlot(s, block, inst);
+    if ((fields & kIndexOfFunction) != 0 && inst.attrs.index >= s.module.functions.size())
+      return s.Broken(block, inst, "no such function");
+    if ((fields & kIndexOfSignature) != 0 && inst.attrs.index >= s.module.signatures.size())
+      return s.Broken(block, inst, "no such signature");
+    if (inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect) return CheckCall(s, block, inst);
+    return {};
   });
 }
 
-Status CheckMemory(Subject& s) {
+namespace {
+
+Status CheckOrder(const Subject& s, BlockId block, const Inst& inst) {
   using enum MemoryOrder;
+  const Attrs& a = inst.attrs;
+  if (inst.op == Opcode::kLoad && !IsOneOf(a.order, {kWeak, kVolatile, kRelaxed, kAcquire, kSeqCst}))
+    return s.Broken(block, inst, "a load does not release");
+  if (inst.op == Opcode::kStore && !IsOneOf(a.order, {kWeak, kVolatile, kRelaxed, kRelease, kSeqCst}))
+    return s.Broken(block, inst, "a store does not acquire");
+  return {};
+}
+
+Status CheckSpace(const Subject& s, BlockId block, const Inst& inst) {
+  const Space space = inst.attrs.space;
+  if (inst.op == Opcode::kStore && (space == Space::kConst || space == Space::kParam)) {
+    return s.Broken(block, inst, fmt::format("a store to the space {}, which is read only", Name(space)));
+  }
+  if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) return CheckAccessSpace(s, block, inst);
+  const bool atomic = inst.op == Opcode::kAtomic || inst.op == Opcode::kAtomicCas;
+  if (atomic && space != Space::kGeneric && space != Space::kGlobal && space != Space::kShared)
+    return s.Broken(block, inst, fmt::format("an atomic operation in the space {}", Name(space)));
+  const bool converts = inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric;
+  if ((converts || inst.op == Opcode::kIsSpace) && space == Space::kGeneric)
+    return s.Broken(block, inst, "the row needs the attribute 'space'");
+  return {};
+}
+
+Status CheckOperation(const Subject& s, BlockId block, const Inst& inst) {
+  if (inst.op != Opcode::kAtomic && inst.op != Opcode::kRedux) return {};
+  const AtomicOp op = inst.attrs.atomic;
+  const bool no_reduction = op == AtomicOp::kExchange || op == AtomicOp::kMbarrier;
+  if (AtomicFits(op, inst.type) && !(inst.op == Opcode::kRedux && no_reduction)) return {};
+  return s.Broken(block, inst, fmt::format("the operation {} does not take {}", Name(op), Name(inst.type)));
+}
+
+}  // namespace
+
+Status CheckMemory(Subject& s) {
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
-    const Attrs& a = inst.attrs;
-    switch (inst.op) {
-      case Opcode::kLoad:
-        if (!IsOneOf(a.order, {kWeak, kVolatile, kRelaxed, kAcquire, kSeqCst}))
-          return s.Broken(block, inst, "a load does not release");
-        return CheckAccessSpace(s, block, inst);
-      case Opcode::kStore:
-        if (!IsOneOf(a.order, {kWeak, kVolatile, kRelaxed, kRelease, kSeqCst}))
-          return s.Broken(block, inst, "a store does not acquire");
-        if (a.space == Space::kConst || a.space == Space::kParam) {
-          return s.Broken(block, inst,
-                          fmt::format("a store to the space {}, which is read only", Name(a.space)));
-        }
-        return CheckAccessSpace(s, block, inst);
-      case Opcode::kAtomic:
-      case Opcode::kAtomicCas:
-        if (a.space != Space::kGeneric && a.space != Space::kGlobal && a.space != Space::kShared) {
-          return s.Broken(block, inst, fmt::format("an atomic operation in the space {}", Name(a.space)));
-        }
-        if (inst.op == Opcode::kAtomic && !AtomicFits(a.atomic, inst.type)) {
-          return s.Broken(block, inst,
-                          fmt::format("the operation {} does not take {}", Name(a.atomic), Name(inst.type)));
-        }
-        return {};
-      case Opcode::kRedux:
-        if (!AtomicFits(a.atomic, inst.type) || a.atomic == AtomicOp::kExchange ||
-            a.atomic == AtomicOp::kMbarrier) {
-          return s.Broken(block, inst,
-                          fmt::format("the operation {} does not take {}", Name(a.atomic), Name(inst.type)));
-        }
-        return {};
-      case Opcode::kToGeneric:
-      case Opcode::kFromGeneric:
-      case Opcode::kIsSpace:
-        if (a.space == Space::kGeneric) return s.Broken(block, inst, "the row needs the attribute 'space'");
-        return {};
-      default:
-        return {};
-    }
+    TRY_STATUS(CheckOrder(s, block, inst));
+    TRY_STATUS(CheckSpace(s, block, inst));
+    return CheckOperation(s, block, inst);
   });
 }
 

@@ -160,30 +160,22 @@ Status CheckValues(Subject& s) {
   return {};
 }
 
+namespace {
+// How many edges an instruction that has `count` of them must have.
+size_t EdgesOf(const Function& f, Opcode op, size_t count) {
+  if (op == Opcode::kBr) return 1;
+  if (op == Opcode::kCondBr || op == Opcode::kForWarps) return 2;
+  if (op == Opcode::kForLanes)
+    return count == 3 && f.parked_slot != ~0u ? 3 : 2;  // 2: of lanes that are parked
+  if (op == Opcode::kSwitch || op == Opcode::kDispatch) return std::max<size_t>(count, 1);
+  if (op == Opcode::kResume) return f.resume_points.size();
+  return 0;
+}
+}  // namespace
+
 Status CheckEdges(Subject& s) {
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
-    size_t count = inst.edges.size(), wanted = 0;
-    switch (inst.op) {
-      case Opcode::kBr:
-        wanted = 1;
-        break;
-      case Opcode::kCondBr:
-      case Opcode::kForWarps:
-        wanted = 2;
-        break;
-      case Opcode::kForLanes:  // a third one leads to lanes that are parked
-        wanted = count == 3 && s.f.parked_slot != ~0u ? 3 : 2;
-        break;
-      case Opcode::kSwitch:
-      case Opcode::kDispatch:
-        wanted = std::max<size_t>(count, 1);
-        break;
-      case Opcode::kResume:
-        wanted = s.f.resume_points.size();
-        break;
-      default:
-        break;
-    }
+    const size_t count = inst.edges.size(), wanted = EdgesOf(s.f, inst.op, count);
     if (count != wanted) return s.Broken(block, inst, fmt::format("{} edges, expected {}", count, wanted));
     for (size_t e = 0; e < count; ++e) {
       const auto& params = s.f.at_block(inst.edges[e].to).params;

@@ -5,6 +5,7 @@
 
 namespace {
 
+using ptx2cpu::Dim3;
 using namespace ptx2cpu::rt;
 
 std::string& Message() {

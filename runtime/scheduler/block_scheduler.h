@@ -19,9 +19,6 @@
 
 namespace ptx2cpu::rt {
 
-inline constexpr uint32_t kMaxWarps = PTX2CPU_MAX_THREADS_PER_BLOCK / PTX2CPU_WARP_SIZE;
-inline constexpr uint32_t kNamedBarriers = 16;
-
 enum class Verdict : uint8_t {
   kDone,             // all threads have exited
   kStalled,          // threads can run, but in the last rounds all they did was to let others run

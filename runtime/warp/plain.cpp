@@ -1,6 +1,8 @@
 // Warp collectives, lane by lane: the reference, and the form for machines without AVX2.
 #include <stdint.h>
 
+#include "runtime/abi/limits.h"
+
 extern "C" {
 #define WARP(result, name, parameters, meaning) result name parameters;
 #include "runtime/warp/collectives.def"
@@ -9,7 +11,7 @@ extern "C" {
 
 namespace {
 
-constexpr int kLanes = 32;
+constexpr int kLanes = PTX2CPU_WARP_SIZE;
 
 enum class Mode { kIdx, kUp, kDown, kBfly };
 

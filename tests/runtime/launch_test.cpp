@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+using ptx2cpu::Dim3;
 using namespace ptx2cpu::rt;
 using Catch::Matchers::Contains;
 

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "runtime/abi/limits.h"
+
 #if defined(PTX2CPU_LANES_AVX512)
 #include <immintrin.h>
 #define PTX2CPU_LANES avx512
@@ -14,7 +16,7 @@
 
 namespace ptx2cpu::texture::PTX2CPU_LANES {
 
-constexpr int kLanes = 32;
+constexpr int kLanes = PTX2CPU_WARP_SIZE;
 using Floats [[gnu::vector_size(4 * kLanes)]] = float;
 using Ints [[gnu::vector_size(4 * kLanes)]] = int32_t;
 using Words [[gnu::vector_size(4 * kLanes)]] = uint32_t;
