@@ -117,52 +117,48 @@ uint8_t Residues::ZerosOf(const ir::Inst& inst) const {
     if (!value.def.valid() || f_.at_inst(value.def).op != Opcode::kConst) return std::nullopt;
     return static_cast<int>(std::min<uint64_t>(f_.at_inst(value.def).attrs.bits & 0xffffffff, 64));
   };
-  switch (inst.op) {
-    case Opcode::kConst:
-      return ZerosOfConstant(inst.attrs.bits);
-    case Opcode::kSymbol:
-      return ZerosOfConstant(SymbolAddress(inst));
-    case Opcode::kAdd:
-    case Opcode::kSub:
-      return (inst.attrs.flags & ir::kSat) != 0 ? uint8_t{0} : std::min(of(0), of(1));
-    case Opcode::kOr:
-    case Opcode::kXor:
-    case Opcode::kMinS:
-    case Opcode::kMinU:
-    case Opcode::kMaxS:
-    case Opcode::kMaxU:
-      return std::min(of(0), of(1));
-    case Opcode::kSelect:
-      return std::min(of(1), of(2));
-    case Opcode::kAnd:
-      return std::max(of(0), of(1));
-    case Opcode::kMul:
-      return sum(of(0) + of(1));
-    case Opcode::kShl:
-      return sum(of(0) + amount().value_or(0));
-    case Opcode::kShrU:
-    case Opcode::kShrS: {
-      const std::optional<int> shift = amount();
-      // All of kMaxZeros stands for that many or more: no more than these are counted.
-      return shift ? sum(of(0) - *shift) : uint8_t{0};
-    }
-    case Opcode::kNeg:
-    case Opcode::kSext:
-    case Opcode::kZext:
-    case Opcode::kTrunc:
-    case Opcode::kBitcast:
-    case Opcode::kPack:
-    case Opcode::kUnpack:
-      return of(0);
-    case Opcode::kToGeneric:
-    case Opcode::kFromGeneric:
-      if (inst.attrs.space == Space::kGlobal || inst.attrs.space == Space::kConst) return of(0);
-      if (inst.attrs.space == Space::kShared) return std::min(of(0), kZerosOfWindow);
-      if (inst.attrs.space == Space::kLocal) return std::min(of(0), kZerosOfLocalWindow);
-      return 0;
-    default:
-      return 0;
+  if (inst.op == Opcode::kConst) {
+    return ZerosOfConstant(inst.attrs.bits);
   }
+  if (inst.op == Opcode::kSymbol) {
+    return ZerosOfConstant(SymbolAddress(inst));
+  }
+  if (inst.op == Opcode::kAdd || inst.op == Opcode::kSub) {
+    return (inst.attrs.flags & ir::kSat) != 0 ? uint8_t{0} : std::min(of(0), of(1));
+  }
+  if (inst.op == Opcode::kOr || inst.op == Opcode::kXor || inst.op == Opcode::kMinS ||
+      inst.op == Opcode::kMinU || inst.op == Opcode::kMaxS || inst.op == Opcode::kMaxU) {
+    return std::min(of(0), of(1));
+  }
+  if (inst.op == Opcode::kSelect) {
+    return std::min(of(1), of(2));
+  }
+  if (inst.op == Opcode::kAnd) {
+    return std::max(of(0), of(1));
+  }
+  if (inst.op == Opcode::kMul) {
+    return sum(of(0) + of(1));
+  }
+  if (inst.op == Opcode::kShl) {
+    return sum(of(0) + amount().value_or(0));
+  }
+  if (inst.op == Opcode::kShrU || inst.op == Opcode::kShrS) {
+    const std::optional<int> shift = amount();
+    // All of kMaxZeros stands for that many or more: no more than these are counted.
+    return shift ? sum(of(0) - *shift) : uint8_t{0};
+  }
+  if (inst.op == Opcode::kNeg || inst.op == Opcode::kSext || inst.op == Opcode::kZext ||
+      inst.op == Opcode::kTrunc || inst.op == Opcode::kBitcast || inst.op == Opcode::kPack ||
+      inst.op == Opcode::kUnpack) {
+    return of(0);
+  }
+  if (inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric) {
+    if (inst.attrs.space == Space::kGlobal || inst.attrs.space == Space::kConst) return of(0);
+    if (inst.attrs.space == Space::kShared) return std::min(of(0), kZerosOfWindow);
+    if (inst.attrs.space == Space::kLocal) return std::min(of(0), kZerosOfLocalWindow);
+    return 0;
+  }
+  return 0;
 }
 
 // An address with the same low bits.
@@ -226,58 +222,55 @@ Residue Residues::Transfer(ValueId id, const Values& known, uint32_t bits) const
   const ir::Inst& inst = f_.at_inst(value.def);
   auto of = [&](size_t i) { return known[inst.operands[i].index]; };
   auto integer = [&](size_t i) { return IsInteger(inst.operands[i]); };
-  switch (inst.op) {
-    case Opcode::kConst:
-      return {Root::kNone, ir::Type::kVoid, 0, inst.attrs.bits & mask};
-    case Opcode::kSymbol:
-      if (inst.attrs.space == Space::kShared)
-        return {Root::kNone, ir::Type::kVoid, 0, SymbolAddress(inst) & mask};
-      return itself;
-    case Opcode::kLoad: {
-      if (inst.attrs.space != Space::kParam || !f_.is_kernel) return itself;
-      const auto offset = OffsetInParameters(f_, inst.operands[0], param_bytes_);
-      if (!offset) return itself;
-      return {Root::kParameter, inst.type,
-              *offset + value.number * static_cast<uint64_t>(ir::Bytes(inst.type)), 0};
-    }
-    case Opcode::kSlotLoad:
-      return OfSources(id, stored_[inst.attrs.index], known);
-    case Opcode::kAdd:
-    case Opcode::kSub: {
-      if ((inst.attrs.flags & ir::kSat) != 0) return itself;
-      Residue a = of(0), b = of(1);
-      if (a.root == Root::kUnvisited || b.root == Root::kUnvisited) return {};
-      if (a.root == Root::kNone && inst.op == Opcode::kAdd) std::swap(a, b);
-      if (b.root != Root::kNone) return itself;
-      a.offset = (inst.op == Opcode::kAdd ? a.offset + b.offset : a.offset - b.offset) & mask;
-      return a;
-    }
-    case Opcode::kOr:
-    case Opcode::kXor: {
-      const Residue a = of(0), b = of(1);
-      if (a.root == Root::kUnvisited || b.root == Root::kUnvisited) return {};
-      return b.IsZero() ? a : a.IsZero() ? b : itself;
-    }
-    case Opcode::kSelect:
-      return OfSources(id, {inst.operands[1], inst.operands[2]}, known);
-    case Opcode::kSext:
-    case Opcode::kZext:
-    case Opcode::kTrunc:
-    case Opcode::kBitcast:
-      return integer(0) ? of(0) : itself;
-    case Opcode::kPack:
-    case Opcode::kUnpack:
-      return integer(0) && value.number == 0 ? of(0) : itself;
-    case Opcode::kToGeneric:
-    case Opcode::kFromGeneric: {
-      const bool same = inst.attrs.space == Space::kGlobal || inst.attrs.space == Space::kConst ||
-                        (inst.attrs.space == Space::kShared && bits <= kZerosOfWindow) ||
-                        (inst.attrs.space == Space::kLocal && bits <= kZerosOfLocalWindow);
-      return same ? of(0) : itself;
-    }
-    default:
-      return itself;
+  if (inst.op == Opcode::kConst) {
+    return {Root::kNone, ir::Type::kVoid, 0, inst.attrs.bits & mask};
   }
+  if (inst.op == Opcode::kSymbol) {
+    if (inst.attrs.space == Space::kShared)
+      return {Root::kNone, ir::Type::kVoid, 0, SymbolAddress(inst) & mask};
+    return itself;
+  }
+  if (inst.op == Opcode::kLoad) {
+    if (inst.attrs.space != Space::kParam || !f_.is_kernel) return itself;
+    const auto offset = OffsetInParameters(f_, inst.operands[0], param_bytes_);
+    if (!offset) return itself;
+    return {Root::kParameter, inst.type, *offset + value.number * static_cast<uint64_t>(ir::Bytes(inst.type)),
+            0};
+  }
+  if (inst.op == Opcode::kSlotLoad) {
+    return OfSources(id, stored_[inst.attrs.index], known);
+  }
+  if (inst.op == Opcode::kAdd || inst.op == Opcode::kSub) {
+    if ((inst.attrs.flags & ir::kSat) != 0) return itself;
+    Residue a = of(0), b = of(1);
+    if (a.root == Root::kUnvisited || b.root == Root::kUnvisited) return {};
+    if (a.root == Root::kNone && inst.op == Opcode::kAdd) std::swap(a, b);
+    if (b.root != Root::kNone) return itself;
+    a.offset = (inst.op == Opcode::kAdd ? a.offset + b.offset : a.offset - b.offset) & mask;
+    return a;
+  }
+  if (inst.op == Opcode::kOr || inst.op == Opcode::kXor) {
+    const Residue a = of(0), b = of(1);
+    if (a.root == Root::kUnvisited || b.root == Root::kUnvisited) return {};
+    return b.IsZero() ? a : a.IsZero() ? b : itself;
+  }
+  if (inst.op == Opcode::kSelect) {
+    return OfSources(id, {inst.operands[1], inst.operands[2]}, known);
+  }
+  if (inst.op == Opcode::kSext || inst.op == Opcode::kZext || inst.op == Opcode::kTrunc ||
+      inst.op == Opcode::kBitcast) {
+    return integer(0) ? of(0) : itself;
+  }
+  if (inst.op == Opcode::kPack || inst.op == Opcode::kUnpack) {
+    return integer(0) && value.number == 0 ? of(0) : itself;
+  }
+  if (inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric) {
+    const bool same = inst.attrs.space == Space::kGlobal || inst.attrs.space == Space::kConst ||
+                      (inst.attrs.space == Space::kShared && bits <= kZerosOfWindow) ||
+                      (inst.attrs.space == Space::kLocal && bits <= kZerosOfLocalWindow);
+    return same ? of(0) : itself;
+  }
+  return itself;
 }
 
 }  // namespace ptx2cpu::analysis

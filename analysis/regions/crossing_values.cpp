@@ -1,6 +1,7 @@
 #include "analysis/regions/crossing_values.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analysis/graph/minimum_cut.h"
 
@@ -11,37 +12,21 @@ using ir::Opcode;
 using ir::ValueId;
 
 uint32_t RebuildOperations(const ir::Inst& inst) {
-  switch (inst.op) {
-    case Opcode::kConst:
-    case Opcode::kUndef:
-    case Opcode::kSymbol:
-    case Opcode::kParamBase:
-    case Opcode::kFunctionAddress:
+  const ir::OpcodeInfo& row = ir::Info(inst.op);
+  // Parameters and constants stay as they are while the kernel runs.
+  if (inst.op == Opcode::kLoad)
+    return inst.attrs.space == ir::Space::kParam || inst.attrs.space == ir::Space::kConst ? 1 : kNeverRebuilt;
+  if (row.effect != ir::Effect::kPure || row.lanes != ir::Lanes::kAlone) return kNeverRebuilt;
+  if ((row.attributes & ir::kSpecial) != 0 && (inst.attrs.flags & ir::kVolatile) != 0) return kNeverRebuilt;
+  switch (row.cost) {
+    case ir::Cost::kFree:
       return 0;
-    case Opcode::kSpecialRegister:
-      return inst.attrs.flags & ir::kVolatile ? kNeverRebuilt : 1;
-    case Opcode::kAgree:
-    case Opcode::kAgreeIndex:
-      return kNeverRebuilt;
-    case Opcode::kLoad:  // parameters and constants stay as they are while the kernel runs
-      return inst.attrs.space == ir::Space::kParam || inst.attrs.space == ir::Space::kConst ? 1
-                                                                                            : kNeverRebuilt;
-    case Opcode::kDivS:
-    case Opcode::kDivU:
-    case Opcode::kRemS:
-    case Opcode::kRemU:
-    case Opcode::kFDiv:
-    case Opcode::kFSqrt:
-    case Opcode::kFRsqrt:
-    case Opcode::kFSin:
-    case Opcode::kFCos:
-    case Opcode::kFLg2:
-    case Opcode::kFEx2:
-    case Opcode::kFTanh:
+    case ir::Cost::kCheap:
+      return 1;
+    case ir::Cost::kCostly:
       return kLaneBudget + 1;
-    default:
-      return ir::Info(inst.op).effect == ir::Effect::kPure ? 1 : kNeverRebuilt;
   }
+  std::unreachable();
 }
 
 namespace {

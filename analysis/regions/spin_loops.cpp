@@ -85,21 +85,20 @@ class Loop {
   }
 
   bool Waits(const ir::Inst& inst) const {
-    switch (inst.op) {
-      case Opcode::kAtomic:
-        return true;
-      case Opcode::kAtomicCas:
-        return !inside_[f_.at_value(inst.operands[1]).block.index] || IsConstant(inst.operands[1]);
-      case Opcode::kLoad: {
-        if (inst.attrs.order != ir::MemoryOrder::kWeak) return true;
-        ir::Space space = inst.attrs.space;
-        bool shared_memory =
-            space == ir::Space::kGlobal || space == ir::Space::kShared || space == ir::Space::kGeneric;
-        return pauses_ && shared_memory && (inst.attrs.flags & ir::kNonCoherent) == 0;
-      }
-      default:
-        return false;
+    if (inst.op == Opcode::kAtomic) {
+      return true;
     }
+    if (inst.op == Opcode::kAtomicCas) {
+      return !inside_[f_.at_value(inst.operands[1]).block.index] || IsConstant(inst.operands[1]);
+    }
+    if (inst.op == Opcode::kLoad) {
+      if (inst.attrs.order != ir::MemoryOrder::kWeak) return true;
+      ir::Space space = inst.attrs.space;
+      bool shared_memory =
+          space == ir::Space::kGlobal || space == ir::Space::kShared || space == ir::Space::kGeneric;
+      return pauses_ && shared_memory && (inst.attrs.flags & ir::kNonCoherent) == 0;
+    }
+    return false;
   }
   bool IsConstant(ir::ValueId value) const {
     ir::InstId def = f_.at_value(value).def;

@@ -126,52 +126,49 @@ Polynomial AddressForms::SpecialRegister(const ir::Inst& inst, ValueId result) {
 
 Polynomial AddressForms::FormOf(const ir::Inst& inst, uint32_t result) {
   auto operand = [&](size_t n) -> const Polynomial& { return forms_[inst.operands[n].index]; };
-  switch (inst.op) {
-    case Opcode::kSpecialRegister:
-      return SpecialRegister(inst, inst.results[result]);
-    case Opcode::kParamBase: {
-      Atom atom;
-      atom.kind = AtomKind::kParamBase;
-      atom.uniform = true;
-      return Single({static_cast<int64_t>(AtomKind::kParamBase)}, std::move(atom));
-    }
-    case Opcode::kSymbol: {
-      if (inst.attrs.space == Space::kLocal) return Opaque(inst.results[result]);
-      Atom atom;
-      atom.kind = AtomKind::kVariable;
-      atom.uniform = true;
-      atom.index = inst.attrs.index;
-      if (inst.attrs.space == Space::kShared) {
-        atom.low = 0;
-        atom.high = kSharedEnd;
-      }
-      return Single({static_cast<int64_t>(AtomKind::kVariable), inst.attrs.index}, std::move(atom));
-    }
-    case Opcode::kToGeneric:
-    case Opcode::kFromGeneric: {
-      if (inst.attrs.space == Space::kGlobal) return operand(0);
-      if (inst.attrs.space != Space::kShared) return Opaque(inst.results[result]);
-      Atom atom;
-      atom.kind = AtomKind::kWindow;
-      atom.uniform = true;
-      Polynomial window = Single({static_cast<int64_t>(AtomKind::kWindow)}, std::move(atom));
-      return Sum(operand(0), window, inst.op == Opcode::kToGeneric ? 1 : -1);
-    }
-    case Opcode::kLoad: {
-      bool frozen = (inst.attrs.space == Space::kParam || inst.attrs.space == Space::kConst) &&
-                    inst.attrs.order == ir::MemoryOrder::kWeak;
-      if (!frozen) return Opaque(inst.results[result]);
-      Atom atom;
-      atom.kind = AtomKind::kFrozen;
-      atom.inner = operand(0);
-      atom.uniform = Uniform(atom.inner);
-      Key key{static_cast<int64_t>(AtomKind::kFrozen), static_cast<int64_t>(inst.type), result};
-      AppendTo(key, atom.inner);
-      return Single(key, std::move(atom));
-    }
-    default:
-      return Arithmetic(inst, result);
+  if (inst.op == Opcode::kSpecialRegister) {
+    return SpecialRegister(inst, inst.results[result]);
   }
+  if (inst.op == Opcode::kParamBase) {
+    Atom atom;
+    atom.kind = AtomKind::kParamBase;
+    atom.uniform = true;
+    return Single({static_cast<int64_t>(AtomKind::kParamBase)}, std::move(atom));
+  }
+  if (inst.op == Opcode::kSymbol) {
+    if (inst.attrs.space == Space::kLocal) return Opaque(inst.results[result]);
+    Atom atom;
+    atom.kind = AtomKind::kVariable;
+    atom.uniform = true;
+    atom.index = inst.attrs.index;
+    if (inst.attrs.space == Space::kShared) {
+      atom.low = 0;
+      atom.high = kSharedEnd;
+    }
+    return Single({static_cast<int64_t>(AtomKind::kVariable), inst.attrs.index}, std::move(atom));
+  }
+  if (inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric) {
+    if (inst.attrs.space == Space::kGlobal) return operand(0);
+    if (inst.attrs.space != Space::kShared) return Opaque(inst.results[result]);
+    Atom atom;
+    atom.kind = AtomKind::kWindow;
+    atom.uniform = true;
+    Polynomial window = Single({static_cast<int64_t>(AtomKind::kWindow)}, std::move(atom));
+    return Sum(operand(0), window, inst.op == Opcode::kToGeneric ? 1 : -1);
+  }
+  if (inst.op == Opcode::kLoad) {
+    bool frozen = (inst.attrs.space == Space::kParam || inst.attrs.space == Space::kConst) &&
+                  inst.attrs.order == ir::MemoryOrder::kWeak;
+    if (!frozen) return Opaque(inst.results[result]);
+    Atom atom;
+    atom.kind = AtomKind::kFrozen;
+    atom.inner = operand(0);
+    atom.uniform = Uniform(atom.inner);
+    Key key{static_cast<int64_t>(AtomKind::kFrozen), static_cast<int64_t>(inst.type), result};
+    AppendTo(key, atom.inner);
+    return Single(key, std::move(atom));
+  }
+  return Arithmetic(inst, result);
 }
 
 Polynomial AddressForms::Arithmetic(const ir::Inst& inst, uint32_t result) {
@@ -180,55 +177,39 @@ Polynomial AddressForms::Arithmetic(const ir::Inst& inst, uint32_t result) {
   auto constant = [&](size_t n) { return operand(n).terms.empty(); };
   int bits = ir::Bits(inst.type);
   std::optional<Polynomial> found;
-  switch (inst.op) {
-    case Opcode::kConst:
-      return Reduced(Constant(static_cast<int64_t>(inst.attrs.bits)), bits);
-    case Opcode::kAdd:
+  if (inst.op == Opcode::kConst) {
+    return Reduced(Constant(static_cast<int64_t>(inst.attrs.bits)), bits);
+  } else if (inst.op == Opcode::kAdd) {
+    found = Sum(operand(0), operand(1));
+  } else if (inst.op == Opcode::kSub) {
+    found = Sum(operand(0), operand(1), -1);
+  } else if (inst.op == Opcode::kNeg) {
+    found = Sum({}, operand(0), -1);
+  } else if (inst.op == Opcode::kMul) {
+    found = Product(operand(0), operand(1));
+  } else if (inst.op == Opcode::kShl) {
+    int64_t amount = operand(1).constant;
+    if (constant(1) && amount >= 0 && amount < bits)
+      found = Sum({}, operand(0), static_cast<int64_t>(uint64_t{1} << amount));
+  } else if (inst.op == Opcode::kOr) {
+    // adds where the two have no bit in common
+    size_t plain = constant(0) ? 0 : 1;
+    int64_t low = operand(plain).constant;
+    int zeros = TrailingZeros(operand(1 - plain));
+    if (constant(plain) && low >= 0 && (zeros >= 63 || low < (int64_t{1} << zeros)))
       found = Sum(operand(0), operand(1));
-      break;
-    case Opcode::kSub:
-      found = Sum(operand(0), operand(1), -1);
-      break;
-    case Opcode::kNeg:
-      found = Sum({}, operand(0), -1);
-      break;
-    case Opcode::kMul:
-      found = Product(operand(0), operand(1));
-      break;
-    case Opcode::kShl: {
-      if (!constant(1)) break;
-      int64_t amount = operand(1).constant;
-      if (amount >= 0 && amount < bits)
-        found = Sum({}, operand(0), static_cast<int64_t>(uint64_t{1} << amount));
-      break;
+  } else if (inst.op == Opcode::kZext || inst.op == Opcode::kSext) {
+    if (inst.type == ir::Type::kI64 && inst.from == ir::Type::kI32) return Widened(inst);
+  } else if (inst.op == Opcode::kTrunc && inst.from == ir::Type::kI64) {
+    Polynomial low = Constant(operand(0).constant);
+    for (const Term& term : operand(0).terms) {
+      const Atom& atom = atoms_[term.atoms[0]];
+      bool widened = term.atoms.size() == 1 && atom.kind == AtomKind::kWiden;
+      Polynomial whole;
+      whole.terms.push_back({term.atoms, 1});
+      low = Sum(low, widened ? atom.inner : whole, term.factor);
     }
-    case Opcode::kOr: {  // adds where the two have no bit in common
-      size_t plain = constant(0) ? 0 : 1;
-      int64_t low = operand(plain).constant;
-      int zeros = TrailingZeros(operand(1 - plain));
-      if (constant(plain) && low >= 0 && (zeros >= 63 || low < (int64_t{1} << zeros)))
-        found = Sum(operand(0), operand(1));
-      break;
-    }
-    case Opcode::kZext:
-    case Opcode::kSext:
-      if (inst.type == ir::Type::kI64 && inst.from == ir::Type::kI32) return Widened(inst);
-      break;
-    case Opcode::kTrunc: {
-      if (inst.from != ir::Type::kI64) break;
-      Polynomial low = Constant(operand(0).constant);
-      for (const Term& term : operand(0).terms) {
-        const Atom& atom = atoms_[term.atoms[0]];
-        bool widened = term.atoms.size() == 1 && atom.kind == AtomKind::kWiden;
-        Polynomial whole;
-        whole.terms.push_back({term.atoms, 1});
-        low = Sum(low, widened ? atom.inner : whole, term.factor);
-      }
-      found = std::move(low);
-      break;
-    }
-    default:
-      break;
+    found = std::move(low);
   }
   if (!found || found->terms.size() > 10) return Operation(inst, result);
   return Reduced(std::move(*found), bits);

@@ -50,33 +50,31 @@ class Solver {
 
   bool Visit(const ir::Inst& inst) {
     if (inst.results.size() != 1) return VisitOpaque(inst);
-    switch (inst.op) {
-      case Opcode::kToGeneric: {
-        const bool other_block = inst.attrs.space == Space::kSharedCluster;
-        return Meet(inst.results[0], other_block ? Space::kGeneric : inst.attrs.space);
-      }
-      case Opcode::kParamBase:
-        return Meet(inst.results[0], Space::kParam);
-      case Opcode::kSymbol: {
-        Space space = inst.attrs.space;  // window offsets are not generic addresses
-        bool real = space == Space::kGlobal || space == Space::kConst;
-        return Meet(inst.results[0], real ? space : Space::kGeneric);
-      }
-      case Opcode::kAdd: {
-        std::optional<Space> a = found_[inst.operands[0].index], b = found_[inst.operands[1].index];
-        if (a && *a != Space::kGeneric)
-          return Meet(inst.results[0], b && *b != Space::kGeneric ? Space::kGeneric : *a);
-        return Meet(inst.results[0], b);
-      }
-      case Opcode::kSub:
-      case Opcode::kBitcast:
-      case Opcode::kAnd:
-        return Meet(inst.results[0], found_[inst.operands[0].index]);
-      case Opcode::kSelect:
-        return MeetBoth(inst.results[0], inst.operands[1], inst.operands[2]);
-      default:
-        return VisitOpaque(inst);
+    if (inst.op == Opcode::kToGeneric) {
+      const bool other_block = inst.attrs.space == Space::kSharedCluster;
+      return Meet(inst.results[0], other_block ? Space::kGeneric : inst.attrs.space);
     }
+    if (inst.op == Opcode::kParamBase) {
+      return Meet(inst.results[0], Space::kParam);
+    }
+    if (inst.op == Opcode::kSymbol) {
+      Space space = inst.attrs.space;  // window offsets are not generic addresses
+      bool real = space == Space::kGlobal || space == Space::kConst;
+      return Meet(inst.results[0], real ? space : Space::kGeneric);
+    }
+    if (inst.op == Opcode::kAdd) {
+      std::optional<Space> a = found_[inst.operands[0].index], b = found_[inst.operands[1].index];
+      if (a && *a != Space::kGeneric)
+        return Meet(inst.results[0], b && *b != Space::kGeneric ? Space::kGeneric : *a);
+      return Meet(inst.results[0], b);
+    }
+    if (inst.op == Opcode::kSub || inst.op == Opcode::kBitcast || inst.op == Opcode::kAnd) {
+      return Meet(inst.results[0], found_[inst.operands[0].index]);
+    }
+    if (inst.op == Opcode::kSelect) {
+      return MeetBoth(inst.results[0], inst.operands[1], inst.operands[2]);
+    }
+    return VisitOpaque(inst);
   }
 
   bool VisitOpaque(const ir::Inst& inst) {
@@ -106,19 +104,14 @@ class Solver {
   }
 
   bool Harmless(const ir::Inst& inst, size_t operand) const {
-    switch (inst.op) {
-      case Opcode::kLoad:
-      case Opcode::kStore:
-      case Opcode::kAtomic:
-      case Opcode::kAtomicCas:
-        return operand == 0;
-      case Opcode::kIcmp:
-      case Opcode::kIsSpace:
-      case Opcode::kFromGeneric:
-        return true;
-      default:
-        return inst.results.size() == 1 && found_[inst.results[0].index] == Space::kLocal;
+    if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore || inst.op == Opcode::kAtomic ||
+        inst.op == Opcode::kAtomicCas) {
+      return operand == 0;
     }
+    if (inst.op == Opcode::kIcmp || inst.op == Opcode::kIsSpace || inst.op == Opcode::kFromGeneric) {
+      return true;
+    }
+    return inst.results.size() == 1 && found_[inst.results[0].index] == Space::kLocal;
   }
 
   const ir::Function& f_;

@@ -145,19 +145,20 @@ class Maker {
   }
 
   std::string EdgeLabel(const ir::Inst& terminator, uint32_t e) const {
-    switch (terminator.op) {
-      case Opcode::kSwitch:
-        return e + 1 == terminator.edges.size() ? "default" : std::to_string(e);
-      case Opcode::kForWarps:
-        return e == 0 ? "each warp" : "then";
-      case Opcode::kForLanes:
-        if (e == 2) return "when all have exited";
-        return e == 0 ? (f_.is_flat ? "each thread" : "each lane") : "then";
-      case Opcode::kCondBr:
-        return Predicate(terminator, e);
-      default:
-        return {};
+    if (terminator.op == Opcode::kSwitch) {
+      return e + 1 == terminator.edges.size() ? "default" : std::to_string(e);
     }
+    if (terminator.op == Opcode::kForWarps) {
+      return e == 0 ? "each warp" : "then";
+    }
+    if (terminator.op == Opcode::kForLanes) {
+      if (e == 2) return "when all have exited";
+      return e == 0 ? (f_.is_flat ? "each thread" : "each lane") : "then";
+    }
+    if (terminator.op == Opcode::kCondBr) {
+      return Predicate(terminator, e);
+    }
+    return {};
   }
 
   // The guard of the PTX branch, for the edge that the branch takes, negated for the other one.

@@ -60,26 +60,24 @@ class ArmMembers {
     if (source.def.valid() && f_.at_inst(source.def).op == Opcode::kNot) {
       return Keeps(mask, f_.at_inst(source.def).operands[0], !taken, head, depth - 1);
     }
-    switch (def.op) {
-      case Opcode::kActiveMask:
-        return tree_.Dominates(head.index, def.block.index);
-      case Opcode::kBallot:
-      case Opcode::kMatchAny:
-      case Opcode::kMatchAll:
-        if (def.op == Opcode::kBallot && taken && def.operands[0] == decision) return true;
-        return f_.type_of(mask) == ir::Type::kI32 &&
-               Keeps(def.operands.back(), decision, taken, head, depth - 1);
-      case Opcode::kAnd:
-        return Keeps(def.operands[0], decision, taken, head, depth - 1) ||
-               Keeps(def.operands[1], decision, taken, head, depth - 1);
-      case Opcode::kNot: {
-        const ir::Value& inner = f_.at_value(def.operands[0]);
-        const bool ballot = inner.def.valid() && f_.at_inst(inner.def).op == Opcode::kBallot;
-        return !taken && ballot && f_.at_inst(inner.def).operands[0] == decision;
-      }
-      default:
-        return false;
+    if (def.op == Opcode::kActiveMask) {
+      return tree_.Dominates(head.index, def.block.index);
     }
+    if (def.op == Opcode::kBallot || def.op == Opcode::kMatchAny || def.op == Opcode::kMatchAll) {
+      if (def.op == Opcode::kBallot && taken && def.operands[0] == decision) return true;
+      return f_.type_of(mask) == ir::Type::kI32 &&
+             Keeps(def.operands.back(), decision, taken, head, depth - 1);
+    }
+    if (def.op == Opcode::kAnd) {
+      return Keeps(def.operands[0], decision, taken, head, depth - 1) ||
+             Keeps(def.operands[1], decision, taken, head, depth - 1);
+    }
+    if (def.op == Opcode::kNot) {
+      const ir::Value& inner = f_.at_value(def.operands[0]);
+      const bool ballot = inner.def.valid() && f_.at_inst(inner.def).op == Opcode::kBallot;
+      return !taken && ballot && f_.at_inst(inner.def).operands[0] == decision;
+    }
+    return false;
   }
 
   ir::Function& f_;

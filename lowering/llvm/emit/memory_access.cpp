@@ -31,28 +31,24 @@ Value MemoryAccess::BaseOf(ir::ValueId address, int depth) {
   const ir::Value& value = e_.f.at_value(address);
   if (!value.def.valid()) return nullptr;
   const ir::Inst& inst = e_.f.at_inst(value.def);
-  switch (inst.op) {
-    case Opcode::kLoad:
-    case Opcode::kSlotLoad:
-    case Opcode::kSymbol:
-      return e_.b.CreateIntToPtr(e_.values.Get(address), e_.b.getPtrTy());
-    case Opcode::kToGeneric:
-    case Opcode::kFromGeneric:
-      if (inst.attrs.space == Space::kShared || inst.attrs.space == Space::kSharedCluster ||
-          inst.attrs.space == Space::kLocal || depth == 0)
-        return nullptr;
-      return BaseOf(inst.operands[0], depth - 1);
-    case Opcode::kAdd:
-      if (depth == 0) return nullptr;
-      for (size_t i = 0; i < 2; ++i) {
-        Value base = BaseOf(inst.operands[i], depth - 1);
-        if (base != nullptr)
-          return e_.b.CreateGEP(e_.b.getInt8Ty(), base, e_.values.Get(inst.operands[1 - i]));
-      }
-      return nullptr;
-    default:
-      return nullptr;
+  if (inst.op == Opcode::kLoad || inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSymbol) {
+    return e_.b.CreateIntToPtr(e_.values.Get(address), e_.b.getPtrTy());
   }
+  if (inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric) {
+    if (inst.attrs.space == Space::kShared || inst.attrs.space == Space::kSharedCluster ||
+        inst.attrs.space == Space::kLocal || depth == 0)
+      return nullptr;
+    return BaseOf(inst.operands[0], depth - 1);
+  }
+  if (inst.op == Opcode::kAdd) {
+    if (depth == 0) return nullptr;
+    for (size_t i = 0; i < 2; ++i) {
+      Value base = BaseOf(inst.operands[i], depth - 1);
+      if (base != nullptr) return e_.b.CreateGEP(e_.b.getInt8Ty(), base, e_.values.Get(inst.operands[1 - i]));
+    }
+    return nullptr;
+  }
+  return nullptr;
 }
 
 std::optional<uint64_t> MemoryAccess::ParameterOffset(ir::ValueId address) const {

@@ -1,6 +1,8 @@
 // Constants, symbols, special registers, moves between types, slots.
 #include <llvm/IR/Constants.h>
 
+#include <utility>
+
 #include "lowering/llvm/emit/time.h"
 #include "lowering/llvm/emit/warps.h"
 #include "runtime/abi/abi.h"
@@ -73,37 +75,6 @@ Status EmitParamBase(Site& s) {
 
 namespace {
 
-struct FieldRow {
-  Special special;
-  size_t offset;
-  const char* name;
-};
-// Registers that are a word of the block context.
-constexpr FieldRow kFields[] = {
-    {Special::kNtidX, offsetof(ptx2cpu_block, ntid), "ntid.x"},
-    {Special::kNtidY, offsetof(ptx2cpu_block, ntid) + 4, "ntid.y"},
-    {Special::kNtidZ, offsetof(ptx2cpu_block, ntid) + 8, "ntid.z"},
-    {Special::kCtaidX, offsetof(ptx2cpu_block, ctaid), "ctaid.x"},
-    {Special::kCtaidY, offsetof(ptx2cpu_block, ctaid) + 4, "ctaid.y"},
-    {Special::kCtaidZ, offsetof(ptx2cpu_block, ctaid) + 8, "ctaid.z"},
-    {Special::kNctaidX, offsetof(ptx2cpu_block, nctaid), "nctaid.x"},
-    {Special::kNctaidY, offsetof(ptx2cpu_block, nctaid) + 4, "nctaid.y"},
-    {Special::kNctaidZ, offsetof(ptx2cpu_block, nctaid) + 8, "nctaid.z"},
-    {Special::kClusterCtaidX, offsetof(ptx2cpu_block, cluster_ctaid), "cluster_ctaid.x"},
-    {Special::kClusterCtaidY, offsetof(ptx2cpu_block, cluster_ctaid) + 4, "cluster_ctaid.y"},
-    {Special::kClusterCtaidZ, offsetof(ptx2cpu_block, cluster_ctaid) + 8, "cluster_ctaid.z"},
-    {Special::kClusterNctaidX, offsetof(ptx2cpu_block, cluster_nctaid), "cluster_nctaid.x"},
-    {Special::kClusterNctaidY, offsetof(ptx2cpu_block, cluster_nctaid) + 4, "cluster_nctaid.y"},
-    {Special::kClusterNctaidZ, offsetof(ptx2cpu_block, cluster_nctaid) + 8, "cluster_nctaid.z"},
-    {Special::kClusterCtarank, offsetof(ptx2cpu_block, cluster_ctarank), "cluster_ctarank"},
-    {Special::kClusterNctarank, offsetof(ptx2cpu_block, cluster_nctarank), "cluster_nctarank"},
-    {Special::kIsExplicitCluster, offsetof(ptx2cpu_block, cluster_is_explicit), "cluster_is_explicit"},
-    {Special::kNwarpId, offsetof(ptx2cpu_block, warp_count), "warp_count"},
-    {Special::kSmId, offsetof(ptx2cpu_block, worker), "worker"},
-    {Special::kNsmId, offsetof(ptx2cpu_block, worker_count), "worker_count"},
-    {Special::kDynamicSharedSize, offsetof(ptx2cpu_block, dynamic_shared_bytes), "dynamic_shared_bytes"},
-};
-
 // x | y << 10 | z << 20, from the block's table.
 llvm::Value* PackedThreadId(Site& s) {
   FunctionEmitter& e = s.e;
@@ -127,33 +98,21 @@ llvm::Value* ThreadIndex(Site& s, Special special) {
     return s.b.getInt32(0);
   }
   llvm::Value* packed = PackedThreadId(s);
-  switch (special) {
-    case Special::kTidX:
-      return s.b.CreateAnd(packed, Literal(packed, (1u << PTX2CPU_TID_Y_SHIFT) - 1));
-    case Special::kTidY:
-      return s.b.CreateAnd(s.b.CreateLShr(packed, Literal(packed, PTX2CPU_TID_Y_SHIFT)),
-                           Literal(packed, (1u << (PTX2CPU_TID_Z_SHIFT - PTX2CPU_TID_Y_SHIFT)) - 1));
-    default:
-      return s.b.CreateLShr(packed, Literal(packed, PTX2CPU_TID_Z_SHIFT));
-  }
+  if (special == Special::kTidZ) return s.b.CreateLShr(packed, Literal(packed, PTX2CPU_TID_Z_SHIFT));
+  if (special == Special::kTidX)
+    return s.b.CreateAnd(packed, Literal(packed, (1u << PTX2CPU_TID_Y_SHIFT) - 1));
+  return s.b.CreateAnd(s.b.CreateLShr(packed, Literal(packed, PTX2CPU_TID_Y_SHIFT)),
+                       Literal(packed, (1u << (PTX2CPU_TID_Z_SHIFT - PTX2CPU_TID_Y_SHIFT)) - 1));
 }
 
-llvm::Value* LaneMask(Site& s, Special special) {
+// This lane's bit, and those of the lanes before it.
+struct LaneBits {
+  llvm::Value *own, *before;
+};
+LaneBits BitsOfLane(Site& s) {
   llvm::Value* lane = Lane(s.e);
-  llvm::Value* bit = s.b.CreateShl(Literal(lane, 1), lane);
-  llvm::Value* below = s.b.CreateSub(bit, Literal(lane, 1));
-  switch (special) {
-    case Special::kLaneMaskEq:
-      return bit;
-    case Special::kLaneMaskLt:
-      return below;
-    case Special::kLaneMaskLe:
-      return s.b.CreateOr(below, bit);
-    case Special::kLaneMaskGe:
-      return s.b.CreateNot(below);
-    default:
-      return s.b.CreateNot(s.b.CreateOr(below, bit));
-  }
+  llvm::Value* own = s.b.CreateShl(Literal(lane, 1), lane);
+  return {own, s.b.CreateSub(own, Literal(lane, 1))};
 }
 
 llvm::Value* SpecialValue(Site& s, Special special);
@@ -174,9 +133,10 @@ llvm::Value* InClusters(Site& s, Special blocks, Special blocks_of_cluster) {
 
 llvm::Value* SpecialValue(Site& s, Special special) {
   FunctionEmitter& e = s.e;
-  for (const FieldRow& row : kFields) {
-    if (row.special == special) return e.body.Field(row.offset, e.I(32), row.name);
-  }
+  auto word = [&](size_t offset) { return e.body.Field(offset, e.I(32), Name(special).data()); };
+  auto word_of = [&](size_t offset, Special first) {
+    return word(offset + 4 * (static_cast<size_t>(special) - static_cast<size_t>(first)));
+  };
   switch (special) {
     case Special::kTidX:
     case Special::kTidY:
@@ -187,20 +147,39 @@ llvm::Value* SpecialValue(Site& s, Special special) {
     case Special::kWarpId:
       return e.step->warp;
     case Special::kLaneMaskEq:
-    case Special::kLaneMaskLe:
+      return BitsOfLane(s).own;
     case Special::kLaneMaskLt:
+      return BitsOfLane(s).before;
+    case Special::kLaneMaskLe: {
+      const LaneBits bits = BitsOfLane(s);
+      return s.b.CreateOr(bits.before, bits.own);
+    }
     case Special::kLaneMaskGe:
-    case Special::kLaneMaskGt:
-      return LaneMask(s, special);
-    case Special::kGridId:
-      return e.body.Field(offsetof(ptx2cpu_block, grid_id), e.I(64), "grid_id");
-    case Special::kClock:
-    case Special::kClockHi:
-    case Special::kClock64:
-    case Special::kGlobaltimer:
-    case Special::kGlobaltimerLo:
-    case Special::kGlobaltimerHi:
-      return TimeValue(s, special);
+      return s.b.CreateNot(BitsOfLane(s).before);
+    case Special::kLaneMaskGt: {
+      const LaneBits bits = BitsOfLane(s);
+      return s.b.CreateNot(s.b.CreateOr(bits.before, bits.own));
+    }
+    case Special::kNtidX:
+    case Special::kNtidY:
+    case Special::kNtidZ:
+      return word_of(offsetof(ptx2cpu_block, ntid), Special::kNtidX);
+    case Special::kCtaidX:
+    case Special::kCtaidY:
+    case Special::kCtaidZ:
+      return word_of(offsetof(ptx2cpu_block, ctaid), Special::kCtaidX);
+    case Special::kNctaidX:
+    case Special::kNctaidY:
+    case Special::kNctaidZ:
+      return word_of(offsetof(ptx2cpu_block, nctaid), Special::kNctaidX);
+    case Special::kClusterCtaidX:
+    case Special::kClusterCtaidY:
+    case Special::kClusterCtaidZ:
+      return word_of(offsetof(ptx2cpu_block, cluster_ctaid), Special::kClusterCtaidX);
+    case Special::kClusterNctaidX:
+    case Special::kClusterNctaidY:
+    case Special::kClusterNctaidZ:
+      return word_of(offsetof(ptx2cpu_block, cluster_nctaid), Special::kClusterNctaidX);
     case Special::kClusteridX:
       return InClusters(s, Special::kCtaidX, Special::kClusterNctaidX);
     case Special::kClusteridY:
@@ -213,16 +192,48 @@ llvm::Value* SpecialValue(Site& s, Special special) {
       return InClusters(s, Special::kNctaidY, Special::kClusterNctaidY);
     case Special::kNclusteridZ:
       return InClusters(s, Special::kNctaidZ, Special::kClusterNctaidZ);
+    case Special::kClusterCtarank:
+      return word(offsetof(ptx2cpu_block, cluster_ctarank));
+    case Special::kClusterNctarank:
+      return word(offsetof(ptx2cpu_block, cluster_nctarank));
+    case Special::kIsExplicitCluster:
+      return word(offsetof(ptx2cpu_block, cluster_is_explicit));
+    case Special::kNwarpId:
+      return word(offsetof(ptx2cpu_block, warp_count));
+    case Special::kSmId:
+      return word(offsetof(ptx2cpu_block, worker));
+    case Special::kNsmId:
+      return word(offsetof(ptx2cpu_block, worker_count));
+    case Special::kDynamicSharedSize:
+      return word(offsetof(ptx2cpu_block, dynamic_shared_bytes));
     case Special::kTotalSharedSize:
     case Special::kAggrSharedSize: {
-      llvm::Value* bytes = e.body.Field(offsetof(ptx2cpu_block, shared_bytes), e.I(32), "shared_bytes");
+      llvm::Value* bytes = word(offsetof(ptx2cpu_block, shared_bytes));
       return s.b.CreateAnd(s.b.CreateAdd(bytes, s.b.getInt32(127)), s.b.getInt32(~127u));
     }
+    case Special::kGridId:
+      return e.body.Field(offsetof(ptx2cpu_block, grid_id), e.I(64), "grid_id");
+    case Special::kClock:
+    case Special::kClockHi:
+    case Special::kClock64:
+    case Special::kGlobaltimer:
+    case Special::kGlobaltimerLo:
+    case Special::kGlobaltimerHi:
+      return TimeValue(s, special);
     case Special::kEnvReg:
       return EnvironmentRegister(s);
-    default:
-      return s.b.getInt32(0);  // reserved shared memory, %pm
+    case Special::kReservedSharedBegin:
+    case Special::kReservedSharedEnd:
+    case Special::kReservedSharedOffset0:
+    case Special::kReservedSharedOffset1:
+    case Special::kReservedSharedCap:
+    case Special::kCurrentGraphExec:
+    case Special::kPerfCounter:
+      return s.b.getInt32(0);
+    case Special::kNone:
+      break;  // the verifier refuses it
   }
+  std::unreachable();
 }
 
 }  // namespace

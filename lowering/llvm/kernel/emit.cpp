@@ -20,8 +20,8 @@ bool ReadsThreadIndex(const ir::Function& f) {
   for (const ir::Block& block : f.blocks) {
     for (ir::InstId id : block.insts) {
       const ir::Inst& inst = f.at_inst(id);
-      if (inst.op == ir::Opcode::kSpecialRegister && inst.attrs.special >= ir::Special::kTidX &&
-          inst.attrs.special <= ir::Special::kTidZ)
+      if (inst.op == ir::Opcode::kSpecialRegister &&
+          Info(inst.attrs.special).varies == ir::Varies::kAffineInTid)
         return true;
     }
   }

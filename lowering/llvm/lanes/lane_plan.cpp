@@ -19,18 +19,14 @@ constexpr size_t kMaxEachLaneOfTexture =
 
 // Operations on vectors that stand for one instruction, roughly.
 size_t OperationsOf(const ir::Inst& inst) {
-  switch (inst.op) {
-    case Opcode::kDivS:
-    case Opcode::kDivU:
-    case Opcode::kRemS:
-    case Opcode::kRemU:
-      return 30;
-    case Opcode::kMulHiS:
-    case Opcode::kMulHiU:
-      return 4;
-    default:
-      return ir::Bits(inst.type) > 64 ? 8 : 1;
+  if (inst.op == Opcode::kDivS || inst.op == Opcode::kDivU || inst.op == Opcode::kRemS ||
+      inst.op == Opcode::kRemU) {
+    return 30;
   }
+  if (inst.op == Opcode::kMulHiS || inst.op == Opcode::kMulHiU) {
+    return 4;
+  }
+  return ir::Bits(inst.type) > 64 ? 8 : 1;
 }
 
 size_t Count(const ir::Inst& access) {
@@ -88,30 +84,27 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
 
 LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst) {
   auto is_uniform = [&](ValueId value) { return ShapeIn(e, region, value).uniform(); };
-  switch (inst.op) {
-    case Opcode::kSlotLoad:
-    case Opcode::kSlotStore:
-    case Opcode::kResumeWord:
-      return LaneForm::kVector;
-    case Opcode::kFence:
-      return LaneForm::kUniform;
-    case Opcode::kTexture:
-      return LaneForm::kVector;
-    case Opcode::kSurfaceAddress:
-      return is_uniform(inst.operands[0]) ? LaneForm::kVector : LaneForm::kEachLane;
-    case Opcode::kIsSpace:
-    case Opcode::kToGeneric:
-    case Opcode::kFromGeneric: {
-      bool window = inst.op != Opcode::kIsSpace && inst.attrs.space != Space::kLocal &&
-                    inst.attrs.space != Space::kSharedCluster;
-      return window || is_uniform(inst.results[0]) ? LaneForm::kVector : LaneForm::kEachLane;
-    }
-    case Opcode::kLoad:
-    case Opcode::kStore:
-      return FormOfAccess(e, region, inst);
-    default:
-      return ir::Info(inst.op).effect == ir::Effect::kPure ? LaneForm::kVector : LaneForm::kEachLane;
+  if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore || inst.op == Opcode::kResumeWord) {
+    return LaneForm::kVector;
   }
+  if (inst.op == Opcode::kFence) {
+    return LaneForm::kUniform;
+  }
+  if (inst.op == Opcode::kTexture) {
+    return LaneForm::kVector;
+  }
+  if (inst.op == Opcode::kSurfaceAddress) {
+    return is_uniform(inst.operands[0]) ? LaneForm::kVector : LaneForm::kEachLane;
+  }
+  if (inst.op == Opcode::kIsSpace || inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric) {
+    bool window = inst.op != Opcode::kIsSpace && inst.attrs.space != Space::kLocal &&
+                  inst.attrs.space != Space::kSharedCluster;
+    return window || is_uniform(inst.results[0]) ? LaneForm::kVector : LaneForm::kEachLane;
+  }
+  if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) {
+    return FormOfAccess(e, region, inst);
+  }
+  return ir::Info(inst.op).effect == ir::Effect::kPure ? LaneForm::kVector : LaneForm::kEachLane;
 }
 
 namespace {

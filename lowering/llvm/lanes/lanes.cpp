@@ -204,36 +204,37 @@ Status LaneVectors::EmitBlock(BlockId block, const Mask& mask, bool whole_level)
 }
 
 Status LaneVectors::EmitEdges(const ir::Inst& inst, BlockId block, const Mask& mask) {
-  switch (inst.op) {
-    case Opcode::kBr:
-      edges_[{block, 0}] = mask;
-      return {};
-    case Opcode::kCondBr: {
-      Value condition = e.values.Get(inst.operands[0]);
-      edges_[{block, 0}] = EdgeMask(mask, condition);
-      edges_[{block, 1}] = EdgeMask(mask, b.CreateNot(condition));
-      return {};
-    }
-    case Opcode::kSwitch: {
-      Value index = e.values.Get(inst.operands[0]);
-      auto last = static_cast<uint32_t>(inst.edges.size() - 1);
-      for (uint32_t k = 0; k < last; ++k)
-        edges_[{block, k}] = EdgeMask(mask, b.CreateICmpEQ(index, Literal(index, k)));
-      edges_[{block, last}] = EdgeMask(mask, b.CreateICmpUGE(index, Literal(index, last)));
-      return {};
-    }
-    case Opcode::kEndLane:
-      return {};
-    case Opcode::kExitLane:
-      EmitExit(mask);
-      return {};
-    case Opcode::kTrap:
-      EmitFault(mask, inst, PTX2CPU_FAULT_TRAP);
-      return {};
-    default:
-      EmitFault(mask, inst, PTX2CPU_FAULT_UNREACHABLE);
-      return {};
+  if (inst.op == Opcode::kBr) {
+    edges_[{block, 0}] = mask;
+    return {};
   }
+  if (inst.op == Opcode::kCondBr) {
+    Value condition = e.values.Get(inst.operands[0]);
+    edges_[{block, 0}] = EdgeMask(mask, condition);
+    edges_[{block, 1}] = EdgeMask(mask, b.CreateNot(condition));
+    return {};
+  }
+  if (inst.op == Opcode::kSwitch) {
+    Value index = e.values.Get(inst.operands[0]);
+    auto last = static_cast<uint32_t>(inst.edges.size() - 1);
+    for (uint32_t k = 0; k < last; ++k)
+      edges_[{block, k}] = EdgeMask(mask, b.CreateICmpEQ(index, Literal(index, k)));
+    edges_[{block, last}] = EdgeMask(mask, b.CreateICmpUGE(index, Literal(index, last)));
+    return {};
+  }
+  if (inst.op == Opcode::kEndLane) {
+    return {};
+  }
+  if (inst.op == Opcode::kExitLane) {
+    EmitExit(mask);
+    return {};
+  }
+  if (inst.op == Opcode::kTrap) {
+    EmitFault(mask, inst, PTX2CPU_FAULT_TRAP);
+    return {};
+  }
+  EmitFault(mask, inst, PTX2CPU_FAULT_UNREACHABLE);
+  return {};
 }
 
 void LaneVectors::EmitExit(const Mask& mask) {

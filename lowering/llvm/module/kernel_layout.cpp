@@ -125,31 +125,27 @@ std::string PointName(const ir::ResumePoint& point) {
   return std::string(ir::PtxName(point.op, point.flags));
 }
 
+constexpr struct {
+  ir::Opcode op;
+  uint32_t kind;
+} kBarrierKinds[] = {
+    {ir::Opcode::kUndef, PTX2CPU_POINT_YIELD},
+    {ir::Opcode::kBarrierBlock, PTX2CPU_POINT_BARRIER},
+    {ir::Opcode::kBarrierArrive, PTX2CPU_POINT_BARRIER_ARRIVE},
+    {ir::Opcode::kBarrierReducePopc, PTX2CPU_POINT_RED_POPC},
+    {ir::Opcode::kBarrierReduceAnd, PTX2CPU_POINT_RED_AND},
+    {ir::Opcode::kBarrierReduceOr, PTX2CPU_POINT_RED_OR},
+    {ir::Opcode::kClusterArrive, PTX2CPU_POINT_CLUSTER_ARRIVE},
+    {ir::Opcode::kClusterWait, PTX2CPU_POINT_CLUSTER_WAIT},
+};
+
 uint32_t KindOf(const ir::ResumePoint& point) {
-  switch (point.op) {
-    case ir::Opcode::kUndef:
-      return PTX2CPU_POINT_YIELD;
-    case ir::Opcode::kBarrierBlock:
-      return PTX2CPU_POINT_BARRIER;
-    case ir::Opcode::kBarrierArrive:
-      return PTX2CPU_POINT_BARRIER_ARRIVE;
-    case ir::Opcode::kBarrierReducePopc:
-      return PTX2CPU_POINT_RED_POPC;
-    case ir::Opcode::kBarrierReduceAnd:
-      return PTX2CPU_POINT_RED_AND;
-    case ir::Opcode::kBarrierReduceOr:
-      return PTX2CPU_POINT_RED_OR;
-    case ir::Opcode::kClusterArrive:
-      return PTX2CPU_POINT_CLUSTER_ARRIVE;
-    case ir::Opcode::kClusterWait:
-      return PTX2CPU_POINT_CLUSTER_WAIT;
-    default:
-      CHECK(ir::IsCollective(point.op),
-            std::string(ir::Info(point.op).mnemonic) + " is nothing that a thread waits at");
-      return point.op == ir::Opcode::kActiveMask || (point.flags & ir::kLegacy) != 0
-                 ? PTX2CPU_POINT_CONVERGED
-                 : PTX2CPU_POINT_COLLECTIVE;
-  }
+  if (ir::HasMembermask(point.op, point.flags)) return PTX2CPU_POINT_COLLECTIVE;
+  if (ir::IsConverged(point.op, point.flags)) return PTX2CPU_POINT_CONVERGED;
+  const auto row = std::ranges::find(kBarrierKinds, point.op, [](const auto& kind) { return kind.op; });
+  CHECK(row != std::end(kBarrierKinds),
+        std::string(ir::Info(point.op).mnemonic) + " is nothing that a thread waits at");
+  return row->kind;
 }
 
 std::vector<PointRow> PointsOf(const ir::Function& kernel) {

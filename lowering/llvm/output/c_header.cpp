@@ -50,39 +50,37 @@ class PointerParameters {
     using ir::Opcode;
     bool global = inst.attrs.space == ir::Space::kGlobal || inst.attrs.space == ir::Space::kGeneric;
     bool changed = false;
-    switch (inst.op) {
-      case Opcode::kLoad:
-      case Opcode::kStore:
-      case Opcode::kAtomic:
-      case Opcode::kAtomicCas:
-        return global && Mark(inst.operands[0]);
-      case Opcode::kCopyAsync:
-      case Opcode::kCopyMulticast:
-        return Mark(inst.operands[1]);
-      case Opcode::kCopyBulk:
-      case Opcode::kReduceBulk:
-        changed = Mark(inst.operands[0]);
-        return Mark(inst.operands[1]) || changed;
-      case Opcode::kAdd: {
-        if (!address_[inst.results[0].index]) return false;
-        // The pointer is the operand that is no product or extension of an index.
-        for (ir::ValueId operand : inst.operands) changed |= !IsIndex(operand) && Mark(operand);
-        return changed;
-      }
-      case Opcode::kToGeneric:
-      case Opcode::kFromGeneric:
-        return global && address_[inst.results[0].index] && Mark(inst.operands[0]);
-      case Opcode::kSelect:
-        for (size_t i = 1; i <= 2 && address_[inst.results[0].index]; ++i) changed |= Mark(inst.operands[i]);
-        return changed;
-      case Opcode::kSlotLoad:
-        changed = address_[inst.results[0].index] && !slot_[inst.attrs.index];
-        if (changed) slot_[inst.attrs.index] = true;
-        return changed;
-      case Opcode::kSlotStore:
-        return slot_[inst.attrs.index] && Mark(inst.operands[0]);
-      default:
-        break;
+    if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore || inst.op == Opcode::kAtomic ||
+        inst.op == Opcode::kAtomicCas) {
+      return global && Mark(inst.operands[0]);
+    }
+    if (inst.op == Opcode::kCopyAsync || inst.op == Opcode::kCopyMulticast) {
+      return Mark(inst.operands[1]);
+    }
+    if (inst.op == Opcode::kCopyBulk || inst.op == Opcode::kReduceBulk) {
+      changed = Mark(inst.operands[0]);
+      return Mark(inst.operands[1]) || changed;
+    }
+    if (inst.op == Opcode::kAdd) {
+      if (!address_[inst.results[0].index]) return false;
+      // The pointer is the operand that is no product or extension of an index.
+      for (ir::ValueId operand : inst.operands) changed |= !IsIndex(operand) && Mark(operand);
+      return changed;
+    }
+    if (inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric) {
+      return global && address_[inst.results[0].index] && Mark(inst.operands[0]);
+    }
+    if (inst.op == Opcode::kSelect) {
+      for (size_t i = 1; i <= 2 && address_[inst.results[0].index]; ++i) changed |= Mark(inst.operands[i]);
+      return changed;
+    }
+    if (inst.op == Opcode::kSlotLoad) {
+      changed = address_[inst.results[0].index] && !slot_[inst.attrs.index];
+      if (changed) slot_[inst.attrs.index] = true;
+      return changed;
+    }
+    if (inst.op == Opcode::kSlotStore) {
+      return slot_[inst.attrs.index] && Mark(inst.operands[0]);
     }
     for (const ir::Edge& edge : inst.edges) {
       const std::vector<ir::ValueId>& params = f_.at_block(edge.to).params;
@@ -95,16 +93,12 @@ class PointerParameters {
   bool IsIndex(ir::ValueId value) const {
     const ir::Value& v = f_.at_value(value);
     if (!v.def.valid()) return false;
-    switch (f_.at_inst(v.def).op) {
-      case ir::Opcode::kConst:
-      case ir::Opcode::kMul:
-      case ir::Opcode::kShl:
-      case ir::Opcode::kSext:
-      case ir::Opcode::kZext:
-        return true;
-      default:
-        return false;
+    if (f_.at_inst(v.def).op == ir::Opcode::kConst || f_.at_inst(v.def).op == ir::Opcode::kMul ||
+        f_.at_inst(v.def).op == ir::Opcode::kShl || f_.at_inst(v.def).op == ir::Opcode::kSext ||
+        f_.at_inst(v.def).op == ir::Opcode::kZext) {
+      return true;
     }
+    return false;
   }
 
   // param_base, or param_base + constant
