@@ -1,112 +1,50 @@
-// The predefined identifiers of PTX ISA section 10. Vectors (%tid) stand here once, without component.
+// The predefined identifiers of PTX ISA section 10, from ir/special_registers.def. Vectors (%tid) appear once, without
+// component.
 #include <algorithm>
-#include <array>
-#include <iterator>
+#include <string>
+#include <vector>
 
+#include "ir/special_register.h"
 #include "ptx-parser/parse/ast.h"
 
 namespace ptx2cpu::ptx::ast {
+
 namespace {
 
-// Sorted, so that a name is found by halving.
-constexpr std::string_view kNames[] = {"%aggr_smem_size",
-                                       "%clock",
-                                       "%clock64",
-                                       "%clock_hi",
-                                       "%cluster_ctaid",
-                                       "%cluster_ctarank",
-                                       "%cluster_nctaid",
-                                       "%cluster_nctarank",
-                                       "%clusterid",
-                                       "%ctaid",
-                                       "%current_graph_exec",
-                                       "%dynamic_smem_size",
-                                       "%envreg0",
-                                       "%envreg1",
-                                       "%envreg10",
-                                       "%envreg11",
-                                       "%envreg12",
-                                       "%envreg13",
-                                       "%envreg14",
-                                       "%envreg15",
-                                       "%envreg16",
-                                       "%envreg17",
-                                       "%envreg18",
-                                       "%envreg19",
-                                       "%envreg2",
-                                       "%envreg20",
-                                       "%envreg21",
-                                       "%envreg22",
-                                       "%envreg23",
-                                       "%envreg24",
-                                       "%envreg25",
-                                       "%envreg26",
-                                       "%envreg27",
-                                       "%envreg28",
-                                       "%envreg29",
-                                       "%envreg3",
-                                       "%envreg30",
-                                       "%envreg31",
-                                       "%envreg4",
-                                       "%envreg5",
-                                       "%envreg6",
-                                       "%envreg7",
-                                       "%envreg8",
-                                       "%envreg9",
-                                       "%globaltimer",
-                                       "%globaltimer_hi",
-                                       "%globaltimer_lo",
-                                       "%gridid",
-                                       "%is_explicit_cluster",
-                                       "%laneid",
-                                       "%lanemask_eq",
-                                       "%lanemask_ge",
-                                       "%lanemask_gt",
-                                       "%lanemask_le",
-                                       "%lanemask_lt",
-                                       "%nclusterid",
-                                       "%nctaid",
-                                       "%nsmid",
-                                       "%ntid",
-                                       "%nwarpid",
-                                       "%pm0",
-                                       "%pm0_64",
-                                       "%pm1",
-                                       "%pm1_64",
-                                       "%pm2",
-                                       "%pm2_64",
-                                       "%pm3",
-                                       "%pm3_64",
-                                       "%pm4",
-                                       "%pm4_64",
-                                       "%pm5",
-                                       "%pm5_64",
-                                       "%pm6",
-                                       "%pm6_64",
-                                       "%pm7",
-                                       "%pm7_64",
-                                       "%reserved_smem_offset_0",
-                                       "%reserved_smem_offset_1",
-                                       "%reserved_smem_offset_begin",
-                                       "%reserved_smem_offset_cap",
-                                       "%reserved_smem_offset_end",
-                                       "%smid",
-                                       "%tid",
-                                       "%total_smem_size",
-                                       "%warpid"};
-static_assert(std::is_sorted(std::begin(kNames), std::end(kNames)));
+// Sorted, so that a binary search finds a name.
+std::vector<std::string> MakeNames() {
+  std::vector<std::string> names;
+  for (int i = 1; i < ir::kCountOf<ir::Special>; ++i) {
+    const auto special = static_cast<ir::Special>(i);
+    const ir::SpecialInfo& info = ir::Info(special);
+    const std::string name = "%" + std::string(info.word.substr(0, info.word.find('.')));
+    if (info.count == 0) names.push_back(name);
+    for (uint32_t n = 0; n < info.count; ++n) {
+      names.push_back(name + std::to_string(n));
+      if (special == ir::Special::kPerfCounter) names.push_back(names.back() + "_64");
+    }
+  }
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+const std::vector<std::string>& Names() {
+  static const std::vector<std::string> names = MakeNames();
+  return names;
+}
 
 }  // namespace
 
 std::string_view SpecialRegisterName(uint32_t symbol) {
-  CHECK(symbol < std::size(kNames), "no such special register");
-  return kNames[symbol];
+  CHECK(symbol < Names().size(), "no such special register");
+  return Names()[symbol];
 }
 
 uint32_t FindSpecialRegister(std::string_view name) {
-  const auto* found = std::lower_bound(std::begin(kNames), std::end(kNames), name);
-  if (found == std::end(kNames) || *found != name) return kNotSpecial;
-  return static_cast<uint32_t>(found - std::begin(kNames));
+  const auto found = std::ranges::lower_bound(Names(), name);
+  if (found == Names().end() || *found != name) return kNotSpecial;
+  return static_cast<uint32_t>(found - Names().begin());
 }
 
 }  // namespace ptx2cpu::ptx::ast
