@@ -1,5 +1,5 @@
-// The predefined identifiers of PTX ISA section 10, from ir/special_registers.def. Vectors (%tid) appear once, without
-// component.
+// The predefined identifiers of PTX ISA section 10, from ir/special_registers.def. Vectors (%tid) appear
+// once, without component.
 #include <algorithm>
 #include <string>
 #include <vector>
