@@ -1,10 +1,15 @@
 #include "runtime/device/device_heap.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cstdlib>
+#include <map>
 #include <mutex>
 #include <new>
+#include <optional>
+#include <vector>
 
 #include "runtime/device/device_services.h"
 
@@ -12,14 +17,40 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-constexpr uint64_t kMark = 0x70747832'68656170;
-constexpr uint64_t kLeastAlign = 16, kMostAlign = uint64_t{1} << 20;
+constexpr uint64_t kMinAlign = 16, kMaxAlign = uint64_t{1} << 20;
+// Blocks up to half a chunk share chunks of one size; larger ones are chunks in a row.
+constexpr uint64_t kChunkBytes = 64 << 10, kMaxShared = kChunkBytes / 2;
+constexpr uint32_t kClasses = 45;
+constexpr uint32_t kShards = 16;
+constexpr uint64_t kSlack = 64 << 20;  // chunks that no shard has filled
+
+uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+// Multiples of 16 up to 128, then four classes for each power of two.
+uint32_t ClassOf(uint64_t bytes) {
+  if (bytes <= 128) return static_cast<uint32_t>((bytes + 15) / 16 - 1);
+  const uint64_t last = bytes - 1;
+  const auto log = static_cast<uint32_t>(std::bit_width(last)) - 1;  // 7 to 14
+  return 8 + (log - 7) * 4 + static_cast<uint32_t>(last >> (log - 2) & 3);
+}
+uint64_t BytesOfClass(uint32_t size_class) {
+  if (size_class < 8) return (size_class + 1) * 16;
+  const uint32_t log = 7 + (size_class - 8) / 4;
+  return (uint64_t{1} << log) + ((size_class - 8) % 4 + 1) * (uint64_t{1} << (log - 2));
+}
 
 // A number for the calling thread, to spread threads over shards.
 uint32_t ThreadNumber() {
   static std::atomic<uint32_t> next{0};
   static thread_local const uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
   return number;
+}
+
+// Addresses without memory until they are written; null: the system has none.
+std::byte* Reserve(uint64_t bytes) {
+  void* memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
 }
 
 }  // namespace
@@ -30,8 +61,195 @@ DeviceServices& DefaultServices() {
   return *services;
 }
 
-// Another heap's blocks are none of this one's.
-uint64_t DeviceHeap::mark() const { return kMark ^ reinterpret_cast<uint64_t>(this); }
+class DeviceHeap::Blocks {
+ public:
+  static std::unique_ptr<Blocks> Make(uint64_t limit);
+  ~Blocks();
+
+  void* Allocate(uint64_t bytes, uint64_t align);
+  // The bytes it was allocated with; none: no block begins there.
+  std::optional<uint64_t> Free(void* pointer);
+
+ private:
+  struct Chunk {
+    // Of the first chunk of a large block: chunks and bytes. Of a shared one: the class, and which blocks are
+    // in use.
+    std::atomic<uint64_t> large_bytes;
+    std::atomic<uint32_t> class_plus_one;
+    uint32_t shard, count;
+    std::atomic<uint64_t> used[kChunkBytes / kMinAlign / 64];
+    // Of each block in use, by how many bytes it is smaller than its class.
+    uint16_t unused[kChunkBytes / kMinAlign];
+  };
+  // Threads of different workers rarely meet in one.
+  struct alignas(64) Shard {
+    SpinLock lock;
+    std::array<std::vector<std::byte*>, kClasses> free;
+  };
+
+  Blocks() = default;
+  void* FromClass(uint32_t size_class, uint64_t bytes);
+  void* FromChunks(uint64_t bytes, uint64_t align);
+  // `count` chunks in a row, the first at a multiple of `step`.
+  std::optional<uint64_t> TakeChunks(uint64_t count, uint64_t step);
+  void GiveChunks(uint64_t first, uint64_t count);
+
+  std::byte* mapping_ = nullptr;  // guard pages included
+  uint64_t mapped_ = 0;
+  std::byte* first_ = nullptr;  // chunk 0
+  uint64_t chunk_count_ = 0;
+  Chunk* chunks_ = nullptr;  // zero at first
+  Shard shards_[kShards];
+  std::mutex mutex_;                    // what follows
+  std::map<uint64_t, uint64_t> spare_;  // runs of chunks: first, count
+};
+
+std::unique_ptr<DeviceHeap::Blocks> DeviceHeap::Blocks::Make(uint64_t limit) {
+  std::unique_ptr<Blocks> blocks(new Blocks);
+  // Blocks are rounded up to classes, and chunks are not full.
+  for (const uint64_t bytes : {limit + limit / 2 + kSlack, limit + kSlack, limit + limit / 8}) {
+    if (bytes < limit || bytes > UINT64_MAX / 4) continue;
+    blocks->chunk_count_ = RoundUp(bytes, kChunkBytes) / kChunkBytes;
+    // A chunk of guard at either end, and what aligning takes.
+    blocks->mapped_ = (blocks->chunk_count_ + 3) * kChunkBytes + kMaxAlign;
+    blocks->mapping_ = Reserve(blocks->mapped_);
+    if (blocks->mapping_ != nullptr) break;
+  }
+  if (blocks->mapping_ == nullptr) return nullptr;
+  blocks->chunks_ = reinterpret_cast<Chunk*>(Reserve(blocks->chunk_count_ * sizeof(Chunk)));
+  if (blocks->chunks_ == nullptr) return nullptr;
+  const auto begin = reinterpret_cast<uintptr_t>(blocks->mapping_);
+  const uint64_t before = RoundUp(begin + kChunkBytes, kMaxAlign) - begin;
+  blocks->first_ = blocks->mapping_ + before;
+  const uint64_t end = before + blocks->chunk_count_ * kChunkBytes;
+  mprotect(blocks->mapping_, before, PROT_NONE);
+  mprotect(blocks->mapping_ + end, blocks->mapped_ - end, PROT_NONE);
+  blocks->spare_[0] = blocks->chunk_count_;
+  return blocks;
+}
+
+DeviceHeap::Blocks::~Blocks() {
+  if (mapping_ != nullptr) munmap(mapping_, mapped_);
+  if (chunks_ != nullptr) munmap(chunks_, chunk_count_ * sizeof(Chunk));
+}
+
+std::optional<uint64_t> DeviceHeap::Blocks::TakeChunks(uint64_t count, uint64_t step) {
+  std::lock_guard lock(mutex_);
+  for (auto run = spare_.begin(); run != spare_.end(); ++run) {
+    const auto [first, length] = *run;
+    const uint64_t place = RoundUp(first, step), skipped = place - first;
+    if (length < skipped || length - skipped < count) continue;
+    spare_.erase(run);
+    if (skipped != 0) spare_[first] = skipped;
+    if (const uint64_t left = length - skipped - count; left != 0) spare_[place + count] = left;
+    return place;
+  }
+  return std::nullopt;
+}
+
+void DeviceHeap::Blocks::GiveChunks(uint64_t first, uint64_t count) {
+  // What large blocks held is not kept.
+  madvise(first_ + first * kChunkBytes, count * kChunkBytes, MADV_DONTNEED);
+  std::lock_guard lock(mutex_);
+  auto next = spare_.lower_bound(first);
+  if (next != spare_.end() && next->first == first + count) {
+    count += next->second;
+    next = spare_.erase(next);
+  }
+  if (next != spare_.begin()) {
+    const auto before = std::prev(next);
+    if (before->first + before->second == first) {
+      before->second += count;
+      return;
+    }
+  }
+  spare_[first] = count;
+}
+
+void* DeviceHeap::Blocks::FromClass(uint32_t size_class, uint64_t bytes) {
+  const uint32_t number = ThreadNumber() % kShards;
+  const uint64_t step = BytesOfClass(size_class);
+  Shard& shard = shards_[number];
+  std::byte* memory = nullptr;
+  {
+    std::lock_guard lock(shard.lock);
+    std::vector<std::byte*>& free = shard.free[size_class];
+    if (free.empty()) {
+      const auto first = TakeChunks(1, 1);
+      if (!first) return nullptr;
+      Chunk& chunk = chunks_[*first];
+      chunk.shard = number;
+      chunk.class_plus_one.store(size_class + 1, std::memory_order_release);
+      std::byte* const begin = first_ + *first * kChunkBytes;
+      for (uint64_t at = kChunkBytes / step; at-- > 0;) free.push_back(begin + at * step);
+    }
+    memory = free.back();
+    free.pop_back();
+  }
+  const auto offset = static_cast<uint64_t>(memory - first_);
+  Chunk& chunk = chunks_[offset / kChunkBytes];
+  const uint64_t index = offset % kChunkBytes / step;
+  chunk.unused[index] = static_cast<uint16_t>(step - bytes);
+  chunk.used[index / 64].fetch_or(uint64_t{1} << index % 64, std::memory_order_release);
+  return memory;
+}
+
+void* DeviceHeap::Blocks::FromChunks(uint64_t bytes, uint64_t align) {
+  const uint64_t count = RoundUp(bytes, kChunkBytes) / kChunkBytes;
+  const auto first = TakeChunks(count, std::max<uint64_t>(1, align / kChunkBytes));
+  if (!first) return nullptr;
+  chunks_[*first].count = static_cast<uint32_t>(count);
+  chunks_[*first].large_bytes.store(bytes, std::memory_order_release);
+  return first_ + *first * kChunkBytes;
+}
+
+void* DeviceHeap::Blocks::Allocate(uint64_t bytes, uint64_t align) {
+  // A chunk begins at a multiple of its size, and so do the blocks of a class that is a power of two.
+  const uint64_t wanted = align > kMinAlign ? std::bit_ceil(std::max(bytes, align)) : bytes;
+  try {
+    return wanted <= kMaxShared ? FromClass(ClassOf(wanted), bytes) : FromChunks(bytes, align);
+  } catch (const std::bad_alloc&) {  // generated code cannot be unwound
+    return nullptr;
+  }
+}
+
+std::optional<uint64_t> DeviceHeap::Blocks::Free(void* pointer) {
+  auto* const memory = static_cast<std::byte*>(pointer);
+  const uint64_t offset = reinterpret_cast<uintptr_t>(memory) - reinterpret_cast<uintptr_t>(first_);
+  if (memory < first_ || offset >= chunk_count_ * kChunkBytes) return std::nullopt;
+  const uint64_t number = offset / kChunkBytes, within = offset % kChunkBytes;
+  Chunk& chunk = chunks_[number];
+  if (const uint32_t shared = chunk.class_plus_one.load(std::memory_order_acquire); shared != 0) {
+    const uint64_t step = BytesOfClass(shared - 1), index = within / step;
+    if (within % step != 0) return std::nullopt;
+    const uint64_t unused = chunk.unused[index], bit = uint64_t{1} << index % 64;
+    // Of two that free the same block one finds that it is free.
+    if ((chunk.used[index / 64].fetch_and(~bit, std::memory_order_acq_rel) & bit) == 0) return std::nullopt;
+    Shard& shard = shards_[chunk.shard];
+    std::lock_guard lock(shard.lock);
+    shard.free[shared - 1].push_back(memory);
+    return step - unused;
+  }
+  if (within != 0) return std::nullopt;
+  const uint32_t count = chunk.count;
+  const uint64_t bytes = chunk.large_bytes.exchange(0, std::memory_order_acq_rel);
+  if (bytes == 0) return std::nullopt;
+  GiveChunks(number, count);
+  return bytes;
+}
+
+// -- DeviceHeap --
+
+DeviceHeap::DeviceHeap() = default;
+DeviceHeap::~DeviceHeap() = default;
+
+DeviceHeap::Blocks* DeviceHeap::TheBlocks(uint64_t limit) {
+  if (Blocks* blocks = made_.load(std::memory_order_acquire)) return blocks;
+  std::lock_guard lock(begin_);
+  if (owned_ == nullptr) owned_ = Blocks::Make(limit);
+  made_.store(owned_.get(), std::memory_order_release);
+  return owned_.get();
+}
 
 bool DeviceHeap::Take(uint64_t bytes, uint64_t limit) {
   uint64_t taken = bytes_.load(std::memory_order_relaxed);
@@ -47,60 +265,33 @@ bool DeviceHeap::Take(uint64_t bytes, uint64_t limit) {
 
 void* DeviceHeap::Allocate(uint64_t bytes, uint64_t align, uint64_t limit) {
   was_used_.store(true, std::memory_order_relaxed);
-  if (bytes == 0 || bytes > limit || align > kMostAlign || !std::has_single_bit(std::max<uint64_t>(align, 1)))
+  if (bytes == 0 || bytes > limit || align > kMaxAlign || !std::has_single_bit(std::max<uint64_t>(align, 1)))
     return nullptr;
-  align = std::max(align, kLeastAlign);
-  const uint64_t counted = (bytes + kLeastAlign - 1) / kLeastAlign * kLeastAlign;
+  const uint64_t counted = RoundUp(bytes, kMinAlign);
   if (!Take(counted, limit)) return nullptr;
-  const uint64_t before = (sizeof(Head) + align - 1) / align * align;
-  auto* memory =
-      static_cast<std::byte*>(std::aligned_alloc(align, (before + counted + align - 1) / align * align));
+  Blocks* const blocks = TheBlocks(limit);
+  void* const memory = blocks == nullptr ? nullptr : blocks->Allocate(counted, std::max(align, kMinAlign));
   if (memory == nullptr) {
     bytes_.fetch_sub(counted, std::memory_order_relaxed);
     return nullptr;
   }
-  auto* head = new (memory + before - sizeof(Head)) Head;
-  head->memory = memory;
-  head->bytes = counted;
-  head->shard = ThreadNumber() % kShards;
-  head->mark = mark();
   blocks_.fetch_add(1, std::memory_order_relaxed);
-  Shard& shard = shards_[head->shard];
-  std::lock_guard lock(shard.lock);
-  head->next = shard.first;
-  if (shard.first != nullptr) shard.first->before = head;
-  shard.first = head;
-  return head + 1;
+  return memory;
 }
 
 bool DeviceHeap::Free(void* pointer) {
   if (pointer == nullptr) return true;
-  if (reinterpret_cast<uintptr_t>(pointer) % kLeastAlign != 0) return false;
-  auto* head = static_cast<Head*>(pointer) - 1;
-  if (std::atomic_ref(head->mark).load(std::memory_order_relaxed) != mark() || head->shard >= kShards)
-    return false;
-  {
-    Shard& shard = shards_[head->shard];
-    std::lock_guard lock(shard.lock);
-    // Of two that free the same block one finds no mark.
-    if (std::atomic_ref(head->mark).exchange(0, std::memory_order_relaxed) != mark()) return false;
-    (head->before == nullptr ? shard.first : head->before->next) = head->next;
-    if (head->next != nullptr) head->next->before = head->before;
-  }
-  bytes_.fetch_sub(head->bytes, std::memory_order_relaxed);
+  Blocks* const blocks = made_.load(std::memory_order_acquire);
+  const auto bytes = blocks == nullptr ? std::nullopt : blocks->Free(pointer);
+  if (!bytes) return false;
+  bytes_.fetch_sub(*bytes, std::memory_order_relaxed);
   blocks_.fetch_sub(1, std::memory_order_relaxed);
-  std::free(head->memory);
   return true;
 }
 
 void DeviceHeap::Clear() {
-  for (Shard& shard : shards_) {
-    std::lock_guard lock(shard.lock);
-    while (Head* head = shard.first) {
-      shard.first = head->next;
-      std::free(head->memory);
-    }
-  }
+  made_.store(nullptr, std::memory_order_release);
+  owned_.reset();
   bytes_ = 0, blocks_ = 0, most_bytes_ = 0, was_used_ = false;
 }
 

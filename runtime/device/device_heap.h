@@ -1,10 +1,12 @@
 // The heap of device malloc: memory lives until it is freed, whichever launch asked for it, or until the heap
-// is emptied.
+// is emptied. It has addresses of its own between guard pages, and what it knows of its blocks lies
+// elsewhere: a kernel that writes past a block reaches other blocks of device malloc and nothing else.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "runtime/worker/spin_lock.h"
 
@@ -12,13 +14,13 @@ namespace ptx2cpu::rt {
 
 class DeviceHeap {
  public:
-  DeviceHeap() = default;
-  ~DeviceHeap() { Clear(); }
+  DeviceHeap();
+  ~DeviceHeap();
   DeviceHeap(const DeviceHeap&) = delete;
   DeviceHeap& operator=(const DeviceHeap&) = delete;
 
   // A power of two aligns the result; at least 16. Null for no bytes, and where more than `limit` bytes would
-  // be taken.
+  // be taken. The first limit also says how many addresses the heap has.
   void* Allocate(uint64_t bytes, uint64_t align, uint64_t limit);
   // False: this heap's Allocate did not return it, or it was freed already.
   bool Free(void* pointer);
@@ -31,24 +33,13 @@ class DeviceHeap {
   bool was_used() const { return was_used_.load(std::memory_order_relaxed); }  // since the start or Clear
 
  private:
-  // In front of each block. Blocks of a shard are a ring, so that Clear finds them.
-  struct alignas(16) Head {
-    Head *next = nullptr, *before = nullptr;
-    void* memory = nullptr;  // as the host's allocator gave it
-    uint64_t bytes = 0;      // as counted
-    uint64_t mark = 0;       // says that this is a head, and of which heap
-    uint32_t shard = 0;
-  };
-  // Threads of different workers rarely meet in one.
-  struct alignas(64) Shard {
-    SpinLock lock;
-    Head* first = nullptr;
-  };
-  static constexpr uint32_t kShards = 16;
+  class Blocks;
   bool Take(uint64_t bytes, uint64_t limit);
-  uint64_t mark() const;
+  Blocks* TheBlocks(uint64_t limit);
 
-  Shard shards_[kShards];
+  SpinLock begin_;  // of the first allocation
+  std::unique_ptr<Blocks> owned_;
+  std::atomic<Blocks*> made_{nullptr};
   alignas(64) std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> blocks_{0}, most_bytes_{0};
   std::atomic<bool> was_used_{false};

@@ -1,0 +1,119 @@
+// The heap of device malloc: what it gives, what it takes back, and what a kernel's overflow reaches.
+#include "runtime/device/device_heap.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+#include <thread>
+#include <vector>
+
+using ptx2cpu::rt::DeviceHeap;
+
+namespace {
+constexpr uint64_t kLimit = 8 << 20;
+}
+
+TEST_CASE("blocks do not overlap, are aligned, and are counted") {
+  DeviceHeap heap;
+  std::mt19937_64 random(1);
+  std::map<uintptr_t, uint64_t> blocks;
+  uint64_t counted = 0;
+  for (int i = 0; i < 20000; ++i) {
+    if (blocks.size() > 300 || (!blocks.empty() && random() % 3 == 0)) {
+      auto at = blocks.lower_bound(random());
+      if (at == blocks.end()) at = blocks.begin();
+      CHECK(heap.Free(reinterpret_cast<void*>(at->first)));
+      counted -= (at->second + 15) / 16 * 16;
+      blocks.erase(at);
+      continue;
+    }
+    const uint64_t bytes = 1 + random() % (random() % 50 == 0 ? 300000 : 5000);
+    const uint64_t align = random() % 4 == 0 ? uint64_t{1} << random() % 18 : 1;
+    void* memory = heap.Allocate(bytes, align, kLimit);
+    if (memory == nullptr) {
+      CHECK(counted + bytes > kLimit / 2);
+      continue;
+    }
+    const auto begin = reinterpret_cast<uintptr_t>(memory);
+    CHECK(begin % std::max<uint64_t>(align, 16) == 0);
+    const auto next = blocks.lower_bound(begin);
+    if (next != blocks.end()) CHECK(begin + bytes <= next->first);
+    if (next != blocks.begin()) CHECK(std::prev(next)->first + std::prev(next)->second <= begin);
+    std::memset(memory, 0xab, bytes);
+    blocks[begin] = bytes;
+    counted += (bytes + 15) / 16 * 16;
+    CHECK(heap.bytes_in_use() == counted);
+  }
+  CHECK(heap.blocks_in_use() == blocks.size());
+  heap.Clear();
+  CHECK(heap.bytes_in_use() == 0);
+  CHECK_FALSE(heap.was_used());
+  CHECK(heap.Allocate(100, 1, kLimit) != nullptr);
+}
+
+TEST_CASE("the limit is a limit, and all of it can be had") {
+  DeviceHeap heap;
+  CHECK(heap.Allocate(kLimit + 1, 1, kLimit) == nullptr);
+  void* all = heap.Allocate(kLimit, 1, kLimit);
+  REQUIRE(all != nullptr);
+  CHECK(heap.Allocate(1, 1, kLimit) == nullptr);
+  CHECK(heap.Free(all));
+  for (uint64_t taken = 0; taken < kLimit; taken += 48) {
+    if (taken + 48 > kLimit) break;
+    REQUIRE(heap.Allocate(48, 1, kLimit) != nullptr);
+  }
+}
+
+TEST_CASE("a block that is not the heap's, not a beginning, or free already is not freed") {
+  DeviceHeap heap, other;
+  void* own = std::malloc(100);
+  auto* small = static_cast<char*>(heap.Allocate(100, 1, kLimit));
+  auto* large = static_cast<char*>(heap.Allocate(200000, 1, kLimit));
+  void* theirs = other.Allocate(100, 1, kLimit);
+  CHECK_FALSE(heap.Free(own));
+  CHECK_FALSE(heap.Free(theirs));
+  CHECK_FALSE(heap.Free(large + 65536));
+  for (char* block : {small, large}) {
+    CHECK_FALSE(heap.Free(block + 1));
+    CHECK_FALSE(heap.Free(block + 16));
+    CHECK(heap.Free(block));
+    CHECK_FALSE(heap.Free(block));
+  }
+  std::free(own);
+}
+
+TEST_CASE("what a kernel writes past its block reaches neither the program's heap nor this heap's tables") {
+  DeviceHeap heap;
+  std::vector<char*> blocks;
+  for (int i = 0; i < 1000; ++i) blocks.push_back(static_cast<char*>(heap.Allocate(40, 1, kLimit)));
+  void* own = std::malloc(40);
+  std::memset(own, 7, 40);
+  for (char* block : blocks) std::memset(block, 0xff, 40 + 64);  // each over the next ones
+  CHECK(std::memcmp(own, "\7\7\7\7\7\7\7\7", 8) == 0);
+  for (char* block : blocks) CHECK(heap.Free(block));
+  CHECK(heap.bytes_in_use() == 0);
+  for (int i = 0; i < 1000; ++i) CHECK(heap.Allocate(40, 1, kLimit) != nullptr);
+  std::free(own);
+}
+
+TEST_CASE("threads allocate and free at once, also each other's blocks") {
+  DeviceHeap heap;
+  std::vector<void*> given(4 * 500);
+  const auto run = [&](auto work) {
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < 4; ++t) threads.emplace_back([&, t] { work(t); });
+    for (std::thread& thread : threads) thread.join();
+  };
+  run([&](size_t t) {
+    for (size_t i = 0; i < 500; ++i) given[t * 500 + i] = heap.Allocate(16 + (i * 37) % 1000, 1, kLimit);
+  });
+  std::atomic<int> freed = 0;
+  run([&](size_t t) {  // each block is tried by two threads
+    for (size_t i = 0; i < 1000; ++i) freed += heap.Free(given[(t * 500 + i) % given.size()]);
+  });
+  CHECK(freed == 2000);
+  CHECK(heap.blocks_in_use() == 0);
+}
