@@ -4,9 +4,15 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <iterator>
 #include <mutex>
+
+#include "runtime/worker/per_thread.h"
 
 namespace ptx2cpu::rt {
 
@@ -15,12 +21,22 @@ namespace {
 // Not ABI: generated code never sees it. A signal handler has no other way to find its activation.
 thread_local LandingPoint* current_landing = nullptr;
 
-struct PreviousHandlers {
-  struct sigaction segv, bus, fpe, ill;
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr size_t kMaxHandlers = 16;
+
+// Handlers that were installed for a signal before ours, the oldest first: more than one where the program
+// installs its own again and again. Written under the lock; the count grows after the entry is there.
+struct SignalHistory {
+  struct sigaction handlers[kMaxHandlers] = {};
+  std::atomic<size_t> count = 0;
 };
-PreviousHandlers& Previous() {
-  static PreviousHandlers handlers;
-  return handlers;
+SignalHistory histories[std::size(kSignals)];
+
+SignalHistory& HistoryOf(int signal) {
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
+    if (kSignals[i] == signal) return histories[i];
+  }
+  std::abort();
 }
 
 uintptr_t ProgramCounter(void* context) {
@@ -73,15 +89,47 @@ bool IsAlignedMove(uintptr_t pc) {
 bool IsAlignedMove(uintptr_t) { return false; }
 #endif
 
+// A handler that was installed after ours may call ours for faults that are not its own, with the frame it
+// was given. The frame says so: the system clears the last words of siginfo_t, and we count in them how far
+// back we have asked.
+struct ChainMark {
+  uint32_t magic, depth;
+};
+constexpr uint32_t kChainMagic = 0x70747863;
+static_assert(sizeof(siginfo_t) == 128);
+
+size_t NextInChain(siginfo_t* info) {
+  auto* bytes = reinterpret_cast<unsigned char*>(info) + sizeof(siginfo_t) - sizeof(ChainMark);
+  ChainMark mark;
+  std::memcpy(&mark, bytes, sizeof mark);
+  mark.depth = mark.magic == kChainMagic ? mark.depth + 1 : 0;
+  mark.magic = kChainMagic;
+  std::memcpy(bytes, &mark, sizeof mark);
+  return mark.depth;
+}
+
 void CallPrevious(int signal, siginfo_t* info, void* context) {
-  const struct sigaction& old = signal == SIGSEGV  ? Previous().segv
-                                : signal == SIGBUS ? Previous().bus
-                                : signal == SIGFPE ? Previous().fpe
-                                                   : Previous().ill;
-  if ((old.sa_flags & SA_SIGINFO) != 0 && old.sa_sigaction != nullptr)
-    return old.sa_sigaction(signal, info, context);
-  if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) return old.sa_handler(signal);
-  ::signal(signal, SIG_DFL);  // the faulting instruction runs again and ends the process as it would have
+  const SignalHistory& history = HistoryOf(signal);
+  const size_t count = history.count.load(std::memory_order_acquire), back = NextInChain(info);
+  if (back >= count) {
+    ::signal(signal, SIG_DFL);
+    return;
+  }
+  const struct sigaction& old = history.handlers[count - 1 - back];
+  const bool has_info = (old.sa_flags & SA_SIGINFO) != 0;
+  if (!has_info && (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN)) {
+    ::signal(signal, SIG_DFL);  // the faulting instruction runs again and ends the process as it would have
+    return;
+  }
+  // As the system would have called it.
+  sigset_t mask = old.sa_mask, before;
+  if ((old.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
+  pthread_sigmask(SIG_BLOCK, &mask, &before);
+  if (has_info)
+    old.sa_sigaction(signal, info, context);
+  else
+    old.sa_handler(signal);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void OnSignal(int signal, siginfo_t* info, void* context) {
@@ -101,31 +149,55 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   siglongjmp(landing->jump, 1);
 }
 
+bool IsOurs(const struct sigaction& action);
+
+void InstallHandler(int signal) {
+  struct sigaction action = {};
+  action.sa_sigaction = OnSignal;
+  // SA_NODEFER: siglongjmp leaves the handler without restoring the signal mask.
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&action.sa_mask);
+  struct sigaction old;
+  if (sigaction(signal, &action, &old) != 0 || IsOurs(old)) return;
+  SignalHistory& history = HistoryOf(signal);
+  const size_t count = history.count.load(std::memory_order_relaxed);
+  if (count == kMaxHandlers) {  // the oldest, which was there before us, stays
+    std::copy(history.handlers + 2, history.handlers + kMaxHandlers, history.handlers + 1);
+    history.handlers[count - 1] = old;
+    return;
+  }
+  history.handlers[count] = old;
+  history.count.store(count + 1, std::memory_order_release);
+}
+
+bool IsOurs(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == OnSignal;
+}
+
+// Programs install handlers of their own after they began to use CUDA; a GPU's faults never reach those.
 void InstallHandlers() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    struct sigaction action = {};
-    action.sa_sigaction = OnSignal;
-    // SA_NODEFER: siglongjmp leaves the handler without restoring the signal mask.
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGSEGV, &action, &Previous().segv);
-    sigaction(SIGBUS, &action, &Previous().bus);
-    sigaction(SIGFPE, &action, &Previous().fpe);
-    sigaction(SIGILL, &action, &Previous().ill);
-  });
+  static std::mutex& mutex = *new std::mutex;
+  for (const int signal : kSignals) {
+    struct sigaction current;
+    if (sigaction(signal, nullptr, &current) == 0 && IsOurs(current)) [[likely]]
+      continue;
+    std::lock_guard lock(mutex);
+    InstallHandler(signal);
+  }
 }
 
 // An alternate signal stack that is taken down with its thread.
 struct AlternateStack {
   static constexpr size_t kBytes = 64 * 1024;
   void* memory = nullptr;
-  bool installed = false;
   ~AlternateStack() {
-    if (!installed) return;
-    stack_t off = {};
-    off.ss_flags = SS_DISABLE;
-    sigaltstack(&off, nullptr);
+    if (memory == nullptr) return;
+    stack_t current = {};
+    if (sigaltstack(nullptr, &current) == 0 && current.ss_sp == memory) {
+      stack_t off = {};
+      off.ss_flags = SS_DISABLE;
+      sigaltstack(&off, nullptr);
+    }
     munmap(memory, kBytes);
   }
 };
@@ -133,40 +205,52 @@ struct AlternateStack {
 }  // namespace
 
 void PrepareThreadForFaults() {
-  static thread_local AlternateStack stack;
-  if (stack.installed) return;
+  // Large enough for a frame with all vector registers and for our handler.
+  constexpr size_t kEnough = 32 * 1024;
   stack_t current = {};
-  if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) == 0)
-    return;  // the thread has its own
-  void* memory =
-      mmap(nullptr, AlternateStack::kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return;  // only the report of a stack overflow is lost
-  stack_t wanted = {};
-  wanted.ss_sp = memory;
-  wanted.ss_size = AlternateStack::kBytes;
-  if (sigaltstack(&wanted, nullptr) != 0) {
-    munmap(memory, AlternateStack::kBytes);
-    return;
+  if (sigaltstack(nullptr, &current) != 0) return;
+  if ((current.ss_flags & SS_DISABLE) == 0 && current.ss_size >= kEnough) return;  // the thread has one
+  if ((current.ss_flags & SS_ONSTACK) != 0) return;                                // and runs on it
+  AlternateStack& stack = PerThread<AlternateStack>();
+  if (stack.memory == nullptr) {
+    void* memory =
+        mmap(nullptr, AlternateStack::kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;  // only the report of a stack overflow is lost
+    stack.memory = memory;
   }
-  stack.memory = memory;
-  stack.installed = true;
+  stack_t wanted = {};
+  wanted.ss_sp = stack.memory;
+  wanted.ss_size = AlternateStack::kBytes;
+  sigaltstack(&wanted, nullptr);
 }
 
 LandingScope::LandingScope(LandingPoint& point) {
   InstallHandlers();
   PrepareThreadForFaults();
+  // A fault whose signal is blocked ends the process. Programs block all signals in threads that only
+  // compute.
+  sigset_t faults;
+  sigemptyset(&faults);
+  for (const int signal : kSignals) sigaddset(&faults, signal);
+  pthread_sigmask(SIG_UNBLOCK, &faults, &blocked_before_);
   point.outer = current_landing;
   current_landing = &point;
 }
 
 LandingScope::~LandingScope() {
   if (current_landing != nullptr) current_landing = current_landing->outer;
+  for (const int signal : kSignals) {
+    if (sigismember(&blocked_before_, signal) == 1) {
+      pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
+      return;
+    }
+  }
 }
 
 void UnblockFaultSignals() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigaddset(&signals, signal);
+  for (const int signal : kSignals) sigaddset(&signals, signal);
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 

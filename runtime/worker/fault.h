@@ -2,6 +2,8 @@
 // LaunchError while the process lives on: generated code runs under a landing point, faults jump there.
 #pragma once
 
+#include <signal.h>
+
 #include <csetjmp>
 #include <cstdint>
 
@@ -27,14 +29,17 @@ struct LandingPoint {
   FaultRecord record;
 };
 
-// Makes `point` the current landing point of this thread (null: none) and installs the signal handlers on
-// first use. Handlers that were there before are called for faults that are not ours.
+// Makes `point` the current landing point of this thread. Our signal handlers are installed then, also where
+// the program has replaced them since; the program's are called for faults that are not ours.
 class LandingScope {
  public:
   explicit LandingScope(LandingPoint& point);
   ~LandingScope();
   LandingScope(const LandingScope&) = delete;
   LandingScope& operator=(const LandingScope&) = delete;
+
+ private:
+  sigset_t blocked_before_;  // signals of faults that the thread blocks arrive while the scope lasts
 };
 
 // Gives the calling thread an alternate signal stack, so that stack overflow can be reported. Idempotent.
