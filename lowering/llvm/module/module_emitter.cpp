@@ -165,21 +165,20 @@ Result<llvm::Constant*> ModuleEmitter::Relocated(const ir::Variable& variable,
 
 Result<llvm::Constant*> ModuleEmitter::Initialiser(const ir::Variable& variable) {
   auto* byte = llvm::Type::getInt8Ty(context);
-  std::vector<uint8_t> bytes = variable.initial;
-  bytes.resize(variable.size);
-  if (variable.relocations.empty()) {
-    if (std::ranges::all_of(bytes, [](uint8_t b) { return b == 0; })) {
-      return llvm::ConstantAggregateZero::get(llvm::ArrayType::get(byte, variable.size));
-    }
-    return llvm::ConstantDataArray::get(context, bytes);
-  }
+  // Without the zeros at its end, which may be more than there is memory.
+  llvm::ArrayRef<uint8_t> bytes(variable.initial.data(),
+                                std::min<size_t>(variable.initial.size(), variable.size));
+  while (!bytes.empty() && bytes.back() == 0) bytes = bytes.drop_back();
   std::vector<ir::Variable::Relocation> relocations = variable.relocations;
   std::ranges::sort(relocations, {}, &ir::Variable::Relocation::offset);
   std::vector<llvm::Constant*> parts;
   uint64_t done = 0;
   auto plain = [&](uint64_t end) {
-    if (end > done)
-      parts.push_back(llvm::ConstantDataArray::get(context, llvm::ArrayRef(bytes.data() + done, end - done)));
+    if (const uint64_t given = std::min<uint64_t>(end, bytes.size()); given > done) {
+      parts.push_back(llvm::ConstantDataArray::get(context, bytes.slice(done, given - done)));
+      done = given;
+    }
+    if (end > done) parts.push_back(llvm::ConstantAggregateZero::get(llvm::ArrayType::get(byte, end - done)));
     done = end;
   };
   for (const auto& relocation : relocations) {
@@ -190,6 +189,8 @@ Result<llvm::Constant*> ModuleEmitter::Initialiser(const ir::Variable& variable)
     done += relocation.size;
   }
   plain(variable.size);
+  if (parts.empty()) return llvm::ConstantAggregateZero::get(llvm::ArrayType::get(byte, 0));
+  if (parts.size() == 1) return parts[0];
   return llvm::ConstantStruct::getAnon(context, parts, /*Packed=*/true);
 }
 

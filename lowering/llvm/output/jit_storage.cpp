@@ -1,16 +1,42 @@
 #include "lowering/llvm/output/jit_storage.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace ptx2cpu::lowering {
 
 namespace {
 constexpr size_t kAlign = 256;  // as cudaMalloc
+constexpr size_t kMappedFrom = size_t{64} << 10;
+}  // namespace
+
+VariableStorage::Memory::Memory(size_t bytes, size_t align) {
+  if (bytes > SIZE_MAX / 2) return;
+  if (bytes < kMappedFrom) {
+    address_ = static_cast<std::byte*>(std::aligned_alloc(align, (bytes + align - 1) / align * align));
+    if (address_ != nullptr) std::memset(address_, 0, bytes);
+    return;
+  }
+  mapped_ = bytes + align;
+  mapping_ =
+      mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping_ == MAP_FAILED) return;
+  const auto begin = reinterpret_cast<uintptr_t>(mapping_);
+  address_ = static_cast<std::byte*>(mapping_) + ((begin + align - 1) / align * align - begin);
 }
 
-void VariableStorage::FreeDeleter::operator()(std::byte* memory) const { std::free(memory); }
+VariableStorage::Memory::~Memory() {
+  if (address_ == nullptr) return;
+  if (mapped_ == 0)
+    std::free(address_);
+  else
+    munmap(mapping_, mapped_);
+}
 
 Result<std::vector<const VariableImage*>> VariableStorage::Provide(
     const std::vector<VariableImage>& variables, bool with_kernel) {
@@ -21,18 +47,19 @@ Result<std::vector<const VariableImage*>> VariableStorage::Provide(
     if (place.filled) continue;
     if (place.address == nullptr) {
       const size_t align = std::max<size_t>(variable.align, kAlign);
-      const size_t bytes = (std::max<size_t>(variable.size, 1) + align - 1) / align * align;
-      place.address = static_cast<std::byte*>(std::aligned_alloc(align, bytes));
+      auto memory = std::make_unique<Memory>(std::max<size_t>(variable.size, 1), align);
+      place.address = memory->address();
       if (place.address == nullptr) {
         places_.erase(variable.name);
         return Fail(ErrorCode::kLaunch, "no memory for variable " + variable.name + " of " +
                                             std::to_string(variable.size) + " bytes");
       }
-      owned_.emplace_back(place.address);
+      owned_.push_back(std::move(memory));
+    } else {
+      std::memset(place.address, 0, variable.size);  // the caller's
     }
     const size_t given = std::min<size_t>(variable.initial.size(), variable.size);
     if (given != 0) std::memcpy(place.address, variable.initial.data(), given);
-    std::memset(place.address + given, 0, variable.size - given);
     place.filled = true;
     added.push_back(&variable);
   }

@@ -25,15 +25,26 @@ class VariableStorage {
   bool Bind(std::string_view name, std::byte* address, bool filled);
 
  private:
-  struct FreeDeleter {
-    void operator()(std::byte* memory) const;
+  // Memory of one variable, zero at first. Large ones are mapped: pages that nobody writes cost nothing.
+  class Memory {
+   public:
+    Memory(size_t bytes, size_t align);
+    ~Memory();
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+    std::byte* address() const { return address_; }  // null: there is none
+
+   private:
+    std::byte* address_ = nullptr;
+    void* mapping_ = nullptr;
+    size_t mapped_ = 0;  // 0: from the heap
   };
   struct Place {
     std::byte* address = nullptr;
     bool filled = false;
   };
   std::map<std::string, Place, std::less<>> places_;
-  std::vector<std::unique_ptr<std::byte, FreeDeleter>> owned_;
+  std::vector<std::unique_ptr<Memory>> owned_;
 };
 
 }  // namespace ptx2cpu::lowering
