@@ -5,7 +5,17 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "ir/internal_error.h"
+
 namespace ptx2cpu {
+
+namespace {
+thread_local int throwing = 0;
+}
+
+ThrowInternalErrors::ThrowInternalErrors() { ++throwing; }
+ThrowInternalErrors::~ThrowInternalErrors() { --throwing; }
+bool ThrowInternalErrors::Active() { return throwing != 0; }
 
 std::string_view Name(ErrorCode code) {
   switch (code) {
@@ -56,8 +66,9 @@ std::string Error::Render() const {
 }
 
 void CheckFailed(const char* condition, const char* file, int line, const std::string& message) {
-  fmt::print(stderr, "ptx2cpu: internal error at {}:{}: {} does not hold. {}\n", file, line, condition,
-             message);
+  const std::string text = fmt::format("{}:{}: {} does not hold. {}", file, line, condition, message);
+  if (ThrowInternalErrors::Active()) throw InternalError(text);
+  fmt::print(stderr, "ptx2cpu: internal error at {}\n", text);
   std::fflush(stderr);
   std::abort();
 }

@@ -9,7 +9,10 @@
 #include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
+
+#include "runtime/worker/processors.h"
 
 namespace ptx2cpu::rt {
 
@@ -33,8 +36,12 @@ class Background {
     std::lock_guard lock(mutex_);
     if (stop_ || waiting_.size() >= kMostWaiting) return false;
     if (owner_ == 0) {
+      try {
+        thread_ = std::thread([this] { Serve(); });
+      } catch (const std::system_error&) {  // the quick code stays
+        return false;
+      }
       owner_ = getpid();
-      thread_ = std::thread([this] { Serve(); });
       std::atexit([] { Get().Stop(); });
     }
     waiting_.push_back(std::move(work));
@@ -49,6 +56,7 @@ class Background {
 
  private:
   void Serve() {
+    UseAllProcessors();
     // On Linux this is of the thread alone.
     static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLowerPriority));
     std::unique_lock lock(mutex_);

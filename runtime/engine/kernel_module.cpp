@@ -13,6 +13,7 @@
 #include "ptx-parser/fatbin/fatbin.h"
 #include "runtime/engine/background.h"
 #include "runtime/engine/compiler.h"
+#include "runtime/engine/contained.h"
 #include "runtime/engine/text_lines.h"
 #include "runtime/launch/device_kernels.h"
 
@@ -129,7 +130,7 @@ struct KernelModule::State {
 
 Result<lowering::Jit*> KernelModule::State::TheJit() {
   const auto& result = jit.Get([&] {
-    auto made = MakeJit(options);
+    auto made = Contained([&] { return MakeJit(options); });
     if (made) made_jit.store(made->get(), std::memory_order_release);
     return made;
   });
@@ -139,7 +140,7 @@ Result<lowering::Jit*> KernelModule::State::TheJit() {
 
 Result<const DeclaredVariables*> KernelModule::State::TheVariables() {
   const auto& result = variables.Get([&]() -> Result<DeclaredVariables> {
-    const ir::Module module = TRY(source.Variables());
+    const ir::Module module = TRY(Contained([&] { return source.Variables(); }));
     DeclaredVariables declared;
     for (const ir::Variable& variable : module.variables) {
       if (variable.space != ir::Space::kGlobal && variable.space != ir::Space::kConst) continue;
@@ -148,7 +149,7 @@ Result<const DeclaredVariables*> KernelModule::State::TheVariables() {
                                variable.space == ir::Space::kConst, variable.is_managed,
                                variable.linkage == Linkage::kExtern, variable.linkage == Linkage::kInternal});
     }
-    declared.images = lowering::DescribeVariables(module);
+    TRY_STATUS(RunContained([&] { declared.images = lowering::DescribeVariables(module); }));
     return declared;
   });
   if (!result) return Fail(result.error());
@@ -158,7 +159,8 @@ Result<const DeclaredVariables*> KernelModule::State::TheVariables() {
 Status KernelModule::State::Declare() {
   const auto& result = declared.Get([&]() -> Result<bool> {
     lowering::Jit* made = TRY(TheJit());
-    TRY_STATUS(made->Declare(TRY(TheVariables())->images));
+    const DeclaredVariables* all = TRY(TheVariables());
+    TRY_STATUS(Contained([&] { return made->Declare(all->images); }));
     return true;
   });
   if (!result) return Fail(result.error());
@@ -232,7 +234,9 @@ bool KernelModule::Defines(std::string_view kernel) const {
   return std::ranges::find(state_->kernels, kernel) != state_->kernels.end();
 }
 
-Status KernelModule::Check() { return TRY(state_->source.Whole())->CheckInstructions(); }
+Status KernelModule::Check() {
+  return Contained([&]() -> Status { return TRY(state_->source.Whole())->CheckInstructions(); });
+}
 
 Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view kernel) {
   State& s = *state_;
@@ -259,6 +263,12 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
 
 Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,
                                    std::atomic<const ptx2cpu_kernel*>& code) {
+  return Contained([&] { return ProvideHere(kernel, block, notes, code); });
+}
+
+// On a stack that is large enough.
+Result<bool> KernelModule::ProvideHere(const std::string& kernel, std::optional<Dim3> block, bool notes,
+                                       std::atomic<const ptx2cpu_kernel*>& code) {
   lowering::Jit* jit = TRY(state_->TheJit());
   CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = true};
   if (notes) request.alignment = lowering::AlignmentChecks::kNoted;
@@ -277,10 +287,13 @@ Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3
   RunInBackground([self = shared_from_this(), jit, request, &code](const std::atomic<bool>& stop) mutable {
     request.quick_allowed = request.show_progress = false;
     request.stop = &stop;
-    auto better = self->state_->compiler.Compile(*jit, request);
-    if (!better || !better->image) return;
-    if (auto loaded = jit->Load(*std::move(better->image)))
-      code.store(loaded->kernel, std::memory_order_release);
+    const auto compile = [&]() -> Result<bool> {
+      CompiledImage better = TRY(self->state_->compiler.Compile(*jit, request));
+      if (!better.image) return false;
+      code.store(TRY(jit->Load(*std::move(better.image))).kernel, std::memory_order_release);
+      return true;
+    };
+    static_cast<void>(Contained(compile));
   });
   return compiled.from_cache;
 }
@@ -313,7 +326,8 @@ Status KernelModule::Bind(std::string_view name, std::byte* address) {
   if (found == variables->images.end())
     return Fail(ErrorCode::kNotFound, "no __device__ or __constant__ variable '" + std::string(name) + "'");
   const auto contents = found->is_extern ? lowering::Jit::Contents::kKeep : lowering::Jit::Contents::kInitial;
-  return TRY(state_->TheJit())->Bind(name, address, contents);
+  lowering::Jit* jit = TRY(state_->TheJit());
+  return Contained([&] { return jit->Bind(name, address, contents); });
 }
 
 FaultPlace KernelModule::Locate(const LaunchError& fault) const {

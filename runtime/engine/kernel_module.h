@@ -117,6 +117,8 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   // Whether it was kept.
   Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,
                        std::atomic<const ptx2cpu_kernel*>& code);
+  Result<bool> ProvideHere(const std::string& kernel, std::optional<Dim3> block, bool notes,
+                           std::atomic<const ptx2cpu_kernel*>& code);
   std::unique_ptr<State> state_;
 };
 

@@ -100,7 +100,10 @@ Status Kernel::LaunchPacked(const Shape& shape, std::span<const std::byte> buffe
   const auto fault =
       rt::Launch(*code, ShapeOf(shape), buffer, {shape.max_workers, shape.print, shape.cooperative});
   if (!fault) return {};
-  Error error{fault->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch,
+  using Kind = rt::LaunchError::Kind;
+  Error error{fault->kind == Kind::kFault      ? ErrorCode::kFault
+              : fault->kind == Kind::kInternal ? ErrorCode::kInternal
+                                               : ErrorCode::kLaunch,
               fault->message};
   if (fault->kind == rt::LaunchError::Kind::kFault) {
     rt::FaultPlace place = state_->code->module().Locate(*fault);

@@ -9,7 +9,8 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
-#include <thread>
+
+#include "runtime/worker/processors.h"
 
 namespace ptx2cpu::rt {
 
@@ -45,8 +46,7 @@ class Display {
     latest_ = kernel;
     if (running_++ == 0 && !shown_) busy_since_ = Clock::now();
     if (has_thread_) return;
-    has_thread_ = true;
-    std::thread([this] { Show(); }).detach();
+    has_thread_ = StartThread([this] { Show(); });
   }
 
   void End() {

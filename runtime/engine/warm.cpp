@@ -5,11 +5,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "ptx-parser/fatbin/fatbin.h"
 #include "runtime/engine/compiler.h"
+#include "runtime/engine/contained.h"
+#include "runtime/worker/processors.h"
 
 namespace ptx2cpu::rt {
 
@@ -61,22 +64,22 @@ WarmReport Warm(std::vector<ModuleSource> sources, unsigned threads,
         std::lock_guard lock(mutex);
         progress(done++, tasks.size(), task.kernel);
       }
-      auto made = MakeJit(task.module->options);
-      if (!made) {
-        task.error = std::move(made).error();
-        continue;
-      }
-      auto compiled =
-          task.module->compiler.Compile(**made, {.kernel = task.kernel, .show_progress = !progress});
+      auto compiled = Contained([&]() -> Result<CompiledImage> {
+        const auto jit = TRY(MakeJit(task.module->options));
+        return task.module->compiler.Compile(*jit, {.kernel = task.kernel, .show_progress = !progress});
+      });
       if (!compiled)
         task.error = std::move(compiled).error();
       else
         hits += compiled->from_cache;
     }
   };
-  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  if (threads == 0) threads = UsableProcessors();
   std::vector<std::thread> workers;
-  for (size_t i = 1; i < std::min<size_t>(threads, tasks.size()); ++i) workers.emplace_back(serve);
+  try {
+    for (size_t i = 1; i < std::min<size_t>(threads, tasks.size()); ++i) workers.emplace_back(serve);
+  } catch (const std::system_error&) {  // fewer, then
+  }
   serve();
   for (std::thread& worker : workers) worker.join();
   WarmReport report{.kernels = tasks.size(), .hits = hits};

@@ -2,23 +2,27 @@
 
 #include "runtime/launch/launch.h"
 #include "runtime/launch/ptx2cpu_rt.h"
+#include "runtime/worker/failure.h"
+#include "runtime/worker/per_thread.h"
 
 namespace {
 
 using ptx2cpu::Dim3;
 using namespace ptx2cpu::rt;
 
-std::string& Message() {
-  static thread_local std::string message;
-  return message;
-}
+struct LastMessage;
+std::string& Message() { return PerThread<std::string, LastMessage>(); }
 
 Dim3 Three(const uint32_t* values) { return {values[0], values[1], values[2]}; }
 
 int Run(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const void* params,
         const LaunchOptions& options) {
-  auto error =
-      Launch(kernel, shape, {static_cast<const std::byte*>(params), kernel.parameter_bytes}, options);
+  std::optional<LaunchError> error;
+  try {
+    error = Launch(kernel, shape, {static_cast<const std::byte*>(params), kernel.parameter_bytes}, options);
+  } catch (...) {  // C knows no exceptions
+    error = LaunchError{LaunchError::Kind::kResources, CurrentFailure().text};
+  }
   Message() = error ? error->message : std::string();
   if (!error) return 0;
   return error->kind == LaunchError::Kind::kFault ? 10 : 9;

@@ -34,7 +34,12 @@ struct LaunchOptions {
 
 // Why a launch did not run to its end.
 struct LaunchError {
-  enum class Kind : uint8_t { kShape, kResources, kFault } kind = Kind::kFault;
+  enum class Kind : uint8_t {
+    kShape,
+    kResources,
+    kFault,
+    kInternal,  // our bug
+  } kind = Kind::kFault;
   std::string message;     // one sentence: names the kernel, the limit or the fault
   uint32_t fault = 0;      // ptx2cpu_fault_kind when kind is kFault
   Dim3 block = {0, 0, 0};  // ctaid of the faulting block (kFault)

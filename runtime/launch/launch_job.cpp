@@ -158,6 +158,12 @@ void LaunchJob::Fail(LaunchError error) {
   failed_ = true;
 }
 
+void LaunchJob::Break(const Failure& failure) {
+  const auto kind =
+      failure.kind == Failure::Kind::kInternal ? LaunchError::Kind::kInternal : LaunchError::Kind::kResources;
+  Fail({kind, Format("kernel '%s': ", kernel_.name) + failure.text});
+}
+
 LaunchError LaunchJob::NoMemory() const {
   return {LaunchError::Kind::kResources,
           Format("kernel '%s': no memory for shared, local and slot storage of a block", kernel_.name)};

@@ -30,6 +30,7 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   void Work(unsigned worker, Arena& arena) final;
   // The first error stays.
   void Fail(LaunchError error);
+  void Break(const Failure& failure) override;
 
   // Everything but the block's place in the grid; takes memory. False: there is none.
   bool FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker);

@@ -1,10 +1,10 @@
 #include "runtime/stream/executor.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "runtime/timeline/timeline.h"
 #include "runtime/worker/futex.h"
+#include "runtime/worker/processors.h"
 
 namespace ptx2cpu::rt {
 
@@ -80,14 +80,16 @@ bool Executor::RunReady(unsigned worker, Arena& arena) {
   return true;
 }
 
+bool Executor::HasHostThread() {
+  std::lock_guard lock(host_mutex_);
+  if (!host_started_) host_started_ = StartThread([this] { HostMain(); });
+  return host_started_;
+}
+
 void Executor::CallHost(Stream& stream, const HostWork& work) {
   {
     std::lock_guard lock(host_mutex_);
     host_calls_.push_back({&stream, work});
-    if (!host_started_) {
-      host_started_ = true;
-      std::thread([this] { HostMain(); }).detach();
-    }
   }
   host_word_.fetch_add(1);
   FutexWake(host_word_, 1);

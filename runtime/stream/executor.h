@@ -49,6 +49,8 @@ class Executor final : public WorkSource {
   void Unlink(Stream& stream, int level);
   static int LevelOf(const Stream& stream);
 
+  // Host functions have a thread of their own; false: the system does not give one.
+  bool HasHostThread();
   void CallHost(Stream& stream, const HostWork& work);
   void HostMain();
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <string>
 
 #include "runtime/stream/event.h"
@@ -246,7 +247,15 @@ struct Stream::Performance {
 };
 
 Stream::Outcome Stream::PerformUnseen(RunContext& context, const Work& work, size_t depth) {
-  return std::visit(Performance{*this, context, depth}, work);
+  try {
+    return std::visit(Performance{*this, context, depth}, work);
+  } catch (...) {
+    const Failure failure = CurrentFailure();
+    const auto kind = failure.kind == Failure::Kind::kInternal ? LaunchError::Kind::kInternal
+                                                               : LaunchError::Kind::kResources;
+    if (errors_->Fail({kind, failure.text})) std::fprintf(stderr, "ptx2cpu: %s\n", failure.text.c_str());
+    return Outcome::kDone;
+  }
 }
 
 }  // namespace ptx2cpu::rt

@@ -4,6 +4,7 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "runtime/stream/executor.h"
 #include "runtime/worker/fault.h"
@@ -27,6 +28,10 @@ class TransferJob : public Job, public std::enable_shared_from_this<TransferJob>
   void Work(unsigned worker, Arena& arena) override;
   bool Exhausted() const override {
     return next_.load(std::memory_order_relaxed) >= total_ || failed_.load();
+  }
+  void Break(const Failure& failure) override {
+    if (!failed_.exchange(true))
+      error = LaunchError{LaunchError::Kind::kInternal, std::string(name()) + ": " + failure.text};
   }
   std::optional<LaunchError> error;
 

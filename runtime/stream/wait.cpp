@@ -36,7 +36,7 @@ Stream::Outcome Stream::AwaitTicket(const WaitWork& wait) {
 Stream::Outcome Stream::AwaitHost(const HostWork& host) {
   if (std::exchange(external_done_, false)) return Outcome::kDone;
   Executor& executor = Executor::Get();
-  if (executor.stopping()) {
+  if (executor.stopping() || !executor.HasHostThread()) {
     host.function(host.data);
     return Outcome::kDone;
   }

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <system_error>
 #include <thread>
 
 #include "runtime/worker/fault.h"
 #include "runtime/worker/futex.h"
+#include "runtime/worker/processors.h"
 #include "runtime/worker/spin_lock.h"
 
 namespace ptx2cpu::rt {
@@ -33,12 +35,12 @@ unsigned WantedThreads() {
     const long count = std::strtol(text, nullptr, 10);
     if (count >= 1 && count <= 4096) return static_cast<unsigned>(count);
   }
-  return std::max(1u, std::thread::hardware_concurrency());
+  return UsableProcessors();
 }
 
 // Looking for work is of no use when it takes the processor from the one who would bring it.
 bool MaySpin() {
-  static const bool may = std::thread::hardware_concurrency() > 1;
+  static const bool may = UsableProcessors() > 1;
   return may;
 }
 
@@ -81,19 +83,33 @@ void ThreadPool::StopAtExit() {
   }
 }
 
-ThreadPool::ThreadPool(unsigned size) : size_(size) {
-  for (unsigned worker = 1; worker < size; ++worker) StartWorker(worker);
+ThreadPool::ThreadPool(unsigned size) {
+  while (size_ < size && StartWorker(size_)) ++size_;
 }
 
-void ThreadPool::StartWorker(unsigned worker) {
+// False: the system gives no thread.
+bool ThreadPool::StartWorker(unsigned worker) {
   alive_.fetch_add(1);
-  std::thread([this, worker] { WorkerMain(worker); }).detach();
+  if (StartThread([this, worker] { WorkerMain(worker); })) return true;
+  alive_.fetch_sub(1);
+  return false;
 }
 
-// A caller that waits works on its jobs as number 0; asynchronous work needs a thread of that number too.
+// A caller that waits works on its jobs as number 0; asynchronous work needs a thread of that number too, or
+// at least one of another number.
 void ThreadPool::Serve(WorkSource& source) {
   source_.store(&source);
-  StartWorker(0);
+  if (StartWorker(0) || size_ > 1) return;
+  source_.store(nullptr);
+  throw std::system_error(EAGAIN, std::generic_category(), "no thread can be made for asynchronous work");
+}
+
+void ThreadPool::WorkOn(Job& job, unsigned worker, Arena& arena) {
+  try {
+    job.Work(worker, arena);
+  } catch (...) {
+    job.Break(CurrentFailure());
+  }
 }
 
 bool ThreadPool::OnWorker() { return current_worker != ~0u; }
@@ -126,7 +142,7 @@ void ThreadPool::Run(const std::shared_ptr<Job>& job, unsigned max_workers, unsi
   job->max_workers_ = max_workers == 0 ? size() : std::min(max_workers, size());
   job->owner_is_zero_ = worker == 0;
   job->joined_.store(1, std::memory_order_relaxed);
-  job->Work(worker, arena);
+  WorkOn(*job, worker, arena);
   if (!job->help_requested()) return;
   {
     std::lock_guard lock(mutex_);
@@ -182,7 +198,7 @@ std::shared_ptr<Job> ThreadPool::FindJob(unsigned worker) {
 bool ThreadPool::HelpJob(unsigned worker, Arena& arena) {
   const std::shared_ptr<Job> job = FindJob(worker);
   if (job == nullptr) return false;
-  job->Work(worker, arena);
+  WorkOn(*job, worker, arena);
   job->joined_.fetch_sub(1);
   if (job->running_.fetch_sub(1) == 1) job->running_.notify_all();
   return true;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/worker/arena.h"
+#include "runtime/worker/failure.h"
 
 namespace ptx2cpu::rt {
 
@@ -26,6 +27,8 @@ class Job {
   // Claims chunks until none is left. `worker` is below the pool's size, and no two participants share one.
   virtual void Work(unsigned worker, Arena& arena) = 0;
   virtual bool Exhausted() const = 0;
+  // Work threw: the job ends with an error that says so.
+  virtual void Break(const Failure& failure) = 0;
   bool help_requested() const { return help_requested_.load(std::memory_order_relaxed); }
 
  private:
@@ -50,7 +53,8 @@ class WorkSource {
 
 class ThreadPool {
  public:
-  // The one pool; its size is PTX2CPU_THREADS or the number of processors, fixed at first use.
+  // The one pool; its size is PTX2CPU_THREADS or the number of usable processors (processors.h), fixed at
+  // first use; less where the system does not give as many threads.
   static ThreadPool& Get();
 
   // Threads that can work on one job, the caller included.
@@ -64,7 +68,8 @@ class ThreadPool {
   // True when a worker that only helps had better leave: other work is ready.
   bool OtherWorkWaits() const;
 
-  // From now on workers run what the source has. Once per pool.
+  // From now on workers run what the source has. Once per pool. Throws std::system_error where there is no
+  // worker.
   void Serve(WorkSource& source);
   // Something became ready at the source.
   void Notify();
@@ -82,7 +87,8 @@ class ThreadPool {
   explicit ThreadPool(unsigned size);
   static void StopAtExit();
   static void ForgetAfterFork();
-  void StartWorker(unsigned worker);
+  bool StartWorker(unsigned worker);
+  static void WorkOn(Job& job, unsigned worker, Arena& arena);
   void WorkerMain(unsigned worker);
   bool HelpJob(unsigned worker, Arena& arena);
   std::shared_ptr<Job> FindJob(unsigned worker);
@@ -90,7 +96,7 @@ class ThreadPool {
   void Idle(uint32_t seen_jobs);
   void Wake(unsigned count);
 
-  const unsigned size_;
+  unsigned size_ = 1;
   std::atomic<WorkSource*> source_{nullptr};
   std::mutex mutex_;                        // jobs_ and arenas_
   std::vector<std::shared_ptr<Job>> jobs_;  // in flight and open for help, oldest first

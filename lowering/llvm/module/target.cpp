@@ -8,7 +8,10 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include <mutex>
+#include <new>
+#include <string>
 
+#include "ir/internal_error.h"
 #include "lowering/llvm/module/target_machine.h"
 
 namespace ptx2cpu::lowering {
@@ -17,9 +20,21 @@ namespace {
 
 constexpr std::string_view kHostTriple = "x86_64-unknown-linux-gnu";
 
+// Elsewhere LLVM goes on as it does without a handler.
+void OnFatalError(void*, const char* reason, bool) {
+  if (ThrowInternalErrors::Active()) throw InternalError(std::string("LLVM: ") + reason);
+}
+void OnNoMemory(void*, const char*, bool) {
+  if (ThrowInternalErrors::Active()) throw std::bad_alloc();
+}
+
 void InitialiseTargets() {
   static std::once_flag once;
   std::call_once(once, [] {
+    // LLVM is built without exceptions, but with tables to unwind by: what its frames own is lost, not the
+    // process.
+    llvm::install_fatal_error_handler(OnFatalError);
+    llvm::install_bad_alloc_error_handler(OnNoMemory);
     llvm::InitializeAllTargetInfos();
     llvm::InitializeAllTargets();
     llvm::InitializeAllTargetMCs();

@@ -1,0 +1,25 @@
+// Where a failed CHECK goes. Programs of ours end with its message; inside a user's process the work that met
+// it fails and the process goes on.
+#pragma once
+
+#include <stdexcept>
+
+namespace ptx2cpu {
+
+// A failed CHECK: file, line, condition.
+class InternalError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// While one lives, a failed CHECK of this thread throws InternalError. Whoever makes one catches it.
+class ThrowInternalErrors {
+ public:
+  ThrowInternalErrors();
+  ~ThrowInternalErrors();
+  ThrowInternalErrors(const ThrowInternalErrors&) = delete;
+  ThrowInternalErrors& operator=(const ThrowInternalErrors&) = delete;
+  static bool Active();
+};
+
+}  // namespace ptx2cpu
