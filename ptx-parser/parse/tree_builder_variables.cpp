@@ -139,9 +139,9 @@ void TreeBuilder::Initializer() {
   variable_.initializer = static_cast<uint32_t>(module_.operands.size());
   module_.operands.push_back(operands_.back());
   operands_.pop_back();
-  const bool module_scope = place_ == Place::kModule;
-  if (!module_scope || (variable_.space != ast::Space::kGlobal && variable_.space != ast::Space::kConst)) {
-    Report(tokens_[name_token_], "only .global and .const variables of the module can have initial values");
+  const bool lasts = place_ == Place::kModule || place_ == Place::kBody;
+  if (!lasts || (variable_.space != ast::Space::kGlobal && variable_.space != ast::Space::kConst)) {
+    Report(tokens_[name_token_], "only .global and .const variables can have initial values");
   }
 }
 

@@ -106,6 +106,16 @@ void WriteResult(Emitter& e, const ast::Operand& operand, ValueId value) {
   }
 }
 
+// The registers of an operand for a vector register; none when it is no such vector.
+std::span<const ast::Operand> ElementsOf(Emitter& e, const ast::Operand& operand,
+                                         const ast::Variable& variable) {
+  const bool fits = operand.kind == OperandKind::kVector && e.ast.Children(operand).size() == variable.vector;
+  if (fits) return e.ast.Children(operand);
+  e.Fail(ErrorCode::kSyntax, "the operand for `" + std::string(variable.name) + "` must be a vector of " +
+                                 std::to_string(variable.vector) + " registers");
+  return {};
+}
+
 // Each possible target of an indirect call is part of the translation.
 void RequireTargets(Emitter& e, const CallOperands& call, const CallType& type) {
   if (!call.type || call.type->symbol_kind != SymbolKind::kTargets)
@@ -138,11 +148,18 @@ void call(Emitter& e) {
     if (IsAggregate(e.ast, returns[i])) {
       operands.push_back(Argument(e, call.returns[i], returns[i]));
     } else {
-      types.push_back(WholeType(FindType(returns[i].type)));
+      const size_t count = IsVectorRegister(returns[i]) ? returns[i].vector : 1;
+      types.insert(types.end(), count, WholeType(FindType(returns[i].type)));
     }
   }
-  for (size_t i = 0; i < parameters.size(); ++i)
-    operands.push_back(Argument(e, call.arguments[i], parameters[i]));
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!IsVectorRegister(parameters[i])) {
+      operands.push_back(Argument(e, call.arguments[i], parameters[i]));
+      continue;
+    }
+    for (const ast::Operand& element : ElementsOf(e, call.arguments[i], parameters[i]))
+      operands.push_back(e.ReadOperand(element, WholeType(FindType(parameters[i].type))));
+  }
   if (e.error) return;
   if (!direct) RequireTargets(e, call, *type);
   uint32_t index = direct ? e.context.RequireFunction(call.callee->symbol)
@@ -155,7 +172,12 @@ void call(Emitter& e) {
   }
   size_t next = 0;
   for (size_t i = 0; i < returns.size(); ++i) {
-    if (!IsAggregate(e.ast, returns[i])) WriteResult(e, call.returns[i], results[next++]);
+    if (IsVectorRegister(returns[i])) {
+      for (const ast::Operand& element : ElementsOf(e, call.returns[i], returns[i]))
+        WriteResult(e, element, results[next++]);
+    } else if (!IsAggregate(e.ast, returns[i])) {
+      WriteResult(e, call.returns[i], results[next++]);
+    }
   }
 }
 

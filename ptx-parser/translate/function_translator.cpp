@@ -67,8 +67,8 @@ class FunctionTranslator {
   }
 
   ir::Function Declaration() {
-    for (const ast::Variable& v : ast_.Variables(source_.returns)) f_.returns.push_back(MakeParam(ast_, v));
-    for (const ast::Variable& v : ast_.Variables(source_.parameters)) f_.params.push_back(MakeParam(ast_, v));
+    for (const ast::Variable& v : ast_.Variables(source_.returns)) AppendParams(ast_, v, f_.returns);
+    for (const ast::Variable& v : ast_.Variables(source_.parameters)) AppendParams(ast_, v, f_.params);
     return std::move(f_);
   }
 

@@ -49,6 +49,7 @@ uint32_t Alignment(const ast::Variable& variable) {
 }
 
 bool IsAggregate(const ast::Module& module, const ast::Variable& variable) {
+  if (variable.space == ast::Space::kReg) return false;  // elements of vector registers are registers
   return variable.vector > 1 || !module.Dimensions(variable).empty();
 }
 
@@ -59,6 +60,20 @@ ir::Param MakeParam(const ast::Module& module, const ast::Variable& variable) {
   param.size = static_cast<uint32_t>(ByteSize(module, variable));
   param.align = Alignment(variable);
   return param;
+}
+
+bool IsVectorRegister(const ast::Variable& variable) {
+  return variable.space == ast::Space::kReg && variable.vector > 1;
+}
+
+void AppendParams(const ast::Module& module, const ast::Variable& variable, std::vector<ir::Param>& params) {
+  if (!IsVectorRegister(variable)) return params.push_back(MakeParam(module, variable));
+  ast::Variable element = variable;
+  element.vector = 1;
+  for (uint32_t i = 0; i < variable.vector; ++i) {
+    params.push_back(MakeParam(module, element));
+    params.back().name += "_" + std::to_string(i);
+  }
 }
 
 ir::Space SpaceOf(ast::Space space) {
@@ -180,8 +195,8 @@ void Translation::RequireVariable(uint32_t ir_variable, SymbolTable::Place user)
 
 uint32_t ModuleContext::AddSignature(ast::Range returns, ast::Range parameters) {
   ir::Signature signature;
-  for (const ast::Variable& v : ast.Variables(returns)) signature.returns.push_back(MakeParam(ast, v));
-  for (const ast::Variable& v : ast.Variables(parameters)) signature.params.push_back(MakeParam(ast, v));
+  for (const ast::Variable& v : ast.Variables(returns)) AppendParams(ast, v, signature.returns);
+  for (const ast::Variable& v : ast.Variables(parameters)) AppendParams(ast, v, signature.params);
   out.signatures.push_back(std::move(signature));
   return static_cast<uint32_t>(out.signatures.size() - 1);
 }

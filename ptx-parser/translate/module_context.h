@@ -83,6 +83,9 @@ uint32_t Alignment(const ast::Variable& variable);
 // A parameter that travels as the address of a copy: arrays and vectors.
 bool IsAggregate(const ast::Module& module, const ast::Variable& variable);
 ir::Param MakeParam(const ast::Module& module, const ast::Variable& variable);
+bool IsVectorRegister(const ast::Variable& variable);
+// One parameter, or one for each element of a vector register.
+void AppendParams(const ast::Module& module, const ast::Variable& variable, std::vector<ir::Param>& params);
 ir::Space SpaceOf(ast::Space space);
 
 }  // namespace ptx2cpu::ptx

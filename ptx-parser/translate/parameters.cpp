@@ -63,23 +63,23 @@ void ParamStorage::ReadKernelHeader(Emitter& e) {
 }
 
 void ParamStorage::ReadFunctionHeader(Emitter& e, ir::BlockId entry) {
-  for (ast::Range range : {e.source.returns, e.source.parameters}) {
-    for (const ast::Variable& variable : ast_.Variables(range)) {
-      if (variable.space != ast::Space::kReg || !IsAggregate(ast_, variable)) continue;
-      return e.Fail(ErrorCode::kUnsupported,
-                    "vector register parameter `" + std::string(variable.name) + "` is not translated");
-    }
-  }
   for (uint32_t i = 0; i < e.source.returns.count; ++i) {
     uint32_t number = e.source.returns.first + i;
     const ast::Variable& variable = ast_.variables[number];
-    e.f.returns.push_back(MakeParam(ast_, variable));
+    AppendParams(ast_, variable, e.f.returns);
     if (variable.space == ast::Space::kReg || !IsAggregate(ast_, variable)) continue;
     storage_[number] = {.home = Home::kCaller, .offset = 0, .value = ir::AddParam(e.f, entry, Type::kI64)};
   }
   for (uint32_t i = 0; i < e.source.parameters.count; ++i) {
     uint32_t number = e.source.parameters.first + i;
     const ast::Variable& variable = ast_.variables[number];
+    if (IsVectorRegister(variable)) {
+      const size_t first = e.f.params.size();
+      AppendParams(ast_, variable, e.f.params);
+      for (uint32_t n = 0; n < variable.vector; ++n)
+        elements_[variable.first_register + n] = ir::AddParam(e.f, entry, e.f.params[first + n].type);
+      continue;
+    }
     ir::Param param = MakeParam(ast_, variable);
     bool aggregate = param.type == Type::kVoid;
     ValueId value = ir::AddParam(e.f, entry, aggregate ? Type::kI64 : param.type);
@@ -108,8 +108,10 @@ ParamStorage::Storage& ParamStorage::Get(Emitter& e, uint32_t variable) {
 
 void ParamStorage::EmitEntry(Emitter& e) {
   if (e.source.is_entry) return;
+  for (const auto& [element, value] : elements_) e.WriteVariable(element, value);
   for (uint32_t i = 0; i < e.source.parameters.count; ++i) {
     uint32_t number = e.source.parameters.first + i;
+    if (IsVectorRegister(ast_.variables[number])) continue;
     const Storage storage = Get(e, number);
     if (storage.home != Home::kCaller) WriteScalar(e, number, storage.value);
   }
@@ -159,6 +161,13 @@ std::vector<ValueId> ParamStorage::ReturnValues(Emitter& e) {
   std::vector<ValueId> values;
   for (uint32_t i = 0; i < e.source.returns.count; ++i) {
     uint32_t number = e.source.returns.first + i;
+    const ast::Variable& variable = ast_.variables[number];
+    if (IsVectorRegister(variable)) {
+      const Type type = WholeType(FindType(variable.type));
+      for (uint32_t n = 0; n < variable.vector; ++n)
+        values.push_back(e.b.Bitcast(type, e.ReadVariable(variable.first_register + n)));
+      continue;
+    }
     if (Get(e, number).home != Home::kCaller) values.push_back(ReadScalar(e, number));
   }
   return values;

@@ -5,6 +5,7 @@
 // SSA variable; every other one is memory of the thread (Function::locals), addressed in the local window.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -47,6 +48,7 @@ class ParamStorage {
 
   const ast::Module& ast_;
   std::unordered_map<uint32_t, Storage> storage_;
+  std::map<Ssa::Variable, ir::ValueId> elements_;  // first values of vector registers that are parameters
   std::unordered_map<uint32_t, bool> needs_memory_;
 };
 

@@ -134,7 +134,7 @@ TEST_CASE("errors of constants, types and operators") {
         "  .global .b32 a[-1], v = 1 + (2, 3);\n"
         "                            ^\n"
         "  only name + constant, name - constant and a|b are operands\n"
-        "a.ptx:9:14: error: only .global and .const variables of the module can have initial values\n"
+        "a.ptx:9:14: error: only .global and .const variables can have initial values\n"
         "  .shared .b32 s = 1;\n"
         "               ^\n"
         "a.ptx:10:24: error: a mask selects one byte: 0xFF, 0xFF00 ... 0xFF00000000000000\n"
