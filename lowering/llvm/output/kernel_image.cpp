@@ -68,7 +68,8 @@ std::vector<VariableImage> DescribeVariables(const ir::Module& module) {
 }
 
 KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout) {
-  KernelImage image{layout};
+  KernelImage image;
+  static_cast<KernelDescription&>(image) = layout;
   image.entry = EntryName(kernel);
   for (uint32_t i = 0; i < module.variables.size(); ++i) {
     if (!HasStorage(module.variables[i]) || !layout.variables[i]) continue;
