@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "analysis/values/across_lanes.h"
 #include "analysis/values/linear_rules.h"
 
 namespace ptx2cpu::analysis {
@@ -45,20 +44,20 @@ ThreadShape ThreadTransfer::Result(const ir::Inst& inst, size_t number, ir::Leve
                                    std::span<const ThreadShape> operands) const {
   const bool unknown = std::ranges::any_of(
       operands, [](const ThreadShape& operand) { return operand.kind == Uniformity::kUnknown; });
-  switch (LanesOf(inst.op)) {
-    case Lanes::kAlone:
+  switch (ir::Info(inst.op).lanes) {
+    case ir::Lanes::kAlone:
       break;
-    case Lanes::kMeet:
-    case Lanes::kExchange:
+    case ir::Lanes::kMeet:
+    case ir::Lanes::kExchange:
       return kVaryingShape;
-    case Lanes::kVote:
+    case ir::Lanes::kVote:
       return unknown ? ThreadShape{} : Vote(inst, operands);
-    case Lanes::kElect:
+    case ir::Lanes::kElect:
       if (number != 0) return kVaryingShape;
       return unknown ? ThreadShape{} : Vote(inst, operands);
-    case Lanes::kPresence:  // only who executes at once is sure to be counted together
+    case ir::Lanes::kPresence:  // only who executes at once is sure to be counted together
       return group_.at_once ? OfLevel(level) : kVaryingShape;
-    case Lanes::kAgree:
+    case ir::Lanes::kAgree:
       return OfLevel(level);
   }
   if (unknown) return {};
@@ -93,20 +92,20 @@ ThreadShape ThreadTransfer::Register(const ir::Inst& inst, ir::Level level) cons
     if (group_.along[axis] == ThreadGroup::Along::kConsecutive) shape.align = ThreadShape::kMaxAlign;
     return Seen(shape, group_);
   };
-  switch (VariesOf(special)) {
-    case Varies::kUniformInGrid:
+  switch (ir::Info(special).varies) {
+    case ir::Varies::kUniformInGrid:
       return shape;
-    case Varies::kUniformInBlock:
+    case ir::Varies::kUniformInBlock:
       return Uniform(Uniformity::kBlock);
-    case Varies::kUniformInWarp:
+    case ir::Varies::kUniformInWarp:
       return group_.is_warp ? Uniform(Uniformity::kWarp) : kVaryingShape;
-    case Varies::kAffineInTid:
+    case ir::Varies::kAffineInTid:
       return along(special == ir::Special::kTidX ? kAxisX : special == ir::Special::kTidY ? kAxisY : kAxisZ);
-    case Varies::kAffineInLane:
+    case ir::Varies::kAffineInLane:
       return along(kAxisLane);
-    case Varies::kVarying:
+    case ir::Varies::kVarying:
       return kVaryingShape;
-    case Varies::kTime:
+    case ir::Varies::kTime:
       return group_.at_once ? OfLevel(level) : kVaryingShape;
   }
   return kVaryingShape;

@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "analysis/values/across_lanes.h"
 #include "analysis/values/thread_transfer.h"
 #include "ir/build.h"
 #include "tests/analysis/graphs.h"
@@ -238,7 +237,7 @@ TEST_CASE("what a row does across lanes decides, whoever asks", "[analysis]") {
   for (int number = 0; number < static_cast<int>(Opcode::kCount); ++number) {
     const auto op = static_cast<Opcode>(number);
     const ir::OpcodeInfo& info = ir::Info(op);
-    if (LanesOf(op) == Lanes::kAlone) {
+    if (ir::Info(op).lanes == ir::Lanes::kAlone) {
       CHECK_FALSE((ir::IsCollective(op) || ir::IsBarrier(op)));
       continue;
     }
@@ -252,25 +251,25 @@ TEST_CASE("what a row does across lanes decides, whoever asks", "[analysis]") {
       auto uniform = [&](size_t result, const std::vector<ThreadShape>& operands) {
         return transfer.Result(inst, result, ir::Level::kWarp, operands).uniform();
       };
-      switch (LanesOf(op)) {
-        case Lanes::kAlone:
+      switch (ir::Info(op).lanes) {
+        case ir::Lanes::kAlone:
           break;
-        case Lanes::kMeet:
-        case Lanes::kExchange:
+        case ir::Lanes::kMeet:
+        case ir::Lanes::kExchange:
           CHECK_FALSE(uniform(0, same));
           break;
-        case Lanes::kVote:
+        case ir::Lanes::kVote:
           CHECK(uniform(0, same));
           CHECK(uniform(0, differ) == ir::IsBarrier(op));
           break;
-        case Lanes::kElect:
+        case ir::Lanes::kElect:
           CHECK(uniform(0, same));
           CHECK_FALSE(uniform(1, same));
           break;
-        case Lanes::kPresence:
+        case ir::Lanes::kPresence:
           CHECK(uniform(0, same) == at_once);
           break;
-        case Lanes::kAgree:
+        case ir::Lanes::kAgree:
           CHECK(uniform(0, differ));
           break;
       }

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <iterator>
 #include <regex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,17 +60,12 @@ TEST_CASE("the search for defaulted switches finds them") {
   CHECK(DefaultedSwitches("switch (s) {\n case Space::kShared: return 1;\n default: return 0;\n}").empty());
 }
 
-// They go when one lattice takes the place of three analyses.
-const std::set<std::string> kNotYet = {"analysis/values/uniformity_transfer.cpp",
-                                       "analysis/lanes/lane_shapes.cpp", "lowering/llvm/emit/varying.cpp"};
-
 TEST_CASE("no switch over opcodes or special registers has a default") {
   size_t sources = 0;
   for (const char* top : {"ir", "analysis", "ptx-parser", "lowering", "runtime", "tools"}) {
     for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
       ++sources;
-      if (kNotYet.contains(fs::relative(entry.path(), kRoot).generic_string())) continue;
       for (size_t line : DefaultedSwitches(ReadFile(entry.path())))
         FAIL_CHECK(fs::relative(entry.path(), kRoot).generic_string() << ':' << line);
     }
