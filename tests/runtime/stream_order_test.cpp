@@ -158,6 +158,9 @@ TEST_CASE("stream: higher priority runs first among what is ready") {
   high_stream->Submit(delay(high));
   go = true;
   while (!low_stream->Idle() || !high_stream->Idle() || !filler->Idle()) Nap(100);
+  for (const auto& holder : holders) {
+    while (!holder->Idle()) Nap(100);  // they read `go`
+  }
   CHECK(high < low);
 }
 
