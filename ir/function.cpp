@@ -1,6 +1,7 @@
 #include "ir/function.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ptx2cpu::ir {
 
@@ -156,10 +157,14 @@ void Remove(Function& f, InstId id) {
   inst.block = BlockId{};
 }
 
-void ReplaceUses(Function& f, const std::vector<ValueId>& map) {
+void ReplaceUses(Function& f, const std::vector<ValueId>& replacements) {
+  std::vector<ValueId> map = replacements;  // chains are followed once
   auto replace = [&](ValueId& value) {
-    while (value.index < map.size() && map[value.index].valid() && map[value.index] != value)
-      value = map[value.index];
+    ValueId last = value;
+    while (last.index < map.size() && map[last.index].valid() && map[last.index] != last)
+      last = map[last.index];
+    for (ValueId passed = value; passed != last;) passed = std::exchange(map[passed.index], last);
+    value = last;
   };
   for (Block& block : f.blocks) {
     if (block.removed) continue;
@@ -209,7 +214,7 @@ std::vector<std::vector<BlockId>> Predecessors(const Function& f) {
   for (BlockId block : ReversePostOrder(f)) {
     for (const Edge& edge : f.successors(block)) {
       auto& list = result[edge.to.index];
-      if (std::find(list.begin(), list.end(), block) == list.end()) list.push_back(block);
+      if (list.empty() || list.back() != block) list.push_back(block);
     }
   }
   return result;

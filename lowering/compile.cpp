@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "ir/verify/verify.h"
+#include "lowering/thread_clock.h"
 #include "ptx-parser/parse/parse.h"
 #include "ptx-parser/translate/translate.h"
 
@@ -15,7 +16,7 @@ class Stopwatch {
  public:
   explicit Stopwatch(std::vector<StageTime>* times) : times_(times) {}
   void Lap(std::string stage) {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = ThreadClock::now();
     if (times_ != nullptr)
       times_->push_back({std::move(stage), std::chrono::duration<double, std::milli>(now - last_).count()});
     last_ = now;
@@ -23,8 +24,18 @@ class Stopwatch {
 
  private:
   std::vector<StageTime>* times_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  ThreadClock::time_point last_ = ThreadClock::now();
 };
+
+// Functions of one kernel are added up.
+void AddTo(std::vector<StageTime>& times, const PassTime& pass) {
+  const double milliseconds = std::chrono::duration<double, std::milli>(pass.time).count();
+  const auto known = std::ranges::find(times, pass.name, &StageTime::stage);
+  if (known == times.end())
+    times.push_back({std::string(pass.name), milliseconds});
+  else
+    known->milliseconds += milliseconds;
+}
 
 }  // namespace
 
@@ -103,10 +114,8 @@ Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions&
   for (size_t i = module.functions.size(); i-- > 0;) {
     if (module.functions[i].is_declaration) continue;
     const auto passes = TRY(RunPipeline(module, module.functions[i], options.pipeline));
-    if (i != 0 || times == nullptr) continue;
-    for (const PassTime& pass : passes)
-      times->push_back(
-          {std::string(pass.name), std::chrono::duration<double, std::milli>(pass.time).count()});
+    if (times == nullptr) continue;
+    for (const PassTime& pass : passes) AddTo(*times, pass);
   }
   if (const auto& shape = options.pipeline.passes.launch) {  // whoever launches it checks
     const uint32_t extents[] = {shape->x, shape->y, shape->z};

@@ -5,6 +5,7 @@
 
 #include "ir/text/text.h"
 #include "ir/verify/verify.h"
+#include "lowering/thread_clock.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -98,9 +99,9 @@ Result<std::vector<PassTime>> RunPipeline(ir::Module& module, ir::Function& f,
       if (pass.name == options.stop_after) break;
       continue;
     }
-    auto start = std::chrono::steady_clock::now();
+    auto start = ThreadClock::now();
     TRY_STATUS(pass.run(module, f, options.passes));
-    times.push_back({pass.name, std::chrono::steady_clock::now() - start});
+    times.push_back({pass.name, ThreadClock::now() - start});
     CHECK(f.phase == pass.after || !f.is_kernel, std::string(pass.name));
     if (dumps) {
       std::string text = ir::Print(module, f);

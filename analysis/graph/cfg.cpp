@@ -15,6 +15,7 @@ void AddEdge(Cfg& g, uint32_t from, uint32_t to) {
 // Depth first from the entry, adding the edges of each block when it is first met.
 void Grow(Cfg& g, const ir::Function& f, const EdgeFilter& keep) {
   std::vector<std::pair<uint32_t, size_t>> stack;
+  std::vector<uint32_t> added_from(g.size(), kNoNode);  // a switch may have many edges
   auto visit = [&](uint32_t node) {
     g.reached[node] = true;
     stack.push_back({node, 0});
@@ -22,7 +23,11 @@ void Grow(Cfg& g, const ir::Function& f, const EdgeFilter& keep) {
     ir::BlockId block{node};
     std::span<const ir::Edge> edges = f.successors(block);
     for (uint32_t e = 0; e < edges.size(); ++e) {
-      if (!keep || keep(block, e)) AddEdge(g, node, edges[e].to.index);
+      const uint32_t to = edges[e].to.index;
+      if ((keep && !keep(block, e)) || added_from[to] == node) continue;
+      added_from[to] = node;
+      g.successors[node].push_back(to);
+      g.predecessors[to].push_back(node);
     }
     if (g.successors[node].empty()) AddEdge(g, node, g.exit);
   };

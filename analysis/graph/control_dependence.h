@@ -13,4 +13,53 @@ struct ControlDependence {
 
 ControlDependence ControlDependences(const Cfg& g, const DominatorTree& post_dominators);
 
+// Nodes that depend on some branches. However many branches are asked about, each node is met once: what is
+// known already is skipped by following the post-dominator tree past it (union-find with path compression).
+class DependentNodes {
+ public:
+  // Both must outlive it; of the graph only the successors are read.
+  DependentNodes(const Cfg& g, const DominatorTree& post_dominators);
+
+  bool Contains(uint32_t node) const { return next_[node] != node; }
+  // What depends on the branch directly. Returns those that are new.
+  std::vector<uint32_t> AddDirect(uint32_t branch);
+  // The same, with what depends on those in turn.
+  std::vector<uint32_t> AddAll(uint32_t branch);
+  // The node itself, and what depends on it in any number of steps.
+  std::vector<uint32_t> AddWithNode(uint32_t node);
+
+ private:
+  uint32_t Next(uint32_t node);
+  void Mark(uint32_t node, std::vector<uint32_t>& added);
+  void Close(std::vector<uint32_t>& added);
+  void Extend(uint32_t branch, std::vector<uint32_t>& added);
+
+  const Cfg& g_;
+  const DominatorTree& post_;
+  std::vector<uint32_t> next_;  // the node itself, or one nearer to the root where it is known
+};
+
+// Branches that decide whether a node runs, each reported once: for the first node that depends on it. All
+// questions together take n log n.
+class DecidingBranches {
+ public:
+  DecidingBranches(const Cfg& g, const DominatorTree& post_dominators);
+  // Branches on which the node depends directly and that were not reported before.
+  std::vector<uint32_t> Take(uint32_t node);
+
+ private:
+  struct Way {  // an edge of a branch: nodes of the tree from `head` to below `join` depend on the branch
+    uint32_t branch, head, join_depth;
+  };
+  void Update(size_t leaf, uint32_t value);
+  void Collect(size_t tree_node, size_t from, size_t to, size_t first, size_t last, uint32_t depth,
+               std::vector<uint32_t>& branches);
+
+  const DominatorTree& post_;
+  std::vector<uint32_t> depth_;  // in the tree
+  std::vector<Way> ways_;        // by the head's place in the tree
+  std::vector<uint32_t> least_;  // segment tree over ways_: the least join_depth of those not reported
+  size_t leaves_ = 1;
+};
+
 }  // namespace ptx2cpu::analysis

@@ -49,15 +49,23 @@ class Finder {
   }
 
   void Raise(ir::ValueId value, const ThreadShape& shape) {
-    ThreadShape joined = Join(shapes_[value.index], shape, kGroup);
+    ThreadShape joined = Join(shapes_[value.index], shape, group_);
     if (joined == shapes_[value.index]) return;
     shapes_[value.index] = joined;
     changed_ = true;
   }
 
-  static constexpr ThreadGroup kGroup{.at_once = true, .forms = false};
+  // A block's shape, where it is promised, makes coordinates the same in each warp.
+  static ThreadGroup GroupOf(const ir::Function& f) {
+    ThreadGroup group = ThreadGroup::WarpOf(PromisedShape(f));
+    group.at_once = true;
+    group.forms = false;
+    return group;
+  }
+
   const ir::Function& f_;
-  const ThreadTransfer transfer_{f_, kGroup};
+  const ThreadGroup group_ = GroupOf(f_);
+  const ThreadTransfer transfer_{f_, group_};
   std::vector<ThreadShape> shapes_, operands_;
   bool changed_ = false;
 };

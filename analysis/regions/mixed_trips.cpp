@@ -1,8 +1,10 @@
 #include "analysis/regions/mixed_trips.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analysis/graph/back_edges.h"
+#include "analysis/graph/loops.h"
 
 namespace ptx2cpu::analysis {
 
@@ -13,20 +15,28 @@ using ir::BlockId;
 class Trips {
  public:
   Trips(const ir::Function& f, const std::function<bool(BlockId)>& is_boundary)
-      : f_(f), is_boundary_(is_boundary), predecessors_(ir::Predecessors(f)), back_edges_(FindBackEdges(f)) {}
+      : f_(f), is_boundary_(is_boundary), predecessors_(ir::Predecessors(f)), counts_(f.blocks.size()) {
+    const Cfg g = BuildCfg(f);
+    const LoopForest forest = Loops(g);
+    cycle_.assign(g.size(), kNoNode);
+    for (uint32_t node : g.order) {
+      for (uint32_t l = forest.innermost[node]; l != kNoNode; l = forest.loops[l].parent) cycle_[node] = l;
+    }
+    back_edges_.resize(forest.loops.size());
+    for (const BlockEdge& edge : FindBackEdges(f)) back_edges_[cycle_[edge.from.index]].push_back(edge);
+    seen_.resize(f.blocks.size());
+  }
 
   // Do ways from `start` to a boundary cross different numbers of back edges around it, past a branch that
   // differs?
-  bool Mix(BlockId start, const std::function<bool(BlockId)>& differs) const {
+  bool Mix(BlockId start, const std::function<bool(BlockId)>& differs) {
     if (is_boundary_(start)) return false;
     std::vector<BlockId> region{start}, next;
-    std::vector<bool> seen(f_.blocks.size());
-    seen[start.index] = true;
+    Forget();
+    See(start);
     for (size_t i = 0; i < region.size(); ++i) {
       for (const ir::Edge& edge : f_.successors(region[i])) {
-        if (seen[edge.to.index]) continue;
-        seen[edge.to.index] = true;
-        (is_boundary_(edge.to) ? next : region).push_back(edge.to);
+        if (See(edge.to)) (is_boundary_(edge.to) ? next : region).push_back(edge.to);
       }
     }
     if (std::ranges::none_of(region, differs)) return false;
@@ -36,15 +46,14 @@ class Trips {
   }
 
  private:
+  void Forget() { ++asked_; }
+  bool See(BlockId block) { return std::exchange(seen_[block.index], asked_) != asked_; }
+
   // Ways from outside into the boundary's cycle at different blocks.
   bool EntersTwice(BlockId start, const std::vector<BlockId>& region, BlockId boundary) const {
-    const std::vector<bool> behind = Reached(boundary, [&](BlockId b) {
-      std::vector<BlockId> next;
-      for (const ir::Edge& edge : f_.successors(b)) next.push_back(edge.to);
-      return next;
-    });
-    const std::vector<bool> before = Reached(boundary, [&](BlockId b) { return predecessors_[b.index]; });
-    const auto in_cycle = [&](BlockId b) { return behind[b.index] && before[b.index]; };
+    const uint32_t cycle = cycle_[boundary.index];
+    if (cycle == kNoNode) return false;
+    const auto in_cycle = [&](BlockId b) { return cycle_[b.index] == cycle; };
     if (in_cycle(start)) return false;
     BlockId entered;
     for (BlockId block : region) {
@@ -58,48 +67,37 @@ class Trips {
     return false;
   }
 
-  // Blocks on a way of at least one step.
-  std::vector<bool> Reached(BlockId from, const std::function<std::vector<BlockId>(BlockId)>& steps) const {
-    std::vector<bool> seen(f_.blocks.size());
-    std::vector<BlockId> work{from};
-    while (!work.empty()) {
-      const BlockId at = work.back();
-      work.pop_back();
-      for (BlockId to : steps(at)) {
-        if (seen[to.index]) continue;
-        seen[to.index] = true;
-        work.push_back(to);
-      }
-    }
-    return seen;
-  }
-
-  bool Counts(BlockId start, const std::vector<BlockId>& region, BlockId boundary) const {
+  bool Counts(BlockId start, const std::vector<BlockId>& region, BlockId boundary) {
+    if (cycle_[boundary.index] == kNoNode) return false;
     std::vector<BlockEdge> around;
-    for (const BlockEdge& edge : back_edges_) {
+    for (const BlockEdge& edge : back_edges_[cycle_[boundary.index]]) {
       if (Around(edge, boundary)) around.push_back(edge);
     }
     if (around.empty()) return false;
+    std::ranges::sort(around);
     // Bit 0: reached without crossing any; bit 1 + n: over edge n alone; the last bit: over several, or one
     // of many.
-    std::vector<uint32_t> counts(f_.blocks.size());
-    counts[start.index] = 1;
+    counts_[boundary.index] = 0;
+    for (BlockId block : region) counts_[block.index] = 0;
+    counts_[start.index] = 1;
     for (bool changed = true; changed;) {
       changed = false;
       for (BlockId block : region) {
         for (uint32_t e = 0; e < f_.successors(block).size(); ++e) {
-          const auto number =
-              static_cast<size_t>(std::ranges::find(around, BlockEdge{block, e}) - around.begin());
-          const uint32_t now =
-              number < around.size() ? Crossed(counts[block.index], number) : counts[block.index];
           const BlockId to = f_.successors(block)[e].to;
-          if ((is_boundary_(to) && to != boundary) || (counts[to.index] | now) == counts[to.index]) continue;
-          counts[to.index] |= now;
+          if (is_boundary_(to) && to != boundary) continue;
+          const auto edge = std::ranges::lower_bound(around, BlockEdge{block, e});
+          const bool crosses = edge != around.end() && *edge == BlockEdge{block, e};
+          const uint32_t now = crosses
+                                   ? Crossed(counts_[block.index], static_cast<size_t>(edge - around.begin()))
+                                   : counts_[block.index];
+          if ((counts_[to.index] | now) == counts_[to.index]) continue;
+          counts_[to.index] |= now;
           changed = true;
         }
       }
     }
-    const uint32_t arrived = counts[boundary.index];
+    const uint32_t arrived = counts_[boundary.index];
     return (arrived & (arrived - 1)) != 0;
   }
 
@@ -111,35 +109,39 @@ class Trips {
   }
 
   // Is the block part of the loop that the back edge closes?
-  bool Around(const BlockEdge& edge, BlockId block) const {
+  bool Around(const BlockEdge& edge, BlockId block) {
     const BlockId head = f_.successors(edge.from)[edge.edge].to;
-    std::vector<bool> seen(f_.blocks.size());
+    if (block == head || block == edge.from) return true;
+    Forget();
+    See(head);
+    See(edge.from);
     std::vector<BlockId> work{edge.from};
-    seen[edge.from.index] = seen[head.index] = true;
     while (!work.empty()) {
       const BlockId at = work.back();
       work.pop_back();
       if (at == head) continue;
       for (BlockId from : predecessors_[at.index]) {
-        if (seen[from.index]) continue;
-        seen[from.index] = true;
-        work.push_back(from);
+        if (from == block) return true;
+        if (See(from)) work.push_back(from);
       }
     }
-    return seen[block.index];
+    return false;
   }
 
   const ir::Function& f_;
   const std::function<bool(BlockId)>& is_boundary_;
   const std::vector<std::vector<BlockId>> predecessors_;
-  const std::vector<BlockEdge> back_edges_;
+  std::vector<uint32_t> cycle_;                     // by block: the outermost loop, a strong component
+  std::vector<std::vector<BlockEdge>> back_edges_;  // by outermost loop
+  std::vector<uint32_t> counts_, seen_;             // of the question at hand
+  uint32_t asked_ = 0;
 };
 
 }  // namespace
 
 bool LanesMixTrips(const ir::Function& f, const std::function<bool(BlockId)>& is_boundary,
                    const std::function<bool(BlockId)>& differs) {
-  const Trips trips(f, is_boundary);
+  Trips trips(f, is_boundary);
   if (trips.Mix(f.entry, differs)) return true;
   for (BlockId block : ir::ReversePostOrder(f)) {
     if (!is_boundary(block)) continue;

@@ -12,6 +12,7 @@ class Finder {
   Finder(const ir::Function& f, ir::Level level) : f_(f), order_(ir::ReversePostOrder(f)) {
     map_.level = level;
     map_.region_of.assign(f.blocks.size(), kNoRegion);
+    map_.opened.resize(f.blocks.size());
   }
 
   RegionMap Find() {
@@ -19,7 +20,9 @@ class Finder {
     for (ir::BlockId block : order_) {
       if (!Boundary(block)) continue;
       std::span<const ir::Edge> edges = f_.successors(block);
+      map_.opened[block.index].first = static_cast<uint32_t>(map_.regions.size());
       for (uint32_t e = 0; e < edges.size(); ++e) Open({block, e}, edges[e].to);
+      map_.opened[block.index].second = static_cast<uint32_t>(map_.regions.size());
     }
     Assign(Dominators(Graph()));
     return std::move(map_);
@@ -76,9 +79,13 @@ class Finder {
       if (node < blocks) map_.region_of[node] = region;
       for (uint32_t child : tree.children[node]) work.push_back({child, region});
     }
+    map_.behind.resize(map_.shared.size());
     for (ir::BlockId block : order_) {
       uint32_t region = map_.region_of[block.index];
-      if (region < map_.regions.size()) Describe(map_.regions[region], block);
+      if (region < map_.regions.size())
+        Describe(map_.regions[region], block);
+      else if (region != kNoRegion)
+        map_.behind[region - map_.regions.size()].push_back(block);
     }
   }
 
@@ -103,10 +110,12 @@ class Finder {
 }  // namespace
 
 uint32_t RegionMap::RegionAt(BlockEdge entry) const {
-  for (uint32_t r = 0; r < regions.size(); ++r) {
-    if (regions[r].entry == entry) return r;
-  }
-  return kNoRegion;
+  if (!entry.from.valid()) return !regions.empty() && regions[0].entry == entry ? 0 : kNoRegion;
+  const auto [first, last] = opened[entry.from.index];
+  const auto found = std::lower_bound(regions.begin() + first, regions.begin() + last, entry.edge,
+                                      [](const Region& r, uint32_t edge) { return r.entry.edge < edge; });
+  const bool is_there = found != regions.begin() + last && found->entry.edge == entry.edge;
+  return is_there ? static_cast<uint32_t>(found - regions.begin()) : kNoRegion;
 }
 
 RegionMap FindRegions(const ir::Function& f, ir::Level level) { return Finder(f, level).Find(); }

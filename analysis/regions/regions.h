@@ -6,6 +6,9 @@
 // warps.
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include "ir/function.h"
 
 namespace ptx2cpu::analysis {
@@ -36,7 +39,10 @@ struct RegionMap {
   // Blocks where paths from several regions meet first (never in the Split phase); they and what only they
   // lead to are in no region.
   std::vector<ir::BlockId> shared;
-  uint32_t RegionAt(BlockEdge entry) const;  // kNoRegion when the edge leads to a boundary
+  std::vector<std::vector<ir::BlockId>>
+      behind;  // per shared block: itself and what only it leads to, likewise
+  std::vector<std::pair<uint32_t, uint32_t>> opened;  // per boundary: regions entered from it, from and to
+  uint32_t RegionAt(BlockEdge entry) const;           // kNoRegion when the edge leads to a boundary
 };
 
 // Regions between boundaries of `level` (kWarp or kBlock), by the levels that the blocks carry.

@@ -11,31 +11,54 @@ namespace {
 using ir::BlockId;
 using ir::Opcode;
 
+bool MayBeRead(const ir::Inst& inst) {
+  const ir::Space space = inst.attrs.space;
+  const bool shared_memory =
+      space == ir::Space::kGlobal || space == ir::Space::kShared || space == ir::Space::kGeneric;
+  return shared_memory && (inst.attrs.flags & ir::kNonCoherent) == 0;
+}
+
+// Reads that other threads' stores can change, fences and sleeps aside: weak loads count where one of those
+// is.
+bool MayWait(const ir::Inst& inst) {
+  return inst.op == Opcode::kAtomic || inst.op == Opcode::kAtomicCas ||
+         (inst.op == Opcode::kLoad && (inst.attrs.order != ir::MemoryOrder::kWeak || MayBeRead(inst)));
+}
+
+// What the loops of a function share, so that each costs what it holds.
+struct Scratch {
+  explicit Scratch(const ir::Function& f)
+      : predecessors(ir::Predecessors(f)), inside(f.blocks.size()), seen(f.values.size()) {}
+  const std::vector<std::vector<BlockId>> predecessors;
+  std::vector<uint32_t> inside, seen;  // number of the last loop that holds the block, has met the value
+  uint32_t loops = 0;
+};
+
 // One loop: the blocks from which the back edge is reached without passing its target.
 class Loop {
  public:
-  Loop(const ir::Function& f, const std::vector<std::vector<BlockId>>& predecessors, BlockId latch,
-       BlockId head)
-      : f_(f), inside_(f.blocks.size()), seen_(f.values.size()) {
-    inside_[head.index] = true;
-    blocks_.push_back(head);
+  Loop(const ir::Function& f, Scratch& scratch, BlockId latch, BlockId head)
+      : f_(f), scratch_(scratch), number_(++scratch.loops) {
+    Reach(head);
     Reach(latch);
     for (size_t i = 1; i < blocks_.size(); ++i) {
-      for (BlockId from : predecessors[blocks_[i].index]) Reach(from);
+      for (BlockId from : scratch_.predecessors[blocks_[i].index]) Reach(from);
     }
     for (BlockId block : blocks_) {
       for (ir::InstId id : f_.at_block(block).insts) {
-        Opcode op = f_.at_inst(id).op;
-        pauses_ |= op == Opcode::kFence || op == Opcode::kNanosleep;
+        const ir::Inst& inst = f_.at_inst(id);
+        pauses_ |= inst.op == Opcode::kFence || inst.op == Opcode::kNanosleep;
+        may_wait_ |= MayWait(inst);
       }
     }
   }
 
   // The read that decides whether the loop goes on, if another thread's store can change it.
   const ir::Inst* Decider() {
+    if (!may_wait_) return nullptr;
     for (BlockId block : blocks_) {
       bool leaves = false;
-      for (const ir::Edge& edge : f_.successors(block)) leaves |= !inside_[edge.to.index];
+      for (const ir::Edge& edge : f_.successors(block)) leaves |= !Inside(edge.to);
       if (leaves) Branch(block);
     }
     while (!work_.empty()) {
@@ -47,14 +70,16 @@ class Loop {
   }
 
  private:
+  bool Inside(BlockId block) const { return scratch_.inside[block.index] == number_; }
   void Reach(BlockId block) {
-    if (inside_[block.index]) return;
-    inside_[block.index] = true;
+    if (Inside(block)) return;
+    scratch_.inside[block.index] = number_;
     blocks_.push_back(block);
   }
   void Push(ir::ValueId value) {
-    if (seen_[value.index] || !inside_[f_.at_value(value).block.index]) return;
-    seen_[value.index] = true;
+    uint32_t& seen = scratch_.seen[value.index];
+    if (seen == number_ || !Inside(f_.at_value(value).block)) return;
+    seen = number_;
     work_.push_back(value);
   }
   void Branch(BlockId block) {
@@ -72,33 +97,29 @@ class Loop {
 
   // Where several ways through the loop meet, what they were chosen by decides too.
   void TraceParam(const ir::Value& param) {
-    std::vector<ir::ValueId> args;
-    for (BlockId block : blocks_) {
-      for (const ir::Edge& edge : f_.successors(block)) {
-        if (edge.to == param.block) args.push_back(edge.args[param.number]);
+    ir::ValueId first;
+    bool differ = false;
+    for (BlockId from : scratch_.predecessors[param.block.index]) {
+      if (!Inside(from)) continue;
+      for (const ir::Edge& edge : f_.successors(from)) {
+        if (edge.to != param.block) continue;
+        const ir::ValueId arg = edge.args[param.number];
+        differ |= first.valid() && arg != first;
+        if (!first.valid()) first = arg;
+        Push(arg);
       }
     }
-    bool differ = std::ranges::any_of(args, [&](ir::ValueId arg) { return arg != args[0]; });
-    for (ir::ValueId arg : args) Push(arg);
-    if (!differ) return;
+    if (!differ || all_branches_) return;
+    all_branches_ = true;
     for (BlockId block : blocks_) Branch(block);
   }
 
   bool Waits(const ir::Inst& inst) const {
-    if (inst.op == Opcode::kAtomic) {
-      return true;
-    }
-    if (inst.op == Opcode::kAtomicCas) {
-      return !inside_[f_.at_value(inst.operands[1]).block.index] || IsConstant(inst.operands[1]);
-    }
-    if (inst.op == Opcode::kLoad) {
-      if (inst.attrs.order != ir::MemoryOrder::kWeak) return true;
-      ir::Space space = inst.attrs.space;
-      bool shared_memory =
-          space == ir::Space::kGlobal || space == ir::Space::kShared || space == ir::Space::kGeneric;
-      return pauses_ && shared_memory && (inst.attrs.flags & ir::kNonCoherent) == 0;
-    }
-    return false;
+    if (inst.op == Opcode::kAtomic) return true;
+    if (inst.op == Opcode::kAtomicCas)
+      return !Inside(f_.at_value(inst.operands[1]).block) || IsConstant(inst.operands[1]);
+    return inst.op == Opcode::kLoad &&
+           (inst.attrs.order != ir::MemoryOrder::kWeak || (pauses_ && MayBeRead(inst)));
   }
   bool IsConstant(ir::ValueId value) const {
     ir::InstId def = f_.at_value(value).def;
@@ -106,10 +127,11 @@ class Loop {
   }
 
   const ir::Function& f_;
-  std::vector<bool> inside_, seen_;
+  Scratch& scratch_;
+  const uint32_t number_;
   std::vector<BlockId> blocks_;
   std::vector<ir::ValueId> work_;
-  bool pauses_ = false;
+  bool pauses_ = false, may_wait_ = false, all_branches_ = false;
   const ir::Inst* decider_ = nullptr;
 };
 
@@ -117,9 +139,12 @@ class Loop {
 
 std::vector<SpinLoop> FindSpinLoops(const ir::Function& f) {
   std::vector<SpinLoop> found;
-  const std::vector<std::vector<BlockId>> predecessors = ir::Predecessors(f);
+  const bool may_wait =
+      std::ranges::any_of(f.insts, [](const ir::Inst& inst) { return inst.block.valid() && MayWait(inst); });
+  if (!may_wait) return found;
+  Scratch scratch(f);
   for (BlockEdge back : FindBackEdges(f)) {
-    Loop loop(f, predecessors, back.from, f.successors(back.from)[back.edge].to);
+    Loop loop(f, scratch, back.from, f.successors(back.from)[back.edge].to);
     if (const ir::Inst* decider = loop.Decider()) found.push_back({back, decider->at});
   }
   return found;

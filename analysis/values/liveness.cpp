@@ -1,51 +1,47 @@
 #include "analysis/values/liveness.h"
 
-#include <bit>
+#include <utility>
 
 namespace ptx2cpu::analysis {
 
-bool ValueSet::Merge(const ValueSet& other) {
-  bool added = false;
-  for (size_t w = 0; w < words_.size(); ++w) {
-    uint64_t merged = words_[w] | other.words_[w];
-    added |= merged != words_[w];
-    words_[w] = merged;
-  }
-  return added;
-}
+namespace {
 
-std::vector<ir::ValueId> ValueSet::Values() const {
-  std::vector<ir::ValueId> values;
-  for (size_t w = 0; w < words_.size(); ++w) {
-    for (uint64_t bits = words_[w]; bits; bits &= bits - 1) {
-      values.push_back({static_cast<uint32_t>(w * 64) + static_cast<uint32_t>(std::countr_zero(bits))});
+// Blocks that use each value and do not define it.
+std::vector<std::vector<ir::BlockId>> UsesElsewhere(const ir::Function& f) {
+  std::vector<std::vector<ir::BlockId>> uses(f.values.size());
+  for (ir::BlockId block : ir::ReversePostOrder(f)) {
+    auto use = [&](ir::ValueId value) {
+      auto& list = uses[value.index];
+      if (f.at_value(value).block != block && (list.empty() || list.back() != block)) list.push_back(block);
+    };
+    for (ir::InstId id : f.at_block(block).insts) {
+      for (ir::ValueId value : f.at_inst(id).operands) use(value);
+      for (const ir::Edge& edge : f.at_inst(id).edges) {
+        for (ir::ValueId value : edge.args) use(value);
+      }
     }
   }
-  return values;
+  return uses;
 }
 
+}  // namespace
+
+// Value by value, from its uses back to its definition: no more steps than the result has members.
 LivenessResult AnalyzeLiveness(const ir::Function& f) {
   LivenessResult result;
-  result.in.assign(f.blocks.size(), ValueSet(f.values.size()));
-  result.out = result.in;
-  std::vector<ir::BlockId> order = ir::ReversePostOrder(f);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto block = order.rbegin(); block != order.rend(); ++block) {
-      ValueSet& out = result.out[block->index];
-      for (const ir::Edge& edge : f.successors(*block)) out.Merge(result.in[edge.to.index]);
-      ValueSet live = out;
-      const ir::Block& code = f.at_block(*block);
-      for (auto id = code.insts.rbegin(); id != code.insts.rend(); ++id) {
-        const ir::Inst& inst = f.at_inst(*id);
-        for (ir::ValueId value : inst.results) live.Erase(value);
-        for (ir::ValueId value : inst.operands) live.Insert(value);
-        for (const ir::Edge& edge : inst.edges) {
-          for (ir::ValueId value : edge.args) live.Insert(value);
-        }
+  result.in.resize(f.blocks.size());
+  result.out.resize(f.blocks.size());
+  const std::vector<std::vector<ir::BlockId>> predecessors = ir::Predecessors(f);
+  std::vector<std::vector<ir::BlockId>> uses = UsesElsewhere(f);
+  for (uint32_t v = 0; v < uses.size(); ++v) {
+    std::vector<ir::BlockId> work = std::exchange(uses[v], {});
+    while (!work.empty()) {
+      const ir::BlockId block = work.back();
+      work.pop_back();
+      if (!result.in[block.index].Append({v})) continue;
+      for (ir::BlockId from : predecessors[block.index]) {
+        if (result.out[from.index].Append({v}) && f.at_value({v}).block != from) work.push_back(from);
       }
-      for (ir::ValueId value : code.params) live.Erase(value);
-      changed |= result.in[block->index].Merge(live);
     }
   }
   return result;

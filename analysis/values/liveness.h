@@ -1,21 +1,27 @@
-// Liveness of SSA values per block.
+// Which values are needed behind a point of the program.
 #pragma once
+
+#include <algorithm>
+#include <vector>
 
 #include "ir/function.h"
 
 namespace ptx2cpu::analysis {
 
+// As many words as values are in it: most values live in few blocks.
 class ValueSet {
  public:
-  explicit ValueSet(size_t values = 0) : words_((values + 63) / 64) {}
-  bool Contains(ir::ValueId v) const { return words_[v.index / 64] >> (v.index % 64) & 1; }
-  void Insert(ir::ValueId v) { words_[v.index / 64] |= uint64_t{1} << (v.index % 64); }
-  void Erase(ir::ValueId v) { words_[v.index / 64] &= ~(uint64_t{1} << (v.index % 64)); }
-  bool Merge(const ValueSet& other);  // true when something was added
-  std::vector<ir::ValueId> Values() const;
+  bool Contains(ir::ValueId v) const { return std::ranges::binary_search(values_, v); }
+  const std::vector<ir::ValueId>& Values() const { return values_; }  // ascending
+  // Of values in ascending order; false where it is the last one already.
+  bool Append(ir::ValueId v) {
+    if (!values_.empty() && values_.back() == v) return false;
+    values_.push_back(v);
+    return true;
+  }
 
  private:
-  std::vector<uint64_t> words_;
+  std::vector<ir::ValueId> values_;
 };
 
 struct LivenessResult {

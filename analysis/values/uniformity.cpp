@@ -1,24 +1,36 @@
 #include "analysis/values/uniformity.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
+#include <memory>
+#include <optional>
 
 #include "analysis/graph/control_dependence.h"
 #include "analysis/graph/loops.h"
+#include "analysis/graph/meetings.h"
 #include "analysis/values/thread_transfer.h"
 
 namespace ptx2cpu::analysis {
 
 namespace {
 
+// How decisions may differ, each with the sets of what depends on it.
+constexpr Uniformity kLevels[] = {Uniformity::kBlock, Uniformity::kWarp, Uniformity::kVarying};
+
 class Solver {
  public:
   Solver(const ir::Function& f, LaunchShape launch)
-      : f_(f), group_(ThreadGroup::WarpOf(launch)), transfer_(f, group_), g_(BuildCfg(f)), loops_(Loops(g_)) {
+      : f_(f),
+        group_(ThreadGroup::WarpOf(launch)),
+        transfer_(f, group_),
+        g_(BuildCfg(f)),
+        loops_(Loops(g_)),
+        meetings_(g_) {
     result_.values.resize(f.values.size());
     result_.branches.resize(f.blocks.size(), Uniformity::kGrid);
     merge_.resize(g_.size(), Uniformity::kGrid);
     loop_exit_.resize(loops_.loops.size(), Uniformity::kGrid);
+    NumberTrips();
   }
 
   UniformityResult Solve() {
@@ -71,95 +83,151 @@ class Solver {
     if (kind <= result_.branches[block.index]) return;
     result_.branches[block.index] = kind;
     changed_ = true;
-    for (uint32_t join : JoinsOf(g_.successors[block.index], block.index))
+    for (uint32_t join : meetings_.Of(g_.successors[block.index], block.index))
       merge_[join] = std::max(merge_[join], kind);
-    // Innermost first: how threads leave a loop depends on how they leave the loops in it.
-    for (uint32_t l = loops_.innermost[block.index]; l != kNoNode; l = loops_.loops[l].parent) VisitLoop(l);
+    const uint32_t l = loops_.innermost[block.index];
+    if (l != kNoNode) Decide(l, trip_node_[block.index], kind);
+  }
+
+  // How threads leave a loop follows from the decisions of its exits, from those that decide within a trip
+  // whether an exit is tested at all, and where these lie in inner loops, from how those are left.
+  //
+  // The graph of one trip: an inner loop is one node, edges to the header and out of the loop lead to the
+  // exit.
+  struct Trip {
+    Cfg g;
+    DominatorTree post;
+    std::vector<bool> leaves;  // the source of an edge out of the loop
+    std::optional<DependentNodes> differing[3];
+  };
+
+  // The node of the trip that a block is in, or that of the inner loop that holds it; the exit where it is
+  // not within.
+  uint32_t NodeIn(uint32_t l, uint32_t block) const {
+    const uint32_t exit = static_cast<uint32_t>(direct_[l].size() + inner_[l].size());
+    if (block == loops_.loops[l].header) return exit;
+    uint32_t in = loops_.innermost[block];
+    if (in == l) return trip_node_[block];
+    while (in != kNoNode && loops_.loops[in].parent != l) in = loops_.loops[in].parent;
+    return in == kNoNode ? exit : loop_node_[in];
+  }
+
+  void NumberTrips() {
+    const size_t count = loops_.loops.size();
+    direct_.resize(count);
+    inner_.resize(count);
+    trips_.resize(count);
+    loop_node_.resize(count);
+    trip_node_.resize(g_.size());
+    returns_.resize(count);
+    for (uint32_t node : g_.order) {
+      const uint32_t l = loops_.innermost[node];
+      if (node == g_.exit || l == kNoNode) continue;
+      trip_node_[node] = static_cast<uint32_t>(direct_[l].size());
+      direct_[l].push_back(node);
+      if (std::ranges::find(g_.successors[node], g_.exit) == g_.successors[node].end()) continue;
+      for (uint32_t in = l; in != kNoNode && !returns_[in]; in = loops_.loops[in].parent) returns_[in] = true;
+    }
+    for (uint32_t l = 0; l < count; ++l) {
+      const uint32_t parent = loops_.loops[l].parent;
+      if (parent == kNoNode) continue;
+      loop_node_[l] = static_cast<uint32_t>(direct_[parent].size() + inner_[parent].size());
+      inner_[parent].push_back(l);
+    }
+  }
+
+  Trip& TripOf(uint32_t l) {
+    if (trips_[l]) return *trips_[l];
+    trips_[l] = std::make_unique<Trip>();
+    Trip& trip = *trips_[l];
+    Cfg& g = trip.g;
+    g.exit = static_cast<uint32_t>(direct_[l].size() + inner_[l].size());
+    g.successors.resize(g.exit + 1);
+    trip.leaves.resize(g.exit + 1);
+    for (uint32_t n = 0; n <= g.exit; ++n) g.order.push_back(n);
+    for (uint32_t n = 0; n < direct_[l].size(); ++n) {
+      for (uint32_t to : g_.successors[direct_[l][n]]) {
+        g.successors[n].push_back(to == g_.exit ? g.exit : NodeIn(l, to));
+      }
+    }
+    for (uint32_t inner : inner_[l]) {
+      for (auto [from, to] : loops_.loops[inner].exits)
+        g.successors[loop_node_[inner]].push_back(NodeIn(l, to));
+      if (returns_[inner] || g.successors[loop_node_[inner]].empty())
+        g.successors[loop_node_[inner]].push_back(g.exit);
+    }
+    for (auto& list : g.successors) {
+      std::ranges::sort(list);
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+    }
+    for (auto [from, to] : loops_.loops[l].exits) {
+      uint32_t in = loops_.innermost[from];
+      while (in != l && loops_.loops[in].parent != l) in = loops_.loops[in].parent;
+      trip.leaves[in == l ? trip_node_[from] : loop_node_[in]] = true;
+    }
+    trip.post = PostDominators(g);
+    for (auto& nodes : trip.differing) nodes.emplace(g, trip.post);
+    return trip;
+  }
+
+  // A decision in a trip differs so much; with it, perhaps, how the loop is left, which is a decision in a
+  // trip of the loop around it.
+  void Decide(uint32_t l, uint32_t node, Uniformity kind) {
+    while (true) {
+      Trip& trip = TripOf(l);
+      Uniformity leaving = Uniformity::kGrid;
+      for (size_t i = 0; i < std::size(kLevels); ++i) {
+        const Uniformity level = kLevels[i];
+        if (kind < level) continue;
+        for (uint32_t n : trip.differing[i].value().AddWithNode(node)) {
+          if (trip.leaves[n]) leaving = level;
+        }
+      }
+      if (leaving <= loop_exit_[l]) return;
+      loop_exit_[l] = leaving;
+      Leave(l, leaving);
+      const uint32_t parent = loops_.loops[l].parent;
+      if (parent == kNoNode) return;
+      node = loop_node_[l];
+      kind = leaving;
+      l = parent;
+    }
   }
 
   // Where threads leave a loop in different trips, what they carry out differs, and so does where they go.
-  void VisitLoop(uint32_t l) {
+  void Leave(uint32_t l, Uniformity leaving) {
     const Loop& loop = loops_.loops[l];
-    Uniformity leaving = LeavingKind(l);
-    if (leaving <= loop_exit_[l]) return;
-    loop_exit_[l] = leaving;
     std::vector<uint32_t> targets;
     for (auto [from, to] : loop.exits) {
       merge_[to] = std::max(merge_[to], leaving);
-      if (std::find(targets.begin(), targets.end(), to) == targets.end()) targets.push_back(to);
+      targets.push_back(to);
     }
-    for (uint32_t join : JoinsOf(targets, loop.header)) merge_[join] = std::max(merge_[join], leaving);
-    FindEscapes(loop, leaving);
+    std::ranges::sort(targets);
+    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+    for (uint32_t join : meetings_.Of(targets, loop.header)) merge_[join] = std::max(merge_[join], leaving);
+    FindEscapes();
+    for (ir::ValueId value : escaping_[l]) escape_[value.index] = std::max(escape_[value.index], leaving);
   }
 
-  // Control dependence within one trip of a loop: edges to the header and out of the loop lead to the exit.
-  // Nodes are positions in Loop::blocks.
-  const ControlDependence& WithinTrip(uint32_t l) {
-    auto [it, made] = within_trip_.try_emplace(l);
-    if (!made) return it->second;
-    const Loop& loop = loops_.loops[l];
-    auto local = [&](uint32_t block) {
-      auto at = std::lower_bound(loop.blocks.begin(), loop.blocks.end(), block);
-      bool inside = at != loop.blocks.end() && *at == block && block != loop.header;
-      return static_cast<uint32_t>(inside ? at - loop.blocks.begin()
-                                          : static_cast<ptrdiff_t>(loop.blocks.size()));
-    };
-    Cfg g;
-    g.exit = static_cast<uint32_t>(loop.blocks.size());
-    g.successors.resize(g.exit + 1);
-    for (uint32_t n = 0; n <= g.exit; ++n) g.order.push_back(n);
-    for (uint32_t n = 0; n < g.exit; ++n) {
-      for (uint32_t to : g_.successors[loop.blocks[n]]) {
-        auto& list = g.successors[n];
-        if (std::find(list.begin(), list.end(), local(to)) == list.end()) list.push_back(local(to));
-      }
-    }
-    return it->second = ControlDependences(g, PostDominators(g));
-  }
-
-  // How differently threads leave a loop: by the decisions of its exits, by those that decide within a trip
-  // whether an exit is tested at all, and where these lie in inner loops, by how those are left.
-  Uniformity LeavingKind(uint32_t l) {
-    const Loop& loop = loops_.loops[l];
-    const ControlDependence& dependence = WithinTrip(l);
-    std::vector<Uniformity> decides(loop.blocks.size(), Uniformity::kGrid);
-    for (size_t n = 0; n < loop.blocks.size(); ++n) {
-      decides[n] = result_.branches[loop.blocks[n]];
-      for (uint32_t m = loops_.innermost[loop.blocks[n]]; m != l; m = loops_.loops[m].parent) {
-        decides[n] = std::max(decides[n], loop_exit_[m]);
-      }
-    }
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t n = 0; n < loop.blocks.size(); ++n) {
-        for (uint32_t source : dependence.sources[n]) {
-          if (decides[source] <= decides[n]) continue;
-          decides[n] = decides[source];
-          changed = true;
-        }
-      }
-    }
-    Uniformity leaving = Uniformity::kGrid;
-    for (auto [from, to] : loop.exits) {
-      auto at = std::lower_bound(loop.blocks.begin(), loop.blocks.end(), from);
-      leaving = std::max(leaving, decides[static_cast<size_t>(at - loop.blocks.begin())]);
-    }
-    return leaving;
-  }
-
-  // Values defined in the loop and used outside.
-  void FindEscapes(const Loop& loop, Uniformity kind) {
+  // Values defined in a loop and used outside.
+  void FindEscapes() {
+    if (!escape_.empty()) return;
     escape_.resize(f_.values.size(), Uniformity::kGrid);
-    auto use = [&](ir::ValueId value) {
-      if (loop.Contains(f_.at_value(value).block.index))
-        escape_[value.index] = std::max(escape_[value.index], kind);
+    escaping_.resize(loops_.loops.size());
+    auto use = [&](ir::ValueId value, uint32_t node) {
+      const uint32_t block = f_.at_value(value).block.index;
+      if (!g_.reached[block]) return;
+      for (uint32_t l = loops_.innermost[block]; l != kNoNode; l = loops_.loops[l].parent) {
+        if (loops_.loops[l].Contains(node)) return;
+        if (escaping_[l].empty() || escaping_[l].back() != value) escaping_[l].push_back(value);
+      }
     };
     for (uint32_t node : g_.order) {
-      if (node == g_.exit || loop.Contains(node)) continue;
+      if (node == g_.exit) continue;
       for (ir::InstId id : f_.at_block({node}).insts) {
-        for (ir::ValueId value : f_.at_inst(id).operands) use(value);
+        for (ir::ValueId value : f_.at_inst(id).operands) use(value, node);
         for (const ir::Edge& edge : f_.at_inst(id).edges) {
-          for (ir::ValueId value : edge.args) use(value);
+          for (ir::ValueId value : edge.args) use(value, node);
         }
       }
     }
@@ -169,45 +237,20 @@ class Solver {
     return value.index < escape_.size() ? Blend(shape, escape_[value.index], group_) : shape;
   }
 
-  // Where paths from different `starts` meet without passing `stop` (disjoint paths; Karrenberg and Hack
-  // 2012). Each node carries the start it is reached from; a node reached from two starts anew with itself.
-  std::vector<uint32_t> JoinsOf(const std::vector<uint32_t>& starts, uint32_t stop) const {
-    std::vector<uint32_t> label(g_.size(), kNoNode), joins;
-    for (uint32_t s : starts) label[s] = s;
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (uint32_t node : g_.order) {
-        if (node == g_.exit || node == stop || label[node] == kNoNode) continue;
-        for (uint32_t to : g_.successors[node]) {
-          if (label[to] == label[node] || label[to] == to) {
-            // The successor itself is a join when another successor's path reaches it.
-            if (label[to] == to && label[node] != to &&
-                std::find(joins.begin(), joins.end(), to) == joins.end()) {
-              joins.push_back(to);
-              changed = true;
-            }
-            continue;
-          }
-          if (label[to] == kNoNode) {
-            label[to] = label[node];
-          } else {
-            label[to] = to;
-            joins.push_back(to);
-          }
-          changed = true;
-        }
-      }
-    }
-    return joins;
-  }
-
   const ir::Function& f_;
   const ThreadGroup group_;
   ThreadTransfer transfer_;
   Cfg g_;
   LoopForest loops_;
-  std::map<uint32_t, ControlDependence> within_trip_;
+  Meetings meetings_;
+  // Per loop: its blocks that are in no inner loop, the loops within it, the graph of a trip once it is
+  // needed.
+  std::vector<std::vector<uint32_t>> direct_, inner_;
+  std::vector<std::unique_ptr<Trip>> trips_;
+  std::vector<uint32_t> trip_node_,
+      loop_node_;              // by block, by loop: the node in a trip of the loop around it
+  std::vector<bool> returns_;  // by loop: threads may end in it
+  std::vector<std::vector<ir::ValueId>> escaping_;  // by loop: values that are used outside
   UniformityResult result_;
   std::vector<ThreadShape> operands_;
   // How threads that meet there have been parted; ... leave a loop; ... hold values of different trips.

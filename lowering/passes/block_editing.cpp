@@ -21,19 +21,17 @@ ir::BlockId SplitBlock(ir::Function& f, ir::BlockId block, size_t where, const s
   return tail;
 }
 
-ir::BlockId InsertBlockBefore(ir::Function& f, ir::BlockId block, ir::Level level, const std::string& label,
-                              const ir::Position& at, const std::function<bool(ir::BlockId)>& stays) {
+ir::BlockId InsertBlockBefore(ir::Function& f, ir::BlockId block,
+                              const std::vector<analysis::BlockEdge>& incoming, ir::Level level,
+                              const std::string& label, const ir::Position& at,
+                              const std::function<bool(ir::BlockId)>& stays) {
   bool shares = false;
   ir::BlockId front = ir::AddBlock(f, label, level);
-  for (ir::Inst& inst : f.insts) {
-    if (!inst.block.valid()) continue;
-    for (ir::Edge& edge : inst.edges) {
-      if (edge.to != block) continue;
-      if (stays && stays(inst.block)) {
-        shares = true;
-      } else {
-        edge.to = front;
-      }
+  for (const auto& [from, e] : incoming) {
+    if (stays && stays(from)) {
+      shares = true;
+    } else {
+      f.inst(f.at_block(from).insts.back()).edges[e].to = front;
     }
   }
   if (f.entry == block) f.entry = front;
@@ -61,19 +59,21 @@ ir::BlockId SplitEdge(ir::Function& f, ir::BlockId from, uint32_t edge, ir::Leve
 }
 
 void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone) {
-  for (uint32_t b = 0; b < f.blocks.size(); ++b) {  // new blocks are appended and visited in turn
-    ir::BlockId block{b};
+  const size_t blocks = f.blocks.size();
+  for (uint32_t b = 0; b < blocks; ++b) {
+    const ir::BlockId block{b};
     if (f.blocks[b].removed) continue;
-    for (size_t i = 0; i < f.blocks[b].insts.size(); ++i) {
+    const size_t size = f.blocks[b].insts.size();
+    std::vector<size_t> cuts;
+    for (size_t i = 0; i < size; ++i) {
       if (!alone(f.at_inst(f.blocks[b].insts[i]))) continue;
       // The entry block keeps its place: a lane-level block stands before the first boundary.
-      if (i > 0 || block == f.entry || !f.blocks[b].params.empty()) {
-        SplitBlock(f, block, i, "");
-      } else if (f.blocks[b].insts.size() > 2 || f.successors(block).size() != 1) {
-        SplitBlock(f, block, 1, "");
-      }
-      break;
+      const bool starts = i == 0 && block != f.entry && f.blocks[b].params.empty();
+      if (!starts && (cuts.empty() || cuts.back() != i)) cuts.push_back(i);
+      if (i + 2 < size || f.successors(block).size() != 1) cuts.push_back(i + 1);
     }
+    // From the end: nothing is moved twice.
+    for (size_t n = cuts.size(); n-- > 0;) SplitBlock(f, block, cuts[n], "");
   }
 }
 

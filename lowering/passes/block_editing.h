@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/regions/regions.h"
 #include "ir/function.h"
 
 namespace ptx2cpu::lowering {
@@ -13,10 +14,13 @@ namespace ptx2cpu::lowering {
 // Moves the instructions from position `where` on into a new block, which `block` then branches to.
 ir::BlockId SplitBlock(ir::Function& f, ir::BlockId block, size_t where, const std::string& label);
 
-// Puts an empty block in front of `block`: all edges into `block` lead there instead, except those from
-// blocks for which `stays` holds (then `block` keeps its parameters and the new block has its own).
-ir::BlockId InsertBlockBefore(ir::Function& f, ir::BlockId block, ir::Level level, const std::string& label,
-                              const ir::Position& at, const std::function<bool(ir::BlockId)>& stays = {});
+// Puts an empty block in front of `block`: all edges into `block`, which are `incoming`, lead there instead,
+// except those from blocks for which `stays` holds (then `block` keeps its parameters and the new block has
+// its own).
+ir::BlockId InsertBlockBefore(ir::Function& f, ir::BlockId block,
+                              const std::vector<analysis::BlockEdge>& incoming, ir::Level level,
+                              const std::string& label, const ir::Position& at,
+                              const std::function<bool(ir::BlockId)>& stays = {});
 
 // Puts an empty block on an edge; it passes the edge's arguments on.
 ir::BlockId SplitEdge(ir::Function& f, ir::BlockId from, uint32_t edge, ir::Level level,

@@ -1,5 +1,8 @@
 #include "lowering/passes/call_graph.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "analysis/regions/spin_loops.h"
 
 namespace ptx2cpu::lowering {
@@ -11,17 +14,72 @@ CallGraph::CallGraph(const ir::Module& module) : nodes_(module.functions.size())
   const std::vector<bool> targets = ir::IndirectTargets(module);
   for (uint32_t n = 0; n < nodes_.size(); ++n)
     nodes_[n].address_taken = targets[n] && !module.functions[n].is_kernel;
-  for (bool changed = true; changed;) {
-    changed = false;
-    const bool waits = !IndirectTargets().empty();
-    for (Node& node : nodes_) {
-      bool suspends = node.suspends || (node.calls_indirectly && waits);
-      for (uint32_t callee : node.calls) suspends |= nodes_[callee].suspends;
-      changed |= suspends != node.suspends;
-      node.suspends = suspends;
+  FindSuspending();
+  FindRecursive();
+}
+
+// Callers of what suspends suspend; indirect calls do once a function that they may reach does.
+void CallGraph::FindSuspending() {
+  std::vector<std::vector<uint32_t>> callers(nodes_.size());
+  std::vector<uint32_t> work;
+  bool indirect_waits = false;
+  for (uint32_t n = 0; n < nodes_.size(); ++n) {
+    for (uint32_t callee : nodes_[n].calls) callers[callee].push_back(n);
+    if (nodes_[n].suspends) work.push_back(n);
+  }
+  auto add = [&](uint32_t n) {
+    if (!nodes_[n].suspends) work.push_back(n);
+    nodes_[n].suspends = true;
+  };
+  while (!work.empty()) {
+    const uint32_t n = work.back();
+    work.pop_back();
+    for (uint32_t caller : callers[n]) add(caller);
+    if (!nodes_[n].address_taken || std::exchange(indirect_waits, true)) continue;
+    for (uint32_t m = 0; m < nodes_.size(); ++m) {
+      if (nodes_[m].calls_indirectly) add(m);
     }
   }
-  for (uint32_t n = 0; n < nodes_.size(); ++n) nodes_[n].recursive = Reaches(n, n);
+}
+
+// Strong components of direct calls (Tarjan 1972).
+void CallGraph::FindRecursive() {
+  constexpr uint32_t kNew = ~0u;
+  std::vector<uint32_t> number(nodes_.size(), kNew), low(nodes_.size()), open;
+  std::vector<bool> is_open(nodes_.size());
+  std::vector<std::pair<uint32_t, size_t>> stack;
+  uint32_t clock = 0;
+  auto enter = [&](uint32_t n) {
+    number[n] = low[n] = clock++;
+    is_open[n] = true;
+    open.push_back(n);
+    stack.push_back({n, 0});
+  };
+  for (uint32_t root = 0; root < nodes_.size(); ++root) {
+    if (number[root] == kNew) enter(root);
+    while (!stack.empty()) {
+      auto& [n, next] = stack.back();
+      if (next < nodes_[n].calls.size()) {
+        const uint32_t callee = nodes_[n].calls[next++];
+        nodes_[n].recursive = nodes_[n].recursive || callee == n;
+        if (is_open[callee]) low[n] = std::min(low[n], number[callee]);
+        if (number[callee] == kNew) enter(callee);
+        continue;
+      }
+      const uint32_t done = n;
+      stack.pop_back();
+      if (!stack.empty()) low[stack.back().first] = std::min(low[stack.back().first], low[done]);
+      if (low[done] != number[done]) continue;
+      const bool several = open.back() != done;
+      for (bool last = false; !last;) {
+        const uint32_t member = open.back();
+        open.pop_back();
+        is_open[member] = false;
+        nodes_[member].recursive = nodes_[member].recursive || several;
+        last = member == done;
+      }
+    }
+  }
 }
 
 std::vector<uint32_t> CallGraph::IndirectTargets() const {
@@ -47,20 +105,6 @@ void CallGraph::Scan(const ir::Function& f, Node& node) {
     }
   }
   if (!f.is_kernel && f.entry.valid() && !node.suspends) node.suspends = !analysis::FindSpinLoops(f).empty();
-}
-
-bool CallGraph::Reaches(uint32_t from, uint32_t to) const {
-  std::vector<bool> seen(nodes_.size());
-  std::vector<uint32_t> work = nodes_[from].calls;
-  while (!work.empty()) {
-    uint32_t n = work.back();
-    work.pop_back();
-    if (n == to) return true;
-    if (seen[n]) continue;
-    seen[n] = true;
-    work.insert(work.end(), nodes_[n].calls.begin(), nodes_[n].calls.end());
-  }
-  return false;
 }
 
 }  // namespace ptx2cpu::lowering

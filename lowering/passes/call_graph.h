@@ -28,7 +28,8 @@ class CallGraph {
 
  private:
   void Scan(const ir::Function& f, Node& node);
-  bool Reaches(uint32_t from, uint32_t to) const;
+  void FindSuspending();
+  void FindRecursive();
   std::vector<Node> nodes_;
 };
 

@@ -48,6 +48,11 @@ class Collapser {
         old_blocks_(static_cast<uint32_t>(f.blocks.size())) {
     new_block_.resize(old_blocks_);
     boundary_place_.resize(old_blocks_, kNoPlace);
+    regions_to_.resize(old_blocks_);
+    copiers_to_.resize(old_blocks_);
+    for (uint32_t r = 0; r < lanes_.regions.size(); ++r) {
+      if (!lanes_.regions[r].next.empty()) regions_to_[lanes_.regions[r].next[0].index].push_back(r);
+    }
   }
 
   void Run(bool by_cut) {
@@ -258,6 +263,7 @@ class Collapser {
     }
     BlockId next = region.next[0];
     BlockId copies = ir::AddBlock(f_, "", level);
+    copiers_to_[next.index].push_back(static_cast<uint32_t>(copiers_.size()));
     copiers_.push_back({region.leaves[0], next, level, values_.AddPlace(level, copies, copies)});
     if (f_.at_block(next).level == level) {
       Terminate(copies, Opcode::kBr, {{new_block_[next.index], {}}});
@@ -287,10 +293,8 @@ class Collapser {
     size_t number = f_.at_value(param).number;
     Level shape = *values_.SlotShape(param);
     if (shape == Level::kLane) {
-      for (uint32_t r = 0; r < lanes_.regions.size(); ++r) {
-        const Region& region = lanes_.regions[r];
-        if (region.next.empty() || region.next[0] != to) continue;
-        BlockEdge leave = region.leaves[0];
+      for (uint32_t r : regions_to_[to.index]) {
+        BlockEdge leave = lanes_.regions[r].leaves[0];
         values_.CopyInto(code_[r].place, f_.successors(leave.from)[leave.edge].args[number], param);
       }
       return;
@@ -298,8 +302,9 @@ class Collapser {
     // At the level of the shape, or of the boundary when that is lower: a block's loop may run within one
     // warp's turn.
     Level level = flat_ ? Level::kBlock : std::min(shape, f_.at_block(to).level);
-    for (const Copier& copier : copiers_) {
-      if (copier.to != to || copier.level != level) continue;
+    for (uint32_t c : copiers_to_[to.index]) {
+      const Copier& copier = copiers_[c];
+      if (copier.level != level) continue;
       values_.CopyInto(copier.place, f_.successors(copier.leave.from)[copier.leave.edge].args[number], param);
     }
   }
@@ -319,6 +324,8 @@ class Collapser {
   std::vector<PlaceId> boundary_place_;
   std::vector<LaneCode> code_;
   std::vector<Copier> copiers_;
+  std::vector<std::vector<uint32_t>> regions_to_,
+      copiers_to_;  // by boundary: numbers of those that lead there
   std::vector<std::pair<BlockId, ir::Inst>> terminators_;
   BlockId start_;
   bool early_exit_ = false;

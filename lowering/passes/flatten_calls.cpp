@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "analysis/values/liveness.h"
 #include "ir/build.h"
@@ -68,12 +69,14 @@ class CallFlattener {
     uint32_t saved = kFrameHead;  // bytes before its local variables
     std::vector<ir::LocalVariable> variables;
     std::vector<ir::InstId> returns;
+    std::vector<uint32_t> sites;  // that call it; a frame holds the position in this list
   };
   struct Site {
     uint32_t caller, callee;
     BlockId call, back;                              // where the frame is pushed and popped
     std::vector<std::pair<ValueId, ValueId>> saved;  // value, what it is loaded as
     ir::Position at;
+    uint32_t place = 0;  // among the sites of its callee
   };
 
   // -- storage --
@@ -159,6 +162,9 @@ class CallFlattener {
     back.Br(after, results);
     OwnNewBlocks(caller);
     ir::Builder{f_, block, at}.Br(bodies_.at(callee).entry, std::move(args));
+    std::vector<uint32_t>& same = bodies_.at(callee).sites;
+    site.place = static_cast<uint32_t>(same.size());
+    same.push_back(static_cast<uint32_t>(sites_.size()));
     sites_.push_back(std::move(site));
     return {};
   }
@@ -255,11 +261,11 @@ class CallFlattener {
 
   void ConnectReturns() {
     std::map<ValueId, Versions> versions;
-    for (uint32_t number = 0; number < sites_.size(); ++number) {
-      Push(number);
-      Pop(sites_[number], versions);
+    for (Site& site : sites_) {
+      Push(site);
+      Pop(site, versions);
     }
-    for (ir::InstId id : symbols_) MoveSymbol(id);
+    MoveSymbols();
     for (auto& [number, body] : bodies_) {
       for (ir::InstId id : body.returns) Return(number, id);
     }
@@ -268,8 +274,7 @@ class CallFlattener {
     RepairSsa(f_, all, std::vector<bool>(f_.blocks.size(), true));
   }
 
-  void Push(uint32_t number) {
-    const Site& site = sites_[number];
+  void Push(const Site& site) {
     const std::vector<ValueId> args = f_.successors(site.call)[0].args;
     f_.inst(f_.at_block(site.call).insts.back()).block = {};
     f_.block(site.call).insts.pop_back();
@@ -289,7 +294,7 @@ class CallFlattener {
     ir::Builder{f_, overflow, site.at}.Terminate(Opcode::kTrap);
     ir::Builder in{f_, fits, site.at};
     in.Store(Type::kI64, Space::kLocal, Place(in, pointer_, 0), {frame});
-    in.Store(Type::kI32, Space::kLocal, frame, {in.Const(Type::kI32, number)});
+    in.Store(Type::kI32, Space::kLocal, frame, {in.Const(Type::kI32, site.place)});
     in.Br(bodies_.at(site.callee).entry, args);
   }
 
@@ -312,27 +317,31 @@ class CallFlattener {
     b.Br(rest);
   }
 
-  void MoveSymbol(ir::InstId id) {
-    const ir::Inst inst = f_.at_inst(id);
-    const uint32_t function = owner_[inst.block.index];
-    const Body& body = bodies_.at(function);
-    const uint32_t offset = RoundUp(body.saved, 16) + body.variables[inst.attrs.index].offset;
-    // The symbol's block may hold it anywhere: the address is computed right there.
-    const auto& insts = f_.at_block(inst.block).insts;
-    size_t where = static_cast<size_t>(std::ranges::find(insts, id) - insts.begin());
-    const BlockId scratch = ir::AddBlock(f_, "");
-    ir::Builder b{f_, scratch, inst.at};
-    ValueId address = InFrame(b, FrameBase(b), offset);
-    for (ir::InstId made : std::vector(f_.at_block(scratch).insts)) {
-      f_.inst(made).block = inst.block;
-      for (ValueId result : f_.inst(made).results) f_.values[result.index].block = inst.block;
-      auto& list = f_.block(inst.block).insts;
-      list.insert(list.begin() + static_cast<ptrdiff_t>(where++), made);
+  // Addresses of local variables are computed right where their symbols were.
+  void MoveSymbols() {
+    std::vector<bool> holds(f_.blocks.size()), moves(f_.insts.size());
+    for (ir::InstId id : symbols_) {
+      moves[id.index] = true;
+      holds[f_.at_inst(id).block.index] = true;
     }
-    f_.block(scratch).insts.clear();
-    f_.block(scratch).removed = true;
-    ir::ReplaceUses(f_, ValueId{inst.results[0]}, address);
-    ir::Remove(f_, id);
+    std::vector<ValueId> replaced(f_.values.size());
+    for (uint32_t n = 0; n < holds.size(); ++n) {
+      if (!holds[n]) continue;
+      const std::vector<ir::InstId> old = std::exchange(f_.block({n}).insts, {});
+      for (ir::InstId id : old) {
+        if (id.index >= moves.size() || !moves[id.index]) {
+          f_.block({n}).insts.push_back(id);
+          continue;
+        }
+        const ir::Inst inst = f_.at_inst(id);
+        const Body& body = bodies_.at(owner_[n]);
+        ir::Builder b{f_, {n}, inst.at};
+        const uint32_t offset = RoundUp(body.saved, 16) + body.variables[inst.attrs.index].offset;
+        replaced[inst.results[0].index] = InFrame(b, FrameBase(b), offset);
+        f_.inst(id).block = {};
+      }
+    }
+    ir::ReplaceUses(f_, replaced);
   }
 
   void Return(uint32_t function, ir::InstId id) {
@@ -344,15 +353,7 @@ class CallFlattener {
     for (uint32_t n = 0; n < inst.operands.size(); ++n) Put(b, Place(b, results_, 16 * n), inst.operands[n]);
     ValueId site = b.Load(Type::kI32, Space::kLocal, FrameBase(b));
     std::vector<ir::Edge> edges;
-    std::vector<uint32_t> numbers;
-    for (uint32_t number = 0; number < sites_.size(); ++number) {
-      if (sites_[number].callee == function) numbers.push_back(number);
-    }
-    // The switch takes dense numbers: sites of other functions lead to the last edge, which they never take.
-    for (uint32_t number = 0; number <= numbers.back(); ++number) {
-      const bool mine = sites_[number].callee == function;
-      edges.push_back({sites_[mine ? number : numbers.back()].back, {}});
-    }
+    for (uint32_t number : bodies_.at(function).sites) edges.push_back({sites_[number].back, {}});
     b.Terminate(Opcode::kSwitch, {site}, std::move(edges));
   }
 
@@ -381,6 +382,10 @@ class CallFlattener {
 }  // namespace
 
 Status FlattenCalls(ir::Module& module, ir::Function& f, const PassOptions&) {
+  const bool any_call = std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
+    return inst.block.valid() && (inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect);
+  });
+  if (!any_call) return {};
   const CallGraph calls(module);
   const bool indirect = !calls.IndirectTargets().empty();
   bool any = false;

@@ -26,17 +26,16 @@ constexpr size_t kCallerSize = 100000;  // no voluntary inlining beyond
 
 class Inliner {
  public:
-  Inliner(const ir::Module& module, ir::Function& f, const PassOptions& options)
-      : module_(module), f_(f), options_(options), graph_(module) {}
+  Inliner(const ir::Module& module, ir::Function& f, const PassOptions& options, const CallGraph& graph)
+      : module_(module), f_(f), options_(options), graph_(graph) {}
 
   Status Run() {
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {  // inlined blocks are appended and visited in turn
       if (f_.blocks[b].removed) continue;
-      for (size_t i = 0; i < f_.blocks[b].insts.size(); ++i) {
+      // From the last one on: what follows a call becomes a block of its own and is not moved again.
+      for (size_t i = f_.blocks[b].insts.size(); i-- > 0;) {
         const ir::Inst& inst = f_.at_inst(f_.blocks[b].insts[i]);
-        if (inst.op != Opcode::kCall || !ShouldInline(inst)) continue;
-        TRY_STATUS(Inline({b}, i));
-        break;  // what followed the call is a block of its own now
+        if (inst.op == Opcode::kCall && ShouldInline(inst)) TRY_STATUS(Inline({b}, i));
       }
     }
     return {};
@@ -105,13 +104,16 @@ class Inliner {
   const ir::Module& module_;
   ir::Function& f_;
   const PassOptions& options_;
-  CallGraph graph_;
+  const CallGraph& graph_;
 };
 
 }  // namespace
 
 Status InlineCalls(ir::Module& module, ir::Function& f, const PassOptions& options) {
-  return Inliner(module, f, options).Run();
+  const bool calls = std::ranges::any_of(
+      f.insts, [](const ir::Inst& inst) { return inst.op == Opcode::kCall && inst.block.valid(); });
+  if (!calls) return {};
+  return Inliner(module, f, options, CallGraph(module)).Run();
 }
 
 }  // namespace ptx2cpu::lowering

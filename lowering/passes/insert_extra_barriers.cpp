@@ -127,33 +127,34 @@ class ExtraBarriers {
     analysis::Cfg g = analysis::BuildCfg(
         f_, [&](ir::BlockId b, uint32_t e) { return !LeadsToDoom(b, e); },
         [&](ir::BlockId b) { return Boundary(b); });
-    analysis::ControlDependence dependence = analysis::ControlDependences(g, analysis::PostDominators(g));
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (uint32_t node : g.order) {
-        if (node == g.exit || !together_[node]) continue;
-        for (uint32_t source : dependence.sources[node]) {
-          if (together_[source] && BranchUniform({source})) continue;
-          together_[node] = false;
-          changed = true;
-        }
-      }
+    const analysis::DominatorTree post = analysis::PostDominators(g);
+    analysis::DependentNodes apart(g, post);
+    for (uint32_t branch : g.order) {
+      if (branch == g.exit || g.successors[branch].size() < 2 || BranchUniform({branch})) continue;
+      for (uint32_t node : apart.AddAll(branch)) together_[node] = false;
     }
   }
 
+  // What decides whether a boundary is reached becomes one, and what decides about that in turn.
   bool PeelBranches() {
     analysis::Cfg g = analysis::BuildCfg(
         f_, [&](ir::BlockId b, uint32_t e) { return Keep(b, e); },
         [&](ir::BlockId b) { return Boundary(b); });
-    analysis::ControlDependence dependence = analysis::ControlDependences(g, analysis::PostDominators(g));
+    const analysis::DominatorTree post = analysis::PostDominators(g);
+    analysis::DecidingBranches deciding(g, post);
+    std::vector<std::pair<uint32_t, ir::Position>> work;  // in reverse post order
+    for (uint32_t node : g.order) {
+      if (node != g.exit && Boundary({node})) work.push_back({node, Cause({node})});
+    }
     std::vector<std::pair<ir::BlockId, ir::Position>> peel;
     std::vector<bool> listed(f_.blocks.size());
-    for (uint32_t node : g.order) {
-      if (node == g.exit || !Boundary({node})) continue;
-      for (uint32_t source : dependence.sources[node]) {
-        if (listed[source] || Boundary({source})) continue;
-        listed[source] = true;
-        peel.push_back({{source}, Cause({node})});
+    for (size_t i = 0; i < work.size(); ++i) {
+      const auto [node, cause] = work[i];
+      for (uint32_t branch : deciding.Take(node)) {
+        if (listed[branch] || Boundary({branch})) continue;
+        listed[branch] = true;
+        peel.push_back({{branch}, cause});
+        work.push_back({branch, cause});
       }
     }
     for (auto& [block, cause] : peel) Peel(block, cause);
@@ -177,17 +178,24 @@ class ExtraBarriers {
   // graph without the edges that only some threads take for good.
   bool AllArrive(ir::BlockId block, const analysis::RegionMap& map,
                  const analysis::DominatorTree& post) const {
-    for (ir::BlockId from : ir::ReversePostOrder(f_)) {
-      for (const ir::Edge& edge : f_.successors(from)) {
-        uint32_t region = map.region_of[from.index];
-        if (edge.to != block || Boundary(from) || region == map.region_of[block.index]) continue;
-        size_t count = map.regions.size();
-        ir::BlockId head = region < count ? map.regions[region].head : map.shared[region - count];
-        if (doomed_[head.index] != doomed_[block.index] || !post.Dominates(block.index, head.index))
-          return false;
-      }
+    for (const analysis::BlockEdge& edge : incoming_[block.index]) {
+      uint32_t region = map.region_of[edge.from.index];
+      if (Boundary(edge.from) || region == map.region_of[block.index]) continue;
+      size_t count = map.regions.size();
+      ir::BlockId head = region < count ? map.regions[region].head : map.shared[region - count];
+      if (doomed_[head.index] != doomed_[block.index] || !post.Dominates(block.index, head.index))
+        return false;
     }
     return true;
+  }
+
+  // Edges into each block, in reverse post order of their sources.
+  void FindIncoming() {
+    incoming_.assign(f_.blocks.size(), {});
+    for (ir::BlockId from : ir::ReversePostOrder(f_)) {
+      for (uint32_t e = 0; e < f_.successors(from).size(); ++e)
+        incoming_[f_.successors(from)[e].to.index].push_back({from, e});
+    }
   }
 
   // Blocks that several regions reach: the regions end there, or, where only some of a region's threads go to
@@ -202,13 +210,18 @@ class ExtraBarriers {
         },
         [&](ir::BlockId b) { return Boundary(b); });
     analysis::DominatorTree post = analysis::PostDominators(g);
-    analysis::ControlDependence dependence = analysis::ControlDependences(g, post);
+    analysis::DependentNodes apart(g, post);  // depend on branches that do not take all threads one way
+    for (uint32_t branch : g.order) {
+      if (branch == g.exit || g.successors[branch].size() < 2) continue;
+      if (!BranchUniform({branch}) || !together_[branch]) apart.AddDirect(branch);
+    }
+    FindIncoming();
     // A block behind another shared one waits: whose copies lead to it is not settled yet.
     std::vector<ir::BlockId> joins, waiting;
     for (ir::BlockId block : map.shared) {
-      bool copies = !AllArrive(block, map, post) &&
-                    (doomed_[block.index] ||
-                     (!AllAgree(dependence.sources[block.index]) && Affordable(BlocksOf(block, map))));
+      bool copies =
+          !AllArrive(block, map, post) &&
+          (doomed_[block.index] || (apart.Contains(block.index) && Affordable(BlocksOf(block, map))));
       if (copies && !BehindShared(block, map)) {
         TRY_STATUS(CopyPerRegion(block, map));
         return true;  // the map no longer holds
@@ -225,34 +238,25 @@ class ExtraBarriers {
       auto within = [&](ir::BlockId from) {
         return from.index < map.region_of.size() && map.region_of[from.index] == map.region_of[block.index];
       };
-      Remember(InsertBlockBefore(f_, block, level_, Label("join", cause), cause, within), cause);
+      Remember(
+          InsertBlockBefore(f_, block, incoming_[block.index], level_, Label("join", cause), cause, within),
+          cause);
     }
     return true;
   }
 
   bool BehindShared(ir::BlockId block, const analysis::RegionMap& map) const {
-    for (ir::BlockId from : ir::ReversePostOrder(f_)) {
-      uint32_t region = map.region_of[from.index];
-      if (Boundary(from) || region < map.regions.size() || region == map.region_of[block.index]) continue;
-      for (const ir::Edge& edge : f_.successors(from)) {
-        if (edge.to == block) return true;
-      }
-    }
-    return false;
-  }
-
-  // Peeling these branches divides nobody.
-  bool AllAgree(const std::vector<uint32_t>& branches) const {
-    return std::all_of(branches.begin(), branches.end(),
-                       [&](uint32_t b) { return BranchUniform({b}) && together_[b]; });
+    return std::ranges::any_of(incoming_[block.index], [&](const analysis::BlockEdge& edge) {
+      uint32_t region = map.region_of[edge.from.index];
+      return !Boundary(edge.from) && region >= map.regions.size() && region != map.region_of[block.index];
+    });
   }
 
   // The blocks that only a shared block leads to, itself first.
   std::vector<ir::BlockId> BlocksOf(ir::BlockId shared, const analysis::RegionMap& map) const {
     std::vector<ir::BlockId> blocks{shared};
-    for (ir::BlockId block : ir::ReversePostOrder(f_)) {
-      if (block != shared && map.region_of[block.index] == map.region_of[shared.index])
-        blocks.push_back(block);
+    for (ir::BlockId block : map.behind[map.region_of[shared.index] - map.regions.size()]) {
+      if (block != shared) blocks.push_back(block);
     }
     return blocks;
   }
@@ -267,13 +271,10 @@ class ExtraBarriers {
     std::vector<ir::BlockId> blocks = BlocksOf(block, map);
     // Edges into `block`, grouped by the region (or the boundary's edge) they come from.
     std::vector<std::pair<uint64_t, analysis::BlockEdge>> edges;
-    for (ir::BlockId from : ir::ReversePostOrder(f_)) {
-      for (uint32_t e = 0; e < f_.successors(from).size(); ++e) {
-        if (f_.successors(from)[e].to != block) continue;
-        if (map.region_of[from.index] == map.region_of[block.index]) continue;  // a loop within
-        uint64_t key = Boundary(from) ? (uint64_t{from.index} + 1) << 32 | e : map.region_of[from.index];
-        edges.push_back({key, {from, e}});
-      }
+    for (const auto& [from, e] : incoming_[block.index]) {
+      if (map.region_of[from.index] == map.region_of[block.index]) continue;  // a loop within
+      uint64_t key = Boundary(from) ? (uint64_t{from.index} + 1) << 32 | e : map.region_of[from.index];
+      edges.push_back({key, {from, e}});
     }
     if (f_.entry == block) edges.push_back({~uint64_t{0}, {}});
     std::sort(edges.begin(), edges.end(), [](const auto& a, const auto& b) { return a < b; });
@@ -368,14 +369,11 @@ class ExtraBarriers {
     return {};
   }
   ir::Position CauseOfMeeting(ir::BlockId block, const analysis::RegionMap& map) const {
-    for (ir::BlockId from : ir::ReversePostOrder(f_)) {
-      for (const ir::Edge& edge : f_.successors(from)) {
-        if (edge.to != block) continue;
-        if (Boundary(from)) return Cause(from);
-        uint32_t region = map.region_of[from.index];
-        if (region >= map.regions.size() || !map.regions[region].entry.from.valid()) continue;
-        return Cause(map.regions[region].entry.from);
-      }
+    for (const auto& [from, e] : incoming_[block.index]) {
+      if (Boundary(from)) return Cause(from);
+      uint32_t region = map.region_of[from.index];
+      if (region >= map.regions.size() || !map.regions[region].entry.from.valid()) continue;
+      return Cause(map.regions[region].entry.from);
     }
     return {};
   }
@@ -389,6 +387,7 @@ class ExtraBarriers {
   analysis::UniformityResult uniformity_;
   ir::Level level_ = ir::Level::kBlock;
   std::vector<bool> doomed_, faulting_, together_;
+  std::vector<std::vector<analysis::BlockEdge>> incoming_;
   std::vector<ir::Position> causes_;
   uint32_t copied_ = 0;
 };

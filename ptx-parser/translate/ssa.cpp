@@ -142,40 +142,55 @@ void Ssa::Finish() {
   RemoveUnused();
 }
 
-// Section 3.2 of the paper, as a fixpoint over all parameters in reverse post-order.
+// Section 3.2 of the paper. A parameter that is replaced may make those trivial that receive it.
 void Ssa::RemoveTrivialParameters() {
   std::vector<ValueId> replacement(f_.values.size());
   auto resolve = [&](ValueId value) {
-    while (replacement[value.index].valid()) value = replacement[value.index];
-    return value;
+    ValueId last = value;
+    while (replacement[last.index].valid()) last = replacement[last.index];
+    while (value != last) value = std::exchange(replacement[value.index], last);
+    return last;
   };
-  std::vector<BlockId> order = ir::ReversePostOrder(f_);
+  const std::vector<BlockId> order = ir::ReversePostOrder(f_);
   std::vector<std::vector<const ir::Edge*>> incoming(f_.blocks.size());
+  std::vector<std::vector<ValueId>> receivers(f_.values.size());  // by value: parameters that receive it
   for (BlockId block : order) {
-    for (const ir::Edge& edge : f_.successors(block)) incoming[edge.to.index].push_back(&edge);
-  }
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (BlockId block : order) {
-      if (block == f_.entry) continue;
-      for (ValueId parameter : f_.at_block(block).params) {
-        if (replacement[parameter.index].valid()) continue;
-        ValueId same;
-        bool trivial = true;
-        for (const ir::Edge* edge : incoming[block.index]) {
-          ValueId value = resolve(edge->args[f_.at_value(parameter).number]);
-          if (value == parameter || value == same) continue;
-          if (same.valid()) {
-            trivial = false;
-            break;
-          }
-          same = value;
-        }
-        if (!trivial || !same.valid()) continue;
-        replacement[parameter.index] = same;
-        changed = true;
+    for (const ir::Edge& edge : f_.successors(block)) {
+      incoming[edge.to.index].push_back(&edge);
+      if (edge.to == f_.entry) continue;
+      for (size_t n = 0; n < edge.args.size(); ++n) {
+        if (!f_.at_value(edge.args[n]).def.valid())
+          receivers[edge.args[n].index].push_back(f_.at_block(edge.to).params[n]);
       }
+    }
+  }
+  std::vector<ValueId> work;
+  for (auto block = order.rbegin(); block != order.rend(); ++block) {
+    if (*block == f_.entry) continue;
+    const std::vector<ValueId>& params = f_.at_block(*block).params;
+    work.insert(work.end(), params.rbegin(), params.rend());
+  }
+  while (!work.empty()) {
+    const ValueId parameter = work.back();
+    work.pop_back();
+    if (replacement[parameter.index].valid()) continue;
+    const ir::Value& place = f_.at_value(parameter);
+    ValueId same;
+    bool trivial = true;
+    for (const ir::Edge* edge : incoming[place.block.index]) {
+      const ValueId value = resolve(edge->args[place.number]);
+      if (value == parameter || value == same) continue;
+      trivial = !same.valid();
+      if (!trivial) break;
+      same = value;
+    }
+    if (!trivial || !same.valid()) continue;
+    replacement[parameter.index] = same;
+    const bool goes_on = !f_.at_value(same).def.valid();  // `same` may be replaced in turn
+    for (ValueId receiver : std::exchange(receivers[parameter.index], {})) {
+      if (replacement[receiver.index].valid()) continue;
+      work.push_back(receiver);
+      if (goes_on) receivers[same.index].push_back(receiver);
     }
   }
   for (ValueId& value : replacement) {
@@ -200,7 +215,10 @@ void Ssa::RemoveUnused() {
       const ir::Inst& inst = f_.at_inst(id);
       if (ir::Info(inst.op).effect == ir::Effect::kPure) continue;
       for (ValueId operand : inst.operands) need(operand);
-      for (const ir::Edge& edge : inst.edges) entering[edge.to.index].push_back(id);
+      for (const ir::Edge& edge : inst.edges) {
+        auto& list = entering[edge.to.index];
+        if (list.empty() || list.back() != id) list.push_back(id);
+      }
     }
   }
   while (!work.empty()) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "lowering/llvm/output/jit.h"
@@ -68,8 +69,11 @@ Result<const KernelCode::Special*> KernelCode::MakeSpecial(Dim3 block, bool note
   const bool any = block.x == 0;
   if (!any && special_count_ == kMostSpecials) return nullptr;
   auto special = std::unique_ptr<Special>(new Special{block, notes, specials_.load()});
-  static_cast<void>(
-      TRY(module_.Provide(name_, any ? std::nullopt : std::optional(block), notes, special->code)));
+  // Where code for the shape cannot be made, that is our own fault: there is code for any shape. It stays
+  // with that.
+  const auto provided =
+      module_.Provide(name_, any ? std::nullopt : std::optional(block), notes, special->code);
+  if (!provided && any) return Fail(provided.error());
   specials_.store(special.get(), std::memory_order_release);
   if (!any) ++special_count_;
   return special.release();
@@ -173,10 +177,12 @@ std::shared_ptr<KernelModule> KernelModule::Make(std::vector<PtxText> texts, Mod
 
 KernelModule::KernelModule(std::vector<PtxText> texts, ModuleOptions options)
     : state_(std::make_unique<State>(std::move(texts), options)) {
+  std::set<std::string> known;
   for (const PtxText& text : state_->source.texts()) {
     state_->name += (state_->name.empty() ? "" : "+") + text.name;
     for (std::string& kernel : ptx::EntryNames(text.text)) {
-      if (!Defines(kernel)) state_->kernels.push_back(std::move(kernel));  // .weak ones may stand in several
+      // .weak ones may be in several texts.
+      if (known.insert(kernel).second) state_->kernels.push_back(std::move(kernel));
     }
   }
 }

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <mutex>
 #include <string>
 
@@ -18,16 +20,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kQuietTime = std::chrono::seconds(2);
+constexpr auto kLongTime = std::chrono::seconds(10);  // without a terminal
 constexpr auto kInterval = std::chrono::milliseconds(500);
 
-enum class Form { kNone, kTerminal, kLines };
+enum class Form { kNone, kTerminal, kLines, kOneLine };
 
 Form FormWanted() {
   const char* value = std::getenv("PTX2CPU_PROGRESS");
   const bool terminal = isatty(STDERR_FILENO) != 0;
   if (value != nullptr && *value != '\0')
     return *value == '0' ? Form::kNone : terminal ? Form::kTerminal : Form::kLines;
-  return terminal ? Form::kTerminal : Form::kNone;
+  return terminal ? Form::kTerminal : Form::kOneLine;
 }
 
 // One for the process: what is compiling now. A thread shows it; it starts with the first kernel and ends
@@ -43,27 +46,29 @@ class Display {
   void Begin(Form form, std::string_view kernel) {
     std::lock_guard lock(mutex_);
     form_ = form;
-    latest_ = kernel;
-    if (running_++ == 0 && !shown_) busy_since_ = Clock::now();
+    running_.emplace_back(kernel);
+    if (running_.size() == 1 && !shown_) busy_since_ = Clock::now();
     if (has_thread_) return;
     has_thread_ = StartThread([this] { Show(); });
   }
 
-  void End() {
+  void End(std::string_view kernel) {
     std::lock_guard lock(mutex_);
-    --running_;
+    running_.erase(std::ranges::find(running_, kernel));
     ++done_;
-    if (running_ == 0) ended_.notify_all();
+    if (running_.empty()) ended_.notify_all();
   }
 
  private:
   void Show() {
     std::unique_lock lock(mutex_);
     while (true) {
-      const auto next = shown_ ? Clock::now() + kInterval : busy_since_ + kQuietTime;
-      ended_.wait_until(lock, next, [&] { return running_ == 0; });
-      if (running_ == 0 && !ended_.wait_for(lock, kInterval, [&] { return running_ != 0; })) break;
-      if (running_ != 0 && Clock::now() - busy_since_ >= kQuietTime) Print();
+      const auto quiet = form_ == Form::kOneLine ? std::chrono::seconds(kLongTime) : kQuietTime;
+      const auto next = shown_ ? Clock::now() + kInterval : busy_since_ + quiet;
+      ended_.wait_until(lock, next, [&] { return running_.empty(); });
+      if (running_.empty() && !ended_.wait_for(lock, kInterval, [&] { return !running_.empty(); })) break;
+      const bool wanted = form_ != Form::kOneLine || !shown_;
+      if (wanted && !running_.empty() && Clock::now() - busy_since_ >= quiet) Print();
     }
     if (shown_ && form_ == Form::kTerminal) std::fputs("\r\033[K", stderr);
     shown_ = false;
@@ -73,7 +78,8 @@ class Display {
 
   void Print() {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - busy_since_).count();
-    const std::string name = latest_.size() <= 60 ? latest_ : latest_.substr(0, 57) + "...";
+    const std::string& oldest = running_.front();
+    const std::string name = oldest.size() <= 60 ? oldest : oldest.substr(0, 57) + "...";
     std::fprintf(stderr,
                  form_ == Form::kTerminal ? "\r\033[Kptx2cpu: compiling %s (%u done, %lld s)"
                                           : "ptx2cpu: compiling %s (%u done, %lld s)\n",
@@ -85,8 +91,8 @@ class Display {
   std::mutex mutex_;
   std::condition_variable ended_;
   Form form_ = Form::kNone;
-  std::string latest_;
-  unsigned running_ = 0, done_ = 0;
+  std::deque<std::string> running_;  // kernels, the one that began first in front
+  unsigned done_ = 0;
   bool has_thread_ = false, shown_ = false;
   Clock::time_point busy_since_;
 };
@@ -99,7 +105,7 @@ std::atomic<unsigned> compiling = 0, most_at_once = 0;
 
 unsigned CompileProgress::MostAtOnce() { return most_at_once; }
 
-CompileProgress::CompileProgress(std::string_view kernel) {
+CompileProgress::CompileProgress(std::string_view kernel) : kernel_(kernel) {
   const unsigned now = ++compiling;
   for (unsigned most = most_at_once; most < now && !most_at_once.compare_exchange_weak(most, now);) {
   }
@@ -110,7 +116,7 @@ CompileProgress::CompileProgress(std::string_view kernel) {
 
 CompileProgress::~CompileProgress() {
   --compiling;
-  if (counted_) Display::Get().End();
+  if (counted_) Display::Get().End(kernel_);
 }
 
 }  // namespace ptx2cpu::rt

@@ -240,6 +240,10 @@ llvm::Value* SpecialValue(Site& s, Special special) {
 
 Status EmitSpecialRegister(Site& s) {
   llvm::Value* value = SpecialValue(s, s.inst.attrs.special);
+  // Above lane level a coordinate may be the same in all lanes, by the promised shape: that of the first.
+  const bool above_lanes = s.e.f.at_block(s.inst.block).level != ir::Level::kLane;
+  if (above_lanes && value->getType()->isVectorTy() && !s.e.values.IsVarying(s.inst.results[0]))
+    value = s.b.CreateExtractElement(value, uint64_t{0});
   s.Return(s.b.CreateZExtOrTrunc(value, ShapedLike(value, s.e.I(s.Width()))));
   return {};
 }

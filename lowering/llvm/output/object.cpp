@@ -133,15 +133,15 @@ class ObjectBuilder {
     }
     llvm::Function* entry = emitted.module->getFunction(EntryName(kernel));
     DescriptorWriter(*emitted.module, emitted.layout, entry).Write();
-    if (module_ == nullptr) {
-      module_ = std::move(emitted.module);
-    } else if (llvm::Linker::linkModules(*module_, std::move(emitted.module))) {
-      return Fail(ErrorCode::kInternal, "kernel " + kernel.name + " does not link with the others");
-    }
+    parts_.push_back({std::move(emitted.module), 1});
+    while (parts_.size() > 1 && parts_[parts_.size() - 2].kernels == parts_.back().kernels)
+      TRY_STATUS(JoinLast());
     return {};
   }
 
-  llvm::Module& Finish() {
+  Result<llvm::Module*> Finish() {
+    while (parts_.size() > 1) TRY_STATUS(JoinLast());
+    module_ = std::move(parts_[0].module);
     // Hidden by linkage, but a host may want to set a __constant__ table: an alias of another name says where
     // it is.
     for (const auto& [symbol, name] : hidden_) {
@@ -151,13 +151,28 @@ class ObjectBuilder {
       if (module_->getNamedAlias(alias) == nullptr)
         llvm::GlobalAlias::create(llvm::GlobalValue::ExternalLinkage, alias, global);
     }
-    return *module_;
+    return module_.get();
   }
   const std::vector<std::string>& externs() const { return externs_; }
 
  private:
+  // Linking walks all of the module that it adds to, so modules of like size are joined.
+  struct Part {
+    std::unique_ptr<llvm::Module> module;
+    size_t kernels;
+  };
+  Status JoinLast() {
+    Part last = std::move(parts_.back());
+    parts_.pop_back();
+    if (llvm::Linker::linkModules(*parts_.back().module, std::move(last.module)))
+      return Fail(ErrorCode::kInternal, "the kernels of the file do not link with each other");
+    parts_.back().kernels += last.kernels;
+    return {};
+  }
+
   llvm::LLVMContext& context_;
   const ObjectOptions& options_;
+  std::vector<Part> parts_;
   std::unique_ptr<llvm::Module> module_;
   std::map<std::string, uint32_t> units_;
   std::map<std::string, std::string> hidden_;  // symbol -> PTX name
@@ -212,7 +227,7 @@ Result<std::string> CompileFile(std::span<const ir::Module* const> kernels, File
   llvm::LLVMContext context;
   ObjectBuilder builder(context, options);
   for (const ir::Module* kernel : kernels) TRY_STATUS(builder.Add(*kernel));
-  llvm::Module& module = builder.Finish();
+  llvm::Module& module = *TRY(builder.Finish());
   auto machine = TRY(CreateTargetMachine(options.target, options.optimisation, false));
   Optimize(module, *machine, options.optimisation);
   if (kind == FileKind::kLlvm) {

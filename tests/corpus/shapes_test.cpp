@@ -1,0 +1,126 @@
+// Every kernel compiles for blocks of one shape, as launches ask for it, and what analysis knows of the shape
+// the emitter knows too. PTX2CPU_FULL_TESTS: all shapes; else each kernel for a few.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <numeric>
+
+#include "lowering/llvm/output/jit.h"
+#include "tests/corpus/corpus_runs.h"
+#include "tools/harness/compiled_call.h"
+
+using namespace ptx2cpu;
+
+namespace {
+
+constexpr analysis::LaunchShape kShapes[] = {
+    {1, 1, 1},  {31, 1, 1}, {32, 1, 1}, {33, 1, 1}, {64, 1, 1},  {256, 1, 1}, {1024, 1, 1},
+    {32, 8, 1}, {32, 2, 4}, {64, 4, 1}, {96, 3, 1}, {16, 16, 1}, {8, 8, 1},   {16, 2, 1},
+    {8, 8, 16}, {4, 4, 2},  {1, 32, 1}, {1, 1, 32}, {33, 3, 1},  {128, 1, 8},
+};
+static_assert(std::size(kShapes) == 20);
+
+Status CompileFor(const lowering::PtxModule& ptx, const std::string& kernel, const lowering::Jit& jit,
+                  analysis::LaunchShape shape) {
+  lowering::BuildOptions options;
+  options.pipeline.passes.launch = shape;
+  options.pipeline.verify_each = true;
+  const ir::Module module = TRY(ptx.Build(kernel, options));
+  static_cast<void>(TRY(jit.Explain(module, kernel, lowering::Jit::Stage::kLlvm)));
+  return {};
+}
+
+// A branch on %tid.y, and a loop over it, around a shuffle.
+constexpr const char* kRowsOfWarps = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry rows(.param .u64 out, .param .u32 last)
+{
+  .reg .pred %p; .reg .b32 %x, %y, %row, %last, %sum, %other; .reg .b64 %out, %at;
+  ld.param.u64 %out, [out];
+  ld.param.u32 %last, [last];
+  mov.u32 %x, %tid.x;
+  mov.u32 %y, %tid.y;
+  mov.u32 %row, %y;
+  setp.ge.s32 %p, %y, %last;
+  @%p bra DONE;
+NEXT:
+  mad.lo.u32 %sum, %row, 100, %x;
+  shfl.sync.bfly.b32 %other, %sum, 16, 31, -1;
+  add.u32 %sum, %sum, %other;
+  shfl.sync.bfly.b32 %other, %sum, 8, 31, -1;
+  add.u32 %sum, %sum, %other;
+  mad.lo.u32 %other, %row, 32, %x;
+  mul.wide.u32 %at, %other, 4;
+  add.s64 %at, %out, %at;
+  st.global.u32 [%at], %sum;
+  add.u32 %row, %row, 8;
+  setp.lt.s32 %p, %row, %last;
+  @%p bra NEXT;
+DONE:
+  ret;
+}
+)";
+
+}  // namespace
+
+TEST_CASE(
+    "a branch on a coordinate that is the same in each warp needs no agreement, and gives the same results") {
+  const auto ptx = lowering::PtxModule::Parse(kRowsOfWarps, "rows.ptx");
+  REQUIRE(ptx);
+  for (const bool shaped : {false, true}) {
+    lowering::BuildOptions options;
+    if (shaped) options.pipeline.passes.launch = analysis::LaunchShape{32, 8, 1};
+    auto module = ptx->Build("rows", options);
+    REQUIRE(module);
+    auto compiled = harness::CompiledCall::Make(std::make_shared<const ir::Module>(std::move(*module)),
+                                                {.optimisation = 1});
+    INFO((compiled ? "" : compiled.error().Render()));
+    REQUIRE(compiled);
+    harness::KernelCall call;
+    call.grid = {1, 1, 1};
+    call.block = {32, 8, 1};
+    for (const char* spec : {"out:u32:640", "u32:20"}) {
+      auto argument = rt::ParseSpec(spec);
+      INFO(spec);
+      REQUIRE(argument);
+      call.arguments.push_back(*std::move(argument));
+    }
+    REQUIRE(compiled->Run(call));
+    const auto* words = reinterpret_cast<const uint32_t*>(call.arguments[0].data.data());
+    for (uint32_t row = 0; row < 20; ++row) {
+      for (uint32_t x = 0; x < 32; ++x) {
+        const uint32_t a = x % 8;
+        CHECK(words[row * 32 + x] == 4 * (row * 100 + a) + (8 + 16 + 24));
+      }
+    }
+  }
+}
+
+TEST_CASE("kernels of the corpus compile for blocks of every shape") {
+  const auto manifest = rt::ReadManifest(std::filesystem::path(PTX2CPU_SOURCE_DIR) / "corpus/manifest.txt");
+  REQUIRE(manifest);
+  const bool full = std::getenv("PTX2CPU_FULL_TESTS") != nullptr;
+  const auto jit = lowering::Jit::Create({.optimisation = 0});
+  REQUIRE(jit);
+  size_t number = 0, compiled = 0;
+  for (const rt::CorpusKernel& kernel : manifest->kernels) {
+    const size_t first = number++;
+    const auto extraction = ptx::ExtractFile(manifest->folder / kernel.file);
+    REQUIRE(extraction);
+    auto images = ptx::PtxImages(*extraction, kernel.name);
+    REQUIRE(images);
+    const auto ptx = lowering::PtxModule::Parse(std::move(images->front().text), kernel.file);
+    REQUIRE(ptx);
+    for (size_t n = 0; n < (full ? std::size(kShapes) : 2); ++n) {
+      const analysis::LaunchShape shape = kShapes[(7 * first + 10 * n + n / 2) % std::size(kShapes)];
+      const Status status = CompileFor(*ptx, kernel.name, **jit, shape);
+      INFO(kernel.name << " for " << shape.x << "x" << shape.y << "x" << shape.z);
+      INFO((status ? "" : status.error().Render()));
+      CHECK(status);
+      ++compiled;
+    }
+  }
+  CHECK(compiled >= 100);
+}

@@ -1,0 +1,55 @@
+// Four times the text may take four times as long and some more; what grows with the square takes sixteen
+// times as long. Processor time of one thread, the least of a few tries.
+#include "tools/bench/growth.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+using namespace ptx2cpu::bench;
+
+namespace {
+
+constexpr double kMaxRatio = 9;  // of the times for 4n and n
+constexpr double kFloor = 12;    // milliseconds: shorter times are noise
+constexpr int kTries = 3;
+
+// Not in proportion yet, and why.
+constexpr std::string_view kLeftOut[] = {
+    "nested_loops",              // a value that is defined outside of n loops has a parameter in each of them
+    "divergent_nested_loops",    // likewise
+    "shuffles_in_arms",          // each divergent branch looks at all that follows it (divergent_arms.cpp)
+    "barriers_in_uniform_arms",  // 12 times as long for four times the text; the cause is not known
+};
+
+double LeastTime(const GrowthShape& shape, uint32_t n, int tries) {
+  double least = 0;
+  const std::string text = shape.text(n);
+  for (int i = 0; i < tries; ++i) {
+    const auto cost = MeasureCompile(text, {.code = false});
+    INFO(shape.name << " with " << n);
+    REQUIRE(cost);
+    least = i == 0 ? cost->Total() : std::min(least, cost->Total());
+  }
+  return least;
+}
+
+}  // namespace
+
+TEST_CASE("compiling up to LLVM takes time in proportion to the text") {
+  const bool quick = std::getenv("PTX2CPU_QUICK_TESTS") != nullptr;
+  size_t number = 0;
+  for (const GrowthShape& shape : GrowthShapes()) {
+    if (quick && number++ % 4 != 0) continue;
+    if (std::ranges::find(kLeftOut, shape.name) != std::end(kLeftOut)) continue;
+    const uint32_t n = shape.first;
+    double ratio = 0;
+    for (int tries = 1; tries <= kTries; ++tries) {
+      const double one = std::max(LeastTime(shape, n, tries), kFloor), four = LeastTime(shape, 4 * n, tries);
+      ratio = four / one;
+      if (ratio <= kMaxRatio) break;
+    }
+    INFO(shape.name << ", from " << n << " to " << 4 * n << ": " << ratio << " times as long");
+    CHECK(ratio <= kMaxRatio);
+  }
+}

@@ -1,0 +1,34 @@
+// How the cost of compiling a text grows with its length, stage by stage.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/result.h"
+#include "tools/bench/shapes.h"
+
+namespace ptx2cpu::bench {
+
+struct StageCost {
+  std::string stage;
+  double milliseconds = 0;  // of the thread's processor time
+};
+
+struct CompileCost {
+  std::vector<StageCost> stages;   // in order; kernels of one text added up
+  uint64_t ir_instructions = 0;    // after the last pass
+  uint64_t llvm_instructions = 0;  // as given to LLVM
+  double Total() const;
+};
+
+struct CostOptions {
+  bool code = true;  // also what LLVM does
+  int optimisation = 3;
+};
+
+// Compiles all kernels of a text as a program's first launches of them do.
+Result<CompileCost> MeasureCompile(const std::string& text, const CostOptions& options);
+
+}  // namespace ptx2cpu::bench
