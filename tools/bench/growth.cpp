@@ -5,8 +5,8 @@
 #include "ir/verify/verify.h"
 #include "lowering/compile.h"
 #include "lowering/llvm/kernel/emit.h"
+#include "lowering/llvm/module/target_machine.h"
 #include "lowering/llvm/output/optimize.h"
-#include "lowering/llvm/output/target_machine.h"
 #include "lowering/thread_clock.h"
 
 namespace ptx2cpu::bench {
