@@ -1,7 +1,7 @@
 #!/bin/bash
 # Takes over recorded results: import_records.sh RECORDS.tar [MORE.tar], or import_records.sh --add RECORDS.tar...
 # The first archive becomes corpus/expected; each further one (say, recorded through the driver's own compiler) must
-# hold the same bytes, or the differing files are listed. Says which results changed. Run check_corpus afterwards.
+# hold the same bytes, or the differing files are listed. Prints which results changed. Run check_corpus afterwards.
 # With --add the archives hold some kernels each (record_corpus --only); the results of all others stay.
 set -euo pipefail
 corpus=$(cd "$(dirname "$0")" && pwd)
@@ -24,11 +24,11 @@ if [ $add = yes ]; then
       if [ -f "$corpus/$path" ] && ! cmp -s "$folder/$path" "$corpus/$path"; then echo "changed: ${path#./}"; fi
       cp "$folder/$path" "$corpus/$path"
     done
-    # The log of before, less what it says of these launches, then this one's.
+    # The previous log, without its lines about these launches, then this one's.
     awk '{print $2}' <(grep '^recorded ' "$folder/RECORD.txt") > "$work/again"
     awk 'NR == FNR { again[$1] = 1; next } !($1 == "recorded" && $2 in again)' "$work/again" \
       "$corpus/expected/RECORD.txt" > "$work/log"
-    # Who recorded, and when, is said again only when it has changed.
+    # GPU and date are written again only if they have changed.
     about='^(gpu|compute-capability|driver|driver-api|date) '
     if [ "$(grep -E "$about" "$work/log" | tail -5)" = "$(grep -E "$about" "$folder/RECORD.txt")" ]; then
       { cat "$work/log"; grep -vE "$about" "$folder/RECORD.txt"; } > "$corpus/expected/RECORD.txt"

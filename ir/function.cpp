@@ -109,7 +109,7 @@ Type ResultType(const Inst& inst, uint32_t number) {
     case 'A':
       return Type::kI64;
     default:
-      return Type::kVoid;  // 'X': calls say their own types
+      return Type::kVoid;  // 'X': calls state their own types
   }
 }
 

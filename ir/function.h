@@ -1,9 +1,9 @@
 // The IR: modules, functions, blocks with parameters (no phis), instructions, values. SSA throughout.
 //
 // Everything is addressed by typed 32-bit indices and stored in vectors, so passes may append while they
-// walk. One function passes through three phases (see verify.h for the law of each):
-//   Simt       one thread's view, as PTX means it
-//   Split      barriers, collectives and peeled branches stand alone in blocks of their level
+// walk. One function passes through three phases (see verify.h for the rules of each):
+//   Simt       one thread's view, as in PTX
+//   Split      barriers, collectives and peeled branches are alone in blocks of their level
 //   Collapsed  regions are loops: for_warps / for_lanes; values that cross regions live in slots
 #pragma once
 
@@ -34,12 +34,12 @@ struct Position {
   uint32_t source_line = 0;
 };
 
-// Attributes; a row of opcodes.def says which ones it reads, the others stay zero.
+// Attributes; a row of opcodes.def lists those it reads, the others stay zero.
 struct Attrs {
   uint64_t bits = 0;   // Const; a 128-bit constant is these bits sign-extended
   uint32_t index = 0;  // what it counts: the row's kIndexOf..., kNumberOf..., kTruthTable or kImageMode
   uint32_t flags = 0;  // Flag bits
-  uint32_t align = 0;  // bytes a Load or Store may assume; 0: natural alignment of the whole access
+  uint32_t align = 0;  // bytes a Load or Store may assume; 0: natural alignment of the access
   Space space = Space::kGeneric;
   Compare compare = Compare::kNone;
   Rounding rounding = Rounding::kNone;
@@ -72,7 +72,7 @@ struct Inst {
   BlockId block;  // invalid once removed
 };
 
-// Whether lanes that execute the one and lanes that execute the other, wherever the two stand, execute one
+// Whether lanes that execute the one and lanes that execute the other, wherever the two are, execute one
 // collective together: "the same instruction with the same qualifiers" of PTX. The membermasks must be equal
 // too.
 bool SameOperation(const Inst& a, const Inst& b);
@@ -84,7 +84,7 @@ struct Value {
   uint32_t number = 0;  // result number or parameter number
 };
 
-// Who executes a block: each lane, each warp once (values stand for 32 lanes), the block once.
+// Who executes a block: each lane, each warp once (a value is one for 32 lanes), the block once.
 enum class Level : uint8_t { kLane, kWarp, kBlock };
 
 struct Block {
@@ -120,15 +120,14 @@ struct Slot {
 enum class Resumes : uint8_t {
   kNever,  // block-level code runs the block to its end
   kWarps,  // whole warps suspend, at block barriers and where they wait for other warps' stores
-  kLanes,  // each lane suspends by itself, at collectives too
+  kLanes,  // each lane suspends on its own, also at collectives
 };
 std::string_view Name(Resumes resumes);
 
-// Where threads wait: they go on after it. Number 0 is the start; the others are in reverse post order.
+// Where threads wait: they continue after it. Number 0 is the start; the others are in reverse post order.
 struct ResumePoint {
   static constexpr uint32_t kNoClass = ~0u;
-  Opcode op =
-      Opcode::kUndef;  // the barrier or collective; kUndef: none, the thread only lets others have a turn
+  Opcode op = Opcode::kUndef;      // the barrier or collective; kUndef: none, the thread only yields
   uint32_t collective = kNoClass;  // lanes at points of one class with one membermask execute it together
   uint32_t flags = 0;              // kLegacy: no membermask; kAligned
   Position at;
@@ -234,7 +233,7 @@ struct Module {
 
 // Functions that an indirect call may reach: marked so, or their address is taken in this module.
 std::vector<bool> IndirectTargets(const Module& module);
-// What the address of a function stands for in all kernels of a program, each of which may have code of its
+// The value of a function's address in all kernels of a program, each of which may have code of its
 // own for it.
 uint64_t FunctionIdentity(std::string_view name);
 

@@ -17,9 +17,9 @@ inline constexpr uint32_t kInteger = 16;  // coordinates and level are s32, else
 inline constexpr uint32_t kLevel = 32;
 inline constexpr uint32_t kGradient = 64;
 inline constexpr uint32_t kOffset = 128;
-inline constexpr uint32_t kGather = 256;  // tld4: the channel stands at kChannelShift
+inline constexpr uint32_t kGather = 256;  // tld4: the channel is at kChannelShift
 inline constexpr uint32_t kChannelShift = 12;
-inline constexpr uint32_t kMostWords = 16;
+inline constexpr uint32_t kMaxWords = 16;
 inline constexpr uint32_t kChannels = 4;  // results
 
 // -- SurfaceAddress --

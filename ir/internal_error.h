@@ -1,5 +1,5 @@
 // Where a failed CHECK goes. Programs of ours end with its message; inside a user's process the work that met
-// it fails and the process goes on.
+// it fails and the process continues.
 #pragma once
 
 #include <stdexcept>
@@ -12,7 +12,7 @@ class InternalError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// While one lives, a failed CHECK of this thread throws InternalError. Whoever makes one catches it.
+// While one lives, a failed CHECK of this thread throws InternalError. The code that makes one catches it.
 class ThrowInternalErrors {
  public:
   ThrowInternalErrors();

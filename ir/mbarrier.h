@@ -5,7 +5,7 @@
 //        40..60   bytes that asynchronous copies still owe this phase, two's complement
 //        63       parity of the phase
 //
-// The operand of atomic {mbarrier} says by how much to change it: arrivals to count in bits 0..19 and to drop
+// The operand of atomic {mbarrier} is the change: arrivals to count in bits 0..19 and to drop
 // from all later phases in bits 20..39, bytes to add in bits 40..60. When neither arrivals nor bytes are
 // missing any more, the next phase begins. The value before is the state token of PTX.
 #pragma once

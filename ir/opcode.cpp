@@ -11,7 +11,7 @@ namespace {
 struct Sides {
   std::string_view first, second;
 };
-// The parts before and after `mark`; without one, both are the whole.
+// The parts before and after `mark`; without one, both are the complete text.
 constexpr Sides Split(std::string_view text, char mark) {
   const size_t at = text.find(mark);
   if (at == std::string_view::npos) return {text, text};

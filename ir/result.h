@@ -1,7 +1,7 @@
 // Result<T>, Error and the macros TRY and CHECK: how every room reports failure.
 //
-// An Error is for the user: it says what is wrong, where (file, line, column and the line itself), what was
-// expected and what to do next. CHECK is for our own bugs. Exceptions never leave the file that met them.
+// An Error is for the user: it reports what is wrong, where (file, line, column and the line itself), what
+// was expected and what to do next. CHECK is for our own bugs. Exceptions never leave the file that met them.
 #pragma once
 
 #include <cstdint>

@@ -117,7 +117,7 @@ Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions&
     if (times == nullptr) continue;
     for (const PassTime& pass : passes) AddTo(*times, pass);
   }
-  if (const auto& shape = options.pipeline.passes.launch) {  // whoever launches it checks
+  if (const auto& shape = options.pipeline.passes.launch) {  // the launcher checks it
     const uint32_t extents[] = {shape->x, shape->y, shape->z};
     std::ranges::copy(extents, module.functions[0].required_threads);
   }

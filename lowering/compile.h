@@ -1,4 +1,4 @@
-// From PTX text to IR at any point of the pipeline: the one file that sees every room of the compiler.
+// From PTX text to IR at any point of the pipeline: the one file that includes every room of the compiler.
 //
 //   PTX text -> Parse -> ast::Module -> Translate -> ir::Module (one kernel, Simt) -> pass, pass, ... ->
 //   Collapsed
@@ -38,10 +38,10 @@ class PtxModule {
     std::string name;  // for messages
   };
 
-  // A module by itself: what it declares and does not define may be provided by whoever runs it. Errors:
-  // kSyntax, several at once.
+  // One module on its own: what it declares and does not define may be provided by the code that runs it.
+  // Errors: kSyntax, several at once.
   static Result<PtxModule> Parse(std::string text, std::string name);
-  // A whole program of one or more modules, under a device linker's rules
+  // A complete program of one or more modules, under a device linker's rules
   // (ptx-parser/translate/symbol_table.h). Errors: kSyntax, kLink (definitions that contradict each other).
   // What a kernel reaches and no module defines is an error of Build, so that other kernels can be used.
   static Result<PtxModule> Link(std::vector<Source> sources);

@@ -1,7 +1,7 @@
-// The catalogue of passes: one prototype each. What stands in which order, and why, is in pipeline.cpp.
+// The passes, one prototype each. Their order, and the reasons for it, are in pipeline.cpp.
 //
-// Every pass takes a function from one valid state to another (ir/verify/verify.h) and keeps its meaning: the
-// interpreter gives the same memory before and after it.
+// Every pass takes a function from one valid state to another (ir/verify/verify.h) and preserves its meaning:
+// the interpreter computes the same memory before and after it.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ enum class CollapseForm : uint8_t {
   kHierarchical,  // a loop over warps around loops over lanes
 };
 
-// How a block of threads runs on one core; ptx2cpu explain says which one a kernel needs and why.
+// How a block of threads runs on one core; ptx2cpu explain prints which one a kernel needs and why.
 enum class Tier : uint8_t {
   kAuto,       // the cheapest one that is sure to run every legal launch
   kFlat,       // T0: one loop over the block's threads
   kWarp,       // T1: loops over warps and lanes
   kResumable,  // T2: a warp suspends at block barriers
-  kLanes,      // T3: each lane suspends by itself
+  kLanes,      // T3: each lane suspends on its own
 };
 
 struct PassOptions {
@@ -73,7 +73,7 @@ Status InsertImplicitWarpBarriers(ir::Module& module, ir::Function& f, const Pas
 Status SplitAtBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Decides whether warps or lanes must be resumable: sets f.resumes.
 Status ChooseTier(ir::Module& module, ir::Function& f, const PassOptions& options);
-// Resumes lanes: lets others have a turn on the back edges of loops that may wait for another thread.
+// Resumes lanes: yields on the back edges of loops that may wait for another thread.
 Status InsertYields(ir::Module& module, ir::Function& f, const PassOptions& options);
 
 // -- Simt to Split --

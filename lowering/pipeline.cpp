@@ -13,31 +13,32 @@ namespace {
 using ir::Phase;
 
 constexpr std::array kPasses = {
-    PassEntry{
-        "inline-calls", InlineCalls, Phase::kSimt, For::kAll, false,
-        "a barrier, collective or exit in a callee concerns the caller's regions, so it must be seen there"},
-    PassEntry{
-        "flatten-calls", FlattenCalls, Phase::kSimt, For::kAll, true,
-        "what could not be inlined (recursion, function pointers) and leads to a place where lanes wait"},
+    PassEntry{"inline-calls", InlineCalls, Phase::kSimt, For::kAll, false,
+              "a barrier, collective or exit in a callee concerns the caller's regions, so it must be "
+              "visible there"},
+    PassEntry{"flatten-calls", FlattenCalls, Phase::kSimt, For::kAll, true,
+              "after inlining: handles the remaining calls (recursion, function pointers) that lead to a "
+              "place where lanes wait"},
     PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, false,
-              "every branch and value that goes here makes no region and no slot later"},
+              "every branch and value that it removes saves a region or a slot later"},
     PassEntry{"forward-stores-across-barriers", ForwardStoresAcrossBarriers, Phase::kSimt, For::kAll, true,
-              "before the next one: a load that goes here is no reason to keep a barrier"},
+              "before the next pass: a load that it removes is no reason to keep a barrier"},
     PassEntry{"remove-redundant-barriers", RemoveRedundantBarriers, Phase::kSimt, For::kAll, true,
-              "a barrier that goes here ends no region, makes no slot and needs no tier of its own"},
+              "a barrier that it removes ends no region, needs no slot and requires no other tier"},
     PassEntry{"insert-implicit-warp-barriers", InsertImplicitWarpBarriers, Phase::kSimt, For::kAll, true,
               "collectives become boundaries, the reason for extra barriers"},
-    PassEntry{"split-at-barriers", SplitAtBarriers, Phase::kSimt, For::kAll, true,
-              "boundaries are whole blocks from here on, so control dependence speaks of blocks"},
+    PassEntry{
+        "split-at-barriers", SplitAtBarriers, Phase::kSimt, For::kAll, true,
+        "boundaries are blocks of their own from here on, so control dependence between blocks suffices"},
     PassEntry{"choose-tier", ChooseTier, Phase::kSimt, For::kAll, true,
               "the last point that all tiers share; it tries the next passes on a copy"},
-    PassEntry{
-        "check-supported", CheckSupported, Phase::kSimt, For::kRegions, true,
-        "after inlining and clean-up: refuses no dead code, and before anything is built on what it refuses"},
+    PassEntry{"check-supported", CheckSupported, Phase::kSimt, For::kRegions, true,
+              "after inlining and simplification, so that dead code is not refused, and before the passes "
+              "that rely on it"},
     PassEntry{"insert-extra-barriers", InsertExtraBarriers, Phase::kSplit, For::kRegions, true,
               "needs every boundary alone; afterwards each region leads to one boundary"},
     PassEntry{"mask-divergent-arms", MaskDivergentArms, Phase::kSplit, For::kRegions, true,
-              "before slots are made: what the arms leave different needs one for each lane"},
+              "before slots are made: a value that differs between the arms needs one for each lane"},
     PassEntry{"collapse", Collapse, Phase::kCollapsed, For::kRegions, true, "turns those regions into loops"},
     PassEntry{"sequence-divergent-arms", SequenceDivergentArms, Phase::kCollapsed, For::kRegions, true,
               "the second half of mask-divergent-arms: lanes that wait are kept in slots, and loops over "
@@ -46,9 +47,9 @@ constexpr std::array kPasses = {
               "after the arms, which are within one turn of a warp: cuts what is left at its barriers"},
     PassEntry{"insert-yields", InsertYields, Phase::kSimt, For::kLanes, true,
               "a sleep is a suspension for the next pass"},
-    PassEntry{"make-lanes-resumable", MakeLanesResumable, Phase::kCollapsed, For::kLanes, true,
-              "needs barriers and collectives alone in their blocks; takes any graph, so nothing else stands "
-              "before it"},
+    PassEntry{
+        "make-lanes-resumable", MakeLanesResumable, Phase::kCollapsed, For::kLanes, true,
+        "needs barriers and collectives alone in their blocks; accepts any graph, so it needs no other pass"},
 };
 
 bool Concerns(const PassEntry& pass, const ir::Function& f) {
@@ -72,7 +73,7 @@ Status CheckName(const std::string& name) {
     return {};
   Error error;
   error.code = ErrorCode::kUsage;
-  error.message = "there is no pass '" + name + "'";
+  error.message = "no pass is named '" + name + "'";
   for (const PassEntry& pass : kPasses)
     error.hint += (error.hint.empty() ? "passes: " : ", ") + std::string(pass.name);
   return Fail(std::move(error));

@@ -1,4 +1,4 @@
-// The pipeline: one thread's view in, loops over warps and lanes out. The passes and their order stand in
+// The pipeline: one thread's view in, loops over warps and lanes out. The passes and their order are in
 // pipeline.cpp.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace ptx2cpu::lowering {
 // Which kernels a pass is for, by what choose-tier has decided (device functions resume nothing).
 enum class For : uint8_t {
   kAll,
-  kRegions,  // those that become loops over regions: all but those that resume lanes
+  kRegions,  // those that become loops over regions: all except those that resume lanes
   kWarps,    // those of them that resume warps
   kLanes,    // those that resume lanes
 };
@@ -27,7 +27,7 @@ struct PassEntry {
   ir::Phase after;
   For tier;
   bool kernels_only;     // device functions stay in the Simt phase: they are called by one lane at a time
-  std::string_view why;  // why it stands here
+  std::string_view why;  // the reason for its position
 };
 std::span<const PassEntry> Passes();
 

@@ -1,4 +1,4 @@
-// The edges that start another trip of a loop, in any graph.
+// The edges that start another iteration of a loop, in any graph.
 #pragma once
 
 #include "analysis/regions/regions.h"

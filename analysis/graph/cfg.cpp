@@ -45,8 +45,8 @@ void Grow(Cfg& g, const ir::Function& f, const EdgeFilter& keep) {
   std::reverse(g.order.begin(), g.order.end());
 }
 
-// Gives every node a path to the exit: the last node (in reverse post order) that has none gets an edge, and
-// again.
+// Ensures that every node has a path to the exit: the last node (in reverse post order) that has none gets an
+// edge, and again.
 void CloseEndlessLoops(Cfg& g, const std::function<bool(ir::BlockId)>& leaves) {
   std::vector<bool> ends(g.size());
   auto mark = [&](uint32_t from) {

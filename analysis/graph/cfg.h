@@ -2,7 +2,7 @@
 // exit.
 //
 // Graph algorithms (dominators, loops, control dependence) work on this view, so that each of them can be
-// asked about the function as it is, or about the function without some edges (see EdgeFilter).
+// computed for the function as it is, or for the function without some edges (see EdgeFilter).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Loops and their nesting, by strongly connected components; irreducible ones (several entries) are told
-// apart.
+// Loops and their nesting, by strongly connected components; irreducible ones (several entries) are
+// distinguished.
 #pragma once
 
 #include "analysis/graph/cfg.h"

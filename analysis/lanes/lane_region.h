@@ -1,9 +1,9 @@
-// The code that the lanes of a warp run between two boundaries, seen by all of them at once: nesting of its
-// loops, which lanes are where, and which values differ between lanes. Reads IR only.
+// The code that the lanes of a warp run between two boundaries, as all of them run it at once: the nesting of
+// its loops, which lanes are in which block, and which values differ between lanes. Reads IR only.
 //
-// Blocks are put into an order in which a loop's blocks stand together behind its head and every edge but
-// those back to a head leads forward (Bourdoncle's weak topological order), so that lanes that have parted
-// can go through the code one after the other, each instruction under the mask of those that are there.
+// Blocks are put into an order in which a loop's blocks are together after its head and every edge except
+// those back to a head leads forward (Bourdoncle's weak topological order), so that lanes that have diverged
+// can execute the code one after the other, each instruction under the mask of those that reach it.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ struct LaneRegion {
     std::vector<EdgeRef> in, out;  // edges of this level that lead there; edges that leave it
     bool ends = false;             // a lane's run may end inside
     uint32_t same_as = kNone;      // an earlier item that has exactly the same lanes
-    bool together = true;          // all the level's lanes are there, or none
+    bool together = true;          // all the level's lanes reach it, or none
   };
   struct Level {
     std::vector<Item> items;

@@ -144,7 +144,7 @@ uint8_t Residues::ZerosOf(const ir::Inst& inst) const {
   }
   if (inst.op == Opcode::kShrU || inst.op == Opcode::kShrS) {
     const std::optional<int> shift = amount();
-    // All of kMaxZeros stands for that many or more: no more than these are counted.
+    // kMaxZeros means that many or more: no more than these are counted.
     return shift ? sum(of(0) - *shift) : uint8_t{0};
   }
   if (inst.op == Opcode::kNeg || inst.op == Opcode::kSext || inst.op == Opcode::kZext ||

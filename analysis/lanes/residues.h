@@ -10,7 +10,7 @@
 
 namespace ptx2cpu::analysis {
 
-// Congruent modulo the alignment that was asked for to `offset`, plus a kernel parameter or another value
+// Congruent modulo the requested alignment to `offset`, plus a kernel parameter or another value
 // where one is named. p + 4 * i with 32-bit words is congruent to the parameter p.
 struct Residue {
   enum class Root : uint8_t { kUnvisited, kNone, kParameter, kValue };

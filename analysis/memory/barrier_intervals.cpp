@@ -15,7 +15,7 @@ size_t NumberOperand(Opcode op) {
   return op == Opcode::kBarrierBlock || op == Opcode::kBarrierArrive ? 0 : 1;
 }
 
-// A barrier of the whole block, with a number that is the same for all.
+// A barrier of all threads of the block, with a number that is the same for all.
 bool IsOfWholeBlock(const ir::Function& f, const ir::Inst& inst) {
   if (inst.op == Opcode::kBarrierArrive) return false;
   size_t at = NumberOperand(inst.op);

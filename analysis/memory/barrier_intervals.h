@@ -19,7 +19,7 @@ struct Stretch {
   ir::BlockId block;
   uint32_t from = 0, to = 0;  // positions in Block::insts
   std::vector<uint32_t> effects;
-  std::vector<uint32_t> next;  // stretches that control goes on to
+  std::vector<uint32_t> next;  // stretches that control continues to
   uint32_t barrier = kNoNode;  // the barrier at its end, as a number
 };
 
@@ -58,7 +58,7 @@ class BarrierIntervals {
     uint32_t barrier = kNoNode;  // where it begins; kNoNode: the kernel's start
     std::vector<uint32_t> stretches;
     std::vector<uint32_t> ends;  // barriers
-    bool apart = false;          // threads may go on to different ends, or leave
+    bool apart = false;          // threads may continue to different ends, or leave
   };
 
   void Cut();

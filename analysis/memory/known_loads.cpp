@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kTop = ~0u, kNone = ~0u - 1;  // of states: not reached yet; not known
 constexpr uint64_t kMaxWork = 20'000'000;
 
-// Forward data flow on stretches. A state says per class of accesses (same address, width and number of
+// Forward data flow on stretches. A state has, per class of accesses (same address, width and number of
 // parts) which effect had the bytes last. That the address and the values are still the same SSA values at a
 // later point follows from the meet: a value that was computed anew since would also be reached on a path
 // that has not met the effect.

@@ -1,4 +1,4 @@
-// Loads whose value the thread has at hand: it stored or loaded the same bytes before, and nobody can have
+// Loads whose value the thread already has: it stored or loaded the same bytes before, and no thread can have
 // written them since, barriers or not (Polygeist, section IV-B).
 #pragma once
 
@@ -14,7 +14,7 @@ struct KnownLoad {
   std::vector<ir::ValueId> values;  // one per result of the load, of the same width each
 };
 
-// In the order of the function's blocks. Only weak accesses are looked at, and only where all threads of the
+// In the order of the function's blocks. Only weak accesses are considered, and only if all threads of the
 // block are always in the same interval: then what others may write meanwhile is known.
 std::vector<KnownLoad> FindKnownLoads(const ir::Function& f, const MemoryEffects& effects,
                                       const BarrierIntervals& intervals);

@@ -15,7 +15,7 @@ bool IsWeakAccess(const ir::Inst& inst) {
          inst.attrs.order == ir::MemoryOrder::kWeak && !(inst.attrs.flags & ir::kVolatile);
 }
 
-// Instructions that need no look at memory: values, branches, and collectives that all lanes reach as
+// Instructions without effect on memory: values, branches, and collectives that all lanes reach as
 // members.
 bool IsSilent(const ir::Inst& inst) {
   switch (ir::Info(inst.op).effect) {
@@ -60,7 +60,7 @@ std::optional<MemoryEffect> MemoryEffects::EffectOf(const ir::Inst& inst) const 
   if (!IsWeakAccess(inst)) {
     bool frozen =
         inst.op == Opcode::kLoad && (inst.attrs.space == Space::kParam || inst.attrs.space == Space::kConst);
-    // Nobody writes the memory of a texture, or what a handle stands for, while the kernel runs.
+    // No thread writes the memory of a texture, or the image of a handle, while the kernel runs.
     frozen |=
         inst.op == Opcode::kTexture || inst.op == Opcode::kImageQuery || inst.op == Opcode::kSurfaceAddress;
     if (frozen) return {};
@@ -76,7 +76,7 @@ std::optional<MemoryEffect> MemoryEffects::EffectOf(const ir::Inst& inst) const 
   return effect;
 }
 
-// Nothing for memory that only the thread itself sees, or that nobody writes.
+// Nothing for memory that only the thread itself can access, or that no thread writes.
 std::optional<Reach> MemoryEffects::ReachOf(const ir::Inst& inst) const {
   if (inst.op == Opcode::kLoad && (inst.attrs.flags & ir::kNonCoherent)) return {};
   Space space = inst.attrs.space;
@@ -106,7 +106,7 @@ void MemoryEffects::Locate(MemoryEffect& effect, const ir::Inst& inst) const {
     effect.reach = Reach::kShared;
   }
   effect.object = forms_->ObjectOf(effect.address);
-  // The address of a shared variable of this launch is no parameter.
+  // The address of a shared variable of this launch is not a parameter.
   if (effect.object.kind == MemoryObject::Kind::kParameter && effect.reach == Reach::kEither)
     effect.reach = Reach::kGlobal;
 }

@@ -1,11 +1,11 @@
-// What each instruction does to memory that other threads of the block can see, and whether two such effects
-// can meet in one byte.
+// What each instruction does to memory that other threads of the block can observe, and whether two such
+// effects can concern one byte.
 //
-// A barrier orders the effects of different threads; what one thread does it sees in program order anyhow. So
-// only effects of two different threads matter to a barrier, and an address that is an injective function of
-// the thread's ids (with at least the size of the access between neighbours) never meets itself: the bytes
-// are the thread's own (Polygeist, sections III-A and IV-A). Barriers order global memory in the block as
-// well.
+// A barrier orders the effects of different threads; each thread observes its own effects in program order
+// anyway. So only effects of two different threads matter to a barrier, and an address that is an injective
+// function of the thread's ids (with at least the size of the access between neighbours) never meets itself:
+// the bytes are the thread's own (Polygeist, sections III-A and IV-A). Barriers order global memory in the
+// block as well.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ class MemoryEffects {
   MemoryEffects(const ir::Module& module, const ir::Function& f, std::optional<LaunchShape> launch = {});
 
   const std::vector<MemoryEffect>& all() const { return effects_; }
-  // The effect of an instruction as an index; kNone when other threads cannot tell that it ran.
+  // The effect of an instruction as an index; kNone if other threads cannot observe that it ran.
   static constexpr uint32_t kNone = ~0u;
   uint32_t IndexOf(ir::InstId inst) const { return index_[inst.index]; }
 

@@ -176,7 +176,7 @@ class Chooser {
   // when there are any.
   bool FixExpensive(const std::vector<bool>& stored) {
     // What each is rebuilt with, itself included: what several operands have in common is computed once, and
-    // what is needed by itself is likely to be there.
+    // a value that is needed for its own sake is likely to be available.
     std::vector<std::vector<uint32_t>> work(cone_.size());
     std::vector<bool> above(cone_.size());   // rebuilt from something that is too expensive already
     std::vector<bool> rooted(cone_.size());  // rebuilt from something that is loaded

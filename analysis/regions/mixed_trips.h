@@ -1,4 +1,4 @@
-// Regions from which lanes come to one boundary in different trips of a loop around it.
+// Regions from which lanes reach one boundary in different iterations of a loop around it.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 namespace ptx2cpu::analysis {
 
 // On the graph before regions are formed (forming them may copy the ways that matter here). From where lanes
-// go on after a boundary, a branch that they may take differently (`differs` says so of a block's terminator)
+// continue after a boundary, a branch that they may take differently (`differs` of a block's terminator)
 // has ways to one boundary that cross a back edge around it and ways that do not: a jump into the middle of a
 // loop, or a trip that leaves the boundary out. The lanes then meet in one execution of a collective that
 // are, for the program, at different ones; harmless unless their membermasks differ.

@@ -39,7 +39,7 @@ class Finder {
   }
 
   // Nodes: the blocks, one per region entry, a root before them; edges into boundaries are left out. Then a
-  // block is of a region when the region's entry dominates it, and shared when nothing but the root does.
+  // block is of a region when the region's entry dominates it, and shared if only the root does.
   Cfg Graph() const {
     uint32_t blocks = static_cast<uint32_t>(f_.blocks.size());
     uint32_t regions = static_cast<uint32_t>(map_.regions.size());

@@ -1,6 +1,6 @@
 // Parallel regions (COX section 3.5, on a general control flow graph).
 //
-// A boundary of a level is a block of that level or a higher one. A region is what lies between boundaries:
+// A boundary of a level is a block of that level or a higher one. A region is the code between boundaries:
 // it starts at one edge out of a boundary (or at the function's entry) and holds every block reached from
 // there without meeting a boundary. Warp-level regions become loops over lanes, block-level ones loops over
 // warps.
@@ -33,7 +33,7 @@ inline constexpr uint32_t kNoRegion = ~0u;
 struct RegionMap {
   ir::Level level = ir::Level::kWarp;
   std::vector<Region> regions;
-  // Per block: its region, or regions.size() + k behind shared[k]; kNoRegion for boundaries and unreachable
+  // Per block: its region, or regions.size() + k after shared[k]; kNoRegion for boundaries and unreachable
   // blocks.
   std::vector<uint32_t> region_of;
   // Blocks where paths from several regions meet first (never in the Split phase); they and what only they

@@ -53,7 +53,7 @@ class Loop {
     }
   }
 
-  // The read that decides whether the loop goes on, if another thread's store can change it.
+  // The read that decides whether the loop continues, if another thread's store can change it.
   const ir::Inst* Decider() {
     if (!may_wait_) return nullptr;
     for (BlockId block : blocks_) {

@@ -1,4 +1,4 @@
-// Loops in which a thread may wait for what another thread stores: locks, flags, tickets.
+// Loops in which a thread may wait for a store of another thread: locks, flags, tickets.
 #pragma once
 
 #include "analysis/regions/regions.h"
@@ -14,7 +14,7 @@ struct SpinLoop {
 // A back edge is listed when a branch that leaves its loop, or decides what such a branch sees, depends on
 // the result of an atomic operation, a volatile or ordered load, or of any load of global or shared memory
 // when the loop holds a fence or a sleep. Retry loops are not: those whose only such read is a
-// compare-and-swap against a value read anew in the loop succeed by themselves as soon as no other thread
+// compare-and-swap against a value read anew in the loop succeed as soon as no other thread
 // runs.
 std::vector<SpinLoop> FindSpinLoops(const ir::Function& f);
 

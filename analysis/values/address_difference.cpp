@@ -163,7 +163,7 @@ bool AddressForms::MayOverlap(const AddressDifference& d, int64_t first_bytes, i
   return AnyOverlap(d, extents, first_bytes, second_bytes);
 }
 
-// Both threads' ids have the same factors: is there a difference of ids, not all zero, that brings the
+// Both threads' ids have the same factors: does a difference of ids, not all zero, exist that brings the
 // accesses together? The ids with large factors first, so that few of their differences come into question.
 bool AddressForms::AnyOverlap(const AddressDifference& d, const std::array<int64_t, 4>& extents,
                               int64_t first_bytes, int64_t second_bytes) const {
@@ -183,7 +183,7 @@ bool AddressForms::AnyOverlap(const AddressDifference& d, const std::array<int64
     from = std::max(from, (-first_bytes - later[k + 1] - distance) / factor - 1);
     to = std::min(to, (second_bytes + later[k + 1] - distance) / factor + 1);
     for (int64_t delta = from; delta <= to; ++delta) {
-      if (++steps > 20000) return true;  // too many to look at
+      if (++steps > 20000) return true;  // too many to compare
       if (self(self, k + 1, distance + delta * factor, differ || delta != 0)) return true;
     }
     return false;

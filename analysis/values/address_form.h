@@ -1,9 +1,9 @@
-// Addresses as polynomials over what a thread knows (its ids, parameters, variables, other values), so that
+// Addresses as polynomials over a thread's values (ids, parameters, variables, others), so that
 // the addresses of two threads can be subtracted.
 //
 // Arithmetic of 32 and 64 bits is followed modulo its width. A 32-bit polynomial that may wrap becomes one
 // atom of the 64-bit one (`kWiden`); one that cannot is spread into it. An atom is *uniform* when it has one
-// value for all threads of the block and for the whole launch; only such atoms cancel between threads.
+// value for all threads of the block and for all of the launch; only such atoms cancel between threads.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ struct Atom {
   Polynomial inner;            // kWiden: modulo 2^32; kFrozen: where it was loaded from
 };
 
-// What an address points into, where that can be told.
+// What an address points into, if known.
 struct MemoryObject {
   enum class Kind : uint8_t { kUnknown, kVariable, kParameter } kind = Kind::kUnknown;
   uint32_t index = 0;  // kVariable: the module's variable; kParameter: an atom

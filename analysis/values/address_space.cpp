@@ -33,7 +33,7 @@ class Solver {
   }
 
  private:
-  // Optimistic: a value is what all its known sources say; nothing known yet says nothing.
+  // Optimistic: a value is what all its known sources agree on; unknown sources do not count.
   bool Meet(ValueId value, std::optional<Space> space) {
     if (!space) return false;
     std::optional<Space>& old = found_[value.index];

@@ -7,7 +7,7 @@ namespace ptx2cpu::analysis {
 
 struct AddressSpaceResult {
   // Per value. kGeneric: unknown or several. kShared and kLocal: a real address that lies in the window (made
-  // by to_generic of that space); global, const and param likewise. Values that are no addresses are
+  // by to_generic of that space); global, const and param likewise. Values that are not addresses are
   // kGeneric.
   std::vector<ir::Space> spaces;
   // A real address of a local variable is stored, passed on, or mixed with others: it may be used by other

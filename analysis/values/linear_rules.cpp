@@ -117,7 +117,8 @@ ThreadShape Shr(const LinearSite& s) {
   return Uniform(Uniformity::kWarp);
 }
 
-// The same numbers in a wider type while the narrow sequence does not wrap around, which whole warps can not.
+// The same numbers in a wider type while the narrow sequence does not wrap around, which complete warps
+// cannot.
 ThreadShape Widen(const LinearSite& s) {
   ThreadShape x = Folded(s.operands[0], s.group);
   if (!x.has_axes() || CountsLanes(s.operands[0])) return x;

@@ -13,7 +13,7 @@ struct LinearSite {
   const ir::Inst& inst;
   std::span<const ThreadShape> operands;  // none of them unknown or without a form
 };
-// The result's shape, or kVaryingShape where the rule knows nothing better. The kind is not filled.
+// The result's shape, or kVaryingShape if the rule has nothing better. The kind is not filled.
 using LinearRule = ThreadShape (*)(const LinearSite& site);
 LinearRule LinearRuleOf(ir::Opcode op);  // null: the operation keeps no form
 

@@ -5,7 +5,7 @@
 //
 // where the base is the same in all threads of the grid, of the block or of the warp, and each stride is a
 // number or is known at run time only (it is uniform then where the base is). What that means from lane to
-// lane depends on the group that is asked about: in a block of 8x8 threads tid.x is no sequence along the
+// lane depends on the group in question: in a block of 8x8 threads tid.x is not a sequence along the
 // lanes, in one of 64x1 it is.
 #pragma once
 
@@ -73,7 +73,7 @@ struct ThreadGroup {
   bool is_warp = true;          // its lanes are one warp's
   bool at_once = false;         // an instruction is executed for all lanes at the same time, as emission does
   bool forms = true;            // sequences are of use; else what is not uniform varies
-  bool guesses = false;         // whoever reads the shapes tests what ThreadShape::guess says
+  bool guesses = false;         // the reader of the shapes tests what ThreadShape::guess assumes
   bool private_shared = false;  // HasPrivateShared
 
   // A warp of any block that is launched in this shape.

@@ -133,7 +133,7 @@ ThreadShape ThreadTransfer::Pure(const ir::Inst& inst, ir::Level level,
     if (window) window_of_block.base = window_of_block.kind = std::max(worst, Uniformity::kBlock);
     return window_of_block;
   }
-  // The form of something that varies is kept, but what it cancels to is not at hand as one value.
+  // The form of something that varies is kept, but what it cancels to is not available as one value.
   return worst > Uniformity::kAffine && !shape.varying() ? kVaryingShape : shape;
 }
 
@@ -144,8 +144,8 @@ ThreadShape ThreadTransfer::Read(const ir::Inst& inst, std::span<const ThreadSha
     return Uniform(shape == ir::Level::kBlock ? Uniformity::kBlock : Uniformity::kWarp);
   }
   if (inst.op != Opcode::kLoad || !operands[0].uniform()) return kVaryingShape;
-  // Memory that nobody writes while the kernel runs gives every thread the same value. What a weak load reads
-  // at one time is the same too: between two barriers nobody else may write there.
+  // Memory that no thread writes while the kernel runs has the same value for every thread. What a weak load
+  // reads at one time is the same too: between two barriers no other thread may write there.
   const bool frozen = inst.attrs.space == ir::Space::kConst || (inst.attrs.flags & ir::kNonCoherent) != 0 ||
                       (inst.attrs.space == ir::Space::kParam && f_.is_kernel);
   const bool together =

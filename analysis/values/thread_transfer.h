@@ -26,8 +26,9 @@ class ThreadTransfer {
 };
 
 // An access that other host threads or, between two boundaries, other lanes may see. Where a block's shared
-// memory is private to the host thread that runs its lanes to each boundary, nobody else looks while they
-// run, and any order of their volatile and relaxed accesses there is one that the memory model allows.
+// memory is private to the host thread that runs its lanes to each boundary, no other thread observes it
+// while they run, and any order of their volatile and relaxed accesses there is one that the memory model
+// allows.
 bool IsStrong(const ir::Inst& access, bool private_shared);
 // Is it, for all of the function's accesses?
 bool HasPrivateShared(const ir::Function& f);

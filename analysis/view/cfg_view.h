@@ -1,4 +1,4 @@
-// What a reader is shown of a function's control flow, at any phase; dot.h draws it.
+// What a drawing shows of a function's control flow, in any phase; dot.h draws it.
 #pragma once
 
 #include <functional>

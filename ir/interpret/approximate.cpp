@@ -1,5 +1,5 @@
 // PTX's approximate functions: the host's double-precision function, rounded once to the type. That is within
-// the stated errors, and the host's functions give the manual's results for zeros, infinities and NaN.
+// the stated errors, and the host's functions return the manual's results for zeros, infinities and NaN.
 #include <cmath>
 
 #include "ir/interpret/machine.h"

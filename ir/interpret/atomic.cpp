@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kAtomicCost = 100;  // of a slice: see kSpinCost
 
-// Each half by itself.
+// Each half on its own.
 template <typename Operation>
 Bits128 Halves(Bits128 a, Bits128 b, Operation operation) {
   uint64_t low = operation(static_cast<uint64_t>(a & 0xFFFF), static_cast<uint64_t>(b & 0xFFFF));

@@ -42,7 +42,7 @@ Status ExecuteCallIndirect(Step& s) {
   for (const Function& function : s.machine.module.functions) {
     if (!function.is_kernel && AddressOfFunction(function.name) == address) return Enter(s, function, 1);
   }
-  return s.Fault(fmt::format("indirect call of address {:#x}, which is no function", address));
+  return s.Fault(fmt::format("indirect call of address {:#x}, which is not a function", address));
 }
 
 Status ExecuteNanosleep(Step& s) {

@@ -58,7 +58,7 @@ std::unexpected<Error> DeadlockOf(Cluster& cluster) {
   return Fail(ErrorCode::kInternal, "no thread runs, and none waits");
 }
 
-// Its blocks have a turn each. `ran` is false when none of its threads can ever go on by itself.
+// Runs each of its blocks once. `ran` is false if none of its threads can ever continue on its own.
 Result<Machine::Turn> TurnOf(Cluster& cluster) {
   Machine::Turn all;
   for (auto& block : cluster.blocks) {

@@ -1,4 +1,4 @@
-// The Collapsed phase: block level, for_warps, warp level, for_lanes, lane level, as the loops say.
+// The Collapsed phase: block level, for_warps, warp level, for_lanes, lane level, as the loops require.
 //
 // Lane-level code is run by one thread at a time. Warp- and block-level code is run in lock step, instruction
 // by instruction, by all live threads below it. When a region is through, the values it defined are
@@ -161,7 +161,7 @@ Result<bool> Loops::Terminate(Level level, std::span<Thread> threads, const Inst
   return block->valid();
 }
 
-// Runs a loop over warps or lanes. Where the threads go on after it; invalid: none is live.
+// Runs a loop over warps or lanes. Returns where the threads continue after it; invalid: none is live.
 Result<BlockId> Loops::Loop(std::span<Thread> threads, const Inst& inst, bool at_block) {
   if (inst.op == Opcode::kForWarps) {
     if (!at_block) return Broken(inst, "for_warps below block level");
@@ -259,7 +259,7 @@ Status Loops::ForWarps(const Inst& inst) {
 
 Status Loops::ForLanes(std::span<Thread> threads, const Inst& inst) {
   if ((inst.attrs.flags & kUniform) && Live(threads).size() != threads.size()) {
-    return Broken(inst, "says that all lanes run, but some do not");
+    return Broken(inst, "requires that all lanes run, but some do not");
   }
   for (Thread* thread : Live(threads)) TRY_STATUS(RunLane(*thread, inst.edges[0], inst));
   return {};
@@ -297,7 +297,7 @@ void Loops::Overwrite(Thread& thread, BlockId block) {
 
 }  // namespace
 
-// Until sequence-divergent-arms has run the loops have no meaning for a warp as a whole.
+// Until sequence-divergent-arms has run the loops have no meaning for a complete warp.
 View ViewOf(const Function& kernel) {
   if (kernel.phase != Phase::kCollapsed || HasOpenArms(kernel)) return View::kThreads;
   if (kernel.resumes == Resumes::kNever) return View::kLoops;

@@ -34,7 +34,7 @@ Status ExecuteBarrierReduceOr(Step& s) { return ExecuteCollective(s); }
 
 namespace {
 // Which lanes of a warp are to agree within the arms of a divergent branch is known only once the arms run
-// one after the other; a thread by itself has its own value until then.
+// one after the other; a thread on its own has its own value until then.
 Status WaitToAgree(Step& s) {
   const bool of_arms = s.machine.view == View::kThreads && s.machine.lanes_diverge &&
                        s.frame.function->at_block(s.inst.block).level == Level::kWarp;
@@ -151,7 +151,7 @@ void CompleteShuffle(Group& group) {
     bool in_range = false;
     uint32_t source = SourceLane(t.waiting_at->attrs.shuffle, t.lane, static_cast<uint32_t>(OperandOf(t, 1)),
                                  static_cast<uint32_t>(OperandOf(t, 2)), &in_range);
-    // What a lane outside the group would give is undefined in PTX: the lane keeps its own value.
+    // The value of a lane outside the group is undefined in PTX: the lane keeps its own value.
     bool member = (group.members >> source & 1) != 0;
     Bits128 value = values[member ? source : t.lane];
     ReturnTo(t, value, 0);
@@ -251,8 +251,8 @@ uint32_t LanesWhere(Machine& machine, const Warp& warp, Holds holds) {
 }
 
 // The lanes at one instruction under one mask, of which some are not in it. A GPU runs them together,
-// whatever the mask names, where all of the warp that are there name the same one; it traps (an illegal
-// instruction) where they do not, or where lanes of the mask wait elsewhere under it. Nobody is counted out
+// whatever the mask names, if all that have arrived of the warp name the same one; it traps (an illegal
+// instruction) where they do not, or where lanes of the mask wait elsewhere under it. No lane is excluded
 // while others of the warp may still come.
 Result<bool> CompleteStrangers(Machine& machine, Warp& warp, const Thread& thread, uint32_t here) {
   for (Thread* other : LiveThreads(machine, warp)) {

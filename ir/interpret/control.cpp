@@ -68,7 +68,7 @@ Status EndRegion(Step& s, ThreadState state) {
   return {};
 }
 
-// A thread by itself goes through the body of a loop once.
+// A thread on its own executes the body of a loop once.
 Status EnterLoop(Step& s, const Inst*& loop) {
   if (!RunsAlone(s)) return NotByThread(s);
   loop = &s.inst;

@@ -11,8 +11,8 @@ Rounding ModeOf(const Step& s, Rounding otherwise) {
   return s.inst.attrs.rounding == Rounding::kNone ? otherwise : s.inst.attrs.rounding;
 }
 
-// cvt's .ftz speaks of f32 inputs and results only; fround's type may be any float, but PTX gives .ftz to f32
-// alone.
+// cvt's .ftz concerns f32 inputs and results only; fround's type may be any float, but PTX allows .ftz for
+// f32 alone.
 uint64_t FlushedInput(const Step& s, size_t number, Type type) {
   uint64_t bits = s.Operand64(number);
   return s.Has(kFtz) && type == Type::kF32 ? FlushSubnormal(FormatOf(type), bits) : bits;
@@ -106,8 +106,8 @@ uint32_t EncodeUE8M0(const Number& number, Rounding mode, bool saturate_finite) 
 }
 
 // cvt.rna.tf32 of a NaN cuts the bits off, and .satfinite steps back by one unit, as if infinity had been
-// exceeded. The manual wants a NaN; an H200 does this (also to a signalling NaN, which so becomes infinite or
-// finite).
+// exceeded. The manual requires a NaN; an H200 does this (also to a signalling NaN, which so becomes infinite
+// or finite).
 uint32_t CutNan(uint32_t bits, bool saturate_finite) {
   constexpr uint32_t kUnit = 1 << 13;
   return (bits & ~(kUnit - 1)) - (saturate_finite ? kUnit : 0);

@@ -162,7 +162,7 @@ uint64_t Encode(const Format& format, const Number& number, const RoundingRule& 
     kept >>= 1;
     ++unit;
   }
-  // A subnormal has unit == smallest_unit and no bit at fraction_bits, so that the same sum gives its field
+  // A subnormal has unit == smallest_unit and no bit at fraction_bits, so that the same sum is its field
   // 0.
   uint64_t field = static_cast<uint64_t>(unit - smallest_unit);
   uint64_t magnitude = (field << format.fraction_bits) + kept;

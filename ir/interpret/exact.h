@@ -24,7 +24,7 @@ struct Format {
   bool has_infinity;  // encoded just above `largest`
   bool has_nan;
   uint64_t largest;   // encoding of the largest finite value, without unused bits
-  uint64_t nan;       // canonical NaN as PTX instructions give it
+  uint64_t nan;       // canonical NaN of PTX instructions
   uint64_t sign_bit;  // in the storage
 };
 

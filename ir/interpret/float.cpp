@@ -91,7 +91,7 @@ namespace {
 Status UpperHalfApproximation(Step& s, bool square_root) {
   const Format& format = FormatOf(Type::kF64);
   constexpr uint64_t kUpper = 0xFFFFFFFF00000000, kUpperNan = 0x7FFFFFFF00000000;
-  // The lower half is not looked at: a NaN with its payload there alone counts as an infinity.
+  // The lower half is ignored: a NaN with its payload only there counts as an infinity.
   uint64_t bits = FlushSubnormal(format, s.Operand64(0) & kUpper);
   Number input = Decode(format, bits);
   Number root = square_root ? SquareRoot(input) : input;

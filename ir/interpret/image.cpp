@@ -1,4 +1,4 @@
-// Textures and surfaces, by the services that the caller gives.
+// Textures and surfaces, by the services that the caller provides.
 #include "ir/image.h"
 
 #include <array>
@@ -16,7 +16,8 @@ Result<const ImageServices*> Services(Step& s) {
   return Fail(std::move(error));
 }
 
-// The struct behind a handle must be memory that the kernel may read. A null handle is an unbound image.
+// The struct that a handle points to must be memory that the kernel may read. A null handle is an unbound
+// image.
 Status CheckHandle(Step& s, uint64_t handle, uint32_t bytes) {
   if (handle != 0) static_cast<void>(TRY(Locate(s, Space::kGeneric, handle, bytes, 8, Access::kRead)));
   return {};
@@ -27,7 +28,7 @@ Status CheckHandle(Step& s, uint64_t handle, uint32_t bytes) {
 Status ExecuteTexture(Step& s) {
   const ImageServices* services = TRY(Services(s));
   TRY_STATUS(CheckHandle(s, s.Operand64(0), services->texture_bytes));
-  std::array<uint32_t, image::kMostWords> words{};
+  std::array<uint32_t, image::kMaxWords> words{};
   std::array<uint32_t, image::kChannels> channels{};
   for (size_t i = 2; i < s.inst.operands.size(); ++i) words[i - 2] = s.Operand32(i);
   services->fetch(s.Operand64(0), s.Operand64(1), s.inst.attrs.index, words.data(), channels.data());

@@ -288,7 +288,7 @@ Status ExecuteFns(Step& s) {
   int32_t offset = static_cast<int32_t>(s.Operand32(2));
   int64_t remaining = offset == 0 ? 0 : std::abs(int64_t{offset}) - 1, step = offset < 0 ? -1 : 1;
   uint32_t found = 0xFFFFFFFF;
-  if (offset == INT32_MIN) found = 0;  // its negation overflows; an H200 gives 0 for every mask
+  if (offset == INT32_MIN) found = 0;  // its negation overflows; an H200 returns 0 for every mask
   for (int64_t position = base; position >= 0 && position < 32; position += step) {
     if ((mask >> position & 1) != 0 && remaining-- == 0) {
       found = static_cast<uint32_t>(position);

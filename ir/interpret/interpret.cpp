@@ -248,7 +248,7 @@ std::unexpected<Error> Machine::FaultOfBlock(const Inst* inst, std::string messa
 
 namespace {
 
-constexpr uint64_t kMostResidentThreads = 132 * 2048;  // multiprocessors of an H200, threads of one
+constexpr uint64_t kMaxResidentThreads = 132 * 2048;  // multiprocessors of an H200, threads of one
 constexpr size_t kGridWorkspaceBytes = 64;
 
 Dim3 ClusterOf(const Function& kernel, const InterpretOptions& options) {
@@ -258,18 +258,18 @@ Dim3 ClusterOf(const Function& kernel, const InterpretOptions& options) {
 }
 
 Status CheckCluster(const Function& kernel, const InterpretOptions& options) {
-  constexpr uint32_t kMostBlocks = 16;
+  constexpr uint32_t kMaxBlocks = 16;
   const Dim3 cluster = ClusterOf(kernel, options), &grid = options.grid;
   const uint64_t blocks = uint64_t{cluster.x} * cluster.y * cluster.z;
   const bool divides =
       blocks != 0 && grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
-  if (blocks <= kMostBlocks && divides) return {};
+  if (blocks <= kMaxBlocks && divides) return {};
   return Fail(
       ErrorCode::kLaunch,
       fmt::format(
           "kernel {}: clusters of ({},{},{}) blocks are not within 1..{} blocks, or do not divide the "
           "grid ({},{},{})",
-          kernel.name, cluster.x, cluster.y, cluster.z, kMostBlocks, grid.x, grid.y, grid.z));
+          kernel.name, cluster.x, cluster.y, cluster.z, kMaxBlocks, grid.x, grid.y, grid.z));
 }
 
 Status CheckLaunch(const Function& kernel, std::span<const std::byte> params,
@@ -300,11 +300,11 @@ Status CheckLaunch(const Function& kernel, std::span<const std::byte> params,
   if (most[0] != 0 && threads > uint64_t{most[0]} * std::max(most[1], 1u) * std::max(most[2], 1u)) {
     return fail(fmt::format("allows blocks of ({},{},{}) threads at most", most[0], most[1], most[2]));
   }
-  if (options.cooperative && uint64_t{grid.x} * grid.y * grid.z * threads > kMostResidentThreads) {
+  if (options.cooperative && uint64_t{grid.x} * grid.y * grid.z * threads > kMaxResidentThreads) {
     return fail(fmt::format(
         "a cooperative launch of ({},{},{}) blocks of {} threads is too large: at most {} threads "
         "are resident at once",
-        grid.x, grid.y, grid.z, threads, kMostResidentThreads));
+        grid.x, grid.y, grid.z, threads, kMaxResidentThreads));
   }
   return CheckCluster(kernel, options);
 }

@@ -2,8 +2,8 @@
 //
 // Simt and Split phases: every thread has its own program counter; threads run until they reach a barrier or
 // a collective and wait there for their partners (any legal program terminates; a deadlock is an error that
-// names who waits where). Collapsed phase: block, warp and lane levels run as the loops say, with slots and
-// live masks.
+// names who waits where). Collapsed phase: block, warp and lane levels run as the loops require, with slots
+// and live masks.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class ModuleStorage {
   State* state_;
 };
 
-// What textures and surfaces give, from outside: the functions of the same meaning in
+// Textures and surfaces, from outside: the functions of the same meaning in
 // runtime/abi/entry_points.def.
 struct ImageServices {
   uint32_t texture_bytes = 0, surface_bytes = 0;  // of what a handle points to
@@ -53,7 +53,7 @@ struct InterpretOptions {
   uint32_t dynamic_shared_bytes = 0;
   bool cooperative = false;  // all blocks take turns, so that they may wait for each other at grid barriers
   uint64_t instruction_limit = 0;  // per launch; 0: none. Beyond: kFault error, for fuzzing
-  // How threads take turns: instructions at a time, and from which end. A program without races gives the
+  // How threads alternate: instructions at a time, and from which end. A program without races computes the
   // same for all.
   uint64_t slice = 10000;
   bool backwards = false;

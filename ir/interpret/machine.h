@@ -1,10 +1,10 @@
-// The state of the interpreter and what its parts share: one handler per opcode (interpret_<family>.cpp), the
-// thread scheduler of the Simt and Split phases (interpret_schedule.cpp), and the loops of the Collapsed
-// phase (interpret_collapsed.cpp).
+// The state of the interpreter and what its parts share: one handler per opcode (a file per family), the
+// thread scheduler of the Simt and Split phases (schedule.cpp), and the loops of the Collapsed
+// phase (collapsed.cpp).
 //
 // Every thread has its own frames with a value for every ValueId, in all phases. In the Collapsed phase a
 // block of warp or block level is executed instruction by instruction for all its live threads in lock step:
-// that is what "its values stand for 32 lanes" means here.
+// that is what "one value for 32 lanes" means here.
 #pragma once
 
 #include <array>
@@ -65,7 +65,7 @@ struct Thread {
   uint32_t depth = 0;
   uint64_t budget = 0;           // instructions left in this slice
   std::vector<BlockId> entered;  // Collapsed: lane-level blocks of this region
-  uint32_t point = 0;            // resumable: where it goes on, and the words it shares with the scheduler
+  uint32_t point = 0;            // resumable: where it continues, and the words it shares with the scheduler
   std::array<uint32_t, 4> words{};
   uint32_t cluster_arrival =
       0;  // 1 + the phase of the cluster's barrier at which it has arrived last; 0: never
@@ -88,7 +88,7 @@ View ViewOf(const Function& kernel);
 struct Warp {
   uint32_t first = 0, count = 0;     // threads
   uint32_t slices_without_stop = 0;  // how long lanes that wait to converge have waited for running siblings
-  BlockId block = {};                // View::kWarps: where it goes on
+  BlockId block = {};                // View::kWarps: where it continues
   uint32_t next = 0;
   const Inst* loop = nullptr;  // the for_warps whose body it runs
 };
@@ -122,7 +122,7 @@ struct Step {
 using Handler = Status (*)(Step& step);
 
 // The handlers; a row of the table without one is a link error. Collectives have none: their lanes wait, and
-// when the members have come, Complete<Name> (collective.cpp) gives them their results.
+// when the members have come, Complete<Name> (collective.cpp) sets their results.
 #define OP(name, ...) Status Execute##name(Step& step);
 #include "ir/opcodes.def"
 #undef OP
@@ -137,7 +137,7 @@ inline Signed128 AsSigned(Bits128 bits, int width) {
 // The blocks of a cluster take turns. A launch without clusters has clusters of one block.
 struct Cluster {
   Dim3 shape;
-  bool is_explicit = false;  // the launch or the kernel asks for it
+  bool is_explicit = false;  // the launch or the kernel requests it
   uint32_t phase = 0;        // of its barrier
   std::span<std::byte> grid_workspace =
       {};  // cooperative: the words that grid barriers count in, at %envreg1:%envreg2
@@ -162,14 +162,14 @@ struct Machine {
   uint32_t cluster_rank = 0, cluster_ctaid[3] = {0, 0, 0};
   uint32_t ctaid[3] = {0, 0, 0};
   uint64_t executed = 0;          // instructions of this launch; also the clock
-  std::vector<std::byte> memory;  // behind the spans below
+  std::vector<std::byte> memory;  // the memory of the spans below
   std::span<std::byte> params, shared, local;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
   std::array<Barrier, kNamedBarriers> barriers;
   // Collapsed: by slot, then by thread, warp or 0. View::kThreads: each thread has its own of every shape.
   std::vector<std::vector<Bits128>> slots;
-  uint32_t dispatch_edge = 0;  // resumable: what the scheduler asks for
+  uint32_t dispatch_edge = 0;  // resumable: what the scheduler requests
 
   void StartBlock();  // threads start anew
   // Every thread that can run does so for a while; in the Collapsed phase, if not resumable, to the block's
@@ -187,7 +187,7 @@ struct Machine {
   Status RunWarp(Warp& warp);  // View::kWarps: until it waits at a barrier or has ended
   // Runs a ready thread until it stops, its budget is spent, or it is back at `depth` frames.
   Status RunThread(Thread& thread, uint32_t depth);
-  // One instruction, counted against the limit. The thread's position is already behind it.
+  // One instruction, counted against the limit. The thread's position is already after it.
   Status Execute(Thread& thread, const Inst& inst);
   Status Count(const Thread& thread, const Inst& inst);
 
@@ -247,15 +247,15 @@ void Wait(Step& step);                         // the thread stops at this colle
 bool IsConvergenceWait(const Thread& thread);  // activemask and forms without a membermask
 Level AgreeLevel(const Thread& thread);        // of the agree it waits at
 std::vector<Thread*> LiveThreads(Machine& machine, const Warp& warp);
-// Completes the groups of waiting lanes whose members have all arrived; true when any lane went on.
+// Completes the groups of waiting lanes whose members have all arrived; true if any lane continued.
 Result<bool> CompleteGroups(Machine& machine, Warp& warp);
 // Completes `members`, which wait at the same kind of collective.
 Status CompleteGroup(Machine& machine, Warp& warp, uint32_t members);
 void Release(Thread& thread);
-// All of them wait at the same agree: checks that they share the value, gives it to each and lets them go on.
+// All of them wait at the same agree: checks that they share the value, returns it to each and resumes them.
 Status CompleteAgreement(Machine& machine, std::span<Thread* const> threads);
-// All of them wait at a block barrier that is complete: gives reductions their result and lets the threads go
-// on.
+// All of them wait at a block barrier that is complete: returns the result of reductions and resumes
+// the threads.
 Status CompleteBarrier(Machine& machine, std::span<Thread* const> threads);
 
 // -- what a waiting thread waits for: an instruction, or the resume point of a suspend --

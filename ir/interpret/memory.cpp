@@ -1,5 +1,5 @@
 // Memory: where an address leads, loads, stores, copies, address conversions. Atomics are in
-// interpret_atomic.cpp.
+// atomic.cpp.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -46,7 +46,7 @@ Result<std::byte*> LocateInWindow(Step& s, Space space, std::span<std::byte> win
   return OutOfBounds(s, space, offset, size, access, why);
 }
 
-// Is the range storage of a module variable? `writable` tells whether it may be written.
+// Is the range storage of a module variable? `writable`: whether it may be written.
 bool InVariable(const Machine& m, uint64_t address, uint32_t size, bool* writable) {
   for (uint32_t i = 0; i < m.module.variables.size(); ++i) {
     const Variable& variable = m.module.variables[i];
@@ -88,7 +88,7 @@ Result<std::byte*> LocateReal(Step& s, Space space, uint64_t address, uint32_t s
     if (Within(address, size, range.data(), range.size())) return at;
   }
   if (m.options.allowed.empty() && address >= kNullPage) return at;
-  return OutOfBounds(s, space, address, size, access, "no memory of this launch is there");
+  return OutOfBounds(s, space, address, size, access, "this address is in no memory of the launch");
 }
 
 }  // namespace

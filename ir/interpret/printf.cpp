@@ -138,7 +138,7 @@ Status Printer::Print(std::string_view format) {
       continue;
     }
     Directive directive = TRY(Parse(format, &position));
-    if (!TRY(Convert(directive))) {  // as the device does: the rest as it stands
+    if (!TRY(Convert(directive))) {  // as the device does: the rest verbatim
       text.append(format, percent);
       count = -1;
       break;

@@ -1,5 +1,5 @@
-// Resumable kernels: suspending, going on, and what a waiting thread waits for. The scheduler is the one of
-// the Simt phase (schedule.cpp): the rules by which threads go on are the same.
+// Resumable kernels: suspending, resuming, and what a waiting thread waits for. The scheduler is the one of
+// the Simt phase (schedule.cpp): the rules by which threads continue are the same.
 #include "ir/interpret/machine.h"
 
 namespace ptx2cpu::ir::interpret {
@@ -51,7 +51,7 @@ bool SameKind(const Thread& a, const Thread& b) {
   return SameOperation(*a.waiting_at, *b.waiting_at);
 }
 
-// A point that waits for nothing: the thread stays ready, others have a turn first.
+// A point that waits for nothing: the thread stays ready, others run first.
 Status ExecuteSuspend(Step& s) {
   s.thread.point = s.inst.attrs.index;
   for (size_t i = 0; i < s.inst.operands.size(); ++i) s.thread.words[i] = s.Operand32(i);

@@ -1,11 +1,13 @@
 // The scheduler of the Simt and Split phases. Threads run one after the other, each until it waits, ends, or
-// has used its slice; so every legal program ends, also one whose threads spin for each other. Groups go on
-// as soon as their members have arrived, wherever in the program each of them stands.
+// has used its slice; so every legal program ends, also one whose threads spin for each other. Groups
+// continue as soon as their members have arrived, wherever in the program each of them is.
 //
+// clang-format off
 //   warp collective     all live lanes of the membermask wait at the same kind with the same mask
-//   converged forms     (activemask, no membermask) the lanes at one instruction when no lane of the warp can
-//   run block barrier       a warp arrives when all its live lanes wait at the barrier (PTX: counts are in
-//   whole warps) agree               all live threads of its level
+//   converged forms     (activemask, no membermask) the lanes at one instruction when no lane of the warp can run
+//   block barrier       a warp arrives when all its live lanes wait at the barrier (PTX: counts are in whole warps)
+//   agree               all live threads of its level
+// clang-format on
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +62,7 @@ bool WaitsToAgree(const Thread& thread) {
          (thread.waiting_at->op == Opcode::kAgree || thread.waiting_at->op == Opcode::kAgreeIndex);
 }
 
-// Where a thread stands, from the outermost call inwards; less is earlier in the program.
+// The position of a thread, from the outermost call inwards; less is earlier in the program.
 std::vector<uint64_t> PlaceOf(const Thread& thread) {
   if (PointOf(thread) != nullptr) return {thread.point};
   std::vector<uint64_t> place;
@@ -116,7 +118,7 @@ Status Scheduler::AfterTurn(Warp& warp, bool preempted) {
   return preempted || !AnyReady(warp) ? Settle(warp) : Status{};
 }
 
-// Lets lanes of the warp go on where they can; called when one was preempted or none is ready.
+// Resumes lanes of the warp where they can continue; called when one was preempted or none is ready.
 Status Scheduler::Settle(Warp& warp) {
   if (TRY(CompleteGroups(m_, warp))) return {};
   if (AnyReady(warp)) return warp.slices_without_stop > kPatience ? Converge(warp) : Status{};
@@ -150,7 +152,7 @@ Status Scheduler::AgreeAll(std::vector<Thread*> threads, Level level) {
   return CompleteAgreement(m_, threads);
 }
 
-// Of the lanes that wait to converge, those that stand earliest in the program go on together: what comes
+// Of the lanes that wait to converge, those earliest in the program continue together: what comes
 // later in the program can still be joined by them.
 Status Scheduler::Converge(Warp& warp) {
   uint32_t members = 0;
@@ -199,7 +201,7 @@ Status Scheduler::Arrive(Warp& warp) {
   }
   if (barrier.expected != operands.count) {
     return m_.Fault(*lanes.front(), *lanes.front()->waiting_at,
-                    fmt::format("barrier {} is in use with a count of {} threads, this warp says {}",
+                    fmt::format("barrier {} is in use with a count of {} threads, this warp passes {}",
                                 operands.id, barrier.expected, operands.count));
   }
   barrier.arrived += kWarpSize;
@@ -230,7 +232,7 @@ Status Scheduler::CompleteNamed(uint32_t id) {
 }
 
 // A barrier with a count whose missing warps may be ones that have ended: exited threads leave every count.
-// Only when nobody can run, because until then nobody knows which warps were meant.
+// Only when no thread can run, because until then it is unknown which warps were meant.
 Result<bool> Scheduler::CompleteShortBarriers() {
   uint32_t ended = 0;
   for (const Warp& warp : m_.warps) ended += m_.LiveLanes(warp) == 0 ? kWarpSize : 0;
@@ -320,7 +322,7 @@ std::unexpected<Error> Scheduler::Deadlock() const {
     seen.push_back(thread.waiting_at);
     text += (text.empty() ? "" : ". ") + DescribeWait(thread);
   }
-  return m_.FaultOfBlock(seen.front(), "deadlock: no thread can go on. " + text,
+  return m_.FaultOfBlock(seen.front(), "deadlock: no thread can continue. " + text,
                          "every live thread that a barrier or membermask expects must reach it");
 }
 

@@ -16,7 +16,7 @@ Status ExecuteUndef(Step& s) {
   return {};
 }
 
-// Dynamic shared variables, those without a size, all begin behind the static ones.
+// Dynamic shared variables, those without a size, all begin after the static ones.
 uint64_t SymbolOffset(const Module& module, const Variable& variable) {
   return variable.space == Space::kShared && variable.size == 0 && variable.shared_offset == 0
              ? module.static_shared_bytes

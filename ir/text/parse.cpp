@@ -31,7 +31,7 @@ class ModuleParser {
   SymbolNames variables_, functions_;
 };
 
-// Calls and relocations may name what stands further down, so all names are gathered first.
+// Calls and relocations may name what is defined further down, so all names are gathered first.
 void ModuleParser::DeclareNames() {
   for (size_t i = 0; c_.Peek(i).kind != Kind::kEnd; ++i) {
     const Token& token = c_.Peek(i);
@@ -142,7 +142,7 @@ Status ModuleParser::VariableLine() {
   return {};
 }
 
-// One or more strings of hexadecimal digits; they may stand on lines of their own.
+// One or more strings of hexadecimal digits; they may be on lines of their own.
 Status ModuleParser::Initial(Variable& v) {
   if (!c_.Is(Kind::kString))
     return c_.FailHere("expected the initial bytes as a string of hexadecimal digits");
@@ -163,7 +163,7 @@ Status ModuleParser::Initial(Variable& v) {
 
 Status ModuleParser::RelocationLine() {
   if (m_.variables.empty())
-    return c_.FailHere("a relocation belongs to the variable before it; there is none");
+    return c_.FailHere("a relocation belongs to the variable before it, but no variable precedes it");
   Variable::Relocation r;
   r.offset = TRY(c_.Number32("the relocation's offset"));
   bool named = false;

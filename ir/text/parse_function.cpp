@@ -275,7 +275,7 @@ Status FunctionParser::Instruction() {
     Type type = result.type.value_or(ResultType(inst, number));
     if (type == Type::kVoid && !result.type) {
       return c_.FailAt(result.token,
-                       fmt::format("the row of '{}' does not give this result's type; write %{}: TYPE",
+                       fmt::format("the row of '{}' does not determine this result's type; write %{}: TYPE",
                                    Info(inst.op).mnemonic, result.token.text));
     }
     inst.results.push_back(TRY(Define(result.token, type, id, number)));
@@ -307,7 +307,7 @@ Status FunctionParser::Attributes(Inst& inst) {
   return {};
 }
 
-// The words of all attributes differ, so each one says which attribute it is.
+// The words of all attributes differ, so each one identifies its attribute.
 template <typename Enum>
 bool TakeAttribute(std::string_view word, Enum& field) {
   auto value = word == "none" ? std::nullopt : ParseName<Enum>(word);
@@ -340,7 +340,7 @@ Status FunctionParser::AttributeWord(Inst& inst) {
   return {};
 }
 
-// Integers are the bits themselves, cut to the type's width when negative; a decimal point asks for a float's
+// Integers are the bits themselves, cut to the type's width when negative; a decimal point requests a float's
 // bits.
 Status FunctionParser::Bits(Inst& inst) {
   const std::string& text = c_.Peek().text;

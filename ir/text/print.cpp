@@ -76,7 +76,7 @@ class Printer {
   void Put(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
   }
-  // A name, with "#index" behind it when an earlier item has the same name.
+  // A name, followed by "#index" if an earlier item has the same name.
   template <typename Items>
   void PutName(const Items& items, uint32_t index) {
     if (index >= items.size()) return Put("#{}", index);
@@ -265,7 +265,7 @@ void Printer::PutValue(const Numbers& numbers, ValueId value) {
   if (value.index < numbers.values.size() && numbers.values[value.index] != kNoNumber) {
     Put("%{}", numbers.values[value.index]);
   } else if (value.valid()) {
-    Put("%undefined{}", value.index);  // defined in no block: Parse says so
+    Put("%undefined{}", value.index);  // defined in no block: Parse reports it
   } else {
     Put("%invalid");
   }
@@ -344,7 +344,7 @@ void Printer::PrintInst(const Function& f, const Numbers& numbers, const Inst& i
     if (i != 0) Put(", ");
     ValueId result = inst.results[i];
     PutValue(numbers, result);
-    // The row gives the type, but not that of a call's results.
+    // The row determines the type, but not that of a call's results.
     Type type = result.index < f.values.size() ? f.type_of(result) : Type::kVoid;
     if (Info(inst.op).results.empty() || ResultType(inst, static_cast<uint32_t>(i)) != type) {
       Put(": {}", Name(type));

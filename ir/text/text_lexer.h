@@ -1,4 +1,4 @@
-// Words, numbers, strings and punctuation of the textual IR. Newlines are not tokens, but each token knows
+// Words, numbers, strings and punctuation of the textual IR. Newlines are not tokens, but each token records
 // whether it is the first one on its line: an instruction ends where its line does.
 #pragma once
 

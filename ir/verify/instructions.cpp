@@ -39,7 +39,7 @@ Status CheckWidths(const Subject& s, BlockId block, const Inst& inst) {
     return s.Broken(block, inst, "a truncation to a type that is not narrower");
   if ((inst.op == Opcode::kPack && static_cast<size_t>(to) != from * parts) ||
       (inst.op == Opcode::kUnpack && static_cast<size_t>(from) != to * parts))
-    return s.Broken(block, inst, "the parts do not fill the whole");
+    return s.Broken(block, inst, "the widths of the parts do not add up to that of the whole");
   return {};
 }
 
@@ -113,7 +113,7 @@ Status CheckSide(const Subject& s, BlockId block, const Inst& inst, bool of_resu
     Type wants = LetterType(inst, letter), is = s.f.type_of(values[n]);
     if (letter == 'X' ? is == Type::kVoid : is != wants) {
       return s.Broken(block, inst,
-                      fmt::format("{} {} is {}, the row wants {}", noun, n, Name(is),
+                      fmt::format("{} {} is {}, the row expects {}", noun, n, Name(is),
                                   letter == 'X' ? "a value" : Name(wants)));
     }
   }

@@ -10,10 +10,10 @@ namespace {
 bool IsMask(Opcode op) { return op == Opcode::kLiveMask || op == Opcode::kSetLiveMask; }
 bool IsBranch(Opcode op) { return op == Opcode::kCondBr || op == Opcode::kSwitch; }
 
-// Barriers stand at block level, collectives at warp level, an agree at either.
+// Barriers are at block level, collectives at warp level, an agree at either.
 Status CheckLevelOf(const Subject& s, BlockId block, const Inst& inst) {
   Level level = s.f.at_block(block).level;
-  // Warps that resume come to barriers each by itself.
+  // Resumable warps reach barriers independently of each other.
   Level barrier = s.f.resumes == Resumes::kWarps ? Level::kWarp : Level::kBlock;
   if (IsBarrier(inst.op) && level != barrier) {
     return s.Broken(block, inst, fmt::format("a block barrier in a block of {} level", Name(level)));
@@ -54,7 +54,7 @@ Status CheckPhaseRows(Subject& s) {
                   : (row & kFromSplit)   ? Phase::kSplit
                                          : Phase::kSimt;
     if (phase >= first) return {};
-    return s.Broken(block, inst, fmt::format("the phase {} does not know this row", Name(phase)));
+    return s.Broken(block, inst, fmt::format("the phase {} does not have this row", Name(phase)));
   });
 }
 
@@ -78,7 +78,7 @@ Status CheckSplitBlocks(Subject& s) {
       bool above = s.f.at_block(block).level != Level::kLane;
       if (above && !boundary && !MayStandAbove(inst)) {
         return s.Broken(block, inst,
-                        "only pure instructions may stand beside a barrier, collective or agree");
+                        "only pure instructions may share a block with a barrier, collective or agree");
       }
     }
   }
@@ -182,9 +182,9 @@ constexpr struct {
 Status CheckEnd(const Subject& s, BlockId block, const Inst& inst) {
   Level is = s.f.at_block(block).level, wants = is;
   if (inst.op == Opcode::kExitLane && !s.f.has_early_exit)
-    return s.Broken(block, inst, "an exit_lane, but the function does not say has_early_exit");
+    return s.Broken(block, inst, "an exit_lane in a function without has_early_exit");
   if (inst.op == Opcode::kExit && is == Level::kLane)
-    return s.Broken(block, inst, "an exit; exit_lane takes its place");
+    return s.Broken(block, inst, "an exit; expected exit_lane");
   if (inst.op == Opcode::kExit && (s.f.parked_slot != ~0u || !s.f.resume_points.empty()))
     return s.Broken(block, inst, "an exit of a warp after the arms of branches were sequenced");
   for (const auto& end : kEnds) {
@@ -206,12 +206,12 @@ Status CheckCollapsedLoops(Subject& s) {
     Level body = level;  // of edge 0
     if (inst.op == Opcode::kForWarps) {
       if (level != Level::kBlock || f.is_flat)
-        return s.Broken(block, inst, "for_warps stands at block level of functions that are not flat");
+        return s.Broken(block, inst, "for_warps is legal only at block level of functions that are not flat");
       body = Level::kWarp;
     } else if (inst.op == Opcode::kForLanes) {
       Level wants = f.is_flat ? Level::kBlock : Level::kWarp;
       if (level != wants)
-        return s.Broken(block, inst, fmt::format("for_lanes stands at {} level here", Name(wants)));
+        return s.Broken(block, inst, fmt::format("for_lanes must be at {} level here", Name(wants)));
       body = Level::kLane;
     }
     for (size_t e = 0; e < inst.edges.size(); ++e) {

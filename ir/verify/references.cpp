@@ -70,7 +70,7 @@ Status CheckSymbol(const Subject& s, BlockId block, const Inst& inst) {
   const Variable& variable = s.module.variables[a.index];
   if (variable.space != a.space) {
     return s.Broken(block, inst,
-                    fmt::format("the variable @{} lives in space {}", variable.name, Name(variable.space)));
+                    fmt::format("the variable @{} is in space {}", variable.name, Name(variable.space)));
   }
   return {};
 }
@@ -112,7 +112,7 @@ bool AtomicFits(AtomicOp op, Type type) {
 // Shared memory of other blocks is accessed by generic addresses.
 Status CheckAccessSpace(const Subject& s, BlockId block, const Inst& inst) {
   if (inst.attrs.space != Space::kSharedCluster) return {};
-  return s.Broken(block, inst, "only conversions of addresses know the shared memory of the cluster");
+  return s.Broken(block, inst, "only address conversions may name the shared memory of the cluster");
 }
 
 bool IsOneOf(MemoryOrder order, std::initializer_list<MemoryOrder> allowed) {

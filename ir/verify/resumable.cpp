@@ -30,15 +30,15 @@ Status CheckPoints(Subject& s) {
     const ResumePoint& point = f.resume_points[i];
     bool collective = IsCollective(point.op);
     if (point.op != Opcode::kUndef && !collective && !IsBarrier(point.op)) {
-      return s.Broken(fmt::format("resume point {} waits at {}, no barrier and no collective", i,
-                                  Info(point.op).mnemonic));
+      return s.Broken(fmt::format("resume point {} waits at {}, which is neither a barrier nor a collective",
+                                  i, Info(point.op).mnemonic));
     }
     if (collective && f.resumes == Resumes::kWarps) {
       return s.Broken(
-          fmt::format("resume point {}: the lanes of a warp that is resumed as a whole do not wait", i));
+          fmt::format("resume point {}: a function that resumes warps has no points where lanes wait", i));
     }
     if (collective != (point.collective != ResumePoint::kNoClass)) {
-      return s.Broken(fmt::format("resume point {}: collectives have a class, nothing else does", i));
+      return s.Broken(fmt::format("resume point {}: collectives, and only they, have a class", i));
     }
   }
   return {};
@@ -60,7 +60,7 @@ Status CheckDispatch(const Subject& s, BlockId block, const Inst& inst) {
     if (point.collective != ResumePoint::kNoClass) classes = std::max(classes, point.collective + 1);
   }
   if (s.f.resumes != Resumes::kLanes || block != s.f.entry) {
-    return s.Broken(block, inst, "stands only at the entry of a function that resumes lanes");
+    return s.Broken(block, inst, "is legal only at the entry of a function that resumes lanes");
   }
   if (inst.edges.size() == classes + 1) return {};
   return s.Broken(block, inst,
@@ -76,7 +76,7 @@ Status CheckResumable(Subject& s) {
   if (resumable) {
     TRY_STATUS(CheckPoints(s));
     if (!f.has_early_exit || f.is_flat)
-      return s.Broken("a resumable function keeps live masks and has a warp level");
+      return s.Broken("a resumable function must keep live masks and have a warp level");
   }
   Level level = f.resumes == Resumes::kLanes ? Level::kLane : Level::kWarp;
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
@@ -87,11 +87,11 @@ Status CheckResumable(Subject& s) {
     if (!resumable) return s.Broken(block, inst, "in a function that is not resumable");
     if (inst.op == Opcode::kDispatch) return CheckDispatch(s, block, inst);
     if (f.at_block(block).level != level) {
-      return s.Broken(block, inst, fmt::format("stands at {} level here", Name(level)));
+      return s.Broken(block, inst, fmt::format("must be at {} level here", Name(level)));
     }
     if (inst.op == Opcode::kSuspend) return CheckSuspend(s, block, inst);
     if (inst.op == Opcode::kResumeWord && inst.attrs.index >= 4)
-      return s.Broken(block, inst, "there are four words");
+      return s.Broken(block, inst, "only words 0 to 3 exist");
     return {};
   });
 }

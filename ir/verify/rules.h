@@ -35,7 +35,7 @@ struct Subject {
 
 // Every rule may rely on those before it.
 Status CheckBlocks(Subject& s);      // ids are valid, blocks end in one terminator
-Status CheckValues(Subject& s);      // values know their definitions
+Status CheckValues(Subject& s);      // values record their definitions
 Status CheckTypes(Subject& s);       // T and F are what the row allows
 Status CheckSignature(Subject& s);   // count and types of operands and results
 Status CheckAttributes(Subject& s);  // only what the row reads, and what it needs

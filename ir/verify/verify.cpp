@@ -61,9 +61,9 @@ Status CheckBlock(const Subject& s, BlockId id, std::vector<bool>& listed) {
   for (InstId inst_id : block.insts) {
     if (inst_id.index >= s.f.insts.size()) return s.Broken(id, "an instruction's id is invalid");
     const Inst& inst = s.f.at_inst(inst_id);
-    if (listed[inst_id.index]) return s.Broken(id, inst, "the instruction stands in two places");
+    if (listed[inst_id.index]) return s.Broken(id, inst, "the instruction is in two places");
     listed[inst_id.index] = true;
-    if (inst.block != id) return s.Broken(id, inst, "the instruction says that it stands in another block");
+    if (inst.block != id) return s.Broken(id, inst, "the instruction names another block as its own");
     bool last = inst_id == block.insts.back();
     if (last && !IsTerminator(inst.op))
       return s.Broken(id, inst, "the block's last instruction is not a terminator");
@@ -145,14 +145,14 @@ Status CheckValues(Subject& s) {
     const Block& block = s.f.at_block(id);
     for (size_t n = 0; n < block.params.size(); ++n) {
       if (!matches(block.params[n], InstId{}, id, n)) {
-        return s.Broken(id, fmt::format("parameter {} says that it is defined elsewhere", n));
+        return s.Broken(id, fmt::format("parameter {} names another definition", n));
       }
     }
     for (InstId inst_id : block.insts) {
       const Inst& inst = s.f.at_inst(inst_id);
       for (size_t n = 0; n < inst.results.size(); ++n) {
         if (!matches(inst.results[n], inst_id, id, n)) {
-          return s.Broken(id, inst, fmt::format("result {} says that it is defined elsewhere", n));
+          return s.Broken(id, inst, fmt::format("result {} names another definition", n));
         }
       }
     }

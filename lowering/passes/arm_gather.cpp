@@ -51,7 +51,7 @@ std::vector<BlockId> ArmSequencer::Meets(const std::vector<BlockId>& branches, B
 }
 
 BlockId ArmSequencer::BuildDispatch(const std::vector<Target>& targets, const ir::Position& at) {
-  // Around the outermost branch nobody waits: for_lanes ends the warp.
+  // Around the outermost branch no lane waits: for_lanes ends the warp.
   BlockId next = Place("all_exited");
   ir::Builder{f_, next}.Terminate(Opcode::kUnreachable);
   lost_.push_back(next);

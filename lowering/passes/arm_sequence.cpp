@@ -42,7 +42,7 @@ void ArmSequencer::Build(BlockId branch, BlockId join, const std::vector<BlockId
   BuildRejoin(plan, Redirect(arms, plan));
 }
 
-// The way through the second arm; returns the block that enters it when nobody takes the first.
+// The way through the second arm; returns the block that enters it when no lane takes the first.
 BlockId ArmSequencer::BuildSecond(Plan& plan, BlockId second) {
   plan.next = Place("next_arm");
   BlockId enter = Place("second_arm"), only = Place("second_arm_only");
@@ -60,7 +60,7 @@ BlockId ArmSequencer::BuildSecond(Plan& plan, BlockId second) {
   return only;
 }
 
-// Arms come to `meet` instead of the join, and to `next` when all their lanes have exited; true when they
+// Arms lead to `meet` instead of the join, and to `next` when all their lanes have exited; true when they
 // may.
 bool ArmSequencer::Redirect(const std::vector<BlockId>& arms, const Plan& plan) {
   bool exits = false;
@@ -93,7 +93,7 @@ void ArmSequencer::BuildRejoin(const Plan& plan, bool exits) {
     resume = Place("resume");
     ir::Builder test{f_, plan.rejoin, plan.at};
     test.CondBr(NonZero(test, test.SlotLoad(plan.arrived)), {resume, {}}, {lost, {}});
-    // Around the outermost branch nobody waits: for_lanes ends the warp.
+    // Around the outermost branch no lane waits: for_lanes ends the warp.
     ir::Builder{f_, lost}.Terminate(Opcode::kUnreachable);
     lost_.push_back(lost);
   }

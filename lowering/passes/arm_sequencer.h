@@ -25,19 +25,19 @@ class ArmSequencer {
   uint32_t NewSlot();
   static bool EntersLanes(const ir::Function& f, BlockId from, uint32_t edge);
   std::vector<BlockId> WarpBlocksAfter(BlockId block, uint32_t join) const;
-  // Nobody is parked when a warp begins a body that parks lanes.
+  // No lane is parked when a warp begins a body that parks lanes.
   void ClearParked();
   // Lanes wait in arms only.
   void MarkWhereAllRun();
   void Sequence(BlockId branch);
-  // Lanes of both ways come to one block before the arms meet.
+  // Lanes of both ways reach one block before the arms meet.
   bool Overlap(BlockId branch, BlockId join) const;
   // Ways that are taken when no lane is left do not decide where the arms meet.
   Step StepsOf(uint32_t node) const;
   // The kernel ends for the lanes of this loop, but not for those that wait.
   void EndLanes(BlockId loop);
   std::vector<BlockId> BodyOf(BlockId loop) const;
-  // The arms end the warp, each by itself: now they meet for that.
+  // Each arm ends the warp on its own: now they meet for that.
   BlockId CommonEnd(const std::vector<BlockId>& arms);
 
   // -- one arm after the other: arm_sequence.cpp --
@@ -47,9 +47,9 @@ class ArmSequencer {
     BlockId join, meet, next, rejoin;
   };
   void Build(BlockId branch, BlockId join, const std::vector<BlockId>& arms);
-  // The way through the second arm; returns the block that enters it when nobody takes the first.
+  // The way through the second arm; returns the block that enters it when no lane takes the first.
   BlockId BuildSecond(Plan& plan, BlockId second);
-  // Arms come to `meet` instead of the join, and to `next` when all their lanes have exited; true when they
+  // Arms lead to `meet` instead of the join, and to `next` when all their lanes have exited; true when they
   // may.
   bool Redirect(const std::vector<BlockId>& arms, const Plan& plan);
   void BuildRejoin(const Plan& plan, bool exits);

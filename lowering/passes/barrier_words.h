@@ -1,4 +1,4 @@
-// What a thread that suspends at a block barrier hands to the scheduler.
+// What a thread that suspends at a block barrier passes to the scheduler.
 #pragma once
 
 #include <vector>

@@ -26,7 +26,7 @@ ir::BlockId InsertBlockBefore(ir::Function& f, ir::BlockId block,
 ir::BlockId SplitEdge(ir::Function& f, ir::BlockId from, uint32_t edge, ir::Level level,
                       const std::string& label);
 
-// Gives every instruction that satisfies `alone` a block of its own.
+// Puts every instruction that satisfies `alone` into a block of its own.
 void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone);
 
 struct Copies {

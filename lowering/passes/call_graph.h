@@ -1,4 +1,4 @@
-// Who calls whom, and which functions a lane may have to wait in.
+// The call graph, and the functions in which a lane may have to wait.
 #pragma once
 
 #include <vector>

@@ -7,7 +7,7 @@
 //   barrier_block 3               fine: a full barrier, whatever its number
 //
 // A branch that threads take differently around a barrier is not found here but when the kernel runs:
-// insert-extra- barriers makes all members agree on it, and a disagreement is a fault with the branch's PTX
+// insert-extra-barriers makes all members agree on it, and a disagreement is a fault with the branch's PTX
 // line.
 #include "lowering/passes.h"
 #include "lowering/passes/diagnose.h"

@@ -1,9 +1,9 @@
 // Chooses between regions that run to their end (tiers T0, T1) and resumable warps (T2) or lanes (T3).
 //
-// T0 and T1 are sure where all that decides whether a barrier or collective is reached is uniform, early
-// exits and masked arms aside: the passes that build regions are tried on a copy, and what they could only
+// T0 and T1 suffice if every decision whether a barrier or collective is reached is uniform, early
+// exits and masked arms aside: the passes that build regions run on a copy, and what they could only
 // leave to a check at run time counts. A loop that may wait for another thread, and a collective whose
-// members may stand in the other arm of a branch, need lanes that suspend.
+// members may be in the other arm of a branch, need lanes that suspend.
 #include <algorithm>
 #include <utility>
 

@@ -189,7 +189,7 @@ class Collapser {
     Opcode op = f_.at_inst(id).op;
     if (op != Opcode::kRet && op != Opcode::kExit) return;
     // Nothing follows for any lane: the end of the region is the end of the kernel.
-    // A warp that resumes says so to the scheduler.
+    // A resumable warp reports it to the scheduler.
     bool last = lanes_.regions[index].next.empty() && WarpRegionOf(lanes_.regions[index]).next.empty() &&
                 f_.resumes == ir::Resumes::kNever;
     f_.inst(id).op = last ? Opcode::kEndLane : Opcode::kExitLane;
@@ -226,7 +226,7 @@ class Collapser {
     start_ = start;
   }
 
-  // A boundary whose block goes on with nothing but ret.
+  // A boundary whose block continues only with ret.
   void LeaveAtBoundary(BlockId block, ir::Inst& terminator) {
     terminator.op = f_.at_block(block).level == Level::kBlock ? Opcode::kRet : Opcode::kEndWarp;
     terminator.operands.clear();

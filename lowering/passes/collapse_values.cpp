@@ -45,7 +45,7 @@ bool CollapseValues::Scalar(const Place& place, ir::ValueId old) const {
   return place.level == ir::Level::kLane || uniformity_.UniformAt(old, place.level);
 }
 
-// Values that cost one slot load, or nothing, and no slot that is not there anyhow.
+// Values that cost one slot load, or nothing, and no slot that does not exist anyway.
 bool CollapseValues::IsLeaf(const Place& place, ir::ValueId old) const {
   return place.known.contains(old.index) || carried_[old.index] || slot_[old.index] != kNoSlot ||
          (home_[old.index] != kNoPlace && places_[home_[old.index]].level != ir::Level::kLane);

@@ -1,4 +1,4 @@
-// Values in the Collapsed form: how code of one place gets a value that another place defines.
+// Values in the Collapsed form: how code of one place obtains a value that another place defines.
 //
 // A place is the code of one lane-level region, of one boundary, or of one copy between levels. Every value
 // of the Split form has a home, the place of its definition; elsewhere it is rebuilt when that is cheap, or
@@ -36,7 +36,7 @@ class CollapseValues {
   // terminator.
   PlaceId AddPlace(ir::Level level, ir::BlockId prologue, ir::BlockId epilogue);
   void SetHome(ir::ValueId old, PlaceId place, ir::ValueId clone);
-  // A parameter of a boundary: it lives in its slot only, stored by whoever leads there.
+  // A parameter of a boundary: it is in its slot only, stored by the regions that lead there.
   void SetCarried(ir::ValueId old) { carried_[old.index] = true; }
   // A boundary of block level needs each thread's own value of something that is not uniform there.
   void KeepPerLane(ir::ValueId old) { per_lane_[old.index] = true; }

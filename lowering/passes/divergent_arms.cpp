@@ -1,11 +1,14 @@
 // The meeting point of two arms is the immediate post-dominator of their branch. But all ways end where the
 // kernel does, and an arm that only ends its lanes must not move the meeting point of the others there:
 //
-//   b: cond_br %p, x, y          Lanes from x and y meet at j, where all that are left have to come to its
-//   collective. x: ... cond_br %q, gone, j   So an end of the kernel counts as an end of the graph only where
-//   both ways lead, like gone: ... ret                that behind j, and what ends elsewhere is left out. y:
-//   ... br j j: collective ; ... ret      The arms of the second branch: gone, and nothing, since j is not
-//   its own.
+// clang-format off
+//   b:    cond_br %p, x, y        Lanes from x and y meet at j, where all that are left must reach its collective.
+//   x:    ...                     So an end of the kernel counts as an end of the graph only where both ways lead,
+//         cond_br %q, gone, j     like that after j; other ends are left out.
+//   gone: ... ret                 The arms of the second branch: gone, and nothing, since j is not its own.
+//   y:    ... br j
+//   j:    collective ; ... ret
+// clang-format on
 #include "lowering/passes/divergent_arms.h"
 
 #include <algorithm>
@@ -37,8 +40,8 @@ class Meeting {
     }
   }
 
-  // Where the arms may be said to meet, the best first; exit_: at the end of the warp's turn. Where lanes
-  // that take the first edge may end before others go on, that is the best.
+  // Where the arms may count as meeting, the best first; exit_: at the end of the warp's turn. Where lanes
+  // that take the first edge may end before others continue, that is the best.
   std::vector<uint32_t> Points() const {
     std::vector<uint32_t> heads = to_[branch_];
     if (heads.size() != 2) return {};
@@ -105,7 +108,7 @@ class Meeting {
   }
 
   // For ways that nothing joins: when all lanes end on one of them, the others may wait at the head of the
-  // other. That is no early end but the end of a loop, where the other way can only come back.
+  // other. That is not an early exit but the end of a loop, where the other way can only return.
   std::vector<uint32_t> BesideEnding(const std::vector<uint32_t>& heads) const {
     struct Way {
       bool dies = false, stays = false, returns = false;

@@ -1,4 +1,4 @@
-// Where the lanes that differ at a branch meet again, and the blocks that only some of them run until then.
+// Where lanes that diverge at a branch reconverge, and the blocks that only some of them run until then.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@ namespace ptx2cpu::lowering {
 // Whether lanes do not take this edge together with their warp.
 using Skips = std::function<bool(ir::BlockId from, uint32_t edge)>;
 
-// Where a warp goes on after a block. The number f.blocks.size() stands for the end of its turn, at a block
-// barrier; nowhere: every lane ends there. `some_end`: lanes may end there while others go on.
+// Where a warp continues after a block. The number f.blocks.size() is the end of its turn, at a block
+// barrier; nowhere: every lane ends there. `some_end`: lanes may end there while others continue.
 struct Step {
   std::vector<uint32_t> to;
   bool some_end = false;
@@ -27,7 +27,7 @@ std::vector<ir::BlockId> Between(const ir::Function& f, ir::BlockId branch, uint
 struct DivergentArms {
   uint32_t join;                    // f.blocks.size(): the end of the warp's turn
   std::vector<ir::BlockId> blocks;  // entered over the branch only
-  bool all_end = false;  // on both ways: lanes of the second edge go on when those of the first ended
+  bool all_end = false;  // on both ways: lanes of the second edge continue when those of the first have ended
 };
 // Nothing when the arms lead back to the branch, or can be entered from elsewhere.
 std::optional<DivergentArms> FindArms(const ir::Function& f, ir::BlockId branch, const Steps& steps,

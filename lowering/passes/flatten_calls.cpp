@@ -4,15 +4,15 @@
 //
 // clang-format off
 //   before                                   after
-//     bb0: %r = call @walk(%x)                 bb0: store what is needed behind the call; push frame, site 0
+//     bb0: %r = call @walk(%x)                 bb0: store what is needed after the call; push frame, site 0
 //          store ..., %r                            br walk(%x)
 //     @walk: w0(%a): ... shuffle ...           walk(%a): ... shuffle ... ; result to its place
 //            ... call @walk ... ret %b                   switch site of the frame, site0, site1
 //                                              site0: pop frame; load what is needed; %r = result ; store ..., %r
 // clang-format on
 //
-// Frame: the site it returns to, what its function needs behind its calls, its local variables. The body of
-// each function stands in the kernel once. An indirect call compares the address with those of such functions
+// Frame: the site it returns to, what its function needs after its calls, its local variables. The body of
+// each function is in the kernel once. An indirect call compares the address with those of such functions
 // first.
 #include <algorithm>
 #include <map>
@@ -36,7 +36,7 @@ using ir::Space;
 using ir::Type;
 using ir::ValueId;
 
-constexpr uint32_t kStackBytes = 16 * 1024;  // per thread; twice what CUDA gives by default and a reserve
+constexpr uint32_t kStackBytes = 16 * 1024;  // per thread; twice CUDA's default and a reserve
 constexpr uint32_t kFrameHead = 16;          // the site, padded
 
 uint32_t RoundUp(uint32_t value, uint32_t align) { return (value + align - 1) / align * align; }
@@ -141,7 +141,7 @@ class CallFlattener {
 
   void OwnNewBlocks(uint32_t owner) { owner_.resize(f_.blocks.size(), owner); }
 
-  // The call's results become parameters of the block behind it.
+  // The call's results become parameters of the block after it.
   void AdoptResults(BlockId after, const ir::Inst& call) {
     f_.block(after).params = call.results;
     for (uint32_t n = 0; n < call.results.size(); ++n) {
@@ -233,7 +233,7 @@ class CallFlattener {
     return RoundUp(body.saved, 16) + RoundUp(body.locals, 16);
   }
 
-  // What a site needs behind it is found with every site as a root of the graph; bodies end in ret still.
+  // What a site needs after it is found with every site as a root of the graph; bodies still end in ret.
   void SaveValues() {
     std::vector<ir::Edge> roots{{f_.entry, {}}};
     const BlockId start = ir::AddBlock(f_, ""), real = f_.entry;
@@ -370,7 +370,7 @@ class CallFlattener {
   ir::Function& f_;
   const CallGraph& calls_;
   const std::vector<uint32_t> targets_;
-  std::set<ir::InstId> kept_;  // indirect calls behind the comparisons
+  std::set<ir::InstId> kept_;  // indirect calls after the comparisons
   uint32_t stack_ = 0, pointer_ = 0, results_ = 0;
   std::vector<uint32_t> owner_;  // by block: function whose body it is, kKernel
   std::map<uint32_t, Body> bodies_;

@@ -10,11 +10,11 @@
 // A block that can reach no barrier any more is "doomed": lanes that go there finish the kernel within their
 // region. A branch that is not known to be uniform therefore needs no agreement about going there (early
 // exits before barriers). For every other branch that a boundary is control dependent on, all live members
-// must agree; it stands alone at the boundary's level. Where two regions meet there is a boundary too. Both
-// are repeated, since new boundaries create new dependences; then every region leads to one boundary at most:
-// were there two, first boundaries X and Y on paths from a branch inside, neither of which needs a decision
-// inside the region, both would post-dominate that branch, each would lie on every path from the other, and
-// they would be the same.
+// must agree; it is alone in a block of the boundary's level. Where two regions meet there is a boundary too.
+// Both are repeated, since new boundaries create new dependences; then every region leads to one boundary at
+// most: were there two, first boundaries X and Y on paths from a branch inside, neither of which needs a
+// decision inside the region, both would post-dominate that branch, each would lie on every path from the
+// other, and they would be the same.
 #include <algorithm>
 #include <map>
 
@@ -55,7 +55,7 @@ class ExtraBarriers {
       for (ir::InstId id : block.insts) {
         const ir::Inst& inst = f_.at_inst(id);
         if (ir::IsCollective(inst.op)) block.level = ir::Level::kWarp;
-        // Warps that suspend reach a barrier each by itself.
+        // Warps that suspend reach a barrier independently.
         if (ir::IsBarrier(inst.op)) {
           block.level = f_.resumes == ir::Resumes::kWarps ? ir::Level::kWarp : ir::Level::kBlock;
         }
@@ -174,8 +174,8 @@ class ExtraBarriers {
     f_.inst(f_.at_block(peeled).insts.back()).operands[0] = f_.at_inst(id).results[0];
   }
 
-  // Every region that reaches the block goes there as a whole, so the regions may end there. `post`: on the
-  // graph without the edges that only some threads take for good.
+  // All threads of every region that reaches the block go there, so the regions may end there. `post`: on the
+  // graph without the edges by which only some threads leave for good.
   bool AllArrive(ir::BlockId block, const analysis::RegionMap& map,
                  const analysis::DominatorTree& post) const {
     for (const analysis::BlockEdge& edge : incoming_[block.index]) {

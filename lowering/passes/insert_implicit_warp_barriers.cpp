@@ -16,7 +16,7 @@
 // through volatile shared memory without any barrier: there each volatile access of shared memory is followed
 // by a barrier of the converged lanes. From sm_70 on such programs are wrong by the manual, but lanes that
 // have not diverged stay together on every GPU so far, and old code is built for new targets all the time: so
-// the same is done there for functions that count on it (volatile_exchange.h), by name of the memory: a
+// the same is done there for functions that rely on it (volatile_exchange.h), by name of the memory: a
 // generic address is more likely a flag in global memory.
 #include "ir/build.h"
 #include "lowering/passes.h"

@@ -1,5 +1,5 @@
-// Lanes that wait in a loop for another thread's store let the others have a turn (tier T3): a nanosleep of
-// no time on the back edge becomes a suspension that waits for nothing.
+// Lanes that wait in a loop for another thread's store yield to the others (tier T3): a nanosleep of
+// zero time on the back edge becomes a suspension that waits for nothing.
 //
 //   before                                      after
 //     bb1: %v = load.acquire %flag                bb1: %v = load.acquire %flag

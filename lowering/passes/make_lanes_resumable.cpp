@@ -1,5 +1,5 @@
 // Tier T3: the lanes of a warp run one by one until each suspends, at a collective, a barrier, or where it
-// lets others have a turn; a scheduler lets them go on. Takes any control flow graph.
+// yields; a scheduler resumes them. Accepts any control flow graph.
 //
 // clang-format off
 //   before (Simt, ballot alone in bb1)    after (Collapsed, resumes lanes; point 1 = ballot class 0)
@@ -12,8 +12,8 @@
 //                                           class0 [warp]: ballot of slots 0, 1 into slot 3 ; end_warp
 // clang-format on
 //
-// Collectives with the same operation share one class, whose operands and results lie in slots: lanes may
-// meet there from different places. A value that is needed behind a suspension is stored once, where it is
+// Collectives with the same operation share one class, whose operands and results are in slots: lanes may
+// meet there from different places. A value that is needed after a suspension is stored once, where it is
 // defined, and loaded where it is needed first; cheap pure values are computed again instead.
 #include <algorithm>
 #include <map>
@@ -64,7 +64,7 @@ class LanesResumable {
   }
 
  private:
-  // A collective's operation, whose lanes may stand at different places.
+  // A collective's operation, whose lanes may be at different places.
   struct Class {
     ir::Inst inst;                            // operands and results are those of its first place
     std::vector<uint32_t> operands, results;  // slots
@@ -176,7 +176,7 @@ class LanesResumable {
     return block;
   }
 
-  // -- values that are needed behind a suspension --
+  // -- values that are needed after a suspension --
 
   void CarryValues() {
     const analysis::LivenessResult live = analysis::AnalyzeLiveness(f_);
@@ -283,7 +283,7 @@ class LanesResumable {
   std::map<std::pair<Type, size_t>, uint32_t> mail_;
   std::vector<uint32_t> slot_of_;
   std::vector<ValueId> carried_;
-  size_t front_ = 0;                                   // instructions put in front of the block at hand
+  size_t front_ = 0;                                   // instructions put in front of the current block
   std::vector<std::pair<ValueId, ValueId>> replaced_;  // results of suspensions
   std::vector<ir::InstId> gone_;
 };

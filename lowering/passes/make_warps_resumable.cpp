@@ -1,4 +1,4 @@
-// Tier T2: a warp runs until it suspends at a block barrier; a scheduler lets it go on.
+// Tier T2: a warp runs until it suspends at a block barrier; a scheduler resumes it.
 //
 // clang-format off
 //   before (Collapsed, barriers at warp level)    after (resumes warps; point 1 = barrier_block)
@@ -10,7 +10,7 @@
 //     end [block]: ret                              gone [lane]: exit_lane          w3 [warp]: end_warp
 // clang-format on
 //
-// Values that cross regions are in slots already; what a barrier's own block uses behind it is loaded or
+// Values that cross regions are in slots already; what a barrier's own block uses after it is loaded or
 // computed again.
 #include <map>
 

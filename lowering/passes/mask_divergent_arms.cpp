@@ -1,5 +1,5 @@
 // Collectives in the arms of a branch on which the lanes of a warp differ (tier T1): the arms run one after
-// the other, each by its own lanes; the others are parked. COX (section 3.3) asks all lanes to agree here
+// the other, each by its own lanes; the others are parked. COX (section 3.3) requires all lanes to agree here
 // instead.
 //
 //   before (Split)                                 after (Split)
@@ -7,17 +7,18 @@
 //               cond_br %u, t, e
 //
 //   sequence-divergent-arms makes of it at warp level, after collapse (j: where the arms meet)
-//     b:      %live = live_mask ; %t = ballot %p, %live ; arrived = 0 ; pending = %live & ~%t ; %t != 0 ?
-//     first : only first:  parked |= pending ; set_live_mask %t ; br t              only: pending = 0 ; br e
+//     b:      %live = live_mask ; %t = ballot %p, %live ; arrived = 0 ; pending = %live & ~%t
+//             %t != 0 ? first : only
+//     first:  parked |= pending ; set_live_mask %t ; br t              only: pending = 0 ; br e
 //     meet:   arrived |= live_mask ; br next                           (where edges of the arms led to j)
 //     next:   pending != 0 ? second : rejoin
 //     second: %e = pending ; pending = 0 ; parked = (parked & ~%e) | arrived ; set_live_mask %e ; br e
 //     rejoin: parked &= ~arrived ; set_live_mask arrived ; br j
 //
-// set_live_mask stands last: the lanes that go on are others than those that computed. Lanes that agree take
+// set_live_mask is last: the lanes that continue are others than those that computed. Lanes that agree take
 // one way. Where the lanes of an arm may all exit, its for_lanes gets a third edge, to `next`; a rejoin that
-// nobody has come to goes to `next` of the branch around it. The first half, here, comes before slots are
-// made, so that what the arms leave different gets a slot for each lane; the second is
+// no lane has reached goes to `next` of the branch around it. The first half, here, comes before slots are
+// made, so that values that differ between the arms get a slot for each lane; the second is
 // sequence_divergent_arms.cpp. A branch stays with its agreement when an arm leads back to it (lanes would
 // leave a loop at different trips).
 #include "lowering/passes/mask_divergent_arms.h"
@@ -71,7 +72,7 @@ class ArmFinder {
   std::optional<DivergentArms> ArmsOf(BlockId branch) const {
     std::optional<DivergentArms> arms =
         FindArms(f_, branch, [this](uint32_t node) { return StepsOf(node); }, SkipsBarriers());
-    // Warps that resume come to barriers at warp level: not with lanes that wait in another arm.
+    // Resumable warps reach barriers at warp level: not with lanes that wait in another arm.
     if (arms && std::ranges::any_of(arms->blocks, [this](BlockId block) {
           return std::ranges::any_of(f_.at_block(block).insts,
                                      [this](ir::InstId id) { return ir::IsBarrier(f_.at_inst(id).op); });

@@ -7,10 +7,10 @@
 //     store global %out, %b
 //
 // where %mine is the thread's own (shared @s + 4 * tid): the barrier orders the store before the load, but
-// one thread does that anyhow. A barrier stays when one of two different threads may write what the other
-// touches, before and after it up to the next barriers on every path; when something there is not known (an
-// atomic, a volatile or ordered access, a fence, a call, an asynchronous copy); when its result is used; and
-// when not all threads of the block are known to arrive there together. One at a time: what was ordered by
+// one thread does that anyway. A barrier stays if one of two different threads may write what the other
+// accesses, before and after it up to the next barriers on every path; if something there is unknown (an
+// atomic, a volatile or ordered access, a fence, a call, an asynchronous copy); if its result is used; and
+// if not all threads of the block are known to arrive there together. One at a time: what was ordered by
 // two barriers still needs one of them.
 #include "analysis/memory/barrier_intervals.h"
 #include "lowering/passes.h"

@@ -1,15 +1,15 @@
 // The second half of masking divergent arms, on the Collapsed form: see mask_divergent_arms.cpp.
 //
-// Where the ways from a branch have no block in common but the join, one arm runs after the other. Otherwise,
-// and where a branch within the arms leads to blocks that other ways lead to as well (a guest), lanes gather
-// at each such block t (Diamos et al. 2011: thread frontiers):
+// Where the ways from a branch have no block in common except the join, one arm runs after the other.
+// Otherwise, and where a branch within the arms leads to blocks that other ways lead to as well (a guest),
+// lanes gather at each such block t (Diamos et al. 2011: thread frontiers):
 //
 //     b, guests:  wait.t |= takers ; wait.e |= others ; parked |= live ; br dispatch
 //     u -> t:     wait.t |= live ; parked |= live ; br dispatch
 //     dispatch:   for the first t in topological order with wait.t != 0
 //                 lanes = wait.t ; wait.t = 0 ; parked &= ~lanes ; set_live_mask lanes ; br t
 //
-// The join is the last: nobody waits any more when lanes go on there.
+// The join is the last: no lane waits any more when lanes continue there.
 #include "lowering/passes/arm_sequencer.h"
 
 namespace ptx2cpu::lowering {
@@ -51,7 +51,7 @@ std::vector<BlockId> ArmSequencer::WarpBlocksAfter(BlockId block, uint32_t join)
   return Between(f_, block, join, [this](BlockId from, uint32_t e) { return EntersLanes(f_, from, e); });
 }
 
-// Nobody is parked when a warp begins a body that parks lanes.
+// No lane is parked when a warp begins a body that parks lanes.
 void ArmSequencer::ClearParked() {
   for (BlockId block : ir::ReversePostOrder(f_)) {
     if (f_.terminator(block).op != Opcode::kForWarps) continue;
@@ -107,7 +107,7 @@ void ArmSequencer::Sequence(BlockId branch) {
   for (size_t b = count; b < f_.blocks.size(); ++b) settled_[b] = true;
 }
 
-// Lanes of both ways come to one block before the arms meet.
+// Lanes of both ways reach one block before the arms meet.
 bool ArmSequencer::Overlap(BlockId branch, BlockId join) const {
   std::vector<bool> seen(f_.blocks.size());
   for (const ir::Edge& edge : f_.successors(branch)) {
@@ -150,7 +150,7 @@ std::vector<BlockId> ArmSequencer::BodyOf(BlockId loop) const {
   return blocks;
 }
 
-// The arms end the warp, each by itself: now they meet for that.
+// Each arm ends the warp on its own: now they meet for that.
 BlockId ArmSequencer::CommonEnd(const std::vector<BlockId>& arms) {
   BlockId end = ir::AddBlock(f_, "", Level::kWarp);
   ir::Builder{f_, end}.Terminate(Opcode::kEndWarp);

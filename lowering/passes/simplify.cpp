@@ -1,4 +1,4 @@
-// Clean-up that makes fewer regions and slots; not an optimiser (LLVM is).
+// Simplification that reduces regions and slots; not an optimiser (LLVM is).
 //
 //   before                              after
 //     cond_br true, a, b                  br a

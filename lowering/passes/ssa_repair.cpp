@@ -56,7 +56,7 @@ void RepairSsa(ir::Function& f, const std::vector<Versions>& values, const std::
   std::unordered_map<uint32_t, Reader> readers;
   auto repair = [&](ir::ValueId value, ir::BlockId block) {
     if (value.index >= versions_of.size() || versions_of[value.index] == nullptr) return value;
-    if (f.at_value(value).block == block) return value;  // behind its definition
+    if (f.at_value(value).block == block) return value;  // after its definition
     auto [it, made] = readers.try_emplace(value.index, f, predecessors, *versions_of[value.index]);
     return it->second.AtEntry(block);
   };

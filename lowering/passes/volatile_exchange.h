@@ -10,7 +10,7 @@ namespace ptx2cpu::lowering {
 bool IsVolatile(const ir::Inst& inst, ir::Opcode op, ir::Space space);
 
 // Does a volatile store to shared memory reach, with no barrier in between, a volatile load of an address
-// that is none of those stored to? Not where such an access stands in a loop that has no block barrier: there
+// that is none of those stored to? Not if such an access is in a loop that has no block barrier: there
 // lanes wait for each other, one by one, and must not be held together.
 bool ExchangesByLockStep(const ir::Function& f);
 

@@ -71,7 +71,7 @@ class ArchiveReader {
   void AddMember(std::string_view field, std::string_view long_names, Bytes data, uint64_t begin,
                  const std::string& prefix, int depth) {
     std::string_view name = field;
-    if (field.starts_with("#1/")) {  // BSD: the name stands before the data and counts as data
+    if (field.starts_with("#1/")) {  // BSD: the name precedes the data and counts as data
       const uint64_t length = std::min<uint64_t>(Decimal(field.substr(3)).value_or(0), data.size());
       name = Text(data.first(length));
       data = data.subspan(length);

@@ -52,7 +52,7 @@ Error NoPtx(const Extraction& extraction, Device device) {
   } else if (!machine.empty()) {
     error.message = fmt::format("only machine code for {}, no PTX", Joined(machine));
     if (!lto.empty())
-      error.message += fmt::format(" (and LTO IR for {}, which is no PTX either)", Joined(lto));
+      error.message += fmt::format(" (and LTO IR for {}, which is not PTX either)", Joined(lto));
     error.hint = RebuildHint(extraction, lowest);
   } else if (!lto.empty()) {
     error.message = fmt::format("only LTO IR for {}, no PTX", Joined(lto));
@@ -88,7 +88,7 @@ size_t Distance(std::string_view a, std::string_view b) {
 
 Error NoSuchKernel(const Extraction& extraction, const std::vector<std::string>& kernels,
                    std::string_view name) {
-  constexpr size_t kCompared = 128;  // bytes of a name; more say nothing about a typing error
+  constexpr size_t kCompared = 128;  // bytes of a name; more do not help to find a typing error
   std::vector<std::tuple<bool, size_t, std::string_view>> nearest;
   for (std::string_view kernel : std::span(kernels).first(std::min(kernels.size(), kKernelsCompared))) {
     const bool contains = kernel.find(name) != std::string_view::npos;
@@ -110,7 +110,7 @@ Error NoSuchKernel(const Extraction& extraction, const std::vector<std::string>&
 
 using ChosenImages = std::vector<const Image*>;
 
-// One text at a time is held while looking, so that a library of gigabytes of PTX can be asked for one
+// One text at a time is held while looking, so that a library of gigabytes of PTX can be searched for one
 // kernel.
 Result<std::vector<PtxImage>> WithKernel(const Extraction& extraction, const ChosenImages& chosen,
                                          std::string_view name) {
@@ -128,7 +128,7 @@ Result<std::vector<PtxImage>> WithKernel(const Extraction& extraction, const Cho
   }
   const auto kernel = MatchKernel(all, name);
   if (!kernel) {
-    // The kernel may stand in the image that could not be read, and that is the better story.
+    // The kernel may be in the image that could not be read, and that is the better error.
     return Fail(first_failure ? *std::move(first_failure) : NoSuchKernel(extraction, all, name));
   }
   const auto home = std::ranges::find_if(defines, [&](const auto& entry) {

@@ -35,9 +35,9 @@ Result<std::string> DecodeLz4(const Image& image) {
 }
 
 Result<std::string> DecodeZstd(const Image& image) {
-  // Asked before anything is allocated: a frame that says itself it is of another size need not be tried.
+  // Checked before anything is allocated: a frame whose own header states another size need not be tried.
   const auto framed = ZSTD_getFrameContentSize(image.payload.data(), image.payload.size());
-  if (framed == ZSTD_CONTENTSIZE_ERROR) return Fail(Damaged(image, "its zstd frame is not one"));
+  if (framed == ZSTD_CONTENTSIZE_ERROR) return Fail(Damaged(image, "its zstd frame is invalid"));
   if (framed != ZSTD_CONTENTSIZE_UNKNOWN && framed > image.size) {
     return Fail(Damaged(
         image, fmt::format("its zstd frame holds {} bytes, its header states {}", framed, image.size)));
@@ -49,7 +49,7 @@ Result<std::string> DecodeZstd(const Image& image) {
     return ZSTD_isError(written) ? 0 : written;
   });
   if (ZSTD_isError(written))
-    return Fail(Damaged(image, fmt::format("zstd says: {}", ZSTD_getErrorName(written))));
+    return Fail(Damaged(image, fmt::format("zstd reports: {}", ZSTD_getErrorName(written))));
   return out;
 }
 
@@ -91,7 +91,7 @@ Result<std::string> Image::Decode() const {
     bytes.erase(bytes.find_last_not_of('\0') + 1);
     // An LZ4 block has no checksum: garbled data may well decode to the right size.
     if (compression != Compression::kNone && !fatbin::StartsAsPtx(bytes)) {
-      return Fail(Damaged(*this, "what it decodes to is no PTX text"));
+      return Fail(Damaged(*this, "its decoded content is not PTX"));
     }
     return bytes;
   });

@@ -36,7 +36,7 @@ class ElfReader {
     is_relocatable_ = LoadAt<uint16_t>(elf_, 16) == kRelocatableFile;
     if (LoadAt<uint16_t>(elf_, 18) == kMachineCuda) {
       view.is_cubin = true;
-      // Since ABI 8 (OS ABI 0x41) the SM number stands in the second byte of the flags, before in the first.
+      // Since ABI 8 (OS ABI 0x41) the SM number is in the second byte of the flags, before in the first.
       const auto flags = LoadAt<uint32_t>(elf_, 48);
       view.cubin_sm = elf_[7] == std::byte{0x41} ? (flags >> 8) & 0xFF : flags & 0xFF;
     }
@@ -72,7 +72,7 @@ class ElfReader {
     }
     uint64_t count = LoadAt<uint16_t>(elf_, 60);
     uint64_t names = LoadAt<uint16_t>(elf_, 62);
-    if (count == 0) count = first->size;  // too many for 16 bits: the first header says
+    if (count == 0) count = first->size;  // too many for 16 bits: the first header has it
     if (names == kExtendedIndex) names = first->link;
     const uint64_t room = (elf_.size() - table) / kSectionHeader;
     if (count > room) {

@@ -1,4 +1,4 @@
-// A light scan for ".entry NAME": no parser, because a listing wants the kernels of hundreds of megabytes of
+// A light scan for ".entry NAME": no parser, because a listing needs the kernels of hundreds of megabytes of
 // PTX.
 #include <algorithm>
 #include <charconv>
@@ -17,7 +17,7 @@ bool IsNameByte(char c) {
 }
 
 // Comments and the inside of strings as blanks, line ends kept. nvcc's embedded PTX has no comments, so only
-// text where an ".entry" might stand in one is worth the pass.
+// text in which one may contain an ".entry" is worth the pass.
 std::string Blanked(std::string_view ptx) {
   std::string out(ptx);
   enum class In { kCode, kLine, kBlock, kString } in = In::kCode;
@@ -50,7 +50,7 @@ std::string Blanked(std::string_view ptx) {
 
 void CollectFrom(std::string_view ptx, std::vector<std::string>& names) {
   std::unordered_set<std::string> seen;
-  size_t closing = 0;  // the first '{' or ';' behind the last name: a body or the end of a prototype
+  size_t closing = 0;  // the first '{' or ';' after the last name: a body or the end of a prototype
   for (size_t at = ptx.find(kEntry); at != std::string_view::npos;
        at = ptx.find(kEntry, at + kEntry.size())) {
     if (at != 0 && (IsNameByte(ptx[at - 1]) || ptx[at - 1] == '.')) continue;
@@ -70,7 +70,8 @@ void CollectFrom(std::string_view ptx, std::vector<std::string>& names) {
 }
 
 // {"a", "b"} of "_ZN1a1bIfEvT_", {"scale"} of "_Z5scaleIdEvPT_S0_"; empty where the name is not mangled C++.
-// Only the leading <length><name> parts are read: a whole demangler can be led to explode by a hostile name.
+// Only the leading <length><name> parts are read: a hostile name can make a complete demangler use unbounded
+// time.
 std::vector<std::string_view> NameParts(std::string_view mangled) {
   std::vector<std::string_view> parts;
   if (!mangled.starts_with("_Z")) return parts;
@@ -89,7 +90,7 @@ std::vector<std::string_view> NameParts(std::string_view mangled) {
   return parts;
 }
 
-// A user says "scale" or "a::b" (anonymous namespaces left out) of a mangled kernel.
+// A user writes "scale" or "a::b" (without anonymous namespaces) for a mangled kernel.
 bool IsPlainNameOf(std::string_view name, std::string_view mangled) {
   const auto parts = NameParts(mangled);
   if (parts.empty()) return false;

@@ -1,5 +1,5 @@
 // Bytes -> containers with their places. The scan for containers trusts nothing but their own bytes; ELF and
-// archive headers only name where they stand.
+// archive headers only name their places.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -95,7 +95,7 @@ void FollowWrappers(Extraction& extraction, const Places& places, WarningList& w
         wrapper.container_index = found->second;
       } else {
         warnings.Add(record.offset,
-                     fmt::format("the program registers a fat binary at 0x{:x}, where no sound one stands",
+                     fmt::format("the program registers a fat binary at 0x{:x}, where there is no sound one",
                                  *record.target));
       }
     }
@@ -111,7 +111,7 @@ Extraction::FileKind KindOf(Bytes bytes, bool is_cubin) {
   return fatbin::Load<uint32_t>(bytes, 0) == fatbin::kContainerMagic ? kFatbin : kOther;
 }
 
-// The whole file as the only image of a container of version 0.
+// The file as the only image of a container of version 0.
 void AddWholeFile(Bytes bytes, Image image, Extraction& extraction) {
   image.size = image.stored_size = bytes.size();
   image.payload = bytes;
@@ -151,7 +151,7 @@ Error NothingFound(const Extraction& extraction, Bytes bytes) {
     error.message = "no CUDA code: neither a fat binary nor PTX text";
     error.hint =
         fatbin::Text(bytes).starts_with(fatbin::kThinArchiveMagic)
-            ? "a thin archive only names its members: give those"
+            ? "a thin archive only names its members: pass these files instead"
             : "expected an executable, shared object, .o, .a, .fatbin or .ptx that nvcc or clang made";
   }
   return error;

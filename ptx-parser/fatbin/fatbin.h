@@ -1,9 +1,10 @@
 // CUDA fat binaries: bytes of a program, library, object, archive, .fatbin or .ptx file -> the images in it.
 //
-// Extract() only reads headers; an image is decoded when Image::Decode() asks for it, so listing a 500 MB
-// library costs one scan. Whatever the bytes say, nothing is read outside them, nothing throws, and memory is
+// Extract() only reads headers; an image is decoded only by Image::Decode(), so that listing a 500 MB
+// library costs one scan. Whatever the bytes are, nothing is read outside them, nothing throws, and memory is
 // bounded: a damaged container or image is reported (Extraction::warnings, Image::damage) and never hides the
-// good ones beside it. Every function here may run on many threads over one Extraction, which nobody changes.
+// good ones beside it. Every function here may run on many threads over one Extraction, which does not
+// change.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +21,13 @@
 
 namespace ptx2cpu::ptx {
 
-// Bounds on what a file may ask for. An image beyond them is listed and refused when decoded.
+// Bounds on what a file may require. An image beyond them is listed and refused when decoded.
 inline constexpr uint64_t kMaxImageSize = uint64_t{512} << 20;  // bytes of one decoded image
 inline constexpr uint64_t kMaxExpansion = 1024;        // decoded : stored bytes, beyond the first 64 KiB
 inline constexpr size_t kMaxImages = size_t{1} << 20;  // images of one file
 inline constexpr size_t kMaxWarnings = 100;            // later ones are only counted
 
-// The options an image asks its JIT compiler for; some of them change results.
+// The options of an image for its JIT compiler; some of them change results.
 struct JitOptions {
   bool fmad = true;           // false: a multiply and an add may not become one fused operation
   bool compile_only = false;  // the module has unresolved externs and must be linked
@@ -44,7 +45,7 @@ struct Image {
 
   Kind kind = Kind::kUnknown;
   uint16_t raw_kind = 0;                  // as in the file, to name an unknown kind
-  uint32_t sm = 0;                        // 90 for sm_90a; 0 where the file does not say
+  uint32_t sm = 0;                        // 90 for sm_90a; 0 if the file does not state it
   bool arch_specific = false;             // the "a" of sm_90a: for that SM only
   bool family_specific = false;           // the "f" of sm_100f: for that family only
   uint16_t ptx_major = 0, ptx_minor = 0;  // of PTX only
@@ -56,7 +57,7 @@ struct Image {
   std::string identifier;      // source file name, of -g and -lineinfo builds
   size_t container_index = 0;  // into Extraction::containers
   uint64_t file_offset = 0;    // of the image's header
-  bool relocatable = false;    // stands in __nv_relfatbin or is compiled with --compile-only
+  bool relocatable = false;    // is in __nv_relfatbin or is compiled with --compile-only
   std::string damage;          // not empty: what in the header is wrong; Decode() refuses with it
   std::span<const std::byte> payload;
 
@@ -74,7 +75,7 @@ struct Image {
 std::string_view Name(Image::Kind kind);
 std::string_view Name(Image::Compression compression);
 
-// One container, or the whole file where the file is a bare .ptx text or cubin (then version is 0).
+// One container, or all of a file that is a bare .ptx text or cubin (then version is 0).
 struct Container {
   uint64_t offset = 0;  // in the file
   uint64_t size = 0;    // with its header
@@ -87,7 +88,7 @@ struct Container {
 };
 
 // A record of .nvFatBinSegment: what the program registers with the CUDA runtime. Version 2 is the result of
-// a device link: its container holds cubins only, and the PTX stands in the relocatable containers.
+// a device link: its container holds cubins only, and the PTX is in the relocatable containers.
 struct Wrapper {
   uint64_t offset = 0;
   uint32_t version = 0;
@@ -122,7 +123,7 @@ Result<Extraction> ExtractOwned(std::string bytes, std::string name);  // the Ex
 Result<Extraction> ExtractFile(const std::filesystem::path& path);     // also kFile
 
 // A device to choose images for. Without one, the highest portable target wins and a target with a or f is
-// taken only where nothing portable is there: a CPU is no member of a GPU's family.
+// used only if nothing portable exists: a CPU is not a member of a GPU's family.
 struct Device {
   uint32_t sm = 0;  // 90; 0: any
   bool any() const { return sm == 0; }
@@ -149,7 +150,7 @@ Result<std::vector<PtxImage>> PtxImages(const Extraction& extraction,
                                         std::optional<std::string_view> kernel = std::nullopt,
                                         Device device = {});
 // The images by program, in order: the relocatable ones are modules of one program that must be linked, where
-// the first of them stands; every other image is a program by itself.
+// the first of them is; every other image is a program of its own.
 std::vector<std::vector<PtxImage>> ByProgram(std::vector<PtxImage> images);
 // Names of the kernels of several images, each once.
 std::vector<std::string> KernelsOf(std::span<const PtxImage> images);

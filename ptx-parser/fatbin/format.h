@@ -48,7 +48,7 @@ inline constexpr std::string_view kRelocatableSection = "__nv_relfatbin";
 // True where [at, at + size) lies within `total` bytes; never overflows.
 constexpr bool Fits(uint64_t at, uint64_t size, uint64_t total) { return at <= total && size <= total - at; }
 
-// The caller has checked that the bytes are there.
+// The caller has checked that the bytes exist.
 template <typename T>
 T LoadAt(Bytes bytes, uint64_t at) {
   T value = 0;

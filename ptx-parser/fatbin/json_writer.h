@@ -1,4 +1,4 @@
-// A JSON text, written value by value; commas and escapes are its business. No reader, no document.
+// A JSON text, written value by value; it handles commas and escapes. No reader, no document.
 #pragma once
 
 #include <concepts>
@@ -16,7 +16,7 @@ class JsonWriter {
   void EndArray() { Close(']'); }
   void Key(std::string_view name);
 
-  void String(std::string_view value);  // bytes that are no UTF-8 become U+FFFD
+  void String(std::string_view value);  // bytes that are not UTF-8 become U+FFFD
   void Bool(bool value);
   void Null();
   template <std::unsigned_integral T>

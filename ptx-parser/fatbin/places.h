@@ -1,5 +1,5 @@
-// Where in a file a byte stands: archive member and ELF section. Only names for the reader of a listing, so
-// a lying header costs its names and a warning, never an image.
+// Where in a file a byte is: archive member and ELF section. Only names for the reader of a listing, so
+// a false header costs its names and a warning, never an image.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct WrapperRecord {
   std::optional<uint64_t> target;
 };
 
-// What one ELF file says of itself; offsets count from the start of the whole file.
+// What the headers of one ELF file state; offsets count from the start of the enclosing file.
 struct ElfView {
   bool is_cubin = false;
   uint32_t cubin_sm = 0;
@@ -31,7 +31,7 @@ struct ElfView {
   std::vector<WrapperRecord> wrappers;
 };
 
-// `elf` starts with the ELF magic and stands at `base` of the file.
+// `elf` starts with the ELF magic, at offset `base` of the file.
 ElfView ReadElf(Bytes elf, uint64_t base, WarningList& warnings);
 
 struct Member {

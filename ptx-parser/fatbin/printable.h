@@ -1,4 +1,4 @@
-// Bytes from a file made fit to show: a listing must not carry a file's escape sequences to the terminal.
+// Bytes from a file in printable form: a listing must not carry a file's escape sequences to the terminal.
 #pragma once
 
 #include <string>

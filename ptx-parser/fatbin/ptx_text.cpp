@@ -60,7 +60,7 @@ void ReadPtxHeader(std::string_view text, Image& image) {
   }
   rest = SkipBlanksAndComments(rest);
   if (!rest.starts_with(kTarget)) return;
-  // ".target sm_90a, texmode_independent": the architecture may stand anywhere in the list.
+  // ".target sm_90a, texmode_independent": the architecture may be anywhere in the list.
   rest = rest.substr(0, rest.find('\n'));
   const size_t at = rest.find("sm_");
   if (at == std::string_view::npos) return;

@@ -1,4 +1,4 @@
-// Bare PTX text: telling it from other files, and its .version and .target, without a parser.
+// Bare PTX text: recognition, and its .version and .target, without a parser.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace ptx2cpu::ptx::fatbin {
 
-// True where the text begins, behind blanks and comments, with ".version".
+// True if the text begins, after blanks and comments, with ".version".
 bool StartsAsPtx(std::string_view text);
 // True where the first 4 KiB have no control characters: text of some kind.
 bool LooksLikeText(std::string_view text);

@@ -28,13 +28,13 @@ std::string Trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(' ') - begin + 1));
 }
 
-// The end of a long place says more than its beginning: build systems put serial numbers in front.
+// The end of a long place is more informative than its beginning: build systems put serial numbers in front.
 std::string ShortPlace(const std::string& where) {
   if (where.size() <= kMaxWhere) return Printable(where);
   return "..." + Printable(std::string_view(where).substr(where.size() - kMaxWhere));
 }
 
-// An image that cannot be decoded leaves a note, which stands below the table.
+// An image that cannot be decoded leaves a note, which appears below the table.
 std::string KernelColumn(const Image& image, const TableOptions& options, std::vector<std::string>& notes) {
   if (image.kind != Image::Kind::kPtx || !options.kernels) return "-";
   const auto kernels = image.Kernels();
@@ -58,7 +58,7 @@ Row ImageRow(const Container& container, const Image& image, const TableOptions&
   if (image.kind == Image::Kind::kUnknown) kind += fmt::format(" {}", image.raw_kind);
   if (!image.damage.empty()) kind += " (damaged)";
   std::string shown_options = Trimmed(Printable(image.options, kMaxOptions));
-  // Most relocatable PTX says so in its options; machine code has none.
+  // The options of most relocatable PTX mark it so; machine code has no options.
   if (image.relocatable && shown_options.find("--compile-only") == std::string::npos) {
     shown_options += shown_options.empty() ? "(relocatable)" : " (relocatable)";
   }
@@ -100,7 +100,7 @@ void AppendNotes(const Extraction& extraction, const std::vector<std::string>& n
   // Every runtime program has a version 2 wrapper; only with relocatable PTX does it hide something.
   if (std::ranges::count(extraction.wrappers, 2U, &Wrapper::version) != 0 && HasRelocatablePtx(extraction)) {
     out +=
-        "note: the program is device-linked; its PTX stands in the relocatable images, to be linked before "
+        "note: the program is device-linked; its PTX is in the relocatable images, to be linked before "
         "it runs\n";
   }
   for (const Warning& warning : extraction.warnings) {

@@ -15,7 +15,7 @@ struct Defect {
 };
 
 // A file made of nested, almost right containers would make the walks quadratic; the honest libraries have no
-// failing walk at all, so a budget over all failing walks costs nobody anything.
+// failing walk at all, so a budget over all failing walks costs sound files nothing.
 constexpr size_t kFailedStepsBudget = size_t{1} << 22;
 
 struct EntryExtent {
@@ -59,7 +59,7 @@ void ReadHeaderTexts(Bytes header, Image& image) {
     // Only a name: an image without it is as good.
     image.identifier = text ? *text : std::string();
   }
-  // A cubin's descriptor leads to a binary record that nobody here needs.
+  // A cubin's descriptor leads to a binary record that is not needed here.
   if (image.kind != Image::Kind::kPtx && image.kind != Image::Kind::kLtoIr) return;
   const auto at = LoadAt<uint32_t>(header, kAtOptions);
   if (at == 0) return;
@@ -80,7 +80,7 @@ void ReadSizes(Bytes header, Image& image) {
   image.size = image.stored_size = image.payload.size();
   if (formats == 0) {
     if (image.size > kMaxImageSize)
-      image.damage = fmt::format("its size of {} bytes is beyond all reason", image.size);
+      image.damage = fmt::format("its size of {} bytes is implausible", image.size);
     return;
   }
   image.compression = formats == kFlagZstd  ? Image::Compression::kZstd
@@ -94,8 +94,8 @@ void ReadSizes(Bytes header, Image& image) {
     image.damage = fmt::format("its compressed size of {} bytes does not fit its payload of {}",
                                image.stored_size, image.payload.size());
   } else if (image.size > kMaxImageSize || image.size / kMaxExpansion > image.stored_size + 64) {
-    image.damage = fmt::format("its decoded size of {} bytes is beyond all reason for {} stored bytes",
-                               image.size, image.stored_size);
+    image.damage = fmt::format("its decoded size of {} bytes is implausible for {} stored bytes", image.size,
+                               image.stored_size);
   } else {
     image.payload = image.payload.first(image.stored_size);
   }
@@ -135,7 +135,8 @@ Walk WalkEntries(Bytes bytes, uint64_t at) {
   Walk walk;
   const auto stated = LoadAt<uint64_t>(bytes, at + 8);
   const uint64_t room = bytes.size() - at - kContainerHeader;
-  // A size that does not fit still walks what is there: the first bad entry says more than the total.
+  // If a size does not fit, the existing bytes are still walked: the first bad entry is more informative than
+  // the total.
   const uint64_t end = at + kContainerHeader + std::min(stated, room);
   uint64_t entry = at + kContainerHeader;
   while (entry < end && !walk.defect) {

@@ -11,10 +11,10 @@
 
 namespace ptx2cpu::ptx::fatbin {
 
-// Offset of the first container magic at or behind `from`, bytes.size() where there is none.
+// Offset of the first container magic at or after `from`, bytes.size() if there is none.
 uint64_t FindMagic(Bytes bytes, uint64_t from);
 
-// `fatbin_sections` are where containers are known to stand: there even a header of an unknown version is a
+// `fatbin_sections` are where containers are known to be: there even a header of an unknown version is a
 // damaged container, elsewhere it is only four bytes that look like the magic. By begin.
 // The containers have no members and sections yet.
 std::vector<Container> ScanContainers(Bytes bytes, std::span<const Section> fatbin_sections,

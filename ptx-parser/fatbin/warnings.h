@@ -1,4 +1,4 @@
-// A bounded list of warnings: a hostile file must not turn into a gigabyte of complaints.
+// A bounded list of warnings: a hostile file must not produce a gigabyte of warnings.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Writes PTX files so that a failure leaves none behind: all are complete under temporary names in the target
+// Writes PTX files so that a failure leaves none: all are complete under temporary names in the target
 // folder before the first one is renamed.
 #include <fmt/format.h>
 #include <unistd.h>
@@ -106,7 +106,7 @@ bool HasPtx(const Extraction& extraction) {
 }
 
 Result<WriteReport> WriteUnguarded(const Extraction& extraction, const fs::path& dir) {
-  // With no PTX at all this is the error that says what there is instead.
+  // Without any PTX, this is the error that names what the file has instead.
   if (!HasPtx(extraction)) return Fail(PtxImages(extraction).error());
   Batch batch;
   TRY_STATUS(batch.MakeFolder(dir));

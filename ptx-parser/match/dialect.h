@@ -1,12 +1,12 @@
-// What the .version and .target of a module change in how its instructions read. Here and in the conditions
-// of instructions.def stands all of it that concerns instructions; what it changes in declarations is in
+// What the .version and .target of a module change in the meaning of its instructions. All of these rules
+// that concern instructions are here and in the conditions of instructions.def; rules for declarations are in
 // parse/.
 //
 // PTX is read as the driver of a device with compute capability 9 compiles it, not as the old device ran it.
 // So
-//   mad.f32 of sm_1x targets is fused (a GPU of that time truncated the product), as the manual says of later
-//   devices; map_f64_to_f32 changes nothing: the device has doubles; instructions newer than the .version are
-//   not refused: they mean what they mean.
+//   mad.f32 of sm_1x targets is fused (a GPU of that time truncated the product), as the manual defines it
+//   for later devices; map_f64_to_f32 changes nothing: the device has doubles; instructions newer than the
+//   .version are not refused: they have their later meaning.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Dialect {
   static Dialect Newest() { return {}; }
   std::string Text() const;  // "PTX 1.4 for sm_10"
 
-  // Adds what the form means without its being written: the words behind its `=>`, and .ftz where the target
+  // Adds what the form implies without being written: the words after its `=>`, and .ftz where the target
   // has no f32 subnormals.
   void Complete(const Form& form, Modifiers& modifiers) const;
 };

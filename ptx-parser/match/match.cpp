@@ -155,18 +155,18 @@ struct Miss {
   const Form* form = nullptr;
   size_t score = 0;
   size_t offending = 0;  // word without a place, or the number of words
-  std::string missing;   // modifier that must stand
+  std::string missing;   // modifier that is required
 };
 
 Miss MissOf(std::span<const std::string_view> words, const Form& form) {
   Miss miss{&form, 1, 0, {}};
   Modifiers modifiers;
   FitModifiers(words, form, modifiers, miss.offending, miss.missing);
-  for (std::string_view word : words) {  // words that have a place in the form, wherever they stand
+  for (std::string_view word : words) {  // words that have a place in the form, wherever they appear
     miss.score += std::any_of(form.elements.begin(), form.elements.end(),
                               [&](const Element& e) { return Find(e, Word(word)) >= 0; });
   }
-  if (miss.offending == words.size()) {  // all have; one more must stand
+  if (miss.offending == words.size()) {  // all have; one more is required
     miss.score += 12;
     return miss;
   }
@@ -242,7 +242,7 @@ std::string LegalElsewhere(std::span<const std::string_view> words, std::string_
 
 // No form takes the modifiers: speak about the forms that take most of them.
 Error WrongModifiers(const ast::Module& module, const ast::Instruction& instruction) {
-  constexpr size_t kMostForms = 3;
+  constexpr size_t kMaxForms = 3;
   const ast::Opcode& opcode = module.OpcodeOf(instruction);
   std::span<const std::string_view> words = module.Modifiers(opcode);
   const Dialect dialect = Dialect::Of(module);
@@ -260,11 +260,11 @@ Error WrongModifiers(const ast::Module& module, const ast::Instruction& instruct
     Miss miss = MissOf(words, *form);
     if (!best.empty() && miss.score < best[0].score) continue;
     if (!best.empty() && miss.score > best[0].score) best.clear();
-    if (best.size() < kMostForms) best.push_back(std::move(miss));
+    if (best.size() < kMaxForms) best.push_back(std::move(miss));
   }
   Miss miss = best[0];
-  // A form where the offending word is at home tells what it wants.
-  if (miss.offending < words.size() && best.size() < kMostForms) {
+  // A form that has the offending word shows what is expected.
+  if (miss.offending < words.size() && best.size() < kMaxForms) {
     Word word(words[miss.offending]);
     for (const Form* form : forms) {
       bool listed = std::any_of(best.begin(), best.end(), [&](const Miss& m) { return m.form == form; });

@@ -1,4 +1,4 @@
-// Matching: an instruction of the syntax tree -> the form of the PTX table it is, its modifiers sorted out,
+// Matching: an instruction of the syntax tree -> its form in the PTX table, its modifiers sorted,
 // its operands checked (9.2, 9.4: widths, kinds, immediates, wider registers for ld, st, cvt).
 //
 // Modifiers depend on the opcode only, and a module has few distinct opcodes: they are matched once per
@@ -30,7 +30,7 @@ struct Modifiers {
     CHECK(chosen_count < chosen.size(), "an opcode with more modifiers than any form has");
     chosen[chosen_count++] = {group, word};
   }
-  // The word that stands for a group of the row; false when none does.
+  // The word that was written for a group of the row; false if there is none.
   Word At(Word group) const {
     for (uint8_t i = 0; i < chosen_count; ++i) {
       if (chosen[i].group == group) return chosen[i].word;

@@ -80,7 +80,7 @@ class OperandChecker {
         return Wanted(type, spec);
       case OperandKind::kInteger:
         if (spec.written) return Wanted(type, spec);
-        return IsFloat(type) && type != PtxType::kNone ? Wanted(type, spec) + " (an integer constant is none)"
+        return IsFloat(type) && type != PtxType::kNone ? Wanted(type, spec) + " (an integer constant is not)"
                                                        : std::string();
       case OperandKind::kFloat32:
       case OperandKind::kFloat64:
@@ -183,7 +183,7 @@ std::string CheckOperands(const ast::Module& module, const ast::Function& functi
            " operands, not " + std::to_string(operands.size());
   }
   OperandChecker checker(module, function, modifiers);
-  size_t spare = operands.size() - form.required;  // optional operands that stand, left to right
+  size_t spare = operands.size() - form.required;  // optional operands that are written, left to right
   size_t next = 0;
   for (size_t i = 0; i < form.operands.size() && form.operands[i].shape != OperandShape::kRest; ++i) {
     const OperandSpec& spec = form.operands[i];

@@ -96,7 +96,7 @@ class FormReader {
     }
   }
 
-  // => .approx.ftz behind.
+  // => .approx.ftz at the end.
   void ReadImplied() {
     const size_t arrow = text_.find("=>");
     if (arrow == std::string_view::npos) return;

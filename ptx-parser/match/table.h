@@ -88,7 +88,7 @@ struct Form {
   std::vector<OperandSpec> operands;
   std::vector<DialectCondition> when;  // all must hold for the module; empty: in every version
   std::vector<Word> implied;           // words that it means without their being written
-  uint8_t required = 0;                // operands that must stand
+  uint8_t required = 0;                // required operands
   bool accepts_all = false;            // a parse-only form without modifiers listed
   bool has_rest = false;
 };
@@ -101,7 +101,7 @@ struct Row {
 
 const Row& Info(RowId row);
 std::span<const Row> Rows();
-// Forms of a base mnemonic in table order; empty when there is no such instruction.
+// Forms of a base mnemonic in table order; empty if there is no such instruction.
 std::span<const Form* const> FormsOf(std::string_view base);
 // The known mnemonic closest to `word` by edit distance, empty when none is near.
 std::string_view NearestMnemonic(std::string_view word);

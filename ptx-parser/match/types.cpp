@@ -60,7 +60,7 @@ bool Fits(PtxType register_type, PtxType operand_type, Fit fit) {
   }
   if (have.bits() < want.bits()) return false;
   if (have.bits() > want.bits()) {
-    // 9.4.1: a wider register fits when it is untyped, or when both are integers; a narrow format stands in
+    // 9.4.1: a wider register fits if it is untyped, or if both are integers; a narrow format is held in
     // .b16 or .b32.
     if (want.kind == TypeKind::kNarrow && have.bits() <= 16 && want.bits() < 16)
       return have.kind == TypeKind::kBits;
@@ -70,7 +70,7 @@ bool Fits(PtxType register_type, PtxType operand_type, Fit fit) {
     return true;
   }
   if (have.kind == TypeKind::kBits || want.kind == TypeKind::kBits) return true;
-  if (want.elements != have.elements) return false;  // packed values stand in .b registers
+  if (want.elements != have.elements) return false;  // packed values are held in .b registers
   if (want.kind == TypeKind::kNarrow) return true;
   if (IsIntegerKind(want.kind)) return IsIntegerKind(have.kind);
   return have.kind == want.kind && have.element_bits == want.element_bits;

@@ -1,4 +1,4 @@
-// PTX type words and which register may stand where an instruction names one (9.2 and 9.4 of the manual).
+// PTX type words, and which registers fit an operand of each type (9.2 and 9.4 of the manual).
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ inline bool IsPacked(PtxType type) { return Info(type).elements > 1; }
 bool IsFloat(PtxType type);  // f16, bf16, f32, f64 and their packed forms
 
 // The IR type of one element: integers of the width for .b .u .s, kF16 for f16x2, kI1 for pred, the integer
-// of the whole width for narrow formats.
+// of the register's width for narrow formats.
 ir::Type ElementType(PtxType type);
 // The IR type of the whole: ElementType for scalars, an integer of the width for packed ones.
 ir::Type WholeType(PtxType type);

@@ -181,7 +181,7 @@ class Walker {
         item.kind = OutlineItem::Kind::kFunction;
         return item.names.size() == 1 && Braces(item);
       }
-      if (c == '<') return false;  // x<100>: names that do not stand in the text
+      if (c == '<') return false;  // x<100>: names that do not occur in the text
       if (c == '"' && !SkipString()) return false;
       if (c == '(' || c == '[' || c == '{') ++depth;
       if (c == ')' || c == ']' || c == '}') --depth;
@@ -197,7 +197,7 @@ class Walker {
     return false;
   }
 
-  // From '{' behind its '}'.
+  // From '{' to after its '}'.
   bool Braces(OutlineItem& item) {
     for (int depth = 0; !AtEnd();) {
       const char c = text_[at_];
@@ -250,7 +250,7 @@ void ForEachName(std::string_view text, const Found& found) {
 }
 
 // Whether a call, whose operands follow, names more than the function and its arguments: (returns), register,
-// (arguments), prototype. One without end is taken for it.
+// (arguments), prototype. One without end is treated as it.
 bool IsIndirectCall(std::string_view operands) {
   constexpr size_t kLongest = 1 << 16;
   const size_t end = operands.substr(0, kLongest).find(';');

@@ -24,7 +24,7 @@ struct OutlineItem {
 
 class Outline {
  public:
-  // `text` must outlive it. Nothing where the text is not made of such parts: then only a parser can say what
+  // `text` must outlive it. Nothing if the text is not made of such parts: then only a parser can report what
   // is wrong.
   static std::optional<Outline> Of(std::string_view text);
 
@@ -32,7 +32,7 @@ class Outline {
   bool HasKernel(std::string_view name) const { return KernelItem(name).has_value(); }
 
   // Numbers of the items that the kernel needs, in order: directives, itself, and every item of a name that
-  // stands in one that is needed; all items where one of these calls through a register, because any function
+  // is in one that is needed; all items if one of these calls through a register, because any function
   // whose address somebody takes may be meant. May be more than is really needed, never less. Empty where
   // there is no such kernel.
   std::vector<uint32_t> Reach(std::string_view kernel) const;

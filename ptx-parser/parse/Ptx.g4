@@ -1,7 +1,7 @@
 // PTX, generically: directives, blocks and operands. There is no instruction name in here; an opcode is a WORD
 // with its dotted modifiers, and the table of instructions decides later what it means.
 //
-// The grammar is LL(1) and stays so (a test looks at the generated parser): ANTLR then emits plain switches.
+// The grammar is LL(1) and stays so (a test checks the generated parser): ANTLR then emits plain switches.
 // The parser reads the tokens of scanner.h, whose kinds and keywords are generated from this file; the lexer
 // rules below are the reference that tests compare the scanner with. The tree is built by the calls in braces
 // (actions.h), made right after the token they are about.
@@ -99,7 +99,7 @@ prototype_directive
   : NORETURN {actions->FunctionFlag();}
   | (ABI_PRESERVE | ABI_PRESERVE_CONTROL) {actions->BeginLimit();} INTEGER {actions->Limit();} ;
 
-// ---- operands: an instruction's, an initialiser's, an array size. The rules are flat: Actions knows precedence,
+// ---- operands: an instruction's, an initialiser's, an array size. The rules are flat: Actions handles precedence,
 // and which operators are constant arithmetic and which belong to the operand (p|q, !p, a+4).
 operand
   : (WORD {actions->Identifier();} | INTEGER {actions->Integer();} | primary | prefixed) rest_of_operand? ;
@@ -213,7 +213,7 @@ MODIFIER : '.' FOLLOW+ ('::' FOLLOW+)* ;
 SECTION : '.section' WHITE+ [.A-Za-z0-9_$]+ WHITE* '{' (COMMENT | ~[}/] | '/' ~[}/*])* '}' ;
 
 SPACE : (WHITE | '\\' '\r'? '\n' | COMMENT | '@@' ~[\n]*) -> skip ;
-// What is no token at all: the parser says so where it stands.
+// What is not a token: the parser reports it in place.
 STRAY : . ;
 
 fragment WHITE : [ \t\r\n\f\u000b] ;

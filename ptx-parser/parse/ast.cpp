@@ -19,7 +19,7 @@ std::string_view LineOf(std::string_view text, uint32_t line) {
   return found;
 }
 
-// A line that fills a screen and more says nothing: keep what stands around the column.
+// A line longer than a screen is unreadable: keep the part around the column.
 constexpr size_t kLongestExcerpt = 160;
 
 }  // namespace

@@ -3,9 +3,11 @@
 // Shape. Everything lies in flat pools owned by the Module; nodes name each other by 32-bit index or by Range
 // (first, count into a pool), so a module of a million instructions is a dozen allocations. Strings are views
 // into Module::text, which a Module shares: copying or moving a Module keeps every view valid.
+//
 // Names. After Parse every name is resolved: an operand that names something carries (symbol_kind, symbol),
-// and no later stage needs to look a string up. Scopes are already honoured there. Words. Directive and type
-// words are kept without their leading dot: "b32", "pred", "texref".
+// and no later stage looks up a string. Scopes are already resolved there.
+//
+// Words. Directive and type words are kept without their leading dot: "b32", "pred", "texref".
 #pragma once
 
 #include <array>
@@ -38,7 +40,7 @@ struct Range {
 enum class Space : uint8_t { kReg, kSreg, kConst, kGlobal, kLocal, kParam, kShared, kTex, kGeneric };
 enum class Linkage : uint8_t { kNone, kExtern, kVisible, kWeak, kCommon };
 
-// What an identifier stands for, and so which pool Operand::symbol points into.
+// What an identifier refers to, and so which pool Operand::symbol points into.
 enum class SymbolKind : uint8_t {
   kNone,             // not a name (immediates, lists, `_`)
   kRegister,         // register number within the function: 0 .. Function::register_count - 1
@@ -69,7 +71,7 @@ enum class OperandKind : uint8_t {
   kField,       // addr_mode_0 = x in a .samplerref initialiser: text is the field, one child
 };
 
-// 32 bytes. `integer`, `bits` and `children` share storage; kind says which one holds.
+// 32 bytes. `integer`, `bits` and `children` share storage; kind selects the valid one.
 struct Operand {
   enum Flag : uint8_t {
     kNegated = 1,   // !a (predicate)
@@ -133,7 +135,7 @@ struct Variable {
   uint8_t bank = 0;                       // .const[bank], PTX 1 and 2
   Space pointer_space = Space::kGeneric;  // of .ptr
   uint32_t align = 0;                     // bytes; 0: natural
-  uint32_t pointer_align = 0;             // of .ptr; 0: not said (PTX then assumes 4)
+  uint32_t pointer_align = 0;             // of .ptr; 0: not given (PTX then assumes 4)
   std::string_view type;                  // "b32", "f32", "pred", "texref" ...
   std::string_view name;                  // without <N>; "_" in a prototype
   uint32_t parameterised = 0;  // .reg: N of name<N>, which declares name0 .. name(N-1); 0: not so. In other
@@ -142,7 +144,7 @@ struct Variable {
                                     // module has one in each function, in Function::register_ranges
   uint32_t initializer = kNone;     // Module::operands
   uint32_t function = kNone;        // Module::functions it belongs to; kNone at module scope
-  Range dimensions;                 // Module::dimensions; 0 stands for []
+  Range dimensions;                 // Module::dimensions; 0 means []
   Position position;
 };
 
@@ -208,7 +210,7 @@ struct RegisterRange {
 
 using Dim3 = std::array<uint32_t, 3>;
 
-inline constexpr uint32_t kMaxRegisters = 1u << 24;  // of a function, those of the whole module with them
+inline constexpr uint32_t kMaxRegisters = 1u << 24;  // of a function, including those of module scope
 
 // How many register numbers a .reg declaration takes: each element of a vector has its own.
 inline uint32_t RegisterCount(const Variable& variable) {
@@ -229,7 +231,7 @@ struct Function {
   Range statements;    // Module::statements; scopes appear as begin/end pairs, the outermost not
   Range instructions;  // Module::instructions: the same ones, for those who need no order with labels
   Range operands;      // Module::operands, all of the body's
-  Range pragmas;       // Module::pragmas that stand in the header, before the body
+  Range pragmas;       // Module::pragmas in the header, before the body
   Dim3 maxntid = {};   // all-zero: directive absent; else missing dimensions are 1
   Dim3 reqntid = {};
   Dim3 reqnctapercluster = {};
@@ -242,7 +244,7 @@ struct Function {
   uint32_t register_count = 0;                 // dense register numbers
   std::vector<RegisterRange> register_ranges;  // sorted by first, covering 0 .. register_count - 1
   Position position;
-  // The first instruction that names a register or .local variable of the whole module (PTX before 3.0); line
+  // The first instruction that names a module-scope register or .local variable (PTX before 3.0); line
   // 0: none.
   Position shared_private_use;
 };

@@ -143,7 +143,7 @@ const char* BinaryOnIntegers(TokenKind op, Operand& left, const Operand& right) 
       SetInteger(left, a != 0 || b != 0, false);
       return nullptr;
     default:
-      return "no operator of constant expressions";
+      return "not an operator of constant expressions";
   }
 }
 

@@ -17,7 +17,7 @@ inline bool IsConstant(const ast::Operand& o) {
 
 ast::Operand MakeInteger(uint64_t bits, bool is_unsigned);
 
-// 0x1F, 0b11, 017, 42, each with an optional U. Nothing if it does not fit 64 bits or is no number (08).
+// 0x1F, 0b11, 017, 42, each with an optional U. Nothing if it does not fit 64 bits or is not a number (08).
 std::optional<ast::Operand> ReadInteger(std::string_view text);
 // 0f3F800000, 0d3FF0000000000000, 1.5e3. Nothing if digits are missing or the value overflows.
 std::optional<ast::Operand> ReadFloat(std::string_view text);

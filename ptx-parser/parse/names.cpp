@@ -156,7 +156,7 @@ class Resolver {
              is_register ? v.first_register : index, index});
   }
 
-  // Labels, targets and prototypes may be used before they stand.
+  // Labels, targets and prototypes may be used before they are defined.
   void DeclareLabels(const ast::Function& f) {
     for (const ast::Statement& s : module_.Statements(f)) {
       const uint32_t scope = scopes_.current();
@@ -182,7 +182,7 @@ class Resolver {
     }
   }
 
-  // Registers of the whole module (PTX before 3.0): a scope around the function's own.
+  // Module-scope registers (PTX before 3.0): a scope around the function's own.
   void DeclareModuleRegisters(ast::Function& f) {
     if (!f.has_body || module_registers_.empty()) return;
     for (uint32_t index : module_registers_) {
@@ -245,7 +245,7 @@ class Resolver {
     } else if (found.entry->kind != SymbolKind::kRegister ||
                module_.variables[found.entry->variable].type != "pred") {
       Report(NamePosition(name, instruction.position),
-             fmt::format("the guard '{}' is no predicate register", name), "declare it as .reg .pred");
+             fmt::format("the guard '{}' is not a predicate register", name), "declare it as .reg .pred");
     } else {
       instruction.guard_register = found.entry->symbol + found.offset;
       NotePrivate(found.entry->variable, instruction.position);
@@ -257,7 +257,7 @@ class Resolver {
     if (of_module && function_->shared_private_use.line == 0) function_->shared_private_use = position;
   }
 
-  // The elements of a vector register have numbers of their own; the whole is the list of them.
+  // The elements of a vector register have numbers of their own; the vector is the list of them.
   void ResolveRegister(uint32_t operand, const ScopeTable::Found& found, ast::Position position) {
     Operand& o = module_.operands[operand];
     const ast::Variable& declaration = module_.variables[found.entry->variable];
@@ -291,7 +291,7 @@ class Resolver {
     module_.operands[operand] = list;
   }
 
-  // Children stand in the pool before the operands they belong to, so one sweep meets them all.
+  // Children precede the operands they belong to in the pool, so that one sweep reaches them all.
   void ResolveOperands(ast::Range range, ast::Position position) {
     for (const uint32_t end = range.first + range.count; next_operand_ < end; ++next_operand_) {
       Operand& o = module_.operands[next_operand_];
@@ -324,7 +324,7 @@ class Resolver {
     ReportUndefinedOnce(NamePosition(o.text, position), o.text);
   }
 
-  // Where the name stands: behind its instruction's beginning in the text. Spelled names have no place.
+  // Where the name is: after its instruction's beginning in the text. Spelled names have no place.
   ast::Position NamePosition(std::string_view name, ast::Position instruction) const {
     const std::string_view text = *module_.text;
     if (name.data() < text.data() || name.data() >= text.data() + text.size()) return instruction;

@@ -2,7 +2,8 @@
 // of guards and the targets of aliases, and reports undefined and doubly defined names.
 //
 // Scopes: the module; a function with its parameters; every { } within. Labels, targets and prototypes are
-// known in their whole scope, variables from their declaration on; functions and module variables everywhere.
+// known in all of their scope, variables from their declaration on; functions and module variables
+// everywhere.
 #pragma once
 
 #include <vector>

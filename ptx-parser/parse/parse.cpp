@@ -43,7 +43,7 @@ bool BuildTree(const TokenArray& scanned, ast::Module& module, std::vector<Error
   return true;
 }
 
-// The slow second run over a text that is known to be wrong: says everything that is.
+// The slow second run over a text that is known to be wrong: reports all errors.
 std::vector<Error> FindSyntaxErrors(const TokenArray& scanned, const ast::Module& module) {
   FlatTokenStream stream(scanned.tokens, *module.text);
   antlr::PtxParser parser(&stream);

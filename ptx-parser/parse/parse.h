@@ -8,7 +8,7 @@
 
 namespace ptx2cpu::ptx {
 
-// Parses a whole module and resolves its names. `file_name` is for messages only. NUL bytes at the end of
+// Parses a module and resolves its names. `file_name` is for messages only. NUL bytes at the end of
 // `text` are ignored (embedded PTX has them).
 //
 // On failure the Error is the first of up to 20, the others are in Error::more; each has file, line, column

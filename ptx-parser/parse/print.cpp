@@ -81,7 +81,7 @@ class Printer {
     }
     Put(close);
   }
-  // [a-4] is no address to ptxas, [a+-4] is.
+  // [a-4] is not an address to ptxas, [a+-4] is.
   void PutOffset(int64_t offset) {
     if (offset != 0) Put("+{}", offset);
   }

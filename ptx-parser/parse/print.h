@@ -1,5 +1,6 @@
-// Syntax tree to PTX text. Print(Parse(x)) parses to the same tree again, and ptxas takes it where it took x;
-// comments, blanks, constant expressions (printed as their value) and the numbers of .unified are not kept.
+// Syntax tree to PTX text. Print(Parse(x)) parses to the same tree again, and ptxas accepts it if it accepted
+// x; comments, blanks, constant expressions (printed as their value) and the numbers of .unified are not
+// kept.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ enum : uint8_t {
   kStart = 2,   // [A-Za-z_$]
   kDigit = 4,   // [0-9]
   kHexDigit = 8,
-  kBlank = 16,  // white space but for the newline
+  kBlank = 16,  // white space except the newline
 };
 
 constexpr std::array<uint8_t, 256> MakeClasses() {
@@ -108,7 +108,7 @@ class Scanner {
     return found ? static_cast<const char*>(found) : end_;
   }
 
-  // The end of the comment at p; p itself if there is none (an unfinished block comment is no comment).
+  // The end of the comment at p; p itself if there is none (an unfinished block comment is not a comment).
   const char* CommentEnd(const char* p) {
     if (Peek(p) != '/') return p;
     if (Peek(p + 1) == '/') return LineEnd(p + 2);
@@ -167,7 +167,7 @@ class Scanner {
     return p;
   }
 
-  // Behind the [0-9]+ of .const[2], which begins at `from`; else `p`, the end of the word.
+  // The end of the [0-9]+ of .const[2], which begins at `from`; else `p`, the end of the word.
   const char* BankEnd(const char* from, const char* p) const {
     if (Peek(p) != '[' || std::string_view(from, static_cast<size_t>(p - from)) != ".const") return p;
     const char* digits = p + 1;
@@ -240,8 +240,8 @@ class Scanner {
     Emit(KeywordOrModifier(text), at_, word);
   }
 
-  // From behind ".section" to behind its closing brace; null if it is not one. A section that does not end is
-  // remembered, lest a text of nothing but section heads take quadratic time; so with comments below.
+  // From the end of ".section" to after its closing brace; null if it is not one. A section that does not end
+  // is remembered, lest a text of nothing but section heads take quadratic time; so with comments below.
   const char* SectionEnd(const char* p) {
     const char* name = SkipWhite(p);
     const char* brace = name;

@@ -27,7 +27,8 @@ struct TokenArray {
   uint32_t too_deep = UINT32_MAX;  // index of the first token beyond kMaxNesting
 };
 
-// Never fails: what is no token becomes kStray, and the parser says so. `text` must be shorter than 4 GiB.
+// Never fails: what is not a token becomes kStray, which the parser reports. `text` must be shorter than 4
+// GiB.
 TokenArray Scan(std::string_view text);
 
 }  // namespace ptx2cpu::ptx

@@ -32,8 +32,8 @@ KindSet SetOf(std::initializer_list<TokenKind> kinds) {
 
 bool Has(const KindSet& set, TokenKind kind) { return set.test(static_cast<size_t>(kind)); }
 
-// Sets of tokens that one phrase says better. If a set holds all of `key`, the tokens of `all` leave it and
-// `phrase` is said instead; an empty phrase says nothing.
+// Sets of tokens that one phrase describes better. If a set holds all of `key`, the tokens of `all` leave it
+// and `phrase` replaces them; an empty phrase adds nothing.
 struct Phrase {
   KindSet key;
   KindSet all;
@@ -80,7 +80,7 @@ std::string NameOf(TokenKind kind) {
     case TokenKind::kWord:
       return "a name";
     case TokenKind::kInteger:
-      return "a whole number";
+      return "an integer";
     case TokenKind::kFloat:
     case TokenKind::kHexFloat:
       return "a number";
@@ -96,7 +96,7 @@ std::string NameOf(TokenKind kind) {
   for (const TokenSpelling& s : kTokenSpellings) {
     if (s.kind == kind) return fmt::format("'{}'", s.text);
   }
-  return "'(.s64)'";  // kCast, the only other kind the grammar asks for
+  return "'(.s64)'";  // kCast, the only other kind in the grammar
 }
 
 std::string ExpectedInWords(KindSet set) {
@@ -160,7 +160,7 @@ std::string SyntaxErrors::Describe(const Token& token) const {
 }
 
 // The parser takes whatever cannot begin an item for the end of the module, and whatever cannot begin a
-// statement for the end of the block. Read on: each call of a rule reports what it meets and goes on by one
+// statement for the end of the block. Read on: each call of a rule reports what it meets and continues by one
 // token at least.
 antlr4::Token* SyntaxErrors::recoverInline(antlr4::Parser* parser) {
   const size_t rule = parser->getContext()->getRuleIndex();
@@ -217,8 +217,8 @@ void SyntaxErrors::recover(antlr4::Parser* parser, std::exception_ptr e) {
   reported_ = false;
 }
 
-// Behind the next ';', or before the '}' that closes the block around the statement. Braces of operands and
-// of a nested block are passed over whole.
+// After the next ';', or before the '}' that closes the block around the statement. Braces of operands and
+// of a nested block are skipped completely.
 void SyntaxErrors::SkipStatement() {
   uint32_t depth = 0;
   for (;; stream_.consume()) {
@@ -233,7 +233,7 @@ void SyntaxErrors::SkipStatement() {
   }
 }
 
-// Behind the ';' or the '}' that ends the item, or before a directive that can only start one.
+// After the ';' or the '}' that ends the item, or before a directive that can only start one.
 void SyntaxErrors::SkipItem() {
   uint32_t depth = 0;
   bool moved = last_skip_ != stream_.cursor();

@@ -1,5 +1,5 @@
-// What the parser does at a syntax error: SyntaxErrors records it in words and skips to where parsing can go
-// on. Only for the .cpp files of this folder that include ANTLR.
+// What the parser does at a syntax error: SyntaxErrors records it in words and skips to where parsing can
+// continue. Only for the .cpp files of this folder that include ANTLR.
 #pragma once
 
 #include <antlr4-runtime.h>
@@ -24,7 +24,7 @@ class SyntaxErrors final : public antlr4::ANTLRErrorStrategy {
   void reportMatch(antlr4::Parser*) override {}
   antlr4::Token* recoverInline(antlr4::Parser* parser) override;
   void reportError(antlr4::Parser* parser, const antlr4::RecognitionException& e) override;
-  // Unwinds to the statement or module item around the error, then skips behind it.
+  // Unwinds to the statement or module item around the error, then skips past it.
   void recover(antlr4::Parser* parser, std::exception_ptr e) override;
 
  private:

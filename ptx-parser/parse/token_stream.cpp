@@ -16,7 +16,7 @@ void FlatTokenStream::consume() {
   if (cursor_ + 1 < tokens_.size()) seek(cursor_ + 1);
 }
 
-// The token k places ahead (1 is the next) or behind (-1 is the last consumed).
+// The token k places ahead (1 is the next) or back (-1 is the last consumed).
 size_t FlatTokenStream::At(ssize_t k) const {
   const ssize_t at = static_cast<ssize_t>(cursor_) + (k > 0 ? k - 1 : k);
   if (at < 0) return 0;

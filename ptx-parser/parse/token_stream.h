@@ -1,4 +1,5 @@
-// The scanner's tokens as ANTLR wants them. Only for the .cpp files of this folder that include ANTLR.
+// The scanner's tokens in the form that ANTLR requires. Only for the .cpp files of this folder that include
+// ANTLR.
 #pragma once
 
 #include <antlr4-runtime.h>
@@ -11,7 +12,7 @@
 
 namespace ptx2cpu::ptx {
 
-// The parser looks at one token at a time and keeps none: so one Token object stands for whichever is
+// The parser examines one token at a time and keeps none: so one Token object serves for whichever is
 // current, and a module of millions of tokens needs no object each.
 class FlatTokenStream final : public antlr4::TokenStream {
  public:

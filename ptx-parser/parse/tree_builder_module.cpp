@@ -54,7 +54,8 @@ uint32_t TreeBuilder::LastNumber() {
 std::string_view TreeBuilder::LastName() {
   const std::string_view name = LastText();
   if (name.find_first_of(".:") != std::string_view::npos) {
-    Report(fmt::format("'{}' is no name", name), "names are letters, digits, _ and $, after an optional %");
+    Report(fmt::format("'{}' is not a name", name),
+           "names are letters, digits, _ and $, after an optional %");
   }
   return name;
 }
@@ -70,7 +71,7 @@ void TreeBuilder::Version() {
   const auto major = ReadInteger(text.substr(0, dot));
   const auto minor = ReadInteger(dot == std::string_view::npos ? "" : text.substr(dot + 1));
   if (!major || !minor || major->bits == 0 || major->bits > 999 || minor->bits > 99) {
-    return Report(fmt::format("'{}' is no PTX version", text),
+    return Report(fmt::format("'{}' is not a PTX version", text),
                   "write .version major.minor, as in .version 8.5");
   }
   module_.version_major = static_cast<uint32_t>(major->bits);
@@ -95,7 +96,7 @@ void TreeBuilder::Target() {
     }
     const auto number = digits.starts_with('0') ? std::nullopt : ReadInteger(digits);
     if (!number || number->bits > 9999)
-      return Report(fmt::format("'{}' is no architecture", word), "as in sm_90");
+      return Report(fmt::format("'{}' is not an architecture", word), "as in sm_90");
     target.sm = static_cast<uint32_t>(number->bits);
     CheckTargetVersion();
   } else if (word != "texmode_unified") {
@@ -107,14 +108,14 @@ void TreeBuilder::Target() {
                        kFirstWithDoubles));
 }
 
-// A version says nothing about the targets that came after it.
+// A version implies nothing about the targets that came after it.
 void TreeBuilder::CheckTargetVersion() {
   if (module_.version_major == 0) return;  // reported
   for (const FirstVersion& first : kFirstVersions) {
     if (first.sm != module_.target.sm || !IsBefore(first.major, first.minor)) continue;
     Report(
         fmt::format("PTX {}.{} has no target sm_{}", module_.version_major, module_.version_minor, first.sm),
-        fmt::format("the target came with PTX {}.{}", first.major, first.minor));
+        fmt::format("the target was introduced in PTX {}.{}", first.major, first.minor));
   }
 }
 
@@ -173,7 +174,7 @@ void TreeBuilder::AliasName() {
 void TreeBuilder::AliasTarget() { module_.aliases.back().target = LastName(); }
 
 void TreeBuilder::Pragma() {
-  // The first string stands right behind `.pragma`; the others extend the same statement.
+  // The first string follows `.pragma` directly; the others extend the same statement.
   if (tokens_[cursor_ - 2].kind == TokenKind::kPragma) first_pragma_ = module_.pragmas.size();
   const std::string_view quoted = LastText();
   module_.pragmas.push_back({quoted.substr(1, quoted.size() - 2), LastPosition()});
@@ -255,7 +256,7 @@ void TreeBuilder::EndBody() {
   TakeBodyParameters();
 }
 
-// Before PTX 1.4 a kernel declares its parameters in its body. In the tree they stand where all others do.
+// Before PTX 1.4 a kernel declares its parameters in its body. In the tree they are where all others are.
 void TreeBuilder::TakeBodyParameters() {
   if (body_parameters_.empty()) return;
   function().parameters = {static_cast<uint32_t>(module_.variables.size()),
@@ -282,7 +283,7 @@ void TreeBuilder::BeginDimensions() {
 }
 
 void TreeBuilder::Dimension() {
-  if (dimension_ >= 3) return Report("there are three dimensions at most");
+  if (dimension_ >= 3) return Report("at most three dimensions are legal");
   const uint32_t extent = LastNumber();
   if (extent == 0) return Report("a dimension cannot be 0");
   (*dimensions_)[dimension_++] = extent;

@@ -79,7 +79,7 @@ ast::Component ComponentOf(std::string_view word) {
   return Component::kNone;
 }
 
-// 0xFF00 -> 1: the one byte a mask selects; -1 if it is no such mask.
+// 0xFF00 -> 1: the one byte a mask selects; -1 if it is not such a mask.
 int MaskedByte(uint64_t mask) {
   const int shift = std::countr_zero(mask);
   return mask != 0 && shift % 8 == 0 && mask >> shift == 0xFF ? shift / 8 : -1;
@@ -129,7 +129,7 @@ void TreeBuilder::Apply(const PendingOperator& op) {
     value.flags ^= Operand::kMinus;
   } else {
     Report(token, fmt::format("'{}' needs a constant", TextOf(token)),
-           "only !predicate and -register may stand before a name");
+           "only !predicate and -register may precede a name");
   }
 }
 
@@ -208,7 +208,7 @@ void TreeBuilder::Integer() {
 void TreeBuilder::Float() {
   const std::optional<Operand> value = ReadFloat(LastText());
   if (!value) {
-    Report(fmt::format("'{}' is no floating-point constant", LastText()),
+    Report(fmt::format("'{}' is not a floating-point constant", LastText()),
            "0f and 8 hexadecimal digits, 0d and 16, or a decimal number within double's range");
   }
   operands_.push_back(value.value_or(MakeInteger(0, false)));
@@ -235,7 +235,7 @@ void TreeBuilder::Call() {
   Operand& head = operands_.back();
   if (head.kind == OperandKind::kInteger) return MaskByte(argument, head);
   if (head.kind != OperandKind::kIdentifier || head.text != "generic") {
-    return Report("only generic( ) and a byte mask such as 0xFF00( ) may stand before parentheses");
+    return Report("only generic( ) and a byte mask such as 0xFF00( ) may precede parentheses");
   }
   if (argument.kind != OperandKind::kIdentifier) return Report("generic( ) takes a variable or function");
   argument.flags |= Operand::kGeneric;
@@ -315,7 +315,7 @@ void TreeBuilder::Field() {
   const Operand value = operands_.back();
   operands_.pop_back();
   Operand& field = operands_.back();
-  if (field.kind != OperandKind::kIdentifier) return Report("a field name must stand before =");
+  if (field.kind != OperandKind::kIdentifier) return Report("a field name must precede =");
   field.kind = OperandKind::kField;
   field.children = {static_cast<uint32_t>(module_.operands.size()), 1};
   module_.operands.push_back(value);

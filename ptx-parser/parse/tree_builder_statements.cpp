@@ -6,7 +6,7 @@
 namespace ptx2cpu::ptx {
 namespace {
 
-constexpr uint32_t kMaxTargets = 65536;  // labels that one N<count> of .branchtargets may stand for
+constexpr uint32_t kMaxTargets = 65536;  // labels that one N<count> of .branchtargets may expand to
 
 uint64_t Hash(std::string_view text) {
   uint64_t hash = text.size();
@@ -26,10 +26,10 @@ void TreeBuilder::Label() {
   const Token& token = tokens_[name_token_];
   const std::string_view name = TextOf(token);
   if (name.find_first_of(".:") != std::string_view::npos) {
-    Report(token, fmt::format("'{}' is no label", name), "labels are letters, digits, _ and $");
+    Report(token, fmt::format("'{}' is not a label", name), "labels are letters, digits, _ and $");
   }
   if (instruction_.guard != ast::Guard::kNone) {
-    Report(token, "a guard must stand between the label and the instruction",
+    Report(token, "a guard must follow the label and precede the instruction",
            fmt::format("{}: @p ...", name));
     instruction_.guard = ast::Guard::kNone;
     instruction_.guard_text = {};

@@ -154,12 +154,12 @@ void TreeBuilder::CheckDeclarator() {
   const bool is_register = variable_.space == ast::Space::kReg;
   const bool is_private = is_register || variable_.space == ast::Space::kLocal;
   if (is_private && place_ == Place::kModule && !IsBefore(3, 0)) {
-    Report(at, "registers and .local variables of the whole module are legal before PTX 3.0 only",
+    Report(at, "module-scope registers and .local variables are legal before PTX 3.0 only",
            "declare them in functions");
   }
   const bool is_vector = is_register && variable_.vector > 1;
   if (is_vector && (variable_.vector > 4 || variable_.type == "pred"))
-    Report(at, "vector registers have 2 or 4 elements, which are no predicates");
+    Report(at, "vector registers have 2 or 4 elements, which cannot be predicates");
   if (variable_.dimensions.empty()) return;
   if (is_register) Report(at, "registers have no arrays");
   if (variable_.parameterised != 0) Report(at, "an array cannot be declared with a number of names");

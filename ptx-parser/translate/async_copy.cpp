@@ -30,7 +30,7 @@ ValueId OffsetInWindow(Emitter& e, size_t operand) {
                     e.Const(Type::kI64, (uint64_t{1} << ir::kClusterRankShift) - 1));
 }
 
-// st.async and red.async: generic where no space stands.
+// st.async and red.async: generic if no space is written.
 Space SpaceOfAsync(const Emitter& e) {
   return e.Has("shared::cluster") ? Space::kSharedCluster : Space::kGeneric;
 }
@@ -40,7 +40,7 @@ bool IsPredicate(const Emitter& e, const ast::Operand& operand) {
 }
 }  // namespace
 
-// Operands: shared address, global address, size, then a source size or a predicate that says to ignore the
+// Operands: shared address, global address, size, then a source size or a predicate, true to ignore the
 // source.
 void cp_async(Emitter& e) {
   Place to = e.WritableAddress(0, ir::Space::kShared), from = e.Address(1, ir::Space::kGlobal);
@@ -100,7 +100,7 @@ void cp_async_bulk_multicast(Emitter& e) {
 void cp_async_bulk_group(Emitter&) {}
 void cp_async_bulk_prefetch(Emitter&) {}
 
-// Additions of f32 keep subnormal numbers, as an H200 does; the manual says that they are flushed.
+// Additions of f32 keep subnormal numbers, as an H200 does; the manual states that they are flushed.
 void cp_reduce_async_bulk(Emitter& e) {
   Bulk copy = BulkOperands(e);
   const Type type = WholeType(e.type());

@@ -20,7 +20,7 @@ ir::Attrs AtomicAttrs(const Emitter& e, ir::Space space) {
   attrs.order = e.Has("acq_rel")   ? MemoryOrder::kAcqRel
                 : e.Has("acquire") ? MemoryOrder::kAcquire
                 : e.Has("release") ? MemoryOrder::kRelease
-                                   : MemoryOrder::kRelaxed;  // also when no order stands
+                                   : MemoryOrder::kRelaxed;  // also if no order is written
   ir::Scope scope = ScopeOf(e);
   attrs.scope = scope == ir::Scope::kNone ? ir::Scope::kGpu : scope;
   return attrs;
@@ -92,7 +92,7 @@ void Reduce(Emitter& e) {
   One(e, place, 0, e.Read(1, ValueType(e)), false);
 }
 
-// A vector is as many separate operations, as the manual says of its atomicity.
+// A vector is one separate operation per element, as the manual defines its atomicity.
 std::vector<ValueId> Vector(Emitter& e, size_t address, size_t source, bool wants_old) {
   Place place = e.WritableAddress(address, SpaceOfWords(e));
   std::vector<ValueId> old;

@@ -1,5 +1,5 @@
 // 9.7.9.23, 9.7.9.24 and 9.7.13.3: addresses in other blocks of the cluster, and its barrier. How a shared
-// address of the cluster names its block says ir::Space.
+// address of the cluster names its block is defined by ir::Space.
 #include "ptx-parser/translate/elementwise.h"
 #include "ptx-parser/translate/rows.h"
 

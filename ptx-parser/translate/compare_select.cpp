@@ -53,7 +53,7 @@ Compare CompareOf(const Emitter& e, PtxType type) {
 
 ValueId CompareValues(Emitter& e, Compare compare, ValueId a, ValueId b) {
   if (compare == Compare::kNone) {
-    e.Fail(ErrorCode::kSyntax, "this comparison is not for the operands' type");
+    e.Fail(ErrorCode::kSyntax, "this comparison does not exist for the operands' type");
     return e.Const(Type::kI1, 0);
   }
   if (compare >= Compare::kFeq) return e.b.Fcmp(compare, a, b, e.Has("ftz") ? ir::kFtz : 0);

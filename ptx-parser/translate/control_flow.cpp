@@ -88,8 +88,7 @@ ValueId Argument(Emitter& e, const ast::Operand& operand, const ast::Variable& p
   if (!IsParam(e, operand)) return e.ReadOperand(operand, type);
   ValueId value = e.params->ReadScalar(e, operand.symbol);
   if (ir::Bits(e.f.type_of(value)) == ir::Bits(type)) return e.b.Bitcast(type, value);
-  e.Fail(ErrorCode::kSyntax,
-         "argument `" + std::string(operand.text) + "` has another size than the parameter");
+  e.Fail(ErrorCode::kSyntax, "argument `" + std::string(operand.text) + "` and the parameter differ in size");
   return e.Const(type, 0);
 }
 
@@ -98,7 +97,7 @@ void WriteResult(Emitter& e, const ast::Operand& operand, ValueId value) {
     Type type = WholeType(FindType(e.ast.variables[operand.symbol].type));
     if (ir::Bits(type) != ir::Bits(e.f.type_of(value))) {
       return e.Fail(ErrorCode::kSyntax,
-                    "`" + std::string(operand.text) + "` has another size than the returned value");
+                    "`" + std::string(operand.text) + "` and the returned value differ in size");
     }
     e.params->WriteScalar(e, operand.symbol, e.b.Bitcast(type, value));
   } else {

@@ -1,5 +1,5 @@
 // The blocks of a function body before translation: runs of statements between labels and branches, with
-// their edges, so that the translator knows how many predecessors a block will get and what is unreachable.
+// their edges, so that the number of a block's predecessors and unreachable code are known beforehand.
 #pragma once
 
 #include <vector>

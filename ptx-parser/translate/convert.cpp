@@ -12,7 +12,7 @@ using ir::Rounding;
 using ir::Type;
 using ir::ValueId;
 
-// .rni .rzi .rmi .rpi, and .rn .rz .rm .rp; kNone when neither stands.
+// .rni .rzi .rmi .rpi, and .rn .rz .rm .rp; kNone if neither is written.
 Rounding ConversionRounding(const Emitter& e) {
   static constexpr std::pair<Word, Rounding> kRoundings[] = {
       {"rni", Rounding::kNearestEven}, {"rzi", Rounding::kTowardZero}, {"rmi", Rounding::kDown},
@@ -25,7 +25,7 @@ Rounding ConversionRounding(const Emitter& e) {
   return Rounding::kNone;
 }
 
-// Flags of the IR rows: what stands of .ftz .sat .relu .satfinite.
+// Flags of the IR rows: those written of .ftz .sat .relu .satfinite.
 ir::Attrs ConversionAttrs(const Emitter& e) {
   return {.flags = FloatFlags(e), .rounding = ConversionRounding(e)};
 }
@@ -46,7 +46,7 @@ ValueId FloatToFloat(Emitter& e, PtxType to, PtxType from, ValueId value) {
   if (e.mods().At("irnd")) return e.b.Unary(Opcode::kFRound, type, value, ConversionAttrs(e));
   if (to != from) {
     ir::Attrs attrs = ConversionAttrs(e);
-    // An H200 does not flush the f32 input of a conversion to f16: rounding down, -1e-40 gives the least
+    // An H200 does not flush the f32 input of a conversion to f16: rounding down, -1e-40 becomes the least
     // subnormal.
     if (to == PtxType::kF16) attrs.flags &= ~static_cast<uint32_t>(ir::kFtz);
     return e.b.Convert(Opcode::kFConvert, type, value, attrs);

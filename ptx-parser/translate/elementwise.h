@@ -32,9 +32,9 @@ void Map3(Emitter& e, Function f) {
 // The IR type of the elements of an operand.
 inline ir::Type ElementOf(const Emitter& e, size_t operand) { return ElementType(e.OperandType(operand)); }
 
-// Rounding of .rn .rz .rm .rp (group "rnd" or the words themselves); nearest even when none stands.
+// Rounding of .rn .rz .rm .rp (group "rnd" or the words themselves); nearest even if none is written.
 ir::Rounding RoundingOf(const Emitter& e);
-// kFtz, kSat, kRelu, kPropagateNan, kXorSign, kAbs, kApprox, kFullRange, kSatFinite as the words stand.
+// kFtz, kSat, kRelu, kPropagateNan, kXorSign, kAbs, kApprox, kFullRange, kSatFinite as written.
 uint32_t FloatFlags(const Emitter& e);
 
 }  // namespace ptx2cpu::ptx::rows

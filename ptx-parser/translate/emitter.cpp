@@ -31,7 +31,7 @@ void Emitter::DeclareRegisters(const std::vector<Type>& types) {
 }
 
 const ast::Operand& Emitter::Operand(size_t operand) const {
-  CHECK(Present(operand), "the row reads an operand that is not there");
+  CHECK(Present(operand), "the row reads an operand that does not exist");
   return ast.Operands(*instruction)[match.slots[operand]];
 }
 
@@ -271,11 +271,11 @@ bool Emitter::IsWholeRegister(const ast::Operand& operand) const {
          ast.RegisterDeclaration(source, operand.symbol).vector > 1;
 }
 
-// Where an address is a real one, 32 bits of it say nothing: such code was made for 32-bit hosts. Shared and
+// Where addresses are real ones, 32 bits do not hold one: such code was made for 32-bit hosts. Shared and
 // local addresses are offsets in their windows.
 bool Emitter::CheckAddressBits(ir::Space space, int bits) {
   if (bits >= 64 || space == ir::Space::kShared || space == ir::Space::kLocal) return true;
-  Fail(ErrorCode::kUnsupported, "32 bits are no address in the " + std::string(Name(space)) +
+  Fail(ErrorCode::kUnsupported, "a 32-bit register cannot be an address in the " + std::string(Name(space)) +
                                     " space: only code with 64-bit addresses is translated");
   return false;
 }
@@ -354,7 +354,7 @@ Type Emitter::StoredType(const ast::Operand& operand, int bits) const {
 }
 
 // A 32-bit register and a distance add up in 32 bits. Windows are smaller than 2 GiB, so that a register
-// widened as signed gives the same sum wherever the access is legal: one below zero, brought back by the
+// widened as signed has the same sum wherever the access is legal: one below zero, brought back by the
 // distance, too.
 ValueId Emitter::AddressRegister(const ast::Operand& operand) {
   const ValueId value = ReadVariable(operand.symbol);

@@ -1,4 +1,4 @@
-// What a row's function sees of the translation: the matched instruction, its operands as IR values, and a
+// What a row's function uses of the translation: the matched instruction, its operands as IR values, and a
 // builder.
 //
 // Reading an operand never fails halfway: the first problem is kept in `error` and the translator stops after
@@ -40,7 +40,7 @@ class Emitter {
   bool Present(size_t operand) const { return match.slots[operand] != Match::kAbsent; }
   const ast::Operand& Operand(size_t operand) const;
   PtxType OperandType(size_t operand) const { return TypeOf(match.form->operands[operand], mods()); }
-  // In the IR type of the operand's PTX type, or in `type`; a wider register gives its low bits.
+  // In the IR type of the operand's PTX type, or in `type`; of a wider register, its low bits.
   ir::ValueId Read(size_t operand) { return Read(operand, WholeType(OperandType(operand))); }
   ir::ValueId Read(size_t operand, ir::Type type) { return ReadOperand(Operand(operand), type); }
   // Each element of a packed type (a list of one for scalars), or each component of a vector operand.
@@ -57,7 +57,7 @@ class Emitter {
   ir::ValueId ReadOperand(const ast::Operand& operand, ir::Type type);
   // For untyped moves: the type the operand's register is kept in, if it has `bits` bits, else an integer.
   ir::Type StoredType(const ast::Operand& operand, int bits) const;
-  // [a] or an address in mov or cvta. `space` is what the opcode says.
+  // [a] or an address in mov or cvta. `space` is the opcode's.
   Place Address(size_t operand, ir::Space space);
   Place WritableAddress(size_t operand, ir::Space space);  // the same; an error in read-only spaces
   ir::ValueId SymbolAddress(const ast::Operand& operand);
@@ -67,7 +67,7 @@ class Emitter {
   ir::ValueId Const(ir::Type type, uint64_t bits);
   ir::ValueId Offset(ir::ValueId address, int64_t offset);  // address + offset
   void SetBlock(ir::BlockId block);
-  void AddEdges(ir::InstId terminator);  // tells SSA of every edge of a terminator
+  void AddEdges(ir::InstId terminator);  // reports every edge of a terminator to SSA
   ir::ValueId ReadCarry();
   void WriteCarry(ir::ValueId carry);
   ir::Position Here() const { return b.at; }

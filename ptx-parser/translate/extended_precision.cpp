@@ -1,6 +1,6 @@
 // 9.7.2: arithmetic with the carry flag CC.CF, which is an SSA variable of type i1. It is the adder's carry,
 // after a subtraction too, which is a + ~b + 1: set where nothing was borrowed. The IR's sub_borrow takes and
-// gives a borrow.
+// produces a borrow.
 #include "ptx-parser/translate/elementwise.h"
 #include "ptx-parser/translate/rows.h"
 

@@ -63,7 +63,7 @@ void MinMax(Emitter& e, Opcode op) {
   e.Write(0, result);
 }
 
-// Approximate functions have no rounding; the others are rounded as said.
+// Approximate functions have no rounding; the others are rounded as written.
 ir::Attrs ApproxOrRounded(const Emitter& e) { return e.Has("approx") ? Flags(e) : Rounded(e); }
 
 // .approx is in the operation's name: the row of the IR table takes only .ftz.

@@ -17,8 +17,8 @@ using ir::Opcode;
 using ir::Type;
 using ir::ValueId;
 
-constexpr size_t kMostErrors = 20;        // reported in one run
-constexpr size_t kMostSelectedInsts = 6;  // a guarded pure instruction of at most so many becomes a select
+constexpr size_t kMaxErrors = 20;        // reported in one run
+constexpr size_t kMaxSelectedInsts = 6;  // a guarded pure instruction of at most so many becomes a select
 
 class FunctionTranslator {
  public:
@@ -49,7 +49,7 @@ class FunctionTranslator {
   Status CheckSharedPrivate() const {
     if (source_.is_entry || source_.shared_private_use.line == 0) return {};
     return Fail(ast::ErrorAt(ast_, source_.shared_private_use, ErrorCode::kUnsupported,
-                             "a register or .local variable of the whole module is not translated in a .func",
+                             "a module-scope register or .local variable is not translated in a .func",
                              "kernels may use them; in functions, pass the value as a parameter"));
   }
 
@@ -88,7 +88,7 @@ class FunctionTranslator {
         first = std::move(match.error());
       } else {
         first->more.push_back(std::move(match.error()));
-        if (first->more.size() + 1 == kMostErrors) break;
+        if (first->more.size() + 1 == kMaxErrors) break;
       }
     }
     if (first) return Fail(std::move(*first));
@@ -226,7 +226,7 @@ class FunctionTranslator {
   // -- guards --
 
   // The instruction is written into the current block. If it turned out pure and short, its results are
-  // selected; otherwise what it made moves into a block of its own behind a branch.
+  // selected; otherwise what it made moves into a block of its own after a branch.
   void EmitGuarded(const ast::Instruction& instruction) {
     ValueId guard = GuardValue(instruction);
     BlockId before = e_.b.block;
@@ -252,7 +252,7 @@ class FunctionTranslator {
       if (ir::Info(inst.op).effect != ir::Effect::kPure) return false;
       count += inst.op != Opcode::kConst && inst.op != Opcode::kBitcast;
     }
-    return count <= kMostSelectedInsts;
+    return count <= kMaxSelectedInsts;
   }
 
   void Select(ValueId guard, const Emitter::DelayedWrite& write) {

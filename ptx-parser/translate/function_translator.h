@@ -1,11 +1,11 @@
-// Translates one function body: blocks, guards, positions; rows do the instructions.
+// Translates one function body: blocks, guards, positions; the rows' functions translate instructions.
 #pragma once
 
 #include "ptx-parser/translate/module_context.h"
 
 namespace ptx2cpu::ptx {
 
-// `number` is the function's index in the syntax tree; a function without body gives a declaration.
+// `number` is the function's index in the syntax tree; a function without a body becomes a declaration.
 Result<ir::Function> TranslateFunction(ModuleContext& context, uint32_t number);
 
 }  // namespace ptx2cpu::ptx

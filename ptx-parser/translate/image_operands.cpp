@@ -56,7 +56,7 @@ ValueId ReadHandle(Emitter& e, const ast::Operand& operand) {
   const ast::Variable& variable = e.ast.variables[operand.symbol];
   if (variable.space == ast::Space::kParam) return e.params->ReadScalar(e, operand.symbol);
   if (!IsImageReference(variable))
-    return Wrong(e, "`" + std::string(variable.name) + "` is no .texref, .samplerref or .surfref");
+    return Wrong(e, "`" + std::string(variable.name) + "` is not a .texref, .samplerref or .surfref");
   const ValueId address = e.b.Symbol(ir::Space::kGlobal, e.context.RequireVariable(operand.symbol));
   return e.b.Load(Type::kI64, ir::Space::kGlobal, address, {.flags = ir::kNonCoherent});
 }
@@ -153,7 +153,7 @@ Result<uint64_t> SamplerBits(const ast::Module& module, const ast::Variable& var
                      what + " in the initializer of `" + std::string(variable.name) + "` is not translated"));
   };
   const ast::Operand& root = module.operands[variable.initializer];
-  if (root.kind != OperandKind::kVector) return fail("a value that is no list of fields");
+  if (root.kind != OperandKind::kVector) return fail("a value that is not a list of fields");
   for (const ast::Operand& child : module.Children(root)) {
     if (child.kind != OperandKind::kField) return fail("a value without a field");
     if (!AddField(child.text, module.Children(child)[0], bits))

@@ -30,7 +30,7 @@ std::optional<ImagePlace> ReadImagePlace(Emitter& e, const ast::Operand& operand
 // The elements of {a, b, ...}, or the operand itself.
 std::vector<ir::ValueId> ReadList(Emitter& e, const ast::Operand& operand, ir::Type type);
 
-// What `.width` and the like of txq and suq ask for.
+// The attribute of `.width` and the like of txq and suq.
 std::optional<ir::image::Query> QueryOf(const Emitter& e);
 
 // The bits of a .samplerref for an initialiser {field = value, ...}.

@@ -34,7 +34,7 @@ ValueId ReadWide(Emitter& e, size_t operand, Type wide) {
   return Extend(e, e.Read(operand), wide, sign);
 }
 
-// The product of operands 1 and 2 that .lo, .hi or .wide asks for.
+// The product of operands 1 and 2 that .lo, .hi or .wide selects.
 ValueId Product(Emitter& e) {
   bool sign = SignedSource(e);
   if (e.Has("wide")) {
@@ -131,7 +131,7 @@ void bfi(Emitter& e) {
                        {e.Read(1), e.Read(2), e.Read(3, Type::kI32), e.Read(4, Type::kI32)}));
 }
 
-// Extends the low b bits of a; b = 0 gives 0. .clamp: b at most 32; .wrap: b mod 32.
+// Extends the low b bits of a; 0 if b = 0. .clamp: b at most 32; .wrap: b mod 32.
 void szext(Emitter& e) {
   ValueId length = e.Read(2, Type::kI32);
   if (e.Has("wrap")) {

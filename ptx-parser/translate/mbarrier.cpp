@@ -1,5 +1,5 @@
 // 9.7.13.15: mbarrier. An object is 64 bits of shared memory (ir/mbarrier.h); every operation that changes it
-// is one atomic, so no other thread sees it half done. Nothing blocks: try_wait says at once whether the
+// is one atomic, so no other thread sees it half done. Nothing blocks: try_wait returns at once whether the
 // phase is complete.
 #include "ir/mbarrier.h"
 

@@ -5,9 +5,9 @@
 
 namespace ptx2cpu::ptx::rows {
 
-ir::Scope ScopeOf(const Emitter& e);               // kNone when no scope stands
-ir::MemoryOrder LoadStoreOrder(const Emitter& e);  // weak unless said
-ir::Space SpaceOfWords(const Emitter& e);          // of .global, .shared::cta ...; generic when none stands
+ir::Scope ScopeOf(const Emitter& e);               // kNone if no scope is written
+ir::MemoryOrder LoadStoreOrder(const Emitter& e);  // weak unless written
+ir::Space SpaceOfWords(const Emitter& e);          // of .global, .shared::cta ...; generic if none is written
 
 // Of atom, red and reductions of bulk copies: order, scope and space; the operation on the last type of the
 // opcode.

@@ -5,7 +5,7 @@
 namespace ptx2cpu::ptx {
 
 uint64_t ByteSize(const ast::Module& module, const ast::Variable& variable) {
-  if (variable.space == ast::Space::kTex) return sizeof(uint64_t);  // a handle, whatever type stands there
+  if (variable.space == ast::Space::kTex) return sizeof(uint64_t);  // a handle, whatever type is written
   int bits = Bits(FindType(variable.type));
   uint64_t size = static_cast<uint64_t>(bits < 8 ? 1 : bits / 8) * variable.vector;
   for (uint64_t dimension : module.Dimensions(variable)) size *= dimension;
@@ -126,7 +126,7 @@ uint32_t ModuleContext::RequireFunction(uint32_t function) {
   const SymbolTable::Place declared{number_, function}, user{number_, at.line};
   const SymbolTable::Place definition = translation_.symbols.Definition(declared);
   if (definition == declared) return index = translation_.AddFunction(declared, user);
-  // The other module's own entry says whether it is known there.
+  // The other module's own entry decides whether it is known there.
   ModuleContext& owner = translation_.context(definition);
   uint32_t& known = owner.function_index_[definition.index];
   if (known == ast::kNone) known = translation_.AddFunction(definition, user);

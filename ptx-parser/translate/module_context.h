@@ -25,7 +25,7 @@ class ModuleContext {
   Matcher matcher;
   const uint32_t line_base;  // added to line numbers
   const uint32_t file_base;  // added to .file numbers
-  ast::Position at;          // what is being translated, for what it asks for
+  ast::Position at;          // what is being translated, for what it needs
 
   // IR index of a function; the first request appends it to those to be translated.
   uint32_t RequireFunction(uint32_t function);
@@ -49,7 +49,7 @@ class Translation {
  public:
   struct Item {
     SymbolTable::Place place;
-    SymbolTable::Place first_use;  // module and line that first asked for it; kNone: the kernel itself
+    SymbolTable::Place first_use;  // module and line that first needed it; kNone: the kernel itself
   };
 
   Translation(const SymbolTable& symbols, ir::Module& out);

@@ -16,7 +16,7 @@ ParamStorage::ParamStorage(Emitter& e, ir::BlockId entry) : ast_(e.ast) {
   }
 }
 
-// Anything but a load or store of the whole needs memory.
+// Anything except a load or store of the complete value needs memory.
 void ParamStorage::NoteUse(const Emitter& e, const ast::Instruction& instruction,
                            const ast::Operand& operand) {
   if (operand.HasChildren()) {

@@ -1,8 +1,8 @@
-// Where .param variables live.
+// Where .param variables are stored.
 //
-// A kernel's parameters lie in its buffer (ParamBase + offset). Of a device function and of a call sequence
-// ({ .param .b32 p; st.param [p], %r; call f, (p); }), a scalar that is only loaded and stored whole is an
-// SSA variable; every other one is memory of the thread (Function::locals), addressed in the local window.
+// A kernel's parameters are in its buffer (ParamBase + offset). Of a device function and of a call sequence
+// ({ .param .b32 p; st.param [p], %r; call f, (p); }), a scalar that is only loaded and stored completely is
+// an SSA variable; every other one is memory of the thread (Function::locals), addressed in the local window.
 #pragma once
 
 #include <map>
@@ -18,14 +18,14 @@ class ParamStorage {
  public:
   // Reads the function's header and body, fills in Function::params and returns, declares SSA variables.
   ParamStorage(Emitter& e, ir::BlockId entry);
-  // Gives parameters their first values; at the start of the entry block.
+  // Writes the first values of parameters; at the start of the entry block.
   void EmitEntry(Emitter& e);
 
   // The SSA variable of a scalar that has no memory.
   std::optional<Ssa::Variable> InSsa(Emitter& e, uint32_t variable);
   ir::Space SpaceOf(uint32_t variable) const;
   ir::ValueId Address(Emitter& e, uint32_t variable);
-  // The whole value of a scalar parameter, wherever it lives.
+  // The complete value of a scalar parameter, wherever it is stored.
   ir::ValueId ReadScalar(Emitter& e, uint32_t variable);
   void WriteScalar(Emitter& e, uint32_t variable, ir::ValueId value);
   // Operands of ret.

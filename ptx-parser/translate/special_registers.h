@@ -1,4 +1,4 @@
-// Special registers of PTX (section 10) and what the IR calls them.
+// Special registers of PTX (section 10) and their names in the IR.
 #pragma once
 
 #include <optional>

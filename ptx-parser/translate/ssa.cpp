@@ -35,7 +35,7 @@ ValueId Ssa::Read(Variable variable, BlockId block) {
 }
 
 // Finds the value that reaches the end of `block`. Parameters made on the way get their arguments later
-// (pending_), so that depth of the graph is no depth of recursion.
+// (pending_), so that a deep graph does not recurse deeply.
 ValueId Ssa::Lookup(Variable variable, BlockId block) {
   BlockState& here = State(block);
   if (auto it = here.values.find(variable); it != here.values.end()) return it->second;

@@ -1,5 +1,5 @@
 // 9.7.11: surfaces. An access is an address and an ordinary access to it; an address of 0 is out of range:
-// with .trap it faults there, with .zero a branch leads around the access, and .clamp never gives it.
+// with .trap it faults there, with .zero a branch leads around the access, and .clamp never needs it.
 #include <functional>
 
 #include "ptx-parser/translate/image_operands.h"
@@ -23,7 +23,7 @@ struct Access {
   ValueId address;
 };
 
-// `bytes` of the whole access.
+// `bytes` of the access.
 std::optional<Access> ReadAccess(Emitter& e, const ast::Operand& operand, uint32_t flags, uint32_t bytes) {
   const std::optional<image::Geometry> geometry = GeometryOf(e);
   std::optional<ImagePlace> place = geometry ? ReadImagePlace(e, operand) : std::nullopt;
@@ -53,8 +53,8 @@ std::optional<Access> ReadAccess(Emitter& e, const ast::Operand& operand, uint32
   return Access{place->handle, address};
 }
 
-// Runs `then` where the address is in range, and goes on behind it. `otherwise`, as many values as `then`
-// gives, is what the access gives where it is not.
+// Runs `then` if the address is in range, and continues after it. `otherwise`, as many values as `then`
+// returns, is the result where it is not.
 std::vector<ValueId> IfInRange(Emitter& e, ValueId address, const std::vector<ValueId>& otherwise,
                                const std::function<std::vector<ValueId>()>& then) {
   if (!e.Has("zero")) return then();
@@ -87,7 +87,7 @@ void suld(Emitter& e) {
   std::span<const ast::Operand> destination(&operands[0], 1);
   if (operands[0].kind == OperandKind::kVector) destination = e.ast.Children(operands[0]);
   if (destination.size() != count)
-    return Wrong(e, "the destination has another number of elements than the opcode");
+    return Wrong(e, "the destination and the opcode differ in their number of elements");
   const std::vector<ValueId> zeros(count, e.Const(type, 0));
   const std::vector<ValueId> values = IfInRange(e, access->address, zeros, [&] {
     return e.b.LoadVector(type, ir::Space::kGlobal, access->address, count);
@@ -120,7 +120,7 @@ void sust(Emitter& e) {
   const Type type = ElementOf(e);
   const std::vector<ValueId> values = ReadList(e, operands[1], type);
   if (values.size() != static_cast<size_t>(e.mods().vector_width()))
-    return Wrong(e, "the source has another number of elements than the opcode");
+    return Wrong(e, "the source and the opcode differ in their number of elements");
   const auto bytes = static_cast<uint32_t>(values.size()) * static_cast<uint32_t>(ir::Bytes(type));
   const auto access = ReadAccess(e, operands[0], 0, bytes);
   if (!access) return;
@@ -153,8 +153,8 @@ ir::AtomicOp OperationOf(const Emitter& e) {
   return e.Has("and") ? ir::AtomicOp::kAnd : e.Has("or") ? ir::AtomicOp::kOr : ir::AtomicOp::kAdd;
 }
 
-// sured.p: the surface's format says whether values are signed. Both operations stand there, one of them is
-// done.
+// sured.p: the surface's format decides whether values are signed. Both operations are emitted, one of them
+// is done.
 void ReduceBySign(Emitter& e, const Access& access, Type type, ValueId value) {
   const ValueId query = e.b.Inst1(Opcode::kImageQuery, Type::kVoid, {access.handle, e.Const(Type::kI32, 0)},
                                   {.query = image::Query::kIsSigned});

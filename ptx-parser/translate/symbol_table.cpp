@@ -185,7 +185,7 @@ class SymbolResolver {
 
   const ast::Variable& VariableAt(Place place) const { return Ast(place.module).variables[place.index]; }
 
-  // Module scope first, then the static variables of function bodies: those give way where names collide.
+  // Module scope first, then the static variables of function bodies: those are renamed where names collide.
   template <typename Visit>
   void ForEachVariable(bool module_scope, Visit visit) const {
     for (uint32_t m = 0; m < ModuleCount(); ++m) {
@@ -263,7 +263,7 @@ class SymbolResolver {
     }
   }
 
-  // Static variables of a function carry its name: the same one whichever other functions are there.
+  // Static variables of a function carry its name: the same one whichever other functions exist.
   std::string NameOf(uint32_t module, const ast::Variable& variable) const {
     if (variable.function == ast::kNone || variable.space == ast::Space::kShared)
       return std::string(variable.name);
@@ -337,7 +337,7 @@ SymbolTable SymbolTable::OfOne(const ast::Module& module) {
 }
 
 Result<SymbolTable> SymbolTable::Link(std::vector<const ast::Module*> modules) {
-  if (modules.empty()) return Fail(ErrorCode::kLink, "there is no PTX module to link");
+  if (modules.empty()) return Fail(ErrorCode::kLink, "no PTX module to link; pass at least one");
   SymbolResolver resolver(std::move(modules));
   resolver.Resolve();
   if (resolver.error()) return Fail(std::move(*resolver.error()));

@@ -1,10 +1,10 @@
-// What the names of a program's modules stand for: found once, read by the translation of each kernel.
+// What the names of a program's modules refer to: found once, read by the translation of each kernel.
 //
 // Relocatable modules (nvcc -rdc) share the names that have a linkage. The rules are those of a device
 // linker:
 // clang-format off
 //   .visible   one definition in all modules
-//   .weak      the first definition; a .visible one goes before it
+//   .weak      the first definition; a .visible one takes precedence
 //   .common    one variable for all of that name, as large as the largest; a definition with .visible or .weak holds it
 //   .extern    declared here, defined elsewhere; size, space and prototype must agree
 //   none       the module's own, though another module may use the name too
@@ -45,21 +45,21 @@ class SymbolTable {
     bool is_defined = false;
   };
 
-  // One module by itself: what it only declares may be provided by whoever runs it. The trees must outlive
-  // the table.
+  // One module on its own: what it only declares may be provided by the code that runs it. The trees must
+  // outlive the table.
   static SymbolTable OfOne(const ast::Module& module);
-  // A whole program. Errors, kLink: definitions that contradict each other, all of them in `more`.
+  // A complete program. Errors, kLink: definitions that contradict each other, all of them in `more`.
   static Result<SymbolTable> Link(std::vector<const ast::Module*> modules);
 
   std::span<const Module> modules() const { return modules_; }
   const ast::Module& Ast(Place place) const { return *modules_[place.module].ast; }
   const ast::Function& Function(Place place) const { return Ast(place).functions[place.index]; }
   const std::vector<Variable>& variables() const { return variables_; }
-  // Whether all modules are there, so that a declaration without definition is an error once a kernel reaches
-  // it.
+  // Whether all modules are present, so that a declaration without definition is an error once a kernel
+  // reaches it.
   bool is_program() const { return is_program_; }
 
-  // Where a function is defined; the declaration itself where nobody defines it.
+  // Where a function is defined; the declaration itself if no module defines it.
   Place Definition(Place function) const;
   // Its name, unique in the program among those with a body.
   std::string_view Name(Place function) const;

@@ -1,4 +1,4 @@
-// 9.7.10: textures. The fetch itself is one row of the IR; what it gives is raw bits of 32 for each channel.
+// 9.7.10: textures. The fetch itself is one row of the IR; its result is raw bits of 32 for each channel.
 #include "ptx-parser/translate/image_operands.h"
 #include "ptx-parser/translate/rows.h"
 
@@ -88,7 +88,7 @@ ValueId ToHalf(Emitter& e, ValueId bits) {
   return e.b.Select(is_nan, e.Const(Type::kI16, 0x7FFF), e.b.Bitcast(Type::kI16, half));
 }
 
-// d and d|p: the destination's elements and the predicate that says that the memory is there, which it always
+// d and d|p: the destination's elements and the predicate for resident memory, which it always
 // is.
 void WriteChannels(Emitter& e, const ast::Operand& destination, const std::vector<ValueId>& values) {
   const ast::Operand* list = &destination;
@@ -169,7 +169,7 @@ void suq(Emitter& e) {
   Query(e, operands, e.Const(Type::kI32, 0));
 }
 
-// Handles of variables say that they are; those of objects are neither, as on a GPU.
+// Handles of variables are of their kind; those of objects are of neither, as on a GPU.
 void istypep(Emitter& e) {
   const ValueId handle = ReadHandle(e, e.Operand(1));
   const auto query = image::Query::kKind;

@@ -13,7 +13,7 @@ namespace ptx2cpu::ptx {
 
 namespace {
 
-constexpr size_t kMostErrors = 20;  // reported in one run
+constexpr size_t kMaxErrors = 20;  // reported in one run
 constexpr uint32_t kDynamicSharedAlignment = 16;
 
 uint32_t RoundUp(uint32_t value, uint32_t alignment) {
@@ -56,7 +56,7 @@ void FillModuleHeader(const Translation& work, const ast::Module& first, ir::Mod
   for (const SymbolTable::Module& part : modules) {
     if (modules.size() > 1) module.parts.push_back({part.ast->file_name, part.line_base});
     for (const ast::File& file : part.ast->files) {
-      if (file.index > UINT16_MAX) continue;  // an absurd number is no index
+      if (file.index > UINT16_MAX) continue;  // an absurd number is not an index
       uint32_t index = file.index + part.file_base;
       if (module.source_files.size() <= index) module.source_files.resize(index + 1);
       module.source_files[index] = std::string(file.name);
@@ -126,7 +126,7 @@ Result<SymbolTable::Place> FindKernel(const SymbolTable& symbols, std::string_vi
                     .hint = hint});
 }
 
-// What the kernel reaches and no module defines. Whole programs only: a module alone may get it from its
+// What the kernel reaches and no module defines. Complete programs only: a module alone may get it from its
 // loader.
 class UnresolvedSymbols {
  public:
@@ -156,7 +156,7 @@ class UnresolvedSymbols {
         std::string(what) + " `" + std::string(name) + "` is used here, but no module defines it");
     if (!error_)
       error_ = std::move(error);
-    else if (error_->more.size() + 1 < kMostErrors)
+    else if (error_->more.size() + 1 < kMaxErrors)
       error_->more.push_back(std::move(error));
   }
 
@@ -225,7 +225,7 @@ Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name, 
   Translation work(symbols, out);
   FillModuleHeader(work, symbols.Ast(kernel), out);
   work.context(kernel).RequireFunction(kernel.index);
-  // Functions and variables ask for each other until nothing new comes.
+  // Functions and variables add what they need until nothing new is found.
   size_t functions_done = 0, variables_done = 0;
   while (functions_done < work.functions().size() || variables_done < work.used_variables().size()) {
     for (; functions_done < work.functions().size(); ++functions_done) {
@@ -270,7 +270,7 @@ Status CheckInstructions(const ast::Module& module) {
         first = std::move(match.error());
       } else {
         first->more.push_back(std::move(match.error()));
-        if (first->more.size() + 1 == kMostErrors) return Fail(std::move(*first));
+        if (first->more.size() + 1 == kMaxErrors) return Fail(std::move(*first));
       }
     }
   }

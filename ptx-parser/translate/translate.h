@@ -1,4 +1,4 @@
-// Translation: syntax tree -> IR (phase Simt) of one kernel with all it calls.
+// Translation: syntax tree -> IR (phase Simt) of one kernel and all functions that it calls.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace ptx2cpu::ptx {
 
 struct TranslateOptions {
   // JIT option --fmad: whether `mul` and `add` without .rn may be contracted to `fma`. PTX allows it, never
-  // asks for it; translation never contracts, so both settings give the same code.
+  // requests it; translation never contracts, so both settings produce the same code.
   bool contract = true;
 };
 
@@ -23,8 +23,8 @@ std::vector<std::string> ListKernels(const ast::Module& module);
 
 // functions[0] is the kernel, its transitive callees follow; functions without body are declarations.
 // `variables` holds every module variable (indices are the same for every kernel of a module); .shared ones
-// that this kernel can reach are laid out from 0, static_shared_bytes says how far; dynamic ones (size 0)
-// begin behind them, at 16 bytes or their own alignment. Errors: kNotFound (no such kernel), kSyntax
+// that this kernel can reach are laid out from 0 to static_shared_bytes; dynamic ones (size 0)
+// begin after them, at 16 bytes or their own alignment. Errors: kNotFound (no such kernel), kSyntax
 // (instructions that fit no row, all of them in `more`), kUnsupported (legal PTX without translation; names
 // the instruction and its line).
 Result<ir::Module> Translate(const ast::Module& module, std::string_view kernel,

@@ -97,7 +97,7 @@ ValueId Shift(Emitter& e, ValueId a, ValueId b) {
   return e.b.Binary(op, Type::kI64, a, amount);
 }
 
-// Types of the sources: behind the destination's, except for comparisons, which have none.
+// Types of the sources: after the destination's, except for comparisons, which have none.
 bool SignedA(const Emitter& e) { return IsSigned(e.mods().types[e.mods().type_count - 2]); }
 bool SignedB(const Emitter& e) { return IsSigned(e.mods().types[e.mods().type_count - 1]); }
 bool SignedD(const Emitter& e) { return e.mods().type_count == 3 && IsSigned(e.mods().types[0]); }
@@ -113,7 +113,7 @@ void video_scalar(Emitter& e) {
   e.Write(0, e.Has("add") ? e.b.Binary(Opcode::kAdd, Type::kI32, word, e.Read(3, Type::kI32)) : word);
 }
 
-// Two half-words or four bytes at once; .add sums them all and c, else they stand side by side.
+// Two half-words or four bytes at once; .add sums them all and c, else they stay side by side.
 void video_simd(Emitter& e) {
   std::string_view base = e.match.form->base;
   int length = base.back() == '2' ? 16 : 8;

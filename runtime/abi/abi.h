@@ -2,10 +2,10 @@
  * table of entry points (entry_points.def). Emitter, JIT, ahead-of-time objects and the runtime all read this
  * header.
  *
- * Generated code has one function per kernel. Either it runs one whole CUDA block on the calling thread and
- * returns (run_block), or, in resumable kernels, it runs lanes of one warp until each of them suspends or
- * exits (run_step), and the runtime's scheduler decides who goes on (runtime/scheduler/README.md). Nothing is
- * passed in thread-locals: the block context is an argument.
+ * Generated code has one function per kernel. Either it runs one complete CUDA block on the calling thread
+ * and returns (run_block), or, in resumable kernels, it runs lanes of one warp until each of them suspends or
+ * exits (run_step), and the runtime's scheduler decides which lanes continue (runtime/scheduler/README.md).
+ * Nothing is passed in thread-locals: the block context is an argument.
  */
 #ifndef PTX2CPU_ABI_H
 #define PTX2CPU_ABI_H
@@ -33,7 +33,7 @@ extern "C" {
  * Field order is ABI: the emitter addresses the fields by the offsets of this struct. */
 struct ptx2cpu_block {
   const uint8_t* params; /* kernel parameter buffer, read only */
-  uint8_t* shared;       /* shared window: static part first, dynamic part behind; 128-byte aligned */
+  uint8_t* shared;       /* shared window: static part first, then the dynamic part; 128-byte aligned */
   uint8_t* local;        /* local memory: thread t's window starts at local + t * local_stride */
   uint8_t* slots;        /* storage of values that cross regions, 64-byte aligned */
   uint32_t* live;        /* one word per warp: bit l set while lane l has not exited */
@@ -51,7 +51,7 @@ struct ptx2cpu_block {
   uint32_t worker;               /* index of the worker that runs the block: %smid */
   uint32_t worker_count;         /* %nsmid */
   struct ptx2cpu_launch* launch; /* the launch this block belongs to (opaque to generated code) */
-  /* Resumable kernels: where thread t stands, and its mail to and from the scheduler. */
+  /* Resumable kernels: where thread t is, and its words to and from the scheduler. */
   uint32_t* points; /* resume point of thread t at points[t], thread_padded entries */
   uint32_t* words;  /* word i of thread t at words[i * PTX2CPU_MAX_THREADS_PER_BLOCK + t] */
   /* Clusters. A launch without clusters has clusters of one block. */
@@ -60,7 +60,7 @@ struct ptx2cpu_block {
   uint32_t cluster_nctaid[3];     /* blocks of the cluster in x, y, z */
   uint32_t cluster_ctarank;       /* linear position in the cluster, x first */
   uint32_t cluster_nctarank;      /* blocks of the cluster */
-  uint32_t cluster_is_explicit;   /* the launch or the kernel gave cluster dimensions */
+  uint32_t cluster_is_explicit;   /* the launch or the kernel has cluster dimensions */
   /* Cooperative launches: what grid barriers count in, %envreg1:%envreg2 (high and low word); zeroed at the
    * launch. */
   uint8_t* grid_workspace; /* PTX2CPU_GRID_WORKSPACE_BYTES on 64 bytes; null in other launches */
@@ -70,7 +70,7 @@ struct ptx2cpu_block {
 typedef void (*ptx2cpu_block_function)(struct ptx2cpu_block*);
 
 /* Resumable kernels: the scheduler sets block->live[warp] to the lanes to run and calls the step with
- *   PTX2CPU_ENTRY_RESUME          each of these lanes goes on behind its own point until it suspends (writes
+ *   PTX2CPU_ENTRY_RESUME          each of these lanes continues after its own point until it suspends (writes
  * points[t] and the words of that point's kind) or exits (its bit in live[warp] is cleared), or
  *   PTX2CPU_ENTRY_COLLECTIVE + c  the collective of class c is executed by exactly these lanes, which wait at
  * points of that class; its operands and results are in slots. */
@@ -81,8 +81,8 @@ typedef void (*ptx2cpu_step_function)(struct ptx2cpu_block*, uint32_t warp, uint
 
 /* What a thread waits for at a resume point, and which words it leaves there. */
 enum ptx2cpu_point_kind {
-  PTX2CPU_POINT_START = 0,      /* the kernel's first instruction: point number 0, goes on at once */
-  PTX2CPU_POINT_YIELD = 1,      /* goes on after the others had a turn */
+  PTX2CPU_POINT_START = 0,      /* the kernel's first instruction: point number 0, continues at once */
+  PTX2CPU_POINT_YIELD = 1,      /* continues after the others have run */
   PTX2CPU_POINT_COLLECTIVE = 2, /* all live lanes of word 0, the membermask, at points of the same class */
   PTX2CPU_POINT_CONVERGED =
       3, /* collective of the lanes that are converged here: when no other lane of the warp runs */
@@ -90,8 +90,8 @@ enum ptx2cpu_point_kind {
   PTX2CPU_POINT_RED_POPC = 5, /* as BARRIER; word 2: predicate (0 or not); word 0 becomes the result */
   PTX2CPU_POINT_RED_AND = 6,
   PTX2CPU_POINT_RED_OR = 7,
-  PTX2CPU_POINT_BARRIER_ARRIVE = 8, /* words as BARRIER; goes on as soon as its warp is counted */
-  PTX2CPU_POINT_CLUSTER_ARRIVE = 9, /* goes on at once */
+  PTX2CPU_POINT_BARRIER_ARRIVE = 8, /* words as BARRIER; continues as soon as its warp is counted */
+  PTX2CPU_POINT_CLUSTER_ARRIVE = 9, /* continues at once */
   PTX2CPU_POINT_CLUSTER_WAIT = 10   /* all live threads of the cluster have arrived */
 };
 
@@ -144,11 +144,11 @@ enum ptx2cpu_fault_kind {
   PTX2CPU_FAULT_MISALIGNED = 7,
   PTX2CPU_FAULT_STACK = 8,
   PTX2CPU_FAULT_UNREACHABLE = 9,
-  PTX2CPU_FAULT_DEADLOCK = 10,     /* no thread of the block (or cluster) can go on */
+  PTX2CPU_FAULT_DEADLOCK = 10,     /* no thread of the block (or cluster) can continue */
   PTX2CPU_FAULT_BAD_BARRIER = 11,  /* a barrier number, count or mix of kinds that PTX does not allow */
   PTX2CPU_FAULT_NOT_A_MEMBER = 12, /* a lane executes a collective whose membermask does not name it */
   PTX2CPU_FAULT_BAD_FUNCTION =
-      13 /* an indirect call of what is no function of the program, or of another type */
+      13 /* an indirect call of an address that is not a function of the program, or is of another type */
 };
 
 /* Functions of ptx2cpu_device_runtime. */

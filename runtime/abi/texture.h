@@ -1,15 +1,15 @@
-/* Textures and surfaces: what lies behind the 64-bit handles that kernels get. In C, plain data.
+/* Textures and surfaces: the structs that the 64-bit handles of kernels point to. In C, plain data.
  *
  * A texture handle (CUtexObject, cudaTextureObject_t, the contents of a .texref variable or parameter) is the
  * address of a struct ptx2cpu_texture, a surface handle (CUsurfObject, the contents of a .surfref) that of a
- * struct ptx2cpu_surface; a null handle is an unbound one: reading it gives zeros, as on a GPU. Whoever
- * creates the object (runtime/cuda/driver, or a test) fills the struct completely before a kernel sees the
- * handle and does not change it while one may use it. Nothing here owns memory.
+ * struct ptx2cpu_surface; a null handle is an unbound one: reads of it return zeros, as on a GPU. The code
+ * that creates the object (runtime/cuda/driver, or a test) fills the struct completely before a kernel sees
+ * the handle and does not change it while one may use it. Nothing here owns memory.
  *
  * A module's `.global .texref name` and `.surfref name` are variables of 8 bytes with the handle; the host
  * finds them by name and stores the handle there (cuTexRefSet*, cudaBindTexture*). The same for kernel
  * parameters of these types: 8 bytes. A .samplerref holds PTX2CPU_SAMPLER_* bits instead of an address; a
- * module may give them as initialiser.
+ * module may have them as initialiser.
  *
  * All images are kept as rows of texels: `pitch` bytes from a row to the next, `slice` bytes from a depth
  * slice, layer or cube face to the next. Channels of a texel are interleaved, r first. No tiling, no
@@ -78,8 +78,8 @@ struct ptx2cpu_image {
   struct ptx2cpu_image_level level[PTX2CPU_MAX_MIP_LEVELS];
 };
 
-/* First word of both structs. A reference is the handle of a .texref or .surfref variable; istypep tells them
- * from objects. */
+/* First word of both structs. A reference is the handle of a .texref or .surfref variable; istypep
+ * distinguishes them from objects. */
 enum ptx2cpu_image_kind {
   PTX2CPU_KIND_TEXTURE_OBJECT = 1,
   PTX2CPU_KIND_TEXTURE_REFERENCE = 2,
@@ -116,7 +116,7 @@ struct ptx2cpu_surface {
 #define PTX2CPU_SAMPLER_UNNORMALIZED 4u  /* force_unnormalized_coords */
 #define PTX2CPU_SAMPLER_ADDRESS_SHIFT 4u /* ptx2cpu_address_mode, 4 bits each: x, y, z */
 
-/* What a texture instruction asks for: the `fetch` word of ptx2cpu_texture_fetch. */
+/* The operation of a texture instruction: the `fetch` word of ptx2cpu_texture_fetch. */
 enum ptx2cpu_geometry { /* bits 0 .. 3 */
                         PTX2CPU_GEOMETRY_1D = 0,
                         PTX2CPU_GEOMETRY_2D = 1,
@@ -155,7 +155,7 @@ enum ptx2cpu_query {
   PTX2CPU_QUERY_IS_SIGNED = 16 /* channels are signed integers */
 };
 
-/* What a surface instruction asks for: the `access` word of ptx2cpu_surface_address. */
+/* The operation of a surface instruction: the `access` word of ptx2cpu_surface_address. */
 #define PTX2CPU_ACCESS_GEOMETRY 15u   /* ptx2cpu_geometry */
 #define PTX2CPU_ACCESS_CLAMP 16u      /* out of range: the nearest place; else address 0 */
 #define PTX2CPU_ACCESS_SAMPLES 32u    /* x counts elements of the access's size (sured.p) */

@@ -1,4 +1,4 @@
-// What %clock counts: the processor's time stamp counter where there is one, else nanoseconds.
+// What %clock counts: the processor's time stamp counter if it exists, else nanoseconds.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Conditions live in chunks that are never given back, so that a handle that is none can be looked up without
-// a lock: it says the place in the low bits and, above them, how often conditions were made; the place says
-// which handle it has now.
+// a lock: it has the place in the low bits and, above them, how often conditions were made; the place stores
+// its present handle.
 #include "runtime/device/condition.h"
 
 #include <array>

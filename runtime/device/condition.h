@@ -1,4 +1,4 @@
-// The value that a conditional node of a graph looks at. Device code sets it by a handle
+// The value that a conditional node of a graph tests. Device code sets it by a handle
 // (cudaGraphSetConditional).
 #pragma once
 
@@ -12,8 +12,8 @@ class Condition {
  public:
   // Null: there are too many.
   static std::shared_ptr<Condition> New();
-  // Of a handle. Null: it is no handle, or its condition is gone. Whoever asks knows that the graph which has
-  // it lives.
+  // Of a handle. Null: it is not a handle, or its condition no longer exists. The caller knows that the graph
+  // which has it lives.
   static Condition* Find(uint64_t handle);
 
   Condition() = default;

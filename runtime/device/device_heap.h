@@ -1,5 +1,5 @@
-// The heap of device malloc: memory lives until it is freed, whichever launch asked for it, or until the heap
-// is emptied. It has addresses of its own between guard pages, and what it knows of its blocks lies
+// The heap of device malloc: memory lives until it is freed, whichever launch allocated it, or until the heap
+// is emptied. It has addresses of its own between guard pages, and its records of its blocks lie
 // elsewhere: a kernel that writes past a block reaches other blocks of device malloc and nothing else.
 #pragma once
 
@@ -20,7 +20,7 @@ class DeviceHeap {
   DeviceHeap& operator=(const DeviceHeap&) = delete;
 
   // A power of two aligns the result; at least 16. Null for no bytes, and where more than `limit` bytes would
-  // be taken. The first limit also says how many addresses the heap has.
+  // be taken. The first limit also sets how many addresses the heap has.
   void* Allocate(uint64_t bytes, uint64_t align, uint64_t limit);
   // False: this heap's Allocate did not return it, or it was freed already.
   bool Free(void* pointer);

@@ -11,15 +11,15 @@ namespace ptx2cpu::rt {
 // In bytes, with CUDA's defaults. May be set at any time; a launch reads them as it goes.
 struct DeviceLimits {
   std::atomic<uint64_t> printf_bytes{uint64_t{1} << 20};  // text of one launch; the oldest is lost beyond
-  std::atomic<uint64_t> stack_bytes{1024};  // of a thread, as the host asked; arenas grow as kernels need
-  std::atomic<uint64_t> heap_bytes{uint64_t{8} << 20};  // beyond, malloc gives null
+  std::atomic<uint64_t> stack_bytes{1024};  // of a thread, as the host requested; arenas grow as kernels need
+  std::atomic<uint64_t> heap_bytes{uint64_t{8} << 20};  // beyond, malloc returns null
 };
 
-// What device code may ask about the device.
+// What device code may query of the device.
 struct DeviceFacts {
   int32_t ordinal = 0, count = 1;
   int32_t runtime_version = 13000;
-  // cudaDeviceGetAttribute; false: no such attribute or device. Null: nobody knows.
+  // cudaDeviceGetAttribute; false: no such attribute or device. Null: unknown.
   bool (*attribute)(uint32_t attribute, int32_t device, int32_t* value) = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// What the kernels of one launch print, collected while it runs and handed on when it has ended.
+// The output of the kernels of one launch, collected while it runs and written when it has ended.
 #pragma once
 
 #include <atomic>

@@ -18,8 +18,8 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-constexpr size_t kMostWaiting = 256;
-constexpr int kLowerPriority = 5;  // not the lowest: with kernels on all processors it would come to nothing
+constexpr size_t kMaxWaiting = 256;
+constexpr int kLowerPriority = 5;  // not the lowest: with kernels on all processors it would never run
 
 class Background {
  public:
@@ -34,7 +34,7 @@ class Background {
     // Into a child process the thread does not come along, and the lock may be held for ever.
     if (owner_ != 0 && owner_ != getpid()) return false;
     std::lock_guard lock(mutex_);
-    if (stop_ || waiting_.size() >= kMostWaiting) return false;
+    if (stop_ || waiting_.size() >= kMaxWaiting) return false;
     if (owner_ == 0) {
       try {
         thread_ = std::thread([this] { Serve(); });
@@ -68,7 +68,7 @@ class Background {
       busy_ = true;
       lock.unlock();
       work(stop_);
-      work = nullptr;  // what it holds goes before anybody is told
+      work = nullptr;  // what it holds is freed before completion is reported
       lock.lock();
       busy_ = false;
       changed_.notify_all();

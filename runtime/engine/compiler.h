@@ -1,4 +1,4 @@
-// From a kernel's source to its image: out of the cache, or compiled and kept there.
+// From a kernel's source to its image: read from the cache, or compiled and stored there.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,10 @@ struct CompileRequest {
   std::string kernel;
   std::optional<Dim3> block = {};  // code for blocks of this shape only, where that is better
   std::optional<lowering::AlignmentChecks> alignment = {};  // else that of the options
-  bool quick_allowed = false;  // the quick tier may answer; then the same without it is to be asked for later
+  bool quick_allowed = false;  // the quick tier may be used; then the same without it must be requested later
   bool ask_cache = true;       // else it is compiled, and kept
   bool show_progress = true;   // progress.h
-  const std::atomic<bool>* stop = nullptr;  // gives up soon once it is set, with some error
+  const std::atomic<bool>* stop = nullptr;  // ends soon after it is set, with some error
 };
 
 struct CompiledImage {
@@ -32,17 +32,17 @@ struct CompiledImage {
   bool is_quick = false;  // the quick tier answered
 };
 
-// Stateless but for what it was made of; safe to use from several threads at once.
+// Immutable after construction; safe to use from several threads at once.
 class KernelCompiler {
  public:
   KernelCompiler(KernelSource& source, const ModuleOptions& options) : source_(source), options_(options) {}
 
-  // `jit` says for which machine; nothing is loaded into it.
+  // `jit` determines the machine; nothing is loaded into it.
   Result<CompiledImage> Compile(const lowering::Jit& jit, const CompileRequest& request);
 
  private:
   lowering::BuildOptions Build() const;
-  // Code of the quick tier is kept apart, for processes that end before better code is there.
+  // Code of the quick tier is kept apart, for processes that end before better code exists.
   struct Keys {
     lowering::Digest full, quick;
   };

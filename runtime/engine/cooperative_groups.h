@@ -1,5 +1,5 @@
 // What device code of older toolkits, and of Python's, calls for a grid-wide group instead of carrying the
-// code itself: cudaCGGetIntrinsicHandle and its kin. A toolkit links them from its device runtime; here they
+// code itself: cudaCGGetIntrinsicHandle and the like. A toolkit links them from its device runtime; here they
 // are PTX of our own.
 #pragma once
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint32_t kWrapperMagic = 0x466243B1, kContainerMagic = 0xBA55ED50, kLtoMagic = 0x7F4E43ED;
 constexpr size_t kContainerHeader = 16;
-constexpr uint64_t kMostContainerBytes = uint64_t{4} << 30;
-constexpr size_t kMostLinked = 1 << 20;
+constexpr uint64_t kMaxContainerBytes = uint64_t{4} << 30;
+constexpr size_t kMaxLinked = 1 << 20;
 
 // What __cudaRegisterFatBinary gets; version 2 is the result of a device link.
 struct Wrapper {
@@ -41,8 +41,8 @@ std::string NameOf(const std::string& name, const ptx::Image& image) {
 // The chosen image of a container at an address.
 Result<ModuleSource> SourceOfContainer(const void* container, uint32_t sm, const std::string& name) {
   const uint64_t size = Read<uint64_t>(container, 8);
-  if (size > kMostContainerBytes)
-    return Fail(ErrorCode::kContainer, name + " says that it has " + std::to_string(size) + " bytes");
+  if (size > kMaxContainerBytes)
+    return Fail(ErrorCode::kContainer, name + " states a size of " + std::to_string(size) + " bytes");
   const std::span bytes(static_cast<const std::byte*>(container), kContainerHeader + size);
   const ptx::Extraction extraction = TRY(ptx::Extract(bytes, name));
   std::vector<ptx::PtxImage> images = TRY(ptx::PtxImages(extraction, std::nullopt, {.sm = sm}));
@@ -55,13 +55,13 @@ Result<ModuleSource> SourceOfWrapper(const Wrapper& wrapper, uint32_t sm, const 
   if (own || own.error().code != ErrorCode::kNoPtx || wrapper.version != 2 || wrapper.linked == nullptr)
     return own;
   std::vector<const void*> containers;
-  for (const void* const* at = wrapper.linked; *at != nullptr && containers.size() < kMostLinked; ++at)
+  for (const void* const* at = wrapper.linked; *at != nullptr && containers.size() < kMaxLinked; ++at)
     containers.push_back(*at);
   if (containers.empty()) return own;
   return SourceOfLinked(containers, sm, name);
 }
 
-// "sm_90 ", or nothing where the header has no such number. Where it stands changed with CUDA 13.
+// "sm_90 ", or nothing if the header has no such number. Its place changed with CUDA 13.
 std::string TargetOfMachineCode(const void* elf) {
   constexpr uint16_t kCudaMachine = 190;
   if (Read<uint16_t>(elf, 18) != kCudaMachine) return "";
@@ -112,7 +112,8 @@ Result<ModuleSource> SourceOfLinked(std::span<const void* const> containers, uin
     const void* container = containers[i];
     if (Read<uint32_t>(container) == kWrapperMagic) container = Read<Wrapper>(container).container;
     if (Read<uint32_t>(container) != kContainerMagic)
-      return Fail(ErrorCode::kContainer, name + ": linked part " + std::to_string(i) + " is no fat binary");
+      return Fail(ErrorCode::kContainer,
+                  name + ": linked part " + std::to_string(i) + " is not a fat binary");
     Result<ModuleSource> one = SourceOfContainer(container, sm, name + "#" + std::to_string(i));
     // The toolkit's own device library has machine code only; what it defines is part of the runtime here.
     if (!one && one.error().code == ErrorCode::kNoPtx) continue;

@@ -1,4 +1,4 @@
-// The PTX to translate out of what a program hands to the CUDA API: a fat binary in memory, PTX text, a file.
+// The PTX to translate from what a program passes to the CUDA API: a fat binary in memory, PTX text, a file.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct ModuleSource {
   ModuleOptions options;
 };
 
-// Memory as cuModuleLoadData takes it, whose size its contents say: a fat binary (with or without its 24-byte
-// wrapper), PTX text that ends with NUL, or machine code. `sm`: of the device, 90 for 9.0; 0: the highest
-// portable image. Errors: kNoPtx (machine code only, or no PTX for the device), kContainer, kUsage (nothing
-// of these).
+// Memory as cuModuleLoadData takes it, whose contents determine its size: a fat binary (with or without its
+// 24-byte wrapper), PTX text that ends with NUL, or machine code. `sm`: of the device, 90 for 9.0; 0: the
+// highest portable image. Errors: kNoPtx (machine code only, or no PTX for the device), kContainer, kUsage
+// (nothing of these).
 Result<ModuleSource> SourceInMemory(const void* image, uint32_t sm, std::string name);
 
 // The containers of a device link (__cudaRegisterLinkedBinary) as one module.
@@ -34,7 +34,7 @@ Result<std::vector<ModuleSource>> SourcesInFile(const std::filesystem::path& fil
 // What run-time linking put together (linked_image.h), as one module. Libraries in it may do without PTX.
 Result<ModuleSource> SourceOfLinkedImage(const void* image, uint32_t sm);
 
-// The device runtime of a toolkit (libcudadevrt.a): it stands on functions that only the toolkit's own driver
+// The device runtime of a toolkit (libcudadevrt.a): it needs functions that only the toolkit's own driver
 // has. What it defines is built in here (runtime/device).
 bool IsDeviceRuntime(std::string_view text);
 

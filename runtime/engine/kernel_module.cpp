@@ -44,7 +44,7 @@ struct KernelCode::Special {
 };
 
 namespace {
-constexpr size_t kMostSpecials = 16;  // beyond: the code for any shape
+constexpr size_t kMaxSpecials = 16;  // beyond: the code for any shape
 }
 
 KernelCode::KernelCode(KernelModule& module, std::string name) : module_(module), name_(std::move(name)) {}
@@ -67,7 +67,7 @@ Result<const KernelCode::Special*> KernelCode::MakeSpecial(Dim3 block, bool note
   std::lock_guard lock(mutex_);
   if (const Special* found = FindSpecial(block, notes)) return found;
   const bool any = block.x == 0;
-  if (!any && special_count_ == kMostSpecials) return nullptr;
+  if (!any && special_count_ == kMaxSpecials) return nullptr;
   auto special = std::unique_ptr<Special>(new Special{block, notes, specials_.load()});
   // Where code for the shape cannot be made, that is our own fault: there is code for any shape. It stays
   // with that.
@@ -281,7 +281,7 @@ Result<bool> KernelModule::ProvideHere(const std::string& kernel, std::optional<
   CompiledImage compiled = TRY(state_->compiler.Compile(*jit, request));
   if (!compiled.image) return compiled.from_cache;
   auto loaded = jit->Load(*std::move(compiled.image));
-  if (!loaded && compiled.from_cache) {  // nothing that is kept may stand in the way
+  if (!loaded && compiled.from_cache) {  // nothing that is kept may block it
     request.ask_cache = false;
     compiled = TRY(state_->compiler.Compile(*jit, request));
     if (!compiled.image) return false;
@@ -316,10 +316,9 @@ Result<std::span<std::byte>> KernelModule::Variable(std::string_view name) {
   lowering::Jit* jit = TRY(s.TheJit());
   std::byte* address = jit->Variable(name);
   if (address == nullptr && found->waits_for_kernel) {
-    return Fail(
-        ErrorCode::kUnsupported,
-        "variable '" + std::string(name) +
-            "' holds an address in shared memory, which is known once a kernel that uses it is compiled");
+    return Fail(ErrorCode::kUnsupported, "variable '" + std::string(name) +
+                                             "' contains an address in shared memory, which is known only "
+                                             "after a kernel that uses it is compiled");
   }
   if (address == nullptr)
     return Fail(ErrorCode::kNotFound, "variable '" + std::string(name) + "' is declared but not defined");

@@ -1,9 +1,9 @@
-// One PTX module (or several relocatable ones, linked) as something to launch from: parsed when first asked
-// about, kernels compiled one by one when first wanted, variables with storage of their own or the caller's.
+// One PTX module (or several relocatable ones, linked) as a source of launches: parsed when first needed,
+// kernels compiled one by one when first needed, variables with storage of their own or the caller's.
 //
-// Everything here may be called from several threads at once. A kernel is compiled once however many ask for
-// it at the same time; different kernels compile side by side. A module lives as long as anybody holds it or
-// code of it.
+// Everything here may be called from several threads at once. A kernel is compiled once, however many threads
+// request it at the same time; different kernels compile side by side. A module lives as long as something
+// holds it or code of it.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ struct ModuleVariable {
 
 class KernelModule;
 
-// A compiled kernel. Its descriptor says all sizes and parameters (runtime/abi/abi.h).
+// A compiled kernel. Its descriptor has all sizes and parameters (runtime/abi/abi.h).
 class KernelCode {
  public:
   KernelCode(KernelModule& module, std::string name);
@@ -45,12 +45,12 @@ class KernelCode {
 
   const std::string& name() const { return name_; }
   // For blocks of any shape. Large kernels are compiled quickly first, and once more in the background: then
-  // a later call may give better code for the same descriptor. Code that was given stays.
+  // a later call may return better code for the same descriptor. Code that was returned stays.
   const ptx2cpu_kernel& kernel() const { return *code_.load(std::memory_order_acquire); }
   // The code for blocks of this shape: resumable code may have a better form when the shape is known.
   // Compiles at the first call for a shape; later calls take no lock.
   Result<const ptx2cpu_kernel*> ForBlock(Dim3 block) const;
-  // `code`, or where it takes parameters to be aligned and these are not: code that looks at the addresses,
+  // `code`, or if it assumes aligned parameters and these are not: code that checks the addresses,
   // compiled at the first such call.
   Result<const ptx2cpu_kernel*> ForParameters(const ptx2cpu_kernel* code, Dim3 block,
                                               const std::byte* parameters) const {
@@ -81,7 +81,7 @@ class KernelCode {
 
 class KernelModule : public std::enable_shared_from_this<KernelModule> {
  public:
-  // Reads nothing yet but the names of kernels.
+  // Reads only the names of kernels yet.
   static std::shared_ptr<KernelModule> Make(std::vector<PtxText> texts, ModuleOptions options = {});
   ~KernelModule();
 
@@ -90,10 +90,10 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   bool Defines(std::string_view kernel) const;
   // Parses all of it and checks each instruction; otherwise errors show when a kernel is compiled.
   Status Check();
-  uint32_t ptx_version() const;  // 90 for 9.0; 0 where the text does not say
+  uint32_t ptx_version() const;  // 90 for 9.0; 0 if the text does not state it
   uint32_t target() const;       // 90 for sm_90
 
-  // Compiled at the first call, waited for by those who ask meanwhile. Holds the module too.
+  // Compiled at the first call; callers in the meantime wait. Holds the module too.
   // Errors: kNotFound, kSyntax, kUnsupported ...; the same one again for each later call.
   Result<std::shared_ptr<const KernelCode>> Compile(std::string_view kernel);
 
@@ -112,7 +112,7 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
  private:
   friend class KernelCode;
   KernelModule(std::vector<PtxText> texts, ModuleOptions options);
-  void RegisterLaunchable();  // kernels whose address compiled code knows
+  void RegisterLaunchable();  // kernels whose address compiled code contains
   // Puts the code into `code`, later the better one too: null where there is none for this block alone.
   // Whether it was kept.
   Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,
@@ -122,7 +122,7 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   std::unique_ptr<State> state_;
 };
 
-// What a JIT's error log says: the error with its line and excerpt, and those of the same run.
+// The text of a JIT's error log: the error with its line and excerpt, and those of the same run.
 std::string JitLog(const Error& error);
 
 }  // namespace ptx2cpu::rt

@@ -20,7 +20,7 @@ const ptx::Outline* KernelSource::TheOutline() {
 
 Result<const lowering::PtxModule*> KernelSource::Whole() {
   const auto& result = whole_.Get([&]() -> Result<lowering::PtxModule> {
-    // One text by itself may have symbols that the caller provides.
+    // One text on its own may have symbols that the caller provides.
     if (texts_.size() == 1) return lowering::PtxModule::Parse(texts_[0].text, texts_[0].name);
     std::vector<lowering::PtxModule::Source> sources;
     for (const PtxText& text : texts_) sources.push_back({text.text, text.name});
@@ -62,7 +62,7 @@ FaultPlace KernelSource::Locate(uint32_t line) {
     place.file = text->name;
     place.line = line;
     place.excerpt = LineOf(text->text, line);
-  } else if (const auto whole = Whole()) {  // numbers go on from text to text
+  } else if (const auto whole = Whole()) {  // numbers continue from text to text
     auto found = (*whole)->PlaceOf(line);
     place = {found.at.file, found.at.line, std::move(found.excerpt), {}, 0};
     const auto named = std::ranges::find(texts_, place.file, &PtxText::name);

@@ -28,7 +28,7 @@ struct FaultPlace {
   uint32_t source_line = 0;  // of builds with -lineinfo or -g; else 0
 };
 
-// A result that is made once, by the first who asks; the others wait.
+// A result that is made once, by the first caller; the others wait.
 template <typename T>
 class Once {
  public:
@@ -52,7 +52,8 @@ class KernelSource {
   const std::vector<PtxText>& texts() const { return texts_; }
   // All of it.
   Result<const lowering::PtxModule*> Whole();
-  // What a kernel needs, or all where that cannot be told apart: lines and columns are those of the whole.
+  // What a kernel needs, or all if that cannot be determined: lines and columns are those of the complete
+  // text.
   Result<lowering::PtxModule> PartFor(std::string_view kernel);
   // The variables and what their first contents name; parsed anew at each call.
   Result<ir::Module> Variables();
@@ -68,8 +69,7 @@ class KernelSource {
 
   const std::vector<PtxText> texts_;
   std::once_flag outlined_;
-  std::optional<ptx::Outline>
-      outline_;  // of a single text: linked ones number their names by all that is there
+  std::optional<ptx::Outline> outline_;  // of a single text: linked ones number their names over all texts
   Once<lowering::PtxModule> whole_;
 };
 

@@ -22,7 +22,7 @@ uint64_t TakeWord(const char*& at) {
 
 }  // namespace
 
-// The first half alone first: PTX may be shorter than the whole.
+// The first half alone first: PTX may be shorter than it.
 bool IsLinkedImage(const void* image) {
   return std::memcmp(image, kMagic, 4) == 0 && std::memcmp(image, kMagic, sizeof kMagic) == 0;
 }

@@ -136,7 +136,7 @@ Result<Program> Program::FromPtx(std::string text, std::string name, const LoadO
 
 Result<Program> Program::Link(std::vector<PtxText> modules, const LoadOptions& options) {
   TRY_STATUS(CheckOptions(options));
-  if (modules.empty()) return Fail(ErrorCode::kUsage, "there is no PTX module to link");
+  if (modules.empty()) return Fail(ErrorCode::kUsage, "no PTX module to link; pass at least one");
   rt::ModuleSource source;
   for (PtxText& module : modules) source.texts.push_back({std::move(module.text), std::move(module.name)});
   Program program;

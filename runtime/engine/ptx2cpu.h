@@ -8,7 +8,7 @@
 // clang-format on
 //
 // Device pointers are host pointers. Launch returns when the grid is done. Everything here may be called from
-// several threads at once. Results are std::expected; the error says what is wrong and what to do
+// several threads at once. Results are std::expected; the error reports what is wrong and what to do
 // (ir/result.h).
 #pragma once
 
@@ -34,7 +34,7 @@ struct LoadOptions {
   std::string exec = "auto";      // execution tier: auto, flat, warp, resumable or lanes
   unsigned opt_level = 3;         // 0..3
   bool check_alignment = false;   // look for misaligned accesses at each access, slowly: faults name the
-                                  // thread, and nothing runs behind
+                                  // thread, and no later access runs
 };
 
 struct Extent {
@@ -64,11 +64,11 @@ class Kernel {
   uint32_t static_shared_bytes() const;
   double compile_milliseconds() const;
 
-  // `buffer` is laid out as parameters() says. Errors: kLaunch (shape, resources), kFault (with block,
-  // thread, PTX line).
+  // `buffer` has the layout that parameters() returns. Errors: kLaunch (shape, resources), kFault (with
+  // block, thread, PTX line).
   Status LaunchPacked(const Shape& shape, std::span<const std::byte> buffer) const;
 
-  // Blocks that a cooperative launch of this shape can have; its grid is not looked at. Errors: kLaunch
+  // Blocks that a cooperative launch of this shape can have; its grid is ignored. Errors: kLaunch
   // (shape).
   Result<uint64_t> MaxCooperativeBlocks(const Shape& shape) const;
 
@@ -96,7 +96,7 @@ class Program {
   static Result<Program> FromPtx(std::string text, std::string name = "<ptx>",
                                  const LoadOptions& options = {});
   // Relocatable modules that make one program, as nvcc -rdc=true -ptx writes them. (Load links those of an
-  // -rdc program by itself.) Errors: kLink when Get needs the modules: definitions that contradict each
+  // -rdc program automatically.) Errors: kLink when Get needs the modules: definitions that contradict each
   // other, or a function or variable that the kernel reaches and no module defines.
   static Result<Program> Link(std::vector<PtxText> modules, const LoadOptions& options = {});
 

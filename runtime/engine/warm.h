@@ -1,4 +1,4 @@
-// Compiles kernels into the cache before a program wants them.
+// Compiles kernels into the cache before a program needs them.
 #pragma once
 
 #include <cstddef>

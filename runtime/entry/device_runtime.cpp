@@ -39,7 +39,7 @@ constexpr std::pair<uint32_t, std::pair<const char*, const char*>> kErrors[] = {
     {kNotSupported, {"cudaErrorNotSupported", "operation not supported"}},
 };
 constexpr uint64_t kTailStream = 3;
-constexpr uint32_t kMostDepth = 24;
+constexpr uint32_t kMaxDepth = 24;
 constexpr uint32_t kThreadsPerMultiprocessor = 2048, kBlocksPerMultiprocessor = 32;
 
 struct Call {
@@ -105,7 +105,7 @@ uint64_t GetParameterBuffer(const Call& call) {
 }
 
 uint64_t Enqueue(const Call& call, std::unique_ptr<ChildLaunch> launch, uint64_t stream) {
-  if (call.queue().depth + 1 >= kMostDepth && stream != kTailStream)
+  if (call.queue().depth + 1 >= kMaxDepth && stream != kTailStream)
     return call.Failed(kLaunchMaxDepthExceeded);
   if (const auto error = CheckShape(*launch->kernel, launch->shape, launch->kernel->parameter_bytes))
     return call.Failed(error->kind == LaunchError::Kind::kShape ? kInvalidConfiguration
@@ -302,7 +302,7 @@ uint64_t GraphSetConditional(const Call& call) {
   FaultRecord record;
   record.kind = PTX2CPU_FAULT_BAD_ADDRESS;
   std::snprintf(record.text, sizeof record.text,
-                "cudaGraphSetConditional of 0x%" PRIx64 ", which is no handle of a graph's condition",
+                "cudaGraphSetConditional of 0x%" PRIx64 ", which is not the handle of a graph's condition",
                 call.words[0]);
   JumpToLandingPoint(record);
 }

@@ -1,4 +1,4 @@
-// The runtime's entry points by name and address: what a JIT links generated code with.
+// The runtime's entry points by name and address: the symbols that a JIT links generated code with.
 #pragma once
 
 #include <span>

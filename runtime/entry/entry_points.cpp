@@ -105,7 +105,7 @@ void ptx2cpu_free(ptx2cpu_block* block, uint8_t* pointer) {
   ptx2cpu::rt::FaultRecord record;
   record.kind = PTX2CPU_FAULT_BAD_ADDRESS;
   std::snprintf(record.text, sizeof record.text,
-                "free of %p, which malloc did not return or which was freed before",
+                "free of %p, which malloc did not return or which is already free",
                 static_cast<void*>(pointer));
   ptx2cpu::rt::JumpToLandingPoint(record);
 }

@@ -20,7 +20,7 @@ int Run(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const void* para
   std::optional<LaunchError> error;
   try {
     error = Launch(kernel, shape, {static_cast<const std::byte*>(params), kernel.parameter_bytes}, options);
-  } catch (...) {  // C knows no exceptions
+  } catch (...) {  // C has no exceptions
     error = LaunchError{LaunchError::Kind::kResources, CurrentFailure().text};
   }
   Message() = error ? error->message : std::string();

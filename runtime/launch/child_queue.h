@@ -1,9 +1,9 @@
-// What the threads of one grid ask to be done by the device runtime: child grids, copies and fills. They are
+// What the threads of one grid request of the device runtime: child grids, copies and fills. They are
 // done when the blocks of the grid have ended, those for the tail stream after all others; a grid is complete
 // only then.
 //
 // All streams of a grid are one here, in the order of the grid's blocks and, within a block, of time: the
-// orders that streams and events of a block ask for are among those it keeps.
+// orders that streams and events of a block require are among those it keeps.
 #pragma once
 
 #include <atomic>

@@ -136,7 +136,7 @@ void Print(LaunchJob& job, const LaunchOptions& options) {
   std::fwrite(errors.data(), 1, errors.size(), stderr);
 }
 
-// Where jobs are run: with an arena at hand, or with one of the pool.
+// Where jobs run: with the caller's arena, or with one of the pool.
 struct Runner {
   unsigned worker = 0;
   Arena* arena = nullptr;
@@ -172,7 +172,7 @@ std::optional<LaunchError> RunOperation(const ChildOperation& operation, const L
   LandingScope scope(landing);
   if (sigsetjmp(landing.jump, 0) != 0) {
     UnblockFaultSignals();
-    LaunchError error{LaunchError::Kind::kFault, "a copy or fill that a kernel asked for: bad address",
+    LaunchError error{LaunchError::Kind::kFault, "a copy or fill that a kernel requested: bad address",
                       landing.record.kind};
     error.pc = landing.record.pc, error.address = landing.record.address;
     return error;
@@ -220,10 +220,10 @@ std::optional<LaunchError> Launch(const ptx2cpu_kernel& kernel, const LaunchShap
     if (blocks > most) {
       return LaunchError{
           LaunchError::Kind::kResources,
-          Format("kernel '%s': a cooperative grid of %llu blocks cannot be resident at once, at most %llu "
-                 "blocks of this shape can",
-                 kernel.name, static_cast<unsigned long long>(blocks),
-                 static_cast<unsigned long long>(most))};
+          Format(
+              "kernel '%s': a cooperative grid of %llu blocks cannot be resident at once; the limit is %llu "
+              "blocks of this shape",
+              kernel.name, static_cast<unsigned long long>(blocks), static_cast<unsigned long long>(most))};
     }
   }
   return RunGrid(kernel, shape, params.data(), options, 0, {});

@@ -1,6 +1,6 @@
 // Launching a kernel: a grid of blocks over the thread pool, in index order, until done or the first fault.
 //
-// Shapes are in threads and blocks, sizes in bytes. Level 2 room: knows the ABI only, neither IR nor LLVM.
+// Shapes are in threads and blocks, sizes in bytes. Level 2 room: it uses the ABI only, neither IR nor LLVM.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,7 @@ std::optional<LaunchError> Launch(const ptx2cpu_kernel& kernel, const LaunchShap
                                   std::span<const std::byte> params, const LaunchOptions& options = {});
 
 struct Arena;
-// The same for a thread that has an arena at hand and a shape that was checked.
+// The same for a thread that has an arena and a shape that was checked.
 std::optional<LaunchError> LaunchOn(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
                                     const std::byte* params, const LaunchOptions& options, unsigned worker,
                                     Arena& arena);
@@ -64,7 +64,7 @@ std::optional<LaunchError> LaunchOn(const ptx2cpu_kernel& kernel, const LaunchSh
 std::optional<LaunchError> CheckShape(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
                                       size_t param_bytes);
 
-// The shape with the cluster that the kernel requires where the launch gives none.
+// The shape with the cluster that the kernel requires if the launch has none.
 LaunchShape WithCluster(const ptx2cpu_kernel& kernel, const LaunchShape& shape);
 
 // Blocks of this shape that a cooperative launch can have: bounded by memory, and by a number that one worker

@@ -33,7 +33,8 @@ const char* FaultText(uint32_t kind) {
              "where the PTX "
              "allows that, --exec=lanes runs it";
     case PTX2CPU_FAULT_MISSING_MEMBERS:
-      return "a warp collective names members that are not here; --exec=lanes runs lanes that meet from "
+      return "a warp collective names members that have not reached it; --exec=lanes joins lanes that reach "
+             "it from "
              "different places";
     case PTX2CPU_FAULT_NOT_A_MEMBER:
       return "a lane executes a warp collective whose membermask does not name it, and others there name "
@@ -45,9 +46,9 @@ const char* FaultText(uint32_t kind) {
     case PTX2CPU_FAULT_STACK:
       return "stack overflow";
     case PTX2CPU_FAULT_BAD_FUNCTION:
-      return "indirect call of an address that is no function of this type";
+      return "indirect call of an address that is not a function of this type";
     case PTX2CPU_FAULT_UNREACHABLE:
-      return "control reached a place that PTX says is never reached";
+      return "control reached a place that the PTX declares unreachable";
     default:
       return "unknown fault";
   }

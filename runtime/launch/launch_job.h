@@ -1,4 +1,4 @@
-// What all ways to run a grid share: the block context, the first error, the words for a fault.
+// What all ways to run a grid share: the block context, the first error, the text of a fault.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   void Fail(LaunchError error);
   void Break(const Failure& failure) override;
 
-  // Everything but the block's place in the grid; takes memory. False: there is none.
+  // Everything except the block's place in the grid; allocates. False: no memory.
   bool FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker);
   LaunchError NoMemory() const;
   LaunchError Fault(const FaultRecord& record, const ptx2cpu_block& block, const BlockMemory& memory) const;

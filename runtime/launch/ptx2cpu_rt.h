@@ -16,7 +16,8 @@ extern "C" {
 
 /* Runs the kernel to its end on the process's worker threads (PTX2CPU_THREADS, default: all processors).
  * grid is in blocks, block in threads, sizes in bytes; params is laid out as the kernel's parameter table
- * says. Returns 0, or the exit code of `ptx2cpu run` for that failure (9 shape or resources, 10 fault). */
+ * requires. Returns 0, or the exit code of `ptx2cpu run` for that failure (9 shape or resources, 10 fault).
+ */
 int ptx2cpu_launch(const struct ptx2cpu_kernel* kernel, const uint32_t grid[3], const uint32_t block[3],
                    uint32_t dynamic_shared_bytes, const void* params);
 

@@ -1,5 +1,5 @@
-// The blocks of one cluster (mostly a single block) that are resident on one worker: put aside whenever none
-// of them can go on, and resumed later. All of their state is in their memory; no stack is kept.
+// The blocks of one cluster (usually a single block) that are resident on one worker: put aside whenever none
+// of them can continue, and resumed later. All of their state is in their memory; no stack is kept.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class Resident {
   void ReturnMemory(Arena& arena);
   // Begins cluster number `index`; blocks are numbered x first.
   void Start(LaunchJob& job, uint64_t index);
-  // Until all blocks are done, one has faulted, or none gets further by itself.
+  // Until all blocks are done, one has faulted, or none makes progress on its own.
   Verdict Run(LaunchJob& job, RunningBlock& running);
   bool progressed() const { return progressed_; }
   LaunchError Fault(const LaunchJob& job) const;

@@ -1,7 +1,7 @@
 // The grid of a resumable kernel. Each worker takes turns over the blocks (clusters) that are resident on it;
 // when none of them gets further, it begins the next of the grid, in index order, up to a bound; when there
 // is none to begin, it lets other threads of the machine run. So blocks that wait for earlier blocks always
-// end, and in a cooperative launch, where nothing but the grid bounds the number of residents, blocks that
+// end, and in a cooperative launch, where only the grid bounds the number of residents, blocks that
 // wait for any other, also with one worker.
 #include <algorithm>
 #include <chrono>
@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kHelpSeconds = 20e-6;  // work left that is worth waking other threads for
 // Launches that are not cooperative: blocks per worker, as many as a large device holds, because programs
 // that meet at a barrier of their own making rely on that; and what they may take together.
-constexpr uint64_t kMostResident = 4224, kMostBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxResident = 4224, kMaxBytes = uint64_t{1} << 30;
 // Blocks' memory that an arena keeps for the next launch.
 constexpr size_t kKeptMemories = 64, kKeptBytes = size_t{1} << 26;
 // Cooperative launches: how long a worker with its share of the grid waits for others to take theirs.
@@ -87,10 +87,10 @@ ResidentJob::ResidentJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
   total_ = uint64_t{grid.x} * grid.y * grid.z / per_cluster;
   const unsigned pool = ThreadPool::Get().size();
   const uint64_t workers = options.max_workers == 0 ? pool : std::min(options.max_workers, pool);
-  const uint64_t by_memory = kMostBytes / (ResidentBytes(kernel, shape) * per_cluster);
+  const uint64_t by_memory = kMaxBytes / (ResidentBytes(kernel, shape) * per_cluster);
   share_ = cooperative_
                ? (total_ + workers - 1) / workers
-               : std::clamp<uint64_t>(by_memory, 1, std::max<uint64_t>(1, kMostResident / per_cluster));
+               : std::clamp<uint64_t>(by_memory, 1, std::max<uint64_t>(1, kMaxResident / per_cluster));
 }
 
 Rotation::~Rotation() {
@@ -140,7 +140,7 @@ void Rotation::AskForHelp(bool stalled) {
 bool Rotation::MayBegin() {
   if (residents_.size() < share_ || residents_.empty()) return true;
   if (!job_.cooperative() || job_.left() == 0 || Clock::now() - last_begin_ < kShareSeconds) return false;
-  share_ *= 2;  // nobody else came
+  share_ *= 2;  // no other worker came
   return true;
 }
 
@@ -153,7 +153,7 @@ bool Rotation::LackMemory() {
   return false;
 }
 
-// Begins the next cluster of the grid, or several, so that many residents are not asked in vain for each new
+// Begins the next cluster of the grid, or several, so that many residents are not polled in vain for each new
 // one. False: there is none to begin now.
 bool Rotation::BeginNext() {
   const size_t wanted = 1 + (job_.cooperative() ? residents_.size() : residents_.size() / 16);

@@ -1,4 +1,4 @@
-// Running what a grid's threads left for its end.
+// Runs what a grid's threads have left for its end.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace ptx2cpu::rt {
 
 // Each operation after the one before, child grids with all of their own children; the first error ends it.
-// `depth`: of the grid that asked.
+// `depth`: of the grid that requested it.
 std::optional<LaunchError> RunOperations(std::vector<ChildOperation> operations, const LaunchOptions& options,
                                          uint32_t depth);
 

@@ -1,5 +1,5 @@
 // PTX's approximate functions for f32, computed in f64: far within the errors the PTX manual states, with its
-// results for zeros, infinities and NaN. Series are Taylor's; their truncation errors stand beside them.
+// results for zeros, infinities and NaN. Series are Taylor's; their truncation errors are beside them.
 #include <stdint.h>
 
 extern "C" {

@@ -1,4 +1,4 @@
-// Named barriers, counted in whole warps, and the cluster's barrier.
+// Named barriers, counted in complete warps, and the cluster's barrier.
 #include <bit>
 #include <cstdio>
 
@@ -13,8 +13,8 @@ bool IsValid(uint32_t id, uint32_t count, bool arrives) {
 }
 }  // namespace
 
-// May the warp be counted? Its live lanes wait at one barrier with one count. Faults when what a lane says is
-// illegal.
+// May the warp be counted? Its live lanes wait at one barrier with one count. Faults when what a lane passes
+// is illegal.
 bool BlockScheduler::MayArrive(uint32_t w) {
   const Warp& warp = warps_[w];
   const uint32_t first_thread = w * PTX2CPU_WARP_SIZE, first = first_thread + FirstLane(warp.live);
@@ -31,8 +31,8 @@ bool BlockScheduler::MayArrive(uint32_t w) {
       char text[128];
       std::snprintf(
           text, sizeof text,
-          "barrier %u with a count of %u threads: there are barriers 0..15 and counts are multiples of 32",
-          id, Word(1, thread));
+          "barrier %u with a count of %u threads: barriers are 0..15 and counts are multiples of 32", id,
+          Word(1, thread));
       Fail(PTX2CPU_FAULT_BAD_BARRIER, thread, text);
       return false;
     }
@@ -54,8 +54,8 @@ void BlockScheduler::Arrive(uint32_t w) {
   }
   if (barrier.expected != count) {
     char text[128];
-    std::snprintf(text, sizeof text, "barrier %u is in use with a count of %u threads, this warp says %u", id,
-                  barrier.expected, count);
+    std::snprintf(text, sizeof text, "barrier %u is in use with a count of %u threads, this warp passes %u",
+                  id, barrier.expected, count);
     return Fail(PTX2CPU_FAULT_BAD_BARRIER, thread, text);
   }
   barrier.arrived += PTX2CPU_WARP_SIZE;

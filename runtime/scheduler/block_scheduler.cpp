@@ -9,13 +9,13 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-// Rounds in which nobody did more than yield, after which a block is put aside. Few: going on later is cheap.
+// Rounds in which all threads only yielded, after which a block is put aside. Few: resuming later is cheap.
 constexpr uint32_t kQuietRounds = 4;
 // A block whose threads meet at barriers or collectives while some of them wait for another block never is
 // quiet.
 constexpr uint32_t kRoundsPerTurn = 4096;
-// Steps of a warp in one turn: released lanes go on at once while their data is near, but siblings must not
-// starve.
+// Steps of a warp in one turn: released lanes continue at once while their data is near, but siblings must
+// not starve.
 constexpr uint32_t kStepsPerTurn = 64;
 // Turns in which siblings only yielded, after which lanes that wait to converge stop hoping for more company.
 constexpr uint32_t kPatience = 200;
@@ -57,13 +57,13 @@ Verdict BlockScheduler::Run() {
   return Verdict::kTurnOver;
 }
 
-// kTurnOver: somebody can run now.
+// kTurnOver: some thread can run now.
 Verdict BlockScheduler::NothingRuns() {
   if (live_warps_ == 0) {
     progressed_ = true;
     return Verdict::kDone;
   }
-  // While others of the cluster run, nobody knows whether a barrier's missing warps have ended or will come.
+  // While others of the cluster run, it is unknown whether a barrier's missing warps have ended or will come.
   if (cluster_warps_ != 0) return Verdict::kWaitsForCluster;
   if (CompleteShortBarriers()) return fault_.kind != 0 ? Verdict::kFaulted : Verdict::kTurnOver;
   return Deadlock();
@@ -88,7 +88,7 @@ void BlockScheduler::Exit(uint32_t w, uint32_t lanes) {
   if (warp.live == 0) live_warps_ &= ~(1u << w);
 }
 
-// The ready lanes run, then those that this lets go on, until no lane is ready but such as have yielded.
+// The ready lanes run, then those that this releases, until only lanes that have yielded are ready.
 void BlockScheduler::TakeTurn(uint32_t w) {
   Warp& warp = warps_[w];
   const uint32_t live_before = warp.live, waiting_before = warp.live & ~warp.ready;
@@ -110,7 +110,8 @@ void BlockScheduler::TakeTurn(uint32_t w) {
   moved_ |= run != 0 || warp.live != live_before || (warp.live & ~warp.ready) != waiting_before;
 }
 
-// Notes what the lanes of a step wait for. Returns those that go on at once; lanes that yielded become ready.
+// Notes what the lanes of a step wait for. Returns those that continue at once; lanes that yielded become
+// ready.
 uint32_t BlockScheduler::File(uint32_t w, uint32_t lanes) {
   const uint32_t* points = block_->points + size_t{w} * PTX2CPU_WARP_SIZE;
   uint32_t next = 0;
@@ -155,7 +156,7 @@ uint32_t BlockScheduler::FileAt(uint32_t w, uint32_t number, uint32_t lanes) {
   }
 }
 
-// Lets lanes of the warp go on where they can, after a step. Returns those that run on in this turn.
+// Resumes lanes of the warp where they can continue, after a step. Returns those that run on in this turn.
 uint32_t BlockScheduler::Settle(uint32_t w, bool stopped) {
   Warp& warp = warps_[w];
   if (warp.collective != 0) {
@@ -213,7 +214,7 @@ uint32_t BlockScheduler::CompleteGroups(uint32_t w) {
 
 // Lanes of one class and mask, of which some are not in that mask. A GPU runs those at one instruction
 // together, whatever the mask names, if they name the same one; it traps if they do not, or if lanes of the
-// mask wait elsewhere under it. Nobody is counted out while others of the warp may still come.
+// mask wait elsewhere under it. No lane is excluded while others of the warp may still come.
 uint32_t BlockScheduler::CompleteStrangers(uint32_t w, uint32_t lanes) {
   Warp& warp = warps_[w];
   const uint32_t first_thread = w * PTX2CPU_WARP_SIZE;
@@ -242,7 +243,7 @@ uint32_t BlockScheduler::CompleteStrangers(uint32_t w, uint32_t lanes) {
   return released;
 }
 
-// Of the lanes that wait to converge, those that stand earliest in the program go on together: what comes
+// Of the lanes that wait to converge, those earliest in the program continue together: what comes
 // later can still be joined by them.
 uint32_t BlockScheduler::Converge(uint32_t w) {
   Warp& warp = warps_[w];

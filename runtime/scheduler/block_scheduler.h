@@ -1,7 +1,7 @@
-// Runs one block of a resumable kernel: decides which lanes of which warp go on, and calls the kernel's step
-// for them.
+// Runs one block of a resumable kernel: decides which lanes of which warp continue, and calls the kernel's
+// step for them.
 //
-// The rules are those of the IR interpreter's thread scheduler (ir/interpret/schedule.cpp), on whole lane
+// The rules are those of the IR interpreter's thread scheduler (ir/interpret/schedule.cpp), on complete lane
 // masks:
 // clang-format off
 //   collective        all live lanes of the membermask wait at points of one class with the same mask
@@ -21,7 +21,7 @@ namespace ptx2cpu::rt {
 
 enum class Verdict : uint8_t {
   kDone,             // all threads have exited
-  kStalled,          // threads can run, but in the last rounds all they did was to let others run
+  kStalled,          // threads can run, but in the last rounds they only yielded
   kTurnOver,         // a long turn is over
   kWaitsForCluster,  // no thread can run before those of other blocks have arrived at the cluster's barrier
   kFaulted           // see fault()
@@ -39,7 +39,7 @@ class BlockScheduler {
   // All threads of the block at the kernel's start. `kernel` and `block` must outlive the run; the block's
   // live masks name the threads that exist.
   void Start(const ptx2cpu_kernel& kernel, ptx2cpu_block& block);
-  // Goes on from where the last call returned.
+  // Continues from where the last call returned.
   Verdict Run();
   // Did the last Run do more than let threads spin?
   bool progressed() const { return progressed_; }
@@ -48,20 +48,20 @@ class BlockScheduler {
   // -- what a cluster needs; threads that have exited count as arrived --
   bool AllArrivedAtCluster() const;
   void PassCluster();
-  // A counted barrier whose missing warps have ended completes when nobody can run. False: there is none.
+  // A counted barrier whose missing warps have ended completes when no thread can run. False: there is none.
   bool CompleteShortBarriers();
   Verdict Deadlock();
   // Live lanes that the cluster's barrier still lacks: ", block (1,0,0) warp 0 lanes 0x..."; "" when there
   // are none.
   std::string MissingAtCluster() const;
-  // Said at the end of a deadlock report about other blocks of the cluster.
+  // The end of a deadlock report: about other blocks of the cluster.
   void AddToReport(const std::string& text) { fault_.text += text; }
 
  private:
   // Lane masks. Each live lane is in exactly one of ready, collective, converged, barrier, cluster.
   struct Warp {
     uint32_t live;
-    uint32_t ready;            // goes on behind its point
+    uint32_t ready;            // continues after its point
     uint32_t collective;       // waits for the members of its mask
     uint32_t converged;        // waits to converge
     uint32_t barrier;          // waits at a named barrier ...
@@ -69,7 +69,7 @@ class BlockScheduler {
     uint32_t counted;          // ... and was counted with its warp, at barrier_id
     uint32_t cluster;          // waits for the cluster
     uint32_t cluster_arrived;  // has arrived in the cluster barrier's present phase
-    uint32_t cluster_passed;   // that phase is complete, but the lane has not come to its wait yet
+    uint32_t cluster_passed;   // that phase is complete, but the lane has not reached its wait yet
     uint32_t barrier_id;
     uint32_t
         turns_without_stop;  // how long lanes that wait to converge have waited for siblings that only yield

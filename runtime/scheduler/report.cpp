@@ -1,4 +1,4 @@
-// What a block's scheduler says when threads break a rule or nobody can go on.
+// What a block's scheduler reports when threads break a rule or none can continue.
 #include <algorithm>
 #include <cstdio>
 
@@ -90,7 +90,7 @@ Verdict BlockScheduler::Deadlock() {
     return Verdict::kFaulted;
   }
   uint32_t seen[kShown], count = 0, first = ~0u;
-  std::string text = "deadlock: no thread can go on. ";
+  std::string text = "deadlock: no thread can continue. ";
   for (uint32_t w = 0; w < block_->warp_count && count < kShown; ++w) {
     for (uint32_t rest = warps_[w].live; rest != 0 && count < kShown; rest &= rest - 1) {
       const uint32_t thread = w * PTX2CPU_WARP_SIZE + FirstLane(rest);

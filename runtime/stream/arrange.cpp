@@ -8,8 +8,8 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-constexpr size_t kMostLanes = 32;  // of work that only computes
-constexpr size_t kMostWaitingLanes = 1024;
+constexpr size_t kMaxLanes = 32;  // of work that only computes
+constexpr size_t kMaxWaitingLanes = 1024;
 constexpr uint32_t kNone = ~0u;
 
 // May the work wait for something other than a worker's time?
@@ -32,7 +32,7 @@ bool MayWait(const GraphItem& item) {
 
 void MoveSteps(Steps& from, Steps& to) { std::ranges::move(from, std::back_inserter(to)); }
 
-// Items that everything before them leads to, and on which everything behind them depends.
+// Items that everything before them leads to, and on which everything after them depends.
 std::vector<bool> FindCuts(const std::vector<GraphItem>& items) {
   const size_t count = items.size();
   std::vector<size_t> first_dependent(count, count);
@@ -46,7 +46,7 @@ std::vector<bool> FindCuts(const std::vector<GraphItem>& items) {
     cuts[i] = farthest <= i;
     farthest = std::max(farthest, first_dependent[i]);
   }
-  size_t nearest = count;  // among those behind: one more than the last that it needs
+  size_t nearest = count;  // among those after: one more than the last that it needs
   for (size_t i = count; i-- > 0;) {
     cuts[i] = cuts[i] && nearest > i;
     nearest = std::min(nearest, items[i].after.empty() ? 0 : size_t{std::ranges::max(items[i].after)} + 1);
@@ -106,7 +106,7 @@ class BlockArranger {
       ++alike;
       if (shortest == kNone || lanes_[lane].items.size() < lanes_[shortest].items.size()) shortest = lane;
     }
-    if (alike >= (waits ? kMostWaitingLanes : kMostLanes)) return shortest;
+    if (alike >= (waits ? kMaxWaitingLanes : kMaxLanes)) return shortest;
     lanes_.emplace_back();
     return static_cast<uint32_t>(lanes_.size() - 1);
   }

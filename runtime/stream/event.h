@@ -1,4 +1,4 @@
-// Events: a place in a stream, and when its turn came.
+// Events: a place in a stream, and when it was reached.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ class Event {
 
   // Everything queued on the stream so far. An event may be recorded again; it then means the latest record.
   void Record(Stream& stream);
-  // For a graph: work that takes this event's time and opens a gate of the launch; SetTicket says who waits
+  // For a graph: work that takes this event's time and opens a gate of the launch; SetTicket sets who waits
   // for that.
   LaunchRecordWork WorkForGraph(uint32_t slot) const { return {state_, slot}; }
   void SetTicket(Ticket ticket);

@@ -1,4 +1,4 @@
-// Who runs streams: the list of ready streams, the host-function thread, streams that poll. One per process.
+// What runs streams: the list of ready streams, the host-function thread, streams that poll. One per process.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class Executor final : public WorkSource {
   bool HasReady() const override { return ready_count_.load() != 0; }
   bool Polling() const override { return poll_count_.load() != 0; }
 
-  // The process ends and there are no workers any more.
+  // The process ends and no workers are left.
   bool stopping() const { return pool_.stopping(); }
   ThreadPool& pool() { return pool_; }
 
@@ -49,7 +49,7 @@ class Executor final : public WorkSource {
   void Unlink(Stream& stream, int level);
   static int LevelOf(const Stream& stream);
 
-  // Host functions have a thread of their own; false: the system does not give one.
+  // Host functions have a thread of their own; false: the system provides none.
   bool HasHostThread();
   void CallHost(Stream& stream, const HostWork& work);
   void HostMain();

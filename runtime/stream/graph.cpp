@@ -1,5 +1,5 @@
 // Graph launches: sequences, what conditions decide, and branches side by side. A stream that is given away
-// in the middle of one goes on where its frames say.
+// in the middle of one continues at the place in its frames.
 #include "runtime/device/condition.h"
 #include "runtime/stream/executor.h"
 #include "runtime/stream/stream.h"
@@ -8,7 +8,7 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-// The body that a value asks for, from 1; 0: none.
+// The body that a value selects, from 1; 0: none.
 size_t BodyOf(const ConditionalWork& conditional) {
   const uint32_t value = conditional.condition->value();
   size_t body = 0;
@@ -38,7 +38,7 @@ Stream::Outcome Stream::PerformSteps(RunContext& context, const Steps& steps, si
   return Outcome::kDone;
 }
 
-// A loop may go on for as long as it likes; what else is ready has its turn in between.
+// A loop may continue without bound; other ready work runs in between.
 bool Stream::LetOthersRun() {
   Executor& executor = Executor::Get();
   if (!executor.HasReady() && !(ThreadPool::OnWorker() && executor.stopping())) return false;
@@ -47,7 +47,7 @@ bool Stream::LetOthersRun() {
   return true;
 }
 
-// The place is the body that is being done, and one more behind each turn of a loop.
+// The place is the body that is running, and one more after each iteration of a loop.
 Stream::Outcome Stream::PerformConditional(RunContext& context, const ConditionalWork& conditional,
                                            size_t depth) {
   constexpr size_t kBehindTurn = ~size_t{0};
@@ -67,7 +67,7 @@ Stream::Outcome Stream::PerformConditional(RunContext& context, const Conditiona
   return Outcome::kDone;
 }
 
-// Nobody else submits to the lanes, and what they do does not wait for this operation, so it can wait for
+// Nothing else submits to the lanes, and what they do does not wait for this operation, so it can wait for
 // them.
 void Stream::StartBranches(const Branches& branches, size_t depth) {
   std::vector<std::shared_ptr<Stream>>& lanes = frames_[depth].lanes;

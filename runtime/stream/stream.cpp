@@ -19,7 +19,7 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-constexpr uint64_t kMostQueued = 1024;
+constexpr uint64_t kMaxQueued = 1024;
 constexpr size_t kKeptOperations = 256;        // of an idle stream
 constexpr int64_t kSliceNanoseconds = 200000;  // a stream's turn while others are ready
 constexpr int kOperationsPerSlice = 64;
@@ -65,7 +65,7 @@ void Stream::Drop(Operation* list) {
 }
 
 uint64_t Stream::Submit(Work work) {
-  if (submitted() - completed() >= kMostQueued) KeepBounded();
+  if (submitted() - completed() >= kMaxQueued) KeepBounded();
   group_->Order(*this);
   const uint64_t number = Append(std::move(work));
   group_->List(*this);
@@ -84,7 +84,7 @@ void Stream::WaitFor(const Ticket& ticket) {
 
 // A worker never waits here: the stream could be waiting for it.
 void Stream::KeepBounded() {
-  if (!ThreadPool::OnWorker()) SynchronizeTo(submitted() - kMostQueued / 2);
+  if (!ThreadPool::OnWorker()) SynchronizeTo(submitted() - kMaxQueued / 2);
 }
 
 uint64_t Stream::Append(Work work) {
@@ -114,7 +114,7 @@ uint64_t Stream::Append(Work work) {
   return number;
 }
 
-// Gives back what is done and takes what is queued. False: nothing is; then the stream is idle and may be
+// Frees what is done and takes what is queued. False: nothing is; then the stream is idle and may be
 // gone.
 bool Stream::TakeQueued() {
   Operation* surplus = nullptr;
@@ -165,7 +165,7 @@ void Stream::Run(RunContext& context, uint64_t number) {
 void Stream::Complete() {
   Operation* operation = batch_;
   batch_ = operation->next;
-  operation->work = std::monostate{};  // what it held is given back before anybody sees it done
+  operation->work = std::monostate{};  // what it held is freed before it is visibly done
   operation->next = used_;
   if (used_ == nullptr) used_tail_ = operation;
   used_ = operation;

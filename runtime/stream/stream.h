@@ -2,8 +2,8 @@
 //
 // An operation has a number in its stream, from 1. Streams wait for each other by tickets, "that stream, that
 // number", and a ticket always names an operation that is already queued, so waits cannot form a cycle. Any
-// thread may use any stream. Whoever waits for a stream runs its work itself as long as no worker has taken
-// it.
+// thread may use any stream. A thread that waits for a stream runs its work itself as long as no worker has
+// taken it.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ enum class StreamKind : uint8_t {
 
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  // Made by StreamGroup::NewStream. A stream that nobody holds any more still does what was queued.
+  // Made by StreamGroup::NewStream. A stream without remaining owners still does what was queued.
   Stream(StreamGroup& group, StreamKind kind, int priority);
   ~Stream();
   Stream(const Stream&) = delete;
@@ -90,11 +90,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   uint64_t Append(Work work);
   void KeepBounded();
 
-  // For who has claimed the stream. Runs operations up to `number`; gives the stream back before it returns.
+  // For the thread that has claimed the stream. Runs operations up to `number`; releases the stream before it
+  // returns.
   void Run(RunContext& context, uint64_t number);
   bool TakeQueued();
   static void Drop(Operation* list);
-  // `depth`: sequences, conditions and branches around the work. Behind kBlocked the stream may run
+  // `depth`: sequences, conditions and branches around the work. After kBlocked the stream may run
   // elsewhere.
   Outcome Perform(RunContext& context, const Work& work, size_t depth);
   struct Performance;
@@ -149,7 +150,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   };
   std::vector<Frame> frames_;
   const PollWork* front_poll_ = nullptr;  // what the front waits for while it is polled
-  bool external_done_ = false;            // the host function at the front has returned, the poll said true
+  bool external_done_ = false;  // the host function at the front has returned, the poll returned true
 
   // The executor's ready list, under its lock.
   Stream* ready_next_ = nullptr;

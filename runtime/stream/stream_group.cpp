@@ -12,7 +12,8 @@ namespace {
 void Prune(std::vector<std::shared_ptr<Stream>>& list, size_t& limit, std::atomic<bool> Stream::* listed) {
   if (list.size() < limit) return;
   std::erase_if(list, [&](const std::shared_ptr<Stream>& stream) {
-    ((*stream).*listed).store(false);  // before the look, as whoever submits looks at it behind (List)
+    ((*stream).*listed)
+        .store(false);  // before the check, because a submitting thread checks it afterwards (List)
     if (stream->Idle()) return true;
     ((*stream).*listed).store(true);
     return false;
@@ -33,7 +34,7 @@ std::shared_ptr<Stream> StreamGroup::NewStream(StreamKind kind, int priority) {
 }
 
 // Waits name operations that are queued already, so streams that wait for the legacy stream and the legacy
-// stream that waits for them can not form a circle, whatever threads do at the same time.
+// stream that waits for them cannot form a cycle, whatever threads do at the same time.
 void StreamGroup::Order(Stream& stream) {
   if (stream.kind() == StreamKind::kNonBlocking) return;
   if (stream.kind() == StreamKind::kBlocking) {
@@ -59,8 +60,8 @@ void StreamGroup::Order(Stream& stream) {
   }
 }
 
-// Behind the operation: who takes a stream off a list looks at its queue afterwards, so one of the two sees
-// the other.
+// After the operation: a thread that takes a stream off a list reads its queue afterwards, so one of the two
+// sees the other.
 void StreamGroup::List(Stream& stream) {
   const bool blocking = stream.kind() == StreamKind::kBlocking;
   const bool list_busy = !stream.listed_busy_.load(),

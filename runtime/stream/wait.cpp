@@ -9,8 +9,8 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-constexpr int kSpins = 1000;    // 10 to 40 us of looking before a thread that waits for a stream sleeps
-constexpr int kMostDepth = 64;  // streams that wait for streams whose work one thread takes over
+constexpr int kSpins = 1000;   // 10 to 40 us of looking before a thread that waits for a stream sleeps
+constexpr int kMaxDepth = 64;  // streams that wait for streams whose work one thread takes over
 
 }  // namespace
 
@@ -91,7 +91,7 @@ void Stream::Unblock() {
 // False: the number is done already.
 bool Stream::AddWaiter(Waiter waiter) {
   std::lock_guard lock(lock_);
-  // Announced before the last look at completed_; Complete() does these two in the other order.
+  // Announced before the last read of completed_; Complete() does these two in the other order.
   const uint64_t before = notice_.load();
   notice_.store(std::min(before, waiter.number));
   if (completed_.load() >= waiter.number) {
@@ -152,13 +152,13 @@ void Stream::HelpUntil(RunContext& context, uint64_t number, int depth) {
       continue;
     }
     const Ticket other = BlockedOn();
-    if (other.stream != nullptr && depth < kMostDepth) {
+    if (other.stream != nullptr && depth < kMaxDepth) {
       other.stream->HelpUntil(context, other.number, depth + 1);
       continue;
     }
     if (executor.stopping()) {
       const Ticket launch = HeldBy();
-      if (launch.stream != nullptr && depth < kMostDepth)
+      if (launch.stream != nullptr && depth < kMaxDepth)
         launch.stream->HelpUntil(context, launch.number, depth + 1);
       executor.PollAll();
       std::this_thread::yield();

@@ -1,5 +1,5 @@
 // What one operation of a stream does, as plain data: queued on a stream, kept in a graph's node, replayed by
-// a graph. Addresses are host addresses, sizes in bytes unless said otherwise.
+// a graph. Addresses are host addresses, sizes in bytes unless stated otherwise.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class ParameterBlock {
     return *this;
   }
 
-  // Gives the block this size; contents are undefined until written.
+  // Sets the block's size; contents are undefined until written.
   std::byte* Resize(size_t size) {
     large_ = size > kInlineBytes ? std::make_unique_for_overwrite<std::byte[]>(size) : nullptr;
     size_ = size;
@@ -65,7 +65,7 @@ class ParameterBlock {
 // Called on the thread that ran the kernel, once, with why it did not run to its end.
 using FaultReporter = std::function<void(const LaunchError&)>;
 
-// The shape has been checked by whoever submits (CheckShape, MaxCooperativeBlocks). Device printf is written
+// The submitting code has checked the shape (CheckShape, MaxCooperativeBlocks). Device printf is written
 // to stdout when the kernel has ended.
 struct KernelWork {
   const ptx2cpu_kernel* kernel = nullptr;
@@ -104,10 +104,10 @@ struct HostWork {
 // Runs on whichever thread runs the stream. Must not wait for streams.
 struct CallWork {
   std::function<void()> run;
-  bool always = false;  // also after a fault: what gives back memory
+  bool always = false;  // also after a fault: work that frees memory
 };
 
-// The stream waits until this says true; asked again and again, from any thread, so it must be cheap.
+// The stream waits until this returns true; called repeatedly, from any thread, so it must be cheap.
 struct PollWork {
   std::function<bool()> ready;
 };
@@ -172,8 +172,7 @@ struct LaunchData {
 using Steps = std::vector<Work>;
 struct SequenceWork {
   std::shared_ptr<const Steps> steps;
-  std::shared_ptr<const LaunchData> launch =
-      {};  // of the operation; may be null where nothing within asks for it
+  std::shared_ptr<const LaunchData> launch = {};  // of the operation; may be null if nothing within needs it
 };
 
 // What a condition's value decides: 0 or not (kIf: bodies[0] or, if there is one, bodies[1]), again and again
@@ -185,7 +184,7 @@ struct ConditionalWork {
   std::vector<std::shared_ptr<const Steps>> bodies;
 };
 
-// Each lane is a queue of its own; `after` names parts that stand before and are to be done first.
+// Each lane is a queue of its own; `after` names earlier parts that must be done first.
 struct Branches {
   struct Part {
     uint32_t lane = 0;

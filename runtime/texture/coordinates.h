@@ -1,5 +1,5 @@
 // From coordinates to texels, one axis at a time, as an H200 does it (recorded in tests/ptx/tex_*.gpu):
-// normalised coordinates are cut to 21 or 22 bits behind the point, positions between texels to 8 bits,
+// normalised coordinates are cut to 21 or 22 bits after the point, positions between texels to 8 bits,
 // rounded to nearest with ties upward.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Neighbours {
   int weight;
 };
 
-// Bits behind the point of a normalised coordinate.
+// Bits after the point of a normalised coordinate.
 inline int CoordinateBits(int64_t size) { return size > 8192 ? 22 : 21; }
 
 // floor(x * 2^bits), within +-2^52; NaN counts as 0.
@@ -46,7 +46,7 @@ inline int64_t Clamped(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;
 }
 
-// The texel that stands for number `index` of an axis.
+// The texel for number `index` of an axis.
 inline int64_t Resolve(int64_t index, int64_t size, uint32_t mode) {
   switch (mode) {
     case PTX2CPU_ADDRESS_WRAP:

@@ -13,7 +13,7 @@ struct CubePlace {
 CubePlace FindFace(const float* direction);
 
 // Where a direction meets the plane of the face that `centre` meets, -1 .. 1 on the face; a direction that
-// meets a neighbouring face gives the place that it has when that face is folded into the plane.
+// meets a neighbouring face has the place of that face folded into the plane.
 struct FacePoint {
   float s, t;
 };

@@ -1,4 +1,4 @@
-// ptx2cpu_texture_fetch: what tex and tld4 give.
+// ptx2cpu_texture_fetch: the results of tex and tld4.
 #include <stdint.h>
 
 #include "runtime/abi/abi.h"
@@ -111,11 +111,11 @@ void SplitPlane(int whole, int x, int y, int* weights) {
   weights[2] = left - weights[0];
 }
 
-constexpr int kMostTexels = 16;  // two levels of a volume
+constexpr int kMaxTexels = 16;  // two levels of a volume
 
 struct Footprint {
-  Texel texels[kMostTexels];
-  int weights[kMostTexels];
+  Texel texels[kMaxTexels];
+  int weights[kMaxTexels];
   int count = 0;
 };
 
@@ -179,7 +179,7 @@ void AddPoint(const Plane& p, const float* coordinate, int whole, Footprint& f) 
 Texel Sum(const ptx2cpu_texture& t, const Footprint& f) {
   Texel result{};
   for (uint32_t c = 0; c < t.image.channels; ++c) {
-    uint32_t values[kMostTexels];
+    uint32_t values[kMaxTexels];
     for (int i = 0; i < f.count; ++i) values[i] = f.texels[i].channel[c];
     result.channel[c] = WeightedSum(FilterFormatOf(t, c), values, f.weights, f.count);
   }
@@ -285,7 +285,7 @@ Texel SampleLevels(const ptx2cpu_texture& t, const Request& r, const LevelChoice
   return Sum(t, f);
 }
 
-// The bias counts only where the instruction says something about the level.
+// The bias counts only if the instruction has a level or gradients.
 int64_t LevelOfRequest(const ptx2cpu_texture& t, const Request& r) {
   const int64_t bias = FixedLevel(t.lod_bias);
   if (r.has_level) return FixedLevel(FloatOf(r.level)) + bias;

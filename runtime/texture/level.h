@@ -1,4 +1,4 @@
-// Choosing mip levels. Levels of detail are fixed-point numbers with 8 bits behind the point.
+// Choosing mip levels. Levels of detail are fixed-point numbers with 8 bits after the point.
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// Reading one texel: what is in memory, to the 32 bits per channel that an instruction gets.
+// Reads one texel: from memory to the 32 bits per channel that an instruction returns.
 #pragma once
 
 #include <stdint.h>
@@ -28,7 +28,7 @@ inline ptx2cpu_texture WithSampler(const ptx2cpu_texture& t, uint64_t sampler) {
   return other;
 }
 
-// Does the texture give floats, which may be filtered?
+// Does the texture return floats, which may be filtered?
 inline bool GivesFloats(const ptx2cpu_texture& t) {
   return IsFloatChannel(t.image.channel) || (t.as_float != 0 && t.image.channel <= PTX2CPU_CHANNEL_S16);
 }

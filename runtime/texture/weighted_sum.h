@@ -27,11 +27,11 @@ enum class FilterFormat : uint8_t { kFloat32, kFloat16, kSrgb, kUnsigned16, kSig
 
 struct FloatFormat {
   int fraction_bits;      // of results
-  int kept_bits;          // of texels, behind the leading bit of the largest
+  int kept_bits;          // of texels, after the leading bit of the largest
   int smallest_exponent;  // of a normal number
   float largest;
   uint32_t nan;
-  uint32_t half;  // what is added to the bits of a texel before they say its exponent
+  uint32_t half;  // what is added to the bits of a texel before they are its exponent
 };
 constexpr FloatFormat kFormat32 = {23, 27, -126, 0x1.fffffep127f, 0x7FFFFFFF, 0};
 constexpr FloatFormat kFormat16 = {10, 14, -14, 65504.0f, 0x7FFFE000, 0},
@@ -104,7 +104,7 @@ inline uint32_t FloatSum(const FloatFormat& format, const uint32_t* texels, cons
   return (bits & kMagnitude) < 0x00800000 ? 0 : bits;
 }
 
-// Of one f32 texel with all of the weight: itself, as FloatSum gives it.
+// Of one f32 texel with all of the weight: itself, as FloatSum computes it.
 inline uint32_t OnlyFloat(uint32_t texel) {
   const uint32_t magnitude = texel & kMagnitude;
   return magnitude > kInfinity ? kFormat32.nan : magnitude < 0x00800000 ? 0 : texel;

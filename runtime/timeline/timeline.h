@@ -1,7 +1,7 @@
-// What happened when: API calls per host thread, kernels and copies per stream, blocks per worker. Written as
-// a Chrome trace (Perfetto, chrome://tracing) to the file that PTX2CPU_TIMELINE names. The file is a whole
+// A record of times: API calls per host thread, kernels and copies per stream, blocks per worker. Written as
+// a Chrome trace (Perfetto, chrome://tracing) to the file that PTX2CPU_TIMELINE names. The file is a complete
 // JSON text after every bar, so it does not matter how the process ends. Times are nanoseconds of the steady
-// clock. Where no timeline is wanted, each call costs one load.
+// clock. Without a timeline, each call costs one load.
 #pragma once
 
 #include <atomic>

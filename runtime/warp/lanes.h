@@ -1,4 +1,4 @@
-// Thirty-two 32-bit lanes as xsimd batches, and the few operations xsimd 8 does not have, behind one type.
+// Thirty-two 32-bit lanes as xsimd batches, and the few operations that xsimd 8 lacks, as one type.
 //
 // xsimd supplies registers, arithmetic and comparisons; masks as integers, permutation by a run-time index
 // and masked selection come from the instruction set directly. PTX2CPU_WARP_AVX512 selects two 512-bit

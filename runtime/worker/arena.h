@@ -36,7 +36,7 @@ class GuardedBuffer {
 // What one resident block needs.
 struct BlockMemory {
   GuardedBuffer shared, local;
-  GuardedBuffer slots;  // in resumable kernels with resume points and words behind
+  GuardedBuffer slots;  // in resumable kernels followed by resume points and words
   alignas(64) uint32_t live[32];
 
   size_t bytes() const { return shared.bytes() + local.bytes() + slots.bytes(); }

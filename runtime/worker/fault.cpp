@@ -25,7 +25,7 @@ constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 constexpr size_t kMaxHandlers = 16;
 
 // Handlers that were installed for a signal before ours, the oldest first: more than one where the program
-// installs its own again and again. Written under the lock; the count grows after the entry is there.
+// installs its own again and again. Written under the lock; the count grows after the entry is written.
 struct SignalHistory {
   struct sigaction handlers[kMaxHandlers] = {};
   std::atomic<size_t> count = 0;
@@ -67,7 +67,7 @@ uintptr_t StackPointer(void* context) {
 
 #if defined(__x86_64__)
 // Whether an instruction is a move that needs an aligned address, in the encodings of AVX and AVX-512
-// (vmovaps, vmovdqa, vmovntps and their kin). For these the machine says "general protection" without an
+// (vmovaps, vmovdqa, vmovntps and their kin). For these the machine raises "general protection" without an
 // address.
 bool IsAlignedMove(uintptr_t pc) {
   const auto* code = reinterpret_cast<const uint8_t*>(pc);
@@ -90,8 +90,8 @@ bool IsAlignedMove(uintptr_t) { return false; }
 #endif
 
 // A handler that was installed after ours may call ours for faults that are not its own, with the frame it
-// was given. The frame says so: the system clears the last words of siginfo_t, and we count in them how far
-// back we have asked.
+// was given. The frame shows it: the system clears the last words of siginfo_t, and we count in them how far
+// back we have gone.
 struct ChainMark {
   uint32_t magic, depth;
 };

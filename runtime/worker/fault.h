@@ -1,5 +1,6 @@
 // Turning a fault inside generated code (trap, divergent barrier, bad address, stack overflow) into a
-// LaunchError while the process lives on: generated code runs under a landing point, faults jump there.
+// LaunchError, after which the process continues: generated code runs under a landing point, and faults jump
+// there.
 #pragma once
 
 #include <signal.h>
@@ -11,7 +12,7 @@
 
 namespace ptx2cpu::rt {
 
-// What a fault left behind.
+// What a fault recorded.
 struct FaultRecord {
   uint32_t kind = 0;  // ptx2cpu_fault_kind
   uint32_t thread = ~0u;
@@ -42,7 +43,8 @@ class LandingScope {
   sigset_t blocked_before_;  // signals of faults that the thread blocks arrive while the scope lasts
 };
 
-// Gives the calling thread an alternate signal stack, so that stack overflow can be reported. Idempotent.
+// Installs an alternate signal stack for the calling thread, so that stack overflow can be reported.
+// Idempotent.
 void PrepareThreadForFaults();
 
 // To be called where a jump arrives. Our handlers block nothing, but a tool that wraps them (ThreadSanitizer)

@@ -1,4 +1,4 @@
-// Sleeping on a word, as Linux has it.
+// Sleeping on a word (Linux futexes).
 #pragma once
 
 #include <linux/futex.h>

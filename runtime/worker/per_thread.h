@@ -7,7 +7,7 @@
 
 namespace ptx2cpu::rt {
 
-// `Tag` tells objects of the same type apart.
+// `Tag` distinguishes objects of the same type.
 template <typename T, typename Tag = T>
 T& PerThread() {
   static thread_local T* object = nullptr;  // has no destructor
@@ -18,7 +18,7 @@ T& PerThread() {
     pthread_key_t made{};
     pthread_key_create(&made, [](void* ended) {
       delete static_cast<T*>(ended);
-      object = nullptr;  // another key's destructor may ask again
+      object = nullptr;  // another key's destructor may call this again
     });
     return made;
   }();

@@ -1,5 +1,5 @@
 // The processors that this process may use: those of its affinity when it began (not of the thread that
-// happens to ask: OpenMP binds threads to one core each), and no more than its control groups give it time
+// happens to call: OpenMP binds threads to one core each), and no more than its control groups give it time
 // for.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace ptx2cpu::rt {
 // Threads that can run at once; at least 1. Fixed at the first call.
 unsigned UsableProcessors();
 
-// The least limit of the process's control groups (versions 1 and 2), in processors; none: there is no limit.
+// The least limit of the process's control groups (versions 1 and 2), in processors; none: no limit.
 // `root` is put before each path that is read, for tests.
 std::optional<double> ProcessorQuota(const std::string& root = "");
 
@@ -23,8 +23,8 @@ void UseAllProcessors();
 // threads.
 void BlockSignalsOfProgram();
 
-// Starts a thread that nobody waits for, on all processors, with BlockSignalsOfProgram. False: the system
-// gives no thread.
+// Starts a detached thread on all processors, with BlockSignalsOfProgram. False: the system
+// provides no thread.
 bool StartThread(std::function<void()> work);
 
 }  // namespace ptx2cpu::rt

@@ -1,4 +1,4 @@
-// A lock for a few dozen instructions. Gives the processor away when the holder seems to have lost its own.
+// A lock for a few dozen instructions. It yields the processor if the holder seems to have lost its own.
 #pragma once
 
 #include <atomic>

@@ -21,7 +21,8 @@ constexpr int kSpins = 1000;  // 10 to 40 us of looking before a worker parks
 constexpr uint64_t kPollNanoseconds = 50000;
 constexpr auto kExitPatience = std::chrono::milliseconds(200);
 
-// The pool lives behind a pointer, because threads may still run when static objects are destroyed.
+// A pointer, so that no static destructor ends the pool, because threads may still run when static objects
+// are destroyed.
 std::atomic<ThreadPool*> the_pool = nullptr;
 std::mutex& PoolMutex() {
   static std::mutex& mutex = *new std::mutex;
@@ -87,7 +88,7 @@ ThreadPool::ThreadPool(unsigned size) {
   while (size_ < size && StartWorker(size_)) ++size_;
 }
 
-// False: the system gives no thread.
+// False: the system provides no thread.
 bool ThreadPool::StartWorker(unsigned worker) {
   alive_.fetch_add(1);
   if (StartThread([this, worker] { WorkerMain(worker); })) return true;
@@ -169,8 +170,8 @@ bool ThreadPool::OtherWorkWaits() const {
   return source != nullptr && source->HasReady() && !stopping();
 }
 
-// Whoever publishes work calls this behind it. A worker that spins or is about to park looks once more after
-// it has said so (Idle), so either it sees the work or it is seen here.
+// A thread that publishes work calls this afterwards. A worker that spins or is about to park checks once
+// more after it has announced it (Idle), so either it sees the work or it is seen here.
 void ThreadPool::Notify() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (spinning_.load(std::memory_order_relaxed) != 0) return;

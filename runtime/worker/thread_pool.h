@@ -1,11 +1,11 @@
 // The process's worker threads. They run what is ready in streams, and help with jobs: a job is a range of
 // indices claimed in order, a chunk at a time, by one atomic add.
 //
-// The thread that starts a job works on it first and calls for help only when the job proves long enough to
-// be worth a wake-up; so a small grid never leaves its thread. One worker at a time looks for something to do
+// The thread that starts a job works on it first and wakes others only when the job proves long enough to
+// be worth a wake-up; so a small grid never leaves its thread. One worker at a time looks for work
 // for a short while, the others are parked.
 //
-// The pool is never destroyed: at exit its workers are asked to end, and are left alone when they do not
+// The pool is never destroyed: at exit its workers are requested to end, and are abandoned when they do not
 // within a short time. A child made by fork starts a pool of its own when it needs one.
 #pragma once
 
@@ -27,7 +27,7 @@ class Job {
   // Claims chunks until none is left. `worker` is below the pool's size, and no two participants share one.
   virtual void Work(unsigned worker, Arena& arena) = 0;
   virtual bool Exhausted() const = 0;
-  // Work threw: the job ends with an error that says so.
+  // Work threw: the job ends with an error that reports it.
   virtual void Break(const Failure& failure) = 0;
   bool help_requested() const { return help_requested_.load(std::memory_order_relaxed); }
 
@@ -47,23 +47,23 @@ class WorkSource {
   // Runs something that is ready; false: there was nothing.
   virtual bool RunReady(unsigned worker, Arena& arena) = 0;
   virtual bool HasReady() const = 0;
-  // There is something that must be asked again and again whether it is ready.
+  // There is something that must be polled until it is ready.
   virtual bool Polling() const = 0;
 };
 
 class ThreadPool {
  public:
   // The one pool; its size is PTX2CPU_THREADS or the number of usable processors (processors.h), fixed at
-  // first use; less where the system does not give as many threads.
+  // first use; less if the system does not provide as many threads.
   static ThreadPool& Get();
 
   // Threads that can work on one job, the caller included.
   unsigned size() const { return size_; }
   // Runs the job to its end on the calling thread. The job may call RequestHelp from within Work.
   void Run(const std::shared_ptr<Job>& job, unsigned max_workers);
-  // The same for a thread that has an arena at hand.
+  // The same for a thread that has an arena.
   void Run(const std::shared_ptr<Job>& job, unsigned max_workers, unsigned worker, Arena& arena);
-  // Lets idle workers join a running job. Cheap when they are all busy; has an effect once per job.
+  // Makes idle workers join a running job. Cheap when they are all busy; has an effect once per job.
   void RequestHelp(const std::shared_ptr<Job>& job);
   // True when a worker that only helps had better leave: other work is ready.
   bool OtherWorkWaits() const;

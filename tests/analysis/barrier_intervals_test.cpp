@@ -10,7 +10,7 @@ using namespace ptx2cpu::analysis;
 
 namespace {
 
-// Stores of the constants 1, 2, 3 ... to @a tell the effects apart.
+// Stores of the constants 1, 2, 3 ... to @a identify the effects.
 struct Kernel {
   ir::Module module;
   std::unique_ptr<MemoryEffects> effects;

@@ -82,7 +82,7 @@ TEST_CASE("control dependence", "[analysis]") {
   }
 }
 
-TEST_CASE("loops nest, and those with two entries are told apart", "[analysis]") {
+TEST_CASE("loops nest, and those with two entries are recognised", "[analysis]") {
   SECTION("two deep, inner with a break to the outside of both") {
     Graph graph = MakeGraph("ab bc cd dc db be df");
     LoopForest forest = Loops(BuildCfg(graph.f()));

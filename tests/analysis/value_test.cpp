@@ -47,7 +47,7 @@ TEST_CASE("uniformity of straight code", "[analysis]") {
   CHECK(Kind("  %x = special i32 tid.y\n", LaunchShape{16, 4, 1}) == Uniformity::kVarying);
 }
 
-TEST_CASE("only .reqntid tells the shape of a block", "[analysis]") {
+TEST_CASE("only .reqntid determines the shape of a block", "[analysis]") {
   ir::Module m = test::ParseText(R"(kernel @k (p: i64 @0) phase simt max_threads 256 1 1 {
 ^b0:
   %base = param_base

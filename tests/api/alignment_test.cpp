@@ -52,7 +52,7 @@ TEST_CASE("a misaligned access is a fault with its line", "[alignment]") {
   }
 }
 
-TEST_CASE("alignment is checked where the access stands: an access that is not reached faults nobody",
+TEST_CASE("alignment is checked at the access: an access that is not reached faults no thread",
           "[alignment]") {
   const std::string guarded =
       "  .reg .pred %q; and.b64 %d2, %d0, 7; setp.eq.u64 %q, %d2, 1; @%q st.global.u32 [%d0+2], %r0;";
@@ -63,7 +63,7 @@ TEST_CASE("alignment is checked where the access stands: an access that is not r
   }
 }
 
-TEST_CASE("kernels that look at their pointers' alignment take either way", "[alignment]") {
+TEST_CASE("kernels that test their pointers' alignment take either way", "[alignment]") {
   const std::string either = R"(
   .reg .pred %q; .reg .b64 %p; .reg .b32 %a<4>;
   ld.param.u64 %p, [p]; and.b64 %d1, %p, 15; setp.ne.u64 %q, %d1, 0;
@@ -92,7 +92,7 @@ APART:
   }
 }
 
-TEST_CASE("the environment says whether misaligned accesses are looked for", "[alignment]") {
+TEST_CASE("the environment sets whether misaligned accesses are checked", "[alignment]") {
   const auto with = [](const char* value) {
     setenv("PTX2CPU_CHECK_ALIGNMENT", value, 1);
     const std::string error = ErrorOf(Touching(kStore), {});

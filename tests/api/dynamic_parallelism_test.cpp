@@ -66,7 +66,7 @@ std::vector<uint32_t> Run(const Program& program, const std::string& kernel, uin
 // p[tid] += n
 const std::string kAdd =
     Kernel2("add", "mul.wide.u32 %d1, %r1, 4; add.u64 %d1, %d1, %d0; red.global.add.u32 [%d1], %r0;\n");
-// p[i] = p[i] * n + 1: tells in which order such kernels ran
+// p[i] = p[i] * n + 1: shows in which order such kernels ran
 const std::string kMulAdd = Kernel2("mul_add",
                                     "mul.wide.u32 %d1, %r1, 4; add.u64 %d1, %d1, %d0; ld.global.u32 %r2, "
                                     "[%d1]; mad.lo.u32 %r2, %r2, %r0, 1; st.global.u32 [%d1], %r2;\n");
@@ -81,7 +81,7 @@ TEST_CASE("children run when their parent has ended, in the order of launches; t
   CHECK(words[1] == ((0 * 3 + 1) * 7 + 1) * 100 + 1);
 }
 
-TEST_CASE("a child's parameters are looked at for alignment as a parent's are", "[cdp]") {
+TEST_CASE("a child's parameters are checked for alignment as a parent's are", "[cdp]") {
   const Program program = Linked({kDeclarations + kLaunch +
                                   Kernel2("parent", "cvt.u64.u32 %d1, %r0; add.u64 %d0, %d0, %d1;\n" +
                                                         CallLaunch("mul_add", 1, "4", 0, "3")) +
@@ -130,7 +130,7 @@ TEST_CASE("an impossible child is an error number, a faulting one ends the launc
   CHECK_THAT(status.error().Render(), Catch::Contains("'bad'") && Catch::Contains("trap"));
 }
 
-TEST_CASE("fills stand in the order of launches", "[cdp]") {
+TEST_CASE("fills are in the order of launches", "[cdp]") {
   const std::string fill =
       "{ .param .b64 a; .param .b32 v; .param .b64 n; .param .b64 s; .param .b32 r; st.param.b64 [a], %d0; "
       "st.param.b32 [v], 2;\n"

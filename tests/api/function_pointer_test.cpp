@@ -96,7 +96,7 @@ TEST_CASE("a call of what is no function of the type is a fault with its line", 
   Status status = Get(program, "call_it").Launch({}, &out, other);
   REQUIRE_FALSE(status);
   CHECK_THAT(status.error().Render(),
-             Catch::Contains("no function of this type") && Catch::Contains("call (r), %d1"));
+             Catch::Contains("not a function of this type") && Catch::Contains("call (r), %d1"));
   status = Get(program, "call_it").Launch({}, &out, nowhere);
   REQUIRE_FALSE(status);
   CHECK(status.error().code == ErrorCode::kFault);

@@ -98,7 +98,7 @@ TEST_CASE("a kernel that reaches what no module defines fails, the others run", 
   CHECK(Words(program, "count", 1)[0] == 100);
 }
 
-TEST_CASE("a fault says which module's line it was", "[link]") {
+TEST_CASE("a fault names its module and line", "[link]") {
   const Program program = Linked(
       {".extern .func bad(.param .b64 p);\n.visible .entry k(.param .u64 p) {\n .reg .b64 %d; ld.param.u64 "
        "%d, [p];\n"

@@ -88,11 +88,11 @@ TEST_CASE("api table: what is wrong is named with its line") {
     REQUIRE_FALSE(table);
     return table.error().message;
   };
-  CHECK(Contains(message("\nmaybe 1 - int a()\n"), ":2: 'maybe' is no state"));
-  CHECK(Contains(message("implemented x - int a()\n"), "'x' is no version"));
-  CHECK(Contains(message("implemented 1 pts int a()\n"), "'pts' is no variant"));
+  CHECK(Contains(message("\nmaybe 1 - int a()\n"), ":2: 'maybe' is not a state"));
+  CHECK(Contains(message("implemented x - int a()\n"), "'x' is not a version"));
+  CHECK(Contains(message("implemented 1 pts int a()\n"), "'pts' is not a variant"));
   CHECK(Contains(message("implemented 1 - int a(int)\n"), "has no name"));
   CHECK(Contains(message("implemented 1 - int a(int x);\n"), "ends in ')'"));
   CHECK(Contains(message("implemented 1- - int a(int x)\nimplemented 2 - int a(int y)\n"),
-                 "stands in line 1 already"));
+                 "is in line 1 already"));
 }

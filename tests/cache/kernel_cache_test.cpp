@@ -130,8 +130,8 @@ TEST_CASE("a directory that others may write is not used") {
 TEST_CASE("what was used longest ago goes first, and the bound holds") {
   const Scratch scratch;
   const fs::path directory = scratch / "cache";
-  constexpr uint64_t kMost = 64 * 1024;
-  rt::KernelCache cache({.directory = directory, .most_bytes = kMost});
+  constexpr uint64_t kMax = 64 * 1024;
+  rt::KernelCache cache({.directory = directory, .most_bytes = kMax});
   for (uint64_t i = 0; i < 200; ++i) {
     cache.Keep(KeyOf(i), Content(i));
     CHECK(cache.Find(KeyOf(0)) == Content(0));  // used again and again: stays
@@ -139,12 +139,12 @@ TEST_CASE("what was used longest ago goes first, and the bound holds") {
   uint64_t bytes = 0;
   for (const auto& entry : fs::recursive_directory_iterator(directory))
     bytes += entry.is_regular_file() ? entry.file_size() : 0;
-  CHECK(bytes <= kMost);
-  CHECK(bytes > kMost / 2);
+  CHECK(bytes <= kMax);
+  CHECK(bytes > kMax / 2);
   CHECK(cache.counts().evicted > 100);
   CHECK(cache.Find(KeyOf(199)));
   CHECK_FALSE(cache.Find(KeyOf(1)));
-  cache.Keep(KeyOf(1000), Content(1, kMost + 1));  // more than all: not kept, nothing thrown out for it
+  cache.Keep(KeyOf(1000), Content(1, kMax + 1));  // more than all: not kept, nothing thrown out for it
   CHECK_FALSE(cache.Find(KeyOf(1000)));
   CHECK(cache.Find(KeyOf(199)));
 }
@@ -316,7 +316,7 @@ TEST_CASE("many processes write, read and throw out at once") {
   }
 }
 
-TEST_CASE("the environment says where") {
+TEST_CASE("the environment sets the directory") {
   for (const char* name : {"CUDA_CACHE_DISABLE", "CUDA_CACHE_PATH", "CUDA_CACHE_MAXSIZE", "XDG_CACHE_HOME"})
     unsetenv(name);
   setenv("HOME", "/home/somebody", 1);

@@ -281,7 +281,7 @@ TEST_CASE("a large kernel runs quickly compiled code until better code is there,
   rt::WaitForBackground();
   CHECK(&alone->kernel() == full);
   CHECK(Run(*alone) == by_quick);
-  CHECK(Entries(scratch / "a").size() == 2);  // each by itself
+  CHECK(Entries(scratch / "a").size() == 2);  // each on its own
   const auto kept = Compiled(ModuleOf(text, &cache), "large");
   CHECK(kept->from_cache());
   const ptx2cpu_kernel* best = &kept->kernel();

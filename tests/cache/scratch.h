@@ -1,4 +1,4 @@
-// A directory of its own for a test, removed behind it.
+// A directory of its own for a test, removed after it.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // What calls answer, right ones and wrong ones. The numbers are those of an H200 with CUDA 13.0, where not
-// said otherwise.
+// stated otherwise.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <thread>
@@ -278,7 +278,7 @@ TEST_CASE("a fault ends the context; after a reset there is a new one", "[cudart
   }
 }
 
-TEST_CASE("what is refused says which error", "[cudart]") {
+TEST_CASE("refused functions return the error of their row", "[cudart]") {
   const Face& face = Face::Of(13);
   cudaIpcMemHandle_t handle{};
   cudaGraphicsResource_t resource = nullptr;

@@ -1,4 +1,4 @@
-// Each library exports what the table says, with the version node of its soname, and nothing else.
+// Each library exports what the table lists, with the version node of its soname, and nothing else.
 #include <dlfcn.h>
 
 #include <catch2/catch.hpp>

@@ -159,7 +159,7 @@ TEST_CASE("capture of launches and copies, nodes of any kind", "[cudart]") {
   std::vector<cudaGraphNode_t> nodes(count);
   REQUIRE(face.Call("cudaGraphGetNodes", graph, nodes.data(), &count) == cudaSuccess);
 
-  // One more kernel behind all, as a node of any kind.
+  // One more kernel after all, as a node of any kind.
   cudaGraphNodeParams params{};
   params.type = cudaGraphNodeTypeKernel;
   by = 50;

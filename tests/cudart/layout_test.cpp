@@ -25,7 +25,7 @@ static_assert(sizeof(textureReference) == 124);
 
 namespace {
 
-// Calls `fill` on a structure with guard bytes behind it.
+// Calls `fill` on a structure with guard bytes after it.
 template <typename T, typename Fill>
 T Guarded(const Fill& fill) {
   struct {

@@ -19,7 +19,7 @@ const std::string kLine = Module(R"(
 }
 )");
 
-const char kStub = 0, kOtherStub = 0;  // their addresses stand for kernels
+const char kStub = 0, kOtherStub = 0;  // their addresses identify kernels
 
 struct Output {
   explicit Output(const Face& face) : face_(face) {

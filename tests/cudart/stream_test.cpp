@@ -10,7 +10,7 @@ using namespace ptx2cpu::cudart_test;
 
 namespace {
 
-// Host functions that hold a stream until told.
+// Host functions that hold a stream until released.
 struct Gate {
   std::atomic<bool> open{false};
   std::atomic<int> passed{0};

@@ -1,4 +1,4 @@
-// Grid-wide groups through the functions that older device code calls: cudaCGGetIntrinsicHandle and its kin.
+// Grid-wide groups through the functions that older device code calls: cudaCGGetIntrinsicHandle and the like.
 #include <vector>
 
 #include "tests/driver/driver_session.h"
@@ -91,7 +91,7 @@ TEST_CASE("a grid synchronises through the functions of the device runtime") {
              found[4 * i + 3] != 0;
   }
   CHECK(wrong == 0);
-  // Not launched cooperatively: no group, and every call says so, two barriers a round among them.
+  // Not launched cooperatively: no group, and every call reports it, two barriers a round among them.
   rounds = 1;
   REQUIRE(cuMemsetD32_v2(turn, 1, kBlocks) == CUDA_SUCCESS);
   REQUIRE(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr) == CUDA_SUCCESS);

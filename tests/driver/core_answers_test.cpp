@@ -17,7 +17,7 @@ const std::map<std::string, std::string> kDifferences = {
     {"limit 6", "0 0"},             // no cache to set aside
     // A library with nothing in it is refused when it is loaded, not when it is used.
     {"library garbage", "200"},
-    // Kernels and functions stand for each other, as programs use them.
+    // Kernels and functions are interchangeable, as programs use them.
     {"attribute by kernel as function", "0"},
     // What is undefined is found when a kernel that uses it is compiled.
     {"link complete unresolved", "0"},

@@ -1,4 +1,4 @@
-// What all groups of core_questions.h stand on: how an answer is told, and the kernels that are asked about.
+// What all groups of core_questions.h share: how a result is printed, and the kernels that they use.
 #pragma once
 
 #include <cstdio>
@@ -17,7 +17,7 @@ inline void TellEnd() {
   std::fflush(stdout);
 }
 
-// Each line: "label: code values". The values are looked at after the call, if it succeeded.
+// Each line: "label: code values". The values are read after the call, if it succeeded.
 #define TELL(label, call, ...)                             \
   do {                                                     \
     const CUresult code_ = call;                           \

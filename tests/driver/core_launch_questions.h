@@ -1,4 +1,4 @@
-// Questions of core_questions.h: launches, and what is said after a fault.
+// Questions of core_questions.h: launches, and the results after a fault.
 #pragma once
 
 #include "core_kernels.h"
@@ -132,7 +132,7 @@ inline void AskLaunchAttributes() {
   TELL("synchronize", cuCtxSynchronize());
 }
 
-// What is said after a kernel has faulted.
+// The results after a kernel has faulted.
 inline void AskAfterFault(const char* kernel) {
   Kernels k;
   CUfunction faults = nullptr;

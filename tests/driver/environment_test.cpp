@@ -60,7 +60,7 @@ TEST_CASE("a device can be asked for by its UUID or the first digits of it") {
   CHECK(Begins(Ask("PTX2CPU_DEVICES=3 CUDA_VISIBLE_DEVICES=GPU-00000000"), "init 100 "));
 }
 
-TEST_CASE("the reported capability and the loading mode can be chosen; nonsense is told") {
+TEST_CASE("the reported capability and the loading mode can be chosen; invalid values are reported") {
   CHECK(LineOf(Ask("PTX2CPU_COMPUTE_CAPABILITY=8.6"), 1).find("capability 8.6 ") != std::string::npos);
   CHECK(LineOf(Ask("PTX2CPU_COMPUTE_CAPABILITY=121"), 1).find("capability 12.1 ") != std::string::npos);
   const std::string nonsense = Ask("PTX2CPU_COMPUTE_CAPABILITY=fast");
@@ -83,7 +83,8 @@ TEST_CASE("a child forked with work in flight is refused everything and ends; it
   CHECK(Ask("", "busy_fork") == "child: 3 3 3 3 3\nchild ended 0, parent: 0, all added\n");
 }
 
-TEST_CASE("machine code without PTX: the program's log says what to do, and stderr where it has none, once") {
+TEST_CASE(
+    "machine code without PTX: the program's log explains what to do, and stderr if it has none, once") {
   const std::string answer = Ask("", "cubin");
   const std::string
       first =

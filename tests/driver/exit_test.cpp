@@ -81,7 +81,7 @@ TEST_CASE("a forked child of a process with an endless kernel: its own part", "[
 TEST_CASE("processes end with kernels in flight") {
   CHECK(RunSelf("[.child-endless]") == 7);
   CHECK(RunSelf("[.child-quick]") == 8);
-#if !defined(__has_feature) || !__has_feature(thread_sanitizer)  // which allows no threads behind a fork
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer)  // which allows no threads after a fork
   CHECK(RunSelf("[.child-fork]") == 9);
 #endif
 }

@@ -73,7 +73,7 @@ bool Await(const std::atomic<bool>& flag) {
 struct Flags {
   std::atomic<bool> seen{false}, open{false};
 };
-// Says that it has begun, and returns when it may.
+// Reports that it has begun, and returns when it may.
 void HoldHost(void* data) {
   auto* flags = static_cast<Flags*>(data);
   flags->seen = true;
@@ -103,7 +103,7 @@ TEST_CASE("graph branches: a host function beside a kernel, and both before what
   Branches b;
   uint32_t mine = 0, word = 0;
   const CUgraphNode kernel = b.AddMeet(&mine, &word);
-  CUDA_HOST_NODE_PARAMS call{[](void* data) {  // behind the kernel's beginning
+  CUDA_HOST_NODE_PARAMS call{[](void* data) {  // after the kernel's beginning
                                auto* words = static_cast<uint32_t**>(data);
                                while (std::atomic_ref(*words[0]).load() == 0) std::this_thread::yield();
                                std::atomic_ref(*words[1]).store(1);

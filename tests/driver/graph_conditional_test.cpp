@@ -7,7 +7,7 @@ using namespace driver_stream_test;
 
 namespace {
 
-// set(handle, p): the condition is *p. count_down(handle, p): so is it behind --*p.
+// set(handle, p): the condition is *p. count_down(handle, p): so is it after --*p.
 constexpr const char* kSetters = R"(
 .version 8.3
 .target sm_70

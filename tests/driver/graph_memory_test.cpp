@@ -69,7 +69,7 @@ TEST_CASE("graphs: the memory of launches counts as long as something may need i
   REQUIRE_OK(cuGraphLaunch(a.exec, a.stream));
   CHECK(used() == before + kOne);
   REQUIRE_OK(cuGraphLaunch(a.exec, a.stream));
-  REQUIRE_OK(cuGraphLaunch(b.exec, a.stream));  // behind it: takes what it frees
+  REQUIRE_OK(cuGraphLaunch(b.exec, a.stream));  // after it: takes what it frees
   CHECK(used() == before + kOne);
   REQUIRE_OK(cuDeviceGraphMemTrim(0));
   CHECK(used() == before + kOne);

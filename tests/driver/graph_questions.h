@@ -197,7 +197,7 @@ inline void AskUpdates(Answers& answers) {
   cuGraphAddKernelNode(&earlier, backwards, nullptr, 0, &kernel);
   cuGraphAddDependencies(backwards, &earlier, &later, nullptr, 1);
   update("made in the other order", backwards);
-  // Two sinks behind one root, in both orders; one host function, one kernel.
+  // Two sinks after one root, in both orders; one host function, one kernel.
   const auto fork = [&](bool host_first) {
     CUgraph made = Chain(scene, {scene.first});
     size_t one = 1;

@@ -77,7 +77,7 @@ TEST_CASE("graphs: nodes, edges, roots, changes to them") {
   CHECK(cuGraphNodeGetType(a, nullptr) == CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_CASE("graphs: a circle is not instantiated") {
+TEST_CASE("graphs: a cycle is not instantiated") {
   Program program;
   const CUgraph graph = NewGraph();
   CUgraphNode a, b;

@@ -1,4 +1,4 @@
-// Launching from many threads, in every way a launch can be said.
+// Launching from many threads, by every function for launches.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -90,7 +90,7 @@ TEST_CASE("a module may be unloaded while its kernels run") {
   CHECK(cuMemFree_v2(sum) == CUDA_SUCCESS);
 }
 
-TEST_CASE("an event of a launch attribute is recorded behind the kernel") {
+TEST_CASE("an event of a launch attribute is recorded after the kernel") {
   Session session;
   CUmodule module;
   CUfunction function;

@@ -1,4 +1,4 @@
-// The table of allocations and the heap behind it, against naive models.
+// The table of allocations and its heap, against naive models.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>

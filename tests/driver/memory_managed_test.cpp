@@ -10,7 +10,7 @@
 
 namespace driver_memory_test {
 
-TEST_CASE("advice: random pieces are as a list of bytes says", "[memory]") {
+TEST_CASE("advice: random pieces agree with a list of bytes", "[memory]") {
   ptx2cpu::driver::AdviceMap map;
   constexpr size_t kBytes = 200;
   std::vector<int> model(kBytes, -1);  // preferred device of each byte
@@ -97,7 +97,7 @@ TEST_CASE("virtual memory crosses a file descriptor", "[memory]") {
   unsigned out = 0;
   REQUIRE(cuMemcpyDtoH_v2(&out, at + 2 * kBytes - 4, 4) == CUDA_SUCCESS);
   CHECK(out == 0x01020304);
-  // Read only: the page says so to everybody.
+  // Read only: the page's attribute is the same for all.
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
   REQUIRE(cuMemSetAccess(at, kBytes, &access, 1) == CUDA_SUCCESS);
   unsigned long long flags = 0;

@@ -27,7 +27,7 @@ TEST_CASE("peers: access is asked for once, and copies go without", "[memory]") 
   CHECK(ordinal == 1);
   REQUIRE(cuMemsetD8Async(there, 4, 1000, nullptr) == CUDA_SUCCESS);
   ContextStack::OfThread().Pop();
-  // Behind the work of both.
+  // After the work of both.
   REQUIRE(cuMemcpyPeer(here, HandleOf(&first), there, peer, 1000) == CUDA_SUCCESS);
   std::vector<unsigned char> out(1000);
   REQUIRE(cuMemcpyDtoH_v2(out.data(), here, 1000) == CUDA_SUCCESS);

@@ -45,7 +45,7 @@ struct TestPool {
 };
 
 // More than fits beside another of its size in what a pool takes from the system at once.
-constexpr size_t kMost = 20 << 20;
+constexpr size_t kMax = 20 << 20;
 
 }  // namespace
 
@@ -53,17 +53,17 @@ TEST_CASE("pool: a freed block goes to its own stream at once, to another when t
           "[memory]") {
   TestPool pool;
   TestStream first, second;
-  const CUdeviceptr block = pool.Take(kMost, first);
+  const CUdeviceptr block = pool.Take(kMax, first);
   Gate gate(first);
   REQUIRE(cuMemFreeAsync(block, first) == CUDA_SUCCESS);
-  const CUdeviceptr elsewhere = pool.Take(kMost, second);
+  const CUdeviceptr elsewhere = pool.Take(kMax, second);
   CHECK(elsewhere != block);  // the first stream is not there yet
-  const CUdeviceptr again = pool.Take(kMost, first);
+  const CUdeviceptr again = pool.Take(kMax, first);
   CHECK(again == block);
   REQUIRE(cuMemFreeAsync(again, first) == CUDA_SUCCESS);
   gate.Open();
   REQUIRE(cuStreamSynchronize(first) == CUDA_SUCCESS);
-  CHECK(pool.Take(kMost, second) == block);
+  CHECK(pool.Take(kMax, second) == block);
   REQUIRE(cuMemFreeAsync(block, second) == CUDA_SUCCESS);
   REQUIRE(cuMemFreeAsync(elsewhere, second) == CUDA_SUCCESS);
   REQUIRE(cuStreamSynchronize(second) == CUDA_SUCCESS);
@@ -73,13 +73,13 @@ TEST_CASE("pool: without opportunistic reuse another stream gets other memory", 
   TestPool pool;
   pool.Set(CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, 0);
   TestStream first, second;
-  const CUdeviceptr block = pool.Take(kMost, first);
+  const CUdeviceptr block = pool.Take(kMax, first);
   Gate gate(first);
   REQUIRE(cuMemFreeAsync(block, first) == CUDA_SUCCESS);
   gate.Open();
   REQUIRE(cuStreamSynchronize(first) == CUDA_SUCCESS);
-  const CUdeviceptr other = pool.Take(kMost, second);
-  CHECK(pool.Get(CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == kMost);
+  const CUdeviceptr other = pool.Take(kMax, second);
+  CHECK(pool.Get(CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == kMax);
   REQUIRE(cuMemFreeAsync(other, second) == CUDA_SUCCESS);
 }
 
@@ -91,13 +91,13 @@ TEST_CASE("pool: when nothing else is left a stream waits for another's free", "
   auto* one = ptx2cpu::driver::From<StreamObject>(first);
   auto* two = ptx2cpu::driver::From<StreamObject>(second);
   ptx2cpu::rt::Ticket wait;
-  std::byte* block = blocks.Allocate(kMost, &one->queue(), {}, &wait);
+  std::byte* block = blocks.Allocate(kMax, &one->queue(), {}, &wait);
   REQUIRE(block != nullptr);
   CHECK(wait.stream == nullptr);
   Gate gate(first);
   blocks.Free(block, one->queue().Last());
-  CHECK(blocks.Allocate(kMost, &two->queue(), {true, false}, &wait) == nullptr);
-  CHECK(blocks.Allocate(kMost, &two->queue(), {true, true}, &wait) == block);
+  CHECK(blocks.Allocate(kMax, &two->queue(), {true, false}, &wait) == nullptr);
+  CHECK(blocks.Allocate(kMax, &two->queue(), {true, true}, &wait) == block);
   REQUIRE(wait.stream.get() == &one->queue());
   CHECK_FALSE(wait.Done());
   gate.Open();

@@ -108,7 +108,7 @@ TEST_CASE("references: a module that is loaded again has new ones", "[memory]") 
     CHECK(bound == memory);
     if (round == 1)
       REQUIRE(cuTexRefSetAddress_v2(nullptr, reference, 0, 0) ==
-              CUDA_SUCCESS);  // what was bound is still told
+              CUDA_SUCCESS);  // what was bound is still reported
     cuMemFree_v2(memory);
     cuModuleUnload(module.handle);
     CHECK(cuTexRefGetAddress_v2(&bound, reference) == CUDA_ERROR_INVALID_HANDLE);

@@ -1,4 +1,4 @@
-// What kernels find behind texture and surface handles.
+// The structures that texture and surface handles point to.
 #include <catch2/catch.hpp>
 #include <cstring>
 

@@ -153,7 +153,7 @@ TEST_CASE("the device runtime of a toolkit is not linked: what it defines is bui
   CHECK(cuLinkDestroy(state) == CUDA_SUCCESS);
 }
 
-TEST_CASE("the error log names the line, the sizes say how much was written, the wall time is a number") {
+TEST_CASE("the error log names the line, the sizes report how much was written, the wall time is a number") {
   Session session;
   const std::string broken = kBump + ".visible .entry wrong() {\n  add.u32 %undeclared, 1, 2;\n  ret;\n}\n";
   std::array<char, 2000> error{}, info{};

@@ -47,7 +47,7 @@ TEST_CASE("kernels of two devices print in order") {
   CHECK(Ask("print") == "1 2\n1 1\n2 5\n2 4\n2 3\n2 2\n2 1\n3 5\n3 4\n3 3\n3 2\n3 1\n4 1\n");
 }
 
-TEST_CASE("a context keeps as much of what kernels print as its limit says") {
+TEST_CASE("a context keeps as much of what kernels print as its limit allows") {
   const std::string text = Ask("much");
   const auto lines = [&](char who) {
     size_t count = text.front() == who ? 1 : 0;

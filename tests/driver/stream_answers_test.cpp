@@ -47,7 +47,7 @@ namespace {
 
 using namespace stream_questions;
 
-// Where we say no for a reason of our own: graphs are not launched from devices here, whatever is in them.
+// Where we refuse for a reason of our own: graphs are not launched from devices here, whatever is in them.
 const std::set<std::string> kOwnAnswers = {"instantiate for device launch"};
 
 std::map<std::string, std::string> Recorded() {

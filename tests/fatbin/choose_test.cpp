@@ -1,4 +1,4 @@
-// Which image for which device, which kernel by which name, and what is said where there is no PTX.
+// Which image for which device, which kernel by which name, and the messages for files without PTX.
 #include <catch2/catch.hpp>
 
 #include "ptx-parser/fatbin/fatbin.h"
@@ -109,7 +109,7 @@ TEST_CASE("a damaged image elsewhere does not keep a kernel from running") {
   CHECK(beta.error().code == ErrorCode::kContainer);
 }
 
-TEST_CASE("machine code alone says so and what to do") {
+TEST_CASE("machine code alone is named, and what to do") {
   const auto check = [](const std::string& file, ptx::Device device, const std::string& message) {
     const auto images = ptx::PtxImages(Extracted(file), std::nullopt, device);
     REQUIRE_FALSE(images.has_value());

@@ -1,4 +1,4 @@
-// The corpus' real nvcc output: what is found in each file is what the manifest says was built into it.
+// The corpus' real nvcc output: what is found in each file is what the manifest lists for it.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <set>
@@ -46,7 +46,7 @@ ptx::Extraction::FileKind KindOf(const std::string& kind) {
   return kind == "fatbin" ? kFatbin : kind == "ptx" ? kPtx : kind == "archive" ? kArchive : kElf;
 }
 
-TEST_CASE("every corpus file holds what the manifest says") {
+TEST_CASE("every corpus file contains what the manifest lists") {
   const auto files = CorpusFiles();
   REQUIRE(files.size() >= 30);
   for (const CorpusFile& file : files) {
@@ -76,7 +76,7 @@ TEST_CASE("every corpus file holds what the manifest says") {
   }
 }
 
-TEST_CASE("a corpus file without PTX says so") {
+TEST_CASE("a corpus file without PTX is reported as such") {
   size_t without = 0;
   for (const CorpusFile& file : CorpusFiles()) {
     if (!file.ptx.empty()) continue;

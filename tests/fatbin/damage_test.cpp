@@ -117,7 +117,7 @@ TEST_CASE("a damaged container hides none of its neighbours") {
   CHECK(ptx::PtxImages(*extraction, "alpha").has_value());
 }
 
-TEST_CASE("a file with nothing but damage says where and what to do") {
+TEST_CASE("a file with only damaged parts reports where and what to do") {
   std::string bad = BuildContainer({PtxSpec({"beta"})});
   Patch(bad, 16 + 2, U16(0));
   const Error error = ErrorOf(bad);
@@ -151,11 +151,11 @@ TEST_CASE("a damaged image hides none of its neighbours and does not decode") {
   }
   SECTION("a size beyond all bounds") {
     Patch(bad, 56, U64(ptx::kMaxImageSize + 1));
-    expected = "beyond all reason";
+    expected = "implausible";
   }
   SECTION("a bomb within the absolute bound") {
     Patch(bad, 56, U64(ptx::kMaxImageSize));
-    expected = "beyond all reason";
+    expected = "implausible";
   }
   const std::string file = ContainerOf(bad + BuildImage(PtxSpec({"alpha"}, 80)));
   const auto extraction = ptx::Extract(AsBytes(file), "file");

@@ -43,7 +43,7 @@ TEST_CASE("stored, LZ4 and zstd images decode to the same text") {
   }
 }
 
-TEST_CASE("an image header says what the image is") {
+TEST_CASE("an image header describes the image") {
   ImageSpec spec = PtxSpec({"k"}, 100, kZstd | kFamilySpecific);
   spec.options = " --fmad false -maxrregcount=32 ";
   spec.identifier = "dir/source.cu";
@@ -152,7 +152,7 @@ TEST_CASE("a wrapper that leads nowhere is a warning") {
   REQUIRE(extraction.wrappers.size() == 1);
   CHECK_FALSE(extraction.wrappers[0].container_index.has_value());
   REQUIRE(extraction.warnings.size() == 1);
-  CHECK_THAT(extraction.warnings[0].message, Catch::Contains("no sound one stands"));
+  CHECK_THAT(extraction.warnings[0].message, Catch::Contains("there is no sound one"));
 }
 
 TEST_CASE("archive members are named: short, long, BSD and nested") {
@@ -217,7 +217,7 @@ TEST_CASE("a cubin file is machine code and nothing else") {
   auto extraction = Extracted(file);
   CHECK(extraction.file_kind == ptx::Extraction::FileKind::kCubin);
   CHECK(extraction.containers.at(0).images.at(0).Target() == "sm_90");
-  Patch(file, 48, U32(0x00460546));  // before ABI 8 the number stood in the first byte
+  Patch(file, 48, U32(0x00460546));  // before ABI 8 the number was in the first byte
   Patch(file, 7, "\x33");
   CHECK(Extracted(file).containers.at(0).images.at(0).Target() == "sm_70");
 }
@@ -229,7 +229,7 @@ TEST_CASE("an empty container is listed and harmless") {
   CHECK(extraction.containers[1].images.size() == 1);
 }
 
-TEST_CASE("a missing file, a folder and an empty file are told apart") {
+TEST_CASE("a missing file, a folder and an empty file have different errors") {
   const auto missing = ptx::ExtractFile("/nonexistent/file");
   REQUIRE_FALSE(missing.has_value());
   CHECK(missing.error().code == ErrorCode::kFile);

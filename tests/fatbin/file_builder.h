@@ -48,7 +48,7 @@ struct SectionSpec {
   uint32_t link = 0, info = 0;  // section numbers; the first of the list is 1
 };
 inline constexpr uint16_t kObject = 1, kExecutable = 2, kShared = 3;
-// Sections stand in the file in this order from offset 64, each on 16 bytes.
+// Sections are in the file in this order from offset 64, each on 16 bytes.
 std::string BuildElf(const std::vector<SectionSpec>& sections, uint16_t type = kShared,
                      uint16_t machine = 62);
 std::string Wrapper(uint64_t pointer, uint32_t version = 1);

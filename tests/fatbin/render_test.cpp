@@ -204,7 +204,7 @@ TEST_CASE("an image that cannot be decoded is reported and the rest written") {
   CHECK(report->failures.size() == 1);
 }
 
-TEST_CASE("a failure leaves no files and no folder behind") {
+TEST_CASE("a failure leaves no files and no folder") {
   const TemporaryFolder folder;
   const std::string file = BuildContainer({PtxSpec({"k"}, 80), PtxSpec({"k"}, 90)});
   SECTION("nothing to write") {

@@ -1,5 +1,5 @@
-// PTX text of any kind through parser, matcher, translation, every pass with the verifier behind it, and a
-// short run in the interpreter before and after. Whatever the text says: no crash, no broken IR.
+// PTX text of any kind through parser, matcher, translation, every pass with the verifier after it, and a
+// short run in the interpreter before and after. Whatever the text is: no crash, no invalid IR.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -13,8 +13,8 @@ using namespace ptx2cpu;
 
 namespace {
 
-constexpr size_t kMostKernels = 3;
-constexpr uint64_t kMostInstructions = 20000;
+constexpr size_t kMaxKernels = 3;
+constexpr uint64_t kMaxInstructions = 20000;
 constexpr size_t kMemory = 4096;
 
 // Parameters all point into one zeroed buffer; anything else the kernel touches is a fault, not a crash.
@@ -37,7 +37,7 @@ Run RunKernel(const ir::Module& module) {
   ir::ModuleStorage storage(module);
   ir::InterpretOptions options;
   options.block = {5, 1, 1};
-  options.instruction_limit = kMostInstructions;
+  options.instruction_limit = kMaxInstructions;
   options.allowed = {std::span(run.memory)};
   options.print = [](std::string_view) {};
   run.ended = ir::Interpret(module, kernel, storage, params, options).has_value();
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!ptx) return 0;
   size_t count = 0;
   for (const std::string& kernel : ptx->Kernels()) {
-    if (++count > kMostKernels) break;
+    if (++count > kMaxKernels) break;
     lowering::BuildOptions options;
     options.pipeline.stop_after = "ir";
     auto simt = ptx->Build(kernel, options);

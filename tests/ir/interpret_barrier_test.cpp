@@ -230,7 +230,7 @@ TEST_CASE("interpret barrier: warps that have ended leave a count") {
   for (uint32_t t = 0; t < 96; ++t) REQUIRE(out[t] == (t < 64 ? 1 : 0));
 }
 
-TEST_CASE("interpret barrier: a deadlock says who waits where and who is missing") {
+TEST_CASE("interpret barrier: a deadlock names who waits where and who is missing") {
   Error error = RunToError(R"(  %first = icmp i32 ult %t, %c32
   cond_br %first, ^a, ^b
 ^a:
@@ -277,7 +277,7 @@ TEST_CASE("interpret barrier: misuse is a fault") {
   ret
 )",
                             96);
-  CHECK(Contains(counts.message, "is in use with a count of 64 threads, this warp says 96"));
+  CHECK(Contains(counts.message, "is in use with a count of 64 threads, this warp passes 96"));
 }
 
 }  // namespace ptx2cpu::ir::interpret_test

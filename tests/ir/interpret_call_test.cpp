@@ -139,7 +139,7 @@ TEST_CASE("interpret call: through an address, also one from memory") {
   CHECK(Contains(RunToError("  %f = const i64 64\n  %r: i32 = call_indirect #0 %f\n  ret\n",
                             "signature #0 () -> (r: i32)\n")
                      .message,
-                 "which is no function"));
+                 "which is not a function"));
 }
 
 TEST_CASE("interpret call: endless recursion and undefined functions are faults") {
@@ -213,10 +213,10 @@ TEST_CASE("interpret call: malloc and free") {
   %y = load i32 %p
   ret
 )");
-  CHECK(Contains(after.message, "no memory of this launch is there"));
+  CHECK(Contains(after.message, "this address is in no memory of the launch"));
 }
 
-TEST_CASE("interpret call: a failed assertion says where") {
+TEST_CASE("interpret call: a failed assertion names its place") {
   Error error = RunToError(R"(  %m = symbol global @message
   %f = symbol global @file
   %line = const i32 77

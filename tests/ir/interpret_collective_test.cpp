@@ -186,7 +186,7 @@ TEST_CASE("interpret collective: lanes of one group come from different instruct
   CheckLanes(out, [](uint32_t l) { return l % 2 == 1 ? l - 1 + 100 : l + 1; });
 }
 
-TEST_CASE("interpret collective: halves of a warp work by themselves, with different trip counts") {
+TEST_CASE("interpret collective: halves of a warp work on their own, with different trip counts") {
   // Lanes below 16 loop three times, the others eight times, each half reducing under its own mask.
   auto out = RunLanes(R"(  %upper = icmp i32 uge %t, %c16
   %mask = select i32 %upper, %high, %low

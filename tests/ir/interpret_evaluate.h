@@ -79,7 +79,7 @@ inline uint64_t F64(double value) { return std::bit_cast<uint64_t>(value); }
 // A module from text; its kernel @k gets the parameter buffer. Shared variables need their offsets in the
 // text.
 struct Program {
-  enum class Law : uint8_t { kKept, kBroken };  // broken: for tests of what the interpreter says then
+  enum class Law : uint8_t { kKept, kBroken };  // broken: for tests of the interpreter's errors
   explicit Program(const std::string& text, Law law = Law::kKept)
       : module(ParseOrFail(text)), storage(module) {
     Status legal = Verify(module);

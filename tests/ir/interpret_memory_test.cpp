@@ -175,7 +175,7 @@ TEST_CASE("interpret memory: faults name the place") {
   CHECK(Contains(misaligned.message, "misaligned read of 4 bytes"));
   Error beyond =
       fault("  %d = const i64 8\n  %a = add i64 %out, %d\n  %v = load i32 global %a ; ptx 2\n  ret\n");
-  CHECK(Contains(beyond.message, "no memory of this launch is there"));
+  CHECK(Contains(beyond.message, "this address is in no memory of the launch"));
   Error null = fault("  %a = const i64 0\n  %x = const i32 1\n  store i32 %a, %x\n  ret\n");
   CHECK(Contains(null.message, "write of 4 bytes at generic address 0x0"));
   Error constant = fault("  %c = symbol const @c\n  %x = const i32 1\n  store i32 %c, %x\n  ret\n",
@@ -292,7 +292,7 @@ TEST_CASE("interpret memory: a lock between threads of a warp makes progress") {
   CHECK(out == std::vector<uint32_t>{0, 64});
 }
 
-TEST_CASE("interpret memory: special registers say where the thread is") {
+TEST_CASE("interpret memory: special registers have the thread's place") {
   struct Row {
     const char* name;
     uint32_t expected;

@@ -86,7 +86,7 @@ TEST_CASE("samples of every phase print as they were read", "[text]") {
   }
 }
 
-TEST_CASE("what the text says arrives in the model", "[text]") {
+TEST_CASE("Parse reads every field of the text", "[text]") {
   Module m = ParseOrFail(test::kSimtSample);
   CHECK(m.static_shared_bytes == 1040);
   REQUIRE(m.source_files.size() == 2);
@@ -204,7 +204,7 @@ TEST_CASE("constants may be written as decimals and fractions", "[text]") {
   CHECK(f.insts[3].attrs.bits == ~uint64_t{0});
 }
 
-TEST_CASE("parse errors say where and what", "[text]") {
+TEST_CASE("parse errors name place and cause", "[text]") {
   struct Case {
     std::string text;
     uint32_t line, column;
@@ -218,7 +218,7 @@ TEST_CASE("parse errors say where and what", "[text]") {
       {"module \"m\"\nsource #1 \"a\"", 2, 8, "this one is #0"},
       {"module \"m\"\nvariable shard @x", 2, 10, "variable's space, not 'shard'"},
       {"module \"m\"\nvariable global @x = \"0g\"", 2, 22, "hexadecimal"},
-      {"module \"m\"\nrelocation 0 variable @x", 2, 12, "there is none"},
+      {"module \"m\"\nrelocation 0 variable @x", 2, 12, "no variable precedes it"},
       {"module \"m\"\nvariable global @x\n  relocation 0 variable @y", 3, 25, "no variable is named @y"},
       {"module \"m\"\nkernel @k (a: i31) phase simt {", 2, 15, "expected a type"},
       {"module \"m\"\nkernel @k () phase simd {", 2, 20, "expected simt, split or collapsed"},

@@ -33,7 +33,7 @@ void CheckBroken(const Module& module, const std::string& message) {
   CHECK_THAT(status.error().message, Catch::Contains(message));
 }
 
-// The body stands in a kernel @k; there are a function, a kernel, variables and a signature to refer to.
+// The body is in a kernel @k; it can refer to a function, a kernel, variables and a signature.
 std::string Around(const std::string& phase, const std::string& body) {
   return "module \"m\" ptx 8.0 sm 80\n"
          "variable shared @tile align 4 size 64 offset 0\n"
@@ -77,7 +77,7 @@ TEST_CASE("messages name function, block, instruction, rule and PTX line", "[ver
   Status status = Verify(m);
   REQUIRE_FALSE(status);
   CHECK(status.error().message ==
-        "function @k, block ^b1 \"$L_2\", `%1 = neg i64 %0 ; ptx 2`: operand 0 is i32, the row wants i64 "
+        "function @k, block ^b1 \"$L_2\", `%1 = neg i64 %0 ; ptx 2`: operand 0 is i32, the row expects i64 "
         "(rule signature)");
   CHECK(status.error().at.file == "m");
   CHECK(status.error().at.line == 2);
@@ -95,9 +95,9 @@ TEST_CASE("rule: blocks", "[verify]") {
   edited("the block is empty", [](Function& f) { f.blocks[1].insts.clear(); });
   edited("parameter's id is invalid", [](Function& f) { f.blocks[1].params[0] = ValueId{9}; });
   edited("instruction's id is invalid", [](Function& f) { f.blocks[0].insts[0] = InstId{}; });
-  edited("stands in two places",
+  edited("is in two places",
          [](Function& f) { f.blocks[1].insts.insert(f.blocks[1].insts.begin(), InstId{0}); });
-  edited("stands in another block", [](Function& f) { f.insts[0].block = BlockId{1}; });
+  edited("names another block as its own", [](Function& f) { f.insts[0].block = BlockId{1}; });
   edited("not a terminator", [](Function& f) { f.blocks[0].insts.pop_back(); });
   edited("before the block's end", [](Function& f) {
     std::swap(f.blocks[0].insts[0], f.blocks[0].insts[1]);
@@ -117,11 +117,13 @@ TEST_CASE("rule: values", "[verify]") {
     edit(m.functions[1]);
     CheckBroken(m, message);
   };
-  edited("parameter 0 says", [](Function& f) { f.values[f.blocks[1].params[0].index].number = 1; });
-  edited("parameter 0 says", [](Function& f) { f.values[f.blocks[1].params[0].index].def = InstId{0}; });
-  edited("result 0 says", [](Function& f) { f.values[0].def = InstId{1}; });
-  edited("result 0 says", [](Function& f) { f.values[0].block = BlockId{1}; });
-  edited("result 0 says", [](Function& f) { f.insts[1].results = f.insts[0].results; });
+  edited("parameter 0 names another definition",
+         [](Function& f) { f.values[f.blocks[1].params[0].index].number = 1; });
+  edited("parameter 0 names another definition",
+         [](Function& f) { f.values[f.blocks[1].params[0].index].def = InstId{0}; });
+  edited("result 0 names another definition", [](Function& f) { f.values[0].def = InstId{1}; });
+  edited("result 0 names another definition", [](Function& f) { f.values[0].block = BlockId{1}; });
+  edited("result 0 names another definition", [](Function& f) { f.insts[1].results = f.insts[0].results; });
 }
 
 TEST_CASE("rule: types", "[verify]") {
@@ -140,8 +142,8 @@ TEST_CASE("rule: types", "[verify]") {
                        {"%r = sext i16 from i32 %w", "not wider"},
                        {"%r = trunc i32 from i16 %s", "not narrower"},
                        {"%r = bitcast i64 from f32 %f", "different widths"},
-                       {"%r = pack i64 from i16 %s, %s", "do not fill the whole"},
-                       {"%r, %q = unpack i16 from i64 %a", "do not fill the whole"},
+                       {"%r = pack i64 from i16 %s, %s", "do not add up to that of the whole"},
+                       {"%r, %q = unpack i16 from i64 %a", "do not add up to that of the whole"},
                        {"%r = s_to_f f32 from f64 %d", "does not allow the second type f64"},
                        {"%r = f_to_s i32 from i32 %w", "does not allow the second type i32"},
                    }));
@@ -152,19 +154,19 @@ TEST_CASE("rule: signature", "[verify]") {
            Lines({
                {"%r = add i32 %w", "1 operands, the row's signature is TT:T (rule signature)"},
                {"%r = add i32 %w, %w, %w", "3 operands"},
-               {"%r = add i32 %w, %a", "operand 1 is i64, the row wants i32"},
+               {"%r = add i32 %w, %a", "operand 1 is i64, the row expects i32"},
                {"%r, %q: i32 = add i32 %w, %w", "2 results"},
-               {"%r: i64 = add i32 %w, %w", "result 0 is i64, the row wants i32"},
+               {"%r: i64 = add i32 %w, %w", "result 0 is i64, the row expects i32"},
                {"add i32 %w, %w", "0 results"},
-               {"%r = select i32 %w, %w, %w", "operand 0 is i32, the row wants i1"},
-               {"%r = load i32 global %w", "operand 0 is i32, the row wants i64"},
+               {"%r = select i32 %w, %w, %w", "operand 0 is i32, the row expects i1"},
+               {"%r = load i32 global %w", "operand 0 is i32, the row expects i64"},
                {"%r, %q, %t = load i32 global %a", "3 results, which the row does not allow"},
                {"store i32 global %a", "1 operands, which the row does not allow"},
                {"barrier_block %w, %w, %w", "3 operands, which the row does not allow"},
                {"%r = barrier_reduce_and %p", "1 operands, which the row does not allow"},
-               {"%r = to_narrow i16 from f32 rs e4m3 %f, %f, %f", "operand 2 is f32, the row wants i32"},
+               {"%r = to_narrow i16 from f32 rs e4m3 %f, %f, %f", "operand 2 is f32, the row expects i32"},
                {"%r, %q, %t = from_narrow f16 from i32 e4m3 %w", "3 results, which"},
-               {"%r: void = call_indirect #0 %a, %w", "result 0 is void, the row wants a value"},
+               {"%r: void = call_indirect #0 %a, %w", "result 0 is void, the row expects a value"},
            }));
 }
 
@@ -202,7 +204,7 @@ TEST_CASE("rule: attributes", "[verify]") {
 TEST_CASE("rule: references", "[verify]") {
   CheckAll("simt", Lines({
                        {"%r = symbol shared #4", "no such variable (rule references)"},
-                       {"%r = symbol global @tile", "@tile lives in space shared"},
+                       {"%r = symbol global @tile", "@tile is in space shared"},
                        {"%r = symbol local #0", "no such local variable"},
                        {"%r = function_address #9", "no such function"},
                        {"call #9", "no such function"},
@@ -364,9 +366,9 @@ TEST_CASE("rule: interface", "[verify]") {
 TEST_CASE("rules of the phase Simt", "[verify]") {
   CheckAll("simt", {
                        {"^b:\n  %p = undef i1\n  %q = agree %p\n  ret",
-                        "the phase simt does not know this row (rule phase)"},
-                       {"  slot #0 i32 lane\n^b:\n  %x = slot_load i32 #0\n  ret", "does not know this row"},
-                       {"^b:\n  end_lane", "does not know this row"},
+                        "the phase simt does not have this row (rule phase)"},
+                       {"  slot #0 i32 lane\n^b:\n  %x = slot_load i32 #0\n  ret", "does not have this row"},
+                       {"^b:\n  end_lane", "does not have this row"},
                        {"^b:\n  br ^c\n^c warp:\n  ret", "a block of warp level (rule simt levels)"},
                    });
 }
@@ -389,7 +391,7 @@ TEST_CASE("rules of the phase Split", "[verify]") {
            "a second barrier"},
           {start + "  br ^b\n^b block:\n  store i32 global %a, %w\n  barrier_block %w\n  br ^z" + end,
            "only pure instructions"},
-          {start + "  br ^b\n^b block:\n  for_warps ^z, ^z" + end, "does not know this row"},
+          {start + "  br ^b\n^b block:\n  for_warps ^z, ^z" + end, "does not have this row"},
           {start + "  br ^b\n^b block:\n  cond_br %p, ^b, ^z" + end,
            "not decided by an agree (rule split branches)"},
           {start + "  br ^b\n^b warp:\n  %q = agree %p\n  br ^c\n^c block:\n  cond_br %q, ^c, ^z" + end,
@@ -427,15 +429,15 @@ TEST_CASE("rules of the phase Collapsed", "[verify]") {
            "in a block of warp level, expected lane level (rule collapsed loops)"},
           {block + "^w warp:\n  ret", "in a block of warp level, expected block level"},
           {warp + "^l lane:\n  end_warp", "in a block of lane level, expected warp level"},
-          {warp + "^l lane:\n  exit_lane", "does not say has_early_exit"},
-          {warp + "^l lane:\n  exit", "exit_lane takes its place"},
+          {warp + "^l lane:\n  exit_lane", "an exit_lane in a function without has_early_exit"},
+          {warp + "^l lane:\n  exit", "an exit; expected exit_lane"},
           {slots + "^a block:\n  exit", "in a block of block level, expected warp level"},
           {warp + "^l lane:\n  %w = const i1 0x0\n  cond_br %w, ^l, ^k {divergent}\n^k lane:\n  end_lane",
            "a divergent branch below warp level"},
           {warp + "^l lane:\n  br ^y", "edge 0 leads to warp level, expected lane level"},
-          {block + "^w warp:\n  for_warps ^w, ^w", "for_warps stands at block level"},
+          {block + "^w warp:\n  for_warps ^w, ^w", "for_warps is legal only at block level"},
           {slots + "^a block:\n  for_lanes ^l, ^z\n^l lane:\n  end_lane\n^z block:\n  ret",
-           "for_lanes stands at warp level here"},
+           "for_lanes must be at warp level here"},
           {slots + "^a block:\n  for_warps ^w, ^w\n^w warp:\n  end_warp",
            "edge 1 leads to warp level, expected block level"},
           {slots + "^a block:\n  for_warps ^z, ^z\n^z block:\n  ret",
@@ -485,6 +487,6 @@ TEST_CASE("functions that are not kernels stay at lane level in every phase", "[
     return ParseOrFail("module \"m\" ptx 8.0 sm 80\nfunction @g () phase " + phase + " {\n" + body + "\n}\n");
   };
   CHECK(Verify(in_phase("collapsed", "^b lane:\n  ret")));
-  CheckBroken(in_phase("collapsed", "^b lane:\n  end_lane"), "does not know this row");
+  CheckBroken(in_phase("collapsed", "^b lane:\n  end_lane"), "does not have this row");
   CheckBroken(in_phase("split", "^b warp:\n  ret"), "a block of warp level");
 }

@@ -18,8 +18,8 @@ namespace ptx2cpu::litmus {
 using Outcome = std::array<uint32_t, 4>;  // registers %r0 to %r3
 
 // One thread's PTX. [%x] and [%y] are the words of this time; a result is left in a register of `writes`. $S
-// becomes the scope (cta, gpu, sys), $M that of membar (cta, gl, sys), $R the thread's number, to tell labels
-// apart.
+// becomes the scope (cta, gpu, sys), $M that of membar (cta, gl, sys), $R the thread's number, to distinguish
+// labels apart.
 struct Role {
   std::string ptx;
   std::vector<int> writes = {};

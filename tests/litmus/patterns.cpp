@@ -28,7 +28,7 @@ std::vector<Litmus> MessagePassing() {
        {{"st.relaxed.$S.global.u32 [%x], 1; st.release.$S.global.u32 [%y], 1;"},
         {"ld.acquire.$S.global.u32 %r0, [%y]; ld.relaxed.$S.global.u32 %r1, [%x];", {0, 1}}},
        SawFlagOnly},
-      // The message itself by weak accesses, read only where the flag says that it is there.
+      // The message itself by weak accesses, read only if the flag shows that it is there.
       {"MP weak data",
        {{"st.global.u32 [%x], 1; st.release.$S.global.u32 [%y], 1;"},
         {"ld.acquire.$S.global.u32 %r0, [%y]; mov.u32 %r1, 1; setp.ne.u32 %q, %r0, 0; @%q ld.global.u32 %r1, "

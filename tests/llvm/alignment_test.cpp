@@ -139,7 +139,7 @@ kernel @k (n: i32 @0) phase simt entry ^b0 {
 
 // -- faults --
 
-// Runs k on a block of 64 threads with pointers into two buffers, `p_offset` bytes behind the first one's
+// Runs k on a block of 64 threads with pointers into two buffers, `p_offset` bytes after the first one's
 // begin.
 Status RunAt(JitKernel& kernel, uint64_t p_offset, uint32_t n = 40) {
   alignas(64) static uint64_t first[512], second[512];
@@ -242,7 +242,7 @@ TEST_CASE("misaligned accesses are faults with their line, in every form of code
   }
 }
 
-// What stands behind a condition that does not hold, or behind the thread's end, faults nobody.
+// What is after a condition that does not hold, or after the thread's end, faults no thread.
 const std::string kUnreached[] = {
     "  and.b64 %d0, %p, 3; setp.ne.s64 %c0, %d0, 0; @%c0 bra OUT; mul.wide.u32 %d0, %i, 4; add.s64 %d0, %d0, "
     "%p; st.global.u32 [%d0], %i;\nOUT:\n",
@@ -297,7 +297,7 @@ TEST_CASE("notes leave loops over threads vectors", "[alignment]") {
   }
 }
 
-TEST_CASE("code that takes parameters to be aligned says which", "[alignment]") {
+TEST_CASE("code that assumes aligned parameters lists them", "[alignment]") {
   const auto kernel =
       Load(kVecAdd.substr(0, kVecAdd.find("vecadd")) + "k" + kVecAdd.substr(kVecAdd.find("vecadd") + 6),
            AlignmentChecks::kAssumed, 0, 3);

@@ -1,5 +1,5 @@
 /* Runs blocks of the kernels of kernels.h without a C library: on any Linux, also under emulation. Prints the
- * results of `exotic` and of the resumable kernels so that machines can be compared; the exit code tells
+ * results of `exotic` and of the resumable kernels so that machines can be compared; the exit code reports
  * which kernel was wrong. */
 #include "runtime/abi/abi.h"
 #include "tests/llvm/freestanding_steps.h"

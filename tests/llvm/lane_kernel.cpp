@@ -17,7 +17,7 @@ using ir::Type;
 using ir::ValueId;
 
 constexpr size_t kVariables = 5;
-constexpr uint32_t kInputWords = 1024;  // of data; behind them each thread has four
+constexpr uint32_t kInputWords = 1024;  // of data; after them each thread has four
 constexpr uint32_t kTileBytes = 2048;   // four words for each thread of a block
 
 class Generator {

@@ -108,14 +108,14 @@ TEST_CASE("random kernels give the same as machine code in the resumable tiers")
   auto jit = MakeJit(1);
   const char* first = std::getenv("PTX2CPU_RANDOM_SEED");
   const uint64_t begin = first != nullptr ? std::strtoull(first, nullptr, 10) : 1;
-  constexpr size_t kMostSlots = 40;  // warp-level code of more takes LLVM seconds
+  constexpr size_t kMaxSlots = 40;  // warp-level code of more takes LLVM seconds
   uint32_t compared[2] = {};
   for (uint64_t seed = begin; seed < begin + 16; ++seed) {
     for (lowering::Tier tier : {lowering::Tier::kLanes, lowering::Tier::kResumable}) {
       Result<ir::Module> module = test::AfterTier(test::RandomKernel(seed), tier);
       if (!module) continue;  // no warp can wait within an arm
       const ir::Function& kernel = test::Kernel(*module);
-      if (kernel.resumes == ir::Resumes::kWarps && kernel.slots.size() > kMostSlots) continue;
+      if (kernel.resumes == ir::Resumes::kWarps && kernel.slots.size() > kMaxSlots) continue;
       compared[tier == lowering::Tier::kLanes] += Compare(*module, "seed " + std::to_string(seed), *jit, 1);
     }
   }

@@ -7,7 +7,7 @@ namespace ptx2cpu::llvm_test {
 
 namespace {
 
-constexpr uint32_t kMostSteps = 1u << 20;
+constexpr uint32_t kMaxSteps = 1u << 20;
 
 bool IsBarrier(uint32_t kind) {
   return kind >= PTX2CPU_POINT_BARRIER && kind <= PTX2CPU_POINT_BARRIER_ARRIVE;
@@ -69,14 +69,14 @@ std::string StepDriver::Run(uint32_t grid, uint32_t threads, std::span<const std
 }
 
 std::string StepDriver::RunBlock() {
-  for (uint32_t steps = 0; steps < kMostSteps; ++steps) {
+  for (uint32_t steps = 0; steps < kMaxSteps; ++steps) {
     bool alive = false;
     for (uint32_t w = 0; w < block_.warp_count; ++w) alive |= Alive(w) != 0;
     if (!alive) return {};
     if (StepSomeWarp()) continue;
     bool went_on = CompleteBarriers();
     for (uint32_t w = 0; w < block_.warp_count && !went_on; ++w) went_on = Converge(w);
-    if (!went_on) return "no thread can go on";
+    if (!went_on) return "no thread can continue";
   }
   return "still not through";
 }

@@ -46,7 +46,7 @@ void Refuses(std::string_view line, std::string_view message, std::string_view h
   if (!hint.empty()) CHECK_THAT(outcome.hint, Catch::Contains(std::string(hint)));
 }
 
-TEST_CASE("modifiers stand in any order, types in theirs") {
+TEST_CASE("modifiers appear in any order, types in theirs") {
   Takes("add.f32.ftz %f1, %f2, %f3;", "add_float");
   Takes("add.s32.sat %r1, %r2, %r3;", "add_integer");
   Takes("ex2.approx.f32.ftz %f1, %f2;", "ex2");
@@ -61,7 +61,7 @@ TEST_CASE("modifiers stand in any order, types in theirs") {
           "`.satfinite` does not fit `cvt.rn.satfinite.f16x2.e4m3x2`");
 }
 
-TEST_CASE("rows are told apart by type and modifiers") {
+TEST_CASE("rows are selected by type and modifiers") {
   Takes("add.u16x2 %r1, %r2, %r3;", "add_integer");
   Takes("add.cc.u32 %r1, %r2, %r3;", "add_cc");
   Takes("add.f16x2 %r1, %r2, %r3;", "add_half");
@@ -107,7 +107,7 @@ TEST_CASE("constants fit the operand's kind") {
   Takes("cvt.u64.u32 %rd1, %tid.x;", "cvt");
   Takes("mov.u64 %rd1, sh+4;", "mov");
   Refuses("add.f32 %f1, %f2, 1;",
-          "operand 3 of `add.f32`, `1`, must be a .f32 register or constant (an integer constant is none)");
+          "operand 3 of `add.f32`, `1`, must be a .f32 register or constant (an integer constant is not)");
   Refuses("mov.u32 %r1, 0f3F800000;",
           "operand 2 of `mov.u32`, `0f3F800000`, must be a .u32 register or constant");
   Refuses("add.s32 %r1, %tid.x, 4;", "operand 2 of `add.s32`, `%tid`, must be a .s32 register or constant");
@@ -160,7 +160,7 @@ TEST_CASE("too few and too many operands are counted") {
   Refuses("bar.sync 0, 32, 1;", "`bar.sync` takes 1 to 2 operands, not 3");
 }
 
-TEST_CASE("the caret stands under the wrong operand") {
+TEST_CASE("the caret is under the wrong operand") {
   CHECK(MatchLine("add.s32 %r1, %r2, %rd1;").column == 19);
   CHECK(MatchLine("add.s32 %r1, %f2, 1;").column == 14);
 }

@@ -21,7 +21,7 @@ TEST_CASE("compiles for long", "[.long]") {
   std::this_thread::sleep_for(std::chrono::milliseconds(3500));
 }
 
-TEST_CASE("a line says what is compiled for more than two seconds, where it is wanted") {
+TEST_CASE("a line names what is compiled for more than two seconds, if requested") {
   std::string folder = (fs::temp_directory_path() / "ptx2cpu_progress_XXXXXX").string();
   REQUIRE(mkdtemp(folder.data()) != nullptr);
   const std::string self = fs::read_symlink("/proc/self/exe");

@@ -40,7 +40,7 @@ TEST_CASE("syntax errors: several in one run, each with line, caret and what was
         "  \t                   ^\n");
 }
 
-TEST_CASE("syntax errors: the module goes on behind them") {
+TEST_CASE("syntax errors: parsing continues after them") {
   CHECK(ErrorsOf(".entry k() { ret; } }\n"
                  ".func f( { mov.b32 %r1; ret; }\n"
                  ".global .u32 x y;\n"
@@ -108,7 +108,7 @@ TEST_CASE("errors of constants, types and operators") {
         "a.ptx:5:16: error: an alignment must be a power of two\n"
         "  .global .align 3 .b32 y = 0f3F;\n"
         "                 ^\n"
-        "a.ptx:5:27: error: '0f3F' is no floating-point constant\n"
+        "a.ptx:5:27: error: '0f3F' is not a floating-point constant\n"
         "  .global .align 3 .b32 y = 0f3F;\n"
         "                            ^\n"
         "  0f and 8 hexadecimal digits, 0d and 16, or a decimal number within double's range\n"
@@ -177,7 +177,7 @@ TEST_CASE("undefined names, with the nearest one") {
         "  @%q bra DON;\n"
         "          ^\n"
         "  did you mean 'DONE'?\n"
-        "a.ptx:12:2: error: the guard '%r1' is no predicate register\n"
+        "a.ptx:12:2: error: the guard '%r1' is not a predicate register\n"
         "  @%r1 bra DONE;\n"
         "   ^\n"
         "  declare it as .reg .pred\n");
@@ -238,21 +238,22 @@ TEST_CASE("what a version of PTX does not have is an error at its place") {
     return result ? "no error" : result.error().Render();
   };
   CHECK(error(".version 1.4\n.target sm_20\n") ==
-        "a.ptx:2:9: error: PTX 1.4 has no target sm_20\n  .target sm_20\n          ^\n  the target came with "
+        "a.ptx:2:9: error: PTX 1.4 has no target sm_20\n  .target sm_20\n          ^\n  the target was "
+        "introduced in "
         "PTX 2.0\n");
   CHECK(error(".version 8.5\n.target sm_120a\n") ==
-        "a.ptx:2:9: error: PTX 8.5 has no target sm_120\n  .target sm_120a\n          ^\n  the target came "
-        "with PTX 8.7\n");
+        "a.ptx:2:9: error: PTX 8.5 has no target sm_120\n  .target sm_120a\n          ^\n  the target was "
+        "introduced "
+        "in PTX 8.7\n");
   CHECK(error(".version 1.4\n.target sm_13, map_f64_to_f32\n") ==
         "a.ptx:2:16: error: sm_13 has doubles: map_f64_to_f32 is for targets below sm_13\n"
         "  .target sm_13, map_f64_to_f32\n                 ^\n");
   CHECK(error(".version 0.9\n.target sm_10\n") ==
-        "a.ptx:1:10: error: '0.9' is no PTX version\n  .version 0.9\n           ^\n"
+        "a.ptx:1:10: error: '0.9' is not a PTX version\n  .version 0.9\n           ^\n"
         "  write .version major.minor, as in .version 8.5\n");
-  CHECK(
-      error(".version 3.0\n.target sm_20\n.reg .u32 %r;\n") ==
-      "a.ptx:3:11: error: registers and .local variables of the whole module are legal before PTX 3.0 only\n"
-      "  .reg .u32 %r;\n            ^\n  declare them in functions\n");
+  CHECK(error(".version 3.0\n.target sm_20\n.reg .u32 %r;\n") ==
+        "a.ptx:3:11: error: module-scope registers and .local variables are legal before PTX 3.0 only\n"
+        "  .reg .u32 %r;\n            ^\n  declare them in functions\n");
   CHECK(error(".version 1.3\n.target sm_10\n.entry k (.param .u32 a)\n{ .param .u32 b;\nexit; }\n") ==
         "a.ptx:4:15: error: a kernel with a parameter list cannot declare more parameters in its body\n"
         "  { .param .u32 b;\n                ^\n");
@@ -262,9 +263,9 @@ TEST_CASE("what a version of PTX does not have is an error at its place") {
         "  { .reg .v2 .u32 v; .reg .u32 r; mov.u32 r, v.w; exit; }\n                                         "
         "    ^\n");
   CHECK(error(".version 2.0\n.target sm_20\n.entry k\n{ .reg .v8 .b32 v; .reg .v2 .pred p; exit; }\n") ==
-        "a.ptx:4:17: error: vector registers have 2 or 4 elements, which are no predicates\n"
+        "a.ptx:4:17: error: vector registers have 2 or 4 elements, which cannot be predicates\n"
         "  { .reg .v8 .b32 v; .reg .v2 .pred p; exit; }\n                  ^\n"
-        "a.ptx:4:35: error: vector registers have 2 or 4 elements, which are no predicates\n"
+        "a.ptx:4:35: error: vector registers have 2 or 4 elements, which cannot be predicates\n"
         "  { .reg .v8 .b32 v; .reg .v2 .pred p; exit; }\n                                    ^\n");
   CHECK(error(".version 99.0\n.target sm_999\n") == "no error");  // of the future: nothing is known
 }

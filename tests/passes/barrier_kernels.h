@@ -1,5 +1,5 @@
-// Kernels for the passes that look at barriers: a body behind one prologue, with the convention of
-// kernel_run.h. Blocks are lines of threads unless a test says otherwise.
+// Kernels for the passes about barriers: a body after one prologue, with the convention of
+// kernel_run.h. Blocks are lines of threads unless a test states otherwise.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// forward-stores-across-barriers: which loads take a value that is at hand, and every reason to load again.
+// forward-stores-across-barriers: which loads take a known value, and every reason to load again.
 #include "tests/passes/barrier_kernels.h"
 
 using namespace ptx2cpu;
@@ -106,7 +106,7 @@ const std::vector<BarrierKernel> kKernels = {
 
 }  // namespace
 
-TEST_CASE("loads of the thread's own words take the value at hand, others load", "[passes][barriers]") {
+TEST_CASE("loads of the thread's own words take the known value, others load", "[passes][barriers]") {
   uint32_t forwarded = 0;
   for (const BarrierKernel& kernel : kKernels) {
     INFO(kernel.name);
@@ -120,7 +120,7 @@ TEST_CASE("loads of the thread's own words take the value at hand, others load",
   CHECK(forwarded >= 9);
 }
 
-TEST_CASE("nothing is at hand in a block of unknown shape, or when threads part", "[passes][barriers]") {
+TEST_CASE("no value is known in a block of unknown shape, or after threads diverge", "[passes][barriers]") {
   std::string body = kStoreSlot + kBarrier + kLoadSlot + kUseW;
   CHECK(CountLoads(AfterInShape(BarrierModule(body), kPass, std::nullopt)) == 1);
   CHECK(CountLoads(AfterInShape(BarrierModule(body), kPass, analysis::LaunchShape{32, 2, 1})) == 1);

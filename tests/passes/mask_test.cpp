@@ -108,7 +108,7 @@ kernel @k (data: i64 @0, n: i32 @8) phase simt {
   }
   CHECK(Count(Kernel(*collapsed), ir::Opcode::kSetLiveMask) ==
         2);  // the lanes without an arm are there already
-  // The arm's own loop looks at masks, those around it do not.
+  // The arm's own loop reads masks, those around it do not.
   CHECK(Contains(text, "{uniform}"));
   Result<ir::Module> again = ir::Parse(text, "again.ir");
   if (!again) FAIL(again.error().Render());

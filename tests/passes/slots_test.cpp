@@ -56,7 +56,7 @@ TEST_CASE("three values made of two loads cross as the two", "[passes][slots]") 
   CheckSameMemory(module, Collapsed(module, true));
 }
 
-TEST_CASE("one value made of two loads crosses by itself", "[passes][slots]") {
+TEST_CASE("one value made of two loads crosses on its own", "[passes][slots]") {
   std::string body = "  %x = load i32 global %mine\n  %y = load i32 shared %slot\n  %a = mul i32 %x, %y\n" +
                      kExchange + "  %s = add i32 %a, %w\n  store i32 global %mine, %s\n  ret\n";
   ir::Module module = BarrierModule(body), cut = Collapsed(module, true);

@@ -1,4 +1,4 @@
-// Copying blocks and restoring SSA form behind them.
+// Copying blocks and restoring SSA form after them.
 #include "lowering/passes/ssa_repair.h"
 
 #include "ir/verify/verify.h"
@@ -10,7 +10,7 @@ using namespace ptx2cpu::test;
 
 namespace {
 
-// a -> shared, b -> shared; what `shared` defines is used behind it, in a loop and after it.
+// a -> shared, b -> shared; what `shared` defines is used after it, in a loop and after that.
 const char* kText = R"(module "m" ptx 8.0 sm 80
 kernel @k (data: i64 @0, n: i32 @8) phase simt {
 ^b0:

@@ -1,4 +1,4 @@
-// The view of a kernel's control flow says what was split, and why.
+// The view of a kernel's control flow shows what was split, and why.
 #include "analysis/graph/loops.h"
 #include "analysis/regions/regions.h"
 #include "analysis/view/dot.h"

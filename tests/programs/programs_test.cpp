@@ -75,7 +75,7 @@ TEST_CASE("program: linked device code") { SameAsOnGpu(kBin + "linked", "linked"
 TEST_CASE("program: device services") { SameAsOnGpu(kBin + "device_services", "device_services"); }
 TEST_CASE("program: errors of calls and launches") { SameAsOnGpu(kBin + "errors", "errors"); }
 
-TEST_CASE("program: faults are CUDA errors and say where they happened") {
+TEST_CASE("program: faults are CUDA errors and name their place") {
   SameAsOnGpu(kBin + "errors null", "errors_null");
   SameAsOnGpu(kBin + "errors trap", "errors_trap");
   SameAsOnGpu(kBin + "errors misaligned", "errors_misaligned");

@@ -52,7 +52,7 @@ rk::Features FeaturesOf(uint64_t seed) {
   return *rk::ParseFeatures(kClasses[seed % std::size(kClasses)]);
 }
 
-// A kernel that does not end says which it is.
+// A kernel that does not end is named.
 char current_seed[64];
 void OnAlarm(int) {
   static_cast<void>(!write(STDERR_FILENO, current_seed, std::strlen(current_seed)));

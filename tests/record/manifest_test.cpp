@@ -1,4 +1,4 @@
-// The manifest reader and the rules of comparison; and that the corpus folder is what its manifest says.
+// The manifest reader and the rules of comparison; and that the corpus folder matches its manifest.
 #include "tools/record/manifest.h"
 
 #include <catch2/catch.hpp>
@@ -86,7 +86,7 @@ TEST_CASE("results are compared by bits, by units in the last place, by distance
   CHECK(FindStdoutDifference(StdoutRule::kAnyOrder, "a\n", "a\na\n"));
 }
 
-TEST_CASE("the corpus folder holds what its manifest says") {
+TEST_CASE("the corpus folder matches its manifest") {
   const std::filesystem::path folder = std::filesystem::path(PTX2CPU_SOURCE_DIR) / "corpus";
   const Result<Manifest> manifest = ReadManifest(folder / "manifest.txt");
   REQUIRE(manifest.has_value());

@@ -1,5 +1,5 @@
-/* Links with nvJitLink, takes the machine code and runs it. The first word says of what: "ptx", two texts;
- * "file", the second of them in a file; "lto". The other words are the linker's options. */
+/* Links with nvJitLink, takes the machine code and runs it. The first word selects the inputs: "ptx", two
+ * texts; "file", the second of them in a file; "lto". The other words are the linker's options. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* A program as nvcc links it with the static runtime, seen from outside: the runtime's functions are its own,
- * a constructor belongs to the runtime, device code is in .nv_fatbin. Each of these functions says so and
- * fails when it runs: a redirected program must not run one. With LIBRARY it is a library that a program
+ * a constructor belongs to the runtime, device code is in .nv_fatbin. Each of these functions prints its name
+ * and fails when it runs: a redirected program must not run one. With LIBRARY it is a library that a program
  * opens, and that calls the runtime in a constructor of its own, as code of nvcc does to register device
  * code. With HOST_ONLY there is no device code. */
 #include <stdio.h>

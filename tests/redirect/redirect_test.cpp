@@ -75,10 +75,10 @@ TEST_CASE("redirect: a stripped program gets a message and does not run") {
   CHECK_FALSE(Contains(outcome.text, "ran "));
 }
 
-TEST_CASE("redirect: the trace says what was redirected") {
+TEST_CASE("redirect: the trace lists what was redirected") {
   const Outcome outcome = Run(kBin + "ptx2cpu exec --trace -- " + kBin + "redirect_program_13");
   INFO(outcome.text);
-  CHECK(Contains(outcome.text, "functions of its CUDA runtime go to libcudart.so.13"));
+  CHECK(Contains(outcome.text, "functions of its CUDA runtime redirect to libcudart.so.13"));
   CHECK(Contains(outcome.text, "cudaMalloc(devPtr="));
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("redirect: our own library opened by its path stays as it is") {
   const Outcome outcome =
       Run(kBin + "ptx2cpu exec --trace -- " + kBin + "redirect_by_path " + kLib + "ptx2cpu/libcudart.so.13");
   INFO(outcome.text);
-  CHECK_FALSE(Contains(outcome.text, "functions of its CUDA runtime go to"));
+  CHECK_FALSE(Contains(outcome.text, "functions of its CUDA runtime redirect to"));
   CHECK(Contains(outcome.text, "runtime 13"));
   CHECK(outcome.code == 0);
 }
@@ -169,7 +169,7 @@ TEST_CASE("exec: a program that is not there is an error of ours") {
   CHECK(Contains(outcome.text, "no program '/nowhere/program'"));
 }
 
-TEST_CASE("exec: options behind the program are the program's") {
+TEST_CASE("exec: options after the program are the program's") {
   const Outcome outcome =
       Run(kBin + "ptx2cpu exec --threads 3 sh -c 'echo $PTX2CPU_THREADS \"$1\"' sh --threads");
   INFO(outcome.text);

@@ -123,7 +123,7 @@ TEST_CASE("run-time compiler: one that comes and goes") {
   CHECK_FALSE(Contains(output, "exit"));
 }
 
-TEST_CASE("run-time compiler: the trace says that it makes PTX") {
+TEST_CASE("run-time compiler: the trace reports that it makes PTX") {
   const std::string output =
       OutputOf(kBuild + "/bin/ptx2cpu exec --trace -- " + kBuild + "/bin/redirect_compiles_now -arch=sm_90");
   INFO(output);
@@ -164,7 +164,7 @@ TEST_CASE("run-time linker: who asks it for PTX gets its answers") {
   const std::string output = OutputOf(kExec + kBuild + "/bin/redirect_links lto -lto -ptx");
   INFO(output);
   CHECK(Contains(output, "linker links\n"));
-  CHECK(Contains(output, "exit 13"));  // no machine code, as the stand-in says it
+  CHECK(Contains(output, "exit 13"));  // no machine code, as the stand-in reports it
 }
 
 TEST_CASE("run-time linker: alone the program gets machine code") {

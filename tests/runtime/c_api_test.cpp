@@ -1,4 +1,4 @@
-// The C interface: ordinary, cooperative and cluster launches, and what it says when they cannot be.
+// The C interface: ordinary, cooperative and cluster launches, and its messages when they cannot be.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <string>

@@ -55,7 +55,7 @@ TEST_CASE("device printf formats all conversions from the packed buffer") {
                4) == "0x1234 (nil) ab|    z");
 }
 
-TEST_CASE("a malformed conversion is printed as it stands") {
+TEST_CASE("a malformed conversion is printed unchanged") {
   CHECK(Format("a %d %y b", Packer().Add(1), -1) == "a 1 %y b");
 }
 

@@ -104,7 +104,7 @@ struct Pairs {
 struct Said {
   uint32_t id, count, kind;  // kind: the point
 };
-// What warp 0 and warp 1 say at their first wait; lane 3 of warp 0 may differ from its siblings.
+// What warp 0 and warp 1 pass at their first wait; lane 3 of warp 0 may differ from its siblings.
 struct Saying {
   Said warp0, warp1, lane3;
 };
@@ -185,15 +185,14 @@ TEST_CASE("illegal barriers are named with thread and line") {
   CHECK(error({1, 64, 1}, {1, 64, 2}).message == "none");
   CHECK(error({16, 0, 1}, {1, 0, 1}).message ==
         "kernel 'says', block (0,0,0), thread (0,0,0), PTX line 21: barrier 16 with a count of 0 threads: "
-        "there are "
-        "barriers 0..15 and counts are multiples of 32");
+        "barriers are 0..15 and counts are multiples of 32");
   CHECK_THAT(error({1, 33, 1}, {1, 0, 1}).message, Contains("barrier 1 with a count of 33 threads"));
   CHECK_THAT(error({0, 0, 2}, {0, 0, 1}).message,
              Contains("PTX line 22: barrier 0 with a count of 0 threads"));
   CHECK(error({1, 64, 1}, {1, 96, 1}).message ==
         "kernel 'says', block (0,0,0), thread (32,0,0), PTX line 21: barrier 1 is in use with a count of 64 "
         "threads, "
-        "this warp says 96");
+        "this warp passes 96");
   CHECK(error({1, 64, 1}, {1, 64, 3}).message ==
         "kernel 'says', block (0,0,0), thread (32,0,0), PTX line 23: a barrier mixes bar.sync at PTX line 21 "
         "with "

@@ -33,7 +33,7 @@ void WarpStep(ptx2cpu_block* block, uint32_t warp, uint32_t entry) {
   for (uint32_t i = 0; i < kWords; ++i) std::fill_n(&WordOf(block, warp * 32, i), 32, 0u);
 }
 
-// Every lane by itself: a collective of the whole warp per round.
+// Every lane on its own: a collective of all lanes of the warp per round.
 struct LaneCollective {
   static void Lane(LaneState& lane) {
     if (lane.point() == 0) lane.slot(0) = 0;

@@ -1,4 +1,4 @@
-// Warp collectives under the block scheduler: groups by class and membermask wherever lanes stand, converged
+// Warp collectives under the block scheduler: groups by class and membermask wherever lanes are, converged
 // forms.
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -93,7 +93,7 @@ struct Converging {
   }
 };
 
-// Lane 0 waits to converge while all others spin for what it stores behind that.
+// Lane 0 waits to converge while all others spin for what it stores after that.
 struct ConvergeAmongSpinners {
   static void Lane(LaneState& lane) {
     auto* flag = reinterpret_cast<volatile uint32_t*>(lane.block->shared);
@@ -139,7 +139,7 @@ const ptx2cpu_point kBallot = {PTX2CPU_POINT_COLLECTIVE, 0, 11, "vote.sync.ballo
 
 }  // namespace
 
-TEST_CASE("lanes that stand in different places meet in one collective") {
+TEST_CASE("lanes in different places meet in one collective") {
   const std::vector<ptx2cpu_point> points = {kStart, kBallot, kBallot, kBallot, kYield};
   const ptx2cpu_kernel kernel = MakeStepKernel<FromThreePlaces>("places", points);
   std::vector<uint32_t> out(80);

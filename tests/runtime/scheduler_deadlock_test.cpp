@@ -1,4 +1,5 @@
-// Wrong programs end, and the report says who waits where for whom; faults inside steps name the right block.
+// Wrong programs end, and the report names who waits where for whom; faults inside steps name the right
+// block.
 #include <catch2/catch.hpp>
 #include <vector>
 
@@ -107,7 +108,7 @@ TEST_CASE("a deadlock names each wait, who has arrived and who is missing") {
   CHECK(error.thread == ~0u);
   CHECK(
       error.message ==
-      "kernel 'two', block (0,0,0), PTX line 21: deadlock: no thread can go on. bar.sync at PTX line 21 "
+      "kernel 'two', block (0,0,0), PTX line 21: deadlock: no thread can continue. bar.sync at PTX line 21 "
       "(barrier 0 "
       "of all live threads): arrived warp 0 lanes 0xffffffff, warp 1 lanes 0x0000ffff; missing warp 1 lanes "
       "0xffff0000. barrier.sync at PTX line 44 (barrier 4 of 64 threads): arrived warp 1 lanes 0xffff0000; "
@@ -169,7 +170,7 @@ TEST_CASE("deadlocks of a cluster name the other block's threads; misuse of its 
   LaunchError error = ErrorOf(MakeStepKernel<ClusterDeadlock>("cluster", points), shape, 1);
   CHECK(error.fault == PTX2CPU_FAULT_DEADLOCK);
   CHECK_THAT(error.message,
-             Contains("block (0,0,0), PTX line 62: deadlock: no thread can go on. barrier.cluster.wait at "
+             Contains("block (0,0,0), PTX line 62: deadlock: no thread can continue. barrier.cluster.wait at "
                       "PTX line 62"));
   CHECK_THAT(error.message, Contains("missing none, block (1,0,0) warp 1 lanes 0xffffffff"));
   error = ErrorOf(MakeStepKernel<WaitsWithoutArrival>("wait", points), shape);

@@ -381,7 +381,7 @@ TEST_CASE("a cooperative launch ends though all workers of the pool are busy") {
   other.join();
 }
 
-TEST_CASE("clusters lie in the grid as their dimensions say") {
+TEST_CASE("clusters lie in the grid by their dimensions") {
   Global global(4 * 2 * 6);
   REQUIRE_FALSE(RunOn<ClusterPlaces>(global, kSpinPoints, {{4, 2, 6}, {1, 1, 1}, 0, {2, 1, 3}}, 0));
   CHECK(global.wrong == 0);

@@ -1,5 +1,5 @@
 // Random programs of collectives, barriers, yields and exits, legal ones and such with one wrong mask or
-// barrier: the scheduler comes to the same end as a model that looks at every lane again and again, and each
+// barrier: the scheduler reaches the same end as a model that visits every lane repeatedly, and each
 // collective has the same members.
 #include <catch2/catch.hpp>
 #include <random>
@@ -155,7 +155,7 @@ class Generator {
 
 }  // namespace
 
-TEST_CASE("random programs end as the lane-by-lane model says") {
+TEST_CASE("random programs end as in the lane-by-lane model") {
   std::vector<ptx2cpu_point> points = {kStart};
   for (uint32_t c = 0; c < kClasses; ++c)
     points.insert(points.end(), 2, {PTX2CPU_POINT_COLLECTIVE, c, 1, "shfl.sync"});

@@ -36,7 +36,7 @@ GraphItem Calling(std::function<void()> call, std::vector<uint32_t> after = {}) 
 
 }  // namespace
 
-TEST_CASE("graph: a chain is a sequence, also with edges that say what others imply") {
+TEST_CASE("graph: a chain is a sequence, also with redundant edges") {
   std::vector<GraphItem> items;
   for (uint32_t i = 0; i < 50; ++i) {
     std::vector<uint32_t> after;
@@ -140,7 +140,7 @@ TEST_CASE("graph: a gate in the middle of a launch opens when the launch comes b
   }
 }
 
-TEST_CASE("graph: what depends on something comes behind it, in random graphs launched again and again") {
+TEST_CASE("graph: work comes after what it depends on, in random graphs launched repeatedly") {
   std::mt19937 random(7);
   for (int round = 0; round < 40; ++round) {
     StreamGroup group;

@@ -45,7 +45,7 @@ size_t ResidentPages() {
   return resident;
 }
 
-// Runs a hidden test of this program in a process of its own. What it holds when it ends is not looked at: it
+// Runs a hidden test of this program in a process of its own. What it holds when it ends is ignored: it
 // ends in the middle of its work, and a forked child has memory that threads of its parent own.
 int RunSelf(const char* test) {
   char program[4096] = {};
@@ -78,7 +78,7 @@ TEST_CASE("stream: a thousand streams at once") {
   }
 }
 
-TEST_CASE("stream: a million launches leave nothing behind") {
+TEST_CASE("stream: a million launches leave no memory") {
   StreamGroup group;
   const auto stream = group.NewStream(StreamKind::kNonBlocking);
   std::atomic<uint64_t> cell = 0;
@@ -93,7 +93,7 @@ TEST_CASE("stream: a million launches leave nothing behind") {
   CHECK(ResidentPages() < before + 8192);  // 32 MiB
 }
 
-TEST_CASE("stream: streams that come and go leave nothing behind") {
+TEST_CASE("stream: streams that come and go leave no memory") {
   StreamGroup group;
   std::atomic<uint64_t> cell = 0;
   auto* pointer = &cell;
@@ -107,7 +107,7 @@ TEST_CASE("stream: streams that come and go leave nothing behind") {
   group.Synchronize();
   CHECK(cell == 20000);
   group.legacy().Synchronize();
-  CHECK(group.Idle());  // looks at all of them, and lets go those that are
+  CHECK(group.Idle());  // reads all of them, and releases those that are
   // The thread that ran a stream's last operation may still be about to leave it.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   const auto there = [](const std::weak_ptr<Stream>& stream) { return !stream.expired(); };
@@ -210,7 +210,7 @@ TEST_CASE("stream: exit with work in flight, fork with workers running") {
   CHECK(RunSelf("[.child-exit]") == 7);
   CHECK(RunSelf("[.child-endless]") == 8);
   CHECK(RunSelf("[.child-static]") == 9);
-#if !defined(__has_feature) || !__has_feature(thread_sanitizer)  // which allows no threads behind a fork
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer)  // which allows no threads after a fork
   CHECK(RunSelf("[.child-fork]") == 0);
 #endif
 }

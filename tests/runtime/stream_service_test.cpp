@@ -116,7 +116,7 @@ TEST_CASE("a host function that blocks keeps no kernel of other streams from run
   group.Synchronize();
 }
 
-TEST_CASE("a poll holds its stream until it says true") {
+TEST_CASE("a poll holds its stream until it returns true") {
   StreamGroup group;
   const auto stream = group.NewStream(StreamKind::kNonBlocking),
              other = group.NewStream(StreamKind::kNonBlocking);

@@ -32,7 +32,7 @@ std::vector<Code> CodesHere() {
 
 enum class Content { kModerate, kAnyBits };
 
-// Rows, slices and levels have gaps between them; nothing lies behind the last texel.
+// Rows, slices and levels have gaps between them; nothing follows the last texel.
 struct Image {
   std::vector<uint8_t> bytes;
   ptx2cpu_texture texture{};

@@ -1,4 +1,4 @@
-// runtime/texture by itself; that it gives an H200's bits is shown by the vectors tests/ptx/tex_*.
+// runtime/texture on its own; the vectors tests/ptx/tex_* show that it computes an H200's bits.
 #include <array>
 #include <bit>
 #include <catch2/catch.hpp>
@@ -69,7 +69,7 @@ TEST_CASE("the short way of plain fetches gives what the long one gives") {
       for (int i = 0; i < 200; ++i) {
         std::uniform_real_distribution<float> coordinate(-2 * span, 3 * span);
         const Words words = Coordinates(coordinate(random), coordinate(random));
-        // Offsets of zero change nothing, but are not plain; they stand behind the coordinates.
+        // Offsets of zero change nothing, but are not plain; they follow the coordinates.
         Words behind = {words[0]};
         CHECK(Fetch(line.texture, PTX2CPU_GEOMETRY_1D, words) ==
               Fetch(line.texture, PTX2CPU_GEOMETRY_1D | PTX2CPU_FETCH_OFFSET, behind));
@@ -80,7 +80,7 @@ TEST_CASE("the short way of plain fetches gives what the long one gives") {
   }
 }
 
-TEST_CASE("a sampler's bits stand in for the texture's settings") {
+TEST_CASE("a sampler's bits replace the texture's settings") {
   Image image(PTX2CPU_SHAPE_2D, 7, 5, 1, 1);
   ptx2cpu_texture other = image.texture;
   other.linear_filter = 1;

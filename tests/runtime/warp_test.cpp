@@ -174,7 +174,7 @@ TEST_CASE("warp collectives agree with the scalar model") {
   }
 }
 
-TEST_CASE("float reductions order zeros and treat NaN as PTX says") {
+TEST_CASE("float reductions order zeros and treat NaN as PTX defines") {
   for (const Variant& variant : Variants()) {
     INFO(variant.name);
     const auto& f = *variant.functions;

@@ -74,7 +74,7 @@ TEST_CASE("run prints buffers as JSON lines") {
   CHECK(Slurp(scratch / "sum.bin").size() == 32);
 }
 
-TEST_CASE("warm fills the cache once, says what is refused, and a run finds it there") {
+TEST_CASE("warm fills the cache once, reports what is refused, and a run finds it there") {
   Scratch scratch;
   const std::string good =
       ".visible .entry good(.param .u64 out) { .reg .b64 %p; ld.param.u64 %p, [out]; st.global.u32 [%p], 7; "
@@ -95,9 +95,9 @@ TEST_CASE("warm fills the cache once, says what is refused, and a run finds it t
   };
   Output output = warm("warm " + scratch / "files");
   CHECK(output.code == 0);
-  CHECK_THAT(output.out, Contains("a.ptx: 1 kernels, 0 were kept, 1 compiled, 0 refused") &&
+  CHECK_THAT(output.out, Contains("a.ptx: 1 kernels, 0 already in the cache, 1 compiled, 0 refused") &&
                              Contains("refused bad: ") && Contains("(line 4)") &&
-                             Contains("3 kernels in 2 files, 0 were kept, 2 compiled, 1 refused"));
+                             Contains("3 kernels in 2 files, 0 already in the cache, 2 compiled, 1 refused"));
   output = warm("warm --json " + scratch / "files");
   CHECK_THAT(output.out,
              Contains("\"kernels\": 3, \"hits\": 2, \"compiled\": 0, \"written\": 0, \"refused\": 1") &&
@@ -144,7 +144,7 @@ TEST_CASE("wrong calls are refused with what is wrong and what to do") {
   };
   check("frobnicate", 2, "no verb 'frobnicate'");
   check("run", 2, "which FILE?");
-  check("run " + file + " --blck 3", 2, "no option '--blck'");
+  check("run " + file + " --blck 3", 2, "unknown option '--blck'");
   check("run " + file + " --grid 1,2,3,4", 2, "--grid takes X[,Y,Z]");
   check("run " + file + " --arg f33:1", 2, "f33");
   check("run " + file + " --kernel vector_add --arg u32:1", 2, "takes 4 arguments, got 1");
@@ -157,10 +157,10 @@ TEST_CASE("wrong calls are refused with what is wrong and what to do") {
   check("run " + file + good + " --grid 0", 9, "grid 0x1x1");
   check("run " + file + good + " --shared 400000", 9, "shared memory");
   check("run " + file + good + " --collapse=sideways", 2, "--collapse");
-  check("ir " + file + " --kernel vector_add --stop-after nowhere", 2, "there is no pass 'nowhere'");
+  check("ir " + file + " --kernel vector_add --stop-after nowhere", 2, "no pass is named 'nowhere'");
 }
 
-TEST_CASE("files without PTX say what they hold and what to do") {
+TEST_CASE("errors for files without PTX name their content and what to do") {
   Scratch scratch;
   const Output output = Run(scratch, "run '" + kCorpus + "vector_add.cubin_only.fatbin' --kernel vector_add");
   INFO(output.err);

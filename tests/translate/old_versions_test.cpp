@@ -238,7 +238,7 @@ TEST_CASE("old versions: registers and .local variables of the whole module") {
                                      ".func next { add.u32 %count, %count, 1; ret; }\n"
                                      ".entry k { call next; exit; }\n");
   CHECK(error.code == ErrorCode::kUnsupported);
-  CHECK(error.message == "a register or .local variable of the whole module is not translated in a .func");
+  CHECK(error.message == "a module-scope register or .local variable is not translated in a .func");
   CHECK(error.at.line == 8);
 }
 
@@ -274,17 +274,21 @@ TEST_CASE("code for 32-bit hosts is refused where an address has 32 bits") {
     CHECK(error.at.line == 6);
   };
   const std::string global =
-      "32 bits are no address in the global space: only code with 64-bit addresses is translated";
+      "a 32-bit register cannot be an address in the global space: only code with 64-bit addresses is "
+      "translated";
   refused("ld.global.u32 %r1, [%r2];", global);
   refused("st.global.u32 [%r2+4], %r1;", global);
   refused("mov.u32 %r1, table;", global, ".global .u32 table[4];");
   refused("mov.u32 %r1, table+4;",
-          "32 bits are no address in the const space: only code with 64-bit addresses is translated",
+          "a 32-bit register cannot be an address in the const space: only code with 64-bit addresses is "
+          "translated",
           ".const .u32 table[4];");
   refused("mov.u32 %r1, p;",
-          "32 bits are no address in the param space: only code with 64-bit addresses is translated");
+          "a 32-bit register cannot be an address in the param space: only code with 64-bit addresses is "
+          "translated");
   refused("ld.u32 %r1, [%r2];",
-          "32 bits are no address in the generic space: only code with 64-bit addresses is translated");
+          "a 32-bit register cannot be an address in the generic space: only code with 64-bit addresses is "
+          "translated");
   refused("cvta.global.u32 %r1, %r2;",
           "a generic address has 64 bits: only code with 64-bit addresses is translated");
   // Shared and local addresses are offsets in windows: 32 bits hold them.

@@ -80,7 +80,7 @@ TEST_CASE("what textures cannot do is refused by name and line") {
       {"tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1}];", "", "too few coordinates", ErrorCode::kSyntax},
       {"tex.2d.v4.f32.f32 {%f1,%f2}, [%rd1, {%f1,%f2}];", "", "4 registers", ErrorCode::kSyntax},
       {"tex.level.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}];", "", "level", ErrorCode::kSyntax},
-      {"tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1}];", ".global .u64 t;", "no .texref",
+      {"tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1}];", ".global .u64 t;", "not a .texref",
        ErrorCode::kSyntax},
       {"tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%r1, {%f1}];", "", "64 bits", ErrorCode::kSyntax},
       {"suld.b.2d.b32.trap %r1, [%rd1, {%r0}];", "", "[a, {coordinates}]", ErrorCode::kSyntax},

@@ -37,7 +37,7 @@ constexpr Fault kFaults[] = {
     {"an address in a block that the cluster does not have", 2,
      "mov.u32 %x, 7; mapa.shared::cluster.u32 %x, %t, %x; ld.shared::cluster.u32 %x, [%x]; st.global.u32 "
      "[%p], %x;",
-     "no memory of this launch is there", "address"},
+     "this address is in no memory of the launch", "address"},
     {"a wait without an arrival", 2, "barrier.cluster.wait.aligned;", "without having arrived",
      "without having arrived"},
     {"two arrivals", 2,

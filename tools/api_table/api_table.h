@@ -5,7 +5,7 @@
 //
 // STATE     implemented            a function of this name and type exists in the table's namespace
 //           implemented:reports    the same; what it returns is not the result of this call (cudaGetLastError)
-//           refused:CODE           returns CODE and says so on stderr, once per function
+//           refused:CODE           returns CODE and reports it on stderr, once per function
 //           ignored                success without an effect
 // VERSIONS  driver: the number that introduced this form (3020); runtime: major versions that export it (11-, 12, 11-12)
 // VARIANT   -, ptsz or ptds: the function exists with that suffix too, and there the null stream is the thread's own
@@ -24,7 +24,7 @@ namespace ptx2cpu::api_table {
 enum class State : uint8_t { kImplemented, kReports, kRefused, kIgnored };
 
 struct Parameter {
-  std::string declaration;  // "const void* const* list", as it stands in a parameter list
+  std::string declaration;  // "const void* const* list", as written in a parameter list
   std::string name;
 };
 
@@ -69,7 +69,7 @@ std::string WriteExports(const Table& table, const Target& target, int major);
 // What the linker may export, under the version node of a library; an empty node: without versions.
 std::string WriteVersionScript(const Table& table, int major, const std::string& node);
 // A C++ array of {base name, version, address, variant's address} and its registration, for look-up by name
-// and version. Belongs behind the exports.
+// and version. Belongs after the exports.
 std::string WriteEntries(const Table& table, const Target& target);
 // The page for people: counts and every function with its state.
 std::string WriteCoverage(const Table& table, const Target& target);

@@ -33,10 +33,10 @@ std::string WriteCoverage(const Table& table, const Target& target) {
     ignored += function.state == State::kIgnored;
   }
   const bool driver = target.space == "driver";
-  std::string out = driver ? "# CUDA driver API: what `libcuda.so.1` answers\n\n"
-                           : "# CUDA runtime API: what `libcudart.so` answers\n\n";
-  out += "Made from `" + table.file +
-         "`; `cmake --build build/release --target update_docs` writes it again.\n\n";
+  std::string out = driver ? "# CUDA driver API: the functions of `libcuda.so.1`\n\n"
+                           : "# CUDA runtime API: the functions of `libcudart.so`\n\n";
+  out +=
+      "Made from `" + table.file + "`; `cmake --build build/release --target update_docs` rewrites it.\n\n";
   out += "| state | functions |\n|---|---|\n| implemented | " + std::to_string(implemented) +
          " |\n| refused | " + std::to_string(refused) + " |\n| ignored | " + std::to_string(ignored) +
          " |\n\n";

@@ -40,7 +40,7 @@ Status ReadState(const std::string& word, const Place& place, Function& function
     function.code = word.substr(8);
   } else {
     return Wrong(place,
-                 "'" + word + "' is no state: implemented, implemented:reports, refused:CODE or ignored");
+                 "'" + word + "' is not a state: implemented, implemented:reports, refused:CODE or ignored");
   }
   return {};
 }
@@ -48,7 +48,7 @@ Status ReadState(const std::string& word, const Place& place, Function& function
 Status ReadVersions(const std::string& word, const Place& place, Function& function) {
   size_t used = 0;
   if (word.empty() || std::isdigit(static_cast<unsigned char>(word[0])) == 0) {
-    return Wrong(place, "'" + word + "' is no version: 3020, 11-, 12 or 11-12");
+    return Wrong(place, "'" + word + "' is not a version: 3020, 11-, 12 or 11-12");
   }
   function.first = std::stoi(word, &used);
   if (used == word.size()) {
@@ -56,7 +56,7 @@ Status ReadVersions(const std::string& word, const Place& place, Function& funct
   } else if (word[used] == '-') {
     function.last = used + 1 == word.size() ? kOpen : std::stoi(word.substr(used + 1));
   } else {
-    return Wrong(place, "'" + word + "' is no version");
+    return Wrong(place, "'" + word + "' is not a version");
   }
   return {};
 }
@@ -103,7 +103,7 @@ Result<Function> ReadLine(const std::string& line, const Place& place) {
   if (variant == "ptsz" || variant == "ptds") {
     function.variant = variant;
   } else if (variant != "-") {
-    return Wrong(place, "'" + variant + "' is no variant: -, ptsz or ptds");
+    return Wrong(place, "'" + variant + "' is not a variant: -, ptsz or ptds");
   }
   const size_t open = declaration.find('('), close = declaration.rfind(')');
   if (open == std::string::npos || close != declaration.size() - 1)
@@ -154,7 +154,7 @@ Result<Table> Read(const std::string& file) {
     Function function = TRY(ReadLine(text, place));
     for (const Function& other : table.functions) {
       if (other.name == function.name && other.first <= function.last && function.first <= other.last) {
-        return Wrong(place, function.name + " stands in line " + std::to_string(other.line) + " already");
+        return Wrong(place, function.name + " is in line " + std::to_string(other.line) + " already");
       }
     }
     table.functions.push_back(std::move(function));

@@ -49,7 +49,7 @@ std::string WriteRefused(const Table& table, const Target& target) {
     out += Signature(function, function.name) + " {\n";
     if (function.state == State::kRefused) {
       out += "  static ::ptx2cpu::driver::Refusal refusal(\"" + function.name + "\", \"" + function.code +
-             "\");\n  refusal.Say();\n  return " + function.code + ";\n}\n";
+             "\");\n  refusal.Warn();\n  return " + function.code + ";\n}\n";
     } else {
       out += function.result == "void" ? "}\n" : "  return " + target.success + ";\n}\n";
     }

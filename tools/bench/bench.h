@@ -1,4 +1,4 @@
-// Times of kernels and of what they are compared with.
+// Times of kernels and of the code that they are compared with.
 #pragma once
 
 #include <cstdint>

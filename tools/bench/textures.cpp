@@ -1,4 +1,4 @@
-// Times of texture fetches, lane by lane and for whole warps: the functions that kernels call.
+// Times of texture fetches, lane by lane and for all lanes of a warp: the functions that kernels call.
 #include <fmt/format.h>
 
 #include <array>

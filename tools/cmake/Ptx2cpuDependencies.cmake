@@ -1,4 +1,4 @@
-# Third-party packages, all from Debian 12 apt. LLVM 19 must be asked for as 19.1:
+# Third-party packages, all from Debian 12 apt. LLVM 19 must be requested as 19.1:
 # plain 19 is rejected by its version file and no version may pick LLVM 14.
 find_package(fmt REQUIRED)
 find_package(Threads REQUIRED)

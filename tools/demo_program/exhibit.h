@@ -1,4 +1,4 @@
-// One kernel on show: where it is, what it demonstrates, and the function that feeds, runs and checks it.
+// One exhibit: a kernel, what it demonstrates, and the function that makes its data, runs and checks it.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ class Run {
     return status;
   }
 
-  // Says how the result compares with plain C++. Any wrong comparison makes the program fail.
+  // Reports how the result compares with plain C++. Any wrong comparison makes the program fail.
   void Check(size_t wrong, size_t total, std::string_view what) {
     right_ = right_ && wrong == 0;
     verdicts_.push_back({wrong, total, std::string(what)});

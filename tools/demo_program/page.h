@@ -1,4 +1,4 @@
-// What the demonstration prints: headings, pictures, verdicts. At most 79 columns; colours only on a
+// The output of the demonstration: headings, pictures, verdicts. At most 79 columns; colours only on a
 // terminal.
 #pragma once
 
@@ -19,7 +19,7 @@ class Page {
 
   void Line(std::string_view text = {}) const;
   void Heading(std::string_view left, std::string_view right) const;  // with a rule between
-  // "label   text", the text wrapped and indented behind the label; the first word may be coloured.
+  // "label   text", the text wrapped and indented after the label; the first word may be coloured.
   void Entry(std::string_view label, std::string_view text, Colour first_word = Colour::kPlain) const;
   // A picture: characters of `ramp` by brightness; `levels` is row by row, 0 .. ramp.size()-1.
   void Shades(std::span<const uint8_t> levels, size_t width, std::string_view ramp) const;

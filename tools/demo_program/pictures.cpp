@@ -129,7 +129,7 @@ struct Body {
 
 constexpr float kSoftening = 0.03f;
 
-// Two discs that circle about each other, seen from above; each body circles in its own disc.
+// Two discs that orbit each other, seen from above; each body orbits in its own disc.
 void MakeGalaxies(std::vector<Body>& bodies, std::vector<Body>& velocities) {
   Draws draws(7);
   for (size_t i = 0; i < bodies.size(); ++i) {

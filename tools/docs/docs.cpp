@@ -1,5 +1,5 @@
-// ptx2cpu_docs write|check PAGE SOURCE_DIR: makes tools/docs/PAGE.md from its table, or says whether it is up
-// to date. Pages: instructions, opcodes.
+// ptx2cpu_docs write|check PAGE SOURCE_DIR: makes tools/docs/PAGE.md from its table, or reports whether it is
+// up to date. Pages: instructions, opcodes.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -24,7 +24,7 @@ Status Check(const fs::path& file, const std::string& wanted) {
   std::ostringstream found;
   found << in.rdbuf();
   if (in && found.str() == wanted) return {};
-  Error error{ErrorCode::kFile, fmt::format("{} does not say what the table says", file.string())};
+  Error error{ErrorCode::kFile, fmt::format("{} differs from the table", file.string())};
   error.hint = "cmake --build build/release --target update_docs";
   return Fail(std::move(error));
 }

@@ -11,7 +11,7 @@ namespace ptx2cpu::harness {
 
 class CompiledCall {
  public:
-  // `module` is what lowering::PtxModule::Build gives: functions[0] the Collapsed kernel.
+  // `module` is the result of lowering::PtxModule::Build: functions[0] the Collapsed kernel.
   static Result<CompiledCall> Make(std::shared_ptr<const ir::Module> module,
                                    lowering::JitOptions options = {});
   Status Run(KernelCall& call, unsigned max_workers = 0);

@@ -1,4 +1,4 @@
-// A call's buffers in memory of their own that ends at a guard page, for the time of a launch: a kernel that
+// A call's buffers during a launch, in memory of their own that ends at a guard page: a kernel that
 // runs past the end of a buffer faults there instead of writing over the process.
 #pragma once
 

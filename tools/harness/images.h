@@ -14,7 +14,7 @@ namespace ptx2cpu::harness {
 
 class Images {
  public:
-  // One handle per argument, 0 where it is no image.
+  // One handle per argument, 0 if it is not an image.
   explicit Images(const std::vector<rt::Argument>& arguments);
   Images(const Images&) = delete;
 

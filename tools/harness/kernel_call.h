@@ -33,8 +33,8 @@ class ImageScope {
   explicit ImageScope(KernelCall& call);
   ~ImageScope();
   ImageScope(const ImageScope&) = delete;
-  // Stores the handles of images with names into the variables, whose addresses `find` gives; null: there is
-  // none.
+  // Stores the handles of images with names into the variables, whose addresses `find` returns; null: there
+  // is none.
   Status Bind(const std::function<std::byte*(const std::string& name)>& find) const;
 
  private:

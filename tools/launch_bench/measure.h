@@ -1,4 +1,4 @@
-// Times of launches, as medians over batches; each implementation gives the same four operations.
+// Times of launches, as medians over batches; each implementation has the same four operations.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ inline double PerCall(unsigned batches, unsigned count, const std::function<void
   return Median(std::move(times));
 }
 
-// Empty when the library is not there; `why` says so.
+// Empty if the library is missing; `why` explains it.
 System OpenDriver(const std::string& library, std::string& why);
 System OpenOpenCl(std::string& why);
 

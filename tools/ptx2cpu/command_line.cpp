@@ -19,7 +19,7 @@ Result<const Option*> Find(std::span<const Option> options, std::string_view wor
   for (const Option& option : options) {
     if (word == LongName(option) || (!ShortName(option).empty() && word == ShortName(option))) return &option;
   }
-  Error error{ErrorCode::kUsage, fmt::format("no option '{}' here", word)};
+  Error error{ErrorCode::kUsage, fmt::format("unknown option '{}'", word)};
   for (const Option& option : options) {
     if (LongName(option).substr(0, 4) == word.substr(0, 4))
       error.hint = fmt::format("did you mean {}?", LongName(option));
@@ -47,7 +47,7 @@ std::vector<std::string> Arguments::Values(std::string_view option) const {
 Result<std::string> Arguments::OnlyFile() const {
   if (plain_.size() == 1) return plain_[0];
   return Fail(ErrorCode::kUsage,
-              plain_.empty() ? "which FILE?" : fmt::format("one FILE expected, '{}' is one more", plain_[1]));
+              plain_.empty() ? "which FILE?" : fmt::format("expected one FILE, got '{}' as well", plain_[1]));
 }
 
 Result<uint64_t> Arguments::Number(std::string_view option, uint64_t otherwise, uint64_t most) const {
@@ -87,7 +87,7 @@ Result<Arguments> Arguments::Parse(std::span<const Option> options, std::span<co
       value = "";
     } else if (!value) {
       if (i + 1 == words.size())
-        return Fail(ErrorCode::kUsage, fmt::format("{} wants {}", word, option->value));
+        return Fail(ErrorCode::kUsage, fmt::format("{} needs {}", word, option->value));
       value = words[++i];
     }
     if (!option->repeats && arguments.Has(LongName(*option))) {
@@ -161,7 +161,7 @@ std::string RenderHelp() {
   std::string out =
       "ptx2cpu: runs CUDA kernels on CPUs by translating their PTX\n\nusage: ptx2cpu VERB ...\n\n";
   for (const Verb& verb : Verbs()) out += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
-  out += "\n'ptx2cpu VERB --help' says more of a verb, 'man ptx2cpu' everything.\n";
+  out += "\n'ptx2cpu VERB --help' explains a verb, 'man ptx2cpu' all of them.\n";
   return out;
 }
 
@@ -180,7 +180,7 @@ std::string RenderManualPage() {
   for (const Verb& verb : Verbs())
     out += fmt::format(".B ptx2cpu {}\n{}\n.br\n", verb.name, Roff(verb.usage));
   out +=
-      ".SH DESCRIPTION\nTakes the PTX out of CUDA binaries, translates it to native vector code and runs it. "
+      ".SH DESCRIPTION\nExtracts the PTX of CUDA binaries, translates it to native vector code and runs it. "
       "No GPU, CUDA toolkit or driver is needed.\n";
   for (const Verb& verb : Verbs()) {
     out += fmt::format(".SH {}\n{}\n", verb.name, Roff(verb.description));

@@ -13,7 +13,7 @@
 namespace ptx2cpu::tool {
 
 struct Option {
-  std::string_view name;   // "--grid"; a single letter alias stands behind a comma: "--output,-o"
+  std::string_view name;   // "--grid"; a single letter alias follows a comma: "--output,-o"
   std::string_view value;  // "X[,Y,Z]"; empty: a switch
   std::string_view help;
   bool repeats = false;

@@ -125,7 +125,7 @@ Result<KernelChoice> ChooseKernel(const Arguments& arguments) {
   }
   Error error{ErrorCode::kNotFound,
               count == 0 ? fmt::format("{} defines no kernel", file)
-                         : fmt::format("{} has {} kernels: say which with --kernel", file, count)};
+                         : fmt::format("{} has {} kernels: choose one with --kernel", file, count)};
   error.hint = names;
   return Fail(std::move(error));
 }

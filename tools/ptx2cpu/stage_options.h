@@ -1,6 +1,5 @@
-// The options that verbs working on the pipeline share: --collapse, --exec, --stop-after, --dump-after,
-// --verify-each,
-// --time-passes; and --grid, --block, --arg for those that launch.
+// Options shared by verbs that run the pipeline: --collapse, --exec, --stop-after, --dump-after,
+// --verify-each, --time-passes; and --grid, --block, --arg for those that launch.
 #pragma once
 
 #include "lowering/compile.h"

@@ -42,14 +42,14 @@ Result<std::vector<ir::Module>> BuildKernels(const Arguments& arguments,
 
 Status RunCompile(const Arguments& arguments) {
   const std::optional<std::string> output = arguments.Value("--output");
-  if (!output) return Fail(ErrorCode::kUsage, "compile wants -o OUT.o, OUT.so, OUT.s or OUT.ll");
+  if (!output) return Fail(ErrorCode::kUsage, "compile needs -o OUT.o, OUT.so, OUT.s or OUT.ll");
   const lowering::FileKind kind = TRY(lowering::FileKindOf(*output));
   lowering::ObjectOptions options;
   options.target = TRY(lowering::ResolveTarget(arguments.Value("--target").value_or("native")));
   options.optimisation = static_cast<int>(TRY(arguments.Number("--opt", 3, 3)));
   options.alignment = arguments.Has("--check-alignment") ? lowering::AlignmentChecks::kAtAccess
                                                          : rt::ModuleOptions::AlignmentChecksWanted();
-  // An object has one version of a kernel: it looks at the parameters itself.
+  // An object has one version of a kernel: it checks the parameters itself.
   if (options.alignment == lowering::AlignmentChecks::kAssumed)
     options.alignment = lowering::AlignmentChecks::kNoted;
   std::vector<lowering::StageTime> times;

@@ -1,4 +1,4 @@
-// devices: what a CUDA program that runs here finds, asked of the driver library as the program would.
+// devices: what a CUDA program that runs here finds, queried from the driver library as the program would.
 #include <dlfcn.h>
 #include <fmt/format.h>
 

@@ -36,8 +36,8 @@ fs::path FindProgram(const std::string& name) {
   return {};
 }
 
-// Device code without any PTX cannot run here; better said now than at the first launch. The program may do
-// without: it may load its kernels from elsewhere, and a device link leaves machine code that holds none.
+// Device code without any PTX cannot run here; better reported now than at the first launch. The program may
+// do without: it may load its kernels from elsewhere, and a device link leaves machine code that holds none.
 void WarnOfMachineCode(const fs::path& program) {
   const Result<ptx::Extraction> extraction = ptx::ExtractFile(program);
   if (!extraction) return;
@@ -89,7 +89,7 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
                              {"--sm", "PTX2CPU_COMPUTE_CAPABILITY", 999}}) {
     if (!arguments.Has(each.option)) continue;
     const uint64_t number = TRY(arguments.Number(each.option, 1, each.most));
-    if (number == 0) return Fail(ErrorCode::kUsage, fmt::format("{} is at least 1", each.option));
+    if (number == 0) return Fail(ErrorCode::kUsage, fmt::format("{} must be at least 1", each.option));
     settings.push_back({each.variable, std::to_string(number)});
   }
   if (arguments.Has("--check-alignment")) settings.push_back({"PTX2CPU_CHECK_ALIGNMENT", "1"});
@@ -123,7 +123,7 @@ Status RunExec(const Arguments& arguments) {
     for (const Setting& setting : settings) fmt::print("{}={}\n", setting.name, ShellWord(setting.value));
     return {};
   }
-  if (arguments.plain().empty()) return Fail(ErrorCode::kUsage, "exec wants a program");
+  if (arguments.plain().empty()) return Fail(ErrorCode::kUsage, "exec needs a program");
   const std::string& name = arguments.plain()[0];
   const fs::path program = FindProgram(name);
   if (program.empty()) return Fail(ErrorCode::kFile, fmt::format("no program '{}'", name));

@@ -66,7 +66,7 @@ Result<Chosen> FindForm(const std::string& text) {
   const std::string base = words[0];
   for (const ptx::Form* form : ptx::FormsOf(base)) {
     if (!ptx::AllHold(form->when, ptx::Dialect::Newest())) continue;  // only old versions have it
-    // Base mnemonics may hold dots (cp.async): the form says how many words it takes.
+    // Base mnemonics may hold dots (cp.async): the form decides how many words it takes.
     const size_t taken = Split(form->base, '.').size();
     std::vector<std::string> rest(words.begin() + static_cast<ptrdiff_t>(std::min(taken, words.size())),
                                   words.end());
@@ -170,9 +170,9 @@ Status ExplainInstruction(const Arguments& arguments, const std::string& instruc
 
 std::string_view TierName(const ir::Function& f) {
   if (f.resumes == ir::Resumes::kLanes)
-    return "T3 (lanes: each lane suspends at collectives and barriers, a scheduler lets it go on)";
+    return "T3 (lanes: each lane suspends at collectives and barriers, a scheduler resumes it)";
   if (f.resumes == ir::Resumes::kWarps)
-    return "T2 (resumable: warps suspend at block barriers, a scheduler lets them go on)";
+    return "T2 (resumable: warps suspend at block barriers, a scheduler resumes them)";
   return f.is_flat ? "T0 (flat: one loop over the threads of a block)"
                    : "T1 (warp: a loop over warps around loops over lanes)";
 }

@@ -6,14 +6,13 @@ namespace ptx2cpu::tool {
 namespace {
 
 constexpr Option kSm = {"--sm", "NN",
-                        "choose images as a device of compute capability NN would (90 for sm_90); default: "
+                        "choose the images for a device of compute capability NN (90 for sm_90); default: "
                         "the highest portable target"};
 constexpr Option kKernel = {
     "--kernel,-k", "NAME",
-    "the kernel: as in PTX, or the plain name of a C++ function where only one kernel has it"};
+    "the kernel's name in PTX, or the plain name of a C++ function if only one kernel has it"};
 constexpr Option kJson = {"--json", "", "print JSON"};
-constexpr Option kOutput = {"--output,-o", "PATH",
-                            "where to write; nothing partial is left behind on failure"};
+constexpr Option kOutput = {"--output,-o", "PATH", "where to write; on failure, no partial file is left"};
 constexpr Option kCollapse = {"--collapse", "auto|flat|hierarchical",
                               "how the threads of a block become loops: one loop (flat, only without warp "
                               "operations), or warps and lanes; default auto"};
@@ -21,34 +20,34 @@ constexpr Option kExec = {"--exec", "auto|flat|warp|resumable|lanes",
                           "execution tier: T0 (flat), T1 (warp), T2 (resumable warps), T3 (lanes); default "
                           "auto, chosen by analysis"};
 constexpr Option kForBlock = {"--for-block", "X[,Y,Z]",
-                              "code for blocks of this shape only, which may need a cheaper tier"};
+                              "code for blocks of this shape only, for which a cheaper tier may suffice"};
 constexpr Option kStopAfter = {"--stop-after", "STAGE",
                                "stop after a stage (ast, ir, a pass, llvm) and print its result"};
 constexpr Option kDumpAfter = {"--dump-after", "STAGE|all", "print the IR after a pass to standard error",
                                true};
 constexpr Option kVerify = {"--verify-each", "",
                             "run the verifier after every pass (always on in debug builds)"};
-constexpr Option kTime = {"--time-passes", "", "print the time each stage took to standard error"};
+constexpr Option kTime = {"--time-passes", "", "print the time of each stage to standard error"};
 constexpr Option kOptimize = {"--opt", "0..3", "LLVM optimisation level; default 3"};
 constexpr Option kGrid = {"--grid", "X[,Y,Z]", "blocks in the grid; default 1"};
 constexpr Option kBlock = {"--block", "X[,Y,Z]", "threads in a block; default 1"};
 constexpr Option kShared = {"--shared", "BYTES", "dynamic shared memory; default 0"};
 constexpr Option kArg = {"--arg", "SPEC",
                          "one kernel argument, in order. TYPE:VALUE passes a scalar (u8 s8 u16 s16 u32 s32 "
-                         "u64 s64 f16 bf16 f32 f64 b8 b16 b32 b64; hex of a float "
-                         "type gives its bits). in:TYPE:[v,v,...] or in:TYPE:@FILE passes a buffer to read, "
+                         "u64 s64 f16 bf16 f32 f64 b8 b16 b32 b64; a hexadecimal float "
+                         "is its bits). in:TYPE:[v,v,...] or in:TYPE:@FILE passes a buffer to read, "
                          "out:TYPE:COUNT one to write (zero-filled), "
                          "inout:TYPE:[...] or inout:TYPE:@FILE both; bytes:@FILE passes a struct by value",
                          true};
 constexpr Option kBits = {"--bits", "", "print buffers as hex bits"};
 constexpr Option kSave = {"--save", "INDEX=FILE",
                           "write the buffer of argument INDEX raw to FILE instead of printing it", true};
-constexpr Option kTimeRun = {"--time", "", "print how long translating and running took to standard error"};
+constexpr Option kTimeRun = {"--time", "", "print the times of translation and execution to standard error"};
 
 constexpr Option kCheckAlignment = {
     "--check-alignment", "",
-    "look for misaligned accesses at each access, slowly: their faults then name the thread, and nothing "
-    "runs behind (PTX2CPU_CHECK_ALIGNMENT=1; 0: do not look for most)"};
+    "check the alignment of each access, slowly: a fault then names the thread, and no later access "
+    "runs (PTX2CPU_CHECK_ALIGNMENT=1; 0: omit most checks)"};
 
 constexpr Option kExtractOptions[] = {kOutput, kJson, {"--kernels", "", "name all kernels of each image"}};
 constexpr Option kParseOptions[] = {
@@ -57,17 +56,18 @@ constexpr Option kParseOptions[] = {
     {"--check", "", "only check: also match every instruction with the instruction table; print counts"}};
 constexpr Option kIrOptions[] = {kSm,        kKernel,    kCollapse, kExec, kForBlock,
                                  kStopAfter, kDumpAfter, kVerify,   kTime};
-constexpr Option kCfgOptions[] = {kSm,
-                                  kKernel,
-                                  kCollapse,
-                                  kExec,
-                                  kForBlock,
-                                  {"--at", "STAGE",
-                                   "which stage to draw: ir or the name of a pass; default "
-                                   "insert-extra-barriers, where regions and the reasons for them are seen"},
-                                  {"--format", "dot|svg|text", "svg needs Graphviz; default text"},
-                                  kOutput,
-                                  {"--dominators", "", "also draw the dominator tree"}};
+constexpr Option kCfgOptions[] = {
+    kSm,
+    kKernel,
+    kCollapse,
+    kExec,
+    kForBlock,
+    {"--at", "STAGE",
+     "the stage to draw: ir or the name of a pass; default "
+     "insert-extra-barriers, which shows regions and the reasons for them"},
+    {"--format", "dot|svg|text", "output format, default text; svg needs Graphviz"},
+    kOutput,
+    {"--dominators", "", "also draw the dominator tree"}};
 constexpr Option kCompileOptions[] = {
     kSm,
     kKernel,
@@ -147,16 +147,16 @@ constexpr Option kDevicesOptions[] = {kJson};
 constexpr Verb kVerbs[] = {
     {"exec", "[--trace] [--timeline FILE] [--] PROGRAM [ARGUMENT ...]",
      "run an unmodified CUDA program on the CPU",
-     "Runs the program with CUDA libraries that work without a GPU: programs linked to the shared runtime "
-     "(CUDA 11, 12, 13) or the driver API as they are, programs "
-     "with the static runtime by redirecting its functions, which needs their symbols. What programs compile "
-     "with NVRTC or link with nvJitLink while they run becomes "
-     "PTX. Kernels are compiled for this machine when they are first launched and kept in a cache. "
+     "Runs the program with CUDA libraries that need no GPU. Programs that are linked to the shared runtime "
+     "(CUDA 11, 12, 13) or the driver API run as they are; in programs with the static runtime, exec "
+     "redirects its functions, which needs their symbols. What programs compile with NVRTC or link with "
+     "nvJitLink at run time becomes PTX. Kernels are compiled for this machine at their first launch and "
+     "kept in a cache. "
      "The exit code is the program's.",
      kExecOptions, RunExec, Arguments::Words::kCommandFollows},
     {"devices", "[--json]", "list the devices that CUDA programs see here",
-     "Name, workers, memory, compute capability and versions, as a CUDA program that is run by exec finds "
-     "them.",
+     "Prints the name, workers, memory, compute capability and versions that a CUDA program finds when exec "
+     "runs it.",
      kDevicesOptions, RunDevices},
     {"extract", "FILE [-o DIR] [--json]", "list the CUDA images of a file, or write their PTX",
      "Reads executables, shared objects, object files, archives, fat binaries and PTX; finds every container "
@@ -196,18 +196,17 @@ constexpr Verb kVerbs[] = {
      "access.",
      kInterpretOptions, RunInterpret},
     {"explain", "'INSTRUCTION' | ROW | --kernel NAME FILE...",
-     "show what becomes of an instruction or a kernel",
+     "show how an instruction or a kernel is translated",
      "For an instruction (in quotes): its row of the instruction table, its IR, LLVM IR and assembly. For a "
-     "kernel: which execution tier it gets and why, with PTX lines.",
+     "kernel: its execution tier and the reasons, with PTX lines.",
      kExplainOptions, RunExplain},
     {"warm", "FILE|DIR... [--json]", "compile the kernels of programs and libraries before they run",
-     "Compiles every kernel of the files, of a directory all files below it, into the cache that programs "
-     "then find them in, several at a time. Says how many were kept "
-     "there already, how many were compiled, and which kernels are refused and why; these do not fail the "
-     "command. The cache is CUDA_CACHE_PATH/ptx2cpu, else "
-     "XDG_CACHE_HOME/ptx2cpu, else ~/.cache/ptx2cpu, of at most CUDA_CACHE_MAXSIZE bytes (default 1 GiB; "
-     "what was used longest ago goes first); CUDA_CACHE_DISABLE=1 "
-     "turns it off.",
+     "Compiles every kernel of the files, and of all files below the directories, into the cache that "
+     "programs read, several kernels at a time. Reports how many were already in the cache, how many were "
+     "compiled, and which kernels are refused and why; refused kernels do not fail the command. The cache is "
+     "CUDA_CACHE_PATH/ptx2cpu, else XDG_CACHE_HOME/ptx2cpu, else ~/.cache/ptx2cpu, of at most "
+     "CUDA_CACHE_MAXSIZE bytes (default 1 GiB; the least recently used kernels are removed first); "
+     "CUDA_CACHE_DISABLE=1 disables it.",
      kWarmOptions, RunWarm},
 };
 

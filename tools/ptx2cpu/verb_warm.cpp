@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kReportedCapability = 90;  // of the devices that programs see, unless told otherwise
+constexpr uint64_t kReportedCapability = 90;  // of the devices that programs see, unless --sm is given
 
 struct FileReport {
   std::string file;
@@ -67,8 +67,8 @@ Result<std::vector<std::string>> FilesOf(const std::vector<std::string>& paths) 
 }
 
 void PrintText(const FileReport& one) {
-  fmt::print("{}: {} kernels, {} were kept, {} compiled, {} refused\n", one.file, one.report.kernels,
-             one.report.hits, one.report.compiled, one.report.refused.size());
+  fmt::print("{}: {} kernels, {} already in the cache, {} compiled, {} refused\n", one.file,
+             one.report.kernels, one.report.hits, one.report.compiled, one.report.refused.size());
   for (const auto& refusal : one.report.refused) {
     const std::string line =
         refusal.error.at.line == 0 ? "" : fmt::format(" (line {})", refusal.error.at.line);
@@ -91,12 +91,12 @@ std::string JsonOf(const FileReport& one) {
 }  // namespace
 
 Status RunWarm(const Arguments& arguments) {
-  if (arguments.plain().empty()) return Fail(ErrorCode::kUsage, "warm wants a FILE or a directory");
+  if (arguments.plain().empty()) return Fail(ErrorCode::kUsage, "warm needs a FILE or a directory");
   rt::KernelCache* cache = rt::KernelCache::Get();
   if (cache == nullptr) {
     return Fail(
         Error{.code = ErrorCode::kUsage,
-              .message = "there is no cache to compile into",
+              .message = "no cache to compile into",
               .hint = "CUDA_CACHE_DISABLE is set, or neither CUDA_CACHE_PATH, XDG_CACHE_HOME nor HOME is"});
   }
   const uint32_t sm = TRY(CapabilityWanted(arguments));
@@ -107,7 +107,7 @@ Status RunWarm(const Arguments& arguments) {
   std::optional<Error> failure;
   for (const std::string& file : TRY(FilesOf(arguments.plain()))) {
     auto sources = rt::SourcesInFile(file, sm);
-    if (!sources) {  // in a directory most files are no CUDA files
+    if (!sources) {  // in a directory most files are not CUDA files
       const bool named = std::ranges::find(arguments.plain(), file) != arguments.plain().end();
       if (named && !failure) failure = std::move(sources).error();
       continue;
@@ -136,9 +136,10 @@ Status RunWarm(const Arguments& arguments) {
         written, sum.report.refused.size(), seconds);
   } else {
     for (const FileReport& one : reports) PrintText(one);
-    fmt::print("{} kernels in {} files, {} were kept, {} compiled, {} refused, {:.1f} s; cache {}\n",
-               sum.report.kernels, reports.size(), sum.report.hits, sum.report.compiled,
-               sum.report.refused.size(), seconds, cache->directory().string());
+    fmt::print(
+        "{} kernels in {} files, {} already in the cache, {} compiled, {} refused, {:.1f} s; cache {}\n",
+        sum.report.kernels, reports.size(), sum.report.hits, sum.report.compiled, sum.report.refused.size(),
+        seconds, cache->directory().string());
   }
   if (failure) return Fail(*std::move(failure));
   if (reports.empty()) return Fail(ErrorCode::kNoPtx, "no file with PTX");

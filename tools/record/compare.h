@@ -1,4 +1,4 @@
-// Comparison of a kernel's output with what is expected, by the rule the manifest gives.
+// Comparison of a kernel's output with what is expected, by the manifest's rule.
 #pragma once
 
 #include <optional>

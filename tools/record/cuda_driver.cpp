@@ -19,7 +19,7 @@ namespace ptx2cpu::rt {
 using CuStatus = int;            // CUresult: 0 is success
 using DevicePointer = uint64_t;  // CUdeviceptr
 
-// CUlaunchAttribute: a number that says which, and a value of 64 bytes.
+// CUlaunchAttribute: its number and a value of 64 bytes.
 struct LaunchAttribute {
   int id;
   int unused;
@@ -215,14 +215,14 @@ class DeviceArguments {
     return {};
   }
 
-  // Contents of buffer `index` after the launch; an error if anything behind it changed, or if an input did.
+  // Contents of buffer `index` after the launch; an error if anything after it changed, or if an input did.
   Result<std::vector<std::byte>> Download(const Argument& argument, size_t index) {
     if (argument.IsImage()) return images_.Download(argument, image_numbers_.at(index));
     std::vector<std::byte> data(argument.data.size() + kGuardBytes);
     TRY_CUDA(functions.MemcpyDtoH(data.data(), addresses_[index], data.size()), "cuMemcpyDtoH");
     const auto end = data.begin() + static_cast<ptrdiff_t>(argument.data.size());
     if (std::any_of(end, data.end(), [](std::byte b) { return b != kGuard; })) {
-      return Fail(ErrorCode::kFault, "the kernel wrote behind argument " + std::to_string(index));
+      return Fail(ErrorCode::kFault, "the kernel wrote past the end of argument " + std::to_string(index));
     }
     data.erase(end, data.end());
     if (!argument.IsWritten() && data != argument.data) {

@@ -20,7 +20,7 @@ struct DriverFunctions;  // the function pointers; private to cuda_driver.cpp
 // A GPU's own account of itself, kept beside every record.
 struct GpuIdentity {
   std::string name;
-  std::string driver;        // version of the kernel driver, e.g. 570.86.10, if the system tells
+  std::string driver;        // version of the kernel driver, e.g. 570.86.10, if known
   int api_version = 0;       // of the driver API, e.g. 12080
   int major = 0, minor = 0;  // compute capability
 };
@@ -51,7 +51,7 @@ class CudaDriver {
   const GpuIdentity& identity() const { return identity_; }
 
   // Loads `image` (fat binary, cubin, or PTX text) as a fresh module, runs the kernel once and reads back
-  // every written buffer and surface. Each buffer has a guard band behind it; a kernel that writes there is
+  // every written buffer and surface. Each buffer has a guard band after it; a kernel that writes there is
   // an error. After a fault (ErrorCode::kFault) the context is unusable, so the caller should end.
   Result<GpuResult> Run(const std::vector<std::byte>& image, const GpuLaunch& launch,
                         const std::vector<Argument>& arguments);

@@ -9,7 +9,7 @@
 
 namespace ptx2cpu::rt {
 
-// Bits of the edge values; `few` gives at most eight of them, for instructions with three or more inputs.
+// Bits of the edge values; `few`: at most eight of them, for instructions with three or more inputs.
 std::span<const uint64_t> EdgeBits(const ScalarType& type, bool few);
 
 }  // namespace ptx2cpu::rt

@@ -17,7 +17,7 @@ std::unexpected<Error> BadGenerator(std::string_view call, std::string_view why)
   return Fail(ErrorCode::kUsage, "gen(" + std::string(call) + "): " + std::string(why));
 }
 
-// What stands in gen(...), split and with the common fields read.
+// The text within gen(...), split and with the common fields read.
 struct Call {
   std::string_view text;
   std::vector<std::string_view> fields = {};  // name, count, and the rest

@@ -1,18 +1,19 @@
 // Deterministic test data: gen(NAME,COUNT,...) of the SPEC language. Same bytes on every machine and
 // compiler.
 //
+// clang-format off
 //   iota,COUNT,START[,STEP]        START + i * STEP (default STEP 1)
 //   constant,COUNT,VALUE           VALUE everywhere
 //   bits,COUNT,SEED                the low bits of one draw per element
 //   uniform,COUNT,SEED[,LO,HI]     integers: LO + draw mod (HI - LO + 1), both ends included (default 0,99);
-//                                  floats: fma(HI - LO, (draw >> 11) * 2^-53, LO) in double, then one
-//                                  rounding to the type (default 0,1)
-//   offsets,COUNT,SEED,LO,HI       row offsets: first 0, then each one more than the last by an integer
-//   uniform
+//                                  floats: fma(HI - LO, (draw >> 11) * 2^-53, LO) in double, then one rounding to
+//                                  the type (default 0,1)
+//   offsets,COUNT,SEED,LO,HI       row offsets: first 0, then each one more than the last by an integer uniform
 //                                  in LO..HI (integer types)
 //   permutation,COUNT,SEED         0..COUNT-1 shuffled: for i = COUNT-1 down to 1 swap with draw mod (i + 1)
-//   edges,COUNT,STRIDE             the type's edge values (edges.h), each STRIDE times, round and round
+//   edges,COUNT,STRIDE             the type's edge values (edges.h), each STRIDE times, repeated
 //   fewedges,COUNT,STRIDE          the same with at most eight of them
+// clang-format on
 //
 // A draw is one step of splitmix64 from state SEED.
 #pragma once
@@ -41,7 +42,7 @@ class SplitMix64 {
   uint64_t state_;
 };
 
-// `call` is what stands between the parentheses of gen(...).
+// `call` is the text between the parentheses of gen(...).
 Result<std::vector<std::byte>> Generate(const ScalarType& type, std::string_view call);
 
 }  // namespace ptx2cpu::rt

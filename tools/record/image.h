@@ -5,13 +5,16 @@
 //
 // TYPE is the channel's: u8 s8 u16 s16 u32 s32 f16 f32. LIST holds all levels, each as slices (depth, layers,
 // faces) of rows of texels of channels, without gaps.
-//   linear | pitch | 1d | 2d | 3d | a1d | a2d | cube | acube      shape: 1D memory, 2D memory with a pitch,
-//   the others arrays size=W[xH[xD]]      texels; the last number is layers for a1d and a2d, faces for acube
-//   (cube: 6 of themselves) channels=N          1, 2 or 4 levels=N            mip levels address=A[/A[/A]]
-//   wrap, clamp, mirror, border, for x, y, z; the last one given holds for the rest linearfilter, linearmip,
-//   normalized, integer (no promotion to normalised floats), srgb, seamless, gather bias=F, minlod=F,
-//   maxlod=F, border=F/F/F/F name=NAME           bound to the module's .texref or .surfref NAME instead of
-//   being a parameter; stands behind them all
+// clang-format off
+//   linear | pitch | 1d | 2d | 3d | a1d | a2d | cube | acube      shape: 1D memory, 2D memory with a pitch, the others arrays
+//   size=W[xH[xD]]      texels; the last number is layers for a1d and a2d, faces for acube (cube: 6 of themselves)
+//   channels=N          1, 2 or 4
+//   levels=N            mip levels
+//   address=A[/A[/A]]   wrap, clamp, mirror, border, for x, y, z; the last one given holds for the rest
+//   linearfilter, linearmip, normalized, integer (no promotion to normalised floats), srgb, seamless, gather
+//   bias=F, minlod=F, maxlod=F, border=F/F/F/F
+//   name=NAME           bound to the module's .texref or .surfref NAME instead of being a parameter; after all of them
+// clang-format on
 #pragma once
 
 #include <array>

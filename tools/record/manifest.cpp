@@ -55,7 +55,7 @@ class ManifestReader {
   Status Number(const std::string& text, T& value) const {
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end) return Bad("'" + text + "' is no number");
+    if (error != std::errc() || stop != end) return Bad("'" + text + "' is not a number");
     return {};
   }
   Status Dimensions(std::array<uint32_t, 3>& dimensions) const {
@@ -72,7 +72,7 @@ class ManifestReader {
   }
   Status OpenKernel() {
     TRY_STATUS(Want(1));
-    if (manifest_.FindKernel(words_[0])) return Bad("kernel '" + words_[0] + "' stands here twice");
+    if (manifest_.FindKernel(words_[0])) return Bad("kernel '" + words_[0] + "' appears here twice");
     in_kernel_ = true;
     in_case_ = false;
     manifest_.kernels.push_back({.name = words_[0]});

@@ -1,5 +1,5 @@
 // corpus/manifest.txt: which files the corpus holds, and how each kernel is launched and checked.
-// The format stands in corpus/README.md. Reading keeps SPECs as text; ParseArguments turns one case's into
+// corpus/README.md describes the format. Reading keeps SPECs as text; ParseArguments turns one case's into
 // data.
 #pragma once
 

@@ -76,7 +76,7 @@ class CorpusRecorder {
   size_t failures() const { return failures_; }
 
  private:
-  // Files the driver can load that hold the kernel, the default one first. The default stands there twice, so
+  // Files the driver can load that hold the kernel, the default one first. The default is there twice, so
   // that a launch whose result varies is noticed.
   std::vector<std::string> FilesWith(const CorpusKernel& kernel) const {
     std::vector<std::string> files = {kernel.file, kernel.file};

@@ -20,7 +20,7 @@ uint32_t EncodeSmallFloat(double value, FloatFormat format) {
   // Both the scaling and rint are exact or correctly rounded: at most mantissa_bits + 1 bits stay above the
   // point.
   const double units = std::rint(std::ldexp(magnitude, mantissa_bits - exponent));
-  // A carry out of the mantissa raises the exponent field by itself; units without the hidden bit are
+  // A carry out of the mantissa increments the exponent field; units without the hidden bit are
   // denormals.
   const uint64_t encoded =
       (static_cast<uint64_t>(exponent + bias - 1) << mantissa_bits) + static_cast<uint64_t>(units);

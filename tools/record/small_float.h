@@ -13,7 +13,7 @@ struct FloatFormat {
 inline constexpr FloatFormat kHalf{5, 10};
 inline constexpr FloatFormat kBfloat16{8, 7};
 
-// Round to nearest even; NaN becomes the canonical NaN of PTX (all bits set but the sign).
+// Round to nearest even; NaN becomes the canonical NaN of PTX (all bits set except the sign).
 uint32_t EncodeSmallFloat(double value, FloatFormat format);
 // Exact.
 double DecodeSmallFloat(uint32_t bits, FloatFormat format);

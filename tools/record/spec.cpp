@@ -68,7 +68,7 @@ std::optional<T> ParseFloat(std::string_view text) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (stop != end || error == std::errc::invalid_argument) return std::nullopt;
-  if (error == std::errc::result_out_of_range) {  // too large or too small: strtod gives the rounded value
+  if (error == std::errc::result_out_of_range) {  // too large or too small: strtod returns the rounded value
     const std::string copy(text);
     if constexpr (sizeof(T) == 4) return std::strtof(copy.c_str(), nullptr);
     return static_cast<T>(std::strtod(copy.c_str(), nullptr));
@@ -140,7 +140,7 @@ Result<std::vector<std::byte>> ParseContents(const ScalarType& type, std::string
   if (text.starts_with('@')) {
     std::vector<std::byte> data = TRY(ReadBytes(text.substr(1), directory));
     if (data.size() % type.size != 0) {
-      return BadSpec("the size of " + Quoted(text.substr(1)) + " is no multiple of " +
+      return BadSpec("the size of " + Quoted(text.substr(1)) + " is not a multiple of " +
                      std::string(type.name));
     }
     return data;
@@ -223,7 +223,7 @@ Status AppendValue(const ScalarType& type, std::string_view text, std::vector<st
   } else {
     bits = type.kind == ScalarKind::kFloat ? FloatBits(type, text) : IntegerBits(type, text);
   }
-  if (!bits) return BadSpec(Quoted(text) + " is no value of type " + std::string(type.name));
+  if (!bits) return BadSpec(Quoted(text) + " is not a value of type " + std::string(type.name));
   AppendBits(*bits, type.size, data);
   return {};
 }

@@ -1,12 +1,15 @@
 // The SPEC language: how the tool's --arg, the corpus manifest and the vector files write a kernel argument.
 //
-//   TYPE:VALUE                      scalar; TYPE is u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64 b8 b16 b32
-//   b64 in:TYPE:LIST                    buffer the kernel reads; LIST is [v,v,...], @FILE (raw bytes) or
-//   gen(...) out:TYPE:COUNT                  zero-filled buffer the kernel writes inout:TYPE:LIST buffer that
-//   is read and written bytes:@FILE, bytes:hex(DIGITS)  struct passed by value
+// clang-format off
+//   TYPE:VALUE                      scalar; TYPE is u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64 b8 b16 b32 b64
+//   in:TYPE:LIST                    buffer the kernel reads; LIST is [v,v,...], @FILE (raw bytes) or gen(...)
+//   out:TYPE:COUNT                  zero-filled buffer the kernel writes
+//   inout:TYPE:LIST                 buffer that is read and written
+//   bytes:@FILE, bytes:hex(DIGITS)  struct passed by value
 //   texture:OPTIONS:TYPE:LIST, surface:OPTIONS:TYPE:LIST   image.h
+// clang-format on
 //
-// Integers are decimal or hex (0x...). For a float type hex gives the bits; decimal, inf, -inf and nan give
+// Integers are decimal or hex (0x...). For a float type hex is the bits; decimal, inf, -inf and nan are
 // the value. gen(NAME,COUNT,...) makes data exactly reproducible anywhere; corpus/README.md and generators.h
 // define the names. All data is little-endian.
 #pragma once
@@ -26,7 +29,7 @@ namespace ptx2cpu::rt {
 
 enum class ScalarKind : uint8_t { kUnsigned, kSigned, kBits, kFloat };
 
-// An element type of the SPEC language. bf16 and f16 share size and kind; `exponent_bits` tells them apart.
+// An element type of the SPEC language. bf16 and f16 share size and kind; `exponent_bits` distinguishes them.
 struct ScalarType {
   std::string_view name;
   ScalarKind kind;
@@ -34,7 +37,7 @@ struct ScalarType {
   uint8_t exponent_bits;  // 0 unless a float
 };
 
-// nullptr when `name` is no type of the language.
+// nullptr if `name` is not a type of the language.
 const ScalarType* FindScalarType(std::string_view name);
 
 enum class ArgumentRole : uint8_t { kScalar, kIn, kOut, kInOut, kBytes, kTexture, kSurface };

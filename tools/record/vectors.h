@@ -1,5 +1,5 @@
 // Instruction vectors: tests/ptx/<row>.ptx with `// run:` lines, and beside each a <row>.gpu record of what a
-// real GPU gave.
+// real GPU computed.
 //
 // clang-format off
 //   // row: NAME [NAME ...]                             rows of the instruction table that the file covers
@@ -59,7 +59,7 @@ struct VectorRecord {
 
 Result<VectorFile> ReadVectorFile(const std::filesystem::path& path);
 Result<VectorFile> ParseVectorFile(std::string text, const std::filesystem::path& path);
-// Nothing when there is no record beside the file.
+// Nothing if there is no record beside the file.
 Result<std::optional<VectorRecord>> ReadVectorRecord(const std::filesystem::path& vector_file);
 Result<std::vector<Argument>> ParseArguments(const VectorRun& run);
 

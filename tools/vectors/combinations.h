@@ -14,7 +14,7 @@ namespace ptx2cpu::vectors {
 using Choice = std::vector<std::string>;
 
 // A small set of choices in which each pair of words of different elements appears together at least once, in
-// a fixed order, those with fewer optional words first. Linked elements ({.x.y}) stand together or not at
+// a fixed order, those with fewer optional words first. Linked elements ({.x.y}) appear together or not at
 // all. Choices in `excluded` (found illegal) are not made and cover nothing.
 std::vector<Choice> ChoosePairwise(const ptx::Form& form, const std::set<Choice>& excluded);
 

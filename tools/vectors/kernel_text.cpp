@@ -140,7 +140,8 @@ class KernelWriter {
     return "%" + inputs_.back().parameter;
   }
   std::string AddOutput(Lane lane, bool is_float) {
-    if (lane.bytes == 1) lane = {"b32", "b32", "b32", 1, 4};  // the whole register: shows how it was extended
+    if (lane.bytes == 1)
+      lane = {"b32", "b32", "b32", 1, 4};  // the complete register: shows how it was extended
     outputs_.push_back({fmt::format("out{}", outputs_.size()), lane, is_float});
     return "%" + outputs_.back().parameter;
   }

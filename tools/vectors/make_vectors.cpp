@@ -23,7 +23,7 @@ constexpr std::string_view kFamilies[] = {
     "integer_arithmetic", "extended_precision", "float_arithmetic", "half",
     "compare_select",     "logic_shift",        "convert"};
 
-constexpr size_t kMostPerRow = 300;  // the first ones hold the most new pairs
+constexpr size_t kMaxPerRow = 300;  // the first ones hold the most new pairs
 
 std::string FileText(const ptx::Row& row, const std::string& target, const std::vector<TestKernel>& kernels) {
   std::string text = fmt::format(
@@ -36,7 +36,7 @@ std::string FileText(const ptx::Row& row, const std::string& target, const std::
 
 void Write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
 
-// Kernels that ptxas takes for the target; the others are left out. The cubin of those is left at `cubin`.
+// Kernels that ptxas accepts for the target; the others are left out. The cubin of those is left at `cubin`.
 std::vector<TestKernel> Legal(const std::string& ptxas, const ptx::Row& row, const std::string& target,
                               std::vector<TestKernel> kernels, const fs::path& cubin) {
   const fs::path ptx = cubin.string() + ".ptx", log = cubin.string() + ".log";
@@ -103,8 +103,8 @@ Found FindLegal(const std::string& ptxas, const ptx::Row& row, const fs::path& c
     for (const TestKernel& kernel : refused)
       excluded[static_cast<size_t>(kernel.form - row.forms.data())].insert(kernel.choice);
   }
-  if (found.hopper.size() > kMostPerRow) {
-    found.hopper.resize(kMostPerRow);
+  if (found.hopper.size() > kMaxPerRow) {
+    found.hopper.resize(kMaxPerRow);
     found.hopper = Legal(ptxas, row, "sm_90", found.hopper, cubins / (name + ".cubin"));
   }
   return found;

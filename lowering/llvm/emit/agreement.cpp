@@ -74,7 +74,7 @@ Status EmitBarrierBlock(Site& s) {
   return {};
 }
 
-Status EmitBarrierArrive(Site& s) { return s.Unsupported("needs warps that run by themselves"); }
+Status EmitBarrierArrive(Site& s) { return s.Unsupported("needs resumable warps"); }
 Status EmitClusterArrive(Site& s) { return s.Unsupported("needs blocks that can be put aside"); }
 Status EmitClusterWait(Site& s) { return s.Unsupported("needs blocks that can be put aside"); }
 

@@ -5,15 +5,15 @@
 //                                              for lanes: if (i < n) { noted |= bad; y[i] = x[i]; }
 //                                              if (noted) fault(x & 3 ? line of the load : line of the store)
 //
-// What an address leaves when it is divided by the access's size is mostly known from a kernel parameter
+// The remainder of an address modulo the access's size is mostly known from a kernel parameter
 // alone (residues.h): such accesses are noted once per region, in the earliest block that leads to them for
-// sure. Others are noted where they stand, unless one that comes before has the same residue. Notes are
+// sure. Others are noted in place, unless one that comes before has the same residue. Notes are
 // single bits: vectors of them are masks, and joining a mask's lanes is cheap.
 //
 // Still LLVM interleaves loops that carry bits more than others, and each row of a block's threads begins and
 // ends with the joining: matrix products lost 7 %. So code of the JIT assumes that parameters are as aligned
 // as the accesses that depend on them alone need it (AlignmentChecks::kAssumed, KernelLayout::alignments):
-// whoever launches looks at the parameters, and takes code with notes where they are not. Few kernels have
+// the launcher checks the parameters, and uses code with notes if they are not. Few kernels have
 // anything left to note then.
 //
 // Where a branch costs little (lanes one by one, called functions, atomics, code above lane level) there is
@@ -41,7 +41,7 @@ struct AlignedOperand {
   size_t operand = 0;
   uint64_t align = 1;
 };
-// Loads, stores and asynchronous copies; atomics are checked where they stand.
+// Loads, stores and asynchronous copies; atomics are checked in place.
 std::vector<AlignedOperand> AlignedOperandsOf(const ir::Function& f, const ir::Inst& inst);
 
 class AlignmentNotes {

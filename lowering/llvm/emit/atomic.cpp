@@ -1,4 +1,4 @@
-// Read-modify-write. One host thread runs a whole block: atomics on shared memory and those of cta scope are
+// Read-modify-write. One host thread runs all of a block: atomics on shared memory and those of cta scope are
 // plain sequences. Others are LLVM atomics where it has the operation, else compare-and-swap loops.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>

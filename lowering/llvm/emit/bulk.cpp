@@ -1,4 +1,4 @@
-// Bulk copies. Done at once by the thread that asks for them; reductions are in atomic.cpp.
+// Bulk copies. The thread that requests them does them at once; reductions are in atomic.cpp.
 #include "ir/mbarrier.h"
 #include "lowering/llvm/emit/memory.h"
 #include "runtime/abi/abi.h"

@@ -50,8 +50,8 @@ Status CallAlignedMalloc(Site& s) {
   return {};
 }
 
-// Parameters: message, file, line, function, bytes per character. It does not return, but PTX goes on behind
-// it. The thread ends; where nobody waits for it, that is all, so that other threads can fail too.
+// Parameters: message, file, line, function, bytes per character. It does not return, but PTX continues after
+// it. The thread ends; if no thread waits for it, that is all, so that other threads can fail too.
 Status CallAssertFail(Site& s) {
   const bool ends_alone = LaneMayEnd(s.e);
   s.b.CreateCall(s.e.m.Service(ends_alone ? "ptx2cpu_assert_note" : "ptx2cpu_assert_fail"),
@@ -167,7 +167,7 @@ bool SameWidth(llvm::Type* a, llvm::Type* b) {
   return a->getPrimitiveSizeInBits() == b->getPrimitiveSizeInBits();
 }
 
-// Bits pass as they are: prototypes may say .b32 where the function says .f32.
+// Bits pass as they are: prototypes may have .b32 where the function has .f32.
 bool Fits(Site& s, const std::vector<Value>& arguments, const llvm::FunctionType* type) {
   if (arguments.size() != type->getNumParams()) return false;
   for (unsigned i = 0; i < arguments.size(); ++i) {

@@ -1,4 +1,4 @@
-// Collectives. Warp-level code stands for 32 lanes: predicates become bits of a word,
+// Collectives. Warp-level code acts for 32 lanes: predicates become bits of a word,
 // values that cross lanes go through the functions of runtime/warp, which are inlined.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
@@ -74,9 +74,9 @@ Value CheckMembers(Site& s, const Members& members) {
 
 Result<Members> MembersOf(Site& s, size_t mask_operand) {
   if (s.e.step->level != Level::kWarp)
-    return s.Broken("stands at " + std::string(Name(s.e.step->level)) + " level");
+    return s.Broken("is at " + std::string(Name(s.e.step->level)) + " level");
   Members members{LiveMask(s.e, s.e.step->warp), nullptr};
-  // Where lanes suspend by themselves, whoever lets them go on has put together those with one mask.
+  // Where lanes suspend on their own, the scheduler that resumes them has grouped those with one mask.
   const bool grouped = s.e.f.resumes == ir::Resumes::kLanes;
   if (grouped || s.Has(ir::kLegacy) || mask_operand >= s.inst.operands.size()) {
     members.mask = members.live;
@@ -153,9 +153,9 @@ Status EmitShuffle(Site& s) {
   };
   Value result = exchange(own);
   s.Return(NonZero(s, Load(s, in_range)), 1);
-  // What a lane that takes no part gives is undefined in PTX: the receiver keeps its own value, so that runs
-  // repeat. Which lanes are concerned is found by exchanging the membership in the same way; full warps skip
-  // that.
+  // The value of a lane that does not participate is undefined in PTX: the receiver keeps its own value, so
+  // that runs repeat. Which lanes are concerned is found by exchanging the membership in the same way; full
+  // warps skip that.
   Value taking = members.uniform() ? members.Taking(s) : members.live;
   llvm::BasicBlock *full = s.b.GetInsertBlock(), *partial = s.e.body.NewBlock("partial"),
                    *both = s.e.body.NewBlock("exchanged");

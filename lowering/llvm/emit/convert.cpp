@@ -98,7 +98,7 @@ Status ToInteger(Site& s, bool is_signed) {
   llvm::Type* to = ShapedLike(value, s.e.I(width));
   Value result = s.b.CreateIntrinsic(is_signed ? intrinsic::fptosi_sat : intrinsic::fptoui_sat,
                                      {to, value->getType()}, {value});
-  if (s.inst.from == Type::kF64 || width == 64) {  // NaN gives the top bit there, else 0
+  if (s.inst.from == Type::kF64 || width == 64) {  // the top bit is set for NaN, else 0
     Value nan = s.b.CreateFCmpUNO(value, value);
     result = s.b.CreateSelect(nan, Literal(result, uint64_t{1} << (width - 1)), result);
   }

@@ -137,7 +137,7 @@ Value Floats::Odd(Value rounded, Value error) {
   return FromBits(bits, Type::kF64);
 }
 
-// Knuth's two-sum gives the error exactly; with infinities and NaN it is NaN, and nothing is adjusted.
+// Knuth's two-sum computes the error exactly; with infinities and NaN it is NaN, and nothing is adjusted.
 Value Floats::SumOdd(Value x, Value y) {
   Value sum = b.CreateFAdd(x, y), virtual_y = b.CreateFSub(sum, x);
   Value error = b.CreateFAdd(b.CreateFSub(x, b.CreateFSub(sum, virtual_y)), b.CreateFSub(y, virtual_y));

@@ -1,4 +1,4 @@
-// The LLVM function that is being filled: its entry block with what is computed once, and the pieces of
+// The LLVM function under construction: its entry block with what is computed once, and the pieces of
 // structure that code of every level needs.
 #pragma once
 

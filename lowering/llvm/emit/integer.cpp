@@ -1,4 +1,4 @@
-// Integer arithmetic, comparison, width changes, dot products. Bit operations are in emit_bits.cpp.
+// Integer arithmetic, comparison, width changes, dot products. Bit operations are in bits.cpp.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -73,8 +73,8 @@ llvm::Value* QuotientOrRest(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* d
   return is_signed ? b.CreateSDiv(x, divisor) : b.CreateUDiv(x, divisor);
 }
 
-// There is no instruction for vectors. Up to 32 bits f64 is exact enough: a quotient that is no integer lies
-// at least 1 / divisor below the next one, which is more than 2^-32 of it, far above the rounding.
+// There is no instruction for vectors. Up to 32 bits f64 is exact enough: a quotient that is not an integer
+// lies at least 1 / divisor below the next one, which is more than 2^-32 of it, far above the rounding.
 llvm::Value* DivideVectors(Site& s, llvm::Value* x, llvm::Value* divisor, bool is_signed, bool remainder) {
   if (s.Width() > 32) {
     return EachLane(s.e, {x, divisor}, [&](const std::vector<llvm::Value*>& v) {
@@ -91,7 +91,7 @@ llvm::Value* DivideVectors(Site& s, llvm::Value* x, llvm::Value* divisor, bool i
   return remainder ? s.b.CreateSub(x, s.b.CreateMul(quotient, divisor)) : quotient;
 }
 
-// Division with a divisor that cannot trap; the cases PTX defines otherwise are selected behind it.
+// Division with a divisor that cannot trap; the cases PTX defines otherwise are selected after it.
 Status Divide(Site& s, bool is_signed, bool remainder) {
   if (s.Width() == 128) return s.Unsupported("128-bit operands");
   llvm::Value *a = s.Operand(0), *b = s.Operand(1);

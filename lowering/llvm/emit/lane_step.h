@@ -12,10 +12,10 @@
 
 namespace ptx2cpu::lowering {
 
-// The time that each thread of a region has for its own, see time.cpp. All are i64.
+// The time of its own that each thread of a region has, see time.cpp. All are i64.
 struct ThreadTimes {
   struct Of {
-    llvm::AllocaInst* begin = nullptr;  // of the region; 0: nobody has read
+    llvm::AllocaInst* begin = nullptr;  // of the region; 0: no thread has read
     llvm::AllocaInst* skew = nullptr;   // of the thread
   };
   Of clock, timer;

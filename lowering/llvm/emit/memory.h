@@ -12,7 +12,7 @@ llvm::AtomicOrdering OrderingOf(ir::MemoryOrder order);
 llvm::Value* UpdateMbarrier(Site& s, llvm::Value* old, llvm::Value* change);
 
 inline constexpr uint32_t kBulkAlign = 16;
-// Faults where an address or a size is no multiple of `align`.
+// Faults if an address or a size is not a multiple of `align`.
 void FaultUnlessBulk(Site& s, std::initializer_list<llvm::Value*> addresses,
                      std::initializer_list<llvm::Value*> sizes, uint64_t align);
 

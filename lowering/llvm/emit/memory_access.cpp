@@ -26,7 +26,7 @@ void MemoryAccess::PutLocalsOnStack(uint32_t bytes) {
 // -- addresses --
 
 // The pointer that an address is computed from, when it is visible: LLVM
-// analyses "pointer plus index" and gives up on sums of integers.
+// analyses "pointer plus index" but not sums of integers.
 Value MemoryAccess::BaseOf(ir::ValueId address, int depth) {
   const ir::Value& value = e_.f.at_value(address);
   if (!value.def.valid()) return nullptr;

@@ -1,4 +1,4 @@
-// LLVM blocks of the region that is being emitted, and the phis that its blocks' parameters are.
+// LLVM blocks of the region under emission, and the phis of its blocks' parameters.
 #pragma once
 
 #include <span>

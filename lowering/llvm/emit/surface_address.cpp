@@ -57,7 +57,7 @@ Value SurfaceAddress::Of(Value x, Value y, Value z) {
   return b_.CreateSelect(is_unbound_, Literal(address, 0), address);
 }
 
-// Whoever makes a surface does not change it while a kernel uses it.
+// The code that creates a surface does not change it while a kernel uses it.
 Value SurfaceAddress::Field(size_t offset, llvm::Type* type) {
   auto* load = b_.CreateAlignedLoad(type, b_.CreateConstGEP1_64(b_.getInt8Ty(), surface_, offset),
                                     llvm::Align(type->isIntegerTy(64) ? 8 : 4));

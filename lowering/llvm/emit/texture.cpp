@@ -34,7 +34,7 @@ Value Pointer(Site& s, size_t operand) { return s.b.CreateIntToPtr(s.Raw(operand
 Status EmitTexture(Site& s) {
   if (s.IsVector()) return s.Broken("above lane level");
   const size_t count = s.inst.operands.size() - 2;
-  Value words = s.e.body.Scratch(s.e.I(32), image::kMostWords),
+  Value words = s.e.body.Scratch(s.e.I(32), image::kMaxWords),
         result = s.e.body.Scratch(s.e.I(32), image::kChannels);
   for (size_t i = 0; i < count; ++i)
     s.b.CreateAlignedStore(s.Raw(i + 2), s.b.CreateConstGEP1_64(s.e.I(32), words, i), llvm::Align(4));

@@ -1,16 +1,16 @@
 // Clocks and timers.
 //
-// On a GPU the threads of a block run at the same time; here one after the other runs through a region. If
-// each read the time it is, threads that wait for a time to pass would wait in turn, and what a thread
-// measures would have nothing to do with what it does. So a thread has a time of its own, some skew behind
-// the time it is. All threads begin a region at the time of the first reading there. At each place that reads
-// a clock the latest time of any thread there is known: a thread that comes with an earlier one goes on from
-// that, as if it had run beside the others. Otherwise its time passes as time does. So threads that do the
-// same wait together, and measure what they do.
+// On a GPU the threads of a block run at the same time; here they run one after the other through a region.
+// If each read the real time, threads that wait for a time to pass would wait one after the other, and a
+// thread's measurement would not reflect its work. So each thread has a time of its own, which lags the real
+// time by some skew. All threads begin a region at the time of the first reading there. At each place that
+// reads a clock the latest time of any thread there is known: a thread that arrives with an earlier one
+// continues from that, as if it had run beside the others. Otherwise its time passes as real time does. So
+// threads that do the same wait together, and measure their own work.
 //
-// A thread's time never goes back nor lies ahead, and is never from before a barrier that it has passed.
-// Where threads could tell each other the time without a barrier (atomics, volatile accesses, calls), each
-// reading gives the time it is.
+// A thread's time never goes back, is never ahead of the real time, and never from before a barrier that it
+// has passed. Where threads could exchange the time without a barrier (atomics, volatile accesses, calls),
+// each reading returns the real time.
 #include "lowering/llvm/emit/time.h"
 
 namespace ptx2cpu::lowering {
@@ -28,7 +28,7 @@ bool IsTimer(Special special) {
   return special >= Special::kGlobaltimer && special <= Special::kGlobaltimerHi;
 }
 
-// Other threads cannot be told something by it, or tell, before the next barrier.
+// It exchanges no information with other threads before the next barrier.
 bool IsPrivate(const ir::Inst& inst) {
   if (inst.op == Opcode::kNanosleep || inst.op == Opcode::kSpecialRegister) return true;
   if (inst.attrs.order != ir::MemoryOrder::kWeak || (inst.attrs.flags & ir::kVolatile) != 0) return false;
@@ -44,7 +44,7 @@ llvm::Value* OwnTime(Site& s, llvm::Value* now, const ThreadTimes::Of& times, ll
   llvm::Value* is_first = s.b.CreateICmpEQ(skew, s.b.getInt64(kNoSkewYet));
   llvm::Value* own = s.b.CreateSelect(is_first, begin, s.b.CreateSub(now, skew));
   own = s.b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, own, s.b.CreateLoad(i64, latest_here));
-  own = s.b.CreateSelect(s.b.CreateICmpEQ(own, s.b.getInt64(0)), now, own);  // nobody has read
+  own = s.b.CreateSelect(s.b.CreateICmpEQ(own, s.b.getInt64(0)), now, own);  // no thread has read
   s.b.CreateStore(own, latest_here);
   s.b.CreateStore(s.b.CreateSub(now, own), times.skew);
   s.b.CreateStore(s.b.CreateSelect(s.b.CreateICmpEQ(begin, s.b.getInt64(0)), own, begin), times.begin);

@@ -1,4 +1,4 @@
-// The time that each thread of a region has for its own, see time.cpp.
+// The time of its own that each thread of a region has, see time.cpp.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The values of the function as the code that is being emitted sees them.
+// The values of the function in the shape that the code under emission needs.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ class ValueMap {
   ShapedValue Shaped(ir::ValueId id);
   void Set(ir::ValueId id, llvm::Value* value) { values_[id.index].value = value; }
   void SetShaped(ir::ValueId id, const ShapedValue& value) { values_[id.index] = value; }
-  // The value is no known sequence, until it is set again.
+  // The value is not a known sequence until it is set again.
   void ForgetSequence(ir::ValueId id) { values_[id.index].first = values_[id.index].holds = nullptr; }
   bool IsVarying(ir::ValueId id) const { return !varying_.empty() && varying_[id.index]; }
 

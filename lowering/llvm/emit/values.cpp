@@ -298,7 +298,7 @@ Status EmitSlotLoad(Site& s) {
 
 namespace {
 
-// A kept-back load of the slot would be emitted behind this store.
+// A delayed load of the slot would be emitted after this store.
 bool OverwritesKeptLoad(const Site& s) {
   const ir::Function& f = s.e.f;
   bool stored = false;
@@ -351,7 +351,7 @@ Status EmitSlotStore(Site& s) {
              !e.values.IsVarying(s.inst.operands[0])) {
     StoreSlot(s, s.Raw(0), nullptr);
   } else {
-    if (OverwritesKeptLoad(s)) return s.Broken("stores a slot whose older value is used behind it");
+    if (OverwritesKeptLoad(s)) return s.Broken("stores to a slot whose older value is still used after it");
     return ForEachWarp(e, [&](llvm::Value* live) {
       StoreSlot(s, s.Raw(0), live);
       return Status{};

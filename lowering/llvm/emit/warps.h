@@ -1,4 +1,4 @@
-// Lanes and warps: who runs, and code for each warp of a block.
+// Lanes and warps: which of them run, and code for each warp of a block.
 #pragma once
 
 #include <functional>

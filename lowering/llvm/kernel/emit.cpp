@@ -127,7 +127,7 @@ Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module,
   const ir::Function* kernel = TRY(FindKernel(module, options.kernel));
   if (options.lane_width != 0 && options.lane_width != 1 && options.lane_width != kWarpSize)
     return Fail(ErrorCode::kUnsupported,
-                "lane width " + std::to_string(options.lane_width) + ": only 1 and 32 are there");
+                "lane width " + std::to_string(options.lane_width) + ": only 1 and 32 are supported");
   ModuleEmitter m(context, module, options, TRY(LayoutOf(module, *kernel)));
   // Vectors need masked accesses of every width.
   m.lane_width = options.alignment == AlignmentChecks::kAtAccess ? 1

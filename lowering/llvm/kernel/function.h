@@ -5,7 +5,7 @@
 
 namespace ptx2cpu::lowering {
 
-Status EmitKernel(FunctionEmitter& e);  // block -> nothing: the whole block
+Status EmitKernel(FunctionEmitter& e);  // block -> nothing: all of the block
 // block, warp, entry -> nothing: a resumable kernel's lanes of one warp, resume.cpp
 Status EmitStep(FunctionEmitter& e);
 Status EmitCallee(FunctionEmitter& e);

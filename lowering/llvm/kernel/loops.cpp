@@ -162,7 +162,7 @@ Status LoopEmitter::ForLanes(const ir::Inst& inst) {
   return {};
 }
 
-// A lane may have been let go on by what an earlier one of this very loop has stored, so accesses of
+// A lane may have been released by what an earlier one of this very loop has stored, so accesses of
 // different lanes are not independent here; and mostly few lanes run, so that the loop goes from set bit to
 // set bit.
 Status LoopEmitter::ForEachLane(const ir::Inst& inst) {
@@ -203,7 +203,7 @@ Status EmitForWarps(Site& s) {
 
 namespace {
 
-// When all running lanes have exited, those that are parked go on at the third edge.
+// When all running lanes have exited, those that are parked continue at the third edge.
 Status EmitForLanesOfArm(Site& s) {
   FunctionEmitter& e = s.e;
   llvm::BasicBlock *exited = e.body.NewBlock("all_exited"), *go_on = e.body.NewBlock("parked");

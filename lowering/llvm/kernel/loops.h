@@ -1,4 +1,4 @@
-// Regions, and the loops that for_warps and for_lanes stand for: a terminator emits its loop and, inside, a
+// Regions, and the loops of for_warps and for_lanes: a terminator emits its loop and, inside, a
 // fresh copy of the region it runs.
 #pragma once
 
@@ -18,7 +18,7 @@ class LoopEmitter {
   explicit LoopEmitter(FunctionEmitter& e) : e(e), b(e.b) {}
   Status ForWarps(const ir::Inst& inst);
   Status ForLanes(const ir::Inst& inst);  // over the lanes of a warp
-  // The same where lanes suspend by themselves: one after the other.
+  // The same if lanes suspend on their own: one after the other.
   Status ForEachLane(const ir::Inst& inst);
   // Flat: over the threads of the block, as a nest over z, y and x, rows.cpp.
   Status ForThreads(const ir::Inst& inst);

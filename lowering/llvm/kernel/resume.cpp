@@ -1,12 +1,12 @@
-// Resumable kernels: a step function runs lanes of one warp until each has suspended or exited. Who stands
-// where is in block->points, what they hand to the scheduler in block->words (runtime/abi/abi.h).
+// Resumable kernels: a step function runs lanes of one warp until each has suspended or exited. Their places
+// are in block->points, what they pass to the scheduler in block->words (runtime/abi/abi.h).
 //
-//   resumes lanes   step: switch (entry)                     resumes warps   step: switch (points[first live
-//   lane])
-//                     0: for each live lane                                    k: warp-level code after
-//                     point k
+// clang-format off
+//   resumes lanes   step: switch (entry)                     resumes warps   step: switch (points[first live lane])
+//                     0: for each live lane                                    k: warp-level code after point k
 //                          switch (points[thread])
 //                     1 + c: the collective of class c
+// clang-format on
 #include <llvm/IR/Constants.h>
 
 #include "lowering/llvm/emit/warps.h"

@@ -1,7 +1,7 @@
 // The threads of a flat kernel's block: rows of them, thread by thread or as vectors.
 //
 // LLVM's loop vectoriser makes vectors of the loop over threads where threads have no loop of their own.
-// Where they have one it looks at that inner loop, in which a thread's accesses mostly lie far apart (a
+// If they have one, it considers that inner loop, in which a thread's accesses are mostly far apart (a
 // grid-stride loop, a dot product down a column); threads side by side touch consecutive memory. There the
 // row is emitted as lane vectors.
 #include "lowering/llvm/emit/time.h"
@@ -71,7 +71,7 @@ Status LoopEmitter::RowsAsVectors(LanePlan& plan) {
 Status LoopEmitter::ForThreads(const ir::Inst& inst) {
   const uint32_t* required = e.f.required_threads;
   std::optional<LanePlan> rows = PlanRows(e, inst.edges[0].to);
-  // With fewer threads in a row vectors are too empty; what is no loop LLVM may have done well.
+  // With fewer threads in a row vectors are too empty; what is not a loop LLVM may have done well.
   const uint32_t least_row = rows && rows->region.levels.size() > 1 ? rows->width / 4 : kWarpSize;
   Alignment::Region notes(e.alignment, inst.edges[0].to, !MasksLanes(inst));
   if (!rows || (required[0] != 0 && required[0] < least_row)) {

@@ -17,7 +17,7 @@ constexpr size_t kMaxEachLane = 4;       // outside of loops
 constexpr size_t kMaxEachLaneOfTexture =
     3;  // more for each texture instruction of the same loop: it gains more than they cost
 
-// Operations on vectors that stand for one instruction, roughly.
+// Operations on vectors for one instruction, roughly.
 size_t OperationsOf(const ir::Inst& inst) {
   if (inst.op == Opcode::kDivS || inst.op == Opcode::kDivU || inst.op == Opcode::kRemS ||
       inst.op == Opcode::kRemU) {

@@ -1,13 +1,14 @@
 // Emission of a lane region for all lanes of a warp at once: a value that differs between lanes is a vector,
-// lanes that have parted go through the code one after the other under masks (Allen et al. 1983; Karrenberg
+// lanes that have diverged execute the code one after the other under masks (Allen et al. 1983; Karrenberg
 // and Hack 2011).
 //
-//   if (x < n) y = p[x];   ->   m = all & (x < n);  if (any(m)) y' = masked load p + x, m;  y = select(m, y',
-//   y) while (x < n) x += s;  ->   m = all; do { ...; left |= m & !(x < n); x_out = select(.., x, x_out); m
-//   &= x < n; } while (any(m))
+// clang-format off
+//   if (x < n) y = p[x];   ->   m = all & (x < n);  if (any(m)) y' = masked load p + x, m;  y = select(m, y', y)
+//   while (x < n) x += s;  ->   m = all; do { ...; left |= m & !(x < n); x_out = select(.., x, x_out); m &= x < n; } while (any(m))
+// clang-format on
 //
-// Code that no lane reaches is jumped over where it costs or must not run. Code that all of the level's lanes
-// or none reach needs no masks. A sequence base + stride * lane is there twice, as vector and as its first
+// Code that no lane reaches is skipped where it costs or must not run. Code that all of the level's lanes
+// or none reach needs no masks. A sequence base + stride * lane exists twice, as vector and as its first
 // lane's value, so that consecutive accesses are one access. What cannot be a vector runs lane by lane.
 #pragma once
 

@@ -70,7 +70,7 @@ LaneVectors::Mask LaneVectors::Either(const std::vector<EdgeRef>& edges) {
   return all;
 }
 
-// -- code that is jumped over when no lane is there --
+// -- code that is skipped when no lane is active --
 
 bool LaneVectors::NeedsGuard(BlockId block) const {
   const std::vector<ir::InstId>& insts = f.at_block(block).insts;
@@ -95,7 +95,7 @@ LaneVectors::Guard LaneVectors::Open(const Mask& mask) {
   return guard;
 }
 
-// What nobody has computed is zero: any value would do for lanes that are not there, but not an undefined
+// What no lane has computed is zero: any value would do for inactive lanes, but not an undefined
 // one.
 void LaneVectors::Close(const Guard& guard, const std::vector<ValueId>& values,
                         const std::vector<EdgeRef>& edges) {

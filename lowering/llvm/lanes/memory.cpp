@@ -65,7 +65,7 @@ Status LaneVectors::Choose(Value holds, const std::function<Status()>& yes, cons
   return {};
 }
 
-// Looks at the addresses: one access where the first lane is there and each other has the element behind its
+// Checks the addresses: one access if the first lane is active and each other has the element after its
 // neighbour's.
 Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask,
                                   const std::function<Status()>& together,
@@ -256,7 +256,7 @@ Status LaneVectors::EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool w
   return {};
 }
 
-// The lanes of a row begin anywhere among the block's threads, and others stand behind them.
+// The lanes of a row begin anywhere among the block's threads, and others follow them.
 Status LaneVectors::LoadSlotOfRow(const ir::Inst& inst, const Mask& mask) {
   const ir::Slot& slot = f.slots[inst.attrs.index];
   if (slot.shape != ir::Level::kLane) return e.EmitInst(inst);

@@ -30,7 +30,7 @@ Status LaneVectors::EmitTextures(const ir::Inst& inst, const Mask& mask) {
   Value texture = e.values.Get(inst.operands[0]), sampler = e.values.Get(inst.operands[1]);
   if (sampler->getType()->isVectorTy()) return EmitEachLane(inst, mask);
   const llvm::Align align(64);
-  Value words = e.body.Scratch(b.getInt32Ty(), image::kMostWords * kWarpSize),
+  Value words = e.body.Scratch(b.getInt32Ty(), image::kMaxWords * kWarpSize),
         result = e.body.Scratch(b.getInt32Ty(), image::kChannels * kWarpSize);
   auto row = [&](Value array, size_t number) {
     return b.CreateConstGEP1_64(b.getInt32Ty(), array, number * kWarpSize);

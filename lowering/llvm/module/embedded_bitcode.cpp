@@ -1,4 +1,4 @@
-// Puts the bitcode files into the library; PTX2CPU_BITCODE_DIR is given by CMake.
+// Embeds the bitcode files in the library; CMake sets PTX2CPU_BITCODE_DIR.
 #define BITCODE(name)                                      \
   __asm__(                                                 \
       ".section .rodata.ptx2cpu_bitcode,\"a\",@progbits\n" \

@@ -1,4 +1,4 @@
-// Choices of the emitter that its callers see. No LLVM type appears here.
+// Options of the emitter for its callers. No LLVM type appears here.
 #pragma once
 
 #include <cstdint>

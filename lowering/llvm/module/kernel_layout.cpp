@@ -92,7 +92,7 @@ class Reach {
 
 uint32_t AlignUp(uint32_t value, uint32_t align) { return (value + align - 1) / align * align; }
 
-// Only the variables this kernel reaches get room: a module's kernels together may ask for more than a block
+// Only the variables this kernel reaches get room: a module's kernels together may need more than a block
 // has.
 void LayOutShared(const ir::Module& module, const Reach& reach, KernelLayout& layout) {
   layout.shared_offset.resize(module.variables.size());
@@ -144,7 +144,7 @@ uint32_t KindOf(const ir::ResumePoint& point) {
   if (ir::IsConverged(point.op, point.flags)) return PTX2CPU_POINT_CONVERGED;
   const auto row = std::ranges::find(kBarrierKinds, point.op, [](const auto& kind) { return kind.op; });
   CHECK(row != std::end(kBarrierKinds),
-        std::string(ir::Info(point.op).mnemonic) + " is nothing that a thread waits at");
+        std::string(ir::Info(point.op).mnemonic) + " is not an operation that threads wait at");
   return row->kind;
 }
 

@@ -1,4 +1,4 @@
-// Sizes a launcher must provide for a kernel, and where its shared variables and slots lie.
+// Sizes that a launcher must provide for a kernel, and the places of its shared variables and slots.
 #pragma once
 
 #include <cstdint>

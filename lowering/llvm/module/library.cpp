@@ -56,7 +56,7 @@ Status LinkOne(llvm::Module& module, const std::string& name) {
     }
     return {};
   }
-  return Fail(ErrorCode::kInternal, "there is no library " + name);
+  return Fail(ErrorCode::kInternal, "no library for " + name);
 }
 
 bool UsesLibrary(const llvm::Module& module, ServiceKind kind) {

@@ -1,4 +1,4 @@
-// The bitcode of runtime/warp and runtime/math that lies in this library, by target.
+// The bitcode of runtime/warp and runtime/math that this library contains, by target.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -8,7 +8,7 @@
 
 namespace ptx2cpu::lowering {
 
-// Links what the module uses into it, to be inlined, and gives every function the target's features.
+// Links what the module uses into it, to be inlined, and sets the target's features on every function.
 Status LinkLibraries(llvm::Module& module, const Target& target);
 
 }  // namespace ptx2cpu::lowering

@@ -78,7 +78,7 @@ llvm::Function* ModuleEmitter::Service(std::string_view name) {
                                           llvm::StringRef(name.data(), name.size()), module.get());
   function->setDoesNotThrow();
   if (service->kind == ServiceKind::kEntryPoint && traits.is_riscv) {
-    // The ABI passes 32-bit values sign-extended; callers must ask for it.
+    // The ABI passes 32-bit values sign-extended; callers must request it.
     for (llvm::Argument& argument : function->args()) {
       if (argument.getType()->isIntegerTy(32)) argument.addAttr(llvm::Attribute::SExt);
     }
@@ -154,9 +154,9 @@ Result<llvm::Constant*> ModuleEmitter::Relocated(const ir::Variable& variable,
     target = llvm::ConstantExpr::getPtrToInt(TRY(VariableAddress(relocation.index)), word);
   }
   if (relocation.size != 8 || relocation.shift != 0) {
-    return Refuse(
-        ir, ErrorCode::kUnsupported, variable.at,
-        "the initialiser of " + variable.name + " holds a part of an address, which object files cannot say");
+    return Refuse(ir, ErrorCode::kUnsupported, variable.at,
+                  "the initialiser of " + variable.name +
+                      " contains a part of an address, which object files cannot express");
   }
   if (relocation.addend == 0) return target;
   return llvm::ConstantExpr::getAdd(target,

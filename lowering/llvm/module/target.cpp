@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kHostTriple = "x86_64-unknown-linux-gnu";
 
-// Elsewhere LLVM goes on as it does without a handler.
+// Elsewhere LLVM continues as it does without a handler.
 void OnFatalError(void*, const char* reason, bool) {
   if (ThrowInternalErrors::Active()) throw InternalError(std::string("LLVM: ") + reason);
 }

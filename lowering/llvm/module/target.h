@@ -1,4 +1,4 @@
-// Which machine code is made for. No LLVM type appears here.
+// The machine that code is generated for. No LLVM type appears here.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace ptx2cpu::lowering {
 
 struct Target {
-  std::string name;  // as asked for: "native", "x86-64-v3", "aarch64-linux-gnu" ...
+  std::string name;  // as requested: "native", "x86-64-v3", "aarch64-linux-gnu" ...
   std::string triple;
   std::string cpu;
   std::string

@@ -10,7 +10,7 @@ namespace ptx2cpu::lowering {
 namespace {
 
 // Which 64-bit parameters are addresses: values that reach the address of an access through additions,
-// conversions of space, slots and block parameters. PTX itself says no more than .u64.
+// conversions of space, slots and block parameters. PTX itself has no more than .u64.
 class PointerParameters {
  public:
   explicit PointerParameters(const ir::Function& f)
@@ -63,7 +63,7 @@ class PointerParameters {
     }
     if (inst.op == Opcode::kAdd) {
       if (!address_[inst.results[0].index]) return false;
-      // The pointer is the operand that is no product or extension of an index.
+      // The pointer is the operand that is not a product or extension of an index.
       for (ir::ValueId operand : inst.operands) changed |= !IsIndex(operand) && Mark(operand);
       return changed;
     }

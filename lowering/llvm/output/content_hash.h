@@ -15,7 +15,7 @@ namespace ptx2cpu::lowering {
 using Digest = std::array<uint8_t, 32>;
 std::string Hex(const Digest& digest);
 
-// Parts are told apart: ("ab", "c") and ("a", "bc") give different digests.
+// Parts are distinguished: ("ab", "c") and ("a", "bc") have different digests.
 class ContentHash {
  public:
   ContentHash();

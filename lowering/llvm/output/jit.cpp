@@ -194,7 +194,7 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   auto machine = TRY(CreateTargetMachine(state_->options.target, level, true));
   Optimize(*emitted.module, *machine, level, options.stop);
   if (options.stop != nullptr && options.stop->load())
-    return Fail(ErrorCode::kInternal, "told to stop compiling " + kernel->name);
+    return Fail(ErrorCode::kInternal, "stopped compiling " + kernel->name);
   KernelImage image = DescribeKernel(module, *kernel, emitted.layout);
   image.is_quick = quick;
   image.object = TRY(GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::ObjectFile));

@@ -1,8 +1,8 @@
-// Kernels as code of this process: one kernel per Add, compiled when asked for. No LLVM type appears here.
+// Kernels as code of this process: one kernel per Add, compiled on request. No LLVM type appears here.
 //
 // A Jit owns the storage of module variables (one per name, shared by all kernels added) and all code; both
 // live as long as it does. Calls from several threads are safe; kernels are compiled outside the lock.
-// Add is Declare, Compile and Load; who keeps images of kernels (kernel_image.h) calls these.
+// Add is Declare, Compile and Load; code that keeps images of kernels (kernel_image.h) calls these.
 #pragma once
 
 #include <atomic>
@@ -61,8 +61,8 @@ class Jit {
   Result<KernelImage> Compile(const ir::Module& module, std::string_view kernel,
                               const CompileOptions& options) const;
   Result<CompiledKernel> Load(KernelImage image);
-  // Gives variables storage and their first contents. One whose contents name functions or shared addresses
-  // waits for the first kernel that reaches it.
+  // Provides variables with storage and their first contents. One whose contents name functions or shared
+  // addresses waits for the first kernel that reaches it.
   Status Declare(const std::vector<VariableImage>& variables);
 
   // Storage of a .global or .const variable; nullptr before it was declared or a kernel that reaches it

@@ -25,7 +25,7 @@ class VariableStorage {
   bool Bind(std::string_view name, std::byte* address, bool filled);
 
  private:
-  // Memory of one variable, zero at first. Large ones are mapped: pages that nobody writes cost nothing.
+  // Memory of one variable, zero at first. Large ones are mapped: pages that are never written cost nothing.
   class Memory {
    public:
     Memory(size_t bytes, size_t align);

@@ -35,14 +35,14 @@ struct VariableImage {
 
 struct KernelImage : KernelDescription {
   std::string entry;                     // symbol of the block or step function
-  bool is_quick = false;                 // compiled at -O1 where more was asked for
+  bool is_quick = false;                 // compiled at -O1 where more was requested
   std::vector<VariableImage> variables;  // those the kernel reaches
   std::string ptx_name;                  // of the PTX module, as the object's line table names it
   std::vector<std::string> source_files;
   std::string object;
 };
 
-// Everything but the object.
+// Everything except the object.
 KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout);
 // The .global and .const variables of a module. Those that wait for a kernel have no addresses here.
 std::vector<VariableImage> DescribeVariables(const ir::Module& module);

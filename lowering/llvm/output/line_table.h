@@ -1,4 +1,4 @@
-// PTX and source lines of code in an object file, read from its DWARF when first asked. Internal to this
+// PTX and source lines of code in an object file, read from its DWARF on the first request. Internal to this
 // folder.
 #pragma once
 

@@ -48,7 +48,7 @@ std::optional<Linker> FindLinker(const Target& target) {
   for (const char* name : {"ld.lld-19", "ld.lld"}) {
     if (auto path = llvm::sys::findProgramByName(name)) return Linker{*path, {}};
   }
-  // A compiler's own linker knows its own machine only.
+  // A compiler's own linker supports its own machine only.
   if (llvm::Triple(target.triple).getArch() != llvm::Triple(llvm::sys::getProcessTriple()).getArch())
     return std::nullopt;
   for (const char* name : {"cc", "clang", "gcc"}) {

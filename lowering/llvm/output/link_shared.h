@@ -1,4 +1,4 @@
-// Linking one object file into a shared object with a linker of the machine. Internal to this folder.
+// Links one object file into a shared object with a linker of the machine. Internal to this folder.
 #pragma once
 
 #include <string>

@@ -215,7 +215,7 @@ Result<FileKind> FileKindOf(std::string_view path) {
   if (path.ends_with(".s")) return FileKind::kAssembly;
   if (path.ends_with(".ll")) return FileKind::kLlvm;
   return Fail({.code = ErrorCode::kUsage,
-               .message = "the kind of '" + std::string(path) + "' is not known",
+               .message = "the file type of '" + std::string(path) + "' is unknown",
                .hint = "names end in .o, .so, .s or .ll"});
 }
 

@@ -1,5 +1,5 @@
 # cmake -DLIST=FILE -DROOT=DIR -DOUTPUT=FILE -P translator_id.cmake: a hash of the translator's sources, so that code kept
-# on disk by one build is not taken for that of another. Paths count relative to ROOT: the same tree gives the same id.
+# on disk by one build is not used as that of another. Paths count relative to ROOT: the same tree has the same id.
 file(STRINGS ${LIST} sources)
 set(all "")
 foreach(source ${sources})

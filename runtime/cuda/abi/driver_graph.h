@@ -143,7 +143,7 @@ enum CUgraphDependencyType : int32_t {
   CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC = 1,
 };
 
-// Ports say which part of a kernel an edge waits for; 0 is its end.
+// A port selects the part of a kernel that an edge waits for; 0 is its end.
 struct CUgraphEdgeData {
   unsigned char from_port;
   unsigned char to_port;

@@ -1,4 +1,4 @@
-// Modules, libraries and functions: what the JIT is asked, what a function can be asked.
+// Modules, libraries and functions: options of the JIT, attributes of functions.
 // Names, numbers and layouts are those of the CUDA driver API 13.0; tests/driver_abi checks them against a
 // toolkit.
 #pragma once

@@ -67,7 +67,7 @@ enum CUstreamMemoryBarrier_flags : int32_t {
   CU_STREAM_MEMORY_BARRIER_TYPE_GPU = 1,
 };
 
-// One operation of cuStreamBatchMemOp; `operation` says which member holds it.
+// One operation of cuStreamBatchMemOp; `operation` selects the valid member.
 union CUstreamBatchMemOpParams_v1 {
   CUstreamBatchMemOpType operation;
   struct {

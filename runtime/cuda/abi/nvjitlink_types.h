@@ -1,4 +1,4 @@
-// What of nvJitLink's C ABI we look at: the run-time linker from PTX, LTO IR and machine code to machine
+// The part of nvJitLink's C ABI that we use: the run-time linker from PTX, LTO IR and machine code to machine
 // code, a library of the user's. Each function is exported by its name and as __nvJitLinkName_MAJOR_MINOR.
 #pragma once
 

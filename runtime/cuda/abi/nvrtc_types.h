@@ -1,5 +1,5 @@
-// What of NVRTC's C ABI we look at: the run-time compiler from CUDA C++ to PTX or machine code, a library of
-// the user's.
+// The part of NVRTC's C ABI that we use: the run-time compiler from CUDA C++ to PTX or machine code, a
+// library of the user's.
 #pragma once
 
 #include <cstddef>

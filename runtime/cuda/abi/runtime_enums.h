@@ -1,5 +1,5 @@
 // Enumerations of the CUDA runtime API; part of runtime_types.h. Numbers are the ABI. Where the driver API
-// has an enumeration of the same numbers, only the members that the runtime's own code names stand here.
+// has an enumeration of the same numbers, only the members that the runtime's own code names are here.
 #pragma once
 
 namespace ptx2cpu::cuda {

@@ -3,7 +3,7 @@
 // Sources: the public reference manual of the runtime API and the layouts that compiled programs use; checked
 // against a toolkit's own headers where one is installed (tests/runtime_abi). Handles are those of the driver
 // API. Types whose layout changed between the majors carry the major in their name: a program of CUDA 11
-// hands over a cudaDeviceProp11. Structures that only grew at their end have one type; where we write one,
+// passes a cudaDeviceProp11. Structures that only grew at their end have one type; where we write one,
 // the older size matters.
 #pragma once
 
@@ -111,7 +111,7 @@ struct cudaIpcMemHandle_t {
 // --- Device properties
 // -----------------------------------------------------------------------------------------------------
 
-// CUDA 11 (and cudaGetDeviceProperties of 12, whose programs ask for cudaGetDeviceProperties_v2).
+// CUDA 11 (and cudaGetDeviceProperties of 12, whose programs call cudaGetDeviceProperties_v2).
 struct cudaDeviceProp11 {
   char name[256];
   cudaUUID_t uuid;
@@ -148,7 +148,7 @@ struct cudaDeviceProp11 {
   size_t reservedSharedMemPerBlock;
 };
 
-// What CUDA 12 put behind it. The same members stand at the end of CUDA 13's.
+// What CUDA 12 added after it. The same members are at the end of CUDA 13's.
 struct cudaDevicePropTail {
   int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported,
       timelineSemaphoreInteropSupported;
@@ -321,7 +321,7 @@ struct cudaMemcpy3DOperand {
   union {
     struct {
       void* ptr;
-      size_t rowLength, layerHeight;  // elements and rows; 0: as the extent says
+      size_t rowLength, layerHeight;  // elements and rows; 0: those of the extent
       cudaMemLocation locHint;
     } ptr;
     struct {

@@ -1,4 +1,4 @@
-// What copies ask about arrays.
+// Properties of arrays that copies need.
 #include <algorithm>
 
 #include "cudart_api.h"

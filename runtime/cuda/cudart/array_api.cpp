@@ -131,7 +131,7 @@ cudaError_t RectFromArray(void* dst, size_t pitch, cudaArray_const_t src, size_t
              how);
 }
 
-// `count` bytes in the array's reading order from (x, y) on: the rest of a row, whole rows, the head of a
+// `count` bytes in the array's reading order from (x, y) on: the rest of a row, complete rows, the head of a
 // row.
 template <typename Piece>
 cudaError_t InRows(cudaArray_const_t array, size_t x, size_t y, size_t count, const Piece& piece) {

@@ -26,7 +26,7 @@ constexpr std::array kPlain = std::to_array<Plain>({
     {cudaChannelFormatKindFloat, 32, CU_AD_FORMAT_FLOAT},
 });
 
-// Normalised formats: the kind says it all.
+// Normalised formats: the kind determines all.
 struct Normalized {
   cudaChannelFormatKind kind;
   int bits;

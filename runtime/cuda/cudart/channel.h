@@ -10,9 +10,9 @@ struct Format {
   unsigned channels;
 };
 
-// cudaErrorInvalidChannelDescriptor: no format says this.
+// cudaErrorInvalidChannelDescriptor: no format corresponds to it.
 cuda::cudaError_t FormatOf(const cuda::cudaChannelFormatDesc& description, Format& format);
-// cudaErrorInvalidChannelDescriptor: no channel description says this.
+// cudaErrorInvalidChannelDescriptor: no channel description corresponds to it.
 cuda::cudaError_t DescriptionOf(const Format& format, cuda::cudaChannelFormatDesc& description);
 // Bytes of an element. 0: a format without elements of whole bytes.
 size_t BytesOf(const Format& format);

@@ -16,7 +16,7 @@ constexpr size_t kMaxDevices = 64;
 // Primary contexts that the runtime retained: once per device, given up by cudaDeviceReset.
 struct Retained {
   std::array<std::atomic<CUcontext>, kMaxDevices> contexts{};
-  std::atomic<uint32_t> resets{0};  // cudaDeviceReset calls: threads then look at their context again
+  std::atomic<uint32_t> resets{0};  // cudaDeviceReset calls: threads then read their context again
 };
 
 Retained& Primaries() {

@@ -9,7 +9,7 @@
 
 namespace ptx2cpu::cudart {
 
-// The driver is there and has a device. cudaErrorNoDevice, cudaErrorInitializationError.
+// The driver exists and has a device. cudaErrorNoDevice, cudaErrorInitializationError.
 cuda::cudaError_t BeginDriver();
 // This thread has a context to work in.
 cuda::cudaError_t Begin();

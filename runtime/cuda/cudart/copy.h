@@ -8,12 +8,12 @@ namespace ptx2cpu::cudart {
 struct MemoryTypes {
   cuda::CUmemorytype from, to;
 };
-// What a copy kind says about its ends; `from_array`, `to_array`: that end is an array whatever the kind
-// says. cudaErrorInvalidMemcpyDirection.
+// What a copy kind implies for its ends; `from_array`, `to_array`: that end is an array whatever the kind
+// is. cudaErrorInvalidMemcpyDirection.
 cuda::cudaError_t TypesOf(cuda::cudaMemcpyKind kind, MemoryTypes& types);
-// An end that the kind calls the device's must be memory that CUDA knows, be it the host's.
+// An end that is the device's by the kind must be memory that CUDA allocated or registered, also the host's.
 bool Fits(cuda::CUmemorytype type, const void* pointer);
-// The other way round, for parameters that the driver gives back.
+// The reverse, for parameters that the driver returns.
 cuda::cudaMemcpyKind KindOf(cuda::CUmemorytype from, cuda::CUmemorytype to);
 
 // Bytes of an array's element. cudaErrorInvalidResourceHandle.

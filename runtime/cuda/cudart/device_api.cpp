@@ -125,7 +125,7 @@ cudaError_t cudaDriverGetVersion(int* driverVersion) {
 
 namespace {
 
-// The last release of each major that there was when this was written; programs only ask for "at least".
+// The last release of each major version when this was written; programs only ask for "at least".
 template <typename Version>
 cudaError_t RuntimeVersion(Version* version, int number) {
   if (version == nullptr) return cudaErrorInvalidValue;

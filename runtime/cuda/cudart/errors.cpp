@@ -10,8 +10,8 @@ namespace ptx2cpu::cudart {
 
 namespace {
 
-// Kept by value: reading it must work when everything else has failed. A fault is no exception: read once, it
-// is gone, but every call that needs the context gives it again (so an H200 with CUDA 13).
+// Kept by value: reading it must work when everything else has failed. A fault is not an exception: read
+// once, it is cleared, but every call that needs the context returns it again (like an H200 with CUDA 13).
 thread_local cudaError_t last_error = cudaSuccess;
 
 }  // namespace

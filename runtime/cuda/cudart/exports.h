@@ -1,4 +1,4 @@
-// What the generated exports of libcudart.so stand on.
+// What the generated exports of libcudart.so include.
 #pragma once
 
 #include "runtime/cuda/abi/runtime_types.h"

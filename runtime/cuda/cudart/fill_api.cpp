@@ -6,7 +6,7 @@ namespace ptx2cpu::cudart {
 
 namespace {
 
-// A box is rows of one pitch where its slices stand back to back; else slice by slice.
+// A box is rows of one pitch if its slices are contiguous; else slice by slice.
 template <typename Rows>
 cudaError_t FillBox(const cudaPitchedPtr& box, const cudaExtent& extent, const Rows& rows) {
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return cudaSuccess;
@@ -19,7 +19,7 @@ cudaError_t FillBox(const cudaPitchedPtr& box, const cudaExtent& extent, const R
   return cudaSuccess;
 }
 
-// Only memory that CUDA knows can be filled.
+// Only memory that CUDA allocated or registered can be filled.
 cudaError_t Check(const void* memory, bool nothing) {
   if (const cudaError_t error = Begin()) return error;
   return nothing || Fits(CU_MEMORYTYPE_DEVICE, memory) ? cudaSuccess : cudaErrorInvalidValue;

@@ -1,4 +1,4 @@
-// What a program asks about its kernels and sets for them, and how many of their blocks fit.
+// Attributes of kernels, read and set, and how many of their blocks fit.
 #include "cudart_api.h"
 #include "runtime/cuda/cudart/context.h"
 #include "runtime/cuda/cudart/registration.h"

@@ -1,4 +1,4 @@
-// Graphs as a whole: making, asking, instantiating, launching; user objects.
+// Graphs: creation, queries, instantiation, launches; user objects.
 #include "cudart_api.h"
 #include "runtime/cuda/cudart/context.h"
 #include "runtime/cuda/cudart/node_params.h"
@@ -129,7 +129,7 @@ cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* pHandle
                                                            context, defaultLaunchValue, flags));
 }
 
-// Execution contexts can not be made here, so none but null names one.
+// Execution contexts cannot be made here, so only null names one.
 cudaError_t cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle* pHandle_out, cudaGraph_t graph,
                                                 cudaExecutionContext_t ctx, unsigned int defaultLaunchValue,
                                                 unsigned int flags) {

@@ -98,7 +98,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void* func, cudaGridDim12 gridDim,
       gridDim, blockDim);
 }
 
-// The stub asks once and keeps what it gets, also after a failure; then that is the host address, by which
+// The stub calls once and keeps the result, also after a failure; then that is the host address, by which
 // each launch finds the failure again.
 cudaError_t __cudaGetKernel(cudaKernel_t* kernelPtr, const void* entryFuncAddr) {
   const cudaError_t error = Registry::Get().Kernel(entryFuncAddr, *kernelPtr);
@@ -155,10 +155,10 @@ cudaError_t cudaConfigureCall(dim3 gridDim, dim3 blockDim, size_t sharedMem, cud
 }
 
 cudaError_t cudaSetupArgument(const void* arg, size_t size, size_t offset) {
-  constexpr size_t kMostBytes = 32764;  // what a kernel's parameters may take
+  constexpr size_t kMaxBytes = 32764;  // what a kernel's parameters may take
   OldLaunch& launch = OldLaunchOfThread();
   if (!launch.configured) return cudaErrorMissingConfiguration;
-  if (size > kMostBytes || offset > kMostBytes - size) return cudaErrorInvalidValue;
+  if (size > kMaxBytes || offset > kMaxBytes - size) return cudaErrorInvalidValue;
   if (launch.arguments.size() < offset + size) launch.arguments.resize(offset + size);
   std::memcpy(launch.arguments.data() + offset, arg, size);
   return cudaSuccess;
@@ -182,7 +182,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void* userD
   return InContext(&driver::cuLaunchHostFunc, stream, fn, userData);
 }
 
-// The mode says how eagerly the host thread waits for the function's turn, not what is done.
+// The mode sets how eagerly the host thread waits for the function, not what is done.
 cudaError_t cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn, void* userData, unsigned int) {
   return cudaLaunchHostFunc(stream, fn, userData);
 }

@@ -87,7 +87,7 @@ cudaError_t EntryPoint(const char* symbol, void** function, unsigned version, un
 
 }  // namespace
 
-// Until CUDA 11 there is no status, and a name that is not there is an error.
+// Until CUDA 11 there is no status, and a missing name is an error.
 cudaError_t cudaGetDriverEntryPoint(const char* symbol, cudaEntryPoint11* funcPtr, unsigned long long flags) {
   if (funcPtr == nullptr) return cudaErrorInvalidValue;
   CUdriverProcAddressQueryResult status;

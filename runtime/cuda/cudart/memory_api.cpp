@@ -14,7 +14,7 @@ cudaError_t cudaMalloc(void** devPtr, size_t size) {
   return FromDriver(driver::cuMemAlloc_v2(AddressOut(devPtr), size));
 }
 
-// Nothing is freed by cudaFree(nullptr), but the context is there after it: programs begin with that.
+// Nothing is freed by cudaFree(nullptr), but the context exists after it: programs begin with that.
 cudaError_t cudaFree(void* devPtr) {
   if (const cudaError_t error = Begin()) return error;
   return FromDriver(driver::cuMemFree_v2(Address(devPtr)));

@@ -25,7 +25,7 @@ cudaError_t FromKernelNode(const cudaKernelNodeParams& params, CUDA_KERNEL_NODE_
 }
 
 void ToKernelNode(const CUDA_KERNEL_NODE_PARAMS& from, cudaKernelNodeParams& params) {
-  // The program knows its kernel by the host stub where it has one.
+  // The program identifies its kernel by the host stub if it has one.
   const void* host = from.kern != nullptr ? Registry::Get().HostOf(from.kern) : nullptr;
   if (host == nullptr) host = Registry::Get().HostOf(reinterpret_cast<CUkernel>(from.func));
   if (host == nullptr) host = from.func != nullptr ? static_cast<const void*>(from.func) : from.kern;

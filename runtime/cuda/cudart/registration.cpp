@@ -178,7 +178,7 @@ cudaError_t FunctionOf(const void* host, CUfunction& function) {
   }
   if (error != cudaErrorInvalidResourceHandle) return error;
   if (host == nullptr) return cudaErrorInvalidDeviceFunction;
-  // A handle, then: the driver knows its own.
+  // A handle, then: the driver recognises its own.
   const char* name = nullptr;
   function = reinterpret_cast<CUfunction>(const_cast<void*>(host));
   if (driver::cuKernelGetName(&name, reinterpret_cast<CUkernel>(function)) == CUDA_SUCCESS)

@@ -1,4 +1,4 @@
-// What the compiler's host code registers before main: fat binaries, and which host addresses stand for which
+// What the compiler's host code registers before main: fat binaries, and which host addresses identify which
 // kernels and variables. Nothing is loaded before it is needed.
 #pragma once
 
@@ -66,7 +66,7 @@ class Registry {
   cuda::cudaError_t BindManaged(Binary& binary);
   cuda::cudaError_t BindAllManaged();
 
-  // The kernel behind a host address. cudaErrorInvalidDeviceFunction: none is registered there or the code
+  // The kernel of a host address. cudaErrorInvalidDeviceFunction: none is registered there or the code
   // lacks it; or why the binary cannot be loaded.
   cuda::cudaError_t Kernel(const void* host, cuda::CUkernel& kernel);
   std::optional<RegisteredVariable> Variable(const void* host);
@@ -90,7 +90,7 @@ class Registry {
   std::unordered_map<const void*, RegisteredVariable> variables_;
   std::unordered_map<const void*, RegisteredTexture> textures_;
   std::vector<Managed> managed_;
-  std::vector<std::shared_ptr<RegisteredFunction>> removed_;  // threads may still look at them
+  std::vector<std::shared_ptr<RegisteredFunction>> removed_;  // threads may still read them
   std::atomic<uint32_t> removals_{0};                         // so that they stop
 };
 

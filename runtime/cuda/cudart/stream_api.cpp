@@ -119,12 +119,12 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) { return InContext(&driver::
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return InContext(&driver::cuEventDestroy_v2, event); }
 
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
-  if (ms == nullptr) return cudaErrorInvalidValue;  // before the handles are looked at
+  if (ms == nullptr) return cudaErrorInvalidValue;  // before the handles are checked
   return InContext(&driver::cuEventElapsedTime, ms, start, end);
 }
 
 cudaError_t cudaEventElapsedTime_v2(float* ms, cudaEvent_t start, cudaEvent_t end) {
-  if (ms == nullptr) return cudaErrorInvalidValue;  // before the handles are looked at
+  if (ms == nullptr) return cudaErrorInvalidValue;  // before the handles are checked
   return InContext(&driver::cuEventElapsedTime_v2, ms, start, end);
 }
 

@@ -10,7 +10,7 @@ namespace ptx2cpu::cudart {
 
 namespace {
 
-// Linear filtering gives fractions, which a read of integers as they are cannot.
+// Linear filtering returns fractions, which a read of plain integers cannot.
 cudaError_t CheckFilter(cudaResourceType type, const cudaResourceDescUnion& resource,
                         const cudaTextureDesc11& texture) {
   if (texture.filterMode != cudaFilterModeLinear || texture.readMode != cudaReadModeElementType)

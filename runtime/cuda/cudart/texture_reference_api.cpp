@@ -111,7 +111,7 @@ cudaError_t cudaGetSurfaceReference(const surfaceReference** surfref, const void
 cudaError_t cudaBindTexture(size_t* offset, const textureReference* texref, const void* devPtr,
                             const cudaChannelFormatDesc* desc, size_t size) {
   return BindTo(texref, desc, [&](CUtexref reference, const Format&) {
-    // A program that does not ask for the offset relies on there being none; the driver checks that.
+    // A program that does not request the offset relies on it being 0; the driver checks that.
     size_t moved = 0;
     size_t* const out = offset == nullptr ? nullptr : &moved;
     if (const CUresult error = driver::cuTexRefSetAddress_v2(out, reference, Address(devPtr), size)) {

@@ -24,7 +24,7 @@ std::string_view Trim(std::string_view text) {
 // Where option i names an architecture: its value, there or in the next word.
 struct Architecture {
   size_t word;
-  std::string before;  // what stands in the word in front of the value
+  std::string before;  // the text of the word in front of the value
   std::string value;
 };
 std::optional<Architecture> ArchitectureAt(const OptionList& options, size_t i) {

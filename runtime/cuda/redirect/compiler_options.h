@@ -23,7 +23,7 @@ class OptionList {
   std::vector<std::string> words_;
 };
 
-// For NVRTC: the same options with compute_XY where they ask for machine code of sm_XY. Nothing: they ask for
+// For NVRTC: the same options with compute_XY if they request machine code of sm_XY. Nothing: they request
 // none.
 std::optional<OptionList> AskingForPtx(std::span<const char* const> options);
 
@@ -32,7 +32,7 @@ struct LinkOptions {
   OptionList list;  // LTO IR becomes PTX
   bool lto = false;
 };
-// Nothing: they ask for PTX by themselves.
+// Nothing: they already request PTX.
 std::optional<LinkOptions> LinkingToPtx(std::span<const char* const> options);
 
 }  // namespace ptx2cpu::redirect

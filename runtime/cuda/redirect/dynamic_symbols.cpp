@@ -62,7 +62,7 @@ Tables TablesOf(const link_map& object) {
   return tables;
 }
 
-// The newer hash table of ELF objects: a Bloom filter, buckets, and behind them the hashes of the symbols
+// The newer hash table of ELF objects: a Bloom filter, buckets, and after them the hashes of the symbols
 // from `first` on; the lowest bit ends a bucket's chain.
 struct GnuHash {
   uint32_t bucket_count, first, filter_words, filter_shift;

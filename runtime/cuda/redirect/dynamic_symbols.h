@@ -1,6 +1,6 @@
-// The functions that a loaded library offers, as the loader finds them: in its dynamic symbol table, in
-// memory. Changing a value there changes what dlsym and every later binding gives; the function itself stays
-// as it is, to be called.
+// The functions that a loaded library exports, as the loader finds them: in its dynamic symbol table, in
+// memory. Changing a value there changes the result of dlsym and of every later binding; the function itself
+// stays as it is, to be called.
 #pragma once
 
 #include <link.h>
@@ -12,7 +12,7 @@
 
 namespace ptx2cpu::redirect {
 
-// Where an object keeps `from` for this name, having asked already, it has to keep `to`.
+// Where an object keeps `from` for this name, because it has already looked it up, it must keep `to`.
 struct Rebinding {
   std::string_view name;
   const void* from = nullptr;
@@ -35,7 +35,7 @@ class Offering {
   void Get(std::string_view name, Function*& function) const {
     function = reinterpret_cast<Function*>(AddressOf(name));
   }
-  // Who asks the loader for the function, which must be there, gets `replacement` from now on.
+  // From now on the loader returns `replacement` for the function, which must exist.
   template <typename Function>
   void Replace(std::string_view name, Function* replacement, std::vector<Rebinding>& rebindings) const {
     Replace(name, reinterpret_cast<const void*>(replacement), rebindings);
@@ -57,16 +57,16 @@ class Offering {
 void Rebind(const link_map& object, const std::vector<Rebinding>& functions);
 
 // Places for what is kept of objects whose functions are replaced: functions of ours get no data with their
-// calls, so that there is one of them for each place. An object that has been unloaded leaves its places.
-template <typename Kept, size_t kMost>
+// calls, so that each place has one of them. An object that has been unloaded leaves its places.
+template <typename Kept, size_t kMax>
 class Places {
  public:
   Kept& operator[](size_t place) { return kept_[place]; }
-  // kMost: none is left.
+  // kMax: none is left.
   size_t Take(const link_map& object) {
     size_t place = 0;
-    while (place < kMost && objects_[place] != nullptr && IsLoaded(*objects_[place])) ++place;
-    if (place < kMost) objects_[place] = &object;
+    while (place < kMax && objects_[place] != nullptr && IsLoaded(*objects_[place])) ++place;
+    if (place < kMax) objects_[place] = &object;
     return place;
   }
   // What an earlier object at this address has left.
@@ -80,8 +80,8 @@ class Places {
     while (map != nullptr && map != &object) map = map->l_next;
     return map != nullptr;
   }
-  std::array<Kept, kMost> kept_ = {};
-  std::array<const link_map*, kMost> objects_ = {};
+  std::array<Kept, kMax> kept_ = {};
+  std::array<const link_map*, kMax> objects_ = {};
 };
 
 }  // namespace ptx2cpu::redirect

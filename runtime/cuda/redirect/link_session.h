@@ -1,4 +1,4 @@
-// One link at run time: the inputs that hold PTX, and the image that is given as machine code in the end.
+// One link at run time: the inputs that contain PTX, and the image that is finally returned as machine code.
 #pragma once
 
 #include <cstddef>

@@ -161,7 +161,7 @@ bool ConcernsCuda(const MappedFile& file, const Sections& sections, const Loaded
 }  // namespace
 
 bool IsCudaLibrary(const std::string& soname) {
-  // Wheels of Python put a hash behind the name: libcudart-d0da41ae.so.11.0
+  // Wheels of Python append a hash to the name: libcudart-d0da41ae.so.11.0
   for (const std::string_view name : {"libcudart", "libcuda"}) {
     if (soname.starts_with(name) && soname.find(".so") != std::string::npos &&
         (soname[name.size()] == '.' || soname[name.size()] == '-'))

@@ -1,4 +1,4 @@
-// What an ELF object on disk says about itself: its functions, constructors, needs and device code. 64 bit.
+// What an ELF object on disk contains: its functions, constructors, needs and device code. 64 bit.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct LoadedObject {
   bool imports_runtime = false;   // calls a shared CUDA runtime
 };
 
-// Of one object; an object that has nothing to do with CUDA is looked at no further. False: cannot be read.
+// Of one object; an object without CUDA is not examined further. False: cannot be read.
 bool ReadObject(const std::string& file, uintptr_t base, LoadedObject& object);
 
 // A soname of the CUDA runtime or the CUDA driver.

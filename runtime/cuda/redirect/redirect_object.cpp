@@ -15,10 +15,10 @@ namespace ptx2cpu::redirect {
 
 namespace {
 
-constexpr int kCannotRun = 126;  // as a shell says it of a program that cannot be executed
+constexpr int kCannotRun = 126;  // as of a shell for a program that cannot be executed
 constexpr std::array<const char*, 3> kFaces = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"};
 
-// Functions inside the runtime that programs do not call; the number behind differs from build to build.
+// Functions inside the runtime that programs do not call; the number at the end differs from build to build.
 bool IsInternal(std::string_view name) { return name.starts_with("libcudart_static_"); }
 bool IsRuntimeName(std::string_view name) { return name.starts_with("cuda") || name.starts_with("__cuda"); }
 
@@ -83,7 +83,7 @@ Face FaceOf(const std::string& soname, const std::string& file) {
       face.soname = name;
   }
   if (face.soname == nullptr)
-    GiveUp(file, "it is a CUDA library of a version that we have none of (" + soname + ")",
+    GiveUp(file, "ptx2cpu has no CUDA library of its version (" + soname + ")",
            "use libraries of CUDA 11, 12 or 13");
   face.handle = OpenFace(face.soname, file);
   return face;
@@ -152,7 +152,7 @@ Finding Examine(const LoadedObject& object) {
   if (named) return Finding::kStaticRuntime;
   return object.has_symbols
              ? Finding::kNothing
-             : Finding::kStrippedRuntime;  // with symbols: the words are there, the runtime is not
+             : Finding::kStrippedRuntime;  // with symbols: the strings exist, the runtime does not
 }
 
 Slots Redirect(const LoadedObject& object, Finding finding) {
@@ -175,9 +175,9 @@ Slots Redirect(const LoadedObject& object, Finding finding) {
     GiveUp(object.file, "the system does not allow its code to be changed",
            shared ? "let the program find our library first" : "link it with -cudart shared");
   if (const char* trace = std::getenv("PTX2CPU_TRACE"); trace != nullptr && *trace != '\0' && *trace != '0') {
-    std::fprintf(stderr, "ptx2cpu: %s: %zu functions of its CUDA runtime go to %s, %zu others are shut\n",
-                 object.file.c_str(), redirected, face.soname,
-                 patches.size() - std::min(redirected, patches.size()));
+    std::fprintf(
+        stderr, "ptx2cpu: %s: %zu functions of its CUDA runtime redirect to %s, %zu others are disabled\n",
+        object.file.c_str(), redirected, face.soname, patches.size() - std::min(redirected, patches.size()));
   }
   return slots;
 }

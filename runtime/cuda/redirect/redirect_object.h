@@ -1,5 +1,5 @@
-// One object of the process: does it hold a CUDA runtime that is not ours, and if so its functions become
-// jumps to ours.
+// One object of the process: whether it contains a CUDA runtime that is not ours, and if so, its functions
+// become jumps to ours.
 #pragma once
 
 #include <string>

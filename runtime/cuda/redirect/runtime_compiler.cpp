@@ -27,14 +27,14 @@ struct Compiler {
   NvrtcGetBytes* cubin = nullptr;
 };
 
-constexpr size_t kMostCompilers = 16;
+constexpr size_t kMaxCompilers = 16;
 
-Places<Compiler, kMostCompilers>& Compilers() {
-  static auto* const compilers = new Places<Compiler, kMostCompilers>;
+Places<Compiler, kMaxCompilers>& Compilers() {
+  static auto* const compilers = new Places<Compiler, kMaxCompilers>;
   return *compilers;
 }
 
-// Programs that were compiled for a device: what they give as machine code is PTX.
+// Programs that were compiled for a device: what they return as machine code is PTX.
 class MadePtx {
  public:
   void Set(nvrtcProgram program, bool made_ptx) {
@@ -100,7 +100,7 @@ Replacements ReplacementsAt(size_t place) {
   static constexpr auto kAll = []<size_t... kPlaces>(std::index_sequence<kPlaces...>) {
     return std::array<Replacements, sizeof...(kPlaces)>{
         Replacements{&Compile<kPlaces>, &GetCubinBytes<kPlaces>, &GetCubin<kPlaces>}...};
-  }(std::make_index_sequence<kMostCompilers>());
+  }(std::make_index_sequence<kMaxCompilers>());
   return kAll[place];
 }
 
@@ -120,7 +120,7 @@ std::vector<Rebinding> HookRuntimeCompiler(const link_map& object) {
     return {};
   Compilers().Leave(object);
   const size_t place = Compilers().Take(object);
-  if (place == kMostCompilers) return {};
+  if (place == kMaxCompilers) return {};
   Compilers()[place] = own;
   const Replacements ours = ReplacementsAt(place);
   std::vector<Rebinding> rebindings;

@@ -1,5 +1,5 @@
-// Programs that compile CUDA C++ while they run. NVRTC is theirs and needs no GPU; asked for the machine code
-// of a device, it makes PTX instead, and what it gives as machine code is that PTX, which our driver takes in
+// Programs that compile CUDA C++ while they run. NVRTC is theirs and needs no GPU; for a request of machine
+// code of a device, it makes PTX instead, and returns as machine code that PTX, which our driver accepts in
 // its place.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace ptx2cpu::redirect {
 
 // Where the object is an NVRTC, it offers functions of ours from now on, which call its own. What objects
-// that have asked for them already must change is returned. Opens no library, runs no code of the object:
+// that have already looked them up must change is returned. Opens no library, runs no code of the object:
 // legal while it is being loaded.
 std::vector<Rebinding> HookRuntimeCompiler(const link_map& object);
 

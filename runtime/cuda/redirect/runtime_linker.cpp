@@ -31,10 +31,10 @@ struct Linker {
   NvJitLinkGetPtx* ptx = nullptr;
 };
 
-constexpr size_t kMostLinkers = 64;
+constexpr size_t kMaxLinkers = 64;
 
-Places<Linker, kMostLinkers>& Linkers() {
-  static auto* const linkers = new Places<Linker, kMostLinkers>;
+Places<Linker, kMaxLinkers>& Linkers() {
+  static auto* const linkers = new Places<Linker, kMaxLinkers>;
   return *linkers;
 }
 
@@ -137,7 +137,7 @@ Linker ReplacementsAt(size_t place) {
                                                          .complete = &Complete<kPlaces>,
                                                          .cubin_bytes = &GetCubinBytes<kPlaces>,
                                                          .cubin = &GetCubin<kPlaces>}...};
-  }(std::make_index_sequence<kMostLinkers>());
+  }(std::make_index_sequence<kMaxLinkers>());
   return kAll[place];
 }
 
@@ -171,8 +171,8 @@ void HookVersion(const Offering& offering, const Version& version, std::vector<R
   offering.Get(version.Name("GetLinkedPtx"), own.ptx);
   const bool all = own.create && own.destroy && own.add_data && own.add_file && own.complete &&
                    own.cubin_bytes && own.cubin && own.ptx_bytes && own.ptx;
-  const size_t place = all ? Linkers().Take(offering.object()) : kMostLinkers;
-  if (place == kMostLinkers) return;
+  const size_t place = all ? Linkers().Take(offering.object()) : kMaxLinkers;
+  if (place == kMaxLinkers) return;
   Linkers()[place] = own;
   const Linker ours = ReplacementsAt(place);
   offering.Replace(version.Name("Create"), ours.create, rebindings);

@@ -1,5 +1,5 @@
 // Programs that link device code while they run. nvJitLink is theirs and needs no GPU; it makes machine code.
-// Inputs that hold PTX are kept from it and put together by our driver; of LTO IR, which only it reads, it
+// Inputs that contain PTX do not reach it; our driver links them. From LTO IR, which only it can read, it
 // makes PTX.
 #pragma once
 

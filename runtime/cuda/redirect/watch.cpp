@@ -1,4 +1,4 @@
-// Where the loader tells debuggers about objects, it calls an empty function (`r_brk` of `_r_debug`, part of
+// Where the loader reports objects to debuggers, it calls an empty function (`r_brk` of `_r_debug`, part of
 // the interface of every ELF system): when all objects of a dlopen are mapped, and when some are gone. We
 // make that function jump to ours. Objects are not relocated at that time and the loader is in the middle of
 // its work, so no library of ours can be opened there: we only make the loader call us before the first
@@ -31,7 +31,7 @@ struct Known {
   std::shared_ptr<Slots> slots = std::make_shared<Slots>();  // filled when the object's constructors begin
 };
 
-// In the loader's order. Guarded by the loader's lock, which everybody holds who comes here.
+// In the loader's order. Guarded by the loader's lock, which every caller holds.
 std::vector<Known>& KnownObjects() {
   static auto* const known = new std::vector<Known>;
   return *known;
@@ -113,7 +113,7 @@ std::vector<Rebinding> HookTools(const link_map& map) {
 }
 
 void LookAtNew(const link_map& map, const Known& known) {
-  HookTools(map);  // nobody has asked it for a function yet
+  HookTools(map);  // no function of it has been requested yet
   LoadedObject object;
   if (!ReadObject(FileOf(map, false), map.l_addr, object)) return;
   const Finding finding = Examine(object);
@@ -151,7 +151,7 @@ void OnLoaderChange() {
   errno = saved;
 }
 
-// An empty function: a return, perhaps behind a landing pad, and room up to the next one.
+// An empty function: a return, perhaps after a landing pad, and room up to the next one.
 bool IsEmptyFunction(const uint8_t* code) {
 #if defined(__x86_64__)
   constexpr uint8_t kPad[] = {0xf3, 0x0f, 0x1e, 0xfa};

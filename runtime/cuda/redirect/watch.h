@@ -3,10 +3,10 @@
 
 namespace ptx2cpu::redirect {
 
-// Redirects the objects that are there. Before their constructors run.
+// Redirects the objects that are loaded. Before their constructors run.
 void LookAtProgram();
 
-// From now on the loader tells us of each object that it maps, before any code of it runs.
+// From now on the loader reports each object to us that it maps, before any code of it runs.
 void WatchLoader();
 
 }  // namespace ptx2cpu::redirect

@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kMagic[8] = {'P', 'T', 'X', '2', 'C', 'P', 'U', 'K'};
 constexpr uint32_t kFormat = 2;
-constexpr uint64_t kMostContent = uint64_t{1} << 30;
+constexpr uint64_t kMaxContent = uint64_t{1} << 30;
 constexpr std::string_view kUnfinishedPrefix = ".unfinished-";
 constexpr size_t kFolderDigits = 2;
 
@@ -83,7 +83,7 @@ bool ReadContent(const File& file, uint64_t file_bytes, const lowering::Digest& 
   Header header;
   if (!ReadHeader(file, header) || header.format != kFormat || header.header_bytes != sizeof header)
     return false;
-  if (header.key != key || header.content_bytes > kMostContent ||
+  if (header.key != key || header.content_bytes > kMaxContent ||
       header.content_bytes + sizeof header != file_bytes)
     return false;
   content.resize(header.content_bytes);
@@ -153,13 +153,13 @@ EntryState ReadEntry(int directory, const std::string& name, const lowering::Dig
     unlinkat(directory, name.c_str(), 0);
     return EntryState::kDamaged;
   }
-  futimens(file.get(), nullptr);  // used now; where that cannot be said it only leaves earlier
+  futimens(file.get(), nullptr);  // used now; if that cannot be recorded, it is only removed earlier
   return EntryState::kGood;
 }
 
 bool WriteEntry(int directory, const std::string& name, const lowering::Digest& key,
                 const std::string& content) {
-  if (content.size() > kMostContent || !WithinFileLimit(EntryFileBytes(content.size()))) return false;
+  if (content.size() > kMaxContent || !WithinFileLimit(EntryFileBytes(content.size()))) return false;
   const size_t slash = name.rfind('/');
   const std::string folder = name.substr(0, slash);
   if (mkdirat(directory, folder.c_str(), 0700) != 0 && errno != EEXIST) return false;

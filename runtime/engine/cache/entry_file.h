@@ -1,5 +1,5 @@
-// The file of one cache entry: written whole under another name and renamed; read only where it is sure to be
-// ours.
+// The file of one cache entry: written completely under another name, then renamed; read only if it is
+// certainly ours.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ enum class EntryState : uint8_t {
 EntryState ReadEntry(int directory, const std::string& name, const lowering::Digest& key,
                      std::string& content);
 
-// False where the file system does not take it; nothing is left behind then.
+// False if the file system does not accept it; nothing is left then.
 bool WriteEntry(int directory, const std::string& name, const lowering::Digest& key,
                 const std::string& content);
 
@@ -40,7 +40,7 @@ enum class EntryNameKind : uint8_t {
 EntryNameKind KindOfEntryName(std::string_view folder, std::string_view file);
 
 // Removes the entry if it is one: a plain file of this user that begins as WriteEntry begins it, with the key
-// that its name says. False: it was left alone.
+// that its name states. False: it was left alone.
 bool RemoveEntry(int directory, const std::string& name);
 
 // Bytes of the file for content of this size.

@@ -10,7 +10,7 @@
 namespace ptx2cpu::rt {
 
 std::string BytesOf(const lowering::KernelImage& image);
-// Nothing where the bytes are no image. Never reads beyond them.
+// Nothing if the bytes are not an image. Never reads beyond them.
 std::optional<lowering::KernelImage> ImageOf(std::string_view bytes);
 
 }  // namespace ptx2cpu::rt

@@ -75,8 +75,8 @@ std::vector<Kept> ListEntries(int directory) {
   return entries;
 }
 
-// Opened for one operation: a program that closes all descriptors gives the number of a kept one to another
-// file.
+// Opened for one operation: if a program closes all descriptors, the number of a kept one becomes that of
+// another file.
 class OpenDirectory {
  public:
   explicit OpenDirectory(int descriptor) : descriptor_(descriptor) {}
@@ -95,7 +95,7 @@ class OpenDirectory {
 
 struct KernelCache::State {
   std::mutex mutex;
-  bool refused = false;   // the directory is not ours: said once, not tried again
+  bool refused = false;   // the directory is not ours: reported once, not tried again
   uint64_t estimate = 0;  // bytes on disk: as last counted, and what this process has added
   uint64_t added = 0;     // since counting
   bool counted = false;
@@ -154,10 +154,10 @@ KernelCache::Counts KernelCache::counts() const {
 
 void KernelCache::Warn(const std::string& what) {
   if (std::exchange(state_->warned, true)) return;
-  std::fprintf(stderr, "ptx2cpu: compiled kernels are not kept on disk: %s\n", what.c_str());
+  std::fprintf(stderr, "ptx2cpu: compiled kernels are not cached on disk: %s\n", what.c_str());
 }
 
-// With the lock held. Negative: there is no directory that can be used.
+// With the lock held. Negative: no usable directory.
 int KernelCache::Open(bool make) {
   State& s = *state_;
   if (s.refused) return -1;
@@ -232,13 +232,13 @@ void KernelCache::MakeRoom(int directory, uint64_t bytes) {
   s.added = s.estimate = 0;
   for (const Kept& entry : entries) s.estimate += entry.bytes;
   if (s.estimate + bytes <= settings_.most_bytes) return;
-  // One process at a time makes room; the others go on meanwhile.
+  // One process at a time makes room; the others continue meanwhile.
   const int lock = openat(directory, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0) {
     std::ranges::sort(entries, [](const Kept& a, const Kept& b) {
       return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec : a.used.tv_nsec < b.used.tv_nsec;
     });
-    // Some room more than asked for, so that not every entry comes to this.
+    // Some room more than requested, so that not every entry needs this.
     const uint64_t target =
         settings_.most_bytes - std::min(settings_.most_bytes, std::max(bytes, settings_.most_bytes / 8));
     for (const Kept& entry : entries) {

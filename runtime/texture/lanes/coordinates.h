@@ -93,7 +93,8 @@ PTX2CPU_INLINE Ints PointIndex(const Axis& axis, const Floats& x, Ints& outside)
   return Resolve(axis, Position<0>(axis, x), outside);
 }
 
-// For the filter; tld4 reads the same two texels, but for positions before the first and behind the last one.
+// For the filter; tld4 reads the same two texels, except for positions before the first and after the last
+// one.
 PTX2CPU_INLINE Neighbours NeighboursOf(const Axis& axis, const Floats& x, bool gathers) {
   Ints position = Position<8>(axis, x) - 128;
   if (axis.mode == PTX2CPU_ADDRESS_CLAMP && !gathers)

@@ -1,6 +1,6 @@
-// What tex and tld4 give to the lanes of a warp, a vector at a time where the texture is a line, a plane, a
-// volume or layers of one level; other fetches, and lanes that meet infinities or NaN in a filter, go lane by
-// lane. Bit for bit that of ptx2cpu_texture_fetch (tests/runtime/texture_lanes_test.cpp compares).
+// The results of tex and tld4 for the lanes of a warp, a vector at a time if the texture is a line, a plane,
+// a volume or layers of one level; other fetches, and lanes that meet infinities or NaN in a filter, go lane
+// by lane. Bit for bit that of ptx2cpu_texture_fetch (tests/runtime/texture_lanes_test.cpp compares).
 #include "runtime/texture/lanes/fetch.h"
 
 #include "runtime/abi/abi.h"
@@ -12,7 +12,7 @@ namespace ptx2cpu::texture::PTX2CPU_LANES {
 
 namespace {
 
-constexpr int kMostWords = 16;
+constexpr int kMaxWords = 16;
 
 // Of a fetch's operands, by geometry.
 constexpr uint32_t kDimensions[] = {1, 2, 3, 1, 2, 3, 3};
@@ -31,7 +31,7 @@ void FetchEach(const ptx2cpu_texture& t, uint32_t fetch, uint32_t lanes, const u
   const int count = WordCount(fetch);
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
-    uint32_t in[kMostWords], out[4];
+    uint32_t in[kMaxWords], out[4];
     for (int i = 0; i < count; ++i) in[i] = words[i * kLanes + lane];
     ptx2cpu_texture_fetch(&t, 0, fetch, in, out);
     for (int i = 0; i < 4; ++i) result[i * kLanes + lane] = out[i];
@@ -102,7 +102,7 @@ struct Operands {
   Words layer;
 };
 
-// Lanes that are not there read what the first one reads: nothing that no lane reads is touched.
+// Inactive lanes read what the first one reads: nothing that no lane reads is touched.
 PTX2CPU_INLINE Words Operand(const uint32_t* words, int number, uint32_t lanes) {
   const Words all = Load<Words>(words + number * kLanes);
   if (lanes == ~0u) return all;

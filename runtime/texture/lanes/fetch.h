@@ -19,7 +19,7 @@ namespace avx512 {
 FetchOfLanes FetchLanes;
 }
 
-// What the rules of ../texel.h say of a texture without sRGB. Functions, not inline ones: code for AVX-512
+// The rules of ../texel.h for a texture without sRGB. Functions, not inline ones: code for AVX-512
 // must not be linked into the rest.
 struct TexelRules {
   FilterFormat format;

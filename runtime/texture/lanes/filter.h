@@ -74,7 +74,7 @@ PTX2CPU_INLINE Words FloatSum(const FloatFormat& format, const Samples& s, Ints&
   return RoundAway(format, total * TwoTo(unit - kWeightBits));
 }
 
-// Of one texel: itself, as the sum above would give it.
+// Of one texel: itself, as the sum above would compute it.
 PTX2CPU_INLINE Words OnlyFloat(const Words& value) {
   const Words magnitude = MagnitudeOf(value);
   const Words number = magnitude < 0x00800000u ? Words{} : value;

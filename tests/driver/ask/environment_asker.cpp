@@ -1,6 +1,7 @@
 // Prints what the environment makes of the devices: one line for the driver, one per device. With an
-// argument: what a launch of a kernel that traps says (trap), a forked child (fork), a child forked with work
-// in flight (busy_fork), two devices about each other (peers), what loading machine code says (cubin).
+// argument: what a launch of a kernel that traps returns (trap), a forked child (fork), a child forked with
+// work in flight (busy_fork), two devices about each other (peers), what loading machine code returns
+// (cubin).
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@ using namespace ptx2cpu::driver;
 
 namespace {
 
-// A kernel that traps: what its launch says, and what the next synchronisation says.
+// A kernel that traps: what its launch returns, and what the next synchronisation returns.
 void Trap() {
   static constexpr char kPtx[] =
       ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry traps() { trap; }\n";
@@ -31,7 +32,7 @@ void Trap() {
   std::printf("launch %d synchronise %d\n", static_cast<int>(launch), static_cast<int>(cuCtxSynchronize()));
 }
 
-// What a child says that was forked after its parent had initialised the driver, and what the parent says
+// The results of a child that was forked after its parent had initialised the driver, and those of the parent
 // then.
 void Fork() {
   cuInit(0);

@@ -159,7 +159,8 @@ void Foreign() {
   std::printf("free where it belongs: %d\n", static_cast<int>(first.Launch("give_back", parameters)));
 }
 
-// A context keeps the end of what is printed, as much as its own limit says: of lines of eight bytes 65,536.
+// A context keeps the end of what is printed, as much as its own limit allows: of lines of eight bytes
+// 65,536.
 void PrintMuch() {
   second.SetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1);  // becomes the least, 512 KiB
   second.Say(2, 99'999);

@@ -19,7 +19,7 @@
 #define __FILE_NAME__ __FILE__
 #endif
 
-// FNV-1a over bytes: one line stands for a whole buffer.
+// FNV-1a over bytes: one line for all of a buffer.
 inline uint64_t Digest(const void* data, size_t bytes) {
   uint64_t hash = 1469598103934665603ull;
   for (size_t i = 0; i < bytes; ++i)

@@ -141,7 +141,7 @@ Dropped Writer::ProducerConsumer(const Node& node, Place& place) {
 
 // The lanes of a warp part and come to one barrier at two places. ptxas 13.0 lets the code of one place
 // reduce for all lanes, though the result may be in another register at the other place. It is in the same
-// one where the lanes meet again right behind the barrier, so kernels for GPUs have nothing in between.
+// one where the lanes reconverge right after the barrier, so kernels for GPUs have nothing in between.
 Dropped Writer::SplitBarrier(const Node& node, Place& place) {
   Need(Feature::k_split_barrier);
   const uint32_t id = TakeId(place, node.word[0]);

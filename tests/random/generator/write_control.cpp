@@ -248,7 +248,7 @@ Dropped Writer::LaneLoop(const Node& node, Place& place) {
   const uint32_t shift = node.word[1] % 4, trips = 1 + node.word[2] % 4;
   Dropped dropped;
   if (node.word[0] % 3 == 0) {
-    // As many trips as two bits of the lane's number say, and one more.
+    // As many trips as the value of two bits of the lane's number, and one more.
     const std::string own = Compute("and.b32", Compute("shr.u32", "%lane", shift), 3);
     uint32_t sets[4] = {};
     for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -267,7 +267,7 @@ Dropped Writer::LaneLoop(const Node& node, Place& place) {
     Line("setp.le.u32 {}, {}, {}", more, counter, own);
     Line("@{} bra {}", more, head);
   } else {
-    // In each trip some lanes leave, before the body or behind it; also all that are left may.
+    // In each trip some lanes leave, before the body or after it; also all that are left may.
     const bool first = node.word[0] % 3 == 1;
     Label(head);
     Place test = body;

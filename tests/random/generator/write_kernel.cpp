@@ -226,7 +226,7 @@ std::string Writer::WriteFunction(size_t number) {
 }
 
 KernelText Writer::Run() {
-  // Twice: the first time tells whether shared memory is used at all.
+  // Twice: the first time shows whether shared memory is used at all.
   std::string entry;
   for (int pass = 0; pass < 2; ++pass) {
     body_.clear(), functions_.clear();

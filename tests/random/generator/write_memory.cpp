@@ -134,9 +134,9 @@ void Writer::Lock(const Node& node) {
   Line("@{} bra {}", more, again);
 }
 
-// Draws a ticket, waits for its turn, adds the hash to the word behind, and lets the next come. Where lanes
-// of one warp wait for each other the turn is not passed on by st.release: ptxas 13.0 moves that below the
-// WARPSYNC of the next shfl.sync or bar.sync, where the lanes that still wait never come.
+// Draws a ticket, waits for its turn, adds the hash to the next word, and lets the next lane enter. Where
+// lanes of one warp wait for each other the turn is not passed on by st.release: ptxas 13.0 moves that below
+// the WARPSYNC of the next shfl.sync or bar.sync, where the lanes that still wait never come.
 void Writer::TicketTurn(uint32_t next, uint32_t word, bool lanes_wait) {
   const std::string ticket = Reg(), serving = Shared(next + 1), data = Shared(next + 2);
   Line("atom.shared.add.u32 {}, [{}], 1", ticket, Shared(next));

@@ -145,7 +145,7 @@ Dropped Writer::WarpExit(const Node& node, Place& place) {
   return dropped & ~(Dropped{1} << place.scopes.size());
 }
 
-// All threads of the block go one way; what was clean before is clean behind both arms.
+// All threads of the block go one way; what was clean before is clean after both arms.
 Dropped Writer::BlockIf(const Node& node, Place& place) {
   const Choice choice = ChooseBlock(node.word[0], place);
   const std::string other = NewLabel(), end = NewLabel();

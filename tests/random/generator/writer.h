@@ -16,7 +16,7 @@ struct Scope {
 };
 using Dropped = uint32_t;  // scopes, by number, from which something may have left
 
-// What is known where a statement stands. All lanes (warps) that are here hold the same values in these
+// What is known at the place of a statement. All lanes (warps) that are here hold the same values in these
 // registers.
 struct Place {
   std::string lanes = "%cur", warps = "%wcur", trip = "%trip";

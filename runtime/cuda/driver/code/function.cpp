@@ -59,7 +59,7 @@ CUresult Function::Code(const rt::KernelCode*& code) {
   if (shared_code_ == nullptr) {
     auto compiled = part_->Compile(name_);
     if (!compiled) {
-      Say("kernel '" + name_ + "' cannot be compiled\n" + rt::JitLog(compiled.error()));
+      Warn("kernel '" + name_ + "' cannot be compiled\n" + rt::JitLog(compiled.error()));
       return failure_ = ResultOf(compiled.error());
     }
     shared_code_ = *std::move(compiled);

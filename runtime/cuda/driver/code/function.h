@@ -1,6 +1,6 @@
 // Kernels as programs hold them: a CUfunction is a kernel in one context, a CUkernel the kernel of a library
-// in whichever context it is used. Either is taken where the other is asked for, as programs do. Nothing is
-// compiled before a launch or a question that only the code can answer.
+// in whichever context it is used. Either is accepted for the other, as programs do. Nothing is
+// compiled before a launch or a query that needs the code.
 #pragma once
 
 #include <atomic>
@@ -58,7 +58,7 @@ class Function {
   LegacyLaunch& legacy() { return legacy_; }
 
   bool compiled() const { return code_.load(std::memory_order_acquire) != nullptr; }
-  // The code; compiles at the first call. The error is said on stderr once, with its PTX line.
+  // The code; compiles at the first call. The error is reported on stderr once, with its PTX line.
   cuda::CUresult Code(const rt::KernelCode*& code);
   // The same, for launches: what keeps it alive. Only after Code() succeeded.
   const std::shared_ptr<const rt::KernelCode>& shared_code() const { return shared_code_; }
@@ -66,7 +66,7 @@ class Function {
   // INVALID_VALUE: no such attribute, or not one to be set.
   cuda::CUresult Attribute(cuda::CUfunction_attribute attribute, int& value);
   cuda::CUresult SetAttribute(cuda::CUfunction_attribute attribute, int value);
-  // Bytes of dynamic shared memory a launch may ask for.
+  // Bytes of dynamic shared memory that a launch may request.
   uint32_t MaxDynamicShared(const ptx2cpu_kernel& kernel) const;
 
  private:
@@ -102,7 +102,7 @@ class Kernel {
   Library& library_;
   const std::string name_;
   std::atomic<Function*> last_function_{
-      nullptr};       // the last answer of In: launches mostly ask for the same context
+      nullptr};       // the last result of In: launches mostly use the same context
   std::mutex mutex_;  // settings_
   std::map<int, std::shared_ptr<FunctionSettings>> settings_;
 };

@@ -1,4 +1,4 @@
-// cuFunc*: what a function says of itself and what is set for it.
+// cuFunc*: attributes of functions, read and set.
 #include "driver_api.h"
 #include "runtime/cuda/driver/code/function.h"
 #include "runtime/cuda/driver/code/module.h"

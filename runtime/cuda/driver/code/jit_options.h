@@ -1,5 +1,5 @@
 // The options of cuModuleLoadDataEx, cuLibraryLoadData and cuLink*: pairs of a name and a word, some of which
-// are answers.
+// are results.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class JitOptions {
                              JitOptions& options);
 
   void ApplyTo(rt::ModuleOptions& module) const;
-  // Text for the program's buffers; each call adds. Sizes that the program asked for are set.
+  // Text for the program's buffers; each call adds. Sizes that the program requested are set.
   void WriteInfo(std::string_view text) { info_.Append(text); }
   void WriteError(std::string_view text) { error_.Append(text); }
   // CU_JIT_WALL_TIME and what else is known at the end.

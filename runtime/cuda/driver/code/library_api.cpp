@@ -38,8 +38,8 @@ CUresult KernelOf(CUkernel handle, Kernel*& kernel) {
   return kernel == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
-// Asks a kernel on a device: in the thread's context, else in the primary one, which needs not be active for
-// that.
+// Queries a kernel on a device: in the thread's context, else in the primary one, which needs not be active
+// for that.
 template <typename Ask>
 CUresult OnDevice(CUkernel handle, CUdevice dev, const Ask& ask) {
   Kernel* kernel;
@@ -158,8 +158,8 @@ CUresult cuLibraryGetManaged(CUdeviceptr* dptr, size_t* bytes, CUlibrary library
   return CUDA_SUCCESS;
 }
 
-// Functions that both device and host may call exist on no device we stand for (UNIFIED_FUNCTION_POINTERS is
-// 0).
+// Functions that both device and host may call exist on no device that we simulate (UNIFIED_FUNCTION_POINTERS
+// is 0).
 CUresult cuLibraryGetUnifiedFunction(void** fptr, CUlibrary library, const char* symbol) {
   Library* found;
   if (fptr == nullptr || symbol == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -33,7 +33,7 @@ CUresult StateOf(CUlinkState handle, LinkState*& state) {
   return state == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
-// Takes over the texts of what was loaded. An input without PTX is no loss where it is a library of device
+// Takes over the texts of what was loaded. An input without PTX is ignored if it is a library of device
 // code.
 CUresult Add(LinkState& state, CUresult loaded, CUjitInputType type, Sources sources) {
   if (loaded == CUDA_ERROR_NO_BINARY_FOR_GPU && type == CU_JIT_INPUT_LIBRARY) return CUDA_SUCCESS;
@@ -49,7 +49,7 @@ CUresult Add(LinkState& state, CUresult loaded, CUjitInputType type, Sources sou
 CUresult AddText(LinkState& state, std::string text, std::string name) {
   text.resize(std::strlen(text.c_str()));
   if (text.find(".version") == std::string::npos) {
-    state.options.WriteError("error: '" + name + "' is no PTX\n");
+    state.options.WriteError("error: '" + name + "' is not PTX\n");
     return CUDA_ERROR_INVALID_PTX;
   }
   if (!rt::IsDeviceRuntime(text)) state.texts.push_back({std::move(text), std::move(name)});

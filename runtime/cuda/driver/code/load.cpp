@@ -28,7 +28,7 @@ uint32_t WordAt(const void* image) {
   return word;
 }
 
-// Chooses as the reported device would; where that finds nothing and nobody asked for that device, takes what
+// Chooses as the reported device would; if that finds nothing and that device was not requested, takes what
 // there is.
 template <typename Read>
 auto ForDevice(Read read) {
@@ -37,12 +37,12 @@ auto ForDevice(Read read) {
   return none && !Devices::Get().strict_images() ? read(0) : std::move(sources);
 }
 
-void SayOnce(const std::string& text) {
+void WarnOnce(const std::string& text) {
   static std::mutex mutex;
   static auto* const said = new std::set<std::string>;
-  constexpr size_t kMost = 100;  // a program that tries without end is told no more
+  constexpr size_t kMax = 100;  // further errors of a program that retries forever are not reported
   std::lock_guard lock(mutex);
-  if (said->size() < kMost && said->insert(text).second) std::fprintf(stderr, "ptx2cpu: %s", text.c_str());
+  if (said->size() < kMax && said->insert(text).second) std::fprintf(stderr, "ptx2cpu: %s", text.c_str());
 }
 
 void Apply(const JitOptions& options, Sources& sources) {
@@ -69,7 +69,7 @@ CUresult Failed(const Error& error, JitOptions& options) {
   const std::string text = rt::JitLog(error);
   options.WriteError(text);
   if (!options.has_error_log() && (error.code == ErrorCode::kNoPtx || error.code == ErrorCode::kUnsupported))
-    SayOnce(text);
+    WarnOnce(text);
   return ResultOf(error);
 }
 

@@ -1,4 +1,4 @@
-// From what a program hands to the load functions to sources of modules: fat binaries, PTX text, files, and
+// From what a program passes to the load functions to sources of modules: fat binaries, PTX text, files, and
 // what cuLinkComplete made.
 #pragma once
 
@@ -21,8 +21,8 @@ cuda::CUresult CheckLoaded(T& loaded, bool is_text, JitOptions& options);
 bool IsPtxText(const void* image);
 bool LoadsEagerly();
 
-// Writes the error to the program's log. Without a log: what a GPU would have taken is said on stderr, each
-// once; what is wrong for a GPU too is the program's to know, since programs load to see what happens.
+// Writes the error to the program's log. Without a log: what a GPU would have accepted is reported on stderr,
+// each once; errors that a GPU has too are only returned, since programs load images to try them.
 cuda::CUresult Failed(const Error& error, JitOptions& options);
 
 template <typename T>

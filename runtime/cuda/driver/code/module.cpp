@@ -38,7 +38,7 @@ const rt::ModuleVariable* FindVariable(const std::vector<rt::ModuleVariable>& va
 }
 
 CUresult Told(const Error& error) {
-  Say(rt::JitLog(error));
+  Warn(rt::JitLog(error));
   return ResultOf(error);
 }
 
@@ -161,7 +161,7 @@ struct Library::Managed {
 
 Library::Library(Sources sources) : sources_(std::move(sources)), has_managed_(HasManaged(sources_)) {
   for (const rt::ModuleSource& source : sources_) {
-    // Names only: nothing is parsed before somebody needs it.
+    // Names only: nothing is parsed before it is needed.
     const auto part = rt::KernelModule::Make(source.texts, source.options);
     kernel_names_.insert(kernel_names_.end(), part->Kernels().begin(), part->Kernels().end());
     probes_.push_back(part);
@@ -246,7 +246,7 @@ CUresult Library::FindManaged() {
 CUresult Library::BindManaged(rt::KernelModule& part) {
   const auto variables = part.Variables();
   if (!variables) return Told(variables.error());
-  // All are bound before one is asked for: with the first question the part gets storage for what has none.
+  // All are bound before one is queried: with the first query the part gets storage for what has none.
   std::vector<std::pair<std::string_view, Managed*>> bound;
   std::vector<std::vector<std::byte>> contents;
   for (const auto& [name, managed] : managed_) {

@@ -38,8 +38,8 @@ class Module {
   std::vector<std::string> KernelNames() const;
   // Checks all of the PTX now, not at first use.
   Status Check();
-  // Compiles all kernels (CUDA_MODULE_LOADING=EAGER), side by side. One that cannot be compiled says so when
-  // it is used.
+  // Compiles all kernels (CUDA_MODULE_LOADING=EAGER), in parallel. One that cannot be compiled reports it
+  // when it is used.
   void CompileAll();
   // The same function each time. NOT_FOUND.
   cuda::CUresult GetFunction(std::string_view name, std::shared_ptr<FunctionSettings> settings,
@@ -85,8 +85,7 @@ class Library {
   const Sources sources_;
   const bool has_managed_;
   std::vector<std::string> kernel_names_;
-  std::vector<std::shared_ptr<rt::KernelModule>>
-      probes_;  // to ask about variables before any context has them
+  std::vector<std::shared_ptr<rt::KernelModule>> probes_;  // to query variables before any context has them
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels_;
   std::unordered_map<uint64_t, Module*> modules_;  // by context id; owned by the contexts

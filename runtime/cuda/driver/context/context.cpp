@@ -28,7 +28,7 @@ constexpr LimitRow kLimits[] = {
     {CU_LIMIT_SHMEM_SIZE, kMaxSharedBytes},        {CU_LIMIT_CIG_ENABLED, 0},
 };
 
-// Streams of this thread, one for each context it uses. Work in them goes on when the thread ends.
+// Streams of this thread, one for each context it uses. Work in them continues after the thread ends.
 struct ThreadStream {
   uint64_t context_id;
   std::unique_ptr<StreamObject> stream;

@@ -1,7 +1,7 @@
-// Contexts: what belongs together and ends together, on one device; and which one each thread works in.
+// Contexts: objects of one device that are destroyed together; and the current context of each thread.
 //
-// A Context object is never freed, so that a thread's current context can be looked at without a lock: when
-// it is destroyed everything in it goes and the object stays behind, dead.
+// A Context object is never freed, so that a thread's current context can be read without a lock: when
+// it is destroyed, everything in it is freed and the object remains, dead.
 #pragma once
 
 #include <array>
@@ -60,7 +60,7 @@ class Context {
   // The object ends before. False: it was not (or no longer) owned.
   bool Disown(void* object);
 
-  // True once for each time that the context begins: for the first who gives it memory.
+  // True once for each time that the context begins: for the first caller that provides its memory.
   bool BeginMemory() {
     const uint64_t now = id();
     return memory_since_.load(std::memory_order_acquire) != now && memory_since_.exchange(now) != now;
@@ -72,13 +72,13 @@ class Context {
 
   // cuCtxSetLimit; those that kernels see are in services().
   std::atomic<size_t>* limit(cuda::CUlimit limit);  // null: no such limit
-  // Of a limit that there is. False: too large, or kernels have used what it bounds.
+  // `limit` must exist. False: too large, or kernels have used what it bounds.
   bool SetLimit(cuda::CUlimit limit, size_t value);
   std::atomic<cuda::CUfunc_cache> cache_config{cuda::CU_FUNC_CACHE_PREFER_NONE};
   // Blocking streams that are being captured: while there are any, the legacy stream must not be used.
   std::atomic<int> blocking_captures{0};
   // Contexts whose memory this one may use (cuCtxEnablePeerAccess). Nothing here forbids it to the others;
-  // but programs are told whether they asked twice. False: it was so already.
+  // but a second call must return an error. False: it was so already.
   bool AddPeer(const Context& peer);
   bool RemovePeer(const Context& peer);
   // cuCtxAttach, cuDevicePrimaryCtxRetain.
@@ -106,7 +106,7 @@ class Context {
   std::unique_ptr<rt::StreamGroup> streams_;
   std::unique_ptr<StreamObject> legacy_stream_;
   rt::DeviceServices services_;
-  std::array<std::atomic<size_t>, cuda::CU_LIMIT_MAX> limits_{};  // but those of services_
+  std::array<std::atomic<size_t>, cuda::CU_LIMIT_MAX> limits_{};  // except those of services_
   std::mutex mutex_;                                              // what follows
   std::map<uint64_t, Owned> owned_;                               // in order of age
   std::unordered_map<void*, uint64_t> owned_number_;

@@ -25,7 +25,7 @@ using namespace cuda;
 namespace {
 
 constexpr uint32_t kDefaultCapability = 90;  // whose limits the launcher has
-constexpr int kMostDevices = 64;
+constexpr int kMaxDevices = 64;
 
 // The value of the first line "key : value" of /proc/cpuinfo.
 std::string ProcessorInfo(const std::string& key) {
@@ -81,8 +81,8 @@ int SimulatedDevices() {
   if (text == nullptr || *text == '\0') return 1;
   char* end = nullptr;
   const long count = std::strtol(text, &end, 10);
-  if (*end != '\0' || count < 0 || count > kMostDevices) {
-    Say("PTX2CPU_DEVICES is a number from 0 to 64, not '" + std::string(text) + "'; there is one device");
+  if (*end != '\0' || count < 0 || count > kMaxDevices) {
+    Warn("PTX2CPU_DEVICES must be a number from 0 to 64, not '" + std::string(text) + "'; using one device");
     return 1;
   }
   return static_cast<int>(count);
@@ -189,7 +189,7 @@ Devices::Devices() : compute_capability_(kDefaultCapability), strict_images_(fal
     if (strict_images_)
       compute_capability_ = capability;
     else
-      Say("PTX2CPU_COMPUTE_CAPABILITY is like 9.0, not '" + std::string(text) + "'; it is 9.0");
+      Warn("PTX2CPU_COMPUTE_CAPABILITY must be like 9.0, not '" + std::string(text) + "'; using 9.0");
   }
   for (const int number : VisibleDevices()) devices_.push_back(std::make_unique<Device>(count(), number));
 }

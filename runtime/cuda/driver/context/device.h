@@ -1,4 +1,5 @@
-// The simulated devices: PTX2CPU_DEVICES of them, seen through CUDA_VISIBLE_DEVICES, each the whole machine.
+// The simulated devices: PTX2CPU_DEVICES of them, seen through CUDA_VISIBLE_DEVICES, each with all of the
+// machine.
 #pragma once
 
 #include <cstdint>

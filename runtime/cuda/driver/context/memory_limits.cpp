@@ -35,7 +35,7 @@ struct Limit {
   size_t most = SIZE_MAX, used = 0;
 };
 
-// The control group's limit, version 2 or 1. Inside a container the group's own files stand at the root.
+// The control group's limit, version 2 or 1. Inside a container the group's own files are at the root.
 Limit GroupLimit() {
   std::string group;
   std::ifstream in("/proc/self/cgroup");

@@ -14,7 +14,7 @@ class MemoryLimits {
 
   size_t total() const { return total_; }
   // What was free at the start less what is taken: it falls by an allocation's size at once although pages
-  // that nobody has touched cost nothing yet. Programs compute with that difference.
+  // that no thread has touched cost nothing yet. Programs compute with that difference.
   size_t free() const;
   // Takes `bytes` out of the budget; false, and nothing taken, where more than the machine's memory would be
   // taken.

@@ -1,5 +1,5 @@
-// Copies as the API asks for them: planned, queued, and waited for where the manual says that the caller
-// waits.
+// Copies as the API requests them: planned, queued, and waited for where the manual makes the caller
+// wait.
 #pragma once
 
 #include "runtime/cuda/abi/driver_types.h"

@@ -12,7 +12,7 @@ namespace ptx2cpu::driver {
 
 namespace {
 
-constexpr size_t kNoOne = SIZE_MAX;  // what failIdx says when no copy in particular is at fault
+constexpr size_t kNoOne = SIZE_MAX;  // failIdx when no particular copy is at fault
 
 bool LegalOrder(CUmemcpySrcAccessOrder order) {
   return order >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM && order <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY;

@@ -52,7 +52,7 @@ bool InMappings(uintptr_t address, size_t extent) {
   }
 }
 
-// What the bytes [start, start + extent) are. `device`: the program says that they are a device's.
+// What the bytes [start, start + extent) are. `device`: the program states that they are a device's.
 bool Classify(const std::byte* start, size_t extent, bool device, Place* place) {
   const auto address = reinterpret_cast<uintptr_t>(start);
   const Allocations::Found found = Allocations::Get().Look(address);
@@ -156,7 +156,7 @@ namespace {
 template <typename Copy>
 CopyRequest Ends(const Copy& c) {
   CopyRequest r;
-  // Unified ends stand in the device fields.
+  // Unified ends are in the device fields.
   r.from = {c.srcMemoryType,
             c.srcMemoryType == CU_MEMORYTYPE_HOST ? c.srcHost : reinterpret_cast<const void*>(c.srcDevice),
             c.srcArray,

@@ -1,5 +1,5 @@
-// From a copy as a program asks for it to the copy that a stream does: one place that knows which copies are
-// legal.
+// From the copy that a program requests to the copy that a stream does: the one place that decides which
+// copies are legal.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace ptx2cpu::driver {
 
 class Array;
 
-// What the program says about one end of a copy.
+// What the program states about one end of a copy.
 struct CopyEnd {
   cuda::CUmemorytype type = cuda::CU_MEMORYTYPE_UNIFIED;
   const void* pointer = nullptr;  // not of arrays

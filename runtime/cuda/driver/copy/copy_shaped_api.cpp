@@ -15,7 +15,7 @@ CUresult Copy(const Structure* structure, CUstream stream, CopyMode mode) {
   return RunCopy(RequestOf(*structure), stream, mode);
 }
 
-// A null context is as good as the one that the address says.
+// A null context means the one of the address.
 CUresult CheckPeers(CUcontext to, CUcontext from) {
   for (CUcontext handle : {to, from}) {
     if (handle != nullptr && From<Context>(handle) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
@@ -23,7 +23,7 @@ CUresult CheckPeers(CUcontext to, CUcontext from) {
   return CUDA_SUCCESS;
 }
 
-// Copies between contexts come behind all work of both.
+// Copies between contexts come after all work of both.
 void AwaitPeers(CUcontext to, CUcontext from) {
   Context* current = nullptr;
   if (WorkingContext(current) != CUDA_SUCCESS) return;

@@ -31,8 +31,8 @@ class PerThreadDefaultStream {
   static thread_local bool active_;
 };
 
-// A faces' exports.h gives these for its result type: what a failure is called, what a thrown exception
-// becomes, and what else is to be done with a result.
+// The exports.h of each library defines these for its result type: the name of a failure, what a thrown
+// exception becomes, and what else is to be done with a result.
 template <typename R>
 struct ResultTraits {
   static std::string Text(const R&) { return {}; }
@@ -65,7 +65,7 @@ auto Guarded(Body& body) {
   if constexpr (std::is_void_v<R>) {
     try {
       body();
-    } catch (const std::bad_alloc&) {  // nobody to tell
+    } catch (const std::bad_alloc&) {  // no caller to report to
     }
   } else {
     R result;
@@ -103,7 +103,7 @@ auto Call(const FunctionInfo& info, Body body, const Args&... args) {
   return internal::Traced<true>(info, body, args...);
 }
 
-// For functions whose result tells of an earlier call.
+// For functions whose result reports an earlier call.
 template <typename Body, typename... Args>
 auto Report(const FunctionInfo& info, Body body, const Args&... args) {
   if (!TraceOn()) [[likely]]

@@ -1,4 +1,4 @@
-// All functions of libcuda.so.1 with the version that introduced each form: what cuGetProcAddress looks in.
+// All functions of libcuda.so.1 with the version that introduced each form: what cuGetProcAddress searches.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Entry {
 };
 
 // Ours are known from the start; those of libcuda.so.1 take their place once it is loaded, so that a function
-// has the address that dlsym gives.
+// has the address that dlsym returns.
 enum class EntrySource : uint8_t { kInner, kExported };
 void RegisterEntries(std::span<const Entry> entries, EntrySource source);
 std::span<const Entry> Entries();

@@ -101,9 +101,9 @@ CUresult ResultOf(const rt::LaunchError& error) {
   }
 }
 
-void Say(std::string_view message) {
+void Warn(std::string_view message) {
   const std::string line =
-      "ptx2cpu: " + std::string(message) + "\n";  // one write: lines of threads stay whole
+      "ptx2cpu: " + std::string(message) + "\n";  // one write: lines of threads do not mix
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

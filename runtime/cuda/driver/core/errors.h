@@ -1,4 +1,4 @@
-// From what went wrong to the number a program sees, and to what a person reads on stderr.
+// From an error to the number that the program receives, and to the text that a person reads on stderr.
 #pragma once
 
 #include <string_view>
@@ -9,9 +9,9 @@
 
 namespace ptx2cpu::driver {
 
-// "CUDA_ERROR_INVALID_VALUE"; null for what is no result.
+// "CUDA_ERROR_INVALID_VALUE"; null for an unknown result.
 const char* NameOf(cuda::CUresult result);
-// One sentence; null for what is no result.
+// One sentence; null for an unknown result.
 const char* TextOf(cuda::CUresult result);
 
 // Of loading and compiling.
@@ -19,8 +19,8 @@ cuda::CUresult ResultOf(const Error& error);
 // Of a launch: a shape that is not legal, or a fault.
 cuda::CUresult ResultOf(const rt::LaunchError& error);
 
-// "ptx2cpu: message" on stderr. Not for errors that programs ask for and expect: for what a person needs to
+// "ptx2cpu: message" on stderr. Not for errors that programs provoke and expect: for what a person needs to
 // see.
-void Say(std::string_view message);
+void Warn(std::string_view message);
 
 }  // namespace ptx2cpu::driver

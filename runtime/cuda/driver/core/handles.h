@@ -1,5 +1,6 @@
-// Handles are addresses of objects of this library. One registry knows the live ones, so that a handle that
-// never was, or is no more, is an error and not a crash. Asking takes no lock: it is part of every launch.
+// Handles are addresses of objects of this library. One registry lists the live ones, so that a handle that
+// never existed, or no longer exists, is an error and not a crash. A query takes no lock: it is part of every
+// launch.
 #pragma once
 
 #include <atomic>
@@ -69,8 +70,8 @@ class Handles {
   size_t used_ = 0, live_ = 0;  // words that are not empty; of them, handles
 };
 
-// A class T behind handles says `using Handle = cuda::CUstream; static constexpr HandleKind kKind = ...;`.
-// The object, or null for what is no live handle of T.
+// A class T with handles declares `using Handle = cuda::CUstream; static constexpr HandleKind kKind = ...;`.
+// The object, or null for what is not a live handle of T.
 template <typename T>
 T* From(typename T::Handle handle) {
   T* object = reinterpret_cast<T*>(handle);
@@ -82,14 +83,14 @@ typename T::Handle HandleOf(const T* object) {
   return reinterpret_cast<typename T::Handle>(const_cast<T*>(object));
 }
 
-// Gives the object to the program: registered until Release.
+// Hands the object to the program: registered until Release.
 template <typename T>
 typename T::Handle Publish(std::unique_ptr<T> object) {
   Handles::Get().Add(object.get(), T::kKind);
   return HandleOf(object.release());
 }
 
-// Takes the object back from the program; null for what is no live handle.
+// Takes the object back from the program; null for what is not a live handle.
 template <typename T>
 std::unique_ptr<T> Withdraw(typename T::Handle handle) {
   T* object = reinterpret_cast<T*>(handle);

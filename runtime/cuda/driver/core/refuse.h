@@ -1,4 +1,4 @@
-// Functions that exist and are not supported say so once, with the error that they return.
+// Functions that exist and are not supported report it once, with the error that they return.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@ namespace ptx2cpu::driver {
 class Refusal {
  public:
   constexpr Refusal(const char* function, const char* code) : function_(function), code_(code) {}
-  void Say() {
+  void Warn() {
     if (said_.exchange(true, std::memory_order_relaxed)) return;
     std::fprintf(stderr, "ptx2cpu: %s is not supported: returns %s\n", function_, code_);
   }

@@ -1,4 +1,4 @@
-// What the program asks of us, as lines on stderr (PTX2CPU_TRACE=1) and as bars of a timeline
+// The program's calls, as lines on stderr (PTX2CPU_TRACE=1) and as bars of a timeline
 // (PTX2CPU_TIMELINE=FILE, see runtime/timeline/timeline.h). Costs one load of a flag where neither is wanted.
 #pragma once
 

@@ -167,8 +167,8 @@ void NameChildren(NodeContent& content) {
 }
 
 // Walking back from a node that is not in the order, along dependencies that are not either, stays in a
-// circle at last.
-const GraphNode* Graph::FindCircle() const {
+// cycle at last.
+const GraphNode* Graph::FindCycle() const {
   std::unordered_map<const GraphNode*, size_t> missing;
   std::vector<const GraphNode*> done;
   for (const auto& node : nodes_) {

@@ -42,7 +42,7 @@ cuda::CUresult MakeContent(cuda::CUgraphNodeParams& params, const KernelAttribut
                            NodeContent& content);
 // Of a conditional node, with empty bodies; its handle must be of `graph` or of a graph around it.
 cuda::CUresult MakeConditional(Graph& graph, cuda::CUgraphNodeParams& params, NodeContent& content);
-// Of an allocation node behind these nodes: at the address of memory of the same size that was freed before,
+// Of an allocation node after these nodes: at the address of memory of the same size that was freed before,
 // where there is some.
 cuda::CUresult MakeAllocation(const Graph& graph, std::span<const GraphEdge> dependencies,
                               cuda::CUgraphNodeParams& params, NodeContent& content);
@@ -95,20 +95,20 @@ class Graph {
   const std::vector<std::unique_ptr<GraphNode>>& nodes() const { return nodes_; }
   GraphNode& Add(NodeContent content, std::span<const GraphEdge> dependencies, uint64_t origin = 0);
   void Remove(GraphNode& node);
-  // INVALID_VALUE: the edge is there already, is not there, or is from a node to itself.
+  // INVALID_VALUE: the edge already exists, does not exist, or is from a node to itself.
   cuda::CUresult AddEdge(GraphNode& from, GraphNode& to, const cuda::CUgraphEdgeData& data);
   cuda::CUresult RemoveEdge(GraphNode& from, GraphNode& to, const cuda::CUgraphEdgeData* data);
-  // Each node behind its dependencies, otherwise in the order of making. Nothing: there is a circle.
+  // Each node after its dependencies, otherwise in the order of creation. Nothing: there is a cycle.
   std::optional<std::vector<GraphNode*>> Order() const;
-  // Everything, child graphs included; nodes know what they are copies of.
+  // Everything, child graphs included; nodes record what they are copies of.
   std::unique_ptr<Graph> Clone() const;
   // The copy of a node here or in a child graph.
   GraphNode* FindCopy(uint64_t origin) const;
-  // It has memory or conditional nodes: it can not be copied, and only one executable graph may stand for it.
+  // It has memory or conditional nodes: it cannot be copied, and only one executable graph may exist of it.
   bool IsUnique() const;
   bool HasConditionalNodes() const;
-  // A node of a circle; null: there is none.
-  const GraphNode* FindCircle() const;
+  // A node of a cycle; null: there is none.
+  const GraphNode* FindCycle() const;
 
   // Not the program's to destroy: inside a child graph node, an executable graph or a capture.
   bool inner = false;

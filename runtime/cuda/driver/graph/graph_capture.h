@@ -50,7 +50,7 @@ class GraphCapture final : public Capture, public std::enable_shared_from_this<G
   enum class Status : uint8_t { kActive, kInvalidated, kEnded };
   struct Branch {
     std::vector<GraphEdge> last;             // what the next node depends on
-    std::vector<cuda::CUgraphNode> handles;  // of `last`, for those who ask
+    std::vector<cuda::CUgraphNode> handles;  // of `last`, for queries
     std::vector<cuda::CUgraphEdgeData> data;
   };
 

@@ -1,4 +1,4 @@
-// Conditions and the nodes that do what they say.
+// Conditions and the nodes that they control.
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/graph/graph.h"
 
@@ -17,7 +17,7 @@ std::shared_ptr<rt::Condition> FindCondition(const Graph& graph, CUgraphConditio
   return nullptr;
 }
 
-// In the whole that the graph is part of.
+// In the outermost graph that contains this one.
 bool HasNode(const Graph& graph, const rt::Condition& condition) {
   for (const auto& node : graph.nodes()) {
     if (node->content.condition.get() == &condition) return true;

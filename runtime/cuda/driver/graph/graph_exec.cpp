@@ -40,8 +40,8 @@ CUresult GraphExec::NewLaunch(std::shared_ptr<rt::LaunchData>& data) const {
   return CUDA_SUCCESS;
 }
 
-// A wait node waits for what its event stands for now: that was recorded before, so it can not wait for this
-// launch. An event of a record node stands for its place in this launch from now on, by a stream that the
+// A wait node waits for what its event denotes now: that was recorded before, so it cannot wait for this
+// launch. An event of a record node denotes its place in this launch from now on, by a stream that the
 // launch lets go there.
 CUresult GraphExec::Launch(StreamObject& stream) {
   if (!plan_) plan_ = MakePlan(*graph_);

@@ -18,12 +18,12 @@ class GraphExec {
   using Handle = cuda::CUgraphExec;
   static constexpr HandleKind kKind = HandleKind::kGraphExec;
 
-  // The graph has no circles.
+  // The graph has no cycles.
   GraphExec(const Graph& graph, unsigned long long flags);
 
   unsigned long long flags() const { return flags_; }
   const Graph& graph() const { return *graph_; }
-  // The node here that stands for a node of the graph this was made from, child graphs included. Null: there
+  // The node here for a node of the graph that this was made from, child graphs included. Null: there
   // is none.
   GraphNode* Find(cuda::CUgraphNode node) const;
   // A node's parameters have changed.
@@ -39,13 +39,13 @@ class GraphExec {
 
  private:
   void Index(const Graph& graph);
-  // What the steps ask a launch for; null: nothing.
+  // What the steps need of a launch; null: nothing.
   cuda::CUresult NewLaunch(std::shared_ptr<rt::LaunchData>& data) const;
 
   const unsigned long long flags_;
   std::unique_ptr<Graph> graph_;
   std::unordered_map<uint64_t, GraphNode*> by_origin_;
-  std::optional<GraphPlan> plan_;  // made from the graph at the first launch behind a change
+  std::optional<GraphPlan> plan_;  // made from the graph at the first launch after a change
   std::shared_ptr<const void> sole_use_;
   rt::Ticket last_;  // the latest launch: the next one waits for it
 };

@@ -42,7 +42,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* phGraphExec, CUgraph hGraph,
   if (instantiateParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUresult result = cuGraphInstantiateWithFlags(phGraphExec, hGraph, instantiateParams->flags);
   const Graph* const graph = From<Graph>(hGraph);
-  instantiateParams->hErrNode_out = graph != nullptr ? HandleOf(graph->FindCircle()) : nullptr;
+  instantiateParams->hErrNode_out = graph != nullptr ? HandleOf(graph->FindCycle()) : nullptr;
   const CUgraphInstantiateResult structure =
       graph != nullptr ? CheckStructure(*graph) : CUDA_GRAPH_INSTANTIATE_ERROR;
   instantiateParams->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS
@@ -79,7 +79,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   return CaptureOf(*stream)->AppendContent(*stream, std::move(content));
 }
 
-// There is no device to copy to.
+// No device to copy to.
 CUresult cuGraphUpload(CUgraphExec hGraph, CUstream hStream) {
   if (From<GraphExec>(hGraph) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   StreamObject* stream;

@@ -1,6 +1,6 @@
-// What graphs' memory is said to take. Here an address has its memory from the making of the node on, and
-// pages are taken when they are written; on a GPU memory is put behind an address when a graph is launched,
-// and taken from what earlier launches no longer need. Programs look at how that grows, so it is counted as
+// The memory that graphs report as theirs. Here an address has its memory from the creation of the node on,
+// and pages are allocated when they are written; on a GPU an address gets memory when a graph is launched,
+// out of what earlier launches no longer need. Programs observe how that grows, so it is counted as
 // if it were done.
 #pragma once
 
@@ -25,11 +25,11 @@ class GraphFootprint {
  public:
   static GraphFootprint& Get();
 
-  // A launch that is done with `ticket`. Takes pieces that its stream, or nobody, still uses; else new ones.
+  // A launch that is done with `ticket`. Takes pieces that no other stream still uses; else new ones.
   void Launch(std::span<const MemoryStep> steps, const rt::Ticket& ticket);
   // Freed by others than a node, or gone with its graph.
   void Free(cuda::CUdeviceptr address);
-  // Gives back what is not in use.
+  // Frees what is not in use.
   void Trim(int device);
 
   struct Sizes {

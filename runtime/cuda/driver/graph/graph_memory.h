@@ -1,5 +1,5 @@
 // Memory that graphs allocate: each allocation is freed once, by a node of its graph or outside, and a graph
-// that leaves memory allocated is launched again only when that was freed.
+// that leaves memory allocated can be launched again only after that is freed.
 #pragma once
 
 #include <memory>
@@ -14,18 +14,18 @@ namespace ptx2cpu::driver {
 std::shared_ptr<const void> NoteGraphAllocation(cuda::CUdeviceptr address);
 // A node frees it. INVALID_VALUE: no node allocates it, or another one frees it.
 cuda::CUresult NoteGraphFree(cuda::CUdeviceptr address);
-// Another node allocates it behind the one that frees it.
+// Another node allocates it after the one that frees it.
 void NoteGraphReuse(cuda::CUdeviceptr address);
 // A node of a launch frees what another graph left allocated.
 void EndGraphMemory(cuda::CUdeviceptr address);
 // A launch begins that leaves these allocated. INVALID_VALUE: some of them still are, from the launch before.
 cuda::CUresult BeginGraphMemory(const std::vector<cuda::CUdeviceptr>& left, bool free_automatically);
-// cuMemFree and cuMemFreeAsync of graph memory: other launches may have what is behind the address.
+// cuMemFree and cuMemFreeAsync of graph memory: other launches may use the memory at the address.
 // INVALID_VALUE: it is not allocated now.
 cuda::CUresult FreeGraphMemory(cuda::CUdeviceptr address);
 
 // Memory of a graph's allocation node: at its address from the making of the node until the last graph that
-// holds the returned object is gone. What a free node or a free outside the graph says of it costs nothing.
+// holds the returned object is gone. A free node or a free outside the graph costs nothing.
 // Null: no memory.
 std::shared_ptr<const void> AllocateForGraph(const cuda::CUmemPoolProps& properties, size_t bytes,
                                              cuda::CUdeviceptr* made);

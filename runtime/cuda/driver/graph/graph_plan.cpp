@@ -57,7 +57,7 @@ class PlanMaker {
   using Items = std::vector<rt::GraphItem>;
   using Indices = std::vector<uint32_t>;
 
-  // The items of all nodes; those that depend on none are behind `before`. Returns those that nothing depends
+  // The items of all nodes; those that depend on none are after `before`. Returns those that nothing depends
   // on.
   Indices Add(const Graph& graph, const Indices& before, Items& items) {
     const auto order = graph.Order();
@@ -78,7 +78,7 @@ class PlanMaker {
     return sinks.empty() ? before : sinks;
   }
 
-  // A kernel that was made before and is given the condition's handle will set it, so the node looks at it
+  // A kernel that was made before and receives the condition's handle will set it, so the node reads it
   // afterwards, also where the edge between them is missing: programs forget it, as GPUs run the two in the
   // order of their making.
   static void AddSetters(const GraphNode& node, const std::vector<GraphNode*>& order,

@@ -11,7 +11,7 @@ namespace ptx2cpu::driver {
 
 struct GraphPlan {
   std::shared_ptr<const rt::Steps> steps;
-  std::vector<cuda::CUevent> waits;    // a launch gives the steps a ticket for each,
+  std::vector<cuda::CUevent> waits;    // a launch has a ticket for each of the steps,
   std::vector<cuda::CUevent> records;  // and a gate for each of these
   std::vector<MemoryStep> memory;
   std::vector<cuda::CUdeviceptr> left;   // allocated and not freed
@@ -21,8 +21,8 @@ struct GraphPlan {
 // The graph has passed CheckStructure.
 GraphPlan MakePlan(const Graph& graph);
 
-// Whether the graph can be instantiated: no circles, no condition without its node, in bodies of conditional
-// nodes only what may be there. Graphs within are looked at too.
+// Whether the graph can be instantiated: no cycles, no condition without its node, in bodies of conditional
+// nodes only legal nodes. Graphs within are checked too.
 cuda::CUgraphInstantiateResult CheckStructure(const Graph& graph);
 
 }  // namespace ptx2cpu::driver

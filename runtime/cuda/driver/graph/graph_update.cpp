@@ -15,7 +15,7 @@ bool Cooperative(const NodeContent& content) {
   return found != content.attributes.end() && found->second.cooperative != 0;
 }
 
-// Why a node's content can not take the place of another's.
+// Why a node's content cannot replace another's.
 CUgraphExecUpdateResult Compare(const NodeContent& before, const NodeContent& after) {
   if (before.type() != after.type()) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
   switch (before.type()) {
@@ -134,8 +134,8 @@ class Pairing {
   std::unordered_set<const GraphNode*> used_;
 };
 
-// The nodes of graphs within are pairs of their own. Kernels set the conditions that they are told to, so
-// those change too.
+// The nodes of graphs within are pairs of their own. Kernels set the conditions whose handles they receive,
+// so those change too.
 void Replace(const std::vector<Pair>& pairs) {
   for (const Pair& pair : pairs) {
     NodeContent& content = pair.node->content;

@@ -38,7 +38,7 @@ void StoreArguments(const rt::KernelWork& work, NodeContent& content) {
   content.storage = std::move(arguments);
 }
 
-// Attributes and work say the same.
+// Attributes and work agree.
 void StoreAttributes(const rt::KernelWork& work, NodeContent& content) {
   if (work.cooperative) content.attributes[CU_LAUNCH_ATTRIBUTE_COOPERATIVE].cooperative = 1;
   const Dim3& cluster = work.shape.cluster;
@@ -117,7 +117,7 @@ CUresult MakeNewAllocation(CUDA_MEM_ALLOC_NODE_PARAMS_v2& params, NodeContent& c
   std::shared_ptr<const void> note = NoteGraphAllocation(params.dptr);
   StoreAllocation(params, content);
   content.works.emplace_back(
-      rt::CallWork{[memory, note] {}});  // keeps it as long as anybody may launch the node
+      rt::CallWork{[memory, note] {}});  // keeps it as long as the node may be launched
   return CUDA_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-// The parameters of a node of one kind as those of any kind.
+// Conversion of the parameters of a node of one kind to those of any kind.
 #pragma once
 
 #include "runtime/cuda/abi/driver_types.h"

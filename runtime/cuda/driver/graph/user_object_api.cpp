@@ -25,7 +25,7 @@ struct HeldObjects {
   }
 };
 
-// Gives back references of the program; the object may go with the returned pointer.
+// Releases references of the program; the object may be destroyed with the returned pointer.
 CUresult Release(CUuserObject handle, unsigned count, std::shared_ptr<UserObject>& last) {
   HeldObjects& held = HeldObjects::Get();
   std::lock_guard lock(held.mutex);

@@ -1,5 +1,5 @@
-// CUDA arrays. Opaque to programs, plain here: rows one behind another without gaps, slices or layers one
-// behind another, so that texture and surface instructions compute addresses and copies are the same as
+// CUDA arrays. Opaque to programs, plain here: contiguous rows, then contiguous slices or layers,
+// so that texture and surface instructions compute addresses and copies are the same as
 // between other memory.
 #pragma once
 
@@ -18,7 +18,7 @@ class MipmappedArray;
 // What an element of a format is.
 struct ElementFormat {
   unsigned channel_bits = 0;
-  unsigned channels = 0;  // that the format itself says; 0: the description says 1, 2 or 4
+  unsigned channels = 0;  // that the format itself determines; 0: the description has 1, 2 or 4
   unsigned bytes(unsigned described_channels) const { return channel_bits * described_channels / 8; }
 };
 // channel_bits 0: no format of arrays here (block-compressed and planar video formats are not).
@@ -49,7 +49,7 @@ class Array {
   size_t slice_bytes() const { return row_bytes() * rows(); }
   size_t bytes() const { return slice_bytes() * slices(); }
   std::byte* data() const { return data_; }
-  MipmappedArray* whole() const { return whole_; }  // null: it is no level
+  MipmappedArray* whole() const { return whole_; }  // null: it is not a level
   Context* context() const { return context_; }     // that made it
 
  private:
@@ -74,7 +74,7 @@ class MipmappedArray {
 
   const cuda::CUDA_ARRAY3D_DESCRIPTOR& description() const { return levels_.front()->description(); }
   unsigned count() const { return static_cast<unsigned>(levels_.size()); }
-  // Registered handles as long as the whole lives. Null beyond count().
+  // Registered handles as long as the mipmapped array exists. Null beyond count().
   Array* level(unsigned index) const { return index < levels_.size() ? levels_[index].get() : nullptr; }
   std::byte* data() const { return data_; }
   Context* context() const { return context_; }  // that made it

@@ -142,7 +142,7 @@ struct ViewFormat {
   unsigned channels = 0;  // 0: none, or block-compressed
 };
 
-// The formats stand in groups of 1, 2 and 4 channels.
+// The formats are in groups of 1, 2 and 4 channels.
 ViewFormat ViewFormatOf(CUresourceViewFormat format) {
   if (format < CU_RES_VIEW_FORMAT_UINT_1X8 || format > CU_RES_VIEW_FORMAT_FLOAT_4X32) return {};
   constexpr ptx2cpu_channel kGroups[] = {PTX2CPU_CHANNEL_U8,  PTX2CPU_CHANNEL_S8,  PTX2CPU_CHANNEL_U16,

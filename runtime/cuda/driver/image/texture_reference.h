@@ -39,7 +39,7 @@ struct SurfaceReference {
   cuda::CUarray array = nullptr;
 };
 
-// References of modules, by the address of their variable: asked for again, the same.
+// References of modules, by the address of their variable: the same for every request.
 template <typename T>
 class References {
  public:

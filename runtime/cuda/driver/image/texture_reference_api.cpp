@@ -136,7 +136,7 @@ CUresult cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR* 
   return BindFlat(hTexRef, desc, dptr, Pitch);
 }
 
-// Whatever Flags say, the array's format is taken.
+// Whatever Flags are, the array's format is used.
 CUresult cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) {
   TextureReference* r = nullptr;
   if (const CUresult error = FindQuiet(hTexRef, r)) return error;

@@ -1,4 +1,4 @@
-// From a launch as a program asks for it to the work of a stream: limits, parameters, who tells of a fault.
+// From the launch that a program requests to the work of a stream: limits, parameters, reports of faults.
 #include "runtime/cuda/driver/launch/kernel_work.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr uint32_t kPortableClusterBlocks = 8;
 
 uint64_t Volume(const Dim3& d) { return uint64_t{d.x} * d.y * d.z; }
 
-// Copies each parameter from where its address says.
+// Copies each parameter from its address.
 CUresult Gather(const ptx2cpu_kernel& kernel, void* const* parameters, std::byte* to) {
   for (uint32_t i = 0; i < kernel.parameter_count; ++i) {
     if (parameters[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -81,7 +81,7 @@ CUresult SettleCluster(const Function& function, const ptx2cpu_kernel& kernel, r
 }
 
 // On the thread that ran the kernel: the program learns of it by the sticky error, a person here.
-void TellFault(const rt::KernelCode& code, const rt::LaunchError& error) {
+void ReportFault(const rt::KernelCode& code, const rt::LaunchError& error) {
   std::string message = error.message;
   if (error.kind == rt::LaunchError::Kind::kFault) {
     const rt::FaultPlace place = code.module().Locate(error);
@@ -91,7 +91,7 @@ void TellFault(const rt::KernelCode& code, const rt::LaunchError& error) {
         message += "\n  from " + place.source_file + ":" + std::to_string(place.source_line);
     }
   }
-  Say(message + "\n  The program sees " + NameOf(ResultOf(error)) + ".");
+  Warn(message + "\n  The program sees " + NameOf(ResultOf(error)) + ".");
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   if (rt::CheckShape(any, work.shape, any.parameter_bytes)) return CUDA_ERROR_INVALID_VALUE;
   if (work.shape.dynamic_shared_bytes > function.MaxDynamicShared(any)) return CUDA_ERROR_INVALID_VALUE;
   const auto cannot = [&](const Error& error) {
-    Say("kernel '" + function.name() + "' cannot be compiled for this launch\n" + rt::JitLog(error));
+    Warn("kernel '" + function.name() + "' cannot be compiled for this launch\n" + rt::JitLog(error));
     return ResultOf(error);
   };
   const auto kernel = code->ForBlock(work.shape.block);
@@ -125,7 +125,7 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   work.kernel = *suited;
   work.keep = function.shared_code();
   work.services = &function.context().services();
-  work.report = [code](const rt::LaunchError& error) { TellFault(*code, error); };
+  work.report = [code](const rt::LaunchError& error) { ReportFault(*code, error); };
   return CUDA_SUCCESS;
 }
 

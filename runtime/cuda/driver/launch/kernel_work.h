@@ -1,4 +1,4 @@
-// From a launch as a program asks for it to the work of a stream.
+// From the launch that a program requests to the work of a stream.
 #pragma once
 
 #include "runtime/cuda/abi/driver_types.h"
@@ -8,7 +8,7 @@
 
 namespace ptx2cpu::driver {
 
-// One launch as a program asks for it.
+// One launch as a program requests it.
 struct LaunchRequest {
   rt::LaunchShape shape;
   bool cooperative = false;

@@ -9,7 +9,7 @@ namespace ptx2cpu::driver {
 
 namespace {
 
-// What launch attributes ask for beside the shape.
+// What launch attributes request beside the shape.
 struct Extras {
   CUevent programmatic_event = nullptr, completion_event = nullptr;
 };

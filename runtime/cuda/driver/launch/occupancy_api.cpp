@@ -18,7 +18,7 @@ constexpr size_t kPortableCluster = 8;
 
 size_t Volume(const Dim3& d) { return size_t{d.x} * d.y * d.z; }
 
-// A function whose code is there.
+// A function whose code exists.
 struct Compiled {
   Function* function = nullptr;
   const ptx2cpu_kernel* kernel = nullptr;

@@ -1,7 +1,7 @@
-// Every range of memory the driver knows: address -> what it is, whose it is, how it was made.
+// Every range of memory of the driver: address -> what it is, its owner, how it was made.
 //
-// Copies ask for each operand, so reading is the path that matters: a thread that asks again for one of the
-// ranges it asked for last, with no change in between, takes no lock; other reads share one.
+// Copies look up each operand, so reading is the path that matters: a thread that looks up one of the
+// ranges it looked up last, with no change in between, takes no lock; other reads share one.
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@ struct Range {
   unsigned flags = 0;             // as given to the function that made it
   uint64_t buffer_id = 0;         // unique in the process, never used again; given by Insert
   const void* context = nullptr;  // CUcontext that made it; null: none (pools)
-  void* owner = nullptr;          // pool, module or physical allocation behind it; null: the heap's
+  void* owner = nullptr;          // pool, module or physical allocation that owns it; null: the heap
 
   // Is [address, address + bytes) inside?
   bool Holds(uintptr_t address, size_t bytes) const {
@@ -54,7 +54,7 @@ class Allocations {
   Allocations(const Allocations&) = delete;
   Allocations& operator=(const Allocations&) = delete;
 
-  // Gives the range its buffer id. False where it overlaps one that is there.
+  // Sets the range's buffer id. False if it overlaps an existing one.
   bool Insert(Range range);
   // The range with `address` in it.
   std::optional<Range> Find(uintptr_t address) const;
@@ -68,11 +68,11 @@ class Allocations {
   Found Look(uintptr_t address) const;
   // Does any range share a byte with [address, address + bytes)?
   bool Overlaps(uintptr_t address, size_t bytes) const;
-  // Takes away the range that begins at `base`, if `accept` says so (asked under the lock).
+  // Removes the range that begins at `base`, if `accept` returns true (called under the lock).
   std::optional<Range> Remove(uintptr_t base, const std::function<bool(const Range&)>& accept);
   // Changes what is known of the range with `address` in it; base and size stay. False: no such range.
   bool Update(uintptr_t address, const std::function<void(Range&)>& change);
-  // Takes away all that `accept` names, e.g. what a context leaves behind.
+  // Removes all that `accept` accepts, e.g. what a context leaves.
   std::vector<Range> RemoveAll(const std::function<bool(const Range&)>& accept);
   size_t count() const;
 

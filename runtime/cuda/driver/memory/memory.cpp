@@ -16,8 +16,8 @@ using namespace cuda;
 
 namespace {
 
-// Pinned memory is whole pages, as programs that hand it to the system expect; the rest is aligned for
-// textures.
+// Pinned memory consists of complete pages, as programs that pass it to the system expect; the rest is
+// aligned for textures.
 size_t AlignmentOf(RangeKind kind) {
   static const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return kind == RangeKind::kPinned ? page : MemoryHeap::kAlignment;

@@ -1,4 +1,4 @@
-// Memory of contexts: taken from the heap, known to Allocations, gone with its context.
+// Memory of contexts: allocated from the heap, listed in Allocations, freed with its context.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,16 @@ cuda::CUresult AllocateMemory(Context& context, RangeKind kind, size_t bytes, un
                               std::byte** made);
 // Memory that AllocateMemory made; a __managed__ variable is managed memory too, but its module owns it.
 bool FromHeap(const Range& range);
-// Gives back what AllocateMemory made and Allocations no longer knows.
+// Frees what AllocateMemory made and Allocations no longer lists.
 void ReleaseMemory(const Range& range);
 // Waits for all work that could still use memory of this range.
 cuda::CUresult AwaitUsers(Context& current, const Range& range);
 // The context whose streams and error count when memory of `range` is given back: the thread's, and where it
-// has none the one that made the memory. One address space tells whose it is, so programs may free after they
-// left their context.
+// has none, the one that made the memory. One address space identifies the owner, so programs may free after
+// they left their context.
 cuda::CUresult ContextToFree(const Range* range, Context*& context);
-// Has the context give back at its end what Allocations knows of it. For whoever inserts ranges of a context.
+// Has the context free at its end what Allocations lists as its own. To be called after ranges of a context
+// are inserted.
 void ReleaseAtEnd(Context& context);
 
 }  // namespace ptx2cpu::driver

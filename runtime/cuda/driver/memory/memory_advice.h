@@ -1,5 +1,5 @@
-// What programs said about the use of managed memory: by address, in pieces with one advice each. It moves
-// nothing here; programs may ask for it again.
+// The advice of programs about managed memory: by address, in pieces with one advice each. It moves
+// nothing here; programs may query it.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,8 @@ size_t PageSize() {
 }
 size_t RoundUp(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
-// `bytes` (whole pages) of accessible memory with an inaccessible page behind it. Null: the system has none.
+// `bytes` (a multiple of the page size) of accessible memory before an inaccessible page. Null: the system
+// has none.
 std::byte* MapBeforeGuard(size_t bytes) {
   void* fresh =
       mmap(nullptr, bytes + PageSize(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -33,7 +34,7 @@ std::byte* MapBeforeGuard(size_t bytes) {
   return static_cast<std::byte*>(fresh);
 }
 
-// The page behind is there too, so that both kinds are given back alike.
+// The page after it exists too, so that both kinds are freed alike.
 std::byte* MapUnguarded(size_t bytes) {
   void* fresh = mmap(nullptr, bytes + PageSize(), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,4 +1,4 @@
-// Where device, pinned and managed memory comes from: kept apart from the program's own heap, so that a
+// The source of device, pinned and managed memory: separate from the program's own heap, so that a
 // kernel that writes where it must not does not break the host program's malloc.
 //
 // From 64 KiB up an allocation has a mapping of its own and ends (up to alignment) at a guard page: an access
@@ -39,7 +39,7 @@ class MemoryHeap {
   // Is the address in memory that small allocations share, in use or not? Larger ones are not accessible when
   // free.
   bool Shares(const void* address);
-  // Gives mappings that are kept for the next allocation back to the system.
+  // Returns mappings that are kept for the next allocation to the system.
   void Trim();
 
  private:

@@ -66,7 +66,7 @@ CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned int Flags) {
   ReleaseAtEnd(*context);
   if (Allocations::Get().Insert(range)) return CUDA_SUCCESS;
   const auto there = Allocations::Get().Find(p);
-  // Memory of the driver's own is no memory to register; only what the program registered before is "again".
+  // Memory of the driver's own cannot be registered; only what the program registered before is "again".
   return there && !Registered(*there) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 
@@ -102,7 +102,7 @@ CUresult cuMemHostGetFlags(unsigned int* pFlags, void* p) {
   const auto range = Allocations::Get().Find(p);
   if (pFlags == nullptr || !range || (!Pinned(*range) && !Registered(*range)))
     return CUDA_ERROR_INVALID_VALUE;
-  // Where addresses are unified all pinned memory is mapped, and portable without saying so.
+  // Where addresses are unified all pinned memory is mapped, and portable without the flag.
   *pFlags = CU_MEMHOSTALLOC_DEVICEMAP | (Pinned(*range) ? range->flags & CU_MEMHOSTALLOC_WRITECOMBINED : 0u);
   return CUDA_SUCCESS;
 }

@@ -1,5 +1,5 @@
 // Managed memory is plain memory here: every processor uses it where it is. Advice and prefetches are
-// checked, kept and told again.
+// checked, kept and reported again.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -42,7 +42,7 @@ CUresult CheckRange(CUdeviceptr pointer, size_t count) {
                                                                             : CUDA_ERROR_INVALID_VALUE;
 }
 
-// A place for memory to be. `missing`: what a device that is not there is called.
+// A place for memory. `missing`: the error for a device that does not exist.
 CUresult CheckPlace(const CUmemLocation& location, CUresult missing) {
   switch (location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:

@@ -1,4 +1,4 @@
-// Whether memory that nobody told the driver about is memory at all.
+// Whether an address that the driver does not know is mapped memory.
 #pragma once
 
 #include <cstddef>

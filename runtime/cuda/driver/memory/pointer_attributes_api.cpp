@@ -32,7 +32,7 @@ CUresult TellAccess(void* data, const Range& range, const Context& context) {
   return Tell<unsigned>(data, static_cast<unsigned>(flags));
 }
 
-// The whole that the address belongs to: for mapped memory the reservation, else the allocation.
+// The range that the address belongs to: for mapped memory the reservation, else the allocation.
 CUresult TellWhole(void* data, CUpointer_attribute attribute, const Range& range) {
   uintptr_t base = range.base;
   size_t size = range.size;
@@ -85,7 +85,7 @@ CUresult TellAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr po
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
       return Tell<unsigned>(data, 0);
-    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:  // for a kernel module that is not there
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:  // for a kernel module that does not exist
       return CUDA_ERROR_NOT_SUPPORTED;
   }
   return CUDA_ERROR_INVALID_VALUE;
@@ -97,8 +97,8 @@ std::optional<Range> Known(CUdeviceptr pointer) {
   return range;
 }
 
-// What cuPointerGetAttributes says where there is nothing to say.
-CUresult TellNothing(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
+// What cuPointerGetAttributes returns for attributes without a value.
+CUresult ReturnNothing(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       return Tell<int>(data, CU_DEVICE_INVALID);
@@ -152,7 +152,7 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute*
         range && attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER && !HostMayUse(*range);
     const CUresult result = no_host_pointer ? Tell<void*>(data[i], nullptr)
                             : range         ? TellAttribute(data[i], attributes[i], ptr, *range, *context)
-                                            : TellNothing(data[i], attributes[i], ptr);
+                                            : ReturnNothing(data[i], attributes[i], ptr);
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;

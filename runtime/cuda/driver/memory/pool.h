@@ -30,7 +30,7 @@ class MemoryPool {
   std::atomic<int> follow_events{1}, opportunistic{1}, internal_dependencies{1};
   std::atomic<size_t> outstanding{0};  // allocations
 
-  // What a device may do with the pool's memory. Kept and told; all devices here can do everything.
+  // What a device may do with the pool's memory. Kept and reported; all devices here can access everything.
   cuda::CUmemAccess_flags Access(int device) const;
   void SetAccess(int device, cuda::CUmemAccess_flags flags);
 
@@ -50,17 +50,17 @@ inline constexpr unsigned kGraphMemory = 1;
 bool IsGraphMemory(const Range& range);
 // Memory of cuMemAllocManaged, __managed__ variables and managed pools.
 bool IsManaged(const Range& range);
-// Gives back memory whose range Allocations no longer knows; others may use it when `freed` is done.
+// Frees memory whose range Allocations no longer lists; others may use it when `freed` is done.
 void FreePoolMemory(const Range& range, rt::Ticket freed);
 // The pool that cuMemAllocAsync takes from on this device.
 MemoryPool& CurrentPool(int device);
 
-// To be called after a stream, an event or a context was waited for: pools give back what they hold beyond
+// To be called after a stream, an event or a context was waited for: pools free what they hold beyond
 // their release threshold. Costs nothing while no pool does. Less than 64 MiB is kept in any case: a program
 // that allocates, frees and waits in a loop, with the default threshold of 0, would pay for fresh pages each
 // time.
 void TrimPoolsAfterWait();
-// All pools give back what nobody uses.
+// All pools free what is not in use.
 void ReleaseIdlePools();
 
 }  // namespace ptx2cpu::driver

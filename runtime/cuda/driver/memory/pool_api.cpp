@@ -12,7 +12,7 @@ namespace ptx2cpu::driver {
 
 namespace {
 
-// What a CUmemLocation and an allocation type say about pools; devices only where `device` is set.
+// What a CUmemLocation and an allocation type select among pools; devices only if `device` is set.
 CUresult PlaceOfPool(const CUmemLocation* location, CUmemAllocationType type, int* device) {
   if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED)

@@ -115,7 +115,7 @@ std::byte* PoolBlocks::Allocate(size_t asked, const rt::Stream* stream, Reuse re
 
 void PoolBlocks::AddFree(Blocks::iterator block) { free_.insert({block->second.bytes, block->first}); }
 
-// Joins two free neighbours of a chunk where one stream at most has to be waited for. Gives the joined block,
+// Joins two free neighbours of a chunk if at most one stream must be waited for. Returns the joined block,
 // or `right`.
 PoolBlocks::Blocks::iterator PoolBlocks::Merge(Blocks::iterator left, Blocks::iterator right) {
   Block &l = left->second, &r = right->second;

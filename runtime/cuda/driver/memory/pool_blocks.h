@@ -1,7 +1,7 @@
 // The memory of one stream-ordered pool: chunks from the system, cut into blocks.
 //
-// A freed block carries the ticket of its free. It may be handed out again at once to the stream that freed
-// it, to anybody when the ticket is done, and else to a stream that is made to wait for the ticket.
+// A freed block carries the ticket of its free. It may be allocated again at once to the stream that freed
+// it, to any stream when the ticket is done, and else to a stream that then waits for the ticket.
 #pragma once
 
 #include <cstddef>
@@ -32,15 +32,15 @@ class PoolBlocks {
   };
   // Null: no memory. `*wait` is what the stream has to wait for before it touches the block; nothing, mostly.
   std::byte* Allocate(size_t bytes, const rt::Stream* stream, Reuse reuse, rt::Ticket* wait);
-  // A block that Allocate gave; reusable by others when `freed` is done.
+  // A block that Allocate returned; reusable by others when `freed` is done.
   void Free(std::byte* block, rt::Ticket freed);
-  // Gives chunks that are wholly free (and known to be) back to the system while more than `keep` bytes
+  // Returns chunks that are known to be completely free to the system while more than `keep` bytes
   // remain.
   void Trim(size_t keep);
 
   struct Sizes {
     size_t reserved = 0, reserved_high = 0;  // bytes of chunks
-    size_t used = 0, used_high = 0;          // bytes asked for
+    size_t used = 0, used_high = 0;          // bytes requested
   };
   Sizes sizes() const;
   void ResetReservedHigh();

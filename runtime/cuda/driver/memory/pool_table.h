@@ -40,7 +40,7 @@ class PoolTable {
     devices_[device].current = pool;
   }
 
-  // The handle ends; the memory when nobody uses it.
+  // The handle ends now, the memory when it is no longer used.
   bool Destroy(MemoryPool* pool) {
     const std::lock_guard lock(mutex_);
     for (const auto& [ordinal, device] : devices_) {

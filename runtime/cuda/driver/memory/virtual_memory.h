@@ -1,4 +1,4 @@
-// Virtual memory management: reserved addresses, physical memory behind handles, mappings between the two.
+// Virtual memory management: reserved addresses, physical memory with handles, mappings between the two.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace ptx2cpu::driver {
 void FindReservation(uintptr_t address, uintptr_t* base, size_t* size);
 // CUmemAccess_flags of a device for the mapping at `address`.
 int VirtualAccess(uintptr_t address, int device);
-// CUmemAllocationHandleType bits that the memory behind a mapping was made with.
+// CUmemAllocationHandleType bits that the memory of a mapping was made with.
 unsigned long long AllowedHandleTypes(const Range& range);
 
 }  // namespace ptx2cpu::driver

@@ -134,7 +134,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   if (const CUresult error = CheckInitialised()) return error;
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
-  // The descriptor itself stands in the pointer.
+  // The pointer holds the descriptor itself.
   return VirtualMemory::Get().Import(static_cast<int>(reinterpret_cast<intptr_t>(osHandle)), handle);
 }
 

@@ -104,7 +104,7 @@ CUresult VirtualMemory::Map(CUdeviceptr at, size_t bytes, CUmemGenericAllocation
   const std::lock_guard lock(mutex_);
   const auto found = handles_.find(handle);
   if (found == handles_.end()) return CUDA_ERROR_INVALID_VALUE;
-  // Parts of an allocation can not be mapped, as on GPUs.
+  // Parts of an allocation cannot be mapped, as on GPUs.
   if (bytes != found->second.memory->bytes || at % kVirtualGrain != 0) return CUDA_ERROR_NOT_SUPPORTED;
   const auto begin = static_cast<uintptr_t>(at);
   if (!InReservation(begin, bytes) || MappingAt(begin) != mappings_.end()) return CUDA_ERROR_INVALID_VALUE;
@@ -121,7 +121,7 @@ CUresult VirtualMemory::Unmap(CUdeviceptr at, size_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto begin = static_cast<uintptr_t>(at);
   if (bytes == 0 || !InReservation(begin, bytes)) return CUDA_ERROR_INVALID_VALUE;
-  // Whole mappings, any number of them.
+  // Complete mappings, any number of them.
   auto last = mappings_.lower_bound(begin);
   const auto first = last;
   const auto around = MappingAt(begin);
@@ -139,7 +139,7 @@ CUresult VirtualMemory::Unmap(CUdeviceptr at, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-// One address space serves all devices and the host: a page can be used when anybody may.
+// One address space serves all devices and the host: a page can be used if any of them may.
 bool VirtualMemory::Protect(Mappings::value_type& mapping) {
   int protection = PROT_NONE;
   for (const auto& [device, flags] : mapping.second.access) {
@@ -152,7 +152,7 @@ bool VirtualMemory::Protect(Mappings::value_type& mapping) {
   range.owner = mapping.second.memory.get();
   const CUmemLocation& home = mapping.second.memory->properties.location;
   range.device = home.type == CU_MEM_LOCATION_TYPE_DEVICE ? home.id : 0;
-  // Known to copies as long as somebody may use it.
+  // Known to copies as long as it may be used.
   if (protection == PROT_NONE) {
     Allocations::Get().Remove(range.base,
                               [](const Range& there) { return there.kind == RangeKind::kVirtual; });
@@ -170,7 +170,7 @@ CUresult VirtualMemory::SetAccess(CUdeviceptr at, size_t bytes, const CUmemAcces
   for (; it != mappings_.end() && it->first == covered && covered < begin + bytes; ++it)
     covered += it->second.bytes;
   if (bytes == 0 || covered != begin + bytes)
-    return CUDA_ERROR_INVALID_VALUE;  // whole mappings without a gap
+    return CUDA_ERROR_INVALID_VALUE;  // complete mappings without a gap
   for (auto mapping = mappings_.find(begin); mapping != it; ++mapping) {
     for (size_t i = 0; i < count; ++i) {
       mapping->second

@@ -1,4 +1,4 @@
-// The state behind cuMemAddressReserve, cuMemCreate and cuMemMap: one table of the process.
+// The state of cuMemAddressReserve, cuMemCreate and cuMemMap: one table of the process.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What streams and events know of a capture in progress, and what captures forbid. What a capture makes is a
-// graph: graph/graph_capture.h.
+// The state of streams and events in a capture in progress, and what captures forbid. What a capture makes is
+// a graph: graph/graph_capture.h.
 #pragma once
 
 #include <memory>
@@ -62,7 +62,7 @@ cuda::CUresult RefuseCapturedStream(StreamObject& stream);
 // What would make the legacy stream wait for blocking streams of which one is captured:
 // STREAM_CAPTURE_IMPLICIT, and such captures are invalid.
 cuda::CUresult RefuseImplicit(Context& context);
-// Waiting for a whole context, in any mode: STREAM_CAPTURE_UNSUPPORTED where something in it is captured.
+// Waiting for all of a context, in any mode: STREAM_CAPTURE_UNSUPPORTED where something in it is captured.
 cuda::CUresult AllowedForContext(Context& context);
 
 }  // namespace ptx2cpu::driver

@@ -1,4 +1,4 @@
-// What a CUevent is: a place in a stream or, while streams are captured, in a graph that is being made.
+// A CUevent: a place in a stream or, while streams are captured, in a graph under construction.
 #pragma once
 
 #include <memory>

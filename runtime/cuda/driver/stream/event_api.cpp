@@ -127,7 +127,7 @@ CUresult cuEventSynchronize(CUevent hEvent) {
 }
 
 CUresult cuEventElapsedTime(float* pMilliseconds, CUevent hStart, CUevent hEnd) {
-  if (pMilliseconds == nullptr) return CUDA_ERROR_INVALID_HANDLE;  // so says the driver
+  if (pMilliseconds == nullptr) return CUDA_ERROR_INVALID_HANDLE;  // as the driver does
   EventObject *start, *end;
   if (const CUresult error = FindEvent(hStart, start)) return error;
   if (const CUresult error = FindEvent(hEnd, end)) return error;

@@ -1,4 +1,4 @@
-// Streams that wait for a word of memory or write one (cuStreamWaitValue32 and its kin).
+// Streams that wait for a word of memory or write one (cuStreamWaitValue32 and the like).
 #pragma once
 
 #include "runtime/cuda/abi/driver_types.h"

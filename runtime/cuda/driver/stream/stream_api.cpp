@@ -37,7 +37,7 @@ CUresult Create(CUstream* result, unsigned flags, int priority) {
   return CUDA_SUCCESS;
 }
 
-// A stream to be asked something, whatever has happened in its context.
+// A stream for a query, whatever has happened in its context.
 CUresult FindStream(CUstream handle, StreamObject*& stream) {
   Context* context;
   if (const CUresult error = CurrentContext(context)) return error;

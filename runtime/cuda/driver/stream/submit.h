@@ -1,4 +1,4 @@
-// The one way by which work gets into a stream. A captured stream makes graph nodes of it instead.
+// The one way to submit work to a stream. A captured stream makes graph nodes of it instead.
 #pragma once
 
 #include <utility>
@@ -22,7 +22,7 @@ cuda::CUresult Enqueue(StreamObject& stream, rt::Work work);
 // Makes a node of the capture that the stream is in.
 cuda::CUresult AppendToCapture(StreamObject& stream, const cuda::CUgraphNodeParams& node, rt::Work work);
 
-// Work whose graph node `describe(CUgraphNodeParams&)` can tell: type and parameters, as for cuGraphAddNode.
+// Work whose graph node `describe(CUgraphNodeParams&)` writes: type and parameters, as for cuGraphAddNode.
 // It is called only when the stream is captured.
 template <typename Describe>
 cuda::CUresult Submit(StreamObject& stream, rt::Work work, const Describe& describe) {
