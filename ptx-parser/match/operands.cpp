@@ -77,6 +77,10 @@ class OperandChecker {
       case OperandKind::kIdentifier:
         if (operand.symbol_kind == SymbolKind::kRegister) return Register(operand, type, spec);
         if (special && operand.symbol_kind == SymbolKind::kSpecialRegister && !spec.written) return {};
+        // ptxas takes a variable and a constant as a value in every instruction, the variable alone in mov.
+        if (!spec.written && operand.symbol_kind == SymbolKind::kVariable && operand.integer != 0 &&
+            !IsFloat(type) && type != PtxType::kPred && Bits(type) >= 32)
+          return {};
         return Wanted(type, spec);
       case OperandKind::kInteger:
         if (spec.written) return Wanted(type, spec);
