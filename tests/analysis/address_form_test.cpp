@@ -68,6 +68,21 @@ std::string AccessAt(int id, int bits, int64_t cx, int64_t cy, int64_t c) {
 
 }  // namespace
 
+TEST_CASE("operations with different attributes are different values", "[analysis]") {
+  auto meet = [](const std::string& first, const std::string& second) {
+    const std::string four = "  %four = const i32 0x4\n  %x4 = mul i32 %x, %four\n";
+    auto access = [](const std::string& name, const std::string& mode) {
+      return "  %u" + name + " = prmt " + mode + "%n, %n, %n\n  %o" + name + " = add i32 %u" + name +
+             ", %x4\n  %w" + name + " = zext i64 from i32 %o" + name + "\n  %at" + name +
+             " = add i64 %a, %w" + name + "\n  store i32 shared %at" + name + ", %v\n";
+    };
+    return Meet(four + access("1", first) + access("2", second), LaunchShape{64, 1, 1});
+  };
+  CHECK_FALSE(meet("f4e ", "f4e "));
+  CHECK(meet("f4e ", "b4e "));
+  CHECK(meet("f4e ", ""));
+}
+
 TEST_CASE("two threads' addresses meet exactly when a pair of threads does", "[analysis][memory]") {
   std::mt19937 random(7);
   auto pick = [&](std::initializer_list<int64_t> values) { return values.begin()[random() % values.size()]; };
