@@ -119,6 +119,12 @@ Status Vote(Site& s, const std::function<Value(Value votes, Value taking)>& resu
 
 }  // namespace
 
+Result<Value> LanesTaking(Site& s, size_t mask_operand) {
+  const Members members = TRY(MembersOf(s, mask_operand));
+  if (!members.uniform()) return s.Unsupported("lanes name different masks");
+  return members.Taking(s);
+}
+
 Status EmitBarrierWarp(Site& s) {
   static_cast<void>(TRY(MembersOf(s, 0)));
   return {};
