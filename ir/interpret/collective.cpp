@@ -187,6 +187,18 @@ void CompleteVoteUni(Group& group) {
 void CompleteBallot(Group& group) { group.ReturnToAll(group.Ballot()); }
 void CompleteMatchAny(Group& group) { Match(group, false); }
 void CompleteMatchAll(Group& group) { Match(group, true); }
+void CompleteMatrixTranspose(Group& group) {
+  uint16_t matrix[8][8] = {};
+  group.ForEach([&](Thread& t) {
+    const auto pair = static_cast<uint32_t>(OperandOf(t, 0));
+    matrix[t.lane / 4][t.lane % 4 * 2] = static_cast<uint16_t>(pair);
+    matrix[t.lane / 4][t.lane % 4 * 2 + 1] = static_cast<uint16_t>(pair >> 16);
+  });
+  group.ForEach([&](Thread& t) {
+    const uint32_t row = t.lane / 4, column = t.lane % 4 * 2;
+    ReturnTo(t, matrix[column][row] | static_cast<uint32_t>(matrix[column + 1][row]) << 16);
+  });
+}
 void CompleteActiveMask(Group& group) { group.ReturnToAll(group.members); }
 void CompleteElect(Group& group) {
   group.ReturnToAll(static_cast<Bits128>(std::countr_zero(group.members)));
