@@ -228,6 +228,21 @@ TEST_CASE("no room is in a cycle of includes") {
   for (const Room& room : kRooms) visit(room);
 }
 
+constexpr size_t kMaxLines = 400;
+// Sources that may be longer, and how long: declarations of one ABI, which a reader searches rather than
+// reads, and families that have not been divided yet.
+const std::map<std::string, size_t> kLonger = {
+    {"runtime/cuda/abi/runtime_types.h", 480},
+    {"runtime/cuda/abi/driver_memory.h", 480},
+    {"runtime/cuda/abi/driver_device.h", 440},
+    {"ir/text/parse_function.cpp", 480},
+    {"ptx-parser/translate/emitter.cpp", 460},
+    {"ir/interpret/integer.cpp", 455},
+    {"runtime/texture/fetch.cpp", 410},
+    {"lowering/passes/flatten_calls.cpp", 405},
+    {"lowering/passes/insert_extra_barriers.cpp", 405},
+};
+
 TEST_CASE("sources stay readable: length, names, tables exempt") {
   const std::regex vague("(^|_)(utils?|helpers?|common|manager|misc)(_|$)");
   for (const fs::path& file : Sources()) {
@@ -235,7 +250,10 @@ TEST_CASE("sources stay readable: length, names, tables exempt") {
     CHECK_FALSE(std::regex_search(stem, vague));
     if (file.extension() == ".def" || file.string().starts_with("tests/")) continue;
     const size_t length = Lines(file).size();
-    if (length > 600) FAIL_CHECK(file << " has " << length << " lines; split it by family");
+    const auto longer = kLonger.find(file.generic_string());
+    const size_t limit = longer == kLonger.end() ? kMaxLines : longer->second;
+    if (length > limit) FAIL_CHECK(file << " has " << length << " lines; split it by family");
+    if (longer != kLonger.end() && length <= kMaxLines) FAIL_CHECK(file << " is no exception any more");
   }
 }
 

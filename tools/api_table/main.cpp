@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   // The page names the table as people find it: from the root of the repository.
-  table->file = "runtime/" + target.space + (target.space == "driver" ? "/cuda.api" : "/cudart.api");
+  table->file = "runtime/cuda/" + target.space + (target.space == "driver" ? "/cuda.api" : "/cudart.api");
   if (what == "check-coverage")
     return argc == 5 ? CheckCoverage(WriteCoverage(*table, target), argv[4]) : Usage();
   const int major = argc > 4 ? std::atoi(argv[4]) : 0;
