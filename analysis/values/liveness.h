@@ -1,4 +1,4 @@
-// Which values are needed behind a point of the program.
+// Which values are needed after a point of the program.
 #pragma once
 
 #include <algorithm>
