@@ -17,7 +17,11 @@ void NoteError(cuda::cudaError_t error);
 template <>
 struct ptx2cpu::api::ResultTraits<ptx2cpu::cuda::cudaError_t> {
   static std::string Text(cuda::cudaError_t result) { return cudart::cudaGetErrorName(result); }
-  static cuda::cudaError_t OutOfMemory() { return cuda::cudaErrorMemoryAllocation; }
+  static cuda::cudaError_t Of(rt::Failure::Kind kind) {
+    return kind == rt::Failure::Kind::kMemory   ? cuda::cudaErrorMemoryAllocation
+           : kind == rt::Failure::Kind::kSystem ? cuda::cudaErrorOperatingSystem
+                                                : cuda::cudaErrorUnknown;
+  }
   static void Note(cuda::cudaError_t result) {
     if (result != cuda::cudaSuccess) cudart::NoteError(result);
   }

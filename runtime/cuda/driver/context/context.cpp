@@ -6,6 +6,7 @@
 #include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/context/stream_object.h"
 #include "runtime/cuda/driver/core/errors.h"
+#include "runtime/worker/per_thread.h"
 
 namespace ptx2cpu::driver {
 
@@ -33,7 +34,7 @@ struct ThreadStream {
   uint64_t context_id;
   std::unique_ptr<StreamObject> stream;
 };
-thread_local std::vector<ThreadStream> thread_streams;
+using ThreadStreams = std::vector<ThreadStream>;
 
 // For kernels that ask.
 rt::DeviceFacts FactsOf(const Device& device) {
@@ -145,6 +146,7 @@ bool Context::RemovePeer(const Context& peer) {
 }
 
 StreamObject& Context::per_thread_stream() {
+  ThreadStreams& thread_streams = rt::PerThread<ThreadStreams>();
   for (const ThreadStream& own : thread_streams) {
     if (own.context_id == id()) return *own.stream;
   }
@@ -163,10 +165,7 @@ CUresult Context::StickyError() const {
   return error ? ResultOf(*error) : CUDA_ERROR_UNKNOWN;
 }
 
-ContextStack& ContextStack::OfThread() {
-  thread_local ContextStack stack;
-  return stack;
-}
+ContextStack& ContextStack::OfThread() { return rt::PerThread<ContextStack>(); }
 
 Context* ContextStack::Pop() {
   if (contexts_.empty()) return nullptr;

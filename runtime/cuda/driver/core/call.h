@@ -4,11 +4,12 @@
 
 #include <concepts>
 #include <cstdint>
-#include <new>
 #include <string>
 #include <type_traits>
 
+#include "ir/internal_error.h"
 #include "runtime/cuda/driver/core/trace.h"
+#include "runtime/worker/failure.h"
 
 namespace ptx2cpu::api {
 
@@ -36,11 +37,14 @@ class PerThreadDefaultStream {
 template <typename R>
 struct ResultTraits {
   static std::string Text(const R&) { return {}; }
-  static R OutOfMemory() { return R{}; }
+  static R Of(rt::Failure::Kind) { return R{}; }
   static void Note(const R&) {}
 };
 
 namespace internal {
+
+// Of the exception that is being handled; says on stderr what went wrong in the call, but for missing memory.
+rt::Failure::Kind Caught(const char* call);
 
 template <typename T>
 void AppendArgument(ArgumentText& text, const T& value) {
@@ -60,19 +64,21 @@ void AppendArgument(ArgumentText& text, const T& value) {
 }
 
 template <bool kNote, typename Body>
-auto Guarded(Body& body) {
+auto Guarded(const char* name, Body& body) {
   using R = decltype(body());
+  const ThrowInternalErrors throwing;
   if constexpr (std::is_void_v<R>) {
     try {
       body();
-    } catch (const std::bad_alloc&) {  // no caller to report to
+    } catch (...) {
+      Caught(name);
     }
   } else {
     R result;
     try {
       result = body();
-    } catch (const std::bad_alloc&) {
-      result = ResultTraits<R>::OutOfMemory();
+    } catch (...) {
+      result = ResultTraits<R>::Of(Caught(name));
     }
     if constexpr (kNote) ResultTraits<R>::Note(result);
     return result;
@@ -86,9 +92,9 @@ auto Traced(const FunctionInfo& info, Body& body, const Args&... args) {
   (AppendArgument(text, args), ...);
   TraceScope scope(info.name, text.Take());
   if constexpr (std::is_void_v<R>) {
-    Guarded<kNote>(body);
+    Guarded<kNote>(info.name, body);
   } else {
-    R result = Guarded<kNote>(body);
+    R result = Guarded<kNote>(info.name, body);
     scope.Result(ResultTraits<R>::Text(result));
     return result;
   }
@@ -99,7 +105,7 @@ auto Traced(const FunctionInfo& info, Body& body, const Args&... args) {
 template <typename Body, typename... Args>
 auto Call(const FunctionInfo& info, Body body, const Args&... args) {
   if (!TraceOn()) [[likely]]
-    return internal::Guarded<true>(body);
+    return internal::Guarded<true>(info.name, body);
   return internal::Traced<true>(info, body, args...);
 }
 
@@ -107,7 +113,7 @@ auto Call(const FunctionInfo& info, Body body, const Args&... args) {
 template <typename Body, typename... Args>
 auto Report(const FunctionInfo& info, Body body, const Args&... args) {
   if (!TraceOn()) [[likely]]
-    return internal::Guarded<false>(body);
+    return internal::Guarded<false>(info.name, body);
   return internal::Traced<false>(info, body, args...);
 }
 

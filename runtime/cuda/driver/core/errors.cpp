@@ -96,9 +96,12 @@ CUresult ResultOf(const rt::LaunchError& error) {
       return CUDA_ERROR_INVALID_VALUE;
     case rt::LaunchError::Kind::kResources:
       return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    default:
-      return ResultOfFault(error.fault);
+    case rt::LaunchError::Kind::kInternal:
+      return CUDA_ERROR_UNKNOWN;
+    case rt::LaunchError::Kind::kFault:
+      break;
   }
+  return ResultOfFault(error.fault);
 }
 
 void Warn(std::string_view message) {

@@ -19,6 +19,10 @@ struct ptx2cpu::api::ResultTraits<ptx2cpu::cuda::CUresult> {
     driver::cuGetErrorName(result, &text);
     return text == nullptr ? std::to_string(static_cast<int>(result)) : text;
   }
-  static cuda::CUresult OutOfMemory() { return cuda::CUDA_ERROR_OUT_OF_MEMORY; }
+  static cuda::CUresult Of(rt::Failure::Kind kind) {
+    return kind == rt::Failure::Kind::kMemory   ? cuda::CUDA_ERROR_OUT_OF_MEMORY
+           : kind == rt::Failure::Kind::kSystem ? cuda::CUDA_ERROR_OPERATING_SYSTEM
+                                                : cuda::CUDA_ERROR_UNKNOWN;
+  }
   static void Note(cuda::CUresult) {}
 };

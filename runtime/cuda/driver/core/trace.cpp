@@ -31,8 +31,17 @@ bool IsText(char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; }
 }  // namespace
 
 namespace internal {
+
 std::atomic<bool> lines_on{WantsLines()};
+
+rt::Failure::Kind Caught(const char* call) {
+  const rt::Failure failure = rt::CurrentFailure();
+  if (failure.kind != rt::Failure::Kind::kMemory)
+    std::fprintf(stderr, "ptx2cpu: %s: %s\n", call, failure.text.c_str());
+  return failure.kind;
 }
+
+}  // namespace internal
 
 void ArgumentText::Name() {
   if (!text_.empty()) text_ += ", ";

@@ -1,0 +1,135 @@
+// Programs in trouble see an error or nothing of it; their process goes on.
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "ir/result.h"
+#include "runtime/cuda/driver/core/exports.h"
+#include "tests/driver/driver_session.h"
+
+namespace {
+
+// Standard output, then the exit status where it is not 0; "killed" for a signal.
+std::string Ask(const std::string& name, const std::string& environment = "") {
+  const std::string command = "env CUDA_CACHE_DISABLE=1 " + environment +
+                              " timeout 100 " PTX2CPU_BINARY_DIR "/bin/driver_trouble_asker " + name +
+                              " 2>/dev/null";
+  std::FILE* const pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string text;
+  char buffer[4096];
+  for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, count);
+  const int status = pclose(pipe);
+  if (!WIFEXITED(status)) return text + "killed";
+  return WEXITSTATUS(status) == 0 ? text : text + "exit status " + std::to_string(WEXITSTATUS(status));
+}
+
+const std::string kSum = "launch 0 wait 0 sum 64000\n";
+
+}  // namespace
+
+TEST_CASE("where no thread can be made, a launch is an error and the rest works") {
+  CHECK(Ask("no_threads") == "load 0\nallocate 0\nlaunch 304\n");
+}
+
+TEST_CASE("where few threads can be made, there are fewer workers") {
+  const std::string text = Ask("few_threads", "PTX2CPU_THREADS=16");
+  INFO(text);
+  CHECK(text.find("load 0\n" + kSum) != std::string::npos);
+  CHECK(text.find("multiprocessors 16") == std::string::npos);
+}
+
+TEST_CASE("little address space: an error or the result") {
+  const std::string text = Ask("little_address_space");
+  INFO(text);
+  CHECK(text.find("killed") == std::string::npos);
+  CHECK(text.find("status") == std::string::npos);
+  CHECK(text.find("launch ") != std::string::npos);
+}
+
+TEST_CASE("large arrays that nobody writes take no memory, and one of 1 TiB ends no process") {
+  CHECK(Ask("huge_array") == "1099511627776: an answer\n1073741824: an answer\nlittle memory\n");
+}
+
+TEST_CASE("a fault in a program that blocks all signals is error 700") {
+  CHECK(Ask("blocked_signals") == "load 0\n" + kSum + "launch 0 wait 700 handled 0\nstill blocked 1\n");
+  CHECK(Ask("blocked_signals", "CUDA_LAUNCH_BLOCKING=1") ==
+        "load 0\n" + kSum + "launch 700 wait 700 handled 0\nstill blocked 1\n");
+}
+
+TEST_CASE("a handler installed after CUDA sees the program's faults and none of a kernel") {
+  CHECK(Ask("own_handlers") == "load 0\n" + kSum + "launch 0 wait 700 handled 0\nhandled 2\n");
+}
+
+TEST_CASE("handlers that pass faults on to those before them do not call each other for ever") {
+  CHECK(Ask("chained_handlers") == kSum + kSum + kSum + "passed on 3 times\n");
+}
+
+TEST_CASE("kernels compile on a thread with a small stack") {
+  CHECK(Ask("small_stack") == "load 0\n" + kSum);
+}
+
+TEST_CASE("the program's alternate stack may be small or absent") {
+  CHECK(Ask("own_alternate_stack") ==
+        "load 0\n" + kSum + kSum + "launch 0 wait 700 handled 0\n");
+}
+
+TEST_CASE("calls from destructors of thread-locals and statics and from exit handlers work as before") {
+  CHECK(Ask("late") == "load 0\n" + kSum +
+                           "thread-local destructor: 0 0 0 0 0 0 same\n"
+                           "exit handler: 0 0 0 0 0 0 same\n"
+                           "static destructor: 0 0 0 0 0 0 same\n");
+}
+
+TEST_CASE("what is thrown inside a call is the call's error") {
+  using namespace ptx2cpu::cuda;
+  const ptx2cpu::api::FunctionInfo info{"cuTrouble", ""};
+  const auto result = [&](auto body) {
+    return ptx2cpu::api::Call(info, [&]() -> CUresult {
+      body();
+      return CUDA_SUCCESS;
+    });
+  };
+  CHECK(result([] { throw std::bad_alloc(); }) == CUDA_ERROR_OUT_OF_MEMORY);
+  CHECK(result([] { throw std::system_error(EAGAIN, std::generic_category()); }) ==
+        CUDA_ERROR_OPERATING_SYSTEM);
+  CHECK(result([] { throw std::logic_error("a mistake"); }) == CUDA_ERROR_UNKNOWN);
+  CHECK(result([] { throw 7; }) == CUDA_ERROR_UNKNOWN);
+  CHECK(result([] { ptx2cpu::CheckFailed("one == two", "here.cpp", 7, "Why."); }) == CUDA_ERROR_UNKNOWN);
+  CHECK(result([] {}) == CUDA_SUCCESS);
+}
+
+TEST_CASE("a cooperative grid is at most the occupancy times the multiprocessors") {
+  using namespace driver_test;
+  const Session session;
+  CUmodule module;
+  CUfunction bump;
+  CUdeviceptr word;
+  REQUIRE(cuModuleLoadData(&module, kBump.c_str()) == CUDA_SUCCESS);
+  REQUIRE(cuModuleGetFunction(&bump, module, "bump") == CUDA_SUCCESS);
+  REQUIRE(cuMemAlloc_v2(&word, 4) == CUDA_SUCCESS);
+  int multiprocessors = 0;
+  REQUIRE(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0) ==
+          CUDA_SUCCESS);
+  for (const unsigned threads : {32u, 256u, 1024u}) {
+    INFO(threads);
+    int blocks = 0;
+    REQUIRE(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, bump, static_cast<int>(threads), 0) ==
+            CUDA_SUCCESS);
+    const auto most = static_cast<unsigned>(blocks * multiprocessors);
+    unsigned n = 1;
+    void* parameters[] = {&word, &n};
+    CHECK(cuLaunchCooperativeKernel(bump, most, 1, 1, threads, 1, 1, 0, nullptr, parameters) == CUDA_SUCCESS);
+    CHECK(cuLaunchCooperativeKernel(bump, most + 1, 1, 1, threads, 1, 1, 0, nullptr, parameters) ==
+          CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  }
+  CHECK(cuCtxSynchronize() == CUDA_SUCCESS);
+  CHECK(cuMemFree_v2(word) == CUDA_SUCCESS);
+  CHECK(cuModuleUnload(module) == CUDA_SUCCESS);
+}
