@@ -147,10 +147,40 @@ TEST_CASE("heap: random blocks keep their contents and never overlap", "[memory]
   CHECK(limits.free() == limits.total());
 }
 
-TEST_CASE("heap: large blocks end at a page that nobody can touch, and are out of reach when free",
-          "[memory]") {
+TEST_CASE("heap: around a block as much can be touched as where 2 MiB are mapped at once", "[memory]") {
   MemoryLimits limits(size_t{1} << 40, size_t{1} << 40);
-  MemoryHeap heap(limits);
+  MemoryHeap heap(limits, MemoryHeap::Bounds::kGranule);
+  for (const size_t bytes : {size_t{1}, size_t{512}, size_t{60000}, size_t{65536}, size_t{100000},
+                             size_t{2} << 20, (size_t{5} << 20) + 512}) {
+    INFO(bytes);
+    auto* memory = static_cast<char*>(heap.Allocate(bytes));
+    REQUIRE(memory != nullptr);
+    CHECK(Readable(memory - 65536, 65536 + bytes + 512));
+    heap.Free(memory, bytes);
+    if (bytes >= MemoryHeap::kOwnMapping) CHECK_FALSE(Readable(memory - 512, 1));
+  }
+  auto* large = static_cast<char*>(heap.Allocate(size_t{5} << 20));
+  CHECK_FALSE(Readable(large - (size_t{1} << 20), (size_t{8} << 20)));
+  heap.Free(large, size_t{5} << 20);
+}
+
+TEST_CASE("the nearest allocation of a bad address", "[memory]") {
+  Allocations table;
+  REQUIRE(table.Insert({.base = 0x10000, .size = 400}));
+  REQUIRE(table.Insert({.base = 0x20000, .size = 8}));
+  CHECK(table.Near(0x10000 + 412) == "12 bytes after allocation 0x10000 of 400 bytes");
+  CHECK(table.Near(0x10000 - 4) == "4 bytes before allocation 0x10000 of 400 bytes");
+  CHECK(table.Near(0x20000 - 4) == "4 bytes before allocation 0x20000 of 8 bytes");
+  CHECK(table.Near(0x10000 + 399).empty());
+  CHECK(table.Near(uintptr_t{1} << 40).empty());
+}
+
+TEST_CASE(
+    "heap: asked to check bounds, large blocks end at a page that nobody can touch, and are out of reach "
+    "when free",
+    "[memory]") {
+  MemoryLimits limits(size_t{1} << 40, size_t{1} << 40);
+  MemoryHeap heap(limits, MemoryHeap::Bounds::kStrict);
   for (const size_t bytes : {size_t{65536}, size_t{100000}, size_t{1} << 20, (size_t{5} << 20) + 512}) {
     auto* memory = static_cast<char*>(heap.Allocate(bytes));
     REQUIRE(memory != nullptr);

@@ -1,5 +1,7 @@
 #include "runtime/cuda/driver/memory/allocations.h"
 
+#include <cinttypes>
+#include <cstdio>
 #include <mutex>
 
 namespace ptx2cpu::driver {
@@ -77,6 +79,30 @@ Allocations::Found Allocations::Look(uintptr_t address) const {
 }
 
 std::optional<Range> Allocations::Find(uintptr_t address) const { return Look(address).range; }
+
+std::string Allocations::Near(uintptr_t address) const {
+  constexpr uintptr_t kFar = uintptr_t{1} << 30;
+  const std::shared_lock lock(mutex_);
+  if (Locate(address) != ranges_.end()) return {};
+  const Range* nearest = nullptr;
+  uintptr_t distance = kFar;
+  bool is_after = false;
+  const auto next = ranges_.upper_bound(address);
+  if (next != ranges_.end() && next->first - address < distance) {
+    nearest = &next->second;
+    distance = next->first - address;
+  }
+  if (next != ranges_.begin()) {
+    const Range& before = std::prev(next)->second;
+    const uintptr_t past = address - (before.base + before.size);  // 0: the first byte after it
+    if (past < distance) nearest = &before, distance = past, is_after = true;
+  }
+  if (nearest == nullptr) return {};
+  char text[128];
+  std::snprintf(text, sizeof text, "%" PRIuPTR " bytes %s allocation 0x%" PRIxPTR " of %zu bytes", distance,
+                is_after ? "after" : "before", nearest->base, nearest->size);
+  return text;
+}
 
 bool Allocations::Overlaps(uintptr_t address, size_t bytes) const {
   const std::shared_lock lock(mutex_);

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <shared_mutex>
+#include <string>
 #include <vector>
 
 namespace ptx2cpu::driver {
@@ -66,6 +67,9 @@ class Allocations {
     uintptr_t end = 0;  // exclusive
   };
   Found Look(uintptr_t address) const;
+  // Of an address that no range holds: "12 bytes after allocation 0x7f0000000200 of 400 bytes", of the range
+  // that is nearest. Empty: it is in a range, or far from all.
+  std::string Near(uintptr_t address) const;
   // Does any range share a byte with [address, address + bytes)?
   bool Overlaps(uintptr_t address, size_t bytes) const;
   // Removes the range that begins at `base`, if `accept` returns true (called under the lock).

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cstdlib>
+#include <string_view>
 
 namespace ptx2cpu::driver {
 
@@ -11,6 +13,9 @@ namespace {
 
 constexpr size_t kSlabBytes = 1 << 20;
 constexpr size_t kHugePage = 2 << 20;
+constexpr size_t kGranule = 2 << 20;     // what a GPU maps at once
+constexpr size_t kTouchable = 64 << 10;  // before a block, at least; the rest of the granule is after it
+static_assert(kSlabBytes + 2 * kTouchable <= kGranule);
 
 size_t PageSize() {
   static const size_t size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -50,7 +55,20 @@ MemoryHeap& MemoryHeap::Get() {
 
 MemoryHeap::~MemoryHeap() {
   DropKept(0);
-  for (const std::byte* slab : slabs_) munmap(const_cast<std::byte*>(slab), kSlabBytes + PageSize());
+  const size_t before = bounds_ == Bounds::kStrict ? 0 : kTouchable;
+  const size_t mapped = bounds_ == Bounds::kStrict ? kSlabBytes : kGranule;
+  for (const std::byte* slab : slabs_) munmap(const_cast<std::byte*>(slab) - before, mapped + PageSize());
+}
+
+MemoryHeap::Bounds MemoryHeap::BoundsWanted() {
+  const char* text = std::getenv("PTX2CPU_CHECK_BOUNDS");
+  return text != nullptr && std::string_view(text) == "1" ? Bounds::kStrict : Bounds::kGranule;
+}
+
+MemoryHeap::Place MemoryHeap::PlaceOf(size_t bytes, size_t alignment) const {
+  const size_t used = RoundUp(bytes, alignment), pages = RoundUp(used, PageSize());
+  if (bounds_ == Bounds::kStrict) return {pages, pages - used};
+  return {RoundUp(kTouchable + pages + 1, kGranule), kTouchable};
 }
 
 // Multiples of 512 up to 8 KiB, then four classes for each power of two.
@@ -73,10 +91,11 @@ void* MemoryHeap::FromSlab(size_t bytes) {
   const std::lock_guard lock(mutex_);
   std::vector<void*>& free = free_[size_class];
   if (free.empty()) {
-    std::byte* slab = MapBeforeGuard(kSlabBytes);
+    std::byte* slab = MapBeforeGuard(bounds_ == Bounds::kStrict ? kSlabBytes : kGranule);
     if (slab == nullptr) return nullptr;
+    if (bounds_ != Bounds::kStrict) slab += kTouchable;
     slabs_.insert(slab);
-    // The last piece ends at the guard page; the first is handed out first.
+    // The last piece ends where the slab ends; the first is handed out first.
     for (std::byte* piece = slab + kSlabBytes - step; piece >= slab; piece -= step) free.push_back(piece);
   }
   void* memory = free.back();
@@ -122,14 +141,13 @@ void MemoryHeap::Trim() {
 }
 
 void* MemoryHeap::OwnMapping(size_t bytes, size_t alignment) {
-  const size_t used = RoundUp(bytes, alignment);
-  const size_t mapped = RoundUp(used, PageSize());
+  const auto [mapped, before] = PlaceOf(bytes, alignment);
   auto* mapping = static_cast<std::byte*>(TakeKept(mapped));
   if (mapping != nullptr && mprotect(mapping, mapped, PROT_READ | PROT_WRITE) != 0) {
     Unmap(mapping, mapped);
     mapping = nullptr;
   }
-  const auto map = [&] {
+  const auto map = [&, mapped = mapped] {
     return mappings_.load(std::memory_order_relaxed) < kMaxGuarded ? MapBeforeGuard(mapped)
                                                                    : MapUnguarded(mapped);
   };
@@ -139,7 +157,7 @@ void* MemoryHeap::OwnMapping(size_t bytes, size_t alignment) {
     if (mapping == nullptr) return nullptr;
     mappings_.fetch_add(1, std::memory_order_relaxed);
   }
-  return mapping + (mapped - used);
+  return mapping + before;
 }
 
 void* MemoryHeap::Allocate(size_t bytes, size_t alignment) {
@@ -158,9 +176,8 @@ void MemoryHeap::Free(void* memory, size_t bytes, size_t alignment) {
     free_[ClassOf(bytes)].push_back(memory);
     return;
   }
-  const size_t used = RoundUp(bytes, alignment);
-  const size_t mapped = RoundUp(used, PageSize());
-  std::byte* mapping = static_cast<std::byte*>(memory) - (mapped - used);
+  const auto [mapped, before] = PlaceOf(bytes, alignment);
+  std::byte* mapping = static_cast<std::byte*>(memory) - before;
   const bool few = mappings_.load(std::memory_order_relaxed) < kMaxGuarded;
   if (!few || mapped > kMaxKept / 4 || mprotect(mapping, mapped, PROT_NONE) != 0)
     return Unmap(mapping, mapped);

@@ -1,9 +1,11 @@
 // The source of device, pinned and managed memory: separate from the program's own heap, so that a
 // kernel that writes where it must not does not break the host program's malloc.
 //
-// From 64 KiB up an allocation has a mapping of its own and ends (up to alignment) at a guard page: an access
-// past the end, and any access after the free, is a fault that names kernel and thread. Smaller ones share
-// slabs between guard pages; they cost no system call.
+// From 64 KiB up an allocation has a mapping of its own: an access far from it, and any access after the
+// free, is a fault that names kernel and thread. Smaller ones share slabs; they cost no system call. Around
+// either the program may touch as much as on a GPU, which maps 2 MiB at a time; programs read an element
+// before or after their array and drop it. With PTX2CPU_CHECK_BOUNDS=1 an allocation of its own ends (up to
+// alignment) at a guard page instead, and slabs have nothing around them.
 #pragma once
 
 #include <array>
@@ -26,7 +28,11 @@ class MemoryHeap {
   static constexpr size_t kOwnMapping = 64 * 1024;
 
   static MemoryHeap& Get();
-  explicit MemoryHeap(MemoryLimits& limits) : limits_(limits) {}
+  // How much around a block can be touched.
+  enum class Bounds : uint8_t { kGranule, kStrict };
+  static Bounds BoundsWanted();
+  explicit MemoryHeap(MemoryLimits& limits, Bounds bounds = BoundsWanted())
+      : limits_(limits), bounds_(bounds) {}
   ~MemoryHeap();
   MemoryHeap(const MemoryHeap&) = delete;
   MemoryHeap& operator=(const MemoryHeap&) = delete;
@@ -50,6 +56,11 @@ class MemoryHeap {
   // page, and neighbours are one mapping to the system.
   static constexpr size_t kMaxGuarded = 16384;
 
+  // A block of its own: the accessible bytes of its mapping, and where in them it begins.
+  struct Place {
+    size_t mapped, before;
+  };
+  Place PlaceOf(size_t bytes, size_t alignment) const;
   static size_t ClassOf(size_t bytes);
   static size_t BytesOfClass(size_t size_class);
   void* FromSlab(size_t bytes);
@@ -59,6 +70,7 @@ class MemoryHeap {
   void Unmap(void* mapping, size_t bytes);
 
   MemoryLimits& limits_;
+  const Bounds bounds_;
   std::mutex mutex_;
   std::array<std::vector<void*>, kClasses> free_;  // per size class
   std::set<const std::byte*> slabs_;
