@@ -1,4 +1,6 @@
 // Kernels by host address: registration, launches of each kind, in all three libraries.
+#include <dlfcn.h>
+
 #include <array>
 #include <catch2/catch.hpp>
 #include <thread>
@@ -164,6 +166,49 @@ TEST_CASE("configure, set up, launch: the calls of compilers before CUDA 9", "[c
   REQUIRE(face.Call("cudaSetupArgument", static_cast<const void*>(&b), size_t{4}, size_t{12}) == cudaSuccess);
   REQUIRE(face.Call("cudaLaunch", static_cast<const void*>(&kStub)) == cudaSuccess);
   REQUIRE(output.Read()[10] == 56);
+}
+
+TEST_CASE("after a fault each launch returns the fault, whatever else is wrong with it", "[cudart]") {
+  for (const int major : kMajors) {
+    INFO("CUDA " << major);
+    const Face& face = Face::Of(major);
+    Registered binary(face,
+                      {Module(".visible .entry traps() { trap; }\n.visible .entry nothing() { ret; }\n")});
+    binary.Function(&kStub, "traps");
+    binary.Function(&kOtherStub, "nothing");
+    binary.End();
+    const auto launch = [&](const void* function, unsigned threads, size_t shared) {
+      return face.Call("cudaLaunchKernel", function, dim3{1, 1, 1}, dim3{threads, 1, 1},
+                       static_cast<void**>(nullptr), shared, cudaStream_t{});
+    };
+    CHECK(launch(&kStub, 1, 0) == cudaSuccess);
+    CHECK(face.Call("cudaDeviceSynchronize") == cudaErrorLaunchFailure);
+    CHECK(launch(&kStub, 1, 0) == cudaErrorLaunchFailure);
+    CHECK(launch(&kOtherStub, 1, 0) == cudaErrorLaunchFailure);     // not loaded yet
+    CHECK(launch(&kOtherStub, 5000, 0) == cudaErrorLaunchFailure);  // no shape
+    CHECK(launch(&kOtherStub, 1, size_t{1} << 40) == cudaErrorLaunchFailure);
+    CHECK(launch(&launch, 1, 0) == cudaErrorLaunchFailure);  // no kernel
+    CHECK(launch(nullptr, 1, 0) == cudaErrorLaunchFailure);
+    CHECK(face.Call("cudaLaunchCooperativeKernel", static_cast<const void*>(&launch), dim3{1, 1, 1},
+                    dim3{1, 1, 1}, static_cast<void**>(nullptr), size_t{0},
+                    cudaStream_t{}) == cudaErrorLaunchFailure);
+    CHECK(face.Call("cudaDeviceReset") == cudaSuccess);
+    face.Last();
+    CHECK(launch(&kOtherStub, 1, 0) == cudaSuccess);
+    CHECK(face.Call("cudaDeviceSynchronize") == cudaSuccess);
+  }
+}
+
+TEST_CASE("the libraries can be opened by their names without a number", "[cudart]") {
+  const std::string folder = PTX2CPU_BINARY_DIR "/lib/ptx2cpu/";
+  const auto function = [&](const char* library, const char* name) {
+    void* const handle = dlopen((folder + library).c_str(), RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(handle != nullptr);
+    return dlsym(handle, name);
+  };
+  CHECK(function("libcuda.so", "cuInit") != nullptr);
+  CHECK(function("libcuda.so", "cuInit") == function("libcuda.so.1", "cuInit"));
+  CHECK(function("libcudart.so", "cudaMalloc") == function("libcudart.so.13", "cudaMalloc"));
 }
 
 TEST_CASE("what is not registered, or no more, is not launched", "[cudart]") {

@@ -7,6 +7,7 @@
 #include "cudart_api.h"
 #include "runtime/cuda/cudart/context.h"
 #include "runtime/cuda/cudart/registration.h"
+#include "runtime/worker/per_thread.h"
 
 namespace ptx2cpu::cudart {
 
@@ -19,19 +20,21 @@ struct Configuration {
 };
 
 // Each thread's pushed configurations; an argument of a stub may itself launch.
-std::vector<Configuration>& Configurations() {
-  thread_local std::vector<Configuration> configurations;
-  return configurations;
-}
+std::vector<Configuration>& Configurations() { return rt::PerThread<std::vector<Configuration>>(); }
 
 struct OldLaunch {
   Configuration configuration{};
   bool configured = false;
   std::vector<std::byte> arguments;
 };
-OldLaunch& OldLaunchOfThread() {
-  thread_local OldLaunch launch;
-  return launch;
+OldLaunch& OldLaunchOfThread() { return rt::PerThread<OldLaunch>(); }
+
+// This thread has a context to work in, and no kernel has faulted there: what a program hears of a launch
+// after a fault is the fault, whatever else is wrong with the launch.
+cudaError_t BeginLaunch() {
+  if (const cudaError_t error = Begin()) return error;
+  size_t stack_bytes;  // whichever question the driver answers in a context that works, and in no other
+  return FromDriver(driver::cuCtxGetLimit(&stack_bytes, CU_LIMIT_STACK_SIZE));
 }
 
 // The driver counts dynamic shared memory in 32 bits; what is more is more than any device has.
@@ -78,7 +81,7 @@ cudaError_t __cudaPopCallConfiguration(dim3* gridDim, dim3* blockDim, size_t* sh
 
 cudaError_t cudaLaunchKernel(const void* func, dim3 gridDim, dim3 blockDim, void** args, size_t sharedMem,
                              cudaStream_t stream) {
-  if (const cudaError_t error = Begin()) return error;
+  if (const cudaError_t error = BeginLaunch()) return error;
   CUfunction function;
   if (const cudaError_t error = FunctionOf(func, function)) return error;
   return Launch(function, {gridDim, blockDim, sharedMem, stream}, args, nullptr);
@@ -108,7 +111,7 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernelPtr, const void* entryFuncAddr) 
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void** args,
                                size_t sharedMem, cudaStream_t stream) {
-  if (const cudaError_t error = Begin()) return error;
+  if (const cudaError_t error = BeginLaunch()) return error;
   CUfunction function = reinterpret_cast<CUfunction>(kernel);
   const cudaError_t result = Launch(function, {gridDim, blockDim, sharedMem, stream}, args, nullptr);
   if (result != cudaErrorInvalidResourceHandle) [[likely]]
@@ -119,7 +122,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim,
 
 cudaError_t cudaLaunchCooperativeKernel(const void* func, dim3 gridDim, dim3 blockDim, void** args,
                                         size_t sharedMem, cudaStream_t stream) {
-  if (const cudaError_t error = Begin()) return error;
+  if (const cudaError_t error = BeginLaunch()) return error;
   CUfunction function;
   if (const cudaError_t error = FunctionOf(func, function)) return error;
   if (!SharedFits(sharedMem)) return cudaErrorInvalidValue;
@@ -129,8 +132,8 @@ cudaError_t cudaLaunchCooperativeKernel(const void* func, dim3 gridDim, dim3 blo
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* func, void** args) {
+  if (const cudaError_t error = BeginLaunch()) return error;
   if (config == nullptr || !SharedFits(config->dynamicSmemBytes)) return cudaErrorInvalidValue;
-  if (const cudaError_t error = Begin()) return error;
   CUfunction function;
   if (const cudaError_t error = FunctionOf(func, function)) return error;
   const CUlaunchConfig shape{config->gridDim.x,
@@ -168,7 +171,7 @@ cudaError_t cudaLaunch(const void* func) {
   OldLaunch& launch = OldLaunchOfThread();
   if (!launch.configured) return cudaErrorMissingConfiguration;
   launch.configured = false;
-  if (const cudaError_t error = Begin()) return error;
+  if (const cudaError_t error = BeginLaunch()) return error;
   CUfunction function;
   if (const cudaError_t error = FunctionOf(func, function)) return error;
   size_t size = launch.arguments.size();

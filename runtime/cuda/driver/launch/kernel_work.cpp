@@ -7,6 +7,8 @@
 #include "runtime/cuda/driver/code/function.h"
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/core/errors.h"
+#include "runtime/cuda/driver/launch/occupancy.h"
+#include "runtime/cuda/driver/memory/allocations.h"
 
 namespace ptx2cpu::driver {
 
@@ -84,6 +86,10 @@ CUresult SettleCluster(const Function& function, const ptx2cpu_kernel& kernel, r
 void ReportFault(const rt::KernelCode& code, const rt::LaunchError& error) {
   std::string message = error.message;
   if (error.kind == rt::LaunchError::Kind::kFault) {
+    if (error.fault == PTX2CPU_FAULT_BAD_ADDRESS || error.fault == PTX2CPU_FAULT_MISALIGNED) {
+      const std::string near = Allocations::Get().Near(error.address);
+      if (!near.empty()) message += ": " + near;
+    }
     const rt::FaultPlace place = code.module().Locate(error);
     if (place.line != 0) {
       message += "\n  " + place.file + ":" + std::to_string(place.line) + ": " + place.excerpt;
@@ -117,7 +123,7 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   if (!kernel) return cannot(kernel.error());
   work.kernel = *kernel;
   work.cooperative = request.cooperative;
-  if (request.cooperative && Volume(work.shape.grid) > rt::MaxCooperativeBlocks(*work.kernel, work.shape))
+  if (request.cooperative && Volume(work.shape.grid) > MaxCooperativeGrid(function, any, work.shape))
     return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   if (const CUresult error = PackParameters(any, request, work.params)) return error;
   const auto suited = code->ForParameters(work.kernel, work.shape.block, work.params.bytes().data());

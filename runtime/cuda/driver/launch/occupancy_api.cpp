@@ -1,29 +1,19 @@
-// cuOccupancy*: how many blocks a multiprocessor has at once. A multiprocessor is a worker thread here, which
-// has one block at a time; programs size grids by the answer, so it is a GPU's, and never more than a
-// cooperative launch can have.
+// cuOccupancy*: how many blocks a multiprocessor has at once.
 #include <algorithm>
 
 #include "driver_api.h"
 #include "runtime/cuda/driver/code/function.h"
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/context/device.h"
+#include "runtime/cuda/driver/launch/occupancy.h"
 
 namespace ptx2cpu::driver {
 
 namespace {
 
-constexpr size_t kThreadsPerMultiprocessor = 2048, kBlocksPerMultiprocessor = 32;
-constexpr size_t kSharedPerMultiprocessor = 233472, kSharedReservedPerBlock = 1024;
 constexpr size_t kPortableCluster = 8;
 
 size_t Volume(const Dim3& d) { return size_t{d.x} * d.y * d.z; }
-
-// A function whose code exists.
-struct Compiled {
-  Function* function = nullptr;
-  const ptx2cpu_kernel* kernel = nullptr;
-  int max_threads = 0;
-};
 
 CUresult Find(CUfunction handle, Compiled& found) {
   Context* context;
@@ -35,28 +25,7 @@ CUresult Find(CUfunction handle, Compiled& found) {
   return found.function->Attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, found.max_threads);
 }
 
-int BlocksPerMultiprocessor(const Compiled& f, int threads, size_t dynamic_shared) {
-  if (threads > static_cast<int>(kMaxThreads) || dynamic_shared > f.function->MaxDynamicShared(*f.kernel))
-    return 0;
-  const size_t rounded = (static_cast<size_t>(threads) + 31) / 32 * 32;
-  const size_t shared = f.kernel->static_shared_bytes + dynamic_shared + kSharedReservedPerBlock;
-  size_t blocks = std::min(
-      {kBlocksPerMultiprocessor, kThreadsPerMultiprocessor / rounded, kSharedPerMultiprocessor / shared});
-  rt::LaunchShape shape;
-  shape.block = {static_cast<uint32_t>(threads), 1, 1};
-  shape.dynamic_shared_bytes = static_cast<uint32_t>(dynamic_shared);
-  if (f.kernel->max_threads[0] != 0)
-    shape.block = {static_cast<uint32_t>(std::min(threads, f.max_threads)), 1, 1};
-  if (f.kernel->required_threads[0] != 0)
-    shape.block = {f.kernel->required_threads[0], std::max(1u, f.kernel->required_threads[1]),
-                   std::max(1u, f.kernel->required_threads[2])};
-  shape.grid = rt::WithCluster(*f.kernel, shape).cluster;
-  const size_t resident = rt::MaxCooperativeBlocks(*f.kernel, shape);
-  const size_t multiprocessors = static_cast<size_t>(f.function->context().device().multiprocessors());
-  return static_cast<int>(std::min(blocks, std::max<size_t>(resident / multiprocessors, 1)));
-}
-
-Dim3 ClusterOf(const Compiled& f, const CUlaunchConfig& config) {
+rt::Dim3 ClusterOf(const Compiled& f, const CUlaunchConfig& config) {
   rt::LaunchShape shape;
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config.attrs[i];

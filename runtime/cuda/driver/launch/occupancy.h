@@ -1,0 +1,27 @@
+// How many blocks a device has at once. A multiprocessor is a worker thread here, which has one block at a
+// time; programs size grids by the answer, so it is a GPU's, and never more than a cooperative launch can
+// have.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/cuda/driver/code/function.h"
+
+namespace ptx2cpu::driver {
+
+// A function whose code is there.
+struct Compiled {
+  Function* function = nullptr;
+  const ptx2cpu_kernel* kernel = nullptr;
+  int max_threads = 0;
+};
+
+// Blocks of so many threads; 0: none can run.
+int BlocksPerMultiprocessor(const Compiled& f, int threads, size_t dynamic_shared);
+
+// Blocks of the largest grid that a cooperative launch of this shape can have: the occupancy times the
+// multiprocessors. They can all be resident.
+uint64_t MaxCooperativeGrid(Function& function, const ptx2cpu_kernel& kernel, const rt::LaunchShape& shape);
+
+}  // namespace ptx2cpu::driver
