@@ -76,8 +76,7 @@ TEST_CASE("kernels compile on a thread with a small stack") {
 }
 
 TEST_CASE("the program's alternate stack may be small or absent") {
-  CHECK(Ask("own_alternate_stack") ==
-        "load 0\n" + kSum + kSum + "launch 0 wait 700 handled 0\n");
+  CHECK(Ask("own_alternate_stack") == "load 0\n" + kSum + kSum + "launch 0 wait 700 handled 0\n");
 }
 
 TEST_CASE("calls from destructors of thread-locals and statics and from exit handlers work as before") {

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "driver_api.h"
+#include "runtime/cuda/driver/core/exports.h"
 
 using namespace ptx2cpu::cuda;
 using namespace ptx2cpu::driver;
@@ -61,7 +62,10 @@ CUresult Load() { return cuModuleLoadData(&module, kPtx); }
 CUresult Launch(const char* name, unsigned blocks, void** parameters) {
   CUfunction function;
   if (const CUresult error = cuModuleGetFunction(&function, module, name)) return error;
-  return cuLaunchKernel(function, blocks, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr);
+  static constexpr ptx2cpu::api::FunctionInfo kInfo{"cuLaunchKernel", ""};  // as the export calls it
+  return ptx2cpu::api::Call(kInfo, [&] {
+    return cuLaunchKernel(function, blocks, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr);
+  });
 }
 
 void PrintSum() {

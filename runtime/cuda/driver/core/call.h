@@ -43,7 +43,8 @@ struct ResultTraits {
 
 namespace internal {
 
-// Of the exception that is being handled; says on stderr what went wrong in the call, but for missing memory.
+// The result for the exception that is being handled; reports on stderr what failed in the call, except for
+// missing memory.
 rt::Failure::Kind Caught(const char* call);
 
 template <typename T>

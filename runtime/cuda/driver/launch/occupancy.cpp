@@ -11,7 +11,6 @@ using namespace cuda;
 
 namespace {
 constexpr size_t kThreadsPerMultiprocessor = 2048, kBlocksPerMultiprocessor = 32;
-constexpr size_t kSharedPerMultiprocessor = 233472, kSharedReservedPerBlock = 1024;
 }  // namespace
 
 int BlocksPerMultiprocessor(const Compiled& f, int threads, size_t dynamic_shared) {

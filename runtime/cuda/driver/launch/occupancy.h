@@ -10,6 +10,9 @@
 
 namespace ptx2cpu::driver {
 
+// Bytes of shared memory that a multiprocessor has, and what each block takes besides its own.
+inline constexpr size_t kSharedPerMultiprocessor = 233472, kSharedReservedPerBlock = 1024;
+
 // A function whose code is there.
 struct Compiled {
   Function* function = nullptr;

@@ -25,7 +25,7 @@ CUresult Find(CUfunction handle, Compiled& found) {
   return found.function->Attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, found.max_threads);
 }
 
-rt::Dim3 ClusterOf(const Compiled& f, const CUlaunchConfig& config) {
+Dim3 ClusterOf(const Compiled& f, const CUlaunchConfig& config) {
   rt::LaunchShape shape;
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config.attrs[i];
