@@ -13,12 +13,24 @@ void Event::Record(Stream& stream) {
   if (record != state_->latest_record.load()) return;  // recorded again by another thread
   recorded_ = true;
   ticket_ = stream.At(number);
+  launch_ = {};
 }
 
-void Event::SetTicket(Ticket ticket) {
+void Event::SetTicket(Ticket waiter, Ticket launch) {
   std::lock_guard lock(lock_);
   recorded_ = true;
-  ticket_ = std::move(ticket);
+  ticket_ = std::move(waiter);
+  launch_ = std::move(launch);
+}
+
+bool Event::Query() const {
+  Ticket ticket, launch;
+  {
+    std::lock_guard lock(lock_);
+    ticket = ticket_;
+    launch = launch_;
+  }
+  return ticket.Done() || (launch.stream != nullptr && launch.Done());
 }
 
 Ticket Event::ticket() const {

@@ -22,15 +22,15 @@ class Event {
   // Everything queued on the stream so far. An event may be recorded again; it then means the latest record.
   void Record(Stream& stream);
   // For a graph: work that takes this event's time and opens a gate of the launch; SetTicket sets who waits
-  // for that.
+  // for that. The event is done at the latest when the launch is, also if the waiter has not run yet.
   LaunchRecordWork WorkForGraph(uint32_t slot) const { return {state_, slot}; }
-  void SetTicket(Ticket ticket);
+  void SetTicket(Ticket waiter, Ticket launch);
 
   // The latest record; done when the event was never recorded.
   Ticket ticket() const;
   bool recorded() const;
   bool timed() const { return timed_; }
-  bool Query() const { return ticket().Done(); }
+  bool Query() const;
   void Synchronize() const { ticket().Synchronize(); }
   // Both must be timed, recorded and done.
   double MillisecondsSince(const Event& earlier) const;
@@ -42,6 +42,7 @@ class Event {
   mutable SpinLock lock_;
   bool recorded_ = false;
   Ticket ticket_;
+  Ticket launch_;  // of a graph, whose ticket_ may be done later than it
 };
 
 }  // namespace ptx2cpu::rt

@@ -61,7 +61,7 @@ CUresult GraphExec::Launch(StreamObject& stream) {
     const std::shared_ptr<rt::Stream> held =
         stream.context().streams().NewStream(rt::StreamKind::kNonBlocking);
     const uint64_t number = held->Submit(rt::GateWork{data->gates[i], {last_.stream, last_.number}});
-    event->event().SetTicket({held, number});
+    event->event().SetTicket({held, number}, {last_.stream, last_.number});
   }
   return CUDA_SUCCESS;
 }
