@@ -8,6 +8,7 @@
 #include "ptx-parser/fatbin/fatbin.h"
 #include "ptx-parser/fatbin/format.h"
 #include "ptx-parser/fatbin/guard.h"
+#include "ptx-parser/fatbin/inflate.h"
 #include "ptx-parser/fatbin/ptx_text.h"
 
 namespace ptx2cpu::ptx {
@@ -53,6 +54,13 @@ Result<std::string> DecodeZstd(const Image& image) {
   return out;
 }
 
+Result<std::string> DecodeStream(const Image& image) {
+  auto out = fatbin::Inflater().Decode(image.payload, image.size);
+  if (!out)
+    return Fail(Damaged(image, fmt::format("its {} stream does not decode", Name(image.compression))));
+  return *std::move(out);
+}
+
 Result<std::string> DecodeBytes(const Image& image) {
   switch (image.compression) {
     case Image::Compression::kNone:
@@ -61,6 +69,9 @@ Result<std::string> DecodeBytes(const Image& image) {
       return DecodeLz4(image);
     case Image::Compression::kZstd:
       return DecodeZstd(image);
+    case Image::Compression::kGzip:
+    case Image::Compression::kZlib:
+      return DecodeStream(image);
     case Image::Compression::kLegacy:
       break;
   }

@@ -11,6 +11,7 @@
 #include "ptx-parser/fatbin/printable.h"
 #include "ptx-parser/fatbin/ptx_text.h"
 #include "ptx-parser/fatbin/scan.h"
+#include "ptx-parser/fatbin/search.h"
 
 namespace ptx2cpu::ptx {
 namespace {
@@ -60,12 +61,14 @@ const Range* Covering(const std::vector<Range>& ranges, uint64_t at) {
 
 void NamePlaces(Extraction& extraction, const Places& places) {
   for (Container& container : extraction.containers) {
-    if (const auto* member = Covering(places.members, container.offset)) container.member = member->name;
+    if (const auto* member = Covering(places.members, container.offset)) {
+      container.member = container.member.empty() ? member->name : member->name + "/" + container.member;
+    }
     if (const auto* section = Covering(places.sections, container.offset)) container.section = section->name;
     const size_t index = &container - extraction.containers.data();
     for (Image& image : container.images) {
       image.container_index = index;
-      image.relocatable =
+      image.relocatable |=
           container.section == fatbin::kRelocatableSection ||
           (image.kind == Image::Kind::kPtx && !image.options.empty() && image.Jit().compile_only);
     }
@@ -103,11 +106,28 @@ void FollowWrappers(Extraction& extraction, const Places& places, WarningList& w
   }
 }
 
+// Beside the containers: PTX that programs carry in other ways. Fat binaries' own sections have none.
+void AddPtxOutside(Bytes bytes, std::vector<fatbin::Range> taken,
+                   std::span<const fatbin::Section> fatbin_sections, Extraction& extraction,
+                   WarningList& warnings) {
+  size_t images = 0;
+  for (const Container& container : extraction.containers) {
+    taken.push_back({container.offset, container.offset + container.size});
+    images += container.images.size();
+  }
+  for (const auto& section : fatbin_sections) taken.push_back({section.begin, section.end});
+  std::ranges::sort(taken, {}, &fatbin::Range::begin);
+  std::vector<Container> found = fatbin::SearchOutsideContainers(bytes, taken, kMaxImages - images, warnings);
+  std::ranges::move(found, std::back_inserter(extraction.containers));
+  std::ranges::sort(extraction.containers, {}, &Container::offset);
+}
+
 Extraction::FileKind KindOf(Bytes bytes, bool is_cubin) {
   using enum Extraction::FileKind;
   const std::string_view text = fatbin::Text(bytes);
   if (text.starts_with(fatbin::kElfMagic)) return is_cubin ? kCubin : kElf;
   if (text.starts_with(fatbin::kArchiveMagic)) return kArchive;
+  if (text.starts_with(kLinkedImageMagic)) return kLinkedImage;
   return fatbin::Load<uint32_t>(bytes, 0) == fatbin::kContainerMagic ? kFatbin : kOther;
 }
 
@@ -179,7 +199,9 @@ Result<Extraction> ExtractUnguarded(Bytes bytes, std::string name) {
       places.sections, std::back_inserter(fatbin_sections), [](const fatbin::Section& section) {
         return section.name == fatbin::kFatbinSection || section.name == fatbin::kRelocatableSection;
       });
-  extraction.containers = fatbin::ScanContainers(bytes, fatbin_sections, warnings);
+  fatbin::Scan scan = fatbin::ScanContainers(bytes, fatbin_sections, warnings);
+  extraction.containers = std::move(scan.containers);
+  AddPtxOutside(bytes, std::move(scan.damaged), fatbin_sections, extraction, warnings);
   NamePlaces(extraction, places);
   NoteDamagedImages(extraction, warnings);
   FollowWrappers(extraction, places, warnings);
@@ -240,6 +262,10 @@ std::string_view Name(Image::Compression compression) {
       return "zstd";
     case Image::Compression::kLegacy:
       return "legacy";
+    case Image::Compression::kGzip:
+      return "gzip";
+    case Image::Compression::kZlib:
+      return "zlib";
   }
   return "unknown";
 }
@@ -256,6 +282,8 @@ std::string_view Name(Extraction::FileKind kind) {
       return "PTX text";
     case Extraction::FileKind::kCubin:
       return "cubin";
+    case Extraction::FileKind::kLinkedImage:
+      return "linked image";
     case Extraction::FileKind::kOther:
       return "other";
   }

@@ -1,10 +1,12 @@
-// CUDA fat binaries: bytes of a program, library, object, archive, .fatbin or .ptx file -> the images in it.
+// CUDA fat binaries: bytes of a program, library, object, archive, .fatbin or .ptx file -> the images in it,
+// and PTX that a file carries in other ways: as text, as gzip or zlib stream, in an image of run-time
+// linking.
 //
-// Extract() only reads headers; an image is decoded only by Image::Decode(), so that listing a 500 MB
-// library costs one scan. Whatever the bytes are, nothing is read outside them, nothing throws, and memory is
-// bounded: a damaged container or image is reported (Extraction::warnings, Image::damage) and never hides the
-// good ones beside it. Every function here may run on many threads over one Extraction, which does not
-// change.
+// Extract() reads headers of containers, and the rest of the file for PTX; an image of a container is decoded
+// only by Image::Decode(), so that listing a 500 MB library costs two scans. Whatever the bytes are, nothing
+// is read outside them, nothing throws, and memory is bounded: a damaged container or image is reported
+// (Extraction::warnings, Image::damage) and never hides the good ones beside it. Every function here may run
+// on many threads over one Extraction, which does not change.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +29,9 @@ inline constexpr uint64_t kMaxExpansion = 1024;        // decoded : stored bytes
 inline constexpr size_t kMaxImages = size_t{1} << 20;  // images of one file
 inline constexpr size_t kMaxWarnings = 100;            // later ones are only counted
 
+// The first bytes of an image that linking at run time made (runtime/engine/linked_image.h).
+inline constexpr std::string_view kLinkedImageMagic = "PTX2LINK";
+
 // The options of an image for its JIT compiler; some of them change results.
 struct JitOptions {
   bool fmad = true;           // false: a multiply and an add may not become one fused operation
@@ -41,7 +46,7 @@ JitOptions ParseJitOptions(std::string_view text);
 
 struct Image {
   enum class Kind : uint8_t { kPtx, kCubin, kLtoIr, kUnknown };
-  enum class Compression : uint8_t { kNone, kLz4, kZstd, kLegacy };
+  enum class Compression : uint8_t { kNone, kLz4, kZstd, kLegacy, kGzip, kZlib };
 
   Kind kind = Kind::kUnknown;
   uint16_t raw_kind = 0;                  // as in the file, to name an unknown kind
@@ -56,8 +61,8 @@ struct Image {
   std::string options;         // JIT options of PTX, compiler options of LTO IR; verbatim
   std::string identifier;      // source file name, of -g and -lineinfo builds
   size_t container_index = 0;  // into Extraction::containers
-  uint64_t file_offset = 0;    // of the image's header
-  bool relocatable = false;    // is in __nv_relfatbin or is compiled with --compile-only
+  uint64_t file_offset = 0;    // of the image's header, or of the text or stream without one
+  bool relocatable = false;    // is in __nv_relfatbin or a linked image, or is compiled with --compile-only
   std::string damage;          // not empty: what in the header is wrong; Decode() refuses with it
   std::span<const std::byte> payload;
 
@@ -75,12 +80,14 @@ struct Image {
 std::string_view Name(Image::Kind kind);
 std::string_view Name(Image::Compression compression);
 
-// One container, or all of a file that is a bare .ptx text or cubin (then version is 0).
+// One container. Or, with version 0: all of a file that is a cubin or a bare .ptx text, a text or stream in
+// another file, a part of a linked image.
 struct Container {
   uint64_t offset = 0;  // in the file
   uint64_t size = 0;    // with its header
   uint16_t version = 0;
-  std::string member;   // archive member, "outer.a/inner.o" where archives nest; else empty
+  std::string
+      member;  // archive member, "outer.a/inner.o" where archives nest, or part of a linked image; else empty
   std::string section;  // ELF section; empty where in none
   std::vector<Image> images;
 
@@ -102,7 +109,7 @@ struct Warning {
 };
 
 struct Extraction {
-  enum class FileKind : uint8_t { kElf, kArchive, kFatbin, kPtx, kCubin, kOther };
+  enum class FileKind : uint8_t { kElf, kArchive, kFatbin, kPtx, kCubin, kLinkedImage, kOther };
 
   std::string name;
   FileKind file_kind = FileKind::kOther;

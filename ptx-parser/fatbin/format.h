@@ -45,6 +45,11 @@ inline constexpr std::string_view kWrapperSection = ".nvFatBinSegment";
 inline constexpr std::string_view kFatbinSection = ".nv_fatbin";
 inline constexpr std::string_view kRelocatableSection = "__nv_relfatbin";
 
+// Of a file, in bytes.
+struct Range {
+  uint64_t begin = 0, end = 0;
+};
+
 // True where [at, at + size) lies within `total` bytes; never overflows.
 constexpr bool Fits(uint64_t at, uint64_t size, uint64_t total) { return at <= total && size <= total - at; }
 

@@ -210,9 +210,8 @@ uint64_t FindMagic(Bytes bytes, uint64_t from) {
   return size;
 }
 
-std::vector<Container> ScanContainers(Bytes bytes, std::span<const Section> fatbin_sections,
-                                      WarningList& warnings) {
-  std::vector<Container> result;
+Scan ScanContainers(Bytes bytes, std::span<const Section> fatbin_sections, WarningList& warnings) {
+  Scan result;
   size_t images = 0, failed_steps = 0;
   for (uint64_t at = FindMagic(bytes, 0); at < bytes.size(); at = FindMagic(bytes, at)) {
     const auto version = Load<uint16_t>(bytes, at + 4);
@@ -232,6 +231,7 @@ std::vector<Container> ScanContainers(Bytes bytes, std::span<const Section> fatb
     if (walk.defect) {
       warnings.Add(at,
                    fmt::format("damaged container: at 0x{:x} {}", walk.defect->offset, walk.defect->message));
+      result.damaged.push_back({at, at + walk.size});
       failed_steps += walk.entries;
       if (failed_steps > kFailedStepsBudget) {
         warnings.Add(at, "too many damaged containers; the rest of the file was not searched");
@@ -245,7 +245,7 @@ std::vector<Container> ScanContainers(Bytes bytes, std::span<const Section> fatb
       break;
     }
     images += walk.entries;
-    result.push_back(ReadContainer(bytes, at, walk));
+    result.containers.push_back(ReadContainer(bytes, at, walk));
     at += walk.size;
   }
   return result;

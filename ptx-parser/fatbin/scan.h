@@ -16,8 +16,10 @@ uint64_t FindMagic(Bytes bytes, uint64_t from);
 
 // `fatbin_sections` are where containers are known to be: there even a header of an unknown version is a
 // damaged container, elsewhere it is only four bytes that look like the magic. By begin.
-// The containers have no members and sections yet.
-std::vector<Container> ScanContainers(Bytes bytes, std::span<const Section> fatbin_sections,
-                                      WarningList& warnings);
+struct Scan {
+  std::vector<Container> containers;  // without members and sections yet
+  std::vector<Range> damaged;         // what damaged containers state to cover, by begin
+};
+Scan ScanContainers(Bytes bytes, std::span<const Section> fatbin_sections, WarningList& warnings);
 
 }  // namespace ptx2cpu::ptx::fatbin

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "ptx-parser/fatbin/fatbin.h"
+
 namespace ptx2cpu::rt {
 
 namespace {
 
-constexpr char kMagic[8] = {'P', 'T', 'X', '2', 'L', 'I', 'N', 'K'};
+constexpr std::string_view kMagic = ptx::kLinkedImageMagic;
 
 void AppendWord(std::string& to, uint64_t word) {
   to.append(reinterpret_cast<const char*>(&word), sizeof word);
@@ -24,11 +26,11 @@ uint64_t TakeWord(const char*& at) {
 
 // The first half alone first: PTX may be shorter than it.
 bool IsLinkedImage(const void* image) {
-  return std::memcmp(image, kMagic, 4) == 0 && std::memcmp(image, kMagic, sizeof kMagic) == 0;
+  return std::memcmp(image, kMagic.data(), 4) == 0 && std::memcmp(image, kMagic.data(), kMagic.size()) == 0;
 }
 
 std::string MakeLinkedImage(std::span<const LinkedPart> parts) {
-  std::string image(kMagic, sizeof kMagic);
+  std::string image(kMagic);
   AppendWord(image, parts.size());
   for (const LinkedPart& part : parts) {
     AppendWord(image, part.name.size());
@@ -40,7 +42,7 @@ std::string MakeLinkedImage(std::span<const LinkedPart> parts) {
 
 std::vector<LinkedPart> ReadLinkedImage(const void* image) {
   std::vector<LinkedPart> parts;
-  const char* at = static_cast<const char*>(image) + sizeof kMagic;
+  const char* at = static_cast<const char*>(image) + kMagic.size();
   for (uint64_t left = TakeWord(at); left > 0; --left) {
     const uint64_t name = TakeWord(at), content = TakeWord(at);
     parts.push_back({std::string(at, name), std::string(at + name, content)});

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <lz4.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "ir/result.h"
@@ -179,9 +180,32 @@ std::string BuildBsdArchive(const std::vector<MemberSpec>& members) {
   return out;
 }
 
+std::string Deflated(std::string_view data, StreamKind kind) {
+  z_stream stream = {};
+  const int window = kind == StreamKind::kGzip ? 15 + 16 : 15;
+  CHECK(deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) == Z_OK,
+        "zlib begins");
+  std::string out(deflateBound(&stream, data.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));
+  stream.avail_in = static_cast<uInt>(data.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  CHECK(deflate(&stream, Z_FINISH) == Z_STREAM_END, "zlib compresses");
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+std::string LinkedImage(const std::vector<MemberSpec>& parts) {
+  std::string out = "PTX2LINK" + U64(parts.size());
+  for (const MemberSpec& part : parts)
+    out += U64(part.name.size()) + U64(part.data.size()) + part.name + part.data;
+  return out;
+}
+
 std::vector<MemberSpec> OneOfEach() {
   const std::string stored = BuildContainer({CubinSpec(), PtxSpec({"alpha"})});
-  const std::string zstd =
+  const std::string compressed =
       BuildContainer({PtxSpec({"beta", "gamma"}, 90, kZstd | kArchSpecific), PtxSpec({"beta"}, 75, kLz4)});
   ImageSpec piece = PtxSpec({"delta"}, 80, kZstd);
   piece.options = "--compile-only  ";
@@ -204,14 +228,22 @@ std::vector<MemberSpec> OneOfEach() {
                 {.name = ".symtab", .data = Symbol(0, 0) + Symbol(1, 0), .type = 2, .flags = 0}},
                kObject);
   const std::string shared =
-      BuildElf({{.name = ".nv_fatbin", .data = stored + zstd, .address = 0x1000},
+      BuildElf({{.name = ".nv_fatbin", .data = stored + compressed, .address = 0x1000},
                 {.name = "__nv_relfatbin", .data = relocatable, .address = 0x8000},
                 {.name = ".nvFatBinSegment",
                  .data = Wrapper(0) + Wrapper(0x1000 + stored.size(), 2),
                  .address = 0x9000},
                 {.name = ".rela.dyn", .data = Rela(0x9008, 8, 0, 0x1000), .type = 4, .link = 0}});
+  const std::string linked =
+      LinkedImage({{"first.ptx", SamplePtx({"alpha"})}, {"second.fatbin", compressed}});
+  const std::string texts = BuildElf({{.name = ".rodata",
+                                       .data = "words\0" + SamplePtx({"alpha"}) + std::string(1, '\0') +
+                                               Deflated(SamplePtx({"beta"}), StreamKind::kGzip) + "more" +
+                                               Deflated(SamplePtx({"gamma"}), StreamKind::kZlib) + linked}});
   return {{"stored.fatbin", stored},
-          {"compressed.fatbin", zstd},
+          {"linked", linked},
+          {"texts.so", texts},
+          {"compressed.fatbin", compressed},
           {"module.ptx", SamplePtx({"alpha", "beta"})},
           {"code.cubin", BuildElf({}, kExecutable, 190)},
           {"piece.o", object},

@@ -62,6 +62,11 @@ struct MemberSpec {
 std::string BuildArchive(const std::vector<MemberSpec>& members);     // GNU, long names in "//"
 std::string BuildBsdArchive(const std::vector<MemberSpec>& members);  // names before the data
 
+enum class StreamKind : uint8_t { kGzip, kZlib };
+std::string Deflated(std::string_view data, StreamKind kind);
+// What linking at run time makes of named parts.
+std::string LinkedImage(const std::vector<MemberSpec>& parts);
+
 inline std::span<const std::byte> AsBytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }

@@ -27,7 +27,7 @@ const std::vector<Room> kRooms = {
     {"ir/", {"fmt/", "runtime/abi/limits.h"}},
     {"runtime/abi/", {}},
     {"analysis/", {"ir/", "boost/", "fmt/"}},
-    {"ptx-parser/fatbin/", {"ir/", "fmt/", "zstd.h", "lz4.h", "elf.h"}},
+    {"ptx-parser/fatbin/", {"ir/", "fmt/", "zstd.h", "lz4.h", "zlib.h", "elf.h"}},
     {"ptx-parser/outline/", {}},
     {"ptx-parser/parse/", {"ir/", "fmt/", "antlr4", "Ptx", "ptx-parser/antlr/"}},
     {"ptx-parser/match/", {"ir/", "fmt/", "ptx-parser/parse/"}},
@@ -102,8 +102,8 @@ const std::vector<Room> kRooms = {
      {"runtime/cuda/abi/", "runtime/cuda/driver/", "runtime/engine/", "runtime/stream/", "runtime/launch/",
       "runtime/worker/", "driver_api.h"}},
     {"runtime/cuda/cudart/",
-     {"runtime/cuda/abi/", "runtime/cuda/driver/core/", "runtime/worker/per_thread.h", "driver_api.h",
-      "cudart_api.h"}},
+     {"runtime/cuda/abi/", "runtime/cuda/driver/core/", "runtime/cuda/driver/code/saved_images.h",
+      "runtime/worker/per_thread.h", "driver_api.h", "cudart_api.h"}},
 };
 
 std::vector<fs::path> Sources() {
@@ -159,7 +159,7 @@ const Room* RoomOf(const std::string& file) {
 bool IsGuarded(const std::string& include) {
   for (const char* prefix :
        {"ir/", "analysis/", "ptx-parser/", "lowering/", "runtime/", "tools/", "tests/", "boost/", "llvm/",
-        "llvm-c/", "antlr4", "xsimd/", "fmt/", "zstd.h", "lz4.h", "driver_api.h", "cudart_api.h"}) {
+        "llvm-c/", "antlr4", "xsimd/", "fmt/", "zstd.h", "lz4.h", "zlib.h", "driver_api.h", "cudart_api.h"}) {
     if (include.starts_with(prefix)) return true;
   }
   return false;

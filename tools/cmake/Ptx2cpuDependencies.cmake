@@ -7,6 +7,8 @@ find_path(ZSTD_INCLUDE zstd.h REQUIRED)
 find_library(ZSTD_LIBRARY zstd REQUIRED)
 find_path(LZ4_INCLUDE lz4.h REQUIRED)
 find_library(LZ4_LIBRARY lz4 REQUIRED)
+find_path(ZLIB_INCLUDE zlib.h REQUIRED)
+find_library(ZLIB_LIBRARY z REQUIRED)
 find_path(XSIMD_INCLUDE xsimd/xsimd.hpp REQUIRED)
 
 # The packaged ANTLR CMake config is broken; find the pieces ourselves.

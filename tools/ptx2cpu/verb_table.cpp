@@ -134,6 +134,9 @@ constexpr Option kExecOptions[] = {
     kCheckAlignment,
     {"--timeline", "FILE",
      "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},
+    {"--save-ptx", "DIR",
+     "write the PTX of every image that the program registers, loads or links to a file in DIR, and a line "
+     "with file, call, process and name to DIR/index.tsv (PTX2CPU_SAVE_PTX)"},
     {"--print-environment", "",
      "print the environment that the program would run in, as shell assignments, and do not run it"}};
 constexpr Option kWarmOptions[] = {
@@ -160,8 +163,9 @@ constexpr Verb kVerbs[] = {
      kDevicesOptions, RunDevices},
     {"extract", "FILE [-o DIR] [--json]", "list the CUDA images of a file, or write their PTX",
      "Reads executables, shared objects, object files, archives, fat binaries and PTX; finds every container "
-     "in the file, compressed or not, and lists "
-     "container, kind, target, PTX version, sizes, compression, options and kernels of each image. With -o "
+     "in the file, compressed or not, and PTX outside containers: texts, gzip and zlib streams, parts of "
+     "images linked at run time. Lists container, offset, kind, target, PTX version, sizes, compression, "
+     "options and kernels of each image. With -o "
      "DIR every PTX image is written as a file.",
      kExtractOptions, RunExtract},
     {"parse", "FILE... [--check]", "parse PTX and print it back from the syntax tree",
