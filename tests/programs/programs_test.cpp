@@ -145,3 +145,28 @@ TEST_CASE("toolkit program: per-thread default streams") {
   SameAsOnGpu(kHere + "per_thread_streams", "per_thread_streams");
 }
 #endif
+
+TEST_CASE(
+    "programs: exec --save-ptx saves registered fat binaries, used or not, and what child processes load") {
+  std::string folder = (fs::temp_directory_path() / "ptx2cpu_saved_XXXXXX").string();
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const Outcome outcome =
+      Run("--save-ptx " + folder + "/ptx", "sh -c '" + kBin + "symbols; " + kBin + "linked'");
+  INFO(outcome.errors);
+  CHECK(outcome.code == 0);
+  const std::string index = ReadFile(folder + "/ptx/index.tsv");
+  size_t files = 0, lines = 0;
+  for (const auto& entry : fs::directory_iterator(folder + "/ptx")) {
+    if (entry.path().extension() != ".ptx") continue;
+    ++files;
+    CHECK(Contains(ReadFile(entry.path()), ".version"));
+    CHECK(Contains(index, entry.path().filename().string() + "\t__cudaRegisterFatBinary\t"));
+  }
+  std::istringstream in(index);
+  for (std::string line; std::getline(in, line);)
+    lines += Contains(line, "\t__cudaRegisterFatBinary\t") ? 1 : 0;
+  INFO(index);
+  CHECK(files >= 3);  // symbols, and the two sources of linked
+  CHECK(lines >= files);
+  fs::remove_all(folder);
+}

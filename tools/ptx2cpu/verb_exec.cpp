@@ -96,6 +96,14 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
   if (arguments.Has("--trace")) settings.push_back({"PTX2CPU_TRACE", "1"});
   if (const auto file = arguments.Value("--timeline"))
     settings.push_back({"PTX2CPU_TIMELINE", fs::absolute(*file).string()});
+  if (const auto folder_of_ptx = arguments.Value("--save-ptx")) {
+    const fs::path saved = fs::absolute(*folder_of_ptx);
+    std::error_code error;
+    fs::create_directories(saved, error);
+    if (error || !fs::is_directory(saved))
+      return Fail(ErrorCode::kFile, fmt::format("cannot make the folder '{}'", saved.string()));
+    settings.push_back({"PTX2CPU_SAVE_PTX", saved.string()});
+  }
   return settings;
 }
 

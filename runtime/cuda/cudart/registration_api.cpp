@@ -4,6 +4,7 @@
 #include "cudart_api.h"
 #include "runtime/cuda/cudart/context.h"
 #include "runtime/cuda/cudart/registration.h"
+#include "runtime/cuda/driver/code/saved_images.h"
 
 namespace ptx2cpu::cudart {
 
@@ -14,6 +15,7 @@ Binary& BinaryOf(void** handle) { return *reinterpret_cast<Binary*>(handle); }
 }  // namespace
 
 void** __cudaRegisterFatBinary(void* fatCubin) {
+  driver::SaveRegistered(fatCubin);
   return reinterpret_cast<void**>(&Registry::Get().Add(fatCubin));
 }
 

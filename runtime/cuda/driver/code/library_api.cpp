@@ -72,7 +72,7 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* j
   if (const CUresult error = JitOptions::Read(numJitOptions, jitOptions, jitOptionsValues, jit)) return error;
   if (const CUresult error = CheckLibraryOptions(libraryOptions, numLibraryOptions)) return error;
   Sources sources;
-  if (const CUresult error = LoadImage(code, jit, sources)) return error;
+  if (const CUresult error = LoadImage("cuLibraryLoadData", code, jit, sources)) return error;
   return Finish(std::move(sources), IsPtxText(code), jit, library);
 }
 
@@ -86,7 +86,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* fileName, CUjit_o
   if (const CUresult error = JitOptions::Read(numJitOptions, jitOptions, jitOptionsValues, jit)) return error;
   if (const CUresult error = CheckLibraryOptions(libraryOptions, numLibraryOptions)) return error;
   Sources sources;
-  if (const CUresult error = LoadFile(fileName, jit, sources)) return error;
+  if (const CUresult error = LoadFile("cuLibraryLoadFromFile", fileName, jit, sources)) return error;
   return Finish(std::move(sources), true, jit, library);
 }
 

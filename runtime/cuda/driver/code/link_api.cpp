@@ -8,6 +8,7 @@
 
 #include "driver_api.h"
 #include "runtime/cuda/driver/code/load.h"
+#include "runtime/cuda/driver/code/saved_images.h"
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/context/device.h"
 #include "runtime/engine/linked_image.h"
@@ -46,13 +47,15 @@ CUresult Add(LinkState& state, CUresult loaded, CUjitInputType type, Sources sou
   return CUDA_SUCCESS;
 }
 
-CUresult AddText(LinkState& state, std::string text, std::string name) {
+CUresult AddText(const char* call, LinkState& state, std::string text, std::string name) {
   text.resize(std::strlen(text.c_str()));
   if (text.find(".version") == std::string::npos) {
     state.options.WriteError("error: '" + name + "' is not PTX\n");
     return CUDA_ERROR_INVALID_PTX;
   }
-  if (!rt::IsDeviceRuntime(text)) state.texts.push_back({std::move(text), std::move(name)});
+  rt::ModuleSource source{{{std::move(text), std::move(name)}}, {}};
+  SaveLoaded(call, Sources{source});
+  if (!rt::IsDeviceRuntime(source.texts[0].text)) state.texts.push_back(std::move(source.texts[0]));
   return CUDA_SUCCESS;
 }
 
@@ -95,9 +98,9 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data, si
   if (const CUresult error = JitOptions::Read(numOptions, options, optionValues, own)) return error;
   const std::string title = name == nullptr ? "input " + std::to_string(found->texts.size() + 1) : name;
   if (type == CU_JIT_INPUT_PTX)
-    return AddText(*found, std::string(static_cast<const char*>(data), size), title);
+    return AddText("cuLinkAddData", *found, std::string(static_cast<const char*>(data), size), title);
   Sources sources;
-  const CUresult loaded = LoadImage(data, found->options, sources);
+  const CUresult loaded = LoadImage("cuLinkAddData", data, found->options, sources);
   return Add(*found, loaded, type, std::move(sources));
 }
 
@@ -119,10 +122,10 @@ CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* pa
     if (!in) return CUDA_ERROR_INVALID_VALUE;
     std::ostringstream text;
     text << in.rdbuf();
-    return AddText(*found, text.str(), path);
+    return AddText("cuLinkAddFile", *found, text.str(), path);
   }
   Sources sources;
-  const CUresult loaded = LoadFile(path, found->options, sources);
+  const CUresult loaded = LoadFile("cuLinkAddFile", path, found->options, sources);
   return Add(*found, loaded, type, std::move(sources));
 }
 

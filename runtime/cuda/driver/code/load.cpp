@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "runtime/cuda/driver/code/saved_images.h"
 #include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/core/errors.h"
 #include "runtime/engine/linked_image.h"
@@ -73,18 +74,24 @@ CUresult Failed(const Error& error, JitOptions& options) {
   return ResultOf(error);
 }
 
-CUresult LoadImage(const void* image, JitOptions& options, Sources& sources) {
-  auto source = ForDevice([&](uint32_t sm) {
+Result<Sources> SourcesOfImage(const void* image) {
+  return Sources{TRY(ForDevice([&](uint32_t sm) {
     return rt::IsLinkedImage(image) ? rt::SourceOfLinkedImage(image, sm)
                                     : rt::SourceInMemory(image, sm, "module");
-  });
-  if (!source) return Failed(source.error(), options);
-  sources = {*std::move(source)};
+  }))};
+}
+
+CUresult LoadImage(const char* call, const void* image, JitOptions& options, Sources& sources) {
+  auto found = SourcesOfImage(image);
+  if (!IsSavedRegistration(image)) SaveLoaded(call, found);
+  if (!found) return Failed(found.error(), options);
+  sources = *std::move(found);
   Apply(options, sources);
   return CUDA_SUCCESS;
 }
 
-CUresult LoadFile(const std::filesystem::path& file, JitOptions& options, Sources& sources) {
+CUresult LoadFile(const char* call, const std::filesystem::path& file, JitOptions& options,
+                  Sources& sources) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(file, none)) return CUDA_ERROR_FILE_NOT_FOUND;
   char head[8] = {};
@@ -92,9 +99,10 @@ CUresult LoadFile(const std::filesystem::path& file, JitOptions& options, Source
   if (in.read(head, sizeof head) && rt::IsLinkedImage(head)) {
     std::ostringstream rest;
     rest << in.rdbuf();
-    return LoadImage((std::string(head, sizeof head) + rest.str()).data(), options, sources);
+    return LoadImage(call, (std::string(head, sizeof head) + rest.str()).data(), options, sources);
   }
   auto found = ForDevice([&](uint32_t sm) { return rt::SourcesInFile(file, sm); });
+  SaveLoaded(call, found);
   if (!found) return Failed(found.error(), options);
   sources = *std::move(found);
   Apply(options, sources);

@@ -12,9 +12,12 @@
 
 namespace ptx2cpu::driver {
 
-// Errors go to the program's error log (Failed).
-cuda::CUresult LoadImage(const void* image, JitOptions& options, Sources& sources);
-cuda::CUresult LoadFile(const std::filesystem::path& file, JitOptions& options, Sources& sources);
+// `call`: what the program called, for saved images. Errors go to the program's error log (Failed).
+cuda::CUresult LoadImage(const char* call, const void* image, JitOptions& options, Sources& sources);
+cuda::CUresult LoadFile(const char* call, const std::filesystem::path& file, JitOptions& options,
+                        Sources& sources);
+// The source of what lies at an address, chosen for the reported device.
+Result<Sources> SourcesOfImage(const void* image);
 // Of what was loaded: all PTX is checked where the image is PTX text or CUDA_MODULE_LOADING is EAGER.
 template <typename T>
 cuda::CUresult CheckLoaded(T& loaded, bool is_text, JitOptions& options);

@@ -36,26 +36,31 @@ CUresult ModuleOf(CUmodule handle, Module*& module) {
   return module == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
-}  // namespace
-
-CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int numOptions,
-                            CUjit_option* options, void** optionValues) {
+CUresult LoadData(const char* call, CUmodule* module, const void* image, unsigned int numOptions,
+                  CUjit_option* options, void** optionValues) {
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
   if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
   JitOptions jit;
   if (const CUresult error = JitOptions::Read(numOptions, options, optionValues, jit)) return error;
   Sources sources;
-  if (const CUresult error = LoadImage(image, jit, sources)) return error;
+  if (const CUresult error = LoadImage(call, image, jit, sources)) return error;
   return Finish(*context, sources, IsPtxText(image), jit, module);
 }
 
+}  // namespace
+
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int numOptions,
+                            CUjit_option* options, void** optionValues) {
+  return LoadData("cuModuleLoadDataEx", module, image, numOptions, options, optionValues);
+}
+
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
+  return LoadData("cuModuleLoadData", module, image, 0, nullptr, nullptr);
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule* module, const void* fatCubin) {
-  return cuModuleLoadDataEx(module, fatCubin, 0, nullptr, nullptr);
+  return LoadData("cuModuleLoadFatBinary", module, fatCubin, 0, nullptr, nullptr);
 }
 
 CUresult cuModuleLoad(CUmodule* module, const char* fname) {
@@ -64,7 +69,7 @@ CUresult cuModuleLoad(CUmodule* module, const char* fname) {
   if (module == nullptr || fname == nullptr) return CUDA_ERROR_INVALID_VALUE;
   JitOptions jit;
   Sources sources;
-  if (const CUresult error = LoadFile(fname, jit, sources)) return error;
+  if (const CUresult error = LoadFile("cuModuleLoad", fname, jit, sources)) return error;
   return Finish(*context, sources, true, jit, module);
 }
 
