@@ -11,6 +11,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "runtime/worker/processors.h"
 
@@ -56,7 +57,9 @@ class Display {
     std::lock_guard lock(mutex_);
     running_.erase(std::ranges::find(running_, kernel));
     ++done_;
-    if (running_.empty()) ended_.notify_all();
+    if (!running_.empty()) return;
+    Erase();  // now: the process may end, or the program print, before the thread looks again
+    ended_.notify_all();
   }
 
  private:
@@ -70,7 +73,6 @@ class Display {
       const bool wanted = form_ != Form::kOneLine || !shown_;
       if (wanted && !running_.empty() && Clock::now() - busy_since_ >= quiet) Print();
     }
-    if (shown_ && form_ == Form::kTerminal) std::fputs("\r\033[K", stderr);
     shown_ = false;
     has_thread_ = false;
     done_ = 0;
@@ -86,6 +88,11 @@ class Display {
                  name.c_str(), done_, static_cast<long long>(seconds));
     std::fflush(stderr);
     shown_ = true;
+    on_terminal_ = form_ == Form::kTerminal;
+  }
+
+  void Erase() {
+    if (std::exchange(on_terminal_, false)) std::fputs("\r\033[K", stderr);
   }
 
   std::mutex mutex_;
@@ -94,6 +101,7 @@ class Display {
   std::deque<std::string> running_;  // kernels, the one that began first in front
   unsigned done_ = 0;
   bool has_thread_ = false, shown_ = false;
+  bool on_terminal_ = false;  // a line is there, to be written over
   Clock::time_point busy_since_;
 };
 
