@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -16,6 +17,14 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+// Of an OpenMP runtime, where the program has one. It binds the first thread to the first of its places
+// before main, which may be before this library is opened: then only it knows the other processors.
+extern "C" {
+[[gnu::weak]] int omp_get_num_places();
+[[gnu::weak]] int omp_get_place_num_procs(int place);
+[[gnu::weak]] void omp_get_place_proc_ids(int place, int* processors);
+}
 
 namespace ptx2cpu::rt {
 
@@ -50,6 +59,31 @@ Mask& ProcessMask() {
 }
 [[maybe_unused]] const bool was_read_at_start = (ProcessMask(), true);
 
+bool BindsOpenMpThreads() {
+  const char* const variables[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
+  return std::ranges::any_of(variables, [](const char* name) { return std::getenv(name) != nullptr; }) &&
+         omp_get_num_places != nullptr && omp_get_place_num_procs != nullptr &&
+         omp_get_place_proc_ids != nullptr;
+}
+
+// Asked only where threads are bound, since asking may start the runtime.
+Mask OpenMpPlaces() {
+  Mask mask;
+  if (!BindsOpenMpThreads()) return mask;
+  const int places = omp_get_num_places();
+  for (int place = 0; place < places; ++place) {
+    std::vector<int> processors(static_cast<size_t>(std::max(omp_get_place_num_procs(place), 0)));
+    if (!processors.empty()) omp_get_place_proc_ids(place, processors.data());
+    for (const int processor : processors) {
+      if (processor < 0) continue;
+      const size_t set = static_cast<size_t>(processor) / CPU_SETSIZE;
+      if (set >= mask.size()) mask.resize(set + 1);
+      CPU_SET(static_cast<size_t>(processor) % CPU_SETSIZE, &mask[set]);
+    }
+  }
+  return mask;
+}
+
 const Mask& WholeMask() {
   static const Mask& mask = []() -> const Mask& {
     Mask& whole = ProcessMask();
@@ -60,6 +94,7 @@ const Mask& WholeMask() {
       std::from_chars(name.data(), name.data() + name.size(), thread);
       if (thread > 0) Unite(whole, MaskOf(thread));
     }
+    Unite(whole, OpenMpPlaces());
     return whole;
   }();
   return mask;

@@ -1,4 +1,6 @@
 // The devices as environment variables make them: number, order, capability, loading mode.
+#include <sched.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -33,6 +35,19 @@ TEST_CASE("one device, of compute capability 9.0, with a multiprocessor per work
   CHECK(LineOf(answer, 0) == "init 0 devices 1 mode 2");
   CHECK(Begins(LineOf(answer, 1), "bus 1 capability 9.0 multiprocessors 3 uuid "));
   CHECK(LineOf(answer, 1).find(" name ptx2cpu (") != std::string::npos);
+}
+
+TEST_CASE("a program that is bound to one processor sees one multiprocessor") {
+  cpu_set_t before, one;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &before)) ++first;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);  // as taskset does
+  const std::string answer = Ask("-u PTX2CPU_THREADS -u OMP_PROC_BIND");
+  REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+  CHECK(LineOf(answer, 1).find("multiprocessors 1 ") != std::string::npos);
 }
 
 TEST_CASE("PTX2CPU_DEVICES and CUDA_VISIBLE_DEVICES: how many, which, in which order") {

@@ -5,13 +5,17 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "runtime/worker/processors.h"
 #include "runtime/worker/thread_pool.h"
@@ -126,6 +130,66 @@ TEST_CASE("workers run on the processors of the process, not on those of the thr
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+// An OpenMP runtime's places: the processors in PTX2CPU_TEST_PLACES, each one place.
+extern "C" {
+int omp_get_num_places();
+int omp_get_place_num_procs(int place);
+void omp_get_place_proc_ids(int place, int* processors);
+}
+
+namespace {
+
+std::vector<int> Places() {
+  const char* text = std::getenv("PTX2CPU_TEST_PLACES");
+  std::istringstream in(text == nullptr ? "" : text);
+  return {std::istream_iterator<int>(in), {}};
+}
+
+// Of this process, in a child bound to the first of its processors before it begins.
+int RunBound(const std::string& environment, const std::string& tag) {
+  cpu_set_t before, one;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &before)) ++first;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  std::string places;
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor)
+    if (CPU_ISSET(processor, &before)) places += std::to_string(processor) + " ";
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  const int status = std::system(("env -u PTX2CPU_THREADS -u OMP_PROC_BIND -u OMP_PLACES -u "
+                                  "GOMP_CPU_AFFINITY -u KMP_AFFINITY PTX2CPU_TEST_PLACES='" +
+                                  places + "' " + environment + " '" + self + "' '" + tag + "' > /dev/null")
+                                     .c_str());
+  REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+  return status;
+}
+
+}  // namespace
+
+int omp_get_num_places() { return static_cast<int>(Places().size()); }
+int omp_get_place_num_procs(int) { return 1; }
+void omp_get_place_proc_ids(int place, int* processors) {
+  *processors = Places()[static_cast<size_t>(place)];
+}
+
+// Called by the next one.
+TEST_CASE("bound to one processor", "[.one_processor]") {
+  CHECK(UsableProcessors() == 1);
+  CHECK(ThreadPool::Get().size() == 1);
+}
+TEST_CASE("bound by OpenMP", "[.openmp_places]") {
+  const unsigned places = static_cast<unsigned>(Places().size());
+  const auto quota = ProcessorQuota();
+  CHECK(UsableProcessors() == (quota ? std::min(places, static_cast<unsigned>(std::ceil(*quota))) : places));
+}
+
+TEST_CASE("a process that is bound from its start has as many workers as processors") {
+  CHECK(RunBound("", "[.one_processor]") == 0);
+  CHECK(RunBound("OMP_PROC_BIND=true", "[.openmp_places]") == 0);  // bound by its OpenMP runtime
 }
 
 TEST_CASE("a job that throws ends with an error on each worker that met it") {
