@@ -43,7 +43,7 @@ struct LaunchError {
   std::string message;     // one sentence: names the kernel, the limit or the fault
   uint32_t fault = 0;      // ptx2cpu_fault_kind when kind is kFault
   Dim3 block = {0, 0, 0};  // ctaid of the faulting block (kFault)
-  uint32_t thread = ~0u;   // linear thread in the block; ~0: not known (hardware faults)
+  uint32_t thread = ~0u;   // linear thread in the block; ~0: not known (most hardware faults)
   uint32_t ptx_line = 0;   // 0: not known; then `pc` can be looked up in the JIT's line table
   uintptr_t pc = 0;        // hardware faults: program counter in generated code
   uintptr_t address = 0;   // hardware faults: the address

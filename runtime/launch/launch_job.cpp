@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <bit>
 #include <cinttypes>
 #include <cstdio>
 
@@ -182,8 +183,12 @@ std::string LaunchJob::WhereText(const ptx2cpu_block& block, uint32_t thread, ui
   return text + ": ";
 }
 
-LaunchError LaunchJob::Fault(const FaultRecord& record, const ptx2cpu_block& block,
-                             const BlockMemory& memory) const {
+LaunchError LaunchJob::Fault(FaultRecord record, const ptx2cpu_block& block, const BlockMemory& memory,
+                             WarpLanes lanes) const {
+  if (block.thread_count == 1) lanes = {0, 1};
+  const bool lanes_help = record.thread == ~0u && lanes.mask != 0;
+  if (lanes_help && std::has_single_bit(lanes.mask))
+    record.thread = lanes.warp * PTX2CPU_WARP_SIZE + static_cast<uint32_t>(std::countr_zero(lanes.mask));
   std::string text = WhereText(block, record.thread, record.ptx_line) + FaultText(record.kind);
   if (record.text[0] != 0) text += std::string(": ") + record.text;
   if (record.pc != 0) {
@@ -192,6 +197,8 @@ LaunchError LaunchJob::Fault(const FaultRecord& record, const ptx2cpu_block& blo
     if (memory.shared.InGuard(address)) text += " (just outside shared memory)";
     if (memory.local.InGuard(address)) text += " (just outside local memory)";
   }
+  if (lanes_help && record.thread == ~0u)
+    text += Format(" (by a thread of warp %u, lanes 0x%08x)", lanes.warp, lanes.mask);
   return {LaunchError::Kind::kFault,
           std::move(text),
           record.kind,

@@ -9,6 +9,7 @@
 
 #include "runtime/launch/launch.h"
 #include "runtime/launch/launch_state.h"
+#include "runtime/scheduler/block_scheduler.h"
 #include "runtime/worker/arena.h"
 #include "runtime/worker/fault.h"
 #include "runtime/worker/thread_pool.h"
@@ -35,7 +36,9 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   // Everything except the block's place in the grid; allocates. False: no memory.
   bool FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker);
   LaunchError NoMemory() const;
-  LaunchError Fault(const FaultRecord& record, const ptx2cpu_block& block, const BlockMemory& memory) const;
+  // `lanes`: one of them met the fault, for faults of the hardware, which do not name their thread.
+  LaunchError Fault(FaultRecord record, const ptx2cpu_block& block, const BlockMemory& memory,
+                    WarpLanes lanes) const;
   // "kernel 'k', block (0,0,0), thread (0,0,0), PTX line 1: ": thread ~0 and line 0 are left out.
   std::string WhereText(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line) const;
 

@@ -74,7 +74,7 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
   if (sigsetjmp(landing.jump, 0) != 0) {
     UnblockFaultSignals();
     const FaultRecord record = landing.record;
-    Fail(Fault(record, block, arena.block));
+    Fail(Fault(record, block, arena.block, {}));
     return true;
   }
   bool any = false;

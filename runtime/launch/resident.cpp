@@ -57,9 +57,10 @@ void Resident::Start(LaunchJob& job, uint64_t index) {
 bool Resident::RunEach(LaunchJob& job, RunningBlock& running, Pass& pass) {
   for (auto& block : blocks_) {
     if (block->done) continue;
-    running = {&block->context, block->memory.get()};
+    const bool resumes = job.kernel().run_step != nullptr;
+    running = {&block->context, block->memory.get(), resumes ? &block->scheduler : nullptr};
     Verdict verdict = Verdict::kDone;
-    if (job.kernel().run_step == nullptr) {
+    if (!resumes) {
       job.kernel().run_block(&block->context);
       pass.moved = true;
     } else {

@@ -14,6 +14,7 @@ namespace ptx2cpu::rt {
 struct RunningBlock {
   const ptx2cpu_block* block = nullptr;
   const BlockMemory* memory = nullptr;
+  const BlockScheduler* scheduler = nullptr;  // of a kernel that resumes
 };
 
 class Resident {

@@ -189,7 +189,9 @@ bool ResidentJob::RunBlocks(unsigned worker, Arena& arena) {
   if (sigsetjmp(landing.jump, 0) != 0) {
     UnblockFaultSignals();
     const FaultRecord record = landing.record;
-    Fail(Fault(record, *rotation.running().block, *rotation.running().memory));
+    const RunningBlock& running = rotation.running();
+    const WarpLanes lanes = running.scheduler == nullptr ? WarpLanes{} : running.scheduler->LanesOfStep();
+    Fail(Fault(record, *running.block, *running.memory, lanes));
     return true;
   }
   return rotation.Work();

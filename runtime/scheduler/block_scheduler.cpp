@@ -32,6 +32,7 @@ void BlockScheduler::Start(const ptx2cpu_kernel& kernel, ptx2cpu_block& block) {
   live_warps_ = ready_warps_ = block.warp_count == 32 ? ~0u : (1u << block.warp_count) - 1;
   cluster_warps_ = barriers_in_use_ = 0;
   fault_ = {};
+  step_ = {};
 }
 
 Verdict BlockScheduler::Run() {
@@ -72,6 +73,7 @@ Verdict BlockScheduler::NothingRuns() {
 // Returns the lanes that have not exited.
 uint32_t BlockScheduler::Step(uint32_t w, uint32_t entry, uint32_t lanes) {
   block_->live[w] = lanes;
+  step_ = {w, lanes};
   kernel_->run_step(block_, w, entry);
   return block_->live[w] & lanes;
 }

@@ -34,6 +34,11 @@ struct SchedulerFault {
   std::string text;
 };
 
+// Lanes of one warp. Mask 0: not known.
+struct WarpLanes {
+  uint32_t warp = 0, mask = 0;
+};
+
 class BlockScheduler {
  public:
   // All threads of the block at the kernel's start. `kernel` and `block` must outlive the run; the block's
@@ -44,6 +49,8 @@ class BlockScheduler {
   // Did the last Run do more than let threads spin?
   bool progressed() const { return progressed_; }
   const SchedulerFault& fault() const { return fault_; }
+  // Where a jump has left Run: the lanes of the step that ran, without those that have exited in it.
+  WarpLanes LanesOfStep() const { return {step_.warp, step_.mask & block_->live[step_.warp]}; }
 
   // -- what a cluster needs; threads that have exited count as arrived --
   bool AllArrivedAtCluster() const;
@@ -125,6 +132,7 @@ class BlockScheduler {
   bool moved_ = false;                         // this round did more than yield
   bool progressed_ = false;
   SchedulerFault fault_;
+  WarpLanes step_;  // the last one that began
 };
 
 }  // namespace ptx2cpu::rt

@@ -118,6 +118,7 @@ struct ConvergeAmongSpinners {
 struct MaskOfOthers {
   static void Lane(LaneState& lane) {
     if (lane.point() == 0) {
+      lane.slot(1) = 0;  // what lanes read that no collective writes to
       if (lane.lane() % 4 == 3) return;
       return lane.Wait(lane.lane() % 4 == 2 ? 2 : 1, 0x0000fff0u);
     }

@@ -65,6 +65,17 @@ struct FaultInCollective {
   }
 };
 
+[[gnu::noinline]] void ReadNowhere() {
+  volatile const uint32_t* nowhere = reinterpret_cast<const uint32_t*>(uintptr_t{64});
+  static_cast<void>(*nowhere);
+}
+// Thread 36 and those after it, one after the other.
+struct ReadsNowhere {
+  static void Lane(LaneState& lane) {
+    if (lane.thread == 36) ReadNowhere();
+  }
+};
+
 // Block 0 of each cluster waits with all threads, warp 1 of block 1 waits at a named barrier for nobody.
 struct ClusterDeadlock {
   static void Lane(LaneState& lane) {
@@ -153,6 +164,28 @@ TEST_CASE("a fault in a step names its block and thread though others are reside
     CHECK_THAT(error.message, Contains("kernel 'past', block (3,0,0)"));
     CHECK_THAT(error.message, Contains("just outside shared memory"));
   }
+}
+
+TEST_CASE("a fault of the hardware names its thread where one lane ran, else the warp and its lanes") {
+  const std::vector<ptx2cpu_point> points = {kStart, kYield};
+  // Lanes below 4 have exited in that step.
+  LaunchError error = ErrorOf(MakeStepKernel<ReadsNowhere>("wide", points), {{1, 1, 1}, {64, 1, 1}}, 1);
+  CHECK_THAT(error.message, Contains("kernel 'wide', block (0,0,0): "));
+  CHECK_THAT(error.message, Contains("(by a thread of warp 1, lanes 0xfffffff0)"));
+  CHECK(error.thread == ~0u);
+  error = ErrorOf(MakeStepKernel<ReadsNowhere>("narrow", points), {{1, 1, 1}, {37, 1, 1}}, 1);
+  CHECK_THAT(error.message, Contains("kernel 'narrow', block (0,0,0), thread (36,0,0): "));
+  CHECK(error.thread == 36);
+}
+
+TEST_CASE("a fault of the hardware in a block of one thread is that thread's") {
+  ptx2cpu_kernel kernel = {};
+  kernel.abi_version = PTX2CPU_ABI_VERSION;
+  kernel.name = "alone";
+  kernel.parameter_bytes = 8;
+  kernel.run_block = [](ptx2cpu_block*) { ReadNowhere(); };
+  const LaunchError error = ErrorOf(kernel, {{1, 1, 1}, {1, 1, 1}});
+  CHECK_THAT(error.message, Contains("kernel 'alone', block (0,0,0), thread (0,0,0): "));
 }
 
 TEST_CASE("a fault in a collective's operation is a fault of its thread") {
