@@ -1,0 +1,135 @@
+// Code for blocks of one shape is an improvement, never a condition: where it cannot be made, the code for
+// any shape runs. The linker puts the function below before PtxModule::ForShape (--wrap in
+// tests/CMakeLists.txt), so that tests can make it fail; the product has no switch for that.
+#include <catch2/catch.hpp>
+#include <functional>
+#include <new>
+#include <vector>
+
+#include "ir/internal_error.h"
+#include "lowering/compile.h"
+#include "runtime/engine/kernel_module.h"
+
+using namespace ptx2cpu;
+
+#define FOR_SHAPE                                                                             \
+  "_ZNK7ptx2cpu8lowering9PtxModule8ForShapeESt17basic_string_viewIcSt11char_traitsIcEERKNS0_" \
+  "12BuildOptionsENS_8analysis11LaunchShapeE"
+
+// As member functions are called: the object is the first argument.
+Result<lowering::BuildOptions> RealForShape(const lowering::PtxModule* module, std::string_view kernel,
+                                            const lowering::BuildOptions& options,
+                                            analysis::LaunchShape shape) __asm__("__real_" FOR_SHAPE);
+Result<lowering::BuildOptions> WrappedForShape(const lowering::PtxModule* module, std::string_view kernel,
+                                               const lowering::BuildOptions& options,
+                                               analysis::LaunchShape shape) __asm__("__wrap_" FOR_SHAPE);
+
+namespace {
+
+std::function<void()> before_shape;  // throws what is to be thrown
+std::optional<Error> failure;
+size_t asked = 0;
+
+// A branch on %tid.y around a barrier: warps that suspend, unless blocks are known to have one row.
+constexpr const char* kRows = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry rows(.param .u64 out)
+{
+  .reg .pred %p; .reg .b32 %x, %y, %n, %s, %word; .reg .b64 %out, %at;
+  .shared .align 4 .b8 words[4096];
+  ld.param.u64 %out, [out];
+  mov.u32 %x, %tid.x;
+  mov.u32 %y, %tid.y;
+  mov.u32 %n, %ntid.x;
+  mov.u32 %s, words;
+  setp.ne.u32 %p, %y, 0;
+  @%p bra DONE;
+  mad.lo.u32 %s, %x, 4, %s;
+  st.shared.u32 [%s], %x;
+  bar.sync 0;
+DONE:
+  bar.sync 0;
+  mov.u32 %s, words;
+  sub.u32 %n, %n, 1;
+  sub.u32 %n, %n, %x;
+  mad.lo.u32 %s, %n, 4, %s;
+  ld.shared.u32 %word, [%s];
+  mul.wide.u32 %at, %x, 4;
+  add.s64 %at, %out, %at;
+  st.global.u32 [%at], %word;
+  ret;
+}
+)";
+
+constexpr Dim3 kBlock = {32, 1, 1};
+
+std::vector<uint32_t> Run(const ptx2cpu_kernel& kernel) {
+  std::vector<uint32_t> words(32, 77);
+  uint32_t* const out = words.data();
+  const auto fault = rt::Launch(kernel, {{1, 1, 1}, kBlock}, std::as_bytes(std::span(&out, 1)));
+  if (fault) FAIL(fault->message);
+  return words;
+}
+
+bool IsRight(const std::vector<uint32_t>& words) {
+  for (uint32_t i = 0; i < words.size(); ++i) {
+    if (words[i] != 31 - i) return false;
+  }
+  return true;
+}
+
+std::shared_ptr<const rt::KernelCode> Compiled() {
+  const auto module = rt::KernelModule::Make({{kRows, "rows.ptx"}}, {.cache = nullptr});
+  auto code = module->Compile("rows");
+  if (!code) FAIL(code.error().Render());
+  return *std::move(code);
+}
+
+}  // namespace
+
+Result<lowering::BuildOptions> WrappedForShape(const lowering::PtxModule* module, std::string_view kernel,
+                                               const lowering::BuildOptions& options,
+                                               analysis::LaunchShape shape) {
+  ++asked;
+  if (before_shape) before_shape();
+  if (failure) return Fail(*failure);
+  return RealForShape(module, kernel, options, shape);
+}
+
+TEST_CASE("a kernel that resumes has other code for a shape that spares it, with the same results") {
+  const auto code = Compiled();
+  const auto special = code->ForBlock(kBlock);
+  REQUIRE(special);
+  CHECK(*special != &code->kernel());
+  CHECK((*special)->run_step == nullptr);
+  CHECK(code->kernel().run_step != nullptr);
+  CHECK(IsRight(Run(**special)));
+  CHECK(IsRight(Run(code->kernel())));
+}
+
+TEST_CASE("where code for a shape fails for a reason of ours, the code for any shape runs") {
+  const auto way = GENERATE(range(0, 4));
+  if (way == 0) failure = Error{.code = ErrorCode::kInternal, .message = "the verifier found an error"};
+  if (way == 1) before_shape = [] { CheckFailed("a == b", "pass.cpp", 12, "They differ."); };
+  if (way == 2) before_shape = [] { throw std::bad_alloc(); };
+  if (way == 3) failure = Error{.code = ErrorCode::kUnsupported, .message = "not in this shape"};
+  const auto code = Compiled();
+  asked = 0;
+  const auto chosen = code->ForBlock(kBlock);
+  before_shape = nullptr;
+  failure.reset();
+  INFO("way " << way);
+  REQUIRE(chosen);
+  CHECK(*chosen == &code->kernel());
+  CHECK(IsRight(Run(**chosen)));
+  // The same answer later, without another attempt.
+  REQUIRE(code->ForBlock(kBlock));
+  CHECK(*code->ForBlock(kBlock) == &code->kernel());
+  CHECK(asked == 1);
+  // Other shapes are not affected.
+  const auto other = code->ForBlock({16, 1, 1});
+  REQUIRE(other);
+  CHECK(*other != &code->kernel());
+}
