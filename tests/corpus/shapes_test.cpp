@@ -1,24 +1,21 @@
 // Every kernel compiles for blocks of one shape, as launches ask for it, and what analysis knows of the shape
-// the emitter knows too. PTX2CPU_FULL_TESTS: all shapes; else each kernel for a few.
+// the emitter knows too; launches give the same by code for their shape. PTX2CPU_FULL_TESTS: all shapes, all
+// launches; else each kernel for a few shapes, some launches.
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <map>
 #include <numeric>
 
 #include "lowering/llvm/output/jit.h"
+#include "tests/corpus/block_shapes.h"
 #include "tests/corpus/corpus_runs.h"
 #include "tools/harness/compiled_call.h"
 
 using namespace ptx2cpu;
 
 namespace {
-
-constexpr analysis::LaunchShape kShapes[] = {
-    {1, 1, 1},  {31, 1, 1}, {32, 1, 1}, {33, 1, 1}, {64, 1, 1},  {256, 1, 1}, {1024, 1, 1},
-    {32, 8, 1}, {32, 2, 4}, {64, 4, 1}, {96, 3, 1}, {16, 16, 1}, {8, 8, 1},   {16, 2, 1},
-    {8, 8, 16}, {4, 4, 2},  {1, 32, 1}, {1, 1, 32}, {33, 3, 1},  {128, 1, 8},
-};
-static_assert(std::size(kShapes) == 20);
 
 Status CompileFor(const lowering::PtxModule& ptx, const std::string& kernel, const lowering::Jit& jit,
                   analysis::LaunchShape shape) {
@@ -28,6 +25,25 @@ Status CompileFor(const lowering::PtxModule& ptx, const std::string& kernel, con
   const ir::Module module = TRY(ptx.Build(kernel, options));
   static_cast<void>(TRY(jit.Explain(module, kernel, lowering::Jit::Stage::kLlvm)));
   return {};
+}
+
+// Compiles for the shape of each launch's blocks, whether a launch would ask for that or not.
+corpus_test::Prepare CompileForEach(int optimisation) {
+  return [=](const lowering::PtxModule& ptx, const std::string& kernel) -> Result<corpus_test::Runner> {
+    auto codes = std::make_shared<std::map<std::array<uint32_t, 3>, harness::CompiledCall>>();
+    return corpus_test::Runner([=, ptx = &ptx](harness::KernelCall& call) -> Status {
+      const std::array<uint32_t, 3> block = {call.block.x, call.block.y, call.block.z};
+      auto found = codes->find(block);
+      if (found == codes->end()) {
+        lowering::BuildOptions options;
+        options.pipeline.passes.launch = analysis::LaunchShape{block[0], block[1], block[2]};
+        auto module = std::make_shared<const ir::Module>(TRY(ptx->Build(kernel, options)));
+        auto code = TRY(harness::CompiledCall::Make(std::move(module), {.optimisation = optimisation}));
+        found = codes->emplace(block, std::move(code)).first;
+      }
+      return found->second.Run(call);
+    });
+  };
 }
 
 // A branch on %tid.y, and a loop over it, around a shuffle.
@@ -113,8 +129,9 @@ TEST_CASE("kernels of the corpus compile for blocks of every shape") {
     REQUIRE(images);
     const auto ptx = lowering::PtxModule::Parse(std::move(images->front().text), kernel.file);
     REQUIRE(ptx);
-    for (size_t n = 0; n < (full ? std::size(kShapes) : 2); ++n) {
-      const analysis::LaunchShape shape = kShapes[(7 * first + 10 * n + n / 2) % std::size(kShapes)];
+    for (size_t n = 0; n < (full ? std::size(corpus_test::kBlockShapes) : 2); ++n) {
+      const analysis::LaunchShape shape =
+          corpus_test::kBlockShapes[(7 * first + 10 * n + n / 2) % std::size(corpus_test::kBlockShapes)];
       const Status status = CompileFor(*ptx, kernel.name, **jit, shape);
       INFO(kernel.name << " for " << shape.x << "x" << shape.y << "x" << shape.z);
       INFO((status ? "" : status.error().Render()));
@@ -123,4 +140,8 @@ TEST_CASE("kernels of the corpus compile for blocks of every shape") {
     }
   }
   CHECK(compiled >= 100);
+}
+
+TEST_CASE("corpus by code for the shape of each launch's blocks") {
+  corpus_test::CheckCorpus(CompileForEach(1), {.most_threads = 20000, .one_in = 4, .first = 3});
 }

@@ -76,6 +76,66 @@ Engine Compiled(int optimisation, lowering::Tier tier, unsigned workers) {
           }};
 }
 
+namespace {
+
+lowering::BuildOptions ForShape(analysis::LaunchShape shape) {
+  lowering::BuildOptions options;
+  options.pipeline.passes.launch = shape;
+  options.pipeline.verify_each = true;
+  return options;
+}
+
+analysis::LaunchShape ShapeOf(const rt::VectorRun& run) { return {run.block[0], run.block[1], run.block[2]}; }
+
+}  // namespace
+
+Engine InterpretForBlock() {
+  return {"interpreter, for blocks of one shape",
+          [](const lowering::PtxModule& ptx, const rt::VectorRun& run) -> Result<Buffers> {
+            const ir::Module module = TRY(ptx.Build(run.kernel, ForShape(ShapeOf(run))));
+            harness::KernelCall call = TRY(CallOf(run));
+            TRY_STATUS(harness::RunInterpreter(module, call, {}));
+            return Written(call);
+          }};
+}
+
+Engine CompiledForBlock(int optimisation) {
+  return {
+      "machine code for blocks of one shape, -O" + std::to_string(optimisation),
+      [=](const lowering::PtxModule& ptx, const rt::VectorRun& run) -> Result<Buffers> {
+        auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(run.kernel, ForShape(ShapeOf(run)))));
+        lowering::JitOptions jit;
+        jit.optimisation = optimisation;
+        jit.debug_info = false;
+        harness::CompiledCall compiled = TRY(harness::CompiledCall::Make(std::move(module), std::move(jit)));
+        harness::KernelCall call = TRY(CallOf(run));
+        TRY_STATUS(compiled.Run(call, 1));
+        return Written(call);
+      }};
+}
+
+Engine BuiltForShapes(std::vector<analysis::LaunchShape> shapes) {
+  return {"code for blocks of other shapes",
+          [=](const lowering::PtxModule& ptx, const rt::VectorRun& run) -> Result<Buffers> {
+            static const auto jit = lowering::Jit::Create({.optimisation = 0});
+            if (!jit) return Fail(jit.error());
+            for (const analysis::LaunchShape shape : shapes) {
+              const auto built = [&]() -> Status {
+                const ir::Module module = TRY(ptx.Build(run.kernel, ForShape(shape)));
+                static_cast<void>(TRY((*jit)->Explain(module, run.kernel, lowering::Jit::Stage::kLlvm)));
+                return {};
+              };
+              if (const Status status = built(); !status) {
+                Error error = status.error();
+                error.message += " (for " + std::to_string(shape.x) + "x" + std::to_string(shape.y) + "x" +
+                                 std::to_string(shape.z) + ")";
+                return Fail(std::move(error));
+              }
+            }
+            return InterpretAfter("").run(ptx, run);
+          }};
+}
+
 Comparison Compare(const Engine& engine, const lowering::PtxModule& ptx, const rt::VectorRun& run,
                    const Buffers& expected) {
   const auto actual = engine.run(ptx, run);

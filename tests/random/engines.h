@@ -22,6 +22,12 @@ struct Engine {
 
 Engine InterpretAfter(const std::string& stage, harness::Turns turns = {},
                       lowering::Tier tier = lowering::Tier::kAuto);  // "": the whole pipeline
+// By code for the shape of the run's blocks.
+Engine InterpretForBlock();
+Engine CompiledForBlock(int optimisation);
+// The interpreter after the pipeline; fails where the kernel cannot be built and emitted for one of these
+// shapes.
+Engine BuiltForShapes(std::vector<analysis::LaunchShape> shapes);
 Engine Compiled(int optimisation, lowering::Tier tier = lowering::Tier::kAuto, unsigned workers = 1);
 
 enum class Verdict : uint8_t { kSame, kRefused, kFailed, kDiffers };

@@ -3,6 +3,7 @@
 //   PTX2CPU_RANDOM_SEED=N      first seed (1)
 //   PTX2CPU_RANDOM_COUNT=N     so many seeds, however long it takes; without it some seconds' worth
 //   PTX2CPU_RANDOM_SHARD=I/N   every N-th seed only, from the I-th on
+//   PTX2CPU_FULL_TESTS         every kernel for all twenty shapes of blocks, not for two
 //   PTX2CPU_RANDOM_FEATURES=L  classes of statements, as random_kernel takes them
 #include <signal.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <cstring>
 #include <map>
 
+#include "tests/corpus/block_shapes.h"
 #include "tests/random/engines.h"
 #include "tests/random/generator/write.h"
 
@@ -192,5 +194,22 @@ TEST_CASE("random synchronising kernels give the same as machine code") {
     std::vector<Engine> engines{Compiled(seed % 32 == 0 ? 3 : seed % 8 == 1 ? 1 : 0)};
     if (seed % 8 == 0) engines.push_back(Compiled(1, lowering::Tier::kLanes));
     return engines;
+  });
+}
+
+TEST_CASE("random synchronising kernels give the same by code for their blocks' shape") {
+  Campaign(2).Run([](uint64_t seed) {
+    return std::vector{InterpretForBlock(), CompiledForBlock(seed % 8 == 0 ? 1 : 0)};
+  });
+}
+
+TEST_CASE("random synchronising kernels compile for blocks of every shape") {
+  const size_t shapes =
+      std::getenv("PTX2CPU_FULL_TESTS") != nullptr ? std::size(corpus_test::kBlockShapes) : 2;
+  Campaign(1.5).Run([=](uint64_t seed) {
+    std::vector<analysis::LaunchShape> chosen;
+    for (size_t n = 0; n < shapes; ++n)
+      chosen.push_back(corpus_test::kBlockShapes[(7 * seed + n) % std::size(corpus_test::kBlockShapes)]);
+    return std::vector{BuiltForShapes(chosen)};
   });
 }

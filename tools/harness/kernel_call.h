@@ -50,6 +50,7 @@ Result<std::vector<std::byte>> PackParameters(const std::vector<ir::Param>& para
 struct Turns {  // as ir::InterpretOptions
   uint64_t slice = 10000;
   bool backwards = false;
+  uint64_t instruction_limit = 0;
 };
 Status RunInterpreter(const ir::Module& module, KernelCall& call, Turns turns = {});
 

@@ -1,10 +1,10 @@
-// bench_versions [--json] [--against OTHER] CORPUS_BIN, or bench_versions --textures
+// bench [--json] [--against OTHER] CORPUS_BIN, or bench --textures
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <string_view>
 
-#include "tools/bench/versions/versions.h"
+#include "tools/bench/bench.h"
 
 namespace ptx2cpu::bench {
 
@@ -56,8 +56,7 @@ Status Run(int count, char** arguments) {
       corpus_bin = argument;
   }
   if (corpus_bin.empty() || corpus_bin.starts_with("-"))
-    return Fail(ErrorCode::kUsage,
-                "usage: bench_versions [--json] [--against OTHER] CORPUS_BIN, or bench_versions --textures");
+    return Fail(ErrorCode::kUsage, "usage: bench [--json] [--against OTHER] CORPUS_BIN, or bench --textures");
   if (other.empty()) return PrintTimes(corpus_bin, form);
   return Compare(std::filesystem::read_symlink("/proc/self/exe"), other, corpus_bin, form == Form::kJson);
 }

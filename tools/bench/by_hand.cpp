@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "tools/bench/versions/versions.h"
+#include "tools/bench/bench.h"
 
 namespace ptx2cpu::bench {
 

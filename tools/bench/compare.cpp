@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <map>
 
-#include "tools/bench/versions/versions.h"
+#include "tools/bench/bench.h"
 
 namespace ptx2cpu::bench {
 

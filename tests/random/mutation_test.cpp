@@ -1,0 +1,107 @@
+// Mutated kernels as machine code, against the interpreter. Compared is what the interpreter runs to its end
+// with results that do not depend on the order of threads.
+//
+//   PTX2CPU_RANDOM_SEED=N, PTX2CPU_RANDOM_COUNT=N, PTX2CPU_RANDOM_SHARD=I/N: as in random_test.cpp
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/random/engines.h"
+#include "tests/random/generator/write.h"
+#include "tests/random/mutate.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::random_test;
+namespace rk = ptx2cpu::random_kernels;
+
+namespace {
+
+constexpr uint64_t kMaxInstructions = 2'000'000;
+
+// No statements that spin for other lanes: with another operand most of them never end.
+constexpr const char* kClasses[] = {
+    "alu,branch,loop,switch,leave,irreducible,exit,atomic,barrier,exchange,block_branch",
+    "alu,shuffle,vote,match,redux,warp_sync,elect,branch,loop,switch,leave,exit,barrier,exchange",
+    "alu,shuffle,redux,vote,branch,loop,split,appointment,irreducible,exit,barrier,named",
+};
+
+// The results that every order of threads gives; nothing where they differ or the kernel faults.
+std::optional<Buffers> ResultsOf(const lowering::PtxModule& ptx, const rt::VectorRun& run) {
+  std::optional<Buffers> results;
+  for (const harness::Turns turns : {harness::Turns{.instruction_limit = kMaxInstructions},
+                                     {.slice = 3, .backwards = true, .instruction_limit = kMaxInstructions},
+                                     {.slice = 1, .instruction_limit = kMaxInstructions}}) {
+    auto once = InterpretAfter("ir", turns).run(ptx, run);
+    if (!once || (results && *once != *results)) return std::nullopt;
+    results = *std::move(once);
+  }
+  return results;
+}
+
+char current[64];
+void OnAlarm(int) {
+  static_cast<void>(!write(STDERR_FILENO, current, std::strlen(current)));
+  _exit(3);
+}
+
+uint64_t NumberOf(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+}  // namespace
+
+TEST_CASE("a mutation is the same for the same seed, and most mutations parse") {
+  size_t parsed = 0, changed = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const std::string text = rk::WriteModule(rk::Grow(seed, *rk::ParseFeatures(kClasses[seed % 3])));
+    const std::string mutant = Mutate(text, seed);
+    CHECK(mutant == Mutate(text, seed));
+    changed += mutant != text;
+    parsed += lowering::PtxModule::Parse(mutant, "mutant.ptx").has_value();
+  }
+  CHECK(changed > 150);
+  CHECK(parsed > 150);
+}
+
+TEST_CASE("mutated kernels give the same as machine code and after the pipeline") {
+  uint64_t shard = 0, shards = 1, tried = 0, compared = 0, problems = 0;
+  if (const char* text = std::getenv("PTX2CPU_RANDOM_SHARD")) std::sscanf(text, "%lu/%lu", &shard, &shards);
+  const uint64_t first = NumberOf("PTX2CPU_RANDOM_SEED", 1), count = NumberOf("PTX2CPU_RANDOM_COUNT", 0);
+  const auto start = std::chrono::steady_clock::now();
+  const auto time_is_up = [&] { return std::chrono::steady_clock::now() - start > std::chrono::seconds(3); };
+  signal(SIGALRM, OnAlarm);
+  for (uint64_t seed = first; count == 0 ? tried < 40 || !time_is_up() : seed < first + count; ++seed) {
+    if (seed % shards != shard % shards) continue;
+    std::snprintf(current, sizeof current, "mutated kernel, seed %lu: does not end\n", seed);
+    alarm(120);
+    ++tried;
+    const rk::Tree tree = rk::Grow(seed / 8, *rk::ParseFeatures(kClasses[seed / 8 % std::size(kClasses)]));
+    const std::string text = Mutate(rk::WriteModule(tree), seed);
+    const auto run = RunOf(text);
+    const auto ptx = lowering::PtxModule::Parse(text, "mutant.ptx");
+    if (!run || !ptx) continue;
+    const auto expected = ResultsOf(*ptx, *run);
+    if (!expected) continue;
+    ++compared;
+    for (const Engine& engine : {InterpretAfter("", {.instruction_limit = 10 * kMaxInstructions}),
+                                 Compiled(seed % 4 == 0 ? 1 : 0), CompiledForBlock(0)}) {
+      const Comparison comparison = Compare(engine, *ptx, *run, *expected);
+      if (comparison.verdict == Verdict::kSame) continue;
+      ++problems;
+      FAIL_CHECK("seed " << seed << ", " << comparison.what << "\n" << text);
+      break;
+    }
+    if (tried % 1000 == 0) std::fprintf(stderr, "%lu mutants, %lu compared\n", tried, compared);
+    if (problems >= 5) break;
+  }
+  alarm(0);
+  WARN(tried << " mutants, " << compared << " compared");
+  CHECK(compared >= (count == 0 ? 5 : 0));
+}
