@@ -27,16 +27,6 @@ class Stopwatch {
   ThreadClock::time_point last_ = ThreadClock::now();
 };
 
-// Functions of one kernel are added up.
-void AddTo(std::vector<StageTime>& times, const PassTime& pass) {
-  const double milliseconds = std::chrono::duration<double, std::milli>(pass.time).count();
-  const auto known = std::ranges::find(times, pass.name, &StageTime::stage);
-  if (known == times.end())
-    times.push_back({std::string(pass.name), milliseconds});
-  else
-    known->milliseconds += milliseconds;
-}
-
 }  // namespace
 
 std::vector<std::string> StageNames() {
@@ -110,12 +100,11 @@ Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions&
   watch.Lap("ir");
   if (options.pipeline.verify_each) TRY_STATUS(ir::Verify(module));
   if (options.pipeline.stop_after == "ir") return module;
-  // Callees before the kernel: a pass that inlines sees them cleaned up.
-  for (size_t i = module.functions.size(); i-- > 0;) {
-    if (module.functions[i].is_declaration) continue;
-    const auto passes = TRY(RunPipeline(module, module.functions[i], options.pipeline));
-    if (times == nullptr) continue;
-    for (const PassTime& pass : passes) AddTo(*times, pass);
+  const auto passes = TRY(RunPipeline(module, options.pipeline));
+  for (const PassTime& pass : passes) {
+    if (times != nullptr)
+      times->push_back(
+          {std::string(pass.name), std::chrono::duration<double, std::milli>(pass.time).count()});
   }
   if (const auto& shape = options.pipeline.passes.launch) {  // the launcher checks it
     const uint32_t extents[] = {shape->x, shape->y, shape->z};

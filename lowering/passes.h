@@ -54,8 +54,9 @@ struct TierChoice {
 TierChoice DecideTier(const ir::Module& module, const ir::Function& f, const PassOptions& options);
 
 // -- phase Simt --
-// Inlines every call that leads to a barrier, a collective or an exit, and small functions.
-Status InlineCalls(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Inlines calls that lead to a barrier, a collective or an exit, and small functions, in all functions that a
+// kernel reaches; the others become declarations.
+Status InlineCalls(ir::Module& module, const PassOptions& options);
 // Kernels: calls that cannot be inlined although they lead to such things become jumps with a stack; resumes
 // lanes then.
 Status FlattenCalls(ir::Module& module, ir::Function& f, const PassOptions& options);

@@ -13,47 +13,52 @@ namespace {
 using ir::Phase;
 
 constexpr std::array kPasses = {
-    PassEntry{"inline-calls", InlineCalls, Phase::kSimt, For::kAll, false,
+    PassEntry{"simplify-callees", Simplify, Phase::kSimt, For::kAll, On::kCallees,
+              "before inlining: sizes decide there, and dead code does not count"},
+    PassEntry{"inline-calls", nullptr, Phase::kSimt, For::kAll, On::kModule,
               "a barrier, collective or exit in a callee concerns the caller's regions, so it must be "
-              "visible there"},
-    PassEntry{"flatten-calls", FlattenCalls, Phase::kSimt, For::kAll, true,
+              "visible there",
+              InlineCalls},
+    PassEntry{"flatten-calls", FlattenCalls, Phase::kSimt, For::kAll, On::kKernels,
               "after inlining: handles the remaining calls (recursion, function pointers) that lead to a "
               "place where lanes wait"},
-    PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, false,
+    PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, On::kFunctions,
               "every branch and value that it removes saves a region or a slot later"},
-    PassEntry{"forward-stores-across-barriers", ForwardStoresAcrossBarriers, Phase::kSimt, For::kAll, true,
-              "before the next pass: a load that it removes is no reason to keep a barrier"},
-    PassEntry{"remove-redundant-barriers", RemoveRedundantBarriers, Phase::kSimt, For::kAll, true,
+    PassEntry{"forward-stores-across-barriers", ForwardStoresAcrossBarriers, Phase::kSimt, For::kAll,
+              On::kKernels, "before the next pass: a load that it removes is no reason to keep a barrier"},
+    PassEntry{"remove-redundant-barriers", RemoveRedundantBarriers, Phase::kSimt, For::kAll, On::kKernels,
               "a barrier that it removes ends no region, needs no slot and requires no other tier"},
-    PassEntry{"insert-implicit-warp-barriers", InsertImplicitWarpBarriers, Phase::kSimt, For::kAll, true,
-              "collectives become boundaries, the reason for extra barriers"},
+    PassEntry{"insert-implicit-warp-barriers", InsertImplicitWarpBarriers, Phase::kSimt, For::kAll,
+              On::kKernels, "collectives become boundaries, the reason for extra barriers"},
     PassEntry{
-        "split-at-barriers", SplitAtBarriers, Phase::kSimt, For::kAll, true,
+        "split-at-barriers", SplitAtBarriers, Phase::kSimt, For::kAll, On::kKernels,
         "boundaries are blocks of their own from here on, so control dependence between blocks suffices"},
-    PassEntry{"choose-tier", ChooseTier, Phase::kSimt, For::kAll, true,
+    PassEntry{"choose-tier", ChooseTier, Phase::kSimt, For::kAll, On::kKernels,
               "the last point that all tiers share; it tries the next passes on a copy"},
-    PassEntry{"check-supported", CheckSupported, Phase::kSimt, For::kRegions, true,
+    PassEntry{"check-supported", CheckSupported, Phase::kSimt, For::kRegions, On::kKernels,
               "after inlining and simplification, so that dead code is not refused, and before the passes "
               "that rely on it"},
-    PassEntry{"insert-extra-barriers", InsertExtraBarriers, Phase::kSplit, For::kRegions, true,
+    PassEntry{"insert-extra-barriers", InsertExtraBarriers, Phase::kSplit, For::kRegions, On::kKernels,
               "needs every boundary alone; afterwards each region leads to one boundary"},
-    PassEntry{"mask-divergent-arms", MaskDivergentArms, Phase::kSplit, For::kRegions, true,
+    PassEntry{"mask-divergent-arms", MaskDivergentArms, Phase::kSplit, For::kRegions, On::kKernels,
               "before slots are made: a value that differs between the arms needs one for each lane"},
-    PassEntry{"collapse", Collapse, Phase::kCollapsed, For::kRegions, true, "turns those regions into loops"},
-    PassEntry{"sequence-divergent-arms", SequenceDivergentArms, Phase::kCollapsed, For::kRegions, true,
+    PassEntry{"collapse", Collapse, Phase::kCollapsed, For::kRegions, On::kKernels,
+              "turns those regions into loops"},
+    PassEntry{"sequence-divergent-arms", SequenceDivergentArms, Phase::kCollapsed, For::kRegions,
+              On::kKernels,
               "the second half of mask-divergent-arms: lanes that wait are kept in slots, and loops over "
               "lanes run the others"},
-    PassEntry{"make-warps-resumable", MakeWarpsResumable, Phase::kCollapsed, For::kWarps, true,
+    PassEntry{"make-warps-resumable", MakeWarpsResumable, Phase::kCollapsed, For::kWarps, On::kKernels,
               "after the arms, which are within one turn of a warp: cuts what is left at its barriers"},
-    PassEntry{"insert-yields", InsertYields, Phase::kSimt, For::kLanes, true,
+    PassEntry{"insert-yields", InsertYields, Phase::kSimt, For::kLanes, On::kKernels,
               "a sleep is a suspension for the next pass"},
     PassEntry{
-        "make-lanes-resumable", MakeLanesResumable, Phase::kCollapsed, For::kLanes, true,
+        "make-lanes-resumable", MakeLanesResumable, Phase::kCollapsed, For::kLanes, On::kKernels,
         "needs barriers and collectives alone in their blocks; accepts any graph, so it needs no other pass"},
 };
 
 bool Concerns(const PassEntry& pass, const ir::Function& f) {
-  if (!f.is_kernel && pass.kernels_only) return false;
+  if (f.is_declaration || pass.on == (f.is_kernel ? On::kCallees : On::kKernels)) return false;
   switch (pass.tier) {
     case For::kAll:
       return true;
@@ -88,33 +93,66 @@ bool Wanted(const std::vector<std::string>& names, std::string_view pass) {
 
 std::span<const PassEntry> Passes() { return kPasses; }
 
-Result<std::vector<PassTime>> RunPipeline(ir::Module& module, ir::Function& f,
-                                          const PipelineOptions& options) {
+namespace {
+
+// Dumps and verifies what passes leave.
+class Observer {
+ public:
+  Observer(const ir::Module& module, const PipelineOptions& options)
+      : module_(module),
+        options_(options),
+        dumps_(options.dump && !options.dump_after.empty()),
+        before_(module.functions.size()) {
+    if (!dumps_) return;
+    for (size_t n = 0; n < before_.size(); ++n) before_[n] = ir::Print(module, module.functions[n]);
+  }
+
+  Status After(const PassEntry& pass, const ir::Function& f) {
+    CHECK(f.phase == pass.after || !f.is_kernel, std::string(pass.name));
+    if (dumps_) {
+      std::string& before = before_[static_cast<size_t>(&f - module_.functions.data())];
+      std::string text = ir::Print(module_, f);
+      if (Wanted(options_.dump_after, pass.name) && text != before) options_.dump(pass.name, text);
+      before = std::move(text);
+    }
+    if (!options_.verify_each) return {};
+    Status status = ir::Verify(module_, f);
+    if (!status) status.error().message += "; after pass " + std::string(pass.name);
+    return status;
+  }
+
+ private:
+  const ir::Module& module_;
+  const PipelineOptions& options_;
+  const bool dumps_;
+  std::vector<std::string> before_;  // text by function
+};
+
+}  // namespace
+
+Result<std::vector<PassTime>> RunPipeline(ir::Module& module, const PipelineOptions& options) {
   TRY_STATUS(CheckName(options.stop_after));
   for (const std::string& name : options.dump_after) TRY_STATUS(CheckName(name));
   std::vector<PassTime> times;
-  bool dumps = options.dump && !options.dump_after.empty();
-  std::string before = dumps ? ir::Print(module, f) : "";
+  Observer observer(module, options);
   for (const PassEntry& pass : kPasses) {
-    if (!Concerns(pass, f)) {
-      if (pass.name == options.stop_after) break;
-      continue;
+    std::chrono::nanoseconds time{0};
+    const auto timed = [&](const auto& run, auto&&... arguments) {
+      const auto start = ThreadClock::now();
+      Status status = run(module, arguments..., options.passes);
+      time += ThreadClock::now() - start;
+      return status;
+    };
+    if (pass.run_module != nullptr) TRY_STATUS(timed(pass.run_module));
+    bool ran = pass.run_module != nullptr;
+    for (size_t n = module.functions.size(); n-- > 0;) {
+      ir::Function& f = module.functions[n];
+      if (f.is_declaration || (pass.run != nullptr && !Concerns(pass, f))) continue;
+      if (pass.run != nullptr) TRY_STATUS(timed(pass.run, f));
+      ran = true;
+      TRY_STATUS(observer.After(pass, f));
     }
-    auto start = ThreadClock::now();
-    TRY_STATUS(pass.run(module, f, options.passes));
-    times.push_back({pass.name, ThreadClock::now() - start});
-    CHECK(f.phase == pass.after || !f.is_kernel, std::string(pass.name));
-    if (dumps) {
-      std::string text = ir::Print(module, f);
-      if (Wanted(options.dump_after, pass.name) && text != before) options.dump(pass.name, text);
-      before = std::move(text);
-    }
-    if (options.verify_each) {
-      if (Status status = ir::Verify(module, f); !status) {
-        status.error().message += "; after pass " + std::string(pass.name);
-        return Fail(std::move(status.error()));
-      }
-    }
+    if (ran) times.push_back({pass.name, time});
     if (pass.name == options.stop_after) break;
   }
   return times;

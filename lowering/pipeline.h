@@ -21,13 +21,20 @@ enum class For : uint8_t {
   kLanes,    // those that resume lanes
 };
 
+// Which functions it runs on. Device functions stay in the Simt phase: they are called by one lane at a time.
+enum class On : uint8_t { kModule, kCallees, kKernels, kFunctions };
+
 struct PassEntry {
+  using FunctionPass = Status (*)(ir::Module&, ir::Function&, const PassOptions&);
+  using ModulePass = Status (*)(ir::Module&, const PassOptions&);
+
   std::string_view name;
-  Status (*run)(ir::Module&, ir::Function&, const PassOptions&);
+  FunctionPass run;  // on each function; nullptr: run_module
   ir::Phase after;
   For tier;
-  bool kernels_only;     // device functions stay in the Simt phase: they are called by one lane at a time
+  On on;
   std::string_view why;  // the reason for its position
+  ModulePass run_module = nullptr;
 };
 std::span<const PassEntry> Passes();
 
@@ -44,8 +51,8 @@ struct PassTime {
   std::chrono::nanoseconds time{0};
 };
 
-// Runs the passes on one function of the module. Unknown pass names in the options are a kUsage error.
-Result<std::vector<PassTime>> RunPipeline(ir::Module& module, ir::Function& f,
-                                          const PipelineOptions& options = {});
+// Runs the passes on all functions of the module; times of one pass are added up. Unknown pass names in the
+// options are a kUsage error.
+Result<std::vector<PassTime>> RunPipeline(ir::Module& module, const PipelineOptions& options = {});
 
 }  // namespace ptx2cpu::lowering

@@ -42,7 +42,7 @@ void CallGraph::FindSuspending() {
   }
 }
 
-// Strong components of direct calls (Tarjan 1972).
+// Strong components of direct calls (Tarjan 1972), which are complete after all that they call.
 void CallGraph::FindRecursive() {
   constexpr uint32_t kNew = ~0u;
   std::vector<uint32_t> number(nodes_.size(), kNew), low(nodes_.size()), open;
@@ -68,6 +68,7 @@ void CallGraph::FindRecursive() {
       }
       const uint32_t done = n;
       stack.pop_back();
+      order_.push_back(done);
       if (!stack.empty()) low[stack.back().first] = std::min(low[stack.back().first], low[done]);
       if (low[done] != number[done]) continue;
       const bool several = open.back() != done;

@@ -23,6 +23,8 @@ class CallGraph {
     std::vector<uint32_t> calls;
   };
   const Node& operator[](uint32_t function) const { return nodes_[function]; }
+  // All functions, callees before their callers where these are not recursive.
+  const std::vector<uint32_t>& order() const { return order_; }
   // Functions that suspend and that an indirect call may reach.
   std::vector<uint32_t> IndirectTargets() const;
 
@@ -31,6 +33,7 @@ class CallGraph {
   void FindSuspending();
   void FindRecursive();
   std::vector<Node> nodes_;
+  std::vector<uint32_t> order_;
 };
 
 }  // namespace ptx2cpu::lowering

@@ -113,8 +113,10 @@ class CallFlattener {
   // -- calls --
 
   Status FlattenCallsOf(uint32_t caller) {
-    for (uint32_t n = 0; n < f_.blocks.size(); ++n) {
-      if (owner_[n] != caller || f_.blocks[n].removed) continue;
+    // The list grows: what follows a call is a block of its own.
+    for (size_t next = 0; next < blocks_of_[caller].size(); ++next) {
+      const uint32_t n = blocks_of_[caller][next];
+      if (f_.blocks[n].removed) continue;
       for (size_t i = 0; i < f_.blocks[n].insts.size(); ++i) {
         const ir::Inst inst = f_.at_inst(f_.blocks[n].insts[i]);
         const bool direct = inst.op == Opcode::kCall && calls_[inst.attrs.index].suspends;
@@ -139,7 +141,11 @@ class CallFlattener {
     return {};
   }
 
-  void OwnNewBlocks(uint32_t owner) { owner_.resize(f_.blocks.size(), owner); }
+  void OwnNewBlocks(uint32_t owner) {
+    std::vector<uint32_t>& blocks = blocks_of_[owner];
+    for (size_t n = owner_.size(); n < f_.blocks.size(); ++n) blocks.push_back(static_cast<uint32_t>(n));
+    owner_.resize(f_.blocks.size(), owner);
+  }
 
   // The call's results become parameters of the block after it.
   void AdoptResults(BlockId after, const ir::Inst& call) {
@@ -233,17 +239,20 @@ class CallFlattener {
     return RoundUp(body.saved, 16) + RoundUp(body.locals, 16);
   }
 
-  // What a site needs after it is found with every site as a root of the graph; bodies still end in ret.
+  // What a site needs after it is found with every site as a root of the graph; bodies still end in ret. What
+  // is needed after a later call of the same function lives through that call.
   void SaveValues() {
     std::vector<ir::Edge> roots{{f_.entry, {}}};
     const BlockId start = ir::AddBlock(f_, ""), real = f_.entry;
     for (const Site& site : sites_) {
       roots.push_back({site.back, {}});
+      f_.inst(f_.at_block(site.call).insts.back()).edges.push_back({site.back, {}});
     }
     ir::Builder b{f_, start};
     b.Terminate(Opcode::kSwitch, {b.Const(Type::kI32, 0)}, std::move(roots));
     f_.entry = start;
     const analysis::LivenessResult live = analysis::AnalyzeLiveness(f_);
+    for (const Site& site : sites_) f_.inst(f_.at_block(site.call).insts.back()).edges.pop_back();
     for (Site& site : sites_) {
       for (ValueId value : live.in[site.back.index].Values()) site.saved.push_back({value, {}});
       uint32_t offset = kFrameHead;
@@ -269,6 +278,7 @@ class CallFlattener {
     for (auto& [number, body] : bodies_) {
       for (ir::InstId id : body.returns) Return(number, id);
     }
+    ir::RemoveUnreachableBlocks(f_);  // sites of functions that never return
     std::vector<Versions> all;
     for (auto& [value, list] : versions) all.push_back(std::move(list));
     RepairSsa(f_, all, std::vector<bool>(f_.blocks.size(), true));
@@ -372,7 +382,8 @@ class CallFlattener {
   const std::vector<uint32_t> targets_;
   std::set<ir::InstId> kept_;  // indirect calls after the comparisons
   uint32_t stack_ = 0, pointer_ = 0, results_ = 0;
-  std::vector<uint32_t> owner_;  // by block: function whose body it is, kKernel
+  std::vector<uint32_t> owner_;                          // by block: function whose body it is, kKernel
+  std::map<uint32_t, std::vector<uint32_t>> blocks_of_;  // the same by function
   std::map<uint32_t, Body> bodies_;
   std::vector<uint32_t> waiting_;
   std::vector<Site> sites_;

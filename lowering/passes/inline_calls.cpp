@@ -8,8 +8,16 @@
 //     @scan: s0(%a): ... shuffle ...      bb1(%r): store ..., %r
 //            ret %b
 //
-// Recursion through such functions, and indirect calls that may reach one, are left to flatten-calls.
+// Recursion through such functions, and indirect calls that may reach one, are left to flatten-calls. So are
+// functions whose copies would make a kernel too large: flatten-calls takes each body once.
+//
+// What is inlined is decided from sizes, callees before callers, and nothing is copied for it. Then bodies
+// are copied from the outside in, into the functions that remain: a chain of n calls costs n copies.
+// Functions that the kernel no longer reaches become declarations.
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include "ir/build.h"
 #include "lowering/passes.h"
@@ -22,12 +30,60 @@ namespace {
 using ir::Opcode;
 
 constexpr size_t kCalledOnceSize = 2000;
-constexpr size_t kCallerSize = 100000;  // no voluntary inlining beyond
+constexpr size_t kCallerSize = 100000;   // no voluntary inlining beyond
+constexpr size_t kExpandedSize = 50000;  // of a kernel with all functions that suspend
+constexpr size_t kFlattenedSize = 4000;  // the same where flatten-calls has work anyway
+
+// Which functions are inlined wherever they are called.
+class InlinePlan {
+ public:
+  InlinePlan(const ir::Module& module, const CallGraph& graph, const PassOptions& options)
+      : module_(module), graph_(graph), options_(options), inlines_(module.functions.size()) {
+    if (LargestKernel(true) > (IsFlattened() ? kFlattenedSize : kExpandedSize)) LargestKernel(false);
+  }
+  bool Inlines(uint32_t callee) const { return inlines_[callee]; }
+  // Its callers need it in their regions: however large they are.
+  bool Must(uint32_t callee) const { return inlines_[callee] && graph_[callee].suspends; }
+
+ private:
+  bool IsFlattened() const {
+    const bool indirect = !graph_.IndirectTargets().empty();
+    return std::ranges::any_of(graph_.order(), [&](uint32_t n) {
+      const CallGraph::Node& node = graph_[n];
+      return (node.suspends && node.recursive) || (indirect && node.calls_indirectly);
+    });
+  }
+
+  // Decides for all functions; `all`: those that suspend are inlined whatever their size.
+  size_t LargestKernel(bool all) {
+    size_t largest = 0;
+    std::vector<size_t> sizes(inlines_.size());  // with what is inlined
+    for (uint32_t n : graph_.order()) {
+      const CallGraph::Node& node = graph_[n];
+      const ir::Function& function = module_.functions[n];
+      size_t& size = sizes[n];
+      size = node.size;
+      for (uint32_t callee : node.calls)
+        size += inlines_[callee] ? std::min(sizes[callee], kExpandedSize + 1) : 0;
+      if (function.is_kernel) largest = std::max(largest, size);
+      const bool once = node.call_sites == 1;
+      const bool wanted = size <= options_.inline_size || (once && size <= kCalledOnceSize) ||
+                          (node.suspends && (all || once));
+      inlines_[n] = wanted && !function.is_declaration && function.entry.valid() && !node.recursive;
+    }
+    return largest;
+  }
+
+  const ir::Module& module_;
+  const CallGraph& graph_;
+  const PassOptions& options_;
+  std::vector<bool> inlines_;
+};
 
 class Inliner {
  public:
-  Inliner(const ir::Module& module, ir::Function& f, const PassOptions& options, const CallGraph& graph)
-      : module_(module), f_(f), options_(options), graph_(graph) {}
+  Inliner(const ir::Module& module, ir::Function& f, const InlinePlan& plan)
+      : module_(module), f_(f), plan_(plan) {}
 
   Status Run() {
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {  // inlined blocks are appended and visited in turn
@@ -43,17 +99,13 @@ class Inliner {
 
  private:
   bool ShouldInline(const ir::Inst& call) const {
-    const CallGraph::Node& callee = graph_[call.attrs.index];
-    const ir::Function& function = module_.functions[call.attrs.index];
-    if (function.is_declaration || !function.entry.valid() || callee.recursive) return false;
-    if (callee.suspends) return true;
-    if (f_.insts.size() > kCallerSize) return false;
-    return callee.size <= options_.inline_size || (callee.call_sites == 1 && callee.size <= kCalledOnceSize);
+    return plan_.Must(call.attrs.index) ||
+           (plan_.Inlines(call.attrs.index) && f_.insts.size() <= kCallerSize);
   }
 
   Status Inline(ir::BlockId block, size_t where) {
     ir::Inst call = f_.at_inst(f_.at_block(block).insts[where]);
-    const ir::Function callee = module_.functions[call.attrs.index];  // a copy: it may be this very vector's
+    const ir::Function& callee = module_.functions[call.attrs.index];  // another one: it is not recursive
     if (callee.at_block(callee.entry).params.size() != call.operands.size()) {
       return Fail(ErrorCode::kInternal, "call of '" + callee.name + "' with a wrong number of operands");
     }
@@ -103,17 +155,92 @@ class Inliner {
 
   const ir::Module& module_;
   ir::Function& f_;
-  const PassOptions& options_;
-  const CallGraph& graph_;
+  const InlinePlan& plan_;
 };
+
+// The functions that kernels reach, in the order in which they are found. Each is asked for its calls once,
+// so that it can be changed before.
+class Reached {
+ public:
+  explicit Reached(const ir::Module& module)
+      : module_(module), reached_(module.functions.size()), targets_(ir::IndirectTargets(module)) {
+    for (uint32_t n = 0; n < reached_.size(); ++n) {
+      if (!module.functions[n].is_declaration) definitions_.try_emplace(module.functions[n].name, n);
+    }
+    for (uint32_t n = 0; n < reached_.size(); ++n) {
+      if (module.functions[n].is_kernel) Add(n);
+    }
+  }
+  bool Next(uint32_t& function) {
+    if (next_ == found_.size()) return false;
+    function = found_[next_++];
+    return true;
+  }
+  void AddCallsOf(const ir::Function& f) {
+    for (const ir::Block& block : f.blocks) {
+      if (block.removed) continue;
+      for (ir::InstId id : block.insts) {
+        const ir::Inst& inst = f.at_inst(id);
+        if (inst.op == Opcode::kCall) Add(inst.attrs.index);
+        if (inst.op == Opcode::kCallIndirect) AddTargets();
+      }
+    }
+  }
+  bool Contains(uint32_t function) const { return reached_[function]; }
+
+ private:
+  void Add(uint32_t function) {
+    if (reached_[function]) return;
+    reached_[function] = true;
+    found_.push_back(function);
+    const ir::Function& f = module_.functions[function];
+    const auto definition = f.is_declaration ? definitions_.find(f.name) : definitions_.end();
+    if (definition != definitions_.end()) Add(definition->second);
+  }
+  void AddTargets() {
+    if (std::exchange(calls_indirectly_, true)) return;
+    for (uint32_t n = 0; n < targets_.size(); ++n) {
+      if (targets_[n]) Add(n);
+    }
+  }
+
+  const ir::Module& module_;
+  std::unordered_map<std::string_view, uint32_t> definitions_;
+  std::vector<bool> reached_;
+  const std::vector<bool> targets_;
+  std::vector<uint32_t> found_;
+  size_t next_ = 0;
+  bool calls_indirectly_ = false;
+};
+
+// Its name remains: other code may hold its address.
+void MakeDeclaration(ir::Function& f) {
+  f.is_declaration = true;
+  f.values.clear();
+  f.insts.clear();
+  f.blocks.clear();
+  f.entry = {};
+  f.locals.clear();
+  f.local_bytes = 0;
+}
 
 }  // namespace
 
-Status InlineCalls(ir::Module& module, ir::Function& f, const PassOptions& options) {
-  const bool calls = std::ranges::any_of(
-      f.insts, [](const ir::Inst& inst) { return inst.op == Opcode::kCall && inst.block.valid(); });
-  if (!calls) return {};
-  return Inliner(module, f, options, CallGraph(module)).Run();
+Status InlineCalls(ir::Module& module, const PassOptions& options) {
+  if (std::ranges::count(module.functions, false, &ir::Function::is_declaration) < 2) return {};
+  const CallGraph graph(module);
+  const InlinePlan plan(module, graph, options);
+  Reached reached(module);
+  for (uint32_t n = 0; reached.Next(n);) {
+    ir::Function& f = module.functions[n];
+    if (f.is_declaration) continue;
+    TRY_STATUS(Inliner(module, f, plan).Run());
+    reached.AddCallsOf(f);
+  }
+  for (uint32_t n = 0; n < module.functions.size(); ++n) {
+    if (!reached.Contains(n)) MakeDeclaration(module.functions[n]);
+  }
+  return {};
 }
 
 }  // namespace ptx2cpu::lowering

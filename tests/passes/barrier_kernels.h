@@ -89,7 +89,7 @@ inline ir::Module AfterInShape(const ir::Module& module, const std::string& pass
   lowering::PipelineOptions options;
   options.stop_after = pass;
   options.passes.launch = shape;
-  Result<std::vector<lowering::PassTime>> done = lowering::RunPipeline(copy, Kernel(copy), options);
+  Result<std::vector<lowering::PassTime>> done = lowering::RunPipeline(copy, options);
   if (!done) FAIL(done.error().Render());
   return copy;
 }

@@ -75,7 +75,7 @@ inline Result<ir::Module> After(const ir::Module& module, std::string_view pass,
   options.stop_after = std::string(pass);
   options.passes.collapse = form;
   options.passes.tier = lowering::Tier::kWarp;
-  TRY(lowering::RunPipeline(copy, Kernel(copy), options));
+  TRY(lowering::RunPipeline(copy, options));
   return copy;
 }
 
@@ -86,7 +86,7 @@ inline Result<ir::Module> AfterTier(const ir::Module& module, lowering::Tier tie
   lowering::PipelineOptions options;
   options.stop_after = std::string(pass);
   options.passes.tier = tier;
-  TRY(lowering::RunPipeline(copy, Kernel(copy), options));
+  TRY(lowering::RunPipeline(copy, options));
   return copy;
 }
 

@@ -1,4 +1,6 @@
 // Passes of the Simt phase by their result: what is inlined, folded, refused.
+#include <algorithm>
+
 #include "ir/verify/verify.h"
 #include "tests/passes/kernel_run.h"
 
@@ -23,6 +25,10 @@ ir::Module Run(const std::string& text,
   Status valid = ir::Verify(module, Kernel(module));
   if (!valid) FAIL(valid.error().Render() << ir::Print(module));
   return module;
+}
+
+Status Inlined(ir::Module& module, ir::Function&, const lowering::PassOptions& options) {
+  return lowering::InlineCalls(module, options);
 }
 
 }  // namespace
@@ -108,12 +114,11 @@ std::string Long() {  // beyond the size that is inlined for being small
 }  // namespace
 
 TEST_CASE("calls are inlined when they concern the caller's regions or are small", "[passes]") {
-  ir::Module small = Run(WithBody(""), lowering::InlineCalls);
+  ir::Module small = Run(WithBody(""), Inlined);
   CHECK(Count(Kernel(small), ir::Opcode::kCall) == 0);
-  ir::Module stays = Run(WithBody(Long()), lowering::InlineCalls);
+  ir::Module stays = Run(WithBody(Long()), Inlined);
   CHECK(Count(Kernel(stays), ir::Opcode::kCall) == 2);
-  ir::Module barrier =
-      Run(WithBody(Long() + "  %f = const i32 0xffffffff\n  barrier_warp %f"), lowering::InlineCalls);
+  ir::Module barrier = Run(WithBody(Long() + "  %f = const i32 0xffffffff\n  barrier_warp %f"), Inlined);
   CHECK(Count(Kernel(barrier), ir::Opcode::kCall) == 0);
   CHECK(Count(Kernel(barrier), ir::Opcode::kBarrierWarp) == 2);
 }
@@ -123,7 +128,7 @@ namespace {
 void CheckFlattening(const std::string& text, uint32_t line) {
   ir::Module module = ParseModule(text);
   ir::Module lanes = module;
-  REQUIRE(lowering::InlineCalls(lanes, Kernel(lanes), {}));
+  REQUIRE(lowering::InlineCalls(lanes, {}));
   REQUIRE(lowering::FlattenCalls(lanes, Kernel(lanes), {}));
   CHECK(Kernel(lanes).resumes == ir::Resumes::kLanes);
   CHECK(Count(Kernel(lanes), ir::Opcode::kBarrierBlock) == 1);
@@ -208,9 +213,142 @@ kernel @k (data: i64 @0, n: i32 @8) phase simt { ; ptx 20
                   20);
 }
 
+TEST_CASE("what is needed after two calls lives through both", "[passes]") {
+  CheckFlattening(R"(module "m" ptx 8.0 sm 80
+function @f (x: i32) -> (r: i32) phase simt {
+^b0(%x: i32):
+  %z = const i32 0x0
+  %one = const i32 0x1
+  %two = const i32 0x2
+  %w = mul i32 %x, %x
+  barrier_block %z
+  %p = icmp i32 ule %x, %one
+  cond_br %p, ^end, ^more
+^more:
+  %y = sub i32 %x, %one
+  %q: i32 = call @f %y ; ptx 12
+  %y2 = sub i32 %y, %one
+  %q2: i32 = call @f %y2 ; ptx 13
+  %s = add i32 %q, %w
+  ret %s
+^end:
+  %t = special i32 tid.x
+  ret %t
+}
+kernel @k (data: i64 @0, n: i32 @8) phase simt { ; ptx 20
+^b0:
+  %pb = param_base
+  %data = load i64 param %pb
+  %c8 = const i64 0x8
+  %pn = add i64 %pb, %c8
+  %n = load i32 param %pn
+  %r: i32 = call @f %n
+  %t = special i32 tid.x
+  %t64 = zext i64 from i32 %t
+  %two = const i32 0x2
+  %o = shl i64 %t64, %two
+  %a = add i64 %data, %o
+  store i32 global %a, %r
+  ret
+}
+)",
+                  20);
+}
+
+TEST_CASE("a recursive function that never returns leaves no way back to its calls", "[passes]") {
+  CheckFlattening(R"(module "m" ptx 8.0 sm 80
+function @stop (x: i32) phase simt {
+^b0(%x: i32):
+  %z = const i32 0x0
+  %one = const i32 0x1
+  barrier_block %z
+  %p = icmp i32 eq %x, %z
+  cond_br %p, ^end, ^more
+^more:
+  %y = sub i32 %x, %one
+  call @stop %y ; ptx 12
+  br ^again
+^again:
+  br ^again
+^end:
+  exit
+}
+kernel @k (data: i64 @0, n: i32 @8) phase simt { ; ptx 20
+^b0:
+  %pb = param_base
+  %data = load i64 param %pb
+  %c8 = const i64 0x8
+  %pn = add i64 %pb, %c8
+  %n = load i32 param %pn
+  %t = special i32 tid.x
+  %t64 = zext i64 from i32 %t
+  %two = const i32 0x2
+  %o = shl i64 %t64, %two
+  %a = add i64 %data, %o
+  %p = icmp i32 eq %n, %two
+  cond_br %p, ^out, ^in
+^in:
+  store i32 global %a, %n
+  call @stop %n
+  br ^out
+^out:
+  store i32 global %a, %t
+  ret
+}
+)",
+                  20);
+}
+
+namespace {
+std::string LongChain() {  // of values that are needed
+  std::string body = "%c0 = const i32 0x5\n  %v0 = mul i32 %x, %c0\n";
+  for (int i = 1; i < 60; ++i)
+    body += "  %v" + std::to_string(i) + " = mul i32 %v" + std::to_string(i - 1) + ", %v" +
+            std::to_string(i - 1) + "\n";
+  return body;
+}
+
+// f<i> holds a barrier and calls f<i + 1> twice.
+std::string CallsInPairs(uint32_t depth) {
+  std::string text = "module \"m\" ptx 8.0 sm 80\n";
+  for (uint32_t i = 0; i < depth; ++i) {
+    const std::string name = "@f" + std::to_string(i), next = "@f" + std::to_string(i + 1);
+    text += "function " + name + " (x: i32) -> (r: i32) phase simt {\n^b0(%x: i32):\n" + LongChain() +
+            "  %f = const i32 0xffffffff\n  barrier_warp %f\n";
+    if (i + 1 < depth) {
+      text += "  %q: i32 = call " + next + " %v59\n  %s: i32 = call " + next + " %q\n  ret %s\n}\n";
+    } else {
+      text += "  ret %v59\n}\n";
+    }
+  }
+  std::string kernel = kCallee.substr(kCallee.find("kernel @k"));
+  for (size_t at; (at = kernel.find("@f ")) != std::string::npos;) kernel.replace(at, 3, "@f0 ");
+  return text + kernel;
+}
+}  // namespace
+
+TEST_CASE("functions that suspend are flattened where their copies would be too many", "[passes]") {
+  ir::Module few = ParseModule(CallsInPairs(3));
+  REQUIRE(lowering::InlineCalls(few, {}));
+  CHECK(Count(Kernel(few), ir::Opcode::kCall) == 0);
+  CHECK(std::ranges::all_of(few.functions,
+                            [](const ir::Function& f) { return f.is_kernel || f.is_declaration; }));
+  const ir::Module many = ParseModule(CallsInPairs(11));
+  Result<ir::Module> lowered = AfterTier(many, lowering::Tier::kAuto);
+  REQUIRE(lowered);
+  CHECK(Kernel(*lowered).resumes == ir::Resumes::kLanes);
+  CHECK(Kernel(*lowered).insts.size() < 5000);
+  ir::Module before = many;
+  Outcome expected = RunKernel(many, Kernel(before), 3, 7),
+          actual = RunKernel(*lowered, Kernel(*lowered), 3, 7);
+  REQUIRE(expected.status);
+  REQUIRE(actual.status);
+  CHECK(expected.data == actual.data);
+}
+
 TEST_CASE("an inlined callee's local variables become the caller's", "[passes]") {
   ir::Module module = ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/call_barrier.ir"));
-  REQUIRE(lowering::InlineCalls(module, Kernel(module), {}));
+  REQUIRE(lowering::InlineCalls(module, {}));
   const ir::Function& f = Kernel(module);
   REQUIRE(f.locals.size() == 1);
   CHECK(f.locals[0].size == 8);

@@ -29,7 +29,7 @@ ir::Module Collapsed(const ir::Module& module, bool by_cut) {
   lowering::PipelineOptions options;
   options.passes.slots_by_cut = by_cut;
   options.passes.tier = lowering::Tier::kWarp;
-  Result<std::vector<lowering::PassTime>> done = lowering::RunPipeline(copy, Kernel(copy), options);
+  Result<std::vector<lowering::PassTime>> done = lowering::RunPipeline(copy, options);
   if (!done) FAIL(done.error().Render());
   return copy;
 }

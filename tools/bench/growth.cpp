@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ir/verify/verify.h"
-#include "lowering/compile.h"
 #include "lowering/llvm/kernel/emit.h"
 #include "lowering/llvm/module/target_machine.h"
 #include "lowering/llvm/output/optimize.h"
@@ -63,6 +62,21 @@ Status MeasureCode(const ir::Module& module, const std::string& kernel, int opti
   return {};
 }
 
+Status MeasureKernel(const lowering::PtxModule& ptx, const std::string& kernel, const CostOptions& options,
+                     Costs& costs) {
+  lowering::BuildOptions build;
+  build.pipeline.verify_each = false;
+  std::vector<lowering::StageTime> times;
+  const ir::Module module = TRY(ptx.Build(kernel, build, &times));
+  for (const lowering::StageTime& time : times) costs.Add(time.stage, time.milliseconds);
+  costs.Skip();
+  TRY_STATUS(ir::Verify(module));
+  costs.Lap("verify");
+  costs.cost().ir_instructions += InstructionsOf(module);
+  if (options.code) TRY_STATUS(MeasureCode(module, kernel, options.optimisation, costs));
+  return {};
+}
+
 }  // namespace
 
 double CompileCost::Total() const {
@@ -75,19 +89,16 @@ Result<CompileCost> MeasureCompile(const std::string& text, const CostOptions& o
   Costs costs;
   const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(text, "shape.ptx"));
   costs.Lap("parse");
-  lowering::BuildOptions build;
-  build.pipeline.verify_each = false;
-  for (const std::string& kernel : ptx.Kernels()) {
-    std::vector<lowering::StageTime> times;
-    const ir::Module module = TRY(ptx.Build(kernel, build, &times));
-    for (const lowering::StageTime& time : times) costs.Add(time.stage, time.milliseconds);
-    costs.Skip();
-    TRY_STATUS(ir::Verify(module));
-    costs.Lap("verify");
-    costs.cost().ir_instructions += InstructionsOf(module);
-    if (!options.code) continue;
-    TRY_STATUS(MeasureCode(module, kernel, options.optimisation, costs));
-  }
+  for (const std::string& kernel : ptx.Kernels()) TRY_STATUS(MeasureKernel(ptx, kernel, options, costs));
+  return costs.cost();
+}
+
+Result<CompileCost> MeasureLinked(std::vector<lowering::PtxModule::Source> texts, const std::string& kernel,
+                                  const CostOptions& options) {
+  Costs costs;
+  const lowering::PtxModule ptx = TRY(lowering::PtxModule::Link(std::move(texts)));
+  costs.Lap("parse");
+  TRY_STATUS(MeasureKernel(ptx, kernel, options, costs));
   return costs.cost();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/result.h"
+#include "lowering/compile.h"
 #include "tools/bench/shapes.h"
 
 namespace ptx2cpu::bench {
@@ -30,5 +31,9 @@ struct CostOptions {
 
 // Compiles all kernels of a text as a program's first launches of them do.
 Result<CompileCost> MeasureCompile(const std::string& text, const CostOptions& options);
+
+// The same for one kernel of a program that is linked from several texts.
+Result<CompileCost> MeasureLinked(std::vector<lowering::PtxModule::Source> texts, const std::string& kernel,
+                                  const CostOptions& options);
 
 }  // namespace ptx2cpu::bench

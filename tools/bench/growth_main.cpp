@@ -1,5 +1,6 @@
 // growth [--json] [--limit SECONDS] [--opt 0..3] [--no-code] [--first N] [SHAPE...]: times and memory of
-// compiling texts of n, 2n, 4n and 8n. growth --write DIR: the texts as files.
+// compiling texts of n, 2n, 4n and 8n. growth --write DIR: the texts as files. growth --link KERNEL FILE...:
+// times of the first launch of a kernel of a program that is linked from these PTX files.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -32,6 +33,8 @@ struct Options {
   uint32_t first = 0;   // 0: that of the shape
   CostOptions cost;
   std::string write_to;
+  std::string kernel;              // --link
+  std::vector<std::string> files;  // --link
   std::vector<std::string> shapes;
 };
 
@@ -213,6 +216,21 @@ std::optional<uint32_t> Number(std::string_view text) {
   return value;
 }
 
+Status MeasureFiles(const Options& options) {
+  std::vector<lowering::PtxModule::Source> texts;
+  for (const std::string& file : options.files) {
+    std::ifstream in(file, std::ios::binary);
+    texts.push_back({std::string(std::istreambuf_iterator<char>(in), {}), file});
+  }
+  const CompileCost cost = TRY(MeasureLinked(std::move(texts), options.kernel, options.cost));
+  for (const StageCost& stage : cost.stages)
+    fmt::print("  {:<32}{:>11.1f}\n", stage.stage, stage.milliseconds);
+  fmt::print("  {:<32}{:>11.1f}\n", "all", cost.Total());
+  fmt::print("  {:<32}{:>9}\n  {:<32}{:>9}\n", "(IR instructions)", cost.ir_instructions,
+             "(LLVM instructions)", cost.llvm_instructions);
+  return {};
+}
+
 bool IsShape(std::string_view name) {
   return std::ranges::find(GrowthShapes(), name, &GrowthShape::name) != GrowthShapes().end();
 }
@@ -224,6 +242,11 @@ bool ReadArguments(int count, char** arguments, Options& options) {
         argument == "--limit" || argument == "--first" || argument == "--opt" || argument == "--write";
     if (argument == "--json") {
       options.json = true;
+    } else if (argument == "--link") {
+      if (++i == count) return false;
+      options.kernel = arguments[i];
+      options.files.assign(arguments + i + 1, arguments + count);
+      break;
     } else if (argument == "--no-code") {
       options.cost.code = false;
     } else if (takes_value) {
@@ -255,10 +278,17 @@ int main(int count, char** arguments) {
   if (!ptx2cpu::bench::ReadArguments(count, arguments, options)) {
     fmt::print(stderr,
                "usage: growth [--json] [--no-code] [--opt 0..3] [--limit SECONDS] [--first N] [--write DIR] "
-               "[SHAPE...]\nshapes:\n");
+               "[SHAPE...]\n       growth [--no-code] [--opt 0..3] --link KERNEL FILE...\nshapes:\n");
     for (const auto& shape : ptx2cpu::bench::GrowthShapes())
       fmt::print(stderr, "  {:<28}{}\n", shape.name, shape.what);
     return 2;
+  }
+  if (!options.kernel.empty()) {
+    if (const auto done = ptx2cpu::bench::MeasureFiles(options); !done) {
+      fmt::print(stderr, "{}\n", done.error().Render());
+      return 1;
+    }
+    return 0;
   }
   if (options.write_to.empty())
     ptx2cpu::bench::MeasureAll(options);

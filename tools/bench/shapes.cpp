@@ -226,8 +226,8 @@ std::string Registers(uint32_t n) {
 
 // -- functions --
 
-// f<i> does `body` and calls f<i + 1>; the last one calls nothing.
-std::string Chain(uint32_t n, std::string_view body) {
+// f<i> does `body` and calls f<i + 1> so many times; the last one calls nothing.
+std::string Chain(uint32_t n, std::string_view body, uint32_t times = 1) {
   std::string text;
   for (uint32_t i = n; i-- > 0;) {
     text += fmt::format(
@@ -235,7 +235,7 @@ std::string Chain(uint32_t n, std::string_view body) {
         "%p;\nld.param.b32 %v, "
         "[x];\n{}",
         i, body);
-    if (i + 1 < n) {
+    for (uint32_t call = 0; i + 1 < n && call < times; ++call) {
       text += fmt::format(
           "{{\n.param .b32 a, b;\nst.param.b32 [a], %v;\ncall.uni (b), f{}, (a);\nld.param.b32 %v, "
           "[b];\n}}\n",
@@ -254,6 +254,10 @@ std::string Calls(uint32_t n) { return Row(1, kCallFirst, Chain(n, "add.u32 %v, 
 std::string LargeCalls(uint32_t n) { return Row(1, kCallFirst, Chain(n, ManyInstructions(50))); }
 std::string CallsToShuffles(uint32_t n) {
   return Row(1, kCallFirst, Chain(n, "shfl.sync.bfly.b32 %r0, %v, 1, 31, -1;\nadd.u32 %v, %v, %r0;\n"));
+}
+// Each calls the next twice: as many copies as 2^n, were all inlined.
+std::string CallsInPairs(uint32_t n) {
+  return Row(1, kCallFirst, Chain(n, "shfl.sync.bfly.b32 %r0, %v, 1, 31, -1;\nadd.u32 %v, %v, %r0;\n", 2));
 }
 // A cycle of n functions that hold a collective: flattened.
 std::string Recursion(uint32_t n) {
@@ -346,6 +350,7 @@ constexpr GrowthShape kShapes[] = {
     {"calls", "functions, each calling the next", Calls, 250},
     {"large_calls", "functions too large to be inlined, each calling the next", LargeCalls, 50},
     {"calls_to_shuffles", "functions with a shuffle, each calling the next", CallsToShuffles, 50},
+    {"calls_in_pairs", "functions with a shuffle, each calling the next twice", CallsInPairs, 50},
     {"recursion", "functions with a collective, in a cycle of calls", Recursion, 50},
     {"functions", "small functions that the kernel calls", Functions, 250},
     {"indirect_targets", "functions that a pointer may hold", PlainTargets, 250},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lowering/llvm/emit/warps.h"
+#include "lowering/llvm/lanes/lane_cost.h"
 
 namespace ptx2cpu::lowering {
 
@@ -12,22 +13,9 @@ using ir::ValueId;
 
 namespace {
 
-constexpr size_t kMaxOperations = 1500;  // LLVM's time grows faster than the code
-constexpr size_t kMaxEachLane = 4;       // outside of loops
-constexpr size_t kMaxEachLaneOfTexture =
-    3;  // more for each texture instruction of the same loop: it gains more than they cost
-
-// Operations on vectors for one instruction, roughly.
-size_t OperationsOf(const ir::Inst& inst) {
-  if (inst.op == Opcode::kDivS || inst.op == Opcode::kDivU || inst.op == Opcode::kRemS ||
-      inst.op == Opcode::kRemU) {
-    return 30;
-  }
-  if (inst.op == Opcode::kMulHiS || inst.op == Opcode::kMulHiU) {
-    return 4;
-  }
-  return ir::Bits(inst.type) > 64 ? 8 : 1;
-}
+// LLVM's time grows faster than the code. Loops repay it.
+constexpr double kMargin = 1.2;  // the estimate is rough, and vectors take longer to compile
+constexpr size_t kMaxCodeOutside = 3000, kMaxCodeInLoops = 16000;
 
 size_t Count(const ir::Inst& access) {
   return access.op == Opcode::kLoad ? access.results.size() : access.operands.size() - 1;
@@ -109,13 +97,9 @@ LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::In
 
 namespace {
 
-// Not where much of the code would run lane by lane.
-bool PaysOff(const FunctionEmitter& e, const LaneRegion& region) {
+bool CanBeVectors(const FunctionEmitter& e, const LaneRegion& region) {
   const ir::Function& f = e.f;
   if (!f.at_block(region.blocks[0]).params.empty()) return false;
-  size_t operations = 0;
-  std::vector<size_t> each_lane(region.levels.size()), allowed(region.levels.size());
-  allowed[0] = kMaxEachLane;
   for (ir::BlockId block : region.blocks) {
     for (ir::InstId id : f.at_block(block).insts) {
       const ir::Inst& inst = f.at_inst(id);
@@ -123,21 +107,21 @@ bool PaysOff(const FunctionEmitter& e, const LaneRegion& region) {
         if (!IsTerminatorOfLanes(inst.op)) return false;
         continue;
       }
-      operations += OperationsOf(inst);
       // There a lane that fails in a callee ends alone, with its own code.
       if (inst.op == Opcode::kCall && NobodyWaits(e.f)) return false;
       for (ValueId result : inst.results) {
         if (ir::Bits(f.type_of(result)) > 64 && !region.shapes[result.index].uniform()) return false;
       }
-      const uint32_t level = region.level_of[block.index];
-      if (inst.op == Opcode::kTexture) allowed[level] += kMaxEachLaneOfTexture;
-      if (FormOf(e, region, inst) == LaneForm::kEachLane) ++each_lane[level];
     }
   }
-  for (size_t level = 0; level < allowed.size(); ++level) {
-    if (each_lane[level] > allowed[level]) return false;
-  }
-  return operations <= kMaxOperations;
+  return true;
+}
+
+bool PaysOff(const FunctionEmitter& e, const LaneRegion& region) {
+  if (!CanBeVectors(e, region)) return false;
+  const LaneCost cost = CostOf(e, region, e.m.lane_width);
+  return cost.together * kMargin < cost.one_by_one && cost.code_outside <= kMaxCodeOutside &&
+         cost.code_in_loops <= kMaxCodeInLoops;
 }
 
 // LLVM makes vectors of the loop over threads where they have no loop of their own and it sees where most

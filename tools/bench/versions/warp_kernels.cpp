@@ -1,7 +1,7 @@
 // Kernels with warp operations.
 #include <utility>
 
-#include "tools/bench/load.h"
+#include "tools/bench/versions/load.h"
 
 namespace ptx2cpu::bench {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "runtime/engine/ptx2cpu.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/versions/versions.h"
 
 namespace ptx2cpu::bench {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "tools/bench/bench.h"
-#include "tools/bench/load.h"
+#include "tools/bench/versions/load.h"
+#include "tools/bench/versions/versions.h"
 
 namespace ptx2cpu::bench {
 

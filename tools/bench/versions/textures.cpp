@@ -7,7 +7,7 @@
 #include <random>
 
 #include "runtime/abi/abi.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/versions/versions.h"
 
 namespace ptx2cpu::bench {
 

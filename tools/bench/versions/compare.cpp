@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <map>
 
-#include "tools/bench/bench.h"
+#include "tools/bench/versions/versions.h"
 
 namespace ptx2cpu::bench {
 

@@ -1,10 +1,10 @@
-// bench [--json] [--against OTHER] CORPUS_BIN, or bench --textures
+// bench_versions [--json] [--against OTHER] CORPUS_BIN, or bench_versions --textures
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <string_view>
 
-#include "tools/bench/bench.h"
+#include "tools/bench/versions/versions.h"
 
 namespace ptx2cpu::bench {
 
@@ -56,7 +56,8 @@ Status Run(int count, char** arguments) {
       corpus_bin = argument;
   }
   if (corpus_bin.empty() || corpus_bin.starts_with("-"))
-    return Fail(ErrorCode::kUsage, "usage: bench [--json] [--against OTHER] CORPUS_BIN, or bench --textures");
+    return Fail(ErrorCode::kUsage,
+                "usage: bench_versions [--json] [--against OTHER] CORPUS_BIN, or bench_versions --textures");
   if (other.empty()) return PrintTimes(corpus_bin, form);
   return Compare(std::filesystem::read_symlink("/proc/self/exe"), other, corpus_bin, form == Form::kJson);
 }

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "tools/bench/bench.h"
+#include "tools/bench/versions/versions.h"
 
 namespace ptx2cpu::bench {
 

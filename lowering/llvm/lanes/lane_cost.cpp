@@ -1,0 +1,199 @@
+#include "lowering/llvm/lanes/lane_cost.h"
+
+#include <algorithm>
+#include <map>
+
+namespace ptx2cpu::lowering {
+
+using ir::BlockId;
+using ir::Opcode;
+using ir::Type;
+
+namespace {
+
+constexpr double kTaken = 0.75;      // share of the lanes that a branch sends each way, of lanes that part
+constexpr double kLeave = 0.25;      // ... out of a loop, or to the end
+constexpr double kFew = 0.2;         // ... and of those that come through a row of branches, at least
+constexpr double kTrips = 8;         // of a loop, where nothing is known
+constexpr double kPartedTrips = 10;  // until the last lane has left
+// A scalar processor core starts this many simple operations while it starts one on a vector.
+constexpr double kScalarPerVector = 2;
+constexpr double kCostlyScalar = 10, kCostlyVector = 10;
+// Where an instruction runs lane by lane: to find the lane and to move its operands through memory, for each
+// lane, and to move each vector to and from memory.
+constexpr double kTurn = 5, kMove = 2;
+constexpr double kGatheredLane = 0.7, kTexturedLane = 4, kLockedLane = 8, kDividedLane = 5;
+
+bool IsDivision(Opcode op) {
+  return op == Opcode::kDivS || op == Opcode::kDivU || op == Opcode::kRemS || op == Opcode::kRemU;
+}
+
+bool IsAtomic(Opcode op) { return op == Opcode::kAtomic || op == Opcode::kAtomicCas; }
+
+unsigned VectorBits(const TargetTraits& traits) {
+  if (traits.has_avx512) return 512;
+  return traits.is_x86 && traits.warp_library == WarpLibrary::kAvx2 ? 256 : 128;
+}
+
+class Costs {
+ public:
+  Costs(const FunctionEmitter& e, const LaneRegion& region, unsigned width)
+      : e_(e), f_(e.f), r_(region), width_(width), vector_bits_(VectorBits(e.m.traits)) {}
+
+  LaneCost Run() {
+    AddLevel(0, {1, 1});
+    return cost_;
+  }
+
+ private:
+  // How often a lane runs a block, and how often any does.
+  struct Frequency {
+    double lane = 0, any = 0;
+  };
+
+  bool Faults(BlockId block) const {
+    const Opcode end = f_.terminator(block).op;
+    return end == Opcode::kTrap || end == Opcode::kUnreachable;
+  }
+
+  void AddLevel(uint32_t level, const Frequency& all) {
+    const std::vector<LaneRegion::Item>& items = r_.levels[level].items;
+    for (size_t i = 0; i < items.size(); ++i) {
+      const LaneRegion::Item& item = items[i];
+      Frequency here = all;
+      if (i != 0) {
+        here.lane = 0;
+        for (EdgeRef edge : item.in) here.lane = std::min(all.lane, here.lane + over_[edge]);
+        if (here.lane != 0) here.lane = std::max(here.lane, all.lane * kFew);
+        const double share = all.lane == 0 ? 0 : std::min(1.0, here.lane / all.lane);
+        here.any = all.any * (item.together ? share : std::min(1.0, share * width_));
+      }
+      if (item.loop == LaneRegion::kNone)
+        AddBlock(item.block, level, here);
+      else
+        AddLoop(r_.levels[item.loop], item.loop, here);
+    }
+  }
+
+  void AddLoop(const LaneRegion::Level& loop, uint32_t number, const Frequency& entered) {
+    AddLevel(number, {entered.lane * kTrips, entered.any * (loop.leaves_together ? kTrips : kPartedTrips)});
+    for (EdgeRef exit : loop.exits) over_[exit] = entered.lane * (loop.exits.size() > 1 ? kTaken : 1);
+  }
+
+  // Of the lanes that leave a block. Few leave a loop, and fewer stop.
+  double ShareOf(const std::vector<ir::Edge>& edges, size_t number, uint32_t level) const {
+    if (Faults(edges[number].to)) return 0;
+    auto stays = [&](const ir::Edge& edge) {
+      return !Faults(edge.to) && r_.Contains(level, edge.to) && !f_.successors(edge.to).empty();
+    };
+    const auto staying = std::ranges::count_if(edges, stays);
+    if (staying == 0 || edges.size() == 1) return 1;
+    return stays(edges[number]) ? (staying == 1 ? 1 : kTaken) : kLeave;
+  }
+
+  void AddBlock(BlockId block, uint32_t level, const Frequency& here) {
+    const std::vector<ir::Edge>& edges = f_.terminator(block).edges;
+    for (uint32_t number = 0; number < edges.size(); ++number)
+      over_[{block, number}] = here.lane * ShareOf(edges, number, level);
+    for (ir::InstId id : f_.at_block(block).insts) {
+      const ir::Inst& inst = f_.at_inst(id);
+      const double scalar = ScalarOf(inst), vector = VectorOf(inst, here);
+      cost_.one_by_one += here.lane * width_ * scalar / kScalarPerVector;
+      cost_.together += vector;
+      const double once = VectorOf(inst, {0, 1});
+      (level == 0 ? cost_.code_outside : cost_.code_in_loops) += static_cast<size_t>(once + 0.5);
+    }
+  }
+
+  // -- one instruction --
+  double ScalarOf(const ir::Inst& inst) const {
+    if (inst.op == Opcode::kTexture) return kTexturedLane * kCostlyScalar;
+    if (IsAtomic(inst.op))
+      return e_.private_shared && inst.attrs.space == ir::Space::kShared ? 2 : kLockedLane;
+    switch (ir::Info(inst.op).cost) {
+      case ir::Cost::kFree:
+        return 0;
+      case ir::Cost::kCheap:
+        return inst.op == Opcode::kStore ? static_cast<double>(inst.operands.size() - 1)
+                                         : std::max(1.0, static_cast<double>(inst.results.size()));
+      case ir::Cost::kCostly:
+        return kCostlyScalar;
+    }
+    return 1;
+  }
+
+  double PartsOf(Type type) const {
+    return std::max(1.0, static_cast<double>(ir::Bits(type)) * width_ / vector_bits_);
+  }
+
+  double AccessOf(const ir::Inst& inst, LaneForm form) const {
+    const auto count =
+        static_cast<double>(inst.op == Opcode::kLoad ? inst.results.size() : inst.operands.size() - 1);
+    switch (form) {
+      case LaneForm::kUniform:
+        return count;
+      case LaneForm::kVector:
+        return count * PartsOf(inst.type) * (count > 1 ? 2 : 1);
+      case LaneForm::kVectorIfSeen:
+        return count * PartsOf(inst.type) + PartsOf(Type::kI64) + 2;
+      case LaneForm::kGather:
+        return count * width_ * kGatheredLane;
+      case LaneForm::kEachLane:
+        break;
+    }
+    return 0;
+  }
+
+  double VectorOf(const ir::Inst& inst, const Frequency& here) const {
+    if (ir::IsTerminator(inst.op)) return here.any * static_cast<double>(inst.edges.size());
+    const LaneForm form = FormOf(e_, r_, inst);
+    if (form == LaneForm::kEachLane) {
+      const auto moved = static_cast<double>(inst.operands.size() + inst.results.size());
+      return here.lane * width_ * (ScalarOf(inst) / kScalarPerVector + kTurn) +
+             here.any * (kTurn + moved * kMove * PartsOf(inst.type));
+    }
+    if (inst.op == Opcode::kTexture) return here.any * kTexturedLane * width_;
+    if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) return here.any * AccessOf(inst, form);
+    return here.any * ComputedOf(inst);
+  }
+
+  // Of halves of 64-bit products the machine has one: that of two 32-bit factors.
+  bool IsLongProduct(const ir::Inst& inst) const {
+    if (inst.op == Opcode::kMulHiS || inst.op == Opcode::kMulHiU) return true;
+    auto is_widened = [&](ir::ValueId factor) {
+      const ir::InstId def = f_.at_value(factor).def;
+      if (!def.valid()) return false;
+      const Opcode op = f_.at_inst(def).op;
+      return op == Opcode::kZext || op == Opcode::kSext || op == Opcode::kConst;
+    };
+    return inst.op == Opcode::kMul && ir::Bits(inst.type) > 32 &&
+           !std::ranges::all_of(inst.operands, is_widened);
+  }
+
+  double ComputedOf(const ir::Inst& inst) const {
+    const ir::Cost cost = ir::Info(inst.op).cost;
+    if (cost == ir::Cost::kFree) return 0;
+    const bool uniform = std::ranges::all_of(
+        inst.results, [&](ir::ValueId result) { return r_.shapes[result.index].uniform(); });
+    if (uniform && !inst.results.empty()) return ScalarOf(inst) / kScalarPerVector;
+    if (IsDivision(inst.op)) return kDividedLane * width_;  // no machine divides vectors of integers
+    const double parts = std::max(PartsOf(inst.type), PartsOf(inst.from));
+    if (cost == ir::Cost::kCostly) return kCostlyVector * parts;
+    return parts * (IsLongProduct(inst) ? 4 : 1);
+  }
+
+  const FunctionEmitter& e_;
+  const ir::Function& f_;
+  const LaneRegion& r_;
+  const unsigned width_, vector_bits_;
+  std::map<EdgeRef, double> over_;  // how often a lane takes an edge
+  LaneCost cost_;
+};
+
+}  // namespace
+
+LaneCost CostOf(const FunctionEmitter& e, const LaneRegion& region, unsigned width) {
+  return Costs(e, region, width).Run();
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,76 @@
+// What the code of loops and of single operations looks like as vectors: results alone do not show that a
+// kernel has lost them.
+#include <catch2/catch.hpp>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+// A kernel (in: u64, out: u64) whose threads have %i, their number, and %v, their word of in.
+std::string Kernel(const std::string& body) {
+  return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout)
+{
+  .reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %i, %n, %v, %a<8>; .reg .f32 %f<8>; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %in, %in, %at;
+  add.s64 %at, %out, %at;
+  ld.global.u32 %v, [%in];
+)" + body +
+         R"(
+  st.global.u32 [%at], %v;
+  ret;
+}
+)";
+}
+
+// Optimised LLVM IR.
+std::string CodeOf(const std::string& ptx, const std::string& target = "x86-64-v4") {
+  auto jit =
+      lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget(target)});
+  REQUIRE(jit);
+  auto text = (*jit)->Explain(BuildKernel(ptx, "k"), "k", lowering::Jit::Stage::kOptimized);
+  REQUIRE(text);
+  return *text;
+}
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// 100 rounds, and something in each.
+std::string Rounds(const std::string& round) {
+  return Kernel("  mov.u32 %n, 0;\nagain:\n" + round +
+                "  add.u32 %n, %n, 1;\n  setp.lt.u32 %p0, %n, 100;\n  @%p0 bra again;\n");
+}
+
+const std::string kMix = "  shf.l.wrap.b32 %a0, %v, %v, 7;\n  xor.b32 %v, %a0, %n;\n";
+std::string Repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a loop with an atomic in a rare arm is a loop over vectors", "[forms]") {
+  const std::string found =
+      "  setp.ne.u32 %p1, %v, 12345;\n  @%p1 bra other;\n  atom.global.add.u32 %a1, [%out], 1;\nother:\n";
+  CHECK(Has(CodeOf(Rounds(Repeated(kMix, 8) + found)), "xor <32 x i32>"));
+}
+
+TEST_CASE("a loop that mostly consists of atomics is a loop over lanes", "[forms]") {
+  const std::string count =
+      "  and.b32 %v, %v, 60;\n  cvt.u64.u32 %in, %v;\n  add.s64 %in, %in, %out;\n"
+      "  atom.global.add.u32 %v, [%in], 1;\n";
+  CHECK_FALSE(Has(CodeOf(Rounds(count)), "and <32 x i32>"));
+}
+
+TEST_CASE("a long body of a loop is a body of vectors", "[forms]") {
+  CHECK(Has(CodeOf(Rounds(Repeated(kMix, 1000))), "xor <32 x i32>"));
+}

@@ -1,0 +1,166 @@
+// bench [--threads one|all|both] [--seconds S] [--json FILE] [--markdown FILE] [--svg FILE] [--small]
+// [--list] [NAME...]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "tools/bench/suite/report.h"
+
+namespace ptx2cpu::suite {
+
+namespace {
+
+constexpr std::string_view kUsage =
+    "usage: bench [OPTION...] [NAME...]\n"
+    "Times the kernels of the suite (all, or those named) by ptx2cpu, OpenMP and OpenCL, in turns.\n"
+    "  --threads one|all|both  default: both\n"
+    "  --seconds S             samples of a kernel take at least S seconds (default 1)\n"
+    "  --json FILE, --markdown FILE, --svg FILE  also write these; - is standard output\n"
+    "  --small                 compare the results of small problems, without times\n"
+    "  --list                  the kernels\n"
+    "  --suite DIR             where the suite's kernels are (default: the source tree)\n";
+
+struct Options {
+  bool one = true, all = true, small = false, list = false, help = false;
+  double seconds = 1;
+  std::string json = {}, markdown = {}, svg = {}, command = {};
+  Places places = {PTX2CPU_SUITE_DIR};
+  std::vector<const Row*> rows = {};
+};
+
+Result<const Row*> RowOf(std::string_view name) {
+  for (const Row& row : Rows()) {
+    if (row.name == name) return &row;
+  }
+  return Fail(ErrorCode::kUsage, fmt::format("no kernel '{}' (bench --list)", name));
+}
+
+Status ParseThreads(std::string_view value, Options& options) {
+  options.one = value != "all", options.all = value != "one";
+  if (value == "one" || value == "all" || value == "both") return {};
+  return Fail(ErrorCode::kUsage, std::string(kUsage));
+}
+
+Result<Options> Parse(int count, char** arguments) {
+  Options options{.command = "bench"};
+  const std::pair<std::string_view, std::string*> texts[] = {{"--json", &options.json},
+                                                             {"--markdown", &options.markdown},
+                                                             {"--svg", &options.svg},
+                                                             {"--suite", &options.places.suite}};
+  for (int i = 1; i < count; ++i) {
+    const std::string_view argument = arguments[i];
+    const std::string_view value = i + 1 < count ? arguments[i + 1] : "";
+    const auto text = std::ranges::find(texts, argument, [](const auto& pair) { return pair.first; });
+    options.command += fmt::format(" {}", argument);
+    if (argument == "--small") {
+      options.small = true;
+    } else if (argument == "--list") {
+      options.list = true;
+    } else if (argument == "--help") {
+      options.help = true;
+    } else if (!argument.starts_with("-")) {
+      options.rows.push_back(TRY(RowOf(argument)));
+    } else if (value.empty()) {
+      return Fail(ErrorCode::kUsage, std::string(kUsage));
+    } else {
+      options.command += fmt::format(" {}", value);
+      ++i;
+      if (text != std::end(texts)) {
+        *text->second = value;
+      } else if (argument == "--threads") {
+        TRY_STATUS(ParseThreads(value, options));
+      } else if (argument != "--seconds" ||
+                 std::from_chars(value.data(), value.data() + value.size(), options.seconds).ec !=
+                     std::errc()) {
+        return Fail(ErrorCode::kUsage, std::string(kUsage));
+      }
+    }
+  }
+  if (options.rows.empty()) {
+    for (const Row& row : Rows()) options.rows.push_back(&row);
+  }
+  return options;
+}
+
+std::string Machine() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string model = "unknown processor";
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) model = line.substr(line.find(':') + 2);
+  }
+  return fmt::format("{}, {} threads", model, std::thread::hardware_concurrency());
+}
+
+std::string Today() {
+  const std::chrono::year_month_day day(
+      std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
+  return fmt::format("{}-{:02}-{:02}", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
+                     static_cast<unsigned>(day.day()));
+}
+
+Status Write(const std::string& file, const std::string& text) {
+  if (file.empty()) return {};
+  if (file == "-") return fmt::print("{}", text), Status();
+  std::ofstream out(file);
+  out << text;
+  return out.good() ? Status() : Fail(ErrorCode::kUsage, "cannot write " + file);
+}
+
+Status MeasureAll(const Options& options, bool all_threads, Report& report) {
+  report.limits[all_threads] = MeasureLimits(all_threads);
+  fmt::print("{}", TableHeader(all_threads));
+  for (const Row* row : options.rows) {
+    report.measured.push_back(TRY(
+        Measure(*row, {.all_threads = all_threads, .seconds = options.seconds, .places = options.places})));
+    fmt::print("{}", TableLine(report.measured.back(), report.limits[all_threads]));
+    std::fflush(stdout);
+  }
+  fmt::print("{}\n", Summary(report, all_threads));
+  return {};
+}
+
+Status Run(int count, char** arguments) {
+  const Options options = TRY(Parse(count, arguments));
+  if (options.help) return fmt::print("{}", kUsage), Status();
+  if (options.list) {
+    for (const Row* row : options.rows) fmt::print("{:<20}{:<12}{}\n", row->name, row->family, row->shows);
+    return {};
+  }
+  if (options.small) {
+    for (const Row* row : options.rows) {
+      for (const bool all_threads : {false, true})
+        TRY_STATUS(Check(*row, Size::kSmall, all_threads, options.places));
+      fmt::print("{:<20}results agree\n", row->name);
+    }
+    return {};
+  }
+  Report report{
+      .machine = Machine(), .date = Today(), .command = options.command, .limits = {}, .measured = {}};
+  for (const bool all_threads : {false, true}) {
+    if (all_threads ? options.all : options.one) TRY_STATUS(MeasureAll(options, all_threads, report));
+  }
+  TRY_STATUS(Write(options.json, Json(report)));
+  TRY_STATUS(Write(options.markdown, Markdown(report)));
+  return Write(options.svg, Chart(report));
+}
+
+}  // namespace
+
+}  // namespace ptx2cpu::suite
+
+int main(int count, char** arguments) {
+  // Threads of OpenMP sleep soon after their work, so that they take nothing from the next contender.
+  setenv("KMP_BLOCKTIME", "1", 0);
+  // What is timed is the best code of this build, from the first launch on.
+  setenv("PTX2CPU_QUICK", "0", 0);
+  setenv("CUDA_CACHE_DISABLE", "1", 0);
+  const auto status = ptx2cpu::suite::Run(count, arguments);
+  if (status) return 0;
+  fmt::print(stderr, "{}\n", status.error().Render());
+  return 1;
+}

@@ -1,0 +1,101 @@
+#include "tools/bench/suite/contender.h"
+
+#include <map>
+#include <thread>
+#include <utility>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace ptx2cpu::suite {
+
+namespace {
+
+// A launch with its kernel found and its arguments packed.
+struct Packed {
+  Kernel kernel;
+  Shape shape;
+  std::vector<std::byte> arguments;
+};
+
+Result<Packed> Pack(const Kernel& kernel, const Problem& problem, const KernelLaunch& launch,
+                    unsigned workers) {
+  const auto parameters = kernel.parameters();
+  if (parameters.size() != launch.arguments.size())
+    return Fail(ErrorCode::kInternal, launch.kernel + ": the table's launch has another number of arguments");
+  std::vector<std::byte> buffer(kernel.parameter_bytes());
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Datum& datum = problem.data[launch.arguments[i]];
+    if (parameters[i].size != datum.bytes)
+      return Fail(ErrorCode::kInternal, launch.kernel + ": size of argument " + std::to_string(i));
+    std::memcpy(&buffer[parameters[i].offset], datum.value.data(), datum.bytes);
+  }
+  return Packed{
+      kernel,
+      {.grid = launch.grid, .block = launch.block, .max_workers = workers, .cooperative = launch.cooperative},
+      std::move(buffer)};
+}
+
+}  // namespace
+
+std::string_view NameOf(Who who) {
+  switch (who) {
+    case Who::kOurs:
+      return "ours";
+    case Who::kOpenMp:
+      return "openmp";
+    case Who::kOpenMpFast:
+      return "openmp_fast";
+    case Who::kOpenCl:
+      return "opencl";
+  }
+  return "";
+}
+
+Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers, const Places& places) {
+  const Program program = TRY(Program::Load(places.suite + "/bin/" + std::string(row.family) + ".fatbin"));
+  std::map<std::string, Kernel> kernels;
+  std::vector<Packed> packed;
+  for (const KernelLaunch& launch : problem.launches) {
+    auto found = kernels.find(launch.kernel);
+    if (found == kernels.end()) found = kernels.emplace(launch.kernel, TRY(program.Get(launch.kernel))).first;
+    packed.push_back(TRY(Pack(found->second, problem, launch, workers)));
+  }
+  return Contender{Who::kOurs, [packed = std::move(packed)]() -> Status {
+                     for (const Packed& launch : packed)
+                       TRY_STATUS(launch.kernel.LaunchPacked(launch.shape, launch.arguments));
+                     return {};
+                   }};
+}
+
+unsigned OpenMpThreads(unsigned workers) {
+#ifdef _OPENMP
+  return workers == 0 ? std::thread::hardware_concurrency() : workers;
+#else
+  return 1;
+#endif
+}
+
+Contender OpenMp(const Row& row, const Problem& problem, unsigned workers, bool fast_math) {
+  const OpenMpFunction function = fast_math ? row.fast : row.plain;
+  return {fast_math ? Who::kOpenMpFast : Who::kOpenMp, [&problem, function, workers]() -> Status {
+#ifdef _OPENMP
+            omp_set_num_threads(static_cast<int>(OpenMpThreads(workers)));
+#endif
+            function(Data(problem.data));
+            return {};
+          }};
+}
+
+Result<std::vector<Contender>> Contenders(const Row& row, const Problem& problem, unsigned workers,
+                                          const Places& places) {
+  std::vector<Contender> contenders{TRY(Ours(row, problem, workers, places))};
+  if (workers == 1 || OpenMpThreads(workers) > 1 || std::thread::hardware_concurrency() == 1) {
+    contenders.push_back(OpenMp(row, problem, workers, false));
+    contenders.push_back(OpenMp(row, problem, workers, true));
+  }
+  return contenders;
+}
+
+}  // namespace ptx2cpu::suite

@@ -1,0 +1,37 @@
+// Who computes a problem: ours, OpenMP without and with -ffast-math, OpenCL.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tools/bench/suite/suite.h"
+
+namespace ptx2cpu::suite {
+
+enum class Who : uint8_t { kOurs, kOpenMp, kOpenMpFast, kOpenCl };
+inline constexpr size_t kContenders = 4;
+std::string_view NameOf(Who who);
+
+struct Contender {
+  Who who = Who::kOurs;
+  std::function<Status()> run;  // all launches of the problem, complete on return
+};
+
+// Where families' compiled kernels and OpenCL sources are.
+struct Places {
+  std::string suite;  // tools/bench/suite
+};
+
+// `workers`: 1 or all (0). A contender that this machine lacks (OpenCL; OpenMP on several threads) is left
+// out.
+Result<std::vector<Contender>> Contenders(const Row& row, const Problem& problem, unsigned workers,
+                                          const Places& places);
+
+// Ours alone: compiled at once.
+Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers, const Places& places);
+Contender OpenMp(const Row& row, const Problem& problem, unsigned workers, bool fast_math);
+// Threads of an OpenMP region with `workers`: 1 if the build has no OpenMP.
+unsigned OpenMpThreads(unsigned workers);
+
+}  // namespace ptx2cpu::suite
