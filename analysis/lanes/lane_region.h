@@ -55,6 +55,9 @@ struct LaneRegionOptions {
   // The lanes are consecutive threads of a block of any shape, of one of shape (n, 1, 1), or of one row: same
   // tid.y and tid.z, consecutive tid.x, but any lane numbers.
   enum class Threads : uint8_t { kAnyShape, kOneDimensional, kRow } threads = Threads::kAnyShape;
+  // How many, a power of two. The first one's number in its warp, or of a row its tid.x, is a multiple of
+  // this.
+  unsigned width = 32;
   std::function<bool(ir::ValueId)> varies_outside;  // of values made above lane level
 };
 

@@ -2,6 +2,7 @@
 #include "analysis/lanes/lane_shapes.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "analysis/values/thread_transfer.h"
 
@@ -14,7 +15,10 @@ namespace {
 ThreadGroup GroupOf(const LaneRegionOptions& options) {
   using Along = ThreadGroup::Along;
   using Threads = LaneRegionOptions::Threads;
-  ThreadGroup group{.at_once = true, .guesses = true, .private_shared = options.private_shared};
+  ThreadGroup group{.low_bits = static_cast<uint8_t>(std::countr_zero(options.width)),
+                    .at_once = true,
+                    .guesses = true,
+                    .private_shared = options.private_shared};
   if (options.threads == Threads::kAnyShape) return group;
   group.along = {Along::kConsecutive, Along::kSame, Along::kSame, Along::kConsecutive};
   group.is_warp = options.threads != Threads::kRow;

@@ -11,7 +11,6 @@ using ir::Opcode;
 namespace {
 
 constexpr int32_t kRunTime = ThreadShape::kRunTime;
-constexpr int kLowBits = ThreadShape::kMaxAlign;  // those of a lane's number
 
 std::optional<uint64_t> Constant(const LinearSite& s, size_t number) {
   const ir::InstId def = s.f.at_value(s.inst.operands[number]).def;
@@ -88,22 +87,22 @@ ThreadShape Shl(const LinearSite& s) {
 
 ThreadShape Neg(const LinearSite& s) { return Scaled(s.operands[0], ~uint64_t{0}, s.inst.type); }
 
-// first, first + 1, ... where `first` is a multiple of 32: the bits above the lane's number are the same in
-// all lanes.
-bool CountsLanes(const ThreadShape& x) {
-  return x.affine() && x.stride == 1 && x.align >= kLowBits && !x.guess;
+// first, first + 1, ... where `first` is a multiple of the number of lanes: the bits above the lane's number
+// in the group are the same in all lanes.
+bool CountsLanes(const LinearSite& s, const ThreadShape& x) {
+  return x.affine() && x.stride == 1 && x.align >= s.group.low_bits && !x.guess;
 }
 
 ThreadShape And(const LinearSite& s) {
-  constexpr uint64_t kLow = (uint64_t{1} << kLowBits) - 1;
+  const uint64_t low_mask = (uint64_t{1} << s.group.low_bits) - 1;
   for (size_t n = 0; n < 2; ++n) {
     std::optional<uint64_t> mask = Constant(s, 1 - n);
     if (!mask) continue;
     const ThreadShape& x = s.operands[n];
     if (x.uniform()) return Uniform(x.kind, std::max(x.align, AlignOf(*mask)));
-    if (!CountsLanes(x)) return kVaryingShape;
-    if ((*mask & kLow) == 0) return Uniform(Uniformity::kWarp, kLowBits);
-    if ((*mask & kLow) != kLow) return kVaryingShape;
+    if (!CountsLanes(s, x)) return kVaryingShape;
+    if ((*mask & low_mask) == 0) return Uniform(Uniformity::kWarp, AlignOf(*mask));
+    if ((*mask & low_mask) != low_mask) return kVaryingShape;
     ThreadShape low = Folded(x, s.group);
     low.base = Uniformity::kWarp;
     return low;
@@ -113,7 +112,7 @@ ThreadShape And(const LinearSite& s) {
 
 ThreadShape Shr(const LinearSite& s) {
   std::optional<uint64_t> amount = Constant(s, 1);
-  if (!amount || *amount < kLowBits || !CountsLanes(s.operands[0])) return kVaryingShape;
+  if (!amount || *amount < s.group.low_bits || !CountsLanes(s, s.operands[0])) return kVaryingShape;
   return Uniform(Uniformity::kWarp);
 }
 
@@ -121,7 +120,7 @@ ThreadShape Shr(const LinearSite& s) {
 // cannot.
 ThreadShape Widen(const LinearSite& s) {
   ThreadShape x = Folded(s.operands[0], s.group);
-  if (!x.has_axes() || CountsLanes(s.operands[0])) return x;
+  if (!x.has_axes() || CountsLanes(s, s.operands[0])) return x;
   const bool small = x.stride > -(1 << 24) && x.stride < 1 << 24;
   if (s.inst.from != ir::Type::kI32 || !x.affine() || !small) return kVaryingShape;
   x.guess = true;

@@ -33,7 +33,7 @@ enum Axis : uint8_t { kAxisX, kAxisY, kAxisZ, kAxisLane, kAxes };
 struct ThreadShape {
   using Kind = Uniformity;
   static constexpr int32_t kRunTime = INT32_MIN;  // a stride that is known at run time only
-  static constexpr uint8_t kMaxAlign = 5;         // of a warp's first thread
+  static constexpr uint8_t kMaxAlign = 6;         // of the first thread of the widest group
 
   Kind kind = Kind::kUnknown;  // from lane to lane of the group
   Kind base = Kind::kUnknown;  // kGrid, kBlock, kWarp; kVarying: no such form, and the kind is kVarying too
@@ -66,10 +66,11 @@ struct ThreadGroup {
   enum class Along : uint8_t {
     kOne,          // the coordinate is the same in all threads of the block
     kSame,         // ... in all lanes
-    kConsecutive,  // one more from lane to lane; the first lane's is a multiple of 32
+    kConsecutive,  // one more from lane to lane; the first lane's is a multiple of the number of lanes
     kAny,
   };
   std::array<Along, kAxes> along{Along::kAny, Along::kAny, Along::kAny, Along::kConsecutive};
+  uint8_t low_bits = 5;         // log2 of the number of lanes
   bool is_warp = true;          // its lanes are one warp's
   bool at_once = false;         // an instruction is executed for all lanes at the same time, as emission does
   bool forms = true;            // sequences are of use; else what is not uniform varies

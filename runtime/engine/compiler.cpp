@@ -38,6 +38,7 @@ Result<std::unique_ptr<lowering::Jit>> MakeJit(const ModuleOptions& options) {
   jit.optimisation = options.optimisation;
   jit.debug_info = options.line_info;
   jit.alignment = options.alignment;
+  jit.lane_width = options.lane_width;
   return lowering::Jit::Create(std::move(jit));
 }
 
@@ -62,8 +63,8 @@ KernelCompiler::Keys KernelCompiler::KeysOf(const lowering::Jit& jit, const Comp
        {static_cast<uint64_t>(options_.contract), static_cast<uint64_t>(options_.optimisation),
         static_cast<uint64_t>(options_.line_info),
         static_cast<uint64_t>(request.alignment.value_or(options_.alignment)),
-        static_cast<uint64_t>(options_.tier), static_cast<uint64_t>(options_.collapse), uint64_t{block.x},
-        uint64_t{block.y}, uint64_t{block.z}}) {
+        static_cast<uint64_t>(options_.tier), static_cast<uint64_t>(options_.collapse),
+        uint64_t{jit.lane_width()}, uint64_t{block.x}, uint64_t{block.y}, uint64_t{block.z}}) {
     hash.Add(option);
   }
   const lowering::Digest full = hash.Finish();

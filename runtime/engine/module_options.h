@@ -18,6 +18,7 @@ struct ModuleOptions {
   KernelCache* cache = KernelCache::Get();  // null: compile always
   bool quick_tier = QuickTierWanted();      // large kernels run at -O1 until -O3 is ready
   lowering::AlignmentChecks alignment = AlignmentChecksWanted();
+  uint32_t lane_width = 0;  // as in lowering::JitOptions
 
   // Which kernels are large, in LLVM instructions: about half a second or more at -O3 (0.07 to 0.1 ms each,
   // measured by tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or less).

@@ -27,6 +27,8 @@ Status CheckOptions(const LoadOptions& options) {
                 "LoadOptions::collapse is auto, flat or hierarchical, not '" + options.collapse + "'");
   }
   if (options.opt_level > 3) return Fail(ErrorCode::kUsage, "LoadOptions::opt_level is 0 to 3");
+  if (!lowering::IsLaneWidth(options.width))
+    return Fail(ErrorCode::kUsage, "LoadOptions::width is 1, 4, 8, 16, 32, 64, or 0 for what suits a loop");
   return {};
 }
 
@@ -50,6 +52,7 @@ struct Program::State {
 
 void Program::State::Add(rt::ModuleSource source) {
   source.options.optimisation = static_cast<int>(options.opt_level);
+  source.options.lane_width = options.width;
   if (options.check_alignment) source.options.alignment = lowering::AlignmentChecks::kAtAccess;
   if (options.collapse == "flat") source.options.collapse = lowering::CollapseForm::kFlat;
   if (options.collapse == "hierarchical") source.options.collapse = lowering::CollapseForm::kHierarchical;

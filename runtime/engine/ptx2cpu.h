@@ -35,6 +35,7 @@ struct LoadOptions {
   unsigned opt_level = 3;         // 0..3
   bool check_alignment = false;   // look for misaligned accesses at each access, slowly: faults name the
                                   // thread, and no later access runs
+  unsigned width = 0;             // threads that a vector holds: 1, 4, 8, 16, 32 or 64; 0: chosen per loop
 };
 
 struct Extent {

@@ -185,6 +185,52 @@ TEST_CASE("shapes hold for the values that threads compute", "[analysis]") {
   CHECK(uniform > 5000);
 }
 
+// Groups of every width that emission runs at once: parts of warps, and parts of rows of a block.
+TEST_CASE("shapes hold for groups of each width", "[analysis]") {
+  using Along = ThreadGroup::Along;
+  size_t affine = 0, uniform = 0;
+  for (uint32_t seed = 1; seed <= 40; ++seed) {
+    const RandomCode code(seed);
+    for (const LaunchShape& shape : {LaunchShape{96, 1, 1}, LaunchShape{64, 3, 1}, LaunchShape{16, 4, 2},
+                                     LaunchShape{5, 13, 1}, LaunchShape{150, 2, 1}}) {
+      for (uint8_t low_bits = 2; low_bits <= 6; ++low_bits) {
+        const uint32_t width = 1u << low_bits;
+        for (bool rows : {true, false}) {
+          if (!rows && width > 32) continue;
+          ThreadGroup group = rows ? ThreadGroup{} : ThreadGroup::WarpOf(shape);
+          if (rows) group.along = {Along::kConsecutive, Along::kSame, Along::kSame, Along::kAny};
+          group.is_warp = !rows;
+          group.low_bits = low_bits;
+          group.at_once = group.guesses = true;
+          const std::vector<ThreadShape> shapes = ShapesOf(code.f, group);
+          const uint32_t count = shape.x * shape.y * shape.z, line = rows ? shape.x : count;
+          for (uint32_t first = 0; first < count;
+               first += first % line + width < line ? width : line - first % line) {
+            std::vector<std::vector<uint64_t>> threads;
+            for (uint32_t n = first; n < first + width && n / line == first / line && n < count; ++n)
+              threads.push_back(
+                  code.Run({n % shape.x, n / shape.x % shape.y, n / shape.x / shape.y, n}, shape, 7));
+            for (uint32_t value = 0; value < shapes.size(); ++value) {
+              const ThreadShape& is = shapes[value];
+              if (is.guess) continue;
+              affine += is.affine();
+              uniform += is.uniform();
+              std::vector<uint64_t> lanes;
+              for (const std::vector<uint64_t>& thread : threads) lanes.push_back(thread[value]);
+              INFO("seed " << seed << ", block " << shape.x << "x" << shape.y << "x" << shape.z << ", width "
+                           << width << (rows ? " of a row" : " of a warp") << ", thread " << first
+                           << ", value " << value);
+              CHECK(Holds(is, lanes, code.f.values[value].type));
+            }
+          }
+        }
+      }
+    }
+  }
+  CHECK(affine > 5000);
+  CHECK(uniform > 5000);
+}
+
 TEST_CASE("the lattice: a join is above both, in any order", "[analysis]") {
   const RandomCode code(1000);
   for (const LaunchShape& launch : {LaunchShape{}, LaunchShape{64, 2, 1}, LaunchShape{0, 1, 1}}) {

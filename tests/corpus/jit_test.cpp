@@ -9,12 +9,11 @@ using namespace ptx2cpu::corpus_test;
 
 namespace {
 
-Prepare Compile(lowering::PassOptions passes, int optimisation) {
+Prepare Compile(lowering::PassOptions passes, int optimisation, harness::VectorForm form = {}) {
   return [=](const lowering::PtxModule& ptx, const std::string& kernel) -> Result<Runner> {
     lowering::BuildOptions options;
     options.pipeline.passes = passes;
-    lowering::JitOptions jit;
-    jit.optimisation = optimisation;
+    lowering::JitOptions jit = TRY(harness::OptionsFor(form, optimisation));
     auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(kernel, options)));
     auto compiled = std::make_shared<harness::CompiledCall>(
         TRY(harness::CompiledCall::Make(std::move(module), std::move(jit))));
@@ -27,6 +26,14 @@ Prepare Compile(lowering::PassOptions passes, int optimisation) {
 TEST_CASE("compiled corpus") { CheckCorpus(Compile({}, 3), {}); }
 TEST_CASE("compiled corpus in hierarchical form") {
   CheckCorpus(Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1), {.one_in = 3, .first = 1});
+}
+// Each kernel in one form; with all tests in each.
+TEST_CASE("compiled corpus at other widths and for other machines") {
+  constexpr auto kCount = static_cast<uint32_t>(harness::kVectorForms.size());
+  for (uint32_t i = 0; i < kCount; ++i) {
+    INFO(harness::NameOf(harness::kVectorForms[i]));
+    CheckCorpus(Compile({}, 2, harness::kVectorForms[i]), {.one_in = kCount, .first = i});
+  }
 }
 TEST_CASE("compiled corpus with resumable warps") {
   CheckCorpus(Compile({.tier = lowering::Tier::kResumable}, 1),

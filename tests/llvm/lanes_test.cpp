@@ -1,5 +1,5 @@
-// Code of single lanes as vectors of 32 and as loops, against the interpretation of the kernel as it was
-// translated.
+// Code of single lanes as vectors of every width and as loops, against the interpretation of the kernel as it
+// was translated.
 #include <chrono>
 #include <cstdlib>
 
@@ -7,6 +7,7 @@
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/lane_kernel.h"
 #include "tests/passes/kernel_run.h"
+#include "tools/harness/compiled_call.h"
 
 using namespace ptx2cpu;
 
@@ -17,15 +18,19 @@ struct Engine {
   std::shared_ptr<lowering::Jit> jit;
 };
 
-Engine MakeEngine(uint32_t lane_width, int optimisation,
+Engine MakeEngine(const harness::VectorForm& form, int optimisation,
                   lowering::ThreadIds ids = lowering::ThreadIds::kBoth) {
-  auto jit = lowering::Jit::Create({.entry_points = llvm_test::EntryPoints(),
-                                    .optimisation = optimisation,
-                                    .thread_ids = ids,
-                                    .lane_width = lane_width,
-                                    .debug_info = false});
+  auto options = harness::OptionsFor(form, optimisation);
+  REQUIRE(options);
+  options->entry_points = llvm_test::EntryPoints();
+  options->thread_ids = ids;
+  options->debug_info = false;
+  auto jit = lowering::Jit::Create(std::move(*options));
   REQUIRE(jit);
-  return {"width " + std::to_string(lane_width) + ", -O" + std::to_string(optimisation), std::move(*jit)};
+  return {harness::NameOf(form) + ", -O" + std::to_string(optimisation), std::move(*jit)};
+}
+Engine MakeEngine(uint32_t width, int optimisation, lowering::ThreadIds ids = lowering::ThreadIds::kBoth) {
+  return MakeEngine(harness::VectorForm{width}, optimisation, ids);
 }
 
 using Shape = std::array<uint32_t, 3>;
@@ -92,8 +97,10 @@ namespace {
 void TryRandomKernels(llvm_test::Blocks blocks, lowering::CollapseForm form,
                       const std::vector<Shape>& shapes) {
   const auto start = std::chrono::steady_clock::now();
-  const Engine engines[] = {MakeEngine(32, 1), MakeEngine(32, 3), MakeEngine(1, 1),
-                            MakeEngine(32, 0, lowering::ThreadIds::kAnyShape)};
+  std::vector<Engine> engines{MakeEngine(32, 1), MakeEngine(32, 3),
+                              MakeEngine(32, 0, lowering::ThreadIds::kAnyShape)};
+  for (const harness::VectorForm& form : harness::kVectorForms)
+    engines.push_back(MakeEngine(form, static_cast<int>(engines.size() % 2)));
   const uint64_t first = Number("PTX2CPU_RANDOM_SEED", 1), count = Number("PTX2CPU_RANDOM_COUNT", 0);
   auto run = [&](uint64_t seed, bool all_engines) {
     ir::Module source = llvm_test::LaneKernel(seed, blocks);

@@ -1,7 +1,5 @@
 #include "tests/random/engines.h"
 
-#include "tools/harness/compiled_call.h"
-
 namespace ptx2cpu::random_test {
 
 namespace {
@@ -59,14 +57,14 @@ Engine InterpretAfter(const std::string& stage, harness::Turns turns, lowering::
           }};
 }
 
-Engine Compiled(int optimisation, lowering::Tier tier, unsigned workers) {
+Engine Compiled(int optimisation, lowering::Tier tier, harness::VectorForm form, unsigned workers) {
   std::string name = "machine code, -O" + std::to_string(optimisation);
   if (tier != lowering::Tier::kAuto) name += ", tier " + std::to_string(static_cast<int>(tier) - 1);
+  if (form.width != 0 || *form.target != 0) name += ", " + harness::NameOf(form);
   return {name, [=](const lowering::PtxModule& ptx, const rt::VectorRun& run) -> Result<Buffers> {
             auto module = std::make_shared<const ir::Module>(
                 TRY(ptx.Build(run.kernel, TRY(OptionsFor(ptx, run.kernel, tier)))));
-            lowering::JitOptions jit;
-            jit.optimisation = optimisation;
+            lowering::JitOptions jit = TRY(harness::OptionsFor(form, optimisation));
             jit.debug_info = false;
             harness::CompiledCall compiled =
                 TRY(harness::CompiledCall::Make(std::move(module), std::move(jit)));

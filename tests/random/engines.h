@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lowering/compile.h"
-#include "tools/harness/kernel_call.h"
+#include "tools/harness/compiled_call.h"
 #include "tools/record/vectors.h"
 
 namespace ptx2cpu::random_test {
@@ -28,7 +28,8 @@ Engine CompiledForBlock(int optimisation);
 // The interpreter after the pipeline; fails where the kernel cannot be built and emitted for one of these
 // shapes.
 Engine BuiltForShapes(std::vector<analysis::LaunchShape> shapes);
-Engine Compiled(int optimisation, lowering::Tier tier = lowering::Tier::kAuto, unsigned workers = 1);
+Engine Compiled(int optimisation, lowering::Tier tier = lowering::Tier::kAuto, harness::VectorForm form = {},
+                unsigned workers = 1);
 
 enum class Verdict : uint8_t { kSame, kRefused, kFailed, kDiffers };
 struct Comparison {

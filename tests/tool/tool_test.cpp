@@ -64,8 +64,8 @@ TEST_CASE("run prints buffers as JSON lines") {
   CHECK(output.code == 0);
   CHECK(output.out ==
         "{\"arg\": 2, \"type\": \"f32\", \"values\": [11, 22, 33, 44, 55, \"inf\", \"nan\", \"inf\"]}\n");
-  for (const char* engine :
-       {" --jit", " --interpret", " --threads 1", " --collapse=hierarchical", " --exec=warp", " --opt 0"})
+  for (const char* engine : {" --jit", " --interpret", " --threads 1", " --collapse=hierarchical",
+                             " --exec=warp", " --opt 0", " --width 1", " --width 4", " --width 64"})
     CHECK(Run(scratch, add + engine).out == output.out);
   output = Run(scratch, add + " --bits");
   CHECK_THAT(output.out, Contains("\"0x41300000\", \"0x41b00000\""));
@@ -147,6 +147,7 @@ TEST_CASE("wrong calls are refused with what is wrong and what to do") {
   check("run " + file + " --blck 3", 2, "unknown option '--blck'");
   check("run " + file + " --grid 1,2,3,4", 2, "--grid takes X[,Y,Z]");
   check("run " + file + " --arg f33:1", 2, "f33");
+  check("compile " + file + " -o /nonexistent/k.o --width 7", 2, "--width takes 1, 4, 8, 16, 32 or 64");
   check("run " + file + " --kernel vector_add --arg u32:1", 2, "takes 4 arguments, got 1");
   check("run " + file + " --kernel vector_add --arg out:f32:1 --arg out:f32:1 --arg out:f32:1 --arg u64:1", 2,
         "is 8 bytes, parameter");

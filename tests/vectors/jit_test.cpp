@@ -9,14 +9,12 @@ using namespace ptx2cpu::vectors_test;
 
 namespace {
 
-Prepare Compile(lowering::PassOptions passes, int optimisation, std::string target) {
+Prepare Compile(lowering::PassOptions passes, int optimisation, harness::VectorForm form = {}) {
   return [=](const lowering::PtxModule& ptx, const std::string& kernel) -> Result<Runner> {
     lowering::BuildOptions options;
     options.pipeline.passes = passes;
     options.pipeline.passes.tier = TierFor(ptx, kernel, passes.tier);
-    lowering::JitOptions jit;
-    jit.optimisation = optimisation;
-    if (!target.empty()) jit.target = TRY(lowering::ResolveTarget(target));
+    lowering::JitOptions jit = TRY(harness::OptionsFor(form, optimisation));
     auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(kernel, options)));
     auto compiled = std::make_shared<harness::CompiledCall>(
         TRY(harness::CompiledCall::Make(std::move(module), std::move(jit))));
@@ -28,7 +26,7 @@ Prepare Compile(lowering::PassOptions passes, int optimisation, std::string targ
 
 TEST_CASE("compiled instruction vectors") {
   for (const auto& path : VectorFiles()) {
-    CheckVectors(path, Compile({}, 1, ""));
+    CheckVectors(path, Compile({}, 1));
   }
 }
 
@@ -37,7 +35,7 @@ TEST_CASE("compiled instruction vectors of whole warps") {
   size_t number = 0;
   for (const auto& path : VectorFiles()) {
     if (number++ % 3 == 0)
-      CheckVectors(path, Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1, ""));
+      CheckVectors(path, Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1));
   }
 }
 
@@ -45,21 +43,32 @@ TEST_CASE("compiled instruction vectors of whole warps") {
 TEST_CASE("compiled instruction vectors in resumable tiers") {
   for (const auto& path : VectorFiles()) {
     if (!LetsThreadsWait(path)) continue;
-    CheckVectors(path, Compile({.tier = lowering::Tier::kResumable}, 0, ""));
-    CheckVectors(path, Compile({.tier = lowering::Tier::kLanes}, 0, ""));
+    CheckVectors(path, Compile({.tier = lowering::Tier::kResumable}, 0));
+    CheckVectors(path, Compile({.tier = lowering::Tier::kLanes}, 0));
   }
 }
 
 TEST_CASE("compiled instruction vectors with all optimisations", "[full]") {
   if (std::getenv("PTX2CPU_FULL_TESTS") == nullptr) return;
   for (const auto& path : VectorFiles()) {
-    CheckVectors(path, Compile({.collapse = lowering::CollapseForm::kHierarchical}, 3, ""));
+    CheckVectors(path, Compile({.collapse = lowering::CollapseForm::kHierarchical}, 3));
   }
 }
 
-TEST_CASE("compiled instruction vectors for AVX2", "[full]") {
-  if (std::getenv("PTX2CPU_FULL_TESTS") == nullptr || !__builtin_cpu_supports("avx2")) return;
+// Each file in one form, in the flat and in the hierarchical form by turns; with all tests in each form.
+TEST_CASE("compiled instruction vectors at other widths and for other machines") {
+  const bool full = std::getenv("PTX2CPU_FULL_TESTS") != nullptr;
+  size_t number = 0;
   for (const auto& path : VectorFiles()) {
-    CheckVectors(path, Compile({}, 2, "x86-64-v3"));
+    ++number;
+    for (size_t i = 0; i < harness::kVectorForms.size(); ++i) {
+      if (!full && number % harness::kVectorForms.size() != i) continue;
+      const harness::VectorForm& form = harness::kVectorForms[i];
+      INFO(harness::NameOf(form));
+      const bool warps = (number / harness::kVectorForms.size()) % 2 == 0;
+      if (full || !warps) CheckVectors(path, Compile({}, full ? 2 : 1, form));
+      if (full || warps)
+        CheckVectors(path, Compile({.collapse = lowering::CollapseForm::kHierarchical}, 1, form));
+    }
   }
 }

@@ -20,6 +20,24 @@ Result<CompiledCall> CompiledCall::Make(std::shared_ptr<const ir::Module> module
   return call;
 }
 
+Result<lowering::JitOptions> OptionsFor(const VectorForm& form, int optimisation) {
+  lowering::JitOptions jit;
+  jit.optimisation = optimisation;
+  jit.lane_width = form.width;
+  const std::string_view target = form.target;
+  const lowering::Target native = TRY(lowering::ResolveTarget("native"));
+  const bool runs = target == "x86-64-v3"   ? native.features.find("+avx2,") != std::string::npos
+                    : target == "x86-64-v2" ? native.features.find("+sse4.2,") != std::string::npos
+                                            : false;
+  if (runs) jit.target = TRY(lowering::ResolveTarget(target));
+  return jit;
+}
+
+std::string NameOf(const VectorForm& form) {
+  return (form.width == 0 ? "chosen width" : "width " + std::to_string(form.width)) +
+         (*form.target == 0 ? std::string() : std::string(", ") + form.target);
+}
+
 Status CompiledCall::Compile() {
   jit_ = TRY(lowering::Jit::Create(options_));
   code_ = TRY(jit_->Add(*module_));

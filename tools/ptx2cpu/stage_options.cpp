@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
+
+#include "lowering/llvm/module/emit_options.h"
+#include "lowering/llvm/module/target.h"
 
 namespace ptx2cpu::tool {
 
@@ -69,6 +73,12 @@ Result<lowering::BuildOptions> ReadBuildOptions(const Arguments& arguments, cons
   options.pipeline.verify_each = arguments.Has("--verify-each");
 #endif
   return options;
+}
+
+Result<uint32_t> ReadLaneWidth(const Arguments& arguments) {
+  const uint64_t width = TRY(arguments.Number("--width", lowering::LaneWidthWanted(), 64));
+  if (lowering::IsLaneWidth(static_cast<uint32_t>(width))) return static_cast<uint32_t>(width);
+  return Fail(BadValue("--width", std::to_string(width), "1, 4, 8, 16, 32 or 64"));
 }
 
 Result<harness::KernelCall> ReadKernelCall(const Arguments& arguments) {

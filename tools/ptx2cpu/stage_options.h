@@ -1,5 +1,5 @@
 // Options shared by verbs that run the pipeline: --collapse, --exec, --stop-after, --dump-after,
-// --verify-each, --time-passes; and --grid, --block, --arg for those that launch.
+// --verify-each, --time-passes, --width; and --grid, --block, --arg for those that launch.
 #pragma once
 
 #include "lowering/compile.h"
@@ -10,6 +10,7 @@
 namespace ptx2cpu::tool {
 
 Result<lowering::BuildOptions> ReadBuildOptions(const Arguments& arguments, const Source& source);
+Result<uint32_t> ReadLaneWidth(const Arguments& arguments);  // as in lowering::EmitOptions
 Result<harness::KernelCall> ReadKernelCall(const Arguments& arguments);
 // The out and inout buffers after a run: JSON lines on standard output, or raw files (--save).
 Status PrintBuffers(const Arguments& arguments, const harness::KernelCall& call);

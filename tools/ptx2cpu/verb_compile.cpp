@@ -47,6 +47,7 @@ Status RunCompile(const Arguments& arguments) {
   lowering::ObjectOptions options;
   options.target = TRY(lowering::ResolveTarget(arguments.Value("--target").value_or("native")));
   options.optimisation = static_cast<int>(TRY(arguments.Number("--opt", 3, 3)));
+  options.lane_width = TRY(ReadLaneWidth(arguments));
   options.alignment = arguments.Has("--check-alignment") ? lowering::AlignmentChecks::kAtAccess
                                                          : rt::ModuleOptions::AlignmentChecksWanted();
   // An object has one version of a kernel: it checks the parameters itself.

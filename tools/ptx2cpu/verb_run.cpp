@@ -22,6 +22,7 @@ Result<Kernel> CompileKernel(const Arguments& arguments, const KernelChoice& cho
   if (build.pipeline.passes.collapse == lowering::CollapseForm::kHierarchical)
     options.collapse = "hierarchical";
   options.exec = arguments.Value("--exec").value_or("auto");
+  options.width = TRY(ReadLaneWidth(arguments));
   options.check_alignment = arguments.Has("--check-alignment");
   std::vector<PtxText> texts;
   for (const auto& source : choice.source.texts) texts.push_back({source.text, source.name});

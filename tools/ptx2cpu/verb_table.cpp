@@ -44,6 +44,8 @@ constexpr Option kSave = {"--save", "INDEX=FILE",
                           "write the buffer of argument INDEX raw to FILE instead of printing it", true};
 constexpr Option kTimeRun = {"--time", "", "print the times of translation and execution to standard error"};
 
+constexpr Option kWidth = {"--width", "1|4|8|16|32|64",
+                           "threads that a vector holds; default: chosen per loop (PTX2CPU_WIDTH)"};
 constexpr Option kCheckAlignment = {
     "--check-alignment", "",
     "check the alignment of each access, slowly: a fault then names the thread, and no later access "
@@ -78,6 +80,7 @@ constexpr Option kCompileOptions[] = {
     kExec,
     kForBlock,
     kCheckAlignment,
+    kWidth,
     kOptimize,
     kStopAfter,
     kDumpAfter,
@@ -93,6 +96,7 @@ constexpr Option kRunOptions[] = {kSm,
                                   {"--jit", "", "compile and run (the default)"},
                                   {"--interpret", "", "run the interpreter instead of compiled code"},
                                   kCheckAlignment,
+                                  kWidth,
                                   kBits,
                                   kSave,
                                   kCollapse,

@@ -1,5 +1,7 @@
 #include "lowering/llvm/emit/value_map.h"
 
+#include <algorithm>
+
 #include "lowering/llvm/emit/function_emitter.h"
 
 namespace ptx2cpu::lowering {
@@ -20,7 +22,39 @@ llvm::Value* ValueMap::Get(ir::ValueId id) {
   if (e_.step->width == 1 && e_.step->level == ir::Level::kLane && shaped.value->getType()->isVectorTy()) {
     return e_.b.CreateExtractElement(shaped.value, e_.step->lane);
   }
+  if (e_.step->level == ir::Level::kLane && e_.step->width < kWarpSize) return PartOf(id, shaped.value);
   return shaped.value;
+}
+
+// The lanes of the step of a value that warp-level code has computed for the whole warp: from an array, since
+// the step's first lane is a loop's counter.
+llvm::Value* ValueMap::PartOf(ir::ValueId id, llvm::Value* whole) {
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(whole->getType());
+  const ir::BlockId made = e_.f.at_value(id).block;
+  if (type == nullptr || !made.valid() || e_.f.at_block(made).level == ir::Level::kLane) return whole;
+  llvm::IRBuilder<>& b = e_.b;
+  const bool is_bit = type->getElementType()->isIntegerTy(1);
+  llvm::Type* element = is_bit ? b.getInt8Ty() : type->getElementType();
+  llvm::AllocaInst*& array = arrays_[whole];
+  if (array == nullptr) {
+    array = e_.body.Scratch(element, kWarpSize);
+    auto store = [&] {
+      llvm::Value* stored = is_bit ? b.CreateZExt(whole, ShapedLike(whole, element)) : whole;
+      b.CreateAlignedStore(stored, array, llvm::Align(64));
+    };
+    if (auto* def = llvm::dyn_cast<llvm::Instruction>(whole)) {
+      llvm::IRBuilder<>::InsertPointGuard guard(b);
+      b.SetInsertPoint(def->getParent(), *def->getInsertionPointAfterDef());
+      store();
+    } else {
+      e_.body.AtEntry([&]() -> llvm::Value* { return store(), nullptr; });
+    }
+  }
+  const auto bytes = e_.m.module->getDataLayout().getTypeStoreSize(element).getFixedValue();
+  llvm::Value* part = b.CreateAlignedLoad(llvm::FixedVectorType::get(element, e_.step->width),
+                                          b.CreateInBoundsGEP(element, array, e_.step->lane),
+                                          llvm::Align(std::min<uint64_t>(bytes * e_.step->width, 64)));
+  return is_bit ? b.CreateICmpNE(part, Literal(part, 0)) : part;
 }
 
 ShapedValue ValueMap::Shaped(ir::ValueId id) {

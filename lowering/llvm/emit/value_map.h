@@ -1,6 +1,7 @@
 // The values of the function in the shape that the code under emission needs.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -96,11 +97,13 @@ class ValueMap {
   Status Materialise(ir::ValueId id);
   void ForgetMaterialised();
   void ForgetSequences();
+  llvm::Value* PartOf(ir::ValueId id, llvm::Value* whole);
 
   FunctionEmitter& e_;
   std::vector<ShapedValue> values_;
   std::vector<bool> varying_;
   std::vector<ir::ValueId> materialised_;
+  std::map<llvm::Value*, llvm::AllocaInst*> arrays_;  // of vectors of a warp that parts are read from
   bool gives_first_ = false;
 };
 

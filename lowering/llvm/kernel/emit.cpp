@@ -125,15 +125,12 @@ Status EmitCallees(ModuleEmitter& m) {
 
 Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module, const EmitOptions& options) {
   const ir::Function* kernel = TRY(FindKernel(module, options.kernel));
-  if (options.lane_width != 0 && options.lane_width != 1 && options.lane_width != kWarpSize)
-    return Fail(ErrorCode::kUnsupported,
-                "lane width " + std::to_string(options.lane_width) + ": only 1 and 32 are supported");
+  if (!IsLaneWidth(options.lane_width))
+    return Fail(ErrorCode::kUnsupported, "lane width " + std::to_string(options.lane_width) +
+                                             ": only 1, 4, 8, 16, 32 and 64 are supported");
   ModuleEmitter m(context, module, options, TRY(LayoutOf(module, *kernel)));
-  // Vectors need masked accesses of every width.
-  m.lane_width = options.alignment == AlignmentChecks::kAtAccess ? 1
-                 : options.lane_width != 0                       ? options.lane_width
-                 : m.traits.has_avx512                           ? kWarpSize
-                                                                 : 1;
+  const bool vectors = options.alignment != AlignmentChecks::kAtAccess && m.traits.vector_bytes != 0;
+  m.lane_width = vectors ? options.lane_width : 1;
   auto machine = TRY(CreateTargetMachine(options.target, 2, false));
   m.module->setDataLayout(machine->createDataLayout());
   m.param_bytes = kernel->param_bytes;

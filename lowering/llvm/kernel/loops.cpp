@@ -38,7 +38,7 @@ Status EmitRegion(FunctionEmitter& e, const ir::Edge& edge, const LaneStep& step
 
 // parallel_accesses: lanes have no order within a region, so accesses of different iterations are
 // independent.
-llvm::MDNode* LoopEmitter::Metadata(llvm::MDNode* access_group) {
+llvm::MDNode* LoopEmitter::Metadata(llvm::MDNode* access_group, bool remainder) {
   llvm::LLVMContext& context = e.m.context;
   llvm::Metadata* parallel[] = {llvm::MDString::get(context, "llvm.loop.parallel_accesses"), access_group};
   llvm::SmallVector<llvm::Metadata*, 3> operands{nullptr, llvm::MDNode::get(context, parallel)};
@@ -47,28 +47,35 @@ llvm::MDNode* LoopEmitter::Metadata(llvm::MDNode* access_group) {
                               llvm::ConstantAsMetadata::get(b.getInt32(1))};
     operands.push_back(llvm::MDNode::get(context, once));
   }
+  if (remainder) {
+    llvm::Metadata* never[] = {llvm::MDString::get(context, "llvm.loop.vectorize.enable"),
+                               llvm::ConstantAsMetadata::get(b.getFalse())};
+    llvm::Metadata* whole[] = {llvm::MDString::get(context, "llvm.loop.unroll.disable")};
+    operands.push_back(llvm::MDNode::get(context, never));
+    operands.push_back(llvm::MDNode::get(context, whole));
+  }
   llvm::MDNode* loop = llvm::MDNode::getDistinct(context, operands);
   loop->replaceOperandWith(0, loop);
   return loop;
 }
 
-LoopEmitter::LaneLoop LoopEmitter::Open(Value count, const char* name) {
+LoopEmitter::LaneLoop LoopEmitter::Open(Value count, const char* name, Value first) {
   llvm::BasicBlock* before = b.GetInsertBlock();
   LaneLoop loop{nullptr, e.body.NewBlock(name), e.body.NewBlock("next"), e.body.NewBlock("after"), count};
   b.CreateBr(loop.head);
   b.SetInsertPoint(loop.head);
   loop.index = b.CreatePHI(b.getInt32Ty(), 2, name);
-  loop.index->addIncoming(b.getInt32(0), before);
+  loop.index->addIncoming(first != nullptr ? first : b.getInt32(0), before);
   return loop;
 }
 
-void LoopEmitter::Close(const LaneLoop& loop, llvm::MDNode* access_group) {
+void LoopEmitter::Close(const LaneLoop& loop, llvm::MDNode* access_group, bool remainder) {
   b.CreateBr(loop.next);
   b.SetInsertPoint(loop.next);
   Value following = b.CreateAdd(loop.index, b.getInt32(1), "", true, true);
   loop.index->addIncoming(following, loop.next);
   llvm::BranchInst* back = b.CreateCondBr(b.CreateICmpULT(following, loop.count), loop.head, loop.after);
-  back->setMetadata(llvm::LLVMContext::MD_loop, Metadata(access_group));
+  back->setMetadata(llvm::LLVMContext::MD_loop, Metadata(access_group, remainder));
   b.SetInsertPoint(loop.after);
 }
 
@@ -126,20 +133,66 @@ Status LoopEmitter::ForWarps(const ir::Inst& inst) {
   return {};
 }
 
-Status LoopEmitter::LanesAsVectors(const ir::Inst& inst, LanePlan& plan) {
+Status LoopEmitter::StepOfLanes(const ir::Inst& inst, const LanePlan& plan, Value live,
+                                const std::optional<ThreadTimes>& times) {
+  llvm::Type* lanes = llvm::FixedVectorType::get(b.getInt1Ty(), plan.width);
+  if (plan.masks_steps) return LaneVectors(e, plan).Run(b.CreateBitCast(live, lanes));
+  llvm::BasicBlock *whole = e.body.NewBlock("whole_step"), *part = e.body.NewBlock("part_of_step"),
+                   *after = e.body.NewBlock("after_step");
+  b.CreateCondBr(b.CreateICmpEQ(live, llvm::Constant::getAllOnesValue(live->getType())), whole, part);
+  b.SetInsertPoint(whole);
+  TRY_STATUS(LaneVectors(e, plan).Run(nullptr, part));
+  b.CreateBr(after);
+  b.SetInsertPoint(part);
+  {
+    LaneStep of_warp = *e.step;
+    of_warp.thread = b.CreateShl(of_warp.warp, 5, "", true, true);
+    Value first = of_warp.lane;
+    of_warp.lane = b.getInt32(0);
+    CurrentStep::Scope scope(e.step, of_warp);
+    TRY_STATUS(LanesOneByOne(inst, first, plan.width, times));
+  }
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+  return {};
+}
+
+Status LoopEmitter::LanesAsVectors(const ir::Inst& inst, const LanePlan& plan) {
+  const std::optional<ThreadTimes> times = BeginTimes(e, inst.edges[0].to);
   Alignment::Region notes(e.alignment, inst.edges[0].to, false);
-  Value warp = e.step->warp;
-  TRY_STATUS(LaneVectors(e, plan).Run(MasksLanes(inst) ? LiveMask(e, warp) : LanesOf(e, warp)));
+  Value warp = e.step->warp, live = MasksLanes(inst) ? LiveMask(e, warp) : LanesOf(e, warp);
+  if (plan.width == kWarpSize) {
+    TRY_STATUS(StepOfLanes(inst, plan, live, times));
+    notes.Finish();
+    return {};
+  }
+  const unsigned log_width = llvm::Log2_32(plan.width);
+  TRY_STATUS(e.body.Loop(b.getInt32(kWarpSize / plan.width), "step", [&](Value index) -> Status {
+    llvm::BasicBlock *inside = e.body.NewBlock("step"), *next = e.body.NewBlock("next_step");
+    LaneStep part = *e.step;
+    part.width = plan.width;
+    part.lane = b.CreateShl(index, log_width, "lane", true, true);
+    part.thread = b.CreateAdd(part.thread, part.lane, "thread", true, true);
+    Value running = b.CreateTrunc(b.CreateLShr(live, part.lane), b.getIntNTy(plan.width));
+    b.CreateCondBr(b.CreateICmpNE(running, Literal(running, 0)), inside, next);
+    b.SetInsertPoint(inside);
+    CurrentStep::Scope scope(e.step, part);
+    TRY_STATUS(StepOfLanes(inst, plan, running, times));
+    b.CreateBr(next);
+    b.SetInsertPoint(next);
+    return {};
+  }));
   notes.Finish();
   return {};
 }
 
-Status LoopEmitter::LanesOneByOne(const ir::Inst& inst) {
+Status LoopEmitter::LanesOneByOne(const ir::Inst& inst, Value first, unsigned count,
+                                  const std::optional<ThreadTimes>& times) {
   Value threads = e.body.Field(offsetof(ptx2cpu_block, thread_count), b.getInt32Ty(), "thread_count");
   Value rest = b.CreateSub(threads, e.step->thread);
-  const std::optional<ThreadTimes> times = BeginTimes(e, inst.edges[0].to);
-  Alignment::Region notes(e.alignment, inst.edges[0].to, !MasksLanes(inst));
-  LaneLoop loop = Open(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, b.getInt32(kWarpSize)), "lane");
+  const bool remainder = count != kWarpSize || first != nullptr;
+  Value end = first == nullptr ? b.getInt32(count) : b.CreateAdd(first, b.getInt32(count), "", true, true);
+  LaneLoop loop = Open(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, end), "lane", first);
   LaneStep lane_step{.level = Level::kLane,
                      .width = 1,
                      .warp = e.step->warp,
@@ -148,14 +201,20 @@ Status LoopEmitter::LanesOneByOne(const ir::Inst& inst) {
                      .access_group = llvm::MDNode::getDistinct(e.m.context, {}),
                      .times = times};
   TRY_STATUS(Lane(inst, lane_step, loop));
-  Close(loop, lane_step.access_group);
-  notes.Finish();
+  Close(loop, lane_step.access_group, remainder);
   return {};
 }
 
 Status LoopEmitter::ForLanes(const ir::Inst& inst) {
   std::optional<LanePlan> plan = PlanLanes(e, inst.edges[0].to);
-  TRY_STATUS(plan ? LanesAsVectors(inst, *plan) : LanesOneByOne(inst));
+  if (plan) {
+    TRY_STATUS(LanesAsVectors(inst, *plan));
+  } else {
+    const std::optional<ThreadTimes> times = BeginTimes(e, inst.edges[0].to);
+    Alignment::Region notes(e.alignment, inst.edges[0].to, !MasksLanes(inst));
+    TRY_STATUS(LanesOneByOne(inst, nullptr, kWarpSize, times));
+    notes.Finish();
+  }
   if (MasksLanes(inst))
     ContinueWhileLive(e, b.CreateICmpNE(LiveMask(e, e.step->warp), b.getInt32(0)), e.step->end);
   e.blocks.Jump(inst.edges[1]);

@@ -30,9 +30,10 @@ class LoopEmitter {
     llvm::BasicBlock *head, *next, *after;
     llvm::Value* count;
   };
-  LaneLoop Open(llvm::Value* count, const char* name);
-  void Close(const LaneLoop& loop, llvm::MDNode* access_group);
-  llvm::MDNode* Metadata(llvm::MDNode* access_group);
+  LaneLoop Open(llvm::Value* count, const char* name, llvm::Value* first = nullptr);
+  // `remainder`: not worth being made vectors of.
+  void Close(const LaneLoop& loop, llvm::MDNode* access_group, bool remainder = false);
+  llvm::MDNode* Metadata(llvm::MDNode* access_group, bool remainder);
   bool MasksLanes(const ir::Inst& loop) const {
     return e.f.has_early_exit && (loop.attrs.flags & ir::kUniform) == 0;
   }
@@ -41,11 +42,18 @@ class LoopEmitter {
   // The region of one lane, in the innermost loop; skips lanes that have exited.
   Status Lane(const ir::Inst& inst, LaneStep lane_step, const LaneLoop& loop);
 
-  Status LanesOneByOne(const ir::Inst& inst);
-  Status LanesAsVectors(const ir::Inst& inst, LanePlan& plan);
-  Status EachRow(llvm::MDNode* access_group, const std::function<Status(LaneStep, llvm::Value*)>& body);
-  Status RowsThreadByThread(const ir::Inst& inst);
-  Status RowsAsVectors(LanePlan& plan);
+  // Some lanes of the warp: `count` from `first` on, those of them that exist.
+  Status LanesOneByOne(const ir::Inst& inst, llvm::Value* first, unsigned count,
+                       const std::optional<ThreadTimes>& times);
+  Status LanesAsVectors(const ir::Inst& inst, const LanePlan& plan);
+  // One step: its lanes that run are bits of `live`.
+  Status StepOfLanes(const ir::Inst& inst, const LanePlan& plan, llvm::Value* live,
+                     const std::optional<ThreadTimes>& times);
+  Status EachRow(const std::function<Status(LaneStep, llvm::Value*)>& body);
+  // Threads of the row from `first` (null: 0, and there are no others) up to `end`: one at least.
+  Status ThreadsOneByOne(const ir::Inst& inst, LaneStep row_step, llvm::Value* first, llvm::Value* end);
+  Status RowAsVectors(const ir::Inst& inst, const LaneStep& row_step, llvm::Value* width,
+                      const LanePlan& plan);
 
   FunctionEmitter& e;
   llvm::IRBuilder<>& b;

@@ -12,6 +12,8 @@ using ir::ValueId;
 using Value = llvm::Value*;
 
 Status LaneVectors::EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level) {
+  const ir::Effect effect = ir::Info(inst.op).effect;
+  has_effects_ |= effect != ir::Effect::kPure && effect != ir::Effect::kReads;
   if (inst.op == Opcode::kSlotStore) return EmitSlotStore(inst, mask, whole_level);
   if (inst.op == Opcode::kSlotLoad && OfRow()) return LoadSlotOfRow(inst, mask);
   if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kResumeWord) return e.EmitInst(inst);
@@ -96,7 +98,7 @@ std::vector<LaneVectors::Stored> LaneVectors::StoreOperands(const ir::Inst& inst
 Status LaneVectors::EmitLane(const ir::Inst& inst, Value lane, std::span<const Stored> operands,
                              std::span<const Stored> results) {
   LaneStep one = ScalarStep();
-  one.lane = lane;
+  one.lane = e.step->lane != nullptr ? b.CreateAdd(e.step->lane, lane, "lane", true, true) : lane;
   one.thread = b.CreateAdd(e.step->thread, lane, "thread", true, true);
   if (OfRow()) one.tid[0] = b.CreateAdd(e.step->tid[0], lane, "tid.x", true, true);
   one.end = one.exit = nullptr;

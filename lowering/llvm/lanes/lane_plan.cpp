@@ -11,6 +11,12 @@ using ir::Opcode;
 using ir::Space;
 using ir::ValueId;
 
+LaneShape ShapeIn(const FunctionEmitter& e, const LaneRegion& region, ValueId value) {
+  ir::BlockId made = e.f.at_value(value).block;
+  if (made.valid() && region.level_of[made.index] != LaneRegion::kNone) return region.shapes[value.index];
+  return e.values.IsVarying(value) ? analysis::kVaryingShape : analysis::Uniform(analysis::Uniformity::kWarp);
+}
+
 namespace {
 
 // LLVM's time grows faster than the code. Loops repay it.
@@ -43,12 +49,6 @@ bool ComesFromMemory(const ir::Function& f, ValueId value, int depth) {
 bool IsTerminatorOfLanes(Opcode op) {
   return op == Opcode::kBr || op == Opcode::kCondBr || op == Opcode::kSwitch || op == Opcode::kEndLane ||
          op == Opcode::kExitLane || op == Opcode::kTrap || op == Opcode::kUnreachable;
-}
-
-LaneShape ShapeIn(const FunctionEmitter& e, const LaneRegion& region, ValueId value) {
-  ir::BlockId made = e.f.at_value(value).block;
-  if (made.valid() && region.level_of[made.index] != LaneRegion::kNone) return region.shapes[value.index];
-  return e.values.IsVarying(value) ? analysis::kVaryingShape : analysis::Uniform(analysis::Uniformity::kWarp);
 }
 
 LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst) {
@@ -117,16 +117,17 @@ bool CanBeVectors(const FunctionEmitter& e, const LaneRegion& region) {
   return true;
 }
 
-bool PaysOff(const FunctionEmitter& e, const LaneRegion& region) {
+// A width that is asked for is not judged.
+bool PaysOff(const FunctionEmitter& e, const LaneRegion& region, unsigned width) {
   if (!CanBeVectors(e, region)) return false;
-  const LaneCost cost = CostOf(e, region, e.m.lane_width);
-  return cost.together * kMargin < cost.one_by_one && cost.code_outside <= kMaxCodeOutside &&
-         cost.code_in_loops <= kMaxCodeInLoops;
+  const LaneCost cost = CostOf(e, region, width);
+  const bool pays = e.m.lane_width != 0 || cost.together * kMargin < cost.one_by_one;
+  return pays && cost.code_outside <= kMaxCodeOutside && cost.code_in_loops <= kMaxCodeInLoops;
 }
 
 // LLVM makes vectors of the loop over threads where they have no loop of their own and it sees where most
 // accesses lie.
-bool PaysForRows(const FunctionEmitter& e, const LaneRegion& region) {
+bool PaysForRows(const FunctionEmitter& e, const LaneRegion& region, unsigned width) {
   if (e.f.has_early_exit) return false;
   size_t plain = 0, to_be_seen = 0;
   for (ir::BlockId block : region.blocks) {
@@ -144,32 +145,60 @@ bool PaysForRows(const FunctionEmitter& e, const LaneRegion& region) {
     }
   }
   const bool has_loops = region.levels.size() > 1;
-  return (has_loops || to_be_seen > plain) && PaysOff(e, region);
+  const bool asked = e.m.lane_width != 0;
+  return (asked || has_loops || to_be_seen > plain) && PaysOff(e, region, width);
 }
 
 using Threads = LaneRegionOptions::Threads;
 
-std::optional<LaneRegion> FindRegion(const FunctionEmitter& e, ir::BlockId entry, Threads threads) {
-  // Locals on the stack are one lane's at a time.
-  if (e.m.lane_width == 1 || e.memory.stack_locals() != nullptr) return std::nullopt;
+std::optional<LaneRegion> FindRegion(const FunctionEmitter& e, ir::BlockId entry, Threads threads,
+                                     unsigned width) {
   const LaneRegionOptions options{.private_shared = e.private_shared,
                                   .threads = threads,
+                                  .width = width,
                                   .varies_outside = [&](ValueId id) { return e.values.IsVarying(id); }};
   return analysis::FindLaneRegion(e.f, entry, options);
+}
+
+bool Contains(const FunctionEmitter& e, ir::BlockId entry, Opcode op) {
+  return std::ranges::any_of(BlocksOfLevel(e.f, entry), [&](ir::BlockId block) {
+    return std::ranges::any_of(e.f.at_block(block).insts,
+                               [&](ir::InstId id) { return e.f.at_inst(id).op == op; });
+  });
+}
+
+// Two registers of words, so that long chains of operations overlap (shared work of two registers is issued
+// while one waits); of a short row what fits.
+unsigned WidthFor(const FunctionEmitter& e, ir::BlockId entry, unsigned row) {
+  unsigned width = e.m.lane_width != 0 ? e.m.lane_width : e.m.traits.vector_bytes / 4 * 2;
+  if (e.m.lane_width == 0) {
+    while (width > 4 && row % width != 0 && row < width) width /= 2;
+  }
+  return Contains(e, entry, Opcode::kTexture) ? std::min(width, kWarpSize) : width;
+}
+
+bool MayBeVectors(const FunctionEmitter& e) {
+  // Locals on the stack are one lane's at a time.
+  return e.m.lane_width != 1 && e.memory.stack_locals() == nullptr;
 }
 
 }  // namespace
 
 std::optional<LanePlan> PlanLanes(const FunctionEmitter& e, ir::BlockId entry) {
-  auto region = FindRegion(e, entry, e.one_dimensional ? Threads::kOneDimensional : Threads::kAnyShape);
-  if (!region || !PaysOff(e, *region)) return std::nullopt;
-  return LanePlan{std::move(*region), e.m.lane_width};
+  if (!MayBeVectors(e)) return std::nullopt;
+  const unsigned width = std::min(WidthFor(e, entry, kWarpSize), kWarpSize);
+  auto region =
+      FindRegion(e, entry, e.one_dimensional ? Threads::kOneDimensional : Threads::kAnyShape, width);
+  if (!region || !PaysOff(e, *region, width)) return std::nullopt;
+  return LanePlan{std::move(*region), width, e.m.traits.has_avx512};
 }
 
 std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry) {
-  auto region = FindRegion(e, entry, Threads::kRow);
-  if (!region || !PaysForRows(e, *region)) return std::nullopt;
-  return LanePlan{std::move(*region), e.m.lane_width};
+  if (!MayBeVectors(e)) return std::nullopt;
+  const unsigned row = e.f.required_threads[0], width = WidthFor(e, entry, row == 0 ? kWarpSize : row);
+  auto region = FindRegion(e, entry, Threads::kRow, width);
+  if (!region || !PaysForRows(e, *region, width)) return std::nullopt;
+  return LanePlan{std::move(*region), width, e.m.traits.has_avx512};
 }
 
 }  // namespace ptx2cpu::lowering

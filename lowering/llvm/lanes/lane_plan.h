@@ -13,10 +13,15 @@ using analysis::LaneRegion;
 using analysis::LaneRegionOptions;
 using LaneShape = analysis::ThreadShape;
 
+// How a value is seen by the lanes of the region.
+LaneShape ShapeIn(const FunctionEmitter& e, const LaneRegion& region, ir::ValueId value);
+
 // A region and the number of lanes that a vector of it holds.
 struct LanePlan {
   LaneRegion region;
   unsigned width = 1;
+  // Steps of which some lanes are missing are vectors under masks; else their lanes run one by one.
+  bool masks_steps = false;
 };
 // Of the lanes of a warp, or of rows of a flat kernel's threads. Nothing: they are a loop.
 std::optional<LanePlan> PlanLanes(const FunctionEmitter& e, ir::BlockId entry);

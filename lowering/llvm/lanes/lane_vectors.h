@@ -23,14 +23,19 @@ namespace ptx2cpu::lowering {
 
 class LaneVectors {
  public:
-  LaneVectors(FunctionEmitter& e, LanePlan& plan);
-  // `live` (an integer of as many bits as the plan is wide): the lanes that enter, at least one.
-  Status Run(llvm::Value* live);
+  LaneVectors(FunctionEmitter& e, const LanePlan& plan);
+  // `live` (<W x i1>): the lanes that enter, at least one; null: all. `mixed`: where a step whose lanes part
+  // at the bounds of the data may go, before it has had any effect, to be run otherwise; null: nowhere.
+  Status Run(llvm::Value* live, llvm::BasicBlock* mixed = nullptr);
 
  private:
   struct Mask {
     llvm::Value* lanes = nullptr;  // <W x i1>
     llvm::Value* any = nullptr;    // i1, or null: to be computed
+    // What `lanes` is where any lane is active; null: nothing simpler.
+    llvm::Value* within = nullptr;
+
+    llvm::Value* active() const { return within != nullptr ? within : lanes; }
   };
   struct Guard {
     llvm::BasicBlock *before = nullptr, *skip = nullptr;
@@ -46,7 +51,12 @@ class LaneVectors {
   Mask Either(const std::vector<EdgeRef>& edges);
   Mask EdgeMask(const Mask& mask, llvm::Value* condition);
   Mask Empty();
+  static bool IsAll(const Mask& mask);
+  bool IsBound(ir::ValueId condition, int depth) const;
+  bool PartsAtBound(const ir::Inst& inst, const Mask& mask) const;
+  llvm::Value* AllOrNone(llvm::Value* condition);
   llvm::Value* AnyOf(const Mask& mask);
+  llvm::Value* AllOf(const Mask& mask);
   llvm::Value* Bits(const Mask& mask);  // an integer of as many bits as there are lanes
   // The number of a lane, found in bits, as i32.
   llvm::Value* AsLane(llvm::Value* number) { return b.CreateZExtOrTrunc(number, b.getInt32Ty()); }
@@ -92,6 +102,8 @@ class LaneVectors {
   Status EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask);
   Status EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status LoadSlotOfRow(const ir::Inst& inst, const Mask& mask);
+  Status Together(const ir::Inst& inst, const Mask& mask, const std::function<void(const Mask&)>& access);
+  Status Apart(const ir::Inst& inst, const Mask& mask, const std::function<void(const Mask&)>& access);
   // The lanes are threads of a row of a flat kernel, not of a warp.
   bool OfRow() const { return e.step->tid[0] != nullptr; }
   llvm::Value* Repeated(llvm::Value* lanes, size_t count);
@@ -108,9 +120,11 @@ class LaneVectors {
   FunctionEmitter& e;
   const ir::Function& f;
   llvm::IRBuilder<>& b;
-  LaneRegion& region_;
+  LaneRegion region_;
   const unsigned width_;
   std::map<EdgeRef, Mask> edges_;
+  llvm::BasicBlock* mixed_ = nullptr;
+  bool has_effects_ = false;  // of what has been emitted
 };
 
 }  // namespace ptx2cpu::lowering

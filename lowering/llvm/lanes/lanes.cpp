@@ -22,10 +22,11 @@ bool IsTrue(Value condition) {
 }
 }  // namespace
 
-LaneVectors::LaneVectors(FunctionEmitter& e, LanePlan& plan)
+LaneVectors::LaneVectors(FunctionEmitter& e, const LanePlan& plan)
     : e(e), f(e.f), b(e.b), region_(plan.region), width_(plan.width) {}
 
-Status LaneVectors::Run(Value live) {
+Status LaneVectors::Run(Value live, llvm::BasicBlock* mixed) {
+  mixed_ = mixed;
   LaneStep lanes = *e.step;
   lanes.level = ir::Level::kLane;
   lanes.width = width_;
@@ -33,7 +34,8 @@ Status LaneVectors::Run(Value live) {
   lanes.under_masks = true;
   CurrentStep::Scope scope(e.step, lanes);
   ValueMap::LaneRegionScope sequences(e.values);
-  return EmitLevel(0, {b.CreateBitCast(live, VectorOf(b.getInt1Ty())), b.getTrue()});
+  if (live == nullptr) live = llvm::Constant::getAllOnesValue(VectorOf(b.getInt1Ty()));
+  return EmitLevel(0, {live, b.getTrue()});
 }
 
 LaneStep LaneVectors::ScalarStep() const {
@@ -48,15 +50,26 @@ LaneVectors::Mask LaneVectors::Empty() {
   return {llvm::Constant::getNullValue(VectorOf(b.getInt1Ty())), b.getFalse()};
 }
 
+bool LaneVectors::IsAll(const Mask& mask) {
+  auto* constant = llvm::dyn_cast<llvm::Constant>(mask.lanes);
+  return constant != nullptr && constant->isAllOnesValue();
+}
+
 Value LaneVectors::Bits(const Mask& mask) { return b.CreateBitCast(mask.lanes, b.getIntNTy(width_)); }
 
 Value LaneVectors::AnyOf(const Mask& mask) { return mask.any != nullptr ? mask.any : NonZero(Bits(mask)); }
 
+Value LaneVectors::AllOf(const Mask& mask) {
+  Value bits = Bits(mask);
+  return b.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType()));
+}
+
 // A lane outside the mask may hold anything, a poison condition too.
 LaneVectors::Mask LaneVectors::EdgeMask(const Mask& mask, Value condition) {
-  if (condition->getType()->isVectorTy()) return {b.CreateLogicalAnd(mask.lanes, condition), nullptr};
+  if (condition->getType()->isVectorTy())
+    return {IsAll(mask) ? condition : b.CreateLogicalAnd(mask.lanes, condition)};
   Value any = mask.any == nullptr ? nullptr : b.CreateLogicalAnd(mask.any, condition);
-  return {b.CreateSelect(condition, mask.lanes, Empty().lanes), any};
+  return {b.CreateSelect(condition, mask.lanes, Empty().lanes), any, mask.active()};
 }
 
 LaneVectors::Mask LaneVectors::Either(const std::vector<EdgeRef>& edges) {
@@ -66,6 +79,7 @@ LaneVectors::Mask LaneVectors::Either(const std::vector<EdgeRef>& edges) {
     all.lanes = edge == edges.front() ? mask.lanes : b.CreateOr(all.lanes, mask.lanes);
     bool known = all.any != nullptr && mask.any != nullptr;
     all.any = edge == edges.front() ? mask.any : known ? b.CreateOr(all.any, mask.any) : nullptr;
+    all.within = edge == edges.front() || all.within == mask.within ? mask.within : nullptr;
   }
   return all;
 }
@@ -125,6 +139,7 @@ void LaneVectors::Close(const Guard& guard, const std::vector<ValueId>& values,
     };
     mask.lanes = joined(mask.lanes);
     if (mask.any != nullptr) mask.any = joined(mask.any);
+    if (mask.within != nullptr && !llvm::isa<llvm::Constant>(mask.within)) mask.within = nullptr;
   }
 }
 
@@ -183,7 +198,9 @@ Status LaneVectors::EmitLevel(uint32_t level, const Mask& all) {
 Status LaneVectors::EmitBlock(BlockId block, const Mask& mask, bool whole_level) {
   Guard guard;
   if (NeedsGuard(block)) guard = Open(mask);
-  Mask here{mask.lanes, guard.skip != nullptr ? b.getTrue() : mask.any};
+  Mask here = mask;
+  if (guard.skip != nullptr) here.any = b.getTrue();
+  if (IsTrue(here.any)) here = {here.active(), here.any};
   if (e.alignment.notes() != nullptr) e.alignment.notes()->AtBlock(block);
   std::vector<ValueId> made;
   for (ir::InstId id : f.at_block(block).insts) {
@@ -210,6 +227,7 @@ Status LaneVectors::EmitEdges(const ir::Inst& inst, BlockId block, const Mask& m
   }
   if (inst.op == Opcode::kCondBr) {
     Value condition = e.values.Get(inst.operands[0]);
+    if (PartsAtBound(inst, mask)) condition = AllOrNone(condition);
     edges_[{block, 0}] = EdgeMask(mask, condition);
     edges_[{block, 1}] = EdgeMask(mask, b.CreateNot(condition));
     return {};
@@ -237,12 +255,48 @@ Status LaneVectors::EmitEdges(const ir::Inst& inst, BlockId block, const Mask& m
   return {};
 }
 
+// Whether the condition compares places in the data with the data's bounds: most steps lie on one side.
+bool LaneVectors::IsBound(ValueId condition, int depth) const {
+  const ir::InstId def = f.at_value(condition).def;
+  if (!def.valid() || depth == 0) return false;
+  const ir::Inst& inst = f.at_inst(def);
+  const LaneShape shape = ShapeIn(e, region_, condition);
+  if (shape.uniform()) return true;
+  if (inst.op == Opcode::kAnd || inst.op == Opcode::kOr || inst.op == Opcode::kXor) {
+    return std::ranges::all_of(inst.operands, [&](ValueId operand) { return IsBound(operand, depth - 1); });
+  }
+  if (inst.op != Opcode::kIcmp || inst.attrs.compare == ir::Compare::kEq ||
+      inst.attrs.compare == ir::Compare::kNe)
+    return false;
+  const LaneShape x = ShapeIn(e, region_, inst.operands[0]), y = ShapeIn(e, region_, inst.operands[1]);
+  // Not what is the same in every block: such lanes part in all of them.
+  const LaneShape& moves = x.affine() ? x : y;
+  return (x.affine() || x.uniform()) && (y.affine() || y.uniform()) &&
+         moves.base >= analysis::Uniformity::kBlock;
+}
+
+bool LaneVectors::PartsAtBound(const ir::Inst& inst, const Mask& mask) const {
+  return mixed_ != nullptr && !has_effects_ && IsAll(mask) && region_.level_of[inst.block.index] == 0 &&
+         !ShapeIn(e, region_, inst.operands[0]).uniform() && IsBound(inst.operands[0], 4);
+}
+
+// The condition as one bit; steps in which it is true for some lanes only leave.
+Value LaneVectors::AllOrNone(Value condition) {
+  Value bits = Bits({condition});
+  Value all = b.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType()));
+  llvm::BasicBlock* together = e.body.NewBlock("together");
+  b.CreateCondBr(b.CreateOr(all, b.CreateICmpEQ(bits, Literal(bits, 0))), together, mixed_);
+  b.SetInsertPoint(together);
+  return all;
+}
+
 void LaneVectors::EmitExit(const Mask& mask) {
+  has_effects_ = true;
   Value live = e.body.Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
   Value word = b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(e.step->warp, b.getInt64Ty()));
   Value old = e.memory.Load(b.getInt32Ty(), word, llvm::Align(4), Memory::kContext);
-  e.memory.Store(b.CreateAnd(old, b.CreateNot(b.CreateZExtOrTrunc(Bits(mask), b.getInt32Ty()))), word,
-                 llvm::Align(4), Memory::kContext);
+  Value bits = b.CreateShl(b.CreateZExtOrTrunc(Bits(mask), b.getInt32Ty()), e.step->lane);
+  e.memory.Store(b.CreateAnd(old, b.CreateNot(bits)), word, llvm::Align(4), Memory::kContext);
 }
 
 void LaneVectors::EmitFault(const Mask& mask, const ir::Inst& inst, uint32_t kind) {
@@ -262,7 +316,7 @@ Status LaneVectors::EmitLoop(const LaneRegion::Item& item, const Mask& mask) {
   if (!params.empty() && item.in.empty())
     return Fail(ErrorCode::kInternal, "function " + f.name + ": a region's entry has parameters");
   for (size_t i = 0; i < params.size(); ++i) entering.push_back(Merge(item.in, i, ShapeOf(params[i])));
-  TRY_STATUS(EmitLoopBody(item, {mask.lanes, b.getTrue()}, entering));
+  TRY_STATUS(EmitLoopBody(item, {mask.active(), b.getTrue()}, entering));
   Close(guard, loop.live_out, loop.exits);
   return {};
 }

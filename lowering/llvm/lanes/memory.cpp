@@ -78,7 +78,7 @@ Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask,
     distances.push_back(llvm::ConstantInt::get(element, lane * static_cast<uint64_t>(ir::Bytes(inst.type))));
   Value expected = b.CreateAdd(Vector(first), llvm::ConstantVector::get(distances));
   Value elsewhere = b.CreateAnd(b.CreateICmpNE(all, expected), mask.lanes);
-  Value bits = Bits({elsewhere, nullptr}), side_by_side = b.CreateICmpEQ(bits, Literal(bits, 0));
+  Value bits = Bits({elsewhere}), side_by_side = b.CreateICmpEQ(bits, Literal(bits, 0));
   Value holds = b.CreateAnd(side_by_side, b.CreateExtractElement(mask.lanes, uint64_t{0}));
   ValueMap::Overrides as_sequence(e.values);
   as_sequence.Set(address, {all, first, e.values.Shaped(address).holds});
@@ -96,25 +96,44 @@ void LaneVectors::NoteMisaligned(const ir::Inst& inst, const Mask& mask, bool to
     Value low = b.CreateAnd(address, Literal(address, aligned.align - 1)),
           is_misaligned = b.CreateICmpNE(low, Literal(low, 0));
     if (is_misaligned->getType()->isVectorTy())
-      is_misaligned = NonZero(Bits({b.CreateLogicalAnd(mask.lanes, is_misaligned), nullptr}));
+      is_misaligned = NonZero(Bits({b.CreateLogicalAnd(mask.lanes, is_misaligned)}));
     e.alignment.notes()->Note(inst, aligned.operand, is_misaligned);
   }
+}
+
+// The access, with masks that the machine has. Elsewhere: without a mask where all lanes are active, else
+// lane by lane.
+Status LaneVectors::Together(const ir::Inst& inst, const Mask& mask,
+                             const std::function<void(const Mask&)>& access) {
+  const int bits = ir::Bits(inst.type);
+  const bool has_masks = bits < 32 ? e.m.traits.has_avx512 : e.m.traits.has_masked_words;
+  if (IsAll(mask) || has_masks) return access(mask), Status{};
+  auto all = [&] {
+    return access({llvm::Constant::getAllOnesValue(mask.lanes->getType()), b.getTrue()}), Status{};
+  };
+  auto some = [&] { return EmitEachLane(inst, mask); };
+  return Choose(AllOf(mask), all, some, inst.results);
+}
+
+// Of each lane's own address.
+Status LaneVectors::Apart(const ir::Inst& inst, const Mask& mask,
+                          const std::function<void(const Mask&)>& access) {
+  if (ir::Bits(inst.type) < 32) return EmitEachLane(inst, mask);
+  if (IsAll(mask) || e.m.traits.has_avx512) return access(mask), Status{};
+  auto all = [&] {
+    return access({llvm::Constant::getAllOnesValue(mask.lanes->getType()), b.getTrue()}), Status{};
+  };
+  auto some = [&] { return EmitEachLane(inst, mask); };
+  return Choose(AllOf(mask), all, some, inst.results);
 }
 
 Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   for (ValueId result : inst.results) e.values.ForgetSequence(result);
   const LaneForm form = FormOf(e, region_, inst);
   if (form == LaneForm::kUniform) return EmitScalar(inst);
-  auto apart = [&] {
-    if (ir::Bits(inst.type) < 32) return EmitEachLane(inst, mask);
-    Gather(inst, mask);
-    return Status{};
-  };
+  auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Gather(inst, lanes); }); };
   if (form == LaneForm::kGather) return apart();
-  auto together = [&] {
-    LoadTogether(inst, mask);
-    return Status{};
-  };
+  auto together = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadTogether(inst, lanes); }); };
   if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
   return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, inst.results);
 }
@@ -125,8 +144,13 @@ void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask) {
   const size_t count = inst.results.size();
   auto* type = llvm::FixedVectorType::get(e.m.MemoryTypeOf(inst.type), static_cast<unsigned>(width_ * count));
   Value pointer = FirstPointer(inst, &memory);
-  auto* load = b.CreateMaskedLoad(type, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count),
-                                  llvm::Constant::getNullValue(type));
+  llvm::Instruction* load;
+  if (IsAll(mask)) {
+    load = b.CreateAlignedLoad(type, pointer, AlignOf(inst, 0));
+  } else {
+    load = b.CreateMaskedLoad(type, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count),
+                              llvm::Constant::getNullValue(type));
+  }
   e.m.Annotate(load, memory);
   for (size_t k = 0; k < count; ++k) {
     llvm::SmallVector<int, 64> from;
@@ -153,15 +177,10 @@ void LaneVectors::Gather(const ir::Inst& inst, const Mask& mask) {
 Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
   const LaneForm form = FormOf(e, region_, inst);
   if (form == LaneForm::kUniform) return StoreLast(inst, mask);
-  auto apart = [&] {
-    if (ir::Bits(inst.type) < 32) return EmitEachLane(inst, mask);
-    Scatter(inst, mask);
-    return Status{};
-  };
+  auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Scatter(inst, lanes); }); };
   if (form == LaneForm::kGather) return apart();
   auto together = [&] {
-    StoreTogether(inst, mask);
-    return Status{};
+    return Together(inst, mask, [&](const Mask& lanes) { StoreTogether(inst, lanes); });
   };
   if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
   return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, {});
@@ -212,7 +231,12 @@ void LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask) {
     }
     whole = b.CreateShuffleVector(whole, order);
   }
-  auto* store = b.CreateMaskedStore(whole, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count));
+  llvm::Instruction* store;
+  if (IsAll(mask)) {
+    store = b.CreateAlignedStore(whole, pointer, AlignOf(inst, 0));
+  } else {
+    store = b.CreateMaskedStore(whole, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count));
+  }
   e.m.Annotate(store, memory);
 }
 
@@ -242,14 +266,14 @@ Status LaneVectors::EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool w
   }
   if (slot.type == ir::Type::kI1) value = b.CreateZExt(value, ShapedLike(value, b.getInt8Ty()));
   const auto bytes = static_cast<uint64_t>(ir::Bytes(slot.type));
-  if (lanes && OfRow()) {
+  if (lanes && OfRow() && e.m.traits.has_avx512 && !IsAll(mask)) {
     auto* store = b.CreateMaskedStore(value, address, llvm::Align(bytes), mask.lanes);
     e.m.Annotate(store, Memory::kSlot);
     return {};
   }
-  const llvm::Align align(std::min<uint64_t>(bytes * (lanes ? width_ : 1), 64));
+  const llvm::Align align(std::min<uint64_t>(bytes * (lanes && !OfRow() ? width_ : 1), 64));
   // Lanes that are elsewhere keep theirs; those that have exited need none.
-  if (lanes && (!whole_level || f.parked_slot != ~0u)) {
+  if (lanes && !IsAll(mask) && (OfRow() || !whole_level || f.parked_slot != ~0u)) {
     value = b.CreateSelect(mask.lanes, value, e.memory.Load(value->getType(), address, align, Memory::kSlot));
   }
   e.memory.Store(value, address, align, Memory::kSlot);
@@ -261,9 +285,14 @@ Status LaneVectors::LoadSlotOfRow(const ir::Inst& inst, const Mask& mask) {
   const ir::Slot& slot = f.slots[inst.attrs.index];
   if (slot.shape != ir::Level::kLane) return e.EmitInst(inst);
   llvm::Type* type = VectorOf(e.m.MemoryTypeOf(slot.type));
-  auto* load = b.CreateMaskedLoad(type, e.memory.SlotAddress(inst.attrs.index),
-                                  llvm::Align(static_cast<uint64_t>(ir::Bytes(slot.type))), mask.lanes,
-                                  llvm::Constant::getNullValue(type));
+  Value address = e.memory.SlotAddress(inst.attrs.index);
+  const llvm::Align align(static_cast<uint64_t>(ir::Bytes(slot.type)));
+  llvm::Instruction* load;
+  if (IsAll(mask) || !e.m.traits.has_avx512) {  // where masks are missing, only whole steps begin
+    load = b.CreateAlignedLoad(type, address, align);
+  } else {
+    load = b.CreateMaskedLoad(type, address, align, mask.lanes, llvm::Constant::getNullValue(type));
+  }
   e.m.Annotate(load, Memory::kSlot);
   Value value = load;
   if (slot.type == ir::Type::kI1) value = b.CreateICmpNE(value, Literal(value, 0));

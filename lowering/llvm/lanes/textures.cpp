@@ -16,7 +16,7 @@ Status LaneVectors::EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask)
   auto coordinate = [&](size_t number) { return Vector(e.values.Get(inst.operands[number])); };
   Value address = SurfaceAddress(e, e.values.Get(inst.operands[0]), inst.attrs.index)
                       .Of(coordinate(1), coordinate(2), coordinate(3));
-  Value bad = b.CreateAnd(Bits(mask), Bits({b.CreateICmpEQ(address, Literal(address, 1)), nullptr}));
+  Value bad = b.CreateAnd(Bits(mask), Bits({b.CreateICmpEQ(address, Literal(address, 1))}));
   Value lane = AsLane(b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bad, b.getFalse()));
   e.body.Fault(NonZero(bad), PTX2CPU_FAULT_MISALIGNED, b.CreateAdd(e.step->thread, lane), inst.at);
   e.values.SetShaped(result, {address, nullptr, nullptr});

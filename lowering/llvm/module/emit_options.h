@@ -22,4 +22,9 @@ enum class AlignmentChecks : uint8_t {
   kAtAccess,  // found at the access, with its thread; loops over lanes do not become vectors
 };
 
+// Lanes of a vector of a region: any of these, or 0 for what suits the target and the region.
+constexpr bool IsLaneWidth(uint32_t width) {
+  return width <= 1 || (width >= 4 && width <= 64 && (width & (width - 1)) == 0);
+}
+
 }  // namespace ptx2cpu::lowering

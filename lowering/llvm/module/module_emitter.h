@@ -27,7 +27,7 @@ enum class Storage : uint8_t {
 struct EmitOptions {
   std::string kernel = {};  // empty: the only Collapsed kernel
   Target target;
-  uint32_t lane_width = 0;  // lanes per step of a warp's lane loops: 1, 32, or 0 for what suits the target
+  uint32_t lane_width = 0;  // lanes of a vector: 1, 4, 8, 16, 32 or 64; 0: what suits target and region
   ThreadIds thread_ids = ThreadIds::kBoth;
   Storage storage = Storage::kDefine;
   bool debug_info = true;
@@ -68,7 +68,7 @@ struct ModuleEmitter {
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<DebugInfo> debug;
   uint32_t param_bytes = 0;  // of the kernel
-  uint32_t lane_width = 1;   // of lane loops of warps: 1 or 32
+  uint32_t lane_width = 1;   // as in EmitOptions; 1: loops over lanes and threads
 
   // IR types as LLVM types; the 16-bit floats are i16, so no operation on them can become a library call.
   llvm::Type* TypeOf(ir::Type type);

@@ -7,6 +7,7 @@
 #include <llvm/TargetParser/SubtargetFeature.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <string>
@@ -83,6 +84,16 @@ Result<Target> ResolveTarget(std::string_view name) {
   return target;
 }
 
+Result<Target> TargetWanted() {
+  const char* name = std::getenv("PTX2CPU_TARGET");
+  return ResolveTarget(name == nullptr ? "native" : name);
+}
+
+uint32_t LaneWidthWanted() {
+  const char* number = std::getenv("PTX2CPU_WIDTH");
+  return number == nullptr ? 0 : static_cast<uint32_t>(std::strtoul(number, nullptr, 10));
+}
+
 Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const Target& target, int optimisation,
                                                                  bool for_jit) {
   InitialiseTargets();
@@ -123,11 +134,14 @@ TargetTraits TraitsOf(const Target& target) {
     traits.has_atomic_128 = has("cx16");
     traits.has_avx512 =
         has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl") && has("avx512cd");
+    traits.has_masked_words = traits.has_avx512 || has("avx2");
+    traits.vector_bytes = traits.has_avx512 ? 64 : has("avx2") ? 32 : 16;
     traits.warp_library = traits.has_avx512 ? WarpLibrary::kAvx512
                           : has("avx2")     ? WarpLibrary::kAvx2
                                             : WarpLibrary::kPlain;
   } else if (traits.is_aarch64) {
     traits.has_half_conversion = true;
+    traits.vector_bytes = 16;
     traits.has_native_half_fma = has("fullfp16");
     traits.has_atomic_128 = true;
   } else if (traits.is_riscv) {

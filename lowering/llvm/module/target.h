@@ -1,6 +1,7 @@
 // The machine that code is generated for. No LLVM type appears here.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,10 @@ struct Target {
 // instruction.
 Result<Target> ResolveTarget(std::string_view name);
 
+// For this process: what PTX2CPU_TARGET names, else this machine; PTX2CPU_WIDTH as in EmitOptions, else 0.
+Result<Target> TargetWanted();
+uint32_t LaneWidthWanted();
+
 enum class WarpLibrary { kPlain, kAvx2, kAvx512 };
 // What the emitter must know of a target.
 struct TargetTraits {
@@ -29,6 +34,8 @@ struct TargetTraits {
   bool has_native_half_fma = false;
   bool has_atomic_128 = false;
   bool has_avx512 = false;
+  bool has_masked_words = false;  // masked accesses of vectors of 32- and 64-bit elements
+  unsigned vector_bytes = 0;      // of a register; 0: none that the emitter uses
   WarpLibrary warp_library = WarpLibrary::kPlain;
 };
 TargetTraits TraitsOf(const Target& target);

@@ -145,7 +145,8 @@ Jit::~Jit() = default;
 
 Result<std::unique_ptr<Jit>> Jit::Create(JitOptions options) {
   auto state = std::make_unique<State>();
-  if (options.target.triple.empty()) options.target = TRY(ResolveTarget("native"));
+  if (options.target.triple.empty()) options.target = TRY(TargetWanted());
+  if (options.lane_width == 0) options.lane_width = LaneWidthWanted();
   state->options = std::move(options);
   static_cast<void>(TRY(CreateTargetMachine(state->options.target, 2, true)));
   orc::JITTargetMachineBuilder builder{llvm::Triple(state->options.target.triple)};
@@ -182,6 +183,7 @@ Status Jit::State::DefineVariables(const std::vector<VariableImage>& variables) 
 }
 
 const Target& Jit::target() const { return state_->options.target; }
+uint32_t Jit::lane_width() const { return state_->options.lane_width; }
 
 Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name,
                                  const CompileOptions& options) const {

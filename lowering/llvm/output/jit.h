@@ -26,10 +26,10 @@ namespace ptx2cpu::lowering {
 struct JitOptions {
   // All of the table (runtime/entry/entry_point_list.h); code generation does not link the runtime.
   std::span<const ptx2cpu_entry_point> entry_points = {};
-  Target target = {};    // empty triple: native
+  Target target = {};    // empty triple: TargetWanted()
   int optimisation = 3;  // 0..3
   ThreadIds thread_ids = ThreadIds::kBoth;
-  uint32_t lane_width = 0;  // as in EmitOptions
+  uint32_t lane_width = 0;  // as in EmitOptions; 0: LaneWidthWanted()
   AlignmentChecks alignment = AlignmentChecks::kNoted;
   bool debug_info = true;
 };
@@ -76,6 +76,7 @@ class Jit {
   Status Bind(std::string_view name, std::byte* address, Contents contents = Contents::kKeep);
 
   const Target& target() const;
+  uint32_t lane_width() const;
 
   // PTX and source line of an address in generated code.
   std::optional<ir::Position> LineOf(uintptr_t pc) const;
