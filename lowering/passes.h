@@ -74,6 +74,8 @@ Status InsertImplicitWarpBarriers(ir::Module& module, ir::Function& f, const Pas
 Status SplitAtBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Decides whether warps or lanes must be resumable: sets f.resumes.
 Status ChooseTier(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Induction variables of loops that hold barriers: what differs between threads is taken out of the loop.
+Status SplitInductions(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Resumes lanes: yields on the back edges of loops that may wait for another thread.
 Status InsertYields(ir::Module& module, ir::Function& f, const PassOptions& options);
 

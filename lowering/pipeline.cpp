@@ -38,6 +38,8 @@ constexpr std::array kPasses = {
     PassEntry{"check-supported", CheckSupported, Phase::kSimt, For::kRegions, On::kKernels,
               "after inlining and simplification, so that dead code is not refused, and before the passes "
               "that rely on it"},
+    PassEntry{"split-inductions", SplitInductions, Phase::kSimt, For::kRegions, On::kKernels,
+              "knows which loops hold barriers; before slots are made, which its values then do without"},
     PassEntry{"insert-extra-barriers", InsertExtraBarriers, Phase::kSplit, For::kRegions, On::kKernels,
               "needs every boundary alone; afterwards each region leads to one boundary"},
     PassEntry{"mask-divergent-arms", MaskDivergentArms, Phase::kSplit, For::kRegions, On::kKernels,

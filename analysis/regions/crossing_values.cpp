@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/graph/minimum_cut.h"
+#include "analysis/values/linear_in_thread.h"
 
 namespace ptx2cpu::analysis {
 
@@ -38,7 +39,11 @@ constexpr int kMaxRounds = 6;
 class Chooser {
  public:
   Chooser(const ir::Function& f, const RegionMap& lanes, const UniformityResult& uniformity, bool flat)
-      : f_(f), lanes_(lanes), uniformity_(uniformity), flat_(flat) {
+      : f_(f),
+        lanes_(lanes),
+        uniformity_(uniformity),
+        flat_(flat),
+        linear_(LinearInThread(f, uniformity, flat ? Level::kBlock : Level::kWarp)) {
     needed_.resize(f.values.size());
     for_lanes_ = fixed_ = needed_;
     number_.resize(f.values.size(), kUnnumbered);
@@ -109,7 +114,10 @@ class Chooser {
     }
   }
 
-  uint32_t BudgetOf(ValueId v) const { return for_lanes_[v.index] ? kLaneBudget : kScalarBudget; }
+  uint32_t BudgetOf(ValueId v) const {
+    if (linear_[v.index] && for_lanes_[v.index]) return kLinearBudget;
+    return for_lanes_[v.index] ? kLaneBudget : kScalarBudget;
+  }
 
   bool CanRebuild(ValueId v) const {
     ir::InstId def = f_.at_value(v).def;
@@ -219,6 +227,7 @@ class Chooser {
   const RegionMap& lanes_;
   const UniformityResult& uniformity_;
   bool flat_;
+  const std::vector<bool> linear_;
   std::vector<bool> needed_, for_lanes_, fixed_;
   std::vector<uint32_t> number_;
   std::vector<ValueId> cone_;

@@ -20,6 +20,9 @@ uint32_t RebuildOperations(const ir::Inst& inst);
 // What a lane may spend to rebuild a value instead of loading it, and what a warp or block may (once).
 inline constexpr uint32_t kLaneBudget = 5;
 inline constexpr uint32_t kScalarBudget = 16;
+// What a lane may spend where the value is linear in the thread's coordinates (linear_in_thread.h): most of
+// it is done once for a vector of lanes, and the slot would hide the form.
+inline constexpr uint32_t kLinearBudget = 32;
 
 struct CrossingValues {
   std::vector<bool> stored;  // per value: has a slot, where it is needed

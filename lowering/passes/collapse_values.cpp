@@ -99,7 +99,9 @@ ir::ValueId CollapseValues::Get(PlaceId place, ir::ValueId old) {
   if (home_[old.index] == place) return clone_[old.index];
   Place& here = places_[place];
   if (auto it = here.known.find(old.index); it != here.known.end()) return it->second;
-  uint32_t limit = here.level == ir::Level::kLane ? analysis::kLaneBudget : analysis::kScalarBudget;
+  uint32_t limit = here.level != ir::Level::kLane ? analysis::kScalarBudget
+                   : linear_[old.index]           ? analysis::kLinearBudget
+                                                  : analysis::kLaneBudget;
   if (!carried_[old.index] && !planned_[old.index] && Affordable(here, old, limit))
     return Rebuild(place, old);
   uint32_t slot = SlotOf(old);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/regions/crossing_values.h"
+#include "analysis/values/linear_in_thread.h"
 #include "analysis/values/uniformity.h"
 #include "ir/build.h"
 #include "ir/function.h"
@@ -23,7 +24,11 @@ inline constexpr PlaceId kNoPlace = ~0u;
 class CollapseValues {
  public:
   CollapseValues(ir::Function& f, const analysis::UniformityResult& uniformity, bool flat)
-      : f_(f), uniformity_(uniformity), flat_(flat), old_count_(static_cast<uint32_t>(f.values.size())) {
+      : f_(f),
+        uniformity_(uniformity),
+        flat_(flat),
+        old_count_(static_cast<uint32_t>(f.values.size())),
+        linear_(analysis::LinearInThread(f, uniformity, flat ? ir::Level::kBlock : ir::Level::kWarp)) {
     home_.resize(old_count_, kNoPlace);
     clone_.resize(old_count_);
     slot_.resize(old_count_, kNoSlot);
@@ -82,6 +87,7 @@ class CollapseValues {
   const analysis::UniformityResult& uniformity_;
   bool flat_;
   uint32_t old_count_;
+  const std::vector<bool> linear_;
   std::vector<Place> places_;
   std::vector<PlaceId> home_;
   std::vector<ir::ValueId> clone_;
