@@ -92,6 +92,8 @@ Status MaskDivergentArms(ir::Module& module, ir::Function& f, const PassOptions&
 Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options);
 
 // -- phase Collapsed --
+// One slot for values that are never needed at the same time and copied to each other.
+Status MergeSlots(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Divergent branches become their arms, one after the other, each run by its own lanes.
 Status SequenceDivergentArms(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Resumes warps: the loop over warps goes, each barrier ends a warp's turn.

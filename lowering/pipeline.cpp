@@ -46,6 +46,8 @@ constexpr std::array kPasses = {
               "before slots are made: a value that differs between the arms needs one for each lane"},
     PassEntry{"collapse", Collapse, Phase::kCollapsed, For::kRegions, On::kKernels,
               "turns those regions into loops"},
+    PassEntry{"merge-slots", MergeSlots, Phase::kCollapsed, For::kRegions, On::kKernels,
+              "only here are copies between slots visible, and the loops that do nothing else"},
     PassEntry{"sequence-divergent-arms", SequenceDivergentArms, Phase::kCollapsed, For::kRegions,
               On::kKernels,
               "the second half of mask-divergent-arms: lanes that wait are kept in slots, and loops over "

@@ -1,0 +1,308 @@
+// Slots that hold one value after the other become one, and loops over lanes that have nothing to do go.
+//
+//   before                                     after
+//     l0: %s = slot_load 5 ; ...                 l0: %s = slot_load 5 ; ...
+//         slot_store 7, %t ; end_lane                slot_store 5, %t ; end_lane
+//     l1: %u = slot_load 7                       (gone, with its for_lanes)
+//         slot_store 5, %u ; end_lane
+//
+// A variable of a loop has a slot as the loop's parameter, one as the value of its last trip and one where
+// the loop is left. They become one where a copy connects them and neither holds a value that is still needed
+// when the other is stored (Chaitin's interference). What is live is asked for a single thread: it runs the
+// code of a loop over lanes, then what follows the loop.
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "ir/function.h"
+#include "lowering/passes.h"
+
+namespace ptx2cpu::lowering {
+namespace {
+
+using ir::BlockId;
+using ir::Opcode;
+
+constexpr uint32_t kNone = ~0u;
+constexpr size_t kMaxCandidates = 256;  // slots in copies: a row of bits for each block
+
+bool IsLoop(Opcode op) { return op == Opcode::kForLanes || op == Opcode::kForWarps; }
+
+class Merger {
+ public:
+  explicit Merger(ir::Function& f) : f_(f), parent_(f.slots.size()), number_(f.slots.size(), kNone) {
+    std::iota(parent_.begin(), parent_.end(), 0u);
+  }
+
+  void Run() {
+    FindCopies();
+    if (!copies_.empty() && candidates_.size() <= kMaxCandidates) {
+      FindSuccessors();
+      FindLive();
+      FindInterference();
+      for (auto [to, from] : copies_) Merge(to, from);
+      Rename();
+    }
+    RemoveIdleLoops();
+  }
+
+ private:
+  const ir::Inst* StoredFrom(const ir::Inst& store) const {
+    const ir::InstId def = f_.at_value(store.operands[0]).def;
+    if (!def.valid() || f_.at_inst(def).op != Opcode::kSlotLoad) return nullptr;
+    return &f_.at_inst(def);
+  }
+
+  bool OfLanes(uint32_t slot) const { return f_.slots[slot].shape == ir::Level::kLane; }
+
+  template <typename Visit>
+  void EachInst(BlockId block, Visit visit) const {
+    for (ir::InstId id : f_.at_block(block).insts) visit(f_.at_inst(id));
+  }
+
+  void FindCopies() {
+    order_ = ir::ReversePostOrder(f_);
+    for (BlockId block : order_) {
+      EachInst(block, [&](const ir::Inst& inst) {
+        if (inst.op != Opcode::kSlotStore || !OfLanes(inst.attrs.index)) return;
+        const ir::Inst* load = StoredFrom(inst);
+        if (load == nullptr || !OfLanes(load->attrs.index) || load->attrs.index == inst.attrs.index) return;
+        if (f_.slots[load->attrs.index].type != f_.slots[inst.attrs.index].type) return;
+        copies_.push_back({inst.attrs.index, load->attrs.index});
+        for (uint32_t slot : {inst.attrs.index, load->attrs.index}) {
+          if (number_[slot] != kNone) continue;
+          number_[slot] = static_cast<uint32_t>(candidates_.size());
+          candidates_.push_back(slot);
+        }
+      });
+    }
+  }
+
+  // -- the graph as one thread runs it --
+  void FindSuccessors() {
+    successors_.resize(f_.blocks.size());
+    for (BlockId block : order_) {
+      const ir::Inst& end = f_.terminator(block);
+      if (!IsLoop(end.op)) {
+        for (const ir::Edge& edge : end.edges) successors_[block.index].push_back(edge.to);
+        continue;
+      }
+      successors_[block.index].push_back(end.edges[0].to);
+      for (BlockId last : EndsOf(end.edges[0].to, end.op)) {
+        for (size_t e = 1; e < end.edges.size(); ++e) successors_[last.index].push_back(end.edges[e].to);
+      }
+    }
+  }
+
+  // Where the code of a loop over lanes or warps ends; of loops inside it, only what follows them is its own.
+  std::vector<BlockId> EndsOf(BlockId entry, Opcode loop) const {
+    std::vector<BlockId> ends, found{entry};
+    std::vector<bool> seen(f_.blocks.size());
+    seen[entry.index] = true;
+    for (size_t i = 0; i < found.size(); ++i) {
+      const ir::Inst& end = f_.terminator(found[i]);
+      const size_t first = IsLoop(end.op) ? 1 : 0;
+      if (end.op == (loop == Opcode::kForLanes ? Opcode::kEndLane : Opcode::kEndWarp))
+        ends.push_back(found[i]);
+      for (size_t e = first; e < end.edges.size(); ++e) {
+        if (seen[end.edges[e].to.index]) continue;
+        seen[end.edges[e].to.index] = true;
+        found.push_back(end.edges[e].to);
+      }
+    }
+    return ends;
+  }
+
+  // -- liveness, by candidate --
+  using Row = std::vector<bool>;
+
+  void FindLive() {
+    live_in_.assign(f_.blocks.size(), Row(candidates_.size()));
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t i = order_.size(); i-- > 0;) {
+        Row live = LiveOut(order_[i]);
+        Backward(order_[i], live, [](uint32_t, const ir::Inst&, const Row&) {});
+        if (live == live_in_[order_[i].index]) continue;
+        live_in_[order_[i].index] = std::move(live);
+        changed = true;
+      }
+    }
+  }
+
+  Row LiveOut(BlockId block) const {
+    Row live(candidates_.size());
+    for (BlockId to : successors_[block.index]) {
+      const Row& in = live_in_[to.index];
+      for (size_t n = 0; n < live.size(); ++n) live[n] = live[n] || in[n];
+    }
+    return live;
+  }
+
+  template <typename AtStore>
+  void Backward(BlockId block, Row& live, AtStore at_store) const {
+    const std::vector<ir::InstId>& insts = f_.at_block(block).insts;
+    for (size_t i = insts.size(); i-- > 0;) {
+      const ir::Inst& inst = f_.at_inst(insts[i]);
+      if (inst.op != Opcode::kSlotLoad && inst.op != Opcode::kSlotStore) continue;
+      const uint32_t n = number_[inst.attrs.index];
+      if (n == kNone) continue;
+      if (inst.op == Opcode::kSlotStore) at_store(n, inst, live);
+      live[n] = inst.op == Opcode::kSlotLoad;
+    }
+  }
+
+  void FindInterference() {
+    for (BlockId block : order_) {
+      Row live = LiveOut(block);
+      Backward(block, live, [&](uint32_t n, const ir::Inst& store, const Row& after) {
+        for (uint32_t m = 0; m < after.size(); ++m) {
+          if (m != n && after[m] && !Copies(block, store, candidates_[m]))
+            interferes_.insert({std::min(n, m), std::max(n, m)});
+        }
+      });
+    }
+  }
+
+  // The store leaves the same value in both slots.
+  bool Copies(BlockId block, const ir::Inst& store, uint32_t slot) const {
+    const ir::Inst* load = StoredFrom(store);
+    if (load == nullptr || load->attrs.index != slot) return false;
+    bool stored = false;
+    for (BlockId within : {block, load->block}) {
+      EachInst(within, [&](const ir::Inst& inst) {
+        stored |= inst.op == Opcode::kSlotStore && inst.attrs.index == slot;
+      });
+    }
+    return !stored;
+  }
+
+  // -- merging --
+  uint32_t Find(uint32_t slot) {
+    while (parent_[slot] != slot) slot = parent_[slot] = parent_[parent_[slot]];
+    return slot;
+  }
+
+  void Merge(uint32_t a, uint32_t b) {
+    a = Find(a), b = Find(b);
+    if (a == b) return;
+    for (auto [m, n] : interferes_) {
+      const uint32_t x = Find(candidates_[m]), y = Find(candidates_[n]);
+      if ((x == a && y == b) || (x == b && y == a)) return;
+    }
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+  void Rename() {
+    std::vector<uint32_t> renamed(f_.slots.size());
+    std::vector<ir::Slot> kept;
+    for (uint32_t slot = 0; slot < f_.slots.size(); ++slot) {
+      if (Find(slot) == slot) {
+        renamed[slot] = static_cast<uint32_t>(kept.size());
+        kept.push_back(f_.slots[slot]);
+      } else {
+        renamed[slot] = renamed[Find(slot)];
+      }
+    }
+    f_.slots = std::move(kept);
+    std::vector<ir::InstId> needless;
+    for (BlockId block : order_) {
+      for (ir::InstId id : f_.at_block(block).insts) {
+        ir::Inst& inst = f_.inst(id);
+        if (inst.op != Opcode::kSlotLoad && inst.op != Opcode::kSlotStore) continue;
+        inst.attrs.index = renamed[inst.attrs.index];
+      }
+    }
+    for (BlockId block : order_) {
+      for (ir::InstId id : f_.at_block(block).insts) {
+        const ir::Inst& inst = f_.at_inst(id);
+        if (inst.op != Opcode::kSlotStore || !OfLanes(inst.attrs.index)) continue;
+        const ir::Inst* load = StoredFrom(inst);
+        if (load != nullptr && load->attrs.index == inst.attrs.index && !StoredBetween(*load, inst))
+          needless.push_back(id);
+      }
+    }
+    for (ir::InstId id : needless) ir::Remove(f_, id);
+    if (f_.parked_slot != kNone) f_.parked_slot = renamed[f_.parked_slot];
+  }
+
+  // Merged slots do not interfere, so that only a store of the same block can be between the two.
+  bool StoredBetween(const ir::Inst& load, const ir::Inst& store) const {
+    bool between = false;
+    EachInst(store.block, [&](const ir::Inst& inst) {
+      between |= inst.op == Opcode::kSlotStore && &inst != &store && inst.attrs.index == load.attrs.index;
+    });
+    return between;
+  }
+
+  // -- loops without effect --
+  void RemoveIdleLoops() {
+    RemoveUnused();
+    for (BlockId block : order_) {
+      ir::Inst& end = f_.inst(f_.at_block(block).insts.back());
+      if (end.op != Opcode::kForLanes || end.edges.size() != 2 || !IsIdle(end.edges[0].to)) continue;
+      end.op = Opcode::kBr;
+      end.edges.erase(end.edges.begin());
+    }
+    ir::RemoveUnreachableBlocks(f_);
+  }
+
+  // Values from which nothing follows.
+  void RemoveUnused() {
+    std::vector<uint32_t> uses(f_.values.size());
+    for (BlockId block : order_) {
+      EachInst(block, [&](const ir::Inst& inst) {
+        for (ir::ValueId operand : inst.operands) ++uses[operand.index];
+        for (const ir::Edge& edge : inst.edges) {
+          for (ir::ValueId arg : edge.args) ++uses[arg.index];
+        }
+      });
+    }
+    for (size_t i = order_.size(); i-- > 0;) {
+      std::vector<ir::InstId> insts = f_.at_block(order_[i]).insts;
+      for (size_t n = insts.size(); n-- > 0;) {
+        const ir::Inst& inst = f_.at_inst(insts[n]);
+        const bool removable = ir::Info(inst.op).effect == ir::Effect::kPure ||
+                               inst.op == Opcode::kSlotLoad ||
+                               (inst.op == Opcode::kLoad && inst.attrs.space == ir::Space::kParam);
+        if (!removable || inst.results.empty() ||
+            std::ranges::any_of(inst.results, [&](ir::ValueId r) { return uses[r.index] != 0; }))
+          continue;
+        for (ir::ValueId operand : inst.operands) --uses[operand.index];
+        ir::Remove(f_, insts[n]);
+      }
+    }
+  }
+
+  bool IsIdle(BlockId entry) const {
+    std::vector<BlockId> found{entry};
+    for (size_t i = 0; i < found.size(); ++i) {
+      const std::vector<ir::InstId>& insts = f_.at_block(found[i]).insts;
+      const ir::Inst& end = f_.terminator(found[i]);
+      if (insts.size() != 1 || (end.op != Opcode::kBr && end.op != Opcode::kEndLane)) return false;
+      for (const ir::Edge& edge : end.edges) {
+        if (std::ranges::find(found, edge.to) != found.end()) return false;  // an endless loop
+        found.push_back(edge.to);
+      }
+    }
+    return true;
+  }
+
+  ir::Function& f_;
+  std::vector<BlockId> order_;
+  std::vector<std::pair<uint32_t, uint32_t>> copies_;   // to, from
+  std::vector<uint32_t> parent_, number_, candidates_;  // number_: by slot, of the candidate
+  std::vector<std::vector<BlockId>> successors_;
+  std::vector<Row> live_in_;
+  std::set<std::pair<uint32_t, uint32_t>> interferes_;
+};
+
+}  // namespace
+
+Status MergeSlots(ir::Module&, ir::Function& f, const PassOptions&) {
+  Merger(f).Run();
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering
