@@ -85,10 +85,11 @@ Result<TierChoice> PtxModule::ChooseTier(std::string_view kernel, const BuildOpt
 
 Result<BuildOptions> PtxModule::ForShape(std::string_view kernel, const BuildOptions& options,
                                          analysis::LaunchShape shape) const {
-  const TierChoice any = TRY(ChooseTier(kernel, options));
-  if (any.resumes == ir::Resumes::kNever || options.pipeline.passes.launch) return options;
+  if (options.pipeline.passes.launch) return options;
   BuildOptions special = options;
   special.pipeline.passes.launch = shape;
+  const TierChoice any = TRY(ChooseTier(kernel, options));
+  if (any.resumes == ir::Resumes::kNever) return special;
   const TierChoice one = TRY(ChooseTier(kernel, special));
   return one.resumes < any.resumes ? special : options;
 }

@@ -60,8 +60,8 @@ class PtxModule {
   Status CheckInstructions() const;
   // Which tier the kernel needs under these options, and why.
   Result<TierChoice> ChooseTier(std::string_view kernel, const BuildOptions& options = {}) const;
-  // Options to build the kernel for blocks of one shape: with pipeline.passes.launch set where knowing the
-  // shape spares a resumable tier (then the code takes that shape only), else as they are.
+  // Options to build the kernel for blocks of one shape: with pipeline.passes.launch set (then the code takes
+  // that shape only), or as they are where knowing the shape does not spare a resumable tier.
   Result<BuildOptions> ForShape(std::string_view kernel, const BuildOptions& options,
                                 analysis::LaunchShape shape) const;
   // The kernel with all it calls, run through the pipeline; functions[0] is the kernel. `times` receives the

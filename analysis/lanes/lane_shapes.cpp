@@ -12,13 +12,13 @@ using ir::BlockId;
 using ir::ValueId;
 namespace {
 
-ThreadGroup GroupOf(const LaneRegionOptions& options) {
+ThreadGroup GroupOf(const ir::Function& f, const LaneRegionOptions& options) {
   using Along = ThreadGroup::Along;
   using Threads = LaneRegionOptions::Threads;
-  ThreadGroup group{.low_bits = static_cast<uint8_t>(std::countr_zero(options.width)),
-                    .at_once = true,
-                    .guesses = true,
-                    .private_shared = options.private_shared};
+  ThreadGroup group = ThreadGroup::WarpOf(f.is_kernel ? PromisedShape(f) : LaunchShape{});
+  group.low_bits = static_cast<uint8_t>(std::countr_zero(options.width));
+  group.at_once = group.guesses = true;
+  group.private_shared = options.private_shared;
   if (options.threads == Threads::kAnyShape) return group;
   group.along = {Along::kConsecutive, Along::kSame, Along::kSame, Along::kConsecutive};
   group.is_warp = options.threads != Threads::kRow;
@@ -29,7 +29,7 @@ ThreadGroup GroupOf(const LaneRegionOptions& options) {
 class Shapes {
  public:
   Shapes(const ir::Function& f, const LaneRegionOptions& options, LaneRegion& region)
-      : f_(f), options_(options), group_(GroupOf(options)), transfer_(f, group_), r_(region) {
+      : f_(f), options_(options), group_(GroupOf(f, options)), transfer_(f, group_), r_(region) {
     r_.shapes.resize(f.values.size());
   }
 

@@ -24,6 +24,11 @@ bool ModuleOptions::QuickTierWanted() {
   return value == nullptr || std::string_view(value) != "0";
 }
 
+bool ModuleOptions::SpecialiseWanted() {
+  const char* value = std::getenv("PTX2CPU_SPECIALISE");
+  return value == nullptr || std::string_view(value) != "0";
+}
+
 lowering::AlignmentChecks ModuleOptions::AlignmentChecksWanted() {
   const char* value = std::getenv("PTX2CPU_CHECK_ALIGNMENT");
   const std::string_view wanted = value == nullptr ? "" : value;

@@ -40,12 +40,15 @@ struct KernelCode::Special {
   Dim3 block;  // 0, 0, 0: any
   bool notes;  // misaligned accesses, whatever the parameters are
   Special* next;
-  std::atomic<const ptx2cpu_kernel*> code = nullptr;  // null: that for any block is as good
+  std::atomic<const ptx2cpu_kernel*> code = nullptr;  // null: that for any block is as good, or not ready
+  std::atomic<uint32_t> launches = 0;                 // until it is compiled in the background
 };
 
 namespace {
-constexpr size_t kMaxSpecials = 16;  // beyond: the code for any shape
-}
+constexpr size_t kMaxSpecials = 16;   // beyond: the code for any shape
+constexpr size_t kMaxHot = 4;         // the same for code that is compiled in the background
+constexpr uint32_t kHotLaunches = 3;  // of one shape
+}  // namespace
 
 KernelCode::KernelCode(KernelModule& module, std::string name) : module_(module), name_(std::move(name)) {}
 
@@ -53,8 +56,8 @@ KernelCode::~KernelCode() {
   for (Special* node = specials_.load(); node != nullptr;) delete std::exchange(node, node->next);
 }
 
-const KernelCode::Special* KernelCode::FindSpecial(Dim3 block, bool notes) const {
-  const Special* node = specials_.load(std::memory_order_acquire);
+KernelCode::Special* KernelCode::FindSpecial(Dim3 block, bool notes) const {
+  Special* node = specials_.load(std::memory_order_acquire);
   while (node != nullptr && (node->block.x != block.x || node->block.y != block.y ||
                              node->block.z != block.z || node->notes != notes))
     node = node->next;
@@ -84,10 +87,30 @@ Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block) const {
 }
 
 Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const {
-  if (any->run_step == nullptr) return any;
+  if (any->run_step == nullptr) return notes ? any : WhenHot(block, any);
   const Special* special = TRY(MakeSpecial(block, notes));
   const ptx2cpu_kernel* code = special == nullptr ? nullptr : special->code.load(std::memory_order_acquire);
   return code == nullptr ? any : code;
+}
+
+const ptx2cpu_kernel* KernelCode::WhenHot(Dim3 block, const ptx2cpu_kernel* any) const {
+  if (any->required_threads[0] != 0) return any;
+  Special* special = FindSpecial(block, false);
+  if (special == nullptr) {
+    std::lock_guard lock(mutex_);
+    special = FindSpecial(block, false);
+    if (special == nullptr) {
+      if (special_count_ == kMaxHot) return any;
+      special = new Special{block, false, specials_.load()};
+      ++special_count_;
+      specials_.store(special, std::memory_order_release);
+    }
+  }
+  if (const ptx2cpu_kernel* code = special->code.load(std::memory_order_acquire)) return code;
+  if (special->launches.load(std::memory_order_relaxed) < kHotLaunches &&
+      special->launches.fetch_add(1, std::memory_order_relaxed) + 1 == kHotLaunches)
+    module_.ProvideLater(name_, block, special->code);
+  return any;
 }
 
 Result<const ptx2cpu_kernel*> KernelCode::Noting(Dim3 block) const {
@@ -302,6 +325,25 @@ Result<bool> KernelModule::ProvideHere(const std::string& kernel, std::optional<
     static_cast<void>(Contained(compile));
   });
   return compiled.from_cache;
+}
+
+void KernelModule::ProvideLater(const std::string& kernel, Dim3 block,
+                                std::atomic<const ptx2cpu_kernel*>& code) {
+  if (!state_->options.specialise) return;
+  // `code` lives as long as the module. Where the work is not taken or fails, the code for any block stays.
+  RunInBackground([self = shared_from_this(), kernel, block, &code](const std::atomic<bool>& stop) {
+    const auto compile = [&]() -> Result<bool> {
+      lowering::Jit* jit = TRY(self->state_->TheJit());
+      CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = false};
+      request.show_progress = false;
+      request.stop = &stop;
+      CompiledImage compiled = TRY(self->state_->compiler.Compile(*jit, request));
+      if (!compiled.image) return false;
+      code.store(TRY(jit->Load(*std::move(compiled.image))).kernel, std::memory_order_release);
+      return true;
+    };
+    static_cast<void>(Contained(compile));
+  });
 }
 
 Result<std::vector<ModuleVariable>> KernelModule::Variables() { return TRY(state_->TheVariables())->list; }

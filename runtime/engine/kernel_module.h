@@ -47,8 +47,9 @@ class KernelCode {
   // For blocks of any shape. Large kernels are compiled quickly first, and once more in the background: then
   // a later call may return better code for the same descriptor. Code that was returned stays.
   const ptx2cpu_kernel& kernel() const { return *code_.load(std::memory_order_acquire); }
-  // The code for blocks of this shape: resumable code may have a better form when the shape is known.
-  // Compiles at the first call for a shape; later calls take no lock.
+  // The code for blocks of this shape. Resumable code may have a better form when the shape is known: it is
+  // compiled at the first call for a shape. Other code has full vectors and no tests then: a shape that is
+  // asked for again and again is compiled in the background, and later calls return that.
   Result<const ptx2cpu_kernel*> ForBlock(Dim3 block) const;
   // `code`, or if it assumes aligned parameters and these are not: code that checks the addresses,
   // compiled at the first such call.
@@ -63,10 +64,11 @@ class KernelCode {
  private:
   friend class KernelModule;
   struct Special;
-  const Special* FindSpecial(Dim3 block, bool notes) const;
+  Special* FindSpecial(Dim3 block, bool notes) const;
   Result<const Special*> MakeSpecial(Dim3 block, bool notes) const;
   Result<const ptx2cpu_kernel*> ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const;
   Result<const ptx2cpu_kernel*> Noting(Dim3 block) const;
+  const ptx2cpu_kernel* WhenHot(Dim3 block, const ptx2cpu_kernel* any) const;
   static bool AreAligned(const ptx2cpu_kernel& code, const std::byte* parameters);
 
   KernelModule& module_;
@@ -117,6 +119,8 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   // Whether it was kept.
   Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,
                        std::atomic<const ptx2cpu_kernel*>& code);
+  // The same with the best code, in the background, where `code` has none so far.
+  void ProvideLater(const std::string& kernel, Dim3 block, std::atomic<const ptx2cpu_kernel*>& code);
   Result<bool> ProvideHere(const std::string& kernel, std::optional<Dim3> block, bool notes,
                            std::atomic<const ptx2cpu_kernel*>& code);
   std::unique_ptr<State> state_;

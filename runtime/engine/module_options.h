@@ -17,6 +17,7 @@ struct ModuleOptions {
   lowering::CollapseForm collapse = lowering::CollapseForm::kAuto;
   KernelCache* cache = KernelCache::Get();  // null: compile always
   bool quick_tier = QuickTierWanted();      // large kernels run at -O1 until -O3 is ready
+  bool specialise = SpecialiseWanted();     // kernels that are launched often: code for their block shape
   lowering::AlignmentChecks alignment = AlignmentChecksWanted();
   uint32_t lane_width = 0;  // as in lowering::JitOptions
 
@@ -27,7 +28,8 @@ struct ModuleOptions {
   // By PTX2CPU_CHECK_ALIGNMENT: 1, at each access, slowly; 0, only where lanes run one by one; else what
   // costs little.
   static lowering::AlignmentChecks AlignmentChecksWanted();
-  static bool QuickTierWanted();  // false with PTX2CPU_QUICK=0
+  static bool QuickTierWanted();   // false with PTX2CPU_QUICK=0
+  static bool SpecialiseWanted();  // false with PTX2CPU_SPECIALISE=0
 };
 
 }  // namespace ptx2cpu::rt

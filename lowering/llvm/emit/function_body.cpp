@@ -3,12 +3,16 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "lowering/llvm/emit/shapes.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
 
 void FunctionBody::Begin(const ir::Function& f) {
+  f_ = &f;
   function->getArg(0)->setName("block");
   function->addParamAttr(0, llvm::Attribute::NonNull);
   function->setDoesNotThrow();
@@ -33,9 +37,29 @@ llvm::AllocaInst* FunctionBody::Scratch(llvm::Type* element, unsigned count) {
   return alloca;
 }
 
+namespace {
+
+// What follows from the shape of the kernel's blocks where they have one shape only.
+std::optional<uint32_t> CountOfThreads(const ir::Function& f, size_t offset) {
+  const uint32_t* shape = f.required_threads;
+  if (!f.is_kernel || shape[0] == 0) return std::nullopt;
+  const uint32_t extents[] = {shape[0], std::max(shape[1], 1u), std::max(shape[2], 1u)};
+  const uint32_t threads = extents[0] * extents[1] * extents[2];
+  if (offset == offsetof(ptx2cpu_block, thread_count)) return threads;
+  if (offset == offsetof(ptx2cpu_block, warp_count)) return (threads + kWarpSize - 1) / kWarpSize;
+  for (size_t axis = 0; axis < 3; ++axis) {
+    if (offset == offsetof(ptx2cpu_block, ntid) + axis * sizeof(uint32_t)) return extents[axis];
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 llvm::Value* FunctionBody::Field(size_t offset, llvm::Type* type, const char* name) {
   llvm::Value*& field = fields_[offset];
   if (field != nullptr) return field;
+  if (std::optional<uint32_t> count = CountOfThreads(*f_, offset))
+    return field = llvm::ConstantInt::get(type, *count);
   llvm::IRBuilder<> at(entry_->getTerminator());
   llvm::Value* pointer = at.CreateInBoundsGEP(at.getInt8Ty(), Block(), at.getInt64(offset));
   auto align = llvm::Align(type->isPointerTy() || type->isIntegerTy(64) ? 8 : 4);

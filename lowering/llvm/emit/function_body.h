@@ -40,6 +40,7 @@ class FunctionBody {
 
  private:
   ModuleEmitter& m_;
+  const ir::Function* f_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   std::map<size_t, llvm::Value*> fields_;
   std::map<std::pair<uint64_t, ir::Type>, llvm::Value*> parameters_;

@@ -1,5 +1,7 @@
 #include "lowering/llvm/emit/warps.h"
 
+#include <llvm/IR/Constants.h>
+
 #include <algorithm>
 
 #include "runtime/abi/abi.h"
@@ -29,6 +31,8 @@ void StoreLiveMask(FunctionEmitter& e, Value warp, Value mask) {
 
 Value LanesOf(FunctionEmitter& e, Value warp) {
   Value threads = e.body.Field(offsetof(ptx2cpu_block, thread_count), e.b.getInt32Ty(), "thread_count");
+  const auto* count = llvm::dyn_cast<llvm::ConstantInt>(threads);
+  if (count != nullptr && count->getZExtValue() % kWarpSize == 0) return e.b.getInt32(~0u);
   return FirstLanes(e, e.b.CreateSub(threads, e.b.CreateShl(warp, 5)));
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <thread>
 
+#include "runtime/engine/background.h"
 #include "tools/bench/suite/clock.h"
 
 namespace ptx2cpu::suite {
@@ -94,6 +95,7 @@ Result<Measured> Measure(const Row& row, const MeasureOptions& options) {
   for (const Contender& contender : contenders) {
     for (int i = 0; i < kWarmUps; ++i) static_cast<void>(TRY(Run(problem, contender)));
   }
+  rt::WaitForBackground();  // code for the block shapes
   std::array<std::vector<Sample>, kContenders> samples;
   const double start = Seconds(true);
   for (int round = 0; round < kMinSamples || (round < kMaxSamples && Seconds(true) - start < options.seconds);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "runtime/engine/background.h"
 #include "tools/bench/versions/load.h"
 #include "tools/bench/versions/versions.h"
 
@@ -135,6 +136,7 @@ Result<Timing> Measure(const Subject& subject) {
   std::vector<int> repeats;
   for (const auto& function : functions) {
     static_cast<void>(TRY(Round(function, 3)));  // code and data come into the caches
+    rt::WaitForBackground();                     // the code for this block shape
     repeats.push_back(1 + static_cast<int>(kRoundNanoseconds / TRY(Round(function, 3))));
   }
   if (subject.right && !subject.right())
