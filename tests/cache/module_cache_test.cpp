@@ -289,6 +289,33 @@ TEST_CASE("a large kernel runs quickly compiled code until better code is there,
   CHECK(&kept->kernel() == best);
 }
 
+TEST_CASE("a shape that is launched again and again gets code of its own, with the same results") {
+  const Scratch scratch;
+  rt::KernelCache cache({.directory = scratch / "a"});
+  const auto module = ModuleOf(LargeKernel(), &cache, {.quick_tier = false});
+  const auto code = Compiled(module, "large");
+  const auto any = Run(*code);
+  const rt::Dim3 block{64, 1, 1};
+  for (int launch = 0; launch < 2; ++launch) CHECK(code->ForBlock(block).value()->required_threads[0] == 0);
+  rt::WaitForBackground();
+  const ptx2cpu_kernel* own = code->ForBlock(block).value();
+  CHECK(own->required_threads[0] == 64);
+  CHECK(Run(*code) == any);
+  CHECK(Entries(scratch / "a").size() == 2);
+  // Not more than four shapes.
+  for (uint32_t x = 1; x <= 8; ++x) {
+    for (int launch = 0; launch < 3; ++launch) CHECK(code->ForBlock({x, 1, 1}).has_value());
+  }
+  rt::WaitForBackground();
+  CHECK(code->ForBlock({3, 1, 1}).value()->required_threads[0] == 3);
+  CHECK(code->ForBlock({4, 1, 1}).value()->required_threads[0] == 0);
+  const auto general =
+      Compiled(ModuleOf(LargeKernel(), nullptr, {.quick_tier = false, .specialise = false}), "large");
+  for (int launch = 0; launch < 4; ++launch) CHECK(general->ForBlock(block).has_value());
+  rt::WaitForBackground();
+  CHECK(general->ForBlock(block).value()->required_threads[0] == 0);
+}
+
 // Called by the next one, in a process of its own.
 TEST_CASE("leaves work in the background", "[.leaves]") {
   const auto code = Compiled(

@@ -1,5 +1,6 @@
 // Which values get slots: the cheapest set, compared with what keeping or rebuilding each value for itself
 // takes.
+#include <algorithm>
 #include <chrono>
 
 #include "tests/passes/barrier_kernels.h"
@@ -83,6 +84,51 @@ TEST_CASE("what takes long to rebuild is kept", "[passes][slots]") {
   CHECK(words == 3);  // x, a8, the quotient
   CHECK(divisions == 1);
   CheckSameMemory(module, cut);
+}
+
+namespace {
+
+// A loop with a barrier in which a thread's %x starts at its number and grows by two.
+std::string LoopWithBarrier(const std::string& step) {
+  return "  br ^head(%gid, %zero, %zero)\n^head(%x: i32, %i: i32, %sum: i32):\n  store i32 shared %slot, "
+         "%x\n" +
+         kBarrier + "  %b = load i32 shared %next\n" + kBarrier +
+         "  %sum2 = add i32 %sum, %b\n  %x2 = add i32 %x, " + step +
+         "\n  %i2 = add i32 %i, %one\n  %again = icmp i32 ult %i2, %three\n"
+         "  cond_br %again, ^head(%x2, %i2, %sum2), ^out\n^out:\n  store i32 global %mine, %sum2\n  ret\n";
+}
+
+uint32_t CountOf(const ir::Function& f, ir::Level shape) {
+  return static_cast<uint32_t>(
+      std::ranges::count_if(f.slots, [&](const ir::Slot& s) { return s.shape == shape; }));
+}
+
+}  // namespace
+
+TEST_CASE("an induction variable of a loop with barriers is a uniform counter and the thread's start",
+          "[passes][slots]") {
+  const ir::Module even = BarrierModule(LoopWithBarrier("%two")),
+                   own = BarrierModule(LoopWithBarrier("%tid"));
+  const ir::Module counted = Collapsed(even, true), kept = Collapsed(own, true);
+  // A step that differs between threads stays in a slot of each thread.
+  CHECK(CountOf(counted.functions.back(), ir::Level::kLane) + 1 ==
+        CountOf(kept.functions.back(), ir::Level::kLane));
+  CHECK(CountOf(counted.functions.back(), ir::Level::kBlock) ==
+        CountOf(kept.functions.back(), ir::Level::kBlock) + 1);
+  CheckSameMemory(even, counted);
+  CheckSameMemory(own, kept);
+}
+
+TEST_CASE("slots that change places in a loop stay two", "[passes][slots]") {
+  const std::string body =
+      "  br ^head(%v, %tid, %zero)\n^head(%a: i32, %b: i32, %i: i32):\n  store i32 shared %slot, %a\n" +
+      kBarrier + "  %w = load i32 shared %next\n" + kBarrier +
+      "  %i2 = add i32 %i, %one\n  %again = icmp i32 ult %i2, %three\n"
+      "  cond_br %again, ^head(%b, %a, %i2), ^out\n^out:\n  %d = sub i32 %a, %b\n  %s = mul i32 %d, %w\n"
+      "  store i32 global %mine, %s\n  ret\n";
+  const ir::Module module = BarrierModule(body), done = Collapsed(module, true);
+  CHECK(CountOf(done.functions.back(), ir::Level::kLane) >= 2);
+  CheckSameMemory(module, done);
 }
 
 TEST_CASE("random kernels need no more slots with the cut than without", "[passes][slots][random]") {
