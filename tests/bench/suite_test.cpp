@@ -11,18 +11,18 @@ using namespace ptx2cpu::suite;
 
 namespace {
 
-const Places kPlaces{PTX2CPU_SUITE_DIR};
-
 // A part of the kernels between two edits: compiling all of them takes some seconds.
 constexpr size_t kQuickStep = 4;
 
 }  // namespace
 
 TEST_CASE("kernels of the suite compute the same as C++ and OpenCL, on one thread and on all") {
+  Setting setting{.suite = PTX2CPU_SUITE_DIR};
+  if (const auto opencl = OpenCl::Open()) setting.opencl = *opencl;
   const size_t step = std::getenv("PTX2CPU_QUICK_TESTS") != nullptr ? kQuickStep : 1;
   for (size_t i = 0; i < Rows().size(); i += step) {
     for (const bool all_threads : {false, true}) {
-      const Status status = Check(Rows()[i], Size::kSmall, all_threads, kPlaces);
+      const Status status = Check(Rows()[i], Size::kSmall, all_threads, setting);
       INFO(Rows()[i].name << (status ? "" : ": " + status.error().Render()));
       CHECK(status);
     }

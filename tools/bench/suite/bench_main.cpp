@@ -19,17 +19,19 @@ constexpr std::string_view kUsage =
     "usage: bench [OPTION...] [NAME...]\n"
     "Times the kernels of the suite (all, or those named) by ptx2cpu, OpenMP and OpenCL, in turns.\n"
     "  --threads one|all|both  default: both\n"
-    "  --seconds S             samples of a kernel take at least S seconds (default 1)\n"
+    "  --seconds S             processor time of a contender for a kernel (default 0.3); at least 5 samples\n"
     "  --json FILE, --markdown FILE, --svg FILE  also write these; - is standard output\n"
     "  --small                 compare the results of small problems, without times\n"
     "  --list                  the kernels\n"
+    "  --no-opencl             without OpenCL, also where PoCL is installed\n"
     "  --suite DIR             where the suite's kernels are (default: the source tree)\n";
 
 struct Options {
   bool one = true, all = true, small = false, list = false, help = false;
-  double seconds = 1;
+  double seconds = 0.3;
   std::string json = {}, markdown = {}, svg = {}, command = {};
-  Places places = {PTX2CPU_SUITE_DIR};
+  Setting setting = {.suite = PTX2CPU_SUITE_DIR};
+  bool opencl = true;
   std::vector<const Row*> rows = {};
 };
 
@@ -51,7 +53,7 @@ Result<Options> Parse(int count, char** arguments) {
   const std::pair<std::string_view, std::string*> texts[] = {{"--json", &options.json},
                                                              {"--markdown", &options.markdown},
                                                              {"--svg", &options.svg},
-                                                             {"--suite", &options.places.suite}};
+                                                             {"--suite", &options.setting.suite}};
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
     const std::string_view value = i + 1 < count ? arguments[i + 1] : "";
@@ -61,6 +63,8 @@ Result<Options> Parse(int count, char** arguments) {
       options.small = true;
     } else if (argument == "--list") {
       options.list = true;
+    } else if (argument == "--no-opencl") {
+      options.opencl = false;
     } else if (argument == "--help") {
       options.help = true;
     } else if (!argument.starts_with("-")) {
@@ -116,7 +120,7 @@ Status MeasureAll(const Options& options, bool all_threads, Report& report) {
   fmt::print("{}", TableHeader(all_threads));
   for (const Row* row : options.rows) {
     report.measured.push_back(TRY(
-        Measure(*row, {.all_threads = all_threads, .seconds = options.seconds, .places = options.places})));
+        Measure(*row, {.all_threads = all_threads, .seconds = options.seconds, .setting = options.setting})));
     fmt::print("{}", TableLine(report.measured.back(), report.limits[all_threads]));
     std::fflush(stdout);
   }
@@ -125,16 +129,21 @@ Status MeasureAll(const Options& options, bool all_threads, Report& report) {
 }
 
 Status Run(int count, char** arguments) {
-  const Options options = TRY(Parse(count, arguments));
+  Options options = TRY(Parse(count, arguments));
   if (options.help) return fmt::print("{}", kUsage), Status();
   if (options.list) {
     for (const Row* row : options.rows) fmt::print("{:<20}{:<12}{}\n", row->name, row->family, row->shows);
     return {};
   }
+  if (options.opencl) {
+    const auto opened = OpenCl::Open();
+    if (opened) options.setting.opencl = *opened;
+    fmt::print(stderr, "bench: {}\n", opened ? "OpenCL: " + (*opened)->version() : opened.error().Render());
+  }
   if (options.small) {
     for (const Row* row : options.rows) {
       for (const bool all_threads : {false, true})
-        TRY_STATUS(Check(*row, Size::kSmall, all_threads, options.places));
+        TRY_STATUS(Check(*row, Size::kSmall, all_threads, options.setting));
       fmt::print("{:<20}results agree\n", row->name);
     }
     return {};

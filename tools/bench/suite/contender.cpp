@@ -53,8 +53,8 @@ std::string_view NameOf(Who who) {
   return "";
 }
 
-Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers, const Places& places) {
-  const Program program = TRY(Program::Load(places.suite + "/bin/" + std::string(row.family) + ".fatbin"));
+Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers, const Setting& setting) {
+  const Program program = TRY(Program::Load(setting.suite + "/bin/" + std::string(row.family) + ".fatbin"));
   std::map<std::string, Kernel> kernels;
   std::vector<Packed> packed;
   for (const KernelLaunch& launch : problem.launches) {
@@ -89,12 +89,14 @@ Contender OpenMp(const Row& row, const Problem& problem, unsigned workers, bool 
 }
 
 Result<std::vector<Contender>> Contenders(const Row& row, const Problem& problem, unsigned workers,
-                                          const Places& places) {
-  std::vector<Contender> contenders{TRY(Ours(row, problem, workers, places))};
+                                          const Setting& setting) {
+  std::vector<Contender> contenders{TRY(Ours(row, problem, workers, setting))};
   if (workers == 1 || OpenMpThreads(workers) > 1 || std::thread::hardware_concurrency() == 1) {
     contenders.push_back(OpenMp(row, problem, workers, false));
     contenders.push_back(OpenMp(row, problem, workers, true));
   }
+  if (setting.opencl != nullptr && row.opencl)
+    contenders.push_back(TRY(setting.opencl->Contend(row, problem, workers, setting.suite)));
   return contenders;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/bench/suite/opencl.h"
 #include "tools/bench/suite/suite.h"
 
 namespace ptx2cpu::suite {
@@ -18,18 +19,18 @@ struct Contender {
   std::function<Status()> run;  // all launches of the problem, complete on return
 };
 
-// Where families' compiled kernels and OpenCL sources are.
-struct Places {
-  std::string suite;  // tools/bench/suite
+struct Setting {
+  std::string suite = {};                     // folder of the families: compiled kernels and OpenCL sources
+  std::shared_ptr<const OpenCl> opencl = {};  // null: does not take part
 };
 
 // `workers`: 1 or all (0). A contender that this machine lacks (OpenCL; OpenMP on several threads) is left
 // out.
 Result<std::vector<Contender>> Contenders(const Row& row, const Problem& problem, unsigned workers,
-                                          const Places& places);
+                                          const Setting& setting);
 
 // Ours alone: compiled at once.
-Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers, const Places& places);
+Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers, const Setting& setting);
 Contender OpenMp(const Row& row, const Problem& problem, unsigned workers, bool fast_math);
 // Threads of an OpenMP region with `workers`: 1 if the build has no OpenMP.
 unsigned OpenMpThreads(unsigned workers);

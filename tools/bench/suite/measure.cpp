@@ -12,7 +12,8 @@ namespace ptx2cpu::suite {
 
 namespace {
 
-constexpr int kWarmUps = 3, kMinSamples = 7, kMaxSamples = 101;
+constexpr int kWarmUps = 3, kMinSamples = 5, kMaxSamples = 101;
+constexpr double kWarmSeconds = 0.2;  // after these, and one run, a contender is warm
 // Threads of pools spin for a while before they sleep: no contender shall pay for the one before.
 constexpr auto kPause = std::chrono::milliseconds(3);
 
@@ -82,27 +83,35 @@ double Measured::Share(const Limits& limits) const {
   return roof / Of(Who::kOurs)->seconds;
 }
 
-Status Check(const Row& row, Size size, bool all_threads, const Places& places) {
+Status Check(const Row& row, Size size, bool all_threads, const Setting& setting) {
   const Problem problem = row.problem(size);
-  return CheckAll(row, problem, TRY(Contenders(row, problem, all_threads ? 0 : 1, places)));
+  return CheckAll(row, problem, TRY(Contenders(row, problem, all_threads ? 0 : 1, setting)));
 }
 
 Result<Measured> Measure(const Row& row, const MeasureOptions& options) {
   const Problem problem = row.problem(Size::kFull);
   const std::vector<Contender> contenders =
-      TRY(Contenders(row, problem, options.all_threads ? 0 : 1, options.places));
+      TRY(Contenders(row, problem, options.all_threads ? 0 : 1, options.setting));
   TRY_STATUS(CheckAll(row, problem, contenders));
   for (const Contender& contender : contenders) {
-    for (int i = 0; i < kWarmUps; ++i) static_cast<void>(TRY(Run(problem, contender)));
+    double spent = 0;
+    for (int i = 0; i < kWarmUps && spent < kWarmSeconds; ++i) spent += TRY(Run(problem, contender)).process;
   }
   rt::WaitForBackground();  // code for the block shapes
   std::array<std::vector<Sample>, kContenders> samples;
-  const double start = Seconds(true);
-  for (int round = 0; round < kMinSamples || (round < kMaxSamples && Seconds(true) - start < options.seconds);
-       ++round) {
+  std::array<double, kContenders> spent{};
+  bool again = true;
+  for (int round = 0; again && round < kMaxSamples; ++round) {
+    again = false;
     for (const Contender& contender : contenders) {
+      const auto who = static_cast<size_t>(contender.who);
+      // A slow contender has enough samples before the others.
+      if (round >= kMinSamples && spent[who] >= options.seconds) continue;
       if (options.all_threads) std::this_thread::sleep_for(kPause);
-      samples[static_cast<size_t>(contender.who)].push_back(TRY(Run(problem, contender)));
+      const Sample sample = TRY(Run(problem, contender));
+      samples[who].push_back(sample);
+      spent[who] += sample.process;
+      again = true;
     }
   }
   Measured measured{.row = &row,

@@ -33,12 +33,12 @@ struct Measured {
 
 struct MeasureOptions {
   bool all_threads = false;
-  double seconds = 1;  // for all samples of a kernel, at least
-  Places places;
+  double seconds = 0.3;  // of processor time, for the samples of a contender
+  Setting setting = {};
 };
 
 // Errors: kInternal if a contender's result differs from that of OpenMP without -ffast-math on one thread.
-Status Check(const Row& row, Size size, bool all_threads, const Places& places);
+Status Check(const Row& row, Size size, bool all_threads, const Setting& setting);
 Result<Measured> Measure(const Row& row, const MeasureOptions& options);
 
 double GeometricMean(std::span<const double> values);

@@ -25,3 +25,36 @@ extern "C" __global__ void md5(const unsigned* left, const unsigned* table, unsi
     }
   }
 }
+
+// Bitonic sorting network (Batcher 1968) on a power of two of words. Blocks of 512 threads have 1024 words in shared memory:
+// all stages up to 1024, or those of a longer one whose distance is at most 512.
+static __device__ void Exchange(unsigned& low, unsigned& high, bool ascending) {
+  if ((low > high) == ascending) {
+    unsigned swap = low;
+    low = high;
+    high = swap;
+  }
+}
+
+extern "C" __global__ void bitonic_shared(unsigned* words, unsigned first_stage, unsigned last_stage) {
+  __shared__ unsigned tile[1024];
+  unsigned tid = threadIdx.x, base = blockIdx.x * 1024;
+  tile[tid] = words[base + tid];
+  tile[tid + 512] = words[base + tid + 512];
+  __syncthreads();
+  for (unsigned stage = first_stage; stage <= last_stage; stage *= 2) {
+    for (unsigned distance = min(stage / 2, 512u); distance > 0; distance /= 2) {
+      unsigned low = 2 * tid - (tid & (distance - 1));
+      Exchange(tile[low], tile[low + distance], ((base + low) & stage) == 0);
+      __syncthreads();
+    }
+  }
+  words[base + tid] = tile[tid];
+  words[base + tid + 512] = tile[tid + 512];
+}
+
+extern "C" __global__ void bitonic_global(unsigned* words, unsigned stage, unsigned distance) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned low = 2 * i - (i & (distance - 1));
+  Exchange(words[low], words[low + distance], (low & stage) == 0);
+}

@@ -1,6 +1,8 @@
 // Integer arithmetic.
 #include "tools/bench/suite/openmp.h"
 
+#include <algorithm>
+
 namespace ptx2cpu::suite::PTX2CPU_SUITE_BUILD {
 
 namespace {
@@ -38,6 +40,55 @@ void Md5(const Data& data) {
   }
   found[0] += count;
   found[1] ^= mix;
+}
+
+// The same network: what a step compares are two runs of `distance` words.
+void BitonicSort(const Data& data) {
+  auto* words = data.Get<uint32_t*>(0);
+  const auto n = data.Get<uint32_t>(1);
+  const auto step = [words](uint32_t first, uint32_t end, uint32_t stage, uint32_t distance) {
+    for (uint32_t base = first; base < end; base += 2 * distance) {
+      uint32_t *low = words + base, *high = low + distance;
+      if ((base & stage) == 0) {
+#pragma omp simd
+        for (uint32_t i = 0; i < distance; ++i) {
+          const uint32_t a = low[i], b = high[i];
+          low[i] = std::min(a, b), high[i] = std::max(a, b);
+        }
+      } else {
+#pragma omp simd
+        for (uint32_t i = 0; i < distance; ++i) {
+          const uint32_t a = low[i], b = high[i];
+          low[i] = std::max(a, b), high[i] = std::min(a, b);
+        }
+      }
+    }
+  };
+  constexpr uint32_t kPart = 4096;  // stays in the first cache
+  for (uint32_t stage = kPart; stage <= n; stage *= 2) {
+    for (uint32_t distance = stage / 2; distance >= kPart; distance /= 2) {
+#pragma omp parallel for
+      for (uint32_t part = 0; part < n / kPart / 2; ++part) {
+        // The half of a part's words that are the lower of their pairs.
+        const uint32_t pairs = part * kPart, base = 2 * pairs - (pairs & (distance - 1));
+        uint32_t *low = words + base, *high = low + distance;
+        const bool ascending = (base & stage) == 0;
+#pragma omp simd
+        for (uint32_t i = 0; i < kPart; ++i) {
+          const uint32_t a = low[i], b = high[i];
+          low[i] = ascending ? std::min(a, b) : std::max(a, b);
+          high[i] = ascending ? std::max(a, b) : std::min(a, b);
+        }
+      }
+    }
+#pragma omp parallel for
+    for (uint32_t part = 0; part < n; part += kPart) {
+      for (uint32_t inner = stage == kPart ? 2 : stage; inner <= stage; inner *= 2) {
+        for (uint32_t distance = std::min(inner, kPart) / 2; distance > 0; distance /= 2)
+          step(part, part + kPart, inner, distance);
+      }
+    }
+  }
 }
 
 }  // namespace ptx2cpu::suite::PTX2CPU_SUITE_BUILD

@@ -22,4 +22,19 @@ Problem Md5(Size size) {
   return problem;
 }
 
+Problem BitonicSort(Size size) {
+  const uint32_t n = size == Size::kFull ? 262144 : 4096;
+  Problem problem{.size = fmt::format("{} words", n)};
+  const Argument words = problem.InOut(Words(n, 1, 0xffffffff)), count = problem.Value(n);
+  problem.Launch("bitonic_shared", {n / 1024}, {512}, {words, problem.Value(2u), problem.Value(1024u)});
+  for (uint32_t stage = 2048; stage <= n; stage *= 2) {
+    for (uint32_t distance = stage / 2; distance > 512; distance /= 2)
+      problem.Launch("bitonic_global", {n / 512}, {256},
+                     {words, problem.Value(stage), problem.Value(distance)});
+    problem.Launch("bitonic_shared", {n / 1024}, {512}, {words, problem.Value(stage), problem.Value(stage)});
+  }
+  static_cast<void>(count);  // for OpenMP
+  return problem;
+}
+
 }  // namespace ptx2cpu::suite

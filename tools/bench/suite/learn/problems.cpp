@@ -30,4 +30,35 @@ Problem Softmax(Size size) {
   return problem;
 }
 
+Problem LayerNorm(Size size) {
+  const uint32_t rows = size == Size::kFull ? 4096 : 7, columns = size == Size::kFull ? 1024 : 700;
+  const size_t n = size_t{rows} * columns;
+  Problem problem{.bytes = 8.0 * static_cast<double>(n),
+                  .flops = 8.0 * static_cast<double>(n),
+                  .size = fmt::format("{} rows of {}", rows, columns)};
+  const Argument in = problem.In(Floats(n, 1, -5, 5)), scale = problem.In(Floats(columns, 2)),
+                 shift = problem.In(Floats(columns, 3)),
+                 out = problem.Out<float>(n, {.absolute = 1e-5, .relative = 1e-5}),
+                 width = problem.Value(columns);
+  problem.Value(rows);  // for OpenMP
+  problem.Launch("layer_norm", {rows}, {256}, {in, scale, shift, out, width});
+  return problem;
+}
+
+Problem Attention(Size size) {
+  const uint32_t length = size == Size::kFull ? 1024 : 128, heads = size == Size::kFull ? 8 : 2,
+                 dimensions = 32;
+  const size_t n = size_t{heads} * length * dimensions;
+  Problem problem{.bytes = 16.0 * static_cast<double>(n),
+                  .flops = 4.0 * static_cast<double>(n) * length,
+                  .size = fmt::format("{} heads of {}, {} dimensions", heads, length, dimensions)};
+  const Argument queries = problem.In(Floats(n, 1, -1, 1)), keys = problem.In(Floats(n, 2, -1, 1)),
+                 values = problem.In(Floats(n, 3, -1, 1)),
+                 out = problem.Out<float>(n, {.absolute = 1e-5, .relative = 1e-4}),
+                 count = problem.Value(length);
+  problem.Value(heads);  // for OpenMP
+  problem.Launch("attention", {length / 64, heads}, {64}, {queries, keys, values, out, count});
+  return problem;
+}
+
 }  // namespace ptx2cpu::suite

@@ -18,6 +18,16 @@ Problem GridStride(uint32_t n, uint32_t blocks, uint32_t launches) {
   return problem;
 }
 
+// The sums of each `length` words.
+Problem PartialSums(const char* kernel, uint32_t length, uint32_t n) {
+  const uint32_t parts = n / length;
+  Problem problem{.bytes = 4.0 * n, .size = fmt::format("{} words, {} of a block", n, length)};
+  const Argument in = problem.In(Words(n, 1, 0xffffffff)), sums = problem.Out<uint32_t>(parts);
+  problem.Value(parts), problem.Value(length);  // for OpenMP
+  problem.Launch(kernel, {parts}, {256}, {in, sums});
+  return problem;
+}
+
 }  // namespace
 
 Problem SumGridStride(Size size) {
@@ -27,6 +37,36 @@ Problem SumGridStride(Size size) {
 // Input that stays in a cache.
 Problem SumCached(Size size) {
   return size == Size::kFull ? GridStride(1 << 18, 256, 64) : GridStride(5'003, 5, 3);
+}
+
+Problem ReduceShared(Size size) {
+  return PartialSums("reduce_shared", 512, size == Size::kFull ? 16 << 20 : 512 * 7);
+}
+Problem ReduceShuffle(Size size) {
+  return PartialSums("reduce_shuffle", 1024, size == Size::kFull ? 16 << 20 : 1024 * 7);
+}
+
+Problem Scan(Size size) {
+  const uint32_t blocks = size == Size::kFull ? 4096 : 300, n = blocks * 1024;
+  Problem problem{.bytes = 16.0 * n, .size = fmt::format("{} words", n)};
+  const Argument in = problem.In(Words(n, 1, 100)), out = problem.Out<uint32_t>(n), count = problem.Value(n),
+                 totals = problem.Scratch(std::vector<uint32_t>(blocks)), length = problem.Value(blocks);
+  problem.Launch("scan_blocks", {blocks}, {256}, {in, out, totals});
+  problem.Launch("scan_totals", {1}, {256}, {totals, length});
+  problem.Launch("scan_add", {blocks}, {256}, {out, totals});
+  static_cast<void>(count);  // for OpenMP
+  return problem;
+}
+
+Problem ScanLookBack(Size size) {
+  const uint32_t blocks = size == Size::kFull ? 1024 : 50, n = blocks * 1024;
+  Problem problem{.bytes = 8.0 * n, .size = fmt::format("{} words", n)};
+  const Argument in = problem.In(Words(n, 1, 100)), out = problem.Out<uint32_t>(n), count = problem.Value(n),
+                 next = problem.Scratch(std::vector<uint32_t>(1)),
+                 states = problem.Scratch(std::vector<uint32_t>(2 * blocks));
+  problem.Launch("scan_look_back", {blocks}, {256}, {in, out, next, states});
+  static_cast<void>(count);  // for OpenMP
+  return problem;
 }
 
 }  // namespace ptx2cpu::suite

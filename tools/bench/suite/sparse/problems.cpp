@@ -19,4 +19,54 @@ Problem Spmv(Size size) {
   return problem;
 }
 
+Problem Bfs(Size size) {
+  const uint32_t nodes = size == Size::kFull ? 262144 : 2000;
+  std::vector<uint32_t> offsets(1);
+  for (const uint32_t degree : Words(nodes, 1, 9)) offsets.push_back(offsets.back() + degree);
+  const std::vector<uint32_t> targets = Words(offsets.back(), 2, nodes);
+  // As many steps as the search needs from node 0.
+  std::vector<uint32_t> levels(nodes, ~0u), front{0};
+  uint32_t steps = 0;
+  for (levels[0] = 0; !front.empty(); ++steps) {
+    std::vector<uint32_t> next;
+    for (const uint32_t node : front) {
+      for (uint32_t k = offsets[node]; k < offsets[node + 1]; ++k) {
+        if (levels[targets[k]] != ~0u) continue;
+        levels[targets[k]] = steps + 1;
+        next.push_back(targets[k]);
+      }
+    }
+    front = std::move(next);
+  }
+  Problem problem{.bytes = 4.0 * nodes * steps + 4.0 * offsets.back() * 2,
+                  .size = fmt::format("{} nodes, {} edges, {} steps", nodes, offsets.back(), steps)};
+  std::vector<uint32_t> initial(nodes, ~0u);
+  initial[0] = 0;
+  const Argument starts = problem.In(offsets), ends = problem.In(targets), result = problem.InOut(initial),
+                 count = problem.Value(nodes), all_steps = problem.Value(steps);
+  for (uint32_t step = 0; step < steps; ++step)
+    problem.Launch("bfs", {Blocks(nodes, 256)}, {256}, {starts, ends, result, count, problem.Value(step)});
+  static_cast<void>(all_steps);  // for OpenMP
+  return problem;
+}
+
+Problem ConjugateGradient(Size size) {
+  const uint32_t n = size == Size::kFull ? 256 : 20, steps = size == Size::kFull ? 25 : 10,
+                 blocks = size == Size::kFull ? 32 : 3;
+  const double points = 1.0 * n * n;
+  Problem problem{.bytes = 10 * 8.0 * points * steps,
+                  .flops = 19.0 * points * steps,
+                  .doubles = true,
+                  .size = fmt::format("{0} x {0}, {1} steps, {2} blocks", n, steps, blocks)};
+  const std::vector<double> zeros(size_t{n} * n);
+  const Argument right = problem.In(Doubles(size_t{n} * n, 1)),
+                 x = problem.Out<double>(size_t{n} * n, {.absolute = 1e-9, .relative = 1e-9}),
+                 side = problem.Value(n), count = problem.Value(steps), residual = problem.In(zeros),
+                 direction = problem.In(zeros), image = problem.In(zeros),
+                 parts = problem.In(std::vector<double>(512));
+  problem.Launch("conjugate_gradient", {blocks}, {256},
+                 {right, x, residual, direction, image, parts, side, count}, true);
+  return problem;
+}
+
 }  // namespace ptx2cpu::suite
