@@ -12,23 +12,9 @@
 #include "analysis/values/uniformity.h"
 #include "ir/function.h"
 #include "ir/result.h"
+#include "lowering/forms.h"
 
 namespace ptx2cpu::lowering {
-
-enum class CollapseForm : uint8_t {
-  kAuto,          // flat when the kernel has no warp collective and reads no texture, else hierarchical
-  kFlat,          // one loop over the block's threads; an error for a kernel with warp collectives
-  kHierarchical,  // a loop over warps around loops over lanes
-};
-
-// How a block of threads runs on one core; ptx2cpu explain prints which one a kernel needs and why.
-enum class Tier : uint8_t {
-  kAuto,       // the cheapest one that is sure to run every legal launch
-  kFlat,       // T0: one loop over the block's threads
-  kWarp,       // T1: loops over warps and lanes
-  kResumable,  // T2: a warp suspends at block barriers
-  kLanes,      // T3: each lane suspends on its own
-};
 
 struct PassOptions {
   Tier tier = Tier::kAuto;

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "runtime/engine/kernel_source.h"
+#include "runtime/engine/ptx_text.h"
 
 namespace ptx2cpu::rt {
 

@@ -19,8 +19,8 @@
 
 #include "ir/result.h"
 #include "runtime/abi/abi.h"
-#include "runtime/engine/kernel_source.h"
 #include "runtime/engine/module_options.h"
+#include "runtime/engine/ptx_text.h"
 #include "runtime/launch/launch.h"
 
 namespace ptx2cpu::rt {

@@ -11,22 +11,9 @@
 #include "lowering/compile.h"
 #include "lowering/llvm/output/content_hash.h"
 #include "ptx-parser/outline/outline.h"
+#include "runtime/engine/ptx_text.h"
 
 namespace ptx2cpu::rt {
-
-struct PtxText {
-  std::string text;
-  std::string name;  // for messages
-};
-
-// Where a fault happened. line is 0 where that is not known.
-struct FaultPlace {
-  std::string file;
-  uint32_t line = 0;
-  std::string excerpt;  // the line of PTX
-  std::string source_file;
-  uint32_t source_line = 0;  // of builds with -lineinfo or -g; else 0
-};
 
 // A result that is made once, by the first caller; the others wait.
 template <typename T>

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "lowering/compile.h"
+#include "lowering/forms.h"
 #include "lowering/llvm/module/emit_options.h"
 #include "runtime/engine/cache/kernel_cache.h"
 
