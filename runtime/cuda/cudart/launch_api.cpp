@@ -7,6 +7,7 @@
 #include "cudart_api.h"
 #include "runtime/cuda/cudart/context.h"
 #include "runtime/cuda/cudart/registration.h"
+#include "runtime/cuda/driver/context/working.h"
 #include "runtime/worker/per_thread.h"
 
 namespace ptx2cpu::cudart {
@@ -29,12 +30,11 @@ struct OldLaunch {
 };
 OldLaunch& OldLaunchOfThread() { return rt::PerThread<OldLaunch>(); }
 
-// This thread has a context to work in, and no kernel has faulted there: what a program hears of a launch
-// after a fault is the fault, whatever else is wrong with the launch.
+// This thread has a context to work in, and no kernel has faulted there: a launch after a fault returns the
+// fault, whatever else is wrong with the launch.
 cudaError_t BeginLaunch() {
   if (const cudaError_t error = Begin()) return error;
-  size_t stack_bytes;  // whichever question the driver answers in a context that works, and in no other
-  return FromDriver(driver::cuCtxGetLimit(&stack_bytes, CU_LIMIT_STACK_SIZE));
+  return FromDriver(driver::StateOfWork());
 }
 
 // The driver counts dynamic shared memory in 32 bits; what is more is more than any device has.

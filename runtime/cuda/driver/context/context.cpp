@@ -191,6 +191,11 @@ CUresult WorkingContext(Context*& context) {
   return context->error();
 }
 
+CUresult StateOfWork() {
+  Context* context;
+  return WorkingContext(context);
+}
+
 Context& NewContext(Device& device, unsigned flags) {
   static std::mutex mutex;
   static auto* const contexts = new std::vector<std::unique_ptr<Context>>;  // for ever
