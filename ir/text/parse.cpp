@@ -1,4 +1,4 @@
-// Parses the textual IR: the module's own lines; functions are read by parse_function.cpp.
+// Parses the textual IR: the module's own lines; function_parser.h reads functions.
 #include <fmt/format.h>
 
 #include <charconv>

@@ -29,13 +29,12 @@
 namespace ptx2cpu::lowering {
 namespace {
 
+constexpr uint32_t kMaxCopied = 20000;  // instructions in all copies of a function's blocks
+
 class ExtraBarriers {
  public:
   ExtraBarriers(const ir::Module& module, ir::Function& f, const PassOptions& options)
-      : module_(module),
-        f_(f),
-        options_(options),
-        uniformity_(analysis::AnalyzeUniformity(f, options.launch)) {}
+      : module_(module), f_(f), uniformity_(analysis::AnalyzeUniformity(f, options.launch)) {}
 
   Status Run() {
     SetLevels();
@@ -67,9 +66,8 @@ class ExtraBarriers {
 
   Status AtLevel(ir::Level level) {
     level_ = level;
-    bool any = std::any_of(f_.blocks.begin(), f_.blocks.end(),
-                           [&](const ir::Block& b) { return !b.removed && b.level >= level; });
-    if (!any) return {};
+    const auto bounds = [&](const ir::Block& b) { return !b.removed && b.level >= level; };
+    if (std::ranges::none_of(f_.blocks, bounds)) return {};
     for (bool changed = true; changed;) {
       FindDoomed();
       FindTogether();
@@ -216,13 +214,13 @@ class ExtraBarriers {
       if (!BranchUniform({branch}) || !together_[branch]) apart.AddDirect(branch);
     }
     FindIncoming();
-    // A block behind another shared one waits: whose copies lead to it is not settled yet.
+    // A block that follows another shared one waits: which copies lead to it is not known yet.
     std::vector<ir::BlockId> joins, waiting;
     for (ir::BlockId block : map.shared) {
       bool copies =
           !AllArrive(block, map, post) &&
           (doomed_[block.index] || (apart.Contains(block.index) && Affordable(BlocksOf(block, map))));
-      if (copies && !BehindShared(block, map)) {
+      if (copies && !FollowsShared(block, map)) {
         TRY_STATUS(CopyPerRegion(block, map));
         return true;  // the map no longer holds
       }
@@ -245,7 +243,7 @@ class ExtraBarriers {
     return true;
   }
 
-  bool BehindShared(ir::BlockId block, const analysis::RegionMap& map) const {
+  bool FollowsShared(ir::BlockId block, const analysis::RegionMap& map) const {
     return std::ranges::any_of(incoming_[block.index], [&](const analysis::BlockEdge& edge) {
       uint32_t region = map.region_of[edge.from.index];
       return !Boundary(edge.from) && region >= map.regions.size() && region != map.region_of[block.index];
@@ -264,7 +262,7 @@ class ExtraBarriers {
   bool Affordable(const std::vector<ir::BlockId>& blocks) const {
     uint64_t size = copied_;
     for (ir::BlockId block : blocks) size += f_.at_block(block).insts.size();
-    return size <= options_.duplicate_limit;
+    return size <= kMaxCopied;
   }
 
   Status CopyPerRegion(ir::BlockId block, const analysis::RegionMap& map) {
@@ -344,9 +342,9 @@ class ExtraBarriers {
   Status CheckRegions() const {
     for (ir::Level level : {ir::Level::kBlock, ir::Level::kWarp}) {
       analysis::RegionMap map = analysis::FindRegions(f_, level);
-      bool good = map.shared.empty();
-      for (const analysis::Region& region : map.regions)
-        good &= region.next.size() <= 1 && region.leaves.size() <= 1;
+      const bool good = map.shared.empty() && std::ranges::all_of(map.regions, [](const auto& region) {
+                          return region.next.size() <= 1 && region.leaves.size() <= 1;
+                        });
       if (!good) {
         return Fail(ErrorCode::kInternal, "regions of '" + f_.name + "' at " + std::string(ir::Name(level)) +
                                               " level are not separated");
@@ -383,7 +381,6 @@ class ExtraBarriers {
 
   const ir::Module& module_;
   ir::Function& f_;
-  const PassOptions& options_;
   analysis::UniformityResult uniformity_;
   ir::Level level_ = ir::Level::kBlock;
   std::vector<bool> doomed_, faulting_, together_;

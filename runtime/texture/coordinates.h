@@ -118,4 +118,14 @@ inline Neighbours FootprintIndices(const Axis& axis, float x) {
   return {{Resolve(first, axis.size, axis.mode), Resolve(first + 1, axis.size, axis.mode)}, 0};
 }
 
+inline uint32_t Extent(const ptx2cpu_image_level& level, uint32_t dimension) {
+  return dimension == 0 ? level.width : dimension == 1 ? level.height : level.depth;
+}
+
+// The address mode of a coordinate: only normalised ones repeat.
+inline uint32_t ModeOf(const ptx2cpu_texture& t, uint32_t dimension, bool normalized) {
+  if (normalized || t.address[dimension] == PTX2CPU_ADDRESS_BORDER) return t.address[dimension];
+  return PTX2CPU_ADDRESS_CLAMP;
+}
+
 }  // namespace ptx2cpu::texture

@@ -5,6 +5,7 @@
 #include "runtime/texture/coordinates.h"
 #include "runtime/texture/cube.h"
 #include "runtime/texture/level.h"
+#include "runtime/texture/plain_fetch.h"
 #include "runtime/texture/texel.h"
 
 namespace ptx2cpu::texture {
@@ -59,16 +60,7 @@ struct Plane {
   int64_t slice;  // where it is none
 };
 
-uint32_t Extent(const ptx2cpu_image_level& level, uint32_t dimension) {
-  return dimension == 0 ? level.width : dimension == 1 ? level.height : level.depth;
-}
-
 bool IsLayered(uint32_t shape) { return shape >= PTX2CPU_SHAPE_1D_LAYERED; }
-
-uint32_t ModeOf(const ptx2cpu_texture& t, uint32_t dimension, bool normalized) {
-  if (normalized || t.address[dimension] == PTX2CPU_ADDRESS_BORDER) return t.address[dimension];
-  return PTX2CPU_ADDRESS_CLAMP;
-}
 
 Plane PlaneOf(const ptx2cpu_texture& t, const Request& r, uint32_t level, int64_t slice) {
   Plane plane{t, t.image.level[level], {}, r.dimensions, r.dimensions == 3, false, slice};
@@ -98,17 +90,6 @@ Texel PointTexel(const Plane& p, const float* coordinate) {
   int64_t index[3] = {};
   for (uint32_t d = 0; d < p.dimensions; ++d) index[d] = PointIndex(p.axis[d], coordinate[d]);
   return At(p, index[0], index[1], index[2]);
-}
-
-// The weight is split along z, then x, then y, each time to a multiple of 1/256.
-int Part(int whole, int weight) { return (whole * weight + kWeightOne / 2) >> kWeightBits; }
-
-void SplitPlane(int whole, int x, int y, int* weights) {
-  const int right = Part(whole, x), left = whole - right;
-  weights[3] = Part(right, y);
-  weights[1] = right - weights[3];
-  weights[0] = Part(left, kWeightOne - y);
-  weights[2] = left - weights[0];
 }
 
 constexpr int kMaxTexels = 16;  // two levels of a volume
@@ -315,71 +296,6 @@ Texel Sample(const ptx2cpu_texture& t, const Request& request, uint32_t fetch) {
   const LevelChoice levels = ChooseLevels(t, LevelOfRequest(t, request));
   if (levels.weight == 0) return SampleLevel(t, r, levels.fine, coordinate, slice);
   return SampleLevels(t, r, levels, coordinate, slice);
-}
-
-// The most common fetches, in a few steps: lines and planes of one level, without offsets or anything else.
-bool IsPlain(const ptx2cpu_texture& t, uint32_t fetch) {
-  const bool line = fetch == PTX2CPU_GEOMETRY_1D && t.image.shape == PTX2CPU_SHAPE_1D;
-  const bool plane = fetch == PTX2CPU_GEOMETRY_2D &&
-                     (t.image.shape == PTX2CPU_SHAPE_2D || t.image.shape == PTX2CPU_SHAPE_PITCH);
-  if (!line && !plane) return false;
-  if (t.image.levels != 1) return false;
-  if (t.linear_filter == 0) return true;
-  const bool bordered = t.address[0] == PTX2CPU_ADDRESS_BORDER || t.address[1] == PTX2CPU_ADDRESS_BORDER;
-  const bool bytes = t.image.channel == PTX2CPU_CHANNEL_U8 && t.as_float != 0 && t.srgb == 0;
-  return (t.image.channel == PTX2CPU_CHANNEL_F32 || bytes) && !bordered;
-}
-
-Axis PlainAxis(const ptx2cpu_texture& t, uint32_t dimension) {
-  return {Extent(t.image.level[0], dimension), ModeOf(t, dimension, t.normalized != 0), t.normalized != 0, 0};
-}
-
-// Four texels of f32 or normalised u8 channels; a line is a plane whose rows are the same.
-template <typename T, uint32_t kChannels>
-Texel PlainSum(const ptx2cpu_texture& t, const Neighbours& x, const Neighbours& y) {
-  const ptx2cpu_image_level& level = t.image.level[0];
-  int weights[4];
-  SplitPlane(kWeightOne, x.weight, y.weight, weights);
-  const uint8_t* corners[4];
-  const int next_x = x.weight != 0, next_y = y.weight != 0;
-  for (int i = 0; i < 4; ++i) {
-    corners[i] = level.base + static_cast<uint64_t>(y.index[i >> 1 & next_y]) * level.pitch +
-                 static_cast<uint64_t>(x.index[i & next_x]) * kChannels * sizeof(T);
-  }
-  Texel result{};
-  for (uint32_t c = 0; c < kChannels; ++c) {
-    uint32_t values[4];
-    for (int i = 0; i < 4; ++i) values[i] = Read<T>(corners[i] + c * sizeof(T));
-    if constexpr (sizeof(T) == 1) {
-      for (uint32_t& value : values) value *= 257;
-      result.channel[c] = IntegerSum(FilterFormat::kUnsigned16, values, weights, 4);
-    } else {
-      result.channel[c] =
-          weights[0] == kWeightOne ? OnlyFloat(values[0]) : FloatSum(kFormat32, values, weights, 4);
-    }
-  }
-  return result;
-}
-
-Texel FetchPlain(const ptx2cpu_texture& t, uint32_t fetch, const uint32_t* words) {
-  const bool plane = fetch == PTX2CPU_GEOMETRY_2D;
-  if (t.linear_filter == 0) {
-    const int64_t x = PointIndex(PlainAxis(t, 0), FloatOf(words[0]));
-    const int64_t y = plane ? PointIndex(PlainAxis(t, 1), FloatOf(words[1])) : 0;
-    return ReadTexel(t, t.image.level[0], x, y, 0);
-  }
-  const Neighbours x = LinearIndices(PlainAxis(t, 0), FloatOf(words[0]));
-  Neighbours y{{0, 0}, 0};
-  if (plane) y = LinearIndices(PlainAxis(t, 1), FloatOf(words[1]));
-  const bool bytes = t.image.channel == PTX2CPU_CHANNEL_U8;
-  switch (t.image.channels) {
-    case 1:
-      return bytes ? PlainSum<uint8_t, 1>(t, x, y) : PlainSum<uint32_t, 1>(t, x, y);
-    case 2:
-      return bytes ? PlainSum<uint8_t, 2>(t, x, y) : PlainSum<uint32_t, 2>(t, x, y);
-    default:
-      return bytes ? PlainSum<uint8_t, 4>(t, x, y) : PlainSum<uint32_t, 4>(t, x, y);
-  }
 }
 
 Texel Fetch(const ptx2cpu_texture& t, uint32_t fetch, const uint32_t* words) {

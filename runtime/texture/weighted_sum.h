@@ -140,4 +140,15 @@ inline uint32_t WeightedSum(FilterFormat format, const uint32_t* texels, const i
   }
 }
 
+// The weight is split along z, then x, then y, each time to a multiple of 1/256.
+inline int Part(int whole, int weight) { return (whole * weight + kWeightOne / 2) >> kWeightBits; }
+
+inline void SplitPlane(int whole, int x, int y, int* weights) {
+  const int right = Part(whole, x), left = whole - right;
+  weights[3] = Part(right, y);
+  weights[1] = right - weights[3];
+  weights[0] = Part(left, kWeightOne - y);
+  weights[2] = left - weights[0];
+}
+
 }  // namespace ptx2cpu::texture
