@@ -20,9 +20,8 @@ struct PassOptions {
   Tier tier = Tier::kAuto;
   CollapseForm collapse = CollapseForm::kAuto;
   std::optional<analysis::LaunchShape> launch = {};  // block shape to specialise for; unset: any
-  bool slots_by_cut = true;          // false: each value that crosses regions is kept or rebuilt for itself
-  uint32_t inline_size = 40;         // callees of at most this many instructions are inlined anyway
-  uint32_t duplicate_limit = 20000;  // instructions that region formation may copy per function
+  // False: each value that crosses regions is kept or rebuilt for itself. Tests compare the cut with that.
+  bool slots_by_cut = true;
 };
 
 struct TierReason {

@@ -29,6 +29,7 @@ namespace {
 
 using ir::Opcode;
 
+constexpr size_t kSmallSize = 40;  // instructions of a callee that is inlined wherever it is called
 constexpr size_t kCalledOnceSize = 2000;
 constexpr size_t kCallerSize = 100000;   // no voluntary inlining beyond
 constexpr size_t kExpandedSize = 50000;  // of a kernel with all functions that suspend
@@ -37,8 +38,8 @@ constexpr size_t kFlattenedSize = 4000;  // the same where flatten-calls has wor
 // Which functions are inlined wherever they are called.
 class InlinePlan {
  public:
-  InlinePlan(const ir::Module& module, const CallGraph& graph, const PassOptions& options)
-      : module_(module), graph_(graph), options_(options), inlines_(module.functions.size()) {
+  InlinePlan(const ir::Module& module, const CallGraph& graph)
+      : module_(module), graph_(graph), inlines_(module.functions.size()) {
     if (LargestKernel(true) > (IsFlattened() ? kFlattenedSize : kExpandedSize)) LargestKernel(false);
   }
   bool Inlines(uint32_t callee) const { return inlines_[callee]; }
@@ -67,8 +68,8 @@ class InlinePlan {
         size += inlines_[callee] ? std::min(sizes[callee], kExpandedSize + 1) : 0;
       if (function.is_kernel) largest = std::max(largest, size);
       const bool once = node.call_sites == 1;
-      const bool wanted = size <= options_.inline_size || (once && size <= kCalledOnceSize) ||
-                          (node.suspends && (all || once));
+      const bool wanted =
+          size <= kSmallSize || (once && size <= kCalledOnceSize) || (node.suspends && (all || once));
       inlines_[n] = wanted && !function.is_declaration && function.entry.valid() && !node.recursive;
     }
     return largest;
@@ -76,7 +77,6 @@ class InlinePlan {
 
   const ir::Module& module_;
   const CallGraph& graph_;
-  const PassOptions& options_;
   std::vector<bool> inlines_;
 };
 
@@ -229,7 +229,7 @@ void MakeDeclaration(ir::Function& f) {
 Status InlineCalls(ir::Module& module, const PassOptions& options) {
   if (std::ranges::count(module.functions, false, &ir::Function::is_declaration) < 2) return {};
   const CallGraph graph(module);
-  const InlinePlan plan(module, graph, options);
+  const InlinePlan plan(module, graph);
   Reached reached(module);
   for (uint32_t n = 0; reached.Next(n);) {
     ir::Function& f = module.functions[n];
