@@ -117,7 +117,8 @@ class Maker {
       const ir::Inst& inst = f_.at_inst(id);
       if (!ir::IsBarrier(inst.op) && !ir::IsCollective(inst.op)) continue;
       node.role = ir::IsBarrier(inst.op) ? Role::kBarrier : Role::kCollective;
-      node.why = std::string(ir::Info(inst.op).mnemonic) + " at line " + std::to_string(inst.at.ptx_line);
+      node.why = std::string(ir::PtxName(inst.op, inst.attrs.flags)) + " at line " +
+                 std::to_string(inst.at.ptx_line);
     }
     size_t number = code.label.find("_for_line_");
     if (node.role != Role::kPlain || code.level == ir::Level::kLane || number == std::string::npos) return;

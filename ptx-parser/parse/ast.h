@@ -208,7 +208,7 @@ struct RegisterRange {
   uint32_t variable = kNone;  // Module::variables
 };
 
-using Dim3 = std::array<uint32_t, 3>;
+using Dimensions = std::array<uint32_t, 3>;  // x, y, z of a directive
 
 inline constexpr uint32_t kMaxRegisters = 1u << 24;  // of a function, including those of module scope
 
@@ -226,15 +226,15 @@ struct Function {
   bool unified = false;  // .attribute(.unified(...))
   Linkage linkage = Linkage::kNone;
   std::string_view name;
-  Range returns;       // Module::variables
-  Range parameters;    // Module::variables
-  Range statements;    // Module::statements; scopes appear as begin/end pairs, the outermost not
-  Range instructions;  // Module::instructions: the same ones, for those who need no order with labels
-  Range operands;      // Module::operands, all of the body's
-  Range pragmas;       // Module::pragmas in the header, before the body
-  Dim3 maxntid = {};   // all-zero: directive absent; else missing dimensions are 1
-  Dim3 reqntid = {};
-  Dim3 reqnctapercluster = {};
+  Range returns;            // Module::variables
+  Range parameters;         // Module::variables
+  Range statements;         // Module::statements; scopes appear as begin/end pairs, the outermost not
+  Range instructions;       // Module::instructions: the same ones, for those who need no order with labels
+  Range operands;           // Module::operands, all of the body's
+  Range pragmas;            // Module::pragmas in the header, before the body
+  Dimensions maxntid = {};  // all-zero: directive absent; else missing dimensions are 1
+  Dimensions reqntid = {};
+  Dimensions reqnctapercluster = {};
   uint32_t maxclusterrank = 0;  // 0: absent, so for the next three
   uint32_t maxnreg = 0;
   uint32_t minnctapersm = 0;

@@ -194,7 +194,7 @@ class Printer {
 
   // ---- functions
 
-  void PutDimensions(std::string_view name, const ast::Dim3& d) {
+  void PutDimensions(std::string_view name, const ast::Dimensions& d) {
     if (d[0] != 0) Put("\n{} {}, {}, {}", name, d[0], d[1], d[2]);
   }
   void PutLimit(std::string_view name, uint32_t value, uint32_t absent) {

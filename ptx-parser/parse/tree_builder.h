@@ -171,7 +171,7 @@ class TreeBuilder final : public Actions {
   // Function header or prototype being read. `first_parameter_`: of the list being read.
   size_t first_parameter_ = 0;
   ast::Range returns_;
-  ast::Dim3* dimensions_ = nullptr;
+  ast::Dimensions* dimensions_ = nullptr;
   uint32_t dimension_ = 0;
   TokenKind limit_ = TokenKind::kEnd;
 

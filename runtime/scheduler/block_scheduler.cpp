@@ -29,7 +29,7 @@ void BlockScheduler::Start(const ptx2cpu_kernel& kernel, ptx2cpu_block& block) {
   std::memset(barriers_, 0, sizeof barriers_);
   std::memset(block.points, 0, sizeof(uint32_t) * block.thread_padded);
   for (uint32_t w = 0; w < block.warp_count; ++w) warps_[w].live = warps_[w].ready = block.live[w];
-  live_warps_ = ready_warps_ = block.warp_count == 32 ? ~0u : (1u << block.warp_count) - 1;
+  live_warps_ = ready_warps_ = block.warp_count == kMaxWarps ? ~0u : (1u << block.warp_count) - 1;
   cluster_warps_ = barriers_in_use_ = 0;
   fault_ = {};
   step_ = {};

@@ -144,9 +144,9 @@ TEST_CASE("functions, their directives and parameters") {
   REQUIRE(f);
   CHECK(f->is_entry);
   CHECK(f->has_body);
-  CHECK(f->maxntid == ast::Dim3{256, 2, 1});
-  CHECK(f->reqntid == ast::Dim3{0, 0, 0});
-  CHECK(f->reqnctapercluster == ast::Dim3{2, 1, 1});
+  CHECK(f->maxntid == ast::Dimensions{256, 2, 1});
+  CHECK(f->reqntid == ast::Dimensions{0, 0, 0});
+  CHECK(f->reqnctapercluster == ast::Dimensions{2, 1, 1});
   CHECK(f->minnctapersm == 2);
   CHECK(f->maxnreg == 64);
   CHECK(f->explicit_cluster);

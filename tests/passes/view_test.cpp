@@ -37,7 +37,7 @@ TEST_CASE("the split form shows barriers, peeled branches and why a loop is spli
   CHECK(Count(view, CfgView::Role::kPeeledBranch) == 2);
   CHECK(Count(view, CfgView::Role::kJoin) >= 1);
   REQUIRE(view.notes.size() == 1);
-  CHECK(Contains(view.notes[0], "barrier_block at line 22"));
+  CHECK(Contains(view.notes[0], "bar.sync at line 22"));
   CHECK(Contains(view.notes[0], "decides whether line 22 is reached"));
   std::string dot = analysis::RenderDot(view);
   CHECK(Contains(dot, "block-level peeled branch"));

@@ -196,26 +196,24 @@ Status ExplainKernel(const Arguments& arguments) {
       fmt::print(" at PTX line {}: {}", reason.at.ptx_line, simt.Line(reason.at.ptx_line));
     fmt::print("\n");
   }
-  std::map<uint32_t, std::string> collectives, barriers;
+  std::set<uint32_t> collectives, barriers;  // PTX lines
   for (const ir::Function& function : simt.functions) {
     for (const ir::Inst& inst : function.insts) {
       if (!inst.block.valid()) continue;
-      if (ir::IsCollective(inst.op)) collectives[inst.at.ptx_line] = ir::Info(inst.op).mnemonic;
-      if (ir::IsBarrier(inst.op) && !ir::IsClusterBarrier(inst.op))
-        barriers[inst.at.ptx_line] = ir::Info(inst.op).mnemonic;
+      if (ir::IsCollective(inst.op)) collectives.insert(inst.at.ptx_line);
+      if (ir::IsBarrier(inst.op) && !ir::IsClusterBarrier(inst.op)) barriers.insert(inst.at.ptx_line);
     }
   }
-  const auto list = [&](std::string_view what, const std::map<uint32_t, std::string>& lines) {
+  const auto list = [&](std::string_view what, const std::set<uint32_t>& lines) {
     if (lines.empty()) return fmt::print("  no {}\n", what);
-    for (const auto& [line, name] : lines)
-      fmt::print("  {} at PTX line {}: {}\n", what, line, simt.Line(line));
+    for (const uint32_t line : lines) fmt::print("  {} at PTX line {}: {}\n", what, line, simt.Line(line));
   };
   list("warp operation", collectives);
   list("block barrier", barriers);
   for (const ir::Inst& inst : ordered.functions[0].insts) {
     if (inst.block.valid() && ir::IsBarrier(inst.op)) barriers.erase(inst.at.ptx_line);
   }
-  for (const auto& [line, name] : barriers)
+  for (const uint32_t line : barriers)
     fmt::print("  no thread can observe the barrier at PTX line {}: removed\n", line);
   fmt::print("  early exits before a barrier: {}\n", f.has_early_exit ? "yes, live masks are kept" : "none");
   size_t slots[3] = {}, slot_bytes[3] = {};  // per lane, warp, block

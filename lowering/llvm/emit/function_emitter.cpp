@@ -32,7 +32,7 @@ void Site::Return(llvm::Value* value, size_t number) const { e.values.Set(inst.r
 
 std::unexpected<Error> Site::Unsupported(std::string message) const {
   return Refuse(e.m.ir, ErrorCode::kUnsupported, inst.at,
-                std::string(Info(inst.op).mnemonic) + ": " + message);
+                std::string(PtxName(inst.op, inst.attrs.flags)) + ": " + message);
 }
 
 std::unexpected<Error> Site::Broken(std::string message) const {
