@@ -253,6 +253,8 @@ inline void AskCopies(Answers& a) {
   a.Add("unified past the end", cuMemcpy(b.device, b.device + 4090, 16));
   a.Add("unified from null", cuMemcpy(b.device, 0, 16));
   const auto all = b.All();
+  // The stream and the default stream do not wait for each other, and both use the same memory.
+  const auto in_turn = [] { cuCtxSynchronize(); };
   for (const auto& [name, pointer] : all) {
     if (name == "nowhere") continue;
     a.Add("h2d to " + name, cuMemcpyHtoD(pointer, host, 16));
@@ -263,13 +265,17 @@ inline void AskCopies(Answers& a) {
     a.Add("d2d to " + name, cuMemcpyDtoD(pointer, b.device, 16));
     a.Add("unified to " + name, cuMemcpy(pointer, b.device, 16));
     a.Add("unified from " + name, cuMemcpy(b.device, pointer, 16));
+    in_turn();
     a.Add("async h2d to " + name, cuMemcpyHtoDAsync(pointer, host, 16, b.stream));
     a.Add("async d2h from " + name, cuMemcpyDtoHAsync(host, pointer, 16, b.stream));
+    in_turn();
     a.Add("h2d past the end of " + name,
           name == "pageable" ? CUDA_SUCCESS
                              : cuMemcpyHtoD(b.device, reinterpret_cast<void*>(pointer + 4090), 16));
     a.Add("memset of " + name, cuMemsetD8(pointer, 0, 16));
+    in_turn();
     a.Add("memset async of " + name, cuMemsetD8Async(pointer, 0, 16, b.stream));
+    in_turn();
   }
   CUcontext context = nullptr;
   cuCtxGetCurrent(&context);
@@ -300,6 +306,7 @@ inline void AskSets(Answers& a) {
   a.Add("set2d16 pitch odd", cuMemsetD2D16(b.device, 63, 1, 4, 4));
   a.Add("set2d16 address odd", cuMemsetD2D16(b.device + 1, 64, 1, 4, 4));
   a.Add("set2d32 pitch 62", cuMemsetD2D32(b.device, 62, 1, 4, 4));
+  cuCtxSynchronize();  // the stream does not wait for the default stream
   a.Add("set2d32 async", cuMemsetD2D32Async(b.device, 64, 1, 4, 4, b.stream));
   cuCtxSynchronize();
 }
