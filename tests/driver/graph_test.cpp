@@ -223,7 +223,11 @@ TEST_CASE("graphs: launches of one executable graph run one after the other, on 
   // Not atomic: two launches at once would lose additions.
   uint64_t cell = 0;
   CUgraphNode node;
-  CUDA_HOST_NODE_PARAMS call{[](void* data) { ++*static_cast<volatile uint64_t*>(data); }, &cell};
+  const auto add = [](void* data) {
+    volatile uint64_t& sum = *static_cast<uint64_t*>(data);
+    sum = sum + 1;
+  };
+  CUDA_HOST_NODE_PARAMS call{add, &cell};
   REQUIRE_OK(cuGraphAddHostNode(&node, graph, nullptr, 0, &call));
   CUgraphExec exec;
   REQUIRE_OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
