@@ -7,6 +7,7 @@
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/lane_kernel.h"
 #include "tests/passes/kernel_run.h"
+#include "tests/quick.h"
 #include "tools/harness/compiled_call.h"
 
 using namespace ptx2cpu;
@@ -117,7 +118,9 @@ void TryRandomKernels(llvm_test::Blocks blocks, lowering::CollapseForm form,
   };
   uint64_t done = 0;
   for (; done < (count != 0 ? count : 60); ++done) {
-    if (count == 0 && done >= 16 && std::chrono::steady_clock::now() - start > std::chrono::seconds(8)) break;
+    if (count == 0 && done >= 16 &&
+        std::chrono::steady_clock::now() - start > test::QuickPart(std::chrono::milliseconds(8000)))
+      break;
     if (!run(first + done, count == 1)) break;
   }
   CHECK((count != 0 || done >= 16));

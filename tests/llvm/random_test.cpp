@@ -7,6 +7,7 @@
 #include "tests/llvm/jit_run.h"
 #include "tests/passes/kernel_run.h"
 #include "tests/passes/random_kernel.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 
@@ -69,7 +70,9 @@ TEST_CASE("random kernels give the same as machine code") {
   uint64_t seed = first != nullptr ? std::strtoull(first, nullptr, 10) : 1;
   uint32_t compared = 0;
   for (; compared < 120; ++seed) {
-    if (compared >= 20 && std::chrono::steady_clock::now() - start > std::chrono::seconds(6)) break;
+    if (compared >= 20 &&
+        std::chrono::steady_clock::now() - start > test::QuickPart(std::chrono::milliseconds(6000)))
+      break;
     auto form = seed % 2 != 0 ? lowering::CollapseForm::kAuto : lowering::CollapseForm::kHierarchical;
     Result<ir::Module> module = test::After(test::RandomKernel(seed), "", form);
     REQUIRE(module);

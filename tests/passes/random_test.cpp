@@ -4,6 +4,7 @@
 
 #include "tests/passes/kernel_run.h"
 #include "tests/passes/random_kernel.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::test;
@@ -43,7 +44,9 @@ TEST_CASE("random kernels mean the same before and after collapsing", "[passes][
   uint32_t compared = 0;
   for (uint64_t seed = FirstSeed(); compared < 400; ++seed) {
     // At least 40 kernels, however slow the build (sanitizers).
-    if (compared >= 40 && std::chrono::steady_clock::now() - start > std::chrono::seconds(8)) break;
+    if (compared >= 40 &&
+        std::chrono::steady_clock::now() - start > QuickPart(std::chrono::milliseconds(8000)))
+      break;
     ir::Module reference = RandomKernel(seed);
     auto form = seed % 2 ? lowering::CollapseForm::kAuto : lowering::CollapseForm::kHierarchical;
     for (const char* pass : {"collapse", "sequence-divergent-arms"}) {

@@ -16,6 +16,7 @@
 #include <map>
 
 #include "tests/corpus/block_shapes.h"
+#include "tests/quick.h"
 #include "tests/random/engines.h"
 #include "tests/random/generator/write.h"
 
@@ -63,7 +64,7 @@ void OnAlarm(int) {
 
 class Campaign {
  public:
-  explicit Campaign(double seconds) : seconds_(seconds) {
+  explicit Campaign(double seconds) : seconds_(ptx2cpu::test::QuickPart(seconds)) {
     if (const char* shard = std::getenv("PTX2CPU_RANDOM_SHARD"))
       std::sscanf(shard, "%lu/%lu", &shard_, &shards_);
     signal(SIGALRM, OnAlarm);
