@@ -10,14 +10,14 @@ bool Loop::Contains(uint32_t block) const { return std::binary_search(blocks.beg
 
 namespace {
 
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
+using Digraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
 
 // Components of the subgraph of `nodes`, without edges into `without` (a header already accounted for).
 std::vector<std::vector<uint32_t>> Components(const Cfg& g, const std::vector<uint32_t>& nodes,
                                               uint32_t without) {
   std::vector<uint32_t> local(g.size(), kNoNode);
   for (uint32_t i = 0; i < nodes.size(); ++i) local[nodes[i]] = i;
-  Graph graph(nodes.size());
+  Digraph graph(nodes.size());
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     for (uint32_t to : g.successors[nodes[i]]) {
       if (to != without && local[to] != kNoNode) boost::add_edge(i, local[to], graph);

@@ -10,7 +10,7 @@ namespace ptx2cpu::analysis {
 namespace {
 
 constexpr uint32_t kTop = ~0u, kNone = ~0u - 1;  // of states: not reached yet; not known
-constexpr uint64_t kMaxWork = 20'000'000;
+constexpr uint64_t kMaxFlowWork = 20'000'000;
 
 // Forward data flow on stretches. A state has, per class of accesses (same address, width and number of
 // parts) which effect had the bytes last. That the address and the values are still the same SSA values at a
@@ -80,7 +80,7 @@ class Solver {
     const std::vector<Stretch>& stretches = intervals_.stretches();
     uint64_t work = 0;
     for (uint32_t s = 0; s < stretches.size(); ++s) work += intervals_.effects_around(s).size();
-    if (classes_.size() * (work + all.size() + stretches.size()) > kMaxWork) return false;
+    if (classes_.size() * (work + all.size() + stretches.size()) > kMaxFlowWork) return false;
     poison_.assign(stretches.size(), std::vector<bool>(classes_.size()));
     for (uint32_t c = 0; c < classes_.size(); ++c) {
       std::vector<bool> writes(all.size());

@@ -35,9 +35,9 @@ struct Scratch {
 };
 
 // One loop: the blocks from which the back edge is reached without passing its target.
-class Loop {
+class Candidate {
  public:
-  Loop(const ir::Function& f, Scratch& scratch, BlockId latch, BlockId head)
+  Candidate(const ir::Function& f, Scratch& scratch, BlockId latch, BlockId head)
       : f_(f), scratch_(scratch), number_(++scratch.loops) {
     Reach(head);
     Reach(latch);
@@ -144,7 +144,7 @@ std::vector<SpinLoop> FindSpinLoops(const ir::Function& f) {
   if (!may_wait) return found;
   Scratch scratch(f);
   for (BlockEdge back : FindBackEdges(f)) {
-    Loop loop(f, scratch, back.from, f.successors(back.from)[back.edge].to);
+    Candidate loop(f, scratch, back.from, f.successors(back.from)[back.edge].to);
     if (const ir::Inst* decider = loop.Decider()) found.push_back({back, decider->at});
   }
   return found;

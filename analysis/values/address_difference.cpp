@@ -5,12 +5,12 @@
 
 #include "analysis/values/address_form.h"
 #include "analysis/values/polynomial.h"
+#include "runtime/abi/limits.h"
 
 namespace ptx2cpu::analysis {
 namespace {
 
 constexpr int kLinear = 3;
-constexpr int64_t kMaxThreads = 1024, kMaxThreadsZ = 64;
 constexpr int64_t kFar =
     int64_t{1} << 30;  // smaller than what two widened numbers differ by when they wrapped apart
 
@@ -123,7 +123,7 @@ bool AddressForms::SubtractWidened(const std::vector<Term>& a, const std::vector
   if (!inner.known) return false;
   __int128 reach = Magnitude(inner.constant = static_cast<int32_t>(inner.constant));
   for (size_t k = 0; k < 4; ++k) {
-    int64_t most = k == 2 ? kMaxThreadsZ : kMaxThreads;
+    int64_t most = k == 2 ? kMaxBlockZ : kMaxThreads;
     reach += static_cast<__int128>(Magnitude(inner.first[k]) + Magnitude(inner.second[k])) * most;
   }
   if (reach > kFar) return false;
@@ -138,7 +138,7 @@ bool AddressForms::SubtractWidened(const std::vector<Term>& a, const std::vector
 bool AddressForms::MayOverlap(const AddressDifference& d, int64_t first_bytes, int64_t second_bytes) const {
   if (!d.known) return true;
   std::array<int64_t, 4> extents{shape_.x ? shape_.x : kMaxThreads, shape_.y ? shape_.y : kMaxThreads,
-                                 shape_.z ? shape_.z : kMaxThreadsZ, 1};
+                                 shape_.z ? shape_.z : kMaxBlockZ, 1};
   __int128 low = d.constant, high = d.constant;
   bool plain = false, linear = false;
   int64_t step = 0;

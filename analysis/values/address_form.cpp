@@ -4,6 +4,7 @@
 
 #include "analysis/graph/loops.h"
 #include "analysis/values/polynomial.h"
+#include "runtime/abi/limits.h"
 
 namespace ptx2cpu::analysis {
 
@@ -13,7 +14,6 @@ using ir::ValueId;
 
 namespace {
 
-constexpr int64_t kMaxThreads = 1024, kMaxThreadsZ = 64;
 constexpr int64_t kSharedEnd = int64_t{1} << 24;  // beyond any shared window
 
 bool IsWord(ir::Type type) { return type == ir::Type::kI32 || type == ir::Type::kI64; }
@@ -41,7 +41,7 @@ bool IsPureOperation(const ir::Inst& inst) {
 AddressForms::AddressForms(const ir::Module& module, const ir::Function& f,
                            const UniformityResult& uniformity, LaunchShape shape,
                            const std::vector<ValueId>& addresses)
-    : module_(module), f_(f), uniformity_(uniformity), shape_(shape) {
+    : f_(f), uniformity_(uniformity), shape_(shape) {
   forms_.resize(f.values.size());
   Cfg g = BuildCfg(f);
   LoopForest loops = Loops(g);
@@ -105,7 +105,7 @@ Polynomial AddressForms::SpecialRegister(const ir::Inst& inst, ValueId result) {
     if (extent == 1) return Constant(0);
     atom.kind = static_cast<AtomKind>(static_cast<int>(AtomKind::kThreadX) + axis);
     atom.low = 0;
-    atom.high = (extent ? extent : axis == 2 ? kMaxThreadsZ : kMaxThreads) - 1;
+    atom.high = (extent ? extent : axis == 2 ? kMaxBlockZ : kMaxThreads) - 1;
     return Single({static_cast<int64_t>(atom.kind)}, std::move(atom));
   }
   if (!IsSteady(special)) return Opaque(result);
@@ -117,7 +117,7 @@ Polynomial AddressForms::SpecialRegister(const ir::Inst& inst, ValueId result) {
     atom.kind = AtomKind::kExtent;
     atom.index = static_cast<uint32_t>(axis);
     atom.low = 1;
-    atom.high = axis == 2 ? kMaxThreadsZ : kMaxThreads;
+    atom.high = axis == 2 ? kMaxBlockZ : kMaxThreads;
   }
   Key key{static_cast<int64_t>(AtomKind::kSpecial), static_cast<int64_t>(special), inst.attrs.index,
           static_cast<int64_t>(inst.type)};

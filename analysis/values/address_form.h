@@ -106,7 +106,6 @@ class AddressForms {
   bool AnyOverlap(const AddressDifference& difference, const std::array<int64_t, 4>& extents,
                   int64_t first_bytes, int64_t second_bytes) const;
 
-  const ir::Module& module_;
   const ir::Function& f_;
   const UniformityResult& uniformity_;
   LaunchShape shape_;

@@ -34,7 +34,8 @@ void Subtract(Emitter& e, ValueId a, ValueId b, bool carry_in) {
   if (e.Has("cc")) e.WriteCarry(Inverted(e, borrow));
 }
 
-ValueId Product(Emitter& e) {
+// The half of the product that .lo or .hi selects.
+ValueId HalfProduct(Emitter& e) {
   Opcode op = !e.Has("hi") ? Opcode::kMul : IsSigned(e.type()) ? Opcode::kMulHiS : Opcode::kMulHiU;
   return e.b.Binary(op, ElementOf(e, 1), e.Read(1), e.Read(2));
 }
@@ -45,7 +46,7 @@ void add_cc(Emitter& e) { Add(e, e.Read(1), e.Read(2), false); }
 void addc(Emitter& e) { Add(e, e.Read(1), e.Read(2), true); }
 void sub_cc(Emitter& e) { Subtract(e, e.Read(1), e.Read(2), false); }
 void subc(Emitter& e) { Subtract(e, e.Read(1), e.Read(2), true); }
-void mad_cc(Emitter& e) { Add(e, Product(e), e.Read(3), false); }
-void madc(Emitter& e) { Add(e, Product(e), e.Read(3), true); }
+void mad_cc(Emitter& e) { Add(e, HalfProduct(e), e.Read(3), false); }
+void madc(Emitter& e) { Add(e, HalfProduct(e), e.Read(3), true); }
 
 }  // namespace ptx2cpu::ptx::rows

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/image.h"
@@ -29,6 +31,9 @@ ir::ValueId ReadHandle(Emitter& e, const ast::Operand& operand);
 std::optional<ImagePlace> ReadImagePlace(Emitter& e, const ast::Operand& operand);
 // The elements of {a, b, ...}, or the operand itself.
 std::vector<ir::ValueId> ReadList(Emitter& e, const ast::Operand& operand, ir::Type type);
+
+// An error of the text.
+inline void Wrong(Emitter& e, std::string message) { e.Fail(ErrorCode::kSyntax, std::move(message)); }
 
 // The attribute of `.width` and the like of txq and suq.
 std::optional<ir::image::Query> QueryOf(const Emitter& e);

@@ -16,8 +16,6 @@ using ir::ValueId;
 
 namespace {
 
-void Wrong(Emitter& e, std::string message) { e.Fail(ErrorCode::kSyntax, std::move(message)); }
-
 struct Access {
   ValueId handle;
   ValueId address;

@@ -10,7 +10,7 @@ namespace ptx2cpu::ptx {
 
 namespace {
 
-using Place = SymbolTable::Place;
+using ItemPlace = SymbolTable::Place;
 using ast::Linkage;
 
 // Which of two definitions stays: .visible before .weak before .common.
@@ -111,7 +111,7 @@ class SymbolResolver {
     }
   }
 
-  void Export(std::string_view name, Place place, Linkage linkage) {
+  void Export(std::string_view name, ItemPlace place, Linkage linkage) {
     auto [it, fresh] = table_.exported_functions_.emplace(name, place);
     int& strength = function_strength_[name];
     if (!fresh && strength == Strength(Linkage::kVisible) && strength == Strength(linkage) &&
@@ -143,7 +143,7 @@ class SymbolResolver {
         const ast::Function& function = Ast(m).functions[f];
         if (function.has_body && function.linkage == Linkage::kNone) continue;
         auto found = table_.exported_functions_.find(function.name);
-        if (found == table_.exported_functions_.end() || found->second == Place{m, f}) continue;
+        if (found == table_.exported_functions_.end() || found->second == ItemPlace{m, f}) continue;
         const ast::Module& other = table_.Ast(found->second);
         const ast::Function& definition = table_.Function(found->second);
         if (SamePrototype(Ast(m), function, other, definition)) continue;
@@ -176,14 +176,14 @@ class SymbolResolver {
   // -- variables --
 
   struct Exported {
-    Place place;  // the definition, else the first declaration
+    ItemPlace place;  // the definition, else the first declaration
     Linkage linkage = Linkage::kExtern;
     uint64_t size = 0;  // the largest, where there are several .common or .extern ones
     uint32_t align = 1;
     uint32_t number = ast::kNone;
   };
 
-  const ast::Variable& VariableAt(Place place) const { return Ast(place.module).variables[place.index]; }
+  const ast::Variable& VariableAt(ItemPlace place) const { return Ast(place.module).variables[place.index]; }
 
   // Module scope first, then the static variables of function bodies: those are renamed where names collide.
   template <typename Visit>
@@ -192,20 +192,20 @@ class SymbolResolver {
       const ast::Module& ast = Ast(m);
       if (module_scope) {
         for (uint32_t v : ast.globals) {
-          if (IsModuleStorage(ast.variables[v].space)) visit(Place{m, v});
+          if (IsModuleStorage(ast.variables[v].space)) visit(ItemPlace{m, v});
         }
         continue;
       }
       for (uint32_t v = 0; v < ast.variables.size(); ++v) {
         if (ast.variables[v].function != ast::kNone && IsModuleStorage(ast.variables[v].space))
-          visit(Place{m, v});
+          visit(ItemPlace{m, v});
       }
     }
   }
 
   void ExportVariables() {
     for (bool module_scope : {true, false}) {
-      ForEachVariable(module_scope, [&](Place place) {
+      ForEachVariable(module_scope, [&](ItemPlace place) {
         const ast::Variable& variable = VariableAt(place);
         if (variable.linkage == Linkage::kNone) return;
         auto [it, fresh] = exported_.emplace(variable.name, Exported{place, variable.linkage});
@@ -219,7 +219,7 @@ class SymbolResolver {
     }
   }
 
-  void Merge(Exported& known, Place place, const ast::Variable& variable) {
+  void Merge(Exported& known, ItemPlace place, const ast::Variable& variable) {
     const ast::Module& module = Ast(place.module);
     const ast::Variable& first = VariableAt(known.place);
     const ast::Module& first_module = Ast(known.place.module);
@@ -259,7 +259,7 @@ class SymbolResolver {
   void NumberVariables() {
     for (const auto& [name, exported] : exported_) variable_names_.emplace(name);
     for (bool module_scope : {true, false}) {
-      ForEachVariable(module_scope, [&](Place place) { Number(place); });
+      ForEachVariable(module_scope, [&](ItemPlace place) { Number(place); });
     }
   }
 
@@ -270,7 +270,7 @@ class SymbolResolver {
     return std::string(Ast(module).functions[variable.function].name) + "." + std::string(variable.name);
   }
 
-  void Number(Place place) {
+  void Number(ItemPlace place) {
     const ast::Variable& variable = VariableAt(place);
     uint32_t& number = table_.modules_[place.module].variable_number[place.index];
     const auto next = static_cast<uint32_t>(table_.variables_.size());
@@ -300,7 +300,7 @@ class SymbolResolver {
       for (uint32_t o = 0; o < ast.operands.size(); ++o) {
         const ast::Operand& operand = ast.operands[o];
         if (operand.symbol_kind != ast::SymbolKind::kFunction || plain[o]) continue;
-        const Place target = table_.Definition({m, operand.symbol});
+        const ItemPlace target = table_.Definition({m, operand.symbol});
         const ast::Function& function = table_.Function(target);
         if (function.has_body && !function.is_entry && known.insert(SymbolTable::Key(target)).second)
           table_.indirect_targets_.push_back(target);

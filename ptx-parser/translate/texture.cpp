@@ -23,8 +23,6 @@ struct Fetch {
   bool AtEnd() const { return next >= operands.size(); }
 };
 
-void Wrong(Emitter& e, std::string message) { e.Fail(ErrorCode::kSyntax, std::move(message)); }
-
 // The first `count` of a list that may be padded.
 void AppendList(Emitter& e, Fetch& fetch, std::vector<ValueId> list, uint32_t count, const char* what) {
   if (list.size() < count) return Wrong(e, std::string("too few ") + what);

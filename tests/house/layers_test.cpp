@@ -26,7 +26,7 @@ constexpr const char* kDriverExports = "runtime/cuda/driver/";
 const std::vector<Room> kRooms = {
     {"ir/", {"fmt/", "runtime/abi/limits.h"}},
     {"runtime/abi/", {}},
-    {"analysis/", {"ir/", "boost/", "fmt/"}},
+    {"analysis/", {"ir/", "boost/", "fmt/", "runtime/abi/limits.h"}},
     {"ptx-parser/fatbin/", {"ir/", "fmt/", "zstd.h", "lz4.h", "zlib.h", "elf.h"}},
     {"ptx-parser/outline/", {}},
     {"ptx-parser/parse/", {"ir/", "fmt/", "antlr4", "Ptx", "ptx-parser/antlr/"}},

@@ -15,13 +15,13 @@ using Value = llvm::Value*;
 
 namespace {
 
-size_t Count(const ir::Inst& access) {
+size_t ElementCount(const ir::Inst& access) {
   return access.op == Opcode::kLoad ? access.results.size() : access.operands.size() - 1;
 }
 
 llvm::Align AlignOf(const ir::Inst& access, size_t element) {
   const auto bytes = static_cast<uint64_t>(ir::Bytes(access.type));
-  llvm::Align whole(access.attrs.align != 0 ? access.attrs.align : bytes * Count(access));
+  llvm::Align whole(access.attrs.align != 0 ? access.attrs.align : bytes * ElementCount(access));
   return llvm::commonAlignment(whole, element * bytes);
 }
 
