@@ -36,8 +36,8 @@ bool IsImageReference(const ast::Variable& variable) {
 
 namespace {
 
-ValueId Wrong(Emitter& e, std::string message) {
-  e.Fail(ErrorCode::kSyntax, std::move(message));
+ValueId NoHandle(Emitter& e, std::string message) {
+  Wrong(e, std::move(message));
   return e.Const(Type::kI64, 0);
 }
 
@@ -48,15 +48,16 @@ ValueId ReadHandle(Emitter& e, const ast::Operand& operand) {
   const bool names = operand.kind == OperandKind::kIdentifier || operand.kind == OperandKind::kAddress;
   if (names && operand.integer == 0 && operand.symbol_kind == SymbolKind::kRegister) {
     const ValueId value = e.ReadVariable(operand.symbol);
-    if (ir::Bits(e.f.type_of(value)) != 64) return Wrong(e, "a handle of a texture or surface has 64 bits");
+    if (ir::Bits(e.f.type_of(value)) != 64)
+      return NoHandle(e, "a handle of a texture or surface has 64 bits");
     return e.b.Bitcast(Type::kI64, value);
   }
   if (!names || operand.symbol_kind != SymbolKind::kVariable || operand.integer != 0)
-    return Wrong(e, "expected a register or the name of a .texref, .samplerref or .surfref");
+    return NoHandle(e, "expected a register or the name of a .texref, .samplerref or .surfref");
   const ast::Variable& variable = e.ast.variables[operand.symbol];
   if (variable.space == ast::Space::kParam) return e.params->ReadScalar(e, operand.symbol);
   if (!IsImageReference(variable))
-    return Wrong(e, "`" + std::string(variable.name) + "` is not a .texref, .samplerref or .surfref");
+    return NoHandle(e, "`" + std::string(variable.name) + "` is not a .texref, .samplerref or .surfref");
   const ValueId address = e.b.Symbol(ir::Space::kGlobal, e.context.RequireVariable(operand.symbol));
   return e.b.Load(Type::kI64, ir::Space::kGlobal, address, {.flags = ir::kNonCoherent});
 }
