@@ -59,6 +59,8 @@ Status InsertImplicitWarpBarriers(ir::Module& module, ir::Function& f, const Pas
 Status SplitAtBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Decides whether warps or lanes must be resumable: sets f.resumes.
 Status ChooseTier(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Loops that stride by the block go outside the loop over threads (T0, T1).
+Status InterchangeLoops(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Induction variables of loops that hold barriers: what differs between threads is taken out of the loop.
 Status SplitInductions(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Resumes lanes: yields on the back edges of loops that may wait for another thread.

@@ -38,6 +38,8 @@ constexpr std::array kPasses = {
     PassEntry{"check-supported", CheckSupported, Phase::kSimt, For::kRegions, On::kKernels,
               "after inlining and simplification, so that dead code is not refused, and before the passes "
               "that rely on it"},
+    PassEntry{"interchange-loops", InterchangeLoops, Phase::kSimt, For::kRegions, On::kKernels,
+              "puts barriers into loops without changing the tier, which is chosen by then"},
     PassEntry{"split-inductions", SplitInductions, Phase::kSimt, For::kRegions, On::kKernels,
               "knows which loops hold barriers; before slots are made, which its values then do without"},
     PassEntry{"insert-extra-barriers", InsertExtraBarriers, Phase::kSplit, For::kRegions, On::kKernels,

@@ -18,6 +18,7 @@
 #include "analysis/values/linear_in_thread.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
+#include "lowering/passes/inductions.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -27,13 +28,6 @@ using ir::BlockId;
 using ir::Level;
 using ir::Opcode;
 using ir::ValueId;
-
-constexpr size_t kMaxSteps = 8;  // additions in one trip
-
-struct Step {
-  Opcode op;
-  ValueId by;
-};
 
 class Splitter {
  public:
@@ -93,29 +87,11 @@ class Splitter {
   bool Known(ValueId value) const { return value.index < linear_.size(); }
   bool IsUniform(ValueId value) const { return Known(value) && uniformity_.UniformAt(value, level_); }
 
-  // What is added on the way from the parameter to `value`, first step first.
-  std::optional<std::vector<Step>> StepsTo(ValueId value, ValueId param) const {
-    std::vector<Step> steps;
-    while (value != param) {
-      const ir::InstId def = f_.at_value(value).def;
-      if (!def.valid() || steps.size() == kMaxSteps) return std::nullopt;
-      const ir::Inst& inst = f_.at_inst(def);
-      if ((inst.op != Opcode::kAdd && inst.op != Opcode::kSub) || inst.attrs.flags != 0) return std::nullopt;
-      const bool swapped = inst.op == Opcode::kAdd && IsUniform(inst.operands[0]);
-      const ValueId by = inst.operands[swapped ? 0 : 1];
-      if (!IsUniform(by)) return std::nullopt;
-      steps.push_back({inst.op, by});
-      value = inst.operands[swapped ? 1 : 0];
-    }
-    std::ranges::reverse(steps);
-    return steps;
-  }
-
   void Split(BlockId header, size_t number) {
     const ValueId param = f_.at_block(header).params[number];
     if (!ir::IsInteger(f_.type_of(param)) || ir::Bits(f_.type_of(param)) > 64 || IsUniform(param)) return;
     ValueId start;
-    std::vector<std::vector<Step>> steps;
+    std::vector<std::vector<InductionStep>> steps;
     for (const Incoming& edge : incoming_) {
       const ValueId argument = Argument(edge, number);
       if (edge.enters) {
@@ -123,7 +99,8 @@ class Splitter {
         start = argument;
         continue;
       }
-      std::optional<std::vector<Step>> to_latch = StepsTo(argument, param);
+      std::optional<std::vector<InductionStep>> to_latch =
+          StepsTo(f_, argument, param, [&](ValueId v) { return IsUniform(v); });
       if (!to_latch) return;
       steps.push_back(std::move(*to_latch));
     }
@@ -144,7 +121,8 @@ class Splitter {
     return Before(block, f_.at_block(block).insts.size() - 1, op, type, std::move(operands));
   }
 
-  void Rewrite(BlockId header, size_t number, ValueId start, const std::vector<std::vector<Step>>& steps) {
+  void Rewrite(BlockId header, size_t number, ValueId start,
+               const std::vector<std::vector<InductionStep>>& steps) {
     const ValueId counter = f_.at_block(header).params[number];  // the parameter itself
     const ir::Type type = f_.type_of(counter);
     const ValueId sum = Before(header, 0, Opcode::kAdd, type, {start, start});
@@ -156,7 +134,8 @@ class Splitter {
       if (edge.enters) {
         value = AtEnd(edge.from, Opcode::kConst, type, {});
       } else {
-        for (const Step& step : steps[latch]) value = AtEnd(edge.from, step.op, type, {value, step.by});
+        for (const InductionStep& step : steps[latch])
+          value = AtEnd(edge.from, step.op, type, {value, step.by});
         ++latch;
       }
       Argument(edge, number) = value;

@@ -126,7 +126,8 @@ bool PaysOff(const FunctionEmitter& e, const LaneRegion& region, unsigned width)
 }
 
 // LLVM makes vectors of the loop over threads where they have no loop of their own and it sees where most
-// accesses lie.
+// accesses lie: in rows of any width it adds what versions it needs. In rows of a known width, where it would
+// rather unroll the loop, they are made here.
 bool PaysForRows(const FunctionEmitter& e, const LaneRegion& region, unsigned width) {
   if (e.f.has_early_exit) return false;
   size_t plain = 0, to_be_seen = 0;
@@ -146,7 +147,8 @@ bool PaysForRows(const FunctionEmitter& e, const LaneRegion& region, unsigned wi
   }
   const bool has_loops = region.levels.size() > 1;
   const bool asked = e.m.lane_width != 0;
-  return (asked || has_loops || to_be_seen > plain) && PaysOff(e, region, width);
+  const bool known_row = e.f.required_threads[0] >= width;
+  return (asked || known_row || has_loops || to_be_seen > plain) && PaysOff(e, region, width);
 }
 
 using Threads = LaneRegionOptions::Threads;
