@@ -182,15 +182,23 @@ Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
   auto together = [&] {
     return Together(inst, mask, [&](const Mask& lanes) { StoreTogether(inst, lanes); });
   };
-  if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
-  return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, {});
+  auto vector = [&] {
+    if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
+    return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, {});
+  };
+  if (IsAll(mask) || !e.values.Get(inst.operands[0])->getType()->isVectorTy()) return vector();
+  // A lane that is alone (`if (threadIdx.x == 0)`) stores for itself: a vector under its mask would reach far
+  // past it, and where that is past the end of memory, processors take a thousand cycles to see that nothing
+  // is stored there.
+  Value bits = Bits(mask), others = b.CreateAnd(bits, b.CreateSub(bits, Literal(bits, 1)));
+  return Choose(b.CreateICmpEQ(others, Literal(bits, 0)), [&] { return StoreLast(inst, mask); }, vector, {});
 }
 
-// All lanes store to one place: the last one's value remains.
+// All lanes store to one place, or one lane alone: the last one's value remains.
 Status LaneVectors::StoreLast(const ir::Inst& inst, const Mask& mask) {
   ValueMap::Overrides lasts(e.values);
   Value last = nullptr;
-  for (size_t i = 1; i < inst.operands.size(); ++i) {
+  for (size_t i = 0; i < inst.operands.size(); ++i) {
     const ShapedValue shaped = e.values.Shaped(inst.operands[i]);
     if (!shaped.value->getType()->isVectorTy()) continue;  // also those that have been here before
     if (last == nullptr) {
