@@ -295,7 +295,7 @@ TEST_CASE("a shape that is launched again and again gets code of its own, with t
   const auto module = ModuleOf(LargeKernel(), &cache, {.quick_tier = false});
   const auto code = Compiled(module, "large");
   const auto any = Run(*code);
-  const rt::Dim3 block{64, 1, 1};
+  const Dim3 block{64, 1, 1};
   for (int launch = 0; launch < 2; ++launch) CHECK(code->ForBlock(block).value()->required_threads[0] == 0);
   rt::WaitForBackground();
   const ptx2cpu_kernel* own = code->ForBlock(block).value();
