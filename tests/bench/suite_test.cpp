@@ -74,7 +74,7 @@ TEST_CASE("what a kernel leaves unwritten is found, also where zero is expected"
 }
 
 TEST_CASE("a report holds ratios, the lower roof and a chart") {
-  Report report{.machine = "m", .date = "d", .command = "bench", .limits = {}, .measured = {}};
+  Report report{.machine = "m", .date = "d", .command = "bench", .chart = "", .limits = {}, .measured = {}};
   report.limits[0] = {.copy_bytes = 10e9, .floats = 100e9, .doubles = 50e9};
   Measured measured{.row = &Rows()[0], .size = "1", .bytes = 1e9, .flops = 1e9};
   measured.figures[0] = {.seconds = 0.2};
@@ -87,6 +87,9 @@ TEST_CASE("a report holds ratios, the lower roof and a chart") {
   CHECK(measured.Share(report.limits[0]) == Approx(0.5));
   CHECK(Summary(report, false).find("openmp / ours: geometric mean 0.50") != std::string::npos);
   CHECK(Markdown(report).find("| 0.50 | 2.00 | - | 50 % copy |") != std::string::npos);
+  CHECK(Markdown(report).find("![") == std::string::npos);
+  report.chart = "chart.svg";
+  CHECK(Markdown(report).find("](chart.svg)") != std::string::npos);
   CHECK(Json(report).find("\"share\": 0.5000") != std::string::npos);
   CHECK(Chart(report).find(">2.00</title>") != std::string::npos);
   CHECK(GeometricMean(std::vector<double>{0.5, 8}) == Approx(2));

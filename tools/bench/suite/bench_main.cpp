@@ -1,5 +1,4 @@
-// bench [--threads one|all|both] [--seconds S] [--json FILE] [--markdown FILE] [--svg FILE] [--small]
-// [--list] [NAME...]
+// The program bench: kUsage has its options.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@ constexpr std::string_view kUsage =
     "  --threads one|all|both  default: both\n"
     "  --seconds S             processor time of a contender for a kernel (default 0.3); at least 5 samples\n"
     "  --json FILE, --markdown FILE, --svg FILE  also write these; - is standard output\n"
+    "  --note TEXT             added to the machine in what is written\n"
     "  --small                 compare the results of small problems, without times\n"
     "  --list                  the kernels\n"
     "  --no-opencl             without OpenCL, also where PoCL is installed\n"
@@ -29,7 +29,7 @@ constexpr std::string_view kUsage =
 struct Options {
   bool one = true, all = true, small = false, list = false, help = false;
   double seconds = 0.3;
-  std::string json = {}, markdown = {}, svg = {}, command = {};
+  std::string json = {}, markdown = {}, svg = {}, note = {}, command = {};
   Setting setting = {.suite = PTX2CPU_SUITE_DIR};
   bool opencl = true;
   std::vector<const Row*> rows = {};
@@ -49,10 +49,11 @@ Status ParseThreads(std::string_view value, Options& options) {
 }
 
 Result<Options> Parse(int count, char** arguments) {
-  Options options{.command = "bench"};
+  Options options{.command = "tools/bench/run"};
   const std::pair<std::string_view, std::string*> texts[] = {{"--json", &options.json},
                                                              {"--markdown", &options.markdown},
                                                              {"--svg", &options.svg},
+                                                             {"--note", &options.note},
                                                              {"--suite", &options.setting.suite}};
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
@@ -72,7 +73,7 @@ Result<Options> Parse(int count, char** arguments) {
     } else if (value.empty()) {
       return Fail(ErrorCode::kUsage, std::string(kUsage));
     } else {
-      options.command += fmt::format(" {}", value);
+      options.command += argument == "--note" ? fmt::format(" '{}'", value) : fmt::format(" {}", value);
       ++i;
       if (text != std::end(texts)) {
         *text->second = value;
@@ -148,8 +149,12 @@ Status Run(int count, char** arguments) {
     }
     return {};
   }
-  Report report{
-      .machine = Machine(), .date = Today(), .command = options.command, .limits = {}, .measured = {}};
+  Report report{.machine = Machine() + (options.note.empty() ? "" : "; " + options.note),
+                .date = Today(),
+                .command = options.command,
+                .chart = options.svg,
+                .limits = {},
+                .measured = {}};
   for (const bool all_threads : {false, true}) {
     if (all_threads ? options.all : options.one) TRY_STATUS(MeasureAll(options, all_threads, report));
   }

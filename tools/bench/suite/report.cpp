@@ -121,6 +121,7 @@ std::string Markdown(const Report& report) {
       "date: {}\n- command: "
       "`{}`\n",
       report.machine, report.date, report.command);
+  if (!report.chart.empty()) text += fmt::format("\n![Ratios of all kernels]({})\n", report.chart);
   for (const bool all_threads : {false, true}) {
     if (!Holds(report, all_threads)) continue;
     text += fmt::format("\n## {}\n\n", all_threads ? "All threads" : "One thread");
