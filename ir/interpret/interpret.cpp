@@ -84,7 +84,8 @@ Machine::Machine(const Module& module, const Function& kernel, ModuleStorage& st
   uint32_t stack_bytes = HasCalls(module, kernel) ? kLocalStackBytes : 0;
   local_stride = static_cast<uint32_t>(RoundUp(kernel.local_bytes + stack_bytes, kWindowAlign));
   size_t param_bytes = std::max<size_t>(parameter_bytes.size(), kernel.param_bytes);
-  memory.resize(kWindowAlign * 4 + param_bytes + shared_bytes + size_t{local_stride} * thread_count);
+  memory.resize(kWindowAlign * 4 + param_bytes + shared_bytes + size_t{local_stride} * thread_count,
+                std::byte{options.fill});
   size_t offset = kWindowAlign - reinterpret_cast<uintptr_t>(memory.data()) % kWindowAlign;
   params = Carve(offset, param_bytes);
   shared = Carve(offset, shared_bytes);

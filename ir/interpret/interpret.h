@@ -57,6 +57,7 @@ struct InterpretOptions {
   // same for all.
   uint64_t slice = 10000;
   bool backwards = false;
+  uint8_t fill = 0;  // what each byte of shared and local memory is at the start; PTX leaves it open
   // Memory ranges the kernel may touch; empty: any address (then a wild pointer crashes the process).
   std::vector<std::span<std::byte>> allowed = {};
   std::function<void(std::string_view)> print = {};  // device printf; default stdout

@@ -1,4 +1,4 @@
-// A loop over trips that each thread takes for itself, and its move to the outside of the loop over threads.
+// A loop whose trips each thread runs on its own, and its move to the outside of the loop over threads.
 #pragma once
 
 #include <optional>

@@ -31,12 +31,13 @@ constexpr const char* kClasses[] = {
     "alu,shuffle,redux,vote,branch,loop,split,appointment,irreducible,exit,barrier,named",
 };
 
-// The results that every order of threads gives; nothing where they differ or the kernel faults.
+// The results that every order of threads gives, and whatever memory held before; nothing where they differ
+// or the kernel faults.
 std::optional<Buffers> ResultsOf(const lowering::PtxModule& ptx, const rt::VectorRun& run) {
   std::optional<Buffers> results;
   for (const harness::Turns turns : {harness::Turns{.instruction_limit = kMaxInstructions},
                                      {.slice = 3, .backwards = true, .instruction_limit = kMaxInstructions},
-                                     {.slice = 1, .instruction_limit = kMaxInstructions}}) {
+                                     {.slice = 1, .instruction_limit = kMaxInstructions, .fill = 0xa5}}) {
     auto once = InterpretAfter("ir", turns).run(ptx, run);
     if (!once || (results && *once != *results)) return std::nullopt;
     results = *std::move(once);

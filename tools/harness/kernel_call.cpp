@@ -126,6 +126,7 @@ Status RunInterpreter(const ir::Module& module, KernelCall& call, Turns turns) {
   options.slice = turns.slice;
   options.backwards = turns.backwards;
   options.instruction_limit = turns.instruction_limit;
+  options.fill = turns.fill;
   options.print = [&](std::string_view text) { call.printed += text; };
   options.images = &kImageServices;
   options.allowed = call.images->Memory();

@@ -51,6 +51,7 @@ struct Turns {  // as ir::InterpretOptions
   uint64_t slice = 10000;
   bool backwards = false;
   uint64_t instruction_limit = 0;
+  uint8_t fill = 0;
 };
 Status RunInterpreter(const ir::Module& module, KernelCall& call, Turns turns = {});
 
