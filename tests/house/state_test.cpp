@@ -17,9 +17,14 @@ const fs::path kRoot = PTX2CPU_SOURCE_DIR;
 std::set<std::string> InSources() {
   const std::regex thread("\\bthread_local\\b[^=;{]*?(\\w+)\\s*(?:=|\\{|;)");
   const std::regex local("^\\s+static\\s+(?!const\\b|constexpr\\b)[^()]*?(\\w+)\\s*(?:=|\\{|;)");
+  // A definition outside of functions: a type that is not constant, names, first values.
   const std::regex global(
-      "^(?:std::atomic<.*>|std::mutex|std::once_flag|bool|int|unsigned|size_t|pid_t|u?int\\d+_t)"
-      "\\s+(\\w+)\\s*(?:=|\\{|;)");
+      "^(?!const|using|namespace|extern|typedef|__extension__|return|struct|class|enum|union|template|friend|"
+      "inline const|inline void\\* const|static const|thread_local)(?:[A-Za-z_][\\w:]*(?:<[^;=]*>)?[ *&]+)+"
+      "(\\w+)(?:\\[[^\\]]*(?:\\([^)]*\\))?\\])?((?:\\s*(?:=|,|\\{)[^()]*)?);$");
+  // The same with a call for its first value, where the type shows that it is no function.
+  const std::regex called("^(?:std::atomic<.*>|bool|int|unsigned|size_t)\\s+(\\w+)\\s*(?:=|\\{)");
+  const std::regex another(", (\\w+)(?= =|\\{|;|,|$)");
   std::set<std::string> found;
   for (const char* top : {"ir", "analysis", "ptx-parser", "lowering", "runtime"}) {
     for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
@@ -29,9 +34,21 @@ std::set<std::string> InSources() {
       for (std::string line; std::getline(in, line);) {
         line = line.substr(0, line.find("//"));
         std::smatch match;
+        const std::string file = fs::relative(entry.path(), kRoot).generic_string();
+        line.erase(line.find_last_not_of(" ") + 1);
         if (std::regex_search(line, match, thread) || std::regex_search(line, match, local) ||
-            std::regex_search(line, match, global))
-          found.insert(fs::relative(entry.path(), kRoot).generic_string() + " " + match[1].str());
+            std::regex_search(line, match, called)) {
+          found.insert(file + " " + match[1].str());
+        }
+        // In a header, without `inline`, it is a declaration of a function by its type.
+        const bool defines =
+            line.ends_with(';') && line[0] != ' ' && (extension == ".cpp" || line.starts_with("inline "));
+        if (defines && std::regex_search(line, match, global)) {
+          found.insert(file + " " + match[1].str());
+          const std::string rest = match[2];
+          for (std::sregex_iterator it(rest.begin(), rest.end(), another), end; it != end; ++it)
+            found.insert(file + " " + (*it)[1].str());
+        }
       }
     }
   }
