@@ -59,6 +59,13 @@ AtomicOp AtomicOperation(const Emitter& e) {
   return AtomicOp::kExchange;
 }
 
+Place AtomicAddress(Emitter& e, size_t operand) {
+  const Place place = e.WritableAddress(operand, SpaceOfWords(e));
+  if (place.space != ir::Space::kLocal) return place;
+  return {e.b.Inst1(Opcode::kToGeneric, Type::kVoid, {place.address}, {.space = place.space}),
+          ir::Space::kGeneric};
+}
+
 namespace {
 
 // One element at place + offset.
@@ -82,19 +89,19 @@ Type ValueType(const Emitter& e) {
 bool IsSink(const Emitter& e, size_t operand) { return e.Operand(operand).kind == ast::OperandKind::kSink; }
 
 void Scalar(Emitter& e) {
-  Place place = e.WritableAddress(1, SpaceOfWords(e));
+  Place place = AtomicAddress(e, 1);
   ValueId old = One(e, place, 0, e.Read(2, ValueType(e)), !IsSink(e, 0));
   e.Write(0, old);
 }
 
 void Reduce(Emitter& e) {
-  Place place = e.WritableAddress(0, SpaceOfWords(e));
+  Place place = AtomicAddress(e, 0);
   One(e, place, 0, e.Read(1, ValueType(e)), false);
 }
 
 // A vector is one separate operation per element, as the manual defines its atomicity.
 std::vector<ValueId> Vector(Emitter& e, size_t address, size_t source, bool wants_old) {
-  Place place = e.WritableAddress(address, SpaceOfWords(e));
+  Place place = AtomicAddress(e, address);
   std::vector<ValueId> old;
   int64_t offset = 0;
   for (ValueId value : e.ReadVector(source, ValueType(e))) {
@@ -112,7 +119,7 @@ void red(Emitter& e) { Reduce(e); }
 void red_half(Emitter& e) { Reduce(e); }
 
 void atom_cas(Emitter& e) {
-  Place place = e.WritableAddress(1, SpaceOfWords(e));
+  Place place = AtomicAddress(e, 1);
   Type type = ir::IntegerOfBits(Bits(e.mods().last()));
   e.Write(0, e.b.Ternary(Opcode::kAtomicCas, type, place.address, e.Read(2, type), e.Read(3, type),
                          AtomicAttrs(e, place.space)));

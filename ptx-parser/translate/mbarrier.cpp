@@ -28,6 +28,16 @@ ValueId Field(Emitter& e, ValueId count, int shift, uint64_t mask) {
 
 ValueId Or(Emitter& e, ValueId a, ValueId b) { return e.b.Binary(Opcode::kOr, Type::kI64, a, b); }
 
+Place ObjectAddress(Emitter& e, size_t operand) {
+  const Place place = e.Address(operand, SpaceOfWords(e));
+  const bool fits = place.space == ir::Space::kGeneric || place.space == ir::Space::kShared ||
+                    place.space == ir::Space::kSharedCluster;
+  if (!fits)
+    e.Fail(ErrorCode::kSyntax,
+           "an mbarrier object is in shared memory, `" + std::string(e.Operand(operand).text) + "` is not");
+  return place;
+}
+
 ir::Attrs AttrsOf(const Emitter& e, ir::Space space, MemoryOrder otherwise) {
   ir::Attrs attrs{
       .space = space, .order = e.Has("relaxed") ? MemoryOrder::kRelaxed : otherwise, .scope = ScopeOf(e)};
@@ -43,7 +53,7 @@ ValueId Change(Emitter& e, const Place& place, ValueId change, bool wants_token)
 }
 
 void Init(Emitter& e) {
-  Place place = e.WritableAddress(0, SpaceOfWords(e));
+  Place place = ObjectAddress(e, 0);
   ValueId count = e.Read(1, Type::kI32);
   ValueId fresh = Or(e, Field(e, count, 0, object::kCountMask),
                      Field(e, count, object::kExpectedShift, object::kCountMask));
@@ -53,7 +63,7 @@ void Init(Emitter& e) {
 // Operands: [state,] address [, count or bytes].
 void Arrive(Emitter& e, bool drops) {
   const size_t address = e.match.form->operands[0].shape == OperandShape::kMemory ? 0 : 1;
-  Place place = e.WritableAddress(address, SpaceOfWords(e));
+  Place place = ObjectAddress(e, address);
   const bool expects = e.Has("expect_tx");
   ValueId given = e.Present(address + 1) ? e.Read(address + 1, Type::kI32) : e.Const(Type::kI32, 1);
   ValueId count = expects ? e.Const(Type::kI32, 1) : given;
@@ -66,7 +76,7 @@ void Arrive(Emitter& e, bool drops) {
 }
 
 void Transactions(Emitter& e) {
-  Place place = e.WritableAddress(0, SpaceOfWords(e));
+  Place place = ObjectAddress(e, 0);
   ValueId bytes = e.Read(1, Type::kI32);
   if (e.Has("complete_tx")) return CompleteBytes(e, place, bytes);
   Change(e, place, Field(e, bytes, object::kBytesShift, object::kBytesMask), false);
@@ -74,7 +84,7 @@ void Transactions(Emitter& e) {
 
 // The phase that a token or a parity names is complete when the object is in another one.
 void Test(Emitter& e) {
-  Place place = e.Address(1, SpaceOfWords(e));
+  Place place = ObjectAddress(e, 1);
   ValueId now =
       e.b.Load(Type::kI64, place.space, place.address, AttrsOf(e, place.space, MemoryOrder::kAcquire));
   if (e.Has("parity")) {
@@ -104,13 +114,13 @@ void CompleteBytes(Emitter& e, const Place& place, ValueId bytes) {
 // Copies are complete when their instruction is (async_copy.cpp), so the arrival is due at once. Without
 // .noinc the phase waits for one arrival more, which makes no difference then.
 void cp_async_mbarrier_arrive(Emitter& e) {
-  Place place = e.WritableAddress(0, SpaceOfWords(e));
+  Place place = AtomicAddress(e, 0);
   Change(e, place, Field(e, e.Const(Type::kI32, e.Has("noinc") ? 1 : 0), 0, object::kCountMask), false);
 }
 
 void mbarrier(Emitter& e) {
   if (e.Has("init")) return Init(e);
-  if (e.Has("inval")) return;  // what was there may stay there
+  if (e.Has("inval")) return static_cast<void>(ObjectAddress(e, 0));  // what was there may stay there
   if (e.Has("pending_count")) return PendingCount(e);
   if (e.Has("test_wait") || e.Has("try_wait")) return Test(e);
   if (e.Has("arrive") || e.Has("arrive_drop")) return Arrive(e, e.Has("arrive_drop"));

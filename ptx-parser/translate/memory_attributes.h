@@ -13,5 +13,8 @@ ir::Space SpaceOfWords(const Emitter& e);          // of .global, .shared::cta .
 // opcode.
 ir::Attrs AtomicAttrs(const Emitter& e, ir::Space space);
 ir::AtomicOp AtomicOperation(const Emitter& e);
+// The address of such an operation. A thread's own memory, which a name without a space may mean, by its
+// generic address.
+Place AtomicAddress(Emitter& e, size_t operand);
 
 }  // namespace ptx2cpu::ptx::rows

@@ -82,6 +82,34 @@ TEST_CASE("local arrays with a variable index, through generic addresses too") {
   CHECK(TranslateText(text).functions[0].local_bytes == 32);
 }
 
+TEST_CASE("atomics on a thread's own variable, named without a space, take its generic address") {
+  const std::string text = Kernel(R"(
+    .local .align 8 .b8 frame[16];
+    mov.u32 %r1, 40;
+    st.local.u32 [frame+4], %r1;
+    atom.add.u32 %r2, [frame+4], 2;
+    red.or.b32 [frame+4], 1;
+    atom.cas.b32 %r3, [frame+4], 43, 7;
+    ld.local.u32 %r4, [frame+4];
+    cp.async.mbarrier.arrive.noinc.b64 [frame+8];
+    st.global.v4.u32 [%rd1], {%r2, %r3, %r4, %r1};
+  )");
+  CHECK(Run<uint32_t>(text, {0, 0, 0, 0}) == U32{40, 43, 7, 40});
+}
+
+TEST_CASE("mbarrier objects are in shared memory") {
+  const std::string variables = ".global .align 8 .b64 g;\n";
+  for (const char* instruction :
+       {"mbarrier.init.b64 [g], 1;", "mbarrier.inval.b64 [l];", "mbarrier.arrive.b64 %rd2, [l];",
+        "mbarrier.test_wait.b64 %p1, [g], %rd2;", "mbarrier.complete_tx.relaxed.cta.b64 [l], 1;"}) {
+    INFO(instruction);
+    const Error error =
+        TranslateError(Kernel(".local .align 8 .b8 l[8];\n" + std::string(instruction), variables));
+    CHECK(error.code == ErrorCode::kSyntax);
+    CHECK(error.message.find("an mbarrier object is in shared memory") != std::string::npos);
+  }
+}
+
 TEST_CASE("global and constant variables start with their initial values") {
   std::string text = Kernel(R"(
     ld.const.u32 %r1, [numbers+4];
