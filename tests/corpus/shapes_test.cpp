@@ -114,6 +114,25 @@ TEST_CASE(
   }
 }
 
+// With one coordinate of an extent of 1 between two others, a value computed from it leaves the loops over
+// threads.
+TEST_CASE("a coordinate that is the same in the whole block can be read outside the loops over threads") {
+  const auto jit = lowering::Jit::Create({.optimisation = 0});
+  REQUIRE(jit);
+  const auto extraction =
+      ptx::ExtractFile(std::filesystem::path(PTX2CPU_SOURCE_DIR) / "corpus/bin/matmul.fatbin");
+  REQUIRE(extraction);
+  auto images = ptx::PtxImages(*extraction, "matmul_tiled");
+  REQUIRE(images);
+  const auto ptx = lowering::PtxModule::Parse(std::move(images->front().text), "matmul.fatbin");
+  REQUIRE(ptx);
+  for (const analysis::LaunchShape shape : {analysis::LaunchShape{128, 1, 8}, {1, 1, 32}, {1, 32, 1}}) {
+    const Status status = CompileFor(*ptx, "matmul_tiled", **jit, shape);
+    INFO((status ? "" : status.error().Render()));
+    CHECK(status);
+  }
+}
+
 TEST_CASE("kernels of the corpus compile for blocks of every shape") {
   const auto manifest = rt::ReadManifest(std::filesystem::path(PTX2CPU_SOURCE_DIR) / "corpus/manifest.txt");
   REQUIRE(manifest);

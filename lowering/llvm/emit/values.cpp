@@ -89,6 +89,9 @@ llvm::Value* PackedThreadId(Site& s) {
 
 llvm::Value* ThreadIndex(Site& s, Special special) {
   FunctionEmitter& e = s.e;
+  // Outside loops over threads a coordinate is read only where it is the same for all: that of the first
+  // thread.
+  if (e.step->level == ir::Level::kBlock) return s.b.getInt32(0);
   if (e.step->tid[0] != nullptr) {
     if (special == Special::kTidX) return Consecutive(s.b, e.step->tid[0], e.step->width);
     return e.step->tid[static_cast<int>(special) - static_cast<int>(Special::kTidX)];
@@ -145,7 +148,7 @@ llvm::Value* SpecialValue(Site& s, Special special) {
     case Special::kLaneId:
       return Lane(e);
     case Special::kWarpId:
-      return e.step->warp;
+      return e.step->level == ir::Level::kBlock ? s.b.getInt32(0) : e.step->warp;
     case Special::kLaneMaskEq:
       return BitsOfLane(s).own;
     case Special::kLaneMaskLt:
