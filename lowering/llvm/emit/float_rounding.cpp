@@ -127,33 +127,6 @@ Value Floats::Step(Value bits, Type type, Value when, bool up) {
       when, up ? b.CreateSelect(negative, nearer, away) : b.CreateSelect(negative, away, nearer), bits);
 }
 
-Value Floats::Odd(Value rounded, Value error) {
-  Value bits = AsBits(rounded, Type::kF64);
-  Value even = b.CreateICmpEQ(b.CreateAnd(bits, Literal(bits, 1)), Literal(bits, 0));
-  Value zero = Constant(error, 0);
-  bits = Step(bits, Type::kF64, b.CreateAnd(even, b.CreateFCmpOGT(error, zero)), true);
-  // A step up made the last bit odd, and then the error is not negative.
-  bits = Step(bits, Type::kF64, b.CreateAnd(even, b.CreateFCmpOLT(error, zero)), false);
-  return FromBits(bits, Type::kF64);
-}
-
-// Knuth's two-sum computes the error exactly; with infinities and NaN it is NaN, and nothing is adjusted.
-Value Floats::SumOdd(Value x, Value y) {
-  Value sum = b.CreateFAdd(x, y), virtual_y = b.CreateFSub(sum, x);
-  Value error = b.CreateFAdd(b.CreateFSub(x, b.CreateFSub(sum, virtual_y)), b.CreateFSub(y, virtual_y));
-  return Odd(sum, error);
-}
-
-Value Floats::F64ToF32Odd(Value value) {
-  Value nearest = b.CreateFPTrunc(value, ShapedLike(value, b.getFloatTy()));
-  Value back = b.CreateFPExt(nearest, value->getType());
-  Value bits = AsBits(nearest, Type::kF32);
-  Value even = b.CreateICmpEQ(b.CreateAnd(bits, Literal(bits, 1)), Literal(bits, 0));
-  bits = Step(bits, Type::kF32, b.CreateAnd(even, b.CreateFCmpOGT(value, back)), true);
-  bits = Step(bits, Type::kF32, b.CreateAnd(even, b.CreateFCmpOLT(value, back)), false);
-  return FromBits(bits, Type::kF32);
-}
-
 Value Floats::Narrow(Value value, Type from, Type to, Rounding mode) {
   if (from == to) return value;
   if (ir::Bits(to) > ir::Bits(from)) return to == Type::kF64 ? ToF64(value, from) : ToF32(value, from);
@@ -229,6 +202,9 @@ Value Floats::Multiply(Value x, Value y, Type type, Rounding mode) {
   if (IsHalf(type) && nearest && type == Type::kF16) {
     return Narrow(b.CreateFMul(ToF32(x, type), ToF32(y, type)), Type::kF32, type, mode);
   }
+  // The product of two bf16 may be too small for f32.
+  if (nearest && type == Type::kBF16 && RoundsEachInstruction(x))
+    return Narrow(FmaOddF32(ToF32(x, type), ToF32(y, type), nullptr), Type::kF32, type, mode);
   return Narrow(b.CreateFMul(ToF64(x, type), ToF64(y, type)), Type::kF64, type, mode);  // exact in f64
 }
 
@@ -244,6 +220,9 @@ Value Floats::Fma(Value x, Value y, Value z, Type type, Rounding mode) {
     auto half = [&](Value v) { return b.CreateBitCast(v, ShapedLike(v, b.getHalfTy())); };
     return AsBits(FusedOrCall(half(x), half(y), half(z)), type);
   }
+  // The product of two f16 is exact in f32; bf16 has the exponents of f32.
+  if (nearest && (type == Type::kF16 || RoundsEachInstruction(x)))
+    return Narrow(FmaOddF32(ToF32(x, type), ToF32(y, type), ToF32(z, type)), Type::kF32, type, mode);
   Value product = b.CreateFMul(ToF64(x, type), ToF64(y, type)), addend = ToF64(z, type);
   Value sum = SumOdd(product, addend);
   if (mode == Rounding::kDown) sum = ZeroSumDown(sum, product, addend, Type::kF64);

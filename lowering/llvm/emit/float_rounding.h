@@ -35,6 +35,9 @@ struct Floats {
   Value F64ToF32Odd(Value value);
   Value Odd(Value rounded, Value error);  // f64: nearest result and the sign of what it lacks
   Value SumOdd(Value a, Value b);         // f64
+  // f32, x * y + z or, if z is null, x * y; without RoundsEachInstruction only where x * y is exact.
+  Value FmaOddF32(Value x, Value y, Value z);
+  bool RoundsEachInstruction(Value like) const;
   Value Step(Value bits, ir::Type type, Value when, bool up);  // next value up or down, on bits
 
   // -- arithmetic in `type` under `mode` --
@@ -49,6 +52,7 @@ struct Floats {
  private:
   Value RoundingService(const char* name, const std::vector<Value>& arguments, ir::Rounding mode);
   Value ZeroSumDown(Value sum, Value a, Value b, ir::Type type);
+  Value OddF32(Value rounded, Value error);
   Value FusedOrCall(Value a, Value b, Value c);  // llvm.fma
   Value F32ToF16(Value value);
   Value F16ToF32(Value bits);
