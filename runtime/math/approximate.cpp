@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 extern "C" {
-#define MATH(result, name, parameters, meaning) result name parameters;
+#define MATH(result, name, parameters, code, meaning) result name parameters;
 #include "runtime/math/math.def"
 #undef MATH
 }
@@ -47,7 +47,8 @@ inline double CosSeries(double r) {  // |error| < 1e-12
 inline float SinWithPhase(float x, uint64_t phase) {
   const Reduced reduced = ReduceToQuadrant(x);
   const uint64_t quadrant = reduced.quadrant + phase;
-  const double value = (quadrant & 1) != 0 ? CosSeries(reduced.r) : SinSeries(reduced.r);
+  const double sine = SinSeries(reduced.r), cosine = CosSeries(reduced.r);  // both: no branch
+  const double value = (quadrant & 1) != 0 ? cosine : sine;
   return static_cast<float>((quadrant & 2) != 0 ? -value : value);
 }
 

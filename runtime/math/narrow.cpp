@@ -2,7 +2,7 @@
 #include <stdint.h>
 
 extern "C" {
-#define MATH(result, name, parameters, meaning) result name parameters;
+#define MATH(result, name, parameters, code, meaning) result name parameters;
 #include "runtime/math/math.def"
 #undef MATH
 }

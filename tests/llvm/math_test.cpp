@@ -8,7 +8,7 @@
 #include "ir/interpret/exact.h"
 
 extern "C" {
-#define MATH(result, name, parameters, meaning) result name parameters;
+#define MATH(result, name, parameters, code, meaning) result name parameters;
 #include "runtime/math/math.def"
 #undef MATH
 }

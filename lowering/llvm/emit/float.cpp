@@ -271,8 +271,10 @@ Status Approximate(Site& s, const char* function) {
   Type type = s.inst.type;
   if (type == Type::kF64) return s.Unsupported("f64");
   Value a = floats.ToF32(FloatOperand(s, floats, 0, type), type);
-  Value result = EachLane(
-      s.e, {a}, [&](const std::vector<Value>& v) { return s.b.CreateCall(s.e.m.Service(function), v); });
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
+  Value result = s.b.CreateCall(
+      vector == nullptr ? s.e.m.Service(function) : s.e.m.WideService(function, vector->getNumElements()),
+      {a});
   return ReturnFloat(s, floats, floats.Narrow(result, Type::kF32, type, Rounding::kNearestEven));
 }
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lowering/llvm/module/services.h"
+#include "lowering/llvm/module/widen.h"
 
 // Built by CMake and included by embedded_bitcode.S.
 extern "C" {
@@ -110,6 +111,7 @@ Status LinkLibraries(llvm::Module& module, const Target& target) {
     TRY_STATUS(LinkOne(module, "math_" + machine));
     if (UsesLibrary(module, ServiceKind::kMath)) TRY_STATUS(LinkOne(module, "narrow_" + machine));
   }
+  TRY_STATUS(DefineWidened(module));
   Unify(module, target, traits);
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include "lowering/llvm/module/names.h"
 #include "lowering/llvm/module/services.h"
+#include "lowering/llvm/module/widen.h"
 
 namespace ptx2cpu::lowering {
 
@@ -89,6 +90,12 @@ llvm::Function* ModuleEmitter::Service(std::string_view name) {
     function->addFnAttr(llvm::Attribute::Cold);
   }
   return function;
+}
+
+llvm::Function* ModuleEmitter::WideService(std::string_view name, unsigned width) {
+  const llvm::Function* scalar = Service(name);
+  CHECK(FindService(name)->code == ServiceCode::kStraight, std::string(name));
+  return DeclareWidened(*module, *scalar, width);
 }
 
 llvm::FunctionType* ModuleEmitter::CalleeType(const std::vector<llvm::Type*>& parameters,

@@ -83,6 +83,8 @@ struct ModuleEmitter {
 
   // Entry points, warp collectives, mathematical functions: declared from their tables.
   llvm::Function* Service(std::string_view name);
+  // The same on vectors of `width` elements: of a function whose code is straight.
+  llvm::Function* WideService(std::string_view name, unsigned width);
 
   // Scoped alias metadata for an access of this memory.
   void Annotate(llvm::Instruction* access, Memory memory);

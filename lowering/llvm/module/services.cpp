@@ -10,7 +10,7 @@ extern "C" {
 #define WARP(result, name, parameters, meaning) result name parameters;
 #include "runtime/warp/collectives.def"
 #undef WARP
-#define MATH(result, name, parameters, meaning) result name parameters;
+#define MATH(result, name, parameters, code, meaning) result name parameters;
 #include "runtime/math/math.def"
 #undef MATH
 }
@@ -36,15 +36,17 @@ llvm::FunctionType* Signature(llvm::LLVMContext& context, R (*)(P...)) {
 constexpr ServiceInfo kServices[] = {
 #define ENTRY(result, name, parameters, meaning) \
   {#name, ServiceKind::kEntryPoint,              \
-   [](llvm::LLVMContext& c) { return Signature(c, decltype (&name)(nullptr)); }},
+   [](llvm::LLVMContext& c) { return Signature(c, decltype (&name)(nullptr)); }, ServiceCode::kBranches},
 #include "runtime/abi/entry_points.def"
 #undef ENTRY
-#define WARP(result, name, parameters, meaning) \
-  {#name, ServiceKind::kWarp, [](llvm::LLVMContext& c) { return Signature(c, decltype (&name)(nullptr)); }},
+#define WARP(result, name, parameters, meaning)                                                             \
+  {#name, ServiceKind::kWarp, [](llvm::LLVMContext& c) { return Signature(c, decltype (&name)(nullptr)); }, \
+   ServiceCode::kBranches},
 #include "runtime/warp/collectives.def"
 #undef WARP
-#define MATH(result, name, parameters, meaning) \
-  {#name, ServiceKind::kMath, [](llvm::LLVMContext& c) { return Signature(c, decltype (&name)(nullptr)); }},
+#define MATH(result, name, parameters, code, meaning)                                                       \
+  {#name, ServiceKind::kMath, [](llvm::LLVMContext& c) { return Signature(c, decltype (&name)(nullptr)); }, \
+   ServiceCode::code},
 #include "runtime/math/math.def"
 #undef MATH
 };
