@@ -147,10 +147,18 @@ void NAME(ptx2cpu_warp_ballot_each)(uint32_t* out, const uint8_t* predicate, con
     (BatchU::load_aligned(members + i * kWidth) & votes).store_aligned(out + i * kWidth);
 }
 
+// A turn for each value that there is, not for each lane.
 void NAME(ptx2cpu_warp_match_any_b32)(uint32_t* out, const uint32_t* value, const uint32_t* members,
                                       uint32_t active) {
-  const Lanes values = Lanes::Load(value);
-  for (int lane = 0; lane < 32; ++lane) out[lane] = values.EqualTo(value[lane]) & members[lane] & active;
+  const Lanes values = Lanes::Load(value), masks = Lanes::Load(members);
+  Lanes equal{};
+  for (uint32_t rest = active; rest != 0;) {
+    const uint32_t same = values.EqualTo(value[__builtin_ctz(rest)]);
+    for (int i = 0; i < kBatches; ++i)
+      equal.part[i] = Select(same >> (i * kWidth), BatchU(same & active), equal.part[i]);
+    rest &= ~same;
+  }
+  for (int i = 0; i < kBatches; ++i) (equal.part[i] & masks.part[i]).store_aligned(out + i * kWidth);
 }
 void NAME(ptx2cpu_warp_match_any_b64)(uint32_t* out, const uint64_t* value, const uint32_t* members,
                                       uint32_t active) {
