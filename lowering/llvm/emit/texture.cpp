@@ -1,7 +1,9 @@
 // Textures and surfaces: calls of runtime/texture. Those for the lanes of a warp at once: lanes/textures.cpp.
+#include <array>
 #include <cstddef>
 
 #include "ir/image.h"
+#include "lowering/llvm/emit/linear_texture.h"
 #include "lowering/llvm/emit/surface_address.h"
 #include "runtime/abi/abi.h"
 
@@ -31,8 +33,11 @@ Value Pointer(Site& s, size_t operand) { return s.b.CreateIntToPtr(s.Raw(operand
 
 }  // namespace
 
-Status EmitTexture(Site& s) {
-  if (s.IsVector()) return s.Broken("above lane level");
+namespace {
+
+using Texel = std::array<Value, image::kChannels>;
+
+Texel CallOfTexture(Site& s) {
   const size_t count = s.inst.operands.size() - 2;
   Value words = s.e.body.Scratch(s.e.I(32), image::kMaxWords),
         result = s.e.body.Scratch(s.e.I(32), image::kChannels);
@@ -40,9 +45,52 @@ Status EmitTexture(Site& s) {
     s.b.CreateAlignedStore(s.Raw(i + 2), s.b.CreateConstGEP1_64(s.e.I(32), words, i), llvm::Align(4));
   s.b.CreateCall(s.e.m.Service("ptx2cpu_texture_fetch"),
                  {Pointer(s, 0), s.Raw(1), s.b.getInt32(s.inst.attrs.index), words, result});
+  Texel texel;
   for (size_t i = 0; i < image::kChannels; ++i)
-    s.Return(s.b.CreateAlignedLoad(s.e.I(32), s.b.CreateConstGEP1_64(s.e.I(32), result, i), llvm::Align(4)),
-             i);
+    texel[i] = s.b.CreateAlignedLoad(s.e.I(32), s.b.CreateConstGEP1_64(s.e.I(32), result, i), llvm::Align(4));
+  return texel;
+}
+
+Texel LoadOfTexture(Site& s, LinearTexture& texture) {
+  Value number = s.Raw(2), inside = texture.IsInside(number), address = texture.Address(number);
+  Texel texel;
+  for (uint32_t i = 0; i < image::kChannels; ++i) {
+    Value is_there = i == 0 ? inside : s.b.CreateAnd(inside, texture.HasChannel(i));
+    Value from = s.b.CreateSelect(is_there, s.b.CreateConstGEP1_64(s.e.I(32), address, i), texture.Zero());
+    auto* load = s.b.CreateAlignedLoad(s.e.I(32), from, llvm::Align(4));
+    s.e.m.Annotate(load, Memory::kGlobal);
+    texel[i] = load;
+  }
+  return texel;
+}
+
+}  // namespace
+
+Status EmitTexture(Site& s) {
+  if (s.IsVector()) return s.Broken("above lane level");
+  Texel texel;
+  if (LinearTexture::MayRead(s.inst.attrs.index)) {
+    LinearTexture texture(s.e, s.Raw(0));
+    llvm::BasicBlock *load = s.e.body.NewBlock("linear_texture"), *call = s.e.body.NewBlock("texture"),
+                     *done = s.e.body.NewBlock("fetched");
+    s.b.CreateCondBr(texture.Holds(), load, call);
+    s.b.SetInsertPoint(load);
+    const Texel loaded = LoadOfTexture(s, texture);
+    s.b.CreateBr(done);
+    s.b.SetInsertPoint(call);
+    const Texel called = CallOfTexture(s);
+    s.b.CreateBr(done);
+    s.b.SetInsertPoint(done);
+    for (size_t i = 0; i < image::kChannels; ++i) {
+      llvm::PHINode* either = s.b.CreatePHI(s.e.I(32), 2);
+      either->addIncoming(loaded[i], load);
+      either->addIncoming(called[i], call);
+      texel[i] = either;
+    }
+  } else {
+    texel = CallOfTexture(s);
+  }
+  for (size_t i = 0; i < image::kChannels; ++i) s.Return(texel[i], i);
   return {};
 }
 

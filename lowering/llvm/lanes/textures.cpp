@@ -1,5 +1,6 @@
 // Textures and surfaces for the lanes of a warp at once.
 #include "ir/image.h"
+#include "lowering/llvm/emit/linear_texture.h"
 #include "lowering/llvm/emit/surface_address.h"
 #include "lowering/llvm/lanes/lane_vectors.h"
 #include "runtime/abi/abi.h"
@@ -23,12 +24,58 @@ Status LaneVectors::EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask)
   return {};
 }
 
-// Operands and results in arrays of 32.
 Status LaneVectors::EmitTextures(const ir::Inst& inst, const Mask& mask) {
   for (ValueId result : inst.results) e.values.ForgetSequence(result);
+  Value handle = e.values.Get(inst.operands[0]), sampler = e.values.Get(inst.operands[1]);
+  if (sampler->getType()->isVectorTy()) return EmitEachLane(inst, mask);
+  auto call = [&] { return CallTextures(inst, mask); };
+  if (handle->getType()->isVectorTy() || !LinearTexture::MayRead(inst.attrs.index)) return call();
+  LinearTexture texture(e, handle);
+  const ShapedValue texel = e.values.Shaped(inst.operands[2]);
+  auto load = [&] {
+    Value inside = b.CreateAnd(Vector(texture.IsInside(texel.value)), mask.lanes);
+    auto apart = [&] {
+      GatherTexels(inst, texture, inside);
+      return Status{};
+    };
+    if (texel.first == nullptr || ShapeOf(inst.operands[2]).stride != 1) return apart();
+    Value row = texture.HasOneChannel();
+    return Choose(
+        texel.holds == nullptr ? row : b.CreateAnd(row, texel.holds),
+        [&] {
+          LoadTexelRow(inst, texture.Address(texel.first), inside);
+          return Status{};
+        },
+        apart, inst.results);
+  };
+  return Choose(texture.Holds(), load, call, inst.results);
+}
+
+void LaneVectors::GatherTexels(const ir::Inst& inst, LinearTexture& texture, Value inside) {
+  llvm::Type* type = VectorOf(b.getInt32Ty());
+  Value first = texture.Address(Vector(e.values.Get(inst.operands[2])));
+  for (uint32_t i = 0; i < image::kChannels; ++i) {
+    Value has = b.CreateSelect(texture.HasChannel(i), inside, Empty().lanes);
+    auto* load = b.CreateMaskedGather(type, b.CreateConstGEP1_64(b.getInt32Ty(), first, i), llvm::Align(4),
+                                      has, llvm::Constant::getNullValue(type));
+    e.m.Annotate(load, Memory::kGlobal);
+    e.values.SetShaped(inst.results[i], {load, nullptr, nullptr});
+  }
+}
+
+// Of one channel, side by side.
+void LaneVectors::LoadTexelRow(const ir::Inst& inst, Value first, Value inside) {
+  llvm::Constant* zeros = llvm::Constant::getNullValue(VectorOf(b.getInt32Ty()));
+  auto* load = b.CreateMaskedLoad(zeros->getType(), first, llvm::Align(4), inside, zeros);
+  e.m.Annotate(load, Memory::kGlobal);
+  for (uint32_t i = 0; i < image::kChannels; ++i)
+    e.values.SetShaped(inst.results[i], {i == 0 ? static_cast<Value>(load) : zeros, nullptr, nullptr});
+}
+
+// Operands and results in arrays of 32.
+Status LaneVectors::CallTextures(const ir::Inst& inst, const Mask& mask) {
   const size_t count = inst.operands.size() - 2;
   Value texture = e.values.Get(inst.operands[0]), sampler = e.values.Get(inst.operands[1]);
-  if (sampler->getType()->isVectorTy()) return EmitEachLane(inst, mask);
   const llvm::Align align(64);
   Value words = e.body.Scratch(b.getInt32Ty(), image::kMaxWords * kWarpSize),
         result = e.body.Scratch(b.getInt32Ty(), image::kChannels * kWarpSize);
