@@ -74,3 +74,51 @@ TEST_CASE("a loop that mostly consists of atomics is a loop over lanes", "[forms
 TEST_CASE("a long body of a loop is a body of vectors", "[forms]") {
   CHECK(Has(CodeOf(Rounds(Repeated(kMix, 1000))), "xor <32 x i32>"));
 }
+
+TEST_CASE("a local array is vectors where the index is one in all lanes", "[forms]") {
+  std::string text =
+      Rounds(Repeated(kMix, 4) +
+             "  and.b32 %a2, %n, 31;\n  mul.wide.u32 %in, %a2, 4;\n  mov.u64 %out, frame;\n"
+             "  add.s64 %in, %in, %out;\n  st.local.u32 [%in], %v;\n  ld.local.u32 %v, [%in+64];\n");
+  text.insert(text.find("{\n") + 2, "  .local .align 4 .b8 frame[192];\n");
+  const std::string code = CodeOf(text);
+  CHECK(Has(code, "xor <32 x i32>"));
+  CHECK(Has(code, "load <32 x i32>"));
+}
+
+TEST_CASE("approximate functions are straight code on vectors", "[forms]") {
+  for (const char* function : {"sin.approx.f32", "cos.approx.f32", "lg2.approx.f32", "ex2.approx.f32",
+                               "tanh.approx.f32", "rcp.approx.f32", "rsqrt.approx.f32", "sqrt.rn.f32"}) {
+    INFO(function);
+    const std::string code =
+        CodeOf(Rounds("  mov.b32 %f0, %v;\n  " + std::string(function) + " %f0, %f0;\n  mov.b32 %v, %f0;\n"));
+    const size_t loop = code.find("lanes_loop");
+    REQUIRE(loop != std::string::npos);
+    const std::string body = code.substr(loop, code.find("lanes_left", loop) - loop);
+    CHECK(Has(body, "<32 x float>"));
+    CHECK_FALSE(Has(body, "extractelement"));
+    CHECK_FALSE(Has(body, "each_lane"));
+    CHECK_FALSE(Has(body, "x double> %wide.load"));
+  }
+}
+
+TEST_CASE("16-bit floats are computed in f32 on vectors", "[forms]") {
+  for (const char* type : {"f16", "bf16"}) {
+    for (const char* operation : {"fma.rn", "mul.rn", "add.rn"}) {
+      const bool three = operation[0] == 'f';
+      INFO(operation << "." << type);
+      std::string text = Rounds("  cvt.u16.u32 %h0, %v;\n  " + std::string(operation) + "." + type +
+                                " %h0, %h0, %h0" + (three ? ", %h0" : "") + ";\n  cvt.u32.u16 %v, %h0;\n");
+      text.replace(text.find("sm_80"), 5, "sm_90");
+      text.replace(text.find(".version 8.0"), 12, ".version 8.6");
+      CHECK_FALSE(Has(CodeOf(text), "x double>"));
+    }
+  }
+}
+
+TEST_CASE("a read of linear memory by texture is a load", "[forms]") {
+  const std::string fetch = "  tex.1d.v4.s32.s32 {%v, %a1, %a2, %a3}, [%out, {%i}];\n";
+  const std::string code = CodeOf(Kernel(fetch));
+  CHECK(Has(code, "call <32 x i32> @llvm.masked.load.v32i32"));
+  CHECK(Has(code, "call <32 x i32> @llvm.masked.gather.v32i32"));
+}

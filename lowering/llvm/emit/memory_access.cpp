@@ -23,6 +23,12 @@ void MemoryAccess::PutLocalsOnStack(uint32_t bytes) {
   stack_locals_->setName("locals");
 }
 
+Value MemoryAccess::LocalsOfLanes(unsigned width) {
+  llvm::AllocaInst*& locals = lane_locals_[width];
+  if (locals == nullptr) locals = e_.body.Scratch(e_.b.getInt8Ty(), e_.f.local_bytes * width);
+  return locals;
+}
+
 // -- addresses --
 
 // The pointer that an address is computed from, when it is visible: LLVM

@@ -1,6 +1,7 @@
 // Addresses and plain accesses: pointers of each space, slots, local memory.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,11 @@ class MemoryAccess {
   void PrepareSlots();
   // Local variables of this function are on the stack from here on.
   void PutLocalsOnStack(uint32_t bytes);
+  // Where lanes run at once, those of `width` lanes are interleaved: the first `granule` bytes of each lane,
+  // then the next ones. 0: they cannot be.
+  void SetLocalGranule(unsigned granule) { local_granule_ = granule; }
+  unsigned local_granule() const { return local_granule_; }
+  llvm::Value* LocalsOfLanes(unsigned width);
   // Called functions reach their caller's locals by offsets from the thread's window, which is found once.
   void FindLocalsOfCallee(llvm::Value* thread) { callee_local_base_ = LocalBaseOf(thread); }
 
@@ -39,6 +45,8 @@ class MemoryAccess {
   FunctionEmitter& e_;
   std::vector<llvm::Value*> slot_base_;
   llvm::AllocaInst* stack_locals_ = nullptr;
+  std::map<unsigned, llvm::AllocaInst*> lane_locals_;  // by width
+  unsigned local_granule_ = 0;
   llvm::Value* callee_local_base_ = nullptr;
 };
 

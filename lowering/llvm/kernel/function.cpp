@@ -4,6 +4,7 @@
 
 #include "lowering/llvm/emit/warps.h"
 #include "lowering/llvm/kernel/loops.h"
+#include "lowering/llvm/lanes/locals.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -51,7 +52,10 @@ Status BeginLiveMasks(FunctionEmitter& e) {
 
 Status EmitKernel(FunctionEmitter& e) {
   e.memory.PrepareSlots();
-  if (LocalsMayLiveOnStack(e)) e.memory.PutLocalsOnStack(std::max(e.f.local_bytes, 1u));
+  if (LocalsMayLiveOnStack(e)) {
+    e.memory.PutLocalsOnStack(std::max(e.f.local_bytes, 1u));
+    e.memory.SetLocalGranule(LocalGranule(e));
+  }
   if (e.f.has_early_exit) TRY_STATUS(BeginLiveMasks(e));
   llvm::BasicBlock* end = e.body.NewBlock("return");
   TRY_STATUS(EmitRegion(e, {e.f.entry, {}}, {.level = Level::kBlock, .width = 1, .end = end}));

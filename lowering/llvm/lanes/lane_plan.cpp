@@ -52,9 +52,12 @@ bool IsTerminatorOfLanes(Opcode op) {
 }
 
 LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst) {
-  if (analysis::IsStrong(inst, e.private_shared) || inst.attrs.space == Space::kLocal)
-    return LaneForm::kEachLane;
+  if (analysis::IsStrong(inst, e.private_shared)) return LaneForm::kEachLane;
   const LaneShape address = ShapeIn(e, region, inst.operands[0]);
+  if (inst.attrs.space == Space::kLocal) {
+    if (e.memory.local_granule() == 0) return LaneForm::kEachLane;
+    return address.uniform() ? LaneForm::kVector : LaneForm::kGather;
+  }
   if (address.uniform()) return LaneForm::kUniform;
   const auto bits = static_cast<unsigned>(ir::Bits(inst.type));
   const size_t count = Count(inst);
@@ -107,6 +110,8 @@ bool CanBeVectors(const FunctionEmitter& e, const LaneRegion& region) {
         if (!IsTerminatorOfLanes(inst.op)) return false;
         continue;
       }
+      const bool narrow = inst.attrs.space == Space::kLocal && e.memory.local_granule() < 4;
+      if (narrow && FormOf(e, region, inst) == LaneForm::kGather) return false;
       // There a lane that fails in a callee ends alone, with its own code.
       if (inst.op == Opcode::kCall && NobodyWaits(e.f)) return false;
       for (ValueId result : inst.results) {
@@ -130,7 +135,7 @@ bool PaysOff(const FunctionEmitter& e, const LaneRegion& region, unsigned width)
 // rather unroll the loop, they are made here.
 bool PaysForRows(const FunctionEmitter& e, const LaneRegion& region, unsigned width) {
   if (e.f.has_early_exit) return false;
-  size_t plain = 0, to_be_seen = 0;
+  size_t plain = 0, to_be_seen = 0, textures = 0;
   for (ir::BlockId block : region.blocks) {
     for (ir::InstId id : e.f.at_block(block).insts) {
       const ir::Inst& inst = e.f.at_inst(id);
@@ -139,6 +144,7 @@ bool PaysForRows(const FunctionEmitter& e, const LaneRegion& region, unsigned wi
         to_be_seen += form == LaneForm::kVectorIfSeen;
         plain += form == LaneForm::kVector;
       }
+      textures += inst.op == Opcode::kTexture;
       if (inst.op == Opcode::kSpecialRegister && NumbersLanes(inst.attrs.special)) return false;
       if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore) {
         if (e.f.slots[inst.attrs.index].shape == ir::Level::kWarp) return false;
@@ -148,7 +154,8 @@ bool PaysForRows(const FunctionEmitter& e, const LaneRegion& region, unsigned wi
   const bool has_loops = region.levels.size() > 1;
   const bool asked = e.m.lane_width != 0;
   const bool known_row = e.f.required_threads[0] >= width;
-  return (asked || known_row || has_loops || to_be_seen > plain) && PaysOff(e, region, width);
+  return (asked || known_row || has_loops || to_be_seen > plain || textures != 0) &&
+         PaysOff(e, region, width);
 }
 
 using Threads = LaneRegionOptions::Threads;
@@ -180,8 +187,9 @@ unsigned WidthFor(const FunctionEmitter& e, ir::BlockId entry, unsigned row) {
 }
 
 bool MayBeVectors(const FunctionEmitter& e) {
-  // Locals on the stack are one lane's at a time.
-  return e.m.lane_width != 1 && e.memory.stack_locals() == nullptr;
+  // Locals on the stack are one lane's at a time, or words of all lanes.
+  const bool one_lane = e.memory.stack_locals() != nullptr && e.memory.local_granule() == 0;
+  return e.m.lane_width != 1 && !one_lane;
 }
 
 }  // namespace

@@ -21,6 +21,8 @@
 
 namespace ptx2cpu::lowering {
 
+class LinearTexture;
+
 class LaneVectors {
  public:
   LaneVectors(FunctionEmitter& e, const LanePlan& plan);
@@ -74,7 +76,7 @@ class LaneVectors {
   llvm::Value* Vector(llvm::Value* value) { return Broadcast(b, value, width_); }
   llvm::Type* VectorOf(llvm::Type* element) { return llvm::FixedVectorType::get(element, width_); }
 
-  // -- instructions: instructions.cpp, memory.cpp, textures.cpp --
+  // -- instructions: instructions.cpp, memory.cpp, locals.cpp, textures.cpp --
   Status EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status EmitPure(const ir::Inst& inst);
   Status EmitScalar(const ir::Inst& inst);  // on first lanes' values
@@ -98,7 +100,14 @@ class LaneVectors {
   Status StoreLast(const ir::Inst& inst, const Mask& mask);
   void StoreTogether(const ir::Inst& inst, const Mask& mask);
   void Scatter(const ir::Inst& inst, const Mask& mask);
+  llvm::Value* LocalPointer(const ir::Inst& inst, uint64_t byte);
+  llvm::Align LocalAlign() const;
+  Status LoadLocal(const ir::Inst& inst, const Mask& mask);
+  Status StoreLocal(const ir::Inst& inst, const Mask& mask);
   Status EmitTextures(const ir::Inst& inst, const Mask& mask);
+  Status CallTextures(const ir::Inst& inst, const Mask& mask);
+  void GatherTexels(const ir::Inst& inst, LinearTexture& texture, llvm::Value* inside);
+  void LoadTexelRow(const ir::Inst& inst, llvm::Value* first, llvm::Value* inside);
   Status EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask);
   Status EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status LoadSlotOfRow(const ir::Inst& inst, const Mask& mask);

@@ -129,6 +129,7 @@ Status LaneVectors::Apart(const ir::Inst& inst, const Mask& mask,
 
 Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   for (ValueId result : inst.results) e.values.ForgetSequence(result);
+  if (inst.attrs.space == ir::Space::kLocal) return LoadLocal(inst, mask);
   const LaneForm form = FormOf(e, region_, inst);
   if (form == LaneForm::kUniform) return EmitScalar(inst);
   auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Gather(inst, lanes); }); };
@@ -175,6 +176,7 @@ void LaneVectors::Gather(const ir::Inst& inst, const Mask& mask) {
 }
 
 Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
+  if (inst.attrs.space == ir::Space::kLocal) return StoreLocal(inst, mask);
   const LaneForm form = FormOf(e, region_, inst);
   if (form == LaneForm::kUniform) return StoreLast(inst, mask);
   auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Scatter(inst, lanes); }); };

@@ -1,0 +1,123 @@
+// Local variables of lanes that run at once are interleaved words: results are those of lanes one by one.
+#include <catch2/catch.hpp>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+// Threads with %v, a word of their own, and 96 bytes of local memory, of which 64 are set to %v * number, in
+// a loop.
+std::string Kernel(const std::string& body) {
+  return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+{
+  .reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %i, %n, %m, %v, %a<8>; .reg .b64 %in, %out, %at, %frame, %d<8>;
+  .local .align 16 .b8 frame[96];
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %m, [pn];
+  mov.u32 %a0, %ctaid.x;
+  mov.u32 %a1, %ntid.x;
+  mov.u32 %i, %tid.x;
+  mad.lo.u32 %i, %a0, %a1, %i;
+  setp.ge.u32 %p0, %i, %m;
+  @%p0 bra END;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %in, %in, %at;
+  add.s64 %out, %out, %at;
+  ld.global.u32 %v, [%in];
+  mov.u64 %frame, frame;
+  mov.u32 %n, 0;
+  mov.u64 %at, %frame;
+SET:
+  add.u32 %n, %n, 1;
+  mul.lo.u32 %a0, %v, %n;
+  st.local.u32 [%at], %a0;
+  add.s64 %at, %at, 4;
+  setp.lt.u32 %p0, %n, 16;
+  @%p0 bra SET;
+)" + body +
+         R"(
+  st.global.u32 [%out], %v;
+END:
+  ret;
+}
+)";
+}
+
+// %at: an address of one of the words, another one in each lane.
+const std::string kAnyWord =
+    "  and.b32 %a1, %v, 15;\n  mul.wide.u32 %at, %a1, 4;\n  add.s64 %at, %at, %frame;\n";
+// %v: the exclusive or of the 16 words, each rotated by its number, in a loop.
+const std::string kSum =
+    "  mov.u32 %n, 0; mov.u32 %v, 0; mov.u64 %d0, %frame;\nADD:\n  ld.local.u32 %a2, [%d0];\n"
+    "  shf.l.wrap.b32 %a2, %a2, %a2, %n;\n  xor.b32 %v, %v, %a2;\n  add.s64 %d0, %d0, 4;\n  add.u32 %n, %n, "
+    "1;\n"
+    "  setp.lt.u32 %p1, %n, 16;\n  @%p1 bra ADD;\n";
+
+const std::string kBodies[] = {
+    kSum,
+    kAnyWord + "  ld.local.u32 %v, [%at];\n",
+    kAnyWord + "  st.local.u32 [%at], %i;\n" + kSum,
+    // Only some lanes store, at one offset and at different ones.
+    "  and.b32 %a3, %v, 1;\n  setp.eq.u32 %p2, %a3, 0;\n  @%p2 st.local.u32 [%frame+20], %i;\n" + kSum,
+    kAnyWord +
+        "  and.b32 %a3, %v, 32;\n  setp.eq.u32 %p2, %a3, 0;\n  @%p2 bra OVER;\n  st.local.u32 [%at], %i;\n"
+        "  st.local.u32 [%frame+8], %i;\nOVER:\n" +
+        kSum,
+    // Larger accesses: two words, four at once, doubles.
+    "  ld.local.u64 %d1, [%frame+8];\n  mul.lo.u64 %d1, %d1, %d1;\n  st.local.u64 [%frame+24], %d1;\n" + kSum,
+    "  ld.local.v4.u32 {%a2, %a3, %a4, %a5}, [%frame+16];\n  xor.b32 %a2, %a2, %a5;\n"
+    "  st.local.v4.u32 [%frame+32], {%a3, %a2, %i, %a4};\n" +
+        kSum,
+    "  and.b32 %a1, %v, 7;\n  mul.wide.u32 %at, %a1, 8;\n  add.s64 %at, %at, %frame;\n  ld.local.u64 %d1, "
+    "[%at];\n"
+    "  mul.lo.u64 %d1, %d1, %d1;\n  st.local.u64 [%at], %d1;\n" +
+        kSum,
+    // Smaller ones: the words are of their size.
+    "  cvt.u16.u32 %h0, %v;\n  st.local.u16 [%frame+6], %h0;\n  ld.local.s16 %a2, [%frame+32];\n"
+    "  st.local.u32 [%frame+36], %a2;\n" +
+        kSum,
+    "  st.local.u8 [%frame+7], %v;\n  ld.local.u8 %a2, [%frame+33];\n  st.local.u32 [%frame+36], %a2;\n" +
+        kSum,
+    kAnyWord + "  ld.local.u16 %a2, [%at+2];\n  st.local.u32 [%frame], %a2;\n" + kSum,
+};
+
+std::vector<uint32_t> Run(const std::string& text, const lowering::JitOptions& options, uint32_t threads,
+                          uint32_t block) {
+  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
+  if (!kernel) FAIL(kernel.error().Render());
+  harness::KernelCall call{{(threads + block - 1) / block, 1, 1}, {block, 1, 1}, 0, {}, {}, {}};
+  std::vector<uint32_t> words(threads);
+  for (uint32_t i = 0; i < threads; ++i) words[i] = (i + 1) * 2654435761u;
+  for (int argument = 0; argument < 2; ++argument) {
+    auto parsed = rt::ParseSpec("inout:u32:[0]");
+    REQUIRE(parsed);
+    parsed->data.resize(4 * words.size());
+    std::memcpy(parsed->data.data(), words.data(), parsed->data.size());
+    call.arguments.push_back(std::move(*parsed));
+  }
+  call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(threads)));
+  const Status status = (*kernel)->Run(call);
+  if (!status) FAIL(status.error().Render());
+  std::memcpy(words.data(), call.arguments[1].data.data(), 4 * words.size());
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("locals of lanes that run at once are those of lanes one by one", "[locals]") {
+  for (const std::string& body : kBodies) {
+    const std::string text = Kernel(body);
+    INFO(body);
+    for (uint32_t block : {32u, 77u, 256u}) {
+      const std::vector<uint32_t> wanted = Run(text, {.lane_width = 1}, 500, block);
+      CHECK(Run(text, {.lane_width = 32}, 500, block) == wanted);
+      CHECK(Run(text, {.optimisation = 0, .lane_width = 32}, 500, block) == wanted);
+    }
+  }
+}
