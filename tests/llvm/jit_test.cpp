@@ -268,7 +268,7 @@ TEST_CASE("a lane loop without barriers becomes vector code") {
   REQUIRE(jit);
   auto text = (*jit)->Explain(BuildKernel(kVecAdd, "vecadd"), "vecadd", lowering::Jit::Stage::kOptimized);
   REQUIRE(text);
-  CHECK(text->find("fadd <8 x float>") != std::string::npos);
+  CHECK(text->find("fadd <16 x float>") != std::string::npos);
 }
 
 TEST_CASE("what cannot be emitted is refused with its line") {

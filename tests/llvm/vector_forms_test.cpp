@@ -122,3 +122,45 @@ TEST_CASE("a read of linear memory by texture is a load", "[forms]") {
   CHECK(Has(code, "call <32 x i32> @llvm.masked.load.v32i32"));
   CHECK(Has(code, "call <32 x i32> @llvm.masked.gather.v32i32"));
 }
+
+TEST_CASE("machines without masks of every kind access memory in whole steps", "[forms]") {
+  for (const auto& [target, vector] : {std::pair("x86-64-v3", "<16 x i32>"), {"x86-64-v2", "<8 x i32>"}}) {
+    const std::string code = CodeOf(Kernel(""), target);
+    INFO(target);
+    CHECK(Has(code, std::string("load ") + vector));
+    CHECK(Has(code, std::string("store ") + vector));
+    CHECK_FALSE(Has(code, "llvm.masked"));
+  }
+}
+
+TEST_CASE("lanes that part at a bound run one by one, whole steps do not pay for them", "[forms]") {
+  const std::string code =
+      CodeOf(Kernel("  mov.u32 %n, %ctaid.x;\n  add.u32 %n, %n, %i;\n  mov.u32 %a0, %nctaid.x;\n"
+                    "  setp.ge.u32 %p0, %n, %a0;\n  @%p0 ret;\n  add.u32 %v, %v, 1;\n"),
+             "x86-64-v3");
+  CHECK(Has(code, "store <16 x i32>"));
+  CHECK_FALSE(Has(code, "llvm.masked"));
+}
+
+TEST_CASE("trips that all lanes take have no masks where the machine lacks some", "[forms]") {
+  // A row of a sparse matrix: from and to loaded numbers.
+  const std::string row =
+      "  ld.global.u32 %n, [%out];\n  ld.global.u32 %a1, [%out+4];\n  add.u32 %n, %n, %i;\n"
+      "  setp.ge.u32 %p0, %n, %a1;\n  @%p0 bra done;\nagain:\n"
+      "  mul.wide.u32 %in, %n, 4;\n  add.s64 %in, %in, %out;\n  ld.global.u32 %a0, [%in+64];\n"
+      "  mad.lo.u32 %v, %v, %a0, %a0;\n  add.u32 %n, %n, 32;\n  setp.lt.u32 %p0, %n, %a1;\n  @%p0 bra "
+      "again;\ndone:\n";
+  const std::string code = CodeOf(Kernel(row), "x86-64-v3");
+  const size_t loop = code.find("whole_trips");
+  REQUIRE(loop != std::string::npos);
+  CHECK(Has(code.substr(loop), "load <16 x i32>"));
+  CHECK(Has(code, "llvm.masked.load"));  // the rest of the trips
+}
+
+TEST_CASE("threads of a flat kernel that end before a barrier leave the others vectors", "[forms]") {
+  const std::string body =
+      "  mov.u32 %a1, %nctaid.x;\n  setp.ge.u32 %p1, %i, %a1;\n  @%p1 ret;\n  bar.sync 0;\n"
+      "  mov.u32 %n, 0;\nagain:\n" +
+      Repeated(kMix, 4) + "  add.u32 %n, %n, 1;\n  setp.lt.u32 %p0, %n, 100;\n  @%p0 bra again;\n";
+  CHECK(Has(CodeOf(Kernel(body)), "xor <32 x i32>"));
+}

@@ -29,6 +29,44 @@ void StoreLiveMask(FunctionEmitter& e, Value warp, Value mask) {
   e.memory.Store(mask, LiveWord(e, warp), llvm::Align(4), Memory::kContext);
 }
 
+namespace {
+// The live words that hold the step's first thread and 31 more; the second may be the first again.
+std::pair<Value, Value> LiveWords(FunctionEmitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  Value warps = e.body.Field(offsetof(ptx2cpu_block, warp_count), b.getInt32Ty(), "warp_count");
+  Value first = b.CreateLShr(e.step->thread, 5), last = b.CreateSub(warps, b.getInt32(1));
+  Value second = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateAdd(first, b.getInt32(1)), last);
+  return {LiveWord(e, first), LiveWord(e, second)};
+}
+Value ShiftOfStep(FunctionEmitter& e) {
+  return e.b.CreateZExt(e.b.CreateAnd(e.step->thread, e.b.getInt32(31)), e.b.getInt64Ty());
+}
+}  // namespace
+
+Value LiveThreads(FunctionEmitter& e, unsigned count) {
+  llvm::IRBuilder<>& b = e.b;
+  auto [first, second] = LiveWords(e);
+  auto load = [&](Value word) {
+    return b.CreateZExt(e.memory.Load(b.getInt32Ty(), word, llvm::Align(4), Memory::kContext),
+                        b.getInt64Ty());
+  };
+  Value both = b.CreateOr(load(first), b.CreateShl(load(second), 32));
+  return b.CreateTrunc(b.CreateLShr(both, ShiftOfStep(e)), b.getIntNTy(count));
+}
+
+void EndThreads(FunctionEmitter& e, Value bits) {
+  llvm::IRBuilder<>& b = e.b;
+  auto [first, second] = LiveWords(e);
+  Value both = b.CreateShl(b.CreateZExt(bits, b.getInt64Ty()), ShiftOfStep(e));
+  auto clear = [&](Value word, Value ended) {
+    Value old = e.memory.Load(b.getInt32Ty(), word, llvm::Align(4), Memory::kContext);
+    Value rest = b.CreateAnd(old, b.CreateNot(b.CreateTrunc(ended, b.getInt32Ty())));
+    e.memory.Store(rest, word, llvm::Align(4), Memory::kContext);
+  };
+  clear(first, both);
+  clear(second, b.CreateLShr(both, 32));
+}
+
 Value LanesOf(FunctionEmitter& e, Value warp) {
   Value threads = e.body.Field(offsetof(ptx2cpu_block, thread_count), e.b.getInt32Ty(), "thread_count");
   const auto* count = llvm::dyn_cast<llvm::ConstantInt>(threads);

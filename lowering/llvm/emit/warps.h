@@ -17,6 +17,10 @@ void StoreLiveMask(FunctionEmitter& e, llvm::Value* warp, llvm::Value* mask);
 llvm::Value* LanesOf(FunctionEmitter& e, llvm::Value* warp);      // exist
 llvm::Value* FirstLanes(FunctionEmitter& e, llvm::Value* count);  // of a warp, at most all
 llvm::Value* AnyLive(FunctionEmitter& e);                         // i1: of the block
+// The same of consecutive threads of the block, at most 32 from the step's first on, as an integer of as many
+// bits. They may be of two warps.
+llvm::Value* LiveThreads(FunctionEmitter& e, unsigned count);
+void EndThreads(FunctionEmitter& e, llvm::Value* bits);  // they have exited
 // That wait at the other arm of a divergent branch. Only in functions with a parked_slot.
 llvm::Value* ParkedMask(FunctionEmitter& e);
 void StoreParkedMask(FunctionEmitter& e, llvm::Value* mask);

@@ -52,6 +52,10 @@ class LoopEmitter {
   Status EachRow(const std::function<Status(LaneStep, llvm::Value*)>& body);
   // Threads of the row from `first` (null: 0, and there are no others) up to `end`: one at least.
   Status ThreadsOneByOne(const ir::Inst& inst, LaneStep row_step, llvm::Value* first, llvm::Value* end);
+  // `live` (an integer of a bit each): the threads that have not exited; null: all. `rest`: how many of the
+  // row are left.
+  Status MaskedStepOfRow(const LanePlan& plan, llvm::Value* rest, llvm::Value* live);
+  Status StepOfRow(const ir::Inst& inst, const LaneStep& row_step, llvm::Value* width, const LanePlan& plan);
   Status RowAsVectors(const ir::Inst& inst, const LaneStep& row_step, llvm::Value* width,
                       const LanePlan& plan);
 

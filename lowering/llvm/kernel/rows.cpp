@@ -1,9 +1,7 @@
 // The threads of a flat kernel's block: rows of them, thread by thread or as vectors.
 //
-// LLVM's loop vectoriser makes vectors of the loop over threads where threads have no loop of their own.
-// If they have one, it considers that inner loop, in which a thread's accesses are mostly far apart (a
-// grid-stride loop, a dot product down a column); threads side by side touch consecutive memory. There the
-// row is emitted as lane vectors.
+// Vectors are ours where the estimate of lane_cost.h says so: LLVM's loop vectoriser considers a thread's own
+// loop, in which accesses are mostly far apart, and makes nothing of rows with masks or atomics.
 //
 // With masks of every kind (AVX-512) a row's last step is the same code under a mask. Elsewhere steps are
 // whole, and the threads of what is left run one by one.
@@ -47,6 +45,48 @@ Status LoopEmitter::ThreadsOneByOne(const ir::Inst& inst, LaneStep row_step, Val
   return {};
 }
 
+// Under a mask: the threads that exist and have not exited.
+Status LoopEmitter::MaskedStepOfRow(const LanePlan& plan, Value rest, Value live) {
+  Value mask = b.CreateICmpULT(Consecutive(b, b.getInt32(0), plan.width), Broadcast(b, rest, plan.width));
+  if (live == nullptr) return LaneVectors(e, plan).Run(mask);
+  llvm::BasicBlock *inside = e.body.NewBlock("live_step"), *after = e.body.NewBlock("after_step");
+  mask = b.CreateAnd(mask, b.CreateBitCast(live, mask->getType()));
+  Value bits = b.CreateBitCast(mask, live->getType());
+  b.CreateCondBr(b.CreateICmpNE(bits, Literal(bits, 0)), inside, after);
+  b.SetInsertPoint(inside);
+  TRY_STATUS(LaneVectors(e, plan).Run(mask));
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+  return {};
+}
+
+Status LoopEmitter::StepOfRow(const ir::Inst& inst, const LaneStep& row_step, Value width,
+                              const LanePlan& plan) {
+  Value first = e.step->tid[0], rest = b.CreateSub(width, first), live = nullptr;
+  if (MasksLanes(inst)) live = LiveThreads(e, plan.width);
+  if (e.step->times) BeginThread(e, *e.step->times);
+  const uint32_t row = e.f.required_threads[0];
+  const bool always_whole = live == nullptr && row != 0 && row % plan.width == 0;
+  if (plan.masks_steps)
+    return always_whole ? LaneVectors(e, plan).Run(nullptr) : MaskedStepOfRow(plan, rest, live);
+  llvm::BasicBlock *whole = e.body.NewBlock("whole_step"), *part = e.body.NewBlock("part_of_step"),
+                   *after = e.body.NewBlock("after_step");
+  Value is_whole = b.CreateICmpUGE(rest, b.getInt32(plan.width));
+  if (live != nullptr)
+    is_whole = b.CreateAnd(is_whole, b.CreateICmpEQ(live, llvm::Constant::getAllOnesValue(live->getType())));
+  b.CreateCondBr(is_whole, whole, part);
+  b.SetInsertPoint(whole);
+  TRY_STATUS(LaneVectors(e, plan).Run(nullptr, part));
+  b.CreateBr(after);
+  b.SetInsertPoint(part);
+  Value end = b.CreateAdd(first, b.getInt32(plan.width), "", true, true);
+  TRY_STATUS(
+      ThreadsOneByOne(inst, row_step, first, b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, width, end)));
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+  return {};
+}
+
 // As many threads of a row at a time as the plan is wide.
 Status LoopEmitter::RowAsVectors(const ir::Inst& inst, const LaneStep& row_step, Value width,
                                  const LanePlan& plan) {
@@ -58,31 +98,8 @@ Status LoopEmitter::RowAsVectors(const ir::Inst& inst, const LaneStep& row_step,
     part.width = plan.width;
     part.tid[0] = b.CreateShl(index, log_width, "tid.x", true, true);
     part.thread = b.CreateAdd(row_step.thread, part.tid[0], "thread", true, true);
-    auto run = [&](Value live, llvm::BasicBlock* mixed) {
-      CurrentStep::Scope scope(e.step, part);
-      if (part.times) BeginThread(e, *part.times);
-      return LaneVectors(e, plan).Run(live, mixed);
-    };
-    Value rest = b.CreateSub(width, part.tid[0]);
-    if (plan.masks_steps) {
-      if (e.f.required_threads[0] != 0 && e.f.required_threads[0] % plan.width == 0)
-        return run(nullptr, nullptr);
-      Value numbers = Consecutive(b, b.getInt32(0), plan.width);
-      return run(b.CreateICmpULT(numbers, Broadcast(b, rest, plan.width)), nullptr);
-    }
-    llvm::BasicBlock *whole = e.body.NewBlock("whole_step"), *some = e.body.NewBlock("part_of_step"),
-                     *after = e.body.NewBlock("after_step");
-    b.CreateCondBr(b.CreateICmpUGE(rest, b.getInt32(plan.width)), whole, some);
-    b.SetInsertPoint(whole);
-    TRY_STATUS(run(nullptr, some));
-    b.CreateBr(after);
-    b.SetInsertPoint(some);
-    Value end = b.CreateAdd(part.tid[0], b.getInt32(plan.width), "", true, true);
-    TRY_STATUS(ThreadsOneByOne(inst, row_step, part.tid[0],
-                               b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, width, end)));
-    b.CreateBr(after);
-    b.SetInsertPoint(after);
-    return {};
+    CurrentStep::Scope scope(e.step, part);
+    return StepOfRow(inst, row_step, width, plan);
   });
 }
 
@@ -90,10 +107,9 @@ Status LoopEmitter::ForThreads(const ir::Inst& inst) {
   const ir::BlockId entry = inst.edges[0].to;
   const uint32_t row = e.f.required_threads[0];
   std::optional<LanePlan> plan = PlanRows(e, entry);
-  // With fewer threads in a row masked vectors are too empty; what is not a loop LLVM may have done well.
-  const uint32_t least_row = !plan || !plan->masks_steps      ? 0
-                             : plan->region.levels.size() > 1 ? plan->width / 4
-                                                              : plan->width;
+  // With fewer threads in a row masked vectors are too empty.
+  const bool has_loops = plan && plan->region.levels.size() > 1;
+  const uint32_t least_row = plan && plan->masks_steps ? plan->width / (has_loops ? 4 : 2) : 0;
   if (plan && row != 0 && row < least_row) plan.reset();
   Alignment::Region notes(e.alignment, entry, !MasksLanes(inst));
   const std::optional<ThreadTimes> times = BeginTimes(e, entry);
@@ -108,7 +124,7 @@ Status LoopEmitter::ForThreads(const ir::Inst& inst) {
     TRY_STATUS(RowAsVectors(inst, row_step, width, *plan));
     b.CreateBr(after);
     b.SetInsertPoint(narrow);
-    TRY_STATUS(ThreadsOneByOne(inst, row_step, nullptr, width));
+    TRY_STATUS(ThreadsOneByOne(inst, row_step, b.getInt32(0), width));
     b.CreateBr(after);
     b.SetInsertPoint(after);
     return {};

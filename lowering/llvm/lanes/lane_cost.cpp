@@ -22,6 +22,7 @@ constexpr double kCostlyScalar = 10, kCostlyVector = 10;
 // Where an instruction runs lane by lane: to find the lane and to move its operands through memory, for each
 // lane, and to move each vector to and from memory.
 constexpr double kTurn = 5, kMove = 2;
+constexpr double kApart = 3;  // of an access in a loop of one lane, that vectors have side by side
 constexpr double kGatheredLane = 0.7, kTexturedLane = 4, kLockedLane = 8, kDividedLane = 5;
 
 bool IsDivision(Opcode op) {
@@ -30,15 +31,10 @@ bool IsDivision(Opcode op) {
 
 bool IsAtomic(Opcode op) { return op == Opcode::kAtomic || op == Opcode::kAtomicCas; }
 
-unsigned VectorBits(const TargetTraits& traits) {
-  if (traits.has_avx512) return 512;
-  return traits.is_x86 && traits.warp_library == WarpLibrary::kAvx2 ? 256 : 128;
-}
-
 class Costs {
  public:
   Costs(const FunctionEmitter& e, const LaneRegion& region, unsigned width)
-      : e_(e), f_(e.f), r_(region), width_(width), vector_bits_(VectorBits(e.m.traits)) {}
+      : e_(e), f_(e.f), r_(region), width_(width), vector_bits_(8 * e.m.traits.vector_bytes) {}
 
   LaneCost Run() {
     AddLevel(0, {1, 1});
@@ -98,11 +94,20 @@ class Costs {
     for (ir::InstId id : f_.at_block(block).insts) {
       const ir::Inst& inst = f_.at_inst(id);
       const double scalar = ScalarOf(inst), vector = VectorOf(inst, here);
-      cost_.one_by_one += here.lane * width_ * scalar / kScalarPerVector;
+      cost_.one_by_one +=
+          here.lane * width_ * (scalar / kScalarPerVector + (level != 0 && IsRow(inst) ? kApart : 0));
       cost_.together += vector;
       const double once = VectorOf(inst, {0, 1});
       (level == 0 ? cost_.code_outside : cost_.code_in_loops) += static_cast<size_t>(once + 0.5);
     }
+  }
+
+  // Neighbouring lanes access neighbouring memory: a lane that runs its loop alone walks over lines of which
+  // it uses one element each.
+  bool IsRow(const ir::Inst& inst) const {
+    if (inst.op != Opcode::kLoad && inst.op != Opcode::kStore) return false;
+    const LaneForm form = FormOf(e_, r_, inst);
+    return form == LaneForm::kVector || form == LaneForm::kVectorIfSeen;
   }
 
   // -- one instruction --

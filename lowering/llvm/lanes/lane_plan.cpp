@@ -4,6 +4,7 @@
 
 #include "lowering/llvm/emit/warps.h"
 #include "lowering/llvm/lanes/lane_cost.h"
+#include "lowering/llvm/lanes/lane_width.h"
 
 namespace ptx2cpu::lowering {
 
@@ -130,32 +131,17 @@ bool PaysOff(const FunctionEmitter& e, const LaneRegion& region, unsigned width)
   return pays && cost.code_outside <= kMaxCodeOutside && cost.code_in_loops <= kMaxCodeInLoops;
 }
 
-// LLVM makes vectors of the loop over threads where they have no loop of their own and it sees where most
-// accesses lie: in rows of any width it adds what versions it needs. In rows of a known width, where it would
-// rather unroll the loop, they are made here.
 bool PaysForRows(const FunctionEmitter& e, const LaneRegion& region, unsigned width) {
-  if (e.f.has_early_exit) return false;
-  size_t plain = 0, to_be_seen = 0, textures = 0;
   for (ir::BlockId block : region.blocks) {
     for (ir::InstId id : e.f.at_block(block).insts) {
       const ir::Inst& inst = e.f.at_inst(id);
-      if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) {
-        const LaneForm form = FormOf(e, region, inst);
-        to_be_seen += form == LaneForm::kVectorIfSeen;
-        plain += form == LaneForm::kVector;
-      }
-      textures += inst.op == Opcode::kTexture;
       if (inst.op == Opcode::kSpecialRegister && NumbersLanes(inst.attrs.special)) return false;
       if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore) {
         if (e.f.slots[inst.attrs.index].shape == ir::Level::kWarp) return false;
       }
     }
   }
-  const bool has_loops = region.levels.size() > 1;
-  const bool asked = e.m.lane_width != 0;
-  const bool known_row = e.f.required_threads[0] >= width;
-  return (asked || known_row || has_loops || to_be_seen > plain || textures != 0) &&
-         PaysOff(e, region, width);
+  return PaysOff(e, region, width);
 }
 
 using Threads = LaneRegionOptions::Threads;
@@ -169,23 +155,6 @@ std::optional<LaneRegion> FindRegion(const FunctionEmitter& e, ir::BlockId entry
   return analysis::FindLaneRegion(e.f, entry, options);
 }
 
-bool Contains(const FunctionEmitter& e, ir::BlockId entry, Opcode op) {
-  return std::ranges::any_of(BlocksOfLevel(e.f, entry), [&](ir::BlockId block) {
-    return std::ranges::any_of(e.f.at_block(block).insts,
-                               [&](ir::InstId id) { return e.f.at_inst(id).op == op; });
-  });
-}
-
-// Two registers of words, so that long chains of operations overlap (shared work of two registers is issued
-// while one waits); of a short row what fits.
-unsigned WidthFor(const FunctionEmitter& e, ir::BlockId entry, unsigned row) {
-  unsigned width = e.m.lane_width != 0 ? e.m.lane_width : e.m.traits.vector_bytes / 4 * 2;
-  if (e.m.lane_width == 0) {
-    while (width > 4 && row % width != 0 && row < width) width /= 2;
-  }
-  return Contains(e, entry, Opcode::kTexture) ? std::min(width, kWarpSize) : width;
-}
-
 bool MayBeVectors(const FunctionEmitter& e) {
   // Locals on the stack are one lane's at a time, or words of all lanes.
   const bool one_lane = e.memory.stack_locals() != nullptr && e.memory.local_granule() == 0;
@@ -196,18 +165,22 @@ bool MayBeVectors(const FunctionEmitter& e) {
 
 std::optional<LanePlan> PlanLanes(const FunctionEmitter& e, ir::BlockId entry) {
   if (!MayBeVectors(e)) return std::nullopt;
-  const unsigned width = std::min(WidthFor(e, entry, kWarpSize), kWarpSize);
-  auto region =
-      FindRegion(e, entry, e.one_dimensional ? Threads::kOneDimensional : Threads::kAnyShape, width);
-  if (!region || !PaysOff(e, *region, width)) return std::nullopt;
+  const Threads threads = e.one_dimensional ? Threads::kOneDimensional : Threads::kAnyShape;
+  auto region = FindRegion(e, entry, threads, kWarpSize);
+  if (!region) return std::nullopt;
+  const unsigned width = WidthOf(e, *region, kWarpSize);
+  if (width != kWarpSize) region = FindRegion(e, entry, threads, width);
+  if (!PaysOff(e, *region, width)) return std::nullopt;
   return LanePlan{std::move(*region), width, e.m.traits.has_avx512};
 }
 
 std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry) {
   if (!MayBeVectors(e)) return std::nullopt;
-  const unsigned row = e.f.required_threads[0], width = WidthFor(e, entry, row == 0 ? kWarpSize : row);
-  auto region = FindRegion(e, entry, Threads::kRow, width);
-  if (!region || !PaysForRows(e, *region, width)) return std::nullopt;
+  auto region = FindRegion(e, entry, Threads::kRow, kWarpSize);
+  if (!region) return std::nullopt;
+  const unsigned width = WidthOf(e, *region, e.f.required_threads[0]);
+  if (width != kWarpSize) region = FindRegion(e, entry, Threads::kRow, width);
+  if (!PaysForRows(e, *region, width)) return std::nullopt;
   return LanePlan{std::move(*region), width, e.m.traits.has_avx512};
 }
 

@@ -43,17 +43,35 @@ class LaneVectors {
     llvm::BasicBlock *before = nullptr, *skip = nullptr;
   };
 
-  // -- control flow: lanes.cpp --
+  // -- control flow: lanes.cpp, lane_loops.cpp --
   Status EmitLevel(uint32_t level, const Mask& all);
   Status EmitBlock(ir::BlockId block, const Mask& mask, bool whole_level);
   Status EmitLoop(const LaneRegion::Item& item, const Mask& mask);
   Status EmitEdges(const ir::Inst& inst, ir::BlockId block, const Mask& mask);
-  Status EmitLoopBody(const LaneRegion::Item& item, const Mask& mask,
-                      const std::vector<ShapedValue>& entering);
+  // What a loop begins with: the lanes that are in it, its head's parameters, and of the lanes that have left
+  // it over which exit, with which of its live_out values.
+  struct LoopState {
+    Mask mask;
+    std::vector<ShapedValue> params;
+    std::vector<llvm::Value*> left, out;
+  };
+  struct LoopPhis {
+    llvm::PHINode *value, *first = nullptr, *holds = nullptr;
+  };
+  LoopState Entering(const LaneRegion::Item& item, const Mask& mask);
+  std::vector<LoopPhis> HeadPhis(const LaneRegion::Item& item, const LoopState& state,
+                                 llvm::BasicBlock* from);
+  void Turn(const LaneRegion::Item& item, const std::vector<LoopPhis>& phis);
+  Status EmitLoopBody(const LaneRegion::Item& item, const LoopState& state);
+  bool PaysToVersion(const LaneRegion::Item& item, const Mask& mask) const;
+  Status EmitWholeTrips(const LaneRegion::Item& item, const LoopState& state);
+  LoopState Rest(const LaneRegion::Item& item, const LoopState& part, llvm::BasicBlock* from,
+                 const LoopState& mixed, llvm::BasicBlock* mixed_from);
   Mask Either(const std::vector<EdgeRef>& edges);
   Mask EdgeMask(const Mask& mask, llvm::Value* condition);
   Mask Empty();
   static bool IsAll(const Mask& mask);
+  static constexpr int kMaxDepthOfBound = 4;
   bool IsBound(ir::ValueId condition, int depth) const;
   bool PartsAtBound(const ir::Inst& inst, const Mask& mask) const;
   llvm::Value* AllOrNone(llvm::Value* condition);
@@ -132,8 +150,11 @@ class LaneVectors {
   LaneRegion region_;
   const unsigned width_;
   std::map<EdgeRef, Mask> edges_;
+  // Where lanes of `mixed_level_` that part at a bound may go to begin the level again under masks, while it
+  // has had no effect.
   llvm::BasicBlock* mixed_ = nullptr;
-  bool has_effects_ = false;  // of what has been emitted
+  uint32_t mixed_level_ = 0;
+  bool has_effects_ = false;
 };
 
 }  // namespace ptx2cpu::lowering

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lowering/llvm/emit/warps.h"
 #include "lowering/llvm/lanes/lane_vectors.h"
 #include "runtime/abi/abi.h"
 
@@ -268,16 +269,21 @@ bool LaneVectors::IsBound(ValueId condition, int depth) const {
   if (inst.op != Opcode::kIcmp || inst.attrs.compare == ir::Compare::kEq ||
       inst.attrs.compare == ir::Compare::kNe)
     return false;
-  const LaneShape x = ShapeIn(e, region_, inst.operands[0]), y = ShapeIn(e, region_, inst.operands[1]);
-  // Not what is the same in every block: such lanes part in all of them.
-  const LaneShape& moves = x.affine() ? x : y;
-  return (x.affine() || x.uniform()) && (y.affine() || y.uniform()) &&
-         moves.base >= analysis::Uniformity::kBlock;
+  const LaneShape shapes[] = {ShapeIn(e, region_, inst.operands[0]), ShapeIn(e, region_, inst.operands[1])};
+  const size_t place = shapes[0].affine() ? 0 : 1;
+  const LaneShape& x = shapes[place];
+  if (!x.affine() || !(shapes[1 - place].affine() || shapes[1 - place].uniform())) return false;
+  // A constant parts the lanes of some step in every block, unless it lies between steps.
+  const ir::InstId limit = f.at_value(inst.operands[1 - place]).def;
+  if (x.base >= analysis::Uniformity::kBlock || !limit.valid() || f.at_inst(limit).op != Opcode::kConst)
+    return true;
+  return x.stride == 1 && (uint64_t{1} << x.align) >= width_ && f.at_inst(limit).attrs.bits % width_ == 0;
 }
 
 bool LaneVectors::PartsAtBound(const ir::Inst& inst, const Mask& mask) const {
-  return mixed_ != nullptr && !has_effects_ && IsAll(mask) && region_.level_of[inst.block.index] == 0 &&
-         !ShapeIn(e, region_, inst.operands[0]).uniform() && IsBound(inst.operands[0], 4);
+  return mixed_ != nullptr && !has_effects_ && IsAll(mask) &&
+         region_.level_of[inst.block.index] == mixed_level_ &&
+         !ShapeIn(e, region_, inst.operands[0]).uniform() && IsBound(inst.operands[0], kMaxDepthOfBound);
 }
 
 // The condition as one bit; steps in which it is true for some lanes only leave.
@@ -292,11 +298,7 @@ Value LaneVectors::AllOrNone(Value condition) {
 
 void LaneVectors::EmitExit(const Mask& mask) {
   has_effects_ = true;
-  Value live = e.body.Field(offsetof(ptx2cpu_block, live), b.getPtrTy(), "live");
-  Value word = b.CreateInBoundsGEP(b.getInt32Ty(), live, b.CreateZExt(e.step->warp, b.getInt64Ty()));
-  Value old = e.memory.Load(b.getInt32Ty(), word, llvm::Align(4), Memory::kContext);
-  Value bits = b.CreateShl(b.CreateZExtOrTrunc(Bits(mask), b.getInt32Ty()), e.step->lane);
-  e.memory.Store(b.CreateAnd(old, b.CreateNot(bits)), word, llvm::Align(4), Memory::kContext);
+  EndThreads(e, Bits(mask));
 }
 
 void LaneVectors::EmitFault(const Mask& mask, const ir::Inst& inst, uint32_t kind) {
@@ -306,85 +308,6 @@ void LaneVectors::EmitFault(const Mask& mask, const ir::Inst& inst, uint32_t kin
       {e.body.Block(), b.getInt32(kind), b.CreateAdd(e.step->thread, lane), b.getInt32(inst.at.ptx_line)});
   b.CreateUnreachable();
   b.SetInsertPoint(e.body.NewBlock("behind_fault"));
-}
-
-Status LaneVectors::EmitLoop(const LaneRegion::Item& item, const Mask& mask) {
-  const LaneRegion::Level& loop = region_.levels[item.loop];
-  Guard guard = Open(mask);
-  std::vector<ShapedValue> entering;
-  const std::vector<ValueId>& params = f.at_block(item.block).params;
-  if (!params.empty() && item.in.empty())
-    return Fail(ErrorCode::kInternal, "function " + f.name + ": a region's entry has parameters");
-  for (size_t i = 0; i < params.size(); ++i) entering.push_back(Merge(item.in, i, ShapeOf(params[i])));
-  TRY_STATUS(EmitLoopBody(item, {mask.active(), b.getTrue()}, entering));
-  Close(guard, loop.live_out, loop.exits);
-  return {};
-}
-
-// At least one lane enters.
-Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const Mask& mask,
-                                 const std::vector<ShapedValue>& entering) {
-  const LaneRegion::Level& loop = region_.levels[item.loop];
-  llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.body.NewBlock("lanes_loop"),
-                   *after = e.body.NewBlock("lanes_left");
-  b.CreateBr(head);
-  b.SetInsertPoint(head);
-  auto phi = [&](Value first) {
-    llvm::PHINode* made = b.CreatePHI(first->getType(), 2);
-    made->addIncoming(first, before);
-    return made;
-  };
-  auto zero = [&](llvm::Type* type) { return phi(llvm::Constant::getNullValue(type)); };
-  auto known = [&](Value holds) -> Value { return holds != nullptr ? holds : b.getTrue(); };
-  const std::vector<ValueId>& params = f.at_block(item.block).params;
-  struct Phis {
-    llvm::PHINode *value, *first = nullptr, *holds = nullptr;
-  };
-  std::vector<Phis> phis;
-  for (size_t i = 0; i < params.size(); ++i) {
-    bool affine = ShapeOf(params[i]).affine();
-    phis.push_back({phi(ShapeOf(params[i]).uniform() ? entering[i].value : Vector(entering[i].value))});
-    if (affine) phis[i].first = phi(entering[i].first), phis[i].holds = phi(known(entering[i].holds));
-    e.values.SetShaped(params[i], {phis[i].value, phis[i].first, phis[i].holds});
-  }
-  Mask here = mask;
-  llvm::PHINode* lanes = nullptr;
-  if (!loop.turns_together) here.lanes = lanes = phi(mask.lanes);
-  std::vector<llvm::PHINode*> left, out;
-  if (!loop.leaves_together) {
-    for (size_t i = 0; i < loop.exits.size(); ++i) left.push_back(zero(VectorOf(b.getInt1Ty())));
-    for (ValueId id : loop.live_out) out.push_back(zero(VectorOf(e.m.TypeOf(f.type_of(id)))));
-  }
-  TRY_STATUS(EmitLevel(item.loop, here));
-
-  std::vector<ShapedValue> turning;
-  for (size_t i = 0; i < params.size(); ++i) turning.push_back(Merge(loop.latches, i, ShapeOf(params[i])));
-  for (size_t i = 0; i < params.size(); ++i) {
-    bool uniform = ShapeOf(params[i]).uniform();
-    phis[i].value->addIncoming(uniform ? turning[i].value : Vector(turning[i].value), b.GetInsertBlock());
-    if (phis[i].first == nullptr) continue;
-    phis[i].first->addIncoming(turning[i].first, b.GetInsertBlock());
-    phis[i].holds->addIncoming(known(turning[i].holds), b.GetInsertBlock());
-  }
-  Mask again = Either(loop.latches);
-  if (lanes != nullptr) lanes->addIncoming(again.lanes, b.GetInsertBlock());
-  if (!loop.leaves_together) {
-    Value leaving = loop.exits.empty() ? Empty().lanes : Either(loop.exits).lanes;
-    for (size_t i = 0; i < out.size(); ++i) {
-      Value value = b.CreateSelect(leaving, Vector(e.values.Get(loop.live_out[i])), out[i]);
-      out[i]->addIncoming(value, b.GetInsertBlock());
-      e.values.SetShaped(loop.live_out[i], {value, nullptr, nullptr});
-      region_.shapes[loop.live_out[i].index] = analysis::kVaryingShape;
-    }
-    for (size_t i = 0; i < left.size(); ++i) {
-      Value all = b.CreateOr(left[i], edges_.at(loop.exits[i]).lanes);
-      left[i]->addIncoming(all, b.GetInsertBlock());
-      edges_[loop.exits[i]] = {all, nullptr};
-    }
-  }
-  b.CreateCondBr(AnyOf(again), head, after);
-  b.SetInsertPoint(after);
-  return {};
 }
 
 }  // namespace ptx2cpu::lowering

@@ -1,0 +1,12 @@
+// How many lanes a vector of a region holds.
+#pragma once
+
+#include "lowering/llvm/lanes/lane_plan.h"
+
+namespace ptx2cpu::lowering {
+
+// From what the region computes with, the values that its loops keep, and the machine's registers; or what
+// the options ask for. `row`: lanes that exist side by side, 0 where that is known at run time only.
+unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row);
+
+}  // namespace ptx2cpu::lowering
