@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,8 +19,15 @@ namespace ptx2cpu::rt {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // Not ABI: generated code never sees it. A signal handler has no other way to find its activation.
 thread_local LandingPoint* current_landing = nullptr;
+
+// Until then the thread's stack and mask and the process's handlers are known to be as a fault needs them.
+// To ask the system takes longer than a small launch, so that it is not asked at each of many in a row.
+thread_local Clock::time_point ready_until;
+constexpr auto kReadyFor = std::chrono::microseconds(50);
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 constexpr size_t kMaxHandlers = 16;
@@ -225,26 +233,36 @@ void PrepareThreadForFaults() {
 }
 
 LandingScope::LandingScope(LandingPoint& point) {
-  InstallHandlers();
-  PrepareThreadForFaults();
+  point.outer = current_landing;
+  sigemptyset(&blocked_before_);
+  const Clock::time_point now = Clock::now();
+  if (now >= ready_until) {
+    InstallHandlers();
+    PrepareThreadForFaults();
+    // A thread that blocks them does so again after each scope.
+    if (!UnblockForScope()) ready_until = now + kReadyFor;
+  }
+  current_landing = &point;
+}
+
+bool LandingScope::UnblockForScope() {
   // A fault whose signal is blocked ends the process. Programs block all signals in threads that only
   // compute.
   sigset_t faults;
   sigemptyset(&faults);
   for (const int signal : kSignals) sigaddset(&faults, signal);
   pthread_sigmask(SIG_UNBLOCK, &faults, &blocked_before_);
-  point.outer = current_landing;
-  current_landing = &point;
+  return BlockedSome();
+}
+
+bool LandingScope::BlockedSome() const {
+  return std::ranges::any_of(kSignals,
+                             [&](int signal) { return sigismember(&blocked_before_, signal) == 1; });
 }
 
 LandingScope::~LandingScope() {
   if (current_landing != nullptr) current_landing = current_landing->outer;
-  for (const int signal : kSignals) {
-    if (sigismember(&blocked_before_, signal) == 1) {
-      pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
-      return;
-    }
-  }
+  if (BlockedSome()) pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
 }
 
 void UnblockFaultSignals() {

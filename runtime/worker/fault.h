@@ -32,6 +32,7 @@ struct LandingPoint {
 
 // Makes `point` the current landing point of this thread. Our signal handlers are installed then, also where
 // the program has replaced them since; the program's are called for faults that are not ours.
+// Of scopes within some microseconds on one thread, the first asks the system whether all is as it must be.
 class LandingScope {
  public:
   explicit LandingScope(LandingPoint& point);
@@ -40,6 +41,8 @@ class LandingScope {
   LandingScope& operator=(const LandingScope&) = delete;
 
  private:
+  bool UnblockForScope();  // whether the thread blocked signals of faults
+  bool BlockedSome() const;
   sigset_t blocked_before_;  // signals of faults that the thread blocks arrive while the scope lasts
 };
 
