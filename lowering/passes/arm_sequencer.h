@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "ir/build.h"
@@ -83,6 +84,7 @@ class ArmSequencer {
 
   ir::Function& f_;
   std::vector<BlockId> branches_;
+  std::optional<ClosedArms> closed_;
   std::vector<bool> in_arm_, last_;  // last_: loops in which all lanes end
   std::vector<BlockId> guests_;      // wait for the branch in whose arms they are
   std::vector<bool> settled_;        // of arms that have been built

@@ -26,12 +26,13 @@ bool HasMask(const ir::Inst& inst) { return ir::HasMembermask(inst.op, inst.attr
 // Are the members of every collective in the arms of a divergent branch lanes of its own arm, for sure?
 class ArmMembers {
  public:
-  explicit ArmMembers(ir::Function& f) : f_(f), tree_(analysis::Dominators(analysis::BuildCfg(f))) {}
+  explicit ArmMembers(ir::Function& f)
+      : f_(f), tree_(analysis::Dominators(analysis::BuildCfg(f))), arms_of_(BlocksOfArms(f)) {}
 
   // The first collective of the branch's arms that may have others.
   const ir::Inst* CollectiveOfOthers(ir::BlockId branch) const {
     const ir::Inst& end = f_.terminator(branch);
-    const std::optional<std::vector<ir::BlockId>> arms = BlocksOfArms(f_, branch);
+    const std::optional<std::vector<ir::BlockId>> arms = arms_of_(branch);
     if (!arms) return &end;  // run within those of another branch
     for (ir::BlockId block : *arms) {
       for (ir::InstId id : f_.at_block(block).insts) {
@@ -82,6 +83,7 @@ class ArmMembers {
 
   ir::Function& f_;
   analysis::DominatorTree tree_;
+  std::function<std::optional<std::vector<ir::BlockId>>(ir::BlockId)> arms_of_;
 };
 
 class Decision {

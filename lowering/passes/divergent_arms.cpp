@@ -12,6 +12,7 @@
 #include "lowering/passes/divergent_arms.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analysis/graph/dominators.h"
 
@@ -207,6 +208,74 @@ std::optional<DivergentArms> FindArms(const ir::Function& f, BlockId branch, con
     if (!entered) return arms;
   }
   return {};
+}
+
+namespace {
+
+// The immediate post-dominators of all blocks, where every place at which lanes may end counts as an end.
+std::vector<uint32_t> PostDominatorsOf(const ir::Function& f, const Steps& steps) {
+  analysis::Cfg g;
+  g.entry = f.entry.index;
+  g.exit = static_cast<uint32_t>(f.blocks.size());
+  g.successors.resize(g.exit + 1);
+  g.predecessors.resize(g.exit + 1);
+  for (BlockId block : ir::ReversePostOrder(f)) {
+    Step step = steps(block.index);
+    if (step.to.empty() || step.some_end) step.to.push_back(g.exit);
+    for (uint32_t to : step.to) g.predecessors[to].push_back(block.index);
+    g.successors[block.index] = std::move(step.to);
+  }
+  Nodes met(g.exit + 1);
+  g.order = {g.exit};
+  met[g.exit] = true;
+  for (size_t i = 0; i < g.order.size(); ++i) {
+    for (uint32_t from : g.predecessors[g.order[i]]) {
+      if (!met[from]) g.order.push_back(from);
+      met[from] = true;
+    }
+  }
+  for (uint32_t node : g.order) std::erase_if(g.successors[node], [&](uint32_t to) { return !met[to]; });
+  return analysis::PostDominators(g).parent;
+}
+
+}  // namespace
+
+ClosedArms::ClosedArms(const ir::Function& f, const Steps& steps, const Skips& skips)
+    : join_(f.blocks.size(), kOpen) {
+  const std::vector<uint32_t> meeting = PostDominatorsOf(f, steps);
+  const std::vector<std::vector<BlockId>> predecessors = ir::Predecessors(f);
+  std::vector<uint32_t> inside(f.blocks.size(), kOpen);  // the last branch in whose arms it was
+  for (BlockId branch : ir::ReversePostOrder(f)) {
+    const uint32_t join = meeting[branch.index];
+    if (f.successors(branch).size() != 2 || join >= f.blocks.size() || join == branch.index) continue;
+    std::vector<BlockId> blocks{branch};
+    bool closed = true;
+    for (size_t i = 0; i < blocks.size() && closed; ++i) {
+      const std::span<const ir::Edge> edges = f.successors(blocks[i]);
+      for (uint32_t e = 0; e < edges.size(); ++e) {
+        const BlockId to = edges[e].to;
+        if (to.index == join || skips(blocks[i], e)) continue;
+        closed = closed && to != branch;
+        if (std::exchange(inside[to.index], branch.index) != branch.index) blocks.push_back(to);
+      }
+    }
+    for (size_t i = 1; i < blocks.size() && closed; ++i) {
+      for (BlockId from : predecessors[blocks[i].index])
+        closed = closed && (from == branch || inside[from.index] == branch.index);
+    }
+    if (closed) join_[branch.index] = join;
+  }
+}
+
+std::optional<uint32_t> ClosedArms::JoinOf(BlockId branch) const {
+  if (branch.index >= join_.size() || join_[branch.index] == kOpen) return {};
+  return join_[branch.index];
+}
+
+std::optional<DivergentArms> ClosedArms::Find(const ir::Function& f, BlockId branch, const Steps& steps,
+                                              const Skips& skips) const {
+  if (const auto join = JoinOf(branch)) return DivergentArms{*join, Between(f, branch, *join, skips)};
+  return FindArms(f, branch, steps, skips);
 }
 
 }  // namespace ptx2cpu::lowering

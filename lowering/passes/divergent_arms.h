@@ -33,4 +33,20 @@ struct DivergentArms {
 std::optional<DivergentArms> FindArms(const ir::Function& f, ir::BlockId branch, const Steps& steps,
                                       const Skips& skips);
 
+// Branches all of whose ways lead to one block, with no end and no way back before it. They are found for all
+// branches at once; passes that divide such arms do not change where the ways around them lead.
+class ClosedArms {
+ public:
+  ClosedArms(const ir::Function& f, const Steps& steps, const Skips& skips);
+  // Where the arms of such a branch meet.
+  std::optional<uint32_t> JoinOf(ir::BlockId branch) const;
+  // What FindArms finds, in time that does not depend on the rest of the function where the arms are closed.
+  std::optional<DivergentArms> Find(const ir::Function& f, ir::BlockId branch, const Steps& steps,
+                                    const Skips& skips) const;
+
+ private:
+  static constexpr uint32_t kOpen = ~0u;
+  std::vector<uint32_t> join_;  // by block
+};
+
 }  // namespace ptx2cpu::lowering

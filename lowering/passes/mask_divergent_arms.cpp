@@ -24,6 +24,8 @@
 #include "lowering/passes/mask_divergent_arms.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "analysis/values/uniformity.h"
 #include "ir/build.h"
@@ -55,23 +57,15 @@ class ArmFinder {
   }
 
   // The graph does not change when branches are marked, so this is found once.
-  void FindDoomed() {
-    doomed_.assign(f_.blocks.size(), true);
-    std::vector<BlockId> order = ir::ReversePostOrder(f_);
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (auto it = order.rbegin(); it != order.rend(); ++it) {
-        bool doomed = f_.at_block(*it).level == Level::kLane;
-        for (const ir::Edge& edge : f_.successors(*it)) doomed = doomed && doomed_[edge.to.index];
-        changed |= doomed != doomed_[it->index];
-        doomed_[it->index] = doomed;
-      }
-    }
+  void Prepare() {
+    if (closed_) return;
+    FindDoomed();
+    closed_.emplace(f_, [this](uint32_t node) { return StepsOf(node); }, SkipsBarriers());
   }
 
   std::optional<DivergentArms> ArmsOf(BlockId branch) const {
     std::optional<DivergentArms> arms =
-        FindArms(f_, branch, [this](uint32_t node) { return StepsOf(node); }, SkipsBarriers());
+        closed_->Find(f_, branch, [this](uint32_t node) { return StepsOf(node); }, SkipsBarriers());
     // Resumable warps reach barriers at warp level: not with lanes that wait in another arm.
     if (arms && std::ranges::any_of(arms->blocks, [this](BlockId block) {
           return std::ranges::any_of(f_.at_block(block).insts,
@@ -108,14 +102,36 @@ class ArmFinder {
   void Mark(BlockId block, bool orders) {
     ir::InstId branch = f_.at_block(block).insts.back();
     if (orders && WantsSecondFirst(block, AgreeOf(block)->operands[0])) Swap(block);
-    const ir::Inst& agree = *AgreeOf(block);
-    ir::InstId id = f_.at_value(agree.results[0]).def;
-    ir::ReplaceUses(f_, ValueId{agree.results[0]}, ValueId{agree.operands[0]});
-    ir::Remove(f_, id);
+    marked_.push_back(f_.at_value(AgreeOf(block)->results[0]).def);
     f_.inst(branch).attrs.flags |= ir::kDivergent;
   }
 
+  // The decisions of marked branches are no agreements any more.
+  void RemoveAgreements() {
+    std::vector<ValueId> replaced(f_.values.size());
+    for (ir::InstId id : marked_) {
+      const ir::Inst& agree = f_.at_inst(id);
+      replaced[agree.results[0].index] = agree.operands[0];
+    }
+    if (!marked_.empty()) ir::ReplaceUses(f_, replaced);
+    for (ir::InstId id : std::exchange(marked_, {})) ir::Remove(f_, id);
+  }
+
  private:
+  void FindDoomed() {
+    doomed_.assign(f_.blocks.size(), true);
+    std::vector<BlockId> order = ir::ReversePostOrder(f_);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (auto it = order.rbegin(); it != order.rend(); ++it) {
+        bool doomed = f_.at_block(*it).level == Level::kLane;
+        for (const ir::Edge& edge : f_.successors(*it)) doomed = doomed && doomed_[edge.to.index];
+        changed |= doomed != doomed_[it->index];
+        doomed_[it->index] = doomed;
+      }
+    }
+  }
+
   Skips SkipsBarriers() const {
     return [this](BlockId from, uint32_t edge) {
       return f_.at_block(f_.successors(from)[edge].to).level == Level::kBlock;
@@ -125,6 +141,7 @@ class ArmFinder {
   const ir::Inst* AgreeOf(BlockId block) const {
     const ir::Inst& branch = f_.terminator(block);
     if (f_.at_block(block).level != Level::kWarp || branch.op != Opcode::kCondBr) return nullptr;
+    if (branch.attrs.flags & ir::kDivergent) return nullptr;  // marked
     const ir::Value& decision = f_.at_value(branch.operands[0]);
     if (!decision.def.valid() || decision.block != block) return nullptr;
     const ir::Inst& def = f_.at_inst(decision.def);
@@ -216,34 +233,37 @@ class ArmFinder {
 
   ir::Function& f_;
   std::vector<bool> doomed_;  // no boundary can be reached
+  std::optional<ClosedArms> closed_;
+  std::vector<ir::InstId> marked_;  // agreements to be removed
 };
 
 }  // namespace
 
 Status MaskDivergentArms(ir::Module&, ir::Function& f, const PassOptions& options) {
   ArmFinder finder(f);
-  bool prepared = false;
   for (bool changed = true; changed;) {
     changed = false;
     // A branch that is marked makes values differ that decide further ones.
     for (BlockId branch : finder.Candidates(analysis::AnalyzeUniformity(f, options.launch))) {
-      if (!prepared) finder.FindDoomed();
-      prepared = true;
+      finder.Prepare();
       std::optional<DivergentArms> arms = finder.ArmsOf(branch);
       if (!arms && !finder.Host(branch)) continue;
       finder.Mark(branch, arms && arms->all_end);
       changed = true;
     }
+    finder.RemoveAgreements();
   }
   return {};
 }
 
-std::optional<std::vector<BlockId>> BlocksOfArms(ir::Function& f, BlockId branch) {
-  ArmFinder finder(f);
-  finder.FindDoomed();
-  std::optional<DivergentArms> arms = finder.ArmsOf(branch);
-  if (!arms) return {};
-  return std::move(arms->blocks);
+std::function<std::optional<std::vector<BlockId>>(BlockId)> BlocksOfArms(ir::Function& f) {
+  const auto finder = std::make_shared<ArmFinder>(f);
+  finder->Prepare();
+  return [finder](BlockId branch) -> std::optional<std::vector<BlockId>> {
+    std::optional<DivergentArms> arms = finder->ArmsOf(branch);
+    if (!arms) return {};
+    return std::move(arms->blocks);
+  };
 }
 
 }  // namespace ptx2cpu::lowering

@@ -1,6 +1,7 @@
 // Divergent branches that lanes may take both ways: see mask_divergent_arms.cpp.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -9,7 +10,7 @@
 namespace ptx2cpu::lowering {
 
 // Split: the blocks that only some lanes run after a branch; nothing when its arms can be entered from
-// elsewhere.
-std::optional<std::vector<ir::BlockId>> BlocksOfArms(ir::Function& f, ir::BlockId branch);
+// elsewhere. For any number of branches, as long as the graph stays the same.
+std::function<std::optional<std::vector<ir::BlockId>>(ir::BlockId branch)> BlocksOfArms(ir::Function& f);
 
 }  // namespace ptx2cpu::lowering

@@ -29,6 +29,9 @@ Status ArmSequencer::Run() {
   f_.parked_slot = NewSlot();
   f_.has_early_exit = true;
   ClearParked();
+  closed_.emplace(
+      f_, [this](uint32_t node) { return StepsOf(node); },
+      [this](BlockId from, uint32_t e) { return EntersLanes(f_, from, e); });
   // Inner branches come later in reverse post-order; an outer one then finds what became of them among its
   // blocks.
   for (auto it = branches_.rbegin(); it != branches_.rend(); ++it) Sequence(*it);
@@ -53,13 +56,15 @@ std::vector<BlockId> ArmSequencer::WarpBlocksAfter(BlockId block, uint32_t join)
 
 // No lane is parked when a warp begins a body that parks lanes.
 void ArmSequencer::ClearParked() {
+  std::vector<bool> is_branch(f_.blocks.size());
+  for (BlockId branch : branches_) is_branch[branch.index] = true;
   for (BlockId block : ir::ReversePostOrder(f_)) {
     if (f_.terminator(block).op != Opcode::kForWarps) continue;
     BlockId body = f_.successors(block)[0].to;
     std::vector<BlockId> reached = WarpBlocksAfter(body, kNoBlock);
     reached.push_back(body);
     bool parks = std::ranges::any_of(
-        reached, [&](BlockId b) { return std::ranges::find(branches_, b) != branches_.end(); });
+        reached, [&](BlockId b) { return b.index < is_branch.size() && is_branch[b.index]; });
     if (!parks) continue;
     BlockId clear = ir::AddBlock(f_, "", Level::kWarp);
     ir::Builder b{f_, clear};
@@ -79,7 +84,7 @@ void ArmSequencer::MarkWhereAllRun() {
 }
 
 void ArmSequencer::Sequence(BlockId branch) {
-  std::optional<DivergentArms> arms = FindArms(
+  std::optional<DivergentArms> arms = closed_->Find(
       f_, branch, [this](uint32_t node) { return StepsOf(node); },
       [this](BlockId from, uint32_t e) { return EntersLanes(f_, from, e); });
   if (!arms) {
