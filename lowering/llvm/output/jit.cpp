@@ -185,20 +185,25 @@ Status Jit::State::DefineVariables(const std::vector<VariableImage>& variables) 
 const Target& Jit::target() const { return state_->options.target; }
 uint32_t Jit::lane_width() const { return state_->options.lane_width; }
 
+// LLVM instructions from which on even few optimisations take many seconds: the register allocator's time
+// grows with the square of a function. Kernels of that size whose lanes run one by one keep the quick code.
+constexpr unsigned kHuge = 30000;
+
 Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name,
                                  const CompileOptions& options) const {
   const ir::Function* kernel = TRY(FindKernel(module, name));
   int level = options.optimisation.value_or(state_->options.optimisation);
   llvm::LLVMContext context;
   EmittedKernel emitted = TRY(Emit(context, module, state_->EmitOptionsFor(kernel->name, options.alignment)));
-  const bool quick = level > 1 && emitted.module->getInstructionCount() >= options.quick_from;
-  if (quick) level = 1;
+  const unsigned size = emitted.module->getInstructionCount();
+  const bool quick = level > 1 && size >= options.quick_from;
+  if (quick) level = size < kHuge ? 1 : 0;
   auto machine = TRY(CreateTargetMachine(state_->options.target, level, true));
   Optimize(*emitted.module, *machine, level, options.stop);
   if (options.stop != nullptr && options.stop->load())
     return Fail(ErrorCode::kInternal, "stopped compiling " + kernel->name);
   KernelImage image = DescribeKernel(module, *kernel, emitted.layout);
-  image.is_quick = quick;
+  image.is_quick = quick && (size < kHuge || kernel->resumes != ir::Resumes::kLanes);
   image.object = TRY(GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::ObjectFile));
   return image;
 }
