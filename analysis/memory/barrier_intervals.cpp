@@ -7,9 +7,9 @@ namespace {
 
 using ir::Opcode;
 
-// Kernels beyond this are left alone: barriers, times barriers that may go, times stretches; pairs of
-// effects.
-constexpr uint64_t kMaxWork = 100'000'000, kMaxPairs = 1'000'000;
+// Kernels beyond this are left alone: steps for each stretch on average, so that the time stays in proportion
+// where each barrier is followed by any later one; pairs of effects.
+constexpr uint64_t kMaxSteps = 3000, kMaxPairs = 1'000'000;
 
 size_t NumberOperand(Opcode op) {
   return op == Opcode::kBarrierBlock || op == Opcode::kBarrierArrive ? 0 : 1;
@@ -59,7 +59,6 @@ BarrierIntervals::BarrierIntervals(const ir::Module& module, const ir::Function&
   if (calls) {
     for (const ir::Function& callee : module.functions) known_ &= callee.is_kernel || !HasBarriers(callee);
   }
-  known_ &= uint64_t{barriers_.size()} * barriers_.size() * stretches_.size() <= kMaxWork;
   if (!known_) return;
   Connect();
   Solve();
@@ -177,8 +176,11 @@ void BarrierIntervals::Solve() {
   around_.assign(stretches_.size(), {});
   std::vector<Interval> intervals;
   auto add = [&](uint32_t from, uint32_t barrier) {
+    if (!known_) return;
     Interval interval = From(from);
     interval.barrier = barrier;
+    steps_ += interval.stretches.size() * (1 + (interval.apart ? 0 : interval.ends.size()));
+    known_ = steps_ <= kMaxSteps * stretches_.size();
     std::vector<uint32_t> all;
     for (uint32_t s : interval.stretches) Unite(all, stretches_[s].effects);
     SortUnique(all);

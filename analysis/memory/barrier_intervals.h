@@ -71,6 +71,7 @@ class BarrierIntervals {
   const ir::Function& f_;
   const MemoryEffects& effects_;
   bool known_ = true;
+  uint64_t steps_ = 0;  // of all solutions
   std::vector<Stretch> stretches_;
   std::vector<uint32_t> head_;  // per block: its first stretch
   std::vector<BlockBarrier> barriers_;
