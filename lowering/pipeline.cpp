@@ -15,6 +15,8 @@ using ir::Phase;
 constexpr std::array kPasses = {
     PassEntry{"simplify-callees", Simplify, Phase::kSimt, For::kAll, On::kCallees,
               "before inlining: sizes decide there, and dead code does not count"},
+    PassEntry{"keep-lanes-in-step", KeepLanesInStep, Phase::kSimt, For::kAll, On::kFunctions,
+              "before inlining: a function in which lanes wait for each other concerns the caller's regions"},
     PassEntry{"inline-calls", nullptr, Phase::kSimt, For::kAll, On::kModule,
               "a barrier, collective or exit in a callee concerns the caller's regions, so it must be "
               "visible there",

@@ -77,6 +77,22 @@ void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone)
   }
 }
 
+size_t InsertConvergence(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at) {
+  ir::Inst all;
+  all.op = ir::Opcode::kConst;
+  all.type = ir::Type::kI32;
+  all.attrs.bits = 0xffffffff;
+  all.at = at;
+  const ir::InstId mask = ir::Insert(f, block, where, std::move(all));
+  ir::Inst barrier;
+  barrier.op = ir::Opcode::kBarrierWarp;
+  barrier.attrs.flags = ir::kLegacy;
+  barrier.operands = {f.at_inst(mask).results[0]};
+  barrier.at = at;
+  ir::Insert(f, block, where + 1, std::move(barrier), 0);
+  return 2;
+}
+
 Copies CloneBlocks(ir::Function& f, const std::vector<ir::BlockId>& blocks) {
   std::unordered_map<uint32_t, ir::BlockId> block_map;
   std::unordered_map<uint32_t, ir::ValueId> value_map;

@@ -29,6 +29,10 @@ ir::BlockId SplitEdge(ir::Function& f, ir::BlockId from, uint32_t edge, ir::Leve
 // Puts every instruction that satisfies `alone` into a block of its own.
 void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone);
 
+// Puts a barrier of the lanes that are converged there before position `where`. Returns how many instructions
+// that makes.
+size_t InsertConvergence(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at);
+
 struct Copies {
   std::vector<ir::BlockId> blocks;                          // in the order of the originals
   std::vector<std::pair<ir::ValueId, ir::ValueId>> values;  // original, copy

@@ -44,17 +44,7 @@ void KeepLockStep(ir::Function& f, bool independent_lanes) {
     for (size_t i = 0; i < f.at_block(block).insts.size(); ++i) {
       const ir::Inst access = f.at_inst(f.at_block(block).insts[i]);
       if (!ReliesOnLockStep(access, independent_lanes)) continue;
-      ir::Inst all;
-      all.op = ir::Opcode::kConst;
-      all.type = ir::Type::kI32;
-      all.attrs.bits = 0xffffffff;
-      const ir::InstId mask = ir::Insert(f, block, ++i, std::move(all));
-      ir::Inst barrier;
-      barrier.op = ir::Opcode::kBarrierWarp;
-      barrier.attrs.flags = ir::kLegacy;
-      barrier.operands = {f.at_inst(mask).results[0]};
-      barrier.at = access.at;
-      ir::Insert(f, block, ++i, std::move(barrier), 0);
+      i += InsertConvergence(f, block, i + 1, access.at);
     }
   }
 }

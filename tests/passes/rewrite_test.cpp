@@ -213,6 +213,61 @@ kernel @k (data: i64 @0, n: i32 @8) phase simt { ; ptx 20
                   20);
 }
 
+namespace {
+// Each warp adds 1 to its word: all its lanes load it, then all store the sum. In a call, and not in one.
+ir::Module AddsOncePerWarp(const std::string& table) {
+  return ParseModule("module \"m\" ptx 6.0 sm 35\nvariable shared @" + table + R"( align 8 size 256 offset 0
+function @add (p: i64) phase simt {
+^b0(%p: i64):
+  %one = const i32 0x1
+  %v = load i32 %p
+  %w = add i32 %v, %one
+  store i32 %p, %w
+  ret
+}
+kernel @k (data: i64 @0, n: i32 @8) phase simt {
+^b0:
+  %pb = param_base
+  %data = load i64 param %pb
+  %t = special i32 tid.x
+  %five = const i32 0x5
+  %warp = shr_u i32 %t, %five
+  %block = special i32 ctaid.x
+  %c8 = const i32 0x8
+  %b8 = mul i32 %block, %c8
+  %at = add i32 %warp, %b8
+  %at64 = zext i64 from i32 %at
+  %two = const i32 0x2
+  %o = shl i64 %at64, %two
+  %a = add i64 %data, %o
+  call @add %a
+  %five5 = const i32 0x5
+  %v = load i32 %a
+  %w = mul i32 %v, %five5
+  store i32 %a, %w
+  call @add %a
+  ret
+}
+)");
+}
+}  // namespace
+
+TEST_CASE("lanes of GCC's programs execute each access together", "[passes]") {
+  for (const lowering::Tier tier : {lowering::Tier::kAuto, lowering::Tier::kLanes}) {
+    Result<ir::Module> lowered = AfterTier(AddsOncePerWarp("__nvptx_stacks"), tier);
+    REQUIRE(lowered);
+    const Outcome outcome = RunKernel(*lowered, Kernel(*lowered), 64, 7);
+    REQUIRE(outcome.status);
+    for (uint32_t word : {0u, 1u, 8u, 9u}) {
+      const uint32_t before = (word * 2654435761u) >> 20;
+      CHECK(outcome.data[word] == (before + 1) * 5 + 1);
+    }
+  }
+  ir::Module other = AddsOncePerWarp("tile");  // of another compiler
+  REQUIRE(lowering::KeepLanesInStep(other, Kernel(other), {}));
+  CHECK(Count(Kernel(other), ir::Opcode::kBarrierWarp) == 0);
+}
+
 TEST_CASE("what is needed after two calls lives through both", "[passes]") {
   CheckFlattening(R"(module "m" ptx 8.0 sm 80
 function @f (x: i32) -> (r: i32) phase simt {
