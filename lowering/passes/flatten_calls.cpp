@@ -24,6 +24,7 @@
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"
 #include "lowering/passes/call_graph.h"
+#include "lowering/passes/call_stack.h"
 #include "lowering/passes/diagnose.h"
 #include "lowering/passes/ssa_repair.h"
 
@@ -36,19 +37,16 @@ using ir::Space;
 using ir::Type;
 using ir::ValueId;
 
-constexpr uint32_t kStackBytes = 16 * 1024;  // per thread; twice CUDA's default and a reserve
-constexpr uint32_t kFrameHead = 16;          // the site, padded
+constexpr uint32_t kFrameHead = 16;  // the site, padded
 
-uint32_t RoundUp(uint32_t value, uint32_t align) { return (value + align - 1) / align * align; }
-
-class CallFlattener {
+class CallFlattener : CallStack {
  public:
   CallFlattener(const ir::Module& module, ir::Function& f, const CallGraph& calls)
-      : module_(module), f_(f), calls_(calls), targets_(calls.IndirectTargets()) {}
+      : CallStack(f), module_(module), calls_(calls), targets_(calls.IndirectTargets()) {}
 
   Status Run() {
     const ir::Position at = f_.at;
-    AddStack();
+    Add();
     bodies_.emplace(kKernel, Body{});
     OwnNewBlocks(kKernel);
     TRY_STATUS(FlattenCallsOf(kKernel));
@@ -78,37 +76,6 @@ class CallFlattener {
     ir::Position at;
     uint32_t place = 0;  // among the sites of its callee
   };
-
-  // -- storage --
-
-  uint32_t AddLocal(const char* name, uint32_t size) {
-    ir::LocalVariable local{name, size, 16, RoundUp(f_.local_bytes, 16)};
-    f_.local_bytes = local.offset + size;
-    f_.locals.push_back(local);
-    return static_cast<uint32_t>(f_.locals.size() - 1);
-  }
-  void AddStack() {
-    stack_ = AddLocal("call stack", kStackBytes);
-    pointer_ = AddLocal("call stack pointer", 16);
-    results_ = AddLocal("call results", 16 * 16);
-  }
-  ValueId Place(ir::Builder& b, uint32_t local, uint32_t offset) {
-    return b.Binary(Opcode::kAdd, Type::kI64, b.Symbol(Space::kLocal, local), b.Const(Type::kI64, offset));
-  }
-  ValueId FrameBase(ir::Builder& b) { return b.Load(Type::kI64, Space::kLocal, Place(b, pointer_, 0)); }
-  ValueId InFrame(ir::Builder& b, ValueId base, uint32_t offset) {
-    return b.Binary(Opcode::kAdd, Type::kI64, base, b.Const(Type::kI64, offset));
-  }
-  // A predicate takes a word.
-  void Put(ir::Builder& b, ValueId address, ValueId value) {
-    if (f_.type_of(value) == Type::kI1) value = b.Convert(Opcode::kZext, Type::kI32, value);
-    b.Store(f_.type_of(value), Space::kLocal, address, {value});
-  }
-  ValueId Fetch(ir::Builder& b, ValueId address, Type type) {
-    if (type != Type::kI1) return b.Load(type, Space::kLocal, address);
-    ValueId word = b.Load(Type::kI32, Space::kLocal, address);
-    return b.Icmp(ir::Compare::kNe, word, b.Const(Type::kI32, 0));
-  }
 
   // -- calls --
 
@@ -377,11 +344,9 @@ class CallFlattener {
   }
 
   const ir::Module& module_;
-  ir::Function& f_;
   const CallGraph& calls_;
   const std::vector<uint32_t> targets_;
-  std::set<ir::InstId> kept_;  // indirect calls after the comparisons
-  uint32_t stack_ = 0, pointer_ = 0, results_ = 0;
+  std::set<ir::InstId> kept_;                            // indirect calls after the comparisons
   std::vector<uint32_t> owner_;                          // by block: function whose body it is, kKernel
   std::map<uint32_t, std::vector<uint32_t>> blocks_of_;  // the same by function
   std::map<uint32_t, Body> bodies_;
