@@ -39,7 +39,8 @@ struct TierChoice {
 TierChoice DecideTier(const ir::Module& module, const ir::Function& f, const PassOptions& options);
 
 // -- phase Simt --
-// Programs whose lanes count on executing each access together: barriers of the warp between loads and stores.
+// Programs whose lanes count on executing each access together: barriers of the warp between loads and
+// stores.
 Status KeepLanesInStep(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Inlines calls that lead to a barrier, a collective or an exit, and small functions, in all functions that a
 // kernel reaches; the others become declarations.

@@ -285,7 +285,7 @@ TEST_CASE("notes leave loops over threads vectors", "[alignment]") {
     return *code;
   };
   const auto is_vector = [](const std::string& code) {
-    return code.find("fadd <8 x float>") != std::string::npos;
+    return code.find("fadd <16 x float>") != std::string::npos;
   };
   const auto looks = [](const std::string& code) { return code.find("@ptx2cpu_fault") != std::string::npos; };
   for (const AlignmentChecks checks :
