@@ -67,7 +67,9 @@ class Interchanger {
   std::optional<ThreadLoop> Match(const analysis::Loop& loop) const {
     if (loop.irreducible || loop.latches.size() != 1 || loop.exits.size() != 1) return std::nullopt;
     if (loop.exits[0].first != loop.latches[0]) return std::nullopt;
-    ThreadLoop match{.header = {loop.header}, .latch = {loop.latches[0]}};
+    ThreadLoop match;
+    match.header = {loop.header};
+    match.latch = {loop.latches[0]};
     const ir::Inst& end = f_.terminator(match.latch);
     if (end.op != Opcode::kCondBr || f_.at_block(match.header).params.empty()) return std::nullopt;
     match.again = end.edges[0].to == match.header ? 0 : 1;
