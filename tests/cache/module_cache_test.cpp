@@ -316,6 +316,30 @@ TEST_CASE("a shape that is launched again and again gets code of its own, with t
   CHECK(general->ForBlock(block).value()->required_threads[0] == 0);
 }
 
+TEST_CASE("a huge kernel whose lanes run one by one keeps the quick code") {
+  // A lock makes lanes wait for each other; in it a counter and many steps of arithmetic.
+  std::string text =
+      std::string(kHeader) +
+      ".global .u32 lock;\n.visible .entry huge(.param .u64 out)\n{\n  .reg .b64 %p<4>; .reg .b32 %t<4>; "
+      ".reg "
+      ".pred %q;\n  ld.param.u64 %p0, [out];\n  mov.u32 %t0, %tid.x;\n  mul.wide.u32 %p1, %t0, 4;\n  add.u64 "
+      "%p0, %p0, %p1;\n  mov.u64 %p2, lock;\nwait:\n  atom.global.acquire.gpu.cas.b32 %t1, [%p2], 0, 1;\n  "
+      "setp.ne.u32 %q, %t1, 0;\n  @%q bra wait;\n  st.release.gpu.global.u32 [%p2], 0;\n";
+  constexpr uint32_t kSteps = 20000;
+  for (uint32_t i = 0; i < kSteps; ++i) text += "  mad.lo.u32 %t0, %t0, %t0, " + std::to_string(i) + ";\n";
+  text += "  st.global.u32 [%p0], %t0;\n  ret;\n}\n";
+  const auto code = Compiled(ModuleOf(text, nullptr, {.quick_tier = true, .quick_from = 500}), "huge");
+  const ptx2cpu_kernel* quick = &code->kernel();
+  std::vector<uint32_t> expected(64);
+  for (uint32_t thread = 0; thread < expected.size(); ++thread) {
+    expected[thread] = thread;
+    for (uint32_t i = 0; i < kSteps; ++i) expected[thread] = expected[thread] * expected[thread] + i;
+  }
+  CHECK(Run(*code) == expected);
+  rt::WaitForBackground();
+  CHECK(&code->kernel() == quick);
+}
+
 // Called by the next one, in a process of its own.
 TEST_CASE("leaves work in the background", "[.leaves]") {
   const auto code = Compiled(
