@@ -228,7 +228,8 @@ class Interchanger {
 }  // namespace
 
 Status InterchangeLoops(ir::Module&, ir::Function& f, const PassOptions& options) {
-  if (f.is_kernel && f.resumes == ir::Resumes::kNever) Interchanger(f, options).Run();
+  if (!f.is_kernel || f.resumes != ir::Resumes::kNever) return {};
+  if (!analysis::Loops(analysis::BuildCfg(f)).loops.empty()) Interchanger(f, options).Run();
   return {};
 }
 

@@ -152,7 +152,10 @@ class Splitter {
 }  // namespace
 
 Status SplitInductions(ir::Module&, ir::Function& f, const PassOptions& options) {
-  if (f.is_kernel) Splitter(f, options).Run();
+  const bool any_boundary = std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
+    return inst.block.valid() && (ir::IsBarrier(inst.op) || ir::IsCollective(inst.op));
+  });
+  if (f.is_kernel && any_boundary) Splitter(f, options).Run();
   return {};
 }
 
