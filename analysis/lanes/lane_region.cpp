@@ -132,7 +132,9 @@ class Builder {
           if (earlier.ends || earlier.out.empty() || !std::ranges::all_of(earlier.out, present)) continue;
           std::erase_if(
               edges, [&](EdgeRef edge) { return std::ranges::find(earlier.out, edge) != earlier.out.end(); });
-          if (edges.empty()) level.items[i].same_as = static_cast<uint32_t>(j);
+          if (edges.empty())
+            level.items[i].same_as =
+                earlier.same_as != LaneRegion::kNone ? earlier.same_as : static_cast<uint32_t>(j);
           edges.insert(edges.end(), came[j].begin(), came[j].end());
           if (j == 0) break;
         }

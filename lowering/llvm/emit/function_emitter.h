@@ -10,6 +10,8 @@
 
 #include <string>
 
+#include "analysis/lanes/early_exits.h"
+#include "analysis/lanes/slots_of_turn.h"
 #include "lowering/llvm/emit/alignment_notes.h"
 #include "lowering/llvm/emit/function_body.h"
 #include "lowering/llvm/emit/memory_access.h"
@@ -30,6 +32,9 @@ struct FunctionEmitter {
   const ir::Function& f;
   const bool private_shared;   // as in lane_region.h
   const bool one_dimensional;  // tid.x is the thread's number
+  const analysis::EarlyExits exits;
+  const analysis::SlotsOfTurn slots_of_turn;
+  bool lanes_missing;  // where code is emitted, lanes may have exited
   FunctionBody body;
   llvm::IRBuilder<>& b;
   CurrentStep step;

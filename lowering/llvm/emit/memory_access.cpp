@@ -2,7 +2,6 @@
 #include "lowering/llvm/emit/memory_access.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "analysis/lanes/residues.h"
 #include "lowering/llvm/emit/function_emitter.h"
@@ -121,12 +120,20 @@ Value MemoryAccess::LocalSymbol(uint64_t offset) {
 // -- slots --
 
 // Arrays of lane slots, larger elements first, then of warp slots, then block
-// slots, each on 64 bytes.
+// slots, each on 64 bytes. Those of a warp's turn are the function's own variables, which LLVM keeps in
+// registers.
 void MemoryAccess::PrepareSlots() {
   slot_base_.resize(e_.f.slots.size());
   if (e_.f.slots.empty()) return;
-  std::vector<uint32_t> order(e_.f.slots.size());
-  std::iota(order.begin(), order.end(), 0u);
+  std::vector<uint32_t> order;
+  for (uint32_t n = 0; n < e_.f.slots.size(); ++n) {
+    const ir::Slot& slot = e_.f.slots[n];
+    if (IsOfTurn(n))
+      slot_base_[n] =
+          e_.body.Scratch(e_.m.MemoryTypeOf(slot.type), slot.shape == ir::Level::kLane ? kWarpSize : 1);
+    else
+      order.push_back(n);
+  }
   std::ranges::sort(order, [&](uint32_t x, uint32_t y) {
     const ir::Slot &s = e_.f.slots[x], &t = e_.f.slots[y];
     if (s.shape != t.shape) return s.shape < t.shape;
@@ -169,11 +176,25 @@ void MemoryAccess::PrepareSlots() {
 
 Value MemoryAccess::SlotAddress(uint32_t slot) {
   const ir::Slot& s = e_.f.slots[slot];
-  if (s.shape == ir::Level::kBlock) return slot_base_[slot];
+  if (s.shape == ir::Level::kBlock || (IsOfTurn(slot) && s.shape == ir::Level::kWarp))
+    return slot_base_[slot];
+  if (IsOfTurn(slot)) {
+    return e_.b.CreateInBoundsGEP(e_.m.MemoryTypeOf(s.type), slot_base_[slot],
+                                  e_.b.CreateZExt(e_.step->lane, e_.b.getInt64Ty()));
+  }
   Value index = s.shape == ir::Level::kWarp ? e_.step->warp : e_.step->thread;
   CHECK(index != nullptr, "a slot of a lower level is used at block level");
   return e_.b.CreateInBoundsGEP(e_.m.MemoryTypeOf(s.type), slot_base_[slot],
                                 e_.b.CreateZExt(index, e_.b.getInt64Ty()));
+}
+
+bool MemoryAccess::IsOfTurn(uint32_t slot) const {
+  return !e_.slots_of_turn.is_of_turn.empty() && e_.slots_of_turn.is_of_turn[slot];
+}
+
+void MemoryAccess::ClearSlotOfTurn(uint32_t slot) {
+  auto* lanes = llvm::FixedVectorType::get(e_.m.MemoryTypeOf(e_.f.slots[slot].type), kWarpSize);
+  Store(llvm::Constant::getNullValue(lanes), slot_base_[slot], llvm::Align(64), Memory::kSlot);
 }
 
 // -- plain memory --

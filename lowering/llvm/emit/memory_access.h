@@ -30,6 +30,7 @@ class MemoryAccess {
   llvm::Value* Pointer(ir::Space space, ir::ValueId address, Memory* memory);
   std::optional<uint64_t> ParameterOffset(ir::ValueId address) const;
   llvm::Value* SlotAddress(uint32_t slot);    // of the step's first element
+  void ClearSlotOfTurn(uint32_t slot);        // of lanes, where a warp's turn begins
   llvm::Value* LocalBase();                   // pointer to this thread's local window
   llvm::Value* LocalSymbol(uint64_t offset);  // window offset of a local variable of this function
   llvm::AllocaInst* stack_locals() const { return stack_locals_; }
@@ -41,6 +42,7 @@ class MemoryAccess {
   llvm::Value* BaseOf(ir::ValueId address, int depth);
   llvm::Value* LocalBaseOf(llvm::Value* thread);
   bool IsIndependent(Memory memory) const;
+  bool IsOfTurn(uint32_t slot) const;
 
   FunctionEmitter& e_;
   std::vector<llvm::Value*> slot_base_;

@@ -21,7 +21,7 @@ Value LiveWord(FunctionEmitter& e, Value warp) {
 }  // namespace
 
 Value LiveMask(FunctionEmitter& e, Value warp) {
-  if (!e.f.has_early_exit) return LanesOf(e, warp);
+  if (!e.lanes_missing) return LanesOf(e, warp);
   return e.memory.Load(e.b.getInt32Ty(), LiveWord(e, warp), llvm::Align(4), Memory::kContext);
 }
 

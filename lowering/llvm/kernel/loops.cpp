@@ -19,9 +19,11 @@ Status EmitRegion(FunctionEmitter& e, const ir::Edge& edge, const LaneStep& step
   for (ir::ValueId arg : edge.args) arguments.push_back(e.values.Get(arg));
   CurrentStep::Scope scope(e.step, step);
   const std::vector<ir::BlockId> order = BlocksOfLevel(e.f, edge.to);
+  const bool lanes_missing = e.lanes_missing;
   TRY_STATUS(e.blocks.Open(order, arguments));
   for (ir::BlockId id : order) {
     e.b.SetInsertPoint(e.blocks.Of(id));
+    if (step.level != Level::kLane) e.lanes_missing = e.exits.before[id.index];
     if (AlignmentNotes* notes = e.alignment.notes()) notes->AtBlock(id);
     for (ir::InstId inst_id : e.f.at_block(id).insts) {
       const ir::Inst& inst = e.f.at_inst(inst_id);
@@ -31,6 +33,7 @@ Status EmitRegion(FunctionEmitter& e, const ir::Edge& edge, const LaneStep& step
       if (!kept) TRY_STATUS(e.EmitInst(inst));
     }
   }
+  e.lanes_missing = lanes_missing;
   return {};
 }
 
@@ -98,6 +101,10 @@ Status LoopEmitter::Lane(const ir::Inst& inst, LaneStep lane_step, const LaneLoo
     llvm::BasicBlock* inside = e.body.NewBlock("live_lane");
     Value bit = b.CreateAnd(b.CreateLShr(LiveMask(e, lane_step.warp), lane_step.lane), b.getInt32(1));
     b.CreateCondBr(b.CreateICmpNE(bit, b.getInt32(0)), inside, done);
+    b.SetInsertPoint(inside);
+  }
+  if (MayExit(inst)) {
+    llvm::BasicBlock* inside = b.GetInsertBlock();
     lane_step.exit = ExitBlock(lane_step, done);
     b.SetInsertPoint(inside);
   }
@@ -112,12 +119,14 @@ Status LoopEmitter::Lane(const ir::Inst& inst, LaneStep lane_step, const LaneLoo
 Status LoopEmitter::ForWarps(const ir::Inst& inst) {
   TRY_STATUS(ForCountOfWarps(e, "warps", [&](Value warp) -> Status {
     llvm::BasicBlock *inside = e.body.NewBlock("warp"), *next = e.body.NewBlock("next_warp");
-    if (e.f.has_early_exit) {
+    if (e.lanes_missing) {
       b.CreateCondBr(b.CreateICmpNE(LiveMask(e, warp), b.getInt32(0)), inside, next);
     } else {
       b.CreateBr(inside);
     }
     b.SetInsertPoint(inside);
+    // What inactive lanes hold is never undefined.
+    for (uint32_t slot : e.slots_of_turn.turns[inst.block.index]) e.memory.ClearSlotOfTurn(slot);
     LaneStep warp_step{.level = Level::kWarp,
                        .width = kWarpSize,
                        .warp = warp,
@@ -128,7 +137,10 @@ Status LoopEmitter::ForWarps(const ir::Inst& inst) {
     b.SetInsertPoint(next);
     return Status{};
   }));
-  if (e.f.has_early_exit) ContinueWhileLive(e, AnyLive(e), e.step->end);
+  if (e.exits.within[inst.block.index]) {
+    e.lanes_missing = true;
+    ContinueWhileLive(e, AnyLive(e), e.step->end);
+  }
   e.blocks.Jump(inst.edges[1]);
   return {};
 }
@@ -215,8 +227,10 @@ Status LoopEmitter::ForLanes(const ir::Inst& inst) {
     TRY_STATUS(LanesOneByOne(inst, nullptr, kWarpSize, times));
     notes.Finish();
   }
-  if (MasksLanes(inst))
+  if (MayExit(inst)) {
+    e.lanes_missing = true;
     ContinueWhileLive(e, b.CreateICmpNE(LiveMask(e, e.step->warp), b.getInt32(0)), e.step->end);
+  }
   e.blocks.Jump(inst.edges[1]);
   return {};
 }

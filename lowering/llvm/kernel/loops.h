@@ -34,8 +34,12 @@ class LoopEmitter {
   // `remainder`: not worth being made vectors of.
   void Close(const LaneLoop& loop, llvm::MDNode* access_group, bool remainder = false);
   llvm::MDNode* Metadata(llvm::MDNode* access_group, bool remainder);
+  // Of the loop's lanes some may have exited before it; some may exit in it.
   bool MasksLanes(const ir::Inst& loop) const {
-    return e.f.has_early_exit && (loop.attrs.flags & ir::kUniform) == 0;
+    return e.lanes_missing && (loop.attrs.flags & ir::kUniform) == 0;
+  }
+  bool MayExit(const ir::Inst& loop) const {
+    return e.exits.within[loop.block.index] && (loop.attrs.flags & ir::kUniform) == 0;
   }
   // Clears the lane's live bit.
   llvm::BasicBlock* ExitBlock(const LaneStep& lane_step, llvm::BasicBlock* done);

@@ -130,7 +130,10 @@ Status LoopEmitter::ForThreads(const ir::Inst& inst) {
     return {};
   }));
   notes.Finish();
-  if (e.f.has_early_exit) ContinueWhileLive(e, AnyLive(e), e.step->end);
+  if (e.exits.within[inst.block.index]) {
+    e.lanes_missing = true;
+    ContinueWhileLive(e, AnyLive(e), e.step->end);
+  }
   e.blocks.Jump(inst.edges[1]);
   return {};
 }

@@ -1,0 +1,18 @@
+// Slots whose values do not outlive a warp's turn in a loop over warps: what a warp reads there it has stored
+// in the same turn. They need no room for each warp of the block. Reads IR only.
+#pragma once
+
+#include <vector>
+
+#include "ir/function.h"
+
+namespace ptx2cpu::analysis {
+
+struct SlotsOfTurn {
+  std::vector<bool> is_of_turn;              // by slot
+  std::vector<std::vector<uint32_t>> turns;  // such slots of lanes, by the block that ends in the loop
+};
+// In the Collapsed phase. None where warps or lanes suspend, or lanes wait for those of another arm.
+SlotsOfTurn FindSlotsOfTurn(const ir::Function& f);
+
+}  // namespace ptx2cpu::analysis

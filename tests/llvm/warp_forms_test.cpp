@@ -1,0 +1,72 @@
+// What code of warps looks like where values go from one warp operation to the next, and lanes exit early.
+#include <catch2/catch.hpp>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+// LLVM IR of a kernel (in: u64, out: u64) of blocks of 256 threads that have %v, their word of in, and store
+// it at the end.
+std::string CodeOf(const std::string& body) {
+  const std::string ptx = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout)
+.reqntid 256
+{
+  .reg .pred %p<8>; .reg .b32 %i, %v, %o; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %in, %in, %at;
+  add.s64 %at, %out, %at;
+  ld.global.u32 %v, [%in];
+)" + body + R"(
+  st.global.u32 [%at], %v;
+  ret;
+}
+)";
+  auto jit =
+      lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4")});
+  REQUIRE(jit);
+  auto text = (*jit)->Explain(BuildKernel(ptx, "k"), "k", lowering::Jit::Stage::kOptimized);
+  REQUIRE(text);
+  return *text;
+}
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Sums over the warp by halves.
+std::string Tree() {
+  std::string steps;
+  for (const char* distance : {"16", "8", "4", "2", "1"})
+    steps += std::string("  shfl.sync.down.b32 %o, %v, ") + distance +
+             ", 31, 0xffffffff;\n  add.u32 %v, %v, %o;\n";
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("values between the operations of a warp's turn are in registers", "[forms]") {
+  CHECK_FALSE(Has(CodeOf(Tree()), "%slots"));
+}
+
+TEST_CASE("values of a turn that a later turn reads have room for each warp", "[forms]") {
+  CHECK(Has(CodeOf(Tree() + "  bar.sync 0;\n  shfl.sync.idx.b32 %v, %v, 0, 31, 0xffffffff;\n"), "%slots"));
+}
+
+TEST_CASE("code that runs before each early exit needs no live masks", "[forms]") {
+  const std::string exit = "  bar.sync 0;\n  setp.gt.u32 %p0, %v, 99;\n  @%p0 ret;\n";
+  const std::string last = "  shfl.sync.bfly.b32 %v, %v, 1, 31, 0xffffffff;\n";
+  const std::string early = CodeOf(Tree() + exit + last), late = CodeOf(exit + Tree() + last);
+  auto masks = [](const std::string& code) {
+    size_t count = 0;
+    for (size_t at = code.find("exchanged"); at != std::string::npos; at = code.find("exchanged", at + 1))
+      ++count;
+    return count;
+  };
+  CHECK(masks(early) < masks(late));
+}
