@@ -6,6 +6,7 @@
 // holds it or code of it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,16 @@ struct ModuleVariable {
   bool is_managed = false;
   bool is_extern = false;    // declared only
   bool is_internal = false;  // no linkage: `static` in C++
+};
+
+// What a kernel's text declares, known without compiling it.
+struct KernelDeclaration {
+  struct Parameter {
+    uint32_t offset, size;  // bytes; in the parameter buffer
+  };
+  std::vector<Parameter> parameters;
+  std::array<uint32_t, 3> max_threads;       // .maxntid; 0: none
+  std::array<uint32_t, 3> required_cluster;  // .reqnctapercluster; 0: none
 };
 
 class KernelModule;
@@ -98,6 +109,10 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   // Compiled at the first call; callers in the meantime wait. Holds the module too.
   // Errors: kNotFound, kSyntax, kUnsupported ...; the same one again for each later call.
   Result<std::shared_ptr<const KernelCode>> Compile(std::string_view kernel);
+
+  // Translates the kernel and what it calls, and compiles nothing. Errors: those of Compile that translation
+  // finds.
+  Result<KernelDeclaration> Declaration(std::string_view kernel);
 
   Result<std::vector<ModuleVariable>> Variables();
   // Storage of a __device__ or __constant__ variable. Compiles nothing. Errors: kNotFound, kUnsupported (its

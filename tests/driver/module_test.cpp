@@ -282,3 +282,39 @@ TEST_CASE("threads that ask for the same kernel of a library at once get the sam
   for (const CUfunction function : functions) CHECK(function == functions[0]);
   CHECK(cuLibraryUnload(library) == CUDA_SUCCESS);
 }
+
+TEST_CASE("what a kernel's text declares is answered without compiling it, sizes of its memory with it") {
+  Session session;
+  const std::string text = kHead + R"(
+.visible .entry declares(.param .u32 first, .param .u64 second) .maxntid 96, 2, 1 {
+  .shared .align 4 .b8 memory[256];
+  .reg .u32 %r<2>;
+  mov.u32 %r1, memory;
+  st.shared.u32 [%r1], 1;
+  ret;
+}
+)";
+  CUmodule module;
+  CUfunction function;
+  REQUIRE(cuModuleLoadData(&module, text.c_str()) == CUDA_SUCCESS);
+  REQUIRE(cuModuleGetFunction(&function, module, "declares") == CUDA_SUCCESS);
+  int value = 0;
+  CHECK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function) == CUDA_SUCCESS);
+  CHECK(value == 192);
+  CHECK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, function) == CUDA_SUCCESS);
+  size_t offset = 0, size = 0;
+  CHECK(cuFuncGetParamInfo(function, 1, &offset, &size) == CUDA_SUCCESS);
+  CHECK(offset == 8);
+  CHECK(size == 8);
+  CHECK(cuFuncGetParamInfo(function, 2, &offset, &size) == CUDA_ERROR_INVALID_VALUE);
+  CUfunctionLoadingState state;
+  REQUIRE(cuFuncIsLoaded(&state, function) == CUDA_SUCCESS);
+  CHECK(state == CU_FUNCTION_LOADING_STATE_UNLOADED);
+  CHECK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) == CUDA_SUCCESS);
+  CHECK(value == 256);
+  REQUIRE(cuFuncIsLoaded(&state, function) == CUDA_SUCCESS);
+  CHECK(state == CU_FUNCTION_LOADING_STATE_LOADED);
+  CHECK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function) == CUDA_SUCCESS);
+  CHECK(value == 192);
+  CHECK(cuModuleUnload(module) == CUDA_SUCCESS);
+}

@@ -1,6 +1,7 @@
 #include "runtime/cuda/driver/code/function.h"
 
 #include <algorithm>
+#include <span>
 
 #include "runtime/cuda/driver/code/module.h"
 #include "runtime/cuda/driver/context/context.h"
@@ -17,11 +18,20 @@ namespace {
 constexpr int kSharedWithoutOptIn = 48 << 10;
 constexpr int kRegisters = 32;  // no such thing here; what programs compute occupancy with
 
-int MaxThreads(const ptx2cpu_kernel& kernel) {
-  const uint32_t* most = kernel.max_threads;  // .reqntid does not count here
+int MaxThreads(const rt::KernelDeclaration& kernel) {
+  const auto& most = kernel.max_threads;  // .reqntid does not count here
   if (most[0] == 0) return kMaxThreads;
   return static_cast<int>(
       std::min<uint64_t>(uint64_t{most[0]} * std::max(1u, most[1]) * std::max(1u, most[2]), kMaxThreads));
+}
+
+rt::KernelDeclaration DeclarationOf(const ptx2cpu_kernel& kernel) {
+  rt::KernelDeclaration declaration;
+  for (const ptx2cpu_parameter& parameter : std::span(kernel.parameters, kernel.parameter_count))
+    declaration.parameters.push_back({parameter.offset, parameter.size});
+  std::ranges::copy(kernel.max_threads, declaration.max_threads.begin());
+  std::ranges::copy(kernel.required_cluster, declaration.required_cluster.begin());
+  return declaration;
 }
 
 int ConstantBytes(rt::KernelModule& part) {
@@ -58,14 +68,29 @@ CUresult Function::Code(const rt::KernelCode*& code) {
   if (failure_ != CUDA_SUCCESS) return failure_;
   if (shared_code_ == nullptr) {
     auto compiled = part_->Compile(name_);
-    if (!compiled) {
-      Warn("kernel '" + name_ + "' cannot be compiled\n" + rt::JitLog(compiled.error()));
-      return failure_ = ResultOf(compiled.error());
-    }
+    if (!compiled) return FailWith(compiled.error());
     shared_code_ = *std::move(compiled);
     code_.store(shared_code_.get(), std::memory_order_release);
   }
   code = shared_code_.get();
+  return CUDA_SUCCESS;
+}
+
+CUresult Function::FailWith(const Error& error) {
+  Warn("kernel '" + name_ + "' cannot be compiled\n" + rt::JitLog(error));
+  return failure_ = ResultOf(error);
+}
+
+CUresult Function::Declaration(const rt::KernelDeclaration*& declaration) {
+  std::lock_guard lock(mutex_);
+  if (failure_ != CUDA_SUCCESS) return failure_;
+  if (!declaration_ && shared_code_ != nullptr) declaration_ = DeclarationOf(shared_code_->kernel());
+  if (!declaration_) {
+    auto declared = part_->Declaration(name_);
+    if (!declared) return FailWith(declared.error());
+    declaration_ = *std::move(declared);
+  }
+  declaration = &*declaration_;
   return CUDA_SUCCESS;
 }
 
@@ -76,24 +101,29 @@ uint32_t Function::MaxDynamicShared(const ptx2cpu_kernel& kernel) const {
       std::max(kSharedWithoutOptIn - static_cast<int>(kernel.static_shared_bytes), 0));
 }
 
-CUresult Function::Attribute(CUfunction_attribute attribute, int& value) {
-  if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
+template <typename Size>
+CUresult Function::CodeSize(int& value, const Size& size) {
   const rt::KernelCode* code;
   if (const CUresult error = Code(code)) return error;
-  const ptx2cpu_kernel& kernel = code->kernel();
+  value = static_cast<int>(size(code->kernel()));
+  return CUDA_SUCCESS;
+}
+
+CUresult Function::Attribute(CUfunction_attribute attribute, int& value) {
+  if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
+  const rt::KernelDeclaration* declared;
+  if (const CUresult error = Declaration(declared)) return error;
   switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      value = MaxThreads(kernel);
+      value = MaxThreads(*declared);
       break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-      value = static_cast<int>(kernel.static_shared_bytes);
-      break;
+      return CodeSize(value, [](const ptx2cpu_kernel& kernel) { return kernel.static_shared_bytes; });
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
       value = ConstantBytes(*part_);
       break;
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-      value = static_cast<int>(kernel.local_bytes);
-      break;
+      return CodeSize(value, [](const ptx2cpu_kernel& kernel) { return kernel.local_bytes; });
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
       value = kRegisters;
       break;
@@ -107,8 +137,7 @@ CUresult Function::Attribute(CUfunction_attribute attribute, int& value) {
       value = 0;
       break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      value = static_cast<int>(MaxDynamicShared(kernel));
-      break;
+      return CodeSize(value, [this](const ptx2cpu_kernel& kernel) { return MaxDynamicShared(kernel); });
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       value = settings_->shared_carveout;
       break;
@@ -116,13 +145,13 @@ CUresult Function::Attribute(CUfunction_attribute attribute, int& value) {
       value = 0;
       break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-      value = ClusterSide(settings_->cluster_width, kernel.required_cluster[0]);
+      value = ClusterSide(settings_->cluster_width, declared->required_cluster[0]);
       break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-      value = ClusterSide(settings_->cluster_height, kernel.required_cluster[1]);
+      value = ClusterSide(settings_->cluster_height, declared->required_cluster[1]);
       break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-      value = ClusterSide(settings_->cluster_depth, kernel.required_cluster[2]);
+      value = ClusterSide(settings_->cluster_depth, declared->required_cluster[2]);
       break;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
       value = settings_->non_portable_cluster;

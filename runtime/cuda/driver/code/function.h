@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,11 @@ class Function {
   // The same, for launches: what keeps it alive. Only after Code() succeeded.
   const std::shared_ptr<const rt::KernelCode>& shared_code() const { return shared_code_; }
 
-  // INVALID_VALUE: no such attribute, or not one to be set.
+  // What its text declares; compiles nothing. The error is reported as that of Code().
+  cuda::CUresult Declaration(const rt::KernelDeclaration*& declaration);
+
+  // INVALID_VALUE: no such attribute, or not one to be set. Only sizes of shared and local memory need the
+  // code.
   cuda::CUresult Attribute(cuda::CUfunction_attribute attribute, int& value);
   cuda::CUresult SetAttribute(cuda::CUfunction_attribute attribute, int value);
   // Bytes of dynamic shared memory that a launch may request.
@@ -74,7 +79,14 @@ class Function {
   const std::shared_ptr<rt::KernelModule> part_;
   const std::string name_;
   const std::shared_ptr<FunctionSettings> settings_;
-  std::mutex mutex_;  // shared_code_, failure_ until code_ is set
+  // `size` of the compiled kernel.
+  template <typename Size>
+  cuda::CUresult CodeSize(int& value, const Size& size);
+  // Reports why there is no code and remembers it.
+  cuda::CUresult FailWith(const Error& error);
+
+  std::mutex mutex_;  // shared_code_, failure_ until code_ is set; declaration_
+  std::optional<rt::KernelDeclaration> declaration_;
   std::shared_ptr<const rt::KernelCode> shared_code_;
   cuda::CUresult failure_ = cuda::CUDA_SUCCESS;
   std::atomic<const rt::KernelCode*> code_{nullptr};

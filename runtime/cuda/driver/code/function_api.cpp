@@ -67,12 +67,12 @@ CUresult cuFuncGetName(const char** name, CUfunction hfunc) {
 
 CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t* paramOffset, size_t* paramSize) {
   Function* function;
-  const rt::KernelCode* code;
+  const rt::KernelDeclaration* declared;
   if (paramOffset == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = Find(func, function)) return error;
-  if (const CUresult error = function->Code(code)) return error;
-  if (paramIndex >= code->kernel().parameter_count) return CUDA_ERROR_INVALID_VALUE;
-  const ptx2cpu_parameter& parameter = code->kernel().parameters[paramIndex];
+  if (const CUresult error = function->Declaration(declared)) return error;
+  if (paramIndex >= declared->parameters.size()) return CUDA_ERROR_INVALID_VALUE;
+  const rt::KernelDeclaration::Parameter& parameter = declared->parameters[paramIndex];
   *paramOffset = parameter.offset;
   if (paramSize != nullptr) *paramSize = parameter.size;
   return CUDA_SUCCESS;
