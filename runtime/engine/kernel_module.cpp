@@ -291,18 +291,7 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
 }
 
 Result<KernelDeclaration> KernelModule::Declaration(std::string_view kernel) {
-  return Contained([&]() -> Result<KernelDeclaration> {
-    const lowering::PtxModule part = TRY(state_->source.PartFor(kernel));
-    lowering::BuildOptions translated;
-    translated.pipeline.stop_after = "ir";
-    const ir::Module module = TRY(part.Build(kernel, translated));
-    const ir::Function& declared = module.functions[0];
-    KernelDeclaration result;
-    for (const ir::Param& param : declared.params) result.parameters.push_back({param.offset, param.size});
-    std::ranges::copy(declared.max_threads, result.max_threads.begin());
-    std::ranges::copy(declared.required_cluster, result.required_cluster.begin());
-    return result;
-  });
+  return Contained([&] { return DeclarationOf(state_->source, kernel); });
 }
 
 Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,

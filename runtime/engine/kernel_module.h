@@ -6,7 +6,6 @@
 // holds it or code of it.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +19,7 @@
 
 #include "ir/result.h"
 #include "runtime/abi/abi.h"
+#include "runtime/engine/kernel_declaration.h"
 #include "runtime/engine/module_options.h"
 #include "runtime/engine/ptx_text.h"
 #include "runtime/launch/launch.h"
@@ -34,16 +34,6 @@ struct ModuleVariable {
   bool is_managed = false;
   bool is_extern = false;    // declared only
   bool is_internal = false;  // no linkage: `static` in C++
-};
-
-// What a kernel's text declares, known without compiling it.
-struct KernelDeclaration {
-  struct Parameter {
-    uint32_t offset, size;  // bytes; in the parameter buffer
-  };
-  std::vector<Parameter> parameters;
-  std::array<uint32_t, 3> max_threads;       // .maxntid; 0: none
-  std::array<uint32_t, 3> required_cluster;  // .reqnctapercluster; 0: none
 };
 
 class KernelModule;

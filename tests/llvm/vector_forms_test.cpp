@@ -164,3 +164,27 @@ TEST_CASE("threads of a flat kernel that end before a barrier leave the others v
       Repeated(kMix, 4) + "  add.u32 %n, %n, 1;\n  setp.lt.u32 %p0, %n, 100;\n  @%p0 bra again;\n";
   CHECK(Has(CodeOf(Kernel(body)), "xor <32 x i32>"));
 }
+
+namespace {
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// As many rounds as the thread's word says, alike in all threads; `body` has one population count.
+std::string RoundsAtRunTime(const std::string& body) {
+  return Kernel("  ld.global.u32 %a7, [%out];\n  mov.u32 %n, 0;\nagain:\n" + body +
+                "  popc.b32 %a1, %v;\n  add.u32 %v, %a1, %n;\n"
+                "  add.u32 %n, %n, 1;\n  setp.lt.u32 %p0, %n, %a7;\n  @%p0 bra again;\n");
+}
+
+}  // namespace
+
+TEST_CASE("the unroller repeats short loops with trips of run time, and no long ones") {
+  const std::string count = "i32 @llvm.ctpop.i32(i32 %";  // not its declaration
+  const size_t once = Count(CodeOf(RoundsAtRunTime(Repeated(kMix, 20))), count);
+  CHECK(once > 0);
+  CHECK(Count(CodeOf(RoundsAtRunTime("")), count) >= 2 * once);
+}

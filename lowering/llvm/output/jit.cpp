@@ -194,10 +194,16 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   const ir::Function* kernel = TRY(FindKernel(module, name));
   int level = options.optimisation.value_or(state_->options.optimisation);
   llvm::LLVMContext context;
-  EmittedKernel emitted = TRY(Emit(context, module, state_->EmitOptionsFor(kernel->name, options.alignment)));
+  EmitOptions emit = state_->EmitOptionsFor(kernel->name, options.alignment);
+  // One version for blocks of any shape is enough for code that is soon replaced.
+  const bool may_be_quick = level > 1 && options.quick_from != CompileOptions::kNeverQuick;
+  if (may_be_quick) emit.thread_ids = ThreadIds::kAnyShape;
+  EmittedKernel emitted = TRY(Emit(context, module, emit));
   const unsigned size = emitted.module->getInstructionCount();
-  const bool quick = level > 1 && size >= options.quick_from;
+  const bool quick = may_be_quick && size >= options.quick_from;
   if (quick) level = size < kHuge ? 1 : 0;
+  if (may_be_quick && !quick)
+    emitted = TRY(Emit(context, module, state_->EmitOptionsFor(kernel->name, options.alignment)));
   auto machine = TRY(CreateTargetMachine(state_->options.target, level, true));
   Optimize(*emitted.module, *machine, level, options.stop);
   if (options.stop != nullptr && options.stop->load())

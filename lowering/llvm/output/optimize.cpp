@@ -1,23 +1,87 @@
 #include "lowering/llvm/output/optimize.h"
 
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "lowering/llvm/output/unrolling.h"
 
 namespace ptx2cpu::lowering {
 
+namespace {
+
+// The passes of each level, in LLVM's notation. LLVM's own pipelines of the same levels give code of the same
+// speed and take more than twice the time: our loops over threads are vectors already, and what unrolling
+// makes of long ones is only more code.
+constexpr std::string_view kInline = "always-inline";
+
+// Level 1: what a kernel runs as while better code is compiled.
+constexpr std::string_view kQuick =
+    "always-inline,"
+    "function<eager-inv>("
+    "  sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<max-iterations=1;no-verify-fixpoint>,"
+    "  loop-mssa(licm),early-cse<memssa>,adce"
+    "),globaldce";
+
+constexpr std::string_view kFull =
+    "always-inline,"
+    "cgscc(inline,function<eager-inv>("
+    "  sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "  jump-threading,simplifycfg,"
+    "  loop-mssa(loop-instsimplify,loop-simplifycfg,loop-rotate,licm),"
+    "  simplifycfg,instcombine<no-verify-fixpoint>,"
+    "  loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),"
+    "  sroa<modify-cfg>,gvn,sccp,bdce,instcombine<no-verify-fixpoint>,dse,"
+    "  loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,adce"
+    ")),"
+    "function<eager-inv>("
+    "  loop-vectorize,keep-long-loops,loop-unroll<O3>,"
+    "  sroa<modify-cfg>,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "  loop-mssa(licm),div-rem-pairs"
+    "),globaldce";
+
+std::string_view PipelineOf(int level) { return level <= 0 ? kInline : level == 1 ? kQuick : kFull; }
+
+bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
+  if (name != "keep-long-loops") return false;
+  passes.addPass(KeepLongLoops());
+  return true;
+}
+
+// As TargetMachine::addPassesToEmitFile has it, without the passes that follow variables of the source: the
+// debug information has lines only.
+bool AddCodeGeneration(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes,
+                       llvm::raw_pwrite_stream& stream, llvm::CodeGenFileType type) {
+  auto* machine_module = new llvm::MachineModuleInfoWrapperPass(&machine);  // `passes` owns it
+  llvm::TargetPassConfig* config = machine.createPassConfig(passes);
+  config->setDisableVerify(true);
+  config->disablePass(&llvm::LiveDebugValuesID);
+  passes.add(config);
+  passes.add(machine_module);
+  if (config->addISelPasses()) return false;
+  config->addMachinePasses();
+  config->setInitialized();
+  if (machine.addAsmPrinter(passes, stream, nullptr, type, machine_module->getMMI().getContext()))
+    return false;
+  passes.add(llvm::createFreeMachineFunctionPass());
+  return true;
+}
+
+}  // namespace
+
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, const std::atomic<bool>* stop) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling =
-      level >= 2;
   llvm::PassInstrumentationCallbacks callbacks;
   if (stop != nullptr) {
     callbacks.registerShouldRunOptionalPassCallback(
         [stop](llvm::StringRef, llvm::Any) { return !stop->load(std::memory_order_relaxed); });
   }
-  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
+  llvm::PassBuilder builder(&machine, {}, std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -27,12 +91,14 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  constexpr llvm::OptimizationLevel const* kLevels[] = {
-      &llvm::OptimizationLevel::O0, &llvm::OptimizationLevel::O1, &llvm::OptimizationLevel::O2,
-      &llvm::OptimizationLevel::O3};
-  const llvm::OptimizationLevel& chosen = *kLevels[std::clamp(level, 0, 3)];
-  llvm::ModulePassManager passes =
-      level <= 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
+  builder.registerPipelineParsingCallback(
+      [](llvm::StringRef name, llvm::FunctionPassManager& passes,
+         llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) { return AddOwnPass(name, passes); });
+  std::string text(PipelineOf(level));
+  std::erase(text, ' ');
+  llvm::ModulePassManager passes;
+  llvm::Error error = builder.parsePassPipeline(passes, text);
+  CHECK(!error, "LLVM does not know its own passes: " + llvm::toString(std::move(error)));
   passes.run(module, modules);
 }
 
@@ -41,9 +107,8 @@ Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& mach
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, type)) {
+  if (!AddCodeGeneration(static_cast<llvm::LLVMTargetMachine&>(machine), passes, stream, type))
     return Fail(ErrorCode::kUnsupported, "the target cannot write this kind of file");
-  }
   passes.run(module);
   return std::string(bytes.begin(), bytes.end());
 }
