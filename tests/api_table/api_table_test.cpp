@@ -10,7 +10,7 @@ using namespace ptx2cpu::api_table;
 
 namespace {
 
-const Target kDriver{"driver", "types.h", "folder", "CUDA_SUCCESS"};
+const Target kDriver{"driver", "cuda.api", "types.h", "folder", "CUDA_SUCCESS", "The driver"};
 
 Result<Table> ReadText(const std::string& text) {
   const auto file = std::filesystem::temp_directory_path() /
@@ -95,4 +95,29 @@ TEST_CASE("api table: what is wrong is named with its line") {
   CHECK(Contains(message("implemented 1 - int a(int x);\n"), "ends in ')'"));
   CHECK(Contains(message("implemented 1- - int a(int x)\nimplemented 2 - int a(int y)\n"),
                  "is in line 1 already"));
+}
+
+TEST_CASE("api table: a row with letters and the variant 64 is several functions of one template") {
+  const auto table = ReadText(
+      "family:Scale 11- 64 Status lib[S|Cs]scale(Handle h, Int n, const R* by, T* x)\n"
+      "family:Total 11- - int libTotal(Handle h, T* x)\n");
+  REQUIRE(table);
+  REQUIRE(table->functions.size() == 5);
+  const Function &plain = table->functions[0], &wide = table->functions[3];
+  CHECK(plain.name == "libSscale");
+  CHECK(plain.ParameterList() == "Handle h, int n, const float* by, float* x");
+  CHECK(plain.family == "Scale<float>");
+  CHECK(wide.name == "libCsscale_64");
+  CHECK(wide.ParameterList() == "Handle h, int64_t n, const float* by, cuComplex* x");
+  CHECK(wide.family == "Scale<cuComplex>");
+  CHECK(plain.In(11));
+  CHECK_FALSE(wide.In(11));
+  CHECK(table->functions[4].ParameterList() == "Handle h, T* x");  // no letters, no substitution
+  const std::string families = WriteFamilies(*table, kDriver);
+  CHECK(Contains(families, "return Scale<cuComplex>(\"libCsscale_64\", h, n, by, x);"));
+  CHECK(Contains(families, "return Total(\"libTotal\", h, x);"));
+  CHECK(WriteRefused(*table, kDriver).find("scale") == std::string::npos);
+  const auto wrong = ReadText("family:Scale 11- - int lib[Q]x(int a)\n");
+  REQUIRE_FALSE(wrong);
+  CHECK(Contains(wrong.error().message, "'Q' is not a type letter"));
 }

@@ -98,6 +98,12 @@ const std::vector<Room> kRooms = {
      {"runtime/device/", "runtime/stream/", "runtime/cuda/abi/", "runtime/cuda/driver/core/",
       "runtime/cuda/driver/context/", "runtime/cuda/driver/memory/", "runtime/cuda/driver/stream/",
       "runtime/cuda/driver/copy/", "runtime/cuda/driver/code/", "runtime/cuda/driver/launch/"}},
+    {"runtime/cuda/libraries/core/",
+     {"runtime/stream/", "runtime/timeline/", "runtime/worker/", "runtime/cuda/abi/",
+      "runtime/cuda/driver/stream/", "runtime/cuda/cudart/context.h", "driver_api.h"}},
+    {"runtime/cuda/libraries/blas/",
+     {"runtime/cuda/abi/", "runtime/cuda/libraries/core/", "runtime/cuda/driver/core/call.h", "cublas_api.h",
+      "cudart_api.h", "ir/result.h"}},
     // The exports of the driver (*_api.cpp): nothing includes them, so they may use every room of it.
     {kDriverExports,
      {"runtime/cuda/abi/", "runtime/cuda/driver/", "runtime/engine/", "runtime/stream/", "runtime/launch/",
@@ -159,9 +165,9 @@ const Room* RoomOf(const std::string& file) {
 
 // Standard and system headers have neither a slash that names a room nor one of the guarded prefixes.
 bool IsGuarded(const std::string& include) {
-  for (const char* prefix :
-       {"ir/", "analysis/", "ptx-parser/", "lowering/", "runtime/", "tools/", "tests/", "boost/", "llvm/",
-        "llvm-c/", "antlr4", "xsimd/", "fmt/", "zstd.h", "lz4.h", "zlib.h", "driver_api.h", "cudart_api.h"}) {
+  for (const char* prefix : {"ir/", "analysis/", "ptx-parser/", "lowering/", "runtime/", "tools/", "tests/",
+                             "boost/", "llvm/", "llvm-c/", "antlr4", "xsimd/", "fmt/", "zstd.h", "lz4.h",
+                             "zlib.h", "driver_api.h", "cudart_api.h", "cublas_api.h"}) {
     if (include.starts_with(prefix)) return true;
   }
   return false;

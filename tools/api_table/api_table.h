@@ -5,10 +5,15 @@
 //
 // STATE     implemented            a function of this name and type exists in the table's namespace
 //           implemented:reports    the same; what it returns is not the result of this call (cudaGetLastError)
+//           family:Name            the same for each function that the row names; each calls the template Name<T>(its own name,
+//                                  its arguments), which the folder's families.h declares
 //           refused:CODE           returns CODE and reports it on stderr, once per function
 //           ignored                success without an effect
 // VERSIONS  driver: the number that introduced this form (3020); runtime: major versions that export it (11-, 12, 11-12)
-// VARIANT   -, ptsz or ptds: the function exists with that suffix too, and there the null stream is the thread's own
+// VARIANT   -, ptsz or ptds: the function exists with that suffix too, and there the null stream is the thread's own;
+//           64: the function exists with the suffix _64 too, from version 12 on, and there Int is int64_t
+// A row is several functions where its name contains a list of type letters, cublas[S|D|C|Z]gemm: in its parameters
+// T is the type of the letter and R the real type beside it (kLetters in read.cpp); Int is int.
 // clang-format on
 // A comment begins with '#'. Errors name file and line.
 #pragma once
@@ -21,7 +26,7 @@
 
 namespace ptx2cpu::api_table {
 
-enum class State : uint8_t { kImplemented, kReports, kRefused, kIgnored };
+enum class State : uint8_t { kImplemented, kReports, kFamily, kRefused, kIgnored };
 
 struct Parameter {
   std::string declaration;  // "const void* const* list", as written in a parameter list
@@ -31,6 +36,7 @@ struct Parameter {
 struct Function {
   State state = State::kRefused;
   std::string code;     // refused: the result
+  std::string family;   // the template, with the type of its letter: "Gemm<float>"
   int first = 0;        // of VERSIONS
   int last = 0;         // 1 << 30: open end
   std::string variant;  // "", "ptsz" or "ptds"
@@ -52,18 +58,22 @@ struct Table {
 
 Result<Table> Read(const std::string& file);
 
-// What is written depends on these.
+// What is written depends on these: a row of libraries.def.
 struct Target {
-  std::string space;    // namespace below ptx2cpu: "driver" or "cudart"
+  std::string space;    // namespace below ptx2cpu: "driver", "cudart", "cublas"
+  std::string file;     // the table, from the root: "runtime/cuda/driver/cuda.api"
   std::string header;   // with the types: "runtime/cuda/abi/driver_types.h"
-  std::string folder;   // with exports.h and entries.h: "runtime/cuda/driver/core"
+  std::string folder;   // with exports.h, entries.h, families.h: "runtime/cuda/driver/core"
   std::string success;  // "CUDA_SUCCESS"
+  std::string title;    // of the page: "CUDA driver API: the functions of `libcuda.so.1`"
 };
 
 // Declarations of all functions in the namespace.
 std::string WriteDeclarations(const Table& table, const Target& target);
 // Definitions of those that are refused or ignored.
 std::string WriteRefused(const Table& table, const Target& target);
+// Definitions of those of families.
+std::string WriteFamilies(const Table& table, const Target& target);
 // The exported functions. `major` 0: all rows.
 std::string WriteExports(const Table& table, const Target& target, int major);
 // What the linker may export, under the version node of a library; an empty node: without versions.

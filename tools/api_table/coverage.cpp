@@ -8,6 +8,7 @@ std::string StateText(const Function& function) {
   switch (function.state) {
     case State::kImplemented:
     case State::kReports:
+    case State::kFamily:
       return "implemented";
     case State::kRefused:
       return "refused: `" + function.code + "`";
@@ -26,17 +27,17 @@ std::string VersionText(const Function& function) {
 }  // namespace
 
 std::string WriteCoverage(const Table& table, const Target& target) {
-  size_t implemented = 0, refused = 0, ignored = 0;
+  size_t refused = 0, ignored = 0;
   for (const Function& function : table.functions) {
-    implemented += function.state == State::kImplemented || function.state == State::kReports;
     refused += function.state == State::kRefused;
     ignored += function.state == State::kIgnored;
   }
+  const size_t implemented = table.functions.size() - refused - ignored;
   const bool driver = target.space == "driver";
-  std::string out = driver ? "# CUDA driver API: the functions of `libcuda.so.1`\n\n"
-                           : "# CUDA runtime API: the functions of `libcudart.so`\n\n";
+  std::string out = "# " + target.title + "\n\n";
+  // The page names the table as people find it: from the root of the repository.
   out +=
-      "Made from `" + table.file + "`; `cmake --build build/release --target update_docs` rewrites it.\n\n";
+      "Made from `" + target.file + "`; `cmake --build build/release --target update_docs` rewrites it.\n\n";
   out += "| state | functions |\n|---|---|\n| implemented | " + std::to_string(implemented) +
          " |\n| refused | " + std::to_string(refused) + " |\n| ignored | " + std::to_string(ignored) +
          " |\n\n";

@@ -14,14 +14,15 @@ using namespace ptx2cpu::api_table;
 namespace {
 
 const std::map<std::string, Target> kTargets = {
-    {"driver", {"driver", "runtime/cuda/abi/driver_types.h", "runtime/cuda/driver/core", "CUDA_SUCCESS"}},
-    {"cudart", {"cudart", "runtime/cuda/abi/runtime_types.h", "runtime/cuda/cudart", "cudaSuccess"}},
+#define TABLE(space, file, header, folder, success, title) \
+  {#space, {#space, file, header, folder, success, title}},
+#include "tools/api_table/libraries.def"
 };
 
 int Usage() {
   std::fputs(
-      "usage: api_table declarations|refused|exports|map|coverage|check-coverage TABLE driver|cudart [MAJOR "
-      "[NODE]] | PAGE\n",
+      "usage: api_table declarations|refused|families|exports|map|coverage|check-coverage TABLE NAMESPACE "
+      "[MAJOR [NODE]] | PAGE\n",
       stderr);
   return 2;
 }
@@ -45,8 +46,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", table.error().message.c_str());
     return 1;
   }
-  // The page names the table as people find it: from the root of the repository.
-  table->file = "runtime/cuda/" + target.space + (target.space == "driver" ? "/cuda.api" : "/cudart.api");
   if (what == "check-coverage")
     return argc == 5 ? CheckCoverage(WriteCoverage(*table, target), argv[4]) : Usage();
   const int major = argc > 4 ? std::atoi(argv[4]) : 0;
@@ -55,6 +54,8 @@ int main(int argc, char** argv) {
     text = WriteDeclarations(*table, target);
   else if (what == "refused")
     text = WriteRefused(*table, target);
+  else if (what == "families")
+    text = WriteFamilies(*table, target);
   else if (what == "exports")
     text = WriteExports(*table, target, major);
   else if (what == "entries")

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cctype>
 #include <fstream>
 #include <set>
@@ -10,6 +11,27 @@ namespace ptx2cpu::api_table {
 namespace {
 
 constexpr int kOpen = 1 << 30;
+constexpr int kFirstWith64 = 12;  // the version that introduced functions with 64-bit sizes
+
+// What a type letter of a name means.
+struct Letter {
+  std::string_view letter, type, real;
+};
+constexpr Letter kLetters[] = {
+    {"S", "float", "float"},
+    {"D", "double", "double"},
+    {"C", "cuComplex", "float"},
+    {"Z", "cuDoubleComplex", "double"},
+    {"H", "__half", "float"},
+    {"s", "float", "float"},
+    {"d", "double", "double"},
+    {"c", "cuComplex", "float"},
+    {"z", "cuDoubleComplex", "double"},
+    {"Sc", "cuComplex", "float"},
+    {"Dz", "cuDoubleComplex", "double"},
+    {"Cs", "cuComplex", "float"},
+    {"Zd", "cuDoubleComplex", "double"},
+};
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -35,12 +57,17 @@ Status ReadState(const std::string& word, const Place& place, Function& function
     function.state = State::kReports;
   } else if (word == "ignored") {
     function.state = State::kIgnored;
+  } else if (word.starts_with("family:") && word.size() > 7) {
+    function.state = State::kFamily;
+    function.family = word.substr(7);
   } else if (word.starts_with("refused:") && word.size() > 8) {
     function.state = State::kRefused;
     function.code = word.substr(8);
   } else {
-    return Wrong(place,
-                 "'" + word + "' is not a state: implemented, implemented:reports, refused:CODE or ignored");
+    return Wrong(
+        place,
+        "'" + word +
+            "' is not a state: implemented, implemented:reports, family:NAME, refused:CODE or ignored");
   }
   return {};
 }
@@ -90,21 +117,26 @@ Status ReadParameters(std::string_view list, const Place& place, Function& funct
   return {};
 }
 
-Result<Function> ReadLine(const std::string& line, const Place& place) {
-  std::istringstream in(line);
-  std::string state, versions, variant, declaration;
-  in >> state >> versions >> variant;
-  std::getline(in, declaration);
-  declaration = Trim(declaration);
-  Function function;
-  function.line = place.line;
-  TRY_STATUS(ReadState(state, place, function));
-  TRY_STATUS(ReadVersions(versions, place, function));
-  if (variant == "ptsz" || variant == "ptds") {
-    function.variant = variant;
-  } else if (variant != "-") {
-    return Wrong(place, "'" + variant + "' is not a variant: -, ptsz or ptds");
+// Replaces the words of a declaration that are names in `words`.
+std::string Substitute(std::string_view text,
+                       const std::vector<std::pair<std::string_view, std::string_view>>& words) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && IsWord(text[end])) ++end;
+    if (end == at) {
+      out += text[at++];
+      continue;
+    }
+    const std::string_view word = text.substr(at, end - at);
+    const auto found = std::ranges::find(words, word, [](const auto& pair) { return pair.first; });
+    out += found == words.end() ? word : found->second;
+    at = end;
   }
+  return out;
+}
+
+Status ReadDeclaration(const std::string& declaration, const Place& place, Function& function) {
   const size_t open = declaration.find('('), close = declaration.rfind(')');
   if (open == std::string::npos || close != declaration.size() - 1)
     return Wrong(place, "a declaration ends in ')': " + declaration);
@@ -114,9 +146,53 @@ Result<Function> ReadLine(const std::string& line, const Place& place) {
   function.result = Trim(declaration.substr(0, begin));
   if (function.name.empty() || function.result.empty())
     return Wrong(place, "no result type or name in: " + declaration);
-  TRY_STATUS(
-      ReadParameters(std::string_view(declaration).substr(open + 1, close - open - 1), place, function));
-  return function;
+  return ReadParameters(std::string_view(declaration).substr(open + 1, close - open - 1), place, function);
+}
+
+// The declarations that a row means, each with the type of its letter; without letters, one and no type.
+Result<std::vector<std::pair<std::string, std::string_view>>> Expand(const std::string& declaration,
+                                                                     const Place& place) {
+  const size_t open = declaration.find('['), close = declaration.find(']');
+  if (open == std::string::npos || open > declaration.find('(')) return {{{declaration, {}}}};
+  std::vector<std::pair<std::string, std::string_view>> all;
+  std::istringstream letters(declaration.substr(open + 1, close - open - 1));
+  for (std::string letter; std::getline(letters, letter, '|');) {
+    const auto found = std::ranges::find(kLetters, letter, &Letter::letter);
+    if (found == std::end(kLetters)) return Wrong(place, "'" + letter + "' is not a type letter");
+    const std::string name = declaration.substr(0, open) + letter + declaration.substr(close + 1);
+    all.emplace_back(Substitute(name, {{"T", found->type}, {"R", found->real}}), found->type);
+  }
+  return all;
+}
+
+Status ReadLine(const std::string& line, const Place& place, std::vector<Function>& functions) {
+  std::istringstream in(line);
+  std::string state, versions, variant, declaration;
+  in >> state >> versions >> variant;
+  std::getline(in, declaration);
+  Function row;
+  row.line = place.line;
+  TRY_STATUS(ReadState(state, place, row));
+  TRY_STATUS(ReadVersions(versions, place, row));
+  const bool with64 = variant == "64";
+  if (variant == "ptsz" || variant == "ptds") {
+    row.variant = variant;
+  } else if (variant != "-" && !with64) {
+    return Wrong(place, "'" + variant + "' is not a variant: -, 64, ptsz or ptds");
+  }
+  for (const auto& [text, type] : TRY(Expand(Trim(declaration), place))) {
+    Function function = row;
+    if (!type.empty() && !function.family.empty()) function.family += "<" + std::string(type) + ">";
+    Function wide = function;
+    TRY_STATUS(ReadDeclaration(Substitute(text, {{"Int", "int"}}), place, function));
+    functions.push_back(std::move(function));
+    if (!with64) continue;
+    TRY_STATUS(ReadDeclaration(Substitute(text, {{"Int", "int64_t"}}), place, wide));
+    wide.name += "_64";
+    wide.first = std::max(wide.first, kFirstWith64);
+    functions.push_back(std::move(wide));
+  }
+  return {};
 }
 
 }  // namespace
@@ -151,13 +227,16 @@ Result<Table> Read(const std::string& file) {
     const Place place{file, ++number};
     const std::string text = Trim(line.substr(0, line.find('#')));
     if (text.empty()) continue;
-    Function function = TRY(ReadLine(text, place));
-    for (const Function& other : table.functions) {
-      if (other.name == function.name && other.first <= function.last && function.first <= other.last) {
-        return Wrong(place, function.name + " is in line " + std::to_string(other.line) + " already");
+    std::vector<Function> functions;
+    TRY_STATUS(ReadLine(text, place, functions));
+    for (Function& function : functions) {
+      for (const Function& other : table.functions) {
+        if (other.name == function.name && other.first <= function.last && function.first <= other.last) {
+          return Wrong(place, function.name + " is in line " + std::to_string(other.line) + " already");
+        }
       }
+      table.functions.push_back(std::move(function));
     }
-    table.functions.push_back(std::move(function));
   }
   return table;
 }

@@ -45,7 +45,7 @@ std::string WriteRefused(const Table& table, const Target& target) {
          "_api.h\"\n#include \"runtime/cuda/driver/core/refuse.h\"\n\nnamespace ptx2cpu::" + target.space +
          " {\n\n";
   for (const Function& function : table.functions) {
-    if (function.state == State::kImplemented || function.state == State::kReports) continue;
+    if (function.state != State::kRefused && function.state != State::kIgnored) continue;
     out += Signature(function, function.name) + " {\n";
     if (function.state == State::kRefused) {
       out += "  static ::ptx2cpu::driver::Refusal refusal(\"" + function.name + "\", \"" + function.code +
@@ -53,6 +53,18 @@ std::string WriteRefused(const Table& table, const Target& target) {
     } else {
       out += function.result == "void" ? "}\n" : "  return " + target.success + ";\n}\n";
     }
+  }
+  return out + "\n}  // namespace ptx2cpu::" + target.space + "\n";
+}
+
+std::string WriteFamilies(const Table& table, const Target& target) {
+  std::string out(kHead);
+  out += "#include \"" + target.space + "_api.h\"\n#include \"" + target.folder +
+         "/families.h\"\n\nnamespace ptx2cpu::" + target.space + " {\n\n";
+  for (const Function& function : table.functions) {
+    if (function.state != State::kFamily) continue;
+    out += Signature(function, function.name) + " {\n  return " + function.family + "(\"" + function.name +
+           "\", " + function.ArgumentList() + ");\n}\n";
   }
   return out + "\n}  // namespace ptx2cpu::" + target.space + "\n";
 }

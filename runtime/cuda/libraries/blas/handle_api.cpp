@@ -1,0 +1,145 @@
+// Handles, their modes, versions, names of status.
+#include <cstdio>
+
+#include "runtime/cuda/libraries/blas/call.h"
+#include "runtime/cuda/libraries/core/soname.h"
+
+namespace ptx2cpu::cublas {
+
+namespace {
+
+// The last release of each major version.
+struct Release {
+  int major, minor, patch;
+};
+constexpr Release kReleases[] = {{11, 11, 3}, {12, 9, 1}, {13, 0, 2}};
+Release ThisRelease() { return *std::ranges::find(kReleases, libraries::kSonameMajor, &Release::major); }
+
+struct StatusRow {
+  cublasStatus_t status;
+  const char *name, *text;
+};
+constexpr StatusRow kStatus[] = {
+    {CUBLAS_STATUS_SUCCESS, "CUBLAS_STATUS_SUCCESS", "success"},
+    {CUBLAS_STATUS_NOT_INITIALIZED, "CUBLAS_STATUS_NOT_INITIALIZED", "the library was not initialized"},
+    {CUBLAS_STATUS_ALLOC_FAILED, "CUBLAS_STATUS_ALLOC_FAILED", "the resource allocation failed"},
+    {CUBLAS_STATUS_INVALID_VALUE, "CUBLAS_STATUS_INVALID_VALUE", "an invalid value was passed"},
+    {CUBLAS_STATUS_ARCH_MISMATCH, "CUBLAS_STATUS_ARCH_MISMATCH", "the device lacks a feature"},
+    {CUBLAS_STATUS_MAPPING_ERROR, "CUBLAS_STATUS_MAPPING_ERROR", "an access to memory failed"},
+    {CUBLAS_STATUS_EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED", "the function failed on the device"},
+    {CUBLAS_STATUS_INTERNAL_ERROR, "CUBLAS_STATUS_INTERNAL_ERROR", "an internal operation failed"},
+    {CUBLAS_STATUS_NOT_SUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED", "the functionality is not supported"},
+    {CUBLAS_STATUS_LICENSE_ERROR, "CUBLAS_STATUS_LICENSE_ERROR", "a license is required"},
+};
+const StatusRow* RowOf(cublasStatus_t status) {
+  const auto row = std::ranges::find(kStatus, status, &StatusRow::status);
+  return row == std::end(kStatus) ? nullptr : row;
+}
+
+template <typename T>
+cublasStatus_t Read(cublasHandle_t handle, T cublasContext::* member, T* value) {
+  if (const cublasStatus_t wrong = Check(handle, value != nullptr)) return wrong;
+  *value = handle->*member;
+  return CUBLAS_STATUS_SUCCESS;
+}
+template <typename T>
+cublasStatus_t Write(cublasHandle_t handle, T cublasContext::* member, T value, bool right) {
+  if (const cublasStatus_t wrong = Check(handle, right)) return wrong;
+  handle->*member = value;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
+  if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  if (libraries::Begin() != CUDA_SUCCESS) return CUBLAS_STATUS_NOT_INITIALIZED;
+  *handle = new cublasContext;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+// Work that was queued reads nothing of the handle; the documentation has it wait for the device.
+cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  libraries::Synchronize(handle->stream);
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int* version) {
+  if (version == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  const Release release = ThisRelease();
+  *version = release.major * 10000 + release.minor * 100 + release.patch;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetProperty(libraryPropertyType type, int* value) {
+  if (value == nullptr || type < MAJOR_VERSION || type > PATCH_LEVEL) return CUBLAS_STATUS_INVALID_VALUE;
+  const Release release = ThisRelease();
+  *value = type == MAJOR_VERSION ? release.major : type == MINOR_VERSION ? release.minor : release.patch;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+size_t cublasGetCudartVersion() {
+  const Release release = ThisRelease();
+  return static_cast<size_t>(release.major * 1000);
+}
+
+const char* cublasGetStatusName(cublasStatus_t status) {
+  const StatusRow* row = RowOf(status);
+  return row == nullptr ? "CUBLAS_STATUS_UNKNOWN" : row->name;
+}
+const char* cublasGetStatusString(cublasStatus_t status) {
+  const StatusRow* row = RowOf(status);
+  return row == nullptr ? "an unknown status" : row->text;
+}
+
+cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
+  return Write(handle, &cublasContext::stream, stream, true);
+}
+cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t* stream) {
+  return Read(handle, &cublasContext::stream, stream);
+}
+
+// The functions take what they need from the host; the program's memory stays unused.
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, size_t bytes) {
+  constexpr uintptr_t kAlignment = 256;
+  return Check(handle, reinterpret_cast<uintptr_t>(workspace) % kAlignment == 0);
+}
+
+cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode) {
+  return Write(handle, &cublasContext::pointer_mode, mode,
+               mode == CUBLAS_POINTER_MODE_HOST || mode == CUBLAS_POINTER_MODE_DEVICE);
+}
+cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t* mode) {
+  return Read(handle, &cublasContext::pointer_mode, mode);
+}
+cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode) {
+  return Write(handle, &cublasContext::atomics_mode, mode,
+               mode == CUBLAS_ATOMICS_NOT_ALLOWED || mode == CUBLAS_ATOMICS_ALLOWED);
+}
+cublasStatus_t cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t* mode) {
+  return Read(handle, &cublasContext::atomics_mode, mode);
+}
+// Results are at least as accurate as each mode asks for.
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
+  constexpr int kModes = CUBLAS_TF32_TENSOR_OP_MATH | CUBLAS_FP32_EMULATED_BF16X9_MATH |
+                         CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH |
+                         CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+  return Write(handle, &cublasContext::math_mode, mode, (mode & ~kModes) == 0);
+}
+cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode) {
+  return Read(handle, &cublasContext::math_mode, mode);
+}
+cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int count) {
+  return Write(handle, &cublasContext::sm_count_target, count, count >= 0);
+}
+cublasStatus_t cublasGetSmCountTarget(cublasHandle_t handle, int* count) {
+  return Read(handle, &cublasContext::sm_count_target, count);
+}
+
+void cublasXerbla(const char* name, int info) {
+  std::fprintf(stderr, "ptx2cpu: parameter %d of %s is wrong\n", info, name);
+}
+
+}  // namespace ptx2cpu::cublas

@@ -1,0 +1,9 @@
+// Which of a library's sonames this copy has.
+#pragma once
+
+namespace ptx2cpu::libraries {
+
+// The number after ".so."; defined for each library in CMakeLists.txt.
+extern const int kSonameMajor;
+
+}  // namespace ptx2cpu::libraries

@@ -1,0 +1,33 @@
+// One of our libraries as a program sees it: opened by its soname, called by name.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+
+namespace ptx2cpu {
+
+class DropIn {
+ public:
+  explicit DropIn(const std::string& soname)
+      : handle_(dlopen((std::string(PTX2CPU_BINARY_DIR "/lib/ptx2cpu/") + soname).c_str(),
+                       RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr) FAIL(dlerror());
+  }
+  void* Find(const std::string& name, const char* version = nullptr) const {
+    return version == nullptr ? dlsym(handle_, name.c_str()) : dlvsym(handle_, name.c_str(), version);
+  }
+  // Calls the function of that name; the arguments must have the types of its parameters.
+  template <typename Result = int, typename... Args>
+  Result Call(const std::string& name, Args... args) const {
+    void* const function = Find(name);
+    if (function == nullptr) FAIL("no " << name);
+    return reinterpret_cast<Result (*)(Args...)>(function)(args...);
+  }
+
+ private:
+  void* handle_;
+};
+
+}  // namespace ptx2cpu
