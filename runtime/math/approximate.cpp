@@ -1,5 +1,8 @@
 // PTX's approximate functions for f32, computed in f64: far within the errors the PTX manual states, with its
 // results for zeros, infinities and NaN. Series are Taylor's; their truncation errors are beside them.
+//
+// In exponentials and logarithms products are fused with sums where the machine can; the rounding to f32
+// hides the difference: tests/llvm/approximate_bits_test.cpp compares all floats. In sines it would show.
 #include <stdint.h>
 
 extern "C" {
@@ -35,12 +38,13 @@ inline Reduced ReduceToQuadrant(double x) {
 
 inline double SinSeries(double r) {  // |error| < 1e-12 for |r| <= pi/4
   const double q = r * r;
-  return r + r * q * (-1.0 / 6 + q * (1.0 / 120 + q * (-1.0 / 5040 + q * (1.0 / 362880 - q / 39916800))));
+  const double series = q * (1.0 / 362880 - q * (1.0 / 39916800)) - 1.0 / 5040;
+  return r + r * q * (q * (q * series + 1.0 / 120) - 1.0 / 6);
 }
 inline double CosSeries(double r) {  // |error| < 1e-12
   const double q = r * r;
-  return 1 + q * (-0.5 + q * (1.0 / 24 +
-                              q * (-1.0 / 720 + q * (1.0 / 40320 + q * (-1.0 / 3628800 + q / 479001600)))));
+  const double series = q * (q * (1.0 / 479001600) - 1.0 / 3628800) + 1.0 / 40320;
+  return q * (q * (q * (q * series - 1.0 / 720) + 1.0 / 24) - 0.5) + 1;
 }
 
 // sin(x + phase * pi/2)
@@ -54,17 +58,20 @@ inline float SinWithPhase(float x, uint64_t phase) {
 
 // 2^x for |x| < 1000; relative error < 3e-11
 inline double Exp2(double x) {
+#ifdef __clang__
+#pragma clang fp contract(on)
+#endif
   const double shifted = x + kRoundingMagic;
   const double f = (x - (shifted - kRoundingMagic)) * 0x1.62e42fefa39efp-1;  // ln 2; |f| < 0.347
-  double series = 1 + f * (1.0 / 9);
-  series = 1 + f * (1.0 / 8) * series;
-  series = 1 + f * (1.0 / 7) * series;
-  series = 1 + f * (1.0 / 6) * series;
-  series = 1 + f * (1.0 / 5) * series;
-  series = 1 + f * (1.0 / 4) * series;
-  series = 1 + f * (1.0 / 3) * series;
-  series = 1 + f * (1.0 / 2) * series;
-  series = 1 + f * series;
+  double series = f * (1.0 / 362880) + 1.0 / 40320;
+  series = series * f + 1.0 / 5040;
+  series = series * f + 1.0 / 720;
+  series = series * f + 1.0 / 120;
+  series = series * f + 1.0 / 24;
+  series = series * f + 1.0 / 6;
+  series = series * f + 1.0 / 2;
+  series = series * f + 1;
+  series = series * f + 1;
   return DoubleOf(BitsOf(series) + (BitsOf(shifted) << 52));
 }
 
@@ -80,12 +87,15 @@ float ptx2cpu_sin_f32(float x) {
 float ptx2cpu_cos_f32(float x) { return SinWithPhase(x, 1); }
 
 float ptx2cpu_ex2_f32(float x) {
-  const double low = x > -200.0 ? static_cast<double>(x) : -200.0;
-  const float result = static_cast<float>(Exp2(low < 200.0 ? low : 200.0));
+  const float low = x > -200.0f ? x : -200.0f;
+  const float result = static_cast<float>(Exp2(low < 200.0f ? low : 200.0f));
   return x != x ? x : result;
 }
 
 float ptx2cpu_lg2_f32(float x) {
+#ifdef __clang__
+#pragma clang fp contract(on)
+#endif
   // m * 2^e with m in [sqrt(1/2), sqrt(2)); subnormal floats are normal doubles.
   const uint64_t bits = BitsOf(x);
   const uint64_t offset = bits - 0x3FE6A09E667F3BCDu;
@@ -94,9 +104,14 @@ float ptx2cpu_lg2_f32(float x) {
   // log2(m) = 2 / ln 2 * (s + s^3/3 + ...) with s = (m - 1) / (m + 1), |s| < 0.172: truncation below 1e-11 of
   // s
   const double s = (m - 1) / (m + 1), q = s * s;
-  const double series =
-      1 + q * (1.0 / 3 + q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11 + q / 13)))));
-  const float result = static_cast<float>(static_cast<double>(exponent) + s * series * 0x1.71547652b82fep1);
+  constexpr double kScale = 0x1.71547652b82fep1;  // 2 / ln 2
+  double series = q * (kScale / 13) + kScale / 11;
+  series = series * q + kScale / 9;
+  series = series * q + kScale / 7;
+  series = series * q + kScale / 5;
+  series = series * q + kScale / 3;
+  series = series * q + kScale;
+  const float result = static_cast<float>(s * series + static_cast<double>(exponent));
   const float below = x == 0 ? -__builtin_inff() : __builtin_nanf("");
   const float positive = x == __builtin_inff() ? x : result;
   return x > 0 ? positive : below;

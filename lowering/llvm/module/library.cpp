@@ -1,6 +1,9 @@
 #include "lowering/llvm/module/library.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
 
@@ -69,6 +72,21 @@ bool UsesLibrary(const llvm::Module& module, ServiceKind kind) {
   return false;
 }
 
+// Products and sums that may be fused are fused here: the target machine fuses none on its own.
+void Fuse(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& inst : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&inst);
+      if (call == nullptr || call->getIntrinsicID() != llvm::Intrinsic::fmuladd) continue;
+      llvm::IRBuilder<> b(call);
+      call->replaceAllUsesWith(
+          b.CreateIntrinsic(llvm::Intrinsic::fma, {call->getType()},
+                            {call->getArgOperand(0), call->getArgOperand(1), call->getArgOperand(2)}));
+      call->eraseFromParent();
+    }
+  }
+}
+
 // No function may keep the features its library was compiled for: those that differ are not inlined.
 void Unify(llvm::Module& module, const Target& target, const TargetTraits& traits) {
   constexpr const char* kDropped[] = {"target-cpu",
@@ -111,6 +129,7 @@ Status LinkLibraries(llvm::Module& module, const Target& target) {
     TRY_STATUS(LinkOne(module, "math_" + machine));
     if (UsesLibrary(module, ServiceKind::kMath)) TRY_STATUS(LinkOne(module, "narrow_" + machine));
   }
+  if (traits.has_fma) Fuse(module);
   TRY_STATUS(DefineWidened(module));
   Unify(module, target, traits);
   return {};

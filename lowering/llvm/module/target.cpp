@@ -128,6 +128,7 @@ TargetTraits TraitsOf(const Target& target) {
   if (!machine) return traits;
   const llvm::MCSubtargetInfo& info = *(*machine)->getMCSubtargetInfo();
   auto has = [&](const char* feature) { return info.checkFeatures(std::string("+") + feature); };
+  traits.has_fma = !traits.is_x86 || has("fma");
   if (traits.is_x86) {
     traits.has_half_conversion = has("f16c");
     traits.has_native_half_fma = has("avx512fp16");

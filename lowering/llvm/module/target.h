@@ -32,6 +32,7 @@ struct TargetTraits {
   bool is_x86 = false, is_aarch64 = false, is_riscv = false;
   bool has_half_conversion = false;  // f16 <-> f32 in hardware
   bool has_native_half_fma = false;
+  bool has_fma = false;  // of f32 and f64
   bool has_atomic_128 = false;
   bool has_avx512 = false;
   bool has_masked_words = false;  // masked accesses of vectors of 32- and 64-bit elements

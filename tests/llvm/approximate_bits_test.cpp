@@ -1,0 +1,152 @@
+// The approximate functions as generated code computes them, fused and on vectors, give the bits of their
+// series as first written: each product and sum rounded. PTX2CPU_FULL_TESTS: for all floats.
+#include <bit>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+constexpr uint32_t kThreads = 256, kFloats = 1 << 16;  // a launch
+
+double RoundEven(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
+
+double Exp2(double x) {
+  const double n = RoundEven(x), f = (x - n) * 0x1.62e42fefa39efp-1;
+  double series = 1 + f * (1.0 / 9);
+  for (int k = 8; k >= 2; --k) series = 1 + f * (1.0 / k) * series;
+  const auto exponent = static_cast<uint64_t>(static_cast<int64_t>(n)) << 52;
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(1 + f * series) + exponent);
+}
+
+float Ex2(float x) {
+  if (std::isnan(x)) return x;
+  return static_cast<float>(Exp2(std::clamp(static_cast<double>(x), -200.0, 200.0)));
+}
+
+float Lg2(float x) {
+  if (!(x > 0)) return x == 0 ? -std::numeric_limits<float>::infinity() : std::nanf("");
+  if (std::isinf(x)) return x;
+  const auto bits = std::bit_cast<uint64_t>(static_cast<double>(x));
+  const int64_t exponent = static_cast<int64_t>(bits - 0x3FE6A09E667F3BCDu) >> 52;
+  const auto m = std::bit_cast<double>(bits - (static_cast<uint64_t>(exponent) << 52));
+  const double s = (m - 1) / (m + 1), q = s * s;
+  double series = 1.0 / 11 + q / 13;
+  for (int k = 9; k >= 1; k -= 2) series = 1.0 / k + q * series;
+  return static_cast<float>(static_cast<double>(exponent) + s * series * 0x1.71547652b82fep1);
+}
+
+float SinWithPhase(float x, uint64_t phase) {
+  const double wide = x, limited = std::fabs(wide) < 0x1p31 ? wide : wide - wide;
+  const double shifted = limited * 0x1.45f306dc9c883p-1 + 0x1.8p52, n = shifted - 0x1.8p52;
+  const double r = (limited - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34, q = r * r;
+  const double sine =
+      r + r * q * (-1.0 / 6 + q * (1.0 / 120 + q * (-1.0 / 5040 + q * (1.0 / 362880 - q / 39916800))));
+  const double cosine =
+      1 + q * (-0.5 +
+               q * (1.0 / 24 + q * (-1.0 / 720 + q * (1.0 / 40320 + q * (-1.0 / 3628800 + q / 479001600)))));
+  const uint64_t quadrant = std::bit_cast<uint64_t>(shifted) + phase;
+  const double value = (quadrant & 1) != 0 ? cosine : sine;
+  return static_cast<float>((quadrant & 2) != 0 ? -value : value);
+}
+float Sin(float x) { return x == 0 ? x : SinWithPhase(x, 0); }
+float Cos(float x) { return SinWithPhase(x, 1); }
+
+float Tanh(float x) {
+  if (std::isnan(x)) return x;
+  const double wide = x, q = wide * wide, magnitude = std::fabs(wide);
+  const double near = wide * (1 + q * (-1.0 / 3 + q * (2.0 / 15 + q * (-17.0 / 315 + q * (62.0 / 2835)))));
+  const double power = Exp2(std::min(magnitude, 20.0) * 0x1.71547652b82fep1);
+  const double far = std::copysign((power - 1) / (power + 1), wide);
+  return static_cast<float>(magnitude < 0.25 ? near : far);
+}
+
+// out[i] = function(in[i]), for kFloats of them.
+std::string Kernel(const std::string& function) {
+  return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout)
+{
+  .reg .b32 %i, %b, %n; .reg .f32 %f; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %i, %tid.x;
+  mov.u32 %b, %ctaid.x;
+  mov.u32 %n, %ntid.x;
+  mad.lo.u32 %i, %b, %n, %i;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %in, %in, %at;
+  add.s64 %out, %out, %at;
+  ld.global.f32 %f, [%in];
+  )" + function +
+         R"(.approx.f32 %f, %f;
+  st.global.f32 [%out], %f;
+  ret;
+}
+)";
+}
+
+class Function {
+ public:
+  Function(const std::string& name, const std::string& target, float (*wanted)(float)) : wanted_(wanted) {
+    auto kernel =
+        JitKernel::Create(BuildKernel(Kernel(name), "k"), {.target = *lowering::ResolveTarget(target)});
+    REQUIRE(kernel);
+    kernel_ = *kernel;
+  }
+
+  // The floats with bits first, first + step, ...; returns how many differ.
+  size_t Compare(uint64_t first, uint64_t step) {
+    std::vector<float> in(kFloats), out(kFloats);
+    for (size_t i = 0; i < kFloats; ++i)
+      in[i] = std::bit_cast<float>(static_cast<uint32_t>(first + i * step));
+    struct {
+      const float* in;
+      float* out;
+    } params{in.data(), out.data()};
+    const rt::LaunchShape shape{{kFloats / kThreads, 1, 1}, {kThreads, 1, 1}, 0};
+    auto error = rt::Launch(*kernel_->kernel().kernel, shape, std::as_bytes(std::span(&params, 1)), {});
+    REQUIRE_FALSE(error);
+    size_t different = 0;
+    for (size_t i = 0; i < kFloats; ++i) {
+      const float wanted = wanted_(in[i]);
+      const bool same = std::bit_cast<uint32_t>(wanted) == std::bit_cast<uint32_t>(out[i]);
+      different += !same && !(std::isnan(wanted) && std::isnan(out[i]));
+    }
+    return different;
+  }
+
+ private:
+  float (*wanted_)(float);
+  std::shared_ptr<JitKernel> kernel_;
+};
+
+}  // namespace
+
+TEST_CASE("approximate functions keep their bits, fused and on vectors", "[math]") {
+  const bool all = std::getenv("PTX2CPU_FULL_TESTS") != nullptr;
+  struct {
+    const char* name;
+    float (*wanted)(float);
+  } constexpr kFunctions[] = {{"ex2", Ex2}, {"lg2", Lg2}, {"sin", Sin}, {"cos", Cos}, {"tanh", Tanh}};
+  for (const char* target : {"native", "x86-64-v2"}) {
+    if (std::string_view(target) != "native" &&
+        !lowering::TraitsOf(*lowering::ResolveTarget("native")).is_x86)
+      continue;
+    for (const auto& [name, wanted] : kFunctions) {
+      Function function(name, target, wanted);
+      const uint64_t step = !all ? 2731 : std::string_view(target) == "native" ? 1 : 61;
+      size_t different = 0;
+      for (uint64_t first = 0; first < uint64_t{1} << 32; first += kFloats * step)
+        different += function.Compare(first, step);
+      INFO(name << " on " << target);
+      CHECK(different == 0);
+    }
+  }
+}
