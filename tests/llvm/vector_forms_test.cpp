@@ -188,3 +188,53 @@ TEST_CASE("the unroller repeats short loops with trips of run time, and no long 
   CHECK(once > 0);
   CHECK(Count(CodeOf(RoundsAtRunTime("")), count) >= 2 * once);
 }
+
+TEST_CASE("clamped and chosen indices are vectors where no lane is at the edge", "[forms]") {
+  // v = in[max(0, i - 1)] + in[min(i + 1, n - 1)] + in[i > 0 ? i - 1 : i]
+  const std::string code = CodeOf(Kernel(R"(
+  ld.param.u64 %in, [pin];
+  mov.u32 %n, %nctaid.x;
+  sub.s32 %a0, %i, 1;
+  max.s32 %a0, %a0, 0;
+  mul.wide.s32 %at, %a0, 4;
+  add.s64 %at, %at, %in;
+  ld.global.u32 %a1, [%at];
+  add.s32 %a0, %i, 1;
+  sub.s32 %a2, %n, 1;
+  min.s32 %a0, %a0, %a2;
+  mul.wide.s32 %at, %a0, 4;
+  add.s64 %at, %at, %in;
+  ld.global.u32 %a3, [%at];
+  setp.gt.s32 %p1, %i, 0;
+  sub.s32 %a0, %i, 1;
+  selp.b32 %a0, %a0, %i, %p1;
+  mul.wide.s32 %at, %a0, 4;
+  add.s64 %at, %at, %in;
+  ld.global.u32 %a4, [%at];
+  add.u32 %v, %a1, %a3;
+  add.u32 %v, %v, %a4;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %at, %at, %out;
+)"));
+  size_t loads = 0, likely = 0;
+  for (size_t at = code.find("@llvm.masked.load"); at != std::string::npos;
+       at = code.find("@llvm.masked.load", at + 1))
+    ++loads;
+  for (size_t at = code.find("br i1 "); at != std::string::npos; at = code.find("br i1 ", at + 1))
+    likely += code.substr(at, code.find('\n', at) - at).find("!prof") != std::string::npos;
+  CHECK(loads >= 4);
+  CHECK(likely >= 3);
+  CHECK_FALSE(Has(code, "icmp ne <32 x i64>"));  // no comparison of all addresses
+}
+
+TEST_CASE("directed rounding is one operation where instructions name their rounding", "[forms]") {
+  for (const char* operation :
+       {"add.rm.f32 %f1, %f0, %f0", "mul.rz.f32 %f1, %f0, %f0", "fma.rp.f32 %f1, %f0, %f0, %f0",
+        "div.rm.f32 %f1, %f0, %f0", "sqrt.rz.f32 %f1, %f0"}) {
+    const std::string body = std::string("  mov.b32 %f0, %v;\n  ") + operation + ";\n  mov.b32 %v, %f1;\n";
+    INFO(operation);
+    CHECK(Has(CodeOf(Kernel(body)), "@llvm.x86.avx512."));
+    CHECK_FALSE(Has(CodeOf(Kernel(body)), "double"));
+    CHECK(Has(CodeOf(Kernel(body), "x86-64-v3"), "double"));
+  }
+}

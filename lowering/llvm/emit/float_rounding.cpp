@@ -183,6 +183,7 @@ Value Floats::ZeroSumDown(Value sum, Value x, Value y, Type type) {
 }
 
 Value Floats::Add(Value x, Value y, Type type, Rounding mode) {
+  if (HasDirected(type, mode)) return InDirection(Directed::kAdd, {x, y}, type, mode);
   bool nearest = mode == Rounding::kNearestEven;
   if (!IsHalf(type) && nearest) return b.CreateFAdd(x, y);
   if (type == Type::kF64) return RoundingService("ptx2cpu_round_add_f64", {x, y}, mode);
@@ -196,6 +197,7 @@ Value Floats::Add(Value x, Value y, Type type, Rounding mode) {
 }
 
 Value Floats::Multiply(Value x, Value y, Type type, Rounding mode) {
+  if (HasDirected(type, mode)) return InDirection(Directed::kMultiply, {x, y}, type, mode);
   bool nearest = mode == Rounding::kNearestEven;
   if (!IsHalf(type) && nearest) return b.CreateFMul(x, y);
   if (type == Type::kF64) return RoundingService("ptx2cpu_round_mul_f64", {x, y}, mode);
@@ -213,6 +215,7 @@ Value Floats::FusedOrCall(Value x, Value y, Value z) {
 }
 
 Value Floats::Fma(Value x, Value y, Value z, Type type, Rounding mode) {
+  if (HasDirected(type, mode)) return InDirection(Directed::kFma, {x, y, z}, type, mode);
   bool nearest = mode == Rounding::kNearestEven;
   if (!IsHalf(type) && nearest) return FusedOrCall(x, y, z);
   if (type == Type::kF64) return RoundingService("ptx2cpu_round_fma_f64", {x, y, z}, mode);
@@ -230,6 +233,7 @@ Value Floats::Fma(Value x, Value y, Value z, Type type, Rounding mode) {
 }
 
 Value Floats::Divide(Value x, Value y, Type type, Rounding mode) {
+  if (HasDirected(type, mode)) return InDirection(Directed::kDivide, {x, y}, type, mode);
   bool nearest = mode == Rounding::kNearestEven;
   if (!IsHalf(type) && nearest) return b.CreateFDiv(x, y);
   if (type == Type::kF64) return RoundingService("ptx2cpu_round_div_f64", {x, y}, mode);
@@ -242,6 +246,7 @@ Value Floats::Divide(Value x, Value y, Type type, Rounding mode) {
 }
 
 Value Floats::Sqrt(Value x, Type type, Rounding mode) {
+  if (HasDirected(type, mode)) return InDirection(Directed::kSqrt, {x}, type, mode);
   bool nearest = mode == Rounding::kNearestEven;
   if (!IsHalf(type) && nearest) return b.CreateUnaryIntrinsic(intrinsic::sqrt, x);
   if (type == Type::kF64) return RoundingService("ptx2cpu_round_sqrt_f64", {x}, mode);

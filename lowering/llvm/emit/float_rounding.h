@@ -49,7 +49,13 @@ struct Floats {
   Value Negate(Value value, ir::Type type);
   Value MinMax(Value a, Value b, ir::Type type, bool maximum, uint32_t flags);
 
+  // -- where instructions name their rounding: directed_rounding.cpp --
+  enum class Directed : uint8_t { kAdd, kMultiply, kDivide, kSqrt, kFma };
+  bool HasDirected(ir::Type type, ir::Rounding mode) const;
+  Value InDirection(Directed operation, const std::vector<Value>& operands, ir::Type type, ir::Rounding mode);
+
  private:
+  Value PartOf(Value value, unsigned first, unsigned lanes);
   Value RoundingService(const char* name, const std::vector<Value>& arguments, ir::Rounding mode);
   Value ZeroSumDown(Value sum, Value a, Value b, ir::Type type);
   Value OddF32(Value rounded, Value error);
