@@ -116,13 +116,15 @@ ThreadShape Shr(const LinearSite& s) {
   return Uniform(Uniformity::kWarp);
 }
 
+constexpr int64_t kSmallStride = 1 << 24;  // that 64 lanes cannot wrap around more than once
+bool IsSmall(int64_t stride) { return stride > -kSmallStride && stride < kSmallStride; }
+
 // The same numbers in a wider type while the narrow sequence does not wrap around, which complete warps
 // cannot.
 ThreadShape Widen(const LinearSite& s) {
   ThreadShape x = Folded(s.operands[0], s.group);
   if (!x.has_axes() || CountsLanes(s, s.operands[0])) return x;
-  const bool small = x.stride > -(1 << 24) && x.stride < 1 << 24;
-  if (s.inst.from != ir::Type::kI32 || !x.affine() || !small) return kVaryingShape;
+  if (s.inst.from != ir::Type::kI32 || !x.affine() || !IsSmall(x.stride)) return kVaryingShape;
   x.guess = true;
   return x;
 }
@@ -138,8 +140,32 @@ ThreadShape Move(const LinearSite& s) {
   return moved;
 }
 
+// The same sequence where no lane is beyond the bound (interior blocks of an image), which is tested.
+ThreadShape Clamp(const LinearSite& s) {
+  for (size_t n = 0; n < 2; ++n) {
+    ThreadShape x = Folded(s.operands[n], s.group);
+    const ThreadShape& bound = s.operands[1 - n];
+    if (s.inst.type != ir::Type::kI32 || !x.affine() || !IsSmall(x.stride) || !bound.uniform()) continue;
+    x.base = std::max(x.base, bound.kind);
+    x.align = 0;
+    x.guess = true;
+    return x;
+  }
+  return kVaryingShape;
+}
+
+// Of two sequences of one stride, where all lanes choose the same one, which is tested.
+ThreadShape SelectApart(const LinearSite& s) {
+  ThreadShape a = Folded(s.operands[1], s.group), b = Folded(s.operands[2], s.group);
+  if (!a.affine() || !b.affine() || a.axes != b.axes) return kVaryingShape;
+  a.base = Uniformity::kWarp;
+  a.align = std::min(a.align, b.align);
+  a.guess = true;
+  return a;
+}
+
 ThreadShape Select(const LinearSite& s) {
-  if (!s.operands[0].uniform()) return kVaryingShape;
+  if (!s.operands[0].uniform()) return SelectApart(s);
   return Blend(Join(s.operands[1], s.operands[2], s.group), s.operands[0].kind, s.group);
 }
 
@@ -152,7 +178,8 @@ constexpr Row kRows[] = {
     {Opcode::kShl, Shl},          {Opcode::kNeg, Neg},       {Opcode::kAnd, And},
     {Opcode::kShrU, Shr},         {Opcode::kShrS, Shr},      {Opcode::kZext, Widen},
     {Opcode::kSext, Widen},       {Opcode::kTrunc, Trunc},   {Opcode::kToGeneric, Move},
-    {Opcode::kFromGeneric, Move}, {Opcode::kSelect, Select},
+    {Opcode::kFromGeneric, Move}, {Opcode::kSelect, Select}, {Opcode::kMinS, Clamp},
+    {Opcode::kMinU, Clamp},       {Opcode::kMaxS, Clamp},    {Opcode::kMaxU, Clamp},
 };
 
 constexpr auto kRules = [] {

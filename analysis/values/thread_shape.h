@@ -38,7 +38,7 @@ struct ThreadShape {
   Kind kind = Kind::kUnknown;  // from lane to lane of the group
   Kind base = Kind::kUnknown;  // kGrid, kBlock, kWarp; kVarying: no such form, and the kind is kVarying too
   uint8_t align = 0;           // log2 of a power of two that divides the first lane's value
-  bool guess = false;          // the strides hold unless a 32-bit sequence wraps around before it is widened
+  bool guess = false;          // the strides hold on a condition that the emitter tests: see README.md
   int64_t stride = 0;          // kAffine: from lane to lane
   std::array<int32_t, kAxes> axes{};
 

@@ -84,6 +84,17 @@ ThreadShape ThreadTransfer::Vote(const ir::Inst& inst, std::span<const ThreadSha
   return converged || operands.back().uniform() ? Uniform(Uniformity::kWarp) : kVaryingShape;
 }
 
+// Where the block's shape is promised: a warp of 256 threads begins at a multiple of 32 in the grid too.
+uint8_t ThreadTransfer::AlignOfExtent(ir::Special special) const {
+  const LaunchShape shape = f_.is_kernel ? PromisedShape(f_) : LaunchShape{};
+  const uint32_t extent = special == ir::Special::kNtidX   ? shape.x
+                          : special == ir::Special::kNtidY ? shape.y
+                          : special == ir::Special::kNtidZ ? shape.z
+                                                           : 0;
+  if (extent == 0) return 0;
+  return static_cast<uint8_t>(std::min<int>(std::countr_zero(extent), ThreadShape::kMaxAlign));
+}
+
 ThreadShape ThreadTransfer::Register(const ir::Inst& inst, ir::Level level) const {
   const ir::Special special = inst.attrs.special;
   ThreadShape shape = Uniform(Uniformity::kGrid);
@@ -94,6 +105,7 @@ ThreadShape ThreadTransfer::Register(const ir::Inst& inst, ir::Level level) cons
   };
   switch (ir::Info(special).varies) {
     case ir::Varies::kUniformInGrid:
+      shape.align = AlignOfExtent(special);
       return shape;
     case ir::Varies::kUniformInBlock:
       return Uniform(Uniformity::kBlock);
@@ -121,8 +133,10 @@ ThreadShape ThreadTransfer::Pure(const ir::Inst& inst, ir::Level level,
   const bool window = inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric;
   if (window && inst.attrs.space == ir::Space::kLocal) return kVaryingShape;  // every thread has its own
   const Uniformity worst = Worst(operands);
+  // Lanes may choose among sequences by a condition of any form.
+  const std::span<const ThreadShape> numbers = inst.op == Opcode::kSelect ? operands.subspan(1) : operands;
   const bool has_form = std::ranges::none_of(
-      operands, [](const ThreadShape& operand) { return operand.base == Uniformity::kVarying; });
+      numbers, [](const ThreadShape& operand) { return operand.base == Uniformity::kVarying; });
   const bool integer = ir::IsInteger(inst.type) && ir::Bits(inst.type) >= 32 && ir::Bits(inst.type) <= 64;
   const LinearRule rule = has_form && (window || integer) ? LinearRuleOf(inst.op) : nullptr;
   ThreadShape shape = kVaryingShape;
@@ -134,7 +148,7 @@ ThreadShape ThreadTransfer::Pure(const ir::Inst& inst, ir::Level level,
     return window_of_block;
   }
   // The form of something that varies is kept, but what it cancels to is not available as one value.
-  return worst > Uniformity::kAffine && !shape.varying() ? kVaryingShape : shape;
+  return Worst(numbers) > Uniformity::kAffine && !shape.varying() ? kVaryingShape : shape;
 }
 
 ThreadShape ThreadTransfer::Read(const ir::Inst& inst, std::span<const ThreadShape> operands) const {

@@ -18,6 +18,7 @@ class ThreadTransfer {
  private:
   ThreadShape Pure(const ir::Inst& inst, ir::Level level, std::span<const ThreadShape> operands) const;
   ThreadShape Register(const ir::Inst& inst, ir::Level level) const;
+  uint8_t AlignOfExtent(ir::Special special) const;
   ThreadShape Vote(const ir::Inst& inst, std::span<const ThreadShape> operands) const;
   ThreadShape Read(const ir::Inst& inst, std::span<const ThreadShape> operands) const;
 

@@ -251,6 +251,55 @@ TEST_CASE("the lattice: a join is above both, in any order", "[analysis]") {
   }
 }
 
+TEST_CASE("clamps and choices keep the form as a guess, which is never uniform", "[analysis]") {
+  ir::Function f;
+  f.is_kernel = true;
+  f.entry = ir::AddBlock(f);
+  ir::Builder b{f, f.entry};
+  const ir::ValueId x = b.SpecialRegister(ir::Special::kTidX), y = b.SpecialRegister(ir::Special::kTidY),
+                    block = b.SpecialRegister(ir::Special::kCtaidX), one = b.Const(Type::kI32, 1);
+  const ir::ValueId clamped = b.Binary(Opcode::kMinS, Type::kI32, x, block),
+                    of_row = b.Binary(Opcode::kMaxU, Type::kI32, y, block),
+                    both = b.Binary(Opcode::kMinU, Type::kI32, x, x),
+                    chosen = b.Select(b.Icmp(ir::Compare::kUlt, x, block), x,
+                                      b.Binary(Opcode::kAdd, Type::kI32, x, one)),
+                    mixed = b.Select(b.Icmp(ir::Compare::kUlt, x, block), x, block),
+                    wide = b.Convert(Opcode::kSext, Type::kI64, clamped);
+  b.Ret();
+  ThreadGroup group = ThreadGroup::WarpOf({64, 2, 1});
+  group.guesses = group.at_once = true;
+  const std::vector<ThreadShape> shapes = ShapesOf(f, group);
+  for (ir::ValueId value : {clamped, chosen, wide}) {
+    CHECK(shapes[value.index].affine());
+    CHECK(shapes[value.index].guess);
+    CHECK(shapes[value.index].stride == 1);
+    CHECK(shapes[value.index].align == 0);
+  }
+  CHECK((shapes[of_row.index].uniform() && !shapes[of_row.index].guess));
+  CHECK(shapes[both.index].varying());
+  CHECK(shapes[mixed.index].varying());
+  group.guesses = false;
+  CHECK(ShapesOf(f, group)[clamped.index].varying());
+}
+
+TEST_CASE("a promised width of the block aligns the blocks of a grid", "[analysis]") {
+  ir::Function f;
+  f.is_kernel = true;
+  f.entry = ir::AddBlock(f);
+  ir::Builder b{f, f.entry};
+  const ir::ValueId first = b.Binary(Opcode::kMul, Type::kI32, b.SpecialRegister(ir::Special::kCtaidX),
+                                     b.SpecialRegister(ir::Special::kNtidX));
+  const ir::ValueId thread = b.Binary(Opcode::kAdd, Type::kI32, first, b.SpecialRegister(ir::Special::kTidX));
+  const ir::ValueId warp = b.Binary(Opcode::kShrU, Type::kI32, thread, b.Const(Type::kI32, 5));
+  b.Ret();
+  for (uint32_t width : {256u, 0u, 48u}) {
+    f.required_threads[0] = width;
+    f.required_threads[1] = f.required_threads[2] = width != 0;
+    const std::vector<ThreadShape> shapes = ShapesOf(f, ThreadGroup::WarpOf({256, 1, 1}));
+    CHECK(shapes[warp.index].uniform() == (width == 256));
+  }
+}
+
 TEST_CASE("products with values known at run time keep the form", "[analysis]") {
   ir::Function f;
   f.is_kernel = true;

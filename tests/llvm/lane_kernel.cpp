@@ -198,11 +198,34 @@ class Generator {
     return At().Icmp(Pick(2) ? Compare::kUlt : Compare::kNe, left, Pick(3) ? Number(Pick(20)) : Variable());
   }
 
-  // Of the input: the same for all, consecutive, strided or scattered words; perhaps as parts or several at
-  // once.
+  // An index that some lanes have beyond a bound, or chosen otherwise than others; numbers near the ends of
+  // 32 bits wrap around first.
+  ValueId Clamped() {
+    constexpr uint32_t kNear[] = {0, 3, ~0u, ~0u - 40, 0x7fffffe8, 0x80000000, 500, 990};
+    auto sequence = [&] {
+      ValueId start = Add(Pick(4) ? tid_ : Variable(), Number(kNear[Pick(std::size(kNear))]));
+      return Pick(4) ? start : At().Binary(Opcode::kSub, Type::kI32, Number(Pick(1000)), start);
+    };
+    auto clamp = [&](Opcode op, ValueId value, ValueId bound) {
+      return Pick(2) ? At().Binary(op, Type::kI32, value, bound) : At().Binary(op, Type::kI32, bound, value);
+    };
+    ValueId index = sequence();
+    if (Pick(3) == 0) index = At().Select(Condition(), index, Pick(2) ? Add(index, Number(7)) : sequence());
+    if (Pick(3) == 0) return clamp(Opcode::kMinU, index, Pick(3) ? Number(60 + Pick(900)) : And(n_, 7));
+    if (Pick(2)) index = Add(clamp(Opcode::kMaxU, index, Number(0x80000000)), Number(0x80000000));
+    index = clamp(Opcode::kMaxS, index, Pick(3) ? Number(Pick(90)) : And(n_, 7));
+    return clamp(Opcode::kMinS, index, Number(100 + Pick(900)));
+  }
+
+  // Of the input: the same for all, consecutive, clamped, strided or scattered words; perhaps as parts or
+  // several at once.
   void Read() {
     ValueId index;
-    switch (Pick(5)) {
+    switch (Pick(7)) {
+      case 4:
+      case 5:
+        index = Clamped();
+        break;
       case 0:
         index = And(n_, 7);
         break;

@@ -41,24 +41,69 @@ Status LaneVectors::EmitPure(const ir::Inst& inst) {
   TRY_STATUS(e.EmitInst(inst));
   if (inst.results.size() != 1 || !ShapeOf(inst.results[0]).affine()) return {};
   const ValueId result = inst.results[0];
-  Value vector = e.values.Get(result), holds = nullptr;
-  for (ValueId operand : inst.operands) {
-    Value other = e.values.Shaped(operand).holds;
-    if (other != nullptr) holds = holds == nullptr ? other : b.CreateLogicalAnd(holds, other);
-  }
-  if (inst.op == Opcode::kZext || inst.op == Opcode::kSext) {
-    Value widened = HoldsWidened(inst, e.values.Shaped(inst.operands[0]).first);
-    if (widened != nullptr) holds = holds == nullptr ? widened : b.CreateLogicalAnd(holds, widened);
+  Value vector = e.values.Get(result), holds = HoldsAfter(inst);
+  ValueMap::Overrides of_first(e.values);
+  if (inst.op == Opcode::kSelect) {
+    Value condition = e.values.Get(inst.operands[0]);
+    if (condition->getType()->isVectorTy()) condition = b.CreateExtractElement(condition, uint64_t{0});
+    of_first.Set(inst.operands[0], {condition, nullptr, nullptr});
   }
   TRY_STATUS(EmitScalar(inst));
   e.values.SetShaped(result, {vector, e.values.Get(result), holds});
   return {};
 }
 
+// Whether the result is the sequence that its shape promises: its operands are, and what the rule of the
+// operation supposes is true. Null: always.
+Value LaneVectors::HoldsAfter(const ir::Inst& inst) {
+  Value holds = nullptr;
+  auto also = [&](Value other) {
+    if (other != nullptr) holds = holds == nullptr ? other : b.CreateLogicalAnd(holds, other);
+  };
+  for (ValueId operand : inst.operands) also(e.values.Shaped(operand).holds);
+  if (!ShapeOf(inst.results[0]).guess) return holds;
+  if (inst.op == Opcode::kZext || inst.op == Opcode::kSext)
+    also(HoldsWidened(inst, e.values.Shaped(inst.operands[0]).first));
+  if (inst.op == Opcode::kMinS || inst.op == Opcode::kMinU || inst.op == Opcode::kMaxS ||
+      inst.op == Opcode::kMaxU)
+    also(HoldsClamped(inst));
+  if (inst.op == Opcode::kSelect) also(HoldsChosen(inst));
+  return holds;
+}
+
+// No lane is beyond the bound, nor has the sequence wrapped around.
+Value LaneVectors::HoldsClamped(const ir::Inst& inst) {
+  const size_t number = ShapeOf(inst.operands[0]).affine() ? 0 : 1;
+  const bool is_signed = inst.op == Opcode::kMinS || inst.op == Opcode::kMaxS;
+  const bool is_min = inst.op == Opcode::kMinS || inst.op == Opcode::kMinU;
+  auto wide = [&](Value value) {
+    return is_signed ? b.CreateSExt(value, b.getInt64Ty()) : b.CreateZExt(value, b.getInt64Ty());
+  };
+  const int64_t way = ShapeOf(inst.operands[number]).stride * (width_ - 1);
+  Value first = wide(e.values.Shaped(inst.operands[number]).first),
+        bound = wide(e.values.Get(inst.operands[1 - number]));
+  Value last = b.CreateAdd(first, b.getInt64(static_cast<uint64_t>(way)), "", false, true);
+  Value highest = way < 0 ? first : last, lowest = way < 0 ? last : first;
+  Value inside = is_min ? b.CreateICmpSLE(highest, bound) : b.CreateICmpSGE(lowest, bound);
+  if (is_min == (way >= 0)) return inside;  // the bound is a 32-bit number, so that the other end is one
+  const int64_t least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : int64_t{UINT32_MAX};
+  Value fits = is_min ? b.CreateICmpSGE(lowest, b.getInt64(static_cast<uint64_t>(least)))
+                      : b.CreateICmpSLE(highest, b.getInt64(static_cast<uint64_t>(most)));
+  return b.CreateAnd(inside, fits);
+}
+
+// All lanes choose the same sequence.
+Value LaneVectors::HoldsChosen(const ir::Inst& inst) {
+  Value condition = e.values.Get(inst.operands[0]);
+  if (!condition->getType()->isVectorTy()) return nullptr;
+  Value bits = Bits({condition});
+  Value all = b.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType()));
+  return b.CreateOr(all, b.CreateICmpEQ(bits, Literal(bits, 0)));
+}
+
 // A 32-bit sequence is one of 64 bits too where it does not wrap around.
 Value LaneVectors::HoldsWidened(const ir::Inst& inst, Value first) {
   const LaneShape& shape = ShapeOf(inst.results[0]);
-  if (!shape.guess) return nullptr;
   const int64_t way = shape.stride * (width_ - 1);
   const bool is_signed = inst.op == Opcode::kSext;
   if (way < 0) {

@@ -135,6 +135,9 @@ class LaneVectors {
   bool OfRow() const { return e.step->tid[0] != nullptr; }
   llvm::Value* Repeated(llvm::Value* lanes, size_t count);
   llvm::Value* HoldsWidened(const ir::Inst& inst, llvm::Value* first);
+  llvm::Value* HoldsClamped(const ir::Inst& inst);
+  llvm::Value* HoldsChosen(const ir::Inst& inst);
+  llvm::Value* HoldsAfter(const ir::Inst& inst);
   Status ChooseBySight(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& together,
                        const std::function<Status()>& apart);
   // One branch where a guess holds, the other where not.

@@ -1,5 +1,6 @@
 // Loads and stores of a lane region as vectors.
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 #include <numeric>
@@ -46,7 +47,7 @@ Status LaneVectors::Choose(Value holds, const std::function<Status()>& yes, cons
   if (holds == nullptr) return yes();
   llvm::BasicBlock *together = e.body.NewBlock("together"), *apart = e.body.NewBlock("apart"),
                    *done = e.body.NewBlock("accessed");
-  b.CreateCondBr(holds, together, apart);
+  b.CreateCondBr(holds, together, apart, llvm::MDBuilder(e.m.context).createLikelyBranchWeights());
   std::vector<std::vector<Value>> values(2);
   llvm::BasicBlock* ends[2];
   for (int way = 0; way < 2; ++way) {
