@@ -104,6 +104,8 @@ const std::vector<Room> kRooms = {
     {"runtime/cuda/libraries/blas/",
      {"runtime/cuda/abi/", "runtime/cuda/libraries/core/", "runtime/cuda/driver/core/call.h", "cublas_api.h",
       "cudart_api.h", "ir/result.h"}},
+    {"runtime/cuda/libraries/fft/",
+     {"runtime/cuda/abi/", "runtime/cuda/libraries/core/", "runtime/cuda/driver/core/call.h", "cufft_api.h"}},
     // The exports of the driver (*_api.cpp): nothing includes them, so they may use every room of it.
     {kDriverExports,
      {"runtime/cuda/abi/", "runtime/cuda/driver/", "runtime/engine/", "runtime/stream/", "runtime/launch/",
@@ -165,9 +167,10 @@ const Room* RoomOf(const std::string& file) {
 
 // Standard and system headers have neither a slash that names a room nor one of the guarded prefixes.
 bool IsGuarded(const std::string& include) {
-  for (const char* prefix : {"ir/", "analysis/", "ptx-parser/", "lowering/", "runtime/", "tools/", "tests/",
-                             "boost/", "llvm/", "llvm-c/", "antlr4", "xsimd/", "fmt/", "zstd.h", "lz4.h",
-                             "zlib.h", "driver_api.h", "cudart_api.h", "cublas_api.h"}) {
+  for (const char* prefix :
+       {"ir/",    "analysis/", "ptx-parser/",  "lowering/",    "runtime/",     "tools/",     "tests/",
+        "boost/", "llvm/",     "llvm-c/",      "antlr4",       "xsimd/",       "fmt/",       "zstd.h",
+        "lz4.h",  "zlib.h",    "driver_api.h", "cudart_api.h", "cublas_api.h", "cufft_api.h"}) {
     if (include.starts_with(prefix)) return true;
   }
   return false;
@@ -297,7 +300,8 @@ TEST_CASE("every folder says what it holds, and its parent names it") {
   }
   for (const fs::path& readme : Readmes()) {
     INFO(readme);
-    // runtime/README.md has the way of a launch and the table of state too.
-    CHECK(Lines(readme).size() <= (readme == fs::path("runtime/README.md") ? 120 : 60));
+    // runtime/README.md has the way of a launch and the table of state too, which grows by a row for each
+    // library.
+    CHECK(Lines(readme).size() <= (readme == fs::path("runtime/README.md") ? 140 : 60));
   }
 }

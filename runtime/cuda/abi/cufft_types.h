@@ -1,0 +1,50 @@
+// The cuFFT ABI: plans, types of transforms, results.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/cuda/abi/driver_types.h"
+#include "runtime/cuda/abi/library_types.h"
+#include "runtime/cuda/abi/runtime_types.h"
+
+namespace ptx2cpu::cuda {
+
+using cufftHandle = int;
+using cufftReal = float;
+using cufftDoubleReal = double;
+using cufftComplex = cuComplex;
+using cufftDoubleComplex = cuDoubleComplex;
+
+enum cufftResult : int {
+  CUFFT_SUCCESS = 0,
+  CUFFT_INVALID_PLAN = 1,
+  CUFFT_ALLOC_FAILED = 2,
+  CUFFT_INVALID_TYPE = 3,
+  CUFFT_INVALID_VALUE = 4,
+  CUFFT_INTERNAL_ERROR = 5,
+  CUFFT_EXEC_FAILED = 6,
+  CUFFT_SETUP_FAILED = 7,
+  CUFFT_INVALID_SIZE = 8,
+  CUFFT_INVALID_DEVICE = 11,
+  CUFFT_NOT_IMPLEMENTED = 14,
+  CUFFT_NOT_SUPPORTED = 16,
+};
+enum cufftType : int {
+  CUFFT_C2C = 0x29,
+  CUFFT_R2C = 0x2a,
+  CUFFT_C2R = 0x2c,
+  CUFFT_Z2Z = 0x69,
+  CUFFT_D2Z = 0x6a,
+  CUFFT_Z2D = 0x6c,
+};
+constexpr int CUFFT_FORWARD = -1, CUFFT_INVERSE = 1;
+
+enum cufftProperty : int {};
+enum cufftXtWorkAreaPolicy : int {};
+enum cufftXtCallbackType : int {};
+enum cufftXtSubFormat : int {};
+enum cufftXtCopyType : int {};
+enum cufftXtQueryType : int {};
+struct cudaLibXtDesc;
+
+}  // namespace ptx2cpu::cuda

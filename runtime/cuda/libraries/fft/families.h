@@ -1,0 +1,2 @@
+// The table of cuFFT (cufft.api) has no families.
+#pragma once

@@ -1,0 +1,59 @@
+// What a cufftHandle means: a shape and a type; FFTW's plans for it, made when a transform first needs them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "runtime/cuda/abi/cufft_types.h"
+#include "runtime/cuda/libraries/fft/fftw.h"
+
+namespace ptx2cpu::cufft {
+
+using namespace ::ptx2cpu::cuda;
+
+// The memory of one side: sizes of the array around each transform, distances of elements and of transforms.
+struct Layout {
+  bool basic = true;  // adjacent elements, and real ones padded where the transform is in place
+  std::vector<int64_t> embed;
+  int64_t stride = 1, distance = 0;
+};
+
+struct Shape {
+  cufftType type = CUFFT_C2C;
+  std::vector<int64_t> sizes;
+  Layout in, out;
+  int64_t batch = 1;
+};
+
+class Plan {
+ public:
+  // INVALID_TYPE, INVALID_SIZE, INVALID_VALUE, SETUP_FAILED (the engine is missing), INVALID_PLAN (it has a
+  // shape).
+  cufftResult Make(const char* function, Shape shape);
+  bool made() const { return made_; }
+  cufftType type() const { return shape_.type; }
+  CUstream stream = nullptr;
+
+  // FFTW's plan for these arrays; null if it has none.
+  std::shared_ptr<const libraries::FftPlan> For(void* in, void* out, int direction);
+
+ private:
+  Shape shape_;
+  bool made_ = false;
+  std::mutex mutex_;
+  using Key = std::tuple<bool, int, int, int>;  // in place, alignments of input and output, direction
+  std::map<Key, std::shared_ptr<const libraries::FftPlan>> plans_;
+};
+
+// Live plans by handle.
+cufftHandle AddPlan();
+std::shared_ptr<Plan> FindPlan(cufftHandle handle);
+bool RemovePlan(cufftHandle handle);
+
+libraries::FftPrecision PrecisionOf(cufftType type);
+libraries::FftKind KindOf(cufftType type);
+
+}  // namespace ptx2cpu::cufft
