@@ -238,3 +238,52 @@ TEST_CASE("directed rounding is one operation where instructions name their roun
     CHECK(Has(CodeOf(Kernel(body), "x86-64-v3"), "double"));
   }
 }
+
+TEST_CASE("a store under a mask needs no vector of addresses", "[forms]") {
+  const std::string code = CodeOf(Kernel("  setp.gt.u32 %p1, %v, 99;\n  @%p1 ret;\n  add.u32 %v, %v, 1;\n"));
+  CHECK(Has(code, "llvm.masked.store"));
+  CHECK_FALSE(Has(code, "<32 x i64>"));
+}
+
+TEST_CASE("the greater of two floats is one comparison and corrections", "[forms]") {
+  for (const char* operation : {"max.f32", "min.f32"}) {
+    const std::string code = CodeOf(Kernel("  mov.b32 %f0, %v;\n  mov.b32 %f1, %i;\n  " +
+                                           std::string(operation) + " %f0, %f0, %f1;\n  mov.b32 %v, %f0;\n"));
+    CHECK(Count(code, "fcmp") == 8);  // the greater, equal, and two for NaN; on vectors and for one thread
+    CHECK_FALSE(Has(code, "imum"));
+  }
+}
+
+TEST_CASE("a loop that lanes enter where words are equal is a loop over lanes", "[forms]") {
+  // if (v == n) for (k = a; k < b; ++k) if (out[in[k]] == ~0) out[in[k]] = n;
+  auto search = [](const std::string& condition) {
+    return Kernel("  mov.u32 %n, %nctaid.x;\n  setp." + condition + ".u32 %p1, %v, %n;\n  @%p1 bra done;\n" +
+                  R"(  ld.global.u32 %a0, [%in+4];
+  ld.global.u32 %a1, [%in+8];
+  setp.ge.u32 %p2, %a0, %a1;
+  @%p2 bra done;
+again:
+  mul.wide.u32 %at, %a0, 4;
+  add.s64 %at, %at, %in;
+  ld.global.u32 %a2, [%at];
+  mul.wide.u32 %at, %a2, 4;
+  add.s64 %at, %at, %out;
+  ld.global.u32 %a3, [%at];
+  setp.ne.u32 %p3, %a3, 4294967295;
+  @%p3 bra next;
+  st.global.u32 [%at], %n;
+next:
+  add.u32 %a0, %a0, 1;
+  setp.lt.u32 %p2, %a0, %a1;
+  @%p2 bra again;
+done:
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %at, %at, %out;
+)");
+  };
+  for (const char* target : {"x86-64-v4", "x86-64-v3"}) {
+    INFO(target);
+    CHECK_FALSE(Has(CodeOf(search("ne"), target), "lanes_loop"));
+  }
+  CHECK(Has(CodeOf(search("gt")), "lanes_loop"));
+}

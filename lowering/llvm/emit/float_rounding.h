@@ -56,6 +56,7 @@ struct Floats {
 
  private:
   Value PartOf(Value value, unsigned first, unsigned lanes);
+  Value GreaterOrLess(Value x, Value y, ir::Type type, bool maximum);
   Value RoundingService(const char* name, const std::vector<Value>& arguments, ir::Rounding mode);
   Value ZeroSumDown(Value sum, Value a, Value b, ir::Type type);
   Value OddF32(Value rounded, Value error);

@@ -11,9 +11,11 @@ using ir::Type;
 
 namespace {
 
+constexpr int kMaxDepth = 4;         // of a condition
 constexpr double kTaken = 0.75;      // share of the lanes that a branch sends each way, of lanes that part
 constexpr double kLeave = 0.25;      // ... out of a loop, or to the end
 constexpr double kFew = 0.2;         // ... and of those that come through a row of branches, at least
+constexpr double kEqual = 0.1;       // ... of those that compare, which find equal words
 constexpr double kTrips = 8;         // of a loop, where nothing is known
 constexpr double kPartedTrips = 10;  // until the last lane has left
 // A scalar processor core starts this many simple operations while it starts one on a vector.
@@ -23,7 +25,9 @@ constexpr double kCostlyScalar = 10, kCostlyVector = 10;
 // lane, and to move each vector to and from memory.
 constexpr double kTurn = 5, kMove = 2;
 constexpr double kApart = 3;  // of an access in a loop of one lane, that vectors have side by side
-constexpr double kGatheredLane = 0.7, kTexturedLane = 4, kLockedLane = 8, kDividedLane = 5;
+// An address of a gather: in hardware, and where LLVM takes the lanes apart.
+constexpr double kGatheredLane = 0.7, kScalarGatheredLane = 2, kTexturedLane = 4, kLockedLane = 8,
+                 kDividedLane = 5;
 
 bool IsDivision(Opcode op) {
   return op == Opcode::kDivS || op == Opcode::kDivU || op == Opcode::kRemS || op == Opcode::kRemU;
@@ -76,9 +80,30 @@ class Costs {
     for (EdgeRef exit : loop.exits) over_[exit] = entered.lane * (loop.exits.size() > 1 ? kTaken : 1);
   }
 
+  // Whether the condition is true (or false) only where words of each lane are equal.
+  bool ImpliesEqual(ir::ValueId condition, bool truth, int depth) const {
+    const ir::InstId def = f_.at_value(condition).def;
+    if (!def.valid() || depth == 0) return false;
+    const ir::Inst& inst = f_.at_inst(def);
+    if (inst.op == Opcode::kIcmp) return inst.attrs.compare == (truth ? ir::Compare::kEq : ir::Compare::kNe);
+    if (inst.op != (truth ? Opcode::kAnd : Opcode::kOr)) return false;
+    return std::ranges::any_of(inst.operands,
+                               [&](ir::ValueId operand) { return ImpliesEqual(operand, truth, depth - 1); });
+  }
+
+  bool IsForEqualLanes(BlockId block, size_t number, uint32_t level) const {
+    const ir::Inst& end = f_.terminator(block);
+    if (end.op != Opcode::kCondBr || ShapeIn(e_, r_, end.operands[0]).uniform()) return false;
+    const BlockId to = end.edges[number].to;
+    const bool turns = level != 0 && r_.levels[level].items[0].block == to;
+    return !turns && r_.Contains(level, to) && ImpliesEqual(end.operands[0], number == 0, kMaxDepth);
+  }
+
   // Of the lanes that leave a block. Few leave a loop, and fewer stop.
-  double ShareOf(const std::vector<ir::Edge>& edges, size_t number, uint32_t level) const {
+  double ShareOf(BlockId block, size_t number, uint32_t level) const {
+    const std::vector<ir::Edge>& edges = f_.terminator(block).edges;
     if (Faults(edges[number].to)) return 0;
+    if (IsForEqualLanes(block, number, level)) return kEqual;
     auto stays = [&](const ir::Edge& edge) {
       return !Faults(edge.to) && r_.Contains(level, edge.to) && !f_.successors(edge.to).empty();
     };
@@ -88,9 +113,9 @@ class Costs {
   }
 
   void AddBlock(BlockId block, uint32_t level, const Frequency& here) {
-    const std::vector<ir::Edge>& edges = f_.terminator(block).edges;
-    for (uint32_t number = 0; number < edges.size(); ++number)
-      over_[{block, number}] = here.lane * ShareOf(edges, number, level);
+    const size_t edges = f_.terminator(block).edges.size();
+    for (uint32_t number = 0; number < edges; ++number)
+      over_[{block, number}] = here.lane * ShareOf(block, number, level);
     for (ir::InstId id : f_.at_block(block).insts) {
       const ir::Inst& inst = f_.at_inst(id);
       const double scalar = ScalarOf(inst), vector = VectorOf(inst, here);
@@ -142,7 +167,7 @@ class Costs {
       case LaneForm::kVectorIfSeen:
         return count * PartsOf(inst.type) + PartsOf(Type::kI64) + 2;
       case LaneForm::kGather:
-        return count * width_ * kGatheredLane;
+        return count * width_ * (e_.m.traits.has_avx512 ? kGatheredLane : kScalarGatheredLane);
       case LaneForm::kEachLane:
         break;
     }
@@ -152,7 +177,8 @@ class Costs {
   double VectorOf(const ir::Inst& inst, const Frequency& here) const {
     if (ir::IsTerminator(inst.op)) return here.any * static_cast<double>(inst.edges.size());
     const LaneForm form = FormOf(e_, r_, inst);
-    if (form == LaneForm::kEachLane) {
+    const bool parts = form == LaneForm::kGather && !e_.m.traits.has_avx512 && here.lane < here.any;
+    if (form == LaneForm::kEachLane || parts) {
       const auto moved = static_cast<double>(inst.operands.size() + inst.results.size());
       return here.lane * width_ * (ScalarOf(inst) / kScalarPerVector + kTurn) +
              here.any * (kTurn + moved * kMove * PartsOf(inst.type));

@@ -116,6 +116,7 @@ class LaneVectors {
   void Gather(const ir::Inst& inst, const Mask& mask);
   Status EmitStore(const ir::Inst& inst, const Mask& mask);
   Status StoreLast(const ir::Inst& inst, const Mask& mask);
+  llvm::Value* StepsTo(const ir::Inst& inst, llvm::Value* lane, llvm::Value* like);
   void StoreTogether(const ir::Inst& inst, const Mask& mask);
   void Scatter(const ir::Inst& inst, const Mask& mask);
   llvm::Value* LocalPointer(const ir::Inst& inst, uint64_t byte);

@@ -182,19 +182,23 @@ Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
   if (form == LaneForm::kUniform) return StoreLast(inst, mask);
   auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Scatter(inst, lanes); }); };
   if (form == LaneForm::kGather) return apart();
-  auto together = [&] {
-    return Together(inst, mask, [&](const Mask& lanes) { StoreTogether(inst, lanes); });
-  };
-  auto vector = [&] {
-    if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
-    return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, {});
-  };
-  if (IsAll(mask) || !e.values.Get(inst.operands[0])->getType()->isVectorTy()) return vector();
+  auto whole = [&] { return Together(inst, mask, [&](const Mask& lanes) { StoreTogether(inst, lanes); }); };
   // A lane that is alone (`if (threadIdx.x == 0)`) stores for itself: a vector under its mask would reach far
   // past it, and where that is past the end of memory, processors take a thousand cycles to see that nothing
   // is stored there.
-  Value bits = Bits(mask), others = b.CreateAnd(bits, b.CreateSub(bits, Literal(bits, 1)));
-  return Choose(b.CreateICmpEQ(others, Literal(bits, 0)), [&] { return StoreLast(inst, mask); }, vector, {});
+  auto together = [&] {
+    if (IsAll(mask)) return whole();
+    Value bits = Bits(mask), others = b.CreateAnd(bits, b.CreateSub(bits, Literal(bits, 1)));
+    return Choose(b.CreateICmpNE(others, Literal(bits, 0)), whole, [&] { return StoreLast(inst, mask); }, {});
+  };
+  if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
+  return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, {});
+}
+
+// How far the lane's element is from the first lane's, where the lanes' elements are one after the other.
+Value LaneVectors::StepsTo(const ir::Inst& inst, Value lane, Value like) {
+  const uint64_t bytes = static_cast<uint64_t>(ir::Bytes(inst.type)) * ElementCount(inst);
+  return b.CreateMul(b.CreateZExtOrTrunc(lane, like->getType()), Literal(like, bytes));
 }
 
 // All lanes store to one place, or one lane alone: the last one's value remains.
@@ -209,7 +213,11 @@ Status LaneVectors::StoreLast(const ir::Inst& inst, const Mask& mask) {
       Value after = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits, b.getTrue());
       last = b.CreateSub(Literal(bits, width_ - 1), after);
     }
-    lasts.Set(inst.operands[i], {b.CreateExtractElement(shaped.value, last), nullptr, shaped.holds});
+    // Of a sequence no vector is needed.
+    const bool steps = i == 0 && shaped.first != nullptr;
+    Value element = steps ? b.CreateAdd(shaped.first, StepsTo(inst, last, shaped.first))
+                          : b.CreateExtractElement(shaped.value, last);
+    lasts.Set(inst.operands[i], {element, nullptr, shaped.holds});
   }
   return EmitScalar(inst);
 }
