@@ -68,8 +68,8 @@ float Tanh(float x) {
   return static_cast<float>(magnitude < 0.25 ? near : far);
 }
 
-// out[i] = function(in[i]), for kFloats of them.
-std::string Kernel(const std::string& function) {
+// The instructions on %f, for kFloats of them.
+std::string Kernel(const std::string& instructions) {
   return kHead + R"(
 .visible .entry k(.param .u64 pin, .param .u64 pout)
 {
@@ -84,8 +84,8 @@ std::string Kernel(const std::string& function) {
   add.s64 %in, %in, %at;
   add.s64 %out, %out, %at;
   ld.global.f32 %f, [%in];
-  )" + function +
-         R"(.approx.f32 %f, %f;
+)" + instructions +
+         R"(
   st.global.f32 [%out], %f;
   ret;
 }
@@ -94,9 +94,10 @@ std::string Kernel(const std::string& function) {
 
 class Function {
  public:
-  Function(const std::string& name, const std::string& target, float (*wanted)(float)) : wanted_(wanted) {
-    auto kernel =
-        JitKernel::Create(BuildKernel(Kernel(name), "k"), {.target = *lowering::ResolveTarget(target)});
+  Function(const std::string& instructions, const std::string& target, float (*wanted)(float))
+      : wanted_(wanted) {
+    auto kernel = JitKernel::Create(BuildKernel(Kernel(instructions), "k"),
+                                    {.target = *lowering::ResolveTarget(target)});
     REQUIRE(kernel);
     kernel_ = *kernel;
   }
@@ -140,12 +141,49 @@ TEST_CASE("approximate functions keep their bits, fused and on vectors", "[math]
         !lowering::TraitsOf(*lowering::ResolveTarget("native")).is_x86)
       continue;
     for (const auto& [name, wanted] : kFunctions) {
-      Function function(name, target, wanted);
+      Function function("  " + std::string(name) + ".approx.f32 %f, %f;", target, wanted);
       const uint64_t step = !all ? 2731 : std::string_view(target) == "native" ? 1 : 61;
       size_t different = 0;
       for (uint64_t first = 0; first < uint64_t{1} << 32; first += kFloats * step)
         different += function.Compare(first, step);
       INFO(name << " on " << target);
+      CHECK(different == 0);
+    }
+  }
+}
+
+// How libdevice's expf splits its argument: a float of this size has no fraction.
+TEST_CASE("a product and a large addend are rounded in a direction", "[math]") {
+  constexpr double kAddend = 12582913;
+  static auto number = [](float x) {
+    return std::isnan(x) ? 0.0 : std::clamp(static_cast<double>(x), 0.0, 1.0);
+  };
+  struct {
+    const char *mode, *addend;
+    float (*wanted)(float);
+  } constexpr kModes[] = {
+      {"rm", "0f4B400001", [](float x) { return static_cast<float>(kAddend + std::floor(number(x) * 252)); }},
+      {"rp", "0f4B400001", [](float x) { return static_cast<float>(kAddend + std::ceil(number(x) * 252)); }},
+      {"rz", "0f4B400001", [](float x) { return static_cast<float>(kAddend + std::floor(number(x) * 252)); }},
+      {"rm", "0fCB400001", [](float x) { return static_cast<float>(std::floor(number(x) * 252) - kAddend); }},
+      {"rp", "0fCB400001", [](float x) { return static_cast<float>(std::ceil(number(x) * 252) - kAddend); }},
+      {"rz", "0fCB400001", [](float x) { return static_cast<float>(std::ceil(number(x) * 252) - kAddend); }},
+  };
+  for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
+    if (std::string_view(target) != "native" &&
+        !lowering::TraitsOf(*lowering::ResolveTarget("native")).is_x86)
+      continue;
+    for (const auto& [mode, addend, wanted] : kModes) {
+      Function function("  cvt.sat.f32.f32 %f, %f;\n  fma." + std::string(mode) +
+                            ".f32 %f, %f, 0f437C0000, " + addend + ";",
+                        target, wanted);
+      size_t different = 0;
+      // All floats below 1 in steps, and those next to the places where the result changes.
+      for (uint64_t first = 0; first < uint64_t{1} << 32; first += kFloats * 2731)
+        different += function.Compare(first, 2731);
+      for (int k = 1; k <= 252; k += 5)
+        different += function.Compare(std::bit_cast<uint32_t>(static_cast<float>(k) / 252) - kFloats / 2, 1);
+      INFO(mode << " " << addend << " on " << target);
       CHECK(different == 0);
     }
   }

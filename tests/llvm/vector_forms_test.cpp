@@ -239,6 +239,14 @@ TEST_CASE("directed rounding is one operation where instructions name their roun
   }
 }
 
+TEST_CASE("exponentials split their argument in f32", "[forms]") {
+  const std::string code =
+      CodeOf(Kernel("  mov.b32 %f0, %v;\n  fma.rn.sat.f32 %f0, %f0, 0f3BBB989D, 0f3F000000;\n"
+                    "  fma.rm.f32 %f0, %f0, 0f437C0000, 0f4B400001;\n  mov.b32 %v, %f0;\n"),
+             "x86-64-v3");
+  CHECK_FALSE(Has(code, "double"));
+}
+
 TEST_CASE("a store under a mask needs no vector of addresses", "[forms]") {
   const std::string code = CodeOf(Kernel("  setp.gt.u32 %p1, %v, 99;\n  @%p1 ret;\n  add.u32 %v, %v, 1;\n"));
   CHECK(Has(code, "llvm.masked.store"));

@@ -4,7 +4,10 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <bit>
+#include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "lowering/llvm/emit/float_rounding.h"
 
@@ -70,6 +73,46 @@ Value Floats::InDirection(Directed operation, const std::vector<Value>& operands
   llvm::SmallVector<int, 16> own(count);
   std::iota(own.begin(), own.end(), 0);
   return b.CreateShuffleVector(parts[0], own);
+}
+
+// -- x * b + c for x in [0, 1] and numbers 1 <= |b| <= |c| / 4: how exponentials split their argument --
+//
+//   r = fma(x, b, c)                 to nearest, in [3/4 c, 5/4 c]
+//   e = fma(x, b, -(r - c))          the difference is exact (Sterbenz 1974), so that e has the error's sign:
+//   r = e < 0 ? the float below : r  it is at least 2^-149 where it is not 0, and does not vanish
+
+namespace {
+
+std::optional<double> Number(const ir::Function& f, ir::ValueId value) {
+  const ir::InstId def = f.at_value(value).def;
+  if (!def.valid() || f.at_inst(def).op != ir::Opcode::kConst) return std::nullopt;
+  return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(f.at_inst(def).attrs.bits)));
+}
+
+bool IsSaturated(const ir::Function& f, ir::ValueId value) {
+  const ir::InstId def = f.at_value(value).def;
+  return def.valid() && ir::IsFloat(f.at_inst(def).type) && (f.at_inst(def).attrs.flags & ir::kSat) != 0;
+}
+
+}  // namespace
+
+Value Floats::FmaNearAddend(const Site& s, Value x, Value y, Value z, Rounding mode) {
+  if (s.inst.type != Type::kF32 || mode == Rounding::kNearestEven || !e.m.traits.has_fma) return nullptr;
+  if (HasDirected(Type::kF32, mode) || !IsSaturated(e.f, s.inst.operands[0])) return nullptr;
+  const std::optional<double> factor = Number(e.f, s.inst.operands[1]),
+                              addend = Number(e.f, s.inst.operands[2]);
+  if (!factor || !addend) return nullptr;
+  const double size = std::abs(*addend);
+  if (!(std::abs(*factor) >= 1 && std::abs(*factor) <= size / 4 && size < 0x1p100)) return nullptr;
+  const bool positive = *addend > 0;
+  const bool down = mode == Rounding::kDown || (mode == Rounding::kTowardZero && positive);
+  Value nearest = FusedOrCall(x, y, z);
+  Value error = FusedOrCall(x, y, b.CreateFNeg(b.CreateFSub(nearest, z)));
+  Value wrong =
+      down ? b.CreateFCmpOLT(error, Constant(error, 0)) : b.CreateFCmpOGT(error, Constant(error, 0));
+  Value bits = AsBits(nearest, Type::kF32);
+  const uint64_t step = down == positive ? ~uint64_t{0} : 1;
+  return FromBits(b.CreateSelect(wrong, b.CreateAdd(bits, Literal(bits, step)), bits), Type::kF32);
 }
 
 }  // namespace ptx2cpu::lowering

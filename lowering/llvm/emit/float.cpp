@@ -58,9 +58,10 @@ Status EmitFFma(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
   Type type = s.inst.type;
-  return ReturnFloat(s, floats,
-                     floats.Fma(FloatOperand(s, floats, 0, type), FloatOperand(s, floats, 1, type),
-                                FloatOperand(s, floats, 2, type), type, ModeOf(s)));
+  Value x = FloatOperand(s, floats, 0, type), y = FloatOperand(s, floats, 1, type),
+        z = FloatOperand(s, floats, 2, type);
+  if (Value near = floats.FmaNearAddend(s, x, y, z, ModeOf(s))) return ReturnFloat(s, floats, near);
+  return ReturnFloat(s, floats, floats.Fma(x, y, z, type, ModeOf(s)));
 }
 
 Status EmitFDiv(Site& s) {

@@ -53,6 +53,8 @@ struct Floats {
   enum class Directed : uint8_t { kAdd, kMultiply, kDivide, kSqrt, kFma };
   bool HasDirected(ir::Type type, ir::Rounding mode) const;
   Value InDirection(Directed operation, const std::vector<Value>& operands, ir::Type type, ir::Rounding mode);
+  // fma of f32 whose error f32 shows, see there; null: not one of these.
+  Value FmaNearAddend(const Site& s, Value x, Value y, Value z, ir::Rounding mode);
 
  private:
   Value PartOf(Value value, unsigned first, unsigned lanes);
