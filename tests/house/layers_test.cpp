@@ -105,7 +105,11 @@ const std::vector<Room> kRooms = {
      {"runtime/cuda/abi/", "runtime/cuda/libraries/core/", "runtime/cuda/driver/core/call.h", "cublas_api.h",
       "cudart_api.h", "ir/result.h"}},
     {"runtime/cuda/libraries/fft/",
-     {"runtime/cuda/abi/", "runtime/cuda/libraries/core/", "runtime/cuda/driver/core/call.h", "cufft_api.h"}},
+     {"runtime/cuda/abi/", "runtime/cuda/libraries/core/", "runtime/cuda/driver/core/call.h", "cufft_api.h",
+      "curand_api.h"}},
+    {"runtime/cuda/libraries/rand/",
+     {"runtime/cuda/abi/", "runtime/cuda/libraries/core/", "runtime/cuda/driver/core/call.h",
+      "curand_api.h"}},
     // The exports of the driver (*_api.cpp): nothing includes them, so they may use every room of it.
     {kDriverExports,
      {"runtime/cuda/abi/", "runtime/cuda/driver/", "runtime/engine/", "runtime/stream/", "runtime/launch/",

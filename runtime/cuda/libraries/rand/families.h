@@ -1,0 +1,2 @@
+// The table of cuRAND (curand.api) has no families.
+#pragma once

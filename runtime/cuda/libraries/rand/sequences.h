@@ -1,0 +1,29 @@
+// Random numbers in cuRAND's order: item k of a call is drawn by sequence (first + k) modulo their number,
+// which goes on where its last draw ended; the next call begins with the sequence after the last.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace ptx2cpu::libraries {
+
+enum class RandomEngine : uint8_t { kXorwow, kMrg32k3a, kMrg32k3aLegacy, kPhilox };
+
+class RandomSequences {
+ public:
+  virtual ~RandomSequences() = default;
+  virtual void Bits(uint32_t* to, int64_t count) = 0;
+  // In (0, 1].
+  virtual void Uniform(float* to, int64_t count) = 0;
+  virtual void Uniform(double* to, int64_t count) = 0;
+  // Of mean 0 and deviation 1, by G. Box and M. Muller, A Note on the Generation of Random Normal Deviates
+  // (1958).
+  virtual void Normal(float* to, int64_t count) = 0;
+  virtual void Normal(double* to, int64_t count) = 0;
+};
+
+// From the number `offset` of the order on.
+std::unique_ptr<RandomSequences> MakeSequences(RandomEngine engine, uint64_t seed, uint64_t offset);
+
+}  // namespace ptx2cpu::libraries

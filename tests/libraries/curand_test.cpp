@@ -1,0 +1,205 @@
+// cuRAND against the numbers of a GPU (curand.gpu): words and uniform numbers to the bit, normal ones within
+// rounding.
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "cudart_api.h"
+#include "runtime/cuda/abi/curand_types.h"
+#include "tests/libraries/dropin.h"
+#include "tools/api_table/api_table.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::cuda;
+
+namespace {
+
+const DropIn& Curand() {
+  static const DropIn library("libcurand.so.10");
+  return library;
+}
+
+struct Record {
+  size_t bytes = 0;
+  uint64_t hash = 0;
+  std::map<size_t, uint64_t> places;
+};
+std::map<std::string, Record> Records(const std::string& generator) {
+  std::map<std::string, Record> records;
+  std::ifstream in(PTX2CPU_SOURCE_DIR "/tests/libraries/curand.gpu");
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string engine, name, place;
+    Record record;
+    if (!(words >> engine >> name >> record.bytes >> std::hex >> record.hash) || engine != generator)
+      continue;
+    while (words >> place) {
+      const size_t colon = place.find(':');
+      record.places[std::stoull(place.substr(0, colon))] = std::stoull(place.substr(colon + 1), nullptr, 16);
+    }
+    records[name] = record;
+  }
+  return records;
+}
+
+uint64_t Fnv1a(const void* data, size_t bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < bytes; ++i)
+    hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001b3;
+  return hash;
+}
+
+// A generator of the seed of the records.
+class Generator {
+ public:
+  explicit Generator(int type, bool on_host = false) {
+    REQUIRE(Curand().Call(on_host ? "curandCreateGeneratorHost" : "curandCreateGenerator", &handle_, type) ==
+            0);
+    Set("curandSetPseudoRandomGeneratorSeed", 1234ULL);
+  }
+  ~Generator() { Curand().Call("curandDestroyGenerator", handle_); }
+  template <typename T>
+  void Set(const std::string& name, T value) {
+    REQUIRE(Curand().Call(name, handle_, value) == 0);
+  }
+  template <typename T, typename... Args>
+  std::vector<T> Draw(const std::string& name, size_t count, Args... args) {
+    std::vector<T> values(count);
+    REQUIRE(Curand().Call(name, handle_, values.data(), count, args...) == 0);
+    REQUIRE(cudart::cudaDeviceSynchronize() == cudaSuccess);
+    return values;
+  }
+  curandGenerator_t handle() const { return handle_; }
+
+ private:
+  curandGenerator_t handle_ = nullptr;
+};
+
+template <typename T>
+void CheckExact(const std::map<std::string, Record>& records, const std::string& name,
+                const std::vector<T>& found) {
+  INFO(name);
+  const Record& record = records.at(name);
+  REQUIRE(record.bytes == found.size() * sizeof(T));
+  for (const auto& [place, bits] : record.places) {
+    INFO("place " << place);
+    uint64_t own = 0;
+    std::memcpy(&own, &found[place], sizeof(T));
+    CHECK(own == bits);
+  }
+  CHECK(Fnv1a(found.data(), record.bytes) == record.hash);
+}
+template <typename T>
+void CheckNear(const std::map<std::string, Record>& records, const std::string& name,
+               const std::vector<T>& found) {
+  INFO(name);
+  const Record& record = records.at(name);
+  REQUIRE(record.bytes == found.size() * sizeof(T));
+  for (const auto& [place, bits] : record.places) {
+    T expected;
+    std::memcpy(&expected, &bits, sizeof(T));
+    INFO("place " << place << ": " << found[place] << " for " << expected);
+    // The device's fast sine and cosine of floats are right to 2^-21.
+    CHECK(std::abs(found[place] - expected) <= (sizeof(T) == 4 ? 1e-5 : 1e-14) * (1 + std::abs(expected)));
+  }
+}
+
+template <typename T>
+void Append(std::vector<T>& to, const std::vector<T>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+TEST_CASE("curand: the numbers of a GPU, in its order") {
+  struct Engine {
+    const char* name;
+    int type;
+  };
+  for (const auto& [name, type] : {Engine{"xorwow", 101}, Engine{"mrg", 121}, Engine{"philox", 161}}) {
+    INFO(name);
+    const auto records = Records(name);
+    REQUIRE(records.size() == 14);
+    CheckExact(records, "raw", Generator(type).Draw<uint32_t>("curandGenerate", records.at("raw").bytes / 4));
+    CheckExact(records, "raw",
+               Generator(type, true).Draw<uint32_t>("curandGenerate", records.at("raw").bytes / 4));
+    Generator legacy(type);
+    legacy.Set("curandSetGeneratorOrdering", 103);
+    CheckExact(records, "legacy:raw",
+               legacy.Draw<uint32_t>("curandGenerate", records.at("legacy:raw").bytes / 4));
+    curandGenerator_t plain = nullptr;
+    REQUIRE(Curand().Call("curandCreateGenerator", &plain, type) == 0);
+    std::vector<uint32_t> words(512);
+    REQUIRE(Curand().Call("curandGenerate", plain, words.data(), words.size()) == 0);
+    REQUIRE(cudart::cudaDeviceSynchronize() == cudaSuccess);
+    CheckExact(records, "rawdefaultseed", words);
+    REQUIRE(Curand().Call("curandDestroyGenerator", plain) == 0);
+    Generator long_seed(type);
+    long_seed.Set("curandSetPseudoRandomGeneratorSeed", 1234567890123456789ULL);
+    CheckExact(records, "rawlongseed", long_seed.Draw<uint32_t>("curandGenerate", 512));
+    Generator later(type);
+    later.Set("curandSetGeneratorOffset", 5003ULL);
+    CheckExact(records, "raw+off5003", later.Draw<uint32_t>("curandGenerate", 16384));
+    Generator often(type);
+    std::vector<uint32_t> calls;
+    for (const size_t count : {1000, 5000, 7, 70000})
+      Append(calls, often.Draw<uint32_t>("curandGenerate", count));
+    CheckExact(records, "calls1000,5000,7,70000", calls);
+
+    const size_t n = 20000;
+    CheckExact(records, "uniform", Generator(type).Draw<float>("curandGenerateUniform", n));
+    CheckExact(records, "uniformdouble", Generator(type).Draw<double>("curandGenerateUniformDouble", n));
+    Generator odd(type);
+    std::vector<float> twice = odd.Draw<float>("curandGenerateUniform", 1001);
+    Append(twice, odd.Draw<float>("curandGenerateUniform", 1001));
+    CheckExact(records, "uniform1001twice", twice);
+    CheckNear(records, "normal", Generator(type).Draw<float>("curandGenerateNormal", n, 0.0f, 1.0f));
+    CheckNear(records, "normal2.5,0.5", Generator(type).Draw<float>("curandGenerateNormal", n, 2.5f, 0.5f));
+    CheckNear(records, "normaldouble",
+              Generator(type).Draw<double>("curandGenerateNormalDouble", n, 0.0, 1.0));
+    CheckNear(records, "lognormal", Generator(type).Draw<float>("curandGenerateLogNormal", n, 0.5f, 0.25f));
+    CheckNear(records, "lognormaldouble",
+              Generator(type).Draw<double>("curandGenerateLogNormalDouble", n, 0.5, 0.25));
+  }
+}
+
+TEST_CASE("curand: an offset is a place in the order, however far") {
+  for (const int type : {101, 121, 161}) {
+    Generator near(type), far(type);
+    const std::vector<uint32_t> all = near.Draw<uint32_t>("curandGenerate", 700000);
+    far.Set("curandSetGeneratorOffset", 600001ULL);
+    const std::vector<uint32_t> part = far.Draw<uint32_t>("curandGenerate", 90000);
+    CHECK(part == std::vector<uint32_t>(all.begin() + 600001, all.begin() + 690001));
+  }
+}
+
+TEST_CASE("curand: what is not supported has the status of a wrong type") {
+  curandGenerator_t generator = nullptr;
+  for (const int type : {7, 141, 142, 201, 204})
+    CHECK(Curand().Call("curandCreateGenerator", &generator, type) == CURAND_STATUS_TYPE_ERROR);
+  Generator xorwow(101);
+  unsigned long long wide = 0;
+  unsigned narrow = 0;
+  CHECK(Curand().Call("curandGenerateLongLong", xorwow.handle(), &wide, size_t{1}) ==
+        CURAND_STATUS_TYPE_ERROR);
+  CHECK(Curand().Call("curandSetQuasiRandomGeneratorDimensions", xorwow.handle(), 3u) ==
+        CURAND_STATUS_TYPE_ERROR);
+  CHECK(Curand().Call("curandSetGeneratorOrdering", xorwow.handle(), 201) == CURAND_STATUS_OUT_OF_RANGE);
+  CHECK(Curand().Call("curandGeneratePoisson", xorwow.handle(), &narrow, size_t{1}, 3.0) ==
+        CURAND_STATUS_TYPE_ERROR);
+  CHECK(Curand().Call("curandGenerate", static_cast<curandGenerator_t>(nullptr), &narrow, size_t{1}) ==
+        CURAND_STATUS_NOT_INITIALIZED);
+}
+
+TEST_CASE("curand: the soname exports what its table states, with its version node") {
+  const auto table = api_table::Read(PTX2CPU_SOURCE_DIR "/runtime/cuda/libraries/rand/curand.api");
+  REQUIRE(table);
+  for (const api_table::Function& function : table->functions) {
+    INFO(function.name);
+    CHECK(Curand().Find(function.name, "libcurand.so.10") != nullptr);
+  }
+}
