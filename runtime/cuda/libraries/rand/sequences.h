@@ -1,5 +1,5 @@
 // Random numbers in cuRAND's order: item k of a call is drawn by sequence (first + k) modulo their number,
-// which goes on where its last draw ended; the next call begins with the sequence after the last.
+// which continues where its last draw ended; the next call begins with the sequence after the last.
 #pragma once
 
 #include <cstddef>
