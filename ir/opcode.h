@@ -40,8 +40,9 @@ enum AttributeField : uint32_t {
   kNumberOfRegister = 512,  // special registers that are numbered
   kTruthTable = 1024,       // 8 bits; bit 4 a + 2 b + c is the result for the bits a, b, c of the operands
   kImageMode = 2048,        // the bits of image.h
+  kMatrixForm = 1u << 29,   // the bits of matrix.h
   kIndex = kIndexOfVariable | kIndexOfFunction | kIndexOfSignature | kIndexOfSlot | kIndexOfPoint |
-           kNumberOfWord | kNumberOfRegister | kTruthTable | kImageMode,
+           kNumberOfWord | kNumberOfRegister | kTruthTable | kImageMode | kMatrixForm,
 // kSpecial, kCompare, kSpace ...: the enumerations of attributes.def.
 #define ATTRIBUTE(type, member, field, presence) field = 4096u << field##Number,
 #include "ir/attributes.def"
@@ -106,6 +107,8 @@ std::optional<Opcode> ParseOpcode(std::string_view mnemonic);
 std::string_view PtxName(Opcode op, uint32_t flags);
 inline bool IsTerminator(Opcode op) { return Info(op).effect == Effect::kTerminator; }
 inline bool IsCollective(Opcode op) { return Info(op).effect == Effect::kCollective; }
+// A collective that reads or writes memory.
+inline bool AccessesMemory(Opcode op) { return IsCollective(op) && (Info(op).attributes & kSpace) != 0; }
 inline bool IsBarrier(Opcode op) { return Info(op).effect == Effect::kBarrier; }
 inline bool IsAgreement(Opcode op) { return Info(op).lanes == Lanes::kAgree; }
 // A collective whose members are named by its last operand; else they are the lanes that have converged.

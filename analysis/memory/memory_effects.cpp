@@ -15,15 +15,15 @@ bool IsWeakAccess(const ir::Inst& inst) {
          inst.attrs.order == ir::MemoryOrder::kWeak && !(inst.attrs.flags & ir::kVolatile);
 }
 
-// Instructions without effect on memory: values, branches, and collectives that all lanes reach as
-// members.
+// Instructions without effect on memory: values, branches, and collectives without an address that all lanes
+// reach as members.
 bool IsSilent(const ir::Inst& inst) {
   switch (ir::Info(inst.op).effect) {
     case ir::Effect::kPure:
     case ir::Effect::kTerminator:
       return true;
     case ir::Effect::kCollective:  // what the converged lanes are may depend on a barrier before
-      return ir::HasMembermask(inst.op, inst.attrs.flags);
+      return ir::HasMembermask(inst.op, inst.attrs.flags) && !ir::AccessesMemory(inst.op);
     default:
       return false;
   }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "ir/interpret/machine.h"
+#include "ir/interpret/group.h"
 
 namespace ptx2cpu::ir::interpret {
 
@@ -60,46 +60,6 @@ std::vector<Thread*> LiveThreads(Machine& machine, const Warp& warp) {
   }
   return threads;
 }
-
-namespace {
-
-Bits128 OperandOf(const Thread& thread, size_t number) {
-  return Read(thread.frame(), thread.waiting_at->operands[number]);
-}
-
-void ReturnTo(Thread& thread, Bits128 bits, size_t number = 0) {
-  Write(thread.frame(), thread.waiting_at->results[number], bits);
-}
-
-}  // namespace
-
-// The members of one collective, by lane.
-struct Group {
-  Machine& machine;
-  Warp& warp;
-  uint32_t members;
-
-  template <typename Visit>
-  void ForEach(Visit visit) {
-    for (uint32_t rest = members; rest != 0; rest &= rest - 1) {
-      visit(machine.ThreadAt(warp, static_cast<uint32_t>(std::countr_zero(rest))));
-    }
-  }
-  Thread& first() { return machine.ThreadAt(warp, static_cast<uint32_t>(std::countr_zero(members))); }
-  // Bit per member for which the predicate (operand 0) holds.
-  uint32_t Ballot() {
-    uint32_t ballot = 0;
-    ForEach([&](Thread& t) { ballot |= (OperandOf(t, 0) != 0 ? 1u : 0u) << t.lane; });
-    return ballot;
-  }
-  void ReturnToAll(Bits128 bits) {
-    ForEach([&](Thread& t) { ReturnTo(t, bits); });
-  }
-};
-
-#define OP(name, ...) void Complete##name(Group& group);
-#include "ir/opcodes.def"
-#undef OP
 
 namespace {
 
@@ -187,18 +147,6 @@ void CompleteVoteUni(Group& group) {
 void CompleteBallot(Group& group) { group.ReturnToAll(group.Ballot()); }
 void CompleteMatchAny(Group& group) { Match(group, false); }
 void CompleteMatchAll(Group& group) { Match(group, true); }
-void CompleteMatrixTranspose(Group& group) {
-  uint16_t matrix[8][8] = {};
-  group.ForEach([&](Thread& t) {
-    const auto pair = static_cast<uint32_t>(OperandOf(t, 0));
-    matrix[t.lane / 4][t.lane % 4 * 2] = static_cast<uint16_t>(pair);
-    matrix[t.lane / 4][t.lane % 4 * 2 + 1] = static_cast<uint16_t>(pair >> 16);
-  });
-  group.ForEach([&](Thread& t) {
-    const uint32_t row = t.lane / 4, column = t.lane % 4 * 2;
-    ReturnTo(t, matrix[column][row] | static_cast<uint32_t>(matrix[column + 1][row]) << 16);
-  });
-}
 void CompleteActiveMask(Group& group) { group.ReturnToAll(group.members); }
 void CompleteElect(Group& group) {
   group.ReturnToAll(static_cast<Bits128>(std::countr_zero(group.members)));
@@ -230,7 +178,7 @@ Status CompleteGroup(Machine& machine, Warp& warp, uint32_t members) {
   CHECK(IsCollective(op), "only lanes at a collective form a group");
   kCompleters[static_cast<size_t>(op)](group);
   group.ForEach([](Thread& t) { Release(t); });
-  return {};
+  return group.status;
 }
 
 namespace {

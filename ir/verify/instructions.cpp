@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
+#include "ir/matrix.h"
 #include "ir/verify/rules.h"
 
 namespace ptx2cpu::ir::verify {
@@ -70,6 +72,31 @@ bool CountAllowed(Opcode op, bool of_results, size_t count) {
     return false;
   }
   return true;
+}
+
+// Fragments: as many registers as the form has, each of its type.
+Status CheckMatrix(const Subject& s, BlockId block, const Inst& inst) {
+  const size_t count = inst.attrs.index & matrix::kCountMask;
+  bool good = true;
+  if (inst.op == Opcode::kMatrixLoad) good = std::has_single_bit(count) && inst.results.size() == count;
+  if (inst.op == Opcode::kMatrixStore) good = std::has_single_bit(count) && inst.operands.size() == count + 2;
+  if (inst.op == Opcode::kMatrixMultiply) {
+    if (!matrix::HasElements(inst.attrs.index)) return s.Broken(block, inst, "no such form of matrices");
+    const matrix::Product p = matrix::DecodeProduct(inst.attrs.index);
+    const bool is_f64 = p.a == matrix::Element::kF64;
+    good = inst.operands.size() == p.operands() && inst.results.size() == p.registers_of_c() &&
+           inst.attrs.index == matrix::Encode(p);
+    const Type accumulator = p.c == matrix::Element::kF32 ? Type::kF32 : is_f64 ? Type::kF64 : Type::kI32;
+    good &= inst.type == accumulator;
+    const size_t multiplicands = p.registers_of_a() + p.registers_of_b();
+    for (size_t n = 0; good && n < inst.operands.size(); ++n) {
+      const bool is_c = n >= multiplicands && n < multiplicands + p.registers_of_c();
+      const Type wants = is_c ? accumulator : n < multiplicands && is_f64 ? Type::kF64 : Type::kI32;
+      good = s.f.type_of(inst.operands[n]) == wants;
+    }
+  }
+  if (good) return {};
+  return s.Broken(block, inst, "the registers do not fit the form of the matrices");
 }
 
 Type LetterType(const Inst& inst, char letter) {
@@ -173,7 +200,8 @@ Status CheckTypes(Subject& s) {
 Status CheckSignature(Subject& s) {
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
     TRY_STATUS(CheckSide(s, block, inst, false));
-    return CheckSide(s, block, inst, true);
+    TRY_STATUS(CheckSide(s, block, inst, true));
+    return CheckMatrix(s, block, inst);
   });
 }
 

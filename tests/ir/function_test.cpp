@@ -168,7 +168,7 @@ TEST_CASE("the columns of a row agree with each other", "[opcode]") {
     if (info.lanes == Lanes::kMeet) CHECK(info.results.empty());
     if (info.lanes != Lanes::kMeet && info.lanes != Lanes::kAlone) CHECK_FALSE(info.results.empty());
     if (info.lanes == Lanes::kAgree) CHECK(info.operands == info.results);
-    if (HasMembermask(op, 0)) CHECK(info.operands.ends_with('W'));
+    if (HasMembermask(op, 0)) CHECK((info.operands.ends_with('W') || info.operands.ends_with('*')));
     const bool has_from = info.operands.contains('F') || info.results.contains('F');
     CHECK(has_from == (info.from != TypeSet::kNoType));
     CHECK(std::popcount(info.attributes & kIndex) <= 1);

@@ -107,6 +107,11 @@ TEST_CASE("SPEC generators give the documented numbers") {
   CHECK(offsets[0] == 0);
   for (size_t i = 1; i < offsets.size(); ++i)
     CHECK((offsets[i] > offsets[i - 1] && offsets[i] <= offsets[i - 1] + 4));
+  for (const uint32_t value : Values<uint32_t>("in:u32:gen(floats,500,5,8,100,103)"))
+    CHECK(((value >> 23 & 255) >= 100 && (value >> 23 & 255) <= 103));
+  const auto halves = Values<uint16_t>("in:u16:gen(floats,2000,3,5,1,30,4)");
+  CHECK(std::ranges::count(halves, 0x7c00) > 20);
+  CHECK(std::ranges::count(halves, 0x8001) > 20);
   auto order = Values<uint32_t>("in:u32:gen(permutation,50,1)");
   CHECK_FALSE(std::is_sorted(order.begin(), order.end()));
   std::sort(order.begin(), order.end());
@@ -118,7 +123,8 @@ TEST_CASE("SPEC refuses what it cannot mean") {
       "", "u32", "u32:", "u32:-1", "u8:256", "s8:128", "s8:-129", "u33:1", "u32:1x", "f32:abc", "u8:0x100",
       "in:u32", "in:u32:", "in:u32:[1,]", "in:u32:[1", "in:u32:@/no/such/file", "in:f32:gen(uniform,5)",
       "in:f32:gen(nothing,5,1)", "in:f32:gen(permutation,5,1)", "in:u32:gen(bits,99999999999999,1)",
-      "out:u32:-1", "out:u64:18446744073709551615", "bytes:hex(0)", "bytes:hex(zz)", "bytes:1");
+      "in:u16:gen(floats,5,1,15,0,1)", "in:u16:gen(floats,5,1,5,2,32)", "out:u32:-1",
+      "out:u64:18446744073709551615", "bytes:hex(0)", "bytes:hex(zz)", "bytes:1");
   INFO(spec);
   const Result<Argument> argument = ParseSpec(spec);
   REQUIRE_FALSE(argument.has_value());

@@ -239,11 +239,11 @@ TEST_CASE("warp shuffles and votes") {
 // -- errors --
 
 TEST_CASE("legal PTX without a translation is refused with its line and row") {
-  Error error = TranslateError(Kernel("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r1], {%r2};"));
+  Error error = TranslateError(Kernel("wgmma.fence.sync.aligned;"));
   CHECK(error.code == ErrorCode::kUnsupported);
-  CHECK(error.message == "`stmatrix.sync.aligned.m8n8.x1.shared.b16` is not translated");
+  CHECK(error.message == "`wgmma.fence.sync.aligned` is not translated");
   CHECK(error.at.line == 8);
-  CHECK_THAT(error.hint, Catch::Contains("`stmatrix`") && Catch::Contains("9.7.14.5.16"));
+  CHECK_THAT(error.hint, Catch::Contains("`wgmma`") && Catch::Contains("9.7.15"));
 }
 
 TEST_CASE("all wrong instructions of a kernel are reported in one run") {

@@ -133,6 +133,32 @@ Result<std::vector<std::byte>> Bits(const ScalarType& type, const Call& call) {
   return data;
 }
 
+// Floats of any format with `exponent_bits` that fills the type, by their fields.
+Result<std::vector<std::byte>> FloatFields(const ScalarType& type, const Call& call) {
+  std::vector<uint64_t> numbers;
+  for (size_t i = 2; i < call.fields.size(); ++i) {
+    const std::optional<uint64_t> number = Natural(call.fields[i]);
+    if (!number) return BadGenerator(call.text, "a field is not a number");
+    numbers.push_back(*number);
+  }
+  const uint64_t bits = uint64_t{type.size} * 8, exponent_bits = numbers[1], low = numbers[2],
+                 high = numbers[3];
+  if (exponent_bits == 0 || exponent_bits + 2 > bits || low > high || high >> exponent_bits != 0)
+    return BadGenerator(call.text, "no such exponent");
+  const uint64_t mantissa_bits = bits - 1 - exponent_bits, one = uint64_t{1} << mantissa_bits;
+  const uint64_t infinity = ((uint64_t{1} << exponent_bits) - 1) << mantissa_bits;
+  const uint64_t special[] = {0, 1, one - 1, one, infinity - 1, infinity, infinity | one >> 1, 0};
+  SplitMix64 random(numbers[0]);
+  std::vector<std::byte> data;
+  for (uint64_t i = 0; i < call.count; ++i) {
+    const uint64_t draw = random.Next(), choice = random.Next();
+    uint64_t value = (draw & (one - 1)) | (low + (choice >> 20) % (high - low + 1)) << mantissa_bits;
+    if (numbers.size() == 5 && choice % numbers[4] == 0) value = special[draw & 7];
+    Append(type, value | (draw >> 63) << (bits - 1), data);
+  }
+  return data;
+}
+
 Result<std::vector<std::byte>> Permutation(const ScalarType& type, const Call& call) {
   const std::optional<uint64_t> seed = Natural(call.fields[2]);
   if (!seed) return BadGenerator(call.text, "no seed");
@@ -179,6 +205,7 @@ Result<std::vector<std::byte>> Generate(const ScalarType& type, std::string_view
     return is_float ? UniformFloats(type, call) : UniformIntegers(type, call, false);
   }
   if (call.name() == "offsets" && fields == 5 && !is_float) return UniformIntegers(type, call, true);
+  if (call.name() == "floats" && (fields == 6 || fields == 7)) return FloatFields(type, call);
   if (call.name() == "permutation" && fields == 3 && !is_float) return Permutation(type, call);
   return BadGenerator(text, "no such generator, or not with so many fields or this type");
 }

@@ -10,6 +10,10 @@
 //                                  the type (default 0,1)
 //   offsets,COUNT,SEED,LO,HI       row offsets: first 0, then each one more than the last by an integer uniform
 //                                  in LO..HI (integer types)
+//   floats,COUNT,SEED,E,LO,HI[,N]  bits of floats with E exponent bits, whatever the type: a draw's sign and mantissa,
+//                                  and an exponent field uniform in LO..HI; with N, every N-th draw on average
+//                                  is one of zero, the smallest and largest subnormal and finite numbers,
+//                                  infinity and NaN (as far as the format has them), with either sign
 //   permutation,COUNT,SEED         0..COUNT-1 shuffled: for i = COUNT-1 down to 1 swap with draw mod (i + 1)
 //   edges,COUNT,STRIDE             the type's edge values (edges.h), each STRIDE times, repeated
 //   fewedges,COUNT,STRIDE          the same with at most eight of them

@@ -1,17 +1,30 @@
-// Matrix fragments: exchange between the lanes of a warp, as shuffles of one vector.
+// Matrix fragments. A register of a warp is one vector of 32 words: loads are eight rows of 16 bytes one
+// after the other, transposition shuffles two vectors, products are functions of runtime/warp/matrix.def on
+// whole registers.
+#include "ir/matrix.h"
+
+#include <bit>
+
 #include "lowering/llvm/emit/lane_bits.h"
+#include "runtime/abi/abi.h"
+#include "runtime/abi/matrix.h"
 
 namespace ptx2cpu::lowering {
 
 using Value = llvm::Value*;
+namespace matrix = ir::matrix;
+
+namespace {
+
+constexpr uint32_t kRows = 8, kRowWords = 4;
+
+Value IsMember(Site& s, Value taking) {
+  return s.b.CreateBitCast(taking, llvm::FixedVectorType::get(s.b.getInt1Ty(), kWarpSize));
+}
 
 // An 8x8 matrix of 16-bit elements: lane l has columns 2 * (l % 4) and the next of row l / 4. So row c of the
 // matrix, column r is in lane 4 * c + r / 2, in the high half where r is odd.
-Status EmitMatrixTranspose(Site& s) {
-  const Value taking = TRY(LanesTaking(s, 1));
-  const Value is_member = s.b.CreateBitCast(taking, llvm::FixedVectorType::get(s.b.getInt1Ty(), kWarpSize));
-  const Value own = Broadcast(s.b, s.Raw(0), kWarpSize);
-  const Value pairs = s.b.CreateSelect(is_member, own, llvm::Constant::getNullValue(own->getType()));
+Value Transposed(Site& s, Value pairs) {
   std::vector<int> low_lane, high_lane;
   std::vector<llvm::Constant*> shift;
   for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
@@ -23,7 +36,175 @@ Status EmitMatrixTranspose(Site& s) {
   const Value by = llvm::ConstantVector::get(shift);
   const Value low = s.b.CreateLShr(s.b.CreateShuffleVector(pairs, low_lane), by);
   const Value high = s.b.CreateLShr(s.b.CreateShuffleVector(pairs, high_lane), by);
-  s.Return(s.b.CreateOr(s.b.CreateAnd(low, Literal(low, 0xffff)), s.b.CreateShl(high, Literal(high, 16))));
+  return s.b.CreateOr(s.b.CreateAnd(low, Literal(low, 0xffff)), s.b.CreateShl(high, Literal(high, 16)));
+}
+
+// Of 32 lanes, zero in those that take no part.
+Value Register(Site& s, size_t operand, Value is_member) {
+  const Value own = Broadcast(s.b, s.Raw(operand), kWarpSize);
+  return s.b.CreateSelect(is_member, own, llvm::Constant::getNullValue(own->getType()));
+}
+
+}  // namespace
+
+Status EmitMatrixTranspose(Site& s) {
+  s.Return(Transposed(s, Register(s, 0, IsMember(s, TRY(LanesTaking(s, 1))))));
+  return {};
+}
+
+namespace {
+
+// The addresses of rows: that of lane 8 m + r is row r of matrix m. Lanes that take no part have scratch
+// memory.
+struct Rows {
+  Value pointers;  // <32 x ptr>
+  Memory memory;
+};
+
+Result<Rows> RowsOf(Site& s, Value is_member, uint32_t count) {
+  Rows rows{nullptr, Memory::kGeneric};
+  const Value addresses = Broadcast(s.b, s.Raw(0), kWarpSize);
+  Value given = nullptr;
+  if (s.inst.attrs.space == ir::Space::kShared) {
+    given =
+        Broadcast(s.b, s.e.memory.Pointer(ir::Space::kShared, s.inst.operands[0], &rows.memory), kWarpSize);
+  } else {
+    given = s.b.CreateIntToPtr(addresses, llvm::FixedVectorType::get(s.b.getPtrTy(), kWarpSize));
+  }
+  std::vector<llvm::Constant*> uses;
+  for (uint32_t lane = 0; lane < kWarpSize; ++lane) uses.push_back(s.b.getInt1(lane < count * kRows));
+  const Value used = s.b.CreateAnd(is_member, llvm::ConstantVector::get(uses));
+  const Value off = NonZero(s, s.b.CreateAnd(addresses, Literal(addresses, matrix::kRowBytes - 1)));
+  const Value wrong = Bits(s, s.b.CreateAnd(off, used));
+  s.e.body.Fault(NonZero(s, wrong), PTX2CPU_FAULT_MISALIGNED, ThreadOf(s, FirstLane(s, wrong)), s.inst.at);
+  const Value scratch = s.e.body.Scratch(s.e.I(8), matrix::kRowBytes);
+  rows.pointers = s.b.CreateSelect(used, given, Broadcast(s.b, scratch, kWarpSize));
+  return rows;
+}
+
+llvm::Type* RowType(Site& s) { return llvm::FixedVectorType::get(s.e.I(32), kRowWords); }
+
+// Vectors one after the other.
+Value Concatenated(Site& s, std::vector<Value> parts) {
+  while (parts.size() > 1) {
+    std::vector<Value> pairs;
+    for (size_t n = 0; n < parts.size(); n += 2) {
+      const unsigned width = llvm::cast<llvm::FixedVectorType>(parts[n]->getType())->getNumElements();
+      std::vector<int> order(size_t{2} * width);
+      for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+      pairs.push_back(s.b.CreateShuffleVector(parts[n], parts[n + 1], order));
+    }
+    parts = std::move(pairs);
+  }
+  return parts[0];
+}
+
+}  // namespace
+
+Status EmitMatrixLoad(Site& s) {
+  const uint32_t form = s.inst.attrs.index, count = form & matrix::kCountMask;
+  const Value is_member = IsMember(s, TRY(LanesTaking(s, 1)));
+  const Rows rows = TRY(RowsOf(s, is_member, count));
+  for (uint32_t n = 0; n < count; ++n) {
+    std::vector<Value> parts;
+    for (uint32_t row = 0; row < kRows; ++row) {
+      const Value pointer = s.b.CreateExtractElement(rows.pointers, s.b.getInt32(n * kRows + row));
+      parts.push_back(s.e.memory.Load(RowType(s), pointer, llvm::Align(matrix::kRowBytes), rows.memory));
+    }
+    const Value words = Concatenated(s, std::move(parts));
+    s.Return((form & matrix::kTransposed) != 0 ? Transposed(s, words) : words, n);
+  }
+  return {};
+}
+
+Status EmitMatrixStore(Site& s) {
+  const uint32_t form = s.inst.attrs.index, count = form & matrix::kCountMask;
+  const Value is_member = IsMember(s, TRY(LanesTaking(s, s.inst.operands.size() - 1)));
+  const Rows rows = TRY(RowsOf(s, is_member, count));
+  for (uint32_t n = 0; n < count; ++n) {
+    Value words = Register(s, 1 + n, is_member);
+    if ((form & matrix::kTransposed) != 0) words = Transposed(s, words);
+    for (uint32_t row = 0; row < kRows; ++row) {
+      const int first = static_cast<int>(row * kRowWords);
+      const Value part = s.b.CreateShuffleVector(words, {first, first + 1, first + 2, first + 3});
+      const Value pointer = s.b.CreateExtractElement(rows.pointers, s.b.getInt32(n * kRows + row));
+      s.e.memory.Store(part, pointer, llvm::Align(matrix::kRowBytes), rows.memory);
+    }
+  }
+  return {};
+}
+
+namespace {
+
+static_assert(static_cast<int>(matrix::Element::kF16) == PTX2CPU_MATRIX_F16);
+static_assert(static_cast<int>(matrix::Element::kBF16) == PTX2CPU_MATRIX_BF16);
+static_assert(static_cast<int>(matrix::Element::kTF32) == PTX2CPU_MATRIX_TF32);
+static_assert(static_cast<int>(matrix::Element::kF64) == PTX2CPU_MATRIX_F64);
+static_assert(static_cast<int>(matrix::Element::kS8) == PTX2CPU_MATRIX_S8);
+static_assert(static_cast<int>(matrix::Element::kU8) == PTX2CPU_MATRIX_U8);
+static_assert(static_cast<int>(matrix::Element::kS4) == PTX2CPU_MATRIX_S4);
+static_assert(static_cast<int>(matrix::Element::kU4) == PTX2CPU_MATRIX_U4);
+static_assert(static_cast<int>(matrix::Element::kB1) == PTX2CPU_MATRIX_B1);
+static_assert(static_cast<int>(matrix::Element::kF32) == PTX2CPU_MATRIX_F32);
+static_assert(static_cast<int>(matrix::Element::kS32) == PTX2CPU_MATRIX_S32);
+constexpr uint32_t kSample = matrix::Encode({.rows = 16,
+                                             .depth = 1,
+                                             .a = {},
+                                             .b = {},
+                                             .c = {},
+                                             .combine = matrix::Combine::kAnd,
+                                             .saturates = true,
+                                             .sparse = true,
+                                             .selector = 1});
+static_assert(kSample == (PTX2CPU_MATRIX_SIXTEEN_ROWS | PTX2CPU_MATRIX_AND | PTX2CPU_MATRIX_SATURATES |
+                          PTX2CPU_MATRIX_SPARSE | 1u << PTX2CPU_MATRIX_SELECTOR_SHIFT));
+static_assert(matrix::Encode({.rows = 8,
+                              .depth = 2,
+                              .a = matrix::Element::kU4,
+                              .b = matrix::Element::kF64,
+                              .c = matrix::Element::kS8,
+                              .combine = matrix::Combine::kXor}) ==
+              (1u << PTX2CPU_MATRIX_DEPTH_SHIFT | PTX2CPU_MATRIX_U4 << PTX2CPU_MATRIX_A_SHIFT |
+               PTX2CPU_MATRIX_F64 << PTX2CPU_MATRIX_B_SHIFT | PTX2CPU_MATRIX_S8 << PTX2CPU_MATRIX_C_SHIFT |
+               PTX2CPU_MATRIX_XOR));
+
+// Floats of the shapes that have 16 rows and dense matrices have a function for each depth.
+std::string FunctionOf(const matrix::Product& p) {
+  using matrix::Element;
+  const bool is_half = p.c == Element::kF16;
+  const std::string depth = std::to_string(p.depth);
+  if (p.a == Element::kF64) return "ptx2cpu_matrix_f64";
+  if (p.a == Element::kB1) return "ptx2cpu_matrix_bits";
+  if (p.sparse) return "ptx2cpu_matrix_general";
+  if (p.c == Element::kS32) return "ptx2cpu_matrix_integer";
+  if (p.a == Element::kF16) return "ptx2cpu_matrix_f16_k" + depth + (is_half ? "_f16" : "_f32");
+  return (p.a == Element::kBF16 ? "ptx2cpu_matrix_bf16_k" : "ptx2cpu_matrix_tf32_k") + depth;
+}
+
+}  // namespace
+
+Status EmitMatrixMultiply(Site& s) {
+  const matrix::Product p = matrix::DecodeProduct(s.inst.attrs.index);
+  const Value is_member = IsMember(s, TRY(LanesTaking(s, s.inst.operands.size() - 1)));
+  size_t next = 0;
+  auto array = [&](size_t count) -> Value {
+    if (count == 0) return llvm::ConstantPointerNull::get(s.b.getPtrTy());
+    llvm::AllocaInst* words = nullptr;
+    for (size_t n = 0; n < count; ++n) {
+      const Value value = Register(s, next++, is_member);
+      llvm::Type* element = value->getType()->getScalarType();
+      if (words == nullptr) words = s.e.body.Scratch(element, static_cast<unsigned>(count * kWarpSize));
+      s.b.CreateAlignedStore(value, s.b.CreateConstInBoundsGEP1_64(value->getType(), words, n),
+                             llvm::Align(64));
+    }
+    return words;
+  };
+  const Value a = array(p.registers_of_a()), b = array(p.registers_of_b()), c = array(p.registers_of_c()),
+              metadata = array(p.sparse ? 1 : 0);
+  llvm::Type* type = llvm::FixedVectorType::get(s.e.m.MemoryTypeOf(s.inst.type), kWarpSize);
+  s.b.CreateCall(s.e.m.Service(FunctionOf(p)), {c, a, b, c, metadata, s.b.getInt32(s.inst.attrs.index)});
+  for (size_t n = 0; n < s.inst.results.size(); ++n)
+    s.Return(s.b.CreateAlignedLoad(type, s.b.CreateConstInBoundsGEP1_64(type, c, n), llvm::Align(64)), n);
   return {};
 }
 

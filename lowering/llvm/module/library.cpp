@@ -98,6 +98,10 @@ void Unify(llvm::Module& module, const Target& target, const TargetTraits& trait
                                       "no-trapping-math",
                                       "uwtable"};
   for (llvm::Function& function : module) {
+    // A product of matrices has hundreds of instructions and stays a function.
+    const ServiceInfo* service =
+        FindService(std::string_view(function.getName().data(), function.getName().size()));
+    const bool is_product = service != nullptr && service->kind == ServiceKind::kMatrix;
     bool library = IsLibraryFunction(std::string_view(function.getName().data(), function.getName().size()));
     if (function.isIntrinsic()) continue;
     for (const char* attribute : kDropped) function.removeFnAttr(attribute);
@@ -114,7 +118,7 @@ void Unify(llvm::Module& module, const Target& target, const TargetTraits& trait
     if (library) {
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
       function.removeFnAttr(llvm::Attribute::NoInline);
-      function.addFnAttr(llvm::Attribute::AlwaysInline);
+      function.addFnAttr(is_product ? llvm::Attribute::NoInline : llvm::Attribute::AlwaysInline);
     }
   }
 }
@@ -128,6 +132,11 @@ Status LinkLibraries(llvm::Module& module, const Target& target) {
     std::string machine(MachineOf(traits));
     TRY_STATUS(LinkOne(module, "math_" + machine));
     if (UsesLibrary(module, ServiceKind::kMath)) TRY_STATUS(LinkOne(module, "narrow_" + machine));
+  }
+  // The special cases of the first two are in the third.
+  for (const char* part : {"matrix_float_", "matrix_exact_", "matrix_general_"}) {
+    if (UsesLibrary(module, ServiceKind::kMatrix))
+      TRY_STATUS(LinkOne(module, part + std::string(MachineOf(traits))));
   }
   if (traits.has_fma) Fuse(module);
   TRY_STATUS(DefineWidened(module));

@@ -13,6 +13,11 @@ extern "C" {
 #define MATH(result, name, parameters, code, meaning) result name parameters;
 #include "runtime/math/math.def"
 #undef MATH
+#define MATRIX(name, meaning)                                                                               \
+  void name(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c, const uint32_t* metadata, \
+            uint32_t form);
+#include "runtime/warp/matrix.def"
+#undef MATRIX
 }
 
 namespace ptx2cpu::lowering {
@@ -49,6 +54,11 @@ constexpr ServiceInfo kServices[] = {
    ServiceCode::code},
 #include "runtime/math/math.def"
 #undef MATH
+#define MATRIX(name, meaning)   \
+  {#name, ServiceKind::kMatrix, \
+   [](llvm::LLVMContext& c) { return Signature(c, decltype (&name)(nullptr)); }, ServiceCode::kBranches},
+#include "runtime/warp/matrix.def"
+#undef MATRIX
 };
 
 }  // namespace

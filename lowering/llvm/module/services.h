@@ -1,4 +1,4 @@
-// LLVM function types of the C functions that generated code calls, read from the three tables.
+// LLVM function types of the C functions that generated code calls, read from the tables that declare them.
 #pragma once
 
 #include <llvm/IR/DerivedTypes.h>
@@ -7,7 +7,7 @@
 
 namespace ptx2cpu::lowering {
 
-enum class ServiceKind : uint8_t { kEntryPoint, kWarp, kMath };
+enum class ServiceKind : uint8_t { kEntryPoint, kWarp, kMath, kMatrix };
 enum class ServiceCode : uint8_t { kStraight, kBranches };  // math.def
 struct ServiceInfo {
   std::string_view name;

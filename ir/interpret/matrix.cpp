@@ -1,0 +1,161 @@
+// Matrix fragments: what the lanes of a warp get from each other. Lanes that are no members bring zeros.
+#include "ir/matrix.h"
+
+#include <cstring>
+#include <vector>
+
+#include "ir/interpret/group.h"
+#include "ir/interpret/matrix_sum.h"
+
+namespace ptx2cpu::ir::interpret {
+
+namespace {
+
+constexpr uint32_t kRows = 8;
+// 8x8 elements of 16 bits, of which a register has two of row lane / 4.
+struct Tile {
+  uint16_t at[kRows][kRows] = {};
+
+  void Set(uint32_t lane, uint64_t pair) {
+    at[lane / 4][lane % 4 * 2] = static_cast<uint16_t>(pair);
+    at[lane / 4][lane % 4 * 2 + 1] = static_cast<uint16_t>(pair >> 16);
+  }
+  uint32_t Of(uint32_t lane, bool transposed) const {
+    const uint32_t row = lane / 4, column = lane % 4 * 2;
+    const uint32_t low = transposed ? at[column][row] : at[row][column];
+    const uint32_t high = transposed ? at[column + 1][row] : at[row][column + 1];
+    return low | high << 16;
+  }
+};
+
+}  // namespace
+
+void CompleteMatrixTranspose(Group& group) {
+  Tile tile;
+  group.ForEach([&](Thread& t) { tile.Set(t.lane, static_cast<uint32_t>(OperandOf(t, 0))); });
+  group.ForEach([&](Thread& t) { ReturnTo(t, tile.Of(t.lane, true)); });
+}
+
+namespace {
+
+// The row of a matrix whose address the thread has; null after a fault, which the group then has.
+std::byte* RowOf(Group& group, Thread& thread, Access access) {
+  const Inst& inst = *thread.waiting_at;
+  Step step{group.machine, thread, thread.frame(), inst};
+  const auto address = static_cast<uint64_t>(OperandOf(thread, 0));
+  Result<std::byte*> row =
+      Locate(step, inst.attrs.space, address, matrix::kRowBytes, matrix::kRowBytes, access);
+  if (row) return *row;
+  group.status = Fail(std::move(row.error()));
+  return nullptr;
+}
+
+}  // namespace
+
+void CompleteMatrixLoad(Group& group) {
+  const uint32_t form = group.first().waiting_at->attrs.index;
+  const uint32_t count = form & matrix::kCountMask;
+  Tile tiles[4];
+  group.ForEach([&](Thread& t) {
+    if (t.lane >= kRows * count || !group.status) return;
+    if (const std::byte* row = RowOf(group, t, Access::kRead))
+      std::memcpy(tiles[t.lane / kRows].at[t.lane % kRows], row, matrix::kRowBytes);
+  });
+  group.ForEach([&](Thread& t) {
+    for (uint32_t n = 0; n < count; ++n)
+      ReturnTo(t, tiles[n].Of(t.lane, (form & matrix::kTransposed) != 0), n);
+  });
+}
+
+void CompleteMatrixStore(Group& group) {
+  const uint32_t form = group.first().waiting_at->attrs.index;
+  const uint32_t count = form & matrix::kCountMask;
+  Tile tiles[4];
+  group.ForEach([&](Thread& t) {
+    for (uint32_t n = 0; n < count; ++n) tiles[n].Set(t.lane, static_cast<uint32_t>(OperandOf(t, 1 + n)));
+  });
+  if ((form & matrix::kTransposed) != 0) {
+    for (Tile& tile : tiles) {
+      Tile flipped;
+      for (uint32_t lane = 0; lane < kWarpSize; ++lane) flipped.Set(lane, tile.Of(lane, true));
+      tile = flipped;
+    }
+  }
+  group.ForEach([&](Thread& t) {
+    if (t.lane >= kRows * count || !group.status) return;
+    if (std::byte* row = RowOf(group, t, Access::kWrite))
+      std::memcpy(row, tiles[t.lane / kRows].at[t.lane % kRows], matrix::kRowBytes);
+  });
+}
+
+namespace {
+
+using matrix::ElementPlace;
+
+// The registers of a warp, as operands of one instruction.
+class Fragments {
+ public:
+  explicit Fragments(Group& group) : values_(group.first().waiting_at->operands.size()) {
+    group.ForEach([&](Thread& t) {
+      for (size_t n = 0; n < values_.size(); ++n) values_[n][t.lane] = static_cast<uint64_t>(OperandOf(t, n));
+    });
+  }
+  uint64_t At(size_t first, const ElementPlace& place, uint32_t bits) const {
+    const uint64_t value = values_[first + place.part][place.lane] >> place.bit;
+    return bits == 64 ? value : value & ((uint64_t{1} << bits) - 1);
+  }
+  uint32_t Word(size_t number, uint32_t lane) const { return static_cast<uint32_t>(values_[number][lane]); }
+
+ private:
+  std::vector<std::array<uint64_t, kWarpSize>> values_;
+};
+
+// Which column of the whole matrix A element `at` of a row of the half is. Metadata has four bits for each
+// chunk of four elements (two of tf32, four pairs of 4 bits): where its two halves are. Those of a row are
+// 16, 32 or 64 bits: 16 share a word with the row eight below, others are words of lanes.
+uint32_t ColumnOf(const matrix::Product& form, const Fragments& fragments, uint32_t row, uint32_t at) {
+  const uint32_t bits = matrix::InfoOf(form.a).bits;
+  const uint32_t chunk = bits == 32 ? 2 : bits == 4 ? 8 : 4, kept = chunk / 2;
+  const uint32_t bits_of_row = form.depth / chunk * 4, bit = at / kept * 4;
+  const size_t metadata = form.operands() - 2;
+  const uint32_t lane = row % 8 * 4, half = row / 8;
+  uint32_t nibble = 0;
+  if (bits >= 16) {
+    const uint32_t holder = form.selector * (bits_of_row / 16) + bit / 16;
+    nibble = fragments.Word(metadata, lane + holder) >> (half * 16 + bit % 16);
+  } else {
+    nibble = fragments.Word(metadata, lane + form.selector * 2 + bit / 32 * 2 + half) >> bit % 32;
+  }
+  if (bits == 32) return at * 2 + ((nibble >> 1 & 1) != 0 ? 1 : 0);
+  if (bits == 4) return at / kept * chunk + (nibble >> at % kept / 2 * 2 & 3) * 2 + at % 2;
+  return at / kept * chunk + (nibble >> at % kept * 2 & 3);
+}
+
+}  // namespace
+
+void CompleteMatrixMultiply(Group& group) {
+  const matrix::Product form = matrix::DecodeProduct(group.first().waiting_at->attrs.index);
+  const Fragments fragments(group);
+  const uint32_t first_b = form.registers_of_a(), first_c = first_b + form.registers_of_b();
+  const uint32_t bits_a = matrix::InfoOf(form.a).bits, bits_b = matrix::InfoOf(form.b).bits,
+                 bits_c = matrix::InfoOf(form.c).bits, depth = form.sparse ? form.depth / 2 : form.depth;
+  std::vector<std::array<uint64_t, kWarpSize>> results(form.registers_of_c());
+  std::vector<FactorPair> pairs(depth);
+  for (uint32_t row = 0; row < form.rows; ++row) {
+    for (uint32_t column = 0; column < kRows; ++column) {
+      for (uint32_t k = 0; k < depth; ++k) {
+        const uint32_t in_b = form.sparse ? ColumnOf(form, fragments, row, k) : k;
+        pairs[k].a = fragments.At(0, matrix::PlaceOfMultiplicand(form.a, row, k, form.rows), bits_a);
+        pairs[k].b = fragments.At(first_b, matrix::PlaceOfMultiplicand(form.b, column, in_b, kRows), bits_b);
+      }
+      const ElementPlace place = matrix::PlaceOfAccumulator(form.c, row, column);
+      const uint64_t sum = SumOfProducts(form, pairs, fragments.At(first_c, place, bits_c));
+      results[place.part][place.lane] |= sum << place.bit;
+    }
+  }
+  group.ForEach([&](Thread& t) {
+    for (size_t n = 0; n < results.size(); ++n) ReturnTo(t, results[n][t.lane], n);
+  });
+}
+
+}  // namespace ptx2cpu::ir::interpret

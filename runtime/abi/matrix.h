@@ -1,0 +1,30 @@
+/* The operand `form` of the functions of runtime/warp/matrix.def: the same bits as in ir/matrix.h (the
+ * emitter checks). */
+#pragma once
+
+#include <stdint.h>
+
+enum ptx2cpu_matrix_element {
+  PTX2CPU_MATRIX_F16,
+  PTX2CPU_MATRIX_BF16,
+  PTX2CPU_MATRIX_TF32,
+  PTX2CPU_MATRIX_F64,
+  PTX2CPU_MATRIX_S8,
+  PTX2CPU_MATRIX_U8,
+  PTX2CPU_MATRIX_S4,
+  PTX2CPU_MATRIX_U4,
+  PTX2CPU_MATRIX_B1,
+  PTX2CPU_MATRIX_F32,
+  PTX2CPU_MATRIX_S32
+};
+
+#define PTX2CPU_MATRIX_SIXTEEN_ROWS 1u
+#define PTX2CPU_MATRIX_DEPTH_SHIFT 1
+#define PTX2CPU_MATRIX_A_SHIFT 5
+#define PTX2CPU_MATRIX_B_SHIFT 9
+#define PTX2CPU_MATRIX_C_SHIFT 13
+#define PTX2CPU_MATRIX_XOR (1u << 17)
+#define PTX2CPU_MATRIX_AND (2u << 17)
+#define PTX2CPU_MATRIX_SATURATES (1u << 19)
+#define PTX2CPU_MATRIX_SPARSE (1u << 20)
+#define PTX2CPU_MATRIX_SELECTOR_SHIFT 21
