@@ -1,5 +1,6 @@
 #include "runtime/engine/compiler.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -36,6 +37,22 @@ lowering::AlignmentChecks ModuleOptions::AlignmentChecksWanted() {
          : wanted == "1" ? lowering::AlignmentChecks::kAtAccess
                          : lowering::AlignmentChecks::kAssumed;
 }
+
+namespace {
+
+bool RemarksWanted() {
+  const char* value = std::getenv("PTX2CPU_REMARKS");
+  return value != nullptr && std::string_view(value) != "0";
+}
+
+Status PrintRemarks(const lowering::Jit& jit, const ir::Module& module, const std::string& kernel) {
+  const lowering::LaneReport report = TRY(jit.ReportLanes(module, kernel));
+  const std::string text = "ptx2cpu: kernel " + kernel + "\n" + lowering::Render(report, module);
+  std::fputs(text.c_str(), stderr);
+  return {};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<lowering::Jit>> MakeJit(const ModuleOptions& options) {
   lowering::JitOptions jit;
@@ -103,8 +120,9 @@ Result<CompiledImage> KernelCompiler::Compile(const lowering::Jit& jit, const Co
   Keys keys{};
   if (options_.cache != nullptr) {
     keys = KeysOf(jit, request);
-    if (auto kept = request.ask_cache ? FromCache(keys.full) : std::nullopt) return *std::move(kept);
-    if (auto kept = request.ask_cache && quick_allowed ? FromCache(keys.quick) : std::nullopt) {
+    const bool ask = request.ask_cache && !RemarksWanted();
+    if (auto kept = ask ? FromCache(keys.full) : std::nullopt) return *std::move(kept);
+    if (auto kept = ask && quick_allowed ? FromCache(keys.quick) : std::nullopt) {
       kept->is_quick = true;
       return *std::move(kept);
     }
@@ -126,6 +144,7 @@ Result<CompiledImage> KernelCompiler::Compile(const lowering::Jit& jit, const Co
   lowering::Jit::CompileOptions level{
       .optimisation = options_.optimisation, .alignment = request.alignment, .stop = request.stop};
   if (quick_allowed) level.quick_from = options_.quick_from;
+  if (request.show_progress && RemarksWanted()) TRY_STATUS(PrintRemarks(jit, module, request.kernel));
   auto image = jit.Compile(module, request.kernel, level);
   if (!image) return Fail(WithFile(std::move(image).error()));
   compiled.is_quick = image->is_quick;

@@ -118,6 +118,7 @@ std::string AssemblyOfLine(const std::string& text, uint32_t line) {
 Result<std::unique_ptr<lowering::Jit>> MakeJit(const Arguments& arguments) {
   lowering::JitOptions options;
   options.target = TRY(lowering::ResolveTarget(arguments.Value("--target").value_or("native")));
+  options.lane_width = TRY(ReadLaneWidth(arguments));
   options.thread_ids = lowering::ThreadIds::kOneDimensional;
   return lowering::Jit::Create(std::move(options));
 }
@@ -226,6 +227,8 @@ Status ExplainKernel(const Arguments& arguments) {
   for (const std::string& note :
        analysis::MakeCfgView(collapsed, f, {.body = analysis::CfgViewOptions::Body::kNone}).notes)
     fmt::print("  {}\n", note);
+  const auto jit = TRY(MakeJit(arguments));
+  fmt::print("{}", lowering::Render(TRY(jit->ReportLanes(collapsed, f.name)), collapsed));
   return {};
 }
 

@@ -125,6 +125,7 @@ constexpr Option kExplainOptions[] = {kSm,
                                       kCollapse,
                                       kExec,
                                       kForBlock,
+                                      kWidth,
                                       {"--target", "TRIPLE|CPU", "as in compile"},
                                       {"--list", "", "list all rows of the instruction table"}};
 
@@ -206,7 +207,10 @@ constexpr Verb kVerbs[] = {
     {"explain", "'INSTRUCTION' | ROW | --kernel NAME FILE...",
      "show how an instruction or a kernel is translated",
      "For an instruction (in quotes): its row of the instruction table, its IR, LLVM IR and assembly. For a "
-     "kernel: its execution tier and the reasons, with PTX lines.",
+     "kernel: its execution tier and the reasons, and what becomes of each loop over its threads: vectors "
+     "and how wide, which accesses are slow, why a loop is none; with PTX lines. PTX2CPU_REMARKS=1 prints "
+     "the "
+     "same for each kernel that a program compiles.",
      kExplainOptions, RunExplain},
     {"warm", "FILE|DIR... [--json]", "compile the kernels of programs and libraries before they run",
      "Compiles every kernel of the files, and of all files below the directories, into the cache that "

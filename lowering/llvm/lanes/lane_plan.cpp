@@ -1,10 +1,13 @@
 #include "lowering/llvm/lanes/lane_plan.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "lowering/llvm/emit/warps.h"
 #include "lowering/llvm/lanes/lane_cost.h"
 #include "lowering/llvm/lanes/lane_width.h"
+#include "lowering/llvm/lanes/loop_report.h"
 
 namespace ptx2cpu::lowering {
 
@@ -101,47 +104,62 @@ LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::In
 
 namespace {
 
-bool CanBeVectors(const FunctionEmitter& e, const LaneRegion& region) {
+using MaybeObstacle = std::optional<Obstacle>;
+
+// What has no vector form.
+MaybeObstacle ScalarOnly(const FunctionEmitter& e, const LaneRegion& region) {
   const ir::Function& f = e.f;
-  if (!f.at_block(region.blocks[0]).params.empty()) return false;
+  if (!f.at_block(region.blocks[0]).params.empty())
+    return Obstacle{"the loop's first block is a loop's head"};
   for (ir::BlockId block : region.blocks) {
     for (ir::InstId id : f.at_block(block).insts) {
       const ir::Inst& inst = f.at_inst(id);
+      const uint32_t line = inst.at.ptx_line;
       if (ir::IsTerminator(inst.op)) {
-        if (!IsTerminatorOfLanes(inst.op)) return false;
+        if (!IsTerminatorOfLanes(inst.op)) return Obstacle{"a branch without a vector form", line};
         continue;
       }
       const bool narrow = inst.attrs.space == Space::kLocal && e.memory.local_granule() < 4;
-      if (narrow && FormOf(e, region, inst) == LaneForm::kGather) return false;
+      if (narrow && FormOf(e, region, inst) == LaneForm::kGather)
+        return Obstacle{"parts of words of local memory at addresses of each thread's own", line};
       // There a lane that fails in a callee ends alone, with its own code.
-      if (inst.op == Opcode::kCall && NobodyWaits(e.f)) return false;
+      if (inst.op == Opcode::kCall && NobodyWaits(e.f)) return Obstacle{"a call", line};
       for (ValueId result : inst.results) {
-        if (ir::Bits(f.type_of(result)) > 64 && !region.shapes[result.index].uniform()) return false;
+        if (ir::Bits(f.type_of(result)) > 64 && !region.shapes[result.index].uniform())
+          return Obstacle{"a value of more than 64 bits", line};
       }
     }
   }
-  return true;
+  return std::nullopt;
 }
 
 // A width that is asked for is not judged.
-bool PaysOff(const FunctionEmitter& e, const LaneRegion& region, unsigned width) {
-  if (!CanBeVectors(e, region)) return false;
+MaybeObstacle AgainstVectors(const FunctionEmitter& e, const LaneRegion& region, unsigned width) {
+  if (MaybeObstacle obstacle = ScalarOnly(e, region)) return obstacle;
   const LaneCost cost = CostOf(e, region, width);
-  const bool pays = e.m.lane_width != 0 || cost.together * kMargin < cost.one_by_one;
-  return pays && cost.code_outside <= kMaxCodeOutside && cost.code_in_loops <= kMaxCodeInLoops;
+  if (e.m.lane_width == 0 && cost.together * kMargin >= cost.one_by_one) {
+    const auto rounded = [](double operations) { return std::to_string(std::lround(operations)); };
+    return Obstacle{"vectors of " + std::to_string(width) + " would cost about " + rounded(cost.together) +
+                    " operations, one by one " + rounded(cost.one_by_one)};
+  }
+  if (cost.code_outside > kMaxCodeOutside || cost.code_in_loops > kMaxCodeInLoops)
+    return Obstacle{"vectors would be too much code"};
+  return std::nullopt;
 }
 
-bool PaysForRows(const FunctionEmitter& e, const LaneRegion& region, unsigned width) {
+MaybeObstacle AgainstRows(const FunctionEmitter& e, const LaneRegion& region, unsigned width) {
   for (ir::BlockId block : region.blocks) {
     for (ir::InstId id : e.f.at_block(block).insts) {
       const ir::Inst& inst = e.f.at_inst(id);
-      if (inst.op == Opcode::kSpecialRegister && NumbersLanes(inst.attrs.special)) return false;
+      if (inst.op == Opcode::kSpecialRegister && NumbersLanes(inst.attrs.special))
+        return Obstacle{"threads ask for their number in the warp", inst.at.ptx_line};
       if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore) {
-        if (e.f.slots[inst.attrs.index].shape == ir::Level::kWarp) return false;
+        if (e.f.slots[inst.attrs.index].shape == ir::Level::kWarp)
+          return Obstacle{"a value of the warp crosses a barrier", inst.at.ptx_line};
       }
     }
   }
-  return PaysOff(e, region, width);
+  return AgainstVectors(e, region, width);
 }
 
 using Threads = LaneRegionOptions::Threads;
@@ -155,33 +173,43 @@ std::optional<LaneRegion> FindRegion(const FunctionEmitter& e, ir::BlockId entry
   return analysis::FindLaneRegion(e.f, entry, options);
 }
 
-bool MayBeVectors(const FunctionEmitter& e) {
+MaybeObstacle AgainstAnyVectors(const FunctionEmitter& e) {
+  if (e.m.lane_width == 1) return Obstacle{"a width of 1 is asked for"};
   // Locals on the stack are one lane's at a time, or words of all lanes.
-  const bool one_lane = e.memory.stack_locals() != nullptr && e.memory.local_granule() == 0;
-  return e.m.lane_width != 1 && !one_lane;
+  if (e.memory.stack_locals() != nullptr && e.memory.local_granule() == 0)
+    return Obstacle{"local memory is one thread's at a time"};
+  return std::nullopt;
+}
+
+using Against = MaybeObstacle (*)(const FunctionEmitter&, const LaneRegion&, unsigned);
+
+// Of threads in rows of `row`; 0 where that is known at run time only.
+std::optional<LanePlan> Plan(const FunctionEmitter& e, ir::BlockId entry, Threads threads, unsigned row,
+                             Against against) {
+  const auto stay = [&](const Obstacle& why) {
+    ReportScalar(e, entry, why);
+    return std::nullopt;
+  };
+  if (const MaybeObstacle obstacle = AgainstAnyVectors(e)) return stay(*obstacle);
+  auto region = FindRegion(e, entry, threads, kWarpSize);
+  if (!region) return stay({"a loop has two entries"});
+  const unsigned width = WidthOf(e, *region, row);
+  if (width != kWarpSize) region = FindRegion(e, entry, threads, width);
+  if (const MaybeObstacle obstacle = against(e, *region, width)) return stay(*obstacle);
+  LanePlan plan{std::move(*region), width, e.m.traits.has_avx512};
+  ReportVectors(e, plan);
+  return plan;
 }
 
 }  // namespace
 
 std::optional<LanePlan> PlanLanes(const FunctionEmitter& e, ir::BlockId entry) {
-  if (!MayBeVectors(e)) return std::nullopt;
   const Threads threads = e.one_dimensional ? Threads::kOneDimensional : Threads::kAnyShape;
-  auto region = FindRegion(e, entry, threads, kWarpSize);
-  if (!region) return std::nullopt;
-  const unsigned width = WidthOf(e, *region, kWarpSize);
-  if (width != kWarpSize) region = FindRegion(e, entry, threads, width);
-  if (!PaysOff(e, *region, width)) return std::nullopt;
-  return LanePlan{std::move(*region), width, e.m.traits.has_avx512};
+  return Plan(e, entry, threads, kWarpSize, AgainstVectors);
 }
 
 std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry) {
-  if (!MayBeVectors(e)) return std::nullopt;
-  auto region = FindRegion(e, entry, Threads::kRow, kWarpSize);
-  if (!region) return std::nullopt;
-  const unsigned width = WidthOf(e, *region, e.f.required_threads[0]);
-  if (width != kWarpSize) region = FindRegion(e, entry, Threads::kRow, width);
-  if (!PaysForRows(e, *region, width)) return std::nullopt;
-  return LanePlan{std::move(*region), width, e.m.traits.has_avx512};
+  return Plan(e, entry, Threads::kRow, e.f.required_threads[0], AgainstRows);
 }
 
 }  // namespace ptx2cpu::lowering

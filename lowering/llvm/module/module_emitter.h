@@ -15,6 +15,7 @@
 #include "ir/function.h"
 #include "lowering/llvm/module/emit_options.h"
 #include "lowering/llvm/module/kernel_layout.h"
+#include "lowering/llvm/module/lane_report.h"
 #include "lowering/llvm/module/target.h"
 
 namespace ptx2cpu::lowering {
@@ -32,6 +33,7 @@ struct EmitOptions {
   Storage storage = Storage::kDefine;
   bool debug_info = true;
   AlignmentChecks alignment = AlignmentChecks::kNoted;
+  LaneReport* report = nullptr;  // receives what becomes of loops over threads
 };
 
 // The memories that never overlap, as alias scopes. Generic accesses may touch any of the first three.

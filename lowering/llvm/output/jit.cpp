@@ -299,4 +299,14 @@ Result<std::string> Jit::Explain(const ir::Module& module, std::string_view kern
   return GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::AssemblyFile);
 }
 
+Result<LaneReport> Jit::ReportLanes(const ir::Module& module, std::string_view kernel) const {
+  LaneReport report;
+  EmitOptions emit = state_->EmitOptionsFor(kernel);
+  emit.thread_ids = ThreadIds::kOneDimensional;
+  emit.report = &report;
+  llvm::LLVMContext context;
+  static_cast<void>(TRY(Emit(context, module, emit)));
+  return report;
+}
+
 }  // namespace ptx2cpu::lowering

@@ -17,6 +17,7 @@
 #include "ir/function.h"
 #include "ir/result.h"
 #include "lowering/llvm/module/emit_options.h"
+#include "lowering/llvm/module/lane_report.h"
 #include "lowering/llvm/module/target.h"
 #include "lowering/llvm/output/kernel_image.h"
 #include "runtime/abi/abi.h"
@@ -86,6 +87,8 @@ class Jit {
   enum class Stage : uint8_t { kLlvm, kOptimized, kAssembly };
   // Text of a kernel at a stage, for people.
   Result<std::string> Explain(const ir::Module& module, std::string_view kernel, Stage stage) const;
+  // What becomes of the kernel's loops over threads; of blocks (n, 1, 1) where that matters.
+  Result<LaneReport> ReportLanes(const ir::Module& module, std::string_view kernel) const;
 
  private:
   struct State;

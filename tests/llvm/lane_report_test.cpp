@@ -1,0 +1,69 @@
+// The report names what is fast and what is slow in loops over threads.
+#include <catch2/catch.hpp>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+// A kernel (in: u64, out: u64) with %i, the thread's number, and %in, %out, addresses of its words.
+lowering::LaneReport ReportOf(const std::string& body, uint32_t width = 0) {
+  const std::string ptx = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout)
+{
+  .reg .b32 %i, %v, %w; .reg .b64 %base, %in, %out, %at; .reg .b128 %q;
+  ld.param.u64 %base, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %in, %base, %at;
+  add.s64 %out, %out, %at;
+)" + body + "  ret;\n}\n";
+  auto jit = lowering::Jit::Create(
+      {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4"), .lane_width = width});
+  REQUIRE(jit);
+  auto report = (*jit)->ReportLanes(BuildKernel(ptx, "k"), "k");
+  REQUIRE(report);
+  return *report;
+}
+
+}  // namespace
+
+TEST_CASE("the report counts accesses by what they are in vectors") {
+  const auto report = ReportOf(R"(
+  ld.global.u32 %v, [%in];
+  ld.global.u32 %w, [%base];
+  add.u32 %v, %v, %w;
+  mul.wide.u32 %at, %v, 4;
+  add.s64 %at, %base, %at;
+  ld.global.u32 %w, [%at];
+  atom.global.add.u32 %v, [%at], %w;
+  st.global.u32 [%out], %v;
+)",
+                               16);
+  REQUIRE(report.loops.size() == 1);
+  const lowering::LaneReport::Loop& loop = report.loops[0];
+  CHECK(loop.width == 16);
+  CHECK(loop.loads.consecutive == 1);
+  CHECK(loop.loads.gathers == 1);
+  CHECK(loop.loads.uniform >= 1);
+  CHECK(loop.stores.consecutive == 1);
+  CHECK(loop.others_one_by_one == 1);
+  CHECK(loop.slow.size() == 2);
+  CHECK(loop.why.empty());
+}
+
+TEST_CASE("the report says why threads run one by one") {
+  const auto asked = ReportOf("  ld.global.u32 %v, [%in];\n  st.global.u32 [%out], %v;\n", 1);
+  REQUIRE(asked.loops.size() == 1);
+  CHECK(asked.loops[0].width == 1);
+  CHECK(asked.loops[0].why.find("width of 1") != std::string::npos);
+
+  const auto atomics = ReportOf("  atom.global.add.u32 %v, [%base], 1;\n  st.global.u32 [%out], %v;\n");
+  REQUIRE(atomics.loops.size() == 1);
+  CHECK(atomics.loops[0].width == 1);
+  CHECK(atomics.loops[0].why.find("operations") != std::string::npos);
+}
