@@ -33,7 +33,7 @@ enum Axis : uint8_t { kAxisX, kAxisY, kAxisZ, kAxisLane, kAxes };
 struct ThreadShape {
   using Kind = Uniformity;
   static constexpr int32_t kRunTime = INT32_MIN;  // a stride that is known at run time only
-  static constexpr uint8_t kMaxAlign = 6;         // of the first thread of the widest group
+  static constexpr uint8_t kMaxAlign = 8;         // of the first thread of the widest group
 
   Kind kind = Kind::kUnknown;  // from lane to lane of the group
   Kind base = Kind::kUnknown;  // kGrid, kBlock, kWarp; kVarying: no such form, and the kind is kVarying too

@@ -12,6 +12,9 @@
 //     x(%r):                                   b: %any = barrier_reduce_or %next
 //                                              e: cond_br %any, n(%next, %i + %step, %t), x(%t)
 //
+// Loops that do little more than load stay inside, as a region of their own: the emitter makes vectors of
+// them that hold hundreds of threads.
+//
 // A thread takes the trips that it took before; between two of them the others take theirs, which nothing
 // orders. What a thread carries from trip to trip is in slots, so the loop must be short and carry little.
 // All threads of the block must come to the loop, but for the branch in front of it that skips it.
@@ -23,6 +26,7 @@
 #include "analysis/values/linear_in_thread.h"
 #include "lowering/passes.h"
 #include "lowering/passes/inductions.h"
+#include "lowering/passes/light_loops.h"
 #include "lowering/passes/thread_loop.h"
 
 namespace ptx2cpu::lowering {
@@ -53,13 +57,16 @@ class Interchanger {
     for (const analysis::Loop& loop : forest.loops) {
       if (loop.parent != analysis::kNoNode) has_inner[loop.parent] = true;
     }
-    std::vector<ThreadLoop> found;
-    for (size_t n = 0; n < forest.loops.size() && found.size() < kMaxLoops; ++n) {
+    std::vector<ThreadLoop> found, light;
+    for (size_t n = 0; n < forest.loops.size() && found.size() + light.size() < kMaxLoops; ++n) {
       if (has_inner[n]) continue;
       std::optional<ThreadLoop> loop = Match(forest.loops[n]);
-      if (loop && Strides(*loop)) found.push_back(std::move(*loop));
+      if (!loop || !Strides(*loop)) continue;
+      const bool is_light = IsLight(f_, *loop, uniformity_, carried_);
+      (is_light ? light : found).push_back(std::move(*loop));
     }
     for (const ThreadLoop& loop : found) MoveOutsideThreads(f_, loop);
+    for (const ThreadLoop& loop : light) GiveOwnRegion(f_, loop);
   }
 
  private:
@@ -176,15 +183,15 @@ class Interchanger {
 
   // Some variable starts at a place of the thread and strides by the block, memory is accessed, and little
   // else is carried.
-  bool Strides(const ThreadLoop& loop) const {
+  bool Strides(const ThreadLoop& loop) {
     bool strides = false;
-    size_t carried = 0;
+    carried_ = 0;
     for (size_t n = 0; n < f_.at_block(loop.header).params.size(); ++n) {
       const auto& steps = loop.steps[n];
       const ValueId start = f_.successors(loop.entering)[loop.entering_edge].args[n];
       const bool of_thread = linear_[start.index] && !uniformity_.UniformAt(start, Level::kBlock);
       if (!steps || !(of_thread || uniformity_.UniformAt(start, Level::kBlock))) {
-        ++carried;
+        ++carried_;
         continue;
       }
       const uint64_t least = kLeastStride * (ir::Bits(f_.type_of(start)) == 64 ? 4 : 1);
@@ -192,7 +199,7 @@ class Interchanger {
                    return IsBlockStride(step.by, least, kDepth);
                  });
     }
-    return strides && carried <= kMaxCarried && AccessesMemory(loop);
+    return strides && carried_ <= kMaxCarried && AccessesMemory(loop);
   }
 
   static constexpr int kDepth = 8;
@@ -223,6 +230,7 @@ class Interchanger {
   const std::vector<bool> linear_;
   const analysis::Cfg g_;
   const analysis::ControlDependence dependence_;
+  size_t carried_ = 0;  // of the loop that Strides has looked at
 };
 
 }  // namespace

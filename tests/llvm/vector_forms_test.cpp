@@ -295,3 +295,21 @@ done:
   }
   CHECK(Has(CodeOf(search("gt")), "lanes_loop"));
 }
+
+TEST_CASE("a loop of the whole block that loads and sums is one over vectors of many threads", "[forms]") {
+  std::string sum =
+      "  mov.u32 %n, %i;\n  mov.u32 %a0, 0;\n  ld.param.u64 %in, [pin];\nagain:\n"
+      "  mul.wide.u32 %out, %n, 4;\n  add.s64 %out, %in, %out;\n  ld.global.u32 %a1, [%out];\n"
+      "  add.u32 %a0, %a0, %a1;\n  add.u32 %n, %n, 256;\n  setp.lt.u32 %p0, %n, %a2;\n"
+      "  @%p0 bra again;\n  mov.u32 %v, %a0;\n";
+  std::string text = Kernel("  mov.u32 %a2, %nctaid.x;\n" + sum);
+  text.insert(text.find("{\n"), ".reqntid 256\n");
+  for (const auto& [target, vector] : {std::pair("x86-64-v4", "<256 x i32>"), {"x86-64-v3", "<64 x i32>"}}) {
+    INFO(target);
+    const std::string code = CodeOf(text, target);
+    const size_t loop = code.find("whole_trips");
+    REQUIRE(loop != std::string::npos);
+    CHECK(Has(code, std::string("load ") + vector));
+    CHECK(Has(code, std::string("add ") + vector));
+  }
+}

@@ -59,10 +59,38 @@ void CheckSame(const ir::Module& module) {
 
 }  // namespace
 
+// Not among neighbours: each thread reads where the element says.
+const std::string kFar =
+    "  %far = and i32 %x, %c1023\n  %far64 = zext i64 from i32 %far\n"
+    "  %faroff = shl i64 %far64, %two\n  %farat = add i64 %data, %faroff\n"
+    "  %y = load i32 global %farat\n";
+
 TEST_CASE("a loop that strides by the block and sums goes outside the threads", "[passes][interchange]") {
-  const ir::Module module = Kernel(Sum("  %sum2 = add i32 %sum, %x\n"));
+  const ir::Module module = Kernel(Sum(kFar + "  %sum2 = add i32 %sum, %y\n"));
   CHECK(Barriers(module) == 0);
   CHECK(Barriers(Interchanged(module)) == 1);
+  CheckSame(module);
+}
+
+TEST_CASE("a loop that does little more than load stays, alone if other code is long",
+          "[passes][interchange]") {
+  const ir::Module light = Kernel(Sum("  %sum2 = add i32 %sum, %x\n"));
+  CHECK(Barriers(Interchanged(light)) == 0);
+  CheckSame(light);
+  std::string more;
+  for (int n = 0; n < 60; ++n) more += "  %w" + std::to_string(n) + " = add i32 %v, %v2\n";
+  const ir::Module among = Kernel(more + "  %v3 = add i32 %w59, %w0\n" +
+                                  Sum("  %sum2 = add i32 %sum, %x\n  %unused = add i32 %v3, %x\n"));
+  CheckSame(among);
+}
+
+TEST_CASE("a light loop among operations of warps is a region of its own", "[passes][interchange]") {
+  const std::string lanes =
+      "  %last = const i32 0x1f\n"
+      "  %pair, %fine = shuffle i32 bfly %v, %one, %last, %full\n";
+  const ir::Module module =
+      Kernel(lanes + Sum("  %sum1 = add i32 %sum, %pair\n  %sum2 = add i32 %sum1, %x\n"));
+  CHECK(Barriers(Interchanged(module)) == 2);
   CheckSame(module);
 }
 
@@ -76,7 +104,8 @@ TEST_CASE("a branch in the loop, and a value of the last trip", "[passes][interc
 }
 
 TEST_CASE("a constant stride of the loop itself", "[passes][interchange]") {
-  const ir::Module module = Kernel(Sum("  %sum2 = xor i32 %sum, %x\n  %c96 = const i32 0x60\n", "%c96"));
+  const ir::Module module =
+      Kernel(Sum(kFar + "  %sum2 = xor i32 %sum, %y\n  %c96 = const i32 0x60\n", "%c96"));
   CHECK(Barriers(Interchanged(module)) == 1);
   CheckSame(module);
 }

@@ -116,7 +116,36 @@ Status LoopEmitter::Lane(const ir::Inst& inst, LaneStep lane_step, const LaneLoo
 
 // -- warps and their lanes --
 
+const ir::Inst* LoopEmitter::OnlyLanes(const ir::Inst& warps) const {
+  if (e.f.resumes != ir::Resumes::kNever || e.f.parked_slot != ~0u || e.lanes_missing ||
+      e.exits.within[warps.block.index] || !e.slots_of_turn.turns[warps.block.index].empty())
+    return nullptr;
+  const ir::Block& turn = e.f.at_block(warps.edges[0].to);
+  const ir::Inst& lanes = e.f.terminator(warps.edges[0].to);
+  if (turn.insts.size() != 1 || !turn.params.empty() || lanes.op != ir::Opcode::kForLanes ||
+      lanes.edges.size() != 2)
+    return nullptr;
+  const ir::Block& after = e.f.at_block(lanes.edges[1].to);
+  const bool ends = after.insts.size() == 1 && e.f.terminator(lanes.edges[1].to).op == ir::Opcode::kEndWarp;
+  return ends ? &lanes : nullptr;
+}
+
 Status LoopEmitter::ForWarps(const ir::Inst& inst) {
+  const ir::Inst* lanes = OnlyLanes(inst);
+  const std::optional<LanePlan> wide = lanes == nullptr ? std::nullopt : PlanWideRows(e, lanes->edges[0].to);
+  auto others = [&] { return EachWarp(inst); };
+  if (!wide) {
+    TRY_STATUS(others());
+  } else if (e.f.required_threads[0] != 0) {
+    TRY_STATUS(WideRows(*lanes, *wide));
+  } else {
+    TRY_STATUS(IfRowsHold(wide->width, [&] { return WideRows(*lanes, *wide); }, others));
+  }
+  e.blocks.Jump(inst.edges[1]);
+  return {};
+}
+
+Status LoopEmitter::EachWarp(const ir::Inst& inst) {
   TRY_STATUS(ForCountOfWarps(e, "warps", [&](Value warp) -> Status {
     llvm::BasicBlock *inside = e.body.NewBlock("warp"), *next = e.body.NewBlock("next_warp");
     if (e.lanes_missing) {
@@ -141,7 +170,6 @@ Status LoopEmitter::ForWarps(const ir::Inst& inst) {
     e.lanes_missing = true;
     ContinueWhileLive(e, AnyLive(e), e.step->end);
   }
-  e.blocks.Jump(inst.edges[1]);
   return {};
 }
 

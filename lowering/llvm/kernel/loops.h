@@ -54,14 +54,21 @@ class LoopEmitter {
   Status StepOfLanes(const ir::Inst& inst, const LanePlan& plan, llvm::Value* live,
                      const std::optional<ThreadTimes>& times);
   Status EachRow(const std::function<Status(LaneStep, llvm::Value*)>& body);
+  Status Threads(const ir::Inst& inst);
+  Status WideRows(const ir::Inst& inst, const LanePlan& plan);
+  // Whether rows have `width` threads at least.
+  Status IfRowsHold(unsigned width, const std::function<Status()>& yes, const std::function<Status()>& no);
+  Status EachWarp(const ir::Inst& inst);
+  // The loop over lanes that is all that a loop over warps does; null: it does other things.
+  const ir::Inst* OnlyLanes(const ir::Inst& warps) const;
   // Threads of the row from `first` (null: 0, and there are no others) up to `end`: one at least.
   Status ThreadsOneByOne(const ir::Inst& inst, LaneStep row_step, llvm::Value* first, llvm::Value* end);
   // `live` (an integer of a bit each): the threads that have not exited; null: all. `rest`: how many of the
   // row are left.
   Status MaskedStepOfRow(const LanePlan& plan, llvm::Value* rest, llvm::Value* live);
   Status StepOfRow(const ir::Inst& inst, const LaneStep& row_step, llvm::Value* width, const LanePlan& plan);
-  Status RowAsVectors(const ir::Inst& inst, const LaneStep& row_step, llvm::Value* width,
-                      const LanePlan& plan);
+  Status RowAsVectors(const LanePlan& plan, const LaneStep& row_step, llvm::Value* first, llvm::Value* end,
+                      const std::function<Status()>& step);
 
   FunctionEmitter& e;
   llvm::IRBuilder<>& b;

@@ -67,8 +67,8 @@ Status LoopEmitter::StepOfRow(const ir::Inst& inst, const LaneStep& row_step, Va
   if (e.step->times) BeginThread(e, *e.step->times);
   const uint32_t row = e.f.required_threads[0];
   const bool always_whole = live == nullptr && row != 0 && row % plan.width == 0;
-  if (plan.masks_steps)
-    return always_whole ? LaneVectors(e, plan).Run(nullptr) : MaskedStepOfRow(plan, rest, live);
+  if (always_whole) return LaneVectors(e, plan).Run(nullptr);
+  if (plan.masks_steps) return MaskedStepOfRow(plan, rest, live);
   llvm::BasicBlock *whole = e.body.NewBlock("whole_step"), *part = e.body.NewBlock("part_of_step"),
                    *after = e.body.NewBlock("after_step");
   Value is_whole = b.CreateICmpUGE(rest, b.getInt32(plan.width));
@@ -87,23 +87,93 @@ Status LoopEmitter::StepOfRow(const ir::Inst& inst, const LaneStep& row_step, Va
   return {};
 }
 
-// As many threads of a row at a time as the plan is wide.
-Status LoopEmitter::RowAsVectors(const ir::Inst& inst, const LaneStep& row_step, Value width,
-                                 const LanePlan& plan) {
+// As many threads of a row at a time as the plan is wide: those from `first` (null: 0) up to `end`.
+Status LoopEmitter::RowAsVectors(const LanePlan& plan, const LaneStep& row_step, Value first, Value end,
+                                 const std::function<Status()>& step) {
   const unsigned log_width = llvm::Log2_32(plan.width);
-  Value steps = b.CreateLShr(b.CreateAdd(width, b.getInt32(plan.width - 1)), log_width);
+  Value count = first == nullptr ? end : b.CreateSub(end, first);
+  Value steps = b.CreateLShr(b.CreateAdd(count, b.getInt32(plan.width - 1)), log_width);
   return e.body.Loop(steps, "x", [&](Value index) -> Status {
     LaneStep part = row_step;
     part.access_group = nullptr;
     part.width = plan.width;
     part.tid[0] = b.CreateShl(index, log_width, "tid.x", true, true);
+    if (first != nullptr) part.tid[0] = b.CreateAdd(first, part.tid[0], "tid.x", true, true);
     part.thread = b.CreateAdd(row_step.thread, part.tid[0], "thread", true, true);
     CurrentStep::Scope scope(e.step, part);
-    return StepOfRow(inst, row_step, width, plan);
+    return step();
   });
 }
 
+Status LoopEmitter::IfRowsHold(unsigned width, const std::function<Status()>& yes,
+                               const std::function<Status()>& no) {
+  Value threads = e.body.Field(offsetof(ptx2cpu_block, ntid), b.getInt32Ty(), "ntid.x");
+  llvm::BasicBlock *wide = e.body.NewBlock("wide_row"), *narrow = e.body.NewBlock("narrow_row"),
+                   *after = e.body.NewBlock("after_row");
+  b.CreateCondBr(b.CreateICmpUGE(threads, b.getInt32(width)), wide, narrow);
+  b.SetInsertPoint(wide);
+  TRY_STATUS(yes());
+  b.CreateBr(after);
+  b.SetInsertPoint(narrow);
+  TRY_STATUS(no());
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+  return {};
+}
+
+// Wide steps are whole, and their lanes part nowhere outside the loop; other threads are in steps as usual.
+Status LoopEmitter::WideRows(const ir::Inst& inst, const LanePlan& plan) {
+  Alignment::Region notes(e.alignment, inst.edges[0].to, true);
+  const std::optional<ThreadTimes> times = BeginTimes(e, inst.edges[0].to);
+  const std::optional<LanePlan> narrow = PlanRows(e, inst.edges[0].to);
+  TRY_STATUS(EachRow([&](LaneStep row_step, Value width) -> Status {
+    row_step.times = times;
+    return RowAsVectors(plan, row_step, nullptr, width, [&]() -> Status {
+      Value first = e.step->tid[0];
+      llvm::BasicBlock *whole = e.body.NewBlock("wide_step"), *part = e.body.NewBlock("part_of_step"),
+                       *after = e.body.NewBlock("after_step");
+      Value end = b.CreateAdd(first, b.getInt32(plan.width), "", true, true);
+      b.CreateCondBr(b.CreateICmpULE(end, width), whole, part);
+      b.SetInsertPoint(whole);
+      if (times) BeginThread(e, *times);
+      TRY_STATUS(LaneVectors(e, plan).Run(nullptr, part));
+      b.CreateBr(after);
+      b.SetInsertPoint(part);
+      end = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, width);
+      if (narrow) {
+        TRY_STATUS(RowAsVectors(*narrow, row_step, first, end,
+                                [&] { return StepOfRow(inst, row_step, width, *narrow); }));
+      } else {
+        TRY_STATUS(ThreadsOneByOne(inst, row_step, first, end));
+      }
+      b.CreateBr(after);
+      b.SetInsertPoint(after);
+      return {};
+    });
+  }));
+  notes.Finish();
+  return {};
+}
+
 Status LoopEmitter::ForThreads(const ir::Inst& inst) {
+  const std::optional<LanePlan> wide = PlanWideRows(e, inst.edges[0].to);
+  auto others = [&] { return Threads(inst); };
+  if (!wide) {
+    TRY_STATUS(others());
+  } else if (e.f.required_threads[0] != 0) {
+    TRY_STATUS(WideRows(inst, *wide));
+  } else {
+    TRY_STATUS(IfRowsHold(wide->width, [&] { return WideRows(inst, *wide); }, others));
+  }
+  if (e.exits.within[inst.block.index]) {
+    e.lanes_missing = true;
+    ContinueWhileLive(e, AnyLive(e), e.step->end);
+  }
+  e.blocks.Jump(inst.edges[1]);
+  return {};
+}
+
+Status LoopEmitter::Threads(const ir::Inst& inst) {
   const ir::BlockId entry = inst.edges[0].to;
   const uint32_t row = e.f.required_threads[0];
   std::optional<LanePlan> plan = PlanRows(e, entry);
@@ -116,25 +186,15 @@ Status LoopEmitter::ForThreads(const ir::Inst& inst) {
   TRY_STATUS(EachRow([&](LaneStep row_step, Value width) -> Status {
     row_step.times = times;
     if (!plan) return ThreadsOneByOne(inst, row_step, nullptr, width);
-    if (row != 0 || least_row == 0) return RowAsVectors(inst, row_step, width, *plan);
-    llvm::BasicBlock *wide = e.body.NewBlock("wide_row"), *narrow = e.body.NewBlock("narrow_row"),
-                     *after = e.body.NewBlock("after_row");
-    b.CreateCondBr(b.CreateICmpUGE(width, b.getInt32(least_row)), wide, narrow);
-    b.SetInsertPoint(wide);
-    TRY_STATUS(RowAsVectors(inst, row_step, width, *plan));
-    b.CreateBr(after);
-    b.SetInsertPoint(narrow);
-    TRY_STATUS(ThreadsOneByOne(inst, row_step, b.getInt32(0), width));
-    b.CreateBr(after);
-    b.SetInsertPoint(after);
-    return {};
+    auto as_vectors = [&] {
+      return RowAsVectors(*plan, row_step, nullptr, width,
+                          [&] { return StepOfRow(inst, row_step, width, *plan); });
+    };
+    if (row != 0 || least_row == 0) return as_vectors();
+    return IfRowsHold(least_row, as_vectors,
+                      [&] { return ThreadsOneByOne(inst, row_step, b.getInt32(0), width); });
   }));
   notes.Finish();
-  if (e.exits.within[inst.block.index]) {
-    e.lanes_missing = true;
-    ContinueWhileLive(e, AnyLive(e), e.step->end);
-  }
-  e.blocks.Jump(inst.edges[1]);
   return {};
 }
 

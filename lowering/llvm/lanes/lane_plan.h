@@ -22,10 +22,14 @@ struct LanePlan {
   unsigned width = 1;
   // Steps of which some lanes are missing are vectors under masks; else their lanes run one by one.
   bool masks_steps = false;
+  // Its width is that of WideWidthOf.
+  bool is_wide = false;
 };
 // Of the lanes of a warp, or of rows of a flat kernel's threads. Nothing: they are a loop.
 std::optional<LanePlan> PlanLanes(const FunctionEmitter& e, ir::BlockId entry);
 std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry);
+// Of rows, where a loop goes over more of them in each trip than vectors otherwise hold.
+std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry);
 
 // What an instruction of the region becomes. All decisions about memory are made here.
 enum class LaneForm : uint8_t {

@@ -43,7 +43,7 @@ class LaneVectors {
     llvm::BasicBlock *before = nullptr, *skip = nullptr;
   };
 
-  // -- control flow: lanes.cpp, lane_loops.cpp --
+  // -- control flow: lanes.cpp, lane_loops.cpp, whole_trips.cpp --
   Status EmitLevel(uint32_t level, const Mask& all);
   Status EmitBlock(ir::BlockId block, const Mask& mask, bool whole_level);
   Status EmitLoop(const LaneRegion::Item& item, const Mask& mask);
@@ -65,8 +65,21 @@ class LaneVectors {
   Status EmitLoopBody(const LaneRegion::Item& item, const LoopState& state);
   bool PaysToVersion(const LaneRegion::Item& item, const Mask& mask) const;
   Status EmitWholeTrips(const LaneRegion::Item& item, const LoopState& state);
-  LoopState Rest(const LaneRegion::Item& item, const LoopState& part, llvm::BasicBlock* from,
-                 const LoopState& mixed, llvm::BasicBlock* mixed_from);
+  struct Way {
+    const LoopState* state;
+    llvm::BasicBlock* from;
+  };
+  LoopState Rest(const std::vector<Way>& ways);
+  // What holds for lanes whose `place`, a sequence, compares so with `limit`, which is the same for all.
+  struct Bound {
+    ir::ValueId place, limit;
+    llvm::CmpInst::Predicate predicate;
+  };
+  std::optional<Bound> BoundOfTrips(const LaneRegion::Item& item) const;
+  std::optional<Bound> BoundOf(ir::ValueId condition, bool holds) const;
+  llvm::Value* AllWithin(const Bound& bound);
+  llvm::Value* SequenceFrom(ir::ValueId id, llvm::Value* first);
+  void RestoreSequences(const LaneRegion::Item& item, LoopState& state);
   Mask Either(const std::vector<EdgeRef>& edges);
   Mask EdgeMask(const Mask& mask, llvm::Value* condition);
   Mask Empty();
@@ -74,7 +87,7 @@ class LaneVectors {
   static constexpr int kMaxDepthOfBound = 4;
   bool IsBound(ir::ValueId condition, int depth) const;
   bool PartsAtBound(const ir::Inst& inst, const Mask& mask) const;
-  llvm::Value* AllOrNone(llvm::Value* condition);
+  llvm::Value* AllOrNone(ir::ValueId id, llvm::Value* condition);
   llvm::Value* AnyOf(const Mask& mask);
   llvm::Value* AllOf(const Mask& mask);
   llvm::Value* Bits(const Mask& mask);  // an integer of as many bits as there are lanes
@@ -153,12 +166,14 @@ class LaneVectors {
   llvm::IRBuilder<>& b;
   LaneRegion region_;
   const unsigned width_;
+  const bool is_wide_;
   std::map<EdgeRef, Mask> edges_;
   // Where lanes of `mixed_level_` that part at a bound may go to begin the level again under masks, while it
   // has had no effect.
   llvm::BasicBlock* mixed_ = nullptr;
   uint32_t mixed_level_ = 0;
   bool has_effects_ = false;
+  bool trips_are_bounded_ = false;  // the loop of whole trips looks at the bound itself
 };
 
 }  // namespace ptx2cpu::lowering

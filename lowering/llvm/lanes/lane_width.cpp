@@ -1,6 +1,9 @@
 #include "lowering/llvm/lanes/lane_width.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
+#include <optional>
 #include <set>
 
 namespace ptx2cpu::lowering {
@@ -69,11 +72,79 @@ class Finder {
   RegionFacts facts_;
 };
 
+constexpr unsigned kMaxWideWidth = 256, kWideWidthOfAnyRow = 128;
+constexpr size_t kMaxOutside = 120;      // instructions of such a region outside its loop
+constexpr size_t kScratchRegisters = 4;  // for what lives shortly, and for what is the same in all lanes
+
+unsigned RegistersOf(const TargetTraits& traits) { return traits.has_avx512 || traits.is_aarch64 ? 32 : 16; }
+
+// Bytes of each lane that a loop of one block keeps in registers: what it carries from trip to trip or reads
+// from outside, and what it computes. A load that is read once is an operand of its reader.
+class KeptBytes {
+ public:
+  KeptBytes(const FunctionEmitter& e, const LaneRegion& region) : e_(e), f_(e.f), r_(region) {}
+
+  // Nothing for a loop that does other things than simple operations and accesses side by side.
+  std::optional<size_t> Of(BlockId loop) {
+    const std::vector<ir::InstId>& insts = f_.at_block(loop).insts;
+    for (ValueId param : f_.at_block(loop).params) Begin(param);
+    for (size_t n = 0; n < insts.size(); ++n) {
+      for (ValueId read : ReadBy(f_.at_inst(insts[n]))) {
+        if (f_.at_value(read).block != loop) Begin(read), last_[read.index] = insts.size();
+        last_[read.index] = std::max(last_[read.index], n);
+        ++reads_[read.index];
+      }
+    }
+    size_t most = Sum();
+    bool accesses = false;
+    for (size_t n = 0; n < insts.size(); ++n) {
+      const ir::Inst& inst = f_.at_inst(insts[n]);
+      if (!ir::IsTerminator(inst.op)) {
+        const LaneForm form = FormOf(e_, r_, inst);
+        if (form != LaneForm::kVector && form != LaneForm::kUniform) return std::nullopt;
+        if (inst.op == Opcode::kStore && form == LaneForm::kUniform) return std::nullopt;
+        if (inst.op == Opcode::kSlotStore || ir::Info(inst.op).cost == ir::Cost::kCostly) return std::nullopt;
+        accesses |= IsAccess(inst) && form == LaneForm::kVector;
+      }
+      std::erase_if(live_, [&](ValueId value) { return last_[value.index] <= n; });
+      for (ValueId result : inst.results) {
+        if (inst.op != Opcode::kLoad || reads_[result.index] > 1) Begin(result);
+      }
+      most = std::max(most, Sum());
+    }
+    return accesses ? std::optional(most) : std::nullopt;
+  }
+
+ private:
+  static bool IsAccess(const ir::Inst& inst) { return inst.op == Opcode::kLoad || inst.op == Opcode::kStore; }
+  static std::vector<ValueId> ReadBy(const ir::Inst& inst) {
+    std::vector<ValueId> read = inst.operands;
+    for (const ir::Edge& edge : inst.edges) read.insert(read.end(), edge.args.begin(), edge.args.end());
+    return read;
+  }
+  // Sequences are their first lane's value where all lanes take part.
+  void Begin(ValueId value) {
+    const LaneShape shape = ShapeIn(e_, r_, value);
+    if (!shape.varying() || f_.type_of(value) == ir::Type::kI1) return;
+    if (std::ranges::find(live_, value) == live_.end()) live_.push_back(value);
+  }
+  size_t Sum() const {
+    size_t bytes = 0;
+    for (ValueId value : live_) bytes += static_cast<size_t>(ir::Bytes(f_.type_of(value)));
+    return bytes;
+  }
+
+  const FunctionEmitter& e_;
+  const ir::Function& f_;
+  const LaneRegion& r_;
+  std::map<uint32_t, size_t> last_, reads_;  // by value: the position of its last reader, the number of them
+  std::vector<ValueId> live_;
+};
+
 // Registers that a value takes: two, so that long chains of operations overlap; one where a loop's values
 // then do not fit. (Four gain in loops of integer hashes, and double the time of compiling.)
 unsigned RegistersFor(const TargetTraits& traits, const RegionFacts& facts) {
-  const size_t registers = traits.has_avx512 || traits.is_aarch64 ? 32 : 16;
-  return facts.kept * 2 <= registers ? 2 : 1;
+  return facts.kept * 2 <= RegistersOf(traits) ? 2 : 1;
 }
 
 }  // namespace
@@ -93,6 +164,31 @@ unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned ro
   if (fills || (traits.has_avx512 && row >= width)) return width;
   while (width > 4 && row % width != 0) width /= 2;
   return width;
+}
+
+unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row) {
+  const bool one_loop = region.levels.size() == 2 && region.levels[1].items.size() == 1;
+  if (!one_loop || e.m.lane_width != 0 || e.lanes_missing || region.levels[1].leaves_together) return 0;
+  const BlockId loop = region.levels[1].items[0].block;
+  size_t outside = 0;
+  for (BlockId block : region.blocks) {
+    if (block == loop) continue;
+    if (e.f.terminator(block).op == Opcode::kExitLane) return 0;
+    for (ir::InstId id : e.f.at_block(block).insts) {
+      const ir::Inst& inst = e.f.at_inst(id);
+      const bool apart = !ir::IsTerminator(inst.op) && (FormOf(e, region, inst) == LaneForm::kEachLane ||
+                                                        FormOf(e, region, inst) == LaneForm::kGather);
+      if (apart || ++outside > kMaxOutside) return 0;
+    }
+  }
+  const std::optional<size_t> kept = KeptBytes(e, region).Of(loop);
+  if (!kept) return 0;
+  const TargetTraits& traits = e.m.traits;
+  const size_t bytes = traits.vector_bytes * (RegistersOf(traits) - kScratchRegisters);
+  auto width = static_cast<unsigned>(std::bit_floor(bytes / std::max<size_t>(*kept, 4)));
+  width = std::min(width, row == 0 ? kWideWidthOfAnyRow : kMaxWideWidth);
+  while (row % width != 0) width /= 2;
+  return width > WidthOf(e, region, row) ? width : 0;
 }
 
 }  // namespace ptx2cpu::lowering

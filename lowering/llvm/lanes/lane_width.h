@@ -9,4 +9,9 @@ namespace ptx2cpu::lowering {
 // the options ask for. `row`: lanes that exist side by side, 0 where that is known at run time only.
 unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row);
 
+// Lanes that a loop goes over together in each trip, so that memory is walked in order and what the loop
+// keeps stays in registers: as many as these hold of it, more than WidthOf. 0: not so, the loop does too
+// much, or its accesses do not lie side by side.
+unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row);
+
 }  // namespace ptx2cpu::lowering

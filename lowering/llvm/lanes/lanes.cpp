@@ -24,7 +24,7 @@ bool IsTrue(Value condition) {
 }  // namespace
 
 LaneVectors::LaneVectors(FunctionEmitter& e, const LanePlan& plan)
-    : e(e), f(e.f), b(e.b), region_(plan.region), width_(plan.width) {}
+    : e(e), f(e.f), b(e.b), region_(plan.region), width_(plan.width), is_wide_(plan.is_wide) {}
 
 Status LaneVectors::Run(Value live, llvm::BasicBlock* mixed) {
   mixed_ = mixed;
@@ -228,7 +228,7 @@ Status LaneVectors::EmitEdges(const ir::Inst& inst, BlockId block, const Mask& m
   }
   if (inst.op == Opcode::kCondBr) {
     Value condition = e.values.Get(inst.operands[0]);
-    if (PartsAtBound(inst, mask)) condition = AllOrNone(condition);
+    if (PartsAtBound(inst, mask)) condition = AllOrNone(inst.operands[0], condition);
     edges_[{block, 0}] = EdgeMask(mask, condition);
     edges_[{block, 1}] = EdgeMask(mask, b.CreateNot(condition));
     return {};
@@ -281,19 +281,9 @@ bool LaneVectors::IsBound(ValueId condition, int depth) const {
 }
 
 bool LaneVectors::PartsAtBound(const ir::Inst& inst, const Mask& mask) const {
-  return mixed_ != nullptr && !has_effects_ && IsAll(mask) &&
+  return mixed_ != nullptr && !has_effects_ && !trips_are_bounded_ && IsAll(mask) &&
          region_.level_of[inst.block.index] == mixed_level_ &&
          !ShapeIn(e, region_, inst.operands[0]).uniform() && IsBound(inst.operands[0], kMaxDepthOfBound);
-}
-
-// The condition as one bit; steps in which it is true for some lanes only leave.
-Value LaneVectors::AllOrNone(Value condition) {
-  Value bits = Bits({condition});
-  Value all = b.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType()));
-  llvm::BasicBlock* together = e.body.NewBlock("together");
-  b.CreateCondBr(b.CreateOr(all, b.CreateICmpEQ(bits, Literal(bits, 0))), together, mixed_);
-  b.SetInsertPoint(together);
-  return all;
 }
 
 void LaneVectors::EmitExit(const Mask& mask) {

@@ -45,6 +45,13 @@ Value LaneVectors::Repeated(Value lanes, size_t count) {
 Status LaneVectors::Choose(Value holds, const std::function<Status()>& yes, const std::function<Status()>& no,
                            const std::vector<ValueId>& results) {
   if (holds == nullptr) return yes();
+  // A trip of a wide step's lanes that would do otherwise is none that they take together.
+  if (is_wide_ && mixed_ != nullptr && mixed_level_ != 0 && !has_effects_) {
+    llvm::BasicBlock* together = e.body.NewBlock("together");
+    b.CreateCondBr(holds, together, mixed_);
+    b.SetInsertPoint(together);
+    return yes();
+  }
   llvm::BasicBlock *together = e.body.NewBlock("together"), *apart = e.body.NewBlock("apart"),
                    *done = e.body.NewBlock("accessed");
   b.CreateCondBr(holds, together, apart, llvm::MDBuilder(e.m.context).createLikelyBranchWeights());

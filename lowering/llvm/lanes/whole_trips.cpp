@@ -1,0 +1,284 @@
+// Trips of a loop that all lanes take.
+//
+// Where masks cost (machines without AVX-512), and where a step is wide (lane_width.h), a loop whose lanes
+// leave at the bounds of the data exists twice: trips that all lanes take, without masks, and the rest:
+//
+//   while (any(i < n)) {...}   ->   while (all(i < n)) {... without masks};  while (any(i < n)) {... under
+//   masks}
+//
+// In a wide step the test of all lanes is one of the first and last lane's places: vectors of places, and of
+// bits, are not kept in the loop.
+#include <llvm/IR/Constants.h>
+
+#include <algorithm>
+
+#include "lowering/llvm/lanes/lane_vectors.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::BlockId;
+using ir::Opcode;
+using ir::ValueId;
+using Value = llvm::Value*;
+using Predicate = llvm::CmpInst::Predicate;
+
+namespace {
+
+constexpr size_t kMaxVersioned = 200;  // instructions of a loop that is emitted twice
+
+Value Known(llvm::IRBuilder<>& b, Value holds) { return holds != nullptr ? holds : b.getTrue(); }
+
+std::optional<Predicate> OrderOf(ir::Compare compare) {
+  constexpr std::pair<ir::Compare, Predicate> kOrders[] = {
+      {ir::Compare::kSlt, Predicate::ICMP_SLT}, {ir::Compare::kSle, Predicate::ICMP_SLE},
+      {ir::Compare::kSgt, Predicate::ICMP_SGT}, {ir::Compare::kSge, Predicate::ICMP_SGE},
+      {ir::Compare::kUlt, Predicate::ICMP_ULT}, {ir::Compare::kUle, Predicate::ICMP_ULE},
+      {ir::Compare::kUgt, Predicate::ICMP_UGT}, {ir::Compare::kUge, Predicate::ICMP_UGE}};
+  const auto row = std::ranges::find(kOrders, compare, &std::pair<ir::Compare, Predicate>::first);
+  if (row == std::end(kOrders)) return std::nullopt;
+  return row->second;
+}
+
+bool IsGreater(Predicate predicate) {
+  return predicate == Predicate::ICMP_SGT || predicate == Predicate::ICMP_SGE ||
+         predicate == Predicate::ICMP_UGT || predicate == Predicate::ICMP_UGE;
+}
+
+}  // namespace
+
+// Where lanes leave at bounds and access memory in between.
+bool LaneVectors::PaysToVersion(const LaneRegion::Item& item, const Mask& mask) const {
+  const LaneRegion::Level& loop = region_.levels[item.loop];
+  if (loop.leaves_together || (!is_wide_ && (e.m.traits.has_avx512 || !IsAll(mask)))) return false;
+  size_t instructions = 0;
+  bool accesses = false;
+  for (BlockId block : region_.blocks) {
+    if (!region_.Contains(item.loop, block)) continue;
+    const std::vector<ir::InstId>& insts = f.at_block(block).insts;
+    instructions += insts.size();
+    for (ir::InstId id : insts) {
+      const ir::Inst& inst = f.at_inst(id);
+      const bool access = inst.op == Opcode::kLoad || inst.op == Opcode::kStore;
+      accesses |= access && !ShapeIn(e, region_, inst.operands[0]).uniform();
+    }
+    // Lanes that part at something else soon part in every trip.
+    if (region_.level_of[block.index] != item.loop) continue;
+    const ir::Inst& end = f.terminator(block);
+    if (!end.operands.empty() && !IsBound(end.operands[0], kMaxDepthOfBound)) return false;
+  }
+  return accesses && instructions <= kMaxVersioned;
+}
+
+// -- one bound --
+
+// Of a wide step's loop that ends there alone.
+std::optional<LaneVectors::Bound> LaneVectors::BoundOfTrips(const LaneRegion::Item& item) const {
+  const LaneRegion::Level& loop = region_.levels[item.loop];
+  if (loop.latches.size() != 1 || loop.exits.size() != 1 || loop.latches[0].from != loop.exits[0].from)
+    return std::nullopt;
+  const ir::Inst& end = f.terminator(loop.latches[0].from);
+  if (end.op != Opcode::kCondBr) return std::nullopt;
+  return BoundOf(end.operands[0], loop.latches[0].number == 0);
+}
+
+std::optional<LaneVectors::Bound> LaneVectors::BoundOf(ValueId condition, bool holds) const {
+  if (!is_wide_) return std::nullopt;
+  ir::InstId def = f.at_value(condition).def;
+  while (def.valid() && f.at_inst(def).op == Opcode::kNot) {
+    holds = !holds;
+    def = f.at_value(f.at_inst(def).operands[0]).def;
+  }
+  if (!def.valid() || f.at_inst(def).op != Opcode::kIcmp) return std::nullopt;
+  const ir::Inst& compare = f.at_inst(def);
+  const std::optional<Predicate> order = OrderOf(compare.attrs.compare);
+  const size_t place = ShapeIn(e, region_, compare.operands[0]).affine() ? 0 : 1;
+  const LaneShape shape = ShapeIn(e, region_, compare.operands[place]),
+                  limit = ShapeIn(e, region_, compare.operands[1 - place]);
+  if (!order || !shape.affine() || shape.guess || !limit.uniform()) return std::nullopt;
+  Predicate predicate = place == 0 ? *order : llvm::CmpInst::getSwappedPredicate(*order);
+  if (!holds) predicate = llvm::CmpInst::getInversePredicate(predicate);
+  return Bound{compare.operands[place], compare.operands[1 - place], predicate};
+}
+
+// The places do not wrap around, and that of the lane next to the bound is within it.
+Value LaneVectors::AllWithin(const Bound& bound) {
+  const int64_t way = ShapeOf(bound.place).stride * (static_cast<int64_t>(width_) - 1);
+  Value first = e.values.Shaped(bound.place).first, limit = e.values.Get(bound.limit);
+  const unsigned bits = first->getType()->getIntegerBitWidth();
+  const bool is_signed = llvm::CmpInst::isSigned(bound.predicate);
+  auto constant = [&](const llvm::APInt& value) { return llvm::ConstantInt::get(first->getType(), value); };
+  const llvm::APInt far(bits, static_cast<uint64_t>(way), true);
+  Value last = b.CreateAdd(first, constant(far)), fits;
+  if (way >= 0) {
+    const llvm::APInt most =
+        (is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)) - far;
+    fits = b.CreateICmp(is_signed ? Predicate::ICMP_SLE : Predicate::ICMP_ULE, first, constant(most));
+  } else {
+    const llvm::APInt least =
+        (is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits)) - far;
+    fits = b.CreateICmp(is_signed ? Predicate::ICMP_SGE : Predicate::ICMP_UGE, first, constant(least));
+  }
+  const bool is_last = IsGreater(bound.predicate) == (way < 0);
+  return b.CreateAnd(fits, b.CreateICmp(bound.predicate, is_last ? last : first, limit));
+}
+
+// The vector of a sequence, where only the first lane's value was kept.
+Value LaneVectors::SequenceFrom(ValueId id, Value first) {
+  const int64_t stride = ShapeOf(id).stride;
+  llvm::SmallVector<llvm::Constant*, 64> distances;
+  for (unsigned lane = 0; lane < width_; ++lane)
+    distances.push_back(llvm::ConstantInt::get(
+        first->getType(), llvm::APInt(first->getType()->getIntegerBitWidth(),
+                                      static_cast<uint64_t>(stride * static_cast<int64_t>(lane)), true)));
+  return b.CreateAdd(Vector(first), llvm::ConstantVector::get(distances));
+}
+
+void LaneVectors::RestoreSequences(const LaneRegion::Item& item, LoopState& state) {
+  const std::vector<ValueId>& params = f.at_block(item.block).params;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (ShapeOf(params[i]).affine() && !ShapeOf(params[i]).guess)
+      state.params[i].value = SequenceFrom(params[i], state.params[i].first);
+  }
+}
+
+// The condition as one bit; steps in which it is true for some lanes only leave.
+Value LaneVectors::AllOrNone(ValueId id, Value condition) {
+  Value all, none;
+  if (const std::optional<Bound> bound = BoundOf(id, true)) {
+    all = AllWithin(*bound);
+    none = AllWithin(*BoundOf(id, false));
+  } else {
+    Value bits = Bits({condition});
+    all = b.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType()));
+    none = b.CreateICmpEQ(bits, Literal(bits, 0));
+  }
+  llvm::BasicBlock* together = e.body.NewBlock("together");
+  b.CreateCondBr(b.CreateOr(all, none), together, mixed_);
+  b.SetInsertPoint(together);
+  return all;
+}
+
+// -- the loop --
+
+// A trip of which some lanes leave ends the loop of whole trips: at its end, or at a bound in it that it
+// meets before it has any effect.
+Status LaneVectors::EmitWholeTrips(const LaneRegion::Item& item, const LoopState& state) {
+  const LaneRegion::Level& loop = region_.levels[item.loop];
+  const std::vector<LaneShape> shapes = region_.shapes;
+  const std::optional<Bound> bound = BoundOfTrips(item);
+  const bool all_enter = IsAll(state.mask);
+  llvm::BasicBlock *before, *head = e.body.NewBlock("whole_trips"), *part = e.body.NewBlock("part_leaves"),
+                            *mixed = e.body.NewBlock("parts_in_trip"),
+                            *rest = e.body.NewBlock("rest_of_trips"), *done = e.body.NewBlock("all_left");
+  Value all = all_enter ? b.getTrue() : AllOf(state.mask);
+  before = b.GetInsertBlock();
+  b.CreateCondBr(all, head, rest);
+  b.SetInsertPoint(head);
+  LoopState whole = state;
+  whole.mask = {llvm::Constant::getAllOnesValue(state.mask.lanes->getType()), b.getTrue()};
+  const std::vector<LoopPhis> phis = HeadPhis(item, whole, before);
+  LoopState at_head = whole, at_end = whole;
+  for (size_t i = 0; i < phis.size(); ++i) at_head.params[i] = {phis[i].value, phis[i].first, phis[i].holds};
+  {
+    auto* outer = std::exchange(mixed_, mixed);
+    const uint32_t outer_level = std::exchange(mixed_level_, item.loop);
+    const bool had_effects = std::exchange(has_effects_, false);
+    trips_are_bounded_ = bound.has_value();
+    TRY_STATUS(EmitLevel(item.loop, whole.mask));
+    trips_are_bounded_ = false;
+    mixed_ = outer;
+    mixed_level_ = outer_level;
+    has_effects_ |= had_effects;
+  }
+  Turn(item, phis);
+  llvm::BasicBlock* latch = b.GetInsertBlock();
+  for (size_t i = 0; i < phis.size(); ++i) {
+    auto of = [&](llvm::PHINode* phi) -> Value {
+      return phi == nullptr ? nullptr : phi->getIncomingValueForBlock(latch);
+    };
+    at_end.params[i] = {of(phis[i].value), of(phis[i].first), of(phis[i].holds)};
+  }
+  for (size_t i = 0; i < loop.live_out.size(); ++i) at_end.out[i] = Vector(e.values.Get(loop.live_out[i]));
+  std::vector<llvm::BasicBlock*> all_left;  // where no lane is left for the masked loop
+  if (bound) {
+    // Mostly all lanes leave together, which takes no vectors either.
+    llvm::BasicBlock* ended = e.body.NewBlock("trips_ended");
+    Value none =
+        AllWithin({bound->place, bound->limit, llvm::CmpInst::getInversePredicate(bound->predicate)});
+    b.CreateCondBr(AllWithin(*bound), head, ended);
+    b.SetInsertPoint(ended);
+    b.CreateCondBr(none, done, part);
+    all_left.push_back(ended);
+    b.SetInsertPoint(part);
+    RestoreSequences(item, at_end);
+    at_end.mask = {b.CreateICmp(bound->predicate,
+                                SequenceFrom(bound->place, e.values.Shaped(bound->place).first),
+                                Vector(e.values.Get(bound->limit)))};
+    at_end.left[0] = b.CreateNot(at_end.mask.lanes);
+    b.CreateCondBr(AnyOf(at_end.mask), rest, done);
+  } else {
+    at_end.mask = Either(loop.latches);
+    for (size_t i = 0; i < loop.exits.size(); ++i) at_end.left[i] = edges_.at(loop.exits[i]).lanes;
+    Value again = AnyOf(at_end.mask);
+    b.CreateCondBr(AllOf(at_end.mask), head, part);
+    b.SetInsertPoint(part);
+    b.CreateCondBr(again, rest, done);
+  }
+  std::vector<Way> ways{{&at_end, part}};
+  b.SetInsertPoint(mixed);
+  if (mixed->hasNPredecessorsOrMore(1)) {
+    if (bound) RestoreSequences(item, at_head);
+    b.CreateBr(rest);
+    ways.push_back({&at_head, mixed});
+  } else {
+    mixed->eraseFromParent();
+  }
+  ways.push_back({&state, before});
+  b.SetInsertPoint(rest);
+  const LoopState remaining = Rest(ways);
+  region_.shapes = shapes;
+  TRY_STATUS(EmitLoopBody(item, remaining));
+  llvm::BasicBlock* end = b.GetInsertBlock();
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  auto join = [&](Value from_rest, Value from_part, Value from_trips) {
+    llvm::PHINode* phi = b.CreatePHI(from_rest->getType(), 3);
+    phi->addIncoming(from_rest, end);
+    phi->addIncoming(from_part, part);
+    for (llvm::BasicBlock* from : all_left) phi->addIncoming(from_trips, from);
+    return phi;
+  };
+  for (size_t i = 0; i < loop.live_out.size(); ++i) {
+    Value value = join(e.values.Get(loop.live_out[i]), at_end.out[i], at_end.out[i]);
+    e.values.SetShaped(loop.live_out[i], {value, nullptr, nullptr});
+  }
+  for (size_t i = 0; i < loop.exits.size(); ++i)
+    edges_[loop.exits[i]] = {join(edges_.at(loop.exits[i]).lanes, at_end.left[i], whole.mask.lanes)};
+  return {};
+}
+
+// What the masked loop begins with: after a trip that some lanes have left, at the head of one that they
+// would leave, or where not all lanes enter.
+LaneVectors::LoopState LaneVectors::Rest(const std::vector<Way>& ways) {
+  auto join = [&](const std::function<Value(const LoopState&)>& of) -> Value {
+    if (of(*ways[0].state) == nullptr) return nullptr;
+    llvm::PHINode* phi = b.CreatePHI(of(*ways[0].state)->getType(), static_cast<unsigned>(ways.size()));
+    for (const Way& way : ways) phi->addIncoming(Known(b, of(*way.state)), way.from);
+    return phi;
+  };
+  const LoopState& like = *ways[0].state;
+  LoopState state;
+  state.mask = {join([](const LoopState& s) { return s.mask.lanes; }), b.getTrue()};
+  for (size_t i = 0; i < like.params.size(); ++i) {
+    state.params.push_back({join([&](const LoopState& s) { return s.params[i].value; }),
+                            join([&](const LoopState& s) { return s.params[i].first; }),
+                            join([&](const LoopState& s) { return s.params[i].holds; })});
+  }
+  for (size_t i = 0; i < like.left.size(); ++i)
+    state.left.push_back(join([&](const LoopState& s) { return s.left[i]; }));
+  for (size_t i = 0; i < like.out.size(); ++i)
+    state.out.push_back(join([&](const LoopState& s) { return s.out[i]; }));
+  return state;
+}
+
+}  // namespace ptx2cpu::lowering

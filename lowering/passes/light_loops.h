@@ -1,0 +1,20 @@
+// Loops that the emitter makes wide vectors of (lowering/llvm/lanes/lane_width.h), where they stay inside the
+// loop over threads: what they carry stays in registers, and a trip walks over hundreds of neighbouring
+// elements.
+#pragma once
+
+#include "analysis/values/uniformity.h"
+#include "lowering/passes/thread_loop.h"
+
+namespace ptx2cpu::lowering {
+
+// One block of few simple operations, whose threads access neighbouring elements. `carried`: how many values
+// it hands on that are no inductions.
+bool IsLight(const ir::Function& f, const ThreadLoop& loop, const analysis::UniformityResult& uniformity,
+             size_t carried);
+
+// Puts barriers around the loop, so that it is a region of its own, where other code would be wide with it or
+// warps would run it one by one.
+void GiveOwnRegion(ir::Function& f, const ThreadLoop& loop);
+
+}  // namespace ptx2cpu::lowering

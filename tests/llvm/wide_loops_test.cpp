@@ -1,0 +1,103 @@
+// Loops over vectors of many threads: results are those of threads one by one, wherever the data ends.
+#include <catch2/catch.hpp>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+constexpr uint32_t kElements = 1100;
+
+// A thread's sum (of products of elements and their numbers) with a stride of the grid; then, with `warp`,
+// that of its neighbour too.
+std::string Kernel(const std::string& required, const std::string& compare, bool warp) {
+  return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+)" + required +
+         R"(
+{
+  .reg .pred %p<8>; .reg .b32 %i, %n, %step, %sum, %a<8>; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %a0, %ctaid.x;
+  mov.u32 %a1, %ntid.x;
+  mov.u32 %a2, %tid.x;
+  mov.u32 %step, %nctaid.x;
+  mul.lo.u32 %step, %step, %a1;
+  mad.lo.u32 %i, %a0, %a1, %a2;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %out, %out, %at;
+  mov.u32 %sum, 0;
+  setp.ge.u32 %p0, %i, %n;
+  @%p0 bra DONE;
+LOOP:
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %at, %in, %at;
+  ld.global.u32 %a3, [%at];
+  mad.lo.u32 %sum, %a3, 3, %sum;
+  add.u32 %i, %i, %step;
+  )" + compare +
+         R"(
+DONE:
+)" + (warp ? "  shfl.sync.bfly.b32 %a4, %sum, 1, 31, 0xffffffff;\n  mad.lo.u32 %sum, %sum, 5, %a4;\n" : "") +
+         R"(
+  st.global.u32 [%out], %sum;
+  ret;
+}
+)";
+}
+
+using Compiled = std::shared_ptr<JitKernel>;
+
+Compiled Compile(const std::string& text, const lowering::JitOptions& options) {
+  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
+  if (!kernel) FAIL(kernel.error().Render());
+  return *kernel;
+}
+
+std::vector<uint32_t> Run(const Compiled& kernel, uint32_t block, uint32_t elements) {
+  harness::KernelCall call{{2, 1, 1}, {block, 1, 1}, 0, {}, {}, {}};
+  std::vector<uint32_t> words(kElements);
+  for (uint32_t i = 0; i < kElements; ++i) words[i] = (i + 1) * 2654435761u;
+  for (size_t size : {size_t{elements}, size_t{2} * block}) {
+    auto parsed = rt::ParseSpec("inout:u32:[0]");
+    REQUIRE(parsed);
+    parsed->data.resize(4 * std::max<size_t>(size, 1));
+    std::memcpy(parsed->data.data(), words.data(), 4 * size);
+    call.arguments.push_back(std::move(*parsed));
+  }
+  call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(elements)));
+  const Status status = kernel->Run(call);
+  if (!status) FAIL(status.error().Render());
+  std::vector<uint32_t> sums(size_t{2} * block);
+  std::memcpy(sums.data(), call.arguments[1].data.data(), 4 * sums.size());
+  return sums;
+}
+
+}  // namespace
+
+TEST_CASE("wide loops take the trips of each thread", "[wide]") {
+  const std::string up = "setp.lt.u32 %p1, %i, %n;\n  @%p1 bra LOOP;";
+  const std::string down = "setp.gt.u32 %p1, %n, %i;\n  @!%p1 bra DONE;\n  bra LOOP;";
+  for (const auto& [compare, warp] : {std::pair(up, false), {up, true}, {down, true}}) {
+    const Compiled plain = Compile(Kernel("", compare, warp), {.lane_width = 1});
+    std::vector<std::pair<uint32_t, Compiled>> wide;
+    for (const char* target : {"native", "x86-64-v3"}) {
+      const lowering::JitOptions options{.target = *lowering::ResolveTarget(target)};
+      const Compiled any = Compile(Kernel("", compare, warp), options);
+      for (uint32_t block : {96u, 256u, 300u}) wide.push_back({block, any});
+      for (uint32_t block : {128u, 256u})
+        wide.push_back({block, Compile(Kernel(".reqntid " + std::to_string(block), compare, warp), options)});
+    }
+    for (const auto& [block, kernel] : wide) {
+      for (uint32_t elements : {0u, 1u, 255u, 256u, 512u, 513u, 1024u, 1100u}) {
+        INFO(compare << ", " << warp << ", blocks of " << block << ", " << elements << " elements");
+        CHECK(Run(kernel, block, elements) == Run(plain, block, elements));
+      }
+    }
+  }
+}
