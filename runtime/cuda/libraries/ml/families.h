@@ -1,0 +1,2 @@
+// The table of NVML (nvml.api) has no families.
+#pragma once
