@@ -213,13 +213,13 @@ std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry) {
 }
 
 std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry) {
-  if (!MayBeVectors(e)) return std::nullopt;
+  if (AgainstAnyVectors(e)) return std::nullopt;
   auto region = FindRegion(e, entry, Threads::kRow, kWarpSize);
   if (!region || region->levels.size() != 2) return std::nullopt;
   const unsigned width = WideWidthOf(e, *region, e.f.required_threads[0]);
   if (width == 0) return std::nullopt;
   region = FindRegion(e, entry, Threads::kRow, width);
-  if (!PaysForRows(e, *region, width)) return std::nullopt;
+  if (AgainstRows(e, *region, width)) return std::nullopt;
   return LanePlan{std::move(*region), width, e.m.traits.has_avx512, true};
 }
 
