@@ -157,6 +157,16 @@ TEST_CASE("trips that all lanes take have no masks where the machine lacks some"
   CHECK(Has(code, "llvm.masked.load"));  // the rest of the trips
 }
 
+TEST_CASE("a gather of some lanes is a gather where the machine has no masks for it", "[forms]") {
+  const std::string body =
+      "  and.b32 %n, %v, 255;\n  and.b32 %a0, %i, 3;\n  setp.eq.u32 %p1, %a0, 0;\n  @%p1 bra done;\n"
+      "  mul.wide.u32 %in, %n, 4;\n  add.s64 %in, %in, %out;\n  ld.global.u32 %a1, [%in+64];\n" +
+      Repeated(kMix, 20) + "  add.u32 %v, %v, %a1;\ndone:\n";
+  const std::string code = CodeOf(Kernel(body), "x86-64-v3");
+  CHECK(Has(code, "xor <16 x i32>"));
+  CHECK_FALSE(Has(code, "each_lane"));
+}
+
 TEST_CASE("threads of a flat kernel that end before a barrier leave the others vectors", "[forms]") {
   const std::string body =
       "  mov.u32 %a1, %nctaid.x;\n  setp.ge.u32 %p1, %i, %a1;\n  @%p1 ret;\n  bar.sync 0;\n"

@@ -177,7 +177,8 @@ class Costs {
   double VectorOf(const ir::Inst& inst, const Frequency& here) const {
     if (ir::IsTerminator(inst.op)) return here.any * static_cast<double>(inst.edges.size());
     const LaneForm form = FormOf(e_, r_, inst);
-    const bool parts = form == LaneForm::kGather && !e_.m.traits.has_avx512 && here.lane < here.any;
+    const bool parts = inst.op == Opcode::kStore && form == LaneForm::kGather && !e_.m.traits.has_avx512 &&
+                       here.lane < here.any;
     if (form == LaneForm::kEachLane || parts) {
       const auto moved = static_cast<double>(inst.operands.size() + inst.results.size());
       return here.lane * width_ * (ScalarOf(inst) / kScalarPerVector + kTurn) +

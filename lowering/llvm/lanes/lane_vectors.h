@@ -126,6 +126,7 @@ class LaneVectors {
   void NoteMisaligned(const ir::Inst& inst, const Mask& mask, bool together);
   Status EmitLoad(const ir::Inst& inst, const Mask& mask);
   void LoadTogether(const ir::Inst& inst, const Mask& mask);
+  Mask ReadableByAll(const Mask& mask, llvm::Value*& pointers);
   void Gather(const ir::Inst& inst, const Mask& mask);
   Status EmitStore(const ir::Inst& inst, const Mask& mask);
   Status StoreLast(const ir::Inst& inst, const Mask& mask);

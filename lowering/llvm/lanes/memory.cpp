@@ -123,7 +123,8 @@ Status LaneVectors::Together(const ir::Inst& inst, const Mask& mask,
   return Choose(AllOf(mask), all, some, inst.results);
 }
 
-// Of each lane's own address.
+// Of each lane's own address. Where masks are missing, lanes that are not active read what another one reads,
+// and those that store do so one by one.
 Status LaneVectors::Apart(const ir::Inst& inst, const Mask& mask,
                           const std::function<void(const Mask&)>& access) {
   if (ir::Bits(inst.type) < 32) return EmitEachLane(inst, mask);
@@ -131,7 +132,7 @@ Status LaneVectors::Apart(const ir::Inst& inst, const Mask& mask,
   auto all = [&] {
     return access({llvm::Constant::getAllOnesValue(mask.lanes->getType()), b.getTrue()}), Status{};
   };
-  auto some = [&] { return EmitEachLane(inst, mask); };
+  auto some = [&] { return inst.op == Opcode::kLoad ? (access(mask), Status{}) : EmitEachLane(inst, mask); };
   return Choose(AllOf(mask), all, some, inst.results);
 }
 
@@ -168,10 +169,20 @@ void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask) {
   }
 }
 
-void LaneVectors::Gather(const ir::Inst& inst, const Mask& mask) {
-  NoteMisaligned(inst, mask, false);
+// Where a gather has no mask, lanes that are not active read what the first active one reads.
+LaneVectors::Mask LaneVectors::ReadableByAll(const Mask& mask, Value& pointers) {
+  if (IsAll(mask) || e.m.traits.has_avx512) return mask;
+  Value first = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, Bits(mask), b.getFalse());
+  Value lane = b.CreateAnd(first, Literal(first, width_ - 1));  // also of a mask without lanes
+  pointers = b.CreateSelect(mask.lanes, pointers, Vector(b.CreateExtractElement(pointers, lane)));
+  return {llvm::Constant::getAllOnesValue(mask.lanes->getType()), b.getTrue()};
+}
+
+void LaneVectors::Gather(const ir::Inst& inst, const Mask& active) {
+  NoteMisaligned(inst, active, false);
   Memory memory;
   Value pointers = e.memory.Pointer(inst.attrs.space, inst.operands[0], &memory);
+  const Mask mask = ReadableByAll(active, pointers);
   const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
   llvm::Type* type = VectorOf(e.m.MemoryTypeOf(inst.type));
   for (size_t k = 0; k < inst.results.size(); ++k) {
