@@ -16,7 +16,7 @@ std::string_view Name(Level level) {
 }
 
 std::string_view Name(Resumes resumes) {
-  constexpr std::string_view kNames[] = {"never", "warps", "lanes"};
+  constexpr std::string_view kNames[] = {"never", "blocks", "warps", "lanes"};
   return kNames[static_cast<size_t>(resumes)];
 }
 

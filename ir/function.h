@@ -119,9 +119,10 @@ struct Slot {
 // Kernels that flat or warp collapsing cannot run for sure are resumable: their code runs the lanes of one
 // warp until each suspends or exits, and a scheduler decides what runs next (lowering/passes/README.md).
 enum class Resumes : uint8_t {
-  kNever,  // block-level code runs the block to its end
-  kWarps,  // whole warps suspend, at block barriers and where they wait for other warps' stores
-  kLanes,  // each lane suspends on its own, also at collectives
+  kNever,   // block-level code runs the block to its end
+  kBlocks,  // the block suspends where its threads, or those of a warp, wait for stores of others
+  kWarps,   // whole warps suspend, at block barriers and where they wait for other warps' stores
+  kLanes,   // each lane suspends on its own, also at collectives
 };
 std::string_view Name(Resumes resumes);
 

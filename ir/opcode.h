@@ -118,5 +118,9 @@ inline bool HasMembermask(Opcode op, uint32_t flags) {
 inline bool IsConverged(Opcode op, uint32_t flags) { return IsCollective(op) && !HasMembermask(op, flags); }
 // Barriers of the cluster have no number and no count.
 inline bool IsClusterBarrier(Opcode op) { return op == Opcode::kClusterArrive || op == Opcode::kClusterWait; }
+// Where the threads of a level let others run: no number, no count, and no thread is waited for.
+inline bool IsYield(Opcode op) { return op == Opcode::kYieldBlock || op == Opcode::kYieldWarp; }
+// Barriers that threads of one block meet at.
+inline bool IsBlockBarrier(Opcode op) { return IsBarrier(op) && !IsClusterBarrier(op) && !IsYield(op); }
 
 }  // namespace ptx2cpu::ir

@@ -89,7 +89,7 @@ Result<BuildOptions> PtxModule::ForShape(std::string_view kernel, const BuildOpt
   BuildOptions special = options;
   special.pipeline.passes.launch = shape;
   const TierChoice any = TRY(ChooseTier(kernel, options));
-  if (any.resumes == ir::Resumes::kNever) return special;
+  if (any.resumes <= ir::Resumes::kBlocks) return special;
   const TierChoice one = TRY(ChooseTier(kernel, special));
   return one.resumes < any.resumes ? special : options;
 }

@@ -60,12 +60,15 @@ Status CheckSupported(ir::Module& module, ir::Function& f, const PassOptions& op
 Status InsertImplicitWarpBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Puts every block barrier alone into a block.
 Status SplitAtBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
-// Decides whether warps or lanes must be resumable: sets f.resumes.
+// Decides whether blocks, warps or lanes must be resumable: sets f.resumes.
 Status ChooseTier(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Loops that stride by the block go outside the loop over threads (T0, T1).
 Status InterchangeLoops(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Induction variables of loops that hold barriers: what differs between threads is taken out of the loop.
 Status SplitInductions(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Resumes blocks: threads that wait for another thread's store let the others come to the next barrier, then
+// yield. An error if a loop that may wait has no such barrier.
+Status DeferWaits(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Resumes lanes: yields on the back edges of loops that may wait for another thread.
 Status InsertYields(ir::Module& module, ir::Function& f, const PassOptions& options);
 
@@ -84,6 +87,8 @@ Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options)
 // -- phase Collapsed --
 // One slot for values that are never needed at the same time and copied to each other.
 Status MergeSlots(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Resumes blocks: each yield becomes a resume point of the block.
+Status MakeBlocksResumable(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Divergent branches become their arms, one after the other, each run by its own lanes.
 Status SequenceDivergentArms(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Resumes warps: the loop over warps goes, each barrier ends a warp's turn.

@@ -37,6 +37,8 @@ constexpr std::array kPasses = {
         "boundaries are blocks of their own from here on, so control dependence between blocks suffices"},
     PassEntry{"choose-tier", ChooseTier, Phase::kSimt, For::kAll, On::kKernels,
               "the last point that all tiers share; it tries the next passes on a copy"},
+    PassEntry{"defer-waits", DeferWaits, Phase::kSimt, For::kBlocks, On::kKernels,
+              "first of those that the choice decides about: it makes barriers and boundaries"},
     PassEntry{"check-supported", CheckSupported, Phase::kSimt, For::kRegions, On::kKernels,
               "after inlining and simplification, so that dead code is not refused, and before the passes "
               "that rely on it"},
@@ -52,6 +54,10 @@ constexpr std::array kPasses = {
               "turns those regions into loops"},
     PassEntry{"merge-slots", MergeSlots, Phase::kCollapsed, For::kRegions, On::kKernels,
               "only here are copies between slots visible, and the loops that do nothing else"},
+    PassEntry{
+        "make-blocks-resumable", MakeBlocksResumable, Phase::kCollapsed, For::kBlocks, On::kKernels,
+        "needs the loops over warps; before the next pass, since threads run for themselves until there are "
+        "resume points"},
     PassEntry{"sequence-divergent-arms", SequenceDivergentArms, Phase::kCollapsed, For::kRegions,
               On::kKernels,
               "the second half of mask-divergent-arms: lanes that wait are kept in slots, and loops over "
@@ -72,6 +78,8 @@ bool Concerns(const PassEntry& pass, const ir::Function& f) {
       return true;
     case For::kRegions:
       return f.resumes != ir::Resumes::kLanes;
+    case For::kBlocks:
+      return f.resumes == ir::Resumes::kBlocks;
     case For::kWarps:
       return f.resumes == ir::Resumes::kWarps;
     case For::kLanes:

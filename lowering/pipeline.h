@@ -17,6 +17,7 @@ namespace ptx2cpu::lowering {
 enum class For : uint8_t {
   kAll,
   kRegions,  // those that become loops over regions: all except those that resume lanes
+  kBlocks,   // those of them that resume blocks
   kWarps,    // those of them that resume warps
   kLanes,    // those that resume lanes
 };

@@ -57,12 +57,15 @@ class Finder {
   // A loop's body begins before the exits in it: other warps' lanes are not missing there.
   void Leave(BlockId block, bool after_loop) {
     const auto edges = f_.successors(block);
-    for (size_t n = after_loop ? 1 : 0; n < edges.size(); ++n) {
-      const BlockId to = edges[n].to;
-      if (f_.at_block(to).level == ir::Level::kLane || exits_.before[to.index]) continue;
-      exits_.before[to.index] = true;
-      work_.push_back(to);
-    }
+    for (size_t n = after_loop ? 1 : 0; n < edges.size(); ++n) Reach(edges[n].to);
+    // A block that suspends continues where it is resumed.
+    if (Is(block, Opcode::kSuspend)) Reach(f_.successors(f_.entry)[f_.terminator(block).attrs.index].to);
+  }
+
+  void Reach(BlockId block) {
+    if (f_.at_block(block).level == ir::Level::kLane || exits_.before[block.index]) return;
+    exits_.before[block.index] = true;
+    work_.push_back(block);
   }
 
   const ir::Function& f_;
@@ -73,7 +76,7 @@ class Finder {
 }  // namespace
 
 EarlyExits FindEarlyExits(const ir::Function& f) {
-  if (f.has_early_exit && f.resumes == ir::Resumes::kNever && f.parked_slot == ~0u) return Finder(f).Run();
+  if (f.has_early_exit && f.resumes <= ir::Resumes::kBlocks && f.parked_slot == ~0u) return Finder(f).Run();
   return {std::vector<bool>(f.blocks.size(), f.has_early_exit),
           std::vector<bool>(f.blocks.size(), f.has_early_exit)};
 }

@@ -106,7 +106,7 @@ class Turn {
 
 SlotsOfTurn FindSlotsOfTurn(const ir::Function& f) {
   SlotsOfTurn result{std::vector<bool>(f.slots.size()), std::vector<std::vector<uint32_t>>(f.blocks.size())};
-  if (f.slots.empty() || f.is_flat || f.resumes != ir::Resumes::kNever || f.parked_slot != ~0u) return result;
+  if (f.slots.empty() || f.is_flat || f.resumes > ir::Resumes::kBlocks || f.parked_slot != ~0u) return result;
   for (size_t n = 0; n < std::min(f.slots.size(), kMaxSlots); ++n)
     result.is_of_turn[n] = f.slots[n].shape != Level::kBlock;
   for (uint32_t n = 0; n < f.blocks.size(); ++n) {

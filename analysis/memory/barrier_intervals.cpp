@@ -74,7 +74,7 @@ void BarrierIntervals::Cut() {
       const ir::Inst& inst = f_.at_inst(insts[at]);
       if (uint32_t effect = effects_.IndexOf(insts[at]); effect != MemoryEffects::kNone)
         stretch.effects.push_back(effect);
-      if (!ir::IsBarrier(inst.op) || ir::IsClusterBarrier(inst.op)) continue;
+      if (!ir::IsBlockBarrier(inst.op)) continue;
       known_ &= IsOfWholeBlock(f_, inst);
       uint32_t here = static_cast<uint32_t>(stretches_.size());
       stretch.to = at;

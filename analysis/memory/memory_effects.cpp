@@ -56,7 +56,7 @@ MemoryEffects::MemoryEffects(const ir::Module& module, const ir::Function& f,
 std::optional<MemoryEffect> MemoryEffects::EffectOf(const ir::Inst& inst) const {
   MemoryEffect effect;
   if (IsSilent(inst)) return {};
-  if (ir::IsBarrier(inst.op) && !ir::IsClusterBarrier(inst.op)) return {};  // see barrier_intervals
+  if (ir::IsBlockBarrier(inst.op)) return {};  // see barrier_intervals
   if (!IsWeakAccess(inst)) {
     bool frozen =
         inst.op == Opcode::kLoad && (inst.attrs.space == Space::kParam || inst.attrs.space == Space::kConst);

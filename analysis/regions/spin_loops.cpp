@@ -49,13 +49,14 @@ class Candidate {
         const ir::Inst& inst = f_.at_inst(id);
         pauses_ |= inst.op == Opcode::kFence || inst.op == Opcode::kNanosleep;
         may_wait_ |= MayWait(inst);
+        yields_ |= ir::IsYield(inst.op);
       }
     }
   }
 
   // The read that decides whether the loop continues, if another thread's store can change it.
   const ir::Inst* Decider() {
-    if (!may_wait_) return nullptr;
+    if (!may_wait_ || yields_) return nullptr;
     for (BlockId block : blocks_) {
       bool leaves = false;
       for (const ir::Edge& edge : f_.successors(block)) leaves |= !Inside(edge.to);
@@ -131,7 +132,7 @@ class Candidate {
   const uint32_t number_;
   std::vector<BlockId> blocks_;
   std::vector<ir::ValueId> work_;
-  bool pauses_ = false, may_wait_ = false, all_branches_ = false;
+  bool pauses_ = false, may_wait_ = false, yields_ = false, all_branches_ = false;
   const ir::Inst* decider_ = nullptr;
 };
 

@@ -15,7 +15,7 @@ struct SpinLoop {
 // the result of an atomic operation, a volatile or ordered load, or of any load of global or shared memory
 // when the loop holds a fence or a sleep. Retry loops are not: those whose only such read is a
 // compare-and-swap against a value read anew in the loop succeed as soon as no other thread
-// runs.
+// runs. Nor are loops that yield already.
 std::vector<SpinLoop> FindSpinLoops(const ir::Function& f);
 
 }  // namespace ptx2cpu::analysis

@@ -119,6 +119,29 @@ ThreadShape Shr(const LinearSite& s) {
 constexpr int64_t kSmallStride = 1 << 24;  // that 64 lanes cannot wrap around more than once
 bool IsSmall(int64_t stride) { return stride > -kSmallStride && stride < kSmallStride; }
 
+// Whether lanes' numbers are below a bound that is a multiple of the number of lanes: all are, or none is
+// (threadIdx.x < 32).
+ThreadShape Compare(const LinearSite& s) {
+  using ir::Compare;
+  const Compare compare = s.inst.attrs.compare;
+  const bool below = compare == Compare::kUlt || compare == Compare::kUge || compare == Compare::kSlt ||
+                     compare == Compare::kSge;
+  const bool above = compare == Compare::kUgt || compare == Compare::kUle || compare == Compare::kSgt ||
+                     compare == Compare::kSle;
+  if (!below && !above) return kVaryingShape;
+  const uint64_t low_mask = (uint64_t{1} << s.group.low_bits) - 1;
+  for (size_t n = 0; n < 2; ++n) {
+    const ThreadShape& bound = s.operands[1 - n];
+    if (!CountsLanes(s, s.operands[n]) || !bound.uniform()) continue;
+    // x < bound and bound <= x part the lanes before the bound, x <= bound and bound < x after it.
+    const std::optional<uint64_t> number = Constant(s, 1 - n);
+    const bool parts_before = below == (n == 0);
+    if (parts_before ? bound.align >= s.group.low_bits : number && ((*number + 1) & low_mask) == 0)
+      return Uniform(Uniformity::kWarp);
+  }
+  return kVaryingShape;
+}
+
 // The same numbers in a wider type while the narrow sequence does not wrap around, which complete warps
 // cannot.
 ThreadShape Widen(const LinearSite& s) {
@@ -180,6 +203,7 @@ constexpr Row kRows[] = {
     {Opcode::kSext, Widen},       {Opcode::kTrunc, Trunc},   {Opcode::kToGeneric, Move},
     {Opcode::kFromGeneric, Move}, {Opcode::kSelect, Select}, {Opcode::kMinS, Clamp},
     {Opcode::kMinU, Clamp},       {Opcode::kMaxS, Clamp},    {Opcode::kMaxU, Clamp},
+    {Opcode::kIcmp, Compare},
 };
 
 constexpr auto kRules = [] {

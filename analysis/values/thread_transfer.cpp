@@ -34,7 +34,7 @@ bool IsStrong(const ir::Inst& access, bool private_shared) {
 }
 
 bool HasPrivateShared(const ir::Function& f) {
-  if (!f.is_kernel || f.resumes != ir::Resumes::kNever) return false;
+  if (!f.is_kernel || f.resumes > ir::Resumes::kBlocks) return false;
   return std::ranges::none_of(f.insts, [](const ir::Inst& inst) {
     return inst.block.valid() && inst.attrs.space == ir::Space::kSharedCluster;
   });
@@ -137,7 +137,8 @@ ThreadShape ThreadTransfer::Pure(const ir::Inst& inst, ir::Level level,
   const std::span<const ThreadShape> numbers = inst.op == Opcode::kSelect ? operands.subspan(1) : operands;
   const bool has_form = std::ranges::none_of(
       numbers, [](const ThreadShape& operand) { return operand.base == Uniformity::kVarying; });
-  const bool integer = ir::IsInteger(inst.type) && ir::Bits(inst.type) >= 32 && ir::Bits(inst.type) <= 64;
+  const ir::Type type = inst.op == Opcode::kIcmp ? inst.from : inst.type;
+  const bool integer = ir::IsInteger(type) && ir::Bits(type) >= 32 && ir::Bits(type) <= 64;
   const LinearRule rule = has_form && (window || integer) ? LinearRuleOf(inst.op) : nullptr;
   ThreadShape shape = kVaryingShape;
   if (rule != nullptr) shape = Seen(rule({f_, group_, inst, operands}), group_);

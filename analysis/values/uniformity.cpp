@@ -8,6 +8,7 @@
 #include "analysis/graph/control_dependence.h"
 #include "analysis/graph/loops.h"
 #include "analysis/graph/meetings.h"
+#include "analysis/values/settled_loads.h"
 #include "analysis/values/thread_transfer.h"
 
 namespace ptx2cpu::analysis {
@@ -23,6 +24,7 @@ class Solver {
       : f_(f),
         group_(ThreadGroup::WarpOf(launch)),
         transfer_(f, group_),
+        settled_(FindSettledLoads(f)),
         g_(BuildCfg(f)),
         loops_(Loops(g_)),
         meetings_(g_) {
@@ -62,6 +64,8 @@ class Solver {
       for (ir::ValueId operand : inst.operands) operands_.push_back(result_.values[operand.index]);
       for (size_t n = 0; n < inst.results.size(); ++n) {
         ThreadShape shape = transfer_.Result(inst, n, f_.at_block(block).level, operands_);
+        if (settled_[id.index] && !shape.uniform() && operands_[0].uniform())
+          shape = Uniform(std::max(operands_[0].kind, Uniformity::kBlock));
         Raise(inst.results[n], Escaping(inst.results[n], shape));
       }
     }
@@ -240,6 +244,7 @@ class Solver {
   const ir::Function& f_;
   const ThreadGroup group_;
   ThreadTransfer transfer_;
+  const std::vector<bool> settled_;
   Cfg g_;
   LoopForest loops_;
   Meetings meetings_;

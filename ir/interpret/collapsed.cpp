@@ -298,9 +298,11 @@ void Loops::Overwrite(Thread& thread, BlockId block) {
 }  // namespace
 
 // Until sequence-divergent-arms has run the loops have no meaning for a complete warp.
+// Nor do they before a block that suspends has resume points.
 View ViewOf(const Function& kernel) {
   if (kernel.phase != Phase::kCollapsed || HasOpenArms(kernel)) return View::kThreads;
   if (kernel.resumes == Resumes::kNever) return View::kLoops;
+  if (kernel.resumes == Resumes::kBlocks) return kernel.resume_points.empty() ? View::kThreads : View::kLoops;
   return kernel.resume_points.empty() ? View::kWarps : View::kSteps;
 }
 
@@ -313,7 +315,16 @@ void Machine::PrepareSlots() {
   }
 }
 
-Status Machine::RunCollapsed() { return Loops(*this).Run(); }
+Result<bool> Machine::RunCollapsed() {
+  TRY_STATUS(Loops(*this).Run());
+  bool suspended = false;
+  for (Thread& thread : threads) {
+    if (thread.state != ThreadState::kYielded) continue;
+    suspended = true;
+    Release(thread);
+  }
+  return suspended;
+}
 Status Machine::RunWarp(Warp& warp) { return Loops(*this).RunWarp(warp); }
 
 // The other lanes of the warp do not exist for the step.

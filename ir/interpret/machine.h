@@ -180,8 +180,8 @@ struct Machine {
   Result<Turn> TakeTurn();
   Result<bool> CompleteShortBarriers();  // when no thread of the cluster can run
   std::unexpected<Error> Deadlock();     // some thread waits
-  Status RunCollapsed();
-  void PrepareSlots();  // Collapsed
+  Result<bool> RunCollapsed();           // true: the block has suspended
+  void PrepareSlots();                   // Collapsed
   // Resumable: one step of `lanes` of a warp, entered over an edge of dispatch.
   Status RunStep(Warp& warp, uint32_t lanes, uint32_t dispatch_edge);
   Status RunWarp(Warp& warp);  // View::kWarps: until it waits at a barrier or has ended
@@ -204,7 +204,7 @@ struct Machine {
 
  private:
   std::unordered_map<const Function*, std::unique_ptr<FunctionFacts>> facts_;
-  bool ended_ = false;  // Collapsed and not resumable: it has run
+  bool ended_ = false;  // View::kLoops: it has run
   std::span<std::byte> Carve(size_t& offset, size_t bytes);
 };
 

@@ -55,6 +55,11 @@ bool SameKind(const Thread& a, const Thread& b) {
 Status ExecuteSuspend(Step& s) {
   s.thread.point = s.inst.attrs.index;
   for (size_t i = 0; i < s.inst.operands.size(); ++i) s.thread.words[i] = s.Operand32(i);
+  if (s.machine.view == View::kThreads) {  // a block that suspends: each thread for itself
+    Enter(s.frame, {s.frame.function->entry, {}});
+    s.thread.budget = 0;
+    return {};
+  }
   const Opcode op = s.frame.function->resume_points[s.thread.point].op;
   bool yields = op == Opcode::kUndef || op == Opcode::kClusterArrive;
   if (op == Opcode::kClusterArrive) TRY_STATUS(ArriveAtCluster(s));
@@ -66,10 +71,17 @@ Status ExecuteSuspend(Step& s) {
 
 Status ExecuteResume(Step& s) {
   const Edge& edge = s.inst.edges[s.thread.point];
-  s.thread.entered.push_back(edge.to);
+  if (s.machine.view != View::kThreads) s.thread.entered.push_back(edge.to);
   Enter(s.frame, edge);
   return {};
 }
+
+// Before there are resume points threads run for themselves: the others continue first.
+Status ExecuteYieldBlock(Step& s) {
+  s.thread.budget = 0;
+  return {};
+}
+Status ExecuteYieldWarp(Step& s) { return ExecuteYieldBlock(s); }
 
 Status ExecuteResumeWord(Step& s) {
   s.Return(s.thread.words[s.inst.attrs.index]);

@@ -55,7 +55,7 @@ BarrierOperands OperandsOf(const Thread& thread) { return {BarrierWord(thread, 0
 bool WaitsAtBarrier(const Thread& thread) {
   if (thread.state != ThreadState::kWaiting) return false;
   const Opcode op = WaitsFor(thread);
-  return IsBarrier(op) && !IsClusterBarrier(op);
+  return IsBlockBarrier(op);
 }
 bool WaitsToAgree(const Thread& thread) {
   return thread.state == ThreadState::kWaiting &&
@@ -331,8 +331,7 @@ std::unexpected<Error> Scheduler::Deadlock() const {
 Result<Machine::Turn> Machine::TakeTurn() {
   if (view != View::kLoops) return Scheduler(*this).TakeTurn();
   if (ended_) return Turn{};
-  ended_ = true;
-  TRY_STATUS(RunCollapsed());
+  ended_ = !TRY(RunCollapsed());
   return Turn{.live = true, .ran = true};
 }
 

@@ -51,12 +51,12 @@ Result<bool> FunctionParser::HeaderItem() {
   if (c_.TakeWord("param_bytes")) {
     param_bytes_ = TRY(c_.Number32("a size in bytes"));
   } else if (c_.TakeWord("resumes")) {
-    for (Resumes resumes : {Resumes::kWarps, Resumes::kLanes}) {
+    for (Resumes resumes : {Resumes::kBlocks, Resumes::kWarps, Resumes::kLanes}) {
       if (!c_.TakeWord(ir::Name(resumes))) continue;
       f_.resumes = resumes;
       return true;
     }
-    return c_.FailHere("expected warps or lanes");
+    return c_.FailHere("expected blocks, warps or lanes");
   } else if (c_.TakeWord("parked")) {
     f_.parked_slot = TRY(c_.Index("the slot's #index"));
   } else if (c_.TakeWord("local_bytes")) {

@@ -14,7 +14,8 @@ bool IsBranch(Opcode op) { return op == Opcode::kCondBr || op == Opcode::kSwitch
 Status CheckLevelOf(const Subject& s, BlockId block, const Inst& inst) {
   Level level = s.f.at_block(block).level;
   // Resumable warps reach barriers independently of each other.
-  Level barrier = s.f.resumes == Resumes::kWarps ? Level::kWarp : Level::kBlock;
+  Level barrier =
+      s.f.resumes == Resumes::kWarps || inst.op == Opcode::kYieldWarp ? Level::kWarp : Level::kBlock;
   if (IsBarrier(inst.op) && level != barrier) {
     return s.Broken(block, inst, fmt::format("a block barrier in a block of {} level", Name(level)));
   }
@@ -146,7 +147,8 @@ Status CheckSplitRegions(Subject& s) {
 
 Status CheckCollapsedLevels(Subject& s) {
   const Function& f = s.f;
-  Level entry = f.resumes == Resumes::kNever || f.resume_points.empty() ? Level::kBlock : Level::kWarp;
+  bool runs_blocks = f.resumes == Resumes::kNever || f.resumes == Resumes::kBlocks || f.resume_points.empty();
+  Level entry = runs_blocks ? Level::kBlock : Level::kWarp;
   if (f.at_block(f.entry).level != entry)
     return s.Broken(f.entry, fmt::format("the entry block is not of {} level", Name(entry)));
   for (BlockId block : s.Blocks()) {
@@ -185,7 +187,8 @@ Status CheckEnd(const Subject& s, BlockId block, const Inst& inst) {
     return s.Broken(block, inst, "an exit_lane in a function without has_early_exit");
   if (inst.op == Opcode::kExit && is == Level::kLane)
     return s.Broken(block, inst, "an exit; expected exit_lane");
-  if (inst.op == Opcode::kExit && (s.f.parked_slot != ~0u || !s.f.resume_points.empty()))
+  bool resumable = !s.f.resume_points.empty() && s.f.resumes != Resumes::kBlocks;
+  if (inst.op == Opcode::kExit && (s.f.parked_slot != ~0u || resumable))
     return s.Broken(block, inst, "an exit of a warp after the arms of branches were sequenced");
   for (const auto& end : kEnds) {
     if (end.op == inst.op) wants = end.level;

@@ -33,10 +33,12 @@ Status CheckPoints(Subject& s) {
       return s.Broken(fmt::format("resume point {} waits at {}, which is neither a barrier nor a collective",
                                   i, Info(point.op).mnemonic));
     }
-    if (collective && f.resumes == Resumes::kWarps) {
+    if (collective && f.resumes != Resumes::kLanes) {
       return s.Broken(
-          fmt::format("resume point {}: a function that resumes warps has no points where lanes wait", i));
+          fmt::format("resume point {}: only a function that resumes lanes has points where lanes wait", i));
     }
+    if (point.op != Opcode::kUndef && f.resumes == Resumes::kBlocks)
+      return s.Broken(fmt::format("resume point {}: a block that suspends only yields", i));
     if (collective != (point.collective != ResumePoint::kNoClass)) {
       return s.Broken(fmt::format("resume point {}: collectives, and only they, have a class", i));
     }
@@ -71,16 +73,18 @@ Status CheckDispatch(const Subject& s, BlockId block, const Inst& inst) {
 
 Status CheckResumable(Subject& s) {
   const Function& f = s.f;
-  // Warps become resumable last.
-  bool resumable = f.resumes == Resumes::kLanes || (f.resumes == Resumes::kWarps && !f.resume_points.empty());
+  // Warps and blocks become resumable after they have loops.
+  bool blocks = f.resumes == Resumes::kBlocks;
+  bool resumable = f.resumes == Resumes::kLanes || (f.resumes != Resumes::kNever && !f.resume_points.empty());
   if (resumable) {
     TRY_STATUS(CheckPoints(s));
-    if (!f.has_early_exit || f.is_flat)
-      return s.Broken("a resumable function must keep live masks and have a warp level");
+    if (!blocks && (!f.has_early_exit || f.is_flat))
+      return s.Broken("a function that resumes lanes or warps must keep live masks and have a warp level");
   }
-  Level level = f.resumes == Resumes::kLanes ? Level::kLane : Level::kWarp;
+  Level level = f.resumes == Resumes::kLanes ? Level::kLane : blocks ? Level::kBlock : Level::kWarp;
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
-    if (resumable && f.at_block(block).level == Level::kBlock) {
+    if (resumable && IsYield(inst.op)) return s.Broken(block, inst, "a yield without a resume point");
+    if (resumable && !blocks && f.at_block(block).level == Level::kBlock) {
       return s.Broken(block, "a block of block level in a resumable function");
     }
     if (!IsResumption(inst.op)) return {};
@@ -90,6 +94,8 @@ Status CheckResumable(Subject& s) {
       return s.Broken(block, inst, fmt::format("must be at {} level here", Name(level)));
     }
     if (inst.op == Opcode::kSuspend) return CheckSuspend(s, block, inst);
+    if (inst.op == Opcode::kResumeWord && blocks)
+      return s.Broken(block, inst, "the scheduler leaves no words for a block");
     if (inst.op == Opcode::kResumeWord && inst.attrs.index >= 4)
       return s.Broken(block, inst, "only words 0 to 3 exist");
     return {};

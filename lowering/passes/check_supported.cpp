@@ -46,10 +46,11 @@ Status CheckBarrier(const ir::Module& module, const ir::Function& f, const ir::I
 }  // namespace
 
 Status CheckSupported(ir::Module& module, ir::Function& f, const PassOptions&) {
-  if (f.resumes != ir::Resumes::kNever) return {};
+  if (f.resumes > ir::Resumes::kBlocks) return {};
   for (ir::BlockId block : ir::ReversePostOrder(f)) {
     for (ir::InstId id : f.at_block(block).insts) {
-      if (ir::IsBarrier(f.at_inst(id).op)) TRY_STATUS(CheckBarrier(module, f, f.at_inst(id)));
+      const ir::Opcode op = f.at_inst(id).op;
+      if (ir::IsBarrier(op) && !ir::IsYield(op)) TRY_STATUS(CheckBarrier(module, f, f.at_inst(id)));
     }
   }
   return {};

@@ -1,9 +1,10 @@
-// Chooses between regions that run to their end (tiers T0, T1) and resumable warps (T2) or lanes (T3).
+// Chooses between regions that run to their end (tiers T0, T1; T4, whose blocks suspend between regions) and
+// resumable warps (T2) or lanes (T3).
 //
 // T0 and T1 suffice if every decision whether a barrier or collective is reached is uniform, early
 // exits and masked arms aside: the passes that build regions run on a copy, and what they could only
-// leave to a check at run time counts. A loop that may wait for another thread, and a collective whose
-// members may be in the other arm of a branch, need lanes that suspend.
+// leave to a check at run time counts. A loop that may wait for another thread needs blocks that suspend
+// (defer_waits.cpp) or, like a collective whose members may be in the other arm of a branch, lanes.
 #include <algorithm>
 #include <utility>
 
@@ -92,10 +93,8 @@ class Decision {
       : module_(module), f_(f), options_(options) {}
 
   TierChoice Run() {
-    for (const analysis::SpinLoop& loop : analysis::FindSpinLoops(f_)) {
-      Add(Resumes::kLanes, "a loop that may wait for another thread's store", loop.at);
-    }
-    bool boundaries = false;
+    TryDeferringWaits();
+    bool boundaries = waits_;
     for (ir::BlockId block : ir::ReversePostOrder(f_)) {
       for (ir::InstId id : f_.at_block(block).insts) {
         const ir::Inst& inst = f_.at_inst(id);
@@ -105,6 +104,10 @@ class Decision {
     }
     if (boundaries && !Needs(Resumes::kLanes)) TryRegions();
     TierChoice choice;
+    // Waits are deferred only where regions run to their end otherwise.
+    for (TierReason& reason : reasons_) {
+      if (waits_ && Needs(Resumes::kWarps)) reason.needs = Resumes::kLanes;
+    }
     for (const TierReason& reason : reasons_) choice.resumes = std::max(choice.resumes, reason.needs);
     std::ranges::stable_sort(reasons_, [](const TierReason& a, const TierReason& b) {
       return std::pair(b.needs, a.at.ptx_line) < std::pair(a.needs, b.at.ptx_line);
@@ -143,17 +146,76 @@ class Decision {
     }
   }
 
+  // Loops that may wait: the block suspends, if its threads can come to a barrier meanwhile.
+  void TryDeferringWaits() {
+    const auto loops = analysis::FindSpinLoops(f_);
+    if (loops.empty()) return;
+    ir::Module module;  // for messages only
+    ir::Function copy = f_;
+    waits_ = DeferWaits(module, copy, options_).has_value();
+    for (const analysis::SpinLoop& loop : loops) {
+      Add(waits_ ? Resumes::kBlocks : Resumes::kLanes, "a loop that may wait for another thread's store",
+          loop.at);
+    }
+    if (waits_) deferred_ = std::move(copy);
+  }
+
+  // While a warp has yielded, the others of its block are held up where its region ends: right where they
+  // would wait for it anyway.
+  void CheckYields(const ir::Function& f) {
+    const analysis::RegionMap map = analysis::FindRegions(f, ir::Level::kBlock);
+    for (ir::BlockId block : ir::ReversePostOrder(f)) {
+      const ir::Inst& first = f.at_inst(f.at_block(block).insts.front());
+      if (first.op != Opcode::kYieldWarp) continue;
+      const uint32_t region = map.region_of[block.index];
+      const bool known = region < map.regions.size();
+      if (known && std::ranges::all_of(map.regions[region].next,
+                                       [&](ir::BlockId next) { return MeetsBeforeEffects(f, next); }))
+        continue;
+      Add(Resumes::kLanes,
+          "a warp that may wait for others, before a place where warps do not wait for each other", first.at);
+    }
+  }
+
+  // From the boundary on, nothing that another thread could observe happens before all threads of the block
+  // meet.
+  static bool MeetsBeforeEffects(const ir::Function& f, ir::BlockId boundary) {
+    std::vector<bool> seen(f.blocks.size());
+    std::vector<ir::BlockId> work{boundary};
+    seen[boundary.index] = true;
+    while (!work.empty()) {
+      const ir::BlockId block = work.back();
+      work.pop_back();
+      bool meets = false;
+      for (ir::InstId id : f.at_block(block).insts) {
+        const ir::Inst& inst = f.at_inst(id);
+        meets |= ir::IsBlockBarrier(inst.op);
+        const ir::Effect effect = ir::Info(inst.op).effect;
+        const bool silent = effect == ir::Effect::kPure || effect == ir::Effect::kReads ||
+                            effect == ir::Effect::kTerminator || effect == ir::Effect::kCollective;
+        if (!meets && !silent && !ir::IsYield(inst.op)) return false;
+      }
+      if (meets) continue;
+      for (const ir::Edge& edge : f.successors(block)) {
+        if (!seen[edge.to.index]) work.push_back(edge.to);
+        seen[edge.to.index] = true;
+      }
+    }
+    return true;
+  }
+
   // What building regions leaves to be checked at run time.
   void TryRegions() {
     ir::Module module;  // for messages only
     module.name = module_.name;
-    ir::Function copy = f_;
+    ir::Function copy = deferred_ ? *deferred_ : f_;
     Status status = InsertExtraBarriers(module, copy, options_);
     if (status) status = MaskDivergentArms(module, copy, options_);
     if (!status) return Add(Resumes::kLanes, status.error().message, {status.error().at.line, 0, 0});
     const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(copy, options_.launch);
     const ArmMembers members(copy);
     const bool mixes = MixesTrips();
+    CheckYields(copy);
     for (ir::BlockId block : ir::ReversePostOrder(copy)) {
       for (ir::InstId id : copy.at_block(block).insts) {
         const ir::Inst& inst = copy.at_inst(id);
@@ -205,7 +267,8 @@ class Decision {
   const ir::Module& module_;
   const ir::Function& f_;
   const PassOptions& options_;
-  bool all_aligned_ = true;
+  bool all_aligned_ = true, waits_ = false;
+  std::optional<ir::Function> deferred_;  // with waits deferred
   std::vector<TierReason> reasons_;
 };
 

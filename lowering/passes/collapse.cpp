@@ -191,7 +191,7 @@ class Collapser {
     // Nothing follows for any lane: the end of the region is the end of the kernel.
     // A resumable warp reports it to the scheduler.
     bool last = lanes_.regions[index].next.empty() && WarpRegionOf(lanes_.regions[index]).next.empty() &&
-                f_.resumes == ir::Resumes::kNever;
+                f_.resumes != ir::Resumes::kWarps;
     f_.inst(id).op = last ? Opcode::kEndLane : Opcode::kExitLane;
     f_.inst(id).operands.clear();
     early_exit_ |= !last;

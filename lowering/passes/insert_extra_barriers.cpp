@@ -56,7 +56,8 @@ class ExtraBarriers {
         if (ir::IsCollective(inst.op)) block.level = ir::Level::kWarp;
         // Warps that suspend reach a barrier independently.
         if (ir::IsBarrier(inst.op)) {
-          block.level = f_.resumes == ir::Resumes::kWarps ? ir::Level::kWarp : ir::Level::kBlock;
+          const bool by_warps = f_.resumes == ir::Resumes::kWarps || inst.op == ir::Opcode::kYieldWarp;
+          block.level = by_warps ? ir::Level::kWarp : ir::Level::kBlock;
         }
       }
     }

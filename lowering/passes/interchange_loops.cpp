@@ -236,7 +236,7 @@ class Interchanger {
 }  // namespace
 
 Status InterchangeLoops(ir::Module&, ir::Function& f, const PassOptions& options) {
-  if (!f.is_kernel || f.resumes != ir::Resumes::kNever) return {};
+  if (!f.is_kernel || f.resumes > ir::Resumes::kBlocks) return {};
   if (!analysis::Loops(analysis::BuildCfg(f)).loops.empty()) Interchanger(f, options).Run();
   return {};
 }

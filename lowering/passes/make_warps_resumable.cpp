@@ -12,12 +12,11 @@
 //
 // Values that cross regions are in slots already; what a barrier's own block uses after it is loaded or
 // computed again.
-#include <map>
-
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/barrier_words.h"
 #include "lowering/passes/block_editing.h"
+#include "lowering/passes/load_again.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -77,7 +76,7 @@ class WarpsResumable {
     f_.resume_points.push_back(
         {inst.op, ir::ResumePoint::kNoClass, inst.attrs.flags & ir::kAligned, inst.at});
     after_.push_back(after);
-    LoadAgain(after);
+    LoadAgain(f_, after);
   }
 
   ValueId Result(BlockId after, const ir::Inst& barrier) {
@@ -96,40 +95,6 @@ class WarpsResumable {
     test.attrs.compare = ir::Compare::kNe;
     test.operands = {value, none};
     return f_.at_inst(ir::Insert(f_, after, 2, std::move(test))).results[0];
-  }
-
-  // Values of the part before the barrier, which is another turn.
-  void LoadAgain(BlockId after) {
-    std::map<ValueId, ValueId> here;
-    size_t front = 0;
-    const std::vector<ir::InstId> insts = f_.at_block(after).insts;
-    for (ir::InstId id : insts) {
-      for (size_t n = 0; n < f_.at_inst(id).operands.size(); ++n) {
-        const ValueId value = Again(f_.at_inst(id).operands[n], after, here, front);
-        f_.inst(id).operands[n] = value;
-      }
-      for (size_t e = 0; e < f_.at_inst(id).edges.size(); ++e) {
-        for (size_t n = 0; n < f_.at_inst(id).edges[e].args.size(); ++n) {
-          const ValueId value = Again(f_.at_inst(id).edges[e].args[n], after, here, front);
-          f_.inst(id).edges[e].args[n] = value;
-        }
-      }
-    }
-  }
-
-  ValueId Again(ValueId value, BlockId after, std::map<ValueId, ValueId>& here, size_t& front) {
-    if (f_.at_value(value).block == after) return value;
-    if (auto it = here.find(value); it != here.end()) return it->second;
-    const ir::InstId def = f_.at_value(value).def;
-    CHECK(def.valid(), "a warp-level parameter crosses a barrier");
-    ir::Inst inst = f_.at_inst(def);
-    const std::vector<ValueId> old = std::move(inst.results);
-    inst.results.clear();
-    for (ValueId& operand : inst.operands) operand = Again(operand, after, here, front);
-    for (ValueId result : old) inst.results.push_back(ir::AddValue(f_, f_.type_of(result), {}, after, 0));
-    const ir::InstId id = ir::Insert(f_, after, front++, std::move(inst), static_cast<uint32_t>(old.size()));
-    for (size_t n = 0; n < old.size(); ++n) here[old[n]] = f_.at_inst(id).results[n];
-    return here.at(value);
   }
 
   // The warp is through with the kernel.

@@ -4,8 +4,9 @@
  *
  * Generated code has one function per kernel. Either it runs one complete CUDA block on the calling thread
  * and returns (run_block), or, in resumable kernels, it runs lanes of one warp until each of them suspends or
- * exits (run_step), and the runtime's scheduler decides which lanes continue (runtime/scheduler/README.md).
- * Nothing is passed in thread-locals: the block context is an argument.
+ * exits (run_step), and the runtime's scheduler decides which lanes continue (runtime/scheduler/README.md);
+ * or it runs a block until that yields (PTX2CPU_KERNEL_RESUMES_BLOCKS). Nothing is passed in thread-locals:
+ * the block context is an argument.
  */
 #ifndef PTX2CPU_ABI_H
 #define PTX2CPU_ABI_H
@@ -130,6 +131,10 @@ struct ptx2cpu_kernel {
 #include "runtime/abi/kernel_fields.def"
 };
 #define PTX2CPU_KERNEL_HAS_EARLY_EXIT 1u /* reads and writes live masks */
+/* run_step runs the whole block (warp and entry are 0) from the point points[0] until it yields, when
+ * points[0] is where it continues, or has ended, when points[0] is PTX2CPU_BLOCK_ENDED. */
+#define PTX2CPU_KERNEL_RESUMES_BLOCKS 2u
+#define PTX2CPU_BLOCK_ENDED 0xffffffffu
 
 /* Why a kernel faulted. Generated code reports through ptx2cpu_fault and does not return from it. */
 enum ptx2cpu_fault_kind {

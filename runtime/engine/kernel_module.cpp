@@ -87,7 +87,8 @@ Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block) const {
 }
 
 Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const {
-  if (any->run_step == nullptr) return notes ? any : WhenHot(block, any);
+  const bool by_blocks = (any->flags & PTX2CPU_KERNEL_RESUMES_BLOCKS) != 0;
+  if (any->run_step == nullptr || by_blocks) return notes ? any : WhenHot(block, any);
   const Special* special = TRY(MakeSpecial(block, notes));
   const ptx2cpu_kernel* code = special == nullptr ? nullptr : special->code.load(std::memory_order_acquire);
   return code == nullptr ? any : code;

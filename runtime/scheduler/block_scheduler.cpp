@@ -36,6 +36,7 @@ void BlockScheduler::Start(const ptx2cpu_kernel& kernel, ptx2cpu_block& block) {
 }
 
 Verdict BlockScheduler::Run() {
+  if ((kernel_->flags & PTX2CPU_KERNEL_RESUMES_BLOCKS) != 0) return RunBlock();
   progressed_ = false;
   uint32_t quiet = 0;
   for (uint32_t round = 0; round < kRoundsPerTurn; ++round) {
@@ -56,6 +57,15 @@ Verdict BlockScheduler::Run() {
     if (quiet == kQuietRounds) return Verdict::kStalled;
   }
   return Verdict::kTurnOver;
+}
+
+// A kernel whose blocks suspend schedules its warps on its own. A block that waits again where it has waited
+// may have come there over another way; to count it as one that only spins costs a look at the others.
+Verdict BlockScheduler::RunBlock() {
+  const uint32_t before = block_->points[0];
+  kernel_->run_step(block_, 0, PTX2CPU_ENTRY_RESUME);
+  progressed_ = block_->points[0] != before;
+  return block_->points[0] == PTX2CPU_BLOCK_ENDED ? Verdict::kDone : Verdict::kStalled;
 }
 
 // kTurnOver: some thread can run now.

@@ -92,6 +92,7 @@ class BlockScheduler {
   uint32_t& Word(uint32_t number, uint32_t thread) const {
     return block_->words[number * PTX2CPU_MAX_THREADS_PER_BLOCK + thread];
   }
+  Verdict RunBlock();
   uint32_t Step(uint32_t w, uint32_t entry, uint32_t lanes);
   void Release(uint32_t w, uint32_t lanes);
   void Exit(uint32_t w, uint32_t lanes);

@@ -60,7 +60,7 @@ class RandomCode {
     constexpr Opcode kBinary[] = {Opcode::kAdd, Opcode::kAdd, Opcode::kSub,  Opcode::kMul, Opcode::kMul,
                                   Opcode::kAnd, Opcode::kShl, Opcode::kShrU, Opcode::kShrS};
     const Opcode op = kBinary[Below(std::size(kBinary))];
-    switch (longs_.empty() ? Below(3) : Below(7)) {
+    switch (longs_.empty() ? Below(4) : Below(8)) {
       case 0:
         longs_.push_back(b.Convert(Below(2) != 0 ? Opcode::kZext : Opcode::kSext, Type::kI64, Word()));
         return;
@@ -77,7 +77,10 @@ class RandomCode {
         }
         longs_.push_back(b.Binary(op, Type::kI64, Long(), Word()));
         return;
-      case 6:
+      case 3:
+        b.Icmp(kCompares[Below(std::size(kCompares))], Word(), Word());
+        return;
+      case 7:
         words_.push_back(b.Select(b.Icmp(ir::Compare::kUlt, Word(), Word()), Word(), Word()));
         return;
       default:
@@ -105,13 +108,38 @@ class RandomCode {
     if (inst.op == Opcode::kZext || inst.op == Opcode::kTrunc) return in(0);
     if (inst.op == Opcode::kSext) return static_cast<uint64_t>(int64_t{static_cast<int32_t>(in(0))});
     if (inst.op == Opcode::kSelect) return in(0) != 0 ? in(1) : in(2);
-    if (inst.op == Opcode::kIcmp) return in(0) < in(1) ? 1 : 0;
+    if (inst.op == Opcode::kIcmp) return Holds(inst.attrs.compare, in(0), in(1)) ? 1 : 0;
     if (inst.op != Opcode::kSpecialRegister) FAIL("no rule");
     if (inst.attrs.special == ir::Special::kTidX) return thread.x;
     if (inst.attrs.special == ir::Special::kTidY) return thread.y;
     if (inst.attrs.special == ir::Special::kTidZ) return thread.z;
     if (inst.attrs.special == ir::Special::kLaneId) return thread.number % 32;
     return inst.attrs.special == ir::Special::kNtidX ? shape.x : block;
+  }
+
+  static constexpr ir::Compare kCompares[] = {ir::Compare::kUlt, ir::Compare::kUle, ir::Compare::kUgt,
+                                              ir::Compare::kUge, ir::Compare::kSlt, ir::Compare::kSle,
+                                              ir::Compare::kSgt, ir::Compare::kSge};
+  static bool Holds(ir::Compare compare, uint64_t a, uint64_t b) {
+    const auto x = static_cast<int32_t>(a), y = static_cast<int32_t>(b);
+    switch (compare) {
+      case ir::Compare::kUlt:
+        return a < b;
+      case ir::Compare::kUle:
+        return a <= b;
+      case ir::Compare::kUgt:
+        return a > b;
+      case ir::Compare::kUge:
+        return a >= b;
+      case ir::Compare::kSlt:
+        return x < y;
+      case ir::Compare::kSle:
+        return x <= y;
+      case ir::Compare::kSgt:
+        return x > y;
+      default:
+        return x >= y;
+    }
   }
 
   std::mt19937 random_;
@@ -324,6 +352,33 @@ TEST_CASE("products with values known at run time keep the form", "[analysis]") 
   shapes = ShapesOf(f, ThreadGroup{});  // a warp of any block
   CHECK(shapes[at.index].kind == Uniformity::kVarying);
   CHECK(shapes[x.index].axes[kAxisX] == 1);
+}
+
+TEST_CASE("a warp is below a bound that is a multiple of its lanes, or is not", "[analysis]") {
+  using ir::Compare;
+  const auto uniform = [](Compare compare, uint64_t bound, bool first, LaunchShape launch = {256, 1, 1}) {
+    ir::Function f;
+    f.entry = ir::AddBlock(f);
+    ir::Builder b{f, f.entry};
+    const ir::ValueId x = b.SpecialRegister(ir::Special::kTidX), c = b.Const(Type::kI32, bound);
+    const ir::ValueId is = first ? b.Icmp(compare, x, c) : b.Icmp(compare, c, x);
+    return ShapesOf(f, ThreadGroup::WarpOf(launch))[is.index].uniform();
+  };
+  for (Compare compare : {Compare::kUlt, Compare::kUge, Compare::kSlt, Compare::kSge}) {
+    CHECK(uniform(compare, 32, true));
+    CHECK(uniform(compare, 31, false));
+    CHECK_FALSE(uniform(compare, 31, true));
+    CHECK_FALSE(uniform(compare, 32, false));
+    CHECK_FALSE(uniform(compare, 32, true, {16, 16, 1}));
+    CHECK_FALSE(uniform(compare, 32, true, {0, 0, 0}));
+  }
+  for (Compare compare : {Compare::kUgt, Compare::kUle, Compare::kSgt, Compare::kSle}) {
+    CHECK(uniform(compare, 63, true));
+    CHECK(uniform(compare, 64, false));
+    CHECK_FALSE(uniform(compare, 64, true));
+    CHECK_FALSE(uniform(compare, 63, false));
+  }
+  CHECK_FALSE(uniform(Compare::kEq, 32, true));
 }
 
 TEST_CASE("what a row does across lanes decides, whoever asks", "[analysis]") {

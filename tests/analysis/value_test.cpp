@@ -37,7 +37,8 @@ constexpr LaunchShape kLine{0, 1, 1};
 TEST_CASE("uniformity of straight code", "[analysis]") {
   CHECK(Kind("  %x = load i32 param %base\n") == Uniformity::kGrid);
   CHECK(Kind("  %x = special i32 ctaid.y\n") == Uniformity::kBlock);
-  CHECK(Kind("  %x = load i32 global %base\n") == Uniformity::kVarying);
+  CHECK(Kind("  %x = load i32 global %base\n") == Uniformity::kBlock);  // settled_loads
+  CHECK(Kind("  %x = load i32 global volatile %base\n") == Uniformity::kVarying);
   CHECK(Kind("  %x = load i32 global %base {nc}\n") == Uniformity::kGrid);
   CHECK(Kind("  %x = special i32 tid.x\n") == Uniformity::kVarying);
   CHECK(Kind("  %x = special i32 tid.x\n", kLine) == Uniformity::kAffine);

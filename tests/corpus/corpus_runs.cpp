@@ -83,7 +83,7 @@ void CheckCorpus(const Prepare& prepare, CorpusPart part) {
     if (part.tier == lowering::Tier::kResumable) {
       const auto needed = ptx->ChooseTier(kernel.name);
       REQUIRE(needed);
-      if (needed->resumes == ir::Resumes::kLanes) continue;
+      if (needed->resumes == ir::Resumes::kLanes || needed->resumes == ir::Resumes::kBlocks) continue;
     }
     auto runner = prepare(*ptx, kernel.name);
     if (!runner) {

@@ -104,6 +104,32 @@ TEST_CASE("the passes' kernels give the same as machine code in the resumable ti
   CHECK(compared[1] > 100);
 }
 
+TEST_CASE("kernels that wait give the same as machine code whose blocks suspend") {
+  uint32_t by_blocks = 0;
+  for (int level : {0, 2}) {
+    auto jit = MakeJit(level);
+    for (const auto& path : KernelsOf("/tests/passes/waits")) {
+      auto module = test::AfterTier(test::ParseModule(test::ReadFile(path)), lowering::Tier::kAuto);
+      if (!module) FAIL(path << module.error().Render());
+      const ir::Function& function = test::Kernel(*module);
+      auto compiled = jit->Add(*module);
+      if (!compiled) FAIL(path << compiled.error().Render());
+      by_blocks += function.resumes == ir::Resumes::kBlocks;
+      for (uint32_t threads : {1u, 7u, 33u, 100u, 256u}) {
+        const test::Outcome expected = test::RunKernel(*module, function, threads, 7);
+        if (!expected.status) FAIL(path << expected.status.error().Render());
+        INFO(path << ", " << threads << " threads");
+        Memory memory(7);
+        auto error = rt::Launch(*compiled->kernel, {{test::kGrid, 1, 1}, {threads, 1, 1}, 0},
+                                memory.Parameters(*compiled->kernel), {.max_workers = 2});
+        if (error) FAIL(error->message);
+        CHECK(memory.data == expected.data);
+      }
+    }
+  }
+  CHECK(by_blocks >= 16);
+}
+
 TEST_CASE("random kernels give the same as machine code in the resumable tiers") {
   auto jit = MakeJit(1);
   const char* first = std::getenv("PTX2CPU_RANDOM_SEED");

@@ -143,8 +143,9 @@ TEST_CASE("lanes that part at a bound run one by one, whole steps do not pay for
 }
 
 TEST_CASE("trips that all lanes take have no masks where the machine lacks some", "[forms]") {
-  // A row of a sparse matrix: from and to loaded numbers.
+  // A row of a sparse matrix: from and to loaded numbers, which differ from warp to warp.
   const std::string row =
+      "  shr.u32 %n, %i, 5;\n  mul.wide.u32 %in, %n, 4;\n  add.s64 %out, %out, %in;\n"
       "  ld.global.u32 %n, [%out];\n  ld.global.u32 %a1, [%out+4];\n  add.u32 %n, %n, %i;\n"
       "  setp.ge.u32 %p0, %n, %a1;\n  @%p0 bra done;\nagain:\n"
       "  mul.wide.u32 %in, %n, 4;\n  add.s64 %in, %in, %out;\n  ld.global.u32 %a0, [%in+64];\n"

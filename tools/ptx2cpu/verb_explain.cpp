@@ -174,8 +174,19 @@ std::string_view TierName(const ir::Function& f) {
     return "T3 (lanes: each lane suspends at collectives and barriers, a scheduler resumes it)";
   if (f.resumes == ir::Resumes::kWarps)
     return "T2 (resumable: warps suspend at block barriers, a scheduler resumes them)";
+  if (f.resumes == ir::Resumes::kBlocks) {
+    return f.is_flat
+               ? "T0 (flat: one loop over the threads of a block), and the block suspends where threads wait"
+               : "T1 (warp: a loop over warps around loops over lanes), and the block suspends where threads "
+                 "wait";
+  }
   return f.is_flat ? "T0 (flat: one loop over the threads of a block)"
                    : "T1 (warp: a loop over warps around loops over lanes)";
+}
+
+std::string_view NeedOf(ir::Resumes needs) {
+  if (needs == ir::Resumes::kBlocks) return "the block suspends";
+  return needs == ir::Resumes::kLanes ? "T3" : "T2";
 }
 
 Status ExplainKernel(const Arguments& arguments) {
@@ -192,7 +203,7 @@ Status ExplainKernel(const Arguments& arguments) {
   fmt::print("kernel {} runs in tier {}\n", choice.kernel, TierName(f));
   const lowering::TierChoice tier = TRY(ptx.ChooseTier(choice.kernel, options));
   for (const lowering::TierReason& reason : tier.reasons) {
-    fmt::print("  {} because of {}", reason.needs == ir::Resumes::kLanes ? "T3" : "T2", reason.what);
+    fmt::print("  {} because of {}", NeedOf(reason.needs), reason.what);
     if (reason.at.ptx_line != 0)
       fmt::print(" at PTX line {}: {}", reason.at.ptx_line, simt.Line(reason.at.ptx_line));
     fmt::print("\n");

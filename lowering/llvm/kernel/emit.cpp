@@ -68,7 +68,8 @@ Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
   llvm::Function* entry = DeclareKernel(m, kernel, EntryName(kernel), llvm::GlobalValue::ExternalLinkage);
   auto body = [&](llvm::Function* function, bool one_dimensional) {
     FunctionEmitter emitter(m, kernel, function, one_dimensional);
-    return kernel.resumes == ir::Resumes::kNever ? EmitKernel(emitter) : EmitStep(emitter);
+    if (kernel.resumes == ir::Resumes::kNever) return EmitKernel(emitter);
+    return kernel.resumes == ir::Resumes::kBlocks ? EmitBlockStep(emitter) : EmitStep(emitter);
   };
   bool matters = !kernel.is_flat && ReadsThreadIndex(kernel);  // flat loops count the indices themselves
   for (uint32_t index : m.layout.functions) matters |= ReadsThreadIndex(m.ir.functions[index]);

@@ -35,7 +35,8 @@ bool LocalsMayLiveOnStack(const FunctionEmitter& e) {
   return loops == 1;
 }
 
-// All threads live, none parked.
+}  // namespace
+
 Status BeginLiveMasks(FunctionEmitter& e) {
   e.body.Field(offsetof(ptx2cpu_block, live), e.b.getPtrTy(), "live");
   return ForCountOfWarps(e, "all_live", [&](Value warp) {
@@ -47,8 +48,6 @@ Status BeginLiveMasks(FunctionEmitter& e) {
     return Status{};
   });
 }
-
-}  // namespace
 
 Status EmitKernel(FunctionEmitter& e) {
   e.memory.PrepareSlots();

@@ -7,6 +7,9 @@
 //                          switch (points[thread])
 //                     1 + c: the collective of class c
 // clang-format on
+//
+// In a kernel that resumes blocks, the step is the block's code, from points[0] on: block->points[0] says
+// where it continues, or that it has ended.
 #include <llvm/IR/Constants.h>
 
 #include "lowering/llvm/emit/warps.h"
@@ -33,6 +36,17 @@ Status EmitStep(FunctionEmitter& e) {
                       .end = end};
   TRY_STATUS(EmitRegion(e, {e.f.entry, {}}, step));
   e.b.SetInsertPoint(end);
+  e.b.CreateRetVoid();
+  return {};
+}
+
+Status EmitBlockStep(FunctionEmitter& e) {
+  e.memory.PrepareSlots();
+  llvm::BasicBlock* end = e.body.NewBlock("return");
+  TRY_STATUS(EmitRegion(e, {e.f.entry, {}}, {.level = Level::kBlock, .width = 1, .end = end}));
+  e.b.SetInsertPoint(end);
+  Value points = e.body.Field(offsetof(ptx2cpu_block, points), e.b.getPtrTy(), "points");
+  e.memory.Store(e.b.getInt32(PTX2CPU_BLOCK_ENDED), points, llvm::Align(4), Memory::kContext);
   e.b.CreateRetVoid();
   return {};
 }
@@ -84,7 +98,18 @@ void StoreForLive(Site& s, Value value, Value address, Value live) {
 }
 
 Level LevelOfResuming(const Site& s) {
+  if (s.e.f.resumes == ir::Resumes::kBlocks) return Level::kBlock;
   return s.e.f.resumes == ir::Resumes::kLanes ? Level::kLane : Level::kWarp;
+}
+
+Status ResumeBlock(Site& s) {
+  FunctionEmitter& e = s.e;
+  Value point = e.memory.Load(e.I(32), PointAddress(e, s.b.getInt32(0)), llvm::Align(4), Memory::kContext);
+  Status status;
+  ChooseEdge(s, point, [&](size_t edge) {
+    if (edge == 0 && e.f.has_early_exit) status = BeginLiveMasks(e);
+  });
+  return status;
 }
 
 }  // namespace
@@ -100,6 +125,7 @@ Status EmitResume(Site& s) {
   FunctionEmitter& e = s.e;
   if (e.f.resumes == ir::Resumes::kNever || e.step->level != LevelOfResuming(s))
     return s.Broken("at another level");
+  if (e.step->level == Level::kBlock) return ResumeBlock(s);
   Value thread = e.step->thread;
   if (e.step->level == Level::kWarp) {  // all live lanes are at one point
     Value live = LiveMask(e, e.step->warp);
@@ -120,6 +146,12 @@ Status EmitSuspend(Site& s) {
   FunctionEmitter& e = s.e;
   if (e.f.resumes == ir::Resumes::kNever || e.step->level != LevelOfResuming(s))
     return s.Broken("at another level");
+  if (e.step->level == Level::kBlock) {
+    e.memory.Store(s.b.getInt32(s.inst.attrs.index), PointAddress(e, s.b.getInt32(0)), llvm::Align(4),
+                   Memory::kContext);
+    s.b.CreateRetVoid();
+    return {};
+  }
   Value live = e.step->width == 1 ? nullptr : LiveMask(e, e.step->warp);
   for (size_t i = 0; i < s.inst.operands.size(); ++i) {
     StoreForLive(s, s.Raw(i), WordAddress(e, static_cast<uint32_t>(i)), live);
@@ -129,9 +161,12 @@ Status EmitSuspend(Site& s) {
   return {};
 }
 
+Status EmitYieldBlock(Site& s) { return s.Broken("in a function without resume points"); }
+Status EmitYieldWarp(Site& s) { return s.Broken("in a function without resume points"); }
+
 Status EmitResumeWord(Site& s) {
   FunctionEmitter& e = s.e;
-  if (e.f.resumes == ir::Resumes::kNever) return s.Broken("in a function that is not resumable");
+  if (e.f.resumes <= ir::Resumes::kBlocks) return s.Broken("in a function whose warps are not resumable");
   llvm::Type* type = e.step->width == 1 ? e.I(32) : llvm::FixedVectorType::get(e.I(32), e.step->width);
   s.Return(e.memory.Load(type, WordAddress(e, s.inst.attrs.index), llvm::Align(4), Memory::kContext));
   return {};

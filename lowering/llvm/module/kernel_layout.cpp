@@ -180,6 +180,7 @@ Result<KernelLayout> LayoutOf(const ir::Module& module, const ir::Function& kern
   std::ranges::copy(kernel.required_threads, layout.required_threads.begin());
   std::ranges::copy(kernel.required_cluster, layout.required_cluster.begin());
   layout.flags = kernel.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0;
+  if (kernel.resumes == ir::Resumes::kBlocks) layout.flags |= PTX2CPU_KERNEL_RESUMES_BLOCKS;
   layout.resumes = kernel.resumes != ir::Resumes::kNever;
   if (layout.resumes) layout.points = PointsOf(kernel);
   for (const ir::Slot& slot : kernel.slots) {

@@ -1,0 +1,315 @@
+// Resumes blocks: loops that may wait for another thread's store, in kernels whose regions run to their end
+// otherwise. A thread that would begin another trip goes to the region's end instead; the others continue to
+// the barrier that the region leads to. When all have come there, the block (or warp) yields and those that
+// wait try again. No thread could have passed that barrier, so none is held up, in contrast to a loop in lock
+// step.
+//
+// clang-format off
+//   before (Simt)                               after
+//     s:    cond_br %first, spin, b                s:     cond_br %first, spin, join(0)
+//     spin: %v = load.acquire %flag                spin:  %v = load.acquire %flag
+//           %p = icmp eq %v, 0                            %p = icmp eq %v, 0
+//           cond_br %p, spin, b                           cond_br %p, join(1), join(0)
+//     b:    barrier_block 0                        join(%w): %pending = icmp ne %w, 0 ; br ask
+//                                                  ask:   %any = barrier_reduce_or %pending, 0
+//                                                         cond_br %any, wait, b
+//                                                  wait:  yield_block ; br again
+//                                                  again: cond_br %pending, spin, join(0)
+//                                                  b:     barrier_block 0
+// clang-format on
+//
+// A loop that holds a barrier or collective yields on its back edge: there all threads of its level are
+// together. So does one after which no barrier follows: the threads that do not wait end. Otherwise the first
+// boundary on all ways from the loop must be a barrier of the whole block or a collective of all lanes of the
+// warp, without a boundary on the way; other kernels resume lanes.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "analysis/graph/dominators.h"
+#include "analysis/regions/spin_loops.h"
+#include "ir/build.h"
+#include "lowering/passes.h"
+#include "lowering/passes/block_editing.h"
+#include "lowering/passes/diagnose.h"
+#include "lowering/passes/ssa_repair.h"
+
+namespace ptx2cpu::lowering {
+namespace {
+
+using ir::BlockId;
+using ir::Level;
+using ir::Opcode;
+using ir::Type;
+using ir::ValueId;
+
+constexpr int kHoistDepth = 8;  // operations on top of each other
+
+struct Waiting {
+  analysis::SpinLoop loop;
+  BlockId target;                       // of the back edge
+  Level level = Level::kBlock;          // that yields
+  std::optional<BlockId> barrier = {};  // before which threads gather; none: the back edge yields
+};
+
+class WaitDeferrer {
+ public:
+  WaitDeferrer(const ir::Module& module, ir::Function& f)
+      : module_(module), f_(f), predecessors_(ir::Predecessors(f)) {}
+
+  Status Run() {
+    std::map<uint32_t, std::vector<Waiting>> gathered;  // by barrier
+    std::vector<Waiting> alone;
+    for (const analysis::SpinLoop& loop : analysis::FindSpinLoops(f_)) {
+      const std::optional<Waiting> waiting = Examine(loop);
+      if (!waiting) {
+        return Unsupported(module_, loop.at,
+                           "a loop that may wait, and after which no barrier is met by all threads",
+                           "the lanes tier (--exec=lanes, or auto) runs this kernel");
+      }
+      (waiting->barrier ? gathered[waiting->barrier->index] : alone).push_back(*waiting);
+    }
+    for (const Waiting& waiting : alone) YieldOnBackEdge(waiting);
+    for (const auto& [barrier, waits] : gathered) Gather({barrier}, waits);
+    RepairValues();
+    return {};
+  }
+
+ private:
+  const ir::Inst& First(BlockId block) const { return f_.at_inst(f_.at_block(block).insts.front()); }
+  bool IsBoundary(BlockId block) const {
+    return ir::IsBarrier(First(block).op) || ir::IsCollective(First(block).op);
+  }
+
+  // -- where threads that wait go --
+
+  std::optional<Waiting> Examine(const analysis::SpinLoop& loop) const {
+    Waiting waiting{.loop = loop, .target = f_.successors(loop.back.from)[loop.back.edge].to};
+    if (const std::optional<Level> level = LevelOfBoundaries(loop.back.from, waiting.target)) {
+      waiting.level = *level;
+      return waiting;
+    }
+    const std::vector<BlockId> next = BoundariesAfter(waiting.target);
+    if (next.empty()) return waiting;
+    if (next.size() > 1) return {};
+    const std::optional<Level> level = LevelOfMeeting(next[0]);
+    if (!level || !f_.at_block(next[0]).params.empty()) return {};
+    waiting.level = *level;
+    waiting.barrier = next[0];
+    return waiting;
+  }
+
+  // The highest level of the boundaries in a loop.
+  std::optional<Level> LevelOfBoundaries(BlockId latch, BlockId head) const {
+    std::vector<bool> inside(f_.blocks.size());
+    std::vector<BlockId> blocks;
+    auto reach = [&](BlockId block) {
+      if (!inside[block.index]) blocks.push_back(block);
+      inside[block.index] = true;
+    };
+    reach(head);
+    reach(latch);
+    for (size_t i = 1; i < blocks.size(); ++i) std::ranges::for_each(predecessors_[blocks[i].index], reach);
+    std::optional<Level> level;
+    for (BlockId block : blocks) {
+      if (!IsBoundary(block)) continue;
+      const Level own = ir::IsBarrier(First(block).op) ? Level::kBlock : Level::kWarp;
+      level = level ? std::max(*level, own) : own;
+    }
+    return level;
+  }
+
+  std::vector<BlockId> BoundariesAfter(BlockId from) const {
+    std::vector<bool> seen(f_.blocks.size());
+    std::vector<BlockId> work{from}, found;
+    seen[from.index] = true;
+    while (!work.empty()) {
+      const BlockId block = work.back();
+      work.pop_back();
+      if (IsBoundary(block)) {
+        found.push_back(block);
+        continue;
+      }
+      for (const ir::Edge& edge : f_.successors(block)) {
+        if (!seen[edge.to.index]) work.push_back(edge.to);
+        seen[edge.to.index] = true;
+      }
+    }
+    return found;
+  }
+
+  // The level whose threads all meet at the boundary, if they do.
+  std::optional<Level> LevelOfMeeting(BlockId boundary) const {
+    const ir::Inst& inst = First(boundary);
+    if (ir::IsBlockBarrier(inst.op)) {
+      const bool reduces = !inst.results.empty();
+      const bool all = inst.op != Opcode::kBarrierArrive && inst.operands.size() == (reduces ? 2 : 1);
+      return all ? std::optional(Level::kBlock) : std::nullopt;
+    }
+    if (!ir::HasMembermask(inst.op, inst.attrs.flags)) return {};
+    const ir::InstId mask = f_.at_value(inst.operands.back()).def;
+    const bool all = mask.valid() && f_.at_inst(mask).op == Opcode::kConst &&
+                     (f_.at_inst(mask).attrs.bits & 0xffffffff) == 0xffffffff;
+    return all ? std::optional(Level::kWarp) : std::nullopt;
+  }
+
+  // -- new code --
+
+  static Opcode YieldOf(Level level) {
+    return level == Level::kBlock ? Opcode::kYieldBlock : Opcode::kYieldWarp;
+  }
+
+  void YieldOnBackEdge(const Waiting& waiting) {
+    const analysis::BlockEdge back = waiting.loop.back;
+    const BlockId turn = SplitEdge(f_, back.from, back.edge, Level::kLane, "wait");
+    ir::Inst yield;
+    yield.op = YieldOf(waiting.level);
+    yield.at = waiting.loop.at;
+    ir::Insert(f_, turn, 0, std::move(yield), 0);
+  }
+
+  void Gather(BlockId barrier, const std::vector<Waiting>& waits) {
+    const ir::Position at = waits[0].loop.at;
+    const Level level = waits[0].level;
+    const BlockId join = ir::AddBlock(f_, "waits"), ask = ir::AddBlock(f_), decide = ir::AddBlock(f_),
+                  wait = ir::AddBlock(f_, "wait"), again = ir::AddBlock(f_, "again");
+    const ValueId which = ir::AddParam(f_, join, Type::kI32);  // 0: the thread does not wait
+    std::vector<ValueId> nothing;                              // arguments of a thread that does not
+    std::vector<std::vector<ValueId>> kept;  // arguments of the loops' heads, as parameters of `join`
+    for (const Waiting& waiting : waits) {
+      kept.emplace_back();
+      for (ValueId param : f_.at_block(waiting.target).params) {
+        kept.back().push_back(ir::AddParam(f_, join, f_.type_of(param)));
+        nothing.push_back(AtStart(Opcode::kUndef, f_.type_of(param), 0));
+      }
+    }
+    const auto number = [&](uint64_t bits) { return AtStart(Opcode::kConst, Type::kI32, bits); };
+    for (size_t n = 0; n <= waits.size(); ++n) number(n);  // no instruction is added while edges are changed
+    const auto to_join = [&](size_t loop, const std::vector<ValueId>& args) {  // loop 0: none
+      std::vector<ValueId> all{number(loop)};
+      all.insert(all.end(), nothing.begin(), nothing.end());
+      size_t first = 1;
+      for (size_t n = 0; n + 1 < loop; ++n) first += kept[n].size();
+      std::ranges::copy(args, all.begin() + static_cast<ptrdiff_t>(first));
+      return ir::Edge{join, std::move(all)};
+    };
+    for (BlockId from : ir::ReversePostOrder(f_)) {
+      for (ir::Edge& edge : f_.inst(f_.at_block(from).insts.back()).edges) {
+        if (edge.to == barrier) edge = to_join(0, {});
+      }
+    }
+    for (size_t n = 0; n < waits.size(); ++n) {
+      const analysis::BlockEdge back = waits[n].loop.back;
+      const std::vector<ValueId> args = f_.successors(back.from)[back.edge].args;
+      ir::Edge edge = to_join(n + 1, args);
+      f_.inst(f_.at_block(back.from).insts.back()).edges[back.edge] = std::move(edge);
+    }
+    const ValueId none = number(0);
+    ir::Builder at_join{f_, join, at};
+    const ValueId pending = at_join.Icmp(ir::Compare::kNe, which, none);
+    at_join.Br(ask);
+    const ValueId any = Ask(ask, decide, pending, level, at);
+    ir::Builder{f_, decide, at}.CondBr(any, {wait, {}}, {barrier, {}});
+    ir::Builder yields{f_, wait, at};
+    yields.Make(YieldOf(level), Type::kVoid, {}, {}, Type::kVoid, 0);
+    yields.Br(again);
+    // Each thread where it was.
+    ir::Builder b{f_, again, at};
+    const BlockId first = ir::AddBlock(f_);
+    b.CondBr(b.Icmp(ir::Compare::kNe, which, none), {first, {}}, to_join(0, {}));
+    b.block = first;
+    for (size_t n = 0; n + 1 < waits.size(); ++n) {
+      const BlockId others = ir::AddBlock(f_);
+      b.CondBr(b.Icmp(ir::Compare::kEq, which, number(n + 1)), {waits[n].target, kept[n]}, {others, {}});
+      b.block = others;
+    }
+    b.Br(waits.back().target, kept.back());
+  }
+
+  // Does any thread of the level wait? The answer is in `decide`, or before it.
+  ValueId Ask(BlockId ask, BlockId decide, ValueId pending, Level level, const ir::Position& at) {
+    ir::Builder b{f_, ask, at};
+    if (level == Level::kBlock) {
+      const ValueId barrier = AtStart(Opcode::kConst, Type::kI32, 0);
+      const ValueId any =
+          b.Inst1(Opcode::kBarrierReduceOr, Type::kVoid, {pending, barrier}, {.flags = ir::kAligned});
+      b.Br(decide);
+      return any;
+    }
+    const ValueId all = AtStart(Opcode::kConst, Type::kI32, 0xffffffff);
+    const ValueId any = b.Inst1(Opcode::kVoteAny, Type::kVoid, {pending, all});
+    b.Br(decide);
+    return any;
+  }
+
+  // Available everywhere.
+  ValueId AtStart(Opcode op, Type type, uint64_t bits) {
+    const auto [it, made] = at_start_.try_emplace({op, type, bits});
+    if (!made) return it->second;
+    ir::Inst inst;
+    inst.op = op;
+    inst.type = type;
+    inst.attrs.bits = bits;
+    return it->second = f_.at_inst(ir::Insert(f_, f_.entry, 0, std::move(inst))).results[0];
+  }
+
+  // -- values whose definition no longer is on all ways to their uses --
+
+  // Moves what depends on constants and parameters alone to the entry, where it is as uniform as it was:
+  // numbers of barriers, membermasks, addresses.
+  bool Hoist(ValueId value, int depth) {
+    const ir::InstId id = f_.at_value(value).def;
+    if (f_.at_value(value).block == f_.entry) return true;
+    if (!id.valid() || depth == 0) return false;
+    const ir::Inst& inst = f_.at_inst(id);
+    const bool constant = ir::Info(inst.op).effect == ir::Effect::kPure &&
+                          ir::Info(inst.op).lanes == ir::Lanes::kAlone &&
+                          (inst.op != Opcode::kSpecialRegister || (inst.attrs.flags & ir::kVolatile) == 0);
+    const bool parameter = inst.op == Opcode::kLoad && inst.attrs.space == ir::Space::kParam;
+    if (!constant && !parameter) return false;
+    if (!std::ranges::all_of(std::vector(inst.operands), [&](ValueId v) { return Hoist(v, depth - 1); }))
+      return false;
+    std::vector<ir::InstId>& from = f_.block(f_.at_inst(id).block).insts;
+    from.erase(std::ranges::find(from, id));
+    std::vector<ir::InstId>& entry = f_.block(f_.entry).insts;
+    entry.insert(entry.end() - 1, id);
+    f_.inst(id).block = f_.entry;
+    for (ValueId result : f_.at_inst(id).results) f_.values[result.index].block = f_.entry;
+    return true;
+  }
+
+  void RepairValues() {
+    const analysis::DominatorTree tree = analysis::Dominators(analysis::BuildCfg(f_));
+    std::vector<bool> lost(f_.values.size());
+    for (BlockId block : ir::ReversePostOrder(f_)) {
+      const auto check = [&](ValueId value) {
+        const BlockId home = f_.at_value(value).block;
+        if (!tree.Dominates(home.index, block.index)) lost[value.index] = true;
+      };
+      for (ir::InstId id : f_.at_block(block).insts) {
+        std::ranges::for_each(f_.at_inst(id).operands, check);
+        for (const ir::Edge& edge : f_.at_inst(id).edges) std::ranges::for_each(edge.args, check);
+      }
+    }
+    std::vector<Versions> versions;
+    for (uint32_t n = 0; n < lost.size(); ++n) {
+      if (!lost[n] || Hoist(ValueId{n}, kHoistDepth)) continue;
+      versions.push_back({ValueId{n}, AtStart(Opcode::kUndef, f_.type_of(ValueId{n}), 0)});
+    }
+    if (!versions.empty()) RepairSsa(f_, versions, std::vector<bool>(f_.blocks.size(), true));
+  }
+
+  const ir::Module& module_;
+  ir::Function& f_;
+  const std::vector<std::vector<BlockId>> predecessors_;
+  std::map<std::tuple<Opcode, Type, uint64_t>, ValueId> at_start_;
+};
+
+}  // namespace
+
+Status DeferWaits(ir::Module& module, ir::Function& f, const PassOptions&) {
+  return WaitDeferrer(module, f).Run();
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,72 @@
+// Loops that may wait: kernels under waits/ give the same memory after each pass as before all of them.
+// blocks_* become blocks that suspend; lanes_* must resume lanes, since others could be held up.
+#include <filesystem>
+
+#include "tests/passes/kernel_run.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::test;
+
+namespace {
+
+struct WaitKernel {
+  std::string name;
+  ir::Module module;
+  bool by_blocks = false;
+};
+
+std::vector<WaitKernel> WaitKernels() {
+  std::vector<WaitKernel> kernels;
+  for (const auto& entry : std::filesystem::directory_iterator(PTX2CPU_SOURCE_DIR "/tests/passes/waits")) {
+    const std::string name = entry.path().stem();
+    kernels.push_back({name, ParseModule(ReadFile(entry.path())), name.starts_with("blocks_")});
+  }
+  REQUIRE(kernels.size() >= 10);
+  return kernels;
+}
+
+}  // namespace
+
+TEST_CASE("each pass keeps the meaning of each kernel that waits", "[passes]") {
+  for (const WaitKernel& kernel : WaitKernels()) {
+    for (uint32_t threads : {1u, 7u, 33u, 100u}) {
+      const Outcome expected = RunKernel(kernel.module, kernel.module.functions.back(), threads, 5);
+      INFO(kernel.name << ", " << threads << " threads");
+      if (!expected.status) FAIL(expected.status.error().Render());
+      for (const lowering::PassEntry& pass : lowering::Passes()) {
+        const auto after = AfterTier(kernel.module, lowering::Tier::kAuto, pass.name);
+        INFO("after " << pass.name);
+        if (!after) FAIL(after.error().Render());
+        const Outcome actual = RunKernel(*after, after->functions.back(), threads, 5);
+        if (!actual.status) FAIL(actual.status.error().Render() << "\n" << ir::Print(*after));
+        CHECK(actual.data == expected.data);
+      }
+    }
+  }
+}
+
+TEST_CASE("blocks suspend where the threads that do not wait come to a barrier", "[passes]") {
+  for (const WaitKernel& kernel : WaitKernels()) {
+    const auto after = AfterTier(kernel.module, lowering::Tier::kAuto);
+    INFO(kernel.name);
+    REQUIRE(after);
+    const ir::Function& f = after->functions.back();
+    CHECK(f.resumes == (kernel.by_blocks ? ir::Resumes::kBlocks : ir::Resumes::kLanes));
+    CHECK(f.resume_points.size() >= 2);
+  }
+}
+
+TEST_CASE("what all threads load after a barrier decides for all of them", "[passes]") {
+  const ir::Module module =
+      ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/shared_decision.ir"));
+  const auto after = AfterTier(module, lowering::Tier::kAuto);
+  REQUIRE(after);
+  CHECK(after->functions.back().resumes == ir::Resumes::kNever);
+  for (uint32_t threads : {1u, 33u, 100u}) {
+    const Outcome expected = RunKernel(module, module.functions.back(), threads, 5),
+                  actual = RunKernel(*after, after->functions.back(), threads, 5);
+    REQUIRE(expected.status);
+    REQUIRE(actual.status);
+    CHECK(actual.data == expected.data);
+  }
+}
