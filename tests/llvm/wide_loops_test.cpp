@@ -101,3 +101,17 @@ TEST_CASE("wide loops take the trips of each thread", "[wide]") {
     }
   }
 }
+
+TEST_CASE("where all lanes update shared memory, the next lane is counted, not searched", "[wide]") {
+  std::string text = Kernel("", "setp.lt.u32 %p1, %i, %n;\n  @%p1 bra LOOP;", false);
+  text.insert(text.find("{\n") + 2, "  .shared .align 4 .b8 counts[1024];\n  .reg .b32 %c;\n");
+  text.insert(text.find("  mad.lo.u32 %sum"),
+              "  and.b32 %c, %a3, 1020;\n  mov.u32 %a4, counts;\n  add.u32 %c, %c, %a4;\n"
+              "  atom.shared.add.u32 %a4, [%c], 1;\n");
+  auto jit =
+      lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4")});
+  REQUIRE(jit);
+  const auto code = (*jit)->Explain(BuildKernel(text, "k"), "k", lowering::Jit::Stage::kLlvm);
+  REQUIRE(code);
+  CHECK(code->find("all_lanes") != std::string::npos);
+}

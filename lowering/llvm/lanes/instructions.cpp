@@ -171,9 +171,22 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
     b.CreateAlignedStore(llvm::Constant::getNullValue(VectorOf(e.m.MemoryTypeOf(f.type_of(id)))),
                          results.back().array, llvm::Align(64));
   }
-  llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.body.NewBlock("each_lane"),
-                   *inside = e.body.NewBlock("lane"), *after = e.body.NewBlock("after");
+  llvm::BasicBlock *head = e.body.NewBlock("each_lane"), *inside = e.body.NewBlock("lane"),
+                   *after = e.body.NewBlock("after");
   Value lanes = Bits(mask);
+  // To find the next lane takes longer than to update its word.
+  const bool is_short =
+      inst.op == Opcode::kAtomic && inst.attrs.space == ir::Space::kShared && e.private_shared;
+  if (is_short) {
+    llvm::BasicBlock *all = e.body.NewBlock("all_lanes"), *some = e.body.NewBlock("some_lanes");
+    b.CreateCondBr(AllOf(mask), all, some);
+    b.SetInsertPoint(all);
+    TRY_STATUS(e.body.Loop(b.getInt32(width_), "lane",
+                           [&](Value lane) { return EmitLane(inst, lane, operands, results); }));
+    b.CreateBr(after);
+    b.SetInsertPoint(some);
+  }
+  llvm::BasicBlock* before = b.GetInsertBlock();
   b.CreateBr(head);
   b.SetInsertPoint(head);
   llvm::PHINode* rest = b.CreatePHI(lanes->getType(), 2, "rest");
