@@ -106,7 +106,8 @@ Polynomial AddressForms::SpecialRegister(const ir::Inst& inst, ValueId result) {
     atom.kind = static_cast<AtomKind>(static_cast<int>(AtomKind::kThreadX) + axis);
     atom.low = 0;
     atom.high = (extent ? extent : axis == 2 ? kMaxBlockZ : kMaxThreads) - 1;
-    return Single({static_cast<int64_t>(atom.kind)}, std::move(atom));
+    const auto kind = static_cast<int64_t>(atom.kind);
+    return Single({kind}, std::move(atom));
   }
   if (!IsSteady(special)) return Opaque(result);
   atom.kind = AtomKind::kSpecial;

@@ -8,6 +8,7 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace ptx2cpu::lowering {
@@ -24,9 +25,9 @@ class TemporaryFile {
     }
     return file;
   }
-  TemporaryFile(TemporaryFile&& other) noexcept : path_(other.path_) { other.path_.clear(); }
+  TemporaryFile(TemporaryFile&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
   ~TemporaryFile() {
-    if (!path_.empty()) llvm::sys::fs::remove(path_);
+    if (!path_.empty()) static_cast<void>(llvm::sys::fs::remove(path_));
   }
   llvm::StringRef path() const { return path_; }
   std::string Read() const {

@@ -85,7 +85,7 @@ bool Postpone(LoadedObject object, Finding finding, const link_map& map, const K
       std::make_unique<Waiting>(Waiting{std::move(object), finding, init, init->d_un.d_ptr, known.slots});
   void* const thunk = MakeThunk(&BeforeConstructors, waiting.get());
   if (thunk == nullptr || !SetInit(*init, reinterpret_cast<uintptr_t>(thunk) - map.l_addr)) return false;
-  waiting.release();
+  static_cast<void>(waiting.release());
   return true;
 }
 

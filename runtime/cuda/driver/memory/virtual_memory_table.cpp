@@ -130,10 +130,14 @@ CUresult VirtualMemory::Unmap(CUdeviceptr at, size_t bytes) {
     if (last->first + last->second.bytes > begin + bytes) return CUDA_ERROR_INVALID_VALUE;
   }
   for (auto it = first; it != last; ++it) {
+    const void* hole = mmap(reinterpret_cast<void*>(it->first), it->second.bytes, PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (hole == MAP_FAILED) {  // the process has as many mappings as it may
+      mappings_.erase(first, it);
+      return CUDA_ERROR_OPERATING_SYSTEM;
+    }
     Allocations::Get().Remove(it->first,
                               [](const Range& range) { return range.kind == RangeKind::kVirtual; });
-    mmap(reinterpret_cast<void*>(it->first), it->second.bytes, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   }
   mappings_.erase(first, last);
   return CUDA_SUCCESS;

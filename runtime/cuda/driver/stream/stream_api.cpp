@@ -166,7 +166,7 @@ CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void* 
   auto call = std::make_unique<Callback>(
       Callback{callback, hStream, userData, stream->context().streams().errors(), &stream->context()});
   const CUresult result = Enqueue(*stream, rt::HostWork{RunCallback, call.get(), true});
-  if (result == CUDA_SUCCESS) call.release();
+  if (result == CUDA_SUCCESS) static_cast<void>(call.release());  // RunCallback has it
   return result;
 }
 
