@@ -36,7 +36,8 @@ bool Same(const ir::Module& module, lowering::Jit& jit, const std::string& what,
     return false;
   }
   const ir::Function* kernel = module.FindFunction(compiled->kernel->name);
-  for (uint32_t threads : shapes) {
+  for (uint32_t least : shapes) {
+    const uint32_t threads = test::Threads(*kernel, least);
     for (uint32_t n : {0u, 7u}) {
       test::Outcome expected = test::RunKernel(module, *kernel, threads, n);
       if (!expected.status) continue;  // endless or faulty by purpose

@@ -44,7 +44,8 @@ uint32_t Compare(const ir::Module& module, const std::string& what, lowering::Ji
   REQUIRE(kernel.run_step != nullptr);
   REQUIRE(kernel.point_count == function.resume_points.size());
   uint32_t compared = 0;
-  for (uint32_t threads : {1u, 31u, 33u, 100u}) {
+  for (uint32_t least : {1u, 31u, 33u, 100u}) {
+    const uint32_t threads = test::Threads(function, least);
     for (uint32_t n : {0u, 7u}) {
       test::Outcome expected = test::RunKernel(module, function, threads, n);
       if (!expected.status) continue;  // faulty by purpose

@@ -31,6 +31,16 @@ inline ir::Module ParseModule(const std::string& text) {
   return std::move(*module);
 }
 
+// As many threads as the kernel can have, at least `threads`: operations on matrices name all lanes of a
+// warp.
+inline uint32_t Threads(const ir::Function& kernel, uint32_t threads) {
+  for (const ir::Inst& inst : kernel.insts) {
+    const bool is_matrix = inst.op == ir::Opcode::kMatrixLoad || inst.op == ir::Opcode::kMatrixStore;
+    if (inst.block.valid() && is_matrix) return (threads + 31) / 32 * 32;
+  }
+  return threads;
+}
+
 inline ir::Function& Kernel(ir::Module& module) {
   for (ir::Function& f : module.functions) {
     if (f.is_kernel) return f;

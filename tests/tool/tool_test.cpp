@@ -205,15 +205,14 @@ TEST_CASE("an unsupported instruction is refused by name and line before anythin
   Scratch scratch;
   const std::string ptx =
       scratch.Write("t.ptx",
-                    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n  "
-                    ".reg .b32 %r<3>;\n  .reg .f32 %a, %b, %c, %d;\n"
-                    "  mov.b32 %r0, 0;\n  mov.f32 %a, 0f00000000;\n"
-                    "  mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%a, %b, %c, %d}, {%r0, %r0}, {%r0}, "
-                    "{%a, %a, %a, %a};\n  ret;\n}\n");
+                    ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n  "
+                    ".reg .b32 %r<3>;\n  .reg .b64 %a;\n"
+                    "  mov.b32 %r0, 0;\n  mov.b64 %a, 0;\n"
+                    "  multimem.ld_reduce.relaxed.sys.global.add.u32 %r1, [%a];\n  ret;\n}\n");
   const Output output = Run(scratch, "run " + ptx + " --arg u64:0");
   INFO(output.err);
   CHECK(output.code == 7);
-  CHECK_THAT(output.err, Contains("t.ptx:10:") && Contains("mma.sync"));
+  CHECK_THAT(output.err, Contains("t.ptx:10:") && Contains("multimem.ld_reduce"));
 }
 
 TEST_CASE("a kernel that faults ends with block, line and code 10") {
