@@ -328,7 +328,8 @@ TEST_CASE("a huge kernel whose lanes run one by one keeps the quick code") {
   constexpr uint32_t kSteps = 20000;
   for (uint32_t i = 0; i < kSteps; ++i) text += "  mad.lo.u32 %t0, %t0, %t0, " + std::to_string(i) + ";\n";
   text += "  st.global.u32 [%p0], %t0;\n  ret;\n}\n";
-  const auto code = Compiled(ModuleOf(text, nullptr, {.quick_tier = true, .quick_from = 500}), "huge");
+  const rt::ModuleOptions options{.tier = lowering::Tier::kLanes, .quick_tier = true, .quick_from = 500};
+  const auto code = Compiled(ModuleOf(text, nullptr, options), "huge");
   const ptx2cpu_kernel* quick = &code->kernel();
   std::vector<uint32_t> expected(64);
   for (uint32_t thread = 0; thread < expected.size(); ++thread) {

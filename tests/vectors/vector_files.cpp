@@ -24,7 +24,9 @@ std::vector<fs::path> VectorFiles(bool part) {
 lowering::Tier TierFor(const lowering::PtxModule& ptx, const std::string& kernel, lowering::Tier wanted) {
   if (wanted != lowering::Tier::kResumable) return wanted;
   const auto needed = ptx.ChooseTier(kernel);
-  return needed && needed->resumes == ir::Resumes::kLanes ? lowering::Tier::kLanes : wanted;
+  const bool waits =
+      needed && (needed->resumes == ir::Resumes::kLanes || needed->resumes == ir::Resumes::kBlocks);
+  return waits ? lowering::Tier::kLanes : wanted;
 }
 
 bool LetsThreadsWait(const fs::path& path) {

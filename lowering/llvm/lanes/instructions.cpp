@@ -12,6 +12,7 @@ using ir::ValueId;
 using Value = llvm::Value*;
 
 Status LaneVectors::EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level) {
+  if (e.m.debug) b.SetCurrentDebugLocation(e.m.debug->Locate(inst.at));
   const ir::Effect effect = ir::Info(inst.op).effect;
   has_effects_ |= effect != ir::Effect::kPure && effect != ir::Effect::kReads;
   if (inst.op == Opcode::kSlotStore) return EmitSlotStore(inst, mask, whole_level);
