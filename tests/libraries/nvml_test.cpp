@@ -46,6 +46,14 @@ TEST_CASE("nvml: devices agree with the runtime") {
   CHECK(same == device);
   nvmlPciInfo_t pci{};
   REQUIRE(Nvml().Call("nvmlDeviceGetPciInfo_v3", device, &pci) == 0);
+  for (const char* old : {"nvmlDeviceGetPciInfo", "nvmlDeviceGetPciInfo_v2"}) {
+    nvmlPciInfo_t part{};
+    std::memset(part.busId, '?', sizeof part.busId);  // not part of the structure before version 3
+    REQUIRE(Nvml().Call(old, device, &part) == 0);
+    CHECK(std::string(part.busIdLegacy) == pci.busIdLegacy);
+    CHECK(part.device == pci.device);
+    CHECK(part.busId[0] == '?');
+  }
   REQUIRE(Nvml().Call("nvmlDeviceGetHandleByPciBusId_v2", static_cast<const char*>(pci.busIdLegacy), &same) ==
           0);
   CHECK(same == device);

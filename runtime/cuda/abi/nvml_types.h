@@ -37,6 +37,7 @@ struct nvmlPciInfo_t {
 };
 struct nvmlProcessInfo_t;
 enum nvmlTemperatureSensors_t : int {};
+enum nvmlTemperatureThresholds_t : int {};
 enum nvmlClockType_t : int {};
 enum nvmlEnableState_t : int { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 };
 enum nvmlComputeMode_t : int { NVML_COMPUTEMODE_DEFAULT = 0 };

@@ -1,6 +1,7 @@
 // Devices as the driver reports them; a handle is the device's number and 1.
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -210,6 +211,19 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t handle, nvmlPciInfo_t* pci) {
     return NVML_ERROR_UNKNOWN;
   std::snprintf(pci->busId, sizeof pci->busId, "%08X:%02X:%02X.0", pci->domain, pci->bus, pci->device);
   return NVML_SUCCESS;
+}
+
+// Before version 3 the structure ended before `busId`; what it had has stayed where it was.
+nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t handle, nvmlPciInfo_t* pci) {
+  if (pci == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  nvmlPciInfo_t whole{};
+  const nvmlReturn_t result = nvmlDeviceGetPciInfo_v3(handle, &whole);
+  if (result == NVML_SUCCESS) std::memcpy(pci, &whole, offsetof(nvmlPciInfo_t, busId));
+  return result;
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t handle, nvmlPciInfo_t* pci) {
+  return nvmlDeviceGetPciInfo_v2(handle, pci);
 }
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t handle, int* major, int* minor) {
   CUdevice device;
