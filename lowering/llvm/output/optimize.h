@@ -11,7 +11,8 @@
 
 namespace ptx2cpu::lowering {
 
-// level: 0..3. Once `stop` is set, passes that may be left out are; then the module is of no use but valid.
+// level: 0..3; 2 and 3 have the same passes, and code generation differs. Once `stop` is set, passes that may
+// be left out are; then the module is of no use but valid.
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level,
               const std::atomic<bool>* stop = nullptr);
 Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine,
