@@ -2,7 +2,7 @@
 // results.
 #include <cstring>
 
-#include "runtime/cuda/libraries/blas/narrow.h"
+#include "runtime/cuda/libraries/core/narrow.h"
 #include "tests/libraries/blas_case.h"
 
 using namespace ptx2cpu;
@@ -11,16 +11,16 @@ namespace {
 
 uint16_t ToHalf(float value) {
   __half half;
-  cublas::FromFloat(value, half);
+  libraries::FromFloat(value, half);
   return half.bits;
 }
 uint16_t ToBfloat(float value) {
   __nv_bfloat16 narrow;
-  cublas::FromFloat(value, narrow);
+  libraries::FromFloat(value, narrow);
   return narrow.bits;
 }
 float FromBits(cudaDataType_t type, uint16_t bits) {
-  return type == CUDA_R_16F ? cublas::ToFloat(__half{bits}) : cublas::ToFloat(__nv_bfloat16{bits});
+  return type == CUDA_R_16F ? libraries::ToFloat(__half{bits}) : libraries::ToFloat(__nv_bfloat16{bits});
 }
 uint16_t ToBits(cudaDataType_t type, float value) {
   return type == CUDA_R_16F ? ToHalf(value) : ToBfloat(value);
@@ -36,7 +36,7 @@ constexpr Shape kShapes[] = {{1, 1, 1}, {9, 6, 33}, {64, 3, 200}, {3, 70, 40}, {
 TEST_CASE("narrow values: every half and bfloat16 converts exactly and back") {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     const auto half = static_cast<uint16_t>(bits);
-    const float value = cublas::ToFloat(__half{half});
+    const float value = libraries::ToFloat(__half{half});
     _Float16 native;
     std::memcpy(&native, &half, 2);
     const auto expected = static_cast<float>(native);
@@ -48,7 +48,7 @@ TEST_CASE("narrow values: every half and bfloat16 converts exactly and back") {
       REQUIRE(std::signbit(value) == std::signbit(expected));
       REQUIRE(ToHalf(value) == half);
     }
-    const float wide = cublas::ToFloat(__nv_bfloat16{half});
+    const float wide = libraries::ToFloat(__nv_bfloat16{half});
     if (!std::isnan(wide)) REQUIRE(ToBfloat(wide) == half);
   }
 }

@@ -1,8 +1,8 @@
 // The functions of level 1: vectors. Types and sizes come from the table (cublas.api).
 #pragma once
 
-#include "runtime/cuda/libraries/blas/openblas.h"
 #include "runtime/cuda/libraries/blas/vectors.h"
+#include "runtime/cuda/libraries/core/openblas.h"
 
 namespace ptx2cpu::cublas {
 

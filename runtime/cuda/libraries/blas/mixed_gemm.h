@@ -3,9 +3,12 @@
 #pragma once
 
 #include "runtime/cuda/libraries/blas/call.h"
-#include "runtime/cuda/libraries/blas/narrow.h"
+#include "runtime/cuda/libraries/core/narrow.h"
 
 namespace ptx2cpu::cublas {
+
+using libraries::FromFloat;
+using libraries::ToFloat;
 
 struct ProductTypes {
   cudaDataType_t operands, result;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/cuda/libraries/blas/call.h"
-#include "runtime/cuda/libraries/blas/openblas.h"
+#include "runtime/cuda/libraries/core/openblas.h"
 
 namespace ptx2cpu::cublas {
 

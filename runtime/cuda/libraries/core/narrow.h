@@ -6,7 +6,7 @@
 
 #include "runtime/cuda/abi/library_types.h"
 
-namespace ptx2cpu::cublas {
+namespace ptx2cpu::libraries {
 
 // The exponent's bias differs: a shift and a product with a power of two convert all but infinities and NaN.
 inline float ToFloat(cuda::__half value) {
@@ -34,4 +34,4 @@ inline void FromFloat(float value, cuda::__half& to) {
   to.bits = static_cast<uint16_t>(result | (magnitude > 0x7f800000u ? 0 : sign));
 }
 
-}  // namespace ptx2cpu::cublas
+}  // namespace ptx2cpu::libraries

@@ -1,4 +1,4 @@
-#include "runtime/cuda/libraries/blas/openblas.h"
+#include "runtime/cuda/libraries/core/openblas.h"
 
 #include <dlfcn.h>
 

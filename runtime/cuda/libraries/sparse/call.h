@@ -1,0 +1,102 @@
+// What every function of cuSPARSE does with its handle: scalars and results of either side, the stream.
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <utility>
+
+#include "cusparse_api.h"
+#include "runtime/cuda/libraries/core/parallel.h"
+#include "runtime/cuda/libraries/core/stream_call.h"
+
+// What a cusparseHandle_t points to. Used by one host thread at a time.
+struct ptx2cpu::cuda::cusparseContext {
+  CUstream stream = nullptr;
+  cusparsePointerMode_t pointer_mode = CUSPARSE_POINTER_MODE_HOST;
+};
+
+// Of the functions with a type in their name.
+struct ptx2cpu::cuda::cusparseMatDescr {
+  cusparseMatrixType_t type = CUSPARSE_MATRIX_TYPE_GENERAL;
+  cusparseFillMode_t fill = CUSPARSE_FILL_MODE_LOWER;
+  cusparseDiagType_t diagonal = CUSPARSE_DIAG_TYPE_NON_UNIT;
+  cusparseIndexBase_t base = CUSPARSE_INDEX_BASE_ZERO;
+};
+
+namespace ptx2cpu::cusparse {
+
+using namespace cuda;
+
+cusparseStatus_t FromDriver(CUresult result);
+
+template <typename T>
+inline constexpr bool kIsComplex = false;
+template <typename R>
+inline constexpr bool kIsComplex<std::complex<R>> = true;
+
+template <typename T>
+T Conjugate(T value) {
+  if constexpr (kIsComplex<T>) {
+    return std::conj(value);
+  } else {
+    return value;
+  }
+}
+
+// A scalar parameter: read when the function is called, or on the device when the work runs.
+template <typename T>
+class Scalar {
+ public:
+  Scalar(cusparseHandle_t handle, const void* pointer)
+      : value_(handle->pointer_mode == CUSPARSE_POINTER_MODE_HOST ? *static_cast<const T*>(pointer) : T{}),
+        device_(handle->pointer_mode == CUSPARSE_POINTER_MODE_HOST ? nullptr
+                                                                   : static_cast<const T*>(pointer)) {}
+  T operator()() const { return device_ != nullptr ? *device_ : value_; }
+
+ private:
+  T value_;
+  const T* device_;
+};
+
+// The handle first, then everything else.
+template <typename... Conditions>
+cusparseStatus_t Check(cusparseHandle_t handle, Conditions... right) {
+  if (handle == nullptr) return CUSPARSE_STATUS_NOT_INITIALIZED;
+  return (right && ...) ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_INVALID_VALUE;
+}
+inline bool IsRight(cusparseOperation_t op) {
+  return op >= CUSPARSE_OPERATION_NON_TRANSPOSE && op <= CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE;
+}
+inline bool IsRight(cusparseIndexBase_t base) {
+  return base == CUSPARSE_INDEX_BASE_ZERO || base == CUSPARSE_INDEX_BASE_ONE;
+}
+inline bool Transposes(cusparseOperation_t op) { return op != CUSPARSE_OPERATION_NON_TRANSPOSE; }
+
+template <typename Run>
+cusparseStatus_t OnStream(cusparseHandle_t handle, const char* name, Run&& run) {
+  return FromDriver(libraries::Submit(handle->stream, name, std::forward<Run>(run)));
+}
+// The same for work whose result the host reads when the function has returned.
+template <typename Run>
+cusparseStatus_t OnStreamAndWait(cusparseHandle_t handle, const char* name, Run&& run) {
+  const cusparseStatus_t status = OnStream(handle, name, std::forward<Run>(run));
+  if (status != CUSPARSE_STATUS_SUCCESS) return status;
+  return FromDriver(libraries::Synchronize(handle->stream));
+}
+// By the pointer mode: a result in host memory is complete when the function has returned.
+template <typename Run>
+cusparseStatus_t WithResult(cusparseHandle_t handle, const char* name, Run&& run) {
+  return handle->pointer_mode == CUSPARSE_POINTER_MODE_DEVICE
+             ? OnStream(handle, name, std::forward<Run>(run))
+             : OnStreamAndWait(handle, name, std::forward<Run>(run));
+}
+
+// What bufferSize calls report: our work needs no buffer, but a null buffer asks some functions for a size.
+template <typename Size>
+cusparseStatus_t ReportSize(Size* size) {
+  if (size == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
+  *size = 256;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+
+}  // namespace ptx2cpu::cusparse

@@ -1,0 +1,63 @@
+// What incomplete factorisations note, and the structure of sums.
+#include "runtime/cuda/libraries/sparse/factor.h"
+#include "runtime/cuda/libraries/sparse/sum.h"
+
+namespace ptx2cpu::cusparse {
+
+namespace {
+
+template <typename Info>
+cusparseStatus_t Create(Info** info) {
+  if (info == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
+  *info = new Info;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+template <typename Info>
+cusparseStatus_t Destroy(Info* info) {
+  delete info;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+template <typename Info>
+cusparseStatus_t ReportZero(cusparseHandle_t handle, Info* info, int* position) {
+  if (const cusparseStatus_t wrong = Check(handle, info != nullptr, position != nullptr)) return wrong;
+  if (libraries::Synchronize(handle->stream) != CUDA_SUCCESS) return CUSPARSE_STATUS_EXECUTION_FAILED;
+  *position = info->pivot == nullptr ? -1 : info->pivot->zero.load();
+  return *position < 0 ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_ZERO_PIVOT;
+}
+
+}  // namespace
+
+cusparseStatus_t cusparseCreateCsrilu02Info(csrilu02Info_t* info) { return Create(info); }
+cusparseStatus_t cusparseDestroyCsrilu02Info(csrilu02Info_t info) { return Destroy(info); }
+cusparseStatus_t cusparseXcsrilu02_zeroPivot(cusparseHandle_t handle, csrilu02Info_t info, int* position) {
+  return ReportZero(handle, info, position);
+}
+cusparseStatus_t cusparseCreateCsric02Info(csric02Info_t* info) { return Create(info); }
+cusparseStatus_t cusparseDestroyCsric02Info(csric02Info_t info) { return Destroy(info); }
+cusparseStatus_t cusparseXcsric02_zeroPivot(cusparseHandle_t handle, csric02Info_t info, int* position) {
+  return ReportZero(handle, info, position);
+}
+
+cusparseStatus_t cusparseXcsrgeam2Nnz(cusparseHandle_t handle, int m, int n, const cusparseMatDescr_t descrA,
+                                      int nnzA, const int* rowOffsetsA, const int* columnsA,
+                                      const cusparseMatDescr_t descrB, int nnzB, const int* rowOffsetsB,
+                                      const int* columnsB, const cusparseMatDescr_t descrC, int* rowOffsetsC,
+                                      int* total, void*) {
+  if (const cusparseStatus_t wrong =
+          Check(handle, m >= 0, n >= 0, nnzA >= 0, nnzB >= 0, descrA != nullptr, descrB != nullptr,
+                descrC != nullptr, rowOffsetsC != nullptr, total != nullptr))
+    return wrong;
+  return WithResult(handle, "cusparseXcsrgeam2Nnz",
+                    [=, a = Pattern{m, rowOffsetsA, columnsA, descrA->base},
+                     b = Pattern{m, rowOffsetsB, columnsB, descrB->base}, base = descrC->base] {
+                      int next = 0;
+                      for (int i = 0; i < m; ++i) {
+                        rowOffsetsC[i] = next + base;
+                        MergeRow(a, b, i, [&](int, int, int) { ++next; });
+                      }
+                      rowOffsetsC[m] = next + base;
+                      *total = next;
+                    });
+}
+
+}  // namespace ptx2cpu::cusparse
