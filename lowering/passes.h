@@ -54,6 +54,8 @@ Status Simplify(ir::Module& module, ir::Function& f, const PassOptions& options)
 Status ForwardStoresAcrossBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Block barriers that no other thread can observe go.
 Status RemoveRedundantBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Loads or stores of one thread side by side become one, where neighbouring threads' follow each other.
+Status JoinNeighbouringAccesses(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Refuses what the flat and warp tiers cannot run, naming construct and PTX line.
 Status CheckSupported(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Puts every warp collective alone into a block: the block's two ends are its implicit warp barriers.

@@ -30,6 +30,8 @@ constexpr std::array kPasses = {
               On::kKernels, "before the next pass: a load that it removes is no reason to keep a barrier"},
     PassEntry{"remove-redundant-barriers", RemoveRedundantBarriers, Phase::kSimt, For::kAll, On::kKernels,
               "a barrier that it removes ends no region, needs no slot and requires no other tier"},
+    PassEntry{"join-neighbouring-accesses", JoinNeighbouringAccesses, Phase::kSimt, For::kAll, On::kFunctions,
+              "after the passes that compare single accesses, while blocks are as long as they will be"},
     PassEntry{"insert-implicit-warp-barriers", InsertImplicitWarpBarriers, Phase::kSimt, For::kAll,
               On::kKernels, "collectives become boundaries, the reason for extra barriers"},
     PassEntry{

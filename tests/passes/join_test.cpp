@@ -1,0 +1,145 @@
+// join-neighbouring-accesses: which accesses of a thread become one, and every reason to leave them.
+#include "ir/verify/verify.h"
+#include "tests/passes/kernel_run.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::test;
+
+namespace {
+
+// A thread's record of `%bytes` is at %mine; %p1, %p2, %p3 are words after it, %other is memory elsewhere.
+std::string Prologue(uint32_t bytes) {
+  return R"(module "m" ptx 8.0 sm 80 static_shared 64
+variable shared @tile align 4 size 64 offset 0
+kernel @k (data: i64 @0, n: i32 @8) phase simt {
+^b0:
+  %pb = param_base
+  %data = load i64 param %pb
+  %c8 = const i64 0x8
+  %pn = add i64 %pb, %c8
+  %n = load i32 param %pn
+  %tid = special i32 tid.x
+  %cta = special i32 ctaid.x
+  %bytes = const i32 )" +
+         std::to_string(bytes) + R"(
+  %seven = const i32 0x7
+  %first = shl i32 %cta, %seven
+  %record = add i32 %first, %tid
+  %offset = mul i32 %record, %bytes
+  %offset64 = sext i64 from i32 %offset
+  %mine = add i64 %data, %offset64
+  %c4 = const i64 0x4
+  %c12 = const i64 0xc
+  %p1 = add i64 %mine, %c4
+  %p2 = add i64 %mine, %c8
+  %p3 = add i64 %p1, %c8
+  %far = const i64 0x1c00
+  %other = add i64 %data, %far
+  %tile = symbol shared @tile
+)";
+}
+
+struct Case {
+  const char* what;
+  uint32_t bytes;  // from thread to thread
+  std::string body;
+  // Parts of the loads and of the stores that are left, in order of the program.
+  std::vector<size_t> loads, stores;
+};
+
+const std::string kTwoLoads = "  %a = load i32 global %mine\n  %b = load i32 global %p1\n";
+const std::string kUse = "  %s = sub i32 %a, %b\n  store i32 global %mine, %s\n  ret\n}\n";
+
+const std::vector<Case> kCases = {
+    {"two words", 8, kTwoLoads + kUse, {2}, {1}},
+    {"in the other order", 8, "  %b = load i32 global %p1\n  %a = load i32 global %mine\n" + kUse, {2}, {1}},
+    {"two words and two",
+     16,
+     "  %a, %b = load i32 global align 4 %mine\n  %c, %d = load i32 global align 4 %p2\n"
+     "  %e = sub i32 %d, %a\n  store i32 global %p3, %e\n  store i32 global align 4 %mine, %c, %b\n"
+     "  store i32 global %p2, %a\n  ret\n}\n",
+     {4},
+     {4}},
+    {"past a store elsewhere in the record",
+     8,
+     "  %a = load i32 global %mine\n  store i32 global %mine, %tid\n  %b = load i32 global %p1\n"
+     "  %s = sub i32 %a, %b\n  store i32 global %p1, %s\n  ret\n}\n",
+     {2},
+     {2}},
+    {"past a store to other memory",
+     8,
+     "  %a = load i32 global %mine\n  store i32 shared %tile, %seven\n  %b = load i32 global %p1\n" + kUse,
+     {2},
+     {1, 1}},
+    {"one load twice",
+     8,
+     kTwoLoads + "  %c = load i32 global %mine\n  %d = add i32 %c, %b\n" + kUse,
+     {2, 1},
+     {1}},
+    // -- left --
+    {"the next thread's word", 4, kTwoLoads + "  %s = sub i32 %a, %b\n  ret\n}\n", {1, 1}, {}},
+    {"records of three words", 12, kTwoLoads + kUse, {1, 1}, {1}},
+    {"half of the record", 16, kTwoLoads + kUse, {1, 1}, {1}},
+    {"a store may be to the same word",
+     8,
+     "  %a = load i32 global %mine\n  store i32 global %other, %tid\n  %b = load i32 global %p1\n" + kUse,
+     {1, 1},
+     {1, 1}},
+    {"a load may be of the same word",
+     8,
+     "  store i32 global %mine, %tid\n  %a = load i32 global %other\n  store i32 global %p1, %a\n  ret\n}\n",
+     {1},
+     {1, 1}},
+    {"volatile",
+     8,
+     "  %a = load i32 global volatile %mine\n  %b = load i32 global volatile %p1\n" + kUse,
+     {1, 1},
+     {1}},
+    {"a fence between them",
+     8,
+     "  %a = load i32 global %mine\n  fence sc gpu\n  %b = load i32 global %p1\n" + kUse,
+     {1, 1},
+     {1}},
+    {"in other types",
+     8,
+     "  %f = load f32 global %mine\n  %b = load i32 global %p1\n  %a = bitcast i32 from f32 %f\n" + kUse,
+     {1, 1},
+     {1}},
+    {"stored between two stores of the word",
+     8,
+     "  store i32 global %mine, %tid\n  store i32 global %p1, %tid\n  store i32 global %mine, %n\n  ret\n}\n",
+     {},
+     {2, 1}},
+};
+
+std::vector<size_t> PartsOf(const ir::Function& f, ir::Opcode op) {
+  std::vector<size_t> parts;
+  for (ir::BlockId block : ir::ReversePostOrder(f)) {
+    for (ir::InstId id : f.at_block(block).insts) {
+      const ir::Inst& inst = f.at_inst(id);
+      if (inst.op != op || inst.attrs.space == ir::Space::kParam) continue;
+      parts.push_back(op == ir::Opcode::kLoad ? inst.results.size() : inst.operands.size() - 1);
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+TEST_CASE("neighbouring accesses of a thread become one where the next thread's follow", "[passes]") {
+  for (const Case& one : kCases) {
+    INFO(one.what);
+    ir::Module module = ParseModule(Prologue(one.bytes) + one.body);
+    ir::Function& f = Kernel(module);
+    const Outcome before = RunKernel(module, f, 33, 3);
+    if (!before.status) FAIL(before.status.error().Render());
+    REQUIRE(lowering::JoinNeighbouringAccesses(module, f, {}));
+    const Status valid = ir::Verify(module, f);
+    if (!valid) FAIL(valid.error().Render() << ir::Print(module));
+    CHECK(PartsOf(f, ir::Opcode::kLoad) == one.loads);
+    CHECK(PartsOf(f, ir::Opcode::kStore) == one.stores);
+    const Outcome after = RunKernel(module, f, 33, 3);
+    if (!after.status) FAIL(after.status.error().Render());
+    CHECK(after.data == before.data);
+  }
+}
