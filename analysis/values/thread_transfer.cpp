@@ -159,12 +159,15 @@ ThreadShape ThreadTransfer::Read(const ir::Inst& inst, std::span<const ThreadSha
     return Uniform(shape == ir::Level::kBlock ? Uniformity::kBlock : Uniformity::kWarp);
   }
   if (inst.op != Opcode::kLoad || !operands[0].uniform()) return kVaryingShape;
-  // Memory that no thread writes while the kernel runs has the same value for every thread. What a weak load
-  // reads at one time is the same too: between two barriers no other thread may write there.
+  // Memory that no thread writes while the kernel runs has the same value for every thread. What lanes read
+  // at one time is the same too: by weak loads, since between two barriers no other thread may write there,
+  // and by strong ones, since the memory model lets the lanes' loads follow each other at once. Lanes at
+  // other times may read another value.
   const bool frozen = inst.attrs.space == ir::Space::kConst || (inst.attrs.flags & ir::kNonCoherent) != 0 ||
                       (inst.attrs.space == ir::Space::kParam && f_.is_kernel);
-  const bool together =
-      group_.at_once && inst.attrs.space != ir::Space::kLocal && !IsStrong(inst, group_.private_shared);
+  const bool together = group_.at_once && inst.attrs.space != ir::Space::kLocal;
+  if (together && !frozen && IsStrong(inst, group_.private_shared))
+    return Uniform(std::max(operands[0].kind, Uniformity::kWarp));
   return frozen || together ? Uniform(operands[0].kind) : kVaryingShape;
 }
 

@@ -67,3 +67,34 @@ TEST_CASE("the report says why threads run one by one") {
   CHECK(atomics.loops[0].width == 1);
   CHECK(atomics.loops[0].why.find("operations") != std::string::npos);
 }
+
+TEST_CASE("strong accesses of one address are one access of all lanes") {
+  const auto report = ReportOf(R"(
+  ld.volatile.global.u32 %v, [%base];
+  ld.relaxed.gpu.global.u32 %w, [%base+4];
+  add.u32 %v, %v, %w;
+  st.relaxed.gpu.global.u32 [%base+8], %w;
+  ld.volatile.global.u32 %w, [%in+64];
+  add.u32 %v, %v, %w;
+  st.global.u32 [%out], %v;
+)",
+                               16);
+  REQUIRE(report.loops.size() == 1);
+  const lowering::LaneReport::Loop& loop = report.loops[0];
+  CHECK(loop.loads.uniform >= 2);
+  CHECK(loop.loads.one_by_one == 1);  // each lane's own word
+  CHECK(loop.stores.uniform == 1);
+  CHECK(loop.stores.consecutive == 1);
+}
+
+TEST_CASE("parts of records smaller than words are one run") {
+  const auto report = ReportOf(R"(
+  .reg .b16 %a, %b, %c, %d;
+  ld.global.v4.u8 {%a, %b, %c, %d}, [%in];
+  st.global.v4.u8 [%out], {%d, %c, %b, %a};
+)",
+                               16);
+  REQUIRE(report.loops.size() == 1);
+  CHECK(report.loops[0].loads.consecutive == 1);
+  CHECK(report.loops[0].stores.consecutive == 1);
+}

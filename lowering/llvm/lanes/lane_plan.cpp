@@ -56,8 +56,10 @@ bool IsTerminatorOfLanes(Opcode op) {
 }
 
 LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst) {
-  if (analysis::IsStrong(inst, e.private_shared)) return LaneForm::kEachLane;
   const LaneShape address = ShapeIn(e, region, inst.operands[0]);
+  // Lanes at one address may follow each other at once: each reads the same, of the stores the last remains.
+  if (analysis::IsStrong(inst, e.private_shared))
+    return address.uniform() && inst.attrs.space != Space::kLocal ? LaneForm::kUniform : LaneForm::kEachLane;
   if (inst.attrs.space == Space::kLocal) {
     if (e.memory.local_granule() == 0) return LaneForm::kEachLane;
     return address.uniform() ? LaneForm::kVector : LaneForm::kGather;
@@ -65,9 +67,9 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
   if (address.uniform()) return LaneForm::kUniform;
   const auto bits = static_cast<unsigned>(ir::Bits(inst.type));
   const size_t count = Count(inst);
-  if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || (bits < 32 && count > 1) || count > 4)
-    return LaneForm::kEachLane;
+  if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || count > 4) return LaneForm::kEachLane;
   if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return LaneForm::kVector;
+  if (bits < 32 && count > 1) return LaneForm::kEachLane;
   // Sequences that parted lanes have brought together mostly are one still (where every lane took as many
   // trips).
   if (address.varying() && count == 1 && !ComesFromMemory(e.f, inst.operands[0], kDepth))
