@@ -25,7 +25,7 @@ extern "C" __global__ void bfs(const unsigned* offsets, const unsigned* targets,
 
 // Conjugate gradients for the five-point Laplacian plus one on an n x n grid, in one cooperative launch: all blocks meet
 // three times in a step. The block size is 256, at most 256 blocks.
-static __device__ double GridSum(cooperative_groups::grid_group grid, double mine, double* parts) {
+static __device__ void BlockSum(double mine, double* part) {
   __shared__ double warp_sums[8];
   for (int offset = 16; offset > 0; offset /= 2) mine += __shfl_down_sync(0xffffffffu, mine, offset);
   if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32] = mine;
@@ -33,8 +33,12 @@ static __device__ double GridSum(cooperative_groups::grid_group grid, double min
   if (threadIdx.x == 0) {
     double sum = 0;
     for (int w = 0; w < 8; ++w) sum += warp_sums[w];
-    parts[blockIdx.x] = sum;
+    *part = sum;
   }
+}
+
+static __device__ double GridSum(cooperative_groups::grid_group grid, double mine, double* parts) {
+  BlockSum(mine, &parts[blockIdx.x]);
   grid.sync();
   double sum = 0;
   for (unsigned b = 0; b < gridDim.x; ++b) sum += ((volatile double*)parts)[b];
@@ -77,4 +81,60 @@ extern "C" __global__ void conjugate_gradient(const double* right, double* x, do
     norm = next;
     grid.sync();
   }
+}
+
+// The same with a launch for each part of a step, for comparison with barriers of the grid.
+static __device__ double SumOf(const double* parts) {
+  double sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += parts[b];
+  return sum;
+}
+
+extern "C" __global__ void cg_begin(const double* right, double* x, double* residual, double* direction, double* norms,
+                                    unsigned n) {
+  unsigned points = n * n;
+  double mine = 0;
+  for (unsigned i = blockIdx.x * 256 + threadIdx.x; i < points; i += gridDim.x * 256) {
+    x[i] = 0;
+    residual[i] = direction[i] = right[i];
+    mine += right[i] * right[i];
+  }
+  BlockSum(mine, &norms[blockIdx.x]);
+}
+
+extern "C" __global__ void cg_apply(const double* direction, double* image, double* products, unsigned n) {
+  unsigned points = n * n;
+  double mine = 0;
+  for (unsigned i = blockIdx.x * 256 + threadIdx.x; i < points; i += gridDim.x * 256) {
+    unsigned column = i % n, row = i / n;
+    double value = 5 * direction[i];
+    if (row > 0) value -= direction[i - n];
+    if (column > 0) value -= direction[i - 1];
+    if (column + 1 < n) value -= direction[i + 1];
+    if (row + 1 < n) value -= direction[i + n];
+    image[i] = value;
+    mine += direction[i] * value;
+  }
+  BlockSum(mine, &products[blockIdx.x]);
+}
+
+extern "C" __global__ void cg_update(double* x, double* residual, const double* direction, const double* image,
+                                     const double* norms, const double* products, double* next, unsigned n) {
+  unsigned points = n * n;
+  double alpha = SumOf(norms) / SumOf(products), mine = 0;
+  for (unsigned i = blockIdx.x * 256 + threadIdx.x; i < points; i += gridDim.x * 256) {
+    x[i] += alpha * direction[i];
+    double rest = residual[i] - alpha * image[i];
+    residual[i] = rest;
+    mine += rest * rest;
+  }
+  BlockSum(mine, &next[blockIdx.x]);
+}
+
+extern "C" __global__ void cg_direction(double* direction, const double* residual, const double* norms,
+                                        const double* next, unsigned n) {
+  unsigned points = n * n;
+  double beta = SumOf(next) / SumOf(norms);
+  for (unsigned i = blockIdx.x * 256 + threadIdx.x; i < points; i += gridDim.x * 256)
+    direction[i] = residual[i] + beta * direction[i];
 }

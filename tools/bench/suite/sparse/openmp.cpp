@@ -83,4 +83,6 @@ void ConjugateGradient(const Data& data) {
   }
 }
 
+void ConjugateGradientLaunches(const Data& data) { ConjugateGradient(data); }
+
 }  // namespace ptx2cpu::suite::PTX2CPU_SUITE_BUILD

@@ -50,7 +50,10 @@ Problem Bfs(Size size) {
   return problem;
 }
 
-Problem ConjugateGradient(Size size) {
+namespace {
+
+// `of_launches`: a launch for each part of a step in place of one cooperative launch.
+Problem Gradients(Size size, bool of_launches) {
   const uint32_t n = size == Size::kFull ? 256 : 20, steps = size == Size::kFull ? 25 : 10,
                  blocks = size == Size::kFull ? 32 : 3;
   const double points = 1.0 * n * n;
@@ -64,9 +67,26 @@ Problem ConjugateGradient(Size size) {
                  side = problem.Value(n), count = problem.Value(steps), residual = problem.In(zeros),
                  direction = problem.In(zeros), image = problem.In(zeros),
                  parts = problem.In(std::vector<double>(512));
-  problem.Launch("conjugate_gradient", {blocks}, {256},
-                 {right, x, residual, direction, image, parts, side, count}, true);
+  if (!of_launches) {
+    problem.Launch("conjugate_gradient", {blocks}, {256},
+                   {right, x, residual, direction, image, parts, side, count}, true);
+    return problem;
+  }
+  const Argument more = problem.In(std::vector<double>(256)), products = problem.In(std::vector<double>(256));
+  const Argument norms[] = {parts, more};
+  problem.Launch("cg_begin", {blocks}, {256}, {right, x, residual, direction, norms[0], side});
+  for (uint32_t step = 0; step < steps; ++step) {
+    const Argument now = norms[step % 2], next = norms[(step + 1) % 2];
+    problem.Launch("cg_apply", {blocks}, {256}, {direction, image, products, side});
+    problem.Launch("cg_update", {blocks}, {256}, {x, residual, direction, image, now, products, next, side});
+    problem.Launch("cg_direction", {blocks}, {256}, {direction, residual, now, next, side});
+  }
   return problem;
 }
+
+}  // namespace
+
+Problem ConjugateGradient(Size size) { return Gradients(size, false); }
+Problem ConjugateGradientLaunches(Size size) { return Gradients(size, true); }
 
 }  // namespace ptx2cpu::suite
