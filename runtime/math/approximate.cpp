@@ -1,8 +1,9 @@
-// PTX's approximate functions for f32, computed in f64: far within the errors the PTX manual states, with its
-// results for zeros, infinities and NaN. Series are Taylor's; their truncation errors are beside them.
+// PTX's approximate functions for f32, within the errors that the PTX manual states, with its results for
+// zeros, infinities and NaN. All but ex2 are computed in f64; their series are Taylor's, with the truncation
+// errors beside them.
 //
-// In exponentials and logarithms products are fused with sums where the machine can; the rounding to f32
-// hides the difference: tests/llvm/approximate_bits_test.cpp compares all floats. In sines it would show.
+// In tanh and lg2 products are fused with sums where the machine can; the rounding to f32 hides the
+// difference: tests/llvm/approximate_bits_test.cpp compares all floats. In ex2 and sines it would show.
 #include <stdint.h>
 
 extern "C" {
@@ -86,9 +87,24 @@ float ptx2cpu_sin_f32(float x) {
 
 float ptx2cpu_cos_f32(float x) { return SinWithPhase(x, 1); }
 
+// In f32, without fused products: the error is at most 1.4 units in the last place (PTX states 2), powers of
+// integers are exact. Below 2^-100 the power is computed 2^64 times as large, so that subnormal results are
+// rounded once.
 float ptx2cpu_ex2_f32(float x) {
-  const float low = x > -200.0f ? x : -200.0f;
-  const float result = static_cast<float>(Exp2(low < 200.0f ? low : 200.0f));
+  constexpr float kRounding = 0x1.8p23f;  // leaves the nearest integer in the low bits of a sum
+  const float low = x > -151.0f ? x : -151.0f, limited = low < 128.0f ? low : 128.0f;
+  const bool small = limited < -100.0f;
+  const float raised = small ? limited + 64.0f : limited;
+  const float shifted = raised + kRounding;
+  const float f = raised - (shifted - kRounding);  // in [-1/2, 1/2]
+  // Chebyshev's expansion of (2^f - 1) / f, in pairs (Estrin), so that few operations depend on each other.
+  const float q = f * f, first = f * 0x1.ebfbep-3f + 0x1.62e43p-1f,
+              second = f * 0x1.3b2a1cp-7f + 0x1.c6af6cp-5f, third = f * 0x1.44404p-13f + 0x1.5f0896p-10f;
+  const float series = (third * q + second) * q + first;
+  const float power = series * f + 1.0f;
+  const uint32_t exponent = __builtin_bit_cast(uint32_t, shifted) << 23;
+  const float scaled = __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, power) + exponent);
+  const float result = small ? scaled * 0x1p-64f : scaled;
   return x != x ? x : result;
 }
 

@@ -28,7 +28,16 @@ double Exp2(double x) {
 
 float Ex2(float x) {
   if (std::isnan(x)) return x;
-  return static_cast<float>(Exp2(std::clamp(static_cast<double>(x), -200.0, 200.0)));
+  const float limited = std::clamp(x, -151.0f, 128.0f), n = std::nearbyint(limited), f = limited - n;
+  const auto multiply_add = [](float x, float y, float z) {
+    const float product = x * y;
+    return product + z;
+  };
+  const float q = f * f, first = multiply_add(f, 0x1.ebfbep-3f, 0x1.62e43p-1f),
+              second = multiply_add(f, 0x1.3b2a1cp-7f, 0x1.c6af6cp-5f),
+              third = multiply_add(f, 0x1.44404p-13f, 0x1.5f0896p-10f);
+  const float series = multiply_add(multiply_add(multiply_add(third, q, second), q, first), f, 1);
+  return static_cast<float>(std::ldexp(static_cast<double>(series), static_cast<int>(n)));
 }
 
 float Lg2(float x) {
@@ -129,6 +138,19 @@ class Function {
 };
 
 }  // namespace
+
+TEST_CASE("ex2 is within the error that PTX states", "[math]") {
+  const uint32_t step = std::getenv("PTX2CPU_FULL_TESTS") != nullptr ? 1 : 97;
+  double worst = 0;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += step) {
+    const auto x = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    if (!(x > -150.0f && x < 128.0f)) continue;
+    const double exact = std::exp2(static_cast<double>(x));
+    const int exponent = std::max(std::ilogb(exact), -126) - 23;
+    worst = std::max(worst, std::fabs(static_cast<double>(Ex2(x)) - exact) / std::ldexp(1.0, exponent));
+  }
+  CHECK(worst < 1.4);
+}
 
 TEST_CASE("approximate functions keep their bits, fused and on vectors", "[math]") {
   const bool all = std::getenv("PTX2CPU_FULL_TESTS") != nullptr;
