@@ -3,7 +3,9 @@
 #include "ptx-parser/translate/control_graph.h"
 #include "ptx-parser/translate/emitter.h"
 #include "ptx-parser/translate/parameters.h"
+#include "ptx-parser/translate/reaching_blocks.h"
 #include "ptx-parser/translate/rows.h"
+#include "ptx-parser/translate/written_registers.h"
 
 namespace ptx2cpu::ptx {
 
@@ -33,6 +35,7 @@ class FunctionTranslator {
     graph_ = BuildControlGraph(ast_, source_);
     e_.DeclareRegisters(ChooseTypes());
     MakeBlocks();
+    FindSources();
     if (e_.error) return Fail(std::move(*e_.error));
     for (uint32_t b = 0; b < graph_.blocks.size(); ++b) {
       if (!graph_.blocks[b].reachable) continue;
@@ -138,10 +141,34 @@ class FunctionTranslator {
       uint32_t label = graph_.blocks[b].label;
       heads_[b] =
           ir::AddBlock(f_, label == ast::kNone ? std::string() : std::string(ast_.labels[label].name));
+      block_of_head_.push_back(static_cast<uint32_t>(b));
     }
     f_.entry = heads_[0];
     e_.params = std::make_unique<ParamStorage>(e_, f_.entry);
     edges_seen_.resize(graph_.blocks.size());
+  }
+
+  // -- where registers come from --
+
+  void FindSources() {
+    writers_ = WritersOfRegisters(ast_, source_, matches_, graph_);
+    reaching_ = ReachingBlocks::Of(graph_, writers_);
+    if (!reaching_) return;
+    ends_.resize(graph_.blocks.size());
+    e_.ssa.UseSources([this](Ssa::Variable variable, BlockId block) { return SourceOf(variable, block); },
+                      [this](Ssa::Variable variable) {
+                        return variable >= writers_.size() || reaching_->Writes(variable, number_);
+                      });
+  }
+
+  std::optional<Ssa::Source> SourceOf(Ssa::Variable variable, BlockId block) const {
+    if (variable >= writers_.size() || block.index >= block_of_head_.size()) return std::nullopt;
+    const uint32_t number = block_of_head_[block.index];
+    const ReachingBlocks::Source source = reaching_->Find(variable, number);
+    if (!source.at_end)
+      return source.block == number ? std::nullopt : std::optional(Ssa::Source{heads_[source.block], false});
+    if (!ends_[source.block].valid()) return std::nullopt;  // later in the text
+    return Ssa::Source{ends_[source.block], true};
   }
 
   void TranslateBlock(uint32_t number) {
@@ -184,6 +211,7 @@ class FunctionTranslator {
 
   // An edge to a statement block exists; the last expected one seals it.
   void NoteEdges(uint32_t to, uint32_t count = 1) {
+    if (reaching_) ends_[number_] = e_.b.block;
     edges_seen_[to] += count;
     CHECK(edges_seen_[to] <= graph_.blocks[to].predecessors, "more edges than the control graph has");
     if (edges_seen_[to] == graph_.blocks[to].predecessors) e_.ssa.Seal(heads_[to]);
@@ -279,6 +307,9 @@ class FunctionTranslator {
     for (const auto& write : writes) e_.ssa.Write(write.variable, end, write.value);
     if (!Terminated()) e_.AddEdges(e_.b.Br(join));
     e_.ssa.Seal(join);
+    std::vector<Ssa::Variable> written;
+    for (const auto& write : writes) written.push_back(write.variable);
+    e_.ssa.SetDominator(join, before, std::move(written));
     e_.SetBlock(join);
   }
 
@@ -350,7 +381,11 @@ class FunctionTranslator {
   Emitter e_;
   std::vector<Match> matches_;  // by instruction of the function
   ControlGraph graph_;
-  std::vector<BlockId> heads_;  // by statement block
+  std::vector<BlockId> heads_;           // by statement block
+  std::vector<BlockId> ends_;            // by statement block, once it is translated: what its edges leave
+  std::vector<uint32_t> block_of_head_;  // by block of the IR
+  std::vector<std::vector<uint32_t>> writers_;  // by register: statement blocks
+  std::optional<ReachingBlocks> reaching_;
   std::vector<uint32_t> edges_seen_;
   uint32_t number_ = 0;  // the statement block in work
   uint32_t source_file_ = 0, source_line_ = 0;

@@ -1,5 +1,6 @@
 #include "ptx-parser/translate/ssa.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace ptx2cpu::ptx {
@@ -21,6 +22,8 @@ Ssa::BlockState& Ssa::State(BlockId block) {
 void Ssa::Write(Variable variable, BlockId block, ValueId value) {
   CHECK(ir::Bits(f_.type_of(value)) == ir::Bits(types_[variable]),
         "a register takes values of its own width");
+  CHECK(!may_write_ || may_write_(variable),
+        "a register is written that its instruction's form does not name");
   State(block).values[variable] = value;
 }
 
@@ -34,38 +37,59 @@ ValueId Ssa::Read(Variable variable, BlockId block) {
   return value;
 }
 
+void Ssa::SetDominator(BlockId block, BlockId dominator, std::vector<Variable> written) {
+  BlockState& state = State(block);
+  state.dominator = dominator;
+  state.written = std::move(written);
+}
+
 // Finds the value that reaches the end of `block`. Parameters made on the way get their arguments later
 // (pending_), so that a deep graph does not recurse deeply.
 ValueId Ssa::Lookup(Variable variable, BlockId block) {
-  BlockState& here = State(block);
-  if (auto it = here.values.find(variable); it != here.values.end()) return it->second;
   std::vector<BlockId> passed;
   ValueId value;
-  while (true) {
-    BlockState& state = State(block);
-    if (auto it = state.values.find(variable); it != state.values.end()) {
+  for (Source at{block, true}; !value.valid();) {
+    BlockState& state = State(at.block);
+    const auto& known = at.at_end ? state.values : state.parameters;
+    if (const auto it = known.find(variable); it != known.end()) {
       value = it->second;
       break;
     }
-    passed.push_back(block);
-    if (state.sealed && state.predecessors.empty()) {
+    if (at.at_end) passed.push_back(at.block);
+    if (const auto source = SourceOfStart(variable, at.block)) {
+      at = *source;
+    } else if (state.sealed && state.predecessors.empty()) {
       value = UndefinedValue(variable);
-      break;
-    }
-    if (state.sealed && state.predecessors.size() == 1) {
-      block = f_.at_inst(state.predecessors[0].terminator).block;
-      continue;
-    }
-    value = ir::AddParam(f_, block, types_[variable]);
-    if (state.sealed) {
-      pending_.push_back({variable, block, value});
+    } else if (state.sealed && state.predecessors.size() == 1) {
+      at = {f_.at_inst(state.predecessors[0].terminator).block, true};
     } else {
-      state.incomplete.push_back({variable, value});
+      value = Parameter(variable, at.block);
     }
-    break;
   }
   for (BlockId id : passed) State(id).values[variable] = value;
   return value;
+}
+
+std::optional<Ssa::Source> Ssa::SourceOfStart(Variable variable, BlockId block) {
+  const BlockState& state = State(block);
+  if (state.dominator.valid()) {
+    if (std::ranges::find(state.written, variable) != state.written.end()) return std::nullopt;
+    return Source{state.dominator, true};
+  }
+  return source_of_ ? source_of_(variable, block) : std::nullopt;
+}
+
+ValueId Ssa::Parameter(Variable variable, BlockId block) {
+  BlockState& state = State(block);
+  auto [it, fresh] = state.parameters.emplace(variable, ValueId{});
+  if (!fresh) return it->second;
+  it->second = ir::AddParam(f_, block, types_[variable]);
+  if (state.sealed) {
+    pending_.push_back({variable, block, it->second});
+  } else {
+    state.incomplete.push_back({variable, it->second});
+  }
+  return it->second;
 }
 
 void Ssa::FillArguments(const Pending& pending) {

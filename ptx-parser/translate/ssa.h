@@ -5,6 +5,8 @@
 // that width (a PTX register is a bag of bits), and is cast where it leaves as an edge argument.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -24,6 +26,20 @@ class Ssa {
   void Write(Variable variable, ir::BlockId block, ir::ValueId value);
   ir::ValueId Read(Variable variable, ir::BlockId block);
 
+  // What a block starts with is what another one starts or ends with. Without this knowledge, reading follows
+  // the edges. `may_write` holds for what is written at the current place.
+  struct Source {
+    ir::BlockId block;
+    bool at_end;
+  };
+  using SourceOf = std::function<std::optional<Source>(Variable, ir::BlockId)>;
+  void UseSources(SourceOf source_of, std::function<bool(Variable)> may_write) {
+    source_of_ = std::move(source_of);
+    may_write_ = std::move(may_write);
+  }
+  // All ways to `block` come from `dominator`, and nothing on them writes other variables than `written`.
+  void SetDominator(ir::BlockId block, ir::BlockId dominator, std::vector<Variable> written);
+
   // Edge number `edge` of `terminator` leads to `to`.
   void AddEdge(ir::InstId terminator, uint32_t edge, ir::BlockId to);
   // No further edges will come.
@@ -41,7 +57,10 @@ class Ssa {
   struct BlockState {
     bool sealed = false;
     std::vector<Predecessor> predecessors;
-    std::unordered_map<Variable, ir::ValueId> values;
+    std::unordered_map<Variable, ir::ValueId> values;      // at the end
+    std::unordered_map<Variable, ir::ValueId> parameters;  // at the start
+    ir::BlockId dominator;                                 // of SetDominator
+    std::vector<Variable> written;
     std::vector<std::pair<Variable, ir::ValueId>> incomplete;
   };
   struct Pending {  // a parameter whose arguments are still to be looked up
@@ -52,6 +71,8 @@ class Ssa {
 
   BlockState& State(ir::BlockId block);
   ir::ValueId Lookup(Variable variable, ir::BlockId block);
+  std::optional<Source> SourceOfStart(Variable variable, ir::BlockId block);
+  ir::ValueId Parameter(Variable variable, ir::BlockId block);
   void FillArguments(const Pending& pending);
   ir::ValueId UndefinedValue(Variable variable);
   void PlaceUndefinedValues();
@@ -62,6 +83,8 @@ class Ssa {
   std::vector<ir::Type> types_;
   std::vector<BlockState> states_;
   std::vector<Pending> pending_;
+  SourceOf source_of_;
+  std::function<bool(Variable)> may_write_;
   std::unordered_map<Variable, ir::ValueId> undefined_;
   ir::BlockId undefined_block_;  // holds what makes undefined_ until Finish
 };

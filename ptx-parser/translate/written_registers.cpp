@@ -1,0 +1,74 @@
+#include "ptx-parser/translate/written_registers.h"
+
+#include <algorithm>
+
+namespace ptx2cpu::ptx {
+
+namespace {
+
+class Collector {
+ public:
+  Collector(const ast::Module& module, const ast::Function& function, std::span<const Match> matches)
+      : module_(module), function_(function), matches_(matches), writers_(function.register_count) {}
+
+  void AddParameters() {
+    for (const ast::Variable& parameter : module_.Variables(function_.parameters)) {
+      if (parameter.space == ast::Space::kReg) Add(parameter.first_register, parameter.vector, 0);
+    }
+  }
+
+  void AddInstruction(uint32_t instruction, uint32_t block) {
+    const Match& match = matches_[instruction];
+    const std::span<const ast::Operand> operands =
+        module_.Operands(module_.Instructions(function_)[instruction]);
+    if (match.form->has_rest) {  // a call: results are among them
+      for (const ast::Operand& operand : operands) Add(operand, block);
+      return;
+    }
+    for (size_t o = 0; o < match.form->operands.size() && o < match.slots.size(); ++o) {
+      if (match.form->operands[o].written && match.slots[o] != Match::kAbsent)
+        Add(operands[match.slots[o]], block);
+    }
+  }
+
+  std::vector<std::vector<uint32_t>> Take() { return std::move(writers_); }
+
+ private:
+  void Add(const ast::Operand& operand, uint32_t block) {
+    if (operand.HasChildren()) {
+      for (const ast::Operand& child : module_.Children(operand)) Add(child, block);
+    } else if (operand.symbol_kind == ast::SymbolKind::kRegister) {
+      Add(operand.symbol, module_.RegisterDeclaration(function_, operand.symbol).vector, block);
+    }
+  }
+  void Add(uint32_t first, uint32_t count, uint32_t block) {
+    for (uint32_t n = first; n < first + count && n < writers_.size(); ++n) {
+      if (writers_[n].empty() || writers_[n].back() != block) writers_[n].push_back(block);
+    }
+  }
+
+  const ast::Module& module_;
+  const ast::Function& function_;
+  const std::span<const Match> matches_;
+  std::vector<std::vector<uint32_t>> writers_;
+};
+
+}  // namespace
+
+std::vector<std::vector<uint32_t>> WritersOfRegisters(const ast::Module& module,
+                                                      const ast::Function& function,
+                                                      std::span<const Match> matches,
+                                                      const ControlGraph& graph) {
+  Collector collector(module, function, matches);
+  collector.AddParameters();
+  for (uint32_t b = 0; b < graph.blocks.size(); ++b) {
+    for (uint32_t s = graph.blocks[b].first; s < graph.blocks[b].end; ++s) {
+      const ast::Statement& statement = module.Statements(function)[s];
+      if (statement.kind == ast::StatementKind::kInstruction)
+        collector.AddInstruction(statement.index - function.instructions.first, b);
+    }
+  }
+  return collector.Take();
+}
+
+}  // namespace ptx2cpu::ptx
