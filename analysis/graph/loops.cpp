@@ -1,86 +1,188 @@
 #include "analysis/graph/loops.h"
 
 #include <algorithm>
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/strong_components.hpp>
+#include <utility>
 
 namespace ptx2cpu::analysis {
 
-bool Loop::Contains(uint32_t block) const { return std::binary_search(blocks.begin(), blocks.end(), block); }
-
 namespace {
 
-using Digraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
+// The walk that Cfg::order is the reverse post order of.
+struct Walk {
+  std::vector<uint32_t> nodes;    // in pre-order
+  std::vector<uint32_t> number;   // by node: its place there, kNoNode when not reached
+  std::vector<uint32_t> last_of;  // by node: number after that of its last descendant
+  bool Descends(uint32_t node, uint32_t from) const {
+    return number[from] <= number[node] && number[node] < last_of[from];
+  }
+};
 
-// Components of the subgraph of `nodes`, without edges into `without` (a header already accounted for).
-std::vector<std::vector<uint32_t>> Components(const Cfg& g, const std::vector<uint32_t>& nodes,
-                                              uint32_t without) {
-  std::vector<uint32_t> local(g.size(), kNoNode);
-  for (uint32_t i = 0; i < nodes.size(); ++i) local[nodes[i]] = i;
-  Digraph graph(nodes.size());
-  for (uint32_t i = 0; i < nodes.size(); ++i) {
-    for (uint32_t to : g.successors[nodes[i]]) {
-      if (to != without && local[to] != kNoNode) boost::add_edge(i, local[to], graph);
+Walk WalkFrom(const Cfg& g) {
+  Walk walk;
+  walk.number.assign(g.size(), kNoNode);
+  walk.last_of.assign(g.size(), 0);
+  std::vector<std::pair<uint32_t, size_t>> path;
+  const auto visit = [&](uint32_t node) {
+    walk.number[node] = static_cast<uint32_t>(walk.nodes.size());
+    walk.nodes.push_back(node);
+    path.push_back({node, 0});
+  };
+  visit(g.entry);
+  while (!path.empty()) {
+    auto& [node, next] = path.back();
+    if (next == g.successors[node].size()) {
+      walk.last_of[node] = static_cast<uint32_t>(walk.nodes.size());
+      path.pop_back();
+    } else if (const uint32_t to = g.successors[node][next++]; walk.number[to] == kNoNode) {
+      visit(to);
     }
   }
-  std::vector<int> component(nodes.size());
-  int count = boost::strong_components(
-      graph, boost::make_iterator_property_map(component.begin(), boost::get(boost::vertex_index, graph)));
-  std::vector<std::vector<uint32_t>> result(static_cast<size_t>(count));
-  for (uint32_t i = 0; i < nodes.size(); ++i) result[static_cast<size_t>(component[i])].push_back(nodes[i]);
-  std::erase_if(result, [&](const std::vector<uint32_t>& c) {
-    if (c.size() > 1) return false;
-    const auto& out = g.successors[c[0]];
-    return c[0] == without || std::find(out.begin(), out.end(), c[0]) == out.end();
-  });
-  return result;
+  return walk;
 }
 
-Loop Describe(const Cfg& g, std::vector<uint32_t> blocks, const std::vector<uint32_t>& position) {
-  std::sort(blocks.begin(), blocks.end());
-  Loop loop;
-  loop.blocks = std::move(blocks);
-  uint32_t entries = 0;
-  for (uint32_t block : loop.blocks) {
-    bool entered = block == g.entry;
-    for (uint32_t p : g.predecessors[block]) entered |= !loop.Contains(p);
-    if (!entered) continue;
-    ++entries;
-    if (loop.header == kNoNode || position[block] < position[loop.header]) loop.header = block;
+// What Havlak's algorithm finds, by header: headers are nodes, the loop around a header is named by its
+// header.
+class Nesting {
+ public:
+  explicit Nesting(const Cfg& g)
+      : is_header(g.size()),
+        irreducible(g.size()),
+        around(g.size(), kNoNode),
+        g_(g),
+        walk_(WalkFrom(g)),
+        stands_for_(g.size()),
+        entries_(g.size()) {
+    for (uint32_t node = 0; node < g.size(); ++node) stands_for_[node] = node;
+    for (auto node = walk_.nodes.rbegin(); node != walk_.nodes.rend(); ++node) Collapse(*node);
   }
-  loop.irreducible = entries > 1;
-  for (uint32_t block : loop.blocks) {
-    for (uint32_t to : g.successors[block]) {
-      if (to == loop.header) loop.latches.push_back(block);
-      if (to != g.exit && !loop.Contains(to)) loop.exits.push_back({block, to});
+
+  std::vector<bool> is_header, irreducible;
+  std::vector<uint32_t> around;  // by node: header of the innermost loop that it is in and not the header of
+
+ private:
+  uint32_t Outermost(uint32_t node) {
+    uint32_t last = node;
+    while (stands_for_[last] != last) last = stands_for_[last];
+    while (node != last) node = std::exchange(stands_for_[node], last);
+    return last;
+  }
+
+  // The nodes that reach `header` among its descendants become one with it.
+  void Collapse(uint32_t header) {
+    std::vector<uint32_t> work;
+    const auto reach = [&](uint32_t from) {
+      const uint32_t node = Outermost(from);
+      if (node == header) return;
+      stands_for_[node] = header;
+      around[node] = header;
+      work.push_back(node);
+    };
+    for (const uint32_t from : g_.predecessors[header]) {
+      if (!Reached(from) || !walk_.Descends(from, header)) continue;
+      is_header[header] = true;
+      reach(from);
+    }
+    while (!work.empty()) {
+      const uint32_t node = work.back();
+      work.pop_back();
+      Enter(header, g_.predecessors[node], reach);
+      Enter(header, std::exchange(entries_[node], {}), reach);
     }
   }
-  return loop;
+
+  template <typename Reach>
+  void Enter(uint32_t header, const std::vector<uint32_t>& predecessors, const Reach& reach) {
+    for (const uint32_t from : predecessors) {
+      if (!Reached(from)) continue;
+      if (walk_.Descends(Outermost(from), header)) {
+        reach(from);
+      } else {  // another way into the loop, which may be one into those around it, too
+        irreducible[header] = true;
+        entries_[header].push_back(from);
+      }
+    }
+  }
+
+  bool Reached(uint32_t node) const { return walk_.number[node] != kNoNode; }
+
+  const Cfg& g_;
+  const Walk walk_;
+  std::vector<uint32_t> stands_for_;            // by node: the header that it became one with
+  std::vector<std::vector<uint32_t>> entries_;  // by header: where else control enters from
+};
+
+// Numbers loops so that each is followed by those within it, and in the order of their headers.
+std::vector<uint32_t> NumberLoops(const Cfg& g, const Nesting& nesting, LoopForest& forest) {
+  std::vector<uint32_t> count(g.size(), 0);  // by header: of its loop and those within it
+  std::vector<uint32_t> headers;
+  for (const uint32_t node : g.order) {
+    if (nesting.is_header[node]) headers.push_back(node);
+  }
+  // Outer headers come before inner ones in reverse post order.
+  for (auto header = headers.rbegin(); header != headers.rend(); ++header) {
+    const uint32_t outer = nesting.around[*header];
+    ++count[*header];
+    if (outer != kNoNode) count[outer] += count[*header];
+  }
+  std::vector<uint32_t> index(g.size(), kNoNode), next(g.size(), 0);
+  uint32_t next_outermost = 0;
+  forest.loops.resize(headers.size());
+  for (const uint32_t header : headers) {
+    const uint32_t outer = nesting.around[header];
+    uint32_t& place = outer == kNoNode ? next_outermost : next[outer];
+    index[header] = place;
+    next[header] = place + 1;
+    place += count[header];
+    Loop& loop = forest.loops[index[header]];
+    loop.header = header;
+    loop.irreducible = nesting.irreducible[header];
+    loop.last = index[header] + count[header];
+    if (outer != kNoNode) {
+      loop.parent = index[outer];
+      loop.depth = forest.loops[loop.parent].depth + 1;
+    }
+  }
+  return index;
+}
+
+// A loop's own blocks, then those of the loops within it.
+void PlaceBlocks(const Cfg& g, LoopForest& forest) {
+  std::vector<uint32_t> own(forest.loops.size(), 0);
+  for (const uint32_t node : g.order) {
+    if (forest.innermost[node] != kNoNode) ++own[forest.innermost[node]];
+  }
+  std::vector<uint32_t> first(forest.loops.size() + 1, 0);
+  for (size_t l = 0; l < forest.loops.size(); ++l) first[l + 1] = first[l] + own[l];
+  forest.blocks.resize(first.back());
+  for (size_t l = 0; l < forest.loops.size(); ++l) {
+    Loop& loop = forest.loops[l];
+    loop.blocks = std::span(forest.blocks).subspan(first[l], first[loop.last] - first[l]);
+  }
+  for (const uint32_t node : g.order) {
+    if (forest.innermost[node] != kNoNode) forest.blocks[first[forest.innermost[node]]++] = node;
+  }
 }
 
 }  // namespace
 
 LoopForest Loops(const Cfg& g) {
+  const Nesting nesting(g);
   LoopForest forest;
+  const std::vector<uint32_t> index = NumberLoops(g, nesting, forest);
   forest.innermost.assign(g.size(), kNoNode);
-  std::vector<uint32_t> position(g.size(), kNoNode);
-  for (uint32_t i = 0; i < g.order.size(); ++i) position[g.order[i]] = i;
-  struct Task {
-    std::vector<uint32_t> nodes;
-    uint32_t without, parent;
-  };
-  std::vector<Task> tasks{{g.order, kNoNode, kNoNode}};
-  for (size_t t = 0; t < tasks.size(); ++t) {
-    Task task = tasks[t];
-    for (std::vector<uint32_t>& nodes : Components(g, task.nodes, task.without)) {
-      Loop loop = Describe(g, std::move(nodes), position);
-      uint32_t index = static_cast<uint32_t>(forest.loops.size());
-      loop.parent = task.parent;
-      loop.depth = task.parent == kNoNode ? 1 : forest.loops[task.parent].depth + 1;
-      for (uint32_t block : loop.blocks)
-        forest.innermost[block] = index;  // inner loops come later and overwrite
-      tasks.push_back({loop.blocks, loop.header, index});
-      forest.loops.push_back(std::move(loop));
+  for (const uint32_t node : g.order) {
+    const uint32_t header = nesting.is_header[node] ? node : nesting.around[node];
+    if (header != kNoNode) forest.innermost[node] = index[header];
+  }
+  PlaceBlocks(g, forest);
+  for (uint32_t node = 0; node < g.size(); ++node) {
+    for (const uint32_t to : g.successors[node]) {
+      const uint32_t header = index[to];
+      if (header != kNoNode && forest.Contains(header, node)) forest.loops[header].latches.push_back(node);
+      for (uint32_t l = forest.innermost[node]; l != kNoNode && !forest.Contains(l, to);
+           l = forest.loops[l].parent) {
+        if (to != g.exit) forest.loops[l].exits.push_back({node, to});
+      }
     }
   }
   return forest;

@@ -1,6 +1,12 @@
-// Loops and their nesting, by strongly connected components; irreducible ones (several entries) are
-// distinguished.
+// Loops and their nesting; irreducible ones (several entries) are distinguished.
+//
+// A loop of an irreducible part is a strongly connected component, loops within it are those of the component
+// without the edges to its header (Steensgaard 1993). The header is the entry that a depth-first walk meets
+// first, so that loops are what a node's descendants hold that reach it (Havlak, "Nesting of reducible and
+// irreducible loops", 1997): all are found in one walk.
 #pragma once
+
+#include <span>
 
 #include "analysis/graph/cfg.h"
 
@@ -10,16 +16,26 @@ struct Loop {
   uint32_t header = kNoNode;  // where control enters; of an irreducible loop the first entry
   uint32_t parent = kNoNode;  // index of the enclosing loop
   uint32_t depth = 1;
+  uint32_t last = kNoNode;                           // index after that of the last loop within this one
   bool irreducible = false;                          // control enters at more than one block
-  std::vector<uint32_t> blocks;                      // inner loops included, ascending
-  std::vector<uint32_t> latches;                     // sources of edges back to the header
+  std::span<const uint32_t> blocks;                  // inner loops included; the header is the first
+  std::vector<uint32_t> latches;                     // sources of edges back to the header, ascending
   std::vector<std::pair<uint32_t, uint32_t>> exits;  // edges (inside, outside); never to the virtual exit
-  bool Contains(uint32_t block) const;
 };
 
 struct LoopForest {
-  std::vector<Loop> loops;          // outer before inner
+  LoopForest() = default;
+  LoopForest(LoopForest&&) = default;  // not copied: Loop::blocks are parts of `blocks`
+  LoopForest& operator=(LoopForest&&) = default;
+
+  bool Contains(uint32_t loop, uint32_t block) const {
+    const uint32_t inner = innermost[block];
+    return inner != kNoNode && inner >= loop && inner < loops[loop].last;
+  }
+
+  std::vector<Loop> loops;          // each one is followed by those within it
   std::vector<uint32_t> innermost;  // per node: index of its innermost loop or kNoNode
+  std::vector<uint32_t> blocks;     // those of each loop next to each other
 };
 
 LoopForest Loops(const Cfg& g);

@@ -222,7 +222,7 @@ class Solver {
       const uint32_t block = f_.at_value(value).block.index;
       if (!g_.reached[block]) return;
       for (uint32_t l = loops_.innermost[block]; l != kNoNode; l = loops_.loops[l].parent) {
-        if (loops_.loops[l].Contains(node)) return;
+        if (loops_.Contains(l, node)) return;
         if (escaping_[l].empty() || escaping_[l].back() != value) escaping_[l].push_back(value);
       }
     };

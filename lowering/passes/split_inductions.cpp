@@ -40,12 +40,15 @@ class Splitter {
   void Run() {
     const analysis::Cfg g = analysis::BuildCfg(f_);
     const analysis::LoopForest forest = analysis::Loops(g);
-    for (const analysis::Loop& loop : forest.loops) {
+    const std::vector<std::vector<BlockId>> predecessors = ir::Predecessors(f_);
+    for (uint32_t l = 0; l < forest.loops.size(); ++l) {
+      const analysis::Loop& loop = forest.loops[l];
       const BlockId header{loop.header};
       const bool holds_boundary =
           std::ranges::any_of(loop.blocks, [&](uint32_t block) { return IsBoundary({block}); });
       if (loop.irreducible || !holds_boundary || IsBoundary(header)) continue;
-      FindEdges(loop);
+      FindEdges(header, predecessors[header.index],
+                [&](BlockId from) { return !forest.Contains(l, from.index); });
       for (size_t n = 0; n < f_.at_block(header).params.size(); ++n) Split(header, n);
     }
   }
@@ -69,13 +72,13 @@ class Splitter {
     return Holds(f_, block, ir::IsBarrier) || Holds(f_, block, ir::IsCollective);
   }
 
-  void FindEdges(const analysis::Loop& loop) {
+  template <typename Enters>
+  void FindEdges(BlockId header, const std::vector<BlockId>& predecessors, const Enters& enters) {
     incoming_.clear();
-    for (uint32_t from = 0; from < f_.blocks.size(); ++from) {
-      if (f_.blocks[from].removed) continue;
-      const auto edges = f_.successors({from});
+    for (const BlockId from : predecessors) {
+      const auto edges = f_.successors(from);
       for (size_t e = 0; e < edges.size(); ++e) {
-        if (edges[e].to.index == loop.header) incoming_.push_back({{from}, e, !loop.Contains(from)});
+        if (edges[e].to == header) incoming_.push_back({from, e, enters(from)});
       }
     }
   }

@@ -34,7 +34,7 @@ bool WaitsInLoop(const ir::Function& f, const analysis::Cfg& cfg) {
   for (const uint32_t block : cfg.order) {
     if (block == cfg.exit || forest.innermost[block] == analysis::kNoNode) continue;
     if (!Any(f, block, IsLoad) && !Any(f, block, IsStore)) continue;
-    const std::vector<uint32_t>& around = forest.loops[forest.innermost[block]].blocks;
+    const std::span<const uint32_t> around = forest.loops[forest.innermost[block]].blocks;
     const bool whole_block = std::any_of(around.begin(), around.end(), [&](uint32_t b) {
       return Any(f, b, [](const ir::Inst& inst) { return ir::IsBarrier(inst.op); });
     });

@@ -19,6 +19,50 @@ std::set<uint32_t> Sources(const Graph& graph, char name) {
   return {list.begin(), list.end()};
 }
 
+std::set<uint32_t> ReachedIn(const Cfg& g, uint32_t from, const std::set<uint32_t>& nodes) {
+  std::set<uint32_t> reached;
+  std::vector<uint32_t> work{from};
+  while (!work.empty()) {
+    const uint32_t node = work.back();
+    work.pop_back();
+    for (const uint32_t to : g.successors[node]) {
+      if (nodes.contains(to) && reached.insert(to).second) work.push_back(to);
+    }
+  }
+  return reached;
+}
+
+struct DefinedLoop {
+  uint32_t header;
+  size_t depth;
+  bool irreducible;
+  std::set<uint32_t> blocks;
+  auto operator<=>(const DefinedLoop&) const = default;
+};
+
+// By definition: strongly connected parts of `nodes`; within each, those that are left without its header.
+void AddLoopsByDefinition(const Cfg& g, const std::set<uint32_t>& nodes, size_t depth,
+                          std::set<DefinedLoop>& loops) {
+  std::set<uint32_t> left = nodes;
+  for (const uint32_t first : g.order) {  // the first entry in reverse post order is the header
+    if (!left.contains(first)) continue;
+    DefinedLoop loop{first, depth, false, {}};
+    for (const uint32_t node : ReachedIn(g, first, nodes)) {
+      if (ReachedIn(g, node, nodes).contains(first)) loop.blocks.insert(node);
+    }
+    for (const uint32_t node : loop.blocks) {
+      left.erase(node);
+      for (const uint32_t from : g.predecessors[node])
+        loop.irreducible |= node != first && !loop.blocks.contains(from);
+    }
+    if (!loop.blocks.contains(first)) continue;
+    std::set<uint32_t> inner = loop.blocks;
+    inner.erase(first);
+    AddLoopsByDefinition(g, inner, depth + 1, loops);
+    loops.insert(std::move(loop));
+  }
+}
+
 // By definition: a dominates b when b cannot be reached without a.
 bool DominatesByDefinition(const Cfg& g, uint32_t a, uint32_t b) {
   if (a == b) return true;
@@ -110,6 +154,50 @@ TEST_CASE("loops nest, and those with two entries are recognised", "[analysis]")
     CHECK(forest.loops[0].irreducible);
     CHECK(forest.loops[0].blocks.size() == 2);
   }
+}
+
+TEST_CASE("loops agree with the definition on random graphs", "[analysis]") {
+  std::mt19937 random(5);
+  size_t irreducible = 0, nested = 0, wrong = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string edges;
+    const size_t blocks = 3 + random() % 12;
+    for (size_t b = 0; b < blocks; ++b) {
+      const size_t count = b == 0 ? 2 : random() % 3;
+      for (size_t e = 0; e < count; ++e) {
+        // No edges back to the entry.
+        const size_t to = random() % 2 == 0 ? std::min(b + 1, blocks - 1) : 1 + random() % (blocks - 1);
+        edges += {static_cast<char>('a' + b), static_cast<char>('a' + to), ' '};
+      }
+    }
+    const Graph graph = MakeGraph(edges);
+    const Cfg g = BuildCfg(graph.f());
+    std::set<DefinedLoop> expected, found;
+    AddLoopsByDefinition(g, {g.order.begin(), g.order.end()}, 1, expected);
+    const LoopForest forest = Loops(g);
+    for (uint32_t l = 0; l < forest.loops.size(); ++l) {
+      const Loop& loop = forest.loops[l];
+      found.insert({loop.header, loop.depth, loop.irreducible, {loop.blocks.begin(), loop.blocks.end()}});
+      wrong += loop.blocks.front() != loop.header;
+      wrong += loop.parent != kNoNode && !(loop.parent < l && l < forest.loops[loop.parent].last);
+      for (const uint32_t node : g.order) {
+        wrong += forest.Contains(l, node) != (std::ranges::find(loop.blocks, node) != loop.blocks.end());
+        for (const uint32_t to : g.successors[node]) {
+          const bool exit = forest.Contains(l, node) && !forest.Contains(l, to) && to != g.exit;
+          wrong += exit != (std::ranges::find(loop.exits, std::pair{node, to}) != loop.exits.end());
+          const bool latch = to == loop.header && forest.Contains(l, node);
+          if (latch) wrong += std::ranges::find(loop.latches, node) == loop.latches.end();
+        }
+      }
+      irreducible += loop.irreducible;
+      nested += loop.depth > 1;
+    }
+    INFO(edges);
+    CHECK(found == expected);
+  }
+  CHECK(wrong == 0);
+  CHECK(irreducible > 100);
+  CHECK(nested > 100);
 }
 
 TEST_CASE("dominator trees agree with the definition on random graphs", "[analysis]") {
