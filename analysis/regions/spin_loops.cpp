@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/graph/back_edges.h"
+#include "analysis/graph/loops.h"
 
 namespace ptx2cpu::analysis {
 
@@ -136,6 +137,39 @@ class Candidate {
   const ir::Inst* decider_ = nullptr;
 };
 
+// Whether nothing in the loop of a header can wait. Its blocks hold those of each back edge to the header
+// unless control also enters elsewhere. They are next to each other in the forest, so that sums answer for
+// all of the loops within each other.
+class LoopsThatRun {
+ public:
+  explicit LoopsThatRun(const ir::Function& f)
+      : forest_(Loops(BuildCfg(f))), loop_of_(f.blocks.size(), kNoNode), waits_{0} {
+    for (uint32_t l = 0; l < forest_.loops.size(); ++l) {
+      loop_of_[forest_.loops[l].header] = l;
+      irreducible_ |= forest_.loops[l].irreducible;
+    }
+    for (const uint32_t block : forest_.blocks) {
+      const bool waits = std::ranges::any_of(f.at_block({block}).insts,
+                                             [&](ir::InstId id) { return MayWait(f.at_inst(id)); });
+      waits_.push_back(waits_.back() + (waits ? 1 : 0));
+    }
+  }
+
+  bool Contain(BlockId header) const {
+    const uint32_t loop = loop_of_[header.index];
+    if (irreducible_ || loop == kNoNode) return false;
+    const std::span<const uint32_t> blocks = forest_.loops[loop].blocks;
+    const auto first = static_cast<size_t>(blocks.data() - forest_.blocks.data());
+    return waits_[first + blocks.size()] == waits_[first];
+  }
+
+ private:
+  const LoopForest forest_;
+  std::vector<uint32_t> loop_of_;  // by header
+  std::vector<uint32_t> waits_;    // how many of the forest's first n blocks may wait
+  bool irreducible_ = false;
+};
+
 }  // namespace
 
 std::vector<SpinLoop> FindSpinLoops(const ir::Function& f) {
@@ -143,9 +177,12 @@ std::vector<SpinLoop> FindSpinLoops(const ir::Function& f) {
   const bool may_wait =
       std::ranges::any_of(f.insts, [](const ir::Inst& inst) { return inst.block.valid() && MayWait(inst); });
   if (!may_wait) return found;
+  const LoopsThatRun running(f);
   Scratch scratch(f);
   for (BlockEdge back : FindBackEdges(f)) {
-    Candidate loop(f, scratch, back.from, f.successors(back.from)[back.edge].to);
+    const BlockId head = f.successors(back.from)[back.edge].to;
+    if (running.Contain(head)) continue;
+    Candidate loop(f, scratch, back.from, head);
     if (const ir::Inst* decider = loop.Decider()) found.push_back({back, decider->at});
   }
   return found;

@@ -14,12 +14,6 @@ constexpr double kMaxRatio = 9;  // of the times for 4n and n
 constexpr double kFloor = 12;    // milliseconds: shorter times are noise
 constexpr int kTries = 3;
 
-// Not in proportion yet, and why.
-constexpr std::string_view kLeftOut[] = {
-    "nested_loops",            // a value that is defined outside of n loops has a parameter in each of them
-    "divergent_nested_loops",  // likewise
-};
-
 double LeastTime(const GrowthShape& shape, uint32_t n, int tries) {
   double least = 0;
   const std::string text = shape.text(n);
@@ -39,7 +33,6 @@ TEST_CASE("compiling up to LLVM takes time in proportion to the text") {
   size_t number = 0;
   for (const GrowthShape& shape : GrowthShapes()) {
     if (quick && number++ % 4 != 0) continue;
-    if (std::ranges::find(kLeftOut, shape.name) != std::end(kLeftOut)) continue;
     const uint32_t n = shape.first;
     double ratio = 0;
     for (int tries = 1; tries <= kTries; ++tries) {

@@ -87,6 +87,35 @@ std::string DivergentNestedLoops(uint32_t n) {
                        n - 1 - k);
       }));
 }
+// Values from before that are read after n joins, and after n loops within each other.
+std::string ValuesAroundBranches(uint32_t n) {
+  return Kernel(fmt::format(".reg .b32 %w<{}>;\n", n) +
+                Repeat(n, [](auto out, uint32_t i) { fmt::format_to(out, "add.u32 %w{0}, %v, {0};\n", i); }) +
+                Repeat(n,
+                       [](auto out, uint32_t i) {
+                         fmt::format_to(
+                             out,
+                             "setp.gt.u32 %p, %v, {0};\n@%p bra $L{0};\nmad.lo.u32 %v, %v, 3, {0};\n"
+                             "bra.uni $J{0};\n$L{0}:\nadd.u32 %v, %v, {0};\n$J{0}:\n",
+                             i);
+                       }) +
+                Repeat(n, [](auto out, uint32_t i) { fmt::format_to(out, "add.u32 %v, %v, %w{};\n", i); }));
+}
+std::string ValuesAroundLoops(uint32_t n) {
+  return Kernel(
+      fmt::format(".reg .b32 %w<{0}>, %i<{0}>;\n", n) +
+      Repeat(n, [](auto out, uint32_t i) { fmt::format_to(out, "add.u32 %w{0}, %v, {0};\n", i); }) +
+      Repeat(n, [](auto out, uint32_t i) { fmt::format_to(out, "mov.u32 %i{0}, 0;\n$L{0}:\n", i); }) +
+      "ld.global.u32 %v, [%a];\n" +
+      Repeat(n,
+             [n](auto out, uint32_t k) {
+               fmt::format_to(out,
+                              "add.u32 %i{0}, %i{0}, 1;\n"
+                              "setp.lt.u32 %p, %i{0}, %v;\n@%p bra $L{0};\n",
+                              n - 1 - k);
+             }) +
+      Repeat(n, [](auto out, uint32_t i) { fmt::format_to(out, "add.u32 %v, %v, %w{};\n", i); }));
+}
 std::string Switch(uint32_t n) {
   std::string list;
   for (uint32_t i = 0; i < n; ++i) list += fmt::format("{}$L{}", i == 0 ? "" : ", ", i);
@@ -322,8 +351,11 @@ constexpr GrowthShape kShapes[] = {
     {"early_exits", "conditional returns in a row", EarlyExits, 250},
     {"deep_branches", "branches within each other", DeepBranches, 100},
     {"loops", "loops in a row", Loops, 100},
-    {"nested_loops", "loops within each other", NestedLoops, 40},
-    {"divergent_nested_loops", "loops within each other that lanes leave apart", DivergentNestedLoops, 40},
+    {"nested_loops", "loops within each other", NestedLoops, 100},
+    {"divergent_nested_loops", "loops within each other that lanes leave apart", DivergentNestedLoops, 100},
+    {"values_around_branches", "values that are read after as many branches", ValuesAroundBranches, 250},
+    {"values_around_loops", "values that are read after as many loops within each other", ValuesAroundLoops,
+     50},
     {"switch", "targets of a brx.idx", Switch, 1000},
     {"switch_to_few", "entries of a brx.idx with two targets", SwitchToFew, 10000},
     {"guarded_stores", "stores and sums under predicates", GuardedStores, 250},
