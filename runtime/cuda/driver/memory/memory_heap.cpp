@@ -13,9 +13,11 @@ namespace {
 
 constexpr size_t kSlabBytes = 1 << 20;
 constexpr size_t kHugePage = 2 << 20;
-constexpr size_t kGranule = 2 << 20;     // what a GPU maps at once
-constexpr size_t kTouchable = 64 << 10;  // before a block, at least; the rest of the granule is after it
-static_assert(kSlabBytes + 2 * kTouchable <= kGranule);
+// What an H100 maps at once. In a process of its own, blocks of 1 byte to 4 MiB could be read and written
+// from 2 MiB before them on; after them to the end of the granule, and after those of up to a granule, which
+// come before memory of the context, for 2 MiB.
+constexpr size_t kGranule = 2 << 20;
+constexpr size_t kBefore = kGranule, kSlabMapping = kBefore + 2 * kGranule;
 
 size_t PageSize() {
   static const size_t size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -25,7 +27,7 @@ size_t RoundUp(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
 // `bytes` (a multiple of the page size) of accessible memory before an inaccessible page. Null: the system
 // has none.
-std::byte* MapBeforeGuard(size_t bytes) {
+std::byte* MapBeforeGuard(size_t bytes, bool huge_pages) {
   void* fresh =
       mmap(nullptr, bytes + PageSize(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (fresh == MAP_FAILED) return nullptr;
@@ -34,7 +36,7 @@ std::byte* MapBeforeGuard(size_t bytes) {
     return nullptr;
   }
 #ifdef MADV_HUGEPAGE
-  if (bytes >= 2 * kHugePage) madvise(fresh, bytes, MADV_HUGEPAGE);  // refused: only slower
+  if (huge_pages) madvise(fresh, bytes, MADV_HUGEPAGE);  // refused: only slower
 #endif
   return static_cast<std::byte*>(fresh);
 }
@@ -55,8 +57,8 @@ MemoryHeap& MemoryHeap::Get() {
 
 MemoryHeap::~MemoryHeap() {
   DropKept(0);
-  const size_t before = bounds_ == Bounds::kStrict ? 0 : kTouchable;
-  const size_t mapped = bounds_ == Bounds::kStrict ? kSlabBytes : kGranule;
+  const size_t before = bounds_ == Bounds::kStrict ? 0 : kBefore;
+  const size_t mapped = bounds_ == Bounds::kStrict ? kSlabBytes : kSlabMapping;
   for (const std::byte* slab : slabs_) munmap(const_cast<std::byte*>(slab) - before, mapped + PageSize());
 }
 
@@ -68,7 +70,8 @@ MemoryHeap::Bounds MemoryHeap::BoundsWanted() {
 MemoryHeap::Place MemoryHeap::PlaceOf(size_t bytes, size_t alignment) const {
   const size_t used = RoundUp(bytes, alignment), pages = RoundUp(used, PageSize());
   if (bounds_ == Bounds::kStrict) return {pages, pages - used};
-  return {RoundUp(kTouchable + pages + 1, kGranule), kTouchable};
+  const size_t after = bytes <= kGranule ? kGranule : 0;
+  return {kBefore + RoundUp(pages + after + 1, kGranule), kBefore};
 }
 
 // Multiples of 512 up to 8 KiB, then four classes for each power of two.
@@ -91,9 +94,9 @@ void* MemoryHeap::FromSlab(size_t bytes) {
   const std::lock_guard lock(mutex_);
   std::vector<void*>& free = free_[size_class];
   if (free.empty()) {
-    std::byte* slab = MapBeforeGuard(bounds_ == Bounds::kStrict ? kSlabBytes : kGranule);
+    std::byte* slab = MapBeforeGuard(bounds_ == Bounds::kStrict ? kSlabBytes : kSlabMapping, false);
     if (slab == nullptr) return nullptr;
-    if (bounds_ != Bounds::kStrict) slab += kTouchable;
+    if (bounds_ != Bounds::kStrict) slab += kBefore;
     slabs_.insert(slab);
     // The last piece ends where the slab ends; the first is handed out first.
     for (std::byte* piece = slab + kSlabBytes - step; piece >= slab; piece -= step) free.push_back(piece);
@@ -148,8 +151,9 @@ void* MemoryHeap::OwnMapping(size_t bytes, size_t alignment) {
     mapping = nullptr;
   }
   const auto map = [&, mapped = mapped] {
-    return mappings_.load(std::memory_order_relaxed) < kMaxGuarded ? MapBeforeGuard(mapped)
-                                                                   : MapUnguarded(mapped);
+    return mappings_.load(std::memory_order_relaxed) < kMaxGuarded
+               ? MapBeforeGuard(mapped, bytes >= 2 * kHugePage)
+               : MapUnguarded(mapped);
   };
   if (mapping == nullptr) {
     mapping = map();
