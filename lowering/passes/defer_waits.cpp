@@ -256,36 +256,48 @@ class WaitDeferrer {
 
   // -- values whose definition no longer is on all ways to their uses --
 
-  // Moves what depends on constants and parameters alone to the entry, where it is as uniform as it was:
-  // numbers of barriers, membermasks, addresses.
-  bool Hoist(ValueId value, int depth) {
+  // Moves a value, with what it is computed from, to the end of a block that dominates its home, where it is
+  // as uniform as it was: numbers of barriers, membermasks, addresses, decisions.
+  bool Hoist(ValueId value, BlockId to, const analysis::DominatorTree& tree, int depth) {
+    const BlockId home = f_.at_value(value).block;
+    if (tree.Dominates(home.index, to.index)) return true;
     const ir::InstId id = f_.at_value(value).def;
-    if (f_.at_value(value).block == f_.entry) return true;
     if (!id.valid() || depth == 0) return false;
     const ir::Inst& inst = f_.at_inst(id);
-    const bool constant = ir::Info(inst.op).effect == ir::Effect::kPure &&
-                          ir::Info(inst.op).lanes == ir::Lanes::kAlone &&
-                          (inst.op != Opcode::kSpecialRegister || (inst.attrs.flags & ir::kVolatile) == 0);
+    const bool pure = ir::Info(inst.op).effect == ir::Effect::kPure &&
+                      ir::Info(inst.op).lanes == ir::Lanes::kAlone &&
+                      (inst.op != Opcode::kSpecialRegister || (inst.attrs.flags & ir::kVolatile) == 0);
     const bool parameter = inst.op == Opcode::kLoad && inst.attrs.space == ir::Space::kParam;
-    if (!constant && !parameter) return false;
-    if (!std::ranges::all_of(std::vector(inst.operands), [&](ValueId v) { return Hoist(v, depth - 1); }))
+    if (!pure && !parameter) return false;
+    if (!std::ranges::all_of(std::vector(inst.operands),
+                             [&](ValueId v) { return Hoist(v, to, tree, depth - 1); }))
       return false;
-    std::vector<ir::InstId>& from = f_.block(f_.at_inst(id).block).insts;
+    std::vector<ir::InstId>& from = f_.block(home).insts;
     from.erase(std::ranges::find(from, id));
-    std::vector<ir::InstId>& entry = f_.block(f_.entry).insts;
-    entry.insert(entry.end() - 1, id);
-    f_.inst(id).block = f_.entry;
-    for (ValueId result : f_.at_inst(id).results) f_.values[result.index].block = f_.entry;
+    std::vector<ir::InstId>& insts = f_.block(to).insts;
+    insts.insert(insts.end() - 1, id);
+    f_.inst(id).block = to;
+    for (ValueId result : f_.at_inst(id).results) f_.values[result.index].block = to;
     return true;
+  }
+
+  // The closest block that dominates both and is no boundary: those stay alone in theirs.
+  BlockId CommonDominator(BlockId a, BlockId b, const analysis::DominatorTree& tree) const {
+    while (a != f_.entry && (!tree.Dominates(a.index, b.index) || IsBoundary(a))) a = {tree.parent[a.index]};
+    return a;
   }
 
   void RepairValues() {
     const analysis::DominatorTree tree = analysis::Dominators(analysis::BuildCfg(f_));
     std::vector<bool> lost(f_.values.size());
+    std::vector<BlockId> above(f_.values.size());  // dominates the home and each use that the home does not
     for (BlockId block : ir::ReversePostOrder(f_)) {
       const auto check = [&](ValueId value) {
         const BlockId home = f_.at_value(value).block;
-        if (!tree.Dominates(home.index, block.index)) lost[value.index] = true;
+        if (tree.Dominates(home.index, block.index)) return;
+        BlockId& to = above[value.index];
+        to = CommonDominator(lost[value.index] ? to : home, block, tree);
+        lost[value.index] = true;
       };
       for (ir::InstId id : f_.at_block(block).insts) {
         std::ranges::for_each(f_.at_inst(id).operands, check);
@@ -294,7 +306,7 @@ class WaitDeferrer {
     }
     std::vector<Versions> versions;
     for (uint32_t n = 0; n < lost.size(); ++n) {
-      if (!lost[n] || Hoist(ValueId{n}, kHoistDepth)) continue;
+      if (!lost[n] || Hoist(ValueId{n}, above[n], tree, kHoistDepth)) continue;
       versions.push_back({ValueId{n}, AtStart(Opcode::kUndef, f_.type_of(ValueId{n}), 0)});
     }
     if (!versions.empty()) RepairSsa(f_, versions, std::vector<bool>(f_.blocks.size(), true));

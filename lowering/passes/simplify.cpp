@@ -5,6 +5,7 @@
 //     a(%p): ... with %p = %x always      a: ... %x
 //     br c ; c entered from here only     the instructions of c
 //     %d = add %x, %y, unused             (gone)
+//     loop(%m): %n = ballot %p, %m        (gone, if nothing but the vote itself uses %n)
 #include <algorithm>
 
 #include "lowering/passes.h"
@@ -148,6 +149,7 @@ class Simplifier {
       if (!needed[value.index]) work.push_back(value);
       needed[value.index] = true;
     };
+    FindUsed();
     std::vector<std::vector<const ir::Edge*>> incoming(f_.blocks.size());
     for (const ir::Block& block : f_.blocks) {
       if (block.removed) continue;
@@ -175,9 +177,29 @@ class Simplifier {
     Sweep(needed);
   }
 
-  static bool Removable(const ir::Inst& inst) {
+  void FindUsed() {
+    used_.assign(f_.values.size(), false);
+    for (const ir::Block& block : f_.blocks) {
+      if (block.removed) continue;
+      for (ir::InstId id : block.insts) {
+        for (ValueId operand : f_.at_inst(id).operands) used_[operand.index] = true;
+        for (const ir::Edge& edge : f_.at_inst(id).edges) {
+          for (ValueId argument : edge.args) used_[argument.index] = true;
+        }
+      }
+    }
+  }
+
+  // A vote that only computes the members of its next turn, as look-back loops of radix sorts have it. One
+  // whose result has no use at all is there for the lanes to meet, and stays.
+  bool VotesForItself(const ir::Inst& inst) const {
+    return inst.op == Opcode::kBallot && ir::HasMembermask(inst.op, inst.attrs.flags) &&
+           used_[inst.results[0].index];
+  }
+
+  bool Removable(const ir::Inst& inst) const {
     if (inst.op == Opcode::kAgree || inst.op == Opcode::kAgreeIndex) return false;
-    return ir::Info(inst.op).effect == ir::Effect::kPure ||
+    return VotesForItself(inst) || ir::Info(inst.op).effect == ir::Effect::kPure ||
            (inst.op == Opcode::kLoad && inst.attrs.order == ir::MemoryOrder::kWeak &&
             (inst.attrs.space == ir::Space::kParam || inst.attrs.space == ir::Space::kConst));
   }
@@ -206,6 +228,7 @@ class Simplifier {
   }
 
   ir::Function& f_;
+  std::vector<bool> used_;  // values that are an operand or argument of something
 };
 
 }  // namespace
