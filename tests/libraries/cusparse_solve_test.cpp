@@ -67,7 +67,7 @@ TEMPLATE_TEST_CASE("cusparse: SpSV solves with each triangle, operation and diag
     size_t size = 0;
     REQUIRE(sparse("SpSV_bufferSize", op, &alpha, a, dx, dy, kDataType<T>, 0, descr, &size) == 0);
     CHECK(sparse("SpSV_solve", op, &alpha, a, dx, dy, kDataType<T>, 0, descr) ==
-          CUSPARSE_STATUS_INVALID_VALUE);
+          CUSPARSE_STATUS_NOT_INITIALIZED);
     std::vector<char> buffer(size);
     REQUIRE(sparse("SpSV_analysis", op, &alpha, a, dx, dy, kDataType<T>, 0, descr, buffer.data()) == 0);
     REQUIRE(sparse("SpSV_solve", op, &alpha, a, dx, dy, kDataType<T>, 0, descr) == 0);
@@ -501,13 +501,42 @@ TEST_CASE("cusparse: wrong arguments have their status; every soname exports its
                             cusparseDnVecDescr_t from, cusparseDnVecDescr_t to, cudaDataType compute) {
     return Cusparse().Call("cusparseSpMV", handle, op, &one, matrix, from, &one, to, compute, 0, nullptr);
   };
-  CHECK(multiply(nullptr, 0, a, dx, dx, CUDA_R_32F) == CUSPARSE_STATUS_NOT_INITIALIZED);
+  // As an H100 gives them.
+  CHECK(multiply(nullptr, 0, a, dx, dx, CUDA_R_32F) == CUSPARSE_STATUS_INVALID_VALUE);
   CHECK(multiply(sparse.handle, 5, a, dx, dx, CUDA_R_32F) == CUSPARSE_STATUS_INVALID_VALUE);
   CHECK(multiply(sparse.handle, 0, nullptr, dx, dx, CUDA_R_32F) == CUSPARSE_STATUS_INVALID_VALUE);
   CHECK(multiply(sparse.handle, 0, a, dx, dy, CUDA_R_32F) == CUSPARSE_STATUS_INVALID_VALUE);
   CHECK(multiply(sparse.handle, 0, a, dx, dx, CUDA_R_16F) == CUSPARSE_STATUS_NOT_SUPPORTED);
   CHECK(Cusparse().Call("cusparseCreate", nullptr) == CUSPARSE_STATUS_INVALID_VALUE);
   CHECK(std::string(Cusparse().Call<const char*>("cusparseGetErrorName", 9)) == "CUSPARSE_STATUS_ZERO_PIVOT");
+  const auto with_algorithm = [&](int alg) {
+    return sparse("SpMV", 0, &one, a, dx, &one, dx, CUDA_R_32F, alg, nullptr);
+  };
+  CHECK(with_algorithm(2) == CUSPARSE_STATUS_SUCCESS);
+  CHECK(with_algorithm(1) == CUSPARSE_STATUS_INVALID_VALUE);
+  CHECK(with_algorithm(99) == CUSPARSE_STATUS_INVALID_VALUE);
+  Wait();
+  const auto create = [&](int64_t rows, int64_t nnz, int offset_type, int index_type, int base, int type) {
+    cusparseSpMatDescr_t created = nullptr;
+    const int status = Cusparse().Call("cusparseCreateCsr", &created, rows, int64_t{2}, nnz, nullptr, nullptr,
+                                       nullptr, offset_type, index_type, base, type);
+    if (created != nullptr) Destroy(created);
+    return status;
+  };
+  CHECK(create(2, 2, 2, 2, 0, CUDA_R_32F) == CUSPARSE_STATUS_SUCCESS);
+  CHECK(create(-1, 2, 2, 2, 0, CUDA_R_32F) == CUSPARSE_STATUS_INVALID_VALUE);
+  CHECK(create(2, 5, 2, 2, 0, CUDA_R_32F) == CUSPARSE_STATUS_INVALID_VALUE);
+  CHECK(create(2, 2, 9, 2, 0, CUDA_R_32F) == CUSPARSE_STATUS_INVALID_VALUE);
+  CHECK(create(2, 2, 3, 2, 0, CUDA_R_32F) == CUSPARSE_STATUS_NOT_SUPPORTED);
+  CHECK(create(2, 2, 2, 2, 3, CUDA_R_32F) == CUSPARSE_STATUS_INVALID_VALUE);
+  CHECK(create(2, 2, 2, 2, 0, CUDA_R_8U) == CUSPARSE_STATUS_INVALID_VALUE);
+  csrilu02Info_t info = nullptr;
+  REQUIRE(Cusparse().Call("cusparseCreateCsrilu02Info", &info) == 0);
+  int position = 0;
+  CHECK(sparse("Xcsrilu02_zeroPivot", info, &position) == CUSPARSE_STATUS_INVALID_VALUE);
+  REQUIRE(Cusparse().Call("cusparseDestroyCsrilu02Info", info) == 0);
+  CHECK(Cusparse().Call("cusparseDestroy", nullptr) == CUSPARSE_STATUS_SUCCESS);
+  CHECK(Cusparse().Call("cusparseDestroySpMat", nullptr) == CUSPARSE_STATUS_SUCCESS);
   Destroy(a), Destroy(dx), Destroy(dy);
   const auto table = api_table::Read(PTX2CPU_SOURCE_DIR "/runtime/cuda/libraries/sparse/cusparse.api");
   REQUIRE(table);

@@ -31,6 +31,25 @@ constexpr Letter kLetters[] = {
     {"Dz", "cuDoubleComplex", "double"},
     {"Cs", "cuComplex", "float"},
     {"Zd", "cuDoubleComplex", "double"},
+    // Systems of the first type that are solved with factors of the second one.
+    {"ZZ", "cuDoubleComplex", "double"},
+    {"ZC", "cuDoubleComplex", "double"},
+    {"ZK", "cuDoubleComplex", "double"},
+    {"ZE", "cuDoubleComplex", "double"},
+    {"ZY", "cuDoubleComplex", "double"},
+    {"CC", "cuComplex", "float"},
+    {"CK", "cuComplex", "float"},
+    {"CE", "cuComplex", "float"},
+    {"CY", "cuComplex", "float"},
+    {"DD", "double", "double"},
+    {"DS", "double", "double"},
+    {"DH", "double", "double"},
+    {"DB", "double", "double"},
+    {"DX", "double", "double"},
+    {"SS", "float", "float"},
+    {"SH", "float", "float"},
+    {"SB", "float", "float"},
+    {"SX", "float", "float"},
 };
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }

@@ -2,32 +2,14 @@
 #pragma once
 
 #include "runtime/cuda/libraries/blas/batch.h"
+#include "runtime/cuda/libraries/core/elimination.h"
 
 namespace ptx2cpu::cublas {
-
-// LU without exchanging rows; the number of the first zero on the diagonal of U, or 0.
-template <typename T>
-int FactorWithoutPivots(int n, T* a, int lda) {
-  int first = 0;
-  for (int k = 0; k < n; ++k) {
-    const T pivot = a[k + int64_t{k} * lda];
-    if (pivot == T{}) {
-      if (first == 0) first = k + 1;
-      continue;
-    }
-    for (int i = k + 1; i < n; ++i) a[i + int64_t{k} * lda] /= pivot;
-    for (int j = k + 1; j < n; ++j) {
-      const T factor = a[k + int64_t{j} * lda];
-      for (int i = k + 1; i < n; ++i) a[i + int64_t{j} * lda] -= a[i + int64_t{k} * lda] * factor;
-    }
-  }
-  return first;
-}
 
 // `pivots` null: without.
 template <typename T>
 int Factor(int n, T* a, int lda, int* pivots) {
-  if (pivots == nullptr) return FactorWithoutPivots(n, a, lda);
+  if (pivots == nullptr) return libraries::FactorWithoutPivots(n, n, a, lda);
   int info = 0;
   Blas<"getrf", T>(n, n, a, lda, pivots, &info);
   return info;
@@ -41,10 +23,7 @@ void SolveFactored(cublasOperation_t op, int n, int columns, const T* a, int lda
     int info = 0;
     return Blas<"getrs", T>(Letter<T>(op), n, columns, a, lda, pivots, b, ldb, &info);
   }
-  const bool plain = op == CUBLAS_OP_N;
-  const char trans = Letter<T>(op);
-  Blas<"trsm", T>('L', plain ? 'L' : 'U', trans, plain ? 'U' : 'N', n, columns, T(1), a, lda, b, ldb);
-  Blas<"trsm", T>('L', plain ? 'U' : 'L', trans, plain ? 'N' : 'U', n, columns, T(1), a, lda, b, ldb);
+  libraries::SolveWithoutPivots(Letter<T>(op), n, columns, a, lda, b, ldb);
 }
 
 // The inverse of a factored matrix; the number of the first zero on the diagonal, or 0.

@@ -58,11 +58,15 @@ class Scalar {
   const T* device_;
 };
 
-// The handle first, then everything else.
+// Status of wrong arguments as an H100 gives them; what was not recorded follows the documentation.
 template <typename... Conditions>
 cusparseStatus_t Check(cusparseHandle_t handle, Conditions... right) {
-  if (handle == nullptr) return CUSPARSE_STATUS_NOT_INITIALIZED;
-  return (right && ...) ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_INVALID_VALUE;
+  return handle != nullptr && (right && ...) ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_INVALID_VALUE;
+}
+// Of the functions with a type in their name, and those of their indices.
+template <typename... Conditions>
+cusparseStatus_t CheckNamed(cusparseHandle_t handle, Conditions... right) {
+  return handle == nullptr ? CUSPARSE_STATUS_NOT_INITIALIZED : Check(handle, right...);
 }
 inline bool IsRight(cusparseOperation_t op) {
   return op >= CUSPARSE_OPERATION_NON_TRANSPOSE && op <= CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE;

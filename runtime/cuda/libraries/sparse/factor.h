@@ -105,7 +105,7 @@ void FactorCholesky(const Pattern& a, T* value, Pivot& pivot) {
 
 inline cusparseStatus_t CheckFactor(cusparseHandle_t h, int m, int nnz, const cusparseMatDescr_t descr,
                                     bool pointers) {
-  if (const cusparseStatus_t wrong = Check(h, m >= 0, nnz >= 0, descr != nullptr, nnz == 0 || pointers))
+  if (const cusparseStatus_t wrong = CheckNamed(h, m >= 0, nnz >= 0, descr != nullptr, nnz == 0 || pointers))
     return wrong;
   return descr->type == CUSPARSE_MATRIX_TYPE_GENERAL ? CUSPARSE_STATUS_SUCCESS
                                                      : CUSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED;
@@ -141,7 +141,7 @@ cusparseStatus_t FactorIlu(const char* name, cusparseHandle_t h, int m, int nnz,
                            csrilu02Info* info, cusparseSolvePolicy_t, void*) {
   const bool pointers = values != nullptr && offsets != nullptr && columns != nullptr && info != nullptr;
   if (const cusparseStatus_t wrong = CheckFactor(h, m, nnz, descr, pointers)) return wrong;
-  if (info->pivot == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;  // never analysed
+  if (info->pivot == nullptr) return CUSPARSE_STATUS_INTERNAL_ERROR;  // never analysed
   if (!info->boosts) {
     return OnStream(h, name, [=, a = Pattern{m, offsets, columns, descr->base}, pivot = info->pivot] {
       FactorLu<T>(a, values, *pivot, nullptr, nullptr);
@@ -161,7 +161,7 @@ cusparseStatus_t FactorIc(const char* name, cusparseHandle_t h, int m, int nnz,
                           csric02Info* info, cusparseSolvePolicy_t, void*) {
   const bool pointers = values != nullptr && offsets != nullptr && columns != nullptr && info != nullptr;
   if (const cusparseStatus_t wrong = CheckFactor(h, m, nnz, descr, pointers)) return wrong;
-  if (info->pivot == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (info->pivot == nullptr) return CUSPARSE_STATUS_INTERNAL_ERROR;
   return OnStream(h, name, [=, a = Pattern{m, offsets, columns, descr->base}, pivot = info->pivot] {
     FactorCholesky<T>(a, values, *pivot);
   });
@@ -171,7 +171,7 @@ template <typename T>
 cusparseStatus_t BoostIlu(const char*, cusparseHandle_t h, csrilu02Info* info, int enable, double* tolerance,
                           T* boost) {
   if (const cusparseStatus_t wrong =
-          Check(h, info != nullptr, enable == 0 || (tolerance != nullptr && boost != nullptr)))
+          CheckNamed(h, info != nullptr, enable == 0 || (tolerance != nullptr && boost != nullptr)))
     return wrong;
   info->boosts = enable != 0, info->tolerance = tolerance, info->boost = boost;
   return CUSPARSE_STATUS_SUCCESS;

@@ -19,9 +19,10 @@ cusparseStatus_t Destroy(Info* info) {
 }
 template <typename Info>
 cusparseStatus_t ReportZero(cusparseHandle_t handle, Info* info, int* position) {
-  if (const cusparseStatus_t wrong = Check(handle, info != nullptr, position != nullptr)) return wrong;
+  if (const cusparseStatus_t wrong = CheckNamed(handle, info != nullptr, position != nullptr)) return wrong;
+  if (info->pivot == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;  // never analysed
   if (libraries::Synchronize(handle->stream) != CUDA_SUCCESS) return CUSPARSE_STATUS_EXECUTION_FAILED;
-  *position = info->pivot == nullptr ? -1 : info->pivot->zero.load();
+  *position = info->pivot->zero.load();
   return *position < 0 ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_ZERO_PIVOT;
 }
 
@@ -44,8 +45,8 @@ cusparseStatus_t cusparseXcsrgeam2Nnz(cusparseHandle_t handle, int m, int n, con
                                       const int* columnsB, const cusparseMatDescr_t descrC, int* rowOffsetsC,
                                       int* total, void*) {
   if (const cusparseStatus_t wrong =
-          Check(handle, m >= 0, n >= 0, nnzA >= 0, nnzB >= 0, descrA != nullptr, descrB != nullptr,
-                descrC != nullptr, rowOffsetsC != nullptr, total != nullptr))
+          CheckNamed(handle, m >= 0, n >= 0, nnzA >= 0, nnzB >= 0, descrA != nullptr, descrB != nullptr,
+                     descrC != nullptr, rowOffsetsC != nullptr, total != nullptr))
     return wrong;
   return WithResult(handle, "cusparseXcsrgeam2Nnz",
                     [=, a = Pattern{m, rowOffsetsA, columnsA, descrA->base},

@@ -45,7 +45,6 @@ cusparseStatus_t cusparseCreate(cusparseHandle_t* handle) {
   return CUSPARSE_STATUS_SUCCESS;
 }
 cusparseStatus_t cusparseDestroy(cusparseHandle_t handle) {
-  if (handle == nullptr) return CUSPARSE_STATUS_NOT_INITIALIZED;
   delete handle;
   return CUSPARSE_STATUS_SUCCESS;
 }
@@ -68,7 +67,7 @@ const char* cusparseGetErrorString(cusparseStatus_t status) {
   return IsStatus(status) ? kStatus[status].text : "unrecognized error code";
 }
 cusparseStatus_t cusparseSetStream(cusparseHandle_t handle, cudaStream_t stream) {
-  if (handle == nullptr) return CUSPARSE_STATUS_NOT_INITIALIZED;
+  if (handle == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
   handle->stream = stream;
   return CUSPARSE_STATUS_SUCCESS;
 }

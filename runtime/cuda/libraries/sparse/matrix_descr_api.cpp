@@ -12,6 +12,13 @@ cusparseStatus_t Create(cusparseSpMatDescr_t* descr, const cusparseSpMatDescr& m
       !IsIndex(matrix.offset_type) || !IsIndex(matrix.index_type) || !IsRight(matrix.base) ||
       BytesOf(matrix.type) == 0 || matrix.block_rows <= 0 || matrix.block_columns < 0)
     return CUSPARSE_STATUS_INVALID_VALUE;
+  // A matrix of more than 2^63 places has room for any number of entries.
+  const bool single = matrix.format == CUSPARSE_FORMAT_CSR || matrix.format == CUSPARSE_FORMAT_CSC ||
+                      matrix.format == CUSPARSE_FORMAT_COO;
+  if (single && static_cast<double>(matrix.nnz) >
+                    static_cast<double>(matrix.rows) * static_cast<double>(matrix.columns))
+    return CUSPARSE_STATUS_INVALID_VALUE;
+  if (matrix.offset_type != matrix.index_type) return CUSPARSE_STATUS_NOT_SUPPORTED;
   *descr = new cusparseSpMatDescr(matrix);
   return CUSPARSE_STATUS_SUCCESS;
 }
@@ -234,7 +241,6 @@ cusparseStatus_t cusparseCreateConstSlicedEll(cusparseConstSpMatDescr_t* descr, 
 }
 
 cusparseStatus_t cusparseDestroySpMat(cusparseConstSpMatDescr_t descr) {
-  if (descr == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
   delete descr;
   return CUSPARSE_STATUS_SUCCESS;
 }
@@ -274,7 +280,7 @@ cusparseStatus_t cusparseSpMatGetStridedBatch(cusparseConstSpMatDescr_t descr, i
   return CUSPARSE_STATUS_SUCCESS;
 }
 cusparseStatus_t cusparseCooSetStridedBatch(cusparseSpMatDescr_t descr, int count, int64_t stride) {
-  if (descr == nullptr || descr->format != CUSPARSE_FORMAT_COO || count < 0 || stride < 0)
+  if (descr == nullptr || descr->format != CUSPARSE_FORMAT_COO || count <= 0 || stride < 0)
     return CUSPARSE_STATUS_INVALID_VALUE;
   descr->count = count;
   descr->offset_stride = descr->index_stride = descr->value_stride = stride;
@@ -292,7 +298,7 @@ cusparseStatus_t cusparseCsrSetStridedBatch(cusparseSpMatDescr_t descr, int coun
 }
 cusparseStatus_t cusparseBsrSetStridedBatch(cusparseSpMatDescr_t descr, int count, int64_t offsetStride,
                                             int64_t columnStride, int64_t valueStride) {
-  if (descr == nullptr || descr->format != CUSPARSE_FORMAT_BSR || count < 0 || offsetStride < 0 ||
+  if (descr == nullptr || descr->format != CUSPARSE_FORMAT_BSR || count <= 0 || offsetStride < 0 ||
       columnStride < 0 || valueStride < 0)
     return CUSPARSE_STATUS_INVALID_VALUE;
   descr->count = count, descr->offset_stride = offsetStride;
@@ -314,8 +320,7 @@ cusparseStatus_t cusparseSpMatGetAttribute(cusparseConstSpMatDescr_t descr,
 cusparseStatus_t cusparseSpMatSetAttribute(cusparseSpMatDescr_t descr, cusparseSpMatAttribute_t attribute,
                                            void* data, size_t size) {
   if (descr == nullptr || data == nullptr || size != sizeof(int)) return CUSPARSE_STATUS_INVALID_VALUE;
-  const int value = *static_cast<const int*>(data);
-  if (value != 0 && value != 1) return CUSPARSE_STATUS_INVALID_VALUE;
+  const int value = *static_cast<const int*>(data);  // any number is taken
   if (attribute == CUSPARSE_SPMAT_FILL_MODE) {
     descr->fill = static_cast<cusparseFillMode_t>(value);
   } else if (attribute == CUSPARSE_SPMAT_DIAG_TYPE) {

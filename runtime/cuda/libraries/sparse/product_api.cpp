@@ -35,14 +35,34 @@ void MultiplyVector(const cusparseSpMatDescr& a, cusparseOperation_t op, C alpha
   });
 }
 
+// Every algorithm computes the same here, but each belongs to formats.
+struct AlgorithmRow {
+  int number;
+  cusparseFormat_t format, other;
+};
+constexpr AlgorithmRow kVectorAlgorithms[] = {
+    {1, CUSPARSE_FORMAT_COO, CUSPARSE_FORMAT_COO},
+    {2, CUSPARSE_FORMAT_CSR, CUSPARSE_FORMAT_CSC},
+    {3, CUSPARSE_FORMAT_CSR, CUSPARSE_FORMAT_CSC},
+    {4, CUSPARSE_FORMAT_COO, CUSPARSE_FORMAT_COO},
+    {5, CUSPARSE_FORMAT_SLICED_ELLPACK, CUSPARSE_FORMAT_SLICED_ELLPACK},
+    {6, CUSPARSE_FORMAT_BSR, CUSPARSE_FORMAT_BSR},
+};
+bool AlgorithmFits(cusparseSpMVAlg_t alg, cusparseFormat_t format) {
+  return alg == CUSPARSE_SPMV_ALG_DEFAULT ||
+         std::ranges::any_of(kVectorAlgorithms, [&](const AlgorithmRow& row) {
+           return row.number == alg && (row.format == format || row.other == format);
+         });
+}
+
 cusparseStatus_t CheckVectorProduct(cusparseHandle_t h, cusparseOperation_t op, const void* alpha,
                                     cusparseConstSpMatDescr_t a, cusparseConstDnVecDescr_t x,
                                     const void* beta, cusparseConstDnVecDescr_t y, cudaDataType compute,
                                     cusparseSpMVAlg_t alg) {
   if (const cusparseStatus_t wrong =
-          Check(h, IsRight(op), alpha != nullptr, a != nullptr, x != nullptr, beta != nullptr, y != nullptr,
-                alg >= CUSPARSE_SPMV_ALG_DEFAULT && alg <= CUSPARSE_SPMV_BSR_ALG1))
+          Check(h, IsRight(op), alpha != nullptr, a != nullptr, x != nullptr, beta != nullptr, y != nullptr))
     return wrong;
+  if (!AlgorithmFits(alg, a->format)) return CUSPARSE_STATUS_INVALID_VALUE;
   const Shape shape = ShapeOf(*a, op);
   if (x->size != shape.columns || y->size != shape.rows) return CUSPARSE_STATUS_INVALID_VALUE;
   return CheckTypes({a->type, x->type, y->type, compute});

@@ -15,7 +15,6 @@ namespace {
 
 cusparseStatus_t CheckMatrix(const cusparseSpMatDescr& a, cudaDataType x, cudaDataType y,
                              cudaDataType compute) {
-  if (a.rows != a.columns) return CUSPARSE_STATUS_INVALID_VALUE;
   const bool format = a.format == CUSPARSE_FORMAT_CSR || a.format == CUSPARSE_FORMAT_CSC ||
                       a.format == CUSPARSE_FORMAT_COO || a.format == CUSPARSE_FORMAT_SLICED_ELLPACK;
   const bool types =
@@ -27,10 +26,12 @@ cusparseStatus_t CheckMatrix(const cusparseSpMatDescr& a, cudaDataType x, cudaDa
 cusparseStatus_t CheckVectors(cusparseHandle_t h, cusparseOperation_t op, const void* alpha,
                               cusparseConstSpMatDescr_t a, cusparseConstDnVecDescr_t x,
                               cusparseConstDnVecDescr_t y, cudaDataType compute, cusparseSpSVAlg_t alg,
-                              cusparseSpSVDescr_t descr) {
+                              cusparseSpSVDescr_t descr, bool only_size = false) {
   if (const cusparseStatus_t wrong = Check(h, IsRight(op), alpha != nullptr, a != nullptr, x != nullptr,
                                            y != nullptr, alg == CUSPARSE_SPSV_ALG_DEFAULT, descr != nullptr))
     return wrong;
+  if (a->rows != a->columns) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (only_size) return CUSPARSE_STATUS_SUCCESS;
   if (x->size != a->rows || y->size != a->rows) return CUSPARSE_STATUS_INVALID_VALUE;
   return CheckMatrix(*a, x->type, y->type, compute);
 }
@@ -38,11 +39,13 @@ cusparseStatus_t CheckVectors(cusparseHandle_t h, cusparseOperation_t op, const 
 cusparseStatus_t CheckMatrices(cusparseHandle_t h, cusparseOperation_t op_a, cusparseOperation_t op_b,
                                const void* alpha, cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b,
                                cusparseConstDnMatDescr_t c, cudaDataType compute, cusparseSpSMAlg_t alg,
-                               cusparseSpSMDescr_t descr) {
+                               cusparseSpSMDescr_t descr, bool only_size = false) {
   if (const cusparseStatus_t wrong =
           Check(h, IsRight(op_a), IsRight(op_b), alpha != nullptr, a != nullptr, b != nullptr, c != nullptr,
                 alg == CUSPARSE_SPSM_ALG_DEFAULT, descr != nullptr))
     return wrong;
+  if (a->rows != a->columns) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (only_size) return CUSPARSE_STATUS_SUCCESS;
   const Shape right = ShapeOf(*b, op_b);
   if (right.rows != a->rows || c->rows != a->rows || c->columns != right.columns)
     return CUSPARSE_STATUS_INVALID_VALUE;
@@ -60,9 +63,8 @@ cusparseStatus_t QueueAnalysis(const char* name, cusparseHandle_t handle, Descr 
 template <typename Descr>
 cusparseStatus_t QueueUpdate(const char* name, cusparseHandle_t handle, Descr descr, void* values,
                              bool only_diagonal) {
-  if (const cusparseStatus_t wrong =
-          Check(handle, descr != nullptr && descr->state != nullptr, values != nullptr))
-    return wrong;
+  if (const cusparseStatus_t wrong = Check(handle, descr != nullptr, values != nullptr)) return wrong;
+  if (descr->state == nullptr) return CUSPARSE_STATUS_SUCCESS;  // the analysis will read them
   return WithCompute(descr->state->compute, [&]<typename C>(Type<C>) {
     return OnStream(handle, name,
                     [=, state = descr->state] { UpdateState<C>(*state, values, only_diagonal); });
@@ -109,7 +111,7 @@ cusparseStatus_t cusparseSpSV_bufferSize(cusparseHandle_t handle, cusparseOperat
                                          cusparseConstSpMatDescr_t a, cusparseConstDnVecDescr_t x,
                                          cusparseDnVecDescr_t y, cudaDataType compute, cusparseSpSVAlg_t alg,
                                          cusparseSpSVDescr_t descr, size_t* size) {
-  if (const cusparseStatus_t wrong = CheckVectors(handle, op, alpha, a, x, y, compute, alg, descr))
+  if (const cusparseStatus_t wrong = CheckVectors(handle, op, alpha, a, x, y, compute, alg, descr, true))
     return wrong;
   return ReportSize(size);
 }
@@ -127,7 +129,8 @@ cusparseStatus_t cusparseSpSV_solve(cusparseHandle_t handle, cusparseOperation_t
                                     cusparseSpSVDescr_t descr) {
   if (const cusparseStatus_t wrong = CheckVectors(handle, op, alpha, a, x, y, compute, alg, descr))
     return wrong;
-  if (descr->state == nullptr || descr->state->compute != compute) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (descr->state == nullptr) return CUSPARSE_STATUS_NOT_INITIALIZED;
+  if (descr->state->compute != compute) return CUSPARSE_STATUS_INVALID_VALUE;
   return WithCompute(compute, [&]<typename C>(Type<C>) {
     return OnStream(handle, "cusparseSpSV_solve",
                     [state = descr->state, x = *x, y = *y, al = Scalar<C>(handle, alpha)] {
@@ -156,7 +159,8 @@ cusparseStatus_t cusparseSpSM_bufferSize(cusparseHandle_t handle, cusparseOperat
                                          cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b,
                                          cusparseDnMatDescr_t c, cudaDataType compute, cusparseSpSMAlg_t alg,
                                          cusparseSpSMDescr_t descr, size_t* size) {
-  if (const cusparseStatus_t wrong = CheckMatrices(handle, opA, opB, alpha, a, b, c, compute, alg, descr))
+  if (const cusparseStatus_t wrong =
+          CheckMatrices(handle, opA, opB, alpha, a, b, c, compute, alg, descr, true))
     return wrong;
   return ReportSize(size);
 }
@@ -175,7 +179,8 @@ cusparseStatus_t cusparseSpSM_solve(cusparseHandle_t handle, cusparseOperation_t
                                     cusparseSpSMAlg_t alg, cusparseSpSMDescr_t descr) {
   if (const cusparseStatus_t wrong = CheckMatrices(handle, opA, opB, alpha, a, b, c, compute, alg, descr))
     return wrong;
-  if (descr->state == nullptr || descr->state->compute != compute) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (descr->state == nullptr) return CUSPARSE_STATUS_NOT_INITIALIZED;
+  if (descr->state->compute != compute) return CUSPARSE_STATUS_INVALID_VALUE;
   return WithCompute(compute, [&]<typename C>(Type<C>) {
     return OnStream(handle, "cusparseSpSM_solve",
                     [state = descr->state, b = *b, opB, c = *c, al = Scalar<C>(handle, alpha)] {

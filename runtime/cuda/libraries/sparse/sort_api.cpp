@@ -11,10 +11,11 @@ namespace ptx2cpu::cusparse {
 namespace {
 
 cusparseStatus_t CheckTransposition(cusparseHandle_t h, int m, int n, int nnz, cudaDataType type,
-                                    cusparseAction_t action, cusparseIndexBase_t base) {
+                                    cusparseAction_t action, cusparseIndexBase_t base,
+                                    cusparseCsr2CscAlg_t alg) {
   const bool acts = action == CUSPARSE_ACTION_SYMBOLIC || action == CUSPARSE_ACTION_NUMERIC;
-  if (const cusparseStatus_t wrong = Check(h, m >= 0, n >= 0, nnz >= 0, acts, IsRight(base))) return wrong;
-  return BytesOf(type) == 0 ? CUSPARSE_STATUS_NOT_SUPPORTED : CUSPARSE_STATUS_SUCCESS;
+  return Check(h, m >= 0, n >= 0, nnz >= 0, BytesOf(type) != 0, acts, IsRight(base),
+               alg >= CUSPARSE_CSR2CSC_ALG1 && alg <= CUSPARSE_CSR2CSC_ALG2);
 }
 
 // Sorts the entries first ... last - 1 of a permutation and of the indices that it orders.
@@ -36,7 +37,7 @@ void SortBy(const int* key, const int* second, int first, int last, int* index, 
 
 cusparseStatus_t SortLines(const char* name, cusparseHandle_t handle, int lines, int nnz,
                            const cusparseMatDescr_t descr, const int* offsets, int* indices, int* p) {
-  if (const cusparseStatus_t wrong = Check(handle, lines >= 0, nnz >= 0, descr != nullptr)) return wrong;
+  if (const cusparseStatus_t wrong = CheckNamed(handle, lines >= 0, nnz >= 0, descr != nullptr)) return wrong;
   if (nnz > 0 && (offsets == nullptr || indices == nullptr)) return CUSPARSE_STATUS_INVALID_VALUE;
   return OnStream(handle, name, [=, base = static_cast<int>(descr->base)] {
     libraries::ForRanges(lines, 256, [&](int64_t begin, int64_t end) {
@@ -48,13 +49,13 @@ cusparseStatus_t SortLines(const char* name, cusparseHandle_t handle, int lines,
 
 cusparseStatus_t SortEntries(const char* name, cusparseHandle_t handle, int m, int n, int nnz, int* key,
                              int* second, int* p) {
-  if (const cusparseStatus_t wrong = Check(handle, m >= 0, n >= 0, nnz >= 0)) return wrong;
+  if (const cusparseStatus_t wrong = CheckNamed(handle, m >= 0, n >= 0, nnz >= 0)) return wrong;
   if (nnz > 0 && (key == nullptr || second == nullptr)) return CUSPARSE_STATUS_INVALID_VALUE;
   return OnStream(handle, name, [=] { SortBy(key, second, 0, nnz, key, second, p); });
 }
 
 cusparseStatus_t SortSize(cusparseHandle_t handle, int m, int n, int nnz, size_t* size) {
-  if (const cusparseStatus_t wrong = Check(handle, m >= 0, n >= 0, nnz >= 0)) return wrong;
+  if (const cusparseStatus_t wrong = CheckNamed(handle, m >= 0, n >= 0, nnz >= 0)) return wrong;
   return ReportSize(size);
 }
 
@@ -63,15 +64,17 @@ cusparseStatus_t SortSize(cusparseHandle_t handle, int m, int n, int nnz, size_t
 cusparseStatus_t cusparseCsr2cscEx2_bufferSize(cusparseHandle_t handle, int m, int n, int nnz, const void*,
                                                const int*, const int*, void*, int*, int*, cudaDataType type,
                                                cusparseAction_t action, cusparseIndexBase_t base,
-                                               cusparseCsr2CscAlg_t, size_t* size) {
-  if (const cusparseStatus_t wrong = CheckTransposition(handle, m, n, nnz, type, action, base)) return wrong;
+                                               cusparseCsr2CscAlg_t alg, size_t* size) {
+  if (const cusparseStatus_t wrong = CheckTransposition(handle, m, n, nnz, type, action, base, alg))
+    return wrong;
   return ReportSize(size);
 }
 cusparseStatus_t cusparseCsr2cscEx2(cusparseHandle_t handle, int m, int n, int nnz, const void* csrVal,
                                     const int* csrRowPtr, const int* csrColInd, void* cscVal, int* cscColPtr,
                                     int* cscRowInd, cudaDataType type, cusparseAction_t action,
-                                    cusparseIndexBase_t base, cusparseCsr2CscAlg_t, void*) {
-  if (const cusparseStatus_t wrong = CheckTransposition(handle, m, n, nnz, type, action, base)) return wrong;
+                                    cusparseIndexBase_t base, cusparseCsr2CscAlg_t alg, void*) {
+  if (const cusparseStatus_t wrong = CheckTransposition(handle, m, n, nnz, type, action, base, alg))
+    return wrong;
   return OnStream(handle, "cusparseCsr2cscEx2", [=] {
     const size_t bytes = action == CUSPARSE_ACTION_NUMERIC ? BytesOf(type) : 0;
     std::vector<int> next(static_cast<size_t>(n) + 1, 0);
@@ -91,7 +94,7 @@ cusparseStatus_t cusparseCsr2cscEx2(cusparseHandle_t handle, int m, int n, int n
 
 cusparseStatus_t cusparseXcoo2csr(cusparseHandle_t handle, const int* rowIndices, int nnz, int m,
                                   int* rowOffsets, cusparseIndexBase_t base) {
-  if (const cusparseStatus_t wrong = Check(handle, nnz >= 0, m >= 0, IsRight(base))) return wrong;
+  if (const cusparseStatus_t wrong = CheckNamed(handle, nnz >= 0, m >= 0, IsRight(base))) return wrong;
   return OnStream(handle, "cusparseXcoo2csr", [=] {
     for (int i = 0, p = 0; i <= m; ++i) {
       while (p < nnz && rowIndices[p] - base < i) ++p;
@@ -101,14 +104,14 @@ cusparseStatus_t cusparseXcoo2csr(cusparseHandle_t handle, const int* rowIndices
 }
 cusparseStatus_t cusparseXcsr2coo(cusparseHandle_t handle, const int* rowOffsets, int nnz, int m,
                                   int* rowIndices, cusparseIndexBase_t base) {
-  if (const cusparseStatus_t wrong = Check(handle, nnz >= 0, m >= 0, IsRight(base))) return wrong;
+  if (const cusparseStatus_t wrong = CheckNamed(handle, nnz >= 0, m >= 0, IsRight(base))) return wrong;
   return OnStream(handle, "cusparseXcsr2coo", [=] {
     for (int i = 0; i < m; ++i)
       std::fill(rowIndices + (rowOffsets[i] - base), rowIndices + (rowOffsets[i + 1] - base), i + base);
   });
 }
 cusparseStatus_t cusparseCreateIdentityPermutation(cusparseHandle_t handle, int n, int* p) {
-  if (const cusparseStatus_t wrong = Check(handle, n >= 0, n == 0 || p != nullptr)) return wrong;
+  if (const cusparseStatus_t wrong = CheckNamed(handle, n >= 0, n == 0 || p != nullptr)) return wrong;
   return OnStream(handle, "cusparseCreateIdentityPermutation", [=] { std::iota(p, p + n, 0); });
 }
 

@@ -189,7 +189,7 @@ cusparseStatus_t cusparseSpGEMM_copy(cusparseHandle_t handle, cusparseOperation_
                                      cusparseSpGEMMDescr_t descr) {
   if (const cusparseStatus_t wrong = CheckValued(handle, opA, opB, alpha, a, b, beta, c, compute, alg, descr))
     return wrong;
-  if (descr->product == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (descr->product == nullptr) return c->nnz == 0 ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_INVALID_VALUE;
   return WithCompute(compute, [&]<typename C>(Type<C>) {
     return OnStream(handle, "cusparseSpGEMM_copy",
                     [c = *c, product = std::static_pointer_cast<OwnRows<C>>(descr->product),

@@ -28,8 +28,8 @@ cusparseStatus_t GeamBufferSize(const char*, cusparseHandle_t h, int m, int n, c
                                 const T* beta, const cusparseMatDescr_t descr_b, int, const T*, const int*,
                                 const int*, const cusparseMatDescr_t descr_c, const T*, const int*,
                                 const int*, size_t* size) {
-  if (const cusparseStatus_t wrong = Check(h, m >= 0, n >= 0, alpha != nullptr, beta != nullptr,
-                                           descr_a != nullptr, descr_b != nullptr, descr_c != nullptr))
+  if (const cusparseStatus_t wrong = CheckNamed(h, m >= 0, n >= 0, alpha != nullptr, beta != nullptr,
+                                                descr_a != nullptr, descr_b != nullptr, descr_c != nullptr))
     return wrong;
   return ReportSize(size);
 }
@@ -40,8 +40,8 @@ cusparseStatus_t Geam(const char* name, cusparseHandle_t h, int m, int n, const 
                       const int* columns_a, const T* beta, const cusparseMatDescr_t descr_b, int,
                       const T* value_b, const int* offsets_b, const int* columns_b,
                       const cusparseMatDescr_t descr_c, T* value_c, int* offsets_c, int* columns_c, void*) {
-  if (const cusparseStatus_t wrong = Check(h, m >= 0, n >= 0, alpha != nullptr, beta != nullptr,
-                                           descr_a != nullptr, descr_b != nullptr, descr_c != nullptr))
+  if (const cusparseStatus_t wrong = CheckNamed(h, m >= 0, n >= 0, alpha != nullptr, beta != nullptr,
+                                                descr_a != nullptr, descr_b != nullptr, descr_c != nullptr))
     return wrong;
   return OnStream(h, name,
                   [=, a = Pattern{m, offsets_a, columns_a, descr_a->base},
@@ -65,8 +65,8 @@ template <typename T>
 cusparseStatus_t Nnz(const char* name, cusparseHandle_t h, cusparseDirection_t direction, int m, int n,
                      const cusparseMatDescr_t descr, const T* a, int lda, int* counts, int* total) {
   if (const cusparseStatus_t wrong =
-          Check(h, direction == CUSPARSE_DIRECTION_ROW || direction == CUSPARSE_DIRECTION_COLUMN, m >= 0,
-                n >= 0, descr != nullptr, lda >= std::max(1, m), total != nullptr))
+          CheckNamed(h, direction == CUSPARSE_DIRECTION_ROW || direction == CUSPARSE_DIRECTION_COLUMN, m >= 0,
+                     n >= 0, descr != nullptr, lda >= std::max(1, m), total != nullptr))
     return wrong;
   return WithResult(h, name, [=] {
     const bool rows = direction == CUSPARSE_DIRECTION_ROW;
@@ -85,7 +85,7 @@ cusparseStatus_t Nnz(const char* name, cusparseHandle_t h, cusparseDirection_t d
 template <typename T = float>
 cusparseStatus_t GemviBufferSize(const char*, cusparseHandle_t h, cusparseOperation_t op, int m, int n,
                                  int nnz, int* size) {
-  if (const cusparseStatus_t wrong = Check(h, IsRight(op), m >= 0, n >= 0, nnz >= 0)) return wrong;
+  if (const cusparseStatus_t wrong = CheckNamed(h, IsRight(op), m >= 0, n >= 0, nnz >= 0)) return wrong;
   return ReportSize(size);
 }
 // y = alpha op(A) x + beta y: A dense and column-major, x sparse.
@@ -93,8 +93,9 @@ template <typename T>
 cusparseStatus_t Gemvi(const char* name, cusparseHandle_t h, cusparseOperation_t op, int m, int n,
                        const T* alpha, const T* a, int lda, int nnz, const T* values, const int* indices,
                        const T* beta, T* y, cusparseIndexBase_t base, void*) {
-  if (const cusparseStatus_t wrong = Check(h, IsRight(op), m >= 0, n >= 0, alpha != nullptr,
-                                           lda >= std::max(1, m), nnz >= 0, beta != nullptr, IsRight(base)))
+  if (const cusparseStatus_t wrong =
+          CheckNamed(h, IsRight(op), m >= 0, n >= 0, alpha != nullptr, lda >= std::max(1, m), nnz >= 0,
+                     beta != nullptr, IsRight(base)))
     return wrong;
   return OnStream(h, name, [=, al = Scalar<T>(h, alpha), be = Scalar<T>(h, beta)] {
     const bool transposed = Transposes(op), conjugate = op == CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE;

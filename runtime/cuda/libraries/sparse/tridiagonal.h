@@ -54,13 +54,13 @@ void SolveTridiagonal(int n, Line<const T> lower, Line<const T> diagonal, Line<c
 template <typename T>
 cusparseStatus_t TridiagonalBufferSize(const char*, cusparseHandle_t h, int m, int n, const T*, const T*,
                                        const T*, const T*, int ldb, size_t* size) {
-  if (const cusparseStatus_t wrong = Check(h, m >= 3, n >= 0, ldb >= std::max(1, m))) return wrong;
+  if (h == nullptr) return CUSPARSE_STATUS_NOT_INITIALIZED;
   return ReportSize(size);
 }
 template <typename T>
 cusparseStatus_t Tridiagonal(const char* name, cusparseHandle_t h, int m, int n, const T* dl, const T* d,
                              const T* du, T* b, int ldb, void*) {
-  if (const cusparseStatus_t wrong = Check(h, m >= 3, n >= 0, ldb >= std::max(1, m))) return wrong;
+  if (const cusparseStatus_t wrong = CheckNamed(h, m >= 3, n >= 0, ldb >= std::max(1, m))) return wrong;
   return OnStream(h, name, [=] {
     libraries::ForRanges(n, std::max(1, (1 << 13) / m), [&](int64_t begin, int64_t end) {
       SolveTridiagonal<T>(m, {dl, 1}, {d, 1}, {du, 1}, {b + begin * ldb, 1}, static_cast<int>(end - begin),
@@ -72,13 +72,13 @@ cusparseStatus_t Tridiagonal(const char* name, cusparseHandle_t h, int m, int n,
 template <typename T>
 cusparseStatus_t TridiagonalBatchBufferSize(const char*, cusparseHandle_t h, int m, const T*, const T*,
                                             const T*, const T*, int count, int stride, size_t* size) {
-  if (const cusparseStatus_t wrong = Check(h, m >= 3, count > 0, stride >= m)) return wrong;
+  if (h == nullptr) return CUSPARSE_STATUS_NOT_INITIALIZED;
   return ReportSize(size);
 }
 template <typename T>
 cusparseStatus_t TridiagonalBatch(const char* name, cusparseHandle_t h, int m, const T* dl, const T* d,
                                   const T* du, T* x, int count, int stride, void*) {
-  if (const cusparseStatus_t wrong = Check(h, m >= 3, count > 0, stride >= m)) return wrong;
+  if (const cusparseStatus_t wrong = CheckNamed(h, m >= 3, count > 0, stride >= m)) return wrong;
   return OnStream(h, name, [=] {
     libraries::ForRanges(count, std::max(1, (1 << 13) / m), [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) {
@@ -94,14 +94,13 @@ template <typename T>
 cusparseStatus_t TridiagonalInterleavedBufferSize(const char*, cusparseHandle_t h, int algorithm, int m,
                                                   const T*, const T*, const T*, const T*, int count,
                                                   size_t* size) {
-  if (const cusparseStatus_t wrong = Check(h, algorithm >= 0, algorithm <= 2, m >= 1, count > 0))
-    return wrong;
+  if (h == nullptr) return CUSPARSE_STATUS_NOT_INITIALIZED;
   return ReportSize(size);
 }
 template <typename T>
 cusparseStatus_t TridiagonalInterleaved(const char* name, cusparseHandle_t h, int algorithm, int m, T* dl,
                                         T* d, T* du, T* x, int count, void*) {
-  if (const cusparseStatus_t wrong = Check(h, algorithm >= 0, algorithm <= 2, m >= 1, count > 0))
+  if (const cusparseStatus_t wrong = CheckNamed(h, algorithm >= 0, algorithm <= 2, m >= 1, count > 0))
     return wrong;
   return OnStream(h, name, [=] {
     libraries::ForRanges(count, std::max(1, (1 << 13) / m), [&](int64_t begin, int64_t end) {

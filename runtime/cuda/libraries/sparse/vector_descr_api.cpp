@@ -22,7 +22,6 @@ cusparseStatus_t cusparseCreateSpVec(cusparseSpVecDescr_t* descr, int64_t size, 
   if (descr == nullptr || size < 0 || nnz < 0 || nnz > size || !IsIndex(indexType) || !IsRight(base) ||
       BytesOf(valueType) == 0)
     return CUSPARSE_STATUS_INVALID_VALUE;
-  if (nnz > 0 && (indices == nullptr || values == nullptr)) return CUSPARSE_STATUS_INVALID_VALUE;
   *descr = new cusparseSpVecDescr{size, nnz, indices, values, indexType, base, valueType};
   return CUSPARSE_STATUS_SUCCESS;
 }
@@ -34,7 +33,6 @@ cusparseStatus_t cusparseCreateConstSpVec(cusparseConstSpVecDescr_t* descr, int6
                              const_cast<void*>(values), indexType, base, valueType);
 }
 cusparseStatus_t cusparseDestroySpVec(cusparseConstSpVecDescr_t descr) {
-  if (descr == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
   delete descr;
   return CUSPARSE_STATUS_SUCCESS;
 }
@@ -76,8 +74,7 @@ cusparseStatus_t cusparseSpVecSetValues(cusparseSpVecDescr_t descr, void* values
 
 cusparseStatus_t cusparseCreateDnVec(cusparseDnVecDescr_t* descr, int64_t size, void* values,
                                      cudaDataType valueType) {
-  if (descr == nullptr || size < 0 || BytesOf(valueType) == 0 || (size > 0 && values == nullptr))
-    return CUSPARSE_STATUS_INVALID_VALUE;
+  if (descr == nullptr || size < 0 || BytesOf(valueType) == 0) return CUSPARSE_STATUS_INVALID_VALUE;
   *descr = new cusparseDnVecDescr{size, values, valueType};
   return CUSPARSE_STATUS_SUCCESS;
 }
@@ -87,7 +84,6 @@ cusparseStatus_t cusparseCreateConstDnVec(cusparseConstDnVecDescr_t* descr, int6
                              valueType);
 }
 cusparseStatus_t cusparseDestroyDnVec(cusparseConstDnVecDescr_t descr) {
-  if (descr == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
   delete descr;
   return CUSPARSE_STATUS_SUCCESS;
 }
@@ -119,7 +115,7 @@ cusparseStatus_t cusparseCreateDnMat(cusparseDnMatDescr_t* descr, int64_t rows, 
                                      void* values, cudaDataType valueType, cusparseOrder_t order) {
   const bool ordered = order == CUSPARSE_ORDER_COL || order == CUSPARSE_ORDER_ROW;
   if (descr == nullptr || rows < 0 || cols < 0 || !ordered || BytesOf(valueType) == 0 ||
-      ld < (order == CUSPARSE_ORDER_COL ? rows : cols) || (rows > 0 && cols > 0 && values == nullptr))
+      ld < (order == CUSPARSE_ORDER_COL ? rows : cols))
     return CUSPARSE_STATUS_INVALID_VALUE;
   *descr = new cusparseDnMatDescr{rows, cols, ld, values, valueType, order};
   return CUSPARSE_STATUS_SUCCESS;
@@ -131,7 +127,6 @@ cusparseStatus_t cusparseCreateConstDnMat(cusparseConstDnMatDescr_t* descr, int6
                              const_cast<void*>(values), valueType, order);
 }
 cusparseStatus_t cusparseDestroyDnMat(cusparseConstDnMatDescr_t descr) {
-  if (descr == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
   delete descr;
   return CUSPARSE_STATUS_SUCCESS;
 }
@@ -161,7 +156,7 @@ cusparseStatus_t cusparseDnMatSetValues(cusparseDnMatDescr_t descr, void* values
   return CUSPARSE_STATUS_SUCCESS;
 }
 cusparseStatus_t cusparseDnMatSetStridedBatch(cusparseDnMatDescr_t descr, int count, int64_t stride) {
-  if (descr == nullptr || count < 0 || stride < 0) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (descr == nullptr || count <= 0 || stride < 0) return CUSPARSE_STATUS_INVALID_VALUE;
   const int64_t lines = descr->order == CUSPARSE_ORDER_COL ? descr->columns : descr->rows;
   if (stride != 0 && stride < descr->ld * lines) return CUSPARSE_STATUS_INVALID_VALUE;
   descr->count = count, descr->stride = stride;
