@@ -122,16 +122,16 @@ class LaneVectors {
   Status EmitLane(const ir::Inst& inst, llvm::Value* lane, std::span<const Stored> operands,
                   std::span<const Stored> results);
   Status EmitEachLane(const ir::Inst& inst, const Mask& mask);
-  llvm::Value* FirstPointer(const ir::Inst& inst, Memory* memory);
+  llvm::Value* FirstPointer(const ir::Inst& inst, Memory* memory, unsigned lanes_before);
   void NoteMisaligned(const ir::Inst& inst, const Mask& mask, bool together);
   Status EmitLoad(const ir::Inst& inst, const Mask& mask);
-  void LoadTogether(const ir::Inst& inst, const Mask& mask);
+  void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   Mask ReadableByAll(const Mask& mask, llvm::Value*& pointers);
   void Gather(const ir::Inst& inst, const Mask& mask);
   Status EmitStore(const ir::Inst& inst, const Mask& mask);
   Status StoreLast(const ir::Inst& inst, const Mask& mask);
   llvm::Value* StepsTo(const ir::Inst& inst, llvm::Value* lane, llvm::Value* like);
-  void StoreTogether(const ir::Inst& inst, const Mask& mask);
+  void StoreTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   void Scatter(const ir::Inst& inst, const Mask& mask);
   llvm::Value* LocalPointer(const ir::Inst& inst, uint64_t byte);
   llvm::Align LocalAlign() const;
@@ -155,6 +155,9 @@ class LaneVectors {
   llvm::Value* HoldsAfter(const ir::Inst& inst);
   Status ChooseBySight(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& together,
                        const std::function<Status()>& apart);
+  // Two pieces of memory: lanes of `second` lie side by side with the last lane, the others with the first.
+  Status InTwoRuns(const ir::Inst& inst, const Mask& mask, llvm::Value* second);
+  bool HasMasksFor(const ir::Inst& inst) const;
   // One branch where a guess holds, the other where not.
   Status Choose(llvm::Value* holds, const std::function<Status()>& yes, const std::function<Status()>& no,
                 const std::vector<ir::ValueId>& results);

@@ -18,6 +18,9 @@ constexpr unsigned kMaxWidth = 64;
 struct RegionFacts {
   size_t words = 0, longs = 0;  // operations of floats of 32 and 64 bits
   size_t kept = 0;              // values of lanes that a loop keeps, at most
+  size_t computed = 0;          // instructions whose results differ between lanes
+  bool walks = false;           // memory outside the block is accessed side by side ...
+  bool parts = false;           // ... and some memory otherwise
   bool in_words = false;        // lanes are bits of a word of 32
 };
 
@@ -60,9 +63,19 @@ class Finder {
         for (ValueId arg : edge.args) Keep(arg, level);
       }
       facts_.in_words |= inst.op == Opcode::kTexture;
+      facts_.computed += std::ranges::any_of(inst.results, [&](ValueId result) { return Varies(result); });
+      if (!ir::IsTerminator(inst.op)) AddForm(inst);
       facts_.words += inst.type == ir::Type::kF32;
       facts_.longs += inst.type == ir::Type::kF64;
     }
+  }
+
+  void AddForm(const ir::Inst& inst) {
+    const LaneForm form = FormOf(e_, r_, inst);
+    const bool far = inst.attrs.space == ir::Space::kGlobal || inst.attrs.space == ir::Space::kGeneric;
+    const bool access = inst.op == Opcode::kLoad || inst.op == Opcode::kStore;
+    facts_.walks |= access && far && form == LaneForm::kVector;
+    facts_.parts |= form != LaneForm::kVector && form != LaneForm::kUniform;
   }
 
   const FunctionEmitter& e_;
@@ -72,6 +85,7 @@ class Finder {
   RegionFacts facts_;
 };
 
+constexpr size_t kMaxComputed = 120;  // in a region of which values take four registers
 constexpr unsigned kMaxWideWidth = 256, kWideWidthOfAnyRow = 128;
 constexpr size_t kMaxOutside = 120;      // instructions of such a region outside its loop
 constexpr size_t kScratchRegisters = 4;  // for what lives shortly, and for what is the same in all lanes
@@ -142,9 +156,14 @@ class KeptBytes {
 };
 
 // Registers that a value takes: two, so that long chains of operations overlap; one where a loop's values
-// then do not fit. (Four gain in loops of integer hashes, and double the time of compiling.)
-unsigned RegistersFor(const TargetTraits& traits, const RegionFacts& facts) {
-  return facts.kept * 2 <= RegistersOf(traits) ? 2 : 1;
+// then do not fit; four where rows are known and little is computed besides accesses side by side, so that
+// rows of tiles and columns that lie far apart are taken by several lines of memory at a time. (Four gain in
+// loops of integer hashes too, and double the time of compiling.)
+unsigned RegistersFor(const TargetTraits& traits, const RegionFacts& facts, bool in_rows) {
+  const unsigned all = RegistersOf(traits);
+  if (in_rows && facts.walks && !facts.parts && facts.computed <= kMaxComputed && facts.kept * 4 <= all)
+    return 4;
+  return facts.kept * 2 <= all ? 2 : 1;
 }
 
 }  // namespace
@@ -158,7 +177,11 @@ unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned ro
   // Parts of what the warp's own code computes come from memory: more than a loop pays for.
   if (of_warp && region.levels.size() == 1) return kWarpSize;
   const unsigned bytes = facts.longs > facts.words ? 8 : 4;
-  unsigned width = std::clamp(traits.vector_bytes / bytes * RegistersFor(traits, facts), 4u, most);
+  auto width_of = [&](bool in_rows) {
+    return std::clamp(traits.vector_bytes / bytes * RegistersFor(traits, facts, in_rows), 4u, most);
+  };
+  unsigned width = width_of(!of_warp && row != 0);
+  if (row != 0 && row % width != 0) width = width_of(false);
   // Steps that the row does not fill are masked, or run lane by lane.
   const bool fills = row == 0 || row % width == 0;
   if (fills || (traits.has_avx512 && row >= width)) return width;

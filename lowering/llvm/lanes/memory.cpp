@@ -28,10 +28,14 @@ llvm::Align AlignOf(const ir::Inst& access, size_t element) {
 
 }  // namespace
 
-Value LaneVectors::FirstPointer(const ir::Inst& inst, Memory* memory) {
+// Of the first lane, if the sequence is known by the address of a lane after `lanes_before` others.
+Value LaneVectors::FirstPointer(const ir::Inst& inst, Memory* memory, unsigned lanes_before) {
   CurrentStep::Scope scope(e.step, ScalarStep());
   ValueMap::FirstLanes firsts(e.values);
-  return e.memory.Pointer(inst.attrs.space, inst.operands[0], memory);
+  Value pointer = e.memory.Pointer(inst.attrs.space, inst.operands[0], memory);
+  if (lanes_before == 0) return pointer;
+  const int64_t bytes = ir::Bytes(inst.type) * static_cast<int64_t>(ElementCount(inst) * lanes_before);
+  return b.CreateGEP(b.getInt8Ty(), pointer, b.getInt64(static_cast<uint64_t>(-bytes)));
 }
 
 // Each lane's bit `count` times, for `count` elements of each lane.
@@ -74,23 +78,63 @@ Status LaneVectors::Choose(Value holds, const std::function<Status()>& yes, cons
 }
 
 // Checks the addresses: one access if the first lane is active and each other has the element after its
-// neighbour's.
+// neighbour's; two accesses if that is so up to some lane, and from there up to the last one: vectors that go
+// over the end of a row, as those that fill a tile mostly do.
 Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask,
                                   const std::function<Status()>& together,
                                   const std::function<Status()>& apart) {
   const ValueId address = inst.operands[0];
   Value all = e.values.Get(address), first = b.CreateExtractElement(all, uint64_t{0});
-  llvm::Type* element = first->getType();
-  llvm::SmallVector<llvm::Constant*, 64> distances;
-  for (uint64_t lane = 0; lane < width_; ++lane)
-    distances.push_back(llvm::ConstantInt::get(element, lane * static_cast<uint64_t>(ir::Bytes(inst.type))));
-  Value expected = b.CreateAdd(Vector(first), llvm::ConstantVector::get(distances));
-  Value elsewhere = b.CreateAnd(b.CreateICmpNE(all, expected), mask.lanes);
-  Value bits = Bits({elsewhere}), side_by_side = b.CreateICmpEQ(bits, Literal(bits, 0));
-  Value holds = b.CreateAnd(side_by_side, b.CreateExtractElement(mask.lanes, uint64_t{0}));
+  const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
+  auto elsewhere_than = [&](Value start, int64_t lanes_before) {
+    llvm::SmallVector<llvm::Constant*, 64> distances;
+    for (int64_t lane = 0; lane < static_cast<int64_t>(width_); ++lane) {
+      const uint64_t distance = static_cast<uint64_t>(lane - lanes_before) * bytes;
+      distances.push_back(llvm::ConstantInt::get(
+          start->getType(), llvm::APInt(64, distance).sextOrTrunc(start->getType()->getIntegerBitWidth())));
+    }
+    Value expected = b.CreateAdd(Vector(start), llvm::ConstantVector::get(distances));
+    return b.CreateAnd(b.CreateICmpNE(all, expected), mask.lanes);
+  };
+  auto is_active = [&](unsigned lane) { return b.CreateExtractElement(mask.lanes, uint64_t{lane}); };
+  auto is_none = [&](Value lanes) { return b.CreateNot(NonZero(Bits({lanes}))); };
+  Value elsewhere = elsewhere_than(first, 0);
+  Value holds = b.CreateAnd(is_none(elsewhere), is_active(0));
+  const std::vector<ValueId> results = inst.op == Opcode::kLoad ? inst.results : std::vector<ValueId>{};
+  auto in_pieces = [&]() -> Status {
+    if (!HasMasksFor(inst)) return apart();
+    const unsigned before = width_ - 1;
+    Value last = b.CreateExtractElement(all, uint64_t{before});
+    Value in_neither = b.CreateAnd(elsewhere, elsewhere_than(last, before));
+    Value two = b.CreateAnd(is_none(in_neither), b.CreateAnd(is_active(0), is_active(before)));
+    return Choose(two, [&] { return InTwoRuns(inst, mask, elsewhere); }, apart, results);
+  };
   ValueMap::Overrides as_sequence(e.values);
   as_sequence.Set(address, {all, first, e.values.Shaped(address).holds});
-  return Choose(holds, together, apart, inst.op == Opcode::kLoad ? inst.results : std::vector<ValueId>{});
+  return Choose(holds, together, in_pieces, results);
+}
+
+Status LaneVectors::InTwoRuns(const ir::Inst& inst, const Mask& mask, Value second) {
+  llvm::BasicBlock* runs = e.body.NewBlock("two_runs");
+  b.CreateBr(runs);
+  b.SetInsertPoint(runs);
+  const ValueId address = inst.operands[0];
+  const Mask masks[] = {{b.CreateAnd(mask.lanes, b.CreateNot(second))}, {second}};
+  Value all = e.values.Get(address), loaded = nullptr;
+  for (unsigned run = 0; run < 2; ++run) {
+    const unsigned before = run == 0 ? 0 : width_ - 1;
+    ValueMap::Overrides as_sequence(e.values);
+    as_sequence.Set(address, {all, b.CreateExtractElement(all, uint64_t{before}), nullptr});
+    if (inst.op == Opcode::kStore) {
+      StoreTogether(inst, masks[run], before);
+      continue;
+    }
+    LoadTogether(inst, masks[run], before);
+    Value here = e.values.Get(inst.results[0]);
+    loaded = run == 0 ? here : b.CreateSelect(second, here, loaded);
+  }
+  if (loaded != nullptr) e.values.Set(inst.results[0], loaded);
+  return {};
 }
 
 // Consecutive lanes are as aligned as the first one, which may be elsewhere.
@@ -109,13 +153,15 @@ void LaneVectors::NoteMisaligned(const ir::Inst& inst, const Mask& mask, bool to
   }
 }
 
+bool LaneVectors::HasMasksFor(const ir::Inst& inst) const {
+  return ir::Bits(inst.type) < 32 ? e.m.traits.has_avx512 : e.m.traits.has_masked_words;
+}
+
 // The access, with masks that the machine has. Elsewhere: without a mask where all lanes are active, else
 // lane by lane.
 Status LaneVectors::Together(const ir::Inst& inst, const Mask& mask,
                              const std::function<void(const Mask&)>& access) {
-  const int bits = ir::Bits(inst.type);
-  const bool has_masks = bits < 32 ? e.m.traits.has_avx512 : e.m.traits.has_masked_words;
-  if (IsAll(mask) || has_masks) return access(mask), Status{};
+  if (IsAll(mask) || HasMasksFor(inst)) return access(mask), Status{};
   auto all = [&] {
     return access({llvm::Constant::getAllOnesValue(mask.lanes->getType()), b.getTrue()}), Status{};
   };
@@ -148,12 +194,12 @@ Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, inst.results);
 }
 
-void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask) {
+void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before) {
   NoteMisaligned(inst, mask, true);
   Memory memory;
   const size_t count = inst.results.size();
   auto* type = llvm::FixedVectorType::get(e.m.MemoryTypeOf(inst.type), static_cast<unsigned>(width_ * count));
-  Value pointer = FirstPointer(inst, &memory);
+  Value pointer = FirstPointer(inst, &memory, lanes_before);
   llvm::Instruction* load;
   if (IsAll(mask)) {
     load = b.CreateAlignedLoad(type, pointer, AlignOf(inst, 0));
@@ -240,11 +286,11 @@ Status LaneVectors::StoreLast(const ir::Inst& inst, const Mask& mask) {
   return EmitScalar(inst);
 }
 
-void LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask) {
+void LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before) {
   NoteMisaligned(inst, mask, true);
   Memory memory;
   const size_t count = inst.operands.size() - 1;
-  Value pointer = FirstPointer(inst, &memory);
+  Value pointer = FirstPointer(inst, &memory, lanes_before);
   Value whole = Vector(e.values.Get(inst.operands[1]));
   // All lanes' first elements, then all second ones ..., brought into the order of memory.
   if (count > 1) {
