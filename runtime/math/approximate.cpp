@@ -1,9 +1,10 @@
-// PTX's approximate functions for f32, within the errors that the PTX manual states, with its results for
-// zeros, infinities and NaN. All but ex2 are computed in f64; their series are Taylor's, with the truncation
-// errors beside them.
+// PTX's approximate functions for f32, far within the errors that the PTX manual states, with its results for
+// zeros, infinities and NaN. Powers of two and logarithms are computed in f32, with polynomials that
+// interpolate at Chebyshev's points; the others in f64, with Taylor's series. Errors are beside them.
 //
-// In tanh and lg2 products are fused with sums where the machine can; the rounding to f32 hides the
-// difference: tests/llvm/approximate_bits_test.cpp compares all floats. In ex2 and sines it would show.
+// No product is fused with a sum: the bits are the same on machines that can and on those that cannot.
+// The exception is tanh, whose rounding from f64 to f32 hides the difference:
+// tests/llvm/approximate_bits_test.cpp compares all floats.
 #include <stdint.h>
 
 extern "C" {
@@ -16,9 +17,12 @@ namespace {
 
 inline uint64_t BitsOf(double x) { return __builtin_bit_cast(uint64_t, x); }
 inline double DoubleOf(uint64_t bits) { return __builtin_bit_cast(double, bits); }
+inline uint32_t WordOf(float x) { return __builtin_bit_cast(uint32_t, x); }
+inline float FloatOf(uint32_t word) { return __builtin_bit_cast(float, word); }
 
-// Adding 1.5 * 2^52 leaves the nearest integer in the low bits of the sum.
+// Adding 1.5 * 2^52 (2^23) leaves the nearest integer in the low bits of the sum.
 constexpr double kRoundingMagic = 0x1.8p52;
+constexpr float kRoundingMagicOfFloats = 0x1.8p23f;
 
 struct Reduced {
   double r;  // in [-pi/4, pi/4]
@@ -76,6 +80,39 @@ inline double Exp2(double x) {
   return DoubleOf(BitsOf(series) + (BitsOf(shifted) << 52));
 }
 
+// 2^x for x in [-126, 128], and 2^128 for greater x; the error is at most 1.4 units in the last place (PTX
+// states 2). Powers of integers are exact.
+inline float PowerOfTwo(float x) {
+  const float limited = x > 128.0f ? 128.0f : x;
+  const float shifted = limited + kRoundingMagicOfFloats;
+  const float f = limited - (shifted - kRoundingMagicOfFloats);  // exact; |f| <= 1/2
+  // Chebyshev's expansion of (2^f - 1) / f, in pairs (Estrin), so that few operations depend on each other.
+  const float q = f * f, first = f * 0x1.ebfbep-3f + 0x1.62e43p-1f,
+              second = f * 0x1.3b2a1cp-7f + 0x1.c6af6cp-5f, third = f * 0x1.44404p-13f + 0x1.5f0896p-10f;
+  const float series = (third * q + second) * q + first;
+  const float power = series * f + 1.0f;
+  return FloatOf(WordOf(power) + (WordOf(shifted) << 23));
+}
+
+// log2(x) + more for normal x > 0. Absolute error < 2^-23.3 for x between 1/2 and 2, relative error < 2^-23.5
+// elsewhere.
+inline float LogarithmAnd(float more, float x) {
+  // m * 2^e with m in [sqrt(1/2), sqrt(2))
+  const uint32_t bits = WordOf(x), offset = bits - 0x3F3504F3u;
+  const int32_t exponent = static_cast<int32_t>(offset) >> 23;
+  const float f = FloatOf(bits - (static_cast<uint32_t>(exponent) << 23)) - 1;  // exact
+  float series = f * 0x1.f841dcp-4f - 0x1.a59aeap-3f;
+  series = series * f + 0x1.ba8738p-3f;
+  series = series * f - 0x1.e9d1e6p-3f;
+  series = series * f + 0x1.26d01cp-2f;
+  series = series * f - 0x1.715994p-2f;
+  series = series * f + 0x1.ec73dep-2f;
+  series = series * f - 0x1.715474p-1f;
+  series = series * f + 0x1.715476p+0f;
+  const float result = series * f + (static_cast<float>(exponent) + more);
+  return x == __builtin_inff() ? x : result;
+}
+
 }  // namespace
 
 extern "C" {
@@ -87,50 +124,31 @@ float ptx2cpu_sin_f32(float x) {
 
 float ptx2cpu_cos_f32(float x) { return SinWithPhase(x, 1); }
 
-// In f32, without fused products: the error is at most 1.4 units in the last place (PTX states 2), powers of
-// integers are exact. Below 2^-100 the power is computed 2^64 times as large, so that subnormal results are
-// rounded once.
+// Below -125, where results may be subnormal, 2^(x + 64) is scaled.
 float ptx2cpu_ex2_f32(float x) {
-  constexpr float kRounding = 0x1.8p23f;  // leaves the nearest integer in the low bits of a sum
-  const float low = x > -151.0f ? x : -151.0f, limited = low < 128.0f ? low : 128.0f;
-  const bool small = limited < -100.0f;
-  const float raised = small ? limited + 64.0f : limited;
-  const float shifted = raised + kRounding;
-  const float f = raised - (shifted - kRounding);  // in [-1/2, 1/2]
-  // Chebyshev's expansion of (2^f - 1) / f, in pairs (Estrin), so that few operations depend on each other.
-  const float q = f * f, first = f * 0x1.ebfbep-3f + 0x1.62e43p-1f,
-              second = f * 0x1.3b2a1cp-7f + 0x1.c6af6cp-5f, third = f * 0x1.44404p-13f + 0x1.5f0896p-10f;
-  const float series = (third * q + second) * q + first;
-  const float power = series * f + 1.0f;
-  const uint32_t exponent = __builtin_bit_cast(uint32_t, shifted) << 23;
-  const float scaled = __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, power) + exponent);
-  const float result = small ? scaled * 0x1p-64f : scaled;
+  const float limited = x > -160.0f ? x : -160.0f;
+  const bool small = limited < -125.0f;
+  const float result = PowerOfTwo(small ? limited + 64 : limited) * (small ? 0x1p-64f : 1.0f);
+  return x != x ? x : result;
+}
+
+float ptx2cpu_ex2_ftz_f32(float x) {
+  const float power = PowerOfTwo(x);
+  const float result = x < -126.0f ? 0.0f : power;
   return x != x ? x : result;
 }
 
 float ptx2cpu_lg2_f32(float x) {
-#ifdef __clang__
-#pragma clang fp contract(on)
-#endif
-  // m * 2^e with m in [sqrt(1/2), sqrt(2)); subnormal floats are normal doubles.
-  const uint64_t bits = BitsOf(x);
-  const uint64_t offset = bits - 0x3FE6A09E667F3BCDu;
-  const int64_t exponent = static_cast<int64_t>(offset) >> 52;
-  const double m = DoubleOf(bits - (static_cast<uint64_t>(exponent) << 52));
-  // log2(m) = 2 / ln 2 * (s + s^3/3 + ...) with s = (m - 1) / (m + 1), |s| < 0.172: truncation below 1e-11 of
-  // s
-  const double s = (m - 1) / (m + 1), q = s * s;
-  constexpr double kScale = 0x1.71547652b82fep1;  // 2 / ln 2
-  double series = q * (kScale / 13) + kScale / 11;
-  series = series * q + kScale / 9;
-  series = series * q + kScale / 7;
-  series = series * q + kScale / 5;
-  series = series * q + kScale / 3;
-  series = series * q + kScale;
-  const float result = static_cast<float>(s * series + static_cast<double>(exponent));
+  const bool small = x < 0x1p-126f;
+  const float result = LogarithmAnd(small ? -24.0f : 0.0f, small ? x * 0x1p24f : x);
   const float below = x == 0 ? -__builtin_inff() : __builtin_nanf("");
-  const float positive = x == __builtin_inff() ? x : result;
-  return x > 0 ? positive : below;
+  return x > 0 ? result : below;
+}
+
+float ptx2cpu_lg2_ftz_f32(float x) {
+  const float result = LogarithmAnd(0, x);
+  const float below = x > -0x1p-126f ? -__builtin_inff() : __builtin_nanf("");
+  return x >= 0x1p-126f ? result : below;
 }
 
 float ptx2cpu_tanh_f32(float x) {

@@ -266,24 +266,34 @@ Status EmitFTest(Site& s) {
 // -- approximate functions --
 
 namespace {
+Value CallOf(Site& s, const char* function, Value a) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
+  return s.b.CreateCall(
+      vector == nullptr ? s.e.m.Service(function) : s.e.m.WideService(function, vector->getNumElements()),
+      {a});
+}
+
 // f16 and bf16 through f32: the second rounding is far below the stated errors.
 Status Approximate(Site& s, const char* function) {
   Floats floats(s);
   Type type = s.inst.type;
   if (type == Type::kF64) return s.Unsupported("f64");
-  Value a = floats.ToF32(FloatOperand(s, floats, 0, type), type);
-  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
-  Value result = s.b.CreateCall(
-      vector == nullptr ? s.e.m.Service(function) : s.e.m.WideService(function, vector->getNumElements()),
-      {a});
+  Value result = CallOf(s, function, floats.ToF32(FloatOperand(s, floats, 0, type), type));
   return ReturnFloat(s, floats, floats.Narrow(result, Type::kF32, type, Rounding::kNearestEven));
+}
+
+// `flushing` is the function with .ftz.
+Status Approximate(Site& s, const char* function, const char* flushing) {
+  if (s.inst.type != Type::kF32 || s.inst.attrs.flags != ir::kFtz) return Approximate(s, function);
+  s.Return(CallOf(s, flushing, s.Operand(0)));
+  return {};
 }
 }  // namespace
 
 Status EmitFSin(Site& s) { return Approximate(s, "ptx2cpu_sin_f32"); }
 Status EmitFCos(Site& s) { return Approximate(s, "ptx2cpu_cos_f32"); }
-Status EmitFLg2(Site& s) { return Approximate(s, "ptx2cpu_lg2_f32"); }
-Status EmitFEx2(Site& s) { return Approximate(s, "ptx2cpu_ex2_f32"); }
+Status EmitFLg2(Site& s) { return Approximate(s, "ptx2cpu_lg2_f32", "ptx2cpu_lg2_ftz_f32"); }
+Status EmitFEx2(Site& s) { return Approximate(s, "ptx2cpu_ex2_f32", "ptx2cpu_ex2_ftz_f32"); }
 Status EmitFTanh(Site& s) { return Approximate(s, "ptx2cpu_tanh_f32"); }
 
 }  // namespace ptx2cpu::lowering

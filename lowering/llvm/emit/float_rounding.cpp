@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "lowering/llvm/emit/warps.h"
 
@@ -51,7 +52,30 @@ Value Floats::CanonicalNan(Value like, Type type) {
   return FromBits(Literal(bits, LayoutOf(type).nan), type);
 }
 
+namespace {
+constexpr int kMaxUnwrapped = 4;  // operations that change the sign only
+
+// Whether an f32 is 0 or normal because of how it is computed, with any operands.
+bool IsNeverSubnormal(Value value, int depth = 0) {
+  using namespace llvm::PatternMatch;
+  const llvm::APFloat* constant = nullptr;
+  const auto at_least = [&](double bound) { return llvm::abs(*constant).convertToDouble() >= bound; };
+  Value x = nullptr;
+  if (match(value, m_APFloat(constant))) return constant->isZero() || at_least(0x1p-126);
+  if (match(value, m_FNeg(m_Value(x))) || match(value, m_FAbs(m_Value(x))))
+    return depth < kMaxUnwrapped && IsNeverSubnormal(x, depth + 1);
+  // A sum less than half the constant is a difference of numbers whose last bits are above 2^-126.
+  if (match(value, m_c_FAdd(m_Value(), m_APFloat(constant)))) return at_least(0x1p-102);
+  // The same with a product of 48 bits.
+  if (match(value, m_Intrinsic<intrinsic::fma>(m_Value(), m_Value(), m_APFloat(constant))))
+    return at_least(0x1p-70);
+  return match(value, m_Intrinsic<intrinsic::sqrt>()) || match(value, m_SIToFP(m_Value())) ||
+         match(value, m_UIToFP(m_Value()));
+}
+}  // namespace
+
 Value Floats::Flush(Value value, Type type) {
+  if (type == Type::kF32 && IsNeverSubnormal(value)) return value;
   Layout layout = LayoutOf(type);
   Value bits = AsBits(value, type), sign = b.CreateAnd(bits, Literal(bits, layout.sign));
   Value magnitude = b.CreateAnd(bits, Literal(bits, layout.sign - 1));
