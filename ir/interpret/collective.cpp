@@ -111,10 +111,7 @@ void CompleteShuffle(Group& group) {
     bool in_range = false;
     uint32_t source = SourceLane(t.waiting_at->attrs.shuffle, t.lane, static_cast<uint32_t>(OperandOf(t, 1)),
                                  static_cast<uint32_t>(OperandOf(t, 2)), &in_range);
-    // The value of a lane outside the group is undefined in PTX: the lane keeps its own value.
-    bool member = (group.members >> source & 1) != 0;
-    Bits128 value = values[member ? source : t.lane];
-    ReturnTo(t, value, 0);
+    ReturnTo(t, values[source], 0);  // undefined in PTX for lanes outside the group; a GPU's give 0
     ReturnTo(t, in_range, 1);
   });
 }

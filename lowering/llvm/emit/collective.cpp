@@ -152,31 +152,16 @@ Status EmitShuffle(Site& s) {
   }
   llvm::AllocaInst *out = s.e.body.Scratch(s.e.I(32), kWarpSize),
                    *in_range = s.e.body.Scratch(s.e.I(8), kWarpSize);
-  Value own = Broadcast(s.b, s.Raw(0), kWarpSize), lanes = Store(s, s.Raw(1)), clamps = Store(s, s.Raw(2));
-  auto exchange = [&](Value values) {
-    s.b.CreateCall(s.e.m.Service(function), {out, in_range, Store(s, values), lanes, clamps});
-    return Load(s, out);
-  };
-  Value result = exchange(own);
+  // The value of a lane that does not participate is undefined in PTX; from lanes that have exited a GPU
+  // gives 0, and programs add what comes from them.
+  const Value taking = members.uniform() ? members.Taking(s) : members.live;
+  const Value is_member = s.b.CreateBitCast(taking, llvm::FixedVectorType::get(s.b.getInt1Ty(), kWarpSize));
+  const Value own = Broadcast(s.b, s.Raw(0), kWarpSize);
+  const Value given = s.b.CreateSelect(is_member, own, llvm::Constant::getNullValue(own->getType()));
+  s.b.CreateCall(s.e.m.Service(function),
+                 {out, in_range, Store(s, given), Store(s, s.Raw(1)), Store(s, s.Raw(2))});
   s.Return(NonZero(s, Load(s, in_range)), 1);
-  // The value of a lane that does not participate is undefined in PTX: the receiver keeps its own value, so
-  // that runs repeat. Which lanes are concerned is found by exchanging the membership in the same way; full
-  // warps skip that.
-  Value taking = members.uniform() ? members.Taking(s) : members.live;
-  llvm::BasicBlock *full = s.b.GetInsertBlock(), *partial = s.e.body.NewBlock("partial"),
-                   *both = s.e.body.NewBlock("exchanged");
-  s.b.CreateCondBr(s.b.CreateICmpEQ(taking, s.b.getInt32(~0u)), both, partial);
-  s.b.SetInsertPoint(partial);
-  Value is_member = s.b.CreateBitCast(taking, llvm::FixedVectorType::get(s.b.getInt1Ty(), kWarpSize));
-  Value given = NonZero(s, exchange(s.b.CreateSExt(is_member, own->getType())));
-  Value kept = s.b.CreateSelect(given, result, own);
-  partial = s.b.GetInsertBlock();
-  s.b.CreateBr(both);
-  s.b.SetInsertPoint(both);
-  llvm::PHINode* value = s.b.CreatePHI(own->getType(), 2);
-  value->addIncoming(result, full);
-  value->addIncoming(kept, partial);
-  s.Return(value, 0);
+  s.Return(Load(s, out), 0);
   return {};
 }
 
