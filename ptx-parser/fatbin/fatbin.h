@@ -62,7 +62,7 @@ struct Image {
   std::string identifier;      // source file name, of -g and -lineinfo builds
   size_t container_index = 0;  // into Extraction::containers
   uint64_t file_offset = 0;    // of the image's header, or of the text or stream without one
-  bool relocatable = false;    // is in __nv_relfatbin or a linked image, or is compiled with --compile-only
+  bool relocatable = false;    // in __nv_relfatbin or a linked image, of --compile-only, or an object of GCC
   std::string damage;          // not empty: what in the header is wrong; Decode() refuses with it
   std::span<const std::byte> payload;
 

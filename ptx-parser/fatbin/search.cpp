@@ -18,6 +18,8 @@ constexpr uint64_t kHeaderBytes = 4096;     // a text's .version and .target, wi
 constexpr uint64_t kStreamHead = 16 << 10;  // decoded bytes before which .version must come
 constexpr size_t kFirstLook = 64;           // decoded bytes that show most streams to be no text
 constexpr size_t kMaxPartName = 4096;
+// With this line GCC begins each object for nvptx. Programs keep the objects that they link when they start.
+constexpr std::string_view kObjectOfGcc = "// BEGIN PREAMBLE\n";
 
 // A zlib stream begins with its window, the usual one, and one of four levels of compression.
 constexpr char kGzip0 = '\x1f', kGzip1 = '\x8b', kZlib0 = '\x78';
@@ -177,6 +179,7 @@ class Search {
     if (!Spend(at, module.read - module.end.value_or(at)) || !module.end) return 0;
     const uint64_t begin = TextBegin(text_, floor_, at);
     image.size = image.stored_size = *module.end - begin;
+    image.relocatable = text_.substr(begin).starts_with(kObjectOfGcc);
     if (image.size > kMaxImageSize)
       image.damage = fmt::format("its size of {} bytes is implausible", image.size);
     Add(begin, std::move(image), {});

@@ -97,6 +97,24 @@ TEST_CASE("several texts are several images, at NUL and at the next .version") {
   CHECK_THAT(Decoded(ImageAt(extraction, 2)), Catch::StartsWith("//\n// Generated"));
 }
 
+// What GCC makes for OpenMP: each object a text of its own, linked when the program starts.
+TEST_CASE("the objects of GCC in a program are linked to each other, other texts are not") {
+  const std::string preamble = "// BEGIN PREAMBLE\n", nul(1, '\0');
+  const std::string main = preamble + SamplePtx({"main"}), library = preamble + SamplePtx({"of_library"}),
+                    other = CompilerText("alone");
+  const auto extraction = Extracted(ProgramWith(main + nul + other + nul + library + nul));
+  REQUIRE(extraction.containers.size() == 3);
+  CHECK(ImageAt(extraction, 0).relocatable);
+  CHECK_FALSE(ImageAt(extraction, 1).relocatable);
+  CHECK(ImageAt(extraction, 2).relocatable);
+  const auto linked = ptx::PtxImages(extraction, "main");
+  REQUIRE(linked);
+  REQUIRE(linked->size() == 2);
+  CHECK(linked->at(0).text == main);
+  CHECK(linked->at(1).text == library);
+  CHECK(ptx::PtxImages(extraction, "alone").value().size() == 1);
+}
+
 TEST_CASE("a text without a NUL ends where a module cannot continue") {
   const std::string text = SamplePtx({"alpha"});
   const size_t first = text.find(".version");
