@@ -32,13 +32,15 @@ constexpr const char* kClasses[] = {
     "alu,shuffle,redux,vote,branch,loop,split,appointment,irreducible,exit,barrier,named",
 };
 
-// The results that every order of threads gives, and whatever memory held before; nothing where they differ
-// or the kernel faults.
+// The results that every order of threads gives, whatever memory and unwritten registers hold before; nothing
+// where they differ or the kernel faults.
 std::optional<Buffers> ResultsOf(const lowering::PtxModule& ptx, const rt::VectorRun& run) {
   std::optional<Buffers> results;
-  for (const harness::Turns turns : {harness::Turns{.instruction_limit = kMaxInstructions},
-                                     {.slice = 3, .backwards = true, .instruction_limit = kMaxInstructions},
-                                     {.slice = 1, .instruction_limit = kMaxInstructions, .fill = 0xa5}}) {
+  for (const harness::Turns turns :
+       {harness::Turns{.instruction_limit = kMaxInstructions},
+        {.slice = 3, .backwards = true, .instruction_limit = kMaxInstructions},
+        {.slice = 1, .instruction_limit = kMaxInstructions, .fill = 0xa5},
+        {.slice = 7, .backwards = true, .instruction_limit = kMaxInstructions, .fill = 0x5a}}) {
     auto once = InterpretAfter("ir", turns).run(ptx, run);
     if (!once || (results && *once != *results)) return std::nullopt;
     results = *std::move(once);
@@ -78,11 +80,14 @@ TEST_CASE("a mutation is the same for the same seed, and most mutations parse") 
   CHECK(parsed > 150);
 }
 
-// Not part of a plain run: some mutants read registers or shared memory that nothing wrote, which the
-// interpreter gives as 0 and machine code as what was there. A difference is a finding only if the kernel
-// does not do that.
-TEST_CASE("mutated kernels give the same as machine code and after the pipeline", "[.mutants]") {
-  uint64_t shard = 0, shards = 1, tried = 0, compared = 0, problems = 0;
+// A lane that a mask does not name, or that names another one, has no defined results: which engine notices
+// depends on who arrives first. Legal kernels, where that would be a finding, are those of random_test.
+bool NamesOtherMasks(const Comparison& comparison) {
+  return comparison.what.find("membermask") != std::string::npos;
+}
+
+TEST_CASE("mutated kernels give the same as machine code and after the pipeline") {
+  uint64_t shard = 0, shards = 1, tried = 0, compared = 0, masks = 0, problems = 0;
   if (const char* text = std::getenv("PTX2CPU_RANDOM_SHARD")) std::sscanf(text, "%lu/%lu", &shard, &shards);
   const uint64_t first = NumberOf("PTX2CPU_RANDOM_SEED", 1), count = NumberOf("PTX2CPU_RANDOM_COUNT", 0);
   const auto start = std::chrono::steady_clock::now();
@@ -105,6 +110,10 @@ TEST_CASE("mutated kernels give the same as machine code and after the pipeline"
                                  Compiled(seed % 4 == 0 ? 1 : 0), CompiledForBlock(0)}) {
       const Comparison comparison = Compare(engine, *ptx, *run, *expected);
       if (comparison.verdict == Verdict::kSame) continue;
+      if (NamesOtherMasks(comparison)) {
+        ++masks;
+        break;
+      }
       ++problems;
       FAIL_CHECK("seed " << seed << ", " << comparison.what << "\n" << text);
       break;
@@ -113,6 +122,7 @@ TEST_CASE("mutated kernels give the same as machine code and after the pipeline"
     if (problems >= 5) break;
   }
   LimitProcessorTime(0);
-  WARN(tried << " mutants, " << compared << " compared");
+  WARN(tried << " mutants, " << compared << " compared, " << masks << " of them with unclear membermasks");
+  CHECK(masks <= compared / 10);
   CHECK(compared >= (count == 0 ? 5 : 0));
 }
