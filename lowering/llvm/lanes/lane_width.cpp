@@ -157,12 +157,13 @@ class KeptBytes {
 
 // Registers that a value takes: two, so that long chains of operations overlap; one where a loop's values
 // then do not fit; four where rows are known and little is computed besides accesses side by side, so that
-// rows of tiles and columns that lie far apart are taken by several lines of memory at a time. (Four gain in
-// loops of integer hashes too, and double the time of compiling.)
+// rows of tiles and columns that lie far apart are taken by several lines of memory at a time. Where masks
+// are missing, more threads would run one by one wherever some part. (Four gain in loops of integer hashes
+// too, and double the time of compiling.)
 unsigned RegistersFor(const TargetTraits& traits, const RegionFacts& facts, bool in_rows) {
   const unsigned all = RegistersOf(traits);
-  if (in_rows && facts.walks && !facts.parts && facts.computed <= kMaxComputed && facts.kept * 4 <= all)
-    return 4;
+  const bool walks = facts.walks && !facts.parts && facts.computed <= kMaxComputed && facts.kept * 4 <= all;
+  if (in_rows && walks && traits.has_avx512) return 4;
   return facts.kept * 2 <= all ? 2 : 1;
 }
 
