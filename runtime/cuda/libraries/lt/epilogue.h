@@ -1,0 +1,96 @@
+// What follows a product: bias, activations, their gradients, the arrays beside D.
+#pragma once
+
+#include <cmath>
+
+#include "runtime/cuda/libraries/lt/matrix.h"
+
+namespace ptx2cpu::cublaslt {
+
+enum class Activation : uint8_t { kNone, kRelu, kGelu, kReluGradient, kGeluGradient };
+
+// An epilogue's bits, apart.
+struct Epilogue {
+  Activation activation = Activation::kNone;
+  bool bias = false, aux = false, bias_gradient = false, gradient_of_a = false, gradient_of_b = false;
+};
+inline bool ReadEpilogue(uint32_t bits, Epilogue& epilogue) {
+  struct Row {
+    uint32_t bits;
+    Epilogue epilogue;
+  };
+  using enum Activation;
+  constexpr Row kRows[] = {
+      {1, {}},
+      {2, {kRelu}},
+      {2 | 128, {kRelu, false, true}},
+      {4, {kNone, true}},
+      {2 | 4, {kRelu, true}},
+      {2 | 4 | 128, {kRelu, true, true}},
+      {8 | 128, {kReluGradient, false, true}},
+      {8 | 16 | 128, {kReluGradient, false, true, true}},
+      {32, {kGelu}},
+      {32 | 128, {kGelu, false, true}},
+      {32 | 4, {kGelu, true}},
+      {32 | 4 | 128, {kGelu, true, true}},
+      {64 | 128, {kGeluGradient, false, true}},
+      {64 | 16 | 128, {kGeluGradient, false, true, true}},
+      {256, {kNone, false, false, false, true, false}},
+      {512, {kNone, false, false, false, false, true}},
+  };
+  for (const Row& row : kRows) {
+    if (row.bits == bits) return epilogue = row.epilogue, true;
+  }
+  return false;
+}
+
+// The approximation by tanh, as documented.
+constexpr float kGeluFactor = 0.7978845608028654f, kGeluCube = 0.044715f;
+inline float Gelu(float x) { return 0.5f * x * (1 + std::tanh(kGeluFactor * (x + kGeluCube * x * x * x))); }
+inline float GeluGradient(float x) {
+  const float t = std::tanh(kGeluFactor * (x + kGeluCube * x * x * x));
+  return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * kGeluFactor * (1 + 3 * kGeluCube * x * x);
+}
+
+// The array of an activation's inputs: a bit for each (RELU), or the value (GELU). Columns of bits are whole
+// bytes.
+struct Aux {
+  cudaDataType type;
+  char* data;
+  int64_t ld;
+  bool Bit(int64_t i, int64_t j) const { return (data[(i + j * ld) / 8] >> ((i + j * ld) % 8) & 1) != 0; }
+  void SetBit(int64_t i, int64_t j, bool value) const {
+    char& byte = data[(i + j * ld) / 8];
+    const auto bit = static_cast<char>(1 << ((i + j * ld) % 8));
+    byte = static_cast<char>(value ? byte | bit : byte & ~bit);
+  }
+  float Get(int64_t i, int64_t j) const {
+    float value = 0;
+    WithStored(type, data, [&](const auto* from) { value = ConvertFrom<float>(from[i + j * ld]); });
+    return value;
+  }
+  void Set(int64_t i, int64_t j, float value) const {
+    WithStored(type, data, [&](auto* to) { ConvertTo(value, to[i + j * ld]); });
+  }
+};
+
+// One value; writes or reads its place in `aux`.
+inline float Activate(const Epilogue& epilogue, const Aux& aux, int64_t i, int64_t j, float value) {
+  switch (epilogue.activation) {
+    case Activation::kNone:
+      return value;
+    case Activation::kRelu:
+      if (epilogue.aux) aux.SetBit(i, j, value > 0);
+      return value > 0 || value != value ? value : 0;
+    case Activation::kGelu:
+      if (epilogue.aux) aux.Set(i, j, value);
+      return Gelu(value);
+    case Activation::kReluGradient:
+      return aux.Bit(i, j) ? value : 0;
+    case Activation::kGeluGradient:
+      return value * GeluGradient(aux.Get(i, j));
+  }
+  return value;
+}
+
+}  // namespace ptx2cpu::cublaslt

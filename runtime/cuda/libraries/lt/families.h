@@ -1,0 +1,2 @@
+// The table of cuBLASLt (cublaslt.api) has no families.
+#pragma once

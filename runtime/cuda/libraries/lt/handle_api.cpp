@@ -1,0 +1,46 @@
+// Handles, and what the library reports of itself.
+#include "cublaslt_api.h"
+#include "runtime/cuda/libraries/blas/status.h"
+#include "runtime/cuda/libraries/core/stream_call.h"
+
+// A cublasHandle_t serves as a cublasLtHandle_t too, so nothing is read from one.
+struct ptx2cpu::cuda::cublasLtContext {};
+
+namespace ptx2cpu::cublaslt {
+
+using namespace cuda;
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  if (libraries::Begin() != CUDA_SUCCESS) return CUBLAS_STATUS_NOT_INITIALIZED;
+  *handle = new cublasLtContext;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+const char* cublasLtGetStatusName(cublasStatus_t status) { return cublas::StatusName(status); }
+const char* cublasLtGetStatusString(cublasStatus_t status) { return cublas::StatusText(status); }
+size_t cublasLtGetVersion() {
+  const cublas::Release release = cublas::ThisRelease();
+  return static_cast<size_t>(release.major * 10000 + release.minor * 100 + release.patch);
+}
+size_t cublasLtGetCudartVersion() { return static_cast<size_t>(cublas::ThisRelease().major * 1000); }
+cublasStatus_t cublasLtGetProperty(libraryPropertyType type, int* value) {
+  if (value == nullptr || type < MAJOR_VERSION || type > PATCH_LEVEL) return CUBLAS_STATUS_INVALID_VALUE;
+  const cublas::Release release = cublas::ThisRelease();
+  *value = type == MAJOR_VERSION ? release.major : type == MINOR_VERSION ? release.minor : release.patch;
+  return CUBLAS_STATUS_SUCCESS;
+}
+// There are no heuristics to remember.
+cublasStatus_t cublasLtHeuristicsCacheGetCapacity(size_t* capacity) {
+  if (capacity == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  *capacity = 0;
+  return CUBLAS_STATUS_SUCCESS;
+}
+// Returns the mask before: no instruction is ever disabled.
+unsigned cublasLtDisableCpuInstructionsSetMask(unsigned) { return 0; }
+
+}  // namespace ptx2cpu::cublaslt

@@ -1,0 +1,341 @@
+#include "runtime/cuda/libraries/lt/matmul.h"
+
+#include <cstring>
+#include <vector>
+
+#include "runtime/cuda/libraries/blas/gemm.h"
+#include "runtime/cuda/libraries/blas/mixed_gemm.h"
+#include "runtime/cuda/libraries/lt/epilogue.h"
+
+namespace ptx2cpu::cublaslt {
+
+namespace {
+
+using libraries::ForRanges;
+
+// Which types go together: operands, results, scalars. Operands of 8-bit floats may differ from each other.
+struct TypeRow {
+  cublasComputeType_t first, last;  // a range of computations
+  cudaDataType operands, result, scale;
+};
+constexpr TypeRow kTypes[] = {
+    {CUBLAS_COMPUTE_16F, CUBLAS_COMPUTE_16F_PEDANTIC, CUDA_R_16F, CUDA_R_16F, CUDA_R_16F},
+    {CUBLAS_COMPUTE_32I, CUBLAS_COMPUTE_32I_PEDANTIC, CUDA_R_8I, CUDA_R_32I, CUDA_R_32I},
+    {CUBLAS_COMPUTE_32I, CUBLAS_COMPUTE_32I_PEDANTIC, CUDA_R_8I, CUDA_R_8I, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_16F, CUDA_R_16F, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_8I, CUDA_R_32F, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_16BF, CUDA_R_32F, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_16F, CUDA_R_32F, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_C_32F, CUDA_C_32F, CUDA_C_32F},
+    {CUBLAS_COMPUTE_32F_FAST_16F, CUBLAS_COMPUTE_32F_EMULATED_16BFX9, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F},
+    {CUBLAS_COMPUTE_32F_FAST_16F, CUBLAS_COMPUTE_32F_EMULATED_16BFX9, CUDA_C_32F, CUDA_C_32F, CUDA_C_32F},
+    {CUBLAS_COMPUTE_64F, CUBLAS_COMPUTE_64F_PEDANTIC, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F},
+    {CUBLAS_COMPUTE_64F, CUBLAS_COMPUTE_64F_PEDANTIC, CUDA_C_64F, CUDA_C_64F, CUDA_C_64F},
+};
+bool TypesFit(const Matmul& call) {
+  const cudaDataType d = call.d.type;
+  if (IsFp8(call.a.type) && IsFp8(call.b.type)) {
+    const bool both_wide = call.a.type == CUDA_R_8F_E5M2 && call.b.type == CUDA_R_8F_E5M2;
+    const bool narrow = IsFp8(d) && (call.c.type == CUDA_R_16BF || call.c.type == CUDA_R_16F);
+    const bool wide = (d == CUDA_R_16BF || d == CUDA_R_16F || d == CUDA_R_32F) && call.c.type == d;
+    return !both_wide && (narrow || wide) && call.operation.scale_type == CUDA_R_32F &&
+           (call.operation.compute == CUBLAS_COMPUTE_32F ||
+            call.operation.compute == CUBLAS_COMPUTE_32F_PEDANTIC);
+  }
+  return call.a.type == call.b.type && call.c.type == d &&
+         std::ranges::any_of(kTypes, [&](const TypeRow& row) {
+           return row.first <= call.operation.compute && call.operation.compute <= row.last &&
+                  row.operands == call.a.type && row.result == d && row.scale == call.operation.scale_type;
+         });
+}
+
+bool Transposes(cublasOperation_t op) { return op == CUBLAS_OP_T || op == CUBLAS_OP_C; }
+
+// What is kept of a vector of scale factors beside an operand: one, or one for each row or column of D.
+float ScaleAt(const float* scale, cublasLtMatmulMatrixScale_t mode, int64_t i) {
+  return scale == nullptr ? 1 : mode == CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F ? scale[i] : *scale;
+}
+
+template <typename C>
+C ScalarOf(cudaDataType type, const void* data) {
+  C value{};
+  if (data != nullptr)
+    WithStored(type, const_cast<void*>(data), [&](const auto* from) { value = ConvertFrom<C>(*from); });
+  return value;
+}
+template <typename C>
+struct Factors {
+  cudaDataType type;
+  const char *alpha, *beta;
+  bool alpha_vector, beta_vector;
+  C Alpha(int64_t i) const { return ScalarOf<C>(type, alpha + (alpha_vector ? i * BytesOf(type) : 0)); }
+  C Beta(int64_t i) const {
+    return beta == nullptr ? C{} : ScalarOf<C>(type, beta + (beta_vector ? i * BytesOf(type) : 0));
+  }
+};
+template <typename C>
+Factors<C> FactorsOf(const cublasLtMatmulDescOpaque_t& operation, const Scalars& scalars, int batch) {
+  const auto mode = operation.pointer_mode;
+  const bool vector = mode >= CUBLASLT_POINTER_MODE_DEVICE_VECTOR;
+  const auto* alpha = static_cast<const char*>(scalars.alpha_device);
+  const auto* beta = static_cast<const char*>(scalars.beta_device);
+  const int64_t shift = vector ? batch * operation.alpha_stride * BytesOf(operation.scale_type) : 0;
+  return {operation.scale_type,
+          alpha == nullptr ? reinterpret_cast<const char*>(scalars.alpha) : alpha + shift,
+          mode == CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO ? nullptr
+          : beta == nullptr ? reinterpret_cast<const char*>(scalars.beta)
+                            : beta + (mode == CUBLASLT_POINTER_MODE_DEVICE_VECTOR ? shift : 0),
+          vector, mode == CUBLASLT_POINTER_MODE_DEVICE_VECTOR};
+}
+
+// An operand for BLAS: the stored array where it has the type (rows in order are the transposed columns),
+// else a copy.
+template <typename C>
+struct Operand {
+  std::unique_ptr<C[]> copy;
+  const C* data;
+  int64_t ld;
+  cublasOperation_t op;
+  Operand(const Stored& m, cublasOperation_t op) : op(op) {
+    constexpr cublasOperation_t kSwapped[] = {CUBLAS_OP_T, CUBLAS_OP_N, CUBLAS_OP_CONJG, CUBLAS_OP_C};
+    constexpr cudaDataType kType = sizeof(C) == 16             ? CUDA_C_64F
+                                   : kIsComplex<C>             ? CUDA_C_32F
+                                   : std::is_same_v<C, double> ? CUDA_R_64F
+                                                               : CUDA_R_32F;
+    if (m.layout.type == kType && !m.in_blocks()) {
+      data = reinterpret_cast<const C*>(m.data), ld = m.layout.ld;
+      if (!m.by_columns()) this->op = kSwapped[op];
+      return;
+    }
+    copy = Gather<C>(m);
+    data = copy.get(), ld = std::max<int64_t>(1, m.rows());
+  }
+};
+
+// op(A) op(B), column-major.
+template <typename C>
+std::unique_ptr<C[]> Product(const Matmul& call, const Stored& a, const Stored& b, int64_t depth) {
+  const auto m = static_cast<int64_t>(call.d.rows), n = static_cast<int64_t>(call.d.cols);
+  auto product = std::make_unique_for_overwrite<C[]>(static_cast<size_t>(m * n));
+  const Operand<C> left(a, call.operation.trans_a), right(b, call.operation.trans_b);
+  cublas::Multiply<C>({left.op, right.op, m, n, depth, C(1), left.data, left.ld, right.data, right.ld, C{},
+                       product.get(), std::max<int64_t>(1, m)});
+  return product;
+}
+// Of 8-bit integers, exactly.
+std::unique_ptr<int32_t[]> IntegerProduct(const Matmul& call, const Stored& a, const Stored& b,
+                                          int64_t depth) {
+  const auto m = static_cast<int64_t>(call.d.rows), n = static_cast<int64_t>(call.d.cols);
+  auto product = std::make_unique<int32_t[]>(static_cast<size_t>(m * n));
+  const auto left = Gather<int8_t>(a), right = Gather<int8_t>(b);
+  cublas::MultiplyIntegers({call.operation.trans_a,
+                            call.operation.trans_b,
+                            m,
+                            n,
+                            depth,
+                            left.get(),
+                            std::max<int64_t>(1, a.rows()),
+                            right.get(),
+                            std::max<int64_t>(1, b.rows()),
+                            product.get(),
+                            std::max<int64_t>(1, m),
+                            {CUDA_R_8I, CUDA_R_32I}},
+                           1, 0);
+  return product;
+}
+
+// alpha product + beta C into D, for types without an epilogue.
+template <typename C, typename P>
+void StorePlain(const P* product, const Factors<C>& factors, const Stored& c, const Stored& d) {
+  const int64_t m = d.rows();
+  WithStored(d.layout.type, d.data, [&]<typename S>(S* to) {
+    const S* const from = reinterpret_cast<const S*>(c.data);
+    ForRanges(d.columns(), std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, m)),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t j = begin; j < end; ++j) {
+                  for (int64_t i = 0; i < m; ++i) {
+                    C value = factors.Alpha(i) * C(product[i + j * m]);
+                    if (const C beta = factors.Beta(i); beta != C{})
+                      value += beta * ConvertFrom<C>(from[c.At(i, j)]);
+                    ConvertTo(value, to[d.At(i, j)]);
+                  }
+                }
+              });
+  });
+}
+
+// The vectors of a bias or of its gradient.
+struct BiasVector {
+  cudaDataType type;
+  char* data;
+  float Get(int64_t i) const {
+    float value = 0;
+    WithStored(type, data, [&](const auto* from) { value = ConvertFrom<float>(from[i]); });
+    return value;
+  }
+  void Set(int64_t i, float value) const {
+    WithStored(type, data, [&](auto* to) { ConvertTo(value, to[i]); });
+  }
+};
+cudaDataType BiasTypeOf(const Matmul& call) {
+  if (call.operation.bias_type >= 0) return static_cast<cudaDataType>(call.operation.bias_type);
+  if (IsFp8(call.d.type)) return call.c.type;
+  return call.d.type == CUDA_R_8I ? CUDA_R_32F : call.d.type;
+}
+
+// Sums over the depth of an operand: for each row of op(A), or each column of op(B).
+void SumOperand(const Stored& m, bool by_stored_rows, const BiasVector& to) {
+  const auto values = Gather<float>(m);
+  const int64_t rows = m.rows(), columns = m.columns();
+  for (int64_t k = 0; k < (by_stored_rows ? rows : columns); ++k) {
+    float sum = 0;
+    for (int64_t l = 0; l < (by_stored_rows ? columns : rows); ++l)
+      sum += by_stored_rows ? values[k + l * rows] : values[l + k * rows];
+    to.Set(k, sum);
+  }
+}
+
+// Real results with all that an epilogue may ask for.
+void Finish(const Matmul& call, const float* product, const Factors<float>& factors, const Epilogue& epilogue,
+            const Stored& a, const Stored& b, const Stored& c, const Stored& d, int batch) {
+  const auto& operation = call.operation;
+  const int64_t m = d.rows(), n = d.columns();
+  const cudaDataType bias_type = BiasTypeOf(call);
+  const BiasVector bias{
+      bias_type, static_cast<char*>(operation.bias) + batch * operation.bias_stride * BytesOf(bias_type)};
+  const bool bits =
+      epilogue.activation == Activation::kRelu || epilogue.activation == Activation::kReluGradient;
+  const cudaDataType aux_type =
+      operation.aux_type >= 0 ? static_cast<cudaDataType>(operation.aux_type) : call.d.type;
+  const int64_t aux_shift = batch * operation.aux_stride;
+  const Aux aux{aux_type,
+                static_cast<char*>(operation.aux) + (bits ? aux_shift / 8 : aux_shift * BytesOf(aux_type)),
+                operation.aux_ld};
+  const float c_scale = IsFp8(call.c.type) && operation.c_scale != nullptr ? *operation.c_scale : 1;
+  const float d_scale = operation.d_scale == nullptr ? 1 : *operation.d_scale;
+  std::vector<float> column_largest(static_cast<size_t>(n), 0);
+  std::vector<float> values(epilogue.bias_gradient ? static_cast<size_t>(m * n) : 0);
+  ForRanges(n, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, m)), [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      const float scale_b = ScaleAt(operation.b_scale, operation.scale_modes[1], j);
+      for (int64_t i = 0; i < m; ++i) {
+        float value = factors.Alpha(i) * product[i + j * m] * scale_b *
+                      ScaleAt(operation.a_scale, operation.scale_modes[0], i);
+        if (const float beta = factors.Beta(i); beta != 0)
+          WithStored(call.c.type, c.data, [&](const auto* from) {
+            value += beta * c_scale * ConvertFrom<float>(from[c.At(i, j)]);
+          });
+        if (epilogue.bias) value += bias.Get(i);
+        value = Activate(epilogue, aux, i, j, value);
+        if (epilogue.bias_gradient) values[i + j * m] = value;
+        column_largest[j] = std::max(column_largest[j], std::abs(value));
+        WithStored(call.d.type, d.data, [&](auto* to) { ConvertTo(value * d_scale, to[d.At(i, j)]); });
+      }
+    }
+  });
+  if (operation.d_amax != nullptr && n > 0)
+    *operation.d_amax = *std::max_element(column_largest.begin(), column_largest.end());
+  for (int64_t i = 0; epilogue.bias_gradient && i < m; ++i) {
+    float sum = 0;
+    for (int64_t j = 0; j < n; ++j) sum += values[i + j * m];
+    bias.Set(i, sum);
+  }
+  if (epilogue.gradient_of_a) SumOperand(a, !Transposes(operation.trans_a), bias);
+  if (epilogue.gradient_of_b) SumOperand(b, Transposes(operation.trans_b), bias);
+}
+
+template <typename C>
+void RunWide(const Matmul& call, const Scalars& scalars, const Stored& a, const Stored& b, const Stored& c,
+             const Stored& d, int64_t depth, int batch) {
+  StorePlain<C>(Product<C>(call, a, b, depth).get(), FactorsOf<C>(call.operation, scalars, batch), c, d);
+}
+
+}  // namespace
+
+cublasStatus_t CheckMatmul(const Matmul& call) {
+  const auto& operation = call.operation;
+  for (const auto* layout : {&call.a, &call.b, &call.c, &call.d}) {
+    if (!IsStorable(*layout) || layout->batch_count < 1) return CUBLAS_STATUS_INVALID_VALUE;
+    if (layout->order > CUBLASLT_ORDER_COL32 || layout->batch_mode != 0 || layout->plane_offset != 0)
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (layout->batch_count != call.d.batch_count) return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  const bool ops = operation.trans_a >= CUBLAS_OP_N && operation.trans_a <= CUBLAS_OP_C &&
+                   operation.trans_b >= CUBLAS_OP_N && operation.trans_b <= CUBLAS_OP_C;
+  if (!ops || operation.trans_c != CUBLAS_OP_N) return CUBLAS_STATUS_INVALID_VALUE;
+  const bool ta = Transposes(operation.trans_a), tb = Transposes(operation.trans_b);
+  const uint64_t m = ta ? call.a.cols : call.a.rows, k = ta ? call.a.rows : call.a.cols,
+                 depth_b = tb ? call.b.cols : call.b.rows, n = tb ? call.b.rows : call.b.cols;
+  if (k != depth_b || call.d.rows != m || call.d.cols != n || call.c.rows != m || call.c.cols != n)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  Epilogue epilogue;
+  if (!TypesFit(call) || !ReadEpilogue(operation.epilogue, epilogue)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const bool plain_type = call.d.type == CUDA_R_64F || call.d.type == CUDA_R_32I ||
+                          call.d.type == CUDA_C_32F || call.d.type == CUDA_C_64F;
+  if (plain_type && operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT) return CUBLAS_STATUS_NOT_SUPPORTED;
+  for (const cublasLtMatmulMatrixScale_t mode : operation.scale_modes) {
+    if (mode != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F && mode != CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F)
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  const bool fit = libraries::FitBlas(static_cast<int64_t>(m), static_cast<int64_t>(n),
+                                      static_cast<int64_t>(k), call.a.ld, call.b.ld);
+  return fit && operation.aux_scale == nullptr && operation.aux_amax == nullptr &&
+                 operation.fill == CUBLAS_FILL_MODE_FULL
+             ? CUBLAS_STATUS_SUCCESS
+             : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+Scalars ReadScalars(const cublasLtMatmulDescOpaque_t& operation, const void* alpha, const void* beta) {
+  Scalars scalars;
+  const auto bytes = static_cast<size_t>(BytesOf(operation.scale_type));
+  if (operation.pointer_mode == CUBLASLT_POINTER_MODE_HOST) {
+    std::memcpy(scalars.alpha, alpha, bytes);
+  } else {
+    scalars.alpha_device = alpha;
+  }
+  if (operation.pointer_mode == CUBLASLT_POINTER_MODE_HOST ||
+      operation.pointer_mode == CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST) {
+    if (beta != nullptr) std::memcpy(scalars.beta, beta, bytes);
+  } else {
+    scalars.beta_device = beta;
+  }
+  return scalars;
+}
+
+void RunMatmul(const Matmul& call, const Scalars& scalars, const void* a, const void* b, const void* c,
+               void* d) {
+  const auto depth = static_cast<int64_t>(Transposes(call.operation.trans_a) ? call.a.rows : call.a.cols);
+  Epilogue epilogue;
+  ReadEpilogue(call.operation.epilogue, epilogue);
+  for (int batch = 0; batch < call.d.batch_count; ++batch) {
+    const Stored left(call.a, a, batch), right(call.b, b, batch), before(call.c, c, batch),
+        result(call.d, d, batch);
+    if (call.d.type == CUDA_C_32F) {
+      RunWide<cuComplex>(call, scalars, left, right, before, result, depth, batch);
+    } else if (call.d.type == CUDA_C_64F) {
+      RunWide<cuDoubleComplex>(call, scalars, left, right, before, result, depth, batch);
+    } else if (call.d.type == CUDA_R_64F) {
+      RunWide<double>(call, scalars, left, right, before, result, depth, batch);
+    } else if (call.operation.compute == CUBLAS_COMPUTE_32I ||
+               call.operation.compute == CUBLAS_COMPUTE_32I_PEDANTIC) {
+      const auto product = IntegerProduct(call, left, right, depth);
+      if (call.operation.scale_type == CUDA_R_32I) {
+        StorePlain<int32_t>(product.get(), FactorsOf<int32_t>(call.operation, scalars, batch), before,
+                            result);
+      } else {
+        const auto count = static_cast<int64_t>(call.d.rows * call.d.cols);
+        const auto floats = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(count));
+        for (int64_t i = 0; i < count; ++i) floats[i] = static_cast<float>(product[i]);
+        Finish(call, floats.get(), FactorsOf<float>(call.operation, scalars, batch), epilogue, left, right,
+               before, result, batch);
+      }
+    } else {
+      Finish(call, Product<float>(call, left, right, depth).get(),
+             FactorsOf<float>(call.operation, scalars, batch), epilogue, left, right, before, result, batch);
+    }
+  }
+}
+
+}  // namespace ptx2cpu::cublaslt
