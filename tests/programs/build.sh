@@ -12,6 +12,14 @@ while [ $# -gt 0 ]; do
   esac
 done
 mkdir -p "$to"
+to=$(cd "$to" && pwd)
+# nvcc writes the sources' folder into the line tables. For bin/ it has the same name wherever the tree is.
+if [ $# -eq 0 ]; then
+  build=/tmp/ptx2cpu-programs
+  rm -rf "$build"
+  cp -r . "$build"
+  cd "$build"
+fi
 ptx="-std=c++17 -w -gencode arch=compute_75,code=compute_75"
 # Separate compilation needs a target to link for; the relocatable PTX stays beside it.
 relocatable="-std=c++17 -w -rdc=true -gencode arch=compute_75,code=[compute_75,sm_75]"
