@@ -29,6 +29,21 @@ TEST_CASE("kernels of the suite compute the same as C++ and OpenCL, on one threa
   }
 }
 
+TEST_CASE("kernels of the suite compute the same with both sides held to AVX2") {
+  const Setting setting{.suite = PTX2CPU_SUITE_DIR, .held = Held::kV3};
+  if (Rows()[0].openmp[static_cast<size_t>(setting.held)].plain == nullptr) {
+    WARN("no x86-64");
+    return;
+  }
+  REQUIRE(setenv("PTX2CPU_TARGET", "x86-64-v3", 1) == 0);
+  for (size_t i = 1; i < Rows().size(); i += 2 * kQuickStep) {
+    const Status status = Check(Rows()[i], Size::kSmall, false, setting);
+    INFO(Rows()[i].name << (status ? "" : ": " + status.error().Render()));
+    CHECK(status);
+  }
+  unsetenv("PTX2CPU_TARGET");
+}
+
 TEST_CASE("rows of the suite have names of their own, launches and results") {
   std::set<std::string_view> names;
   for (const Row& row : Rows()) {

@@ -23,6 +23,8 @@ constexpr std::string_view kUsage =
     "  --note TEXT             added to the machine in what is written\n"
     "  --small                 compare the results of small problems, without times\n"
     "  --list                  the kernels\n"
+    "  --target native|x86-64-v3  hold ours and OpenMP to this processor's vectors; without OpenCL, which "
+    "cannot be held\n"
     "  --no-opencl             without OpenCL, also where PoCL is installed\n"
     "  --suite DIR             where the suite's kernels are (default: the source tree)\n";
 
@@ -46,6 +48,16 @@ Status ParseThreads(std::string_view value, Options& options) {
   options.one = value != "all", options.all = value != "one";
   if (value == "one" || value == "all" || value == "both") return {};
   return Fail(ErrorCode::kUsage, std::string(kUsage));
+}
+
+Status HoldTo(std::string_view value, Options& options) {
+  if (value == "native") return {};
+  if (value != "x86-64-v3" || Rows()[0].openmp[static_cast<size_t>(Held::kV3)].plain == nullptr)
+    return Fail(ErrorCode::kUsage, std::string(kUsage));
+  options.setting.held = Held::kV3;
+  options.opencl = false;
+  setenv("PTX2CPU_TARGET", "x86-64-v3", 1);
+  return {};
 }
 
 Result<Options> Parse(int count, char** arguments) {
@@ -79,6 +91,8 @@ Result<Options> Parse(int count, char** arguments) {
         *text->second = value;
       } else if (argument == "--threads") {
         TRY_STATUS(ParseThreads(value, options));
+      } else if (argument == "--target") {
+        TRY_STATUS(HoldTo(value, options));
       } else if (argument != "--seconds" ||
                  std::from_chars(value.data(), value.data() + value.size(), options.seconds).ec !=
                      std::errc()) {
@@ -152,6 +166,7 @@ Status Run(int count, char** arguments) {
   Report report{.machine = Machine() + (options.note.empty() ? "" : "; " + options.note),
                 .date = Today(),
                 .command = options.command,
+                .held = options.setting.held,
                 .chart = options.svg,
                 .limits = {},
                 .measured = {}};

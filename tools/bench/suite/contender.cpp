@@ -77,8 +77,9 @@ unsigned OpenMpThreads(unsigned workers) {
 #endif
 }
 
-Contender OpenMp(const Row& row, const Problem& problem, unsigned workers, bool fast_math) {
-  const OpenMpFunction function = fast_math ? row.fast : row.plain;
+Contender OpenMp(const Row& row, const Problem& problem, unsigned workers, Held held, bool fast_math) {
+  const OpenMpBuilds& builds = row.openmp[static_cast<size_t>(held)];
+  const OpenMpFunction function = fast_math ? builds.fast : builds.plain;
   return {fast_math ? Who::kOpenMpFast : Who::kOpenMp, [&problem, function, workers]() -> Status {
 #ifdef _OPENMP
             omp_set_num_threads(static_cast<int>(OpenMpThreads(workers)));
@@ -92,8 +93,8 @@ Result<std::vector<Contender>> Contenders(const Row& row, const Problem& problem
                                           const Setting& setting) {
   std::vector<Contender> contenders{TRY(Ours(row, problem, workers, setting))};
   if (workers == 1 || OpenMpThreads(workers) > 1 || std::thread::hardware_concurrency() == 1) {
-    contenders.push_back(OpenMp(row, problem, workers, false));
-    contenders.push_back(OpenMp(row, problem, workers, true));
+    contenders.push_back(OpenMp(row, problem, workers, setting.held, false));
+    contenders.push_back(OpenMp(row, problem, workers, setting.held, true));
   }
   if (setting.opencl != nullptr && row.opencl)
     contenders.push_back(TRY(setting.opencl->Contend(row, problem, workers, setting.suite)));

@@ -22,6 +22,7 @@ struct Contender {
 struct Setting {
   std::string suite = {};                     // folder of the families: compiled kernels and OpenCL sources
   std::shared_ptr<const OpenCl> opencl = {};  // null: does not take part
+  Held held = Held::kNative;                  // OpenMP's code; ours follows PTX2CPU_TARGET
 };
 
 // `workers`: 1 or all (0). A contender that this machine lacks (OpenCL; OpenMP on several threads) is left
@@ -31,7 +32,7 @@ Result<std::vector<Contender>> Contenders(const Row& row, const Problem& problem
 
 // Ours alone: compiled at once.
 Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers, const Setting& setting);
-Contender OpenMp(const Row& row, const Problem& problem, unsigned workers, bool fast_math);
+Contender OpenMp(const Row& row, const Problem& problem, unsigned workers, Held held, bool fast_math);
 // Threads of an OpenMP region with `workers`: 1 if the build has no OpenMP.
 unsigned OpenMpThreads(unsigned workers);
 

@@ -51,7 +51,7 @@ Figures FiguresOf(const std::vector<Sample>& samples, Who who, bool all_threads)
 Status CheckAll(const Row& row, const Problem& problem, std::span<const Contender> contenders) {
   problem.Clear();
   problem.Reset();
-  TRY_STATUS(OpenMp(row, problem, 1, false).run());
+  TRY_STATUS(OpenMp(row, problem, 1, Held::kNative, false).run());
   const std::vector<std::byte> expected = problem.Results();
   for (const Contender& contender : contenders) {
     problem.Clear();

@@ -1,5 +1,5 @@
-// What an openmp.cpp starts with. It is compiled twice: PTX2CPU_SUITE_BUILD is the namespace of the build,
-// `plain` or `fast` (-ffast-math).
+// What an openmp.cpp starts with. PTX2CPU_SUITE_BUILD is the namespace that it is compiled for: each
+// processor of suite.h, `plain` or `fast` (-ffast-math).
 #pragma once
 
 #include <cmath>

@@ -110,8 +110,7 @@ std::string Json(const Report& report) {
 std::string Markdown(const Report& report) {
   std::string text = fmt::format(
       "# Benchmarks\n\nEvery kernel of `tools/bench/suite`, compared with C++ and OpenMP (clang -O3, vectors "
-      "of the "
-      "machine's full\nwidth, with and without `-ffast-math`) and, where installed, with the same kernel in "
+      "of {},\nwith and without `-ffast-math`) and, where installed, with the same kernel in "
       "OpenCL on "
       "PoCL. Times are medians in\nmilliseconds of alternating runs: processor time of one thread, wall "
       "clock time of all "
@@ -120,6 +119,7 @@ std::string Markdown(const Report& report) {
       "of the measured copy bandwidth or\npeak of fused multiply-adds that ours reaches.\n\n- machine: {}\n- "
       "date: {}\n- command: "
       "`{}`\n",
+      report.held == Held::kNative ? "the machine's full width" : "AVX2's width (x86-64-v3, ours too)",
       report.machine, report.date, report.command);
   if (!report.chart.empty()) text += fmt::format("\n![Ratios of all kernels]({})\n", report.chart);
   for (const bool all_threads : {false, true}) {

@@ -10,8 +10,9 @@ namespace ptx2cpu::suite {
 
 struct Report {
   std::string machine, date, command;  // one line each
-  std::string chart = {};              // file of the chart, for the page; empty: none
-  std::array<Limits, 2> limits;        // of one thread, of all threads
+  Held held = Held::kNative;
+  std::string chart = {};        // file of the chart, for the page; empty: none
+  std::array<Limits, 2> limits;  // of one thread, of all threads
   std::vector<Measured> measured;
 };
 

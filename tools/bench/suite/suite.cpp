@@ -6,11 +6,33 @@ namespace ptx2cpu::suite {
 #include "tools/bench/suite/suite.def"
 #undef KERNEL
 
+// The namespaces that openmp.cpp of each family is compiled for.
+#define KERNEL(Name, name, family, opencl, shows) void Name(const Data& data);
+namespace native_plain {
+#include "tools/bench/suite/suite.def"
+}
+namespace native_fast {
+#include "tools/bench/suite/suite.def"
+}
+#ifdef PTX2CPU_SUITE_V3
+namespace v3_plain {
+#include "tools/bench/suite/suite.def"
+}
+namespace v3_fast {
+#include "tools/bench/suite/suite.def"
+}
+#define V3(Name) {v3_plain::Name, v3_fast::Name}
+#else
+#define V3(Name) \
+  OpenMpBuilds {}
+#endif
+#undef KERNEL
+
 namespace {
 
 constexpr Row kRows[] = {
 #define KERNEL(Name, name, family, opencl, shows) \
-  {name, #family, shows, opencl, Name, plain::Name, fast::Name},
+  {name, #family, shows, opencl, Name, {{{native_plain::Name, native_fast::Name}, V3(Name)}}},
 #include "tools/bench/suite/suite.def"
 #undef KERNEL
 };
