@@ -147,6 +147,18 @@ TEST_CASE("redirect: a runtime that a program opens by its path") {
   CHECK_FALSE(Contains(outcome.text, "ran "));
 }
 
+TEST_CASE("redirect: a library of NVIDIA's in a folder that DT_RPATH names") {
+  const Outcome alone = Run("env LD_LIBRARY_PATH=" + kLib + "ptx2cpu " + kBin + "redirect_library_rpath");
+  INFO(alone.text);
+  CHECK(Contains(alone.text, "ran a constructor"));
+  const Outcome outcome = Run(kBin + "ptx2cpu exec -- " + kBin + "redirect_library_rpath");
+  INFO(outcome.text);
+  CHECK(outcome.code == 0);
+  CHECK(Contains(outcome.text, "major 13"));
+  CHECK(Contains(outcome.text, "done"));
+  CHECK_FALSE(Contains(outcome.text, "ran "));
+}
+
 TEST_CASE("redirect: our own library opened by its path stays as it is") {
   const Outcome outcome =
       Run(kBin + "ptx2cpu exec --trace -- " + kBin + "redirect_by_path " + kLib + "ptx2cpu/libcudart.so.13");

@@ -1,5 +1,6 @@
 #include "runtime/cuda/redirect/program_symbols.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -160,6 +161,19 @@ bool ConcernsCuda(const MappedFile& file, const Sections& sections, const Loaded
 
 }  // namespace
 
+std::string OwnFolder() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&OwnFolder), &info) == 0 || info.dli_fname == nullptr) return ".";
+  const std::string file = info.dli_fname;
+  const size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "." : file.substr(0, slash);
+}
+
+bool HasNamesake(const std::string& soname) {
+  return soname.starts_with("lib") && soname.find(".so.") != std::string::npos &&
+         soname.find('/') == std::string::npos && access((OwnFolder() + "/" + soname).c_str(), R_OK) == 0;
+}
+
 bool IsCudaLibrary(const std::string& soname) {
   // Wheels of Python append a hash to the name: libcudart-d0da41ae.so.11.0
   for (const std::string_view name : {"libcudart", "libcuda"}) {
@@ -167,7 +181,7 @@ bool IsCudaLibrary(const std::string& soname) {
         (soname[name.size()] == '.' || soname[name.size()] == '-'))
       return true;
   }
-  return false;
+  return HasNamesake(soname);
 }
 
 bool ReadObject(const std::string& name, uintptr_t base, LoadedObject& object) {

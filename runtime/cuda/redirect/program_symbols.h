@@ -31,7 +31,11 @@ struct LoadedObject {
 // Of one object; an object without CUDA is not examined further. False: cannot be read.
 bool ReadObject(const std::string& file, uintptr_t base, LoadedObject& object);
 
-// A soname of the CUDA runtime or the CUDA driver.
+// The folder of this library, where ours lie.
+std::string OwnFolder();
+// One of ours has this soname: libcublas.so.13.
+bool HasNamesake(const std::string& soname);
+// A soname of the CUDA runtime or the CUDA driver, or of a library of which we have one.
 bool IsCudaLibrary(const std::string& soname);
 
 }  // namespace ptx2cpu::redirect

@@ -20,15 +20,11 @@ constexpr std::array<const char*, 3> kFaces = {"libcudart.so.13", "libcudart.so.
 
 // Functions inside the runtime that programs do not call; the number at the end differs from build to build.
 bool IsInternal(std::string_view name) { return name.starts_with("libcudart_static_"); }
-bool IsRuntimeName(std::string_view name) { return name.starts_with("cuda") || name.starts_with("__cuda"); }
-
-std::string OwnFolder() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&OwnFolder), &info) == 0 || info.dli_fname == nullptr) return ".";
-  const std::string file = info.dli_fname;
-  const size_t slash = file.rfind('/');
-  return slash == std::string::npos ? "." : file.substr(0, slash);
+// Of one of NVIDIA's interfaces in C.
+bool IsApiName(std::string_view name) {
+  return name.starts_with("cu") || name.starts_with("__cu") || name.starts_with("nvml");
 }
+bool IsRuntimeName(std::string_view name) { return name.starts_with("cuda") || name.starts_with("__cuda"); }
 
 [[noreturn]] void ReachedRuntime() {
   std::fputs(
@@ -74,8 +70,14 @@ Face ChooseFace(const LoadedObject& object) {
   return best;
 }
 
+// `soname` outlives the face.
 Face FaceOf(const std::string& soname, const std::string& file) {
   Face face;
+  if (HasNamesake(soname)) {
+    face.soname = soname.c_str();
+    face.handle = OpenFace(face.soname, file);
+    return face;
+  }
   const std::string_view version = std::string_view(soname).substr(soname.find(".so"));
   for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcuda.so.1"}) {
     const std::string_view own(name), stem = own.substr(0, own.find('.'));
@@ -122,10 +124,11 @@ void ShutInner(const LoadedObject& object, std::vector<Patch>& patches) {
 
 void CollectShared(const LoadedObject& object, const Face& face, std::vector<Patch>& patches) {
   for (const FunctionSymbol& symbol : object.exported) {
+    const void* target = dlsym(face.handle, symbol.name.c_str());
+    if (target == nullptr && !IsApiName(symbol.name)) continue;  // templates of C++ that others may use
     if (symbol.room < kPatchBytes)
       GiveUp(object.file, "function " + symbol.name + " is too short to be redirected",
              "let the program find our library first");
-    const void* target = dlsym(face.handle, symbol.name.c_str());
     patches.push_back({symbol.address, target == nullptr ? reinterpret_cast<const void*>(&NotOurs) : target});
   }
   for (uint8_t** place : object.constructors) {
