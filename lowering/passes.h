@@ -93,6 +93,8 @@ Status MergeSlots(ir::Module& module, ir::Function& f, const PassOptions& option
 Status MakeBlocksResumable(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Divergent branches become their arms, one after the other, each run by its own lanes.
 Status SequenceDivergentArms(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Warp-level code between which lanes only compute becomes one block, without slots in between.
+Status JoinWarpCode(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Resumes warps: the loop over warps goes, each barrier ends a warp's turn.
 Status MakeWarpsResumable(ir::Module& module, ir::Function& f, const PassOptions& options);
 

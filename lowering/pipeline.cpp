@@ -64,6 +64,8 @@ constexpr std::array kPasses = {
               On::kKernels,
               "the second half of mask-divergent-arms: lanes that wait are kept in slots, and loops over "
               "lanes run the others"},
+    PassEntry{"join-warp-code", JoinWarpCode, Phase::kCollapsed, For::kRegions, On::kKernels,
+              "after the arms: no lane waits in code that all lanes of the warp execute at once"},
     PassEntry{"make-warps-resumable", MakeWarpsResumable, Phase::kCollapsed, For::kWarps, On::kKernels,
               "after the arms, which are within one turn of a warp: cuts what is left at its barriers"},
     PassEntry{"insert-yields", InsertYields, Phase::kSimt, For::kLanes, On::kKernels,

@@ -1,6 +1,9 @@
 #include "analysis/lanes/slots_of_turn.h"
 
 #include <algorithm>
+#include <bitset>
+#include <map>
+#include <set>
 
 namespace ptx2cpu::analysis {
 
@@ -11,18 +14,19 @@ using ir::Opcode;
 namespace {
 
 constexpr size_t kMaxSlots = 256;  // they are on the stack
+using Slots = std::bitset<kMaxSlots>;
 
+// One of those that are looked at.
 bool AccessesSlot(const ir::Inst& inst) {
-  return inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore;
+  return (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore) && inst.attrs.index < kMaxSlots;
 }
 
 // The way of one lane through a turn: a loop over lanes leads into its region, and the region's ends lead to
 // what follows the loop. A slot is known where each way has stored it.
 class Turn {
  public:
-  Turn(const ir::Function& f, BlockId loop, std::vector<bool>& is_of_turn)
-      : f_(f), is_of_turn_(is_of_turn), known_(f.blocks.size()), after_(f.blocks.size()) {
-    Reach(f.terminator(loop).edges[0].to, std::vector<bool>(f.slots.size()));
+  Turn(const ir::Function& f, BlockId loop, std::vector<bool>& is_of_turn) : f_(f), is_of_turn_(is_of_turn) {
+    Reach(f.terminator(loop).edges[0].to, {});
     while (!work_.empty()) {
       const BlockId block = work_.back();
       work_.pop_back();
@@ -32,9 +36,8 @@ class Turn {
 
   std::vector<uint32_t> Used() const {
     std::vector<uint32_t> slots;
-    for (uint32_t n = 0; n < known_.size(); ++n) {
-      if (known_[n].empty()) continue;
-      for (ir::InstId id : f_.blocks[n].insts) {
+    for (const auto& [block, known] : known_) {
+      for (ir::InstId id : f_.at_block(block).insts) {
         const ir::Inst& inst = f_.at_inst(id);
         if (AccessesSlot(inst)) slots.push_back(inst.attrs.index);
       }
@@ -45,42 +48,36 @@ class Turn {
   }
 
  private:
-  void Reach(BlockId block, const std::vector<bool>& known) {
-    std::vector<bool>& here = known_[block.index];
-    bool changed = here.empty();
-    if (changed) here = known;
-    for (size_t slot = 0; slot < here.size(); ++slot) {
-      if (!here[slot] || known[slot]) continue;
-      here[slot] = false;
-      changed = true;
-    }
-    if (changed) work_.push_back(block);
+  void Reach(BlockId block, const Slots& known) {
+    const auto [here, is_new] = known_.emplace(block, known);
+    const Slots before = here->second;
+    here->second &= known;
+    if (is_new || here->second != before) work_.push_back(block);
   }
 
   // The region's ends, for all that is reached from its entry.
   void ConnectEnds(BlockId entry, BlockId after) {
-    std::vector<bool> seen(f_.blocks.size());
+    std::set<BlockId> seen;
     std::vector<BlockId> found{entry};
     for (size_t n = 0; n < found.size(); ++n) {
       if (f_.terminator(found[n]).op == Opcode::kEndLane) {
-        std::vector<BlockId>& to = after_[found[n].index];
+        std::vector<BlockId>& to = after_[found[n]];
         if (std::ranges::find(to, after) == to.end()) {
           to.push_back(after);
-          if (!known_[found[n].index].empty()) work_.push_back(found[n]);
+          if (known_.contains(found[n])) work_.push_back(found[n]);
         }
       }
       for (const ir::Edge& edge : f_.successors(found[n])) {
-        if (seen[edge.to.index]) continue;
-        seen[edge.to.index] = true;
-        found.push_back(edge.to);
+        if (seen.insert(edge.to).second) found.push_back(edge.to);
       }
     }
   }
 
   void Visit(BlockId block) {
-    std::vector<bool> known = known_[block.index];
+    Slots known = known_.at(block);
     for (ir::InstId id : f_.at_block(block).insts) {
       const ir::Inst& inst = f_.at_inst(id);
+      if (!AccessesSlot(inst)) continue;
       if (inst.op == Opcode::kSlotStore) known[inst.attrs.index] = true;
       if (inst.op == Opcode::kSlotLoad && !known[inst.attrs.index]) is_of_turn_[inst.attrs.index] = false;
     }
@@ -90,15 +87,14 @@ class Turn {
       Reach(end.edges[0].to, known);
       return;
     }
-    for (BlockId to : after_[block.index]) Reach(to, known);
+    for (BlockId to : after_[block]) Reach(to, known);
     for (const ir::Edge& edge : end.edges) Reach(edge.to, known);
   }
 
   const ir::Function& f_;
   std::vector<bool>& is_of_turn_;
-  std::vector<std::vector<bool>>
-      known_;  // by block: slots that are stored when it begins; empty: not reached
-  std::vector<std::vector<BlockId>> after_;  // by block that ends a lane's region
+  std::map<BlockId, Slots> known_;                 // by block that is reached: what is stored when it begins
+  std::map<BlockId, std::vector<BlockId>> after_;  // by block that ends a lane's region
   std::vector<BlockId> work_;
 };
 

@@ -28,3 +28,7 @@ enum ptx2cpu_matrix_element {
 #define PTX2CPU_MATRIX_SATURATES (1u << 19)
 #define PTX2CPU_MATRIX_SPARSE (1u << 20)
 #define PTX2CPU_MATRIX_SELECTOR_SHIFT 21
+
+/* Of ptx2cpu_matrix_load. */
+#define PTX2CPU_MATRIX_COUNT 7u
+#define PTX2CPU_MATRIX_TRANSPOSED 8u

@@ -7,9 +7,7 @@
 #include "runtime/warp/matrix_vectors.h"
 
 extern "C" {
-#define MATRIX(name, meaning)                                                                               \
-  void name(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c, const uint32_t* metadata, \
-            uint32_t form);
+#define MATRIX(name, parameters, meaning) void name parameters;
 #include "runtime/warp/matrix.def"
 #undef MATRIX
 }

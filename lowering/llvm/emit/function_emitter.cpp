@@ -56,6 +56,7 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       values(*this, f.is_kernel ? analysis::FindVaryingAboveLanes(f) : std::vector<bool>()),
       blocks(*this),
       memory(*this),
+      matrices(*this),
       alignment(*this) {
   body.Begin(f);
 }

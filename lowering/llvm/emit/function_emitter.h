@@ -8,12 +8,14 @@
 // types take the shape of the operands. State changes through scopes (CurrentStep, ValueMap, Alignment).
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "analysis/lanes/early_exits.h"
 #include "analysis/lanes/slots_of_turn.h"
 #include "lowering/llvm/emit/alignment_notes.h"
 #include "lowering/llvm/emit/function_body.h"
+#include "lowering/llvm/emit/matrix_arrays.h"
 #include "lowering/llvm/emit/memory_access.h"
 #include "lowering/llvm/emit/region_blocks.h"
 #include "lowering/llvm/emit/shapes.h"
@@ -34,13 +36,15 @@ struct FunctionEmitter {
   const bool one_dimensional;  // tid.x is the thread's number
   const analysis::EarlyExits exits;
   const analysis::SlotsOfTurn slots_of_turn;
-  bool lanes_missing;  // where code is emitted, lanes may have exited
+  bool lanes_missing;                             // where code is emitted, lanes may have exited
+  std::map<llvm::Value*, llvm::Value*> lanes_of;  // of LanesOf, by the warp's number
   FunctionBody body;
   llvm::IRBuilder<>& b;
   CurrentStep step;
   ValueMap values;
   RegionBlocks blocks;
   MemoryAccess memory;
+  MatrixArrays matrices;
   Alignment alignment;
 };
 

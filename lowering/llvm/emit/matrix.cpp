@@ -1,6 +1,6 @@
-// Matrix fragments. A register of a warp is one vector of 32 words: loads are eight rows of 16 bytes one
-// after the other, transposition shuffles two vectors, products are functions of runtime/warp/matrix.def on
-// whole registers.
+// Matrix fragments. A register of a warp is one vector of 32 words: stores are eight rows of 16 bytes one
+// after the other, transposition shuffles two vectors, loads and products are functions of
+// runtime/warp/matrix.def on arrays of registers (matrix_arrays.h).
 #include "ir/matrix.h"
 
 #include <bit>
@@ -54,14 +54,14 @@ Status EmitMatrixTranspose(Site& s) {
 
 namespace {
 
-// The addresses of rows: that of lane 8 m + r is row r of matrix m. Lanes that take no part have scratch
-// memory.
+// The addresses of rows: that of lane 8 m + r is row r of matrix m.
 struct Rows {
   Value pointers;  // <32 x ptr>
   Memory memory;
 };
 
-Result<Rows> RowsOf(Site& s, Value is_member, uint32_t count) {
+// `elsewhere`: 16 bytes for the rows of those lanes.
+Result<Rows> RowsOf(Site& s, Value is_member, uint32_t count, Value elsewhere) {
   Rows rows{nullptr, Memory::kGeneric};
   const Value addresses = Broadcast(s.b, s.Raw(0), kWarpSize);
   Value given = nullptr;
@@ -77,50 +77,42 @@ Result<Rows> RowsOf(Site& s, Value is_member, uint32_t count) {
   const Value off = NonZero(s, s.b.CreateAnd(addresses, Literal(addresses, matrix::kRowBytes - 1)));
   const Value wrong = Bits(s, s.b.CreateAnd(off, used));
   s.e.body.Fault(NonZero(s, wrong), PTX2CPU_FAULT_MISALIGNED, ThreadOf(s, FirstLane(s, wrong)), s.inst.at);
-  const Value scratch = s.e.body.Scratch(s.e.I(8), matrix::kRowBytes);
-  rows.pointers = s.b.CreateSelect(used, given, Broadcast(s.b, scratch, kWarpSize));
+  rows.pointers = s.b.CreateSelect(used, given, Broadcast(s.b, elsewhere, kWarpSize));
   return rows;
 }
 
 llvm::Type* RowType(Site& s) { return llvm::FixedVectorType::get(s.e.I(32), kRowWords); }
 
-// Vectors one after the other.
-Value Concatenated(Site& s, std::vector<Value> parts) {
-  while (parts.size() > 1) {
-    std::vector<Value> pairs;
-    for (size_t n = 0; n < parts.size(); n += 2) {
-      const unsigned width = llvm::cast<llvm::FixedVectorType>(parts[n]->getType())->getNumElements();
-      std::vector<int> order(size_t{2} * width);
-      for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-      pairs.push_back(s.b.CreateShuffleVector(parts[n], parts[n + 1], order));
-    }
-    parts = std::move(pairs);
-  }
-  return parts[0];
+Value Zeros(Site& s) {
+  constexpr const char* kName = "ptx2cpu_zeros";
+  if (llvm::GlobalVariable* known = s.e.m.module->getGlobalVariable(kName, true)) return known;
+  llvm::Constant* zeros = llvm::Constant::getNullValue(RowType(s));
+  auto* variable = new llvm::GlobalVariable(*s.e.m.module, zeros->getType(), true,
+                                            llvm::GlobalValue::InternalLinkage, zeros, kName);
+  variable->setAlignment(llvm::Align(matrix::kRowBytes));
+  return variable;
 }
+
+static_assert(matrix::kCountMask == PTX2CPU_MATRIX_COUNT && matrix::kTransposed == PTX2CPU_MATRIX_TRANSPOSED);
 
 }  // namespace
 
 Status EmitMatrixLoad(Site& s) {
   const uint32_t form = s.inst.attrs.index, count = form & matrix::kCountMask;
   const Value is_member = IsMember(s, TRY(LanesTaking(s, 1)));
-  const Rows rows = TRY(RowsOf(s, is_member, count));
-  for (uint32_t n = 0; n < count; ++n) {
-    std::vector<Value> parts;
-    for (uint32_t row = 0; row < kRows; ++row) {
-      const Value pointer = s.b.CreateExtractElement(rows.pointers, s.b.getInt32(n * kRows + row));
-      parts.push_back(s.e.memory.Load(RowType(s), pointer, llvm::Align(matrix::kRowBytes), rows.memory));
-    }
-    const Value words = Concatenated(s, std::move(parts));
-    s.Return((form & matrix::kTransposed) != 0 ? Transposed(s, words) : words, n);
-  }
+  const Rows rows = TRY(RowsOf(s, is_member, count, Zeros(s)));
+  llvm::AllocaInst* pointers = s.e.body.Scratch(s.b.getPtrTy(), kWarpSize);
+  s.b.CreateAlignedStore(rows.pointers, pointers, llvm::Align(64));
+  const Value registers = s.e.matrices.Room(s.inst.results, nullptr);
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_matrix_load"), {registers, pointers, s.b.getInt32(form)});
+  s.e.matrices.Filled(s.inst.results, true);
   return {};
 }
 
 Status EmitMatrixStore(Site& s) {
   const uint32_t form = s.inst.attrs.index, count = form & matrix::kCountMask;
   const Value is_member = IsMember(s, TRY(LanesTaking(s, s.inst.operands.size() - 1)));
-  const Rows rows = TRY(RowsOf(s, is_member, count));
+  const Rows rows = TRY(RowsOf(s, is_member, count, s.e.body.Scratch(s.e.I(8), matrix::kRowBytes)));
   for (uint32_t n = 0; n < count; ++n) {
     Value words = Register(s, 1 + n, is_member);
     if ((form & matrix::kTransposed) != 0) words = Transposed(s, words);
@@ -186,25 +178,24 @@ std::string FunctionOf(const matrix::Product& p) {
 Status EmitMatrixMultiply(Site& s) {
   const matrix::Product p = matrix::DecodeProduct(s.inst.attrs.index);
   const Value is_member = IsMember(s, TRY(LanesTaking(s, s.inst.operands.size() - 1)));
-  size_t next = 0;
-  auto array = [&](size_t count) -> Value {
-    if (count == 0) return llvm::ConstantPointerNull::get(s.b.getPtrTy());
-    llvm::AllocaInst* words = nullptr;
-    for (size_t n = 0; n < count; ++n) {
-      const Value value = Register(s, next++, is_member);
-      llvm::Type* element = value->getType()->getScalarType();
-      if (words == nullptr) words = s.e.body.Scratch(element, static_cast<unsigned>(count * kWarpSize));
-      s.b.CreateAlignedStore(value, s.b.CreateConstInBoundsGEP1_64(value->getType(), words, n),
-                             llvm::Align(64));
-    }
-    return words;
-  };
-  const Value a = array(p.registers_of_a()), b = array(p.registers_of_b()), c = array(p.registers_of_c()),
-              metadata = array(p.sparse ? 1 : 0);
-  llvm::Type* type = llvm::FixedVectorType::get(s.e.m.MemoryTypeOf(s.inst.type), kWarpSize);
-  s.b.CreateCall(s.e.m.Service(FunctionOf(p)), {c, a, b, c, metadata, s.b.getInt32(s.inst.attrs.index)});
-  for (size_t n = 0; n < s.inst.results.size(); ++n)
-    s.Return(s.b.CreateAlignedLoad(type, s.b.CreateConstInBoundsGEP1_64(type, c, n), llvm::Align(64)), n);
+  const std::span<const ir::ValueId> operands(s.inst.operands);
+  const size_t of_a = p.registers_of_a(), of_b = p.registers_of_b(), of_c = p.registers_of_c();
+  const auto left = operands.first(of_a), right = operands.subspan(of_a, of_b),
+             sums = operands.subspan(of_a + of_b, of_c);
+  MatrixArrays& arrays = s.e.matrices;
+  // A lane's part of the sum is its own.
+  const Value a = arrays.Of(left, is_member), b = arrays.Of(right, is_member), c = arrays.Of(sums, nullptr);
+  Value metadata = llvm::ConstantPointerNull::get(s.b.getPtrTy());
+  if (p.sparse) {
+    metadata = s.e.body.Scratch(s.e.I(32), kWarpSize);
+    s.b.CreateAlignedStore(Register(s, of_a + of_b + of_c, is_member), metadata, llvm::Align(64));
+  }
+  arrays.Used(sums);
+  const Value d = arrays.Room(s.inst.results, c);
+  arrays.Used(left);
+  arrays.Used(right);
+  s.b.CreateCall(s.e.m.Service(FunctionOf(p)), {d, a, b, c, metadata, s.b.getInt32(s.inst.attrs.index)});
+  arrays.Filled(s.inst.results, false);
   return {};
 }
 

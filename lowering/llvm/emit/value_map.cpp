@@ -76,7 +76,8 @@ void ValueMap::ForgetMaterialised() {
 }
 
 void ValueMap::ForgetSequences() {
-  for (ShapedValue& value : values_) value.first = value.holds = nullptr;
+  for (ir::ValueId id : sequences_) values_[id.index].first = values_[id.index].holds = nullptr;
+  sequences_.clear();
 }
 
 }  // namespace ptx2cpu::lowering

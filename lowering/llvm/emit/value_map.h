@@ -36,7 +36,10 @@ class ValueMap {
   llvm::Value* Get(ir::ValueId id);
   ShapedValue Shaped(ir::ValueId id);
   void Set(ir::ValueId id, llvm::Value* value) { values_[id.index].value = value; }
-  void SetShaped(ir::ValueId id, const ShapedValue& value) { values_[id.index] = value; }
+  void SetShaped(ir::ValueId id, const ShapedValue& value) {
+    values_[id.index] = value;
+    if (value.first != nullptr || value.holds != nullptr) sequences_.push_back(id);
+  }
   // The value is not a known sequence until it is set again.
   void ForgetSequence(ir::ValueId id) { values_[id.index].first = values_[id.index].holds = nullptr; }
   bool IsVarying(ir::ValueId id) const { return !varying_.empty() && varying_[id.index]; }
@@ -79,13 +82,13 @@ class ValueMap {
    public:
     explicit Overrides(ValueMap& map) : map_(map) {}
     ~Overrides() {
-      for (auto it = saved_.rbegin(); it != saved_.rend(); ++it) map_.values_[it->first.index] = it->second;
+      for (auto it = saved_.rbegin(); it != saved_.rend(); ++it) map_.SetShaped(it->first, it->second);
     }
     Overrides(const Overrides&) = delete;
     Overrides& operator=(const Overrides&) = delete;
     void Set(ir::ValueId id, const ShapedValue& value) {
       saved_.push_back({id, map_.values_[id.index]});
-      map_.values_[id.index] = value;
+      map_.SetShaped(id, value);
     }
 
    private:
@@ -103,6 +106,7 @@ class ValueMap {
   std::vector<ShapedValue> values_;
   std::vector<bool> varying_;
   std::vector<ir::ValueId> materialised_;
+  std::vector<ir::ValueId> sequences_;                // those that may be known as such
   std::map<llvm::Value*, llvm::AllocaInst*> arrays_;  // of vectors of a warp that parts are read from
   bool gives_first_ = false;
 };

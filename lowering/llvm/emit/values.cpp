@@ -349,7 +349,10 @@ Status EmitSlotStore(Site& s) {
   if (e.step->level == ir::Level::kLane) {
     StoreSlot(s, s.Raw(0), nullptr);
   } else if (e.step->level == ir::Level::kWarp) {
-    StoreSlot(s, s.Raw(0), LiveMask(e, e.step->warp));
+    const bool of_lanes = e.f.slots[s.inst.attrs.index].shape == ir::Level::kLane;
+    const bool needs_mask = e.f.parked_slot != ~0u || e.f.resumes == ir::Resumes::kLanes ||
+                            (!of_lanes && s.Raw(0)->getType()->isVectorTy());
+    StoreSlot(s, s.Raw(0), needs_mask ? LiveMask(e, e.step->warp) : nullptr);
   } else if (e.f.slots[s.inst.attrs.index].shape == ir::Level::kBlock &&
              !e.values.IsVarying(s.inst.operands[0])) {
     StoreSlot(s, s.Raw(0), nullptr);

@@ -71,7 +71,16 @@ Value LanesOf(FunctionEmitter& e, Value warp) {
   Value threads = e.body.Field(offsetof(ptx2cpu_block, thread_count), e.b.getInt32Ty(), "thread_count");
   const auto* count = llvm::dyn_cast<llvm::ConstantInt>(threads);
   if (count != nullptr && count->getZExtValue() % kWarpSize == 0) return e.b.getInt32(~0u);
-  return FirstLanes(e, e.b.CreateSub(threads, e.b.CreateShl(warp, 5)));
+  // Once, where the warp's number is known.
+  Value& lanes = e.lanes_of[warp];
+  if (lanes != nullptr) return lanes;
+  llvm::IRBuilder<>::InsertPointGuard guard(e.b);
+  if (auto* number = llvm::dyn_cast<llvm::Instruction>(warp)) {
+    e.b.SetInsertPoint(number->getParent(), *number->getInsertionPointAfterDef());
+  } else {
+    e.b.SetInsertPoint(e.body.function->getEntryBlock().getTerminator());
+  }
+  return lanes = FirstLanes(e, e.b.CreateSub(threads, e.b.CreateShl(warp, 5)));
 }
 
 Value FirstLanes(FunctionEmitter& e, Value count) {

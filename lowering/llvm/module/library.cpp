@@ -133,8 +133,8 @@ Status LinkLibraries(llvm::Module& module, const Target& target) {
     TRY_STATUS(LinkOne(module, "math_" + machine));
     if (UsesLibrary(module, ServiceKind::kMath)) TRY_STATUS(LinkOne(module, "narrow_" + machine));
   }
-  // The special cases of the first two are in the third.
-  for (const char* part : {"matrix_float_", "matrix_exact_", "matrix_general_"}) {
+  // The special cases of those for floats and integers are in the last.
+  for (const char* part : {"matrix_rows_", "matrix_float_", "matrix_exact_", "matrix_general_"}) {
     if (UsesLibrary(module, ServiceKind::kMatrix))
       TRY_STATUS(LinkOne(module, part + std::string(MachineOf(traits))));
   }

@@ -13,9 +13,7 @@ extern "C" {
 #define MATH(result, name, parameters, code, meaning) result name parameters;
 #include "runtime/math/math.def"
 #undef MATH
-#define MATRIX(name, meaning)                                                                               \
-  void name(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c, const uint32_t* metadata, \
-            uint32_t form);
+#define MATRIX(name, parameters, meaning) void name parameters;
 #include "runtime/warp/matrix.def"
 #undef MATRIX
 }
@@ -54,8 +52,8 @@ constexpr ServiceInfo kServices[] = {
    ServiceCode::code},
 #include "runtime/math/math.def"
 #undef MATH
-#define MATRIX(name, meaning)   \
-  {#name, ServiceKind::kMatrix, \
+#define MATRIX(name, parameters, meaning) \
+  {#name, ServiceKind::kMatrix,           \
    [](llvm::LLVMContext& c) { return Signature(c, decltype (&name)(nullptr)); }, ServiceCode::kBranches},
 #include "runtime/warp/matrix.def"
 #undef MATRIX

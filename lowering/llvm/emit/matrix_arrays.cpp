@@ -1,0 +1,177 @@
+#include "lowering/llvm/emit/matrix_arrays.h"
+
+#include <llvm/IR/Constants.h>
+
+#include <algorithm>
+#include <array>
+
+#include "ir/matrix.h"
+#include "lowering/llvm/emit/function_emitter.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::ValueId;
+using Value = llvm::Value*;
+
+namespace {
+const llvm::Align kAlign(64);
+
+// The fragments among the operands of a product: A, B and C.
+std::array<std::span<const ValueId>, 3> FragmentsOf(const ir::Inst& inst) {
+  const ir::matrix::Product p = ir::matrix::DecodeProduct(inst.attrs.index);
+  const std::span<const ValueId> all(inst.operands);
+  const size_t a = p.registers_of_a(), b = p.registers_of_b();
+  return {all.first(a), all.subspan(a, b), all.subspan(a + b, p.registers_of_c())};
+}
+}  // namespace
+
+void MatrixArrays::Begin(ir::BlockId block) {
+  places_.clear();
+  released_.clear();
+  free_.clear();
+  for (const auto& array : arrays_) {
+    array->uses = 0;
+    Free(*array);
+  }
+  CountUses(block);
+}
+
+void MatrixArrays::CountUses(ir::BlockId block) {
+  uses_.clear();
+  for (ir::InstId id : e_.f.at_block(block).insts) {
+    const ir::Inst& inst = e_.f.at_inst(id);
+    if (inst.op != ir::Opcode::kMatrixMultiply) continue;
+    for (std::span<const ValueId> fragment : FragmentsOf(inst)) {
+      for (ValueId value : fragment) ++uses_[value.index];
+    }
+  }
+}
+
+void MatrixArrays::FindReaders() {
+  is_read_.resize(e_.f.values.size());
+  auto read = [&](ValueId value) { is_read_[value.index] = true; };
+  for (const ir::Inst& inst : e_.f.insts) {
+    if (!inst.block.valid()) continue;
+    size_t first = 0;
+    if (inst.op == ir::Opcode::kMatrixMultiply) {
+      for (std::span<const ValueId> fragment : FragmentsOf(inst)) {
+        for (ValueId value : fragment) {
+          if (e_.f.at_value(value).block != inst.block) read(value);
+        }
+        first += fragment.size();
+      }
+    }
+    for (size_t n = first; n < inst.operands.size(); ++n) read(inst.operands[n]);
+    for (const ir::Edge& edge : inst.edges) {
+      for (ValueId arg : edge.args) read(arg);
+    }
+  }
+}
+
+void MatrixArrays::Free(Array& array) { free_.emplace(std::pair(array.element, array.registers), &array); }
+
+MatrixArrays::Array& MatrixArrays::Take(llvm::Type* element, size_t registers) {
+  const auto known = free_.find({element, registers});
+  if (known != free_.end()) {
+    Array* array = known->second;
+    free_.erase(known);
+    return *array;
+  }
+  arrays_.push_back(std::make_unique<Array>(
+      Array{e_.body.Scratch(element, static_cast<unsigned>(registers * kWarpSize)), element, registers}));
+  return *arrays_.back();
+}
+
+void MatrixArrays::Put(ValueId value, Array& array, size_t number) {
+  const auto uses = uses_.find(value.index);
+  const uint32_t count = uses == uses_.end() ? 0 : uses->second;
+  const auto before = places_.find(value.index);
+  array.uses += count;
+  if (before != places_.end() && count != 0) {
+    Array& old = *before->second.array;
+    old.uses -= count;
+    if (old.uses == 0) released_.push_back(&old);
+  }
+  places_.insert_or_assign(value.index, Place{&array, number});
+}
+
+Value MatrixArrays::Pointer(const Array& array, size_t number) {
+  llvm::Type* lanes = llvm::FixedVectorType::get(array.element, kWarpSize);
+  return number == 0 ? array.memory : e_.b.CreateConstInBoundsGEP1_64(lanes, array.memory, number);
+}
+
+// Also of a value of which only the array exists.
+Value MatrixArrays::Vector(ValueId value) {
+  const auto place = places_.find(value.index);
+  if (place == places_.end() || is_read_[value.index])
+    return Broadcast(e_.b, e_.values.Get(value), kWarpSize);
+  const auto& [array, number] = place->second;
+  return e_.b.CreateAlignedLoad(llvm::FixedVectorType::get(array->element, kWarpSize),
+                                Pointer(*array, number), kAlign);
+}
+
+Value MatrixArrays::Of(std::span<const ValueId> values, Value kept) {
+  if (is_read_.empty()) FindReaders();
+  auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(kept);
+  const bool keeps = kept != nullptr && (constant == nullptr || !constant->isAllOnesValue());
+  const auto first = places_.find(values[0].index);
+  if (first != places_.end() && (!keeps || first->second.array->is_kept)) {
+    const auto [array, begin] = first->second;
+    size_t n = 1;
+    for (; n < values.size(); ++n) {
+      const auto place = places_.find(values[n].index);
+      if (place == places_.end() || place->second.array != array || place->second.number != begin + n) break;
+    }
+    if (n == values.size()) return Pointer(*array, begin);
+  }
+  Array& array = Take(e_.m.MemoryTypeOf(e_.f.type_of(values[0])), values.size());
+  array.is_kept = kept != nullptr;
+  std::vector<Value> vectors;
+  for (ValueId value : values) vectors.push_back(Vector(value));
+  for (size_t n = 0; n < values.size(); ++n) {
+    Value vector = vectors[n];
+    if (keeps) vector = e_.b.CreateSelect(kept, vector, llvm::Constant::getNullValue(vector->getType()));
+    e_.b.CreateAlignedStore(vector, Pointer(array, n), kAlign);
+    Put(values[n], array, n);
+  }
+  return array.memory;
+}
+
+void MatrixArrays::Used(std::span<const ValueId> values) {
+  for (ValueId value : values) {
+    --uses_[value.index];
+    Array& array = *places_.at(value.index).array;
+    if (--array.uses == 0) released_.push_back(&array);
+  }
+}
+
+Value MatrixArrays::Room(std::span<const ValueId> results, Value accumulator) {
+  if (is_read_.empty()) FindReaders();
+  const auto same = std::ranges::find_if(released_, [&](const Array* one) {
+    return one->memory == accumulator && one->registers == results.size();
+  });
+  Array* array = nullptr;
+  if (same != released_.end()) {
+    array = *same;
+    released_.erase(same);
+  } else {
+    array = &Take(e_.m.MemoryTypeOf(e_.f.type_of(results[0])), results.size());
+  }
+  for (size_t n = 0; n < results.size(); ++n) Put(results[n], *array, n);
+  return array->memory;
+}
+
+void MatrixArrays::Filled(std::span<const ValueId> results, bool lanes_are_kept) {
+  Array& array = *places_.at(results[0].index).array;
+  array.is_kept = lanes_are_kept;
+  llvm::Type* type = llvm::FixedVectorType::get(array.element, kWarpSize);
+  for (size_t n = 0; n < results.size(); ++n) {
+    if (!is_read_[results[n].index]) continue;
+    e_.values.Set(results[n], e_.b.CreateAlignedLoad(type, Pointer(array, n), kAlign));
+  }
+  for (Array* released : released_) Free(*released);
+  released_.clear();
+  if (array.uses == 0) Free(array);
+}
+
+}  // namespace ptx2cpu::lowering

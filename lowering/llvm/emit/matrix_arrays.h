@@ -1,0 +1,68 @@
+// Where the registers of matrix fragments are in memory for the functions of runtime/warp/matrix.def: each
+// fragment is an array, its registers one after the other, 32 lanes each.
+//
+// Within a block of the IR a fragment stays in its array from the instruction that makes it to its last use:
+// what a load or a product has left there is what the next product is given, accumulators are added to in
+// place, and arrays are used again. Only what other instructions read becomes a vector as well.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/function.h"
+#include "lowering/llvm/emit/lane_step.h"
+
+namespace ptx2cpu::lowering {
+
+struct FunctionEmitter;
+
+class MatrixArrays {
+ public:
+  explicit MatrixArrays(FunctionEmitter& e) : e_(e) {}
+  // Nothing is in memory where a block begins.
+  void Begin(ir::BlockId block);
+
+  // The array that holds these values; `kept` (<32 x i1>): the others' lanes are zero there. Null: as they
+  // come.
+  llvm::Value* Of(std::span<const ir::ValueId> values, llvm::Value* kept);
+  // After the instruction that is given them: they have one use fewer.
+  void Used(std::span<const ir::ValueId> values);
+  // Room for the results of an instruction: the accumulator's array, if nothing needs it any more.
+  llvm::Value* Room(std::span<const ir::ValueId> results, llvm::Value* accumulator);
+  // After the code that has filled it: vectors of those that other instructions read.
+  void Filled(std::span<const ir::ValueId> results, bool lanes_are_kept);
+
+ private:
+  struct Array {
+    llvm::AllocaInst* memory;
+    llvm::Type* element;
+    size_t registers;
+    uint32_t uses = 0;  // of all that is there, by the block's instructions
+    bool is_kept = false;
+  };
+  struct Place {
+    Array* array;
+    size_t number;
+  };
+
+  void Free(Array& array);
+  Array& Take(llvm::Type* element, size_t registers);
+  void Put(ir::ValueId value, Array& array, size_t number);
+  llvm::Value* Vector(ir::ValueId value);
+  llvm::Value* Pointer(const Array& array, size_t number);
+  void CountUses(ir::BlockId block);
+  void FindReaders();
+
+  FunctionEmitter& e_;
+  std::vector<std::unique_ptr<Array>> arrays_;
+  std::multimap<std::pair<llvm::Type*, size_t>, Array*> free_;
+  std::vector<Array*> released_;                 // by the current instruction, which still uses them
+  std::unordered_map<uint32_t, Place> places_;   // by value
+  std::unordered_map<uint32_t, uint32_t> uses_;  // by value: as parts of fragments, in the block
+  std::vector<bool> is_read_;                    // by value: by other instructions, or in another block
+};
+
+}  // namespace ptx2cpu::lowering
