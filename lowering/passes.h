@@ -95,6 +95,8 @@ Status MakeBlocksResumable(ir::Module& module, ir::Function& f, const PassOption
 Status SequenceDivergentArms(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Warp-level code between which lanes only compute becomes one block, without slots in between.
 Status JoinWarpCode(ir::Module& module, ir::Function& f, const PassOptions& options);
+// One slot for values that are never needed at the same time, where there are many.
+Status ShareSlots(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Resumes warps: the loop over warps goes, each barrier ends a warp's turn.
 Status MakeWarpsResumable(ir::Module& module, ir::Function& f, const PassOptions& options);
 

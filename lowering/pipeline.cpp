@@ -66,6 +66,8 @@ constexpr std::array kPasses = {
               "lanes run the others"},
     PassEntry{"join-warp-code", JoinWarpCode, Phase::kCollapsed, For::kRegions, On::kKernels,
               "after the arms: no lane waits in code that all lanes of the warp execute at once"},
+    PassEntry{"share-slots", ShareSlots, Phase::kCollapsed, For::kRegions, On::kKernels,
+              "after the pass before, which removes most of them"},
     PassEntry{"make-warps-resumable", MakeWarpsResumable, Phase::kCollapsed, For::kWarps, On::kKernels,
               "after the arms, which are within one turn of a warp: cuts what is left at its barriers"},
     PassEntry{"insert-yields", InsertYields, Phase::kSimt, For::kLanes, On::kKernels,

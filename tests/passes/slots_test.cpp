@@ -173,3 +173,20 @@ TEST_CASE("a kernel of ten thousand values is collapsed in short time", "[passes
   CHECK(took.count() < 20);  // sanitizers
   CHECK(ir::Print(first) == ir::Print(Collapsed(module, true)));
 }
+
+TEST_CASE("slots of unrolled code are shared", "[passes][slots]") {
+  // Each stage's value is needed after the next barrier only.
+  constexpr int kStages = 50;
+  std::string body = "  %y0 = load i32 shared %slot {volatile}\n";
+  for (int n = 0; n < kStages; ++n) {
+    const std::string now = std::to_string(n), next = std::to_string(n + 1);
+    body += "  store i32 shared %slot, %y" + now + "\n" + kBarrier + "  %w" + now +
+            " = load i32 shared %next\n  %y" + next + " = add i32 %w" + now + ", %y" + now + "\n" + kBarrier;
+  }
+  body += "  store i32 global %mine, %y" + std::to_string(kStages) + "\n  ret\n";
+  const ir::Module module = BarrierModule(body);
+  ir::Module before = AfterInShape(module, "join-warp-code"), after = AfterInShape(module, "");
+  CHECK(CountSlots(Kernel(before)).count > kStages);
+  CHECK(CountSlots(Kernel(after)).count < 8);
+  CheckSameMemory(module, after);
+}

@@ -95,16 +95,25 @@ Value Zeros(Site& s) {
 
 static_assert(matrix::kCountMask == PTX2CPU_MATRIX_COUNT && matrix::kTransposed == PTX2CPU_MATRIX_TRANSPOSED);
 
+// Room for the addresses of rows, one for all loads of the function.
+Value RowAddresses(Site& s) {
+  constexpr const char* kName = "row_addresses";
+  if (Value known = s.e.body.function->getValueSymbolTable()->lookup(kName)) return known;
+  llvm::AllocaInst* addresses = s.e.body.Scratch(s.b.getPtrTy(), kWarpSize);
+  addresses->setName(kName);
+  return addresses;
+}
+
 }  // namespace
 
 Status EmitMatrixLoad(Site& s) {
   const uint32_t form = s.inst.attrs.index, count = form & matrix::kCountMask;
   const Value is_member = IsMember(s, TRY(LanesTaking(s, 1)));
   const Rows rows = TRY(RowsOf(s, is_member, count, Zeros(s)));
-  llvm::AllocaInst* pointers = s.e.body.Scratch(s.b.getPtrTy(), kWarpSize);
-  s.b.CreateAlignedStore(rows.pointers, pointers, llvm::Align(64));
+  const Value addresses = RowAddresses(s);
+  s.b.CreateAlignedStore(rows.pointers, addresses, llvm::Align(64));
   const Value registers = s.e.matrices.Room(s.inst.results, nullptr);
-  s.b.CreateCall(s.e.m.Service("ptx2cpu_matrix_load"), {registers, pointers, s.b.getInt32(form)});
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_matrix_load"), {registers, addresses, s.b.getInt32(form)});
   s.e.matrices.Filled(s.inst.results, true);
   return {};
 }

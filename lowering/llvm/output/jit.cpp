@@ -202,7 +202,9 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   const unsigned size = emitted.module->getInstructionCount();
   const bool quick = may_be_quick && size >= options.quick_from;
   if (quick) level = size < kHuge ? 1 : 0;
-  if (may_be_quick && !quick)
+  // A flat kernel has one version for all shapes.
+  const bool has_versions = !kernel->is_flat || !emitted.layout.functions.empty();
+  if (may_be_quick && !quick && has_versions)
     emitted = TRY(Emit(context, module, state_->EmitOptionsFor(kernel->name, options.alignment)));
   auto machine = TRY(CreateTargetMachine(state_->options.target, level, true));
   Optimize(*emitted.module, *machine, level, options.stop);
