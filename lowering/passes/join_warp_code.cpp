@@ -232,7 +232,6 @@ class Joiner {
     }
     if (inst.op == Opcode::kSlotStore) {
       const ValueId value = Latest(inst.operands[0]);
-      // The lanes of a narrower slot's value may differ, and the slot has that of one.
       const auto of_slot = known.of_slot.find(inst.attrs.index);
       if (of_slot != known.of_slot.end() && of_slot->second == value) {
         needless_.push_back(id);
@@ -241,6 +240,7 @@ class Joiner {
       const auto before = known.unread.find(inst.attrs.index);
       if (before != known.unread.end()) needless_.push_back(before->second);
       known.unread[inst.attrs.index] = id;
+      // The lanes of what a narrower slot is given may differ, and it has that of one.
       if (f_.slots[inst.attrs.index].shape == Level::kLane) {
         known.of_slot[inst.attrs.index] = value;
       } else {

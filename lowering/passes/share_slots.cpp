@@ -24,6 +24,7 @@ using ir::BlockId;
 using ir::Opcode;
 
 constexpr size_t kFewSlots = 32;  // they fit into any cache
+constexpr size_t kMaxLive = 256;  // at one place: time grows with the square, and little would be shared
 constexpr uint32_t kNone = ~0u;
 
 class Sharing {
@@ -45,7 +46,7 @@ class Sharing {
   void Run() {
     if (candidates_.size() <= kFewSlots) return;
     Connect();
-    FindLive();
+    if (!FindLive()) return;
     FindInterference();
     Rename(Colour());
   }
@@ -119,18 +120,22 @@ class Sharing {
     return live;
   }
 
-  void FindLive() {
+  // False: too many at once.
+  bool FindLive() {
     live_in_.resize(f_.blocks.size());
     std::vector<BlockId> work = order_;
     while (!work.empty()) {
       const BlockId block = work.back();
       work.pop_back();
       Numbers live = LiveOut(block);
-      Backward(block, live, [](uint32_t, const Numbers&) {});
+      bool too_many = live.size() > kMaxLive;
+      Backward(block, live, [&](uint32_t, const Numbers& now) { too_many |= now.size() > kMaxLive; });
+      if (too_many || live.size() > kMaxLive) return false;
       if (live == live_in_[block.index]) continue;
       live_in_[block.index] = std::move(live);
       work.insert(work.end(), from_[block.index].begin(), from_[block.index].end());
     }
+    return true;
   }
 
   void FindInterference() {

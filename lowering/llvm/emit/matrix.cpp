@@ -3,6 +3,8 @@
 // runtime/warp/matrix.def on arrays of registers (matrix_arrays.h).
 #include "ir/matrix.h"
 
+#include <llvm/IR/ValueSymbolTable.h>
+
 #include <bit>
 
 #include "lowering/llvm/emit/lane_bits.h"
