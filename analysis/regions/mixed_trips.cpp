@@ -139,17 +139,18 @@ class Trips {
 
 }  // namespace
 
-bool LanesMixTrips(const ir::Function& f, const std::function<bool(BlockId)>& is_boundary,
-                   const std::function<bool(BlockId)>& differs) {
+std::vector<bool> FindMixedTrips(const ir::Function& f, const std::function<bool(BlockId)>& is_boundary,
+                                 const std::function<bool(BlockId)>& differs) {
   Trips trips(f, is_boundary);
-  if (trips.Mix(f.entry, differs)) return true;
+  std::vector<bool> mixed(f.blocks.size());
+  mixed[f.entry.index] = trips.Mix(f.entry, differs);
   for (BlockId block : ir::ReversePostOrder(f)) {
     if (!is_boundary(block)) continue;
     for (const ir::Edge& edge : f.successors(block)) {
-      if (trips.Mix(edge.to, differs)) return true;
+      if (!mixed[block.index]) mixed[block.index] = trips.Mix(edge.to, differs);
     }
   }
-  return false;
+  return mixed;
 }
 
 }  // namespace ptx2cpu::analysis

@@ -87,6 +87,71 @@ class ArmMembers {
   std::function<std::optional<std::vector<ir::BlockId>>(ir::BlockId)> arms_of_;
 };
 
+// Collectives that lanes may reach in different trips of a loop.
+class TripMixer {
+ public:
+  TripMixer(const ir::Function& f, const PassOptions& options) : f_(f) {
+    const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(f, options.launch);
+    mixed_ = analysis::FindMixedTrips(
+        f, [this](ir::BlockId block) { return IsBoundary(block); },
+        [&](ir::BlockId block) { return !uniformity.BranchUniformAt(block, ir::Level::kWarp); });
+    any_ = std::ranges::find(mixed_, true) != mixed_.end();
+  }
+
+  // Lanes with masks of their own may be at different executions of the collective; `id` is also an
+  // instruction's of the function, or that of a copy that a pass has made.
+  bool MayMix(ir::InstId id) const {
+    if (!any_ || id.index >= f_.insts.size()) return any_;
+    const ir::Inst& inst = f_.at_inst(id);
+    const std::optional<ir::BlockId> active = WhereNamed(inst.operands.back(), kDepth);
+    return !active || !StayTogether(*active, inst.block);
+  }
+
+ private:
+  static constexpr int kDepth = 8;  // operations on top of each other
+
+  bool IsBoundary(ir::BlockId block) const {
+    const Opcode op = f_.at_inst(f_.at_block(block).insts.front()).op;
+    return ir::IsBarrier(op) || ir::IsCollective(op);
+  }
+
+  // The active mask of which a mask names only lanes.
+  std::optional<ir::BlockId> WhereNamed(ir::ValueId mask, int depth) const {
+    const ir::InstId id = f_.at_value(mask).def;
+    if (!id.valid() || depth == 0) return {};
+    const ir::Inst& def = f_.at_inst(id);
+    if (def.op == Opcode::kActiveMask) return def.block;
+    const bool votes =
+        def.op == Opcode::kBallot || def.op == Opcode::kMatchAny || def.op == Opcode::kMatchAll;
+    if (votes && HasMask(def)) return WhereNamed(def.operands.back(), depth - 1);
+    if (def.op != Opcode::kAnd) return {};
+    const std::optional<ir::BlockId> left = WhereNamed(def.operands[0], depth - 1);
+    return left ? left : WhereNamed(def.operands[1], depth - 1);
+  }
+
+  // Lanes that were active together come to the collective together: between the two they mix no trips.
+  bool StayTogether(ir::BlockId active, ir::BlockId collective) const {
+    std::vector<bool> seen(f_.blocks.size());
+    std::vector<ir::BlockId> work{active};
+    seen[active.index] = seen[collective.index] = true;
+    while (!work.empty()) {
+      const ir::BlockId block = work.back();
+      work.pop_back();
+      if (mixed_[block.index]) return false;
+      // The blocks up to the next boundaries have no mark of their own.
+      for (const ir::Edge& edge : f_.successors(block)) {
+        if (!seen[edge.to.index]) work.push_back(edge.to);
+        seen[edge.to.index] = true;
+      }
+    }
+    return true;
+  }
+
+  const ir::Function& f_;
+  std::vector<bool> mixed_;  // by block
+  bool any_ = false;
+};
+
 class Decision {
  public:
   Decision(const ir::Module& module, const ir::Function& f, const PassOptions& options)
@@ -214,13 +279,14 @@ class Decision {
     if (!status) return Add(Resumes::kLanes, status.error().message, {status.error().at.line, 0, 0});
     const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(copy, options_.launch);
     const ArmMembers members(copy);
-    const bool mixes = MixesTrips();
+    const TripMixer trips(f_, options_);
     CheckYields(copy);
     for (ir::BlockId block : ir::ReversePostOrder(copy)) {
       for (ir::InstId id : copy.at_block(block).insts) {
         const ir::Inst& inst = copy.at_inst(id);
         CheckAgreement(copy, uniformity, inst);
-        if (mixes && HasMask(inst) && !uniformity.UniformAt(inst.operands.back(), ir::Level::kWarp)) {
+        if (HasMask(inst) && !uniformity.UniformAt(inst.operands.back(), ir::Level::kWarp) &&
+            trips.MayMix(id)) {
           Add(Resumes::kLanes,
               "a warp collective that lanes may reach in different trips of a loop, with masks of their own",
               inst.at);
@@ -234,17 +300,6 @@ class Decision {
             collective->at);
       }
     }
-  }
-
-  bool MixesTrips() const {
-    const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(f_, options_.launch);
-    const auto is_boundary = [&](ir::BlockId block) {
-      const Opcode op = f_.at_inst(f_.at_block(block).insts.front()).op;
-      return ir::IsBarrier(op) || ir::IsCollective(op);
-    };
-    return analysis::LanesMixTrips(f_, is_boundary, [&](ir::BlockId block) {
-      return !uniformity.BranchUniformAt(block, ir::Level::kWarp);
-    });
   }
 
   void CheckAgreement(const ir::Function& f, const analysis::UniformityResult& uniformity,

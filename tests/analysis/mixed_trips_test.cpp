@@ -1,6 +1,7 @@
 // Lanes that come to one collective in different trips of a loop around it.
 #include "analysis/regions/mixed_trips.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "ir/text/text.h"
@@ -27,7 +28,8 @@ kernel @k () phase simt {
     return f.at_inst(f.at_block(b).insts.front()).op == ir::Opcode::kBallot;
   };
   const auto differs = [&](ir::BlockId b) { return f.terminator(b).op == ir::Opcode::kCondBr; };
-  return analysis::LanesMixTrips(f, boundary, differs);
+  const std::vector<bool> mixed = analysis::FindMixedTrips(f, boundary, differs);
+  return std::ranges::find(mixed, true) != mixed.end();
 }
 
 }  // namespace

@@ -139,3 +139,26 @@ TEST_CASE("warps are not resumable before the last pass", "[passes]") {
   if (!after) FAIL(after.error().Render());
   CHECK(ir::IsFinished(Kernel(*after)));
 }
+
+TEST_CASE("lanes that an active mask names stay together, others in a loop that lanes leave out do not",
+          "[passes][mask]") {
+  const std::string text = ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/kernels/masked_own_group.ir");
+  const auto tier = [](const std::string& kernel) {
+    const auto after = AfterTier(ParseModule(kernel), lowering::Tier::kAuto);
+    REQUIRE(after);
+    return after->functions.back().resumes;
+  };
+  CHECK(tier(text) == ir::Resumes::kNever);
+  // The lanes that were active before the loop: at the collective they may be in different trips.
+  std::string before = text;
+  const std::string named = "  %mask = activemask ; ptx 11\n";
+  const size_t at = before.find(named);
+  REQUIRE(at != std::string::npos);
+  before.erase(at, named.size());
+  const std::string start = "  cond_br %start, ^top(%zero, %v, %zero), ^join(%v)\n";
+  REQUIRE(before.find(start) != std::string::npos);
+  before.replace(
+      before.find(start), start.size(),
+      "  %mask = ballot %start, %full ; ptx 9\n  cond_br %start, ^top(%zero, %v, %zero), ^join(%v)\n");
+  CHECK(tier(before) == ir::Resumes::kLanes);
+}
