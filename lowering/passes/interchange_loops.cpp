@@ -209,7 +209,8 @@ class Interchanger {
     const ir::Inst& inst = f_.at_inst(def);
     if (inst.op == Opcode::kConst)
       return depth == kDepth && inst.attrs.bits >= least && inst.attrs.bits < 1u << 20;
-    if (inst.op == Opcode::kSpecialRegister) return inst.attrs.special == ir::Special::kNtidX;
+    if (inst.op == Opcode::kSpecialRegister)  // the grid's number of blocks: of a size that is a number
+      return inst.attrs.special == ir::Special::kNtidX || inst.attrs.special == ir::Special::kNctaidX;
     if (ir::Info(inst.op).effect != ir::Effect::kPure) return false;
     return std::ranges::any_of(inst.operands,
                                [&](ValueId operand) { return IsBlockStride(operand, least, depth - 1); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/graph/cfg.h"
+#include "analysis/graph/loops.h"
 #include "ir/build.h"
 #include "lowering/passes/block_editing.h"
 
@@ -76,12 +77,15 @@ bool IsNeighbours(const ir::Inst& access, std::optional<int64_t> stride) {
   return *stride == static_cast<int64_t>(static_cast<size_t>(ir::Bytes(access.type)) * count);
 }
 
-// Whether a warp operation runs between the block's last barrier and the loop.
-bool FollowsCollective(const ir::Function& f, BlockId loop) {
+// Whether a warp operation or another loop runs between the block's last barrier and the loop, which is
+// entered from there.
+bool FollowsOthers(const ir::Function& f, BlockId entering) {
   const analysis::Cfg g = analysis::BuildCfg(f);
+  const analysis::LoopForest forest = analysis::Loops(g);
   std::vector<bool> seen(f.blocks.size());
-  std::vector<uint32_t> found{loop.index};
+  std::vector<uint32_t> found{entering.index};
   for (size_t n = 0; n < found.size(); ++n) {
+    if (forest.innermost[found[n]] != forest.innermost[entering.index]) return true;
     bool stops = false;
     for (ir::InstId id : f.at_block({found[n]}).insts) {
       const Opcode op = f.at_inst(id).op;
@@ -151,7 +155,7 @@ void GiveOwnRegion(ir::Function& f, const ThreadLoop& loop) {
     for (const ir::Block& block : f.blocks) around += block.removed ? 0 : block.insts.size();
     if (around <= f.at_block(loop.header).insts.size() + kMaxAround) return;
   }
-  const bool before = !in_warps || FollowsCollective(f, loop.entering);
+  const bool before = !in_warps || FollowsOthers(f, loop.entering);
   // All threads come to where the loop ends.
   std::vector<analysis::BlockEdge> incoming;
   const analysis::Cfg g = analysis::BuildCfg(f);

@@ -110,6 +110,30 @@ TEST_CASE("a constant stride of the loop itself", "[passes][interchange]") {
   CheckSame(module);
 }
 
+TEST_CASE("a stride of the grid, of blocks whose size is a number", "[passes][interchange]") {
+  const ir::Module module = Kernel(
+      "  %blocks = special i32 nctaid.x\n  %c5 = const i32 0x5\n"
+      "  %stride = shl i32 %blocks, %c5\n" +
+      Sum(kFar + "  %sum2 = add i32 %sum, %y\n", "%stride"));
+  CHECK(Barriers(Interchanged(module)) == 1);
+  CheckSame(module);
+}
+
+TEST_CASE("a light loop after another one, in a kernel with operations of warps, is a region of its own",
+          "[passes][interchange]") {
+  const std::string before =
+      "  br ^turn(%zero, %zero)\n^turn(%k: i32, %all: i32):\n  %u = load i32 global %data\n"
+      "  %all2 = add i32 %all, %u\n  %k2 = add i32 %k, %one\n  %more = icmp i32 slt %k2, %three\n"
+      "  cond_br %more, ^turn(%k2, %all2), ^first\n^first:\n";
+  const std::string after =
+      "  %last = const i32 0x1f\n  %pair, %fine = shuffle i32 bfly %r, %one, %last, %full\n";
+  std::string body = Sum("  %sum1 = add i32 %sum, %all2\n  %sum2 = add i32 %sum1, %x\n");
+  body.insert(body.find("  %o1 = add"), after);
+  const ir::Module module = Kernel(before + body);
+  CHECK(Barriers(Interchanged(module)) == 2);
+  CheckSame(module);
+}
+
 TEST_CASE("loops that step by one element, or that few threads reach, stay", "[passes][interchange]") {
   CHECK(Barriers(Interchanged(Kernel(Sum("  %sum2 = add i32 %sum, %x\n", "%one")))) == 0);
   const std::string reached =
