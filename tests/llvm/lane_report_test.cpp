@@ -62,7 +62,7 @@ TEST_CASE("the report says why threads run one by one") {
   CHECK(asked.loops[0].width == 1);
   CHECK(asked.loops[0].why.find("width of 1") != std::string::npos);
 
-  const auto atomics = ReportOf("  atom.global.add.u32 %v, [%base], 1;\n  st.global.u32 [%out], %v;\n");
+  const auto atomics = ReportOf("  atom.global.add.u32 %v, [%in], 1;\n  st.global.u32 [%out], %v;\n");
   REQUIRE(atomics.loops.size() == 1);
   CHECK(atomics.loops[0].width == 1);
   CHECK(atomics.loops[0].why.find("operations") != std::string::npos);

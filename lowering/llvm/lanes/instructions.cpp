@@ -20,6 +20,7 @@ Status LaneVectors::EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_l
   if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kResumeWord) return e.EmitInst(inst);
   if (inst.op == Opcode::kFence) return EmitScalar(inst);
   if (FormOf(e, region_, inst) == LaneForm::kEachLane) return EmitEachLane(inst, mask);
+  if (inst.op == Opcode::kAtomic) return EmitCombined(inst, mask);
   if (inst.op == Opcode::kTexture) return EmitTextures(inst, mask);
   if (inst.op == Opcode::kSurfaceAddress) return EmitSurfaceAddresses(inst, mask);
   if (inst.op == Opcode::kLoad) return EmitLoad(inst, mask);

@@ -1,6 +1,7 @@
 #include "lowering/llvm/lanes/lane_cost.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 namespace ptx2cpu::lowering {
@@ -27,7 +28,7 @@ constexpr double kTurn = 5, kMove = 2;
 constexpr double kApart = 3;  // of an access in a loop of one lane, that vectors have side by side
 // An address of a gather: in hardware, and where LLVM takes the lanes apart.
 constexpr double kGatheredLane = 0.7, kScalarGatheredLane = 2, kTexturedLane = 4, kLockedLane = 8,
-                 kDividedLane = 5;
+                 kDividedLane = 5, kProductForDivision = 6, kCombined = 8;
 
 bool IsDivision(Opcode op) {
   return op == Opcode::kDivS || op == Opcode::kDivU || op == Opcode::kRemS || op == Opcode::kRemU;
@@ -132,7 +133,7 @@ class Costs {
   bool IsRow(const ir::Inst& inst) const {
     if (inst.op != Opcode::kLoad && inst.op != Opcode::kStore) return false;
     const LaneForm form = FormOf(e_, r_, inst);
-    return form == LaneForm::kVector || form == LaneForm::kVectorIfSeen;
+    return form == LaneForm::kVector || form == LaneForm::kVectorIfSeen || form == LaneForm::kStrided;
   }
 
   // -- one instruction --
@@ -166,6 +167,9 @@ class Costs {
         return count * PartsOf(inst.type) * (count > 1 ? 2 : 1);
       case LaneForm::kVectorIfSeen:
         return count * PartsOf(inst.type) + PartsOf(Type::kI64) + 2;
+      case LaneForm::kStrided:
+        return static_cast<double>(2 * std::abs(ElementsApart(ShapeIn(e_, r_, inst.operands[0]), inst))) *
+               PartsOf(inst.type) * count;
       case LaneForm::kGather:
         return count * width_ * (e_.m.traits.has_avx512 ? kGatheredLane : kScalarGatheredLane);
       case LaneForm::kEachLane:
@@ -186,6 +190,7 @@ class Costs {
     }
     if (inst.op == Opcode::kTexture) return here.any * kTexturedLane * width_;
     if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) return here.any * AccessOf(inst, form);
+    if (IsAtomic(inst.op)) return here.any * (ScalarOf(inst) + kCombined * PartsOf(inst.type));
     return here.any * ComputedOf(inst);
   }
 
@@ -202,13 +207,22 @@ class Costs {
            !std::ranges::all_of(inst.operands, is_widened);
   }
 
+  // By constants: products. Up to 32 bits: in f64. No machine divides vectors of wider integers.
+  double DivisionOf(const ir::Inst& inst) const {
+    const ir::InstId divisor = f_.at_value(inst.operands[1]).def;
+    if (divisor.valid() && f_.at_inst(divisor).op == Opcode::kConst)
+      return kProductForDivision * PartsOf(inst.type);
+    if (ir::Bits(inst.type) <= 32) return kCostlyVector * PartsOf(Type::kF64);
+    return kDividedLane * width_;
+  }
+
   double ComputedOf(const ir::Inst& inst) const {
     const ir::Cost cost = ir::Info(inst.op).cost;
     if (cost == ir::Cost::kFree) return 0;
     const bool uniform = std::ranges::all_of(
         inst.results, [&](ir::ValueId result) { return r_.shapes[result.index].uniform(); });
     if (uniform && !inst.results.empty()) return ScalarOf(inst) / kScalarPerVector;
-    if (IsDivision(inst.op)) return kDividedLane * width_;  // no machine divides vectors of integers
+    if (IsDivision(inst.op)) return DivisionOf(inst);
     const double parts = std::max(PartsOf(inst.type), PartsOf(inst.from));
     if (cost == ir::Cost::kCostly) return kCostlyVector * parts;
     return parts * (IsLongProduct(inst) ? 4 : 1);

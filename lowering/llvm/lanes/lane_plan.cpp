@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include "lowering/llvm/emit/warps.h"
@@ -55,6 +56,16 @@ bool IsTerminatorOfLanes(Opcode op) {
          op == Opcode::kExitLane || op == Opcode::kTrap || op == Opcode::kUnreachable;
 }
 
+// A run of memory with gaps costs an access and a shuffle for each of its vectors: up to as many as a gather
+// would take accesses. Without masks, only one without gaps.
+constexpr int64_t kMaxElementsApart = 4;
+bool IsShortStride(const FunctionEmitter& e, const LaneShape& address, const ir::Inst& inst) {
+  if (!address.affine() || address.stride % ir::Bytes(inst.type) != 0) return false;
+  const int64_t apart = ElementsApart(address, inst), most = std::abs(apart);
+  if (most > kMaxElementsApart || static_cast<size_t>(most) < Count(inst)) return false;
+  return e.m.traits.has_avx512 || (apart == -1 && e.m.traits.has_masked_words && ir::Bits(inst.type) >= 32);
+}
+
 LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst) {
   const LaneShape address = ShapeIn(e, region, inst.operands[0]);
   // Lanes at one address may follow each other at once: each reads the same, of the stores the last remains.
@@ -69,6 +80,7 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
   const size_t count = Count(inst);
   if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || count > 4) return LaneForm::kEachLane;
   if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return LaneForm::kVector;
+  if (IsShortStride(e, address, inst)) return LaneForm::kStrided;
   if (bits < 32 && count > 1) return LaneForm::kEachLane;
   // Sequences that parted lanes have brought together mostly are one still (where every lane took as many
   // trips).
@@ -77,7 +89,36 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
   return bits >= 32 ? LaneForm::kGather : LaneForm::kEachLane;
 }
 
+bool IsUsed(const ir::Function& f, ValueId value) {
+  return std::ranges::any_of(f.insts, [&](const ir::Inst& inst) {
+    if (!inst.block.valid()) return false;
+    return std::ranges::find(inst.operands, value) != inst.operands.end() ||
+           std::ranges::any_of(inst.edges, [&](const ir::Edge& edge) {
+             return std::ranges::find(edge.args, value) != edge.args.end();
+           });
+  });
+}
+
+// Whether one atomic does what those of all lanes do: at one address, and where each lane's result follows
+// from the one.
+bool Combines(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& atomic) {
+  using enum ir::AtomicOp;
+  const bool is_integer = ir::IsInteger(atomic.type) && ir::Bits(atomic.type) <= 64;
+  if (!is_integer || atomic.attrs.space == Space::kLocal || !ShapeIn(e, region, atomic.operands[0]).uniform())
+    return false;
+  if (atomic.operands[0] == atomic.operands[1]) return false;  // the address is no sum
+  const ir::AtomicOp op = atomic.attrs.atomic;
+  if (op == kAdd) return true;
+  const bool any_order =
+      op == kAnd || op == kOr || op == kXor || op == kMinS || op == kMinU || op == kMaxS || op == kMaxU;
+  return any_order && !IsUsed(e.f, atomic.results[0]);
+}
+
 }  // namespace
+
+int64_t ElementsApart(const LaneShape& address, const ir::Inst& access) {
+  return address.stride / ir::Bytes(access.type);
+}
 
 LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst) {
   auto is_uniform = [&](ValueId value) { return ShapeIn(e, region, value).uniform(); };
@@ -101,6 +142,7 @@ LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::In
   if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) {
     return FormOfAccess(e, region, inst);
   }
+  if (inst.op == Opcode::kAtomic && Combines(e, region, inst)) return LaneForm::kVector;
   return ir::Info(inst.op).effect == ir::Effect::kPure ? LaneForm::kVector : LaneForm::kEachLane;
 }
 

@@ -34,11 +34,14 @@ std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry
 // What an instruction of the region becomes. All decisions about memory are made here.
 enum class LaneForm : uint8_t {
   kUniform,       // once: a load's value is broadcast, of a store the last lane's value remains
-  kVector,        // one vector operation; an access of consecutive elements
+  kVector,        // one vector operation; an access of consecutive elements; one atomic for all lanes
   kVectorIfSeen,  // the same where the addresses turn out to be consecutive at run time
+  kStrided,       // elements with gaps between them, or downward: a run of memory that a shuffle divides
   kGather,        // an access of each lane's own address
   kEachLane,      // lane by lane
 };
+// Elements from one lane to the next of a kStrided access, other than 0 and the elements of one.
+int64_t ElementsApart(const LaneShape& address, const ir::Inst& access);
 LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst);
 
 }  // namespace ptx2cpu::lowering

@@ -107,7 +107,7 @@ class LaneVectors {
   llvm::Value* Vector(llvm::Value* value) { return Broadcast(b, value, width_); }
   llvm::Type* VectorOf(llvm::Type* element) { return llvm::FixedVectorType::get(element, width_); }
 
-  // -- instructions: instructions.cpp, memory.cpp, locals.cpp, textures.cpp --
+  // -- instructions: instructions.cpp, memory.cpp, strided.cpp, atomics.cpp, locals.cpp, textures.cpp --
   Status EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status EmitPure(const ir::Inst& inst);
   Status EmitScalar(const ir::Inst& inst);  // on first lanes' values
@@ -122,10 +122,22 @@ class LaneVectors {
   Status EmitLane(const ir::Inst& inst, llvm::Value* lane, std::span<const Stored> operands,
                   std::span<const Stored> results);
   Status EmitEachLane(const ir::Inst& inst, const Mask& mask);
+  static size_t ElementCount(const ir::Inst& access);
+  static llvm::Align AlignOf(const ir::Inst& access, size_t element);
   llvm::Value* FirstPointer(const ir::Inst& inst, Memory* memory, unsigned lanes_before);
   void NoteMisaligned(const ir::Inst& inst, const Mask& mask, bool together);
   Status EmitLoad(const ir::Inst& inst, const Mask& mask);
   void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
+  // strided.cpp: where the elements of a kStrided access are in its run of memory.
+  struct Stretch {
+    llvm::Value* start;   // pointer
+    llvm::Value* active;  // of the run's elements
+    unsigned elements;
+    llvm::SmallVector<int, 64> first;  // of each lane
+  };
+  Stretch StretchOf(const ir::Inst& inst, const Mask& mask, Memory* memory);
+  void LoadStrided(const ir::Inst& inst, const Mask& mask);
+  void StoreStrided(const ir::Inst& inst, const Mask& mask);
   Mask ReadableByAll(const Mask& mask, llvm::Value*& pointers);
   void Gather(const ir::Inst& inst, const Mask& mask);
   Status EmitStore(const ir::Inst& inst, const Mask& mask);
@@ -142,6 +154,7 @@ class LaneVectors {
   void GatherTexels(const ir::Inst& inst, LinearTexture& texture, llvm::Value* inside);
   void LoadTexelRow(const ir::Inst& inst, llvm::Value* first, llvm::Value* inside);
   Status EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask);
+  Status EmitCombined(const ir::Inst& inst, const Mask& mask);
   Status EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status LoadSlotOfRow(const ir::Inst& inst, const Mask& mask);
   Status Together(const ir::Inst& inst, const Mask& mask, const std::function<void(const Mask&)>& access);

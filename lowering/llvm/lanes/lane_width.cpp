@@ -117,7 +117,9 @@ class KeptBytes {
         const LaneForm form = FormOf(e_, r_, inst);
         if (form != LaneForm::kVector && form != LaneForm::kUniform) return std::nullopt;
         if (inst.op == Opcode::kStore && form == LaneForm::kUniform) return std::nullopt;
-        if (inst.op == Opcode::kSlotStore || ir::Info(inst.op).cost == ir::Cost::kCostly) return std::nullopt;
+        if (inst.op == Opcode::kSlotStore || inst.op == Opcode::kAtomic ||
+            ir::Info(inst.op).cost == ir::Cost::kCostly)
+          return std::nullopt;
         accesses |= IsAccess(inst) && form == LaneForm::kVector;
       }
       std::erase_if(live_, [&](ValueId value) { return last_[value.index] <= n; });

@@ -33,6 +33,8 @@ uint32_t& CountOf(LaneReport::Counts& counts, LaneForm form) {
       return counts.consecutive;
     case LaneForm::kVectorIfSeen:
       return counts.tested;
+    case LaneForm::kStrided:
+      return counts.strided;
     case LaneForm::kGather:
       return counts.gathers;
     case LaneForm::kEachLane:

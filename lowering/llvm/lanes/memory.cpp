@@ -14,19 +14,15 @@ using ir::Opcode;
 using ir::ValueId;
 using Value = llvm::Value*;
 
-namespace {
-
-size_t ElementCount(const ir::Inst& access) {
+size_t LaneVectors::ElementCount(const ir::Inst& access) {
   return access.op == Opcode::kLoad ? access.results.size() : access.operands.size() - 1;
 }
 
-llvm::Align AlignOf(const ir::Inst& access, size_t element) {
+llvm::Align LaneVectors::AlignOf(const ir::Inst& access, size_t element) {
   const auto bytes = static_cast<uint64_t>(ir::Bytes(access.type));
   llvm::Align whole(access.attrs.align != 0 ? access.attrs.align : bytes * ElementCount(access));
   return llvm::commonAlignment(whole, element * bytes);
 }
-
-}  // namespace
 
 // Of the first lane, if the sequence is known by the address of a lane after `lanes_before` others.
 Value LaneVectors::FirstPointer(const ir::Inst& inst, Memory* memory, unsigned lanes_before) {
@@ -191,6 +187,9 @@ Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   if (form == LaneForm::kGather) return apart();
   auto together = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadTogether(inst, lanes); }); };
   if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
+  auto strided = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadStrided(inst, lanes); }); };
+  if (form == LaneForm::kStrided)
+    return Choose(e.values.Shaped(inst.operands[0]).holds, strided, apart, inst.results);
   return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, inst.results);
 }
 
@@ -247,22 +246,27 @@ Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
   auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Scatter(inst, lanes); }); };
   if (form == LaneForm::kGather) return apart();
   auto whole = [&] { return Together(inst, mask, [&](const Mask& lanes) { StoreTogether(inst, lanes); }); };
+  auto strided = [&] { return Together(inst, mask, [&](const Mask& lanes) { StoreStrided(inst, lanes); }); };
   // A lane that is alone (`if (threadIdx.x == 0)`) stores for itself: a vector under its mask would reach far
   // past it, and where that is past the end of memory, processors take a thousand cycles to see that nothing
   // is stored there.
-  auto together = [&] {
-    if (IsAll(mask)) return whole();
+  auto unless_alone = [&](const std::function<Status()>& access) {
+    if (IsAll(mask)) return access();
     Value bits = Bits(mask), others = b.CreateAnd(bits, b.CreateSub(bits, Literal(bits, 1)));
-    return Choose(b.CreateICmpNE(others, Literal(bits, 0)), whole, [&] { return StoreLast(inst, mask); }, {});
+    return Choose(b.CreateICmpNE(others, Literal(bits, 0)), access, [&] { return StoreLast(inst, mask); },
+                  {});
   };
+  auto together = [&] { return form == LaneForm::kStrided ? unless_alone(strided) : unless_alone(whole); };
   if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
   return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, {});
 }
 
-// How far the lane's element is from the first lane's, where the lanes' elements are one after the other.
+// How far the lane's element is from the first lane's: a stride, or one after the other where that was seen.
 Value LaneVectors::StepsTo(const ir::Inst& inst, Value lane, Value like) {
-  const uint64_t bytes = static_cast<uint64_t>(ir::Bytes(inst.type)) * ElementCount(inst);
-  return b.CreateMul(b.CreateZExtOrTrunc(lane, like->getType()), Literal(like, bytes));
+  const LaneShape& address = ShapeOf(inst.operands[0]);
+  const int64_t beside = ir::Bytes(inst.type) * static_cast<int64_t>(ElementCount(inst));
+  const auto step = static_cast<uint64_t>(address.affine() ? address.stride : beside);
+  return b.CreateMul(b.CreateZExtOrTrunc(lane, like->getType()), Literal(like, step));
 }
 
 // All lanes store to one place, or one lane alone: the last one's value remains.

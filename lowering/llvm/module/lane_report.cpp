@@ -9,8 +9,11 @@ namespace {
 
 std::string Render(std::string_view what, const LaneReport::Counts& counts) {
   const std::pair<uint32_t, std::string_view> parts[] = {
-      {counts.consecutive, "consecutive"}, {counts.tested, "consecutive after a test"},
-      {counts.uniform, "uniform"},         {counts.gathers, what == "loads" ? "gathers" : "scatters"},
+      {counts.consecutive, "consecutive"},
+      {counts.tested, "consecutive after a test"},
+      {counts.strided, "with a stride"},
+      {counts.uniform, "uniform"},
+      {counts.gathers, what == "loads" ? "gathers" : "scatters"},
       {counts.one_by_one, "one by one"},
   };
   std::string text;

@@ -16,6 +16,7 @@ struct LaneReport {
     uint32_t uniform = 0;      // one for all threads
     uint32_t consecutive = 0;  // one vector access
     uint32_t tested = 0;       // the same where a test at run time finds the addresses consecutive
+    uint32_t strided = 0;      // a vector access with gaps, or downward
     uint32_t gathers = 0;      // an address of each thread's own; stores: scatters
     uint32_t one_by_one = 0;   // thread by thread, with scalar code
   };
