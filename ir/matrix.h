@@ -14,25 +14,28 @@
 
 namespace ptx2cpu::ir::matrix {
 
-enum class Element : uint8_t { kF16, kBF16, kTF32, kF64, kS8, kU8, kS4, kU4, kB1, kF32, kS32 };
+enum class Element : uint8_t { kF16, kBF16, kTF32, kF64, kS8, kU8, kS4, kU4, kB1, kF32, kS32, kE4M3, kE5M2 };
 
 struct ElementInfo {
   uint8_t bits;                          // in a register
   uint8_t exponent_bits, mantissa_bits;  // 0: an integer
   bool is_signed;
+  bool has_infinity = true;  // else the largest exponent is that of numbers, and of one NaN: all ones
 };
-inline constexpr std::array<ElementInfo, 11> kElements = {{
-    {16, 5, 10, true},   // f16
-    {16, 8, 7, true},    // bf16
-    {32, 8, 10, true},   // tf32: the lowest 13 bits of the register are ignored
-    {64, 11, 52, true},  // f64
-    {8, 0, 0, true},     // s8
-    {8, 0, 0, false},    // u8
-    {4, 0, 0, true},     // s4
-    {4, 0, 0, false},    // u4
-    {1, 0, 0, false},    // b1
-    {32, 8, 23, true},   // f32
-    {32, 0, 0, true},    // s32
+inline constexpr std::array<ElementInfo, 13> kElements = {{
+    {16, 5, 10, true},       // f16
+    {16, 8, 7, true},        // bf16
+    {32, 8, 10, true},       // tf32: the lowest 13 bits of the register are ignored
+    {64, 11, 52, true},      // f64
+    {8, 0, 0, true},         // s8
+    {8, 0, 0, false},        // u8
+    {4, 0, 0, true},         // s4
+    {4, 0, 0, false},        // u4
+    {1, 0, 0, false},        // b1
+    {32, 8, 23, true},       // f32
+    {32, 0, 0, true},        // s32
+    {8, 4, 3, true, false},  // e4m3
+    {8, 5, 2, true},         // e5m2
 }};
 inline const ElementInfo& InfoOf(Element element) { return kElements[static_cast<uint32_t>(element)]; }
 
@@ -86,6 +89,76 @@ inline Product DecodeProduct(uint32_t bits) {
   p.selector = bits >> 21 & 3;
   return p;
 }
+
+// -- MatrixMultiplyShared: B, and A unless it is in registers, are in shared memory. The operands: A
+// (registers or a descriptor), the descriptor of B, the number of the warp in its four (whose rows 16 times
+// that begin), whether C counts (else it is zero), the registers of C (those of each eight columns one after
+// the other), metadata where A is sparse, membermask. The bits of attrs.index are those of the product and
+// the ones below --
+inline constexpr uint32_t kProductBits = (1u << 23) - 1;
+
+struct SharedProduct {
+  Product product;
+  uint32_t column_tiles = 1;  // of eight columns
+  bool a_in_shared = true;
+  bool transposes_a = false, transposes_b = false;  // stored along the rows of A, along the columns of B
+  bool negates = false;                             // the products
+
+  uint32_t operands_of_a() const { return a_in_shared ? 1 : product.registers_of_a(); }
+  uint32_t registers_of_c() const { return column_tiles * product.registers_of_c(); }
+  uint32_t first_c() const { return operands_of_a() + 3; }
+  uint32_t operands() const { return first_c() + registers_of_c() + (product.sparse ? 2 : 1); }
+};
+
+constexpr uint32_t Encode(const SharedProduct& p) {
+  return Encode(p.product) | (p.column_tiles - 1) << 23 | (p.a_in_shared ? 1u : 0u) << 28 |
+         (p.transposes_a ? 1u : 0u) << 29 | (p.transposes_b ? 1u : 0u) << 30 | (p.negates ? 1u : 0u) << 31;
+}
+inline SharedProduct DecodeShared(uint32_t bits) {
+  SharedProduct p;
+  p.product = DecodeProduct(bits);
+  p.column_tiles = (bits >> 23 & 31) + 1;
+  p.a_in_shared = (bits >> 28 & 1) != 0;
+  p.transposes_a = (bits >> 29 & 1) != 0;
+  p.transposes_b = (bits >> 30 & 1) != 0;
+  p.negates = bits >> 31 != 0;
+  return p;
+}
+
+// A matrix in shared memory, in chunks of 16 bytes. PTX ISA 9.7.15.5.1; what `leading` and `stride` are the
+// distances of depends on the layout: offset_of.
+struct Descriptor {
+  uint32_t start, leading, stride;  // bytes
+  uint32_t base;                    // number of 128 bytes where the pattern of the swizzle begins, mod 8
+  uint32_t row_bytes;               // of the swizzle: 32, 64, 128; 16: none
+
+  explicit Descriptor(uint64_t bits)
+      : start(Field(bits, 0)),
+        leading(Field(bits, 16)),
+        stride(Field(bits, 32)),
+        base(static_cast<uint32_t>(bits >> 49 & 7)) {
+    constexpr uint32_t kRowBytes[] = {16, 128, 64, 32};
+    row_bytes = kRowBytes[bits >> 62];
+  }
+  // Stored along k: chunk `across` of k in row (or column) `line`. Stored along the rows: chunk `across` of
+  // rows at `line` of k.
+  uint32_t OffsetOf(bool transposed, uint32_t line, uint32_t across) const {
+    const uint32_t groups = line / 8, in_group = line % 8, chunks = row_bytes / 16;
+    if (row_bytes == 16) {
+      return start + in_group * 16 +
+             (transposed ? across * stride + groups * leading : groups * stride + across * leading);
+    }
+    const uint32_t plain =
+        start + in_group * row_bytes + across % chunks * 16 + across / chunks * leading + groups * stride;
+    const uint32_t row = ((plain >> 7) - base) & (chunks - 1);
+    return plain ^ row << 4;
+  }
+
+ private:
+  static uint32_t Field(uint64_t bits, uint32_t shift) {
+    return static_cast<uint32_t>(bits >> shift & 0x3fff) << 4;
+  }
+};
 
 // Where an element of a matrix is: register, lane and the first bit.
 struct ElementPlace {

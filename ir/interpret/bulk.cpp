@@ -55,6 +55,18 @@ Status ExecuteCopyMulticast(Step& s) {
   return {};
 }
 
+Status ExecuteCopyMasked(Step& s) {
+  const uint32_t bytes = s.Operand32(2), mask = s.Operand32(3);
+  TRY_STATUS(CheckSize(s, bytes, kBulkAlign));
+  if (bytes == 0) return {};
+  std::byte* to = TRY(Locate(s, Space::kGeneric, s.Operand64(0), bytes, kBulkAlign, Access::kWrite));
+  const std::byte* from = TRY(Locate(s, Space::kGeneric, s.Operand64(1), bytes, kBulkAlign, Access::kRead));
+  for (uint32_t at = 0; at < bytes; ++at) {
+    if ((mask >> at % kBulkAlign & 1) != 0) to[at] = from[at];
+  }
+  return {};
+}
+
 Status ExecuteReduceBulk(Step& s) {
   const uint32_t bytes = s.Operand32(2), step = static_cast<uint32_t>(Bytes(s.inst.type));
   TRY_STATUS(CheckSize(s, bytes, kBulkAlign));

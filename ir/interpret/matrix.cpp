@@ -1,6 +1,7 @@
 // Matrix fragments: what the lanes of a warp get from each other. Lanes that are no members bring zeros.
 #include "ir/matrix.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -104,7 +105,8 @@ class Fragments {
     const uint64_t value = values_[first + place.part][place.lane] >> place.bit;
     return bits == 64 ? value : value & ((uint64_t{1} << bits) - 1);
   }
-  uint32_t Word(size_t number, uint32_t lane) const { return static_cast<uint32_t>(values_[number][lane]); }
+  uint32_t Word(size_t number, uint32_t lane) const { return static_cast<uint32_t>(Whole(number, lane)); }
+  uint64_t Whole(size_t number, uint32_t lane) const { return values_[number][lane]; }
 
  private:
   std::vector<std::array<uint64_t, kWarpSize>> values_;
@@ -113,11 +115,11 @@ class Fragments {
 // Which column of the whole matrix A element `at` of a row of the half is. Metadata has four bits for each
 // chunk of four elements (two of tf32, four pairs of 4 bits): where its two halves are. Those of a row are
 // 16, 32 or 64 bits: 16 share a word with the row eight below, others are words of lanes.
-uint32_t ColumnOf(const matrix::Product& form, const Fragments& fragments, uint32_t row, uint32_t at) {
+uint32_t ColumnOf(const matrix::Product& form, const Fragments& fragments, size_t metadata, uint32_t row,
+                  uint32_t at) {
   const uint32_t bits = matrix::InfoOf(form.a).bits;
   const uint32_t chunk = bits == 32 ? 2 : bits == 4 ? 8 : 4, kept = chunk / 2;
   const uint32_t bits_of_row = form.depth / chunk * 4, bit = at / kept * 4;
-  const size_t metadata = form.operands() - 2;
   const uint32_t lane = row % 8 * 4, half = row / 8;
   uint32_t nibble = 0;
   if (bits >= 16) {
@@ -144,13 +146,82 @@ void CompleteMatrixMultiply(Group& group) {
   for (uint32_t row = 0; row < form.rows; ++row) {
     for (uint32_t column = 0; column < kRows; ++column) {
       for (uint32_t k = 0; k < depth; ++k) {
-        const uint32_t in_b = form.sparse ? ColumnOf(form, fragments, row, k) : k;
+        const uint32_t in_b = form.sparse ? ColumnOf(form, fragments, form.operands() - 2, row, k) : k;
         pairs[k].a = fragments.At(0, matrix::PlaceOfMultiplicand(form.a, row, k, form.rows), bits_a);
         pairs[k].b = fragments.At(first_b, matrix::PlaceOfMultiplicand(form.b, column, in_b, kRows), bits_b);
       }
       const ElementPlace place = matrix::PlaceOfAccumulator(form.c, row, column);
       const uint64_t sum = SumOfProducts(form, pairs, fragments.At(first_c, place, bits_c));
       results[place.part][place.lane] |= sum << place.bit;
+    }
+  }
+  group.ForEach([&](Thread& t) {
+    for (size_t n = 0; n < results.size(); ++n) ReturnTo(t, results[n][t.lane], n);
+  });
+}
+
+namespace {
+
+// The lines of a matrix in shared memory, `depth` elements of each.
+class SharedMatrix {
+ public:
+  SharedMatrix(Group& group, uint64_t descriptor, bool transposed, uint32_t bits)
+      : group_(group), descriptor_(descriptor), transposed_(transposed), bits_(bits) {}
+
+  uint64_t At(uint32_t line, uint32_t k) {
+    const uint32_t along = transposed_ ? line : k, bit = along * bits_ % kChunkBits;
+    const uint32_t offset =
+        descriptor_.OffsetOf(transposed_, transposed_ ? k : line, along * bits_ / kChunkBits) + bit / 8;
+    Thread& thread = group_.first();
+    Step step{group_.machine, thread, thread.frame(), *thread.waiting_at};
+    const uint32_t bytes = std::max(bits_ / 8, 1u);
+    Result<std::byte*> at = Locate(step, Space::kShared, offset, bytes, bytes, Access::kRead);
+    if (!at) {
+      if (group_.status) group_.status = Fail(std::move(at.error()));
+      return 0;
+    }
+    uint64_t value = 0;
+    std::memcpy(&value, *at, bytes);
+    return value >> bit % 8 & ((uint64_t{1} << bits_) - 1);
+  }
+
+ private:
+  static constexpr uint32_t kChunkBits = 128;
+  Group& group_;
+  matrix::Descriptor descriptor_;
+  bool transposed_;
+  uint32_t bits_;
+};
+
+}  // namespace
+
+void CompleteMatrixMultiplyShared(Group& group) {
+  const matrix::SharedProduct form = matrix::DecodeShared(group.first().waiting_at->attrs.index);
+  const matrix::Product& p = form.product;
+  const Fragments fragments(group);
+  const uint32_t lane = group.first().lane, of_a = form.operands_of_a(), first_c = form.first_c();
+  const uint32_t bits_a = matrix::InfoOf(p.a).bits, bits_b = matrix::InfoOf(p.b).bits,
+                 bits_c = matrix::InfoOf(p.c).bits, depth = p.sparse ? p.depth / 2 : p.depth;
+  SharedMatrix a(group, fragments.Whole(0, lane), form.transposes_a, bits_a);
+  SharedMatrix b(group, fragments.Whole(of_a, lane), form.transposes_b, bits_b);
+  const uint32_t first_row = (fragments.Word(of_a + 1, lane) & 3) * p.rows;
+  const bool counts_c = fragments.Word(of_a + 2, lane) != 0;
+  std::vector<std::array<uint64_t, kWarpSize>> results(form.registers_of_c());
+  std::vector<FactorPair> pairs(depth);
+  const uint64_t negation = form.negates ? uint64_t{1} << (bits_b - 1) : 0;
+  for (uint32_t row = 0; row < p.rows; ++row) {
+    for (uint32_t column = 0; column < form.column_tiles * kRows; ++column) {
+      for (uint32_t k = 0; k < depth; ++k) {
+        const uint32_t in_b = p.sparse ? ColumnOf(p, fragments, form.operands() - 2, row, k) : k;
+        pairs[k].a = form.a_in_shared
+                         ? a.At(first_row + row, k)
+                         : fragments.At(0, matrix::PlaceOfMultiplicand(p.a, row, k, p.rows), bits_a);
+        pairs[k].b = b.At(column, in_b) ^ negation;
+      }
+      ElementPlace place = matrix::PlaceOfAccumulator(p.c, row, column % kRows);
+      place.part += column / kRows * p.registers_of_c();
+      const uint64_t c = counts_c ? fragments.At(first_c, place, bits_c) : 0;
+      results[place.part][place.lane] |= SumOfProducts(p, pairs, c) << place.bit;
     }
   }
   group.ForEach([&](Thread& t) {

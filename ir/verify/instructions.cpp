@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "ir/matrix.h"
+#include "ir/tensor.h"
 #include "ir/verify/rules.h"
 
 namespace ptx2cpu::ir::verify {
@@ -63,6 +64,18 @@ constexpr Counts kCounts[] = {
     {Opcode::kBarrierReduceOr, false, {2, 3, 0}},
 };
 
+// Coordinates and offsets, as the form has them.
+Status CheckTensor(const Subject& s, BlockId block, const Inst& inst) {
+  const bool is_multicast = inst.op == Opcode::kCopyTensorMulticast;
+  if (inst.op != Opcode::kCopyTensor && !is_multicast) return {};
+  const tensor::Form form = tensor::Decode(inst.attrs.index);
+  const bool good = form.dimensions >= 1 && form.dimensions <= tensor::kMaxDimensions &&
+                    inst.attrs.index == tensor::Encode(form) &&
+                    inst.operands.size() == (is_multicast ? 4 : 2) + form.coordinates() + form.offsets;
+  if (good) return {};
+  return s.Broken(block, inst, "the coordinates do not fit the form of the copy");
+}
+
 bool CountAllowed(Opcode op, bool of_results, size_t count) {
   for (const Counts& row : kCounts) {
     if (row.op != op || row.of_results != of_results) continue;
@@ -94,6 +107,21 @@ Status CheckMatrix(const Subject& s, BlockId block, const Inst& inst) {
       const Type wants = is_c ? accumulator : n < multiplicands && is_f64 ? Type::kF64 : Type::kI32;
       good = s.f.type_of(inst.operands[n]) == wants;
     }
+  }
+  if (inst.op == Opcode::kMatrixMultiplyShared) {
+    if (!matrix::HasElements(inst.attrs.index)) return s.Broken(block, inst, "no such form of matrices");
+    const matrix::SharedProduct p = matrix::DecodeShared(inst.attrs.index);
+    const Type accumulator = p.product.c == matrix::Element::kF32 ? Type::kF32 : Type::kI32;
+    good = inst.operands.size() == p.operands() && inst.results.size() == p.registers_of_c() &&
+           inst.type == accumulator;
+    auto wanted = [&](size_t n) {
+      if (n < p.operands_of_a()) return p.a_in_shared ? Type::kI64 : Type::kI32;
+      if (n == p.operands_of_a()) return Type::kI64;
+      if (n == p.first_c() - 1) return Type::kI1;
+      return n >= p.first_c() && n < p.first_c() + p.registers_of_c() ? accumulator : Type::kI32;
+    };
+    for (size_t n = 0; good && n < inst.operands.size(); ++n)
+      good = s.f.type_of(inst.operands[n]) == wanted(n);
   }
   if (good) return {};
   return s.Broken(block, inst, "the registers do not fit the form of the matrices");
@@ -201,6 +229,7 @@ Status CheckSignature(Subject& s) {
   return s.ForEach([&](BlockId block, const Inst& inst) -> Status {
     TRY_STATUS(CheckSide(s, block, inst, false));
     TRY_STATUS(CheckSide(s, block, inst, true));
+    TRY_STATUS(CheckTensor(s, block, inst));
     return CheckMatrix(s, block, inst);
   });
 }

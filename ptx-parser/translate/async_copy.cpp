@@ -12,6 +12,12 @@ using ir::Opcode;
 using ir::Type;
 using ir::ValueId;
 
+ValueId OffsetInWindow(Emitter& e, size_t operand) {
+  Place place = e.Address(operand, ir::Space::kShared);
+  return e.b.Binary(Opcode::kAnd, Type::kI64, place.address,
+                    e.Const(Type::kI64, (uint64_t{1} << ir::kClusterRankShift) - 1));
+}
+
 namespace {
 
 using ir::Space;
@@ -21,13 +27,6 @@ constexpr uint32_t kBulkAlign = 16;
 ValueId RealAddress(Emitter& e, const Place& place) {
   if (place.space != Space::kShared) return place.address;
   return e.b.Inst1(Opcode::kToGeneric, Type::kVoid, {place.address}, {.space = Space::kShared});
-}
-
-// Of a shared address of the cluster: what is the same in every block.
-ValueId OffsetInWindow(Emitter& e, size_t operand) {
-  Place place = e.Address(operand, Space::kShared);
-  return e.b.Binary(Opcode::kAnd, Type::kI64, place.address,
-                    e.Const(Type::kI64, (uint64_t{1} << ir::kClusterRankShift) - 1));
 }
 
 // st.async and red.async: generic if no space is written.
@@ -88,6 +87,22 @@ void cp_async_bulk(Emitter& e) {
   const Space space = e.Has("shared::cluster") ? Space::kSharedCluster : Space::kShared;
   CompleteBytes(e, e.WritableAddress(3, space), copy.bytes);
 }
+
+// Bit i of the mask: whether byte i of each 16 is copied.
+void cp_async_bulk_masked(Emitter& e) {
+  Bulk copy = BulkOperands(e);
+  const size_t mask = e.match.form->operands.size() - 1;
+  e.b.Make(
+      Opcode::kCopyMasked, Type::kVoid,
+      {copy.to, copy.from, copy.bytes, e.b.Convert(Opcode::kZext, Type::kI32, e.Read(mask, Type::kI16))});
+}
+
+// A multicast object here has one member (multimem.cpp).
+void cp_async_bulk_multimem(Emitter& e) {
+  if (e.Has("cp_mask")) return cp_async_bulk_masked(e);
+  cp_async_bulk(e);
+}
+void cp_reduce_async_bulk_multimem(Emitter& e) { cp_reduce_async_bulk(e); }
 
 // Destination and object are at the same offsets in each block.
 void cp_async_bulk_multicast(Emitter& e) {

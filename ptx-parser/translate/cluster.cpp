@@ -1,6 +1,7 @@
 // 9.7.9.23, 9.7.9.24 and 9.7.13.3: addresses in other blocks of the cluster, and its barrier. How a shared
 // address of the cluster names its block is defined by ir::Space.
 #include "ptx-parser/translate/elementwise.h"
+#include "ptx-parser/translate/mbarrier.h"
 #include "ptx-parser/translate/rows.h"
 
 namespace ptx2cpu::ptx::rows {
@@ -45,6 +46,36 @@ void getctarank(Emitter& e) {
   ValueId other = e.b.Binary(Opcode::kSub, Type::kI32, number, e.Const(Type::kI32, 1));
   ValueId is_own = e.b.Icmp(ir::Compare::kEq, number, e.Const(Type::kI32, 0));
   e.Write(0, e.b.Select(is_own, own, other));
+}
+
+// -- 9.7.13.17, 9.7.13.18: no launch of a cluster is ever cancelled, which a program must expect. The
+// response is zeros: word 3 is 1 for a cancelled cluster, words 0 to 2 are its first block --
+
+void try_cancel_cluster(Emitter& e) {
+  const Space space = e.Has("shared::cta") ? Space::kShared : Space::kGeneric;
+  const Place to = e.WritableAddress(0, space), object = e.WritableAddress(1, space);
+  const ValueId zero = e.Const(Type::kI64, 0), bytes = e.Const(Type::kI32, 16);
+  e.b.Store(Type::kI64, to.space, to.address, {zero, zero});
+  if (!e.Has("multicast::cluster::all")) return CompleteBytes(e, object, bytes);
+  auto offset = [&](const Place& place) {
+    return place.space == Space::kShared
+               ? place.address
+               : e.b.Inst1(Opcode::kFromGeneric, Type::kVoid, {place.address}, {.space = Space::kShared});
+  };
+  const ValueId own = to.space == Space::kShared ? e.b.Inst1(Opcode::kToGeneric, Type::kVoid, {to.address},
+                                                             {.space = Space::kShared})
+                                                 : to.address;
+  const ValueId beyond = e.b.Binary(Opcode::kShl, Type::kI32, e.Const(Type::kI32, 1),
+                                    e.b.SpecialRegister(ir::Special::kClusterNctarank));
+  const ValueId all = e.b.Binary(Opcode::kSub, Type::kI32, beyond, e.Const(Type::kI32, 1));
+  e.b.Make(Opcode::kCopyMulticast, Type::kVoid, {offset(to), own, bytes, offset(object), all});
+}
+
+void query_cancel_cluster(Emitter& e) {
+  const std::vector<ValueId> words = e.b.Unpack(Type::kI32, e.Read(1, Type::kI128));
+  if (e.Has("is_canceled")) return e.Write(0, e.b.Icmp(ir::Compare::kNe, words[3], e.Const(Type::kI32, 0)));
+  if (e.Has("get_first_ctaid")) return e.WriteVector(0, words, false);
+  e.Write(0, words[e.Has("get_first_ctaid::x") ? 0 : e.Has("get_first_ctaid::y") ? 1 : 2]);
 }
 
 // All threads of a cluster are run by one worker: orders of memory need nothing more.

@@ -70,6 +70,11 @@ class Emitter {
   void AddEdges(ir::InstId terminator);  // reports every edge of a terminator to SSA
   ir::ValueId ReadCarry();
   void WriteCarry(ir::ValueId carry);
+  // The stack of a function that has alloca or stacksave: declared at its entry (stack.cpp).
+  void BeginStack();
+  ir::ValueId StackBase();
+  ir::ValueId ReadStackPointer() { return ReadVariable(stack_pointer_); }
+  void WriteStackPointer(ir::ValueId address) { WriteVariable(stack_pointer_, address); }
   ir::Position Here() const { return b.at; }
 
   // -- guarded instructions: writes wait until the instruction is known to have happened --
@@ -113,7 +118,8 @@ class Emitter {
   ir::ValueId ReadPacked(const ast::Operand& operand, ir::Type type);
   ir::ValueId Fit(ir::ValueId value, ir::Type type);
 
-  Ssa::Variable carry_ = 0;
+  Ssa::Variable carry_ = 0, stack_pointer_ = 0;
+  uint32_t stack_local_ = 0;                             // index in Function::locals
   std::unordered_map<uint64_t, ir::ValueId> constants_;  // of the current block
   std::unordered_map<uint32_t, uint32_t> locals_;
 };

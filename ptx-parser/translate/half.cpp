@@ -12,6 +12,8 @@ using ir::Rounding;
 using ir::Type;
 using ir::ValueId;
 
+constexpr uint64_t kOutOfBoundsNan = 0x7ff7;  // f16 and bf16
+
 void BinaryHalf(Emitter& e, Opcode op) {
   Type type = ElementOf(e, 1);
   ir::Attrs attrs{.flags = FloatFlags(e), .rounding = Rounding::kNearestEven};
@@ -56,6 +58,22 @@ void fma_half(Emitter& e) {
   Type type = ElementOf(e, 1);
   ir::Attrs attrs{.flags = FloatFlags(e), .rounding = Rounding::kNearestEven};
   Map3(e, [&](ValueId a, ValueId b, ValueId c) { return e.b.Ternary(Opcode::kFFma, type, a, b, c, attrs); });
+}
+
+// The result is +0 where a factor is the NaN, of either sign, that tensor copies put outside of the tensor.
+void fma_oob(Emitter& e) {
+  const Type type = ElementOf(e, 1);
+  const ir::Attrs attrs{.flags = FloatFlags(e), .rounding = Rounding::kNearestEven};
+  const ValueId outside = e.Const(Type::kI16, kOutOfBoundsNan);
+  const ValueId without_sign = e.Const(Type::kI16, 0x7fff);
+  auto is_outside = [&](ValueId a) {
+    return e.b.Icmp(ir::Compare::kEq,
+                    e.b.Binary(Opcode::kAnd, Type::kI16, e.b.Bitcast(Type::kI16, a), without_sign), outside);
+  };
+  Map3(e, [&](ValueId a, ValueId b, ValueId c) {
+    const ValueId any = e.b.Binary(Opcode::kOr, Type::kI1, is_outside(a), is_outside(b));
+    return e.b.Select(any, e.Const(type, 0), e.b.Ternary(Opcode::kFFma, type, a, b, c, attrs));
+  });
 }
 
 void neg_half(Emitter& e) { UnaryHalf(e, Opcode::kFNeg); }

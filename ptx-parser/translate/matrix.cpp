@@ -32,7 +32,8 @@ constexpr struct {
     {PtxType::kS8, MatrixElement::kS8},     {PtxType::kU8, MatrixElement::kU8},
     {PtxType::kS4, MatrixElement::kS4},     {PtxType::kU4, MatrixElement::kU4},
     {PtxType::kB1, MatrixElement::kB1},     {PtxType::kF32, MatrixElement::kF32},
-    {PtxType::kS32, MatrixElement::kS32},
+    {PtxType::kS32, MatrixElement::kS32},   {PtxType::kE4M3, MatrixElement::kE4M3},
+    {PtxType::kE5M2, MatrixElement::kE5M2},
 };
 
 }  // namespace

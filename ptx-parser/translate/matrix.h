@@ -19,7 +19,7 @@ struct MatrixShape {
   uint32_t m = 0, n = 0, k = 0;
 };
 MatrixShape ShapeOf(const Emitter& e);  // of the modifier group "shape"
-// Nothing for types that no product on registers takes as they are (fp8 and below).
+// Nothing for types below 8 bits that are no integers. Products on registers do not take fp8 as it is.
 std::optional<MatrixElement> ElementOfType(PtxType type);
 ir::Type RegisterType(MatrixElement element);  // of one register of a fragment
 

@@ -7,5 +7,7 @@ namespace ptx2cpu::ptx::rows {
 
 // These bytes have come: complete-tx of the object at the place.
 void CompleteBytes(Emitter& e, const Place& place, ir::ValueId bytes);
+// Of a shared address of the cluster: what is the same in every block.
+ir::ValueId OffsetInWindow(Emitter& e, size_t operand);
 
 }  // namespace ptx2cpu::ptx::rows

@@ -9,11 +9,13 @@ namespace {
 struct Format {
   int bits, exponent_bits, mantissa_bits;  // 0: an integer
   bool is_signed;
+  bool has_infinity = true;  // else only all ones are NaN
 };
-constexpr Format kFormats[] = {{16, 5, 10, true}, {16, 8, 7, true},  {32, 8, 10, true}, {64, 11, 52, true},
-                               {8, 0, 0, true},   {8, 0, 0, false},  {4, 0, 0, true},   {4, 0, 0, false},
-                               {1, 0, 0, false},  {32, 8, 23, true}, {32, 0, 0, true}};
-constexpr int kBitsBelow = 25, kLowest = -2000;
+constexpr Format kFormats[] = {
+    {16, 5, 10, true}, {16, 8, 7, true},       {32, 8, 10, true}, {64, 11, 52, true}, {8, 0, 0, true},
+    {8, 0, 0, false},  {4, 0, 0, true},        {4, 0, 0, false},  {1, 0, 0, false},   {32, 8, 23, true},
+    {32, 0, 0, true},  {8, 4, 3, true, false}, {8, 5, 2, true}};
+constexpr int kBitsBelow = 25, kBitsBelowOfBytes = 13, kLowest = -2000;
 
 struct Number {
   bool negative, infinite, nan;
@@ -28,8 +30,10 @@ Number Decode(unsigned element, uint32_t bits) {
   const uint32_t fraction = bits & ((1u << f.mantissa_bits) - 1);
   const int top = (1 << f.exponent_bits) - 1, field = static_cast<int>(bits >> f.mantissa_bits) & top;
   const int64_t significand = field == 0 ? fraction : fraction | 1u << f.mantissa_bits;
-  return {negative, field == top && fraction == 0, field == top && fraction != 0,
-          (field == 0 ? 1 : field) - top / 2, significand};
+  const bool is_top = field == top;
+  const bool nan = is_top && (f.has_infinity ? fraction != 0 : fraction == (1u << f.mantissa_bits) - 1);
+  return {negative, is_top && f.has_infinity && fraction == 0, nan, (field == 0 ? 1 : field) - top / 2,
+          significand};
 }
 
 // value * 2^unit in f32, cut off, or in f16, rounded to nearest even.
@@ -86,7 +90,8 @@ uint32_t FloatSum(const Form& form, const uint32_t* a, const uint32_t* b, int co
   if (nan || (positive && negative)) return sign - 1;
   if (positive || negative)
     return (((1u << format.exponent_bits) - 1) << format.mantissa_bits) | (negative ? sign : 0);
-  const int unit = largest - kBitsBelow;
+  const bool of_bytes = kFormats[form.a].bits == 8;
+  const int unit = largest - (of_bytes ? kBitsBelowOfBytes : kBitsBelow);
   auto aligned = [&](int64_t significand, int exponent, bool is_negative) {
     const int64_t cut = significand == 0 ? 0 : Shifted(significand, exponent - unit);
     return is_negative ? -cut : cut;
@@ -97,7 +102,9 @@ uint32_t FloatSum(const Form& form, const uint32_t* a, const uint32_t* b, int co
     sum +=
         aligned(x.significand * y.significand, x.exponent + y.exponent - mantissas, x.negative != y.negative);
   }
-  return Round(format, sum, unit);
+  const uint32_t result = Round(format, sum, unit);
+  const int cut = of_bytes && form.c == PTX2CPU_MATRIX_F32 ? format.mantissa_bits - kBitsBelowOfBytes : 0;
+  return result >> cut << cut;
 }
 
 int32_t Integer(unsigned element, uint32_t bits) {

@@ -53,6 +53,7 @@ const std::vector<Room> kRooms = {
     {"runtime/math/", {"runtime/abi/"}},
     {"runtime/warp/", {"runtime/abi/", "xsimd/", "runtime/math/"}},
     {"runtime/texture/", {"runtime/abi/"}},
+    {"runtime/tensor/", {"runtime/abi/"}},
     {"runtime/worker/", {"runtime/abi/"}},
     {"runtime/device/", {"runtime/abi/", "runtime/worker/"}},
     {"runtime/scheduler/", {"runtime/abi/"}},

@@ -61,6 +61,35 @@ ptx2cpu_image Images::Describe(const rt::Argument& argument, Image& image) {
   return description;
 }
 
+// As cuTensorMapEncode* does.
+void Images::DescribeTensor(const rt::Argument& argument, Image& image) {
+  constexpr uint8_t kElements[] = {PTX2CPU_TENSOR_U8,      PTX2CPU_TENSOR_U16,     PTX2CPU_TENSOR_U32,
+                                   PTX2CPU_TENSOR_S32,     PTX2CPU_TENSOR_U64,     PTX2CPU_TENSOR_S64,
+                                   PTX2CPU_TENSOR_F16,     PTX2CPU_TENSOR_F32,     PTX2CPU_TENSOR_F64,
+                                   PTX2CPU_TENSOR_BF16,    PTX2CPU_TENSOR_F32_FTZ, PTX2CPU_TENSOR_TF32,
+                                   PTX2CPU_TENSOR_TF32_FTZ};
+  const rt::TensorSpec& spec = *argument.image->tensor;
+  image.levels.push_back(argument.data);
+  ptx2cpu_tensor_map& map = image.map;
+  map.address = reinterpret_cast<uint64_t>(image.levels[0].data());
+  map.rank = static_cast<uint8_t>(spec.rank - 1);
+  map.element = kElements[static_cast<size_t>(spec.type)];
+  map.swizzle = static_cast<uint8_t>(spec.swizzle);
+  map.fill = spec.nan ? 1 : 0;
+  for (size_t n = 0; n < spec.rank; ++n) {
+    map.sizes[n] = static_cast<uint32_t>(spec.sizes[n]);
+    map.box[n] = static_cast<uint16_t>(spec.box[n]);
+    map.element_strides[n] = static_cast<uint8_t>(spec.steps[n]);
+  }
+  std::copy(spec.strides.begin(), spec.strides.end(), map.strides);
+  for (size_t n = 0; n < 3; ++n) {
+    map.lower[n] = static_cast<int16_t>(spec.lower[n]);
+    map.upper[n] = static_cast<int16_t>(spec.upper[n]);
+  }
+  map.channels = spec.channels;
+  map.pixels = spec.pixels;
+}
+
 Images::Images(const std::vector<rt::Argument>& arguments)
     : image_of_(arguments.size()), handles_(arguments.size()) {
   static_assert(static_cast<uint32_t>(rt::ImageShape::kCubeLayered) == PTX2CPU_SHAPE_CUBE_LAYERED);
@@ -70,6 +99,11 @@ Images::Images(const std::vector<rt::Argument>& arguments)
     const rt::ImageSpec& spec = *arguments[i].image;
     Image& image = images_.emplace_back();
     image_of_[i] = &image;
+    if (arguments[i].IsTensor()) {
+      DescribeTensor(arguments[i], image);
+      handles_[i] = reinterpret_cast<uint64_t>(&image.map);
+      continue;
+    }
     if (arguments[i].role == rt::ArgumentRole::kSurface) {
       image.surface.kind = spec.name.empty() ? PTX2CPU_KIND_SURFACE_OBJECT : PTX2CPU_KIND_SURFACE_REFERENCE;
       image.surface.image = Describe(arguments[i], image);
@@ -96,6 +130,10 @@ Images::Images(const std::vector<rt::Argument>& arguments)
 
 void Images::Leave(std::vector<rt::Argument>& arguments) const {
   for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].IsTensor()) {
+      const std::vector<std::byte>& memory = image_of_[i]->levels[0];
+      std::copy_n(memory.begin(), arguments[i].data.size(), arguments[i].data.begin());
+    }
     if (arguments[i].role != rt::ArgumentRole::kSurface) continue;
     ForEachRow(arguments[i], image_of_[i]->surface.image, [&](uint8_t* row, size_t at, size_t bytes) {
       std::memcpy(arguments[i].data.data() + at, row, bytes);
@@ -108,6 +146,7 @@ std::vector<std::span<std::byte>> Images::Memory() {
   for (Image& image : images_) {
     memory.push_back(std::as_writable_bytes(std::span(&image.texture, 1)));
     memory.push_back(std::as_writable_bytes(std::span(&image.surface, 1)));
+    memory.push_back(std::as_writable_bytes(std::span(&image.map, 1)));
     for (std::vector<std::byte>& level : image.levels) memory.emplace_back(level);
   }
   return memory;

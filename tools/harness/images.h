@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/abi/tensor_map.h"
 #include "runtime/abi/texture.h"
 #include "tools/record/spec.h"
 
@@ -19,7 +20,7 @@ class Images {
   Images(const Images&) = delete;
 
   uint64_t handle(size_t argument) const { return handles_[argument]; }
-  // Copies the contents of surfaces back.
+  // Copies the contents of surfaces and tensors back.
   void Leave(std::vector<rt::Argument>& arguments) const;
   // Everything that a kernel may touch.
   std::vector<std::span<std::byte>> Memory();
@@ -28,8 +29,10 @@ class Images {
   struct Image {
     ptx2cpu_texture texture{};
     ptx2cpu_surface surface{};
+    alignas(128) ptx2cpu_tensor_map map{};
     std::vector<std::vector<std::byte>> levels;
   };
+  static void DescribeTensor(const rt::Argument& argument, Image& image);
   static ptx2cpu_image Describe(const rt::Argument& argument, Image& image);
 
   std::deque<Image> images_;

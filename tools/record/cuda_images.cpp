@@ -95,6 +95,12 @@ struct DeviceImages::Functions {
   CuStatus (*MemAlloc)(DevicePointer*, size_t);
   CuStatus (*MemFree)(DevicePointer);
   CuStatus (*MemcpyHtoD)(DevicePointer, const void*, size_t);
+  CuStatus (*MemcpyDtoH)(void*, DevicePointer, size_t);
+  CuStatus (*TensorMapEncodeTiled)(void*, int, uint32_t, DevicePointer, const uint64_t*, const uint64_t*,
+                                   const uint32_t*, const uint32_t*, int, int, int, int);
+  CuStatus (*TensorMapEncodeIm2col)(void*, int, uint32_t, DevicePointer, const uint64_t*, const uint64_t*,
+                                    const int*, const int*, uint32_t, uint32_t, const uint32_t*, int, int,
+                                    int, int);
   CuStatus (*Array3DCreate)(void**, const ArrayDescription*);
   CuStatus (*ArrayDestroy)(void*);
   CuStatus (*MipmappedArrayCreate)(void**, const ArrayDescription*, unsigned);
@@ -121,7 +127,7 @@ struct DeviceImages::Functions {
 };
 
 struct DeviceImages::Image {
-  DevicePointer memory = 0;
+  DevicePointer memory = 0, map = 0;
   size_t pitch = 0;
   void* array = nullptr;
   void* mipmapped = nullptr;
@@ -143,6 +149,9 @@ DeviceImages::DeviceImages(void* library) : functions_(std::make_unique<Function
   load("cuMemAlloc_v2", f.MemAlloc);
   load("cuMemFree_v2", f.MemFree);
   load("cuMemcpyHtoD_v2", f.MemcpyHtoD);
+  load("cuMemcpyDtoH_v2", f.MemcpyDtoH);
+  load("cuTensorMapEncodeTiled", f.TensorMapEncodeTiled);
+  load("cuTensorMapEncodeIm2col", f.TensorMapEncodeIm2col);
   load("cuArray3DCreate_v2", f.Array3DCreate);
   load("cuArrayDestroy", f.ArrayDestroy);
   load("cuMipmappedArrayCreate", f.MipmappedArrayCreate);
@@ -176,6 +185,7 @@ DeviceImages::~DeviceImages() {
     if (image->array != nullptr) f.ArrayDestroy(image->array);
     if (image->mipmapped != nullptr) f.MipmappedArrayDestroy(image->mipmapped);
     if (image->memory != 0) f.MemFree(image->memory);
+    if (image->map != 0) f.MemFree(image->map);
   }
 }
 
@@ -192,6 +202,7 @@ uint64_t* DeviceImages::handle() { return &images_.back()->handle; }
 Status DeviceImages::Make(const Argument& argument, void* module) {
   images_.push_back(std::make_unique<Image>());
   Image& image = *images_.back();
+  if (argument.IsTensor()) return MakeTensor(argument, image);
   TRY_STATUS(argument.image->IsMemory() ? MakeMemory(argument, image) : MakeArray(argument, image));
   return argument.image->name.empty() ? MakeHandle(argument, image) : Bind(argument, image, module);
 }
@@ -205,6 +216,30 @@ Status DeviceImages::MakeMemory(const Argument& argument, Image& image) {
     std::memcpy(bytes.data() + y * image.pitch, argument.data.data() + y * row, row);
   TRY_CUDA(functions_->MemAlloc(&image.memory, bytes.size()));
   TRY_CUDA(functions_->MemcpyHtoD(image.memory, bytes.data(), bytes.size()));
+  return {};
+}
+
+Status DeviceImages::MakeTensor(const Argument& argument, Image& image) {
+  const TensorSpec& spec = *argument.image->tensor;
+  const Functions& f = *functions_;
+  if (f.TensorMapEncodeTiled == nullptr || f.TensorMapEncodeIm2col == nullptr)
+    return Fail(ErrorCode::kUsage, "this driver has no tensor maps");
+  TRY_CUDA(f.MemAlloc(&image.memory, argument.data.size()));
+  TRY_CUDA(f.MemcpyHtoD(image.memory, argument.data.data(), argument.data.size()));
+  alignas(128) std::array<std::byte, 128> map;
+  const int type = static_cast<int>(spec.type), swizzle = static_cast<int>(spec.swizzle);
+  if (spec.is_im2col) {
+    TRY_CUDA(f.TensorMapEncodeIm2col(map.data(), type, spec.rank, image.memory, spec.sizes.data(),
+                                     spec.strides.data(), spec.lower.data(), spec.upper.data(), spec.channels,
+                                     spec.pixels, spec.steps.data(), 0, swizzle, 0, spec.nan));
+  } else {
+    TRY_CUDA(f.TensorMapEncodeTiled(map.data(), type, spec.rank, image.memory, spec.sizes.data(),
+                                    spec.strides.data(), spec.box.data(), spec.steps.data(), 0, swizzle, 0,
+                                    spec.nan));
+  }
+  TRY_CUDA(f.MemAlloc(&image.map, map.size()));
+  TRY_CUDA(f.MemcpyHtoD(image.map, map.data(), map.size()));
+  image.handle = image.map;
   return {};
 }
 
@@ -332,6 +367,10 @@ Status DeviceImages::Bind(const Argument& argument, Image& image, void* module) 
 
 Result<std::vector<std::byte>> DeviceImages::Download(const Argument& argument, size_t number) {
   std::vector<std::byte> data(argument.data.size());
+  if (argument.IsTensor()) {
+    TRY_CUDA(functions_->MemcpyDtoH(data.data(), images_[number]->memory, data.size()));
+    return data;
+  }
   TRY_STATUS(CopyArrays(*images_[number], *argument.image, data.data(), argument.type->size, false));
   return data;
 }

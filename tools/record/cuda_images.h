@@ -31,6 +31,7 @@ class DeviceImages {
   struct Image;
   struct Functions;
   Status MakeMemory(const Argument& argument, Image& image);
+  Status MakeTensor(const Argument& argument, Image& image);
   Status MakeArray(const Argument& argument, Image& image);
   Status CopyArrays(const Image& image, const ImageSpec& spec, std::byte* data, size_t element,
                     bool to_device);

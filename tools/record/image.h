@@ -19,10 +19,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "ir/result.h"
+#include "tools/record/tensor.h"
 
 namespace ptx2cpu::rt {
 
@@ -50,6 +52,7 @@ struct ImageSpec {
   float bias = 0, min_lod = 0, max_lod = 0;
   std::array<float, 4> border{};
   std::string name;
+  std::optional<TensorSpec> tensor;  // then nothing above counts
 
   struct Extent {
     uint32_t width, height, slices;

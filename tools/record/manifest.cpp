@@ -200,6 +200,8 @@ std::string_view RoleName(ArgumentRole role) {
       return "texture";
     case ArgumentRole::kSurface:
       return "surface";
+    case ArgumentRole::kTensor:
+      return "tensor";
   }
   return "";
 }

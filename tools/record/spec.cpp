@@ -206,6 +206,17 @@ Result<Argument> ParseImage(ArgumentRole role, std::string_view text,
   return argument;
 }
 
+Result<Argument> ParseTensor(std::string_view text, const std::filesystem::path& directory) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return BadSpec("nothing after the options in " + Quoted(text));
+  Argument argument = TRY(ParseBuffer(ArgumentRole::kInOut, text.substr(colon + 1), directory));
+  argument.role = ArgumentRole::kTensor;
+  auto image = std::make_shared<ImageSpec>();
+  image->tensor = TRY(ParseTensorOptions(text.substr(0, colon), argument.type->name, argument.type->size));
+  argument.image = std::move(image);
+  return argument;
+}
+
 }  // namespace
 
 const ScalarType* FindScalarType(std::string_view name) {
@@ -232,8 +243,8 @@ Result<Argument> ParseSpec(std::string_view spec, const std::filesystem::path& d
   const size_t colon = spec.find(':');
   if (colon == std::string_view::npos) {
     return BadSpec("no argument: " + Quoted(spec),
-                   "write TYPE:VALUE, in:TYPE:..., out:TYPE:COUNT, inout:TYPE:..., bytes:..., texture:... or "
-                   "surface:...");
+                   "write TYPE:VALUE, in:TYPE:..., out:TYPE:COUNT, inout:TYPE:..., bytes:..., texture:..., "
+                   "surface:... or tensor:...");
   }
   const std::string_view head = spec.substr(0, colon), rest = spec.substr(colon + 1);
   if (head == "in") return ParseBuffer(ArgumentRole::kIn, rest, directory);
@@ -242,6 +253,7 @@ Result<Argument> ParseSpec(std::string_view spec, const std::filesystem::path& d
   if (head == "bytes") return ParseBytes(rest, directory);
   if (head == "texture") return ParseImage(ArgumentRole::kTexture, rest, directory);
   if (head == "surface") return ParseImage(ArgumentRole::kSurface, rest, directory);
+  if (head == "tensor") return ParseTensor(rest, directory);
   const ScalarType* type = FindScalarType(head);
   if (!type) return BadSpec("unknown type " + Quoted(head), kTypeHint);
   Argument argument{.role = ArgumentRole::kScalar, .type = type};

@@ -7,6 +7,7 @@
 //   inout:TYPE:LIST                 buffer that is read and written
 //   bytes:@FILE, bytes:hex(DIGITS)  struct passed by value
 //   texture:OPTIONS:TYPE:LIST, surface:OPTIONS:TYPE:LIST   image.h
+//   tensor:OPTIONS:TYPE:LIST        tensor.h
 // clang-format on
 //
 // Integers are decimal or hex (0x...). For a float type hex is the bits; decimal, inf, -inf and nan are
@@ -40,7 +41,7 @@ struct ScalarType {
 // nullptr if `name` is not a type of the language.
 const ScalarType* FindScalarType(std::string_view name);
 
-enum class ArgumentRole : uint8_t { kScalar, kIn, kOut, kInOut, kBytes, kTexture, kSurface };
+enum class ArgumentRole : uint8_t { kScalar, kIn, kOut, kInOut, kBytes, kTexture, kSurface, kTensor };
 
 // One kernel argument. For scalars and structs `data` is the value that is passed; for buffers it is the
 // initial contents of the memory whose address is passed, for images of the image whose handle is passed.
@@ -48,14 +49,18 @@ struct Argument {
   ArgumentRole role = ArgumentRole::kScalar;
   const ScalarType* type = nullptr;  // nullptr for kBytes
   std::vector<std::byte> data = {};
-  std::shared_ptr<const ImageSpec> image = {};  // kTexture, kSurface
+  std::shared_ptr<const ImageSpec> image = {};  // kTexture, kSurface, kTensor
 
   bool IsBuffer() const {
     return role == ArgumentRole::kIn || role == ArgumentRole::kOut || role == ArgumentRole::kInOut;
   }
-  bool IsImage() const { return role == ArgumentRole::kTexture || role == ArgumentRole::kSurface; }
+  bool IsImage() const {
+    return role == ArgumentRole::kTexture || role == ArgumentRole::kSurface || IsTensor();
+  }
+  bool IsTensor() const { return role == ArgumentRole::kTensor; }
   bool IsWritten() const {
-    return role == ArgumentRole::kOut || role == ArgumentRole::kInOut || role == ArgumentRole::kSurface;
+    return role == ArgumentRole::kOut || role == ArgumentRole::kInOut || role == ArgumentRole::kSurface ||
+           IsTensor();
   }
   bool IsParameter() const { return !IsImage() || image->name.empty(); }  // else bound to a module variable
   size_t count() const { return type ? data.size() / type->size : data.size(); }

@@ -57,7 +57,7 @@ class PointerParameters {
     if (inst.op == Opcode::kCopyAsync || inst.op == Opcode::kCopyMulticast) {
       return Mark(inst.operands[1]);
     }
-    if (inst.op == Opcode::kCopyBulk || inst.op == Opcode::kReduceBulk) {
+    if (inst.op == Opcode::kCopyBulk || inst.op == Opcode::kCopyMasked || inst.op == Opcode::kReduceBulk) {
       changed = Mark(inst.operands[0]);
       return Mark(inst.operands[1]) || changed;
     }

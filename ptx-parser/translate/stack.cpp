@@ -1,0 +1,79 @@
+// 9.7.17: the stack of a function. It is a local variable of kStackBytes; the stack pointer, which goes down,
+// is an address in the local window.
+#include "ptx-parser/translate/rows.h"
+
+namespace ptx2cpu::ptx {
+
+using ir::Opcode;
+using ir::Type;
+using ir::ValueId;
+
+namespace {
+
+constexpr uint32_t kStackBytes = 16 * 1024, kStackAlign = 16;
+constexpr int64_t kLeastAlign = 8;
+// Where no thread has local memory: an access faults.
+constexpr uint64_t kNoStack = 0x7fff0000;
+
+}  // namespace
+
+void Emitter::BeginStack() {
+  ir::LocalVariable local{"stack", kStackBytes, kStackAlign, 0};
+  local.offset = (f.local_bytes + kStackAlign - 1) / kStackAlign * kStackAlign;
+  f.local_bytes = local.offset + kStackBytes;
+  stack_local_ = static_cast<uint32_t>(f.locals.size());
+  f.locals.push_back(std::move(local));
+  stack_pointer_ = ssa.Declare(Type::kI64);
+  ssa.Write(stack_pointer_, b.block, Offset(StackBase(), kStackBytes));
+}
+
+ValueId Emitter::StackBase() { return b.Symbol(ir::Space::kLocal, stack_local_); }
+
+namespace rows {
+
+namespace {
+// The locals of called functions are on a stack of the host, further than 32 bits from where windows begin.
+bool FitsAddresses(Emitter& e) {
+  if (Bits(e.type()) == 64 || e.source.is_entry) return true;
+  static_cast<void>(e.Unsupported("the stack of a function that is no kernel, with addresses of 32 bits,"));
+  return false;
+}
+ValueId InTypeOf(Emitter& e, ValueId address) {
+  return Bits(e.type()) == 32 ? e.b.Convert(Opcode::kTrunc, Type::kI32, address) : address;
+}
+ValueId ReadWide(Emitter& e, size_t operand) {
+  const ValueId value = e.Read(operand);
+  return Bits(e.type()) == 32 ? e.b.Convert(Opcode::kZext, Type::kI64, value) : value;
+}
+}  // namespace
+
+void stacksave(Emitter& e) {
+  if (FitsAddresses(e)) e.Write(0, InTypeOf(e, e.ReadStackPointer()));
+}
+
+void stackrestore(Emitter& e) {
+  if (FitsAddresses(e)) e.WriteStackPointer(ReadWide(e, 0));
+}
+
+// An address relative to the window is aligned if both its base and the distance are.
+void alloca_bytes(Emitter& e) {
+  if (!FitsAddresses(e)) return;
+  const int64_t align = e.Present(2) ? std::max(*e.Immediate(2), kLeastAlign) : kLeastAlign;
+  if ((align & (align - 1)) != 0 || align > kStackAlign * 64) {
+    static_cast<void>(e.Unsupported("alloca with this alignment"));
+    return;
+  }
+  const ValueId pointer = e.ReadStackPointer(), base = e.StackBase(), size = ReadWide(e, 1);
+  const ValueId mask = e.Const(Type::kI64, ~static_cast<uint64_t>(align - 1));
+  const ValueId below =
+      e.b.Binary(Opcode::kAnd, Type::kI64, e.b.Binary(Opcode::kSub, Type::kI64, pointer, size), mask);
+  const ValueId room = e.b.Binary(Opcode::kSub, Type::kI64, pointer, base);
+  const ValueId fits = e.b.Binary(Opcode::kAnd, Type::kI1, e.b.Icmp(ir::Compare::kUle, size, room),
+                                  e.b.Icmp(ir::Compare::kUle, base, below));
+  const ValueId result = e.b.Select(fits, below, e.Const(Type::kI64, kNoStack));
+  e.WriteStackPointer(e.b.Select(fits, below, pointer));
+  e.Write(0, InTypeOf(e, result));
+}
+
+}  // namespace rows
+}  // namespace ptx2cpu::ptx
