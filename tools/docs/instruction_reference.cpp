@@ -19,7 +19,33 @@ struct Coverage {
   std::vector<std::string> files;  // names in tests/ptx
   bool recorded = false;           // one of them has results of a GPU
   std::string gpu;
+  size_t runs = 0;
+  bool is_bound = false;  // some results are approximate
+  uint64_t ulp = 0;       // by how much they may differ
 };
+
+// Rows that are only parsed, and why.
+constexpr std::pair<std::string_view, std::string_view> kRefusals[] = {
+    {"mma_scaled", "block scales; no GPU has recorded them, and the order of their sums is not specified"},
+    {"tcgen05", "tensor memory; no GPU has recorded it"},
+    {"video_scalar_merged", "an H200's results are not those of the manual, and no rule for them is known"},
+};
+
+struct Since {
+  std::string_view row, version;
+};
+constexpr Since kVersions[] = {
+#define SINCE(row, version) {#row, version},
+#include "tools/docs/instruction_versions.def"
+#undef SINCE
+};
+
+Result<std::string_view> VersionOf(std::string_view row) {
+  for (const Since& since : kVersions) {
+    if (since.row == row) return since.version;
+  }
+  return Fail(ErrorCode::kNotFound, fmt::format("tools/docs/instruction_versions.def has no row '{}'", row));
+}
 
 Result<std::map<std::string, Coverage>> ReadCoverage(const fs::path& vectors) {
   std::vector<fs::path> paths;
@@ -38,6 +64,12 @@ Result<std::map<std::string, Coverage>> ReadCoverage(const fs::path& vectors) {
       Coverage& coverage = rows[row];
       coverage.files.push_back(path.filename().string());
       if (record) coverage.recorded = true, coverage.gpu = record->gpu;
+      coverage.runs += file.runs.size();
+      for (const rt::VectorRun& run : file.runs) {
+        if (run.rule.kind != rt::VectorRule::Kind::kNear) continue;
+        coverage.is_bound = true;
+        coverage.ulp = std::max(coverage.ulp, run.rule.ulp);
+      }
     }
   }
   return rows;
@@ -59,13 +91,25 @@ std::string Cell(std::string_view forms) {
   return out + "`";
 }
 
-std::string Row(const ptx::Row& row, const Coverage& coverage) {
+std::string StatusOf(const ptx::Row& row, const Coverage& coverage) {
+  if (!row.translated) {
+    for (const auto& [name, reason] : kRefusals) {
+      if (name == row.name) return fmt::format("refused: {}", reason);
+    }
+    return "refused";
+  }
+  if (coverage.is_bound) return coverage.ulp == 0 ? "bound" : fmt::format("bound, {} ulp", coverage.ulp);
+  return coverage.recorded ? "exact" : "functional";
+}
+
+Result<std::string> Row(const ptx::Row& row, const Coverage& coverage) {
   std::string files;
   for (const std::string& file : coverage.files)
     files += fmt::format("{}`{}`", files.empty() ? "" : ", ", file);
   const std::string definitions = row.definitions.empty() ? "" : Cell(row.definitions);
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", row.name, row.section, Cell(row.syntax),
-                     definitions, row.translated ? "yes" : "no", files,
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", row.name, row.section,
+                     TRY(VersionOf(row.name)), Cell(row.syntax), definitions, StatusOf(row, coverage), files,
+                     coverage.runs == 0 ? "" : std::to_string(coverage.runs),
                      coverage.recorded ? coverage.gpu : "");
 }
 
@@ -80,8 +124,8 @@ Result<std::string> RenderInstructionReference(const fs::path& vectors) {
     if (row.family != family) {
       family = row.family;
       tables += fmt::format(
-          "\n## {}\n\n| row | section | forms | where | translated | vectors | recorded on "
-          "|\n|---|---|---|---|---|---|---|\n",
+          "\n## {}\n\n| row | section | since | forms | where | status | vectors | runs | recorded on "
+          "|\n|---|---|---|---|---|---|---|---|---|\n",
           family);
     }
     const auto found = coverage.find(std::string(row.name));
@@ -89,14 +133,20 @@ Result<std::string> RenderInstructionReference(const fs::path& vectors) {
     translated += row.translated;
     tested += !of_row.files.empty();
     recorded += of_row.recorded;
-    tables += Row(row, of_row);
+    tables += TRY(Row(row, of_row));
   }
   return fmt::format(
              "# PTX instructions\n\n"
              "Generated from `ptx-parser/match/instructions.def` (its head explains the notation) and "
              "`tests/ptx`.\n"
-             "The rest parse and are checked; translating them is an `unsupported` error with the PTX "
-             "line.\n\n"
+             "`since` is the PTX version that introduced the instruction. The status is `exact` if a GPU's "
+             "results of all runs are reproduced to the bit (a NaN with any payload where PTX leaves it "
+             "open), "
+             "`bound` if they are within the error that PTX allows (at most so many ulp from the GPU's), "
+             "`functional` if the row does what the manual defines and no GPU has recorded it. A `refused` "
+             "row "
+             "parses and is checked; translating it is an `unsupported` error with the PTX line. "
+             "[ERRATA](../../tests/ptx/ERRATA.md) lists where GPU and manual differ.\n\n"
              "| rows | translated | with vectors | recorded on a GPU |\n|---|---|---|---|\n| {} | {} | {} | "
              "{} |\n",
              ptx::Rows().size(), translated, tested, recorded) +
