@@ -205,14 +205,47 @@ TEST_CASE("an unsupported instruction is refused by name and line before anythin
   Scratch scratch;
   const std::string ptx =
       scratch.Write("t.ptx",
-                    ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n  "
+                    ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n  "
                     ".reg .b32 %r<3>;\n  .reg .b64 %a;\n"
                     "  mov.b32 %r0, 0;\n  mov.b64 %a, 0;\n"
-                    "  multimem.ld_reduce.relaxed.sys.global.add.u32 %r1, [%a];\n  ret;\n}\n");
+                    "  tcgen05.fence::before_thread_sync;\n  ret;\n}\n");
   const Output output = Run(scratch, "run " + ptx + " --arg u64:0");
   INFO(output.err);
   CHECK(output.code == 7);
-  CHECK_THAT(output.err, Contains("t.ptx:10:") && Contains("multimem.ld_reduce"));
+  CHECK_THAT(output.err, Contains("t.ptx:10:") && Contains("tcgen05"));
+}
+
+TEST_CASE("check reports kernels that are exact, approximate and refused") {
+  Scratch scratch;
+  const std::string exact = ".visible .entry exact() { ret; }\n";
+  const std::string approximate =
+      ".visible .entry sine(.param .f32 x) { .reg .f32 %x; .reg .b64 %p; ld.param.f32 %x, [x]; "
+      "sin.approx.f32 %x, %x; "
+      "mov.b64 %p, 0; st.global.f32 [%p], %x; ret; }\n";
+  const std::string refused =
+      ".visible .entry refused()\n{\n  tcgen05.fence::before_thread_sync;\n  ret;\n}\n";
+  const std::string good = scratch.Write("good.ptx", kHead + exact + approximate);
+  Output output = Run(scratch, "check " + good);
+  INFO(output.out << output.err);
+  CHECK(output.code == 0);
+  CHECK_THAT(output.out, Contains("2 kernels, 0 refused") && Contains("exact exact") &&
+                             Contains("approximate sine: sin"));
+  const std::string bad =
+      scratch.Write("bad.ptx", ".version 8.6\n.target sm_100a\n.address_size 64\n" + exact + refused);
+  output = Run(scratch, "check --json " + bad);
+  INFO(output.out << output.err);
+  CHECK(output.code == 7);
+  CHECK_THAT(output.out, Contains("\"state\": \"exact\"") && Contains("\"state\": \"refused\"") &&
+                             Contains("\"line\": 7") && Contains("tcgen05"));
+}
+
+TEST_CASE("check names the libraries that a program needs") {
+  Scratch scratch;
+  const Output output = Run(scratch, "check " + std::string(PTX2CPU_SOURCE_DIR) + "/corpus/bin/run_vectors");
+  INFO(output.out << output.err);
+  CHECK(output.code == 0);
+  CHECK_THAT(output.out,
+             Contains("library libcudart.so.13: ptx2cpu") && Contains("library libc.so.6: found"));
 }
 
 TEST_CASE("a kernel that faults ends with block, line and code 10") {

@@ -85,6 +85,17 @@ std::vector<Source> Join(std::vector<Source> parts) {
 
 }  // namespace
 
+Result<std::vector<Source>> LoadSourcesOf(const std::string& file, const Arguments& arguments) {
+  ptx::Device device;
+  device.sm = static_cast<uint32_t>(TRY(arguments.Number("--sm", 0, 999)));
+  const ptx::Extraction extraction = TRY(ptx::ExtractFile(file));
+  std::vector<Source> sources;
+  for (std::vector<ptx::PtxImage>& images :
+       ptx::ByProgram(TRY(ptx::PtxImages(extraction, std::nullopt, device))))
+    sources.push_back(MakeSource(std::move(images), file, extraction));
+  return sources;
+}
+
 Result<std::vector<Source>> LoadSources(std::optional<std::string> kernel, const Arguments& arguments) {
   if (arguments.plain().empty()) return Fail(ErrorCode::kUsage, "which FILE?");
   const bool one_file = arguments.plain().size() == 1;

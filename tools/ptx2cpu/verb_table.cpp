@@ -150,6 +150,7 @@ constexpr Option kWarmOptions[] = {
      "PTX2CPU_COMPUTE_CAPABILITY"},
     {"--threads", "N", "kernels compiled at the same time; default: all processors"},
     kJson};
+constexpr Option kCheckOptions[] = {kSm, kJson};
 constexpr Option kDevicesOptions[] = {kJson};
 
 constexpr Verb kVerbs[] = {
@@ -173,6 +174,14 @@ constexpr Verb kVerbs[] = {
      "options and kernels of each image. With -o "
      "DIR every PTX image is written as a file.",
      kExtractOptions, RunExtract},
+    {"check", "FILE... [--json]", "report which kernels of a program will run, and which libraries it lacks",
+     "Builds the IR of every kernel, up to code generation. A kernel is exact, approximate (it has "
+     "instructions whose results PTX bounds and does not define; they are named) or refused, with the PTX "
+     "lines and reasons. Of an executable or shared object also lists the libraries that it needs: ptx2cpu's "
+     "own, found, NVIDIA's (whose calls fail) or missing. The exit code is 7 if a kernel is refused, else 8 "
+     "if "
+     "a library is missing or NVIDIA's, else 0.",
+     kCheckOptions, RunCheck},
     {"parse", "FILE... [--check]", "parse PTX and print it back from the syntax tree",
      "Prints the PTX as the syntax tree holds it. All errors of a run are reported with file, line, column, "
      "the line itself and what was expected. --check also matches "

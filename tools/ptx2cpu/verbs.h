@@ -20,6 +20,7 @@ Status RunCompile(const Arguments&);
 Status RunRun(const Arguments&);
 Status RunInterpret(const Arguments&);
 Status RunExplain(const Arguments&);
+Status RunCheck(const Arguments&);
 Status RunWarm(const Arguments&);
 Status RunExec(const Arguments&);
 Status RunDevices(const Arguments&);
@@ -35,6 +36,8 @@ struct Source {
 };
 // The programs of the files in the arguments; with a kernel only the one that holds it.
 Result<std::vector<Source>> LoadSources(std::optional<std::string> kernel, const Arguments& arguments);
+// Those of one file of the arguments.
+Result<std::vector<Source>> LoadSourcesOf(const std::string& file, const Arguments& arguments);
 // The one kernel meant by --kernel, or the only one; kNotFound with the list of names otherwise.
 struct KernelChoice {
   Source source;
