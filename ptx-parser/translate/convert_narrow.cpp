@@ -36,7 +36,7 @@ struct HalfFormat {
 // Bits that the f32 has and the half has not are cut off, after the random bits have been added to the
 // highest of them: a carry rounds away from zero.
 ValueId RoundStochastic(Emitter& e, const HalfFormat& format, ValueId value, ValueId random) {
-  constexpr int kGuard = 16, kMantissa = 23, kMostDropped = 40;
+  constexpr int kGuard = 16, kMantissa = 23, kMaxDropped = 40;
   Words w(e, Type::kI32), wide(e, Type::kI64);
   auto widened = [&](ValueId word) { return e.b.Convert(Opcode::kZext, Type::kI64, word); };
   const ValueId bits = e.b.Bitcast(Type::kI32, value), magnitude = w.Do(Opcode::kAnd, bits, 0x7fffffff);
@@ -47,7 +47,7 @@ ValueId RoundStochastic(Emitter& e, const HalfFormat& format, ValueId value, Val
   const ValueId kept_exponent = w.Do(Opcode::kMaxS, exponent, format.least_exponent);
   const ValueId below = w.Do(Opcode::kSub, kept_exponent, exponent);
   const ValueId dropped =
-      w.Do(Opcode::kMinS, w.Do(Opcode::kAdd, below, kMantissa - format.mantissa_bits), kMostDropped);
+      w.Do(Opcode::kMinS, w.Do(Opcode::kAdd, below, kMantissa - format.mantissa_bits), kMaxDropped);
   const ValueId shift = w.Do(Opcode::kAdd, dropped, kGuard);
   const ValueId carry = wide.Left(widened(random), w.Do(Opcode::kSub, shift, format.random_bits));
   const ValueId exact = wide.Left(widened(significand), w.Number(kGuard));

@@ -124,4 +124,6 @@ class Emitter {
   std::unordered_map<uint32_t, uint32_t> locals_;
 };
 
+bool UsesStack(std::span<const Match> matches);  // has alloca, stacksave or stackrestore
+
 }  // namespace ptx2cpu::ptx

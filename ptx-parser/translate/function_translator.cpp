@@ -1,7 +1,5 @@
 #include "ptx-parser/translate/function_translator.h"
 
-#include <algorithm>
-
 #include "ptx-parser/translate/control_graph.h"
 #include "ptx-parser/translate/emitter.h"
 #include "ptx-parser/translate/parameters.h"
@@ -151,7 +149,6 @@ class FunctionTranslator {
   }
 
   // -- where registers come from --
-
   void FindSources() {
     writers_ = WritersOfRegisters(ast_, source_, matches_, graph_);
     reaching_ = ReachingBlocks::Of(graph_, writers_);
@@ -180,7 +177,7 @@ class FunctionTranslator {
       e_.ssa.Seal(heads_[0]);
       e_.b.at = f_.at;
       e_.params->EmitEntry(e_);
-      if (HasStack()) e_.BeginStack();
+      if (UsesStack(matches_)) e_.BeginStack();
     }
     number_ = number;
     for (uint32_t s = block.first; s < block.end && !e_.error; ++s)
@@ -193,13 +190,6 @@ class FunctionTranslator {
       // The end of the body without ret: PTX lets a kernel or function end there.
       EndOfBody();
     }
-  }
-
-  bool HasStack() const {
-    return std::ranges::any_of(matches_, [](const Match& match) {
-      return match.row == RowId::k_alloca_bytes || match.row == RowId::k_stacksave ||
-             match.row == RowId::k_stackrestore;
-    });
   }
 
   bool FallsThrough(const StatementBlock& block) const {

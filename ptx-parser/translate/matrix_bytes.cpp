@@ -1,4 +1,4 @@
-// 9.7.14.5.15 and 16: ldmatrix and stmatrix of bytes, from the manual: no GPU at hand has recorded them.
+// 9.7.14.5.15 and 16: ldmatrix and stmatrix of bytes, from the manual: no GPU has recorded them.
 // Lanes load and store on their own; the addresses of rows come from the lanes that hold them.
 #include "ptx-parser/translate/matrix.h"
 #include "ptx-parser/translate/rows.h"

@@ -1,5 +1,7 @@
 // 9.7.17: the stack of a function. It is a local variable of kStackBytes; the stack pointer, which goes down,
 // is an address in the local window.
+#include <algorithm>
+
 #include "ptx-parser/translate/rows.h"
 
 namespace ptx2cpu::ptx {
@@ -16,6 +18,13 @@ constexpr int64_t kLeastAlign = 8;
 constexpr uint64_t kNoStack = 0x7fff0000;
 
 }  // namespace
+
+bool UsesStack(std::span<const Match> matches) {
+  return std::ranges::any_of(matches, [](const Match& match) {
+    return match.row == RowId::k_alloca_bytes || match.row == RowId::k_stacksave ||
+           match.row == RowId::k_stackrestore;
+  });
+}
 
 void Emitter::BeginStack() {
   ir::LocalVariable local{"stack", kStackBytes, kStackAlign, 0};

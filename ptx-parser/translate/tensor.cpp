@@ -70,7 +70,7 @@ std::optional<tensor::Form> FormOf(Emitter& e, const TensorPlace& place) {
   form.to_tensor = e.Has("bulk_group");
   const bool is_image = form.mode >= tensor::Mode::kIm2col;
   if (form.mode >= tensor::Mode::kIm2colWide) {
-    static_cast<void>(e.Unsupported("im2col::w, whose halo no GPU at hand shows,"));
+    static_cast<void>(e.Unsupported("im2col::w, whose halo no GPU has shown,"));
     return std::nullopt;
   }
   if (place.coordinates.size() != form.coordinates() ||

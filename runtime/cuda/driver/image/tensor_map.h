@@ -1,0 +1,30 @@
+// From the host's description of a tensor to the map that kernels read (runtime/abi/tensor_map.h).
+#pragma once
+
+#include "runtime/abi/tensor_map.h"
+#include "runtime/cuda/abi/driver_types.h"
+
+namespace ptx2cpu::driver {
+
+// What both kinds of maps have.
+struct TensorDescription {
+  CUtensorMap* map;
+  CUtensorMapDataType type;
+  cuuint32_t rank;
+  const void* address;
+  const cuuint64_t *sizes, *strides;
+  const cuuint32_t* element_strides;
+  CUtensorMapInterleave interleave;
+  CUtensorMapSwizzle swizzle;
+  CUtensorMapL2promotion promotion;
+  CUtensorMapFloatOOBfill fill;
+};
+
+// The fields of tiles and of im2col stay zero. `row_elements`: of a row of the box. Errors: INVALID_VALUE;
+// NOT_SUPPORTED for interleaved layouts.
+CUresult DescribeTensor(const TensorDescription& description, cuuint64_t row_elements,
+                        ptx2cpu_tensor_map& map);
+// Writes the map to where the host wants it.
+CUresult PutTensorMap(const TensorDescription& description, const ptx2cpu_tensor_map& map);
+
+}  // namespace ptx2cpu::driver
