@@ -6,6 +6,8 @@
 
 namespace ptx2cpu::driver {
 
+using namespace cuda;
+
 // What both kinds of maps have.
 struct TensorDescription {
   CUtensorMap* map;
