@@ -75,7 +75,7 @@ TEST_CASE("rows are selected by type and modifiers") {
   Takes("cvt.rna.tf32.f32 %r1, %f1;", "cvt_tf32");
   Takes("bar.red.popc.u32 %r1, 0, %p1;", "bar_red");
   Takes("barrier.red.or.pred %p1, 0, 64, !%p2;", "bar_red");
-  Takes("wgmma.fence.sync.aligned;", "wgmma");
+  Takes("wgmma.fence.sync.aligned;", "wgmma_order");
 }
 
 TEST_CASE("register types follow sections 9.2 and 9.4") {
