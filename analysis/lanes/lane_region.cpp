@@ -92,7 +92,8 @@ class Builder {
       for (const ir::Edge& edge : f_.successors(from)) {
         EdgeRef ref{from, number++};
         for (uint32_t at = r_.level_of[from.index]; at != 0; at = r_.levels[at].parent) {
-          if (!r_.Contains(at, edge.to)) r_.levels[at].exits.push_back(ref);
+          if (r_.Contains(at, edge.to)) break;  // the loops around it do, too
+          r_.levels[at].exits.push_back(ref);
         }
         uint32_t to_level = r_.level_of[edge.to.index], loop = head_of_[edge.to.index];
         if (loop != LaneRegion::kNone) {
