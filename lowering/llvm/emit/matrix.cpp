@@ -217,6 +217,21 @@ Status EmitMatrixMultiply(Site& s) {
 
 namespace {
 
+// Vectors one after the other.
+Value Concatenated(Site& s, std::vector<Value> parts) {
+  while (parts.size() > 1) {
+    std::vector<Value> pairs;
+    for (size_t n = 0; n < parts.size(); n += 2) {
+      const unsigned width = llvm::cast<llvm::FixedVectorType>(parts[n]->getType())->getNumElements();
+      std::vector<int> order(size_t{2} * width);
+      for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+      pairs.push_back(s.b.CreateShuffleVector(parts[n], parts[n + 1], order));
+    }
+    parts = std::move(pairs);
+  }
+  return parts[0];
+}
+
 // A descriptor in the registers of the first lane that takes part.
 class SharedMatrix {
  public:
