@@ -12,8 +12,8 @@
 //     x(%r):                                   b: %any = barrier_reduce_or %next
 //                                              e: cond_br %any, n(%next, %i + %step, %t), x(%t)
 //
-// Loops that do little more than load stay inside, as a region of their own: the emitter makes vectors of
-// them that hold hundreds of threads.
+// Loops that do little more than load and compute an exponential or two stay inside, as a region of their
+// own: the emitter makes vectors of them that hold hundreds of threads.
 //
 // A thread takes the trips that it took before; between two of them the others take theirs, which nothing
 // orders. What a thread carries from trip to trip is in slots, so the loop must be short and carry little.

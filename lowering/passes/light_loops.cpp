@@ -17,7 +17,8 @@ using ir::ValueId;
 namespace {
 
 constexpr size_t kMaxLightCarried = 1;
-constexpr size_t kMaxLightOperations = 16;  // besides addresses
+constexpr size_t kMaxLightOperations = 64;  // besides addresses
+constexpr size_t kMaxLightCostly = 2;       // exponentials and the like
 constexpr size_t kMaxAround = 60;           // instructions that may be as wide as the loop
 constexpr int kDepth = 12;
 
@@ -133,7 +134,7 @@ bool IsLight(const ir::Function& f, const ThreadLoop& loop, const analysis::Unif
              size_t carried) {
   if (loop.blocks.size() != 1 || carried > kMaxLightCarried) return false;
   const Strides strides(f, loop, uniformity);
-  size_t operations = 0;
+  size_t operations = 0, costly = 0;
   for (ir::InstId id : f.at_block(loop.header).insts) {
     const ir::Inst& inst = f.at_inst(id);
     if (ir::IsTerminator(inst.op)) continue;
@@ -141,11 +142,11 @@ bool IsLight(const ir::Function& f, const ThreadLoop& loop, const analysis::Unif
       if (!IsNeighbours(inst, strides.Of(inst.operands[0]))) return false;
       continue;
     }
-    if (ir::Info(inst.op).effect != ir::Effect::kPure || ir::Info(inst.op).cost == ir::Cost::kCostly)
-      return false;
+    if (ir::Info(inst.op).effect != ir::Effect::kPure) return false;
+    costly += ir::Info(inst.op).cost == ir::Cost::kCostly;
     operations += std::ranges::any_of(inst.results, [&](ValueId result) { return !strides.Of(result); });
   }
-  return operations <= kMaxLightOperations;
+  return operations <= kMaxLightOperations && costly <= kMaxLightCostly;
 }
 
 void GiveOwnRegion(ir::Function& f, const ThreadLoop& loop) {

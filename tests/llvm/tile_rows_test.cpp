@@ -72,12 +72,12 @@ std::string CodeOf(const std::string& text, const char* target, unsigned width) 
 }  // namespace
 
 TEST_CASE("vectors over the ends of rows access what their threads do", "[tiles]") {
-  for (const uint32_t row : {5u, 16u, 17u, 20u, 33u, 50u, 96u}) {
-    for (const uint32_t skipped : {0u, 1u, 3u}) {
+  for (const uint32_t row : {5u, 17u, 20u, 50u}) {
+    for (const uint32_t skipped : {0u, 3u}) {
       const std::string text = Kernel(row, skipped);
       const auto plain = Run(text, {.lane_width = 1});
       for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
-        for (const unsigned width : {8u, 16u, 32u, 64u}) {
+        for (const unsigned width : {8u, 16u, 64u}) {
           INFO("rows of " << row << " without " << skipped << ", " << target << ", width " << width);
           CHECK(Run(text, {.target = *lowering::ResolveTarget(target), .lane_width = width}) == plain);
         }

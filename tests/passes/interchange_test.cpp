@@ -94,6 +94,19 @@ TEST_CASE("a light loop among operations of warps is a region of its own", "[pas
   CheckSame(module);
 }
 
+TEST_CASE("a loop with an exponential stays, one with several goes outside the threads",
+          "[passes][interchange]") {
+  const std::string to_float = "  %x0 = bitcast f32 from i32 %x\n", sum = "  %sum2 = add i32 %sum, %power\n";
+  const std::string power = "  %x1 = fex2 f32 %x0\n";
+  const ir::Module one = Kernel(Sum(to_float + power + "  %power = bitcast i32 from f32 %x1\n" + sum));
+  CHECK(Barriers(Interchanged(one)) == 0);
+  CheckSame(one);
+  const ir::Module three = Kernel(Sum(to_float + power + "  %x2 = fex2 f32 %x1\n  %x3 = fex2 f32 %x2\n" +
+                                      "  %power = bitcast i32 from f32 %x3\n" + sum));
+  CHECK(Barriers(Interchanged(three)) == 1);
+  CheckSame(three);
+}
+
 TEST_CASE("a branch in the loop, and a value of the last trip", "[passes][interchange]") {
   const ir::Module module =
       Kernel(Sum("  %odd = and i32 %x, %one\n  %is = icmp i32 eq %odd, %one\n  cond_br %is, ^odd, ^even\n"

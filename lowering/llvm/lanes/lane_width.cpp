@@ -87,8 +87,9 @@ class Finder {
 
 constexpr size_t kMaxComputed = 120;  // in a region of which values take four registers
 constexpr unsigned kMaxWideWidth = 256, kWideWidthOfAnyRow = 128;
-constexpr size_t kMaxOutside = 120;      // instructions of such a region outside its loop
-constexpr size_t kScratchRegisters = 4;  // for what lives shortly, and for what is the same in all lanes
+constexpr size_t kMaxOutside = 120;         // instructions of such a region outside its loop
+constexpr unsigned kRegistersOfCostly = 4;  // of a value in such a loop that computes exponentials
+constexpr size_t kScratchRegisters = 4;     // for what lives shortly, and for what is the same in all lanes
 
 unsigned RegistersOf(const TargetTraits& traits) { return traits.has_avx512 || traits.is_aarch64 ? 32 : 16; }
 
@@ -99,6 +100,8 @@ class KeptBytes {
   KeptBytes(const FunctionEmitter& e, const LaneRegion& region) : e_(e), f_(e.f), r_(region) {}
 
   // Nothing for a loop that does other things than simple operations and accesses side by side.
+  bool is_costly() const { return is_costly_; }  // after Of: something keeps values of its own for a while
+
   std::optional<size_t> Of(BlockId loop) {
     const std::vector<ir::InstId>& insts = f_.at_block(loop).insts;
     for (ValueId param : f_.at_block(loop).params) Begin(param);
@@ -117,9 +120,8 @@ class KeptBytes {
         const LaneForm form = FormOf(e_, r_, inst);
         if (form != LaneForm::kVector && form != LaneForm::kUniform) return std::nullopt;
         if (inst.op == Opcode::kStore && form == LaneForm::kUniform) return std::nullopt;
-        if (inst.op == Opcode::kSlotStore || inst.op == Opcode::kAtomic ||
-            ir::Info(inst.op).cost == ir::Cost::kCostly)
-          return std::nullopt;
+        if (inst.op == Opcode::kSlotStore || inst.op == Opcode::kAtomic) return std::nullopt;
+        is_costly_ |= ir::Info(inst.op).cost == ir::Cost::kCostly;
         accesses |= IsAccess(inst) && form == LaneForm::kVector;
       }
       std::erase_if(live_, [&](ValueId value) { return last_[value.index] <= n; });
@@ -155,6 +157,7 @@ class KeptBytes {
   const LaneRegion& r_;
   std::map<uint32_t, size_t> last_, reads_;  // by value: the position of its last reader, the number of them
   std::vector<ValueId> live_;
+  bool is_costly_ = false;
 };
 
 // Registers that a value takes: two, so that long chains of operations overlap; one where a loop's values
@@ -207,12 +210,14 @@ unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigne
       if (apart || ++outside > kMaxOutside) return 0;
     }
   }
-  const std::optional<size_t> kept = KeptBytes(e, region).Of(loop);
+  KeptBytes keeper(e, region);
+  const std::optional<size_t> kept = keeper.Of(loop);
   if (!kept) return 0;
   const TargetTraits& traits = e.m.traits;
   const size_t bytes = traits.vector_bytes * (RegistersOf(traits) - kScratchRegisters);
   auto width = static_cast<unsigned>(std::bit_floor(bytes / std::max<size_t>(*kept, 4)));
   width = std::min(width, row == 0 ? kWideWidthOfAnyRow : kMaxWideWidth);
+  if (keeper.is_costly()) width = std::min(width, traits.vector_bytes / 4 * kRegistersOfCostly);
   while (row % width != 0) width /= 2;
   return width > WidthOf(e, region, row) ? width : 0;
 }
