@@ -40,7 +40,7 @@ TEST_CASE("instruction vectors as object code") {
     if (descriptor == nullptr)
       return Fail(ErrorCode::kNotFound, "the object has no descriptor for " + kernel);
     return Runner([&compiled, descriptor, kernel](harness::KernelCall& call) -> Status {
-      const harness::ImageScope images(call);
+      harness::ImageScope images(call);
       TRY_STATUS(images.Bind([&](const std::string& name) { return compiled.object->Variable(name); }));
       return harness::RunDescriptor(*descriptor, compiled.params[kernel], call, 0);
     });

@@ -52,7 +52,7 @@ Status CompiledCall::Run(KernelCall& call, unsigned max_workers) {
     if (address == nullptr) return Fail(ErrorCode::kNotFound, "no module variable '" + name + "'");
     std::memcpy(address, data.data(), data.size());
   }
-  const ImageScope images(call);
+  ImageScope images(call);
   TRY_STATUS(images.Bind([&](const std::string& name) { return jit_->Variable(name); }));
   return RunDescriptor(*code_.kernel, module_->functions[0].params, call, max_workers);
 }

@@ -50,11 +50,12 @@ ImageScope::ImageScope(KernelCall& call) : call_(call) {
 }
 
 ImageScope::~ImageScope() {
+  for (std::byte* address : bound_) std::memset(address, 0, sizeof(uint64_t));
   call_.images->Leave(call_.arguments);
   call_.images.reset();
 }
 
-Status ImageScope::Bind(const std::function<std::byte*(const std::string& name)>& find) const {
+Status ImageScope::Bind(const std::function<std::byte*(const std::string& name)>& find) {
   for (size_t i = 0; i < call_.arguments.size(); ++i) {
     if (call_.arguments[i].IsParameter()) continue;
     const std::string& name = call_.arguments[i].image->name;
@@ -62,6 +63,7 @@ Status ImageScope::Bind(const std::function<std::byte*(const std::string& name)>
     if (address == nullptr) return Fail(ErrorCode::kNotFound, fmt::format("no module variable '{}'", name));
     const uint64_t handle = call_.images->handle(i);
     std::memcpy(address, &handle, sizeof handle);
+    bound_.push_back(address);
   }
   return {};
 }
@@ -110,7 +112,7 @@ Status RunInterpreter(const ir::Module& module, KernelCall& call, Turns turns) {
   const ir::Function& kernel = module.functions[0];
   ir::ModuleStorage storage(module);
   TRY_STATUS(SetVariables(module, call, storage));
-  const ImageScope images(call);
+  ImageScope images(call);
   TRY_STATUS(images.Bind([&](const std::string& name) -> std::byte* {
     for (uint32_t i = 0; i < module.variables.size(); ++i)
       if (module.variables[i].name == name) return storage.Address(i);

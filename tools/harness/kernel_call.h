@@ -27,7 +27,8 @@ struct KernelCall {
   std::shared_ptr<Images> images = {};  // during a run: the arguments' textures and surfaces
 };
 
-// Around a run: makes the images, and copies what the kernel wrote to surfaces back.
+// Around a run: makes the images; afterwards copies what the kernel wrote to surfaces back, and variables
+// that were bound to an image are unbound: an object's variables outlive the run.
 class ImageScope {
  public:
   explicit ImageScope(KernelCall& call);
@@ -35,10 +36,11 @@ class ImageScope {
   ImageScope(const ImageScope&) = delete;
   // Stores the handles of images with names into the variables, whose addresses `find` returns; null: there
   // is none.
-  Status Bind(const std::function<std::byte*(const std::string& name)>& find) const;
+  Status Bind(const std::function<std::byte*(const std::string& name)>& find);
 
  private:
   KernelCall& call_;
+  std::vector<std::byte*> bound_;  // addresses of handles
 };
 
 // The parameter buffer for a kernel: scalars by value, buffers as addresses of the call's own storage.

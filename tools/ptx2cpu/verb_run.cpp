@@ -53,7 +53,7 @@ Status RunRun(const Arguments& arguments) {
   std::vector<ir::Param> params;
   for (const Parameter& parameter : kernel.parameters())
     params.push_back({parameter.name, ir::Type::kVoid, parameter.offset, parameter.size, parameter.align});
-  const harness::ImageScope images(call);
+  harness::ImageScope images(call);
   TRY_STATUS(images.Bind([](const std::string&) -> std::byte* { return nullptr; }));
   std::vector<std::byte> buffer = TRY(harness::PackParameters(params, kernel.parameter_bytes(), call));
   harness::GuardedBuffers guarded;
