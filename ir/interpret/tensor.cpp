@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ir/interpret/machine.h"
@@ -209,16 +210,15 @@ class TensorCopy {
   uint64_t Swizzled(uint64_t offset) const {
     if (map_.swizzle == tensor::Swizzle::kNone) return offset;
     const uint64_t rows = (uint64_t{1} << static_cast<uint32_t>(map_.swizzle)) - 1, row = offset >> 7;
-    switch (map_.swizzle_atomicity) {  // 16 bytes, 32, 32 with halves of 16 exchanged in every other row, 64
-      case 0:
-        return offset ^ (row & rows) << 4;
-      case 1:
-        return offset ^ (row & 3) << 5;
-      case 2:
-        return offset ^ (row & 3) << 5 ^ (row & 1) << 3;
-      default:
-        return offset ^ (row & 1) << 6;
-    }
+    // Which bits of the row exchange units of 16 bytes, 32, 32 (with halves in every other row), 64.
+    struct Unit {
+      uint64_t rows;
+      uint32_t bits;
+      uint64_t halves;
+    };
+    const Unit units[] = {{rows, 4, 0}, {3, 5, 0}, {3, 5, 1}, {1, 6, 0}};
+    const Unit& unit = units[std::min<uint32_t>(map_.swizzle_atomicity, 3)];
+    return offset ^ (row & unit.rows) << unit.bits ^ (row & unit.halves) << 3;
   }
 
   Step& s_;
