@@ -1,5 +1,6 @@
 #include "runtime/worker/fault.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -13,6 +14,7 @@
 #include <iterator>
 #include <mutex>
 
+#include "runtime/abi/fault_handlers.h"
 #include "runtime/worker/per_thread.h"
 
 namespace ptx2cpu::rt {
@@ -45,6 +47,66 @@ SignalHistory& HistoryOf(int signal) {
     if (kSignals[i] == signal) return histories[i];
   }
   std::abort();
+}
+
+bool IsOurs(const struct sigaction& action);
+
+// The entry is complete before the count includes it. Under the lock.
+void Push(SignalHistory& history, const struct sigaction& action) {
+  const size_t count = history.count.load(std::memory_order_relaxed);
+  if (count == kMaxHandlers) {  // the oldest, which was there before us, stays
+    std::copy(history.handlers + 2, history.handlers + kMaxHandlers, history.handlers + 1);
+    history.handlers[count - 1] = action;
+    return;
+  }
+  history.handlers[count] = action;
+  history.count.store(count + 1, std::memory_order_release);
+}
+
+std::mutex& HistoryMutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
+int KeepHandler(int signal, const struct sigaction* action, struct sigaction* old);
+
+// sigaction itself, also where the program's calls of it come to KeepHandler.
+ptx2cpu_sigaction* SystemSigaction() {
+  static ptx2cpu_sigaction* const system = [] {
+    auto* const keep = reinterpret_cast<ptx2cpu_sigaction* (*)(ptx2cpu_sigaction*)>(
+        dlsym(RTLD_DEFAULT, PTX2CPU_KEEP_FAULT_HANDLERS));
+    return keep == nullptr ? &sigaction : keep(KeepHandler);
+  }();
+  return system;
+}
+
+// The program's call of sigaction while our handler is installed: ours stays, and calls the program's for
+// faults that are not a kernel's.
+int KeepHandler(int signal, const struct sigaction* action, struct sigaction* old) {
+  struct sigaction current;
+  if (std::ranges::find(kSignals, signal) == std::end(kSignals) ||
+      SystemSigaction()(signal, nullptr, &current) != 0 || !IsOurs(current))
+    return PTX2CPU_NOT_KEPT;
+  sigset_t all, before;  // a handler may call sigaction too
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  {
+    std::lock_guard lock(HistoryMutex());
+    SignalHistory& history = HistoryOf(signal);
+    const size_t count = history.count.load(std::memory_order_relaxed);
+    const struct sigaction latest = count == 0 ? (struct sigaction){} : history.handlers[count - 1];
+    if (action != nullptr) Push(history, *action);
+    if (old != nullptr) *old = latest;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return 0;
+}
+
+// The faulting instruction runs again and ends the process as it would have.
+void RestoreDefault(int signal) {
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  SystemSigaction()(signal, &action, nullptr);
 }
 
 uintptr_t ProgramCounter(void* context) {
@@ -119,16 +181,10 @@ size_t NextInChain(siginfo_t* info) {
 void CallPrevious(int signal, siginfo_t* info, void* context) {
   const SignalHistory& history = HistoryOf(signal);
   const size_t count = history.count.load(std::memory_order_acquire), back = NextInChain(info);
-  if (back >= count) {
-    ::signal(signal, SIG_DFL);
-    return;
-  }
+  if (back >= count) return RestoreDefault(signal);
   const struct sigaction& old = history.handlers[count - 1 - back];
   const bool has_info = (old.sa_flags & SA_SIGINFO) != 0;
-  if (!has_info && (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN)) {
-    ::signal(signal, SIG_DFL);  // the faulting instruction runs again and ends the process as it would have
-    return;
-  }
+  if (!has_info && (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN)) return RestoreDefault(signal);
   // As the system would have called it.
   sigset_t mask = old.sa_mask, before;
   if ((old.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
@@ -157,8 +213,6 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   siglongjmp(landing->jump, 1);
 }
 
-bool IsOurs(const struct sigaction& action);
-
 void InstallHandler(int signal) {
   struct sigaction action = {};
   action.sa_sigaction = OnSignal;
@@ -166,16 +220,8 @@ void InstallHandler(int signal) {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);
   struct sigaction old;
-  if (sigaction(signal, &action, &old) != 0 || IsOurs(old)) return;
-  SignalHistory& history = HistoryOf(signal);
-  const size_t count = history.count.load(std::memory_order_relaxed);
-  if (count == kMaxHandlers) {  // the oldest, which was there before us, stays
-    std::copy(history.handlers + 2, history.handlers + kMaxHandlers, history.handlers + 1);
-    history.handlers[count - 1] = old;
-    return;
-  }
-  history.handlers[count] = old;
-  history.count.store(count + 1, std::memory_order_release);
+  if (SystemSigaction()(signal, &action, &old) != 0 || IsOurs(old)) return;
+  Push(HistoryOf(signal), old);
 }
 
 bool IsOurs(const struct sigaction& action) {
@@ -184,12 +230,11 @@ bool IsOurs(const struct sigaction& action) {
 
 // Programs install handlers of their own after they began to use CUDA; a GPU's faults never reach those.
 void InstallHandlers() {
-  static std::mutex& mutex = *new std::mutex;
   for (const int signal : kSignals) {
     struct sigaction current;
-    if (sigaction(signal, nullptr, &current) == 0 && IsOurs(current)) [[likely]]
+    if (SystemSigaction()(signal, nullptr, &current) == 0 && IsOurs(current)) [[likely]]
       continue;
-    std::lock_guard lock(mutex);
+    std::lock_guard lock(HistoryMutex());
     InstallHandler(signal);
   }
 }

@@ -45,6 +45,12 @@ constexpr char kPtx[] = R"(.version 7.0
   .reg .b64 %a; .reg .b32 %r;
   ld.param.u64 %a, [p]; atom.global.add.u32 %r, [%a], 1; ret;
 }
+.visible .entry stray_when_set(.param .u64 p) {
+  .reg .b64 %a; .reg .b32 %r; .reg .pred %q;
+  ld.param.u64 %a, [p]; mov.u32 %r, 1; st.volatile.global.u32 [%a], %r;
+again: ld.volatile.global.u32 %r, [%a+4]; setp.eq.u32 %q, %r, 0; @%q bra again;
+  st.global.u32 [64], %r; ret;
+}
 .visible .entry stray() { .reg .b32 %r; mov.u32 %r, 1; st.global.u32 [64], %r; ret; }
 )";
 
@@ -178,6 +184,31 @@ void OwnHandlers() {
   std::printf("handled %d\n", handled.load());
 }
 
+// Under `ptx2cpu exec`: at any time.
+void OwnHandlersDuringKernel() {
+  Begin();
+  std::printf("load %d\n", Load());
+  void* memory = nullptr;
+  cuMemHostAlloc(&memory, 8, 0);
+  auto* flags = static_cast<std::atomic<uint32_t>*>(memory);  // runs, shall fault
+  flags[0] = flags[1] = 0;
+  void* parameters[] = {&memory};
+  const CUresult launch = Launch("stray_when_set", 1, parameters);
+  while (flags[0] == 0) usleep(100);
+  InstallOwnHandlers();
+  struct sigaction seen;
+  sigaction(SIGSEGV, nullptr, &seen);
+  flags[1] = 1;
+  const CUresult wait = cuCtxSynchronize();
+  std::printf("launch %d wait %d handled %d own %d\n", launch, wait, handled.load(),
+              seen.sa_sigaction == OnOwnFault);
+  FaultOfOurOwn();
+  std::printf("handled %d\n", handled.load());
+  signal(SIGSEGV, SIG_DFL);
+  std::fflush(stdout);
+  FaultOfOurOwn();
+}
+
 // Handlers that pass on what is not theirs to whoever was there before, which is us, again and again.
 struct sigaction before_ours[8];
 std::atomic<int> passed{0};
@@ -278,6 +309,7 @@ constexpr Row kRows[] = {{"no_threads", NoThreads},
                          {"huge_array", HugeArray},
                          {"blocked_signals", BlockedSignals},
                          {"own_handlers", OwnHandlers},
+                         {"own_handlers_during_kernel", OwnHandlersDuringKernel},
                          {"chained_handlers", ChainedHandlers},
                          {"small_stack", SmallStack},
                          {"own_alternate_stack", OwnAlternateStack},

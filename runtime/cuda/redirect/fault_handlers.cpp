@@ -1,0 +1,50 @@
+// sigaction and signal, as the program calls them. A kernel's faults arrive as signals, and the runtime
+// handles them; a handler that the program installs while a kernel runs would receive them in its place. The
+// runtime therefore keeps the program's handlers for these signals and calls them for the program's own
+// faults.
+#include "runtime/abi/fault_handlers.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+
+#include <atomic>
+
+namespace {
+
+std::atomic<ptx2cpu_sigaction*> keeper;
+
+ptx2cpu_sigaction* SystemSigaction() {
+  static auto* const system = reinterpret_cast<ptx2cpu_sigaction*>(dlsym(RTLD_NEXT, "sigaction"));
+  return system;
+}
+
+bool Keep(int signal, const struct sigaction* action, struct sigaction* old) {
+  ptx2cpu_sigaction* const keep = keeper.load(std::memory_order_acquire);
+  return keep != nullptr && keep(signal, action, old) != PTX2CPU_NOT_KEPT;
+}
+
+}  // namespace
+
+extern "C" {
+
+[[gnu::visibility("default")]] ptx2cpu_sigaction* ptx2cpu_keep_fault_handlers(ptx2cpu_sigaction* keep) {
+  ptx2cpu_sigaction* none = nullptr;
+  keeper.compare_exchange_strong(none, keep, std::memory_order_release, std::memory_order_relaxed);
+  return SystemSigaction();
+}
+
+[[gnu::visibility("default")]] int sigaction(int signal, const struct sigaction* action,
+                                             struct sigaction* old) noexcept {
+  return Keep(signal, action, old) ? 0 : SystemSigaction()(signal, action, old);
+}
+
+[[gnu::visibility("default")]] sighandler_t signal(int number, sighandler_t handler) noexcept {
+  static auto* const system =
+      reinterpret_cast<sighandler_t (*)(int, sighandler_t)>(dlsym(RTLD_NEXT, "signal"));
+  struct sigaction action = {}, old = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  return Keep(number, &action, &old) ? old.sa_handler : system(number, handler);
+}
+
+}  // extern "C"
