@@ -125,6 +125,9 @@ const std::vector<Room> kRooms = {
     {"runtime/cuda/libraries/ml/",
      {"runtime/cuda/abi/", "runtime/cuda/driver/core/call.h", "runtime/cuda/driver/context/memory_limits.h",
       "driver_api.h", "nvml_api.h"}},
+    {"runtime/cuda/libraries/nccl/",
+     {"runtime/cuda/abi/", "runtime/cuda/libraries/core/", "runtime/cuda/driver/core/call.h",
+      "runtime/stream/error_state.h", "runtime/timeline/", "runtime/worker/", "driver_api.h", "nccl_api.h"}},
     // The exports of the driver (*_api.cpp): nothing includes them, so they may use every room of it.
     {kDriverExports,
      {"runtime/cuda/abi/", "runtime/cuda/driver/", "runtime/engine/", "runtime/stream/", "runtime/launch/",

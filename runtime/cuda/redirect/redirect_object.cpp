@@ -22,7 +22,8 @@ constexpr std::array<const char*, 3> kFaces = {"libcudart.so.13", "libcudart.so.
 bool IsInternal(std::string_view name) { return name.starts_with("libcudart_static_"); }
 // Of one of NVIDIA's interfaces in C.
 bool IsApiName(std::string_view name) {
-  return name.starts_with("cu") || name.starts_with("__cu") || name.starts_with("nvml");
+  return name.starts_with("cu") || name.starts_with("__cu") || name.starts_with("nvml") ||
+         name.starts_with("nccl");
 }
 bool IsRuntimeName(std::string_view name) { return name.starts_with("cuda") || name.starts_with("__cuda"); }
 

@@ -15,8 +15,6 @@ namespace ptx2cpu::libraries {
 
 using namespace cuda;
 
-namespace {
-
 rt::LaunchError FaultOf(const char* name, const rt::FaultRecord& record) {
   char text[160];
   std::snprintf(text, sizeof text, "%s: bad address 0x%" PRIxPTR, name, record.address);
@@ -24,6 +22,8 @@ rt::LaunchError FaultOf(const char* name, const rt::FaultRecord& record) {
   error.pc = record.pc, error.address = record.address;
   return error;
 }
+
+namespace {
 
 void Run(const char* name, const std::function<void()>& run, rt::ErrorState& errors) {
   rt::LandingPoint landing;
@@ -65,6 +65,19 @@ CUresult Submit(CUstream handle, const char* name, std::function<void()> run) {
     rt::timeline::AddWork(id, name, begin, rt::timeline::Now());
   }};
   return driver::Submit(*stream, std::move(work),
+                        [](CUgraphNodeParams& node) { node.type = CU_GRAPH_NODE_TYPE_HOST; });
+}
+
+CUresult SubmitAwaited(CUstream handle, std::function<void(rt::ErrorState&, uint64_t)> begin,
+                       std::function<bool()> done) {
+  driver::StreamObject* stream;
+  if (const CUresult error = driver::StreamOf(handle, stream)) return error;
+  rt::Stream& queue = stream->queue();
+  auto steps = std::make_shared<rt::Steps>();
+  steps->emplace_back(rt::CallWork{
+      [begin = std::move(begin), errors = &queue.errors(), id = queue.id()] { begin(*errors, id); }, true});
+  steps->emplace_back(rt::PollWork{std::move(done)});
+  return driver::Submit(*stream, rt::SequenceWork{std::move(steps)},
                         [](CUgraphNodeParams& node) { node.type = CU_GRAPH_NODE_TYPE_HOST; });
 }
 

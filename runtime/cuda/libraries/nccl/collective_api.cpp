@@ -1,0 +1,158 @@
+// Collectives, messages, reductions of the program's own.
+#include <cstring>
+
+#include "nccl_api.h"
+#include "runtime/cuda/libraries/nccl/group.h"
+#include "runtime/cuda/libraries/nccl/status.h"
+
+namespace ptx2cpu::nccl {
+
+namespace {
+
+// The reduction of a number; false: there is none.
+bool SetReduction(Communicator& communicator, ncclRedOp_t op, Operation& operation) {
+  constexpr Reduction kBuiltIn[] = {Reduction::kSum, Reduction::kProduct, Reduction::kMaximum,
+                                    Reduction::kMinimum, Reduction::kAverage};
+  if (op >= ncclSum && op < ncclNumOps) {
+    operation.reduction = kBuiltIn[op];
+    return true;
+  }
+  const auto factor = communicator.FactorOf(op);
+  if (!factor || factor->type != operation.type) return false;
+  operation.reduction = Reduction::kScaledSum;
+  operation.factor = factor->value, operation.factor_at = factor->at;
+  return true;
+}
+
+// An operation of a communicator, after its arguments are checked. `op` null: nothing is reduced.
+ncclResult_t Queue(const char* name, ncclComm_t comm, Operation operation, const ncclRedOp_t* op,
+                   cudaStream_t stream) {
+  if (comm == nullptr) return Note(Fail(ncclInvalidArgument, name, "no communicator"));
+  Communicator& communicator = *comm->communicator;
+  if (SizeOf(operation.type) == 0) return Note(Fail(ncclInvalidArgument, name, "unknown type of elements"));
+  if (operation.root < 0 || operation.root >= communicator.ranks())
+    return Note(Fail(ncclInvalidArgument, name, "there is no rank " + std::to_string(operation.root)));
+  if (op != nullptr && !SetReduction(communicator, *op, operation))
+    return Note(Fail(ncclInvalidArgument, name, "unknown reduction, or one of another type"));
+  if (const ncclResult_t error = communicator.error()) return Note(error);
+  return Note(Add(name, comm->communicator, operation, stream));
+}
+
+}  // namespace
+
+ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t datatype,
+                                      ncclScalarResidence_t residence, ncclComm_t comm) {
+  const size_t size = SizeOf(datatype);
+  if (op == nullptr || scalar == nullptr || size == 0 || comm == nullptr) return ncclInvalidArgument;
+  if (residence != ncclScalarDevice && residence != ncclScalarHostImmediate) return ncclInvalidArgument;
+  Communicator::Factor factor{datatype, 0, residence == ncclScalarDevice ? scalar : nullptr};
+  if (factor.at == nullptr) std::memcpy(&factor.value, scalar, size);
+  *op = comm->communicator->AddFactor(factor);
+  return ncclSuccess;
+}
+ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
+  return comm != nullptr && comm->communicator->RemoveFactor(op) ? ncclSuccess : ncclInvalidArgument;
+}
+
+ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+                        ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+  return Queue("ncclReduce", comm,
+               {.kind = Kind::kReduce,
+                .send = sendbuff,
+                .receive = recvbuff,
+                .count = count,
+                .type = datatype,
+                .root = root},
+               &op, stream);
+}
+ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
+                       cudaStream_t stream) {
+  return Queue("ncclBcast", comm,
+               {.kind = Kind::kBroadcast,
+                .send = buff,
+                .receive = buff,
+                .count = count,
+                .type = datatype,
+                .root = root},
+               nullptr, stream);
+}
+ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+                           int root, ncclComm_t comm, cudaStream_t stream) {
+  return Queue("ncclBroadcast", comm,
+               {.kind = Kind::kBroadcast,
+                .send = sendbuff,
+                .receive = recvbuff,
+                .count = count,
+                .type = datatype,
+                .root = root},
+               nullptr, stream);
+}
+ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  return Queue(
+      "ncclAllReduce", comm,
+      {.kind = Kind::kAllReduce, .send = sendbuff, .receive = recvbuff, .count = count, .type = datatype},
+      &op, stream);
+}
+ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
+                               ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                               cudaStream_t stream) {
+  return Queue("ncclReduceScatter", comm,
+               {.kind = Kind::kReduceScatter,
+                .send = sendbuff,
+                .receive = recvbuff,
+                .count = recvcount,
+                .type = datatype},
+               &op, stream);
+}
+ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, ncclDataType_t datatype,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return Queue(
+      "ncclAllGather", comm,
+      {.kind = Kind::kAllGather, .send = sendbuff, .receive = recvbuff, .count = sendcount, .type = datatype},
+      nullptr, stream);
+}
+ncclResult_t ncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+                          ncclComm_t comm, cudaStream_t stream) {
+  return Queue(
+      "ncclAlltoAll", comm,
+      {.kind = Kind::kAllToAll, .send = sendbuff, .receive = recvbuff, .count = count, .type = datatype},
+      nullptr, stream);
+}
+ncclResult_t ncclGather(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
+                        ncclComm_t comm, cudaStream_t stream) {
+  return Queue("ncclGather", comm,
+               {.kind = Kind::kGather,
+                .send = sendbuff,
+                .receive = recvbuff,
+                .count = count,
+                .type = datatype,
+                .root = root},
+               nullptr, stream);
+}
+ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+                         int root, ncclComm_t comm, cudaStream_t stream) {
+  return Queue("ncclScatter", comm,
+               {.kind = Kind::kScatter,
+                .send = sendbuff,
+                .receive = recvbuff,
+                .count = count,
+                .type = datatype,
+                .root = root},
+               nullptr, stream);
+}
+
+ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return Queue("ncclSend", comm,
+               {.kind = Kind::kSend, .send = sendbuff, .count = count, .type = datatype, .root = peer},
+               nullptr, stream);
+}
+ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return Queue("ncclRecv", comm,
+               {.kind = Kind::kReceive, .receive = recvbuff, .count = count, .type = datatype, .root = peer},
+               nullptr, stream);
+}
+
+}  // namespace ptx2cpu::nccl

@@ -1,0 +1,2 @@
+// The table of NCCL (nccl.api) has no families.
+#pragma once
