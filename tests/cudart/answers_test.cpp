@@ -280,9 +280,7 @@ TEST_CASE("a fault ends the context; after a reset there is a new one", "[cudart
 
 TEST_CASE("refused functions return the error of their row", "[cudart]") {
   const Face& face = Face::Of(13);
-  cudaIpcMemHandle_t handle{};
   cudaGraphicsResource_t resource = nullptr;
-  REQUIRE(face.Call("cudaIpcGetMemHandle", &handle, static_cast<void*>(nullptr)) == cudaErrorNotSupported);
   REQUIRE(face.Call("cudaGraphicsGLRegisterBuffer", &resource, 1u, 0u) == cudaErrorNotSupported);
   REQUIRE(face.Call("cudaGraphicsMapResources", 1, &resource, cudaStream_t{}) ==
           cudaErrorInvalidResourceHandle);

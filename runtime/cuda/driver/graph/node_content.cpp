@@ -194,8 +194,11 @@ CUresult Make(CUgraphNodeParams& params, const KernelAttributes& attributes, Nod
     case CU_GRAPH_NODE_TYPE_EMPTY:
       return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-      return From<EventObject>(params.eventRecord.event) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: {
+      EventObject* const event = From<EventObject>(params.eventRecord.event);
+      if (event == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      return event->shared() == nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;  // of this process alone
+    }
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
       return MakeNewAllocation(params.alloc, content);
     case CU_GRAPH_NODE_TYPE_MEM_FREE:

@@ -9,6 +9,7 @@
 #include "runtime/cuda/driver/memory/memory_advice.h"
 #include "runtime/cuda/driver/memory/memory_heap.h"
 #include "runtime/cuda/driver/memory/pool.h"
+#include "runtime/cuda/driver/memory/shared_memory.h"
 
 namespace ptx2cpu::driver {
 
@@ -71,8 +72,9 @@ CUresult AllocateMemory(Context& context, RangeKind kind, size_t bytes, unsigned
 
 void ReleaseMemory(const Range& range) {
   if (range.kind == RangeKind::kManaged) AdviceMap::Get().Forget(range.base, range.base + range.size);
-  if (FromHeap(range))
-    MemoryHeap::Get().Free(reinterpret_cast<void*>(range.base), range.size, AlignmentOf(range.kind));
+  if (!FromHeap(range)) return;
+  SharedMemory::Get().Withdraw(range);
+  MemoryHeap::Get().Free(reinterpret_cast<void*>(range.base), range.size, AlignmentOf(range.kind));
 }
 
 CUresult AwaitUsers(Context& current, const Range& range) {

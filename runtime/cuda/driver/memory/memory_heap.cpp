@@ -138,6 +138,16 @@ bool MemoryHeap::Shares(const void* address) {
   return next != slabs_.begin() && byte < *std::prev(next) + kSlabBytes;
 }
 
+MemoryHeap::Pages MemoryHeap::PagesOf(void* memory, size_t bytes) {
+  auto* const byte = static_cast<std::byte*>(memory);
+  if (Shares(memory)) {
+    const std::lock_guard lock(mutex_);
+    return {const_cast<std::byte*>(*std::prev(slabs_.upper_bound(byte))), kSlabBytes, true};
+  }
+  const size_t before = reinterpret_cast<uintptr_t>(memory) % PageSize();
+  return {byte - before, RoundUp(before + bytes, PageSize()), false};
+}
+
 void MemoryHeap::Trim() {
   const std::lock_guard lock(mutex_);
   DropKept(0);

@@ -45,6 +45,13 @@ class MemoryHeap {
   // Is the address in memory that small allocations share, in use or not? Larger ones are not accessible when
   // free.
   bool Shares(const void* address);
+  // The complete pages of an allocation; of a small one those of its slab, which has others in it.
+  struct Pages {
+    std::byte* begin;
+    size_t bytes;
+    bool shared;
+  };
+  Pages PagesOf(void* memory, size_t bytes);
   // Returns mappings that are kept for the next allocation to the system.
   void Trim();
 

@@ -22,7 +22,14 @@ size_t KeepOf(const MemoryPool& pool) { return std::max<size_t>(pool.release_thr
 }  // namespace
 
 MemoryPool::MemoryPool(const CUmemPoolProps& properties)
-    : properties_(properties), blocks_(MemoryLimits::Get(), properties.maxSize) {}
+    : properties_(properties),
+      blocks_(MemoryLimits::Get(), properties.maxSize,
+              properties.handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {}
+
+MemoryPool::MemoryPool(const CUmemPoolProps& properties, Descriptor file)
+    : properties_(properties),
+      blocks_(MemoryLimits::Get(), 0),
+      imports_(std::make_unique<PoolImports>(std::move(file))) {}
 
 CUmemAccess_flags MemoryPool::Access(int device) const {
   const std::lock_guard lock(mutex_);
@@ -41,6 +48,7 @@ void MemoryPool::SetAccess(int device, CUmemAccess_flags flags) {
 MemoryPool& CurrentPool(int device) { return PoolTable::Get().Current(device); }
 
 CUresult AllocateFromPool(MemoryPool& pool, size_t bytes, StreamObject* stream, CUdeviceptr* made) {
+  if (pool.imports() != nullptr) return CUDA_ERROR_INVALID_VALUE;
   rt::Ticket wait;
   const rt::Stream* queue = stream == nullptr ? nullptr : &stream->queue();
   const PoolBlocks::Reuse reuse = {pool.opportunistic.load() != 0,
@@ -74,7 +82,12 @@ bool IsManaged(const Range& range) {
 
 void FreePoolMemory(const Range& range, rt::Ticket freed) {
   auto* pool = static_cast<MemoryPool*>(range.owner);
-  pool->blocks().Free(reinterpret_cast<std::byte*>(range.base), std::move(freed));
+  auto* const block = reinterpret_cast<std::byte*>(range.base);
+  if (pool->imports() != nullptr) {
+    pool->imports()->Free(block, std::move(freed));
+  } else {
+    pool->blocks().Free(block, std::move(freed));
+  }
   if (pool->blocks().sizes().reserved > KeepOf(*pool)) trim_wanted.store(true, std::memory_order_release);
   const bool last = pool->outstanding.fetch_sub(1) == 1;
   if (last && !IsGraphMemory(range)) PoolTable::Get().DropIfUnused(pool);

@@ -10,6 +10,7 @@
 #include "runtime/cuda/driver/core/handles.h"
 #include "runtime/cuda/driver/memory/allocations.h"
 #include "runtime/cuda/driver/memory/pool_blocks.h"
+#include "runtime/cuda/driver/memory/pool_imports.h"
 
 namespace ptx2cpu::driver {
 
@@ -21,10 +22,16 @@ class MemoryPool {
   static constexpr HandleKind kKind = HandleKind::kMemoryPool;
 
   explicit MemoryPool(const cuda::CUmemPoolProps& properties);
+  // A pool of another process: nothing can be allocated from it.
+  MemoryPool(const cuda::CUmemPoolProps& properties, Descriptor file);
 
   const cuda::CUmemPoolProps& properties() const { return properties_; }
   bool managed() const { return properties_.allocType == cuda::CU_MEM_ALLOCATION_TYPE_MANAGED; }
   PoolBlocks& blocks() { return blocks_; }
+  // Of a pool of another process, else null.
+  PoolImports* imports() { return imports_.get(); }
+  // The file that processes share; -1: none.
+  int file() const { return imports_ != nullptr ? imports_->file() : blocks_.file(); }
 
   std::atomic<cuda::cuuint64_t> release_threshold{0};
   std::atomic<int> follow_events{1}, opportunistic{1}, internal_dependencies{1};
@@ -37,6 +44,7 @@ class MemoryPool {
  private:
   const cuda::CUmemPoolProps properties_;
   PoolBlocks blocks_;
+  const std::unique_ptr<PoolImports> imports_;
   mutable std::mutex mutex_;                       // access_
   std::map<int, cuda::CUmemAccess_flags> access_;  // by device; where nothing was set: the pool's own device
 };

@@ -31,8 +31,8 @@ CUresult CheckProperties(const CUmemPoolProps& p) {
   }
   if (p.allocType != CU_MEM_ALLOCATION_TYPE_PINNED && p.allocType != CU_MEM_ALLOCATION_TYPE_MANAGED)
     return CUDA_ERROR_INVALID_VALUE;
-  if (p.handleTypes != CU_MEM_HANDLE_TYPE_NONE)
-    return CUDA_ERROR_NOT_SUPPORTED;  // no sharing with other processes
+  if (p.handleTypes != CU_MEM_HANDLE_TYPE_NONE && p.handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+    return CUDA_ERROR_NOT_SUPPORTED;
   const bool managed = p.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED;
   if (managed && p.maxSize != 0) return CUDA_ERROR_INVALID_VALUE;
   if ((p.usage & CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS) != 0) return CUDA_ERROR_NOT_SUPPORTED;
@@ -56,6 +56,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolProps) {
   if (pool == nullptr || poolProps == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = CheckProperties(*poolProps)) return error;
   auto made = std::make_shared<MemoryPool>(*poolProps);
+  if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE && made->file() < 0) return CUDA_ERROR_OUT_OF_MEMORY;
   *pool = HandleOf(made.get());
   PoolTable::Get().Add(std::move(made));
   return CUDA_SUCCESS;
@@ -214,18 +215,6 @@ CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUme
   int device = 0;
   if (const CUresult error = PlaceOfPool(location, type, &device)) return error;
   return cuDeviceSetMemPool(device, pool);
-}
-
-// Sharing of pools with other processes: none can be made that would allow it.
-CUresult cuMemPoolExportToShareableHandle(void* handle_out, CUmemoryPool pool,
-                                          CUmemAllocationHandleType handleType, unsigned long long flags) {
-  if (const CUresult error = CheckInitialised()) return error;
-  return CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* shareData_out, CUdeviceptr ptr) {
-  if (const CUresult error = CheckInitialised()) return error;
-  return CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace ptx2cpu::driver

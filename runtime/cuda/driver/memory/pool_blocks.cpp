@@ -1,5 +1,6 @@
 #include "runtime/cuda/driver/memory/pool_blocks.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,11 +28,43 @@ bool Pending(rt::Ticket& ticket) {
 
 }  // namespace
 
+PoolBlocks::PoolBlocks(MemoryLimits& limits, size_t most, bool shared)
+    : limits_(limits),
+      most_(most),
+      file_(shared ? Descriptor(memfd_create("ptx2cpu-pool", MFD_CLOEXEC)) : Descriptor()) {}
+
 PoolBlocks::~PoolBlocks() {
-  for (const auto& [base, chunk] : chunks_) {
-    munmap(base, chunk.bytes + PageSize());
-    limits_.GiveBack(chunk.bytes);
+  for (const auto& [base, chunk] : chunks_) UnmapChunk(chunk);
+}
+
+// Accessible memory before an inaccessible page; null: the system has none. Under the lock.
+std::byte* PoolBlocks::MapChunk(size_t bytes) {
+  void* const fresh =
+      mmap(nullptr, bytes + PageSize(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (fresh == MAP_FAILED) return nullptr;
+  constexpr int kAccess = PROT_READ | PROT_WRITE;
+  const bool usable = file_ ? ftruncate(file_.number(), static_cast<off_t>(file_bytes_ + bytes)) == 0 &&
+                                  mmap(fresh, bytes, kAccess, MAP_SHARED | MAP_FIXED, file_.number(),
+                                       static_cast<off_t>(file_bytes_)) != MAP_FAILED
+                            : mprotect(fresh, bytes, kAccess) == 0;
+  if (usable) return static_cast<std::byte*>(fresh);
+  munmap(fresh, bytes + PageSize());
+  return nullptr;
+}
+
+void PoolBlocks::UnmapChunk(const Chunk& chunk) {
+  munmap(chunk.base, chunk.bytes + PageSize());
+  if (file_) {  // a hole takes no memory
+    fallocate(file_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(chunk.offset),
+              static_cast<off_t>(chunk.bytes));
   }
+  limits_.GiveBack(chunk.bytes);
+}
+
+size_t PoolBlocks::OffsetOf(const std::byte* byte) const {
+  const std::lock_guard lock(mutex_);
+  const auto& [base, chunk] = *std::prev(chunks_.upper_bound(const_cast<std::byte*>(byte)));
+  return chunk.offset + static_cast<size_t>(byte - base);
 }
 
 PoolBlocks::Blocks::iterator PoolBlocks::FindFree(size_t bytes, const rt::Stream* stream, Reuse reuse,
@@ -62,18 +95,13 @@ PoolBlocks::Blocks::iterator PoolBlocks::Grow(size_t bytes) {
     wanted = RoundUp(bytes, kChunkGrain);
     if (!limits_.Take(wanted)) return blocks_.end();
   }
-  void* fresh =
-      mmap(nullptr, wanted + PageSize(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (fresh != MAP_FAILED && mprotect(fresh, wanted, PROT_READ | PROT_WRITE) != 0) {
-    munmap(fresh, wanted + PageSize());
-    fresh = MAP_FAILED;
-  }
-  if (fresh == MAP_FAILED) {
+  std::byte* const base = MapChunk(wanted);
+  if (base == nullptr) {
     limits_.GiveBack(wanted);
     return blocks_.end();
   }
-  auto* base = static_cast<std::byte*>(fresh);
-  chunks_[base] = {base, wanted};
+  chunks_[base] = {base, wanted, file_bytes_};
+  if (file_) file_bytes_ += wanted;
   sizes_.reserved += wanted;
   sizes_.reserved_high = std::max(sizes_.reserved_high, sizes_.reserved);
   const auto block = blocks_.emplace(base, Block{wanted, 0, base, {}}).first;
@@ -163,8 +191,7 @@ void PoolBlocks::Trim(size_t keep) {
     }
     RemoveFree(block);
     blocks_.erase(block);
-    munmap(base, chunk.bytes + PageSize());
-    limits_.GiveBack(chunk.bytes);
+    UnmapChunk(chunk);
     sizes_.reserved -= chunk.bytes;
     it = chunks_.erase(it);
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/cuda/driver/context/memory_limits.h"
+#include "runtime/cuda/driver/core/local_socket.h"
 #include "runtime/stream/stream.h"
 
 namespace ptx2cpu::driver {
@@ -20,8 +21,9 @@ class PoolBlocks {
   static constexpr size_t kAlignment = 512;
   static constexpr size_t kChunk = 32 << 20, kChunkGrain = 2 << 20;
 
-  // `most`: bytes the pool may hold; 0: what the machine has.
-  PoolBlocks(MemoryLimits& limits, size_t most) : limits_(limits), most_(most) {}
+  // `most`: bytes the pool may hold; 0: what the machine has. `shared`: its chunks are parts of one file
+  // without a name, which other processes may map.
+  PoolBlocks(MemoryLimits& limits, size_t most, bool shared = false);
   ~PoolBlocks();
   PoolBlocks(const PoolBlocks&) = delete;
   PoolBlocks& operator=(const PoolBlocks&) = delete;
@@ -43,6 +45,9 @@ class PoolBlocks {
     size_t used = 0, used_high = 0;          // bytes requested
   };
   Sizes sizes() const;
+  // The file of a shared pool, and where in it a byte of a chunk is.
+  int file() const { return file_.number(); }
+  size_t OffsetOf(const std::byte* byte) const;
   void ResetReservedHigh();
   void ResetUsedHigh();
 
@@ -50,6 +55,7 @@ class PoolBlocks {
   struct Chunk {
     std::byte* base = nullptr;
     size_t bytes = 0;
+    size_t offset = 0;  // in the file
   };
   struct Block {
     size_t bytes = 0;
@@ -61,6 +67,8 @@ class PoolBlocks {
 
   Blocks::iterator FindFree(size_t bytes, const rt::Stream* stream, Reuse reuse, rt::Ticket* wait);
   Blocks::iterator Grow(size_t bytes);
+  std::byte* MapChunk(size_t bytes);
+  void UnmapChunk(const Chunk& chunk);
   std::byte* Use(Blocks::iterator block, size_t bytes, size_t asked);
   void AddFree(Blocks::iterator block);
   void RemoveFree(Blocks::iterator block) { free_.erase({block->second.bytes, block->first}); }
@@ -69,6 +77,8 @@ class PoolBlocks {
 
   MemoryLimits& limits_;
   const size_t most_;
+  const Descriptor file_;  // nothing: private memory
+  size_t file_bytes_ = 0;
   mutable std::mutex mutex_;
   std::map<std::byte*, Chunk> chunks_;
   Blocks blocks_;                                 // all, free and used

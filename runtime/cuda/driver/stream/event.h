@@ -9,6 +9,7 @@
 #include "runtime/cuda/abi/driver_types.h"
 #include "runtime/cuda/driver/core/handles.h"
 #include "runtime/cuda/driver/stream/capture.h"
+#include "runtime/cuda/driver/stream/shared_event.h"
 #include "runtime/stream/event.h"
 
 namespace ptx2cpu::driver {
@@ -18,11 +19,16 @@ class EventObject {
   using Handle = cuda::CUevent;
   static constexpr HandleKind kKind = HandleKind::kEvent;
 
-  EventObject(Context& context, unsigned flags);
+  EventObject(Context& context, unsigned flags, std::shared_ptr<SharedEvent> shared = nullptr);
 
   Context& context() const { return context_; }
   unsigned flags() const { return flags_; }
   rt::Event& event() { return event_; }
+  // What other processes see of it; null: nothing, the event was not made for that.
+  const std::shared_ptr<SharedEvent>& shared() const { return shared_; }
+  // The latest record, by whichever process.
+  bool Query() const { return shared_ ? shared_->Done(shared_->Latest()) : event_.Query(); }
+  void Synchronize() const { shared_ ? shared_->Await(shared_->Latest()) : event_.Synchronize(); }
 
   // Where the latest record was, if that was in a capture.
   CapturedPlace place() const {
@@ -38,6 +44,7 @@ class EventObject {
   Context& context_;
   const unsigned flags_;
   rt::Event event_;
+  const std::shared_ptr<SharedEvent> shared_;
   mutable std::mutex mutex_;
   CapturedPlace place_;
 };

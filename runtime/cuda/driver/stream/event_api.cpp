@@ -43,6 +43,7 @@ CUresult Record(CUevent handle, CUstream stream_handle, unsigned flags) {
     const auto capture = CaptureOf(*stream);
     if (flags == 0) return capture->Record(*stream, *event);
     CUgraphNodeParams node{};
+    if (event->shared() != nullptr) return CUDA_ERROR_NOT_SUPPORTED;  // graphs record local events
     node.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD;
     node.eventRecord.event = handle;
     return capture->Append(*stream, node, {});
@@ -52,12 +53,17 @@ CUresult Record(CUevent handle, CUstream stream_handle, unsigned flags) {
     return RefuseImplicit(stream->context());
   event->SetPlace({});
   event->event().Record(stream->queue());
+  if (const auto& shared = event->shared()) {
+    const uint64_t record = shared->BeginRecord();
+    return Enqueue(*stream, rt::CallWork{[shared, record] { shared->EndRecord(record); }, true});
+  }
   return CUDA_SUCCESS;
 }
 
 CUresult WaitInCapture(StreamObject& stream, EventObject& event, const CapturedPlace& place, unsigned flags) {
   const auto own = CaptureOf(stream), other = CaptureOf(place);
   if (flags == CU_EVENT_WAIT_EXTERNAL) {
+    if (event.shared() != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
     CUgraphNodeParams node{};
     node.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT;
     node.eventWait.event = HandleOf(&event);
@@ -84,7 +90,12 @@ CUresult cuEventCreate(CUevent* phEvent, unsigned int Flags) {
     return CUDA_ERROR_INVALID_VALUE;
   Context* context;
   if (const CUresult error = WorkingContext(context)) return error;
-  auto event = std::make_unique<EventObject>(*context, Flags);
+  std::shared_ptr<SharedEvent> shared;
+  if ((Flags & CU_EVENT_INTERPROCESS) != 0) {
+    shared = SharedEvent::Make();
+    if (shared == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  auto event = std::make_unique<EventObject>(*context, Flags, std::move(shared));
   context->Own(event.get(),
                [](void* object) { Withdraw<EventObject>(HandleOf(static_cast<EventObject*>(object))); });
   *phEvent = Publish(std::move(event));
@@ -113,7 +124,7 @@ CUresult cuEventQuery(CUevent hEvent) {
   EventObject* event;
   if (const CUresult error = FindEvent(hEvent, event)) return error;
   if (const CUresult error = OutsideCapture(*event)) return error;
-  if (!event->event().Query()) return CUDA_ERROR_NOT_READY;
+  if (!event->Query()) return CUDA_ERROR_NOT_READY;
   return event->context().error();
 }
 
@@ -121,7 +132,7 @@ CUresult cuEventSynchronize(CUevent hEvent) {
   EventObject* event;
   if (const CUresult error = FindEvent(hEvent, event)) return error;
   if (const CUresult error = OutsideCapture(*event)) return error;
-  event->event().Synchronize();
+  event->Synchronize();
   TrimPoolsAfterWait();
   return event->context().error();
 }
