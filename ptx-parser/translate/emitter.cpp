@@ -42,6 +42,12 @@ Status Emitter::Unsupported(const std::string& what) {
   return {};
 }
 
+ir::ValueId Emitter::MayContract(ir::ValueId value) {
+  if (!Has("rn") && !Has("rz") && !Has("rm") && !Has("rp"))
+    unrounded.push_back({f.at_value(value).def, statement_block});
+  return value;
+}
+
 void Emitter::SetBlock(ir::BlockId block) {
   b.block = block;
   constants_.clear();

@@ -10,6 +10,7 @@
 
 #include "ir/build.h"
 #include "ptx-parser/match/match.h"
+#include "ptx-parser/translate/contract.h"
 #include "ptx-parser/translate/module_context.h"
 #include "ptx-parser/translate/ssa.h"
 
@@ -84,6 +85,12 @@ class Emitter {
   };
   bool delaying = false;
   std::vector<DelayedWrite> delayed;
+
+  // -- contraction --
+  uint32_t statement_block = 0;      // of the current instruction
+  std::vector<Unrounded> unrounded;  // of the function so far
+  // A product, sum or difference of floats; the text decides whether it may be contracted.
+  ir::ValueId MayContract(ir::ValueId value);
 
   // -- errors --
   void Fail(ErrorCode code, std::string message, std::string hint = {});

@@ -1,5 +1,4 @@
-// 9.7.3: floating point. Rounding, .ftz, .sat, NaN rules are attributes of the IR instruction; nothing is
-// contracted.
+// 9.7.3: floating point. Rounding, .ftz, .sat, NaN rules are attributes of the IR instruction.
 #include "ptx-parser/translate/attribute_words.h"
 #include "ptx-parser/translate/elementwise.h"
 #include "ptx-parser/translate/rows.h"
@@ -41,7 +40,7 @@ ir::Attrs Flags(const Emitter& e) { return {.flags = FloatFlags(e)}; }
 void BinaryFloat(Emitter& e, Opcode op) {
   Type type = ElementOf(e, 1);
   ir::Attrs attrs = Rounded(e);
-  Map2(e, [&](ValueId a, ValueId b) { return e.b.Binary(op, type, a, b, attrs); });
+  Map2(e, [&](ValueId a, ValueId b) { return e.MayContract(e.b.Binary(op, type, a, b, attrs)); });
 }
 
 void FusedMultiplyAdd(Emitter& e) {

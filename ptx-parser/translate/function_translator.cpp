@@ -27,7 +27,7 @@ class FunctionTranslator {
   FunctionTranslator(ModuleContext& context, const ast::Function& source)
       : ast_(context.ast), source_(source), context_(context), e_(context, source, f_) {}
 
-  Result<ir::Function> Translate() {
+  Result<ir::Function> Translate(const TranslateOptions& options) {
     TRY_STATUS(CheckSharedPrivate());
     FillHeader();
     if (!source_.has_body) return Declaration();
@@ -43,12 +43,12 @@ class FunctionTranslator {
       if (e_.error) return Fail(std::move(*e_.error));
     }
     e_.ssa.Finish();
+    if (options.contract) Contract(f_, e_.unrounded);
     return std::move(f_);
   }
 
  private:
-  // What threads have outside of functions lives as long as they; a kernel's own registers and memory do so,
-  // too.
+  // What threads have outside of functions lives as long as they; so do a kernel's own registers and memory.
   Status CheckSharedPrivate() const {
     if (source_.is_entry || source_.shared_private_use.line == 0) return {};
     return Fail(ast::ErrorAt(ast_, source_.shared_private_use, ErrorCode::kUnsupported,
@@ -156,7 +156,7 @@ class FunctionTranslator {
     ends_.resize(graph_.blocks.size());
     e_.ssa.UseSources([this](Ssa::Variable variable, BlockId block) { return SourceOf(variable, block); },
                       [this](Ssa::Variable variable) {
-                        return variable >= writers_.size() || reaching_->Writes(variable, number_);
+                        return variable >= writers_.size() || reaching_->Writes(variable, e_.statement_block);
                       });
   }
 
@@ -179,7 +179,7 @@ class FunctionTranslator {
       e_.params->EmitEntry(e_);
       if (UsesStack(matches_)) e_.BeginStack();
     }
-    number_ = number;
+    e_.statement_block = number;
     for (uint32_t s = block.first; s < block.end && !e_.error; ++s)
       TranslateStatement(ast_.Statements(source_)[s]);
     if (e_.error || Terminated()) return;
@@ -193,7 +193,7 @@ class FunctionTranslator {
   }
 
   bool FallsThrough(const StatementBlock& block) const {
-    return !block.successors.empty() && block.successors.back() == number_ + 1;
+    return !block.successors.empty() && block.successors.back() == e_.statement_block + 1;
   }
 
   void EndOfBody() {
@@ -211,7 +211,7 @@ class FunctionTranslator {
 
   // An edge to a statement block exists; the last expected one seals it.
   void NoteEdges(uint32_t to, uint32_t count = 1) {
-    if (reaching_) ends_[number_] = e_.b.block;
+    if (reaching_) ends_[e_.statement_block] = e_.b.block;
     edges_seen_[to] += count;
     CHECK(edges_seen_[to] <= graph_.blocks[to].predecessors, "more edges than the control graph has");
     if (edges_seen_[to] == graph_.blocks[to].predecessors) e_.ssa.Seal(heads_[to]);
@@ -323,7 +323,7 @@ class FunctionTranslator {
       e_.AddEdges(e_.b.Br(heads_[to]));
       return NoteEdges(to);
     }
-    uint32_t next = number_ + 1;
+    uint32_t next = e_.statement_block + 1;
     if (next >= graph_.blocks.size()) return BranchAtEnd(instruction, to);
     ValueId predicate = e_.ReadVariable(instruction.guard_register);
     ir::Edge yes{heads_[to], {}}, no{heads_[next], {}};
@@ -359,7 +359,7 @@ class FunctionTranslator {
     }
     if (edges.empty()) return e_.Fail(ErrorCode::kSyntax, "brx.idx without targets");
     if (instruction.guard != Guard::kNone) {
-      uint32_t next = number_ + 1;
+      uint32_t next = e_.statement_block + 1;
       if (next >= graph_.blocks.size())
         return e_.Fail(ErrorCode::kUnsupported, "a guarded brx.idx at the end of a body");
       BlockId taken = ir::AddBlock(f_);
@@ -387,14 +387,14 @@ class FunctionTranslator {
   std::vector<std::vector<uint32_t>> writers_;  // by register: statement blocks
   std::optional<ReachingBlocks> reaching_;
   std::vector<uint32_t> edges_seen_;
-  uint32_t number_ = 0;  // the statement block in work
   uint32_t source_file_ = 0, source_line_ = 0;
 };
 
 }  // namespace
 
-Result<ir::Function> TranslateFunction(ModuleContext& context, uint32_t number) {
-  return FunctionTranslator(context, context.ast.functions[number]).Translate();
+Result<ir::Function> TranslateFunction(ModuleContext& context, uint32_t number,
+                                       const TranslateOptions& options) {
+  return FunctionTranslator(context, context.ast.functions[number]).Translate(options);
 }
 
 }  // namespace ptx2cpu::ptx

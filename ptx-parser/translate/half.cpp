@@ -17,7 +17,7 @@ constexpr uint64_t kOutOfBoundsNan = 0x7ff7;  // f16 and bf16
 void BinaryHalf(Emitter& e, Opcode op) {
   Type type = ElementOf(e, 1);
   ir::Attrs attrs{.flags = FloatFlags(e), .rounding = Rounding::kNearestEven};
-  Map2(e, [&](ValueId a, ValueId b) { return e.b.Binary(op, type, a, b, attrs); });
+  Map2(e, [&](ValueId a, ValueId b) { return e.MayContract(e.b.Binary(op, type, a, b, attrs)); });
 }
 
 void MinMaxHalf(Emitter& e, Opcode op) {

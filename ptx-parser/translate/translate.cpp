@@ -215,7 +215,8 @@ ir::Function KernelDeclaration() {
 
 }  // namespace
 
-Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name, const TranslateOptions&) {
+Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name,
+                             const TranslateOptions& options) {
   const SymbolTable::Place kernel = TRY(FindKernel(symbols, name));
   for (const SymbolTable::Module& module : symbols.modules()) {
     TRY_STATUS(CheckAddressSize(*module.ast));
@@ -231,8 +232,9 @@ Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name, 
     for (; functions_done < work.functions().size(); ++functions_done) {
       const SymbolTable::Place place = work.functions()[functions_done].place;
       const bool is_other_kernel = functions_done != 0 && symbols.Function(place).is_entry;
-      ir::Function function =
-          is_other_kernel ? KernelDeclaration() : TRY(TranslateFunction(work.context(place), place.index));
+      ir::Function function = is_other_kernel
+                                  ? KernelDeclaration()
+                                  : TRY(TranslateFunction(work.context(place), place.index, options));
       function.name = std::string(symbols.Name(place));
       out.functions.push_back(std::move(function));
     }

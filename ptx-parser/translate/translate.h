@@ -12,8 +12,8 @@
 namespace ptx2cpu::ptx {
 
 struct TranslateOptions {
-  // JIT option --fmad: whether `mul` and `add` without .rn may be contracted to `fma`. PTX allows it, never
-  // requests it; translation never contracts, so both settings produce the same code.
+  // JIT option --fmad: whether `mul` and `add` without .rn are contracted to `fma` (contract.h). PTX leaves
+  // it open; ptxas does it, so that with it results are those of a GPU.
   bool contract = true;
 };
 
