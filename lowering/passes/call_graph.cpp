@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/memory/narrow_locals.h"
 #include "analysis/regions/spin_loops.h"
 
 namespace ptx2cpu::lowering {
@@ -14,6 +15,10 @@ CallGraph::CallGraph(const ir::Module& module) : nodes_(module.functions.size())
   const std::vector<bool> targets = ir::IndirectTargets(module);
   for (uint32_t n = 0; n < nodes_.size(); ++n)
     nodes_[n].address_taken = targets[n] && !module.functions[n].is_kernel;
+  if (analysis::HasNarrowLocalAddresses(module)) {
+    for (uint32_t n = 0; n < nodes_.size(); ++n)
+      nodes_[n].suspends |= !module.functions[n].is_kernel && module.functions[n].local_bytes != 0;
+  }
   FindSuspending();
   FindRecursive();
 }

@@ -13,7 +13,7 @@ class CallGraph {
 
   struct Node {
     // Leads to a barrier, a warp collective, an exit, or a loop that waits for another thread; so its caller
-    // must know.
+    // must know. Or it has local variables whose addresses may be in 32 bits: they must be the kernel's.
     bool suspends = false;
     bool recursive = false;
     bool address_taken = false;

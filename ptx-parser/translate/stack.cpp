@@ -41,12 +41,6 @@ ValueId Emitter::StackBase() { return b.Symbol(ir::Space::kLocal, stack_local_);
 namespace rows {
 
 namespace {
-// The locals of called functions are on a stack of the host, further than 32 bits from where windows begin.
-bool FitsAddresses(Emitter& e) {
-  if (Bits(e.type()) == 64 || e.source.is_entry) return true;
-  static_cast<void>(e.Unsupported("the stack of a function that is no kernel, with addresses of 32 bits,"));
-  return false;
-}
 ValueId InTypeOf(Emitter& e, ValueId address) {
   return Bits(e.type()) == 32 ? e.b.Convert(Opcode::kTrunc, Type::kI32, address) : address;
 }
@@ -56,17 +50,12 @@ ValueId ReadWide(Emitter& e, size_t operand) {
 }
 }  // namespace
 
-void stacksave(Emitter& e) {
-  if (FitsAddresses(e)) e.Write(0, InTypeOf(e, e.ReadStackPointer()));
-}
+void stacksave(Emitter& e) { e.Write(0, InTypeOf(e, e.ReadStackPointer())); }
 
-void stackrestore(Emitter& e) {
-  if (FitsAddresses(e)) e.WriteStackPointer(ReadWide(e, 0));
-}
+void stackrestore(Emitter& e) { e.WriteStackPointer(ReadWide(e, 0)); }
 
 // An address relative to the window is aligned if both its base and the distance are.
 void alloca_bytes(Emitter& e) {
-  if (!FitsAddresses(e)) return;
   const int64_t align = e.Present(2) ? std::max(*e.Immediate(2), kLeastAlign) : kLeastAlign;
   if ((align & (align - 1)) != 0 || align > kStackAlign * 64) {
     static_cast<void>(e.Unsupported("alloca with this alignment"));
