@@ -68,11 +68,16 @@ std::vector<ValueId> MultiplyMatrices(Emitter& e, const Product& form, const Mat
   return e.f.at_inst(id).results;
 }
 
-ValueId PairOfBytes(Emitter& e, ValueId word, PtxType type, bool odd) {
-  const ValueId bytes = e.b.Unpack(Type::kI16, word)[odd ? 1 : 0];
-  const auto format = type == PtxType::kE4M3 ? ir::NarrowFormat::kE4M3 : ir::NarrowFormat::kE5M2;
-  const ir::InstId id = e.b.Make(Opcode::kFromNarrow, Type::kF16, {bytes}, {.narrow = format}, Type::kI16, 2);
-  return e.b.Pack(Type::kI32, {e.b.Result(id, 0), e.b.Result(id, 1)});
+bool IsFp8(PtxType type) { return type == PtxType::kE4M3 || type == PtxType::kE5M2; }
+
+bool HasRegisters(Emitter& e, size_t operand, size_t count) {
+  const ast::Operand& o = e.Operand(operand);
+  const size_t written = o.kind == ast::OperandKind::kVector ? e.ast.Children(o).size() : 1;
+  if (written == count) return true;
+  e.Fail(ErrorCode::kSyntax,
+         fmt::format("operand {} has {} registers, the matrices of this shape and type have {}", operand + 1,
+                     written, count));
+  return false;
 }
 
 namespace rows {
@@ -91,16 +96,6 @@ uint32_t TransferForm(const Emitter& e) {
 // Space of ldmatrix and stmatrix: generic addresses point to shared memory.
 ir::Space SpaceOf(const Emitter& e) {
   return e.Has("shared") || e.Has("shared::cta") ? ir::Space::kShared : ir::Space::kGeneric;
-}
-
-bool HasRegisters(Emitter& e, size_t operand, size_t count) {
-  const ast::Operand& o = e.Operand(operand);
-  const size_t written = o.kind == ast::OperandKind::kVector ? e.ast.Children(o).size() : 1;
-  if (written == count) return true;
-  e.Fail(ErrorCode::kSyntax,
-         fmt::format("operand {} has {} registers, the matrices of this shape and type have {}", operand + 1,
-                     written, count));
-  return false;
 }
 
 }  // namespace
@@ -135,8 +130,6 @@ namespace {
 bool IsRowByColumn(const Emitter& e) {
   return e.mods().At("layout") == Word("row") && e.mods().At("layout2") == Word("col");
 }
-
-bool IsFp8(PtxType type) { return type == PtxType::kE4M3 || type == PtxType::kE5M2; }
 
 // The elements and the depth that a shape has for each kind of multiplicand: bits of depth are those of one
 // or two tiles, f64 has up to four.
@@ -186,51 +179,6 @@ std::optional<MatrixOperands> ReadFragments(Emitter& e, const Product& p) {
   return MatrixOperands{e.ReadVector(1, factor), e.ReadVector(2, factor), e.ReadVector(3, RegisterType(p.c))};
 }
 
-// a + b, each element on its own.
-ValueId AddAccumulators(Emitter& e, MatrixElement element, ValueId a, ValueId b) {
-  const ir::Attrs attrs{.rounding = ir::Rounding::kNearestEven};
-  if (element == MatrixElement::kF32) return e.b.Binary(Opcode::kFAdd, Type::kF32, a, b, attrs);
-  const std::vector<ValueId> x = e.b.Unpack(Type::kI16, a), y = e.b.Unpack(Type::kI16, b);
-  std::vector<ValueId> sums;
-  for (size_t n = 0; n < 2; ++n) {
-    sums.push_back(e.b.Binary(Opcode::kFAdd, Type::kF16, e.b.Bitcast(Type::kF16, x[n]),
-                              e.b.Bitcast(Type::kF16, y[n]), attrs));
-  }
-  return e.b.Pack(Type::kI32, sums);
-}
-
-// As an H100 does it: the elements become f16, the first two of each four and the last two are products of
-// their own, and the accumulator is added at the end, in its own precision.
-void MultiplyBytes(Emitter& e) {
-  const MatrixShape shape = ShapeOf(e);
-  const auto& types = e.mods().types;
-  const bool is_half = types[3] == PtxType::kF16;
-  const Product p{.rows = 16, .depth = shape.k / 2, .c = is_half ? MatrixElement::kF16 : MatrixElement::kF32};
-  const bool is_legal = shape.m == 16 && shape.n == 8 && (shape.k == 16 || shape.k == 32) &&
-                        IsFp8(types[2]) && types[0] == types[3] && (is_half || types[3] == PtxType::kF32);
-  if (!is_legal) {
-    e.Fail(ErrorCode::kSyntax, "there is no such product: the shape and types do not belong together");
-    return;
-  }
-  if (!HasRegisters(e, 0, p.registers_of_c()) || !HasRegisters(e, 1, p.registers_of_a()) ||
-      !HasRegisters(e, 2, p.registers_of_b()) || !HasRegisters(e, 3, p.registers_of_c()))
-    return;
-  const Type type = RegisterType(p.c);
-  const std::vector<ValueId> a = e.ReadVector(1, Type::kI32), b = e.ReadVector(2, Type::kI32),
-                             c = e.ReadVector(3, type);
-  MatrixOperands half;
-  half.c.assign(c.size(), e.Const(type, 0));
-  for (const bool odd : {false, true}) {
-    half.a.clear();
-    half.b.clear();
-    for (ValueId word : a) half.a.push_back(PairOfBytes(e, word, types[1], odd));
-    for (ValueId word : b) half.b.push_back(PairOfBytes(e, word, types[2], odd));
-    half.c = MultiplyMatrices(e, p, half);
-  }
-  for (size_t n = 0; n < c.size(); ++n) half.c[n] = AddAccumulators(e, p.c, half.c[n], c[n]);
-  e.WriteVector(0, half.c, false);
-}
-
 }  // namespace
 
 void mma(Emitter& e) {
@@ -249,10 +197,7 @@ void mma(Emitter& e) {
 }
 
 void mma_sparse(Emitter& e) {
-  if (IsFp8(e.mods().types[1])) {
-    static_cast<void>(e.Unsupported("a sparse matrix of fp8"));
-    return;
-  }
+  if (IsFp8(e.mods().types[1])) return MultiplySparseBytes(e);
   std::optional<Product> form = FormOf(e);
   if (!form) return;
   // Lanes of four that hold metadata: all of them have one way to do so, pairs have two.

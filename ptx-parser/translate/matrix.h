@@ -31,8 +31,13 @@ struct MatrixOperands {
 std::vector<ir::ValueId> MultiplyMatrices(Emitter& e, const ir::matrix::Product& form,
                                           const MatrixOperands& operands);
 
-// The register that holds the even or the odd pairs of four packed elements of e4m3 or e5m2, as f16x2.
-ir::ValueId PairOfBytes(Emitter& e, ir::ValueId word, PtxType type, bool odd);
+// Whether the operand is a list of `count` registers; else the instruction fails.
+bool HasRegisters(Emitter& e, size_t operand, size_t count);
+
+bool IsFp8(PtxType type);
+// -- products of fp8, as an H100 does them (matrix_fp8.cpp) --
+void MultiplyBytes(Emitter& e);
+void MultiplySparseBytes(Emitter& e);
 
 // -- products that no tensor core of this kind computes: lanes fetch the factors and multiply and add on
 // their own (matrix_lanes.cpp) -- m8n8k4 of f16: four products, each of eight lanes.

@@ -85,13 +85,6 @@ ir::Space SpaceOf(const Emitter& e) {
 
 uint32_t CountOf(const Emitter& e) { return e.Has("x4") ? 4 : e.Has("x2") ? 2 : 1; }
 
-bool HasRegisters(Emitter& e, size_t operand, size_t count) {
-  const ast::Operand& o = e.Operand(operand);
-  const size_t written = o.kind == ast::OperandKind::kVector ? e.ast.Children(o).size() : 1;
-  if (written != count) e.Fail(ErrorCode::kSyntax, "the registers do not belong to the number of matrices");
-  return written == count;
-}
-
 }  // namespace
 
 // m8n16: a register of lane 4 r + q has elements 4 q to 4 q + 3 of row r. m16n16 is transposed: its two

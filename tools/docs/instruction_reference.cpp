@@ -29,9 +29,7 @@ constexpr uint64_t kMaxPlainUlp = 9999;  // above: the next power of two
 
 // Rows that are only parsed, and why.
 constexpr std::pair<std::string_view, std::string_view> kRefusals[] = {
-    {"mma_scaled", "block scales; no GPU has recorded them, and the order of their sums is not specified"},
     {"tcgen05", "tensor memory; no GPU has recorded it"},
-    {"video_scalar_merged", "an H200's results are not those of the manual, and no rule for them is known"},
 };
 
 struct Since {
