@@ -104,6 +104,12 @@ std::optional<CompiledImage> KernelCompiler::FromCache(const lowering::Digest& k
   return compiled;
 }
 
+bool KernelCompiler::IsKept(const lowering::Jit& jit, const CompileRequest& request) {
+  if (options_.cache == nullptr || RemarksWanted()) return false;
+  const Keys keys = KeysOf(jit, request);
+  return options_.cache->Has(keys.full) || (options_.quick_tier && options_.cache->Has(keys.quick));
+}
+
 void KernelCompiler::Keep(const lowering::Digest& key, const lowering::KernelImage* image) const {
   if (options_.cache == nullptr) return;
   options_.cache->Keep(key, image == nullptr ? std::string(1, kHasNone) : kHasImage + BytesOf(*image));

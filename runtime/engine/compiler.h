@@ -39,6 +39,8 @@ class KernelCompiler {
 
   // `jit` determines the machine; nothing is loaded into it.
   Result<CompiledImage> Compile(const lowering::Jit& jit, const CompileRequest& request);
+  // Whether the cache has what Compile would answer, of the quick tier at least.
+  bool IsKept(const lowering::Jit& jit, const CompileRequest& request);
 
  private:
   lowering::BuildOptions Build() const;

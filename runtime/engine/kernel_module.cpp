@@ -1,9 +1,7 @@
 #include "runtime/engine/kernel_module.h"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -33,103 +31,6 @@ struct DeclaredVariables {
 };
 
 }  // namespace
-
-// -- KernelCode --
-
-struct KernelCode::Special {
-  Dim3 block;  // 0, 0, 0: any
-  bool notes;  // misaligned accesses, whatever the parameters are
-  Special* next;
-  std::atomic<const ptx2cpu_kernel*> code = nullptr;  // null: that for any block is as good, or not ready
-  std::atomic<uint32_t> launches = 0;                 // until it is compiled in the background
-};
-
-namespace {
-constexpr size_t kMaxSpecials = 16;   // beyond: the code for any shape
-constexpr size_t kMaxHot = 4;         // the same for code that is compiled in the background
-constexpr uint32_t kHotLaunches = 3;  // of one shape
-}  // namespace
-
-KernelCode::KernelCode(KernelModule& module, std::string name) : module_(module), name_(std::move(name)) {}
-
-KernelCode::~KernelCode() {
-  for (Special* node = specials_.load(); node != nullptr;) delete std::exchange(node, node->next);
-}
-
-KernelCode::Special* KernelCode::FindSpecial(Dim3 block, bool notes) const {
-  Special* node = specials_.load(std::memory_order_acquire);
-  while (node != nullptr && (node->block.x != block.x || node->block.y != block.y ||
-                             node->block.z != block.z || node->notes != notes))
-    node = node->next;
-  return node;
-}
-
-// Null: there are enough of them.
-Result<const KernelCode::Special*> KernelCode::MakeSpecial(Dim3 block, bool notes) const {
-  if (const Special* found = FindSpecial(block, notes)) return found;
-  std::lock_guard lock(mutex_);
-  if (const Special* found = FindSpecial(block, notes)) return found;
-  const bool any = block.x == 0;
-  if (!any && special_count_ == kMaxSpecials) return nullptr;
-  auto special = std::unique_ptr<Special>(new Special{block, notes, specials_.load()});
-  // Where code for the shape cannot be made, that is our own fault: there is code for any shape. It stays
-  // with that.
-  const auto provided =
-      module_.Provide(name_, any ? std::nullopt : std::optional(block), notes, special->code);
-  if (!provided && any) return Fail(provided.error());
-  specials_.store(special.get(), std::memory_order_release);
-  if (!any) ++special_count_;
-  return special.release();
-}
-
-Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block) const {
-  return ForBlock(block, &kernel(), false);
-}
-
-Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const {
-  const bool by_blocks = (any->flags & PTX2CPU_KERNEL_RESUMES_BLOCKS) != 0;
-  if (any->run_step == nullptr || by_blocks) return notes ? any : WhenHot(block, any);
-  const Special* special = TRY(MakeSpecial(block, notes));
-  const ptx2cpu_kernel* code = special == nullptr ? nullptr : special->code.load(std::memory_order_acquire);
-  return code == nullptr ? any : code;
-}
-
-const ptx2cpu_kernel* KernelCode::WhenHot(Dim3 block, const ptx2cpu_kernel* any) const {
-  if (any->required_threads[0] != 0) return any;
-  Special* special = FindSpecial(block, false);
-  if (special == nullptr) {
-    std::lock_guard lock(mutex_);
-    special = FindSpecial(block, false);
-    if (special == nullptr) {
-      if (special_count_ == kMaxHot) return any;
-      special = new Special{block, false, specials_.load()};
-      ++special_count_;
-      specials_.store(special, std::memory_order_release);
-    }
-  }
-  if (const ptx2cpu_kernel* code = special->code.load(std::memory_order_acquire)) return code;
-  if (special->launches.load(std::memory_order_relaxed) < kHotLaunches &&
-      special->launches.fetch_add(1, std::memory_order_relaxed) + 1 == kHotLaunches)
-    module_.ProvideLater(name_, block, special->code);
-  return any;
-}
-
-Result<const ptx2cpu_kernel*> KernelCode::Noting(Dim3 block) const {
-  const Special* any = TRY(MakeSpecial({0, 0, 0}, true));
-  return ForBlock(block, any->code.load(std::memory_order_acquire), true);
-}
-
-bool KernelCode::AreAligned(const ptx2cpu_kernel& code, const std::byte* parameters) {
-  for (const ptx2cpu_alignment& needed : std::span(code.alignments, code.alignment_count)) {
-    uint8_t low = 0;
-    static_assert(std::endian::native == std::endian::little);
-    std::memcpy(&low, parameters + needed.offset, 1);
-    if (((low + needed.addend) & needed.mask) != 0) return false;
-  }
-  return true;
-}
-
-// -- KernelModule --
 
 struct KernelModule::State {
   State(std::vector<PtxText> texts, ModuleOptions given)
@@ -226,7 +127,7 @@ class LaunchableKernel final : public KernelFinder {
   const ptx2cpu_kernel* Find(Dim3 block, const std::byte* parameters, std::string* why) override {
     const std::shared_ptr<KernelModule> module = module_.lock();
     if (module == nullptr) return nullptr;
-    const auto code = module->Compile(name_);
+    const auto code = module->Compile(name_, block);
     auto kernel = code ? (*code)->ForBlock(block) : Result<const ptx2cpu_kernel*>(Fail(code.error()));
     if (kernel && parameters != nullptr) kernel = (*code)->ForParameters(*kernel, block, parameters);
     if (kernel) return *kernel;
@@ -268,7 +169,8 @@ Status KernelModule::Check() {
   return Contained([&]() -> Status { return TRY(state_->source.Whole())->CheckInstructions(); });
 }
 
-Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view kernel) {
+Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view kernel,
+                                                                std::optional<Dim3> first_block) {
   State& s = *state_;
   Once<std::unique_ptr<KernelCode>>* once = nullptr;
   {
@@ -282,7 +184,7 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
   const auto& result = once->Get([&]() -> Result<std::unique_ptr<KernelCode>> {
     const auto start = Clock::now();
     auto code = std::make_unique<KernelCode>(*this, std::string(kernel));
-    code->from_cache_ = TRY(Provide(code->name_, std::nullopt, false, code->code_));
+    TRY_STATUS(code->Begin(first_block));
     RegisterLaunchable();
     code->milliseconds_ = MillisecondsSince(start);
     return code;
@@ -293,6 +195,17 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
 
 Result<KernelDeclaration> KernelModule::Declaration(std::string_view kernel) {
   return Contained([&] { return DeclarationOf(state_->source, kernel); });
+}
+
+bool KernelModule::BeginsWith(const std::string& kernel, Dim3 block) {
+  State& s = *state_;
+  if (!s.options.specialise || s.source.MayRequireShape()) return false;
+  const auto begins = Contained([&]() -> Result<bool> {
+    const lowering::Jit* jit = TRY(s.TheJit());
+    return s.compiler.IsKept(*jit, {.kernel = kernel, .block = block}) ||
+           !s.compiler.IsKept(*jit, {.kernel = kernel});
+  });
+  return begins && *begins;
 }
 
 Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,

@@ -38,7 +38,8 @@ struct ModuleVariable {
 
 class KernelModule;
 
-// A compiled kernel. Its descriptor has all sizes and parameters (runtime/abi/abi.h).
+// A compiled kernel: for any block shape, or for the first shapes that it is launched with until further ones
+// follow. Its descriptor has all sizes and parameters (runtime/abi/abi.h).
 class KernelCode {
  public:
   KernelCode(KernelModule& module, std::string name);
@@ -46,9 +47,15 @@ class KernelCode {
 
   const std::string& name() const { return name_; }
   // For blocks of any shape. Large kernels are compiled quickly first, and once more in the background: then
-  // a later call may return better code for the same descriptor. Code that was returned stays.
-  const ptx2cpu_kernel& kernel() const { return *code_.load(std::memory_order_acquire); }
-  // The code for blocks of this shape. Resumable code may have a better form when the shape is known: it is
+  // a later call may return better code for the same descriptor. Code that was returned stays. Where the
+  // first request named a block's shape, there may be no such code yet: then sizes and parameters without
+  // functions.
+  const ptx2cpu_kernel& kernel() const {
+    const ptx2cpu_kernel* any = code_.load(std::memory_order_acquire);
+    return any != nullptr ? *any : description_;
+  }
+  // The code for blocks of this shape. Where there is none for any shape yet, it is compiled for this one;
+  // after two shapes, for any. Then: resumable code may have a better form when the shape is known: it is
   // compiled at the first call for a shape. Other code has full vectors and no tests then: a shape that is
   // asked for again and again is compiled in the background, and later calls return that.
   Result<const ptx2cpu_kernel*> ForBlock(Dim3 block) const;
@@ -65,8 +72,10 @@ class KernelCode {
  private:
   friend class KernelModule;
   struct Special;
+  Status Begin(std::optional<Dim3> block);
+  Result<const ptx2cpu_kernel*> ForAnyShape() const;
   Special* FindSpecial(Dim3 block, bool notes) const;
-  Result<const Special*> MakeSpecial(Dim3 block, bool notes) const;
+  Result<const Special*> MakeSpecial(Dim3 block, bool notes, size_t most) const;
   Result<const ptx2cpu_kernel*> ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const;
   Result<const ptx2cpu_kernel*> Noting(Dim3 block) const;
   const ptx2cpu_kernel* WhenHot(Dim3 block, const ptx2cpu_kernel* any) const;
@@ -74,7 +83,8 @@ class KernelCode {
 
   KernelModule& module_;
   const std::string name_;
-  std::atomic<const ptx2cpu_kernel*> code_ = nullptr;
+  mutable std::atomic<const ptx2cpu_kernel*> code_ = nullptr;
+  ptx2cpu_kernel description_ = {};  // until there is `code_`
   double milliseconds_ = 0;
   bool from_cache_ = false;
   mutable std::mutex mutex_;
@@ -96,9 +106,11 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   uint32_t ptx_version() const;  // 90 for 9.0; 0 if the text does not state it
   uint32_t target() const;       // 90 for sm_90
 
-  // Compiled at the first call; callers in the meantime wait. Holds the module too.
+  // Compiled at the first call, for blocks of `first_block` only where that is known; callers in the meantime
+  // wait. Holds the module too.
   // Errors: kNotFound, kSyntax, kUnsupported ...; the same one again for each later call.
-  Result<std::shared_ptr<const KernelCode>> Compile(std::string_view kernel);
+  Result<std::shared_ptr<const KernelCode>> Compile(std::string_view kernel,
+                                                    std::optional<Dim3> first_block = {});
 
   // Translates the kernel and what it calls, and compiles nothing. Errors: those of Compile that translation
   // finds.
@@ -120,6 +132,8 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   friend class KernelCode;
   KernelModule(std::vector<PtxText> texts, ModuleOptions options);
   void RegisterLaunchable();  // kernels whose address compiled code contains
+  // Whether code for this shape is made before code for any shape is: not where the latter is kept already.
+  bool BeginsWith(const std::string& kernel, Dim3 block);
   // Puts the code into `code`, later the better one too: null where there is none for this block alone.
   // Whether it was kept.
   Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,

@@ -78,6 +78,11 @@ FaultPlace KernelSource::Locate(uint32_t line) {
   return place;
 }
 
+bool KernelSource::MayRequireShape() const {
+  return std::ranges::any_of(
+      texts_, [](const PtxText& text) { return text.text.find(".reqntid") != std::string::npos; });
+}
+
 lowering::Digest KernelSource::ContentOf(std::string_view kernel) {
   lowering::ContentHash hash;
   const auto items = ItemsFor(kernel);

@@ -46,6 +46,8 @@ class KernelSource {
   Result<ir::Module> Variables();
   // File, line, excerpt and source line of a line number of built code.
   FaultPlace Locate(uint32_t line);
+  // Whether a kernel of it may require one block shape (.reqntid).
+  bool MayRequireShape() const;
   // The content of what PartFor would parse.
   lowering::Digest ContentOf(std::string_view kernel);
 

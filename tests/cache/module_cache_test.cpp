@@ -316,6 +316,57 @@ TEST_CASE("a shape that is launched again and again gets code of its own, with t
   CHECK(general->ForBlock(block).value()->required_threads[0] == 0);
 }
 
+TEST_CASE("a kernel is compiled for the first shapes that are launched, and for any shape after two") {
+  const Scratch scratch;
+  rt::KernelCache cache({.directory = scratch / "a"});
+  const Dim3 block{64, 1, 1}, second{96, 1, 1}, third{32, 2, 1};
+  const auto any = Run(*Compiled(ModuleOf(LargeKernel(), nullptr, {.quick_tier = false}), "large"));
+  const auto begin = [&](const std::string& text, rt::ModuleOptions options = {}) {
+    options.quick_tier = false;
+    const auto code = ModuleOf(text, &cache, options)->Compile("large", block);
+    if (!code) FAIL(code.error().Render());
+    return *code;
+  };
+  const auto code = begin(LargeKernel());
+  CHECK_FALSE(code->from_cache());
+  CHECK(Entries(scratch / "a").size() == 1);
+  // What is not of a shape is known; nothing of it can be run.
+  CHECK(code->kernel().required_threads[0] == 0);
+  CHECK(code->kernel().run_block == nullptr);
+  CHECK(code->kernel().parameter_bytes == 8);
+  CHECK(code->ForBlock(block).value()->required_threads[0] == 64);
+  CHECK(Run(*code) == any);
+  CHECK(code->ForBlock(second).value()->required_threads[0] == 96);
+  CHECK(Entries(scratch / "a").size() == 2);
+  CHECK(begin(LargeKernel())->from_cache());
+  const ptx2cpu_kernel* general = code->ForBlock(third).value();
+  CHECK(general->required_threads[0] == 0);
+  CHECK(general->run_block != nullptr);
+  CHECK(&code->kernel() == general);
+  CHECK(code->ForBlock(block).value()->required_threads[0] == 64);
+  CHECK(Run(*code) == any);
+  CHECK(Entries(scratch / "a").size() == 3);
+  // Shapes that cannot be launched, or where code for any shape exists: that.
+  const auto unlaunchable = ModuleOf(LargeKernel(), nullptr, {.quick_tier = false});
+  CHECK((*unlaunchable->Compile("large", Dim3{2048, 1, 1}))->kernel().run_block != nullptr);
+  const std::string other = std::string(LargeKernel()) + "// another text\n";
+  CHECK(Compiled(ModuleOf(other, &cache, {.contract = false, .quick_tier = false}), "large") != nullptr);
+  const auto warm = begin(other, {.contract = false});
+  CHECK(warm->from_cache());
+  CHECK(warm->kernel().run_block != nullptr);
+  const auto as_told = begin(other, {.line_info = false, .specialise = false});
+  CHECK(as_told->kernel().run_block != nullptr);
+}
+
+TEST_CASE("a kernel that requires a shape is compiled for that, whatever is asked for first") {
+  std::string text = Kernel("k");
+  text.insert(text.find(")\n{") + 1, " .reqntid 32, 1, 1");
+  const auto code = ModuleOf(kHeader + kWord + text, nullptr)->Compile("k", Dim3{64, 1, 1});
+  REQUIRE(code);
+  CHECK((*code)->kernel().required_threads[0] == 32);
+  CHECK((*code)->ForBlock({32, 1, 1}).value()->required_threads[0] == 32);
+}
+
 TEST_CASE("a huge kernel whose lanes run one by one keeps the quick code") {
   // A lock makes lanes wait for each other; in it a counter and many steps of arithmetic.
   std::string text =

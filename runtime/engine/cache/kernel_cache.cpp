@@ -207,6 +207,13 @@ std::optional<std::string> KernelCache::Find(const lowering::Digest& key) {
   return std::nullopt;
 }
 
+bool KernelCache::Has(const lowering::Digest& key) {
+  std::unique_lock lock(state_->mutex);
+  const OpenDirectory directory(Open(false));
+  lock.unlock();
+  return directory.get() >= 0 && faccessat(directory.get(), EntryName(key).c_str(), R_OK, 0) == 0;
+}
+
 void KernelCache::Keep(const lowering::Digest& key, const std::string& content) {
   State& s = *state_;
   const uint64_t bytes = EntryFileBytes(content.size());

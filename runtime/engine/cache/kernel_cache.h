@@ -30,6 +30,8 @@ class KernelCache {
   KernelCache& operator=(const KernelCache&) = delete;
 
   std::optional<std::string> Find(const lowering::Digest& key);
+  // Whether there is an entry; it may be damaged. Not counted.
+  bool Has(const lowering::Digest& key);
   void Keep(const lowering::Digest& key, const std::string& content);
 
   const std::filesystem::path& directory() const { return settings_.directory; }

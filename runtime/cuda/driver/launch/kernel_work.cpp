@@ -104,7 +104,7 @@ void ReportFault(const rt::KernelCode& code, const rt::LaunchError& error) {
 
 CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::KernelWork& work) {
   const rt::KernelCode* code;
-  if (const CUresult error = function.Code(code)) return error;
+  if (const CUresult error = function.Code(code, request.shape.block)) return error;
   const ptx2cpu_kernel& any = code->kernel();
   work.shape = request.shape;
   // A block of CU_LAUNCH_KERNEL_REQUIRED_BLOCK_DIM threads: what the kernel requires.

@@ -1,0 +1,157 @@
+// The forms of one kernel's code: for any block shape, and for those that it is launched with.
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "runtime/abi/limits.h"
+#include "runtime/engine/kernel_module.h"
+
+namespace ptx2cpu::rt {
+
+struct KernelCode::Special {
+  Dim3 block;  // 0, 0, 0: any
+  bool notes;  // misaligned accesses, whatever the parameters are
+  Special* next;
+  std::atomic<const ptx2cpu_kernel*> code = nullptr;  // null: that for any block is as good, or not ready
+  std::atomic<uint32_t> launches = 0;                 // until it is compiled in the background
+};
+
+namespace {
+
+constexpr size_t kMaxSpecials = 16;   // beyond: the code for any shape
+constexpr size_t kMaxHot = 4;         // the same for code that is compiled in the background
+constexpr size_t kMaxFirst = 2;       // that many shapes are compiled before code for any shape is
+constexpr uint32_t kHotLaunches = 3;  // of one shape
+
+// Others are refused before they run.
+bool IsLaunchable(Dim3 block) {
+  return block.x != 0 && block.y != 0 && block.z != 0 && block.x <= kMaxThreads && block.y <= kMaxThreads &&
+         block.z <= kMaxThreads && uint64_t{block.x} * block.y * block.z <= kMaxThreads;
+}
+
+// Of the kernel, not of the shape; not to be run.
+ptx2cpu_kernel DescriptionFrom(ptx2cpu_kernel special) {
+  special.run_block = nullptr;
+  special.run_step = nullptr;
+  for (uint32_t& extent : special.required_threads) extent = 0;
+  return special;
+}
+
+}  // namespace
+
+KernelCode::KernelCode(KernelModule& module, std::string name) : module_(module), name_(std::move(name)) {}
+
+KernelCode::~KernelCode() {
+  for (Special* node = specials_.load(); node != nullptr;) delete std::exchange(node, node->next);
+}
+
+// Code for one shape is a third of that for any, and faster: most kernels are launched with one shape only.
+Status KernelCode::Begin(std::optional<Dim3> block) {
+  if (block && IsLaunchable(*block) && module_.BeginsWith(name_, *block)) {
+    auto special = std::unique_ptr<Special>(new Special{*block, false, nullptr});
+    const auto provided = module_.Provide(name_, block, false, special->code);
+    const ptx2cpu_kernel* code = special->code.load();
+    specials_.store(special.release());
+    ++special_count_;
+    if (provided && code != nullptr) {
+      description_ = DescriptionFrom(*code);
+      from_cache_ = *provided;
+      return {};
+    }
+  }
+  from_cache_ = TRY(module_.Provide(name_, std::nullopt, false, code_));
+  return {};
+}
+
+Result<const ptx2cpu_kernel*> KernelCode::ForAnyShape() const {
+  std::lock_guard lock(mutex_);
+  if (code_.load(std::memory_order_acquire) == nullptr)
+    static_cast<void>(TRY(module_.Provide(name_, std::nullopt, false, code_)));
+  return code_.load(std::memory_order_acquire);
+}
+
+KernelCode::Special* KernelCode::FindSpecial(Dim3 block, bool notes) const {
+  Special* node = specials_.load(std::memory_order_acquire);
+  while (node != nullptr && (node->block.x != block.x || node->block.y != block.y ||
+                             node->block.z != block.z || node->notes != notes))
+    node = node->next;
+  return node;
+}
+
+// Null: there are `most` of them.
+Result<const KernelCode::Special*> KernelCode::MakeSpecial(Dim3 block, bool notes, size_t most) const {
+  if (const Special* found = FindSpecial(block, notes)) return found;
+  std::lock_guard lock(mutex_);
+  if (const Special* found = FindSpecial(block, notes)) return found;
+  const bool any = block.x == 0;
+  if (!any && special_count_ >= most) return nullptr;
+  auto special = std::unique_ptr<Special>(new Special{block, notes, specials_.load()});
+  // Where code for the shape cannot be made, that is our own fault: there is code for any shape. It stays
+  // with that.
+  const auto provided =
+      module_.Provide(name_, any ? std::nullopt : std::optional(block), notes, special->code);
+  if (!provided && any) return Fail(provided.error());
+  specials_.store(special.get(), std::memory_order_release);
+  if (!any) ++special_count_;
+  return special.release();
+}
+
+Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block) const {
+  const ptx2cpu_kernel* any = code_.load(std::memory_order_acquire);
+  if (any == nullptr) {
+    if (IsLaunchable(block)) {
+      const Special* special = TRY(MakeSpecial(block, false, kMaxFirst));
+      const ptx2cpu_kernel* code =
+          special == nullptr ? nullptr : special->code.load(std::memory_order_acquire);
+      if (code != nullptr) return code;
+    }
+    any = TRY(ForAnyShape());
+  }
+  return ForBlock(block, any, false);
+}
+
+Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const {
+  const bool by_blocks = (any->flags & PTX2CPU_KERNEL_RESUMES_BLOCKS) != 0;
+  if (any->run_step == nullptr || by_blocks) return notes ? any : WhenHot(block, any);
+  const Special* special = TRY(MakeSpecial(block, notes, kMaxSpecials));
+  const ptx2cpu_kernel* code = special == nullptr ? nullptr : special->code.load(std::memory_order_acquire);
+  return code == nullptr ? any : code;
+}
+
+const ptx2cpu_kernel* KernelCode::WhenHot(Dim3 block, const ptx2cpu_kernel* any) const {
+  if (any->required_threads[0] != 0) return any;
+  Special* special = FindSpecial(block, false);
+  if (special == nullptr) {
+    std::lock_guard lock(mutex_);
+    special = FindSpecial(block, false);
+    if (special == nullptr) {
+      if (special_count_ >= kMaxHot) return any;
+      special = new Special{block, false, specials_.load()};
+      ++special_count_;
+      specials_.store(special, std::memory_order_release);
+    }
+  }
+  if (const ptx2cpu_kernel* code = special->code.load(std::memory_order_acquire)) return code;
+  if (special->launches.load(std::memory_order_relaxed) < kHotLaunches &&
+      special->launches.fetch_add(1, std::memory_order_relaxed) + 1 == kHotLaunches)
+    module_.ProvideLater(name_, block, special->code);
+  return any;
+}
+
+Result<const ptx2cpu_kernel*> KernelCode::Noting(Dim3 block) const {
+  const Special* any = TRY(MakeSpecial({0, 0, 0}, true, kMaxSpecials));
+  return ForBlock(block, any->code.load(std::memory_order_acquire), true);
+}
+
+bool KernelCode::AreAligned(const ptx2cpu_kernel& code, const std::byte* parameters) {
+  for (const ptx2cpu_alignment& needed : std::span(code.alignments, code.alignment_count)) {
+    uint8_t low = 0;
+    static_assert(std::endian::native == std::endian::little);
+    std::memcpy(&low, parameters + needed.offset, 1);
+    if (((low + needed.addend) & needed.mask) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace ptx2cpu::rt
