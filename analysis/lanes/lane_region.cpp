@@ -1,6 +1,7 @@
 #include "analysis/lanes/lane_region.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "analysis/graph/loops.h"
 #include "analysis/lanes/lane_shapes.h"
@@ -10,19 +11,13 @@ namespace ptx2cpu::analysis {
 using ir::BlockId;
 using ir::ValueId;
 
-bool LaneRegion::Contains(uint32_t level, BlockId block) const {
-  for (uint32_t at = level_of[block.index]; at != kNone; at = levels[at].parent) {
-    if (at == level) return true;
-  }
-  return false;
-}
-
 namespace {
 
 class Builder {
  public:
   Builder(const ir::Function& f, LaneRegion& region) : f_(f), r_(region) {
     r_.level_of.resize(f.blocks.size(), LaneRegion::kNone);
+    r_.item_of.resize(f.blocks.size(), LaneRegion::kNone);
     head_of_.resize(f.blocks.size(), LaneRegion::kNone);
   }
 
@@ -67,25 +62,44 @@ class Builder {
       if (node == g.exit) continue;
       const uint32_t loop = head_of_[node];
       r_.level_of[node] = forest.innermost[node] == kNoNode ? 0 : 1 + forest.innermost[node];
-      if (loop != LaneRegion::kNone) {
-        r_.levels[r_.levels[loop].parent].items.push_back(
-            {.block = {node}, .loop = loop, .in = {}, .out = {}});
-      }
-      r_.levels[r_.level_of[node]].items.push_back(
-          {.block = {node}, .loop = LaneRegion::kNone, .in = {}, .out = {}});
+      if (loop != LaneRegion::kNone) r_.levels[loop].item = Place(r_.levels[loop].parent, {node}, loop);
+      r_.item_of[node] = Place(r_.level_of[node], {node}, LaneRegion::kNone);
     }
+    NumberNest();
     return true;
   }
 
-  // -- edges --
-  LaneRegion::Item& ItemOf(uint32_t level, BlockId block) {
-    for (LaneRegion::Item& item : r_.levels[level].items) {
-      if (item.block == block) return item;
-    }
-    CHECK(false, "a block is not among its level's");
-    return r_.levels[level].items[0];
+  uint32_t Place(uint32_t level, BlockId block, uint32_t loop) {
+    std::vector<LaneRegion::Item>& items = r_.levels[level].items;
+    items.push_back({.block = block, .loop = loop, .in = {}, .out = {}});
+    return static_cast<uint32_t>(items.size() - 1);
   }
 
+  // A loop's blocks follow its head in reverse post order, so that items name loops before what is inside.
+  void NumberNest() {
+    uint32_t next = 0;
+    struct Walk {
+      uint32_t level;
+      size_t item;
+    };
+    std::vector<Walk> open{{0, 0}};
+    r_.levels[0].begin = next++;
+    while (!open.empty()) {
+      Walk& at = open.back();
+      const std::vector<LaneRegion::Item>& items = r_.levels[at.level].items;
+      while (at.item < items.size() && items[at.item].loop == LaneRegion::kNone) ++at.item;
+      if (at.item == items.size()) {
+        r_.levels[at.level].end = next;
+        open.pop_back();
+        continue;
+      }
+      const uint32_t loop = items[at.item++].loop;
+      r_.levels[loop].begin = next++;
+      open.push_back({loop, 0});
+    }
+  }
+
+  // -- edges --
   void ConnectItems() {
     for (BlockId from : r_.blocks) {
       uint32_t number = 0;
@@ -95,15 +109,14 @@ class Builder {
           if (r_.Contains(at, edge.to)) break;  // the loops around it do, too
           r_.levels[at].exits.push_back(ref);
         }
-        uint32_t to_level = r_.level_of[edge.to.index], loop = head_of_[edge.to.index];
-        if (loop != LaneRegion::kNone) {
-          if (r_.Contains(loop, from)) {
-            r_.levels[loop].latches.push_back(ref);
-            continue;
-          }
-          to_level = r_.levels[loop].parent;
+        const uint32_t loop = head_of_[edge.to.index];
+        if (loop == LaneRegion::kNone) {
+          r_.levels[r_.level_of[edge.to.index]].items[r_.item_of[edge.to.index]].in.push_back(ref);
+        } else if (r_.Contains(loop, from)) {
+          r_.levels[loop].latches.push_back(ref);
+        } else {
+          r_.levels[r_.levels[loop].parent].items[r_.levels[loop].item].in.push_back(ref);
         }
-        ItemOf(to_level, edge.to).in.push_back(ref);
       }
     }
     for (size_t n = r_.levels.size(); n-- > 0;) {
@@ -168,15 +181,15 @@ class Builder {
     BlockId made = f_.at_value(value).block;
     if (!made.valid() || !LaneLevel(made) || r_.level_of[made.index] == LaneRegion::kNone) return;
     for (uint32_t at = r_.level_of[made.index]; at != 0; at = r_.levels[at].parent) {
-      std::vector<ValueId>& live_out = r_.levels[at].live_out;
-      if (!r_.Contains(at, block) && std::ranges::find(live_out, value) == live_out.end())
-        live_out.push_back(value);
+      if (r_.Contains(at, block)) return;  // the loops around it do, too
+      if (leaves_.insert(uint64_t{at} << 32 | value.index).second) r_.levels[at].live_out.push_back(value);
     }
   }
 
   const ir::Function& f_;
   LaneRegion& r_;
-  std::vector<uint32_t> head_of_;  // by block: the level of the loop that it heads
+  std::vector<uint32_t> head_of_;        // by block: the level of the loop that it heads
+  std::unordered_set<uint64_t> leaves_;  // levels and values that are among their live_out
 };
 
 }  // namespace

@@ -40,14 +40,21 @@ struct LaneRegion {
     std::vector<ir::ValueId> live_out;  // made inside, read outside
     bool leaves_together = true;        // all lanes leave in the same trip
     bool turns_together = true;         // ... and until then all take every trip
+    uint32_t item = kNone;              // its place among its parent's items
+    // Where it begins and ends when the nest is walked: a level inside begins in between.
+    uint32_t begin = 0, end = 0;
   };
   std::vector<Level> levels;         // [0]: the region
   std::vector<uint32_t> level_of;    // by block
+  std::vector<uint32_t> item_of;     // by block: its place among that level's items
   std::vector<bool> used_elsewhere;  // by value: read in another block, or handed over by an edge
   std::vector<ThreadShape> shapes;   // by value, where it is made
   std::vector<ir::BlockId> blocks;
 
-  bool Contains(uint32_t level, ir::BlockId block) const;
+  bool Contains(uint32_t level, ir::BlockId block) const {
+    const uint32_t at = level_of[block.index];
+    return at != kNone && levels[level].begin <= levels[at].begin && levels[at].begin < levels[level].end;
+  }
 };
 
 struct LaneRegionOptions {

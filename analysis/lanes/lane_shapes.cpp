@@ -57,12 +57,7 @@ class Shapes {
       loop = at;
       at = r_.levels[at].parent;
     }
-    for (const LaneRegion::Item& item : r_.levels[level].items) {
-      if (loop == LaneRegion::kNone ? item.loop == loop && item.block == block : item.loop == loop)
-        return item;
-    }
-    CHECK(false, "a block is not among its level's");
-    return r_.levels[level].items[0];
+    return r_.levels[level].items[loop == LaneRegion::kNone ? r_.item_of[block.index] : r_.levels[loop].item];
   }
 
   // All of the level's lanes take this edge, or none.
@@ -108,7 +103,8 @@ class Shapes {
     const ThreadShape& shape = r_.shapes[value.index];
     if (shape.kind == Uniformity::kUnknown) return shape;
     for (uint32_t at = r_.level_of[made.index]; at != 0; at = r_.levels[at].parent) {
-      if (!r_.Contains(at, block) && !r_.levels[at].leaves_together) return kVaryingShape;
+      if (r_.Contains(at, block)) break;  // the loops around it do, too
+      if (!r_.levels[at].leaves_together) return kVaryingShape;
     }
     return shape;
   }
