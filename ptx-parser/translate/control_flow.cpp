@@ -1,5 +1,6 @@
 // 9.7.12: calls and returns; 9.7.19: miscellaneous. Branches make blocks and are the translator's.
 #include "ptx-parser/translate/elementwise.h"
+#include "ptx-parser/translate/module_frame.h"
 #include "ptx-parser/translate/parameters.h"
 #include "ptx-parser/translate/rows.h"
 
@@ -18,6 +19,7 @@ void ret(Emitter& e) {
   if (e.source.is_entry) {
     e.b.Ret();
   } else {
+    StoreModuleRegisters(e);
     e.b.Ret(e.params->ReturnValues(e));
   }
 }
@@ -163,12 +165,14 @@ void call(Emitter& e) {
   if (!direct) RequireTargets(e, call, *type);
   uint32_t index = direct ? e.context.RequireFunction(call.callee->symbol)
                           : e.context.AddSignature(type->returns, type->parameters);
+  StoreModuleRegisters(e);
   std::vector<ValueId> results =
       e.b.Call(direct ? Opcode::kCall : Opcode::kCallIndirect, index, std::move(operands), types);
   if (type->noreturn) {
     e.b.Terminate(Opcode::kUnreachable);
     return;
   }
+  LoadModuleRegisters(e);
   size_t next = 0;
   for (size_t i = 0; i < returns.size(); ++i) {
     if (IsVectorRegister(returns[i])) {

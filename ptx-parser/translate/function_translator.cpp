@@ -2,6 +2,7 @@
 
 #include "ptx-parser/translate/control_graph.h"
 #include "ptx-parser/translate/emitter.h"
+#include "ptx-parser/translate/module_frame.h"
 #include "ptx-parser/translate/parameters.h"
 #include "ptx-parser/translate/reaching_blocks.h"
 #include "ptx-parser/translate/rows.h"
@@ -28,8 +29,9 @@ class FunctionTranslator {
       : ast_(context.ast), source_(source), context_(context), e_(context, source, f_) {}
 
   Result<ir::Function> Translate(const TranslateOptions& options) {
-    TRY_STATUS(CheckSharedPrivate());
+    TRY_STATUS(CheckModuleFrame(context_, source_));
     FillHeader();
+    if (source_.is_entry) ReserveModuleFrame(ast_, f_);
     if (!source_.has_body) return Declaration();
     TRY_STATUS(MatchAll());
     graph_ = BuildControlGraph(ast_, source_);
@@ -48,14 +50,6 @@ class FunctionTranslator {
   }
 
  private:
-  // What threads have outside of functions lives as long as they; so do a kernel's own registers and memory.
-  Status CheckSharedPrivate() const {
-    if (source_.is_entry || source_.shared_private_use.line == 0) return {};
-    return Fail(ast::ErrorAt(ast_, source_.shared_private_use, ErrorCode::kUnsupported,
-                             "a module-scope register or .local variable is not translated in a .func",
-                             "kernels may use them; in functions, pass the value as a parameter"));
-  }
-
   void FillHeader() {
     f_.name = std::string(source_.name);
     f_.is_kernel = source_.is_entry;
@@ -178,6 +172,7 @@ class FunctionTranslator {
       e_.b.at = f_.at;
       e_.params->EmitEntry(e_);
       if (UsesStack(matches_)) e_.BeginStack();
+      if (!source_.is_entry) LoadModuleRegisters(e_);
     }
     e_.statement_block = number;
     for (uint32_t s = block.first; s < block.end && !e_.error; ++s)
@@ -196,13 +191,7 @@ class FunctionTranslator {
     return !block.successors.empty() && block.successors.back() == e_.statement_block + 1;
   }
 
-  void EndOfBody() {
-    if (source_.is_entry) {
-      e_.b.Ret();
-    } else {
-      e_.b.Ret(e_.params->ReturnValues(e_));
-    }
-  }
+  void EndOfBody() { rows::ret(e_); }
 
   bool Terminated() const {
     const auto& insts = f_.at_block(e_.b.block).insts;

@@ -1,6 +1,7 @@
 // Operands as addresses: [a], and the address of a function or variable.
 #include "ptx-parser/translate/emitter.h"
 #include "ptx-parser/translate/image_operands.h"
+#include "ptx-parser/translate/module_frame.h"
 #include "ptx-parser/translate/parameters.h"
 
 namespace ptx2cpu::ptx {
@@ -36,6 +37,8 @@ ValueId Emitter::SymbolAddress(const ast::Operand& operand) {
     case ast::Space::kParam:
       return Offset(params->Address(*this, operand.symbol), offset);
     case ast::Space::kLocal:
+      if (const std::optional<uint32_t> shared = OffsetInModuleFrame(ast, operand.symbol))
+        return Const(Type::kI64, static_cast<uint64_t>(*shared + offset));
       return Offset(b.Symbol(ir::Space::kLocal, LocalIndex(operand.symbol)), offset);
     case ast::Space::kGlobal:
     case ast::Space::kConst:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ptx-parser/translate/module_frame.h"
+
 namespace ptx2cpu::ptx {
 
 namespace {
@@ -21,13 +23,21 @@ class Collector {
     const Match& match = matches_[instruction];
     const std::span<const ast::Operand> operands =
         module_.Operands(module_.Instructions(function_)[instruction]);
-    if (match.form->has_rest) {  // a call: results are among them
+    if (match.form->has_rest) {  // a call: results are among them, and what the callee shares
       for (const ast::Operand& operand : operands) Add(operand, block);
+      AddModuleRegisters(block);
       return;
     }
     for (size_t o = 0; o < match.form->operands.size() && o < match.slots.size(); ++o) {
       if (match.form->operands[o].written && match.slots[o] != Match::kAbsent)
         Add(operands[match.slots[o]], block);
+    }
+  }
+
+  // Those of the module are loaded where a function begins and after calls (module_frame.h).
+  void AddModuleRegisters(uint32_t block) {
+    for (const ast::RegisterRange& range : function_.register_ranges) {
+      if (OffsetInModuleFrame(module_, range.variable)) Add(range.first, range.count, block);
     }
   }
 
@@ -61,6 +71,7 @@ std::vector<std::vector<uint32_t>> WritersOfRegisters(const ast::Module& module,
                                                       const ControlGraph& graph) {
   Collector collector(module, function, matches);
   collector.AddParameters();
+  if (!function.is_entry) collector.AddModuleRegisters(0);
   for (uint32_t b = 0; b < graph.blocks.size(); ++b) {
     for (uint32_t s = graph.blocks[b].first; s < graph.blocks[b].end; ++s) {
       const ast::Statement& statement = module.Statements(function)[s];

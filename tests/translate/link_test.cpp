@@ -267,5 +267,13 @@ TEST_CASE("static variables of two function bodies may have one name") {
   CHECK(linked.module->variables[0].name != linked.module->variables[1].name);
 }
 
+TEST_CASE("link: modules whose functions share registers of the module are refused") {
+  const std::string head = ".version 2.3\n.target sm_20\n.address_size 64\n";
+  CHECK_THAT(
+      LinkError({head + ".reg .u32 %n;\n.func f { add.u32 %n, %n, 1; ret; }\n.entry k { call f; exit; }\n",
+                 head + ".global .u32 other;\n"}),
+      Catch::Contains("functions share are not translated where several modules are linked"));
+}
+
 }  // namespace
 }  // namespace ptx2cpu::ptx::test

@@ -233,13 +233,6 @@ TEST_CASE("old versions: registers and .local variables of the whole module") {
 })",
                                     std::vector<uint32_t>(4), 4);
   CHECK(result == std::vector<uint32_t>{0, 103, 6, 109});
-
-  const Error error = TranslateError(std::string(kModulePrivate) +
-                                     ".func next { add.u32 %count, %count, 1; ret; }\n"
-                                     ".entry k { call next; exit; }\n");
-  CHECK(error.code == ErrorCode::kUnsupported);
-  CHECK(error.message == "a module-scope register or .local variable is not translated in a .func");
-  CHECK(error.at.line == 8);
 }
 
 TEST_CASE("old versions: constant bank 0 is the constant space, others are nobody's to fill") {
