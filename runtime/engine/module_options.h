@@ -21,9 +21,9 @@ struct ModuleOptions {
   lowering::AlignmentChecks alignment = AlignmentChecksWanted();
   uint32_t lane_width = 0;  // as in lowering::JitOptions
 
-  // Which kernels are large, in LLVM instructions: about a fifth of a second or more at -O3 (0.03 to 0.06 ms
-  // each, measured by tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or less).
-  size_t quick_from = 4000;
+  // Which kernels are large, in LLVM instructions: about a fifteenth of a second or more at -O3 (0.03 to 0.06
+  // ms each, measured by tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or less).
+  size_t quick_from = 2000;
 
   // By PTX2CPU_CHECK_ALIGNMENT: 1, at each access, slowly; 0, only where lanes run one by one; else what
   // costs little.

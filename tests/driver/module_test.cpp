@@ -307,9 +307,14 @@ TEST_CASE("what a kernel's text declares is answered without compiling it, sizes
   CHECK(offset == 8);
   CHECK(size == 8);
   CHECK(cuFuncGetParamInfo(function, 2, &offset, &size) == CUDA_ERROR_INVALID_VALUE);
+  constexpr auto kDynamic = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  CHECK(cuFuncSetAttribute(function, kDynamic, 100000) == CUDA_SUCCESS);
+  CHECK(cuFuncSetAttribute(function, kDynamic, -1) == CUDA_ERROR_INVALID_VALUE);
   CUfunctionLoadingState state;
   REQUIRE(cuFuncIsLoaded(&state, function) == CUDA_SUCCESS);
   CHECK(state == CU_FUNCTION_LOADING_STATE_UNLOADED);
+  CHECK(cuFuncSetAttribute(function, kDynamic, 232448 - 256) == CUDA_SUCCESS);
+  CHECK(cuFuncSetAttribute(function, kDynamic, 232448 - 255) == CUDA_ERROR_INVALID_VALUE);
   CHECK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) == CUDA_SUCCESS);
   CHECK(value == 256);
   REQUIRE(cuFuncIsLoaded(&state, function) == CUDA_SUCCESS);

@@ -185,14 +185,16 @@ Status Jit::State::DefineVariables(const std::vector<VariableImage>& variables) 
 const Target& Jit::target() const { return state_->options.target; }
 uint32_t Jit::lane_width() const { return state_->options.lane_width; }
 
-// LLVM instructions from which on even few optimisations take many seconds: the register allocator's time
-// grows with the square of a function. Kernels of that size whose lanes run one by one keep the quick code.
+// LLVM instructions from which on the quick tier selects instructions and allocates registers as at -O0: the
+// register allocator's time grows with the square of a function.
+constexpr unsigned kLarge = 12000;
+// From which on better code takes many seconds: kernels whose lanes run one by one keep the quick code.
 constexpr unsigned kHuge = 30000;
 
 Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name,
                                  const CompileOptions& options) const {
   const ir::Function* kernel = TRY(FindKernel(module, name));
-  int level = options.optimisation.value_or(state_->options.optimisation);
+  const int level = options.optimisation.value_or(state_->options.optimisation);
   llvm::LLVMContext context;
   EmitOptions emit = state_->EmitOptionsFor(kernel->name, options.alignment);
   // One version for blocks of any shape is enough for code that is soon replaced.
@@ -201,13 +203,13 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   EmittedKernel emitted = TRY(Emit(context, module, emit));
   const unsigned size = emitted.module->getInstructionCount();
   const bool quick = may_be_quick && size >= options.quick_from;
-  if (quick) level = size < kHuge ? 1 : 0;
+  const int passes = quick ? 1 : level, generation = quick && size >= kLarge ? 0 : passes;
   // A flat kernel has one version for all shapes.
   const bool has_versions = !kernel->is_flat || !emitted.layout.functions.empty();
   if (may_be_quick && !quick && has_versions)
     emitted = TRY(Emit(context, module, state_->EmitOptionsFor(kernel->name, options.alignment)));
-  auto machine = TRY(CreateTargetMachine(state_->options.target, level, true));
-  Optimize(*emitted.module, *machine, level, options.stop);
+  auto machine = TRY(CreateTargetMachine(state_->options.target, generation, true));
+  Optimize(*emitted.module, *machine, passes, options.stop);
   if (options.stop != nullptr && options.stop->load())
     return Fail(ErrorCode::kInternal, "stopped compiling " + kernel->name);
   KernelImage image = DescribeKernel(module, *kernel, emitted.layout);

@@ -55,7 +55,7 @@ class Jit {
     std::optional<int> optimisation = {};           // else JitOptions::optimisation
     std::optional<AlignmentChecks> alignment = {};  // else JitOptions::alignment
     static constexpr size_t kNeverQuick = ~size_t{0};
-    // A kernel of at least so many LLVM instructions is compiled at -O1 only, a huge one at -O0;
+    // A kernel of at least so many LLVM instructions is compiled at -O1 only, a large one to code of -O0;
     // KernelImage::is_quick then, if better code is worth its time.
     size_t quick_from = kNeverQuick;
     const std::atomic<bool>* stop = nullptr;  // once it is set, Compile fails soon

@@ -174,6 +174,14 @@ CUresult Function::SetAttribute(CUfunction_attribute attribute, int value) {
   };
   switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
+      // What the largest static part leaves, every kernel may have: then the code can wait for its first
+      // block.
+      constexpr int kAlwaysFree = static_cast<int>(kMaxSharedBytes) - kSharedWithoutOptIn;
+      if (value <= kAlwaysFree) {
+        const rt::KernelDeclaration* declared;
+        if (const CUresult error = Declaration(declared)) return error;
+        return set(settings.max_dynamic_shared, 0, kAlwaysFree);
+      }
       const rt::KernelCode* code;
       if (const CUresult error = Code(code)) return error;
       return set(settings.max_dynamic_shared, 0,
