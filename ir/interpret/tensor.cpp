@@ -33,6 +33,14 @@ ElementType TypeOf(Element element) {
   return kTypes[static_cast<uint32_t>(element)];
 }
 
+// Integers of 32 and 64 bits have all reductions, floats those of arithmetic.
+bool Has(Reduction reduction, Element element) {
+  if (reduction == Reduction::kNone) return true;
+  if (element >= Element::kU32 && element <= Element::kS64) return true;
+  const bool is_float = (element >= Element::kF16 && element <= Element::kF64) || element == Element::kBF16;
+  return is_float && reduction <= Reduction::kMax;
+}
+
 bool IsSignedType(Element e) { return e == Element::kS32 || e == Element::kS64; }
 
 AtomicOp OperationOf(Reduction reduction, Element element, Type type) {
@@ -78,6 +86,9 @@ class TensorCopy {
     if (map_.interleave != tensor::Interleave::kNone || map_.swizzle_atomicity > 3 ||
         map_.swizzle > tensor::Swizzle::k128)
       return s_.Fault("tensor maps with interleaved layouts, or swizzles of 96 bytes, are not supported");
+    if (!Has(form_.reduction, map_.element))
+      return s_.Fault(fmt::format("elements of the type {} of the tensor map have no such reduction",
+                                  static_cast<uint32_t>(map_.element)));
     type_ = TypeOf(map_.element);
     return {};
   }

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "runtime/abi/tensor_map.h"
 
@@ -54,37 +55,39 @@ T Extreme(T a, T b, bool is_max) {
 }
 
 template <typename T>
-T Combined(uint32_t reduction, T old, T operand) {
-  switch (reduction) {
-    case PTX2CPU_TENSOR_ADD:
-      if constexpr (kAddsAsFloat<T>)
-        return T(static_cast<float>(old) + static_cast<float>(operand));
-      else
-        return static_cast<T>(old + operand);
-    case PTX2CPU_TENSOR_MIN:
-      return Extreme(old, operand, false);
-    case PTX2CPU_TENSOR_MAX:
-      return Extreme(old, operand, true);
-    default:
-      break;
-  }
-  if constexpr (kIsInteger<T>) {
-    switch (reduction) {
-      case PTX2CPU_TENSOR_INC:
-        return old >= operand ? T{0} : static_cast<T>(old + 1);
-      case PTX2CPU_TENSOR_DEC:
-        return old == 0 || old > operand ? operand : static_cast<T>(old - 1);
-      case PTX2CPU_TENSOR_AND:
-        return old & operand;
-      case PTX2CPU_TENSOR_OR:
-        return old | operand;
-      case PTX2CPU_TENSOR_XOR:
-        return old ^ operand;
-      default:
-        break;
-    }
-  }
-  return old;
+T Sum(T old, T operand) {
+  if constexpr (kAddsAsFloat<T>)
+    return T(static_cast<float>(old) + static_cast<float>(operand));
+  else
+    return static_cast<T>(old + operand);
+}
+template <typename T>
+T Least(T old, T operand) {
+  return Extreme(old, operand, false);
+}
+template <typename T>
+T Greatest(T old, T operand) {
+  return Extreme(old, operand, true);
+}
+template <typename T>
+T Incremented(T old, T operand) {
+  return old >= operand ? T{0} : static_cast<T>(old + 1);
+}
+template <typename T>
+T Decremented(T old, T operand) {
+  return old == 0 || old > operand ? operand : static_cast<T>(old - 1);
+}
+template <typename T>
+T And(T old, T operand) {
+  return old & operand;
+}
+template <typename T>
+T Or(T old, T operand) {
+  return old | operand;
+}
+template <typename T>
+T Xor(T old, T operand) {
+  return old ^ operand;
 }
 
 // A NaN result is the one that an H100 gives: all ones without the sign. Doubles keep their payload.
@@ -98,44 +101,57 @@ T Canonical(T value) {
     return std::isnan(static_cast<float>(value)) ? std::bit_cast<T>(uint16_t{0x7fff}) : value;
 }
 
-template <typename T, typename Word>
-void Update(uint32_t reduction, uint8_t* to, const uint8_t* from) {
+template <typename T, typename Word, T (*kCombine)(T, T)>
+void Update(uint8_t* to, const uint8_t* from) {
   static_assert(sizeof(T) == sizeof(Word));
   Word operand;
   std::memcpy(&operand, from, sizeof(operand));
   auto* place = reinterpret_cast<Word*>(to);
   Word old = __atomic_load_n(place, __ATOMIC_RELAXED), fresh;
   do {
-    fresh = std::bit_cast<Word>(
-        Canonical(Combined<T>(reduction, std::bit_cast<T>(old), std::bit_cast<T>(operand))));
+    fresh = std::bit_cast<Word>(Canonical(kCombine(std::bit_cast<T>(old), std::bit_cast<T>(operand))));
   } while (!__atomic_compare_exchange_n(place, &old, fresh, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
+constexpr size_t kReductions = PTX2CPU_TENSOR_XOR + 1;
+struct Row {
+  Reduction of[kReductions] = {};  // by ptx2cpu_tensor_reduction; null: not a reduction of the type
+};
+template <typename T, typename Word>
+constexpr Row kFloats = {
+    {nullptr, Update<T, Word, Sum<T>>, Update<T, Word, Least<T>>, Update<T, Word, Greatest<T>>}};
+template <typename T, typename Word>
+constexpr Row kIntegers = {{nullptr, Update<T, Word, Sum<T>>, Update<T, Word, Least<T>>,
+                            Update<T, Word, Greatest<T>>, Update<T, Word, Incremented<T>>,
+                            Update<T, Word, Decremented<T>>, Update<T, Word, And<T>>, Update<T, Word, Or<T>>,
+                            Update<T, Word, Xor<T>>}};
+
+// In the order of ptx2cpu_tensor_element.
+constexpr Row kRows[] = {
+    {},                               // u8
+    {},                               // u16
+    kIntegers<uint32_t, uint32_t>,    // u32
+    kIntegers<int32_t, uint32_t>,     // s32
+    kIntegers<uint64_t, uint64_t>,    // u64
+    kIntegers<int64_t, uint64_t>,     // s64
+    kFloats<_Float16, uint16_t>,      // f16
+    kFloats<float, uint32_t>,         // f32
+    kFloats<FlushedFloat, uint32_t>,  // f32.ftz
+    kFloats<double, uint64_t>,        // f64
+    kFloats<BrainHalf, uint16_t>,     // bf16
+    {},                               // tf32
+    {},                               // tf32.ftz
+    {},                               // b4x16
+    {},                               // b4x16, padded
+    {},                               // b6x16
+};
+static_assert(std::size(kRows) == PTX2CPU_TENSOR_ELEMENTS);
+
 }  // namespace
 
-void Reduce(uint32_t reduction, uint32_t element, uint8_t* to, const uint8_t* from) {
-  switch (element) {
-    case PTX2CPU_TENSOR_U32:
-      return Update<uint32_t, uint32_t>(reduction, to, from);
-    case PTX2CPU_TENSOR_S32:
-      return Update<int32_t, uint32_t>(reduction, to, from);
-    case PTX2CPU_TENSOR_U64:
-      return Update<uint64_t, uint64_t>(reduction, to, from);
-    case PTX2CPU_TENSOR_S64:
-      return Update<int64_t, uint64_t>(reduction, to, from);
-    case PTX2CPU_TENSOR_F16:
-      return Update<_Float16, uint16_t>(reduction, to, from);
-    case PTX2CPU_TENSOR_BF16:
-      return Update<BrainHalf, uint16_t>(reduction, to, from);
-    case PTX2CPU_TENSOR_F32:
-      return Update<float, uint32_t>(reduction, to, from);
-    case PTX2CPU_TENSOR_F32_FTZ:
-      return Update<FlushedFloat, uint32_t>(reduction, to, from);
-    case PTX2CPU_TENSOR_F64:
-      return Update<double, uint64_t>(reduction, to, from);
-    default:
-      return;
-  }
+Reduction ReductionOf(uint32_t reduction, uint32_t element) {
+  return reduction < kReductions && element < PTX2CPU_TENSOR_ELEMENTS ? kRows[element].of[reduction]
+                                                                      : nullptr;
 }
 
 }  // namespace ptx2cpu::rt::tensor

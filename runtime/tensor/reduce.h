@@ -5,7 +5,8 @@
 
 namespace ptx2cpu::rt::tensor {
 
-// reduction, element: runtime/abi/tensor_map.h. Pairs that PTX does not have change nothing.
-void Reduce(uint32_t reduction, uint32_t element, uint8_t* to, const uint8_t* from);
+using Reduction = void (*)(uint8_t* to, const uint8_t* from);
+// reduction, element: runtime/abi/tensor_map.h. Null: no reduction, or one that the type of elements has not.
+Reduction ReductionOf(uint32_t reduction, uint32_t element);
 
 }  // namespace ptx2cpu::rt::tensor

@@ -20,6 +20,8 @@ constexpr ElementType kTypes[PTX2CPU_TENSOR_ELEMENTS] = {
     {4, 4, 1, true},  {8, 8, 1, true},   {2, 2, 1, true},    {4, 4, 1, true},
     {4, 4, 1, true},  {8, 8, 16, false}, {8, 16, 16, false}, {12, 16, 16, false}};
 
+uint32_t NumberOfReduction(uint32_t form) { return form >> PTX2CPU_TENSOR_REDUCTION_SHIFT & 15; }
+
 constexpr uint32_t kChunk = 16;  // bytes that a swizzle keeps together
 
 class BoxCopy {
@@ -33,7 +35,8 @@ class BoxCopy {
         words_(words),
         form_(form),
         dimensions_(form & PTX2CPU_TENSOR_DIMENSIONS),
-        stores_((form & PTX2CPU_TENSOR_STORES) != 0) {}
+        stores_((form & PTX2CPU_TENSOR_STORES) != 0),
+        reduction_(ReductionOf(NumberOfReduction(form), map.element)) {}
 
   uint32_t Run() {
     const uint32_t mode = form_ >> PTX2CPU_TENSOR_MODE_SHIFT & 7;
@@ -139,7 +142,7 @@ class BoxCopy {
     bits = (bits & 0x7fffffff) > 0x7f800000 ? kNan : (bits + kDropped / 2 + (bits >> 13 & 1)) & ~kDropped;
     std::memcpy(shared, &bits, sizeof(bits));
   }
-  bool Reduces() const { return (form_ >> PTX2CPU_TENSOR_REDUCTION_SHIFT & 15) != PTX2CPU_TENSOR_NONE; }
+  bool Reduces() const { return reduction_ != nullptr; }
 
   void CopyUnit(uint8_t* global, uint8_t* shared, bool is_inside) const {
     if (stores_) {
@@ -161,7 +164,7 @@ class BoxCopy {
         std::memcpy(global + n / 4 * 3, &bits, 3);
       }
     } else if (Reduces()) {
-      Reduce(form_ >> PTX2CPU_TENSOR_REDUCTION_SHIFT & 15, map_.element, global, shared);
+      reduction_(global, shared);
     } else {
       std::memcpy(global, shared, type_.bytes);
     }
@@ -183,6 +186,7 @@ class BoxCopy {
   const uint32_t* const words_;
   const uint32_t form_, dimensions_;
   const bool stores_;
+  const Reduction reduction_;
   uint32_t done_ = 0;  // bytes of shared memory
   uint64_t rows_ = 0;
 };
@@ -193,6 +197,9 @@ uint32_t Copy(const ptx2cpu_tensor_map& map, uint8_t* window, uint64_t offset, c
               uint32_t form) {
   if (map.rank + 1u != (form & PTX2CPU_TENSOR_DIMENSIONS) || map.element >= PTX2CPU_TENSOR_ELEMENTS ||
       map.interleave != 0 || map.swizzle > 3 || map.swizzle_atomicity > 3)
+    return kNoBytes;
+  if (NumberOfReduction(form) != PTX2CPU_TENSOR_NONE &&
+      ReductionOf(NumberOfReduction(form), map.element) == nullptr)
     return kNoBytes;
   return BoxCopy(map, window, offset, words, form).Run();
 }
