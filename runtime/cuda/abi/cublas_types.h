@@ -59,6 +59,17 @@ enum cublasComputeType_t : int {
   CUBLAS_COMPUTE_32F_EMULATED_16BFX9 = 78,
   CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT = 79,
 };
+// cublasXt: products of matrices in host memory.
+using cublasXtHandle_t = struct cublasXtContext*;
+enum cublasXtPinnedMemMode_t : int { CUBLASXT_PINNING_DISABLED = 0, CUBLASXT_PINNING_ENABLED = 1 };
+enum cublasXtOpType_t : int {
+  CUBLASXT_FLOAT = 0,
+  CUBLASXT_DOUBLE = 1,
+  CUBLASXT_COMPLEX = 2,
+  CUBLASXT_DOUBLECOMPLEX = 3
+};
+enum cublasXtBlasOp_t : int {};
+
 using cublasLogCallback = void (*)(const char* msg);
 
 }  // namespace ptx2cpu::cuda

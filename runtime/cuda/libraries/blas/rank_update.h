@@ -28,30 +28,27 @@ cublasStatus_t Hpr2(const char* name, cublasHandle_t h, cublasFillMode_t uplo, i
   });
 }
 
+template <libraries::Name kRoutine, typename T, typename Alpha>
+cublasStatus_t RankOne(const char* name, cublasHandle_t h, cublasFillMode_t uplo, int64_t n,
+                       const Alpha* alpha, const T* x, int64_t incx, T* a, int64_t lda) {
+  if (const cublasStatus_t wrong =
+          Check(h, IsRight(uplo), n >= 0, incx != 0, LeadingIs(lda, n), alpha != nullptr))
+    return wrong;
+  if (n == 0) return CUBLAS_STATUS_SUCCESS;
+  if (const cublasStatus_t missing = Ready(name, n, incx, lda)) return missing;
+  return OnStream(h, name, [=, al = Scalar(h, alpha)] {
+    Blas<kRoutine, T>(Letter(uplo), Narrow(n), al(), x, Narrow(incx), a, Narrow(lda));
+  });
+}
 template <typename T>
 cublasStatus_t Syr(const char* name, cublasHandle_t h, cublasFillMode_t uplo, int64_t n, const T* alpha,
                    const T* x, int64_t incx, T* a, int64_t lda) {
-  if (const cublasStatus_t wrong =
-          Check(h, IsRight(uplo), n >= 0, incx != 0, LeadingIs(lda, n), alpha != nullptr))
-    return wrong;
-  if (n == 0) return CUBLAS_STATUS_SUCCESS;
-  if (const cublasStatus_t missing = Ready(name, n, incx, lda)) return missing;
-  return OnStream(h, name, [=, al = Scalar(h, alpha)] {
-    Blas<"syr", T>(Letter(uplo), Narrow(n), al(), x, Narrow(incx), a, Narrow(lda));
-  });
+  return RankOne<"syr">(name, h, uplo, n, alpha, x, incx, a, lda);
 }
-
 template <typename T>
 cublasStatus_t Her(const char* name, cublasHandle_t h, cublasFillMode_t uplo, int64_t n, const Real<T>* alpha,
                    const T* x, int64_t incx, T* a, int64_t lda) {
-  if (const cublasStatus_t wrong =
-          Check(h, IsRight(uplo), n >= 0, incx != 0, LeadingIs(lda, n), alpha != nullptr))
-    return wrong;
-  if (n == 0) return CUBLAS_STATUS_SUCCESS;
-  if (const cublasStatus_t missing = Ready(name, n, incx, lda)) return missing;
-  return OnStream(h, name, [=, al = Scalar(h, alpha)] {
-    Blas<"her", T>(Letter(uplo), Narrow(n), al(), x, Narrow(incx), a, Narrow(lda));
-  });
+  return RankOne<"her">(name, h, uplo, n, alpha, x, incx, a, lda);
 }
 
 // BLAS has no update of a complex symmetric matrix by two vectors.
