@@ -10,7 +10,7 @@
 
 #include "lowering/llvm/output/jit.h"
 #include "ptx-parser/fatbin/fatbin.h"
-#include "runtime/engine/background.h"
+#include "runtime/engine/compile_in_background.h"
 #include "runtime/engine/compiler.h"
 #include "runtime/engine/contained.h"
 #include "runtime/engine/text_lines.h"
@@ -231,17 +231,18 @@ Result<bool> KernelModule::ProvideHere(const std::string& kernel, std::optional<
   code.store(TRY(std::move(loaded)).kernel, std::memory_order_release);
   if (!compiled.is_quick) return compiled.from_cache;
   // `code` lives as long as the module. Where the work is not taken or fails, the quick code stays.
-  RunInBackground([self = shared_from_this(), jit, request, &code](const std::atomic<bool>& stop) mutable {
-    request.quick_allowed = request.show_progress = false;
-    request.stop = &stop;
-    const auto compile = [&]() -> Result<bool> {
-      CompiledImage better = TRY(self->state_->compiler.Compile(*jit, request));
-      if (!better.image) return false;
-      code.store(TRY(jit->Load(*std::move(better.image))).kernel, std::memory_order_release);
-      return true;
-    };
-    static_cast<void>(Contained(compile));
-  });
+  CompileInBackground(
+      [self = shared_from_this(), jit, request, &code](const std::atomic<bool>& stop) mutable {
+        request.quick_allowed = request.show_progress = false;
+        request.stop = &stop;
+        const auto compile = [&]() -> Result<bool> {
+          CompiledImage better = TRY(self->state_->compiler.Compile(*jit, request));
+          if (!better.image) return false;
+          code.store(TRY(jit->Load(*std::move(better.image))).kernel, std::memory_order_release);
+          return true;
+        };
+        static_cast<void>(Contained(compile));
+      });
   return compiled.from_cache;
 }
 
@@ -249,7 +250,7 @@ void KernelModule::ProvideLater(const std::string& kernel, Dim3 block,
                                 std::atomic<const ptx2cpu_kernel*>& code) {
   if (!state_->options.specialise) return;
   // `code` lives as long as the module. Where the work is not taken or fails, the code for any block stays.
-  RunInBackground([self = shared_from_this(), kernel, block, &code](const std::atomic<bool>& stop) {
+  CompileInBackground([self = shared_from_this(), kernel, block, &code](const std::atomic<bool>& stop) {
     const auto compile = [&]() -> Result<bool> {
       lowering::Jit* jit = TRY(self->state_->TheJit());
       CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = false};

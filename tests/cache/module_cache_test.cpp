@@ -1,4 +1,5 @@
 // Modules over a cache: hits without compiling, what a key depends on, damaged entries, the quick tier.
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,21 @@
 #include "runtime/engine/kernel_module.h"
 #include "runtime/engine/progress.h"
 #include "tests/cache/scratch.h"
+
+namespace {
+
+std::atomic<int> exit_handlers = 0;
+int ExitHandlers() { return exit_handlers; }
+
+}  // namespace
+
+// Counts what this program and its libraries register.
+extern "C" int __cxa_atexit(void (*handler)(void*), void* argument, void* library) {
+  using Register = int (*)(void (*)(void*), void*, void*);
+  static const auto original = reinterpret_cast<Register>(dlsym(RTLD_NEXT, "__cxa_atexit"));
+  ++exit_handlers;
+  return original(handler, argument, library);
+}
 
 using namespace ptx2cpu;
 using cache_test::Scratch;
@@ -365,6 +381,28 @@ TEST_CASE("a kernel that requires a shape is compiled for that, whatever is aske
   REQUIRE(code);
   CHECK((*code)->kernel().required_threads[0] == 32);
   CHECK((*code)->ForBlock({32, 1, 1}).value()->required_threads[0] == 32);
+}
+
+// Code of the cache needs no compiler, so that the background thread is the first to use it. What it
+// constructs after its exit handler is registered would be destroyed while it works.
+TEST_CASE("compiling in the background registers no exit handler") {
+  const Scratch scratch;
+  const rt::ModuleOptions options{.quick_tier = true, .quick_from = 500};
+  const pid_t pid = fork();
+  if (pid == 0) {  // in another process, since this one must not compile
+    rt::KernelCache cache({.directory = scratch / "a"});
+    Compiled(ModuleOf(LargeKernel(), &cache, options), "large");
+    _exit(0);
+  }
+  waitpid(pid, nullptr, 0);
+  rt::KernelCache cache({.directory = scratch / "a"});
+  const auto code = Compiled(ModuleOf(LargeKernel(), &cache, options), "large");
+  REQUIRE(code->from_cache());
+  const ptx2cpu_kernel* quick = &code->kernel();
+  const int before = ExitHandlers();
+  rt::WaitForBackground();
+  REQUIRE(&code->kernel() != quick);
+  CHECK(ExitHandlers() == before);
 }
 
 TEST_CASE("a huge kernel whose lanes run one by one keeps the quick code") {
