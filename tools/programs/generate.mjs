@@ -5,7 +5,7 @@ import {join} from "node:path";
 import {pathToFileURL} from "node:url";
 
 const [folder, text] = process.argv.slice(2);
-const settings = {gpu: false, threads: 1, prompt: 24, tokens: 12, batch: 512, flash: true, logits: true, rounds: 1, ...JSON.parse(text)};
+const settings = {gpu: false, threads: 1, prompt: 24, tokens: 12, batch: 512, flash: true, logits: true, every: 4, rounds: 1, ...JSON.parse(text)};
 const entry = createRequire(join(folder, "x.js")).resolve("node-llama-cpp");
 const {getLlama, LlamaLogLevel} = await import(pathToFileURL(entry));
 
@@ -49,7 +49,7 @@ for (let round = 0; round < settings.rounds; round++) {
 const logits = [];
 if (settings.logits) {
   const sequence = context.getSequence();
-  const input = Array.from({length: settings.prompt}, (_, i) => [Token(i), i % 4 === 3 || i + 1 === settings.prompt ? {generateNext: {logits: true}} : {}]);
+  const input = Array.from({length: settings.prompt}, (_, i) => [Token(i), i % settings.every === settings.every - 1 || i + 1 === settings.prompt ? {generateNext: {logits: true}} : {}]);
   const outputs = await sequence.controlledEvaluate(input);
   for (const output of outputs) {
     const map = output?.next?.logits;
@@ -60,5 +60,4 @@ if (settings.logits) {
   }
   sequence.dispose();
 }
-console.log(JSON.stringify({gpu: llama.gpu, load, rounds, logits}));
-process.exit(0);
+process.stdout.write(`${JSON.stringify({gpu: llama.gpu, load, rounds, logits})}\n`, () => process.exit(0));

@@ -67,14 +67,14 @@ function CheckLogits(context, build, type) {
   const exact = Generate(context, context.folder, null, {...settings, model: Model(context, "two_layers", type, true)});
   const [ofCpu, ofOurs] = [Error(exact.logits, theirs.logits), Error(exact.logits, ours.logits)];
   const Total = (result) => result.rounds.at(-1).prompt.processor + result.rounds.at(-1).tokens.processor;
-  return {what, ran: ours.gpu === "cuda", right: error <= kMostError || ofOurs <= 2 * ofCpu,
+  return {what, ran: ours.gpu === "cuda", right: error <= kMostError,
           measure: `NMSE of logits ${error.toExponential(1)} beside the CPU backend (from the exact weights: ours ${ofOurs.toExponential(1)}, ` +
                    `CPU ${ofCpu.toExponential(1)}); ${Same(ours, theirs) ? "same" : "other"} tokens`,
           ours: Total(ours), theirs: Total(theirs)};
 }
 
 function CheckSpeed(context, build, type) {
-  const settings = {model: Model(context, "m100", type), rounds: 3, prompt: 128, tokens: 16, vocabulary: 30000, logits: true};
+  const settings = {model: Model(context, "m100", type), rounds: 3, prompt: 128, tokens: 16, vocabulary: 30000, every: 32};
   const theirs = Generate(context, context.folder, null, settings);
   Generate(context, build.Folder(context), build.options, {...settings, logits: false});  // compiles
   const ours = Generate(context, build.Folder(context), build.options, settings);
