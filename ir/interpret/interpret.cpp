@@ -165,7 +165,7 @@ Status Machine::PushFrame(Step& step, const Function& callee) {
   PrepareFrame(*this, thread, callee);
   thread.frame().local_base = base;
   thread.frame().call = &step.inst;
-  std::memset(local.data() + size_t{thread.index} * local_stride + base, 0, callee.local_bytes);
+  std::memset(local.data() + size_t{thread.index} * local_stride + base, options.fill, callee.local_bytes);
   return {};
 }
 
@@ -203,10 +203,10 @@ Status Machine::RunThread(Thread& thread, uint32_t depth) {
 }
 
 void Machine::StartBlock() {
-  std::memset(shared.data(), 0, shared.size());
+  std::memset(shared.data(), options.fill, shared.size());
   for (Thread& thread : threads) {
     StartThread(thread);
-    std::memset(local.data() + size_t{thread.index} * local_stride, 0, kernel.local_bytes);
+    std::memset(local.data() + size_t{thread.index} * local_stride, options.fill, kernel.local_bytes);
   }
   for (Warp& warp : warps)
     warp = {.first = warp.first, .count = warp.count, .slices_without_stop = 0, .block = kernel.entry};

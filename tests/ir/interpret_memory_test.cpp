@@ -153,6 +153,25 @@ TEST_CASE("interpret memory: copy_async fills with zeros") {
   CHECK(out == std::vector<uint32_t>{0, 0, 0, 5});
 }
 
+TEST_CASE("interpret memory: each byte of shared and local memory begins as the option asks") {
+  const std::string body = R"(  %s = symbol shared @s
+  %a, %b = load i32 shared %s
+  %l = symbol local @own
+  %c, %d = load i32 local %l
+  store i32 global %out, %a, %b, %c, %d
+  ret
+)";
+  for (const uint8_t fill : {0x00, 0xa5, 0x5a}) {
+    Program program(WithBuffer(body, "variable shared @s align 8 size 8 offset 0\n",
+                               " local_bytes 8 {\n  local @own align 8 size 8 offset 0\n"));
+    program.options.fill = fill;
+    std::vector<uint32_t> out(4, 1);
+    program.AddBuffer(out);
+    program.RunOrFail();
+    CHECK(out == std::vector<uint32_t>(4, fill * 0x01010101u));
+  }
+}
+
 TEST_CASE("interpret memory: faults name the place") {
   auto fault = [](const std::string& body, const std::string& before = {}) {
     Program program(WithBuffer(body, before));
