@@ -52,6 +52,9 @@ END:
 // %at: an address of one of the words, another one in each lane.
 const std::string kAnyWord =
     "  and.b32 %a1, %v, 15;\n  mul.wide.u32 %at, %a1, 4;\n  add.s64 %at, %at, %frame;\n";
+// ... of one of the bytes, whose number is %a1.
+const std::string kAnyByte =
+    "  shr.u32 %a1, %v, 9;\n  and.b32 %a1, %a1, 63;\n  cvt.u64.u32 %at, %a1;\n  add.s64 %at, %at, %frame;\n";
 // %v: the exclusive or of the 16 words, each rotated by its number, in a loop.
 const std::string kSum =
     "  mov.u32 %n, 0; mov.u32 %v, 0; mov.u64 %d0, %frame;\nADD:\n  ld.local.u32 %a2, [%d0];\n"
@@ -85,6 +88,28 @@ const std::string kBodies[] = {
     "  st.local.u8 [%frame+7], %v;\n  ld.local.u8 %a2, [%frame+33];\n  st.local.u32 [%frame+36], %a2;\n" +
         kSum,
     kAnyWord + "  ld.local.u16 %a2, [%at+2];\n  st.local.u32 [%frame], %a2;\n" + kSum,
+    // Bytes at addresses of each lane's own: all lanes exchange two, some lanes store one.
+    kAnyByte +
+        "  ld.local.u8 %a2, [%at];\n  ld.local.s8 %a3, [%frame+5];\n  st.local.u8 [%at], %a3;\n"
+        "  st.local.u8 [%frame+5], %a2;\n" +
+        kSum,
+    kAnyByte +
+        "  setp.gt.u32 %p2, %a1, 40;\n  @%p2 bra OVER;\n  st.local.u8 [%at], %i;\n"
+        "  st.local.u8 [%frame+62], %v;\nOVER:\n" +
+        kSum,
+    // In a loop, at an offset that is one in all lanes, beside words of 64 bits that decide the layout.
+    "  mov.u32 %n, 3;\nMIX:\n  xor.b32 %a2, %n, 7;\n  cvt.u64.u32 %at, %a2;\n  add.s64 %at, %at, %frame;\n"
+    "  ld.local.u8 %a3, [%at];\n  add.u32 %a3, %a3, %v;\n  st.local.u8 [%at+1], %a3;\n"
+    "  add.u32 %n, %n, 1;\n  setp.lt.u32 %p2, %n, 40;\n  @%p2 bra MIX;\n"
+    "  ld.local.v2.u64 {%d1, %d2}, [%frame+16];\n  mul.lo.u64 %d1, %d1, %d2;\n"
+    "  st.local.v2.u64 [%frame+32], {%d1, %d2};\n  ld.local.u64 %d3, [%frame+40];\n"
+    "  add.u64 %d3, %d3, %d1;\n  st.local.u64 [%frame], %d3;\n  st.local.v2.u32 [%frame+8], {%a3, %i};\n" +
+        kSum,
+    kAnyByte +
+        "  and.b64 %at, %at, -4;\n  ld.local.v4.u8 {%h0, %h1, %h2, %h3}, [%at];\n"
+        "  xor.b16 %h1, %h1, %h2;\n  st.local.v4.u8 [%at+4], {%h3, %h1, %h0, %h2};\n"
+        "  st.local.v2.u8 [%at+2], {%h0, %h1};\n" +
+        kSum,
 };
 
 std::vector<uint32_t> Run(const std::string& text, const lowering::JitOptions& options, uint32_t threads,
@@ -118,6 +143,8 @@ TEST_CASE("locals of lanes that run at once are those of lanes one by one", "[lo
       const std::vector<uint32_t> wanted = Run(text, {.lane_width = 1}, 500, block);
       CHECK(Run(text, {.lane_width = 32}, 500, block) == wanted);
       CHECK(Run(text, {.optimisation = 0, .lane_width = 32}, 500, block) == wanted);
+      CHECK(Run(text, {.target = *lowering::ResolveTarget("x86-64-v3"), .lane_width = 16}, 500, block) ==
+            wanted);
     }
   }
 }

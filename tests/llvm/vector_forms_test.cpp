@@ -86,6 +86,32 @@ TEST_CASE("a local array is vectors where the index is one in all lanes", "[form
   CHECK(Has(code, "load <32 x i32>"));
 }
 
+TEST_CASE("bytes of a local array are parts of words that lanes gather", "[forms]") {
+  std::string text = Rounds(
+      Repeated(kMix, 4) +
+      "  and.b32 %a2, %v, 63;\n  cvt.u64.u32 %in, %a2;\n  mov.u64 %out, frame;\n  add.s64 %in, %in, %out;\n"
+      "  ld.local.u8 %a1, [%in];\n  xor.b32 %v, %v, %a1;\n  st.local.u8 [%in], %v;\n"
+      "  st.local.u64 [frame+8], %at;\n");
+  text.insert(text.find("{\n") + 2, "  .local .align 8 .b8 frame[64];\n");
+  const std::string code = CodeOf(text);
+  CHECK(Has(code, "llvm.masked.gather"));
+  CHECK(Has(code, "llvm.masked.scatter"));
+  CHECK_FALSE(Has(code, "each_lane"));
+}
+
+TEST_CASE("narrow elements at own addresses are parts of gathered words", "[forms]") {
+  for (const char* load : {"ld.global.u8 %a1, [%in];", "ld.global.s16 %a1, [%in];",
+                           "ld.global.v4.u8 {%a1, %a2, %h0, %h1}, [%in];"}) {
+    INFO(load);
+    const std::string code = CodeOf(Rounds(Repeated(kMix, 4) +
+                                           "  and.b32 %a2, %v, 252;\n  cvt.u64.u32 %in, %a2;\n"
+                                           "  add.s64 %in, %in, %out;\n  " +
+                                           load + "\n  xor.b32 %v, %v, %a1;\n"));
+    CHECK(Has(code, "llvm.masked.gather"));
+    CHECK_FALSE(Has(code, "each_lane"));
+  }
+}
+
 TEST_CASE("approximate functions are straight code on vectors", "[forms]") {
   for (const char* function : {"sin.approx.f32", "cos.approx.f32", "lg2.approx.f32", "ex2.approx.f32",
                                "tanh.approx.f32", "rcp.approx.f32", "rsqrt.approx.f32", "sqrt.rn.f32"}) {

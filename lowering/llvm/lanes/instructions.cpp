@@ -176,10 +176,7 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
   llvm::BasicBlock *head = e.body.NewBlock("each_lane"), *inside = e.body.NewBlock("lane"),
                    *after = e.body.NewBlock("after");
   Value lanes = Bits(mask);
-  // To find the next lane takes longer than to update its word.
-  const bool is_short =
-      inst.op == Opcode::kAtomic && inst.attrs.space == ir::Space::kShared && e.private_shared;
-  if (is_short) {
+  if (IsShortTurn(e, inst)) {
     llvm::BasicBlock *all = e.body.NewBlock("all_lanes"), *some = e.body.NewBlock("some_lanes");
     b.CreateCondBr(AllOf(mask), all, some);
     b.SetInsertPoint(all);

@@ -24,11 +24,12 @@ constexpr double kScalarPerVector = 2;
 constexpr double kCostlyScalar = 10, kCostlyVector = 10;
 // Where an instruction runs lane by lane: to find the lane and to move its operands through memory, for each
 // lane, and to move each vector to and from memory.
-constexpr double kTurn = 5, kMove = 2;
+constexpr double kTurn = 5, kShortTurn = 1, kMove = 2;
 constexpr double kApart = 3;  // of an access in a loop of one lane, that vectors have side by side
 // An address of a gather: in hardware, and where LLVM takes the lanes apart.
 constexpr double kGatheredLane = 0.7, kScalarGatheredLane = 2, kTexturedLane = 4, kLockedLane = 8,
                  kDividedLane = 5, kProductForDivision = 6, kCombined = 8;
+constexpr double kCodeOfGather = 3, kCodeOfTurn = 4;
 
 bool IsDivision(Opcode op) {
   return op == Opcode::kDivS || op == Opcode::kDivU || op == Opcode::kRemS || op == Opcode::kRemU;
@@ -123,8 +124,7 @@ class Costs {
       cost_.one_by_one +=
           here.lane * width_ * (scalar / kScalarPerVector + (level != 0 && IsRow(inst) ? kApart : 0));
       cost_.together += vector;
-      const double once = VectorOf(inst, {0, 1});
-      (level == 0 ? cost_.code_outside : cost_.code_in_loops) += static_cast<size_t>(once + 0.5);
+      (level == 0 ? cost_.code_outside : cost_.code_in_loops) += static_cast<size_t>(CodeOf(inst) + 0.5);
     }
   }
 
@@ -178,6 +178,19 @@ class Costs {
     return 0;
   }
 
+  // What goes from lane to lane is a loop, and a gather or scatter of a machine that has them is a few
+  // instructions, whatever time they take.
+  double CodeOf(const ir::Inst& inst) const {
+    const double once = VectorOf(inst, {0, 1});
+    if (ir::IsTerminator(inst.op)) return once;
+    const LaneForm form = FormOf(e_, r_, inst);
+    if (form == LaneForm::kEachLane) return once + ScalarOf(inst) + kCodeOfTurn;
+    const bool accesses = inst.op == Opcode::kLoad || inst.op == Opcode::kStore;
+    if (!accesses || form != LaneForm::kGather || !e_.m.traits.has_avx512) return once;
+    const size_t count = inst.op == Opcode::kLoad ? inst.results.size() : inst.operands.size() - 1;
+    return static_cast<double>(count) * kCodeOfGather * PartsOf(Type::kI64);
+  }
+
   double VectorOf(const ir::Inst& inst, const Frequency& here) const {
     if (ir::IsTerminator(inst.op)) return here.any * static_cast<double>(inst.edges.size());
     const LaneForm form = FormOf(e_, r_, inst);
@@ -185,7 +198,8 @@ class Costs {
                        here.lane < here.any;
     if (form == LaneForm::kEachLane || parts) {
       const auto moved = static_cast<double>(inst.operands.size() + inst.results.size());
-      return here.lane * width_ * (ScalarOf(inst) / kScalarPerVector + kTurn) +
+      const bool is_short = inst.op == Opcode::kStore && IsShortTurn(e_, inst) && here.lane == here.any;
+      return here.lane * width_ * (ScalarOf(inst) / kScalarPerVector + (is_short ? kShortTurn : kTurn)) +
              here.any * (kTurn + moved * kMove * PartsOf(inst.type));
     }
     if (inst.op == Opcode::kTexture) return here.any * kTexturedLane * width_;

@@ -1,6 +1,7 @@
 #include "lowering/llvm/lanes/lane_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -26,7 +27,7 @@ namespace {
 
 // LLVM's time grows faster than the code. Loops repay it.
 constexpr double kMargin = 1.2;  // the estimate is rough, and vectors take longer to compile
-constexpr size_t kMaxCodeOutside = 3000, kMaxCodeInLoops = 16000;
+constexpr size_t kMaxCodeOutside = 3000, kMaxCodeInLoops = 32000;
 
 size_t Count(const ir::Inst& access) {
   return access.op == Opcode::kLoad ? access.results.size() : access.operands.size() - 1;
@@ -81,12 +82,13 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
   if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || count > 4) return LaneForm::kEachLane;
   if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return LaneForm::kVector;
   if (IsShortStride(e, address, inst)) return LaneForm::kStrided;
-  if (bits < 32 && count > 1) return LaneForm::kEachLane;
+  const bool is_gathered = bits >= 32 || (inst.op == Opcode::kLoad && BitsOfGatheredWord(inst) != 0);
+  if (count > 1 && !is_gathered) return LaneForm::kEachLane;
   // Sequences that parted lanes have brought together mostly are one still (where every lane took as many
   // trips).
   if (address.varying() && count == 1 && !ComesFromMemory(e.f, inst.operands[0], kDepth))
     return LaneForm::kVectorIfSeen;
-  return bits >= 32 ? LaneForm::kGather : LaneForm::kEachLane;
+  return is_gathered ? LaneForm::kGather : LaneForm::kEachLane;
 }
 
 bool IsUsed(const ir::Function& f, ValueId value) {
@@ -115,6 +117,17 @@ bool Combines(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst
 }
 
 }  // namespace
+
+bool IsShortTurn(const FunctionEmitter& e, const ir::Inst& inst) {
+  if (inst.op == Opcode::kStore) return !analysis::IsStrong(inst, e.private_shared);
+  return inst.op == Opcode::kAtomic && inst.attrs.space == Space::kShared && e.private_shared;
+}
+
+unsigned BitsOfGatheredWord(const ir::Inst& load) {
+  const auto bytes = static_cast<unsigned>(ir::Bytes(load.type)) * static_cast<unsigned>(load.results.size());
+  const bool is_aligned = load.attrs.align == 0 || load.attrs.align >= bytes || load.results.size() == 1;
+  return std::has_single_bit(bytes) && bytes <= 8 && is_aligned ? std::max(32u, 8 * bytes) : 0;
+}
 
 int64_t ElementsApart(const LaneShape& address, const ir::Inst& access) {
   return address.stride / ir::Bytes(access.type);
@@ -187,7 +200,8 @@ MaybeObstacle AgainstVectors(const FunctionEmitter& e, const LaneRegion& region,
                     " operations, one by one " + rounded(cost.one_by_one)};
   }
   if (cost.code_outside > kMaxCodeOutside || cost.code_in_loops > kMaxCodeInLoops)
-    return Obstacle{"vectors would be too much code"};
+    return Obstacle{"vectors would be too much code: about " +
+                    std::to_string(cost.code_outside + cost.code_in_loops) + " operations"};
   return std::nullopt;
 }
 

@@ -42,6 +42,11 @@ enum class LaneForm : uint8_t {
 };
 // Elements from one lane to the next of a kStrided access, other than 0 and the elements of one.
 int64_t ElementsApart(const LaneShape& address, const ir::Inst& access);
+// Machines gather words: the aligned one that holds all of what a load of less than 32 bits an element reads.
+// 0: none does.
+unsigned BitsOfGatheredWord(const ir::Inst& load);
+// Lane by lane: whether to find the next lane takes longer than what the lane does.
+bool IsShortTurn(const FunctionEmitter& e, const ir::Inst& inst);
 LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst);
 
 }  // namespace ptx2cpu::lowering

@@ -140,12 +140,26 @@ class LaneVectors {
   void StoreStrided(const ir::Inst& inst, const Mask& mask);
   Mask ReadableByAll(const Mask& mask, llvm::Value*& pointers);
   void Gather(const ir::Inst& inst, const Mask& mask);
+  void GatherFromWords(const ir::Inst& inst, llvm::Value* pointers, const Mask& mask, Memory memory);
   Status EmitStore(const ir::Inst& inst, const Mask& mask);
   Status StoreLast(const ir::Inst& inst, const Mask& mask);
   llvm::Value* StepsTo(const ir::Inst& inst, llvm::Value* lane, llvm::Value* like);
   void StoreTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   void Scatter(const ir::Inst& inst, const Mask& mask);
-  llvm::Value* LocalPointer(const ir::Inst& inst, uint64_t byte);
+  // locals.cpp: the offset of an access, and the lanes whose words it may read.
+  struct Words {
+    llvm::Value *offset, *readable;
+  };
+  struct PartOfWord {
+    llvm::Value *pointer, *before;
+  };
+  Words WordsOf(const ir::Inst& inst, const Mask& mask);
+  PartOfWord PartOf(const ir::Inst& inst, llvm::Value* offset, size_t element);
+  llvm::Value* LocalPointer(llvm::Value* offset, uint64_t byte);
+  llvm::Value* LoadWord(llvm::Value* pointer, llvm::Value* readable);
+  void StoreWord(llvm::Value* value, llvm::Value* pointer, llvm::Value* old, llvm::Value* readable,
+                 const Mask& mask);
+  void StorePartsOfWords(const ir::Inst& inst, const Mask& mask);
   llvm::Align LocalAlign() const;
   Status LoadLocal(const ir::Inst& inst, const Mask& mask);
   Status StoreLocal(const ir::Inst& inst, const Mask& mask);

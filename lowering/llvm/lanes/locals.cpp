@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <vector>
 
 #include "lowering/llvm/lanes/lane_vectors.h"
 
@@ -13,63 +15,168 @@ using Value = llvm::Value*;
 
 namespace {
 
-constexpr uint32_t kMaxLocalBytes = 1024;  // of a lane: those of all lanes are on the stack
-constexpr unsigned kMaxParts = 4;          // words of an access
+constexpr uint32_t kMaxLocalBytes = 8192;  // of a lane: those of all lanes are on the stack
+// What an access costs in words of other sizes: a part of an element is shifted into place; an element that
+// is less than a word is shifted out of it, and stored with what else the word holds.
+constexpr double kPart = 1.5, kLoadedFromWord = 2, kStoredIntoWord = 3;
+// Addresses of each lane's own need words that one lane owns and that machines gather.
+constexpr double kApartFromBytes = 8;
+constexpr unsigned kLeastGathered = 4;
+
+struct LocalAccess {
+  unsigned element, count, align;  // bytes, elements, bytes
+  bool is_store, is_fixed;         // ... at a constant address
+};
 
 bool IsAccess(const ir::Inst& inst) { return inst.op == Opcode::kLoad || inst.op == Opcode::kStore; }
+
+constexpr int kDepth = 6;
+bool IsFixed(const ir::Function& f, ir::ValueId address, int depth) {
+  const ir::InstId def = f.at_value(address).def;
+  if (!def.valid() || depth == 0) return false;
+  const ir::Inst& inst = f.at_inst(def);
+  if (inst.op == Opcode::kSymbol || inst.op == Opcode::kConst) return true;
+  const bool moves = inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric;
+  if (inst.op != Opcode::kAdd && !moves) return false;
+  return std::ranges::all_of(inst.operands,
+                             [&](ir::ValueId operand) { return IsFixed(f, operand, depth - 1); });
+}
+
+// Bytes that the address of an access is a multiple of; of each element, where the whole is less aligned.
+unsigned AlignOfLocal(const ir::Inst& inst) {
+  const size_t count = inst.op == Opcode::kLoad ? inst.results.size() : inst.operands.size() - 1;
+  const auto whole = static_cast<unsigned>(ir::Bytes(inst.type)) * static_cast<unsigned>(count);
+  return inst.attrs.align != 0 ? inst.attrs.align : std::bit_floor(whole);
+}
+
+// Nothing: something else is done with locals than that lanes load and store them.
+std::optional<std::vector<LocalAccess>> LocalAccesses(const FunctionEmitter& e) {
+  std::vector<LocalAccess> accesses;
+  for (const ir::Block& block : e.f.blocks) {
+    if (block.removed) continue;
+    for (ir::InstId id : block.insts) {
+      const ir::Inst& inst = e.f.at_inst(id);
+      if (inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect) return std::nullopt;
+      if (inst.op == Opcode::kSymbol || inst.attrs.space != Space::kLocal) continue;
+      // Only accesses know the order of the words.
+      if (!IsAccess(inst) || analysis::IsStrong(inst, e.private_shared)) return std::nullopt;
+      const auto bits = static_cast<unsigned>(ir::Bits(inst.type));
+      if (bits < 8 || bits > 64) return std::nullopt;
+      const size_t count = inst.op == Opcode::kLoad ? inst.results.size() : inst.operands.size() - 1;
+      accesses.push_back({bits / 8, static_cast<unsigned>(count), AlignOfLocal(inst),
+                          inst.op == Opcode::kStore, IsFixed(e.f, inst.operands[0], kDepth)});
+    }
+  }
+  return accesses;
+}
+
+double CostIn(unsigned granule, const LocalAccess& access) {
+  const double count = access.count;
+  double cost;
+  if (access.element >= granule) {
+    const unsigned parts = access.element / granule;
+    cost = count * parts * (parts > 1 ? kPart : 1);
+  } else if (access.align >= granule && access.element * access.count >= granule) {
+    cost = count;
+  } else {
+    cost = count * (access.is_store ? kStoredIntoWord : kLoadedFromWord);
+  }
+  return granule < kLeastGathered && !access.is_fixed ? cost * kApartFromBytes : cost;
+}
 
 }  // namespace
 
 unsigned LocalGranule(const FunctionEmitter& e) {
   if (e.f.local_bytes == 0 || e.f.local_bytes > kMaxLocalBytes) return 0;
-  unsigned granule = 8, largest = 0;
-  for (const ir::Block& block : e.f.blocks) {
-    if (block.removed) continue;
-    for (ir::InstId id : block.insts) {
-      const ir::Inst& inst = e.f.at_inst(id);
-      if (inst.op == Opcode::kCall || inst.op == Opcode::kCallIndirect) return 0;
-      if (inst.op == Opcode::kSymbol || inst.attrs.space != Space::kLocal) continue;
-      // Only accesses know the order of the words.
-      if (!IsAccess(inst) || analysis::IsStrong(inst, e.private_shared)) return 0;
-      const auto bits = static_cast<unsigned>(ir::Bits(inst.type));
-      if (bits < 8 || bits > 64) return 0;
-      const unsigned align = inst.attrs.align != 0 ? inst.attrs.align : bits / 8;
-      granule = std::min({granule, bits / 8, align});
-      largest = std::max(largest, bits / 8);
-    }
+  const auto accesses = LocalAccesses(e);
+  if (!accesses) return 0;
+  unsigned most = 8, best = 0;
+  for (const LocalAccess& access : *accesses) {
+    if (access.align < access.element) most = std::min(most, access.align);
   }
-  return largest <= granule * kMaxParts && e.f.local_bytes % granule == 0 ? granule : 0;
+  double least = 0;
+  for (unsigned granule = 1; granule <= most && e.f.local_bytes % granule == 0; granule *= 2) {
+    double cost = 0;
+    for (const LocalAccess& access : *accesses) cost += CostIn(granule, access);
+    if (best == 0 || cost < least) best = granule, least = cost;
+  }
+  return best;
 }
 
-// Pointers to element `element` of the access: one, to the words of all lanes, or one for each lane.
-Value LaneVectors::LocalPointer(const ir::Inst& inst, uint64_t byte) {
+// Pointers to the word that begins `byte` bytes after `offset`: one, to the words of all lanes, or one for
+// each lane.
+Value LaneVectors::LocalPointer(Value offset, uint64_t byte) {
   const unsigned granule = e.memory.local_granule();
+  llvm::Type* word = e.I(8 * granule);
+  Value locals = e.memory.LocalsOfLanes(width_);
+  const bool apart = offset->getType()->isVectorTy();
+  // Machines gather by indices of 32 bits with less work.
+  if (apart) offset = b.CreateTrunc(offset, VectorOf(b.getInt32Ty()));
+  Value number = b.CreateLShr(offset, Literal(offset, static_cast<uint64_t>(std::countr_zero(granule))));
+  number = b.CreateMul(b.CreateAdd(number, Literal(number, byte / granule)), Literal(number, width_));
+  if (apart) number = b.CreateAdd(number, Consecutive(b, b.getInt32(0), width_));
+  return b.CreateGEP(word, locals, number);
+}
+
+// Where machines gather without masks, lanes that are not active take their first word.
+LaneVectors::Words LaneVectors::WordsOf(const ir::Inst& inst, const Mask& mask) {
   Value offset = e.values.Get(inst.operands[0]);
-  offset = b.CreateAdd(b.CreateAnd(offset, Literal(offset, ~uint64_t{granule - 1})), Literal(offset, byte));
-  Value at = b.CreateMul(offset, Literal(offset, width_));
-  if (at->getType()->isVectorTy()) {
-    Value lane = b.CreateZExt(Consecutive(b, b.getInt32(0), width_), at->getType());
-    at = b.CreateAdd(at, b.CreateMul(lane, Literal(lane, granule)));
+  if (!offset->getType()->isVectorTy() || IsAll(mask) || e.m.traits.has_avx512) return {offset, mask.lanes};
+  return {b.CreateSelect(mask.lanes, offset, Literal(offset, 0)),
+          llvm::Constant::getAllOnesValue(mask.lanes->getType())};
+}
+
+Value LaneVectors::LoadWord(Value pointer, Value readable) {
+  llvm::Type* word = VectorOf(e.I(8 * e.memory.local_granule()));
+  if (!pointer->getType()->isVectorTy()) return e.memory.Load(word, pointer, LocalAlign(), Memory::kLocal);
+  auto* gather = b.CreateMaskedGather(word, pointer, llvm::Align(e.memory.local_granule()), readable,
+                                      llvm::Constant::getNullValue(word));
+  e.m.Annotate(gather, Memory::kLocal);
+  return gather;
+}
+
+// `old`: what the readable words hold, or null.
+void LaneVectors::StoreWord(Value value, Value pointer, Value old, Value readable, const Mask& mask) {
+  if (!pointer->getType()->isVectorTy()) {
+    // Not a masked store, which LLVM would not promote.
+    if (old == nullptr) old = LoadWord(pointer, readable);
+    e.memory.Store(b.CreateSelect(mask.lanes, value, old), pointer, LocalAlign(), Memory::kLocal);
+    return;
   }
-  return b.CreateGEP(b.getInt8Ty(), e.memory.LocalsOfLanes(width_), at);
+  Value stored = mask.lanes;
+  if (old != nullptr && readable != mask.lanes)
+    value = b.CreateSelect(mask.lanes, value, old), stored = readable;
+  e.m.Annotate(b.CreateMaskedScatter(value, pointer, llvm::Align(e.memory.local_granule()), stored),
+               Memory::kLocal);
+}
+
+// Of an element that is less than a word: the word, and how many of its bits are before the element.
+LaneVectors::PartOfWord LaneVectors::PartOf(const ir::Inst& inst, Value offset, size_t element) {
+  const unsigned granule = e.memory.local_granule();
+  const auto bytes = static_cast<unsigned>(ir::Bytes(inst.type));
+  const uint64_t byte = element * bytes;
+  llvm::Type* word = e.I(8 * granule);
+  if (AlignOfLocal(inst) >= granule)
+    return {LocalPointer(offset, byte), llvm::ConstantInt::get(word, byte % granule * 8)};
+  Value at = b.CreateAdd(offset, Literal(offset, byte));
+  Value before = b.CreateShl(b.CreateAnd(at, Literal(at, granule - bytes)), Literal(at, 3));
+  return {LocalPointer(at, 0), b.CreateZExtOrTrunc(before, ShapedLike(before, word))};
 }
 
 Status LaneVectors::LoadLocal(const ir::Inst& inst, const Mask& mask) {
   NoteMisaligned(inst, mask, false);
   const unsigned granule = e.memory.local_granule(), bits = static_cast<unsigned>(ir::Bits(inst.type));
-  llvm::Type* word = VectorOf(e.I(8 * granule));
+  const Words words = WordsOf(inst, mask);
   for (size_t k = 0; k < inst.results.size(); ++k) {
     Value whole = nullptr;
-    for (unsigned byte = 0; byte < bits / 8; byte += granule) {
-      Value pointer = LocalPointer(inst, k * bits / 8 + byte), part;
-      if (pointer->getType()->isVectorTy()) {
-        part = b.CreateMaskedGather(word, pointer, llvm::Align(granule), mask.lanes,
-                                    llvm::Constant::getNullValue(word));
-        e.m.Annotate(llvm::cast<llvm::Instruction>(part), Memory::kLocal);
-      } else {
-        part = e.memory.Load(word, pointer, LocalAlign(), Memory::kLocal);
-      }
-      part = b.CreateZExt(part, VectorOf(e.I(bits)));
+    if (bits / 8 < granule) {
+      const PartOfWord part = PartOf(inst, words.offset, k);
+      whole = b.CreateLShr(LoadWord(part.pointer, words.readable), Vector(part.before));
+      whole = b.CreateTrunc(whole, VectorOf(e.I(bits)));
+    }
+    for (unsigned byte = 0; granule <= bits / 8 && byte < bits / 8; byte += granule) {
+      Value pointer = LocalPointer(words.offset, k * bits / 8 + byte);
+      Value part = b.CreateZExt(LoadWord(pointer, words.readable), VectorOf(e.I(bits)));
       whole = whole == nullptr ? part : b.CreateOr(whole, b.CreateShl(part, Literal(part, 8 * byte)));
     }
     e.values.SetShaped(inst.results[k],
@@ -78,22 +185,44 @@ Status LaneVectors::LoadLocal(const ir::Inst& inst, const Mask& mask) {
   return {};
 }
 
+// Elements that are less than a word: those of one word together where the word's beginning is known.
+void LaneVectors::StorePartsOfWords(const ir::Inst& inst, const Mask& mask) {
+  const unsigned granule = e.memory.local_granule(), bits = static_cast<unsigned>(ir::Bits(inst.type));
+  const size_t count = inst.operands.size() - 1;
+  const size_t together = AlignOfLocal(inst) >= granule ? std::min<size_t>(8 * granule / bits, count) : 1;
+  const Words words = WordsOf(inst, mask);
+  llvm::Type* word = VectorOf(e.I(8 * granule));
+  for (size_t begin = 0; begin < count; begin += together) {
+    const PartOfWord first = PartOf(inst, words.offset, begin);
+    Value parts = nullptr;
+    for (size_t k = 0; k < together; ++k) {
+      Value element =
+          b.CreateBitCast(Vector(e.values.Get(inst.operands[begin + k + 1])), VectorOf(e.I(bits)));
+      element = b.CreateShl(b.CreateZExt(element, word), llvm::ConstantInt::get(word, k * bits));
+      parts = parts == nullptr ? element : b.CreateOr(parts, element);
+    }
+    const bool is_whole = together * bits == 8 * granule;
+    Value old = is_whole ? nullptr : LoadWord(first.pointer, words.readable);
+    if (!is_whole) {
+      Value before = Vector(first.before), ones = Literal(parts, (uint64_t{1} << (together * bits)) - 1);
+      parts =
+          b.CreateOr(b.CreateShl(parts, before), b.CreateAnd(old, b.CreateNot(b.CreateShl(ones, before))));
+    }
+    StoreWord(parts, first.pointer, old, words.readable, mask);
+  }
+}
+
 Status LaneVectors::StoreLocal(const ir::Inst& inst, const Mask& mask) {
   NoteMisaligned(inst, mask, false);
   const unsigned granule = e.memory.local_granule(), bits = static_cast<unsigned>(ir::Bits(inst.type));
+  if (bits / 8 < granule) return StorePartsOfWords(inst, mask), Status{};
   llvm::Type* word = VectorOf(e.I(8 * granule));
   for (size_t k = 0; k + 1 < inst.operands.size(); ++k) {
     Value whole = b.CreateBitCast(Vector(e.values.Get(inst.operands[k + 1])), VectorOf(e.I(bits)));
     for (unsigned byte = 0; byte < bits / 8; byte += granule) {
       Value part = b.CreateTrunc(b.CreateLShr(whole, Literal(whole, 8 * byte)), word);
-      Value pointer = LocalPointer(inst, k * bits / 8 + byte);
-      if (pointer->getType()->isVectorTy()) {
-        e.m.Annotate(b.CreateMaskedScatter(part, pointer, llvm::Align(granule), mask.lanes), Memory::kLocal);
-        continue;
-      }
-      // Not a masked store, which LLVM would not promote.
-      Value old = e.memory.Load(word, pointer, LocalAlign(), Memory::kLocal);
-      e.memory.Store(b.CreateSelect(mask.lanes, part, old), pointer, LocalAlign(), Memory::kLocal);
+      Value pointer = LocalPointer(e.values.Get(inst.operands[0]), k * bits / 8 + byte);
+      StoreWord(part, pointer, nullptr, mask.lanes, mask);
     }
   }
   return {};

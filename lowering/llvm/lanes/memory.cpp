@@ -166,10 +166,10 @@ Status LaneVectors::Together(const ir::Inst& inst, const Mask& mask,
 }
 
 // Of each lane's own address. Where masks are missing, lanes that are not active read what another one reads,
-// and those that store do so one by one.
+// and those that store do so one by one; so do all where no machine stores elements of their size apart.
 Status LaneVectors::Apart(const ir::Inst& inst, const Mask& mask,
                           const std::function<void(const Mask&)>& access) {
-  if (ir::Bits(inst.type) < 32) return EmitEachLane(inst, mask);
+  if (inst.op == Opcode::kStore && ir::Bits(inst.type) < 32) return EmitEachLane(inst, mask);
   if (IsAll(mask) || e.m.traits.has_avx512) return access(mask), Status{};
   auto all = [&] {
     return access({llvm::Constant::getAllOnesValue(mask.lanes->getType()), b.getTrue()}), Status{};
@@ -223,11 +223,31 @@ LaneVectors::Mask LaneVectors::ReadableByAll(const Mask& mask, Value& pointers) 
   return {llvm::Constant::getAllOnesValue(mask.lanes->getType()), b.getTrue()};
 }
 
+// An aligned word is on one page: what it holds besides the elements may be read.
+void LaneVectors::GatherFromWords(const ir::Inst& inst, Value pointers, const Mask& mask, Memory memory) {
+  const unsigned bits = BitsOfGatheredWord(inst), bytes = bits / 8,
+                 part = static_cast<unsigned>(ir::Bits(inst.type));
+  Value address = b.CreatePtrToInt(pointers, VectorOf(b.getInt64Ty()));
+  Value from =
+      b.CreateIntToPtr(b.CreateAnd(address, Literal(address, ~uint64_t{bytes - 1})), pointers->getType());
+  llvm::Type* type = VectorOf(e.I(bits));
+  auto* words =
+      b.CreateMaskedGather(type, from, llvm::Align(bytes), mask.lanes, llvm::Constant::getNullValue(type));
+  e.m.Annotate(words, memory);
+  Value before = b.CreateShl(b.CreateAnd(address, Literal(address, bytes - 1)), Literal(address, 3));
+  Value whole = b.CreateLShr(words, b.CreateTrunc(before, type));
+  for (size_t k = 0; k < inst.results.size(); ++k) {
+    Value element = b.CreateTrunc(b.CreateLShr(whole, Literal(whole, k * part)), VectorOf(e.I(part)));
+    e.values.Set(inst.results[k], b.CreateBitCast(element, VectorOf(e.m.MemoryTypeOf(inst.type))));
+  }
+}
+
 void LaneVectors::Gather(const ir::Inst& inst, const Mask& active) {
   NoteMisaligned(inst, active, false);
   Memory memory;
   Value pointers = e.memory.Pointer(inst.attrs.space, inst.operands[0], &memory);
   const Mask mask = ReadableByAll(active, pointers);
+  if (ir::Bits(inst.type) < 32) return GatherFromWords(inst, pointers, mask, memory);
   const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
   llvm::Type* type = VectorOf(e.m.MemoryTypeOf(inst.type));
   for (size_t k = 0; k < inst.results.size(); ++k) {
