@@ -146,21 +146,7 @@ class LaneVectors {
   llvm::Value* StepsTo(const ir::Inst& inst, llvm::Value* lane, llvm::Value* like);
   void StoreTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   void Scatter(const ir::Inst& inst, const Mask& mask);
-  // locals.cpp: the offset of an access, and the lanes whose words it may read.
-  struct Words {
-    llvm::Value *offset, *readable;
-  };
-  struct PartOfWord {
-    llvm::Value *pointer, *before;
-  };
-  Words WordsOf(const ir::Inst& inst, const Mask& mask);
-  PartOfWord PartOf(const ir::Inst& inst, llvm::Value* offset, size_t element);
-  llvm::Value* LocalPointer(llvm::Value* offset, uint64_t byte);
-  llvm::Value* LoadWord(llvm::Value* pointer, llvm::Value* readable);
-  void StoreWord(llvm::Value* value, llvm::Value* pointer, llvm::Value* old, llvm::Value* readable,
-                 const Mask& mask);
   void StorePartsOfWords(const ir::Inst& inst, const Mask& mask);
-  llvm::Align LocalAlign() const;
   Status LoadLocal(const ir::Inst& inst, const Mask& mask);
   Status StoreLocal(const ir::Inst& inst, const Mask& mask);
   Status EmitTextures(const ir::Inst& inst, const Mask& mask);

@@ -103,80 +103,82 @@ unsigned LocalGranule(const FunctionEmitter& e) {
   return best;
 }
 
-// Pointers to the word that begins `byte` bytes after `offset`: one, to the words of all lanes, or one for
-// each lane.
-Value LaneVectors::LocalPointer(Value offset, uint64_t byte) {
-  const unsigned granule = e.memory.local_granule();
-  llvm::Type* word = e.I(8 * granule);
-  Value locals = e.memory.LocalsOfLanes(width_);
+LocalWords::LocalWords(FunctionEmitter& e, unsigned width, const ir::Inst& inst, Value lanes)
+    : e_(e),
+      inst_(inst),
+      width_(width),
+      granule_(e.memory.local_granule()),
+      word_(llvm::FixedVectorType::get(e.I(8 * granule_), width)),
+      offset_(e.values.Get(inst.operands[0])),
+      lanes_(lanes),
+      readable_(lanes) {
+  if (!offset_->getType()->isVectorTy() || e.m.traits.has_avx512) return;
+  offset_ = e.b.CreateSelect(lanes, offset_, Literal(offset_, 0));
+  readable_ = llvm::Constant::getAllOnesValue(lanes->getType());
+}
+
+Value LocalWords::Pointer(Value offset, uint64_t byte) const {
+  llvm::IRBuilder<>& b = e_.b;
   const bool apart = offset->getType()->isVectorTy();
   // Machines gather by indices of 32 bits with less work.
-  if (apart) offset = b.CreateTrunc(offset, VectorOf(b.getInt32Ty()));
-  Value number = b.CreateLShr(offset, Literal(offset, static_cast<uint64_t>(std::countr_zero(granule))));
-  number = b.CreateMul(b.CreateAdd(number, Literal(number, byte / granule)), Literal(number, width_));
+  if (apart) offset = b.CreateTrunc(offset, ShapedLike(offset, b.getInt32Ty()));
+  Value number = b.CreateLShr(offset, Literal(offset, static_cast<uint64_t>(std::countr_zero(granule_))));
+  number = b.CreateMul(b.CreateAdd(number, Literal(number, byte / granule_)), Literal(number, width_));
   if (apart) number = b.CreateAdd(number, Consecutive(b, b.getInt32(0), width_));
-  return b.CreateGEP(word, locals, number);
+  return b.CreateGEP(word_->getElementType(), e_.memory.LocalsOfLanes(width_), number);
 }
 
-// Where machines gather without masks, lanes that are not active take their first word.
-LaneVectors::Words LaneVectors::WordsOf(const ir::Inst& inst, const Mask& mask) {
-  Value offset = e.values.Get(inst.operands[0]);
-  if (!offset->getType()->isVectorTy() || IsAll(mask) || e.m.traits.has_avx512) return {offset, mask.lanes};
-  return {b.CreateSelect(mask.lanes, offset, Literal(offset, 0)),
-          llvm::Constant::getAllOnesValue(mask.lanes->getType())};
-}
-
-Value LaneVectors::LoadWord(Value pointer, Value readable) {
-  llvm::Type* word = VectorOf(e.I(8 * e.memory.local_granule()));
-  if (!pointer->getType()->isVectorTy()) return e.memory.Load(word, pointer, LocalAlign(), Memory::kLocal);
-  auto* gather = b.CreateMaskedGather(word, pointer, llvm::Align(e.memory.local_granule()), readable,
-                                      llvm::Constant::getNullValue(word));
-  e.m.Annotate(gather, Memory::kLocal);
+Value LocalWords::Load(Value pointer) const {
+  if (!pointer->getType()->isVectorTy()) return e_.memory.Load(word_, pointer, Align(), Memory::kLocal);
+  auto* gather = e_.b.CreateMaskedGather(word_, pointer, llvm::Align(granule_), readable_,
+                                         llvm::Constant::getNullValue(word_));
+  e_.m.Annotate(gather, Memory::kLocal);
   return gather;
 }
 
-// `old`: what the readable words hold, or null.
-void LaneVectors::StoreWord(Value value, Value pointer, Value old, Value readable, const Mask& mask) {
+void LocalWords::Store(Value value, Value pointer, Value old) const {
   if (!pointer->getType()->isVectorTy()) {
     // Not a masked store, which LLVM would not promote.
-    if (old == nullptr) old = LoadWord(pointer, readable);
-    e.memory.Store(b.CreateSelect(mask.lanes, value, old), pointer, LocalAlign(), Memory::kLocal);
+    if (old == nullptr) old = Load(pointer);
+    e_.memory.Store(e_.b.CreateSelect(lanes_, value, old), pointer, Align(), Memory::kLocal);
     return;
   }
-  Value stored = mask.lanes;
-  if (old != nullptr && readable != mask.lanes)
-    value = b.CreateSelect(mask.lanes, value, old), stored = readable;
-  e.m.Annotate(b.CreateMaskedScatter(value, pointer, llvm::Align(e.memory.local_granule()), stored),
-               Memory::kLocal);
+  Value stored = lanes_;
+  if (old != nullptr && readable_ != lanes_)
+    value = e_.b.CreateSelect(lanes_, value, old), stored = readable_;
+  e_.m.Annotate(e_.b.CreateMaskedScatter(value, pointer, llvm::Align(granule_), stored), Memory::kLocal);
 }
 
-// Of an element that is less than a word: the word, and how many of its bits are before the element.
-LaneVectors::PartOfWord LaneVectors::PartOf(const ir::Inst& inst, Value offset, size_t element) {
-  const unsigned granule = e.memory.local_granule();
-  const auto bytes = static_cast<unsigned>(ir::Bytes(inst.type));
+LocalWords::Part LocalWords::PartOf(size_t element) const {
+  llvm::IRBuilder<>& b = e_.b;
+  const auto bytes = static_cast<unsigned>(ir::Bytes(inst_.type));
   const uint64_t byte = element * bytes;
-  llvm::Type* word = e.I(8 * granule);
-  if (AlignOfLocal(inst) >= granule)
-    return {LocalPointer(offset, byte), llvm::ConstantInt::get(word, byte % granule * 8)};
-  Value at = b.CreateAdd(offset, Literal(offset, byte));
-  Value before = b.CreateShl(b.CreateAnd(at, Literal(at, granule - bytes)), Literal(at, 3));
-  return {LocalPointer(at, 0), b.CreateZExtOrTrunc(before, ShapedLike(before, word))};
+  llvm::Type* word = word_->getElementType();
+  if (AlignOfLocal(inst_) >= granule_)
+    return {Pointer(byte), llvm::ConstantInt::get(word, byte % granule_ * 8)};
+  Value at = b.CreateAdd(offset_, Literal(offset_, byte));
+  Value before = b.CreateShl(b.CreateAnd(at, Literal(at, granule_ - bytes)), Literal(at, 3));
+  return {Pointer(at, 0), b.CreateZExtOrTrunc(before, ShapedLike(before, word))};
+}
+
+llvm::Align LocalWords::Align() const {
+  return llvm::Align(std::min(64u, granule_ * std::bit_floor(width_)));
 }
 
 Status LaneVectors::LoadLocal(const ir::Inst& inst, const Mask& mask) {
   NoteMisaligned(inst, mask, false);
   const unsigned granule = e.memory.local_granule(), bits = static_cast<unsigned>(ir::Bits(inst.type));
-  const Words words = WordsOf(inst, mask);
+  const LocalWords words(e, width_, inst, mask.lanes);
   for (size_t k = 0; k < inst.results.size(); ++k) {
     Value whole = nullptr;
     if (bits / 8 < granule) {
-      const PartOfWord part = PartOf(inst, words.offset, k);
-      whole = b.CreateLShr(LoadWord(part.pointer, words.readable), Vector(part.before));
+      const LocalWords::Part part = words.PartOf(k);
+      whole = b.CreateLShr(words.Load(part.pointer), Vector(part.before));
       whole = b.CreateTrunc(whole, VectorOf(e.I(bits)));
     }
     for (unsigned byte = 0; granule <= bits / 8 && byte < bits / 8; byte += granule) {
-      Value pointer = LocalPointer(words.offset, k * bits / 8 + byte);
-      Value part = b.CreateZExt(LoadWord(pointer, words.readable), VectorOf(e.I(bits)));
+      Value part = words.Load(words.Pointer(k * bits / 8 + byte));
+      part = b.CreateZExt(part, VectorOf(e.I(bits)));
       whole = whole == nullptr ? part : b.CreateOr(whole, b.CreateShl(part, Literal(part, 8 * byte)));
     }
     e.values.SetShaped(inst.results[k],
@@ -190,10 +192,10 @@ void LaneVectors::StorePartsOfWords(const ir::Inst& inst, const Mask& mask) {
   const unsigned granule = e.memory.local_granule(), bits = static_cast<unsigned>(ir::Bits(inst.type));
   const size_t count = inst.operands.size() - 1;
   const size_t together = AlignOfLocal(inst) >= granule ? std::min<size_t>(8 * granule / bits, count) : 1;
-  const Words words = WordsOf(inst, mask);
+  const LocalWords words(e, width_, inst, mask.lanes);
   llvm::Type* word = VectorOf(e.I(8 * granule));
   for (size_t begin = 0; begin < count; begin += together) {
-    const PartOfWord first = PartOf(inst, words.offset, begin);
+    const LocalWords::Part first = words.PartOf(begin);
     Value parts = nullptr;
     for (size_t k = 0; k < together; ++k) {
       Value element =
@@ -202,13 +204,13 @@ void LaneVectors::StorePartsOfWords(const ir::Inst& inst, const Mask& mask) {
       parts = parts == nullptr ? element : b.CreateOr(parts, element);
     }
     const bool is_whole = together * bits == 8 * granule;
-    Value old = is_whole ? nullptr : LoadWord(first.pointer, words.readable);
+    Value old = is_whole ? nullptr : words.Load(first.pointer);
     if (!is_whole) {
       Value before = Vector(first.before), ones = Literal(parts, (uint64_t{1} << (together * bits)) - 1);
       parts =
           b.CreateOr(b.CreateShl(parts, before), b.CreateAnd(old, b.CreateNot(b.CreateShl(ones, before))));
     }
-    StoreWord(parts, first.pointer, old, words.readable, mask);
+    words.Store(parts, first.pointer, old);
   }
 }
 
@@ -216,20 +218,16 @@ Status LaneVectors::StoreLocal(const ir::Inst& inst, const Mask& mask) {
   NoteMisaligned(inst, mask, false);
   const unsigned granule = e.memory.local_granule(), bits = static_cast<unsigned>(ir::Bits(inst.type));
   if (bits / 8 < granule) return StorePartsOfWords(inst, mask), Status{};
+  const LocalWords words(e, width_, inst, mask.lanes);
   llvm::Type* word = VectorOf(e.I(8 * granule));
   for (size_t k = 0; k + 1 < inst.operands.size(); ++k) {
     Value whole = b.CreateBitCast(Vector(e.values.Get(inst.operands[k + 1])), VectorOf(e.I(bits)));
     for (unsigned byte = 0; byte < bits / 8; byte += granule) {
       Value part = b.CreateTrunc(b.CreateLShr(whole, Literal(whole, 8 * byte)), word);
-      Value pointer = LocalPointer(e.values.Get(inst.operands[0]), k * bits / 8 + byte);
-      StoreWord(part, pointer, nullptr, mask.lanes, mask);
+      words.Store(part, words.Pointer(k * bits / 8 + byte), nullptr);
     }
   }
   return {};
-}
-
-llvm::Align LaneVectors::LocalAlign() const {
-  return llvm::Align(std::min(64u, e.memory.local_granule() * std::bit_floor(width_)));
 }
 
 }  // namespace ptx2cpu::lowering
