@@ -104,7 +104,10 @@ ThreadShape And(const LinearSite& s) {
     if ((*mask & low_mask) == 0) return Uniform(Uniformity::kWarp, AlignOf(*mask));
     if ((*mask & low_mask) != low_mask) return kVaryingShape;
     ThreadShape low = Folded(x, s.group);
-    low.base = Uniformity::kWarp;
+    // No bit above the lane's number in the group: the first lane's is 0.
+    const bool is_lane = *mask == low_mask;
+    low.base = is_lane ? Uniformity::kGrid : Uniformity::kWarp;
+    if (is_lane) low.align = ThreadShape::kMaxAlign;
     return low;
   }
   return kVaryingShape;

@@ -112,6 +112,14 @@ TEST_CASE("narrow elements at own addresses are parts of gathered words", "[form
   }
 }
 
+TEST_CASE("the first lanes of each warp are a mask, not lanes one by one, without AVX-512 too", "[forms]") {
+  const std::string first =
+      "  and.b32 %a0, %i, 31;\n  mov.u32 %v, 0;\n  setp.gt.u32 %p0, %a0, 11;\n  @%p0 bra over;\n"
+      "  mul.wide.u32 %in, %a0, 4;\n  add.s64 %in, %in, %out;\n  ld.global.u32 %v, [%in];\nover:\n"
+      "  shfl.sync.bfly.b32 %v, %v, 8, 31, -1;\n";
+  CHECK(Has(CodeOf(Kernel(first), "x86-64-v3"), "llvm.masked.load"));
+}
+
 TEST_CASE("approximate functions are straight code on vectors", "[forms]") {
   for (const char* function : {"sin.approx.f32", "cos.approx.f32", "lg2.approx.f32", "ex2.approx.f32",
                                "tanh.approx.f32", "rcp.approx.f32", "rsqrt.approx.f32", "sqrt.rn.f32"}) {
