@@ -117,7 +117,11 @@ TEST_CASE("the first lanes of each warp are a mask, not lanes one by one, withou
       "  and.b32 %a0, %i, 31;\n  mov.u32 %v, 0;\n  setp.gt.u32 %p0, %a0, 11;\n  @%p0 bra over;\n"
       "  mul.wide.u32 %in, %a0, 4;\n  add.s64 %in, %in, %out;\n  ld.global.u32 %v, [%in];\nover:\n"
       "  shfl.sync.bfly.b32 %v, %v, 8, 31, -1;\n";
-  CHECK(Has(CodeOf(Kernel(first), "x86-64-v3"), "llvm.masked.load"));
+  std::string text = Kernel(first);
+  text.insert(text.find("{\n"), ".reqntid 256\n");
+  const std::string code = CodeOf(text, "x86-64-v3");
+  CHECK(Has(code, "llvm.masked.load"));
+  CHECK_FALSE(Has(code, "part_of_step"));
 }
 
 TEST_CASE("approximate functions are straight code on vectors", "[forms]") {
