@@ -107,7 +107,7 @@ class LaneVectors {
   llvm::Value* Vector(llvm::Value* value) { return Broadcast(b, value, width_); }
   llvm::Type* VectorOf(llvm::Type* element) { return llvm::FixedVectorType::get(element, width_); }
 
-  // -- instructions: instructions.cpp, memory.cpp, strided.cpp, atomics.cpp, locals.cpp, textures.cpp --
+  // -- instructions: instructions.cpp; memory, narrow, strided, atomics, locals, textures --
   Status EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status EmitPure(const ir::Inst& inst);
   Status EmitScalar(const ir::Inst& inst);  // on first lanes' values
