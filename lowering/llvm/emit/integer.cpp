@@ -91,6 +91,32 @@ llvm::Value* DivideVectors(Site& s, llvm::Value* x, llvm::Value* divisor, bool i
   return remainder ? s.b.CreateSub(x, s.b.CreateMul(quotient, divisor)) : quotient;
 }
 
+// By one number for all lanes: the product with its reciprocal, which a loop computes once. A half is added
+// to the dividend's magnitude, so that the quotient lies at least half a divisor's part from the next
+// integer; the two roundings together are less than 2^-51 of it, which is below 2^-18 of such a part.
+llvm::Value* DivideByOneNumber(Site& s, llvm::Value* x, llvm::Value* divisor, bool is_signed,
+                               bool remainder) {
+  llvm::IRBuilder<>& b = s.b;
+  llvm::Value* by_zero = b.CreateICmpEQ(divisor, Literal(divisor, 0));
+  llvm::Value* negates = is_signed ? b.CreateICmpEQ(divisor, AllOnes(divisor)) : b.getFalse();
+  divisor = b.CreateSelect(b.CreateOr(by_zero, negates), Literal(divisor, 1), divisor);
+  auto number = [&](llvm::Value* v) {
+    llvm::Type* wide = ShapedLike(v, b.getDoubleTy());
+    return is_signed ? b.CreateSIToFP(v, wide) : b.CreateUIToFP(v, wide);
+  };
+  llvm::Value* reciprocal = b.CreateFDiv(llvm::ConstantFP::get(b.getDoubleTy(), 1), number(divisor));
+  llvm::Value *dividend = number(x), *half = llvm::ConstantFP::get(dividend->getType(), 0.5);
+  if (is_signed) half = b.CreateBinaryIntrinsic(intrinsic::copysign, half, dividend);
+  auto spread = [&](llvm::Value* v) {
+    return Broadcast(b, v, llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements());
+  };
+  llvm::Value* ratio = b.CreateFMul(b.CreateFAdd(dividend, half), spread(reciprocal));
+  llvm::Value* quotient =
+      is_signed ? b.CreateFPToSI(ratio, x->getType()) : b.CreateFPToUI(ratio, x->getType());
+  if (remainder) return b.CreateSub(x, b.CreateMul(quotient, spread(divisor)));
+  return b.CreateSelect(negates, b.CreateNeg(quotient), quotient);
+}
+
 // Division with a divisor that cannot trap; the cases PTX defines otherwise are selected after it.
 Status Divide(Site& s, bool is_signed, bool remainder) {
   if (s.Width() == 128) return s.Unsupported("128-bit operands");
@@ -104,8 +130,11 @@ Status Divide(Site& s, bool is_signed, bool remainder) {
   llvm::Value* divisor = s.b.CreateSelect(replaced, Literal(b, 1), b);
   // LLVM turns a constant divisor into a product.
   const bool vectors = a->getType()->isVectorTy() && !llvm::isa<llvm::Constant>(b);
-  llvm::Value* result = vectors ? DivideVectors(s, a, divisor, is_signed, remainder)
-                                : QuotientOrRest(s.b, a, divisor, is_signed, remainder);
+  llvm::Value* one = s.Raw(1);  // where it is the same for all lanes
+  const bool by_one_number = vectors && s.Width() <= 32 && !one->getType()->isVectorTy();
+  llvm::Value* result = by_one_number ? DivideByOneNumber(s, a, one, is_signed, remainder)
+                        : vectors     ? DivideVectors(s, a, divisor, is_signed, remainder)
+                                      : QuotientOrRest(s.b, a, divisor, is_signed, remainder);
   result = s.b.CreateSelect(by_zero, AllOnes(a), result);  // the remainder too, as an H200 does
   s.Return(result);
   return {};
