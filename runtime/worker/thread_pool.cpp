@@ -149,8 +149,9 @@ void ThreadPool::Run(const std::shared_ptr<Job>& job, unsigned max_workers, unsi
     std::lock_guard lock(mutex_);
     std::erase(jobs_, job);
   }
-  // Workers that joined may still be inside their last chunk; blocks are long, so wait without burning a
-  // core.
+  // Workers that joined may still be inside their last chunk. Most chunks end sooner than a sleeping thread
+  // is woken; blocks may be long, so wait without burning a core after that.
+  for (int spins = 0; MaySpin() && spins < kSpins && job->running_.load() != 0; ++spins) Pause();
   for (unsigned running = job->running_.load(); running != 0; running = job->running_.load())
     job->running_.wait(running);
 }
