@@ -56,6 +56,8 @@ Status ForwardStoresAcrossBarriers(ir::Module& module, ir::Function& f, const Pa
 Status RemoveRedundantBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Loads or stores of one thread side by side become one, where neighbouring threads' follow each other.
 Status JoinNeighbouringAccesses(ir::Module& module, ir::Function& f, const PassOptions& options);
+// What all lanes of a warp compute alike by a butterfly of shuffles is taken from one of them.
+Status BroadcastButterflies(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Refuses what the flat and warp tiers cannot run, naming construct and PTX line.
 Status CheckSupported(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Puts every warp collective alone into a block: the block's two ends are its implicit warp barriers.
@@ -66,6 +68,8 @@ Status SplitAtBarriers(ir::Module& module, ir::Function& f, const PassOptions& o
 Status ChooseTier(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Loops that stride by the block go outside the loop over threads (T0, T1).
 Status InterchangeLoops(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Loads of rows in the order of their addresses, for all threads of the block at once (T0, T1).
+Status OrderRows(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Induction variables of loops that hold barriers: what differs between threads is taken out of the loop.
 Status SplitInductions(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Resumes blocks: threads that wait for another thread's store let the others come to the next barrier, then

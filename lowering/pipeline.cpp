@@ -32,6 +32,8 @@ constexpr std::array kPasses = {
               "a barrier that it removes ends no region, needs no slot and requires no other tier"},
     PassEntry{"join-neighbouring-accesses", JoinNeighbouringAccesses, Phase::kSimt, For::kAll, On::kFunctions,
               "after the passes that compare single accesses, while blocks are as long as they will be"},
+    PassEntry{"broadcast-butterflies", BroadcastButterflies, Phase::kSimt, For::kAll, On::kKernels,
+              "last of those before boundaries: it makes another collective"},
     PassEntry{"insert-implicit-warp-barriers", InsertImplicitWarpBarriers, Phase::kSimt, For::kAll,
               On::kKernels, "collectives become boundaries, the reason for extra barriers"},
     PassEntry{
@@ -46,6 +48,8 @@ constexpr std::array kPasses = {
               "that rely on it"},
     PassEntry{"interchange-loops", InterchangeLoops, Phase::kSimt, For::kRegions, On::kKernels,
               "puts barriers into loops without changing the tier, which is chosen by then"},
+    PassEntry{"order-rows", OrderRows, Phase::kSimt, For::kRegions, On::kKernels,
+              "puts a barrier before a warp operation, as the pass before puts them around loops"},
     PassEntry{"split-inductions", SplitInductions, Phase::kSimt, For::kRegions, On::kKernels,
               "knows which loops hold barriers; before slots are made, which its values then do without"},
     PassEntry{"insert-extra-barriers", InsertExtraBarriers, Phase::kSplit, For::kRegions, On::kKernels,

@@ -108,26 +108,6 @@ bool HasCollective(const ir::Function& f) {
   });
 }
 
-// A barrier alone between an empty block and the block's other end.
-void PutBarrier(ir::Function& f, BlockId block) {
-  const ir::Position at = f.terminator(block).at;
-  ir::Inst zero;
-  zero.op = Opcode::kConst;
-  zero.type = ir::Type::kI32;
-  zero.at = at;
-  const size_t where = f.at_block(block).insts.size() - 1;
-  const ValueId number = f.at_inst(ir::Insert(f, block, where, std::move(zero))).results[0];
-  const BlockId alone = SplitBlock(f, block, where + 1, "");
-  const BlockId after = SplitBlock(f, alone, 0, "");
-  static_cast<void>(after);
-  ir::Inst barrier;
-  barrier.op = Opcode::kBarrierBlock;
-  barrier.operands = {number};
-  barrier.attrs.flags = ir::kAligned;
-  barrier.at = at;
-  ir::Insert(f, alone, 0, std::move(barrier), 0);
-}
-
 }  // namespace
 
 bool IsLight(const ir::Function& f, const ThreadLoop& loop, const analysis::UniformityResult& uniformity,
@@ -147,6 +127,25 @@ bool IsLight(const ir::Function& f, const ThreadLoop& loop, const analysis::Unif
     operations += std::ranges::any_of(inst.results, [&](ValueId result) { return !strides.Of(result); });
   }
   return operations <= kMaxLightOperations && costly <= kMaxLightCostly;
+}
+
+void PutBarrier(ir::Function& f, BlockId block) {
+  const ir::Position at = f.terminator(block).at;
+  ir::Inst zero;
+  zero.op = Opcode::kConst;
+  zero.type = ir::Type::kI32;
+  zero.at = at;
+  const size_t where = f.at_block(block).insts.size() - 1;
+  const ValueId number = f.at_inst(ir::Insert(f, block, where, std::move(zero))).results[0];
+  const BlockId alone = SplitBlock(f, block, where + 1, "");
+  const BlockId after = SplitBlock(f, alone, 0, "");
+  static_cast<void>(after);
+  ir::Inst barrier;
+  barrier.op = Opcode::kBarrierBlock;
+  barrier.operands = {number};
+  barrier.attrs.flags = ir::kAligned;
+  barrier.at = at;
+  ir::Insert(f, alone, 0, std::move(barrier), 0);
 }
 
 void GiveOwnRegion(ir::Function& f, const ThreadLoop& loop) {

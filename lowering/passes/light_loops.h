@@ -17,4 +17,7 @@ bool IsLight(const ir::Function& f, const ThreadLoop& loop, const analysis::Unif
 // warps would run it one by one.
 void GiveOwnRegion(ir::Function& f, const ThreadLoop& loop);
 
+// A barrier before the block's end, alone in a block. All threads come there.
+void PutBarrier(ir::Function& f, ir::BlockId block);
+
 }  // namespace ptx2cpu::lowering
