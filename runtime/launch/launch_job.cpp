@@ -113,8 +113,11 @@ LaunchJob::LaunchJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, con
 
 void LaunchJob::Work(unsigned worker, Arena& arena) {
   const uint64_t begin = timeline::Wanted() ? timeline::Now() : 0;
-  if (RunBlocks(worker, arena) && begin != 0)
-    timeline::AddWorker(worker, kernel_.name, begin, timeline::Now());
+  const bool ran = RunBlocks(worker, arena);
+#ifdef __x86_64__
+  __builtin_ia32_sfence();  // stores past the caches are visible before the launch has ended
+#endif
+  if (ran && begin != 0) timeline::AddWorker(worker, kernel_.name, begin, timeline::Now());
 }
 
 bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker) {

@@ -77,3 +77,22 @@ TEST_CASE("code that runs before each early exit needs no live masks", "[forms]"
   CHECK(masks(early) == 1);
   CHECK(masks(early) < masks(late));
 }
+
+TEST_CASE("what depends on nothing but the lane's number is known", "[forms]") {
+  const std::string shared = "  .shared .align 4 .b8 parts[128];\n";
+  auto code = [&](const std::string& body) { return CodeOf(shared + body); };
+  const std::string lane = "  and.b32 %o, %i, 31;\n";
+  // One lane's store, and the tree that leads there for one lane.
+  const std::string first =
+      code(Tree() + lane +
+           "  setp.ne.u32 %p0, %o, 0;\n  @%p0 bra OVER;\n  shr.u32 %o, %i, 3;\n"
+           "  and.b32 %o, %o, 0x1ffffffc;\n  st.shared.u32 [%o], %v;\nOVER:\n  mov.u32 %v, %i;\n");
+  CHECK_FALSE(Has(first, "masked.scatter"));
+  CHECK(Has(first, "i32 4, i32 5, i32 6, i32 7, i32 poison"));  // of the third step
+  // Parts of one run of memory.
+  const std::string some = code(
+      "  st.shared.u32 [%o], %v;\n  bar.sync 0;\n  shl.b32 %o, %i, 2;\n"
+      "  and.b32 %o, %o, 28;\n  ld.shared.u32 %v, [%o];\n");
+  CHECK_FALSE(Has(some, "masked.gather"));
+  CHECK(Has(some, "load <8 x i32>"));
+}

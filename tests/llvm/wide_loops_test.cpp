@@ -115,3 +115,16 @@ TEST_CASE("where all lanes update shared memory, the next lane is counted, not s
   REQUIRE(code);
   CHECK(code->find("all_lanes") != std::string::npos);
 }
+
+TEST_CASE("a loop with an exponential among warp operations is wider than a warp", "[wide]") {
+  std::string text = Kernel(".reqntid 256", "setp.lt.u32 %p1, %i, %n;\n  @%p1 bra LOOP;", true);
+  text.insert(text.find("{\n") + 2, "  .reg .f32 %e;\n");
+  text.insert(text.find("  mad.lo.u32 %sum"),
+              "  cvt.rn.f32.u32 %e, %a3;\n  ex2.approx.ftz.f32 %e, %e;\n  mov.b32 %a3, %e;\n");
+  auto jit =
+      lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4")});
+  REQUIRE(jit);
+  const auto code = (*jit)->Explain(BuildKernel(text, "k"), "k", lowering::Jit::Stage::kLlvm);
+  REQUIRE(code);
+  CHECK(code->find("load <64 x i32>") != std::string::npos);
+}

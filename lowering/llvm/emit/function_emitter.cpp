@@ -50,6 +50,7 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       one_dimensional(one_dimensional),
       exits(analysis::FindEarlyExits(f)),
       slots_of_turn(f.is_kernel ? analysis::FindSlotsOfTurn(f) : analysis::SlotsOfTurn()),
+      streaming_stores(analysis::FindStreamingStores(f)),
       lanes_missing(f.has_early_exit),
       body(m, function),
       b(body.b),

@@ -13,6 +13,7 @@
 
 #include "analysis/lanes/early_exits.h"
 #include "analysis/lanes/slots_of_turn.h"
+#include "analysis/lanes/streaming_stores.h"
 #include "lowering/llvm/emit/alignment_notes.h"
 #include "lowering/llvm/emit/function_body.h"
 #include "lowering/llvm/emit/matrix_arrays.h"
@@ -36,6 +37,7 @@ struct FunctionEmitter {
   const bool one_dimensional;  // tid.x is the thread's number
   const analysis::EarlyExits exits;
   const analysis::SlotsOfTurn slots_of_turn;
+  const std::vector<bool> streaming_stores;
   bool lanes_missing;                             // where code is emitted, lanes may have exited
   std::map<llvm::Value*, llvm::Value*> lanes_of;  // of LanesOf, by the warp's number
   FunctionBody body;

@@ -118,7 +118,7 @@ Status LoopEmitter::Lane(const ir::Inst& inst, LaneStep lane_step, const LaneLoo
 // -- warps and their lanes --
 
 const ir::Inst* LoopEmitter::OnlyLanes(const ir::Inst& warps) const {
-  if (e.f.resumes != ir::Resumes::kNever || e.f.parked_slot != ~0u || e.lanes_missing ||
+  if (e.f.resumes > ir::Resumes::kBlocks || e.f.parked_slot != ~0u || e.lanes_missing ||
       e.exits.within[warps.block.index] || !e.slots_of_turn.turns[warps.block.index].empty())
     return nullptr;
   const ir::Block& turn = e.f.at_block(warps.edges[0].to);

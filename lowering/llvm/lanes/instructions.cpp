@@ -41,6 +41,7 @@ Status LaneVectors::EmitPure(const ir::Inst& inst) {
   const bool uniform = std::ranges::all_of(inst.results, [&](ValueId r) { return ShapeOf(r).uniform(); });
   if (uniform) return EmitScalar(inst);
   TRY_STATUS(e.EmitInst(inst));
+  if (Value known = KnownLowBits(inst)) e.values.Set(inst.results[0], known);
   if (inst.results.size() != 1 || !ShapeOf(inst.results[0]).affine()) return {};
   const ValueId result = inst.results[0];
   Value vector = e.values.Get(result), holds = HoldsAfter(inst);

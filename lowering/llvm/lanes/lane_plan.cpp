@@ -273,7 +273,7 @@ std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry) {
 std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry) {
   if (AgainstAnyVectors(e)) return std::nullopt;
   auto region = FindRegion(e, entry, Threads::kRow, kWarpSize);
-  if (!region || region->levels.size() != 2) return std::nullopt;
+  if (!region) return std::nullopt;
   const unsigned width = WideWidthOf(e, *region, e.f.required_threads[0]);
   if (width == 0) return std::nullopt;
   region = FindRegion(e, entry, Threads::kRow, width);

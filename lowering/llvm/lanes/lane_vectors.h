@@ -107,12 +107,14 @@ class LaneVectors {
   llvm::Value* Vector(llvm::Value* value) { return Broadcast(b, value, width_); }
   llvm::Type* VectorOf(llvm::Type* element) { return llvm::FixedVectorType::get(element, width_); }
 
-  // -- instructions: instructions.cpp; memory, narrow, strided, atomics, locals, textures --
+  // -- instructions: the other files --
+  llvm::Value* KnownLowBits(const ir::Inst& inst) const;
+  std::optional<unsigned> OnlyLane(const Mask& mask) const;  // that is active, where it is known and alone
+  bool LoadKnown(const ir::Inst& inst, const Mask& mask);    // false: nothing is emitted
   Status EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status EmitPure(const ir::Inst& inst);
   Status EmitScalar(const ir::Inst& inst);  // on first lanes' values
-  // A vector as an array, for code that goes from lane to lane.
-  struct Stored {
+  struct Stored {                           // a vector as an array, for code that goes from lane to lane
     ir::ValueId id;
     llvm::AllocaInst* array;
   };
@@ -144,7 +146,10 @@ class LaneVectors {
   Status EmitStore(const ir::Inst& inst, const Mask& mask);
   Status StoreLast(const ir::Inst& inst, const Mask& mask);
   llvm::Value* StepsTo(const ir::Inst& inst, llvm::Value* lane, llvm::Value* like);
-  void StoreTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
+  llvm::Instruction* StoreTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
+  void LoadInOrder(const ir::Inst& inst, llvm::Value* first, Memory memory);
+  llvm::Value* Streams(const ir::Inst& store, const Mask& mask);
+  Status StoreWhole(const ir::Inst& inst, const Mask& mask);
   void Scatter(const ir::Inst& inst, const Mask& mask);
   void StorePartsOfWords(const ir::Inst& inst, const Mask& mask);
   Status LoadLocal(const ir::Inst& inst, const Mask& mask);
@@ -168,13 +173,12 @@ class LaneVectors {
   llvm::Value* HoldsAfter(const ir::Inst& inst);
   Status ChooseBySight(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& together,
                        const std::function<Status()>& apart);
-  // Two pieces of memory: lanes of `second` lie side by side with the last lane, the others with the first.
+  // Lanes of `second` lie side by side with the last lane, the others with the first.
   Status InTwoRuns(const ir::Inst& inst, const Mask& mask, llvm::Value* second);
   bool HasMasksFor(const ir::Inst& inst) const;
   // One branch where a guess holds, the other where not.
   Status Choose(llvm::Value* holds, const std::function<Status()>& yes, const std::function<Status()>& no,
                 const std::vector<ir::ValueId>& results);
-
   // The step of the same lanes, for code that one of them runs for all.
   LaneStep ScalarStep() const;
 

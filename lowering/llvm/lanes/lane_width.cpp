@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "analysis/lanes/load_rows.h"
+
 namespace ptx2cpu::lowering {
 
 using ir::BlockId;
@@ -195,10 +197,29 @@ unsigned WidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned ro
   return width;
 }
 
+namespace {
+
+// The block that a wide step is for: the region's one loop, or what loads the rows of a block (load_rows.h).
+std::optional<BlockId> WideBlock(const FunctionEmitter& e, const LaneRegion& region) {
+  if (region.levels.size() == 2) {
+    const LaneRegion::Level& loop = region.levels[1];
+    if (loop.items.size() != 1 || loop.leaves_together) return std::nullopt;
+    return loop.items[0].block;
+  }
+  const uint32_t* threads = e.f.required_threads;
+  for (BlockId block : region.blocks) {
+    if (!analysis::RowsLoaded(e.f, block, {threads[0], threads[1], threads[2]}).empty()) return block;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row) {
-  const bool one_loop = region.levels.size() == 2 && region.levels[1].items.size() == 1;
-  if (!one_loop || e.m.lane_width != 0 || e.lanes_missing || region.levels[1].leaves_together) return 0;
-  const BlockId loop = region.levels[1].items[0].block;
+  if (region.levels.size() > 2 || e.m.lane_width != 0 || e.lanes_missing) return 0;
+  const std::optional<BlockId> wide = WideBlock(e, region);
+  if (!wide) return 0;
+  const BlockId loop = *wide;
   size_t outside = 0;
   for (BlockId block : region.blocks) {
     if (block == loop) continue;
@@ -219,7 +240,11 @@ unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigne
   width = std::min(width, row == 0 ? kWideWidthOfAnyRow : kMaxWideWidth);
   if (keeper.is_costly()) width = std::min(width, traits.vector_bytes / 4 * kRegistersOfCostly);
   while (row % width != 0) width /= 2;
-  return width > WidthOf(e, region, row) ? width : 0;
+  // Parts of rows would be streams of their own.
+  if (region.levels.size() == 1 && width != row) return 0;
+  // Lanes of warps would otherwise be vectors of at most a warp.
+  const unsigned otherwise = WidthOf(e, region, row);
+  return width > (e.f.is_flat ? otherwise : std::min(otherwise, kWarpSize)) ? width : 0;
 }
 
 }  // namespace ptx2cpu::lowering

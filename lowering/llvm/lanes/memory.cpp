@@ -45,6 +45,7 @@ Value LaneVectors::Repeated(Value lanes, size_t count) {
 Status LaneVectors::Choose(Value holds, const std::function<Status()>& yes, const std::function<Status()>& no,
                            const std::vector<ValueId>& results) {
   if (holds == nullptr) return yes();
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(holds)) return known->isOne() ? yes() : no();
   // A trip of a wide step's lanes that would do otherwise is none that they take together.
   if (is_wide_ && mixed_ != nullptr && mixed_level_ != 0 && !has_effects_) {
     llvm::BasicBlock* together = e.body.NewBlock("together");
@@ -183,6 +184,8 @@ Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   if (inst.attrs.space == ir::Space::kLocal) return LoadLocal(inst, mask);
   const LaneForm form = FormOf(e, region_, inst);
   if (form == LaneForm::kUniform) return EmitScalar(inst);
+  const bool elsewhere = form == LaneForm::kGather || form == LaneForm::kVectorIfSeen;
+  if (elsewhere && LoadKnown(inst, mask)) return {};
   auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Gather(inst, lanes); }); };
   if (form == LaneForm::kGather) return apart();
   auto together = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadTogether(inst, lanes); }); };
@@ -201,6 +204,7 @@ void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned 
   Value pointer = FirstPointer(inst, &memory, lanes_before);
   llvm::Instruction* load;
   if (IsAll(mask)) {
+    if (is_wide_ && region_.levels.size() == 1 && count == 1) return LoadInOrder(inst, pointer, memory);
     load = b.CreateAlignedLoad(type, pointer, AlignOf(inst, 0));
   } else {
     load = b.CreateMaskedLoad(type, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count),
@@ -243,10 +247,10 @@ void LaneVectors::Gather(const ir::Inst& inst, const Mask& active) {
 Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
   if (inst.attrs.space == ir::Space::kLocal) return StoreLocal(inst, mask);
   const LaneForm form = FormOf(e, region_, inst);
-  if (form == LaneForm::kUniform) return StoreLast(inst, mask);
+  if (form == LaneForm::kUniform || OnlyLane(mask)) return StoreLast(inst, mask);
   auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Scatter(inst, lanes); }); };
   if (form == LaneForm::kGather) return apart();
-  auto whole = [&] { return Together(inst, mask, [&](const Mask& lanes) { StoreTogether(inst, lanes); }); };
+  auto whole = [&] { return StoreWhole(inst, mask); };
   auto strided = [&] { return Together(inst, mask, [&](const Mask& lanes) { StoreStrided(inst, lanes); }); };
   // A lane that is alone (`if (threadIdx.x == 0)`) stores for itself: a vector under its mask would reach far
   // past it, and where that is past the end of memory, processors take a thousand cycles to see that nothing
@@ -273,6 +277,7 @@ Value LaneVectors::StepsTo(const ir::Inst& inst, Value lane, Value like) {
 // All lanes store to one place, or one lane alone: the last one's value remains.
 Status LaneVectors::StoreLast(const ir::Inst& inst, const Mask& mask) {
   ValueMap::Overrides lasts(e.values);
+  const std::optional<unsigned> only = OnlyLane(mask);
   Value last = nullptr;
   for (size_t i = 0; i < inst.operands.size(); ++i) {
     const ShapedValue shaped = e.values.Shaped(inst.operands[i]);
@@ -281,9 +286,10 @@ Status LaneVectors::StoreLast(const ir::Inst& inst, const Mask& mask) {
       Value bits = Bits(mask);
       Value after = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits, b.getTrue());
       last = b.CreateSub(Literal(bits, width_ - 1), after);
+      if (only) last = Literal(bits, *only);
     }
     // Of a sequence no vector is needed.
-    const bool steps = i == 0 && shaped.first != nullptr;
+    const bool steps = i == 0 && shaped.first != nullptr && (!only || shaped.holds == nullptr);
     Value element = steps ? b.CreateAdd(shaped.first, StepsTo(inst, last, shaped.first))
                           : b.CreateExtractElement(shaped.value, last);
     lasts.Set(inst.operands[i], {element, nullptr, shaped.holds});
@@ -291,7 +297,7 @@ Status LaneVectors::StoreLast(const ir::Inst& inst, const Mask& mask) {
   return EmitScalar(inst);
 }
 
-void LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before) {
+llvm::Instruction* LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before) {
   NoteMisaligned(inst, mask, true);
   Memory memory;
   const size_t count = inst.operands.size() - 1;
@@ -326,6 +332,7 @@ void LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& mask, unsigned
     store = b.CreateMaskedStore(whole, pointer, AlignOf(inst, 0), Repeated(mask.lanes, count));
   }
   e.m.Annotate(store, memory);
+  return store;
 }
 
 void LaneVectors::Scatter(const ir::Inst& inst, const Mask& mask) {

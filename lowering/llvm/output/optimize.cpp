@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "lowering/llvm/output/unrolling.h"
+#include "lowering/llvm/output/unused_lanes.h"
 
 namespace ptx2cpu::lowering {
 
@@ -37,7 +38,7 @@ constexpr std::string_view kFull =
     "  loop-mssa(loop-instsimplify,loop-simplifycfg,loop-rotate,licm),"
     "  simplifycfg,instcombine<no-verify-fixpoint>,"
     "  loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),"
-    "  sroa<modify-cfg>,gvn,sccp,bdce,instcombine<no-verify-fixpoint>,dse,"
+    "  sroa<modify-cfg>,gvn,sccp,bdce,drop-unused-lanes,instcombine<no-verify-fixpoint>,dse,"
     "  loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,adce"
     ")),"
     "function<eager-inv>("
@@ -49,8 +50,13 @@ constexpr std::string_view kFull =
 std::string_view PipelineOf(int level) { return level <= 0 ? kInline : level == 1 ? kQuick : kFull; }
 
 bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
-  if (name != "keep-long-loops") return false;
-  passes.addPass(KeepLongLoops());
+  if (name == "keep-long-loops") {
+    passes.addPass(KeepLongLoops());
+  } else if (name == "drop-unused-lanes") {
+    passes.addPass(DropUnusedLanes());
+  } else {
+    return false;
+  }
   return true;
 }
 

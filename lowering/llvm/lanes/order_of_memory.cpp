@@ -1,0 +1,79 @@
+// Accesses to arrays that are larger than the caches: in the order of memory, and without reading what is
+// only written.
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
+
+#include <algorithm>
+
+#include "lowering/llvm/lanes/lane_vectors.h"
+#include "runtime/abi/abi.h"
+
+namespace ptx2cpu::lowering {
+
+using Value = llvm::Value*;
+
+namespace {
+// Of an array that a launch writes: more than the next kernel would find in most caches.
+constexpr uint64_t kStreamedBytes = 32 << 20;
+constexpr uint64_t kLineBytes = 64;
+}  // namespace
+
+// LLVM orders loads by what keeps few registers alive, which reads parts of several rows in turns, each from
+// its end: as many streams of memory, for which processors do not fetch ahead as they do for one. The empty
+// assembly between registers of the row keeps their order, and is no instruction.
+void LaneVectors::LoadInOrder(const ir::Inst& inst, Value first, Memory memory) {
+  const auto bytes = static_cast<unsigned>(ir::Bytes(inst.type));
+  const unsigned lanes = std::max(e.m.traits.vector_bytes / bytes, 1u);
+  auto* type = llvm::FixedVectorType::get(e.m.MemoryTypeOf(inst.type), lanes);
+  auto* order = llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), false), "", "~{memory}", true);
+  llvm::SmallVector<Value, 16> parts;
+  for (unsigned lane = 0; lane < width_; lane += lanes) {
+    b.CreateCall(order);
+    Value pointer = b.CreateConstGEP1_64(b.getInt8Ty(), first, uint64_t{lane} * bytes);
+    auto* load = b.CreateAlignedLoad(type, pointer, AlignOf(inst, 0));
+    e.m.Annotate(load, memory);
+    parts.push_back(load);
+  }
+  e.values.Set(inst.results[0], llvm::concatenateVectors(b, parts));
+}
+
+// Whether the store's array is better written past the caches: all lanes write whole lines of one that is
+// large. Null: never.
+Value LaneVectors::Streams(const ir::Inst& store, const Mask& mask) {
+  const auto number = static_cast<size_t>(&store - f.insts.data());
+  const uint64_t bytes = static_cast<uint64_t>(ir::Bytes(store.type)) * ElementCount(store);
+  if (!e.m.traits.is_x86 || !e.streaming_stores[number] || width_ * bytes % kLineBytes != 0) return nullptr;
+  Value is_large = e.body.AtEntry([&] {
+    auto field = [&](size_t offset) {
+      return b.CreateZExt(e.body.Field(offset, b.getInt32Ty(), "extent"), b.getInt64Ty());
+    };
+    Value threads = field(offsetof(ptx2cpu_block, thread_count));
+    for (size_t axis = 0; axis < 3; ++axis)
+      threads = b.CreateMul(threads, field(offsetof(ptx2cpu_block, nctaid) + 4 * axis));
+    return b.CreateICmpUGE(threads, b.getInt64(kStreamedBytes / bytes));
+  });
+  Memory memory;
+  Value pointer = b.CreatePtrToInt(FirstPointer(store, &memory, 0), b.getInt64Ty());
+  Value is_aligned = b.CreateICmpEQ(b.CreateAnd(pointer, kLineBytes - 1), b.getInt64(0));
+  Value holds = b.CreateAnd(is_large, is_aligned);
+  return IsAll(mask) ? holds : b.CreateAnd(holds, AllOf(mask));
+}
+
+Status LaneVectors::StoreWhole(const ir::Inst& inst, const Mask& mask) {
+  auto cached = [&] { return Together(inst, mask, [&](const Mask& lanes) { StoreTogether(inst, lanes); }); };
+  Value streams = Streams(inst, mask);
+  if (streams == nullptr) return cached();
+  auto past_caches = [&]() -> Status {
+    const Mask all = {llvm::Constant::getAllOnesValue(mask.lanes->getType()), b.getTrue()};
+    llvm::Instruction* made = StoreTogether(inst, all);
+    auto* store = llvm::cast<llvm::StoreInst>(made);
+    store->setAlignment(llvm::Align(kLineBytes));
+    llvm::Metadata* one = llvm::ConstantAsMetadata::get(b.getInt32(1));
+    store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(e.m.context, one));
+    return {};
+  };
+  return Choose(streams, past_caches, cached, {});
+}
+
+}  // namespace ptx2cpu::lowering

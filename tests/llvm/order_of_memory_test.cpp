@@ -1,0 +1,149 @@
+// Arrays larger than the caches: rows are read in the order of memory, what is only written is written past
+// the caches, and results are those of threads one by one.
+#include <catch2/catch.hpp>
+#include <optional>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+std::string CodeOf(const std::string& ptx, lowering::Jit::Stage stage) {
+  auto jit =
+      lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4")});
+  REQUIRE(jit);
+  auto text = (*jit)->Explain(BuildKernel(ptx, "k"), "k", stage);
+  REQUIRE(text);
+  return *text;
+}
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// out[i] = 3 * in[i / 64] + i for i < n; `end` after it.
+std::string Scaled(const std::string& end, const std::string& to = "%out") {
+  return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+{
+  .reg .pred %p<4>; .reg .b32 %i, %n, %v, %a<4>; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %a0, %ctaid.x;
+  mov.u32 %a1, %ntid.x;
+  mov.u32 %a2, %tid.x;
+  mad.lo.u32 %i, %a0, %a1, %a2;
+  setp.ge.u32 %p0, %i, %n;
+  @%p0 bra DONE;
+  shr.u32 %a3, %i, 6;
+  mul.wide.u32 %at, %a3, 4;
+  add.s64 %at, %in, %at;
+  ld.global.u32 %v, [%at];
+  mad.lo.u32 %v, %v, 3, %i;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %at, )" +
+         to + R"(, %at;
+  st.global.u32 [%at], %v;
+)" + end +
+         R"(
+DONE:
+  ret;
+}
+)";
+}
+
+// The sum of a thread's four elements, a row apart each, and its neighbour's; the second row is read first.
+std::string RowSums(uint32_t threads) {
+  const std::string row = std::to_string(4 * threads);
+  std::string text = kHead + ".visible .entry k(.param .u64 pin, .param .u64 pout)\n.reqntid " +
+                     std::to_string(threads) + R"(
+{
+  .reg .b32 %i, %first, %v, %o, %a<4>; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %a0, %ctaid.x;
+  mov.u32 %a1, %ntid.x;
+  mov.u32 %a2, %tid.x;
+  mul.lo.u32 %first, %a0, %a1;
+  add.u32 %i, %first, %a2;
+  mad.lo.u32 %first, %first, 4, %a2;
+  mul.wide.u32 %at, %first, 4;
+  add.s64 %in, %in, %at;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %out, %out, %at;
+  ld.global.u32 %v, [%in+)" +
+                     row + "];\n";
+  for (const uint32_t k : {0u, 2u, 3u})
+    text +=
+        "  ld.global.u32 %o, [%in+" + std::to_string(4 * threads * k) + "];\n  mad.lo.u32 %v, %v, 5, %o;\n";
+  return text +
+         "  shfl.sync.down.b32 %o, %v, 1, 31, 0xffffffff;\n  mad.lo.u32 %v, %o, 3, %v;\n"
+         "  st.global.u32 [%out], %v;\n  ret;\n}\n";
+}
+
+struct Sizes {
+  uint32_t grid = 1, block = 1;
+  size_t in = 1, out = 1;  // words
+};
+
+std::vector<uint32_t> Run(const std::string& ptx, const lowering::JitOptions& options, const Sizes& sizes,
+                          std::optional<uint32_t> n) {
+  auto kernel = JitKernel::Create(BuildKernel(ptx, "k"), options);
+  if (!kernel) FAIL(kernel.error().Render());
+  harness::KernelCall call{{sizes.grid, 1, 1}, {sizes.block, 1, 1}, 0, {}, {}, {}};
+  for (const size_t words : {sizes.in, sizes.out}) {
+    auto parsed = rt::ParseSpec("inout:u32:[0]");
+    REQUIRE(parsed);
+    parsed->data.resize(4 * words);
+    for (size_t i = 0; i < words; ++i) {
+      const auto word = static_cast<uint32_t>((i + 1) * 2654435761u);
+      std::memcpy(&parsed->data[4 * i], &word, 4);
+    }
+    call.arguments.push_back(std::move(*parsed));
+  }
+  if (n) call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(*n)));
+  const Status status = (*kernel)->Run(call);
+  if (!status) FAIL(status.error().Render());
+  std::vector<uint32_t> out(sizes.out);
+  std::memcpy(out.data(), call.arguments[1].data.data(), 4 * out.size());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("stores of what is only written may go past the caches", "[streams]") {
+  const auto stage = lowering::Jit::Stage::kOptimized;
+  CHECK(Has(CodeOf(Scaled(""), stage), "!nontemporal"));
+  const char* kept[] = {
+      "  ld.global.u32 %v, [%out];\n  st.global.u32 [%out], %v;\n",  // the array is read
+      "  fence.acq_rel.gpu;\n",                                      // others may wait for the stores
+      "  red.global.add.u32 [%in], 1;\n",
+  };
+  for (const char* end : kept) CHECK_FALSE(Has(CodeOf(Scaled(end), stage), "!nontemporal"));
+  CHECK_FALSE(Has(CodeOf(Scaled("", "%in"), stage), "!nontemporal"));
+}
+
+TEST_CASE("a large array that is only written", "[streams]") {
+  const uint32_t n = (8 << 20) + 77;
+  const Sizes sizes{.grid = n / 256 + 1, .block = 256, .in = n / 64 + 2, .out = n};
+  const std::vector<uint32_t> out = Run(Scaled(""), {}, sizes, n);
+  size_t wrong = 0;
+  for (uint32_t i = 0; i < n; ++i) wrong += out[i] != 3 * ((i / 64 + 1) * 2654435761u) + i;
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("rows of a block are one stream of memory", "[streams]") {
+  const std::string keeps_order = "asm sideeffect \"\", \"~{memory}\"";
+  CHECK(Has(CodeOf(RowSums(256), lowering::Jit::Stage::kLlvm), keeps_order));
+  CHECK_FALSE(Has(CodeOf(RowSums(1024), lowering::Jit::Stage::kLlvm), keeps_order));
+  for (const uint32_t threads : {64u, 128u, 256u, 512u}) {
+    const Sizes sizes{.grid = 3, .block = threads, .in = size_t{12} * threads, .out = size_t{3} * threads};
+    const std::vector<uint32_t> plain = Run(RowSums(threads), {.lane_width = 1}, sizes, {});
+    for (const char* target : {"native", "x86-64-v3"}) {
+      INFO(threads << " threads, " << target);
+      CHECK(Run(RowSums(threads), {.target = *lowering::ResolveTarget(target)}, sizes, {}) == plain);
+    }
+  }
+}
