@@ -27,7 +27,7 @@ namespace {
 
 // LLVM's time grows faster than the code. Loops repay it.
 constexpr double kMargin = 1.2;  // the estimate is rough, and vectors take longer to compile
-constexpr size_t kMaxCodeOutside = 3000, kMaxCodeInLoops = 32000;
+constexpr size_t kMaxCodeOutside = 3000, kMaxCodeInLoops = 16000;
 
 size_t Count(const ir::Inst& access) {
   return access.op == Opcode::kLoad ? access.results.size() : access.operands.size() - 1;
