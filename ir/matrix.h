@@ -39,7 +39,9 @@ inline constexpr std::array<ElementInfo, 13> kElements = {{
 }};
 inline const ElementInfo& InfoOf(Element element) { return kElements[static_cast<uint32_t>(element)]; }
 
-enum class Combine : uint8_t { kProduct, kXor, kAnd };  // of two elements; the sum of b1 counts ones
+// Of two elements; the sum of b1 counts ones. kChain: products of f16, bf16 or tf32, each sum a chain of
+// fused multiply-adds in f32 (interpret/matrix_sum.h), in place of the sums of Hopper's tensor cores.
+enum class Combine : uint8_t { kProduct, kXor, kAnd, kChain };
 
 // D = A * B + C. Operands of MatrixMultiply: the registers of A, B and C, metadata where A is sparse,
 // membermask.
@@ -61,6 +63,10 @@ struct Product {
   }
   static uint32_t Tiles(uint32_t depth, Element element) {
     return element == Element::kF64 ? depth / 4 : depth * InfoOf(element).bits / 128;
+  }
+
+  bool CanChain() const {
+    return !sparse && (a == Element::kF16 || a == Element::kBF16 || a == Element::kTF32);
   }
 
   friend bool operator==(const Product&, const Product&) = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "ir/verify/verify.h"
 #include "lowering/thread_clock.h"
@@ -83,6 +84,12 @@ Result<TierChoice> PtxModule::ChooseTier(std::string_view kernel, const BuildOpt
   return DecideTier(module, module.functions[0], options.pipeline.passes);
 }
 
+MatrixSums MatrixSumsWanted() {
+  const char* value = std::getenv("PTX2CPU_MATRIX_SUMS");
+  return value != nullptr && std::string_view(value) == "chained" ? MatrixSums::kChained
+                                                                  : MatrixSums::kRecorded;
+}
+
 Result<BuildOptions> PtxModule::ForShape(std::string_view kernel, const BuildOptions& options,
                                          analysis::LaunchShape shape) const {
   if (options.pipeline.passes.launch) return options;
@@ -97,7 +104,9 @@ Result<BuildOptions> PtxModule::ForShape(std::string_view kernel, const BuildOpt
 Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions& options,
                                     std::vector<StageTime>* times) const {
   Stopwatch watch(times);
-  ir::Module module = TRY(ptx::Translate(*symbols_, kernel, {.contract = options.contract}));
+  const ptx::TranslateOptions translation{.contract = options.contract,
+                                          .chains_matrix_sums = options.matrix_sums == MatrixSums::kChained};
+  ir::Module module = TRY(ptx::Translate(*symbols_, kernel, translation));
   watch.Lap("ir");
   if (options.pipeline.verify_each) TRY_STATUS(ir::Verify(module));
   if (options.pipeline.stop_after == "ir") return module;

@@ -25,9 +25,15 @@ struct StageTime {
   double milliseconds = 0;
 };
 
+// How products of f16, bf16 and tf32 are summed: with the bits that an H100 has, as recorded, or by chains of
+// multiply-adds, which are faster (README.md).
+enum class MatrixSums : uint8_t { kRecorded, kChained };
+MatrixSums MatrixSumsWanted();  // kChained with PTX2CPU_MATRIX_SUMS=chained
+
 struct BuildOptions {
   PipelineOptions pipeline;  // pipeline.stop_after also takes "ir": as translated, before the first pass
   bool contract = true;      // the image's JIT option --fmad
+  MatrixSums matrix_sums = MatrixSumsWanted();
 };
 
 // A parsed PTX module, or several that were linked; kernels are built from it one at a time.

@@ -138,6 +138,24 @@ uint64_t FloatSum(const matrix::Product& form, std::span<const FactorPair> pairs
   return result >> cut << cut;
 }
 
+// From c on, in the order of k; of bf16 the second of each pair first, as x86-64's instruction for pairs
+// does.
+uint64_t ChainedSum(const matrix::Product& form, std::span<const FactorPair> pairs, uint64_t c) {
+  const Format &f16 = FormatOf(Type::kF16), &f32 = FormatOf(Type::kF32);
+  const Rounding mode = Rounding::kNearestEven;
+  // The bits of bf16 and tf32 are the upper ones of f32.
+  auto number = [&](uint64_t bits) {
+    if (form.a == Element::kF16) return Decode(f16, bits);
+    return Decode(f32, form.a == Element::kBF16 ? bits << 16 : bits & 0xffffe000);
+  };
+  if (form.c == Element::kF16) c = Encode(f32, Decode(f16, c), {.mode = mode});
+  for (size_t n = 0; n < pairs.size(); ++n) {
+    const FactorPair& pair = pairs[form.a == Element::kBF16 ? n ^ 1 : n];
+    c = Encode(f32, Add(Multiply(number(pair.a), number(pair.b)), Decode(f32, c), mode), {.mode = mode});
+  }
+  return form.c == Element::kF16 ? Encode(f16, Decode(f32, c), {.mode = mode}) : c;
+}
+
 int64_t IntegerOf(Element element, uint64_t bits) {
   const ElementInfo& info = matrix::InfoOf(element);
   return info.is_signed ? static_cast<int64_t>(AsSigned(bits, info.bits)) : static_cast<int64_t>(bits);
@@ -165,6 +183,7 @@ uint64_t SumOfProducts(const matrix::Product& form, std::span<const FactorPair> 
     }
     return c;
   }
+  if (form.combine == Combine::kChain) return ChainedSum(form, pairs, c);
   return form.c == Element::kS32 ? IntegerSum(form, pairs, c) : FloatSum(form, pairs, c);
 }
 

@@ -100,7 +100,7 @@ Status CheckMatrix(const Subject& s, BlockId block, const Inst& inst) {
     good = inst.operands.size() == p.operands() && inst.results.size() == p.registers_of_c() &&
            inst.attrs.index == matrix::Encode(p);
     const Type accumulator = p.c == matrix::Element::kF32 ? Type::kF32 : is_f64 ? Type::kF64 : Type::kI32;
-    good &= inst.type == accumulator;
+    good &= inst.type == accumulator && (p.combine != matrix::Combine::kChain || p.CanChain());
     const size_t multiplicands = p.registers_of_a() + p.registers_of_b();
     for (size_t n = 0; good && n < inst.operands.size(); ++n) {
       const bool is_c = n >= multiplicands && n < multiplicands + p.registers_of_c();
@@ -113,7 +113,7 @@ Status CheckMatrix(const Subject& s, BlockId block, const Inst& inst) {
     const matrix::SharedProduct p = matrix::DecodeShared(inst.attrs.index);
     const Type accumulator = p.product.c == matrix::Element::kF32 ? Type::kF32 : Type::kI32;
     good = inst.operands.size() == p.operands() && inst.results.size() == p.registers_of_c() &&
-           inst.type == accumulator;
+           inst.type == accumulator && (p.product.combine != matrix::Combine::kChain || p.product.CanChain());
     auto wanted = [&](size_t n) {
       if (n < p.operands_of_a()) return p.a_in_shared ? Type::kI64 : Type::kI32;
       if (n == p.operands_of_a()) return Type::kI64;

@@ -68,6 +68,19 @@ std::vector<ValueId> MultiplyMatrices(Emitter& e, const Product& form, const Mat
   return e.f.at_inst(id).results;
 }
 
+void ChainMatrixSums(ir::Module& module) {
+  for (ir::Function& function : module.functions) {
+    for (ir::Inst& inst : function.insts) {
+      if (inst.op != Opcode::kMatrixMultiply && inst.op != Opcode::kMatrixMultiplyShared) continue;
+      const bool is_shared = inst.op == Opcode::kMatrixMultiplyShared;
+      ir::matrix::SharedProduct shared = ir::matrix::DecodeShared(inst.attrs.index);
+      if (!shared.product.CanChain()) continue;
+      shared.product.combine = ir::matrix::Combine::kChain;
+      inst.attrs.index = is_shared ? ir::matrix::Encode(shared) : ir::matrix::Encode(shared.product);
+    }
+  }
+}
+
 bool IsFp8(PtxType type) { return type == PtxType::kE4M3 || type == PtxType::kE5M2; }
 
 bool HasRegisters(Emitter& e, size_t operand, size_t count) {

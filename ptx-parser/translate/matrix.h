@@ -30,6 +30,8 @@ struct MatrixOperands {
 };
 std::vector<ir::ValueId> MultiplyMatrices(Emitter& e, const ir::matrix::Product& form,
                                           const MatrixOperands& operands);
+// Makes chains of the products that can be (Combine::kChain).
+void ChainMatrixSums(ir::Module& module);
 
 // Whether the operand is a list of `count` registers; else the instruction fails.
 bool HasRegisters(Emitter& e, size_t operand, size_t count);

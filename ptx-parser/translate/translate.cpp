@@ -8,6 +8,7 @@
 #include "ir/external_functions.h"
 #include "ptx-parser/translate/function_translator.h"
 #include "ptx-parser/translate/initializers.h"
+#include "ptx-parser/translate/matrix.h"
 
 namespace ptx2cpu::ptx {
 
@@ -245,6 +246,7 @@ Result<ir::Module> Translate(const SymbolTable& symbols, std::string_view name,
   MarkIndirectTargets(work, out);
   TRY_STATUS(FillUnusedVariables(work, out));
   TRY_STATUS(LayOutShared(out, work));
+  if (options.chains_matrix_sums) ChainMatrixSums(out);
   out.text = TextOf(work);
   return out;
 }

@@ -15,6 +15,9 @@ struct TranslateOptions {
   // JIT option --fmad: whether `mul` and `add` without .rn are contracted to `fma` (contract.h). PTX leaves
   // it open; ptxas does it, so that with it results are those of a GPU.
   bool contract = true;
+  // Products of f16, bf16 and tf32 are chains of multiply-adds, not the sums of Hopper's tensor cores: PTX
+  // leaves order and rounding open.
+  bool chains_matrix_sums = false;
 };
 
 // Names of the kernels that have a body, in source order.

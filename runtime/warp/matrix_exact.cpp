@@ -1,4 +1,4 @@
-// Products that are exact (integers, bits), and f64: 16 rows at once.
+// Products of bits and of f64: 16 rows at once.
 #include "runtime/abi/matrix.h"
 #include "runtime/warp/matrix_vectors.h"
 
@@ -39,34 +39,6 @@ inline void StoreSums(uint32_t* d, const Shape& shape, const I32x16* sums) {
   }
 }
 
-// Element `at` of words, as floats: sums of products of 8 bits are exact in f32 up to 256 of them.
-template <int bits, typename F, typename U>
-inline F IntegerElement(U word, int at, bool is_signed) {
-  using I = decltype(U{} == U{});
-  const U up = word << (32 - bits - at * bits);
-  return __builtin_convertvector(is_signed ? Bits<I>(up) >> (32 - bits) : Bits<I>(up >> (32 - bits)), F);
-}
-
-template <int bits>
-inline void AddIntegers(const uint32_t* a, const uint32_t* b, const Shape& shape, bool signed_a,
-                        bool signed_b, F32x16* sums) {
-#pragma STDC FP_CONTRACT ON
-  constexpr int kInWord = 32 / bits;
-  for (int tile = 0; tile < shape.depth / (4 * kInWord); ++tile) {
-    ForQuarters([&]<int q>() {
-      const U32x16 words_a = RowsOf<q>(a, tile, shape);
-      const U32x8 words_b = Column<q>(b + tile * 32);
-#pragma clang loop unroll(disable)
-      for (int at = 0; at < kInWord; ++at) {
-        const F32x16 of_a = IntegerElement<bits, F32x16>(words_a, at, signed_a);
-        const F32x8 of_b = IntegerElement<bits, F32x8>(words_b, at, signed_b);
-#pragma clang loop unroll(full)
-        for (int j = 0; j < kColumns; ++j) sums[j] = of_a * of_b[j] + sums[j];
-      }
-    });
-  }
-}
-
 inline U32x16 CountOnes(U32x16 x) {
   x -= x >> 1 & 0x55555555;
   x = (x & 0x33333333) + (x >> 2 & 0x33333333);
@@ -74,36 +46,12 @@ inline U32x16 CountOnes(U32x16 x) {
   return x * 0x01010101 >> 24;
 }
 
-bool IsSigned(uint32_t element) { return element == PTX2CPU_MATRIX_S8 || element == PTX2CPU_MATRIX_S4; }
-
 }  // namespace
 }  // namespace ptx2cpu::rt::matrix
 
 using namespace ptx2cpu::rt::matrix;
 
 extern "C" {
-
-void ptx2cpu_matrix_integer(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c,
-                            const uint32_t*, uint32_t form) {
-  const Shape shape(form);
-  const uint32_t element_a = form >> PTX2CPU_MATRIX_A_SHIFT & 15,
-                 element_b = form >> PTX2CPU_MATRIX_B_SHIFT & 15;
-  const bool signed_a = IsSigned(element_a), signed_b = IsSigned(element_b);
-  F32x16 products[kColumns] = {};
-  if (element_a == PTX2CPU_MATRIX_S8 || element_a == PTX2CPU_MATRIX_U8) {
-    AddIntegers<8>(a, b, shape, signed_a, signed_b, products);
-  } else {
-    AddIntegers<4>(a, b, shape, signed_a, signed_b, products);
-  }
-  I32x16 sums[kColumns];
-  LoadSums(c, shape, sums);
-  for (int j = 0; j < kColumns; ++j) {
-    const auto sum = __builtin_convertvector(products[j], I32x16);
-    const auto wrapped = Bits<I32x16>(Bits<U32x16>(sums[j]) + Bits<U32x16>(sum));
-    sums[j] = (form & PTX2CPU_MATRIX_SATURATES) != 0 ? __builtin_elementwise_add_sat(sums[j], sum) : wrapped;
-  }
-  StoreSums(d, shape, sums);
-}
 
 void ptx2cpu_matrix_bits(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c,
                          const uint32_t*, uint32_t form) {

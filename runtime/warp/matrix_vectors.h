@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+// For what takes sums by reference: they stay in registers.
+#define PTX2CPU_INLINE __attribute__((always_inline))
+
 namespace ptx2cpu::rt::matrix {
 
 using U32x8 = uint32_t __attribute__((vector_size(32)));
@@ -15,10 +18,11 @@ using F64x8 = double __attribute__((vector_size(64)));
 using F64x16 = double __attribute__((vector_size(128)));
 using U64x16 = uint64_t __attribute__((vector_size(128)));
 using I64x16 = int64_t __attribute__((vector_size(128)));
-using I8x8 = int8_t __attribute__((vector_size(8)));
-using I8x16 = int8_t __attribute__((vector_size(16)));
+
+using U16x32 = uint16_t __attribute__((vector_size(64)));
+using I16x32 = int16_t __attribute__((vector_size(64)));
 using I8x64 = int8_t __attribute__((vector_size(64)));
-using I16x8 = int16_t __attribute__((vector_size(16)));
+
 using I16x16 = int16_t __attribute__((vector_size(32)));
 
 template <typename To, typename From>
@@ -53,7 +57,7 @@ inline U32x16 Column(const uint32_t* first, const uint32_t* second) {
 }
 // `visit` for q = 0, 1, 2, 3, as template<int>.
 template <typename Visit>
-inline void ForQuarters(Visit visit) {
+PTX2CPU_INLINE inline void ForQuarters(Visit visit) {
   visit.template operator()<0>();
   visit.template operator()<1>();
   visit.template operator()<2>();

@@ -38,6 +38,12 @@ Result<Dim3> ReadExtent(const Arguments& arguments, std::string_view option) {
 Result<lowering::BuildOptions> ReadBuildOptions(const Arguments& arguments, const Source& source) {
   lowering::BuildOptions options;
   options.contract = source.options.fmad;
+  if (const auto sums = arguments.Value("--matrix-sums")) {
+    if (*sums != "recorded" && *sums != "chained")
+      return Fail(BadValue("--matrix-sums", *sums, "recorded or chained"));
+    options.matrix_sums =
+        *sums == "chained" ? lowering::MatrixSums::kChained : lowering::MatrixSums::kRecorded;
+  }
   lowering::PassOptions& passes = options.pipeline.passes;
   const std::string collapse = arguments.Value("--collapse").value_or("auto");
   const std::string exec = arguments.Value("--exec").value_or("auto");

@@ -46,6 +46,10 @@ constexpr Option kTimeRun = {"--time", "", "print the times of translation and e
 
 constexpr Option kWidth = {"--width", "1|4|8|16|32|64",
                            "threads that a vector holds; default: chosen per loop (PTX2CPU_WIDTH)"};
+constexpr Option kMatrixSums = {"--matrix-sums", "recorded|chained",
+                                "sums of products of f16, bf16 and tf32: with an H100's bits (default), or "
+                                "chains of multiply-adds, which are "
+                                "faster (PTX2CPU_MATRIX_SUMS)"};
 constexpr Option kCheckAlignment = {
     "--check-alignment", "",
     "check the alignment of each access, slowly: a fault then names the thread, and no later access "
@@ -57,7 +61,7 @@ constexpr Option kParseOptions[] = {
     kKernel,
     {"--check", "", "only check: also match every instruction with the instruction table; print counts"}};
 constexpr Option kIrOptions[] = {kSm,        kKernel,    kCollapse, kExec, kForBlock,
-                                 kStopAfter, kDumpAfter, kVerify,   kTime};
+                                 kStopAfter, kDumpAfter, kVerify,   kTime, kMatrixSums};
 constexpr Option kCfgOptions[] = {
     kSm,
     kKernel,
@@ -81,6 +85,7 @@ constexpr Option kCompileOptions[] = {
     kForBlock,
     kCheckAlignment,
     kWidth,
+    kMatrixSums,
     kOptimize,
     kStopAfter,
     kDumpAfter,
@@ -107,19 +112,13 @@ constexpr Option kRunOptions[] = {kSm,
                                   kTime,
                                   kTimeRun};
 constexpr Option kInterpretOptions[] = {
-    kSm,
-    kKernel,
-    kGrid,
-    kBlock,
-    kShared,
-    kArg,
-    kBits,
-    kSave,
-    kCollapse,
-    kExec,
-    {"--at", "STAGE", "interpret the IR as it is after a stage: ir (default) or a pass"},
-    kVerify,
-    kTimeRun};
+    kSm,         kKernel,
+    kGrid,       kBlock,
+    kShared,     kArg,
+    kBits,       kSave,
+    kCollapse,   kExec,
+    kMatrixSums, {"--at", "STAGE", "interpret the IR as it is after a stage: ir (default) or a pass"},
+    kVerify,     kTimeRun};
 constexpr Option kExplainOptions[] = {kSm,
                                       kKernel,
                                       kCollapse,

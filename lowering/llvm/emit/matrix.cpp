@@ -173,18 +173,23 @@ static_assert(matrix::Encode({.rows = 8,
                PTX2CPU_MATRIX_F64 << PTX2CPU_MATRIX_B_SHIFT | PTX2CPU_MATRIX_S8 << PTX2CPU_MATRIX_C_SHIFT |
                PTX2CPU_MATRIX_XOR));
 
+// In the names of functions.
+constexpr std::string_view kElementNames[] = {"f16", "bf16", "tf32", "f64", "s8",   "u8",  "s4",
+                                              "u4",  "b1",   "f32",  "s32", "e4m3", "e5m2"};
+static_assert(std::size(kElementNames) == matrix::kElements.size());
+
 // Floats of the shapes that have 16 rows and dense matrices have a function for each depth.
 std::string FunctionOf(const matrix::Product& p) {
   using matrix::Element;
-  const bool is_half = p.c == Element::kF16;
-  const std::string depth = std::to_string(p.depth);
-  if (p.a == Element::kF64) return "ptx2cpu_matrix_f64";
-  if (p.a == Element::kB1) return "ptx2cpu_matrix_bits";
-  if (p.sparse) return "ptx2cpu_matrix_general";
-  if (p.c == Element::kS32) return "ptx2cpu_matrix_integer";
-  if (matrix::InfoOf(p.a).bits == 8) return "ptx2cpu_matrix_general";
-  if (p.a == Element::kF16) return "ptx2cpu_matrix_f16_k" + depth + (is_half ? "_f16" : "_f32");
-  return (p.a == Element::kBF16 ? "ptx2cpu_matrix_bf16_k" : "ptx2cpu_matrix_tf32_k") + depth;
+  auto name = [](Element element) { return std::string(kElementNames[static_cast<size_t>(element)]); };
+  const std::string begin = "ptx2cpu_matrix_", depth = "_k" + std::to_string(p.depth);
+  if (p.a == Element::kF64) return begin + name(p.a);
+  if (p.a == Element::kB1) return begin + "bits";
+  if (p.sparse) return begin + "general";
+  if (p.c == Element::kS32) return begin + name(p.a) + "_" + name(p.b);
+  if (matrix::InfoOf(p.a).bits == 8) return begin + "general";
+  return begin + (p.combine == matrix::Combine::kChain ? "chain_" : "") + name(p.a) + depth +
+         (p.a == Element::kF16 ? "_" + name(p.c) : "");
 }
 
 }  // namespace

@@ -45,6 +45,32 @@ std::string WarpName(const TargetTraits& traits) {
   return "warp_plain_" + std::string(MachineOf(traits));
 }
 
+// The parts of runtime/warp/matrix.def, in an order in which each uses those after it only; and their builds
+// for some machines, the first that the target has. Others have one for the machine.
+constexpr std::string_view kMatrixParts[] = {"rows", "float", "chain", "wide", "integer", "exact", "general"};
+struct MatrixBuild {
+  std::string_view part, name;
+  bool (*runs)(const TargetTraits&);
+};
+constexpr MatrixBuild kMatrixBuilds[] = {
+    {"float", "avx512", [](const TargetTraits& t) { return t.has_avx512; }},
+    {"chain", "bf16", [](const TargetTraits& t) { return t.has_bf16_dot; }},
+    {"chain", "avx512", [](const TargetTraits& t) { return t.has_avx512; }},
+    {"integer", "vnni", [](const TargetTraits& t) { return t.has_vnni; }},
+    {"integer", "avx512", [](const TargetTraits& t) { return t.has_avx512; }},
+    {"integer", "avx2", [](const TargetTraits& t) { return t.warp_library == WarpLibrary::kAvx2; }},
+};
+
+std::string MatrixName(std::string_view part, const TargetTraits& traits) {
+  std::string_view name = MachineOf(traits);
+  for (const MatrixBuild& build : kMatrixBuilds) {
+    if (build.part != part || !build.runs(traits)) continue;
+    name = build.name;
+    break;
+  }
+  return "matrix_" + std::string(part) + "_" + std::string(name);
+}
+
 Status LinkOne(llvm::Module& module, const std::string& name) {
   for (const Bitcode& bitcode : kBitcode) {
     if (bitcode.name != name) continue;
@@ -133,10 +159,8 @@ Status LinkLibraries(llvm::Module& module, const Target& target) {
     TRY_STATUS(LinkOne(module, "math_" + machine));
     if (UsesLibrary(module, ServiceKind::kMath)) TRY_STATUS(LinkOne(module, "narrow_" + machine));
   }
-  // The special cases of those for floats and integers are in the last.
-  for (const char* part : {"matrix_rows_", "matrix_float_", "matrix_exact_", "matrix_general_"}) {
-    if (UsesLibrary(module, ServiceKind::kMatrix))
-      TRY_STATUS(LinkOne(module, part + std::string(MachineOf(traits))));
+  for (std::string_view part : kMatrixParts) {
+    if (UsesLibrary(module, ServiceKind::kMatrix)) TRY_STATUS(LinkOne(module, MatrixName(part, traits)));
   }
   if (traits.has_fma) Fuse(module);
   TRY_STATUS(DefineWidened(module));
