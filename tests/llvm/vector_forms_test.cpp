@@ -64,6 +64,57 @@ TEST_CASE("a loop with an atomic in a rare arm is a loop over vectors", "[forms]
   CHECK(Has(CodeOf(Rounds(Repeated(kMix, 8) + found)), "xor <32 x i32>"));
 }
 
+TEST_CASE("a loop over the grid's words that works lane by lane prefetches later trips", "[forms]") {
+  // Blocks of 64 count the low bits of words in shared memory.
+  const std::string tally = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+.reqntid 64
+{
+  .reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %d<8>;
+  .shared .align 4 .b8 counts[256];
+  ld.param.u64 %d0, [pin];
+  ld.param.u64 %d1, [pout];
+  ld.param.u32 %r0, [pn];
+  mov.u32 %r1, %tid.x;
+  shl.b32 %r2, %r1, 2;
+  mov.u32 %r3, counts;
+  add.s32 %r4, %r3, %r2;
+  mov.u32 %r5, 0;
+  st.shared.u32 [%r4], %r5;
+  bar.sync 0;
+  mov.u32 %r6, %ctaid.x;
+  mov.u32 %r7, %ntid.x;
+  mad.lo.s32 %r8, %r6, %r7, %r1;
+  mov.u32 %r9, %nctaid.x;
+  mul.lo.s32 %r9, %r9, %r7;
+  setp.ge.u32 %p0, %r8, %r0;
+  @%p0 bra JOIN;
+AGAIN:
+  mul.wide.u32 %d2, %r8, 4;
+  add.s64 %d3, %d0, %d2;
+  ld.global.u32 %r10, [%d3];
+  and.b32 %r11, %r10, 63;
+  shl.b32 %r12, %r11, 2;
+  add.s32 %r12, %r3, %r12;
+  atom.shared.add.u32 %r13, [%r12], 1;
+  add.s32 %r8, %r8, %r9;
+  setp.lt.u32 %p1, %r8, %r0;
+  @%p1 bra AGAIN;
+JOIN:
+  bar.sync 0;
+  ld.shared.u32 %r14, [%r4];
+  mul.wide.u32 %d4, %r1, 4;
+  add.s64 %d5, %d1, %d4;
+  red.global.add.u32 [%d5], %r14;
+  ret;
+}
+)";
+  CHECK(Has(CodeOf(tally), "llvm.prefetch"));
+  std::string sums = tally;  // the same without atomics in the loop
+  sums.replace(sums.find("  atom.shared.add.u32 %r13, [%r12], 1;"), 38, "  add.u32 %r5, %r5, %r12;");
+  CHECK_FALSE(Has(CodeOf(sums), "llvm.prefetch"));
+}
+
 TEST_CASE("a loop that mostly consists of atomics is a loop over lanes", "[forms]") {
   const std::string count =
       "  and.b32 %v, %v, 60;\n  cvt.u64.u32 %in, %v;\n  add.s64 %in, %in, %out;\n"

@@ -133,6 +133,10 @@ class LaneVectors {
   // strided.cpp: where the elements of a kStrided access are in its run of memory.
   struct Stretch {
     llvm::Value* start;   // pointer
+  // prefetch.cpp
+  bool WorksLaneByLane() const;
+  llvm::Value* AtBlockLevel(ir::ValueId id, ValueMap::Overrides& values);
+  void PrefetchLaterTrips(const ir::Inst& load, llvm::Value* pointer);
     llvm::Value* active;  // of the run's elements
     unsigned elements;
     llvm::SmallVector<int, 64> first;  // of each lane

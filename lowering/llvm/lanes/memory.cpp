@@ -203,6 +203,7 @@ void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned 
   auto* type = llvm::FixedVectorType::get(e.m.MemoryTypeOf(inst.type), static_cast<unsigned>(width_ * count));
   Value pointer = FirstPointer(inst, &memory, lanes_before);
   llvm::Instruction* load;
+  if (lanes_before == 0) PrefetchLaterTrips(inst, pointer);
   if (IsAll(mask)) {
     if (is_wide_ && region_.levels.size() == 1 && count == 1) return LoadInOrder(inst, pointer, memory);
     load = b.CreateAlignedLoad(type, pointer, AlignOf(inst, 0));
