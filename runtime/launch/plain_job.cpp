@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/launch/launch_job.h"
+#include "runtime/worker/deferred_atomics.h"
 
 namespace ptx2cpu::rt {
 
@@ -67,6 +68,7 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     Fail(NoMemory());
     return false;
   }
+  DeferredAtomics deferred(kernel(), block);
   LandingPoint landing;
   landing.block = &block;
   LandingScope scope(landing);
@@ -100,6 +102,7 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     const uint64_t fair = std::max<uint64_t>(1, left / (4 * block.worker_count));
     grain = std::clamp<uint64_t>(static_cast<uint64_t>(kChunkSeconds / per_block), 1, fair);
   }
+  deferred.Finish();
   return any;
 }
 

@@ -173,6 +173,7 @@ Result<Place> PlaceOf(Site& s) {
   Place place;
   place.pointer = s.e.memory.Pointer(s.inst.attrs.space, s.inst.operands[0], &place.memory);
   CheckAlignment(s, {0, static_cast<uint64_t>(ir::Bytes(s.inst.type))});
+  if (s.e.deferred.Precede(s.inst)) s.e.deferred.Before(s.inst, nullptr, nullptr, nullptr, 0);
   place.word = s.e.I(s.Width());
   place.align = llvm::Align(static_cast<uint64_t>(ir::Bytes(s.inst.type)));
   if (s.Width() == 128 && !StaysInBlock(s) && !s.e.m.traits.has_atomic_128)
@@ -234,6 +235,11 @@ Value Apply(Site& s, const Place& place, Value operand) {
 Status EmitAtomic(Site& s) {
   if (s.inst.attrs.atomic == AtomicOp::kNone) return s.Broken("names no operation");
   Place place = TRY(PlaceOf(s));
+  if (s.e.deferred.Waits(s.inst)) {
+    s.Return(llvm::Constant::getNullValue(s.e.m.TypeOf(s.inst.type)));  // is not read
+    s.e.deferred.Emit(s.Raw(0), s.Raw(1), [&] { Apply(s, place, s.Raw(1)); });
+    return {};
+  }
   s.Return(FromWord(s, Apply(s, place, s.Raw(1))));
   return {};
 }

@@ -58,7 +58,8 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       blocks(*this),
       memory(*this),
       matrices(*this),
-      alignment(*this) {
+      alignment(*this),
+      deferred(*this, f) {
   body.Begin(f);
 }
 

@@ -15,6 +15,7 @@
 #include "analysis/lanes/slots_of_turn.h"
 #include "analysis/lanes/streaming_stores.h"
 #include "lowering/llvm/emit/alignment_notes.h"
+#include "lowering/llvm/emit/deferred_atomics.h"
 #include "lowering/llvm/emit/function_body.h"
 #include "lowering/llvm/emit/matrix_arrays.h"
 #include "lowering/llvm/emit/memory_access.h"
@@ -48,6 +49,7 @@ struct FunctionEmitter {
   MemoryAccess memory;
   MatrixArrays matrices;
   Alignment alignment;
+  DeferredAtomics deferred;
 };
 
 // One instruction about to be emitted.

@@ -74,6 +74,8 @@ Result<Access> AccessOf(Site& s, size_t count) {
   access.bytes = static_cast<uint64_t>(ir::Bytes(s.inst.type));
   access.align = s.inst.attrs.align != 0 ? s.inst.attrs.align : access.bytes * count;
   for (const AlignedOperand& aligned : AlignedOperandsOf(s.e.f, s.inst)) CheckAlignment(s, aligned);
+  if (s.e.deferred.Precede(s.inst))
+    s.e.deferred.Before(s.inst, s.Raw(0), nullptr, nullptr, access.bytes * count);
   return access;
 }
 
@@ -146,6 +148,7 @@ Status EmitStore(Site& s) {
 
 // One host thread runs the block: a fence of cta scope only keeps the compiler from moving accesses.
 Status EmitFence(Site& s) {
+  if (s.e.deferred.Precede(s.inst)) s.e.deferred.Before(s.inst, nullptr, nullptr, nullptr, 0);
   llvm::AtomicOrdering order = OrderingOf(s.inst.attrs.order);
   if (order == llvm::AtomicOrdering::Monotonic) order = llvm::AtomicOrdering::AcquireRelease;
   bool inside = s.inst.attrs.scope == ir::Scope::kCta;

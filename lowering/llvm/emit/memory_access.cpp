@@ -6,6 +6,7 @@
 #include "analysis/lanes/residues.h"
 #include "lowering/llvm/emit/function_emitter.h"
 #include "runtime/abi/abi.h"
+#include "runtime/abi/deferred_atomics.h"
 
 namespace ptx2cpu::lowering {
 
@@ -153,7 +154,8 @@ void MemoryAccess::PrepareSlots() {
     return e_.b.CreateAnd(e_.b.CreateAdd(offset, e_.b.getInt64(kSlotAlign - 1)),
                           e_.b.getInt64(~(kSlotAlign - 1)));
   };
-  Value offset = e_.b.getInt64(0);
+  static_assert(sizeof(ptx2cpu_deferred) % kSlotAlign == 0);
+  Value offset = e_.b.getInt64(e_.deferred.any() ? sizeof(ptx2cpu_deferred) : 0);
   // Arrays of one size follow each other at one distance: LLVM takes minutes
   // over a long chain of roundings, and a step of a resumable kernel begins
   // with this every time.

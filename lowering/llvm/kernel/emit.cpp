@@ -11,6 +11,7 @@
 #include "lowering/llvm/module/names.h"
 #include "lowering/llvm/module/target_machine.h"
 #include "runtime/abi/abi.h"
+#include "runtime/abi/deferred_atomics.h"
 
 namespace ptx2cpu::lowering {
 
@@ -64,10 +65,18 @@ void EmitShapeChoice(ModuleEmitter& m, const ir::Function& f, llvm::Function* ke
   kernel->setDoesNotThrow();
 }
 
+// Atomics that wait do so in the block's slots.
+void LayOutDeferred(KernelLayout& layout, const DeferredAtomics& deferred) {
+  if (!deferred.any() || (layout.flags & PTX2CPU_KERNEL_DEFERS_ATOMICS) != 0) return;
+  layout.flags |= PTX2CPU_KERNEL_DEFERS_ATOMICS;
+  layout.slot_bytes_per_block += sizeof(ptx2cpu_deferred);
+}
+
 Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
   llvm::Function* entry = DeclareKernel(m, kernel, EntryName(kernel), llvm::GlobalValue::ExternalLinkage);
   auto body = [&](llvm::Function* function, bool one_dimensional) {
     FunctionEmitter emitter(m, kernel, function, one_dimensional);
+    LayOutDeferred(m.layout, emitter.deferred);
     if (kernel.resumes == ir::Resumes::kNever) return EmitKernel(emitter);
     return kernel.resumes == ir::Resumes::kBlocks ? EmitBlockStep(emitter) : EmitStep(emitter);
   };

@@ -3,7 +3,8 @@
 //   for each active lane: old[lane] = fetch_add(p, v[lane])
 //   ->   old = broadcast(fetch_add(p, sum of v)) + sums of v before each lane
 //
-// It is the order in which the lanes follow each other at once, which the memory model allows.
+// It is the order in which the lanes follow each other at once, which the memory model allows. And what lanes
+// do before an access that may observe atomics which wait in the worker's table.
 #include <llvm/IR/Constants.h>
 
 #include "lowering/llvm/lanes/lane_vectors.h"
@@ -65,6 +66,28 @@ Status LaneVectors::EmitCombined(const ir::Inst& inst, const Mask& mask) {
   Value old = Vector(e.values.Get(inst.results[0]));
   e.values.SetShaped(inst.results[0], {b.CreateAdd(old, SumsBefore(b, values, width_)), nullptr, nullptr});
   return {};
+}
+
+// -- deferred atomics --
+
+void LaneVectors::ApplyDeferredBefore(const ir::Inst& inst, const Mask& mask) {
+  if (!e.deferred.Precede(inst)) return;
+  const ShapedValue address = e.values.Shaped(inst.operands[0]);
+  if (!address.value->getType()->isVectorTy()) return;  // what runs once for all lanes looks on its own
+  const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type)) * ElementCount(inst);
+  if (address.first == nullptr) {
+    e.deferred.Before(inst, address.value, nullptr, IsAll(mask) ? nullptr : mask.lanes, bytes);
+    return;
+  }
+  // Where the lanes turn out to be elsewhere, what waits is applied.
+  const int64_t way = ShapeOf(inst.operands[0]).stride * static_cast<int64_t>(width_ - 1);
+  Value last = b.CreateAdd(address.first, Literal(address.first, static_cast<uint64_t>(way)));
+  Value low = way < 0 ? last : address.first, high = way < 0 ? address.first : last;
+  if (address.holds != nullptr) {
+    low = b.CreateSelect(address.holds, low, Literal(low, 0));
+    high = b.CreateSelect(address.holds, high, Literal(high, ~bytes));
+  }
+  e.deferred.Before(inst, low, high, nullptr, bytes);
 }
 
 }  // namespace ptx2cpu::lowering

@@ -23,6 +23,7 @@ Status LaneVectors::EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_l
   if (inst.op == Opcode::kAtomic) return EmitCombined(inst, mask);
   if (inst.op == Opcode::kTexture) return EmitTextures(inst, mask);
   if (inst.op == Opcode::kSurfaceAddress) return EmitSurfaceAddresses(inst, mask);
+  ApplyDeferredBefore(inst, mask);
   if (inst.op == Opcode::kLoad) return EmitLoad(inst, mask);
   if (inst.op == Opcode::kStore) return EmitStore(inst, mask);
   return EmitPure(inst);
@@ -166,6 +167,24 @@ Status LaneVectors::EmitLane(const ir::Inst& inst, Value lane, std::span<const S
   return {};
 }
 
+Status LaneVectors::EachOf(const Mask& mask, const std::function<Status(Value lane)>& body) {
+  llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.body.NewBlock("each_lane"),
+                   *inside = e.body.NewBlock("lane"), *end = e.body.NewBlock("no_more_lanes");
+  Value lanes = Bits(mask);
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::PHINode* rest = b.CreatePHI(lanes->getType(), 2, "rest");
+  rest->addIncoming(lanes, before);
+  b.CreateCondBr(NonZero(rest), inside, end);
+  b.SetInsertPoint(inside);
+  Value lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, rest, b.getTrue(), nullptr, "lane");
+  TRY_STATUS(body(AsLane(lane)));
+  rest->addIncoming(b.CreateAnd(rest, b.CreateSub(rest, Literal(rest, 1))), b.GetInsertBlock());
+  b.CreateBr(head);
+  b.SetInsertPoint(end);
+  return {};
+}
+
 Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
   const std::vector<Stored> operands = StoreOperands(inst);
   std::vector<Stored> results;
@@ -174,29 +193,35 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
     b.CreateAlignedStore(llvm::Constant::getNullValue(VectorOf(e.m.MemoryTypeOf(f.type_of(id)))),
                          results.back().array, llvm::Align(64));
   }
-  llvm::BasicBlock *head = e.body.NewBlock("each_lane"), *inside = e.body.NewBlock("lane"),
-                   *after = e.body.NewBlock("after");
-  Value lanes = Bits(mask);
-  if (IsShortTurn(e, inst)) {
+  llvm::BasicBlock* after = e.body.NewBlock("after");
+  auto one_of = [&](Value lane) { return EmitLane(inst, lane, operands, results); };
+  auto short_ones = [&]() -> Status {
     llvm::BasicBlock *all = e.body.NewBlock("all_lanes"), *some = e.body.NewBlock("some_lanes");
     b.CreateCondBr(AllOf(mask), all, some);
     b.SetInsertPoint(all);
-    TRY_STATUS(e.body.Loop(b.getInt32(width_), "lane",
-                           [&](Value lane) { return EmitLane(inst, lane, operands, results); }));
+    TRY_STATUS(e.body.Loop(b.getInt32(width_), "lane", one_of));
     b.CreateBr(after);
     b.SetInsertPoint(some);
+    return EachOf(mask, one_of);
+  };
+  if (e.deferred.Waits(inst)) {
+    llvm::BasicBlock *wait = e.body.NewBlock("wait"), *direct = e.body.NewBlock("at_once");
+    b.CreateCondBr(e.deferred.TakeCredit(width_), wait, direct);
+    b.SetInsertPoint(wait);
+    {
+      DeferredAtomics::Decided decided(e.deferred, true);
+      TRY_STATUS(short_ones());
+    }
+    b.CreateBr(after);
+    b.SetInsertPoint(direct);
+    DeferredAtomics::Decided decided(e.deferred, false);
+    TRY_STATUS(EachOf(mask, one_of));
+  } else if (IsShortTurn(e, inst)) {
+    TRY_STATUS(short_ones());
+  } else {
+    TRY_STATUS(EachOf(mask, one_of));
   }
-  llvm::BasicBlock* before = b.GetInsertBlock();
-  b.CreateBr(head);
-  b.SetInsertPoint(head);
-  llvm::PHINode* rest = b.CreatePHI(lanes->getType(), 2, "rest");
-  rest->addIncoming(lanes, before);
-  b.CreateCondBr(NonZero(rest), inside, after);
-  b.SetInsertPoint(inside);
-  Value lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, rest, b.getTrue(), nullptr, "lane");
-  TRY_STATUS(EmitLane(inst, AsLane(lane), operands, results));
-  rest->addIncoming(b.CreateAnd(rest, b.CreateSub(rest, Literal(rest, 1))), b.GetInsertBlock());
-  b.CreateBr(head);
+  b.CreateBr(after);
   b.SetInsertPoint(after);
   for (const Stored& result : results) {
     Value all =

@@ -123,20 +123,24 @@ class LaneVectors {
   std::vector<Stored> StoreOperands(const ir::Inst& inst);
   Status EmitLane(const ir::Inst& inst, llvm::Value* lane, std::span<const Stored> operands,
                   std::span<const Stored> results);
+  // A loop over the mask's lanes.
+  Status EachOf(const Mask& mask, const std::function<Status(llvm::Value* lane)>& body);
   Status EmitEachLane(const ir::Inst& inst, const Mask& mask);
+  // Deferred atomics that an access may observe go to memory.
+  void ApplyDeferredBefore(const ir::Inst& inst, const Mask& mask);
   static size_t ElementCount(const ir::Inst& access);
   static llvm::Align AlignOf(const ir::Inst& access, size_t element);
   llvm::Value* FirstPointer(const ir::Inst& inst, Memory* memory, unsigned lanes_before);
   void NoteMisaligned(const ir::Inst& inst, const Mask& mask, bool together);
   Status EmitLoad(const ir::Inst& inst, const Mask& mask);
-  void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
-  // strided.cpp: where the elements of a kStrided access are in its run of memory.
-  struct Stretch {
-    llvm::Value* start;   // pointer
   // prefetch.cpp
   bool WorksLaneByLane() const;
   llvm::Value* AtBlockLevel(ir::ValueId id, ValueMap::Overrides& values);
   void PrefetchLaterTrips(const ir::Inst& load, llvm::Value* pointer);
+  void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
+  // strided.cpp: where the elements of a kStrided access are in its run of memory.
+  struct Stretch {
+    llvm::Value* start;   // pointer
     llvm::Value* active;  // of the run's elements
     unsigned elements;
     llvm::SmallVector<int, 64> first;  // of each lane
@@ -198,6 +202,7 @@ class LaneVectors {
   llvm::BasicBlock* mixed_ = nullptr;
   uint32_t mixed_level_ = 0;
   bool has_effects_ = false;
+  std::vector<bool> is_tested_;     // by value: that it is a sequence was tested where the trip began
   bool trips_are_bounded_ = false;  // the loop of whole trips looks at the bound itself
 };
 

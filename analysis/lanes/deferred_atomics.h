@@ -1,0 +1,34 @@
+// Atomics that may reach memory later than their thread executes them.
+//
+// A relaxed atomic on global memory whose result is not read is ordered by nothing except fences, strong
+// accesses and accesses of the same bytes (PTX ISA 8.10). If it is also one of those that do the same, what
+// it adds may be collected by the host thread that runs the block. Before an instruction that could observe
+// the difference, what has been collected must reach memory.
+#pragma once
+
+#include <vector>
+
+#include "ir/function.h"
+
+namespace ptx2cpu::analysis {
+
+struct DeferredAtomics {
+  enum class Role : uint8_t {
+    kNone,
+    kDeferred,
+    kObserves,  // a weak access: after deferred atomics on the same bytes
+    kOrders,    // after all deferred ones
+  };
+  std::vector<Role> roles;  // by instruction; empty: no atomic is deferred
+  // What all of them do.
+  ir::AtomicOp operation = ir::AtomicOp::kNone;
+  ir::Type type = ir::Type::kI32;
+
+  bool any() const { return !roles.empty(); }
+};
+
+// None in functions other than kernels, in resumable ones, where something else than loads, stores and
+// atomics reads or writes global memory, and where no address is one that the data decides.
+DeferredAtomics FindDeferredAtomics(const ir::Function& f);
+
+}  // namespace ptx2cpu::analysis

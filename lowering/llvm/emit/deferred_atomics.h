@@ -1,0 +1,70 @@
+// Atomics on global memory that wait in the worker's table (runtime/abi/deferred_atomics.h), and what comes
+// after them. The roles of instructions are those of analysis/lanes/deferred_atomics.h.
+//
+//   red.global.add [p], v   ->   entry = table[p >> 2]; if (entry.address == p) entry.value += v
+//                                else { the atomic; ptx2cpu_defer_atomic(p) }
+//   ld.global [q]           ->   if (q in [table.lowest, table.end)) ptx2cpu_apply_deferred(); the load
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "analysis/lanes/deferred_atomics.h"
+#include "lowering/llvm/emit/function_body.h"
+
+namespace ptx2cpu::lowering {
+
+struct FunctionEmitter;
+
+class DeferredAtomics {
+ public:
+  DeferredAtomics(FunctionEmitter& e, const ir::Function& f);
+
+  bool any() const { return found_.any(); }
+  bool Waits(const ir::Inst& inst) const { return RoleOf(inst) == Role::kDeferred; }
+  // The atomic for one lane, its address and operand known. `at_once` does it in memory.
+  void Emit(llvm::Value* address, llvm::Value* operand, const std::function<void()>& at_once);
+  // i1: `lanes` further atomics may wait; else they are to be done at once.
+  llvm::Value* TakeCredit(unsigned lanes);
+  // While it lives, atomics do not ask for credit: they wait, or go to memory.
+  class Decided {
+   public:
+    Decided(DeferredAtomics& atomics, bool wait)
+        : atomics_(atomics), saved_(std::exchange(atomics.decided_, wait)) {}
+    ~Decided() { atomics_.decided_ = saved_; }
+    Decided(const Decided&) = delete;
+    Decided& operator=(const Decided&) = delete;
+
+   private:
+    DeferredAtomics& atomics_;
+    std::optional<bool> saved_;
+  };
+
+  // In front of an instruction that must come after atomics that wait: of one that observes memory, what it
+  // accesses is `bytes` from each of the addresses (a scalar; a vector, of which `lanes` count; `last`, if it
+  // is not null: all between `first` and it).
+  void Before(const ir::Inst& inst, llvm::Value* first, llvm::Value* last, llvm::Value* lanes,
+              uint64_t bytes);
+  bool Precede(const ir::Inst& inst) const {
+    return RoleOf(inst) == Role::kObserves || RoleOf(inst) == Role::kOrders;
+  }
+
+ private:
+  using Role = analysis::DeferredAtomics::Role;
+  Role RoleOf(const ir::Inst& inst) const;
+  llvm::Value* Table();
+  llvm::Value* Member(size_t offset);
+  llvm::Value* Load(llvm::Type* type, llvm::Value* at);
+  void Store(llvm::Value* value, llvm::Value* at);
+  llvm::Value* IsPrepared();
+  void Call(size_t function, llvm::ArrayRef<llvm::Value*> arguments);
+
+  FunctionEmitter& e_;
+  const ir::Function& f_;
+  const analysis::DeferredAtomics found_;
+  std::optional<bool> decided_;
+  llvm::Value* is_prepared_ = nullptr;  // i1, in the function's entry
+};
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,57 @@
+/* Atomics on global memory that wait in a worker.
+ *
+ * Of relaxed atomics whose result is not read, a worker collects for each address what they add (or their
+ * minimum ...), so that workers do not take cache lines from each other. A kernel with
+ * PTX2CPU_KERNEL_DEFERS_ATOMICS has this table at the begin of its block slots (ptx2cpu_block.slots), in
+ * slot_bytes_per_block. Where a launcher has not prepared the table, all atomics are done at once. Generated
+ * code looks an address up at entries[(address >> 2) % PTX2CPU_DEFERRED_ENTRIES]. If another one is there, it
+ * does the atomic at once and calls `enter`. In front of what may observe the difference it calls `apply`, as
+ * the launcher does after the worker's last block. */
+#ifndef PTX2CPU_DEFERRED_ATOMICS_H
+#define PTX2CPU_DEFERRED_ATOMICS_H
+
+#include <stdint.h>
+
+#define PTX2CPU_KERNEL_DEFERS_ATOMICS 4u /* of ptx2cpu_kernel.flags */
+
+#define PTX2CPU_DEFERRED_ENTRIES 1024u
+struct ptx2cpu_deferred_entry {
+  uint64_t address; /* 0: none */
+  uint64_t value;   /* to be combined with what is there; of 32-bit words the low half */
+};
+
+struct ptx2cpu_deferred {
+  uint64_t prepared; /* PTX2CPU_DEFERRED_PREPARED, else nothing may wait here */
+  /* All addresses with an entry are in [lowest, end); ~0 and 0: there is none. */
+  uint64_t lowest, end;
+  /* Below 0: as many atomics go to memory at once, since too many of the last ones found no entry. */
+  int64_t credit;
+  /* An entry for the address, empty; what waited in its place goes to memory. */
+  void (*enter)(struct ptx2cpu_deferred*, uint64_t address, uint32_t form);
+  /* All that wait go to memory. */
+  void (*apply)(struct ptx2cpu_deferred*);
+  uint32_t form;  /* ptx2cpu_deferred_form of all entries */
+  uint32_t count; /* of `used` */
+  uint64_t unused;
+  uint16_t used[PTX2CPU_DEFERRED_ENTRIES];
+  struct ptx2cpu_deferred_entry entries[PTX2CPU_DEFERRED_ENTRIES];
+};
+#define PTX2CPU_DEFERRED_PREPARED 0x7074783264656672u
+#define PTX2CPU_DEFERRED_MAX_CREDIT 16384  /* found entries that are remembered */
+#define PTX2CPU_DEFERRED_MISS 8            /* found entries that one not found costs */
+#define PTX2CPU_DEFERRED_PENALTY (-262144) /* credit after too many that were not found */
+
+/* What the atomics that wait do, and the bit of those on 64-bit words. */
+enum ptx2cpu_deferred_form {
+  PTX2CPU_DEFERRED_ADD,
+  PTX2CPU_DEFERRED_AND,
+  PTX2CPU_DEFERRED_OR,
+  PTX2CPU_DEFERRED_XOR,
+  PTX2CPU_DEFERRED_MIN_S,
+  PTX2CPU_DEFERRED_MIN_U,
+  PTX2CPU_DEFERRED_MAX_S,
+  PTX2CPU_DEFERRED_MAX_U,
+  PTX2CPU_DEFERRED_64 = 8
+};
+
+#endif

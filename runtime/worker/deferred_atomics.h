@@ -1,0 +1,28 @@
+// Atomics that wait in a worker. runtime/abi/deferred_atomics.h has the reason, and how generated code finds
+// them.
+//
+// They are relaxed reductions: nothing orders them before a fence, a strong access or an access of the same
+// memory by their own block, in front of which generated code applies them.
+#pragma once
+
+#include "runtime/abi/abi.h"
+#include "runtime/abi/deferred_atomics.h"
+
+namespace ptx2cpu::rt {
+
+// The table of a block's memory while it lives, if the kernel has one. What still waits goes to memory by
+// Finish, and is forgotten if the launch has faulted.
+class DeferredAtomics {
+ public:
+  DeferredAtomics(const ptx2cpu_kernel& kernel, const ptx2cpu_block& block);
+  ~DeferredAtomics();
+  DeferredAtomics(const DeferredAtomics&) = delete;
+  DeferredAtomics& operator=(const DeferredAtomics&) = delete;
+
+  void Finish();
+
+ private:
+  ptx2cpu_deferred* const table_;
+};
+
+}  // namespace ptx2cpu::rt

@@ -1,0 +1,213 @@
+// Atomics that a worker collects before they go to memory: what they add up to, and who sees it when.
+#include "runtime/abi/deferred_atomics.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+// Thread i < n of the grid does `code` with %w a word of its own, and %at the address of word i * step %
+// words of the table; %own is the address of word i of `out`.
+std::string Tally(const std::string& code, bool is_long = false) {
+  return kHead + R"(
+.visible .entry tally(.param .u64 ptable, .param .u64 pout, .param .u32 pn, .param .u32 pstep, .param .u32 pwords)
+{
+  .reg .pred %p<4>; .reg .b32 %i, %n, %step, %words, %w, %v, %a, %b; .reg .b64 %table, %out, %at, %own, %d, %e;
+  ld.param.u64 %table, [ptable];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  ld.param.u32 %step, [pstep];
+  ld.param.u32 %words, [pwords];
+  mov.u32 %a, %ctaid.x;
+  mov.u32 %b, %ntid.x;
+  mov.u32 %i, %tid.x;
+  mad.lo.u32 %i, %a, %b, %i;
+  mul.wide.u32 %own, %i, 4;
+  add.s64 %own, %out, %own;
+  mul.lo.u32 %a, %i, %step;
+  rem.u32 %a, %a, %words;
+  mul.wide.u32 %at, %a, )" +
+         (is_long ? "8" : "4") + R"(;
+  add.s64 %at, %table, %at;
+  mul.lo.u32 %w, %i, 2654435761;
+  cvt.u64.u32 %d, %w;
+  setp.ge.u32 %p0, %i, %n;
+  @%p0 bra done;
+)" + code +
+         "done:\n  ret;\n}\n";
+}
+
+uint32_t WordOf(uint32_t i) { return i * 2654435761u; }
+
+struct Machine {
+  std::string target;
+  uint32_t width;
+};
+const Machine kMachines[] = {{"native", 0}, {"native", 1}, {"x86-64-v3", 8}, {"x86-64-v4", 32}};
+
+struct Kernel {
+  std::unique_ptr<lowering::Jit> jit;
+  const ptx2cpu_kernel* descriptor;
+  bool Defers() const { return (descriptor->flags & PTX2CPU_KERNEL_DEFERS_ATOMICS) != 0; }
+};
+Kernel Compile(const std::string& ptx, const Machine& machine = kMachines[0]) {
+  auto jit = lowering::Jit::Create({.entry_points = EntryPoints(),
+                                    .target = *lowering::ResolveTarget(machine.target),
+                                    .lane_width = machine.width});
+  REQUIRE(jit);
+  auto compiled = (*jit)->Add(BuildKernel(ptx, "tally"));
+  if (!compiled) FAIL(compiled.error().Render());
+  return {std::move(*jit), compiled->kernel};
+}
+
+struct Launch {
+  uint32_t blocks = 1, threads = 96, n = ~0u, step = 1, words = 64;
+  unsigned workers = 1;
+};
+std::optional<rt::LaunchError> Run(const Kernel& kernel, const Launch& launch, void* table, void* out) {
+  struct {
+    void *table, *out;
+    uint32_t n, step, words;
+  } params{table, out, launch.n, launch.step, launch.words};
+  return rt::Launch(*kernel.descriptor, {{launch.blocks, 1, 1}, {launch.threads, 1, 1}, 0},
+                    std::as_bytes(std::span(&params, 1)).first(kernel.descriptor->parameter_bytes),
+                    {.max_workers = launch.workers});
+}
+void MustRun(const Kernel& kernel, const Launch& launch, void* table, void* out) {
+  if (auto error = Run(kernel, launch, table, out)) FAIL(error->message);
+}
+
+template <typename Word, typename Combine>
+void CheckSums(const std::string& operation, Combine combine) {
+  INFO(operation);
+  const bool is_long = sizeof(Word) == 8;
+  const std::string ptx =
+      Tally("  red.global." + operation + " [%at], " + (is_long ? "%d" : "%w") + ";\n", is_long);
+  for (const Machine& machine : kMachines) {
+    INFO(machine.target << " " << machine.width);
+    const Kernel kernel = Compile(ptx, machine);
+    CHECK(kernel.Defers());
+    // Few words; as many as entries; far more, which push each other out; some that share an entry.
+    for (const Launch& launch : {Launch{.blocks = 40, .n = 3800, .step = 7, .words = 61},
+                                 Launch{.blocks = 40, .step = 1, .words = 1024, .workers = 4},
+                                 Launch{.blocks = 700, .step = 5, .words = 60000, .workers = 4},
+                                 Launch{.blocks = 300, .step = 1024, .words = 8 * 1024}}) {
+      std::vector<Word> table(launch.words, 77), expected = table;
+      for (uint32_t i = 0; i < std::min(launch.n, launch.blocks * launch.threads); ++i) {
+        Word& word = expected[i * launch.step % launch.words];
+        word = combine(word, Word{WordOf(i)});
+      }
+      MustRun(kernel, launch, table.data(), nullptr);
+      CHECK(table == expected);
+    }
+  }
+}
+
+template <typename Word>
+Word Least(Word a, Word b) {
+  return static_cast<std::make_signed_t<Word>>(a) < static_cast<std::make_signed_t<Word>>(b) ? a : b;
+}
+
+}  // namespace
+
+TEST_CASE("deferred atomics of all blocks and workers add up", "[deferred]") {
+  CheckSums<uint32_t>("add.u32", [](auto a, auto b) { return a + b; });
+  CheckSums<uint64_t>("add.u64", [](auto a, auto b) { return a + b; });
+  CheckSums<uint32_t>("and.b32", [](auto a, auto b) { return a & b; });
+  CheckSums<uint64_t>("or.b64", [](auto a, auto b) { return a | b; });
+  CheckSums<uint32_t>("xor.b32", [](auto a, auto b) { return a ^ b; });
+  CheckSums<uint32_t>("min.s32", [](auto a, auto b) { return Least(a, b); });
+  CheckSums<uint64_t>("min.u64", [](auto a, auto b) { return std::min(a, b); });
+  CheckSums<uint64_t>("max.s64", [](auto a, auto b) { return Least(a, b) == a ? b : a; });
+  CheckSums<uint32_t>("max.u32", [](auto a, auto b) { return std::max(a, b); });
+}
+
+TEST_CASE("a block sees what its threads have added", "[deferred]") {
+  struct Way {
+    std::string name, code;
+  };
+  // Each leaves in %v what the thread's word of the table holds after its own atomic.
+  const std::vector<Way> ways = {
+      {"a load", "  ld.global.u32 %v, [%at];\n"},
+      {"a generic load", "  ld.u32 %v, [%at];\n"},
+      {"a load of its other half",
+       "  ld.global.u16 %v, [%at];\n  ld.global.u16 %a, [%at+2];\n"
+       "  shl.b32 %a, %a, 16;\n  or.b32 %v, %v, %a;\n"},
+      {"a volatile load", "  ld.volatile.global.u32 %v, [%at];\n"},
+      {"an atomic", "  atom.global.add.u32 %v, [%at], 0;\n"},
+      {"another operation", "  atom.global.max.u32 %v, [%at], 0;\n"},
+      {"compare and swap", "  atom.global.cas.b32 %v, [%at], 1, 1;\n"},
+      {"a fence", "  membar.gl;\n  ld.global.u32 %v, [%at];\n"},
+      {"an add of cta scope", "  atom.cta.global.add.u32 %v, [%at], 0;\n"},
+  };
+  for (const Way& way : ways) {
+    INFO(way.name);
+    for (const Machine& machine : kMachines) {
+      const Kernel kernel = Compile(
+          Tally("  red.global.add.u32 [%at], %w;\n" + way.code + "  st.global.u32 [%own], %v;\n"), machine);
+      CHECK(kernel.Defers());
+      std::vector<uint32_t> table(512, 3), out(512);
+      MustRun(kernel, {.blocks = 4, .threads = 128, .n = 500, .step = 1, .words = 512}, table.data(),
+              out.data());
+      bool same = true;
+      for (uint32_t i = 0; i < 500; ++i) same &= out[i] == WordOf(i) + 3;
+      CHECK(same);
+    }
+  }
+}
+
+TEST_CASE("a barrier shows what other threads have added, and a store after an atomic stays", "[deferred]") {
+  // Another thread reads the word; then its own adds to it and sets it.
+  const std::string code = R"(
+  red.global.add.u32 [%at], %w;
+  bar.sync 0;
+  xor.b32 %a, %i, 31;
+  rem.u32 %a, %a, %words;
+  mul.wide.u32 %e, %a, 4;
+  add.s64 %e, %table, %e;
+  ld.global.u32 %v, [%e];
+  st.global.u32 [%own], %v;
+  bar.sync 0;
+  red.global.add.u32 [%at], 1;
+  st.global.u32 [%at], 5;
+)";
+  for (const Machine& machine : kMachines) {
+    const Kernel kernel = Compile(Tally(code), machine);
+    CHECK(kernel.Defers());
+    std::vector<uint32_t> table(128, 9), out(128);
+    MustRun(kernel, {.blocks = 1, .threads = 128, .words = 128}, table.data(), out.data());
+    bool same = true;
+    for (uint32_t i = 0; i < 128; ++i) same &= out[i] == 9 + WordOf(i ^ 31);
+    CHECK(same);
+    CHECK(std::ranges::all_of(table, [](uint32_t word) { return word == 5; }));
+  }
+}
+
+TEST_CASE("atomics wait only where nothing can tell", "[deferred]") {
+  const auto defers = [](const std::string& code) { return Compile(Tally(code)).Defers(); };
+  CHECK(defers("  atom.global.add.u32 %v, [%at], %w;\n"));  // its result is not read
+  CHECK_FALSE(defers("  atom.global.add.u32 %v, [%at], %w;\n  st.global.u32 [%own], %v;\n"));
+  CHECK_FALSE(defers("  red.global.add.u32 [%table], %w;\n"));  // one address: combined
+  CHECK_FALSE(defers("  red.global.add.u32 [%own], %w;\n"));    // each thread its own
+  CHECK_FALSE(defers("  red.release.gpu.global.add.u32 [%at], %w;\n"));
+  CHECK_FALSE(defers("  red.global.inc.u32 [%at], %w;\n"));
+  CHECK_FALSE(defers("  red.global.add.u32 [%at], %w;\n  nanosleep.u32 10;\n"));
+}
+
+TEST_CASE("an atomic at a bad address faults, and nothing of that launch is added later", "[deferred]") {
+  const Kernel kernel = Compile(Tally("  red.global.add.u32 [%at], %w;\n"));
+  std::vector<uint32_t> table(64);
+  auto error = Run(kernel, {.threads = 32, .step = 1u << 29, .words = 1u << 31}, table.data(), nullptr);
+  REQUIRE(error);
+  CHECK(error->kind == rt::LaunchError::Kind::kFault);
+  std::ranges::fill(table, 0);
+  MustRun(kernel, {.threads = 32, .n = 0}, table.data(), nullptr);
+  CHECK(std::ranges::all_of(table, [](uint32_t word) { return word == 0; }));
+}
