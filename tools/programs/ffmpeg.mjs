@@ -22,7 +22,7 @@ const filters = [
    cpu: "[0:v][1:v]overlay=x=40:y=20", least: 45},
   {name: "chromakey_cuda", inputs: [bars],
    gpu: "[0:v]hwupload_cuda,chromakey_cuda=color=green:similarity=0.1,hwdownload,format=yuva420p,extractplanes=a,format=gray",
-   cpu: "[0:v]format=yuva420p,chromakey=color=green:similarity=0.1,extractplanes=a,format=gray", least: 17},
+   cpu: "[0:v]format=yuva420p,chromakey=color=green:similarity=0.1,extractplanes=a,format=gray", least: 24},
   {name: "thumbnail_cuda", inputs: [picture],
    gpu: "[0:v]hwupload_cuda,thumbnail_cuda=8,hwdownload,format=yuv420p",
    cpu: "[0:v]thumbnail=8", least: 45},
