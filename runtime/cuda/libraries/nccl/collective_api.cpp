@@ -38,6 +38,10 @@ ncclResult_t Queue(const char* name, ncclComm_t comm, Operation operation, const
   return Note(Add(name, comm->communicator, operation, stream));
 }
 
+Operation Of(Kind kind, const void* send, void* receive, size_t count, ncclDataType_t type, int root = 0) {
+  return {.kind = kind, .send = send, .receive = receive, .count = count, .type = type, .root = root};
+}
+
 }  // namespace
 
 ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t datatype,
@@ -56,103 +60,56 @@ ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
 
 ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                         ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
-  return Queue("ncclReduce", comm,
-               {.kind = Kind::kReduce,
-                .send = sendbuff,
-                .receive = recvbuff,
-                .count = count,
-                .type = datatype,
-                .root = root},
-               &op, stream);
+  return Queue("ncclReduce", comm, Of(Kind::kReduce, sendbuff, recvbuff, count, datatype, root), &op, stream);
 }
 ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
                        cudaStream_t stream) {
-  return Queue("ncclBcast", comm,
-               {.kind = Kind::kBroadcast,
-                .send = buff,
-                .receive = buff,
-                .count = count,
-                .type = datatype,
-                .root = root},
-               nullptr, stream);
+  return Queue("ncclBcast", comm, Of(Kind::kBroadcast, buff, buff, count, datatype, root), nullptr, stream);
 }
 ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                            int root, ncclComm_t comm, cudaStream_t stream) {
-  return Queue("ncclBroadcast", comm,
-               {.kind = Kind::kBroadcast,
-                .send = sendbuff,
-                .receive = recvbuff,
-                .count = count,
-                .type = datatype,
-                .root = root},
+  return Queue("ncclBroadcast", comm, Of(Kind::kBroadcast, sendbuff, recvbuff, count, datatype, root),
                nullptr, stream);
 }
 ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  return Queue(
-      "ncclAllReduce", comm,
-      {.kind = Kind::kAllReduce, .send = sendbuff, .receive = recvbuff, .count = count, .type = datatype},
-      &op, stream);
+  return Queue("ncclAllReduce", comm, Of(Kind::kAllReduce, sendbuff, recvbuff, count, datatype), &op, stream);
 }
 ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
                                ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                                cudaStream_t stream) {
-  return Queue("ncclReduceScatter", comm,
-               {.kind = Kind::kReduceScatter,
-                .send = sendbuff,
-                .receive = recvbuff,
-                .count = recvcount,
-                .type = datatype},
+  return Queue("ncclReduceScatter", comm, Of(Kind::kReduceScatter, sendbuff, recvbuff, recvcount, datatype),
                &op, stream);
 }
 ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, ncclDataType_t datatype,
                            ncclComm_t comm, cudaStream_t stream) {
-  return Queue(
-      "ncclAllGather", comm,
-      {.kind = Kind::kAllGather, .send = sendbuff, .receive = recvbuff, .count = sendcount, .type = datatype},
-      nullptr, stream);
+  return Queue("ncclAllGather", comm, Of(Kind::kAllGather, sendbuff, recvbuff, sendcount, datatype), nullptr,
+               stream);
 }
 ncclResult_t ncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                           ncclComm_t comm, cudaStream_t stream) {
-  return Queue(
-      "ncclAlltoAll", comm,
-      {.kind = Kind::kAllToAll, .send = sendbuff, .receive = recvbuff, .count = count, .type = datatype},
-      nullptr, stream);
+  return Queue("ncclAlltoAll", comm, Of(Kind::kAllToAll, sendbuff, recvbuff, count, datatype), nullptr,
+               stream);
 }
 ncclResult_t ncclGather(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
                         ncclComm_t comm, cudaStream_t stream) {
-  return Queue("ncclGather", comm,
-               {.kind = Kind::kGather,
-                .send = sendbuff,
-                .receive = recvbuff,
-                .count = count,
-                .type = datatype,
-                .root = root},
-               nullptr, stream);
+  return Queue("ncclGather", comm, Of(Kind::kGather, sendbuff, recvbuff, count, datatype, root), nullptr,
+               stream);
 }
 ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                          int root, ncclComm_t comm, cudaStream_t stream) {
-  return Queue("ncclScatter", comm,
-               {.kind = Kind::kScatter,
-                .send = sendbuff,
-                .receive = recvbuff,
-                .count = count,
-                .type = datatype,
-                .root = root},
-               nullptr, stream);
+  return Queue("ncclScatter", comm, Of(Kind::kScatter, sendbuff, recvbuff, count, datatype, root), nullptr,
+               stream);
 }
 
 ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
-  return Queue("ncclSend", comm,
-               {.kind = Kind::kSend, .send = sendbuff, .count = count, .type = datatype, .root = peer},
-               nullptr, stream);
+  return Queue("ncclSend", comm, Of(Kind::kSend, sendbuff, nullptr, count, datatype, peer), nullptr, stream);
 }
 ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
-  return Queue("ncclRecv", comm,
-               {.kind = Kind::kReceive, .receive = recvbuff, .count = count, .type = datatype, .root = peer},
-               nullptr, stream);
+  return Queue("ncclRecv", comm, Of(Kind::kReceive, nullptr, recvbuff, count, datatype, peer), nullptr,
+               stream);
 }
 
 }  // namespace ptx2cpu::nccl
