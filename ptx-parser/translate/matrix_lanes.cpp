@@ -4,6 +4,7 @@
 
 #include "ptx-parser/translate/matrix.h"
 #include "ptx-parser/translate/rows.h"
+#include "ptx-parser/translate/word_operations.h"
 
 namespace ptx2cpu::ptx {
 
@@ -14,21 +15,13 @@ using ir::matrix::Product;
 
 namespace {
 
-ValueId Word32(Emitter& e, uint64_t value) { return e.Const(Type::kI32, value); }
-ValueId And(Emitter& e, ValueId a, uint64_t mask) {
-  return e.b.Binary(Opcode::kAnd, Type::kI32, a, Word32(e, mask));
-}
-ValueId Plus(Emitter& e, ValueId a, uint64_t b) {
-  return e.b.Binary(Opcode::kAdd, Type::kI32, a, Word32(e, b));
-}
-ValueId Times(Emitter& e, ValueId a, uint64_t b) {
-  return e.b.Binary(Opcode::kMul, Type::kI32, a, Word32(e, b));
-}
+ValueId Plus(Emitter& e, ValueId a, uint64_t b) { return WordOperation(e, Opcode::kAdd, a, b); }
+ValueId Times(Emitter& e, ValueId a, uint64_t b) { return WordOperation(e, Opcode::kMul, a, b); }
 
 // The value of 32 bits that another lane has.
 ValueId From(Emitter& e, ValueId value, ValueId lane) {
   return e.b
-      .Inst2(Opcode::kShuffle, Type::kI32, {value, lane, Word32(e, 31), Word32(e, kAllLanes)},
+      .Inst2(Opcode::kShuffle, Type::kI32, {value, lane, Number(e, 31), Number(e, kAllLanes)},
              {.shuffle = ir::ShuffleMode::kIdx})
       .first;
 }
@@ -102,7 +95,7 @@ class Quad {
  private:
   ValueId Sum(ValueId a, ValueId b) { return e_.b.Binary(Opcode::kAdd, Type::kI32, a, b); }
   ValueId Bit(ValueId value, uint64_t bit) {
-    return e_.b.Icmp(ir::Compare::kNe, And(e_, value, bit), Word32(e_, 0));
+    return e_.b.Icmp(ir::Compare::kNe, And(e_, value, bit), Number(e_, 0));
   }
 
   Emitter& e_;
@@ -143,8 +136,8 @@ void MultiplyQuads(Emitter& e) {
     rows[i] = a_by_rows ? quad.Vector(a, row, quad.upper()) : quad.Across(a, row, quad.upper());
   }
   for (const uint64_t i : column_bits) {
-    const ValueId column = result_is_half ? Word32(e, i & 3) : Plus(e, And(e, quad.lane(), 2), i & 1);
-    const ValueId half = Word32(e, (i & 4) * 4);
+    const ValueId column = result_is_half ? Number(e, i & 3) : Plus(e, And(e, quad.lane(), 2), i & 1);
+    const ValueId half = Number(e, (i & 4) * 4);
     columns[i] = b_by_columns ? quad.Vector(b, column, half) : quad.Across(b, column, half);
   }
   for (uint64_t i = 0; i < 8; ++i) {

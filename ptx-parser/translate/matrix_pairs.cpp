@@ -1,5 +1,7 @@
 #include "ptx-parser/translate/matrix_pairs.h"
 
+#include "ptx-parser/translate/word_operations.h"
+
 namespace ptx2cpu::ptx {
 
 using ir::Opcode;
@@ -9,17 +11,7 @@ using ir::matrix::Product;
 
 namespace {
 
-ValueId Number(Emitter& e, uint64_t value) { return e.Const(Type::kI32, value); }
-ValueId And(Emitter& e, ValueId a, uint64_t mask) {
-  return e.b.Binary(Opcode::kAnd, Type::kI32, a, Number(e, mask));
-}
 ValueId Or(Emitter& e, ValueId a, ValueId b) { return e.b.Binary(Opcode::kOr, Type::kI32, a, b); }
-ValueId Left(Emitter& e, ValueId a, uint64_t by) {
-  return e.b.Binary(Opcode::kShl, Type::kI32, a, Number(e, by));
-}
-ValueId Right(Emitter& e, ValueId a, uint64_t by) {
-  return e.b.Binary(Opcode::kShrU, Type::kI32, a, Number(e, by));
-}
 
 constexpr struct {
   PtxType type;

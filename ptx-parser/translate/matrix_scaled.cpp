@@ -6,6 +6,7 @@
 #include "ptx-parser/translate/image_operands.h"
 #include "ptx-parser/translate/matrix_pairs.h"
 #include "ptx-parser/translate/rows.h"
+#include "ptx-parser/translate/word_operations.h"
 
 namespace ptx2cpu::ptx::rows {
 
@@ -77,7 +78,6 @@ size_t CountOf(const Emitter& e, const ast::Operand& o) {
   return o.kind == ast::OperandKind::kVector ? e.ast.Children(o).size() : 1;
 }
 
-ValueId Number(Emitter& e, uint64_t value) { return e.Const(Type::kI32, value); }
 ValueId Plus(Emitter& e, ValueId a, ValueId b) { return e.b.Binary(Opcode::kAdd, Type::kI32, a, b); }
 ValueId Wide(Emitter& e, ValueId value) { return e.b.Convert(Opcode::kFConvert, Type::kF64, value); }
 ValueId Times(Emitter& e, ValueId a, ValueId b) {
@@ -87,8 +87,7 @@ ValueId Times(Emitter& e, ValueId a, ValueId b) {
 // The number that a byte of scales is, as f64. All ones, without the sign of ue4m3, are NaN.
 ValueId ScaleOf(Emitter& e, ValueId byte, ScaleType type) {
   if (type == ScaleType::kUE4M3) {
-    const ValueId magnitude =
-        e.b.Convert(Opcode::kTrunc, Type::kI16, e.b.Binary(Opcode::kAnd, Type::kI32, byte, Number(e, 0x7f)));
+    const ValueId magnitude = e.b.Convert(Opcode::kTrunc, Type::kI16, And(e, byte, 0x7f));
     const ir::InstId id = e.b.Make(Opcode::kFromNarrow, Type::kF16, {magnitude},
                                    {.narrow = ir::NarrowFormat::kE4M3}, Type::kI16, 2);
     return Wide(e, e.b.Result(id, 0));
