@@ -155,6 +155,7 @@ Status Run(int count, char** arguments) {
     if (opened) options.setting.opencl = *opened;
     fmt::print(stderr, "bench: {}\n", opened ? "OpenCL: " + (*opened)->version() : opened.error().Render());
   }
+  if (const auto opened = OneDnn::Open()) options.setting.onednn = *opened;
   if (options.small) {
     for (const Row* row : options.rows) {
       for (const bool all_threads : {false, true})

@@ -49,6 +49,8 @@ std::string_view NameOf(Who who) {
       return "openmp_fast";
     case Who::kOpenCl:
       return "opencl";
+    case Who::kOneDnn:
+      return "onednn";
   }
   return "";
 }
@@ -98,6 +100,11 @@ Result<std::vector<Contender>> Contenders(const Row& row, const Problem& problem
   }
   if (setting.opencl != nullptr && row.opencl)
     contenders.push_back(TRY(setting.opencl->Contend(row, problem, workers, setting.suite)));
+  if (setting.onednn != nullptr && problem.product) {
+    const unsigned threads = workers == 0 ? std::thread::hardware_concurrency() : workers;
+    if (auto product = setting.onednn->Product(problem, threads))
+      contenders.push_back({Who::kOneDnn, std::move(*product)});
+  }
   return contenders;
 }
 

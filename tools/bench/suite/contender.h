@@ -1,17 +1,18 @@
-// Who computes a problem: ours, OpenMP without and with -ffast-math, OpenCL.
+// Who computes a problem: ours, OpenMP without and with -ffast-math, OpenCL, products of matrices oneDNN.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "tools/bench/suite/onednn.h"
 #include "tools/bench/suite/opencl.h"
 #include "tools/bench/suite/suite.h"
 
 namespace ptx2cpu::suite {
 
-enum class Who : uint8_t { kOurs, kOpenMp, kOpenMpFast, kOpenCl };
-inline constexpr size_t kContenders = 4;
+enum class Who : uint8_t { kOurs, kOpenMp, kOpenMpFast, kOpenCl, kOneDnn };
+inline constexpr size_t kContenders = 5;
 std::string_view NameOf(Who who);
 
 struct Contender {
@@ -22,11 +23,12 @@ struct Contender {
 struct Setting {
   std::string suite = {};                     // folder of the families: compiled kernels and OpenCL sources
   std::shared_ptr<const OpenCl> opencl = {};  // null: does not take part
+  std::shared_ptr<const OneDnn> onednn = {};  // the same
   Held held = Held::kNative;                  // OpenMP's code; ours follows PTX2CPU_TARGET
 };
 
-// `workers`: 1 or all (0). A contender that this machine lacks (OpenCL; OpenMP on several threads) is left
-// out.
+// `workers`: 1 or all (0). A contender that this machine lacks (OpenCL, oneDNN; OpenMP on several threads) is
+// left out.
 Result<std::vector<Contender>> Contenders(const Row& row, const Problem& problem, unsigned workers,
                                           const Setting& setting);
 

@@ -119,7 +119,8 @@ Result<Measured> Measure(const Row& row, const MeasureOptions& options) {
                     .all_threads = options.all_threads,
                     .bytes = problem.bytes,
                     .flops = problem.flops,
-                    .doubles = problem.doubles};
+                    .doubles = problem.doubles,
+                    .is_product = problem.product.has_value()};
   for (const Contender& contender : contenders) {
     const auto who = static_cast<size_t>(contender.who);
     measured.figures[who] = FiguresOf(samples[who], contender.who, options.all_threads);

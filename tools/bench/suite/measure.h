@@ -21,7 +21,7 @@ struct Measured {
   bool all_threads = false;
   std::array<std::optional<Figures>, kContenders> figures = {};  // by Who
   double bytes = 0, flops = 0;
-  bool doubles = false;
+  bool doubles = false, is_product = false;
 
   const std::optional<Figures>& Of(Who who) const { return figures[static_cast<size_t>(who)]; }
   // Time of `who` relative to ours: above 1 ours is faster.

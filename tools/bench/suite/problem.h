@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -79,15 +80,28 @@ class Data {
 };
 using OpenMpFunction = void (*)(const Data& data);
 
+// A product C = A B^T of square matrices, which libraries compute too: A and B of these elements, C of f32 or
+// s32.
+enum class ElementType : uint8_t { kF16, kBF16, kTF32, kS8 };
+constexpr uint32_t BytesOf(ElementType type) {
+  return type == ElementType::kS8 ? 1 : type == ElementType::kTF32 ? 4 : 2;
+}
+struct MatrixProduct {
+  ElementType type;
+  uint32_t side;
+  Argument a, b, c;
+};
+
 // kFull: what is timed. kSmall: what tests compare.
 enum class Size : uint8_t { kFull, kSmall };
 
 struct Problem {
   std::vector<Datum> data = {};
-  std::vector<KernelLaunch> launches = {};  // in order; one run does all of them
-  double bytes = 0, flops = 0;              // that a run moves from and to memory at least, and computes
-  bool doubles = false;                     // flops are of doubles
-  std::string size = {};                    // for tables, "2048 x 2048"
+  std::vector<KernelLaunch> launches = {};    // in order; one run does all of them
+  double bytes = 0, flops = 0;                // that a run moves from and to memory at least, and computes
+  bool doubles = false;                       // flops are of doubles
+  std::string size = {};                      // for tables, "2048 x 2048"
+  std::optional<MatrixProduct> product = {};  // if it is one
 
   template <typename T>
   Argument Value(T value) {

@@ -67,6 +67,17 @@ std::string Summary(const Report& report, bool all_threads) {
                         NameOf(who), GeometricMean(ratios), *std::ranges::min_element(ratios),
                         std::ranges::count_if(ratios, [](double ratio) { return ratio < 1; }), ratios.size());
   }
+  // Libraries have products of matrices too.
+  for (const Measured& measured : report.measured) {
+    const auto& other = measured.Of(Who::kOneDnn);
+    if (measured.all_threads != all_threads || !measured.is_product) continue;
+    const double rate = measured.flops / measured.Of(Who::kOurs)->seconds / 1e9;
+    text += fmt::format("{}: {:.1f} GFLOP/s", measured.row->name, rate);
+    if (other)
+      text += fmt::format(", oneDNN {:.1f}, ratio {:.2f}", measured.flops / other->seconds / 1e9,
+                          *measured.Ratio(Who::kOneDnn));
+    text += "\n";
+  }
   return text + fmt::format("limits: copy {:.1f} GB/s, {:.0f} GFLOP/s float, {:.0f} GFLOP/s double\n",
                             limits.copy_bytes / 1e9, limits.floats / 1e9, limits.doubles / 1e9);
 }
