@@ -74,8 +74,8 @@ std::string Summary(const Report& report, bool all_threads) {
     const double rate = measured.flops / measured.Of(Who::kOurs)->seconds / 1e9;
     text += fmt::format("{}: {:.1f} GFLOP/s", measured.row->name, rate);
     if (other)
-      text += fmt::format(", oneDNN {:.1f}, ratio {:.2f}", measured.flops / other->seconds / 1e9,
-                          *measured.Ratio(Who::kOneDnn));
+      text += fmt::format(", {:.0f} % of oneDNN's {:.1f}", 100 * *measured.Ratio(Who::kOneDnn),
+                          measured.flops / other->seconds / 1e9);
     text += "\n";
   }
   return text + fmt::format("limits: copy {:.1f} GB/s, {:.0f} GFLOP/s float, {:.0f} GFLOP/s double\n",
