@@ -14,15 +14,22 @@
 //                                                  ask:   %any = barrier_reduce_or %pending, 0
 //                                                         cond_br %any, wait, b
 //                                                  wait:  yield_block ; br again
-//                                                  again: cond_br %pending, spin, join(0)
+//                                                  again: cond_br %pending, spin', join(0)
+//                                                  spin': as spin
 //                                                  b:     barrier_block 0
 // clang-format on
+//
+// What threads that wait try again is a copy, so that control enters the new loop at `join` only. With the
+// code of the first trial in it, the loop would have several entries, and its header could be one before
+// `join`. Seen from there, a loop within it is left by each thread when its wait ends, so that all that
+// follows would count as varying.
 //
 // A loop that holds a barrier or collective yields on its back edge: there all threads of its level are
 // together. So does one after which no barrier follows: the threads that do not wait end. Otherwise the first
 // boundary on all ways from the loop must be a barrier of the whole block or a collective of all lanes of the
 // warp, without a boundary on the way; other kernels resume lanes.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -44,7 +51,8 @@ using ir::Opcode;
 using ir::Type;
 using ir::ValueId;
 
-constexpr int kHoistDepth = 8;  // operations on top of each other
+constexpr int kHoistDepth = 8;       // operations on top of each other
+constexpr size_t kMaxCopied = 2000;  // instructions of what is tried again
 
 struct Waiting {
   analysis::SpinLoop loop;
@@ -215,16 +223,53 @@ class WaitDeferrer {
     yields.Make(YieldOf(level), Type::kVoid, {}, {}, Type::kVoid, 0);
     yields.Br(again);
     // Each thread where it was.
+    const std::vector<BlockId> targets = CopyTrials(waits, join);
     ir::Builder b{f_, again, at};
     const BlockId first = ir::AddBlock(f_);
     b.CondBr(b.Icmp(ir::Compare::kNe, which, none), {first, {}}, to_join(0, {}));
     b.block = first;
     for (size_t n = 0; n + 1 < waits.size(); ++n) {
       const BlockId others = ir::AddBlock(f_);
-      b.CondBr(b.Icmp(ir::Compare::kEq, which, number(n + 1)), {waits[n].target, kept[n]}, {others, {}});
+      b.CondBr(b.Icmp(ir::Compare::kEq, which, number(n + 1)), {targets[n], kept[n]}, {others, {}});
       b.block = others;
     }
-    b.Br(waits.back().target, kept.back());
+    b.Br(targets.back(), kept.back());
+  }
+
+  // The heads of the loops for further trials: copies of all code from the loops to `join`. The loops
+  // themselves where that is too long.
+  std::vector<BlockId> CopyTrials(const std::vector<Waiting>& waits, BlockId join) {
+    std::vector<bool> seen(f_.blocks.size());
+    std::vector<BlockId> blocks, targets;
+    seen[join.index] = true;
+    const auto reach = [&](BlockId block) {
+      if (!seen[block.index]) blocks.push_back(block);
+      seen[block.index] = true;
+    };
+    for (const Waiting& waiting : waits) {
+      reach(waiting.target);
+      targets.push_back(waiting.target);
+    }
+    size_t size = 0;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      size += f_.at_block(blocks[i]).insts.size();
+      for (const ir::Edge& edge : f_.successors(blocks[i])) reach(edge.to);
+    }
+    if (size > kMaxCopied) return targets;
+    const Copies copies = CloneBlocks(f_, blocks);
+    for (const auto& [original, copy] : copies.values) {
+      if (originals_.size() <= copy.index) originals_.resize(copy.index + 1);
+      originals_[copy.index] = Original(original);
+      copies_[Original(original)].push_back(copy);
+    }
+    for (BlockId& target : targets)
+      target = copies.blocks[static_cast<size_t>(std::ranges::find(blocks, target) - blocks.begin())];
+    return targets;
+  }
+
+  ValueId Original(ValueId value) const {
+    const bool copied = value.index < originals_.size() && originals_[value.index].valid();
+    return copied ? originals_[value.index] : value;
   }
 
   // Does any thread of the level wait? The answer is in `decide`, or before it.
@@ -287,27 +332,49 @@ class WaitDeferrer {
     return a;
   }
 
+  // All operands and arguments of edges, with the block in which they are used.
+  template <typename Visit>
+  void ForEachUse(const Visit& visit) {
+    for (BlockId block : ir::ReversePostOrder(f_)) {
+      for (ir::InstId id : f_.at_block(block).insts) {
+        for (ValueId& value : f_.inst(id).operands) visit(value, block);
+        for (ir::Edge& edge : f_.inst(id).edges) {
+          for (ValueId& value : edge.args) visit(value, block);
+        }
+      }
+    }
+  }
+
+  // No thread uses the value before it passes its definition again, once it has come to the block.
+  ValueId UndefinedIn(BlockId block, Type type) {
+    ir::Inst inst;
+    inst.op = Opcode::kUndef;
+    inst.type = type;
+    return f_.at_inst(ir::Insert(f_, block, f_.at_block(block).insts.size() - 1, std::move(inst))).results[0];
+  }
+
   void RepairValues() {
     const analysis::DominatorTree tree = analysis::Dominators(analysis::BuildCfg(f_));
     std::vector<bool> lost(f_.values.size());
     std::vector<BlockId> above(f_.values.size());  // dominates the home and each use that the home does not
-    for (BlockId block : ir::ReversePostOrder(f_)) {
-      const auto check = [&](ValueId value) {
-        const BlockId home = f_.at_value(value).block;
-        if (tree.Dominates(home.index, block.index)) return;
-        BlockId& to = above[value.index];
-        to = CommonDominator(lost[value.index] ? to : home, block, tree);
-        lost[value.index] = true;
-      };
-      for (ir::InstId id : f_.at_block(block).insts) {
-        std::ranges::for_each(f_.at_inst(id).operands, check);
-        for (const ir::Edge& edge : f_.at_inst(id).edges) std::ranges::for_each(edge.args, check);
-      }
-    }
+    ForEachUse([&](ValueId used, BlockId block) {
+      if (tree.Dominates(f_.at_value(used).block.index, block.index)) return;
+      const ValueId value = Original(used);
+      BlockId& to = above[value.index];
+      to = CommonDominator(lost[value.index] ? to : f_.at_value(value).block, block, tree);
+      lost[value.index] = true;
+    });
+    ForEachUse([&](ValueId& used, BlockId block) {
+      const ValueId value = Original(used);
+      if (lost[value.index] && f_.at_value(used).block != block) used = value;
+    });
     std::vector<Versions> versions;
     for (uint32_t n = 0; n < lost.size(); ++n) {
-      if (!lost[n] || Hoist(ValueId{n}, above[n], tree, kHoistDepth)) continue;
-      versions.push_back({ValueId{n}, AtStart(Opcode::kUndef, f_.type_of(ValueId{n}), 0)});
+      const ValueId value{n};
+      if (!lost[n] || Hoist(value, above[n], tree, kHoistDepth)) continue;
+      versions.push_back({value, UndefinedIn(above[n], f_.type_of(value))});
+      const auto copied = copies_.find(value);
+      if (copied != copies_.end()) std::ranges::copy(copied->second, std::back_inserter(versions.back()));
     }
     if (!versions.empty()) RepairSsa(f_, versions, std::vector<bool>(f_.blocks.size(), true));
   }
@@ -316,6 +383,8 @@ class WaitDeferrer {
   ir::Function& f_;
   const std::vector<std::vector<BlockId>> predecessors_;
   std::map<std::tuple<Opcode, Type, uint64_t>, ValueId> at_start_;
+  std::vector<ValueId> originals_;                  // by copy
+  std::map<ValueId, std::vector<ValueId>> copies_;  // by original
 };
 
 }  // namespace

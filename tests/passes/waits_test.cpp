@@ -2,6 +2,7 @@
 // blocks_* become blocks that suspend; lanes_* must resume lanes, since others could be held up.
 #include <filesystem>
 
+#include "analysis/values/uniformity.h"
 #include "tests/passes/kernel_run.h"
 
 using namespace ptx2cpu;
@@ -54,6 +55,27 @@ TEST_CASE("blocks suspend where the threads that do not wait come to a barrier",
     CHECK(f.resumes == (kernel.by_blocks ? ir::Resumes::kBlocks : ir::Resumes::kLanes));
     CHECK(f.resume_points.size() >= 2);
   }
+}
+
+TEST_CASE("the branch of a loop around waits is as uniform as before", "[passes]") {
+  const ir::Module module =
+      ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/waits/blocks_step_loop.ir"));
+  const auto after = AfterTier(module, lowering::Tier::kAuto, "defer-waits");
+  REQUIRE(after);
+  const ir::Function& f = after->functions.back();
+  const analysis::UniformityResult uniformity = analysis::AnalyzeUniformity(f);
+  size_t loops = 0;
+  for (const ir::BlockId block : ir::ReversePostOrder(f)) {
+    for (const ir::Edge& edge : f.successors(block)) {
+      if (f.at_block(edge.to).label != "step") continue;
+      // What only thread 0 computes, and only until it has waited, is no value of the loop.
+      CHECK(f.at_block(edge.to).params.size() == 2);
+      if (f.successors(block).size() < 2) continue;
+      CHECK(uniformity.BranchUniformAt(block, ir::Level::kBlock));
+      ++loops;
+    }
+  }
+  CHECK(loops == 1);
 }
 
 TEST_CASE("what all threads load after a barrier decides for all of them", "[passes]") {
