@@ -21,6 +21,10 @@ constexpr int kSpins = 1000;  // 10 to 40 us of looking before a worker parks
 constexpr uint64_t kPollNanoseconds = 50000;
 constexpr auto kExitPatience = std::chrono::milliseconds(200);
 
+// Groups of sleeping workers. A job whose owner counts as worker 0 has no use for the thread of that number:
+// woken in place of another, it would go back to sleep, and the owner would work alone.
+constexpr uint32_t kWorkerZero = 1, kOtherWorkers = 2;
+
 // A pointer, so that no static destructor ends the pool, because threads may still run when static objects
 // are destroyed.
 std::atomic<ThreadPool*> the_pool = nullptr;
@@ -77,7 +81,7 @@ void ThreadPool::StopAtExit() {
   ThreadPool* pool = the_pool.load(std::memory_order_acquire);
   if (pool == nullptr) return;
   pool->stopping_ = true;
-  pool->Wake(pool->size_ + 1);
+  pool->Wake(pool->size_ + 1, kAnySleeper);
   const auto give_up = std::chrono::steady_clock::now() + kExitPatience;
   while (pool->alive_.load() != 0 && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -163,7 +167,7 @@ void ThreadPool::RequestHelp(const std::shared_ptr<Job>& job) {
     jobs_.push_back(job);
   }
   jobs_epoch_.fetch_add(1);
-  Wake(job->max_workers_ - 1);
+  Wake(job->max_workers_ - 1, job->owner_is_zero_ ? kOtherWorkers : kAnySleeper);
 }
 
 bool ThreadPool::OtherWorkWaits() const {
@@ -176,13 +180,13 @@ bool ThreadPool::OtherWorkWaits() const {
 void ThreadPool::Notify() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (spinning_.load(std::memory_order_relaxed) != 0) return;
-  Wake(1);
+  Wake(1, kAnySleeper);
 }
 
-void ThreadPool::Wake(unsigned count) {
+void ThreadPool::Wake(unsigned count, uint32_t groups) {
   if (parked_.load() == 0) return;
   wake_word_.fetch_add(1);
-  FutexWake(wake_word_, static_cast<int>(count));
+  FutexWake(wake_word_, static_cast<int>(count), groups);
 }
 
 std::shared_ptr<Job> ThreadPool::FindJob(unsigned worker) {
@@ -212,7 +216,7 @@ bool ThreadPool::HasWork(uint32_t seen_jobs) const {
   return source != nullptr && source->HasReady();
 }
 
-void ThreadPool::Idle(uint32_t seen_jobs) {
+void ThreadPool::Idle(uint32_t seen_jobs, unsigned worker) {
   uint32_t nobody = 0;
   if (MaySpin() && spinning_.compare_exchange_strong(nobody, 1)) {
     for (int spins = 0; spins < kSpins && !HasWork(seen_jobs); ++spins) Pause();
@@ -223,7 +227,8 @@ void ThreadPool::Idle(uint32_t seen_jobs) {
   const uint32_t word = wake_word_.load();
   if (!HasWork(seen_jobs)) {
     const WorkSource* source = source_.load(std::memory_order_acquire);
-    FutexWait(wake_word_, word, source != nullptr && source->Polling() ? kPollNanoseconds : 0);
+    FutexWait(wake_word_, word, source != nullptr && source->Polling() ? kPollNanoseconds : 0,
+              worker == 0 ? kWorkerZero : kOtherWorkers);
   }
   parked_.fetch_sub(1);
 }
@@ -237,7 +242,7 @@ void ThreadPool::WorkerMain(unsigned worker) {
     WorkSource* source = source_.load(std::memory_order_acquire);
     if (source != nullptr && source->RunReady(worker, *arena)) continue;
     if (HelpJob(worker, *arena)) continue;
-    Idle(seen_jobs);
+    Idle(seen_jobs, worker);
   }
   alive_.fetch_sub(1);
 }

@@ -93,8 +93,8 @@ class ThreadPool {
   bool HelpJob(unsigned worker, Arena& arena);
   std::shared_ptr<Job> FindJob(unsigned worker);
   bool HasWork(uint32_t seen_jobs) const;
-  void Idle(uint32_t seen_jobs);
-  void Wake(unsigned count);
+  void Idle(uint32_t seen_jobs, unsigned worker);
+  void Wake(unsigned count, uint32_t groups);
 
   unsigned size_ = 1;
   std::atomic<WorkSource*> source_{nullptr};

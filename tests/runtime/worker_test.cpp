@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/stream/stream_group.h"
 #include "runtime/worker/processors.h"
 #include "runtime/worker/thread_pool.h"
 
@@ -58,6 +60,23 @@ class Throwing final : public Job, public std::enable_shared_from_this<Throwing>
       ++broken;
   }
   std::atomic<int> entered = 0, broken = 0;
+};
+
+// The owner works until another worker has joined, at most ten seconds.
+class Meeting final : public Job, public std::enable_shared_from_this<Meeting> {
+ public:
+  void Work(unsigned, Arena&) override {
+    if (help_requested()) {
+      met = true;
+      return;
+    }
+    ThreadPool::Get().RequestHelp(shared_from_this());
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!met && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  }
+  bool Exhausted() const override { return met; }
+  void Break(const Failure&) override {}
+  std::atomic<bool> met = false;
 };
 
 }  // namespace
@@ -197,4 +216,17 @@ TEST_CASE("a job that throws ends with an error on each worker that met it") {
   ThreadPool::Get().Run(job, 0);
   CHECK(job->entered >= 1);
   CHECK(job->broken == job->entered);
+}
+
+TEST_CASE("a call for help wakes a worker that may join, not the one whose number the owner has") {
+  if (ThreadPool::Get().size() != 2) return;  // with more workers, others join
+  StreamGroup group;
+  group.legacy().Submit(CallWork{[] {}, false});  // the thread of worker 0 exists for streams
+  group.legacy().Synchronize();
+  for (int i = 0; i < 6; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // both are parked
+    const auto job = std::make_shared<Meeting>();
+    ThreadPool::Get().Run(job, 0);
+    REQUIRE(job->met);
+  }
 }
