@@ -3,10 +3,13 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "runtime/worker/thread_pool.h"
 
 using ptx2cpu::Dim3;
 using namespace ptx2cpu::rt;
@@ -73,6 +76,58 @@ TEST_CASE("every block of a grid runs exactly once") {
       if (count != 1) FAIL("a block ran " << count << " times");
     }
   }
+}
+
+TEST_CASE("each worker begins in a part of the grid that is its own in every launch") {
+  struct Places {
+    std::atomic<uint32_t> begun = 0;
+    uint32_t workers = 0;
+    std::vector<uint32_t> first;  // by worker: the block that it began with
+  };
+  // Block 0 is long, so that the owner asks for help; all others wait until all workers have begun, so that
+  // no worker is done with its part before.
+  const ptx2cpu_kernel kernel = MakeKernel("places", [](ptx2cpu_block* block) {
+    auto& places = *Param<Places*>(block);
+    uint32_t& first = places.first[block->worker];
+    if (first == ~0u) {
+      first = block->ctaid[0];
+      places.begun.fetch_add(1);
+    }
+    if (block->ctaid[0] == 0) return std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (places.begun < places.workers) std::this_thread::yield();
+  });
+  const uint32_t workers = ThreadPool::Get().size(), each = 5;
+  for (int n = 0; n < 3; ++n) {
+    Places places;
+    places.workers = workers;
+    places.first.assign(workers, ~0u);
+    Places* pointer = &places;
+    REQUIRE_FALSE(Launch(kernel, {{workers * each, 1, 1}, {1, 1, 1}}, BytesOf(pointer)));
+    for (uint32_t w = 0; w < workers; ++w) CHECK(places.first[w] == w * each);
+  }
+}
+
+TEST_CASE("the owner does what workers that are held up have left of their parts") {
+  struct Progress {
+    std::atomic<uint32_t> done = 0;
+    uint32_t needed = 0;  // blocks, without the first of each part
+  };
+  constexpr uint32_t kEach = 5;
+  const ptx2cpu_kernel kernel = MakeKernel("held up", [](ptx2cpu_block* block) {
+    auto& progress = *Param<Progress*>(block);
+    if (block->ctaid[0] == 0) return std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (block->ctaid[0] % kEach != 0) {
+      progress.done.fetch_add(1);
+    } else if (block->worker != 0) {
+      while (progress.done < progress.needed) std::this_thread::yield();
+    }
+  });
+  const uint32_t workers = ThreadPool::Get().size();
+  Progress progress;
+  progress.needed = workers * (kEach - 1);
+  Progress* pointer = &progress;
+  REQUIRE_FALSE(Launch(kernel, {{workers * kEach, 1, 1}, {1, 1, 1}}, BytesOf(pointer)));
+  CHECK(progress.done == progress.needed);
 }
 
 TEST_CASE("launches from several threads do not disturb each other") {
