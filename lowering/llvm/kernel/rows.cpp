@@ -128,7 +128,8 @@ Status LoopEmitter::WideRows(const ir::Inst& inst, const LanePlan& plan) {
   const std::optional<LanePlan> narrow = PlanRows(e, inst.edges[0].to);
   TRY_STATUS(EachRow([&](LaneStep row_step, Value width) -> Status {
     row_step.times = times;
-    return RowAsVectors(plan, row_step, nullptr, width, [&]() -> Status {
+    Value guarded = GuardedThreads(plan, row_step, width);
+    return RowAsVectors(plan, row_step, nullptr, guarded != nullptr ? guarded : width, [&]() -> Status {
       Value first = e.step->tid[0];
       llvm::BasicBlock *whole = e.body.NewBlock("wide_step"), *part = e.body.NewBlock("part_of_step"),
                        *after = e.body.NewBlock("after_step");
@@ -187,7 +188,8 @@ Status LoopEmitter::Threads(const ir::Inst& inst) {
     row_step.times = times;
     if (!plan) return ThreadsOneByOne(inst, row_step, nullptr, width);
     auto as_vectors = [&] {
-      return RowAsVectors(*plan, row_step, nullptr, width,
+      Value guarded = GuardedThreads(*plan, row_step, width);
+      return RowAsVectors(*plan, row_step, nullptr, guarded != nullptr ? guarded : width,
                           [&] { return StepOfRow(inst, row_step, width, *plan); });
     };
     if (row != 0 || least_row == 0) return as_vectors();

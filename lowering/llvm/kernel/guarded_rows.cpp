@@ -1,0 +1,182 @@
+// Rows of which only the threads below a bound do anything:
+//
+//   for x < width step W: if (tid.x + base < bound) {...}   ->   for x < min(width, bound - base) step W: ...
+//
+// The steps that a tree's later levels or `if (tid == 0)` leave empty are not walked. The last step tests its
+// lanes as before.
+#include <llvm/IR/Constants.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lowering/llvm/kernel/loops.h"
+
+namespace ptx2cpu::lowering {
+
+using ir::Opcode;
+using ir::ValueId;
+using Value = llvm::Value*;
+
+namespace {
+
+// Threads do something where the place, one more from thread to thread, compares so with the limit.
+struct Bound {
+  ValueId place, limit;
+  bool is_signed = false, includes_limit = false;
+};
+
+class Guard {
+ public:
+  Guard(const FunctionEmitter& e, const LaneRegion& region) : e_(e), f_(e.f), r_(region) { Find(); }
+
+  const std::vector<Bound>& bounds() const { return bounds_; }
+
+  // Pure code before the branch: what a bound is computed from.
+  bool Computes(const ir::Inst& inst) const {
+    return std::ranges::find(blocks_, inst.block) != blocks_.end() && IsPure(inst);
+  }
+
+ private:
+  static bool IsPure(const ir::Inst& inst) {
+    return ir::Info(inst.op).effect == ir::Effect::kPure || IsParameter(inst);
+  }
+  static bool IsParameter(const ir::Inst& inst) {
+    return inst.op == Opcode::kLoad && inst.attrs.space == ir::Space::kParam;
+  }
+
+  bool Ends(ir::BlockId block) const {
+    const std::vector<ir::InstId>& insts = f_.at_block(block).insts;
+    const ir::Inst& end = f_.terminator(block);
+    if (insts.size() != 1 || r_.level_of[block.index] != 0) return false;  // no loop without end
+    return end.op == Opcode::kEndLane || (end.op == Opcode::kBr && Ends(end.edges[0].to));
+  }
+
+  // The branch that the region begins with, after code without effects, leads to its end or into it.
+  void Find() {
+    ir::BlockId block = r_.blocks[0];
+    for (;;) {
+      blocks_.push_back(block);
+      for (ir::InstId id : f_.at_block(block).insts) {
+        const ir::Inst& inst = f_.at_inst(id);
+        if (!ir::IsTerminator(inst.op) && !IsPure(inst) && inst.op != Opcode::kSlotLoad) return;
+      }
+      const ir::Inst& end = f_.terminator(block);
+      if (end.op == Opcode::kCondBr) {
+        const bool ends_if_true = Ends(end.edges[0].to);
+        if (ends_if_true != Ends(end.edges[1].to)) AddAll(end.operands[0], !ends_if_true, kMaxDepth);
+        return;
+      }
+      if (end.op != Opcode::kBr || !end.edges[0].args.empty()) return;
+      block = end.edges[0].to;
+      if (r_.level_of[block.index] != 0) return;
+    }
+  }
+
+  // The bounds that hold wherever the condition has this truth.
+  void AddAll(ValueId condition, bool truth, int depth) {
+    const ir::InstId def = f_.at_value(condition).def;
+    if (!def.valid() || depth == 0) return;
+    const ir::Inst& inst = f_.at_inst(def);
+    if (inst.op == Opcode::kNot) return AddAll(inst.operands[0], !truth, depth - 1);
+    if (inst.op == (truth ? Opcode::kAnd : Opcode::kOr)) {
+      for (ValueId operand : inst.operands) AddAll(operand, truth, depth - 1);
+    }
+    if (inst.op == Opcode::kIcmp) AddBound(inst, truth);
+  }
+
+  void AddBound(const ir::Inst& compare, bool truth) {
+    using enum ir::Compare;
+    struct Row {
+      ir::Compare compare;
+      bool truth, place_is_first, is_signed, includes_limit;
+    };
+    static constexpr Row kRows[] = {
+        {kSlt, true, true, true, false},   {kSlt, false, false, true, true},
+        {kSle, true, true, true, true},    {kSle, false, false, true, false},
+        {kSgt, true, false, true, false},  {kSgt, false, true, true, true},
+        {kSge, true, false, true, true},   {kSge, false, true, true, false},
+        {kUlt, true, true, false, false},  {kUlt, false, false, false, true},
+        {kUle, true, true, false, true},   {kUle, false, false, false, false},
+        {kUgt, true, false, false, false}, {kUgt, false, true, false, true},
+        {kUge, true, false, false, true},  {kUge, false, true, false, false},
+        {kEq, true, true, false, true},    {kEq, true, false, false, true},
+        {kNe, false, true, false, true},   {kNe, false, false, false, true},
+    };
+    for (const Row& row : kRows) {
+      if (row.compare != compare.attrs.compare || row.truth != truth) continue;
+      const Bound bound{compare.operands[row.place_is_first ? 0 : 1],
+                        compare.operands[row.place_is_first ? 1 : 0], row.is_signed, row.includes_limit};
+      const LaneShape place = ShapeIn(e_, r_, bound.place), limit = ShapeIn(e_, r_, bound.limit);
+      // Places that depend on the block are those of data, of which all blocks but the last have all.
+      const bool in_block = place.base != analysis::Uniformity::kBlock;
+      if (place.affine() && place.stride == 1 && !place.guess && in_block && limit.uniform())
+        bounds_.push_back(bound);
+    }
+  }
+
+  static constexpr int kMaxDepth = 4;
+  const FunctionEmitter& e_;
+  const ir::Function& f_;
+  const LaneRegion& r_;
+  std::vector<ir::BlockId> blocks_;
+  std::vector<Bound> bounds_;
+};
+
+// A value of the row's first thread, computed here. Null: it needs more than the code before the guard.
+Value AtRowBegin(FunctionEmitter& e, const Guard& guard, ValueId id, ValueMap::Overrides& values,
+                 std::set<uint32_t>& computed) {
+  const ir::Value& value = e.f.at_value(id);
+  if (computed.contains(id.index)) return e.values.Get(id);
+  if (!value.def.valid() || !guard.Computes(e.f.at_inst(value.def))) {
+    const bool is_outside = value.block.valid() && e.f.at_block(value.block).level != ir::Level::kLane;
+    return is_outside && !e.values.IsVarying(id) ? e.values.Get(id) : nullptr;
+  }
+  const ir::Inst& inst = e.f.at_inst(value.def);
+  for (ValueId operand : inst.operands) {
+    if (AtRowBegin(e, guard, operand, values, computed) == nullptr) return nullptr;
+  }
+  for (ValueId result : inst.results) {
+    values.Set(result, ShapedValue{});
+    computed.insert(result.index);
+  }
+  return e.EmitInst(inst) ? e.values.Get(id) : nullptr;
+}
+
+}  // namespace
+
+// How many threads of the row may do something, from its first one on. Null: all.
+Value LoopEmitter::GuardedThreads(const LanePlan& plan, const LaneStep& row_step, Value width) {
+  const Guard guard(e, plan.region);
+  Value threads = nullptr;
+  for (const Bound& bound : guard.bounds()) {
+    LaneStep first_thread = row_step;
+    first_thread.width = 1;
+    CurrentStep::Scope scope(e.step, first_thread);
+    ValueMap::LaneRegionScope sequences(e.values);
+    ValueMap::Overrides values(e.values);
+    std::set<uint32_t> computed;
+    Value place = AtRowBegin(e, guard, bound.place, values, computed);
+    Value limit = place == nullptr ? nullptr : AtRowBegin(e, guard, bound.limit, values, computed);
+    if (limit == nullptr || place->getType()->isVectorTy() || limit->getType()->isVectorTy()) continue;
+    // Below the limit: in the type of the places a distance, whatever their sign. Where the places wrap
+    // around on the row, any thread may be below it.
+    llvm::Type* type = place->getType();
+    const unsigned bits = type->getIntegerBitWidth();
+    if (bits < 32) continue;
+    Value last = b.CreateZExt(b.CreateSub(width, b.getInt32(1)), type);
+    const auto below = bound.is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT;
+    Value wraps = b.CreateICmp(below, b.CreateAdd(place, last), place);
+    Value none = b.CreateICmp(below, limit, place);
+    Value most = bound.includes_limit ? last : b.CreateZExt(width, type);
+    Value count = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateSub(limit, place), most);
+    count = b.CreateTrunc(count, b.getInt32Ty());
+    if (bound.includes_limit) count = b.CreateAdd(count, b.getInt32(1));
+    count = b.CreateSelect(none, b.getInt32(0), count);
+    count = b.CreateSelect(wraps, width, count);
+    threads = threads == nullptr ? count : b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, threads, count);
+  }
+  if (threads != nullptr) threads->setName("guarded_threads");
+  return threads;
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,132 @@
+// Rows of which only the threads below a bound do anything: results are those of threads one by one, for
+// bounds of every kind, also where the places that are compared wrap around.
+#include <catch2/catch.hpp>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+constexpr uint32_t kWidth = 96, kHeight = 3, kThreads = kWidth * kHeight;
+
+// After a barrier, the threads for which `guard` (%i: the place, %n: a parameter) sets %p add to their word
+// what a neighbour has put into shared memory. The place is tid.x and, for each row, another
+// parameter.
+std::string Kernel(const std::string& required, const std::string& guard) {
+  return kHead + R"(
+.visible .entry k(.param .u64 pout, .param .u32 pn, .param .u32 pstep)
+)" + required +
+         R"(
+{
+  .reg .pred %p, %q; .reg .b32 %t, %x, %y, %i, %n, %step, %v, %at; .reg .b64 %out, %far;
+  .shared .align 16 .b8 words[1152];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  ld.param.u32 %step, [pstep];
+  mov.u32 %x, %tid.x;
+  mov.u32 %y, %tid.y;
+  mov.u32 %t, %ntid.x;
+  mad.lo.u32 %t, %y, %t, %x;
+  shl.b32 %at, %t, 2;
+  mov.u32 %v, words;
+  add.u32 %at, %at, %v;
+  mad.lo.u32 %v, %t, 7, 3;
+  st.shared.u32 [%at], %v;
+  bar.sync 0;
+  mad.lo.u32 %i, %y, %step, %x;
+  )" + guard +
+         R"(
+  @!%p bra DONE;
+  mul.wide.u32 %far, %t, 4;
+  add.s64 %out, %out, %far;
+  ld.global.u32 %t, [%out];
+  xor.b32 %at, %at, 4;
+  ld.shared.u32 %v, [%at];
+  add.u32 %t, %t, %v;
+  st.global.u32 [%out], %t;
+DONE:
+  ret;
+}
+)";
+}
+
+using Compiled = std::shared_ptr<JitKernel>;
+
+Compiled Compile(const std::string& text, const lowering::JitOptions& options) {
+  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
+  if (!kernel) FAIL(kernel.error().Render());
+  return *kernel;
+}
+
+std::vector<std::byte> Run(const Compiled& kernel, uint32_t n, uint32_t step) {
+  harness::KernelCall call{{1, 1, 1}, {kWidth, kHeight, 1}, 0, {}, {}, {}};
+  auto out = rt::ParseSpec("inout:u32:[0]");
+  REQUIRE(out);
+  out->data.resize(size_t{4} * kThreads);
+  for (uint32_t i = 0; i < kThreads; ++i) {
+    const uint32_t word = (i + 1) * 2654435761u;
+    std::memcpy(out->data.data() + size_t{4} * i, &word, 4);
+  }
+  call.arguments.push_back(std::move(*out));
+  for (uint32_t value : {n, step}) call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(value)));
+  const Status status = kernel->Run(call);
+  if (!status) FAIL(status.error().Render());
+  return call.arguments[0].data;
+}
+
+const std::string kShape = ".reqntid 96, 3, 1";
+
+std::string CodeOf(const std::string& guard) {
+  auto jit =
+      lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v3")});
+  REQUIRE(jit);
+  auto code = (*jit)->Explain(BuildKernel(Kernel(kShape, guard), "k"), "k", lowering::Jit::Stage::kLlvm);
+  REQUIRE(code);
+  return *code;
+}
+
+}  // namespace
+
+TEST_CASE("rows up to a bound do what their threads do", "[guarded]") {
+  const char* guards[] = {
+      "setp.lt.u32 %p, %i, %n;",
+      "setp.le.s32 %p, %i, %n;",
+      "setp.gt.s32 %p, %n, %i;",
+      "setp.ge.u32 %p, %n, %i;",
+      "setp.eq.s32 %p, %i, %n;",
+      "setp.gt.u32 %p, %i, %n;\n  not.pred %p, %p;",
+      "setp.ge.u32 %p, %i, %n;",  // no bound from above: all steps
+      "setp.lt.u32 %q, %i, %n;\n  setp.lt.and.s32 %p, %x, 20, %q;",
+      "setp.lt.u32 %q, %i, %n;\n  setp.lt.or.s32 %p, %x, 20, %q;",
+  };
+  for (const char* guard : guards) {
+    const Compiled plain = Compile(Kernel(kShape, guard), {.lane_width = 1});
+    for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
+      for (const std::string& required : {std::string(), kShape}) {
+        const lowering::JitOptions options{.target = *lowering::ResolveTarget(target)};
+        const Compiled kernel = Compile(Kernel(required, guard), options);
+        for (uint32_t n : {0u, 1u, 8u, 31u, 33u, 95u, 96u, 1000u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
+          for (uint32_t step : {0u, 1u, 0x7fffffd0u, 0xffffffd0u, 0xfffffff0u}) {
+            INFO(guard << ", " << target << ", " << required << ", n " << n << ", rows apart by " << step);
+            CHECK(Run(kernel, n, step) == Run(plain, n, step));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("steps of a row that a guard leaves empty are not walked", "[guarded]") {
+  const std::string walked = "guarded_threads";
+  CHECK(CodeOf("setp.lt.u32 %p, %i, %n;").find(walked) != std::string::npos);
+  CHECK(CodeOf("setp.lt.u32 %q, %i, %n;\n  setp.lt.and.s32 %p, %v, 20, %q;").find(walked) !=
+        std::string::npos);
+  CHECK(CodeOf("setp.ge.u32 %p, %i, %n;").find(walked) == std::string::npos);
+  // The end of the data, which lies in one block.
+  CHECK(
+      CodeOf("mov.u32 %t, %ctaid.x;\n  mad.lo.u32 %t, %t, 96, %x;\n  setp.lt.u32 %p, %t, %n;").find(walked) ==
+      std::string::npos);
+}
