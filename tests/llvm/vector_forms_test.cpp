@@ -241,7 +241,7 @@ TEST_CASE("trips that all lanes take have no masks where the machine lacks some"
       "  mad.lo.u32 %v, %v, %a0, %a0;\n  add.u32 %n, %n, 32;\n  setp.lt.u32 %p0, %n, %a1;\n  @%p0 bra "
       "again;\ndone:\n";
   const std::string code = CodeOf(Kernel(row), "x86-64-v3");
-  const size_t loop = code.find("whole_trips");
+  const size_t loop = code.find("trips_ended");
   REQUIRE(loop != std::string::npos);
   CHECK(Has(code.substr(loop), "load <16 x i32>"));
   CHECK(Has(code, "llvm.masked.load"));  // the rest of the trips

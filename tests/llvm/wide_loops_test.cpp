@@ -102,6 +102,23 @@ TEST_CASE("wide loops take the trips of each thread", "[wide]") {
   }
 }
 
+TEST_CASE("trips that all lanes take are found by their places, not by vectors of bits", "[wide]") {
+  const std::string text = Kernel(".reqntid 256", "setp.lt.u32 %p1, %i, %n;\n  @%p1 bra LOOP;", false);
+  auto jit = lowering::Jit::Create(
+      {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v3"), .lane_width = 8});
+  REQUIRE(jit);
+  const auto code = (*jit)->Explain(BuildKernel(text, "k"), "k", lowering::Jit::Stage::kLlvm);
+  REQUIRE(code);
+  // Where the loop of such trips ends: its block is the one that leads there.
+  const size_t ended = code->find("\ntrips_ended");
+  REQUIRE(ended != std::string::npos);
+  const size_t name = code->find("preds = %", ended) + 9;
+  const size_t begin = code->find("\n" + code->substr(name, code->find('\n', name) - name) + ":");
+  REQUIRE(begin != std::string::npos);
+  const std::string trip = code->substr(begin, code->find("\n\n", begin) - begin);
+  CHECK(trip.find("bitcast <8 x i1>") == std::string::npos);
+}
+
 TEST_CASE("where all lanes update shared memory, the next lane is counted, not searched", "[wide]") {
   std::string text = Kernel("", "setp.lt.u32 %p1, %i, %n;\n  @%p1 bra LOOP;", false);
   text.insert(text.find("{\n") + 2, "  .shared .align 4 .b8 counts[1024];\n  .reg .b32 %c;\n");

@@ -157,7 +157,9 @@ ShapedValue LaneVectors::Merge(const std::vector<EdgeRef>& edges, size_t number,
     ShapedValue other = e.values.Shaped(arg(edges[i]));
     const Mask& mask = edges_.at(edges[i]);
     if (shape.varying()) {
-      merged.value = b.CreateSelect(mask.lanes, Vector(other.value), merged.value);
+      // A bit, which costs no vector of bits, where it is known that all lanes come this way, or none.
+      const bool all_or_none = mask.any != nullptr && mask.within != nullptr && IsAll({mask.within});
+      merged.value = b.CreateSelect(all_or_none ? mask.any : mask.lanes, Vector(other.value), merged.value);
       continue;
     }
     Value here = AnyOf(mask);  // all lanes come this way, or none
@@ -281,7 +283,7 @@ bool LaneVectors::IsBound(ValueId condition, int depth) const {
 }
 
 bool LaneVectors::PartsAtBound(const ir::Inst& inst, const Mask& mask) const {
-  return mixed_ != nullptr && !has_effects_ && !trips_are_bounded_ && IsAll(mask) &&
+  return mixed_ != nullptr && !has_effects_ && inst.block != bounded_ && IsAll(mask) &&
          region_.level_of[inst.block.index] == mixed_level_ &&
          !ShapeIn(e, region_, inst.operands[0]).uniform() && IsBound(inst.operands[0], kMaxDepthOfBound);
 }

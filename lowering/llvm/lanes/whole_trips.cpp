@@ -6,8 +6,8 @@
 //   while (any(i < n)) {...}   ->   while (all(i < n)) {... without masks};  while (any(i < n)) {... under
 //   masks}
 //
-// In a wide step the test of all lanes is one of the first and last lane's places: vectors of places, and of
-// bits, are not kept in the loop.
+// Where the lanes' places in the data are a sequence, the test of all lanes is one of the first and last
+// lane's places: vectors of places, and of bits, are not kept in the loop.
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ bool LaneVectors::PaysToVersion(const LaneRegion::Item& item, const Mask& mask) 
 
 // -- one bound --
 
-// Of a wide step's loop that ends there alone.
+// Of a loop that ends there alone.
 std::optional<LaneVectors::Bound> LaneVectors::BoundOfTrips(const LaneRegion::Item& item) const {
   const LaneRegion::Level& loop = region_.levels[item.loop];
   if (loop.latches.size() != 1 || loop.exits.size() != 1 || loop.latches[0].from != loop.exits[0].from)
@@ -82,7 +82,6 @@ std::optional<LaneVectors::Bound> LaneVectors::BoundOfTrips(const LaneRegion::It
 }
 
 std::optional<LaneVectors::Bound> LaneVectors::BoundOf(ValueId condition, bool holds) const {
-  if (!is_wide_) return std::nullopt;
   ir::InstId def = f.at_value(condition).def;
   while (def.valid() && f.at_inst(def).op == Opcode::kNot) {
     holds = !holds;
@@ -183,9 +182,9 @@ Status LaneVectors::EmitWholeTrips(const LaneRegion::Item& item, const LoopState
     auto* outer = std::exchange(mixed_, mixed);
     const uint32_t outer_level = std::exchange(mixed_level_, item.loop);
     const bool had_effects = std::exchange(has_effects_, false);
-    trips_are_bounded_ = bound.has_value();
+    const BlockId outer_bounded = std::exchange(bounded_, bound ? loop.latches[0].from : BlockId{});
     TRY_STATUS(EmitLevel(item.loop, whole.mask));
-    trips_are_bounded_ = false;
+    bounded_ = outer_bounded;
     mixed_ = outer;
     mixed_level_ = outer_level;
     has_effects_ |= had_effects;
