@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "lowering/llvm/output/mask_words.h"
 #include "lowering/llvm/output/unrolling.h"
 #include "lowering/llvm/output/unused_lanes.h"
 
@@ -105,6 +106,8 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
   llvm::ModulePassManager passes;
   llvm::Error error = builder.parsePassPipeline(passes, text);
   CHECK(!error, "LLVM does not know its own passes: " + llvm::toString(std::move(error)));
+  if (const unsigned lanes = LanesOfMaskWords(machine); level > 1 && lanes != 0)
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepMasksAsWords(lanes)));
   passes.run(module, modules);
 }
 

@@ -1,0 +1,216 @@
+#include "lowering/llvm/output/mask_words.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+
+#include <numeric>
+
+namespace ptx2cpu::lowering {
+
+namespace {
+
+using Value = llvm::Value*;
+
+// Words of a lane, and as many lanes as are a few registers: wider masks cost more as words than they do
+// packed.
+constexpr unsigned kBits = 32, kMinLanes = 4, kMaxLanes = 32;
+
+bool IsMask(const llvm::Type* type) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector != nullptr && vector->getElementType()->isIntegerTy(1) &&
+         vector->getNumElements() >= kMinLanes && vector->getNumElements() <= kMaxLanes;
+}
+
+unsigned LanesOf(Value vector) {
+  return llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
+}
+
+llvm::Type* WordsOf(llvm::Type* mask) {
+  return llvm::FixedVectorType::get(llvm::IntegerType::get(mask->getContext(), kBits),
+                                    llvm::cast<llvm::FixedVectorType>(mask)->getNumElements());
+}
+
+// Has a form on words of its own; others are compared, loaded or computed as bits.
+bool HasForm(const llvm::Instruction& inst) {
+  if (!IsMask(inst.getType())) return false;
+  return llvm::isa<llvm::PHINode>(inst) || llvm::isa<llvm::SelectInst>(inst) || inst.isBitwiseLogicOp();
+}
+
+class Words {
+ public:
+  Words(llvm::Function& function, unsigned register_lanes)
+      : function_(function), register_lanes_(register_lanes) {}
+
+  bool Run() {
+    Find();
+    if (forms_.empty()) return false;
+    for (llvm::Instruction* inst : forms_) {
+      if (auto* phi = llvm::dyn_cast<llvm::PHINode>(inst)) {
+        llvm::IRBuilder<> b(phi);
+        words_[phi] = b.CreatePHI(WordsOf(phi->getType()), phi->getNumIncomingValues());
+      }
+    }
+    for (llvm::Instruction* inst : forms_) {
+      if (!llvm::isa<llvm::PHINode>(inst)) words_[inst] = FormOf(*inst);
+    }
+    for (llvm::Instruction* inst : forms_) {
+      auto* phi = llvm::dyn_cast<llvm::PHINode>(inst);
+      if (phi == nullptr) continue;
+      for (unsigned n = 0; n < phi->getNumIncomingValues(); ++n)
+        llvm::cast<llvm::PHINode>(words_[phi])
+            ->addIncoming(WordOf(phi->getIncomingValue(n)), phi->getIncomingBlock(n));
+    }
+    for (llvm::Instruction* inst : forms_) ReplaceUses(*inst);
+    for (const auto& [value, word] : llvm::make_early_inc_range(words_)) {
+      if (auto* bits = llvm::dyn_cast<llvm::Instruction>(value); bits != nullptr && !HasForm(*bits))
+        ReplaceUsesElsewhere(*bits);
+    }
+    for (llvm::Instruction* inst : forms_) inst->replaceAllUsesWith(llvm::PoisonValue::get(inst->getType()));
+    for (llvm::Instruction* inst : forms_) inst->eraseFromParent();
+    return true;
+  }
+
+ private:
+  // Definitions come before their uses, except those that come to a phi from behind.
+  void Find() {
+    llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);
+    for (llvm::BasicBlock* block : order) {
+      for (llvm::Instruction& inst : *block) {
+        if (HasForm(inst)) forms_.push_back(&inst);
+      }
+    }
+  }
+
+  Value WordOf(Value bits) {
+    if (auto* constant = llvm::dyn_cast<llvm::Constant>(bits))
+      return llvm::ConstantFoldCastInstruction(llvm::Instruction::SExt, constant, WordsOf(bits->getType()));
+    if (const auto known = words_.find(bits); known != words_.end()) return known->second;
+    llvm::IRBuilder<> b(function_.getContext());
+    if (auto* inst = llvm::dyn_cast<llvm::Instruction>(bits)) {
+      b.SetInsertPoint(inst->getParent(), *inst->getInsertionPointAfterDef());
+      b.SetCurrentDebugLocation(inst->getDebugLoc());
+    } else {
+      b.SetInsertPoint(&*function_.getEntryBlock().getFirstInsertionPt());
+    }
+    llvm::Type* type = WordsOf(bits->getType());
+    if (Value one = llvm::getSplatValue(bits))
+      return words_[bits] = b.CreateVectorSplat(llvm::cast<llvm::FixedVectorType>(type)->getElementCount(),
+                                                b.CreateSExt(one, type->getScalarType()));
+    return words_[bits] = b.CreateSExt(bits, type);
+  }
+
+  Value FormOf(llvm::Instruction& inst) {
+    if (auto* select = llvm::dyn_cast<llvm::SelectInst>(&inst)) {
+      Value yes = WordOf(select->getTrueValue()), no = WordOf(select->getFalseValue());
+      llvm::IRBuilder<> b(select);
+      Value condition = select->getCondition();
+      if (!condition->getType()->isVectorTy()) return b.CreateSelect(condition, yes, no);
+      Value mask = WordOf(condition);
+      // What a select does not choose may be poison.
+      auto definite = [&](Value word, Value bits) {
+        return llvm::isGuaranteedNotToBePoison(bits) ? word : b.CreateFreeze(word);
+      };
+      if (IsZero(no)) return b.CreateAnd(mask, definite(yes, select->getTrueValue()));
+      if (IsOnes(yes)) return b.CreateOr(mask, definite(no, select->getFalseValue()));
+      if (IsZero(yes)) return b.CreateAnd(b.CreateNot(mask), definite(no, select->getFalseValue()));
+      return b.CreateSelect(b.CreateICmpSLT(mask, llvm::Constant::getNullValue(mask->getType())), yes, no);
+    }
+    Value x = WordOf(inst.getOperand(0)), y = WordOf(inst.getOperand(1));
+    llvm::IRBuilder<> b(&inst);
+    return b.CreateBinOp(static_cast<llvm::Instruction::BinaryOps>(inst.getOpcode()), x, y);
+  }
+
+  static bool IsZero(Value value) {
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+    return constant != nullptr && constant->isNullValue();
+  }
+  static bool IsOnes(Value value) {
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+    return constant != nullptr && constant->isAllOnesValue();
+  }
+
+  // Bits for those that have no form on words, where they ask for them.
+  Value BitsAt(Value bits, const llvm::Use& use) {
+    auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+    llvm::BasicBlock* block = user->getParent();
+    llvm::BasicBlock::iterator at = user->getIterator();
+    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(user)) {
+      block = phi->getIncomingBlock(use);
+      at = block->getTerminator()->getIterator();
+    }
+    llvm::IRBuilder<> b(block, at);
+    Value word = WordOf(bits);
+    return b.CreateICmpSLT(word, llvm::Constant::getNullValue(word->getType()));
+  }
+
+  // Of a mask as an integer, compared with that of no lane or of all: one register decides it.
+  void ReplaceTests(llvm::Instruction& inst) {
+    for (llvm::User* user : inst.users()) {
+      auto* bits = llvm::dyn_cast<llvm::BitCastInst>(user);
+      if (bits == nullptr || !bits->getType()->isIntegerTy()) continue;
+      for (llvm::User* reader : llvm::make_early_inc_range(bits->users())) {
+        auto* compare = llvm::dyn_cast<llvm::ICmpInst>(reader);
+        const auto* with =
+            compare == nullptr ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(compare->getOperand(1));
+        if (with == nullptr || !compare->isEquality() || !(with->isZero() || with->isMinusOne())) continue;
+        llvm::IRBuilder<> b(compare);
+        Value part = WordOf(&inst);
+        for (unsigned lanes = LanesOf(part); lanes > register_lanes_; lanes /= 2) {
+          llvm::SmallVector<int, 32> low(lanes / 2), high(lanes / 2);
+          std::iota(low.begin(), low.end(), 0);
+          std::iota(high.begin(), high.end(), static_cast<int>(lanes / 2));
+          Value x = b.CreateShuffleVector(part, low), y = b.CreateShuffleVector(part, high);
+          part = with->isZero() ? b.CreateOr(x, y) : b.CreateAnd(x, y);
+        }
+        Value signs = b.CreateICmpSLT(part, llvm::Constant::getNullValue(part->getType()));
+        Value number = b.CreateBitCast(signs, b.getIntNTy(LanesOf(part)));
+        const uint64_t limit = with->isZero() ? 0 : ~uint64_t{0};
+        Value result = b.CreateICmp(compare->getPredicate(), number,
+                                    llvm::ConstantInt::get(number->getType(), limit, with->isMinusOne()));
+        compare->replaceAllUsesWith(result);
+        compare->eraseFromParent();
+      }
+    }
+  }
+
+  void ReplaceUses(llvm::Instruction& inst) {
+    ReplaceTests(inst);
+    for (llvm::Use& use : llvm::make_early_inc_range(inst.uses())) {
+      if (!HasForm(*llvm::cast<llvm::Instruction>(use.getUser()))) use.set(BitsAt(&inst, use));
+    }
+  }
+  // Comparisons whose words live on anyway are not kept as bits too.
+  void ReplaceUsesElsewhere(llvm::Instruction& inst) {
+    for (llvm::Use& use : llvm::make_early_inc_range(inst.uses())) {
+      auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+      if (user == words_[&inst] || user->getParent() == inst.getParent()) continue;
+      if (!HasForm(*user)) use.set(BitsAt(&inst, use));
+    }
+  }
+
+  llvm::Function& function_;
+  const unsigned register_lanes_;
+  llvm::SmallVector<llvm::Instruction*> forms_;
+  llvm::MapVector<Value, Value> words_;  // of masks
+};
+
+}  // namespace
+
+unsigned LanesOfMaskWords(const llvm::TargetMachine& machine) {
+  const llvm::MCSubtargetInfo& processor = *machine.getMCSubtargetInfo();
+  if (machine.getTargetTriple().isAArch64()) return 4;
+  if (!machine.getTargetTriple().isX86() || processor.checkFeatures("+avx512f")) return 0;
+  return processor.checkFeatures("+avx2") ? 8 : 4;
+}
+
+llvm::PreservedAnalyses KeepMasksAsWords::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+  return Words(function, register_lanes_).Run() ? llvm::PreservedAnalyses::none()
+                                                : llvm::PreservedAnalyses::all();
+}
+
+}  // namespace ptx2cpu::lowering

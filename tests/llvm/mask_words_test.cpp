@@ -1,0 +1,108 @@
+// Masks of lanes that part in a loop, on machines whose masks are vectors of words: results are those of
+// threads one by one, and no vector of bits goes from trip to trip.
+#include <catch2/catch.hpp>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+constexpr uint32_t kThreads = 200;
+
+// Trips of a thread until its word is 1 or it has taken 70, more where a `type` is above a bound; lanes that
+// skip the middle of a trip or leave it early part from the others.
+std::string Kernel(const std::string& type) {
+  const std::string bits = type.substr(1), wide = bits == "64" ? "rd" : "r";
+  return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout)
+{
+  .reg .pred %p<6>; .reg .b32 %r<8>, %t, %trips; .reg .b64 %rd<8>, %at, %out; .reg .f32 %f<4>; .reg .f64 %fd<4>;
+  ld.param.u64 %at, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %t, %tid.x;
+  mul.wide.u32 %rd7, %t, 4;
+  add.s64 %at, %at, %rd7;
+  add.s64 %out, %out, %rd7;
+  ld.global.u32 %r1, [%at];
+  cvt.u64.u32 %rd1, %r1;
+  mov.u32 %trips, 0;
+LOOP:
+  add.u32 %trips, %trips, 1;
+  and.b32 %r2, %r1, 1;
+  setp.eq.u32 %p0, %r2, 0;
+  @%p0 bra EVEN;
+  mad.lo.u32 %r1, %r1, 3, 1;
+  setp.gt.u32 %p1, %r1, 90000;
+  @%p1 bra DONE;
+  bra NEXT;
+EVEN:
+  shr.u32 %r1, %r1, 1;
+  cvt.u64.u32 %rd1, %r1;
+NEXT:
+  setp.lt.)" +
+         type + " %p2, %" + wide + R"(1, 40;
+  setp.ne.u32 %p3, %r1, 1;
+  and.pred %p4, %p2, %p3;
+  @%p4 add.u32 %trips, %trips, 100;
+  setp.lt.and.u32 %p5, %trips, 70, %p3;
+  @%p5 bra LOOP;
+DONE:
+  mad.lo.u32 %r1, %trips, 1000, %r1;
+  st.global.u32 [%out], %r1;
+  ret;
+}
+)";
+}
+
+std::vector<std::byte> Run(const std::string& text, const lowering::JitOptions& options) {
+  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
+  if (!kernel) FAIL(kernel.error().Render());
+  harness::KernelCall call{{1, 1, 1}, {kThreads, 1, 1}, 0, {}, {}, {}};
+  for (int argument = 0; argument < 2; ++argument) {
+    auto words = rt::ParseSpec("inout:u32:[0]");
+    REQUIRE(words);
+    words->data.resize(size_t{4} * kThreads);
+    for (uint32_t i = 0; i < kThreads; ++i) {
+      const uint32_t word = 1 + (i * 2654435761u >> 20);
+      std::memcpy(words->data.data() + size_t{4} * i, &word, 4);
+    }
+    call.arguments.push_back(std::move(*words));
+  }
+  const Status status = (*kernel)->Run(call);
+  if (!status) FAIL(status.error().Render());
+  return call.arguments[1].data;
+}
+
+std::string CodeOf(const std::string& text, const char* target) {
+  auto jit = lowering::Jit::Create(
+      {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget(target), .lane_width = 16});
+  REQUIRE(jit);
+  auto code = (*jit)->Explain(BuildKernel(text, "k"), "k", lowering::Jit::Stage::kOptimized);
+  REQUIRE(code);
+  return *code;
+}
+
+}  // namespace
+
+TEST_CASE("masks as words are those of threads one by one", "[masks]") {
+  for (const char* type : {"u32", "u64"}) {
+    const std::string text = Kernel(type);
+    const auto plain = Run(text, {.lane_width = 1});
+    for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
+      for (const unsigned width : {4u, 8u, 16u, 32u, 64u}) {
+        INFO(type << ", " << target << ", width " << width);
+        CHECK(Run(text, {.target = *lowering::ResolveTarget(target), .lane_width = width}) == plain);
+      }
+    }
+  }
+}
+
+TEST_CASE("where masks are vectors of words, no vector of bits goes from trip to trip", "[masks]") {
+  const std::string text = Kernel("u32"), bits = "phi <16 x i1>";
+  CHECK(CodeOf(text, "x86-64-v4").find(bits) != std::string::npos);
+  for (const char* target : {"x86-64-v3", "x86-64-v2"})
+    CHECK(CodeOf(text, target).find(bits) == std::string::npos);
+}
