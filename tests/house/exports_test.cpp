@@ -15,7 +15,7 @@ const fs::path kCuda = fs::path(PTX2CPU_SOURCE_DIR) / "runtime/cuda";
 
 std::set<std::string> NamesOf(const fs::path& table) {
   const std::regex pattern(
-      "\\b(cu[A-Z]\\w*|_*cuda[A-Z]\\w*|nvml[A-Z]\\w*|nccl[A-Z]\\w*|cu(?:blas|fft|rand|solver|sparse)[A-Z]\\w*"
+      "\\b(cu[A-Z]\\w*|_*cuda[A-Z]\\w*|nvml[A-Z]\\w*|nccl[A-Z]\\w*|cu(?:blas|dnn|fft|rand|solver|sparse)[A-Z]\\w*"
       ")\\(");
   std::ifstream in(kCuda / table);
   std::set<std::string> names;
@@ -56,7 +56,8 @@ TEST_CASE("exports are in *_api.cpp, and nothing else is there") {
         Face{"libraries/blas", "cublas.api", 15}, Face{"libraries/fft", "cufft.api", 25},
         Face{"libraries/rand", "curand.api", 15}, Face{"libraries/ml", "nvml.api", 25},
         Face{"libraries/sparse", "cusparse.api", 100}, Face{"libraries/solver", "cusolver.api", 40},
-        Face{"libraries/lt", "cublaslt.api", 35}, Face{"libraries/nccl", "nccl.api", 35}}) {
+        Face{"libraries/lt", "cublaslt.api", 35}, Face{"libraries/nccl", "nccl.api", 35},
+        Face{"libraries/dnn", "cudnn.api", 100}}) {
     const std::set<std::string> table = NamesOf(fs::path(face) / file);
     REQUIRE(table.size() > least);
     size_t exports = 0;

@@ -1,0 +1,2 @@
+// The table of cuDNN (cudnn.api) has no families.
+#pragma once
