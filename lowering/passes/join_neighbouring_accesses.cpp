@@ -11,12 +11,21 @@
 // accesses that overlap those of the next thread (x[i - 1], x[i], x[i + 1]) are best as they are. The stride
 // only decides whether it pays, so that it may be a guess. Loads move up to the first of them and stores down
 // to the last, past accesses that cannot meet them.
+//
+// Parts of a word that were loaded one by one and packed, as code does that may not assume that the word is
+// aligned, are a load of the word whatever the stride; so are several such words that lie side by side:
+//
+//   %a = load i16 global %p                    %w = load i32 global align 2 %p
+//   %b = load i16 global %p2
+//   %w = pack i32 from i16 %a, %b
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "ir/build.h"
 #include "lowering/passes.h"
+#include "lowering/passes/thread_strides.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -28,99 +37,8 @@ using ir::Space;
 using ir::ValueId;
 
 constexpr int64_t kMaxParts = 4;  // that the emitter divides a run of memory into
-constexpr int kMaxDepth = 64;     // of an address
-
-bool IsConstant(const ir::Function& f, ValueId value, int64_t* number) {
-  const ir::InstId def = f.at_value(value).def;
-  if (!def.valid() || f.at_inst(def).op != Opcode::kConst) return false;
-  const ir::Inst& inst = f.at_inst(def);
-  const int unused = std::max(64 - ir::Bits(inst.type), 0);
-  *number = static_cast<int64_t>(inst.attrs.bits << unused) >> unused;
-  return true;
-}
-
-// By how much a value grows from thread to thread along x, if nothing wraps around.
-class Strides {
- public:
-  explicit Strides(const ir::Function& f) : f_(f), incoming_(f.blocks.size()) {
-    for (const ir::Block& block : f.blocks) {
-      if (block.removed) continue;
-      for (const ir::Edge& edge : f.at_inst(block.insts.back()).edges)
-        incoming_[edge.to.index].push_back(&edge);
-    }
-  }
-
-  std::optional<int64_t> Of(ValueId value, int depth = 0) {
-    if (const auto it = known_.find(value.index); it != known_.end()) return it->second;
-    known_[value.index] = std::nullopt;  // on a cycle: the other ways decide
-    return known_[value.index] = depth == kMaxDepth ? std::nullopt : Find(value, depth + 1);
-  }
-
- private:
-  std::optional<int64_t> Find(ValueId id, int depth) {
-    const ir::Value& value = f_.at_value(id);
-    if (!value.def.valid()) return OfParameter(value, depth);
-    const ir::Inst& inst = f_.at_inst(value.def);
-    if (inst.op == Opcode::kSpecialRegister) return OfRegister(inst.attrs.special);
-    std::vector<int64_t> operands;
-    for (ValueId operand : inst.operands) {
-      const std::optional<int64_t> stride = Of(operand, depth);
-      if (!stride) return std::nullopt;
-      operands.push_back(*stride);
-    }
-    const bool uniform = std::ranges::all_of(operands, [](int64_t stride) { return stride == 0; });
-    const ir::Effect effect = ir::Info(inst.op).effect;
-    if (uniform && (effect == ir::Effect::kPure || inst.op == Opcode::kLoad)) return 0;
-    return OfOperation(inst, operands);
-  }
-
-  // What a loop begins with decides, or all ways into an ordinary block that are known.
-  std::optional<int64_t> OfParameter(const ir::Value& value, int depth) {
-    if (value.block == f_.entry) return 0;
-    for (const ir::Edge* edge : incoming_[value.block.index]) {
-      if (const std::optional<int64_t> stride = Of(edge->args[value.number], depth)) return stride;
-    }
-    return std::nullopt;
-  }
-
-  static std::optional<int64_t> OfRegister(ir::Special special) {
-    if (special == ir::Special::kTidX || special == ir::Special::kLaneId) return 1;
-    if (special == ir::Special::kTidY || special == ir::Special::kTidZ) return 0;
-    switch (ir::Info(special).varies) {
-      case ir::Varies::kUniformInGrid:
-      case ir::Varies::kUniformInBlock:
-      case ir::Varies::kUniformInWarp:
-        return 0;
-      case ir::Varies::kAffineInTid:
-      case ir::Varies::kAffineInLane:
-      case ir::Varies::kVarying:
-      case ir::Varies::kTime:
-        break;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<int64_t> OfOperation(const ir::Inst& inst, const std::vector<int64_t>& operands) const {
-    int64_t number = 0;
-    auto constant = [&](size_t n) { return IsConstant(f_, inst.operands[n], &number); };
-    if (inst.op == Opcode::kAdd) return operands[0] + operands[1];
-    if (inst.op == Opcode::kSub) return operands[0] - operands[1];
-    if (inst.op == Opcode::kMul && constant(1)) return operands[0] * number;
-    if (inst.op == Opcode::kMul && constant(0)) return operands[1] * number;
-    if (inst.op == Opcode::kShl && constant(1) && number >= 0 && number < 32) return operands[0] << number;
-    if (inst.op == Opcode::kZext || inst.op == Opcode::kSext || inst.op == Opcode::kTrunc ||
-        inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric)
-      return operands[0];
-    // The lane's number; a sum of parts that do not meet.
-    if (inst.op == Opcode::kAnd && constant(1) && (number & 31) == 31) return operands[0];
-    if (inst.op == Opcode::kOr) return operands[0] + operands[1];
-    return std::nullopt;
-  }
-
-  const ir::Function& f_;
-  std::vector<std::vector<const ir::Edge*>> incoming_;
-  std::unordered_map<uint32_t, std::optional<int64_t>> known_;
-};
+constexpr int kMaxWordBits = 64;
+constexpr size_t kMaxWords = 2;  // of a load that its lanes make each for itself
 
 struct Access {
   InstId inst;
@@ -136,14 +54,23 @@ struct Group {
 };
 constexpr size_t kMaxPassed = 64;
 
+// A pack of loads.
+struct Word {
+  InstId pack;
+  int64_t offset = 0;         // as of its first part
+  std::vector<Access> parts;  // by address
+};
+
 class Joiner {
  public:
   explicit Joiner(ir::Function& f) : f_(f), strides_(f) {}
 
   void Run() {
+    FindPacks();
     for (BlockId block : ir::ReversePostOrder(f_)) FindGroups(block);
     for (const Group& group : found_) Join(group);
-    if (found_.empty()) return;
+    for (const std::vector<Word>& words : found_words_) JoinWords(words);
+    if (found_.empty() && found_words_.empty()) return;
     replaced_.resize(f_.values.size());
     ir::ReplaceUses(f_, replaced_);
     for (InstId id : gone_) ir::Remove(f_, id);
@@ -242,8 +169,73 @@ class Joiner {
     }
   }
 
+  // Packs by their first part, and how often a value is used.
+  void FindPacks() {
+    uses_.assign(f_.values.size(), 0);
+    for (const ir::Block& block : f_.blocks) {
+      if (block.removed) continue;
+      for (InstId id : block.insts) {
+        const ir::Inst& inst = f_.at_inst(id);
+        for (ValueId operand : inst.operands) ++uses_[operand.index];
+        for (const ir::Edge& edge : inst.edges) {
+          for (ValueId arg : edge.args) ++uses_[arg.index];
+        }
+        if (inst.op == Opcode::kPack && ir::IsInteger(inst.type) && ir::Bits(inst.type) <= kMaxWordBits)
+          packs_.emplace(inst.operands[0].index, id);
+      }
+    }
+  }
+
+  // The parts of a pack, if all are single loads of the group and lie in memory as they do in the word.
+  std::optional<Word> WordOf(const Group& group, const Access& first) const {
+    const auto pack = packs_.find(f_.at_inst(first.inst).results[0].index);
+    if (pack == packs_.end()) return std::nullopt;
+    Word word{pack->second, first.offset, {}};
+    for (ValueId operand : f_.at_inst(pack->second).operands) {
+      const InstId def = f_.at_value(operand).def;
+      const auto part =
+          std::ranges::find_if(group.members, [&](const Access& access) { return access.inst == def; });
+      const int64_t at = first.offset + static_cast<int64_t>(word.parts.size()) * first.bytes;
+      if (part == group.members.end() || part->parts != 1 || part->offset != at) return std::nullopt;
+      word.parts.push_back(*part);
+    }
+    return word;
+  }
+
+  // Takes the words, and the parts that are used in nothing else, out of the group.
+  void TakeWords(Group& group) {
+    const ir::Inst& like = f_.at_inst(group.members[0].inst);
+    if (like.op != Opcode::kLoad || !ir::IsInteger(like.type) || ir::Bits(like.type) > 32) return;
+    std::vector<Word> words;
+    for (const Access& access : group.members) {
+      if (access.parts != 1) continue;
+      if (std::optional<Word> word = WordOf(group, access)) words.push_back(*std::move(word));
+    }
+    std::ranges::stable_sort(words, {}, &Word::offset);
+    const std::optional<int64_t> stride = strides_.Of(group.members[0].root);
+    std::vector<Word> run;
+    auto end_run = [&] {
+      if (!run.empty()) found_words_.push_back(std::exchange(run, {}));
+    };
+    for (Word& word : words) {
+      const ir::Type type = f_.at_inst(word.pack).type;
+      const int64_t bytes = ir::Bytes(type);
+      for (const Access& part : word.parts) {
+        --uses_[f_.at_inst(part.inst).results[0].index];
+        std::erase_if(group.members, [&](const Access& access) { return access.inst == part.inst; });
+      }
+      const bool follows = !run.empty() && f_.at_inst(run[0].pack).type == type &&
+                           word.offset == run.back().offset + bytes && run.size() < kMaxWords;
+      // Words of the next thread would be between those of this one.
+      if (!follows || stride == bytes) end_run();
+      run.push_back(std::move(word));
+    }
+    end_run();
+  }
+
   // Into runs that are as long as the stride.
-  void Divide(const Group& group) {
+  void Divide(Group& group) {
+    TakeWords(group);
     if (group.members.size() < 2) return;
     const std::optional<int64_t> stride = strides_.Of(group.members[0].root);
     const int64_t bytes = ir::Bytes(f_.at_inst(group.members[0].inst).type);
@@ -299,6 +291,33 @@ class Joiner {
     }
   }
 
+  void JoinWords(const std::vector<Word>& words) {
+    const BlockId block = f_.at_inst(words[0].parts[0].inst).block;
+    const std::vector<InstId>& list = f_.at_block(block).insts;
+    size_t where = list.size();
+    ir::Inst joined = f_.at_inst(words[0].parts[0].inst);
+    for (const Word& word : words) {
+      for (const Access& part : word.parts) {
+        where = std::min(where, static_cast<size_t>(std::ranges::find(list, part.inst) - list.begin()));
+        joined.attrs.align = std::min(AlignOf(joined), AlignOf(f_.at_inst(part.inst)));
+      }
+    }
+    joined.type = f_.at_inst(words[0].pack).type;
+    joined.results.clear();
+    joined.operands = {AddressAt(block, where, words[0].parts[0], f_.at_inst(list[where]).at)};
+    const InstId id = ir::Insert(f_, block, where, std::move(joined), static_cast<uint32_t>(words.size()));
+    replaced_.resize(f_.values.size());
+    for (size_t n = 0; n < words.size(); ++n) {
+      replaced_[f_.at_inst(words[n].pack).results[0].index] = f_.at_inst(id).results[n];
+      gone_.push_back(words[n].pack);
+      for (const Access& part : words[n].parts) {
+        const InstId load = part.inst;
+        if (uses_[f_.at_inst(load).results[0].index] == 0 && std::ranges::find(gone_, load) == gone_.end())
+          gone_.push_back(load);
+      }
+    }
+  }
+
   static uint32_t AlignOf(const ir::Inst& inst) {
     const size_t parts = inst.op == Opcode::kLoad ? inst.results.size() : inst.operands.size() - 1;
     return inst.attrs.align != 0 ? inst.attrs.align
@@ -324,8 +343,11 @@ class Joiner {
   }
 
   ir::Function& f_;
-  Strides strides_;
+  ThreadStrides strides_;
   std::vector<Group> open_, found_;
+  std::vector<std::vector<Word>> found_words_;  // side by side
+  std::unordered_map<uint32_t, InstId> packs_;  // by their first part
+  std::vector<uint32_t> uses_;
   std::vector<ValueId> replaced_;
   std::vector<InstId> gone_;
 };

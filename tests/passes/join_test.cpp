@@ -48,6 +48,9 @@ struct Case {
 };
 
 const std::string kTwoLoads = "  %a = load i32 global %mine\n  %b = load i32 global %p1\n";
+const std::string kTwoHalves =
+    "  %c2 = const i64 0x2\n  %m2 = add i64 %mine, %c2\n  %a = load i16 global %mine\n"
+    "  %b = load i16 global %m2\n  %w = pack i32 from i16 %a, %b\n";
 const std::string kUse = "  %s = sub i32 %a, %b\n  store i32 global %mine, %s\n  ret\n}\n";
 
 const std::vector<Case> kCases = {
@@ -76,6 +79,37 @@ const std::vector<Case> kCases = {
      kTwoLoads + "  %c = load i32 global %mine\n  %d = add i32 %c, %b\n" + kUse,
      {2, 1},
      {1}},
+    // -- parts of words --
+    {"two halves that are packed", 34, kTwoHalves + "  store i32 global %other, %w\n  ret\n}\n", {1}, {1}},
+    {"two words in halves, one of which is used elsewhere too",
+     34,
+     kTwoHalves + "  %m4 = add i64 %mine, %c4\n  %m6 = add i64 %m4, %c2\n  %y = load i16 global %m6\n"
+                  "  %x = load i16 global %m4\n  %v = pack i32 from i16 %x, %y\n  %z = zext i32 from i16 %x\n"
+                  "  %u = sub i32 %v, %w\n  %t = sub i32 %u, %z\n  store i32 global %other, %t\n  ret\n}\n",
+     {2, 1},
+     {1}},
+    {"four bytes that are packed",
+     11,
+     "  %c1 = const i64 0x1\n  %m1 = add i64 %mine, %c1\n  %m2 = add i64 %m1, %c1\n"
+     "  %m3 = add i64 %m2, %c1\n  %a = load i8 global %mine\n  %b = load i8 global %m1\n"
+     "  %c = load i8 global %m2\n  %d = load i8 global %m3\n  %w = pack i32 from i8 %a, %b, %c, %d\n"
+     "  store i32 global %other, %w\n  ret\n}\n",
+     {1},
+     {1}},
+    {"halves in the other order",
+     34,
+     "  %c2 = const i64 0x2\n  %m2 = add i64 %mine, %c2\n  %a = load i16 global %m2\n"
+     "  %b = load i16 global %mine\n  %w = pack i32 from i16 %a, %b\n  store i32 global %other, %w\n"
+     "  ret\n}\n",
+     {1, 1},
+     {1}},
+    {"a store between the halves may be to the word",
+     34,
+     "  %c2 = const i64 0x2\n  %m2 = add i64 %mine, %c2\n  %a = load i16 global %mine\n"
+     "  store i32 global %other, %tid\n  %b = load i16 global %m2\n  %w = pack i32 from i16 %a, %b\n"
+     "  store i32 global %other, %w\n  ret\n}\n",
+     {1, 1},
+     {1, 1}},
     // -- left --
     {"the next thread's word", 4, kTwoLoads + "  %s = sub i32 %a, %b\n  ret\n}\n", {1, 1}, {}},
     {"records of three words", 12, kTwoLoads + kUse, {1, 1}, {1}},
