@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "analysis/graph/loops.h"
+#include "analysis/lanes/lane_patterns.h"
 #include "analysis/lanes/lane_shapes.h"
 
 namespace ptx2cpu::analysis {
@@ -199,6 +200,7 @@ std::optional<LaneRegion> FindLaneRegion(const ir::Function& f, BlockId entry,
   LaneRegion region;
   if (!Builder(f, region).Run(entry)) return std::nullopt;
   FindLaneShapes(f, options, region);
+  FindLanePatterns(f, options, region);
   return region;
 }
 

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "analysis/values/thread_transfer.h"
@@ -49,6 +50,8 @@ struct LaneRegion {
   std::vector<uint32_t> item_of;     // by block: its place among that level's items
   std::vector<bool> used_elsewhere;  // by value: read in another block, or handed over by an edge
   std::vector<ThreadShape> shapes;   // by value, where it is made
+  // By value: how far each lane's is from the first lane's, supposedly: see lane_patterns.h.
+  std::unordered_map<uint32_t, std::vector<int64_t>> patterns;
   std::vector<ir::BlockId> blocks;
 
   bool Contains(uint32_t level, ir::BlockId block) const {

@@ -1,4 +1,4 @@
-// Integer arithmetic, comparison, width changes, dot products. Bit operations are in bits.cpp.
+// Integer arithmetic, comparison, width changes. Bit operations are in bits.cpp.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -269,37 +269,6 @@ Status EmitIcmp(Site& s) {
       return s.Broken("no integer predicate");
   }
   s.Return(s.b.CreateICmp(predicate, s.Operand(0), s.Operand(1)));
-  return {};
-}
-
-namespace {
-// Part `number` of `bits` width, extended to 32 bits.
-llvm::Value* Part(Site& s, llvm::Value* word, unsigned number, unsigned bits, bool is_signed) {
-  unsigned up = 32 - bits * (number + 1);
-  llvm::Value* top = s.b.CreateShl(word, Literal(word, up));
-  llvm::Value* down = Literal(word, 32 - bits);
-  return is_signed ? s.b.CreateAShr(top, down) : s.b.CreateLShr(top, down);
-}
-}  // namespace
-
-Status EmitDp4a(Site& s) {
-  llvm::Value* sum = s.Operand(2);
-  for (unsigned i = 0; i < 4; ++i) {
-    sum = s.b.CreateAdd(sum, s.b.CreateMul(Part(s, s.Operand(0), i, 8, s.Has(ir::kSignedA)),
-                                           Part(s, s.Operand(1), i, 8, s.Has(ir::kSignedB))));
-  }
-  s.Return(sum);
-  return {};
-}
-
-Status EmitDp2a(Site& s) {
-  llvm::Value* sum = s.Operand(2);
-  unsigned first = s.Has(ir::kHigh) ? 2 : 0;
-  for (unsigned i = 0; i < 2; ++i) {
-    sum = s.b.CreateAdd(sum, s.b.CreateMul(Part(s, s.Operand(0), i, 16, s.Has(ir::kSignedA)),
-                                           Part(s, s.Operand(1), first + i, 8, s.Has(ir::kSignedB))));
-  }
-  s.Return(sum);
   return {};
 }
 

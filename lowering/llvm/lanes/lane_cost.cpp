@@ -170,6 +170,9 @@ class Costs {
       case LaneForm::kStrided:
         return static_cast<double>(2 * std::abs(ElementsApart(ShapeIn(e_, r_, inst.operands[0]), inst))) *
                PartsOf(inst.type) * count;
+      case LaneForm::kInGroups:
+        return 2 * count * PartsOf(inst.type) + PartsOf(Type::kI64) +
+               2 * static_cast<double>(GroupsOfLoad(r_, inst)->begin.size());
       case LaneForm::kGather:
         return count * width_ * (e_.m.traits.has_avx512 ? kGatheredLane : kScalarGatheredLane);
       case LaneForm::kEachLane:

@@ -82,6 +82,7 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
   if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || count > 4) return LaneForm::kEachLane;
   if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return LaneForm::kVector;
   if (IsShortStride(e, address, inst)) return LaneForm::kStrided;
+  if (GroupsOfLoad(region, inst)) return LaneForm::kInGroups;
   const bool is_gathered = bits >= 32 || (inst.op == Opcode::kLoad && BitsOfGatheredWord(inst) != 0);
   if (count > 1 && !is_gathered) return LaneForm::kEachLane;
   // Sequences that parted lanes have brought together mostly are one still (where every lane took as many
@@ -127,6 +128,14 @@ unsigned BitsOfGatheredWord(const ir::Inst& load) {
   const auto bytes = static_cast<unsigned>(ir::Bytes(load.type)) * static_cast<unsigned>(load.results.size());
   const bool is_aligned = load.attrs.align == 0 || load.attrs.align >= bytes || load.results.size() == 1;
   return std::has_single_bit(bytes) && bytes <= 8 && is_aligned ? std::max(32u, 8 * bytes) : 0;
+}
+
+std::optional<analysis::LaneGroups> GroupsOfLoad(const LaneRegion& region, const ir::Inst& load) {
+  if (load.op != Opcode::kLoad) return std::nullopt;
+  const auto pattern = region.patterns.find(load.operands[0].index);
+  if (pattern == region.patterns.end() || !region.shapes[load.operands[0].index].varying())
+    return std::nullopt;
+  return analysis::GroupsOf(pattern->second, ir::Bytes(load.type), static_cast<int64_t>(load.results.size()));
 }
 
 int64_t ElementsApart(const LaneShape& address, const ir::Inst& access) {

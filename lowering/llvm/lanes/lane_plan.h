@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "analysis/lanes/lane_patterns.h"
 #include "analysis/lanes/lane_region.h"
 #include "lowering/llvm/emit/function_emitter.h"
 
@@ -37,6 +38,7 @@ enum class LaneForm : uint8_t {
   kVector,        // one vector operation; an access of consecutive elements; one atomic for all lanes
   kVectorIfSeen,  // the same where the addresses turn out to be consecutive at run time
   kStrided,       // elements with gaps between them, or downward: a run of memory that a shuffle divides
+  kInGroups,      // a few accesses, each of some lanes' elements, where that is seen at run time
   kGather,        // an access of each lane's own address
   kEachLane,      // lane by lane
 };
@@ -47,6 +49,8 @@ int64_t ElementsApart(const LaneShape& address, const ir::Inst& access);
 unsigned BitsOfGatheredWord(const ir::Inst& load);
 // Lane by lane: whether to find the next lane takes longer than what the lane does.
 bool IsShortTurn(const FunctionEmitter& e, const ir::Inst& inst);
+// Of a kInGroups load.
+std::optional<analysis::LaneGroups> GroupsOfLoad(const LaneRegion& region, const ir::Inst& load);
 LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst);
 
 }  // namespace ptx2cpu::lowering

@@ -148,6 +148,11 @@ class LaneVectors {
   Stretch StretchOf(const ir::Inst& inst, const Mask& mask, Memory* memory);
   void LoadStrided(const ir::Inst& inst, const Mask& mask);
   void StoreStrided(const ir::Inst& inst, const Mask& mask);
+  // groups.cpp
+  Result<llvm::Value*> FirstOf(ir::ValueId id, std::span<const ir::ValueId> parts);
+  llvm::Value* IsPattern(ir::ValueId part);
+  void LoadGroups(const ir::Inst& inst, const analysis::LaneGroups& groups, const Mask& mask);
+  Status LoadInGroups(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& apart);
   Mask ReadableByAll(const Mask& mask, llvm::Value*& pointers);
   void Gather(const ir::Inst& inst, const Mask& mask);
   void GatherFromWords(const ir::Inst& inst, llvm::Value* pointers, const Mask& mask, Memory memory);

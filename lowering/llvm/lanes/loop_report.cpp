@@ -32,6 +32,7 @@ uint32_t& CountOf(LaneReport::Counts& counts, LaneForm form) {
     case LaneForm::kVector:
       return counts.consecutive;
     case LaneForm::kVectorIfSeen:
+    case LaneForm::kInGroups:
       return counts.tested;
     case LaneForm::kStrided:
       return counts.strided;

@@ -184,10 +184,11 @@ Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   if (inst.attrs.space == ir::Space::kLocal) return LoadLocal(inst, mask);
   const LaneForm form = FormOf(e, region_, inst);
   if (form == LaneForm::kUniform) return EmitScalar(inst);
-  const bool elsewhere = form == LaneForm::kGather || form == LaneForm::kVectorIfSeen;
-  if (elsewhere && LoadKnown(inst, mask)) return {};
+  const bool is_run = form == LaneForm::kVector || form == LaneForm::kStrided;
+  if (!is_run && LoadKnown(inst, mask)) return {};
   auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Gather(inst, lanes); }); };
   if (form == LaneForm::kGather) return apart();
+  if (form == LaneForm::kInGroups) return LoadInGroups(inst, mask, apart);
   auto together = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadTogether(inst, lanes); }); };
   if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
   auto strided = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadStrided(inst, lanes); }); };
