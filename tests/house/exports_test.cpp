@@ -15,7 +15,8 @@ const fs::path kCuda = fs::path(PTX2CPU_SOURCE_DIR) / "runtime/cuda";
 
 std::set<std::string> NamesOf(const fs::path& table) {
   const std::regex pattern(
-      "\\b(cu[A-Z]\\w*|_*cuda[A-Z]\\w*|nvml[A-Z]\\w*|nccl[A-Z]\\w*|cu(?:blas|dnn|fft|rand|solver|sparse)[A-Z]\\w*"
+      "\\b(cu[A-Z]\\w*|_*cuda[A-Z]\\w*|nvml[A-Z]\\w*|nccl[A-Z]\\w*|cu(?:blas|dnn|fft|rand|solver|sparse)[A-Z]"
+      "\\w*"
       ")\\(");
   std::ifstream in(kCuda / table);
   std::set<std::string> names;
