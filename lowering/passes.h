@@ -22,6 +22,7 @@ struct PassOptions {
   std::optional<analysis::LaunchShape> launch = {};  // block shape to specialise for; unset: any
   // False: each value that crosses regions is kept or rebuilt for itself. Tests compare the cut with that.
   bool slots_by_cut = true;
+  uint32_t checks = 0;  // kinds of checks that the code has: PTX2CPU_CHECKS_* (runtime/abi/check.h)
 };
 
 struct TierReason {
@@ -39,6 +40,8 @@ struct TierChoice {
 TierChoice DecideTier(const ir::Module& module, const ir::Function& f, const PassOptions& options);
 
 // -- phase Simt --
+// Calls that inform the runtime of accesses and synchronisation; nothing where no checks are wanted.
+Status InsertChecks(ir::Module& module, const PassOptions& options);
 // Programs whose lanes count on executing each access together: barriers of the warp between loads and
 // stores.
 Status KeepLanesInStep(ir::Module& module, ir::Function& f, const PassOptions& options);

@@ -13,6 +13,10 @@ namespace {
 using ir::Phase;
 
 constexpr std::array kPasses = {
+    PassEntry{"insert-checks", nullptr, Phase::kSimt, For::kAll, On::kModule,
+              "first: checks the program's accesses, not those that other passes make; only where checks are "
+              "wanted",
+              InsertChecks},
     PassEntry{"simplify-callees", Simplify, Phase::kSimt, For::kAll, On::kCallees,
               "before inlining: sizes decide there, and dead code does not count"},
     PassEntry{"keep-lanes-in-step", KeepLanesInStep, Phase::kSimt, For::kAll, On::kFunctions,
@@ -133,6 +137,11 @@ class Observer {
     for (size_t n = 0; n < before_.size(); ++n) before_[n] = ir::Print(module, module.functions[n]);
   }
 
+  // A pass may have declared functions.
+  void Expect(size_t functions) {
+    if (before_.size() < functions) before_.resize(functions);
+  }
+
   Status After(const PassEntry& pass, const ir::Function& f) {
     CHECK(f.phase == pass.after || !f.is_kernel, std::string(pass.name));
     if (dumps_) {
@@ -170,6 +179,7 @@ Result<std::vector<PassTime>> RunPipeline(ir::Module& module, const PipelineOpti
       return status;
     };
     if (pass.run_module != nullptr) TRY_STATUS(timed(pass.run_module));
+    observer.Expect(module.functions.size());
     bool ran = pass.run_module != nullptr;
     for (size_t n = module.functions.size(); n-- > 0;) {
       ir::Function& f = module.functions[n];

@@ -69,6 +69,7 @@ class DeviceHeap::Blocks {
   void* Allocate(uint64_t bytes, uint64_t align);
   // The bytes it was allocated with; none: no block begins there.
   std::optional<uint64_t> Free(void* pointer);
+  std::optional<Block> Find(const std::byte* address) const;
 
  private:
   struct Chunk {
@@ -238,6 +239,23 @@ std::optional<uint64_t> DeviceHeap::Blocks::Free(void* pointer) {
   return bytes;
 }
 
+std::optional<DeviceHeap::Block> DeviceHeap::Blocks::Find(const std::byte* address) const {
+  const uint64_t offset = reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(first_);
+  if (address < first_ || offset >= chunk_count_ * kChunkBytes) return std::nullopt;
+  uint64_t number = offset / kChunkBytes;
+  const Chunk& chunk = chunks_[number];
+  if (const uint32_t shared = chunk.class_plus_one.load(std::memory_order_acquire); shared != 0) {
+    const uint64_t step = BytesOfClass(shared - 1), index = offset % kChunkBytes / step;
+    if (index >= kChunkBytes / step) return std::nullopt;
+    if ((chunk.used[index / 64].load(std::memory_order_acquire) >> index % 64 & 1) == 0) return std::nullopt;
+    return Block{first_ + number * kChunkBytes + index * step, step - chunk.unused[index]};
+  }
+  while (number != 0 && chunks_[number].large_bytes.load(std::memory_order_acquire) == 0) --number;
+  const uint64_t bytes = chunks_[number].large_bytes.load(std::memory_order_acquire);
+  if (offset - number * kChunkBytes >= bytes) return std::nullopt;
+  return Block{first_ + number * kChunkBytes, bytes};
+}
+
 // -- DeviceHeap --
 
 DeviceHeap::DeviceHeap() = default;
@@ -287,6 +305,11 @@ bool DeviceHeap::Free(void* pointer) {
   bytes_.fetch_sub(*bytes, std::memory_order_relaxed);
   blocks_.fetch_sub(1, std::memory_order_relaxed);
   return true;
+}
+
+std::optional<DeviceHeap::Block> DeviceHeap::Find(const void* address) const {
+  const Blocks* const blocks = made_.load(std::memory_order_acquire);
+  return blocks == nullptr ? std::nullopt : blocks->Find(static_cast<const std::byte*>(address));
 }
 
 void DeviceHeap::Clear() {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "runtime/worker/spin_lock.h"
 
@@ -24,6 +25,12 @@ class DeviceHeap {
   void* Allocate(uint64_t bytes, uint64_t align, uint64_t limit);
   // False: this heap's Allocate did not return it, or it was freed already.
   bool Free(void* pointer);
+  // The block with the address in it, as bytes (a multiple of 16). For checks: slow.
+  struct Block {
+    std::byte* base = nullptr;
+    uint64_t bytes = 0;
+  };
+  std::optional<Block> Find(const void* address) const;
   // Frees all of it. No kernel may run.
   void Clear();
 

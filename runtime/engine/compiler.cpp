@@ -70,6 +70,7 @@ lowering::BuildOptions KernelCompiler::Build() const {
   build.pipeline.verify_each = false;
   build.pipeline.passes.collapse = options_.collapse;
   build.pipeline.passes.tier = options_.tier;
+  build.pipeline.passes.checks = options_.checks;
   return build;
 }
 
@@ -86,8 +87,8 @@ KernelCompiler::Keys KernelCompiler::KeysOf(const lowering::Jit& jit, const Comp
         static_cast<uint64_t>(options_.line_info),
         static_cast<uint64_t>(request.alignment.value_or(options_.alignment)),
         static_cast<uint64_t>(options_.tier), static_cast<uint64_t>(options_.collapse),
-        static_cast<uint64_t>(lowering::MatrixSumsWanted()), uint64_t{jit.lane_width()}, uint64_t{block.x},
-        uint64_t{block.y}, uint64_t{block.z}}) {
+        uint64_t{options_.checks}, static_cast<uint64_t>(lowering::MatrixSumsWanted()),
+        uint64_t{jit.lane_width()}, uint64_t{block.x}, uint64_t{block.y}, uint64_t{block.z}}) {
     hash.Add(option);
   }
   const lowering::Digest full = hash.Finish();

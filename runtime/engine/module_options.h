@@ -5,6 +5,7 @@
 
 #include "lowering/forms.h"
 #include "lowering/llvm/module/emit_options.h"
+#include "runtime/check/wanted.h"
 #include "runtime/engine/cache/kernel_cache.h"
 
 namespace ptx2cpu::rt {
@@ -19,7 +20,8 @@ struct ModuleOptions {
   bool quick_tier = QuickTierWanted();      // large kernels run at -O1 until -O3 is ready
   bool specialise = SpecialiseWanted();     // kernels that are launched often: code for their block shape
   lowering::AlignmentChecks alignment = AlignmentChecksWanted();
-  uint32_t lane_width = 0;  // as in lowering::JitOptions
+  uint32_t checks = check::WantedKinds();  // PTX2CPU_CHECKS_*: code that reports what it accesses
+  uint32_t lane_width = 0;                 // as in lowering::JitOptions
 
   // Which kernels are large, in LLVM instructions: about a fifteenth of a second or more at -O3 (0.03 to 0.06
   // ms each, measured by tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or less).

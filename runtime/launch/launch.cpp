@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/check/checks.h"
 #include "runtime/launch/launch_job.h"
 #include "runtime/launch/run_children.h"
 
@@ -181,6 +182,24 @@ std::optional<LaunchError> RunOperation(const ChildOperation& operation, const L
   return std::nullopt;
 }
 
+// Runs the grid of a job; with its checks, if any are wanted.
+void Run(const std::shared_ptr<LaunchJob>& job, const Runner& runner, unsigned max_workers) {
+  if (!check::Wanted()) [[likely]]
+    return runner.Run(job, max_workers);
+  check::BeginLaunch(&job->launch(), job->kernel(), job->launch().services->heap);
+  runner.Run(job, check::NeedsOneWorker() ? 1 : max_workers);
+  check::EndLaunch(&job->launch());
+  const std::optional<LaunchError>& error = job->error();
+  if (!error || error->kind != LaunchError::Kind::kFault) return;
+  const uint32_t thread = error->thread == ~0u ? 0 : error->thread;
+  const Dim3& block = job->shape().block;
+  check::AddFault(job->kernel().name,
+                  {{error->block.x, error->block.y, error->block.z},
+                   {thread % block.x, thread / block.x % block.y, thread / block.x / block.y},
+                   error->ptx_line},
+                  error->message);
+}
+
 // The grid and what its threads launched. The last tail launch takes the grid's place.
 std::optional<LaunchError> RunGrid(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
                                    const std::byte* params, const LaunchOptions& options, uint32_t depth,
@@ -190,7 +209,7 @@ std::optional<LaunchError> RunGrid(const ptx2cpu_kernel& kernel, const LaunchSha
   std::unique_ptr<ChildLaunch> place;  // what the job in hand reads
   for (bool first = true;; first = false) {
     job->launch().children.depth = depth;
-    runner.Run(job, options.max_workers);
+    Run(job, runner, options.max_workers);
     Print(*job, options);
     if (job->error()) return std::move(job->error());
     if (job->launch().children.empty()) return std::nullopt;

@@ -15,6 +15,7 @@
 #include <new>
 #include <utility>
 
+#include "runtime/check/checks.h"
 #include "runtime/launch/launch_job.h"
 #include "runtime/worker/deferred_atomics.h"
 #include "runtime/worker/spin_lock.h"
@@ -134,6 +135,7 @@ bool PlainJob::Await() const {
   const Dim3 grid = shape().grid;
   const uint64_t plane = uint64_t{grid.x} * grid.y, rest = first % plane;
   const bool resets_live = (kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0;
+  const bool checks = check::Wanted();
   const ptx2cpu_block_function run_block = kernel().run_block;
   auto x = static_cast<uint32_t>(rest % grid.x), y = static_cast<uint32_t>(rest / grid.x),
        z = static_cast<uint32_t>(first / plane);
@@ -144,7 +146,11 @@ bool PlainJob::Await() const {
     for (; x != end; ++x) {
       block.ctaid[0] = x;
       if (resets_live) InitialiseLiveMasks(block);
+      if (checks) [[unlikely]]
+        check::BeginBlock(block);
       run_block(&block);
+      if (checks) [[unlikely]]
+        check::EndBlock(block);
     }
     x = 0;
     if (++y < grid.y) continue;

@@ -1,5 +1,7 @@
 #include "runtime/launch/resident.h"
 
+#include "runtime/check/checks.h"
+
 namespace ptx2cpu::rt {
 
 namespace {
@@ -49,6 +51,7 @@ void Resident::Start(LaunchJob& job, uint64_t index) {
     InitialiseLiveMasks(block);
     if (job.kernel().run_step != nullptr) blocks_[rank]->scheduler.Start(job.kernel(), block);
     blocks_[rank]->done = false;
+    if (check::Wanted()) check::BeginBlock(block);
   }
   faulted_ = nullptr;
 }
@@ -73,6 +76,7 @@ bool Resident::RunEach(LaunchJob& job, RunningBlock& running, Pass& pass) {
       return false;
     }
     block->done = verdict == Verdict::kDone;
+    if (block->done && check::Wanted()) check::EndBlock(block->context);
     pass.all_done &= block->done;
     pass.waits |= verdict == Verdict::kWaitsForCluster;
     pass.can_run |= verdict == Verdict::kStalled || verdict == Verdict::kTurnOver;

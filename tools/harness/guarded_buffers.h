@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <deque>
+#include <span>
 
 #include "runtime/worker/arena.h"
 #include "tools/harness/kernel_call.h"
@@ -23,6 +24,15 @@ class GuardedBuffers {
       if (!argument.data.empty()) std::memcpy(addresses_.back(), argument.data.data(), argument.data.size());
     }
     return true;
+  }
+  // Address and bytes of each buffer.
+  std::vector<std::span<std::byte>> Ranges(const KernelCall& call) const {
+    std::vector<std::span<std::byte>> ranges;
+    for (size_t i = 0; i < addresses_.size(); ++i) {
+      if (addresses_[i] != nullptr)
+        ranges.emplace_back(reinterpret_cast<std::byte*>(addresses_[i]), call.arguments[i].data.size());
+    }
+    return ranges;
   }
   // Puts the addresses into a parameter buffer.
   void Patch(const std::vector<ir::Param>& params, std::vector<std::byte>& buffer) const {

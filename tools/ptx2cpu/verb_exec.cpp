@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tools/ptx2cpu/verbs.h"
+#include "tools/ptx2cpu/check_options.h"
 
 namespace ptx2cpu::tool {
 
@@ -55,10 +55,6 @@ void WarnOfMachineCode(const fs::path& program) {
              images.error().message, images.error().hint);
 }
 
-struct Setting {
-  std::string name, value;
-};
-
 // A word that a POSIX shell reads as this text, whatever is in it.
 std::string ShellWord(std::string_view text) {
   std::string word = "'";
@@ -92,6 +88,7 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
     if (number == 0) return Fail(ErrorCode::kUsage, fmt::format("{} must be at least 1", each.option));
     settings.push_back({each.variable, std::to_string(number)});
   }
+  for (Setting& setting : TRY(CheckSettings(arguments))) settings.push_back(std::move(setting));
   if (arguments.Has("--check-alignment")) settings.push_back({"PTX2CPU_CHECK_ALIGNMENT", "1"});
   if (arguments.Has("--trace")) settings.push_back({"PTX2CPU_TRACE", "1"});
   if (const auto file = arguments.Value("--timeline"))

@@ -1,9 +1,16 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <sstream>
 
+#include "runtime/check/checks.h"
+#include "runtime/check/finding.h"
 #include "runtime/engine/ptx2cpu.h"
 #include "tools/harness/guarded_buffers.h"
+#include "tools/ptx2cpu/check_options.h"
 #include "tools/ptx2cpu/stage_options.h"
 
 namespace ptx2cpu::tool {
@@ -14,8 +21,8 @@ double Milliseconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
 }
 
-Result<Kernel> CompileKernel(const Arguments& arguments, const KernelChoice& choice,
-                             const lowering::BuildOptions& build) {
+Result<Program> LoadProgram(const Arguments& arguments, const KernelChoice& choice,
+                            const lowering::BuildOptions& build) {
   LoadOptions options;
   options.opt_level = static_cast<unsigned>(TRY(arguments.Number("--opt", 3, 3)));
   if (build.pipeline.passes.collapse == lowering::CollapseForm::kFlat) options.collapse = "flat";
@@ -26,9 +33,36 @@ Result<Kernel> CompileKernel(const Arguments& arguments, const KernelChoice& cho
   options.check_alignment = arguments.Has("--check-alignment");
   std::vector<PtxText> texts;
   for (const auto& source : choice.source.texts) texts.push_back({source.text, source.name});
-  const Program program = TRY(choice.source.linked ? Program::Link(std::move(texts), options)
-                                                   : Program::FromPtx(texts[0].text, texts[0].name, options));
-  return program.Get(choice.kernel);
+  return choice.source.linked ? Program::Link(std::move(texts), options)
+                              : Program::FromPtx(texts[0].text, texts[0].name, options);
+}
+
+// The program's variables and the call's buffers are what checked code may access.
+Status TellChecks(const KernelChoice& choice, const Program& program,
+                  std::vector<std::span<std::byte>> memory) {
+  const lowering::PtxModule ptx = TRY(choice.source.Open());
+  for (const ir::Variable& variable : TRY(ptx.Variables()).variables) {
+    if (const auto storage = program.Variable(variable.name)) memory.push_back(*storage);
+  }
+  const auto find = [memory](uintptr_t address) -> std::optional<rt::check::MemoryRange> {
+    for (const std::span<std::byte>& range : memory) {
+      const auto base = reinterpret_cast<uintptr_t>(range.data());
+      if (address - base < range.size()) return rt::check::MemoryRange{base, range.size()};
+    }
+    return std::nullopt;
+  };
+  rt::check::SetMemorySource({find, [](uintptr_t) { return std::string(); }, [] { return uint64_t{1}; }});
+  rt::check::Findings::Get().Locate(choice.kernel, [texts = choice.source.texts](uint32_t line) {
+    rt::check::Place place;
+    if (texts.size() != 1) return place;  // linked: lines are counted through all texts
+    place.file = texts[0].name;
+    place.line = line;
+    std::istringstream lines(texts[0].text);
+    for (uint32_t n = 0; n < line; ++n) std::getline(lines, place.excerpt);
+    place.excerpt.erase(0, place.excerpt.find_first_not_of(" \t"));
+    return place;
+  });
+  return {};
 }
 
 }  // namespace
@@ -49,7 +83,10 @@ Status RunRun(const Arguments& arguments) {
     static_cast<void>(TRY(ptx.Build(choice.kernel, build, &times)));
     if (arguments.Has("--time-passes")) PrintTimes(times);
   }
-  const Kernel kernel = TRY(CompileKernel(arguments, choice, build));
+  const std::vector<Setting> checks = TRY(CheckSettings(arguments));
+  for (const Setting& setting : checks) setenv(setting.name.c_str(), setting.value.c_str(), 1);
+  const Program program = TRY(LoadProgram(arguments, choice, build));
+  const Kernel kernel = TRY(program.Get(choice.kernel));
   std::vector<ir::Param> params;
   for (const Parameter& parameter : kernel.parameters())
     params.push_back({parameter.name, ir::Type::kVoid, parameter.offset, parameter.size, parameter.align});
@@ -59,6 +96,7 @@ Status RunRun(const Arguments& arguments) {
   harness::GuardedBuffers guarded;
   if (!guarded.Enter(call)) return Fail(ErrorCode::kLaunch, "no memory for the buffers");
   guarded.Patch(params, buffer);
+  if (!checks.empty()) TRY_STATUS(TellChecks(choice, program, guarded.Ranges(call)));
   const auto start = std::chrono::steady_clock::now();
   TRY_STATUS(kernel.LaunchPacked(shape, buffer));
   if (arguments.Has("--time"))

@@ -55,6 +55,20 @@ constexpr Option kCheckAlignment = {
     "check the alignment of each access, slowly: a fault then names the thread, and no later access "
     "runs (PTX2CPU_CHECK_ALIGNMENT=1; 0: omit most checks)"};
 
+constexpr Option kCheck = {
+    "--check", "LIST",
+    "check the kernels as they run, slowly: memory (bounds, alignment), race, sync (barriers that threads "
+    "miss), init (reads of memory that nothing has written); findings go to standard error (PTX2CPU_CHECK)"};
+constexpr Option kCheckReport = {
+    "--check-report", "FILE",
+    "also write the findings to FILE: SARIF if its name ends in .sarif, else JSON (PTX2CPU_CHECK_REPORT)"};
+constexpr Option kCheckSuppress = {
+    "--check-suppress", "FILE",
+    "findings to leave out: lines 'ERROR KERNEL [PTX LINE]', with * for any (PTX2CPU_CHECK_SUPPRESS)"};
+constexpr Option kErrorExitCode = {
+    "--error-exitcode", "N",
+    "the exit code if there are findings (PTX2CPU_CHECK_EXITCODE); default: the program's"};
+
 constexpr Option kExtractOptions[] = {kOutput, kJson, {"--kernels", "", "name all kernels of each image"}};
 constexpr Option kParseOptions[] = {
     kSm,
@@ -100,6 +114,10 @@ constexpr Option kRunOptions[] = {kSm,
                                   {"--threads", "N", "worker threads; default: all processors"},
                                   {"--jit", "", "compile and run (the default)"},
                                   {"--interpret", "", "run the interpreter instead of compiled code"},
+                                  kCheck,
+                                  kCheckReport,
+                                  kCheckSuppress,
+                                  kErrorExitCode,
                                   kCheckAlignment,
                                   kWidth,
                                   kBits,
@@ -135,6 +153,10 @@ constexpr Option kExecOptions[] = {
      "compute capability that the devices report (90 for 9.0); default: one that loads the highest PTX "
      "(PTX2CPU_COMPUTE_CAPABILITY)"},
     {"--trace", "", "print each CUDA call with arguments, result and time to standard error (PTX2CPU_TRACE)"},
+    kCheck,
+    kCheckReport,
+    kCheckSuppress,
+    kErrorExitCode,
     kCheckAlignment,
     {"--timeline", "FILE",
      "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},

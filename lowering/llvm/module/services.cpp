@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "runtime/abi/abi.h"
+#include "runtime/abi/check.h"
 
 extern "C" {
 #define WARP(result, name, parameters, meaning) result name parameters;
@@ -40,6 +41,7 @@ constexpr ServiceInfo kServices[] = {
 #define ENTRY(result, name, parameters, meaning) \
   {#name, ServiceKind::kEntryPoint,              \
    [](llvm::LLVMContext& c) { return Signature(c, decltype (&name)(nullptr)); }, ServiceCode::kBranches},
+#include "runtime/abi/check_entries.def"
 #include "runtime/abi/entry_points.def"
 #undef ENTRY
 #define WARP(result, name, parameters, meaning)                                                             \

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/check/wanted.h"
 #include "runtime/cuda/driver/code/function.h"
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/core/errors.h"
+#include "runtime/cuda/driver/launch/checked_launch.h"
 #include "runtime/cuda/driver/launch/occupancy.h"
 #include "runtime/cuda/driver/memory/allocations.h"
 
@@ -132,6 +134,7 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   work.keep = function.shared_code();
   work.services = &function.context().services();
   work.report = [code](const rt::LaunchError& error) { ReportFault(*code, error); };
+  if (rt::check::WantedKinds() != 0) PrepareChecks(*code, work.keep);
   return CUDA_SUCCESS;
 }
 

@@ -79,6 +79,8 @@ class Allocations {
   // Removes all that `accept` accepts, e.g. what a context leaves.
   std::vector<Range> RemoveAll(const std::function<bool(const Range&)>& accept);
   size_t count() const;
+  // Changes with every change of the table.
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
  private:
   static uint64_t FirstVersion();

@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include "runtime/abi/check.h"
+#include "runtime/check/memory.h"
+#include "runtime/check/wanted.h"
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/context/memory_limits.h"
@@ -66,6 +69,7 @@ CUresult AllocateMemory(Context& context, RangeKind kind, size_t bytes, unsigned
   range.device = context.device().ordinal(), range.flags = flags, range.context = &context;
   range.sync_memops = kind == RangeKind::kManaged;
   Allocations::Get().Insert(range);
+  if ((rt::check::WantedKinds() & PTX2CPU_CHECKS_INIT) != 0) rt::check::MarkUninitialised(memory, bytes);
   *made = memory;
   return CUDA_SUCCESS;
 }

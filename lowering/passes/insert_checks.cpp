@@ -1,0 +1,198 @@
+// Checked code: before each access of memory, and around each point where threads meet, a call informs the
+// runtime (runtime/check), which finds accesses out of bounds, races, missing threads and reads of memory
+// that nothing has written.
+//
+//   before                          after
+//     %v = load.f32 shared %a         call @__ptx2cpu_check_access(%a, form, 4)
+//                                     %v = load.f32 shared %a
+//     barrier_block 0                 call @__ptx2cpu_check_sync(arrive, 0, 0)
+//                                     barrier_block 0
+//                                     call @__ptx2cpu_check_sync(leave, 0, 0)
+//
+// It is the first pass: what the program does is checked, not what other passes make of it. The calls are
+// opaque, so no pass moves an access or a barrier over them, in any tier.
+#include <algorithm>
+
+#include "ir/build.h"
+#include "lowering/passes.h"
+#include "runtime/abi/check.h"
+
+namespace ptx2cpu::lowering {
+namespace {
+
+using ir::Opcode;
+using ir::Type;
+using ir::ValueId;
+
+constexpr uint32_t kLockstepBefore = 70;  // the first device whose lanes proceed one by one
+
+uint32_t SpaceWord(ir::Space space) {
+  const bool shared = space == ir::Space::kShared, local = space == ir::Space::kLocal;
+  return (shared  ? PTX2CPU_SPACE_SHARED
+          : local ? PTX2CPU_SPACE_LOCAL
+                  : PTX2CPU_SPACE_REAL)
+         << PTX2CPU_ACCESS_SPACE_SHIFT;
+}
+
+bool IsStrong(const ir::Inst& inst) {
+  return inst.attrs.order != ir::MemoryOrder::kWeak || (inst.attrs.flags & ir::kVolatile) != 0;
+}
+
+uint32_t OrderWord(const ir::Inst& inst) {
+  uint32_t word = IsStrong(inst) ? PTX2CPU_ACCESS_STRONG : 0;
+  switch (inst.attrs.order) {
+    case ir::MemoryOrder::kAcquire:
+      return word | PTX2CPU_ACCESS_ACQUIRES;
+    case ir::MemoryOrder::kRelease:
+      return word | PTX2CPU_ACCESS_RELEASES;
+    case ir::MemoryOrder::kAcqRel:
+    case ir::MemoryOrder::kSeqCst:
+      return word | PTX2CPU_ACCESS_ACQUIRES | PTX2CPU_ACCESS_RELEASES;
+    case ir::MemoryOrder::kWeak:
+    case ir::MemoryOrder::kVolatile:
+    case ir::MemoryOrder::kRelaxed:
+      return word;
+  }
+  return word;
+}
+
+uint32_t WordBytes(Type type) { return static_cast<uint32_t>(ir::Bytes(type)) << PTX2CPU_ACCESS_WORD_SHIFT; }
+
+class CheckInserter {
+ public:
+  CheckInserter(ir::Module& module, uint32_t kinds) : kinds_(kinds) {
+    lockstep_ = module.sm < kLockstepBefore ? PTX2CPU_ACCESS_LOCKSTEP : 0;
+    access_ = Declare(module, "__ptx2cpu_check_access", {Type::kI64, Type::kI32, Type::kI32});
+    sync_ = Declare(module, "__ptx2cpu_check_sync", {Type::kI32, Type::kI32, Type::kI32});
+  }
+
+  void Instrument(ir::Function& f) {
+    f_ = &f;
+    for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+      block_ = {b};
+      const std::vector<ir::InstId> insts = std::move(f.blocks[b].insts);
+      f.blocks[b].insts.clear();
+      for (const ir::InstId id : insts) {
+        const ir::Inst inst = f.at_inst(id);  // a copy: the vector grows
+        at_ = inst.at;
+        Before(inst);
+        f.blocks[b].insts.push_back(id);
+        After(inst);
+      }
+    }
+  }
+
+ private:
+  static uint32_t Declare(ir::Module& module, std::string name, std::initializer_list<Type> types) {
+    ir::Function f;
+    f.name = std::move(name);
+    f.is_declaration = true;
+    for (const Type type : types) {
+      ir::Param param;
+      param.type = type;
+      param.size = param.align = static_cast<uint32_t>(ir::Bytes(type));
+      f.params.push_back(param);
+    }
+    module.functions.push_back(std::move(f));
+    return static_cast<uint32_t>(module.functions.size() - 1);
+  }
+
+  bool Synchronises() const { return (kinds_ & (PTX2CPU_CHECKS_RACE | PTX2CPU_CHECKS_SYNC)) != 0; }
+  bool Accesses() const {
+    return (kinds_ & (PTX2CPU_CHECKS_MEMORY | PTX2CPU_CHECKS_RACE | PTX2CPU_CHECKS_INIT)) != 0;
+  }
+
+  void Before(const ir::Inst& inst) {
+    if (Accesses()) CheckAccesses(inst);
+    if (!Synchronises()) return;
+    if (inst.op == Opcode::kFence) Sync(PTX2CPU_SYNC_FENCE, {}, {});
+    if (inst.op == Opcode::kClusterArrive) Sync(PTX2CPU_SYNC_CLUSTER_ARRIVE, {}, {});
+    if (ir::IsBlockBarrier(inst.op)) BlockStep(inst, PTX2CPU_SYNC_BLOCK_ARRIVE);
+    if (ir::IsCollective(inst.op)) WarpStep(inst, PTX2CPU_SYNC_WARP_ARRIVE);
+  }
+  void After(const ir::Inst& inst) {
+    if (!Synchronises()) return;
+    if (inst.op == Opcode::kClusterWait) Sync(PTX2CPU_SYNC_CLUSTER_LEAVE, {}, {});
+    if (ir::IsBlockBarrier(inst.op) && inst.op != Opcode::kBarrierArrive)
+      BlockStep(inst, PTX2CPU_SYNC_BLOCK_LEAVE);
+    if (ir::IsCollective(inst.op)) WarpStep(inst, PTX2CPU_SYNC_WARP_LEAVE);
+  }
+
+  void CheckAccesses(const ir::Inst& inst) {
+    if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore) CheckPlain(inst);
+    if (inst.op == Opcode::kAtomic || inst.op == Opcode::kAtomicCas) CheckAtomic(inst);
+    if (inst.op == Opcode::kMatrixLoad || inst.op == Opcode::kMatrixStore) CheckRows(inst);
+    if (inst.op == Opcode::kCopyAsync) {
+      Access(inst.operands[1], PTX2CPU_ACCESS_READS, inst.operands[3]);
+      Access(inst.operands[0], PTX2CPU_ACCESS_WRITES | SpaceWord(ir::Space::kShared), inst.operands[2]);
+    }
+    if (inst.op == Opcode::kCopyBulk || inst.op == Opcode::kReduceBulk) {
+      Access(inst.operands[1], PTX2CPU_ACCESS_READS | PTX2CPU_ACCESS_ASYNC, inst.operands.back());
+      Access(inst.operands[0], PTX2CPU_ACCESS_WRITES | PTX2CPU_ACCESS_ASYNC, inst.operands[2]);
+    }
+  }
+  void CheckPlain(const ir::Inst& inst) {
+    if (inst.attrs.space == ir::Space::kParam) return;
+    const bool loads = inst.op == Opcode::kLoad;
+    const size_t words = loads ? inst.results.size() : inst.operands.size() - 1;
+    const uint32_t what = loads ? PTX2CPU_ACCESS_READS | WordBytes(inst.type) : PTX2CPU_ACCESS_WRITES;
+    Access(inst.operands[0], what | SpaceWord(inst.attrs.space) | OrderWord(inst),
+           Word(static_cast<uint32_t>(ir::Bytes(inst.type) * words)));
+  }
+  void CheckAtomic(const ir::Inst& inst) {
+    Access(inst.operands[0],
+           PTX2CPU_ACCESS_READS | PTX2CPU_ACCESS_WRITES | PTX2CPU_ACCESS_STRONG | WordBytes(inst.type) |
+               SpaceWord(inst.attrs.space) | OrderWord(inst),
+           Word(static_cast<uint32_t>(ir::Bytes(inst.type))));
+  }
+  // Lanes 0 to 8 n - 1 have the addresses of the rows of n matrices, 16 bytes each.
+  void CheckRows(const ir::Inst& inst) {
+    const bool loads = inst.op == Opcode::kMatrixLoad;
+    const size_t matrices = loads ? inst.results.size() : inst.operands.size() - 2;
+    const auto lanes = static_cast<uint32_t>(std::min<size_t>(8 * matrices, 32));
+    Access(inst.operands[0],
+           (loads ? PTX2CPU_ACCESS_READS | WordBytes(Type::kI32) : PTX2CPU_ACCESS_WRITES) |
+               SpaceWord(inst.attrs.space) | lanes << PTX2CPU_ACCESS_LANES_SHIFT,
+           Word(16));
+  }
+
+  void BlockStep(const ir::Inst& inst, uint32_t step) {
+    // Operands: a predicate for reductions, then the number and the count if there is one.
+    const size_t number = ir::Info(inst.op).operands.front() == 'P' ? 1 : 0;
+    if ((inst.attrs.flags & ir::kAligned) != 0) step |= PTX2CPU_SYNC_ALIGNED;
+    Sync(step, inst.operands[number],
+         inst.operands.size() > number + 1 ? std::optional(inst.operands[number + 1]) : std::nullopt);
+  }
+  void WarpStep(const ir::Inst& inst, uint32_t step) {
+    const bool named = ir::HasMembermask(inst.op, inst.attrs.flags);
+    Sync(step, named ? inst.operands.back() : Word(~0u), {});
+  }
+
+  ValueId Word(uint32_t bits) { return ir::Builder{*f_, block_, at_}.Const(Type::kI32, bits); }
+  void Access(ValueId address, uint32_t form, ValueId bytes) {
+    ir::Builder{*f_, block_, at_}.Call(Opcode::kCall, access_, {address, Word(form | lockstep_), bytes}, {});
+  }
+  void Sync(uint32_t step, std::optional<ValueId> a, std::optional<ValueId> b) {
+    const ValueId number = Word(step), first = a ? *a : Word(0), second = b ? *b : Word(0);
+    ir::Builder{*f_, block_, at_}.Call(Opcode::kCall, sync_, {number, first, second}, {});
+  }
+
+  const uint32_t kinds_;
+  uint32_t access_ = 0, sync_ = 0, lockstep_ = 0;
+  ir::Function* f_ = nullptr;
+  ir::BlockId block_;
+  ir::Position at_;
+};
+
+}  // namespace
+
+Status InsertChecks(ir::Module& module, const PassOptions& options) {
+  if (options.checks == 0) return {};
+  CheckInserter inserter(module, options.checks);
+  for (ir::Function& f : module.functions) {
+    if (!f.is_declaration) inserter.Instrument(f);
+  }
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,59 @@
+/* What checked code tells the runtime about its accesses and synchronisation (ptx2cpu_check_access,
+ * ptx2cpu_check_sync). The pass insert-checks makes these words, runtime/check reads them. */
+#ifndef PTX2CPU_ABI_CHECK_H
+#define PTX2CPU_ABI_CHECK_H
+
+#include <stdint.h>
+
+struct ptx2cpu_block;
+
+/* Kinds of checks, as a set: --check=memory,race,sync,init. */
+#define PTX2CPU_CHECKS_MEMORY 1u
+#define PTX2CPU_CHECKS_RACE 2u
+#define PTX2CPU_CHECKS_SYNC 4u
+#define PTX2CPU_CHECKS_INIT 8u
+
+/* The form of an access. */
+#define PTX2CPU_ACCESS_READS 1u
+#define PTX2CPU_ACCESS_WRITES 2u
+#define PTX2CPU_ACCESS_STRONG 4u      /* atomic, volatile or relaxed: does not race with its like */
+#define PTX2CPU_ACCESS_RELEASES 8u    /* orders what the thread did before */
+#define PTX2CPU_ACCESS_ACQUIRES 16u   /* orders what the thread does after */
+#define PTX2CPU_ACCESS_ASYNC 32u      /* done by a copy engine: bounds only */
+#define PTX2CPU_ACCESS_LOCKSTEP 64u   /* for a device older than sm_70, whose warps run in lockstep */
+#define PTX2CPU_ACCESS_SPACE_SHIFT 8  /* where the address points: enum ptx2cpu_access_space */
+#define PTX2CPU_ACCESS_WORD_SHIFT 12  /* bytes of one register of the access, 0..16; 0: may be uninitialised \
+                                       */
+#define PTX2CPU_ACCESS_LANES_SHIFT 20 /* the lanes of the warp that access, from 0; 0: all */
+
+enum ptx2cpu_access_space {
+  PTX2CPU_SPACE_REAL = 0,   /* generic, global and constant addresses */
+  PTX2CPU_SPACE_SHARED = 1, /* offset in the window */
+  PTX2CPU_SPACE_LOCAL = 2
+};
+
+/* The steps of synchronisation, and their two operands. With this bit the step is one of an aligned barrier,
+ * which all lanes of a warp execute together. */
+#define PTX2CPU_SYNC_ALIGNED 256u
+enum ptx2cpu_sync_step {
+  PTX2CPU_SYNC_BLOCK_ARRIVE = 0, /* barrier, threads expected (0: all of the block) */
+  PTX2CPU_SYNC_BLOCK_LEAVE = 1,  /* the same */
+  PTX2CPU_SYNC_WARP_ARRIVE = 2,  /* membermask */
+  PTX2CPU_SYNC_WARP_LEAVE = 3,
+  PTX2CPU_SYNC_CLUSTER_ARRIVE = 4,
+  PTX2CPU_SYNC_CLUSTER_LEAVE = 5,
+  PTX2CPU_SYNC_FENCE = 6,
+  PTX2CPU_SYNC_STEPS
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define ENTRY(result, name, parameters, meaning) result name parameters;
+#include "runtime/abi/check_entries.def"
+#undef ENTRY
+#ifdef __cplusplus
+}
+#endif
+
+#endif

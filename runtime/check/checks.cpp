@@ -1,0 +1,108 @@
+#include "runtime/check/checks.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "runtime/check/block_check.h"
+
+namespace ptx2cpu::rt::check {
+
+namespace {
+
+// What is running. Launches and blocks are known by the addresses of what the launcher has for them.
+struct Running {
+  std::mutex mutex;
+  uint64_t launches = 0;
+  std::map<const ptx2cpu_launch*, std::unique_ptr<LaunchCheck>> by_launch;
+  std::map<const ptx2cpu_block*, std::unique_ptr<BlockCheck>> by_block;
+};
+
+Running& All() {
+  static Running* const running = new Running;  // workers may use it while the process ends
+  return *running;
+}
+
+std::atomic<uint64_t> changes{1};  // of by_block
+struct Recent {
+  uint64_t change = 0;
+  const ptx2cpu_block* block = nullptr;
+  BlockCheck* check = nullptr;
+};
+thread_local Recent recent;
+
+BlockCheck* CheckOf(const ptx2cpu_block& block) {
+  const uint64_t now = changes.load(std::memory_order_acquire);
+  if (recent.block == &block && recent.change == now) [[likely]]
+    return recent.check;
+  Running& all = All();
+  std::lock_guard lock(all.mutex);
+  const auto found = all.by_block.find(&block);
+  recent = {now, &block, found == all.by_block.end() ? nullptr : found->second.get()};
+  return recent.check;
+}
+
+}  // namespace
+
+bool NeedsOneWorker() { return (WantedKinds() & PTX2CPU_CHECKS_RACE) != 0; }
+
+void BeginLaunch(const ptx2cpu_launch* launch, const ptx2cpu_kernel& kernel, const DeviceHeap& heap) {
+  Running& all = All();
+  std::lock_guard lock(all.mutex);
+  auto check = std::make_unique<LaunchCheck>();
+  check->number = ++all.launches;
+  check->kernel = kernel.name;
+  check->parameter_bytes = kernel.parameter_bytes;
+  check->heap = &heap;
+  all.by_launch[launch] = std::move(check);
+}
+
+void EndLaunch(const ptx2cpu_launch* launch) {
+  Running& all = All();
+  std::lock_guard lock(all.mutex);
+  all.by_launch.erase(launch);
+}
+
+void AddFault(const char* kernel, const Party& party, std::string text) {
+  Finding finding;
+  finding.error = Error::kFault;
+  finding.kernel = kernel;
+  finding.party = party;
+  finding.text = std::move(text);
+  Findings::Get().Add(std::move(finding));
+}
+
+// A block's context serves many blocks, one after the other: its record stays.
+void BeginBlock(const ptx2cpu_block& block) {
+  Running& all = All();
+  LaunchCheck* launch = nullptr;
+  BlockCheck* check = nullptr;
+  {
+    std::lock_guard lock(all.mutex);
+    launch = all.by_launch.at(block.launch).get();
+    std::unique_ptr<BlockCheck>& place = all.by_block[&block];
+    if (place == nullptr) {
+      place = std::make_unique<BlockCheck>();
+      changes.fetch_add(1, std::memory_order_release);
+    }
+    check = place.get();
+  }
+  check->Begin(*launch, block);
+}
+
+void EndBlock(const ptx2cpu_block& block) {
+  if (BlockCheck* check = CheckOf(block)) check->End(block);
+}
+
+void OnAccess(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t address, uint32_t form,
+              uint32_t bytes) {
+  if (BlockCheck* check = CheckOf(block)) check->Access({block, thread, ptx_line, address, form, bytes});
+}
+
+void OnSync(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint32_t step, uint32_t a,
+            uint32_t b) {
+  if (BlockCheck* check = CheckOf(block)) check->Sync(block, thread, ptx_line, step, a, b);
+}
+
+}  // namespace ptx2cpu::rt::check

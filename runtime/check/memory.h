@@ -1,0 +1,34 @@
+// The memory that device code may access: whoever allocates it answers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace ptx2cpu::rt::check {
+
+struct MemoryRange {
+  uintptr_t base = 0;
+  size_t bytes = 0;
+};
+
+struct MemorySource {
+  // The allocation with the address in it.
+  std::function<std::optional<MemoryRange>(uintptr_t)> find;
+  // Of an address in none: "12 bytes after allocation 0x7f.. of 400 bytes"; may be empty.
+  std::function<std::string(uintptr_t)> near;
+  // Changes whenever allocations do: what find returned holds as long as this does not change.
+  std::function<uint64_t()> version;
+};
+// To be called before the first launch; without a source, real addresses are not checked.
+void SetMemorySource(MemorySource source);
+
+// Fresh memory is filled with this word, which a load recognises: reads of memory that nothing has written.
+// A value that equals it by chance is reported wrongly, one in 2^32.
+inline constexpr uint32_t kUninitialised = 0xb16b9ad5;
+// Fills memory that a program has just received, where the check `init` is wanted.
+void MarkUninitialised(void* memory, size_t bytes);
+
+}  // namespace ptx2cpu::rt::check

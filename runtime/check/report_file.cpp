@@ -1,0 +1,126 @@
+#include "runtime/check/report_file.h"
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+namespace ptx2cpu::rt::check {
+
+namespace {
+
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (code < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", code);
+      out += escape;
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string Three(const std::array<uint32_t, 3>& values) {
+  return "[" + std::to_string(values[0]) + "," + std::to_string(values[1]) + "," + std::to_string(values[2]) +
+         "]";
+}
+
+std::string PartyJson(const Party& party, const Place& place) {
+  std::string text = "{\"block\":" + Three(party.block) + ",\"thread\":" + Three(party.thread) +
+                     ",\"ptx_line\":" + std::to_string(party.ptx_line);
+  if (place.line != 0) {
+    text += ",\"file\":" + Quoted(place.file) + ",\"line\":" + std::to_string(place.line) +
+            ",\"text\":" + Quoted(place.excerpt);
+  }
+  if (!place.source_file.empty()) {
+    text += ",\"source_file\":" + Quoted(place.source_file) +
+            ",\"source_line\":" + std::to_string(place.source_line);
+  }
+  return text + "}";
+}
+
+std::string OwnJson(const std::vector<LocatedFinding>& findings) {
+  std::string text = "{\"findings\":[";
+  for (size_t i = 0; i < findings.size(); ++i) {
+    const Finding& f = findings[i].finding;
+    text += i == 0 ? "\n" : ",\n";
+    text += "{\"error\":" + Quoted(WordOf(f.error)) + ",\"kernel\":" + Quoted(f.kernel) +
+            ",\"what\":" + Quoted(f.text) + ",\"count\":" + std::to_string(f.count) +
+            ",\"by\":" + PartyJson(f.party, findings[i].place);
+    if (f.other.ptx_line != 0) {
+      text += ",\"after\":" + Quoted(f.other_text) + ",\"after_by\":" + PartyJson(f.other, findings[i].other);
+    }
+    text += "}";
+  }
+  return text + "\n]}\n";
+}
+
+// The source where the program has line numbers, else the PTX.
+std::string Location(const Place& place, uint32_t ptx_line) {
+  const bool source = !place.source_file.empty();
+  const std::string& file = source ? place.source_file : place.file;
+  const uint32_t line = source ? place.source_line : place.line != 0 ? place.line : ptx_line;
+  return "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":" +
+         Quoted(file.empty() ? "kernel.ptx" : file) + "},\"region\":{\"startLine\":" + std::to_string(line) +
+         "}}}";
+}
+
+std::string Sarif(const std::vector<LocatedFinding>& findings) {
+  std::string text =
+      "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{"
+      "\"tool\":{\"driver\":{\"name\":\"ptx2cpu\",\"rules\":[";
+  bool first = true;
+  for (const Error error : {
+#define FINDING(name, kind, word, meaning) Error::k##name,
+#include "runtime/check/findings.def"
+#undef FINDING
+       }) {
+    text += (first ? "" : ",") + std::string("{\"id\":") + Quoted(WordOf(error)) +
+            ",\"shortDescription\":{\"text\":" + Quoted(MeaningOf(error)) + "}}";
+    first = false;
+  }
+  text += "]}},\"results\":[";
+  for (size_t i = 0; i < findings.size(); ++i) {
+    const Finding& f = findings[i].finding;
+    text += (i == 0 ? "\n" : ",\n") + std::string("{\"ruleId\":") + Quoted(WordOf(f.error)) +
+            ",\"level\":\"error\",\"message\":{\"text\":" +
+            Quoted(Render(f, findings[i].place, findings[i].other)) + "},\"locations\":[" +
+            Location(findings[i].place, f.party.ptx_line) + "]";
+    if (f.other.ptx_line != 0)
+      text += ",\"relatedLocations\":[" + Location(findings[i].other, f.other.ptx_line) + "]";
+    text += ",\"occurrenceCount\":" + std::to_string(f.count) + "}";
+  }
+  return text + "\n]}]}\n";
+}
+
+}  // namespace
+
+bool WriteReport(const std::string& path, const std::vector<LocatedFinding>& findings) {
+  std::ofstream out(path);
+  out << (path.ends_with(".sarif") ? Sarif(findings) : OwnJson(findings));
+  return static_cast<bool>(out.flush());
+}
+
+std::vector<Suppression> ReadSuppressions(const std::string& path) {
+  std::vector<Suppression> all;
+  if (path.empty()) return all;
+  std::ifstream in(path);
+  if (!in) std::fprintf(stderr, "ptx2cpu: check: cannot read the suppressions '%s'\n", path.c_str());
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    Suppression each;
+    if (!(words >> each.error)) continue;
+    if (!(words >> each.kernel)) each.kernel = "*";
+    words >> each.ptx_line;
+    all.push_back(std::move(each));
+  }
+  return all;
+}
+
+}  // namespace ptx2cpu::rt::check

@@ -1,0 +1,145 @@
+// Where the bytes of an access are, and whether they are all inside what the program allocated.
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/check/block_check.h"
+#include "runtime/check/memory.h"
+
+namespace ptx2cpu::rt::check {
+
+namespace {
+
+MemorySource source;
+
+// The allocation that this thread found last: kernels stay in a few.
+struct Recent {
+  uint64_t version = ~uint64_t{0};
+  MemoryRange range;
+};
+thread_local Recent recent[4];
+thread_local uint32_t next_recent = 0;
+
+bool Holds(const MemoryRange& range, uint64_t address, uint64_t bytes) {
+  return address - range.base < range.bytes && bytes <= range.bytes - (address - range.base);
+}
+
+bool Inside(const uint8_t* base, uint64_t extent, uint64_t address) {
+  return base != nullptr && address - reinterpret_cast<uint64_t>(base) < extent;
+}
+
+bool InAllocation(uint64_t address, uint64_t bytes) {
+  if (!source.find) return true;
+  const uint64_t version = source.version();
+  for (const Recent& known : recent) {
+    if (known.version == version && Holds(known.range, address, bytes)) return true;
+  }
+  const auto range = source.find(address);
+  if (!range) return false;
+  recent[next_recent++ % 4] = {version, *range};
+  return Holds(*range, address, bytes);
+}
+
+Target InWindow(Target::Memory memory, const uint8_t* base, uint64_t extent, uint64_t offset,
+                uint64_t bytes) {
+  Target target;
+  target.memory = memory;
+  target.offset = offset;
+  target.real = reinterpret_cast<uint64_t>(base) + offset;
+  target.inside = offset <= extent && bytes <= extent - offset;
+  return target;
+}
+
+// Parameters, the workspace of grid barriers, blocks of device malloc, allocations of the host.
+bool IsKnown(const LaunchCheck& launch, const AccessSite& site) {
+  const uint64_t address = site.address;
+  if (Inside(site.block.params, launch.parameter_bytes, address) ||
+      Inside(site.block.grid_workspace, PTX2CPU_GRID_WORKSPACE_BYTES, address))
+    return true;
+  if (const auto block = launch.heap->Find(reinterpret_cast<const void*>(address)))
+    return Holds({reinterpret_cast<uintptr_t>(block->base), block->bytes}, address, site.bytes);
+  return InAllocation(address, site.bytes);
+}
+
+Target OfReal(const LaunchCheck& launch, const AccessSite& site) {
+  const ptx2cpu_block& block = site.block;
+  const uint64_t address = site.address;
+  if (Inside(block.shared, block.shared_bytes, address)) {
+    return InWindow(Target::Memory::kShared, block.shared, block.shared_bytes,
+                    address - reinterpret_cast<uint64_t>(block.shared), site.bytes);
+  }
+  const uint64_t locals = block.local_stride * block.thread_padded;
+  if (Inside(block.local, locals, address)) {
+    const uint8_t* own = block.local + site.thread * block.local_stride;
+    return InWindow(Target::Memory::kLocal, own, block.local_stride,
+                    address - reinterpret_cast<uint64_t>(own), site.bytes);
+  }
+  Target target;
+  target.real = address;
+  for (uint32_t rank = 0; rank < block.cluster_nctarank; ++rank) {
+    if (!Inside(block.cluster_shared[rank], block.shared_bytes, address)) continue;
+    target.memory = Target::Memory::kOther;
+    target.inside =
+        site.bytes <= block.shared_bytes - (address - reinterpret_cast<uint64_t>(block.cluster_shared[rank]));
+    return target;
+  }
+  target.inside = IsKnown(launch, site);
+  return target;
+}
+
+}  // namespace
+
+void SetMemorySource(MemorySource wanted) { source = std::move(wanted); }
+
+void MarkUninitialised(void* memory, size_t bytes) {
+  auto* at = static_cast<uint8_t*>(memory);
+  for (size_t i = 0; i + 4 <= bytes; i += 4) std::memcpy(at + i, &kUninitialised, 4);
+  const size_t rest = bytes % 4;
+  std::memcpy(at + bytes - rest, &kUninitialised, rest);
+}
+
+Target TargetOf(const LaunchCheck& launch, const AccessSite& site) {
+  const ptx2cpu_block& block = site.block;
+  switch (site.space()) {
+    case PTX2CPU_SPACE_SHARED:
+      if (site.address >> PTX2CPU_CLUSTER_NUMBER_SHIFT != 0) {
+        Target target;
+        target.memory = Target::Memory::kOther;
+        return target;
+      }
+      return InWindow(Target::Memory::kShared, block.shared, block.shared_bytes, site.address, site.bytes);
+    case PTX2CPU_SPACE_LOCAL:
+      return InWindow(Target::Memory::kLocal, block.local + site.thread * block.local_stride,
+                      block.local_stride, site.address, site.bytes);
+    default:
+      return OfReal(launch, site);
+  }
+}
+
+std::string Describe(const AccessSite& site, const Target& target) {
+  const char* const plural = site.bytes == 1 ? "" : "s";
+  const char* const what = !site.Writes()                            ? "read"
+                           : (site.form & PTX2CPU_ACCESS_READS) != 0 ? "atomic operation"
+                                                                     : "write";
+  char text[128];
+  switch (target.memory) {
+    case Target::Memory::kShared:
+      std::snprintf(text, sizeof text, "%s of %u byte%s at shared 0x%" PRIx64, what, site.bytes, plural,
+                    target.offset);
+      break;
+    case Target::Memory::kLocal:
+      std::snprintf(text, sizeof text, "%s of %u byte%s at local 0x%" PRIx64, what, site.bytes, plural,
+                    target.offset);
+      break;
+    case Target::Memory::kGlobal:
+    case Target::Memory::kOther:
+      std::snprintf(text, sizeof text, "%s of %u byte%s at 0x%" PRIx64, what, site.bytes, plural,
+                    target.real);
+      break;
+  }
+  return text;
+}
+
+std::string NearText(uint64_t address) { return source.near ? source.near(address) : ""; }
+
+}  // namespace ptx2cpu::rt::check

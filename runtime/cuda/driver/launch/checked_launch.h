@@ -1,0 +1,13 @@
+// What checks of device code (PTX2CPU_CHECK) need from the driver: its allocations, and the lines of kernels.
+#pragma once
+
+#include <memory>
+
+#include "runtime/engine/kernel_module.h"
+
+namespace ptx2cpu::driver {
+
+// Before a launch of the kernel. `keep` owns the code.
+void PrepareChecks(const rt::KernelCode& code, std::shared_ptr<const void> keep);
+
+}  // namespace ptx2cpu::driver
