@@ -1,4 +1,4 @@
-/* What checked code tells the runtime about its accesses and synchronisation (ptx2cpu_check_access,
+/* What checked code reports to the runtime of its accesses and synchronisation (ptx2cpu_check_access,
  * ptx2cpu_check_sync). The pass insert-checks makes these words, runtime/check reads them. */
 #ifndef PTX2CPU_ABI_CHECK_H
 #define PTX2CPU_ABI_CHECK_H

@@ -1,4 +1,4 @@
-// The memory that device code may access: whoever allocates it answers.
+// The memory that device code may access, as its owner reports it.
 #pragma once
 
 #include <cstddef>
