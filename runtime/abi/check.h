@@ -13,18 +13,22 @@ struct ptx2cpu_block;
 #define PTX2CPU_CHECKS_SYNC 4u
 #define PTX2CPU_CHECKS_INIT 8u
 
-/* The form of an access. */
+/* The form of an access. STRONG: atomic, volatile or relaxed, which does not race with its like. RELEASES
+ * orders what the thread did before, ACQUIRES what it does after. ASYNC: a copy engine does it, so only its
+ * bounds are checked. LOCKSTEP: for a device older than sm_70, whose warps run in lockstep. */
 #define PTX2CPU_ACCESS_READS 1u
 #define PTX2CPU_ACCESS_WRITES 2u
-#define PTX2CPU_ACCESS_STRONG 4u      /* atomic, volatile or relaxed: does not race with its like */
-#define PTX2CPU_ACCESS_RELEASES 8u    /* orders what the thread did before */
-#define PTX2CPU_ACCESS_ACQUIRES 16u   /* orders what the thread does after */
-#define PTX2CPU_ACCESS_ASYNC 32u      /* done by a copy engine: bounds only */
-#define PTX2CPU_ACCESS_LOCKSTEP 64u   /* for a device older than sm_70, whose warps run in lockstep */
-#define PTX2CPU_ACCESS_SPACE_SHIFT 8  /* where the address points: enum ptx2cpu_access_space */
-#define PTX2CPU_ACCESS_WORD_SHIFT 12  /* bytes of one register of the access, 0..16; 0: may be uninitialised \
-                                       */
-#define PTX2CPU_ACCESS_LANES_SHIFT 20 /* the lanes of the warp that access, from 0; 0: all */
+#define PTX2CPU_ACCESS_STRONG 4u
+#define PTX2CPU_ACCESS_RELEASES 8u
+#define PTX2CPU_ACCESS_ACQUIRES 16u
+#define PTX2CPU_ACCESS_ASYNC 32u
+#define PTX2CPU_ACCESS_LOCKSTEP 64u
+/* Where the address points: enum ptx2cpu_access_space. */
+#define PTX2CPU_ACCESS_SPACE_SHIFT 8
+/* Bytes of one register of the access, 0 to 16; 0: they may be uninitialised. */
+#define PTX2CPU_ACCESS_WORD_SHIFT 12
+/* Lanes of the warp that access, from lane 0; 0: all. */
+#define PTX2CPU_ACCESS_LANES_SHIFT 20
 
 enum ptx2cpu_access_space {
   PTX2CPU_SPACE_REAL = 0,   /* generic, global and constant addresses */
