@@ -1,6 +1,7 @@
 // Rows of which only the threads below a bound do anything: results are those of threads one by one, for
 // bounds of every kind, also where the places that are compared wrap around.
 #include <catch2/catch.hpp>
+#include <tuple>
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
@@ -12,10 +13,15 @@ namespace {
 
 constexpr uint32_t kWidth = 96, kHeight = 3, kThreads = kWidth * kHeight;
 
+// What threads do one by one rather than as vectors.
+const std::string kExchange = "  add.u32 %t, %t, 5;\n  atom.global.exch.b32 %t, [%out], %t;\n";
+const std::string kOneByOne = kExchange + kExchange + kExchange + "  st.global.u32 [%out], %t;\n";
+
 // After a barrier, the threads for which `guard` (%i: the place, %n: a parameter) sets %p add to their word
-// what a neighbour has put into shared memory. The place is tid.x and, for each row, another
+// what a neighbour has put into shared memory, and do `more`. The place is tid.x and, for each row, another
 // parameter.
-std::string Kernel(const std::string& required, const std::string& guard) {
+
+std::string Kernel(const std::string& required, const std::string& guard, const std::string& more = "") {
   return kHead + R"(
 .visible .entry k(.param .u64 pout, .param .u32 pn, .param .u32 pstep)
 )" + required +
@@ -47,6 +53,8 @@ std::string Kernel(const std::string& required, const std::string& guard) {
   ld.shared.u32 %v, [%at];
   add.u32 %t, %t, %v;
   st.global.u32 [%out], %t;
+)" + more +
+         R"(
 DONE:
   ret;
 }
@@ -79,11 +87,12 @@ std::vector<std::byte> Run(const Compiled& kernel, uint32_t n, uint32_t step) {
 
 const std::string kShape = ".reqntid 96, 3, 1";
 
-std::string CodeOf(const std::string& guard) {
+std::string CodeOf(const std::string& guard, const std::string& more = "") {
   auto jit =
       lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v3")});
   REQUIRE(jit);
-  auto code = (*jit)->Explain(BuildKernel(Kernel(kShape, guard), "k"), "k", lowering::Jit::Stage::kLlvm);
+  auto code =
+      (*jit)->Explain(BuildKernel(Kernel(kShape, guard, more), "k"), "k", lowering::Jit::Stage::kLlvm);
   REQUIRE(code);
   return *code;
 }
@@ -102,12 +111,17 @@ TEST_CASE("rows up to a bound do what their threads do", "[guarded]") {
       "setp.lt.u32 %q, %i, %n;\n  setp.lt.and.s32 %p, %x, 20, %q;",
       "setp.lt.u32 %q, %i, %n;\n  setp.lt.or.s32 %p, %x, 20, %q;",
   };
+  const std::tuple<const char*, std::string, std::string> forms[] = {
+      {"native", "", ""},       {"native", kShape, ""},    {"native", kShape, kOneByOne},
+      {"x86-64-v3", "", ""},    {"x86-64-v3", kShape, ""}, {"x86-64-v3", "", kOneByOne},
+      {"x86-64-v2", kShape, ""}};
   for (const char* guard : guards) {
-    const Compiled plain = Compile(Kernel(kShape, guard), {.lane_width = 1});
-    for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
-      for (const std::string& required : {std::string(), kShape}) {
+    for (const std::string& more : {std::string(), kOneByOne}) {
+      const Compiled plain = Compile(Kernel(kShape, guard, more), {.lane_width = 1});
+      for (const auto& [target, required, body] : forms) {
+        if (body != more) continue;
         const lowering::JitOptions options{.target = *lowering::ResolveTarget(target)};
-        const Compiled kernel = Compile(Kernel(required, guard), options);
+        const Compiled kernel = Compile(Kernel(required, guard, more), options);
         for (uint32_t n : {0u, 1u, 8u, 31u, 33u, 95u, 96u, 1000u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
           for (uint32_t step : {0u, 1u, 0x7fffffd0u, 0xffffffd0u, 0xfffffff0u}) {
             INFO(guard << ", " << target << ", " << required << ", n " << n << ", rows apart by " << step);
@@ -125,6 +139,7 @@ TEST_CASE("steps of a row that a guard leaves empty are not walked", "[guarded]"
   CHECK(CodeOf("setp.lt.u32 %q, %i, %n;\n  setp.lt.and.s32 %p, %v, 20, %q;").find(walked) !=
         std::string::npos);
   CHECK(CodeOf("setp.ge.u32 %p, %i, %n;").find(walked) == std::string::npos);
+  CHECK(CodeOf("setp.eq.u32 %p, %i, %n;", kOneByOne).find("\nguarded:") != std::string::npos);
   // The end of the data, which lies in one block.
   CHECK(
       CodeOf("mov.u32 %t, %ctaid.x;\n  mad.lo.u32 %t, %t, 96, %x;\n  setp.lt.u32 %p, %t, %n;").find(walked) ==

@@ -145,8 +145,8 @@ Value AtRowBegin(FunctionEmitter& e, const Guard& guard, ValueId id, ValueMap::O
 }  // namespace
 
 // How many threads of the row may do something, from its first one on. Null: all.
-Value LoopEmitter::GuardedThreads(const LanePlan& plan, const LaneStep& row_step, Value width) {
-  const Guard guard(e, plan.region);
+Value LoopEmitter::GuardedThreads(const LaneRegion& region, const LaneStep& row_step, Value width) {
+  const Guard guard(e, region);
   Value threads = nullptr;
   for (const Bound& bound : guard.bounds()) {
     LaneStep first_thread = row_step;
@@ -177,6 +177,21 @@ Value LoopEmitter::GuardedThreads(const LanePlan& plan, const LaneStep& row_step
   }
   if (threads != nullptr) threads->setName("guarded_threads");
   return threads;
+}
+
+// A width of 1 is what others are compared with: it walks all threads.
+Status LoopEmitter::GuardedThreadsOneByOne(const ir::Inst& inst, const LaneStep& row_step, Value width) {
+  const std::optional<LaneRegion> region =
+      e.m.lane_width == 1 ? std::nullopt : RegionOfRow(e, inst.edges[0].to);
+  Value threads = region ? GuardedThreads(*region, row_step, width) : nullptr;
+  if (threads == nullptr) return ThreadsOneByOne(inst, row_step, nullptr, width);
+  llvm::BasicBlock *some = e.body.NewBlock("guarded"), *after = e.body.NewBlock("after_guarded");
+  b.CreateCondBr(b.CreateICmpNE(threads, b.getInt32(0)), some, after);
+  b.SetInsertPoint(some);
+  TRY_STATUS(ThreadsOneByOne(inst, row_step, nullptr, threads));
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+  return {};
 }
 
 }  // namespace ptx2cpu::lowering

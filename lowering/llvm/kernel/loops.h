@@ -68,7 +68,8 @@ class LoopEmitter {
   Status MaskedStepOfRow(const LanePlan& plan, llvm::Value* rest, llvm::Value* live);
   Status StepOfRow(const ir::Inst& inst, const LaneStep& row_step, llvm::Value* width, const LanePlan& plan);
   // How many threads of the row, from its first one on, may do something. Null: all. guarded_rows.cpp
-  llvm::Value* GuardedThreads(const LanePlan& plan, const LaneStep& row_step, llvm::Value* width);
+  llvm::Value* GuardedThreads(const LaneRegion& region, const LaneStep& row_step, llvm::Value* width);
+  Status GuardedThreadsOneByOne(const ir::Inst& inst, const LaneStep& row_step, llvm::Value* width);
   Status RowAsVectors(const LanePlan& plan, const LaneStep& row_step, llvm::Value* first, llvm::Value* end,
                       const std::function<Status()>& step);
 

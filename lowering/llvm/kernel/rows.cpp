@@ -128,7 +128,7 @@ Status LoopEmitter::WideRows(const ir::Inst& inst, const LanePlan& plan) {
   const std::optional<LanePlan> narrow = PlanRows(e, inst.edges[0].to);
   TRY_STATUS(EachRow([&](LaneStep row_step, Value width) -> Status {
     row_step.times = times;
-    Value guarded = GuardedThreads(plan, row_step, width);
+    Value guarded = GuardedThreads(plan.region, row_step, width);
     return RowAsVectors(plan, row_step, nullptr, guarded != nullptr ? guarded : width, [&]() -> Status {
       Value first = e.step->tid[0];
       llvm::BasicBlock *whole = e.body.NewBlock("wide_step"), *part = e.body.NewBlock("part_of_step"),
@@ -186,9 +186,9 @@ Status LoopEmitter::Threads(const ir::Inst& inst) {
   const std::optional<ThreadTimes> times = BeginTimes(e, entry);
   TRY_STATUS(EachRow([&](LaneStep row_step, Value width) -> Status {
     row_step.times = times;
-    if (!plan) return ThreadsOneByOne(inst, row_step, nullptr, width);
+    if (!plan) return GuardedThreadsOneByOne(inst, row_step, width);
     auto as_vectors = [&] {
-      Value guarded = GuardedThreads(*plan, row_step, width);
+      Value guarded = GuardedThreads(plan->region, row_step, width);
       return RowAsVectors(*plan, row_step, nullptr, guarded != nullptr ? guarded : width,
                           [&] { return StepOfRow(inst, row_step, width, *plan); });
     };

@@ -279,6 +279,10 @@ std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry) {
   return Plan(e, entry, Threads::kRow, e.f.required_threads[0], AgainstRows);
 }
 
+std::optional<LaneRegion> RegionOfRow(const FunctionEmitter& e, ir::BlockId entry) {
+  return FindRegion(e, entry, Threads::kRow, kWarpSize);
+}
+
 std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry) {
   if (AgainstAnyVectors(e)) return std::nullopt;
   auto region = FindRegion(e, entry, Threads::kRow, kWarpSize);

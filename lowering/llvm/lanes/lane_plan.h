@@ -32,6 +32,9 @@ std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry);
 // Of rows, where a loop goes over more of them in each trip than vectors otherwise hold.
 std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry);
 
+// The code that a row's threads run, also where they run it one by one. Nothing: a loop has two entries.
+std::optional<LaneRegion> RegionOfRow(const FunctionEmitter& e, ir::BlockId entry);
+
 // What an instruction of the region becomes. All decisions about memory are made here.
 enum class LaneForm : uint8_t {
   kUniform,       // once: a load's value is broadcast, of a store the last lane's value remains
