@@ -1,5 +1,5 @@
-// cuRAND against the numbers of a GPU (curand.gpu): words and uniform numbers to the bit, normal ones within
-// rounding.
+// cuRAND against the numbers of a GPU (curand.gpu) and of its host generators (curand.host): words and
+// uniform numbers to the bit, normal ones within rounding.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -28,9 +28,9 @@ struct Record {
   uint64_t hash = 0;
   std::map<size_t, uint64_t> places;
 };
-std::map<std::string, Record> Records(const std::string& generator) {
+std::map<std::string, Record> Records(const std::string& generator, const std::string& file = "curand.gpu") {
   std::map<std::string, Record> records;
-  std::ifstream in(PTX2CPU_SOURCE_DIR "/tests/libraries/curand.gpu");
+  std::ifstream in(PTX2CPU_SOURCE_DIR "/tests/libraries/" + file);
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);
     std::string engine, name, place;
@@ -56,10 +56,10 @@ uint64_t Fnv1a(const void* data, size_t bytes) {
 // A generator of the seed of the records.
 class Generator {
  public:
-  explicit Generator(int type, bool on_host = false) {
+  explicit Generator(int type, bool on_host = false, bool has_seed = true) {
     REQUIRE(Curand().Call(on_host ? "curandCreateGeneratorHost" : "curandCreateGenerator", &handle_, type) ==
             0);
-    Set("curandSetPseudoRandomGeneratorSeed", 1234ULL);
+    if (has_seed) Set("curandSetPseudoRandomGeneratorSeed", 1234ULL);
   }
   ~Generator() { Curand().Call("curandDestroyGenerator", handle_); }
   template <typename T>
@@ -167,6 +167,66 @@ TEST_CASE("curand: the numbers of a GPU, in its order") {
   }
 }
 
+namespace {
+
+// A Sobol generator, from a place on.
+class Sobol : public Generator {
+ public:
+  Sobol(int bits, unsigned dimensions, unsigned long long offset = 0)
+      : Generator(bits == 32 ? 201 : 203, bits == 32, false) {
+    Set("curandSetQuasiRandomGeneratorDimensions", dimensions);
+    Set("curandSetGeneratorOffset", offset);
+  }
+};
+
+template <typename Word>
+void CheckSobol(const char* name, int bits, const std::string& draw) {
+  const auto records = Records(name, "curand.host");
+  REQUIRE(records.size() == 11);
+  for (const unsigned dimensions : {1u, 2u, 21u}) {
+    const size_t count = size_t{2000} * dimensions;
+    const std::string raw = "raw" + std::to_string(dimensions);
+    CheckExact(records, raw, Sobol(bits, dimensions).Draw<Word>(draw, count));
+    CheckExact(records, raw + "+off5003", Sobol(bits, dimensions, 5003).Draw<Word>(draw, count));
+  }
+  Sobol twice(bits, 3);
+  std::vector<float> uniform = twice.Draw<float>("curandGenerateUniform", 300);
+  Append(uniform, twice.Draw<float>("curandGenerateUniform", 210));
+  CheckExact(records, "uniform3twice", uniform);
+  const size_t n = 3000;
+  CheckExact(records, "uniformdouble3", Sobol(bits, 3).Draw<double>("curandGenerateUniformDouble", n));
+  CheckNear(records, "normal3", Sobol(bits, 3, 1).Draw<float>("curandGenerateNormal", n, 0.0f, 1.0f));
+  CheckNear(records, "normaldouble3",
+            Sobol(bits, 3, 1).Draw<double>("curandGenerateNormalDouble", n, 2.5, 0.5));
+  CheckNear(records, "lognormal3", Sobol(bits, 3, 1).Draw<float>("curandGenerateLogNormal", n, 0.0f, 0.5f));
+}
+
+}  // namespace
+
+TEST_CASE("curand: Sobol sequences are those of NVIDIA's library on the host") {
+  CheckSobol<uint32_t>("sobol32", 32, "curandGenerate");
+  CheckSobol<unsigned long long>("sobol64", 64, "curandGenerateLongLong");
+}
+
+TEST_CASE("curand: status of wrong calls of Sobol generators") {
+  Sobol narrow(32, 3), wide(64, 2);
+  std::vector<uint32_t> words(12);
+  std::vector<unsigned long long> longs(12);
+  CHECK(Curand().Call("curandGenerate", narrow.handle(), words.data(), size_t{4}) ==
+        CURAND_STATUS_LENGTH_NOT_MULTIPLE);
+  CHECK(Curand().Call("curandGenerateLongLong", narrow.handle(), longs.data(), size_t{3}) ==
+        CURAND_STATUS_TYPE_ERROR);
+  CHECK(Curand().Call("curandGenerate", wide.handle(), words.data(), size_t{2}) == CURAND_STATUS_TYPE_ERROR);
+  CHECK(Curand().Call("curandSetPseudoRandomGeneratorSeed", narrow.handle(), 1ULL) ==
+        CURAND_STATUS_TYPE_ERROR);
+  CHECK(Curand().Call("curandSetGeneratorOrdering", narrow.handle(), 101) == CURAND_STATUS_OUT_OF_RANGE);
+  CHECK(Curand().Call("curandSetGeneratorOrdering", narrow.handle(), 201) == 0);
+  for (const unsigned dimensions : {0u, 22u, 20001u}) {
+    CHECK(Curand().Call("curandSetQuasiRandomGeneratorDimensions", narrow.handle(), dimensions) ==
+          CURAND_STATUS_OUT_OF_RANGE);
+  }
+}
+
 TEST_CASE("curand: an offset is a place in the order, however far") {
   for (const int type : {101, 121, 161}) {
     Generator near(type), far(type);
@@ -179,7 +239,7 @@ TEST_CASE("curand: an offset is a place in the order, however far") {
 
 TEST_CASE("curand: what is not supported has the status of a wrong type") {
   curandGenerator_t generator = nullptr;
-  for (const int type : {7, 141, 142, 201, 204})
+  for (const int type : {7, 141, 142, 202, 204})
     CHECK(Curand().Call("curandCreateGenerator", &generator, type) == CURAND_STATUS_TYPE_ERROR);
   Generator xorwow(101);
   unsigned long long wide = 0;

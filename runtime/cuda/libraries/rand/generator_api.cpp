@@ -5,6 +5,7 @@
 
 #include "curand_api.h"
 #include "runtime/cuda/libraries/core/stream_call.h"
+#include "runtime/cuda/libraries/rand/quasi.h"
 #include "runtime/cuda/libraries/rand/sequences.h"
 
 // Work that is queued keeps the sequences that it draws from.
@@ -12,6 +13,7 @@ struct ptx2cpu::cuda::curandGenerator_st {
   ptx2cpu::libraries::RandomEngine engine = {};
   bool on_host = false;
   uint64_t seed = 0, offset = 0;
+  uint32_t dimensions = 1;  // of Sobol generators
   CUstream stream = nullptr;
   std::shared_ptr<ptx2cpu::libraries::RandomSequences> sequences =
       nullptr;  // made when a number is first needed
@@ -24,6 +26,16 @@ namespace {
 using libraries::RandomEngine;
 using libraries::RandomSequences;
 
+bool IsQuasi(RandomEngine engine) {
+  return engine == RandomEngine::kSobol32 || engine == RandomEngine::kSobol64;
+}
+std::shared_ptr<RandomSequences> SequencesOf(const curandGenerator_st& generator) {
+  if (!IsQuasi(generator.engine))
+    return libraries::MakeSequences(generator.engine, generator.seed, generator.offset);
+  const int bits = generator.engine == RandomEngine::kSobol32 ? 32 : 64;
+  return libraries::MakeSobol(bits, generator.dimensions, generator.offset);
+}
+
 curandStatus_t Create(curandGenerator_t* generator, curandRngType_t type, bool on_host) {
   struct TypeRow {
     curandRngType_t type;
@@ -32,12 +44,16 @@ curandStatus_t Create(curandGenerator_t* generator, curandRngType_t type, bool o
   constexpr TypeRow kTypes[] = {{CURAND_RNG_PSEUDO_DEFAULT, RandomEngine::kXorwow},
                                 {CURAND_RNG_PSEUDO_XORWOW, RandomEngine::kXorwow},
                                 {CURAND_RNG_PSEUDO_MRG32K3A, RandomEngine::kMrg32k3a},
-                                {CURAND_RNG_PSEUDO_PHILOX4_32_10, RandomEngine::kPhilox}};
+                                {CURAND_RNG_PSEUDO_PHILOX4_32_10, RandomEngine::kPhilox},
+                                {CURAND_RNG_QUASI_DEFAULT, RandomEngine::kSobol32},
+                                {CURAND_RNG_QUASI_SOBOL32, RandomEngine::kSobol32},
+                                {CURAND_RNG_QUASI_SOBOL64, RandomEngine::kSobol64}};
   if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
   const auto row = std::ranges::find(kTypes, type, &TypeRow::type);
   if (row == std::end(kTypes)) {
     const bool exists = type == CURAND_RNG_PSEUDO_MTGP32 || type == CURAND_RNG_PSEUDO_MT19937 ||
-                        (type >= CURAND_RNG_QUASI_DEFAULT && type <= CURAND_RNG_QUASI_SCRAMBLED_SOBOL64);
+                        type == CURAND_RNG_QUASI_SCRAMBLED_SOBOL32 ||
+                        type == CURAND_RNG_QUASI_SCRAMBLED_SOBOL64;
     if (exists) {
       std::fprintf(stderr,
                    "ptx2cpu: curandCreateGenerator: generator type %d is not supported: returns "
@@ -53,12 +69,13 @@ curandStatus_t Create(curandGenerator_t* generator, curandRngType_t type, bool o
 
 // fill(sequences) on the generator's stream; a host generator's results are there when it returns.
 template <typename Fill>
-curandStatus_t Draw(const char* name, curandGenerator_t generator, const void* to, const Fill& fill) {
+curandStatus_t Draw(const char* name, curandGenerator_t generator, const void* to, size_t count,
+                    const Fill& fill) {
   if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
+  if (IsQuasi(generator->engine) && count % generator->dimensions != 0)
+    return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
   if (to == nullptr) return CURAND_STATUS_LAUNCH_FAILURE;
-  if (generator->sequences == nullptr) {
-    generator->sequences = libraries::MakeSequences(generator->engine, generator->seed, generator->offset);
-  }
+  if (generator->sequences == nullptr) generator->sequences = SequencesOf(*generator);
   const CUresult error = libraries::Submit(generator->stream, name,
                                            [fill, sequences = generator->sequences] { fill(*sequences); });
   if (error != CUDA_SUCCESS) return CURAND_STATUS_LAUNCH_FAILURE;
@@ -70,7 +87,7 @@ curandStatus_t Draw(const char* name, curandGenerator_t generator, const void* t
 template <typename T>
 curandStatus_t DrawNormal(const char* name, curandGenerator_t generator, T* to, size_t count, T mean,
                           T deviation, bool logarithmic) {
-  return Draw(name, generator, to, [=](RandomSequences& sequences) {
+  return Draw(name, generator, to, count, [=](RandomSequences& sequences) {
     sequences.Normal(to, static_cast<int64_t>(count));
     for (size_t i = 0; i < count; ++i) {
       to[i] = mean + deviation * to[i];
@@ -100,6 +117,7 @@ curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream)
 }
 curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed) {
   if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
+  if (IsQuasi(generator->engine)) return CURAND_STATUS_TYPE_ERROR;
   generator->seed = seed;
   generator->sequences = nullptr;
   return CURAND_STATUS_SUCCESS;
@@ -113,6 +131,8 @@ curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned lo
 // The order of BEST, DEFAULT and DYNAMIC is one; LEGACY differs for MRG32k3a alone. SEEDED is not supported.
 curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order) {
   if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
+  if (IsQuasi(generator->engine))
+    return order == CURAND_ORDERING_QUASI_DEFAULT ? CURAND_STATUS_SUCCESS : CURAND_STATUS_OUT_OF_RANGE;
   if (order < CURAND_ORDERING_PSEUDO_BEST || order > CURAND_ORDERING_PSEUDO_DYNAMIC)
     return CURAND_STATUS_OUT_OF_RANGE;
   if (order == CURAND_ORDERING_PSEUDO_SEEDED) {
@@ -131,11 +151,25 @@ curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrd
 }
 curandStatus_t curandSetQuasiRandomGeneratorDimensions(curandGenerator_t generator,
                                                        unsigned int num_dimensions) {
-  return generator == nullptr ? CURAND_STATUS_NOT_INITIALIZED : CURAND_STATUS_TYPE_ERROR;
+  constexpr unsigned kMaxDimensions = 20000;
+  if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
+  if (!IsQuasi(generator->engine)) return CURAND_STATUS_TYPE_ERROR;
+  if (num_dimensions == 0 || num_dimensions > kMaxDimensions) return CURAND_STATUS_OUT_OF_RANGE;
+  if (num_dimensions > libraries::kSobolDimensions) {
+    std::fprintf(
+        stderr,
+        "ptx2cpu: curandSetQuasiRandomGeneratorDimensions: %u dimensions are not supported, only %u: "
+        "returns CURAND_STATUS_OUT_OF_RANGE\n",
+        num_dimensions, libraries::kSobolDimensions);
+    return CURAND_STATUS_OUT_OF_RANGE;
+  }
+  generator->dimensions = num_dimensions;
+  generator->sequences = nullptr;
+  return CURAND_STATUS_SUCCESS;
 }
 curandStatus_t curandGenerateSeeds(curandGenerator_t generator) {
   if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
-  generator->sequences = libraries::MakeSequences(generator->engine, generator->seed, generator->offset);
+  generator->sequences = SequencesOf(*generator);
   return CURAND_STATUS_SUCCESS;
 }
 
@@ -152,20 +186,24 @@ curandStatus_t curandGetProperty(libraryPropertyType type, int* value) {
 }
 
 curandStatus_t curandGenerate(curandGenerator_t generator, unsigned int* outputPtr, size_t num) {
-  return Draw("curandGenerate", generator, outputPtr,
+  if (generator != nullptr && generator->engine == RandomEngine::kSobol64) return CURAND_STATUS_TYPE_ERROR;
+  return Draw("curandGenerate", generator, outputPtr, num,
               [=](RandomSequences& sequences) { sequences.Bits(outputPtr, static_cast<int64_t>(num)); });
 }
 // Only Sobol generators of 64 bits have it.
 curandStatus_t curandGenerateLongLong(curandGenerator_t generator, unsigned long long* outputPtr,
                                       size_t num) {
-  return generator == nullptr ? CURAND_STATUS_NOT_INITIALIZED : CURAND_STATUS_TYPE_ERROR;
+  if (generator != nullptr && generator->engine != RandomEngine::kSobol64) return CURAND_STATUS_TYPE_ERROR;
+  auto* const words = reinterpret_cast<uint64_t*>(outputPtr);
+  return Draw("curandGenerateLongLong", generator, outputPtr, num,
+              [=](RandomSequences& sequences) { sequences.LongBits(words, static_cast<int64_t>(num)); });
 }
 curandStatus_t curandGenerateUniform(curandGenerator_t generator, float* outputPtr, size_t num) {
-  return Draw("curandGenerateUniform", generator, outputPtr,
+  return Draw("curandGenerateUniform", generator, outputPtr, num,
               [=](RandomSequences& sequences) { sequences.Uniform(outputPtr, static_cast<int64_t>(num)); });
 }
 curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double* outputPtr, size_t num) {
-  return Draw("curandGenerateUniformDouble", generator, outputPtr,
+  return Draw("curandGenerateUniformDouble", generator, outputPtr, num,
               [=](RandomSequences& sequences) { sequences.Uniform(outputPtr, static_cast<int64_t>(num)); });
 }
 curandStatus_t curandGenerateNormal(curandGenerator_t generator, float* outputPtr, size_t n, float mean,

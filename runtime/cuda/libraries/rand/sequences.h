@@ -8,12 +8,14 @@
 
 namespace ptx2cpu::libraries {
 
-enum class RandomEngine : uint8_t { kXorwow, kMrg32k3a, kMrg32k3aLegacy, kPhilox };
+enum class RandomEngine : uint8_t { kXorwow, kMrg32k3a, kMrg32k3aLegacy, kPhilox, kSobol32, kSobol64 };
 
 class RandomSequences {
  public:
   virtual ~RandomSequences() = default;
   virtual void Bits(uint32_t* to, int64_t count) = 0;
+  // Of kSobol64 alone; false: nothing is written.
+  virtual bool LongBits(uint64_t*, int64_t) { return false; }
   // In (0, 1].
   virtual void Uniform(float* to, int64_t count) = 0;
   virtual void Uniform(double* to, int64_t count) = 0;
@@ -23,7 +25,7 @@ class RandomSequences {
   virtual void Normal(double* to, int64_t count) = 0;
 };
 
-// From the number `offset` of the order on.
+// From the number `offset` of the order on. Not of Sobol engines: quasi.h.
 std::unique_ptr<RandomSequences> MakeSequences(RandomEngine engine, uint64_t seed, uint64_t offset);
 
 }  // namespace ptx2cpu::libraries
