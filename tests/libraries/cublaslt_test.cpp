@@ -1,4 +1,5 @@
 // cuBLASLt against sums in double precision: types, orders, operations, epilogues, scale factors, batches.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -497,4 +498,30 @@ TEST_CASE("cublaslt: a product is work of the stream that the call names, and is
   cudart::cudaGraphExecDestroy(exec);
   cudart::cudaGraphDestroy(graph);
   cudart::cudaStreamDestroy(stream);
+}
+
+TEST_CASE("cublaslt: bits of columns that share bytes are right on all threads") {
+  constexpr int kRows = 33, kColumns = 6000, kTimes = 10;
+  Layout la(CUDA_R_32F, kRows, 1, false), lb(CUDA_R_32F, 1, kColumns, false),
+      ld(CUDA_R_32F, kRows, kColumns, false);
+  Array a = Random(CUDA_R_32F, static_cast<size_t>(la.stride()), 1),
+        b = Random(CUDA_R_32F, static_cast<size_t>(lb.stride()), 2),
+        d(CUDA_R_32F, static_cast<size_t>(ld.stride()));
+  Operation op(CUBLAS_COMPUTE_32F, CUDA_R_32F);
+  std::vector<char> bits(kRows * kColumns / 8 + 1);
+  op.Set<uint32_t>(kEpilogue, 2 | 128);
+  op.Set<void*>(kAux, bits.data());
+  op.Set<int64_t>(kAuxLd, kRows);  // no whole bytes
+  const float alpha = 1, beta = 0;
+  for (int time = 0; time < kTimes; ++time) {
+    std::ranges::fill(bits, static_cast<char>(time % 2 == 0 ? 0 : -1));
+    REQUIRE(Run(op, &alpha, a, la, b, lb, &beta, d, ld, d, ld) == 0);
+    Wait();
+    size_t wrong = 0;
+    for (size_t at = 0; at < size_t{kRows} * kColumns; ++at) {
+      const double value = a.Get(at % kRows) * b.Get(lb.At(0, static_cast<int>(at / kRows)));
+      wrong += ((bits[at / 8] >> (at % 8) & 1) != 0) != (value > 0);
+    }
+    CHECK(wrong == 0);
+  }
 }

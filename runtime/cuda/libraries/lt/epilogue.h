@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <span>
 
 #include "runtime/cuda/libraries/lt/matrix.h"
 
@@ -64,33 +65,45 @@ struct Aux {
     const auto bit = static_cast<char>(1 << ((i + j * ld) % 8));
     byte = static_cast<char>(value ? byte | bit : byte & ~bit);
   }
-  float Get(int64_t i, int64_t j) const {
-    float value = 0;
-    WithStored(type, data, [&](const auto* from) { value = ConvertFrom<float>(from[i + j * ld]); });
-    return value;
-  }
-  void Set(int64_t i, int64_t j, float value) const {
-    WithStored(type, data, [&](auto* to) { ConvertTo(value, to[i + j * ld]); });
+  // Visits column j's values, with their type.
+  template <typename Visit>
+  void WithColumn(int64_t j, const Visit& visit) const {
+    WithStored(type, data, [&](auto* values) { visit(values + j * ld); });
   }
 };
 
-// One value; writes or reads its place in `aux`.
-inline float Activate(const Epilogue& epilogue, const Aux& aux, int64_t i, int64_t j, float value) {
+// A column of D; writes or reads its column of `aux`.
+inline void Activate(const Epilogue& epilogue, const Aux& aux, int64_t j, std::span<float> column) {
+  const auto rows = static_cast<int64_t>(column.size());
   switch (epilogue.activation) {
     case Activation::kNone:
-      return value;
+      return;
     case Activation::kRelu:
-      if (epilogue.aux) aux.SetBit(i, j, value > 0);
-      return value > 0 || value != value ? value : 0;
+      for (int64_t i = 0; epilogue.aux && i < rows; ++i) aux.SetBit(i, j, column[i] > 0);
+      for (float& value : column) value = value > 0 || value != value ? value : 0;
+      return;
     case Activation::kGelu:
-      if (epilogue.aux) aux.Set(i, j, value);
-      return Gelu(value);
+      if (epilogue.aux) {
+        aux.WithColumn(j, [&](auto* to) {
+          for (int64_t i = 0; i < rows; ++i) ConvertTo(column[i], to[i]);
+        });
+      }
+      for (float& value : column) value = Gelu(value);
+      return;
     case Activation::kReluGradient:
-      return aux.Bit(i, j) ? value : 0;
+      for (int64_t i = 0; i < rows; ++i) column[i] = aux.Bit(i, j) ? column[i] : 0;
+      return;
     case Activation::kGeluGradient:
-      return value * GeluGradient(aux.Get(i, j));
+      aux.WithColumn(j, [&](const auto* from) {
+        for (int64_t i = 0; i < rows; ++i) column[i] *= GeluGradient(ConvertFrom<float>(from[i]));
+      });
+      return;
   }
-  return value;
+}
+
+// Columns of bits that share no byte with others: of any length, eight of them fill bytes.
+inline int64_t ColumnsApart(const Epilogue& epilogue, const Aux& aux) {
+  return epilogue.activation == Activation::kRelu && epilogue.aux && aux.ld % 8 != 0 ? 8 : 1;
 }
 
 }  // namespace ptx2cpu::cublaslt

@@ -1,6 +1,7 @@
 #include "runtime/cuda/libraries/lt/matmul.h"
 
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "runtime/cuda/libraries/blas/gemm.h"
@@ -197,6 +198,53 @@ void SumOperand(const Stored& m, bool by_stored_rows, const BiasVector& to) {
   }
 }
 
+// What each row of D is multiplied with, and what is added to it.
+struct RowFactors {
+  std::vector<float> alpha, beta, bias;
+  bool adds_c;
+  RowFactors(const Matmul& call, const Factors<float>& factors, const Epilogue& epilogue,
+             const BiasVector& vector, int64_t rows)
+      : alpha(static_cast<size_t>(rows)), beta(alpha.size()), bias(epilogue.bias ? alpha.size() : 0) {
+    for (int64_t i = 0; i < rows; ++i) {
+      alpha[i] = factors.Alpha(i), beta[i] = factors.Beta(i);
+      if (epilogue.bias) bias[i] = vector.Get(i);
+    }
+    adds_c = std::ranges::any_of(beta, [](float each) { return each != 0; });
+  }
+};
+
+Aux AuxOf(const Matmul& call, const Epilogue& epilogue, int batch) {
+  const auto& operation = call.operation;
+  const bool bits =
+      epilogue.activation == Activation::kRelu || epilogue.activation == Activation::kReluGradient;
+  const cudaDataType type =
+      operation.aux_type >= 0 ? static_cast<cudaDataType>(operation.aux_type) : call.d.type;
+  const int64_t shift = batch * operation.aux_stride;
+  return {type, static_cast<char*>(operation.aux) + (bits ? shift / 8 : shift * BytesOf(type)),
+          operation.aux_ld};
+}
+
+// Column j of D before the activation.
+void ComputeColumn(const Matmul& call, const RowFactors& factors, const float* product, const Stored& c,
+                   int64_t j, std::span<float> column) {
+  const auto& operation = call.operation;
+  const auto rows = static_cast<int64_t>(column.size());
+  const float scale_b = ScaleAt(operation.b_scale, operation.scale_modes[1], j);
+  for (int64_t i = 0; i < rows; ++i) {
+    column[i] = factors.alpha[i] * product[i + j * rows] * scale_b *
+                ScaleAt(operation.a_scale, operation.scale_modes[0], i);
+  }
+  if (factors.adds_c) {
+    const float scale = IsFp8(call.c.type) && operation.c_scale != nullptr ? *operation.c_scale : 1;
+    WithStored(call.c.type, c.data, [&](const auto* from) {
+      for (int64_t i = 0; i < rows; ++i) {
+        if (factors.beta[i] != 0) column[i] += factors.beta[i] * scale * ConvertFrom<float>(from[c.At(i, j)]);
+      }
+    });
+  }
+  for (int64_t i = 0; !factors.bias.empty() && i < rows; ++i) column[i] += factors.bias[i];
+}
+
 // Real results with all that an epilogue may ask for.
 void Finish(const Matmul& call, const float* product, const Factors<float>& factors, const Epilogue& epilogue,
             const Stored& a, const Stored& b, const Stored& c, const Stored& d, int batch) {
@@ -205,36 +253,26 @@ void Finish(const Matmul& call, const float* product, const Factors<float>& fact
   const cudaDataType bias_type = BiasTypeOf(call);
   const BiasVector bias{
       bias_type, static_cast<char*>(operation.bias) + batch * operation.bias_stride * BytesOf(bias_type)};
-  const bool bits =
-      epilogue.activation == Activation::kRelu || epilogue.activation == Activation::kReluGradient;
-  const cudaDataType aux_type =
-      operation.aux_type >= 0 ? static_cast<cudaDataType>(operation.aux_type) : call.d.type;
-  const int64_t aux_shift = batch * operation.aux_stride;
-  const Aux aux{aux_type,
-                static_cast<char*>(operation.aux) + (bits ? aux_shift / 8 : aux_shift * BytesOf(aux_type)),
-                operation.aux_ld};
-  const float c_scale = IsFp8(call.c.type) && operation.c_scale != nullptr ? *operation.c_scale : 1;
+  const RowFactors rows(call, factors, epilogue, bias, m);
+  const Aux aux = AuxOf(call, epilogue, batch);
   const float d_scale = operation.d_scale == nullptr ? 1 : *operation.d_scale;
   std::vector<float> column_largest(static_cast<size_t>(n), 0);
   std::vector<float> values(epilogue.bias_gradient ? static_cast<size_t>(m * n) : 0);
-  ForRanges(n, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, m)), [&](int64_t begin, int64_t end) {
-    for (int64_t j = begin; j < end; ++j) {
-      const float scale_b = ScaleAt(operation.b_scale, operation.scale_modes[1], j);
-      for (int64_t i = 0; i < m; ++i) {
-        float value = factors.Alpha(i) * product[i + j * m] * scale_b *
-                      ScaleAt(operation.a_scale, operation.scale_modes[0], i);
-        if (const float beta = factors.Beta(i); beta != 0)
-          WithStored(call.c.type, c.data, [&](const auto* from) {
-            value += beta * c_scale * ConvertFrom<float>(from[c.At(i, j)]);
-          });
-        if (epilogue.bias) value += bias.Get(i);
-        value = Activate(epilogue, aux, i, j, value);
-        if (epilogue.bias_gradient) values[i + j * m] = value;
-        column_largest[j] = std::max(column_largest[j], std::abs(value));
-        WithStored(call.d.type, d.data, [&](auto* to) { ConvertTo(value * d_scale, to[d.At(i, j)]); });
-      }
-    }
-  });
+  auto finish_column = [&](int64_t j, std::span<float> column) {
+    ComputeColumn(call, rows, product, c, j, column);
+    Activate(epilogue, aux, j, column);
+    if (epilogue.bias_gradient) std::ranges::copy(column, values.begin() + j * m);
+    for (float value : column) column_largest[j] = std::max(column_largest[j], std::abs(value));
+    WithStored(call.d.type, d.data, [&](auto* to) {
+      for (int64_t i = 0; i < m; ++i) ConvertTo(column[i] * d_scale, to[d.At(i, j)]);
+    });
+  };
+  const int64_t apart = ColumnsApart(epilogue, aux);
+  ForRanges((n + apart - 1) / apart, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, m * apart)),
+            [&](int64_t begin, int64_t end) {
+              std::vector<float> column(static_cast<size_t>(m));
+              for (int64_t j = begin * apart; j < std::min(end * apart, n); ++j) finish_column(j, column);
+            });
   if (operation.d_amax != nullptr && n > 0)
     *operation.d_amax = *std::max_element(column_largest.begin(), column_largest.end());
   for (int64_t i = 0; epilogue.bias_gradient && i < m; ++i) {

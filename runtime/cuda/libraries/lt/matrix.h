@@ -8,6 +8,7 @@
 
 #include "cublaslt_api.h"
 #include "runtime/cuda/libraries/core/fp8.h"
+#include "runtime/cuda/libraries/core/numbers.h"
 #include "runtime/cuda/libraries/core/parallel.h"
 
 namespace ptx2cpu::cublaslt {
@@ -39,8 +40,7 @@ inline int64_t BytesOf(cudaDataType type) {
 }
 inline bool IsFp8(cudaDataType type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
 
-template <typename C>
-inline constexpr bool kIsComplex = requires(C value) { value.imag(); };
+using libraries::kIsComplex;
 
 template <typename C, typename S>
 C ConvertFrom(const S& value) {
