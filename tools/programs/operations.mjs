@@ -48,8 +48,7 @@ function CheckHeaders(context, folder) {
   const probe = join(folder, "probe.cpp");
   const program = join(folder, "probe");
   const base = join(context.ggml, "src/ggml.c");
-  writeFileSync(probe, `#define main ggml_names_are_elsewhere
-#include <cstdio>
+  writeFileSync(probe, `#include <cstdio>
 #include "ggml.h"
 int main() {
   for (int i = 0; i < GGML_OP_COUNT; ++i) std::printf("%s\\n", ggml_op_name((ggml_op)i));
