@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cublas_api.h"
+#include "runtime/cuda/libraries/core/numbers.h"
 #include "runtime/cuda/libraries/core/stream_call.h"
 
 // What a cublasHandle_t points to. Used by one host thread at a time, as documented.
@@ -21,46 +22,10 @@ namespace ptx2cpu::cublas {
 
 cublasStatus_t FromDriver(CUresult result);
 
-template <typename T>
-struct RealOf {
-  using Type = T;
-};
-template <typename T>
-struct RealOf<std::complex<T>> {
-  using Type = T;
-};
-template <>
-struct RealOf<__half> {
-  using Type = float;
-};
-template <typename T>
-using Real = typename RealOf<T>::Type;
-template <typename T>
-inline constexpr bool kIsComplex = !std::is_same_v<Real<T>, T> && !std::is_same_v<T, __half>;
-
-template <typename T>
-T Conjugate(T value) {
-  if constexpr (kIsComplex<T>) {
-    return std::conj(value);
-  } else {
-    return value;
-  }
-}
-
-// A scalar parameter: read when the function is called, or on the device when the work runs.
-template <typename T>
-class Scalar {
- public:
-  Scalar(cublasHandle_t handle, const T* pointer)
-      : value_(handle->pointer_mode == CUBLAS_POINTER_MODE_HOST ? *pointer : T{}),
-        device_(handle->pointer_mode == CUBLAS_POINTER_MODE_HOST ? nullptr : pointer) {}
-  Scalar(T value) : value_(value), device_(nullptr) {}
-  T operator()() const { return device_ != nullptr ? *device_ : value_; }
-
- private:
-  T value_;
-  const T* device_;
-};
+using libraries::Conjugate;
+using libraries::kIsComplex;
+using libraries::Real;
+using libraries::Scalar;
 
 // The checks, in the documented order: the handle, then numbers and enumerations, then pointers.
 template <typename... Conditions>

@@ -3,31 +3,12 @@
 
 #include "runtime/cuda/libraries/blas/call.h"
 #include "runtime/cuda/libraries/blas/status.h"
+#include "runtime/cuda/libraries/core/handle.h"
 
 namespace ptx2cpu::cublas {
 
-namespace {
-
-template <typename T>
-cublasStatus_t Read(cublasHandle_t handle, T cublasContext::* member, T* value) {
-  if (const cublasStatus_t wrong = Check(handle, value != nullptr)) return wrong;
-  *value = handle->*member;
-  return CUBLAS_STATUS_SUCCESS;
-}
-template <typename T>
-cublasStatus_t Write(cublasHandle_t handle, T cublasContext::* member, T value, bool right) {
-  if (const cublasStatus_t wrong = Check(handle, right)) return wrong;
-  handle->*member = value;
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-}  // namespace
-
 cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
-  if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  if (libraries::Begin() != CUDA_SUCCESS) return CUBLAS_STATUS_NOT_INITIALIZED;
-  *handle = new cublasContext;
-  return CUBLAS_STATUS_SUCCESS;
+  return libraries::CreateHandle(handle, CUBLAS_STATUS_INVALID_VALUE, CUBLAS_STATUS_NOT_INITIALIZED);
 }
 
 // Work that was queued reads nothing of the handle; the documentation has it wait for the device.
@@ -61,10 +42,10 @@ const char* cublasGetStatusName(cublasStatus_t status) { return StatusName(statu
 const char* cublasGetStatusString(cublasStatus_t status) { return StatusText(status); }
 
 cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
-  return Write(handle, &cublasContext::stream, stream, true);
+  return libraries::Write(Check(handle, true), handle, &cublasContext::stream, stream);
 }
 cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t* stream) {
-  return Read(handle, &cublasContext::stream, stream);
+  return libraries::Read(Check(handle, stream != nullptr), handle, &cublasContext::stream, stream);
 }
 
 // The functions take what they need from the host; the program's memory stays unused.
@@ -74,34 +55,35 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, siz
 }
 
 cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode) {
-  return Write(handle, &cublasContext::pointer_mode, mode,
-               mode == CUBLAS_POINTER_MODE_HOST || mode == CUBLAS_POINTER_MODE_DEVICE);
+  return libraries::Write(
+      Check(handle, mode == CUBLAS_POINTER_MODE_HOST || mode == CUBLAS_POINTER_MODE_DEVICE), handle,
+      &cublasContext::pointer_mode, mode);
 }
 cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t* mode) {
-  return Read(handle, &cublasContext::pointer_mode, mode);
+  return libraries::Read(Check(handle, mode != nullptr), handle, &cublasContext::pointer_mode, mode);
 }
 cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode) {
-  return Write(handle, &cublasContext::atomics_mode, mode,
-               mode == CUBLAS_ATOMICS_NOT_ALLOWED || mode == CUBLAS_ATOMICS_ALLOWED);
+  return libraries::Write(Check(handle, mode == CUBLAS_ATOMICS_NOT_ALLOWED || mode == CUBLAS_ATOMICS_ALLOWED),
+                          handle, &cublasContext::atomics_mode, mode);
 }
 cublasStatus_t cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t* mode) {
-  return Read(handle, &cublasContext::atomics_mode, mode);
+  return libraries::Read(Check(handle, mode != nullptr), handle, &cublasContext::atomics_mode, mode);
 }
 // Results are at least as accurate as each mode asks for.
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
   constexpr int kModes = CUBLAS_TF32_TENSOR_OP_MATH | CUBLAS_FP32_EMULATED_BF16X9_MATH |
                          CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH |
                          CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
-  return Write(handle, &cublasContext::math_mode, mode, (mode & ~kModes) == 0);
+  return libraries::Write(Check(handle, (mode & ~kModes) == 0), handle, &cublasContext::math_mode, mode);
 }
 cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode) {
-  return Read(handle, &cublasContext::math_mode, mode);
+  return libraries::Read(Check(handle, mode != nullptr), handle, &cublasContext::math_mode, mode);
 }
 cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int count) {
-  return Write(handle, &cublasContext::sm_count_target, count, count >= 0);
+  return libraries::Write(Check(handle, count >= 0), handle, &cublasContext::sm_count_target, count);
 }
 cublasStatus_t cublasGetSmCountTarget(cublasHandle_t handle, int* count) {
-  return Read(handle, &cublasContext::sm_count_target, count);
+  return libraries::Read(Check(handle, count != nullptr), handle, &cublasContext::sm_count_target, count);
 }
 
 void cublasXerbla(const char* name, int info) {

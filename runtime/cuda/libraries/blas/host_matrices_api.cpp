@@ -1,5 +1,6 @@
 // Handles of cublasXt and their modes.
 #include "runtime/cuda/libraries/blas/host_matrices.h"
+#include "runtime/cuda/libraries/core/handle.h"
 
 namespace ptx2cpu::cublas {
 
@@ -13,10 +14,7 @@ cublasStatus_t CheckHandle(cublasXtHandle_t handle, bool right) {
 }  // namespace
 
 cublasStatus_t cublasXtCreate(cublasXtHandle_t* handle) {
-  if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  if (libraries::Begin() != CUDA_SUCCESS) return CUBLAS_STATUS_NOT_INITIALIZED;
-  *handle = new cublasXtContext;
-  return CUBLAS_STATUS_SUCCESS;
+  return libraries::CreateHandle(handle, CUBLAS_STATUS_INVALID_VALUE, CUBLAS_STATUS_NOT_INITIALIZED);
 }
 cublasStatus_t cublasXtDestroy(cublasXtHandle_t handle) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;

@@ -1,4 +1,5 @@
 // Handles, and descriptors of tensors and filters.
+#include "runtime/cuda/libraries/core/handle.h"
 #include "runtime/cuda/libraries/dnn/descriptor_calls.h"
 
 namespace ptx2cpu::cudnn {
@@ -27,10 +28,7 @@ size_t Span(const Layout& layout) {
 // -- handles --
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
-  if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  if (libraries::Begin() != CUDA_SUCCESS) return CUDNN_STATUS_NOT_INITIALIZED;
-  *handle = new cudnnContext;
-  return CUDNN_STATUS_SUCCESS;
+  return libraries::CreateHandle(handle, CUDNN_STATUS_BAD_PARAM, CUDNN_STATUS_NOT_INITIALIZED);
 }
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) { return Destroy(handle); }
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {

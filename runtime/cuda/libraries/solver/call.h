@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cusolver_api.h"
+#include "runtime/cuda/libraries/core/numbers.h"
 #include "runtime/cuda/libraries/core/openblas.h"
 #include "runtime/cuda/libraries/core/parallel.h"
 #include "runtime/cuda/libraries/core/stream_call.h"
@@ -22,27 +23,9 @@ using namespace cuda;
 
 cusolverStatus_t FromDriver(CUresult result);
 
-template <typename T>
-struct RealOf {
-  using Type = T;
-};
-template <typename T>
-struct RealOf<std::complex<T>> {
-  using Type = T;
-};
-template <typename T>
-using Real = typename RealOf<T>::Type;
-template <typename T>
-inline constexpr bool kIsComplex = !std::is_same_v<Real<T>, T>;
-
-template <typename T>
-T Conjugate(T value) {
-  if constexpr (kIsComplex<T>) {
-    return std::conj(value);
-  } else {
-    return value;
-  }
-}
+using libraries::Conjugate;
+using libraries::kIsComplex;
+using libraries::Real;
 
 inline bool IsRight(cublasFillMode_t uplo) {
   return uplo == CUBLAS_FILL_MODE_LOWER || uplo == CUBLAS_FILL_MODE_UPPER;

@@ -1,4 +1,5 @@
 // Handles, parameters of methods, and what the library reports of itself.
+#include "runtime/cuda/libraries/core/handle.h"
 #include "runtime/cuda/libraries/core/soname.h"
 #include "runtime/cuda/libraries/solver/eigen.h"
 
@@ -52,10 +53,7 @@ cusolverStatus_t ReportSweeps(cusolverDnHandle_t handle, Info* info, int* sweeps
 }  // namespace
 
 cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t* handle) {
-  if (handle == nullptr) return CUSOLVER_STATUS_INVALID_VALUE;
-  if (libraries::Begin() != CUDA_SUCCESS) return CUSOLVER_STATUS_NOT_INITIALIZED;
-  *handle = new cusolverDnContext;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::CreateHandle(handle, CUSOLVER_STATUS_INVALID_VALUE, CUSOLVER_STATUS_NOT_INITIALIZED);
 }
 cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle) {
   if (handle == nullptr) return CUSOLVER_STATUS_NOT_INITIALIZED;
@@ -63,14 +61,10 @@ cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle) {
   return CUSOLVER_STATUS_SUCCESS;
 }
 cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream) {
-  if (handle == nullptr) return CUSOLVER_STATUS_NOT_INITIALIZED;
-  handle->stream = stream;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::Write(Check(handle), handle, &cusolverDnContext::stream, stream);
 }
 cusolverStatus_t cusolverDnGetStream(cusolverDnHandle_t handle, cudaStream_t* stream) {
-  if (const cusolverStatus_t wrong = Check(handle, stream != nullptr)) return wrong;
-  *stream = handle->stream;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::Read(Check(handle, stream != nullptr), handle, &cusolverDnContext::stream, stream);
 }
 // Results are always the same.
 cusolverStatus_t cusolverDnSetDeterministicMode(cusolverDnHandle_t handle, cusolverDeterministicMode_t mode) {
@@ -83,20 +77,14 @@ cusolverStatus_t cusolverDnSetDeterministicMode(cusolverDnHandle_t handle, cusol
 }
 cusolverStatus_t cusolverDnGetDeterministicMode(cusolverDnHandle_t handle,
                                                 cusolverDeterministicMode_t* mode) {
-  if (const cusolverStatus_t wrong = Check(handle, mode != nullptr)) return wrong;
-  *mode = handle->deterministic;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::Read(Check(handle, mode != nullptr), handle, &cusolverDnContext::deterministic, mode);
 }
 cusolverStatus_t cusolverDnSetMathMode(cusolverDnHandle_t handle, cusolverMathMode_t mode) {
   const bool right = mode == CUSOLVER_DEFAULT_MATH || mode == CUSOLVER_FP32_EMULATED_BF16X9_MATH;
-  if (const cusolverStatus_t wrong = Check(handle, right)) return wrong;
-  handle->math = mode;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::Write(Check(handle, right), handle, &cusolverDnContext::math, mode);
 }
 cusolverStatus_t cusolverDnGetMathMode(cusolverDnHandle_t handle, cusolverMathMode_t* mode) {
-  if (const cusolverStatus_t wrong = Check(handle, mode != nullptr)) return wrong;
-  *mode = handle->math;
-  return CUSOLVER_STATUS_SUCCESS;
+  return libraries::Read(Check(handle, mode != nullptr), handle, &cusolverDnContext::math, mode);
 }
 cusolverStatus_t cusolverGetProperty(libraryPropertyType type, int* value) {
   if (value == nullptr || type < MAJOR_VERSION || type > PATCH_LEVEL) return CUSOLVER_STATUS_INVALID_VALUE;

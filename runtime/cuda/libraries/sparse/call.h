@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cusparse_api.h"
+#include "runtime/cuda/libraries/core/numbers.h"
 #include "runtime/cuda/libraries/core/parallel.h"
 #include "runtime/cuda/libraries/core/stream_call.h"
 
@@ -29,34 +30,9 @@ using namespace cuda;
 
 cusparseStatus_t FromDriver(CUresult result);
 
-template <typename T>
-inline constexpr bool kIsComplex = false;
-template <typename R>
-inline constexpr bool kIsComplex<std::complex<R>> = true;
-
-template <typename T>
-T Conjugate(T value) {
-  if constexpr (kIsComplex<T>) {
-    return std::conj(value);
-  } else {
-    return value;
-  }
-}
-
-// A scalar parameter: read when the function is called, or on the device when the work runs.
-template <typename T>
-class Scalar {
- public:
-  Scalar(cusparseHandle_t handle, const void* pointer)
-      : value_(handle->pointer_mode == CUSPARSE_POINTER_MODE_HOST ? *static_cast<const T*>(pointer) : T{}),
-        device_(handle->pointer_mode == CUSPARSE_POINTER_MODE_HOST ? nullptr
-                                                                   : static_cast<const T*>(pointer)) {}
-  T operator()() const { return device_ != nullptr ? *device_ : value_; }
-
- private:
-  T value_;
-  const T* device_;
-};
+using libraries::Conjugate;
+using libraries::kIsComplex;
+using libraries::Scalar;
 
 // Status of wrong arguments as an H100 gives them; what was not recorded follows the documentation.
 template <typename... Conditions>

@@ -1,6 +1,7 @@
 // Handles, matrix descriptors, and what the library reports of itself.
 #include <iterator>
 
+#include "runtime/cuda/libraries/core/handle.h"
 #include "runtime/cuda/libraries/core/soname.h"
 #include "runtime/cuda/libraries/sparse/call.h"
 
@@ -39,10 +40,7 @@ Release ThisRelease() { return *std::ranges::find(kReleases, libraries::kSonameM
 }  // namespace
 
 cusparseStatus_t cusparseCreate(cusparseHandle_t* handle) {
-  if (handle == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
-  if (libraries::Begin() != CUDA_SUCCESS) return CUSPARSE_STATUS_NOT_INITIALIZED;
-  *handle = new cusparseContext;
-  return CUSPARSE_STATUS_SUCCESS;
+  return libraries::CreateHandle(handle, CUSPARSE_STATUS_INVALID_VALUE, CUSPARSE_STATUS_NOT_INITIALIZED);
 }
 cusparseStatus_t cusparseDestroy(cusparseHandle_t handle) {
   delete handle;
@@ -67,25 +65,17 @@ const char* cusparseGetErrorString(cusparseStatus_t status) {
   return IsStatus(status) ? kStatus[status].text : "unrecognized error code";
 }
 cusparseStatus_t cusparseSetStream(cusparseHandle_t handle, cudaStream_t stream) {
-  if (handle == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
-  handle->stream = stream;
-  return CUSPARSE_STATUS_SUCCESS;
+  return libraries::Write(Check(handle), handle, &cusparseContext::stream, stream);
 }
 cusparseStatus_t cusparseGetStream(cusparseHandle_t handle, cudaStream_t* stream) {
-  if (const cusparseStatus_t wrong = Check(handle, stream != nullptr)) return wrong;
-  *stream = handle->stream;
-  return CUSPARSE_STATUS_SUCCESS;
+  return libraries::Read(Check(handle, stream != nullptr), handle, &cusparseContext::stream, stream);
 }
 cusparseStatus_t cusparseGetPointerMode(cusparseHandle_t handle, cusparsePointerMode_t* mode) {
-  if (const cusparseStatus_t wrong = Check(handle, mode != nullptr)) return wrong;
-  *mode = handle->pointer_mode;
-  return CUSPARSE_STATUS_SUCCESS;
+  return libraries::Read(Check(handle, mode != nullptr), handle, &cusparseContext::pointer_mode, mode);
 }
 cusparseStatus_t cusparseSetPointerMode(cusparseHandle_t handle, cusparsePointerMode_t mode) {
   const bool right = mode == CUSPARSE_POINTER_MODE_HOST || mode == CUSPARSE_POINTER_MODE_DEVICE;
-  if (const cusparseStatus_t wrong = Check(handle, right)) return wrong;
-  handle->pointer_mode = mode;
-  return CUSPARSE_STATUS_SUCCESS;
+  return libraries::Write(Check(handle, right), handle, &cusparseContext::pointer_mode, mode);
 }
 
 cusparseStatus_t cusparseCreateMatDescr(cusparseMatDescr_t* descr) {
