@@ -132,14 +132,19 @@ Status EmitFRsqrt(Site& s) {
                      floats.Narrow(result, IsHalf(type) ? Type::kF32 : type, type, Rounding::kNearestEven));
 }
 
-Status EmitFMin(Site& s) {
-  s.Return(Floats(s).MinMax(s.Operand(0), s.Operand(1), s.inst.type, false, s.inst.attrs.flags));
+namespace {
+Status EmitMinMax(Site& s, bool maximum) {
+  const auto never_nan = [&](size_t n) {
+    return !s.e.numbers.empty() && s.e.numbers[s.inst.operands[n].index];
+  };
+  s.Return(Floats(s).MinMax(s.Operand(0), s.Operand(1), s.inst.type, maximum, s.inst.attrs.flags,
+                            {never_nan(0), never_nan(1)}));
   return {};
 }
-Status EmitFMax(Site& s) {
-  s.Return(Floats(s).MinMax(s.Operand(0), s.Operand(1), s.inst.type, true, s.inst.attrs.flags));
-  return {};
-}
+}  // namespace
+
+Status EmitFMin(Site& s) { return EmitMinMax(s, false); }
+Status EmitFMax(Site& s) { return EmitMinMax(s, true); }
 
 Status EmitFNeg(Site& s) {
   Floats floats(s);

@@ -292,7 +292,20 @@ Value Floats::GreaterOrLess(Value x, Value y, Type type, bool maximum) {
   return b.CreateSelect(b.CreateFCmpOEQ(x, y), zero, best);
 }
 
-Value Floats::MinMax(Value x, Value y, Type type, bool maximum, uint32_t flags) {
+// The greater or less one of x and a number, which is the result where x is NaN: `x > number ? x : number`
+// but for zeros of different signs.
+Value Floats::MinMaxOfNumber(Value x, Value number, Type type, bool maximum) {
+  auto* constant = llvm::dyn_cast<llvm::Constant>(number);
+  if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  const auto* known = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  // Of equal zeros this takes the number.
+  const bool settled = known != nullptr && (!known->isZero() || known->isNegative() != maximum);
+  if (!settled && HasRange(x, type)) return InRange(x, number, type, maximum);
+  if (!settled) return GreaterOrLess(x, number, type, maximum);
+  return b.CreateSelect(maximum ? b.CreateFCmpOGT(x, number) : b.CreateFCmpOLT(x, number), x, number);
+}
+
+Value Floats::MinMax(Value x, Value y, Type type, bool maximum, uint32_t flags, NeverNan never_nan) {
   Layout layout = LayoutOf(type);
   Value sign =
       b.CreateAnd(b.CreateXor(AsBits(x, type), AsBits(y, type)), Literal(AsBits(x, type), layout.sign));
@@ -307,6 +320,9 @@ Value Floats::MinMax(Value x, Value y, Type type, bool maximum, uint32_t flags) 
     x = magnitude(x);
     y = magnitude(y);
   }
+  const bool propagates = (flags & ir::kPropagateNan) != 0, keeps_sign = (flags & ir::kXorSign) == 0;
+  if (!IsHalf(type) && !propagates && keeps_sign && (never_nan.first || never_nan.second))
+    return never_nan.second ? MinMaxOfNumber(x, y, type, maximum) : MinMaxOfNumber(y, x, type, maximum);
   Value best;
   if (IsHalf(type)) {
     // As integers with the magnitude of negatives complemented, floats are in order, -0 below +0.
@@ -318,7 +334,6 @@ Value Floats::MinMax(Value x, Value y, Type type, bool maximum, uint32_t flags) 
   } else {
     best = GreaterOrLess(x, y, type, maximum);
   }
-  const bool propagates = (flags & ir::kPropagateNan) != 0;
   Value x_nan = IsNan(x, type), y_nan = IsNan(y, type), nan = CanonicalNan(x, type);
   if (!propagates && IsHalf(type)) best = b.CreateSelect(x_nan, y, best);
   if (!propagates) best = b.CreateSelect(y_nan, x, best);

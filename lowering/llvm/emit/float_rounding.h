@@ -9,6 +9,11 @@
 
 namespace ptx2cpu::lowering {
 
+// Which operands of a minimum or maximum are never NaN.
+struct NeverNan {
+  bool first = false, second = false;
+};
+
 struct Floats {
   FunctionEmitter& e;
   llvm::IRBuilder<>& b;
@@ -47,7 +52,7 @@ struct Floats {
   Value Divide(Value a, Value b, ir::Type type, ir::Rounding mode);
   Value Sqrt(Value a, ir::Type type, ir::Rounding mode);
   Value Negate(Value value, ir::Type type);
-  Value MinMax(Value a, Value b, ir::Type type, bool maximum, uint32_t flags);
+  Value MinMax(Value a, Value b, ir::Type type, bool maximum, uint32_t flags, NeverNan never_nan = {});
 
   // -- where instructions name their rounding: directed_rounding.cpp --
   enum class Directed : uint8_t { kAdd, kMultiply, kDivide, kSqrt, kFma };
@@ -59,6 +64,9 @@ struct Floats {
  private:
   Value PartOf(Value value, unsigned first, unsigned lanes);
   Value GreaterOrLess(Value x, Value y, ir::Type type, bool maximum);
+  Value MinMaxOfNumber(Value x, Value number, ir::Type type, bool maximum);
+  bool HasRange(Value like, ir::Type type) const;
+  Value InRange(Value x, Value number, ir::Type type, bool maximum);
   Value RoundingService(const char* name, const std::vector<Value>& arguments, ir::Rounding mode);
   Value ZeroSumDown(Value sum, Value a, Value b, ir::Type type);
   Value OddF32(Value rounded, Value error);

@@ -1,6 +1,7 @@
 #include "lowering/llvm/emit/function_emitter.h"
 
 #include "analysis/lanes/lane_region.h"
+#include "analysis/lanes/numbers.h"
 #include "analysis/lanes/varying_above_lanes.h"
 
 namespace ptx2cpu::lowering {
@@ -51,6 +52,7 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       exits(analysis::FindEarlyExits(f)),
       slots_of_turn(f.is_kernel ? analysis::FindSlotsOfTurn(f) : analysis::SlotsOfTurn()),
       streaming_stores(analysis::FindStreamingStores(f)),
+      numbers(analysis::FindNumbers(f)),
       lanes_missing(f.has_early_exit),
       body(m, function),
       b(body.b),

@@ -39,6 +39,7 @@ struct FunctionEmitter {
   const analysis::EarlyExits exits;
   const analysis::SlotsOfTurn slots_of_turn;
   const std::vector<bool> streaming_stores;
+  const std::vector<bool> numbers;                // analysis/lanes/numbers.h
   bool lanes_missing;                             // where code is emitted, lanes may have exited
   std::map<llvm::Value*, llvm::Value*> lanes_of;  // of LanesOf, by the warp's number
   FunctionBody body;
