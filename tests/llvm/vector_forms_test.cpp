@@ -110,9 +110,54 @@ JOIN:
 }
 )";
   CHECK(Has(CodeOf(tally), "llvm.prefetch"));
-  std::string sums = tally;  // the same without atomics in the loop
+  std::string sums = tally;  // words one after the other, without atomics in the loop
   sums.replace(sums.find("  atom.shared.add.u32 %r13, [%r12], 1;"), 38, "  add.u32 %r5, %r5, %r12;");
+  sums.replace(sums.find("%nctaid.x"), 9, "1");
   CHECK_FALSE(Has(CodeOf(sums), "llvm.prefetch"));
+}
+
+TEST_CASE("a loop that strides by the grid prefetches later trips as far as there are any", "[forms]") {
+  // The sum of every nth word, by counter or by pointer, which begins at the thread's own.
+  auto sum = [](const std::string& stride, bool by_pointer) {
+    return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+{
+  .reg .pred %p; .reg .b32 %i, %n, %step, %v, %sum, %a<4>; .reg .b64 %in, %out, %at, %bytes;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %a0, %ctaid.x;
+  mov.u32 %a1, %ntid.x;
+  mov.u32 %a2, %tid.x;
+  mad.lo.u32 %i, %a0, %a1, %a2;
+  mov.u32 %step, )" +
+           stride + R"(;
+  mul.lo.u32 %step, %step, %a1;
+  mov.u32 %sum, 0;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %out, %out, %at;
+  add.s64 %at, %in, %at;
+  mul.wide.u32 %bytes, %step, 4;
+  setp.ge.u32 %p, %i, %n;
+  @%p bra DONE;
+AGAIN:
+)" +
+           (by_pointer
+                ? "  ld.global.u32 %v, [%at];\n  add.s64 %at, %at, %bytes;\n"
+                : "  mul.wide.u32 %at, %i, 4;\n  add.s64 %at, %in, %at;\n  ld.global.u32 %v, [%at];\n") +
+           R"(  add.u32 %sum, %sum, %v;
+  add.u32 %i, %i, %step;
+  setp.lt.u32 %p, %i, %n;
+  @%p bra AGAIN;
+DONE:
+  st.global.u32 [%out], %sum;
+  ret;
+}
+)";
+  };
+  CHECK(Has(CodeOf(sum("%nctaid.x", false)), "llvm.prefetch"));
+  CHECK(Has(CodeOf(sum("%nctaid.x", true)), "llvm.prefetch"));
+  CHECK_FALSE(Has(CodeOf(sum("1", false)), "llvm.prefetch"));  // by the block: in the order of memory
 }
 
 TEST_CASE("a loop that mostly consists of atomics is a loop over lanes", "[forms]") {

@@ -136,6 +136,8 @@ class LaneVectors {
   // prefetch.cpp
   bool WorksLaneByLane() const;
   llvm::Value* AtBlockLevel(ir::ValueId id, ValueMap::Overrides& values);
+  llvm::Value* SameEverywhere(ir::ValueId id);
+  llvm::Value* GoesOn(ir::BlockId head, unsigned trips);
   void PrefetchLaterTrips(const ir::Inst& load, llvm::Value* pointer);
   void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   // strided.cpp: where the elements of a kStrided access are in its run of memory.

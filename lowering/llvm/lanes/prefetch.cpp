@@ -1,11 +1,14 @@
-// Prefetching where all threads of a block take a trip of a loop before the next one begins, and each trip is
-// elsewhere in memory: a loop that strides by the grid.
+// Prefetching in loops that stride by the grid: each trip is elsewhere in memory, which processors do not
+// foresee as they do what is read in order.
+//
+//   for i = first; i < n; i += grid: v = x[i + lane ..]
+//   ->   the same, and if (i + 8 * grid < n) prefetch x[i + 8 * grid + lane ..]
+//
+// And where all threads of a block take a trip before the next one begins and work is done lane by lane: that
+// is longer than the window of instructions in which processors read ahead.
 //
 //   for trip n: for lanes: v = x[n * stride + lane ..]; update shared[v] lane by lane
 //   ->   the same, and prefetch x[(n + 4) * stride + lane ..]
-//
-// Processors prefetch what is read in order, and read ahead as far as their window of instructions reaches.
-// Work that is done lane by lane is longer than this window. In other loops a prefetch gains nothing.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -22,6 +25,7 @@ using Value = llvm::Value*;
 namespace {
 
 constexpr int kTripsAhead = 4;
+constexpr unsigned kLinesAhead = 64, kMaxTripsAhead = 16;  // of loops that stride by the grid
 constexpr int kDepth = 10;
 
 const ir::Inst* DefinitionOf(const ir::Function& f, ValueId id) {
@@ -71,22 +75,62 @@ std::optional<ValueId> StepOf(const ir::Function& f, uint32_t slot) {
   return step;
 }
 
-// A counter of the block in a sum, and how often it is in it. Widening and wrapping around are ignored: where
-// that matters, other memory is prefetched.
-std::optional<std::pair<uint32_t, int64_t>> CounterIn(const ir::Function& f, ValueId id, int depth) {
+// The parameter of a loop's head that each further trip increases, and by what.
+std::optional<ValueId> StepOfParam(const ir::Function& f, ValueId param) {
+  const ir::BlockId head = f.at_value(param).block;
+  const auto place = std::ranges::find(f.at_block(head).params, param);
+  if (place == f.at_block(head).params.end()) return std::nullopt;
+  const auto number = static_cast<size_t>(place - f.at_block(head).params.begin());
+  std::optional<ValueId> step;
+  for (const ir::Inst& inst : f.insts) {
+    if (!inst.block.valid()) continue;
+    for (const ir::Edge& edge : inst.edges) {
+      if (edge.to != head) continue;
+      const ir::Inst* sum = DefinitionOf(f, edge.args[number]);
+      if (sum == nullptr || sum->op != Opcode::kAdd) continue;
+      const auto old = std::ranges::find(sum->operands, param);
+      if (old == sum->operands.end()) continue;
+      if (step) return std::nullopt;
+      step = sum->operands[old == sum->operands.begin() ? 1 : 0];
+    }
+  }
+  return step;
+}
+
+bool DependsOnGrid(const ir::Function& f, ValueId id, int depth) {
+  const ir::Inst* inst = DefinitionOf(f, id);
+  if (inst == nullptr || depth == 0) return false;
+  if (inst->op == Opcode::kSpecialRegister)
+    return inst->attrs.special == ir::Special::kNctaidX || inst->attrs.special == ir::Special::kNctaidY;
+  return std::ranges::any_of(inst->operands,
+                             [&](ValueId operand) { return DependsOnGrid(f, operand, depth - 1); });
+}
+
+// A counter in a sum: a slot of the block or the parameter of a loop, and how often it is in it. Widening and
+// wrapping around are ignored: where that matters, other memory is prefetched.
+struct Counter {
+  ValueId step;
+  int64_t factor = 1;
+  std::optional<ValueId> param = {};  // none: a slot
+};
+
+std::optional<Counter> CounterIn(const ir::Function& f, ValueId id, int depth) {
   if (depth == 0) return std::nullopt;
   const ir::Inst* inst = DefinitionOf(f, id);
   if (inst == nullptr) {
-    const std::optional<ValueId> only = OnlyArgument(f, id);
-    return only ? CounterIn(f, *only, depth - 1) : std::nullopt;
+    if (const std::optional<ValueId> only = OnlyArgument(f, id)) return CounterIn(f, *only, depth - 1);
+    const std::optional<ValueId> step = StepOfParam(f, id);
+    return step ? std::optional(Counter{*step, 1, id}) : std::nullopt;
   }
   auto times = [&](ValueId value, int64_t factor) {
     auto counter = CounterIn(f, value, depth - 1);
-    if (counter) counter->second *= factor;
+    if (counter) counter->factor *= factor;
     return counter;
   };
-  if (inst->op == Opcode::kSlotLoad && f.slots[inst->attrs.index].shape == ir::Level::kBlock)
-    return std::pair(inst->attrs.index, int64_t{1});
+  if (inst->op == Opcode::kSlotLoad && f.slots[inst->attrs.index].shape == ir::Level::kBlock) {
+    const std::optional<ValueId> step = StepOf(f, inst->attrs.index);
+    return step ? std::optional(Counter{*step}) : std::nullopt;
+  }
   if (inst->op == Opcode::kZext || inst->op == Opcode::kSext || inst->op == Opcode::kToGeneric ||
       inst->op == Opcode::kFromGeneric)
     return times(inst->operands[0], 1);
@@ -103,6 +147,27 @@ std::optional<std::pair<uint32_t, int64_t>> CounterIn(const ir::Function& f, Val
     const auto first = times(inst->operands[0], 1), second = times(inst->operands[1], 1);
     if (first && second) return std::nullopt;
     return first ? first : second;
+  }
+  return std::nullopt;
+}
+
+// What decides whether a loop goes on: a parameter of its head after a step is compared with a bound.
+struct Test {
+  ValueId param, step, bound;
+};
+
+std::optional<Test> TestOf(const ir::Function& f, ir::BlockId head) {
+  for (ValueId param : f.at_block(head).params) {
+    const std::optional<ValueId> step = StepOfParam(f, param);
+    if (!step) continue;
+    for (const ir::Inst& inst : f.insts) {
+      if (!inst.block.valid() || inst.op != Opcode::kIcmp) continue;
+      const ir::Inst* sum = DefinitionOf(f, inst.operands[0]);
+      if (sum == nullptr || sum->op != Opcode::kAdd) continue;
+      if (std::ranges::find(sum->operands, param) != sum->operands.end() &&
+          std::ranges::find(sum->operands, *step) != sum->operands.end())
+        return Test{param, *step, inst.operands[1]};
+    }
   }
   return std::nullopt;
 }
@@ -134,27 +199,61 @@ Value LaneVectors::AtBlockLevel(ValueId id, ValueMap::Overrides& values) {
   return e.values.Get(id);
 }
 
+Value LaneVectors::SameEverywhere(ValueId id) {
+  CurrentStep::Scope scope(e.step, ScalarStep());
+  ValueMap::Overrides values(e.values);
+  Value value = AtBlockLevel(id, values);
+  return value == nullptr || value->getType()->isVectorTy() ? nullptr : value;
+}
+
+// Whether the loop's test holds after so many trips; null: unknown. Memory past the end may not be mapped,
+// and then each prefetch walks the page table in vain.
+Value LaneVectors::GoesOn(ir::BlockId head, unsigned trips) {
+  const auto test = TestOf(f, head);
+  if (!test) return nullptr;
+  const ShapedValue now = e.values.Shaped(test->param);
+  Value first = now.first != nullptr ? now.first : now.value;
+  Value step = SameEverywhere(test->step), bound = SameEverywhere(test->bound);
+  if (step == nullptr || bound == nullptr) return nullptr;
+  if (first->getType() != bound->getType() || first->getType() != step->getType()) return nullptr;
+  return b.CreateICmpULT(b.CreateAdd(first, b.CreateMul(step, Literal(step, trips))), bound);
+}
+
 void LaneVectors::PrefetchLaterTrips(const ir::Inst& load, Value pointer) {
-  if (load.attrs.space != ir::Space::kGlobal || is_wide_ || !WorksLaneByLane()) return;
+  if (load.attrs.space != ir::Space::kGlobal) return;
   const auto counter = CounterIn(f, load.operands[0], kDepth);
-  const std::optional<ValueId> step_of = counter ? StepOf(f, counter->first) : std::nullopt;
-  if (!step_of) return;
-  Value step;
-  {
-    CurrentStep::Scope scope(e.step, ScalarStep());
-    ValueMap::Overrides values(e.values);
-    step = AtBlockLevel(*step_of, values);
-  }
-  if (step == nullptr || step->getType()->isVectorTy()) return;
-  step = b.CreateSExtOrTrunc(step, b.getInt64Ty());
-  const auto bytes = static_cast<uint64_t>(counter->second * kTripsAhead);
-  Value later = b.CreateGEP(b.getInt8Ty(), pointer, b.CreateMul(step, b.getInt64(bytes)));
+  if (!counter) return;
   const unsigned length = width_ * static_cast<unsigned>(ir::Bytes(load.type) * load.results.size());
+  unsigned trips = kTripsAhead;
+  Value goes_on = nullptr;
+  if (counter->param) {
+    if (!DependsOnGrid(f, counter->step, kDepth)) return;
+    trips = std::clamp<unsigned>(kLinesAhead * 64 / length, kTripsAhead, kMaxTripsAhead);
+    goes_on = GoesOn(f.at_value(*counter->param).block, trips);
+    if (goes_on == nullptr) return;
+  } else if (is_wide_ || !WorksLaneByLane()) {
+    return;
+  }
+  Value step = SameEverywhere(counter->step);
+  if (step == nullptr) return;
+  step = b.CreateSExtOrTrunc(step, b.getInt64Ty());
+  const auto bytes = static_cast<uint64_t>(counter->factor * trips);
+  Value later = b.CreateGEP(b.getInt8Ty(), pointer, b.CreateMul(step, b.getInt64(bytes)));
+  llvm::BasicBlock* after = nullptr;
+  if (goes_on != nullptr) {
+    llvm::BasicBlock* prefetch = e.body.NewBlock("prefetch");
+    after = e.body.NewBlock("prefetched");
+    b.CreateCondBr(goes_on, prefetch, after);
+    b.SetInsertPoint(prefetch);
+  }
   for (unsigned line = 0; line < length; line += 64) {
     Value at = b.CreateConstGEP1_64(b.getInt8Ty(), later, line);
     b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
                       {at, b.getInt32(0), b.getInt32(3), b.getInt32(1)});
   }
+  if (after == nullptr) return;
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
 }
 
 }  // namespace ptx2cpu::lowering
