@@ -22,8 +22,9 @@ constexpr unsigned kBits = 32, kMinLanes = 4, kMaxLanes = 32;
 
 bool IsMask(const llvm::Type* type) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
-  return vector != nullptr && vector->getElementType()->isIntegerTy(1) &&
-         vector->getNumElements() >= kMinLanes && vector->getNumElements() <= kMaxLanes;
+  if (vector == nullptr || !vector->getElementType()->isIntegerTy(1)) return false;
+  const unsigned lanes = vector->getNumElements();
+  return llvm::isPowerOf2_32(lanes) && lanes >= kMinLanes && lanes <= kMaxLanes;
 }
 
 unsigned LanesOf(Value vector) {
@@ -35,7 +36,7 @@ llvm::Type* WordsOf(llvm::Type* mask) {
                                     llvm::cast<llvm::FixedVectorType>(mask)->getNumElements());
 }
 
-// Has a form on words of its own; others are compared, loaded or computed as bits.
+// Has a form on words; others are compared, loaded or computed as bits.
 bool HasForm(const llvm::Instruction& inst) {
   if (!IsMask(inst.getType())) return false;
   return llvm::isa<llvm::PHINode>(inst) || llvm::isa<llvm::SelectInst>(inst) || inst.isBitwiseLogicOp();
@@ -76,7 +77,7 @@ class Words {
   }
 
  private:
-  // Definitions come before their uses, except those that come to a phi from behind.
+  // Definitions come before their uses, except those that a phi takes from the trip before.
   void Find() {
     llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);
     for (llvm::BasicBlock* block : order) {
@@ -134,16 +135,9 @@ class Words {
     return constant != nullptr && constant->isAllOnesValue();
   }
 
-  // Bits for those that have no form on words, where they ask for them.
+  // Bits for those that have no form on words, where they ask for them. (A phi of masks has a form.)
   Value BitsAt(Value bits, const llvm::Use& use) {
-    auto* user = llvm::cast<llvm::Instruction>(use.getUser());
-    llvm::BasicBlock* block = user->getParent();
-    llvm::BasicBlock::iterator at = user->getIterator();
-    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(user)) {
-      block = phi->getIncomingBlock(use);
-      at = block->getTerminator()->getIterator();
-    }
-    llvm::IRBuilder<> b(block, at);
+    llvm::IRBuilder<> b(llvm::cast<llvm::Instruction>(use.getUser()));
     Value word = WordOf(bits);
     return b.CreateICmpSLT(word, llvm::Constant::getNullValue(word->getType()));
   }
