@@ -13,8 +13,8 @@ struct KernelCode::Special {
   Dim3 block;  // 0, 0, 0: any
   bool notes;  // misaligned accesses, whatever the parameters are
   Special* next;
-  std::atomic<const ptx2cpu_kernel*> code = nullptr;  // null: that for any block is as good, or not ready
-  std::atomic<uint32_t> launches = 0;                 // until it is compiled in the background
+  CodeSlot slot = {};                  // no code: that for any block is as good, or it is not ready
+  std::atomic<uint32_t> launches = 0;  // until it is compiled in the background
 };
 
 namespace {
@@ -50,8 +50,8 @@ KernelCode::~KernelCode() {
 Status KernelCode::Begin(std::optional<Dim3> block) {
   if (block && IsLaunchable(*block) && module_.BeginsWith(name_, *block)) {
     auto special = std::unique_ptr<Special>(new Special{*block, false, nullptr});
-    const auto provided = module_.Provide(name_, block, false, special->code);
-    const ptx2cpu_kernel* code = special->code.load();
+    const auto provided = module_.Provide(name_, block, false, special->slot);
+    const ptx2cpu_kernel* code = special->slot.code.load();
     specials_.store(special.release());
     ++special_count_;
     if (provided && code != nullptr) {
@@ -60,15 +60,15 @@ Status KernelCode::Begin(std::optional<Dim3> block) {
       return {};
     }
   }
-  from_cache_ = TRY(module_.Provide(name_, std::nullopt, false, code_));
+  from_cache_ = TRY(module_.Provide(name_, std::nullopt, false, any_));
   return {};
 }
 
 Result<const ptx2cpu_kernel*> KernelCode::ForAnyShape() const {
   std::lock_guard lock(mutex_);
-  if (code_.load(std::memory_order_acquire) == nullptr)
-    static_cast<void>(TRY(module_.Provide(name_, std::nullopt, false, code_)));
-  return code_.load(std::memory_order_acquire);
+  if (any_.code.load(std::memory_order_acquire) == nullptr)
+    static_cast<void>(TRY(module_.Provide(name_, std::nullopt, false, any_)));
+  return any_.code.load(std::memory_order_acquire);
 }
 
 KernelCode::Special* KernelCode::FindSpecial(Dim3 block, bool notes) const {
@@ -90,7 +90,7 @@ Result<const KernelCode::Special*> KernelCode::MakeSpecial(Dim3 block, bool note
   // Where code for the shape cannot be made, that is our own fault: there is code for any shape. It stays
   // with that.
   const auto provided =
-      module_.Provide(name_, any ? std::nullopt : std::optional(block), notes, special->code);
+      module_.Provide(name_, any ? std::nullopt : std::optional(block), notes, special->slot);
   if (!provided && any) return Fail(provided.error());
   specials_.store(special.get(), std::memory_order_release);
   if (!any) ++special_count_;
@@ -98,24 +98,51 @@ Result<const KernelCode::Special*> KernelCode::MakeSpecial(Dim3 block, bool note
 }
 
 Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block) const {
-  const ptx2cpu_kernel* any = code_.load(std::memory_order_acquire);
+  const ptx2cpu_kernel* code = TRY(Choose(block));
+  BetterCode* better = BetterThan(code);
+  if (better == nullptr || !better->IsDue()) return code;
+  better->Obtain();
+  return Choose(block);
+}
+
+// The better code that replaces this one; null: this is the best.
+BetterCode* KernelCode::BetterThan(const ptx2cpu_kernel* code) const {
+  const auto replaces = [code](const CodeSlot& slot) {
+    return slot.code.load(std::memory_order_acquire) == code && slot.better != nullptr &&
+           !slot.better->is_over();
+  };
+  if (replaces(any_)) return any_.better.get();
+  for (const Special* node = specials_.load(std::memory_order_acquire); node != nullptr; node = node->next) {
+    if (replaces(node->slot)) return node->slot.better.get();
+  }
+  return nullptr;
+}
+
+std::atomic<int64_t>* KernelCode::TimeOf(const ptx2cpu_kernel* code) const {
+  BetterCode* better = BetterThan(code);
+  return better == nullptr ? nullptr : &better->ran();
+}
+
+Result<const ptx2cpu_kernel*> KernelCode::Choose(Dim3 block) const {
+  const ptx2cpu_kernel* any = any_.code.load(std::memory_order_acquire);
   if (any == nullptr) {
     if (IsLaunchable(block)) {
       const Special* special = TRY(MakeSpecial(block, false, kMaxFirst));
       const ptx2cpu_kernel* code =
-          special == nullptr ? nullptr : special->code.load(std::memory_order_acquire);
+          special == nullptr ? nullptr : special->slot.code.load(std::memory_order_acquire);
       if (code != nullptr) return code;
     }
     any = TRY(ForAnyShape());
   }
-  return ForBlock(block, any, false);
+  return Choose(block, any, false);
 }
 
-Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const {
+Result<const ptx2cpu_kernel*> KernelCode::Choose(Dim3 block, const ptx2cpu_kernel* any, bool notes) const {
   const bool by_blocks = (any->flags & PTX2CPU_KERNEL_RESUMES_BLOCKS) != 0;
   if (any->run_step == nullptr || by_blocks) return notes ? any : WhenHot(block, any);
   const Special* special = TRY(MakeSpecial(block, notes, kMaxSpecials));
-  const ptx2cpu_kernel* code = special == nullptr ? nullptr : special->code.load(std::memory_order_acquire);
+  const ptx2cpu_kernel* code =
+      special == nullptr ? nullptr : special->slot.code.load(std::memory_order_acquire);
   return code == nullptr ? any : code;
 }
 
@@ -132,16 +159,16 @@ const ptx2cpu_kernel* KernelCode::WhenHot(Dim3 block, const ptx2cpu_kernel* any)
       specials_.store(special, std::memory_order_release);
     }
   }
-  if (const ptx2cpu_kernel* code = special->code.load(std::memory_order_acquire)) return code;
+  if (const ptx2cpu_kernel* code = special->slot.code.load(std::memory_order_acquire)) return code;
   if (special->launches.load(std::memory_order_relaxed) < kHotLaunches &&
       special->launches.fetch_add(1, std::memory_order_relaxed) + 1 == kHotLaunches)
-    module_.ProvideLater(name_, block, special->code);
+    module_.ProvideLater(name_, block, special->slot);
   return any;
 }
 
 Result<const ptx2cpu_kernel*> KernelCode::Noting(Dim3 block) const {
   const Special* any = TRY(MakeSpecial({0, 0, 0}, true, kMaxSpecials));
-  return ForBlock(block, any->code.load(std::memory_order_acquire), true);
+  return Choose(block, any->slot.code.load(std::memory_order_acquire), true);
 }
 
 bool KernelCode::AreAligned(const ptx2cpu_kernel& code, const std::byte* parameters) {

@@ -25,6 +25,10 @@ double MillisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+// What good code takes to compile, of what the quick code took: 2 to 5 times as measured. Kept code's time is
+// not known.
+constexpr double kTimesQuick = 4, kKeptQuickMilliseconds = 75;
+
 struct DeclaredVariables {
   std::vector<ModuleVariable> list;
   std::vector<lowering::VariableImage> images;
@@ -209,17 +213,19 @@ bool KernelModule::BeginsWith(const std::string& kernel, Dim3 block) {
 }
 
 Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,
-                                   std::atomic<const ptx2cpu_kernel*>& code) {
-  return Contained([&] { return ProvideHere(kernel, block, notes, code); });
+                                   CodeSlot& slot) {
+  return Contained([&] { return ProvideHere(kernel, block, notes, slot); });
 }
 
 // On a stack that is large enough.
 Result<bool> KernelModule::ProvideHere(const std::string& kernel, std::optional<Dim3> block, bool notes,
-                                       std::atomic<const ptx2cpu_kernel*>& code) {
+                                       CodeSlot& slot) {
   lowering::Jit* jit = TRY(state_->TheJit());
   CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = true};
   if (notes) request.alignment = lowering::AlignmentChecks::kNoted;
+  const auto start = Clock::now();
   CompiledImage compiled = TRY(state_->compiler.Compile(*jit, request));
+  const double milliseconds = compiled.from_cache ? kKeptQuickMilliseconds : MillisecondsSince(start);
   if (!compiled.image) return compiled.from_cache;
   auto loaded = jit->Load(*std::move(compiled.image));
   if (!loaded && compiled.from_cache) {  // nothing that is kept may block it
@@ -228,40 +234,42 @@ Result<bool> KernelModule::ProvideHere(const std::string& kernel, std::optional<
     if (!compiled.image) return false;
     loaded = jit->Load(*std::move(compiled.image));
   }
-  code.store(TRY(std::move(loaded)).kernel, std::memory_order_release);
-  if (!compiled.is_quick) return compiled.from_cache;
-  // `code` lives as long as the module. Where the work is not taken or fails, the quick code stays.
-  CompileInBackground(
-      [self = shared_from_this(), jit, request, &code](const std::atomic<bool>& stop) mutable {
-        request.quick_allowed = request.show_progress = false;
-        request.stop = &stop;
-        const auto compile = [&]() -> Result<bool> {
-          CompiledImage better = TRY(self->state_->compiler.Compile(*jit, request));
-          if (!better.image) return false;
-          code.store(TRY(jit->Load(*std::move(better.image))).kernel, std::memory_order_release);
-          return true;
-        };
-        static_cast<void>(Contained(compile));
-      });
+  const ptx2cpu_kernel* code = TRY(std::move(loaded)).kernel;
+  if (compiled.is_quick) {
+    request.quick_allowed = request.show_progress = false;
+    // The slot, and with it this work, lives as long as the module.
+    slot.better = std::make_unique<BetterCode>(
+        [this, jit, request, &slot](const std::atomic<bool>& stop) { Improve(*jit, request, stop, slot); },
+        static_cast<int64_t>(milliseconds * kTimesQuick * 1e6));
+  }
+  slot.code.store(code, std::memory_order_release);
+  // Where the work is not taken or fails, the quick code stays.
+  if (compiled.is_quick)
+    CompileInBackground([self = shared_from_this(),
+                         better = slot.better.get()](const std::atomic<bool>& stop) { better->Run(stop); });
   return compiled.from_cache;
 }
 
-void KernelModule::ProvideLater(const std::string& kernel, Dim3 block,
-                                std::atomic<const ptx2cpu_kernel*>& code) {
+void KernelModule::Improve(lowering::Jit& jit, CompileRequest request, const std::atomic<bool>& stop,
+                           CodeSlot& slot) {
+  request.stop = &stop;
+  const auto compile = [&]() -> Result<bool> {
+    CompiledImage better = TRY(state_->compiler.Compile(jit, request));
+    if (!better.image) return false;
+    slot.code.store(TRY(jit.Load(*std::move(better.image))).kernel, std::memory_order_release);
+    return true;
+  };
+  static_cast<void>(Contained(compile));
+}
+
+void KernelModule::ProvideLater(const std::string& kernel, Dim3 block, CodeSlot& slot) {
   if (!state_->options.specialise) return;
-  // `code` lives as long as the module. Where the work is not taken or fails, the code for any block stays.
-  CompileInBackground([self = shared_from_this(), kernel, block, &code](const std::atomic<bool>& stop) {
-    const auto compile = [&]() -> Result<bool> {
-      lowering::Jit* jit = TRY(self->state_->TheJit());
-      CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = false};
-      request.show_progress = false;
-      request.stop = &stop;
-      CompiledImage compiled = TRY(self->state_->compiler.Compile(*jit, request));
-      if (!compiled.image) return false;
-      code.store(TRY(jit->Load(*std::move(compiled.image))).kernel, std::memory_order_release);
-      return true;
-    };
-    static_cast<void>(Contained(compile));
+  // The slot lives as long as the module. Where the work is not taken or fails, the code for any block stays.
+  CompileInBackground([self = shared_from_this(), kernel, block, &slot](const std::atomic<bool>& stop) {
+    auto jit = self->state_->TheJit();
+    CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = false};
+    request.show_progress = false;
+    if (jit) self->Improve(**jit, request, stop, slot);
   });
 }
 

@@ -19,10 +19,15 @@
 
 #include "ir/result.h"
 #include "runtime/abi/abi.h"
+#include "runtime/engine/better_code.h"
 #include "runtime/engine/kernel_declaration.h"
 #include "runtime/engine/module_options.h"
 #include "runtime/engine/ptx_text.h"
 #include "runtime/launch/launch.h"
+
+namespace ptx2cpu::lowering {
+class Jit;
+}
 
 namespace ptx2cpu::rt {
 
@@ -37,6 +42,13 @@ struct ModuleVariable {
 };
 
 class KernelModule;
+struct CompileRequest;
+
+// One form of a kernel's code. Code of the quick tier is replaced once there is better code.
+struct CodeSlot {
+  std::atomic<const ptx2cpu_kernel*> code = nullptr;
+  std::unique_ptr<BetterCode> better;  // set before quick code is; else null
+};
 
 // A compiled kernel: for any block shape, or for the first shapes that it is launched with until further ones
 // follow. Its descriptor has all sizes and parameters (runtime/abi/abi.h).
@@ -51,14 +63,17 @@ class KernelCode {
   // first request named a block's shape, there may be no such code yet: then sizes and parameters without
   // functions.
   const ptx2cpu_kernel& kernel() const {
-    const ptx2cpu_kernel* any = code_.load(std::memory_order_acquire);
+    const ptx2cpu_kernel* any = any_.code.load(std::memory_order_acquire);
     return any != nullptr ? *any : description_;
   }
   // The code for blocks of this shape. Where there is none for any shape yet, it is compiled for this one;
   // after two shapes, for any. Then: resumable code may have a better form when the shape is known: it is
   // compiled at the first call for a shape. Other code has full vectors and no tests then: a shape that is
-  // asked for again and again is compiled in the background, and later calls return that.
+  // asked for again and again is compiled in the background, and later calls return that. Where launches have
+  // run quick code for as long as better code takes to compile, it is compiled at once.
   Result<const ptx2cpu_kernel*> ForBlock(Dim3 block) const;
+  // Where launches of this code add the nanoseconds they take; null: not of interest.
+  std::atomic<int64_t>* TimeOf(const ptx2cpu_kernel* code) const;
   // `code`, or if it assumes aligned parameters and these are not: code that checks the addresses,
   // compiled at the first such call.
   Result<const ptx2cpu_kernel*> ForParameters(const ptx2cpu_kernel* code, Dim3 block,
@@ -76,15 +91,17 @@ class KernelCode {
   Result<const ptx2cpu_kernel*> ForAnyShape() const;
   Special* FindSpecial(Dim3 block, bool notes) const;
   Result<const Special*> MakeSpecial(Dim3 block, bool notes, size_t most) const;
-  Result<const ptx2cpu_kernel*> ForBlock(Dim3 block, const ptx2cpu_kernel* any, bool notes) const;
+  Result<const ptx2cpu_kernel*> Choose(Dim3 block) const;
+  Result<const ptx2cpu_kernel*> Choose(Dim3 block, const ptx2cpu_kernel* any, bool notes) const;
+  BetterCode* BetterThan(const ptx2cpu_kernel* code) const;
   Result<const ptx2cpu_kernel*> Noting(Dim3 block) const;
   const ptx2cpu_kernel* WhenHot(Dim3 block, const ptx2cpu_kernel* any) const;
   static bool AreAligned(const ptx2cpu_kernel& code, const std::byte* parameters);
 
   KernelModule& module_;
   const std::string name_;
-  mutable std::atomic<const ptx2cpu_kernel*> code_ = nullptr;
-  ptx2cpu_kernel description_ = {};  // until there is `code_`
+  mutable CodeSlot any_;             // for any shape
+  ptx2cpu_kernel description_ = {};  // until there is `any_`
   double milliseconds_ = 0;
   bool from_cache_ = false;
   mutable std::mutex mutex_;
@@ -134,14 +151,14 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   void RegisterLaunchable();  // kernels whose address compiled code contains
   // Whether code for this shape is made before code for any shape is: not where the latter is kept already.
   bool BeginsWith(const std::string& kernel, Dim3 block);
-  // Puts the code into `code`, later the better one too: null where there is none for this block alone.
+  // Puts the code into `slot`, later the better one too: null where there is none for this block alone.
   // Whether it was kept.
-  Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,
-                       std::atomic<const ptx2cpu_kernel*>& code);
-  // The same with the best code, in the background, where `code` has none so far.
-  void ProvideLater(const std::string& kernel, Dim3 block, std::atomic<const ptx2cpu_kernel*>& code);
-  Result<bool> ProvideHere(const std::string& kernel, std::optional<Dim3> block, bool notes,
-                           std::atomic<const ptx2cpu_kernel*>& code);
+  Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, bool notes, CodeSlot& slot);
+  // The same with the best code, in the background, where `slot` has none so far.
+  void ProvideLater(const std::string& kernel, Dim3 block, CodeSlot& slot);
+  Result<bool> ProvideHere(const std::string& kernel, std::optional<Dim3> block, bool notes, CodeSlot& slot);
+  // The request's code replaces the slot's.
+  void Improve(lowering::Jit& jit, CompileRequest request, const std::atomic<bool>& stop, CodeSlot& slot);
   std::unique_ptr<State> state_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -75,6 +76,8 @@ struct KernelWork {
   std::shared_ptr<const void> keep;    // what `kernel` lives in
   FaultReporter report;                // may be empty; beside the stream's ErrorState
   DeviceServices* services = nullptr;  // outlive the work; null: those of the process
+  std::atomic<int64_t>* time =
+      nullptr;  // in what `keep` holds: the nanoseconds that it ran are added; or null
 };
 
 // height and depth count rows and slices; pitches are from row to row, slice to slice.

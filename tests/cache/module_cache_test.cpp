@@ -405,6 +405,29 @@ TEST_CASE("compiling in the background registers no exit handler") {
   CHECK(ExitHandlers() == before);
 }
 
+TEST_CASE("a launch compiles better code itself once launches ran the quick code for as long as that takes") {
+  std::atomic<bool> release = false;
+  REQUIRE(rt::RunInBackground([&](const std::atomic<bool>& stop) {  // the background thread has other work
+    while (!release && !stop) std::this_thread::yield();
+  }));
+  const auto module =
+      ModuleOf(LargeKernel(), nullptr, {.quick_tier = true, .specialise = false, .quick_from = 500});
+  const auto code = Compiled(module, "large");
+  const ptx2cpu_kernel* quick = code->ForBlock({64, 1, 1}).value();
+  const auto by_quick = Run(*code);
+  CHECK(code->ForBlock({64, 1, 1}).value() == quick);
+  std::atomic<int64_t>* time = code->TimeOf(quick);
+  REQUIRE(time != nullptr);
+  *time += int64_t{1000} * 1000 * 1000 * 1000;
+  const ptx2cpu_kernel* better = code->ForBlock({64, 1, 1}).value();
+  CHECK(better != quick);
+  CHECK(code->TimeOf(better) == nullptr);
+  CHECK(Run(*code) == by_quick);
+  release = true;
+  rt::WaitForBackground();
+  CHECK(code->ForBlock({64, 1, 1}).value() == better);  // compiled once
+}
+
 TEST_CASE("a huge kernel whose lanes run one by one keeps the quick code") {
   // A lock makes lanes wait for each other; in it a counter and many steps of arithmetic.
   std::string text =

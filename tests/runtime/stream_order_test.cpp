@@ -45,6 +45,22 @@ TEST_CASE("stream: operations run in the order of submission") {
   }
 }
 
+TEST_CASE("stream: a launch adds the time that it ran where its work asks for that") {
+  StreamGroup group;
+  const auto stream = group.NewStream(StreamKind::kNonBlocking);
+  static const ptx2cpu_kernel kNap = HandMade("nap", [](ptx2cpu_block*) { Nap(3000); }, 0);
+  std::atomic<int64_t> time = 0;
+  for (int i = 0; i < 2; ++i) {
+    KernelWork work;
+    work.kernel = &kNap;
+    work.shape = {{1, 1, 1}, {32, 1, 1}};
+    work.time = &time;
+    stream->Submit(std::move(work));
+  }
+  stream->Synchronize();
+  CHECK(time >= 2 * 3000 * 1000);
+}
+
 TEST_CASE("stream: submission returns before the work is done") {
   StreamGroup group;
   const auto stream = group.NewStream(StreamKind::kNonBlocking);

@@ -131,6 +131,7 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   const auto suited = code->ForParameters(work.kernel, work.shape.block, work.params.bytes().data());
   if (!suited) return cannot(suited.error());
   work.kernel = *suited;
+  work.time = code->TimeOf(work.kernel);
   work.keep = function.shared_code();
   work.services = &function.context().services();
   work.report = [code](const rt::LaunchError& error) { ReportFault(*code, error); };

@@ -1,0 +1,53 @@
+// The good code of a kernel that still runs the quick tier's: who compiles it, and when a launch waits for
+// it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+namespace ptx2cpu::rt {
+
+// Compiled once: by the background thread, or by a launch to which it is due. All functions may be called
+// from several threads at once.
+class BetterCode {
+ public:
+  using Compile = std::function<void(const std::atomic<bool>& stop)>;
+
+  // `expected_nanoseconds`: what compiling takes, about.
+  BetterCode(Compile compile, int64_t expected_nanoseconds)
+      : compile_(std::move(compile)), expected_(expected_nanoseconds) {}
+
+  // Compiles, unless that was begun.
+  void Run(const std::atomic<bool>& stop);
+
+  // Nanoseconds that launches ran the quick code; those who launch add to it.
+  std::atomic<int64_t>& ran() { return ran_; }
+  // Launches have run the quick code for as long as compiling takes. Who compiles then loses at most as much
+  // again, however many launches follow, and gains what the quick code loses in each (Karlin et al., 1988,
+  // "Competitive snoopy caching": rent until the price is paid).
+  bool IsDue() const {
+    return ran_.load(std::memory_order_relaxed) >= expected_ && !over_.load(std::memory_order_acquire);
+  }
+  bool is_over() const { return over_.load(std::memory_order_acquire); }
+  // Compiles on this thread, or waits for the thread that does; not for longer than half a minute.
+  void Obtain();
+
+ private:
+  void End();
+
+  Compile compile_;
+  const int64_t expected_;
+  std::atomic<int64_t> ran_ = 0;
+  std::atomic<bool> over_ = false;   // compiled, failed or given up: nothing to wait for
+  std::atomic<pid_t> compiler_ = 0;  // the process of the thread that compiles; 0: that was not begun
+  std::mutex mutex_;
+  std::condition_variable ended_;
+};
+
+}  // namespace ptx2cpu::rt
