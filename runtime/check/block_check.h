@@ -1,6 +1,7 @@
 // The state of the checks for one block, and for its launch. Internal to this room.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct LaunchCheck {
   std::string kernel;
   uint32_t parameter_bytes = 0;
   const DeviceHeap* heap = nullptr;
+  std::function<bool(uint64_t address, uint64_t bytes)> holds;
   LaunchClock clock;
 };
 

@@ -47,7 +47,8 @@ BlockCheck* CheckOf(const ptx2cpu_block& block) {
 
 bool NeedsOneWorker() { return (WantedKinds() & PTX2CPU_CHECKS_RACE) != 0; }
 
-void BeginLaunch(const ptx2cpu_launch* launch, const ptx2cpu_kernel& kernel, const DeviceHeap& heap) {
+void BeginLaunch(const ptx2cpu_launch* launch, const ptx2cpu_kernel& kernel, const DeviceHeap& heap,
+                 std::function<bool(uint64_t, uint64_t)> holds) {
   Running& all = All();
   std::lock_guard lock(all.mutex);
   auto check = std::make_unique<LaunchCheck>();
@@ -55,6 +56,7 @@ void BeginLaunch(const ptx2cpu_launch* launch, const ptx2cpu_kernel& kernel, con
   check->kernel = kernel.name;
   check->parameter_bytes = kernel.parameter_bytes;
   check->heap = &heap;
+  check->holds = std::move(holds);
   all.by_launch[launch] = std::move(check);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "runtime/abi/abi.h"
@@ -19,8 +20,9 @@ inline bool Wanted() { return WantedKinds() != 0; }
 // Whether launches must run on one worker.
 bool NeedsOneWorker();
 
-// `heap` is that of device malloc for this launch.
-void BeginLaunch(const ptx2cpu_launch* launch, const ptx2cpu_kernel& kernel, const DeviceHeap& heap);
+// `heap` is that of device malloc for this launch; `holds` knows what other memory the launch itself owns.
+void BeginLaunch(const ptx2cpu_launch* launch, const ptx2cpu_kernel& kernel, const DeviceHeap& heap,
+                 std::function<bool(uint64_t address, uint64_t bytes)> holds);
 void EndLaunch(const ptx2cpu_launch* launch);
 // The launch ended with a fault in this block: a finding like any other.
 void AddFault(const char* kernel, const Party& party, std::string text);

@@ -58,7 +58,7 @@ bool IsKnown(const LaunchCheck& launch, const AccessSite& site) {
     return true;
   if (const auto block = launch.heap->Find(reinterpret_cast<const void*>(address)))
     return Holds({reinterpret_cast<uintptr_t>(block->base), block->bytes}, address, site.bytes);
-  return InAllocation(address, site.bytes);
+  return InAllocation(address, site.bytes) || (launch.holds && launch.holds(address, site.bytes));
 }
 
 Target OfReal(const LaunchCheck& launch, const AccessSite& site) {

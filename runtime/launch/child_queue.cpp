@@ -17,6 +17,7 @@ std::byte* ChildQueue::Prepare(std::unique_ptr<ChildLaunch> launch, size_t param
   const auto address = reinterpret_cast<uintptr_t>(launch->memory.get());
   std::byte* buffer = launch->memory.get() + (kParameterAlign - address % kParameterAlign);
   launch->parameters = buffer;
+  launch->parameter_bytes = parameter_bytes;
   std::lock_guard lock(lock_);
   prepared_.push_back(std::move(launch));
   return buffer;
@@ -32,6 +33,14 @@ std::unique_ptr<ChildLaunch> ChildQueue::TakePrepared(const void* buffer) {
     return launch;
   }
   return nullptr;
+}
+
+bool ChildQueue::Holds(uint64_t address, uint64_t bytes) {
+  std::lock_guard lock(lock_);
+  return std::ranges::any_of(prepared_, [&](const std::unique_ptr<ChildLaunch>& launch) {
+    const uint64_t offset = address - reinterpret_cast<uint64_t>(launch->parameters);
+    return offset < launch->parameter_bytes && bytes <= launch->parameter_bytes - offset;
+  });
 }
 
 void ChildQueue::Add(ChildOperation operation) {

@@ -25,6 +25,7 @@ struct ChildLaunch {
   LaunchShape shape;
   std::unique_ptr<std::byte[]> memory;  // of the parameters
   std::byte* parameters = nullptr;      // on 64 bytes
+  size_t parameter_bytes = 0;
 };
 
 struct ChildOperation {
@@ -45,6 +46,8 @@ class ChildQueue {
   std::byte* Prepare(std::unique_ptr<ChildLaunch> launch, size_t parameter_bytes);
   // Null: no such buffer waits.
   std::unique_ptr<ChildLaunch> TakePrepared(const void* buffer);
+  // Whether these bytes are parameters that are being written.
+  bool Holds(uint64_t address, uint64_t bytes);
   void Add(ChildOperation operation);
   // Of one block, or of all; in order.
   std::vector<ChildOperation> TakeOf(uint64_t block);

@@ -186,7 +186,10 @@ std::optional<LaunchError> RunOperation(const ChildOperation& operation, const L
 void Run(const std::shared_ptr<LaunchJob>& job, const Runner& runner, unsigned max_workers) {
   if (!check::Wanted()) [[likely]]
     return runner.Run(job, max_workers);
-  check::BeginLaunch(&job->launch(), job->kernel(), job->launch().services->heap);
+  check::BeginLaunch(&job->launch(), job->kernel(), job->launch().services->heap,
+                     [queue = &job->launch().children](uint64_t address, uint64_t bytes) {
+                       return queue->Holds(address, bytes);
+                     });
   runner.Run(job, check::NeedsOneWorker() ? 1 : max_workers);
   check::EndLaunch(&job->launch());
   const std::optional<LaunchError>& error = job->error();

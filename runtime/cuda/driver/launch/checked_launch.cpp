@@ -1,6 +1,8 @@
 #include "runtime/cuda/driver/launch/checked_launch.h"
 
+#include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "runtime/check/checks.h"
@@ -9,17 +11,57 @@
 
 namespace ptx2cpu::driver {
 
+namespace {
+
+// The variables of modules. The table of allocations has only those that the program asked for.
+class ModuleVariables {
+ public:
+  static ModuleVariables& Get() {
+    static auto* const variables = new ModuleVariables;  // kernels may run until the process ends
+    return *variables;
+  }
+  void Add(rt::KernelModule& module) {
+    std::lock_guard lock(mutex_);
+    if (!modules_.insert(&module).second) return;
+    const auto variables = module.Variables();
+    if (!variables) return;
+    for (const rt::ModuleVariable& variable : *variables) {
+      const auto storage = module.Variable(variable.name);
+      if (storage && !storage->empty())
+        ranges_[reinterpret_cast<uintptr_t>(storage->data())] = storage->size();
+    }
+  }
+  std::optional<rt::check::MemoryRange> Find(uintptr_t address) {
+    std::lock_guard lock(mutex_);
+    auto next = ranges_.upper_bound(address);
+    if (next == ranges_.begin()) return std::nullopt;
+    --next;
+    if (address - next->first >= next->second) return std::nullopt;
+    return rt::check::MemoryRange{next->first, next->second};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<const rt::KernelModule*> modules_;
+  std::map<uintptr_t, size_t> ranges_;
+};
+
+std::optional<rt::check::MemoryRange> FindMemory(uintptr_t address) {
+  if (const auto range = Allocations::Get().Find(address))
+    return rt::check::MemoryRange{range->base, range->size};
+  return ModuleVariables::Get().Find(address);
+}
+
+}  // namespace
+
 void PrepareChecks(const rt::KernelCode& code, std::shared_ptr<const void> keep) {
   static std::once_flag once;
   std::call_once(once, [] {
-    rt::check::SetMemorySource({[](uintptr_t address) -> std::optional<rt::check::MemoryRange> {
-                                  const auto range = Allocations::Get().Find(address);
-                                  if (!range) return std::nullopt;
-                                  return rt::check::MemoryRange{range->base, range->size};
-                                },
+    rt::check::SetMemorySource({FindMemory,
                                 [](uintptr_t address) { return Allocations::Get().Near(address); },
                                 [] { return Allocations::Get().version(); }});
   });
+  ModuleVariables::Get().Add(code.module());
   rt::check::Findings::Get().Locate(code.name(), [&code, keep = std::move(keep)](uint32_t ptx_line) {
     rt::LaunchError at;
     at.ptx_line = ptx_line;
