@@ -31,6 +31,9 @@ enum ptx2cpu_matrix_element {
 #define PTX2CPU_MATRIX_SPARSE (1u << 20)
 #define PTX2CPU_MATRIX_SELECTOR_SHIFT 21
 
+/* A fragment that is prepared for products, aligned to 64. */
+#define PTX2CPU_MATRIX_PREPARED_BYTES 1408
+
 /* Of ptx2cpu_matrix_load. */
 #define PTX2CPU_MATRIX_COUNT 7u
 #define PTX2CPU_MATRIX_TRANSPOSED 8u

@@ -28,27 +28,43 @@ inline F32x16 AddPairs(F32x16 sum, U32x16 a, U32x16 b) {
 }
 #else
 constexpr bool kHasPairs = false;
-inline F32x16 AddPairs(F32x16 sum, U32x16, U32x16) { return sum; }
+[[maybe_unused]] inline F32x16 AddPairs(F32x16 sum, U32x16, U32x16) { return sum; }
 #endif
 
 template <Format format, int K>
 struct Chain {
   static constexpr bool kIsPairs = kHasPairs && format == Format::kBF16;
   static constexpr int kTiles = TilesOf(format, K), kPlanes = kIsPairs ? 1 : PlanesOf(format);
-  Columns b[kTiles][kPlanes];
+  static constexpr bool kPreparesA = format == Format::kF16;
+  struct OfA {
+    U32x16 factors[kTiles][kGroups][kPlanes];
+  };
+  struct OfB {
+    Columns columns[kTiles][kPlanes];
+  };
+  static_assert(sizeof(OfA) <= PTX2CPU_MATRIX_PREPARED_BYTES && sizeof(OfB) <= PTX2CPU_MATRIX_PREPARED_BYTES);
 
   // Planes in the order of the chain.
   static U32x16 Factor(U32x16 word, int plane) {
     if constexpr (kIsPairs) return word;
     return Bits<U32x16>(Value<format, false>(word, format == Format::kBF16 ? 1 - plane : plane));
   }
-  void PutColumns(const uint32_t* registers) {
+  static void PrepareA(OfA& a, const uint32_t* fragment) {
+    for (int tile = 0; tile < kTiles; ++tile)
+      for (int g = 0; g < kGroups; ++g)
+        for (int plane = 0; plane < kPlanes; ++plane)
+          a.factors[tile][g][plane] = Factor(Group(fragment, tile * 2 + g / 2, g % 2), plane);
+  }
+  static void PrepareB(OfB& b, const uint32_t* fragment) {
     for (int tile = 0; tile < kTiles; ++tile) {
-      const U32x16 low = Group(registers, tile, 0), high = Group(registers, tile, 1);
+      const U32x16 low = Group(fragment, tile, 0), high = Group(fragment, tile, 1);
       for (int plane = 0; plane < kPlanes; ++plane)
-        b[tile][plane].Put(Factor(low, plane), Factor(high, plane));
+        b.columns[tile][plane].Put(Factor(low, plane), Factor(high, plane));
     }
-    KeepInMemory(b);
+  }
+  static U32x16 FactorOfA(const void* a, int tile, int group, int plane) {
+    if constexpr (kPreparesA) return static_cast<const OfA*>(a)->factors[tile][group][plane];
+    return Factor(Group(static_cast<const uint32_t*>(a), tile * 2 + group / 2, group % 2), plane);
   }
   static F32x16 Add(F32x16 sum, U32x16 of_a, U32x16 of_b) {
 #pragma STDC FP_CONTRACT ON
@@ -58,15 +74,14 @@ struct Chain {
 
   // Words of a row hold k in turn, with all planes of a word before the next word.
   template <int count>
-  PTX2CPU_INLINE void Rows(const uint32_t* a, int first, F32x16 (*sums)[kParities]) const {
+  PTX2CPU_INLINE static void Rows(const void* a, const OfB& b, int first, F32x16 (*sums)[kParities]) {
     for (int tile = 0; tile < kTiles; ++tile) {
       U32x16 rows[count][kPlanes];
       for (int n = 0; n < count; ++n)
-        for (int plane = 0; plane < kPlanes; ++plane)
-          rows[n][plane] = Factor(Group(a, tile * 2 + (first + n) / 2, (first + n) % 2), plane);
+        for (int plane = 0; plane < kPlanes; ++plane) rows[n][plane] = FactorOfA(a, tile, first + n, plane);
       ForQuarters([&]<int q>() PTX2CPU_INLINE {
         for (int plane = 0; plane < kPlanes; ++plane) {
-          const Columns& columns = b[tile][plane];
+          const Columns& columns = b.columns[tile][plane];
           const U32x16 of_b[kParities] = {columns.Get<U32x16>(q, 0), columns.Get<U32x16>(q, 1)};
           for (int n = 0; n < count; ++n) {
             const U32x16 of_a = Spread<q>(rows[n][plane]);
@@ -88,31 +103,30 @@ inline U32x16 HalfOf(F32x16 value) {
 }
 
 template <Format format, int K, bool is_half>
-inline void Multiply(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c) {
+inline void Multiply(uint32_t* d, const void* a, const void* b, const uint32_t* c, uint32_t stride) {
   constexpr int kCount = kGroupsAtOnce == 4 ? 4 : 2;
-  Chain<format, K> chain;
-  chain.PutColumns(b);
+  using ThisChain = Chain<format, K>;
 #pragma clang loop unroll(disable)
-  for (int first = 0; first < 4; first += kCount) {
+  for (int first = 0; first < kGroups; first += kCount) {
     F32x16 sums[kCount][kParities];
     for (int n = 0; n < kCount; ++n) {
       const int group = first + n;
       for (int p = 0; p < kParities; ++p) {
         if constexpr (is_half) {
-          sums[n][p] = Value<Format::kF16, false>(Group(c, group / 2, group % 2), p);
+          sums[n][p] = Value<Format::kF16, false>(Group(c, group / 2, group % 2, stride), p);
         } else {
-          sums[n][p] = Bits<F32x16>(Group(c, group / 2 * kParities + p, group % 2));
+          sums[n][p] = Bits<F32x16>(Group(c, group / 2 * kParities + p, group % 2, stride));
         }
       }
     }
-    chain.template Rows<kCount>(a, first, sums);
+    ThisChain::template Rows<kCount>(a, *static_cast<const typename ThisChain::OfB*>(b), first, sums);
     for (int n = 0; n < kCount; ++n) {
       const int group = first + n;
       if constexpr (is_half) {
-        PutGroup(d, group / 2, group % 2, HalfOf(sums[n][0]) | HalfOf(sums[n][1]) << 16);
+        PutGroup(d, group / 2, group % 2, HalfOf(sums[n][0]) | HalfOf(sums[n][1]) << 16, stride);
       } else {
         for (int p = 0; p < kParities; ++p)
-          PutGroup(d, group / 2 * kParities + p, group % 2, OneNan(sums[n][p]));
+          PutGroup(d, group / 2 * kParities + p, group % 2, OneNan(sums[n][p]), stride);
       }
     }
   }
@@ -121,22 +135,33 @@ inline void Multiply(uint32_t* d, const uint32_t* a, const uint32_t* b, const ui
 }  // namespace
 }  // namespace ptx2cpu::rt::matrix
 
+using ptx2cpu::rt::matrix::Chain;
 using ptx2cpu::rt::matrix::Format;
 using ptx2cpu::rt::matrix::Multiply;
 
 extern "C" {
-#define PRODUCT(name, format, depth, is_half)                                                      \
-  void name(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c, const uint32_t*, \
-            uint32_t) {                                                                            \
-    Multiply<Format::format, depth, is_half>(d, a, b, c);                                          \
+#define PRODUCT_B(name, format, depth, is_half)                                                        \
+  void name(uint32_t* d, const void* a, const void* b, const uint32_t* c, uint32_t, uint32_t stride) { \
+    Multiply<Format::format, depth, is_half>(d, a, b, c, stride);                                      \
+  }                                                                                                    \
+  void name##_b(void* prepared, const uint32_t* fragment, uint32_t) {                                  \
+    using ThisChain = Chain<Format::format, depth>;                                                    \
+    ThisChain::PrepareB(*static_cast<ThisChain::OfB*>(prepared), fragment);                            \
+  }
+#define PRODUCT(name, format, depth, is_half)                               \
+  PRODUCT_B(name, format, depth, is_half)                                   \
+  void name##_a(void* prepared, const uint32_t* fragment, uint32_t) {       \
+    using ThisChain = Chain<Format::format, depth>;                         \
+    ThisChain::PrepareA(*static_cast<ThisChain::OfA*>(prepared), fragment); \
   }
 PRODUCT(ptx2cpu_matrix_chain_f16_k8_f32, kF16, 8, false)
 PRODUCT(ptx2cpu_matrix_chain_f16_k16_f32, kF16, 16, false)
 PRODUCT(ptx2cpu_matrix_chain_f16_k8_f16, kF16, 8, true)
 PRODUCT(ptx2cpu_matrix_chain_f16_k16_f16, kF16, 16, true)
-PRODUCT(ptx2cpu_matrix_chain_bf16_k8, kBF16, 8, false)
-PRODUCT(ptx2cpu_matrix_chain_bf16_k16, kBF16, 16, false)
-PRODUCT(ptx2cpu_matrix_chain_tf32_k4, kTF32, 4, false)
-PRODUCT(ptx2cpu_matrix_chain_tf32_k8, kTF32, 8, false)
+PRODUCT_B(ptx2cpu_matrix_chain_bf16_k8, kBF16, 8, false)
+PRODUCT_B(ptx2cpu_matrix_chain_bf16_k16, kBF16, 16, false)
+PRODUCT_B(ptx2cpu_matrix_chain_tf32_k4, kTF32, 4, false)
+PRODUCT_B(ptx2cpu_matrix_chain_tf32_k8, kTF32, 8, false)
 #undef PRODUCT
+#undef PRODUCT_B
 }

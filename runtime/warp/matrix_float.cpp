@@ -89,61 +89,76 @@ inline I32x16 LargestOfBytes(I8x64 bytes) {
 // -- factors --
 
 template <Format format, int K>
-struct Factors {
-  static constexpr int kPlanes = PlanesOf(format), kTiles = TilesOf(format, K), kGroups = 4;
-  U32x16 exponents_a[kGroups];
-  F32x16 a[kGroups][kTiles][kPlanes];
-  Columns b[kTiles][kPlanes], exponents_b;
+struct FactorsOfA {
+  static constexpr int kPlanes = PlanesOf(format), kTiles = TilesOf(format, K);
+  U32x16 exponents[kGroups];
+  F32x16 values[kGroups][kTiles][kPlanes];
+  const uint32_t* fragment;
+  bool is_narrow;
 
-  // Whether exponents fit.
-  bool Load(const uint32_t* registers_a, const uint32_t* registers_b) {
-    Exponents<format> exponents;
+  void Load(const uint32_t* from) {
+    Exponents<format> all;
     for (int g = 0; g < kGroups; ++g) {
       U32x16 of_tiles[kTiles];
       for (int tile = 0; tile < kTiles; ++tile) {
-        const U32x16 word = Group(registers_a, tile * 2 + g / 2, g % 2);
-        of_tiles[tile] = Bits<U32x16>(exponents.Decode(word));
-        for (int plane = 0; plane < kPlanes; ++plane) a[g][tile][plane] = Value<format, true>(word, plane);
+        const U32x16 word = Group(from, tile * 2 + g / 2, g % 2);
+        of_tiles[tile] = Bits<U32x16>(all.Decode(word));
+        for (int plane = 0; plane < kPlanes; ++plane)
+          values[g][tile][plane] = Value<format, true>(word, plane);
       }
-      exponents_a[g] = Bytes<format>(of_tiles, kTiles);
+      exponents[g] = Bytes<format>(of_tiles, kTiles);
     }
+    fragment = from;
+    is_narrow = all.AreNarrow();
+  }
+};
+
+template <Format format, int K>
+struct FactorsOfB {
+  static constexpr int kPlanes = PlanesOf(format), kTiles = TilesOf(format, K);
+  Columns values[kTiles][kPlanes], exponents;
+  const uint32_t* fragment;
+  bool is_narrow;
+
+  void Load(const uint32_t* from) {
+    Exponents<format> all;
     U32x16 bytes[2];
     for (int g = 0; g < 2; ++g) {
       U32x16 of_tiles[kTiles];
       for (int tile = 0; tile < kTiles; ++tile)
-        of_tiles[tile] = Bits<U32x16>(exponents.Decode(Group(registers_b, tile, g)));
+        of_tiles[tile] = Bits<U32x16>(all.Decode(Group(from, tile, g)));
       bytes[g] = Bytes<format>(of_tiles, kTiles);
     }
-    exponents_b.Put(bytes[0], bytes[1]);
+    exponents.Put(bytes[0], bytes[1]);
     for (int tile = 0; tile < kTiles; ++tile) {
-      const U32x16 low = Group(registers_b, tile, 0), high = Group(registers_b, tile, 1);
+      const U32x16 low = Group(from, tile, 0), high = Group(from, tile, 1);
       for (int plane = 0; plane < kPlanes; ++plane)
-        b[tile][plane].Put(Bits<U32x16>(Value<format, true>(low, plane)),
-                           Bits<U32x16>(Value<format, true>(high, plane)));
+        values[tile][plane].Put(Bits<U32x16>(Value<format, true>(low, plane)),
+                                Bits<U32x16>(Value<format, true>(high, plane)));
     }
-    KeepInMemory(*this);
-    return exponents.AreNarrow();
-  }
-
-  // The largest exponent of products, for `count` groups from `first` on.
-  template <int count>
-  PTX2CPU_INLINE void LargestExponents(int first, I32x16 (*largest)[kParities]) const {
-    I8x64 bytes[count][kParities];
-    for (auto& of_group : bytes)
-      for (I8x64& one : of_group) one = I8x64{} + static_cast<int8_t>(kZero);
-    ForQuarters([&]<int q>() PTX2CPU_INLINE {
-      const I8x64 of_b[kParities] = {exponents_b.template Get<I8x64>(q, 0),
-                                     exponents_b.template Get<I8x64>(q, 1)};
-      for (int n = 0; n < count; ++n) {
-        const auto of_a = Bits<I8x64>(Spread<q>(exponents_a[first + n]));
-        for (int p = 0; p < kParities; ++p)
-          bytes[n][p] = __builtin_elementwise_max(bytes[n][p], __builtin_elementwise_add_sat(of_a, of_b[p]));
-      }
-    });
-    for (int n = 0; n < count; ++n)
-      for (int p = 0; p < kParities; ++p) largest[n][p] = LargestOfBytes(bytes[n][p]);
+    fragment = from;
+    is_narrow = all.AreNarrow();
   }
 };
+
+// The largest exponent of products, for `count` groups from `first` on.
+template <int count, typename A, typename B>
+PTX2CPU_INLINE inline void LargestExponents(const A& a, const B& b, int first, I32x16 (*largest)[kParities]) {
+  I8x64 bytes[count][kParities];
+  for (auto& of_group : bytes)
+    for (I8x64& one : of_group) one = I8x64{} + static_cast<int8_t>(kZero);
+  ForQuarters([&]<int q>() PTX2CPU_INLINE {
+    const I8x64 of_b[kParities] = {b.exponents.template Get<I8x64>(q, 0),
+                                   b.exponents.template Get<I8x64>(q, 1)};
+    for (int n = 0; n < count; ++n) {
+      const auto of_a = Bits<I8x64>(Spread<q>(a.exponents[first + n]));
+      for (int p = 0; p < kParities; ++p)
+        bytes[n][p] = __builtin_elementwise_max(bytes[n][p], __builtin_elementwise_add_sat(of_a, of_b[p]));
+    }
+  });
+  for (int n = 0; n < count; ++n)
+    for (int p = 0; p < kParities; ++p) largest[n][p] = LargestOfBytes(bytes[n][p]);
+}
 
 // -- accumulators --
 
@@ -154,33 +169,33 @@ struct Accumulator {
 
 // The exponent of zero counts for that of the least number.
 template <bool is_half>
-inline Accumulator LoadAccumulator(const uint32_t* c, int group, int p) {
+inline Accumulator LoadAccumulator(const uint32_t* c, int group, int p, uint32_t stride) {
   if constexpr (is_half) {
-    const U32x16 word = Group(c, group / 2, group % 2), magnitude = (p == 0 ? word << 16 : word & 0xffff0000u)
-                                                                    << 1;
+    const U32x16 word = Group(c, group / 2, group % 2, stride),
+                 magnitude = (p == 0 ? word << 16 : word & 0xffff0000u) << 1;
     const I32x16 exponent = __builtin_elementwise_max(Bits<I32x16>(magnitude >> 27), I32x16{} + 1) - 15;
     return {Value<Format::kF16, true>(word, p), Choose(magnitude == 0, I32x16{} - 126, exponent)};
   } else {
-    const U32x16 bits = Group(c, group / 2 * kParities + p, group % 2), field = bits << 1 >> 24;
+    const U32x16 bits = Group(c, group / 2 * kParities + p, group % 2, stride), field = bits << 1 >> 24;
     return {Bits<F32x16>(bits), __builtin_elementwise_max(Bits<I32x16>(field), I32x16{} + 1) - 127};
   }
 }
 
 template <bool is_half>
-inline bool AreFinite(const uint32_t* c) {
+inline bool AreFinite(const uint32_t* c, uint32_t stride) {
   using U = Lanes<is_half ? Format::kF16 : Format::kTF32>::U;
   U highest{};
   for (int n = 0; n < (is_half ? 4 : 8); ++n)
-    highest = __builtin_elementwise_max(highest, LoadVector<U>(c + n * kFourRows) << 1);
+    highest = __builtin_elementwise_max(highest, Bits<U>(Group(c, n / 2, n % 2, stride)) << 1);
   return __builtin_reduce_max(highest) < (is_half ? 0xf800u : 0xff000000u);
 }
 
 template <bool is_half>
-inline void StoreResults(uint32_t* d, int group, const U32x16* results) {
+inline void StoreResults(uint32_t* d, int group, const U32x16* results, uint32_t stride) {
   if constexpr (is_half) {
-    PutGroup(d, group / 2, group % 2, results[0] | results[1] << 16);
+    PutGroup(d, group / 2, group % 2, results[0] | results[1] << 16, stride);
   } else {
-    for (int p = 0; p < kParities; ++p) PutGroup(d, group / 2 * kParities + p, group % 2, results[p]);
+    for (int p = 0; p < kParities; ++p) PutGroup(d, group / 2 * kParities + p, group % 2, results[p], stride);
   }
 }
 
@@ -200,18 +215,20 @@ inline U32x16 CutSum(I32x16 products, I32x16 own, I32x16 largest, I32x16& overfl
 
 template <Format format, int K, bool is_half>
 struct Product {
-  static constexpr int kLeast = 2 * LeastExponent<format>();
-  Factors<format, K> factors;
+  static constexpr int kLeast = 2 * LeastExponent<format>(), kTiles = TilesOf(format, K),
+                       kPlanes = PlanesOf(format);
+  using OfA = FactorsOfA<format, K>;
+  using OfB = FactorsOfB<format, K>;
+  static_assert(sizeof(OfA) <= PTX2CPU_MATRIX_PREPARED_BYTES && sizeof(OfB) <= PTX2CPU_MATRIX_PREPARED_BYTES);
 
   template <int count>
-  void Rows(uint32_t* d, const uint32_t* c, int first) const {
-    constexpr int kTiles = Factors<format, K>::kTiles, kPlanes = Factors<format, K>::kPlanes;
+  static void Rows(uint32_t* d, const OfA& a, const OfB& b, const uint32_t* c, int first, uint32_t stride) {
     I32x16 largest[count][kParities], sums[count][kParities] = {};
     F32x16 scale[count][kParities];
-    factors.template LargestExponents<count>(first, largest);
+    LargestExponents<count>(a, b, first, largest);
     for (int n = 0; n < count; ++n) {
       for (int p = 0; p < kParities; ++p) {
-        const I32x16 exponent = LoadAccumulator<is_half>(c, first + n, p).exponent;
+        const I32x16 exponent = LoadAccumulator<is_half>(c, first + n, p, stride).exponent;
         largest[n][p] = __builtin_elementwise_max(largest[n][p], exponent);
         const I32x16 bounded = __builtin_elementwise_max(largest[n][p], I32x16{} + kLeast);
         scale[n][p] = Bits<F32x16>(PowerOfTwo(kBitsBelow - bounded));
@@ -220,12 +237,13 @@ struct Product {
     for (int tile = 0; tile < kTiles; ++tile) {
       for (int plane = 0; plane < kPlanes; ++plane) {
         ForQuarters([&]<int q>() PTX2CPU_INLINE {
-          const Columns& columns = factors.b[tile][plane];
-          const F32x16 b[kParities] = {columns.Get<F32x16>(q, 0), columns.Get<F32x16>(q, 1)};
+          const Columns& columns = b.values[tile][plane];
+          const F32x16 of_b[kParities] = {columns.template Get<F32x16>(q, 0),
+                                          columns.template Get<F32x16>(q, 1)};
           for (int n = 0; n < count; ++n) {
-            const F32x16 a = Spread<q>(factors.a[first + n][tile][plane]);
+            const F32x16 of_a = Spread<q>(a.values[first + n][tile][plane]);
             for (int p = 0; p < kParities; ++p)
-              sums[n][p] += __builtin_convertvector(a * b[p] * scale[n][p], I32x16);
+              sums[n][p] += __builtin_convertvector(of_a * of_b[p] * scale[n][p], I32x16);
           }
         });
       }
@@ -238,7 +256,7 @@ struct Product {
         // Where no product counts and c is small, c is the sum; zero has no sign.
         const I32x16 only_c = largest[n][p] < kLeast,
                      bounded = __builtin_elementwise_max(largest[n][p], I32x16{} + kLeast);
-        value[p] = LoadAccumulator<is_half>(c, first + n, p).value;
+        value[p] = LoadAccumulator<is_half>(c, first + n, p, stride).value;
         const auto own = __builtin_convertvector(Choose(only_c, F32x16{}, value[p]) * scale[n][p], I32x16);
         if constexpr (is_half) {
           results[p] = RoundToF16(Total(sums[n][p], own, bounded));
@@ -253,31 +271,57 @@ struct Product {
           results[p] = CutToF32<false>(Total(sums[n][p], own, largest[n][p]));
         }
       }
-      StoreResults<is_half>(d, first + n, results);
+      StoreResults<is_half>(d, first + n, results, stride);
     }
   }
 };
 
 template <Format format, int K, bool is_half>
-inline bool Multiply(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c) {
-  Product<format, K, is_half> product;
-  if (!product.factors.Load(a, b) || !AreFinite<is_half>(c)) return false;
+inline bool Multiply(uint32_t* d, const void* a, const void* b, const uint32_t* c, uint32_t stride) {
+  using ThisProduct = Product<format, K, is_half>;
+  const auto& of_a = *static_cast<const typename ThisProduct::OfA*>(a);
+  const auto& of_b = *static_cast<const typename ThisProduct::OfB*>(b);
+  if (!of_a.is_narrow || !of_b.is_narrow || !AreFinite<is_half>(c, stride)) return false;
 #pragma clang loop unroll(disable)
-  for (int first = 0; first < 4; first += kGroupsAtOnce) product.template Rows<kGroupsAtOnce>(d, c, first);
+  for (int first = 0; first < kGroups; first += kGroupsAtOnce)
+    ThisProduct::template Rows<kGroupsAtOnce>(d, of_a, of_b, c, first, stride);
   return true;
+}
+
+using Otherwise = void(uint32_t*, const uint32_t*, const uint32_t*, const uint32_t*, const uint32_t*,
+                       uint32_t);
+
+// By a function that takes fragments, and accumulators whose registers follow each other.
+template <typename Product, bool is_half>
+__attribute__((noinline)) void MultiplyFragments(Otherwise* otherwise, uint32_t* d, const void* a,
+                                                 const void* b, const uint32_t* c, uint32_t form,
+                                                 uint32_t stride) {
+  constexpr int kRegisters = is_half ? 2 : 4;
+  alignas(64) uint32_t sums[kRegisters * kRegister];
+  for (int n = 0; n < 2 * kRegisters; ++n) PutGroup(sums, n / 2, n % 2, Group(c, n / 2, n % 2, stride));
+  otherwise(sums, static_cast<const typename Product::OfA*>(a)->fragment,
+            static_cast<const typename Product::OfB*>(b)->fragment, sums, nullptr, form);
+  for (int n = 0; n < 2 * kRegisters; ++n) PutGroup(d, n / 2, n % 2, Group(sums, n / 2, n % 2), stride);
 }
 
 }  // namespace
 }  // namespace ptx2cpu::rt::matrix
 
-using ptx2cpu::rt::matrix::Format;
-using ptx2cpu::rt::matrix::Multiply;
+namespace matrix = ptx2cpu::rt::matrix;
+using matrix::Format;
 
 extern "C" {
-#define PRODUCT(name, format, depth, is_half, otherwise)                                             \
-  void name(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c, const uint32_t*,   \
-            uint32_t form) {                                                                         \
-    if (!Multiply<Format::format, depth, is_half>(d, a, b, c)) otherwise(d, a, b, c, nullptr, form); \
+#define PRODUCT(name, format, depth, is_half, otherwise)                                                    \
+  void name(uint32_t* d, const void* a, const void* b, const uint32_t* c, uint32_t form, uint32_t stride) { \
+    using Product = matrix::Product<Format::format, depth, is_half>;                                        \
+    if (!matrix::Multiply<Format::format, depth, is_half>(d, a, b, c, stride))                              \
+      matrix::MultiplyFragments<Product, is_half>(otherwise, d, a, b, c, form, stride);                     \
+  }                                                                                                         \
+  void name##_a(void* prepared, const uint32_t* fragment, uint32_t) {                                       \
+    static_cast<matrix::FactorsOfA<Format::format, depth>*>(prepared)->Load(fragment);                      \
+  }                                                                                                         \
+  void name##_b(void* prepared, const uint32_t* fragment, uint32_t) {                                       \
+    static_cast<matrix::FactorsOfB<Format::format, depth>*>(prepared)->Load(fragment);                      \
   }
 PRODUCT(ptx2cpu_matrix_f16_k8_f32, kF16, 8, false, ptx2cpu_matrix_general)
 PRODUCT(ptx2cpu_matrix_f16_k16_f32, kF16, 16, false, ptx2cpu_matrix_general)

@@ -99,14 +99,19 @@ struct Step {
 template <int bits, bool signed_a, bool signed_b>
 struct Product {
   using OfA = Factor<bits, signed_a>;
-  using OfB = Factor<bits, signed_b>;
   using ThisStep = Step<signed_a, signed_b>;
   static constexpr int kPlanes = OfA::kPlanes, kMaxTiles = 2;
 
   Columns columns[kMaxTiles * kPlanes];
-  I32x16 too_much[kParities];
+  uint32_t too_much[kParities][kQuads];  // of the columns p, p + 2, p + 4 and p + 6
+
+  static int TilesOf(uint32_t form) {
+    const int depth = 1 << (form >> PTX2CPU_MATRIX_DEPTH_SHIFT & 15);
+    return depth * bits / 128;
+  }
 
   void PutColumns(const uint32_t* b, int tiles) {
+    using OfB = Factor<bits, signed_b>;
     I32x16 of_words[2] = {};
     for (int tile = 0; tile < tiles; ++tile) {
       for (int plane = 0; plane < kPlanes; ++plane) {
@@ -118,27 +123,28 @@ struct Product {
         columns[tile * kPlanes + plane].Put(words[0], words[1]);
       }
     }
-    KeepInMemory(columns);
     if constexpr (!ThisStep::kCorrectsColumns) return;
     Columns by_word;
     by_word.Put(Bits<U32x16>(of_words[0]), Bits<U32x16>(of_words[1]));
     for (int p = 0; p < kParities; ++p) {
-      auto of_word = [&](int q) { return by_word.template Get<I32x16>(q, p); };
-      too_much[p] = (of_word(0) + of_word(1)) + (of_word(2) + of_word(3));
+      for (int n = 0; n < kQuads; ++n)
+        too_much[p][n] = (by_word.words[0][p][n] + by_word.words[1][p][n]) +
+                         (by_word.words[2][p][n] + by_word.words[3][p][n]);
     }
   }
 
   // Groups `first` to `first` + count - 1 of rows, of `groups`.
-  template <int count>
+  template <int count, bool saturates>
   void Rows(uint32_t* d, const uint32_t* a, const uint32_t* c, int first, int groups, int tiles,
-            bool saturates) const {
+            uint32_t stride) const {
     I32x16 sums[count][kParities], of_c[count][kParities];
     auto place = [&](int n, int p) { return (first + n) / 2 * kParities + p; };
-    for (int n = 0; n < count; ++n) {
-      for (int p = 0; p < kParities; ++p) {
-        of_c[n][p] = Bits<I32x16>(Group(c, place(n, p), (first + n) % 2));
-        sums[n][p] = saturates ? I32x16{} : of_c[n][p];
-        if constexpr (ThisStep::kCorrectsColumns) sums[n][p] -= too_much[p];
+    for (int p = 0; p < kParities; ++p) {
+      I32x16 correction{};
+      if constexpr (ThisStep::kCorrectsColumns) correction = ForQuads<I32x16>(too_much[p]);
+      for (int n = 0; n < count; ++n) {
+        of_c[n][p] = Bits<I32x16>(Group(c, place(n, p), (first + n) % 2, stride));
+        sums[n][p] = (saturates ? I32x16{} : of_c[n][p]) - correction;
       }
     }
 #pragma clang loop unroll(disable)
@@ -164,22 +170,25 @@ struct Product {
     for (int n = 0; n < count; ++n) {
       for (int p = 0; p < kParities; ++p) {
         const I32x16 sum = saturates ? __builtin_elementwise_add_sat(sums[n][p], of_c[n][p]) : sums[n][p];
-        PutGroup(d, place(n, p), (first + n) % 2, Bits<U32x16>(sum));
+        PutGroup(d, place(n, p), (first + n) % 2, Bits<U32x16>(sum), stride);
       }
     }
   }
 
-  static void Multiply(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c, uint32_t form) {
-    const int depth = 1 << (form >> PTX2CPU_MATRIX_DEPTH_SHIFT & 15), tiles = depth * bits / 128;
-    const bool saturates = (form & PTX2CPU_MATRIX_SATURATES) != 0;
-    Product product;
-    product.PutColumns(b, tiles);
-    const int groups = (form & PTX2CPU_MATRIX_SIXTEEN_ROWS) != 0 ? 4 : 2;
-    constexpr int kCount = kGroupsAtOnce == 4 ? 2 : 1;
-    if (kGroupsAtOnce == 4 && groups == 4) return product.template Rows<4>(d, a, c, 0, 4, tiles, saturates);
+  template <bool saturates>
+  void AllRows(uint32_t* d, const uint32_t* a, const uint32_t* c, uint32_t form, uint32_t stride) const {
+    const int tiles = TilesOf(form), groups = (form & PTX2CPU_MATRIX_SIXTEEN_ROWS) != 0 ? kGroups : 2;
+    constexpr int kCount = kGroupsAtOnce == kGroups ? 2 : 1;
+    if (kGroupsAtOnce == kGroups && groups == kGroups)
+      return Rows<kGroups, saturates>(d, a, c, 0, kGroups, tiles, stride);
 #pragma clang loop unroll(disable)
     for (int first = 0; first < groups; first += kCount)
-      product.template Rows<kCount>(d, a, c, first, groups, tiles, saturates);
+      Rows<kCount, saturates>(d, a, c, first, groups, tiles, stride);
+  }
+
+  void Multiply(uint32_t* d, const uint32_t* a, const uint32_t* c, uint32_t form, uint32_t stride) const {
+    if ((form & PTX2CPU_MATRIX_SATURATES) != 0) return AllRows<true>(d, a, c, form, stride);
+    AllRows<false>(d, a, c, form, stride);
   }
 };
 
@@ -193,10 +202,15 @@ extern "C" {
 #include "runtime/warp/matrix.def"
 #undef MATRIX
 
-#define PRODUCT(name, bits, signed_a, signed_b)                                                    \
-  void name(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c, const uint32_t*, \
-            uint32_t form) {                                                                       \
-    Product<bits, signed_a, signed_b>::Multiply(d, a, b, c, form);                                 \
+#define PRODUCT(name, bits, signed_a, signed_b)                                                             \
+  static_assert(sizeof(Product<bits, signed_a, signed_b>) <= PTX2CPU_MATRIX_PREPARED_BYTES);                \
+  void name(uint32_t* d, const void* a, const void* b, const uint32_t* c, uint32_t form, uint32_t stride) { \
+    static_cast<const Product<bits, signed_a, signed_b>*>(b)->Multiply(d, static_cast<const uint32_t*>(a),  \
+                                                                       c, form, stride);                    \
+  }                                                                                                         \
+  void name##_b(void* prepared, const uint32_t* fragment, uint32_t form) {                                  \
+    using ThisProduct = Product<bits, signed_a, signed_b>;                                                  \
+    static_cast<ThisProduct*>(prepared)->PutColumns(fragment, ThisProduct::TilesOf(form));                  \
   }
 PRODUCT(ptx2cpu_matrix_s8_s8, 8, true, true)
 PRODUCT(ptx2cpu_matrix_s8_u8, 8, true, false)

@@ -5,6 +5,9 @@
 // columns of B, which all quads have alike.
 #pragma once
 
+#include <stddef.h>
+
+#include "runtime/abi/matrix.h"
 #include "runtime/warp/matrix_vectors.h"
 
 namespace ptx2cpu::rt::matrix {
@@ -12,6 +15,7 @@ namespace ptx2cpu::rt::matrix {
 constexpr int kQuads = 4;      // words of a row in a register
 constexpr int kRegister = 32;  // words
 constexpr int kFourRows = 16;  // words
+constexpr int kGroups = 4;     // of four rows, of A and accumulators
 constexpr int kParities = 2;   // of columns: registers of an accumulator for eight rows
 
 // The rows of a product, in groups of four: of these many at once.
@@ -28,6 +32,14 @@ inline V Spread(V rows) {
                                  q + 8, q + 12, q + 12, q + 12, q + 12);
 }
 
+// Four words, for all quads.
+template <typename V>
+inline V ForQuads(const uint32_t* words) {
+  using Four = uint32_t __attribute__((vector_size(16)));
+  const Four four = LoadVector<Four>(words);
+  return Bits<V>(__builtin_shufflevector(four, four, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3));
+}
+
 // One register of B by columns: words[q][p] are word q of the columns p, p + 2, p + 4 and p + 6.
 struct alignas(64) Columns {
   uint32_t words[kQuads][kParities][kQuads];
@@ -40,27 +52,17 @@ struct alignas(64) Columns {
     __builtin_memcpy(words, &first, sizeof(first));
     __builtin_memcpy(words[2], &second, sizeof(second));
   }
-  // For all quads.
   template <typename V>
   V Get(int q, int p) const {
-    using Four = uint32_t __attribute__((vector_size(16)));
-    const Four four = LoadVector<Four>(words[q][p]);
-    return Bits<V>(__builtin_shufflevector(four, four, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3));
+    return ForQuads<V>(words[q][p]);
   }
 };
-// Columns stay in memory: a load spreads them over the quads at no cost, where shuffles compete with
-// products.
-template <typename T>
-inline void KeepInMemory(T& columns) {
-  asm volatile("" : : "r"(&columns) : "memory");
-}
-
 // Words of rows 4 g to 4 g + 3 of a register, of four words a row.
-inline U32x16 Group(const uint32_t* registers, int number, int g) {
-  return LoadVector<U32x16>(registers + number * kRegister + g * kFourRows);
+inline U32x16 Group(const uint32_t* registers, int number, int g, uint32_t stride = kRegister) {
+  return LoadVector<U32x16>(registers + number * static_cast<size_t>(stride) + g * kFourRows);
 }
-inline void PutGroup(uint32_t* registers, int number, int g, U32x16 words) {
-  __builtin_memcpy(registers + number * kRegister + g * kFourRows, &words, sizeof(words));
+inline void PutGroup(uint32_t* registers, int number, int g, U32x16 words, uint32_t stride = kRegister) {
+  __builtin_memcpy(registers + number * static_cast<size_t>(stride) + g * kFourRows, &words, sizeof(words));
 }
 
 }  // namespace ptx2cpu::rt::matrix

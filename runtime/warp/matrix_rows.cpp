@@ -12,6 +12,7 @@ extern "C" {
 
 namespace {
 
+using ptx2cpu::rt::matrix::LoadVector;
 using Elements = uint16_t __attribute__((vector_size(128)));
 
 // Of eight rows of eight elements.
@@ -22,14 +23,32 @@ inline Elements Transposed(Elements m) {
                                  31, 39, 47, 55, 63);
 }
 
+// Put together in registers: a store of whole vectors can be forwarded to the product that loads them.
+inline Elements EightRows(const void* const* rows) {
+  using Row = uint16_t __attribute__((vector_size(16)));
+  using Two = uint16_t __attribute__((vector_size(32)));
+  using Four = uint16_t __attribute__((vector_size(64)));
+  auto two = [&](int n) -> Two {
+    return __builtin_shufflevector(LoadVector<Row>(rows[n]), LoadVector<Row>(rows[n + 1]), 0, 1, 2, 3, 4, 5,
+                                   6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  };
+  auto four = [&](int n) -> Four {
+    return __builtin_shufflevector(two(n), two(n + 2), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+  };
+  const struct {
+    Four low, high;
+  } matrix = {four(0), four(4)};
+  return ptx2cpu::rt::matrix::Bits<Elements>(matrix);
+}
+
 }  // namespace
 
 void ptx2cpu_matrix_load(uint32_t* d, const void* const* rows, uint32_t form) {
-  constexpr uint32_t kRows = 8, kRowBytes = 16;
+  constexpr uint32_t kRows = 8;
   for (uint32_t n = 0; n < (form & PTX2CPU_MATRIX_COUNT); ++n, d += 32, rows += kRows) {
-    for (uint32_t row = 0; row < kRows; ++row) __builtin_memcpy(d + row * 4, rows[row], kRowBytes);
-    if ((form & PTX2CPU_MATRIX_TRANSPOSED) == 0) continue;
-    const Elements turned = Transposed(ptx2cpu::rt::matrix::LoadVector<Elements>(d));
-    __builtin_memcpy(d, &turned, sizeof(turned));
+    Elements matrix = EightRows(rows);
+    if ((form & PTX2CPU_MATRIX_TRANSPOSED) != 0) matrix = Transposed(matrix);
+    __builtin_memcpy(d, &matrix, sizeof(matrix));
   }
 }

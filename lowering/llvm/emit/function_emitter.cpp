@@ -60,6 +60,7 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       blocks(*this),
       memory(*this),
       matrices(*this),
+      matrix_slots(*this),
       alignment(*this),
       deferred(*this, f) {
   body.Begin(f);

@@ -18,6 +18,7 @@
 #include "lowering/llvm/emit/deferred_atomics.h"
 #include "lowering/llvm/emit/function_body.h"
 #include "lowering/llvm/emit/matrix_arrays.h"
+#include "lowering/llvm/emit/matrix_slots.h"
 #include "lowering/llvm/emit/memory_access.h"
 #include "lowering/llvm/emit/region_blocks.h"
 #include "lowering/llvm/emit/shapes.h"
@@ -49,6 +50,7 @@ struct FunctionEmitter {
   RegionBlocks blocks;
   MemoryAccess memory;
   MatrixArrays matrices;
+  MatrixSlots matrix_slots;
   Alignment alignment;
   DeferredAtomics deferred;
 };

@@ -7,6 +7,7 @@
 
 #include "ir/matrix.h"
 #include "lowering/llvm/emit/function_emitter.h"
+#include "runtime/abi/matrix.h"
 
 namespace ptx2cpu::lowering {
 
@@ -31,6 +32,7 @@ void MatrixArrays::Begin(ir::BlockId block) {
   free_.clear();
   for (const auto& array : arrays_) {
     array->uses = 0;
+    array->prepared.clear();
     Free(*array);
   }
   CountUses(block);
@@ -68,7 +70,15 @@ void MatrixArrays::FindReaders() {
   }
 }
 
-void MatrixArrays::Free(Array& array) { free_.emplace(std::pair(array.element, array.registers), &array); }
+void MatrixArrays::Free(Array& array) {
+  free_.emplace(std::pair(array.element, array.registers), &array);
+  FreePrepared(array);
+}
+
+void MatrixArrays::FreePrepared(Array& array) {
+  for (const Array::Derived& derived : array.prepared) Free(*derived.array);
+  array.prepared.clear();
+}
 
 MatrixArrays::Array& MatrixArrays::Take(llvm::Type* element, size_t registers) {
   const auto known = free_.find({element, registers});
@@ -110,7 +120,7 @@ Value MatrixArrays::Vector(ValueId value) {
                                 Pointer(*array, number), kAlign);
 }
 
-Value MatrixArrays::Of(std::span<const ValueId> values, Value kept) {
+MatrixArrays::Fragment MatrixArrays::Of(std::span<const ValueId> values, Value kept) {
   if (is_read_.empty()) FindReaders();
   auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(kept);
   const bool keeps = kept != nullptr && (constant == nullptr || !constant->isAllOnesValue());
@@ -122,7 +132,7 @@ Value MatrixArrays::Of(std::span<const ValueId> values, Value kept) {
       const auto place = places_.find(values[n].index);
       if (place == places_.end() || place->second.array != array || place->second.number != begin + n) break;
     }
-    if (n == values.size()) return Pointer(*array, begin);
+    if (n == values.size()) return {Pointer(*array, begin), array, begin};
   }
   Array& array = Take(e_.m.MemoryTypeOf(e_.f.type_of(values[0])), values.size());
   array.is_kept = kept != nullptr;
@@ -134,6 +144,20 @@ Value MatrixArrays::Of(std::span<const ValueId> values, Value kept) {
     e_.b.CreateAlignedStore(vector, Pointer(array, n), kAlign);
     Put(values[n], array, n);
   }
+  return {array.memory, &array, 0};
+}
+
+Value MatrixArrays::Prepared(const Fragment& fragment, llvm::Function* prepare, uint32_t form) {
+  std::vector<Array::Derived>& known = fragment.array->prepared;
+  const auto same = std::ranges::find_if(known, [&](const Array::Derived& derived) {
+    return derived.begin == fragment.begin && derived.prepare == prepare && derived.form == form;
+  });
+  if (same != known.end()) return same->array->memory;
+  constexpr size_t kRegisterBytes = sizeof(uint32_t) * kWarpSize;
+  static_assert(PTX2CPU_MATRIX_PREPARED_BYTES % kRegisterBytes == 0);
+  Array& array = Take(e_.I(32), PTX2CPU_MATRIX_PREPARED_BYTES / kRegisterBytes);
+  e_.b.CreateCall(prepare, {array.memory, fragment.pointer, e_.b.getInt32(form)});
+  known.push_back({fragment.begin, prepare, form, &array});
   return array.memory;
 }
 
@@ -154,6 +178,7 @@ Value MatrixArrays::Room(std::span<const ValueId> results, Value accumulator) {
   if (same != released_.end()) {
     array = *same;
     released_.erase(same);
+    FreePrepared(*array);
   } else {
     array = &Take(e_.m.MemoryTypeOf(e_.f.type_of(results[0])), results.size());
   }
@@ -169,9 +194,13 @@ void MatrixArrays::Filled(std::span<const ValueId> results, bool lanes_are_kept)
     if (!is_read_[results[n].index]) continue;
     e_.values.Set(results[n], e_.b.CreateAlignedLoad(type, Pointer(array, n), kAlign));
   }
+  FreeReleased();
+  if (array.uses == 0) Free(array);
+}
+
+void MatrixArrays::FreeReleased() {
   for (Array* released : released_) Free(*released);
   released_.clear();
-  if (array.uses == 0) Free(array);
 }
 
 }  // namespace ptx2cpu::lowering

@@ -3,7 +3,8 @@
 //
 // Within a block of the IR a fragment stays in its array from the instruction that makes it to its last use:
 // what a load or a product has left there is what the next product is given, accumulators are added to in
-// place, and arrays are used again. Only what other instructions read becomes a vector as well.
+// place, and arrays are used again. Only what other instructions read becomes a vector as well. What a
+// product needs of a fragment beyond its words is computed once for each fragment, and freed with it.
 #pragma once
 
 #include <map>
@@ -25,30 +26,49 @@ class MatrixArrays {
   // Nothing is in memory where a block begins.
   void Begin(ir::BlockId block);
 
+  struct Array;
+  struct Fragment {
+    llvm::Value* pointer;
+    Array* array;
+    size_t begin;  // the first of its registers in the array
+  };
   // The array that holds these values; `kept` (<32 x i1>): the others' lanes are zero there. Null: as they
   // come.
-  llvm::Value* Of(std::span<const ir::ValueId> values, llvm::Value* kept);
+  Fragment Of(std::span<const ir::ValueId> values, llvm::Value* kept);
+  // What the function `prepare` of runtime/warp/matrix.def makes of the fragment.
+  llvm::Value* Prepared(const Fragment& fragment, llvm::Function* prepare, uint32_t form);
   // After the instruction that is given them: they have one use fewer.
   void Used(std::span<const ir::ValueId> values);
   // Room for the results of an instruction: the accumulator's array, if nothing needs it any more.
   llvm::Value* Room(std::span<const ir::ValueId> results, llvm::Value* accumulator);
   // After the code that has filled it: vectors of those that other instructions read.
   void Filled(std::span<const ir::ValueId> results, bool lanes_are_kept);
+  // After an instruction: what has no use any more is free for the next one. Filled does that too.
+  void FreeReleased();
 
- private:
   struct Array {
+    struct Derived {
+      size_t begin;
+      llvm::Function* prepare;
+      uint32_t form;
+      Array* array;
+    };
     llvm::AllocaInst* memory;
     llvm::Type* element;
     size_t registers;
     uint32_t uses = 0;  // of all that is there, by the block's instructions
     bool is_kept = false;
+    std::vector<Derived> prepared = {};
   };
+
+ private:
   struct Place {
     Array* array;
     size_t number;
   };
 
   void Free(Array& array);
+  void FreePrepared(Array& array);
   Array& Take(llvm::Type* element, size_t registers);
   void Put(ir::ValueId value, Array& array, size_t number);
   llvm::Value* Vector(ir::ValueId value);

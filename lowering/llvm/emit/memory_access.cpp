@@ -125,6 +125,7 @@ Value MemoryAccess::LocalSymbol(uint64_t offset) {
 // registers.
 void MemoryAccess::PrepareSlots() {
   slot_base_.resize(e_.f.slots.size());
+  slot_row_.assign(e_.f.slots.size(), ~0u);
   if (e_.f.slots.empty()) return;
   std::vector<uint32_t> order;
   for (uint32_t n = 0; n < e_.f.slots.size(); ++n) {
@@ -166,9 +167,16 @@ void MemoryAccess::PrepareSlots() {
              ir::Bytes(e_.f.slots[other].type) == ir::Bytes(slot.type);
     };
     Value distance = align_up(bytes_of(slot));
+    const bool of_lanes = slot.shape == ir::Level::kLane;
+    // Of multiples of 64 bytes: one that is odd, so that the slots of a warp are in all sets of the cache.
+    // The arena has room (ptx2cpu_kernel::slot_count).
+    if (of_lanes && ir::Bytes(slot.type) >= 2) distance = e_.b.CreateOr(distance, e_.b.getInt64(kSlotAlign));
+    const bool is_word = of_lanes && ir::Bytes(slot.type) == 4;
+    if (is_word) word_slot_distance_ = distance;
     size_t number = 0;
     for (; first + number < order.size() && alike(order[first + number]); ++number) {
       Value at = e_.b.CreateAdd(offset, e_.b.CreateMul(distance, e_.b.getInt64(number)));
+      if (is_word) slot_row_[order[first + number]] = static_cast<uint32_t>(number);
       slot_base_[order[first + number]] = e_.b.CreateInBoundsGEP(e_.b.getInt8Ty(), arena, at, "slot");
     }
     offset = e_.b.CreateAdd(offset, e_.b.CreateMul(distance, e_.b.getInt64(number)));
@@ -188,6 +196,10 @@ Value MemoryAccess::SlotAddress(uint32_t slot) {
   CHECK(index != nullptr, "a slot of a lower level is used at block level");
   return e_.b.CreateInBoundsGEP(e_.m.MemoryTypeOf(s.type), slot_base_[slot],
                                 e_.b.CreateZExt(index, e_.b.getInt64Ty()));
+}
+
+std::optional<uint32_t> MemoryAccess::SlotRow(uint32_t slot) const {
+  return slot_row_[slot] == ~0u ? std::nullopt : std::optional(slot_row_[slot]);
 }
 
 bool MemoryAccess::IsOfTurn(uint32_t slot) const {

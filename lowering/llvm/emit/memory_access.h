@@ -29,7 +29,11 @@ class MemoryAccess {
   // Pointer for an access; `memory` receives the alias class.
   llvm::Value* Pointer(ir::Space space, ir::ValueId address, Memory* memory);
   std::optional<uint64_t> ParameterOffset(ir::ValueId address) const;
-  llvm::Value* SlotAddress(uint32_t slot);    // of the step's first element
+  llvm::Value* SlotAddress(uint32_t slot);  // of the step's first element
+  // Slots of lanes of 4 bytes are rows of one array, WordSlotDistance bytes (i64) apart. None: of the warp's
+  // turn, or other slots.
+  std::optional<uint32_t> SlotRow(uint32_t slot) const;
+  llvm::Value* WordSlotDistance() const { return word_slot_distance_; }
   void ClearSlotOfTurn(uint32_t slot);        // of lanes, where a warp's turn begins
   llvm::Value* LocalBase();                   // pointer to this thread's local window
   llvm::Value* LocalSymbol(uint64_t offset);  // window offset of a local variable of this function
@@ -46,6 +50,8 @@ class MemoryAccess {
 
   FunctionEmitter& e_;
   std::vector<llvm::Value*> slot_base_;
+  std::vector<uint32_t> slot_row_;  // ~0: none
+  llvm::Value* word_slot_distance_ = nullptr;
   llvm::AllocaInst* stack_locals_ = nullptr;
   std::map<unsigned, llvm::AllocaInst*> lane_locals_;  // by width
   unsigned local_granule_ = 0;

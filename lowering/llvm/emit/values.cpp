@@ -349,6 +349,7 @@ Status EmitSlotStore(Site& s) {
   if (e.step->level == ir::Level::kLane) {
     StoreSlot(s, s.Raw(0), nullptr);
   } else if (e.step->level == ir::Level::kWarp) {
+    if (e.matrix_slots.IsInPlace(s.inst)) return {};
     const bool of_lanes = e.f.slots[s.inst.attrs.index].shape == ir::Level::kLane;
     const bool needs_mask = e.f.parked_slot != ~0u || e.f.resumes == ir::Resumes::kLanes ||
                             (!of_lanes && s.Raw(0)->getType()->isVectorTy());

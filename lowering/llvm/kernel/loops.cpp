@@ -24,7 +24,10 @@ Status EmitRegion(FunctionEmitter& e, const ir::Edge& edge, const LaneStep& step
   for (ir::BlockId id : order) {
     e.b.SetInsertPoint(e.blocks.Of(id));
     if (step.level != Level::kLane) e.lanes_missing = e.exits.before[id.index];
-    if (step.level == Level::kWarp) e.matrices.Begin(id);
+    if (step.level == Level::kWarp) {
+      e.matrices.Begin(id);
+      e.matrix_slots.Begin(id);
+    }
     if (AlignmentNotes* notes = e.alignment.notes()) notes->AtBlock(id);
     for (ir::InstId inst_id : e.f.at_block(id).insts) {
       const ir::Inst& inst = e.f.at_inst(inst_id);

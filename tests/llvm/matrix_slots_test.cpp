@@ -1,0 +1,152 @@
+// Accumulators that stay in slots over a loop with a barrier: one of two products, one that is read between
+// trips; and one that does not, since its registers change places. Fragments are prepared once for all their
+// products.
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+constexpr uint32_t kThreads = 64, kTrips = 3;
+constexpr uint32_t kWordsOfA = 8, kWordsOfB = 4, kWordsOfC = 12;
+
+struct Form {
+  const char *shape, *factor, *sum;
+};
+constexpr Form kForms[] = {{"m16n8k32", "s8", "s32"},
+                           {"m16n8k16", "f16", "f32"},
+                           {"m16n8k16", "bf16", "f32"},
+                           {"m16n8k8", "tf32", "f32"}};
+
+// Thread t has words kThreads * n + t of each array, in register n. x: A, y: B, two of each; c: three sums.
+std::string Kernel(const Form& form) {
+  std::string text = kHead + R"(
+.visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc) .reqntid 64
+{
+  .reg .pred %p; .reg .b32 %i, %t, %x<8>, %y<4>, %seen; .reg .b64 %pa, %pb, %pc, %at;
+  .reg .)" + std::string(form.sum) +
+                     R"( %c<12>;
+  ld.param.u64 %pa, [pa];
+  ld.param.u64 %pb, [pb];
+  ld.param.u64 %pc, [pc];
+  mov.u32 %t, %tid.x;
+  mul.wide.u32 %at, %t, 4;
+  add.s64 %pa, %pa, %at;
+  add.s64 %pb, %pb, %at;
+  add.s64 %pc, %pc, %at;
+)";
+  auto move = [&](const char* op, const char* name, const char* from, uint32_t count) {
+    for (uint32_t n = 0; n < count; ++n) {
+      const std::string place = "[%" + std::string(from) + "+" + std::to_string(n * kThreads * 4) + "]",
+                        one = "%" + std::string(name) + std::to_string(n);
+      text +=
+          "  " + std::string(op) + ".b32 " + (op[0] == 'l' ? one + ", " + place : place + ", " + one) + ";\n";
+    }
+  };
+  move("ld.global", "c", "pc", kWordsOfC);
+  text += "  mov.u32 %i, 0;\n  mov.u32 %seen, 0;\nLOOP:\n  bar.sync 0;\n";
+  move("ld.global", "x", "pa", kWordsOfA);
+  move("ld.global", "y", "pb", kWordsOfB);
+  auto list = [](const char* name, uint32_t first, uint32_t count) {
+    std::string registers = "{";
+    for (uint32_t n = 0; n < count; ++n)
+      registers += (n == 0 ? "%" : ", %") + (name + std::to_string(first + n));
+    return registers + "}";
+  };
+  auto product = [&](uint32_t a, uint32_t b, uint32_t c) {
+    const std::string sums = list("c", 4 * c, 4);
+    text += std::string("  mma.sync.aligned.") + form.shape + ".row.col." + form.sum + "." + form.factor +
+            "." + form.factor + "." + form.sum + " " + sums + ", " + list("x", 4 * a, 4) + ", " +
+            list("y", 2 * b, 2) + ", " + sums + ";\n";
+  };
+  product(0, 0, 0);
+  product(0, 1, 1);
+  product(1, 0, 2);
+  product(1, 1, 0);
+  text += R"(
+  mov.u32 %t, %c4;
+  mov.u32 %c4, %c5;
+  mov.u32 %c5, %t;
+  xor.b32 %seen, %seen, %c8;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p, %i, )" +
+          std::to_string(kTrips) + ";\n  @%p bra LOOP;\n";
+  move("st.global", "c", "pc", kWordsOfC);
+  return text + "  st.global.b32 [%pa], %seen;\n  ret;\n}\n";
+}
+
+using Words = std::vector<std::vector<std::byte>>;
+
+template <typename Run>
+Words Results(const Form& form, Run run) {
+  std::mt19937 random(5);
+  harness::KernelCall call{{1, 1, 1}, {kThreads, 1, 1}, 0, {}, {}, {}};
+  for (const uint32_t count : {kWordsOfA, kWordsOfB, kWordsOfC}) {
+    auto words = rt::ParseSpec("inout:u32:[0]");
+    REQUIRE(words);
+    words->data.resize(size_t{4} * count * kThreads);
+    for (size_t n = 0; n < words->data.size(); n += 4) {
+      // Numbers of few exponents in each format, and small ones as accumulators.
+      const auto bits = static_cast<uint32_t>(random());
+      const std::string factor = form.factor;
+      const uint32_t word = factor == "s8"                           ? bits
+                            : count == kWordsOfC || factor == "tf32" ? 0x3f000000 + (bits & 0x80ffffff)
+                            : factor == "bf16"                       ? 0x3f003f00 + (bits & 0x80ff80ff)
+                                                                     : 0x30003000 + (bits & 0x8bff8bff);
+      std::memcpy(words->data.data() + n, &word, 4);
+    }
+    call.arguments.push_back(std::move(*words));
+  }
+  const Status status = run(call);
+  if (!status) FAIL(status.error().Render());
+  return {call.arguments[0].data, call.arguments[2].data};
+}
+
+size_t Count(const std::string& text, const std::string& what) {
+  size_t count = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("accumulators in slots have the sums of the interpreter", "[matrix]") {
+  for (const Form& form : kForms) {
+    INFO(form.factor);
+    const ir::Module module = BuildKernel(Kernel(form), "k");
+    const Words wanted =
+        Results(form, [&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); });
+    for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
+      INFO(target);
+      auto kernel = JitKernel::Create(module, {.target = *lowering::ResolveTarget(target)});
+      if (!kernel) FAIL(kernel.error().Render());
+      CHECK(Results(form, [&](harness::KernelCall& call) { return (*kernel)->Run(call); }) == wanted);
+    }
+  }
+}
+
+TEST_CASE("a fragment is prepared once, and a chain of products works on the slots", "[matrix]") {
+  for (const Form& form : kForms) {
+    INFO(form.factor);
+    auto jit = lowering::Jit::Create({.entry_points = EntryPoints()});
+    REQUIRE(jit);
+    auto code = (*jit)->Explain(BuildKernel(Kernel(form), "k"), "k", lowering::Jit::Stage::kLlvm);
+    REQUIRE(code);
+    const std::string factor = form.factor;
+    const std::string name = factor == "s8"     ? "s8_s8"
+                             : factor == "f16"  ? "f16_k16_f32"
+                             : factor == "bf16" ? "bf16_k16"
+                                                : "tf32_k8";
+    const std::string call = "call void @ptx2cpu_matrix_" + name;
+    CHECK(Count(*code, call + "(") == 4);
+    CHECK(Count(*code, call + "_b(") == 2);
+    if (factor != "s8") CHECK(Count(*code, call + "_a(") == 2);
+    // Only the sums whose registers change places are copied: there the registers follow each other.
+    CHECK(Count(*code, "i32 32)") == 1);
+  }
+}
