@@ -51,6 +51,8 @@ Status InlineCalls(ir::Module& module, const PassOptions& options);
 // Kernels: calls that cannot be inlined although they lead to such things become jumps with a stack; resumes
 // lanes then.
 Status FlattenCalls(ir::Module& module, ir::Function& f, const PassOptions& options);
+// What the block's shape decides is a constant.
+Status DecideByRanges(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Constant branches, unreachable and mergeable blocks, redundant block parameters, dead pure instructions.
 Status Simplify(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Loads of what the thread stored or loaded last take that value, also across barriers.

@@ -28,6 +28,8 @@ constexpr std::array kPasses = {
     PassEntry{"flatten-calls", FlattenCalls, Phase::kSimt, For::kAll, On::kKernels,
               "after inlining: handles the remaining calls (recursion, function pointers) that lead to a "
               "place where lanes wait"},
+    PassEntry{"decide-by-ranges", DecideByRanges, Phase::kSimt, For::kAll, On::kKernels,
+              "after inlining: callees are the kernel's code then; before the pass that folds the branches"},
     PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, On::kFunctions,
               "every branch and value that it removes saves a region or a slot later"},
     PassEntry{"forward-stores-across-barriers", ForwardStoresAcrossBarriers, Phase::kSimt, For::kAll,

@@ -69,9 +69,9 @@ std::string Kernel(const Form& form) {
   product(1, 0, 2);
   product(1, 1, 0);
   text += R"(
-  mov.u32 %t, %c4;
-  mov.u32 %c4, %c5;
-  mov.u32 %c5, %t;
+  mov.b32 %t, %c4;
+  mov.b32 %c4, %c5;
+  mov.b32 %c5, %t;
   xor.b32 %seen, %seen, %c8;
   add.u32 %i, %i, 1;
   setp.lt.u32 %p, %i, )" +
