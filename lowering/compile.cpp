@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 
 #include "ir/verify/verify.h"
 #include "lowering/thread_clock.h"
@@ -82,12 +81,6 @@ Result<TierChoice> PtxModule::ChooseTier(std::string_view kernel, const BuildOpt
   until.pipeline.stop_after = "split-at-barriers";
   const ir::Module module = TRY(Build(kernel, until));
   return DecideTier(module, module.functions[0], options.pipeline.passes);
-}
-
-MatrixSums MatrixSumsWanted() {
-  const char* value = std::getenv("PTX2CPU_MATRIX_SUMS");
-  return value != nullptr && std::string_view(value) == "chained" ? MatrixSums::kChained
-                                                                  : MatrixSums::kRecorded;
 }
 
 Result<BuildOptions> PtxModule::ForShape(std::string_view kernel, const BuildOptions& options,

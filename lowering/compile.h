@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ir/function.h"
+#include "lowering/forms.h"
 #include "lowering/pipeline.h"
 #include "ptx-parser/parse/ast.h"
 #include "ptx-parser/translate/symbol_table.h"
@@ -24,11 +25,6 @@ struct StageTime {
   std::string stage;
   double milliseconds = 0;
 };
-
-// How products of f16, bf16 and tf32 are summed: with the bits that an H100 has, as recorded, or by chains of
-// multiply-adds, which are faster (README.md).
-enum class MatrixSums : uint8_t { kRecorded, kChained };
-MatrixSums MatrixSumsWanted();  // kChained with PTX2CPU_MATRIX_SUMS=chained
 
 struct BuildOptions {
   PipelineOptions pipeline;  // pipeline.stop_after also takes "ir": as translated, before the first pass

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <string_view>
 
 namespace ptx2cpu::lowering {
 
@@ -19,5 +21,15 @@ enum class Tier : uint8_t {
   kResumable,  // T2: a warp suspends at block barriers
   kLanes,      // T3: each lane suspends on its own
 };
+
+// How products of f16, bf16 and tf32 are summed: with the bits that an H100 has, as recorded, or by chains of
+// multiply-adds, which are faster (README.md).
+enum class MatrixSums : uint8_t { kRecorded, kChained };
+// kChained with PTX2CPU_MATRIX_SUMS=chained.
+inline MatrixSums MatrixSumsWanted() {
+  const char* value = std::getenv("PTX2CPU_MATRIX_SUMS");
+  return value != nullptr && std::string_view(value) == "chained" ? MatrixSums::kChained
+                                                                  : MatrixSums::kRecorded;
+}
 
 }  // namespace ptx2cpu::lowering

@@ -1,6 +1,6 @@
 // One thread that compiles what can wait. It starts with the first work, has a lower priority, and ends with
-// the process: running work is stopped and waited for, because the compiler's own data is destroyed with
-// the process.
+// the process: running work is stopped and waited for. What it uses is there until then, if the translator
+// was loaded before the first work: lowering/translator/shared_object.cpp.
 #pragma once
 
 #include <atomic>

@@ -2,19 +2,14 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <optional>
 #include <string>
 
-#include "lowering/llvm/output/jit.h"
 #include "runtime/engine/kernel_source.h"
 #include "runtime/engine/module_options.h"
 #include "runtime/launch/launch.h"
 
 namespace ptx2cpu::rt {
-
-// A JIT for kernels of these options. What is set here is part of the cache's key.
-Result<std::unique_ptr<lowering::Jit>> MakeJit(const ModuleOptions& options);
 
 struct CompileRequest {
   std::string kernel;
@@ -32,26 +27,25 @@ struct CompiledImage {
   bool is_quick = false;  // the quick tier answered
 };
 
-// Immutable after construction; safe to use from several threads at once.
+// For this machine, or the one that PTX2CPU_TARGET names. Immutable after construction; safe to use from
+// several threads at once.
 class KernelCompiler {
  public:
   KernelCompiler(KernelSource& source, const ModuleOptions& options) : source_(source), options_(options) {}
 
-  // `jit` determines the machine; nothing is loaded into it.
-  Result<CompiledImage> Compile(const lowering::Jit& jit, const CompileRequest& request);
+  Result<CompiledImage> Compile(const CompileRequest& request);
   // Whether the cache has what Compile would answer, of the quick tier at least.
-  bool IsKept(const lowering::Jit& jit, const CompileRequest& request);
+  bool IsKept(const CompileRequest& request);
 
  private:
-  lowering::BuildOptions Build() const;
+  lowering::CodeOptions CodeOptionsOf(const CompileRequest& request) const;
   // Code of the quick tier is kept apart, for processes that end before better code exists.
   struct Keys {
-    lowering::Digest full, quick;
+    Digest full, quick;
   };
-  Keys KeysOf(const lowering::Jit& jit, const CompileRequest& request);
-  std::optional<CompiledImage> FromCache(const lowering::Digest& key) const;
-  void Keep(const lowering::Digest& key, const lowering::KernelImage* image) const;
-  Error WithFile(Error error) const;
+  Keys KeysOf(const CompileRequest& request);
+  std::optional<CompiledImage> FromCache(const Digest& key) const;
+  void Keep(const Digest& key, const lowering::KernelImage* image) const;
 
   KernelSource& source_;
   const ModuleOptions& options_;

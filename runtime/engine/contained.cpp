@@ -18,19 +18,6 @@ constexpr size_t kLeastStackBytes = size_t{4} << 20;  // of the caller's own, wh
 
 thread_local bool on_own_stack = false;
 
-Status RunCaught(const std::function<void()>& work) {
-  const ThrowInternalErrors throwing;
-  try {
-    work();
-    return {};
-  } catch (...) {
-    Failure failure = CurrentFailure();
-    const bool internal = failure.kind == Failure::Kind::kInternal;
-    if (!internal) failure.text = "compiling: " + failure.text;
-    return Fail(internal ? ErrorCode::kInternal : ErrorCode::kLaunch, std::move(failure.text));
-  }
-}
-
 struct Call {
   const std::function<void()>& work;
   Status status;
@@ -58,6 +45,19 @@ size_t StackLeft() {
 }
 
 }  // namespace
+
+Status RunCaught(const std::function<void()>& work) {
+  const ThrowInternalErrors throwing;
+  try {
+    work();
+    return {};
+  } catch (...) {
+    Failure failure = CurrentFailure();
+    const bool internal = failure.kind == Failure::Kind::kInternal;
+    if (!internal) failure.text = "compiling: " + failure.text;
+    return Fail(internal ? ErrorCode::kInternal : ErrorCode::kLaunch, std::move(failure.text));
+  }
+}
 
 Status RunContained(const std::function<void()>& work) {
   if (on_own_stack) return RunCaught(work);

@@ -1,5 +1,6 @@
-// The boundary around the compiler: its work runs on a stack of its own, since the caller's may be small, and
-// what is thrown in it (a failed CHECK, no memory, LLVM's fatal errors) becomes an Error of this one request.
+// The boundaries around the engine and the translator: what is thrown in them (a failed CHECK, no memory,
+// LLVM's fatal errors) becomes an Error of this one request. The translator's work runs on a stack of its
+// own, since the caller's may be small.
 #pragma once
 
 #include <functional>
@@ -10,14 +11,22 @@
 
 namespace ptx2cpu::rt {
 
-// kInternal: our bug; kLaunch: no memory, no stack.
+// On a stack of its own. kInternal: our bug; kLaunch: no memory, no stack.
 Status RunContained(const std::function<void()>& work);
+// On the caller's stack.
+Status RunCaught(const std::function<void()>& work);
 
 // `work` returns a Result.
 template <typename Work>
 auto Contained(const Work& work) -> decltype(work()) {
   std::optional<decltype(work())> result;
   if (auto ran = RunContained([&] { result.emplace(work()); }); !ran) return Fail(std::move(ran).error());
+  return *std::move(result);
+}
+template <typename Work>
+auto Caught(const Work& work) -> decltype(work()) {
+  std::optional<decltype(work())> result;
+  if (auto ran = RunCaught([&] { result.emplace(work()); }); !ran) return Fail(std::move(ran).error());
   return *std::move(result);
 }
 

@@ -8,12 +8,15 @@
 #include <set>
 #include <utility>
 
-#include "lowering/llvm/output/jit.h"
+#include "lowering/load/kernel_loader.h"
 #include "ptx-parser/fatbin/fatbin.h"
-#include "runtime/engine/compile_in_background.h"
+#include "runtime/engine/background.h"
 #include "runtime/engine/compiler.h"
 #include "runtime/engine/contained.h"
+#include "runtime/engine/module_facts.h"
 #include "runtime/engine/text_lines.h"
+#include "runtime/engine/translator_object.h"
+#include "runtime/entry/entry_point_list.h"
 #include "runtime/launch/device_kernels.h"
 
 namespace ptx2cpu::rt {
@@ -29,71 +32,46 @@ double MillisecondsSince(Clock::time_point start) {
 // not known.
 constexpr double kTimesQuick = 4, kKeptQuickMilliseconds = 75;
 
-struct DeclaredVariables {
-  std::vector<ModuleVariable> list;
-  std::vector<lowering::VariableImage> images;
-};
-
 }  // namespace
 
 struct KernelModule::State {
   State(std::vector<PtxText> texts, ModuleOptions given)
-      : source(std::move(texts)), options(given), compiler(source, options) {}
+      : source(std::move(texts)),
+        options(given),
+        compiler(source, options),
+        facts(source, options.cache),
+        loader(EntryPoints()) {}
 
   KernelSource source;
   const ModuleOptions options;
   KernelCompiler compiler;
+  const ModuleFacts facts;
+  lowering::KernelLoader loader;
   std::string name;
   std::vector<std::string> kernels;
 
-  Once<std::unique_ptr<lowering::Jit>> jit;
-  Once<DeclaredVariables> variables;
+  Once<lowering::DeclaredVariables> variables;
   Once<bool> declared;
-  std::atomic<lowering::Jit*> made_jit = nullptr;  // for Locate, which makes none
 
   std::mutex mutex;  // of the map; each kernel has a lock of its own
   std::map<std::string, std::unique_ptr<Once<std::unique_ptr<KernelCode>>>, std::less<>> codes;
 
   std::map<std::string, const std::byte*> launchable;  // kernels that kernels name, by what they are named by
 
-  Result<lowering::Jit*> TheJit();
-  Result<const DeclaredVariables*> TheVariables();
+  Result<const lowering::DeclaredVariables*> TheVariables();
   Status Declare();
 };
 
-Result<lowering::Jit*> KernelModule::State::TheJit() {
-  const auto& result = jit.Get([&] {
-    auto made = Contained([&] { return MakeJit(options); });
-    if (made) made_jit.store(made->get(), std::memory_order_release);
-    return made;
-  });
-  if (!result) return Fail(result.error());
-  return result->get();
-}
-
-Result<const DeclaredVariables*> KernelModule::State::TheVariables() {
-  const auto& result = variables.Get([&]() -> Result<DeclaredVariables> {
-    const ir::Module module = TRY(Contained([&] { return source.Variables(); }));
-    DeclaredVariables declared;
-    for (const ir::Variable& variable : module.variables) {
-      if (variable.space != ir::Space::kGlobal && variable.space != ir::Space::kConst) continue;
-      using Linkage = ir::Variable::Linkage;
-      declared.list.push_back({variable.name, variable.size, variable.align,
-                               variable.space == ir::Space::kConst, variable.is_managed,
-                               variable.linkage == Linkage::kExtern, variable.linkage == Linkage::kInternal});
-    }
-    TRY_STATUS(RunContained([&] { declared.images = lowering::DescribeVariables(module); }));
-    return declared;
-  });
+Result<const lowering::DeclaredVariables*> KernelModule::State::TheVariables() {
+  const auto& result = variables.Get([&] { return Caught([&] { return facts.Variables(); }); });
   if (!result) return Fail(result.error());
   return &*result;
 }
 
 Status KernelModule::State::Declare() {
   const auto& result = declared.Get([&]() -> Result<bool> {
-    lowering::Jit* made = TRY(TheJit());
-    const DeclaredVariables* all = TRY(TheVariables());
-    TRY_STATUS(Contained([&] { return made->Declare(all->images); }));
+    const lowering::DeclaredVariables* all = TRY(TheVariables());
+    TRY_STATUS(loader.Declare(all->images));
     return true;
   });
   if (!result) return Fail(result.error());
@@ -148,12 +126,10 @@ class LaunchableKernel final : public KernelFinder {
 
 void KernelModule::RegisterLaunchable() {
   State& s = *state_;
-  const lowering::Jit* jit = s.made_jit.load(std::memory_order_acquire);
-  if (jit == nullptr) return;
   std::lock_guard lock(s.mutex);
   for (const std::string& kernel : s.kernels) {
     if (s.launchable.contains(kernel)) continue;
-    const std::byte* identity = jit->Variable(lowering::IdentityName(kernel));
+    const std::byte* identity = s.loader.Variable(lowering::IdentityName(kernel));
     if (identity == nullptr) continue;  // no code names it
     s.launchable.emplace(kernel, identity);
     RegisterDeviceKernel(identity, std::make_shared<LaunchableKernel>(weak_from_this(), kernel));
@@ -170,7 +146,7 @@ bool KernelModule::Defines(std::string_view kernel) const {
 }
 
 Status KernelModule::Check() {
-  return Contained([&]() -> Status { return TRY(state_->source.Whole())->CheckInstructions(); });
+  return Caught([&] { return state_->facts.Check(); });
 }
 
 Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view kernel,
@@ -198,78 +174,77 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
 }
 
 Result<KernelDeclaration> KernelModule::Declaration(std::string_view kernel) {
-  return Contained([&] { return DeclarationOf(state_->source, kernel); });
+  return Caught([&] { return state_->facts.Declaration(kernel); });
 }
 
 bool KernelModule::BeginsWith(const std::string& kernel, Dim3 block) {
   State& s = *state_;
   if (!s.options.specialise || s.source.MayRequireShape()) return false;
-  const auto begins = Contained([&]() -> Result<bool> {
-    const lowering::Jit* jit = TRY(s.TheJit());
-    return s.compiler.IsKept(*jit, {.kernel = kernel, .block = block}) ||
-           !s.compiler.IsKept(*jit, {.kernel = kernel});
+  const auto begins = Caught([&]() -> Result<bool> {
+    return s.compiler.IsKept({.kernel = kernel, .block = block}) || !s.compiler.IsKept({.kernel = kernel});
   });
   return begins && *begins;
 }
 
 Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,
                                    CodeSlot& slot) {
-  return Contained([&] { return ProvideHere(kernel, block, notes, slot); });
+  return Caught([&] { return ProvideHere(kernel, block, notes, slot); });
 }
 
-// On a stack that is large enough.
 Result<bool> KernelModule::ProvideHere(const std::string& kernel, std::optional<Dim3> block, bool notes,
                                        CodeSlot& slot) {
-  lowering::Jit* jit = TRY(state_->TheJit());
+  State& s = *state_;
   CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = true};
   if (notes) request.alignment = lowering::AlignmentChecks::kNoted;
   const auto start = Clock::now();
-  CompiledImage compiled = TRY(state_->compiler.Compile(*jit, request));
+  CompiledImage compiled = TRY(s.compiler.Compile(request));
   const double milliseconds = compiled.from_cache ? kKeptQuickMilliseconds : MillisecondsSince(start);
   if (!compiled.image) return compiled.from_cache;
-  auto loaded = jit->Load(*std::move(compiled.image));
+  auto loaded = s.loader.Load(*std::move(compiled.image));
   if (!loaded && compiled.from_cache) {  // nothing that is kept may block it
     request.ask_cache = false;
-    compiled = TRY(state_->compiler.Compile(*jit, request));
+    compiled = TRY(s.compiler.Compile(request));
     if (!compiled.image) return false;
-    loaded = jit->Load(*std::move(compiled.image));
+    loaded = s.loader.Load(*std::move(compiled.image));
   }
   const ptx2cpu_kernel* code = TRY(std::move(loaded)).kernel;
   if (compiled.is_quick) {
     request.quick_allowed = request.show_progress = false;
     // The slot, and with it this work, lives as long as the module.
     slot.better = std::make_unique<BetterCode>(
-        [this, jit, request, &slot](const std::atomic<bool>& stop) { Improve(*jit, request, stop, slot); },
+        [this, request, &slot](const std::atomic<bool>& stop) { Improve(request, stop, slot); },
         static_cast<int64_t>(milliseconds * kTimesQuick * 1e6));
   }
   slot.code.store(code, std::memory_order_release);
-  // Where the work is not taken or fails, the quick code stays.
   if (compiled.is_quick)
-    CompileInBackground([self = shared_from_this(),
-                         better = slot.better.get()](const std::atomic<bool>& stop) { better->Run(stop); });
+    RunLater([better = slot.better.get()](const std::atomic<bool>& stop) { better->Run(stop); });
   return compiled.from_cache;
 }
 
-void KernelModule::Improve(lowering::Jit& jit, CompileRequest request, const std::atomic<bool>& stop,
-                           CodeSlot& slot) {
+// The module lives as long as the work. Where the work is not taken or fails, the code that there was stays.
+void KernelModule::RunLater(std::function<void(const std::atomic<bool>& stop)> work) {
+  // Before the thread starts, which an exit handler ends: what loading registers must be destroyed after
+  // that.
+  if (!TheTranslator()) return;
+  RunInBackground(
+      [self = shared_from_this(), work = std::move(work)](const std::atomic<bool>& stop) { work(stop); });
+}
+
+void KernelModule::Improve(CompileRequest request, const std::atomic<bool>& stop, CodeSlot& slot) {
+  State& s = *state_;
   request.stop = &stop;
-  const auto compile = [&]() -> Result<bool> {
-    CompiledImage better = TRY(state_->compiler.Compile(jit, request));
+  static_cast<void>(Caught([&]() -> Result<bool> {
+    CompiledImage better = TRY(s.compiler.Compile(request));
     if (!better.image) return false;
-    slot.code.store(TRY(jit.Load(*std::move(better.image))).kernel, std::memory_order_release);
+    slot.code.store(TRY(s.loader.Load(*std::move(better.image))).kernel, std::memory_order_release);
     return true;
-  };
-  static_cast<void>(Contained(compile));
+  }));
 }
 
 void KernelModule::ProvideLater(const std::string& kernel, Dim3 block, CodeSlot& slot) {
   if (!state_->options.specialise) return;
-  // The slot lives as long as the module. Where the work is not taken or fails, the code for any block stays.
-  CompileInBackground([self = shared_from_this(), kernel, block, &slot](const std::atomic<bool>& stop) {
-    auto jit = self->state_->TheJit();
-    CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = false};
-    request.show_progress = false;
-    if (jit) self->Improve(**jit, request, stop, slot);
+  RunLater([this, kernel, block, &slot](const std::atomic<bool>& stop) {
+    Improve({.kernel = kernel, .block = block, .show_progress = false}, stop, slot);
   });
 }
 
@@ -277,13 +252,12 @@ Result<std::vector<ModuleVariable>> KernelModule::Variables() { return TRY(state
 
 Result<std::span<std::byte>> KernelModule::Variable(std::string_view name) {
   State& s = *state_;
-  const DeclaredVariables* variables = TRY(s.TheVariables());
+  const lowering::DeclaredVariables* variables = TRY(s.TheVariables());
   const auto found = std::ranges::find(variables->images, name, &lowering::VariableImage::name);
   if (found == variables->images.end())
     return Fail(ErrorCode::kNotFound, "no __device__ or __constant__ variable '" + std::string(name) + "'");
   TRY_STATUS(s.Declare());
-  lowering::Jit* jit = TRY(s.TheJit());
-  std::byte* address = jit->Variable(name);
+  std::byte* address = s.loader.Variable(name);
   if (address == nullptr && found->waits_for_kernel) {
     return Fail(ErrorCode::kUnsupported, "variable '" + std::string(name) +
                                              "' contains an address in shared memory, which is known only "
@@ -295,20 +269,20 @@ Result<std::span<std::byte>> KernelModule::Variable(std::string_view name) {
 }
 
 Status KernelModule::Bind(std::string_view name, std::byte* address) {
-  const DeclaredVariables* variables = TRY(state_->TheVariables());
+  const lowering::DeclaredVariables* variables = TRY(state_->TheVariables());
   const auto found = std::ranges::find(variables->images, name, &lowering::VariableImage::name);
   if (found == variables->images.end())
     return Fail(ErrorCode::kNotFound, "no __device__ or __constant__ variable '" + std::string(name) + "'");
-  const auto contents = found->is_extern ? lowering::Jit::Contents::kKeep : lowering::Jit::Contents::kInitial;
-  lowering::Jit* jit = TRY(state_->TheJit());
-  return Contained([&] { return jit->Bind(name, address, contents); });
+  using Contents = lowering::KernelLoader::Contents;
+  return state_->loader.Bind(name, address, found->is_extern ? Contents::kKeep : Contents::kInitial);
 }
 
 FaultPlace KernelModule::Locate(const LaunchError& fault) const {
   uint32_t line = fault.ptx_line;
-  const lowering::Jit* jit = state_->made_jit.load(std::memory_order_acquire);
-  if (line == 0 && fault.pc != 0 && jit != nullptr) {
-    if (const auto position = jit->LineOf(fault.pc)) line = position->ptx_line;
+  const auto place = line == 0 && fault.pc != 0 ? state_->loader.PlaceOf(fault.pc) : std::nullopt;
+  if (place) {
+    const auto translator = TheTranslator();
+    if (translator) line = (*translator)->PtxLineOf(*place->image, place->text_offset);
   }
   return line == 0 ? FaultPlace() : state_->source.Locate(line);
 }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,28 +19,17 @@
 #include <vector>
 
 #include "ir/result.h"
+#include "lowering/translator/translator.h"
 #include "runtime/abi/abi.h"
 #include "runtime/engine/better_code.h"
-#include "runtime/engine/kernel_declaration.h"
 #include "runtime/engine/module_options.h"
 #include "runtime/engine/ptx_text.h"
 #include "runtime/launch/launch.h"
 
-namespace ptx2cpu::lowering {
-class Jit;
-}
-
 namespace ptx2cpu::rt {
 
-struct ModuleVariable {
-  std::string name;
-  uint64_t size = 0;  // bytes
-  uint32_t align = 1;
-  bool is_constant = false;
-  bool is_managed = false;
-  bool is_extern = false;    // declared only
-  bool is_internal = false;  // no linkage: `static` in C++
-};
+using ModuleVariable = lowering::DeclaredVariable;
+using KernelDeclaration = lowering::KernelDeclaration;
 
 class KernelModule;
 struct CompileRequest;
@@ -157,8 +147,9 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   // The same with the best code, in the background, where `slot` has none so far.
   void ProvideLater(const std::string& kernel, Dim3 block, CodeSlot& slot);
   Result<bool> ProvideHere(const std::string& kernel, std::optional<Dim3> block, bool notes, CodeSlot& slot);
+  void RunLater(std::function<void(const std::atomic<bool>& stop)> work);
   // The request's code replaces the slot's.
-  void Improve(lowering::Jit& jit, CompileRequest request, const std::atomic<bool>& stop, CodeSlot& slot);
+  void Improve(CompileRequest request, const std::atomic<bool>& stop, CodeSlot& slot);
   std::unique_ptr<State> state_;
 };
 

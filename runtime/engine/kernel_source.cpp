@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "runtime/engine/contained.h"
 #include "runtime/engine/cooperative_groups.h"
 #include "runtime/engine/text_lines.h"
+#include "runtime/engine/translator_object.h"
 
 namespace ptx2cpu::rt {
 
@@ -18,16 +20,24 @@ const ptx::Outline* KernelSource::TheOutline() {
   return outline_ ? &*outline_ : nullptr;
 }
 
-Result<const lowering::PtxModule*> KernelSource::Whole() {
-  const auto& result = whole_.Get([&]() -> Result<lowering::PtxModule> {
-    // One text on its own may have symbols that the caller provides.
-    if (texts_.size() == 1) return lowering::PtxModule::Parse(texts_[0].text, texts_[0].name);
-    std::vector<lowering::PtxModule::Source> sources;
+namespace {
+
+// One text on its own may have symbols that the caller provides.
+Result<Parsed> Parse(std::string text, const std::string& name) {
+  const lowering::Translator* translator = TRY(TheTranslator());
+  return Contained([&] { return translator->Parse({std::move(text), name}); });
+}
+
+}  // namespace
+
+Result<Parsed> KernelSource::Whole() {
+  return whole_.Get([&]() -> Result<Parsed> {
+    if (texts_.size() == 1) return Parse(texts_[0].text, texts_[0].name);
+    const lowering::Translator* translator = TRY(TheTranslator());
+    std::vector<lowering::PtxSource> sources;
     for (const PtxText& text : texts_) sources.push_back({text.text, text.name});
-    return lowering::PtxModule::Link(std::move(sources));
+    return Contained([&] { return translator->Link(std::move(sources)); });
   });
-  if (!result) return Fail(result.error());
-  return &*result;
 }
 
 std::optional<std::vector<uint32_t>> KernelSource::ItemsFor(std::string_view kernel) {
@@ -42,17 +52,14 @@ std::optional<std::vector<uint32_t>> KernelSource::ItemsFor(std::string_view ker
   return items;
 }
 
-Result<lowering::PtxModule> KernelSource::PartFor(std::string_view kernel) {
+Result<Parsed> KernelSource::PartFor(std::string_view kernel) {
   const auto items = ItemsFor(kernel);
-  if (!items) return *TRY(Whole());
-  return lowering::PtxModule::Parse(TheOutline()->TextOf(*items), texts_[0].name);
+  return items ? Parse(TheOutline()->TextOf(*items), texts_[0].name) : Whole();
 }
 
-Result<ir::Module> KernelSource::Variables() {
+Result<Parsed> KernelSource::PartForVariables() {
   const ptx::Outline* outline = TheOutline();
-  if (outline == nullptr) return TRY(Whole())->Variables();
-  return TRY(lowering::PtxModule::Parse(outline->TextOf(outline->ReachOfVariables()), texts_[0].name))
-      .Variables();
+  return outline == nullptr ? Whole() : Parse(outline->TextOf(outline->ReachOfVariables()), texts_[0].name);
 }
 
 FaultPlace KernelSource::Locate(uint32_t line) {
@@ -83,18 +90,29 @@ bool KernelSource::MayRequireShape() const {
       texts_, [](const PtxText& text) { return text.text.find(".reqntid") != std::string::npos; });
 }
 
-lowering::Digest KernelSource::ContentOf(std::string_view kernel) {
-  lowering::ContentHash hash;
+Digest KernelSource::Content() const {
+  ContentHash hash;
+  hash.Add("whole");
+  for (const PtxText& text : texts_) hash.Add(text.text);
+  return hash.Finish();
+}
+
+Digest KernelSource::ContentOf(std::string_view kernel) {
   const auto items = ItemsFor(kernel);
-  if (!items) {
-    hash.Add("whole");
-    for (const PtxText& text : texts_) hash.Add(text.text);
-    return hash.Finish();
-  }
+  return items ? ContentOf(*items) : Content();
+}
+
+Digest KernelSource::ContentOfVariables() {
+  const ptx::Outline* outline = TheOutline();
+  return outline == nullptr ? Content() : ContentOf(outline->ReachOfVariables());
+}
+
+Digest KernelSource::ContentOf(const std::vector<uint32_t>& items) {
+  ContentHash hash;
   hash.Add("part");
-  for (const uint32_t number : *items) {
+  for (const uint32_t number : items) {
     const ptx::OutlineItem& item = TheOutline()->items()[number];
-    hash.Add(item.line).Add(item.column).Add(item.text);
+    hash.Add(uint64_t{item.line}).Add(uint64_t{item.column}).Add(item.text);
   }
   return hash.Finish();
 }

@@ -64,10 +64,8 @@ WarmReport Warm(std::vector<ModuleSource> sources, unsigned threads,
         std::lock_guard lock(mutex);
         progress(done++, tasks.size(), task.kernel);
       }
-      auto compiled = Contained([&]() -> Result<CompiledImage> {
-        const auto jit = TRY(MakeJit(task.module->options));
-        return task.module->compiler.Compile(*jit, {.kernel = task.kernel, .show_progress = !progress});
-      });
+      auto compiled = Caught(
+          [&] { return task.module->compiler.Compile({.kernel = task.kernel, .show_progress = !progress}); });
       if (!compiled)
         task.error = std::move(compiled).error();
       else

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "lowering/compile.h"
+#include "lowering/llvm/output/describe_kernel.h"
 #include "lowering/llvm/output/jit.h"
 #include "ptx-parser/fatbin/fatbin.h"
 #include "runtime/engine/images.h"

@@ -21,13 +21,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-lowering::Digest KeyOf(uint64_t number) { return lowering::ContentHash().Add(number).Finish(); }
+rt::Digest KeyOf(uint64_t number) { return rt::ContentHash().Add(number).Finish(); }
 std::string Content(uint64_t number, size_t size = 1000) {
   return std::to_string(number) + std::string(size, static_cast<char>('a' + number % 26));
 }
 
 fs::path FileOf(const fs::path& directory, uint64_t number) {
-  const std::string hex = lowering::Hex(KeyOf(number));
+  const std::string hex = rt::Hex(KeyOf(number));
   return directory / hex.substr(0, 2) / hex.substr(2);
 }
 
@@ -42,6 +42,26 @@ int InChild(const std::function<int()>& work) {
 }
 
 }  // namespace
+
+TEST_CASE("digests are those of BLAKE2b with 32 bytes") {
+  // Appendix E of RFC 7693 has a program that hashes such inputs; the digests here are another
+  // implementation's.
+  const std::pair<size_t, const char*> kKnown[] = {
+      {0, "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8"},
+      {127, "f2fe67ff342e21b8f45e8f2e0bcd1d9243245d50ee6c78042e9c491388791c72"},
+      {128, "c3582f71ebb2be66fa5dd750f80baae97554f3b015663c8be377cfcb2488c1d1"},
+      {129, "f7f3c46ba2564ff4c4c162da1f5b605f9f1c4aa6a20652a9f9a337c1a2f5b9c9"},
+      {1000, "c636324d47d89f2b2434dc2c994100663fbbaea880ff020fc5de89dd0f77a1ec"}};
+  for (const auto& [size, digest] : kKnown) {
+    std::string bytes;
+    for (size_t i = 0; i < size; ++i) bytes += static_cast<char>(i);
+    CHECK(rt::Hex(rt::ContentHash().AddBytes(bytes).Finish()) == digest);
+    rt::ContentHash by_parts;
+    for (size_t i = 0; i < size; i += 7) by_parts.AddBytes(std::string_view(bytes).substr(i, 7));
+    CHECK(rt::Hex(by_parts.Finish()) == digest);
+  }
+  CHECK(rt::ContentHash().Add("ab").Add("c").Finish() != rt::ContentHash().Add("a").Add("bc").Finish());
+}
 
 TEST_CASE("what was kept is found, by another cache object too") {
   const Scratch scratch;
@@ -166,7 +186,7 @@ TEST_CASE("making room leaves files alone that are not entries") {
   const Scratch scratch;
   const fs::path directory = scratch / "cache";
   rt::KernelCache({.directory = directory}).Keep(KeyOf(1), Content(1));
-  const std::string hex = lowering::Hex(KeyOf(77));
+  const std::string hex = rt::Hex(KeyOf(77));
   std::vector<fs::path> others = {
       directory / "ab" / "0123456789012345678901234567890123456789",  // of a version control system
       directory / "ab" / hex.substr(2),                               // an entry's name, not its content

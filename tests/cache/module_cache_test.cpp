@@ -140,6 +140,33 @@ TEST_CASE("after a hit variables are one for all kernels, and can be set") {
   CHECK(Run(*Compiled(before))[2] == 106);  // its own storage
 }
 
+TEST_CASE("what a module declares, and that it is right, is kept") {
+  const Scratch scratch;
+  rt::KernelCache cache({.directory = scratch / "cache"});
+  for (const bool kept : {false, true}) {
+    INFO("kept " << kept);
+    const auto before = cache.counts();
+    const auto module = ModuleOf(kModule, &cache);
+    CHECK(module->Check());
+    const auto declaration = module->Declaration("k");
+    REQUIRE(declaration);
+    REQUIRE(declaration->parameters.size() == 1);
+    CHECK(declaration->parameters[0].size == 8);
+    const auto variables = module->Variables();
+    REQUIRE(variables);
+    REQUIRE(variables->size() == 1);
+    CHECK((*variables)[0].name == "word");
+    CHECK((*variables)[0].size == 4);
+    CHECK(cache.counts().hits - before.hits == (kept ? 3 : 0));
+    CHECK(cache.counts().stored - before.stored == (kept ? 0 : 3));
+  }
+  // Errors are found anew.
+  for (int time = 0; time < 2; ++time) {
+    CHECK_FALSE(ModuleOf(kModule + ".func f() { nonsense; }", &cache)->Check());
+    CHECK_FALSE(ModuleOf(kModule, &cache)->Declaration("absent"));
+  }
+}
+
 TEST_CASE("a table of functions is filled from a kept kernel") {
   const Scratch scratch;
   const std::string text =
@@ -242,12 +269,12 @@ TEST_CASE("a kept image that cannot be loaded is compiled again") {
   // The content of an image whose object is cut off, with a header that is right for it.
   std::string hex = name;
   std::erase(hex, '/');
-  lowering::Digest key;
+  rt::Digest key;
   for (size_t i = 0; i < key.size(); ++i)
     key[i] = static_cast<uint8_t>(std::stoul(hex.substr(2 * i, 2), nullptr, 16));
   auto content = cache.Find(key);
   REQUIRE(content);
-  auto image = rt::ImageOf(std::string_view(*content).substr(1));
+  auto image = rt::FromBytes<lowering::KernelImage>(std::string_view(*content).substr(1));
   REQUIRE(image);
   image->object.resize(image->object.size() / 2);
   cache.Keep(key, "I" + rt::BytesOf(*image));

@@ -4,6 +4,7 @@
 #include "analysis/lanes/block_order.h"
 #include "analysis/lanes/residues.h"
 #include "ir/text/text.h"
+#include "lowering/llvm/module/kernel_layout.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
 

@@ -1,28 +1,23 @@
 // Code for blocks of one shape is an improvement, never a condition: where it cannot be made, the code for
-// any shape runs. The linker puts the function below before PtxModule::ForShape (--wrap in
-// tests/CMakeLists.txt), so that tests can make it fail; the product has no switch for that.
+// any shape runs. The linker puts the function below before TheTranslator (--wrap in tests/CMakeLists.txt),
+// so that tests can make it fail; the product has no switch for that.
 #include <catch2/catch.hpp>
 #include <functional>
+#include <memory>
 #include <new>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "ir/internal_error.h"
-#include "lowering/compile.h"
 #include "runtime/engine/kernel_module.h"
+#include "runtime/engine/translator_object.h"
 
 using namespace ptx2cpu;
 
-#define FOR_SHAPE                                                                             \
-  "_ZNK7ptx2cpu8lowering9PtxModule8ForShapeESt17basic_string_viewIcSt11char_traitsIcEERKNS0_" \
-  "12BuildOptionsENS_8analysis11LaunchShapeE"
-
-// As member functions are called: the object is the first argument.
-Result<lowering::BuildOptions> RealForShape(const lowering::PtxModule* module, std::string_view kernel,
-                                            const lowering::BuildOptions& options,
-                                            analysis::LaunchShape shape) __asm__("__real_" FOR_SHAPE);
-Result<lowering::BuildOptions> WrappedForShape(const lowering::PtxModule* module, std::string_view kernel,
-                                               const lowering::BuildOptions& options,
-                                               analysis::LaunchShape shape) __asm__("__wrap_" FOR_SHAPE);
+#define THE_TRANSLATOR "_ZN7ptx2cpu2rt13TheTranslatorEv"
+Result<const lowering::Translator*> RealTranslator() __asm__("__real_" THE_TRANSLATOR);
+Result<const lowering::Translator*> WrappedTranslator() __asm__("__wrap_" THE_TRANSLATOR);
 
 namespace {
 
@@ -65,6 +60,45 @@ DONE:
 
 constexpr Dim3 kBlock = {32, 1, 1};
 
+// The real one, but for what the tests make fail where a shape is named.
+class FailingModule final : public lowering::TranslatedModule {
+ public:
+  explicit FailingModule(std::shared_ptr<const lowering::TranslatedModule> real) : real_(std::move(real)) {}
+  Status CheckInstructions() const override { return real_->CheckInstructions(); }
+  Result<lowering::DeclaredVariables> Variables() const override { return real_->Variables(); }
+  Result<lowering::KernelDeclaration> Declaration(std::string_view kernel) const override {
+    return real_->Declaration(kernel);
+  }
+  Place PlaceOf(uint32_t ptx_line) const override { return real_->PlaceOf(ptx_line); }
+  Result<std::optional<lowering::KernelImage>> Compile(
+      std::string_view kernel, const lowering::CodeOptions& options,
+      const lowering::CompileControl& control) const override {
+    if (!options.block) return real_->Compile(kernel, options, control);
+    ++asked;
+    if (before_shape) before_shape();
+    if (failure) return Fail(*failure);
+    return real_->Compile(kernel, options, control);
+  }
+
+ private:
+  const std::shared_ptr<const lowering::TranslatedModule> real_;
+};
+
+class FailingTranslator final : public lowering::Translator {
+ public:
+  Result<std::shared_ptr<const lowering::TranslatedModule>> Parse(lowering::PtxSource source) const override {
+    return std::make_shared<FailingModule>(TRY(real->Parse(std::move(source))));
+  }
+  Result<std::shared_ptr<const lowering::TranslatedModule>> Link(
+      std::vector<lowering::PtxSource> sources) const override {
+    return std::make_shared<FailingModule>(TRY(real->Link(std::move(sources))));
+  }
+  uint32_t PtxLineOf(const lowering::KernelImage& image, uint64_t text_offset) const override {
+    return real->PtxLineOf(image, text_offset);
+  }
+  const lowering::Translator* real = nullptr;
+};
+
 std::vector<uint32_t> Run(const ptx2cpu_kernel& kernel) {
   std::vector<uint32_t> words(32, 77);
   uint32_t* const out = words.data();
@@ -89,13 +123,10 @@ std::shared_ptr<const rt::KernelCode> Compiled() {
 
 }  // namespace
 
-Result<lowering::BuildOptions> WrappedForShape(const lowering::PtxModule* module, std::string_view kernel,
-                                               const lowering::BuildOptions& options,
-                                               analysis::LaunchShape shape) {
-  ++asked;
-  if (before_shape) before_shape();
-  if (failure) return Fail(*failure);
-  return RealForShape(module, kernel, options, shape);
+Result<const lowering::Translator*> WrappedTranslator() {
+  static FailingTranslator translator;
+  translator.real = TRY(RealTranslator());
+  return &translator;
 }
 
 TEST_CASE("a kernel that resumes has other code for a shape that spares it, with the same results") {

@@ -62,8 +62,6 @@ install(FILES ${PROJECT_BINARY_DIR}/package/ptx2cpuConfig.cmake ${PROJECT_BINARY
   DESTINATION ${PTX2CPU_INSTALL_CMAKE})
 
 if(TARGET ptx2cpu)
-  # libLLVM need not be on the loader's default path.
-  set_target_properties(ptx2cpu PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS ptx2cpu RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   set(manual ${PROJECT_BINARY_DIR}/share/ptx2cpu.1)
   set(completion ${PROJECT_BINARY_DIR}/share/ptx2cpu)

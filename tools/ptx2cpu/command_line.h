@@ -17,6 +17,12 @@ struct Option {
   std::string_view value;  // "X[,Y,Z]"; empty: a switch
   std::string_view help;
   bool repeats = false;
+
+  std::string_view LongName() const { return name.substr(0, name.find(',')); }
+  std::string_view ShortName() const {  // empty: none
+    const size_t comma = name.find(',');
+    return comma == std::string_view::npos ? std::string_view{} : name.substr(comma + 1);
+  }
 };
 
 // The options and plain arguments of one call, checked against a verb's table.
@@ -48,7 +54,7 @@ struct Verb {
   std::string_view summary;      // one line
   std::string_view description;  // paragraphs
   std::span<const Option> options;
-  Status (*run)(const Arguments&);
+  Status (*run)(const Arguments&);  // null: in the object with the compiler
   Arguments::Words words = Arguments::Words::kAll;
 };
 

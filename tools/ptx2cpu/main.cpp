@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "tools/ptx2cpu/command_line.h"
+#include "tools/ptx2cpu/verbs.h"
 
 namespace {
 
@@ -43,7 +43,8 @@ int main(int count, char** words) {
       if (error.hint.empty()) error.hint = fmt::format("usage: ptx2cpu {} {}", verb.name, verb.usage);
       return Report(error);
     }
-    const Status status = verb.run(*arguments);
+    const Status status =
+        verb.run != nullptr ? verb.run(*arguments) : tool::RunInObject(verb.name, *arguments);
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
       fmt::print(stderr, "error: cannot write to standard output\n");
       return static_cast<int>(ErrorCode::kFile);

@@ -42,11 +42,6 @@ Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
   return {};
 }
 
-Result<lowering::PtxModule> Source::Open() const {
-  if (linked) return lowering::PtxModule::Link(texts);
-  return lowering::PtxModule::Parse(texts[0].text, texts[0].name);
-}
-
 namespace {
 
 Source MakeSource(std::vector<ptx::PtxImage> images, const std::string& file,

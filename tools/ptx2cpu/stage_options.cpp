@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <string>
 
 #include "lowering/llvm/module/emit_options.h"
-#include "lowering/llvm/module/target.h"
 
 namespace ptx2cpu::tool {
 
@@ -82,7 +82,9 @@ Result<lowering::BuildOptions> ReadBuildOptions(const Arguments& arguments, cons
 }
 
 Result<uint32_t> ReadLaneWidth(const Arguments& arguments) {
-  const uint64_t width = TRY(arguments.Number("--width", lowering::LaneWidthWanted(), 64));
+  const char* wanted = std::getenv("PTX2CPU_WIDTH");
+  const uint64_t otherwise = wanted == nullptr ? 0 : std::strtoul(wanted, nullptr, 10);
+  const uint64_t width = TRY(arguments.Number("--width", otherwise, 64));
   if (lowering::IsLaneWidth(static_cast<uint32_t>(width))) return static_cast<uint32_t>(width);
   return Fail(BadValue("--width", std::to_string(width), "1, 4, 8, 16, 32 or 64"));
 }

@@ -16,8 +16,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kRedirect = "libptx2cpu_redirect.so";
-
 std::string Environment(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? "" : text;
@@ -74,7 +72,7 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
     settings.push_back({name, old.empty() ? value : value + separator + old});
   };
   before("LD_LIBRARY_PATH", folder, ':');
-  before("LD_PRELOAD", folder + "/" + std::string(kRedirect), ':');
+  before("LD_PRELOAD", folder + "/" + kRedirectLibrary, ':');
   struct Mapped {
     const char* option;
     const char* variable;
@@ -105,21 +103,6 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
 }
 
 }  // namespace
-
-Result<std::string> DropInFolder() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  fs::path folder;
-  for (const char* place : {PTX2CPU_DROP_IN_FOLDER, "../lib/ptx2cpu"}) {  // as installed, as built
-    folder = (self.parent_path() / place).lexically_normal();
-    if (fs::exists(folder / kRedirect, error)) return folder.string();
-  }
-  return Fail(Error{ErrorCode::kFile,
-                    fmt::format("the CUDA libraries are not in '{}'", folder.string()),
-                    {},
-                    {},
-                    "they are installed with the program: install or build all of it"});
-}
 
 Status RunExec(const Arguments& arguments) {
   const std::string folder = TRY(DropInFolder());

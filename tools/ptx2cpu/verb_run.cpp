@@ -8,6 +8,7 @@
 
 #include "runtime/check/checks.h"
 #include "runtime/check/finding.h"
+#include "runtime/engine/kernel_module.h"
 #include "runtime/engine/ptx2cpu.h"
 #include "tools/harness/guarded_buffers.h"
 #include "tools/ptx2cpu/check_options.h"
@@ -40,8 +41,10 @@ Result<Program> LoadProgram(const Arguments& arguments, const KernelChoice& choi
 // The program's variables and the call's buffers are what checked code may access.
 Status TellChecks(const KernelChoice& choice, const Program& program,
                   std::vector<std::span<std::byte>> memory) {
-  const lowering::PtxModule ptx = TRY(choice.source.Open());
-  for (const ir::Variable& variable : TRY(ptx.Variables()).variables) {
+  std::vector<rt::PtxText> texts;
+  for (const auto& source : choice.source.texts) texts.push_back({source.text, source.name});
+  const auto module = rt::KernelModule::Make(std::move(texts));
+  for (const rt::ModuleVariable& variable : TRY(module->Variables())) {
     if (const auto storage = program.Variable(variable.name)) memory.push_back(*storage);
   }
   const auto find = [memory](uintptr_t address) -> std::optional<rt::check::MemoryRange> {
@@ -70,19 +73,16 @@ Status TellChecks(const KernelChoice& choice, const Program& program,
 Status RunRun(const Arguments& arguments) {
   if (arguments.Has("--jit") && arguments.Has("--interpret"))
     return Fail(ErrorCode::kUsage, "--jit and --interpret contradict each other");
-  if (arguments.Has("--interpret")) return InterpretKernel(arguments, "");
+  const bool interprets = arguments.Has("--interpret");
+  if (interprets || arguments.Has("--dump-after") || arguments.Has("--time-passes"))
+    TRY_STATUS(RunInObject("run", arguments));
+  if (interprets) return {};
   const KernelChoice choice = TRY(ChooseKernel(arguments));
   const lowering::BuildOptions build = TRY(ReadBuildOptions(arguments, choice.source));
   harness::KernelCall call = TRY(ReadKernelCall(arguments));
   Shape shape{
       {call.grid.x, call.grid.y, call.grid.z}, {call.block.x, call.block.y, call.block.z}, call.shared_bytes};
   shape.max_workers = static_cast<unsigned>(TRY(arguments.Number("--threads", 0, 4096)));
-  if (!build.pipeline.dump_after.empty() || arguments.Has("--time-passes")) {
-    std::vector<lowering::StageTime> times;
-    const lowering::PtxModule ptx = TRY(choice.source.Open());
-    static_cast<void>(TRY(ptx.Build(choice.kernel, build, &times)));
-    if (arguments.Has("--time-passes")) PrintTimes(times);
-  }
   const std::vector<Setting> checks = TRY(CheckSettings(arguments));
   for (const Setting& setting : checks) setenv(setting.name.c_str(), setting.value.c_str(), 1);
   const Program program = TRY(LoadProgram(arguments, choice, build));

@@ -202,26 +202,26 @@ constexpr Verb kVerbs[] = {
      "own, found, NVIDIA's (whose calls fail) or missing. The exit code is 7 if a kernel is refused, else 8 "
      "if "
      "a library is missing or NVIDIA's, else 0.",
-     kCheckOptions, RunCheck},
+     kCheckOptions, nullptr},
     {"parse", "FILE... [--check]", "parse PTX and print it back from the syntax tree",
      "Prints the PTX as the syntax tree holds it. All errors of a run are reported with file, line, column, "
      "the line itself and what was expected. --check also matches "
      "every instruction with the instruction table.",
-     kParseOptions, RunParse},
+     kParseOptions, nullptr},
     {"ir", "FILE... --kernel NAME [--stop-after PASS]",
      "print the SSA IR of a kernel at any point of the pipeline",
      "Translates one kernel to the IR and runs the passes up to --stop-after (default: the last one). "
      "--dump-after shows the IR after single passes.",
-     kIrOptions, RunIr},
+     kIrOptions, nullptr},
     {"cfg", "FILE... --kernel NAME [--at STAGE] --format dot|svg|text", "draw the control flow graph",
      "Basic blocks with their PTX, edges with predicates, barriers marked by level, parallel regions as "
      "coloured clusters, divergent branches marked: shows why a loop was split.",
-     kCfgOptions, RunCfg},
+     kCfgOptions, nullptr},
     {"compile", "FILE... -o OUT.o|OUT.so|OUT.s|OUT.ll [--target=...]", "compile kernels ahead of time",
      "Compiles one kernel (--kernel) or all kernels of a file to an object, shared object, assembly or LLVM "
      "IR. Next to an .o or .so it writes OUT.h, which declares "
      "each kernel with a typed launch function; link it with libptx2cpu_rt.a.",
-     kCompileOptions, RunCompile},
+     kCompileOptions, nullptr},
     {"run",
      "FILE... --kernel NAME --grid X[,Y,Z] --block X[,Y,Z] [--shared BYTES] [--threads N] "
      "[--jit|--interpret] --arg SPEC ...",
@@ -233,7 +233,7 @@ constexpr Verb kVerbs[] = {
      "run a kernel in the interpreter, at any point of the pipeline",
      "The interpreter is slow and exact; it runs the IR of any stage and checks every shared and local "
      "access.",
-     kInterpretOptions, RunInterpret},
+     kInterpretOptions, nullptr},
     {"explain", "'INSTRUCTION' | ROW | --kernel NAME FILE...",
      "show how an instruction or a kernel is translated",
      "For an instruction (in quotes): its row of the instruction table, its IR, LLVM IR and assembly. For a "
@@ -241,7 +241,7 @@ constexpr Verb kVerbs[] = {
      "and how wide, which accesses are slow, why a loop is none; with PTX lines. PTX2CPU_REMARKS=1 prints "
      "the "
      "same for each kernel that a program compiles.",
-     kExplainOptions, RunExplain},
+     kExplainOptions, nullptr},
     {"warm", "FILE|DIR... [--json]", "compile the kernels of programs and libraries before they run",
      "Compiles every kernel of the files, and of all files below the directories, into the cache that "
      "programs read, several kernels at a time. Reports how many were already in the cache, how many were "

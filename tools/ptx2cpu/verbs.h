@@ -12,18 +12,22 @@
 
 namespace ptx2cpu::tool {
 
+// In the program:
 Status RunExtract(const Arguments&);
+Status RunRun(const Arguments&);
+Status RunWarm(const Arguments&);
+Status RunExec(const Arguments&);
+Status RunDevices(const Arguments&);
+// In the object with the compiler:
 Status RunParse(const Arguments&);
 Status RunIr(const Arguments&);
 Status RunCfg(const Arguments&);
 Status RunCompile(const Arguments&);
-Status RunRun(const Arguments&);
 Status RunInterpret(const Arguments&);
 Status RunExplain(const Arguments&);
 Status RunCheck(const Arguments&);
-Status RunWarm(const Arguments&);
-Status RunExec(const Arguments&);
-Status RunDevices(const Arguments&);
+// What `run` prints of stages, or all of it with --interpret.
+Status RunStages(const Arguments&);
 
 // One program: an image, or the modules of an -rdc program or of several files, which are linked.
 struct Source {
@@ -67,6 +71,13 @@ Status InterpretKernel(const Arguments& arguments, std::string stage);
 // The folder of libcuda.so.1, libcudart.so.* and what exec preloads: beside this program. kFile when it is
 // not there.
 Result<std::string> DropInFolder();
+inline constexpr const char* kRedirectLibrary = "libptx2cpu_redirect.so";
+
+// The verbs that need the compiler itself are a shared object, libptx2cpu_verbs.so in that folder, with LLVM.
+// It exports for each verb a function of this type and of the name kVerbFunction and the verb.
+using VerbFunction = void(const Arguments& arguments, Status& status);
+inline constexpr const char* kVerbFunction = "ptx2cpu_verb_";
+Status RunInObject(std::string_view verb, const Arguments& arguments);
 
 bool ColoursWanted();  // standard output is a terminal and NO_COLOR is not set
 

@@ -6,7 +6,7 @@
 
 #include "ir/function.h"
 #include "ir/result.h"
-#include "lowering/llvm/module/kernel_description.h"
+#include "lowering/load/kernel_description.h"
 
 namespace ptx2cpu::lowering {
 

@@ -6,6 +6,7 @@
 #include "lowering/llvm/module/names.h"
 #include "lowering/llvm/module/services.h"
 #include "lowering/llvm/module/widen.h"
+#include "lowering/load/kernel_image.h"
 
 namespace ptx2cpu::lowering {
 

@@ -15,6 +15,4 @@ std::string CName(std::string_view ptx_name) {
   return name;
 }
 
-std::string IdentityName(std::string_view function) { return "ptx2cpu.identity." + std::string(function); }
-
 }  // namespace ptx2cpu::lowering

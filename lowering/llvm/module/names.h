@@ -13,7 +13,5 @@ std::string CName(std::string_view ptx_name);
 // The symbol of a kernel's block function, or of its step function when it is resumable; a name of its own,
 // because a kernel may be called memset.
 std::string EntryName(const ir::Function& kernel);
-// Of the variable whose address is a function's address.
-std::string IdentityName(std::string_view function);
 
 }  // namespace ptx2cpu::lowering

@@ -2,7 +2,7 @@
 
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/SubtargetFeature.h>
 #include <llvm/TargetParser/Triple.h>
@@ -13,6 +13,7 @@
 #include <string>
 
 #include "ir/internal_error.h"
+#include "lowering/llvm/module/machines.h"
 #include "lowering/llvm/module/target_machine.h"
 
 namespace ptx2cpu::lowering {
@@ -36,12 +37,7 @@ void InitialiseTargets() {
     // process.
     llvm::install_fatal_error_handler(OnFatalError);
     llvm::install_bad_alloc_error_handler(OnNoMemory);
-    llvm::InitializeAllTargetInfos();
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    llvm::InitializeAllAsmPrinters();
-    llvm::InitializeAllAsmParsers();
-    llvm::InitializeAllDisassemblers();
+    InitialiseMachines();
   });
 }
 

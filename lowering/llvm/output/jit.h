@@ -1,8 +1,8 @@
 // Kernels as code of this process: one kernel per Add, compiled on request. No LLVM type appears here.
 //
-// A Jit owns the storage of module variables (one per name, shared by all kernels added) and all code; both
-// live as long as it does. Calls from several threads are safe; kernels are compiled outside the lock.
-// Add is Declare, Compile and Load; code that keeps images of kernels (kernel_image.h) calls these.
+// A Jit is code generation for the machine and options that it was created with, and a loader of what that
+// makes. Calls from several threads are safe; kernels are compiled outside the loader's lock. Add is Declare,
+// Compile and Load.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,11 @@
 #include "lowering/llvm/module/emit_options.h"
 #include "lowering/llvm/module/lane_report.h"
 #include "lowering/llvm/module/target.h"
-#include "lowering/llvm/output/kernel_image.h"
-#include "runtime/abi/abi.h"
+#include "lowering/load/kernel_loader.h"
 
 namespace ptx2cpu::lowering {
+
+struct EmitOptions;
 
 struct JitOptions {
   // All of the table (runtime/entry/entry_point_list.h); code generation does not link the runtime.
@@ -35,11 +36,7 @@ struct JitOptions {
   bool debug_info = true;
 };
 
-struct CompiledKernel {
-  const ptx2cpu_kernel* kernel = nullptr;  // descriptor for launchers; lives as long as the Jit
-  std::span<const std::byte> object;       // the object file it was loaded from
-  uintptr_t code_begin = 0, code_end = 0;  // the kernel and its callees
-};
+using CompiledKernel = LoadedKernel;
 
 class Jit {
  public:
@@ -63,23 +60,13 @@ class Jit {
   // Machine code and what a loader must know; changes nothing here.
   Result<KernelImage> Compile(const ir::Module& module, std::string_view kernel,
                               const CompileOptions& options) const;
-  Result<CompiledKernel> Load(KernelImage image);
-  // Provides variables with storage and their first contents. One whose contents name functions or shared
-  // addresses waits for the first kernel that reaches it.
-  Status Declare(const std::vector<VariableImage>& variables);
-
-  // Storage of a .global or .const variable; nullptr before it was declared or a kernel that reaches it
-  // loaded.
-  std::byte* Variable(std::string_view name) const;
-  // Storage for a variable that the caller owns; before it is declared or a kernel that uses it is loaded.
-  enum class Contents : uint8_t {
-    kKeep,     // the caller's
-    kInitial,  // those of the PTX are written there when the variable is declared
-  };
-  Status Bind(std::string_view name, std::byte* address, Contents contents = Contents::kKeep);
-
-  const Target& target() const;
-  uint32_t lane_width() const;
+  Result<CompiledKernel> Load(KernelImage image) { return loader_.Load(std::move(image)); }
+  Status Declare(const std::vector<VariableImage>& variables) { return loader_.Declare(variables); }
+  std::byte* Variable(std::string_view name) const { return loader_.Variable(name); }
+  using Contents = KernelLoader::Contents;
+  Status Bind(std::string_view name, std::byte* address, Contents contents = Contents::kKeep) {
+    return loader_.Bind(name, address, contents);
+  }
 
   // PTX and source line of an address in generated code.
   std::optional<ir::Position> LineOf(uintptr_t pc) const;
@@ -91,9 +78,14 @@ class Jit {
   Result<LaneReport> ReportLanes(const ir::Module& module, std::string_view kernel) const;
 
  private:
-  struct State;
-  explicit Jit(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit Jit(JitOptions options);
+  EmitOptions EmitOptionsFor(std::string_view kernel, std::optional<AlignmentChecks> alignment = {}) const;
+
+  JitOptions options_;
+  KernelLoader loader_;
 };
+
+// Of an address in the code of a kernel; `text_offset` counts from the start of section .text.
+std::optional<ir::Position> LineInObject(const KernelImage& image, uint64_t text_offset);
 
 }  // namespace ptx2cpu::lowering

@@ -66,24 +66,4 @@ std::optional<ir::Position> LineTable::Find(uint64_t text_offset) const {
   return position;
 }
 
-Result<TextSection> FindInText(std::string_view object, std::string_view symbol) {
-  std::unique_ptr<llvm::object::ObjectFile> file = Open(object);
-  if (file == nullptr) return Fail(ErrorCode::kInternal, "the object file cannot be read");
-  TextSection result;
-  if (auto text = TextOf(*file)) result.size = text->getSize();
-  for (const llvm::object::SymbolRef& candidate : file->symbols()) {
-    llvm::Expected<llvm::StringRef> name = candidate.getName();
-    if (!name) {
-      llvm::consumeError(name.takeError());
-      continue;
-    }
-    if (std::string_view(name->data(), name->size()) != symbol) continue;
-    llvm::Expected<uint64_t> value = candidate.getValue();
-    if (!value) return Fail(ErrorCode::kInternal, llvm::toString(value.takeError()));
-    result.symbol_offset = *value;
-    return result;
-  }
-  return Fail(ErrorCode::kInternal, "the object file has no symbol " + std::string(symbol));
-}
-
 }  // namespace ptx2cpu::lowering

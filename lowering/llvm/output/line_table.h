@@ -33,10 +33,4 @@ class LineTable {
   uint64_t text_section_ = 0;
 };
 
-// Section .text of an object: where a symbol lies in it, and its size.
-struct TextSection {
-  uint64_t symbol_offset = 0, size = 0;
-};
-Result<TextSection> FindInText(std::string_view object, std::string_view symbol);
-
 }  // namespace ptx2cpu::lowering

@@ -26,8 +26,8 @@ struct Header {
   uint32_t format;
   uint32_t header_bytes;
   uint64_t content_bytes;
-  lowering::Digest key;
-  lowering::Digest checksum;  // of the content
+  Digest key;
+  Digest checksum;  // of the content
 };
 static_assert(sizeof(Header) == 88);
 
@@ -79,7 +79,7 @@ bool ReadHeader(const File& file, Header& header) {
   return file.Read(&header, sizeof header) && std::memcmp(header.magic, kMagic, sizeof kMagic) == 0;
 }
 
-bool ReadContent(const File& file, uint64_t file_bytes, const lowering::Digest& key, std::string& content) {
+bool ReadContent(const File& file, uint64_t file_bytes, const Digest& key, std::string& content) {
   Header header;
   if (!ReadHeader(file, header) || header.format != kFormat || header.header_bytes != sizeof header)
     return false;
@@ -87,7 +87,7 @@ bool ReadContent(const File& file, uint64_t file_bytes, const lowering::Digest& 
       header.content_bytes + sizeof header != file_bytes)
     return false;
   content.resize(header.content_bytes);
-  return file.Read(content.data(), content.size()) && lowering::HashOf(content) == header.checksum;
+  return file.Read(content.data(), content.size()) && HashOf(content) == header.checksum;
 }
 
 bool IsHex(std::string_view text) {
@@ -111,8 +111,8 @@ int OpenToRead(int directory, const std::string& name) {
 
 }  // namespace
 
-std::string EntryName(const lowering::Digest& key) {
-  const std::string hex = lowering::Hex(key);
+std::string EntryName(const Digest& key) {
+  const std::string hex = Hex(key);
   return hex.substr(0, kFolderDigits) + "/" + hex.substr(kFolderDigits);
 }
 
@@ -120,7 +120,7 @@ EntryNameKind KindOfEntryName(std::string_view folder, std::string_view file) {
   if (folder.size() != kFolderDigits || !IsHex(folder)) return EntryNameKind::kForeign;
   if (file.starts_with(kUnfinishedPrefix) && IsWriter(file.substr(kUnfinishedPrefix.size())))
     return EntryNameKind::kUnfinished;
-  constexpr size_t kDigits = 2 * std::tuple_size_v<lowering::Digest>;
+  constexpr size_t kDigits = 2 * std::tuple_size_v<Digest>;
   return file.size() == kDigits - kFolderDigits && IsHex(file) ? EntryNameKind::kEntry
                                                                : EntryNameKind::kForeign;
 }
@@ -139,8 +139,7 @@ bool RemoveEntry(int directory, const std::string& name) {
 
 uint64_t EntryFileBytes(uint64_t content) { return content + sizeof(Header); }
 
-EntryState ReadEntry(int directory, const std::string& name, const lowering::Digest& key,
-                     std::string& content) {
+EntryState ReadEntry(int directory, const std::string& name, const Digest& key, std::string& content) {
   const File file(OpenToRead(directory, name));
   if (file.get() < 0) return errno == ENOENT || errno == ENOTDIR ? EntryState::kAbsent : EntryState::kForeign;
   struct stat status{};
@@ -157,8 +156,7 @@ EntryState ReadEntry(int directory, const std::string& name, const lowering::Dig
   return EntryState::kGood;
 }
 
-bool WriteEntry(int directory, const std::string& name, const lowering::Digest& key,
-                const std::string& content) {
+bool WriteEntry(int directory, const std::string& name, const Digest& key, const std::string& content) {
   if (content.size() > kMaxContent || !WithinFileLimit(EntryFileBytes(content.size()))) return false;
   const size_t slash = name.rfind('/');
   const std::string folder = name.substr(0, slash);
@@ -178,7 +176,7 @@ bool WriteEntry(int directory, const std::string& name, const lowering::Digest& 
     header.header_bytes = sizeof header;
     header.content_bytes = content.size();
     header.key = key;
-    header.checksum = lowering::HashOf(content);
+    header.checksum = HashOf(content);
     good = file.Write(&header, sizeof header) && file.Write(content.data(), content.size());
   }
   good = good && renameat(directory, unfinished.c_str(), directory, name.c_str()) == 0;

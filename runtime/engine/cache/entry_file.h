@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "lowering/llvm/output/content_hash.h"
+#include "runtime/engine/cache/content_hash.h"
 
 namespace ptx2cpu::rt {
 
@@ -20,15 +20,13 @@ enum class EntryState : uint8_t {
 };
 
 // `directory`: an open descriptor. The entry's content when good; also marks it as used now.
-EntryState ReadEntry(int directory, const std::string& name, const lowering::Digest& key,
-                     std::string& content);
+EntryState ReadEntry(int directory, const std::string& name, const Digest& key, std::string& content);
 
 // False if the file system does not accept it; nothing is left then.
-bool WriteEntry(int directory, const std::string& name, const lowering::Digest& key,
-                const std::string& content);
+bool WriteEntry(int directory, const std::string& name, const Digest& key, const std::string& content);
 
 // The name of a key's entry below the cache's directory: two digits, a slash, the rest of the key.
-std::string EntryName(const lowering::Digest& key);
+std::string EntryName(const Digest& key);
 
 // What WriteEntry could have written under a name.
 enum class EntryNameKind : uint8_t {

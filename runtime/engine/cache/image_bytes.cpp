@@ -25,6 +25,10 @@ class Archive {
 #include "runtime/abi/kernel_fields.def"
     Fields(image.resumes, image.entry, image.variables, image.ptx_name, image.source_files, image.object);
   }
+  void Field(lowering::DeclaredVariables& variables) { Fields(variables.list, variables.images); }
+  void Field(lowering::KernelDeclaration& declaration) {
+    Fields(declaration.parameters, declaration.max_threads, declaration.required_cluster);
+  }
 
  private:
   void Field(lowering::ParameterRow& row) {
@@ -47,6 +51,10 @@ class Archive {
     requires std::is_empty_v<Empty>
   void Field(Empty&) {}
 
+  void Field(lowering::KernelDeclaration::Parameter& p) { Fields(p.offset, p.size); }
+  void Field(lowering::DeclaredVariable& v) {
+    Fields(v.name, v.size, v.align, v.is_constant, v.is_managed, v.is_extern, v.is_internal);
+  }
   void Field(lowering::VariableImage& v) {
     Fields(v.name, v.size, v.align, v.is_extern, v.waits_for_kernel, v.initial, v.addresses);
   }
@@ -108,21 +116,31 @@ class Archive {
   bool good_ = true;
 };
 
-}  // namespace
-
-std::string BytesOf(const lowering::KernelImage& image) {
+template <typename T>
+std::string Written(const T& value) {
   std::string bytes;
   Archive archive(bytes);
-  archive.Field(const_cast<lowering::KernelImage&>(image));  // writing changes nothing
+  archive.Field(const_cast<T&>(value));  // writing changes nothing
   return bytes;
 }
 
-std::optional<lowering::KernelImage> ImageOf(std::string_view bytes) {
-  lowering::KernelImage image;
+}  // namespace
+
+std::string BytesOf(const lowering::KernelImage& image) { return Written(image); }
+std::string BytesOf(const lowering::DeclaredVariables& variables) { return Written(variables); }
+std::string BytesOf(const lowering::KernelDeclaration& declaration) { return Written(declaration); }
+
+template <typename T>
+std::optional<T> FromBytes(std::string_view bytes) {
+  T value;
   Archive archive(bytes);
-  archive.Field(image);
+  archive.Field(value);
   if (!archive.complete()) return std::nullopt;
-  return image;
+  return value;
 }
+
+template std::optional<lowering::KernelImage> FromBytes(std::string_view bytes);
+template std::optional<lowering::DeclaredVariables> FromBytes(std::string_view bytes);
+template std::optional<lowering::KernelDeclaration> FromBytes(std::string_view bytes);
 
 }  // namespace ptx2cpu::rt

@@ -1,16 +1,23 @@
-// A kernel's image as bytes: little-endian, the same for the same image.
+// What the translator answers as bytes: little-endian, the same for the same answer.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "lowering/llvm/output/kernel_image.h"
+#include "lowering/translator/translator.h"
 
 namespace ptx2cpu::rt {
 
 std::string BytesOf(const lowering::KernelImage& image);
-// Nothing if the bytes are not an image. Never reads beyond them.
-std::optional<lowering::KernelImage> ImageOf(std::string_view bytes);
+std::string BytesOf(const lowering::DeclaredVariables& variables);
+std::string BytesOf(const lowering::KernelDeclaration& declaration);
+// Nothing if the bytes are not one. Never reads beyond them.
+template <typename T>
+std::optional<T> FromBytes(std::string_view bytes);
+
+extern template std::optional<lowering::KernelImage> FromBytes(std::string_view bytes);
+extern template std::optional<lowering::DeclaredVariables> FromBytes(std::string_view bytes);
+extern template std::optional<lowering::KernelDeclaration> FromBytes(std::string_view bytes);
 
 }  // namespace ptx2cpu::rt

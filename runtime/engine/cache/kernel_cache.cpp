@@ -186,7 +186,7 @@ int KernelCache::Open(bool make) {
   return descriptor;
 }
 
-std::optional<std::string> KernelCache::Find(const lowering::Digest& key) {
+std::optional<std::string> KernelCache::Find(const Digest& key) {
   State& s = *state_;
   std::unique_lock lock(s.mutex);
   const OpenDirectory directory(Open(false));
@@ -207,14 +207,14 @@ std::optional<std::string> KernelCache::Find(const lowering::Digest& key) {
   return std::nullopt;
 }
 
-bool KernelCache::Has(const lowering::Digest& key) {
+bool KernelCache::Has(const Digest& key) {
   std::unique_lock lock(state_->mutex);
   const OpenDirectory directory(Open(false));
   lock.unlock();
   return directory.get() >= 0 && faccessat(directory.get(), EntryName(key).c_str(), R_OK, 0) == 0;
 }
 
-void KernelCache::Keep(const lowering::Digest& key, const std::string& content) {
+void KernelCache::Keep(const Digest& key, const std::string& content) {
   State& s = *state_;
   const uint64_t bytes = EntryFileBytes(content.size());
   if (bytes > settings_.most_bytes) return;

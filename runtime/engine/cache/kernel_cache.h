@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "lowering/llvm/output/content_hash.h"
+#include "runtime/engine/cache/content_hash.h"
 
 namespace ptx2cpu::rt {
 
@@ -29,10 +29,10 @@ class KernelCache {
   KernelCache(const KernelCache&) = delete;
   KernelCache& operator=(const KernelCache&) = delete;
 
-  std::optional<std::string> Find(const lowering::Digest& key);
+  std::optional<std::string> Find(const Digest& key);
   // Whether there is an entry; it may be damaged. Not counted.
-  bool Has(const lowering::Digest& key);
-  void Keep(const lowering::Digest& key, const std::string& content);
+  bool Has(const Digest& key);
+  void Keep(const Digest& key, const std::string& content);
 
   const std::filesystem::path& directory() const { return settings_.directory; }
   struct Counts {

@@ -1,16 +1,13 @@
-// A compiled kernel as plain data: the object file and everything a JIT needs to load it without the IR. It
-// can be written to a file and read back (runtime/engine/cache does). No LLVM type appears here.
+// A compiled kernel as plain data: the object file and everything a loader needs. It can be written to a file
+// and read back (runtime/engine/cache does). Neither the IR nor LLVM appears here.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "ir/function.h"
-#include "ir/result.h"
-#include "lowering/llvm/module/kernel_layout.h"
-#include "lowering/llvm/module/names.h"
+#include "lowering/load/kernel_description.h"
 
 namespace ptx2cpu::lowering {
 
@@ -27,11 +24,16 @@ struct VariableImage {
   std::string name;
   uint64_t size = 0;
   uint32_t align = 1;
-  bool is_extern = false;         // declared: another module or Jit::Bind provides it
+  bool is_extern = false;         // declared: another module or KernelLoader::Bind provides it
   bool waits_for_kernel = false;  // its contents hold shared addresses, which only a kernel's image has
   std::vector<uint8_t> initial;   // shorter than size: the rest is zero
   std::vector<Address> addresses;
 };
+
+// Of the variable whose address is a function's address.
+inline std::string IdentityName(std::string_view function) {
+  return "ptx2cpu.identity." + std::string(function);
+}
 
 struct KernelImage : KernelDescription {
   std::string entry;                     // symbol of the block or step function
@@ -41,10 +43,5 @@ struct KernelImage : KernelDescription {
   std::vector<std::string> source_files;
   std::string object;
 };
-
-// Everything except the object.
-KernelImage DescribeKernel(const ir::Module& module, const ir::Function& kernel, const KernelLayout& layout);
-// The .global and .const variables of a module. Those that wait for a kernel have no addresses here.
-std::vector<VariableImage> DescribeVariables(const ir::Module& module);
 
 }  // namespace ptx2cpu::lowering

@@ -1,7 +1,8 @@
-#include "lowering/llvm/output/kernel_image.h"
+#include "lowering/llvm/output/describe_kernel.h"
 
 #include <algorithm>
 
+#include "lowering/llvm/module/names.h"
 #include "lowering/llvm/output/object.h"
 
 namespace ptx2cpu::lowering {

@@ -1,4 +1,4 @@
-#include "lowering/llvm/output/jit_storage.h"
+#include "lowering/load/variable_storage.h"
 
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-// Storage of module variables inside a process. Internal to this folder.
+// Storage of module variables inside a process.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "lowering/llvm/output/kernel_image.h"
+#include "ir/result.h"
+#include "lowering/load/kernel_image.h"
 
 namespace ptx2cpu::lowering {
 

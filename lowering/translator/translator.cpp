@@ -1,0 +1,135 @@
+#include "lowering/translator/translator.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "ir/internal_error.h"
+#include "lowering/compile.h"
+#include "lowering/llvm/output/describe_kernel.h"
+#include "lowering/llvm/output/jit.h"
+
+namespace ptx2cpu::lowering {
+
+namespace {
+
+// Code does not depend on where the PTX came from, so its line table does not name that place.
+constexpr const char* kAnyName = "kernel.ptx";
+
+Status PrintRemarks(const Jit& jit, const ir::Module& module, std::string_view kernel) {
+  const LaneReport report = TRY(jit.ReportLanes(module, kernel));
+  const std::string text = "ptx2cpu: kernel " + std::string(kernel) + "\n" + Render(report, module);
+  std::fputs(text.c_str(), stderr);
+  return {};
+}
+
+BuildOptions BuildOptionsOf(const CodeOptions& options) {
+  BuildOptions build;
+  build.contract = options.contract;
+  build.matrix_sums = options.matrix_sums;
+  build.pipeline.verify_each = false;
+  build.pipeline.passes.collapse = options.collapse;
+  build.pipeline.passes.tier = options.tier;
+  build.pipeline.passes.checks = options.checks;
+  return build;
+}
+
+class OneModule final : public TranslatedModule {
+ public:
+  OneModule(PtxModule module, std::string name) : module_(std::move(module)), name_(std::move(name)) {}
+
+  Status CheckInstructions() const override {
+    const ThrowInternalErrors throwing;
+    return module_.CheckInstructions();
+  }
+
+  Result<DeclaredVariables> Variables() const override {
+    const ThrowInternalErrors throwing;
+    const ir::Module variables = TRY(module_.Variables());
+    DeclaredVariables declared;
+    for (const ir::Variable& variable : variables.variables) {
+      if (variable.space != ir::Space::kGlobal && variable.space != ir::Space::kConst) continue;
+      using Linkage = ir::Variable::Linkage;
+      declared.list.push_back({variable.name, variable.size, variable.align,
+                               variable.space == ir::Space::kConst, variable.is_managed,
+                               variable.linkage == Linkage::kExtern, variable.linkage == Linkage::kInternal});
+    }
+    declared.images = DescribeVariables(variables);
+    return declared;
+  }
+
+  Result<KernelDeclaration> Declaration(std::string_view kernel) const override {
+    const ThrowInternalErrors throwing;
+    BuildOptions translated;
+    translated.pipeline.stop_after = "ir";
+    const ir::Module module = TRY(module_.Build(kernel, translated));
+    const ir::Function& declared = module.functions[0];
+    KernelDeclaration result;
+    for (const ir::Param& param : declared.params) result.parameters.push_back({param.offset, param.size});
+    std::ranges::copy(declared.max_threads, result.max_threads.begin());
+    std::ranges::copy(declared.required_cluster, result.required_cluster.begin());
+    return result;
+  }
+
+  Place PlaceOf(uint32_t ptx_line) const override {
+    PtxModule::Place place = module_.PlaceOf(ptx_line);
+    return {std::move(place.at), std::move(place.excerpt)};
+  }
+
+  Result<std::optional<KernelImage>> Compile(std::string_view kernel, const CodeOptions& options,
+                                             const CompileControl& control) const override {
+    const ThrowInternalErrors throwing;
+    BuildOptions build = BuildOptionsOf(options);
+    if (const auto& block = options.block) {
+      build = TRY(module_.ForShape(kernel, build, {block->x, block->y, block->z}));
+      if (!build.pipeline.passes.launch) return std::nullopt;
+    }
+    ir::Module module = TRY(module_.Build(kernel, build));
+    module.name = kAnyName;
+    const auto jit = TRY(Jit::Create({.optimisation = options.optimisation,
+                                      .lane_width = options.lane_width,
+                                      .alignment = options.alignment,
+                                      .debug_info = options.line_info}));
+    if (control.print_remarks) TRY_STATUS(PrintRemarks(*jit, module, kernel));
+    auto image = jit->Compile(module, kernel, {.quick_from = control.quick_from, .stop = control.stop});
+    if (image) return std::optional(*std::move(image));
+    if (image.error().at.file == kAnyName) image.error().at.file = name_;
+    return Fail(std::move(image).error());
+  }
+
+ private:
+  const PtxModule module_;
+  const std::string name_;  // of the first text
+};
+
+class TheTranslator final : public Translator {
+ public:
+  Result<std::shared_ptr<const TranslatedModule>> Parse(PtxSource source) const override {
+    const ThrowInternalErrors throwing;
+    PtxModule module = TRY(PtxModule::Parse(std::move(source.text), source.name));
+    return std::make_shared<OneModule>(std::move(module), std::move(source.name));
+  }
+
+  Result<std::shared_ptr<const TranslatedModule>> Link(std::vector<PtxSource> sources) const override {
+    const ThrowInternalErrors throwing;
+    std::string name = sources.empty() ? "" : sources[0].name;
+    std::vector<PtxModule::Source> texts;
+    for (PtxSource& source : sources) texts.push_back({std::move(source.text), std::move(source.name)});
+    PtxModule module = TRY(PtxModule::Link(std::move(texts)));
+    return std::make_shared<OneModule>(std::move(module), std::move(name));
+  }
+
+  uint32_t PtxLineOf(const KernelImage& image, uint64_t text_offset) const override {
+    const auto position = LineInObject(image, text_offset);
+    return position ? position->ptx_line : 0;
+  }
+};
+
+}  // namespace
+
+const Translator& LinkedTranslator() {
+  static constexpr TheTranslator kTranslator;
+  return kTranslator;
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,122 @@
+// From PTX text to images of kernels, as a shared object offers it that is loaded when the first kernel must
+// be compiled (runtime/engine/translator_object.h). It contains the compiler's rooms and LLVM; who includes
+// this header links neither.
+//
+// What is thrown while a function runs (a failed CHECK, no memory, LLVM's fatal errors) leaves it: the caller
+// is the boundary (runtime/engine/contained.h), and provides a stack of several megabytes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/result.h"
+#include "lowering/forms.h"
+#include "lowering/llvm/module/emit_options.h"
+#include "lowering/load/kernel_image.h"
+#include "runtime/abi/limits.h"
+
+namespace ptx2cpu::lowering {
+
+// A .global or .const variable.
+struct DeclaredVariable {
+  std::string name;
+  uint64_t size = 0;  // bytes
+  uint32_t align = 1;
+  bool is_constant = false;
+  bool is_managed = false;
+  bool is_extern = false;    // declared only
+  bool is_internal = false;  // no linkage: `static` in C++
+};
+
+struct DeclaredVariables {
+  std::vector<DeclaredVariable> list;
+  std::vector<VariableImage> images;  // those of functions' addresses too
+};
+
+// What a kernel's text declares, known without compiling it.
+struct KernelDeclaration {
+  struct Parameter {
+    uint32_t offset = 0, size = 0;  // bytes; in the parameter buffer
+  };
+  std::vector<Parameter> parameters;
+  std::array<uint32_t, 3> max_threads = {};       // .maxntid; 0: none
+  std::array<uint32_t, 3> required_cluster = {};  // .reqnctapercluster; 0: none
+};
+
+// What decides on the code of a kernel besides its text and the machine.
+struct CodeOptions {
+  std::optional<Dim3> block = {};  // code for blocks of this shape only, where that is better
+  bool contract = true;            // the image's JIT option --fmad
+  int optimisation = 3;            // 0..3
+  bool line_info = true;           // PTX lines of faults
+  AlignmentChecks alignment = AlignmentChecks::kNoted;
+  uint32_t lane_width = 0;  // threads that a vector holds; 0: what suits a loop
+  Tier tier = Tier::kAuto;
+  CollapseForm collapse = CollapseForm::kAuto;
+  uint32_t checks = 0;  // PTX2CPU_CHECKS_*: code that reports what it accesses
+  MatrixSums matrix_sums = MatrixSums::kRecorded;
+};
+
+// What does not.
+struct CompileControl {
+  static constexpr size_t kNeverQuick = ~size_t{0};
+  size_t quick_from = kNeverQuick;          // LLVM instructions; as in Jit::CompileOptions
+  const std::atomic<bool>* stop = nullptr;  // once it is set, compiling fails soon
+  bool print_remarks = false;               // what becomes of the loops over threads, on standard error
+};
+
+// Parsed PTX. Immutable; safe to use from several threads at once.
+class TranslatedModule {
+ public:
+  virtual ~TranslatedModule() = default;
+  // Checks every instruction against the table, reachable or not.
+  virtual Status CheckInstructions() const = 0;
+  virtual Result<DeclaredVariables> Variables() const = 0;
+  // Translates the kernel and what it calls. Errors: those that translation finds.
+  virtual Result<KernelDeclaration> Declaration(std::string_view kernel) const = 0;
+  // File, line in it and the line itself, of a PTX line of a module that was linked of several.
+  struct Place {
+    SourcePosition at;
+    std::string excerpt;
+  };
+  virtual Place PlaceOf(uint32_t ptx_line) const = 0;
+  // For the machine that PTX2CPU_TARGET names, else for this one. Nothing: code for the block's shape would
+  // be no better than that for any.
+  virtual Result<std::optional<KernelImage>> Compile(std::string_view kernel, const CodeOptions& options,
+                                                     const CompileControl& control) const = 0;
+};
+
+struct PtxSource {
+  std::string text;
+  std::string name;  // for messages
+};
+
+class Translator {
+ public:
+  // One module on its own: what it declares and does not define the program may provide. Errors: kSyntax.
+  virtual Result<std::shared_ptr<const TranslatedModule>> Parse(PtxSource source) const = 0;
+  // A complete program. Errors: kSyntax, kLink.
+  virtual Result<std::shared_ptr<const TranslatedModule>> Link(std::vector<PtxSource> sources) const = 0;
+  // The PTX line of an offset in section .text of an image's object; 0: not known.
+  virtual uint32_t PtxLineOf(const KernelImage& image, uint64_t text_offset) const = 0;
+
+ protected:
+  ~Translator() = default;
+};
+
+// The one that this program or shared object has linked.
+const Translator& LinkedTranslator();
+
+// The function that the shared object exports: the translator, or null where it is of another build than the
+// caller (identity.h).
+using FindTranslator = const Translator*(const char* identity);
+inline constexpr const char* kFindTranslator = "ptx2cpu_find_translator";
+
+}  // namespace ptx2cpu::lowering
