@@ -234,4 +234,19 @@ bool StartThread(std::function<void()> work) {
   }
 }
 
+int CurrentProcessor() { return sched_getcpu(); }
+
+// The system moves a thread at once whose processor it may not use any more.
+void LeaveProcessor(int processor) {
+  if (processor < 0 || sched_getcpu() != processor) return;
+  const Mask all = MaskOf(0);
+  Mask others = all;
+  const size_t bytes = others.size() * sizeof(cpu_set_t);
+  if (bytes == 0) return;
+  CPU_CLR_S(static_cast<size_t>(processor), bytes, others.data());
+  if (CPU_COUNT_S(bytes, others.data()) == 0) return;
+  sched_setaffinity(0, bytes, others.data());
+  sched_setaffinity(0, bytes, all.data());
+}
+
 }  // namespace ptx2cpu::rt

@@ -19,6 +19,12 @@ std::optional<double> ProcessorQuota(const std::string& root = "");
 // The calling thread may run on all processors that the process had when it began.
 void UseAllProcessors();
 
+// Which processor the calling thread is on; -1: the system does not report it.
+int CurrentProcessor();
+
+// If the calling thread is on this processor, it moves to another of the process's, if there is one.
+void LeaveProcessor(int processor);
+
 // Blocks all signals of the calling thread but those of faults: the program's handlers run on the program's
 // threads.
 void BlockSignalsOfProgram();

@@ -21,6 +21,10 @@ constexpr int kSpins = 1000;  // 10 to 40 us of looking before a worker parks
 constexpr uint64_t kPollNanoseconds = 50000;
 constexpr auto kExitPatience = std::chrono::milliseconds(200);
 
+// Where the last thread was that called for help. The system often wakes a thread on the processor of the one
+// that wakes it, where it would wait for that one's work to end.
+std::atomic<int> asking_processor{-1};
+
 // Groups of sleeping workers. A job whose owner counts as worker 0 has no use for the thread of that number:
 // woken in place of another, it would go back to sleep, and the owner would work alone.
 constexpr uint32_t kWorkerZero = 1, kOtherWorkers = 2;
@@ -167,6 +171,7 @@ void ThreadPool::RequestHelp(const std::shared_ptr<Job>& job) {
     jobs_.push_back(job);
   }
   jobs_epoch_.fetch_add(1);
+  asking_processor.store(CurrentProcessor(), std::memory_order_relaxed);
   Wake(job->max_workers_ - 1, job->owner_is_zero_ ? kOtherWorkers : kAnySleeper);
 }
 
@@ -229,6 +234,7 @@ void ThreadPool::Idle(uint32_t seen_jobs, unsigned worker) {
     const WorkSource* source = source_.load(std::memory_order_acquire);
     FutexWait(wake_word_, word, source != nullptr && source->Polling() ? kPollNanoseconds : 0,
               worker == 0 ? kWorkerZero : kOtherWorkers);
+    LeaveProcessor(asking_processor.load(std::memory_order_relaxed));
   }
   parked_.fetch_sub(1);
 }

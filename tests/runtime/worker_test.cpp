@@ -230,3 +230,41 @@ TEST_CASE("a call for help wakes a worker that may join, not the one whose numbe
     REQUIRE(job->met);
   }
 }
+
+TEST_CASE("a thread leaves a processor, and may use all of them afterwards") {
+  if (UsableProcessors() < 2) return;
+  std::thread([] {
+    cpu_set_t before, after;
+    REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+    for (int i = 0; i < 20; ++i) {
+      const int here = CurrentProcessor();
+      REQUIRE(here >= 0);
+      cpu_set_t only;  // so that nothing else moves it meanwhile
+      CPU_ZERO(&only);
+      CPU_SET(here, &only);
+      REQUIRE(sched_setaffinity(0, sizeof only, &only) == 0);
+      LeaveProcessor(here);  // there is no other
+      CHECK(CurrentProcessor() == here);
+      REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+      LeaveProcessor(CurrentProcessor() + 1);  // not on it
+      REQUIRE(sched_getaffinity(0, sizeof after, &after) == 0);
+      CHECK(CPU_EQUAL(&before, &after));
+      LeaveProcessor(CurrentProcessor());
+      REQUIRE(sched_getaffinity(0, sizeof after, &after) == 0);
+      CHECK(CPU_EQUAL(&before, &after));
+    }
+  }).join();
+}
+
+TEST_CASE("a thread moves when it leaves its processor") {
+  if (UsableProcessors() < 2) return;
+  std::thread([] {
+    int moved = 0;
+    for (int i = 0; i < 20; ++i) {
+      const int here = CurrentProcessor();
+      LeaveProcessor(here);
+      moved += CurrentProcessor() != here;
+    }
+    CHECK(moved >= 10);  // the system may move it back at any time
+  }).join();
+}
