@@ -13,6 +13,7 @@
 // opaque, so no pass moves an access or a barrier over them, in any tier.
 #include <algorithm>
 
+#include "analysis/values/thread_transfer.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "runtime/abi/check.h"
@@ -34,12 +35,8 @@ uint32_t SpaceWord(ir::Space space) {
          << PTX2CPU_ACCESS_SPACE_SHIFT;
 }
 
-bool IsStrong(const ir::Inst& inst) {
-  return inst.attrs.order != ir::MemoryOrder::kWeak || (inst.attrs.flags & ir::kVolatile) != 0;
-}
-
 uint32_t OrderWord(const ir::Inst& inst) {
-  uint32_t word = IsStrong(inst) ? PTX2CPU_ACCESS_STRONG : 0;
+  uint32_t word = analysis::IsStrong(inst, false) ? PTX2CPU_ACCESS_STRONG : 0;
   switch (inst.attrs.order) {
     case ir::MemoryOrder::kAcquire:
       return word | PTX2CPU_ACCESS_ACQUIRES;

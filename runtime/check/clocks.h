@@ -77,7 +77,6 @@ class BlockClock {
   bool fenced() const { return fenced_; }
   void Publish(uint32_t thread, uint64_t address);
   void Acquire(uint32_t thread, uint64_t address);
-  uint32_t epoch(uint32_t thread) const { return state_[thread].epoch; }
 
  private:
   struct Thread {

@@ -144,11 +144,6 @@ std::vector<Finding> Findings::All() const {
   return state_->all;
 }
 
-uint64_t Findings::count() const {
-  std::lock_guard lock(state_->mutex);
-  return state_->all.size();
-}
-
 void Findings::Clear() {
   std::lock_guard lock(state_->mutex);
   state_->places.clear();

@@ -55,7 +55,6 @@ class Findings {
   // Prints it if it is the first of its error, kernel and lines that no suppression covers; counts it.
   void Add(Finding finding);
   std::vector<Finding> All() const;
-  uint64_t count() const;  // different ones
   void Clear();
   // Writes the report file (PTX2CPU_CHECK_REPORT) and one line of totals; ends the process with the code of
   // PTX2CPU_CHECK_EXITCODE if there are findings. Called at exit.

@@ -234,7 +234,7 @@ void ThreadPool::Idle(uint32_t seen_jobs, unsigned worker) {
     const WorkSource* source = source_.load(std::memory_order_acquire);
     FutexWait(wake_word_, word, source != nullptr && source->Polling() ? kPollNanoseconds : 0,
               worker == 0 ? kWorkerZero : kOtherWorkers);
-    LeaveProcessor(asking_processor.load(std::memory_order_relaxed));
+    if (jobs_epoch_.load() != seen_jobs) LeaveProcessor(asking_processor.load(std::memory_order_relaxed));
   }
   parked_.fetch_sub(1);
 }
