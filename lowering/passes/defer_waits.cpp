@@ -303,9 +303,11 @@ class WaitDeferrer {
 
   // Moves a value, with what it is computed from, to the end of a block that dominates its home, where it is
   // as uniform as it was: numbers of barriers, membermasks, addresses, decisions.
+  // What is computed again in a further trial is another value, unless it is pure and computed from the same.
   bool Hoist(ValueId value, BlockId to, const analysis::DominatorTree& tree, int depth) {
     const BlockId home = f_.at_value(value).block;
-    if (tree.Dominates(home.index, to.index)) return true;
+    const bool is_there = tree.Dominates(home.index, to.index);
+    if (is_there && !copies_.contains(value)) return true;
     const ir::InstId id = f_.at_value(value).def;
     if (!id.valid() || depth == 0) return false;
     const ir::Inst& inst = f_.at_inst(id);
@@ -317,6 +319,7 @@ class WaitDeferrer {
     if (!std::ranges::all_of(std::vector(inst.operands),
                              [&](ValueId v) { return Hoist(v, to, tree, depth - 1); }))
       return false;
+    if (is_there) return true;
     std::vector<ir::InstId>& from = f_.block(home).insts;
     from.erase(std::ranges::find(from, id));
     std::vector<ir::InstId>& insts = f_.block(to).insts;
@@ -358,23 +361,23 @@ class WaitDeferrer {
     std::vector<bool> lost(f_.values.size());
     std::vector<BlockId> above(f_.values.size());  // dominates the home and each use that the home does not
     ForEachUse([&](ValueId used, BlockId block) {
-      if (tree.Dominates(f_.at_value(used).block.index, block.index)) return;
-      const ValueId value = Original(used);
-      BlockId& to = above[value.index];
-      to = CommonDominator(lost[value.index] ? to : f_.at_value(value).block, block, tree);
-      lost[value.index] = true;
+      const BlockId home = f_.at_value(used).block;
+      if (!tree.Dominates(home.index, block.index)) lost[Original(used).index] = true;
     });
     ForEachUse([&](ValueId& used, BlockId block) {
       const ValueId value = Original(used);
-      if (lost[value.index] && f_.at_value(used).block != block) used = value;
+      if (!lost[value.index] || f_.at_value(used).block == block) return;
+      used = value;
+      BlockId& to = above[value.index];
+      to = CommonDominator(to.valid() ? to : f_.at_value(value).block, block, tree);
     });
     std::vector<Versions> versions;
     for (uint32_t n = 0; n < lost.size(); ++n) {
       const ValueId value{n};
       if (!lost[n] || Hoist(value, above[n], tree, kHoistDepth)) continue;
-      versions.push_back({value, UndefinedIn(above[n], f_.type_of(value))});
-      const auto copied = copies_.find(value);
-      if (copied != copies_.end()) std::ranges::copy(copied->second, std::back_inserter(versions.back()));
+      Versions& all = versions.emplace_back(Versions{value});
+      if (above[n] != f_.at_value(value).block) all.push_back(UndefinedIn(above[n], f_.type_of(value)));
+      if (copies_.contains(value)) std::ranges::copy(copies_.at(value), std::back_inserter(all));
     }
     if (!versions.empty()) RepairSsa(f_, versions, std::vector<bool>(f_.blocks.size(), true));
   }

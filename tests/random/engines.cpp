@@ -97,13 +97,13 @@ Engine InterpretForBlock() {
           }};
 }
 
-Engine CompiledForBlock(int optimisation) {
+Engine CompiledForBlock(int optimisation, harness::VectorForm form) {
+  std::string name = "machine code for blocks of one shape, -O" + std::to_string(optimisation);
+  if (form.width != 0 || *form.target != 0) name += ", " + harness::NameOf(form);
   return {
-      "machine code for blocks of one shape, -O" + std::to_string(optimisation),
-      [=](const lowering::PtxModule& ptx, const rt::VectorRun& run) -> Result<Buffers> {
+      name, [=](const lowering::PtxModule& ptx, const rt::VectorRun& run) -> Result<Buffers> {
         auto module = std::make_shared<const ir::Module>(TRY(ptx.Build(run.kernel, ForShape(ShapeOf(run)))));
-        lowering::JitOptions jit;
-        jit.optimisation = optimisation;
+        lowering::JitOptions jit = TRY(harness::OptionsFor(form, optimisation));
         jit.debug_info = false;
         harness::CompiledCall compiled = TRY(harness::CompiledCall::Make(std::move(module), std::move(jit)));
         harness::KernelCall call = TRY(CallOf(run));

@@ -24,7 +24,7 @@ Engine InterpretAfter(const std::string& stage, harness::Turns turns = {},
                       lowering::Tier tier = lowering::Tier::kAuto);  // "": the whole pipeline
 // By code for the shape of the run's blocks.
 Engine InterpretForBlock();
-Engine CompiledForBlock(int optimisation);
+Engine CompiledForBlock(int optimisation, harness::VectorForm form = {});
 // The interpreter after the pipeline; fails where the kernel cannot be built and emitted for one of these
 // shapes.
 Engine BuiltForShapes(std::vector<analysis::LaunchShape> shapes);

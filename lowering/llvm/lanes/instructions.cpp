@@ -108,14 +108,15 @@ Value LaneVectors::HoldsChosen(const ir::Inst& inst) {
 // A 32-bit sequence is one of 64 bits too where it does not wrap around.
 Value LaneVectors::HoldsWidened(const ir::Inst& inst, Value first) {
   const LaneShape& shape = ShapeOf(inst.results[0]);
-  const int64_t way = shape.stride * (width_ - 1);
+  const std::optional<int64_t> way = WayOf(shape, 32);
+  if (!way) return b.getFalse();
   const bool is_signed = inst.op == Opcode::kSext;
-  if (way < 0) {
-    Value least = b.getInt32(static_cast<uint32_t>((is_signed ? int64_t{INT32_MIN} : 0) - way));
+  if (*way < 0) {
+    Value least = b.getInt32(static_cast<uint32_t>((is_signed ? int64_t{INT32_MIN} : 0) - *way));
     return is_signed ? b.CreateICmpSGE(first, least) : b.CreateICmpUGE(first, least);
   }
   Value most =
-      b.getInt32(static_cast<uint32_t>((is_signed ? int64_t{INT32_MAX} : int64_t{UINT32_MAX}) - way));
+      b.getInt32(static_cast<uint32_t>((is_signed ? int64_t{INT32_MAX} : int64_t{UINT32_MAX}) - *way));
   return is_signed ? b.CreateICmpSLE(first, most) : b.CreateICmpULE(first, most);
 }
 

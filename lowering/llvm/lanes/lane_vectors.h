@@ -78,6 +78,9 @@ class LaneVectors {
   std::optional<Bound> BoundOfTrips(const LaneRegion::Item& item) const;
   std::optional<Bound> BoundOf(ir::ValueId condition, bool holds) const;
   llvm::Value* AllWithin(const Bound& bound);
+  // From the first lane's number of `bits` to the last lane's. Nothing: the sequence is longer than the range
+  // of such numbers, so that it wraps around wherever it begins.
+  std::optional<int64_t> WayOf(const LaneShape& shape, unsigned bits) const;
   llvm::Value* SequenceFrom(ir::ValueId id, llvm::Value* first);
   void RestoreSequences(const LaneRegion::Item& item, LoopState& state);
   Mask Either(const std::vector<EdgeRef>& edges);

@@ -94,16 +94,24 @@ std::optional<LaneVectors::Bound> LaneVectors::BoundOf(ValueId condition, bool h
   const LaneShape shape = ShapeIn(e, region_, compare.operands[place]),
                   limit = ShapeIn(e, region_, compare.operands[1 - place]);
   if (!order || !shape.affine() || shape.guess || !limit.uniform()) return std::nullopt;
+  if (!WayOf(shape, static_cast<unsigned>(ir::Bits(f.type_of(compare.operands[place]))))) return std::nullopt;
   Predicate predicate = place == 0 ? *order : llvm::CmpInst::getSwappedPredicate(*order);
   if (!holds) predicate = llvm::CmpInst::getInversePredicate(predicate);
   return Bound{compare.operands[place], compare.operands[1 - place], predicate};
 }
 
+std::optional<int64_t> LaneVectors::WayOf(const LaneShape& shape, unsigned bits) const {
+  int64_t way = 0;
+  if (__builtin_mul_overflow(shape.stride, static_cast<int64_t>(width_) - 1, &way)) return std::nullopt;
+  const int64_t most = bits < 63 ? (int64_t{1} << bits) - 1 : INT64_MAX;
+  return way > most || way < -most ? std::nullopt : std::optional(way);
+}
+
 // The places do not wrap around, and that of the lane next to the bound is within it.
 Value LaneVectors::AllWithin(const Bound& bound) {
-  const int64_t way = ShapeOf(bound.place).stride * (static_cast<int64_t>(width_) - 1);
   Value first = e.values.Shaped(bound.place).first, limit = e.values.Get(bound.limit);
   const unsigned bits = first->getType()->getIntegerBitWidth();
+  const int64_t way = *WayOf(ShapeOf(bound.place), bits);
   const bool is_signed = llvm::CmpInst::isSigned(bound.predicate);
   auto constant = [&](const llvm::APInt& value) { return llvm::ConstantInt::get(first->getType(), value); };
   const llvm::APInt far(bits, static_cast<uint64_t>(way), true);

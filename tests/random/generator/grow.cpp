@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "tests/random/generator/random_words.h"
+#include "tests/random/generator/reduce_body.h"
 #include "tests/random/generator/tree.h"
 
 namespace ptx2cpu::random_kernels {
@@ -107,22 +108,13 @@ class Grower {
   uint32_t budget_ = 0;
 };
 
-size_t Count(const Body& body) {
-  size_t count = 0;
-  for (const Node& node : body) {
-    ++count;
-    for (const Body& arm : node.arms) count += Count(arm);
-  }
-  return count;
-}
-
 }  // namespace
 
 Tree Grow(uint64_t seed, Features features) { return Grower(seed, features).Run(seed); }
 
 size_t CountNodes(const Tree& tree) {
-  size_t count = Count(tree.body);
-  for (const Function& function : tree.functions) count += Count(function.body);
+  size_t count = CountStatements(tree.body);
+  for (const Function& function : tree.functions) count += CountStatements(function.body);
   return count;
 }
 

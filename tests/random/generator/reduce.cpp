@@ -1,4 +1,5 @@
 // Makes a tree smaller while something holds for it.
+#include "tests/random/generator/reduce_body.h"
 #include "tests/random/generator/tree.h"
 
 namespace ptx2cpu::random_kernels {
@@ -13,8 +14,9 @@ class Reducer {
   Tree Run() {
     do {
       changed_ = false;
-      Shrink(tree_.body);
-      for (Function& function : tree_.functions) Shrink(function.body);
+      const auto keeps = [this] { return Keeps(); };
+      ShrinkBody(tree_.body, keeps);
+      for (Function& function : tree_.functions) ShrinkBody(function.body, keeps);
       ShrinkLaunch();
     } while (changed_);
     return std::move(tree_);
@@ -25,30 +27,6 @@ class Reducer {
     const bool holds = keep_(tree_, context_);
     changed_ |= holds;
     return holds;
-  }
-
-  // From the end, so that what comes later goes first; then arms in place of their statements; then inside.
-  void Shrink(Body& body) {
-    for (size_t i = body.size(); i-- > 0;) {
-      const Body before = body;
-      body.erase(body.begin() + static_cast<ptrdiff_t>(i));
-      if (Keeps()) continue;
-      body = before;
-      if (ReplaceByArm(body, i)) continue;
-      for (Body& arm : body[i].arms) Shrink(arm);
-    }
-  }
-
-  bool ReplaceByArm(Body& body, size_t i) {
-    const Body before = body;
-    for (const Body& arm : before[i].arms) {
-      if (arm.empty()) continue;
-      body.erase(body.begin() + static_cast<ptrdiff_t>(i));
-      body.insert(body.begin() + static_cast<ptrdiff_t>(i), arm.begin(), arm.end());
-      if (Keeps()) return true;
-      body = before;
-    }
-    return false;
   }
 
   void ShrinkLaunch() {
