@@ -1,13 +1,14 @@
 // The grid of a kernel that runs a block to its end in one call.
 //
-// The owner begins with block 0. Once it asks for help, the grid is divided into one part for each worker,
-// which claims chunks of its part in index order. So launches of one grid give a worker the same blocks,
-// whose data is in its caches: a line that another core has written costs several times what a block does
-// with it. Therefore a worker that has no blocks left takes those of others only from a part without a
-// worker, or where there are many, or where it has waited in vain for them to become less; of all parts, from
-// the lowest. A block that waits for a lower one, by loads that the compiler did not recognise as a wait,
-// still ends: the lowest block that has not been claimed is the next that the part's worker or the owner
-// claims.
+// The owner begins with block 0. Once it asks for help, the grid is divided into one part for each worker
+// that the work is worth, which claims chunks of its part in index order. So launches of one grid give a
+// worker the same blocks, whose data is in its caches: a line that another core has written costs several
+// times what a block does with it. What a block took the last time decides whether help is asked for before
+// the first (BlockTimes). Therefore a worker that has no blocks left takes those of others only from a part
+// without a worker, or where there are many, or where it has waited in vain for them to become less; of all
+// parts, from the lowest. A block that waits for a lower one, by loads that the compiler did not recognise as
+// a wait, still ends: the lowest block that has not been claimed is the next that the part's worker or the
+// owner claims.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -28,8 +29,40 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kChunkSeconds =
     50e-6;  // aim of one claim: long against an atomic add, short against a launch
-constexpr double kHelpSeconds =
-    20e-6;  // work left that is worth waking other threads for, or taking from them
+// Work left that is worth waking other threads for, or taking from them, and work that is worth one more of
+// them; and both where they do not sleep.
+constexpr double kHelpSeconds = 20e-6, kShareSeconds = 8e-6;
+constexpr double kNearHelpSeconds = 8e-6, kNearShareSeconds = 3e-6;
+
+// What a block of a kernel took in a launch before: a hint, so an entry may be lost to another kernel's. An
+// entry is one word: the kernel's address, of which the last bits are zero or left out, and the time in units
+// of 16 ns.
+class BlockTimes {
+ public:
+  // In seconds; 0: not known.
+  double Get(const ptx2cpu_kernel& kernel) const {
+    const uint64_t entry = EntryOf(kernel).load(std::memory_order_relaxed);
+    return entry >> kTimeBits == Tag(kernel) ? static_cast<double>(entry & kMaxTime) * kUnit : 0;
+  }
+  void Set(const ptx2cpu_kernel& kernel, double seconds) {
+    const uint64_t time =
+        static_cast<uint64_t>(std::clamp(seconds / kUnit, 1.0, static_cast<double>(kMaxTime)));
+    EntryOf(kernel).store(Tag(kernel) << kTimeBits | time, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr unsigned kTimeBits = 20;
+  static constexpr uint64_t kMaxTime = (uint64_t{1} << kTimeBits) - 1;
+  static constexpr double kUnit = 16e-9;
+  static uint64_t Tag(const ptx2cpu_kernel& kernel) {
+    return reinterpret_cast<uintptr_t>(&kernel) >> 3 & ((uint64_t{1} << (64 - kTimeBits)) - 1);
+  }
+  std::atomic<uint64_t>& EntryOf(const ptx2cpu_kernel& kernel) const {
+    return entries_[Tag(kernel) * 0x9e3779b97f4a7c15 >> 56];
+  }
+  mutable std::atomic<uint64_t> entries_[256] = {};
+};
+BlockTimes block_times;
 
 class PlainJob final : public LaunchJob {
  public:
@@ -39,11 +72,14 @@ class PlainJob final : public LaunchJob {
         total_(uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z) {
     const unsigned pool = ThreadPool::Get().size();
     const uint64_t workers = options.max_workers == 0 ? pool : std::min(options.max_workers, pool);
-    part_count_ = static_cast<uint32_t>(std::min(workers, total_));
+    max_parts_ = static_cast<uint32_t>(std::min(workers, total_));
   }
 
   // Asked by those who would help.
-  bool Exhausted() const override { return open_.load(std::memory_order_relaxed) == 0 || failed(); }
+  bool Exhausted() const override {
+    return failed() || std::all_of(parts_.get(), parts_.get() + part_count_,
+                                   [](const Part& part) { return part.left() == 0; });
+  }
 
  private:
   struct alignas(64) Part {
@@ -58,20 +94,20 @@ class PlainJob final : public LaunchJob {
 
   bool RunBlocks(unsigned worker, Arena& arena) override;
   void RunChunk(ptx2cpu_block& block, Chunk chunk);
+  void AskForHelp(unsigned worker, double per_block);
+  void AskForMore(double per_block);
   void Divide(unsigned worker);
-  uint32_t PartOf(unsigned worker) const {
-    return (worker + part_count_ - owner_ % part_count_) % part_count_;
-  }
+  uint32_t TakePart(unsigned worker);
   Chunk Claim(uint32_t& part, uint64_t grain, uint64_t worth_taking);
+  uint64_t Grain(uint32_t part, uint32_t home, double per_block) const;
   bool Await() const;
   Chunk ClaimAlone(uint64_t grain);
 
   const uint64_t total_;
   uint64_t begun_ = 0;  // by the owner, before it asks for help
   unsigned owner_ = 0;
-  uint32_t part_count_ = 1;                    // one for each worker
-  std::unique_ptr<Part[]> parts_;              // once help is asked for
-  alignas(64) std::atomic<uint32_t> open_{1};  // parts that have blocks left
+  uint32_t max_parts_ = 1, part_count_ = 1;  // one for each worker
+  std::unique_ptr<Part[]> parts_;            // once help is asked for
 };
 
 void PlainJob::Divide(unsigned worker) {
@@ -79,15 +115,46 @@ void PlainJob::Divide(unsigned worker) {
   parts_ = std::make_unique<Part[]>(part_count_);
   parts_[0].workers.store(1, std::memory_order_relaxed);  // the owner
   uint64_t begin = 0;
-  uint32_t open = 0;
   for (uint32_t n = 0; n < part_count_; ++n) {
     Part& part = parts_[n];
     part.end = begin + total_ / part_count_ + (n < total_ % part_count_ ? 1 : 0);
     part.next.store(std::min(part.end, std::max(begin, begun_)), std::memory_order_relaxed);
-    open += part.left() != 0 ? 1 : 0;
     begin = part.end;
   }
-  open_.store(open, std::memory_order_relaxed);
+}
+
+// The first without a worker, from the one on that this worker has if all come. Launches one after the other
+// have mostly the same workers.
+uint32_t PlainJob::TakePart(unsigned worker) {
+  const uint32_t first = (worker + part_count_ - owner_ % part_count_) % part_count_;
+  for (uint32_t n = 0; n < part_count_; ++n) {
+    Part& part = parts_[(first + n) % part_count_];
+    uint32_t nobody = 0;
+    if (part.workers.load(std::memory_order_relaxed) == 0 && part.workers.compare_exchange_strong(nobody, 1))
+      return (first + n) % part_count_;
+  }
+  parts_[first].workers.fetch_add(1, std::memory_order_relaxed);
+  return first;
+}
+
+// As many workers as the blocks left are worth.
+void PlainJob::AskForHelp(unsigned worker, double per_block) {
+  const double work = per_block * static_cast<double>(total_ - begun_);
+  if (max_parts_ == 1 || work <= kNearHelpSeconds) return;
+  const bool near = ThreadPool::Get().HelpIsNear();
+  if (!near && work <= kHelpSeconds) return;
+  const double workers = work / (near ? kNearShareSeconds : kShareSeconds);
+  part_count_ = static_cast<uint32_t>(std::clamp(workers, 2.0, static_cast<double>(max_parts_)));
+  Divide(worker);
+  ThreadPool::Get().RequestHelp(*this, part_count_ - 1);
+}
+
+// The owner's part takes longer than was expected; so may the others.
+void PlainJob::AskForMore(double per_block) {
+  const double part = per_block * static_cast<double>(parts_[0].left());
+  if (part_count_ == max_parts_ || part <= 2 * kHelpSeconds) return;
+  const double workers = std::min(part / kShareSeconds * part_count_, static_cast<double>(max_parts_));
+  ThreadPool::Get().RequestHelp(*this, static_cast<unsigned>(workers) - 1);
 }
 
 PlainJob::Chunk PlainJob::ClaimAlone(uint64_t grain) {
@@ -103,10 +170,7 @@ PlainJob::Chunk PlainJob::Claim(uint32_t& part, uint64_t grain, uint64_t worth_t
     Part& here = parts_[part];
     if (here.left() != 0) {
       const uint64_t first = here.next.fetch_add(grain, std::memory_order_relaxed);
-      if (first < here.end) {
-        if (here.end - first <= grain) open_.fetch_sub(1, std::memory_order_relaxed);
-        return {first, std::min(grain, here.end - first)};
-      }
+      if (first < here.end) return {first, std::min(grain, here.end - first)};
     }
     for (part = 0; part < part_count_; ++part) {
       const uint64_t left = parts_[part].left();
@@ -115,6 +179,14 @@ PlainJob::Chunk PlainJob::Claim(uint32_t& part, uint64_t grain, uint64_t worth_t
     }
   }
   return {};
+}
+
+// Blocks of the next claim: fewer of another worker's part, so that it finds some when it comes.
+uint64_t PlainJob::Grain(uint32_t part, uint32_t home, double per_block) const {
+  const uint64_t left = parts_ == nullptr ? total_ - begun_ : parts_[part].left();
+  const uint64_t fair = left / (parts_ != nullptr && part == home ? 2 : 4 * max_parts_);
+  return std::clamp<uint64_t>(static_cast<uint64_t>(kChunkSeconds / per_block), 1,
+                              std::max<uint64_t>(1, fair));
 }
 
 // Until the others have claimed all blocks, for a short while. False: they have not.
@@ -168,7 +240,8 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
   DeferredAtomics deferred(kernel(), block);
   LandingPoint landing;
   landing.block = &block;
-  LandingScope scope(landing);
+  const bool helper = help_requested();
+  LandingScope scope(landing, helper);
   // No signal mask is saved: the handlers run without blocking their signal (see fault.cpp).
   if (sigsetjmp(landing.jump, 0) != 0) {
     UnblockFaultSignals();
@@ -178,10 +251,13 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
   }
   bool any = false;
   uint64_t grain = 1;
-  const bool helper = help_requested();
-  uint32_t part = helper ? PartOf(worker) : 0;
-  uint64_t worth_taking = 0;
-  if (helper) parts_[part].workers.fetch_add(1, std::memory_order_relaxed);
+  const double expected = block_times.Get(kernel());
+  if (!helper) AskForHelp(worker, expected);
+  const uint32_t home = helper ? TakePart(worker) : 0;
+  uint32_t part = home;
+  if (expected != 0 && parts_ != nullptr) grain = Grain(part, home, expected);
+  uint64_t worth_taking = 0, blocks = 0;
+  double seconds = 0;  // that the blocks took
   while (!failed() && !(helper && ThreadPool::Get().OtherWorkWaits())) {
     const Chunk chunk = parts_ == nullptr ? ClaimAlone(grain) : Claim(part, grain, worth_taking);
     if (chunk.count == 0) {
@@ -195,18 +271,15 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     if (total_ == 1) break;
     const double per_block =
         std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(chunk.count) + 1e-9;
-    if (part_count_ > 1 && parts_ == nullptr &&
-        per_block * static_cast<double>(total_ - begun_) > kHelpSeconds) {
-      Divide(worker);
-      ThreadPool::Get().RequestHelp(shared_from_this());
+    if (!helper) {
+      seconds += per_block * static_cast<double>(chunk.count), blocks += chunk.count;
+      parts_ == nullptr ? AskForHelp(worker, per_block) : AskForMore(per_block);
     }
-    const bool own = parts_ != nullptr && part == PartOf(worker);
-    if (parts_ == nullptr || own) worth_taking = static_cast<uint64_t>(kHelpSeconds / per_block);
-    const uint64_t left = parts_ == nullptr ? total_ - begun_ : parts_[part].left();
-    const uint64_t fair = std::max<uint64_t>(1, left / (own ? 4 : 4 * block.worker_count));
-    grain = std::clamp<uint64_t>(static_cast<uint64_t>(kChunkSeconds / per_block), 1, fair);
+    if (parts_ == nullptr || part == home) worth_taking = static_cast<uint64_t>(kHelpSeconds / per_block);
+    grain = Grain(part, home, per_block);
   }
-  if (parts_ != nullptr) parts_[PartOf(worker)].workers.fetch_sub(1, std::memory_order_relaxed);
+  if (parts_ != nullptr) parts_[home].workers.fetch_sub(1, std::memory_order_relaxed);
+  if (blocks != 0) block_times.Set(kernel(), seconds / static_cast<double>(blocks));
   deferred.Finish();
   return any;
 }

@@ -134,7 +134,7 @@ void Rotation::AskForHelp(bool stalled) {
   const double per_block = seconds / static_cast<double>(done_ + 1);
   if (!stalled && !job_.cooperative() && per_block * static_cast<double>(job_.left()) < kHelpSeconds) return;
   asked_ = true;
-  ThreadPool::Get().RequestHelp(job_.shared_from_this());
+  ThreadPool::Get().RequestHelp(job_);
 }
 
 bool Rotation::MayBegin() {
@@ -184,7 +184,7 @@ bool Rotation::Work() {
 bool ResidentJob::RunBlocks(unsigned worker, Arena& arena) {
   Rotation rotation(*this, worker, arena);
   LandingPoint landing;
-  LandingScope scope(landing);
+  LandingScope scope(landing, help_requested());
   // No signal mask is saved: the handlers run without blocking their signal (see fault.cpp).
   if (sigsetjmp(landing.jump, 0) != 0) {
     UnblockFaultSignals();

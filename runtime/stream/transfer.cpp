@@ -69,7 +69,8 @@ void TransferJob::Work(unsigned, Arena&) {
     error->pc = landing.record.pc, error->address = landing.record.address;
     return;
   }
-  if (total_ > 1) ThreadPool::Get().RequestHelp(shared_from_this());
+  if (total_ > 1)
+    ThreadPool::Get().RequestHelp(*this, static_cast<unsigned>(std::min<uint64_t>(total_ - 1, 1 << 16)));
   while (!failed_.load(std::memory_order_relaxed)) {
     const uint64_t index = next_.fetch_add(1, std::memory_order_relaxed);
     if (index >= total_) return;

@@ -31,6 +31,12 @@ thread_local LandingPoint* current_landing = nullptr;
 thread_local Clock::time_point ready_until;
 constexpr auto kReadyFor = std::chrono::microseconds(50);
 
+// A worker's stack and mask stay as they were made, because no code of the program runs on it. One worker
+// asks for the handlers, on behalf of all: the system has one lock for that, on which workers that begin a
+// job together would wait in turn, for longer than a small job takes.
+thread_local bool is_worker = false;
+std::atomic<Clock::time_point> handlers_ready_until{};
+
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 constexpr size_t kMaxHandlers = 16;
 
@@ -277,11 +283,22 @@ void PrepareThreadForFaults() {
   sigaltstack(&wanted, nullptr);
 }
 
-LandingScope::LandingScope(LandingPoint& point) {
+void PrepareWorkerForFaults() {
+  InstallHandlers();
+  PrepareThreadForFaults();
+  UnblockFaultSignals();
+  is_worker = true;
+}
+
+LandingScope::LandingScope(LandingPoint& point, bool helps) {
   point.outer = current_landing;
   sigemptyset(&blocked_before_);
   const Clock::time_point now = Clock::now();
-  if (now >= ready_until) {
+  if (is_worker) {
+    Clock::time_point until = handlers_ready_until.load(std::memory_order_relaxed);
+    if (!helps && now >= until && handlers_ready_until.compare_exchange_strong(until, now + kReadyFor))
+      InstallHandlers();
+  } else if (now >= ready_until) {
     InstallHandlers();
     PrepareThreadForFaults();
     // A thread that blocks them does so again after each scope.

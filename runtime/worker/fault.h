@@ -32,10 +32,11 @@ struct LandingPoint {
 
 // Makes `point` the current landing point of this thread. Our signal handlers are installed then, also where
 // the program has replaced them since; the program's are called for faults that are not ours.
-// Of scopes within some microseconds on one thread, the first asks the system whether all is as it must be.
+// Of scopes within some microseconds on one thread, the first asks the system whether all is as it must be. A
+// worker that helps does not: the job's owner has.
 class LandingScope {
  public:
-  explicit LandingScope(LandingPoint& point);
+  explicit LandingScope(LandingPoint& point, bool helps = false);
   ~LandingScope();
   LandingScope(const LandingScope&) = delete;
   LandingScope& operator=(const LandingScope&) = delete;
@@ -49,6 +50,8 @@ class LandingScope {
 // Installs an alternate signal stack for the calling thread, so that stack overflow can be reported.
 // Idempotent.
 void PrepareThreadForFaults();
+// The same for a thread of the pool, for as long as it lives: no code of the program runs on it.
+void PrepareWorkerForFaults();
 
 // To be called where a jump arrives. Our handlers block nothing, but a tool that wraps them (ThreadSanitizer)
 // may.

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "runtime/worker/fault.h"
-#include "runtime/worker/futex.h"
 #include "runtime/worker/processors.h"
 #include "runtime/worker/spin_lock.h"
 
@@ -17,17 +16,16 @@ namespace ptx2cpu::rt {
 
 namespace {
 
-constexpr int kSpins = 1000;  // 10 to 40 us of looking before a worker parks
+using namespace std::chrono_literals;
+
+// How long a worker looks for work before it sleeps: one of them, and each for which the last work came as
+// soon as kReturn after the one before.
+constexpr auto kLook = 30us, kReturn = 300us;
+constexpr int kPausesBetweenLooks = 8;
 constexpr uint64_t kPollNanoseconds = 50000;
+constexpr unsigned kCalls = 4;  // by each that was called: the others of the tree below it
+constexpr uint32_t kTickets = 1u << 30;
 constexpr auto kExitPatience = std::chrono::milliseconds(200);
-
-// Where the last thread was that called for help. The system often wakes a thread on the processor of the one
-// that wakes it, where it would wait for that one's work to end.
-std::atomic<int> asking_processor{-1};
-
-// Groups of sleeping workers. A job whose owner counts as worker 0 has no use for the thread of that number:
-// woken in place of another, it would go back to sleep, and the owner would work alone.
-constexpr uint32_t kWorkerZero = 1, kOtherWorkers = 2;
 
 // A pointer, so that no static destructor ends the pool, because threads may still run when static objects
 // are destroyed.
@@ -45,12 +43,6 @@ unsigned WantedThreads() {
     if (count >= 1 && count <= 4096) return static_cast<unsigned>(count);
   }
   return UsableProcessors();
-}
-
-// Looking for work is of no use when it takes the processor from the one who would bring it.
-bool MaySpin() {
-  static const bool may = UsableProcessors() > 1;
-  return may;
 }
 
 }  // namespace
@@ -85,14 +77,15 @@ void ThreadPool::StopAtExit() {
   ThreadPool* pool = the_pool.load(std::memory_order_acquire);
   if (pool == nullptr) return;
   pool->stopping_ = true;
-  pool->Wake(pool->size_ + 1, kAnySleeper);
-  const auto give_up = std::chrono::steady_clock::now() + kExitPatience;
-  while (pool->alive_.load() != 0 && std::chrono::steady_clock::now() < give_up) {
+  for (unsigned n = 0; n < pool->size_; ++n) pool->boxes_[n].Call(CallBox::kLook, -1);
+  const auto give_up = Clock::now() + kExitPatience;
+  while (pool->alive_.load() != 0 && Clock::now() < give_up) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }
 
-ThreadPool::ThreadPool(unsigned size) {
+ThreadPool::ThreadPool(unsigned size)
+    : may_look_(size > 1 && size <= UsableProcessors()), boxes_(std::make_unique<CallBox[]>(size)) {
   while (size_ < size && StartWorker(size_)) ++size_;
 }
 
@@ -149,106 +142,210 @@ void ThreadPool::Run(const std::shared_ptr<Job>& job, unsigned max_workers) {
 
 void ThreadPool::Run(const std::shared_ptr<Job>& job, unsigned max_workers, unsigned worker, Arena& arena) {
   job->max_workers_ = max_workers == 0 ? size() : std::min(max_workers, size());
-  job->owner_is_zero_ = worker == 0;
-  job->joined_.store(1, std::memory_order_relaxed);
+  job->owner_ = worker;
   WorkOn(*job, worker, arena);
-  if (!job->help_requested()) return;
-  {
-    std::lock_guard lock(mutex_);
-    std::erase(jobs_, job);
-  }
-  // Workers that joined may still be inside their last chunk. Most chunks end sooner than a sleeping thread
-  // is woken; blocks may be long, so wait without burning a core after that.
-  for (int spins = 0; MaySpin() && spins < kSpins && job->running_.load() != 0; ++spins) Pause();
-  for (unsigned running = job->running_.load(); running != 0; running = job->running_.load())
-    job->running_.wait(running);
+  if (job->place_ != ~0u) ClosePlace(*job);
 }
 
-void ThreadPool::RequestHelp(const std::shared_ptr<Job>& job) {
-  if (job->max_workers_ <= 1 || job->help_requested_.exchange(true)) return;
-  {
-    std::lock_guard lock(mutex_);
-    jobs_.push_back(job);
+// False: too many jobs are open for help; their workers are busy anyhow.
+bool ThreadPool::OpenPlace(Job& job, unsigned helpers) {
+  for (uint32_t n = 0; n < kPlaces; ++n) {
+    Place& place = places_[n];
+    if (place.taken.load(std::memory_order_relaxed) || place.taken.exchange(true)) continue;
+    seats_[n].store(0, std::memory_order_relaxed);
+    place.owner.store(job.owner_, std::memory_order_relaxed);
+    place.helpers.store(helpers, std::memory_order_relaxed);
+    const uint32_t ticket = place.ticket.load(std::memory_order_relaxed);
+    place.ticket.store((ticket + kPlaces) % kTickets / kPlaces * kPlaces + n, std::memory_order_relaxed);
+    job.place_ = n;
+    place.job.store(&job);
+    return true;
   }
-  jobs_epoch_.fetch_add(1);
-  asking_processor.store(CurrentProcessor(), std::memory_order_relaxed);
-  Wake(job->max_workers_ - 1, job->owner_is_zero_ ? kOtherWorkers : kAnySleeper);
+  return false;
 }
 
-bool ThreadPool::OtherWorkWaits() const {
+bool ThreadPool::IsVisited(uint32_t place) const {
+  bool visited = false;
+  for (unsigned n = 0; n < size_; ++n) visited |= boxes_[n].visits(place);
+  return visited;
+}
+
+// Workers that joined may still be inside their last chunk. Most chunks end sooner than a sleeping thread is
+// woken; blocks may be long, so the owner waits without burning a core after that.
+void ThreadPool::ClosePlace(Job& job) {
+  Place& place = places_[job.place_];
+  place.job.store(nullptr);
+  seats_[job.place_].store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const Clock::time_point end = Clock::now() + kLook;
+  bool visited = IsVisited(job.place_);
+  for (; visited && may_look_ && Clock::now() < end; visited = IsVisited(job.place_)) Pause();
+  if (visited) {
+    place.owner_sleeps.store(true);
+    for (;;) {
+      const uint32_t departures = place.departures.load();
+      if (!IsVisited(job.place_)) break;
+      FutexWait(place.departures, departures);
+    }
+    place.owner_sleeps.store(false);
+  }
+  place.taken.store(false);
+}
+
+// False: the worker of this position is busy; another may take its seat.
+bool ThreadPool::CallFor(const Place& place, uint32_t ticket, unsigned position, int processor) {
+  const unsigned worker = (place.owner.load(std::memory_order_relaxed) + position) % size_;
+  if (boxes_[worker].Call(CallBox::kJob + ticket, processor)) return true;
+  seats_[ticket % kPlaces].fetch_add(1);
+  return false;
+}
+
+// Workers are called as a tree: the one at a position calls those below it, or who stands in for it does.
+void ThreadPool::CallTree(const Place& place, uint32_t ticket, unsigned position, int processor) {
+  const unsigned helpers = place.helpers.load(std::memory_order_relaxed);
+  for (unsigned n = 1; n <= kCalls; ++n) {
+    const unsigned below = kCalls * position + n;
+    if (below > helpers) return;
+    if (!CallFor(place, ticket, below, processor)) CallTree(place, ticket, below, processor);
+  }
+}
+
+// A worker that was called, before it does anything else.
+void ThreadPool::PassOn(uint32_t ticket, unsigned worker) {
+  const Place& place = places_[ticket % kPlaces];
+  const unsigned owner = place.owner.load(std::memory_order_relaxed);
+  if (place.job.load() == nullptr || place.ticket.load(std::memory_order_relaxed) != ticket) return;
+  CallTree(place, ticket, (worker + size_ - owner % size_) % size_, CurrentProcessor());
+}
+
+bool ThreadPool::HelpIsNear() const {
+  return may_look_ && Clock::now() - last_request_.load(std::memory_order_relaxed) < kReturn;
+}
+
+// A worker that becomes idle either is seen here or sees its seat (Idle).
+void ThreadPool::RequestHelp(Job& job, unsigned helpers) {
+  helpers = std::min(helpers, job.max_workers_ - 1);
+  unsigned before = job.helpers_.load(std::memory_order_relaxed);
+  do {
+    if (helpers <= before) return;
+  } while (!job.helpers_.compare_exchange_weak(before, helpers));
+  if (before == 0 && !OpenPlace(job, helpers)) return;
+  if (job.place_ == ~0u) return;
+  const Place& place = places_[job.place_];
+  const uint32_t ticket = place.ticket.load(std::memory_order_relaxed);
+  const int processor = CurrentProcessor();
+  last_request_.store(Clock::now(), std::memory_order_relaxed);
+  if (before == 0) return CallTree(place, ticket, 0, processor);
+  for (unsigned position = before + 1; position <= helpers; ++position)
+    CallFor(place, ticket, position, processor);
+}
+
+bool ThreadPool::HasReady() const {
   const WorkSource* source = source_.load(std::memory_order_acquire);
   return source != nullptr && source->HasReady() && !stopping();
 }
 
-// A thread that publishes work calls this afterwards. A worker that spins or is about to park checks once
-// more after it has announced it (Idle), so either it sees the work or it is seen here.
+bool ThreadPool::OtherWorkWaits() const { return HasReady(); }
+
+// A thread that publishes work calls this afterwards. A worker that watches the source, or has said that it
+// is idle, looks once more after that (Idle), so either it sees the work or it is seen here.
 void ThreadPool::Notify() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (spinning_.load(std::memory_order_relaxed) != 0) return;
-  Wake(1, kAnySleeper);
-}
-
-void ThreadPool::Wake(unsigned count, uint32_t groups) {
-  if (parked_.load() == 0) return;
-  wake_word_.fetch_add(1);
-  FutexWake(wake_word_, static_cast<int>(count), groups);
-}
-
-std::shared_ptr<Job> ThreadPool::FindJob(unsigned worker) {
-  std::lock_guard lock(mutex_);
-  for (const auto& job : jobs_) {
-    if (job->Exhausted() || (worker == 0 && job->owner_is_zero_)) continue;
-    if (job->joined_.load() >= job->max_workers_) continue;
-    job->joined_.fetch_add(1);
-    job->running_.fetch_add(1);  // under the lock: Run removes the job under it before it waits
-    return job;
+  if (watched_.load()) return;
+  for (unsigned n = 0; n < size_; ++n) {
+    if (boxes_[n].Call(CallBox::kLook, CurrentProcessor())) return;
   }
-  return nullptr;
 }
 
-bool ThreadPool::HelpJob(unsigned worker, Arena& arena) {
-  const std::shared_ptr<Job> job = FindJob(worker);
-  if (job == nullptr) return false;
-  WorkOn(*job, worker, arena);
-  job->joined_.fetch_sub(1);
-  if (job->running_.fetch_sub(1) == 1) job->running_.notify_all();
-  return true;
+// False: there was nothing to help with.
+bool ThreadPool::Help(uint32_t ticket, unsigned worker, Arena& arena) {
+  Place& place = places_[ticket % kPlaces];
+  CallBox& box = boxes_[worker];
+  box.Visit(ticket % kPlaces);
+  Job* job = place.job.load();
+  const bool joins = job != nullptr && place.ticket.load(std::memory_order_relaxed) == ticket &&
+                     worker != job->owner_ && !job->Exhausted();
+  if (joins) WorkOn(*job, worker, arena);
+  box.Leave();
+  if (place.owner_sleeps.load()) {
+    place.departures.fetch_add(1);
+    FutexWake(place.departures, 1);
+  }
+  return joins;
 }
 
-bool ThreadPool::HasWork(uint32_t seen_jobs) const {
-  if (stopping_.load() || jobs_epoch_.load() != seen_jobs) return true;
+// The call that a busy worker missed; 0: there is none.
+uint32_t ThreadPool::TakeSeat() {
+  for (uint32_t n = 0; n < kPlaces; ++n) {
+    int seats = seats_[n].load();
+    while (seats > 0) {
+      const uint32_t ticket = places_[n].ticket.load();
+      if (seats_[n].compare_exchange_weak(seats, seats - 1)) return CallBox::kJob + ticket;
+    }
+  }
+  return 0;
+}
+
+// Of those who look for work, one watches the source. False: another one does.
+bool ThreadPool::TakeWatch() {
+  return may_look_ && !watched_.load(std::memory_order_relaxed) && !watched_.exchange(true);
+}
+
+// True: the time is over. False: it is called, or something is ready.
+bool ThreadPool::Look(const CallBox& box, bool& watches, Clock::time_point end) {
+  for (int n = 1; !box.called() && !stopping(); ++n) {
+    if (!watches) watches = TakeWatch();
+    if (watches && HasReady()) return false;
+    Pause();
+    if (n % kPausesBetweenLooks == 0 && Clock::now() > end) return true;
+  }
+  return false;
+}
+
+// Waits for work, in vain so far since `since`. What the worker was called for; 0: it should look for work.
+uint32_t ThreadPool::Idle(unsigned worker, Clock::time_point since, bool patient) {
+  CallBox& box = boxes_[worker];
   const WorkSource* source = source_.load(std::memory_order_acquire);
-  return source != nullptr && source->HasReady();
-}
-
-void ThreadPool::Idle(uint32_t seen_jobs, unsigned worker) {
-  uint32_t nobody = 0;
-  if (MaySpin() && spinning_.compare_exchange_strong(nobody, 1)) {
-    for (int spins = 0; spins < kSpins && !HasWork(seen_jobs); ++spins) Pause();
-    spinning_.store(0);
-    if (HasWork(seen_jobs)) return;
+  const bool polls = source != nullptr && source->Polling();
+  const Clock::time_point now = Clock::now();
+  const bool stays = patient && may_look_ && now < since + kReturn;
+  bool watches = TakeWatch(), parks = false;
+  const bool looks = watches || stays;
+  box.Open(looks);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const uint32_t seat = TakeSeat();
+  if (seat == 0 && !HasReady() && !stopping() &&
+      (!looks || Look(box, watches, stays && !polls ? since + kReturn : now + kLook))) {
+    parks = !looks || box.Park();
+    if (watches) watched_.store(false);
+    watches = false;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (parks && !HasReady() && !stopping()) box.Sleep(polls ? kPollNanoseconds : 0);
   }
-  parked_.fetch_add(1);
-  const uint32_t word = wake_word_.load();
-  if (!HasWork(seen_jobs)) {
-    const WorkSource* source = source_.load(std::memory_order_acquire);
-    FutexWait(wake_word_, word, source != nullptr && source->Polling() ? kPollNanoseconds : 0,
-              worker == 0 ? kWorkerZero : kOtherWorkers);
-    if (jobs_epoch_.load() != seen_jobs) LeaveProcessor(asking_processor.load(std::memory_order_relaxed));
+  if (watches) watched_.store(false);
+  const uint32_t call = box.Close();
+  if (call >= CallBox::kJob) {
+    if (parks) LeaveProcessor(box.caller_processor());
+    PassOn(call - CallBox::kJob, worker);
   }
-  parked_.fetch_sub(1);
+  return seat != 0 ? seat : call;
 }
 
 void ThreadPool::WorkerMain(unsigned worker) {
   current_worker = worker;
-  PrepareThreadForFaults();
+  PrepareWorkerForFaults();
   const std::unique_ptr<Arena> arena = TakeArena();
-  while (!stopping()) {
-    const uint32_t seen_jobs = jobs_epoch_.load();
+  Clock::time_point idle_since = Clock::now();
+  bool patient = false;
+  for (uint32_t call = 0; !stopping(); call = HasReady() ? 0 : Idle(worker, idle_since, patient)) {
+    const Clock::time_point found = Clock::now();
     WorkSource* source = source_.load(std::memory_order_acquire);
-    if (source != nullptr && source->RunReady(worker, *arena)) continue;
-    if (HelpJob(worker, *arena)) continue;
-    Idle(seen_jobs, worker);
+    const bool worked = (source != nullptr && source->RunReady(worker, *arena)) ||
+                        (call >= CallBox::kJob && Help(call - CallBox::kJob, worker, *arena));
+    // Also where it came too late: then it should not have slept.
+    if (!worked && call == 0) continue;
+    patient = found - idle_since < kReturn;
+    idle_since = Clock::now();
   }
   alive_.fetch_sub(1);
 }

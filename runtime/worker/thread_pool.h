@@ -1,21 +1,25 @@
 // The process's worker threads. They run what is ready in streams, and help with jobs: a job is a range of
 // indices claimed in order, a chunk at a time, by one atomic add.
 //
-// The thread that starts a job works on it first and wakes others only when the job proves long enough to
-// be worth a wake-up; so a small grid never leaves its thread. One worker at a time looks for work
-// for a short while, the others are parked.
+// The thread that starts a job works on it first and calls others only when the job proves long enough to be
+// worth it, and as many as the work is worth: a small grid never leaves its thread. Those with the next
+// numbers are called first, so that launches one after the other have the same workers and find their data in
+// the same caches. A worker that ran out of work looks for more before it sleeps: longer where the work came
+// back soon the last time. Those who sleep are woken by the owner and by each other, as a tree.
 //
 // The pool is never destroyed: at exit its workers are requested to end, and are abandoned when they do not
 // within a short time. A child made by fork starts a pool of its own when it needs one.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "runtime/worker/arena.h"
+#include "runtime/worker/call_box.h"
 #include "runtime/worker/failure.h"
 
 namespace ptx2cpu::rt {
@@ -29,15 +33,15 @@ class Job {
   virtual bool Exhausted() const = 0;
   // Work threw: the job ends with an error that reports it.
   virtual void Break(const Failure& failure) = 0;
-  bool help_requested() const { return help_requested_.load(std::memory_order_relaxed); }
+  bool help_requested() const { return helpers_.load(std::memory_order_relaxed) != 0; }
 
  private:
   friend class ThreadPool;
-  std::atomic<unsigned> running_{0};  // participants inside Work, the owner not counted
   unsigned max_workers_ = 0;
-  bool owner_is_zero_ = false;  // worker number 0 is taken
-  std::atomic<unsigned> joined_{0};
-  std::atomic<bool> help_requested_{false};
+  unsigned owner_ = 0;                // number of the worker that runs it
+  uint32_t place_ = ~0u;              // where others find it; ~0: nowhere
+  std::atomic<unsigned> helpers_{0};  // requested
+  std::atomic<unsigned> joined_{0};   // at work now
 };
 
 // Where workers find work of their own.
@@ -63,8 +67,12 @@ class ThreadPool {
   void Run(const std::shared_ptr<Job>& job, unsigned max_workers);
   // The same for a thread that has an arena.
   void Run(const std::shared_ptr<Job>& job, unsigned max_workers, unsigned worker, Arena& arena);
-  // Makes idle workers join a running job. Cheap when they are all busy; has an effect once per job.
-  void RequestHelp(const std::shared_ptr<Job>& job);
+  // Calls idle workers to a running job, `helpers` in all; those that are missing may join once they have
+  // nothing else. From the owner's Work; a later request counts only what it exceeds the earlier ones by.
+  void RequestHelp(Job& job, unsigned helpers = ~0u);
+  // Workers were called so recently that they still look for work: help arrives within a few microseconds. A
+  // hint.
+  bool HelpIsNear() const;
   // True when a worker that only helps had better leave: other work is ready.
   bool OtherWorkWaits() const;
 
@@ -84,26 +92,50 @@ class ThreadPool {
   void ReturnArena(std::unique_ptr<Arena> arena);
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  // A job that is open for help. The owner takes the job away before it waits for its visitors to leave.
+  struct alignas(64) Place {
+    std::atomic<bool> taken{false};
+    std::atomic<Job*> job{nullptr};
+    // Of this job: calls name it, so that none counts as a call to the next job.
+    std::atomic<uint32_t> ticket{0};
+    std::atomic<unsigned> owner{0}, helpers{0};  // those at first called, numbers owner + 1 and so on
+    std::atomic<bool> owner_sleeps{false};       // until no worker visits
+    std::atomic<uint32_t> departures{0};         // since then
+  };
+  static constexpr uint32_t kPlaces = 16;
+
   explicit ThreadPool(unsigned size);
   static void StopAtExit();
   static void ForgetAfterFork();
   bool StartWorker(unsigned worker);
   static void WorkOn(Job& job, unsigned worker, Arena& arena);
   void WorkerMain(unsigned worker);
-  bool HelpJob(unsigned worker, Arena& arena);
-  std::shared_ptr<Job> FindJob(unsigned worker);
-  bool HasWork(uint32_t seen_jobs) const;
-  void Idle(uint32_t seen_jobs, unsigned worker);
-  void Wake(unsigned count, uint32_t groups);
+  bool OpenPlace(Job& job, unsigned helpers);
+  void ClosePlace(Job& job);
+  bool IsVisited(uint32_t place) const;
+  bool CallFor(const Place& place, uint32_t ticket, unsigned position, int processor);
+  void CallTree(const Place& place, uint32_t ticket, unsigned position, int processor);
+  void PassOn(uint32_t ticket, unsigned worker);
+  bool Help(uint32_t ticket, unsigned worker, Arena& arena);
+  uint32_t TakeSeat();
+  bool HasReady() const;
+  bool Look(const CallBox& box, bool& watches, Clock::time_point end);
+  bool TakeWatch();
+  uint32_t Idle(unsigned worker, Clock::time_point since, bool patient);
 
   unsigned size_ = 1;
+  const bool may_look_;               // looking for work takes no processor from one who would bring it
+  std::unique_ptr<CallBox[]> boxes_;  // one for each worker
   std::atomic<WorkSource*> source_{nullptr};
-  std::mutex mutex_;                        // jobs_ and arenas_
-  std::vector<std::shared_ptr<Job>> jobs_;  // in flight and open for help, oldest first
+  std::mutex mutex_;  // arenas_
   std::vector<std::unique_ptr<Arena>> arenas_;
-  alignas(64) std::atomic<uint32_t> jobs_epoch_{0};  // counts calls for help
-  std::atomic<uint32_t> spinning_{0}, parked_{0};    // workers that look for work, that sleep
-  std::atomic<uint32_t> wake_word_{0};
+  Place places_[kPlaces];
+  alignas(
+      64) std::atomic<int> seats_[kPlaces] = {};  // for workers that were busy when a job of a place called
+  alignas(64) std::atomic<bool> watched_{false};  // a worker watches the source
+  alignas(64) std::atomic<Clock::time_point> last_request_{};  // for help
   std::atomic<uint32_t> alive_{0};
   std::atomic<bool> stopping_{false};
   ThreadPool* parent_ = nullptr;  // of the process that this one was forked from

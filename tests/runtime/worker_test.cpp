@@ -20,6 +20,7 @@
 
 #include "runtime/stream/stream_group.h"
 #include "runtime/worker/processors.h"
+#include "runtime/worker/spin_lock.h"
 #include "runtime/worker/thread_pool.h"
 
 namespace fs = std::filesystem;
@@ -49,7 +50,7 @@ constexpr const char* kOld =
 class Throwing final : public Job, public std::enable_shared_from_this<Throwing> {
  public:
   void Work(unsigned, Arena&) override {
-    if (!help_requested()) ThreadPool::Get().RequestHelp(shared_from_this());
+    if (!help_requested()) ThreadPool::Get().RequestHelp(*this);
     if (++entered >= 1) throw std::runtime_error("a mistake of ours");
   }
   bool Exhausted() const override { return false; }
@@ -70,13 +71,39 @@ class Meeting final : public Job, public std::enable_shared_from_this<Meeting> {
       met = true;
       return;
     }
-    ThreadPool::Get().RequestHelp(shared_from_this());
+    ThreadPool::Get().RequestHelp(*this);
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (!met && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   }
   bool Exhausted() const override { return met; }
   void Break(const Failure&) override {}
   std::atomic<bool> met = false;
+};
+
+// Pieces that each take some microseconds; each worker counts itself once.
+class Pieces final : public Job {
+ public:
+  Pieces(int count, unsigned helpers) : count_(count), helpers_(helpers) {}
+  void Work(unsigned worker, Arena&) override {
+    if (!help_requested()) ThreadPool::Get().RequestHelp(*this, helpers_);
+    workers.fetch_add(1);
+    if (seen[worker].exchange(true)) ++twice;
+    for (int n; (n = next_.fetch_add(1)) < count_; ++done) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(3);
+      while (std::chrono::steady_clock::now() < end) Pause();
+    }
+    seen[worker] = false;
+  }
+  bool Exhausted() const override { return next_ >= count_; }
+  void Break(const Failure&) override {}
+  std::atomic<unsigned> workers = 0, twice = 0;
+  std::atomic<int> done = 0;
+  std::atomic<bool> seen[4096] = {};
+
+ private:
+  const int count_;
+  const unsigned helpers_;
+  std::atomic<int> next_ = 0;
 };
 
 }  // namespace
@@ -216,6 +243,29 @@ TEST_CASE("a job that throws ends with an error on each worker that met it") {
   ThreadPool::Get().Run(job, 0);
   CHECK(job->entered >= 1);
   CHECK(job->broken == job->entered);
+}
+
+TEST_CASE(
+    "many short jobs from several threads: all pieces are done, by no more workers than were asked for") {
+  std::vector<std::thread> owners;
+  std::atomic<int> wrong = 0, helped = 0;
+  for (unsigned owner = 0; owner < 20; ++owner) {  // more than there are places for
+    owners.emplace_back([&, owner] {
+      for (int n = 0; n < 200; ++n) {
+        const int count = 1 + (n * 7 + static_cast<int>(owner)) % 12;
+        const unsigned helpers = n % 4;
+        const auto job = std::make_shared<Pieces>(count, helpers);
+        ThreadPool::Get().Run(job, n % 3 == 0 ? 2 : 0);
+        const unsigned most = 1 + (n % 3 == 0 ? std::min(helpers, 1u) : helpers);
+        if (job->done != count || job->workers > most || job->twice != 0) ++wrong;
+        if (job->workers > 1) ++helped;
+        if (n % 50 == 49) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // workers sleep
+      }
+    });
+  }
+  for (std::thread& owner : owners) owner.join();
+  CHECK(wrong == 0);
+  if (ThreadPool::Get().size() > 1) CHECK(helped > 0);
 }
 
 TEST_CASE("a call for help wakes a worker that may join, not the one whose number the owner has") {

@@ -26,7 +26,7 @@ class PieceJob final : public rt::Job, public std::enable_shared_from_this<Piece
       }
       return;
     }
-    rt::ThreadPool::Get().RequestHelp(shared_from_this());
+    rt::ThreadPool::Get().RequestHelp(*this, static_cast<unsigned>(std::min<int64_t>(count_ - 1, 1 << 16)));
     while (!failed_.load(std::memory_order_relaxed)) {
       const int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
       if (index >= count_) return;
