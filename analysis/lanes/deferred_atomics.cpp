@@ -33,12 +33,23 @@ bool AnyOrder(AtomicOp op) {
          op == kMaxU;
 }
 
-bool CanWait(const ir::Inst& inst, const std::vector<bool>& used) {
+// A relaxed atomic on global memory whose result is not read.
+bool IsUnordered(const ir::Inst& inst, const std::vector<bool>& used) {
   return inst.op == Opcode::kAtomic && inst.attrs.space == Space::kGlobal &&
          inst.attrs.scope != ir::Scope::kCta &&  // done without a lock anyway
          (inst.attrs.order == MemoryOrder::kRelaxed || inst.attrs.order == MemoryOrder::kWeak) &&
-         (inst.type == ir::Type::kI32 || inst.type == ir::Type::kI64) && AnyOrder(inst.attrs.atomic) &&
          !used[inst.results[0].index];
+}
+
+bool CanWait(const ir::Inst& inst, const std::vector<bool>& used) {
+  return IsUnordered(inst, used) && (inst.type == ir::Type::kI32 || inst.type == ir::Type::kI64) &&
+         AnyOrder(inst.attrs.atomic);
+}
+
+bool CanBeLogged(const ir::Inst& inst, const std::vector<bool>& used) {
+  const bool is_sum = inst.op == Opcode::kAtomic && inst.attrs.atomic == AtomicOp::kFAdd &&
+                      (inst.type == ir::Type::kF32 || inst.type == ir::Type::kF64);
+  return CanWait(inst, used) || (is_sum && IsUnordered(inst, used));
 }
 
 // Whether the address is one that the data decides, as far as it can be seen quickly. Where each thread has a
@@ -55,6 +66,56 @@ bool IsOfData(const ir::Function& f, ir::ValueId value, int depth) {
   return folds || std::ranges::any_of(inst.operands,
                                       [&](ir::ValueId operand) { return IsOfData(f, operand, depth - 1); });
 }
+
+// Whether the value is the same in the whole grid, as far as it can be seen quickly.
+bool IsOfGrid(const ir::Function& f, ir::ValueId value, int depth) {
+  const ir::InstId def = f.at_value(value).def;
+  if (!def.valid() || depth == 0) return false;
+  const ir::Inst& inst = f.at_inst(def);
+  const bool reads_parameter = inst.op == Opcode::kLoad && inst.attrs.space == Space::kParam;
+  if (!reads_parameter && (ir::Info(inst.op).effect != ir::Effect::kPure ||
+                           inst.op == Opcode::kSpecialRegister || inst.op == Opcode::kUndef))
+    return false;
+  return std::ranges::all_of(inst.operands,
+                             [&](ir::ValueId operand) { return IsOfGrid(f, operand, depth - 1); });
+}
+
+// Instructions that a thread may execute after one of `from`.
+class After {
+ public:
+  After(const ir::Function& f, const std::vector<Role>& roles) : f_(f), blocks_(f.blocks.size()) {
+    std::vector<ir::BlockId> work;
+    const auto reach = [&](const ir::Inst& terminator) {
+      for (const ir::Edge& edge : terminator.edges) {
+        if (blocks_[edge.to.index]) continue;
+        blocks_[edge.to.index] = true;
+        work.push_back(edge.to);
+      }
+    };
+    for (size_t i = 0; i < f.insts.size(); ++i) {
+      if (roles[i] == Role::kDeferred) reach(f.at_inst(f.at_block(f.insts[i].block).insts.back()));
+    }
+    while (!work.empty()) {
+      const ir::BlockId block = work.back();
+      work.pop_back();
+      reach(f.at_inst(f.at_block(block).insts.back()));
+    }
+    within_.resize(f.insts.size());
+    for (const ir::Block& block : f.blocks) {
+      bool after = false;
+      if (block.removed) continue;
+      for (ir::InstId inst : block.insts) {
+        within_[inst.index] = after;
+        after |= roles[inst.index] == Role::kDeferred;
+      }
+    }
+  }
+  bool Includes(size_t inst) const { return within_[inst] || blocks_[f_.insts[inst].block.index]; }
+
+ private:
+  const ir::Function& f_;
+  std::vector<bool> blocks_, within_;
+};
 
 bool MayBeGlobal(Space space) { return space == Space::kGlobal || space == Space::kGeneric; }
 
@@ -87,6 +148,29 @@ std::optional<Role> RoleOf(const ir::Inst& inst, bool private_shared) {
   return is_own ? std::optional(Role::kNone) : std::nullopt;
 }
 
+// Accesses that observe an atomic of their own thread come after it. Strong accesses stay: a block may wait
+// for another one that the same worker ran before.
+void KeepThoseAfter(const ir::Function& f, std::vector<Role>& roles) {
+  const After after(f, roles);
+  for (size_t i = 0; i < roles.size(); ++i) {
+    if (roles[i] == Role::kObserves && !after.Includes(i)) roles[i] = Role::kNone;
+  }
+}
+
+void Defer(const ir::Function& f, DeferredAtomics& found, std::vector<Role> roles,
+           const std::vector<bool>& used) {
+  for (size_t i = 0; i < f.insts.size(); ++i) {
+    const ir::Inst& inst = f.insts[i];
+    if (!inst.block.valid() || !(found.logged ? CanBeLogged(inst, used) : CanWait(inst, used))) continue;
+    if (found.logged && !IsOfGrid(f, inst.operands[0], kDepth)) continue;
+    const bool flush = (inst.attrs.flags & ir::kFtz) != 0;
+    if (inst.attrs.atomic == found.operation && inst.type == found.type && flush == found.flush)
+      roles[i] = Role::kDeferred;
+  }
+  KeepThoseAfter(f, roles);
+  found.roles = std::move(roles);
+}
+
 }  // namespace
 
 DeferredAtomics FindDeferredAtomics(const ir::Function& f) {
@@ -99,25 +183,27 @@ DeferredAtomics FindDeferredAtomics(const ir::Function& f) {
   const std::vector<bool> used = UsedValues(f);
   DeferredAtomics found;
   std::vector<Role> roles(f.insts.size(), Role::kNone);
+  const auto take = [&](const ir::Inst& inst, bool logged) {
+    found.operation = inst.attrs.atomic, found.type = inst.type, found.logged = logged;
+    found.flush = (inst.attrs.flags & ir::kFtz) != 0;
+  };
   for (size_t i = 0; i < f.insts.size(); ++i) {
     const ir::Inst& inst = f.insts[i];
     if (!inst.block.valid()) continue;
     const auto role = RoleOf(inst, private_shared);
     if (!role) return {};
     roles[i] = *role;
-    if (found.operation == AtomicOp::kNone && CanWait(inst, used) && IsOfData(f, inst.operands[0], kDepth)) {
-      found.operation = inst.attrs.atomic;
-      found.type = inst.type;
+    if (CanWait(inst, used) && IsOfData(f, inst.operands[0], kDepth)) {
+      if (found.operation == AtomicOp::kNone || found.logged) take(inst, false);
+    } else if (found.operation == AtomicOp::kNone && CanBeLogged(inst, used) &&
+               IsOfGrid(f, inst.operands[0], kDepth)) {
+      take(inst, true);
     }
   }
   if (found.operation == AtomicOp::kNone) return {};
-  for (size_t i = 0; i < f.insts.size(); ++i) {
-    const ir::Inst& inst = f.insts[i];
-    if (inst.block.valid() && CanWait(inst, used) && inst.attrs.atomic == found.operation &&
-        inst.type == found.type)
-      roles[i] = Role::kDeferred;
-  }
-  found.roles = std::move(roles);
+  Defer(f, found, std::move(roles), used);
+  // A log is worth it where nothing has to look at it.
+  if (found.logged && std::ranges::find(found.roles, Role::kObserves) != found.roles.end()) return {};
   return found;
 }
 

@@ -20,15 +20,20 @@ struct DeferredAtomics {
     kOrders,    // after all deferred ones
   };
   std::vector<Role> roles;  // by instruction; empty: no atomic is deferred
-  // What all of them do.
+  // What all of them do; floats: whether subnormal ones become zero.
   ir::AtomicOp operation = ir::AtomicOp::kNone;
   ir::Type type = ir::Type::kI32;
+  bool flush = false;
+  // Their operands are kept in order, one by one: of few atomics, on words that are the same in the whole
+  // grid. Only then do floats wait.
+  bool logged = false;
 
   bool any() const { return !roles.empty(); }
 };
 
-// None in functions other than kernels, in resumable ones, where something else than loads, stores and
-// atomics reads or writes global memory, and where no address is one that the data decides.
+// None in functions other than kernels, in resumable ones and where something else than loads, stores and
+// atomics reads or writes global memory. Addresses are those that the data decides or, where no weak access
+// comes after the atomic, those that are the same in the whole grid.
 DeferredAtomics FindDeferredAtomics(const ir::Function& f);
 
 }  // namespace ptx2cpu::analysis

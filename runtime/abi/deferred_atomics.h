@@ -6,7 +6,11 @@
  * slot_bytes_per_block. Where a launcher has not prepared the table, all atomics are done at once. Generated
  * code looks an address up at entries[(address >> 2) % PTX2CPU_DEFERRED_ENTRIES]. If another one is there, it
  * does the atomic at once and calls `enter`. In front of what may observe the difference it calls `apply`, as
- * the launcher does after the worker's last block. */
+ * the launcher does after the worker's last block.
+ *
+ * With PTX2CPU_KERNEL_LOGS_ATOMICS it has a log there instead: of atomics on words that are the same for all
+ * blocks, of which there are few in each. Their operands are kept in order, so that floats are added one by
+ * one, as a GPU does, but without taking the line from another core for each. */
 #ifndef PTX2CPU_DEFERRED_ATOMICS_H
 #define PTX2CPU_DEFERRED_ATOMICS_H
 
@@ -14,34 +18,50 @@
 
 #define PTX2CPU_KERNEL_DEFERS_ATOMICS 4u /* of ptx2cpu_kernel.flags */
 
+#define PTX2CPU_KERNEL_LOGS_ATOMICS 8u
+
 #define PTX2CPU_DEFERRED_ENTRIES 1024u
+#define PTX2CPU_LOG_ENTRIES 252u
 struct ptx2cpu_deferred_entry {
   uint64_t address; /* 0: none */
   uint64_t value;   /* to be combined with what is there; of 32-bit words the low half */
 };
 
-struct ptx2cpu_deferred {
+/* What table and log begin with. */
+struct ptx2cpu_deferred_head {
   uint64_t prepared; /* PTX2CPU_DEFERRED_PREPARED, else nothing may wait here */
   /* All addresses with an entry are in [lowest, end); ~0 and 0: there is none. */
   uint64_t lowest, end;
   /* Below 0: as many atomics go to memory at once, since too many of the last ones found no entry. */
   int64_t credit;
-  /* An entry for the address, empty; what waited in its place goes to memory. */
-  void (*enter)(struct ptx2cpu_deferred*, uint64_t address, uint32_t form);
+  /* An entry for the address, empty; what waited in its place goes to memory. Of a log: the address is good.
+   */
+  void (*enter)(struct ptx2cpu_deferred_head*, uint64_t address, uint32_t form);
   /* All that wait go to memory. */
-  void (*apply)(struct ptx2cpu_deferred*);
+  void (*apply)(struct ptx2cpu_deferred_head*);
   uint32_t form;  /* ptx2cpu_deferred_form of all entries */
-  uint32_t count; /* of `used` */
-  uint64_t unused;
+  uint32_t count; /* of `used`, of the log's entries */
+  /* Of a log: one more entry. */
+  void (*append)(struct ptx2cpu_deferred_head*, uint64_t address, uint32_t form, uint64_t value);
+};
+
+struct ptx2cpu_deferred {
+  struct ptx2cpu_deferred_head head;
   uint16_t used[PTX2CPU_DEFERRED_ENTRIES];
   struct ptx2cpu_deferred_entry entries[PTX2CPU_DEFERRED_ENTRIES];
+};
+
+struct ptx2cpu_atomic_log {
+  struct ptx2cpu_deferred_head head;
+  struct ptx2cpu_deferred_entry entries[PTX2CPU_LOG_ENTRIES];
 };
 #define PTX2CPU_DEFERRED_PREPARED 0x7074783264656672u
 #define PTX2CPU_DEFERRED_MAX_CREDIT 16384  /* found entries that are remembered */
 #define PTX2CPU_DEFERRED_MISS 8            /* found entries that one not found costs */
 #define PTX2CPU_DEFERRED_PENALTY (-262144) /* credit after too many that were not found */
 
-/* What the atomics that wait do, and the bit of those on 64-bit words. */
+/* What the atomics that wait do, and the bits of those on 64-bit words and, in a log, of floats that become
+ * zero where they are subnormal. */
 enum ptx2cpu_deferred_form {
   PTX2CPU_DEFERRED_ADD,
   PTX2CPU_DEFERRED_AND,
@@ -51,7 +71,9 @@ enum ptx2cpu_deferred_form {
   PTX2CPU_DEFERRED_MIN_U,
   PTX2CPU_DEFERRED_MAX_S,
   PTX2CPU_DEFERRED_MAX_U,
-  PTX2CPU_DEFERRED_64 = 8
+  PTX2CPU_DEFERRED_64 = 8,
+  PTX2CPU_DEFERRED_FADD = 16, /* of a log only */
+  PTX2CPU_DEFERRED_FLUSH = 32
 };
 
 #endif

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <new>
+#include <span>
+#include <type_traits>
 
 namespace ptx2cpu::rt {
 
@@ -16,39 +20,50 @@ void Replace(std::atomic_ref<Word> word, Combine combine) {
   }
 }
 
-template <typename Word, typename Signed>
-void Combine(uint64_t address, Word value, uint32_t operation) {
-  std::atomic_ref<Word> word(*reinterpret_cast<Word*>(address));
-  constexpr auto relaxed = std::memory_order_relaxed;
+template <typename Word>
+Word Combined(Word old, Word value, uint32_t operation) {
+  using Signed = std::make_signed_t<Word>;
   const auto as_signed = [](Word bits) { return static_cast<Signed>(bits); };
   switch (static_cast<ptx2cpu_deferred_form>(operation)) {
     case PTX2CPU_DEFERRED_ADD:
-      word.fetch_add(value, relaxed);
-      break;
+      return old + value;
     case PTX2CPU_DEFERRED_AND:
-      word.fetch_and(value, relaxed);
-      break;
+      return old & value;
     case PTX2CPU_DEFERRED_OR:
-      word.fetch_or(value, relaxed);
-      break;
+      return old | value;
     case PTX2CPU_DEFERRED_XOR:
-      word.fetch_xor(value, relaxed);
-      break;
+      return old ^ value;
     case PTX2CPU_DEFERRED_MIN_S:
-      Replace(word, [&](Word old) { return as_signed(old) < as_signed(value) ? old : value; });
-      break;
+      return as_signed(old) < as_signed(value) ? old : value;
     case PTX2CPU_DEFERRED_MIN_U:
-      Replace(word, [&](Word old) { return std::min(old, value); });
-      break;
+      return std::min(old, value);
     case PTX2CPU_DEFERRED_MAX_S:
-      Replace(word, [&](Word old) { return as_signed(old) < as_signed(value) ? value : old; });
-      break;
+      return as_signed(old) < as_signed(value) ? value : old;
     case PTX2CPU_DEFERRED_MAX_U:
-      Replace(word, [&](Word old) { return std::max(old, value); });
-      break;
+      return std::max(old, value);
     case PTX2CPU_DEFERRED_64:
-      break;  // no operation: the bit is taken off
+    case PTX2CPU_DEFERRED_FADD:
+    case PTX2CPU_DEFERRED_FLUSH:
+      break;  // no operations of integers
   }
+  return old;
+}
+
+// Without a loop where processors have an instruction for it.
+template <typename Word>
+void Combine(uint64_t address, Word value, uint32_t operation) {
+  std::atomic_ref<Word> word(*reinterpret_cast<Word*>(address));
+  constexpr auto relaxed = std::memory_order_relaxed;
+  if (operation == PTX2CPU_DEFERRED_ADD)
+    word.fetch_add(value, relaxed);
+  else if (operation == PTX2CPU_DEFERRED_AND)
+    word.fetch_and(value, relaxed);
+  else if (operation == PTX2CPU_DEFERRED_OR)
+    word.fetch_or(value, relaxed);
+  else if (operation == PTX2CPU_DEFERRED_XOR)
+    word.fetch_xor(value, relaxed);
+  else
+    Replace(word, [&](Word old) { return Combined(old, value, operation); });
 }
 
 // What changes nothing; of 32-bit words in the low half.
@@ -71,57 +86,131 @@ void Apply(const ptx2cpu_deferred_entry& entry, uint32_t form) {
   if (entry.address == 0 || entry.value == Neutral(form)) return;
   const uint32_t operation = form & ~uint32_t{PTX2CPU_DEFERRED_64};
   if ((form & PTX2CPU_DEFERRED_64) != 0)
-    Combine<uint64_t, int64_t>(entry.address, entry.value, operation);
+    Combine<uint64_t>(entry.address, entry.value, operation);
   else
-    Combine<uint32_t, int32_t>(entry.address, static_cast<uint32_t>(entry.value), operation);
+    Combine<uint32_t>(entry.address, static_cast<uint32_t>(entry.value), operation);
 }
 
 // Neither entries nor their bounds.
-void Clear(ptx2cpu_deferred& deferred) {
-  for (uint32_t i = 0; i < deferred.count; ++i) deferred.entries[deferred.used[i]] = {};
-  deferred.lowest = ~uint64_t{0}, deferred.end = 0;
-  deferred.count = 0;
+void Clear(ptx2cpu_deferred& table) {
+  for (uint32_t i = 0; i < table.head.count; ++i) table.entries[table.used[i]] = {};
+  table.head.lowest = ~uint64_t{0}, table.head.end = 0;
+  table.head.count = 0;
 }
 
-void ApplyAll(ptx2cpu_deferred* table) {
-  for (uint32_t i = 0; i < table->count; ++i) Apply(table->entries[table->used[i]], table->form);
-  Clear(*table);
+ptx2cpu_deferred& TableOf(ptx2cpu_deferred_head* head) { return *reinterpret_cast<ptx2cpu_deferred*>(head); }
+
+void ApplyAll(ptx2cpu_deferred_head* head) {
+  ptx2cpu_deferred& table = TableOf(head);
+  for (uint32_t i = 0; i < head->count; ++i) Apply(table.entries[table.used[i]], head->form);
+  Clear(table);
 }
 
-void Enter(ptx2cpu_deferred* table, uint64_t address, uint32_t form) {
+// The bounds of what waits, with one more word.
+void Include(ptx2cpu_deferred_head& head, uint64_t address, uint32_t form) {
+  head.lowest = std::min(head.lowest, address);
+  head.end = std::max(head.end, address + ((form & PTX2CPU_DEFERRED_64) != 0 ? 8 : 4));
+  head.form = form;
+}
+
+void Enter(ptx2cpu_deferred_head* head, uint64_t address, uint32_t form) {
+  ptx2cpu_deferred& table = TableOf(head);
   const auto number = static_cast<uint16_t>((address >> 2) % PTX2CPU_DEFERRED_ENTRIES);
-  ptx2cpu_deferred_entry& entry = table->entries[number];
+  ptx2cpu_deferred_entry& entry = table.entries[number];
   if (entry.address == 0)
-    table->used[table->count++] = number;
+    table.used[head->count++] = number;
   else
     Apply(entry, form);
   entry = {address, Neutral(form)};
-  table->form = form;
-  table->lowest = std::min(table->lowest, address);
-  table->end = std::max(table->end, address + ((form & PTX2CPU_DEFERRED_64) != 0 ? 8 : 4));
-  table->credit -= PTX2CPU_DEFERRED_MISS;
-  if (table->credit < 0) table->credit = PTX2CPU_DEFERRED_PENALTY;
+  Include(*head, address, form);
+  head->credit -= PTX2CPU_DEFERRED_MISS;
+  if (head->credit < 0) head->credit = PTX2CPU_DEFERRED_PENALTY;
+}
+
+// -- the log --
+
+template <typename Float>
+Float Flushed(Float value) {
+  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(Float{0}, value) : value;
+}
+
+template <typename Word, typename Float>
+Word Added(Word old, Word operand, bool flush) {
+  const auto a = std::bit_cast<Float>(old), b = std::bit_cast<Float>(operand);
+  return std::bit_cast<Word>(flush ? Flushed(Flushed(a) + Flushed(b)) : a + b);
+}
+
+// Entries of one word, one after the other, in one step.
+template <typename Word, typename Float>
+void ApplyRun(std::span<const ptx2cpu_deferred_entry> run, uint32_t form) {
+  Replace(std::atomic_ref<Word>(*reinterpret_cast<Word*>(run.front().address)), [&](Word word) {
+    for (const ptx2cpu_deferred_entry& entry : run) {
+      const auto operand = static_cast<Word>(entry.value);
+      word = (form & PTX2CPU_DEFERRED_FADD) != 0
+                 ? Added<Word, Float>(word, operand, (form & PTX2CPU_DEFERRED_FLUSH) != 0)
+                 : Combined<Word>(word, operand, form & ~uint32_t{PTX2CPU_DEFERRED_64});
+    }
+    return word;
+  });
+}
+
+ptx2cpu_atomic_log& LogOf(ptx2cpu_deferred_head* head) {
+  return *reinterpret_cast<ptx2cpu_atomic_log*>(head);
+}
+
+void ClearLog(ptx2cpu_deferred_head& head) { head.lowest = ~uint64_t{0}, head.end = 0, head.count = 0; }
+
+void ApplyLog(ptx2cpu_deferred_head* head) {
+  const std::span<const ptx2cpu_deferred_entry> entries(LogOf(head).entries, head->count);
+  for (size_t begin = 0, end; begin < entries.size(); begin = end) {
+    for (end = begin + 1; end < entries.size() && entries[end].address == entries[begin].address;) ++end;
+    const auto run = entries.subspan(begin, end - begin);
+    if ((head->form & PTX2CPU_DEFERRED_64) != 0)
+      ApplyRun<uint64_t, double>(run, head->form);
+    else
+      ApplyRun<uint32_t, float>(run, head->form);
+  }
+  ClearLog(*head);
+}
+
+void Admit(ptx2cpu_deferred_head* head, uint64_t address, uint32_t form) { Include(*head, address, form); }
+
+void Append(ptx2cpu_deferred_head* head, uint64_t address, uint32_t form, uint64_t value) {
+  if (head->count == PTX2CPU_LOG_ENTRIES) ApplyLog(head);
+  LogOf(head).entries[head->count++] = {address, value};
+  Include(*head, address, form);
+}
+
+// The memory of a block's slots holds anything.
+ptx2cpu_deferred_head* Prepare(const ptx2cpu_kernel& kernel, const ptx2cpu_block& block) {
+  if ((kernel.flags & PTX2CPU_KERNEL_LOGS_ATOMICS) != 0) {
+    auto* head = new (block.slots) ptx2cpu_deferred_head{};
+    ClearLog(*head);
+    head->enter = Admit, head->apply = ApplyLog, head->append = Append;
+    return head;
+  }
+  if ((kernel.flags & PTX2CPU_KERNEL_DEFERS_ATOMICS) == 0) return nullptr;
+  auto* table = new (block.slots) ptx2cpu_deferred{};
+  Clear(*table);
+  table->head.enter = Enter, table->head.apply = ApplyAll;
+  return &table->head;
 }
 
 }  // namespace
 
 DeferredAtomics::DeferredAtomics(const ptx2cpu_kernel& kernel, const ptx2cpu_block& block)
-    : table_((kernel.flags & PTX2CPU_KERNEL_DEFERS_ATOMICS) != 0 ? new(block.slots) ptx2cpu_deferred{}
-                                                                 // the memory holds anything
-                                                                 : nullptr) {
-  if (table_ == nullptr) return;
-  Clear(*table_);
-  table_->credit = PTX2CPU_DEFERRED_MAX_CREDIT;
-  table_->enter = Enter, table_->apply = ApplyAll;
-  table_->prepared = PTX2CPU_DEFERRED_PREPARED;
+    : head_(Prepare(kernel, block)) {
+  if (head_ == nullptr) return;
+  head_->credit = PTX2CPU_DEFERRED_MAX_CREDIT;
+  head_->prepared = PTX2CPU_DEFERRED_PREPARED;
 }
 
 DeferredAtomics::~DeferredAtomics() {
-  if (table_ != nullptr) table_->prepared = 0;
+  if (head_ != nullptr) head_->prepared = 0;
 }
 
 void DeferredAtomics::Finish() {
-  if (table_ != nullptr) ApplyAll(table_);
+  if (head_ != nullptr) head_->apply(head_);
 }
 
 }  // namespace ptx2cpu::rt

@@ -10,8 +10,8 @@
 
 namespace ptx2cpu::rt {
 
-// The table of a block's memory while it lives, if the kernel has one. What still waits goes to memory by
-// Finish, and is forgotten if the launch has faulted.
+// The table or log of a block's memory while it lives, if the kernel has one. What still waits goes to memory
+// by Finish, and is forgotten if the launch has faulted.
 class DeferredAtomics {
  public:
   DeferredAtomics(const ptx2cpu_kernel& kernel, const ptx2cpu_block& block);
@@ -22,7 +22,7 @@ class DeferredAtomics {
   void Finish();
 
  private:
-  ptx2cpu_deferred* const table_;
+  ptx2cpu_deferred_head* const head_;
 };
 
 }  // namespace ptx2cpu::rt

@@ -2,6 +2,7 @@
 #include "runtime/abi/deferred_atomics.h"
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <thread>
 
@@ -56,6 +57,7 @@ struct Kernel {
   std::unique_ptr<lowering::Jit> jit;
   const ptx2cpu_kernel* descriptor;
   bool Defers() const { return (descriptor->flags & PTX2CPU_KERNEL_DEFERS_ATOMICS) != 0; }
+  bool Logs() const { return (descriptor->flags & PTX2CPU_KERNEL_LOGS_ATOMICS) != 0; }
 };
 Kernel Compile(const std::string& ptx, const Machine& machine = kMachines[0]) {
   auto jit = lowering::Jit::Create({.entry_points = EntryPoints(),
@@ -194,11 +196,93 @@ TEST_CASE("atomics wait only where nothing can tell", "[deferred]") {
   const auto defers = [](const std::string& code) { return Compile(Tally(code)).Defers(); };
   CHECK(defers("  atom.global.add.u32 %v, [%at], %w;\n"));  // its result is not read
   CHECK_FALSE(defers("  atom.global.add.u32 %v, [%at], %w;\n  st.global.u32 [%own], %v;\n"));
-  CHECK_FALSE(defers("  red.global.add.u32 [%table], %w;\n"));  // one address: combined
+  CHECK_FALSE(defers("  red.global.add.u32 [%table], %w;\n"));  // one address: logged
   CHECK_FALSE(defers("  red.global.add.u32 [%own], %w;\n"));    // each thread its own
   CHECK_FALSE(defers("  red.release.gpu.global.add.u32 [%at], %w;\n"));
   CHECK_FALSE(defers("  red.global.inc.u32 [%at], %w;\n"));
   CHECK_FALSE(defers("  red.global.add.u32 [%at], %w;\n  nanosleep.u32 10;\n"));
+}
+
+namespace {
+
+// One value of each block, from %w or %d, at the table's first word: %f, %g and %w hold small whole numbers.
+std::string OfBlock(const std::string& code) {
+  return Tally(
+      "  .reg .f32 %f; .reg .f64 %g;\n  and.b32 %w, %i, 1023;\n  cvt.rn.f32.u32 %f, %w;\n"
+      "  cvt.rn.f64.u32 %g, %w;\n  mov.u32 %a, %tid.x;\n  setp.ne.u32 %p1, %a, 5;\n  @%p1 bra done;\n" +
+      code);
+}
+
+// `blocks` of 32 threads; what the table's first words hold, which began as zeros.
+template <typename Word>
+std::array<Word, 2> AfterBlocks(const std::string& code, const Machine& machine, uint32_t blocks,
+                                unsigned workers) {
+  const Kernel kernel = Compile(OfBlock(code), machine);
+  CHECK(kernel.Logs());
+  std::array<Word, 2> table = {};
+  std::vector<uint32_t> out(blocks * 32);
+  MustRun(kernel, {.blocks = blocks, .threads = 32, .workers = workers}, table.data(), out.data());
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("atomics on words of the whole grid are logged, in their order", "[deferred]") {
+  constexpr uint32_t kBlocks = 3000;  // more than a log holds
+  uint64_t sum = 0, greatest = 0;
+  for (uint32_t block = 0; block < kBlocks; ++block) {
+    const uint64_t value = (block * 32 + 5) & 1023;
+    sum += value, greatest = std::max(greatest, value);
+  }
+  for (const Machine& machine : kMachines) {
+    for (const unsigned workers : {1u, 4u}) {
+      INFO(machine.target << " " << machine.width << ", " << workers);
+      const auto words = [&](const char* code) {
+        return AfterBlocks<uint32_t>(code, machine, kBlocks, workers);
+      };
+      CHECK(words("  red.global.add.u32 [%table], %w;\n")[0] == sum);
+      CHECK(words("  red.global.max.u32 [%table+4], %w;\n")[1] == greatest);
+      const auto floats =
+          AfterBlocks<float>("  red.global.add.f32 [%table], %f;\n  red.global.add.f32 [%table+4], %f;\n",
+                             machine, kBlocks, workers);
+      CHECK((floats[0] == static_cast<float>(sum) && floats[1] == floats[0]));
+      CHECK(AfterBlocks<double>("  red.global.add.f64 [%table+8], %g;\n", machine, kBlocks, workers)[1] ==
+            static_cast<double>(sum));
+    }
+    // Each addition is rounded: 2^24 + 1 + 1 is 2^24. Subnormal numbers count as zeros.
+    const std::string large =
+        "  mov.f32 %f, 0f3f800000;\n  setp.eq.u32 %p2, %i, 5;\n  @%p2 mov.f32 %f, 0f4b800000;\n";
+    CHECK(AfterBlocks<float>(large + "  red.global.add.f32 [%table], %f;\n", machine, 40, 1)[0] ==
+          16777216.0f);
+    CHECK(AfterBlocks<float>("  red.global.add.f32 [%table], 0f00000007;\n", machine, 40, 2)[0] == 0.0f);
+    CHECK(AfterBlocks<double>("  red.global.add.f64 [%table], 0d0000000000000007;\n", machine, 40, 2)[0] ==
+          40 * 7 * 4.9406564584124654e-324);
+  }
+}
+
+TEST_CASE("atomics are logged only where nothing looks at them", "[deferred]") {
+  const auto logs = [](const std::string& code) { return Compile(OfBlock(code)).Logs(); };
+  CHECK(logs("  red.global.add.f32 [%table], %f;\n"));
+  CHECK(
+      logs("  ld.global.u32 %v, [%at];\n  st.global.u32 [%own], %v;\n  red.global.add.f32 [%table], %f;\n"));
+  CHECK_FALSE(
+      logs("  red.global.add.f32 [%table], %f;\n  ld.global.u32 %v, [%at];\n  st.global.u32 [%own], %v;\n"));
+  CHECK_FALSE(logs("  red.global.add.f32 [%at], %f;\n"));
+  CHECK_FALSE(logs("  red.global.add.noftz.f16x2 [%table], %w;\n"));
+  CHECK_FALSE(logs("  atom.global.add.f32 %f, [%table], %f;\n  st.global.f32 [%own], %f;\n"));
+  // What orders comes after all that are in the log.
+  const std::string ticket =
+      "  red.global.add.u32 [%table], %w;\n  membar.gl;\n  atom.global.add.u32 %v, [%table+4], 1;\n";
+  CHECK(logs(ticket));
+  for (const Machine& machine : kMachines) CHECK(AfterBlocks<uint32_t>(ticket, machine, 700, 4)[1] == 700);
+}
+
+TEST_CASE("a logged atomic at a bad address faults in its own block", "[deferred]") {
+  const Kernel kernel = Compile(OfBlock("  red.global.add.f32 [%table], %f;\n"));
+  auto error = Run(kernel, {.blocks = 7, .threads = 32}, reinterpret_cast<void*>(64), nullptr);
+  REQUIRE(error);
+  CHECK(error->kind == rt::LaunchError::Kind::kFault);
+  CHECK(error->block.x == 0);
 }
 
 TEST_CASE("an atomic at a bad address faults, and nothing of that launch is added later", "[deferred]") {

@@ -51,6 +51,15 @@ const Form& FormOf(AtomicOp operation) {
 DeferredAtomics::DeferredAtomics(FunctionEmitter& e, const ir::Function& f)
     : e_(e), f_(f), found_(analysis::FindDeferredAtomics(f)) {}
 
+uint64_t DeferredAtomics::Bytes() const {
+  if (!any()) return 0;
+  return found_.logged ? sizeof(ptx2cpu_atomic_log) : sizeof(ptx2cpu_deferred);
+}
+uint32_t DeferredAtomics::KernelFlag() const {
+  if (!any()) return 0;
+  return found_.logged ? PTX2CPU_KERNEL_LOGS_ATOMICS : PTX2CPU_KERNEL_DEFERS_ATOMICS;
+}
+
 DeferredAtomics::Role DeferredAtomics::RoleOf(const ir::Inst& inst) const {
   if (!found_.any()) return Role::kNone;
   return found_.roles[static_cast<size_t>(&inst - f_.insts.data())];
@@ -79,13 +88,13 @@ Value DeferredAtomics::IsPrepared() {
   if (is_prepared_ != nullptr) return is_prepared_;
   Table();
   return is_prepared_ = e_.body.AtEntry([&] {
-    Value prepared = Load(e_.b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred, prepared)));
+    Value prepared = Load(e_.b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred_head, prepared)));
     return e_.b.CreateICmpEQ(prepared, e_.b.getInt64(PTX2CPU_DEFERRED_PREPARED));
   });
 }
 
 void DeferredAtomics::Call(size_t function, llvm::ArrayRef<Value> arguments) {
-  llvm::SmallVector<llvm::Type*, 3> types;
+  llvm::SmallVector<llvm::Type*, 4> types;
   for (Value argument : arguments) types.push_back(argument->getType());
   auto* type = llvm::FunctionType::get(e_.b.getVoidTy(), types, false);
   e_.b.CreateCall(type, Load(e_.b.getPtrTy(), Member(function)), arguments)->setDoesNotThrow();
@@ -94,18 +103,50 @@ void DeferredAtomics::Call(size_t function, llvm::ArrayRef<Value> arguments) {
 Value DeferredAtomics::TakeCredit(unsigned lanes) {
   auto& b = e_.b;
   Value most = b.getInt64(PTX2CPU_DEFERRED_MAX_CREDIT);
-  Value credit = Load(b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred, credit)));
+  Value credit = Load(b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred_head, credit)));
   Value next = b.CreateAdd(credit, b.getInt64(lanes)), none = b.getInt64(0);
   Value has_some = b.CreateICmpSGE(credit, none);
   // What begins to wait again does so with full credit: it has to find its entries first.
   Value begins = b.CreateAnd(b.CreateNot(has_some), b.CreateICmpSGE(next, none));
   next = b.CreateSelect(begins, most, b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next, most));
-  Store(next, Member(offsetof(ptx2cpu_deferred, credit)));
+  Store(next, Member(offsetof(ptx2cpu_deferred_head, credit)));
   return b.CreateAnd(has_some, IsPrepared());
+}
+
+uint32_t DeferredAtomics::FormBits() const {
+  const uint32_t wide = ir::Bytes(found_.type) == 8 ? PTX2CPU_DEFERRED_64 : 0;
+  if (found_.operation != AtomicOp::kFAdd) return FormOf(found_.operation).form | wide;
+  return PTX2CPU_DEFERRED_FADD | wide | (found_.flush ? PTX2CPU_DEFERRED_FLUSH : 0);
+}
+
+void DeferredAtomics::EmitLogged(Value address, Value operand, const std::function<void()>& at_once) {
+  auto& b = e_.b;
+  llvm::BasicBlock *direct = e_.body.NewBlock("at_once"), *look = e_.body.NewBlock("look"),
+                   *missing = e_.body.NewBlock("no_entry"), *log = e_.body.NewBlock("log"),
+                   *done = e_.body.NewBlock("logged");
+  b.CreateCondBr(IsPrepared(), look, direct);
+  b.SetInsertPoint(direct);
+  at_once();
+  b.CreateBr(done);
+  b.SetInsertPoint(look);
+  Value lowest = Load(b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred_head, lowest))),
+        end = Load(b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred_head, end)));
+  b.CreateCondBr(b.CreateAnd(b.CreateICmpUGE(address, lowest), b.CreateICmpULT(address, end)), log, missing);
+  b.SetInsertPoint(missing);  // a bad address faults here, and not when the log is applied
+  at_once();
+  Call(offsetof(ptx2cpu_deferred_head, enter), {Table(), address, b.getInt32(FormBits())});
+  b.CreateBr(done);
+  b.SetInsertPoint(log);
+  llvm::Type* word = b.getIntNTy(operand->getType()->getScalarSizeInBits());
+  Value bits = b.CreateZExt(b.CreateBitCast(operand, word), b.getInt64Ty());
+  Call(offsetof(ptx2cpu_deferred_head, append), {Table(), address, b.getInt32(FormBits()), bits});
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
 }
 
 void DeferredAtomics::Emit(Value address, Value operand, const std::function<void()>& at_once) {
   if (decided_ && !*decided_) return at_once();
+  if (found_.logged) return EmitLogged(address, operand, at_once);
   auto& b = e_.b;
   const Form& form = FormOf(found_.operation);
   llvm::Type* word = e_.m.TypeOf(found_.type);
@@ -137,16 +178,15 @@ void DeferredAtomics::Emit(Value address, Value operand, const std::function<voi
   b.CreateBr(done);
   b.SetInsertPoint(missing);
   at_once();
-  const uint32_t bits = found_.type == ir::Type::kI64 ? PTX2CPU_DEFERRED_64 : 0;
-  Call(offsetof(ptx2cpu_deferred, enter), {Table(), address, b.getInt32(form.form | bits)});
+  Call(offsetof(ptx2cpu_deferred_head, enter), {Table(), address, b.getInt32(FormBits())});
   b.CreateBr(done);
   b.SetInsertPoint(done);
 }
 
 void DeferredAtomics::Before(const ir::Inst& inst, Value first, Value last, Value lanes, uint64_t bytes) {
   auto& b = e_.b;
-  Value lowest = Load(b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred, lowest))),
-        end = Load(b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred, end)));
+  Value lowest = Load(b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred_head, lowest))),
+        end = Load(b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred_head, end)));
   Value must;
   if (RoleOf(inst) == Role::kOrders) {
     must = b.CreateICmpULT(lowest, end);
@@ -163,7 +203,7 @@ void DeferredAtomics::Before(const ir::Inst& inst, Value first, Value last, Valu
   llvm::BasicBlock *apply = e_.body.NewBlock("apply_deferred"), *go = e_.body.NewBlock("applied");
   b.CreateCondBr(must, apply, go, llvm::MDBuilder(e_.m.context).createUnlikelyBranchWeights());
   b.SetInsertPoint(apply);
-  Call(offsetof(ptx2cpu_deferred, apply), {Table()});
+  Call(offsetof(ptx2cpu_deferred_head, apply), {Table()});
   b.CreateBr(go);
   b.SetInsertPoint(go);
 }

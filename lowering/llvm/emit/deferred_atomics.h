@@ -3,6 +3,7 @@
 //
 //   red.global.add [p], v   ->   entry = table[p >> 2]; if (entry.address == p) entry.value += v
 //                                else { the atomic; ptx2cpu_defer_atomic(p) }
+//   red.global.add.f32 [p], v, p the same for all blocks   ->   append (p, v) to the log
 //   ld.global [q]           ->   if (q in [table.lowest, table.end)) ptx2cpu_apply_deferred(); the load
 #pragma once
 
@@ -22,6 +23,9 @@ class DeferredAtomics {
   DeferredAtomics(FunctionEmitter& e, const ir::Function& f);
 
   bool any() const { return found_.any(); }
+  // Of the table or log, at the begin of a block's slots; and the flag of kernels that have it.
+  uint64_t Bytes() const;
+  uint32_t KernelFlag() const;
   bool Waits(const ir::Inst& inst) const { return RoleOf(inst) == Role::kDeferred; }
   // The atomic for one lane, its address and operand known. `at_once` does it in memory.
   void Emit(llvm::Value* address, llvm::Value* operand, const std::function<void()>& at_once);
@@ -58,6 +62,8 @@ class DeferredAtomics {
   llvm::Value* Load(llvm::Type* type, llvm::Value* at);
   void Store(llvm::Value* value, llvm::Value* at);
   llvm::Value* IsPrepared();
+  uint32_t FormBits() const;  // ptx2cpu_deferred_form
+  void EmitLogged(llvm::Value* address, llvm::Value* operand, const std::function<void()>& at_once);
   void Call(size_t function, llvm::ArrayRef<llvm::Value*> arguments);
 
   FunctionEmitter& e_;

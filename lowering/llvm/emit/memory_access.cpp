@@ -155,8 +155,8 @@ void MemoryAccess::PrepareSlots() {
     return e_.b.CreateAnd(e_.b.CreateAdd(offset, e_.b.getInt64(kSlotAlign - 1)),
                           e_.b.getInt64(~(kSlotAlign - 1)));
   };
-  static_assert(sizeof(ptx2cpu_deferred) % kSlotAlign == 0);
-  Value offset = e_.b.getInt64(e_.deferred.any() ? sizeof(ptx2cpu_deferred) : 0);
+  static_assert(sizeof(ptx2cpu_deferred) % kSlotAlign == 0 && sizeof(ptx2cpu_atomic_log) % kSlotAlign == 0);
+  Value offset = e_.b.getInt64(e_.deferred.Bytes());
   // Arrays of one size follow each other at one distance: LLVM takes minutes
   // over a long chain of roundings, and a step of a resumable kernel begins
   // with this every time.

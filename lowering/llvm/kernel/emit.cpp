@@ -67,9 +67,9 @@ void EmitShapeChoice(ModuleEmitter& m, const ir::Function& f, llvm::Function* ke
 
 // Atomics that wait do so in the block's slots.
 void LayOutDeferred(KernelLayout& layout, const DeferredAtomics& deferred) {
-  if (!deferred.any() || (layout.flags & PTX2CPU_KERNEL_DEFERS_ATOMICS) != 0) return;
-  layout.flags |= PTX2CPU_KERNEL_DEFERS_ATOMICS;
-  layout.slot_bytes_per_block += sizeof(ptx2cpu_deferred);
+  if (!deferred.any() || (layout.flags & deferred.KernelFlag()) != 0) return;
+  layout.flags |= deferred.KernelFlag();
+  layout.slot_bytes_per_block += deferred.Bytes();
 }
 
 Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
