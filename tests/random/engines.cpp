@@ -69,6 +69,7 @@ Engine Compiled(int optimisation, lowering::Tier tier, harness::VectorForm form,
             harness::CompiledCall compiled =
                 TRY(harness::CompiledCall::Make(std::move(module), std::move(jit)));
             harness::KernelCall call = TRY(CallOf(run));
+            call.guarded = true;
             TRY_STATUS(compiled.Run(call, workers));
             return Written(call);
           }};
@@ -107,6 +108,7 @@ Engine CompiledForBlock(int optimisation, harness::VectorForm form) {
         jit.debug_info = false;
         harness::CompiledCall compiled = TRY(harness::CompiledCall::Make(std::move(module), std::move(jit)));
         harness::KernelCall call = TRY(CallOf(run));
+        call.guarded = true;
         TRY_STATUS(compiled.Run(call, 1));
         return Written(call);
       }};

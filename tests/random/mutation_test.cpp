@@ -2,18 +2,13 @@
 // with results that do not depend on the order of threads.
 //
 //   PTX2CPU_RANDOM_SEED=N, PTX2CPU_RANDOM_COUNT=N, PTX2CPU_RANDOM_SHARD=I/N: as in random_test.cpp
-#include <signal.h>
-#include <sys/time.h>
-#include <unistd.h>
-
 #include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
-#include "tests/random/engines.h"
+#include "tests/random/campaign.h"
 #include "tests/random/generator/write.h"
 #include "tests/random/mutate.h"
 
@@ -48,23 +43,6 @@ std::optional<Buffers> ResultsOf(const lowering::PtxModule& ptx, const rt::Vecto
   return results;
 }
 
-char current[64];
-void OnTimer(int) {
-  static_cast<void>(!write(STDERR_FILENO, current, std::strlen(current)));
-  _exit(3);
-}
-
-// Of this process, not of the clock: machines are busy. 0: no limit.
-void LimitProcessorTime(time_t seconds) {
-  const itimerval limit = {.it_interval = {}, .it_value = {seconds, 0}};
-  setitimer(ITIMER_PROF, &limit, nullptr);
-}
-
-uint64_t NumberOf(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 }  // namespace
 
 TEST_CASE("a mutation is the same for the same seed, and most mutations parse") {
@@ -92,11 +70,10 @@ TEST_CASE("mutated kernels give the same as machine code and after the pipeline"
   const uint64_t first = NumberOf("PTX2CPU_RANDOM_SEED", 1), count = NumberOf("PTX2CPU_RANDOM_COUNT", 0);
   const auto start = std::chrono::steady_clock::now();
   const auto time_is_up = [&] { return std::chrono::steady_clock::now() - start > std::chrono::seconds(3); };
-  signal(SIGPROF, OnTimer);
   for (uint64_t seed = first; count == 0 ? tried < 40 || !time_is_up() : seed < first + count; ++seed) {
     if (seed % shards != shard % shards) continue;
-    std::snprintf(current, sizeof current, "mutated kernel, seed %lu: does not end\n", seed);
-    LimitProcessorTime(60);
+    std::snprintf(current_seed, sizeof current_seed, "mutated kernel, seed %lu: does not end\n", seed);
+    LimitTime(60);
     ++tried;
     const rk::Tree tree = rk::Grow(seed / 8, *rk::ParseFeatures(kClasses[seed / 8 % std::size(kClasses)]));
     const std::string text = Mutate(rk::WriteModule(tree), seed);
@@ -121,7 +98,7 @@ TEST_CASE("mutated kernels give the same as machine code and after the pipeline"
     if (tried % 1000 == 0) std::fprintf(stderr, "%lu mutants, %lu compared\n", tried, compared);
     if (problems >= 5) break;
   }
-  LimitProcessorTime(0);
+  LimitTime(0);
   WARN(tried << " mutants, " << compared << " compared, " << masks << " of them with unclear membermasks");
   CHECK(masks <= compared / 10);
   CHECK(compared >= (count == 0 ? 5 : 0));

@@ -5,6 +5,7 @@
 
 #include "runtime/entry/entry_point_list.h"
 #include "runtime/launch/launch.h"
+#include "tools/harness/guarded_copies.h"
 
 namespace ptx2cpu::harness {
 
@@ -61,7 +62,9 @@ Status RunDescriptor(const ptx2cpu_kernel& kernel, const std::vector<ir::Param>&
                      unsigned max_workers) {
   std::optional<ImageScope> images;
   if (call.images == nullptr) images.emplace(call);
-  const std::vector<std::byte> buffer = TRY(PackParameters(params, kernel.parameter_bytes, call));
+  const GuardedCopies copies(call);
+  const std::vector<std::byte> buffer =
+      TRY(PackParameters(params, kernel.parameter_bytes, call, copies.addresses()));
   rt::LaunchShape shape{
       {call.grid.x, call.grid.y, call.grid.z}, {call.block.x, call.block.y, call.block.z}, call.shared_bytes};
   if (call.cluster.x != 0) shape.cluster = {call.cluster.x, call.cluster.y, call.cluster.z};

@@ -10,7 +10,7 @@
 namespace ptx2cpu::harness {
 
 Result<std::vector<std::byte>> PackParameters(const std::vector<ir::Param>& params, uint32_t param_bytes,
-                                              KernelCall& call) {
+                                              KernelCall& call, std::span<std::byte* const> copies) {
   const auto count = static_cast<size_t>(std::count_if(
       call.arguments.begin(), call.arguments.end(), [](const rt::Argument& a) { return a.IsParameter(); }));
   if (params.size() != count) {
@@ -36,7 +36,7 @@ Result<std::vector<std::byte>> PackParameters(const std::vector<ir::Param>& para
       const uint64_t handle = call.images->handle(i);
       std::memcpy(&buffer[param.offset], &handle, sizeof handle);
     } else if (argument.IsBuffer()) {
-      void* address = argument.data.data();
+      void* address = copies.empty() ? argument.data.data() : copies[i];
       std::memcpy(&buffer[param.offset], &address, sizeof address);
     } else if (size != 0) {
       std::memcpy(&buffer[param.offset], argument.data.data(), size);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct KernelCall {
   std::string printed = {};                                                    // device printf
   bool cooperative = false;             // all blocks resident at once: they may meet at grid barriers
   Dim3 cluster = {0, 0, 0};             // blocks that run as a cluster; 0: what the kernel requires, or one
+  bool guarded = false;                 // compiled code: what follows a buffer's last page is not accessible
   std::shared_ptr<Images> images = {};  // during a run: the arguments' textures and surfaces
 };
 
@@ -43,10 +45,11 @@ class ImageScope {
   std::vector<std::byte*> bound_;  // addresses of handles
 };
 
-// The parameter buffer for a kernel: scalars by value, buffers as addresses of the call's own storage.
-// kUsage errors: wrong number of arguments, wrong size; they name the parameter.
+// The parameter buffer for a kernel: scalars by value, buffers as addresses of the call's own storage, or of
+// copies, by number of the argument. kUsage errors: wrong number of arguments, wrong size; they name the
+// parameter.
 Result<std::vector<std::byte>> PackParameters(const std::vector<ir::Param>& params, uint32_t param_bytes,
-                                              KernelCall& call);
+                                              KernelCall& call, std::span<std::byte* const> copies = {});
 
 // Runs functions[0] of the module in the interpreter, whatever phase it is in.
 struct Turns {  // as ir::InterpretOptions

@@ -76,10 +76,10 @@ std::string Writer::FloatValue(const Place& place, RandomWords& random) {
 
 void Writer::Float(const Node& node, const Place& place) {
   RandomWords random(node.word[0]);
-  constexpr const char* kTwo[] = {
-      "add.f32",        "sub.f32",        "mul.f32",     "min.f32",    "max.f32",     "min.NaN.f32",
-      "max.NaN.f32",    "max.ftz.f32",    "min.ftz.f32", "add.rn.f32", "mul.rn.f32",  "add.sat.f32",
-      "mul.rn.ftz.f32", "add.rn.ftz.f32", "max.f32",     "min.f32",    "copysign.f32"};
+  constexpr const char* kTwo[] = {"add.f32",        "sub.f32",        "mul.f32",     "min.f32",
+                                  "max.f32",        "min.NaN.f32",    "max.NaN.f32", "max.ftz.f32",
+                                  "min.ftz.f32",    "add.rn.f32",     "mul.rn.f32",  "add.sat.f32",
+                                  "mul.rn.ftz.f32", "add.rn.ftz.f32", "max.f32",     "min.f32"};
   constexpr const char* kOne[] = {"abs.f32",         "neg.f32",         "sqrt.rn.f32",     "rcp.rn.f32",
                                   "cvt.rni.f32.f32", "cvt.rzi.f32.f32", "cvt.sat.f32.f32", "neg.ftz.f32"};
   constexpr const char* kTests[] = {"setp.lt.f32",  "setp.gtu.f32", "setp.eq.f32",  "setp.neu.f32",
@@ -87,9 +87,12 @@ void Writer::Float(const Node& node, const Place& place) {
   std::string value = FloatValue(place, random);
   const uint32_t links = 1 + random.Below(4);
   for (uint32_t i = 0; i < links; ++i) {
-    switch (random.Below(6)) {
+    switch (random.Below(7)) {
       case 0:
         value = ComputeFloat(Pick(kOne, random), value);
+        break;
+      case 3:  // of a number's sign, not of a NaN's
+        value = ComputeFloat("copysign.f32", OneNan(value), FloatValue(place, random));
         break;
       case 1:
         value = ComputeFloat(random.Chance(2) ? "fma.rn.f32" : "fma.rn.ftz.f32", value,
