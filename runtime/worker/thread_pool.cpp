@@ -245,6 +245,11 @@ bool ThreadPool::HasReady() const {
   return source != nullptr && source->HasReady() && !stopping();
 }
 
+bool ThreadPool::MustPoll() const {
+  const WorkSource* source = source_.load(std::memory_order_acquire);
+  return source != nullptr && source->Polling();
+}
+
 bool ThreadPool::OtherWorkWaits() const { return HasReady(); }
 
 // A thread that publishes work calls this afterwards. A worker that watches the source, or has said that it
@@ -291,11 +296,12 @@ bool ThreadPool::TakeWatch() {
   return may_look_ && !watched_.load(std::memory_order_relaxed) && !watched_.exchange(true);
 }
 
-// True: the time is over. False: it is called, or something is ready.
+// True: the time is over, or something is polled for, between which it sleeps. False: it is called, or
+// something is ready.
 bool ThreadPool::Look(const CallBox& box, bool& watches, Clock::time_point end) {
   for (int n = 1; !box.called() && !stopping(); ++n) {
     if (!watches) watches = TakeWatch();
-    if (watches && HasReady()) return false;
+    if (watches && (HasReady() || MustPoll())) return !HasReady();
     Pause();
     if (n % kPausesBetweenLooks == 0 && Clock::now() > end) return true;
   }
@@ -305,8 +311,6 @@ bool ThreadPool::Look(const CallBox& box, bool& watches, Clock::time_point end) 
 // Waits for work, in vain so far since `since`. What the worker was called for; 0: it should look for work.
 uint32_t ThreadPool::Idle(unsigned worker, Clock::time_point since, bool patient) {
   CallBox& box = boxes_[worker];
-  const WorkSource* source = source_.load(std::memory_order_acquire);
-  const bool polls = source != nullptr && source->Polling();
   const Clock::time_point now = Clock::now();
   const bool stays = patient && may_look_ && now < since + kReturn;
   bool watches = TakeWatch(), parks = false;
@@ -315,12 +319,12 @@ uint32_t ThreadPool::Idle(unsigned worker, Clock::time_point since, bool patient
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const uint32_t seat = TakeSeat();
   if (seat == 0 && !HasReady() && !stopping() &&
-      (!looks || Look(box, watches, stays && !polls ? since + kReturn : now + kLook))) {
+      (!looks || Look(box, watches, stays ? since + kReturn : now + kLook))) {
     parks = !looks || box.Park();
     if (watches) watched_.store(false);
     watches = false;
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (parks && !HasReady() && !stopping()) box.Sleep(polls ? kPollNanoseconds : 0);
+    if (parks && !HasReady() && !stopping()) box.Sleep(MustPoll() ? kPollNanoseconds : 0);
   }
   if (watches) watched_.store(false);
   const uint32_t call = box.Close();

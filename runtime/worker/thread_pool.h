@@ -121,6 +121,7 @@ class ThreadPool {
   bool Help(uint32_t ticket, unsigned worker, Arena& arena);
   uint32_t TakeSeat();
   bool HasReady() const;
+  bool MustPoll() const;
   bool Look(const CallBox& box, bool& watches, Clock::time_point end);
   bool TakeWatch();
   uint32_t Idle(unsigned worker, Clock::time_point since, bool patient);

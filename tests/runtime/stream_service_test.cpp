@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/worker/spin_lock.h"
 #include "tests/runtime/stream_kernel.h"
 
 using namespace ptx2cpu::rt;
@@ -134,6 +135,25 @@ TEST_CASE("a poll holds its stream until it returns true") {
     }
     stream->Synchronize();
     REQUIRE(cell == round);
+  }
+}
+
+TEST_CASE("what a stream polls for is noticed also where the workers are about to sleep") {
+  StreamGroup group;
+  const auto stream = group.NewStream(StreamKind::kNonBlocking);
+  for (int round = 0; round < 300; ++round) {
+    stream->Submit(CallWork{[] {}, false});
+    stream->Synchronize();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(round * 2);
+    while (std::chrono::steady_clock::now() < end) Pause();
+    std::atomic<bool> open = false;
+    stream->Submit(PollWork{[&] { return open.load(); }});
+    std::thread opener([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(round % 7 * 20));
+      open = true;
+    });
+    stream->Synchronize();
+    opener.join();
   }
 }
 
