@@ -123,6 +123,9 @@ uint8_t Residues::ZerosOf(const ir::Inst& inst) const {
   if (inst.op == Opcode::kSymbol) {
     return ZerosOfConstant(SymbolAddress(inst));
   }
+  if (inst.op == Opcode::kTensorMemory) {
+    return kZerosOfWindow;
+  }
   if (inst.op == Opcode::kAdd || inst.op == Opcode::kSub) {
     return (inst.attrs.flags & ir::kSat) != 0 ? uint8_t{0} : std::min(of(0), of(1));
   }

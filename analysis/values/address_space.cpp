@@ -62,6 +62,9 @@ class Solver {
       bool real = space == Space::kGlobal || space == Space::kConst;
       return Meet(inst.results[0], real ? space : Space::kGeneric);
     }
+    if (inst.op == Opcode::kTensorMemory) {
+      return Meet(inst.results[0], Space::kGeneric);  // as a shared symbol
+    }
     if (inst.op == Opcode::kAdd) {
       std::optional<Space> a = found_[inst.operands[0].index], b = found_[inst.operands[1].index];
       if (a && *a != Space::kGeneric)

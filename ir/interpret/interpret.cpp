@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ir/interpret/machine.h"
+#include "runtime/abi/tensor_core.h"
 
 namespace ptx2cpu::ir {
 
@@ -48,6 +49,17 @@ uint32_t DynamicSharedOffset(const Module& module) {
   return static_cast<uint32_t>(offset);
 }
 
+// With tensor memory, where some function uses it.
+uint32_t WindowBytes(const Module& module, uint32_t shared_bytes) {
+  for (const Function& f : module.functions) {
+    for (const Inst& inst : f.insts) {
+      if (inst.op == Opcode::kTensorMemory)
+        return tensor_core::OffsetInWindow(shared_bytes) + tensor_core::kWindowBytes;
+    }
+  }
+  return shared_bytes;
+}
+
 }  // namespace
 
 // -- values --
@@ -81,14 +93,15 @@ Machine::Machine(const Module& module, const Function& kernel, ModuleStorage& st
   thread_count = options.block.x * options.block.y * options.block.z;
   warp_count = (thread_count + kWarpSize - 1) / kWarpSize;
   shared_bytes = DynamicSharedOffset(module) + options.dynamic_shared_bytes;
+  const uint32_t window_bytes = WindowBytes(module, shared_bytes);
   uint32_t stack_bytes = HasCalls(module, kernel) ? kLocalStackBytes : 0;
   local_stride = static_cast<uint32_t>(RoundUp(kernel.local_bytes + stack_bytes, kWindowAlign));
   size_t param_bytes = std::max<size_t>(parameter_bytes.size(), kernel.param_bytes);
-  memory.resize(kWindowAlign * 4 + param_bytes + shared_bytes + size_t{local_stride} * thread_count,
+  memory.resize(kWindowAlign * 4 + param_bytes + window_bytes + size_t{local_stride} * thread_count,
                 std::byte{options.fill});
   size_t offset = kWindowAlign - reinterpret_cast<uintptr_t>(memory.data()) % kWindowAlign;
   params = Carve(offset, param_bytes);
-  shared = Carve(offset, shared_bytes);
+  shared = Carve(offset, window_bytes);
   local = Carve(offset, size_t{local_stride} * thread_count);
   if (!parameter_bytes.empty()) std::memcpy(params.data(), parameter_bytes.data(), parameter_bytes.size());
 
@@ -204,6 +217,8 @@ Status Machine::RunThread(Thread& thread, uint32_t depth) {
 
 void Machine::StartBlock() {
   std::memset(shared.data(), options.fill, shared.size());
+  if (shared.size() > shared_bytes)
+    Put(shared.data() + tensor_core::OffsetInWindow(shared_bytes) + tensor_core::kAllocatorAt, Type::kI32, 0);
   for (Thread& thread : threads) {
     StartThread(thread);
     std::memset(local.data() + size_t{thread.index} * local_stride, options.fill, kernel.local_bytes);

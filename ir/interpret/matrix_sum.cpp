@@ -18,6 +18,7 @@
 #include <array>
 #include <bit>
 #include <optional>
+#include <vector>
 
 #include "ir/interpret/exact.h"
 #include "ir/interpret/machine.h"
@@ -31,33 +32,6 @@ using matrix::ElementInfo;
 namespace {
 
 constexpr int kBitsBelow = 25, kBitsBelowOfBytes = 13;
-
-// significand * 2^(exponent - mantissa_bits), or an infinity or NaN.
-struct Factor {
-  enum class Kind : uint8_t { kFinite, kInfinite, kNan } kind = Kind::kFinite;
-  bool negative = false;
-  int exponent = 0, mantissa_bits = 0;
-  uint64_t significand = 0;
-  bool is_zero() const { return kind == Kind::kFinite && significand == 0; }
-};
-
-Factor DecodeFactor(Element element, uint64_t bits) {
-  const ElementInfo& info = matrix::InfoOf(element);
-  Factor n;
-  n.mantissa_bits = info.mantissa_bits;
-  n.negative = (bits >> (info.bits - 1) & 1) != 0;
-  if (element == Element::kTF32) bits >>= 13;
-  const uint64_t fraction = bits & ((uint64_t{1} << info.mantissa_bits) - 1);
-  const int top = (1 << info.exponent_bits) - 1, field = static_cast<int>(bits >> info.mantissa_bits) & top;
-  n.exponent = std::max(field, 1) - top / 2;
-  n.significand = field == 0 ? fraction : fraction | uint64_t{1} << info.mantissa_bits;
-  const uint64_t ones = (uint64_t{1} << info.mantissa_bits) - 1;
-  if (field == top && info.has_infinity)
-    n.kind = fraction == 0 ? Factor::Kind::kInfinite : Factor::Kind::kNan;
-  else if (field == top && fraction == ones)
-    n.kind = Factor::Kind::kNan;
-  return n;
-}
 
 // value * 2^unit as bits of the format; the part below its last bit is cut off, or rounded to nearest even.
 uint64_t RoundSum(const ElementInfo& format, Signed128 value, int unit, bool to_nearest) {
@@ -101,39 +75,71 @@ struct Special {
   }
 };
 
-uint64_t FloatSum(const matrix::Product& form, std::span<const FactorPair> pairs, uint64_t bits_of_c) {
-  const Factor c = DecodeFactor(form.c, bits_of_c);
-  const ElementInfo& format = matrix::InfoOf(form.c);
+}  // namespace
+
+Factor DecodeFactor(Element element, uint64_t bits) {
+  const ElementInfo& info = matrix::InfoOf(element);
+  Factor n;
+  n.mantissa_bits = info.mantissa_bits;
+  n.negative = (bits >> (info.bits - 1) & 1) != 0;
+  if (element == Element::kTF32) bits >>= 13;
+  const uint64_t fraction = bits & ((uint64_t{1} << info.mantissa_bits) - 1);
+  const int top = (1 << info.exponent_bits) - 1, field = static_cast<int>(bits >> info.mantissa_bits) & top;
+  n.exponent = std::max(field, 1) - top / 2;
+  n.significand = field == 0 ? fraction : fraction | uint64_t{1} << info.mantissa_bits;
+  const uint64_t ones = (uint64_t{1} << info.mantissa_bits) - 1;
+  if (field == top && info.has_infinity)
+    n.kind = fraction == 0 ? Factor::Kind::kInfinite : Factor::Kind::kNan;
+  else if (field == top && fraction == ones)
+    n.kind = Factor::Kind::kNan;
+  return n;
+}
+
+Factor ProductOf(const Factor& a, const Factor& b) {
+  Factor product;
+  product.negative = a.negative != b.negative;
+  product.kind = std::max(a.kind, b.kind);
+  if ((a.is_zero() && b.kind == Factor::Kind::kInfinite) ||
+      (b.is_zero() && a.kind == Factor::Kind::kInfinite))
+    product.kind = Factor::Kind::kNan;
+  product.exponent = a.exponent + b.exponent;
+  product.mantissa_bits = a.mantissa_bits + b.mantissa_bits;
+  product.significand = a.significand * b.significand;
+  return product;
+}
+
+uint64_t SumOfTerms(std::span<const Factor> terms, const ElementInfo& format, int bits_below,
+                    bool to_nearest) {
   Special special;
-  special.Add(c.kind, c.negative);
   std::optional<int> largest;
-  auto count = [&](int exponent) { largest = largest ? std::max(*largest, exponent) : exponent; };
-  if (!c.is_zero()) count(c.exponent);
-  for (const FactorPair& pair : pairs) {
-    const Factor a = DecodeFactor(form.a, pair.a), b = DecodeFactor(form.b, pair.b);
-    const bool invalid = (a.is_zero() && b.kind == Factor::Kind::kInfinite) ||
-                         (b.is_zero() && a.kind == Factor::Kind::kInfinite);
-    special.nan |= invalid;
-    special.Add(std::max(a.kind, b.kind), a.negative != b.negative);
-    if (!a.is_zero() && !b.is_zero()) count(a.exponent + b.exponent);
+  for (const Factor& term : terms) {
+    special.Add(term.kind, term.negative);
+    if (!term.is_zero()) largest = largest ? std::max(*largest, term.exponent) : term.exponent;
   }
   if (const std::optional<uint64_t> result = special.Result(format)) return *result;
   if (!largest) return 0;
-  const bool of_bytes = matrix::InfoOf(form.a).bits == 8;
-  const int unit = *largest - (of_bytes ? kBitsBelowOfBytes : kBitsBelow);
-  auto aligned = [&](uint64_t significand, int exponent, bool negative) {
-    const int shift = exponent - unit;
-    const uint64_t cut = shift >= 0 ? significand << shift : shift > -64 ? significand >> -shift : 0;
-    return negative ? -static_cast<Signed128>(cut) : static_cast<Signed128>(cut);
-  };
-  Signed128 sum = c.is_zero() ? 0 : aligned(c.significand, c.exponent - c.mantissa_bits, c.negative);
-  for (const FactorPair& pair : pairs) {
-    const Factor a = DecodeFactor(form.a, pair.a), b = DecodeFactor(form.b, pair.b);
-    if (a.is_zero() || b.is_zero()) continue;
-    sum += aligned(a.significand * b.significand, a.exponent + b.exponent - a.mantissa_bits - b.mantissa_bits,
-                   a.negative != b.negative);
+  const int unit = *largest - bits_below;
+  Signed128 sum = 0;
+  for (const Factor& term : terms) {
+    const int shift = term.exponent - term.mantissa_bits - unit;
+    const uint64_t cut = shift >= 0    ? term.significand << shift
+                         : shift > -64 ? term.significand >> -shift
+                                       : 0;
+    sum += term.negative ? -static_cast<Signed128>(cut) : static_cast<Signed128>(cut);
   }
-  const uint64_t result = RoundSum(format, sum, unit, form.c == Element::kF16);
+  return RoundSum(format, sum, unit, to_nearest);
+}
+
+namespace {
+
+uint64_t FloatSum(const matrix::Product& form, std::span<const FactorPair> pairs, uint64_t bits_of_c) {
+  const ElementInfo& format = matrix::InfoOf(form.c);
+  std::vector<Factor> terms{DecodeFactor(form.c, bits_of_c)};
+  for (const FactorPair& pair : pairs)
+    terms.push_back(ProductOf(DecodeFactor(form.a, pair.a), DecodeFactor(form.b, pair.b)));
+  const bool of_bytes = matrix::InfoOf(form.a).bits == 8;
+  const uint64_t result =
+      SumOfTerms(terms, format, of_bytes ? kBitsBelowOfBytes : kBitsBelow, form.c == Element::kF16);
   const int cut = of_bytes && form.c == Element::kF32 ? format.mantissa_bits - kBitsBelowOfBytes : 0;
   return result >> cut << cut;
 }

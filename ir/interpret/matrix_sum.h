@@ -8,6 +8,22 @@
 
 namespace ptx2cpu::ir::interpret {
 
+// significand * 2^(exponent - mantissa_bits), or an infinity or NaN. Numbers are not normalised: the exponent
+// of a subnormal one is the smallest of its format.
+struct Factor {
+  enum class Kind : uint8_t { kFinite, kInfinite, kNan } kind = Kind::kFinite;
+  bool negative = false;
+  int exponent = 0, mantissa_bits = 0;
+  uint64_t significand = 0;
+  bool is_zero() const { return kind == Kind::kFinite && significand == 0; }
+};
+Factor DecodeFactor(matrix::Element element, uint64_t bits);
+Factor ProductOf(const Factor& a, const Factor& b);
+// The sum of the terms, by the steps 2 and 3 of matrix_sum.cpp: each is cut off `bits_below` bits below the
+// largest exponent. `to_nearest`: the sum is rounded to nearest even, else toward zero.
+uint64_t SumOfTerms(std::span<const Factor> terms, const matrix::ElementInfo& format, int bits_below,
+                    bool to_nearest);
+
 struct FactorPair {
   uint64_t a, b;  // the bits of the elements
 };

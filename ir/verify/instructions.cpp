@@ -7,6 +7,7 @@
 #include "ir/matrix.h"
 #include "ir/tensor.h"
 #include "ir/verify/rules.h"
+#include "runtime/abi/tensor_core.h"
 
 namespace ptx2cpu::ir::verify {
 
@@ -127,6 +128,24 @@ Status CheckMatrix(const Subject& s, BlockId block, const Inst& inst) {
   return s.Broken(block, inst, "the registers do not fit the form of the matrices");
 }
 
+// As many words of the mask as the form has, and no bits without a meaning.
+Status CheckTensorCore(const Subject& s, BlockId block, const Inst& inst) {
+  const uint32_t index = inst.attrs.index;
+  bool good = true;
+  if (inst.op == Opcode::kTensorCoreMultiply) {
+    const tensor_core::Form form = tensor_core::DecodeForm(index);
+    good = index == tensor_core::Encode(form) && form.kind <= tensor_core::Kind::kMxF4NvF4 &&
+           inst.operands.size() == tensor_core::kMaskWords + form.mask_words;
+  }
+  if (inst.op == Opcode::kTensorCoreCopy) {
+    const tensor_core::CopyForm form = tensor_core::DecodeCopy(index);
+    good = index == tensor_core::Encode(form) && form.shape <= tensor_core::CopyShape::kShift &&
+           form.unpacks <= tensor_core::Unpacks::kFourBits;
+  }
+  if (good) return {};
+  return s.Broken(block, inst, "the operands do not fit the form of the tensor core's operation");
+}
+
 Type LetterType(const Inst& inst, char letter) {
   switch (letter) {
     case 'T':
@@ -230,6 +249,7 @@ Status CheckSignature(Subject& s) {
     TRY_STATUS(CheckSide(s, block, inst, false));
     TRY_STATUS(CheckSide(s, block, inst, true));
     TRY_STATUS(CheckTensor(s, block, inst));
+    TRY_STATUS(CheckTensorCore(s, block, inst));
     return CheckMatrix(s, block, inst);
   });
 }

@@ -16,6 +16,16 @@ using ir::Type;
 using ir::ValueId;
 namespace object = ir::mbarrier;
 
+Place ObjectAddress(Emitter& e, size_t operand) {
+  const Place place = e.Address(operand, SpaceOfWords(e));
+  const bool fits = place.space == ir::Space::kGeneric || place.space == ir::Space::kShared ||
+                    place.space == ir::Space::kSharedCluster;
+  if (!fits)
+    e.Fail(ErrorCode::kSyntax,
+           "an mbarrier object is in shared memory, `" + std::string(e.Operand(operand).text) + "` is not");
+  return place;
+}
+
 namespace {
 
 // A 32-bit count in a field of the object.
@@ -27,16 +37,6 @@ ValueId Field(Emitter& e, ValueId count, int shift, uint64_t mask) {
 }
 
 ValueId Or(Emitter& e, ValueId a, ValueId b) { return e.b.Binary(Opcode::kOr, Type::kI64, a, b); }
-
-Place ObjectAddress(Emitter& e, size_t operand) {
-  const Place place = e.Address(operand, SpaceOfWords(e));
-  const bool fits = place.space == ir::Space::kGeneric || place.space == ir::Space::kShared ||
-                    place.space == ir::Space::kSharedCluster;
-  if (!fits)
-    e.Fail(ErrorCode::kSyntax,
-           "an mbarrier object is in shared memory, `" + std::string(e.Operand(operand).text) + "` is not");
-  return place;
-}
 
 ir::Attrs AttrsOf(const Emitter& e, ir::Space space, MemoryOrder otherwise) {
   ir::Attrs attrs{
@@ -109,6 +109,10 @@ void PendingCount(Emitter& e) {
 void CompleteBytes(Emitter& e, const Place& place, ValueId bytes) {
   ValueId less = e.b.Unary(Opcode::kNeg, Type::kI32, bytes);
   Change(e, place, Field(e, less, object::kBytesShift, object::kBytesMask), false);
+}
+
+void ArriveOnce(Emitter& e, const Place& place) {
+  Change(e, place, Field(e, e.Const(Type::kI32, 1), 0, object::kCountMask), false);
 }
 
 // Copies are complete when their instruction is (async_copy.cpp), so the arrival is due at once. Without

@@ -7,6 +7,10 @@ namespace ptx2cpu::ptx::rows {
 
 // These bytes have come: complete-tx of the object at the place.
 void CompleteBytes(Emitter& e, const Place& place, ir::ValueId bytes);
+// The address of the object that operand `operand` names; an error outside of shared memory.
+Place ObjectAddress(Emitter& e, size_t operand);
+// An arrival that counts once.
+void ArriveOnce(Emitter& e, const Place& place);
 // Of a shared address of the cluster: what is the same in every block.
 ir::ValueId OffsetInWindow(Emitter& e, size_t operand);
 

@@ -65,6 +65,8 @@ struct ptx2cpu_block {
   /* Cooperative launches: what grid barriers count in, %envreg1:%envreg2 (high and low word); zeroed at the
    * launch. */
   uint8_t* grid_workspace; /* PTX2CPU_GRID_WORKSPACE_BYTES on 64 bytes; null in other launches */
+  uint32_t
+      window_bytes; /* the shared window: shared_bytes, then tensor memory (tensor_core.h), if it is used */
 };
 #define PTX2CPU_GRID_WORKSPACE_BYTES 64u
 
@@ -135,6 +137,7 @@ struct ptx2cpu_kernel {
  * points[0] is where it continues, or has ended, when points[0] is PTX2CPU_BLOCK_ENDED. */
 #define PTX2CPU_KERNEL_RESUMES_BLOCKS 2u
 #define PTX2CPU_BLOCK_ENDED 0xffffffffu
+#define PTX2CPU_KERNEL_HAS_TENSOR_MEMORY 8u /* 4: deferred_atomics.h */
 
 /* Why a kernel faulted. Generated code reports through ptx2cpu_fault and does not return from it. */
 enum ptx2cpu_fault_kind {
@@ -153,7 +156,8 @@ enum ptx2cpu_fault_kind {
   PTX2CPU_FAULT_BAD_BARRIER = 11,  /* a barrier number, count or mix of kinds that PTX does not allow */
   PTX2CPU_FAULT_NOT_A_MEMBER = 12, /* a lane executes a collective whose membermask does not name it */
   PTX2CPU_FAULT_BAD_FUNCTION =
-      13 /* an indirect call of an address that is not a function of the program, or is of another type */
+      13, /* an indirect call of an address that is not a function of the program, or is of another type */
+  PTX2CPU_FAULT_BAD_DESCRIPTOR = 14 /* of a tensor core's operation: see tensor_core.h */
 };
 
 /* Functions of ptx2cpu_device_runtime. */

@@ -39,8 +39,8 @@ void BlockCheck::Begin(LaunchCheck& launch, const ptx2cpu_block& block) {
   launch_ = &launch;
   clock_.Begin(launch.clock, IndexOf(block) + 1, block.thread_padded);
   barriers_.assign(block.thread_padded, {});
-  if (Wants(PTX2CPU_CHECKS_RACE)) shared_.assign((block.shared_bytes + 3) / 4, {});
-  if (Wants(PTX2CPU_CHECKS_INIT)) MarkUninitialised(block.shared, block.shared_bytes);
+  if (Wants(PTX2CPU_CHECKS_RACE)) shared_.assign((block.window_bytes + 3) / 4, {});
+  if (Wants(PTX2CPU_CHECKS_INIT)) MarkUninitialised(block.shared, block.window_bytes);
 }
 
 void BlockCheck::Report(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, Error error,

@@ -107,7 +107,7 @@ Target TargetOf(const LaunchCheck& launch, const AccessSite& site) {
         target.memory = Target::Memory::kOther;
         return target;
       }
-      return InWindow(Target::Memory::kShared, block.shared, block.shared_bytes, site.address, site.bytes);
+      return InWindow(Target::Memory::kShared, block.shared, block.window_bytes, site.address, site.bytes);
     case PTX2CPU_SPACE_LOCAL:
       return InWindow(Target::Memory::kLocal, block.local + site.thread * block.local_stride,
                       block.local_stride, site.address, site.bytes);

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 
+#include "runtime/abi/tensor_core.h"
 #include "runtime/timeline/timeline.h"
 
 namespace ptx2cpu::rt {
@@ -48,6 +50,9 @@ const char* FaultText(uint32_t kind) {
       return "stack overflow";
     case PTX2CPU_FAULT_BAD_FUNCTION:
       return "indirect call of an address that is not a function of this type";
+    case PTX2CPU_FAULT_BAD_DESCRIPTOR:
+      return "a descriptor of a matrix or product that PTX does not define, or an operation of two blocks "
+             "without the other block";
     case PTX2CPU_FAULT_UNREACHABLE:
       return "control reached a place that the PTX declares unreachable";
     default:
@@ -86,11 +91,16 @@ LaunchShape WithCluster(const ptx2cpu_kernel& kernel, const LaunchShape& shape) 
   return result;
 }
 
+uint32_t WindowBytes(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
+  const uint32_t bytes = kernel.static_shared_bytes + shape.dynamic_shared_bytes;
+  if ((kernel.flags & PTX2CPU_KERNEL_HAS_TENSOR_MEMORY) == 0) return bytes;
+  return tensor_core::OffsetInWindow(bytes) + tensor_core::kWindowBytes;
+}
+
 uint64_t ResidentBytes(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE)), threads = PaddedThreads(shape.block);
   const auto mapped = [page](uint64_t bytes) { return (bytes / page + 3) * page; };
-  return mapped(uint64_t{kernel.static_shared_bytes} + shape.dynamic_shared_bytes) +
-         mapped(kernel.local_bytes * threads) +
+  return mapped(WindowBytes(kernel, shape)) + mapped(kernel.local_bytes * threads) +
          mapped(SlotBytes(kernel, threads) + ThreadStateBytes(kernel, threads));
 }
 
@@ -98,6 +108,11 @@ void InitialiseLiveMasks(ptx2cpu_block& block) {
   for (uint32_t w = 0; w + 1 < block.warp_count; ++w) block.live[w] = ~0u;
   const uint32_t tail = block.thread_count % PTX2CPU_WARP_SIZE;
   block.live[block.warp_count - 1] = tail == 0 ? ~0u : (1u << tail) - 1;
+}
+
+void ClearTensorAllocator(ptx2cpu_block& block) {
+  std::memset(block.shared + tensor_core::OffsetInWindow(block.shared_bytes) + tensor_core::kAllocatorAt, 0,
+              sizeof(uint32_t));
 }
 
 LaunchJob::LaunchJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
@@ -130,7 +145,8 @@ bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& aren
   block.dynamic_shared_bytes = shape_.dynamic_shared_bytes;
   block.shared_bytes = kernel_.static_shared_bytes + shape_.dynamic_shared_bytes;
   block.local_stride = kernel_.local_bytes;
-  block.shared = memory.shared.Ensure(block.shared_bytes, 128);
+  block.window_bytes = WindowBytes(kernel_, shape_);
+  block.shared = memory.shared.Ensure(block.window_bytes, 128);
   block.local = memory.local.Ensure(block.local_stride * block.thread_padded, 64);
   const uint64_t slot_bytes = SlotBytes(kernel_, block.thread_padded);
   block.slots = memory.slots.Ensure(slot_bytes + ThreadStateBytes(kernel_, block.thread_padded), 64);

@@ -60,6 +60,8 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
 
 // Lanes that exist, before anyone has exited.
 void InitialiseLiveMasks(ptx2cpu_block& block);
+// All of the block's tensor memory is free. Only for kernels that have it.
+void ClearTensorAllocator(ptx2cpu_block& block);
 // Address space that a resident block takes, guard pages included.
 uint64_t ResidentBytes(const ptx2cpu_kernel& kernel, const LaunchShape& shape);
 

@@ -208,6 +208,7 @@ bool PlainJob::Await() const {
   const uint64_t plane = uint64_t{grid.x} * grid.y, rest = first % plane;
   const bool resets_live = (kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0;
   const bool checks = check::Wanted();
+  const bool allocates = (kernel().flags & PTX2CPU_KERNEL_HAS_TENSOR_MEMORY) != 0;
   const ptx2cpu_block_function run_block = kernel().run_block;
   auto x = static_cast<uint32_t>(rest % grid.x), y = static_cast<uint32_t>(rest / grid.x),
        z = static_cast<uint32_t>(first / plane);
@@ -220,6 +221,8 @@ bool PlainJob::Await() const {
       if (resets_live) InitialiseLiveMasks(block);
       if (checks) [[unlikely]]
         check::BeginBlock(block);
+      if (allocates) [[unlikely]]
+        ClearTensorAllocator(block);
       run_block(&block);
       if (checks) [[unlikely]]
         check::EndBlock(block);

@@ -52,6 +52,7 @@ void Resident::Start(LaunchJob& job, uint64_t index) {
     if (job.kernel().run_step != nullptr) blocks_[rank]->scheduler.Start(job.kernel(), block);
     blocks_[rank]->done = false;
     if (check::Wanted()) check::BeginBlock(block);
+    if ((job.kernel().flags & PTX2CPU_KERNEL_HAS_TENSOR_MEMORY) != 0) ClearTensorAllocator(block);
   }
   faulted_ = nullptr;
 }

@@ -205,14 +205,14 @@ TEST_CASE("an unsupported instruction is refused by name and line before anythin
   Scratch scratch;
   const std::string ptx =
       scratch.Write("t.ptx",
-                    ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n  "
-                    ".reg .b32 %r<3>;\n  .reg .b64 %a;\n"
-                    "  mov.b32 %r0, 0;\n  mov.b64 %a, 0;\n"
-                    "  tcgen05.fence::before_thread_sync;\n  ret;\n}\n");
+                    ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n  "
+                    ".reg .pred %p;\n  .reg .b64 %a;\n"
+                    "  mov.b64 %a, 0;\n  mov.b64 %a, 0;\n"
+                    "  istypep.samplerref %p, %a;\n  ret;\n}\n");
   const Output output = Run(scratch, "run " + ptx + " --arg u64:0");
   INFO(output.err);
   CHECK(output.code == 7);
-  CHECK_THAT(output.err, Contains("t.ptx:10:") && Contains("tcgen05"));
+  CHECK_THAT(output.err, Contains("t.ptx:10:") && Contains("istypep"));
 }
 
 TEST_CASE("check reports kernels that are exact, approximate and refused") {
@@ -223,7 +223,7 @@ TEST_CASE("check reports kernels that are exact, approximate and refused") {
       "sin.approx.f32 %x, %x; "
       "mov.b64 %p, 0; st.global.f32 [%p], %x; ret; }\n";
   const std::string refused =
-      ".visible .entry refused()\n{\n  tcgen05.fence::before_thread_sync;\n  ret;\n}\n";
+      ".visible .entry refused()\n{\n  .reg .pred %p; .reg .b64 %a; istypep.samplerref %p, %a;\n  ret;\n}\n";
   const std::string good = scratch.Write("good.ptx", kHead + exact + approximate);
   Output output = Run(scratch, "check " + good);
   INFO(output.out << output.err);
@@ -236,7 +236,19 @@ TEST_CASE("check reports kernels that are exact, approximate and refused") {
   INFO(output.out << output.err);
   CHECK(output.code == 7);
   CHECK_THAT(output.out, Contains("\"state\": \"exact\"") && Contains("\"state\": \"refused\"") &&
-                             Contains("\"line\": 7") && Contains("tcgen05"));
+                             Contains("\"line\": 7") && Contains("istypep"));
+}
+
+TEST_CASE("check reports instructions that no GPU has recorded") {
+  Scratch scratch;
+  const std::string file = scratch.Write(
+      "tensor.ptx",
+      ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k()\n{\n  .reg .b32 %t;\n"
+      "  mov.b32 %t, 0;\n  tcgen05.shift.cta_group::1.down [%t];\n  ret;\n}\n");
+  const Output output = Run(scratch, "check " + file);
+  INFO(output.out << output.err);
+  CHECK(output.code == 0);
+  CHECK_THAT(output.out, Contains("functional k: tcgen05, tcgen05.cp"));
 }
 
 TEST_CASE("check names the libraries that a program needs") {

@@ -27,11 +27,6 @@ struct Coverage {
 
 constexpr uint64_t kMaxPlainUlp = 9999;  // above: the next power of two
 
-// Rows that are only parsed, and why.
-constexpr std::pair<std::string_view, std::string_view> kRefusals[] = {
-    {"tcgen05", "tensor memory; no GPU has recorded it"},
-};
-
 struct Since {
   std::string_view row, version;
 };
@@ -94,12 +89,7 @@ std::string Cell(std::string_view forms) {
 }
 
 std::string StatusOf(const ptx::Row& row, const Coverage& coverage) {
-  if (!row.translated) {
-    for (const auto& [name, reason] : kRefusals) {
-      if (name == row.name) return fmt::format("refused: {}", reason);
-    }
-    return "refused";
-  }
+  if (!row.translated) return "refused";
   if (coverage.is_bound && coverage.ulp == 0) return "bound";
   if (coverage.is_bound && coverage.ulp > kMaxPlainUlp)
     return fmt::format("bound, 2^{} ulp", std::bit_width(coverage.ulp - 1));

@@ -17,6 +17,7 @@ struct KernelReport {
   std::string name;
   std::vector<Error> errors;               // why it is refused
   std::set<std::string_view> approximate;  // instructions whose results PTX bounds and does not define
+  std::set<std::string_view> functional;   // those that do what the manual defines, which no GPU has recorded
 };
 
 struct FileReport {
@@ -43,8 +44,14 @@ bool IsApproximate(const ir::Inst& inst) {
          (inst.attrs.flags & (ir::kApprox | ir::kFullRange)) != 0;
 }
 
+bool IsFunctional(const ir::Inst& inst) {
+  using ir::Opcode;
+  return inst.op == Opcode::kTensorMemory || inst.op == Opcode::kTensorCoreCopy ||
+         inst.op == Opcode::kTensorCoreMultiply;
+}
+
 KernelReport CheckKernel(const lowering::PtxModule& module, const std::string& name) {
-  KernelReport report{name, {}, {}};
+  KernelReport report{name, {}, {}, {}};
   Result<ir::Module> built = module.Build(name);
   if (!built) {
     Error error = std::move(built.error());
@@ -55,7 +62,9 @@ KernelReport CheckKernel(const lowering::PtxModule& module, const std::string& n
   }
   for (const ir::Function& function : built->functions) {
     for (const ir::Inst& inst : function.insts) {
-      if (IsApproximate(inst)) report.approximate.insert(ir::PtxName(inst.op, inst.attrs.flags));
+      const std::string_view ptx_name = ir::PtxName(inst.op, inst.attrs.flags);
+      if (IsApproximate(inst)) report.approximate.insert(ptx_name);
+      if (IsFunctional(inst)) report.functional.insert(ptx_name.empty() ? "tcgen05" : ptx_name);
     }
   }
   return report;
@@ -63,6 +72,7 @@ KernelReport CheckKernel(const lowering::PtxModule& module, const std::string& n
 
 std::string_view StateOf(const KernelReport& kernel) {
   if (!kernel.errors.empty()) return "refused";
+  if (!kernel.functional.empty()) return "functional";
   return kernel.approximate.empty() ? "exact" : "approximate";
 }
 
@@ -88,7 +98,7 @@ Result<FileReport> CheckFile(const std::string& file, const Arguments& arguments
       if (module) {
         report.kernels.push_back(CheckKernel(*module, name));
       } else {
-        report.kernels.push_back({name, {module.error()}, {}});
+        report.kernels.push_back({name, {module.error()}, {}, {}});
       }
     }
   }
@@ -99,8 +109,9 @@ void PrintText(const FileReport& report) {
   fmt::print("{}: {} kernels, {} refused\n", report.file, report.kernels.size(), report.Refused());
   for (const KernelReport& kernel : report.kernels) {
     fmt::print("  {} {}", StateOf(kernel), kernel.name);
-    if (kernel.errors.empty() && !kernel.approximate.empty())
-      fmt::print(": {}", fmt::join(kernel.approximate, ", "));
+    std::vector<std::string_view> reasons(kernel.functional.begin(), kernel.functional.end());
+    reasons.insert(reasons.end(), kernel.approximate.begin(), kernel.approximate.end());
+    if (kernel.errors.empty() && !reasons.empty()) fmt::print(": {}", fmt::join(reasons, ", "));
     fmt::print("\n");
     for (const Error& error : kernel.errors)
       fmt::print("    {}{}\n", error.at.line == 0 ? "" : fmt::format("line {}: ", error.at.line),
@@ -125,6 +136,10 @@ void Write(ptx::fatbin::JsonWriter& json, const FileReport& report) {
     json.Key("approximate");
     json.BeginArray();
     for (std::string_view name : kernel.approximate) json.String(name);
+    json.EndArray();
+    json.Key("functional");
+    json.BeginArray();
+    for (std::string_view name : kernel.functional) json.String(name);
     json.EndArray();
     json.Key("errors");
     json.BeginArray();

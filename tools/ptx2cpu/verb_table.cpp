@@ -197,8 +197,10 @@ constexpr Verb kVerbs[] = {
      kExtractOptions, RunExtract},
     {"check", "FILE... [--json]", "report which kernels of a program will run, and which libraries it lacks",
      "Builds the IR of every kernel, up to code generation. A kernel is exact, approximate (it has "
-     "instructions whose results PTX bounds and does not define; they are named) or refused, with the PTX "
-     "lines and reasons. Of an executable or shared object also lists the libraries that it needs: ptx2cpu's "
+     "instructions whose results PTX bounds and does not define; they are named), functional (it has "
+     "instructions that do what the manual defines and that no GPU has recorded; tcgen05) or refused, with "
+     "the PTX lines and reasons. Of an executable or shared object also lists the libraries that it needs: "
+     "ptx2cpu's "
      "own, found, NVIDIA's (whose calls fail) or missing. The exit code is 7 if a kernel is refused, else 8 "
      "if "
      "a library is missing or NVIDIA's, else 0.",

@@ -58,6 +58,7 @@ class Reach {
         const ir::Inst& inst = f.at_inst(id);
         if (inst.op == ir::Opcode::kCall) Function(inst.attrs.index);
         if (inst.op == ir::Opcode::kCallIndirect) IndirectTargets();
+        has_tensor_memory_ |= inst.op == ir::Opcode::kTensorMemory;
         if (inst.op == ir::Opcode::kSymbol && inst.attrs.space != ir::Space::kLocal)
           Variable(inst.attrs.index);
       }
@@ -82,11 +83,13 @@ class Reach {
   bool has_function(uint32_t index) const { return functions_[index]; }
   bool has_variable(uint32_t index) const { return variables_[index]; }
   bool shared_is_fixed() const { return fixed_; }
+  bool has_tensor_memory() const { return has_tensor_memory_; }
 
  private:
   const ir::Module& module_;
   std::vector<bool> functions_, variables_;
   bool fixed_ = false;
+  bool has_tensor_memory_ = false;
   bool calls_indirectly_ = false;  // an initialiser holds an offset of the module's layout
 };
 
@@ -181,6 +184,7 @@ Result<KernelLayout> LayoutOf(const ir::Module& module, const ir::Function& kern
   std::ranges::copy(kernel.required_cluster, layout.required_cluster.begin());
   layout.flags = kernel.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0;
   if (kernel.resumes == ir::Resumes::kBlocks) layout.flags |= PTX2CPU_KERNEL_RESUMES_BLOCKS;
+  if (reach.has_tensor_memory()) layout.flags |= PTX2CPU_KERNEL_HAS_TENSOR_MEMORY;
   layout.resumes = kernel.resumes != ir::Resumes::kNever;
   if (layout.resumes) layout.points = PointsOf(kernel);
   for (const ir::Slot& slot : kernel.slots) {
