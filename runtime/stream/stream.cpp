@@ -206,10 +206,12 @@ struct Stream::Performance {
     LaunchOptions options;
     options.cooperative = kernel.cooperative;
     options.services = kernel.services;
-    const int64_t begin = kernel.time == nullptr ? 0 : Now();
+    const LaunchCode code =
+        kernel.latest == nullptr ? LaunchCode{kernel.kernel, kernel.time} : kernel.latest(kernel);
+    const int64_t begin = code.time == nullptr ? 0 : Now();
     std::optional<LaunchError> error =
-        LaunchOn(*kernel.kernel, kernel.shape, kernel.params.data(), options, context.worker, context.arena);
-    if (kernel.time != nullptr) kernel.time->fetch_add(Now() - begin, std::memory_order_relaxed);
+        LaunchOn(*code.kernel, kernel.shape, kernel.params.data(), options, context.worker, context.arena);
+    if (code.time != nullptr) code.time->fetch_add(Now() - begin, std::memory_order_relaxed);
     if (error && kernel.report) kernel.report(*error);
     return Done(std::move(error));
   }

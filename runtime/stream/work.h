@@ -66,6 +66,12 @@ class ParameterBlock {
 // Called on the thread that ran the kernel, once, with why it did not run to its end.
 using FaultReporter = std::function<void(const LaunchError&)>;
 
+// Code of a kernel, and where the nanoseconds that it ran are added; null: of no interest.
+struct LaunchCode {
+  const ptx2cpu_kernel* kernel = nullptr;
+  std::atomic<int64_t>* time = nullptr;
+};
+
 // The submitting code has checked the shape (CheckShape, MaxCooperativeBlocks). Device printf is written
 // to stdout when the kernel has ended.
 struct KernelWork {
@@ -73,11 +79,12 @@ struct KernelWork {
   LaunchShape shape;
   bool cooperative = false;
   ParameterBlock params;
-  std::shared_ptr<const void> keep;    // what `kernel` lives in
-  FaultReporter report;                // may be empty; beside the stream's ErrorState
-  DeviceServices* services = nullptr;  // outlive the work; null: those of the process
-  std::atomic<int64_t>* time =
-      nullptr;  // in what `keep` holds: the nanoseconds that it ran are added; or null
+  std::shared_ptr<const void> keep;      // what `kernel` lives in
+  FaultReporter report;                  // may be empty; beside the stream's ErrorState
+  DeviceServices* services = nullptr;    // outlive the work; null: those of the process
+  std::atomic<int64_t>* time = nullptr;  // LaunchCode's; in what `keep` holds
+  // Of work that graphs keep: each run asks for the best code that exists by then. Null: it runs `kernel`.
+  LaunchCode (*latest)(const KernelWork& work) = nullptr;
 };
 
 // height and depth count rows and slices; pitches are from row to row, slice to slice.

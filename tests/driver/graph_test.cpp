@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <set>
 #include <sstream>
 
+#include "runtime/cuda/driver/graph/graph_plan.h"
+#include "runtime/engine/background.h"
 #include "tests/driver/launched_graph.h"
 
 using namespace driver_stream_test;
@@ -237,6 +240,42 @@ TEST_CASE("graphs: launches of one executable graph run one after the other, on 
   REQUIRE_OK(cuGraphExecDestroy(exec));
   REQUIRE_OK(cuCtxSynchronize());
   CHECK(cell == 200);
+}
+
+TEST_CASE("graphs: a kernel runs the best code that exists when its graph is launched") {
+  Program program;
+  Log log(program);
+  // Code for any shape comes with the third one; launches of that shape soon have code of their own.
+  for (const unsigned threads : {1u, 2u}) {
+    CUdeviceptr address = log.address();
+    uint32_t value = threads;
+    void* parameters[] = {&address, &value};
+    REQUIRE_OK(cuLaunchKernel(program.append, 1, 1, 1, threads, 1, 1, 0, nullptr, parameters, nullptr));
+  }
+  const CUgraph graph = NewGraph();
+  CUdeviceptr address = log.address();
+  uint32_t value = 3;
+  void* parameters[] = {&address, &value};
+  CUDA_KERNEL_NODE_PARAMS params = AppendParams(program, parameters);
+  params.blockDimX = 3;
+  CUgraphNode node;
+  REQUIRE_OK(cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, &params));
+  const GraphPlan plan = MakePlan(*From<Graph>(graph));
+  const auto found = std::ranges::find_if(
+      *plan.steps, [](const auto& work) { return std::holds_alternative<ptx2cpu::rt::KernelWork>(work); });
+  REQUIRE(found != plan.steps->end());
+  const auto& work = std::get<ptx2cpu::rt::KernelWork>(*found);
+  REQUIRE(work.latest != nullptr);
+  constexpr int kLaunches = 8;
+  Launched launched(graph);
+  for (int launch = 0; launch < kLaunches; ++launch) launched.Run();
+  ptx2cpu::rt::WaitForBackground();
+  CHECK(work.latest(work).kernel != work.kernel);
+  launched.Run();
+  Values expected{1, 2, 2};
+  expected.insert(expected.end(), 3 * (kLaunches + 1), 3);
+  CHECK(log.Take() == expected);
+  CHECK_OK(cuGraphDestroy(graph));
 }
 
 TEST_CASE("graphs: events in nodes, words of memory in nodes") {

@@ -61,6 +61,27 @@ TEST_CASE("stream: a launch adds the time that it ran where its work asks for th
   CHECK(time >= 2 * 3000 * 1000);
 }
 
+TEST_CASE("stream: work that is repeated runs the latest code of its kernel") {
+  static std::atomic<int> early = 0, late = 0;
+  static const ptx2cpu_kernel kEarly = HandMade("early", [](ptx2cpu_block*) { ++early; }, 0);
+  static const ptx2cpu_kernel kLate = HandMade("late", [](ptx2cpu_block*) { ++late; }, 0);
+  static std::atomic<int64_t> time = 0;
+  StreamGroup group;
+  const auto stream = group.NewStream(StreamKind::kNonBlocking);
+  KernelWork work;
+  work.kernel = &kEarly;
+  work.shape = {{1, 1, 1}, {32, 1, 1}};
+  work.latest = [](const KernelWork& made) {
+    return early == 2 ? LaunchCode{&kLate, &time} : LaunchCode{made.kernel, made.time};
+  };
+  const auto steps = std::make_shared<const Steps>(Steps{work, work, work});
+  for (int launch = 0; launch < 2; ++launch) stream->Submit(SequenceWork{steps});
+  stream->Synchronize();
+  CHECK(early == 2);
+  CHECK(late == 4);
+  CHECK(time > 0);
+}
+
 TEST_CASE("stream: submission returns before the work is done") {
   StreamGroup group;
   const auto stream = group.NewStream(StreamKind::kNonBlocking);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "runtime/cuda/driver/launch/kernel_work.h"
 #include "runtime/cuda/driver/stream/event.h"
 #include "runtime/stream/arrange.h"
 
@@ -129,7 +130,11 @@ class PlanMaker {
       default:
         break;
     }
-    return content.works;
+    rt::Steps works = content.works;
+    for (rt::Work& work : works) {
+      if (auto* kernel = std::get_if<rt::KernelWork>(&work)) kernel->latest = LatestCode;
+    }
+    return works;
   }
 
   rt::Work ConditionalOf(const NodeContent& content) {

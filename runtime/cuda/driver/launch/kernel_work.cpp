@@ -139,4 +139,12 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   return CUDA_SUCCESS;
 }
 
+rt::LaunchCode LatestCode(const rt::KernelWork& work) {
+  const auto& code = *static_cast<const rt::KernelCode*>(work.keep.get());
+  auto kernel = code.ForBlock(work.shape.block);
+  if (kernel) kernel = code.ForParameters(*kernel, work.shape.block, work.params.bytes().data());
+  if (!kernel) return {work.kernel, work.time};
+  return {*kernel, code.TimeOf(*kernel)};
+}
+
 }  // namespace ptx2cpu::driver

@@ -19,4 +19,8 @@ struct LaunchRequest {
 // The work of a launch; checks shape and resources. For launches and for kernel nodes of graphs.
 cuda::CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::KernelWork& work);
 
+// The code for one more run of such work: quick code, or code for any shape, may have been replaced since the
+// work was made. What it was made with, where none can be had.
+rt::LaunchCode LatestCode(const rt::KernelWork& work);
+
 }  // namespace ptx2cpu::driver
