@@ -143,7 +143,12 @@ void FindLanePatterns(const ir::Function& f, const LaneRegionOptions& options, L
   Finder(f, options, region).Run();
 }
 
-std::vector<ValueId> PartsOfPattern(const ir::Function& f, const LaneRegion& region, const ir::Inst& load) {
+std::vector<ValueId> PartsOfPattern(const ir::Function& f, const LaneRegion& region, const ir::Inst& load,
+                                    const std::function<bool(ir::BlockId)>& always_runs) {
+  const uint32_t level = region.level_of[load.block.index];
+  const auto is_near = [&](ir::BlockId block) {
+    return block == load.block || (region.level_of[block.index] == level && always_runs(block));
+  };
   std::vector<ValueId> parts, open{load.operands[0]};
   while (!open.empty()) {
     const ValueId value = open.back();
@@ -153,7 +158,7 @@ std::vector<ValueId> PartsOfPattern(const ir::Function& f, const LaneRegion& reg
     const ThreadShape& shape = region.shapes[value.index];
     if (!is_inside || shape.uniform()) continue;
     const ir::InstId def = f.at_value(value).def;
-    const bool is_made = def.valid() && block == load.block && !shape.affine();
+    const bool is_made = def.valid() && is_near(block) && !shape.affine();
     if (is_made && parts.size() + open.size() < kMaxParts && IsSumOrMultiple(f.at_inst(def))) {
       open.insert(open.end(), f.at_inst(def).operands.begin(), f.at_inst(def).operands.end());
     } else if (std::ranges::find(parts, value) == parts.end()) {

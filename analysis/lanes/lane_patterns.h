@@ -7,6 +7,7 @@
 // supposed: the code that uses a pattern tests it on the values that it is made of. Reads IR only.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "analysis/lanes/lane_region.h"
@@ -17,11 +18,11 @@ namespace ptx2cpu::analysis {
 // of.
 void FindLanePatterns(const ir::Function& f, const LaneRegionOptions& options, LaneRegion& region);
 
-// What the address of a load is a sum of in the load's block: uniform values aside, each with a pattern of
-// its own; numbers that it is multiplied by are not among them. Where each lane's value is the first lane's
-// and its pattern, so is the address.
-std::vector<ir::ValueId> PartsOfPattern(const ir::Function& f, const LaneRegion& region,
-                                        const ir::Inst& load);
+// What the address of a load is a sum of, in the load's block and in other blocks of its loop that
+// `always_runs` names: uniform values aside, each with a pattern of its own; numbers that it is multiplied by
+// are not among them. Where each lane's value is the first lane's and its pattern, so is the address.
+std::vector<ir::ValueId> PartsOfPattern(const ir::Function& f, const LaneRegion& region, const ir::Inst& load,
+                                        const std::function<bool(ir::BlockId)>& always_runs);
 
 // How a load with such an address is made of accesses of `lanes` neighbouring lanes each: of `bytes`, from
 // `begin[n]` bytes after the first lane's element on.

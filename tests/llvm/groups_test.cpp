@@ -161,3 +161,68 @@ TEST_CASE("neighbouring lanes whose elements are close together are loaded toget
     }
   }
 }
+
+namespace {
+
+// Sums over records that lie `apart` bytes from trip to trip; in each trip all threads may store, before they
+// load two words of the record.
+constexpr const char* kAcrossBlocks = R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+.reqntid 96
+{
+  .reg .pred %p<3>; .reg .b32 %i, %m, %n, %low, %w, %v, %sum, %trip; .reg .b64 %at, %from, %out, %own, %d;
+  ld.param.u64 %at, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %i, %tid.x;
+  and.b32 %low, %i, 3;
+  shr.u32 %m, %i, 2;
+  mul.wide.u32 %d, %m, 34;
+  add.s64 %at, %at, %d;
+  mul.wide.u32 %d, %low, 8;
+  add.s64 %at, %at, %d;
+  mul.wide.u32 %d, %i, 4;
+  add.s64 %own, %out, %d;
+  mov.u32 %sum, 0;
+  mov.u32 %trip, 0;
+again:
+  mul.wide.u32 %d, %trip, 816;
+  add.s64 %from, %at, %d;
+  ld.global.u16 %w, [%from];
+  add.u32 %sum, %sum, %w;
+  setp.ne.u32 %p1, %n, 77;
+  @%p1 bra on;
+  st.global.u32 [%own], %w;
+on:
+  ld.global.u16 %v, [%from+2];
+  mad.lo.u32 %sum, %v, 77, %sum;
+  add.u32 %trip, %trip, 1;
+  setp.lt.u32 %p2, %trip, %n;
+  @%p2 bra again;
+  st.global.u32 [%own], %sum;
+  ret;
+}
+)";
+
+}  // namespace
+
+TEST_CASE("what an address is made of is tested before the loop, also from a later block", "[groups]") {
+  const ir::Module module = BuildKernel(std::string(kHead) + kAcrossBlocks, "k");
+  auto jit = lowering::Jit::Create(Options("x86-64-v4", 16));
+  REQUIRE(jit);
+  const auto code = (*jit)->Explain(module, "k", lowering::Jit::Stage::kOptimized);
+  REQUIRE(code);
+  const size_t loop = code->find("lanes_loop:");
+  REQUIRE(loop != std::string::npos);
+  CHECK(code->substr(0, loop).find("icmp ne <16 x i64>") != std::string::npos);
+  CHECK(code->substr(loop).find("icmp ne <16 x i64>") == std::string::npos);
+  CHECK(code->substr(loop).find("icmp eq <16 x i64>") == std::string::npos);
+  const Compiled one_by_one(module, "native", 1);
+  for (const auto& [target, width] : {std::pair("native", 16u), std::pair("native", 32u),
+                                      std::pair("x86-64-v3", 16u), std::pair("x86-64-v2", 8u)}) {
+    for (const uint32_t n : {1u, 3u, 77u}) {
+      const Guarded memory(size_t{816} * n);
+      CHECK(Compiled(module, target, width).Run(memory.data(), n) == one_by_one.Run(memory.data(), n));
+    }
+  }
+}

@@ -52,7 +52,8 @@ Value LaneVectors::IsPattern(ValueId part) {
 Status LaneVectors::LoadInGroups(const ir::Inst& inst, const Mask& mask,
                                  const std::function<Status()>& apart) {
   const ValueId address = inst.operands[0];
-  const std::vector<ValueId> parts = analysis::PartsOfPattern(f, region_, inst);
+  const std::vector<ValueId> parts =
+      analysis::PartsOfPattern(f, region_, inst, [&](ir::BlockId block) { return is_open_[block.index]; });
   // Lanes that are not active may hold anything, poison too.
   Value holds = IsAll(mask) ? b.getTrue() : AllOf(mask);
   for (ValueId part : parts) {

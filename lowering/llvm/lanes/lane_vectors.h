@@ -212,8 +212,8 @@ class LaneVectors {
   llvm::BasicBlock* mixed_ = nullptr;
   uint32_t mixed_level_ = 0;
   bool has_effects_ = false;
-  std::vector<bool> is_tested_;  // by value: that it is a sequence was tested where the trip began
-  ir::BlockId bounded_;          // at its end the loop of whole trips looks at the bound itself
+  std::vector<bool> is_open_;  // by block: its code runs whenever that of its level does
+  ir::BlockId bounded_;        // at its end the loop of whole trips looks at the bound itself
 };
 
 }  // namespace ptx2cpu::lowering

@@ -24,7 +24,13 @@ bool IsTrue(Value condition) {
 }  // namespace
 
 LaneVectors::LaneVectors(FunctionEmitter& e, const LanePlan& plan)
-    : e(e), f(e.f), b(e.b), region_(plan.region), width_(plan.width), is_wide_(plan.is_wide) {}
+    : e(e),
+      f(e.f),
+      b(e.b),
+      region_(plan.region),
+      width_(plan.width),
+      is_wide_(plan.is_wide),
+      is_open_(f.blocks.size()) {}
 
 Status LaneVectors::Run(Value live, llvm::BasicBlock* mixed) {
   mixed_ = mixed;
@@ -201,6 +207,7 @@ Status LaneVectors::EmitLevel(uint32_t level, const Mask& all) {
 Status LaneVectors::EmitBlock(BlockId block, const Mask& mask, bool whole_level) {
   Guard guard;
   if (NeedsGuard(block)) guard = Open(mask);
+  is_open_[block.index] = guard.skip == nullptr;
   Mask here = mask;
   if (guard.skip != nullptr) here.any = b.getTrue();
   if (IsTrue(here.any)) here = {here.active(), here.any};
