@@ -17,8 +17,7 @@ namespace {
 
 // .ftz of conversions speaks of f32 only.
 Value Input(Site& s, Floats& floats, size_t number, Type type) {
-  Value value = s.Operand(number);
-  return s.Has(ir::kFtz) && type == Type::kF32 ? floats.Flush(value, type) : value;
+  return type == Type::kF32 ? floats.Operand(s, number, type) : s.Operand(number);
 }
 uint32_t OutputFlags(const Site& s, Type type) {
   return type == Type::kF32 ? s.inst.attrs.flags : s.inst.attrs.flags & ~uint32_t{ir::kFtz};

@@ -2,8 +2,10 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "analysis/lanes/exponents.h"
 #include "lowering/llvm/emit/float_rounding.h"
 #include "lowering/llvm/emit/warps.h"
 
@@ -17,14 +19,18 @@ using Value = llvm::Value*;
 
 namespace {
 
-Value FloatOperand(Site& s, Floats& floats, size_t number, Type type) {
-  Value value = s.Operand(number);
-  return s.Has(ir::kFtz) ? floats.Flush(value, type) : value;
-}
-
 Status ReturnFloat(Site& s, Floats& floats, Value value) {
   s.Return(floats.Finish(value, s.inst.type, s.inst.attrs.flags));
   return {};
+}
+
+// Factors of .ftz are not subnormal.
+bool IsNormalProduct(const Site& s) {
+  if (s.inst.type != Type::kF32 || s.e.exponents.empty()) return false;
+  const auto least = [&](size_t n) {
+    return std::max(s.e.exponents[s.inst.operands[n].index], analysis::kLeastNormal);
+  };
+  return analysis::LeastOfProduct(least(0), least(1)) >= analysis::kLeastNormal;
 }
 
 bool IsArithmeticMode(Rounding mode) { return mode >= Rounding::kNearestEven && mode <= Rounding::kUp; }
@@ -35,31 +41,32 @@ Status EmitFAdd(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
   return ReturnFloat(s, floats,
-                     floats.Add(FloatOperand(s, floats, 0, s.inst.type),
-                                FloatOperand(s, floats, 1, s.inst.type), s.inst.type, ModeOf(s)));
+                     floats.Add(floats.Operand(s, 0, s.inst.type), floats.Operand(s, 1, s.inst.type),
+                                s.inst.type, ModeOf(s)));
 }
 
 Status EmitFSub(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
-  Value a = FloatOperand(s, floats, 0, s.inst.type), b = FloatOperand(s, floats, 1, s.inst.type);
+  Value a = floats.Operand(s, 0, s.inst.type), b = floats.Operand(s, 1, s.inst.type);
   return ReturnFloat(s, floats, floats.Add(a, floats.Negate(b, s.inst.type), s.inst.type, ModeOf(s)));
 }
 
 Status EmitFMul(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
-  return ReturnFloat(s, floats,
-                     floats.Multiply(FloatOperand(s, floats, 0, s.inst.type),
-                                     FloatOperand(s, floats, 1, s.inst.type), s.inst.type, ModeOf(s)));
+  Value product = floats.Multiply(floats.Operand(s, 0, s.inst.type), floats.Operand(s, 1, s.inst.type),
+                                  s.inst.type, ModeOf(s));
+  const uint32_t needless = IsNormalProduct(s) ? uint32_t{ir::kFtz} : 0;
+  s.Return(floats.Finish(product, s.inst.type, s.inst.attrs.flags & ~needless));
+  return {};
 }
 
 Status EmitFFma(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
   Type type = s.inst.type;
-  Value x = FloatOperand(s, floats, 0, type), y = FloatOperand(s, floats, 1, type),
-        z = FloatOperand(s, floats, 2, type);
+  Value x = floats.Operand(s, 0, type), y = floats.Operand(s, 1, type), z = floats.Operand(s, 2, type);
   if (Value near = floats.FmaNearAddend(s, x, y, z, ModeOf(s))) return ReturnFloat(s, floats, near);
   return ReturnFloat(s, floats, floats.Fma(x, y, z, type, ModeOf(s)));
 }
@@ -68,7 +75,7 @@ Status EmitFDiv(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
   Type type = s.inst.type;
-  Value a = FloatOperand(s, floats, 0, type), b = FloatOperand(s, floats, 1, type);
+  Value a = floats.Operand(s, 0, type), b = floats.Operand(s, 1, type);
   Value quotient = floats.Divide(a, b, type, ModeOf(s));
   if (s.Has(ir::kApprox) && type == Type::kF32) {
     // PTX computes a * (1/b): for |b| above 2^126 the reciprocal is subnormal and counts as zero.
@@ -108,7 +115,7 @@ Status EmitFRcp(Site& s) {
   Floats floats(s);
   if (s.Has(ir::kApprox) && s.inst.type == Type::kF64) return UpperHalfApproximation(s, floats, false);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
-  Value a = FloatOperand(s, floats, 0, s.inst.type);
+  Value a = floats.Operand(s, 0, s.inst.type);
   Value one =
       IsHalf(s.inst.type) ? Literal(a, s.inst.type == Type::kF16 ? 0x3C00 : 0x3F80) : floats.Constant(a, 1);
   return ReturnFloat(s, floats, floats.Divide(one, a, s.inst.type, ModeOf(s)));
@@ -117,7 +124,7 @@ Status EmitFRcp(Site& s) {
 Status EmitFSqrt(Site& s) {
   Floats floats(s);
   if (!IsArithmeticMode(ModeOf(s))) return s.Unsupported("this rounding");
-  return ReturnFloat(s, floats, floats.Sqrt(FloatOperand(s, floats, 0, s.inst.type), s.inst.type, ModeOf(s)));
+  return ReturnFloat(s, floats, floats.Sqrt(floats.Operand(s, 0, s.inst.type), s.inst.type, ModeOf(s)));
 }
 
 // Rounded twice: 2^-23 relative error at most, the manual allows 2^-22.9.
@@ -125,7 +132,7 @@ Status EmitFRsqrt(Site& s) {
   Floats floats(s);
   Type type = s.inst.type;
   if (s.Has(ir::kFtz) && type == Type::kF64) return UpperHalfApproximation(s, floats, true);
-  Value a = FloatOperand(s, floats, 0, type);
+  Value a = floats.Operand(s, 0, type);
   if (IsHalf(type)) a = floats.ToF32(a, type);
   Value result = s.b.CreateFDiv(floats.Constant(a, 1), s.b.CreateUnaryIntrinsic(intrinsic::sqrt, a));
   return ReturnFloat(s, floats,
@@ -137,8 +144,10 @@ Status EmitMinMax(Site& s, bool maximum) {
   const auto never_nan = [&](size_t n) {
     return !s.e.numbers.empty() && s.e.numbers[s.inst.operands[n].index];
   };
-  s.Return(Floats(s).MinMax(s.Operand(0), s.Operand(1), s.inst.type, maximum, s.inst.attrs.flags,
-                            {never_nan(0), never_nan(1)}));
+  Floats floats(s);
+  const ir::Type type = s.inst.type;
+  s.Return(floats.MinMax(floats.Operand(s, 0, type), floats.Operand(s, 1, type), type, maximum,
+                         s.inst.attrs.flags & ~uint32_t{ir::kFtz}, {never_nan(0), never_nan(1)}));
   return {};
 }
 }  // namespace
@@ -148,13 +157,13 @@ Status EmitFMax(Site& s) { return EmitMinMax(s, true); }
 
 Status EmitFNeg(Site& s) {
   Floats floats(s);
-  s.Return(floats.Negate(FloatOperand(s, floats, 0, s.inst.type), s.inst.type));
+  s.Return(floats.Negate(floats.Operand(s, 0, s.inst.type), s.inst.type));
   return {};
 }
 
 Status EmitFAbs(Site& s) {
   Floats floats(s);
-  Value a = FloatOperand(s, floats, 0, s.inst.type);
+  Value a = floats.Operand(s, 0, s.inst.type);
   s.Return(IsHalf(s.inst.type) ? s.b.CreateAnd(a, Literal(a, 0x7FFF))
                                : s.b.CreateUnaryIntrinsic(intrinsic::fabs, a));
   return {};
@@ -172,7 +181,7 @@ Status EmitFCopysign(Site& s) {
 
 Status EmitFcmp(Site& s) {
   Floats floats(s);
-  Value a = FloatOperand(s, floats, 0, s.inst.from), b = FloatOperand(s, floats, 1, s.inst.from);
+  Value a = floats.Operand(s, 0, s.inst.from), b = floats.Operand(s, 1, s.inst.from);
   if (IsHalf(s.inst.from)) {
     a = floats.ToF32(a, s.inst.from);
     b = floats.ToF32(b, s.inst.from);
@@ -283,7 +292,7 @@ Status Approximate(Site& s, const char* function) {
   Floats floats(s);
   Type type = s.inst.type;
   if (type == Type::kF64) return s.Unsupported("f64");
-  Value result = CallOf(s, function, floats.ToF32(FloatOperand(s, floats, 0, type), type));
+  Value result = CallOf(s, function, floats.ToF32(floats.Operand(s, 0, type), type));
   return ReturnFloat(s, floats, floats.Narrow(result, Type::kF32, type, Rounding::kNearestEven));
 }
 

@@ -4,6 +4,7 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include "analysis/lanes/exponents.h"
 #include "lowering/llvm/emit/warps.h"
 
 namespace ptx2cpu::lowering {
@@ -81,6 +82,14 @@ Value Floats::Flush(Value value, Type type) {
   // One test of a vector with AVX-512, and no comparison without sign elsewhere. Zeros stay what they are.
   Value small = b.CreateICmpEQ(b.CreateAnd(bits, Literal(bits, layout.infinity)), Literal(bits, 0));
   return b.CreateSelect(small, FromBits(sign, type), value);
+}
+
+Value Floats::Operand(Site& s, size_t number, Type type) {
+  Value value = s.Operand(number);
+  if (!s.Has(ir::kFtz)) return value;
+  const bool is_known = type == Type::kF32 && !e.exponents.empty();
+  if (is_known && e.exponents[s.inst.operands[number].index] >= analysis::kLeastNormal) return value;
+  return Flush(value, type);
 }
 
 Value Floats::Finish(Value value, Type type, uint32_t flags) {

@@ -26,6 +26,8 @@ struct Floats {
   Value FromBits(Value bits, ir::Type type);
   Value IsNan(Value value, ir::Type type);
   Value Flush(Value value, ir::Type type);  // .ftz
+  // An operand of the instruction, flushed if that has .ftz and the operand may be subnormal.
+  Value Operand(Site& s, size_t number, ir::Type type);
   Value CanonicalNan(Value like, ir::Type type);
   Value Finish(Value value, ir::Type type, uint32_t flags);  // .ftz .sat .relu on a rounded result
   Value Constant(Value like, double value);                  // f32 or f64, in the shape of like

@@ -1,5 +1,6 @@
 #include "lowering/llvm/emit/function_emitter.h"
 
+#include "analysis/lanes/exponents.h"
 #include "analysis/lanes/lane_region.h"
 #include "analysis/lanes/numbers.h"
 #include "analysis/lanes/varying_above_lanes.h"
@@ -53,6 +54,7 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       slots_of_turn(f.is_kernel ? analysis::FindSlotsOfTurn(f) : analysis::SlotsOfTurn()),
       streaming_stores(analysis::FindStreamingStores(f)),
       numbers(analysis::FindNumbers(f)),
+      exponents(analysis::FindLeastExponents(f)),
       lanes_missing(f.has_early_exit),
       body(m, function),
       b(body.b),

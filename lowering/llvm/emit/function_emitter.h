@@ -41,6 +41,7 @@ struct FunctionEmitter {
   const analysis::SlotsOfTurn slots_of_turn;
   const std::vector<bool> streaming_stores;
   const std::vector<bool> numbers;                // analysis/lanes/numbers.h
+  const std::vector<int16_t> exponents;           // analysis/lanes/exponents.h
   bool lanes_missing;                             // where code is emitted, lanes may have exited
   std::map<llvm::Value*, llvm::Value*> lanes_of;  // of LanesOf, by the warp's number
   FunctionBody body;
