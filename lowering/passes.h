@@ -106,6 +106,8 @@ Status SequenceDivergentArms(ir::Module& module, ir::Function& f, const PassOpti
 Status JoinWarpCode(ir::Module& module, ir::Function& f, const PassOptions& options);
 // One slot for values that are never needed at the same time, where there are many.
 Status ShareSlots(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Code of its own for each small distance over which a region's threads exchange elements.
+Status SpecialiseDistances(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Resumes warps: the loop over warps goes, each barrier ends a warp's turn.
 Status MakeWarpsResumable(ir::Module& module, ir::Function& f, const PassOptions& options);
 

@@ -16,7 +16,8 @@ constexpr size_t kMaxParts = 8;
 constexpr int64_t kMaxDistance = int64_t{1} << 24;  // of a lane from the first one, in bytes
 constexpr int64_t kLineBytes = 64, kPageBytes = 4096;
 
-using Pattern = std::vector<int64_t>;
+using Distances = std::vector<int64_t>;
+using Pattern = LaneRegion::Pattern;
 using MaybePattern = std::optional<Pattern>;
 
 std::optional<int64_t> ConstantOf(const ir::Function& f, ValueId value) {
@@ -25,6 +26,10 @@ std::optional<int64_t> ConstantOf(const ir::Function& f, ValueId value) {
   const ir::Inst& inst = f.at_inst(def);
   const int unused = std::max(64 - ir::Bits(inst.type), 0);
   return static_cast<int64_t>(inst.attrs.bits << unused) >> unused;
+}
+
+bool IsWidened(const ir::Inst& inst) {
+  return (inst.op == Opcode::kZext || inst.op == Opcode::kSext) && inst.from == ir::Type::kI32;
 }
 
 bool IsSumOrMultiple(const ir::Inst& inst) {
@@ -41,8 +46,8 @@ class Finder {
     for (ir::BlockId block : r_.blocks) {
       for (ir::InstId id : f_.at_block(block).insts) {
         const ir::Inst& inst = f_.at_inst(id);
-        if (inst.op != Opcode::kLoad || !r_.shapes[inst.operands[0].index].varying()) continue;
-        Of(inst.operands[0], 0);
+        const bool is_access = inst.op == Opcode::kLoad || inst.op == Opcode::kStore;
+        if (is_access && r_.shapes[inst.operands[0].index].varying()) Of(inst.operands[0], 0);
       }
     }
   }
@@ -54,7 +59,7 @@ class Finder {
       return known == r_.patterns.end() ? std::nullopt : MaybePattern(known->second);
     }
     MaybePattern found = depth == kMaxDepth ? std::nullopt : Find(value, depth + 1);
-    const bool is_far = found && std::ranges::any_of(*found, [](int64_t distance) {
+    const bool is_far = found && std::ranges::any_of(found->distances, [](int64_t distance) {
                           return distance > kMaxDistance || distance < -kMaxDistance;
                         });
     if (is_far) found.reset();
@@ -68,7 +73,7 @@ class Finder {
     if (!is_inside) return options_.varies_outside(id) ? std::nullopt : MaybePattern(Sequence(0));
     const ThreadShape& shape = r_.shapes[id.index];
     if (shape.uniform()) return Sequence(0);
-    if (shape.affine()) return Sequence(shape.stride);
+    if (shape.affine()) return Sequence(shape.stride, !shape.guess);
     if (!value.def.valid()) return OfParameter(value, depth);
     const ir::Inst& inst = f_.at_inst(value.def);
     if (!ir::IsInteger(inst.type) || inst.results.size() != 1 || (inst.attrs.flags & ir::kSat) != 0)
@@ -76,9 +81,10 @@ class Finder {
     return OfOperation(inst, depth);
   }
 
-  Pattern Sequence(int64_t stride) const {
-    Pattern pattern(options_.width);
-    for (size_t lane = 0; lane < pattern.size(); ++lane) pattern[lane] = static_cast<int64_t>(lane) * stride;
+  Pattern Sequence(int64_t stride, bool is_certain = true) const {
+    Pattern pattern{Distances(options_.width), is_certain};
+    for (size_t lane = 0; lane < pattern.distances.size(); ++lane)
+      pattern.distances[lane] = static_cast<int64_t>(lane) * stride;
     return pattern;
   }
 
@@ -87,34 +93,73 @@ class Finder {
     for (ir::BlockId block : r_.blocks) {
       for (const ir::Edge& edge : f_.terminator(block).edges) {
         if (edge.to != value.block) continue;
-        if (MaybePattern pattern = Of(edge.args[value.number], depth)) return pattern;
+        if (MaybePattern pattern = Of(edge.args[value.number], depth)) return Supposed(pattern);
       }
     }
     return std::nullopt;
   }
 
+  static MaybePattern Supposed(MaybePattern pattern) {
+    if (pattern) pattern->is_certain = false;
+    return pattern;
+  }
+
   template <typename Operation>
   MaybePattern Each(MaybePattern pattern, Operation operation) {
     if (!pattern) return pattern;
-    for (int64_t& distance : *pattern) distance = operation(distance);
+    for (int64_t& distance : pattern->distances) distance = operation(distance);
     return pattern;
   }
 
   MaybePattern Sum(const ir::Inst& inst, int depth) {
     MaybePattern a = Of(inst.operands[0], depth), b = Of(inst.operands[1], depth);
     if (!a || !b) return std::nullopt;
-    for (size_t lane = 0; lane < a->size(); ++lane)
-      (*a)[lane] += inst.op == Opcode::kSub ? -(*b)[lane] : (*b)[lane];
+    for (size_t lane = 0; lane < a->distances.size(); ++lane)
+      a->distances[lane] += inst.op == Opcode::kSub ? -b->distances[lane] : b->distances[lane];
+    a->is_certain &= b->is_certain;
     return a;
   }
 
-  // By a number; the low bits of the first lane's value are taken for zero.
+  // The lanes' distances fill only bits that are zero in the first lane's value.
+  bool HasOwnBits(ValueId id) const {
+    const ir::Value& value = f_.at_value(id);
+    if (!value.block.valid() || r_.level_of[value.block.index] == LaneRegion::kNone) return false;
+    const ThreadShape& shape = r_.shapes[id.index];
+    return shape.affine() && !shape.guess && shape.stride > 0 &&
+           shape.stride * static_cast<int64_t>(options_.width - 1) < int64_t{1} << shape.align;
+  }
+
+  // By a number; the low bits of the first lane's value are taken for zero, which is certain where they are
+  // the lanes' own.
+  MaybePattern OfBits(const ir::Inst& inst, size_t with, int64_t n, int depth) {
+    const ValueId id = inst.operands[1 - with];
+    MaybePattern of = Of(id, depth);
+    if (!of) return of;
+    const bool own = HasOwnBits(id);
+    const uint8_t zeros = own ? r_.shapes[id.index].align : 0;
+    const int64_t low = own ? (int64_t{1} << zeros) - 1 : -1;  // of the number: what meets the lanes' bits
+    of->is_certain = own;
+    if (inst.op == Opcode::kAnd) return Each(of, [&](int64_t at) { return at & n; });
+    if (inst.op == Opcode::kOr) return Each(of, [&](int64_t at) { return (at | (n & low)) - (n & low); });
+    if (inst.op == Opcode::kXor && own)
+      return Each(of, [&](int64_t at) { return (at ^ (n & low)) - (n & low); });
+    if (inst.op == Opcode::kShrU || inst.op == Opcode::kShrS) {
+      of->is_certain &= n <= zeros;
+      return Each(of, [&](int64_t at) { return at >> n; });
+    }
+    const bool divides = n > 0 && (low + 1) % n == 0 && own;
+    if (inst.op == Opcode::kDivU && divides) return Each(of, [&](int64_t at) { return at / n; });
+    if (inst.op == Opcode::kRemU && divides) return Each(of, [&](int64_t at) { return at % n; });
+    return std::nullopt;
+  }
+
   MaybePattern OfOperation(const ir::Inst& inst, int depth) {
     auto operand = [&](size_t number) { return Of(inst.operands[number], depth); };
     if (inst.op == Opcode::kAdd || inst.op == Opcode::kSub) return Sum(inst, depth);
-    if (inst.op == Opcode::kZext || inst.op == Opcode::kSext || inst.op == Opcode::kTrunc ||
-        inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric)
-      return operand(0);
+    if (inst.op == Opcode::kTrunc) return operand(0);
+    if (inst.op == Opcode::kZext || inst.op == Opcode::kSext || inst.op == Opcode::kToGeneric ||
+        inst.op == Opcode::kFromGeneric)
+      return Supposed(operand(0));
     if (inst.operands.size() != 2) return std::nullopt;
     const size_t with = ConstantOf(f_, inst.operands[1]) ? 1 : 0;
     const std::optional<int64_t> number = ConstantOf(f_, inst.operands[with]);
@@ -125,10 +170,8 @@ class Finder {
     if (n > kMaxDistance || n < -kMaxDistance) return std::nullopt;
     if (inst.op == Opcode::kMul) return Each(operand(1 - with), [&](int64_t at) { return at * n; });
     if (inst.op == Opcode::kShl) return Each(operand(0), [&](int64_t at) { return at << n; });
-    if (is_shift) return Each(operand(0), [&](int64_t at) { return at >> n; });
-    if (inst.op == Opcode::kAnd) return Each(operand(1 - with), [&](int64_t at) { return at & n; });
-    if (inst.op == Opcode::kOr) return Each(operand(1 - with), [&](int64_t at) { return (at | n) - n; });
-    return std::nullopt;
+    const bool is_symmetric = inst.op == Opcode::kAnd || inst.op == Opcode::kOr || inst.op == Opcode::kXor;
+    return with == 1 || is_symmetric ? OfBits(inst, with, n, depth) : std::nullopt;
   }
 
   const ir::Function& f_;
@@ -143,13 +186,27 @@ void FindLanePatterns(const ir::Function& f, const LaneRegionOptions& options, L
   Finder(f, options, region).Run();
 }
 
-std::vector<ValueId> PartsOfPattern(const ir::Function& f, const LaneRegion& region, const ir::Inst& load,
-                                    const std::function<bool(ir::BlockId)>& always_runs) {
-  const uint32_t level = region.level_of[load.block.index];
-  const auto is_near = [&](ir::BlockId block) {
-    return block == load.block || (region.level_of[block.index] == level && always_runs(block));
+namespace {
+
+// Whatever the lanes that are active, the block's code has run before that of a block after it.
+bool RunsFirst(const LaneRegion& region, ir::BlockId block) {
+  if (region.level_of[block.index] != 0) return false;
+  const uint32_t number = region.item_of[block.index];
+  const LaneRegion::Item& item = region.levels[0].items[number];
+  return item.loop == LaneRegion::kNone && (number == 0 || item.same_as == 0);
+}
+
+}  // namespace
+
+PatternParts PartsOfPattern(const ir::Function& f, const LaneRegion& region, const ir::Inst& access,
+                            const std::function<bool(ir::BlockId)>& always_runs) {
+  const uint32_t level = region.level_of[access.block.index];
+  const auto has_run = [&](ir::BlockId block) {
+    return block == access.block || RunsFirst(region, block) ||
+           (region.level_of[block.index] == level && always_runs(block));
   };
-  std::vector<ValueId> parts, open{load.operands[0]};
+  PatternParts of;
+  std::vector<ValueId> open{access.operands[0]};
   while (!open.empty()) {
     const ValueId value = open.back();
     open.pop_back();
@@ -158,17 +215,41 @@ std::vector<ValueId> PartsOfPattern(const ir::Function& f, const LaneRegion& reg
     const ThreadShape& shape = region.shapes[value.index];
     if (!is_inside || shape.uniform()) continue;
     const ir::InstId def = f.at_value(value).def;
-    const bool is_made = def.valid() && is_near(block) && !shape.affine();
-    if (is_made && parts.size() + open.size() < kMaxParts && IsSumOrMultiple(f.at_inst(def))) {
+    const bool is_made = def.valid() && !shape.affine() && has_run(block);
+    const bool has_room = of.parts.size() + open.size() < kMaxParts;
+    if (is_made && has_room && IsSumOrMultiple(f.at_inst(def))) {
       open.insert(open.end(), f.at_inst(def).operands.begin(), f.at_inst(def).operands.end());
-    } else if (std::ranges::find(parts, value) == parts.end()) {
-      parts.push_back(value);
+    } else if (is_made && has_room && IsWidened(f.at_inst(def))) {
+      open.push_back(f.at_inst(def).operands[0]);
+      of.widened.push_back(def);
+    } else if (std::ranges::find(of.parts, value) == of.parts.end()) {
+      of.parts.push_back(value);
     }
   }
-  return parts;
+  return of;
 }
 
-std::optional<LaneGroups> GroupsOf(const Pattern& pattern, int64_t element_bytes, int64_t elements) {
+std::vector<int> LanesOfGroup(const Distances& pattern, const LaneGroups& groups, size_t group,
+                              int64_t element_bytes, int64_t elements) {
+  std::vector<int> lanes(static_cast<size_t>(groups.bytes / element_bytes), -1);
+  for (size_t lane = group * groups.lanes; lane < (group + 1) * groups.lanes; ++lane) {
+    const int64_t first = (pattern[lane] - groups.begin[group]) / element_bytes;
+    for (int64_t k = 0; k < elements; ++k) {
+      int& taken = lanes[static_cast<size_t>(first + k)];
+      if (taken < 0) taken = static_cast<int>(lane);
+    }
+  }
+  return lanes;
+}
+
+bool IsInjective(const Distances& pattern, int64_t bytes) {
+  Distances sorted = pattern;
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted, [&](int64_t a, int64_t b) { return b - a < bytes; }) ==
+         sorted.end();
+}
+
+std::optional<LaneGroups> GroupsOf(const Distances& pattern, int64_t element_bytes, int64_t elements) {
   const int64_t access = element_bytes * elements;
   const bool is_row = std::ranges::adjacent_find(pattern, [&](int64_t before, int64_t after) {
                         return after - before != access;

@@ -2,9 +2,11 @@
 // known: threads that take a record together, a few of them each, as in
 //
 //   p = records + 34 * (lane / 4) + 8 * (lane % 4)
+//   p = tile + 4 * (tid ^ 2)
 //
-// That the first lane's number is a multiple of what is divided by, and that nothing wraps around, is
-// supposed: the code that uses a pattern tests it on the values that it is made of. Reads IR only.
+// Where the first lane's number is a multiple of the number of lanes, a pattern in its low bits is certain.
+// Elsewhere that, and that nothing wraps around, is supposed: the code that uses a pattern tests it on the
+// values that it is made of. Reads IR only.
 #pragma once
 
 #include <functional>
@@ -14,17 +16,23 @@
 
 namespace ptx2cpu::analysis {
 
-// Fills region.patterns for the addresses of loads that vary, and for all that they are sums and multiples
-// of.
+// Fills region.patterns for the addresses of loads and stores that vary, and for all that they are sums and
+// multiples of.
 void FindLanePatterns(const ir::Function& f, const LaneRegionOptions& options, LaneRegion& region);
 
-// What the address of a load is a sum of, in the load's block and in other blocks of its loop that
-// `always_runs` names: uniform values aside, each with a pattern of its own; numbers that it is multiplied by
-// are not among them. Where each lane's value is the first lane's and its pattern, so is the address.
-std::vector<ir::ValueId> PartsOfPattern(const ir::Function& f, const LaneRegion& region, const ir::Inst& load,
-                                        const std::function<bool(ir::BlockId)>& always_runs);
+// What the address of an access is made of, as far as the code before the access computes it for all lanes,
+// also in other blocks of its loop that `always_runs` names: values with patterns of their own, uniform ones
+// aside, and the widened sums among what lies between. Where each part's lanes differ by its pattern and no
+// lane's sum wraps around when it is widened, the address has its pattern. Numbers that parts are multiplied
+// by are not among them.
+struct PatternParts {
+  std::vector<ir::ValueId> parts;
+  std::vector<ir::InstId> widened;  // zext and sext of 32-bit values
+};
+PatternParts PartsOfPattern(const ir::Function& f, const LaneRegion& region, const ir::Inst& access,
+                            const std::function<bool(ir::BlockId)>& always_runs);
 
-// How a load with such an address is made of accesses of `lanes` neighbouring lanes each: of `bytes`, from
+// How an access with such an address is made of accesses of `lanes` neighbouring lanes each: of `bytes`, from
 // `begin[n]` bytes after the first lane's element on.
 struct LaneGroups {
   unsigned lanes = 0;
@@ -35,5 +43,11 @@ struct LaneGroups {
 // touch a page that no lane's element is on.
 std::optional<LaneGroups> GroupsOf(const std::vector<int64_t>& pattern, int64_t element_bytes,
                                    int64_t elements);
+// By element of a group's access: which of the vector's lanes has it first, -1 where none has; each lane has
+// `elements`.
+std::vector<int> LanesOfGroup(const std::vector<int64_t>& pattern, const LaneGroups& groups, size_t group,
+                              int64_t element_bytes, int64_t elements);
+// No two lanes share a byte.
+bool IsInjective(const std::vector<int64_t>& pattern, int64_t bytes);
 
 }  // namespace ptx2cpu::analysis

@@ -50,8 +50,12 @@ struct LaneRegion {
   std::vector<uint32_t> item_of;     // by block: its place among that level's items
   std::vector<bool> used_elsewhere;  // by value: read in another block, or handed over by an edge
   std::vector<ThreadShape> shapes;   // by value, where it is made
-  // By value: how far each lane's is from the first lane's, supposedly: see lane_patterns.h.
-  std::unordered_map<uint32_t, std::vector<int64_t>> patterns;
+  // By value: how far each lane's is from the first lane's: see lane_patterns.h.
+  struct Pattern {
+    std::vector<int64_t> distances;
+    bool is_certain = false;  // else supposed, and to be tested
+  };
+  std::unordered_map<uint32_t, Pattern> patterns;
   std::vector<ir::BlockId> blocks;
 
   bool Contains(uint32_t level, ir::BlockId block) const {

@@ -1,7 +1,8 @@
-// Loads of which a few lanes at a time have their elements close together, by numbers that are known: an
+// Accesses of which a few lanes at a time have their elements close together, by numbers that are known: an
 // access for each such group, where a test at run time finds the lanes where they are supposed.
 //
 //   lane i: x[17 * (i / 4) + 4 * (i % 4)]   ->   loads of x[0 .. 16), x[17 .. 33), ...; a shuffle
+//   lane i: x[i ^ 2] = v                    ->   x[0 .. W) = shuffle v
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 
@@ -11,6 +12,7 @@
 
 namespace ptx2cpu::lowering {
 
+using ir::Opcode;
 using ir::ValueId;
 using Value = llvm::Value*;
 
@@ -37,10 +39,11 @@ Result<Value> LaneVectors::FirstOf(ValueId id, std::span<const ValueId> parts) {
 Value LaneVectors::IsPattern(ValueId part) {
   const ShapedValue shaped = e.values.Shaped(part);
   if (shaped.first != nullptr) return shaped.holds;
-  if (!shaped.value->getType()->isVectorTy()) return nullptr;
+  const LaneRegion::Pattern& pattern = region_.patterns.at(part.index);
+  if (!shaped.value->getType()->isVectorTy() || pattern.is_certain) return nullptr;
   Value first = b.CreateExtractElement(shaped.value, uint64_t{0});
   llvm::SmallVector<llvm::Constant*, 64> distances;
-  for (int64_t distance : region_.patterns.at(part.index)) {
+  for (int64_t distance : pattern.distances) {
     const llvm::APInt number(64, static_cast<uint64_t>(distance));
     distances.push_back(
         llvm::ConstantInt::get(first->getType(), number.sextOrTrunc(first->getType()->getIntegerBitWidth())));
@@ -49,31 +52,68 @@ Value LaneVectors::IsPattern(ValueId part) {
   return AllOf({b.CreateICmpEQ(shaped.value, expected)});
 }
 
-Status LaneVectors::LoadInGroups(const ir::Inst& inst, const Mask& mask,
-                                 const std::function<Status()>& apart) {
+// No lane's value wraps around where it is widened; `first`: of the narrow values.
+Value LaneVectors::IsUnwrapped(const ir::Inst& widened, Value first) {
+  const auto [low, high] = std::ranges::minmax(region_.patterns.at(widened.operands[0].index).distances);
+  const bool is_signed = widened.op == Opcode::kSext;
+  const int64_t least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : int64_t{UINT32_MAX};
+  Value wide = is_signed ? b.CreateSExt(first, b.getInt64Ty()) : b.CreateZExt(first, b.getInt64Ty());
+  Value fits_above = b.CreateICmpSLE(wide, b.getInt64(static_cast<uint64_t>(most - high)));
+  if (low == 0) return fits_above;
+  return b.CreateAnd(fits_above, b.CreateICmpSGE(wide, b.getInt64(static_cast<uint64_t>(least - low))));
+}
+
+Status LaneVectors::InGroups(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& apart) {
   const ValueId address = inst.operands[0];
-  const std::vector<ValueId> parts =
+  const auto [parts, widened] =
       analysis::PartsOfPattern(f, region_, inst, [&](ir::BlockId block) { return is_open_[block.index]; });
-  // Lanes that are not active may hold anything, poison too.
-  Value holds = IsAll(mask) ? b.getTrue() : AllOf(mask);
+  GroupedAccess access{
+      inst, *GroupsOfAccess(region_, inst), region_.patterns.at(address.index).distances, nullptr, {}};
+  const bool is_store = inst.op == Opcode::kStore;
+  // Lanes that are not active may hold anything, poison too, unless what they hold is certain.
+  auto is_certain = [&](ValueId part) {
+    return e.values.Shaped(part).first != nullptr || region_.patterns.at(part.index).is_certain;
+  };
+  const bool masks = HasMasksFor(inst) && std::ranges::all_of(parts, is_certain) &&
+                     analysis::IsInjective(access.distances, access.bytes());
+  Value holds = IsAll(mask) || masks ? b.getTrue() : AllOf(mask);
   for (ValueId part : parts) {
     if (Value also = IsPattern(part)) holds = b.CreateLogicalAnd(holds, also);
+  }
+  for (ir::InstId id : widened) {
+    Value first = TRY(FirstOf(f.at_inst(id).operands[0], parts));
+    holds = b.CreateLogicalAnd(holds, IsUnwrapped(f.at_inst(id), first));
   }
   Value first = TRY(FirstOf(address, parts));
   ValueMap::Overrides with_first(e.values);
   with_first.Set(address, {e.values.Get(address), first, nullptr});
   auto in_groups = [&] {
-    LoadGroups(inst, *GroupsOfLoad(region_, inst), mask);
+    NoteMisaligned(inst, mask, true);
+    access.start = FirstPointer(inst, &access.memory, 0);
+    const Mask lanes = masks ? mask : Mask{llvm::Constant::getAllOnesValue(mask.lanes->getType())};
+    const bool keeps = IsAll(lanes) && e.private_shared && inst.attrs.space == ir::Space::kShared;
+    is_store ? StoreGroups(access, lanes, keeps) : LoadGroups(access, lanes);
     return Status{};
   };
-  return Choose(holds, in_groups, apart, inst.results);
+  return Choose(holds, in_groups, apart, is_store ? std::vector<ValueId>{} : inst.results);
 }
 
-void LaneVectors::LoadGroups(const ir::Inst& inst, const analysis::LaneGroups& groups, const Mask& mask) {
-  NoteMisaligned(inst, mask, true);
-  Memory memory;
-  Value start = FirstPointer(inst, &memory, 0);
-  const int64_t bytes = ir::Bytes(inst.type), elements = groups.bytes / bytes;
+std::vector<int> LaneVectors::GroupedAccess::LanesOf(size_t group) const {
+  const auto count = static_cast<int64_t>(LaneVectors::ElementCount(inst));
+  return analysis::LanesOfGroup(distances, groups, group, bytes(), count);
+}
+
+// By element of a group's access: whether the lane is active that has it.
+Value LaneVectors::ActiveInGroup(const Mask& mask, std::span<const int> lanes) {
+  llvm::SmallVector<int, 64> from;
+  for (int lane : lanes) from.push_back(lane < 0 ? static_cast<int>(width_) : lane);
+  return b.CreateShuffleVector(mask.lanes, llvm::Constant::getNullValue(mask.lanes->getType()), from);
+}
+
+void LaneVectors::LoadGroups(const GroupedAccess& access, const Mask& mask) {
+  const ir::Inst& inst = access.inst;
+  const analysis::LaneGroups& groups = access.groups;
+  const int64_t bytes = access.bytes(), elements = access.elements();
   llvm::Type* type = e.m.MemoryTypeOf(inst.type);
   const llvm::Align align = llvm::commonAlignment(AlignOf(inst, 0), static_cast<uint64_t>(bytes));
   auto* run = llvm::FixedVectorType::get(type, static_cast<unsigned>(elements));
@@ -81,24 +121,63 @@ void LaneVectors::LoadGroups(const ir::Inst& inst, const analysis::LaneGroups& g
   llvm::SmallVector<Value, 32> runs;
   Value whole = llvm::PoisonValue::get(singles);
   for (size_t n = 0; n < groups.begin.size(); ++n) {
-    Value pointer = b.CreateConstGEP1_64(b.getInt8Ty(), start, static_cast<uint64_t>(groups.begin[n]));
-    auto* load = b.CreateAlignedLoad(elements == 1 ? type : run, pointer, align);
-    e.m.Annotate(load, memory);
-    if (elements == 1)
+    Value pointer = b.CreateConstGEP1_64(b.getInt8Ty(), access.start, static_cast<uint64_t>(groups.begin[n]));
+    const bool is_single = elements == 1 && IsAll(mask);
+    llvm::Instruction* load;
+    if (IsAll(mask)) {
+      load = b.CreateAlignedLoad(is_single ? type : run, pointer, align);
+    } else {
+      load = b.CreateMaskedLoad(run, pointer, align, ActiveInGroup(mask, access.LanesOf(n)),
+                                llvm::Constant::getNullValue(run));
+    }
+    e.m.Annotate(load, access.memory);
+    if (is_single)
       whole = b.CreateInsertElement(whole, load, n);
     else
       runs.push_back(load);
   }
-  if (elements > 1) whole = llvm::concatenateVectors(b, runs);
-  const std::vector<int64_t>& pattern = region_.patterns.at(inst.operands[0].index);
+  if (!runs.empty()) whole = llvm::concatenateVectors(b, runs);
   for (size_t k = 0; k < inst.results.size(); ++k) {
     llvm::SmallVector<int, 64> from;
     for (unsigned lane = 0; lane < width_; ++lane) {
       const size_t group = lane / groups.lanes;
-      const int64_t within = (pattern[lane] - groups.begin[group]) / bytes + static_cast<int64_t>(k);
+      const int64_t within = (access.distances[lane] - groups.begin[group]) / bytes + static_cast<int64_t>(k);
       from.push_back(static_cast<int>(static_cast<int64_t>(group) * elements + within));
     }
     e.values.Set(inst.results[k], b.CreateShuffleVector(whole, from));
+  }
+}
+
+// `keeps`: what lies between the lanes' elements is loaded and stored again, so that two stores whose
+// elements lie between each other's become one.
+void LaneVectors::StoreGroups(const GroupedAccess& access, const Mask& mask, bool keeps) {
+  const ir::Inst& inst = access.inst;
+  const llvm::Align align = AlignOf(inst, 0);
+  Value value = Vector(e.values.Get(inst.operands[1]));
+  auto* run =
+      llvm::FixedVectorType::get(value->getType()->getScalarType(), static_cast<unsigned>(access.elements()));
+  for (size_t n = 0; n < access.groups.begin.size(); ++n) {
+    Value pointer =
+        b.CreateConstGEP1_64(b.getInt8Ty(), access.start, static_cast<uint64_t>(access.groups.begin[n]));
+    const std::vector<int> lanes = access.LanesOf(n);
+    const bool has_gaps = std::ranges::find(lanes, -1) != lanes.end();
+    Value stored = b.CreateShuffleVector(value, lanes);
+    if (has_gaps && keeps) {
+      auto* old = b.CreateAlignedLoad(run, pointer, align);
+      e.m.Annotate(old, access.memory);
+      llvm::SmallVector<int, 64> chosen;
+      for (size_t k = 0; k < lanes.size(); ++k)
+        chosen.push_back(static_cast<int>(lanes[k] < 0 ? lanes.size() + k : k));
+      stored = b.CreateShuffleVector(stored, old, chosen);
+    }
+    const bool is_whole = IsAll(mask) && (keeps || !has_gaps);
+    llvm::Instruction* store;
+    if (is_whole) {
+      store = b.CreateAlignedStore(stored, pointer, align);
+    } else {
+      store = b.CreateMaskedStore(stored, pointer, align, ActiveInGroup(mask, lanes));
+    }
+    e.m.Annotate(store, access.memory);
   }
 }
 

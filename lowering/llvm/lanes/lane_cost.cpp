@@ -172,7 +172,7 @@ class Costs {
                PartsOf(inst.type) * count;
       case LaneForm::kInGroups:
         return 2 * count * PartsOf(inst.type) + PartsOf(Type::kI64) +
-               2 * static_cast<double>(GroupsOfLoad(r_, inst)->begin.size());
+               2 * static_cast<double>(GroupsOfAccess(r_, inst)->begin.size());
       case LaneForm::kGather:
         return count * width_ * (e_.m.traits.has_avx512 ? kGatheredLane : kScalarGatheredLane);
       case LaneForm::kEachLane:

@@ -67,6 +67,15 @@ bool IsShortStride(const FunctionEmitter& e, const LaneShape& address, const ir:
   return e.m.traits.has_avx512 || (apart == -1 && e.m.traits.has_masked_words && ir::Bits(inst.type) >= 32);
 }
 
+// What is between the elements that lanes store stays as it is: under masks, or where no other thread of the
+// host sees that it is stored again.
+bool IsInGroups(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst) {
+  const std::optional<analysis::LaneGroups> groups = GroupsOfAccess(region, inst);
+  if (!groups || inst.op == Opcode::kLoad) return groups.has_value();
+  const bool is_private = e.private_shared && inst.attrs.space == Space::kShared;
+  return ir::Bits(inst.type) >= 32 && (is_private || e.m.traits.has_masked_words);
+}
+
 LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst) {
   const LaneShape address = ShapeIn(e, region, inst.operands[0]);
   // Lanes at one address may follow each other at once: each reads the same, of the stores the last remains.
@@ -82,7 +91,7 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
   if (inst.attrs.space == Space::kParam || bits < 8 || bits > 64 || count > 4) return LaneForm::kEachLane;
   if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return LaneForm::kVector;
   if (IsShortStride(e, address, inst)) return LaneForm::kStrided;
-  if (GroupsOfLoad(region, inst)) return LaneForm::kInGroups;
+  if (IsInGroups(e, region, inst)) return LaneForm::kInGroups;
   const bool is_gathered = bits >= 32 || (inst.op == Opcode::kLoad && BitsOfGatheredWord(inst) != 0);
   if (count > 1 && !is_gathered) return LaneForm::kEachLane;
   // Sequences that parted lanes have brought together mostly are one still (where every lane took as many
@@ -130,12 +139,15 @@ unsigned BitsOfGatheredWord(const ir::Inst& load) {
   return std::has_single_bit(bytes) && bytes <= 8 && is_aligned ? std::max(32u, 8 * bytes) : 0;
 }
 
-std::optional<analysis::LaneGroups> GroupsOfLoad(const LaneRegion& region, const ir::Inst& load) {
-  if (load.op != Opcode::kLoad) return std::nullopt;
-  const auto pattern = region.patterns.find(load.operands[0].index);
-  if (pattern == region.patterns.end() || !region.shapes[load.operands[0].index].varying())
+std::optional<analysis::LaneGroups> GroupsOfAccess(const LaneRegion& region, const ir::Inst& access) {
+  const auto pattern = region.patterns.find(access.operands[0].index);
+  if (pattern == region.patterns.end() || !region.shapes[access.operands[0].index].varying())
     return std::nullopt;
-  return analysis::GroupsOf(pattern->second, ir::Bytes(load.type), static_cast<int64_t>(load.results.size()));
+  const std::vector<int64_t>& distances = pattern->second.distances;
+  const int64_t bytes = ir::Bytes(access.type);
+  if (access.op == Opcode::kStore && (Count(access) != 1 || !analysis::IsInjective(distances, bytes)))
+    return std::nullopt;
+  return analysis::GroupsOf(distances, bytes, static_cast<int64_t>(Count(access)));
 }
 
 int64_t ElementsApart(const LaneShape& address, const ir::Inst& access) {

@@ -52,8 +52,8 @@ int64_t ElementsApart(const LaneShape& address, const ir::Inst& access);
 unsigned BitsOfGatheredWord(const ir::Inst& load);
 // Lane by lane: whether to find the next lane takes longer than what the lane does.
 bool IsShortTurn(const FunctionEmitter& e, const ir::Inst& inst);
-// Of a kInGroups load.
-std::optional<analysis::LaneGroups> GroupsOfLoad(const LaneRegion& region, const ir::Inst& load);
+// Of a kInGroups access.
+std::optional<analysis::LaneGroups> GroupsOfAccess(const LaneRegion& region, const ir::Inst& access);
 LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::Inst& inst);
 
 }  // namespace ptx2cpu::lowering

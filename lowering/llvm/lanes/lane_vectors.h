@@ -156,8 +156,22 @@ class LaneVectors {
   // groups.cpp
   Result<llvm::Value*> FirstOf(ir::ValueId id, std::span<const ir::ValueId> parts);
   llvm::Value* IsPattern(ir::ValueId part);
-  void LoadGroups(const ir::Inst& inst, const analysis::LaneGroups& groups, const Mask& mask);
-  Status LoadInGroups(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& apart);
+  llvm::Value* IsUnwrapped(const ir::Inst& widened, llvm::Value* first);
+  llvm::Value* ActiveInGroup(const Mask& mask, std::span<const int> lanes);
+  struct GroupedAccess {
+    const ir::Inst& inst;
+    analysis::LaneGroups groups;
+    std::vector<int64_t> distances;
+    llvm::Value* start = nullptr;  // pointer to the first lane's element
+    Memory memory;
+
+    int64_t bytes() const { return ir::Bytes(inst.type); }
+    int64_t elements() const { return groups.bytes / bytes(); }
+    std::vector<int> LanesOf(size_t group) const;
+  };
+  void LoadGroups(const GroupedAccess& access, const Mask& mask);
+  void StoreGroups(const GroupedAccess& access, const Mask& mask, bool keeps);
+  Status InGroups(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& apart);
   Mask ReadableByAll(const Mask& mask, llvm::Value*& pointers);
   void Gather(const ir::Inst& inst, const Mask& mask);
   void GatherFromWords(const ir::Inst& inst, llvm::Value* pointers, const Mask& mask, Memory memory);

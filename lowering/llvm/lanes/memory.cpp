@@ -188,7 +188,7 @@ Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   if (!is_run && LoadKnown(inst, mask)) return {};
   auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Gather(inst, lanes); }); };
   if (form == LaneForm::kGather) return apart();
-  if (form == LaneForm::kInGroups) return LoadInGroups(inst, mask, apart);
+  if (form == LaneForm::kInGroups) return InGroups(inst, mask, apart);
   auto together = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadTogether(inst, lanes); }); };
   if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
   auto strided = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadStrided(inst, lanes); }); };
@@ -252,6 +252,7 @@ Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
   if (form == LaneForm::kUniform || OnlyLane(mask)) return StoreLast(inst, mask);
   auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Scatter(inst, lanes); }); };
   if (form == LaneForm::kGather) return apart();
+  if (form == LaneForm::kInGroups) return InGroups(inst, mask, apart);
   auto whole = [&] { return StoreWhole(inst, mask); };
   auto strided = [&] { return Together(inst, mask, [&](const Mask& lanes) { StoreStrided(inst, lanes); }); };
   // A lane that is alone (`if (threadIdx.x == 0)`) stores for itself: a vector under its mask would reach far
