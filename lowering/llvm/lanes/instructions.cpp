@@ -11,6 +11,10 @@ using ir::Opcode;
 using ir::ValueId;
 using Value = llvm::Value*;
 
+namespace {
+constexpr size_t kMaxRemade = 6;  // instructions, each with one operand that differs between lanes
+}
+
 Status LaneVectors::EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level) {
   if (e.m.debug) b.SetCurrentDebugLocation(e.m.debug->Locate(inst.at));
   const ir::Effect effect = ir::Info(inst.op).effect;
@@ -123,21 +127,62 @@ Value LaneVectors::HoldsWidened(const ir::Inst& inst, Value first) {
 // -- lane by lane --
 
 LaneVectors::Stored LaneVectors::StoredOf(ValueId id) {
-  return {id, e.body.Scratch(e.m.MemoryTypeOf(f.type_of(id)), width_)};
+  return {id, e.body.Scratch(e.m.MemoryTypeOf(f.type_of(id)), width_), {}};
 }
 
 Value LaneVectors::ElementOf(const Stored& stored, Value lane) {
   return b.CreateInBoundsGEP(e.m.MemoryTypeOf(f.type_of(stored.id)), stored.array, lane);
 }
 
+// An index that was loaded as a byte makes an address of eight bytes in a few instructions, which cost a lane
+// less than the vector's, and than to move the address through memory.
+ValueId LaneVectors::NarrowSource(const ir::Inst& inst, ValueId id,
+                                  std::vector<const ir::Inst*>& made) const {
+  ValueId source = id;
+  while (made.size() < kMaxRemade) {
+    const ir::InstId def = f.at_value(source).def;
+    if (!def.valid()) break;
+    const ir::Inst& of = f.at_inst(def);
+    const bool is_simple = ir::Info(of.op).effect == ir::Effect::kPure && of.results.size() == 1 &&
+                           ir::Info(of.op).lanes == ir::Lanes::kAlone &&
+                           ir::Info(of.op).cost != ir::Cost::kCostly && of.block == inst.block;
+    auto is_vector = [&](ValueId operand) { return e.values.Get(operand)->getType()->isVectorTy(); };
+    if (!is_simple || std::ranges::count_if(of.operands, is_vector) != 1) break;
+    made.insert(made.begin(), &of);
+    source = *std::ranges::find_if(of.operands, is_vector);
+  }
+  const bool is_narrow = f.type_of(source) != ir::Type::kI1 && ir::IsInteger(f.type_of(source)) &&
+                         ir::Bits(f.type_of(source)) < ir::Bits(f.type_of(id));
+  if (is_narrow) return source;
+  made.clear();
+  return id;
+}
+
+Status LaneVectors::Remake(const Stored& operand, ValueMap::Overrides& elements) {
+  for (const ir::Inst* inst : operand.remade) {
+    const ValueId result = inst->results[0];
+    const ShapedValue vector = e.values.Shaped(result);
+    TRY_STATUS(EmitScalar(*inst));
+    Value element = e.values.Get(result);
+    e.values.SetShaped(result, vector);
+    elements.Set(result, {element, nullptr, nullptr});
+  }
+  return {};
+}
+
 // Each vector among the operands in an array, once.
 std::vector<LaneVectors::Stored> LaneVectors::StoreOperands(const ir::Inst& inst) {
   std::vector<Stored> operands;
-  for (ValueId id : inst.operands) {
+  std::vector<ValueId> known;
+  for (ValueId operand : inst.operands) {
+    if (!e.values.Get(operand)->getType()->isVectorTy() || std::ranges::find(known, operand) != known.end())
+      continue;
+    known.push_back(operand);
+    std::vector<const ir::Inst*> made;
+    const ValueId id = NarrowSource(inst, operand, made);
     Value value = e.values.Get(id);
-    bool known = std::ranges::any_of(operands, [&](const Stored& p) { return p.id == id; });
-    if (!value->getType()->isVectorTy() || known) continue;
     operands.push_back(StoredOf(id));
+    operands.back().remade = std::move(made);
     if (f.type_of(id) == ir::Type::kI1) value = b.CreateZExt(value, VectorOf(b.getInt8Ty()));
     b.CreateAlignedStore(value, operands.back().array, llvm::Align(64));
   }
@@ -158,6 +203,7 @@ Status LaneVectors::EmitLane(const ir::Inst& inst, Value lane, std::span<const S
     Value value = b.CreateLoad(e.m.MemoryTypeOf(f.type_of(operand.id)), ElementOf(operand, lane));
     if (f.type_of(operand.id) == ir::Type::kI1) value = b.CreateICmpNE(value, Literal(value, 0));
     elements.Set(operand.id, {value, nullptr, nullptr});
+    TRY_STATUS(Remake(operand, elements));
   }
   TRY_STATUS(e.EmitInst(inst));
   for (const Stored& result : results) {

@@ -120,7 +120,11 @@ class LaneVectors {
   struct Stored {                           // a vector as an array, for code that goes from lane to lane
     ir::ValueId id;
     llvm::AllocaInst* array;
+    std::vector<const ir::Inst*> remade;  // what a lane computes of its element: narrower than the result
   };
+  // What a vector was made of in the instruction's block: of one that is narrower, by these instructions.
+  ir::ValueId NarrowSource(const ir::Inst& inst, ir::ValueId id, std::vector<const ir::Inst*>& made) const;
+  Status Remake(const Stored& operand, ValueMap::Overrides& elements);
   Stored StoredOf(ir::ValueId id);
   llvm::Value* ElementOf(const Stored& stored, llvm::Value* lane);
   std::vector<Stored> StoreOperands(const ir::Inst& inst);

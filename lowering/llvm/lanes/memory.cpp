@@ -251,8 +251,8 @@ Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
   const LaneForm form = FormOf(e, region_, inst);
   if (form == LaneForm::kUniform || OnlyLane(mask)) return StoreLast(inst, mask);
   auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Scatter(inst, lanes); }); };
-  if (form == LaneForm::kGather) return apart();
   if (form == LaneForm::kInGroups) return InGroups(inst, mask, apart);
+  if (form == LaneForm::kGather) return apart();
   auto whole = [&] { return StoreWhole(inst, mask); };
   auto strided = [&] { return Together(inst, mask, [&](const Mask& lanes) { StoreStrided(inst, lanes); }); };
   // A lane that is alone (`if (threadIdx.x == 0)`) stores for itself: a vector under its mask would reach far
@@ -264,7 +264,7 @@ Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
     return Choose(b.CreateICmpNE(others, Literal(bits, 0)), access, [&] { return StoreLast(inst, mask); },
                   {});
   };
-  auto together = [&] { return form == LaneForm::kStrided ? unless_alone(strided) : unless_alone(whole); };
+  auto together = [&] { return unless_alone(form == LaneForm::kStrided ? strided : whole); };
   if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
   return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, {});
 }
