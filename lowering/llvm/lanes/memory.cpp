@@ -264,7 +264,7 @@ Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
     return Choose(b.CreateICmpNE(others, Literal(bits, 0)), access, [&] { return StoreLast(inst, mask); },
                   {});
   };
-  auto together = [&] { return unless_alone(form == LaneForm::kStrided ? strided : whole); };
+  auto together = [&] { return form == LaneForm::kStrided ? unless_alone(strided) : unless_alone(whole); };
   if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
   return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, {});
 }
@@ -304,8 +304,7 @@ llvm::Instruction* LaneVectors::StoreTogether(const ir::Inst& inst, const Mask& 
   NoteMisaligned(inst, mask, true);
   Memory memory;
   const size_t count = inst.operands.size() - 1;
-  Value pointer = FirstPointer(inst, &memory, lanes_before);
-  Value whole = Vector(e.values.Get(inst.operands[1]));
+  Value pointer = FirstPointer(inst, &memory, lanes_before), whole = Vector(e.values.Get(inst.operands[1]));
   // All lanes' first elements, then all second ones ..., brought into the order of memory.
   if (count > 1) {
     llvm::SmallVector<int, 64> pair(2 * width_);
