@@ -113,6 +113,26 @@ ThreadShape And(const LinearSite& s) {
   return kVaryingShape;
 }
 
+// A number whose bits are zero in all lanes is added: (2 * tid) | 1. Of use for addresses; known to passes,
+// it parts the code of warps between which matrices are multiplied.
+ThreadShape Or(const LinearSite& s) {
+  if (!s.group.at_once) return kVaryingShape;
+  for (size_t n = 0; n < 2; ++n) {
+    const std::optional<uint64_t> number = Constant(s, 1 - n);
+    if (!number) continue;
+    ThreadShape x = s.operands[n];
+    int zeros = x.align;
+    for (int32_t stride : x.axes) {
+      if (stride == kRunTime) zeros = 0;
+      if (stride != 0) zeros = std::min(zeros, std::countr_zero(static_cast<uint32_t>(stride)));
+    }
+    if (*number >> zeros != 0) return kVaryingShape;
+    x.align = std::min(x.align, AlignOf(*number));
+    return x;
+  }
+  return kVaryingShape;
+}
+
 ThreadShape Shr(const LinearSite& s) {
   std::optional<uint64_t> amount = Constant(s, 1);
   if (!amount || *amount < s.group.low_bits || !CountsLanes(s, s.operands[0])) return kVaryingShape;
@@ -206,7 +226,7 @@ constexpr Row kRows[] = {
     {Opcode::kSext, Widen},       {Opcode::kTrunc, Trunc},   {Opcode::kToGeneric, Move},
     {Opcode::kFromGeneric, Move}, {Opcode::kSelect, Select}, {Opcode::kMinS, Clamp},
     {Opcode::kMinU, Clamp},       {Opcode::kMaxS, Clamp},    {Opcode::kMaxU, Clamp},
-    {Opcode::kIcmp, Compare},
+    {Opcode::kIcmp, Compare},     {Opcode::kOr, Or},
 };
 
 constexpr auto kRules = [] {

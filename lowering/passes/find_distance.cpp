@@ -77,7 +77,8 @@ bool DistanceFinder::IsOfBlock(ValueId value, int depth) const {
 bool DistanceFinder::CountsThreads(ValueId value, int depth) const {
   if (IsOfBlock(value, kMaxDepth)) return true;
   const ir::Inst* def = DefOf(f_, value);
-  if (def == nullptr || depth == 0) return false;
+  if (depth == 0) return false;
+  if (def == nullptr) return ParameterCountsThreads(f_.at_value(value), depth);
   if (def->op == Opcode::kSpecialRegister) {
     const ir::Varies varies = ir::Info(def->attrs.special).varies;
     return varies == ir::Varies::kAffineInTid || varies == ir::Varies::kAffineInLane;
@@ -85,6 +86,17 @@ bool DistanceFinder::CountsThreads(ValueId value, int depth) const {
   return ir::Info(def->op).effect == ir::Effect::kPure &&
          std::ranges::all_of(def->operands,
                              [&](ValueId operand) { return CountsThreads(operand, depth - 1); });
+}
+
+// Of a loop that begins with such a value: what it adds in a trip is not looked at.
+bool DistanceFinder::ParameterCountsThreads(const ir::Value& param, int depth) const {
+  for (ir::BlockId block : region_) {
+    if (block == param.block) break;
+    for (const ir::Edge& edge : f_.successors(block)) {
+      if (edge.to == param.block) return CountsThreads(edge.args[param.number], depth - 1);
+    }
+  }
+  return false;
 }
 
 std::optional<uint64_t> DistanceFinder::OffsetOfParameter(const ir::Inst& load) const {

@@ -38,6 +38,7 @@ class DistanceFinder {
  private:
   bool IsOfBlock(ir::ValueId value, int depth) const;
   bool CountsThreads(ir::ValueId value, int depth) const;
+  bool ParameterCountsThreads(const ir::Value& param, int depth) const;
   bool IsStored(uint32_t slot) const;
   bool IsSame(ir::ValueId a, ir::ValueId b) const;
   std::optional<uint64_t> OffsetOfParameter(const ir::Inst& load) const;

@@ -74,8 +74,9 @@ Status LaneVectors::InGroups(const ir::Inst& inst, const Mask& mask, const std::
   auto is_certain = [&](ValueId part) {
     return e.values.Shaped(part).first != nullptr || region_.patterns.at(part.index).is_certain;
   };
-  const bool masks = HasMasksFor(inst) && std::ranges::all_of(parts, is_certain) &&
-                     analysis::IsInjective(access.distances, access.bytes());
+  const bool masks =
+      HasMasksFor(inst) && std::ranges::all_of(parts, is_certain) &&
+      analysis::IsInjective(access.distances, access.bytes() * static_cast<int64_t>(ElementCount(inst)));
   Value holds = IsAll(mask) || masks ? b.getTrue() : AllOf(mask);
   for (ValueId part : parts) {
     if (Value also = IsPattern(part)) holds = b.CreateLogicalAnd(holds, also);
@@ -101,6 +102,15 @@ Status LaneVectors::InGroups(const ir::Inst& inst, const Mask& mask, const std::
 std::vector<int> LaneVectors::GroupedAccess::LanesOf(size_t group) const {
   const auto count = static_cast<int64_t>(LaneVectors::ElementCount(inst));
   return analysis::LanesOfGroup(distances, groups, group, bytes(), count);
+}
+
+// Of a store: which of its parts, each `width` lanes' elements, has what the place in a group takes; -1:
+// none.
+int LaneVectors::GroupedAccess::PartAt(size_t group, size_t place, unsigned width) const {
+  const int lane = LanesOf(group)[place];
+  if (lane < 0) return lane;
+  const int64_t first = (distances[static_cast<size_t>(lane)] - groups.begin[group]) / bytes();
+  return static_cast<int>(static_cast<int64_t>(place) - first) * static_cast<int>(width) + lane;
 }
 
 // By element of a group's access: whether the lane is active that has it.
@@ -153,7 +163,9 @@ void LaneVectors::LoadGroups(const GroupedAccess& access, const Mask& mask) {
 void LaneVectors::StoreGroups(const GroupedAccess& access, const Mask& mask, bool keeps) {
   const ir::Inst& inst = access.inst;
   const llvm::Align align = AlignOf(inst, 0);
-  Value value = Vector(e.values.Get(inst.operands[1]));
+  llvm::SmallVector<Value, 4> parts;
+  for (size_t k = 1; k < inst.operands.size(); ++k) parts.push_back(Vector(e.values.Get(inst.operands[k])));
+  Value value = llvm::concatenateVectors(b, parts);  // all lanes' first elements, then all second ones ...
   auto* run =
       llvm::FixedVectorType::get(value->getType()->getScalarType(), static_cast<unsigned>(access.elements()));
   for (size_t n = 0; n < access.groups.begin.size(); ++n) {
@@ -161,7 +173,9 @@ void LaneVectors::StoreGroups(const GroupedAccess& access, const Mask& mask, boo
         b.CreateConstGEP1_64(b.getInt8Ty(), access.start, static_cast<uint64_t>(access.groups.begin[n]));
     const std::vector<int> lanes = access.LanesOf(n);
     const bool has_gaps = std::ranges::find(lanes, -1) != lanes.end();
-    Value stored = b.CreateShuffleVector(value, lanes);
+    llvm::SmallVector<int, 64> from;
+    for (size_t place = 0; place < lanes.size(); ++place) from.push_back(access.PartAt(n, place, width_));
+    Value stored = b.CreateShuffleVector(value, from);
     if (has_gaps && keeps) {
       auto* old = b.CreateAlignedLoad(run, pointer, align);
       e.m.Annotate(old, access.memory);

@@ -145,9 +145,9 @@ std::optional<analysis::LaneGroups> GroupsOfAccess(const LaneRegion& region, con
     return std::nullopt;
   const std::vector<int64_t>& distances = pattern->second.distances;
   const int64_t bytes = ir::Bytes(access.type);
-  if (access.op == Opcode::kStore && (Count(access) != 1 || !analysis::IsInjective(distances, bytes)))
-    return std::nullopt;
-  return analysis::GroupsOf(distances, bytes, static_cast<int64_t>(Count(access)));
+  const auto count = static_cast<int64_t>(Count(access));
+  if (access.op == Opcode::kStore && !analysis::IsInjective(distances, bytes * count)) return std::nullopt;
+  return analysis::GroupsOf(distances, bytes, count);
 }
 
 int64_t ElementsApart(const LaneShape& address, const ir::Inst& access) {

@@ -117,17 +117,21 @@ class LaneVectors {
   Status EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status EmitPure(const ir::Inst& inst);
   Status EmitScalar(const ir::Inst& inst);  // on first lanes' values
-  struct Stored {                           // a vector as an array, for code that goes from lane to lane
+  // A vector's elements in memory, for code that goes from lane to lane.
+  struct Stored {
     ir::ValueId id;
-    llvm::AllocaInst* array;
+    llvm::Value* array;                   // pointer to the first lane's element
     std::vector<const ir::Inst*> remade;  // what a lane computes of its element: narrower than the result
   };
-  // What a vector was made of in the instruction's block: of one that is narrower, by these instructions.
-  ir::ValueId NarrowSource(const ir::Inst& inst, ir::ValueId id, std::vector<const ir::Inst*>& made) const;
-  Status Remake(const Stored& operand, ValueMap::Overrides& elements);
   Stored StoredOf(ir::ValueId id);
   llvm::Value* ElementOf(const Stored& stored, llvm::Value* lane);
-  std::vector<Stored> StoreOperands(const ir::Inst& inst);
+  // What a vector was made of in the instruction's block: of one that is narrower, by these instructions.
+  ir::ValueId NarrowSource(const ir::Inst& inst, ir::ValueId id, std::vector<const ir::Inst*>& made) const;
+  const ir::Inst* RowOf(const ir::Inst& inst, ir::ValueId source) const;
+  llvm::Value* RowsHold(const ir::Inst& inst) const;
+  Status Remake(const Stored& operand, ValueMap::Overrides& elements);
+  // `rows`: elements that were loaded side by side are loaded again.
+  std::vector<Stored> StoreOperands(const ir::Inst& inst, bool rows);
   Status EmitLane(const ir::Inst& inst, llvm::Value* lane, std::span<const Stored> operands,
                   std::span<const Stored> results);
   // A loop over the mask's lanes.
@@ -172,6 +176,7 @@ class LaneVectors {
     int64_t bytes() const { return ir::Bytes(inst.type); }
     int64_t elements() const { return groups.bytes / bytes(); }
     std::vector<int> LanesOf(size_t group) const;
+    int PartAt(size_t group, size_t place, unsigned width) const;
   };
   void LoadGroups(const GroupedAccess& access, const Mask& mask);
   void StoreGroups(const GroupedAccess& access, const Mask& mask, bool keeps);
