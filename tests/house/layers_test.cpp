@@ -50,7 +50,7 @@ const std::vector<Room> kRooms = {
       "lowering/llvm/lanes/"}},
     {"lowering/llvm/output/",
      {"ir/", "llvm/", "lld/", "runtime/abi/", "lowering/load/", "lowering/llvm/module/",
-      "lowering/llvm/kernel/"}},
+      "lowering/llvm/kernel/", "lowering/thread_clock.h"}},
     {"lowering/translator/identity", {}},
     {"lowering/translator/translator.h",
      {"ir/result.h", "lowering/forms.h", "lowering/llvm/module/emit_options.h",

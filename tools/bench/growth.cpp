@@ -3,9 +3,6 @@
 #include <algorithm>
 
 #include "ir/verify/verify.h"
-#include "lowering/llvm/kernel/emit.h"
-#include "lowering/llvm/module/target_machine.h"
-#include "lowering/llvm/output/optimize.h"
 #include "lowering/thread_clock.h"
 
 namespace ptx2cpu::bench {
@@ -42,23 +39,16 @@ uint64_t InstructionsOf(const ir::Module& module) {
   return count;
 }
 
-Status MeasureCode(const ir::Module& module, const std::string& kernel, int optimisation, Costs& costs) {
-  lowering::EmitOptions emit;
-  emit.kernel = kernel;
-  emit.target = TRY(lowering::ResolveTarget("native"));
-  emit.storage = lowering::Storage::kExternal;
-  llvm::LLVMContext context;
-  const auto machine = TRY(lowering::CreateTargetMachine(emit.target, optimisation, true));
-  costs.Skip();
-  lowering::EmittedKernel emitted = TRY(lowering::Emit(context, module, emit));
-  costs.Lap("llvm: emit");
-  costs.cost().llvm_instructions += emitted.module->getInstructionCount();
-  costs.Skip();
-  lowering::Optimize(*emitted.module, *machine, optimisation);
-  costs.Lap("llvm: optimise");
-  static_cast<void>(
-      TRY(lowering::GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::ObjectFile)));
-  costs.Lap("llvm: code");
+Status MeasureCode(const ir::Module& module, const std::string& kernel, const CostOptions& options,
+                   Costs& costs) {
+  const auto jit = TRY(lowering::Jit::Create(
+      {.optimisation = options.optimisation, .alignment = lowering::AlignmentChecks::kAssumed}));
+  lowering::CompileTimes times;
+  static_cast<void>(TRY(jit->Compile(module, kernel, {.quick_from = options.quick_from, .times = &times})));
+  costs.cost().llvm_instructions += times.instructions;
+  costs.Add("llvm: emit", times.emit);
+  costs.Add("llvm: optimise", times.optimise);
+  costs.Add("llvm: code", times.generate);
   return {};
 }
 
@@ -66,14 +56,21 @@ Status MeasureKernel(const lowering::PtxModule& ptx, const std::string& kernel, 
                      Costs& costs) {
   lowering::BuildOptions build;
   build.pipeline.verify_each = false;
+  if (options.shape) {
+    costs.Skip();
+    build = TRY(ptx.ForShape(kernel, build, *options.shape));
+    costs.Lap("choose the shape");
+  }
   std::vector<lowering::StageTime> times;
   const ir::Module module = TRY(ptx.Build(kernel, build, &times));
   for (const lowering::StageTime& time : times) costs.Add(time.stage, time.milliseconds);
-  costs.Skip();
-  TRY_STATUS(ir::Verify(module));
-  costs.Lap("verify");
+  if (options.verify) {
+    costs.Skip();
+    TRY_STATUS(ir::Verify(module));
+    costs.Lap("verify");
+  }
   costs.cost().ir_instructions += InstructionsOf(module);
-  if (options.code) TRY_STATUS(MeasureCode(module, kernel, options.optimisation, costs));
+  if (options.code) TRY_STATUS(MeasureCode(module, kernel, options, costs));
   return {};
 }
 
@@ -89,7 +86,11 @@ Result<CompileCost> MeasureCompile(const std::string& text, const CostOptions& o
   Costs costs;
   const lowering::PtxModule ptx = TRY(lowering::PtxModule::Parse(text, "shape.ptx"));
   costs.Lap("parse");
-  for (const std::string& kernel : ptx.Kernels()) TRY_STATUS(MeasureKernel(ptx, kernel, options, costs));
+  for (const std::string& kernel : ptx.Kernels()) {
+    Status measured = MeasureKernel(ptx, kernel, options, costs);
+    if (!measured && options.failed_kernels == nullptr) return Fail(std::move(measured).error());
+    if (!measured) options.failed_kernels->push_back(kernel + ": " + measured.error().message);
+  }
   return costs.cost();
 }
 

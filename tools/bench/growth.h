@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ir/result.h"
 #include "lowering/compile.h"
+#include "lowering/llvm/output/jit.h"
 #include "tools/bench/shapes.h"
 
 namespace ptx2cpu::bench {
@@ -27,6 +29,10 @@ struct CompileCost {
 struct CostOptions {
   bool code = true;  // also what LLVM does
   int optimisation = 3;
+  bool verify = true;  // also the verifier of the IR, which programs do not wait for
+  size_t quick_from = lowering::Jit::CompileOptions::kNeverQuick;
+  std::optional<analysis::LaunchShape> shape = {};     // code for blocks of this shape, where that is better
+  std::vector<std::string>* failed_kernels = nullptr;  // receives them; else the first ends the measurement
 };
 
 // Compiles all kernels of a text as a program's first launches of them do.

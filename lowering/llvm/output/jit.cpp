@@ -2,12 +2,15 @@
 
 #include <llvm/Support/raw_ostream.h>
 
+#include <utility>
+
 #include "lowering/llvm/kernel/emit.h"
 #include "lowering/llvm/module/target_machine.h"
 #include "lowering/llvm/output/describe_kernel.h"
 #include "lowering/llvm/output/line_table.h"
 #include "lowering/llvm/output/object.h"
 #include "lowering/llvm/output/optimize.h"
+#include "lowering/thread_clock.h"
 
 namespace ptx2cpu::lowering {
 
@@ -44,6 +47,18 @@ EmitOptions Jit::EmitOptionsFor(std::string_view kernel, std::optional<Alignment
   return emit;
 }
 
+// Milliseconds of the thread's processor time since the last question.
+class Lap {
+ public:
+  double operator()() {
+    const auto before = std::exchange(last_, ThreadClock::now());
+    return std::chrono::duration<double, std::milli>(last_ - before).count();
+  }
+
+ private:
+  ThreadClock::time_point last_ = ThreadClock::now();
+};
+
 // LLVM instructions from which on the quick tier selects instructions and allocates registers as at -O0: the
 // register allocator's time grows with the square of a function.
 constexpr unsigned kLarge = 12000;
@@ -54,6 +69,8 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
                                  const CompileOptions& options) const {
   const ir::Function* kernel = TRY(FindKernel(module, name));
   const int level = options.optimisation.value_or(options_.optimisation);
+  CompileTimes times;
+  Lap lap;
   llvm::LLVMContext context;
   EmitOptions emit = EmitOptionsFor(kernel->name, options.alignment);
   // One version for blocks of any shape is enough for code that is soon replaced.
@@ -67,13 +84,18 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   const bool has_versions = !kernel->is_flat || !emitted.layout.functions.empty();
   if (may_be_quick && !quick && has_versions)
     emitted = TRY(Emit(context, module, EmitOptionsFor(kernel->name, options.alignment)));
+  times.instructions = emitted.module->getInstructionCount();
+  times.emit = lap();
   auto machine = TRY(CreateTargetMachine(options_.target, generation, true));
   Optimize(*emitted.module, *machine, passes, options.stop);
+  times.optimise = lap();
   if (options.stop != nullptr && options.stop->load())
     return Fail(ErrorCode::kInternal, "stopped compiling " + kernel->name);
   KernelImage image = DescribeKernel(module, *kernel, emitted.layout);
   image.is_quick = quick && (size < kHuge || kernel->resumes != ir::Resumes::kLanes);
   image.object = TRY(GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::ObjectFile));
+  times.generate = lap();
+  if (options.times != nullptr) *options.times = times;
   return image;
 }
 

@@ -38,6 +38,12 @@ struct JitOptions {
 
 using CompiledKernel = LoadedKernel;
 
+// Milliseconds of the thread's processor time, and what LLVM was given.
+struct CompileTimes {
+  double emit = 0, optimise = 0, generate = 0;
+  uint64_t instructions = 0;
+};
+
 class Jit {
  public:
   static Result<std::unique_ptr<Jit>> Create(JitOptions options);
@@ -56,6 +62,7 @@ class Jit {
     // KernelImage::is_quick then, if better code is worth its time.
     size_t quick_from = kNeverQuick;
     const std::atomic<bool>* stop = nullptr;  // once it is set, Compile fails soon
+    CompileTimes* times = nullptr;            // receives what the steps took
   };
   // Machine code and what a loader must know; changes nothing here.
   Result<KernelImage> Compile(const ir::Module& module, std::string_view kernel,
