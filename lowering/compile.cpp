@@ -83,17 +83,6 @@ Result<TierChoice> PtxModule::ChooseTier(std::string_view kernel, const BuildOpt
   return DecideTier(module, module.functions[0], options.pipeline.passes);
 }
 
-Result<BuildOptions> PtxModule::ForShape(std::string_view kernel, const BuildOptions& options,
-                                         analysis::LaunchShape shape) const {
-  if (options.pipeline.passes.launch) return options;
-  BuildOptions special = options;
-  special.pipeline.passes.launch = shape;
-  const TierChoice any = TRY(ChooseTier(kernel, options));
-  if (any.resumes <= ir::Resumes::kBlocks) return special;
-  const TierChoice one = TRY(ChooseTier(kernel, special));
-  return one.resumes < any.resumes ? special : options;
-}
-
 Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions& options,
                                     std::vector<StageTime>* times) const {
   Stopwatch watch(times);
@@ -114,6 +103,22 @@ Result<ir::Module> PtxModule::Build(std::string_view kernel, const BuildOptions&
     std::ranges::copy(extents, module.functions[0].required_threads);
   }
   return module;
+}
+
+Result<std::optional<ir::Module>> PtxModule::BuildForShape(std::string_view kernel,
+                                                           const BuildOptions& options,
+                                                           analysis::LaunchShape shape,
+                                                           std::vector<StageTime>* times) const {
+  BuildOptions special = options;
+  special.pipeline.passes.launch = shape;
+  ir::Module module = TRY(Build(kernel, special, times));
+  const ir::Resumes one = module.functions[0].resumes;
+  if (one <= ir::Resumes::kBlocks) return module;
+  Stopwatch watch(times);
+  const ir::Resumes any = TRY(ChooseTier(kernel, options)).resumes;
+  watch.Lap("tier for any shape");
+  if (any <= ir::Resumes::kBlocks || one < any) return module;
+  return std::nullopt;
 }
 
 }  // namespace ptx2cpu::lowering

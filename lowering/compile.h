@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,14 +63,14 @@ class PtxModule {
   Status CheckInstructions() const;
   // Which tier the kernel needs under these options, and why.
   Result<TierChoice> ChooseTier(std::string_view kernel, const BuildOptions& options = {}) const;
-  // Options to build the kernel for blocks of one shape: with pipeline.passes.launch set (then the code takes
-  // that shape only), or as they are where knowing the shape does not spare a resumable tier.
-  Result<BuildOptions> ForShape(std::string_view kernel, const BuildOptions& options,
-                                analysis::LaunchShape shape) const;
   // The kernel with all it calls, run through the pipeline; functions[0] is the kernel. `times` receives the
   // stages.
   Result<ir::Module> Build(std::string_view kernel, const BuildOptions& options = {},
                            std::vector<StageTime>* times = nullptr) const;
+  // The same for blocks of one shape only. Nothing: knowing the shape does not spare a resumable tier.
+  Result<std::optional<ir::Module>> BuildForShape(std::string_view kernel, const BuildOptions& options,
+                                                  analysis::LaunchShape shape,
+                                                  std::vector<StageTime>* times = nullptr) const;
 
  private:
   std::vector<std::shared_ptr<const ptx::ast::Module>> asts_;

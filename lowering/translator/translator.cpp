@@ -79,13 +79,9 @@ class OneModule final : public TranslatedModule {
   Result<std::optional<KernelImage>> Compile(std::string_view kernel, const CodeOptions& options,
                                              const CompileControl& control) const override {
     const ThrowInternalErrors throwing;
-    BuildOptions build = BuildOptionsOf(options);
-    if (const auto& block = options.block) {
-      build = TRY(module_.ForShape(kernel, build, {block->x, block->y, block->z}));
-      if (!build.pipeline.passes.launch) return std::nullopt;
-    }
-    ir::Module module = TRY(module_.Build(kernel, build));
-    module.name = kAnyName;
+    const auto built = TRY(Build(kernel, options));
+    if (!built) return std::nullopt;
+    const ir::Module& module = *built;
     const auto jit = TRY(Jit::Create({.optimisation = options.optimisation,
                                       .lane_width = options.lane_width,
                                       .alignment = options.alignment,
@@ -98,6 +94,18 @@ class OneModule final : public TranslatedModule {
   }
 
  private:
+  Result<std::optional<ir::Module>> Build(std::string_view kernel, const CodeOptions& options) const {
+    const BuildOptions build = BuildOptionsOf(options);
+    const auto& block = options.block;
+    std::optional<ir::Module> module;
+    if (block)
+      module = TRY(module_.BuildForShape(kernel, build, {block->x, block->y, block->z}));
+    else
+      module = TRY(module_.Build(kernel, build));
+    if (module) module->name = kAnyName;
+    return module;
+  }
+
   const PtxModule module_;
   const std::string name_;  // of the first text
 };

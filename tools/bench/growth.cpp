@@ -56,13 +56,11 @@ Status MeasureKernel(const lowering::PtxModule& ptx, const std::string& kernel, 
                      Costs& costs) {
   lowering::BuildOptions build;
   build.pipeline.verify_each = false;
-  if (options.shape) {
-    costs.Skip();
-    build = TRY(ptx.ForShape(kernel, build, *options.shape));
-    costs.Lap("choose the shape");
-  }
   std::vector<lowering::StageTime> times;
-  const ir::Module module = TRY(ptx.Build(kernel, build, &times));
+  std::optional<ir::Module> built;
+  if (options.shape) built = TRY(ptx.BuildForShape(kernel, build, *options.shape, &times));
+  if (!built) built = TRY(ptx.Build(kernel, build, &times));
+  const ir::Module& module = *built;
   for (const lowering::StageTime& time : times) costs.Add(time.stage, time.milliseconds);
   if (options.verify) {
     costs.Skip();

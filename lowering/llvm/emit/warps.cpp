@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lowering/llvm/module/steps.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -117,7 +118,9 @@ void ContinueWhileLive(FunctionEmitter& e, Value any_live, llvm::BasicBlock* oth
 
 Status ForCountOfWarps(FunctionEmitter& e, const char* name, const std::function<Status(Value)>& body) {
   Value count = e.body.Field(offsetof(ptx2cpu_block, warp_count), e.b.getInt32Ty(), "warp_count");
-  return e.body.Loop(count, name, body);
+  TRY_STATUS(e.body.Loop(count, name, body));
+  MarkSteps(e.b);
+  return {};
 }
 
 Status ForEachWarp(FunctionEmitter& e, const std::function<Status(Value)>& body) {

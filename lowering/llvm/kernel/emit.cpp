@@ -142,8 +142,7 @@ Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module,
   ModuleEmitter m(context, module, options, TRY(LayoutOf(module, *kernel)));
   const bool vectors = options.alignment != AlignmentChecks::kAtAccess && m.traits.vector_bytes != 0;
   m.lane_width = vectors ? options.lane_width : 1;
-  auto machine = TRY(CreateTargetMachine(options.target, 2, false));
-  m.module->setDataLayout(machine->createDataLayout());
+  m.module->setDataLayout(TRY(BorrowTargetMachine(options.target, 2))->createDataLayout());
   m.param_bytes = kernel->param_bytes;
   TRY_STATUS(EmitKernelFunctions(m, *kernel));
   TRY_STATUS(EmitCallees(m));

@@ -6,6 +6,7 @@
 
 #include "lowering/llvm/emit/time.h"
 #include "lowering/llvm/emit/warps.h"
+#include "lowering/llvm/module/steps.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -226,6 +227,7 @@ Status LoopEmitter::LanesAsVectors(const ir::Inst& inst, const LanePlan& plan) {
     b.SetInsertPoint(next);
     return {};
   }));
+  MarkSteps(b);
   notes.Finish();
   return {};
 }

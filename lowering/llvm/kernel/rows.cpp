@@ -8,6 +8,7 @@
 #include "lowering/llvm/emit/time.h"
 #include "lowering/llvm/emit/warps.h"
 #include "lowering/llvm/kernel/loops.h"
+#include "lowering/llvm/module/steps.h"
 #include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
@@ -93,7 +94,7 @@ Status LoopEmitter::RowAsVectors(const LanePlan& plan, const LaneStep& row_step,
   const unsigned log_width = llvm::Log2_32(plan.width);
   Value count = first == nullptr ? end : b.CreateSub(end, first);
   Value steps = b.CreateLShr(b.CreateAdd(count, b.getInt32(plan.width - 1)), log_width);
-  return e.body.Loop(steps, "x", [&](Value index) -> Status {
+  TRY_STATUS(e.body.Loop(steps, "x", [&](Value index) -> Status {
     LaneStep part = row_step;
     part.access_group = nullptr;
     part.width = plan.width;
@@ -102,7 +103,9 @@ Status LoopEmitter::RowAsVectors(const LanePlan& plan, const LaneStep& row_step,
     part.thread = b.CreateAdd(row_step.thread, part.tid[0], "thread", true, true);
     CurrentStep::Scope scope(e.step, part);
     return step();
-  });
+  }));
+  MarkSteps(b);
+  return {};
 }
 
 Status LoopEmitter::IfRowsHold(unsigned width, const std::function<Status()>& yes,

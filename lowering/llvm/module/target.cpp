@@ -8,6 +8,8 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include <cstdlib>
+#include <exception>
+#include <map>
 #include <mutex>
 #include <new>
 #include <string>
@@ -41,7 +43,9 @@ void InitialiseTargets() {
   });
 }
 
-Target NativeTarget() {
+std::string KeyOf(const Target& target) { return target.triple + '\n' + target.cpu + '\n' + target.features; }
+
+Target FindNativeTarget() {
   Target target{"native", llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), ""};
   llvm::SubtargetFeatures features;
   for (const auto& feature : llvm::sys::getHostCPUFeatures())
@@ -49,6 +53,38 @@ Target NativeTarget() {
   target.features = features.getString();
   return target;
 }
+
+const Target& NativeTarget() {
+  static const auto* const native = new Target(FindNativeTarget());
+  return *native;
+}
+
+// Machines that nobody uses at the moment. Making one takes a millisecond, as long as emitting a small
+// kernel. Nobody waits for the lock: in a forked process it may be held for ever.
+class IdleMachines {
+ public:
+  static IdleMachines& Get() {
+    static auto* const idle = new IdleMachines;  // threads compile until the process ends
+    return *idle;
+  }
+  std::unique_ptr<llvm::TargetMachine> Take(const std::string& key) {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return nullptr;
+    const auto found = machines_.find(key);
+    if (found == machines_.end()) return nullptr;
+    auto machine = std::move(found->second);
+    machines_.erase(found);
+    return machine;
+  }
+  void Put(const std::string& key, std::unique_ptr<llvm::TargetMachine> machine) {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock) machines_.emplace(key, std::move(machine));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::multimap<std::string, std::unique_ptr<llvm::TargetMachine>> machines_;
+};
 
 }  // namespace
 
@@ -114,7 +150,22 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const Target& t
   return machine;
 }
 
-TargetTraits TraitsOf(const Target& target) {
+void ReturnMachine::operator()(llvm::TargetMachine* machine) const {
+  std::unique_ptr<llvm::TargetMachine> owned(machine);
+  // What it was doing when it was left is not known.
+  if (std::uncaught_exceptions() == 0) IdleMachines::Get().Put(key, std::move(owned));
+}
+
+Result<BorrowedMachine> BorrowTargetMachine(const Target& target, int optimisation) {
+  const std::string key = KeyOf(target) + '\n' + std::to_string(optimisation);
+  std::unique_ptr<llvm::TargetMachine> machine = IdleMachines::Get().Take(key);
+  if (machine == nullptr) machine = TRY(CreateTargetMachine(target, optimisation, true));
+  return BorrowedMachine(machine.release(), ReturnMachine{key});
+}
+
+namespace {
+
+TargetTraits FindTraits(const Target& target) {
   TargetTraits traits;
   llvm::Triple triple(target.triple);
   traits.is_x86 = triple.isX86();
@@ -147,6 +198,19 @@ TargetTraits TraitsOf(const Target& target) {
     traits.has_half_conversion = has("zfhmin") || has("zfh");
   }
   return traits;
+}
+
+}  // namespace
+
+TargetTraits TraitsOf(const Target& target) {
+  static std::mutex mutex;
+  static auto* const known = new std::map<std::string, TargetTraits>;  // asked until the process ends
+  std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock) return FindTraits(target);  // as for machines that are idle
+  const std::string key = KeyOf(target);
+  auto found = known->find(key);
+  if (found == known->end()) found = known->emplace(key, FindTraits(target)).first;
+  return found->second;
 }
 
 }  // namespace ptx2cpu::lowering

@@ -4,6 +4,7 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include <memory>
+#include <string>
 
 #include "lowering/llvm/module/target.h"
 
@@ -11,5 +12,13 @@ namespace ptx2cpu::lowering {
 
 Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const Target& target, int optimisation,
                                                                  bool for_jit);
+
+// A machine for the JIT that belongs to this thread until it is returned, and is used again then.
+struct ReturnMachine {
+  std::string key;
+  void operator()(llvm::TargetMachine* machine) const;
+};
+using BorrowedMachine = std::unique_ptr<llvm::TargetMachine, ReturnMachine>;
+Result<BorrowedMachine> BorrowTargetMachine(const Target& target, int optimisation);
 
 }  // namespace ptx2cpu::lowering

@@ -31,7 +31,7 @@ Jit::~Jit() = default;
 Result<std::unique_ptr<Jit>> Jit::Create(JitOptions options) {
   if (options.target.triple.empty()) options.target = TRY(TargetWanted());
   if (options.lane_width == 0) options.lane_width = LaneWidthWanted();
-  static_cast<void>(TRY(CreateTargetMachine(options.target, 2, true)));
+  static_cast<void>(TRY(BorrowTargetMachine(options.target, options.optimisation)));
   return std::unique_ptr<Jit>(new Jit(std::move(options)));
 }
 
@@ -86,7 +86,7 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
     emitted = TRY(Emit(context, module, EmitOptionsFor(kernel->name, options.alignment)));
   times.instructions = emitted.module->getInstructionCount();
   times.emit = lap();
-  auto machine = TRY(CreateTargetMachine(options_.target, generation, true));
+  const auto machine = TRY(BorrowTargetMachine(options_.target, generation));
   Optimize(*emitted.module, *machine, passes, options.stop);
   times.optimise = lap();
   if (options.stop != nullptr && options.stop->load())
@@ -118,7 +118,7 @@ Result<std::string> Jit::Explain(const ir::Module& module, std::string_view kern
   llvm::LLVMContext context;
   EmittedKernel emitted = TRY(Emit(context, module, EmitOptionsFor(kernel)));
   if (stage == Stage::kLlvm) return Text(*emitted.module);
-  auto machine = TRY(CreateTargetMachine(options_.target, options_.optimisation, true));
+  const auto machine = TRY(BorrowTargetMachine(options_.target, options_.optimisation));
   Optimize(*emitted.module, *machine, options_.optimisation);
   if (stage == Stage::kOptimized) return Text(*emitted.module);
   return GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::AssemblyFile);

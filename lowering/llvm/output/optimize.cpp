@@ -38,6 +38,7 @@ constexpr std::string_view kFull =
     "  jump-threading,simplifycfg,"
     "  loop-mssa(loop-instsimplify,loop-simplifycfg,loop-rotate,licm),"
     "  simplifycfg,instcombine<no-verify-fixpoint>,"
+    "  keep-steps,"
     "  loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),"
     "  sroa<modify-cfg>,gvn,sccp,bdce,drop-unused-lanes,instcombine<no-verify-fixpoint>,dse,"
     "  loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,adce"
@@ -53,6 +54,8 @@ std::string_view PipelineOf(int level) { return level <= 0 ? kInline : level == 
 bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
   if (name == "keep-long-loops") {
     passes.addPass(KeepLongLoops());
+  } else if (name == "keep-steps") {
+    passes.addPass(KeepSteps());
   } else if (name == "drop-unused-lanes") {
     passes.addPass(DropUnusedLanes());
   } else {

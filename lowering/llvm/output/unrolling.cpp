@@ -3,6 +3,8 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
+#include "lowering/llvm/module/steps.h"
+
 namespace ptx2cpu::lowering {
 
 namespace {
@@ -11,10 +13,13 @@ namespace {
 // code takes half as long again.
 constexpr size_t kMaxBody = 24;
 
-bool IsShort(const llvm::Loop& loop) {
+// The same for steps of a block whose number is known: stores past the caches gain by copies.
+constexpr size_t kMaxStep = 80;
+
+bool IsShort(const llvm::Loop& loop, size_t most) {
   size_t size = 0;
   for (const llvm::BasicBlock* block : loop.blocks()) size += block->sizeWithoutDebug();
-  return loop.isInnermost() && size <= kMaxBody;
+  return loop.isInnermost() && size <= most;
 }
 
 }  // namespace
@@ -22,7 +27,15 @@ bool IsShort(const llvm::Loop& loop) {
 llvm::PreservedAnalyses KeepLongLoops::run(llvm::Function& function,
                                            llvm::FunctionAnalysisManager& analyses) {
   for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
-    if (!IsShort(*loop)) llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.runtime.disable", 1);
+    if (!IsShort(*loop, kMaxBody)) llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.runtime.disable", 1);
+  }
+  return llvm::PreservedAnalyses::all();
+}
+
+llvm::PreservedAnalyses KeepSteps::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
+    if (!IsShort(*loop, kMaxStep) && llvm::findOptionMDForLoop(loop, kStepsMetadata) != nullptr)
+      llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.disable", 1);
   }
   return llvm::PreservedAnalyses::all();
 }

@@ -13,4 +13,11 @@ class KeepLongLoops : public llvm::PassInfoMixin<KeepLongLoops> {
   static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
+// Leaves full unrolling of loops over steps (kStepsMetadata) to short ones too: their copies would differ in
+// the numbers of their threads only.
+class KeepSteps : public llvm::PassInfoMixin<KeepSteps> {
+ public:
+  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
+
 }  // namespace ptx2cpu::lowering

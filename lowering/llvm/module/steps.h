@@ -1,0 +1,14 @@
+// Loops of LLVM whose turns are steps: the same code for other threads. Internal to these folders.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+namespace ptx2cpu::lowering {
+
+// The property that marks them, for the passes of output/.
+inline constexpr const char* kStepsMetadata = "ptx2cpu.steps";
+
+// Marks the loop that FunctionBody::Loop has just made: the builder is where it ends.
+void MarkSteps(llvm::IRBuilder<>& b);
+
+}  // namespace ptx2cpu::lowering
