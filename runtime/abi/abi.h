@@ -137,7 +137,7 @@ struct ptx2cpu_kernel {
  * points[0] is where it continues, or has ended, when points[0] is PTX2CPU_BLOCK_ENDED. */
 #define PTX2CPU_KERNEL_RESUMES_BLOCKS 2u
 #define PTX2CPU_BLOCK_ENDED 0xffffffffu
-#define PTX2CPU_KERNEL_HAS_TENSOR_MEMORY 8u /* 4: deferred_atomics.h */
+#define PTX2CPU_KERNEL_HAS_TENSOR_MEMORY 8u /* 4 and 16: deferred_atomics.h */
 
 /* Why a kernel faulted. Generated code reports through ptx2cpu_fault and does not return from it. */
 enum ptx2cpu_fault_kind {

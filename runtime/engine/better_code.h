@@ -11,28 +11,31 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/launch/later_code.h"
+
 namespace ptx2cpu::rt {
 
 // Compiled once: by the background thread, or by a launch to which it is due. All functions may be called
 // from several threads at once.
-class BetterCode {
+class BetterCode final : public LaterCode {
  public:
   using Compile = std::function<void(const std::atomic<bool>& stop)>;
 
-  // `expected_nanoseconds`: what compiling takes, about.
-  BetterCode(Compile compile, int64_t expected_nanoseconds)
-      : compile_(std::move(compile)), expected_(expected_nanoseconds) {}
+  // `code`: where the better code is put. `expected_nanoseconds`: what compiling takes, about.
+  BetterCode(const std::atomic<const ptx2cpu_kernel*>& code, Compile compile, int64_t expected_nanoseconds)
+      : code_(code), compile_(std::move(compile)), expected_(expected_nanoseconds) {}
 
   // Compiles, unless that was begun.
   void Run(const std::atomic<bool>& stop);
 
-  // Nanoseconds that launches ran the quick code; those who launch add to it.
-  std::atomic<int64_t>& ran() { return ran_; }
+  const ptx2cpu_kernel* Newest(int64_t nanoseconds) override;
+  void AddTime(int64_t nanoseconds) override { ran_.fetch_add(nanoseconds, std::memory_order_relaxed); }
   // Launches have run the quick code for as long as compiling takes. Who compiles then loses at most as much
   // again, however many launches follow, and gains what the quick code loses in each (Karlin et al., 1988,
   // "Competitive snoopy caching": rent until the price is paid).
-  bool IsDue() const {
-    return ran_.load(std::memory_order_relaxed) >= expected_ && !over_.load(std::memory_order_acquire);
+  // `more`: nanoseconds that a launch has not added yet.
+  bool IsDue(int64_t more = 0) const {
+    return ran_.load(std::memory_order_relaxed) + more >= expected_ && !over_.load(std::memory_order_acquire);
   }
   bool is_over() const { return over_.load(std::memory_order_acquire); }
   // Compiles on this thread, or waits for the thread that does; not for longer than half a minute.
@@ -41,11 +44,13 @@ class BetterCode {
  private:
   void End();
 
+  const std::atomic<const ptx2cpu_kernel*>& code_;
   Compile compile_;
   const int64_t expected_;
-  std::atomic<int64_t> ran_ = 0;
-  std::atomic<bool> over_ = false;   // compiled, failed or given up: nothing to wait for
-  std::atomic<pid_t> compiler_ = 0;  // the process of the thread that compiles; 0: that was not begun
+  std::atomic<int64_t> ran_ = 0;           // launches ran the quick code for so long
+  std::atomic<bool> is_obtained_ = false;  // a worker of a launch compiles, or waits
+  std::atomic<bool> over_ = false;         // compiled, failed or given up: nothing to wait for
+  std::atomic<pid_t> compiler_ = 0;        // the process of the thread that compiles; 0: that was not begun
   std::mutex mutex_;
   std::condition_variable ended_;
 };

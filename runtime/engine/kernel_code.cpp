@@ -1,6 +1,4 @@
 // The forms of one kernel's code: for any block shape, and for those that it is launched with.
-#include <bit>
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -118,11 +116,6 @@ BetterCode* KernelCode::BetterThan(const ptx2cpu_kernel* code) const {
   return nullptr;
 }
 
-std::atomic<int64_t>* KernelCode::TimeOf(const ptx2cpu_kernel* code) const {
-  BetterCode* better = BetterThan(code);
-  return better == nullptr ? nullptr : &better->ran();
-}
-
 Result<const ptx2cpu_kernel*> KernelCode::Choose(Dim3 block) const {
   const ptx2cpu_kernel* any = any_.code.load(std::memory_order_acquire);
   if (any == nullptr) {
@@ -169,16 +162,6 @@ const ptx2cpu_kernel* KernelCode::WhenHot(Dim3 block, const ptx2cpu_kernel* any)
 Result<const ptx2cpu_kernel*> KernelCode::Noting(Dim3 block) const {
   const Special* any = TRY(MakeSpecial({0, 0, 0}, true, kMaxSpecials));
   return Choose(block, any->slot.code.load(std::memory_order_acquire), true);
-}
-
-bool KernelCode::AreAligned(const ptx2cpu_kernel& code, const std::byte* parameters) {
-  for (const ptx2cpu_alignment& needed : std::span(code.alignments, code.alignment_count)) {
-    uint8_t low = 0;
-    static_assert(std::endian::native == std::endian::little);
-    std::memcpy(&low, parameters + needed.offset, 1);
-    if (((low + needed.addend) & needed.mask) != 0) return false;
-  }
-  return true;
 }
 
 }  // namespace ptx2cpu::rt

@@ -212,7 +212,7 @@ Result<bool> KernelModule::ProvideHere(const std::string& kernel, std::optional<
     request.quick_allowed = request.show_progress = false;
     // The slot, and with it this work, lives as long as the module.
     slot.better = std::make_unique<BetterCode>(
-        [this, request, &slot](const std::atomic<bool>& stop) { Improve(request, stop, slot); },
+        slot.code, [this, request, &slot](const std::atomic<bool>& stop) { Improve(request, stop, slot); },
         static_cast<int64_t>(milliseconds * kTimesQuick * 1e6));
   }
   slot.code.store(code, std::memory_order_release);

@@ -24,6 +24,7 @@
 #include "runtime/engine/better_code.h"
 #include "runtime/engine/module_options.h"
 #include "runtime/engine/ptx_text.h"
+#include "runtime/launch/later_code.h"
 #include "runtime/launch/launch.h"
 
 namespace ptx2cpu::rt {
@@ -62,8 +63,8 @@ class KernelCode {
   // asked for again and again is compiled in the background, and later calls return that. Where launches have
   // run quick code for as long as better code takes to compile, it is compiled at once.
   Result<const ptx2cpu_kernel*> ForBlock(Dim3 block) const;
-  // Where launches of this code add the nanoseconds they take; null: not of interest.
-  std::atomic<int64_t>* TimeOf(const ptx2cpu_kernel* code) const;
+  // For launches of this code (LaunchOptions::later); null: it is final.
+  LaterCode* LaterThan(const ptx2cpu_kernel* code) const { return BetterThan(code); }
   // `code`, or if it assumes aligned parameters and these are not: code that checks the addresses,
   // compiled at the first such call.
   Result<const ptx2cpu_kernel*> ForParameters(const ptx2cpu_kernel* code, Dim3 block,
@@ -86,7 +87,6 @@ class KernelCode {
   BetterCode* BetterThan(const ptx2cpu_kernel* code) const;
   Result<const ptx2cpu_kernel*> Noting(Dim3 block) const;
   const ptx2cpu_kernel* WhenHot(Dim3 block, const ptx2cpu_kernel* any) const;
-  static bool AreAligned(const ptx2cpu_kernel& code, const std::byte* parameters);
 
   KernelModule& module_;
   const std::string name_;

@@ -102,12 +102,12 @@ Status Kernel::LaunchPacked(const Shape& shape, std::span<const std::byte> buffe
     code =
         TRY(state_->code->ForParameters(code, {shape.block.x, shape.block.y, shape.block.z}, buffer.data()));
   }
-  std::atomic<int64_t>* const time = state_->code->TimeOf(code);
+  rt::LaterCode* const later = state_->code->LaterThan(code);
   const auto begin = std::chrono::steady_clock::now();
-  const auto fault =
-      rt::Launch(*code, ShapeOf(shape), buffer, {shape.max_workers, shape.print, shape.cooperative});
-  if (time != nullptr)
-    time->fetch_add(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+  const auto fault = rt::Launch(*code, ShapeOf(shape), buffer,
+                                {shape.max_workers, shape.print, shape.cooperative, nullptr, later});
+  if (later != nullptr)
+    later->AddTime(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
   if (!fault) return {};
   using Kind = rt::LaunchError::Kind;
   Error error{fault->kind == Kind::kFault      ? ErrorCode::kFault

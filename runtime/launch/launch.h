@@ -23,6 +23,7 @@ struct LaunchShape {
 };
 
 struct DeviceServices;
+class LaterCode;
 
 struct LaunchOptions {
   unsigned max_workers = 0;                          // 0: all of the pool; 1: the calling thread alone
@@ -30,6 +31,7 @@ struct LaunchOptions {
   bool cooperative =
       false;  // all blocks of the grid are resident at once, so that they may wait for each other
   DeviceServices* services = nullptr;  // heap and limits (device_services.h); null: those of the process
+  LaterCode* later = nullptr;          // later_code.h; outlives the launch. Null: the kernel's code is final
 };
 
 // Why a launch did not run to its end.

@@ -25,6 +25,7 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   const ptx2cpu_kernel& kernel() const { return kernel_; }
   const LaunchShape& shape() const { return shape_; }  // with the cluster that the kernel requires
   ptx2cpu_launch& launch() { return launch_; }
+  const std::byte* parameters() const { return params_; }
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   std::optional<LaunchError>& error() { return error_; }
   // One worker's share of the grid, as a bar of its track where a timeline is wanted.

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "runtime/check/checks.h"
+#include "runtime/launch/later_code.h"
 #include "runtime/launch/launch_job.h"
 #include "runtime/worker/deferred_atomics.h"
 #include "runtime/worker/spin_lock.h"
@@ -69,7 +70,9 @@ class PlainJob final : public LaunchJob {
   PlainJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, const std::byte* params,
            const LaunchOptions& options)
       : LaunchJob(kernel, shape, params, options),
-        total_(uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z) {
+        total_(uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z),
+        later_(options.later),
+        code_(&kernel) {
     const unsigned pool = ThreadPool::Get().size();
     const uint64_t workers = options.max_workers == 0 ? pool : std::min(options.max_workers, pool);
     max_parts_ = static_cast<uint32_t>(std::min(workers, total_));
@@ -103,8 +106,13 @@ class PlainJob final : public LaunchJob {
   bool Await() const;
   Chunk ClaimAlone(uint64_t grain);
 
+  void LookForLaterCode();
+
   const uint64_t total_;
-  uint64_t begun_ = 0;  // by the owner, before it asks for help
+  const Clock::time_point start_ = Clock::now();
+  LaterCode* const later_;
+  std::atomic<const ptx2cpu_kernel*> code_;  // what blocks that begin now run
+  uint64_t begun_ = 0;                       // by the owner, before it asks for help
   unsigned owner_ = 0;
   uint32_t max_parts_ = 1, part_count_ = 1;  // one for each worker
   std::unique_ptr<Part[]> parts_;            // once help is asked for
@@ -209,7 +217,7 @@ bool PlainJob::Await() const {
   const bool resets_live = (kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0;
   const bool checks = check::Wanted();
   const bool allocates = (kernel().flags & PTX2CPU_KERNEL_HAS_TENSOR_MEMORY) != 0;
-  const ptx2cpu_block_function run_block = kernel().run_block;
+  const ptx2cpu_block_function run_block = code_.load(std::memory_order_acquire)->run_block;
   auto x = static_cast<uint32_t>(rest % grid.x), y = static_cast<uint32_t>(rest / grid.x),
        z = static_cast<uint32_t>(first / plane);
   while (count != 0) {
@@ -232,6 +240,14 @@ bool PlainJob::Await() const {
     y = 0;
     ++z;
   }
+}
+
+// Blocks are independent of each other, so those that have not begun may run other code.
+void PlainJob::LookForLaterCode() {
+  if (code_.load(std::memory_order_relaxed) != &kernel()) return;
+  const ptx2cpu_kernel* newest = later_->Newest(std::chrono::nanoseconds(Clock::now() - start_).count());
+  if (newest != &kernel() && MayReplace(kernel(), *newest, parameters()))
+    code_.store(newest, std::memory_order_release);
 }
 
 bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
@@ -272,6 +288,8 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     const Clock::time_point start = total_ == 1 ? Clock::time_point{} : Clock::now();
     RunChunk(block, chunk);
     if (total_ == 1) break;
+    if (later_ != nullptr) [[unlikely]]
+      LookForLaterCode();
     const double per_block =
         std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(chunk.count) + 1e-9;
     if (!helper) {

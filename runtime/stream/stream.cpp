@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <string>
 
+#include "runtime/launch/later_code.h"
 #include "runtime/stream/event.h"
 #include "runtime/stream/executor.h"
 #include "runtime/stream/stream_group.h"
@@ -207,11 +208,12 @@ struct Stream::Performance {
     options.cooperative = kernel.cooperative;
     options.services = kernel.services;
     const LaunchCode code =
-        kernel.latest == nullptr ? LaunchCode{kernel.kernel, kernel.time} : kernel.latest(kernel);
-    const int64_t begin = code.time == nullptr ? 0 : Now();
+        kernel.latest == nullptr ? LaunchCode{kernel.kernel, kernel.later} : kernel.latest(kernel);
+    options.later = code.later;
+    const int64_t begin = code.later == nullptr ? 0 : Now();
     std::optional<LaunchError> error =
         LaunchOn(*code.kernel, kernel.shape, kernel.params.data(), options, context.worker, context.arena);
-    if (code.time != nullptr) code.time->fetch_add(Now() - begin, std::memory_order_relaxed);
+    if (code.later != nullptr) code.later->AddTime(Now() - begin);
     if (error && kernel.report) kernel.report(*error);
     return Done(std::move(error));
   }

@@ -66,10 +66,11 @@ class ParameterBlock {
 // Called on the thread that ran the kernel, once, with why it did not run to its end.
 using FaultReporter = std::function<void(const LaunchError&)>;
 
-// Code of a kernel, and where the nanoseconds that it ran are added; null: of no interest.
+// Code of a kernel, and what may replace it (later_code.h); null: it is final. Both live as long as
+// KernelWork::keep.
 struct LaunchCode {
   const ptx2cpu_kernel* kernel = nullptr;
-  std::atomic<int64_t>* time = nullptr;
+  LaterCode* later = nullptr;
 };
 
 // The submitting code has checked the shape (CheckShape, MaxCooperativeBlocks). Device printf is written
@@ -79,10 +80,10 @@ struct KernelWork {
   LaunchShape shape;
   bool cooperative = false;
   ParameterBlock params;
-  std::shared_ptr<const void> keep;      // what `kernel` lives in
-  FaultReporter report;                  // may be empty; beside the stream's ErrorState
-  DeviceServices* services = nullptr;    // outlive the work; null: those of the process
-  std::atomic<int64_t>* time = nullptr;  // LaunchCode's; in what `keep` holds
+  std::shared_ptr<const void> keep;    // what `kernel` lives in
+  FaultReporter report;                // may be empty; beside the stream's ErrorState
+  DeviceServices* services = nullptr;  // outlive the work; null: those of the process
+  LaterCode* later = nullptr;          // LaunchCode's
   // Of work that graphs keep: each run asks for the best code that exists by then. Null: it runs `kernel`.
   LaunchCode (*latest)(const KernelWork& work) = nullptr;
 };

@@ -13,6 +13,10 @@ namespace ptx2cpu::rt {
 
 namespace {
 
+static_assert((PTX2CPU_KERNEL_HAS_EARLY_EXIT ^ PTX2CPU_KERNEL_RESUMES_BLOCKS ^ PTX2CPU_KERNEL_DEFERS_ATOMICS ^
+               PTX2CPU_KERNEL_HAS_TENSOR_MEMORY ^ PTX2CPU_KERNEL_LOGS_ATOMICS) == 31,
+              "each flag of kernels is a bit of its own");
+
 template <typename Word, typename Combine>
 void Replace(std::atomic_ref<Word> word, Combine combine) {
   Word old = word.load(std::memory_order_relaxed);

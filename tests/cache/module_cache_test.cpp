@@ -443,16 +443,45 @@ TEST_CASE("a launch compiles better code itself once launches ran the quick code
   const ptx2cpu_kernel* quick = code->ForBlock({64, 1, 1}).value();
   const auto by_quick = Run(*code);
   CHECK(code->ForBlock({64, 1, 1}).value() == quick);
-  std::atomic<int64_t>* time = code->TimeOf(quick);
-  REQUIRE(time != nullptr);
-  *time += int64_t{1000} * 1000 * 1000 * 1000;
+  rt::LaterCode* later = code->LaterThan(quick);
+  REQUIRE(later != nullptr);
+  later->AddTime(int64_t{1000} * 1000 * 1000 * 1000);
   const ptx2cpu_kernel* better = code->ForBlock({64, 1, 1}).value();
   CHECK(better != quick);
-  CHECK(code->TimeOf(better) == nullptr);
+  CHECK(code->LaterThan(better) == nullptr);
   CHECK(Run(*code) == by_quick);
   release = true;
   rt::WaitForBackground();
   CHECK(code->ForBlock({64, 1, 1}).value() == better);  // compiled once
+}
+
+TEST_CASE("a launch gets better code in its midst") {
+  std::atomic<bool> release = false;
+  REQUIRE(rt::RunInBackground([&](const std::atomic<bool>& stop) {  // the background thread has other work
+    while (!release && !stop) std::this_thread::yield();
+  }));
+  const auto module =
+      ModuleOf(LargeKernel(), nullptr, {.quick_tier = true, .specialise = false, .quick_from = 500});
+  const auto code = Compiled(module, "large");
+  const ptx2cpu_kernel* quick = code->ForBlock({64, 1, 1}).value();
+  const auto by_quick = Run(*code);
+  rt::LaterCode* later = code->LaterThan(quick);
+  REQUIRE(later != nullptr);
+  std::vector<uint32_t> out(64);
+  uint32_t* const argument = out.data();
+  const auto parameters = std::as_bytes(std::span(&argument, 1));
+  rt::LaunchOptions options;
+  options.later = later;
+  later->AddTime(int64_t{1000} * 1000 * 1000 * 1000);
+  REQUIRE_FALSE(rt::Launch(*quick, {{2000, 1, 1}, {64, 1, 1}}, parameters, options));
+  CHECK(out == by_quick);
+  CHECK(code->LaterThan(quick) == nullptr);
+  const ptx2cpu_kernel* better = code->ForBlock({64, 1, 1}).value();
+  CHECK(better != quick);
+  CHECK(rt::MayReplace(*quick, *better, parameters.data()));
+  CHECK(Run(*code) == by_quick);
+  release = true;
+  rt::WaitForBackground();
 }
 
 TEST_CASE("a huge kernel whose lanes run one by one keeps the quick code") {

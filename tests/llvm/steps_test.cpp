@@ -1,6 +1,7 @@
 // The threads of a block are steps of a loop: code that does not become longer with the block.
 #include <catch2/catch.hpp>
 
+#include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
 
 using namespace ptx2cpu;

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/launch/later_code.h"
 #include "tests/runtime/stream_kernel.h"
 
 using namespace ptx2cpu::rt;
@@ -45,41 +46,58 @@ TEST_CASE("stream: operations run in the order of submission") {
   }
 }
 
+namespace {
+
+// Counts the time of launches; there is never other code.
+class TimeOfLaunches final : public LaterCode {
+ public:
+  explicit TimeOfLaunches(const ptx2cpu_kernel& kernel) : kernel_(kernel) {}
+  const ptx2cpu_kernel* Newest(int64_t) override { return &kernel_; }
+  void AddTime(int64_t nanoseconds) override { time_ += nanoseconds; }
+  int64_t time() const { return time_; }
+
+ private:
+  const ptx2cpu_kernel& kernel_;
+  std::atomic<int64_t> time_ = 0;
+};
+
+}  // namespace
+
 TEST_CASE("stream: a launch adds the time that it ran where its work asks for that") {
   StreamGroup group;
   const auto stream = group.NewStream(StreamKind::kNonBlocking);
   static const ptx2cpu_kernel kNap = HandMade("nap", [](ptx2cpu_block*) { Nap(3000); }, 0);
-  std::atomic<int64_t> time = 0;
+  TimeOfLaunches later(kNap);
   for (int i = 0; i < 2; ++i) {
     KernelWork work;
     work.kernel = &kNap;
     work.shape = {{1, 1, 1}, {32, 1, 1}};
-    work.time = &time;
+    work.later = &later;
     stream->Submit(std::move(work));
   }
   stream->Synchronize();
-  CHECK(time >= 2 * 3000 * 1000);
+  CHECK(later.time() >= 2 * 3000 * 1000);
 }
 
 TEST_CASE("stream: work that is repeated runs the latest code of its kernel") {
   static std::atomic<int> early = 0, late = 0;
   static const ptx2cpu_kernel kEarly = HandMade("early", [](ptx2cpu_block*) { ++early; }, 0);
   static const ptx2cpu_kernel kLate = HandMade("late", [](ptx2cpu_block*) { ++late; }, 0);
-  static std::atomic<int64_t> time = 0;
+  static TimeOfLaunches later(kLate);
   StreamGroup group;
   const auto stream = group.NewStream(StreamKind::kNonBlocking);
   KernelWork work;
   work.kernel = &kEarly;
   work.shape = {{1, 1, 1}, {32, 1, 1}};
   work.latest = [](const KernelWork& made) {
-    return early == 2 ? LaunchCode{&kLate, &time} : LaunchCode{made.kernel, made.time};
+    return early == 2 ? LaunchCode{&kLate, &later} : LaunchCode{made.kernel, made.later};
   };
   const auto steps = std::make_shared<const Steps>(Steps{work, work, work});
   for (int launch = 0; launch < 2; ++launch) stream->Submit(SequenceWork{steps});
   stream->Synchronize();
   CHECK(early == 2);
   CHECK(late == 4);
-  CHECK(time > 0);
+  CHECK(later.time() > 0);
 }
 
 TEST_CASE("stream: submission returns before the work is done") {

@@ -131,7 +131,7 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   const auto suited = code->ForParameters(work.kernel, work.shape.block, work.params.bytes().data());
   if (!suited) return cannot(suited.error());
   work.kernel = *suited;
-  work.time = code->TimeOf(work.kernel);
+  work.later = code->LaterThan(work.kernel);
   work.keep = function.shared_code();
   work.services = &function.context().services();
   work.report = [code](const rt::LaunchError& error) { ReportFault(*code, error); };
@@ -143,8 +143,8 @@ rt::LaunchCode LatestCode(const rt::KernelWork& work) {
   const auto& code = *static_cast<const rt::KernelCode*>(work.keep.get());
   auto kernel = code.ForBlock(work.shape.block);
   if (kernel) kernel = code.ForParameters(*kernel, work.shape.block, work.params.bytes().data());
-  if (!kernel) return {work.kernel, work.time};
-  return {*kernel, code.TimeOf(*kernel)};
+  if (!kernel) return {work.kernel, work.later};
+  return {*kernel, code.LaterThan(*kernel)};
 }
 
 }  // namespace ptx2cpu::driver

@@ -1,0 +1,106 @@
+// Code that comes while a launch runs: blocks that begin later run it, where it fits.
+#include "runtime/launch/later_code.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "runtime/launch/launch.h"
+
+using namespace ptx2cpu::rt;
+
+namespace {
+
+template <uint32_t value>
+void StoreValue(ptx2cpu_block* block) {
+  uint32_t* words;
+  std::memcpy(&words, block->params, sizeof words);
+  words[block->ctaid[0]] = value;
+}
+
+ptx2cpu_kernel MakeKernel(ptx2cpu_block_function function) {
+  ptx2cpu_kernel kernel = {};
+  kernel.abi_version = PTX2CPU_ABI_VERSION;
+  kernel.name = "store";
+  kernel.run_block = function;
+  kernel.parameter_bytes = 8;
+  kernel.slot_bytes_per_thread = 16;
+  return kernel;
+}
+
+// Gives other code when it is asked for the `turn`th time.
+class Later final : public LaterCode {
+ public:
+  Later(const ptx2cpu_kernel& first, const ptx2cpu_kernel& later, uint32_t turn)
+      : first_(first), later_(later), turn_(turn) {}
+  const ptx2cpu_kernel* Newest(int64_t nanoseconds) override {
+    CHECK(nanoseconds >= 0);
+    return ++asked_ >= turn_ ? &later_ : &first_;
+  }
+  void AddTime(int64_t) override {}
+
+ private:
+  const ptx2cpu_kernel &first_, &later_;
+  const uint32_t turn_;
+  std::atomic<uint32_t> asked_ = 0;
+};
+
+// Of a grid on one worker, how many blocks ran the first code; those after them ran the other.
+size_t BlocksBefore(const ptx2cpu_kernel& first, const ptx2cpu_kernel& later, uint32_t turn,
+                    size_t misalignment = 0) {
+  constexpr uint32_t kBlocks = 20000;
+  std::vector<uint32_t> words(kBlocks + 1);
+  auto* at = reinterpret_cast<std::byte*>(words.data()) + misalignment;
+  Later source(first, later, turn);
+  LaunchOptions options;
+  options.max_workers = 1;
+  options.later = &source;
+  const auto error = Launch(first, {{kBlocks, 1, 1}, {32, 1, 1}},
+                            std::as_bytes(std::span<std::byte* const, 1>(&at, 1)), options);
+  REQUIRE_FALSE(error);
+  size_t before = 0;
+  const auto word = [&](size_t n) {
+    uint32_t value;
+    std::memcpy(&value, at + 4 * n, sizeof value);
+    return value;
+  };
+  while (before < kBlocks && word(before) == 1) ++before;
+  for (size_t n = before; n < kBlocks; ++n) REQUIRE(word(n) == 2);
+  return before;
+}
+
+}  // namespace
+
+TEST_CASE("blocks that have not begun run the code that came meanwhile") {
+  const ptx2cpu_kernel first = MakeKernel(StoreValue<1>), later = MakeKernel(StoreValue<2>);
+  CHECK(BlocksBefore(first, later, 1) == 1);
+  const size_t third = BlocksBefore(first, later, 3);
+  CHECK(third >= 3);
+  CHECK(third < 20000);
+  CHECK(BlocksBefore(first, later, ~0u) == 20000);
+}
+
+TEST_CASE("code whose blocks need other memory does not replace that of a launch") {
+  const ptx2cpu_kernel first = MakeKernel(StoreValue<1>);
+  std::vector<ptx2cpu_kernel> others(7, MakeKernel(StoreValue<2>));
+  others[0].slot_bytes_per_thread = 20;
+  others[1].static_shared_bytes = 4;
+  others[2].flags = PTX2CPU_KERNEL_HAS_EARLY_EXIT;
+  others[3].local_bytes = 16;
+  others[4].slot_bytes_per_block = 64;
+  others[5].run_step = [](ptx2cpu_block*, uint32_t, uint32_t) {};
+  others[6].slot_count = 1;
+  for (const ptx2cpu_kernel& later : others) CHECK(BlocksBefore(first, later, 1) == 20000);
+}
+
+TEST_CASE("code that assumes aligned parameters replaces other code only where they are") {
+  const ptx2cpu_kernel first = MakeKernel(StoreValue<1>);
+  ptx2cpu_kernel later = MakeKernel(StoreValue<2>);
+  const ptx2cpu_alignment words = {.offset = 0, .addend = 0, .mask = 3, .unused = {}};
+  later.alignments = &words;
+  later.alignment_count = 1;
+  CHECK(BlocksBefore(first, later, 1) == 1);
+  CHECK(BlocksBefore(first, later, 1, 2) == 20000);
+}
