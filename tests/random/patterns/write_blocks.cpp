@@ -152,10 +152,13 @@ void Writer::Halving(const Node& node, const Place& place) {
 void Writer::WarpSum(const Node& node, const Place& place) {
   if (tree_.BlockThreads() % 32 != 0 || ended_) return;
   RandomWords random(node.word[0]);
-  constexpr const char* kOps[] = {"add.u32", "max.s32", "min.u32", "xor.b32"};
+  constexpr const char* kOps[] = {"add.u32", "max.s32", "min.u32", "xor.b32",
+                                  "add.f32", "max.f32", "min.f32"};
   constexpr const char* kModes[] = {"bfly", "down", "up", "idx"};
   const std::string op = Pick(kOps, random), mode = Pick(kModes, random);
+  const bool is_float = op.ends_with("f32");
   std::string value = random.Chance(2) ? "%h" : Index(place, random, 1);
+  if (is_float) value = Compute("mov.b32", OneNan(FloatValue(place, random)));
   const uint32_t segment = random.Chance(4) ? 8 << random.Below(2) : 32;
   const uint32_t clamp = (mode == "up" ? 0 : 31) | (32 - segment) << 8;
   for (uint32_t n = segment / 2; n > 0; n /= 2) {
@@ -163,8 +166,19 @@ void Writer::WarpSum(const Node& node, const Place& place) {
     const std::string other = Reg(), inside = Predicate();
     Line("shfl.sync.{}.b32 {}|{}, {}, {}, {}, -1", mode, other, inside, value,
          mode == "idx" ? Compute("xor.b32", "%lane", distance) : std::to_string(distance), clamp);
-    const std::string joined = Compute(op, value, other);
+    std::string joined;
+    if (is_float) {
+      const std::string mine = ComputeFloat("mov.b32", value), theirs = ComputeFloat("mov.b32", other);
+      joined = Compute("mov.b32", OneNan(ComputeFloat(op, mine, theirs)));
+    } else {
+      joined = Compute(op, value, other);
+    }
     value = mode == "up" || random.Chance(3) ? Compute("selp.b32", joined, value, inside) : joined;
+  }
+  // Often one lane takes the result.
+  if (random.Chance(2)) {
+    const std::string first = Test("setp.eq.u32", "%lane", random.Chance(3) ? 31 : 0);
+    value = Compute("selp.b32", value, "%a0", first);
   }
   Assign(value, random);
 }

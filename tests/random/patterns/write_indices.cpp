@@ -150,6 +150,27 @@ std::string Writer::Bounded(const std::string& index, uint32_t size, RandomWords
   }
 }
 
+// Through numbers of 64 bits, below `size`.
+std::string Writer::WideBounded(const std::string& index, uint32_t size, RandomWords& random) {
+  std::string wide = ComputeWide(random.Chance(2) ? "cvt.s64.s32" : "cvt.u64.u32", index);
+  constexpr const char* kSteps[] = {"add.s64", "sub.s64", "mul.lo.s64", "xor.b64", "max.s64", "min.u64"};
+  for (uint32_t n = random.Below(3); n > 0; --n)
+    wide = ComputeWide(Pick(kSteps, random), wide, static_cast<int32_t>(Number(random)));
+  if (random.Chance(3)) wide = ComputeWide(random.Chance(2) ? "shr.s64" : "shl.b64", wide, random.Below(35));
+  switch (random.Below(4)) {
+    case 0:
+      return ComputeWide("min.s64", ComputeWide("max.s64", wide, 0), size - 1);
+    case 1:
+      return ComputeWide("rem.u64", wide, size);
+    case 2: {
+      const std::string inside = Test("setp.lt.u64", wide, size);
+      return ComputeWide("selp.b64", wide, random.Below(size), inside);
+    }
+    default:
+      return ComputeWide("min.u64", wide, size - 1);
+  }
+}
+
 // base + index * scale, with what remains as an offset: the operand of an access.
 std::string Writer::Address(const std::string& base, const std::string& index, uint32_t scale,
                             RandomWords& random) {

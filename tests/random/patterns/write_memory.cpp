@@ -70,6 +70,10 @@ void Writer::Load(const Node& node, const Place& place) {
   }
   if (random.Chance(3)) size -= random.Below(size / 2);
   const std::string raw = random.Chance(12) ? Uniform(place, random) : Index(place, random, random.Below(4));
+  if (random.Chance(4)) {
+    const std::string wide = WideBounded(raw, size, random);
+    return LoadInto(space, element, ComputeWide("mad.lo.s64", wide, element.Size(), base), "", random);
+  }
   if (!random.Chance(3))
     return LoadInto(space, element, Address(base, Bounded(raw, size, random), element.Size(), random), "",
                     random);

@@ -90,6 +90,7 @@ class Writer {
   std::string Condition(const Place& place, RandomWords& random);  // predicate
   std::string UniformCondition(const Place& place, RandomWords& random);
   std::string Bounded(const std::string& index, uint32_t size, RandomWords& random);
+  std::string WideBounded(const std::string& index, uint32_t size, RandomWords& random);  // b64
   std::string Address(const std::string& base, const std::string& index, uint32_t scale, RandomWords& random);
   std::string SharedAddress(const std::string& index, RandomWords& random);
   std::string Cell(const Place& place, RandomWords& random, uint32_t& cells);
