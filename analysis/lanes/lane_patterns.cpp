@@ -217,7 +217,9 @@ PatternParts PartsOfPattern(const ir::Function& f, const LaneRegion& region, con
     const ir::InstId def = f.at_value(value).def;
     const bool is_made = def.valid() && !shape.affine() && has_run(block);
     const bool has_room = of.parts.size() + open.size() < kMaxParts;
-    if (is_made && has_room && IsSumOrMultiple(f.at_inst(def))) {
+    const auto pattern = region.patterns.find(value.index);
+    const bool follows = pattern != region.patterns.end() && pattern->second.is_certain;
+    if (is_made && has_room && (follows || IsSumOrMultiple(f.at_inst(def)))) {
       open.insert(open.end(), f.at_inst(def).operands.begin(), f.at_inst(def).operands.end());
     } else if (is_made && has_room && IsWidened(f.at_inst(def))) {
       open.push_back(f.at_inst(def).operands[0]);

@@ -4,9 +4,9 @@
 //   p = records + 34 * (lane / 4) + 8 * (lane % 4)
 //   p = tile + 4 * (tid ^ 2)
 //
-// Where the first lane's number is a multiple of the number of lanes, a pattern in its low bits is certain.
-// Elsewhere that, and that nothing wraps around, is supposed: the code that uses a pattern tests it on the
-// values that it is made of. Reads IR only.
+// Where the first lane's number is a multiple of the number of lanes, a pattern in its low bits is certain:
+// it follows from that of the number. Elsewhere that, and that nothing wraps around, is supposed: the code
+// that uses a pattern tests it on the values that it is made of. Reads IR only.
 #pragma once
 
 #include <functional>

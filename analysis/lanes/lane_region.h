@@ -53,7 +53,7 @@ struct LaneRegion {
   // By value: how far each lane's is from the first lane's: see lane_patterns.h.
   struct Pattern {
     std::vector<int64_t> distances;
-    bool is_certain = false;  // else supposed, and to be tested
+    bool is_certain = false;  // where the operands have theirs; else supposed, and to be tested
   };
   std::unordered_map<uint32_t, Pattern> patterns;
   std::vector<ir::BlockId> blocks;

@@ -40,7 +40,7 @@ Value LaneVectors::IsPattern(ValueId part) {
   const ShapedValue shaped = e.values.Shaped(part);
   if (shaped.first != nullptr) return shaped.holds;
   const LaneRegion::Pattern& pattern = region_.patterns.at(part.index);
-  if (!shaped.value->getType()->isVectorTy() || pattern.is_certain) return nullptr;
+  if (!shaped.value->getType()->isVectorTy()) return nullptr;
   Value first = b.CreateExtractElement(shaped.value, uint64_t{0});
   llvm::SmallVector<llvm::Constant*, 64> distances;
   for (int64_t distance : pattern.distances) {
@@ -70,12 +70,10 @@ Status LaneVectors::InGroups(const ir::Inst& inst, const Mask& mask, const std::
   GroupedAccess access{
       inst, *GroupsOfAccess(region_, inst), region_.patterns.at(address.index).distances, nullptr, {}};
   const bool is_store = inst.op == Opcode::kStore;
-  // Lanes that are not active may hold anything, poison too, unless what they hold is certain.
-  auto is_certain = [&](ValueId part) {
-    return e.values.Shaped(part).first != nullptr || region_.patterns.at(part.index).is_certain;
-  };
+  // Lanes that are not active may hold anything, poison too, where they are no sequence.
+  auto is_sequence = [&](ValueId part) { return e.values.Shaped(part).first != nullptr; };
   const bool masks =
-      HasMasksFor(inst) && std::ranges::all_of(parts, is_certain) &&
+      HasMasksFor(inst) && std::ranges::all_of(parts, is_sequence) &&
       analysis::IsInjective(access.distances, access.bytes() * static_cast<int64_t>(ElementCount(inst)));
   Value holds = IsAll(mask) || masks ? b.getTrue() : AllOf(mask);
   for (ValueId part : parts) {
