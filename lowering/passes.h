@@ -52,6 +52,7 @@ Status InlineCalls(ir::Module& module, const PassOptions& options);
 // lanes then.
 Status FlattenCalls(ir::Module& module, ir::Function& f, const PassOptions& options);
 // What the block's shape decides is a constant.
+Status RestoreDivisions(ir::Module& module, ir::Function& f, const PassOptions& options);
 Status DecideByRanges(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Constant branches, unreachable and mergeable blocks, redundant block parameters, dead pure instructions.
 Status Simplify(ir::Module& module, ir::Function& f, const PassOptions& options);

@@ -28,6 +28,8 @@ constexpr std::array kPasses = {
     PassEntry{"flatten-calls", FlattenCalls, Phase::kSimt, For::kAll, On::kKernels,
               "after inlining: handles the remaining calls (recursion, function pointers) that lead to a "
               "place where lanes wait"},
+    PassEntry{"restore-divisions", RestoreDivisions, Phase::kSimt, For::kAll, On::kKernels,
+              "before the next pass: a quotient's range is known"},
     PassEntry{"decide-by-ranges", DecideByRanges, Phase::kSimt, For::kAll, On::kKernels,
               "after inlining: callees are the kernel's code then; before the pass that folds the branches"},
     PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, On::kFunctions,

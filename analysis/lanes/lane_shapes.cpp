@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <unordered_map>
+#include <utility>
 
+#include "analysis/values/linear_rules.h"
 #include "analysis/values/thread_transfer.h"
 
 namespace ptx2cpu::analysis {
@@ -26,11 +30,51 @@ ThreadGroup GroupOf(const ir::Function& f, const LaneRegionOptions& options) {
   return group;
 }
 
+// By value: whether an address in the region is computed from it by operations that may keep its form.
+std::vector<bool> ValuesInAddresses(const ir::Function& f, const LaneRegion& region) {
+  std::unordered_map<uint32_t, std::vector<ValueId>> arguments;  // by parameter of a block
+  std::vector<bool> found(f.values.size());
+  std::vector<ValueId> work;
+  auto add = [&](ValueId value) {
+    if (found[value.index]) return;
+    found[value.index] = true;
+    work.push_back(value);
+  };
+  for (BlockId block : region.blocks) {
+    for (ir::InstId id : f.at_block(block).insts) {
+      const ir::Inst& inst = f.at_inst(id);
+      if (inst.op == ir::Opcode::kLoad || inst.op == ir::Opcode::kStore) add(inst.operands[0]);
+      for (const ir::Edge& edge : inst.edges) {
+        const std::vector<ValueId>& params = f.at_block(edge.to).params;
+        for (size_t i = 0; i < params.size(); ++i) arguments[params[i].index].push_back(edge.args[i]);
+      }
+    }
+  }
+  while (!work.empty()) {
+    const ValueId value = work.back();
+    work.pop_back();
+    const ir::InstId def = f.at_value(value).def;
+    if (!def.valid()) {
+      for (ValueId argument : arguments[value.index]) add(argument);
+    } else if (const ir::Inst& inst = f.at_inst(def); LinearRuleOf(inst.op) != nullptr) {
+      const size_t numbers = inst.op == ir::Opcode::kSelect ? 1 : 0;  // after what it chooses by
+      for (size_t i = numbers; i < inst.operands.size(); ++i) add(inst.operands[i]);
+    }
+  }
+  return found;
+}
+
 class Shapes {
  public:
   Shapes(const ir::Function& f, const LaneRegionOptions& options, LaneRegion& region)
-      : f_(f), options_(options), group_(GroupOf(f, options)), transfer_(f, group_), r_(region) {
+      : f_(f),
+        options_(options),
+        group_(GroupOf(f, options)),
+        in_address_(ValuesInAddresses(f, region)),
+        transfer_(f, group_, &in_address_),
+        r_(region) {
     r_.shapes.resize(f.values.size());
+    for (const LaneRegion::Level& level : r_.levels) groups_.emplace_back(level.items.size());
   }
 
   void Run() {
@@ -60,11 +104,26 @@ class Shapes {
     return r_.levels[level].items[loop == LaneRegion::kNone ? r_.item_of[block.index] : r_.levels[loop].item];
   }
 
+  // All lanes that come to where it begins take this edge, or none.
+  bool TakesAll(uint32_t level, EdgeRef edge) const {
+    const LaneRegion::Item& item = ItemAt(level, edge.from);
+    return item.loop == LaneRegion::kNone ? UniformEnd(edge.from) : r_.levels[item.loop].leaves_together;
+  }
+
   // All of the level's lanes take this edge, or none.
   bool Together(uint32_t level, EdgeRef edge) const {
-    const LaneRegion::Item& item = ItemAt(level, edge.from);
-    if (!item.together) return false;
-    return item.loop == LaneRegion::kNone ? UniformEnd(edge.from) : r_.levels[item.loop].leaves_together;
+    return ItemAt(level, edge.from).together && TakesAll(level, edge);
+  }
+
+  // The item whose lanes come over these edges: all over one of them, or none. Nothing: they come apart.
+  std::optional<uint32_t> GroupOver(uint32_t level, const std::vector<EdgeRef>& edges) const {
+    std::optional<uint32_t> group;
+    for (EdgeRef edge : edges) {
+      const auto from = static_cast<size_t>(&ItemAt(level, edge.from) - r_.levels[level].items.data());
+      if (!TakesAll(level, edge) || (group && *group != groups_[level][from])) return std::nullopt;
+      group = groups_[level][from];
+    }
+    return group;
   }
 
   bool AllTogether(uint32_t level, const std::vector<EdgeRef>& edges) const {
@@ -76,6 +135,11 @@ class Shapes {
     bool together = item.same_as != LaneRegion::kNone ? r_.levels[level].items[item.same_as].together
                                                       : AllTogether(static_cast<uint32_t>(level), item.in);
     Clear(item.together, together);
+    const uint32_t own = static_cast<uint32_t>(number);
+    const uint32_t group = item.same_as != LaneRegion::kNone ? groups_[level][item.same_as]
+                           : number == 0                     ? 0
+                                         : GroupOver(static_cast<uint32_t>(level), item.in).value_or(own);
+    changed_ |= std::exchange(groups_[level][number], group) != group;
     bool head = level != 0 && number == 0;  // its parameters are those of the loop's item
     if (!head) Merge(item.block, item.in, static_cast<uint32_t>(level));
     if (item.loop != LaneRegion::kNone) {
@@ -112,7 +176,7 @@ class Shapes {
   void Merge(BlockId block, const std::vector<EdgeRef>& edges, uint32_t level) {
     const std::vector<ValueId>& params = f_.at_block(block).params;
     if (params.empty() || edges.empty()) return;
-    bool apart = edges.size() > 1 && !AllTogether(level, edges);
+    bool apart = edges.size() > 1 && !GroupOver(level, edges);
     for (size_t p = 0; p < params.size(); ++p) {
       bool same = true;
       ThreadShape joined;
@@ -153,8 +217,12 @@ class Shapes {
   const ir::Function& f_;
   const LaneRegionOptions& options_;
   const ThreadGroup group_;
+  const std::vector<bool> in_address_;
   const ThreadTransfer transfer_;
   LaneRegion& r_;
+  // By level and item: an earlier item of which all lanes come here, or none; or the item itself, where lanes
+  // have parted or met.
+  std::vector<std::vector<uint32_t>> groups_;
   std::vector<ThreadShape> operands_;
   bool changed_ = false;
 };

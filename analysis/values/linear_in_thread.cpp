@@ -16,9 +16,11 @@ bool IsCoordinate(const ir::Inst& inst) {
 
 // Masks and shifts to the right are linear in some places only, which the rules decide; so is `or`, which
 // takes no part here: without loops over lanes that compute addresses again, matrices are multiplied faster.
+// Quotients are steps.
 bool KeepsForm(const ir::Inst& inst) {
   using ir::Opcode;
   if (inst.op == Opcode::kSelect || inst.op == Opcode::kOr || LinearRuleOf(inst.op) == nullptr) return false;
+  if (ir::Info(inst.op).cost == ir::Cost::kCostly) return false;
   if (inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric)
     return inst.attrs.space != ir::Space::kLocal;
   return ir::IsInteger(inst.type) && ir::Bits(inst.type) <= 64;

@@ -200,10 +200,13 @@ ThreadShape Clamp(const LinearSite& s) {
   return kVaryingShape;
 }
 
-// Of two sequences of one stride, where all lanes choose the same one, which is tested.
+// Of two sequences of one stride, or of two distances that addresses may contain (`x > 0 ? -1 : 0`), where
+// all lanes choose the same one, which is tested.
 ThreadShape SelectApart(const LinearSite& s) {
   ThreadShape a = Folded(s.operands[1], s.group), b = Folded(s.operands[2], s.group);
-  if (!a.affine() || !b.affine() || a.axes != b.axes) return kVaryingShape;
+  const bool are_sequences = a.affine() && b.affine();
+  const bool are_distances = s.in_address && a.uniform() && b.uniform();
+  if ((!are_sequences && !are_distances) || a.axes != b.axes) return kVaryingShape;
   a.base = Uniformity::kWarp;
   a.align = std::min(a.align, b.align);
   a.guess = true;
@@ -215,18 +218,44 @@ ThreadShape Select(const LinearSite& s) {
   return Blend(Join(s.operands[1], s.operands[2], s.group), s.operands[0].kind, s.group);
 }
 
+// A quotient of a sequence is the same in all lanes, which is tested, or steps once (rows of a tile that
+// threads in one line fill): no more where a number divides.
+bool StepsOnce(const LinearSite& s) {
+  const ThreadShape x = Folded(s.operands[0], s.group);
+  if (!s.in_address || s.inst.type != ir::Type::kI32 || !x.affine() || x.stride < 0 || !IsSmall(x.stride))
+    return false;
+  const std::optional<uint64_t> number = Constant(s, 1);
+  const auto way = static_cast<uint64_t>(x.stride) << s.group.low_bits;
+  return s.operands[1].uniform() && (!number || (*number >= way && *number <= INT32_MAX));
+}
+ThreadShape Quotient(const LinearSite& s) {
+  if (!StepsOnce(s)) return kVaryingShape;
+  ThreadShape same = Uniform(Uniformity::kWarp);
+  same.guess = true;
+  return same;
+}
+ThreadShape Remainder(const LinearSite& s) {
+  if (!StepsOnce(s)) return kVaryingShape;
+  ThreadShape x = Folded(s.operands[0], s.group);
+  x.base = Uniformity::kWarp;
+  x.align = 0;
+  x.guess = true;
+  return x;
+}
+
 struct Row {
   Opcode op;
   LinearRule rule;
 };
 constexpr Row kRows[] = {
-    {Opcode::kAdd, Add},          {Opcode::kSub, Sub},       {Opcode::kMul, Mul},
-    {Opcode::kShl, Shl},          {Opcode::kNeg, Neg},       {Opcode::kAnd, And},
-    {Opcode::kShrU, Shr},         {Opcode::kShrS, Shr},      {Opcode::kZext, Widen},
-    {Opcode::kSext, Widen},       {Opcode::kTrunc, Trunc},   {Opcode::kToGeneric, Move},
-    {Opcode::kFromGeneric, Move}, {Opcode::kSelect, Select}, {Opcode::kMinS, Clamp},
-    {Opcode::kMinU, Clamp},       {Opcode::kMaxS, Clamp},    {Opcode::kMaxU, Clamp},
-    {Opcode::kIcmp, Compare},     {Opcode::kOr, Or},
+    {Opcode::kAdd, Add},          {Opcode::kSub, Sub},        {Opcode::kMul, Mul},
+    {Opcode::kShl, Shl},          {Opcode::kNeg, Neg},        {Opcode::kAnd, And},
+    {Opcode::kShrU, Shr},         {Opcode::kShrS, Shr},       {Opcode::kZext, Widen},
+    {Opcode::kSext, Widen},       {Opcode::kTrunc, Trunc},    {Opcode::kToGeneric, Move},
+    {Opcode::kFromGeneric, Move}, {Opcode::kSelect, Select},  {Opcode::kMinS, Clamp},
+    {Opcode::kMinU, Clamp},       {Opcode::kMaxS, Clamp},     {Opcode::kMaxU, Clamp},
+    {Opcode::kIcmp, Compare},     {Opcode::kDivS, Quotient},  {Opcode::kDivU, Quotient},
+    {Opcode::kRemS, Remainder},   {Opcode::kRemU, Remainder}, {Opcode::kOr, Or},
 };
 
 constexpr auto kRules = [] {

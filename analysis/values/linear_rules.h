@@ -12,6 +12,7 @@ struct LinearSite {
   const ThreadGroup& group;
   const ir::Inst& inst;
   std::span<const ThreadShape> operands;  // none of them unknown or without a form
+  bool in_address = false;                // an address is computed from the result, and its form is tested
 };
 // The result's shape, or kVaryingShape if the rule has nothing better. The kind is not filled.
 using LinearRule = ThreadShape (*)(const LinearSite& site);

@@ -64,8 +64,9 @@ ThreadShape Seen(ThreadShape shape, const ThreadGroup& group) {
   }
   if (run_time) shape.stride = 0;
   if (run_time || shape.stride != 0) shape.kind = run_time ? Uniformity::kStrided : Uniformity::kAffine;
-  // What a guess makes uniform is not known to be.
-  if (shape.guess && (shape.uniform() || !group.guesses)) return kVaryingShape;
+  if (shape.guess && !group.guesses) return kVaryingShape;
+  // What a guess makes uniform is not known to be: it is a sequence without steps, as others are tested.
+  if (shape.guess && shape.uniform()) shape.kind = Uniformity::kAffine;
   return shape;
 }
 

@@ -141,7 +141,8 @@ ThreadShape ThreadTransfer::Pure(const ir::Inst& inst, ir::Level level,
   const bool integer = ir::IsInteger(type) && ir::Bits(type) >= 32 && ir::Bits(type) <= 64;
   const LinearRule rule = has_form && (window || integer) ? LinearRuleOf(inst.op) : nullptr;
   ThreadShape shape = kVaryingShape;
-  if (rule != nullptr) shape = Seen(rule({f_, group_, inst, operands}), group_);
+  const bool in_address = in_address_ != nullptr && (*in_address_)[inst.results[0].index];
+  if (rule != nullptr) shape = Seen(rule({f_, group_, inst, operands, in_address}), group_);
   if (worst <= Uniformity::kWarp) {
     if (shape.uniform()) return shape;
     ThreadShape window_of_block = Uniform(worst);

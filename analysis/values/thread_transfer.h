@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "analysis/values/thread_shape.h"
 
@@ -9,7 +10,11 @@ namespace ptx2cpu::analysis {
 
 class ThreadTransfer {
  public:
-  ThreadTransfer(const ir::Function& f, const ThreadGroup& group) : f_(f), group_(group) {}
+  // `in_address`: by value, whether addresses are computed from it; read where the group's reader tests
+  // guesses. It outlives this.
+  ThreadTransfer(const ir::Function& f, const ThreadGroup& group,
+                 const std::vector<bool>* in_address = nullptr)
+      : f_(f), group_(group), in_address_(in_address) {}
 
   // `level`: of the block that the instruction is in; `operands`: in their order.
   ThreadShape Result(const ir::Inst& inst, size_t number, ir::Level level,
@@ -24,6 +29,7 @@ class ThreadTransfer {
 
   const ir::Function& f_;
   const ThreadGroup& group_;
+  const std::vector<bool>* in_address_;
 };
 
 // An access that other host threads or, between two boundaries, other lanes may see. Where a block's shared

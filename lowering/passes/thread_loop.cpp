@@ -56,9 +56,9 @@ class Rewriter {
     steps_.resize(params.size());
     for (size_t n = 0; n < params.size(); ++n) {
       const ValueId again = f_.successors(loop_.latch)[loop_.again].args[n];
-      const bool read_later =
-          std::ranges::any_of(outgoing_, [&](ValueId v) { return v == params[n] || v == again; });
-      if (!read_later) steps_[n] = loop_.steps[n];
+      // Threads that take the trip have taken all before it, so that it counts for them. What the others had
+      // last is carried besides, if it is read after the loop.
+      steps_[n] = loop_.steps[n];
       if (!steps_[n])
         carried_.push_back({.start = f_.successors(loop_.entering)[loop_.entering_edge].args[n],
                             .at_head = {},

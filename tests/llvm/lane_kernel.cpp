@@ -153,7 +153,7 @@ class Generator {
       case 12:
         return Shared(depth);
       default:
-        return Pick(3) == 0 ? Switch(depth) : Pick(2) ? Walk() : Behind();
+        return Pick(3) == 0 ? Switch(depth) : Pick(3) == 0 ? Behind() : Pick(2) ? Walk() : WalkAlongEdge();
     }
   }
 
@@ -211,6 +211,7 @@ class Generator {
     };
     ValueId index = sequence();
     if (Pick(3) == 0) index = At().Select(Condition(), index, Pick(2) ? Add(index, Number(7)) : sequence());
+    if (Pick(3) == 0) index = Add(index, At().Select(Condition(), Number(Pick(9)), Number(~0u - Pick(9))));
     if (Pick(3) == 0) return clamp(Opcode::kMinU, index, Pick(3) ? Number(60 + Pick(900)) : And(n_, 7));
     if (Pick(2)) index = Add(clamp(Opcode::kMaxU, index, Number(0x80000000)), Number(0x80000000));
     index = clamp(Opcode::kMaxS, index, Pick(3) ? Number(Pick(90)) : And(n_, 7));
@@ -433,6 +434,28 @@ class Generator {
     variables_[sum] = Add(variables_[sum], At().Load(Type::kI32, Space::kGlobal, pointer));
     args = variables_;
     args.insert(args.end(), {At().Binary(Opcode::kAdd, Type::kI64, pointer, step), Add(counter, Number(1))});
+    At().CondBr(At().Icmp(Compare::kUlt, args.back(), limit), {loop, args}, {out, variables_});
+    Continue(out);
+  }
+
+  // for (i = an index at an edge; trips--; i += step) sum += input[i + distance]; a distance of some lanes
+  // may be another one, and a trip may change the index otherwise.
+  void WalkAlongEdge() {
+    BlockId loop = ir::AddBlock(*f_), out = ir::AddBlock(*f_);
+    ValueId start = Clamped(), limit = And(Pick(2) ? lane_ : n_, 7), step = Number(Pick(3));
+    ValueId distance = At().Select(Condition(), Number(Pick(2)), Number(0));
+    const bool turns = Pick(4) == 0, moves = Pick(2) == 0;
+    std::vector<ValueId> args = variables_;
+    args.insert(args.end(), {start, Number(0)});
+    At().Br(loop, args);
+    Continue(loop);
+    ValueId index = ir::AddParam(*f_, loop, Type::kI32), counter = ir::AddParam(*f_, loop, Type::kI32);
+    size_t sum = Pick(kVariables);
+    ValueId at = Address(data_, moves ? Add(index, distance) : index, 4);
+    variables_[sum] = Add(variables_[sum], At().Load(Type::kI32, Space::kGlobal, at));
+    ValueId next = turns ? At().Select(Condition(), index, start) : Add(index, step);
+    args = variables_;
+    args.insert(args.end(), {next, Add(counter, Number(1))});
     At().CondBr(At().Icmp(Compare::kUlt, args.back(), limit), {loop, args}, {out, variables_});
     Continue(out);
   }

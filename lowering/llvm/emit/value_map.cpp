@@ -58,7 +58,9 @@ llvm::Value* ValueMap::PartOf(ir::ValueId id, llvm::Value* whole) {
 }
 
 ShapedValue ValueMap::Shaped(ir::ValueId id) {
-  return {Get(id), values_[id.index].first, values_[id.index].holds};
+  llvm::Value* value = Get(id);
+  const ShapedValue& shaped = values_[id.index];
+  return {value, shaped.first, shaped.holds, shaped.runs};
 }
 
 Status ValueMap::Materialise(ir::ValueId id) {
@@ -76,7 +78,7 @@ void ValueMap::ForgetMaterialised() {
 }
 
 void ValueMap::ForgetSequences() {
-  for (ir::ValueId id : sequences_) values_[id.index].first = values_[id.index].holds = nullptr;
+  for (ir::ValueId id : sequences_) ForgetSequence(id);
   sequences_.clear();
 }
 

@@ -1,6 +1,7 @@
 // The values of the function in the shape that the code under emission needs.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <vector>
@@ -9,6 +10,14 @@
 
 namespace ptx2cpu::lowering {
 
+// What a sequence is where lanes at an edge of the data make two of it.
+struct TwoRuns {
+  llvm::Value* second = nullptr;        // <W x i1>: lanes of the second run; null: there are no such runs
+  std::array<llvm::Value*, 2> first{};  // what each would be in the first lane
+  std::array<int64_t, 2> stride{};      // ... and from lane to lane: 0, or that of the value's shape
+  llvm::Value* holds = nullptr;         // i1: that it is these; null: always
+};
+
 // A value in its forms. Uniform: a scalar. Affine (base + stride * lane): the vector and its first lane's
 // value. Else a vector.
 struct ShapedValue {
@@ -16,6 +25,7 @@ struct ShapedValue {
   llvm::Value* value = nullptr;  // vector, or scalar where uniform
   llvm::Value* first = nullptr;  // affine: of the first lane
   llvm::Value* holds = nullptr;  // i1: that it is affine; null: always
+  TwoRuns runs{};                // of an affine value that may not be one
 
   Shape shape() const {
     if (!value->getType()->isVectorTy()) return Shape::kUniform;
@@ -41,7 +51,7 @@ class ValueMap {
     if (value.first != nullptr || value.holds != nullptr) sequences_.push_back(id);
   }
   // The value is not a known sequence until it is set again.
-  void ForgetSequence(ir::ValueId id) { values_[id.index].first = values_[id.index].holds = nullptr; }
+  void ForgetSequence(ir::ValueId id) { values_[id.index] = {values_[id.index].value, nullptr, nullptr}; }
   bool IsVarying(ir::ValueId id) const { return !varying_.empty() && varying_[id.index]; }
 
   // While it lives, sequences are given as their first lane's value.

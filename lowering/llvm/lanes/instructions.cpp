@@ -59,6 +59,7 @@ Status LaneVectors::EmitPure(const ir::Inst& inst) {
   for (ValueId result : inst.results) e.values.ForgetSequence(result);
   const bool uniform = std::ranges::all_of(inst.results, [&](ValueId r) { return ShapeOf(r).uniform(); });
   if (uniform) return EmitScalar(inst);
+  if (IsDivided(inst)) return EmitDivided(inst);
   TRY_STATUS(e.EmitInst(inst));
   if (Value known = KnownLowBits(inst)) e.values.Set(inst.results[0], known);
   if (inst.results.size() != 1 || !ShapeOf(inst.results[0]).affine()) return {};
@@ -71,7 +72,10 @@ Status LaneVectors::EmitPure(const ir::Inst& inst) {
     of_first.Set(inst.operands[0], {condition, nullptr, nullptr});
   }
   TRY_STATUS(EmitScalar(inst));
-  e.values.SetShaped(result, {vector, e.values.Get(result), holds});
+  Value first = e.values.Get(result);
+  TwoRuns runs;
+  if (ShapeOf(result).guess) runs = TRY(RunsOf(inst));
+  e.values.SetShaped(result, {vector, first, holds, runs});
   return {};
 }
 
@@ -85,25 +89,29 @@ Value LaneVectors::HoldsAfter(const ir::Inst& inst) {
   for (ValueId operand : inst.operands) also(e.values.Shaped(operand).holds);
   if (!ShapeOf(inst.results[0]).guess) return holds;
   if (inst.op == Opcode::kZext || inst.op == Opcode::kSext)
-    also(HoldsWidened(inst, e.values.Shaped(inst.operands[0]).first));
+    also(HoldsWidened(inst, e.values.Shaped(inst.operands[0]).first, ShapeOf(inst.results[0]).stride));
   if (inst.op == Opcode::kMinS || inst.op == Opcode::kMinU || inst.op == Opcode::kMaxS ||
       inst.op == Opcode::kMaxU)
-    also(HoldsClamped(inst));
+    also(HoldsClamped(inst, e.values.Shaped(inst.operands[PlaceOfClamp(inst)]).first,
+                      ShapeOf(inst.results[0]).stride));
   if (inst.op == Opcode::kSelect) also(HoldsChosen(inst));
   return holds;
 }
 
-// No lane is beyond the bound, nor has the sequence wrapped around.
-Value LaneVectors::HoldsClamped(const ir::Inst& inst) {
-  const size_t number = ShapeOf(inst.operands[0]).affine() ? 0 : 1;
+// The operand of a clamp that is no bound.
+size_t LaneVectors::PlaceOfClamp(const ir::Inst& inst) const {
+  return ShapeOf(inst.operands[0]).affine() ? 0 : 1;
+}
+
+// No lane of the sequence is beyond the bound, nor has it wrapped around.
+Value LaneVectors::HoldsClamped(const ir::Inst& inst, Value start, int64_t stride) {
   const bool is_signed = inst.op == Opcode::kMinS || inst.op == Opcode::kMaxS;
   const bool is_min = inst.op == Opcode::kMinS || inst.op == Opcode::kMinU;
   auto wide = [&](Value value) {
     return is_signed ? b.CreateSExt(value, b.getInt64Ty()) : b.CreateZExt(value, b.getInt64Ty());
   };
-  const int64_t way = ShapeOf(inst.operands[number]).stride * (width_ - 1);
-  Value first = wide(e.values.Shaped(inst.operands[number]).first),
-        bound = wide(e.values.Get(inst.operands[1 - number]));
+  const int64_t way = stride * (width_ - 1);
+  Value first = wide(start), bound = wide(e.values.Get(inst.operands[1 - PlaceOfClamp(inst)]));
   Value last = b.CreateAdd(first, b.getInt64(static_cast<uint64_t>(way)), "", false, true);
   Value highest = way < 0 ? first : last, lowest = way < 0 ? last : first;
   Value inside = is_min ? b.CreateICmpSLE(highest, bound) : b.CreateICmpSGE(lowest, bound);
@@ -124,8 +132,9 @@ Value LaneVectors::HoldsChosen(const ir::Inst& inst) {
 }
 
 // A 32-bit sequence is one of 64 bits too where it does not wrap around.
-Value LaneVectors::HoldsWidened(const ir::Inst& inst, Value first) {
-  const LaneShape& shape = ShapeOf(inst.results[0]);
+Value LaneVectors::HoldsWidened(const ir::Inst& inst, Value first, int64_t stride) {
+  LaneShape shape = ShapeOf(inst.results[0]);
+  shape.stride = stride;
   const std::optional<int64_t> way = WayOf(shape, 32);
   if (!way) return b.getFalse();
   const bool is_signed = inst.op == Opcode::kSext;

@@ -11,6 +11,7 @@ using ir::ValueId;
 using Value = llvm::Value*;
 
 namespace {
+constexpr size_t kMaxSteps = 16;  // of a value in a trip
 Value Known(llvm::IRBuilder<>& b, Value holds) { return holds != nullptr ? holds : b.getTrue(); }
 }  // namespace
 
@@ -40,9 +41,30 @@ Status LaneVectors::EmitLoop(const LaneRegion::Item& item, const Mask& mask) {
   return {};
 }
 
-// In the loop's head: the parameters of its first block.
+// Whether every trip adds to the parameter what is the same in all lanes.
+bool LaneVectors::GrowsAlike(const LaneRegion::Item& item, size_t number) const {
+  const ValueId param = f.at_block(item.block).params[number];
+  return std::ranges::all_of(region_.levels[item.loop].latches, [&](EdgeRef latch) {
+    ValueId at = f.successors(latch.from)[latch.number].args[number];
+    for (size_t steps = 0; at != param && steps < kMaxSteps; ++steps) {
+      const ir::InstId def = f.at_value(at).def;
+      if (!def.valid()) return false;
+      const ir::Inst& inst = f.at_inst(def);
+      const bool adds = inst.op == ir::Opcode::kAdd && inst.attrs.flags == 0;
+      if (!adds && (inst.op != ir::Opcode::kSub || inst.attrs.flags != 0)) return false;
+      const size_t step = adds && ShapeIn(e, region_, inst.operands[0]).uniform() ? 0 : 1;
+      if (!ShapeIn(e, region_, inst.operands[step]).uniform()) return false;
+      at = inst.operands[1 - step];
+    }
+    return at == param;
+  });
+}
+
+// In the loop's head: the parameters of its first block. `by_distance`: sequences that grow alike are what
+// they began with and the distance of the first lane from there, so that vectors of them are made where they
+// are needed, which is seldom in a loop.
 std::vector<LaneVectors::LoopPhis> LaneVectors::HeadPhis(const LaneRegion::Item& item, const LoopState& state,
-                                                         llvm::BasicBlock* from) {
+                                                         llvm::BasicBlock* from, bool by_distance) {
   auto phi = [&](Value first) {
     llvm::PHINode* made = b.CreatePHI(first->getType(), 2);
     made->addIncoming(first, from);
@@ -52,12 +74,29 @@ std::vector<LaneVectors::LoopPhis> LaneVectors::HeadPhis(const LaneRegion::Item&
   std::vector<LoopPhis> phis;
   for (size_t i = 0; i < params.size(); ++i) {
     const ShapedValue& entering = state.params[i];
-    phis.push_back({phi(entering.value)});
+    const bool is_distant = by_distance && ShapeOf(params[i]).affine() && GrowsAlike(item, i);
+    phis.push_back({is_distant ? nullptr : phi(entering.value)});
     if (ShapeOf(params[i]).affine())
       phis[i].first = phi(entering.first), phis[i].holds = phi(Known(b, entering.holds));
-    e.values.SetShaped(params[i], {phis[i].value, phis[i].first, phis[i].holds});
+    TwoRuns& runs = phis[i].runs = entering.runs;
+    if (runs.second != nullptr) {
+      for (Value& first : runs.first) first = phi(first);
+      runs.holds = phi(Known(b, runs.holds));
+    }
+    e.values.SetShaped(params[i], {phis[i].value, phis[i].first, phis[i].holds, runs});
   }
   return phis;
+}
+
+// A trip that does something else to a value than to step it ends what is known of its runs.
+void LaneVectors::TurnRuns(const TwoRuns& phis, const TwoRuns& turning) {
+  if (phis.second == nullptr) return;
+  const bool stays = turning.second == phis.second && turning.stride == phis.stride;
+  auto turn = [&](Value phi, Value value) {
+    llvm::cast<llvm::PHINode>(phi)->addIncoming(value, b.GetInsertBlock());
+  };
+  for (size_t k = 0; k < 2; ++k) turn(phis.first[k], stays ? turning.first[k] : Literal(phis.first[k], 0));
+  turn(phis.holds, stays ? Known(b, turning.holds) : b.getFalse());
 }
 
 // At the end of a trip: what the next one begins with.
@@ -68,10 +107,12 @@ void LaneVectors::Turn(const LaneRegion::Item& item, const std::vector<LoopPhis>
     turning.push_back(Merge(region_.levels[item.loop].latches, i, ShapeOf(params[i])));
   for (size_t i = 0; i < params.size(); ++i) {
     bool uniform = ShapeOf(params[i]).uniform();
-    phis[i].value->addIncoming(uniform ? turning[i].value : Vector(turning[i].value), b.GetInsertBlock());
+    if (phis[i].value != nullptr)
+      phis[i].value->addIncoming(uniform ? turning[i].value : Vector(turning[i].value), b.GetInsertBlock());
     if (phis[i].first == nullptr) continue;
     phis[i].first->addIncoming(turning[i].first, b.GetInsertBlock());
     phis[i].holds->addIncoming(Known(b, turning[i].holds), b.GetInsertBlock());
+    TurnRuns(phis[i].runs, turning[i].runs);
   }
 }
 
@@ -87,13 +128,20 @@ Status LaneVectors::EmitLoopBody(const LaneRegion::Item& item, const LoopState& 
     made->addIncoming(first, before);
     return made;
   };
-  const std::vector<LoopPhis> phis = HeadPhis(item, state, before);
+  const std::vector<LoopPhis> phis = HeadPhis(item, state, before, true);
   Mask here = state.mask;
   llvm::PHINode* lanes = nullptr;
   if (!loop.turns_together) here.lanes = lanes = phi(state.mask.lanes);
   std::vector<llvm::PHINode*> left, out;
   for (Value lanes_left : state.left) left.push_back(phi(lanes_left));
   for (Value value : state.out) out.push_back(phi(value));
+  const std::vector<ValueId>& params = f.at_block(item.block).params;
+  for (size_t i = 0; i < phis.size(); ++i) {
+    if (phis[i].value != nullptr) continue;
+    Value distance = b.CreateSub(phis[i].first, state.params[i].first);
+    Value value = b.CreateAdd(state.params[i].value, Vector(distance));
+    e.values.SetShaped(params[i], {value, phis[i].first, phis[i].holds, phis[i].runs});
+  }
   TRY_STATUS(EmitLevel(item.loop, here));
 
   Turn(item, phis);

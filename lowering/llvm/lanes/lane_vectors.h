@@ -56,11 +56,14 @@ class LaneVectors {
     std::vector<llvm::Value*> left, out;
   };
   struct LoopPhis {
-    llvm::PHINode *value, *first = nullptr, *holds = nullptr;
+    llvm::PHINode *value = nullptr, *first = nullptr, *holds = nullptr;
+    TwoRuns runs{};  // phi nodes but for the lanes, which stay
   };
   LoopState Entering(const LaneRegion::Item& item, const Mask& mask);
-  std::vector<LoopPhis> HeadPhis(const LaneRegion::Item& item, const LoopState& state,
-                                 llvm::BasicBlock* from);
+  std::vector<LoopPhis> HeadPhis(const LaneRegion::Item& item, const LoopState& state, llvm::BasicBlock* from,
+                                 bool by_distance);
+  bool GrowsAlike(const LaneRegion::Item& item, size_t number) const;
+  void TurnRuns(const TwoRuns& phis, const TwoRuns& turning);
   void Turn(const LaneRegion::Item& item, const std::vector<LoopPhis>& phis);
   Status EmitLoopBody(const LaneRegion::Item& item, const LoopState& state);
   bool PaysToVersion(const LaneRegion::Item& item, const Mask& mask) const;
@@ -208,10 +211,22 @@ class LaneVectors {
   // The lanes are threads of a row of a flat kernel, not of a warp.
   bool OfRow() const { return e.step->tid[0] != nullptr; }
   llvm::Value* Repeated(llvm::Value* lanes, size_t count);
-  llvm::Value* HoldsWidened(const ir::Inst& inst, llvm::Value* first);
-  llvm::Value* HoldsClamped(const ir::Inst& inst);
+  llvm::Value* HoldsWidened(const ir::Inst& inst, llvm::Value* first, int64_t stride);
+  size_t PlaceOfClamp(const ir::Inst& inst) const;
+  llvm::Value* HoldsClamped(const ir::Inst& inst, llvm::Value* start, int64_t stride);
   llvm::Value* HoldsChosen(const ir::Inst& inst);
   llvm::Value* HoldsAfter(const ir::Inst& inst);
+  // two_runs.cpp
+  Result<TwoRuns> RunsOf(const ir::Inst& inst);
+  Result<TwoRuns> EachRunOf(const ir::Inst& inst);
+  TwoRuns ChosenRuns(const ir::Inst& inst);
+  Result<TwoRuns> ClampedRuns(const ir::Inst& inst);
+  bool IsDivided(const ir::Inst& inst) const;
+  Status EmitDivided(const ir::Inst& inst);
+  bool LoadsInRuns(const ir::Inst& load, const TwoRuns& runs) const;
+  bool StoresInRuns(const ir::Inst& store, const TwoRuns& runs) const;
+  Status StoreRuns(const ir::Inst& store, const TwoRuns& runs, const Mask& mask);
+  Status LoadRuns(const ir::Inst& load, const TwoRuns& runs, const Mask& mask);
   Status ChooseBySight(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& together,
                        const std::function<Status()>& apart);
   // Lanes of `second` lie side by side with the last lane, the others with the first.

@@ -34,6 +34,7 @@ class Finder {
 
   RegionFacts Run() {
     facts_.in_words = f_.has_early_exit;
+    for (BlockId block : r_.blocks) FindVectors(block);
     for (BlockId block : r_.blocks) AddBlock(block);
     for (const std::set<uint32_t>& kept : kept_) facts_.kept = std::max(facts_.kept, kept.size());
     return facts_;
@@ -41,13 +42,39 @@ class Finder {
 
  private:
   bool Varies(ValueId value) const { return !ShapeIn(e_, r_, value).uniform(); }
+  bool IsVector(ValueId value) const {
+    return ShapeIn(e_, r_, value).varying() || vectors_.contains(value.index);
+  }
+
+  // Sequences are their first lane's value in addresses, and in what other sequences are computed from.
+  void FindVectors(BlockId block) {
+    for (ir::InstId id : f_.at_block(block).insts) {
+      const ir::Inst& inst = f_.at_inst(id);
+      const bool access = inst.op == Opcode::kLoad || inst.op == Opcode::kStore;
+      const bool by_first = access && FormOf(e_, r_, inst) == LaneForm::kVector;
+      const bool is_sequence =
+          !inst.results.empty() && std::ranges::none_of(inst.results, [&](ValueId result) {
+            return ShapeIn(e_, r_, result).varying();
+          });
+      for (size_t i = 0; i < inst.operands.size(); ++i) {
+        if ((by_first && i == 0) || (!access && is_sequence) || !Varies(inst.operands[i])) continue;
+        vectors_.insert(inst.operands[i].index);
+      }
+      for (const ir::Edge& edge : inst.edges) {
+        const std::vector<ValueId>& params = f_.at_block(edge.to).params;
+        for (size_t i = 0; i < params.size(); ++i) {
+          if (ShapeIn(e_, r_, params[i]).varying()) vectors_.insert(edge.args[i].index);
+        }
+      }
+    }
+  }
 
   // A value from outside a loop that is used in it.
   void Keep(ValueId value, uint32_t used_in) {
     const BlockId made = f_.at_value(value).block;
     for (uint32_t at = used_in; at != 0; at = r_.levels[at].parent) {
       if (made.valid() && r_.level_of[made.index] != LaneRegion::kNone && r_.Contains(at, made)) return;
-      if (Varies(value)) kept_[at].insert(value.index);
+      if (IsVector(value)) kept_[at].insert(value.index);
     }
   }
 
@@ -55,7 +82,7 @@ class Finder {
     const uint32_t level = r_.level_of[block.index];
     if (level != 0 && r_.levels[level].items[0].block == block) {
       for (ValueId param : f_.at_block(block).params) {
-        if (Varies(param)) kept_[level].insert(param.index);
+        if (IsVector(param)) kept_[level].insert(param.index);
       }
     }
     for (ir::InstId id : f_.at_block(block).insts) {
@@ -65,7 +92,7 @@ class Finder {
         for (ValueId arg : edge.args) Keep(arg, level);
       }
       facts_.in_words |= inst.op == Opcode::kTexture;
-      facts_.computed += std::ranges::any_of(inst.results, [&](ValueId result) { return Varies(result); });
+      facts_.computed += std::ranges::any_of(inst.results, [&](ValueId result) { return IsVector(result); });
       if (!ir::IsTerminator(inst.op)) AddForm(inst);
       facts_.words += inst.type == ir::Type::kF32;
       facts_.longs += inst.type == ir::Type::kF64;
@@ -83,6 +110,7 @@ class Finder {
   const FunctionEmitter& e_;
   const ir::Function& f_;
   const LaneRegion& r_;
+  std::set<uint32_t> vectors_;            // sequences of which vectors are needed, and what varies
   std::vector<std::set<uint32_t>> kept_;  // by level
   RegionFacts facts_;
 };

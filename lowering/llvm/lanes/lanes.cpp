@@ -124,16 +124,25 @@ void LaneVectors::Close(const Guard& guard, const std::vector<ValueId>& values,
   llvm::BasicBlock* end = b.GetInsertBlock();
   b.CreateBr(guard.skip);
   b.SetInsertPoint(guard.skip);
+  std::map<Value, Value> joined_values;  // runs of several values are those of the same lanes
   auto join = [&](Value value) -> Value {
     if (value == nullptr || llvm::isa<llvm::Constant>(value)) return value;
+    Value& known = joined_values[value];
+    if (known != nullptr) return known;
     llvm::PHINode* phi = b.CreatePHI(value->getType(), 2);
     phi->addIncoming(value, end);
     phi->addIncoming(llvm::Constant::getNullValue(value->getType()), guard.before);
-    return phi;
+    return known = phi;
   };
   for (ValueId id : values) {
     ShapedValue forms = e.values.Shaped(id);
-    e.values.SetShaped(id, {join(forms.value), join(forms.first), join(forms.holds)});
+    TwoRuns& runs = forms.runs;
+    if (runs.second != nullptr) {
+      for (Value& first : runs.first) first = join(first);
+      runs.second = join(runs.second);
+      runs.holds = join(runs.holds);
+    }
+    e.values.SetShaped(id, {join(forms.value), join(forms.first), join(forms.holds), runs});
   }
   for (EdgeRef edge : edges) {
     Mask& mask = edges_.at(edge);
@@ -155,12 +164,19 @@ void LaneVectors::Close(const Guard& guard, const std::vector<ValueId>& values,
 ShapedValue LaneVectors::Merge(const std::vector<EdgeRef>& edges, size_t number, const LaneShape& shape) {
   auto arg = [&](EdgeRef edge) { return f.successors(edge.from)[edge.number].args[number]; };
   bool same = std::ranges::all_of(edges, [&](EdgeRef edge) { return arg(edge) == arg(edges.front()); });
-  ShapedValue merged = e.values.Shaped(arg(edges.back()));
-  if (!shape.affine()) merged.first = merged.holds = nullptr;
+  // What is the same in all lanes is a sequence too where the others are supposed to be.
+  auto shaped = [&](EdgeRef edge) {
+    ShapedValue value = e.values.Shaped(arg(edge));
+    if (!shape.affine()) return ShapedValue{value.value};
+    if (!value.value->getType()->isVectorTy()) value = {Vector(value.value), value.value, nullptr};
+    return value;
+  };
+  ShapedValue merged = shaped(edges.back());
   if (shape.varying()) merged.value = Vector(merged.value);
   if (same) return merged;
+  merged.runs = {};
   for (size_t i = edges.size() - 1; i-- > 0;) {
-    ShapedValue other = e.values.Shaped(arg(edges[i]));
+    const ShapedValue other = shaped(edges[i]);
     const Mask& mask = edges_.at(edges[i]);
     if (shape.varying()) {
       // A bit, which costs no vector of bits, where it is known that all lanes come this way, or none.

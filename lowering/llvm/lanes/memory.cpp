@@ -74,66 +74,6 @@ Status LaneVectors::Choose(Value holds, const std::function<Status()>& yes, cons
   return {};
 }
 
-// Checks the addresses: one access if the first lane is active and each other has the element after its
-// neighbour's; two accesses if that is so up to some lane, and from there up to the last one: vectors that go
-// over the end of a row, as those that fill a tile mostly do.
-Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask,
-                                  const std::function<Status()>& together,
-                                  const std::function<Status()>& apart) {
-  const ValueId address = inst.operands[0];
-  Value all = e.values.Get(address), first = b.CreateExtractElement(all, uint64_t{0});
-  const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
-  auto elsewhere_than = [&](Value start, int64_t lanes_before) {
-    llvm::SmallVector<llvm::Constant*, 64> distances;
-    for (int64_t lane = 0; lane < static_cast<int64_t>(width_); ++lane) {
-      const uint64_t distance = static_cast<uint64_t>(lane - lanes_before) * bytes;
-      distances.push_back(llvm::ConstantInt::get(
-          start->getType(), llvm::APInt(64, distance).sextOrTrunc(start->getType()->getIntegerBitWidth())));
-    }
-    Value expected = b.CreateAdd(Vector(start), llvm::ConstantVector::get(distances));
-    return b.CreateAnd(b.CreateICmpNE(all, expected), mask.lanes);
-  };
-  auto is_active = [&](unsigned lane) { return b.CreateExtractElement(mask.lanes, uint64_t{lane}); };
-  auto is_none = [&](Value lanes) { return b.CreateNot(NonZero(Bits({lanes}))); };
-  Value elsewhere = elsewhere_than(first, 0);
-  Value holds = b.CreateAnd(is_none(elsewhere), is_active(0));
-  const std::vector<ValueId> results = inst.op == Opcode::kLoad ? inst.results : std::vector<ValueId>{};
-  auto in_pieces = [&]() -> Status {
-    if (!HasMasksFor(inst)) return apart();
-    const unsigned before = width_ - 1;
-    Value last = b.CreateExtractElement(all, uint64_t{before});
-    Value in_neither = b.CreateAnd(elsewhere, elsewhere_than(last, before));
-    Value two = b.CreateAnd(is_none(in_neither), b.CreateAnd(is_active(0), is_active(before)));
-    return Choose(two, [&] { return InTwoRuns(inst, mask, elsewhere); }, apart, results);
-  };
-  ValueMap::Overrides as_sequence(e.values);
-  as_sequence.Set(address, {all, first, e.values.Shaped(address).holds});
-  return Choose(holds, together, in_pieces, results);
-}
-
-Status LaneVectors::InTwoRuns(const ir::Inst& inst, const Mask& mask, Value second) {
-  llvm::BasicBlock* runs = e.body.NewBlock("two_runs");
-  b.CreateBr(runs);
-  b.SetInsertPoint(runs);
-  const ValueId address = inst.operands[0];
-  const Mask masks[] = {{b.CreateAnd(mask.lanes, b.CreateNot(second))}, {second}};
-  Value all = e.values.Get(address), loaded = nullptr;
-  for (unsigned run = 0; run < 2; ++run) {
-    const unsigned before = run == 0 ? 0 : width_ - 1;
-    ValueMap::Overrides as_sequence(e.values);
-    as_sequence.Set(address, {all, b.CreateExtractElement(all, uint64_t{before}), nullptr});
-    if (inst.op == Opcode::kStore) {
-      StoreTogether(inst, masks[run], before);
-      continue;
-    }
-    LoadTogether(inst, masks[run], before);
-    Value here = e.values.Get(inst.results[0]);
-    loaded = run == 0 ? here : b.CreateSelect(second, here, loaded);
-  }
-  if (loaded != nullptr) e.values.Set(inst.results[0], loaded);
-  return {};
-}
-
 // Consecutive lanes are as aligned as the first one, which may be elsewhere.
 void LaneVectors::NoteMisaligned(const ir::Inst& inst, const Mask& mask, bool together) {
   if (e.alignment.notes() == nullptr) return;
@@ -194,7 +134,13 @@ Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   auto strided = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadStrided(inst, lanes); }); };
   if (form == LaneForm::kStrided)
     return Choose(e.values.Shaped(inst.operands[0]).holds, strided, apart, inst.results);
-  return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, inst.results);
+  const ShapedValue address = e.values.Shaped(inst.operands[0]);
+  auto otherwise = [&] {
+    if (!LoadsInRuns(inst, address.runs)) return apart();
+    return Choose(
+        address.runs.holds, [&] { return LoadRuns(inst, address.runs, mask); }, apart, inst.results);
+  };
+  return Choose(address.holds, together, otherwise, inst.results);
 }
 
 void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before) {
@@ -266,7 +212,12 @@ Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
   };
   auto together = [&] { return form == LaneForm::kStrided ? unless_alone(strided) : unless_alone(whole); };
   if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
-  return Choose(e.values.Shaped(inst.operands[0]).holds, together, apart, {});
+  const ShapedValue address = e.values.Shaped(inst.operands[0]);
+  auto otherwise = [&] {
+    if (!StoresInRuns(inst, address.runs)) return apart();
+    return Choose(address.runs.holds, [&] { return StoreRuns(inst, address.runs, mask); }, apart, {});
+  };
+  return Choose(address.holds, together, otherwise, {});
 }
 
 // How far the lane's element is from the first lane's: a stride, or one after the other where that was seen.

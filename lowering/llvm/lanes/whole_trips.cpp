@@ -183,7 +183,7 @@ Status LaneVectors::EmitWholeTrips(const LaneRegion::Item& item, const LoopState
   b.SetInsertPoint(head);
   LoopState whole = state;
   whole.mask = {llvm::Constant::getAllOnesValue(state.mask.lanes->getType()), b.getTrue()};
-  const std::vector<LoopPhis> phis = HeadPhis(item, whole, before);
+  const std::vector<LoopPhis> phis = HeadPhis(item, whole, before, false);
   LoopState at_head = whole, at_end = whole;
   for (size_t i = 0; i < phis.size(); ++i) at_head.params[i] = {phis[i].value, phis[i].first, phis[i].holds};
   {

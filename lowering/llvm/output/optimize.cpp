@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "lowering/llvm/output/mask_words.h"
+#include "lowering/llvm/output/rare_blocks.h"
 #include "lowering/llvm/output/unrolling.h"
 #include "lowering/llvm/output/unused_lanes.h"
 
@@ -46,7 +47,7 @@ constexpr std::string_view kFull =
     "function<eager-inv>("
     "  loop-vectorize,keep-long-loops,loop-unroll<O3>,"
     "  sroa<modify-cfg>,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "  loop-mssa(licm),div-rem-pairs"
+    "  loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs"
     "),globaldce";
 
 std::string_view PipelineOf(int level) { return level <= 0 ? kInline : level == 1 ? kQuick : kFull; }
@@ -58,6 +59,8 @@ bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
     passes.addPass(KeepSteps());
   } else if (name == "drop-unused-lanes") {
     passes.addPass(DropUnusedLanes());
+  } else if (name == "sink-into-rare-blocks") {
+    passes.addPass(SinkIntoRareBlocks());
   } else {
     return false;
   }

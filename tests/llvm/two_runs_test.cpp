@@ -1,0 +1,259 @@
+// Vectors at an edge of the data, of which some lanes are clamped, choose another distance, or are on the
+// next row of a tile: two runs of memory.
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "lowering/llvm/module/lane_report.h"
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+// (in, out, u32 a, u32 b); %i is the thread's number in the grid.
+std::string Kernel(const std::string& body) {
+  return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pa, .param .u32 pb)
+{
+  .reg .pred %p<8>; .reg .b32 %i, %a, %b, %r<24>; .reg .b64 %in, %out, %at, %d<8>;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %a, [pa];
+  ld.param.u32 %b, [pb];
+  mov.u32 %r0, %ctaid.x;
+  mov.u32 %r1, %ntid.x;
+  mov.u32 %r2, %tid.x;
+  mad.lo.s32 %i, %r0, %r1, %r2;
+)" + body +
+         "DONE:\n  ret;\n}\n";
+}
+
+// Of a threads, each takes b steps of a words: out = 3 * left + 5 * right + itself.
+const std::string kNeighbours = Kernel(R"(
+  setp.ge.s32 %p0, %i, %a;
+  @%p0 bra DONE;
+  setp.gt.s32 %p1, %i, 0;
+  selp.b32 %r3, -1, 0, %p1;
+  add.s32 %r4, %i, %r3;
+  add.s32 %r5, %i, 1;
+  setp.lt.s32 %p2, %r5, %a;
+  selp.u32 %r6, 1, 0, %p2;
+  add.s32 %r7, %i, %r6;
+  mov.u32 %r8, 0;
+  mov.u32 %r9, %i;
+AGAIN:
+  mul.wide.s32 %d0, %r4, 4;
+  add.s64 %d1, %in, %d0;
+  ld.global.u32 %r10, [%d1];
+  mul.wide.s32 %d2, %r7, 4;
+  add.s64 %d3, %in, %d2;
+  ld.global.u32 %r11, [%d3];
+  mul.wide.s32 %d4, %r9, 4;
+  add.s64 %d5, %in, %d4;
+  ld.global.u32 %r12, [%d5];
+  mad.lo.u32 %r12, %r10, 3, %r12;
+  mad.lo.u32 %r12, %r11, 5, %r12;
+  add.s64 %d6, %out, %d4;
+  st.global.u32 [%d6], %r12;
+  add.s32 %r4, %r4, %a;
+  add.s32 %r7, %r7, %a;
+  add.s32 %r9, %r9, %a;
+  add.s32 %r8, %r8, 1;
+  setp.lt.s32 %p3, %r8, %b;
+  @%p3 bra AGAIN;
+)");
+
+// out[i] = in[min(max(i + b, 0), a - 1)]
+const std::string kClamped = Kernel(R"(
+  add.s32 %r3, %i, %b;
+  max.s32 %r3, %r3, 0;
+  sub.s32 %r4, %a, 1;
+  min.s32 %r3, %r3, %r4;
+  mul.wide.s32 %d0, %r3, 4;
+  add.s64 %d1, %in, %d0;
+  ld.global.u32 %r5, [%d1];
+  mul.wide.s32 %d2, %i, 4;
+  add.s64 %d3, %out, %d2;
+  st.global.u32 [%d3], %r5;
+)");
+
+// out[i / a * b + i % a] = in[i / a * 100 + i % a]; `divide` makes %r4 of %i.
+std::string Tile(const std::string& divide) {
+  return Kernel(divide + R"(
+  mul.lo.s32 %r5, %r4, %a;
+  sub.s32 %r6, %i, %r5;
+  mad.lo.s32 %r7, %r4, 100, %r6;
+  mul.wide.s32 %d0, %r7, 4;
+  add.s64 %d1, %in, %d0;
+  ld.global.u32 %r8, [%d1];
+  mad.lo.s32 %r9, %r4, %b, %r6;
+  mul.wide.s32 %d2, %r9, 4;
+  add.s64 %d3, %out, %d2;
+  st.global.u32 [%d3], %r8;
+)");
+}
+const std::string kBySigned = "  div.s32 %r4, %i, %a;\n", kByUnsigned = "  div.u32 %r4, %i, %a;\n",
+                  kBy20 =
+                      "  mul.hi.s32 %r10, %i, 1717986919;\n  shr.u32 %r11, %r10, 31;\n"
+                      "  shr.s32 %r12, %r10, 3;\n  add.s32 %r4, %r12, %r11;\n",
+                  kBy70 =
+                      "  mul.hi.s32 %r10, %i, -368140053;\n  add.s32 %r10, %r10, %i;\n"
+                      "  shr.u32 %r11, %r10, 31;\n  shr.s32 %r12, %r10, 6;\n  add.s32 %r4, %r12, %r11;\n",
+                  kBy36 =
+                      "  shr.u32 %r10, %i, 2;\n  mul.hi.u32 %r11, %r10, 954437177;\n"
+                      "  shr.u32 %r4, %r11, 1;\n";
+
+constexpr uint32_t kWords = 4096;
+using Words = std::vector<uint32_t>;
+
+struct Launch {
+  uint32_t grid, block, a, b;
+};
+
+Words Run(const ptx2cpu_kernel& kernel, const Launch& launch, const Words& in) {
+  Words out(kWords, 7);
+  struct {
+    const uint32_t* in;
+    uint32_t* out;
+    uint32_t a, b;
+  } params{in.data(), out.data(), launch.a, launch.b};
+  const auto error = rt::Launch(kernel, {{launch.grid, 1, 1}, {launch.block, 1, 1}, 0},
+                                std::as_bytes(std::span(&params, 1)), {.max_workers = 1});
+  if (error) FAIL(error->message);
+  return out;
+}
+
+using Computes = std::function<void(const Launch&, const Words&, Words&)>;
+
+void Check(const std::string& ptx, const std::vector<Launch>& launches, const Computes& computes) {
+  Words in(kWords);
+  for (uint32_t i = 0; i < kWords; ++i) in[i] = i * 2654435761u;
+  const ir::Module module = BuildKernel(ptx, "k");
+  for (const uint32_t width : {1u, 4u, 8u, 16u, 32u, 64u}) {
+    for (const std::string target : {"native", "x86-64-v3"}) {
+      auto jit = lowering::Jit::Create(
+          {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget(target), .lane_width = width});
+      REQUIRE(jit);
+      auto compiled = (*jit)->Add(module);
+      if (!compiled) FAIL(compiled.error().Render());
+      for (const Launch& launch : launches) {
+        INFO("width " << width << ", " << target << ", blocks " << launch.grid << " of " << launch.block
+                      << ", a = " << launch.a << ", b = " << static_cast<int32_t>(launch.b));
+        Words expected(kWords, 7);
+        computes(launch, in, expected);
+        CHECK(Run(*compiled->kernel, launch, in) == expected);
+      }
+    }
+  }
+}
+
+lowering::LaneReport::Loop ReportOf(const std::string& ptx) {
+  auto jit = lowering::Jit::Create(
+      {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4"), .lane_width = 16});
+  REQUIRE(jit);
+  const auto report = (*jit)->ReportLanes(BuildKernel(ptx, "k"), "k");
+  REQUIRE(report);
+  REQUIRE(report->loops.size() == 1);
+  return report->loops[0];
+}
+
+}  // namespace
+
+TEST_CASE("neighbours of words at an edge are two runs, in each trip of a loop", "[runs]") {
+  Check(kNeighbours,
+        {{1, 96, 96, 3}, {2, 64, 100, 4}, {3, 32, 65, 2}, {1, 40, 1, 5}, {2, 77, 130, 1}, {1, 128, 2, 2}},
+        [](const Launch& launch, const Words& in, Words& out) {
+          const uint32_t n = launch.a;
+          for (uint32_t i = 0; i < std::min(n, launch.grid * launch.block); ++i) {
+            for (uint32_t z = 0; z < launch.b; ++z) {
+              const uint32_t left = i > 0 ? i - 1 : i, right = i + 1 < n ? i + 1 : i;
+              out[i + z * n] = in[left + z * n] * 3 + in[right + z * n] * 5 + in[i + z * n];
+            }
+          }
+        });
+  const lowering::LaneReport::Loop loop = ReportOf(kNeighbours);
+  CHECK(loop.loads.consecutive == 3);
+  CHECK(loop.loads.tested == 0);
+}
+
+TEST_CASE("indices that are clamped on both sides are two runs", "[runs]") {
+  std::vector<Launch> launches;
+  for (const int shift : {-40, -3, -1, 0, 1, 2, 5, 33}) {
+    for (const uint32_t n : {1u, 5u, 64u, 100u, 128u})
+      launches.push_back({2, 64, n, static_cast<uint32_t>(shift)});
+  }
+  Check(kClamped, launches, [](const Launch& launch, const Words& in, Words& out) {
+    for (uint32_t i = 0; i < launch.grid * launch.block; ++i) {
+      const int at = static_cast<int>(i) + static_cast<int>(launch.b), last = static_cast<int>(launch.a) - 1;
+      out[i] = in[static_cast<size_t>(std::min(std::max(at, 0), last))];
+    }
+  });
+  CHECK(ReportOf(kClamped).loads.consecutive == 1);
+}
+
+TEST_CASE("rows of a tile that threads in one line fill are runs", "[runs]") {
+  const Computes tile = [](const Launch& launch, const Words& in, Words& out) {
+    for (uint32_t i = 0; i < launch.grid * launch.block; ++i) {
+      const uint32_t row = i / launch.a, column = i % launch.a;
+      out[row * launch.b + column] = in[row * 100 + column];
+    }
+  };
+  for (const std::string& divide : {kBySigned, kByUnsigned})
+    Check(Tile(divide), {{1, 96, 20, 20}, {2, 64, 18, 19}, {3, 33, 70, 70}, {1, 64, 5, 8}, {1, 128, 99, 100}},
+          tile);
+  struct Divisor {
+    std::string divide;
+    uint32_t number;
+  };
+  for (const auto& [divide, number] : {Divisor{kBy20, 20}, {kBy70, 70}, {kBy36, 36}}) {
+    INFO("by " << number);
+    Check(Tile(divide), {{1, 96, number, number}, {3, 64, number, number + 3}}, tile);
+    const lowering::LaneReport::Loop loop = ReportOf(Tile(divide));
+    CHECK(loop.loads.consecutive == 1);
+    CHECK(loop.stores.consecutive == 1);
+  }
+}
+
+// Ends of 32 bits, where a quotient of what wraps around steps back, and numbers below 0.
+TEST_CASE("quotients of sequences that wrap around are those of each lane", "[runs]") {
+  for (const std::string type : {"s32", "u32"}) {
+    const std::string ptx = Kernel("  add.s32 %r3, %i, %b;\n  div." + type + " %r4, %r3, %a;\n  rem." + type +
+                                   R"( %r5, %r3, %a;
+  and.b32 %r6, %r4, 1023;
+  and.b32 %r7, %r5, 1023;
+  add.s32 %r8, %r4, %r5;
+  mul.wide.s32 %d0, %i, 8;
+  add.s64 %d1, %out, %d0;
+  st.global.v2.u32 [%d1], {%r6, %r7};
+  setp.gt.u32 %p0, %r8, 1000;
+  @%p0 bra DONE;
+  mul.wide.s32 %d2, %r8, 4;
+  add.s64 %d3, %in, %d2;
+  ld.global.u32 %r9, [%d3];
+  st.global.u32 [%d1], %r9;
+)");
+    Check(ptx,
+          {{1, 96, 20, ~0u - 30},
+           {1, 96, 20, 0x7fffffd0},
+           {1, 96, ~0u - 2, ~0u - 30},
+           {1, 96, 0, 3},
+           {1, 64, 70, 5}},
+          [&](const Launch& launch, const Words& in, Words& out) {
+            for (uint32_t i = 0; i < launch.grid * launch.block; ++i) {
+              const uint32_t x = i + launch.b;
+              uint32_t quotient = ~0u, rest = ~0u;  // by 0, as an H200 has them
+              if (launch.a != 0 && type == "u32") quotient = x / launch.a, rest = x % launch.a;
+              if (launch.a != 0 && type == "s32") {
+                const int64_t y = static_cast<int32_t>(x), by = static_cast<int32_t>(launch.a);
+                quotient = static_cast<uint32_t>(y / by);
+                rest = static_cast<uint32_t>(y % by);
+              }
+              out[2 * i] = quotient & 1023;
+              out[2 * i + 1] = rest & 1023;
+              if (quotient + rest <= 1000) out[2 * i] = in[quotient + rest];
+            }
+          });
+  }
+}
