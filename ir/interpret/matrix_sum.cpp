@@ -140,7 +140,9 @@ uint64_t FloatSum(const matrix::Product& form, std::span<const FactorPair> pairs
   const bool of_bytes = matrix::InfoOf(form.a).bits == 8;
   const uint64_t result =
       SumOfTerms(terms, format, of_bytes ? kBitsBelowOfBytes : kBitsBelow, form.c == Element::kF16);
-  const int cut = of_bytes && form.c == Element::kF32 ? format.mantissa_bits - kBitsBelowOfBytes : 0;
+  const bool is_nan = (result & 0x7fffffff) > 0x7f800000;  // of f32; its payload is all ones
+  const int cut =
+      of_bytes && form.c == Element::kF32 && !is_nan ? format.mantissa_bits - kBitsBelowOfBytes : 0;
   return result >> cut << cut;
 }
 

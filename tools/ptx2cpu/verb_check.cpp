@@ -64,7 +64,8 @@ KernelReport CheckKernel(const lowering::PtxModule& module, const std::string& n
     for (const ir::Inst& inst : function.insts) {
       const std::string_view ptx_name = ir::PtxName(inst.op, inst.attrs.flags);
       if (IsApproximate(inst)) report.approximate.insert(ptx_name);
-      if (IsFunctional(inst)) report.functional.insert(ptx_name.empty() ? "tcgen05" : ptx_name);
+      if (IsFunctional(inst))
+        report.functional.insert(inst.op == ir::Opcode::kTensorMemory ? "tcgen05" : ptx_name);
     }
   }
   return report;
