@@ -17,7 +17,8 @@
 //
 // A thread takes the trips that it took before; between two of them the others take theirs, which nothing
 // orders. What a thread carries from trip to trip is in slots, so the loop must be short and carry little.
-// All threads of the block must come to the loop, but for the branch in front of it that skips it.
+// All threads of the block must come to the loop, but for the branch in front of it that skips it; none may
+// wait before it.
 #include <algorithm>
 #include <optional>
 
@@ -236,8 +237,32 @@ class Interchanger {
 
 }  // namespace
 
+namespace {
+
+// Does the block yield in a loop without a boundary? Threads that wait there do not come to what follows with
+// the others.
+bool ThreadsWaitApart(const ir::Function& f) {
+  const std::vector<std::vector<BlockId>> predecessors = ir::Predecessors(f);
+  return std::ranges::any_of(ir::ReversePostOrder(f), [&](BlockId waits) {
+    const auto first = [&](BlockId block) { return f.at_inst(f.at_block(block).insts.front()).op; };
+    if (!ir::IsYield(first(waits))) return false;
+    std::vector<BlockId> loop{f.successors(waits)[0].to, waits};
+    for (size_t n = 1; n < loop.size(); ++n) {
+      const Opcode op = first(loop[n]);
+      if (ir::IsCollective(op) || (ir::IsBarrier(op) && !ir::IsYield(op))) return false;
+      for (BlockId from : predecessors[loop[n].index]) {
+        if (std::ranges::find(loop, from) == loop.end()) loop.push_back(from);
+      }
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
 Status InterchangeLoops(ir::Module&, ir::Function& f, const PassOptions& options) {
   if (!f.is_kernel || f.resumes > ir::Resumes::kBlocks) return {};
+  if (f.resumes == ir::Resumes::kBlocks && ThreadsWaitApart(f)) return {};
   if (!analysis::Loops(analysis::BuildCfg(f)).loops.empty()) Interchanger(f, options).Run();
   return {};
 }
