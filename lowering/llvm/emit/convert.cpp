@@ -2,6 +2,8 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include <cmath>
+
 #include "lowering/llvm/emit/float_rounding.h"
 #include "lowering/llvm/emit/warps.h"
 
@@ -87,6 +89,42 @@ Status EmitFRound(Site& s) {
 }
 
 namespace {
+
+// Lanes of a vector to integers of 32 or 64 bits, out of range to the nearest bound, NaN to 0. LLVM takes
+// vectors of its own saturating conversion apart, an element at a time.
+Value SaturateLanes(Site& s, Floats& floats, Value value, unsigned width, bool is_signed) {
+  llvm::Type* to = ShapedLike(value, s.e.I(width));
+  Value above = floats.Constant(value, std::ldexp(1.0, int(width) - (is_signed ? 1 : 0)));
+  uint64_t most = ~uint64_t{0} >> (is_signed ? 65 - width : 64 - width);
+  // Freeze: what a lane out of range converts to is chosen below.
+  Value result = s.b.CreateFreeze(is_signed ? s.b.CreateFPToSI(value, to) : s.b.CreateFPToUI(value, to));
+  result = s.b.CreateSelect(s.b.CreateFCmpOGE(value, above), Literal(result, most), result);
+  if (!is_signed) {
+    return s.b.CreateSelect(s.b.CreateFCmpOGT(value, floats.Constant(value, 0)), result, Literal(result, 0));
+  }
+  Value below = floats.Constant(value, std::ldexp(-1.0, int(width) - 1));
+  result = s.b.CreateSelect(s.b.CreateFCmpOLT(value, below), Literal(result, most + 1), result);
+  return s.b.CreateSelect(s.b.CreateFCmpUNO(value, value), Literal(result, 0), result);
+}
+
+// The same for 8 and 16 bits, whose bounds lie within those of 32.
+Value SaturateNarrowLanes(Site& s, Floats& floats, Value value, unsigned width, bool is_signed) {
+  Value wide = SaturateLanes(s, floats, value, 32, true);
+  int64_t most = (int64_t{1} << (width - (is_signed ? 1 : 0))) - 1, least = is_signed ? -most - 1 : 0;
+  wide = s.b.CreateBinaryIntrinsic(intrinsic::smin, wide, Literal(wide, uint64_t(most)));
+  wide = s.b.CreateBinaryIntrinsic(intrinsic::smax, wide, Literal(wide, uint32_t(least)));
+  return s.b.CreateTrunc(wide, ShapedLike(value, s.e.I(width)));
+}
+
+Value Saturate(Site& s, Floats& floats, Value value, unsigned width, bool is_signed) {
+  if (value->getType()->isVectorTy()) {
+    return width < 32 ? SaturateNarrowLanes(s, floats, value, width, is_signed)
+                      : SaturateLanes(s, floats, value, width, is_signed);
+  }
+  return s.b.CreateIntrinsic(is_signed ? intrinsic::fptosi_sat : intrinsic::fptoui_sat,
+                             {s.e.I(width), value->getType()}, {value});
+}
+
 Status ToInteger(Site& s, bool is_signed) {
   Floats floats(s);
   unsigned width = s.Width();
@@ -94,9 +132,7 @@ Status ToInteger(Site& s, bool is_signed) {
   Value value = floats.ToF32(Input(s, floats, 0, s.inst.from), s.inst.from);
   Rounding mode = ModeOf(s, Rounding::kTowardZero);
   if (mode != Rounding::kTowardZero) value = ToIntegral(s, value, mode);
-  llvm::Type* to = ShapedLike(value, s.e.I(width));
-  Value result = s.b.CreateIntrinsic(is_signed ? intrinsic::fptosi_sat : intrinsic::fptoui_sat,
-                                     {to, value->getType()}, {value});
+  Value result = Saturate(s, floats, value, width, is_signed);
   if (s.inst.from == Type::kF64 || width == 64) {  // the top bit is set for NaN, else 0
     Value nan = s.b.CreateFCmpUNO(value, value);
     result = s.b.CreateSelect(nan, Literal(result, uint64_t{1} << (width - 1)), result);
