@@ -92,7 +92,7 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
   if (address.affine() && address.stride == static_cast<int64_t>(bits / 8 * count)) return LaneForm::kVector;
   if (IsShortStride(e, address, inst)) return LaneForm::kStrided;
   if (IsInGroups(e, region, inst)) return LaneForm::kInGroups;
-  const bool is_gathered = bits >= 32 || (inst.op == Opcode::kLoad && BitsOfGatheredWord(inst) != 0);
+  const bool is_gathered = bits >= 32 || (inst.op == Opcode::kLoad && IsGathered(inst));
   if (count > 1 && !is_gathered) return LaneForm::kEachLane;
   // Sequences that parted lanes have brought together mostly are one still (where every lane took as many
   // trips).
@@ -138,6 +138,8 @@ unsigned BitsOfGatheredWord(const ir::Inst& load) {
   const bool is_aligned = load.attrs.align == 0 || load.attrs.align >= bytes || load.results.size() == 1;
   return std::has_single_bit(bytes) && bytes <= 8 && is_aligned ? std::max(32u, 8 * bytes) : 0;
 }
+
+bool IsGathered(const ir::Inst& load) { return ir::Bits(load.type) >= 32 || BitsOfGatheredWord(load) != 0; }
 
 std::optional<analysis::LaneGroups> GroupsOfAccess(const LaneRegion& region, const ir::Inst& access) {
   const auto pattern = region.patterns.find(access.operands[0].index);

@@ -50,6 +50,8 @@ int64_t ElementsApart(const LaneShape& address, const ir::Inst& access);
 // Machines gather words: the aligned one that holds all of what a load of less than 32 bits an element reads.
 // 0: none does.
 unsigned BitsOfGatheredWord(const ir::Inst& load);
+// Whether machines gather what a load reads.
+bool IsGathered(const ir::Inst& load);
 // Lane by lane: whether to find the next lane takes longer than what the lane does.
 bool IsShortTurn(const FunctionEmitter& e, const ir::Inst& inst);
 // Of a kInGroups access.

@@ -126,7 +126,10 @@ Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   if (form == LaneForm::kUniform) return EmitScalar(inst);
   const bool is_run = form == LaneForm::kVector || form == LaneForm::kStrided;
   if (!is_run && LoadKnown(inst, mask)) return {};
-  auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Gather(inst, lanes); }); };
+  auto apart = [&] {
+    if (!IsGathered(inst)) return EmitEachLane(inst, mask);
+    return Apart(inst, mask, [&](const Mask& lanes) { Gather(inst, lanes); });
+  };
   if (form == LaneForm::kGather) return apart();
   if (form == LaneForm::kInGroups) return InGroups(inst, mask, apart);
   auto together = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadTogether(inst, lanes); }); };
