@@ -96,7 +96,7 @@ class PlainJob final : public LaunchJob {
   };
 
   bool RunBlocks(unsigned worker, Arena& arena) override;
-  void RunChunk(ptx2cpu_block& block, Chunk chunk);
+  void RunChunk(ptx2cpu_block& block, Chunk chunk, ptx2cpu_block_function run_block);
   void AskForHelp(unsigned worker, double per_block);
   void AskForMore(double per_block);
   void Divide(unsigned worker);
@@ -210,14 +210,14 @@ bool PlainJob::Await() const {
 
 // Divisions once per chunk, and what is the same for a row once per row: they would be half the cost of a
 // tiny block. Not inlined: a function that calls sigsetjmp keeps fewer values of the loop in registers.
-[[gnu::noinline]] void PlainJob::RunChunk(ptx2cpu_block& block, Chunk chunk) {
+[[gnu::noinline]] void PlainJob::RunChunk(ptx2cpu_block& block, Chunk chunk,
+                                          ptx2cpu_block_function run_block) {
   auto [first, count] = chunk;
   const Dim3 grid = shape().grid;
   const uint64_t plane = uint64_t{grid.x} * grid.y, rest = first % plane;
   const bool resets_live = (kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0;
   const bool checks = check::Wanted();
   const bool allocates = (kernel().flags & PTX2CPU_KERNEL_HAS_TENSOR_MEMORY) != 0;
-  const ptx2cpu_block_function run_block = code_.load(std::memory_order_acquire)->run_block;
   auto x = static_cast<uint32_t>(rest % grid.x), y = static_cast<uint32_t>(rest / grid.x),
        z = static_cast<uint32_t>(first / plane);
   while (count != 0) {
@@ -277,6 +277,7 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
   if (expected != 0 && parts_ != nullptr) grain = Grain(part, home, expected);
   uint64_t worth_taking = 0, blocks = 0;
   double seconds = 0;  // that the blocks took
+  const ptx2cpu_kernel* running = &kernel();
   while (!failed() && !(helper && ThreadPool::Get().OtherWorkWaits())) {
     const Chunk chunk = parts_ == nullptr ? ClaimAlone(grain) : Claim(part, grain, worth_taking);
     if (chunk.count == 0) {
@@ -286,7 +287,10 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     }
     any = true;
     const Clock::time_point start = total_ == 1 ? Clock::time_point{} : Clock::now();
-    RunChunk(block, chunk);
+    const ptx2cpu_kernel* code = code_.load(std::memory_order_acquire);
+    // What waits does what the code that left it does; other code may defer other atomics.
+    if (std::exchange(running, code) != code) deferred.Finish();
+    RunChunk(block, chunk, code->run_block);
     if (total_ == 1) break;
     if (later_ != nullptr) [[unlikely]]
       LookForLaterCode();

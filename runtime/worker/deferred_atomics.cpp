@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <span>
@@ -24,75 +25,89 @@ void Replace(std::atomic_ref<Word> word, Combine combine) {
   }
 }
 
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+// What is in memory, combined with a value: by an instruction where processors have one, else by a loop.
 template <typename Word>
-Word Combined(Word old, Word value, uint32_t operation) {
+struct Operation {
+  ptx2cpu_deferred_form form;
+  Word neutral;  // changes nothing
+  Word (*combined)(Word old, Word value);
+  void (*combine)(std::atomic_ref<Word> word, Word value);
+};
+
+template <typename Word, Word (*combined)(Word, Word)>
+void InLoop(std::atomic_ref<Word> word, Word value) {
+  Replace(word, [value](Word old) { return combined(old, value); });
+}
+template <typename Word>
+Word Least(Word a, Word b) {
+  return std::min(a, b);
+}
+template <typename Word>
+Word Greatest(Word a, Word b) {
+  return std::max(a, b);
+}
+template <typename Word>
+Word LeastSigned(Word a, Word b) {
   using Signed = std::make_signed_t<Word>;
-  const auto as_signed = [](Word bits) { return static_cast<Signed>(bits); };
-  switch (static_cast<ptx2cpu_deferred_form>(operation)) {
-    case PTX2CPU_DEFERRED_ADD:
-      return old + value;
-    case PTX2CPU_DEFERRED_AND:
-      return old & value;
-    case PTX2CPU_DEFERRED_OR:
-      return old | value;
-    case PTX2CPU_DEFERRED_XOR:
-      return old ^ value;
-    case PTX2CPU_DEFERRED_MIN_S:
-      return as_signed(old) < as_signed(value) ? old : value;
-    case PTX2CPU_DEFERRED_MIN_U:
-      return std::min(old, value);
-    case PTX2CPU_DEFERRED_MAX_S:
-      return as_signed(old) < as_signed(value) ? value : old;
-    case PTX2CPU_DEFERRED_MAX_U:
-      return std::max(old, value);
-    case PTX2CPU_DEFERRED_64:
-    case PTX2CPU_DEFERRED_FADD:
-    case PTX2CPU_DEFERRED_FLUSH:
-      break;  // no operations of integers
-  }
-  return old;
+  return static_cast<Signed>(a) < static_cast<Signed>(b) ? a : b;
+}
+template <typename Word>
+Word GreatestSigned(Word a, Word b) {
+  using Signed = std::make_signed_t<Word>;
+  return static_cast<Signed>(a) < static_cast<Signed>(b) ? b : a;
 }
 
-// Without a loop where processors have an instruction for it.
 template <typename Word>
-void Combine(uint64_t address, Word value, uint32_t operation) {
-  std::atomic_ref<Word> word(*reinterpret_cast<Word*>(address));
-  constexpr auto relaxed = std::memory_order_relaxed;
-  if (operation == PTX2CPU_DEFERRED_ADD)
-    word.fetch_add(value, relaxed);
-  else if (operation == PTX2CPU_DEFERRED_AND)
-    word.fetch_and(value, relaxed);
-  else if (operation == PTX2CPU_DEFERRED_OR)
-    word.fetch_or(value, relaxed);
-  else if (operation == PTX2CPU_DEFERRED_XOR)
-    word.fetch_xor(value, relaxed);
-  else
-    Replace(word, [&](Word old) { return Combined(old, value, operation); });
+constexpr Word kAllOnes = std::numeric_limits<Word>::max();
+
+// By form.
+template <typename Word>
+constexpr Operation<Word> kOperations[] = {
+    {PTX2CPU_DEFERRED_ADD, 0, [](Word a, Word b) -> Word { return a + b; },
+     [](std::atomic_ref<Word> word, Word value) { word.fetch_add(value, kRelaxed); }},
+    {PTX2CPU_DEFERRED_AND, kAllOnes<Word>, [](Word a, Word b) -> Word { return a & b; },
+     [](std::atomic_ref<Word> word, Word value) { word.fetch_and(value, kRelaxed); }},
+    {PTX2CPU_DEFERRED_OR, 0, [](Word a, Word b) -> Word { return a | b; },
+     [](std::atomic_ref<Word> word, Word value) { word.fetch_or(value, kRelaxed); }},
+    {PTX2CPU_DEFERRED_XOR, 0, [](Word a, Word b) -> Word { return a ^ b; },
+     [](std::atomic_ref<Word> word, Word value) { word.fetch_xor(value, kRelaxed); }},
+    {PTX2CPU_DEFERRED_MIN_S, kAllOnes<Word> / 2, LeastSigned<Word>, InLoop<Word, LeastSigned<Word>>},
+    {PTX2CPU_DEFERRED_MIN_U, kAllOnes<Word>, Least<Word>, InLoop<Word, Least<Word>>},
+    {PTX2CPU_DEFERRED_MAX_S, kAllOnes<Word> / 2 + 1, GreatestSigned<Word>,
+     InLoop<Word, GreatestSigned<Word>>},
+    {PTX2CPU_DEFERRED_MAX_U, 0, Greatest<Word>, InLoop<Word, Greatest<Word>>},
+};
+template <typename Word>
+constexpr bool kAreInOrder = [] {
+  for (size_t n = 0; n < std::size(kOperations<Word>); ++n) {
+    if (kOperations<Word>[n].form != n) return false;
+  }
+  return true;
+}();
+static_assert(kAreInOrder<uint32_t> && kAreInOrder<uint64_t>);
+
+template <typename Word>
+const Operation<Word>& OperationOf(uint32_t form) {
+  return kOperations<Word>[form & (PTX2CPU_DEFERRED_64 - 1)];
 }
+bool IsWide(uint32_t form) { return (form & PTX2CPU_DEFERRED_64) != 0; }
 
 // What changes nothing; of 32-bit words in the low half.
-template <typename Word, typename Signed>
-uint64_t Neutral(uint32_t operation) {
-  if (operation == PTX2CPU_DEFERRED_AND || operation == PTX2CPU_DEFERRED_MIN_U)
-    return std::numeric_limits<Word>::max();
-  if (operation == PTX2CPU_DEFERRED_MIN_S) return static_cast<Word>(std::numeric_limits<Signed>::max());
-  if (operation == PTX2CPU_DEFERRED_MAX_S) return static_cast<Word>(std::numeric_limits<Signed>::min());
-  return 0;
+uint64_t Neutral(uint32_t form) {
+  return IsWide(form) ? OperationOf<uint64_t>(form).neutral : OperationOf<uint32_t>(form).neutral;
 }
 
-uint64_t Neutral(uint32_t form) {
-  const uint32_t operation = form & ~uint32_t{PTX2CPU_DEFERRED_64};
-  return (form & PTX2CPU_DEFERRED_64) != 0 ? Neutral<uint64_t, int64_t>(operation)
-                                           : Neutral<uint32_t, int32_t>(operation);
+template <typename Word>
+void CombineInMemory(const ptx2cpu_deferred_entry& entry, uint32_t form) {
+  OperationOf<Word>(form).combine(std::atomic_ref<Word>(*reinterpret_cast<Word*>(entry.address)),
+                                  static_cast<Word>(entry.value));
 }
 
 void Apply(const ptx2cpu_deferred_entry& entry, uint32_t form) {
   if (entry.address == 0 || entry.value == Neutral(form)) return;
-  const uint32_t operation = form & ~uint32_t{PTX2CPU_DEFERRED_64};
-  if ((form & PTX2CPU_DEFERRED_64) != 0)
-    Combine<uint64_t>(entry.address, entry.value, operation);
-  else
-    Combine<uint32_t>(entry.address, static_cast<uint32_t>(entry.value), operation);
+  IsWide(form) ? CombineInMemory<uint64_t>(entry, form) : CombineInMemory<uint32_t>(entry, form);
 }
 
 // Neither entries nor their bounds.
@@ -113,7 +128,7 @@ void ApplyAll(ptx2cpu_deferred_head* head) {
 // The bounds of what waits, with one more word.
 void Include(ptx2cpu_deferred_head& head, uint64_t address, uint32_t form) {
   head.lowest = std::min(head.lowest, address);
-  head.end = std::max(head.end, address + ((form & PTX2CPU_DEFERRED_64) != 0 ? 8 : 4));
+  head.end = std::max(head.end, address + (IsWide(form) ? 8 : 4));
   head.form = form;
 }
 
@@ -152,7 +167,7 @@ void ApplyRun(std::span<const ptx2cpu_deferred_entry> run, uint32_t form) {
       const auto operand = static_cast<Word>(entry.value);
       word = (form & PTX2CPU_DEFERRED_FADD) != 0
                  ? Added<Word, Float>(word, operand, (form & PTX2CPU_DEFERRED_FLUSH) != 0)
-                 : Combined<Word>(word, operand, form & ~uint32_t{PTX2CPU_DEFERRED_64});
+                 : OperationOf<Word>(form).combined(word, operand);
     }
     return word;
   });
@@ -169,7 +184,7 @@ void ApplyLog(ptx2cpu_deferred_head* head) {
   for (size_t begin = 0, end; begin < entries.size(); begin = end) {
     for (end = begin + 1; end < entries.size() && entries[end].address == entries[begin].address;) ++end;
     const auto run = entries.subspan(begin, end - begin);
-    if ((head->form & PTX2CPU_DEFERRED_64) != 0)
+    if (IsWide(head->form))
       ApplyRun<uint64_t, double>(run, head->form);
     else
       ApplyRun<uint32_t, float>(run, head->form);

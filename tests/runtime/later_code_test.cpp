@@ -1,12 +1,14 @@
 // Code that comes while a launch runs: blocks that begin later run it, where it fits.
 #include "runtime/launch/later_code.h"
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "runtime/abi/deferred_atomics.h"
 #include "runtime/launch/launch.h"
 
 using namespace ptx2cpu::rt;
@@ -103,4 +105,53 @@ TEST_CASE("code that assumes aligned parameters replaces other code only where t
   later.alignment_count = 1;
   CHECK(BlocksBefore(first, later, 1) == 1);
   CHECK(BlocksBefore(first, later, 1, 2) == 20000);
+}
+
+namespace {
+
+// As generated code has it: an atomic of `form` on the word, in the block's table.
+template <uint32_t form>
+void Defer(ptx2cpu_block* block, uint32_t word, void (*combine)(uint32_t& waiting, uint32_t operand),
+           uint32_t operand) {
+  uint32_t* words;
+  std::memcpy(&words, block->params, sizeof words);
+  auto* table = reinterpret_cast<ptx2cpu_deferred*>(block->slots);
+  REQUIRE(table->head.prepared == PTX2CPU_DEFERRED_PREPARED);
+  const auto address = reinterpret_cast<uint64_t>(words + word);
+  ptx2cpu_deferred_entry& entry = table->entries[(address >> 2) % PTX2CPU_DEFERRED_ENTRIES];
+  if (entry.address != address) table->head.enter(&table->head, address, form);
+  uint32_t waiting = static_cast<uint32_t>(entry.value);
+  combine(waiting, operand);
+  std::memcpy(&entry.value, &waiting, sizeof waiting);
+}
+
+void CountBlock(ptx2cpu_block* block) {
+  Defer<PTX2CPU_DEFERRED_ADD>(block, 0, [](uint32_t& waiting, uint32_t one) { waiting += one; }, 1);
+}
+void TakeGreatest(ptx2cpu_block* block) {
+  Defer<PTX2CPU_DEFERRED_MAX_U>(
+      block, 1, [](uint32_t& waiting, uint32_t number) { waiting = std::max(waiting, number); },
+      block->ctaid[0]);
+}
+
+}  // namespace
+
+TEST_CASE("atomics that wait when other code takes over are those of the code before") {
+  ptx2cpu_kernel first = MakeKernel(CountBlock);
+  first.flags = PTX2CPU_KERNEL_DEFERS_ATOMICS;
+  first.slot_bytes_per_block = sizeof(ptx2cpu_deferred);
+  ptx2cpu_kernel later = first;
+  later.run_block = TakeGreatest;
+  constexpr uint32_t kBlocks = 20000;
+  uint32_t words[2] = {1000, 0};
+  const auto* at = reinterpret_cast<const std::byte*>(words);
+  Later source(first, later, 2);
+  LaunchOptions options;
+  options.max_workers = 1;
+  options.later = &source;
+  REQUIRE_FALSE(Launch(first, {{kBlocks, 1, 1}, {32, 1, 1}},
+                       std::as_bytes(std::span<const std::byte* const, 1>(&at, 1)), options));
+  CHECK(words[0] > 1001);  // each block that ran the first code
+  CHECK(words[0] < 1000 + kBlocks);
+  CHECK(words[1] == kBlocks - 1);
 }
