@@ -3,6 +3,7 @@
 #include "runtime/abi/tensor_core.h"
 
 #include "ptx-parser/translate/rows.h"
+#include "ptx-parser/translate/tensor_memory.h"
 
 namespace ptx2cpu::ptx::rows {
 
@@ -14,7 +15,6 @@ namespace core = tensor_core;
 
 namespace {
 
-ValueId TensorMemory(Emitter& e) { return e.b.Inst1(Opcode::kTensorMemory, Type::kVoid, {}); }
 ValueId Narrow(Emitter& e, ValueId address) { return e.b.Convert(Opcode::kTrunc, Type::kI32, address); }
 
 struct CopyWord {

@@ -2,6 +2,8 @@
 // memory (runtime/abi/tensor_core.h). Accesses and products are complete when their instruction is, so that
 // fences and commits have nothing to wait for; the lanes of a warp wait for each other, since one lane's rows
 // are other lanes' registers.
+#include "ptx-parser/translate/tensor_memory.h"
+
 #include <bit>
 
 #include "ptx-parser/translate/image_operands.h"
@@ -19,9 +21,10 @@ using ir::Type;
 using ir::ValueId;
 namespace core = tensor_core;
 
+ValueId TensorMemory(Emitter& e) { return e.b.Inst1(Opcode::kTensorMemory, Type::kVoid, {}); }
+
 namespace {
 
-ValueId TensorMemory(Emitter& e) { return e.b.Inst1(Opcode::kTensorMemory, Type::kVoid, {}); }
 ValueId AllLanes(Emitter& e) { return e.Const(Type::kI32, kAllLanes); }
 void JoinLanes(Emitter& e) { e.b.Make(Opcode::kBarrierWarp, Type::kVoid, {AllLanes(e)}); }
 
