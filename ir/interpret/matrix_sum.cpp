@@ -31,7 +31,7 @@ using matrix::ElementInfo;
 
 namespace {
 
-constexpr int kBitsBelow = 25, kBitsBelowOfBytes = 13;
+constexpr int kBitsBelowOfBytes = 13;
 
 // value * 2^unit as bits of the format; the part below its last bit is cut off, or rounded to nearest even.
 uint64_t RoundSum(const ElementInfo& format, Signed128 value, int unit, bool to_nearest) {
@@ -108,8 +108,7 @@ Factor ProductOf(const Factor& a, const Factor& b) {
   return product;
 }
 
-uint64_t SumOfTerms(std::span<const Factor> terms, const ElementInfo& format, int bits_below,
-                    bool to_nearest) {
+uint64_t SumOfTerms(std::span<const Factor> terms, const ElementInfo& format, const SumRule& rule) {
   Special special;
   std::optional<int> largest;
   for (const Factor& term : terms) {
@@ -118,7 +117,7 @@ uint64_t SumOfTerms(std::span<const Factor> terms, const ElementInfo& format, in
   }
   if (const std::optional<uint64_t> result = special.Result(format)) return *result;
   if (!largest) return 0;
-  const int unit = *largest - bits_below;
+  const int unit = *largest - rule.bits_below;
   Signed128 sum = 0;
   for (const Factor& term : terms) {
     const int shift = term.exponent - term.mantissa_bits - unit;
@@ -127,7 +126,7 @@ uint64_t SumOfTerms(std::span<const Factor> terms, const ElementInfo& format, in
                                        : 0;
     sum += term.negative ? -static_cast<Signed128>(cut) : static_cast<Signed128>(cut);
   }
-  return RoundSum(format, sum, unit, to_nearest);
+  return RoundSum(format, sum, unit, rule.to_nearest) >> rule.zero_bits << rule.zero_bits;
 }
 
 namespace {
@@ -137,13 +136,12 @@ uint64_t FloatSum(const matrix::Product& form, std::span<const FactorPair> pairs
   std::vector<Factor> terms{DecodeFactor(form.c, bits_of_c)};
   for (const FactorPair& pair : pairs)
     terms.push_back(ProductOf(DecodeFactor(form.a, pair.a), DecodeFactor(form.b, pair.b)));
-  const bool of_bytes = matrix::InfoOf(form.a).bits == 8;
-  const uint64_t result =
-      SumOfTerms(terms, format, of_bytes ? kBitsBelowOfBytes : kBitsBelow, form.c == Element::kF16);
-  const bool is_nan = (result & 0x7fffffff) > 0x7f800000;  // of f32; its payload is all ones
-  const int cut =
-      of_bytes && form.c == Element::kF32 && !is_nan ? format.mantissa_bits - kBitsBelowOfBytes : 0;
-  return result >> cut << cut;
+  SumRule rule{.to_nearest = form.c == Element::kF16};
+  if (matrix::InfoOf(form.a).bits == 8) {
+    rule.bits_below = kBitsBelowOfBytes;
+    if (form.c == Element::kF32) rule.zero_bits = format.mantissa_bits - kBitsBelowOfBytes;
+  }
+  return SumOfTerms(terms, format, rule);
 }
 
 // From c on, in the order of k; of bf16 the second of each pair first, as x86-64's instruction for pairs

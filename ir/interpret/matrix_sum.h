@@ -19,10 +19,13 @@ struct Factor {
 };
 Factor DecodeFactor(matrix::Element element, uint64_t bits);
 Factor ProductOf(const Factor& a, const Factor& b);
-// The sum of the terms, by the steps 2 and 3 of matrix_sum.cpp: each is cut off `bits_below` bits below the
-// largest exponent. `to_nearest`: the sum is rounded to nearest even, else toward zero.
-uint64_t SumOfTerms(std::span<const Factor> terms, const matrix::ElementInfo& format, int bits_below,
-                    bool to_nearest);
+// The steps 2 and 3 of matrix_sum.cpp.
+struct SumRule {
+  int bits_below = 25;      // each term is cut off so far below the largest exponent
+  bool to_nearest = false;  // the sum is rounded to nearest even, else toward zero
+  int zero_bits = 0;        // the last ones of its mantissa, cut off after that
+};
+uint64_t SumOfTerms(std::span<const Factor> terms, const matrix::ElementInfo& format, const SumRule& rule);
 
 struct FactorPair {
   uint64_t a, b;  // the bits of the elements

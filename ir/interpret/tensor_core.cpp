@@ -199,10 +199,9 @@ class Product {
     Factor c = Decode(p_.d, is_half ? d & 0xffff : d, false);
     c.exponent -= static_cast<int>(p_.form.scales_d);
     terms.push_back(c);
-    constexpr int kBitsBelow = 25;
-    Put(at, Type::kI32,
-        SumOfTerms(terms, matrix::InfoOf(is_half ? matrix::Element::kF16 : matrix::Element::kF32), kBitsBelow,
-                   is_half));
+    const matrix::ElementInfo& format =
+        matrix::InfoOf(is_half ? matrix::Element::kF16 : matrix::Element::kF32);
+    Put(at, Type::kI32, SumOfTerms(terms, format, {.to_nearest = is_half}));
     return {};
   }
 

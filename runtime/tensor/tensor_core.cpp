@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/math/sum_rounding.h"
 #include "runtime/tensor/block_windows.h"
 
 namespace ptx2cpu::rt::tensor {
@@ -51,29 +52,6 @@ Number Scaled(Number n, const Number& scale) {
   n.significand *= scale.significand;
   n.exponent = n.significand == 0 ? kZeroExponent : n.exponent + scale.exponent;
   return n;
-}
-
-// value * 2^unit as bits of a float, cut off or rounded to nearest even.
-uint32_t Round(int64_t value, int unit, int mantissa_bits, int exponent_bits, bool to_nearest) {
-  if (value == 0) return 0;
-  const auto magnitude = static_cast<uint64_t>(value < 0 ? -value : value);
-  const int bias = (1 << (exponent_bits - 1)) - 1, high = 63 - std::countl_zero(magnitude);
-  const int last = std::max(high + unit - mantissa_bits, 1 - bias - mantissa_bits), drop = last - unit;
-  uint64_t kept = 0;
-  if (drop <= 0) {
-    kept = magnitude << -drop;
-  } else if (drop < 64) {
-    kept = magnitude >> drop;
-    const uint64_t rest = magnitude & ((uint64_t{1} << drop) - 1), half = uint64_t{1} << (drop - 1);
-    if (to_nearest && (rest > half || (rest == half && (kept & 1) != 0))) ++kept;
-  }
-  if (kept == 0) return 0;
-  const uint64_t one = uint64_t{1} << mantissa_bits, top = (uint64_t{1} << exponent_bits) - 1;
-  uint64_t bits = kept < one
-                      ? kept
-                      : (static_cast<uint64_t>(last + mantissa_bits + bias) << mantissa_bits) + (kept - one);
-  if (bits >> mantissa_bits >= top) bits = top << mantissa_bits;
-  return static_cast<uint32_t>(bits | (value < 0 ? (top + 1) << mantissa_bits : 0));
 }
 
 class Multiplication {
@@ -296,7 +274,7 @@ class Multiplication {
       const int32_t unit = largest[n] - kBitsBelow;
       sums[n] += Aligned(int64_t{c[n].significand} << (kBitsBelow - format.mantissa_bits),
                          largest[n] - c[n].exponent);
-      PutD(n, Round(sums[n], unit, format.mantissa_bits, format.exponent_bits, is_half));
+      PutD(n, math::RoundSum({format.exponent_bits, format.mantissa_bits}, sums[n], unit, is_half));
     }
   }
 

@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "runtime/abi/matrix.h"
+#include "runtime/math/sum_rounding.h"
 
 namespace {
 
@@ -34,34 +35,6 @@ Number Decode(unsigned element, uint32_t bits) {
   const bool nan = is_top && (f.has_infinity ? fraction != 0 : fraction == (1u << f.mantissa_bits) - 1);
   return {negative, is_top && f.has_infinity && fraction == 0, nan, (field == 0 ? 1 : field) - top / 2,
           significand};
-}
-
-// value * 2^unit in f32, cut off, or in f16, rounded to nearest even.
-uint32_t Round(const Format& f, int64_t value, int unit) {
-  if (value == 0) return 0;
-  const bool nearest = f.bits == 16;
-  const uint32_t sign = value < 0 ? 1u << (f.bits - 1) : 0;
-  const uint64_t magnitude = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-  const int bias = (1 << (f.exponent_bits - 1)) - 1, high = 63 - __builtin_clzll(magnitude);
-  int last = high + unit - f.mantissa_bits;
-  if (last < 1 - bias - f.mantissa_bits) last = 1 - bias - f.mantissa_bits;
-  const int drop = last - unit;
-  uint64_t kept = 0;
-  if (drop <= 0) {
-    kept = magnitude << -drop;
-  } else if (drop < 64) {
-    kept = magnitude >> drop;
-    const uint64_t rest = magnitude & ((uint64_t{1} << drop) - 1), half = uint64_t{1} << (drop - 1);
-    if (nearest && (rest > half || (rest == half && (kept & 1) != 0))) ++kept;
-  }
-  if (kept == 0) return 0;
-  const uint64_t one = uint64_t{1} << f.mantissa_bits, infinity = ((uint64_t{1} << f.exponent_bits) - 1)
-                                                                  << f.mantissa_bits;
-  uint64_t bits = kept;
-  if (kept >= one)
-    bits = (static_cast<uint64_t>(last + f.mantissa_bits + bias) << f.mantissa_bits) + (kept - one);
-  if (bits > infinity) bits = infinity;
-  return sign | static_cast<uint32_t>(bits);
 }
 
 struct Form {
@@ -102,7 +75,9 @@ uint32_t FloatSum(const Form& form, const uint32_t* a, const uint32_t* b, int co
     sum +=
         aligned(x.significand * y.significand, x.exponent + y.exponent - mantissas, x.negative != y.negative);
   }
-  const uint32_t result = Round(format, sum, unit);
+  const bool to_nearest = form.c == PTX2CPU_MATRIX_F16;
+  const uint32_t result =
+      ptx2cpu::rt::math::RoundSum({format.exponent_bits, format.mantissa_bits}, sum, unit, to_nearest);
   const int cut = of_bytes && form.c == PTX2CPU_MATRIX_F32 ? format.mantissa_bits - kBitsBelowOfBytes : 0;
   return result >> cut << cut;
 }
