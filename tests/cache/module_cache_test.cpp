@@ -432,56 +432,68 @@ TEST_CASE("compiling in the background registers no exit handler") {
   CHECK(ExitHandlers() == before);
 }
 
+namespace {
+
+// The quick code of a large kernel that has run as long as better code takes to compile, while the background
+// thread has other work.
+class DueKernel {
+ public:
+  DueKernel() {
+    REQUIRE(rt::RunInBackground([this](const std::atomic<bool>& stop) {
+      while (!release_ && !stop) std::this_thread::yield();
+    }));
+    code = Compiled(
+        ModuleOf(LargeKernel(), nullptr, {.quick_tier = true, .specialise = false, .quick_from = 500}),
+        "large");
+    quick = Best();
+    by_quick = Run(*code);
+    CHECK(Best() == quick);
+    later = code->LaterThan(quick);
+    REQUIRE(later != nullptr);
+    later->AddTime(int64_t{1000} * 1000 * 1000 * 1000);
+  }
+  ~DueKernel() { Release(); }
+  void Release() {
+    release_ = true;
+    rt::WaitForBackground();
+  }
+  const ptx2cpu_kernel* Best() const { return code->ForBlock({64, 1, 1}).value(); }
+
+  std::shared_ptr<const rt::KernelCode> code;
+  const ptx2cpu_kernel* quick = nullptr;
+  rt::LaterCode* later = nullptr;
+  std::vector<uint32_t> by_quick;  // what it computes
+
+ private:
+  std::atomic<bool> release_ = false;
+};
+
+}  // namespace
+
 TEST_CASE("a launch compiles better code itself once launches ran the quick code for as long as that takes") {
-  std::atomic<bool> release = false;
-  REQUIRE(rt::RunInBackground([&](const std::atomic<bool>& stop) {  // the background thread has other work
-    while (!release && !stop) std::this_thread::yield();
-  }));
-  const auto module =
-      ModuleOf(LargeKernel(), nullptr, {.quick_tier = true, .specialise = false, .quick_from = 500});
-  const auto code = Compiled(module, "large");
-  const ptx2cpu_kernel* quick = code->ForBlock({64, 1, 1}).value();
-  const auto by_quick = Run(*code);
-  CHECK(code->ForBlock({64, 1, 1}).value() == quick);
-  rt::LaterCode* later = code->LaterThan(quick);
-  REQUIRE(later != nullptr);
-  later->AddTime(int64_t{1000} * 1000 * 1000 * 1000);
-  const ptx2cpu_kernel* better = code->ForBlock({64, 1, 1}).value();
-  CHECK(better != quick);
-  CHECK(code->LaterThan(better) == nullptr);
-  CHECK(Run(*code) == by_quick);
-  release = true;
-  rt::WaitForBackground();
-  CHECK(code->ForBlock({64, 1, 1}).value() == better);  // compiled once
+  DueKernel kernel;
+  const ptx2cpu_kernel* better = kernel.Best();
+  CHECK(better != kernel.quick);
+  CHECK(kernel.code->LaterThan(better) == nullptr);
+  CHECK(Run(*kernel.code) == kernel.by_quick);
+  kernel.Release();
+  CHECK(kernel.Best() == better);  // compiled once
 }
 
 TEST_CASE("a launch gets better code in its midst") {
-  std::atomic<bool> release = false;
-  REQUIRE(rt::RunInBackground([&](const std::atomic<bool>& stop) {  // the background thread has other work
-    while (!release && !stop) std::this_thread::yield();
-  }));
-  const auto module =
-      ModuleOf(LargeKernel(), nullptr, {.quick_tier = true, .specialise = false, .quick_from = 500});
-  const auto code = Compiled(module, "large");
-  const ptx2cpu_kernel* quick = code->ForBlock({64, 1, 1}).value();
-  const auto by_quick = Run(*code);
-  rt::LaterCode* later = code->LaterThan(quick);
-  REQUIRE(later != nullptr);
+  const DueKernel kernel;
   std::vector<uint32_t> out(64);
   uint32_t* const argument = out.data();
   const auto parameters = std::as_bytes(std::span(&argument, 1));
   rt::LaunchOptions options;
-  options.later = later;
-  later->AddTime(int64_t{1000} * 1000 * 1000 * 1000);
-  REQUIRE_FALSE(rt::Launch(*quick, {{2000, 1, 1}, {64, 1, 1}}, parameters, options));
-  CHECK(out == by_quick);
-  CHECK(code->LaterThan(quick) == nullptr);
-  const ptx2cpu_kernel* better = code->ForBlock({64, 1, 1}).value();
-  CHECK(better != quick);
-  CHECK(rt::MayReplace(*quick, *better, parameters.data()));
-  CHECK(Run(*code) == by_quick);
-  release = true;
-  rt::WaitForBackground();
+  options.later = kernel.later;
+  REQUIRE_FALSE(rt::Launch(*kernel.quick, {{2000, 1, 1}, {64, 1, 1}}, parameters, options));
+  CHECK(out == kernel.by_quick);
+  CHECK(kernel.code->LaterThan(kernel.quick) == nullptr);
+  const ptx2cpu_kernel* better = kernel.Best();
+  CHECK(better != kernel.quick);
+  CHECK(rt::MayReplace(*kernel.quick, *better, parameters.data()));
+  CHECK(Run(*kernel.code) == kernel.by_quick);
 }
 
 TEST_CASE("a huge kernel whose lanes run one by one keeps the quick code") {
