@@ -3,6 +3,7 @@
 //   PTX2CPU_RANDOM_SEED=N      first seed (1)
 //   PTX2CPU_RANDOM_COUNT=N     so many seeds, however long it takes; without it some seconds' worth
 //   PTX2CPU_RANDOM_SHARD=I/N   every N-th seed only, from the I-th on
+//   PTX2CPU_RANDOM_FORMS=all   machine code in every form: this machine's own, all widths, all processors
 #pragma once
 
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/quick.h"
@@ -30,6 +32,15 @@ constexpr bool kAllowRefused = false;
 inline uint64_t NumberOf(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+// The forms in which a kernel becomes machine code: `usual`, or every form on request.
+inline std::vector<harness::VectorForm> FormsOr(harness::VectorForm usual) {
+  const char* text = std::getenv("PTX2CPU_RANDOM_FORMS");
+  if (text == nullptr || std::string_view(text) != "all") return {usual};
+  std::vector<harness::VectorForm> forms(harness::kVectorForms.begin(), harness::kVectorForms.end());
+  forms.insert(forms.begin(), harness::VectorForm{});
+  return forms;
 }
 
 // A kernel that does not end is named. The limit is one of processor time, since machines are busy; the other

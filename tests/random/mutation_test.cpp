@@ -1,7 +1,7 @@
 // Mutated kernels as machine code, against the interpreter. Compared is what the interpreter runs to its end
 // with results that do not depend on the order of threads.
 //
-//   PTX2CPU_RANDOM_SEED=N, PTX2CPU_RANDOM_COUNT=N, PTX2CPU_RANDOM_SHARD=I/N: as in random_test.cpp
+//   PTX2CPU_RANDOM_SEED, _COUNT, _SHARD, _FORMS: as in campaign.h
 #include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -41,6 +41,15 @@ std::optional<Buffers> ResultsOf(const lowering::PtxModule& ptx, const rt::Vecto
     results = *std::move(once);
   }
   return results;
+}
+
+std::vector<Engine> EnginesOf(uint64_t seed) {
+  std::vector<Engine> engines{InterpretAfter("", {.instruction_limit = 10 * kMaxInstructions})};
+  for (const harness::VectorForm form : FormsOr({})) {
+    engines.push_back(Compiled(seed % 4 == 0 ? 1 : 0, lowering::Tier::kAuto, form));
+    engines.push_back(CompiledForBlock(0, form));
+  }
+  return engines;
 }
 
 }  // namespace
@@ -83,8 +92,7 @@ TEST_CASE("mutated kernels give the same as machine code and after the pipeline"
     const auto expected = ResultsOf(*ptx, *run);
     if (!expected) continue;
     ++compared;
-    for (const Engine& engine : {InterpretAfter("", {.instruction_limit = 10 * kMaxInstructions}),
-                                 Compiled(seed % 4 == 0 ? 1 : 0), CompiledForBlock(0)}) {
+    for (const Engine& engine : EnginesOf(seed)) {
       const Comparison comparison = Compare(engine, *ptx, *run, *expected);
       if (comparison.verdict == Verdict::kSame) continue;
       if (NamesOtherMasks(comparison)) {

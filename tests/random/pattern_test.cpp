@@ -42,11 +42,18 @@ TEST_CASE("random patterns mean the same after each pass") {
 
 TEST_CASE("random patterns give the same as machine code") {
   Patterns(4).Run([](uint64_t seed) {
-    return std::vector{Compiled(OptimisationOf(seed), lowering::Tier::kAuto, FormOf(seed), 1 + seed % 3)};
+    std::vector<Engine> engines;
+    for (const harness::VectorForm form : FormsOr(FormOf(seed)))
+      engines.push_back(Compiled(OptimisationOf(seed), lowering::Tier::kAuto, form, 1 + seed % 3));
+    return engines;
   });
 }
 
 TEST_CASE("random patterns give the same by code for their blocks' shape") {
-  Patterns(4).Run(
-      [](uint64_t seed) { return std::vector{CompiledForBlock(OptimisationOf(seed), FormOf(seed + 3))}; });
+  Patterns(4).Run([](uint64_t seed) {
+    std::vector<Engine> engines;
+    for (const harness::VectorForm form : FormsOr(FormOf(seed + 3)))
+      engines.push_back(CompiledForBlock(OptimisationOf(seed), form));
+    return engines;
+  });
 }

@@ -71,7 +71,9 @@ TEST_CASE("random synchronising kernels give the same as machine code") {
     // Every second one at another width or for another machine.
     const auto& forms = harness::kVectorForms;
     const harness::VectorForm form = seed % 2 == 0 ? harness::VectorForm{} : forms[seed / 2 % forms.size()];
-    std::vector<Engine> engines{Compiled(optimisation, lowering::Tier::kAuto, form)};
+    std::vector<Engine> engines;
+    for (const harness::VectorForm each : FormsOr(form))
+      engines.push_back(Compiled(optimisation, lowering::Tier::kAuto, each));
     if (seed % 8 == 0) engines.push_back(Compiled(1, lowering::Tier::kLanes));
     return engines;
   });
@@ -79,7 +81,10 @@ TEST_CASE("random synchronising kernels give the same as machine code") {
 
 TEST_CASE("random synchronising kernels give the same by code for their blocks' shape") {
   Synchronising(2).Run([](uint64_t seed) {
-    return std::vector{InterpretForBlock(), CompiledForBlock(seed % 8 == 0 ? 1 : 0)};
+    std::vector<Engine> engines{InterpretForBlock()};
+    for (const harness::VectorForm form : FormsOr({}))
+      engines.push_back(CompiledForBlock(seed % 8 == 0 ? 1 : 0, form));
+    return engines;
   });
 }
 
