@@ -200,7 +200,7 @@ std::optional<LaneRegion> FindLaneRegion(const ir::Function& f, BlockId entry,
   LaneRegion region;
   if (!Builder(f, region).Run(entry)) return std::nullopt;
   FindLaneShapes(f, options, region);
-  FindLanePatterns(f, options, region);
+  if (options.width <= LaneRegionOptions::kMaxVector) FindLanePatterns(f, options, region);
   return region;
 }
 

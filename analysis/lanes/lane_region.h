@@ -70,7 +70,8 @@ struct LaneRegionOptions {
   // tid.y and tid.z, consecutive tid.x, but any lane numbers.
   enum class Threads : uint8_t { kAnyShape, kOneDimensional, kRow } threads = Threads::kAnyShape;
   // How many, a power of two. The first one's number in its warp, or of a row its tid.x, is a multiple of
-  // this.
+  // this. More than a vector can hold: shapes only, no patterns.
+  static constexpr unsigned kMaxVector = 64;
   unsigned width = 32;
   std::function<bool(ir::ValueId)> varies_outside;  // of values made above lane level
 };

@@ -110,6 +110,10 @@ TEST_CASE("rows up to a bound do what their threads do", "[guarded]") {
       "setp.ge.u32 %p, %i, %n;",  // no bound from above: all steps
       "setp.lt.u32 %q, %i, %n;\n  setp.lt.and.s32 %p, %x, 20, %q;",
       "setp.lt.u32 %q, %i, %n;\n  setp.lt.or.s32 %p, %x, 20, %q;",
+      // Sequences, and limits, of each vector but not of the row.
+      "and.b32 %i, %x, 31;\n  setp.lt.u32 %p, %i, %n;",
+      "and.b32 %i, %x, 15;\n  setp.le.u32 %p, %i, %n;",
+      "and.b32 %v, %x, -32;\n  add.u32 %v, %v, %n;\n  setp.lt.u32 %p, %x, %v;",
   };
   const std::tuple<const char*, std::string, std::string> forms[] = {
       {"native", "", ""},       {"native", kShape, ""},    {"native", kShape, kOneByOne},

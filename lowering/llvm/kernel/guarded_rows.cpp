@@ -3,7 +3,7 @@
 //   for x < width step W: if (tid.x + base < bound) {...}   ->   for x < min(width, bound - base) step W: ...
 //
 // The steps that a tree's later levels or `if (tid == 0)` leave empty are not walked. The last step tests its
-// lanes as before.
+// lanes as before. The place must be a sequence along the whole row, not along each of its vectors alone.
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
@@ -146,7 +146,10 @@ Value AtRowBegin(FunctionEmitter& e, const Guard& guard, ValueId id, ValueMap::O
 
 // How many threads of the row may do something, from its first one on. Null: all.
 Value LoopEmitter::GuardedThreads(const LaneRegion& region, const LaneStep& row_step, Value width) {
-  const Guard guard(e, region);
+  if (Guard(e, region).bounds().empty()) return nullptr;  // then the row has none either
+  const std::optional<LaneRegion> row = RegionOfRow(e, region.blocks[0]);
+  if (!row) return nullptr;
+  const Guard guard(e, *row);
   Value threads = nullptr;
   for (const Bound& bound : guard.bounds()) {
     LaneStep first_thread = row_step;

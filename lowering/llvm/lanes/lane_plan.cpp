@@ -294,7 +294,7 @@ std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry) {
 }
 
 std::optional<LaneRegion> RegionOfRow(const FunctionEmitter& e, ir::BlockId entry) {
-  return FindRegion(e, entry, Threads::kRow, kWarpSize);
+  return FindRegion(e, entry, Threads::kRow, kMaxBlockXY);
 }
 
 std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry) {

@@ -32,7 +32,8 @@ std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry);
 // Of rows, where a loop goes over more of them in each trip than vectors otherwise hold.
 std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry);
 
-// The code that a row's threads run, also where they run it one by one. Nothing: a loop has two entries.
+// The code that a row's threads run, also where they run it one by one, with shapes from the row's first
+// thread to its last one: `tid.x & 31` is no sequence there. Nothing: a loop has two entries.
 std::optional<LaneRegion> RegionOfRow(const FunctionEmitter& e, ir::BlockId entry);
 
 // What an instruction of the region becomes. All decisions about memory are made here.

@@ -16,7 +16,7 @@ using ir::ValueId;
 
 namespace {
 
-constexpr unsigned kMaxWidth = 64;
+constexpr unsigned kMaxWidth = analysis::LaneRegionOptions::kMaxVector;
 struct RegionFacts {
   size_t words = 0, longs = 0;  // operations of floats of 32 and 64 bits
   size_t kept = 0;              // values of lanes that a loop keeps, at most
