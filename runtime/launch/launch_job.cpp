@@ -104,6 +104,13 @@ uint64_t ResidentBytes(const ptx2cpu_kernel& kernel, const LaunchShape& shape) {
          mapped(SlotBytes(kernel, threads) + ThreadStateBytes(kernel, threads));
 }
 
+void SetExtent(ptx2cpu_block& block, const Dim3& ntid) {
+  block.ntid[0] = ntid.x, block.ntid[1] = ntid.y, block.ntid[2] = ntid.z;
+  block.thread_count = ntid.x * ntid.y * ntid.z;
+  block.thread_padded = static_cast<uint32_t>(PaddedThreads(ntid));
+  block.warp_count = block.thread_padded / PTX2CPU_WARP_SIZE;
+}
+
 void InitialiseLiveMasks(ptx2cpu_block& block) {
   for (uint32_t w = 0; w + 1 < block.warp_count; ++w) block.live[w] = ~0u;
   const uint32_t tail = block.thread_count % PTX2CPU_WARP_SIZE;
@@ -135,13 +142,12 @@ void LaunchJob::Work(unsigned worker, Arena& arena) {
   if (ran && begin != 0) timeline::AddWorker(worker, kernel_.name, begin, timeline::Now());
 }
 
-bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker) {
+bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker,
+                          uint32_t joined) {
   const Dim3 &ntid = shape_.block, &cluster = shape_.cluster;
   block = {};
   block.params = reinterpret_cast<const uint8_t*>(params_);
-  block.thread_count = ntid.x * ntid.y * ntid.z;
-  block.thread_padded = static_cast<uint32_t>(PaddedThreads(ntid));
-  block.warp_count = block.thread_padded / PTX2CPU_WARP_SIZE;
+  SetExtent(block, {ntid.x * joined, ntid.y, ntid.z});
   block.dynamic_shared_bytes = shape_.dynamic_shared_bytes;
   block.shared_bytes = kernel_.static_shared_bytes + shape_.dynamic_shared_bytes;
   block.local_stride = kernel_.local_bytes;
@@ -159,7 +165,6 @@ bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& aren
   block.tid = arena.tid;
   block.live = memory.live;
   block.nctaid[0] = shape_.grid.x, block.nctaid[1] = shape_.grid.y, block.nctaid[2] = shape_.grid.z;
-  block.ntid[0] = ntid.x, block.ntid[1] = ntid.y, block.ntid[2] = ntid.z;
   block.worker = worker;
   block.worker_count = ThreadPool::Get().size();
   block.launch = &launch_;

@@ -34,8 +34,10 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   void Fail(LaunchError error);
   void Break(const Failure& failure) override;
 
-  // Everything except the block's place in the grid; allocates. False: no memory.
-  bool FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker);
+  // Everything except the block's place in the grid; allocates. `joined`: blocks of a row of the grid that it
+  // is (runtime/abi/joined_blocks.h). False: no memory.
+  bool FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker,
+                 uint32_t joined = 1);
   LaunchError NoMemory() const;
   // `lanes`: one of them met the fault, for faults of the hardware, which do not name their thread.
   LaunchError Fault(FaultRecord record, const ptx2cpu_block& block, const BlockMemory& memory,
@@ -59,6 +61,8 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
   std::optional<LaunchError> error_;
 };
 
+// The numbers of threads and warps.
+void SetExtent(ptx2cpu_block& block, const Dim3& ntid);
 // Lanes that exist, before anyone has exited.
 void InitialiseLiveMasks(ptx2cpu_block& block);
 // All of the block's tensor memory is free. Only for kernels that have it.

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "runtime/check/checks.h"
+#include "runtime/launch/joined_blocks.h"
 #include "runtime/launch/later_code.h"
 #include "runtime/launch/launch_job.h"
 #include "runtime/worker/deferred_atomics.h"
@@ -76,6 +77,7 @@ class PlainJob final : public LaunchJob {
     const unsigned pool = ThreadPool::Get().size();
     const uint64_t workers = options.max_workers == 0 ? pool : std::min(options.max_workers, pool);
     max_parts_ = static_cast<uint32_t>(std::min(workers, total_));
+    joined_ = JoinedBlocks(kernel, shape, max_parts_);
   }
 
   // Asked by those who would help.
@@ -97,6 +99,7 @@ class PlainJob final : public LaunchJob {
 
   bool RunBlocks(unsigned worker, Arena& arena) override;
   void RunChunk(ptx2cpu_block& block, Chunk chunk, ptx2cpu_block_function run_block);
+  void RunRow(ptx2cpu_block& block, uint32_t first, uint32_t end, ptx2cpu_block_function run_block) const;
   void AskForHelp(unsigned worker, double per_block);
   void AskForMore(double per_block);
   void Divide(unsigned worker);
@@ -115,6 +118,7 @@ class PlainJob final : public LaunchJob {
   uint64_t begun_ = 0;                       // by the owner, before it asks for help
   unsigned owner_ = 0;
   uint32_t max_parts_ = 1, part_count_ = 1;  // one for each worker
+  uint32_t joined_ = 1;                      // blocks that run as one (runtime/abi/joined_blocks.h)
   std::unique_ptr<Part[]> parts_;            // once help is asked for
 };
 
@@ -193,8 +197,9 @@ PlainJob::Chunk PlainJob::Claim(uint32_t& part, uint64_t grain, uint64_t worth_t
 uint64_t PlainJob::Grain(uint32_t part, uint32_t home, double per_block) const {
   const uint64_t left = parts_ == nullptr ? total_ - begun_ : parts_[part].left();
   const uint64_t fair = left / (parts_ != nullptr && part == home ? 2 : 4 * max_parts_);
-  return std::clamp<uint64_t>(static_cast<uint64_t>(kChunkSeconds / per_block), 1,
-                              std::max<uint64_t>(1, fair));
+  const uint64_t grain =
+      std::clamp<uint64_t>(static_cast<uint64_t>(kChunkSeconds / per_block), 1, std::max<uint64_t>(1, fair));
+  return (grain + joined_ - 1) / joined_ * joined_;
 }
 
 // Until the others have claimed all blocks, for a short while. False: they have not.
@@ -208,6 +213,31 @@ bool PlainJob::Await() const {
   return true;
 }
 
+// The blocks of a row of the grid.
+void PlainJob::RunRow(ptx2cpu_block& block, uint32_t first, uint32_t end,
+                      ptx2cpu_block_function run_block) const {
+  const bool resets_live = (kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0;
+  const bool checks = check::Wanted();
+  const bool allocates = (kernel().flags & PTX2CPU_KERNEL_HAS_TENSOR_MEMORY) != 0;
+  const Dim3& ntid = shape().block;
+  uint32_t count = joined_;
+  for (uint32_t x = first; x != end; x += count) {
+    block.ctaid[0] = x;
+    if (joined_ != 1) {
+      count = std::min(joined_, end - x);
+      if (block.ntid[0] != ntid.x * count) SetExtent(block, {ntid.x * count, ntid.y, ntid.z});
+    }
+    if (resets_live) InitialiseLiveMasks(block);
+    if (checks) [[unlikely]]
+      check::BeginBlock(block);
+    if (allocates) [[unlikely]]
+      ClearTensorAllocator(block);
+    run_block(&block);
+    if (checks) [[unlikely]]
+      check::EndBlock(block);
+  }
+}
+
 // Divisions once per chunk, and what is the same for a row once per row: they would be half the cost of a
 // tiny block. Not inlined: a function that calls sigsetjmp keeps fewer values of the loop in registers.
 [[gnu::noinline]] void PlainJob::RunChunk(ptx2cpu_block& block, Chunk chunk,
@@ -215,26 +245,13 @@ bool PlainJob::Await() const {
   auto [first, count] = chunk;
   const Dim3 grid = shape().grid;
   const uint64_t plane = uint64_t{grid.x} * grid.y, rest = first % plane;
-  const bool resets_live = (kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0;
-  const bool checks = check::Wanted();
-  const bool allocates = (kernel().flags & PTX2CPU_KERNEL_HAS_TENSOR_MEMORY) != 0;
   auto x = static_cast<uint32_t>(rest % grid.x), y = static_cast<uint32_t>(rest / grid.x),
        z = static_cast<uint32_t>(first / plane);
   while (count != 0) {
     const uint32_t end = x + static_cast<uint32_t>(std::min<uint64_t>(count, grid.x - x));
     count -= end - x;
     block.ctaid[1] = y, block.ctaid[2] = z;
-    for (; x != end; ++x) {
-      block.ctaid[0] = x;
-      if (resets_live) InitialiseLiveMasks(block);
-      if (checks) [[unlikely]]
-        check::BeginBlock(block);
-      if (allocates) [[unlikely]]
-        ClearTensorAllocator(block);
-      run_block(&block);
-      if (checks) [[unlikely]]
-        check::EndBlock(block);
-    }
+    RunRow(block, x, end, run_block);
     x = 0;
     if (++y < grid.y) continue;
     y = 0;
@@ -252,7 +269,7 @@ void PlainJob::LookForLaterCode() {
 
 bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
   ptx2cpu_block block;
-  if (!FillBlock(block, arena.block, arena, worker)) {
+  if (!FillBlock(block, arena.block, arena, worker, joined_)) {
     Fail(NoMemory());
     return false;
   }
@@ -264,12 +281,13 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
   // No signal mask is saved: the handlers run without blocking their signal (see fault.cpp).
   if (sigsetjmp(landing.jump, 0) != 0) {
     UnblockFaultSignals();
-    const FaultRecord record = landing.record;
+    FaultRecord record = landing.record;
+    NameBlock(shape().block, block, record);
     Fail(Fault(record, block, arena.block, {}));
     return true;
   }
   bool any = false;
-  uint64_t grain = 1;
+  uint64_t grain = joined_;
   const double expected = block_times.Get(kernel());
   if (!helper) AskForHelp(worker, expected);
   const uint32_t home = helper ? TakePart(worker) : 0;
@@ -282,7 +300,7 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     const Chunk chunk = parts_ == nullptr ? ClaimAlone(grain) : Claim(part, grain, worth_taking);
     if (chunk.count == 0) {
       if (helper || parts_ == nullptr || Await()) break;
-      part = 0, grain = 1, worth_taking = 0;
+      part = 0, grain = joined_, worth_taking = 0;
       continue;
     }
     any = true;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/abi/joined_blocks.h"
 #include "runtime/worker/thread_pool.h"
 
 using ptx2cpu::Dim3;
@@ -46,6 +47,17 @@ void CountBlocks(ptx2cpu_block* block) {
   counts[index].fetch_add(1);
 }
 
+// A thread's place in the grid, of rows of blocks of 40 x 2 threads that may run as one.
+void CountThreads(ptx2cpu_block* block) {
+  auto* counts = Param<std::atomic<uint32_t>*>(block);
+  const uint32_t row = block->nctaid[0] * 40;
+  for (uint32_t t = 0; t < block->thread_count; ++t) {
+    const uint32_t x = block->ctaid[0] * 40 + t % block->ntid[0],
+                   y = block->ctaid[1] * 2 + t / block->ntid[0];
+    counts[y * row + x].fetch_add(1);
+  }
+}
+
 void Trap(ptx2cpu_block* block) {
   if (block->ctaid[0] == 3) ptx2cpu_fault(block, PTX2CPU_FAULT_TRAP, 33, 77);
 }
@@ -65,6 +77,23 @@ void PrintBlock(ptx2cpu_block* block) {
 }
 
 }  // namespace
+
+TEST_CASE("blocks that run as one are those of a row, each once") {
+  ptx2cpu_kernel kernel = MakeKernel("count", CountThreads);
+  kernel.flags = PTX2CPU_KERNEL_JOINS_BLOCKS;
+  for (const Dim3 grid : {Dim3{1, 1, 1}, Dim3{11, 3, 1}, Dim3{12, 5, 1}, Dim3{13, 1, 1}, Dim3{999, 40, 1}}) {
+    for (unsigned workers : {1u, 2u, 4u}) {
+      std::vector<std::atomic<uint32_t>> counts(size_t{grid.x} * grid.y * 80);
+      auto* pointer = counts.data();
+      LaunchOptions options;
+      options.max_workers = workers;
+      REQUIRE_FALSE(Launch(kernel, {grid, {40, 2, 1}}, BytesOf(pointer), options));
+      for (const auto& count : counts) {
+        if (count != 1) FAIL("a thread ran " << count << " times");
+      }
+    }
+  }
+}
 
 TEST_CASE("every block of a grid runs exactly once") {
   const ptx2cpu_kernel kernel = MakeKernel("count", CountBlocks);

@@ -8,6 +8,7 @@
 
 #include "lowering/llvm/emit/shapes.h"
 #include "runtime/abi/abi.h"
+#include "runtime/abi/joined_blocks.h"
 
 namespace ptx2cpu::lowering {
 
@@ -40,11 +41,15 @@ llvm::AllocaInst* FunctionBody::Scratch(llvm::Type* element, unsigned count) {
 namespace {
 
 // What follows from the shape of the kernel's blocks where they have one shape only.
-std::optional<uint32_t> CountOfThreads(const ir::Function& f, size_t offset) {
+std::optional<uint32_t> CountOfThreads(const ir::Function& f, bool joins_blocks, size_t offset) {
   const uint32_t* shape = f.required_threads;
   if (!f.is_kernel || shape[0] == 0) return std::nullopt;
   const uint32_t extents[] = {shape[0], std::max(shape[1], 1u), std::max(shape[2], 1u)};
   const uint32_t threads = extents[0] * extents[1] * extents[2];
+  const bool of_rows = offset == offsetof(ptx2cpu_block, thread_count) ||
+                       offset == offsetof(ptx2cpu_block, warp_count) ||
+                       offset == offsetof(ptx2cpu_block, ntid);
+  if (joins_blocks && of_rows) return std::nullopt;
   if (offset == offsetof(ptx2cpu_block, thread_count)) return threads;
   if (offset == offsetof(ptx2cpu_block, warp_count)) return (threads + kWarpSize - 1) / kWarpSize;
   for (size_t axis = 0; axis < 3; ++axis) {
@@ -58,7 +63,8 @@ std::optional<uint32_t> CountOfThreads(const ir::Function& f, size_t offset) {
 llvm::Value* FunctionBody::Field(size_t offset, llvm::Type* type, const char* name) {
   llvm::Value*& field = fields_[offset];
   if (field != nullptr) return field;
-  if (std::optional<uint32_t> count = CountOfThreads(*f_, offset))
+  const bool joins_blocks = (m_.layout.flags & PTX2CPU_KERNEL_JOINS_BLOCKS) != 0;
+  if (std::optional<uint32_t> count = CountOfThreads(*f_, joins_blocks, offset))
     return field = llvm::ConstantInt::get(type, *count);
   llvm::IRBuilder<> at(entry_->getTerminator());
   llvm::Value* pointer = at.CreateInBoundsGEP(at.getInt8Ty(), Block(), at.getInt64(offset));

@@ -6,6 +6,7 @@
 #include "lowering/llvm/emit/time.h"
 #include "lowering/llvm/emit/warps.h"
 #include "runtime/abi/abi.h"
+#include "runtime/abi/joined_blocks.h"
 
 namespace ptx2cpu::lowering {
 
@@ -164,6 +165,8 @@ llvm::Value* SpecialValue(Site& s, Special special) {
       return s.b.CreateNot(s.b.CreateOr(bits.before, bits.own));
     }
     case Special::kNtidX:
+      if ((e.m.layout.flags & PTX2CPU_KERNEL_JOINS_BLOCKS) != 0) return s.b.getInt32(e.f.required_threads[0]);
+      return word(offsetof(ptx2cpu_block, ntid));
     case Special::kNtidY:
     case Special::kNtidZ:
       return word_of(offsetof(ptx2cpu_block, ntid), Special::kNtidX);

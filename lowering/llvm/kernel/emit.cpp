@@ -5,13 +5,16 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "lowering/llvm/kernel/function.h"
+#include "lowering/llvm/lanes/joined_rows.h"
 #include "lowering/llvm/module/library.h"
 #include "lowering/llvm/module/names.h"
 #include "lowering/llvm/module/target_machine.h"
 #include "runtime/abi/abi.h"
 #include "runtime/abi/deferred_atomics.h"
+#include "runtime/abi/joined_blocks.h"
 
 namespace ptx2cpu::lowering {
 
@@ -139,7 +142,9 @@ Result<EmittedKernel> Emit(llvm::LLVMContext& context, const ir::Module& module,
   if (!IsLaneWidth(options.lane_width))
     return Fail(ErrorCode::kUnsupported, "lane width " + std::to_string(options.lane_width) +
                                              ": only 1, 4, 8, 16, 32 and 64 are supported");
-  ModuleEmitter m(context, module, options, TRY(LayoutOf(module, *kernel)));
+  KernelLayout layout = TRY(LayoutOf(module, *kernel));
+  if (MayJoinBlocks(*kernel)) layout.flags |= PTX2CPU_KERNEL_JOINS_BLOCKS;
+  ModuleEmitter m(context, module, options, std::move(layout));
   const bool vectors = options.alignment != AlignmentChecks::kAtAccess && m.traits.vector_bytes != 0;
   m.lane_width = vectors ? options.lane_width : 1;
   m.module->setDataLayout(TRY(BorrowTargetMachine(options.target, 2))->createDataLayout());

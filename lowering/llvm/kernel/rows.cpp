@@ -8,6 +8,7 @@
 #include "lowering/llvm/emit/time.h"
 #include "lowering/llvm/emit/warps.h"
 #include "lowering/llvm/kernel/loops.h"
+#include "lowering/llvm/lanes/joined_rows.h"
 #include "lowering/llvm/module/steps.h"
 #include "runtime/abi/abi.h"
 
@@ -184,7 +185,7 @@ Status LoopEmitter::Threads(const ir::Inst& inst) {
   // With fewer threads in a row masked vectors are too empty.
   const bool has_loops = plan && plan->region.levels.size() > 1;
   const uint32_t least_row = plan && plan->masks_steps ? plan->width / (has_loops ? 4 : 2) : 0;
-  if (plan && row != 0 && row < least_row) plan.reset();
+  if (plan && row != 0 && LongestRow(e) < least_row) plan.reset();
   Alignment::Region notes(e.alignment, entry, !MasksLanes(inst));
   const std::optional<ThreadTimes> times = BeginTimes(e, entry);
   TRY_STATUS(EachRow([&](LaneStep row_step, Value width) -> Status {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lowering/llvm/emit/warps.h"
+#include "lowering/llvm/lanes/joined_rows.h"
 #include "lowering/llvm/lanes/lane_cost.h"
 #include "lowering/llvm/lanes/lane_width.h"
 #include "lowering/llvm/lanes/loop_report.h"
@@ -290,7 +291,7 @@ std::optional<LanePlan> PlanLanes(const FunctionEmitter& e, ir::BlockId entry) {
 }
 
 std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry) {
-  return Plan(e, entry, Threads::kRow, e.f.required_threads[0], AgainstRows);
+  return Plan(e, entry, Threads::kRow, LongestRow(e), AgainstRows);
 }
 
 std::optional<LaneRegion> RegionOfRow(const FunctionEmitter& e, ir::BlockId entry) {
@@ -301,7 +302,7 @@ std::optional<LanePlan> PlanWideRows(const FunctionEmitter& e, ir::BlockId entry
   if (AgainstAnyVectors(e)) return std::nullopt;
   auto region = FindRegion(e, entry, Threads::kRow, kWarpSize);
   if (!region) return std::nullopt;
-  const unsigned width = WideWidthOf(e, *region, e.f.required_threads[0]);
+  const unsigned width = WideWidthOf(e, *region, LongestRow(e));
   if (width == 0) return std::nullopt;
   region = FindRegion(e, entry, Threads::kRow, width);
   if (AgainstRows(e, *region, width)) return std::nullopt;

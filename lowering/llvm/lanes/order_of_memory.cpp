@@ -48,7 +48,10 @@ Value LaneVectors::Streams(const ir::Inst& store, const Mask& mask) {
     auto field = [&](size_t offset) {
       return b.CreateZExt(e.body.Field(offset, b.getInt32Ty(), "extent"), b.getInt64Ty());
     };
-    Value threads = field(offsetof(ptx2cpu_block, thread_count));
+    const uint32_t* shape = f.required_threads;  // of one block, where several run as one
+    Value threads = shape[0] != 0
+                        ? b.getInt64(uint64_t{shape[0]} * std::max(shape[1], 1u) * std::max(shape[2], 1u))
+                        : field(offsetof(ptx2cpu_block, thread_count));
     for (size_t axis = 0; axis < 3; ++axis)
       threads = b.CreateMul(threads, field(offsetof(ptx2cpu_block, nctaid) + 4 * axis));
     return b.CreateICmpUGE(threads, b.getInt64(kStreamedBytes / bytes));

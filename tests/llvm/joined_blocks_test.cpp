@@ -1,0 +1,200 @@
+// Blocks that run as one with their neighbours: which kernels have such code, and that results are those of
+// blocks one by one, wherever the grid and the data end.
+#include "runtime/abi/joined_blocks.h"
+
+#include <catch2/catch.hpp>
+#include <optional>
+
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+constexpr uint32_t kWidth = 16, kHeight = 3;
+const std::string kRequired = ".reqntid 16, 3\n";
+const std::string kPlace = "mad.lo.s32 %x, %cx, %nx, %tx;";
+
+// For a thread at x, y below n: out[y * n + x] = the sum of in at its neighbours and of `value`, in as many
+// rounds as the kernel is asked for.
+std::string Kernel(const std::string& required, const std::string& place, const std::string& value = "") {
+  return kHead +
+         ".visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn, .param .u32 prounds)\n" +
+         required + R"({
+  .reg .pred %p<8>; .reg .b32 %x, %y, %n, %v, %s, %r, %i, %cx, %nx, %tx, %a<8>; .reg .b64 %in, %out, %at, %b<4>;
+  .shared .align 4 .b8 tile[4096];
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  ld.param.u32 %r, [prounds];
+  mov.u32 %cx, %ctaid.x;
+  mov.u32 %nx, %ntid.x;
+  mov.u32 %tx, %tid.x;
+  )" + place +
+         R"(
+  mov.u32 %a0, %ctaid.y;
+  mov.u32 %a1, %ntid.y;
+  mov.u32 %a2, %tid.y;
+  mad.lo.s32 %y, %a0, %a1, %a2;
+  setp.ge.s32 %p0, %x, %n;
+  @%p0 bra DONE;
+  mad.lo.s32 %i, %y, %n, %x;
+  mul.wide.s32 %at, %i, 4;
+  add.s64 %out, %out, %at;
+  setp.gt.s32 %p1, %x, 0;
+  selp.s32 %a3, -1, 0, %p1;
+  add.s32 %a3, %i, %a3;
+  mov.u32 %s, 0;
+LOOP:
+  mul.wide.s32 %at, %i, 4;
+  add.s64 %at, %in, %at;
+  ld.global.u32 %v, [%at];
+  mad.lo.u32 %s, %v, 3, %s;
+  mul.wide.s32 %at, %a3, 4;
+  add.s64 %at, %in, %at;
+  ld.global.u32 %v, [%at];
+  mad.lo.u32 %s, %s, 5, %v;
+  add.s32 %i, %i, %n;
+  add.s32 %a3, %a3, %n;
+  sub.u32 %r, %r, 1;
+  setp.ne.u32 %p2, %r, 0;
+  @%p2 bra LOOP;
+  mov.u32 %a4, 0;
+  )" + value +
+         R"(
+  add.u32 %s, %s, %a4;
+  st.global.u32 [%out], %s;
+DONE:
+  ret;
+}
+)";
+}
+
+using Compiled = std::shared_ptr<JitKernel>;
+
+Compiled Compile(const std::string& text, const lowering::JitOptions& options = {}) {
+  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
+  if (!kernel) FAIL(kernel.error().Render());
+  return *kernel;
+}
+
+bool Joins(const Compiled& kernel) {
+  return (kernel->kernel().kernel->flags & PTX2CPU_KERNEL_JOINS_BLOCKS) != 0;
+}
+
+struct Launch {
+  Dim3 grid;
+  uint32_t n, rounds;
+};
+
+std::vector<uint32_t> Run(const Compiled& kernel, const Launch& launch, unsigned workers = 1) {
+  harness::KernelCall call{{launch.grid.x, launch.grid.y, 1}, {kWidth, kHeight, 1}, 0, {}, {}, {}};
+  const size_t rows = size_t{launch.grid.y} * kHeight;
+  for (size_t words : {(rows + launch.rounds) * launch.n, rows * launch.n}) {
+    auto parsed = rt::ParseSpec("inout:u32:[0]");
+    REQUIRE(parsed);
+    parsed->data.resize(4 * words);
+    for (size_t i = 0; i < words; ++i) {
+      const auto word = static_cast<uint32_t>((i + 1) * 2654435761u);
+      std::memcpy(&parsed->data[4 * i], &word, 4);
+    }
+    call.arguments.push_back(std::move(*parsed));
+  }
+  for (uint32_t number : {launch.n, launch.rounds})
+    call.arguments.push_back(*rt::ParseSpec("u32:" + std::to_string(number)));
+  const Status status = kernel->Run(call, workers);
+  if (!status) FAIL(status.error().Render());
+  std::vector<uint32_t> out(call.arguments[1].data.size() / 4);
+  std::memcpy(out.data(), call.arguments[1].data.data(), 4 * out.size());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("kernels that know only their place in the grid join blocks", "[joined]") {
+  CHECK(Joins(Compile(Kernel(kRequired, kPlace))));
+  // Sums in any order, products with what the width is, nothing of the block after all.
+  const char* places[] = {
+      "shl.b32 %x, %cx, 4;\n  add.s32 %x, %tx, %x;",
+      "mul.lo.s32 %a5, %cx, -16;\n  sub.s32 %x, %tx, %a5;",
+      "mul.lo.s32 %a5, %cx, %nx;\n  add.s32 %a5, %a5, 7;\n  add.s32 %x, %a5, %tx;\n  sub.s32 %x, %x, 7;",
+  };
+  for (const char* place : places) {
+    INFO(place);
+    CHECK(Joins(Compile(Kernel(kRequired, place))));
+  }
+  CHECK(Joins(Compile(Kernel(kRequired, kPlace, "mov.u32 %a4, %nctaid.x;\n  mul.lo.u32 %a4, %a4, %nx;"))));
+  CHECK_FALSE(Joins(Compile(Kernel("", kPlace))));  // of any shape
+}
+
+TEST_CASE("kernels that know their block, or wait for others, do not", "[joined]") {
+  const char* places[] = {
+      "mad.lo.s32 %x, %cx, 15, %tx;",
+      "mul.lo.s32 %x, %cx, %nx;\n  sub.s32 %x, %x, %tx;",
+      "mul.lo.s32 %x, %cx, %nx;\n  or.b32 %x, %x, %tx;",
+      "mov.u32 %x, %tx;",
+      "mul.lo.s32 %x, %cx, %nx;",
+  };
+  for (const char* place : places) {
+    INFO(place);
+    CHECK_FALSE(Joins(Compile(Kernel(kRequired, place))));
+  }
+  const char* values[] = {
+      "mov.u32 %a4, %cx;",
+      "and.b32 %a4, %tx, 3;",
+      "mov.u32 %a4, %smid;",
+      "mov.u32 %a4, %laneid;",
+      "atom.global.add.u32 %a4, [%out], 1;",
+      "ld.volatile.global.u32 %a4, [%out];",
+      "ld.acquire.gpu.global.u32 %a4, [%out];",
+      "shl.b32 %a5, %a2, 2;\n  mov.u32 %a6, tile;\n  add.u32 %a5, %a5, %a6;\n  st.shared.u32 [%a5], %x;\n"
+      "  ld.shared.u32 %a4, [%a5];\n  st.shared.u32 [%a5], %n;",
+      "cvt.u64.u32 %b1, %tx;\n  mul.lo.s32 %a5, %cx, 16;\n  cvt.u64.u32 %b2, %a5;\n  add.u64 %b1, %b1, %b2;\n"
+      "  cvt.u32.u64 %a4, %b1;",
+  };
+  for (const char* value : values) {
+    INFO(value);
+    CHECK_FALSE(Joins(Compile(Kernel(kRequired, kPlace, value))));
+  }
+}
+
+TEST_CASE("joined blocks compute what blocks one by one do", "[joined]") {
+  const std::string value = "mul.lo.s32 %a4, %x, 7;";
+  const Compiled plain = Compile(Kernel("", kPlace, value), {.lane_width = 1});
+  for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
+    for (const unsigned width : {0u, 1u, 8u}) {
+      const lowering::JitOptions options{.target = *lowering::ResolveTarget(target), .lane_width = width};
+      const Compiled joined = Compile(Kernel(kRequired, kPlace, value), options);
+      REQUIRE(Joins(joined));
+      for (const Launch& launch : {Launch{{1, 1, 1}, 16, 1},
+                                   {{2, 2, 1}, 30, 3},
+                                   {{21, 2, 1}, 335, 2},
+                                   {{43, 1, 1}, 688, 5},
+                                   {{64, 3, 1}, 1000, 4}}) {
+        INFO(target << ", width " << width << ", " << launch.grid.x << " blocks, n " << launch.n);
+        CHECK(Run(joined, launch) == Run(plain, launch));
+        CHECK(Run(joined, launch, 2) == Run(plain, launch));
+      }
+    }
+  }
+}
+
+TEST_CASE("a fault in joined blocks names the thread's own block", "[joined]") {
+  const std::string fault = "setp.eq.s32 %p3, %x, 90;\n  setp.eq.and.s32 %p3, %a2, 2, %p3;\n  @%p3 trap;";
+  const Compiled joined = Compile(Kernel(kRequired, kPlace, fault));
+  REQUIRE(Joins(joined));
+  harness::KernelCall call{{8, 1, 1}, {kWidth, kHeight, 1}, 0, {}, {}, {}};
+  for (int n = 0; n < 2; ++n) {
+    auto parsed = rt::ParseSpec("inout:u32:[0]");
+    REQUIRE(parsed);
+    parsed->data.resize(4 * 128 * 8);
+    call.arguments.push_back(std::move(*parsed));
+  }
+  call.arguments.push_back(*rt::ParseSpec("u32:128"));
+  call.arguments.push_back(*rt::ParseSpec("u32:1"));
+  const Status status = joined->Run(call);
+  REQUIRE_FALSE(status);
+  CHECK_THAT(status.error().message, Catch::Matchers::Contains("block (5,0,0), thread (10,2,0)"));
+}
