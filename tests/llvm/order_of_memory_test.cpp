@@ -11,9 +11,10 @@ using namespace ptx2cpu::llvm_test;
 
 namespace {
 
-std::string CodeOf(const std::string& ptx, lowering::Jit::Stage stage) {
+std::string CodeOf(const std::string& ptx, lowering::Jit::Stage stage,
+                   const std::string& target = "x86-64-v4") {
   auto jit =
-      lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4")});
+      lowering::Jit::Create({.entry_points = EntryPoints(), .target = *lowering::ResolveTarget(target)});
   REQUIRE(jit);
   auto text = (*jit)->Explain(BuildKernel(ptx, "k"), "k", stage);
   REQUIRE(text);
@@ -136,8 +137,11 @@ TEST_CASE("a large array that is only written", "[streams]") {
 
 TEST_CASE("rows of a block are one stream of memory", "[streams]") {
   const std::string keeps_order = "asm sideeffect \"\", \"~{memory}\"";
-  CHECK(Has(CodeOf(RowSums(256), lowering::Jit::Stage::kLlvm), keeps_order));
-  CHECK_FALSE(Has(CodeOf(RowSums(1024), lowering::Jit::Stage::kLlvm), keeps_order));
+  for (const char* target : {"x86-64-v4", "x86-64-v3"}) {
+    INFO(target);
+    CHECK(Has(CodeOf(RowSums(256), lowering::Jit::Stage::kLlvm, target), keeps_order));
+    CHECK_FALSE(Has(CodeOf(RowSums(1024), lowering::Jit::Stage::kLlvm, target), keeps_order));
+  }
   for (const uint32_t threads : {64u, 128u, 256u, 512u}) {
     const Sizes sizes{.grid = 3, .block = threads, .in = size_t{12} * threads, .out = size_t{3} * threads};
     const std::vector<uint32_t> plain = Run(RowSums(threads), {.lane_width = 1}, sizes, {});

@@ -120,6 +120,9 @@ constexpr unsigned kMaxWideWidth = 256, kWideWidthOfAnyRow = 128;
 constexpr size_t kMaxOutside = 120;         // instructions of such a region outside its loop
 constexpr unsigned kRegistersOfCostly = 4;  // of a value in such a loop that computes exponentials
 constexpr size_t kScratchRegisters = 4;     // for what lives shortly, and for what is the same in all lanes
+// Of rows that are read in the order of memory, what the largest register file holds. Others put a part of it
+// on the stack: a fraction of the time that two streams of memory cost.
+constexpr size_t kMaxBytesOfRows = 28 * 64;
 
 unsigned RegistersOf(const TargetTraits& traits) { return traits.has_avx512 || traits.is_aarch64 ? 32 : 16; }
 
@@ -263,7 +266,8 @@ unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigne
   const std::optional<size_t> kept = keeper.Of(loop);
   if (!kept) return 0;
   const TargetTraits& traits = e.m.traits;
-  const size_t bytes = traits.vector_bytes * (RegistersOf(traits) - kScratchRegisters);
+  size_t bytes = traits.vector_bytes * (RegistersOf(traits) - kScratchRegisters);
+  if (region.levels.size() == 1) bytes = std::max(bytes, kMaxBytesOfRows);
   auto width = static_cast<unsigned>(std::bit_floor(bytes / std::max<size_t>(*kept, 4)));
   width = std::min(width, row == 0 ? kWideWidthOfAnyRow : kMaxWideWidth);
   if (keeper.is_costly()) width = std::min(width, traits.vector_bytes / 4 * kRegistersOfCostly);
