@@ -36,8 +36,10 @@ inline std::string IdentityName(std::string_view function) {
 }
 
 struct KernelImage : KernelDescription {
-  std::string entry;                     // symbol of the block or step function
-  bool is_quick = false;                 // compiled at -O1 where more was requested
+  std::string entry;               // symbol of the block or step function
+  bool is_quick = false;           // made quickly where better code was requested, and is worth its time
+  bool for_many_blocks = false;    // quick code that a launch of few blocks must not run (CompileControl)
+  double better_milliseconds = 0;  // quick code: what making better code takes, about
   std::vector<VariableImage> variables;  // those the kernel reaches
   std::string ptx_name;                  // of the PTX module, as the object's line table names it
   std::vector<std::string> source_files;

@@ -8,6 +8,7 @@
 #include "lowering/compile.h"
 #include "lowering/llvm/output/describe_kernel.h"
 #include "lowering/llvm/output/jit.h"
+#include "lowering/repetition.h"
 
 namespace ptx2cpu::lowering {
 
@@ -87,8 +88,17 @@ class OneModule final : public TranslatedModule {
                                       .alignment = options.alignment,
                                       .debug_info = options.line_info}));
     if (control.print_remarks) TRY_STATUS(PrintRemarks(*jit, module, kernel));
-    auto image = jit->Compile(module, kernel, {.quick_from = control.quick_from, .stop = control.stop});
-    if (image) return std::optional(*std::move(image));
+    const bool wants_scalar = control.scalar_from != CompileControl::kNever;
+    const bool repeats = wants_scalar && Repeats(module);
+    auto image = jit->Compile(
+        module, kernel,
+        {.scalar_from = repeats && !control.many_blocks ? CompileControl::kNever : control.scalar_from,
+         .quick_from = control.quick_from,
+         .stop = control.stop});
+    if (image) {
+      image->for_many_blocks &= repeats;
+      return std::optional(*std::move(image));
+    }
     if (image.error().at.file == kAnyName) image.error().at.file = name_;
     return Fail(std::move(image).error());
   }

@@ -66,8 +66,13 @@ struct CodeOptions {
 
 // What does not.
 struct CompileControl {
-  static constexpr size_t kNeverQuick = ~size_t{0};
-  size_t quick_from = kNeverQuick;          // LLVM instructions; as in Jit::CompileOptions
+  static constexpr size_t kNever = ~size_t{0};
+  // LLVM instructions from which on there is quick code first; as in Jit::CompileOptions. Scalar code takes
+  // many times as long as the best, so it is made where a launch runs it for a short time only: where no
+  // thread repeats anything, or where `many_blocks` are launched, most of which will run better code
+  // (runtime/launch/later_code.h).
+  size_t scalar_from = kNever, quick_from = kNever;
+  bool many_blocks = false;
   const std::atomic<bool>* stop = nullptr;  // once it is set, compiling fails soon
   bool print_remarks = false;               // what becomes of the loops over threads, on standard error
 };

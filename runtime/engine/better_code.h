@@ -22,8 +22,13 @@ class BetterCode final : public LaterCode {
   using Compile = std::function<void(const std::atomic<bool>& stop)>;
 
   // `code`: where the better code is put. `expected_nanoseconds`: what compiling takes, about.
-  BetterCode(const std::atomic<const ptx2cpu_kernel*>& code, Compile compile, int64_t expected_nanoseconds)
-      : code_(code), compile_(std::move(compile)), expected_(expected_nanoseconds) {}
+  // `for_many_blocks`: launches of few blocks wait for the better code.
+  BetterCode(const std::atomic<const ptx2cpu_kernel*>& code, Compile compile, int64_t expected_nanoseconds,
+             bool for_many_blocks = false)
+      : code_(code),
+        compile_(std::move(compile)),
+        expected_(expected_nanoseconds),
+        for_many_blocks_(for_many_blocks) {}
 
   // Compiles, unless that was begun.
   void Run(const std::atomic<bool>& stop);
@@ -37,6 +42,7 @@ class BetterCode final : public LaterCode {
   bool IsDue(int64_t more = 0) const {
     return ran_.load(std::memory_order_relaxed) + more >= expected_ && !over_.load(std::memory_order_acquire);
   }
+  bool for_many_blocks() const { return for_many_blocks_; }
   bool is_over() const { return over_.load(std::memory_order_acquire); }
   // Compiles on this thread, or waits for the thread that does; not for longer than half a minute.
   void Obtain();
@@ -47,6 +53,7 @@ class BetterCode final : public LaterCode {
   const std::atomic<const ptx2cpu_kernel*>& code_;
   Compile compile_;
   const int64_t expected_;
+  const bool for_many_blocks_;
   std::atomic<int64_t> ran_ = 0;           // launches ran the quick code for so long
   std::atomic<bool> is_obtained_ = false;  // a worker of a launch compiles, or waits
   std::atomic<bool> over_ = false;         // compiled, failed or given up: nothing to wait for

@@ -78,7 +78,8 @@ KernelCompiler::Keys KernelCompiler::KeysOf(const CompileRequest& request) {
     hash.Add(option);
   }
   const Digest full = hash.Finish();
-  return {full, ContentHash().Add("quick").Add(full).Finish()};
+  return {full, ContentHash().Add("quick").Add(full).Finish(),
+          ContentHash().Add("many blocks").Add(full).Finish()};
 }
 
 std::optional<CompiledImage> KernelCompiler::FromCache(const Digest& key) const {
@@ -95,7 +96,9 @@ std::optional<CompiledImage> KernelCompiler::FromCache(const Digest& key) const 
 bool KernelCompiler::IsKept(const CompileRequest& request) {
   if (options_.cache == nullptr || RemarksWanted()) return false;
   const Keys keys = KeysOf(request);
-  return options_.cache->Has(keys.full) || (options_.quick_tier && options_.cache->Has(keys.quick));
+  if (options_.cache->Has(keys.full)) return true;
+  return options_.quick_tier &&
+         (options_.cache->Has(keys.quick) || (request.many_blocks && options_.cache->Has(keys.many_blocks)));
 }
 
 void KernelCompiler::Keep(const Digest& key, const lowering::KernelImage* image) const {
@@ -114,13 +117,22 @@ Result<CompiledImage> KernelCompiler::Compile(const CompileRequest& request) {
       kept->is_quick = true;
       return *std::move(kept);
     }
+    if (auto kept =
+            ask && quick_allowed && request.many_blocks ? FromCache(keys.many_blocks) : std::nullopt) {
+      kept->is_quick = kept->for_many_blocks = true;
+      return *std::move(kept);
+    }
   }
   std::optional<CompileProgress> progress;
   if (request.show_progress) progress.emplace(request.kernel);
   Parsed part = TRY(source_.PartFor(request.kernel));
   lowering::CompileControl control{.stop = request.stop,
                                    .print_remarks = request.show_progress && RemarksWanted()};
-  if (quick_allowed) control.quick_from = options_.quick_from;
+  if (quick_allowed) {
+    control.scalar_from = options_.scalar_from;
+    control.quick_from = options_.quick_from;
+    control.many_blocks = request.many_blocks;
+  }
   const lowering::CodeOptions options = CodeOptionsOf(request);
   CompiledImage compiled;
   compiled.image = TRY(Contained([&] {
@@ -128,7 +140,11 @@ Result<CompiledImage> KernelCompiler::Compile(const CompileRequest& request) {
     return freed_here->Compile(request.kernel, options, control);
   }));
   compiled.is_quick = compiled.image && compiled.image->is_quick;
-  Keep(compiled.is_quick ? keys.quick : keys.full, compiled.image ? &*compiled.image : nullptr);
+  compiled.for_many_blocks = compiled.is_quick && compiled.image->for_many_blocks;
+  Keep(compiled.for_many_blocks ? keys.many_blocks
+       : compiled.is_quick      ? keys.quick
+                                : keys.full,
+       compiled.image ? &*compiled.image : nullptr);
   return compiled;
 }
 

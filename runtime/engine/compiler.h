@@ -16,15 +16,17 @@ struct CompileRequest {
   std::optional<Dim3> block = {};  // code for blocks of this shape only, where that is better
   std::optional<lowering::AlignmentChecks> alignment = {};  // else that of the options
   bool quick_allowed = false;  // the quick tier may be used; then the same without it must be requested later
-  bool ask_cache = true;       // else it is compiled, and kept
-  bool show_progress = true;   // progress.h
+  bool many_blocks = false;   // the launch has so many that quick code which repeats things may run its first
+  bool ask_cache = true;      // else it is compiled, and kept
+  bool show_progress = true;  // progress.h
   const std::atomic<bool>* stop = nullptr;  // ends soon after it is set, with some error
 };
 
 struct CompiledImage {
   std::optional<lowering::KernelImage> image;  // nothing: code for the request's block would be no better
   bool from_cache = false;
-  bool is_quick = false;  // the quick tier answered
+  bool is_quick = false;         // the quick tier answered
+  bool for_many_blocks = false;  // with code for launches of many blocks only
 };
 
 // For this machine, or the one that PTX2CPU_TARGET names. Immutable after construction; safe to use from
@@ -41,7 +43,7 @@ class KernelCompiler {
   lowering::CodeOptions CodeOptionsOf(const CompileRequest& request) const;
   // Code of the quick tier is kept apart, for processes that end before better code exists.
   struct Keys {
-    Digest full, quick;
+    Digest full, quick, many_blocks;
   };
   Keys KeysOf(const CompileRequest& request);
   std::optional<CompiledImage> FromCache(const Digest& key) const;

@@ -45,10 +45,11 @@ KernelCode::~KernelCode() {
 }
 
 // Code for one shape is a third of that for any, and faster: most kernels are launched with one shape only.
-Status KernelCode::Begin(std::optional<Dim3> block) {
-  if (block && IsLaunchable(*block) && module_.BeginsWith(name_, *block)) {
+Status KernelCode::Begin(const Wanted& wanted) {
+  const auto& block = wanted.block;
+  if (block && IsLaunchable(*block) && module_.BeginsWith(name_, *block, wanted.many_blocks)) {
     auto special = std::unique_ptr<Special>(new Special{*block, false, nullptr});
-    const auto provided = module_.Provide(name_, block, false, special->slot);
+    const auto provided = module_.Provide(name_, wanted, special->slot);
     const ptx2cpu_kernel* code = special->slot.code.load();
     specials_.store(special.release());
     ++special_count_;
@@ -58,14 +59,14 @@ Status KernelCode::Begin(std::optional<Dim3> block) {
       return {};
     }
   }
-  from_cache_ = TRY(module_.Provide(name_, std::nullopt, false, any_));
+  from_cache_ = TRY(module_.Provide(name_, {.many_blocks = wanted.many_blocks}, any_));
   return {};
 }
 
-Result<const ptx2cpu_kernel*> KernelCode::ForAnyShape() const {
+Result<const ptx2cpu_kernel*> KernelCode::ForAnyShape(bool many_blocks) const {
   std::lock_guard lock(mutex_);
   if (any_.code.load(std::memory_order_acquire) == nullptr)
-    static_cast<void>(TRY(module_.Provide(name_, std::nullopt, false, any_)));
+    static_cast<void>(TRY(module_.Provide(name_, {.many_blocks = many_blocks}, any_)));
   return any_.code.load(std::memory_order_acquire);
 }
 
@@ -78,29 +79,31 @@ KernelCode::Special* KernelCode::FindSpecial(Dim3 block, bool notes) const {
 }
 
 // Null: there are `most` of them.
-Result<const KernelCode::Special*> KernelCode::MakeSpecial(Dim3 block, bool notes, size_t most) const {
+Result<const KernelCode::Special*> KernelCode::MakeSpecial(const Wanted& wanted, size_t most) const {
+  const bool any = !wanted.block, notes = wanted.notes;
+  const Dim3 block = wanted.block.value_or(Dim3{0, 0, 0});
   if (const Special* found = FindSpecial(block, notes)) return found;
   std::lock_guard lock(mutex_);
   if (const Special* found = FindSpecial(block, notes)) return found;
-  const bool any = block.x == 0;
   if (!any && special_count_ >= most) return nullptr;
   auto special = std::unique_ptr<Special>(new Special{block, notes, specials_.load()});
   // Where code for the shape cannot be made, that is our own fault: there is code for any shape. It stays
   // with that.
-  const auto provided =
-      module_.Provide(name_, any ? std::nullopt : std::optional(block), notes, special->slot);
+  const auto provided = module_.Provide(name_, wanted, special->slot);
   if (!provided && any) return Fail(provided.error());
   specials_.store(special.get(), std::memory_order_release);
   if (!any) ++special_count_;
   return special.release();
 }
 
-Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block) const {
-  const ptx2cpu_kernel* code = TRY(Choose(block));
+Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block, uint64_t blocks) const {
+  const bool many_blocks = KernelModule::AreMany(blocks);
+  const ptx2cpu_kernel* code = TRY(Choose(block, many_blocks));
   BetterCode* better = BetterThan(code);
-  if (better == nullptr || !better->IsDue()) return code;
+  if (better == nullptr) return code;
+  if (!better->IsDue() && (many_blocks || !better->for_many_blocks())) return code;
   better->Obtain();
-  return Choose(block);
+  return Choose(block, many_blocks);
 }
 
 // The better code that replaces this one; null: this is the best.
@@ -116,16 +119,16 @@ BetterCode* KernelCode::BetterThan(const ptx2cpu_kernel* code) const {
   return nullptr;
 }
 
-Result<const ptx2cpu_kernel*> KernelCode::Choose(Dim3 block) const {
+Result<const ptx2cpu_kernel*> KernelCode::Choose(Dim3 block, bool many_blocks) const {
   const ptx2cpu_kernel* any = any_.code.load(std::memory_order_acquire);
   if (any == nullptr) {
     if (IsLaunchable(block)) {
-      const Special* special = TRY(MakeSpecial(block, false, kMaxFirst));
+      const Special* special = TRY(MakeSpecial({block, false, many_blocks}, kMaxFirst));
       const ptx2cpu_kernel* code =
           special == nullptr ? nullptr : special->slot.code.load(std::memory_order_acquire);
       if (code != nullptr) return code;
     }
-    any = TRY(ForAnyShape());
+    any = TRY(ForAnyShape(many_blocks));
   }
   return Choose(block, any, false);
 }
@@ -133,7 +136,7 @@ Result<const ptx2cpu_kernel*> KernelCode::Choose(Dim3 block) const {
 Result<const ptx2cpu_kernel*> KernelCode::Choose(Dim3 block, const ptx2cpu_kernel* any, bool notes) const {
   const bool by_blocks = (any->flags & PTX2CPU_KERNEL_RESUMES_BLOCKS) != 0;
   if (any->run_step == nullptr || by_blocks) return notes ? any : WhenHot(block, any);
-  const Special* special = TRY(MakeSpecial(block, notes, kMaxSpecials));
+  const Special* special = TRY(MakeSpecial({block, notes}, kMaxSpecials));
   const ptx2cpu_kernel* code =
       special == nullptr ? nullptr : special->slot.code.load(std::memory_order_acquire);
   return code == nullptr ? any : code;
@@ -160,7 +163,7 @@ const ptx2cpu_kernel* KernelCode::WhenHot(Dim3 block, const ptx2cpu_kernel* any)
 }
 
 Result<const ptx2cpu_kernel*> KernelCode::Noting(Dim3 block) const {
-  const Special* any = TRY(MakeSpecial({0, 0, 0}, true, kMaxSpecials));
+  const Special* any = TRY(MakeSpecial({.notes = true}, kMaxSpecials));
   return Choose(block, any->slot.code.load(std::memory_order_acquire), true);
 }
 

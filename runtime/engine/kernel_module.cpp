@@ -18,6 +18,7 @@
 #include "runtime/engine/translator_object.h"
 #include "runtime/entry/entry_point_list.h"
 #include "runtime/launch/device_kernels.h"
+#include "runtime/worker/processors.h"
 
 namespace ptx2cpu::rt {
 
@@ -28,9 +29,12 @@ double MillisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// What good code takes to compile, of what the quick code took: 2 to 5 times as measured. Kept code's time is
-// not known.
-constexpr double kTimesQuick = 4, kKeptQuickMilliseconds = 75;
+// What better code takes to compile where the quick code was kept: not known.
+constexpr double kKeptBetterMilliseconds = 300;
+
+// Blocks for each processor of which the last ones run better code than the first in any case: what a first
+// block takes more than a later one, which may be 20 times that, is lost once.
+constexpr uint64_t kManyBlocks = 16;
 
 }  // namespace
 
@@ -150,7 +154,8 @@ Status KernelModule::Check() {
 }
 
 Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view kernel,
-                                                                std::optional<Dim3> first_block) {
+                                                                std::optional<Dim3> first_block,
+                                                                uint64_t blocks) {
   State& s = *state_;
   Once<std::unique_ptr<KernelCode>>* once = nullptr;
   {
@@ -164,7 +169,7 @@ Result<std::shared_ptr<const KernelCode>> KernelModule::Compile(std::string_view
   const auto& result = once->Get([&]() -> Result<std::unique_ptr<KernelCode>> {
     const auto start = Clock::now();
     auto code = std::make_unique<KernelCode>(*this, std::string(kernel));
-    TRY_STATUS(code->Begin(first_block));
+    TRY_STATUS(code->Begin({.block = first_block, .many_blocks = AreMany(blocks)}));
     RegisterLaunchable();
     code->milliseconds_ = MillisecondsSince(start);
     return code;
@@ -177,34 +182,38 @@ Result<KernelDeclaration> KernelModule::Declaration(std::string_view kernel) {
   return Caught([&] { return state_->facts.Declaration(kernel); });
 }
 
-bool KernelModule::BeginsWith(const std::string& kernel, Dim3 block) {
+bool KernelModule::AreMany(uint64_t blocks) { return blocks / UsableProcessors() >= kManyBlocks; }
+
+bool KernelModule::BeginsWith(const std::string& kernel, Dim3 block, bool many_blocks) {
   State& s = *state_;
   if (!s.options.specialise || s.source.MayRequireShape()) return false;
   const auto begins = Caught([&]() -> Result<bool> {
-    return s.compiler.IsKept({.kernel = kernel, .block = block}) || !s.compiler.IsKept({.kernel = kernel});
+    return s.compiler.IsKept({.kernel = kernel, .block = block, .many_blocks = many_blocks}) ||
+           !s.compiler.IsKept({.kernel = kernel, .many_blocks = many_blocks});
   });
   return begins && *begins;
 }
 
-Result<bool> KernelModule::Provide(const std::string& kernel, std::optional<Dim3> block, bool notes,
+Result<bool> KernelModule::Provide(const std::string& kernel, const KernelCode::Wanted& wanted,
                                    CodeSlot& slot) {
-  return Caught([&] { return ProvideHere(kernel, block, notes, slot); });
+  return Caught([&] { return ProvideHere(kernel, wanted, slot); });
 }
 
-Result<bool> KernelModule::ProvideHere(const std::string& kernel, std::optional<Dim3> block, bool notes,
+Result<bool> KernelModule::ProvideHere(const std::string& kernel, const KernelCode::Wanted& wanted,
                                        CodeSlot& slot) {
   State& s = *state_;
-  CompileRequest request{.kernel = kernel, .block = block, .quick_allowed = true};
-  if (notes) request.alignment = lowering::AlignmentChecks::kNoted;
-  const auto start = Clock::now();
+  CompileRequest request{
+      .kernel = kernel, .block = wanted.block, .quick_allowed = true, .many_blocks = wanted.many_blocks};
+  if (wanted.notes) request.alignment = lowering::AlignmentChecks::kNoted;
   CompiledImage compiled = TRY(s.compiler.Compile(request));
-  const double milliseconds = compiled.from_cache ? kKeptQuickMilliseconds : MillisecondsSince(start);
   if (!compiled.image) return compiled.from_cache;
+  double milliseconds = compiled.from_cache ? kKeptBetterMilliseconds : compiled.image->better_milliseconds;
   auto loaded = s.loader.Load(*std::move(compiled.image));
   if (!loaded && compiled.from_cache) {  // nothing that is kept may block it
     request.ask_cache = false;
     compiled = TRY(s.compiler.Compile(request));
     if (!compiled.image) return false;
+    milliseconds = compiled.image->better_milliseconds;
     loaded = s.loader.Load(*std::move(compiled.image));
   }
   const ptx2cpu_kernel* code = TRY(std::move(loaded)).kernel;
@@ -213,7 +222,7 @@ Result<bool> KernelModule::ProvideHere(const std::string& kernel, std::optional<
     // The slot, and with it this work, lives as long as the module.
     slot.better = std::make_unique<BetterCode>(
         slot.code, [this, request, &slot](const std::atomic<bool>& stop) { Improve(request, stop, slot); },
-        static_cast<int64_t>(milliseconds * kTimesQuick * 1e6));
+        static_cast<int64_t>(milliseconds * 1e6), compiled.for_many_blocks);
   }
   slot.code.store(code, std::memory_order_release);
   if (compiled.is_quick)

@@ -62,7 +62,9 @@ class KernelCode {
   // compiled at the first call for a shape. Other code has full vectors and no tests then: a shape that is
   // asked for again and again is compiled in the background, and later calls return that. Where launches have
   // run quick code for as long as better code takes to compile, it is compiled at once.
-  Result<const ptx2cpu_kernel*> ForBlock(Dim3 block) const;
+  // `blocks`: that the launch has; 1 where that is not known. A launch of many may begin with code that takes
+  // long for each.
+  Result<const ptx2cpu_kernel*> ForBlock(Dim3 block, uint64_t blocks = 1) const;
   // For launches of this code (LaunchOptions::later); null: it is final.
   LaterCode* LaterThan(const ptx2cpu_kernel* code) const { return BetterThan(code); }
   // `code`, or if it assumes aligned parameters and these are not: code that checks the addresses,
@@ -78,11 +80,17 @@ class KernelCode {
  private:
   friend class KernelModule;
   struct Special;
-  Status Begin(std::optional<Dim3> block);
-  Result<const ptx2cpu_kernel*> ForAnyShape() const;
+  // What code a launch needs.
+  struct Wanted {
+    std::optional<Dim3> block = {};  // any shape
+    bool notes = false;              // of misaligned accesses, whatever the parameters are
+    bool many_blocks = false;
+  };
+  Status Begin(const Wanted& wanted);
+  Result<const ptx2cpu_kernel*> ForAnyShape(bool many_blocks) const;
   Special* FindSpecial(Dim3 block, bool notes) const;
-  Result<const Special*> MakeSpecial(Dim3 block, bool notes, size_t most) const;
-  Result<const ptx2cpu_kernel*> Choose(Dim3 block) const;
+  Result<const Special*> MakeSpecial(const Wanted& wanted, size_t most) const;
+  Result<const ptx2cpu_kernel*> Choose(Dim3 block, bool many_blocks) const;
   Result<const ptx2cpu_kernel*> Choose(Dim3 block, const ptx2cpu_kernel* any, bool notes) const;
   BetterCode* BetterThan(const ptx2cpu_kernel* code) const;
   Result<const ptx2cpu_kernel*> Noting(Dim3 block) const;
@@ -113,11 +121,12 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   uint32_t ptx_version() const;  // 90 for 9.0; 0 if the text does not state it
   uint32_t target() const;       // 90 for sm_90
 
-  // Compiled at the first call, for blocks of `first_block` only where that is known; callers in the meantime
-  // wait. Holds the module too.
-  // Errors: kNotFound, kSyntax, kUnsupported ...; the same one again for each later call.
+  // Compiled at the first call, for blocks of `first_block` only where that is known, and a launch of
+  // `blocks` as in KernelCode::ForBlock; callers in the meantime wait. Holds the module too. Errors:
+  // kNotFound, kSyntax, kUnsupported ...; the same one again for each later call.
   Result<std::shared_ptr<const KernelCode>> Compile(std::string_view kernel,
-                                                    std::optional<Dim3> first_block = {});
+                                                    std::optional<Dim3> first_block = {},
+                                                    uint64_t blocks = 1);
 
   // Translates the kernel and what it calls, and compiles nothing. Errors: those of Compile that translation
   // finds.
@@ -139,14 +148,16 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   friend class KernelCode;
   KernelModule(std::vector<PtxText> texts, ModuleOptions options);
   void RegisterLaunchable();  // kernels whose address compiled code contains
+  // For as many blocks, quick code may take long for each: the launch soon runs better code.
+  static bool AreMany(uint64_t blocks);
   // Whether code for this shape is made before code for any shape is: not where the latter is kept already.
-  bool BeginsWith(const std::string& kernel, Dim3 block);
+  bool BeginsWith(const std::string& kernel, Dim3 block, bool many_blocks);
   // Puts the code into `slot`, later the better one too: null where there is none for this block alone.
   // Whether it was kept.
-  Result<bool> Provide(const std::string& kernel, std::optional<Dim3> block, bool notes, CodeSlot& slot);
+  Result<bool> Provide(const std::string& kernel, const KernelCode::Wanted& wanted, CodeSlot& slot);
   // The same with the best code, in the background, where `slot` has none so far.
   void ProvideLater(const std::string& kernel, Dim3 block, CodeSlot& slot);
-  Result<bool> ProvideHere(const std::string& kernel, std::optional<Dim3> block, bool notes, CodeSlot& slot);
+  Result<bool> ProvideHere(const std::string& kernel, const KernelCode::Wanted& wanted, CodeSlot& slot);
   void RunLater(std::function<void(const std::atomic<bool>& stop)> work);
   // The request's code replaces the slot's.
   void Improve(CompileRequest request, const std::atomic<bool>& stop, CodeSlot& slot);

@@ -40,8 +40,8 @@ struct Kernel::State {
   std::shared_ptr<const rt::KernelCode> code;
   std::vector<Parameter> parameters;
 
-  Result<const ptx2cpu_kernel*> CodeFor(Extent block) const {
-    return code->ForBlock({block.x, block.y, block.z});
+  Result<const ptx2cpu_kernel*> CodeFor(Extent block, uint64_t blocks = 1) const {
+    return code->ForBlock({block.x, block.y, block.z}, blocks);
   }
 };
 
@@ -97,7 +97,8 @@ Result<uint64_t> Kernel::MaxCooperativeBlocks(const Shape& shape) const {
 }
 
 Status Kernel::LaunchPacked(const Shape& shape, std::span<const std::byte> buffer) const {
-  const ptx2cpu_kernel* code = TRY(state_->CodeFor(shape.block));
+  const uint64_t blocks = uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
+  const ptx2cpu_kernel* code = TRY(state_->CodeFor(shape.block, blocks));
   if (buffer.size() == code->parameter_bytes) {
     code =
         TRY(state_->code->ForParameters(code, {shape.block.x, shape.block.y, shape.block.z}, buffer.data()));

@@ -41,10 +41,13 @@ uint64_t InstructionsOf(const ir::Module& module) {
 
 Status MeasureCode(const ir::Module& module, const std::string& kernel, const CostOptions& options,
                    Costs& costs) {
-  const auto jit = TRY(lowering::Jit::Create(
-      {.optimisation = options.optimisation, .alignment = lowering::AlignmentChecks::kAssumed}));
+  const auto jit = TRY(lowering::Jit::Create({.optimisation = options.optimisation,
+                                              .lane_width = options.lane_width,
+                                              .alignment = lowering::AlignmentChecks::kAssumed}));
   lowering::CompileTimes times;
-  static_cast<void>(TRY(jit->Compile(module, kernel, {.quick_from = options.quick_from, .times = &times})));
+  static_cast<void>(TRY(
+      jit->Compile(module, kernel,
+                   {.scalar_from = options.scalar_from, .quick_from = options.quick_from, .times = &times})));
   costs.cost().llvm_instructions += times.instructions;
   costs.Add("llvm: emit", times.emit);
   costs.Add("llvm: optimise", times.optimise);

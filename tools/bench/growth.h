@@ -29,8 +29,10 @@ struct CompileCost {
 struct CostOptions {
   bool code = true;  // also what LLVM does
   int optimisation = 3;
-  bool verify = true;  // also the verifier of the IR, which programs do not wait for
-  size_t quick_from = lowering::Jit::CompileOptions::kNeverQuick;
+  uint32_t lane_width = 0;  // as in lowering::JitOptions
+  bool verify = true;       // also the verifier of the IR, which programs do not wait for
+  // As in lowering::Jit::CompileOptions.
+  size_t scalar_from = lowering::Jit::CompileOptions::kNever, quick_from = scalar_from;
   std::optional<analysis::LaunchShape> shape = {};     // code for blocks of this shape, where that is better
   std::vector<std::string>* failed_kernels = nullptr;  // receives them; else the first ends the measurement
 };

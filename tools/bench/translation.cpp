@@ -1,6 +1,6 @@
-// translation [--block X,Y,Z] [--quick] [--ptxas PATH] [--stages] [--repeat N] FILE...: processor time and
-// memory of compiling all kernels of PTX modules on one thread, beside those of `ptxas -O3`. Each run is a
-// process of its own.
+// translation [--block X,Y,Z] [--opt N] [--width N] [--quick] [--ptxas PATH] [--stages] [--repeat N] FILE...:
+// processor time and memory of compiling all kernels of PTX modules on one thread, beside those of `ptxas
+// -O3`. Each run is a process of its own.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -31,7 +31,7 @@ namespace ptx2cpu::bench {
 namespace {
 
 // As runtime/engine/module_options.h has it.
-constexpr size_t kQuickFrom = 2000;
+constexpr size_t kScalarFrom = 120, kQuickFrom = 2000;
 
 struct Options {
   CostOptions cost = {.verify = false};
@@ -206,6 +206,7 @@ bool ReadArguments(int count, char** arguments, Options& options) {
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
     if (argument == "--quick") {
+      options.cost.scalar_from = kScalarFrom;
       options.cost.quick_from = kQuickFrom;
     } else if (argument == "--stages") {
       options.stages = true;
@@ -215,6 +216,10 @@ bool ReadArguments(int count, char** arguments, Options& options) {
       options.cost.shape = shape;
     } else if (argument == "--ptxas" && i + 1 < count) {
       options.ptxas = arguments[++i];
+    } else if (argument == "--opt" && i + 1 < count) {
+      options.cost.optimisation = std::atoi(arguments[++i]);
+    } else if (argument == "--width" && i + 1 < count) {
+      options.cost.lane_width = static_cast<uint32_t>(std::atoi(arguments[++i]));
     } else if (argument == "--repeat" && i + 1 < count) {
       options.repeat = std::atoi(arguments[++i]);
     } else if (argument.starts_with("--")) {
@@ -233,9 +238,9 @@ bool ReadArguments(int count, char** arguments, Options& options) {
 int main(int count, char** arguments) {
   ptx2cpu::bench::Options options;
   if (!ptx2cpu::bench::ReadArguments(count, arguments, options)) {
-    fmt::print(
-        stderr,
-        "usage: translation [--block X,Y,Z] [--quick] [--ptxas PATH] [--stages] [--repeat N] FILE...\n");
+    fmt::print(stderr,
+               "usage: translation [--block X,Y,Z] [--opt N] [--width N] [--quick] [--ptxas PATH] [--stages] "
+               "[--repeat N] FILE...\n");
     return 2;
   }
   ptx2cpu::bench::MeasureAll(options);

@@ -65,16 +65,49 @@ constexpr unsigned kLarge = 12000;
 // From which on better code takes many seconds: kernels whose lanes run one by one keep the quick code.
 constexpr unsigned kHuge = 30000;
 
+// What making the best code takes, in milliseconds, for each LLVM instruction of the scalar code, and for
+// each millisecond that code of -O1 took: as measured over the modules of tools/bench's `translation`.
+constexpr double kBestPerScalarInstruction = 0.1, kBestPerQuick = 4;
+
+// Nothing: the kernel is too small, its best code takes hardly longer.
+Result<std::optional<KernelImage>> Jit::CompileScalar(const ir::Module& module, const ir::Function& kernel,
+                                                      const CompileOptions& options) const {
+  CompileTimes times;
+  Lap lap;
+  llvm::LLVMContext context;
+  EmitOptions emit = EmitOptionsFor(kernel.name, options.alignment);
+  emit.thread_ids = ThreadIds::kAnyShape;
+  emit.lane_width = 1;
+  const EmittedKernel emitted = TRY(Emit(context, module, emit));
+  times.instructions = emitted.module->getInstructionCount();
+  if (times.instructions < options.scalar_from) return std::nullopt;
+  times.emit = lap();
+  const auto machine = TRY(BorrowTargetMachine(options_.target, 0));
+  Optimize(*emitted.module, *machine, 0, options.stop);
+  times.optimise = lap();
+  KernelImage image = DescribeKernel(module, kernel, emitted.layout);
+  image.is_quick = image.for_many_blocks = true;
+  image.better_milliseconds = kBestPerScalarInstruction * static_cast<double>(times.instructions);
+  image.object =
+      TRY(GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::ObjectFile, options.stop));
+  times.generate = lap();
+  if (options.times != nullptr) *options.times = times;
+  return image;
+}
+
 Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name,
                                  const CompileOptions& options) const {
   const ir::Function* kernel = TRY(FindKernel(module, name));
   const int level = options.optimisation.value_or(options_.optimisation);
+  if (level > 1 && options.scalar_from != CompileOptions::kNever && kernel->resumes == ir::Resumes::kNever) {
+    if (auto scalar = TRY(CompileScalar(module, *kernel, options))) return *std::move(scalar);
+  }
   CompileTimes times;
   Lap lap;
   llvm::LLVMContext context;
   EmitOptions emit = EmitOptionsFor(kernel->name, options.alignment);
   // One version for blocks of any shape is enough for code that is soon replaced.
-  const bool may_be_quick = level > 1 && options.quick_from != CompileOptions::kNeverQuick;
+  const bool may_be_quick = level > 1 && options.quick_from != CompileOptions::kNever;
   if (may_be_quick) emit.thread_ids = ThreadIds::kAnyShape;
   EmittedKernel emitted = TRY(Emit(context, module, emit));
   const unsigned size = emitted.module->getInstructionCount();
@@ -93,8 +126,11 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
     return Fail(ErrorCode::kInternal, "stopped compiling " + kernel->name);
   KernelImage image = DescribeKernel(module, *kernel, emitted.layout);
   image.is_quick = quick && (size < kHuge || kernel->resumes != ir::Resumes::kLanes);
-  image.object = TRY(GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::ObjectFile));
+  image.object =
+      TRY(GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::ObjectFile, options.stop));
   times.generate = lap();
+  if (image.is_quick)
+    image.better_milliseconds = kBestPerQuick * (times.emit + times.optimise + times.generate);
   if (options.times != nullptr) *options.times = times;
   return image;
 }

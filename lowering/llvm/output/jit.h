@@ -57,10 +57,13 @@ class Jit {
   struct CompileOptions {
     std::optional<int> optimisation = {};           // else JitOptions::optimisation
     std::optional<AlignmentChecks> alignment = {};  // else JitOptions::alignment
-    static constexpr size_t kNeverQuick = ~size_t{0};
-    // A kernel of at least so many LLVM instructions is compiled at -O1 only, a large one to code of -O0;
+    static constexpr size_t kNever = ~size_t{0};
+    // A kernel whose threads one by one are at least so many LLVM instructions is compiled so, to code of
+    // -O0. KernelImage::is_quick then. Not for kernels that resume.
+    size_t scalar_from = kNever;
+    // Else, one of at least so many LLVM instructions is compiled at -O1 only, a large one to code of -O0;
     // KernelImage::is_quick then, if better code is worth its time.
-    size_t quick_from = kNeverQuick;
+    size_t quick_from = kNever;
     const std::atomic<bool>* stop = nullptr;  // once it is set, Compile fails soon
     CompileTimes* times = nullptr;            // receives what the steps took
   };
@@ -86,6 +89,8 @@ class Jit {
 
  private:
   explicit Jit(JitOptions options);
+  Result<std::optional<KernelImage>> CompileScalar(const ir::Module& module, const ir::Function& kernel,
+                                                   const CompileOptions& options) const;
   EmitOptions EmitOptionsFor(std::string_view kernel, std::optional<AlignmentChecks> alignment = {}) const;
 
   JitOptions options_;

@@ -3,13 +3,17 @@
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "ir/internal_error.h"
 #include "lowering/llvm/output/mask_words.h"
 #include "lowering/llvm/output/rare_blocks.h"
 #include "lowering/llvm/output/unrolling.h"
@@ -86,6 +90,26 @@ bool AddCodeGeneration(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManag
   return true;
 }
 
+// Asked in front of each pass over a function that may be left out, which code generation has many of.
+class StopGate final : public llvm::OptPassGate {
+ public:
+  StopGate(llvm::LLVMContext& context, const std::atomic<bool>& stop) : context_(context), stop_(stop) {
+    context_.setOptPassGate(*this);
+  }
+  ~StopGate() override { context_.setOptPassGate(llvm::getGlobalPassGate()); }
+  StopGate(const StopGate&) = delete;
+  StopGate& operator=(const StopGate&) = delete;
+
+  bool isEnabled() const override {
+    if (stop_.load(std::memory_order_relaxed)) throw InternalError("stopped generating code");
+    return false;
+  }
+
+ private:
+  llvm::LLVMContext& context_;
+  const std::atomic<bool>& stop_;
+};
+
 }  // namespace
 
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, const std::atomic<bool>* stop) {
@@ -118,7 +142,9 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
 }
 
 Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine,
-                                 llvm::CodeGenFileType type) {
+                                 llvm::CodeGenFileType type, const std::atomic<bool>* stop) {
+  std::optional<StopGate> gate;
+  if (stop != nullptr) gate.emplace(module.getContext(), *stop);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

@@ -60,14 +60,14 @@ Function::~Function() { Handles::Get().Remove(this, kKind); }
 
 Context& Function::context() const { return module_.context(); }
 
-CUresult Function::Code(const rt::KernelCode*& code, std::optional<Dim3> first_block) {
+CUresult Function::Code(const rt::KernelCode*& code, std::optional<Dim3> first_block, uint64_t blocks) {
   code = code_.load(std::memory_order_acquire);
   if (code != nullptr) [[likely]]
     return CUDA_SUCCESS;
   std::lock_guard lock(mutex_);
   if (failure_ != CUDA_SUCCESS) return failure_;
   if (shared_code_ == nullptr) {
-    auto compiled = part_->Compile(name_, first_block);
+    auto compiled = part_->Compile(name_, first_block, blocks);
     if (!compiled) return FailWith(compiled.error());
     shared_code_ = *std::move(compiled);
     code_.store(shared_code_.get(), std::memory_order_release);

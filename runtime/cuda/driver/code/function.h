@@ -59,9 +59,9 @@ class Function {
   LegacyLaunch& legacy() { return legacy_; }
 
   bool compiled() const { return code_.load(std::memory_order_acquire) != nullptr; }
-  // The code; compiles at the first call, for blocks of `first_block` only where that is known. The error is
-  // reported on stderr once, with its PTX line.
-  cuda::CUresult Code(const rt::KernelCode*& code, std::optional<Dim3> first_block = {});
+  // The code; compiles at the first call, as rt::KernelModule::Compile. The error is reported on stderr once,
+  // with its PTX line.
+  cuda::CUresult Code(const rt::KernelCode*& code, std::optional<Dim3> first_block = {}, uint64_t blocks = 1);
   // The same, for launches: what keeps it alive. Only after Code() succeeded.
   const std::shared_ptr<const rt::KernelCode>& shared_code() const { return shared_code_; }
 

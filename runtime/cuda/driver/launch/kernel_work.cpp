@@ -106,7 +106,8 @@ void ReportFault(const rt::KernelCode& code, const rt::LaunchError& error) {
 
 CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::KernelWork& work) {
   const rt::KernelCode* code;
-  if (const CUresult error = function.Code(code, request.shape.block)) return error;
+  const uint64_t blocks = Volume(request.shape.grid);
+  if (const CUresult error = function.Code(code, request.shape.block, blocks)) return error;
   const ptx2cpu_kernel& any = code->kernel();
   work.shape = request.shape;
   // A block of CU_LAUNCH_KERNEL_REQUIRED_BLOCK_DIM threads: what the kernel requires.
@@ -121,7 +122,7 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
     Warn("kernel '" + function.name() + "' cannot be compiled for this launch\n" + rt::JitLog(error));
     return ResultOf(error);
   };
-  const auto kernel = code->ForBlock(work.shape.block);
+  const auto kernel = code->ForBlock(work.shape.block, blocks);
   if (!kernel) return cannot(kernel.error());
   work.kernel = *kernel;
   work.cooperative = request.cooperative;
@@ -141,7 +142,7 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
 
 rt::LaunchCode LatestCode(const rt::KernelWork& work) {
   const auto& code = *static_cast<const rt::KernelCode*>(work.keep.get());
-  auto kernel = code.ForBlock(work.shape.block);
+  auto kernel = code.ForBlock(work.shape.block, Volume(work.shape.grid));
   if (kernel) kernel = code.ForParameters(*kernel, work.shape.block, work.params.bytes().data());
   if (!kernel) return {work.kernel, work.later};
   return {*kernel, code.LaterThan(*kernel)};
