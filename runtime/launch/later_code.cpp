@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "runtime/abi/joined_blocks.h"
+
 namespace ptx2cpu::rt {
 
 namespace {
@@ -48,8 +50,11 @@ bool AreAligned(const ptx2cpu_kernel& kernel, const std::byte* parameters) {
 }
 
 bool MayReplace(const ptx2cpu_kernel& kernel, const ptx2cpu_kernel& later, const std::byte* parameters) {
+  // Code that can join blocks runs them one by one too, for a launch that began so.
+  ptx2cpu_kernel first = kernel;
+  first.flags |= later.flags & PTX2CPU_KERNEL_JOINS_BLOCKS;
   return true
-#define KERNEL_FIELD(kind, name, meaning) &&same::kind(kernel.name, later.name)
+#define KERNEL_FIELD(kind, name, meaning) &&same::kind(first.name, later.name)
 #include "runtime/abi/kernel_fields.def"
          && AreAligned(later, parameters);
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <thread>
 
+#include "runtime/abi/joined_blocks.h"
 #include "runtime/engine/background.h"
 #include "runtime/engine/cache/image_bytes.h"
 #include "runtime/engine/kernel_module.h"
@@ -493,6 +494,10 @@ TEST_CASE("a launch gets better code in its midst") {
   const ptx2cpu_kernel* better = kernel.Best();
   CHECK(better != kernel.quick);
   CHECK(rt::MayReplace(*kernel.quick, *better, parameters.data()));
+  ptx2cpu_kernel joining = *better;
+  joining.flags |= PTX2CPU_KERNEL_JOINS_BLOCKS;
+  CHECK(rt::MayReplace(*kernel.quick, joining, parameters.data()));
+  CHECK_FALSE(rt::MayReplace(joining, *better, parameters.data()));
   CHECK(Run(*kernel.code) == kernel.by_quick);
 }
 
