@@ -42,22 +42,30 @@ Status EmitMul(Site& s) {
 }
 
 namespace {
+// No machine has vectors of 128-bit integers: the four products of halves, whose sums fit 64 bits.
+llvm::Value* HighOf64(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, bool is_signed) {
+  auto low = [&](llvm::Value* v) { return b.CreateAnd(v, Literal(v, 0xFFFFFFFF)); };
+  auto high = [&](llvm::Value* v) { return b.CreateLShr(v, Literal(v, 32)); };
+  llvm::Value* mixed = b.CreateAdd(b.CreateMul(high(x), low(y)), high(b.CreateMul(low(x), low(y))));
+  llvm::Value* other = b.CreateAdd(b.CreateMul(low(x), high(y)), low(mixed));
+  llvm::Value* result = b.CreateAdd(b.CreateMul(high(x), high(y)), b.CreateAdd(high(mixed), high(other)));
+  if (!is_signed) return result;
+  // A negative factor was taken for 2^64 more than it is.
+  auto where_negative = [&](llvm::Value* v, llvm::Value* chosen) {
+    return b.CreateAnd(b.CreateAShr(v, Literal(v, 63)), chosen);
+  };
+  return b.CreateSub(b.CreateSub(result, where_negative(x, y)), where_negative(y, x));
+}
+
 Status HighHalf(Site& s, bool is_signed) {
   unsigned width = s.Width();
   if (width == 128) return s.Unsupported("128-bit operands");
   llvm::Value *a = s.Operand(0), *b = s.Operand(1);
-  auto high = [&](llvm::Value* x, llvm::Value* y) {
-    llvm::Type* wide = ShapedLike(x, s.e.I(2 * width));
-    auto extend = [&](llvm::Value* v) {
-      return is_signed ? s.b.CreateSExt(v, wide) : s.b.CreateZExt(v, wide);
-    };
-    llvm::Value* product = s.b.CreateMul(extend(x), extend(y));
-    return s.b.CreateTrunc(s.b.CreateLShr(product, Literal(product, width)), x->getType());
-  };
-  // No machine has vectors of 128-bit integers.
-  s.Return(width < 64
-               ? high(a, b)
-               : EachLane(s.e, {a, b}, [&](const std::vector<llvm::Value*>& v) { return high(v[0], v[1]); }));
+  if (width == 64 && a->getType()->isVectorTy()) return s.Return(HighOf64(s.b, a, b, is_signed)), Status{};
+  llvm::Type* wide = ShapedLike(a, s.e.I(2 * width));
+  auto extend = [&](llvm::Value* v) { return is_signed ? s.b.CreateSExt(v, wide) : s.b.CreateZExt(v, wide); };
+  llvm::Value* product = s.b.CreateMul(extend(a), extend(b));
+  s.Return(s.b.CreateTrunc(s.b.CreateLShr(product, Literal(product, width)), a->getType()));
   return {};
 }
 }  // namespace
