@@ -29,6 +29,7 @@
 // boundary on all ways from the loop must be a barrier of the whole block or a collective of all lanes of the
 // warp, without a boundary on the way; other kernels resume lanes.
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -128,23 +129,27 @@ class WaitDeferrer {
     return level;
   }
 
-  std::vector<BlockId> BoundariesAfter(BlockId from) const {
+  // The blocks to which control comes from these, not beyond those that `end` it.
+  std::vector<BlockId> ReachedFrom(const std::vector<BlockId>& starts,
+                                   const std::function<bool(BlockId)>& end) const {
     std::vector<bool> seen(f_.blocks.size());
-    std::vector<BlockId> work{from}, found;
-    seen[from.index] = true;
-    while (!work.empty()) {
-      const BlockId block = work.back();
-      work.pop_back();
-      if (IsBoundary(block)) {
-        found.push_back(block);
-        continue;
-      }
-      for (const ir::Edge& edge : f_.successors(block)) {
-        if (!seen[edge.to.index]) work.push_back(edge.to);
-        seen[edge.to.index] = true;
-      }
+    std::vector<BlockId> blocks;
+    const auto reach = [&](BlockId block) {
+      if (!seen[block.index]) blocks.push_back(block);
+      seen[block.index] = true;
+    };
+    std::ranges::for_each(starts, reach);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (end(blocks[i])) continue;
+      for (const ir::Edge& edge : f_.successors(blocks[i])) reach(edge.to);
     }
-    return found;
+    return blocks;
+  }
+
+  std::vector<BlockId> BoundariesAfter(BlockId from) const {
+    std::vector<BlockId> blocks = ReachedFrom({from}, [&](BlockId block) { return IsBoundary(block); });
+    std::erase_if(blocks, [&](BlockId block) { return !IsBoundary(block); });
+    return blocks;
   }
 
   // The level whose threads all meet at the boundary, if they do.
@@ -180,8 +185,9 @@ class WaitDeferrer {
   void Gather(BlockId barrier, const std::vector<Waiting>& waits) {
     const ir::Position at = waits[0].loop.at;
     const Level level = waits[0].level;
-    const BlockId join = ir::AddBlock(f_, "waits"), ask = ir::AddBlock(f_), decide = ir::AddBlock(f_),
-                  wait = ir::AddBlock(f_, "wait"), again = ir::AddBlock(f_, "again");
+    const BlockId join = joins_.emplace_back(ir::AddBlock(f_, "waits")), ask = ir::AddBlock(f_),
+                  decide = ir::AddBlock(f_), wait = ir::AddBlock(f_, "wait"),
+                  again = ir::AddBlock(f_, "again");
     const ValueId which = ir::AddParam(f_, join, Type::kI32);  // 0: the thread does not wait
     std::vector<ValueId> nothing;                              // arguments of a thread that does not
     std::vector<std::vector<ValueId>> kept;  // arguments of the loops' heads, as parameters of `join`
@@ -239,22 +245,12 @@ class WaitDeferrer {
   // The heads of the loops for further trials: copies of all code from the loops to `join`. The loops
   // themselves where that is too long.
   std::vector<BlockId> CopyTrials(const std::vector<Waiting>& waits, BlockId join) {
-    std::vector<bool> seen(f_.blocks.size());
-    std::vector<BlockId> blocks, targets;
-    seen[join.index] = true;
-    const auto reach = [&](BlockId block) {
-      if (!seen[block.index]) blocks.push_back(block);
-      seen[block.index] = true;
-    };
-    for (const Waiting& waiting : waits) {
-      reach(waiting.target);
-      targets.push_back(waiting.target);
-    }
+    std::vector<BlockId> targets;
+    for (const Waiting& waiting : waits) targets.push_back(waiting.target);
+    std::vector<BlockId> blocks = ReachedFrom(targets, [&](BlockId block) { return block == join; });
+    std::erase(blocks, join);
     size_t size = 0;
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      size += f_.at_block(blocks[i]).insts.size();
-      for (const ir::Edge& edge : f_.successors(blocks[i])) reach(edge.to);
-    }
+    for (BlockId block : blocks) size += f_.at_block(block).insts.size();
     if (size > kMaxCopied) return targets;
     const Copies copies = CloneBlocks(f_, blocks);
     for (const auto& [original, copy] : copies.values) {
@@ -358,11 +354,15 @@ class WaitDeferrer {
 
   void RepairValues() {
     const analysis::DominatorTree tree = analysis::Dominators(analysis::BuildCfg(f_));
+    std::vector<bool> after_trials(f_.blocks.size());
+    for (BlockId block : ReachedFrom(joins_, [](BlockId) { return false; })) after_trials[block.index] = true;
     std::vector<bool> lost(f_.values.size());
     std::vector<BlockId> above(f_.values.size());  // dominates the home and each use that the home does not
     ForEachUse([&](ValueId used, BlockId block) {
       const BlockId home = f_.at_value(used).block;
-      if (!tree.Dominates(home.index, block.index)) lost[Original(used).index] = true;
+      // The first trial's definition dominates what follows all of them, where each may have its own.
+      const bool of_first_trial = block != home && after_trials[block.index] && copies_.contains(used);
+      if (of_first_trial || !tree.Dominates(home.index, block.index)) lost[Original(used).index] = true;
     });
     ForEachUse([&](ValueId& used, BlockId block) {
       const ValueId value = Original(used);
@@ -386,6 +386,7 @@ class WaitDeferrer {
   ir::Function& f_;
   const std::vector<std::vector<BlockId>> predecessors_;
   std::map<std::tuple<Opcode, Type, uint64_t>, ValueId> at_start_;
+  std::vector<BlockId> joins_;                      // where threads gather
   std::vector<ValueId> originals_;                  // by copy
   std::map<ValueId, std::vector<ValueId>> copies_;  // by original
 };

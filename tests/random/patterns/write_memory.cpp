@@ -26,8 +26,9 @@ void Writer::LoadInto(const std::string& space, const Element& element, const st
   std::vector<std::string> names;
   for (uint32_t i = 0; i < element.count; ++i) {
     names.push_back(element.is_float ? FloatReg() : Reg());
-    if (!guard.empty())
-      Line("mov.{} {}, {}", element.is_float ? "f32" : "u32", names[i], element.is_float ? "%g0" : "%a0");
+    if (!guard.empty())  // the bits of what is loaded are read below
+      Line("mov.{} {}, {}", element.is_float ? "f32" : "u32", names[i],
+           element.is_float ? OneNan("%g0") : "%a0");
   }
   Line("{}ld{}.{} {}, [{}]", guard.empty() ? "" : "@" + guard + " ", space, element.suffix, List(names),
        address);
