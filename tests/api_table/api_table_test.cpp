@@ -61,6 +61,11 @@ TEST_CASE("api table: versions choose what a library exports") {
   CHECK_FALSE(Contains(eleven, "a_ptds"));
   CHECK(Contains(thirteen, "a_ptds"));
   CHECK_FALSE(Contains(thirteen, " b;"));
+  // A library that also defines functions of the C library.
+  CHECK(WriteVersionScript(*table, 11, "lib.so.11", "GLIBC_2.2.5").starts_with("GLIBC_2.2.5 {\n"));
+  CHECK(Contains(WriteVersionScript(*table, 0, "", "GLIBC_2.2.5"), " sigaction;"));
+  CHECK_FALSE(Contains(WriteVersionScript(*table, 0, "", "GLIBC_2.2.5"), "GLIBC"));
+  CHECK_FALSE(Contains(eleven, " sigaction;"));
   CHECK(Contains(WriteExports(*table, kDriver, 11), "driver::a(x)"));
   CHECK(Contains(WriteExports(*table, kDriver, 13), "driver::a(x, y)"));
   CHECK_FALSE(Contains(WriteExports(*table, kDriver, 13), "driver::a(x)"));

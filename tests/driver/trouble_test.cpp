@@ -72,6 +72,12 @@ TEST_CASE("exec: a handler that is installed while a kernel runs sees none of it
         "load 0\nlaunch 0 wait 700 handled 0 own 1\nhandled 1\nexit status 139");
 }
 
+TEST_CASE(
+    "a program linked to CUDA: a handler that is installed while a kernel runs sees none of its faults") {
+  CHECK(Ask("own_handlers_during_kernel", "PTX2CPU_THREADS=2") ==
+        "load 0\nlaunch 0 wait 700 handled 0 own 1\nhandled 1\nexit status 139");
+}
+
 TEST_CASE("handlers that pass faults on to those before them do not call each other for ever") {
   CHECK(Ask("chained_handlers") == kSum + kSum + kSum + "passed on 3 times\n");
 }

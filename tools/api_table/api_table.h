@@ -77,7 +77,10 @@ std::string WriteFamilies(const Table& table, const Target& target);
 // The exported functions. `major` 0: all rows.
 std::string WriteExports(const Table& table, const Target& target, int major);
 // What the linker may export, under the version node of a library; an empty node: without versions.
-std::string WriteVersionScript(const Table& table, int major, const std::string& node);
+// `system_node`: the version that the program's references to the C library's functions have, for a library
+// that defines some of them; empty: it defines none.
+std::string WriteVersionScript(const Table& table, int major, const std::string& node,
+                               const std::string& system_node = "");
 // A C++ array of {base name, version, address, variant's address} and its registration, for look-up by name
 // and version. Belongs after the exports.
 std::string WriteEntries(const Table& table, const Target& target);

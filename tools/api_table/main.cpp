@@ -22,7 +22,7 @@ const std::map<std::string, Target> kTargets = {
 int Usage() {
   std::fputs(
       "usage: api_table declarations|refused|families|exports|map|coverage|check-coverage TABLE NAMESPACE "
-      "[MAJOR [NODE]] | PAGE\n",
+      "[MAJOR [NODE|- [SYSTEM_NODE]]] | PAGE\n",
       stderr);
   return 2;
 }
@@ -61,7 +61,8 @@ int main(int argc, char** argv) {
   else if (what == "entries")
     text = WriteExports(*table, target, 0) + WriteEntries(*table, target);
   else if (what == "map")
-    text = WriteVersionScript(*table, major, argc > 5 ? argv[5] : "");
+    text = WriteVersionScript(*table, major, argc > 5 && argv[5] != std::string("-") ? argv[5] : "",
+                              argc > 6 ? argv[6] : "");
   else if (what == "coverage")
     text = WriteCoverage(*table, target);
   else

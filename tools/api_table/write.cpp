@@ -81,8 +81,14 @@ std::string WriteExports(const Table& table, const Target& target, int major) {
   return out + "\n}  // extern \"C\"\n";
 }
 
-std::string WriteVersionScript(const Table& table, int major, const std::string& node) {
-  std::string out = node.empty() ? "{\n  global:\n" : node + " {\n  global:\n";
+std::string WriteVersionScript(const Table& table, int major, const std::string& node,
+                               const std::string& system_node) {
+  // What runtime/cuda/redirect/fault_handlers.cpp defines.
+  const std::string system = "  global:\n    ptx2cpu_keep_fault_handlers;\n    sigaction;\n    signal;\n";
+  std::string out = node.empty() || system_node.empty() ? "" : system_node + " {\n" + system + "};\n";
+  out += node + (node.empty() ? "{\n" : " {\n");
+  if (node.empty() && !system_node.empty()) out += system;
+  out += "  global:\n";
   for (const Function& function : table.functions) {
     if (major != 0 && !function.In(major)) continue;
     out += "    " + function.name + ";\n";

@@ -1,7 +1,8 @@
 // sigaction and signal, as the program calls them. A kernel's faults arrive as signals, and the runtime
 // handles them; a handler that the program installs while a kernel runs would receive them in its place. The
 // runtime therefore keeps the program's handlers for these signals and calls them for the program's own
-// faults.
+// faults. In the library that `exec` preloads, and in libcuda and libcudart: these come before the C library
+// where a program is linked to them.
 #include "runtime/abi/fault_handlers.h"
 
 #include <dlfcn.h>
