@@ -13,19 +13,20 @@ using ir::ValueId;
 // What an address is made from. A sum is the widest of its parts.
 enum class Origin : uint8_t { kUnknown, kIndex, kNarrow, kWide };
 
-enum class Rule : uint8_t { kOther, kWidens, kPacks, kIndex, kSum, kChoice };
+enum class Rule : uint8_t { kWidens, kPacks, kIndex, kChoice, kSum, kAddress };
 
 Rule RuleOf(Opcode op) {
   static constexpr std::pair<Opcode, Rule> kRules[] = {
-      {Opcode::kZext, Rule::kWidens}, {Opcode::kSext, Rule::kWidens},   {Opcode::kPack, Rule::kPacks},
-      {Opcode::kConst, Rule::kIndex}, {Opcode::kMul, Rule::kIndex},     {Opcode::kShl, Rule::kIndex},
-      {Opcode::kAdd, Rule::kSum},     {Opcode::kSub, Rule::kSum},       {Opcode::kAnd, Rule::kSum},
-      {Opcode::kOr, Rule::kSum},      {Opcode::kSelect, Rule::kChoice},
+      {Opcode::kZext, Rule::kWidens},   {Opcode::kSext, Rule::kWidens}, {Opcode::kPack, Rule::kPacks},
+      {Opcode::kConst, Rule::kIndex},   {Opcode::kMul, Rule::kIndex},   {Opcode::kShl, Rule::kIndex},
+      {Opcode::kSelect, Rule::kChoice},
   };
   for (auto [row, rule] : kRules) {
     if (row == op) return rule;
   }
-  return Rule::kOther;
+  // Other operations on numbers keep what their operands are; what comes from elsewhere has 64 bits.
+  const bool computes = ir::Info(op).effect == ir::Effect::kPure && ir::Info(op).lanes == ir::Lanes::kAlone;
+  return computes ? Rule::kSum : Rule::kAddress;
 }
 
 class Origins {
@@ -67,13 +68,20 @@ class Origins {
       case Rule::kIndex:
         return Origin::kIndex;
       case Rule::kSum:
-        return std::max(Of(inst.operands[0]), Of(inst.operands[1]));
+        return OfSum(inst);
       case Rule::kChoice:
         return Either(Of(inst.operands[1]), Of(inst.operands[2]));
-      case Rule::kOther:
+      case Rule::kAddress:
         return Origin::kWide;
     }
     return Origin::kWide;
+  }
+
+  Origin OfSum(const ir::Inst& inst) {
+    if (inst.operands.empty()) return Origin::kWide;
+    Origin widest = Origin::kIndex;
+    for (ValueId operand : inst.operands) widest = std::max(widest, Of(operand));
+    return widest;
   }
 
   // A parameter of a function is an address of 64 bits; one of a block is what any edge brings.
