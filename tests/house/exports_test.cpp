@@ -58,7 +58,7 @@ TEST_CASE("exports are in *_api.cpp, and nothing else is there") {
         Face{"libraries/rand", "curand.api", 15}, Face{"libraries/ml", "nvml.api", 25},
         Face{"libraries/sparse", "cusparse.api", 100}, Face{"libraries/solver", "cusolver.api", 40},
         Face{"libraries/lt", "cublaslt.api", 35}, Face{"libraries/nccl", "nccl.api", 35},
-        Face{"libraries/dnn", "cudnn.api", 100}}) {
+        Face{"libraries/dnn", "cudnn.api", 90}}) {  // and those of descriptors.def
     const std::set<std::string> table = NamesOf(fs::path(face) / file);
     REQUIRE(table.size() > least);
     size_t exports = 0;

@@ -42,10 +42,32 @@ cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t* stream) {
   return CUDNN_STATUS_SUCCESS;
 }
 
+// -- what all descriptors have --
+
+#define DESCRIPTOR(name)                                                               \
+  cudnnStatus_t cudnnCreate##name##Descriptor(cudnn##name##Descriptor_t* descriptor) { \
+    return Create(descriptor);                                                         \
+  }                                                                                    \
+  cudnnStatus_t cudnnDestroy##name##Descriptor(cudnn##name##Descriptor_t descriptor) { \
+    return Destroy(descriptor);                                                        \
+  }
+#define MEMBER(of, name, type, member, is_good)                                   \
+  cudnnStatus_t cudnnSet##name(cudnn##of##Descriptor_t descriptor, type value) {  \
+    if (descriptor == nullptr || !(is_good)) return CUDNN_STATUS_BAD_PARAM;       \
+    descriptor->member = value;                                                   \
+    return CUDNN_STATUS_SUCCESS;                                                  \
+  }                                                                               \
+  cudnnStatus_t cudnnGet##name(cudnn##of##Descriptor_t descriptor, type* value) { \
+    if (!AllGiven(descriptor, value)) return CUDNN_STATUS_BAD_PARAM;              \
+    *value = descriptor->member;                                                  \
+    return CUDNN_STATUS_SUCCESS;                                                  \
+  }
+#include "runtime/cuda/libraries/dnn/descriptors.def"
+#undef DESCRIPTOR
+#undef MEMBER
+
 // -- tensors --
 
-cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* tensor) { return Create(tensor); }
-cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t tensor) { return Destroy(tensor); }
 cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t tensor, cudnnTensorFormat_t format,
                                          cudnnDataType_t type, int n, int c, int h, int w) {
   const int extents[] = {n, c, h, w};
@@ -108,8 +130,6 @@ cudnnStatus_t cudnnDeriveBNTensorDescriptor(cudnnTensorDescriptor_t derived, cud
 
 // -- filters --
 
-cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* filter) { return Create(filter); }
-cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t filter) { return Destroy(filter); }
 cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t filter, cudnnDataType_t type,
                                          cudnnTensorFormat_t format, int k, int c, int h, int w) {
   const int extents[] = {k, c, h, w};

@@ -43,15 +43,6 @@ void Keep(const Layout& layout, const void* x, float rate, const unsigned char* 
 
 }  // namespace
 
-cudnnStatus_t cudnnCreateDropoutDescriptor(cudnnDropoutDescriptor_t* dropout) {
-  if (dropout == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  *dropout = new cudnnDropoutStruct;
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnDestroyDropoutDescriptor(cudnnDropoutDescriptor_t dropout) {
-  delete dropout;
-  return CUDNN_STATUS_SUCCESS;
-}
 cudnnStatus_t cudnnDropoutGetStatesSize(cudnnHandle_t handle, size_t* size) {
   if (!AllGiven(handle, size)) return CUDNN_STATUS_BAD_PARAM;
   *size = sizeof(States);

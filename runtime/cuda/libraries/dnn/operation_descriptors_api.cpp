@@ -6,44 +6,6 @@ namespace ptx2cpu::cudnn {
 
 // -- convolutions --
 
-cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t* convolution) {
-  return Create(convolution);
-}
-cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t convolution) {
-  return Destroy(convolution);
-}
-cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t convolution, cudnnMathType_t value) {
-  if (convolution == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  convolution->math = value;
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnGetConvolutionMathType(cudnnConvolutionDescriptor_t convolution, cudnnMathType_t* value) {
-  if (!AllGiven(convolution, value)) return CUDNN_STATUS_BAD_PARAM;
-  *value = convolution->math;
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t convolution, int value) {
-  if (convolution == nullptr || value < 1) return CUDNN_STATUS_BAD_PARAM;
-  convolution->groups = value;
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnGetConvolutionGroupCount(cudnnConvolutionDescriptor_t convolution, int* value) {
-  if (!AllGiven(convolution, value)) return CUDNN_STATUS_BAD_PARAM;
-  *value = convolution->groups;
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnSetConvolutionReorderType(cudnnConvolutionDescriptor_t convolution,
-                                             cudnnReorderType_t value) {
-  if (convolution == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  convolution->reorder = value;
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnGetConvolutionReorderType(cudnnConvolutionDescriptor_t convolution,
-                                             cudnnReorderType_t* value) {
-  if (!AllGiven(convolution, value)) return CUDNN_STATUS_BAD_PARAM;
-  *value = convolution->reorder;
-  return CUDNN_STATUS_SUCCESS;
-}
 cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t convolution, int padH, int padW,
                                               int strideH, int strideW, int dilationH, int dilationW,
                                               cudnnConvolutionMode_t mode, cudnnDataType_t type) {
@@ -108,8 +70,6 @@ cudnnStatus_t cudnnGetConvolutionNdForwardOutputDim(cudnnConvolutionDescriptor_t
 
 // -- pooling --
 
-cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t* pooling) { return Create(pooling); }
-cudnnStatus_t cudnnDestroyPoolingDescriptor(cudnnPoolingDescriptor_t pooling) { return Destroy(pooling); }
 cudnnStatus_t cudnnSetPooling2dDescriptor(cudnnPoolingDescriptor_t pooling, cudnnPoolingMode_t mode,
                                           cudnnNanPropagation_t nan, int height, int width, int padH,
                                           int padW, int strideH, int strideW) {
@@ -167,12 +127,6 @@ cudnnStatus_t cudnnGetPoolingNdForwardOutputDim(cudnnPoolingDescriptor_t pooling
 
 // -- operations --
 
-cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t* activation) {
-  return Create(activation);
-}
-cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t activation) {
-  return Destroy(activation);
-}
 cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t activation, cudnnActivationMode_t mode,
                                            cudnnNanPropagation_t nan, double coefficient) {
   if (activation == nullptr || mode < CUDNN_ACTIVATION_SIGMOID || mode > CUDNN_ACTIVATION_SWISH)
@@ -187,22 +141,6 @@ cudnnStatus_t cudnnGetActivationDescriptor(cudnnActivationDescriptor_t activatio
   Give(mode, activation->mode), Give(nan, activation->nan), Give(coefficient, activation->coefficient);
   return CUDNN_STATUS_SUCCESS;
 }
-cudnnStatus_t cudnnSetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t activation, double value) {
-  if (activation == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  activation->swish_beta = value;
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnGetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t activation, double* value) {
-  if (!AllGiven(activation, value)) return CUDNN_STATUS_BAD_PARAM;
-  *value = activation->swish_beta;
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnCreateOpTensorDescriptor(cudnnOpTensorDescriptor_t* operation) {
-  return Create(operation);
-}
-cudnnStatus_t cudnnDestroyOpTensorDescriptor(cudnnOpTensorDescriptor_t operation) {
-  return Destroy(operation);
-}
 cudnnStatus_t cudnnSetOpTensorDescriptor(cudnnOpTensorDescriptor_t operation, cudnnOpTensorOp_t op,
                                          cudnnDataType_t type, cudnnNanPropagation_t nan) {
   if (operation == nullptr || op < CUDNN_OP_TENSOR_ADD || op > CUDNN_OP_TENSOR_NOT)
@@ -215,12 +153,6 @@ cudnnStatus_t cudnnGetOpTensorDescriptor(cudnnOpTensorDescriptor_t operation, cu
   if (operation == nullptr) return CUDNN_STATUS_BAD_PARAM;
   Give(op, operation->op), Give(type, operation->type), Give(nan, operation->nan);
   return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnCreateReduceTensorDescriptor(cudnnReduceTensorDescriptor_t* reduction) {
-  return Create(reduction);
-}
-cudnnStatus_t cudnnDestroyReduceTensorDescriptor(cudnnReduceTensorDescriptor_t reduction) {
-  return Destroy(reduction);
 }
 cudnnStatus_t cudnnSetReduceTensorDescriptor(cudnnReduceTensorDescriptor_t reduction,
                                              cudnnReduceTensorOp_t op, cudnnDataType_t type,
