@@ -7,16 +7,46 @@
 
 namespace ptx2cpu::ptx::fatbin {
 
+std::string QuotedJson(std::string_view value) {
+  std::string out = "\"";
+  for (char c : ToUtf8(value)) {
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+          out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+        } else {
+          out += c;
+        }
+    }
+  }
+  return out + '"';
+}
+
 void JsonWriter::Key(std::string_view name) {
   Separate();
-  Quote(name);
+  out_ += QuotedJson(name);
   out_ += ": ";
   after_key_ = true;
 }
 
 void JsonWriter::String(std::string_view value) {
   Separate();
-  Quote(value);
+  out_ += QuotedJson(value);
 }
 
 void JsonWriter::Bool(bool value) {
@@ -63,36 +93,6 @@ void JsonWriter::Close(char bracket) {
   has_items_.pop_back();
   if (had_items) NewLine();
   out_ += bracket;
-}
-
-void JsonWriter::Quote(std::string_view value) {
-  out_ += '"';
-  for (char c : ToUtf8(value)) {
-    switch (c) {
-      case '"':
-        out_ += "\\\"";
-        break;
-      case '\\':
-        out_ += "\\\\";
-        break;
-      case '\n':
-        out_ += "\\n";
-        break;
-      case '\t':
-        out_ += "\\t";
-        break;
-      case '\r':
-        out_ += "\\r";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-          out_ += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-        } else {
-          out_ += c;
-        }
-    }
-  }
-  out_ += '"';
 }
 
 }  // namespace ptx2cpu::ptx::fatbin

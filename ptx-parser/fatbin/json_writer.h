@@ -8,6 +8,9 @@
 
 namespace ptx2cpu::ptx::fatbin {
 
+// The value between quotation marks; bytes that are not UTF-8 become U+FFFD.
+std::string QuotedJson(std::string_view value);
+
 class JsonWriter {
  public:
   void BeginObject() { Open('{'); }
@@ -16,7 +19,7 @@ class JsonWriter {
   void EndArray() { Close(']'); }
   void Key(std::string_view name);
 
-  void String(std::string_view value);  // bytes that are not UTF-8 become U+FFFD
+  void String(std::string_view value);
   void Bool(bool value);
   void Null();
   template <std::unsigned_integral T>
@@ -33,7 +36,6 @@ class JsonWriter {
   void NewLine();
   void Open(char bracket);
   void Close(char bracket);
-  void Quote(std::string_view value);
 
   std::string out_;
   std::vector<bool> has_items_;  // per open object or array

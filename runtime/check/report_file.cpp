@@ -4,27 +4,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/timeline/json_text.h"
+
 namespace ptx2cpu::rt::check {
 
 namespace {
-
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (code < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", code);
-      out += escape;
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
 
 std::string Three(const std::array<uint32_t, 3>& values) {
   return "[" + std::to_string(values[0]) + "," + std::to_string(values[1]) + "," + std::to_string(values[2]) +
@@ -35,11 +19,11 @@ std::string PartyJson(const Party& party, const Place& place) {
   std::string text = "{\"block\":" + Three(party.block) + ",\"thread\":" + Three(party.thread) +
                      ",\"ptx_line\":" + std::to_string(party.ptx_line);
   if (place.line != 0) {
-    text += ",\"file\":" + Quoted(place.file) + ",\"line\":" + std::to_string(place.line) +
-            ",\"text\":" + Quoted(place.excerpt);
+    text += ",\"file\":" + QuotedJson(place.file) + ",\"line\":" + std::to_string(place.line) +
+            ",\"text\":" + QuotedJson(place.excerpt);
   }
   if (!place.source_file.empty()) {
-    text += ",\"source_file\":" + Quoted(place.source_file) +
+    text += ",\"source_file\":" + QuotedJson(place.source_file) +
             ",\"source_line\":" + std::to_string(place.source_line);
   }
   return text + "}";
@@ -50,11 +34,12 @@ std::string OwnJson(const std::vector<LocatedFinding>& findings) {
   for (size_t i = 0; i < findings.size(); ++i) {
     const Finding& f = findings[i].finding;
     text += i == 0 ? "\n" : ",\n";
-    text += "{\"error\":" + Quoted(WordOf(f.error)) + ",\"kernel\":" + Quoted(f.kernel) +
-            ",\"what\":" + Quoted(f.text) + ",\"count\":" + std::to_string(f.count) +
+    text += "{\"error\":" + QuotedJson(WordOf(f.error)) + ",\"kernel\":" + QuotedJson(f.kernel) +
+            ",\"what\":" + QuotedJson(f.text) + ",\"count\":" + std::to_string(f.count) +
             ",\"by\":" + PartyJson(f.party, findings[i].place);
     if (f.other.ptx_line != 0) {
-      text += ",\"after\":" + Quoted(f.other_text) + ",\"after_by\":" + PartyJson(f.other, findings[i].other);
+      text +=
+          ",\"after\":" + QuotedJson(f.other_text) + ",\"after_by\":" + PartyJson(f.other, findings[i].other);
     }
     text += "}";
   }
@@ -67,8 +52,8 @@ std::string Location(const Place& place, uint32_t ptx_line) {
   const std::string& file = source ? place.source_file : place.file;
   const uint32_t line = source ? place.source_line : place.line != 0 ? place.line : ptx_line;
   return "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":" +
-         Quoted(file.empty() ? "kernel.ptx" : file) + "},\"region\":{\"startLine\":" + std::to_string(line) +
-         "}}}";
+         QuotedJson(file.empty() ? "kernel.ptx" : file) +
+         "},\"region\":{\"startLine\":" + std::to_string(line) + "}}}";
 }
 
 std::string Sarif(const std::vector<LocatedFinding>& findings) {
@@ -81,16 +66,16 @@ std::string Sarif(const std::vector<LocatedFinding>& findings) {
 #include "runtime/check/findings.def"
 #undef FINDING
        }) {
-    text += (first ? "" : ",") + std::string("{\"id\":") + Quoted(WordOf(error)) +
-            ",\"shortDescription\":{\"text\":" + Quoted(MeaningOf(error)) + "}}";
+    text += (first ? "" : ",") + std::string("{\"id\":") + QuotedJson(WordOf(error)) +
+            ",\"shortDescription\":{\"text\":" + QuotedJson(MeaningOf(error)) + "}}";
     first = false;
   }
   text += "]}},\"results\":[";
   for (size_t i = 0; i < findings.size(); ++i) {
     const Finding& f = findings[i].finding;
-    text += (i == 0 ? "\n" : ",\n") + std::string("{\"ruleId\":") + Quoted(WordOf(f.error)) +
+    text += (i == 0 ? "\n" : ",\n") + std::string("{\"ruleId\":") + QuotedJson(WordOf(f.error)) +
             ",\"level\":\"error\",\"message\":{\"text\":" +
-            Quoted(Render(f, findings[i].place, findings[i].other)) + "},\"locations\":[" +
+            QuotedJson(Render(f, findings[i].place, findings[i].other)) + "},\"locations\":[" +
             Location(findings[i].place, f.party.ptx_line) + "]";
     if (f.other.ptx_line != 0)
       text += ",\"relatedLocations\":[" + Location(findings[i].other, f.other.ptx_line) + "]";

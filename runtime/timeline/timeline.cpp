@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/timeline/json_text.h"
 #include "runtime/timeline/trace_file.h"
 
 namespace ptx2cpu::rt::timeline {
@@ -52,16 +53,6 @@ const char* TrackOf(Group group) {
   return "";
 }
 
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    const bool printable = static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f;
-    out += printable ? c : c == '\n' || c == '\t' ? ' ' : '?';
-  }
-  return out + '"';
-}
-
 // JSON has a point, whatever the program's locale has.
 std::string Microseconds(uint64_t nanoseconds) {
   const std::string fraction = std::to_string(nanoseconds % 1000);
@@ -98,9 +89,9 @@ void Recorder::AddName(Group group, uint64_t track) {
   const std::string process = "{\"ph\":\"M\",\"pid\":" + std::to_string(static_cast<int>(group));
   const auto first = seen_.lower_bound({group, 0});
   if (std::next(first) == seen_.end() || std::next(first)->first != group)
-    file_->Add(process + ",\"name\":\"process_name\",\"args\":{\"name\":" + Quoted(NameOf(group)) + "}}");
+    file_->Add(process + ",\"name\":\"process_name\",\"args\":{\"name\":" + QuotedJson(NameOf(group)) + "}}");
   file_->Add(process + ",\"tid\":" + std::to_string(track) + ",\"name\":\"thread_name\",\"args\":{\"name\":" +
-             Quoted(TrackOf(group) + std::to_string(track)) + "}}");
+             QuotedJson(TrackOf(group) + std::to_string(track)) + "}}");
 }
 
 void Recorder::Add(const Bar& bar) {
@@ -111,8 +102,8 @@ void Recorder::Add(const Bar& bar) {
   AddName(bar.group, bar.track);
   file_->Add("{\"ph\":\"X\",\"pid\":" + std::to_string(static_cast<int>(bar.group)) +
              ",\"tid\":" + std::to_string(bar.track) + ",\"ts\":" + Microseconds(bar.begin) +
-             ",\"dur\":" + Microseconds(bar.end - bar.begin) + ",\"name\":" + Quoted(bar.name) +
-             ",\"args\":{\"detail\":" + Quoted(bar.detail) + "}}");
+             ",\"dur\":" + Microseconds(bar.end - bar.begin) + ",\"name\":" + QuotedJson(bar.name) +
+             ",\"args\":{\"detail\":" + QuotedJson(bar.detail) + "}}");
 }
 
 bool StartIfWanted() {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "ptx-parser/fatbin/json_writer.h"
 #include "runtime/engine/cache/kernel_cache.h"
 #include "runtime/engine/warm.h"
 #include "tools/ptx2cpu/verbs.h"
@@ -14,6 +15,7 @@ namespace ptx2cpu::tool {
 namespace {
 
 namespace fs = std::filesystem;
+using ptx::fatbin::QuotedJson;
 
 constexpr uint64_t kReportedCapability = 90;  // of the devices that programs see, unless --sm is given
 
@@ -21,18 +23,6 @@ struct FileReport {
   std::string file;
   rt::WarmReport report;
 };
-
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", c);
-    else
-      out += c;
-  }
-  return out + '"';
-}
 
 // What a program would load; "9.0" means 90.
 Result<uint32_t> CapabilityWanted(const Arguments& arguments) {
@@ -79,13 +69,13 @@ void PrintText(const FileReport& one) {
 std::string JsonOf(const FileReport& one) {
   std::string refused;
   for (const auto& refusal : one.report.refused) {
-    refused +=
-        fmt::format("{}{{\"kernel\": {}, \"error\": {}, \"message\": {}, \"line\": {}}}",
-                    refused.empty() ? "" : ", ", Quoted(refusal.kernel), Quoted(Name(refusal.error.code)),
-                    Quoted(refusal.error.message), refusal.error.at.line);
+    refused += fmt::format("{}{{\"kernel\": {}, \"error\": {}, \"message\": {}, \"line\": {}}}",
+                           refused.empty() ? "" : ", ", QuotedJson(refusal.kernel),
+                           QuotedJson(Name(refusal.error.code)), QuotedJson(refusal.error.message),
+                           refusal.error.at.line);
   }
   return fmt::format("{{\"file\": {}, \"kernels\": {}, \"hits\": {}, \"compiled\": {}, \"refused\": [{}]}}",
-                     Quoted(one.file), one.report.kernels, one.report.hits, one.report.compiled, refused);
+                     QuotedJson(one.file), one.report.kernels, one.report.hits, one.report.compiled, refused);
 }
 
 }  // namespace
@@ -132,8 +122,8 @@ Status RunWarm(const Arguments& arguments) {
     fmt::print(
         "{{\"cache\": {}, \"files\": [{}], \"kernels\": {}, \"hits\": {}, \"compiled\": {}, \"written\": {}, "
         "\"refused\": {}, \"seconds\": {:.3f}}}\n",
-        Quoted(cache->directory().string()), json, sum.report.kernels, sum.report.hits, sum.report.compiled,
-        written, sum.report.refused.size(), seconds);
+        QuotedJson(cache->directory().string()), json, sum.report.kernels, sum.report.hits,
+        sum.report.compiled, written, sum.report.refused.size(), seconds);
   } else {
     for (const FileReport& one : reports) PrintText(one);
     fmt::print(
