@@ -9,6 +9,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "runtime/abi/thread_place.h"
 #include "runtime/check/report_file.h"
 
 namespace ptx2cpu::rt::check {
@@ -63,10 +64,8 @@ const char* MeaningOf(Error error) {
 }
 
 Party PartyOf(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line) {
-  const uint32_t tid = thread < block.thread_padded ? block.tid[thread] : 0;
-  return {{block.ctaid[0], block.ctaid[1], block.ctaid[2]},
-          {tid & 1023, tid >> PTX2CPU_TID_Y_SHIFT & 1023, tid >> PTX2CPU_TID_Z_SHIFT & 1023},
-          ptx_line};
+  const Dim3 place = PlaceOfThread(block, thread);
+  return {{block.ctaid[0], block.ctaid[1], block.ctaid[2]}, {place.x, place.y, place.z}, ptx_line};
 }
 
 std::string Render(const Finding& finding, const Place& place, const Place& other) {

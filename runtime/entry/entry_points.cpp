@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/abi/abi.h"
+#include "runtime/abi/thread_place.h"
 #include "runtime/device/clock.h"
 #include "runtime/device/device_printf.h"
 #include "runtime/launch/launch_job.h"
@@ -37,10 +38,9 @@ std::string AssertionText(const Assertion& a) {
 // In the words of CUDA.
 std::string AssertionLine(const ptx2cpu_block& block, uint32_t thread, const Assertion& a) {
   char where[128];
-  const uint32_t tid = thread < block.thread_padded ? block.tid[thread] : 0;
+  const ptx2cpu::Dim3 place = ptx2cpu::PlaceOfThread(block, thread);
   std::snprintf(where, sizeof where, ": block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `", block.ctaid[0],
-                block.ctaid[1], block.ctaid[2], tid & 1023, tid >> PTX2CPU_TID_Y_SHIFT & 1023,
-                tid >> PTX2CPU_TID_Z_SHIFT & 1023);
+                block.ctaid[1], block.ctaid[2], place.x, place.y, place.z);
   return std::string(OrUnknown(a.file)) + ":" + std::to_string(a.line) + ": " + OrUnknown(a.function) +
          where + OrUnknown(a.expression) + "` failed.\n";
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "runtime/abi/tensor_core.h"
+#include "runtime/abi/thread_place.h"
 #include "runtime/timeline/timeline.h"
 
 namespace ptx2cpu::rt {
@@ -199,9 +200,8 @@ std::string LaunchJob::WhereText(const ptx2cpu_block& block, uint32_t thread, ui
   std::string text =
       Format("kernel '%s', block (%u,%u,%u)", kernel_.name, block.ctaid[0], block.ctaid[1], block.ctaid[2]);
   if (thread != ~0u && thread < block.thread_padded) {
-    const uint32_t tid = block.tid[thread];
-    text += Format(", thread (%u,%u,%u)", tid & 1023, tid >> PTX2CPU_TID_Y_SHIFT & 1023,
-                   tid >> PTX2CPU_TID_Z_SHIFT);
+    const Dim3 place = PlaceOfThread(block, thread);
+    text += Format(", thread (%u,%u,%u)", place.x, place.y, place.z);
   }
   if (ptx_line != 0) text += Format(", PTX line %u", ptx_line);
   return text + ": ";
