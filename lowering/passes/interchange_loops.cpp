@@ -237,32 +237,8 @@ class Interchanger {
 
 }  // namespace
 
-namespace {
-
-// Does the block yield in a loop without a boundary? Threads that wait there do not come to what follows with
-// the others.
-bool ThreadsWaitApart(const ir::Function& f) {
-  const std::vector<std::vector<BlockId>> predecessors = ir::Predecessors(f);
-  return std::ranges::any_of(ir::ReversePostOrder(f), [&](BlockId waits) {
-    const auto first = [&](BlockId block) { return f.at_inst(f.at_block(block).insts.front()).op; };
-    if (!ir::IsYield(first(waits))) return false;
-    std::vector<BlockId> loop{f.successors(waits)[0].to, waits};
-    for (size_t n = 1; n < loop.size(); ++n) {
-      const Opcode op = first(loop[n]);
-      if (ir::IsCollective(op) || (ir::IsBarrier(op) && !ir::IsYield(op))) return false;
-      for (BlockId from : predecessors[loop[n].index]) {
-        if (std::ranges::find(loop, from) == loop.end()) loop.push_back(from);
-      }
-    }
-    return true;
-  });
-}
-
-}  // namespace
-
 Status InterchangeLoops(ir::Module&, ir::Function& f, const PassOptions& options) {
-  if (!f.is_kernel || f.resumes > ir::Resumes::kBlocks) return {};
-  if (f.resumes == ir::Resumes::kBlocks && ThreadsWaitApart(f)) return {};
+  if (!MayPutBarriers(f)) return {};
   if (!analysis::Loops(analysis::BuildCfg(f)).loops.empty()) Interchanger(f, options).Run();
   return {};
 }

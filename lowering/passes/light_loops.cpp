@@ -148,6 +148,42 @@ void PutBarrier(ir::Function& f, BlockId block) {
   ir::Insert(f, alone, 0, std::move(barrier), 0);
 }
 
+namespace {
+
+// Does the block yield in a loop without a boundary?
+bool ThreadsWaitApart(const ir::Function& f) {
+  const std::vector<std::vector<BlockId>> predecessors = ir::Predecessors(f);
+  return std::ranges::any_of(ir::ReversePostOrder(f), [&](BlockId waits) {
+    const auto first = [&](BlockId block) { return f.at_inst(f.at_block(block).insts.front()).op; };
+    if (!ir::IsYield(first(waits))) return false;
+    std::vector<BlockId> loop{f.successors(waits)[0].to, waits};
+    for (size_t n = 1; n < loop.size(); ++n) {
+      const Opcode op = first(loop[n]);
+      if (ir::IsCollective(op) || (ir::IsBarrier(op) && !ir::IsYield(op))) return false;
+      for (BlockId from : predecessors[loop[n].index]) {
+        if (std::ranges::find(loop, from) == loop.end()) loop.push_back(from);
+      }
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
+bool MayPutBarriers(const ir::Function& f) {
+  if (!f.is_kernel) return false;
+  switch (f.resumes) {
+    case ir::Resumes::kNever:
+      return true;
+    case ir::Resumes::kBlocks:
+      return !ThreadsWaitApart(f);
+    case ir::Resumes::kWarps:
+    case ir::Resumes::kLanes:
+      return false;
+  }
+  return false;
+}
+
 void GiveOwnRegion(ir::Function& f, const ThreadLoop& loop) {
   const bool in_warps = HasCollective(f);
   if (!in_warps) {
@@ -169,8 +205,7 @@ void GiveOwnRegion(ir::Function& f, const ThreadLoop& loop) {
                                   [&](BlockId from) { return from != loop.latch && from != loop.guard; }));
   if (!before) return;
   if (loop.guard.valid()) {
-    const BlockId tail = SplitBlock(f, loop.guard, f.at_block(loop.guard).insts.size() - 1, "");
-    static_cast<void>(tail);
+    static_cast<void>(SplitBlock(f, loop.guard, f.at_block(loop.guard).insts.size() - 1, ""));
     PutBarrier(f, loop.guard);
   } else {
     PutBarrier(f, SplitEdge(f, loop.entering, static_cast<uint32_t>(loop.entering_edge), Level::kLane, ""));

@@ -13,6 +13,11 @@ namespace ptx2cpu::lowering {
 bool IsLight(const ir::Function& f, const ThreadLoop& loop, const analysis::UniformityResult& uniformity,
              size_t carried);
 
+// Whether passes may put barriers where, by the graph, all threads of a block come. Not where warps or lanes
+// suspend, nor where threads wait in a loop without a boundary: they do not come to what follows with the
+// others.
+bool MayPutBarriers(const ir::Function& f);
+
 // Puts barriers around the loop, so that it is a region of its own, where other code would be wide with it or
 // warps would run it one by one.
 void GiveOwnRegion(ir::Function& f, const ThreadLoop& loop);

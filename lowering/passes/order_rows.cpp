@@ -78,7 +78,7 @@ Status OrderRows(ir::Module&, ir::Function& f, const PassOptions& options) {
     if (!loads.empty()) PutInOrder(f, {block}, loads);
   }
   const auto edges = f.successors(f.entry);
-  if (edges.size() != 1 || f.resumes != ir::Resumes::kNever) return {};
+  if (edges.size() != 1 || !MayPutBarriers(f)) return {};
   const bool leads_to_warps = std::ranges::any_of(
       f.at_block(edges[0].to).insts, [&](InstId id) { return ir::IsCollective(f.at_inst(id).op); });
   if (leads_to_warps && !analysis::RowsLoaded(f, f.entry, launch).empty()) PutBarrier(f, f.entry);
