@@ -159,6 +159,24 @@ lowering::LaneReport::Loop ReportOf(const std::string& ptx) {
   return report->loops[0];
 }
 
+// Ends of 32 bits, where a quotient of what wraps around steps back, and numbers below 0.
+const std::vector<Launch> kDivided = {{1, 96, 20, ~0u - 30},
+                                      {1, 96, 20, 0x7fffffd0},
+                                      {1, 96, ~0u - 2, ~0u - 30},
+                                      {1, 96, 0, 3},
+                                      {1, 64, 70, 5}};
+
+struct Divided {
+  uint32_t quotient = ~0u, rest = ~0u;  // by 0, as an H200 has them
+};
+
+Divided Divide(const std::string& type, uint32_t x, uint32_t by) {
+  if (by == 0) return {};
+  if (type == "u32") return {x / by, x % by};
+  const int64_t a = static_cast<int32_t>(x), b = static_cast<int32_t>(by);
+  return {static_cast<uint32_t>(a / b), static_cast<uint32_t>(a % b)};
+}
+
 }  // namespace
 
 TEST_CASE("neighbours of words at an edge are two runs, in each trip of a loop", "[runs]") {
@@ -216,7 +234,6 @@ TEST_CASE("rows of a tile that threads in one line fill are runs", "[runs]") {
   }
 }
 
-// Ends of 32 bits, where a quotient of what wraps around steps back, and numbers below 0.
 TEST_CASE("quotients of sequences that wrap around are those of each lane", "[runs]") {
   for (const std::string type : {"s32", "u32"}) {
     const std::string ptx = Kernel("  add.s32 %r3, %i, %b;\n  div." + type + " %r4, %r3, %a;\n  rem." + type +
@@ -234,26 +251,37 @@ TEST_CASE("quotients of sequences that wrap around are those of each lane", "[ru
   ld.global.u32 %r9, [%d3];
   st.global.u32 [%d1], %r9;
 )");
-    Check(ptx,
-          {{1, 96, 20, ~0u - 30},
-           {1, 96, 20, 0x7fffffd0},
-           {1, 96, ~0u - 2, ~0u - 30},
-           {1, 96, 0, 3},
-           {1, 64, 70, 5}},
-          [&](const Launch& launch, const Words& in, Words& out) {
-            for (uint32_t i = 0; i < launch.grid * launch.block; ++i) {
-              const uint32_t x = i + launch.b;
-              uint32_t quotient = ~0u, rest = ~0u;  // by 0, as an H200 has them
-              if (launch.a != 0 && type == "u32") quotient = x / launch.a, rest = x % launch.a;
-              if (launch.a != 0 && type == "s32") {
-                const int64_t y = static_cast<int32_t>(x), by = static_cast<int32_t>(launch.a);
-                quotient = static_cast<uint32_t>(y / by);
-                rest = static_cast<uint32_t>(y % by);
-              }
-              out[2 * i] = quotient & 1023;
-              out[2 * i + 1] = rest & 1023;
-              if (quotient + rest <= 1000) out[2 * i] = in[quotient + rest];
-            }
-          });
+    Check(ptx, kDivided, [&](const Launch& launch, const Words& in, Words& out) {
+      for (uint32_t i = 0; i < launch.grid * launch.block; ++i) {
+        const auto [quotient, rest] = Divide(type, i + launch.b, launch.a);
+        out[2 * i] = quotient & 1023;
+        out[2 * i + 1] = rest & 1023;
+        if (quotient + rest <= 1000) out[2 * i] = in[quotient + rest];
+      }
+    });
+  }
+}
+
+TEST_CASE("a sequence is divided once, also where no address contains the quotient", "[runs]") {
+  for (const std::string type : {"s32", "u32"}) {
+    const std::string ptx = Kernel("  add.s32 %r3, %i, %b;\n  div." + type + " %r4, %r3, %a;\n  rem." + type +
+                                   R"( %r5, %r3, %a;
+  mul.wide.s32 %d0, %i, 8;
+  add.s64 %d1, %out, %d0;
+  st.global.v2.u32 [%d1], {%r4, %r5};
+)");
+    Check(ptx, kDivided, [&](const Launch& launch, const Words&, Words& out) {
+      for (uint32_t i = 0; i < launch.grid * launch.block; ++i) {
+        const auto [quotient, rest] = Divide(type, i + launch.b, launch.a);
+        out[2 * i] = quotient;
+        out[2 * i + 1] = rest;
+      }
+    });
+    auto jit = lowering::Jit::Create(
+        {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v3"), .lane_width = 8});
+    REQUIRE(jit);
+    const auto code = (*jit)->Explain(BuildKernel(ptx, "k"), "k", lowering::Jit::Stage::kLlvm);
+    REQUIRE(code);
+    CHECK(code->find("udiv i32") != std::string::npos);
   }
 }

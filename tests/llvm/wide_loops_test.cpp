@@ -145,3 +145,70 @@ TEST_CASE("a loop with an exponential among warp operations is wider than a warp
   REQUIRE(code);
   CHECK(code->find("load <64 x i32>") != std::string::npos);
 }
+
+// A thread's sums with a stride of the grid, stored in every trip; after odd elements another one is added.
+// They are more than a loop outside the one over threads would carry.
+TEST_CASE("lanes that part within a trip do not keep masks for the loop", "[wide]") {
+  const std::string text = kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+{
+  .reg .pred %p<8>; .reg .b32 %i, %n, %step, %sum, %all, %last, %a<8>; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %a0, %ctaid.x;
+  mov.u32 %a1, %ntid.x;
+  mov.u32 %a2, %tid.x;
+  mov.u32 %step, %nctaid.x;
+  mul.lo.u32 %step, %step, %a1;
+  mad.lo.u32 %i, %a0, %a1, %a2;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %out, %out, %at;
+  mov.u32 %sum, 0;
+  mov.u32 %all, 0;
+  mov.u32 %last, 5;
+  setp.ge.u32 %p0, %i, %n;
+  @%p0 bra DONE;
+LOOP:
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %at, %in, %at;
+  ld.global.u32 %a3, [%at];
+  mad.lo.u32 %sum, %sum, 3, %a3;
+  xor.b32 %all, %all, %last;
+  add.u32 %all, %all, %sum;
+  mov.u32 %last, %a3;
+  and.b32 %a4, %a3, 1;
+  setp.eq.u32 %p1, %a4, 0;
+  @%p1 bra NEXT;
+  shr.u32 %a5, %i, 1;
+  mul.wide.u32 %at, %a5, 4;
+  add.s64 %at, %in, %at;
+  ld.global.u32 %a6, [%at];
+  mad.lo.u32 %sum, %a6, 7, %sum;
+NEXT:
+  add.u32 %a6, %sum, %all;
+  st.global.u32 [%out], %a6;
+  add.u32 %i, %i, %step;
+  setp.lt.u32 %p2, %i, %n;
+  @%p2 bra LOOP;
+DONE:
+  ret;
+}
+)";
+  const Compiled plain = Compile(text, {.lane_width = 1});
+  for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
+    const Compiled vectors = Compile(text, {.target = *lowering::ResolveTarget(target)});
+    for (uint32_t block : {32u, 96u, 100u}) {
+      for (uint32_t elements : {0u, 1u, 63u, 64u, 200u, 1024u, 1100u}) {
+        INFO(target << ", blocks of " << block << ", " << elements << " elements");
+        CHECK(Run(vectors, block, elements) == Run(plain, block, elements));
+      }
+    }
+  }
+  auto jit = lowering::Jit::Create(
+      {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v3"), .lane_width = 8});
+  REQUIRE(jit);
+  const auto code = (*jit)->Explain(BuildKernel(text, "k"), "k", lowering::Jit::Stage::kLlvm);
+  REQUIRE(code);
+  CHECK(code->find("\nwhole_trips") != std::string::npos);
+}

@@ -67,6 +67,9 @@ class LaneVectors {
   void Turn(const LaneRegion::Item& item, const std::vector<LoopPhis>& phis);
   Status EmitLoopBody(const LaneRegion::Item& item, const LoopState& state);
   bool PaysToVersion(const LaneRegion::Item& item, const Mask& mask) const;
+  bool IsOfVector(ir::InstId access) const;  // to memory that is not the same for all lanes
+  bool EndsTrips(uint32_t loop, ir::BlockId block) const;
+  bool AllAccess(uint32_t loop) const;
   Status EmitWholeTrips(const LaneRegion::Item& item, const LoopState& state);
   struct Way {
     const LoopState* state;

@@ -143,11 +143,18 @@ Result<TwoRuns> LaneVectors::ClampedRuns(const ir::Inst& inst) {
   return runs;
 }
 
-// A quotient, or rest, of a sequence as the shapes of values have it: one that may step in some lane.
+// A quotient, or rest, of a sequence that may step in some lane: as the shapes of values have it, or by a
+// number that is not known, where one division of the first lane's value replaces a vector of them.
 bool LaneVectors::IsDivided(const ir::Inst& inst) const {
   const bool divides = inst.op == Opcode::kDivS || inst.op == Opcode::kDivU || inst.op == Opcode::kRemS ||
                        inst.op == Opcode::kRemU;
-  return divides && ShapeOf(inst.results[0]).affine();
+  if (!divides || inst.type != ir::Type::kI32) return false;
+  if (ShapeOf(inst.results[0]).affine()) return true;
+  const LaneShape& dividend = ShapeOf(inst.operands[0]);
+  const ir::InstId divisor = f.at_value(inst.operands[1]).def;
+  const bool is_number = divisor.valid() && f.at_inst(divisor).op == Opcode::kConst;
+  return dividend.affine() && dividend.stride > 0 && dividend.stride <= kMaxStride && !is_number &&
+         ShapeOf(inst.operands[1]).uniform();
 }
 
 // Lanes from where the quotient steps on are the second run, where it steps once at most and nothing is
@@ -182,11 +189,12 @@ Status LaneVectors::EmitDivided(const ir::Inst& inst) {
   auto from_runs = [&]() -> Status {
     Value vectors[2];
     for (size_t k = 0; k < 2; ++k)
-      vectors[k] = is_rest ? SequenceFrom(result, runs.first[k]) : Vector(runs.first[k]);
+      vectors[k] = is_rest ? SequenceFrom(inst.operands[0], runs.first[k]) : Vector(runs.first[k]);
     e.values.Set(result, b.CreateSelect(runs.second, vectors[1], vectors[0]));
     return {};
   };
   TRY_STATUS(Choose(steps_once, from_runs, [&] { return e.EmitInst(inst); }, {result}));
+  if (!ShapeOf(result).affine()) return {};
   Value holds =
       b.CreateLogicalAnd(steps_once, b.CreateICmpUGT(to_step, Literal(divisor, static_cast<uint64_t>(way))));
   e.values.SetShaped(result, {e.values.Get(result), runs.first[0], holds, runs});

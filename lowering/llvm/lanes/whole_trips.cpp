@@ -46,27 +46,51 @@ bool IsGreater(Predicate predicate) {
 
 }  // namespace
 
-// Where lanes leave at bounds and access memory in between.
+// Where lanes leave at bounds, and access memory that all of them access. Lanes that part for a while within
+// a trip do so under masks of their own in either version.
 bool LaneVectors::PaysToVersion(const LaneRegion::Item& item, const Mask& mask) const {
   const LaneRegion::Level& loop = region_.levels[item.loop];
-  if (loop.leaves_together || (!is_wide_ && (e.m.traits.has_avx512 || !IsAll(mask)))) return false;
+  if (loop.leaves_together || (!is_wide_ && e.m.traits.has_avx512)) return false;
   size_t instructions = 0;
-  bool accesses = false;
+  bool accesses = false, parts = false;
   for (BlockId block : region_.blocks) {
     if (!region_.Contains(item.loop, block)) continue;
-    const std::vector<ir::InstId>& insts = f.at_block(block).insts;
-    instructions += insts.size();
-    for (ir::InstId id : insts) {
-      const ir::Inst& inst = f.at_inst(id);
-      const bool access = inst.op == Opcode::kLoad || inst.op == Opcode::kStore;
-      accesses |= access && !ShapeIn(e, region_, inst.operands[0]).uniform();
-    }
-    // Lanes that part at something else soon part in every trip.
+    instructions += f.at_block(block).insts.size();
+    accesses |= std::ranges::any_of(f.at_block(block).insts, [&](ir::InstId id) { return IsOfVector(id); });
     if (region_.level_of[block.index] != item.loop) continue;
+    // Lanes that leave at something else than a bound soon leave in every trip.
     const ir::Inst& end = f.terminator(block);
-    if (!end.operands.empty() && !IsBound(end.operands[0], kMaxDepthOfBound)) return false;
+    if (end.operands.empty() || IsBound(end.operands[0], kMaxDepthOfBound)) continue;
+    if (EndsTrips(item.loop, block)) return false;
+    parts = true;
   }
+  if (parts) accesses = !is_wide_ && AllAccess(item.loop);
   return accesses && instructions <= kMaxVersioned;
+}
+
+bool LaneVectors::IsOfVector(ir::InstId id) const {
+  const ir::Inst& inst = f.at_inst(id);
+  const bool access = inst.op == Opcode::kLoad || inst.op == Opcode::kStore;
+  return access && !ShapeIn(e, region_, inst.operands[0]).uniform();
+}
+
+// Whether the block decides about the lanes' next trip.
+bool LaneVectors::EndsTrips(uint32_t loop, BlockId block) const {
+  const LaneRegion::Level& level = region_.levels[loop];
+  auto from_here = [&](EdgeRef edge) { return edge.from == block; };
+  return std::ranges::any_of(level.latches, from_here) || std::ranges::any_of(level.exits, from_here);
+}
+
+// Whether a block that all lanes of the loop reach accesses memory of each of them.
+bool LaneVectors::AllAccess(uint32_t loop) const {
+  const std::vector<LaneRegion::Item>& items = region_.levels[loop].items;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const bool reached_by_all = i == 0 || items[i].same_as == 0;
+    if (!reached_by_all || items[i].loop != LaneRegion::kNone) continue;
+    const std::vector<ir::InstId>& insts = f.at_block(items[i].block).insts;
+    if (std::ranges::any_of(insts, [&](ir::InstId id) { return IsOfVector(id); })) return true;
+  }
+  return false;
 }
 
 // -- one bound --
