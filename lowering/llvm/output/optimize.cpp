@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "ir/internal_error.h"
+#include "lowering/llvm/output/known_masks.h"
 #include "lowering/llvm/output/mask_words.h"
 #include "lowering/llvm/output/rare_blocks.h"
 #include "lowering/llvm/output/unrolling.h"
@@ -45,12 +46,12 @@ constexpr std::string_view kFull =
     "  simplifycfg,instcombine<no-verify-fixpoint>,"
     "  keep-steps,"
     "  loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),"
-    "  sroa<modify-cfg>,gvn,sccp,bdce,drop-unused-lanes,instcombine<no-verify-fixpoint>,dse,"
+    "  sroa<modify-cfg>,narrow-known-masks,gvn,sccp,bdce,drop-unused-lanes,instcombine<no-verify-fixpoint>,dse,"
     "  loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,adce"
     ")),"
     "function<eager-inv>("
     "  loop-vectorize,keep-long-loops,loop-unroll<O3>,"
-    "  sroa<modify-cfg>,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "  sroa<modify-cfg>,narrow-known-masks,instcombine<no-verify-fixpoint>,simplifycfg,"
     "  loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs"
     "),globaldce";
 
@@ -61,6 +62,8 @@ bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
     passes.addPass(KeepLongLoops());
   } else if (name == "keep-steps") {
     passes.addPass(KeepSteps());
+  } else if (name == "narrow-known-masks") {
+    passes.addPass(NarrowKnownMasks());
   } else if (name == "drop-unused-lanes") {
     passes.addPass(DropUnusedLanes());
   } else if (name == "sink-into-rare-blocks") {
