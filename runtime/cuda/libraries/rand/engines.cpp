@@ -102,13 +102,22 @@ std::array<uint32_t, 4> Philox::Next() {
   return c;
 }
 
-// Sequences are 2^67 draws apart. How cuRAND makes the first state of a seed is public in its device headers.
-std::vector<Xorwow> XorwowSequences(uint64_t seed, int64_t count, uint64_t skip, int64_t more) {
+namespace {
+
+// How cuRAND makes the first state of a seed is public in its device headers.
+Xorwow FirstXorwow(uint64_t seed) {
   const uint32_t s0 = static_cast<uint32_t>(seed) ^ 0xaad26b49u,
                  s1 = static_cast<uint32_t>(seed >> 32) ^ 0xf7dcefddu, t0 = 1099087573u * s0,
                  t1 = 2591861531u * s1;
-  Xorwow state{{123456789u + t0, 362436069u ^ t0, 521288629u + t1, 88675123u ^ t1, 5783321u + t0},
-               6615241u + t1 + t0};
+  return {{123456789u + t0, 362436069u ^ t0, 521288629u + t1, 88675123u ^ t1, 5783321u + t0},
+          6615241u + t1 + t0};
+}
+
+}  // namespace
+
+// Sequences are 2^67 draws apart.
+std::vector<Xorwow> XorwowSequences(uint64_t seed, int64_t count, uint64_t skip, int64_t more) {
+  Xorwow state = FirstXorwow(seed);
   BitMatrix power = OneStep();
   state.d += static_cast<uint32_t>(skip) * kWeyl;
   constexpr int kApart = 67;
@@ -122,6 +131,24 @@ std::vector<Xorwow> XorwowSequences(uint64_t seed, int64_t count, uint64_t skip,
     if (i < more) states[i].Next();
     state.v = Apply(power, state.v);
   }
+  return states;
+}
+
+std::vector<Xorwow> SeededXorwowSequences(uint64_t seed, int64_t count, uint64_t skip, int64_t more) {
+  constexpr uint64_t kBetweenSeeds = 0x2fd111;
+  std::vector<Xorwow> states(count);
+  for (int64_t i = 0; i < count; ++i) {
+    states[i] = FirstXorwow(seed + static_cast<uint64_t>(i) * kBetweenSeeds);
+    states[i].d += static_cast<uint32_t>(skip) * kWeyl;
+  }
+  BitMatrix power = OneStep();
+  for (; skip != 0; skip >>= 1) {
+    if ((skip & 1) != 0) {
+      for (Xorwow& state : states) state.v = Apply(power, state.v);
+    }
+    power = Squared(power);
+  }
+  for (int64_t i = 0; i < more; ++i) states[i].Next();
   return states;
 }
 

@@ -34,6 +34,8 @@ struct Philox {
 
 // The first states of `count` sequences, each after `skip` draws; the first `more` of them after one more.
 std::vector<Xorwow> XorwowSequences(uint64_t seed, int64_t count, uint64_t skip, int64_t more);
+// The same, with a seed of its own for each sequence in place of a distance.
+std::vector<Xorwow> SeededXorwowSequences(uint64_t seed, int64_t count, uint64_t skip, int64_t more);
 std::vector<Mrg32k3a> MrgSequences(uint64_t seed, int64_t count, uint64_t skip, int64_t more);
 std::vector<Philox> PhiloxSequences(uint64_t seed, int64_t count, uint64_t skip, int64_t more);
 

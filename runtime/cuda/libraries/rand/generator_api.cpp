@@ -5,6 +5,7 @@
 
 #include "curand_api.h"
 #include "runtime/cuda/libraries/core/stream_call.h"
+#include "runtime/cuda/libraries/rand/poisson.h"
 #include "runtime/cuda/libraries/rand/quasi.h"
 #include "runtime/cuda/libraries/rand/sequences.h"
 
@@ -16,7 +17,8 @@ struct ptx2cpu::cuda::curandGenerator_st {
   uint32_t dimensions = 1;  // of Sobol generators
   CUstream stream = nullptr;
   std::shared_ptr<ptx2cpu::libraries::RandomSequences> sequences =
-      nullptr;  // made when a number is first needed
+      nullptr;                                                           // made when a number is first needed
+  std::shared_ptr<const ptx2cpu::libraries::Poisson> poisson = nullptr;  // of the last call
 };
 
 namespace ptx2cpu::curand {
@@ -45,20 +47,27 @@ curandStatus_t Create(curandGenerator_t* generator, curandRngType_t type, bool o
                                 {CURAND_RNG_PSEUDO_XORWOW, RandomEngine::kXorwow},
                                 {CURAND_RNG_PSEUDO_MRG32K3A, RandomEngine::kMrg32k3a},
                                 {CURAND_RNG_PSEUDO_PHILOX4_32_10, RandomEngine::kPhilox},
+                                {CURAND_RNG_PSEUDO_MT19937, RandomEngine::kTwister},
                                 {CURAND_RNG_QUASI_DEFAULT, RandomEngine::kSobol32},
                                 {CURAND_RNG_QUASI_SOBOL32, RandomEngine::kSobol32},
                                 {CURAND_RNG_QUASI_SOBOL64, RandomEngine::kSobol64}};
+  struct RefusedRow {
+    curandRngType_t type;
+    const char* name;
+  };
+  constexpr RefusedRow kRefused[] = {
+      {CURAND_RNG_PSEUDO_MTGP32, "CURAND_RNG_PSEUDO_MTGP32"},
+      {CURAND_RNG_QUASI_SCRAMBLED_SOBOL32, "CURAND_RNG_QUASI_SCRAMBLED_SOBOL32"},
+      {CURAND_RNG_QUASI_SCRAMBLED_SOBOL64, "CURAND_RNG_QUASI_SCRAMBLED_SOBOL64"}};
   if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
   const auto row = std::ranges::find(kTypes, type, &TypeRow::type);
   if (row == std::end(kTypes)) {
-    const bool exists = type == CURAND_RNG_PSEUDO_MTGP32 || type == CURAND_RNG_PSEUDO_MT19937 ||
-                        type == CURAND_RNG_QUASI_SCRAMBLED_SOBOL32 ||
-                        type == CURAND_RNG_QUASI_SCRAMBLED_SOBOL64;
-    if (exists) {
+    const auto refused = std::ranges::find(kRefused, type, &RefusedRow::type);
+    if (refused != std::end(kRefused)) {
       std::fprintf(stderr,
-                   "ptx2cpu: curandCreateGenerator: generator type %d is not supported: returns "
-                   "CURAND_STATUS_TYPE_ERROR\n",
-                   type);
+                   "ptx2cpu: curandCreateGenerator: %s is not supported, since its parameters are tables of "
+                   "others: returns CURAND_STATUS_TYPE_ERROR\n",
+                   refused->name);
     }
     return CURAND_STATUS_TYPE_ERROR;
   }
@@ -124,24 +133,23 @@ curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, u
 }
 curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset) {
   if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
+  if (generator->engine == RandomEngine::kTwister) return CURAND_STATUS_TYPE_ERROR;
   generator->offset = offset;
   generator->sequences = nullptr;
   return CURAND_STATUS_SUCCESS;
 }
-// The order of BEST, DEFAULT and DYNAMIC is one; LEGACY differs for MRG32k3a alone. SEEDED is not supported.
+// The order of BEST, DEFAULT and DYNAMIC is one; LEGACY differs for MRG32k3a alone. Only XORWOW has SEEDED.
 curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order) {
   if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
   if (IsQuasi(generator->engine))
     return order == CURAND_ORDERING_QUASI_DEFAULT ? CURAND_STATUS_SUCCESS : CURAND_STATUS_OUT_OF_RANGE;
   if (order < CURAND_ORDERING_PSEUDO_BEST || order > CURAND_ORDERING_PSEUDO_DYNAMIC)
     return CURAND_STATUS_OUT_OF_RANGE;
-  if (order == CURAND_ORDERING_PSEUDO_SEEDED) {
-    if (generator->engine == RandomEngine::kXorwow) {
-      std::fputs("ptx2cpu: curandSetGeneratorOrdering: CURAND_ORDERING_PSEUDO_SEEDED is not supported\n",
-                 stderr);
-    }
+  const bool seeded = order == CURAND_ORDERING_PSEUDO_SEEDED;
+  if (generator->engine == RandomEngine::kXorwow || generator->engine == RandomEngine::kXorwowSeeded)
+    generator->engine = seeded ? RandomEngine::kXorwowSeeded : RandomEngine::kXorwow;
+  else if (seeded)
     return CURAND_STATUS_OUT_OF_RANGE;
-  }
   if (generator->engine == RandomEngine::kMrg32k3a || generator->engine == RandomEngine::kMrg32k3aLegacy) {
     generator->engine =
         order == CURAND_ORDERING_PSEUDO_LEGACY ? RandomEngine::kMrg32k3aLegacy : RandomEngine::kMrg32k3a;
@@ -221,6 +229,18 @@ curandStatus_t curandGenerateLogNormal(curandGenerator_t generator, float* outpu
 curandStatus_t curandGenerateLogNormalDouble(curandGenerator_t generator, double* outputPtr, size_t n,
                                              double mean, double stddev) {
   return DrawNormal("curandGenerateLogNormalDouble", generator, outputPtr, n, mean, stddev, true);
+}
+
+curandStatus_t curandGeneratePoisson(curandGenerator_t generator, unsigned int* outputPtr, size_t n,
+                                     double lambda) {
+  if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
+  if (!(lambda > 0 && lambda <= libraries::Poisson::kMaxMean)) return CURAND_STATUS_OUT_OF_RANGE;
+  if (generator->poisson == nullptr || generator->poisson->mean() != lambda)
+    generator->poisson = std::make_shared<const libraries::Poisson>(lambda);
+  return Draw("curandGeneratePoisson", generator, outputPtr, n,
+              [=, poisson = generator->poisson](RandomSequences& sequences) {
+                sequences.Counts(outputPtr, static_cast<int64_t>(n), *poisson);
+              });
 }
 
 }  // namespace ptx2cpu::curand

@@ -1,12 +1,12 @@
 #include "runtime/cuda/libraries/rand/quasi.h"
 
 #include <bit>
-#include <cmath>
-#include <numbers>
 #include <type_traits>
 #include <vector>
 
 #include "runtime/cuda/libraries/core/parallel.h"
+#include "runtime/cuda/libraries/rand/poisson.h"
+#include "runtime/cuda/libraries/rand/quantile.h"
 
 namespace ptx2cpu::libraries {
 
@@ -69,22 +69,6 @@ Directions<Word> DirectionsOf(uint32_t dimension) {
   return numbers;
 }
 
-// The standard normal distribution's inverse, 0 < p <= 1/2: a rational approximation (M. Abramowitz and I.
-// Stegun, Handbook of Mathematical Functions, 26.2.23), then two steps of Halley's method.
-double LowerQuantile(double p) {
-  const double t = std::sqrt(-2 * std::log(p));
-  double x =
-      (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t;
-  constexpr int kSteps = 2;
-  for (int step = 0; step < kSteps; ++step) {
-    const double density = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
-    const double error = (std::erfc(-x / std::numbers::sqrt2) / 2 - p) / density;
-    x -= error / (1 + x * error / 2);
-  }
-  return x;
-}
-double Quantile(double p) { return p <= 0.5 ? LowerQuantile(p) : -LowerQuantile(1 - p); }
-
 // The middle of the interval of a word, for the quantile; uniform doubles of 32 bits are its upper end.
 template <typename Word>
 double Probability(Word word) {
@@ -97,8 +81,12 @@ double UniformDouble(Word word) {
   return Probability(word);
 }
 template <typename Word>
+uint32_t HighWord(Word word) {
+  return static_cast<uint32_t>(word >> (kBits<Word> - 32));
+}
+template <typename Word>
 float UniformSingle(Word word) {
-  return static_cast<float>(static_cast<uint32_t>(word >> (kBits<Word> - 32))) * 0x1p-32f + 0x1p-33f;
+  return static_cast<float>(HighWord(word)) * 0x1p-32f + 0x1p-33f;
 }
 
 template <typename Word>
@@ -119,10 +107,21 @@ class Sobol final : public RandomSequences {
   void Uniform(float* to, int64_t count) override { Fill(to, count, UniformSingle<Word>); }
   void Uniform(double* to, int64_t count) override { Fill(to, count, UniformDouble<Word>); }
   void Normal(float* to, int64_t count) override {
-    Fill(to, count, [](Word word) { return static_cast<float>(Quantile(Probability(word))); });
+    Fill(to, count, [](Word word) { return static_cast<float>(NormalQuantile(Probability(word))); });
   }
   void Normal(double* to, int64_t count) override {
-    Fill(to, count, [](Word word) { return Quantile(Probability(word)); });
+    Fill(to, count, [](Word word) { return NormalQuantile(Probability(word)); });
+  }
+
+  void Counts(uint32_t* to, int64_t count, const Poisson& poisson) override {
+    const bool narrow = kBits<Word> == 32;
+    constexpr double kMinCumulativeMean = 10, kMaxCumulativeMean = 8000;
+    if (narrow && poisson.mean() < kMinCumulativeMean)
+      return Fill(to, count, [&](Word word) { return poisson.FromTable(UniformDouble(word)); });
+    if (narrow ? poisson.mean() <= kMaxCumulativeMean : poisson.has_table())
+      return Fill(to, count, [&](Word word) { return poisson.FromCumulative(UniformDouble(word)); });
+    Fill(to, count,
+         [&](Word word) { return poisson.FromNormal(NormalQuantile(Probability(HighWord(word)))); });
   }
 
  private:

@@ -4,10 +4,14 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/cuda/libraries/core/parallel.h"
 #include "runtime/cuda/libraries/rand/engines.h"
+#include "runtime/cuda/libraries/rand/poisson.h"
+#include "runtime/cuda/libraries/rand/twister.h"
 
 namespace ptx2cpu::libraries {
 
@@ -93,10 +97,19 @@ struct PhiloxDraws {
   }
 };
 
+template <typename T, size_t kCount, typename Of>
+auto Mapped(const std::array<T, kCount>& values, const Of& of) {
+  std::array<decltype(of(values[0])), kCount> results;
+  std::ranges::transform(values, results.begin(), of);
+  return results;
+}
+
 template <typename Draws>
 class Sequences final : public RandomSequences {
  public:
   using State = typename Draws::State;
+  static constexpr int64_t kSingles =
+      std::tuple_size_v<decltype(Draws::NormalSingle(std::declval<State&>()))>;
   Sequences(std::vector<State> states, int64_t first, int64_t used)
       : states_(std::move(states)), first_(first), used_(used) {}
 
@@ -105,6 +118,20 @@ class Sequences final : public RandomSequences {
   void Uniform(double* to, int64_t count) override { Fill(to, count, Draws::Double); }
   void Normal(float* to, int64_t count) override { Fill(to, count, Draws::NormalSingle); }
   void Normal(double* to, int64_t count) override { Fill(to, count, Draws::NormalDouble); }
+  void Counts(uint32_t* to, int64_t count, const Poisson& poisson) override {
+    if (poisson.has_table()) {
+      return FillWords(to, count, [&](State& s) {
+        return Mapped(Draws::Bits(s), [&](uint32_t x) { return poisson.FromTable((x + 1.0) * kWord); });
+      });
+    }
+    const auto of_normal = [&](float z) { return poisson.FromNormal(z); };
+    if constexpr (kSingles > 2) {
+      FillWords(to, count, [&](State& s) { return Mapped(Draws::NormalSingle(s), of_normal); });
+    } else {
+      seconds_.resize(states_.size());
+      FillWords(to, count, [&](State& s) { return std::array{of_normal(NormalOfPair(s))}; });
+    }
+  }
 
  private:
   // Calls of words continue within a block of which a call before used the first words.
@@ -158,7 +185,17 @@ class Sequences final : public RandomSequences {
     first_ = (first_ + items) % sequences;
   }
 
+  // The next number of the pairs of a sequence.
+  float NormalOfPair(State& state) {
+    std::optional<float>& second = seconds_[&state - states_.data()];
+    if (second) return *std::exchange(second, std::nullopt);
+    const auto pair = Draws::NormalSingle(state);
+    second = pair[1];
+    return pair[0];
+  }
+
   std::vector<State> states_;
+  std::vector<std::optional<float>> seconds_;  // of pairs of which one number was drawn, by sequence
   int64_t first_, used_;  // the sequence that draws next; words of its next block that were used
 };
 
@@ -178,10 +215,11 @@ std::unique_ptr<RandomSequences> MakeSequences(RandomEngine engine, uint64_t see
     return std::make_unique<Sequences<PhiloxDraws>>(PhiloxSequences(seed, Philox::kSequences, skip, first),
                                                     first, static_cast<int64_t>(offset % 4));
   }
-  if (engine == RandomEngine::kXorwow) {
+  if (engine == RandomEngine::kTwister) return MakeTwister(static_cast<uint32_t>(seed));
+  if (engine == RandomEngine::kXorwow || engine == RandomEngine::kXorwowSeeded) {
     const auto [skip, first] = split(Xorwow::kSequences, 1);
-    return std::make_unique<Sequences<XorwowDraws>>(XorwowSequences(seed, Xorwow::kSequences, skip, first),
-                                                    first, 0);
+    const auto make = engine == RandomEngine::kXorwow ? XorwowSequences : SeededXorwowSequences;
+    return std::make_unique<Sequences<XorwowDraws>>(make(seed, Xorwow::kSequences, skip, first), first, 0);
   }
   const int64_t count = engine == RandomEngine::kMrg32k3a ? Mrg32k3a::kSequences : Mrg32k3a::kLegacySequences;
   const auto [skip, first] = split(count, 1);

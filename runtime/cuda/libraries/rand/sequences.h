@@ -8,7 +8,18 @@
 
 namespace ptx2cpu::libraries {
 
-enum class RandomEngine : uint8_t { kXorwow, kMrg32k3a, kMrg32k3aLegacy, kPhilox, kSobol32, kSobol64 };
+class Poisson;
+
+enum class RandomEngine : uint8_t {
+  kXorwow,
+  kXorwowSeeded,
+  kMrg32k3a,
+  kMrg32k3aLegacy,
+  kPhilox,
+  kTwister,
+  kSobol32,
+  kSobol64
+};
 
 class RandomSequences {
  public:
@@ -23,6 +34,7 @@ class RandomSequences {
   // (1958).
   virtual void Normal(float* to, int64_t count) = 0;
   virtual void Normal(double* to, int64_t count) = 0;
+  virtual void Counts(uint32_t* to, int64_t count, const Poisson& poisson) = 0;
 };
 
 // From the number `offset` of the order on. Not of Sobol engines: quasi.h.
