@@ -9,6 +9,7 @@
 #include "runtime/engine/contained.h"
 #include "runtime/engine/machine_identity.h"
 #include "runtime/engine/progress.h"
+#include "runtime/launch/atomic_order.h"
 
 namespace ptx2cpu::rt {
 
@@ -40,9 +41,14 @@ Digest CodeIdentity() {
 
 }  // namespace
 
-bool ModuleOptions::QuickTierWanted() { return Environment("PTX2CPU_QUICK") != "0"; }
+// Where order is to be the same in every run, when a launch comes must not decide which code it runs.
+bool ModuleOptions::QuickTierWanted() {
+  return Environment("PTX2CPU_QUICK") != "0" && !OrderedAtomicsWanted();
+}
 
-bool ModuleOptions::SpecialiseWanted() { return Environment("PTX2CPU_SPECIALISE") != "0"; }
+bool ModuleOptions::SpecialiseWanted() {
+  return Environment("PTX2CPU_SPECIALISE") != "0" && !OrderedAtomicsWanted();
+}
 
 lowering::AlignmentChecks ModuleOptions::AlignmentChecksWanted() {
   const std::string_view wanted = Environment("PTX2CPU_CHECK_ALIGNMENT");

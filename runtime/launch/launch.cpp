@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runtime/check/checks.h"
+#include "runtime/launch/atomic_order.h"
 #include "runtime/launch/launch_job.h"
 #include "runtime/launch/run_children.h"
 
@@ -207,12 +208,17 @@ void Run(const std::shared_ptr<LaunchJob>& job, const Runner& runner, unsigned m
 std::optional<LaunchError> RunGrid(const ptx2cpu_kernel& kernel, const LaunchShape& shape,
                                    const std::byte* params, const LaunchOptions& options, uint32_t depth,
                                    const Runner& runner) {
+  if (NeedsBlockOrder(kernel) && options.max_workers != 1) [[unlikely]] {
+    LaunchOptions ordered = options;
+    ordered.max_workers = 1;
+    return RunGrid(kernel, shape, params, ordered, depth, runner);
+  }
   std::shared_ptr<LaunchJob> job = MakeJob(kernel, shape, params, options);
   LaunchOptions plain;                 // of children
   std::unique_ptr<ChildLaunch> place;  // what the job in hand reads
   for (bool first = true;; first = false) {
     job->launch().children.depth = depth;
-    Run(job, runner, options.max_workers);
+    Run(job, runner, job->launch().options->max_workers);
     Print(*job, options);
     if (job->error()) return std::move(job->error());
     if (job->launch().children.empty()) return std::nullopt;
@@ -228,6 +234,7 @@ std::optional<LaunchError> RunGrid(const ptx2cpu_kernel& kernel, const LaunchSha
     }
     if (last == nullptr) return std::nullopt;
     place = std::move(last);
+    if (NeedsBlockOrder(*place->kernel)) plain.max_workers = 1;
     job = MakeJob(*place->kernel, place->shape, place->parameters, plain);
   }
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <type_traits>
 
+#include "runtime/abi/block_order.h"
 #include "runtime/abi/joined_blocks.h"
 
 namespace ptx2cpu::rt {
@@ -17,8 +18,8 @@ namespace ptx2cpu::rt {
 namespace {
 
 static_assert((PTX2CPU_KERNEL_HAS_EARLY_EXIT ^ PTX2CPU_KERNEL_RESUMES_BLOCKS ^ PTX2CPU_KERNEL_DEFERS_ATOMICS ^
-               PTX2CPU_KERNEL_HAS_TENSOR_MEMORY ^ PTX2CPU_KERNEL_LOGS_ATOMICS ^
-               PTX2CPU_KERNEL_JOINS_BLOCKS) == 63,
+               PTX2CPU_KERNEL_HAS_TENSOR_MEMORY ^ PTX2CPU_KERNEL_LOGS_ATOMICS ^ PTX2CPU_KERNEL_JOINS_BLOCKS ^
+               PTX2CPU_KERNEL_ORDER_MATTERS) == 127,
               "each flag of kernels is a bit of its own");
 
 template <typename Word, typename Combine>

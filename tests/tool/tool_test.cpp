@@ -1,11 +1,16 @@
 // The program as its users meet it: verbs, outputs, exit codes, messages.
+#include <algorithm>
+#include <bit>
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
@@ -364,4 +369,64 @@ TEST_CASE("exec --print-environment gives words that a shell reads back") {
   scratch.Write("name", file);
   REQUIRE(std::system(("sh '" + script + "' \"$(cat '" + scratch / "name" + "')\"").c_str()) == 0);
   CHECK(Slurp(scratch.path / "read") == scratch / "dir" + "/" + file);
+}
+
+TEST_CASE("run --atomics=ordered: the same bits for any number of workers and in every run") {
+  Scratch scratch;
+  // Blocks of different lengths; each of 32 threads adds a number of another magnitude to one sum, and takes
+  // the next place of a list.
+  const std::string file = scratch.Write("sum.ptx", std::string(kHead) + R"(
+.visible .entry sum(.param .u64 total, .param .u64 count, .param .u64 list)
+{
+  .reg .pred %p; .reg .b32 %r<12>; .reg .f32 %f; .reg .b64 %total, %count, %list, %at;
+  ld.param.u64 %total, [total];
+  ld.param.u64 %count, [count];
+  ld.param.u64 %list, [list];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %tid.x;
+  mad.lo.u32 %r3, %r1, 32, %r2;
+  and.b32 %r4, %r1, 255;
+LOOP:
+  mad.lo.u32 %r3, %r3, 1664525, 1013904223;
+  sub.u32 %r4, %r4, 1;
+  setp.gt.s32 %p, %r4, 0;
+  @%p bra LOOP;
+  and.b32 %r5, %r3, 0x0fffffff;
+  or.b32 %r5, %r5, 0x38000000;
+  mov.b32 %f, %r5;
+  red.global.add.f32 [%total], %f;
+  setp.ne.u32 %p, %r2, 0;
+  @%p bra DONE;
+  atom.global.add.u32 %r6, [%count], 1;
+  mad.wide.u32 %at, %r6, 4, %list;
+  st.global.u32 [%at], %r1;
+DONE:
+  ret;
+}
+)");
+  // The numbers in the order of the blocks and in the opposite one: their sums are rounded differently.
+  std::vector<float> numbers;
+  for (uint32_t i = 0; i < 4000 * 32; ++i) {
+    uint32_t word = i;
+    for (uint32_t n = 0; n < std::max(1u, i / 32 % 256); ++n) word = word * 1664525 + 1013904223;
+    numbers.push_back(std::bit_cast<float>((word & 0x0fffffff) | 0x38000000));
+  }
+  REQUIRE(std::accumulate(numbers.begin(), numbers.end(), 0.0f) !=
+          std::accumulate(numbers.rbegin(), numbers.rend(), 0.0f));
+  const auto run = [&](const std::string& options) {
+    const Output output = Run(scratch, "run '" + file + "' --grid 4000 --block 32 --bits " + options +
+                                           " --arg 'inout:f32:[0]' --arg 'inout:u32:[0]' --arg out:u32:4000");
+    INFO(output.err);
+    CHECK(output.code == 0);
+    return output.out;
+  };
+  const std::string one = run("--threads 1 --atomics=ordered");
+  CHECK_THAT(one, Contains("\"values\": [\"0x00000fa0\"]"));
+  CHECK_THAT(one,
+             Contains("[\"0x00000000\", \"0x00000001\", \"0x00000002\", "));  // in the order of the blocks
+  for (const char* threads : {"2", "3", "16"}) {
+    for (int again = 0; again < 3; ++again)
+      CHECK(run(std::string("--atomics=ordered --threads ") + threads) == one);
+  }
+  CHECK(Run(scratch, "run '" + file + "' --atomics=sorted").code == 2);
 }

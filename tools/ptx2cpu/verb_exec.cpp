@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tools/ptx2cpu/check_options.h"
+#include "tools/ptx2cpu/atomics_option.h"
 
 namespace ptx2cpu::tool {
 
@@ -87,6 +87,7 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
     settings.push_back({each.variable, std::to_string(number)});
   }
   for (Setting& setting : TRY(CheckSettings(arguments))) settings.push_back(std::move(setting));
+  for (Setting& setting : TRY(AtomicsSettings(arguments))) settings.push_back(std::move(setting));
   if (arguments.Has("--check-alignment")) settings.push_back({"PTX2CPU_CHECK_ALIGNMENT", "1"});
   if (arguments.Has("--trace")) settings.push_back({"PTX2CPU_TRACE", "1"});
   if (const auto file = arguments.Value("--timeline"))
@@ -100,6 +101,14 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
     settings.push_back({"PTX2CPU_SAVE_PTX", saved.string()});
   }
   return settings;
+}
+
+Status Become(const fs::path& program, std::vector<std::string> command) {
+  std::vector<char*> words;
+  for (std::string& word : command) words.push_back(word.data());
+  words.push_back(nullptr);
+  execv(program.c_str(), words.data());
+  return Fail(ErrorCode::kFile, fmt::format("cannot run '{}': {}", program.string(), std::strerror(errno)));
 }
 
 }  // namespace
@@ -117,11 +126,7 @@ Status RunExec(const Arguments& arguments) {
   if (program.empty()) return Fail(ErrorCode::kFile, fmt::format("no program '{}'", name));
   WarnOfMachineCode(program);
   for (const Setting& setting : settings) setenv(setting.name.c_str(), setting.value.c_str(), 1);
-  std::vector<char*> words;
-  for (const std::string& word : arguments.plain()) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  execv(program.c_str(), words.data());
-  return Fail(ErrorCode::kFile, fmt::format("cannot run '{}': {}", program.string(), std::strerror(errno)));
+  return Become(program, arguments.plain());
 }
 
 }  // namespace ptx2cpu::tool

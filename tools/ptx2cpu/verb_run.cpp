@@ -11,7 +11,7 @@
 #include "runtime/engine/kernel_module.h"
 #include "runtime/engine/ptx2cpu.h"
 #include "tools/harness/guarded_buffers.h"
-#include "tools/ptx2cpu/check_options.h"
+#include "tools/ptx2cpu/atomics_option.h"
 #include "tools/ptx2cpu/stage_options.h"
 
 namespace ptx2cpu::tool {
@@ -85,6 +85,8 @@ Status RunRun(const Arguments& arguments) {
   shape.max_workers = static_cast<unsigned>(TRY(arguments.Number("--threads", 0, 4096)));
   const std::vector<Setting> checks = TRY(CheckSettings(arguments));
   for (const Setting& setting : checks) setenv(setting.name.c_str(), setting.value.c_str(), 1);
+  for (const Setting& setting : TRY(AtomicsSettings(arguments)))
+    setenv(setting.name.c_str(), setting.value.c_str(), 1);
   const Program program = TRY(LoadProgram(arguments, choice, build));
   const Kernel kernel = TRY(program.Get(choice.kernel));
   std::vector<ir::Param> params;

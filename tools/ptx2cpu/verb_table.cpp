@@ -69,6 +69,12 @@ constexpr Option kErrorExitCode = {
     "--error-exitcode", "N",
     "the exit code if there are findings (PTX2CPU_CHECK_EXITCODE); default: the program's"};
 
+constexpr Option kAtomics = {
+    "--atomics", "any|ordered",
+    "ordered: the same bits for any number of workers and in every run; kernels whose results depend on the "
+    "order of blocks (sums of floats by atomics, results of atomics that are used) run block by block then "
+    "(PTX2CPU_ATOMICS)"};
+
 constexpr Option kExtractOptions[] = {kOutput, kJson, {"--kernels", "", "name all kernels of each image"}};
 constexpr Option kParseOptions[] = {
     kSm,
@@ -119,6 +125,7 @@ constexpr Option kRunOptions[] = {kSm,
                                   kCheckSuppress,
                                   kErrorExitCode,
                                   kCheckAlignment,
+                                  kAtomics,
                                   kWidth,
                                   kBits,
                                   kSave,
@@ -158,6 +165,7 @@ constexpr Option kExecOptions[] = {
     kCheckSuppress,
     kErrorExitCode,
     kCheckAlignment,
+    kAtomics,
     {"--timeline", "FILE",
      "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},
     {"--save-ptx", "DIR",

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "ir/verify/verify.h"
+#include "lowering/llvm/module/order_matters.h"
 #include "runtime/abi/abi.h"
+#include "runtime/abi/block_order.h"
 
 namespace ptx2cpu::lowering {
 
@@ -52,6 +54,7 @@ class Reach {
     if (body != nullptr) Body(*body);
   }
   void Body(const ir::Function& f) {
+    order_matters_ |= OrderMatters(f);
     for (const ir::Block& block : f.blocks) {
       if (block.removed) continue;
       for (ir::InstId id : block.insts) {
@@ -84,12 +87,14 @@ class Reach {
   bool has_variable(uint32_t index) const { return variables_[index]; }
   bool shared_is_fixed() const { return fixed_; }
   bool has_tensor_memory() const { return has_tensor_memory_; }
+  bool order_matters() const { return order_matters_; }
 
  private:
   const ir::Module& module_;
   std::vector<bool> functions_, variables_;
   bool fixed_ = false;
   bool has_tensor_memory_ = false;
+  bool order_matters_ = false;
   bool calls_indirectly_ = false;  // an initialiser holds an offset of the module's layout
 };
 
@@ -185,6 +190,7 @@ Result<KernelLayout> LayoutOf(const ir::Module& module, const ir::Function& kern
   layout.flags = kernel.has_early_exit ? PTX2CPU_KERNEL_HAS_EARLY_EXIT : 0;
   if (kernel.resumes == ir::Resumes::kBlocks) layout.flags |= PTX2CPU_KERNEL_RESUMES_BLOCKS;
   if (reach.has_tensor_memory()) layout.flags |= PTX2CPU_KERNEL_HAS_TENSOR_MEMORY;
+  if (reach.order_matters()) layout.flags |= PTX2CPU_KERNEL_ORDER_MATTERS;
   layout.resumes = kernel.resumes != ir::Resumes::kNever;
   if (layout.resumes) layout.points = PointsOf(kernel);
   for (const ir::Slot& slot : kernel.slots) {
