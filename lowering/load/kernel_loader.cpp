@@ -90,6 +90,11 @@ std::byte* KernelLoader::Variable(std::string_view name) const {
   return state_->storage.Find(name);
 }
 
+std::vector<std::pair<std::string, std::span<std::byte>>> KernelLoader::Variables() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->storage.All();
+}
+
 Status KernelLoader::Bind(std::string_view name, std::byte* address, Contents contents) {
   std::lock_guard lock(state_->mutex);
   if (state_->storage.Bind(name, address, contents == Contents::kKeep)) return {};

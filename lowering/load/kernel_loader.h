@@ -9,7 +9,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir/result.h"
@@ -41,6 +43,9 @@ class KernelLoader {
   // Storage of a .global or .const variable; nullptr before it was declared or a kernel that reaches it
   // loaded.
   std::byte* Variable(std::string_view name) const;
+  // All variables with storage, in the order of their names. Of those with the caller's contents the size is
+  // not known: 0.
+  std::vector<std::pair<std::string, std::span<std::byte>>> Variables() const;
   // Storage for a variable that the caller owns; before it is declared or a kernel that uses it is loaded.
   enum class Contents : uint8_t {
     kKeep,     // the caller's

@@ -61,6 +61,7 @@ Result<std::vector<const VariableImage*>> VariableStorage::Provide(
     const size_t given = std::min<size_t>(variable.initial.size(), variable.size);
     if (given != 0) std::memcpy(place.address, variable.initial.data(), given);
     place.filled = true;
+    place.size = variable.size;
     added.push_back(&variable);
   }
   return added;
@@ -91,6 +92,14 @@ std::byte* VariableStorage::Find(std::string_view name) const {
 
 bool VariableStorage::Bind(std::string_view name, std::byte* address, bool filled) {
   return places_.emplace(std::string(name), Place{address, filled}).second;
+}
+
+std::vector<std::pair<std::string, std::span<std::byte>>> VariableStorage::All() const {
+  std::vector<std::pair<std::string, std::span<std::byte>>> all;
+  for (const auto& [name, place] : places_) {
+    if (place.filled) all.emplace_back(name, std::span(place.address, place.size));
+  }
+  return all;
 }
 
 }  // namespace ptx2cpu::lowering

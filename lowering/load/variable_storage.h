@@ -5,7 +5,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/result.h"
@@ -24,6 +26,8 @@ class VariableStorage {
   std::byte* Find(std::string_view name) const;  // null where it has no contents yet
   // The caller's memory; `filled`: with the caller's contents, else Provide writes the first contents there.
   bool Bind(std::string_view name, std::byte* address, bool filled);
+  // All that Find finds, with their names. Of what the caller filled the size is not known: 0.
+  std::vector<std::pair<std::string, std::span<std::byte>>> All() const;
 
  private:
   // Memory of one variable, zero at first. Large ones are mapped: pages that are never written cost nothing.
@@ -43,6 +47,7 @@ class VariableStorage {
   struct Place {
     std::byte* address = nullptr;
     bool filled = false;
+    size_t size = 0;  // once Provide has filled it
   };
   std::map<std::string, Place, std::less<>> places_;
   std::vector<std::unique_ptr<Memory>> owned_;

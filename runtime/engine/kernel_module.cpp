@@ -140,6 +140,8 @@ void KernelModule::RegisterLaunchable() {
   }
 }
 
+const std::vector<PtxText>& KernelModule::texts() const { return state_->source.texts(); }
+const ModuleOptions& KernelModule::options() const { return state_->options; }
 const std::vector<std::string>& KernelModule::Kernels() const { return state_->kernels; }
 const std::string& KernelModule::name() const { return state_->name; }
 uint32_t KernelModule::ptx_version() const { return VersionOf(state_->source.texts()[0].text); }
@@ -277,12 +279,19 @@ Result<std::span<std::byte>> KernelModule::Variable(std::string_view name) {
   return std::span(address, found->size);
 }
 
+std::vector<std::pair<std::string, std::span<std::byte>>> KernelModule::Storage() const {
+  return state_->loader.Variables();
+}
+
 Status KernelModule::Bind(std::string_view name, std::byte* address) {
+  using Contents = lowering::KernelLoader::Contents;
+  if (name.starts_with(lowering::IdentityName("")))
+    return state_->loader.Bind(name, address,
+                               Contents::kInitial);  // kernels declare them as they name functions
   const lowering::DeclaredVariables* variables = TRY(state_->TheVariables());
   const auto found = std::ranges::find(variables->images, name, &lowering::VariableImage::name);
   if (found == variables->images.end())
     return Fail(ErrorCode::kNotFound, "no __device__ or __constant__ variable '" + std::string(name) + "'");
-  using Contents = lowering::KernelLoader::Contents;
   return state_->loader.Bind(name, address, found->is_extern ? Contents::kKeep : Contents::kInitial);
 }
 

@@ -113,6 +113,8 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   static std::shared_ptr<KernelModule> Make(std::vector<PtxText> texts, ModuleOptions options = {});
   ~KernelModule();
 
+  const std::vector<PtxText>& texts() const;
+  const ModuleOptions& options() const;
   const std::vector<std::string>& Kernels() const;
   const std::string& name() const;
   bool Defines(std::string_view kernel) const;
@@ -136,8 +138,12 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   // Storage of a __device__ or __constant__ variable. Compiles nothing. Errors: kNotFound, kUnsupported (its
   // first contents are an address in shared memory and no kernel that uses it was compiled yet).
   Result<std::span<std::byte>> Variable(std::string_view name);
-  // Storage that the caller owns (managed variables, or what another module declares extern); the first
-  // contents are written there. Before the first Variable() or Compile(); kUsage after that.
+  // Everything that has storage, by name: variables, and what has the addresses of functions. Of what
+  // the caller filled the size is not known: 0.
+  std::vector<std::pair<std::string, std::span<std::byte>>> Storage() const;
+  // Storage that the caller owns (managed variables, what another module declares extern, or any name of
+  // Storage() of a module with the same text); the first contents are written there. Before the first
+  // Variable() or Compile(); kUsage after that.
   Status Bind(std::string_view name, std::byte* address);
 
   FaultPlace Locate(const LaunchError& fault) const;

@@ -14,6 +14,7 @@
 #include "runtime/stream/event.h"
 #include "runtime/stream/executor.h"
 #include "runtime/stream/stream_group.h"
+#include "runtime/stream/turns.h"
 #include "runtime/timeline/timeline.h"
 
 namespace ptx2cpu::rt {
@@ -210,15 +211,26 @@ struct Stream::Performance {
     const LaunchCode code =
         kernel.latest == nullptr ? LaunchCode{kernel.kernel, kernel.later} : kernel.latest(kernel);
     options.later = code.later;
+    const auto turn = TakeTurn();
     const int64_t begin = code.later == nullptr ? 0 : Now();
+    const auto launch = [&] {
+      return LaunchOn(*code.kernel, kernel.shape, kernel.params.data(), options, context.worker,
+                      context.arena);
+    };
     std::optional<LaunchError> error =
-        LaunchOn(*code.kernel, kernel.shape, kernel.params.data(), options, context.worker, context.arena);
+        kernel.witness == nullptr ? launch() : kernel.witness->Around(kernel, launch);
     if (code.later != nullptr) code.later->AddTime(Now() - begin);
     if (error && kernel.report) kernel.report(*error);
     return Done(std::move(error));
   }
-  Outcome operator()(const CopyWork& copy) const { return failed ? Done() : Done(RunCopy(copy, context)); }
-  Outcome operator()(const FillWork& fill) const { return failed ? Done() : Done(RunFill(fill, context)); }
+  Outcome operator()(const CopyWork& copy) const {
+    const auto turn = TakeTurn();
+    return failed ? Done() : Done(RunCopy(copy, context));
+  }
+  Outcome operator()(const FillWork& fill) const {
+    const auto turn = TakeTurn();
+    return failed ? Done() : Done(RunFill(fill, context));
+  }
   Outcome operator()(const HostWork& host) const {
     return failed && !host.always ? Outcome::kDone : stream.AwaitHost(host);
   }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -73,6 +74,17 @@ struct LaunchCode {
   LaterCode* later = nullptr;
 };
 
+struct KernelWork;
+// Runs `launch`, which is the kernel's, and sees memory before and after it. Null in most processes.
+class LaunchWitness {
+ public:
+  virtual std::optional<LaunchError> Around(const KernelWork& work,
+                                            const std::function<std::optional<LaunchError>()>& launch) = 0;
+
+ protected:
+  ~LaunchWitness() = default;
+};
+
 // The submitting code has checked the shape (CheckShape, MaxCooperativeBlocks). Device printf is written
 // to stdout when the kernel has ended.
 struct KernelWork {
@@ -86,6 +98,7 @@ struct KernelWork {
   LaterCode* later = nullptr;          // LaunchCode's
   // Of work that graphs keep: each run asks for the best code that exists by then. Null: it runs `kernel`.
   LaunchCode (*latest)(const KernelWork& work) = nullptr;
+  LaunchWitness* witness = nullptr;  // outlives the process's streams
 };
 
 // height and depth count rows and slices; pitches are from row to row, slice to slice.

@@ -83,6 +83,9 @@ const std::vector<Room> kRooms = {
       "lowering/llvm/module/emit_options.h", "lowering/load/kernel_loader.h",
       "lowering/translator/translator.h", "lowering/translator/identity.h", "ptx-parser/outline/outline.h",
       "ptx-parser/fatbin/fatbin.h", "ir/result.h", "ir/internal_error.h", "runtime/worker/", "fmt/"}},
+    {"runtime/recording/",
+     {"ir/result.h", "fmt/", "zstd.h", "runtime/launch/", "runtime/engine/kernel_module.h",
+      "runtime/engine/ptx_text.h", "runtime/engine/cache/content_hash.h"}},
     {"runtime/cuda/abi/", {}},
     {"runtime/cuda/redirect/",
      {"runtime/abi/fault_handlers.h", "runtime/cuda/abi/", "runtime/engine/linked_image.h"}},
@@ -108,9 +111,9 @@ const std::vector<Room> kRooms = {
       "runtime/cuda/driver/core/", "runtime/cuda/driver/context/", "runtime/cuda/driver/memory/",
       "runtime/cuda/driver/image/"}},
     {"runtime/cuda/driver/launch/",
-     {"runtime/launch/", "runtime/check/", "runtime/engine/", "runtime/stream/", "runtime/cuda/abi/",
-      "runtime/cuda/driver/core/", "runtime/cuda/driver/context/", "runtime/cuda/driver/memory/",
-      "runtime/cuda/driver/code/"}},
+     {"runtime/launch/", "runtime/check/", "runtime/engine/", "runtime/recording/", "runtime/stream/",
+      "runtime/cuda/abi/", "runtime/cuda/driver/core/", "runtime/cuda/driver/context/",
+      "runtime/cuda/driver/memory/", "runtime/cuda/driver/image/", "runtime/cuda/driver/code/"}},
     {"runtime/cuda/driver/graph/",
      {"runtime/device/", "runtime/stream/", "runtime/cuda/abi/", "runtime/cuda/driver/core/",
       "runtime/cuda/driver/context/", "runtime/cuda/driver/memory/", "runtime/cuda/driver/stream/",
@@ -341,6 +344,6 @@ TEST_CASE("every folder says what it holds, and its parent names it") {
     INFO(readme);
     // runtime/README.md has the way of a launch and the table of state too, which grows by a row for each
     // library.
-    CHECK(Lines(readme).size() <= (readme == fs::path("runtime/README.md") ? 140 : 60));
+    CHECK(Lines(readme).size() <= (readme == fs::path("runtime/README.md") ? 150 : 60));
   }
 }

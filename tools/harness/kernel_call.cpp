@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "runtime/abi/abi.h"
+#include "tools/harness/image_services.h"
 
 namespace ptx2cpu::harness {
 
@@ -138,5 +139,7 @@ Status RunInterpreter(const ir::Module& module, KernelCall& call, Turns turns) {
   }
   return ir::Interpret(module, kernel, storage, params, options);
 }
+
+const ir::ImageServices& InterpreterImages() { return kImageServices; }
 
 }  // namespace ptx2cpu::harness

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kExitCodes[][2] = {
     {"0", "success"},
+    {"1", "replay and compare: memory differs"},
     {"2", "wrong command line, argument count or size"},
     {"3", "a file cannot be read or written"},
     {"4", "truncated or corrupt container"},

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <regex>
 
 #include "tools/ptx2cpu/atomics_option.h"
 
@@ -65,6 +66,28 @@ std::string ShellWord(std::string_view text) {
   return word + '\'';
 }
 
+Result<std::vector<Setting>> RecordSettings(const Arguments& arguments) {
+  std::vector<Setting> settings;
+  const auto folder = arguments.Value("--record");
+  const auto launches = arguments.Value("--record-launches");
+  if (!folder && (launches || arguments.Has("--record-outputs")))
+    return Fail(ErrorCode::kUsage, "--record-launches and --record-outputs need --record");
+  if (!folder) return settings;
+  const fs::path recording = fs::absolute(*folder);
+  std::error_code error;
+  if (fs::exists(recording, error) &&
+      (!fs::is_directory(recording, error) || !fs::is_empty(recording, error)))
+    return Fail(ErrorCode::kFile, fmt::format("'{}' exists and is no empty folder", recording.string()));
+  settings.push_back({"PTX2CPU_RECORD", recording.string()});
+  if (launches) {
+    if (!std::regex_match(*launches, std::regex("[0-9]{1,18}(-[0-9]{1,18})?")))
+      return Fail(ErrorCode::kUsage, "--record-launches takes FIRST[-LAST], not '" + *launches + "'");
+    settings.push_back({"PTX2CPU_RECORD_LAUNCHES", *launches});
+  }
+  if (arguments.Has("--record-outputs")) settings.push_back({"PTX2CPU_RECORD_OUTPUTS", "1"});
+  return settings;
+}
+
 Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::string& folder) {
   std::vector<Setting> settings;
   const auto before = [&](const char* name, const std::string& value, char separator) {
@@ -92,6 +115,7 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
   if (arguments.Has("--trace")) settings.push_back({"PTX2CPU_TRACE", "1"});
   if (const auto file = arguments.Value("--timeline"))
     settings.push_back({"PTX2CPU_TIMELINE", fs::absolute(*file).string()});
+  for (Setting& setting : TRY(RecordSettings(arguments))) settings.push_back(std::move(setting));
   if (const auto folder_of_ptx = arguments.Value("--save-ptx")) {
     const fs::path saved = fs::absolute(*folder_of_ptx);
     std::error_code error;

@@ -171,8 +171,35 @@ constexpr Option kExecOptions[] = {
     {"--save-ptx", "DIR",
      "write the PTX of every image that the program registers, loads or links to a file in DIR, and a line "
      "with file, call, process and name to DIR/index.tsv (PTX2CPU_SAVE_PTX)"},
+    {"--record", "DIR",
+     "write each launch to DIR: kernel, shape, arguments, memory before it and a hash of it afterwards, for "
+     "replay and compare; launches and copies run one at a time then (PTX2CPU_RECORD)"},
+    {"--record-launches", "FIRST[-LAST]",
+     "record only these launches of each process, numbered from 0 (PTX2CPU_RECORD_LAUNCHES)"},
+    {"--record-outputs", "",
+     "record memory after each launch as contents, so that a difference in the last one is shown by element "
+     "(PTX2CPU_RECORD_OUTPUTS=1)"},
     {"--print-environment", "",
      "print the environment that the program would run in, as shell assignments, and do not run it"}};
+constexpr Option kReplayOptions[] = {
+    {"--launch", "N", "replay this launch alone; default: all, each from its recorded memory"},
+    {"--interpret", "",
+     "run the interpreter instead of compiled code: the IR as it was translated, or after all passes with "
+     "--exec or --collapse"},
+    {"--bench", "", "measure the launches instead of comparing memory: the least time and the median"},
+    {"--repeat", "N", "runs of each launch that --bench measures; default 10"},
+    {"--threads", "N", "worker threads; default: all processors"},
+    kExec,
+    kCollapse,
+    kOptimize,
+    kWidth,
+    kCheck,
+    kCheckReport,
+    kCheckSuppress,
+    kErrorExitCode,
+    kCheckAlignment,
+    kAtomics};
+constexpr std::span<const Option> kNoOptions;
 constexpr Option kWarmOptions[] = {
     {"--sm", "NN",
      "compute capability of the device that programs will see (90 for 9.0); default 90, or "
@@ -252,6 +279,20 @@ constexpr Verb kVerbs[] = {
      "the "
      "same for each kernel that a program compiles.",
      kExplainOptions, nullptr},
+    {"replay", "DIR [--launch N] [--interpret|--bench|--exec=TIER|--check=LIST]",
+     "run the launches of a recording without their program",
+     "Puts memory where it was in the recorded process (exec --record), runs each launch and compares memory "
+     "with what was recorded, bit for bit: of what differs, address, allocation and offset, and the first "
+     "element as i32, f32 and f64. DIR is a recording, or the folder of one of its processes; of several the "
+     "first is replayed. The exit code is 1 if a launch differs.",
+     kReplayOptions, RunReplay},
+    {"compare", "DIR DIR", "find the first launch in which two recordings of a program differ",
+     "Compares launch by launch: kernel and shape, parameters, memory before it, which the program "
+     "wrote, and after it. Allocations are matched by their order; words that are addresses are equal if "
+     "they point to "
+     "the same place. Names the element, its address and by how much it differs. The exit code is 1 if they "
+     "differ.",
+     kNoOptions, RunCompare},
     {"warm", "FILE|DIR... [--json]", "compile the kernels of programs and libraries before they run",
      "Compiles every kernel of the files, and of all files below the directories, into the cache that "
      "programs read, several kernels at a time. Reports how many were already in the cache, how many were "

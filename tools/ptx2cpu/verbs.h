@@ -18,6 +18,8 @@ Status RunRun(const Arguments&);
 Status RunWarm(const Arguments&);
 Status RunExec(const Arguments&);
 Status RunDevices(const Arguments&);
+Status RunReplay(const Arguments&);
+Status RunCompare(const Arguments&);
 // In the object with the compiler:
 Status RunParse(const Arguments&);
 Status RunIr(const Arguments&);
@@ -28,6 +30,11 @@ Status RunExplain(const Arguments&);
 Status RunCheck(const Arguments&);
 // What `run` prints of stages, or all of it with --interpret.
 Status RunStages(const Arguments&);
+// replay --interpret
+Status RunReplayInterpreter(const Arguments&);
+
+// Of replay and compare: memory is not what was recorded. No other verb has this exit code.
+inline constexpr ErrorCode kDiffers{1};
 
 // One program: an image, or the modules of an -rdc program or of several files, which are linked.
 struct Source {

@@ -5,6 +5,7 @@
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/copy/copy.h"
 #include "runtime/cuda/driver/stream/submit.h"
+#include "runtime/stream/turns.h"
 #include "runtime/timeline/timeline.h"
 
 namespace ptx2cpu::driver {
@@ -94,8 +95,9 @@ CUresult RunCopy(const CopyRequest& request, CUstream handle, CopyMode mode) {
     node.memcpy.copyParams = NodeParametersOf(request);
     return AppendToCapture(*stream, node, plan.work);
   }
-  // A timeline shows copies in their streams.
-  if (BytesOf(plan.work) <= kInline && !rt::timeline::Wanted() && NothingBefore(*stream)) {
+  // A timeline shows copies in their streams; work that takes turns does so there.
+  if (BytesOf(plan.work) <= kInline && !rt::timeline::Wanted() && !rt::OneAtATime() &&
+      NothingBefore(*stream)) {
     CopyNow(plan.work);
     return CUDA_SUCCESS;
   }

@@ -102,6 +102,18 @@ bool Handles::Remove(const void* object, HandleKind kind) {
   return true;
 }
 
+std::vector<const void*> Handles::All(HandleKind kind) const {
+  std::lock_guard lock(mutex_);
+  std::vector<const void*> all;
+  const Table& table = *tables_.back();
+  for (size_t at = 0; at <= table.mask; ++at) {
+    const uint64_t word = table.words[at].load(std::memory_order_relaxed);
+    if (word <= kTombstone || word >> kKindShift != static_cast<uint64_t>(kind)) continue;
+    all.push_back(reinterpret_cast<const void*>(word & ((uint64_t{1} << kKindShift) - 1)));
+  }
+  return all;
+}
+
 size_t Handles::count() const {
   std::lock_guard lock(mutex_);
   return live_;

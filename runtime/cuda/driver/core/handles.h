@@ -47,6 +47,8 @@ class Handles {
   // False: not there. Who gets true is the one to destroy the object.
   bool Remove(const void* object, HandleKind kind);
   bool Has(const void* object, HandleKind kind) const;
+  // The objects of one kind, in no order.
+  std::vector<const void*> All(HandleKind kind) const;
   size_t count() const;
 
  private:

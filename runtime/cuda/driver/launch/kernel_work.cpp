@@ -10,6 +10,7 @@
 #include "runtime/cuda/driver/core/errors.h"
 #include "runtime/cuda/driver/launch/checked_launch.h"
 #include "runtime/cuda/driver/launch/occupancy.h"
+#include "runtime/cuda/driver/launch/recorder.h"
 #include "runtime/cuda/driver/memory/allocations.h"
 
 namespace ptx2cpu::driver {
@@ -137,6 +138,7 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   work.services = &function.context().services();
   work.report = [code](const rt::LaunchError& error) { ReportFault(*code, error); };
   if (rt::check::WantedKinds() != 0) PrepareChecks(*code, work.keep);
+  work.witness = TheRecorder();
   return CUDA_SUCCESS;
 }
 

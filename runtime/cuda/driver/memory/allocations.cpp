@@ -146,6 +146,13 @@ std::vector<Range> Allocations::RemoveAll(const std::function<bool(const Range&)
   return gone;
 }
 
+std::vector<Range> Allocations::All() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<Range> all;
+  for (const auto& [base, range] : ranges_) all.push_back(range);
+  return all;
+}
+
 size_t Allocations::count() const {
   const std::shared_lock lock(mutex_);
   return ranges_.size();

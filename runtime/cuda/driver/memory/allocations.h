@@ -78,6 +78,8 @@ class Allocations {
   bool Update(uintptr_t address, const std::function<void(Range&)>& change);
   // Removes all that `accept` accepts, e.g. what a context leaves.
   std::vector<Range> RemoveAll(const std::function<bool(const Range&)>& accept);
+  // Every range, by address.
+  std::vector<Range> All() const;
   size_t count() const;
   // Changes with every change of the table.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }

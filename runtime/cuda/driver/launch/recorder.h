@@ -1,0 +1,13 @@
+// PTX2CPU_RECORD=DIR (ptx2cpu exec --record): each launch of the process is written to DIR, with memory
+// before and after it (runtime/recording). PTX2CPU_RECORD_LAUNCHES=FIRST[-LAST]: only those, numbered from 0.
+// PTX2CPU_RECORD_OUTPUTS=1: memory after a launch as contents too, where it is only hashed otherwise.
+#pragma once
+
+#include "runtime/stream/work.h"
+
+namespace ptx2cpu::driver {
+
+// Null: nothing is to be recorded. What cannot be written is reported once on stderr, and ends the recording.
+rt::LaunchWitness* TheRecorder();
+
+}  // namespace ptx2cpu::driver

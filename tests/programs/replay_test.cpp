@@ -1,0 +1,137 @@
+// exec --record on whole programs, and their launches replayed: bit for bit what was recorded, in every
+// engine.
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace fs = std::filesystem;
+using Catch::Matchers::Contains;
+
+#if defined(__x86_64__)
+namespace {
+
+const std::string kTool = PTX2CPU_BINARY_DIR "/bin/ptx2cpu ",
+                  kPrograms = std::string(PTX2CPU_SOURCE_DIR) + "/tests/programs/bin/";
+
+struct Folder {
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "ptx2cpu_replay_XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+  fs::path path;
+};
+
+struct Outcome {
+  int code = -1;
+  std::string text;  // both streams
+};
+
+Outcome Run(const std::string& arguments) {
+  Outcome outcome;
+  std::FILE* pipe = popen(("timeout 240 " + kTool + arguments + " 2>&1").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  char buffer[4096];
+  while (const size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, got);
+  const int status = pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+void Record(const std::string& program, const std::string& folder, const std::string& options = "") {
+  const Outcome outcome = Run("exec " + options + " --record " + folder + " -- " + kPrograms + program);
+  INFO(outcome.text);
+  REQUIRE(outcome.code == 0);
+  CHECK(outcome.text.find("recording ends") == std::string::npos);
+}
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+void ReplaysAlike(const std::string& program, size_t least_launches) {
+  const Folder folder;
+  Record(program, folder / "r");
+  for (const char* engine :
+       {"", " --interpret", " --exec=lanes --opt 0", " --exec=warp --width 4 --threads 1"}) {
+    const Outcome outcome = Run("replay " + folder / "r" + engine);
+    INFO(program << engine << "\n" << outcome.text);
+    CHECK(outcome.code == 0);
+    CHECK(Count(outcome.text, "launch ") >= least_launches);
+    CHECK(Count(outcome.text, ": same\n") == Count(outcome.text, "launch "));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("replay: launches of whole programs give the recorded bits in every engine") {
+  ReplaysAlike("symbols", 4);
+  ReplaysAlike("textures", 4);
+  ReplaysAlike("linked", 2);  // with addresses of functions in a table
+}
+
+TEST_CASE("replay: one launch, as a benchmark, under checks; a recording may begin late") {
+  const Folder folder;
+  Record("symbols", folder / "r", "--record-launches 1-2");
+  const Outcome all = Run("replay " + folder / "r");
+  INFO(all.text);
+  CHECK(Count(all.text, "launch ") == 2);
+  CHECK_THAT(all.text, Contains("launch 1: ") && Contains("launch 2: ") && Contains("<<<("));
+  const Outcome one = Run("replay " + folder / "r --launch 2 --check=memory,race");
+  CHECK(one.code == 0);
+  CHECK(Count(one.text, ": same\n") == 1);
+  const Outcome bench = Run("replay " + folder / "r --bench --repeat 3");
+  CHECK(bench.code == 0);
+  CHECK(Count(bench.text, " ms of 3 runs\n") == 2);
+  CHECK(Run("replay " + folder / "r --launch 7").code == 8);
+  CHECK(Run("replay " + folder / "nothing").code == 3);
+  CHECK(Run("exec --record " + folder / "n --record-launches 5- -- true").code == 2);
+  CHECK(Run("exec --record " + folder / "r -- true").code == 3);  // not into an older recording
+}
+
+TEST_CASE("replay: what a changed kernel computes differs, and the element is named") {
+  const Folder folder;
+  Record("symbols", folder / "r", "--record-outputs");
+  const std::string file = folder / "r/process_0/0.0.ptx";
+  std::string text;
+  {
+    std::ostringstream read;
+    read << std::ifstream(file).rdbuf();
+    text = read.str();
+  }
+  const size_t at = text.find("fma.rn.f32");
+  REQUIRE(at != std::string::npos);
+  std::ofstream(file) << text.replace(at, 10, "fma.rn.sat.f32");
+  const Outcome outcome = Run("replay " + folder / "r");
+  INFO(outcome.text);
+  CHECK(outcome.code == 1);
+  CHECK_THAT(outcome.text, Contains(": differs\n") && Contains("f32 ") &&
+                               Contains("units in the last place") &&
+                               Contains("launches differ from the recording"));
+}
+
+TEST_CASE("compare: two runs of a program are alike, at other addresses") {
+  const Folder folder;
+  for (const char* program : {"symbols", "textures", "memory"}) {
+    Record(program, folder / (std::string(program) + "_a"));
+    Record(program, folder / (std::string(program) + "_b"), "--threads 1");
+    const Outcome outcome =
+        Run("compare " + folder / (std::string(program) + "_a ") + folder / (std::string(program) + "_b"));
+    INFO(program << "\n" << outcome.text);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.text, Contains("are alike"));
+  }
+  const Outcome other = Run("compare " + folder / "symbols_a " + folder / "textures_a");
+  CHECK(other.code == 1);
+  CHECK_THAT(other.text, Contains("launch 0: is ") && Contains("in the other"));
+}
+#endif
