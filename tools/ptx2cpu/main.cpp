@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "tools/ptx2cpu/verbs.h"
+#include "tools/ptx2cpu/version.h"
 
 namespace {
 
@@ -26,7 +27,7 @@ int main(int count, char** words) {
   if (count < 2) return Usage("which verb?");
   const std::string_view name = words[1];
   if (name == "--help" || name == "-h" || name == "help") return fmt::print("{}", tool::RenderHelp()), 0;
-  if (name == "--version") return fmt::print("ptx2cpu {}\n", PTX2CPU_VERSION), 0;
+  if (name == "--version") return fmt::print("{}\n", tool::Version()), 0;
   if (name == "--manual-page") return fmt::print("{}", tool::RenderManualPage()), 0;
   if (name == "--bash-completion") return fmt::print("{}", tool::RenderBashCompletion()), 0;
   for (const tool::Verb& verb : tool::Verbs()) {
