@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "lowering/load/debugger.h"
 #include "lowering/load/relocation.h"
 
 namespace ptx2cpu::lowering {
@@ -108,6 +109,7 @@ struct LoadedObject::State {
   size_t stubs = 0, slots = 0;                               // offsets of the first ones
   std::map<std::string, uint64_t, std::less<>> defined;
   uint64_t text_begin = 0, text_size = 0;
+  std::unique_ptr<DebuggerEntry> debugger;
 };
 
 // Offsets of the sections in one range of memory; ~0 for those that take none. Each symbol has room for a
@@ -279,6 +281,12 @@ Result<std::unique_ptr<LoadedObject>> LoadedObject::Load(std::string_view object
   TRY_STATUS(state->Fill(elf, places));
   TRY_STATUS(state->RelocateAll(elf, places, resolve));
   TRY_STATUS(state->Protect(elf));
+  if (DebuggerWanted()) {
+    std::vector<uint64_t> addresses;
+    for (const uint64_t place : places)
+      addresses.push_back(place == kNowhere ? 0 : reinterpret_cast<uint64_t>(state->memory) + place);
+    state->debugger = std::make_unique<DebuggerEntry>(WithAddresses(object, addresses));
+  }
   return std::unique_ptr<LoadedObject>(new LoadedObject(std::move(state)));
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <mutex>
 
 #include "runtime/abi/fault_handlers.h"
+#include "runtime/worker/current_block.h"
 #include "runtime/worker/per_thread.h"
 
 namespace ptx2cpu::rt {
@@ -25,6 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 // Not ABI: generated code never sees it. A signal handler has no other way to find its activation.
 thread_local LandingPoint* current_landing = nullptr;
+thread_local bool is_listed = false;
 
 // Until then the thread's stack and mask and the process's handlers are known to be as a fault needs them.
 // To ask the system takes longer than a small launch, so that it is not asked at each of many in a row.
@@ -305,6 +308,10 @@ LandingScope::LandingScope(LandingPoint& point, bool helps) {
     if (!UnblockForScope()) ready_until = now + kReadyFor;
   }
   current_landing = &point;
+  if (ListsForDebugger() && !is_listed) [[unlikely]] {
+    is_listed = true;
+    ListForDebugger(reinterpret_cast<const void* const*>(&current_landing), offsetof(LandingPoint, block));
+  }
 }
 
 bool LandingScope::UnblockForScope() {

@@ -113,6 +113,7 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
   for (Setting& setting : TRY(AtomicsSettings(arguments))) settings.push_back(std::move(setting));
   if (arguments.Has("--check-alignment")) settings.push_back({"PTX2CPU_CHECK_ALIGNMENT", "1"});
   if (arguments.Has("--trace")) settings.push_back({"PTX2CPU_TRACE", "1"});
+  if (arguments.Has("--gdb")) settings.push_back({"PTX2CPU_GDB", "1"});
   if (const auto file = arguments.Value("--timeline"))
     settings.push_back({"PTX2CPU_TIMELINE", fs::absolute(*file).string()});
   for (Setting& setting : TRY(RecordSettings(arguments))) settings.push_back(std::move(setting));
@@ -135,6 +136,21 @@ Status Become(const fs::path& program, std::vector<std::string> command) {
   return Fail(ErrorCode::kFile, fmt::format("cannot run '{}': {}", program.string(), std::strerror(errno)));
 }
 
+// gdb with the program; the settings are the program's alone.
+Status StartDebugger(const Arguments& arguments, const fs::path& program, const std::string& folder,
+                     const std::vector<Setting>& settings) {
+  const fs::path debugger = FindProgram("gdb");
+  if (debugger.empty()) return Fail(ErrorCode::kFile, "no program 'gdb'");
+  std::vector<std::string> command = {"gdb", "-q", "-x", folder + "/ptx2cpu-gdb.py"};
+  for (const Setting& setting : settings) {
+    command.push_back("-ex");
+    command.push_back("set environment " + setting.name + "=" + setting.value);
+  }
+  command.insert(command.end(), {"--args", program.string()});
+  command.insert(command.end(), arguments.plain().begin() + 1, arguments.plain().end());
+  return Become(debugger, std::move(command));
+}
+
 }  // namespace
 
 Status RunExec(const Arguments& arguments) {
@@ -149,6 +165,7 @@ Status RunExec(const Arguments& arguments) {
   const fs::path program = FindProgram(name);
   if (program.empty()) return Fail(ErrorCode::kFile, fmt::format("no program '{}'", name));
   WarnOfMachineCode(program);
+  if (arguments.Has("--gdb")) return StartDebugger(arguments, program, folder, settings);
   for (const Setting& setting : settings) setenv(setting.name.c_str(), setting.value.c_str(), 1);
   return Become(program, arguments.plain());
 }

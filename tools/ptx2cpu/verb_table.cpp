@@ -171,6 +171,9 @@ constexpr Option kExecOptions[] = {
     {"--save-ptx", "DIR",
      "write the PTX of every image that the program registers, loads or links to a file in DIR, and a line "
      "with file, call, process and name to DIR/index.tsv (PTX2CPU_SAVE_PTX)"},
+    {"--gdb", "",
+     "start the program under gdb, which then knows device code by PTX and source line: break FILE.cu:LINE, "
+     "backtrace, $ptx2cpu_block(); the command ptx2cpu in it prints block and grid (PTX2CPU_GDB=1)"},
     {"--record", "DIR",
      "write each launch to DIR: kernel, shape, arguments, memory before it and a hash of it afterwards, for "
      "replay and compare; launches and copies run one at a time then (PTX2CPU_RECORD)"},

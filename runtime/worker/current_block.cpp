@@ -1,0 +1,33 @@
+#include "runtime/worker/current_block.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+
+#include "runtime/abi/abi.h"
+
+ptx2cpu_running_threads ptx2cpu_running = {nullptr, 0, offsetof(ptx2cpu_block, ctaid),
+                                           offsetof(ptx2cpu_block, nctaid), offsetof(ptx2cpu_block, ntid)};
+
+namespace ptx2cpu::rt {
+
+bool ListsForDebugger() {
+  static const bool wanted = [] {
+    const char* text = std::getenv("PTX2CPU_GDB");
+    return text != nullptr && std::string_view(text) == "1";
+  }();
+  return wanted;
+}
+
+void ListForDebugger(const void* const* landing, uint64_t block) {
+  static auto* const mutex = new std::mutex;  // threads begin until the process ends
+  const std::lock_guard lock(*mutex);
+  ptx2cpu_running.block = block;
+  ptx2cpu_running.first = new ptx2cpu_running_thread{ptx2cpu_running.first, syscall(SYS_gettid), landing};
+}
+
+}  // namespace ptx2cpu::rt
