@@ -44,3 +44,19 @@ TEST_CASE("compiling up to LLVM takes time in proportion to the text") {
     CHECK(ratio <= kMaxRatio);
   }
 }
+
+// In one long block the values are connected with each other: what walks over all of them for each takes
+// sixteen times as long.
+TEST_CASE("code of many branches in a row does not take time with their square") {
+  if (std::getenv("PTX2CPU_QUICK_TESTS") != nullptr) return;
+  const GrowthShape& branches = *std::ranges::find(GrowthShapes(), "branches", &GrowthShape::name);
+  const auto time_of_code = [&](uint32_t n) {
+    const auto cost = MeasureCompile(branches.text(n), {});
+    REQUIRE(cost);
+    return std::ranges::find(cost->stages, "llvm: code", &StageCost::stage)->milliseconds;
+  };
+  double ratio = 0;
+  for (int tries = 0; tries < kTries && (tries == 0 || ratio > kMaxRatio); ++tries)
+    ratio = time_of_code(2400) / time_of_code(600);
+  CHECK(ratio <= kMaxRatio);
+}

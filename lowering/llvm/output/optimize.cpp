@@ -9,6 +9,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,7 +47,8 @@ constexpr std::string_view kFull =
     "  simplifycfg,instcombine<no-verify-fixpoint>,"
     "  keep-steps,"
     "  loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),"
-    "  sroa<modify-cfg>,narrow-known-masks,gvn,sccp,bdce,drop-unused-lanes,instcombine<no-verify-fixpoint>,dse,"
+    "  "
+    "sroa<modify-cfg>,narrow-known-masks,gvn,sccp,bdce,drop-unused-lanes,instcombine<no-verify-fixpoint>,dse,"
     "  loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,adce"
     ")),"
     "function<eager-inv>("
@@ -93,24 +95,41 @@ bool AddCodeGeneration(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManag
   return true;
 }
 
-// Asked in front of each pass over a function that may be left out, which code generation has many of.
-class StopGate final : public llvm::OptPassGate {
+// LLVM instructions of a function from which on code is generated without what takes time with their square.
+constexpr unsigned kLong = 8000;
+
+// Asked in front of each pass over a function that may be left out, which code generation has many of:
+// whether to go on, and whether to leave out X86's domain reassignment, which keeps words of bits in mask
+// registers. For each value it walks over all that are connected with it, which in a long function was more
+// than half of the time of code generation.
+class PassGate final : public llvm::OptPassGate {
  public:
-  StopGate(llvm::LLVMContext& context, const std::atomic<bool>& stop) : context_(context), stop_(stop) {
+  PassGate(const llvm::Module& module, const std::atomic<bool>* stop)
+      : context_(module.getContext()),
+        before_(context_.getOptPassGate()),
+        stop_(stop),
+        is_long_(std::ranges::any_of(
+            module, [](const llvm::Function& function) { return function.getInstructionCount() >= kLong; })) {
     context_.setOptPassGate(*this);
   }
-  ~StopGate() override { context_.setOptPassGate(llvm::getGlobalPassGate()); }
-  StopGate(const StopGate&) = delete;
-  StopGate& operator=(const StopGate&) = delete;
+  ~PassGate() override { context_.setOptPassGate(before_); }
+  PassGate(const PassGate&) = delete;
+  PassGate& operator=(const PassGate&) = delete;
 
   bool isEnabled() const override {
-    if (stop_.load(std::memory_order_relaxed)) throw InternalError("stopped generating code");
-    return false;
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed))
+      throw InternalError("stopped generating code");
+    return is_long_;
+  }
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override {
+    return pass != "X86 Domain Reassignment Pass";
   }
 
  private:
   llvm::LLVMContext& context_;
-  const std::atomic<bool>& stop_;
+  llvm::OptPassGate& before_;
+  const std::atomic<bool>* const stop_;
+  const bool is_long_;
 };
 
 }  // namespace
@@ -146,8 +165,7 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
 
 Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine,
                                  llvm::CodeGenFileType type, const std::atomic<bool>* stop) {
-  std::optional<StopGate> gate;
-  if (stop != nullptr) gate.emplace(module.getContext(), *stop);
+  const PassGate gate(module, stop);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
