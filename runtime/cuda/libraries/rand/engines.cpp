@@ -135,7 +135,7 @@ std::vector<Xorwow> XorwowSequences(uint64_t seed, int64_t count, uint64_t skip,
 }
 
 std::vector<Xorwow> SeededXorwowSequences(uint64_t seed, int64_t count, uint64_t skip, int64_t more) {
-  constexpr uint64_t kBetweenSeeds = 0x2fd111;
+  constexpr uint64_t kBetweenSeeds = 0x2fd111;  // found from recorded numbers
   std::vector<Xorwow> states(count);
   for (int64_t i = 0; i < count; ++i) {
     states[i] = FirstXorwow(seed + static_cast<uint64_t>(i) * kBetweenSeeds);

@@ -18,8 +18,8 @@ namespace {
 constexpr int64_t kSequences = 8192, kInTurn = 8, kRowNumbers = kSequences * kInTurn;
 constexpr int kRows = kTwisterWords / kInTurn;  // turns that use up a block
 
-// Which words of a block a turn draws: the first turn those at kFirstTurn, each seven after it eight from all
-// seventh words of the 56 that come next and are not among those.
+// Which words of a block a turn draws, as recorded numbers show: the first turn those of kFirstTurn; of the
+// 56 words that come next and are not among those, each of seven turns draws every seventh, from its own on.
 using Order = std::array<std::array<uint16_t, kInTurn>, kRows>;
 constexpr Order MakeOrder() {
   constexpr int kTogether = 7;
