@@ -125,7 +125,8 @@ void ldmatrix(Emitter& e) {
   const ir::InstId id =
       e.b.Make(Opcode::kMatrixLoad, Type::kVoid, {from.address, e.Const(Type::kI32, kAllLanes)},
                {.index = TransferForm(e), .space = from.space}, Type::kVoid, count);
-  e.WriteVector(0, e.f.at_inst(id).results, false);
+  const std::vector<ValueId> results = e.f.at_inst(id).results;  // writing them may add instructions
+  e.WriteVector(0, results, false);
 }
 
 void stmatrix(Emitter& e) {
