@@ -17,9 +17,10 @@ namespace {
 
 template <uint32_t value>
 void StoreValue(ptx2cpu_block* block) {
-  uint32_t* words;
+  std::byte* words;  // of any alignment
   std::memcpy(&words, block->params, sizeof words);
-  words[block->ctaid[0]] = value;
+  constexpr uint32_t kWord = value;
+  std::memcpy(words + block->ctaid[0] * sizeof kWord, &kWord, sizeof kWord);
 }
 
 ptx2cpu_kernel MakeKernel(ptx2cpu_block_function function) {

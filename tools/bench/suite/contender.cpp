@@ -79,13 +79,18 @@ unsigned OpenMpThreads(unsigned workers) {
 #endif
 }
 
+// Of the regions that the calling thread begins from now on. Without OpenMP they run on that thread.
+void SetOpenMpThreads(unsigned workers) {
+#ifdef _OPENMP
+  omp_set_num_threads(static_cast<int>(OpenMpThreads(workers)));
+#endif
+}
+
 Contender OpenMp(const Row& row, const Problem& problem, unsigned workers, Held held, bool fast_math) {
   const OpenMpBuilds& builds = row.openmp[static_cast<size_t>(held)];
   const OpenMpFunction function = fast_math ? builds.fast : builds.plain;
   return {fast_math ? Who::kOpenMpFast : Who::kOpenMp, [&problem, function, workers]() -> Status {
-#ifdef _OPENMP
-            omp_set_num_threads(static_cast<int>(OpenMpThreads(workers)));
-#endif
+            SetOpenMpThreads(workers);
             function(Data(problem.data));
             return {};
           }};
