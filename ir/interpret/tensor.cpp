@@ -212,7 +212,7 @@ class TensorCopy {
       const AtomicOp op = OperationOf(form_.reduction, map_.element, type_.type);
       Put(to, type_.type,
           Combine(op, type_.type, Fetch(to, type_.type), Fetch(shared, type_.type),
-                  map_.element == Element::kF32Ftz ? kFtz : 0));
+                  map_.element == Element::kF32Ftz ? uint32_t{kFtz} : 0));
     }
     return {};
   }
@@ -279,7 +279,7 @@ Status ExecuteCopyTensorMulticast(Step& s) {
     std::byte* object =
         TRY(Locate(s, Space::kGeneric, reinterpret_cast<uint64_t>(window.shared.data()) + s.Operand64(2), 8,
                    8, Access::kReadWrite));
-    const uint64_t change = (uint64_t{0} - bytes & mbarrier::kBytesMask) << mbarrier::kBytesShift;
+    const uint64_t change = ((uint64_t{0} - bytes) & mbarrier::kBytesMask) << mbarrier::kBytesShift;
     Put(object, Type::kI64, mbarrier::Update(static_cast<uint64_t>(Fetch(object, Type::kI64)), change));
   }
   return {};
