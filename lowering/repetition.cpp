@@ -22,4 +22,10 @@ bool Repeats(const ir::Module& module) {
   });
 }
 
+bool MayBeginSlowly(const ir::Module& module, bool many_blocks) {
+  // Their loops lead through resume points, and their launches do not get better code in their midst.
+  if (module.functions[0].resumes != ir::Resumes::kNever) return false;
+  return many_blocks || !Repeats(module);
+}
+
 }  // namespace ptx2cpu::lowering

@@ -39,6 +39,7 @@ struct KernelLoader::State {
   std::unordered_map<std::string_view, const void*> functions;
   VariableStorage storage;
   std::deque<Loaded> kernels;
+  std::deque<DescribedKernel> described;
 
   const void* Resolve(std::string_view name) const {
     if (const auto found = functions.find(name); found != functions.end()) return found->second;
@@ -83,6 +84,13 @@ Result<LoadedKernel> KernelLoader::Load(KernelImage image) {
   const uint64_t begin = loaded.object->text_begin();
   const auto bytes = std::as_bytes(std::span(loaded.image.object));
   return LoadedKernel{&loaded.descriptor, bytes, begin, begin + loaded.object->text_size()};
+}
+
+const ptx2cpu_kernel* KernelLoader::Describe(KernelImage image) {
+  std::lock_guard lock(state_->mutex);
+  DescribedKernel& described = state_->described.emplace_back(std::move(image));
+  described.Describe(0);
+  return &described.descriptor;
 }
 
 std::byte* KernelLoader::Variable(std::string_view name) const {

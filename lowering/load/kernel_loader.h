@@ -36,6 +36,8 @@ class KernelLoader {
   KernelLoader& operator=(const KernelLoader&) = delete;
 
   Result<LoadedKernel> Load(KernelImage image);
+  // A descriptor without functions, of an image without an object; lives as long as the loader.
+  const ptx2cpu_kernel* Describe(KernelImage image);
   // Provides variables with storage and their first contents. One whose contents name functions or shared
   // addresses waits for the first kernel that reaches it.
   Status Declare(const std::vector<VariableImage>& variables);

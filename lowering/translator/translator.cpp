@@ -72,6 +72,15 @@ class OneModule final : public TranslatedModule {
     return result;
   }
 
+  Result<KernelImage> Describe(std::string_view kernel, const CodeOptions& options) const override {
+    const ThrowInternalErrors throwing;
+    const ir::Module module = TRY(module_.Build(kernel, BuildOptionsOf(options)));
+    const ir::Function& found = *TRY(FindKernel(module, kernel));
+    KernelImage image = DescribeKernel(module, found, TRY(LayoutOf(module, found)));
+    image.variables = {};
+    return image;
+  }
+
   Place PlaceOf(uint32_t ptx_line) const override {
     PtxModule::Place place = module_.PlaceOf(ptx_line);
     return {std::move(place.at), std::move(place.excerpt)};
@@ -88,15 +97,13 @@ class OneModule final : public TranslatedModule {
                                       .alignment = options.alignment,
                                       .debug_info = options.line_info}));
     if (control.print_remarks) TRY_STATUS(PrintRemarks(*jit, module, kernel));
-    const bool wants_scalar = control.scalar_from != CompileControl::kNever;
-    const bool repeats = wants_scalar && Repeats(module);
-    auto image = jit->Compile(
-        module, kernel,
-        {.scalar_from = repeats && !control.many_blocks ? CompileControl::kNever : control.scalar_from,
-         .quick_from = control.quick_from,
-         .stop = control.stop});
+    const bool slow = MayBeginSlowly(module, control.many_blocks);
+    auto image = jit->Compile(module, kernel,
+                              {.scalar_from = slow ? control.scalar_from : CompileControl::kNever,
+                               .quick_from = control.quick_from,
+                               .stop = control.stop});
     if (image) {
-      image->for_many_blocks &= repeats;
+      image->for_many_blocks &= Repeats(module);
       return std::optional(*std::move(image));
     }
     if (image.error().at.file == kAnyName) image.error().at.file = name_;

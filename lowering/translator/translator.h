@@ -86,6 +86,8 @@ class TranslatedModule {
   virtual Result<DeclaredVariables> Variables() const = 0;
   // Translates the kernel and what it calls. Errors: those that translation finds.
   virtual Result<KernelDeclaration> Declaration(std::string_view kernel) const = 0;
+  // What Compile for blocks of any shape answers, but without object and variables; much faster.
+  virtual Result<KernelImage> Describe(std::string_view kernel, const CodeOptions& options) const = 0;
   // File, line in it and the line itself, of a PTX line of a module that was linked of several.
   struct Place {
     SourcePosition at;

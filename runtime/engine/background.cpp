@@ -5,12 +5,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "runtime/worker/processors.h"
 
@@ -31,19 +33,12 @@ class Background {
   }
 
   bool Run(Work work) {
-    // Into a child process the thread does not come along, and the lock may be held for ever.
+    // Into a child process the threads do not come along, and the lock may be held for ever.
     if (owner_ != 0 && owner_ != getpid()) return false;
     std::lock_guard lock(mutex_);
     if (stop_ || waiting_.size() >= kMaxWaiting) return false;
-    if (owner_ == 0) {
-      try {
-        thread_ = std::thread([this] { Serve(); });
-      } catch (const std::system_error&) {  // the quick code stays
-        return false;
-      }
-      owner_ = getpid();
-      std::atexit([] { Get().Stop(); });
-    }
+    if (waiting_.size() >= idle_ && threads_.size() < MaxBackgroundThreads() && !Start() && threads_.empty())
+      return false;  // the quick code stays
     waiting_.push_back(std::move(work));
     changed_.notify_all();
     return true;
@@ -51,10 +46,24 @@ class Background {
 
   void Wait() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return waiting_.empty() && !busy_; });
+    changed_.wait(lock, [&] { return waiting_.empty() && idle_ == threads_.size(); });
   }
 
  private:
+  bool Start() {
+    try {
+      threads_.emplace_back([this] { Serve(); });
+    } catch (const std::system_error&) {
+      return false;
+    }
+    ++idle_;
+    if (owner_ == 0) {
+      owner_ = getpid();
+      std::atexit([] { Get().Stop(); });
+    }
+    return true;
+  }
+
   void Serve() {
     UseAllProcessors();
     // On Linux this is of the thread alone.
@@ -65,39 +74,47 @@ class Background {
       if (stop_) return;
       Work work = std::move(waiting_.front());
       waiting_.pop_front();
-      busy_ = true;
+      --idle_;
       lock.unlock();
       work(stop_);
       work = nullptr;  // what it holds is freed before completion is reported
       lock.lock();
-      busy_ = false;
+      ++idle_;
       changed_.notify_all();
     }
   }
 
   void Stop() {
-    if (owner_ != getpid() || thread_.get_id() == std::this_thread::get_id()) return;
+    if (owner_ != getpid()) return;
     std::deque<Work> dropped;
+    std::vector<std::thread> threads;
     {
       std::lock_guard lock(mutex_);
       stop_ = true;
       dropped.swap(waiting_);
+      threads.swap(threads_);
       changed_.notify_all();
     }
-    if (thread_.joinable()) thread_.join();
+    for (std::thread& thread : threads) {
+      if (thread.get_id() == std::this_thread::get_id())
+        thread.detach();  // the work ends the process
+      else
+        thread.join();
+    }
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> waiting_;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
+  size_t idle_ = 0;  // threads that wait for work, or begin
   std::atomic<bool> stop_ = false;
-  bool busy_ = false;
   std::atomic<pid_t> owner_ = 0;
 };
 
 }  // namespace
 
+unsigned MaxBackgroundThreads() { return std::max(1U, UsableProcessors() / 2); }
 bool RunInBackground(std::function<void(const std::atomic<bool>&)> work) {
   return Background::Get().Run(std::move(work));
 }

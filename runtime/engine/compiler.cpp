@@ -154,4 +154,22 @@ Result<CompiledImage> KernelCompiler::Compile(const CompileRequest& request) {
   return compiled;
 }
 
+Result<lowering::KernelImage> KernelCompiler::Describe(const std::string& kernel) {
+  const CompileRequest request{.kernel = kernel};
+  Digest key{};
+  if (options_.cache != nullptr) {
+    key = ContentHash().Add("description").Add(KeysOf(request).full).Finish();
+    auto kept = FromCache(key);
+    if (kept && kept->image) return *std::move(kept->image);
+  }
+  Parsed part = TRY(source_.PartFor(kernel));
+  const lowering::CodeOptions options = CodeOptionsOf(request);
+  lowering::KernelImage image = TRY(Contained([&] {
+    const Parsed freed_here = std::move(part);
+    return freed_here->Describe(kernel, options);
+  }));
+  Keep(key, &image);
+  return image;
+}
+
 }  // namespace ptx2cpu::rt

@@ -36,6 +36,8 @@ class KernelCompiler {
   KernelCompiler(KernelSource& source, const ModuleOptions& options) : source_(source), options_(options) {}
 
   Result<CompiledImage> Compile(const CompileRequest& request);
+  // The image of code for any shape without its object: sizes, parameters, flags.
+  Result<lowering::KernelImage> Describe(const std::string& kernel);
   // Whether the cache has what Compile would answer, of the quick tier at least.
   bool IsKept(const CompileRequest& request);
 

@@ -184,6 +184,12 @@ Result<KernelDeclaration> KernelModule::Declaration(std::string_view kernel) {
   return Caught([&] { return state_->facts.Declaration(kernel); });
 }
 
+Result<const ptx2cpu_kernel*> KernelModule::Description(std::string_view kernel) {
+  return Caught([&]() -> Result<const ptx2cpu_kernel*> {
+    return state_->loader.Describe(TRY(state_->compiler.Describe(std::string(kernel))));
+  });
+}
+
 bool KernelModule::AreMany(uint64_t blocks) { return blocks / UsableProcessors() >= kManyBlocks; }
 
 bool KernelModule::BeginsWith(const std::string& kernel, Dim3 block, bool many_blocks) {

@@ -134,6 +134,10 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   // finds.
   Result<KernelDeclaration> Declaration(std::string_view kernel);
 
+  // The same, and what follows from the code's form, for blocks of any shape: a descriptor without functions,
+  // which lives as long as the module. Generates no code. Errors: those of Compile that occur before that.
+  Result<const ptx2cpu_kernel*> Description(std::string_view kernel);
+
   Result<std::vector<ModuleVariable>> Variables();
   // Storage of a __device__ or __constant__ variable. Compiles nothing. Errors: kNotFound, kUnsupported (its
   // first contents are an address in shared memory and no kernel that uses it was compiled yet).

@@ -317,9 +317,19 @@ TEST_CASE("what a kernel's text declares is answered without compiling it, sizes
   CHECK(cuFuncSetAttribute(function, kDynamic, 232448 - 255) == CUDA_ERROR_INVALID_VALUE);
   CHECK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) == CUDA_SUCCESS);
   CHECK(value == 256);
+  int blocks = 0;
+  CHECK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 64, 0) == CUDA_SUCCESS);
+  REQUIRE(cuFuncIsLoaded(&state, function) == CUDA_SUCCESS);
+  CHECK(state == CU_FUNCTION_LOADING_STATE_UNLOADED);
+  CHECK(cuFuncLoad(function) == CUDA_SUCCESS);
   REQUIRE(cuFuncIsLoaded(&state, function) == CUDA_SUCCESS);
   CHECK(state == CU_FUNCTION_LOADING_STATE_LOADED);
   CHECK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function) == CUDA_SUCCESS);
   CHECK(value == 192);
+  CHECK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) == CUDA_SUCCESS);
+  CHECK(value == 256);
+  int loaded_blocks = 0;
+  CHECK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&loaded_blocks, function, 64, 0) == CUDA_SUCCESS);
+  CHECK(loaded_blocks == blocks);
   CHECK(cuModuleUnload(module) == CUDA_SUCCESS);
 }

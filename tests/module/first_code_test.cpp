@@ -2,14 +2,14 @@
 // for long.
 #include <catch2/catch.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "runtime/engine/background.h"
 #include "runtime/engine/kernel_module.h"
+#include "tests/cache/background_is_busy.h"
 #include "tests/cache/scratch.h"
 
 using namespace ptx2cpu;
+using cache_test::BackgroundIsBusy;
 
 namespace {
 
@@ -70,37 +70,17 @@ std::vector<uint32_t> Run(const ptx2cpu_kernel& kernel, uint32_t trips) {
   return out;
 }
 
-// While one lives, the background compiles nothing.
-class BackgroundIsBusy {
- public:
-  BackgroundIsBusy() {
-    REQUIRE(rt::RunInBackground([this](const std::atomic<bool>& stop) {
-      while (!over_ && !stop) std::this_thread::yield();
-    }));
-  }
-  ~BackgroundIsBusy() {
-    over_ = true;
-    rt::WaitForBackground();
-  }
-
- private:
-  std::atomic<bool> over_ = false;
-};
-
 }  // namespace
 
 TEST_CASE("a kernel that repeats nothing begins with quick code, however few blocks are launched",
           "[first]") {
   const auto module = ModuleOf(Kernel(50, 1));
+  BackgroundIsBusy busy;
   const auto code = Compiled(module, 1);
-  const ptx2cpu_kernel* quick = nullptr;
-  {
-    const BackgroundIsBusy busy;
-    quick = code->ForBlock(kBlock, 1).value();
-    CHECK(code->LaterThan(quick) != nullptr);
-    CHECK(Run(*quick, 1) == Expected(50, 1));
-  }
-  rt::WaitForBackground();
+  const ptx2cpu_kernel* quick = code->ForBlock(kBlock, 1).value();
+  CHECK(code->LaterThan(quick) != nullptr);
+  CHECK(Run(*quick, 1) == Expected(50, 1));
+  busy.End();
   const ptx2cpu_kernel* best = code->ForBlock(kBlock, 1).value();
   CHECK(best != quick);
   CHECK(code->LaterThan(best) == nullptr);

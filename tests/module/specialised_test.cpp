@@ -69,6 +69,10 @@ class FailingModule final : public lowering::TranslatedModule {
   Result<lowering::KernelDeclaration> Declaration(std::string_view kernel) const override {
     return real_->Declaration(kernel);
   }
+  Result<lowering::KernelImage> Describe(std::string_view kernel,
+                                         const lowering::CodeOptions& options) const override {
+    return real_->Describe(kernel, options);
+  }
   Place PlaceOf(uint32_t ptx_line) const override { return real_->PlaceOf(ptx_line); }
   Result<std::optional<lowering::KernelImage>> Compile(
       std::string_view kernel, const lowering::CodeOptions& options,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/verify/verify.h"
+#include "lowering/repetition.h"
 #include "lowering/thread_clock.h"
 
 namespace ptx2cpu::bench {
@@ -45,9 +46,9 @@ Status MeasureCode(const ir::Module& module, const std::string& kernel, const Co
                                               .lane_width = options.lane_width,
                                               .alignment = lowering::AlignmentChecks::kAssumed}));
   lowering::CompileTimes times;
-  static_cast<void>(TRY(
-      jit->Compile(module, kernel,
-                   {.scalar_from = options.scalar_from, .quick_from = options.quick_from, .times = &times})));
+  lowering::Jit::CompileOptions compile{.quick_from = options.quick_from, .times = &times};
+  if (lowering::MayBeginSlowly(module, true)) compile.scalar_from = options.scalar_from;
+  static_cast<void>(TRY(jit->Compile(module, kernel, compile)));
   costs.cost().llvm_instructions += times.instructions;
   costs.Add("llvm: emit", times.emit);
   costs.Add("llvm: optimise", times.optimise);

@@ -99,7 +99,7 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
                                  const CompileOptions& options) const {
   const ir::Function* kernel = TRY(FindKernel(module, name));
   const int level = options.optimisation.value_or(options_.optimisation);
-  if (level > 1 && options.scalar_from != CompileOptions::kNever && kernel->resumes == ir::Resumes::kNever) {
+  if (level > 1 && options.scalar_from != CompileOptions::kNever) {
     if (auto scalar = TRY(CompileScalar(module, *kernel, options))) return *std::move(scalar);
   }
   CompileTimes times;

@@ -59,7 +59,7 @@ class Jit {
     std::optional<AlignmentChecks> alignment = {};  // else JitOptions::alignment
     static constexpr size_t kNever = ~size_t{0};
     // A kernel whose threads one by one are at least so many LLVM instructions is compiled so, to code of
-    // -O0. KernelImage::is_quick then. Not for kernels that resume.
+    // -O0. KernelImage::is_quick then.
     size_t scalar_from = kNever;
     // Else, one of at least so many LLVM instructions is compiled at -O1 only, a large one to code of -O0;
     // KernelImage::is_quick then, if better code is worth its time.

@@ -94,6 +94,22 @@ CUresult Function::Declaration(const rt::KernelDeclaration*& declaration) {
   return CUDA_SUCCESS;
 }
 
+CUresult Function::Description(const ptx2cpu_kernel*& kernel) {
+  std::lock_guard lock(mutex_);
+  if (failure_ != CUDA_SUCCESS) return failure_;
+  if (shared_code_ != nullptr) {
+    kernel = &shared_code_->kernel();
+    return CUDA_SUCCESS;
+  }
+  if (description_ == nullptr) {
+    const auto described = part_->Description(name_);
+    if (!described) return FailWith(described.error());
+    description_ = *described;
+  }
+  kernel = description_;
+  return CUDA_SUCCESS;
+}
+
 uint32_t Function::MaxDynamicShared(const ptx2cpu_kernel& kernel) const {
   const int set = settings_->max_dynamic_shared.load(std::memory_order_relaxed);
   if (set >= 0) return static_cast<uint32_t>(set);
@@ -103,9 +119,9 @@ uint32_t Function::MaxDynamicShared(const ptx2cpu_kernel& kernel) const {
 
 template <typename Size>
 CUresult Function::CodeSize(int& value, const Size& size) {
-  const rt::KernelCode* code;
-  if (const CUresult error = Code(code)) return error;
-  value = static_cast<int>(size(code->kernel()));
+  const ptx2cpu_kernel* kernel;
+  if (const CUresult error = Description(kernel)) return error;
+  value = static_cast<int>(size(*kernel));
   return CUDA_SUCCESS;
 }
 
@@ -174,18 +190,17 @@ CUresult Function::SetAttribute(CUfunction_attribute attribute, int value) {
   };
   switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
-      // What the largest static part leaves, every kernel may have: then the code can wait for its first
-      // block.
+      // What the largest static part leaves, every kernel may have.
       constexpr int kAlwaysFree = static_cast<int>(kMaxSharedBytes) - kSharedWithoutOptIn;
       if (value <= kAlwaysFree) {
         const rt::KernelDeclaration* declared;
         if (const CUresult error = Declaration(declared)) return error;
         return set(settings.max_dynamic_shared, 0, kAlwaysFree);
       }
-      const rt::KernelCode* code;
-      if (const CUresult error = Code(code)) return error;
+      const ptx2cpu_kernel* kernel;
+      if (const CUresult error = Description(kernel)) return error;
       return set(settings.max_dynamic_shared, 0,
-                 static_cast<int>(kMaxSharedBytes) - static_cast<int>(code->kernel().static_shared_bytes));
+                 static_cast<int>(kMaxSharedBytes) - static_cast<int>(kernel->static_shared_bytes));
     }
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       return set(settings.shared_carveout, -1, 100);

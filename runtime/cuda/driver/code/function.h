@@ -68,8 +68,10 @@ class Function {
   // What its text declares; compiles nothing. The error is reported as that of Code().
   cuda::CUresult Declaration(const rt::KernelDeclaration*& declaration);
 
-  // INVALID_VALUE: no such attribute, or not one to be set. Only sizes of shared and local memory need the
-  // code.
+  // Its sizes, of the code if there is some; compiles none. The error is reported as that of Code().
+  cuda::CUresult Description(const ptx2cpu_kernel*& kernel);
+
+  // INVALID_VALUE: no such attribute, or not one to be set.
   cuda::CUresult Attribute(cuda::CUfunction_attribute attribute, int& value);
   cuda::CUresult SetAttribute(cuda::CUfunction_attribute attribute, int value);
   // Bytes of dynamic shared memory that a launch may request.
@@ -80,14 +82,15 @@ class Function {
   const std::shared_ptr<rt::KernelModule> part_;
   const std::string name_;
   const std::shared_ptr<FunctionSettings> settings_;
-  // `size` of the compiled kernel.
+  // `size` of the kernel's description.
   template <typename Size>
   cuda::CUresult CodeSize(int& value, const Size& size);
   // Reports why there is no code and remembers it.
   cuda::CUresult FailWith(const Error& error);
 
-  std::mutex mutex_;  // shared_code_, failure_ until code_ is set; declaration_
+  std::mutex mutex_;  // shared_code_, failure_ until code_ is set; declaration_, description_
   std::optional<rt::KernelDeclaration> declaration_;
+  const ptx2cpu_kernel* description_ = nullptr;  // of the part
   std::shared_ptr<const rt::KernelCode> shared_code_;
   cuda::CUresult failure_ = cuda::CUDA_SUCCESS;
   std::atomic<const rt::KernelCode*> code_{nullptr};

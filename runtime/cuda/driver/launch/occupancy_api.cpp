@@ -15,19 +15,11 @@ constexpr size_t kPortableCluster = 8;
 
 size_t Volume(const Dim3& d) { return size_t{d.x} * d.y * d.z; }
 
-std::optional<Dim3> FirstBlock(int threads) {
-  if (threads <= 0) return std::nullopt;
-  return Dim3{static_cast<uint32_t>(threads), 1, 1};
-}
-
-// `threads`: of the blocks that the program is about to launch; 0: not known.
-CUresult Find(CUfunction handle, Compiled& found, int threads = 0) {
+CUresult Find(CUfunction handle, Compiled& found) {
   Context* context;
-  const rt::KernelCode* code;
   if (const CUresult error = WorkingContext(context)) return error;
   if (const CUresult error = FunctionOf(handle, *context, found.function)) return error;
-  if (const CUresult error = found.function->Code(code, FirstBlock(threads))) return error;
-  found.kernel = &code->kernel();
+  if (const CUresult error = found.function->Description(found.kernel)) return error;
   return found.function->Attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, found.max_threads);
 }
 
@@ -51,7 +43,7 @@ size_t MostClusterBlocks(const Compiled& f) {
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, CUfunction func, int blockSize,
                                                               size_t dynamicSMemSize, unsigned int flags) {
   Compiled f;
-  if (const CUresult error = Find(func, f, blockSize)) return error;
+  if (const CUresult error = Find(func, f)) return error;
   if (numBlocks == nullptr || blockSize <= 0 ||
       (flags & ~static_cast<unsigned>(CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)) != 0)
     return CUDA_ERROR_INVALID_VALUE;
@@ -99,7 +91,7 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, CUfu
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunction func, int numBlocks,
                                                  int blockSize) {
   Compiled f;
-  if (const CUresult error = Find(func, f, blockSize)) return error;
+  if (const CUresult error = Find(func, f)) return error;
   if (dynamicSmemSize == nullptr || numBlocks <= 0 || blockSize <= 0) return CUDA_ERROR_INVALID_VALUE;
   if (numBlocks > BlocksPerMultiprocessor(f, blockSize, 0)) return CUDA_ERROR_INVALID_VALUE;
   const size_t share =
