@@ -439,13 +439,12 @@ TEST_CASE("compiling in the background registers no exit handler") {
 namespace {
 
 // The quick code of a large kernel that has run as long as better code takes to compile, while the background
-// thread has other work.
+// threads have other work.
 class DueKernel {
+  cache_test::BackgroundIsBusy busy_;
+
  public:
   DueKernel() {
-    REQUIRE(rt::RunInBackground([this](const std::atomic<bool>& stop) {
-      while (!release_ && !stop) std::this_thread::yield();
-    }));
     code = Compiled(
         ModuleOf(LargeKernel(), nullptr, {.quick_tier = true, .specialise = false, .quick_from = 500}),
         "large");
@@ -456,26 +455,18 @@ class DueKernel {
     REQUIRE(later != nullptr);
     later->AddTime(int64_t{1000} * 1000 * 1000 * 1000);
   }
-  ~DueKernel() { Release(); }
-  void Release() {
-    release_ = true;
-    rt::WaitForBackground();
-  }
+  void Release() { busy_.End(); }
   const ptx2cpu_kernel* Best() const { return code->ForBlock({64, 1, 1}).value(); }
 
   std::shared_ptr<const rt::KernelCode> code;
   const ptx2cpu_kernel* quick = nullptr;
   rt::LaterCode* later = nullptr;
   std::vector<uint32_t> by_quick;  // what it computes
-
- private:
-  std::atomic<bool> release_ = false;
 };
 
 }  // namespace
 
 TEST_CASE("a launch compiles better code itself once launches ran the quick code for as long as that takes") {
-<<<<<<< HEAD
   DueKernel kernel;
   const ptx2cpu_kernel* better = kernel.Best();
   CHECK(better != kernel.quick);
@@ -487,40 +478,10 @@ TEST_CASE("a launch compiles better code itself once launches ran the quick code
 
 TEST_CASE("a launch gets better code in its midst") {
   const DueKernel kernel;
-=======
-  cache_test::BackgroundIsBusy busy;
-  const auto module =
-      ModuleOf(LargeKernel(), nullptr, {.quick_tier = true, .specialise = false, .quick_from = 500});
-  const auto code = Compiled(module, "large");
-  const ptx2cpu_kernel* quick = code->ForBlock({64, 1, 1}).value();
-  const auto by_quick = Run(*code);
-  CHECK(code->ForBlock({64, 1, 1}).value() == quick);
-  rt::LaterCode* later = code->LaterThan(quick);
-  REQUIRE(later != nullptr);
-  later->AddTime(int64_t{1000} * 1000 * 1000 * 1000);
-  const ptx2cpu_kernel* better = code->ForBlock({64, 1, 1}).value();
-  CHECK(better != quick);
-  CHECK(code->LaterThan(better) == nullptr);
-  CHECK(Run(*code) == by_quick);
-  busy.End();
-  CHECK(code->ForBlock({64, 1, 1}).value() == better);  // compiled once
-}
-
-TEST_CASE("a launch gets better code in its midst") {
-  cache_test::BackgroundIsBusy busy;
-  const auto module =
-      ModuleOf(LargeKernel(), nullptr, {.quick_tier = true, .specialise = false, .quick_from = 500});
-  const auto code = Compiled(module, "large");
-  const ptx2cpu_kernel* quick = code->ForBlock({64, 1, 1}).value();
-  const auto by_quick = Run(*code);
-  rt::LaterCode* later = code->LaterThan(quick);
-  REQUIRE(later != nullptr);
->>>>>>> 63bab9b4 (Attributes and occupancy need no code; the background has several threads)
   std::vector<uint32_t> out(64);
   uint32_t* const argument = out.data();
   const auto parameters = std::as_bytes(std::span(&argument, 1));
   rt::LaunchOptions options;
-<<<<<<< HEAD
   options.later = kernel.later;
   REQUIRE_FALSE(rt::Launch(*kernel.quick, {{2000, 1, 1}, {64, 1, 1}}, parameters, options));
   CHECK(out == kernel.by_quick);
@@ -533,18 +494,6 @@ TEST_CASE("a launch gets better code in its midst") {
   CHECK(rt::MayReplace(*kernel.quick, joining, parameters.data()));
   CHECK_FALSE(rt::MayReplace(joining, *better, parameters.data()));
   CHECK(Run(*kernel.code) == kernel.by_quick);
-=======
-  options.later = later;
-  later->AddTime(int64_t{1000} * 1000 * 1000 * 1000);
-  REQUIRE_FALSE(rt::Launch(*quick, {{2000, 1, 1}, {64, 1, 1}}, parameters, options));
-  CHECK(out == by_quick);
-  CHECK(code->LaterThan(quick) == nullptr);
-  const ptx2cpu_kernel* better = code->ForBlock({64, 1, 1}).value();
-  CHECK(better != quick);
-  CHECK(rt::MayReplace(*quick, *better, parameters.data()));
-  CHECK(Run(*code) == by_quick);
-  busy.End();
->>>>>>> 63bab9b4 (Attributes and occupancy need no code; the background has several threads)
 }
 
 TEST_CASE("a huge kernel whose lanes run one by one keeps the quick code") {

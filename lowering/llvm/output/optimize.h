@@ -15,8 +15,8 @@ namespace ptx2cpu::lowering {
 // be left out are; then the module is of no use but valid.
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level,
               const std::atomic<bool>* stop = nullptr);
-// Once `stop` is set, this fails soon, by an exception (InternalError) through LLVM: what it holds is lost, so
-// only a process that ends should stop it.
+// Once `stop` is set, this fails soon, by an exception (InternalError) through LLVM: what it holds is lost,
+// so only a process that ends should stop it.
 Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine,
                                  llvm::CodeGenFileType type, const std::atomic<bool>* stop = nullptr);
 
