@@ -146,6 +146,28 @@ TEST_CASE("a loop with an exponential among warp operations is wider than a warp
   CHECK(code->find("load <64 x i32>") != std::string::npos);
 }
 
+// The stride of the grid, or that of the block.
+TEST_CASE("a loop that goes on by rows of the block is wider than the registers", "[wide]") {
+  const std::string bound = "setp.lt.u32 %p1, %i, %n;\n  @%p1 bra LOOP;",
+                    of_grid = "mul.lo.u32 %step, %step, %a1;";
+  const std::string by_grid = Kernel(".reqntid 256", bound, true);
+  std::string by_rows = by_grid;
+  by_rows.replace(by_rows.find(of_grid), of_grid.size(), "mov.u32 %step, %a1;");
+  const lowering::JitOptions options{.target = *lowering::ResolveTarget("x86-64-v3")};
+  auto jit = lowering::Jit::Create({.entry_points = EntryPoints(), .target = options.target});
+  REQUIRE(jit);
+  for (const auto& [text, width] : {std::pair(by_grid, 32), {by_rows, 128}}) {
+    const auto code = (*jit)->Explain(BuildKernel(text, "k"), "k", lowering::Jit::Stage::kLlvm);
+    REQUIRE(code);
+    CHECK(code->find("load <" + std::to_string(width) + " x i32>") != std::string::npos);
+    const Compiled plain = Compile(text, {.lane_width = 1}), wide = Compile(text, options);
+    for (uint32_t elements : {0u, 1u, 255u, 256u, 257u, 513u, 1100u}) {
+      INFO(width << " threads, " << elements << " elements");
+      CHECK(Run(wide, 256, elements) == Run(plain, 256, elements));
+    }
+  }
+}
+
 // A thread's sums with a stride of the grid, stored in every trip; after odd elements another one is added.
 // They are more than a loop outside the one over threads would carry.
 TEST_CASE("lanes that part within a trip do not keep masks for the loop", "[wide]") {

@@ -244,6 +244,37 @@ std::optional<BlockId> WideBlock(const FunctionEmitter& e, const LaneRegion& reg
   return std::nullopt;
 }
 
+// What the value adds to the parameter, where that is a number; 0: something else.
+uint64_t StepOf(const FunctionEmitter& e, ValueId value, ValueId param) {
+  const ir::InstId def = e.f.at_value(value).def;
+  if (!def.valid() || e.f.at_inst(def).op != Opcode::kAdd) return 0;
+  const std::vector<ValueId>& operands = e.f.at_inst(def).operands;
+  const size_t step = operands[0] == param ? 1 : 0;
+  const ir::InstId number = e.f.at_value(operands[step]).def;
+  if (operands[1 - step] != param || !number.valid()) return 0;
+  const ir::Inst& inst = e.f.at_inst(number);
+  const bool is_row = inst.op == Opcode::kSpecialRegister && inst.attrs.special == ir::Special::kNtidX;
+  return is_row ? e.f.required_threads[0] : inst.op == Opcode::kConst ? inst.attrs.bits : 0;
+}
+
+// Whether a trip accesses the elements next to those of the trip before: those of the next row of threads.
+bool GoesOnByRows(const FunctionEmitter& e, const LaneRegion& region, BlockId loop, unsigned row) {
+  if (row == 0 || region.levels.size() != 2 || region.levels[1].latches.size() != 1) return false;
+  std::set<uint64_t> steps{row};
+  for (ir::InstId id : e.f.at_block(loop).insts) {
+    const ir::Inst& inst = e.f.at_inst(id);
+    const bool access = inst.op == Opcode::kLoad || inst.op == Opcode::kStore;
+    if (access && FormOf(e, region, inst) == LaneForm::kVector)
+      steps.insert(uint64_t{row} * static_cast<uint64_t>(ir::Bytes(inst.type)));
+  }
+  const EdgeRef latch = region.levels[1].latches[0];
+  const std::vector<ValueId>& params = e.f.at_block(loop).params;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (steps.contains(StepOf(e, e.f.successors(latch.from)[latch.number].args[i], params[i]))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row) {
@@ -267,7 +298,8 @@ unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigne
   if (!kept) return 0;
   const TargetTraits& traits = e.m.traits;
   size_t bytes = traits.vector_bytes * (RegistersOf(traits) - kScratchRegisters);
-  if (region.levels.size() == 1) bytes = std::max(bytes, kMaxBytesOfRows);
+  if (region.levels.size() == 1 || GoesOnByRows(e, region, loop, row))
+    bytes = std::max(bytes, kMaxBytesOfRows);
   auto width = static_cast<unsigned>(std::bit_floor(bytes / std::max<size_t>(*kept, 4)));
   width = std::min(width, row == 0 ? kWideWidthOfAnyRow : kMaxWideWidth);
   if (keeper.is_costly()) width = std::min(width, traits.vector_bytes / 4 * kRegistersOfCostly);
