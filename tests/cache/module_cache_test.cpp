@@ -455,6 +455,7 @@ class DueKernel {
     REQUIRE(later != nullptr);
     later->AddTime(int64_t{1000} * 1000 * 1000 * 1000);
   }
+  ~DueKernel() { Release(); }
   void Release() { busy_.End(); }
   const ptx2cpu_kernel* Best() const { return code->ForBlock({64, 1, 1}).value(); }
 
