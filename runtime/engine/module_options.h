@@ -23,9 +23,9 @@ struct ModuleOptions {
   uint32_t checks = check::WantedKinds();  // PTX2CPU_CHECKS_*: code that reports what it accesses
   uint32_t lane_width = 0;                 // as in lowering::JitOptions
 
-  // Which kernels have quick code first, in LLVM instructions. Of scalar code: the best takes 5 ms more or
+  // Which kernels have quick code first, in LLVM instructions. Of scalar code: the best takes 10 ms more or
   // longer (0.1 ms each, 0.01 for the scalar code, measured by tools/bench's `translation`).
-  size_t scalar_from = 50;
+  size_t scalar_from = 120;
   // Of vectors: about a fifteenth of a second or more at -O3 (0.03 to 0.06 ms each, measured by
   // tests/cache/compile_times_benchmark.cpp; -O1 takes half of that or more).
   size_t quick_from = 2000;

@@ -31,7 +31,7 @@ namespace ptx2cpu::bench {
 namespace {
 
 // As runtime/engine/module_options.h has it.
-constexpr size_t kScalarFrom = 50, kQuickFrom = 2000;
+constexpr size_t kScalarFrom = 120, kQuickFrom = 2000;
 
 struct Options {
   CostOptions cost = {.verify = false};
