@@ -17,9 +17,8 @@ struct Element {
   uint32_t bytes;
 };
 
-// Two arrays in shared memory: the lower threads add up the first, the upper ones the second, half as many in
-// each step (the second: with `upper`). Each thread stores what is left in the places of the one
-// opposite.
+// Two arrays in shared memory: the lower threads add up the first and, with `upper`, the upper ones the
+// second, half as many in each step. Each thread stores what is left in the places of the one opposite.
 std::string Trees(const Element& element, bool upper) {
   const std::string bytes = std::to_string(element.bytes), type = element.type;
   std::string text = kHead + ".visible .entry k(.param .u64 pin, .param .u64 pout)\n.reqntid " +
