@@ -228,6 +228,7 @@ void wmma_load(Emitter& e) {
   if (!element) return WrongRegisters(e);
   const char matrix = e.Has("a") ? 'a' : e.Has("b") ? 'b' : 'c';
   const Division d = DivisionOf(e);
+  if (matrix != 'c' && TilesOf(d, *element) == 0) return WrongRegisters(e);  // k4 is of f64 only
   Memory memory(e, e.Address(1, SpaceOf(e)), 2, DefaultStride(e, matrix, ByRows(e)),
                 ir::matrix::InfoOf(*element).bits);
   std::vector<ValueId> words;

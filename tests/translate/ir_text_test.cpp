@@ -185,5 +185,10 @@ TEST_CASE("text: matrices may go to registers wider than 32 bits") {
   }
 }
 
+TEST_CASE("text: a fragment whose elements do not fill the depth of its shape is an error") {
+  const Error error = TranslateError(Kernel("wmma.load.a.sync.aligned.row.m8n8k4.f16 {%r1, %r2}, [%rd1];"));
+  CHECK(error.code != ErrorCode::kInternal);
+}
+
 }  // namespace
 }  // namespace ptx2cpu::ptx::test
