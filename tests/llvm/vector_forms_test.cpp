@@ -449,13 +449,14 @@ TEST_CASE("a loop of the whole block that loads and sums is one over vectors of 
       "  @%p0 bra again;\n  mov.u32 %v, %a0;\n";
   std::string text = Kernel("  mov.u32 %a2, %nctaid.x;\n" + sum);
   text.insert(text.find("{\n"), ".reqntid 256\n");
-  for (const auto& [target, vector] : {std::pair("x86-64-v4", "<256 x i32>"), {"x86-64-v3", "<64 x i32>"}}) {
+  const std::string vector = "<256 x i32>";  // on AVX2 more than the registers hold
+  for (const char* target : {"x86-64-v4", "x86-64-v3"}) {
     INFO(target);
     const std::string code = CodeOf(text, target);
     const size_t loop = code.find("whole_trips");
     REQUIRE(loop != std::string::npos);
-    CHECK(Has(code, std::string("load ") + vector));
-    CHECK(Has(code, std::string("add ") + vector));
+    CHECK(Has(code, "load " + vector));
+    CHECK(Has(code, "add " + vector));
   }
 }
 
