@@ -1,4 +1,6 @@
 // Operand checks: shapes, register types against operand types, kinds of immediates.
+#include <algorithm>
+
 #include "ptx-parser/match/match.h"
 
 namespace ptx2cpu::ptx {
@@ -35,6 +37,8 @@ class OperandChecker {
                    : Vector(operand, type, spec, modifiers_.vector_width());
       case OperandShape::kVectorOf:
         return Vector(operand, type, spec, spec.count);
+      case OperandShape::kWords:
+        return Words(operand, spec);
       case OperandShape::kMemory:
         return Memory(operand);
       case OperandShape::kAddress:
@@ -142,6 +146,18 @@ class OperandChecker {
       if (!Value(child, type, spec, false).empty()) return wanted;
     }
     return {};
+  }
+
+  std::string Words(const Operand& operand, const OperandSpec& spec) const {
+    auto is_word = [&](const Operand& child) {
+      if (child.kind == OperandKind::kSink) return spec.written;
+      return child.kind == OperandKind::kIdentifier && child.symbol_kind == SymbolKind::kRegister &&
+             Register(child, PtxType::kB32, spec).empty();
+    };
+    const bool fits = operand.kind == OperandKind::kVector
+                          ? std::ranges::all_of(module_.Children(operand), is_word)
+                          : is_word(operand);
+    return fits ? std::string() : "a vector of 32-bit registers";
   }
 
   std::string Part(const Operand& operand, const OperandSpec& spec) const {

@@ -253,6 +253,8 @@ class FormReader {
       spec.shape = OperandShape::kAddress;
     } else if (type == "part") {
       spec.shape = OperandShape::kPart;
+    } else if (type == "words") {
+      spec.shape = OperandShape::kWords;
     } else if (type == "any") {
       spec.shape = OperandShape::kAnything;
     } else if (size_t index = TypeIndex(type); index != SIZE_MAX) {

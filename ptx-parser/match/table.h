@@ -57,6 +57,7 @@ enum class OperandShape : uint8_t {
   kMaybePair,    // d or d|p
   kVectorOfVec,  // vector of .vec elements, or a value when the form has no .vec
   kVectorOf,     // vector of `count`
+  kWords,        // a 32-bit register, or a vector of any number of them
   kMemory,       // [a]
   kAddress,      // register or variable
   kLabel,

@@ -127,6 +127,16 @@ TEST_CASE("vectors, pairs and addresses have their shapes") {
   Refuses("ld.global.u32 %r1, %rd1;", "operand 2 of `ld.global.u32`, `%rd1`, must be an address in brackets");
   Refuses("setp.eq.f16 %p1|%p2, %h1, %h2;", "operand 1 of `setp.eq.f16` must be a predicate");
   Refuses("bra %r1;", "operand 1 of `bra`, `%r1`, must be a label");
+  Takes("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%f1, _}, [sh];", "ldmatrix");
+  Refuses("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%rd1}, [sh];",
+          "operand 1 of `ldmatrix.sync.aligned.m8n8.x1.shared.b16` must be a vector of 32-bit registers");
+  Refuses("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%h1}, [sh];",
+          "operand 1 of `ldmatrix.sync.aligned.m8n8.x1.shared.b16` must be a vector of 32-bit registers");
+  Refuses("stmatrix.sync.aligned.m8n8.x1.shared.b16 [sh], {7};",
+          "operand 2 of `stmatrix.sync.aligned.m8n8.x1.shared.b16` must be a vector of 32-bit registers");
+  Takes("tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r2}, [%r3];", "tcgen05_ld");
+  Refuses("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%rd1}, [%r3];",
+          "operand 1 of `tcgen05.ld.sync.aligned.32x32b.x1.b32` must be a vector of 32-bit registers");
 }
 
 TEST_CASE("illegal modifiers are named with the nearest legal form") {

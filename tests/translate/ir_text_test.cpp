@@ -169,22 +169,6 @@ TEST_CASE("text: a scalar function has no memory for its parameters") {
 )");
 }
 
-// Each destination adds an instruction, and the list of instructions moves in memory at one of them.
-TEST_CASE("text: matrices may go to registers wider than 32 bits") {
-  std::string before;
-  for (int instructions = 0; instructions < 130; ++instructions) {
-    const std::string body = Body(Kernel(before + R"(
-      ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%rd2, %rd3, %rd4, %rd5}, [sh];
-      add.u64 %rd2, %rd2, %rd3; add.u64 %rd2, %rd2, %rd4; add.u64 %rd2, %rd2, %rd5;
-      st.global.u64 [%rd1], %rd2;)",
-                                         ".shared .align 16 .b8 sh[512];\n"));
-    size_t wider = 0;
-    for (size_t at = 0; (at = body.find("zext i64 from i32", at)) != std::string::npos; ++at) ++wider;
-    CHECK(wider == 4);
-    before += "ld.volatile.global.u32 %r1, [%rd1]; ";
-  }
-}
-
 TEST_CASE("text: a fragment whose elements do not fill the depth of its shape is an error") {
   const Error error = TranslateError(Kernel("wmma.load.a.sync.aligned.row.m8n8k4.f16 {%r1, %r2}, [%rd1];"));
   CHECK(error.code != ErrorCode::kInternal);
