@@ -90,6 +90,8 @@ class Finder {
       return !access ||
              (inst.attrs.order == ir::MemoryOrder::kWeak && (inst.attrs.flags & ir::kVolatile) == 0);
     }
+    // Without an agreement of its block, which is refused below, all blocks come there alike.
+    if (inst.op == Opcode::kBarrierBlock) return true;
     switch (ir::Info(inst.op).effect) {
       case ir::Effect::kPure:
         return ir::Info(inst.op).lanes == ir::Lanes::kAlone && inst.op != Opcode::kTensorMemory;

@@ -26,10 +26,23 @@ bool KeepsForm(const ir::Inst& inst) {
   return ir::IsInteger(inst.type) && ir::Bits(inst.type) <= 64;
 }
 
+// A comparison of such values, or what follows from some: along a row it changes once, so that what it
+// chooses from linear values is linear in pieces.
+bool KeepsPieces(const ir::Inst& inst, const std::vector<bool>& linear, const std::vector<bool>& decided) {
+  using ir::Opcode;
+  const auto holds = [](const std::vector<bool>& which) {
+    return [&which](ir::ValueId v) { return which[v.index]; };
+  };
+  if (inst.op == Opcode::kIcmp) return std::ranges::all_of(inst.operands, holds(linear));
+  if (inst.type != ir::Type::kI1) return false;
+  const bool combines = inst.op == Opcode::kAnd || inst.op == Opcode::kOr || inst.op == Opcode::kNot;
+  return combines && std::ranges::all_of(inst.operands, holds(decided));
+}
+
 }  // namespace
 
 std::vector<bool> LinearInThread(const ir::Function& f, const UniformityResult& uniformity, ir::Level level) {
-  std::vector<bool> linear(f.values.size());
+  std::vector<bool> linear(f.values.size()), decided(f.values.size());
   for (ir::BlockId block : ir::ReversePostOrder(f)) {
     for (ir::ValueId param : f.at_block(block).params)
       linear[param.index] = uniformity.UniformAt(param, level);
@@ -37,9 +50,14 @@ std::vector<bool> LinearInThread(const ir::Function& f, const UniformityResult& 
       const ir::Inst& inst = f.at_inst(id);
       const bool of_linear =
           std::ranges::all_of(inst.operands, [&](ir::ValueId v) { return linear[v.index]; });
+      const bool is_choice = inst.op == ir::Opcode::kSelect && ir::IsInteger(inst.type) &&
+                             decided[inst.operands[0].index] && linear[inst.operands[1].index] &&
+                             linear[inst.operands[2].index];
+      const bool is_decided = KeepsPieces(inst, linear, decided);
       for (ir::ValueId result : inst.results) {
-        linear[result.index] =
-            uniformity.UniformAt(result, level) || IsCoordinate(inst) || (of_linear && KeepsForm(inst));
+        const bool uniform = uniformity.UniformAt(result, level);
+        linear[result.index] = uniform || is_choice || IsCoordinate(inst) || (of_linear && KeepsForm(inst));
+        decided[result.index] = uniform || is_decided;
       }
     }
   }

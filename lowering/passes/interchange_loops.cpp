@@ -15,6 +15,8 @@
 // Loops that do little more than load and compute an exponential or two stay inside, as a region of their
 // own: the emitter makes vectors of them that hold hundreds of threads.
 //
+// Loops that walk down columns go outside too, if all threads take the same trips: a barrier ends each trip.
+//
 // A thread takes the trips that it took before; between two of them the others take theirs, which nothing
 // orders. What a thread carries from trip to trip is in slots, so the loop must be short and carry little.
 // All threads of the block must come to the loop, but for the branch in front of it that skips it; none may
@@ -26,6 +28,7 @@
 #include "analysis/graph/loops.h"
 #include "analysis/values/linear_in_thread.h"
 #include "lowering/passes.h"
+#include "lowering/passes/far_strides.h"
 #include "lowering/passes/inductions.h"
 #include "lowering/passes/light_loops.h"
 #include "lowering/passes/thread_loop.h"
@@ -39,7 +42,7 @@ using ir::Opcode;
 using ir::ValueId;
 
 constexpr size_t kMaxLoops = 8;
-constexpr size_t kMaxInstructions = 160;
+constexpr size_t kMaxInstructions = 160, kMaxInColumns = 320;
 constexpr size_t kMaxCarried = 2;      // values that cross from trip to trip in a slot of each thread
 constexpr uint64_t kLeastStride = 32;  // elements between a thread's accesses
 
@@ -50,29 +53,41 @@ class Interchanger {
         uniformity_(analysis::AnalyzeUniformity(f, options.launch)),
         linear_(analysis::LinearInThread(f, uniformity_, Level::kBlock)),
         g_(analysis::BuildCfg(f)),
-        dependence_(analysis::ControlDependences(g_, analysis::PostDominators(g_))) {}
+        dependence_(analysis::ControlDependences(g_, analysis::PostDominators(g_))),
+        has_collective_(std::ranges::any_of(
+            f.insts, [](const ir::Inst& inst) { return inst.block.valid() && ir::IsCollective(inst.op); })) {
+    const analysis::LaunchShape shape = options.launch.value_or(analysis::PromisedShape(f));
+    is_one_row_ = shape.y == 1 && shape.z == 1;
+  }
 
   void Run() {
     const analysis::LoopForest forest = analysis::Loops(g_);
+    loops_ = forest.loops.size();
     std::vector<bool> has_inner(forest.loops.size());
     for (const analysis::Loop& loop : forest.loops) {
       if (loop.parent != analysis::kNoNode) has_inner[loop.parent] = true;
     }
-    std::vector<ThreadLoop> found, light;
-    for (size_t n = 0; n < forest.loops.size() && found.size() + light.size() < kMaxLoops; ++n) {
+    std::vector<ThreadLoop> found, light, columns;
+    for (size_t n = 0; n < forest.loops.size() && found.size() + light.size() + columns.size() < kMaxLoops;
+         ++n) {
       if (has_inner[n]) continue;
       std::optional<ThreadLoop> loop = Match(forest.loops[n]);
-      if (!loop || !Strides(*loop)) continue;
-      const bool is_light = IsLight(f_, *loop, uniformity_, carried_);
-      (is_light ? light : found).push_back(std::move(*loop));
+      if (!loop) continue;
+      if (forest.loops[n].parent == analysis::kNoNode && WalksColumns(*loop)) {
+        columns.push_back(std::move(*loop));
+      } else if (instructions_ <= kMaxInstructions && AllCome(*loop) && Strides(*loop)) {
+        const bool is_light = IsLight(f_, *loop, uniformity_, carried_);
+        (is_light ? light : found).push_back(std::move(*loop));
+      }
     }
     for (const ThreadLoop& loop : found) MoveOutsideThreads(f_, loop);
     for (const ThreadLoop& loop : light) GiveOwnRegion(f_, loop);
+    for (const ThreadLoop& loop : columns) PutBarrier(f_, loop.latch);
   }
 
  private:
   // -- which loops --
-  std::optional<ThreadLoop> Match(const analysis::Loop& loop) const {
+  std::optional<ThreadLoop> Match(const analysis::Loop& loop) {
     if (loop.irreducible || loop.latches.size() != 1 || loop.exits.size() != 1) return std::nullopt;
     if (loop.exits[0].first != loop.latches[0]) return std::nullopt;
     ThreadLoop match;
@@ -82,15 +97,15 @@ class Interchanger {
     if (end.op != Opcode::kCondBr || f_.at_block(match.header).params.empty()) return std::nullopt;
     match.again = end.edges[0].to == match.header ? 0 : 1;
     match.after = end.edges[1 - match.again].to;
-    size_t instructions = 0;
+    instructions_ = 0;
     for (uint32_t block : loop.blocks) {
       match.blocks.push_back({block});
       for (ir::InstId id : f_.at_block({block}).insts) {
         if (!MayRun(f_.at_inst(id))) return std::nullopt;
-        ++instructions;
+        ++instructions_;
       }
     }
-    if (instructions > kMaxInstructions || !FindEntering(match) || !AllCome(match)) return std::nullopt;
+    if (instructions_ > kMaxInColumns || !FindEntering(match)) return std::nullopt;
     for (size_t n = 0; n < f_.at_block(match.header).params.size(); ++n)
       match.steps.push_back(StepsOf(match, n));
     return match;
@@ -170,6 +185,71 @@ class Interchanger {
     return end.edges[1 - loop.guard_edge].to == loop.after;
   }
 
+  // All threads that have not ended take each trip, and the emitter does not make it wide (IsLight), which it
+  // does with the only loop of a region.
+  bool WalksColumns(const ThreadLoop& loop) {
+    if (has_collective_ || f_.resumes != ir::Resumes::kNever ||
+        !uniformity_.BranchUniformAt(loop.latch, Level::kBlock))
+      return false;
+    if (!AllComeOrEnd(loop) || !WalksFar(f_, loop)) return false;
+    carried_ = ReadFromSlots(loop);
+    const bool is_wide = loops_ == 1 || !is_one_row_;  // or its rows share what they load
+    return carried_ <= kMaxCarried && !(is_wide && IsLight(f_, loop, uniformity_, carried_));
+  }
+
+  // Values of each thread that cross from trip to trip, or come from before the loop and are not computed
+  // again.
+  size_t ReadFromSlots(const ThreadLoop& loop) const {
+    std::vector<ValueId> read;
+    const auto add = [&](ValueId value) {
+      if (value.index >= linear_.size() || linear_[value.index]) return;
+      if (uniformity_.UniformAt(value, Level::kBlock) || std::ranges::find(read, value) != read.end()) return;
+      read.push_back(value);
+    };
+    for (size_t n = 0; n < loop.steps.size(); ++n) {
+      add(loop.steps[n] ? f_.successors(loop.entering)[loop.entering_edge].args[n]
+                        : f_.at_block(loop.header).params[n]);
+    }
+    for (BlockId block : loop.blocks) {
+      for (ir::InstId id : f_.at_block(block).insts) {
+        for (ValueId operand : f_.at_inst(id).operands) {
+          if (std::ranges::find(loop.blocks, f_.at_value(operand).block) == loop.blocks.end()) add(operand);
+        }
+      }
+    }
+    return read.size();
+  }
+
+  // Every branch that decides whether the loop is reached is uniform, or leads to the thread's end.
+  bool AllComeOrEnd(const ThreadLoop& loop) const {
+    std::vector<uint32_t> found{loop.header.index};
+    std::vector<bool> seen(g_.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      for (uint32_t branch : dependence_.sources[found[i]]) {
+        if (branch == loop.latch.index || seen[branch]) continue;
+        seen[branch] = true;
+        found.push_back(branch);
+        if (uniformity_.BranchUniformAt({branch}, Level::kBlock)) continue;
+        if (std::ranges::none_of(f_.successors({branch}),
+                                 [&](const ir::Edge& edge) { return Ends(edge.to); }))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  // The thread ends without coming to another branch or a barrier.
+  bool Ends(BlockId block) const {
+    for (size_t steps = 0; steps < f_.blocks.size(); ++steps) {
+      for (ir::InstId id : f_.at_block(block).insts) {
+        if (ir::IsBarrier(f_.at_inst(id).op)) return false;
+      }
+      if (f_.successors(block).size() != 1) return f_.successors(block).empty();
+      block = f_.successors(block)[0].to;
+    }
+    return false;
+  }
+
   bool IsConstant(ValueId value) const {
     const ir::InstId def = f_.at_value(value).def;
     return def.valid() && f_.at_inst(def).op == Opcode::kConst;
@@ -232,7 +312,11 @@ class Interchanger {
   const std::vector<bool> linear_;
   const analysis::Cfg g_;
   const analysis::ControlDependence dependence_;
-  size_t carried_ = 0;  // of the loop that Strides has looked at
+  const bool has_collective_;
+  bool is_one_row_ = false;  // the block
+  size_t loops_ = 0;         // of the function
+  size_t instructions_ = 0;  // of the loop that Match has looked at
+  size_t carried_ = 0;       // of the loop that Strides or WalksColumns has looked at
 };
 
 }  // namespace

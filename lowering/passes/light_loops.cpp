@@ -42,8 +42,11 @@ class Strides {
     if (!def.valid()) return std::nullopt;
     const ir::Inst& inst = f_.at_inst(def);
     auto of = [&](size_t n) { return Of(inst.operands[n], depth - 1); };
-    if (inst.op == Opcode::kSpecialRegister)
-      return inst.attrs.special == ir::Special::kTidX ? std::optional<int64_t>(1) : std::nullopt;
+    if (inst.op == Opcode::kSpecialRegister) {
+      const ir::Special special = inst.attrs.special;
+      if (special == ir::Special::kTidY || special == ir::Special::kTidZ) return 0;
+      return special == ir::Special::kTidX ? std::optional<int64_t>(1) : std::nullopt;
+    }
     if (inst.op == Opcode::kZext || inst.op == Opcode::kSext || inst.op == Opcode::kToGeneric ||
         inst.op == Opcode::kFromGeneric)
       return of(0);
@@ -62,7 +65,9 @@ class Strides {
         return *other * static_cast<int64_t>(inst.op == Opcode::kMul ? bits : uint64_t{1} << bits);
       }
     }
-    return std::nullopt;
+    const bool same = ir::Info(inst.op).effect == ir::Effect::kPure && !inst.operands.empty() &&
+                      std::ranges::all_of(inst.operands, [&](ValueId v) { return Of(v, depth - 1) == 0; });
+    return same ? std::optional<int64_t>(0) : std::nullopt;
   }
 
  private:

@@ -149,14 +149,15 @@ void Check(const std::string& ptx, const std::vector<Launch>& launches, const Co
   }
 }
 
+// Of the threads' only loop, or of the last where a loop of theirs is outside.
 lowering::LaneReport::Loop ReportOf(const std::string& ptx) {
   auto jit = lowering::Jit::Create(
       {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4"), .lane_width = 16});
   REQUIRE(jit);
   const auto report = (*jit)->ReportLanes(BuildKernel(ptx, "k"), "k");
   REQUIRE(report);
-  REQUIRE(report->loops.size() == 1);
-  return report->loops[0];
+  REQUIRE_FALSE(report->loops.empty());
+  return report->loops.back();
 }
 
 // Ends of 32 bits, where a quotient of what wraps around steps back, and numbers below 0.

@@ -291,7 +291,12 @@ std::optional<LanePlan> PlanLanes(const FunctionEmitter& e, ir::BlockId entry) {
 }
 
 std::optional<LanePlan> PlanRows(const FunctionEmitter& e, ir::BlockId entry) {
-  return Plan(e, entry, Threads::kRow, LongestRow(e), AgainstRows);
+  // Where blocks run as one: steps that divide the row of each need no masks, which counts where no loop
+  // repeats what a step begins with.
+  const uint32_t own = e.f.required_threads[0], longest = LongestRow(e);
+  const auto region = own < kWarpSize || own == longest ? std::nullopt : RegionOfRow(e, entry);
+  const bool is_straight = region && region->levels.size() == 1;
+  return Plan(e, entry, Threads::kRow, is_straight ? own : longest, AgainstRows);
 }
 
 std::optional<LaneRegion> RegionOfRow(const FunctionEmitter& e, ir::BlockId entry) {

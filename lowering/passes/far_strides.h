@@ -1,0 +1,13 @@
+// Loops that walk down columns: memory is in order from thread to thread, not from trip to trip.
+#pragma once
+
+#include "lowering/passes/thread_loop.h"
+
+namespace ptx2cpu::lowering {
+
+// Whether neighbouring threads access neighbouring elements of arrays, and each trip continues far from
+// there, by a distance that is large or not known. Not so: loops that walk a thread's own elements side by
+// side, and loops with atomics.
+bool WalksFar(const ir::Function& f, const ThreadLoop& loop);
+
+}  // namespace ptx2cpu::lowering
