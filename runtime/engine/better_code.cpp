@@ -32,6 +32,7 @@ void BetterCode::Obtain() {
 
 // A worker that compiles, or waits and so leaves its processor to who does, runs no blocks: one is enough.
 const ptx2cpu_kernel* BetterCode::Newest(int64_t nanoseconds) {
+  BeginIfWorth(nanoseconds);
   if (IsDue(nanoseconds) && !is_obtained_.exchange(true, std::memory_order_relaxed)) Obtain();
   return code_.load(std::memory_order_acquire);
 }

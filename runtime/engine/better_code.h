@@ -32,9 +32,17 @@ class BetterCode final : public LaterCode {
 
   // Compiles, unless that was begun.
   void Run(const std::atomic<bool>& stop);
+  // To be called before any launch: `begin`, once, when launches have run the quick code for so long.
+  void BeginAfter(int64_t nanoseconds, std::function<void()> begin) {
+    begin_after_ = nanoseconds;
+    begin_ = std::move(begin);
+  }
 
   const ptx2cpu_kernel* Newest(int64_t nanoseconds) override;
-  void AddTime(int64_t nanoseconds) override { ran_.fetch_add(nanoseconds, std::memory_order_relaxed); }
+  void AddTime(int64_t nanoseconds) override {
+    ran_.fetch_add(nanoseconds, std::memory_order_relaxed);
+    BeginIfWorth(0);
+  }
   // Launches have run the quick code for as long as compiling takes. Who compiles then loses at most as much
   // again, however many launches follow, and gains what the quick code loses in each (Karlin et al., 1988,
   // "Competitive snoopy caching": rent until the price is paid).
@@ -49,11 +57,19 @@ class BetterCode final : public LaterCode {
 
  private:
   void End();
+  void BeginIfWorth(int64_t more) {
+    if (begin_ != nullptr && ran_.load(std::memory_order_relaxed) + more >= begin_after_ &&
+        !has_begun_.exchange(true, std::memory_order_relaxed))
+      begin_();
+  }
 
   const std::atomic<const ptx2cpu_kernel*>& code_;
   Compile compile_;
   const int64_t expected_;
   const bool for_many_blocks_;
+  std::function<void()> begin_;
+  int64_t begin_after_ = 0;  // nanoseconds
+  std::atomic<bool> has_begun_ = false;
   std::atomic<int64_t> ran_ = 0;           // launches ran the quick code for so long
   std::atomic<bool> is_obtained_ = false;  // a worker of a launch compiles, or waits
   std::atomic<bool> over_ = false;         // compiled, failed or given up: nothing to wait for

@@ -29,8 +29,11 @@ double MillisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// What better code takes to compile where the quick code was kept: not known.
+// What better code takes to compile where the quick code was kept: not known. A program that ended before it
+// had better code may be as short again: the background begins, for which it loads the translator, once
+// launches have run the quick code for some time.
 constexpr double kKeptBetterMilliseconds = 300;
+constexpr int64_t kKeptBeginNanoseconds = 3'000'000;
 
 // Blocks for each processor of which the last ones run better code than the first in any case: what a first
 // block takes more than a later one, which may be 20 times that, is lost once.
@@ -225,16 +228,20 @@ Result<bool> KernelModule::ProvideHere(const std::string& kernel, const KernelCo
     loaded = s.loader.Load(*std::move(compiled.image));
   }
   const ptx2cpu_kernel* code = TRY(std::move(loaded)).kernel;
+  std::function<void()> begin;
   if (compiled.is_quick) {
     request.quick_allowed = request.show_progress = false;
     // The slot, and with it this work, lives as long as the module.
     slot.better = std::make_unique<BetterCode>(
         slot.code, [this, request, &slot](const std::atomic<bool>& stop) { Improve(request, stop, slot); },
         static_cast<int64_t>(milliseconds * 1e6), compiled.for_many_blocks);
+    begin = [this, better = slot.better.get()] {
+      RunLater([better](const std::atomic<bool>& stop) { better->Run(stop); });
+    };
+    if (compiled.from_cache) slot.better->BeginAfter(kKeptBeginNanoseconds, std::exchange(begin, nullptr));
   }
   slot.code.store(code, std::memory_order_release);
-  if (compiled.is_quick)
-    RunLater([better = slot.better.get()](const std::atomic<bool>& stop) { better->Run(stop); });
+  if (begin != nullptr) begin();
   return compiled.from_cache;
 }
 
