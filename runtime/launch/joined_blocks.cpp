@@ -4,6 +4,7 @@
 
 #include "runtime/abi/joined_blocks.h"
 #include "runtime/launch/launch_job.h"
+#include "runtime/worker/current_block.h"
 
 namespace ptx2cpu::rt {
 
@@ -12,6 +13,7 @@ constexpr uint64_t kJoinedPerWorker = 16;  // at least
 }  // namespace
 
 uint32_t JoinedBlocks(const ptx2cpu_kernel& kernel, const LaunchShape& shape, uint32_t workers) {
+  if (ListsForDebugger()) return 1;  // which shows each block
   const Dim3 &block = shape.block, &grid = shape.grid;
   const uint64_t largest = ptx2cpu_max_joined_blocks(kernel.flags, block.x * block.y * block.z);
   const uint64_t most = std::min<uint64_t>(largest, grid.x), blocks = uint64_t{grid.x} * grid.y * grid.z;

@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 namespace ptx2cpu::rt::recording {
 
@@ -198,8 +199,7 @@ Result<Records> ReadRecords(std::istream& in) {
       const auto has_blocks = [](const Area& area) { return !area.before.empty() && !area.after.empty(); };
       if (launch->module >= records.modules.size() || !std::ranges::all_of(launch->areas, has_blocks))
         return damaged();
-      records.launches.push_back(*std::move(launch));
-      launch.reset();
+      records.launches.push_back(*std::exchange(launch, std::nullopt));
     } else {
       const auto known = kLines.find(word);
       if (!launch || known == kLines.end() || !known->second(words, *launch)) return damaged();

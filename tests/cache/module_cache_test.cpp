@@ -430,7 +430,12 @@ TEST_CASE("compiling in the background registers no exit handler") {
   const auto code = Compiled(ModuleOf(LargeKernel(), &cache, options), "large");
   REQUIRE(code->from_cache());
   const ptx2cpu_kernel* quick = &code->kernel();
+  rt::WaitForBackground();
+  CHECK(&code->kernel() == quick);  // until launches have run it for some time
   const int before = ExitHandlers();
+  rt::LaterCode* later = code->LaterThan(quick);
+  REQUIRE(later != nullptr);
+  later->AddTime(int64_t{100} * 1000 * 1000);
   rt::WaitForBackground();
   REQUIRE(&code->kernel() != quick);
   CHECK(ExitHandlers() == before);
