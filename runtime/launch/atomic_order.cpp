@@ -1,5 +1,7 @@
 #include "runtime/launch/atomic_order.h"
 
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -8,16 +10,28 @@
 
 namespace ptx2cpu::rt {
 
+namespace {
+
+bool AsksForOrder() {
+  const char* text = std::getenv("PTX2CPU_ATOMICS");
+  const std::string_view order = text == nullptr ? "any" : text;
+  if (order != "ordered" && order != "any" && !order.empty())
+    std::fprintf(stderr, "ptx2cpu: PTX2CPU_ATOMICS='%s' is neither any nor ordered: any order is taken\n",
+                 text);
+  return order == "ordered";
+}
+
+enum class Answer : uint8_t { kNotAsked, kAny, kOrdered };
+// Not a variable of a function: a process that forks while another thread makes the first call would keep its
+// guard.
+std::atomic<Answer> answer{Answer::kNotAsked};
+
+}  // namespace
+
 bool OrderedAtomicsWanted() {
-  static const bool wanted = [] {
-    const char* text = std::getenv("PTX2CPU_ATOMICS");
-    const std::string_view order = text == nullptr ? "any" : text;
-    if (order != "ordered" && order != "any" && !order.empty())
-      std::fprintf(stderr, "ptx2cpu: PTX2CPU_ATOMICS='%s' is neither any nor ordered: any order is taken\n",
-                   text);
-    return order == "ordered";
-  }();
-  return wanted;
+  if (answer.load(std::memory_order_relaxed) == Answer::kNotAsked)
+    answer.store(AsksForOrder() ? Answer::kOrdered : Answer::kAny, std::memory_order_relaxed);
+  return answer.load(std::memory_order_relaxed) == Answer::kOrdered;
 }
 
 bool NeedsBlockOrder(const ptx2cpu_kernel& kernel) {

@@ -15,17 +15,21 @@ ptx2cpu_running_threads ptx2cpu_running = {nullptr, 0, offsetof(ptx2cpu_block, c
 
 namespace ptx2cpu::rt {
 
-bool ListsForDebugger() {
-  static const bool wanted = [] {
-    const char* text = std::getenv("PTX2CPU_GDB");
-    return text != nullptr && std::string_view(text) == "1";
-  }();
-  return wanted;
-}
+namespace {
+
+// No variables of functions, whose guards a fork in the midst of another thread's first call leaves held.
+const bool is_debugged = [] {
+  const char* text = std::getenv("PTX2CPU_GDB");
+  return text != nullptr && std::string_view(text) == "1";
+}();
+constinit std::mutex listing;
+
+}  // namespace
+
+bool ListsForDebugger() { return is_debugged; }
 
 void ListForDebugger(const void* const* landing, uint64_t block) {
-  static auto* const mutex = new std::mutex;  // threads begin until the process ends
-  const std::lock_guard lock(*mutex);
+  const std::lock_guard lock(listing);
   ptx2cpu_running.block = block;
   ptx2cpu_running.first = new ptx2cpu_running_thread{ptx2cpu_running.first, syscall(SYS_gettid), landing};
 }

@@ -19,7 +19,8 @@ std::set<std::string> InSources() {
   const std::regex local("^\\s+static\\s+(?!const\\b|constexpr\\b)[^()]*?(\\w+)\\s*(?:=|\\{|;)");
   // A definition outside of functions: a type that is not constant, names, first values.
   const std::regex global(
-      "^(?!const|using|namespace|extern|typedef|__extension__|return|struct|class|enum|union|template|friend|"
+      "^(?!const\\b|constexpr|using|namespace|extern|typedef|__extension__|return|struct|class|enum|union|"
+      "template|friend|"
       "inline const|inline void\\* const|static const|thread_local)(?:[A-Za-z_][\\w:]*(?:<[^;=]*>)?[ *&]+)+"
       "(\\w+)(?:\\[[^\\]]*(?:\\([^)]*\\))?\\])?((?:\\s*(?:=|,|\\{)[^()]*)?);$");
   // The same with a call for its first value, where the type shows that it is no function.
