@@ -144,8 +144,9 @@ class Interchanger {
     return count == 1;
   }
 
-  // Every branch that decides whether the loop is reached is uniform, but for one that skips it.
-  bool AllCome(ThreadLoop& loop) const {
+  // Whether each branch that decides whether the loop is reached is uniform, or one that may part threads.
+  template <typename MayPart>
+  bool AllReach(const ThreadLoop& loop, MayPart may_part) const {
     std::vector<uint32_t> found{loop.header.index};
     std::vector<bool> seen(g_.size());
     for (size_t i = 0; i < found.size(); ++i) {
@@ -153,11 +154,15 @@ class Interchanger {
         if (branch == loop.latch.index || seen[branch]) continue;
         seen[branch] = true;
         found.push_back(branch);
-        if (uniformity_.BranchUniformAt({branch}, Level::kBlock)) continue;
-        if (loop.guard.valid() || !IsGuard(loop, {branch})) return false;
+        if (!uniformity_.BranchUniformAt({branch}, Level::kBlock) && !may_part(BlockId{branch})) return false;
       }
     }
     return true;
+  }
+
+  // All branches are uniform, but for one that skips the loop.
+  bool AllCome(ThreadLoop& loop) const {
+    return AllReach(loop, [&](BlockId branch) { return !loop.guard.valid() && IsGuard(loop, branch); });
   }
 
   // From the branch, nothing but pure code leads to the loop, and its other edge leads to where the loop
@@ -222,20 +227,9 @@ class Interchanger {
 
   // Every branch that decides whether the loop is reached is uniform, or leads to the thread's end.
   bool AllComeOrEnd(const ThreadLoop& loop) const {
-    std::vector<uint32_t> found{loop.header.index};
-    std::vector<bool> seen(g_.size());
-    for (size_t i = 0; i < found.size(); ++i) {
-      for (uint32_t branch : dependence_.sources[found[i]]) {
-        if (branch == loop.latch.index || seen[branch]) continue;
-        seen[branch] = true;
-        found.push_back(branch);
-        if (uniformity_.BranchUniformAt({branch}, Level::kBlock)) continue;
-        if (std::ranges::none_of(f_.successors({branch}),
-                                 [&](const ir::Edge& edge) { return Ends(edge.to); }))
-          return false;
-      }
-    }
-    return true;
+    return AllReach(loop, [&](BlockId branch) {
+      return std::ranges::any_of(f_.successors(branch), [&](const ir::Edge& edge) { return Ends(edge.to); });
+    });
   }
 
   // The thread ends without coming to another branch or a barrier.

@@ -1,7 +1,6 @@
 // Launches of a recording, run again without their program.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
