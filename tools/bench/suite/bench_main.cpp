@@ -164,6 +164,9 @@ Status Run(int count, char** arguments) {
     }
     return {};
   }
+  if (options.all && std::thread::hardware_concurrency() > 1 && OpenMpThreads(0) == 1)
+    fmt::print(stderr,
+               "bench: built without OpenMP's library (Debian: libomp-19-dev): C++ runs on one thread\n");
   Report report{.machine = Machine() + (options.note.empty() ? "" : "; " + options.note),
                 .date = Today(),
                 .command = options.command,
