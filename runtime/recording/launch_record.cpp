@@ -1,5 +1,7 @@
 #include "runtime/recording/launch_record.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <istream>
@@ -47,12 +49,12 @@ std::string Decoded(std::string_view text) {
 }
 
 // Numbers; runs of one number as NxCOUNT.
-void AppendNumbers(std::ostream& out, const std::vector<uint32_t>& numbers) {
+void AppendNumbers(std::string& out, const std::vector<uint32_t>& numbers) {
   for (size_t i = 0; i < numbers.size();) {
     size_t end = i + 1;
     while (end < numbers.size() && numbers[end] == numbers[i]) ++end;
-    out << ' ' << numbers[i];
-    if (end - i > 1) out << 'x' << end - i;
+    out += fmt::format(" {}", numbers[i]);
+    if (end - i > 1) out += fmt::format("x{}", end - i);
     i = end;
   }
 }
@@ -76,9 +78,7 @@ std::string Rest(std::istream& in) {
 
 bool ReadExtent(std::istream& in, Dim3& extent) { return !!(in >> extent.x >> extent.y >> extent.z); }
 
-std::ostream& operator<<(std::ostream& out, const Dim3& extent) {
-  return out << extent.x << ' ' << extent.y << ' ' << extent.z;
-}
+std::string Written(const Dim3& extent) { return fmt::format("{} {} {}", extent.x, extent.y, extent.z); }
 
 bool ReadParameters(std::istream& in, std::vector<std::byte>& bytes) {
   std::string text;
@@ -135,34 +135,35 @@ std::string FirstLines(const std::string& program) {
 }
 
 std::string Lines(const ModuleRecord& module) {
-  std::ostringstream out;
-  out << "source " << module.number << ' ' << module.contract << '\n';
-  for (const std::string& name : module.names) out << "text " << Encoded(name) << '\n';
-  return std::move(out).str();
+  std::string out = fmt::format("source {} {:d}\n", module.number, module.contract);
+  for (const std::string& name : module.names) out += "text " + Encoded(name) + '\n';
+  return out;
 }
 
+// Through fmt, not through streams, which write numbers as the program's locale has them.
 std::string Lines(const LaunchRecord& launch) {
-  std::ostringstream out;
-  out << "launch " << launch.number << "\nkernel " << Encoded(launch.kernel) << "\nmodule " << launch.module
-      << "\ngrid " << launch.shape.grid << "\nblock " << launch.shape.block << "\ncluster "
-      << launch.shape.cluster << "\nshared " << launch.shape.dynamic_shared_bytes << "\ncooperative "
-      << launch.cooperative << "\nparameters ";
+  const LaunchShape& shape = launch.shape;
+  std::string out = fmt::format(
+      "launch {}\nkernel {}\nmodule {}\ngrid {}\nblock {}\ncluster {}\nshared {}\ncooperative "
+      "{:d}\nparameters ",
+      launch.number, Encoded(launch.kernel), launch.module, Written(shape.grid), Written(shape.block),
+      Written(shape.cluster), shape.dynamic_shared_bytes, launch.cooperative);
   for (const std::byte byte : launch.parameters)
-    out << kDigits[std::to_integer<unsigned>(byte) / 16] << kDigits[std::to_integer<unsigned>(byte) % 16];
-  out << '\n';
+    out += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  out += '\n';
   for (const NamedPlace& place : launch.places)
-    out << "place " << std::hex << place.address << std::dec << ' ' << Encoded(place.name) << '\n';
+    out += fmt::format("place {:x} {}\n", place.address, Encoded(place.name));
   for (const Area& area : launch.areas) {
-    out << "area " << std::hex << area.address << std::dec << ' ' << area.bytes << ' ' << area.order << ' '
-        << Encoded(area.what) << "\nbefore";
+    out +=
+        fmt::format("area {:x} {} {} {}\nbefore", area.address, area.bytes, area.order, Encoded(area.what));
     AppendNumbers(out, area.before);
-    out << "\nafter";
+    out += "\nafter";
     AppendNumbers(out, area.after);
-    out << '\n';
+    out += '\n';
   }
-  if (!launch.error.empty()) out << "error " << Encoded(launch.error) << '\n';
-  out << "end\n";
-  return std::move(out).str();
+  if (!launch.error.empty()) out += fmt::format("error {}\n", Encoded(launch.error));
+  out += "end\n";
+  return out;
 }
 
 Result<Records> ReadRecords(std::istream& in) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <locale>
 #include <sstream>
 
 #include "runtime/recording/compare.h"
@@ -104,6 +105,28 @@ TEST_CASE("recording: launches, modules and memory are read as they were written
   CHECK(Good(ContentsOf(reader.blocks(), launch.areas[0], launch.areas[0].before)) == large);
   // Only hashed, but the next launch began with it.
   CHECK(Good(ContentsOf(reader.blocks(), launch.areas[1], launch.areas[1].after)) == changed);
+}
+
+TEST_CASE("recording: numbers are written alike under any locale of the program") {
+  struct Grouping : std::numpunct<char> {
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  const Folder folder;
+  const auto contents = Numbered(4321, 5);
+  const std::locale before = std::locale::global(std::locale(std::locale(), new Grouping));
+  {
+    Writer writer = Good(Writer::Make(folder.path, "program"));
+    Good(writer.AddLaunch(LaunchOf(writer, 1234567, {contents}, {contents}, 0x7f0000000000)));
+  }
+  std::locale::global(before);  // as `ptx2cpu replay` has it
+  const Reader reader = Good(Reader::Open(folder.path));
+  REQUIRE(reader.records().launches.size() == 1);
+  const LaunchRecord& launch = reader.records().launches[0];
+  CHECK(launch.number == 1234567);
+  REQUIRE(launch.areas.size() == 1);
+  CHECK(launch.areas[0].bytes == 4321);
+  CHECK(Good(ContentsOf(reader.blocks(), launch.areas[0], launch.areas[0].before)) == contents);
 }
 
 TEST_CASE("recording: equal blocks are stored once") {
