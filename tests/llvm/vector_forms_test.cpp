@@ -160,6 +160,60 @@ DONE:
   CHECK_FALSE(Has(CodeOf(sum("1", false)), "llvm.prefetch"));  // by the block: in the order of memory
 }
 
+TEST_CASE("a block that reads rows of a matrix in each trip prefetches those of the next one", "[forms]") {
+  // Blocks of 32 x 8 sum up words of a column of tiles, which lie `stride` words apart.
+  auto tiles = [](const std::string& stride, const std::string& shape) {
+    return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+.reqntid )" +
+           shape +
+           R"(
+{
+  .reg .pred %p; .reg .b32 %n, %k, %x, %y, %row, %at, %mine, %other, %v, %sum; .reg .b64 %in, %out, %d;
+  .shared .align 4 .b8 tile[1024];
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %x, %tid.x;
+  mov.u32 %y, %tid.y;
+  shl.b32 %at, %y, 5;
+  add.u32 %at, %at, %x;
+  shl.b32 %at, %at, 2;
+  mov.u32 %mine, tile;
+  add.u32 %mine, %mine, %at;
+  shl.b32 %other, %x, 2;
+  add.u32 %other, %other, 128;
+  mov.u32 %v, tile;
+  add.u32 %other, %other, %v;
+  mov.u32 %sum, 0;
+  mov.u32 %k, 0;
+AGAIN:
+  add.u32 %row, %k, %y;
+  mad.lo.u32 %row, %row, )" +
+           stride + R"(, %x;
+  mul.wide.u32 %d, %row, 4;
+  add.u64 %d, %d, %in;
+  ld.global.u32 %v, [%d];
+  st.shared.u32 [%mine], %v;
+  bar.sync 0;
+  ld.shared.u32 %v, [%other];
+  add.u32 %sum, %sum, %v;
+  bar.sync 0;
+  add.u32 %k, %k, 8;
+  setp.lt.u32 %p, %k, %n;
+  @%p bra AGAIN;
+  cvt.u64.u32 %d, %at;
+  add.u64 %d, %d, %out;
+  st.global.u32 [%d], %sum;
+  ret;
+}
+)";
+  };
+  CHECK(Has(CodeOf(tiles("%n", "32, 8")), "llvm.prefetch"));
+  CHECK(Has(CodeOf(tiles("4096", "32, 8")), "llvm.prefetch"));
+  CHECK_FALSE(Has(CodeOf(tiles("%n", "32")), "llvm.prefetch"));  // one row
+}
+
 TEST_CASE("a loop that mostly consists of atomics is a loop over lanes", "[forms]") {
   const std::string count =
       "  and.b32 %v, %v, 60;\n  cvt.u64.u32 %in, %v;\n  add.s64 %in, %in, %out;\n"

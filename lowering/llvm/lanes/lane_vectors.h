@@ -155,6 +155,10 @@ class LaneVectors {
   llvm::Value* AtBlockLevel(ir::ValueId id, ValueMap::Overrides& values);
   llvm::Value* SameEverywhere(ir::ValueId id);
   llvm::Value* GoesOn(ir::BlockId head, unsigned trips);
+  llvm::Value* BytesOf(ir::ValueId step, int64_t factor, std::span<const ir::ValueId> factors,
+                       unsigned trips);
+  void PrefetchLines(llvm::Value* pointer, unsigned length);
+  void PrefetchNextRows(llvm::Value* pointer, const ir::Inst& load, unsigned length);
   void PrefetchLaterTrips(const ir::Inst& load, llvm::Value* pointer);
   void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   // strided.cpp: where the elements of a kStrided access are in its run of memory.

@@ -9,6 +9,12 @@
 //
 //   for trip n: for lanes: v = x[n * stride + lane ..]; update shared[v] lane by lane
 //   ->   the same, and prefetch x[(n + 4) * stride + lane ..]
+//
+// And where the threads of a block together read rows of a matrix, as products by tiles do: rows that are a
+// multiple of a page apart share few sets of a cache, and no processor foresees the first line of a page.
+//
+//   for trip k: for rows y: for lanes: tile[y][lane] = x[(k + y) * n + lane ..]; barrier; work on the tile
+//   ->   the same, and prefetch x[(k + step + y) * n + lane ..] where there is such a trip
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -111,7 +117,9 @@ bool DependsOnGrid(const ir::Function& f, ValueId id, int depth) {
 struct Counter {
   ValueId step;
   int64_t factor = 1;
+  std::vector<ValueId> factors = {};  // further ones
   std::optional<ValueId> param = {};  // none: a slot
+  ValueId now = {};                   // of a slot: what was read of it
 };
 
 std::optional<Counter> CounterIn(const ir::Function& f, ValueId id, int depth) {
@@ -120,7 +128,7 @@ std::optional<Counter> CounterIn(const ir::Function& f, ValueId id, int depth) {
   if (inst == nullptr) {
     if (const std::optional<ValueId> only = OnlyArgument(f, id)) return CounterIn(f, *only, depth - 1);
     const std::optional<ValueId> step = StepOfParam(f, id);
-    return step ? std::optional(Counter{*step, 1, id}) : std::nullopt;
+    return step ? std::optional(Counter{*step, 1, {}, id, {}}) : std::nullopt;
   }
   auto times = [&](ValueId value, int64_t factor) {
     auto counter = CounterIn(f, value, depth - 1);
@@ -129,7 +137,7 @@ std::optional<Counter> CounterIn(const ir::Function& f, ValueId id, int depth) {
   };
   if (inst->op == Opcode::kSlotLoad && f.slots[inst->attrs.index].shape == ir::Level::kBlock) {
     const std::optional<ValueId> step = StepOf(f, inst->attrs.index);
-    return step ? std::optional(Counter{*step}) : std::nullopt;
+    return step ? std::optional(Counter{*step, 1, {}, {}, id}) : std::nullopt;
   }
   if (inst->op == Opcode::kZext || inst->op == Opcode::kSext || inst->op == Opcode::kToGeneric ||
       inst->op == Opcode::kFromGeneric)
@@ -142,6 +150,11 @@ std::optional<Counter> CounterIn(const ir::Function& f, ValueId id, int depth) {
     for (size_t i = 0; i < 2; ++i) {
       if (const auto factor = ConstantOf(f, inst->operands[i])) return times(inst->operands[1 - i], *factor);
     }
+    auto first = times(inst->operands[0], 1), second = times(inst->operands[1], 1);
+    if (first.has_value() == second.has_value()) return std::nullopt;
+    auto& counter = first ? first : second;
+    counter->factors.push_back(inst->operands[first ? 1 : 0]);
+    return counter;
   }
   if (inst->op == Opcode::kAdd) {
     const auto first = times(inst->operands[0], 1), second = times(inst->operands[1], 1);
@@ -168,6 +181,22 @@ std::optional<Test> TestOf(const ir::Function& f, ir::BlockId head) {
           std::ranges::find(sum->operands, *step) != sum->operands.end())
         return Test{param, *step, inst.operands[1]};
     }
+  }
+  return std::nullopt;
+}
+
+// The bound of a loop whose counter is a slot: what the sum of the slot and its step is compared with.
+std::optional<ValueId> BoundOfSlot(const ir::Function& f, const Counter& counter) {
+  const uint32_t slot = DefinitionOf(f, counter.now)->attrs.index;
+  for (const ir::Inst& inst : f.insts) {
+    if (!inst.block.valid() || inst.op != Opcode::kIcmp) continue;
+    const ir::Inst* sum = DefinitionOf(f, inst.operands[0]);
+    if (sum == nullptr || sum->op != Opcode::kAdd) continue;
+    if (std::ranges::any_of(sum->operands, [&](ValueId operand) {
+          const ir::Inst* old = DefinitionOf(f, operand);
+          return old != nullptr && old->op == Opcode::kSlotLoad && old->attrs.index == slot;
+        }))
+      return inst.operands[1];
   }
   return std::nullopt;
 }
@@ -219,6 +248,42 @@ Value LaneVectors::GoesOn(ir::BlockId head, unsigned trips) {
   return b.CreateICmpULT(b.CreateAdd(first, b.CreateMul(step, Literal(step, trips))), bound);
 }
 
+// By how many bytes the counter's steps move an address in so many trips; null: unknown.
+Value LaneVectors::BytesOf(ValueId step, int64_t factor, std::span<const ValueId> factors, unsigned trips) {
+  Value bytes = b.getInt64(static_cast<uint64_t>(factor * trips));
+  auto multiply = [&](ValueId by) {
+    Value value = SameEverywhere(by);
+    if (value == nullptr) return false;
+    bytes = b.CreateMul(bytes, b.CreateSExtOrTrunc(value, b.getInt64Ty()));
+    return true;
+  };
+  return multiply(step) && std::ranges::all_of(factors, multiply) ? bytes : nullptr;
+}
+
+void LaneVectors::PrefetchLines(Value pointer, unsigned length) {
+  for (unsigned line = 0; line < length; line += 64) {
+    Value at = b.CreateConstGEP1_64(b.getInt8Ty(), pointer, line);
+    b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                      {at, b.getInt32(0), b.getInt32(3), b.getInt32(1)});
+  }
+}
+
+// Without a branch: after the last trip it is what was just read.
+void LaneVectors::PrefetchNextRows(Value pointer, const ir::Inst& load, unsigned length) {
+  const auto counter = CounterIn(f, load.operands[0], kDepth);
+  const auto bound = BoundOfSlot(f, *counter);
+  Value bytes = BytesOf(counter->step, counter->factor, counter->factors, 1);
+  if (!bound || bytes == nullptr) return;
+  const ShapedValue now = e.values.Shaped(counter->now);
+  Value first = now.first != nullptr ? now.first : now.value;
+  Value step = SameEverywhere(counter->step), last = SameEverywhere(*bound);
+  if (first == nullptr || step == nullptr || last == nullptr) return;
+  if (first->getType() != last->getType() || first->getType() != step->getType()) return;
+  Value goes_on = b.CreateICmpULT(b.CreateAdd(first, step), last);
+  bytes = b.CreateSelect(goes_on, bytes, b.getInt64(0));
+  PrefetchLines(b.CreateGEP(b.getInt8Ty(), pointer, bytes), length);
+}
+
 void LaneVectors::PrefetchLaterTrips(const ir::Inst& load, Value pointer) {
   if (load.attrs.space != ir::Space::kGlobal) return;
   const auto counter = CounterIn(f, load.operands[0], kDepth);
@@ -232,13 +297,12 @@ void LaneVectors::PrefetchLaterTrips(const ir::Inst& load, Value pointer) {
     goes_on = GoesOn(f.at_value(*counter->param).block, trips);
     if (goes_on == nullptr) return;
   } else if (is_wide_ || !WorksLaneByLane()) {
-    return;
+    const bool reads_rows = f.required_threads[0] >= width_ && f.required_threads[1] > 1;
+    return reads_rows ? PrefetchNextRows(pointer, load, length) : void();
   }
-  Value step = SameEverywhere(counter->step);
-  if (step == nullptr) return;
-  step = b.CreateSExtOrTrunc(step, b.getInt64Ty());
-  const auto bytes = static_cast<uint64_t>(counter->factor * trips);
-  Value later = b.CreateGEP(b.getInt8Ty(), pointer, b.CreateMul(step, b.getInt64(bytes)));
+  Value bytes = BytesOf(counter->step, counter->factor, counter->factors, trips);
+  if (bytes == nullptr) return;
+  Value later = b.CreateGEP(b.getInt8Ty(), pointer, bytes);
   llvm::BasicBlock* after = nullptr;
   if (goes_on != nullptr) {
     llvm::BasicBlock* prefetch = e.body.NewBlock("prefetch");
@@ -246,11 +310,7 @@ void LaneVectors::PrefetchLaterTrips(const ir::Inst& load, Value pointer) {
     b.CreateCondBr(goes_on, prefetch, after);
     b.SetInsertPoint(prefetch);
   }
-  for (unsigned line = 0; line < length; line += 64) {
-    Value at = b.CreateConstGEP1_64(b.getInt8Ty(), later, line);
-    b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                      {at, b.getInt32(0), b.getInt32(3), b.getInt32(1)});
-  }
+  PrefetchLines(later, length);
   if (after == nullptr) return;
   b.CreateBr(after);
   b.SetInsertPoint(after);
