@@ -1,25 +1,18 @@
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "ptx-parser/fatbin/fatbin.h"
+#include "ptx-parser/fatbin/file_error.h"
 #include "ptx-parser/fatbin/guard.h"
 
 namespace ptx2cpu::ptx {
 namespace {
 
 constexpr uint64_t kMaxPipe = uint64_t{4} << 30;  // bytes taken from a file that cannot be mapped
-
-Error FileError(const std::filesystem::path& path, std::string_view what, int number) {
-  return {.code = ErrorCode::kFile,
-          .message = fmt::format("cannot {}: {}", what, std::strerror(number)),
-          .at = {.file = path.string()}};
-}
 
 class Descriptor {
  public:
@@ -45,19 +38,19 @@ Result<FileBytes> ReadStream(int fd, const std::filesystem::path& path) {
   constexpr size_t kStep = size_t{1} << 20;
   while (true) {
     const size_t had = buffer->size();
-    if (had > kMaxPipe) return Fail(FileError(path, "read so much from a stream", EFBIG));
+    if (had > kMaxPipe) return Fail(fatbin::FileError(path, "read so much from a stream", EFBIG));
     buffer->resize(had + kStep);
     const ssize_t got = ::read(fd, buffer->data() + had, kStep);
     buffer->resize(had + (got > 0 ? static_cast<size_t>(got) : 0));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Fail(FileError(path, "read", errno));
+    if (got < 0) return Fail(fatbin::FileError(path, "read", errno));
     if (got == 0) return FileBytes{*buffer, buffer};
   }
 }
 
 Result<FileBytes> MapFile(int fd, size_t size, const std::filesystem::path& path) {
   void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (address == MAP_FAILED) return Fail(FileError(path, "map", errno));
+  if (address == MAP_FAILED) return Fail(fatbin::FileError(path, "map", errno));
   std::shared_ptr<const void> storage(
       address, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
   ::madvise(address, size, MADV_SEQUENTIAL);
@@ -66,10 +59,10 @@ Result<FileBytes> MapFile(int fd, size_t size, const std::filesystem::path& path
 
 Result<FileBytes> ReadFile(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return Fail(FileError(path, "open", errno));
+  if (file.get() < 0) return Fail(fatbin::FileError(path, "open", errno));
   struct stat status = {};
-  if (::fstat(file.get(), &status) != 0) return Fail(FileError(path, "examine", errno));
-  if (S_ISDIR(status.st_mode)) return Fail(FileError(path, "read", EISDIR));
+  if (::fstat(file.get(), &status) != 0) return Fail(fatbin::FileError(path, "examine", errno));
+  if (S_ISDIR(status.st_mode)) return Fail(fatbin::FileError(path, "read", EISDIR));
   if (S_ISREG(status.st_mode) && status.st_size > 0) {
     return MapFile(file.get(), static_cast<size_t>(status.st_size), path);
   }

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "ptx-parser/fatbin/fatbin.h"
+#include "ptx-parser/fatbin/file_error.h"
 #include "ptx-parser/fatbin/guard.h"
 #include "ptx-parser/fatbin/printable.h"
 
@@ -17,12 +18,6 @@ namespace ptx2cpu::ptx {
 namespace {
 
 namespace fs = std::filesystem;
-
-Error FileError(const fs::path& path, std::string_view what, int number) {
-  return {.code = ErrorCode::kFile,
-          .message = fmt::format("cannot {}: {}", what, std::strerror(number)),
-          .at = {.file = path.string()}};
-}
 
 // Temporary files of one call; those not committed are removed, and so is a folder that this call made.
 class Batch {
@@ -46,9 +41,9 @@ class Batch {
       chain.push_back(missing);
     for (auto folder = chain.rbegin(); folder != chain.rend(); ++folder) {
       if (fs::create_directory(*folder, problem)) made_.push_back(*folder);
-      if (problem) return Fail(FileError(*folder, "make the folder", problem.value()));
+      if (problem) return Fail(fatbin::FileError(*folder, "make the folder", problem.value()));
     }
-    if (!fs::is_directory(dir, problem)) return Fail(FileError(dir, "write into it", ENOTDIR));
+    if (!fs::is_directory(dir, problem)) return Fail(fatbin::FileError(dir, "write into it", ENOTDIR));
     return {};
   }
 
@@ -56,12 +51,12 @@ class Batch {
     fs::path temporary =
         target.parent_path() / fmt::format(".{}.{}.part", target.filename().string(), ::getpid());
     std::FILE* const file = std::fopen(temporary.c_str(), "wbx");
-    if (file == nullptr) return Fail(FileError(temporary, "create", errno));
+    if (file == nullptr) return Fail(fatbin::FileError(temporary, "create", errno));
     files_.emplace_back(target, temporary);
     const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
     const int write_error = errno;
-    if (std::fclose(file) != 0) return Fail(FileError(temporary, "write", errno));
-    if (!written) return Fail(FileError(temporary, "write", write_error));
+    if (std::fclose(file) != 0) return Fail(fatbin::FileError(temporary, "write", errno));
+    if (!written) return Fail(fatbin::FileError(temporary, "write", write_error));
     return {};
   }
 
@@ -73,7 +68,7 @@ class Batch {
       if (problem) {
         std::error_code ignored;
         for (const fs::path& renamed : done) fs::remove(renamed, ignored);
-        return Fail(FileError(target, "write", problem.value()));
+        return Fail(fatbin::FileError(target, "write", problem.value()));
       }
       done.push_back(target);
     }

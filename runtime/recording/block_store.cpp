@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "runtime/recording/hexadecimal.h"
+
 namespace ptx2cpu::rt::recording {
 
 namespace {
@@ -20,15 +22,10 @@ std::string_view Text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-int DigitOf(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool ParseDigest(std::string_view text, Digest& digest) {
   if (text.size() != 2 * digest.size()) return false;
   for (size_t i = 0; i < digest.size(); ++i) {
-    const int high = DigitOf(text[2 * i]), low = DigitOf(text[2 * i + 1]);
+    const int high = HexDigit(text[2 * i]), low = HexDigit(text[2 * i + 1]);
     if (high < 0 || low < 0) return false;
     digest[i] = static_cast<uint8_t>(high * 16 + low);
   }

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/recording/hexadecimal.h"
+
 namespace ptx2cpu::rt::recording {
 
 namespace {
@@ -30,16 +32,11 @@ std::string Encoded(std::string_view text) {
   return out;
 }
 
-int DigitOf(char c) {
-  const auto at = std::string_view(kDigits).find(c);
-  return at == std::string_view::npos ? -1 : static_cast<int>(at);
-}
-
 std::string Decoded(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && DigitOf(text[i + 1]) >= 0 && DigitOf(text[i + 2]) >= 0) {
-      out += static_cast<char>(DigitOf(text[i + 1]) * 16 + DigitOf(text[i + 2]));
+    if (text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 && HexDigit(text[i + 2]) >= 0) {
+      out += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
       i += 2;
     } else {
       out += text[i];
@@ -85,7 +82,7 @@ bool ReadParameters(std::istream& in, std::vector<std::byte>& bytes) {
   in >> text;
   if (text.size() % 2 != 0) return false;
   for (size_t i = 0; i < text.size(); i += 2) {
-    const int high = DigitOf(text[i]), low = DigitOf(text[i + 1]);
+    const int high = HexDigit(text[i]), low = HexDigit(text[i + 1]);
     if (high < 0 || low < 0) return false;
     bytes.push_back(static_cast<std::byte>(high * 16 + low));
   }

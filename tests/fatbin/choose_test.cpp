@@ -2,16 +2,11 @@
 #include <catch2/catch.hpp>
 
 #include "ptx-parser/fatbin/fatbin.h"
+#include "tests/fatbin/extracted.h"
 #include "tests/fatbin/file_builder.h"
 
 namespace ptx2cpu::fatbin_test {
 namespace {
-
-ptx::Extraction Extracted(const std::string& bytes) {
-  auto extraction = ptx::ExtractOwned(bytes, "program");
-  if (!extraction) FAIL(extraction.error().Render());
-  return *std::move(extraction);
-}
 
 std::string ChosenTarget(const std::string& bytes, ptx::Device device) {
   const auto extraction = Extracted(bytes);

@@ -2,18 +2,13 @@
 #include <catch2/catch.hpp>
 
 #include "ptx-parser/fatbin/fatbin.h"
+#include "tests/fatbin/extracted.h"
 #include "tests/fatbin/file_builder.h"
 
 namespace ptx2cpu::fatbin_test {
 namespace {
 
 using ptx::Image;
-
-ptx::Extraction Extracted(const std::string& bytes, std::string name = "file") {
-  auto extraction = ptx::ExtractOwned(bytes, std::move(name));
-  if (!extraction) FAIL(extraction.error().Render());
-  return *std::move(extraction);
-}
 
 std::string Decoded(const Image& image) {
   auto text = image.Decode();
@@ -29,7 +24,7 @@ TEST_CASE("stored, LZ4 and zstd images decode to the same text") {
   CHECK(extraction.file_kind == ptx::Extraction::FileKind::kFatbin);
   REQUIRE(extraction.containers.size() == 1);
   CHECK(extraction.containers[0].size == file.size());
-  CHECK(extraction.containers[0].Where() == "file");
+  CHECK(extraction.containers[0].Where() == "program");
   const auto& images = extraction.containers[0].images;
   REQUIRE(images.size() == 3);
   CHECK(images[0].compression == Image::Compression::kNone);

@@ -8,18 +8,13 @@
 #include "ptx-parser/fatbin/fatbin.h"
 #include "ptx-parser/fatbin/json_writer.h"
 #include "ptx-parser/fatbin/printable.h"
+#include "tests/fatbin/extracted.h"
 #include "tests/fatbin/file_builder.h"
 
 namespace ptx2cpu::fatbin_test {
 namespace {
 
 namespace fs = std::filesystem;
-
-ptx::Extraction Extracted(const std::string& bytes, std::string name = "program") {
-  auto extraction = ptx::ExtractOwned(bytes, std::move(name));
-  if (!extraction) FAIL(extraction.error().Render());
-  return *std::move(extraction);
-}
 
 // A folder that goes away with the test.
 class TemporaryFolder {

@@ -5,18 +5,13 @@
 #include <random>
 
 #include "ptx-parser/fatbin/fatbin.h"
+#include "tests/fatbin/extracted.h"
 #include "tests/fatbin/file_builder.h"
 
 namespace ptx2cpu::fatbin_test {
 namespace {
 
 using ptx::Image;
-
-ptx::Extraction Extracted(const std::string& bytes, std::string name = "program") {
-  auto extraction = ptx::ExtractOwned(bytes, std::move(name));
-  if (!extraction) FAIL(extraction.error().Render());
-  return *std::move(extraction);
-}
 
 const Image& ImageAt(const ptx::Extraction& extraction, size_t index) {
   return extraction.containers.at(index).images.at(0);

@@ -1,0 +1,12 @@
+// Hexadecimal digits in the files of a recording.
+#pragma once
+
+namespace ptx2cpu::rt::recording {
+
+// Its value; -1 for what is no digit that this project writes.
+inline int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+}  // namespace ptx2cpu::rt::recording
