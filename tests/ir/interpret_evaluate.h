@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <catch2/catch.hpp>  // before ir/result.h, which leaves Catch's CHECK as it is
 #include <cstring>
 #include <string>
 #include <vector>
@@ -10,8 +11,6 @@
 #include "ir/interpret/interpret.h"
 #include "ir/text/text.h"
 #include "ir/verify/verify.h"
-#undef CHECK  // of ir/result.h; here it is Catch's
-#include <catch2/catch.hpp>
 
 namespace ptx2cpu::ir::interpret_test {
 

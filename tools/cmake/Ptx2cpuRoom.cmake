@@ -1,5 +1,6 @@
-# ptx2cpu_room(NAME [TOGETHER] [DIR sub] [ROOMS sub...] [DEPENDS libs...] [EXCLUDE regex]): one static library from the *.cpp of a
-# folder and of the named folders in it. TOGETHER: names of its files' own differ, so that PTX2CPU_UNITY may join sources.
+# ptx2cpu_room(NAME [DIR sub] [ROOMS sub...] [DEPENDS libs...] [EXCLUDE regex] [PRECOMPILE headers...]): one static library from the
+# *.cpp of a folder and of the named folders in it. PRECOMPILE: headers that nearly all of its sources read. Headers take two thirds of
+# a source's time; precompiled, they are read once for a room. Each source still includes what it uses (tools/check-tidy).
 # Every room compiles with the same warnings and sees includes as "room/file.h" from the root.
 add_library(ptx2cpu_options INTERFACE)
 target_include_directories(ptx2cpu_options INTERFACE
@@ -15,17 +16,19 @@ if(PTX2CPU_FUZZ)
   target_compile_options(ptx2cpu_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# Most of the time of a unit goes into the headers of the standard library, fmt and LLVM. Sources of one target that are compiled
-# together read them once: a change of a header of ir costs less than half of the processor time.
-set(PTX2CPU_UNITY 0 CACHE STRING "How many sources of a room are compiled together; 0: each on its own")
-function(ptx2cpu_together target)
-  if(PTX2CPU_UNITY GREATER 1)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${PTX2CPU_UNITY})
+# ptx2cpu_precompile(TARGET header...). Clang must not compare the headers' times with those it saw: a file that ccache kept has the
+# times of another checkout.
+function(ptx2cpu_precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
   endif()
 endfunction()
+# Headers of the libraries that most sources of the compiler's rooms read.
+set(ptx2cpu_plain_headers <algorithm> <functional> <map> <optional> <span> <string> <unordered_map> <vector> <fmt/format.h>)
 
 function(ptx2cpu_room name)
-  cmake_parse_arguments(ROOM "TOGETHER" "DIR;EXCLUDE" "ROOMS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "DIR;EXCLUDE" "ROOMS;DEPENDS;PRECOMPILE" ${ARGN})
   set(dir ${CMAKE_CURRENT_SOURCE_DIR})
   if(ROOM_DIR)
     set(dir ${dir}/${ROOM_DIR})
@@ -44,8 +47,8 @@ function(ptx2cpu_room name)
   else()
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC ptx2cpu_options ${ROOM_DEPENDS})
-    if(ROOM_TOGETHER)
-      ptx2cpu_together(${name})
+    if(ROOM_PRECOMPILE)
+      ptx2cpu_precompile(${name} ${ROOM_PRECOMPILE})
     endif()
   endif()
 endfunction()
