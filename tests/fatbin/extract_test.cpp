@@ -20,11 +20,11 @@ TEST_CASE("stored, LZ4 and zstd images decode to the same text") {
   const std::string text = SamplePtx({"alpha", "beta"});
   const std::string file = BuildContainer({PtxSpec({"alpha", "beta"}), PtxSpec({"alpha", "beta"}, 80, kLz4),
                                            PtxSpec({"alpha", "beta"}, 80, kZstd)});
-  const auto extraction = Extracted(file);
+  const auto extraction = Extracted(file, "file");
   CHECK(extraction.file_kind == ptx::Extraction::FileKind::kFatbin);
   REQUIRE(extraction.containers.size() == 1);
   CHECK(extraction.containers[0].size == file.size());
-  CHECK(extraction.containers[0].Where() == "program");
+  CHECK(extraction.containers[0].Where() == "file");
   const auto& images = extraction.containers[0].images;
   REQUIRE(images.size() == 3);
   CHECK(images[0].compression == Image::Compression::kNone);
