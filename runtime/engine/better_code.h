@@ -21,8 +21,8 @@ class BetterCode final : public LaterCode {
  public:
   using Compile = std::function<void(const std::atomic<bool>& stop)>;
 
-  // `code`: where the better code is put. `expected_nanoseconds`: what compiling takes, about.
-  // `for_many_blocks`: launches of few blocks wait for the better code.
+  // `code`: where the better code is put; null there: other code runs until then. `expected_nanoseconds`:
+  // what compiling takes, about. `for_many_blocks`: launches of few blocks wait for the better code.
   BetterCode(const std::atomic<const ptx2cpu_kernel*>& code, Compile compile, int64_t expected_nanoseconds,
              bool for_many_blocks = false)
       : code_(code),

@@ -107,6 +107,10 @@ bool KernelCompiler::IsKept(const CompileRequest& request) {
          (options_.cache->Has(keys.quick) || (request.many_blocks && options_.cache->Has(keys.many_blocks)));
 }
 
+bool KernelCompiler::IsBestKept(const CompileRequest& request) {
+  return options_.cache != nullptr && !RemarksWanted() && options_.cache->Has(KeysOf(request).full);
+}
+
 void KernelCompiler::Keep(const Digest& key, const lowering::KernelImage* image) const {
   if (options_.cache == nullptr) return;
   options_.cache->Keep(key, image == nullptr ? std::string(1, kHasNone) : kHasImage + BytesOf(*image));

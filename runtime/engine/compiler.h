@@ -40,6 +40,8 @@ class KernelCompiler {
   Result<lowering::KernelImage> Describe(const std::string& kernel);
   // Whether the cache has what Compile would answer, of the quick tier at least.
   bool IsKept(const CompileRequest& request);
+  // Of the best tier.
+  bool IsBestKept(const CompileRequest& request);
 
  private:
   lowering::CodeOptions CodeOptionsOf(const CompileRequest& request) const;

@@ -99,15 +99,16 @@ Result<const KernelCode::Special*> KernelCode::MakeSpecial(const Wanted& wanted,
 Result<const ptx2cpu_kernel*> KernelCode::ForBlock(Dim3 block, uint64_t blocks) const {
   const bool many_blocks = KernelModule::AreMany(blocks);
   const ptx2cpu_kernel* code = TRY(Choose(block, many_blocks));
-  BetterCode* better = BetterThan(code);
+  BetterCode* better = BetterThan(code, block);
   if (better == nullptr) return code;
   if (!better->IsDue() && (many_blocks || !better->for_many_blocks())) return code;
   better->Obtain();
   return Choose(block, many_blocks);
 }
 
-// The better code that replaces this one; null: this is the best.
-BetterCode* KernelCode::BetterThan(const ptx2cpu_kernel* code) const {
+// The better code that replaces this one; null: this is the best. For the best that blocks of any shape have,
+// it is that of this shape, once that is compiled.
+BetterCode* KernelCode::BetterThan(const ptx2cpu_kernel* code, std::optional<Dim3> block) const {
   const auto replaces = [code](const CodeSlot& slot) {
     return slot.code.load(std::memory_order_acquire) == code && slot.better != nullptr &&
            !slot.better->is_over();
@@ -116,7 +117,12 @@ BetterCode* KernelCode::BetterThan(const ptx2cpu_kernel* code) const {
   for (const Special* node = specials_.load(std::memory_order_acquire); node != nullptr; node = node->next) {
     if (replaces(node->slot)) return node->slot.better.get();
   }
-  return nullptr;
+  if (!block || any_.code.load(std::memory_order_acquire) != code) return nullptr;
+  const Special* special = FindSpecial(*block, false);
+  const bool is_awaited = special != nullptr && special->slot.better != nullptr &&
+                          special->launches.load(std::memory_order_relaxed) >= kHotLaunches &&
+                          !special->slot.better->is_over();
+  return is_awaited ? special->slot.better.get() : nullptr;
 }
 
 Result<const ptx2cpu_kernel*> KernelCode::Choose(Dim3 block, bool many_blocks) const {
@@ -151,6 +157,7 @@ const ptx2cpu_kernel* KernelCode::WhenHot(Dim3 block, const ptx2cpu_kernel* any)
     if (special == nullptr) {
       if (special_count_ >= kMaxHot) return any;
       special = new Special{block, false, specials_.load()};
+      module_.PrepareShape(name_, block, special->slot);
       ++special_count_;
       specials_.store(special, std::memory_order_release);
     }
@@ -158,7 +165,7 @@ const ptx2cpu_kernel* KernelCode::WhenHot(Dim3 block, const ptx2cpu_kernel* any)
   if (const ptx2cpu_kernel* code = special->slot.code.load(std::memory_order_acquire)) return code;
   if (special->launches.load(std::memory_order_relaxed) < kHotLaunches &&
       special->launches.fetch_add(1, std::memory_order_relaxed) + 1 == kHotLaunches)
-    module_.ProvideLater(name_, block, special->slot);
+    module_.BeginShape(special->slot);
   return any;
 }
 

@@ -34,6 +34,8 @@ double MillisecondsSince(Clock::time_point start) {
 // launches have run the quick code for some time.
 constexpr double kKeptBetterMilliseconds = 300;
 constexpr int64_t kKeptBeginNanoseconds = 3'000'000;
+// What code for a shape takes, where only kept code for any shape was loaded: about.
+constexpr double kShapeMilliseconds = 300;
 
 // Blocks for each processor of which the last ones run better code than the first in any case: what a first
 // block takes more than a later one, which may be 20 times that, is lost once.
@@ -265,11 +267,21 @@ void KernelModule::Improve(CompileRequest request, const std::atomic<bool>& stop
   }));
 }
 
-void KernelModule::ProvideLater(const std::string& kernel, Dim3 block, CodeSlot& slot) {
-  if (!state_->options.specialise) return;
-  RunLater([this, kernel, block, &slot](const std::atomic<bool>& stop) {
-    Improve({.kernel = kernel, .block = block, .show_progress = false}, stop, slot);
-  });
+void KernelModule::PrepareShape(const std::string& kernel, Dim3 block, CodeSlot& slot) {
+  State& s = *state_;
+  if (!s.options.specialise) return;
+  const CompileRequest request{.kernel = kernel, .block = block, .show_progress = false};
+  const auto is_kept = Caught([&]() -> Result<bool> { return s.compiler.IsBestKept(request); });
+  const std::atomic<bool> never_stop = false;
+  if (is_kept && *is_kept) return Improve(request, never_stop, slot);
+  slot.better = std::make_unique<BetterCode>(
+      slot.code, [this, request, &slot](const std::atomic<bool>& stop) { Improve(request, stop, slot); },
+      static_cast<int64_t>(kShapeMilliseconds * 1e6));
+}
+
+void KernelModule::BeginShape(const CodeSlot& slot) {
+  if (slot.better == nullptr) return;
+  RunLater([better = slot.better.get()](const std::atomic<bool>& stop) { better->Run(stop); });
 }
 
 Result<std::vector<ModuleVariable>> KernelModule::Variables() { return TRY(state_->TheVariables())->list; }

@@ -60,13 +60,15 @@ class KernelCode {
   // The code for blocks of this shape. Where there is none for any shape yet, it is compiled for this one;
   // after two shapes, for any. Then: resumable code may have a better form when the shape is known: it is
   // compiled at the first call for a shape. Other code has full vectors and no tests then: a shape that is
-  // asked for again and again is compiled in the background, and later calls return that. Where launches have
-  // run quick code for as long as better code takes to compile, it is compiled at once.
-  // `blocks`: that the launch has; 1 where that is not known. A launch of many may begin with code that takes
-  // long for each.
+  // asked for again and again is compiled in the background, and later calls return that; what is kept of it
+  // is returned at once. Where launches have run quick code for as long as better code takes to compile, it
+  // is compiled at once. `blocks`: that the launch has; 1 where that is not known. A launch of many may begin
+  // with code that takes long for each.
   Result<const ptx2cpu_kernel*> ForBlock(Dim3 block, uint64_t blocks = 1) const;
-  // For launches of this code (LaunchOptions::later); null: it is final.
-  LaterCode* LaterThan(const ptx2cpu_kernel* code) const { return BetterThan(code); }
+  // For launches of this code (LaunchOptions::later), with blocks of this shape; null: it is final.
+  LaterCode* LaterThan(const ptx2cpu_kernel* code, std::optional<Dim3> block = std::nullopt) const {
+    return BetterThan(code, block);
+  }
   // `code`, or if it assumes aligned parameters and these are not: code that checks the addresses,
   // compiled at the first such call.
   Result<const ptx2cpu_kernel*> ForParameters(const ptx2cpu_kernel* code, Dim3 block,
@@ -92,7 +94,7 @@ class KernelCode {
   Result<const Special*> MakeSpecial(const Wanted& wanted, size_t most) const;
   Result<const ptx2cpu_kernel*> Choose(Dim3 block, bool many_blocks) const;
   Result<const ptx2cpu_kernel*> Choose(Dim3 block, const ptx2cpu_kernel* any, bool notes) const;
-  BetterCode* BetterThan(const ptx2cpu_kernel* code) const;
+  BetterCode* BetterThan(const ptx2cpu_kernel* code, std::optional<Dim3> block) const;
   Result<const ptx2cpu_kernel*> Noting(Dim3 block) const;
   const ptx2cpu_kernel* WhenHot(Dim3 block, const ptx2cpu_kernel* any) const;
 
@@ -165,8 +167,10 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   // Puts the code into `slot`, later the better one too: null where there is none for this block alone.
   // Whether it was kept.
   Result<bool> Provide(const std::string& kernel, const KernelCode::Wanted& wanted, CodeSlot& slot);
-  // The same with the best code, in the background, where `slot` has none so far.
-  void ProvideLater(const std::string& kernel, Dim3 block, CodeSlot& slot);
+  // Loads the best code for this shape if it is kept. Else `slot.better` will make it, once BeginShape has
+  // told the background to, or a launch finds it due; null where code for any shape is as good.
+  void PrepareShape(const std::string& kernel, Dim3 block, CodeSlot& slot);
+  void BeginShape(const CodeSlot& slot);
   Result<bool> ProvideHere(const std::string& kernel, const KernelCode::Wanted& wanted, CodeSlot& slot);
   void RunLater(std::function<void(const std::atomic<bool>& stop)> work);
   // The request's code replaces the slot's.

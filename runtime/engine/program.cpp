@@ -103,7 +103,8 @@ Status Kernel::LaunchPacked(const Shape& shape, std::span<const std::byte> buffe
     code =
         TRY(state_->code->ForParameters(code, {shape.block.x, shape.block.y, shape.block.z}, buffer.data()));
   }
-  rt::LaterCode* const later = state_->code->LaterThan(code);
+  rt::LaterCode* const later =
+      state_->code->LaterThan(code, Dim3{shape.block.x, shape.block.y, shape.block.z});
   const auto begin = std::chrono::steady_clock::now();
   const auto fault = rt::Launch(*code, ShapeOf(shape), buffer,
                                 {shape.max_workers, shape.print, shape.cooperative, nullptr, later});

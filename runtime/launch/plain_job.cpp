@@ -263,7 +263,7 @@ void PlainJob::RunRow(ptx2cpu_block& block, uint32_t first, uint32_t end,
 void PlainJob::LookForLaterCode() {
   if (code_.load(std::memory_order_relaxed) != &kernel()) return;
   const ptx2cpu_kernel* newest = later_->Newest(std::chrono::nanoseconds(Clock::now() - start_).count());
-  if (newest != &kernel() && MayReplace(kernel(), *newest, parameters()))
+  if (newest != nullptr && newest != &kernel() && MayReplace(kernel(), *newest, parameters()))
     code_.store(newest, std::memory_order_release);
 }
 

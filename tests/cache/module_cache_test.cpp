@@ -363,6 +363,43 @@ TEST_CASE("a shape that is launched again and again gets code of its own, with t
   CHECK(general->ForBlock(block).value()->required_threads[0] == 0);
 }
 
+TEST_CASE("a shape whose code is kept has it at its first launch, where code for any shape came first") {
+  const Scratch scratch;
+  rt::KernelCache cache({.directory = scratch / "a"});
+  const Dim3 block{64, 1, 1};
+  const rt::ModuleOptions options{.quick_tier = false};
+  const auto made = Compiled(ModuleOf(LargeKernel(), &cache, options), "large");
+  for (int launch = 0; launch < 3; ++launch) CHECK(made->ForBlock(block).has_value());
+  rt::WaitForBackground();
+  REQUIRE(made->ForBlock(block).value()->required_threads[0] == 64);
+  const auto kept = Compiled(ModuleOf(LargeKernel(), &cache, options), "large");
+  REQUIRE(kept->from_cache());
+  CHECK(kept->ForBlock(block).value()->required_threads[0] == 64);
+  CHECK(kept->ForBlock({96, 1, 1}).value()->required_threads[0] == 0);
+  CHECK(Run(*kept) == Run(*made));
+}
+
+TEST_CASE("a launch makes the code for its shape itself once launches ran that for any shape long enough") {
+  const auto code = Compiled(ModuleOf(LargeKernel(), nullptr, {.quick_tier = false}), "large");
+  const Dim3 block{64, 1, 1};
+  cache_test::BackgroundIsBusy busy;
+  const ptx2cpu_kernel* any = code->ForBlock(block).value();
+  CHECK(code->LaterThan(any, block) == nullptr);  // the third launch asks for it
+  for (int launch = 0; launch < 2; ++launch) CHECK(code->ForBlock(block).value() == any);
+  rt::LaterCode* later = code->LaterThan(any, block);
+  REQUIRE(later != nullptr);
+  CHECK(code->LaterThan(any, Dim3{96, 1, 1}) == nullptr);
+  CHECK(later->Newest(0) == nullptr);
+  CHECK(code->ForBlock(block).value() == any);
+  later->AddTime(int64_t{1000} * 1000 * 1000 * 1000);
+  const ptx2cpu_kernel* own = code->ForBlock(block).value();
+  CHECK(own->required_threads[0] == 64);
+  CHECK(code->LaterThan(own, block) == nullptr);
+  CHECK(code->LaterThan(any, block) == nullptr);
+  CHECK(Run(*code).size() == 64);
+  busy.End();
+}
+
 TEST_CASE("a kernel is compiled for the first shapes that are launched, and for any shape after two") {
   const Scratch scratch;
   rt::KernelCache cache({.directory = scratch / "a"});

@@ -133,7 +133,7 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   const auto suited = code->ForParameters(work.kernel, work.shape.block, work.params.bytes().data());
   if (!suited) return cannot(suited.error());
   work.kernel = *suited;
-  work.later = code->LaterThan(work.kernel);
+  work.later = code->LaterThan(work.kernel, work.shape.block);
   work.keep = function.shared_code();
   work.services = &function.context().services();
   work.report = [code](const rt::LaunchError& error) { ReportFault(*code, error); };
@@ -147,7 +147,7 @@ rt::LaunchCode LatestCode(const rt::KernelWork& work) {
   auto kernel = code.ForBlock(work.shape.block, Volume(work.shape.grid));
   if (kernel) kernel = code.ForParameters(*kernel, work.shape.block, work.params.bytes().data());
   if (!kernel) return {work.kernel, work.later};
-  return {*kernel, code.LaterThan(*kernel)};
+  return {*kernel, code.LaterThan(*kernel, work.shape.block)};
 }
 
 }  // namespace ptx2cpu::driver
