@@ -1,6 +1,8 @@
 #include "analysis/lanes/lane_region.h"
 
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "analysis/graph/loops.h"
@@ -138,24 +140,40 @@ class Builder {
   // they are that item's lanes, which came over its edges, and so on.
   void FindSameLanes() {
     for (LaneRegion::Level& level : r_.levels) {
+      Owners owners;
+      for (uint32_t i = 0; i < level.items.size(); ++i) {
+        for (const EdgeRef edge : level.items[i].out) owners[KeyOf(edge)] = i;
+      }
       std::vector<std::vector<EdgeRef>> came(level.items.size());
-      for (size_t i = 1; i < level.items.size(); ++i) {
+      for (uint32_t i = 1; i < level.items.size(); ++i) {
         std::vector<EdgeRef> edges = level.items[i].in;
-        for (size_t j = i; j-- > 0;) {
-          const LaneRegion::Item& earlier = level.items[j];
+        for (auto from = LastBefore(i, edges, owners); from; from = LastBefore(*from, edges, owners)) {
+          const LaneRegion::Item& earlier = level.items[*from];
           auto present = [&](EdgeRef edge) { return std::ranges::find(edges, edge) != edges.end(); };
-          if (earlier.ends || earlier.out.empty() || !std::ranges::all_of(earlier.out, present)) continue;
+          if (earlier.ends || !std::ranges::all_of(earlier.out, present)) continue;
           std::erase_if(
               edges, [&](EdgeRef edge) { return std::ranges::find(earlier.out, edge) != earlier.out.end(); });
           if (edges.empty())
-            level.items[i].same_as =
-                earlier.same_as != LaneRegion::kNone ? earlier.same_as : static_cast<uint32_t>(j);
-          edges.insert(edges.end(), came[j].begin(), came[j].end());
-          if (j == 0) break;
+            level.items[i].same_as = earlier.same_as != LaneRegion::kNone ? earlier.same_as : *from;
+          edges.insert(edges.end(), came[*from].begin(), came[*from].end());
         }
         came[i] = std::move(edges);
       }
     }
+  }
+
+  using Owners = std::unordered_map<uint64_t, uint32_t>;  // by edge, the item of a level that it leaves
+  static uint64_t KeyOf(EdgeRef edge) { return uint64_t{edge.from.index} << 32 | edge.number; }
+
+  // The last item before this one that some of the edges leave.
+  static std::optional<uint32_t> LastBefore(uint32_t item, const std::vector<EdgeRef>& edges,
+                                            const Owners& owners) {
+    std::optional<uint32_t> last;
+    for (const EdgeRef edge : edges) {
+      const auto owner = owners.find(KeyOf(edge));
+      if (owner != owners.end() && owner->second < item) last = std::max(last.value_or(0), owner->second);
+    }
+    return last;
   }
 
   // -- uses --

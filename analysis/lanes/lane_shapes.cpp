@@ -80,14 +80,21 @@ class Shapes {
   void Run() {
     do {
       changed_ = false;
-      for (size_t n = 0; n < r_.levels.size(); ++n) {
-        for (size_t i = 0; i < r_.levels[n].items.size(); ++i) VisitItem(n, i);
-      }
-      for (size_t n = r_.levels.size(); n-- > 1;) VisitLoop(n);
+      VisitLevel(0);
     } while (changed_);
   }
 
  private:
+  // A loop's items come before what follows it: else each round would get past one of the loops in a row.
+  void VisitLevel(size_t level) {
+    for (size_t i = 0; i < r_.levels[level].items.size(); ++i) {
+      VisitItem(level, i);
+      const uint32_t loop = r_.levels[level].items[i].loop;
+      if (loop != LaneRegion::kNone) VisitLevel(loop);
+    }
+    if (level != 0) VisitLoop(level);
+  }
+
   // -- where lanes are --
   bool UniformEnd(BlockId block) const {
     const ir::Inst& end = f_.terminator(block);
