@@ -16,6 +16,7 @@
 
 #include "ir/internal_error.h"
 #include "lowering/llvm/output/known_masks.h"
+#include "lowering/llvm/output/long_blocks.h"
 #include "lowering/llvm/output/mask_words.h"
 #include "lowering/llvm/output/rare_blocks.h"
 #include "lowering/llvm/output/unrolling.h"
@@ -51,7 +52,7 @@ constexpr std::string_view kFull =
     "  dse,loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,adce"
     ")),"
     "function<eager-inv>("
-    "  loop-vectorize,keep-long-loops,loop-unroll<O3>,"
+    "  keep-large-loops,loop-vectorize,keep-long-loops,loop-unroll<O3>,"
     "  sroa<modify-cfg>,narrow-known-masks,instcombine<no-verify-fixpoint>,simplifycfg,"
     "  loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs"
     "),globaldce";
@@ -59,7 +60,9 @@ constexpr std::string_view kFull =
 std::string_view PipelineOf(int level) { return level <= 0 ? kInline : level == 1 ? kQuick : kFull; }
 
 bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
-  if (name == "keep-long-loops") {
+  if (name == "keep-large-loops") {
+    passes.addPass(KeepLargeLoops());
+  } else if (name == "keep-long-loops") {
     passes.addPass(KeepLongLoops());
   } else if (name == "keep-steps") {
     passes.addPass(KeepSteps());
@@ -83,6 +86,10 @@ bool AddCodeGeneration(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManag
   llvm::TargetPassConfig* config = machine.createPassConfig(passes);
   config->setDisableVerify(true);
   config->disablePass(&llvm::LiveDebugValuesID);
+  if (machine.getOptLevel() != llvm::CodeGenOptLevel::None) {
+    const std::unique_ptr<llvm::Pass> last_to_merge(llvm::createCodeGenPrepareLegacyPass());
+    config->insertPass(last_to_merge->getPassID(), CreateSplitLongBlocks(machine));
+  }
   passes.add(config);
   passes.add(machine_module);
   if (config->addISelPasses()) return false;
@@ -98,9 +105,9 @@ bool AddCodeGeneration(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManag
 constexpr unsigned kLong = 8000;
 
 // Asked in front of each pass over a function that may be left out, which code generation has many of:
-// whether to go on, and whether to leave out X86's domain reassignment, which keeps words of bits in mask
-// registers. For each value it walks over all that are connected with it, which in a long function was more
-// than half of the time of code generation.
+// whether to go on, and whether to leave out what would take too long. X86's domain reassignment, which keeps
+// words of bits in mask registers, walks for each value over all that are connected with it, which in a long
+// function was more than half of the time of code generation. For CodeGenPrepare see PreparesSlowly.
 class PassGate final : public llvm::OptPassGate {
  public:
   PassGate(const llvm::Module& module, const std::atomic<bool>* stop)
@@ -108,7 +115,8 @@ class PassGate final : public llvm::OptPassGate {
         before_(context_.getOptPassGate()),
         stop_(stop),
         is_long_(std::ranges::any_of(
-            module, [](const llvm::Function& function) { return function.getInstructionCount() >= kLong; })) {
+            module, [](const llvm::Function& function) { return function.getInstructionCount() >= kLong; })),
+        prepares_slowly_(PreparesSlowly(module)) {
     context_.setOptPassGate(*this);
   }
   ~PassGate() override { context_.setOptPassGate(before_); }
@@ -118,17 +126,18 @@ class PassGate final : public llvm::OptPassGate {
   bool isEnabled() const override {
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed))
       throw InternalError("stopped generating code");
-    return is_long_;
+    return is_long_ || prepares_slowly_;
   }
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override {
-    return pass != "X86 Domain Reassignment Pass";
+    return !(is_long_ && pass == "X86 Domain Reassignment Pass") &&
+           !(prepares_slowly_ && pass == "CodeGen Prepare");
   }
 
  private:
   llvm::LLVMContext& context_;
   llvm::OptPassGate& before_;
   const std::atomic<bool>* const stop_;
-  const bool is_long_;
+  const bool is_long_, prepares_slowly_;
 };
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "lowering/llvm/module/steps.h"
 
 namespace ptx2cpu::lowering {
@@ -17,6 +20,10 @@ constexpr size_t kMaxBody = 24;
 // by copies (reduce_shared takes 1.6 times as long with 80).
 constexpr size_t kMaxStep = 400;
 
+// Short loops of a function that get copies of their bodies, the innermost first: after each, LLVM walks over
+// all of the loop around it.
+constexpr size_t kMaxLoops = 24;
+
 bool IsShort(const llvm::Loop& loop, size_t most) {
   size_t size = 0;
   for (const llvm::BasicBlock* block : loop.blocks()) size += block->sizeWithoutDebug();
@@ -27,8 +34,13 @@ bool IsShort(const llvm::Loop& loop, size_t most) {
 
 llvm::PreservedAnalyses KeepLongLoops::run(llvm::Function& function,
                                            llvm::FunctionAnalysisManager& analyses) {
-  for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
-    if (!IsShort(*loop, kMaxBody)) llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.runtime.disable", 1);
+  llvm::SmallVector<llvm::Loop*> loops =
+      analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder();
+  std::ranges::stable_sort(loops, std::greater(), &llvm::Loop::getLoopDepth);
+  size_t unrolled = 0;
+  for (llvm::Loop* loop : loops) {
+    if (!IsShort(*loop, kMaxBody) || ++unrolled > kMaxLoops)
+      llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.runtime.disable", 1);
   }
   return llvm::PreservedAnalyses::all();
 }
