@@ -16,10 +16,10 @@
 namespace {
 
 // Standard output, then the exit status where it is not 0; "killed" for a signal.
-std::string Ask(const std::string& name, const std::string& environment = "") {
-  const std::string command = "env CUDA_CACHE_DISABLE=1 " + environment +
-                              " timeout 100 " PTX2CPU_BINARY_DIR "/bin/driver_trouble_asker " + name +
-                              " 2>/dev/null";
+std::string Ask(const std::string& name, const std::string& environment = "",
+                const std::string& program = PTX2CPU_BINARY_DIR "/bin/driver_trouble_asker") {
+  const std::string command =
+      "env CUDA_CACHE_DISABLE=1 " + environment + " timeout 100 " + program + " " + name + " 2>/dev/null";
   std::FILE* const pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
   std::string text;
@@ -76,6 +76,16 @@ TEST_CASE(
     "a program linked to CUDA: a handler that is installed while a kernel runs sees none of its faults") {
   CHECK(Ask("own_handlers_during_kernel", "PTX2CPU_THREADS=2") ==
         "load 0\nlaunch 0 wait 700 handled 0 own 1\nhandled 1\nexit status 139");
+}
+
+// What a Python program does: neither it nor the C library's names know of CUDA.
+TEST_CASE("a library that a program opens: a handler that is installed while a kernel runs sees no fault") {
+  const std::string opener =
+      PTX2CPU_BINARY_DIR "/bin/driver_opener " PTX2CPU_BINARY_DIR "/lib/libdriver_trouble_library.so";
+  CHECK(Ask("own_handlers_during_kernel", "PTX2CPU_THREADS=2", opener) ==
+        "load 0\nlaunch 0 wait 700 handled 0 own 1\nhandled 1\nexit status 139");
+  CHECK(Ask("own_handlers", "", opener) == "load 0\n" + kSum + "launch 0 wait 700 handled 0\nhandled 2\n");
+  CHECK(Ask("chained_handlers", "", opener) == kSum + kSum + kSum + "passed on 3 times\n");
 }
 
 TEST_CASE("handlers that pass faults on to those before them do not call each other for ever") {

@@ -49,8 +49,18 @@ void WriteSlot(uint8_t* slot, const void* target) {
 }
 void WriteEntry(uint8_t* entry, const uint8_t* slot) {
   const auto distance = static_cast<int32_t>(slot - (entry + kPatchBytes));
-  entry[0] = 0xe9;  // jmp
-  std::memcpy(entry + 1, &distance, sizeof distance);
+  uint8_t jump[kPatchBytes] = {0xe9};
+  std::memcpy(jump + 1, &distance, sizeof distance);
+  // In one store where the entry is aligned, as those of functions are: other threads may call it now.
+  const size_t offset = reinterpret_cast<uintptr_t>(entry) % sizeof(uint64_t);
+  if (offset + kPatchBytes > sizeof(uint64_t)) {
+    std::memcpy(entry, jump, kPatchBytes);
+    return;
+  }
+  auto* const word = reinterpret_cast<uint64_t*>(entry - offset);
+  uint64_t changed = *word;
+  std::memcpy(reinterpret_cast<uint8_t*>(&changed) + offset, jump, kPatchBytes);
+  __atomic_store_n(word, changed, __ATOMIC_RELEASE);
 }
 // endbr64; mov last, %rcx; jmp *0(%rip)
 constexpr uint8_t kThunk[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0xb9, 0, 0, 0, 0, 0, 0, 0, 0,
