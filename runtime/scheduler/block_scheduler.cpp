@@ -230,10 +230,8 @@ uint32_t BlockScheduler::CompleteGroups(uint32_t w) {
 uint32_t BlockScheduler::CompleteStrangers(uint32_t w, uint32_t lanes) {
   Warp& warp = warps_[w];
   const uint32_t first_thread = w * PTX2CPU_WARP_SIZE;
-  if (warp.ready != 0) return 0;
   const uint32_t* points = block_->points + size_t{w} * PTX2CPU_WARP_SIZE;
-  uint32_t released = 0;
-  for (uint32_t rest = lanes; rest != 0;) {
+  for (uint32_t rest = lanes; rest != 0 && warp.ready == 0;) {
     const uint32_t thread = first_thread + FirstLane(rest), mask = Word(0, thread);
     const uint32_t here = rest & LanesEqual(points, points[FirstLane(rest)]);
     rest &= ~here;
@@ -250,9 +248,9 @@ uint32_t BlockScheduler::CompleteStrangers(uint32_t w, uint32_t lanes) {
     Step(w, PTX2CPU_ENTRY_COLLECTIVE + PointOf(thread).collective, here);
     warp.collective &= ~here;
     Release(w, here);
-    released |= here;
+    return here;  // what these do next can decide who is alone at the other places
   }
-  return released;
+  return 0;
 }
 
 // Of the lanes that wait to converge, those earliest in the program continue together: what comes
