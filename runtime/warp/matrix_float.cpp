@@ -6,6 +6,7 @@
 // matrix_general.cpp.
 #include "runtime/abi/matrix.h"
 #include "runtime/warp/matrix_decode.h"
+#include "runtime/warp/matrix_short.h"
 #include "runtime/warp/matrix_sums.h"
 
 #if defined(__AVX512F__)
@@ -49,7 +50,7 @@ struct Exponents {
   using U = Lanes<format>::U;
   static constexpr int kMantissa = format == Format::kTF32 ? 23 : format == Format::kBF16 ? 7 : 10;
   static constexpr int kBias = format == Format::kF16 ? 15 : 127;
-  static constexpr int kMaxAbove = format == Format::kF16 ? 30 - 1 : 2 * kNarrow;
+  static constexpr uint32_t kMaxAbove = format == Format::kF16 ? 30 - 1 : 2 * kNarrow;
 
   static constexpr auto kLeast = static_cast<Element>(LeastExponent<format>());
 
@@ -63,7 +64,7 @@ struct Exponents {
     highest = __builtin_elementwise_max(highest, above & ~is_zero);
     return ((above + kLeast) & ~is_zero) | (is_zero & static_cast<Element>(kZero));
   }
-  bool AreNarrow() const { return __builtin_reduce_max(highest) <= kMaxAbove; }
+  uint32_t Highest() const { return __builtin_reduce_max(highest); }
 };
 
 // One byte for each element of up to two words; the same ones again to fill a word.
@@ -88,13 +89,28 @@ inline I32x16 LargestOfBytes(I8x64 bytes) {
 
 // -- factors --
 
+struct Source {
+  const uint32_t* fragment;
+  Extent extent;
+  bool is_narrow;
+};
+
+template <Format format>
+inline Source SourceOf(const uint32_t* fragment, const Exponents<format>& exponents, const void* values,
+                       int count) {
+  const uint32_t highest = exponents.Highest();
+  const int above = static_cast<int>(highest) + LeastExponent<format>() + 1;
+  const bool is_narrow = highest <= Exponents<format>::kMaxAbove;
+  const Extent none{kNoLowest, above};
+  return {fragment, is_narrow ? ExtentOf(static_cast<const F32x16*>(values), count, above) : none, is_narrow};
+}
+
 template <Format format, int K>
 struct FactorsOfA {
   static constexpr int kPlanes = PlanesOf(format), kTiles = TilesOf(format, K);
   U32x16 exponents[kGroups];
   F32x16 values[kGroups][kTiles][kPlanes];
-  const uint32_t* fragment;
-  bool is_narrow;
+  Source source;
 
   void Load(const uint32_t* from) {
     Exponents<format> all;
@@ -108,8 +124,7 @@ struct FactorsOfA {
       }
       exponents[g] = Bytes<format>(of_tiles, kTiles);
     }
-    fragment = from;
-    is_narrow = all.AreNarrow();
+    source = SourceOf(from, all, values, sizeof(values) / sizeof(F32x16));
   }
 };
 
@@ -117,8 +132,7 @@ template <Format format, int K>
 struct FactorsOfB {
   static constexpr int kPlanes = PlanesOf(format), kTiles = TilesOf(format, K);
   Columns values[kTiles][kPlanes], exponents;
-  const uint32_t* fragment;
-  bool is_narrow;
+  Source source;
 
   void Load(const uint32_t* from) {
     Exponents<format> all;
@@ -136,8 +150,7 @@ struct FactorsOfB {
         values[tile][plane].Put(Bits<U32x16>(Value<format, true>(low, plane)),
                                 Bits<U32x16>(Value<format, true>(high, plane)));
     }
-    fragment = from;
-    is_narrow = all.AreNarrow();
+    source = SourceOf(from, all, values, sizeof(values) / sizeof(F32x16));
   }
 };
 
@@ -276,15 +289,65 @@ struct Product {
   }
 };
 
+// Sums that f32 holds (matrix_short.h).
+template <Format format, int K, bool is_half>
+struct ShortProduct {
+  using OfA = FactorsOfA<format, K>;
+  using OfB = FactorsOfB<format, K>;
+
+  template <int count>
+  static void Rows(uint32_t* d, const OfA& a, const OfB& b, const uint32_t* c, int first, uint32_t stride) {
+#pragma STDC FP_CONTRACT ON
+    F32x16 sums[count][kParities];
+    for (int n = 0; n < count; ++n)
+      for (int p = 0; p < kParities; ++p) sums[n][p] = AccumulatorInF32<is_half>(c, first + n, p, stride);
+    for (int tile = 0; tile < OfA::kTiles; ++tile) {
+      for (int plane = 0; plane < OfA::kPlanes; ++plane) {
+        ForQuarters([&]<int q>() PTX2CPU_INLINE {
+          const Columns& columns = b.values[tile][plane];
+          const F32x16 of_b[kParities] = {columns.template Get<F32x16>(q, 0),
+                                          columns.template Get<F32x16>(q, 1)};
+          for (int n = 0; n < count; ++n) {
+            const F32x16 of_a = Spread<q>(a.values[first + n][tile][plane]);
+            for (int p = 0; p < kParities; ++p) sums[n][p] = of_a * of_b[p] + sums[n][p];
+          }
+        });
+      }
+    }
+    for (int n = 0; n < count; ++n) {
+      U32x16 results[kParities];
+      for (int p = 0; p < kParities; ++p) {
+        results[p] = Bits<U32x16>(sums[n][p] + 0.0f);  // zero has no sign
+        if constexpr (is_half) {
+          const U32x16 sign = results[p] & 0x80000000u;
+          results[p] = MagnitudeInF16(results[p] ^ sign) | sign >> 16;
+        }
+      }
+      StoreResults<is_half>(d, first + n, results, stride);
+    }
+  }
+};
+
+// By a product that has `Rows`.
+template <typename Product, typename OfA, typename OfB>
+inline void AllRows(uint32_t* d, const OfA& a, const OfB& b, const uint32_t* c, uint32_t stride) {
+#pragma clang loop unroll(disable)
+  for (int first = 0; first < kGroups; first += kGroupsAtOnce)
+    Product::template Rows<kGroupsAtOnce>(d, a, b, c, first, stride);
+}
+
 template <Format format, int K, bool is_half>
 inline bool Multiply(uint32_t* d, const void* a, const void* b, const uint32_t* c, uint32_t stride) {
   using ThisProduct = Product<format, K, is_half>;
   const auto& of_a = *static_cast<const typename ThisProduct::OfA*>(a);
   const auto& of_b = *static_cast<const typename ThisProduct::OfB*>(b);
-  if (!of_a.is_narrow || !of_b.is_narrow || !AreFinite<is_half>(c, stride)) return false;
-#pragma clang loop unroll(disable)
-  for (int first = 0; first < kGroups; first += kGroupsAtOnce)
-    ThisProduct::template Rows<kGroupsAtOnce>(d, of_a, of_b, c, first, stride);
+  if (!of_a.source.is_narrow || !of_b.source.is_narrow) return false;
+  if (IsShort<is_half>(of_a.source.extent, of_b.source.extent, K, c, stride)) {
+    AllRows<ShortProduct<format, K, is_half>>(d, of_a, of_b, c, stride);
+    return true;
+  }
+  if (!AreFinite<is_half>(c, stride)) return false;
+  AllRows<ThisProduct>(d, of_a, of_b, c, stride);
   return true;
 }
 
@@ -299,8 +362,8 @@ __attribute__((noinline)) void MultiplyFragments(Otherwise* otherwise, uint32_t*
   constexpr int kRegisters = is_half ? 2 : 4;
   alignas(64) uint32_t sums[kRegisters * kRegister];
   for (int n = 0; n < 2 * kRegisters; ++n) PutGroup(sums, n / 2, n % 2, Group(c, n / 2, n % 2, stride));
-  otherwise(sums, static_cast<const typename Product::OfA*>(a)->fragment,
-            static_cast<const typename Product::OfB*>(b)->fragment, sums, nullptr, form);
+  otherwise(sums, static_cast<const typename Product::OfA*>(a)->source.fragment,
+            static_cast<const typename Product::OfB*>(b)->source.fragment, sums, nullptr, form);
   for (int n = 0; n < 2 * kRegisters; ++n) PutGroup(d, n / 2, n % 2, Group(sums, n / 2, n % 2), stride);
 }
 

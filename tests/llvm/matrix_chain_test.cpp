@@ -5,66 +5,12 @@
 #include <random>
 
 #include "ir/interpret/exact.h"
-#include "tests/llvm/jit_run.h"
-#include "tests/llvm/kernels.h"
+#include "tests/llvm/matrix_kernel.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
 
 namespace {
-
-constexpr uint32_t kLanes = 32;
-
-struct Form {
-  const char *shape, *factor, *sum;
-  uint32_t a, b, c;  // registers
-  uint32_t depth;
-};
-constexpr Form kForms[] = {
-    {"m16n8k8", "f16", "f32", 2, 1, 4, 8},  {"m16n8k16", "f16", "f32", 4, 2, 4, 16},
-    {"m16n8k8", "f16", "f16", 2, 1, 2, 8},  {"m16n8k16", "f16", "f16", 4, 2, 2, 16},
-    {"m16n8k8", "bf16", "f32", 2, 1, 4, 8}, {"m16n8k16", "bf16", "f32", 4, 2, 4, 16},
-    {"m16n8k4", "tf32", "f32", 2, 1, 4, 4}, {"m16n8k8", "tf32", "f32", 4, 2, 4, 8},
-};
-
-// Lane l has words 32 n + l of each array, in register n.
-std::string Kernel(const Form& form) {
-  std::string text = kHead + R"(
-.visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc)
-{
-  .reg .b32 %lane, %a<4>, %b<2>, %x<4>; .reg .f32 %c<4>; .reg .b64 %pa, %pb, %pc, %at;
-  ld.param.u64 %pa, [pa];
-  ld.param.u64 %pb, [pb];
-  ld.param.u64 %pc, [pc];
-  mov.u32 %lane, %tid.x;
-  mul.wide.u32 %at, %lane, 4;
-  add.s64 %pa, %pa, %at;
-  add.s64 %pb, %pb, %at;
-  add.s64 %pc, %pc, %at;
-)";
-  const std::string c = std::string(form.sum) == "f16" ? "x" : "c";
-  auto list = [&](const std::string& name, uint32_t count) {
-    std::string registers = "{";
-    for (uint32_t n = 0; n < count; ++n) registers += (n == 0 ? "%" : ", %") + name + std::to_string(n);
-    return registers + "}";
-  };
-  auto move = [&](const char* op, const std::string& name, const char* from, uint32_t count) {
-    for (uint32_t n = 0; n < count; ++n) {
-      const std::string place = "[%" + std::string(from) + "+" + std::to_string(n * kLanes * 4) + "]",
-                        one = "%" + name + std::to_string(n);
-      text +=
-          "  " + std::string(op) + ".b32 " + (op[0] == 'l' ? one + ", " + place : place + ", " + one) + ";\n";
-    }
-  };
-  move("ld.global", "a", "pa", form.a);
-  move("ld.global", "b", "pb", form.b);
-  move("ld.global", c, "pc", form.c);
-  text += std::string("  mma.sync.aligned.") + form.shape + ".row.col." + form.sum + "." + form.factor + "." +
-          form.factor + "." + form.sum + " " + list(c, form.c) + ", " + list("a", form.a) + ", " +
-          list("b", form.b) + ", " + list(c, form.c) + ";\n";
-  move("st.global", c, "pc", form.c);
-  return text + "  ret;\n}\n";
-}
 
 // Bits of an element: normal in every format, of some exponents; some are zeros, in `special` data a few are
 // infinite or NaN.
@@ -82,9 +28,6 @@ uint32_t Element(const char* type, std::mt19937& random, bool special) {
   return name == "bf16" ? bits >> 16 : bits;
 }
 
-struct Data {
-  std::vector<uint32_t> a, b, c;
-};
 std::vector<uint32_t> Words(const char* type, uint32_t registers, std::mt19937& random, bool special) {
   std::vector<uint32_t> words(size_t{registers} * kLanes);
   const std::string name = type;
@@ -93,23 +36,6 @@ std::vector<uint32_t> Words(const char* type, uint32_t registers, std::mt19937& 
     if (name == "f16" || name == "bf16") word |= Element(type, random, special) << 16;
   }
   return words;
-}
-
-template <typename Kernel>
-std::vector<uint32_t> Results(Kernel run, const Data& data) {
-  harness::KernelCall call{{1, 1, 1}, {kLanes, 1, 1}, 0, {}, {}, {}};
-  for (const auto* words : {&data.a, &data.b, &data.c}) {
-    auto argument = rt::ParseSpec("inout:u32:[0]");
-    REQUIRE(argument);
-    argument->data.resize(words->size() * 4);
-    std::memcpy(argument->data.data(), words->data(), argument->data.size());
-    call.arguments.push_back(std::move(*argument));
-  }
-  const Status status = run(call);
-  if (!status) FAIL(status.error().Render());
-  std::vector<uint32_t> results(data.c.size());
-  std::memcpy(results.data(), call.arguments[2].data.data(), results.size() * 4);
-  return results;
 }
 
 // -- the sum in double, exact enough: where an element is, by the figures of the manual --
@@ -167,16 +93,9 @@ TEST_CASE("products as chains have one result everywhere, within the bound of f3
     };
     const ir::Module chained = build(lowering::MatrixSums::kChained),
                      recorded = build(lowering::MatrixSums::kRecorded);
-    auto compiled = [&](const ir::Module& module, const char* target) {
-      lowering::JitOptions options;
-      options.target = *lowering::ResolveTarget(target);
-      auto kernel = JitKernel::Create(module, std::move(options));
-      if (!kernel) FAIL(kernel.error().Render());
-      return [kernel](harness::KernelCall& call) { return (*kernel)->Run(call); };
-    };
     auto interpreted = [&](harness::KernelCall& call) { return harness::RunInterpreter(chained, call); };
-    auto native = compiled(chained, "native"), avx2 = compiled(chained, "x86-64-v3"),
-         sse = compiled(chained, "x86-64-v2"), as_recorded = compiled(recorded, "native");
+    auto native = Compiled(chained, "native"), avx2 = Compiled(chained, "x86-64-v3"),
+         sse = Compiled(chained, "x86-64-v2"), as_recorded = Compiled(recorded, "native");
     for (int round = 0; round < 6; ++round) {
       const bool special = round >= 4;
       const Data data{Words(form.factor, form.a, random, special),

@@ -1,0 +1,77 @@
+// Sums of few bits, which f32 holds (runtime/warp/matrix_short.h): the interpreter's bits, also where the
+// accumulator or a factor has a bit more than fits.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+#include "ir/interpret/exact.h"
+#include "tests/llvm/matrix_kernel.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+uint32_t BitsIn(const std::string& type, float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  if (type == "bf16") return bits >> 16;
+  if (type != "f16") return bits;
+  using namespace ir::interpret;
+  return static_cast<uint32_t>(Encode(FormatOf(ir::Type::kF16), Decode(FormatOf(ir::Type::kF32), bits), {}));
+}
+
+// What one round draws: integers of so many bits, in units of 2^unit.
+struct Range {
+  int bits, unit;
+};
+std::vector<uint32_t> Words(const std::string& type, uint32_t registers, Range range, std::mt19937& random) {
+  auto element = [&] {
+    const auto top = static_cast<int>(1u << range.bits);
+    const int number = static_cast<int>(random() % (2u * static_cast<unsigned>(top) + 1)) - top;
+    return BitsIn(type, std::ldexp(static_cast<float>(number), range.unit));
+  };
+  std::vector<uint32_t> words(size_t{registers} * kLanes);
+  for (uint32_t& word : words) {
+    word = element();
+    if (type == "f16" || type == "bf16") word |= element() << 16;
+  }
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("products of few bits have the bits of the interpreter", "[matrix]") {
+  std::mt19937 random(47);
+  for (const Form& form : kForms) {
+    const ir::Module module = BuildKernel(Kernel(form), "k", {});
+    auto interpreted = [&](harness::KernelCall& call) { return harness::RunInterpreter(module, call); };
+    auto native = Compiled(module, "native"), avx2 = Compiled(module, "x86-64-v3"),
+         sse = Compiled(module, "x86-64-v2");
+    const int most = std::string(form.sum) == "f16" ? 10 : 24;
+    for (int round = 0; round < 24; ++round) {
+      const Range a{round % 8, round % 5 - 8}, b{7 - round % 6, 1 - round % 7};
+      const Range c{round % 4 == 0 ? most : round % (most + 1), a.unit + b.unit - round % 3 / 2};
+      Data data{Words(form.factor, form.a, a, random), Words(form.factor, form.b, b, random),
+                Words(form.sum, form.c, c, random)};
+      if (round % 6 == 5) data.c[random() % data.c.size()] = random();
+      if (round % 9 == 8) data.a[random() % data.a.size()] = random();
+      INFO(form.shape << " " << form.factor << " to " << form.sum << ", round " << round);
+      const std::vector<uint32_t> wanted = Results(interpreted, data);
+      CHECK(Results(native, data) == wanted);
+      CHECK(Results(avx2, data) == wanted);
+      CHECK(Results(sse, data) == wanted);
+    }
+  }
+}
+
+TEST_CASE("a product of few bits has an operation for each of its products", "[matrix]") {
+  for (const Form& form : kForms) {
+    INFO(form.shape << " " << form.factor << " to " << form.sum);
+    auto jit = lowering::Jit::Create(
+        {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4")});
+    REQUIRE(jit);
+    auto code = (*jit)->Explain(BuildKernel(Kernel(form), "k", {}), "k", lowering::Jit::Stage::kOptimized);
+    REQUIRE(code);
+    CHECK(code->find("@llvm.fma.v16f32") != std::string::npos);
+  }
+}
