@@ -10,11 +10,14 @@ namespace {
 
 constexpr uint32_t kSide = 128, kThreads = 256;  // of the blocks of kernels.cu
 
-// Multiples of 1/256 below 1, which all types have.
+// Between 2^-10 and 1, with as many significant bits as all types but bf16 have. Sums of numbers with few bits
+// are faster (runtime/warp/matrix_short.h).
 std::vector<float> Factors(uint32_t n, uint32_t seed) {
   std::vector<float> values;
-  for (const uint32_t word : Words(size_t{n} * n, seed, 256))
-    values.push_back(static_cast<float>(word) / 256);
+  for (const uint32_t word : Words(size_t{n} * n, seed, 1 << 24)) {
+    const float value = static_cast<float>(word | 1 << 14) / (1 << 24);
+    values.push_back(std::bit_cast<float>(std::bit_cast<uint32_t>(value) & 0xffffe000));
+  }
   return values;
 }
 std::vector<uint8_t> Elements(ElementType type, uint32_t n, uint32_t seed) {
@@ -22,7 +25,7 @@ std::vector<uint8_t> Elements(ElementType type, uint32_t n, uint32_t seed) {
   std::vector<uint8_t> bytes;
   for (const float value : Factors(n, seed)) {
     const auto bits = std::bit_cast<uint32_t>(value);
-    const uint32_t half = value == 0 ? 0 : ((bits >> 23) - 112) << 10 | (bits >> 13 & 0x3ff);
+    const uint32_t half = ((bits >> 23) - 112) << 10 | (bits >> 13 & 0x3ff);
     const uint32_t element = type == ElementType::kF16    ? half
                              : type == ElementType::kBF16 ? bits >> 16
                                                           : bits;
