@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "tests/driver/driver_session.h"
+#include "tests/scratch_folder.h"
 
 using namespace driver_test;
 namespace fs = std::filesystem;
@@ -43,16 +44,6 @@ std::vector<Line> Index(const fs::path& folder) {
   }
   return lines;
 }
-
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "ptx2cpu_saved_XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { fs::remove_all(path); }
-  fs::path path;
-};
 
 int RunSaving(const std::string& test, const fs::path& folder, const std::string& errors = "/dev/null") {
   const std::string self = fs::read_symlink("/proc/self/exe");
@@ -89,9 +80,9 @@ TEST_CASE("saved images: loads in every way", "[.saving]") {
 }
 
 TEST_CASE("saved images: a file for each text, a line for each load with the call it came by") {
-  const Folder folder;
-  REQUIRE(RunSaving("saved images: loads in every way", folder.path / "deep" / "down") == 0);
-  const fs::path saved = folder.path / "deep" / "down";
+  const ptx2cpu::test::ScratchFolder folder;
+  REQUIRE(RunSaving("saved images: loads in every way", folder.path() / "deep" / "down") == 0);
+  const fs::path saved = folder.path() / "deep" / "down";
   const std::vector<Line> lines = Index(saved);
   const std::vector<std::pair<std::string, std::string>> expected = {
       {"cuModuleLoadData", kBump},        {"cuModuleLoadDataEx", kBump},      {"cuLibraryLoadData", kBump},
@@ -110,8 +101,8 @@ TEST_CASE("saved images: a file for each text, a line for each load with the cal
 }
 
 TEST_CASE("saved images: a folder that cannot be written is reported once, and the program runs") {
-  const Folder folder;
-  const fs::path file = folder.path / "file";
+  const ptx2cpu::test::ScratchFolder folder;
+  const fs::path file = folder.path() / "file";
   std::ofstream(file) << "no folder";
   CHECK(RunSaving("saved images: loads in every way", file, file.string() + ".err") == 0);
   const std::string errors = Contents(file.string() + ".err");

@@ -10,26 +10,12 @@
 #include "ptx-parser/fatbin/printable.h"
 #include "tests/fatbin/extracted.h"
 #include "tests/fatbin/file_builder.h"
+#include "tests/scratch_folder.h"
 
 namespace ptx2cpu::fatbin_test {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder that goes away with the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "ptx2cpu_fatbin_XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string Contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -171,7 +157,7 @@ TEST_CASE("the JSON writer separates and nests") {
 }
 
 TEST_CASE("each PTX image is written to a file of its own") {
-  const TemporaryFolder folder;
+  const test::ScratchFolder folder;
   const std::string object =
       BuildElf({{.name = ".nv_fatbin",
                  .data = BuildContainer({PtxSpec({"k"}, 80), PtxSpec({"l"}, 80), CubinSpec()})}});
@@ -190,7 +176,7 @@ TEST_CASE("each PTX image is written to a file of its own") {
 }
 
 TEST_CASE("an image that cannot be decoded is reported and the rest written") {
-  const TemporaryFolder folder;
+  const test::ScratchFolder folder;
   std::string bad = BuildContainer({PtxSpec({"k"}, 80, kZstd)});
   Patch(bad, bad.size() - 24, std::string(8, '\xAA'));
   const auto report = ptx::WritePtx(Extracted(bad + BuildContainer({PtxSpec({"k"})})), folder.path());
@@ -200,7 +186,7 @@ TEST_CASE("an image that cannot be decoded is reported and the rest written") {
 }
 
 TEST_CASE("a failure leaves no files and no folder") {
-  const TemporaryFolder folder;
+  const test::ScratchFolder folder;
   const std::string file = BuildContainer({PtxSpec({"k"}, 80), PtxSpec({"k"}, 90)});
   SECTION("nothing to write") {
     const auto report = ptx::WritePtx(Extracted(BuildContainer({CubinSpec()})), folder.path() / "out");
@@ -233,7 +219,7 @@ TEST_CASE("a failure leaves no files and no folder") {
 }
 
 TEST_CASE("a mapped file keeps its bytes while the extraction lives") {
-  const TemporaryFolder folder;
+  const test::ScratchFolder folder;
   const fs::path path = folder.path() / "a.fatbin";
   {
     std::ofstream file(path, std::ios::binary);

@@ -13,6 +13,8 @@
 #include <iterator>
 #include <thread>
 
+#include "tests/scratch_folder.h"
+
 using namespace ptx2cpu;
 namespace fs = std::filesystem;
 
@@ -89,28 +91,25 @@ TEST_CASE(
 
 TEST_CASE("without a terminal there is one line, after ten seconds") {
   if (std::getenv("PTX2CPU_QUICK_TESTS") != nullptr) return;
-  std::string folder = (fs::temp_directory_path() / "ptx2cpu_progress_XXXXXX").string();
-  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const test::ScratchFolder folder;
   const auto text = [&](const char* name) {
-    std::ifstream in(folder + "/" + name);
+    std::ifstream in(folder / name);
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
   int shorter = -1;
-  std::thread other([&] { shorter = RunCompiling("[.long]", "", folder + "/shorter"); });
-  CHECK(RunCompiling("[.longer]", "", folder + "/longer") == 0);
+  std::thread other([&] { shorter = RunCompiling("[.long]", "", folder / "shorter"); });
+  CHECK(RunCompiling("[.longer]", "", folder / "longer") == 0);
   other.join();
   CHECK(shorter == 0);
   CHECK(text("shorter").empty());
   CHECK(text("longer").starts_with("ptx2cpu: compiling slow_kernel (1 done, 10 s)\n"));
   CHECK(Count(text("longer"), "\n") == 1);
-  fs::remove_all(folder);
 }
 
 TEST_CASE("a line names what is compiled for more than two seconds, if requested") {
-  std::string folder = (fs::temp_directory_path() / "ptx2cpu_progress_XXXXXX").string();
-  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const test::ScratchFolder folder;
   const auto run = [&](const char* wanted) {
-    return RunCompiling("[.long]", "PTX2CPU_PROGRESS=" + std::string(wanted), folder + "/" + wanted);
+    return RunCompiling("[.long]", "PTX2CPU_PROGRESS=" + std::string(wanted), folder / wanted);
   };
   int silent = -1;
   std::thread other([&] { silent = run("0"); });
@@ -118,10 +117,9 @@ TEST_CASE("a line names what is compiled for more than two seconds, if requested
   other.join();
   CHECK(silent == 0);
   const auto text = [&](const char* name) {
-    std::ifstream in(folder + "/" + name);
+    std::ifstream in(folder / name);
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
   CHECK(text("1").starts_with("ptx2cpu: compiling slow_kernel (1 done, "));
   CHECK(text("0").empty());
-  fs::remove_all(folder);
 }

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/scratch_folder.h"
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -148,8 +150,8 @@ TEST_CASE("toolkit program: per-thread default streams") {
 
 TEST_CASE(
     "programs: exec --save-ptx saves registered fat binaries, used or not, and what child processes load") {
-  std::string folder = (fs::temp_directory_path() / "ptx2cpu_saved_XXXXXX").string();
-  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const ptx2cpu::test::ScratchFolder scratch;
+  const std::string folder = scratch.path().string();
   const Outcome outcome =
       Run("--save-ptx " + folder + "/ptx", "sh -c '" + kBin + "symbols; " + kBin + "linked'");
   INFO(outcome.errors);
@@ -168,5 +170,4 @@ TEST_CASE(
   INFO(index);
   CHECK(files >= 3);  // symbols, and the two sources of linked
   CHECK(lines >= files);
-  fs::remove_all(folder);
 }

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/scratch_folder.h"
+
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 
@@ -17,17 +19,6 @@ namespace {
 
 const std::string kTool = PTX2CPU_BINARY_DIR "/bin/ptx2cpu ",
                   kPrograms = std::string(PTX2CPU_SOURCE_DIR) + "/tests/programs/bin/";
-
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "ptx2cpu_replay_XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-  fs::path path;
-};
 
 struct Outcome {
   int code = -1;
@@ -59,7 +50,7 @@ size_t Count(const std::string& text, const std::string& part) {
 }
 
 void ReplaysAlike(const std::string& program, size_t least_launches) {
-  const Folder folder;
+  const ptx2cpu::test::ScratchFolder folder;
   Record(program, folder / "r");
   for (const char* engine :
        {"", " --interpret", " --exec=lanes --opt 0", " --exec=warp --width 4 --threads 1"}) {
@@ -80,7 +71,7 @@ TEST_CASE("replay: launches of whole programs give the recorded bits in every en
 }
 
 TEST_CASE("replay: one launch, as a benchmark, under checks; a recording may begin late") {
-  const Folder folder;
+  const ptx2cpu::test::ScratchFolder folder;
   Record("symbols", folder / "r", "--record-launches 1-2");
   const Outcome all = Run("replay " + folder / "r");
   INFO(all.text);
@@ -99,7 +90,7 @@ TEST_CASE("replay: one launch, as a benchmark, under checks; a recording may beg
 }
 
 TEST_CASE("replay: what a changed kernel computes differs, and the element is named") {
-  const Folder folder;
+  const ptx2cpu::test::ScratchFolder folder;
   Record("symbols", folder / "r", "--record-outputs");
   const std::string file = folder / "r/process_0/0.0.ptx";
   std::string text;
@@ -120,7 +111,7 @@ TEST_CASE("replay: what a changed kernel computes differs, and the element is na
 }
 
 TEST_CASE("compare: two runs of a program are alike, at other addresses") {
-  const Folder folder;
+  const ptx2cpu::test::ScratchFolder folder;
   for (const char* program : {"symbols", "textures", "memory"}) {
     Record(program, folder / (std::string(program) + "_a"));
     Record(program, folder / (std::string(program) + "_b"), "--threads 1");

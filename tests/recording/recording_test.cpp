@@ -14,6 +14,7 @@
 #include "runtime/recording/difference.h"
 #include "runtime/recording/replay.h"
 #include "runtime/recording/writer.h"
+#include "tests/scratch_folder.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::rt::recording;
@@ -21,16 +22,6 @@ namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 
 namespace {
-
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "ptx2cpu_recording_XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { fs::remove_all(path); }
-  fs::path path;
-};
 
 std::vector<std::byte> Numbered(size_t bytes, unsigned seed) {
   std::vector<std::byte> contents(bytes);
@@ -71,15 +62,15 @@ LaunchRecord LaunchOf(Writer& writer, uint64_t number, std::vector<std::vector<s
 }  // namespace
 
 TEST_CASE("recording: launches, modules and memory are read as they were written") {
-  const Folder folder;
+  const test::ScratchFolder folder;
   const auto large = Numbered(3 * kBlockBytes + 17, 5), small = Numbered(9, 2), changed = Numbered(9, 3);
   {
-    Writer writer = Good(Writer::Make(folder.path / "deep" / "down", "program with words"));
+    Writer writer = Good(Writer::Make(folder.path() / "deep" / "down", "program with words"));
     Good(writer.AddLaunch(LaunchOf(writer, 4, {large, small}, {large, changed}, 0x7f0000000000)));
     Good(writer.AddLaunch(LaunchOf(writer, 5, {large, changed}, {large, small}, 0x7f0000000000)));
   }
-  const Reader reader = Good(Reader::Open(folder.path / "deep" / "down"));
-  CHECK(reader.folder() == folder.path / "deep" / "down" / "process_0");
+  const Reader reader = Good(Reader::Open(folder.path() / "deep" / "down"));
+  CHECK(reader.folder() == folder.path() / "deep" / "down" / "process_0");
   const Records& records = reader.records();
   CHECK(records.program == "program with words");
   REQUIRE(records.modules.size() == 1);  // the same text twice
@@ -130,30 +121,30 @@ TEST_CASE("recording: numbers are written alike under any locale of the program"
 }
 
 TEST_CASE("recording: equal blocks are stored once") {
-  const Folder folder;
-  Writer writer = Good(Writer::Make(folder.path, "p"));
+  const test::ScratchFolder folder;
+  Writer writer = Good(Writer::Make(folder.path(), "p"));
   const std::vector<std::byte> zeros(64 * kBlockBytes);
   const auto numbers = Good(writer.AddBytes(zeros, true));
   CHECK(numbers.size() == 64);
   CHECK(numbers == std::vector<uint32_t>(64, numbers[0]));
   Good(writer.AddLaunch(LaunchOf(writer, 0, {zeros}, {zeros}, 0x10000000)));
-  CHECK(fs::file_size(folder.path / "process_0" / "blocks.zst") < 1000);
-  CHECK(fs::file_size(folder.path / "process_0" / "recording.txt") < 1000);  // a run of one number
+  CHECK(fs::file_size(folder.path() / "process_0" / "blocks.zst") < 1000);
+  CHECK(fs::file_size(folder.path() / "process_0" / "recording.txt") < 1000);  // a run of one number
 }
 
 TEST_CASE("recording: each process has a folder of its own") {
-  const Folder folder;
-  Good(Writer::Make(folder.path, "one"));
-  Good(Writer::Make(folder.path, "two"));
-  CHECK(Good(Reader::Open(folder.path)).records().program == "one");
-  CHECK(Good(Reader::Open(folder.path / "process_1")).records().program == "two");
+  const test::ScratchFolder folder;
+  Good(Writer::Make(folder.path(), "one"));
+  Good(Writer::Make(folder.path(), "two"));
+  CHECK(Good(Reader::Open(folder.path())).records().program == "one");
+  CHECK(Good(Reader::Open(folder.path() / "process_1")).records().program == "two");
 }
 
 TEST_CASE("recording: a process that died leaves the launches that had ended; damage is an error") {
-  const Folder folder;
-  const fs::path own = folder.path / "process_0";
+  const test::ScratchFolder folder;
+  const fs::path own = folder.path() / "process_0";
   {
-    Writer writer = Good(Writer::Make(folder.path, "p"));
+    Writer writer = Good(Writer::Make(folder.path(), "p"));
     Good(writer.AddLaunch(LaunchOf(writer, 0, {Numbered(100, 1)}, {Numbered(100, 1)}, 0x10000000)));
     Good(writer.AddLaunch(LaunchOf(writer, 1, {Numbered(100, 2)}, {Numbered(100, 3)}, 0x10000000)));
   }
@@ -162,7 +153,7 @@ TEST_CASE("recording: a process that died leaves the launches that had ended; da
   const size_t second = whole.find("launch 1");
   for (size_t size = second; size < whole.size(); ++size) {
     std::ofstream(own / "recording.txt") << whole.substr(0, size);
-    const auto reader = Reader::Open(folder.path);
+    const auto reader = Reader::Open(folder.path());
     INFO(size << "\n" << whole.substr(second, size - second));
     // A cut number is a line without an end.
     REQUIRE(reader);
@@ -171,7 +162,7 @@ TEST_CASE("recording: a process that died leaves the launches that had ended; da
   std::string wrong = whole;
   wrong.replace(second, 8, "lounge 1");
   std::ofstream(own / "recording.txt") << wrong;
-  const auto reader = Reader::Open(folder.path);
+  const auto reader = Reader::Open(folder.path());
   REQUIRE_FALSE(reader);
   CHECK(reader.error().code == ErrorCode::kContainer);
   CHECK_THAT(reader.error().Render(), Contains("lounge 1"));
@@ -183,12 +174,12 @@ TEST_CASE("recording: a process that died leaves the launches that had ended; da
   }
   packed[packed.size() / 4] = static_cast<char>(packed[packed.size() / 4] ^ 1);
   std::ofstream(own / "blocks.zst", std::ios::binary) << packed;
-  const Reader damaged = Good(Reader::Open(folder.path));
+  const Reader damaged = Good(Reader::Open(folder.path()));
   const Area& area = damaged.records().launches[0].areas[0];
   const auto contents = ContentsOf(damaged.blocks(), area, area.before);
   REQUIRE_FALSE(contents);
   CHECK(contents.error().code == ErrorCode::kContainer);
-  CHECK(Reader::Open(folder.path / "nothing").error().code == ErrorCode::kFile);
+  CHECK(Reader::Open(folder.path() / "nothing").error().code == ErrorCode::kFile);
 }
 
 TEST_CASE("recording: a difference names the first element as i32, f32 and f64, with its distance") {
@@ -222,7 +213,7 @@ TEST_CASE("recording: a difference names the first element as i32, f32 and f64, 
 
 TEST_CASE(
     "recording: two recordings differ in outputs, inputs, parameters or shape; addresses may be others") {
-  const Folder folder;
+  const test::ScratchFolder folder;
   const auto input = Numbered(3 * kBlockBytes, 1);
   auto output = input;
   output[kBlockBytes + 8] ^= std::byte{1};
@@ -234,13 +225,13 @@ TEST_CASE(
   };
   const auto record = [&](const std::string& name, uint64_t base, const std::vector<std::byte>& before,
                           const std::vector<std::byte>& after) {
-    Writer writer = Good(Writer::Make(folder.path / name, "p"));
+    Writer writer = Good(Writer::Make(folder.path() / name, "p"));
     const auto small = Numbered(32, 9);
     Good(writer.AddLaunch(
         LaunchOf(writer, 0, {with_pointer(before, base), small}, {with_pointer(after, base), small}, base)));
     Good(writer.AddLaunch(
         LaunchOf(writer, 1, {with_pointer(after, base), small}, {with_pointer(after, base), small}, base)));
-    return folder.path / name;
+    return folder.path() / name;
   };
   const Reader a = Good(Reader::Open(record("a", 0x7f0000000000, input, input)));
   const Reader elsewhere = Good(Reader::Open(record("b", 0x7e0000000000, input, input)));

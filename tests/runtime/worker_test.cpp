@@ -22,6 +22,7 @@
 #include "runtime/worker/processors.h"
 #include "runtime/worker/spin_lock.h"
 #include "runtime/worker/thread_pool.h"
+#include "tests/scratch_folder.h"
 
 namespace fs = std::filesystem;
 using namespace ptx2cpu::rt;
@@ -30,16 +31,12 @@ namespace {
 
 // Files as a machine has them, under a folder.
 struct Machine {
-  Machine() {
-    std::string name = (fs::temp_directory_path() / "ptx2cpu_worker_test_XXXXXX").string();
-    root = mkdtemp(name.data());
-  }
-  ~Machine() { fs::remove_all(root); }
   void Write(const std::string& path, const std::string& text) const {
     fs::create_directories((root + path).substr(0, (root + path).rfind('/')));
     std::ofstream(root + path) << text;
   }
-  std::string root;
+  ptx2cpu::test::ScratchFolder folder;
+  std::string root = folder.path().string();
 };
 
 constexpr const char* kUnified = "25 1 0:22 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/scratch_folder.h"
+
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 
@@ -33,16 +35,9 @@ std::string Slurp(const fs::path& path) {
 }
 
 // A folder of its own per test case, removed afterwards.
-struct Scratch {
-  fs::path path;
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "ptx2cpu_test_XXXXXX").string();
-    path = mkdtemp(name.data());
-  }
-  ~Scratch() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
+struct Scratch : ptx2cpu::test::ScratchFolder {
   std::string Write(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name, std::ios::binary) << text;
+    std::ofstream(path() / name, std::ios::binary) << text;
     return *this / name;
   }
 };
@@ -51,8 +46,8 @@ Output Run(const Scratch& scratch, const std::string& arguments) {
   const std::string command =
       kTool + " " + arguments + " > '" + scratch / "out" + "' 2> '" + scratch / "err" + "'";
   const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Slurp(scratch.path / "out"),
-          Slurp(scratch.path / "err")};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Slurp(scratch.path() / "out"),
+          Slurp(scratch.path() / "err")};
 }
 
 const char* kHead = ".version 8.0\n.target sm_80\n.address_size 64\n";
@@ -84,7 +79,7 @@ TEST_CASE("warm fills the cache once, reports what is refused, and a run finds i
   const std::string good =
       ".visible .entry good(.param .u64 out) { .reg .b64 %p; ld.param.u64 %p, [out]; st.global.u32 [%p], 7; "
       "ret; }\n";
-  fs::create_directory(scratch.path / "files");
+  fs::create_directory(scratch.path() / "files");
   scratch.Write("files/a.ptx", kHead + good);
   scratch.Write(
       "files/b.ptx",
@@ -96,7 +91,7 @@ TEST_CASE("warm fills the cache once, reports what is refused, and a run finds i
                                 kTool + " " + words + " > '" + scratch / "out" + "' 2> '" + scratch / "err" +
                                 "'";
     const int status = std::system(command.c_str());
-    return Output{WEXITSTATUS(status), Slurp(scratch.path / "out"), Slurp(scratch.path / "err")};
+    return Output{WEXITSTATUS(status), Slurp(scratch.path() / "out"), Slurp(scratch.path() / "err")};
   };
   Output output = warm("warm " + scratch / "files");
   CHECK(output.code == 0);
@@ -108,13 +103,13 @@ TEST_CASE("warm fills the cache once, reports what is refused, and a run finds i
              Contains("\"kernels\": 3, \"hits\": 2, \"compiled\": 0, \"written\": 0, \"refused\": 1") &&
                  Contains("\"kernel\": \"bad\""));
   size_t entries = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(scratch.path / "cache"))
+  for (const auto& entry : fs::recursive_directory_iterator(scratch.path() / "cache"))
     entries += entry.is_regular_file();
   CHECK(entries == 2);
   output =
       warm("run " + scratch / "files/a.ptx" + " --arg out:u32:1");  // takes it from there, writes nothing
   CHECK(output.out == "{\"arg\": 0, \"type\": \"u32\", \"values\": [7]}\n");
-  for (const auto& entry : fs::recursive_directory_iterator(scratch.path / "cache"))
+  for (const auto& entry : fs::recursive_directory_iterator(scratch.path() / "cache"))
     entries -= entry.is_regular_file();
   CHECK(entries == 0);
   CHECK(warm("warm " + scratch / "files/notes.txt").code != 0);
@@ -361,14 +356,14 @@ TEST_CASE("ir, cfg and explain show every stage") {
 TEST_CASE("exec --print-environment gives words that a shell reads back") {
   Scratch scratch;
   const std::string file = "it's $HOME \"here\" `and` \\there";
-  fs::create_directory(scratch.path / "dir");
+  fs::create_directory(scratch.path() / "dir");
   const std::string script =
       scratch.Write("script", "cd '" + scratch / "dir" + "' && " + kTool +
                                   " exec --print-environment --timeline \"$1\" > ../words && "
                                   ". ../words && printf '%s' \"$PTX2CPU_TIMELINE\" > ../read\n");
   scratch.Write("name", file);
   REQUIRE(std::system(("sh '" + script + "' \"$(cat '" + scratch / "name" + "')\"").c_str()) == 0);
-  CHECK(Slurp(scratch.path / "read") == scratch / "dir" + "/" + file);
+  CHECK(Slurp(scratch.path() / "read") == scratch / "dir" + "/" + file);
 }
 
 TEST_CASE("run --atomics=ordered: the same bits for any number of workers and in every run") {
