@@ -54,6 +54,7 @@ Status FlattenCalls(ir::Module& module, ir::Function& f, const PassOptions& opti
 // What the block's shape decides is a constant.
 Status RestoreDivisions(ir::Module& module, ir::Function& f, const PassOptions& options);
 Status DecideByRanges(ir::Module& module, ir::Function& f, const PassOptions& options);
+Status RepeatShortLoops(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Constant branches, unreachable and mergeable blocks, redundant block parameters, dead pure instructions.
 Status Simplify(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Loads of what the thread stored or loaded last take that value, also across barriers.

@@ -34,6 +34,10 @@ constexpr std::array kPasses = {
               "after inlining: callees are the kernel's code then; before the pass that folds the branches"},
     PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, On::kFunctions,
               "every branch and value that it removes saves a region or a slot later"},
+    PassEntry{
+        "repeat-short-loops", RepeatShortLoops, Phase::kSimt, For::kAll, On::kKernels,
+        "after the pass before, which removes what unrolled loops leave over; before those that choose what "
+        "becomes of loops"},
     PassEntry{"forward-stores-across-barriers", ForwardStoresAcrossBarriers, Phase::kSimt, For::kAll,
               On::kKernels, "before the next pass: a load that it removes is no reason to keep a barrier"},
     PassEntry{"remove-redundant-barriers", RemoveRedundantBarriers, Phase::kSimt, For::kAll, On::kKernels,

@@ -31,6 +31,26 @@ uint64_t AllBitsOf(uint64_t high) {
 
 using Wide = unsigned __int128;
 
+// As signed numbers not negative: the rules of unsigned ones hold.
+bool NeverNegative(const ValueRange& a, const ValueRange& b, unsigned bits) {
+  return std::max(a.high, b.high) < uint64_t{1} << (bits - 1);
+}
+MaybeRange Quotient(const ValueRange& a, const ValueRange& b) {
+  if (b.low == 0) return std::nullopt;
+  return ValueRange{a.low / b.high, a.high / b.low};
+}
+MaybeRange Remainder(const ValueRange& a, const ValueRange& b) {
+  if (b.low == 0) return std::nullopt;
+  if (a.exact() && b.exact()) return Exactly(a.low % b.low);
+  return a.high < b.low ? a : ValueRange{0, b.high - 1};
+}
+ValueRange Least(const ValueRange& a, const ValueRange& b) {
+  return {std::min(a.low, b.low), std::min(a.high, b.high)};
+}
+ValueRange Greatest(const ValueRange& a, const ValueRange& b) {
+  return {std::max(a.low, b.low), std::max(a.high, b.high)};
+}
+
 // Of two operands that have ranges, in a type of `bits` bits.
 struct Rule {
   Opcode op;
@@ -46,28 +66,31 @@ constexpr Rule kRules[] = {
      }},
     {Opcode::kMul, [](const ValueRange& a, const ValueRange& b,
                       unsigned bits) { return Within(Wide{a.low} * b.low, Wide{a.high} * b.high, bits); }},
-    {Opcode::kDivU,
-     [](const ValueRange& a, const ValueRange& b, unsigned) -> MaybeRange {
-       if (b.low == 0) return std::nullopt;
-       return ValueRange{a.low / b.high, a.high / b.low};
-     }},
-    {Opcode::kRemU,
-     [](const ValueRange& a, const ValueRange& b, unsigned) -> MaybeRange {
-       if (b.low == 0) return std::nullopt;
-       if (a.exact() && b.exact()) return Exactly(a.low % b.low);
-       return a.high < b.low ? a : ValueRange{0, b.high - 1};
-     }},
+    {Opcode::kDivU, [](const ValueRange& a, const ValueRange& b, unsigned) { return Quotient(a, b); }},
+    {Opcode::kRemU, [](const ValueRange& a, const ValueRange& b, unsigned) { return Remainder(a, b); }},
     {Opcode::kMinU,
-     [](const ValueRange& a, const ValueRange& b, unsigned) -> MaybeRange {
-       return ValueRange{std::min(a.low, b.low), std::min(a.high, b.high)};
-     }},
+     [](const ValueRange& a, const ValueRange& b, unsigned) -> MaybeRange { return Least(a, b); }},
     {Opcode::kMaxU,
-     [](const ValueRange& a, const ValueRange& b, unsigned) -> MaybeRange {
-       return ValueRange{std::max(a.low, b.low), std::max(a.high, b.high)};
+     [](const ValueRange& a, const ValueRange& b, unsigned) -> MaybeRange { return Greatest(a, b); }},
+    {Opcode::kDivS, [](const ValueRange& a, const ValueRange& b,
+                       unsigned bits) { return NeverNegative(a, b, bits) ? Quotient(a, b) : std::nullopt; }},
+    {Opcode::kRemS, [](const ValueRange& a, const ValueRange& b,
+                       unsigned bits) { return NeverNegative(a, b, bits) ? Remainder(a, b) : std::nullopt; }},
+    {Opcode::kMinS,
+     [](const ValueRange& a, const ValueRange& b, unsigned bits) -> MaybeRange {
+       if (!NeverNegative(a, b, bits)) return std::nullopt;
+       return Least(a, b);
+     }},
+    {Opcode::kMaxS,
+     [](const ValueRange& a, const ValueRange& b, unsigned bits) -> MaybeRange {
+       if (!NeverNegative(a, b, bits)) return std::nullopt;
+       return Greatest(a, b);
      }},
     {Opcode::kAnd,
      [](const ValueRange& a, const ValueRange& b, unsigned) -> MaybeRange {
        if (a.exact() && b.exact()) return Exactly(a.low & b.low);
+       // The low bits of what has no others.
+       if (b.exact() && a.high <= b.low && (b.low & (b.low + 1)) == 0) return a;
        return ValueRange{0, std::min(a.high, b.high)};
      }},
     {Opcode::kOr,

@@ -67,6 +67,11 @@ TEST_CASE("bounds come from the block's shape and constants", "[analysis]") {
   CHECK(RangeOf("  %x = xor i32 %tid, %c3\n") == From(0, 127));
   CHECK(RangeOf("  %x = min_u i32 %tid, %c7\n") == From(0, 7));
   CHECK(RangeOf("  %x = max_u i32 %tid, %c7\n") == From(7, 95));
+  CHECK(RangeOf("  %x = min_s i32 %tid, %c7\n") == From(0, 7));
+  CHECK(RangeOf("  %x = max_s i32 %tid, %c7\n") == From(7, 95));
+  CHECK(RangeOf("  %x = div_s i32 %tid, %c7\n") == From(0, 13));
+  CHECK(RangeOf("  %x = rem_s i32 %tid, %c7\n") == From(0, 6));
+  CHECK(RangeOf("  %y = add i32 %row, %c1\n  %x = and i32 %y, %c3\n") == From(1, 2));
   CHECK(RangeOf("  %x = zext i64 from i32 %tid\n", "i64") == From(0, 95));
   CHECK(RangeOf("  %w = zext i64 from i32 %tid\n  %x = trunc i32 from i64 %w\n") == From(0, 95));
   CHECK(RangeOf("  %p = icmp i32 eq %n, %c3\n  %x = select i32 %p, %c3, %row\n") == From(0, 3));
@@ -74,6 +79,8 @@ TEST_CASE("bounds come from the block's shape and constants", "[analysis]") {
 
 TEST_CASE("what wraps around or is not known has no bounds", "[analysis]") {
   CHECK(RangeOf("  %x = add i32 %n, %c1\n") == std::nullopt);
+  for (const char* op : {"min_s", "max_s", "div_s", "rem_s"})  // -1
+    CHECK(RangeOf(std::string("  %x = ") + op + " i32 %tid, %ones\n") == std::nullopt);
   CHECK(RangeOf("  %x = sub i32 %tid, %c1\n") == std::nullopt);
   CHECK(RangeOf("  %x = sub i32 %c7, %tid\n") == std::nullopt);
   CHECK(RangeOf("  %x = add i32 %tid, %ones\n") == std::nullopt);
