@@ -87,6 +87,15 @@ float Tanh(float x) {
   return static_cast<float>(magnitude < 0.25 ? near : far);
 }
 
+// With vectors of 512 bits; elsewhere a root and a quotient.
+float Rsqrt(float x) {
+  const auto near = std::bit_cast<float>(0x5F0B3500 - (std::bit_cast<uint32_t>(x) >> 1));
+  const float factor = std::fma(-(x * near), near, 0x1.e4184ap+0f), first = near * factor;
+  if (std::bit_cast<uint32_t>(factor) > 0x3FA6D725) return 1 / std::sqrt(x);
+  const float error = std::fma(-(x * first), first, 1.0f);
+  return std::fma(first * error, std::fma(error, 0.375f, 0.5f), first);
+}
+
 // The instructions on %f, for kFloats of them.
 std::string Kernel(const std::string& instructions) {
   return kHead + R"(
@@ -156,13 +165,17 @@ TEST_CASE("approximate functions keep their bits, fused and on vectors", "[math]
     float (*wanted)(float);
   } constexpr kFunctions[] = {{"ex2.approx", Ex2},        {"ex2.approx.ftz", Ex2Ftz}, {"lg2.approx", Lg2},
                               {"lg2.approx.ftz", Lg2Ftz}, {"sin.approx", Sin},        {"cos.approx", Cos},
-                              {"tanh.approx", Tanh}};
+                              {"tanh.approx", Tanh},      {"rsqrt.approx", Rsqrt}};
+  const auto wanted_on = [](const char* target, float (*wanted)(float)) {
+    const bool by_root = wanted == Rsqrt && !lowering::TraitsOf(*lowering::ResolveTarget(target)).has_avx512;
+    return by_root ? [](float x) { return 1 / std::sqrt(x); } : wanted;
+  };
   for (const char* target : {"native", "x86-64-v2"}) {
     if (std::string_view(target) != "native" &&
         !lowering::TraitsOf(*lowering::ResolveTarget("native")).is_x86)
       continue;
     for (const auto& [name, wanted] : kFunctions) {
-      Function function("  " + std::string(name) + ".f32 %f, %f;", target, wanted);
+      Function function("  " + std::string(name) + ".f32 %f, %f;", target, wanted_on(target, wanted));
       const uint64_t step = !all ? 2731 : std::string_view(target) == "native" ? 1 : 61;
       size_t different = 0;
       for (uint64_t first = 0; first < uint64_t{1} << 32; first += kFloats * step)
@@ -184,6 +197,25 @@ TEST_CASE("ex2 is within the error that PTX states", "[math]") {
     worst = std::max(worst, std::fabs(static_cast<double>(Ex2(x)) - exact) / std::ldexp(1.0, exponent));
   }
   CHECK(worst < 1.4);
+}
+
+TEST_CASE("rsqrt is within the error that PTX states", "[math]") {
+  const uint32_t step = std::getenv("PTX2CPU_FULL_TESTS") != nullptr ? 1 : 11;
+  double worst = 0;
+  const auto add = [&](uint32_t bits) {
+    const auto x = std::bit_cast<float>(bits);
+    worst = std::max(worst, std::fabs(static_cast<double>(Rsqrt(x)) * std::sqrt(static_cast<double>(x)) - 1));
+  };
+  for (uint32_t bits = 1; bits < 0x00800000; bits += step) add(bits);  // subnormal
+  for (uint32_t bits = 0x3F800000; bits < 0x40800000; bits += step)
+    add(bits);  // others differ by a power of 4
+  for (uint32_t bits = 0x00800000; bits < 0x7F800000; bits += 1009 * step) add(bits);
+  CHECK(worst < 0x1p-23);
+  CHECK(Rsqrt(std::numeric_limits<float>::infinity()) == 0);
+  CHECK(std::isinf(Rsqrt(0)));
+  CHECK(std::isnan(Rsqrt(-1)));
+  CHECK(Rsqrt(0x1p-126f) == 0x1p63f);
+  CHECK(Rsqrt(0x1p126f) == 0x1p-63f);
 }
 
 TEST_CASE("lg2 is within the error that PTX states", "[math]") {
