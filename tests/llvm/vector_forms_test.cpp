@@ -524,7 +524,8 @@ TEST_CASE("rows of threads that mostly access what lies side by side are vectors
   const std::string scaled = "  mul.lo.u32 %v, %v, 12345;\n";
   CHECK(Has(of_row("128", scaled), "mul <64 x i32>"));
   CHECK_FALSE(Has(of_row("96", scaled), "mul <64 x i32>"));
-  CHECK(Has(of_row("128", scaled, "x86-64-v3"), "mul <16 x i32>"));
+  CHECK(Has(of_row("128", scaled, "x86-64-v3"), "mul <32 x i32>"));
+  CHECK_FALSE(Has(of_row("48", scaled, "x86-64-v3"), "mul <32 x i32>"));
   const std::string far_apart =
       "  mul.wide.u32 %in, %v, 4;\n  add.s64 %in, %in, %out;\n  ld.global.u32 %v, [%in];\n";
   CHECK_FALSE(Has(of_row("128", far_apart + scaled), "mul <64 x i32>"));

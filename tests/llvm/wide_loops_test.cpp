@@ -147,7 +147,7 @@ TEST_CASE("a loop with an exponential among warp operations is wider than a warp
 }
 
 // The stride of the grid, or that of the block.
-TEST_CASE("a loop that goes on by rows of the block is wider than the registers", "[wide]") {
+TEST_CASE("a loop that goes on by rows of the block or grid is wider than the registers", "[wide]") {
   const std::string bound = "setp.lt.u32 %p1, %i, %n;\n  @%p1 bra LOOP;",
                     of_grid = "mul.lo.u32 %step, %step, %a1;";
   const std::string by_grid = Kernel(".reqntid 256", bound, true);
@@ -156,7 +156,7 @@ TEST_CASE("a loop that goes on by rows of the block is wider than the registers"
   const lowering::JitOptions options{.target = *lowering::ResolveTarget("x86-64-v3")};
   auto jit = lowering::Jit::Create({.entry_points = EntryPoints(), .target = options.target});
   REQUIRE(jit);
-  for (const auto& [text, width] : {std::pair(by_grid, 32), {by_rows, 128}}) {
+  for (const auto& [text, width] : {std::pair(by_grid, 64), {by_rows, 128}}) {
     const auto code = (*jit)->Explain(BuildKernel(text, "k"), "k", lowering::Jit::Stage::kLlvm);
     REQUIRE(code);
     CHECK(code->find("load <" + std::to_string(width) + " x i32>") != std::string::npos);

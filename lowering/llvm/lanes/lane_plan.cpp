@@ -59,13 +59,14 @@ bool IsTerminatorOfLanes(Opcode op) {
 }
 
 // A run of memory with gaps costs an access and a shuffle for each of its vectors: up to as many as a gather
-// would take accesses. Without masks, only one without gaps.
-constexpr int64_t kMaxElementsApart = 4;
+// would take accesses. Masks of words in registers are made from those of lanes: one gap at most.
+constexpr int64_t kMaxElementsApart = 4, kMaxApartOfWords = 2;
 bool IsShortStride(const FunctionEmitter& e, const LaneShape& address, const ir::Inst& inst) {
   if (!address.affine() || address.stride % ir::Bytes(inst.type) != 0) return false;
   const int64_t apart = ElementsApart(address, inst), most = std::abs(apart);
   if (most > kMaxElementsApart || static_cast<size_t>(most) < Count(inst)) return false;
-  return e.m.traits.has_avx512 || (apart == -1 && e.m.traits.has_masked_words && ir::Bits(inst.type) >= 32);
+  const bool words = e.m.traits.has_masked_words && ir::Bits(inst.type) >= 32;
+  return e.m.traits.has_avx512 || (words && most <= kMaxApartOfWords);
 }
 
 // What is between the elements that lanes store stays as it is: under masks, or where no other thread of the

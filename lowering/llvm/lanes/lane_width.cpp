@@ -23,7 +23,9 @@ struct RegionFacts {
   size_t computed = 0;          // instructions whose results differ between lanes
   bool walks = false;           // memory outside the block is accessed side by side ...
   bool parts = false;           // ... and some memory otherwise
-  bool in_words = false;        // lanes are bits of a word of 32
+  bool apart = false;           // ... by an address of each lane, or something is done lane by lane
+  bool has_loops = false;
+  bool in_words = false;  // lanes are bits of a word of 32
 };
 
 class Finder {
@@ -34,6 +36,7 @@ class Finder {
 
   RegionFacts Run() {
     facts_.in_words = f_.has_early_exit;
+    facts_.has_loops = r_.levels.size() > 1;
     for (BlockId block : r_.blocks) FindVectors(block);
     for (BlockId block : r_.blocks) AddBlock(block);
     for (const std::set<uint32_t>& kept : kept_) facts_.kept = std::max(facts_.kept, kept.size());
@@ -105,6 +108,7 @@ class Finder {
     const bool access = inst.op == Opcode::kLoad || inst.op == Opcode::kStore;
     facts_.walks |= access && far && form == LaneForm::kVector;
     facts_.parts |= form != LaneForm::kVector && form != LaneForm::kUniform;
+    facts_.apart |= form == LaneForm::kGather || form == LaneForm::kEachLane;
   }
 
   const FunctionEmitter& e_;
@@ -115,7 +119,8 @@ class Finder {
   RegionFacts facts_;
 };
 
-constexpr size_t kMaxComputed = 120;  // in a region of which values take four registers
+constexpr size_t kMaxComputed = 120;  // in a loop whose values take four registers ...
+constexpr size_t kMaxStraight = 256;  // ... and in code without loops
 constexpr unsigned kMaxWideWidth = 256, kWideWidthOfAnyRow = 128;
 constexpr size_t kMaxOutside = 120;         // instructions of such a region outside its loop
 constexpr unsigned kRegistersOfCostly = 4;  // of a value in such a loop that computes exponentials
@@ -194,14 +199,21 @@ class KeptBytes {
 };
 
 // Registers that a value takes: two, so that long chains of operations overlap; one where a loop's values
-// then do not fit; four where rows are known and little is computed besides accesses side by side, so that
-// rows of tiles and columns that lie far apart are taken by several lines of memory at a time. Where masks
-// are missing, more threads would run one by one wherever some part. (Four gain in loops of integer hashes
-// too, and double the time of compiling.)
+// then do not fit. Where rows are known:
+// - Four where little is computed besides accesses side by side, so that rows of tiles and columns that lie
+//   far apart are taken by several lines of memory at a time, and chains overlap that are longer than what a
+//   processor looks ahead. Registers of half the size take four wherever they hold what loops keep, but not
+//   where masks are missing: more threads would run one by one wherever some part.
+// - A warp's lanes where values would not fit by far if they took one register: they are on the stack then,
+//   and more lanes share what is the same for all of them.
+// (Four gain in loops of integer hashes too, and double the time of compiling.)
 unsigned RegistersFor(const TargetTraits& traits, const RegionFacts& facts, bool in_rows) {
   const unsigned all = RegistersOf(traits);
-  const bool walks = facts.walks && !facts.parts && facts.computed <= kMaxComputed && facts.kept * 4 <= all;
-  if (in_rows && walks && traits.has_avx512) return 4;
+  const bool fits =
+      facts.computed <= (facts.has_loops ? kMaxComputed : kMaxStraight) && facts.kept * 4 <= all;
+  if (in_rows && fits && (traits.has_avx512 ? facts.walks && !facts.parts : !facts.apart)) return 4;
+  if (in_rows && !facts.apart && facts.kept >= 2 * all)
+    return std::min(4u, kWarpSize * 4 / traits.vector_bytes);
   return facts.kept * 2 <= all ? 2 : 1;
 }
 
@@ -275,6 +287,35 @@ bool GoesOnByRows(const FunctionEmitter& e, const LaneRegion& region, BlockId lo
   return false;
 }
 
+// What is widened or narrowed.
+ValueId WithoutWidth(const FunctionEmitter& e, ValueId value) {
+  for (ir::InstId def = e.f.at_value(value).def; def.valid(); def = e.f.at_value(value).def) {
+    const Opcode op = e.f.at_inst(def).op;
+    if (op != Opcode::kZext && op != Opcode::kSext && op != Opcode::kTrunc) break;
+    value = e.f.at_inst(def).operands[0];
+  }
+  return value;
+}
+
+// Whether a trip is a number of elements on that is known at run time only, such as those of the grid: each
+// visit of a lane's loop to memory is to another page then.
+bool GoesFar(const FunctionEmitter& e, const LaneRegion& region, BlockId loop) {
+  if (region.levels.size() != 2 || region.levels[1].latches.size() != 1) return false;
+  const EdgeRef latch = region.levels[1].latches[0];
+  const std::vector<ValueId>& params = e.f.at_block(loop).params;
+  const std::vector<ValueId>& next = e.f.successors(latch.from)[latch.number].args;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const ir::InstId def = e.f.at_value(next[i]).def;
+    if (!def.valid() || e.f.at_inst(def).op != Opcode::kAdd) continue;
+    const std::vector<ValueId>& sum = e.f.at_inst(def).operands;
+    const size_t step = WithoutWidth(e, sum[0]) == params[i] ? 1 : 0;
+    if (WithoutWidth(e, sum[1 - step]) != params[i] || !ShapeIn(e, region, sum[step]).uniform()) continue;
+    const ir::InstId by = e.f.at_value(sum[step]).def;
+    if (!by.valid() || e.f.at_inst(by).op != Opcode::kConst) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigned row) {
@@ -298,8 +339,11 @@ unsigned WideWidthOf(const FunctionEmitter& e, const LaneRegion& region, unsigne
   if (!kept) return 0;
   const TargetTraits& traits = e.m.traits;
   size_t bytes = traits.vector_bytes * (RegistersOf(traits) - kScratchRegisters);
-  if (region.levels.size() == 1 || GoesOnByRows(e, region, loop, row))
+  if (region.levels.size() == 1 || GoesOnByRows(e, region, loop, row)) {
     bytes = std::max(bytes, kMaxBytesOfRows);
+  } else if (GoesFar(e, region, loop)) {
+    bytes = std::max(bytes, std::min(2 * bytes, kMaxBytesOfRows));
+  }
   auto width = static_cast<unsigned>(std::bit_floor(bytes / std::max<size_t>(*kept, 4)));
   width = std::min(width, row == 0 ? kWideWidthOfAnyRow : kMaxWideWidth);
   if (keeper.is_costly()) width = std::min(width, traits.vector_bytes / 4 * kRegistersOfCostly);

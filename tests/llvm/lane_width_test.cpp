@@ -1,0 +1,99 @@
+// How many lanes a vector holds where the row of threads is known: by what loops keep, on machines with large
+// and small register files, and that each width computes the same.
+#include <catch2/catch.hpp>
+
+#include "lowering/llvm/module/lane_report.h"
+#include "tests/llvm/jit_run.h"
+#include "tests/llvm/kernels.h"
+
+using namespace ptx2cpu;
+using namespace ptx2cpu::llvm_test;
+
+namespace {
+
+constexpr uint32_t kThreads = 128;
+
+// out[i] = the sum of `values` floats that grow from in[i], over four trips of a loop or none.
+std::string KernelOf(int values, bool has_loop, const std::string& shape) {
+  std::string text = kHead + ".visible .entry k(.param .u64 pin, .param .u64 pout)\n" + shape + R"({
+  .reg .pred %p; .reg .b32 %i, %k; .reg .f32 %v<100>, %s; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %at, %i, 4;
+  add.s64 %in, %in, %at;
+  add.s64 %out, %out, %at;
+  ld.global.f32 %v0, [%in];
+)";
+  const auto number = [](int n) { return "%v" + std::to_string(n); };
+  for (int n = 1; n < values; ++n)
+    text += "  add.f32 " + number(n) + ", " + number(n - 1) + ", 0f3F800000;\n";
+  if (has_loop) text += "  mov.u32 %k, 0;\nLOOP:\n";
+  for (int n = 0; n < values; ++n)
+    text +=
+        "  fma.rn.f32 " + number(n) + ", " + number(n) + ", " + number((n + 1) % values) + ", 0f3F000000;\n";
+  if (has_loop) text += "  add.u32 %k, %k, 1;\n  setp.lt.u32 %p, %k, 4;\n  @%p bra LOOP;\n";
+  text += "  mov.f32 %s, 0f00000000;\n";
+  for (int n = 0; n < values; ++n) text += "  add.f32 %s, %s, " + number(n) + ";\n";
+  return text + "  st.global.f32 [%out], %s;\n  ret;\n}\n";
+}
+
+lowering::JitOptions Options(const std::string& target, uint32_t width = 0) {
+  return {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget(target), .lane_width = width};
+}
+
+uint32_t WidthOf(const std::string& text, const std::string& target) {
+  auto jit = lowering::Jit::Create(Options(target));
+  REQUIRE(jit);
+  const auto report = (*jit)->ReportLanes(BuildKernel(text, "k"), "k");
+  REQUIRE(report);
+  REQUIRE(report->loops.size() == 1);
+  return report->loops[0].width;
+}
+
+std::vector<float> Run(const std::string& text, const lowering::JitOptions& options) {
+  auto jit = lowering::Jit::Create(options);
+  REQUIRE(jit);
+  auto compiled = (*jit)->Add(BuildKernel(text, "k"));
+  if (!compiled) FAIL(compiled.error().Render());
+  std::vector<float> in(kThreads), out(kThreads);
+  for (uint32_t i = 0; i < kThreads; ++i) in[i] = static_cast<float>(i) / 16;
+  struct {
+    const float* in;
+    float* out;
+  } params{in.data(), out.data()};
+  const auto error = rt::Launch(*compiled->kernel, {{1, 1, 1}, {kThreads, 1, 1}, 0},
+                                std::as_bytes(std::span(&params, 1)), {.max_workers = 1});
+  if (error) FAIL(error->message);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("vectors hold as many lanes as loops keep values for, in rows of known length", "[width]") {
+  struct {
+    int values;
+    bool has_loop;
+    uint32_t on_v4, on_v3;
+  } constexpr kCases[] = {
+      {60, false, 64, 32},  // a long chain: four registers
+      {3, true, 64, 32},    // and where a loop keeps few values
+      {6, true, 64, 16},    // two registers of 16
+      {12, true, 32, 8},    // one of 16
+      {24, true, 16, 8},
+      {40, true, 16, 32},  // beyond 16 registers by far: on the stack, with a warp in a vector
+      {80, true, 32, 32},
+  };
+  for (const auto& [values, has_loop, on_v4, on_v3] : kCases) {
+    INFO(values << " values" << (has_loop ? " in a loop" : ""));
+    const std::string known = KernelOf(values, has_loop, ".reqntid 128\n");
+    CHECK(WidthOf(known, "x86-64-v4") == on_v4);
+    CHECK(WidthOf(known, "x86-64-v3") == on_v3);
+    CHECK(WidthOf(KernelOf(values, has_loop, ""), "x86-64-v3") <= 16);
+    const std::vector<float> expected = Run(known, Options("native", 1));
+    for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
+      INFO(target);
+      CHECK(Run(known, Options(target)) == expected);
+    }
+  }
+}
