@@ -54,8 +54,8 @@ struct Counts {
   uint8_t allowed[5];
 };
 constexpr Counts kCounts[] = {
-    {Opcode::kLoad, true, {1, 2, 4, 8, 0}},
-    {Opcode::kStore, false, {2, 3, 5, 9, 0}},  // with the address
+    {Opcode::kLoad, true, {1, 2, 3, 4, 8}},
+    {Opcode::kStore, false, {2, 3, 4, 5, 9}},  // with the address
     {Opcode::kTexture, true, {4, 0}},
     {Opcode::kFromNarrow, true, {1, 2, 0}},
     {Opcode::kToNarrow, false, {1, 2, 3, 4, 5}},

@@ -7,10 +7,10 @@
 //     %b = load i32 global %p4                   (%p = %base + 8 * %tid)
 //
 // Apart, each access of a vector of threads is a gather with a stride; together they are one run of memory
-// that shuffles divide. Where the stride from thread to thread is another one nothing is gained, and
-// accesses that overlap those of the next thread (x[i - 1], x[i], x[i + 1]) are best as they are. The stride
-// only decides whether it pays, so that it may be a guess. Loads move up to the first of them and stores down
-// to the last, past accesses that cannot meet them.
+// that shuffles divide. Where threads' runs are far from each other (a row for each thread, a record that an
+// index chooses), each thread's is one access. Accesses that overlap those of the next thread (x[i - 1],
+// x[i], x[i + 1]) are best as they are. The stride only decides whether it pays, so that it may be a guess.
+// Loads move up to the first of them and stores down to the last, past accesses that cannot meet them.
 //
 // Parts of a word that were loaded one by one and packed, as code does that may not assume that the word is
 // aligned, are a load of the word whatever the stride; so are several such words that lie side by side:
@@ -36,7 +36,8 @@ using ir::Opcode;
 using ir::Space;
 using ir::ValueId;
 
-constexpr int64_t kMaxParts = 4;  // that the emitter divides a run of memory into
+constexpr int64_t kMaxParts = 4;     // that the emitter divides a run of memory into
+constexpr int64_t kMinRowBytes = 4;  // of an element, where each thread's run is elsewhere
 constexpr int kMaxWordBits = 64;
 constexpr size_t kMaxWords = 2;  // of a load that its lanes make each for itself
 
@@ -239,11 +240,11 @@ class Joiner {
     if (group.members.size() < 2) return;
     const std::optional<int64_t> stride = strides_.Of(group.members[0].root);
     const int64_t bytes = ir::Bytes(f_.at_inst(group.members[0].inst).type);
-    if (!stride || *stride % bytes != 0 || *stride / bytes < 2 || *stride / bytes > kMaxParts ||
-        *stride / bytes == 3)
-      return;
     std::vector<Access> sorted = group.members;
     std::ranges::stable_sort(sorted, {}, &Access::offset);
+    if (stride ? std::abs(*stride) > kMaxParts * bytes : strides_.IsApart(group.members[0].root))
+      return DivideRows(sorted, bytes);
+    if (!stride || *stride % bytes != 0 || *stride / bytes < 2 || *stride / bytes > kMaxParts) return;
     std::vector<Access> run;
     for (const Access& access : sorted) {
       const int64_t end = run.empty() ? access.offset : run.back().offset + run.back().bytes;
@@ -256,6 +257,26 @@ class Joiner {
       if (run.size() > 1) found_.push_back({run});
       run.clear();
     }
+  }
+
+  // What other threads have is elsewhere: into runs that are as long as they may be. `sorted`: by address.
+  void DivideRows(const std::vector<Access>& sorted, int64_t bytes) {
+    if (bytes < kMinRowBytes) return;
+    std::vector<Access> run;
+    int64_t parts = 0;
+    auto end_run = [&] {
+      if (run.size() > 1) found_.push_back({std::exchange(run, {})});
+      run.clear();
+      parts = 0;
+    };
+    for (const Access& access : sorted) {
+      const int64_t end = run.empty() ? access.offset : run.back().offset + run.back().bytes;
+      if (access.offset < end) continue;  // once more
+      if (access.offset != end || parts + access.parts > kMaxParts) end_run();
+      run.push_back(access);
+      parts += access.parts;
+    }
+    end_run();
   }
 
   // `group`: one run, by address.

@@ -95,4 +95,35 @@ std::optional<int64_t> ThreadStrides::OfOperation(const ir::Inst& inst,
   return std::nullopt;
 }
 
+bool ThreadStrides::IsApart(ValueId value, int depth) {
+  if (const auto it = apart_.find(value.index); it != apart_.end()) return it->second;
+  apart_[value.index] = false;  // on a cycle: the other ways decide
+  const bool apart = depth != kMaxDepth && !Of(value) && FindApart(value, depth + 1);
+  return apart_[value.index] = apart;
+}
+
+// Of a value without a stride.
+bool ThreadStrides::FindApart(ValueId id, int depth) {
+  const ir::Value& value = f_.at_value(id);
+  if (!value.def.valid()) {
+    return std::ranges::any_of(incoming_[value.block.index], [&](const ir::Edge* edge) {
+      return IsApart(edge->args[value.number], depth);
+    });
+  }
+  const ir::Inst& inst = f_.at_inst(value.def);
+  if (inst.op == Opcode::kLoad) return inst.attrs.space != ir::Space::kParam;
+  auto apart = [&](size_t n) { return IsApart(inst.operands[n], depth); };
+  auto known = [&](size_t n) { return Of(inst.operands[n]).has_value(); };
+  if (inst.op == Opcode::kAdd || inst.op == Opcode::kSub)
+    return (apart(0) && (apart(1) || known(1))) || (apart(1) && known(0));
+  if (inst.op == Opcode::kZext || inst.op == Opcode::kSext || inst.op == Opcode::kToGeneric ||
+      inst.op == Opcode::kFromGeneric)
+    return apart(0);
+  if (inst.op != Opcode::kMul && inst.op != Opcode::kShl) return false;
+  auto grows_by = [&](size_t grows, size_t factor) {
+    return Of(inst.operands[factor]) == 0 && (apart(grows) || known(grows));
+  };
+  return grows_by(0, 1) || (inst.op == Opcode::kMul && grows_by(1, 0));
+}
+
 }  // namespace ptx2cpu::lowering

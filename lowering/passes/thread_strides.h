@@ -17,9 +17,14 @@ class ThreadStrides {
  public:
   explicit ThreadStrides(const ir::Function& f);
   std::optional<int64_t> Of(ir::ValueId value) { return Of(value, 0); }
+  // Whether neighbouring threads' values have nothing to do with each other (they were loaded), or lie apart
+  // by a number that is known at run time only: `row * width`.
+  bool IsApart(ir::ValueId value) { return IsApart(value, 0); }
 
  private:
   std::optional<int64_t> Of(ir::ValueId value, int depth);
+  bool IsApart(ir::ValueId value, int depth);
+  bool FindApart(ir::ValueId value, int depth);
   std::optional<int64_t> Find(ir::ValueId id, int depth);
   std::optional<int64_t> OfParameter(const ir::Value& value, int depth);
   static std::optional<int64_t> OfRegister(ir::Special special);
@@ -28,6 +33,7 @@ class ThreadStrides {
   const ir::Function& f_;
   std::vector<std::vector<const ir::Edge*>> incoming_;
   std::unordered_map<uint32_t, std::optional<int64_t>> known_;
+  std::unordered_map<uint32_t, bool> apart_;
 };
 
 }  // namespace ptx2cpu::lowering

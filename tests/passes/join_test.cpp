@@ -79,6 +79,37 @@ const std::vector<Case> kCases = {
      kTwoLoads + "  %c = load i32 global %mine\n  %d = add i32 %c, %b\n" + kUse,
      {2, 1},
      {1}},
+    {"records of three words",
+     12,
+     kTwoLoads + "  %c = load i32 global %p2\n  %d = add i32 %c, %b\n" + kUse,
+     {3},
+     {1}},
+    // -- rows of each thread's own --
+    {"two words of a long record", 40, kTwoLoads + kUse, {2}, {1}},
+    {"five words of a long record",
+     40,
+     "  %p4 = add i64 %p3, %c4\n  %e = load i32 global %p4\n" + kTwoLoads +
+         "  %c = load i32 global %p2\n  %d = load i32 global %p3\n  %f = add i32 %c, %d\n"
+         "  %g = add i32 %e, %f\n  store i32 global %p1, %g\n" +
+         kUse,
+     {1, 4},
+     {2}},
+    {"as many bytes as the launch has blocks",
+     1,
+     "  %blocks = special i32 nctaid.x\n  %four = const i32 0x4\n  %many = mul i32 %blocks, %four\n"
+     "  %apart = mul i32 %tid, %many\n  %apart64 = sext i64 from i32 %apart\n"
+     "  %row = add i64 %data, %apart64\n  %row1 = add i64 %row, %c4\n  %a = load i32 global %row\n"
+     "  %b = load i32 global %row1\n  %s = sub i32 %a, %b\n  store i32 global %other, %s\n  ret\n}\n",
+     {2},
+     {1}},
+    {"where a loaded number says",
+     4,
+     "  %w = load i32 global %mine\n  %k = mul i32 %w, %bytes\n  %k64 = zext i64 from i32 %k\n"
+     "  %none = const i64 0x0\n  %zero = mul i64 %k64, %none\n  %row = add i64 %data, %zero\n"
+     "  %row1 = add i64 %row, %c4\n  %a = load i32 global %row\n  %b = load i32 global %row1\n"
+     "  %s = sub i32 %a, %b\n  store i32 global %other, %s\n  ret\n}\n",
+     {1, 2},
+     {1}},
     // -- parts of words --
     {"two halves that are packed", 34, kTwoHalves + "  store i32 global %other, %w\n  ret\n}\n", {1}, {1}},
     {"two words in halves, one of which is used elsewhere too",
@@ -112,7 +143,7 @@ const std::vector<Case> kCases = {
      {1, 1}},
     // -- left --
     {"the next thread's word", 4, kTwoLoads + "  %s = sub i32 %a, %b\n  ret\n}\n", {1, 1}, {}},
-    {"records of three words", 12, kTwoLoads + kUse, {1, 1}, {1}},
+    {"two of a record's three words", 12, kTwoLoads + kUse, {1, 1}, {1}},
     {"half of the record", 16, kTwoLoads + kUse, {1, 1}, {1}},
     {"a store may be to the same word",
      8,

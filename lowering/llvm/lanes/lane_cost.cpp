@@ -1,6 +1,7 @@
 #include "lowering/llvm/lanes/lane_cost.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 
@@ -27,6 +28,7 @@ constexpr double kCostlyScalar = 10, kCostlyVector = 10;
 constexpr double kTurn = 5, kShortTurn = 1, kMove = 2;
 constexpr double kApart = 3;  // of an access in a loop of one lane, that vectors have side by side
 // An address of a gather: in hardware, and where LLVM takes the lanes apart.
+constexpr double kRow = 2;  // several elements side by side: the address, and 16 bytes to or from there
 constexpr double kGatheredLane = 0.7, kScalarGatheredLane = 2, kTexturedLane = 4, kLockedLane = 8,
                  kDividedLane = 5, kProductForDivision = 6, kCombined = 8;
 constexpr double kCodeOfGather = 3, kCodeOfTurn = 4;
@@ -174,6 +176,9 @@ class Costs {
         return 2 * count * PartsOf(inst.type) + PartsOf(Type::kI64) +
                2 * static_cast<double>(GroupsOfAccess(r_, inst)->begin.size());
       case LaneForm::kGather:
+        if (count > 1 && ir::Bits(inst.type) >= 32 && (inst.op == Opcode::kLoad || IsWholeRows(inst)))
+          return std::ceil(count * ir::Bytes(inst.type) / 16) * width_ * kRow +
+                 2 * count * PartsOf(inst.type);
         return count * width_ * (e_.m.traits.has_avx512 ? kGatheredLane : kScalarGatheredLane);
       case LaneForm::kEachLane:
         break;

@@ -143,6 +143,11 @@ unsigned BitsOfGatheredWord(const ir::Inst& load) {
 
 bool IsGathered(const ir::Inst& load) { return ir::Bits(load.type) >= 32 || BitsOfGatheredWord(load) != 0; }
 
+bool IsWholeRows(const ir::Inst& store) {
+  const int bits = ir::Bits(store.type);
+  return (bits == 32 || bits == 64) && static_cast<size_t>(bits) * Count(store) % 128 == 0;
+}
+
 std::optional<analysis::LaneGroups> GroupsOfAccess(const LaneRegion& region, const ir::Inst& access) {
   const auto pattern = region.patterns.find(access.operands[0].index);
   if (pattern == region.patterns.end() || !region.shapes[access.operands[0].index].varying())

@@ -53,6 +53,8 @@ int64_t ElementsApart(const LaneShape& address, const ir::Inst& access);
 unsigned BitsOfGatheredWord(const ir::Inst& load);
 // Whether machines gather what a load reads.
 bool IsGathered(const ir::Inst& load);
+// Whether what a lane stores at its own address is one or more whole accesses of 16 bytes.
+bool IsWholeRows(const ir::Inst& store);
 // Lane by lane: whether to find the next lane takes longer than what the lane does.
 bool IsShortTurn(const FunctionEmitter& e, const ir::Inst& inst);
 // Of a kInGroups access.

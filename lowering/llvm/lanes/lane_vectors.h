@@ -191,8 +191,16 @@ class LaneVectors {
   void LoadGroups(const GroupedAccess& access, const Mask& mask);
   void StoreGroups(const GroupedAccess& access, const Mask& mask, bool keeps);
   Status InGroups(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& apart);
+  llvm::Value* PointersForAll(const Mask& mask, llvm::Value* pointers);
   Mask ReadableByAll(const Mask& mask, llvm::Value*& pointers);
+  void GatherElement(const ir::Inst& inst, size_t k, llvm::Value* pointers, const Mask& mask, Memory memory);
   void Gather(const ir::Inst& inst, const Mask& mask);
+  // own_rows.cpp
+  std::vector<llvm::Value*> LoadParts(llvm::Type* element, llvm::Value* pointers, uint64_t offset,
+                                      llvm::Align align, Memory memory);
+  void GatherPairs(const ir::Inst& inst, size_t k, llvm::Value* pointers, const Mask& mask, Memory memory);
+  void GatherRows(const ir::Inst& inst, llvm::Value* pointers, const Mask& mask, Memory memory);
+  void ScatterRows(const ir::Inst& inst);
   void GatherFromWords(const ir::Inst& inst, llvm::Value* pointers, const Mask& mask, Memory memory);
   Status EmitStore(const ir::Inst& inst, const Mask& mask);
   Status StoreLast(const ir::Inst& inst, const Mask& mask);
@@ -213,6 +221,7 @@ class LaneVectors {
   Status EmitCombined(const ir::Inst& inst, const Mask& mask);
   Status EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status LoadSlotOfRow(const ir::Inst& inst, const Mask& mask);
+  bool RepeatsMaskThrice(const ir::Inst& inst) const;
   Status Together(const ir::Inst& inst, const Mask& mask, const std::function<void(const Mask&)>& access);
   Status Apart(const ir::Inst& inst, const Mask& mask, const std::function<void(const Mask&)>& access);
   // The lanes are threads of a row of a flat kernel, not of a warp.

@@ -3,6 +3,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 
@@ -94,14 +95,27 @@ bool LaneVectors::HasMasksFor(const ir::Inst& inst) const {
   return ir::Bits(inst.type) < 32 ? e.m.traits.has_avx512 : e.m.traits.has_masked_words;
 }
 
-// The access, with masks that the machine has. Elsewhere: without a mask where all lanes are active, else
-// lane by lane.
+// No machine repeats each bit of a mask three times: LLVM takes hundreds of instructions to do it.
+bool LaneVectors::RepeatsMaskThrice(const ir::Inst& inst) const {
+  if (ir::Bits(inst.type) < 32) return false;
+  return ElementCount(inst) == 3 || std::abs(ElementsApart(ShapeOf(inst.operands[0]), inst)) == 3;
+}
+
+// The access, with masks that the machine has and makes. Elsewhere: without a mask where all lanes are
+// active, else lane by lane.
 Status LaneVectors::Together(const ir::Inst& inst, const Mask& mask,
                              const std::function<void(const Mask&)>& access) {
-  if (IsAll(mask) || HasMasksFor(inst)) return access(mask), Status{};
+  const bool is_slow = RepeatsMaskThrice(inst);
+  if (IsAll(mask) || (HasMasksFor(inst) && !is_slow)) return access(mask), Status{};
   auto all = [&] {
     return access({llvm::Constant::getAllOnesValue(mask.lanes->getType()), b.getTrue()}), Status{};
   };
+  if (e.m.traits.has_avx512 && is_slow) {
+    auto apart = [&] {
+      return inst.op == Opcode::kLoad ? Gather(inst, mask) : Scatter(inst, mask), Status{};
+    };
+    return Choose(AllOf(mask), all, apart, inst.results);
+  }
   auto some = [&] { return EmitEachLane(inst, mask); };
   return Choose(AllOf(mask), all, some, inst.results);
 }
@@ -169,13 +183,27 @@ void LaneVectors::LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned 
   }
 }
 
-// Where a gather has no mask, lanes that are not active read what the first active one reads.
-LaneVectors::Mask LaneVectors::ReadableByAll(const Mask& mask, Value& pointers) {
-  if (IsAll(mask) || e.m.traits.has_avx512) return mask;
+// Lanes that are not active read what the first active one reads.
+Value LaneVectors::PointersForAll(const Mask& mask, Value pointers) {
   Value first = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, Bits(mask), b.getFalse());
   Value lane = b.CreateAnd(first, Literal(first, width_ - 1));  // also of a mask without lanes
-  pointers = b.CreateSelect(mask.lanes, pointers, Vector(b.CreateExtractElement(pointers, lane)));
+  return b.CreateSelect(mask.lanes, pointers, Vector(b.CreateExtractElement(pointers, lane)));
+}
+
+// Where a gather has no mask.
+LaneVectors::Mask LaneVectors::ReadableByAll(const Mask& mask, Value& pointers) {
+  if (IsAll(mask) || e.m.traits.has_avx512) return mask;
+  pointers = PointersForAll(mask, pointers);
   return {llvm::Constant::getAllOnesValue(mask.lanes->getType()), b.getTrue()};
+}
+
+void LaneVectors::GatherElement(const ir::Inst& inst, size_t k, Value pointers, const Mask& mask,
+                                Memory memory) {
+  llvm::Type* type = VectorOf(e.m.MemoryTypeOf(inst.type));
+  auto* load =
+      b.CreateMaskedGather(type, pointers, AlignOf(inst, k), mask.lanes, llvm::Constant::getNullValue(type));
+  e.m.Annotate(load, memory);
+  e.values.Set(inst.results[k], load);
 }
 
 void LaneVectors::Gather(const ir::Inst& inst, const Mask& active) {
@@ -184,22 +212,19 @@ void LaneVectors::Gather(const ir::Inst& inst, const Mask& active) {
   Value pointers = e.memory.Pointer(inst.attrs.space, inst.operands[0], &memory);
   const Mask mask = ReadableByAll(active, pointers);
   if (ir::Bits(inst.type) < 32) return GatherFromWords(inst, pointers, mask, memory);
-  const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
-  llvm::Type* type = VectorOf(e.m.MemoryTypeOf(inst.type));
-  for (size_t k = 0; k < inst.results.size(); ++k) {
-    Value from = k == 0 ? pointers : b.CreateConstGEP1_64(b.getInt8Ty(), pointers, k * bytes);
-    auto* load =
-        b.CreateMaskedGather(type, from, AlignOf(inst, k), mask.lanes, llvm::Constant::getNullValue(type));
-    e.m.Annotate(load, memory);
-    e.values.Set(inst.results[k], load);
-  }
+  if (inst.results.size() > 1) return GatherRows(inst, pointers, mask, memory);
+  GatherElement(inst, 0, pointers, mask, memory);
 }
 
 Status LaneVectors::EmitStore(const ir::Inst& inst, const Mask& mask) {
   if (inst.attrs.space == ir::Space::kLocal) return StoreLocal(inst, mask);
   const LaneForm form = FormOf(e, region_, inst);
   if (form == LaneForm::kUniform || OnlyLane(mask)) return StoreLast(inst, mask);
-  auto apart = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Scatter(inst, lanes); }); };
+  auto scattered = [&] { return Apart(inst, mask, [&](const Mask& lanes) { Scatter(inst, lanes); }); };
+  auto apart = [&] {
+    if (!IsWholeRows(inst)) return scattered();
+    return Choose(AllOf(mask), [&] { return ScatterRows(inst), Status{}; }, scattered, {});
+  };
   if (form == LaneForm::kInGroups) return InGroups(inst, mask, apart);
   if (form == LaneForm::kGather) return apart();
   auto whole = [&] { return StoreWhole(inst, mask); };
