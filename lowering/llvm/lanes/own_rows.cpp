@@ -60,7 +60,9 @@ Values Transpose(llvm::IRBuilder<>& b, const Values& rows) {
 
 }  // namespace
 
-// The vectors of a square's rows: of vector j, the 16 bytes number p are of lane p * rows + j.
+// The vectors of a square's rows: of vector j, the 16 bytes number p are of lane p * rows + j. They are as
+// aligned as their elements: what should be aligned better is noted, and must not be a fault of the
+// processor's.
 Values LaneVectors::LoadParts(llvm::Type* element, Value pointers, uint64_t offset, llvm::Align align,
                               Memory memory) {
   const unsigned rows = kPartBytes * 8 / element->getScalarSizeInBits();
@@ -101,7 +103,7 @@ void LaneVectors::GatherRows(const ir::Inst& inst, Value pointers, const Mask& m
   Value readable = count < rows || IsAll(mask) ? pointers : PointersForAll(mask, pointers);
   size_t k = 0;
   for (; k + rows <= count; k += rows) {
-    const Values columns = Transpose(b, LoadParts(element, readable, k * bytes, AlignOf(inst, k), memory));
+    const Values columns = Transpose(b, LoadParts(element, readable, k * bytes, llvm::Align(bytes), memory));
     for (size_t part = 0; part < rows; ++part) e.values.Set(inst.results[k + part], columns[part]);
   }
   auto pointers_of = [&](size_t number) {
@@ -116,6 +118,8 @@ void LaneVectors::GatherRows(const ir::Inst& inst, Value pointers, const Mask& m
 
 // Of all lanes.
 void LaneVectors::ScatterRows(const ir::Inst& inst) {
+  const Mask all{llvm::Constant::getAllOnesValue(VectorOf(b.getInt1Ty())), b.getTrue()};
+  NoteMisaligned(inst, all, false);
   Memory memory;
   Value pointers = e.memory.Pointer(inst.attrs.space, inst.operands[0], &memory);
   const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
@@ -131,7 +135,7 @@ void LaneVectors::ScatterRows(const ir::Inst& inst) {
       Value pointer = b.CreateExtractElement(pointers, uint64_t{lane});
       if (k != 0) pointer = b.CreateConstGEP1_64(b.getInt8Ty(), pointer, k * bytes);
       Value row = b.CreateShuffleVector(vectors[lane % rows], from);
-      e.m.Annotate(b.CreateAlignedStore(row, pointer, AlignOf(inst, k)), memory);
+      e.m.Annotate(b.CreateAlignedStore(row, pointer, llvm::Align(bytes)), memory);
     }
   }
 }
