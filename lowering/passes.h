@@ -23,7 +23,18 @@ struct PassOptions {
   // False: each value that crosses regions is kept or rebuilt for itself. Tests compare the cut with that.
   bool slots_by_cut = true;
   uint32_t checks = 0;  // kinds of checks that the code has: PTX2CPU_CHECKS_* (runtime/abi/check.h)
+  bool counts = false;  // the code counts how often its blocks are entered (CountersOf)
 };
+
+// Which word of the variable CountersName counts how often threads enter a block, by function and block of a
+// module as translation makes it. Words are 8 bytes. Blocks that are entered equally often share one.
+struct BlockCounters {
+  static constexpr uint32_t kNone = ~0u;        // of a block that is not reached
+  std::vector<std::vector<uint32_t>> of_block;  // functions, blocks
+  uint32_t count = 0;
+};
+BlockCounters CountersOf(const ir::Module& module);
+inline std::string CountersName(const std::string& kernel) { return "ptx2cpu.counts." + kernel; }
 
 struct TierReason {
   ir::Resumes needs = ir::Resumes::kNever;
@@ -42,6 +53,8 @@ TierChoice DecideTier(const ir::Module& module, const ir::Function& f, const Pas
 // -- phase Simt --
 // Calls that inform the runtime of accesses and synchronisation; nothing where no checks are wanted.
 Status InsertChecks(ir::Module& module, const PassOptions& options);
+// Counts of the blocks' entries; nothing where none are wanted.
+Status InsertCounts(ir::Module& module, const PassOptions& options);
 // Programs whose lanes count on executing each access together: barriers of the warp between loads and
 // stores.
 Status KeepLanesInStep(ir::Module& module, ir::Function& f, const PassOptions& options);

@@ -17,6 +17,10 @@ constexpr std::array kPasses = {
               "first: checks the program's accesses, not those that other passes make; only where checks are "
               "wanted",
               InsertChecks},
+    PassEntry{
+        "insert-counts", nullptr, Phase::kSimt, For::kAll, On::kModule,
+        "before any pass changes blocks: those of the program are counted; only where a profile wants it",
+        InsertCounts},
     PassEntry{"simplify-callees", Simplify, Phase::kSimt, For::kAll, On::kCallees,
               "before inlining: sizes decide there, and dead code does not count"},
     PassEntry{"keep-lanes-in-step", KeepLanesInStep, Phase::kSimt, For::kAll, On::kFunctions,

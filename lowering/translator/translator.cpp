@@ -32,6 +32,7 @@ BuildOptions BuildOptionsOf(const CodeOptions& options) {
   build.pipeline.passes.collapse = options.collapse;
   build.pipeline.passes.tier = options.tier;
   build.pipeline.passes.checks = options.checks;
+  build.pipeline.passes.counts = options.counts;
   return build;
 }
 
@@ -147,6 +148,13 @@ class TheTranslator final : public Translator {
   uint32_t PtxLineOf(const KernelImage& image, uint64_t text_offset) const override {
     const auto position = LineInObject(image, text_offset);
     return position ? position->ptx_line : 0;
+  }
+
+  std::vector<CodeLine> LinesOf(const KernelImage& image) const override {
+    std::vector<CodeLine> lines;
+    for (const auto& [offset, at] : LinesInObject(image))
+      lines.push_back({offset, at.ptx_line, at.source_file, at.source_line});
+    return lines;
   }
 };
 

@@ -61,6 +61,7 @@ struct CodeOptions {
   Tier tier = Tier::kAuto;
   CollapseForm collapse = CollapseForm::kAuto;
   uint32_t checks = 0;  // PTX2CPU_CHECKS_*: code that reports what it accesses
+  bool counts = false;  // code that counts how often its blocks are entered (lowering/passes.h)
   MatrixSums matrix_sums = MatrixSums::kRecorded;
 };
 
@@ -105,6 +106,13 @@ struct PtxSource {
   std::string name;  // for messages
 };
 
+// Code from this offset in section .text on.
+struct CodeLine {
+  uint64_t offset = 0;
+  uint32_t ptx_line = 0;
+  uint32_t source_file = 0, source_line = 0;  // of KernelImage::source_files; 0: not known
+};
+
 class Translator {
  public:
   // One module on its own: what it declares and does not define the program may provide. Errors: kSyntax.
@@ -113,6 +121,8 @@ class Translator {
   virtual Result<std::shared_ptr<const TranslatedModule>> Link(std::vector<PtxSource> sources) const = 0;
   // The PTX line of an offset in section .text of an image's object; 0: not known.
   virtual uint32_t PtxLineOf(const KernelImage& image, uint64_t text_offset) const = 0;
+  // Those of all its code, in ascending order.
+  virtual std::vector<CodeLine> LinesOf(const KernelImage& image) const = 0;
 
  protected:
   ~Translator() = default;

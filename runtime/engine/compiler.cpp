@@ -1,5 +1,6 @@
 #include "runtime/engine/compiler.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "runtime/engine/machine_identity.h"
 #include "runtime/engine/progress.h"
 #include "runtime/launch/atomic_order.h"
+#include "runtime/profile/profile.h"
 
 namespace ptx2cpu::rt {
 
@@ -60,13 +62,14 @@ lowering::AlignmentChecks ModuleOptions::AlignmentChecksWanted() {
 lowering::CodeOptions KernelCompiler::CodeOptionsOf(const CompileRequest& request) const {
   return {.block = request.block,
           .contract = options_.contract,
-          .optimisation = options_.optimisation,
+          .optimisation = request.counts ? std::min(options_.optimisation, 1) : options_.optimisation,
           .line_info = options_.line_info,
           .alignment = request.alignment.value_or(options_.alignment),
           .lane_width = options_.lane_width,
           .tier = options_.tier,
           .collapse = options_.collapse,
           .checks = options_.checks,
+          .counts = request.counts,
           .matrix_sums = lowering::MatrixSumsWanted()};
 }
 
@@ -79,8 +82,8 @@ KernelCompiler::Keys KernelCompiler::KeysOf(const CompileRequest& request) {
        {static_cast<uint64_t>(options.contract), static_cast<uint64_t>(options.optimisation),
         static_cast<uint64_t>(options.line_info), static_cast<uint64_t>(options.alignment),
         static_cast<uint64_t>(options.tier), static_cast<uint64_t>(options.collapse),
-        uint64_t{options.checks}, static_cast<uint64_t>(options.matrix_sums), uint64_t{options.lane_width},
-        uint64_t{block.x}, uint64_t{block.y}, uint64_t{block.z}}) {
+        uint64_t{options.checks}, uint64_t{options.counts}, static_cast<uint64_t>(options.matrix_sums),
+        uint64_t{options.lane_width}, uint64_t{block.x}, uint64_t{block.y}, uint64_t{block.z}}) {
     hash.Add(option);
   }
   const Digest full = hash.Finish();
@@ -117,6 +120,21 @@ void KernelCompiler::Keep(const Digest& key, const lowering::KernelImage* image)
 }
 
 Result<CompiledImage> KernelCompiler::Compile(const CompileRequest& request) {
+  if (!profile::Wanted()) [[likely]]
+    return Obtain(request);
+  const uint64_t begin = profile::Now();
+  auto compiled = Obtain(request);
+  if (!compiled || !compiled->image) return compiled;
+  const uint64_t end = profile::Now();
+  compiled->milliseconds = static_cast<double>(end - begin) / 1e6;
+  profile::AddCompile(request.kernel, begin, end,
+                      (compiled->is_quick ? profile::kQuick : 0) |
+                          (compiled->from_cache ? profile::kFromCache : 0) |
+                          (request.counts ? profile::kCounting : 0));
+  return compiled;
+}
+
+Result<CompiledImage> KernelCompiler::Obtain(const CompileRequest& request) {
   const bool quick_allowed = request.quick_allowed && options_.quick_tier;
   Keys keys{};
   if (options_.cache != nullptr) {

@@ -17,6 +17,7 @@ struct CompileRequest {
   std::optional<lowering::AlignmentChecks> alignment = {};  // else that of the options
   bool quick_allowed = false;  // the quick tier may be used; then the same without it must be requested later
   bool many_blocks = false;   // the launch has so many that quick code which repeats things may run its first
+  bool counts = false;        // code that counts how often its blocks are entered, made quickly
   bool ask_cache = true;      // else it is compiled, and kept
   bool show_progress = true;  // progress.h
   const std::atomic<bool>* stop = nullptr;  // ends soon after it is set, with some error
@@ -27,6 +28,7 @@ struct CompiledImage {
   bool from_cache = false;
   bool is_quick = false;         // the quick tier answered
   bool for_many_blocks = false;  // with code for launches of many blocks only
+  double milliseconds = 0;       // that it took; where a profile is wanted
 };
 
 // For this machine, or the one that PTX2CPU_TARGET names. Immutable after construction; safe to use from
@@ -50,6 +52,7 @@ class KernelCompiler {
     Digest full, quick, many_blocks;
   };
   Keys KeysOf(const CompileRequest& request);
+  Result<CompiledImage> Obtain(const CompileRequest& request);
   std::optional<CompiledImage> FromCache(const Digest& key) const;
   void Keep(const Digest& key, const lowering::KernelImage* image) const;
 

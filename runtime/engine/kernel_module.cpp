@@ -11,6 +11,7 @@
 #include "lowering/load/kernel_loader.h"
 #include "ptx-parser/fatbin/fatbin.h"
 #include "runtime/engine/background.h"
+#include "runtime/engine/code_reports.h"
 #include "runtime/engine/compiler.h"
 #include "runtime/engine/contained.h"
 #include "runtime/engine/module_facts.h"
@@ -69,6 +70,8 @@ struct KernelModule::State {
 
   Result<const lowering::DeclaredVariables*> TheVariables();
   Status Declare();
+
+  CodeReports reports{source, compiler, loader, options};  // before the loader it loads with
 };
 
 Result<const lowering::DeclaredVariables*> KernelModule::State::TheVariables() {
@@ -221,15 +224,16 @@ Result<bool> KernelModule::ProvideHere(const std::string& kernel, const KernelCo
   CompiledImage compiled = TRY(s.compiler.Compile(request));
   if (!compiled.image) return compiled.from_cache;
   double milliseconds = compiled.from_cache ? kKeptBetterMilliseconds : compiled.image->better_milliseconds;
-  auto loaded = s.loader.Load(*std::move(compiled.image));
-  if (!loaded && compiled.from_cache) {  // nothing that is kept may block it
+  const bool from_cache = compiled.from_cache;
+  auto loaded = s.reports.Load(request, compiled);
+  if (!loaded && from_cache) {  // nothing that is kept may block it
     request.ask_cache = false;
     compiled = TRY(s.compiler.Compile(request));
     if (!compiled.image) return false;
     milliseconds = compiled.image->better_milliseconds;
-    loaded = s.loader.Load(*std::move(compiled.image));
+    loaded = s.reports.Load(request, compiled);
   }
-  const ptx2cpu_kernel* code = TRY(std::move(loaded)).kernel;
+  const ptx2cpu_kernel* code = TRY(std::move(loaded));
   std::function<void()> begin;
   if (compiled.is_quick) {
     request.quick_allowed = request.show_progress = false;
@@ -262,7 +266,7 @@ void KernelModule::Improve(CompileRequest request, const std::atomic<bool>& stop
   static_cast<void>(Caught([&]() -> Result<bool> {
     CompiledImage better = TRY(s.compiler.Compile(request));
     if (!better.image) return false;
-    slot.code.store(TRY(s.loader.Load(*std::move(better.image))).kernel, std::memory_order_release);
+    slot.code.store(TRY(s.reports.Load(request, better)), std::memory_order_release);
     return true;
   }));
 }

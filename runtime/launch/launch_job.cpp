@@ -9,6 +9,7 @@
 
 #include "runtime/abi/tensor_core.h"
 #include "runtime/abi/thread_place.h"
+#include "runtime/profile/profile.h"
 #include "runtime/timeline/timeline.h"
 
 namespace ptx2cpu::rt {
@@ -136,6 +137,7 @@ LaunchJob::LaunchJob(const ptx2cpu_kernel& kernel, const LaunchShape& shape, con
 
 void LaunchJob::Work(unsigned worker, Arena& arena) {
   const uint64_t begin = timeline::Wanted() ? timeline::Now() : 0;
+  const profile::ShareScope share(kernel_);
   const bool ran = RunBlocks(worker, arena);
 #ifdef __x86_64__
   __builtin_ia32_sfence();  // stores past the caches are visible before the launch has ended
@@ -144,21 +146,22 @@ void LaunchJob::Work(unsigned worker, Arena& arena) {
 }
 
 bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker,
-                          uint32_t joined) {
+                          uint32_t joined, const ptx2cpu_kernel* code) {
+  const ptx2cpu_kernel& kernel = code == nullptr ? kernel_ : *code;
   const Dim3 &ntid = shape_.block, &cluster = shape_.cluster;
   block = {};
   block.params = reinterpret_cast<const uint8_t*>(params_);
   SetExtent(block, {ntid.x * joined, ntid.y, ntid.z});
   block.dynamic_shared_bytes = shape_.dynamic_shared_bytes;
-  block.shared_bytes = kernel_.static_shared_bytes + shape_.dynamic_shared_bytes;
-  block.local_stride = kernel_.local_bytes;
-  block.window_bytes = WindowBytes(kernel_, shape_);
+  block.shared_bytes = kernel.static_shared_bytes + shape_.dynamic_shared_bytes;
+  block.local_stride = kernel.local_bytes;
+  block.window_bytes = WindowBytes(kernel, shape_);
   block.shared = memory.shared.Ensure(block.window_bytes, 128);
   block.local = memory.local.Ensure(block.local_stride * block.thread_padded, 64);
-  const uint64_t slot_bytes = SlotBytes(kernel_, block.thread_padded);
-  block.slots = memory.slots.Ensure(slot_bytes + ThreadStateBytes(kernel_, block.thread_padded), 64);
+  const uint64_t slot_bytes = SlotBytes(kernel, block.thread_padded);
+  block.slots = memory.slots.Ensure(slot_bytes + ThreadStateBytes(kernel, block.thread_padded), 64);
   if (block.shared == nullptr || block.local == nullptr || block.slots == nullptr) return false;
-  if (kernel_.run_step != nullptr) {
+  if (kernel.run_step != nullptr) {
     block.points = reinterpret_cast<uint32_t*>(block.slots + slot_bytes);
     block.words = block.points + block.thread_padded;
   }
@@ -173,7 +176,7 @@ bool LaunchJob::FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& aren
   block.cluster_nctaid[0] = cluster.x, block.cluster_nctaid[1] = cluster.y,
   block.cluster_nctaid[2] = cluster.z;
   block.cluster_nctarank = cluster.x * cluster.y * cluster.z;
-  block.cluster_is_explicit = block.cluster_nctarank > 1 || kernel_.required_cluster[0] != 0;
+  block.cluster_is_explicit = block.cluster_nctarank > 1 || kernel.required_cluster[0] != 0;
   if (cooperative_) block.grid_workspace = grid_workspace_;
   InitialiseLiveMasks(block);
   return true;

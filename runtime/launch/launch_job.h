@@ -36,8 +36,9 @@ class LaunchJob : public Job, public std::enable_shared_from_this<LaunchJob> {
 
   // Everything except the block's place in the grid; allocates. `joined`: blocks of a row of the grid that it
   // is (runtime/abi/joined_blocks.h). False: no memory.
+  // `code`: other code of the kernel, which needs other memory; null: the job's.
   bool FillBlock(ptx2cpu_block& block, BlockMemory& memory, Arena& arena, unsigned worker,
-                 uint32_t joined = 1);
+                 uint32_t joined = 1, const ptx2cpu_kernel* code = nullptr);
   LaunchError NoMemory() const;
   // `lanes`: one of them met the fault, for faults of the hardware, which do not name their thread.
   LaunchError Fault(FaultRecord record, const ptx2cpu_block& block, const BlockMemory& memory,

@@ -17,9 +17,11 @@
 #include <utility>
 
 #include "runtime/check/checks.h"
+#include "runtime/launch/counted_blocks.h"
 #include "runtime/launch/joined_blocks.h"
 #include "runtime/launch/later_code.h"
 #include "runtime/launch/launch_job.h"
+#include "runtime/profile/profile.h"
 #include "runtime/worker/deferred_atomics.h"
 #include "runtime/worker/spin_lock.h"
 
@@ -78,6 +80,8 @@ class PlainJob final : public LaunchJob {
     const uint64_t workers = options.max_workers == 0 ? pool : std::min(options.max_workers, pool);
     max_parts_ = static_cast<uint32_t>(std::min(workers, total_));
     joined_ = JoinedBlocks(kernel, shape, max_parts_);
+    if (profile::Wanted()) [[unlikely]]
+      counting_ = profile::TakeCounting(kernel, profile::Counted::kBlocks);
   }
 
   // Asked by those who would help.
@@ -117,9 +121,10 @@ class PlainJob final : public LaunchJob {
   std::atomic<const ptx2cpu_kernel*> code_;  // what blocks that begin now run
   uint64_t begun_ = 0;                       // by the owner, before it asks for help
   unsigned owner_ = 0;
-  uint32_t max_parts_ = 1, part_count_ = 1;  // one for each worker
-  uint32_t joined_ = 1;                      // blocks that run as one (runtime/abi/joined_blocks.h)
-  std::unique_ptr<Part[]> parts_;            // once help is asked for
+  uint32_t max_parts_ = 1, part_count_ = 1;   // one for each worker
+  uint32_t joined_ = 1;                       // blocks that run as one (runtime/abi/joined_blocks.h)
+  const ptx2cpu_kernel* counting_ = nullptr;  // what some blocks run to be counted; null: none do
+  std::unique_ptr<Part[]> parts_;             // once help is asked for
 };
 
 void PlainJob::Divide(unsigned worker) {
@@ -274,6 +279,7 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     return false;
   }
   DeferredAtomics deferred(kernel(), block);
+  CountedBlocks counted(*this, counting_, total_, worker, arena);
   LandingPoint landing;
   landing.block = &block;
   const bool helper = help_requested();
@@ -282,8 +288,9 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
   if (sigsetjmp(landing.jump, 0) != 0) {
     UnblockFaultSignals();
     FaultRecord record = landing.record;
-    NameBlock(shape().block, block, record);
-    Fail(Fault(record, block, arena.block, {}));
+    ptx2cpu_block& at = *landing.block;
+    NameBlock(shape().block, at, record);
+    Fail(Fault(record, at, arena.block, {}));
     return true;
   }
   bool any = false;
@@ -308,7 +315,13 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     const ptx2cpu_kernel* code = code_.load(std::memory_order_acquire);
     // What waits does what the code that left it does; other code may defer other atomics.
     if (std::exchange(running, code) != code) deferred.Finish();
-    RunChunk(block, chunk, code->run_block);
+    const auto run = [&](uint64_t first, uint64_t count) {
+      RunChunk(block, {first, count}, code->run_block);
+    };
+    if (!counted.any()) [[likely]]
+      run(chunk.first, chunk.count);
+    else if (!counted.RunSome(chunk.first, chunk.count, landing, run))
+      Fail(NoMemory());
     if (total_ == 1) break;
     if (later_ != nullptr) [[unlikely]]
       LookForLaterCode();

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/profile/profile.h"
 #include "runtime/timeline/json_text.h"
 #include "runtime/timeline/trace_file.h"
 
@@ -106,6 +108,19 @@ void Recorder::Add(const Bar& bar) {
              ",\"args\":{\"detail\":" + QuotedJson(bar.detail) + "}}");
 }
 
+// A profile adds up copies and fills, so it has their sizes as numbers: "copy of 16 bytes" is 16 bytes of
+// "copy".
+void AddToProfile(uint64_t stream, std::string_view name, uint64_t begin, uint64_t end) {
+  constexpr std::string_view kOf = " of ", kBytes = " bytes";
+  const size_t at = name.find(kOf);
+  uint64_t bytes = 0;
+  if (at != std::string_view::npos && name.ends_with(kBytes)) {
+    std::from_chars(name.data() + at + kOf.size(), name.data() + name.size(), bytes);
+    name = name.substr(0, at);
+  }
+  profile::AddEvent(profile::Group::kStreams, stream, name, begin, end, bytes);
+}
+
 bool StartIfWanted() {
   const char* file = std::getenv("PTX2CPU_TIMELINE");
   if (file == nullptr || *file == '\0') return false;
@@ -119,8 +134,9 @@ bool StartIfWanted() {
 }  // namespace
 
 namespace internal {
-std::atomic<bool> wanted{StartIfWanted()};
-}
+// The profile draws the same tracks.
+std::atomic<bool> wanted{StartIfWanted() || profile::WantedByEnvironment()};
+}  // namespace internal
 
 uint64_t Now() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -130,16 +146,20 @@ uint64_t Now() {
 
 void AddCall(std::string_view name, uint64_t begin, uint64_t end, std::string_view arguments,
              std::string_view result) {
+  const auto thread = static_cast<uint64_t>(gettid());
+  if (profile::Wanted()) profile::AddEvent(profile::Group::kHost, thread, name, begin, end);
   std::string detail = "(" + std::string(arguments) + ")";
   if (!result.empty()) detail += " = " + std::string(result);
-  Recorder::Get().Add({Group::kHost, static_cast<uint64_t>(gettid()), begin, end, name, detail});
+  Recorder::Get().Add({Group::kHost, thread, begin, end, name, detail});
 }
 
 void AddWork(uint64_t stream, std::string_view name, uint64_t begin, uint64_t end, std::string_view detail) {
+  if (profile::Wanted()) AddToProfile(stream, name, begin, end);
   if (Wanted()) Recorder::Get().Add({Group::kStreams, stream, begin, end, name, detail});
 }
 
 void AddWorker(unsigned worker, std::string_view kernel, uint64_t begin, uint64_t end) {
+  if (profile::Wanted()) profile::AddEvent(profile::Group::kWorkers, worker, kernel, begin, end);
   if (Wanted()) Recorder::Get().Add({Group::kWorkers, worker, begin, end, kernel, {}});
 }
 

@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "tools/ptx2cpu/atomics_option.h"
+#include "tools/ptx2cpu/profile_session.h"
 
 namespace ptx2cpu::tool {
 
@@ -88,6 +89,30 @@ Result<std::vector<Setting>> RecordSettings(const Arguments& arguments) {
   return settings;
 }
 
+// What perf reads. The folder of --profile is made when the program starts.
+Result<std::vector<Setting>> ProfileSettings(const Arguments& arguments) {
+  std::vector<Setting> settings;
+  if (!arguments.Has("--profile") && arguments.Has("--json"))
+    return Fail(ErrorCode::kUsage, "--json needs --profile");
+  if (arguments.Has("--profile") && (arguments.Has("--gdb") || arguments.Has("--print-environment"))) {
+    Error error{ErrorCode::kUsage,
+                "--profile runs the program itself: not with --gdb or --print-environment"};
+    error.hint =
+        "PTX2CPU_PROFILE=DIR makes a program leave a profile in DIR; `ptx2cpu profile DIR` renders it";
+    return Fail(std::move(error));
+  }
+  if (arguments.Has("--perf-map")) settings.push_back({"PTX2CPU_PERF_MAP", "1"});
+  if (const auto folder = arguments.Value("--perf-dump")) {
+    const fs::path dumps = fs::absolute(*folder);
+    std::error_code error;
+    fs::create_directories(dumps, error);
+    if (error || !fs::is_directory(dumps))
+      return Fail(ErrorCode::kFile, fmt::format("cannot make the folder '{}'", dumps.string()));
+    settings.push_back({"PTX2CPU_JITDUMP", dumps.string()});
+  }
+  return settings;
+}
+
 Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::string& folder) {
   std::vector<Setting> settings;
   const auto before = [&](const char* name, const std::string& value, char separator) {
@@ -117,6 +142,7 @@ Result<std::vector<Setting>> SettingsOf(const Arguments& arguments, const std::s
   if (const auto file = arguments.Value("--timeline"))
     settings.push_back({"PTX2CPU_TIMELINE", fs::absolute(*file).string()});
   for (Setting& setting : TRY(RecordSettings(arguments))) settings.push_back(std::move(setting));
+  for (Setting& setting : TRY(ProfileSettings(arguments))) settings.push_back(std::move(setting));
   if (const auto folder_of_ptx = arguments.Value("--save-ptx")) {
     const fs::path saved = fs::absolute(*folder_of_ptx);
     std::error_code error;
@@ -166,6 +192,11 @@ Status RunExec(const Arguments& arguments) {
   if (program.empty()) return Fail(ErrorCode::kFile, fmt::format("no program '{}'", name));
   WarnOfMachineCode(program);
   if (arguments.Has("--gdb")) return StartDebugger(arguments, program, folder, settings);
+  if (arguments.Has("--profile")) {
+    std::vector<std::pair<std::string, std::string>> environment;
+    for (const Setting& setting : settings) environment.emplace_back(setting.name, setting.value);
+    return ProfileProgram(arguments, program.string(), arguments.plain(), environment);
+  }
   for (const Setting& setting : settings) setenv(setting.name.c_str(), setting.value.c_str(), 1);
   return Become(program, arguments.plain());
 }

@@ -168,6 +168,16 @@ constexpr Option kExecOptions[] = {
     kAtomics,
     {"--timeline", "FILE",
      "write a Chrome trace (Perfetto) of calls, kernels and copies per stream and worker (PTX2CPU_TIMELINE)"},
+    {"--profile", "FILE",
+     "write a report to FILE, one page of HTML, when the program has ended, however it does: time by kernel, "
+     "line "
+     "and block of code, bytes and operations beside what the machine can do, a timeline, and why a kernel "
+     "is slow"},
+    {"--json", "", "with --profile: also write its figures, as FILE with the extension .json"},
+    {"--perf-map", "", "add compiled kernels to /tmp/perf-PID.map, for Linux perf (PTX2CPU_PERF_MAP=1)"},
+    {"--perf-dump", "DIR",
+     "write compiled kernels with their lines to DIR/jit-PID.dump: perf record -k 1, then perf inject --jit "
+     "(PTX2CPU_JITDUMP)"},
     {"--save-ptx", "DIR",
      "write the PTX of every image that the program registers, loads or links to a file in DIR, and a line "
      "with file, call, process and name to DIR/index.tsv (PTX2CPU_SAVE_PTX)"},
@@ -203,6 +213,11 @@ constexpr Option kReplayOptions[] = {
     kCheckAlignment,
     kAtomics};
 constexpr std::span<const Option> kNoOptions;
+constexpr Option kProfileOptions[] = {
+    kOutput,
+    {"--json", "", "print the figures as JSON; with --output: to the same name with the extension .json"},
+    {"--command", "TEXT", "the program's command line, for the title"},
+    {"--ended", "TEXT", "how the program ended, for the title"}};
 constexpr Option kWarmOptions[] = {
     {"--sm", "NN",
      "compute capability of the device that programs will see (90 for 9.0); default 90, or "
@@ -289,6 +304,11 @@ constexpr Verb kVerbs[] = {
      "element as i32, f32 and f64. DIR is a recording, or the folder of one of its processes; of several the "
      "first is replayed. The exit code is 1 if a launch differs.",
      kReplayOptions, RunReplay},
+    {"profile", "DIR -o FILE | DIR --json", "render the profile that processes left in a folder",
+     "A program that runs with PTX2CPU_PROFILE=DIR (an absolute path) leaves its profile in DIR; exec "
+     "--profile "
+     "does both. The page needs no other file and no server.",
+     kProfileOptions, nullptr},
     {"compare", "DIR DIR", "find the first launch in which two recordings of a program differ",
      "Compares launch by launch: kernel and shape, parameters, memory before it, which the program "
      "wrote, and after it. Allocations are matched by their order; words that are addresses are equal if "

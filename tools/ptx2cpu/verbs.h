@@ -28,6 +28,7 @@ Status RunCompile(const Arguments&);
 Status RunInterpret(const Arguments&);
 Status RunExplain(const Arguments&);
 Status RunCheck(const Arguments&);
+Status RunProfile(const Arguments&);
 // What `run` prints of stages, or all of it with --interpret.
 Status RunStages(const Arguments&);
 // replay --interpret

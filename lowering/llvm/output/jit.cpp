@@ -150,6 +150,10 @@ std::optional<ir::Position> LineInObject(const KernelImage& image, uint64_t text
   return LineTable(image.object, image.ptx_name, image.source_files).Find(text_offset);
 }
 
+std::vector<std::pair<uint64_t, ir::Position>> LinesInObject(const KernelImage& image) {
+  return LineTable(image.object, image.ptx_name, image.source_files).All();
+}
+
 Result<std::string> Jit::Explain(const ir::Module& module, std::string_view kernel, Stage stage) const {
   llvm::LLVMContext context;
   EmittedKernel emitted = TRY(Emit(context, module, EmitOptionsFor(kernel)));

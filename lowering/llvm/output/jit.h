@@ -99,5 +99,7 @@ class Jit {
 
 // Of an address in the code of a kernel; `text_offset` counts from the start of section .text.
 std::optional<ir::Position> LineInObject(const KernelImage& image, uint64_t text_offset);
+// Of all its code: where the lines change, in ascending order.
+std::vector<std::pair<uint64_t, ir::Position>> LinesInObject(const KernelImage& image);
 
 }  // namespace ptx2cpu::lowering

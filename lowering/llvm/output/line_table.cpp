@@ -4,6 +4,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <filesystem>
+#include <set>
 
 namespace ptx2cpu::lowering {
 
@@ -64,6 +65,28 @@ std::optional<ir::Position> LineTable::Find(uint64_t text_offset) const {
   }
   if (position.ptx_line == 0) return std::nullopt;
   return position;
+}
+
+std::vector<std::pair<uint64_t, ir::Position>> LineTable::All() const {
+  std::vector<std::pair<uint64_t, ir::Position>> all;
+  if (context_ == nullptr) return all;
+  std::set<uint64_t> offsets;
+  for (const auto& unit : context_->compile_units()) {
+    const llvm::DWARFDebugLine::LineTable* table = context_->getLineTableForUnit(unit.get());
+    if (table == nullptr) continue;
+    for (const llvm::DWARFDebugLine::Row& row : table->Rows) {
+      if (row.Address.SectionIndex == text_section_) offsets.insert(row.Address.Address);
+    }
+  }
+  for (const uint64_t offset : offsets) {
+    const ir::Position at = Find(offset).value_or(ir::Position{});
+    const auto same = [&](const ir::Position& before) {
+      return before.ptx_line == at.ptx_line && before.source_line == at.source_line &&
+             before.source_file == at.source_file;
+    };
+    if (all.empty() || !same(all.back().second)) all.emplace_back(offset, at);
+  }
+  return all;
 }
 
 }  // namespace ptx2cpu::lowering

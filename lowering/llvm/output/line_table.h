@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ir/function.h"
 
@@ -24,6 +26,8 @@ class LineTable {
   LineTable(std::string_view object, std::string ptx_name, std::vector<std::string> source_files);
   ~LineTable();
   std::optional<ir::Position> Find(uint64_t text_offset) const;
+  // Where positions change, by offset in section .text. Code without a line has position 0.
+  std::vector<std::pair<uint64_t, ir::Position>> All() const;
 
  private:
   std::string ptx_name_;

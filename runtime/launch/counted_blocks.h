@@ -1,0 +1,65 @@
+// Blocks of a plain launch that run counting code (runtime/profile): some, spread over the grid, in memory of
+// their own, since the counting code needs other slots. Internal to this folder.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "runtime/launch/launch_job.h"
+#include "runtime/worker/deferred_atomics.h"
+
+namespace ptx2cpu::rt {
+
+// One worker's.
+class CountedBlocks {
+ public:
+  // `code`: null: no block is counted.
+  CountedBlocks(LaunchJob& job, const ptx2cpu_kernel* code, uint64_t total, unsigned worker, Arena& arena)
+      : job_(job), code_(code), worker_(worker), arena_(arena) {
+    const uint64_t counted = std::clamp<uint64_t>(total / kPart, 1, kMaxCounted);
+    stride_ = total / counted;
+  }
+  ~CountedBlocks();
+  CountedBlocks(const CountedBlocks&) = delete;
+  CountedBlocks& operator=(const CountedBlocks&) = delete;
+
+  bool any() const { return code_ != nullptr; }
+  // Runs blocks of the grid: `run(first, count)` those that are not counted. False: no memory.
+  template <typename RunPlain>
+  bool RunSome(uint64_t first, uint64_t count, LandingPoint& landing, const RunPlain& run) {
+    while (count != 0) {
+      const uint64_t plain = std::min(Next(first) - first, count);
+      if (plain != 0) run(first, plain);
+      first += plain, count -= plain;
+      if (count == 0) break;
+      if (!Run(first, landing)) return false;
+      ++first, --count;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr uint64_t kPart = 8, kMaxCounted = 16;  // of so many blocks one, and at most so many
+  struct Place {
+    BlockMemory memory;
+    ptx2cpu_block block;
+    std::optional<DeferredAtomics> deferred;
+  };
+  // The first block from `first` on that is counted.
+  uint64_t Next(uint64_t first) const {
+    const uint64_t middle = stride_ / 2;
+    return first <= middle ? middle : middle + (first - middle + stride_ - 1) / stride_ * stride_;
+  }
+  // Runs block number `index` of the grid. `landing` names it meanwhile. False: no memory.
+  bool Run(uint64_t index, LandingPoint& landing);
+
+  LaunchJob& job_;
+  const ptx2cpu_kernel* code_;
+  const unsigned worker_;
+  Arena& arena_;
+  uint64_t stride_ = 1, nanoseconds_ = 0;
+  std::unique_ptr<Place> place_;
+};
+
+}  // namespace ptx2cpu::rt
