@@ -53,7 +53,7 @@ Counted Run(const ir::Module& module) {
 
 TEST_CASE("counters of blocks are the same before and after all passes, and the rest is unchanged",
           "[passes][counts]") {
-  size_t kernels = 0;
+  size_t compared = 0;
   for (const auto& entry : std::filesystem::directory_iterator(PTX2CPU_SOURCE_DIR "/tests/passes/kernels")) {
     const std::string name = entry.path().filename();
     if (!name.ends_with(".ir") || name.starts_with("fault_") || name.starts_with("refused_")) continue;
@@ -69,9 +69,13 @@ TEST_CASE("counters of blocks are the same before and after all passes, and the 
     const size_t kernel = module.functions.size() - 1;
     const uint32_t start = numbers.of_block[kernel][module.functions[kernel].entry.index];
     CHECK(before.counters[start] == kGrid * Threads(module.functions.back(), kThreads));
-    CHECK(after.counters == before.counters);
+    // Which lanes meet is not defined: where a kernel asks for that, its threads may take other ways.
+    const bool asks = std::ranges::any_of(module.functions.back().insts, [](const ir::Inst& inst) {
+      return inst.op == ir::Opcode::kActiveMask;
+    });
+    if (!asks) CHECK(after.counters == before.counters);
+    compared += !asks;
     CHECK(before.data == Run(module).data);
-    ++kernels;
   }
-  CHECK(kernels > 20);
+  CHECK(compared > 20);
 }
