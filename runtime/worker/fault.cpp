@@ -111,11 +111,13 @@ int KeepHandler(int signal, const struct sigaction* action, struct sigaction* ol
   return 0;
 }
 
-// The faulting instruction runs again and ends the process as it would have.
-void RestoreDefault(int signal) {
+// The faulting instruction runs again and ends the process as it would have. A signal that was sent (raise,
+// kill) has no such instruction: it is sent again.
+void RestoreDefault(int signal, const siginfo_t& info) {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   SystemSigaction()(signal, &action, nullptr);
+  if (info.si_code <= 0) raise(signal);
 }
 
 uintptr_t ProgramCounter(void* context) {
@@ -190,10 +192,12 @@ size_t NextInChain(siginfo_t* info) {
 void CallPrevious(int signal, siginfo_t* info, void* context) {
   const SignalHistory& history = HistoryOf(signal);
   const size_t count = history.count.load(std::memory_order_acquire), back = NextInChain(info);
-  if (back >= count) return RestoreDefault(signal);
+  if (back >= count) return RestoreDefault(signal, *info);
   const struct sigaction& old = history.handlers[count - 1 - back];
   const bool has_info = (old.sa_flags & SA_SIGINFO) != 0;
-  if (!has_info && (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN)) return RestoreDefault(signal);
+  if (!has_info && old.sa_handler == SIG_IGN && info->si_code <= 0) return;
+  if (!has_info && (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN))
+    return RestoreDefault(signal, *info);
   // As the system would have called it.
   sigset_t mask = old.sa_mask, before;
   if ((old.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);

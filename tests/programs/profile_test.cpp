@@ -139,6 +139,7 @@ TEST_CASE("profile: the page is there after _exit and after a crash, and the too
   CHECK(Run("sh -c 'ulimit -c 0; " + command + "10 crash'").code == 128 + 11);
   CHECK_THAT(Contents(folder / "report.html"), Contains("signal 11") && Contains("touch(int*)"));
   CHECK_FALSE(fs::exists(folder / "report.json"));
+  CHECK(Run("sh -c 'ulimit -c 0; " + command + "10 raise'").code == 128 + 11);
 }
 
 TEST_CASE("profile: a page that cannot be written is an error, and the program ran") {

@@ -1,5 +1,6 @@
-// What exec --profile measures: kernels of known bytes and operations, launches by the thousand, and three ways
-// for a process to end. Arguments: how often to launch `touch`; how to end (return, exit, crash).
+// What exec --profile measures: kernels of known bytes and operations, launches by the thousand, and four ways
+// for a process to end. Arguments: how often to launch `touch`; how to end (return, exit, crash, raise).
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -60,5 +61,6 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   if (std::strcmp(end, "exit") == 0) _exit(3);
   if (std::strcmp(end, "crash") == 0) *reinterpret_cast<volatile int*>(16) = 1;
+  if (std::strcmp(end, "raise") == 0) raise(SIGSEGV);
   return 0;
 }
