@@ -17,6 +17,7 @@ class CountedBlocks {
   // `code`: null: no block is counted.
   CountedBlocks(LaunchJob& job, const ptx2cpu_kernel* code, uint64_t total, unsigned worker, Arena& arena)
       : job_(job), code_(code), worker_(worker), arena_(arena) {
+    if (code == nullptr) return;  // no division: launches may be tiny
     const uint64_t counted = std::clamp<uint64_t>(total / kPart, 1, kMaxCounted);
     stride_ = total / counted;
   }
