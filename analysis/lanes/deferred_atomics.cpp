@@ -84,21 +84,24 @@ bool IsOfGrid(const ir::Function& f, ir::ValueId value, int depth) {
 class After {
  public:
   After(const ir::Function& f, const std::vector<Role>& roles) : f_(f), blocks_(f.blocks.size()) {
+    ConnectEnds();
     std::vector<ir::BlockId> work;
-    const auto reach = [&](const ir::Inst& terminator) {
-      for (const ir::Edge& edge : terminator.edges) {
-        if (blocks_[edge.to.index]) continue;
-        blocks_[edge.to.index] = true;
-        work.push_back(edge.to);
+    const auto reach = [&](ir::BlockId from) {
+      std::vector<ir::BlockId> next = after_end_[from.index];
+      for (const ir::Edge& edge : f.successors(from)) next.push_back(edge.to);
+      for (ir::BlockId to : next) {
+        if (blocks_[to.index]) continue;
+        blocks_[to.index] = true;
+        work.push_back(to);
       }
     };
     for (size_t i = 0; i < f.insts.size(); ++i) {
-      if (roles[i] == Role::kDeferred) reach(f.at_inst(f.at_block(f.insts[i].block).insts.back()));
+      if (roles[i] == Role::kDeferred) reach(f.insts[i].block);
     }
     while (!work.empty()) {
       const ir::BlockId block = work.back();
       work.pop_back();
-      reach(f.at_inst(f.at_block(block).insts.back()));
+      reach(block);
     }
     within_.resize(f.insts.size());
     for (const ir::Block& block : f.blocks) {
@@ -113,7 +116,27 @@ class After {
   bool Includes(size_t inst) const { return within_[inst] || blocks_[f_.insts[inst].block.index]; }
 
  private:
+  // A region of lanes or warps has no edge to what runs after all of them.
+  void ConnectEnds() {
+    after_end_.resize(f_.blocks.size());
+    for (const ir::Inst& loop : f_.insts) {
+      const bool of_lanes = loop.op == Opcode::kForLanes;
+      if (!loop.block.valid() || (!of_lanes && loop.op != Opcode::kForWarps)) continue;
+      const Opcode end = of_lanes ? Opcode::kEndLane : Opcode::kEndWarp;
+      std::vector<bool> seen(f_.blocks.size());
+      std::vector<ir::BlockId> found{loop.edges[0].to};
+      for (size_t n = 0; n < found.size(); ++n) {
+        if (f_.terminator(found[n]).op == end) after_end_[found[n].index].push_back(loop.edges[1].to);
+        for (const ir::Edge& edge : f_.successors(found[n])) {
+          if (!seen[edge.to.index]) found.push_back(edge.to);
+          seen[edge.to.index] = true;
+        }
+      }
+    }
+  }
+
   const ir::Function& f_;
+  std::vector<std::vector<ir::BlockId>> after_end_;  // by block
   std::vector<bool> blocks_, within_;
 };
 

@@ -8,6 +8,10 @@
  * does the atomic at once and calls `enter`. In front of what may observe the difference it calls `apply`, as
  * the launcher does after the worker's last block.
  *
+ * Lanes whose addresses are all in one short range, as those of a histogram are, need no entries: for each
+ * word of the range, which begins at `window_first`, what waits is in `window`, window_shift bytes from the
+ * word. `enter` widens the range. A word may wait in both places.
+ *
  * With PTX2CPU_KERNEL_LOGS_ATOMICS it has a log there instead: of atomics on words that are the same for all
  * blocks, of which there are few in each. Their operands are kept in order, so that floats are added one by
  * one, as a GPU does, but without taking the line from another core for each. */
@@ -45,17 +49,25 @@ struct ptx2cpu_deferred_head {
   void (*append)(struct ptx2cpu_deferred_head*, uint64_t address, uint32_t form, uint64_t value);
 };
 
+#define PTX2CPU_WINDOW_BYTES 32768u
+
 struct ptx2cpu_deferred {
   struct ptx2cpu_deferred_head head;
   uint16_t used[PTX2CPU_DEFERRED_ENTRIES];
   struct ptx2cpu_deferred_entry entries[PTX2CPU_DEFERRED_ENTRIES];
+  /* Words of the size that `form` says. The last 64 bytes are for lanes that are not active. */
+  uint8_t window[PTX2CPU_WINDOW_BYTES + 64];
+  uint64_t window_first; /* address of the range's first word */
+  int64_t window_last;   /* the last word's distance from it; below 0: the range is empty */
+  uint64_t window_shift;
+  uint64_t rest[5];
 };
 
 struct ptx2cpu_atomic_log {
   struct ptx2cpu_deferred_head head;
   struct ptx2cpu_deferred_entry entries[PTX2CPU_LOG_ENTRIES];
 };
-#define PTX2CPU_DEFERRED_PREPARED 0x7074783264656672u
+#define PTX2CPU_DEFERRED_PREPARED 0x7074783264656673u
 #define PTX2CPU_DEFERRED_MAX_CREDIT 16384  /* found entries that are remembered */
 #define PTX2CPU_DEFERRED_MISS 8            /* found entries that one not found costs */
 #define PTX2CPU_DEFERRED_PENALTY (-262144) /* credit after too many that were not found */

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <new>
@@ -114,8 +115,60 @@ void Apply(const ptx2cpu_deferred_entry& entry, uint32_t form) {
   IsWide(form) ? CombineInMemory<uint64_t>(entry, form) : CombineInMemory<uint32_t>(entry, form);
 }
 
+// -- the window --
+
+constexpr uint64_t kLine = 64, kPage = 4096;
+static_assert(PTX2CPU_WINDOW_BYTES % kLine == 0 && sizeof(ptx2cpu_deferred) % kLine == 0);
+
+uint64_t BytesOf(uint32_t form) { return IsWide(form) ? 8 : 4; }
+
+uint8_t* InWindow(ptx2cpu_deferred& table, uint64_t address) {
+  return reinterpret_cast<uint8_t*>(address + table.window_shift);
+}
+
+// Words of [from, to) that change nothing.
+void Fill(ptx2cpu_deferred& table, uint64_t from, uint64_t to, uint32_t form) {
+  const uint64_t bytes = BytesOf(form), neutral = Neutral(form);
+  for (uint64_t address = from; address < to; address += bytes)
+    std::memcpy(InWindow(table, address), &neutral, bytes);
+}
+
+// The range begins in the middle of the window and becomes wider by the line of the address, which has been
+// written to; false: it is in the range, or too far from it. No page is in the range that has not been
+// written to, so that what waits there cannot fault.
+bool Widen(ptx2cpu_deferred& table, uint64_t address, uint32_t form) {
+  const uint64_t line = address / kLine * kLine;
+  if (table.window_last < 0) {
+    table.window_shift = reinterpret_cast<uint64_t>(table.window + PTX2CPU_WINDOW_BYTES / 2) - line;
+    Fill(table, line, line + kLine, form);
+    table.window_first = line, table.window_last = static_cast<int64_t>(kLine - BytesOf(form));
+    return true;
+  }
+  const uint64_t first = table.window_first,
+                 end = first + static_cast<uint64_t>(table.window_last) + BytesOf(form);
+  const bool below = line < first;
+  const uint64_t gap = below ? first / kPage - line / kPage : line / kPage - (end - 1) / kPage;
+  const uint64_t bytes = below ? end - line : line + kLine - first;
+  const uint64_t place = line + table.window_shift - reinterpret_cast<uint64_t>(table.window);
+  if ((!below && line < end) || gap > 1 || place > PTX2CPU_WINDOW_BYTES - kLine) return false;
+  below ? Fill(table, line, first, form) : Fill(table, end, line + kLine, form);
+  if (below) table.window_first = line;
+  table.window_last = static_cast<int64_t>(bytes - BytesOf(form));
+  return true;
+}
+
+void ApplyWindow(ptx2cpu_deferred& table) {
+  const uint32_t form = table.head.form;
+  for (int64_t at = 0; at <= table.window_last; at += static_cast<int64_t>(BytesOf(form))) {
+    ptx2cpu_deferred_entry entry{table.window_first + static_cast<uint64_t>(at), 0};
+    std::memcpy(&entry.value, InWindow(table, entry.address), BytesOf(form));
+    Apply(entry, form);
+  }
+}
+
 // Neither entries nor their bounds.
 void Clear(ptx2cpu_deferred& table) {
+  table.window_last = -1;
   for (uint32_t i = 0; i < table.head.count; ++i) table.entries[table.used[i]] = {};
   table.head.lowest = ~uint64_t{0}, table.head.end = 0;
   table.head.count = 0;
@@ -126,18 +179,29 @@ ptx2cpu_deferred& TableOf(ptx2cpu_deferred_head* head) { return *reinterpret_cas
 void ApplyAll(ptx2cpu_deferred_head* head) {
   ptx2cpu_deferred& table = TableOf(head);
   for (uint32_t i = 0; i < head->count; ++i) Apply(table.entries[table.used[i]], head->form);
+  ApplyWindow(table);
   Clear(table);
 }
 
 // The bounds of what waits, with one more word.
-void Include(ptx2cpu_deferred_head& head, uint64_t address, uint32_t form) {
+void Include(ptx2cpu_deferred_head& head, uint64_t address, uint32_t form, uint64_t bytes) {
   head.lowest = std::min(head.lowest, address);
-  head.end = std::max(head.end, address + (IsWide(form) ? 8 : 4));
+  head.end = std::max(head.end, address + bytes);
   head.form = form;
+}
+
+void Pay(ptx2cpu_deferred_head& head, int64_t credit) {
+  head.credit -= credit;
+  if (head.credit < 0) head.credit = PTX2CPU_DEFERRED_PENALTY;
 }
 
 void Enter(ptx2cpu_deferred_head* head, uint64_t address, uint32_t form) {
   ptx2cpu_deferred& table = TableOf(head);
+  if (Widen(table, address, form)) {
+    Pay(*head, 1);  // what is found in the window earns none
+    return Include(*head, table.window_first, form, static_cast<uint64_t>(table.window_last) + BytesOf(form));
+  }
+  Pay(*head, PTX2CPU_DEFERRED_MISS);
   const auto number = static_cast<uint16_t>((address >> 2) % PTX2CPU_DEFERRED_ENTRIES);
   ptx2cpu_deferred_entry& entry = table.entries[number];
   if (entry.address == 0)
@@ -145,9 +209,7 @@ void Enter(ptx2cpu_deferred_head* head, uint64_t address, uint32_t form) {
   else
     Apply(entry, form);
   entry = {address, Neutral(form)};
-  Include(*head, address, form);
-  head->credit -= PTX2CPU_DEFERRED_MISS;
-  if (head->credit < 0) head->credit = PTX2CPU_DEFERRED_PENALTY;
+  Include(*head, address, form, BytesOf(form));
 }
 
 // -- the log --
@@ -196,12 +258,14 @@ void ApplyLog(ptx2cpu_deferred_head* head) {
   ClearLog(*head);
 }
 
-void Admit(ptx2cpu_deferred_head* head, uint64_t address, uint32_t form) { Include(*head, address, form); }
+void Admit(ptx2cpu_deferred_head* head, uint64_t address, uint32_t form) {
+  Include(*head, address, form, BytesOf(form));
+}
 
 void Append(ptx2cpu_deferred_head* head, uint64_t address, uint32_t form, uint64_t value) {
   if (head->count == PTX2CPU_LOG_ENTRIES) ApplyLog(head);
   LogOf(head).entries[head->count++] = {address, value};
-  Include(*head, address, form);
+  Include(*head, address, form, BytesOf(form));
 }
 
 // The memory of a block's slots holds anything.
@@ -212,8 +276,13 @@ ptx2cpu_deferred_head* Prepare(const ptx2cpu_kernel& kernel, const ptx2cpu_block
     head->enter = Admit, head->apply = ApplyLog, head->append = Append;
     return head;
   }
-  if ((kernel.flags & PTX2CPU_KERNEL_DEFERS_ATOMICS) == 0) return nullptr;
-  auto* table = new (block.slots) ptx2cpu_deferred{};
+  // Code from before there was a window has less memory, and does all at once.
+  if ((kernel.flags & PTX2CPU_KERNEL_DEFERS_ATOMICS) == 0 ||
+      kernel.slot_bytes_per_block < sizeof(ptx2cpu_deferred))
+    return nullptr;
+  auto* table = new (block.slots) ptx2cpu_deferred;
+  table->head = {};
+  std::ranges::fill(table->entries, ptx2cpu_deferred_entry{});
   Clear(*table);
   table->head.enter = Enter, table->head.apply = ApplyAll;
   return &table->head;

@@ -181,14 +181,100 @@ TEST_CASE("a barrier shows what other threads have added, and a store after an a
   st.global.u32 [%at], 5;
 )";
   for (const Machine& machine : kMachines) {
+    INFO(machine.target << " " << machine.width);
     const Kernel kernel = Compile(Tally(code), machine);
     CHECK(kernel.Defers());
-    std::vector<uint32_t> table(128, 9), out(128);
+    std::vector<uint32_t> table(128, 9), out(128), expected(128);
     MustRun(kernel, {.blocks = 1, .threads = 128, .words = 128}, table.data(), out.data());
-    bool same = true;
-    for (uint32_t i = 0; i < 128; ++i) same &= out[i] == 9 + WordOf(i ^ 31);
-    CHECK(same);
+    for (uint32_t i = 0; i < 128; ++i) expected[i] = 9 + WordOf(i ^ 31);
+    CHECK(out == expected);
     CHECK(std::ranges::all_of(table, [](uint32_t word) { return word == 5; }));
+  }
+}
+
+TEST_CASE("histograms of bytes, of which the window holds all words, a part or none", "[deferred]") {
+  // Thread i adds 1 + i to the bin of byte i % 251 of `out`, if the byte is less than `words`.
+  const std::string code = R"(
+  rem.u32 %a, %i, 251;
+  cvt.u64.u32 %d, %a;
+  add.s64 %d, %out, %d;
+  ld.global.nc.u8 %v, [%d];
+  setp.ge.u32 %p1, %v, %words;
+  @%p1 bra done;
+  mad.wide.u32 %at, %v, %step, %table;
+  add.u32 %w, %i, 1;
+  red.global.add.u32 [%at], %w;
+)";
+  std::vector<uint8_t> bytes(256);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 97 + i / 3);
+  for (const Machine& machine : kMachines) {
+    const Kernel kernel = Compile(Tally(code), machine);
+    CHECK(kernel.Defers());
+    // All bytes; most; few of a vector; bins that lie further apart than the window is wide, or half a page.
+    for (const Launch& launch :
+         {Launch{.blocks = 50, .step = 4, .words = 256},
+          Launch{.blocks = 50, .step = 4, .words = 250, .workers = 3},
+          Launch{.blocks = 50, .step = 4, .words = 9}, Launch{.blocks = 20, .step = 4096, .words = 256},
+          Launch{.blocks = 20, .step = 132, .words = 256, .workers = 2},
+          Launch{.blocks = 20, .step = 2048, .words = 40}}) {
+      INFO(machine.target << " " << machine.width << ", " << launch.step << " " << launch.words);
+      std::vector<uint32_t> table(256 * launch.step / 4, 5), expected = table;
+      for (uint32_t i = 0; i < launch.blocks * launch.threads; ++i) {
+        if (bytes[i % 251] < launch.words) expected[bytes[i % 251] * launch.step / 4] += i + 1;
+      }
+      MustRun(kernel, launch, table.data(), bytes.data());
+      CHECK(table == expected);
+    }
+  }
+}
+
+TEST_CASE("words that a byte chooses by a power of two", "[deferred]") {
+  const std::string code = R"(
+  and.b32 %a, %i, 63;
+  cvt.u64.u32 %d, %a;
+  add.s64 %d, %out, %d;
+  ld.global.nc.u8 %v, [%d];
+  mov.u32 %a, 4;
+  shl.b32 %a, %a, %v;
+  cvt.u64.u32 %d, %a;
+  add.s64 %at, %table, %d;
+  red.global.add.u32 [%at], 3;
+)";
+  std::vector<uint8_t> bytes(64);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i % 9);
+  for (const Machine& machine : kMachines) {
+    INFO(machine.target << " " << machine.width);
+    const Kernel kernel = Compile(Tally(code), machine);
+    CHECK(kernel.Defers());
+    std::vector<uint32_t> table(512), expected = table;
+    const Launch launch{.blocks = 40};
+    for (uint32_t i = 0; i < launch.blocks * launch.threads; ++i) expected[1u << bytes[i % 64]] += 3;
+    MustRun(kernel, launch, table.data(), bytes.data());
+    CHECK(table == expected);
+  }
+}
+
+TEST_CASE("a word that is misaligned, or behind the window's pages, faults in its own block", "[deferred]") {
+  for (const Machine& machine : kMachines) {
+    INFO(machine.target << " " << machine.width);
+    // Threads of the first blocks fill the window; those of block 30 go 2 bytes, or 64 pages, further.
+    const std::string code = R"(
+  setp.ne.u32 %p1, %b, 30;
+  mov.u32 %b, %ctaid.x;
+  setp.eq.u32 %p1, %b, 30;
+  cvt.u64.u32 %d, %step;
+  @%p1 add.s64 %at, %at, %d;
+  red.global.add.u32 [%at], 1;
+)";
+    const Kernel kernel = Compile(Tally(code), machine);
+    CHECK(kernel.Defers());
+    for (const uint32_t step : {2u, 1u << 30}) {
+      std::vector<uint32_t> table(64);
+      auto error =
+          Run(kernel, {.blocks = 31, .threads = 64, .step = step, .words = 1}, table.data(), nullptr);
+      REQUIRE(error);
+      CHECK(error->block.x == 30);
+    }
   }
 }
 

@@ -183,6 +183,64 @@ void DeferredAtomics::Emit(Value address, Value operand, const std::function<voi
   b.SetInsertPoint(done);
 }
 
+// One test for several addresses: of a distance that is no word's of the range, or of what is from there to
+// the last word, the sign or one of the low bits is set.
+Value DeferredAtomics::OutsideBits(Value address) {
+  auto& b = e_.b;
+  const unsigned width = address->getType()->isVectorTy()
+                             ? llvm::cast<llvm::FixedVectorType>(address->getType())->getNumElements()
+                             : 1;
+  Value first = Load(b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred, window_first))),
+        last = Load(b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred, window_last)));
+  Value distance = b.CreateSub(address, Broadcast(b, first, width));
+  return b.CreateOr(distance, b.CreateSub(Broadcast(b, last, width), distance));
+}
+
+Value DeferredAtomics::IsInside(Value bits) {
+  const uint64_t outside = uint64_t{1} << 63 | (static_cast<uint64_t>(ir::Bytes(found_.type)) - 1);
+  return e_.b.CreateAnd(e_.b.CreateIsNull(e_.b.CreateAnd(bits, e_.b.getInt64(outside))), IsPrepared());
+}
+
+Value DeferredAtomics::CoversRange(Value first, Value second, Value last) {
+  auto& b = e_.b;
+  Value bits = b.CreateOr(OutsideBits(first), b.CreateOr(OutsideBits(second), OutsideBits(last)));
+  return b.CreateAnd(IsInside(bits), b.CreateICmpULE(first, last));
+}
+
+DeferredAtomics::InWindow DeferredAtomics::FindInWindow(Value addresses, Value lanes) {
+  auto& b = e_.b;
+  Value bits = OutsideBits(addresses);
+  if (lanes != nullptr) bits = b.CreateSelect(lanes, bits, Literal(bits, 0));
+  auto narrow = [&](Value value) { return b.CreateTrunc(value, ShapedLike(value, b.getInt32Ty())); };
+  const unsigned width = llvm::cast<llvm::FixedVectorType>(addresses->getType())->getNumElements();
+  // From the window's begin on.
+  Value window = b.CreatePtrToInt(Member(offsetof(ptx2cpu_deferred, window)), b.getInt64Ty());
+  Value begin = narrow(b.CreateSub(WindowShift(), window));
+  Value places = b.CreateAdd(narrow(addresses), Broadcast(b, begin, width));
+  if (lanes != nullptr) places = b.CreateSelect(lanes, places, Literal(places, PTX2CPU_WINDOW_BYTES));
+  return {IsInside(b.CreateOrReduce(bits)), places};
+}
+
+void DeferredAtomics::CombineWaiting(Value word, Value operand) {
+  auto& b = e_.b;
+  const llvm::Align align(static_cast<uint64_t>(ir::Bytes(found_.type)));
+  llvm::LoadInst* old = b.CreateAlignedLoad(e_.m.TypeOf(found_.type), word, align);
+  e_.m.Annotate(old, Memory::kSlot);
+  Value sum = FormOf(found_.operation).combine(b, old, operand);
+  e_.m.Annotate(b.CreateAlignedStore(sum, word, align), Memory::kSlot);
+}
+
+void DeferredAtomics::CombineAt(Value place, Value operand) {
+  auto& b = e_.b;
+  Value window = Member(offsetof(ptx2cpu_deferred, window));
+  CombineWaiting(b.CreateInBoundsGEP(b.getInt8Ty(), window, b.CreateZExt(place, b.getInt64Ty()), "waiting"),
+                 operand);
+}
+
+Value DeferredAtomics::WindowShift() {
+  return Load(e_.b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred, window_shift)));
+}
+
 void DeferredAtomics::Before(const ir::Inst& inst, Value first, Value last, Value lanes, uint64_t bytes) {
   auto& b = e_.b;
   Value lowest = Load(b.getInt64Ty(), Member(offsetof(ptx2cpu_deferred_head, lowest))),

@@ -2,7 +2,8 @@
 // after them. The roles of instructions are those of analysis/lanes/deferred_atomics.h.
 //
 //   red.global.add [p], v   ->   entry = table[p >> 2]; if (entry.address == p) entry.value += v
-//                                else { the atomic; ptx2cpu_defer_atomic(p) }
+//                                else { the atomic; table.enter(p) }
+//   the same for several lanes -> if (all p in the window) for each lane: *(p + table.window_shift) += v
 //   red.global.add.f32 [p], v, p the same for all blocks   ->   append (p, v) to the log
 //   ld.global [q]           ->   if (q in [table.lowest, table.end)) ptx2cpu_apply_deferred(); the load
 #pragma once
@@ -29,6 +30,19 @@ class DeferredAtomics {
   bool Waits(const ir::Inst& inst) const { return RoleOf(inst) == Role::kDeferred; }
   // The atomic for one lane, its address and operand known. `at_once` does it in memory.
   void Emit(llvm::Value* address, llvm::Value* operand, const std::function<void()>& at_once);
+  // i1: `first`, `second` and so on at equal distances up to `last` are addresses of words of the window.
+  llvm::Value* CoversRange(llvm::Value* first, llvm::Value* second, llvm::Value* last);
+  // For a vector of addresses, of which `lanes` count (null: all): whether all are in the window, and 32-bit
+  // numbers that CombineAt takes (for the other lanes, those of a place that does not count).
+  struct InWindow {
+    llvm::Value *all, *places;
+  };
+  InWindow FindInWindow(llvm::Value* addresses, llvm::Value* lanes);
+  // The atomic of one lane whose word is in the window; what waits for it is at `place`, at the address
+  // `word`.
+  void CombineAt(llvm::Value* place, llvm::Value* operand);
+  llvm::Value* WindowShift();  // from a word's address to the address of what waits for it
+  void CombineWaiting(llvm::Value* word, llvm::Value* operand);
   // i1: `lanes` further atomics may wait; else they are to be done at once.
   llvm::Value* TakeCredit(unsigned lanes);
   // While it lives, atomics do not ask for credit: they wait, or go to memory.
@@ -64,6 +78,8 @@ class DeferredAtomics {
   llvm::Value* IsPrepared();
   uint32_t FormBits() const;  // ptx2cpu_deferred_form
   void EmitLogged(llvm::Value* address, llvm::Value* operand, const std::function<void()>& at_once);
+  llvm::Value* OutsideBits(llvm::Value* address);
+  llvm::Value* IsInside(llvm::Value* bits);
   void Call(size_t function, llvm::ArrayRef<llvm::Value*> arguments);
 
   FunctionEmitter& e_;

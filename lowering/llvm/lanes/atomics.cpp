@@ -7,6 +7,9 @@
 // do before an access that may observe atomics which wait in the worker's table.
 #include <llvm/IR/Constants.h>
 
+#include <algorithm>
+#include <span>
+
 #include "lowering/llvm/lanes/lane_vectors.h"
 
 namespace ptx2cpu::lowering {
@@ -69,6 +72,103 @@ Status LaneVectors::EmitCombined(const ir::Inst& inst, const Mask& mask) {
 }
 
 // -- deferred atomics --
+
+namespace {
+
+constexpr int kMaxIndexBits = 16;  // of indices of which all values may be in the window
+
+// Whether what is made of the source is a sum of things that are the same in all lanes and a multiple of it.
+bool IsLinear(ValueId source, std::span<const ir::Inst* const> made) {
+  using enum ir::Opcode;
+  for (const ir::Inst* inst : made) {
+    const bool is_linear = inst->op == kZext || inst->op == kMul || inst->op == kAdd ||
+                           inst->op == kToGeneric || inst->op == kFromGeneric ||
+                           (inst->op == kShl && inst->operands[0] == source);
+    if (!is_linear) return false;
+    source = inst->results[0];
+  }
+  return true;
+}
+
+}  // namespace
+
+// Atomics that wait, if all lanes' words are in the worker's window, from which the code goes on at `after`.
+// A lane takes two instructions then.
+Status LaneVectors::CombineInWindow(const ir::Inst& inst, const Mask& mask, llvm::BasicBlock* after) {
+  Value addresses = e.values.Get(inst.operands[0]), operand = e.values.Get(inst.operands[1]);
+  if (!addresses->getType()->isVectorTy()) return {};
+  std::vector<const ir::Inst*> made;
+  const ValueId source = NarrowSource(inst, inst.operands[0], made);
+  if (!made.empty() && ir::Bits(f.type_of(source)) <= kMaxIndexBits && IsLinear(source, made))
+    return CombineRange(inst, mask, after);
+  const auto found = e.deferred.FindInWindow(addresses, IsAll(mask) ? nullptr : mask.lanes);
+  Value wanted = found.all;
+  if (!IsAll(mask)) {  // where few lanes are active, the others would be most of the work
+    Value count = b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, Bits(mask));
+    wanted = b.CreateAnd(wanted, b.CreateICmpUGE(count, Literal(count, width_ / 4)));
+  }
+  llvm::BasicBlock *window = e.body.NewBlock("window"), *search = e.body.NewBlock("search");
+  b.CreateCondBr(wanted, window, search);
+  b.SetInsertPoint(window);
+  auto stored = [&](Value vector) -> Value {
+    if (!vector->getType()->isVectorTy()) return nullptr;
+    Value array = e.body.Scratch(vector->getType()->getScalarType(), width_);
+    b.CreateAlignedStore(vector, array, llvm::Align(64));
+    return array;
+  };
+  Value places = stored(found.places), operands = stored(operand);
+  auto element = [&](Value array, Value vector, Value lane) -> Value {
+    llvm::Type* type = vector->getType()->getScalarType();
+    return array == nullptr ? vector : b.CreateLoad(type, b.CreateInBoundsGEP(type, array, lane));
+  };
+  TRY_STATUS(AllLanes([&](Value lane) -> Status {
+    e.deferred.CombineAt(element(places, found.places, lane), element(operands, operand, lane));
+    return {};
+  }));
+  b.CreateBr(after);
+  b.SetInsertPoint(search);
+  return {};
+}
+
+// The same where the address is a base and a multiple of an index of few bits: all words that such an index
+// can choose are in the window.
+Status LaneVectors::CombineRange(const ir::Inst& inst, const Mask& mask, llvm::BasicBlock* after) {
+  std::vector<Stored> operands = StoreOperands(inst, false);
+  const auto address =
+      std::ranges::find_if(operands, [](const Stored& operand) { return !operand.remade.empty(); });
+  const unsigned bits = static_cast<unsigned>(ir::Bits(f.type_of(address->id)));
+  auto word_of = [&](uint64_t index) -> Result<Value> {
+    CurrentStep::Scope scope(e.step, ScalarStep());
+    ValueMap::Overrides elements(e.values);
+    elements.Set(address->id, {b.getIntN(bits, index), nullptr, nullptr});
+    TRY_STATUS(Remake(*address, elements));
+    return e.values.Get(inst.operands[0]);
+  };
+  Value first = TRY(word_of(0)), second = TRY(word_of(1)), last = TRY(word_of((uint64_t{1} << bits) - 1));
+  llvm::BasicBlock *window = e.body.NewBlock("window"), *search = e.body.NewBlock("search");
+  b.CreateCondBr(e.deferred.CoversRange(first, second, last), window, search);
+  b.SetInsertPoint(window);
+  Value begin = b.CreateIntToPtr(b.CreateAdd(first, e.deferred.WindowShift()), b.getPtrTy()),
+        distance = b.CreateSub(second, first);
+  auto combine = [&](Value lane) {
+    return AtLane(lane, operands, [&]() -> Status {
+      Value index = b.CreateZExt(e.values.Get(address->id), b.getInt64Ty());
+      Value word = b.CreateGEP(b.getInt8Ty(), begin, b.CreateMul(index, distance));
+      e.deferred.CombineWaiting(word, e.values.Get(inst.operands[1]));
+      return {};
+    });
+  };
+  llvm::BasicBlock *all = e.body.NewBlock("all_lanes"), *some = e.body.NewBlock("some_lanes");
+  b.CreateCondBr(AllOf(mask), all, some);
+  b.SetInsertPoint(all);
+  TRY_STATUS(AllLanes(combine));
+  b.CreateBr(after);
+  b.SetInsertPoint(some);
+  TRY_STATUS(EachOf(mask, combine));
+  b.CreateBr(after);
+  b.SetInsertPoint(search);
+  return {};
+}
 
 void LaneVectors::ApplyDeferredBefore(const ir::Inst& inst, const Mask& mask) {
   if (!e.deferred.Precede(inst)) return;

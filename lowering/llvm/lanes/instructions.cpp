@@ -251,9 +251,8 @@ std::vector<LaneVectors::Stored> LaneVectors::StoreOperands(const ir::Inst& inst
   return operands;
 }
 
-// The instruction for one lane, between arrays.
-Status LaneVectors::EmitLane(const ir::Inst& inst, Value lane, std::span<const Stored> operands,
-                             std::span<const Stored> results) {
+Status LaneVectors::AtLane(Value lane, std::span<const Stored> operands,
+                           const std::function<Status()>& body) {
   LaneStep one = ScalarStep();
   one.lane = e.step->lane != nullptr ? b.CreateAdd(e.step->lane, lane, "lane", true, true) : lane;
   one.thread = b.CreateAdd(e.step->thread, lane, "thread", true, true);
@@ -267,12 +266,26 @@ Status LaneVectors::EmitLane(const ir::Inst& inst, Value lane, std::span<const S
     elements.Set(operand.id, {value, nullptr, nullptr});
     TRY_STATUS(Remake(operand, elements));
   }
-  TRY_STATUS(e.EmitInst(inst));
-  for (const Stored& result : results) {
-    Value value = e.values.Get(result.id);
-    if (f.type_of(result.id) == ir::Type::kI1) value = b.CreateZExt(value, b.getInt8Ty());
-    b.CreateStore(value, ElementOf(result, lane));
-  }
+  return body();
+}
+
+// The instruction for one lane, between arrays.
+Status LaneVectors::EmitLane(const ir::Inst& inst, Value lane, std::span<const Stored> operands,
+                             std::span<const Stored> results) {
+  return AtLane(lane, operands, [&]() -> Status {
+    TRY_STATUS(e.EmitInst(inst));
+    for (const Stored& result : results) {
+      Value value = e.values.Get(result.id);
+      if (f.type_of(result.id) == ir::Type::kI1) value = b.CreateZExt(value, b.getInt8Ty());
+      b.CreateStore(value, ElementOf(result, lane));
+    }
+    return {};
+  });
+}
+
+Status LaneVectors::AllLanes(const std::function<Status(Value lane)>& body) {
+  TRY_STATUS(e.body.Loop(b.getInt32(width_), "lane", body));
+  RepeatFourTimes(b.GetInsertBlock());
   return {};
 }
 
@@ -314,13 +327,13 @@ Status LaneVectors::EmitEachLane(const ir::Inst& inst, const Mask& mask) {
                    some);
     b.SetInsertPoint(all);
     operands = StoreOperands(inst, true);
-    TRY_STATUS(e.body.Loop(b.getInt32(width_), "lane", one_of));
-    RepeatFourTimes(b.GetInsertBlock());
+    TRY_STATUS(AllLanes(one_of));
     b.CreateBr(after);
     b.SetInsertPoint(some);
     return each();
   };
   if (e.deferred.Waits(inst)) {
+    TRY_STATUS(CombineInWindow(inst, mask, after));
     llvm::BasicBlock *wait = e.body.NewBlock("wait"), *direct = e.body.NewBlock("at_once");
     b.CreateCondBr(e.deferred.TakeCredit(width_), wait, direct);
     b.SetInsertPoint(wait);

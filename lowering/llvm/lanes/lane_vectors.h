@@ -138,11 +138,15 @@ class LaneVectors {
   Status Remake(const Stored& operand, ValueMap::Overrides& elements);
   // `rows`: elements that were loaded side by side are loaded again.
   std::vector<Stored> StoreOperands(const ir::Inst& inst, bool rows);
+  Status AtLane(llvm::Value* lane, std::span<const Stored> operands, const std::function<Status()>& body);
   Status EmitLane(const ir::Inst& inst, llvm::Value* lane, std::span<const Stored> operands,
                   std::span<const Stored> results);
-  // A loop over the mask's lanes.
+  // A loop over the mask's lanes; over all, four in a trip of the machine's code.
   Status EachOf(const Mask& mask, const std::function<Status(llvm::Value* lane)>& body);
+  Status AllLanes(const std::function<Status(llvm::Value* lane)>& body);
   Status EmitEachLane(const ir::Inst& inst, const Mask& mask);
+  Status CombineInWindow(const ir::Inst& inst, const Mask& mask, llvm::BasicBlock* after);
+  Status CombineRange(const ir::Inst& inst, const Mask& mask, llvm::BasicBlock* after);
   // Deferred atomics that an access may observe go to memory.
   void ApplyDeferredBefore(const ir::Inst& inst, const Mask& mask);
   static size_t ElementCount(const ir::Inst& access);
