@@ -11,12 +11,12 @@ using namespace ptx2cpu::llvm_test;
 
 namespace {
 
-// LLVM IR of a kernel (in: u64, out: u64) of blocks of 256 threads that have %v, their word of in, and store
-// it at the end.
-std::string CodeOf(const std::string& body) {
+// LLVM IR of a kernel (in: u64, out: u64) of blocks of 256 threads (or of another shape) that have %v, their
+// word of in, and store it at the end.
+std::string CodeOf(const std::string& body, const std::string& shape = ".reqntid 256") {
   const std::string ptx = kHead + R"(
 .visible .entry k(.param .u64 pin, .param .u64 pout)
-.reqntid 256
+)" + shape + R"(
 {
   .reg .pred %p<8>; .reg .b32 %i, %v, %o; .reg .b64 %in, %out, %at;
   ld.param.u64 %in, [pin];
@@ -57,7 +57,27 @@ TEST_CASE("values between the operations of a warp's turn are in registers", "[f
 }
 
 TEST_CASE("values of a turn that a later turn reads have room for each warp", "[forms]") {
-  CHECK(Has(CodeOf(Tree() + "  bar.sync 0;\n  shfl.sync.idx.b32 %v, %v, 0, 31, 0xffffffff;\n"), "%slots"));
+  const std::string later = Tree() + "  bar.sync 0;\n  shfl.sync.idx.b32 %v, %v, 0, 31, 0xffffffff;\n";
+  CHECK(Has(CodeOf(later, ""), "%slots"));
+  CHECK(Has(CodeOf(later, ".reqntid 250"), "%slots"));  // lanes are missing
+  CHECK(Has(CodeOf("  setp.gt.u32 %p0, %v, 99;\n  @%p0 ret;\n" + later), "%slots"));
+}
+
+TEST_CASE("slots of a small block of known shape are the function's own variables", "[forms]") {
+  const std::string later = Tree() + "  bar.sync 0;\n  shfl.sync.idx.b32 %v, %v, 0, 31, 0xffffffff;\n";
+  for (const char* shape : {".reqntid 256", ".reqntid 64, 2, 2", ".reqntid 32"}) {
+    INFO(shape);
+    CHECK_FALSE(Has(CodeOf(later, shape), "%slots"));
+  }
+  // Five values of 1024 threads over a barrier.
+  std::string many, sum;
+  for (const char* name : {"%w1", "%w2", "%w3", "%w4", "%w5"}) {
+    many += std::string("  .reg .b32 ") + name + ";\n  ld.global.u32 " + name + ", [%in+4096];\n  add.u32 " +
+            name + ", " + name + ", %v;\n  shfl.sync.bfly.b32 " + name + ", " + name +
+            ", 1, 31, 0xffffffff;\n";
+    sum += std::string("  xor.b32 %v, %v, ") + name + ";\n  mul.lo.u32 %v, %v, %v;\n";
+  }
+  CHECK(Has(CodeOf(many + "  bar.sync 0;\n" + sum + Tree(), ".reqntid 1024"), "%slots"));
 }
 
 TEST_CASE("code that runs before each early exit needs no live masks", "[forms]") {

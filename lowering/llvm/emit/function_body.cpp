@@ -46,11 +46,13 @@ std::optional<uint32_t> CountOfThreads(const ir::Function& f, bool joins_blocks,
   if (!f.is_kernel || shape[0] == 0) return std::nullopt;
   const uint32_t extents[] = {shape[0], std::max(shape[1], 1u), std::max(shape[2], 1u)};
   const uint32_t threads = extents[0] * extents[1] * extents[2];
-  const bool of_rows = offset == offsetof(ptx2cpu_block, thread_count) ||
-                       offset == offsetof(ptx2cpu_block, warp_count) ||
-                       offset == offsetof(ptx2cpu_block, ntid);
+  const bool of_rows =
+      offset == offsetof(ptx2cpu_block, thread_count) || offset == offsetof(ptx2cpu_block, warp_count) ||
+      offset == offsetof(ptx2cpu_block, thread_padded) || offset == offsetof(ptx2cpu_block, ntid);
   if (joins_blocks && of_rows) return std::nullopt;
   if (offset == offsetof(ptx2cpu_block, thread_count)) return threads;
+  if (offset == offsetof(ptx2cpu_block, thread_padded))
+    return (threads + kWarpSize - 1) / kWarpSize * kWarpSize;
   if (offset == offsetof(ptx2cpu_block, warp_count)) return (threads + kWarpSize - 1) / kWarpSize;
   for (size_t axis = 0; axis < 3; ++axis) {
     if (offset == offsetof(ptx2cpu_block, ntid) + axis * sizeof(uint32_t)) return extents[axis];

@@ -7,6 +7,7 @@
 #include "lowering/llvm/emit/function_emitter.h"
 #include "runtime/abi/abi.h"
 #include "runtime/abi/deferred_atomics.h"
+#include "runtime/abi/joined_blocks.h"
 
 namespace ptx2cpu::lowering {
 
@@ -120,19 +121,49 @@ Value MemoryAccess::LocalSymbol(uint64_t offset) {
 
 // -- slots --
 
-// Arrays of lane slots, larger elements first, then of warp slots, then block
-// slots, each on 64 bytes. Those of a warp's turn are the function's own variables, which LLVM keeps in
-// registers.
+namespace {
+
+constexpr uint64_t kMaxOwnBytes = 16384;  // of slots that are variables of the function
+
+// The threads of a block whose slots are the function's own variables, of which LLVM knows that nothing reads
+// them after the block's end, and that they are not each other's memory. All threads of all warps store a
+// slot before one reads it. 0: the block's shape is not known, or slots are more than a stack should hold.
+uint32_t ThreadsThatOwnSlots(const FunctionEmitter& e) {
+  const ir::Function& f = e.f;
+  const uint32_t* shape = f.required_threads;
+  if (!f.is_kernel || shape[0] == 0 || f.resumes != ir::Resumes::kNever || f.has_early_exit ||
+      f.parked_slot != ~0u || (e.m.layout.flags & PTX2CPU_KERNEL_JOINS_BLOCKS) != 0)
+    return 0;
+  const uint32_t threads = shape[0] * std::max(shape[1], 1u) * std::max(shape[2], 1u);
+  uint64_t bytes = 0;
+  for (const ir::Slot& slot : f.slots)
+    bytes += static_cast<uint64_t>(ir::Bytes(slot.type)) * (slot.shape == ir::Level::kLane ? threads : 64);
+  // Products of matrices address rows of slots.
+  const bool has_products = std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
+    return inst.block.valid() && inst.op == ir::Opcode::kMatrixMultiply;
+  });
+  return threads % kWarpSize == 0 && bytes <= kMaxOwnBytes && !has_products ? threads : 0;
+}
+
+}  // namespace
+
+// Arrays of lane slots, larger elements first, then of warp slots, then block slots, each on 64 bytes. Those
+// of a warp's turn are the function's own variables, which LLVM keeps in registers, as are all those of a
+// small block of known shape.
 void MemoryAccess::PrepareSlots() {
   slot_base_.resize(e_.f.slots.size());
   slot_row_.assign(e_.f.slots.size(), ~0u);
   if (e_.f.slots.empty()) return;
   std::vector<uint32_t> order;
+  const uint32_t own = ThreadsThatOwnSlots(e_);
   for (uint32_t n = 0; n < e_.f.slots.size(); ++n) {
     const ir::Slot& slot = e_.f.slots[n];
-    if (IsOfTurn(n))
+    const uint32_t warps = IsOfTurn(n) ? 1 : own / kWarpSize;
+    if (IsOfTurn(n) || own != 0)
       slot_base_[n] =
-          e_.body.Scratch(e_.m.MemoryTypeOf(slot.type), slot.shape == ir::Level::kLane ? kWarpSize : 1);
+          e_.body.Scratch(e_.m.MemoryTypeOf(slot.type), slot.shape == ir::Level::kLane   ? warps * kWarpSize
+                                                        : slot.shape == ir::Level::kWarp ? warps
+                                                                                         : 1);
     else
       order.push_back(n);
   }
