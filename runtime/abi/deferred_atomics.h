@@ -55,7 +55,7 @@ struct ptx2cpu_deferred {
   struct ptx2cpu_deferred_head head;
   uint16_t used[PTX2CPU_DEFERRED_ENTRIES];
   struct ptx2cpu_deferred_entry entries[PTX2CPU_DEFERRED_ENTRIES];
-  /* Words of the size that `form` says. The last 64 bytes are for lanes that are not active. */
+  /* Words of the size that is in `form`. The last 64 bytes are for lanes that are not active. */
   uint8_t window[PTX2CPU_WINDOW_BYTES + 64];
   uint64_t window_first; /* address of the range's first word */
   int64_t window_last;   /* the last word's distance from it; below 0: the range is empty */
