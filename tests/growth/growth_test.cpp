@@ -55,7 +55,7 @@ TEST_CASE("code for long blocks, many branches and many loops does not take time
     uint32_t n;
   };
   for (const Case& each : {Case{"branches", 600}, Case{"straight_line", 1500}, Case{"live_at_once", 400},
-                           Case{"uniform_branches", 750}, Case{"loops", 40}}) {
+                           Case{"uniform_branches", 750}, Case{"loops", 40}, Case{"nested_loops", 60}}) {
     const GrowthShape& shape = *std::ranges::find(GrowthShapes(), each.shape, &GrowthShape::name);
     const auto time_of_code = [&](uint32_t n) {
       const auto cost = MeasureCompile(shape.text(n), {});

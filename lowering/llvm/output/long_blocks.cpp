@@ -3,11 +3,13 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace ptx2cpu::lowering {
@@ -33,7 +35,7 @@ class SplitLongBlocks final : public llvm::FunctionPass {
   explicit SplitLongBlocks(const llvm::TargetMachine& machine)
       : FunctionPass(id),
         is_x86_(machine.getTargetTriple().isX86()),
-        vector_bits_(VectorBits(*machine.getMCSubtargetInfo())) {}
+        vector_bits_(is_x86_ ? VectorBits(*machine.getMCSubtargetInfo()) : 0) {}
 
   llvm::StringRef getPassName() const override { return "Split long blocks"; }
 
@@ -157,6 +159,18 @@ char SplitLongBlocks::id = 0;
 
 llvm::FunctionPass* CreateSplitLongBlocks(const llvm::TargetMachine& machine) {
   return new SplitLongBlocks(machine);
+}
+
+size_t DepthOfLoops(llvm::Module& module) {
+  size_t depth = 0;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    const llvm::DominatorTree dominators(function);
+    const llvm::LoopInfo loops(dominators);
+    for (const llvm::Loop* loop : loops.getLoopsInPreorder())
+      depth = std::max<size_t>(depth, loop->getLoopDepth());
+  }
+  return depth;
 }
 
 llvm::PreservedAnalyses KeepLargeLoops::run(llvm::Function& function,

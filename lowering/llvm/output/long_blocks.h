@@ -9,6 +9,9 @@
 
 namespace ptx2cpu::lowering {
 
+// Loops of the module's deepest nest.
+size_t DepthOfLoops(llvm::Module& module);
+
 // In front of the loop vectoriser, whose model of cost walks over all instructions of a body for each of
 // them: loops with large bodies are left as they are.
 class KeepLargeLoops : public llvm::PassInfoMixin<KeepLargeLoops> {

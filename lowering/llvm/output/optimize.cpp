@@ -57,7 +57,22 @@ constexpr std::string_view kFull =
     "  loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs"
     "),globaldce";
 
-std::string_view PipelineOf(int level) { return level <= 0 ? kInline : level == 1 ? kQuick : kFull; }
+// Where loops are nested so deeply that what is done for each of them, with all that it contains, takes
+// longer than the rest.
+constexpr std::string_view kDeep =
+    "always-inline,"
+    "function<eager-inv>("
+    "  sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<max-iterations=1;no-verify-fixpoint>,"
+    "  gvn,early-cse<memssa>,simplifycfg,adce"
+    "),globaldce";
+constexpr size_t kMaxDepth = 48;
+
+std::string PipelineOf(int level, llvm::Module& module) {
+  if (level <= 0) return std::string(kInline);
+  std::string text(DepthOfLoops(module) > kMaxDepth ? kDeep : level == 1 ? kQuick : kFull);
+  std::erase(text, ' ');
+  return text;
+}
 
 bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
   if (name == "keep-large-loops") {
@@ -161,8 +176,7 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
   builder.registerPipelineParsingCallback(
       [](llvm::StringRef name, llvm::FunctionPassManager& passes,
          llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) { return AddOwnPass(name, passes); });
-  std::string text(PipelineOf(level));
-  std::erase(text, ' ');
+  const std::string text = PipelineOf(level, module);
   llvm::ModulePassManager passes;
   llvm::Error error = builder.parsePassPipeline(passes, text);
   CHECK(!error, "LLVM does not know its own passes: " + llvm::toString(std::move(error)));
