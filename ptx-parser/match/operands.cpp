@@ -154,9 +154,10 @@ class OperandChecker {
       return child.kind == OperandKind::kIdentifier && child.symbol_kind == SymbolKind::kRegister &&
              Register(child, PtxType::kB32, spec).empty();
     };
-    const bool fits = operand.kind == OperandKind::kVector
-                          ? std::ranges::all_of(module_.Children(operand), is_word)
-                          : is_word(operand);
+    auto is_sink = [](const Operand& child) { return child.kind == OperandKind::kSink; };
+    const std::span<const Operand> children = module_.Children(operand);
+    const bool fits = operand.kind == OperandKind::kVector && std::ranges::all_of(children, is_word) &&
+                      !std::ranges::all_of(children, is_sink);
     return fits ? std::string() : "a vector of 32-bit registers";
   }
 

@@ -109,6 +109,8 @@ void st(Emitter& e) {
 // Registers of equal width, addresses, special registers, packing and unpacking.
 void mov(Emitter& e) {
   const ast::Operand& destination = e.Operand(0);
+  if (destination.kind == ast::OperandKind::kVector && e.Operand(1).kind == ast::OperandKind::kVector)
+    return e.Fail(ErrorCode::kSyntax, "mov packs a vector or unpacks one, not both");
   int bits = Bits(e.type());
   Type type = bits == 1           ? Type::kI1
               : IsFloat(e.type()) ? ElementType(e.type())

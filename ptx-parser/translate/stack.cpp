@@ -52,7 +52,11 @@ ValueId ReadWide(Emitter& e, size_t operand) {
 
 void stacksave(Emitter& e) { e.Write(0, InTypeOf(e, e.ReadStackPointer())); }
 
-void stackrestore(Emitter& e) { e.WriteStackPointer(ReadWide(e, 0)); }
+void stackrestore(Emitter& e) {
+  if (e.Operand(0).symbol_kind != ast::SymbolKind::kRegister)
+    return e.Fail(ErrorCode::kSyntax, "stackrestore takes the register that stacksave has written");
+  e.WriteStackPointer(ReadWide(e, 0));
+}
 
 // An address relative to the window is aligned if both its base and the distance are.
 void alloca_bytes(Emitter& e) {

@@ -30,7 +30,8 @@ struct TensorPlace {
 };
 std::optional<TensorPlace> ReadPlace(Emitter& e, size_t operand) {
   const ast::Operand& whole = e.Operand(operand);
-  if (whole.kind != ast::OperandKind::kBracket || e.ast.Children(whole).size() != 2) {
+  if (whole.kind != ast::OperandKind::kBracket || e.ast.Children(whole).size() != 2 ||
+      e.ast.Children(whole)[1].kind != ast::OperandKind::kVector) {
     e.Fail(ErrorCode::kSyntax, "expected [tensor map, {coordinates}]");
     return std::nullopt;
   }
@@ -81,6 +82,18 @@ std::optional<tensor::Form> FormOf(Emitter& e, const TensorPlace& place) {
   return form;
 }
 
+// Of im2col: one for each dimension between the first and the last.
+std::optional<std::vector<ValueId>> ReadOffsets(Emitter& e, size_t operand, uint32_t wanted) {
+  if (!e.Present(operand)) {
+    e.Fail(ErrorCode::kSyntax, "im2col takes offsets");
+    return std::nullopt;
+  }
+  std::vector<ValueId> offsets = ReadList(e, e.Operand(operand), Type::kI16);
+  if (offsets.size() == wanted) return offsets;
+  e.Fail(ErrorCode::kSyntax, "im2col takes an offset for each dimension between the first and the last");
+  return std::nullopt;
+}
+
 void Load(Emitter& e) {
   const std::optional<TensorPlace> place = ReadPlace(e, 1);
   if (!place) return;
@@ -90,14 +103,10 @@ void Load(Emitter& e) {
   size_t next = 3;
   std::vector<ValueId> words = place->coordinates;
   if (form->mode == tensor::Mode::kIm2col) {
-    if (!e.Present(next)) return e.Fail(ErrorCode::kSyntax, "im2col takes offsets");
-    for (ValueId offset : ReadList(e, e.Operand(next++), Type::kI16)) {
-      words.push_back(e.b.Convert(Opcode::kZext, Type::kI32, offset));
-      ++form->offsets;
-    }
-    if (form->offsets != form->dimensions - 2)
-      return e.Fail(ErrorCode::kSyntax,
-                    "im2col takes an offset for each dimension between the first and the last");
+    const auto offsets = ReadOffsets(e, next++, form->dimensions - 2);
+    if (!offsets) return;
+    for (ValueId offset : *offsets) words.push_back(e.b.Convert(Opcode::kZext, Type::kI32, offset));
+    form->offsets = form->dimensions - 2;
   }
   const ir::Attrs attrs{.index = tensor::Encode(*form)};
   const Space space = e.Has("shared::cluster") ? Space::kSharedCluster : Space::kShared;
@@ -134,7 +143,24 @@ void cp_async_bulk_tensor(Emitter& e) {
 
 void cp_reduce_async_bulk_tensor(Emitter& e) { Store(e); }
 
-void cp_async_bulk_prefetch_tensor(Emitter&) {}
+// A hint: its operands are checked, no more.
+void cp_async_bulk_prefetch_tensor(Emitter& e) {
+  const std::optional<TensorPlace> place = ReadPlace(e, 0);
+  if (!place) return;
+  const bool is_wide = e.Has("im2col::w") || e.Has("im2col::w::128");
+  size_t next = 1;
+  if (!is_wide) {
+    const std::optional<tensor::Form> form = FormOf(e, *place);
+    if (!form || (form->mode == tensor::Mode::kIm2col && !ReadOffsets(e, next++, form->dimensions - 2)))
+      return;
+  } else if (e.Present(next) && e.Operand(next).kind == ast::OperandKind::kVector) {
+    ReadList(e, e.Operand(next++), Type::kI16);
+  }
+  constexpr size_t kLast = 2;
+  if (e.Has("L2::cache_hint") != e.Present(next) || (next < kLast && e.Present(kLast)))
+    return e.Fail(ErrorCode::kSyntax, "L2::cache_hint and its policy come together");
+  if (e.Present(next)) e.ReadOperand(e.Operand(next), Type::kI64);
+}
 
 namespace {
 

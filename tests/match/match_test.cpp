@@ -134,6 +134,12 @@ TEST_CASE("vectors, pairs and addresses have their shapes") {
           "operand 1 of `ldmatrix.sync.aligned.m8n8.x1.shared.b16` must be a vector of 32-bit registers");
   Refuses("stmatrix.sync.aligned.m8n8.x1.shared.b16 [sh], {7};",
           "operand 2 of `stmatrix.sync.aligned.m8n8.x1.shared.b16` must be a vector of 32-bit registers");
+  Refuses(
+      "ldmatrix.sync.aligned.m8n8.x1.shared.b16 %r1, [sh];",
+      "operand 1 of `ldmatrix.sync.aligned.m8n8.x1.shared.b16`, `%r1`, must be a vector of 32-bit registers");
+  Refuses("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {_}, [sh];",
+          "operand 1 of `ldmatrix.sync.aligned.m8n8.x1.shared.b16` must be a vector of 32-bit registers");
+  Takes("wgmma.commit_group.sync;", "wgmma_order");
   Takes("tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r2}, [%r3];", "tcgen05_ld");
   Refuses("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%rd1}, [%r3];",
           "operand 1 of `tcgen05.ld.sync.aligned.32x32b.x1.b32` must be a vector of 32-bit registers");

@@ -140,17 +140,19 @@ void Change(Random& random, Parts& parts) {
 
 // Does the table take it? Cheaper than a translation.
 bool Matches(const Program& program) {
-  const auto module = ptx::Parse(kHead + KernelOf(program, "k"), "one.ptx");
+  const auto module = ptx::Parse(HeadFor("sm_90") + KernelOf(program, "k"), "one.ptx");
   return module && ptx::CheckInstructions(*module);
 }
 
 }  // namespace
 
-const char* const kHead =
-    ".version 9.0\n.target sm_90\n.address_size 64\n"
-    ".global .align 8 .b32 g[16];\n.const .align 4 .u32 c[2] = {1, 2};\n.shared .align 16 .b8 sh[64];\n"
-    ".func (.param .b32 o) f(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a]; st.param.b32 [o], %x; ret; "
-    "}\n";
+std::string HeadFor(const std::string& target) {
+  return ".version 9.0\n.target " + target + "\n.address_size 64\n" +
+         ".global .align 8 .b32 g[16];\n.const .align 4 .u32 c[2] = {1, 2};\n.shared .align 16 .b8 sh[64];\n"
+         ".func (.param .b32 o) f(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a]; st.param.b32 [o], %x; "
+         "ret; "
+         "}\n";
+}
 
 std::string KernelOf(const Program& program, const std::string& name) {
   return ".visible .entry " + name +
@@ -185,7 +187,7 @@ Verdict Ask(const Program& program) {
   auto refuse = [](const Error& error) {
     return Verdict{false, error.code == ErrorCode::kUnsupported, error.message};
   };
-  const auto module = ptx::Parse(kHead + KernelOf(program, "k"), "one.ptx");
+  const auto module = ptx::Parse(HeadFor("sm_90") + KernelOf(program, "k"), "one.ptx");
   if (!module) return refuse(module.error());
   const auto translated = ptx::Translate(*module, "k");
   if (!translated) return refuse(translated.error());

@@ -12,8 +12,8 @@ struct Program {
   std::string instruction;  // "add.u32 %r0, %r1, 3;"
 };
 
-// What precedes every kernel of a file: variables and functions that operands name.
-extern const char* const kHead;
+// What precedes every kernel of a file for a target ("sm_90"): variables and functions that operands name.
+std::string HeadFor(const std::string& target);
 // The kernel `name` of one line, around the instruction.
 std::string KernelOf(const Program& program, const std::string& name);
 

@@ -12,6 +12,10 @@ namespace {
 
 constexpr const char* kNoMessage = "ends without a message";
 
+// What the first refuses for its sake is asked again for the next: some instructions exist on one target
+// only.
+constexpr const char* kTargets[] = {"sm_90", "sm_90a", "sm_100a", "sm_103a", "sm_120a"};
+
 struct Answer {
   int status = 0;
   std::string text;
@@ -33,21 +37,30 @@ class Session {
       : ptxas_(ptxas), scratch_(scratch), programs_(programs), verdicts_(programs.size()) {}
 
   std::vector<std::string> Ask() {
-    std::vector<size_t> all(programs_.size());
-    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-    Settle(std::move(all));
+    std::vector<size_t> pending(programs_.size());
+    for (size_t i = 0; i < pending.size(); ++i) pending[i] = i;
+    for (const char* target : kTargets) {
+      target_ = target;
+      for (size_t program : pending) verdicts_[program].clear();
+      Settle(pending);
+      std::erase_if(pending, [&](size_t program) { return !IsOfAnotherTarget(verdicts_[program]); });
+    }
     std::remove(scratch_.c_str());
     return std::move(verdicts_);
   }
 
  private:
+  static bool IsOfAnotherTarget(const std::string& verdict) {
+    return verdict.find(".target") != std::string::npos;
+  }
+
   // Errors name lines, and each kernel is one line: those named are out, the others are asked again until
   // ptxas takes them. Where it names none, halves are asked.
   void Settle(std::vector<size_t> pending) {
     while (!pending.empty()) {
       Write(pending);
       const Answer answer =
-          Run("timeout 20 " + ptxas_ + " -arch=sm_90 -O0 -o /dev/null " + scratch_ + " 2>&1");
+          Run("timeout 20 " + ptxas_ + " -arch=" + target_ + " -O0 -o /dev/null " + scratch_ + " 2>&1");
       if (answer.status == 0) return;
       const std::map<size_t, std::string> refused = Refused(answer.text, pending);
       if (refused.empty()) return Split(std::move(pending), answer.text);
@@ -71,13 +84,13 @@ class Session {
 
   void Write(const std::vector<size_t>& pending) const {
     std::ofstream out(scratch_);
-    out << kHead;
+    out << HeadFor(target_);
     for (size_t program : pending) out << KernelOf(programs_[program], "k" + std::to_string(program));
   }
 
   static std::map<size_t, std::string> Refused(const std::string& text, const std::vector<size_t>& pending) {
     static const std::regex pattern("line (\\d+); (?:error|fatal) *: (.*)");
-    const std::string head(kHead);
+    const std::string head = HeadFor(kTargets[0]);
     const auto first = static_cast<size_t>(std::count(head.begin(), head.end(), '\n')) + 1;
     std::map<size_t, std::string> refused;
     for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) {
@@ -90,6 +103,7 @@ class Session {
   const std::string& ptxas_;
   const std::string& scratch_;
   const std::vector<Program>& programs_;
+  std::string target_;
   std::vector<std::string> verdicts_;
 };
 
