@@ -54,6 +54,9 @@ inline bool IsShort(Extent a, Extent b, int depth, const uint32_t* c, uint32_t s
   const int sum = a.lowest + b.lowest, lowest = sum < 0 ? sum : 0;
   const int bits = a.above + b.above - lowest + BitsOf(depth);
   if (bits >= kBitsOfF32) return false;
+  // A subnormal accumulator of f16 counts as one of the least exponent, and cuts what is far below it.
+  constexpr int kLeastOfF16 = -14;
+  if (is_half && lowest < kLeastOfF16 - kBitsBelow) return false;
   const float scale = __builtin_bit_cast(float, PowerOfTwo(-lowest));
   U32x16 differs{}, most{};
   for (int group = 0; group < kGroups; ++group) {

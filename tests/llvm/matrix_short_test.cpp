@@ -64,6 +64,22 @@ TEST_CASE("products of few bits have the bits of the interpreter", "[matrix]") {
   }
 }
 
+// 2 * 2^-24 + 2^-12 * 2^-13 is halfway between two numbers; 2^-20 * 2^-20 is cut, since the accumulator is
+// subnormal.
+TEST_CASE("a subnormal accumulator cuts a product of few bits", "[matrix]") {
+  const Form& form = kForms[3];
+  REQUIRE(std::string(form.sum) == "f16");
+  Data data{std::vector<uint32_t>(size_t{form.a} * kLanes), std::vector<uint32_t>(size_t{form.b} * kLanes),
+            std::vector<uint32_t>(size_t{form.c} * kLanes, 0x00020002)};
+  for (size_t lane = 0; lane < kLanes; lane += 4) {
+    data.a[lane] = data.a[kLanes + lane] = 0x00100c00;
+    data.b[lane] = 0x00100800;
+  }
+  const ir::Module module = BuildKernel(Kernel(form), "k", {});
+  for (const char* target : {"native", "x86-64-v3", "x86-64-v2"})
+    CHECK(Results(Compiled(module, target), data) == data.c);
+}
+
 TEST_CASE("a product of few bits has an operation for each of its products", "[matrix]") {
   for (const Form& form : kForms) {
     INFO(form.shape << " " << form.factor << " to " << form.sum);
