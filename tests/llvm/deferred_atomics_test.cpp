@@ -254,7 +254,7 @@ TEST_CASE("words that a byte chooses by a power of two", "[deferred]") {
   }
 }
 
-TEST_CASE("a word that is misaligned, or behind the window's pages, faults in its own block", "[deferred]") {
+TEST_CASE("a word that is misaligned, or beyond the window's pages, faults in its own block", "[deferred]") {
   for (const Machine& machine : kMachines) {
     INFO(machine.target << " " << machine.width);
     // Threads of the first blocks fill the window; those of block 30 go 2 bytes, or 64 pages, further.

@@ -32,8 +32,8 @@ class DeferredAtomics {
   void Emit(llvm::Value* address, llvm::Value* operand, const std::function<void()>& at_once);
   // i1: `first`, `second` and so on at equal distances up to `last` are addresses of words of the window.
   llvm::Value* CoversRange(llvm::Value* first, llvm::Value* second, llvm::Value* last);
-  // For a vector of addresses, of which `lanes` count (null: all): whether all are in the window, and a 32-bit
-  // number of each for CombineAt (other lanes have that of a place that does not count).
+  // For a vector of addresses, of which `lanes` count (null: all): whether all are in the window, and a
+  // 32-bit number of each for CombineAt (other lanes have that of a place that does not count).
   struct InWindow {
     llvm::Value *all, *places;
   };
