@@ -100,6 +100,9 @@ class FailingTranslator final : public lowering::Translator {
   uint32_t PtxLineOf(const lowering::KernelImage& image, uint64_t text_offset) const override {
     return real->PtxLineOf(image, text_offset);
   }
+  std::vector<lowering::CodeLine> LinesOf(const lowering::KernelImage& image) const override {
+    return real->LinesOf(image);
+  }
   const lowering::Translator* real = nullptr;
 };
 
