@@ -103,15 +103,15 @@ TEST_CASE("recording: numbers are written alike under any locale of the program"
     char do_thousands_sep() const override { return '.'; }
     std::string do_grouping() const override { return "\3"; }
   };
-  const Folder folder;
+  const test::ScratchFolder folder;
   const auto contents = Numbered(4321, 5);
   const std::locale before = std::locale::global(std::locale(std::locale(), new Grouping));
   {
-    Writer writer = Good(Writer::Make(folder.path, "program"));
+    Writer writer = Good(Writer::Make(folder.path(), "program"));
     Good(writer.AddLaunch(LaunchOf(writer, 1234567, {contents}, {contents}, 0x7f0000000000)));
   }
   std::locale::global(before);  // as `ptx2cpu replay` has it
-  const Reader reader = Good(Reader::Open(folder.path));
+  const Reader reader = Good(Reader::Open(folder.path()));
   REQUIRE(reader.records().launches.size() == 1);
   const LaunchRecord& launch = reader.records().launches[0];
   CHECK(launch.number == 1234567);
