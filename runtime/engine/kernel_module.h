@@ -167,8 +167,8 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   // Puts the code into `slot`, later the better one too: null where there is none for this block alone.
   // Whether it was kept.
   Result<bool> Provide(const std::string& kernel, const KernelCode::Wanted& wanted, CodeSlot& slot);
-  // Loads the best code for this shape if it is kept. Else `slot.better` will make it, in the background after
-  // BeginShape, or in a launch to which it is due; null where code for any shape is as good.
+  // Loads the best code for this shape if it is kept. Else `slot.better` will make it, in the background
+  // after BeginShape, or in a launch to which it is due; null where code for any shape is as good.
   void PrepareShape(const std::string& kernel, Dim3 block, CodeSlot& slot);
   void BeginShape(const CodeSlot& slot);
   Result<bool> ProvideHere(const std::string& kernel, const KernelCode::Wanted& wanted, CodeSlot& slot);

@@ -160,7 +160,7 @@ TEST_CASE("rule: signature", "[verify]") {
                {"add i32 %w, %w", "0 results"},
                {"%r = select i32 %w, %w, %w", "operand 0 is i32, the row expects i1"},
                {"%r = load i32 global %w", "operand 0 is i32, the row expects i64"},
-               {"%r, %q, %t = load i32 global %a", "3 results, which the row does not allow"},
+               {"%r, %q, %t, %u, %v = load i32 global %a", "5 results, which the row does not allow"},
                {"store i32 global %a", "1 operands, which the row does not allow"},
                {"barrier_block %w, %w, %w", "3 operands, which the row does not allow"},
                {"%r = barrier_reduce_and %p", "1 operands, which the row does not allow"},

@@ -1,4 +1,5 @@
-// Embeds the bitcode files in the library; CMake sets PTX2CPU_BITCODE_DIR.
+// Embeds the bitcode files in the library; CMake sets PTX2CPU_BITCODE_DIR. A compiler cache must not keep the
+// result by its headers alone (ccache: no depend mode), since none of them names these files.
 #define BITCODE(name)                                      \
   __asm__(                                                 \
       ".section .rodata.ptx2cpu_bitcode,\"a\",@progbits\n" \

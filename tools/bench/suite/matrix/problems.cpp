@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint32_t kSide = 128, kThreads = 256;  // of the blocks of kernels.cu
 
-// Between 2^-10 and 1, with as many significant bits as all types but bf16 have. Sums of numbers with few bits
-// are faster (runtime/warp/matrix_short.h).
+// Between 2^-10 and 1, with as many significant bits as all types but bf16 have. Sums of numbers with few
+// bits are faster (runtime/warp/matrix_short.h).
 std::vector<float> Factors(uint32_t n, uint32_t seed) {
   std::vector<float> values;
   for (const uint32_t word : Words(size_t{n} * n, seed, 1 << 24)) {
