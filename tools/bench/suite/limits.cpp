@@ -39,7 +39,8 @@ double Chains(T factor) {
   }
   volatile T sink = 0;
   for (int c = 0; c < kChains; ++c) sink = sink + sums[c][0];
-  return 2.0 * kTrips * kChains * (kBytes / sizeof(T));
+  constexpr int kLanes = kBytes / sizeof(T);
+  return 2.0 * kTrips * kChains * kLanes;
 }
 
 template <typename T>
