@@ -25,6 +25,7 @@ struct RegionFacts {
   bool parts = false;           // ... and some memory otherwise
   bool apart = false;           // ... by an address of each lane, or something is done lane by lane
   bool has_loops = false;
+  bool divides = false;   // some lanes come to a loop, others do not
   bool in_words = false;  // lanes are bits of a word of 32
 };
 
@@ -37,6 +38,11 @@ class Finder {
   RegionFacts Run() {
     facts_.in_words = f_.has_early_exit;
     facts_.has_loops = r_.levels.size() > 1;
+    facts_.divides = std::ranges::any_of(r_.levels, [](const LaneRegion::Level& level) {
+      return std::ranges::any_of(level.items, [](const LaneRegion::Item& item) {
+        return item.loop != LaneRegion::kNone && !item.together;
+      });
+    });
     for (BlockId block : r_.blocks) FindVectors(block);
     for (BlockId block : r_.blocks) AddBlock(block);
     for (const std::set<uint32_t>& kept : kept_) facts_.kept = std::max(facts_.kept, kept.size());
@@ -203,7 +209,8 @@ class KeptBytes {
 // - Four where little is computed besides accesses side by side, so that rows of tiles and columns that lie
 //   far apart are taken by several lines of memory at a time, and chains overlap that are longer than what a
 //   processor looks ahead. Registers of half the size take four wherever they hold what loops keep, but not
-//   where masks are missing: more threads would run one by one wherever some part.
+//   where masks are missing, since more threads would run one by one wherever some part, nor where some lanes
+//   take a loop that others do not.
 // - A warp's lanes where values would not fit by far if they took one register: they are on the stack then,
 //   and more lanes share what is the same for all of them.
 // (Four gain in loops of integer hashes too, and double the time of compiling.)
@@ -211,7 +218,8 @@ unsigned RegistersFor(const TargetTraits& traits, const RegionFacts& facts, bool
   const unsigned all = RegistersOf(traits);
   const bool fits =
       facts.computed <= (facts.has_loops ? kMaxComputed : kMaxStraight) && facts.kept * 4 <= all;
-  if (in_rows && fits && (traits.has_avx512 ? facts.walks && !facts.parts : !facts.apart)) return 4;
+  if (in_rows && fits && (traits.has_avx512 ? facts.walks && !facts.parts : !facts.apart && !facts.divides))
+    return 4;
   if (in_rows && !facts.apart && facts.kept >= 2 * all)
     return std::min(4u, kWarpSize * 4 / traits.vector_bytes);
   return facts.kept * 2 <= all ? 2 : 1;
