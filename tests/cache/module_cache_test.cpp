@@ -16,7 +16,7 @@
 #include "runtime/engine/kernel_module.h"
 #include "runtime/engine/progress.h"
 #include "tests/cache/background_is_busy.h"
-#include "tests/cache/scratch.h"
+#include "tests/cache/cached_modules.h"
 
 namespace {
 
@@ -34,79 +34,8 @@ extern "C" int __cxa_atexit(void (*handler)(void*), void* argument, void* librar
 }
 
 using namespace ptx2cpu;
-using cache_test::Scratch;
+using namespace ptx2cpu::cache_test;
 namespace fs = std::filesystem;
-
-namespace {
-
-constexpr const char* kHeader = ".version 8.3\n.target sm_90\n.address_size 64\n";
-
-// out[tid] = tid * factor + word, by way of a function.
-std::string Kernel(const std::string& name, int factor = 3) {
-  return ".visible .entry " + name +
-         "(.param .u64 out)\n{\n  .reg .b64 %p<3>; .reg .b32 %t<4>;\n  ld.param.u64 %p0, [out];\n"
-         "  mov.u32 %t0, %tid.x;\n  mul.wide.u32 %p1, %t0, 4;\n  add.u64 %p0, %p0, %p1;\n  mul.lo.u32 %t1, "
-         "%t0, " +
-         std::to_string(factor) +
-         ";\n  ld.global.u32 %t2, [word];\n  add.u32 %t1, %t1, %t2;\n  st.global.u32 [%p0], %t1;\n  "
-         "ret;\n}\n";
-}
-const std::string kWord = ".visible .global .align 4 .u32 word = 100;\n";
-const std::string kModule = kHeader + kWord + Kernel("k");
-
-// A kernel of many instructions: out[tid] = a long chain of arithmetic on tid.
-std::string LargeKernel() {
-  std::string text =
-      std::string(kHeader) +
-      ".visible .entry large(.param .u64 out)\n{\n  .reg .b64 %p<3>; .reg .b32 %t<4>; .reg .f32 %f<3>;\n"
-      "  ld.param.u64 %p0, [out];\n  mov.u32 %t0, %tid.x;\n  mul.wide.u32 %p1, %t0, 4;\n  add.u64 %p0, %p0, "
-      "%p1;\n  cvt.rn.f32.u32 %f0, %t0;\n";
-  for (int i = 0; i < 150; ++i) {
-    text += "  mad.lo.u32 %t0, %t0, " + std::to_string(2 * i + 3) + ", " + std::to_string(i * 77777) +
-            ";\n  shr.u32 %t1, %t0, " + std::to_string(i % 31 + 1) +
-            ";\n  xor.b32 %t0, %t0, %t1;\n  fma.rn.f32 %f0, %f0, 0f3F7FF000, 0f3F800000;\n";
-  }
-  return text +
-         "  cvt.rzi.u32.f32 %t2, %f0;\n  add.u32 %t0, %t0, %t2;\n  st.global.u32 [%p0], %t0;\n  ret;\n}\n";
-}
-
-std::shared_ptr<rt::KernelModule> ModuleOf(const std::string& text, rt::KernelCache* cache,
-                                           rt::ModuleOptions options = {},
-                                           const std::string& name = "test.ptx") {
-  options.cache = cache;
-  // Kernel() has its best code at once; work that the background has left would outlive the test's cache.
-  options.scalar_from = 200;
-  return rt::KernelModule::Make({{text, name}}, options);
-}
-
-std::shared_ptr<const rt::KernelCode> Compiled(const std::shared_ptr<rt::KernelModule>& module,
-                                               const std::string& kernel = "k") {
-  auto code = module->Compile(kernel);
-  if (!code) FAIL(code.error().Render());
-  return *code;
-}
-
-std::vector<uint32_t> Run(const rt::KernelCode& code, uint32_t threads = 64) {
-  std::vector<uint32_t> out(threads);
-  uint32_t* const argument = out.data();
-  auto kernel = code.ForBlock({threads, 1, 1});
-  REQUIRE(kernel);
-  const auto fault =
-      rt::Launch(**kernel, {{1, 1, 1}, {threads, 1, 1}}, std::as_bytes(std::span(&argument, 1)));
-  if (fault) FAIL(fault->message);
-  return out;
-}
-
-std::map<std::string, std::string> Entries(const fs::path& directory) {
-  std::map<std::string, std::string> entries;
-  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    if (entry.is_regular_file() && entry.path().filename() != "lock")
-      entries[fs::relative(entry.path(), directory)] = cache_test::Bytes(entry.path());
-  }
-  return entries;
-}
-
-}  // namespace
 
 TEST_CASE("the second process compiles nothing, whatever the file is called, and gives the same") {
   const Scratch scratch;
@@ -310,145 +239,6 @@ TEST_CASE("processes that compile the same at once all get it") {
   CHECK(Entries(scratch / "a").size() == 2);
   rt::KernelCache cache({.directory = scratch / "a"});
   CHECK(Compiled(ModuleOf(kModule, &cache))->from_cache());
-}
-
-TEST_CASE("a large kernel runs quickly compiled code until better code is there, with the same results") {
-  const Scratch scratch;
-  rt::KernelCache cache({.directory = scratch / "a"});
-  const std::string text = LargeKernel();
-  const auto module = ModuleOf(text, &cache, {.quick_tier = true, .quick_from = 500});
-  const auto code = Compiled(module, "large");
-  const ptx2cpu_kernel* quick = &code->kernel();
-  const auto by_quick = Run(*code);
-  rt::WaitForBackground();
-  CHECK(&code->kernel() != quick);
-  CHECK(Run(*code) == by_quick);
-  const auto alone = Compiled(ModuleOf(text, nullptr, {.quick_tier = false}), "large");
-  const ptx2cpu_kernel* full = &alone->kernel();
-  rt::WaitForBackground();
-  CHECK(&alone->kernel() == full);
-  CHECK(Run(*alone) == by_quick);
-  CHECK(Entries(scratch / "a").size() == 2);  // each on its own
-  const auto kept = Compiled(ModuleOf(text, &cache), "large");
-  CHECK(kept->from_cache());
-  const ptx2cpu_kernel* best = &kept->kernel();
-  rt::WaitForBackground();
-  CHECK(&kept->kernel() == best);
-}
-
-TEST_CASE("a shape that is launched again and again gets code of its own, with the same results") {
-  const Scratch scratch;
-  rt::KernelCache cache({.directory = scratch / "a"});
-  const auto module = ModuleOf(LargeKernel(), &cache, {.quick_tier = false});
-  const auto code = Compiled(module, "large");
-  const auto any = Run(*code);
-  const Dim3 block{64, 1, 1};
-  for (int launch = 0; launch < 2; ++launch) CHECK(code->ForBlock(block).value()->required_threads[0] == 0);
-  rt::WaitForBackground();
-  const ptx2cpu_kernel* own = code->ForBlock(block).value();
-  CHECK(own->required_threads[0] == 64);
-  CHECK(Run(*code) == any);
-  CHECK(Entries(scratch / "a").size() == 2);
-  // Not more than four shapes.
-  for (uint32_t x = 1; x <= 8; ++x) {
-    for (int launch = 0; launch < 3; ++launch) CHECK(code->ForBlock({x, 1, 1}).has_value());
-  }
-  rt::WaitForBackground();
-  CHECK(code->ForBlock({3, 1, 1}).value()->required_threads[0] == 3);
-  CHECK(code->ForBlock({4, 1, 1}).value()->required_threads[0] == 0);
-  const auto general =
-      Compiled(ModuleOf(LargeKernel(), nullptr, {.quick_tier = false, .specialise = false}), "large");
-  for (int launch = 0; launch < 4; ++launch) CHECK(general->ForBlock(block).has_value());
-  rt::WaitForBackground();
-  CHECK(general->ForBlock(block).value()->required_threads[0] == 0);
-}
-
-TEST_CASE("a shape whose code is kept has it at its first launch, where code for any shape came first") {
-  const Scratch scratch;
-  rt::KernelCache cache({.directory = scratch / "a"});
-  const Dim3 block{64, 1, 1};
-  const rt::ModuleOptions options{.quick_tier = false};
-  const auto made = Compiled(ModuleOf(LargeKernel(), &cache, options), "large");
-  for (int launch = 0; launch < 3; ++launch) CHECK(made->ForBlock(block).has_value());
-  rt::WaitForBackground();
-  REQUIRE(made->ForBlock(block).value()->required_threads[0] == 64);
-  const auto kept = Compiled(ModuleOf(LargeKernel(), &cache, options), "large");
-  REQUIRE(kept->from_cache());
-  CHECK(kept->ForBlock(block).value()->required_threads[0] == 64);
-  CHECK(kept->ForBlock({96, 1, 1}).value()->required_threads[0] == 0);
-  CHECK(Run(*kept) == Run(*made));
-}
-
-TEST_CASE("a launch makes the code for its shape itself once launches ran that for any shape long enough") {
-  const auto code = Compiled(ModuleOf(LargeKernel(), nullptr, {.quick_tier = false}), "large");
-  const Dim3 block{64, 1, 1};
-  cache_test::BackgroundIsBusy busy;
-  const ptx2cpu_kernel* any = code->ForBlock(block).value();
-  CHECK(code->LaterThan(any, block) == nullptr);  // the third launch asks for it
-  for (int launch = 0; launch < 2; ++launch) CHECK(code->ForBlock(block).value() == any);
-  rt::LaterCode* later = code->LaterThan(any, block);
-  REQUIRE(later != nullptr);
-  CHECK(code->LaterThan(any, Dim3{96, 1, 1}) == nullptr);
-  CHECK(later->Newest(0) == nullptr);
-  CHECK(code->ForBlock(block).value() == any);
-  later->AddTime(int64_t{1000} * 1000 * 1000 * 1000);
-  const ptx2cpu_kernel* own = code->ForBlock(block).value();
-  CHECK(own->required_threads[0] == 64);
-  CHECK(code->LaterThan(own, block) == nullptr);
-  CHECK(code->LaterThan(any, block) == nullptr);
-  CHECK(Run(*code).size() == 64);
-  busy.End();
-}
-
-TEST_CASE("a kernel is compiled for the first shapes that are launched, and for any shape after two") {
-  const Scratch scratch;
-  rt::KernelCache cache({.directory = scratch / "a"});
-  const Dim3 block{64, 1, 1}, second{96, 1, 1}, third{32, 2, 1};
-  const auto any = Run(*Compiled(ModuleOf(LargeKernel(), nullptr, {.quick_tier = false}), "large"));
-  const auto begin = [&](const std::string& text, rt::ModuleOptions options = {}) {
-    options.quick_tier = false;
-    const auto code = ModuleOf(text, &cache, options)->Compile("large", block);
-    if (!code) FAIL(code.error().Render());
-    return *code;
-  };
-  const auto code = begin(LargeKernel());
-  CHECK_FALSE(code->from_cache());
-  CHECK(Entries(scratch / "a").size() == 1);
-  // What is not of a shape is known; nothing of it can be run.
-  CHECK(code->kernel().required_threads[0] == 0);
-  CHECK(code->kernel().run_block == nullptr);
-  CHECK(code->kernel().parameter_bytes == 8);
-  CHECK(code->ForBlock(block).value()->required_threads[0] == 64);
-  CHECK(Run(*code) == any);
-  CHECK(code->ForBlock(second).value()->required_threads[0] == 96);
-  CHECK(Entries(scratch / "a").size() == 2);
-  CHECK(begin(LargeKernel())->from_cache());
-  const ptx2cpu_kernel* general = code->ForBlock(third).value();
-  CHECK(general->required_threads[0] == 0);
-  CHECK(general->run_block != nullptr);
-  CHECK(&code->kernel() == general);
-  CHECK(code->ForBlock(block).value()->required_threads[0] == 64);
-  CHECK(Run(*code) == any);
-  CHECK(Entries(scratch / "a").size() == 3);
-  // Shapes that cannot be launched, or where code for any shape exists: that.
-  const auto unlaunchable = ModuleOf(LargeKernel(), nullptr, {.quick_tier = false});
-  CHECK((*unlaunchable->Compile("large", Dim3{2048, 1, 1}))->kernel().run_block != nullptr);
-  const std::string other = std::string(LargeKernel()) + "// another text\n";
-  CHECK(Compiled(ModuleOf(other, &cache, {.contract = false, .quick_tier = false}), "large") != nullptr);
-  const auto warm = begin(other, {.contract = false});
-  CHECK(warm->from_cache());
-  CHECK(warm->kernel().run_block != nullptr);
-  const auto as_told = begin(other, {.line_info = false, .specialise = false});
-  CHECK(as_told->kernel().run_block != nullptr);
-}
-
-TEST_CASE("a kernel that requires a shape is compiled for that, whatever is asked for first") {
-  std::string text = Kernel("k");
-  text.insert(text.find(")\n{") + 1, " .reqntid 32, 1, 1");
-  const auto code = ModuleOf(kHeader + kWord + text, nullptr)->Compile("k", Dim3{64, 1, 1});
-  REQUIRE(code);
-  CHECK((*code)->kernel().required_threads[0] == 32);
-  CHECK((*code)->ForBlock({32, 1, 1}).value()->required_threads[0] == 32);
 }
 
 // Code of the cache needs no compiler, so that the background thread is the first to use it. What it

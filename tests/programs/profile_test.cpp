@@ -1,7 +1,5 @@
 // exec --profile on a whole program: the figures, the page, and that it is written however the program ends;
 // what perf reads.
-#include <sys/wait.h>
-
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -13,8 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/programs/run_shell.h"
+#include "tests/scratch_folder.h"
+
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
+using ptx2cpu::test::Outcome;
+using ptx2cpu::test::RunShell;
 
 #if defined(__x86_64__)
 namespace {
@@ -22,32 +25,9 @@ namespace {
 const std::string kTool = PTX2CPU_BINARY_DIR "/bin/ptx2cpu ",
                   kProgram = std::string(PTX2CPU_SOURCE_DIR) + "/tests/programs/bin/profiled ";
 
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "ptx2cpu_profile_XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-  fs::path path;
-};
+using Folder = ptx2cpu::test::ScratchFolder;
 
-struct Outcome {
-  int code = -1;
-  std::string text;  // both streams
-};
-
-Outcome Run(const std::string& command) {
-  Outcome outcome;
-  std::FILE* pipe = popen(("timeout 400 " + command + " 2>&1").c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  char buffer[4096];
-  while (const size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, got);
-  const int status = pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return outcome;
-}
+Outcome Run(const std::string& command) { return RunShell(command, 400); }
 
 std::string Contents(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -151,11 +131,11 @@ TEST_CASE("profile: a page that cannot be written is an error, and the program r
 TEST_CASE("perf: the dump has a record for each code, with its lines and bytes") {
   const Folder folder;
   const Outcome outcome =
-      Run(kTool + "exec --perf-map --perf-dump " + folder.path.string() + " -- " + kProgram + "10");
+      Run(kTool + "exec --perf-map --perf-dump " + folder.path().string() + " -- " + kProgram + "10");
   INFO(outcome.text);
   REQUIRE(outcome.code == 0);
   std::string dump, process;
-  for (const auto& entry : fs::directory_iterator(folder.path)) {
+  for (const auto& entry : fs::directory_iterator(folder.path())) {
     std::smatch match;
     const std::string name = entry.path().filename();
     if (std::regex_match(name, match, std::regex("jit-([0-9]+)\\.dump")))

@@ -1,7 +1,5 @@
 // exec --record on whole programs, and their launches replayed: bit for bit what was recorded, in every
 // engine.
-#include <sys/wait.h>
-
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -9,10 +7,13 @@
 #include <sstream>
 #include <string>
 
+#include "tests/programs/run_shell.h"
 #include "tests/scratch_folder.h"
 
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
+using ptx2cpu::test::Outcome;
+using ptx2cpu::test::RunShell;
 
 #if defined(__x86_64__)
 namespace {
@@ -20,21 +21,7 @@ namespace {
 const std::string kTool = PTX2CPU_BINARY_DIR "/bin/ptx2cpu ",
                   kPrograms = std::string(PTX2CPU_SOURCE_DIR) + "/tests/programs/bin/";
 
-struct Outcome {
-  int code = -1;
-  std::string text;  // both streams
-};
-
-Outcome Run(const std::string& arguments) {
-  Outcome outcome;
-  std::FILE* pipe = popen(("timeout 240 " + kTool + arguments + " 2>&1").c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  char buffer[4096];
-  while (const size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, got);
-  const int status = pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return outcome;
-}
+Outcome Run(const std::string& arguments) { return RunShell(kTool + arguments, 240); }
 
 void Record(const std::string& program, const std::string& folder, const std::string& options = "") {
   const Outcome outcome = Run("exec " + options + " --record " + folder + " -- " + kPrograms + program);

@@ -1,0 +1,29 @@
+// A command as a process: how it ended and what it wrote.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <string>
+
+namespace ptx2cpu::test {
+
+struct Outcome {
+  int code = -1;     // 128 + the signal that ended it
+  std::string text;  // both streams
+};
+
+// Ended after so many seconds: code 124.
+inline Outcome RunShell(const std::string& command, int seconds) {
+  Outcome outcome;
+  std::FILE* pipe = popen(("timeout " + std::to_string(seconds) + " " + command + " 2>&1").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  char buffer[4096];
+  while (const size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, got);
+  const int status = pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+}  // namespace ptx2cpu::test
