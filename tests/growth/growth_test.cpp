@@ -72,3 +72,64 @@ TEST_CASE("code for long blocks, many branches and many loops does not take time
     CHECK(ratio <= kMaxRatio);
   }
 }
+
+namespace {
+
+// Products of matrices whose sums begin with 0 and live across barriers: each sum is memory for all threads.
+std::string Products(uint32_t count) {
+  std::string text = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 pout, .param .u32 pn)
+{
+  .reg .pred %p; .reg .b32 %t, %i, %n, %v, %other, %s<400>; .reg .b64 %a, %q;
+  .shared .align 4 .b8 tile[1024];
+  ld.param.u64 %a, [pout];
+  ld.param.u32 %n, [pn];
+  mov.u32 %t, %tid.x;
+  mul.wide.u32 %q, %t, 4;
+  add.s64 %a, %a, %q;
+  mov.u32 %i, 0;
+)";
+  for (uint32_t i = 0; i < 4 * count; ++i) text += "  mov.b32 %s" + std::to_string(i) + ", 0;\n";
+  text += R"($L:
+  add.u32 %i, %i, 1;
+  shl.b32 %v, %t, 2;
+  xor.b32 %other, %v, 132;
+  st.shared.b32 [%v], %i;
+  bar.sync 0;
+  ld.shared.b32 %v, [%other];
+  bar.sync 0;
+)";
+  for (uint32_t i = 0; i < count; ++i) {
+    std::string sums;
+    for (uint32_t k = 0; k < 4; ++k) sums += (k == 0 ? "%s" : ", %s") + std::to_string(4 * i + k);
+    text +=
+        "  mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {" + sums + "}, {%t, %v}, {%v}, {" + sums + "};\n";
+  }
+  text += "  setp.lt.u32 %p, %i, %n;\n  @%p bra $L;\n";
+  for (uint32_t i = 1; i < 4 * count; ++i) text += "  xor.b32 %s0, %s0, %s" + std::to_string(i) + ";\n";
+  return text + "  st.global.b32 [%a], %s0;\n  ret;\n}\n";
+}
+
+}  // namespace
+
+// The sums are set to 0 by 16 stores each. In one block these took more time than all else.
+TEST_CASE("code that fills much memory takes time as the instructions given to LLVM do") {
+  constexpr double kMaxFactor = 1.8;
+  CostOptions options;
+  options.shape = ptx2cpu::analysis::LaunchShape{256, 1, 1};
+  const auto measure = [&](uint32_t count) {
+    const auto cost = MeasureCompile(Products(count), options);
+    REQUIRE(cost);
+    return *cost;
+  };
+  double factor = 0;
+  for (int tries = 0; tries < kTries && (tries == 0 || factor > kMaxFactor); ++tries) {
+    const CompileCost few = measure(4), many = measure(16);
+    factor = many.Total() / few.Total() * static_cast<double>(few.llvm_instructions) /
+             static_cast<double>(many.llvm_instructions);
+  }
+  INFO("factor " << factor);
+  CHECK(factor <= kMaxFactor);
+}

@@ -6,6 +6,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
@@ -20,6 +21,8 @@ namespace {
 constexpr size_t kMaxBlock = 512;
 // Within so many more, behind a store: a statement ends there, few values are alive.
 constexpr size_t kSearch = 64;
+// As which LLVM writes one filling or copying of memory; of more it makes a call.
+constexpr uint64_t kMaxStoresOfFill = 32;
 // Of a value: more than the emitter's widest has.
 constexpr unsigned kMaxRegisters = 8;
 // Uses of a value in a block, from which on each piece has its own copy.
@@ -42,7 +45,7 @@ class SplitLongBlocks final : public llvm::FunctionPass {
   bool runOnFunction(llvm::Function& function) override {
     llvm::SmallVector<llvm::BasicBlock*> blocks;
     for (llvm::BasicBlock& block : function) {
-      if (block.size() > kMaxBlock + kSearch) blocks.push_back(&block);
+      if (IsLong(block)) blocks.push_back(&block);
     }
     for (llvm::BasicBlock* block : blocks) Split(*block);
     return !blocks.empty();
@@ -64,15 +67,31 @@ class SplitLongBlocks final : public llvm::FunctionPass {
     }
   }
 
+  // LLVM writes memory of constant length by stores of registers where these are few.
+  size_t Instructions(const llvm::Instruction& inst) const {
+    const auto* fill = llvm::dyn_cast<llvm::MemIntrinsic>(&inst);
+    const auto* bytes = fill == nullptr ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(fill->getLength());
+    if (bytes == nullptr || vector_bits_ == 0) return 1;
+    return std::clamp<uint64_t>(bytes->getZExtValue() * 8 / vector_bits_, 1, kMaxStoresOfFill);
+  }
+
+  bool IsLong(const llvm::BasicBlock& block) const {
+    size_t number = 0;
+    for (const llvm::Instruction& inst : block) number += Instructions(inst);
+    return number > kMaxBlock + kSearch;
+  }
+
   // Null: the rest is short.
-  static llvm::Instruction* EndOfPiece(llvm::BasicBlock& block) {
+  llvm::Instruction* EndOfPiece(llvm::BasicBlock& block) const {
     size_t number = 0;
     llvm::Instruction* end = nullptr;
     for (llvm::Instruction& inst : block) {
-      if (llvm::isa<llvm::AllocaInst>(inst)) number = 0;  // those of the entry stay in the entry
-      if (++number == kMaxBlock) end = &inst;
-      if (number >= kMaxBlock && llvm::isa<llvm::StoreInst>(inst)) return inst.getNextNode();
-      if (number == kMaxBlock + kSearch) return end;
+      if (llvm::isa<llvm::AllocaInst>(inst)) number = 0, end = nullptr;  // those of the entry stay there
+      number += Instructions(inst);
+      if (number >= kMaxBlock && end == nullptr) end = &inst;
+      if (number >= kMaxBlock && llvm::isa<llvm::StoreInst, llvm::MemIntrinsic>(inst))
+        return inst.getNextNode();
+      if (number >= kMaxBlock + kSearch) return end;
     }
     return nullptr;
   }
