@@ -133,28 +133,74 @@ class Scales {
   ValueId word_, byte_, thread_, lane_;
 };
 
-// The sum of each block of k: elements of 4 bits, 32 of a row in each register. Where a register holds two
-// blocks, lanes 0 and 1 of four have the first one.
-std::vector<std::vector<ValueId>> BlocksOfFourBits(Emitter& e, Operands operands, uint32_t blocks) {
+// Elements of 4 bits as the words of products with 32 elements of k: word 2 i and 2 i + 1 of A (row r and the
+// row eight below) belong to word i of B.
+struct FourBits {
+  std::vector<ValueId> a, b;
+};
+
+ValueId LaneOfFour(Emitter& e) { return And(e, e.b.SpecialRegister(ir::Special::kLaneId), 3); }
+
+// Where the two pairs of a chunk of eight elements are, in 4 bits; the elements are the low 16 bits of
+// `kept`.
+ValueId WholeChunk(Emitter& e, ValueId kept, ValueId places) {
+  const auto moved = [&](ValueId pair, ValueId place) {
+    return e.b.Binary(Opcode::kShl, Type::kI32, pair, Left(e, And(e, place, 3), 3));
+  };
+  const ValueId first = moved(And(e, kept, 0xff), places),
+                second = moved(And(e, Right(e, kept, 8), 0xff), Right(e, places, 2));
+  return e.b.Binary(Opcode::kOr, Type::kI32, first, second);
+}
+
+// m16n8k128 with a sparse A. Lane q of four has elements of the columns 16 q to 16 q + 15 of each half of A's
+// row: two whole words. The words of B for these are those of lane 2 q and 2 q + 1 modulo 4, of the half's
+// first register for q below 2. Metadata of 32 bits for a half of a row is in lane 0 for the first half and
+// in lane 2 for the second, that of the row eight below in lanes 1 and 3.
+FourBits WithoutSparsity(Emitter& e, const FourBits& sparse, ValueId metadata) {
+  FourBits whole;
+  const ValueId lane = e.b.SpecialRegister(ir::Special::kLaneId), four = And(e, lane, 28), q = LaneOfFour(e);
+  const ValueId is_second = e.b.Icmp(ir::Compare::kNe, And(e, q, 2), Number(e, 0));
+  for (uint32_t half = 0; half < 2; ++half) {
+    ValueId places[2];
+    for (uint32_t lower = 0; lower < 2; ++lower) {
+      const ValueId word = FromLane(e, metadata, Plus(e, four, Number(e, 2 * half + lower)));
+      places[lower] = e.b.Binary(Opcode::kShrU, Type::kI32, word, Left(e, q, 3));
+    }
+    for (uint32_t chunk = 0; chunk < 2; ++chunk) {
+      for (uint32_t lower = 0; lower < 2; ++lower) {
+        whole.a.push_back(WholeChunk(e, Right(e, sparse.a[2 * half + lower], 16 * chunk),
+                                     Right(e, places[lower], 4 * chunk)));
+      }
+      const ValueId from = Plus(e, four, Plus(e, Left(e, And(e, q, 1), 1), Number(e, chunk)));
+      whole.b.push_back(e.b.Select(is_second, FromLane(e, sparse.b[2 * half + 1], from),
+                                   FromLane(e, sparse.b[2 * half], from)));
+    }
+  }
+  return whole;
+}
+
+// The sum of each block of k. Where half of the words hold two blocks, lanes 0 and 1 of four have the first.
+std::vector<std::vector<ValueId>> BlocksOfFourBits(Emitter& e, const FourBits& words, uint32_t blocks) {
   const Product form{.rows = 16, .depth = 8, .c = MatrixElement::kF32};
-  const std::vector<ValueId> a = ReadList(e, operands[1], Type::kI32),
-                             b = ReadList(e, operands[2], Type::kI32);
-  const ValueId side =
-      e.b.Binary(Opcode::kAnd, Type::kI32, e.b.SpecialRegister(ir::Special::kLaneId), Number(e, 2));
-  const ValueId is_second = e.b.Icmp(ir::Compare::kNe, side, Number(e, 0)), zero = Number(e, 0);
+  const ValueId is_second = e.b.Icmp(ir::Compare::kNe, And(e, LaneOfFour(e), 2), Number(e, 0)),
+                zero = Number(e, 0);
   const auto part = [&](ValueId word, uint32_t half) {
     if (blocks == 2) return word;
     return half == 0 ? e.b.Select(is_second, zero, word) : e.b.Select(is_second, word, zero);
   };
+  const size_t in_half = words.b.size() / 2;
   std::vector<std::vector<ValueId>> sums;
   for (uint32_t block = 0; block < blocks; ++block) {
-    const uint32_t tile = block * 2 / blocks, half = block % 2;
+    const size_t first = block * 2 / blocks * in_half;
     std::vector<ValueId> sum(kSums, e.Const(Type::kF32, 0));
-    for (size_t p = 0; p < 4; ++p) {
-      const auto pair = [&](ValueId word) {
-        return PairOf(e, part(word, half), PtxType::kE2M1, Packing::kFourBits, p);
-      };
-      sum = MultiplyMatrices(e, form, {{pair(a[2 * tile]), pair(a[2 * tile + 1])}, {pair(b[tile])}, sum});
+    for (size_t n = first; n < first + in_half; ++n) {
+      for (size_t p = 0; p < 4; ++p) {
+        const auto pair = [&](ValueId word) {
+          return PairOf(e, part(word, block % 2), PtxType::kE2M1, Packing::kFourBits, p);
+        };
+        sum = MultiplyMatrices(e, form,
+                               {{pair(words.a[2 * n]), pair(words.a[2 * n + 1])}, {pair(words.b[n])}, sum});
+      }
     }
     sums.push_back(std::move(sum));
   }
@@ -216,18 +262,18 @@ void mma_scaled(Emitter& e) {
   if (kind == nullptr || !HasTypes(e, *kind) || !HasShape(e, *kind, is_sparse))
     return e.Fail(ErrorCode::kSyntax,
                   "there is no such product: kind, shape and types do not belong together");
-  if (is_sparse && kind->packing == Packing::kFourBits) {
-    static_cast<void>(e.Unsupported("a sparse matrix of packed e2m1"));
-    return;
-  }
   const Operands operands = e.ast.Operands(*e.instruction);
   const bool is_half = e.mods().types[0] == PtxType::kF16;
   if (!HasOperands(e, operands, *kind, is_sparse, is_half)) return;
   std::vector<std::vector<ValueId>> blocks;
-  if (kind->packing == Packing::kFourBits)
-    blocks = BlocksOfFourBits(e, operands, kind->blocks);
-  else
+  if (kind->packing == Packing::kFourBits) {
+    const FourBits words{ReadList(e, operands[1], Type::kI32), ReadList(e, operands[2], Type::kI32)};
+    blocks = BlocksOfFourBits(
+        e, is_sparse ? WithoutSparsity(e, words, e.ReadOperand(operands[4], Type::kI32)) : words,
+        kind->blocks);
+  } else {
     blocks.push_back(SumOfBytes(e, operands, *kind, is_sparse));
+  }
   std::vector<ValueId> sums = WideAccumulators(e, operands[3], is_half);
   const size_t first_scale = is_sparse ? 6 : 4;
   std::optional<Scales> of_a, of_b;
