@@ -98,3 +98,33 @@ TEST_CASE("parts of records smaller than words are one run") {
   CHECK(report.loops[0].loads.consecutive == 1);
   CHECK(report.loops[0].stores.consecutive == 1);
 }
+
+TEST_CASE("long code becomes vectors where the kernel repeats it") {
+  const std::string exchange =
+      "  st.shared.u32 [%own], %v;\n  bar.sync 0;\n  ld.shared.u32 %w, [%other];\n  bar.sync 0;\n";
+  std::string steps;
+  for (int i = 0; i < 1700; ++i)
+    steps += "  mad.lo.u32 %v, %v, %w, " + std::to_string(i) + ";\n  xor.b32 %v, %v, %i;\n";
+  const std::string head = R"(
+  .shared .align 4 .b8 tile[4096];
+  .reg .b32 %own, %other, %n; .reg .pred %p;
+  shl.b32 %own, %i, 2;
+  xor.b32 %other, %own, 4;
+  mov.u32 %v, %i;
+  mov.u32 %n, 0;
+)";
+  const std::string again = "  add.u32 %n, %n, 1;\n  setp.lt.u32 %p, %n, 100;\n  @%p bra $L;\n";
+  const auto width_of_longest = [](const lowering::LaneReport& report) {
+    uint32_t width = 0, longest = 0;
+    for (const lowering::LaneReport::Loop& loop : report.loops) {
+      if (loop.last_line - loop.first_line < longest) continue;
+      longest = loop.last_line - loop.first_line;
+      width = loop.width;
+    }
+    CHECK(longest > 3000);
+    return width;
+  };
+  CHECK(width_of_longest(ReportOf(head + exchange + steps + "  st.global.u32 [%out], %v;\n")) == 1);
+  CHECK(width_of_longest(
+            ReportOf(head + "$L:\n" + exchange + steps + "  st.global.u32 [%out], %v;\n" + again)) > 1);
+}

@@ -26,7 +26,7 @@ LaneShape ShapeIn(const FunctionEmitter& e, const LaneRegion& region, ValueId va
 
 namespace {
 
-// LLVM's time grows faster than the code. Loops repay it.
+// LLVM's time grows with the code. Loops repay it, those within the loop over lanes and those around it.
 constexpr double kMargin = 1.2;  // the estimate is rough, and vectors take longer to compile
 constexpr size_t kMaxCodeOutside = 3000, kMaxCodeInLoops = 16000;
 
@@ -229,9 +229,12 @@ MaybeObstacle AgainstVectors(const FunctionEmitter& e, const LaneRegion& region,
     return Obstacle{"vectors of " + std::to_string(width) + " would cost about " + rounded(cost.together) +
                     " operations, one by one " + rounded(cost.one_by_one)};
   }
-  if (cost.code_outside > kMaxCodeOutside || cost.code_in_loops > kMaxCodeInLoops)
-    return Obstacle{"vectors would be too much code: about " +
-                    std::to_string(cost.code_outside + cost.code_in_loops) + " operations"};
+  const size_t code = cost.code_outside + cost.code_in_loops;
+  const bool is_much =
+      cost.code_in_loops > kMaxCodeInLoops ||
+      (cost.code_outside > kMaxCodeOutside && (code > kMaxCodeInLoops || !IsRepeated(e.f, region.blocks[0])));
+  if (is_much)
+    return Obstacle{"vectors would be too much code: about " + std::to_string(code) + " operations"};
   return std::nullopt;
 }
 
