@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/signature.h"
+
 namespace ptx2cpu::ir {
 
 std::string_view Name(Phase phase) {
@@ -19,6 +21,27 @@ std::string_view Name(Resumes resumes) {
   constexpr std::string_view kNames[] = {"never", "blocks", "warps", "lanes"};
   return kNames[static_cast<size_t>(resumes)];
 }
+
+Function::Function() = default;
+Function::Function(const Function& other) = default;
+Function::Function(Function&& other) noexcept = default;
+Function& Function::operator=(const Function& other) = default;
+Function& Function::operator=(Function&& other) noexcept = default;
+Function::~Function() = default;
+
+Variable::Variable() = default;
+Variable::Variable(const Variable& other) = default;
+Variable::Variable(Variable&& other) noexcept = default;
+Variable& Variable::operator=(const Variable& other) = default;
+Variable& Variable::operator=(Variable&& other) noexcept = default;
+Variable::~Variable() = default;
+
+Module::Module() = default;
+Module::Module(const Module& other) = default;
+Module::Module(Module&& other) noexcept = default;
+Module& Module::operator=(const Module& other) = default;
+Module& Module::operator=(Module&& other) noexcept = default;
+Module::~Module() = default;
 
 std::string_view Module::Line(uint32_t ptx_line) const {
   if (ptx_line == 0) return {};
@@ -92,11 +115,7 @@ ValueId AddParam(Function& f, BlockId block, Type type) {
   return value;
 }
 
-Type ResultType(const Inst& inst, uint32_t number) {
-  std::string_view letters = Info(inst.op).results;
-  if (letters.empty()) return Type::kVoid;
-  char letter = letters[std::min<size_t>(number, letters.size() - 1)];
-  if (letter == '*') letter = letters[letters.size() - 2];
+Type LetterType(const Inst& inst, char letter) {
   switch (letter) {
     case 'T':
       return inst.type;
@@ -109,8 +128,16 @@ Type ResultType(const Inst& inst, uint32_t number) {
     case 'A':
       return Type::kI64;
     default:
-      return Type::kVoid;  // 'X': calls state their own types
+      return Type::kVoid;
   }
+}
+
+Type ResultType(const Inst& inst, uint32_t number) {
+  std::string_view letters = Info(inst.op).results;
+  if (letters.empty()) return Type::kVoid;
+  char letter = letters[std::min<size_t>(number, letters.size() - 1)];
+  if (letter == '*') letter = letters[letters.size() - 2];
+  return LetterType(inst, letter);
 }
 
 namespace {

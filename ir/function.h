@@ -142,7 +142,16 @@ struct LocalVariable {
   uint32_t size = 0, align = 1, offset = 0;
 };
 
+// The special members of a function, a variable and a module are out of line: inline, each source that
+// copies, moves or ends one has code of its own for all of their parts.
 struct Function {
+  Function();
+  Function(const Function& other);
+  Function(Function&& other) noexcept;
+  Function& operator=(const Function& other);
+  Function& operator=(Function&& other) noexcept;
+  ~Function();
+
   std::string name;
   bool is_kernel = false;
   bool is_declaration = false;
@@ -198,6 +207,13 @@ struct Variable {
     uint32_t index = 0;  // variable or function
     int64_t addend = 0;
   };
+  Variable();
+  Variable(const Variable& other);
+  Variable(Variable&& other) noexcept;
+  Variable& operator=(const Variable& other);
+  Variable& operator=(Variable&& other) noexcept;
+  ~Variable();
+
   std::string name;
   Space space = Space::kGlobal;
   Linkage linkage = Linkage::kInternal;
@@ -219,6 +235,13 @@ struct Module {
     std::string name;
     uint32_t lines_before = 0;
   };
+  Module();
+  Module(const Module& other);
+  Module(Module&& other) noexcept;
+  Module& operator=(const Module& other);
+  Module& operator=(Module&& other) noexcept;
+  ~Module();
+
   std::string name;         // file name for messages
   std::vector<Part> parts;  // empty: the module is one text
   std::string text;         // the PTX text, for messages; may be empty

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "ir/matrix.h"
+#include "ir/signature.h"
 #include "ir/tensor.h"
 #include "ir/verify/rules.h"
 #include "runtime/abi/tensor_core.h"
@@ -144,23 +145,6 @@ Status CheckTensorCore(const Subject& s, BlockId block, const Inst& inst) {
   }
   if (good) return {};
   return s.Broken(block, inst, "the operands do not fit the form of the tensor core's operation");
-}
-
-Type LetterType(const Inst& inst, char letter) {
-  switch (letter) {
-    case 'T':
-      return inst.type;
-    case 'F':
-      return inst.from;
-    case 'P':
-      return Type::kI1;
-    case 'W':
-      return Type::kI32;
-    case 'A':
-      return Type::kI64;
-    default:
-      return Type::kVoid;  // 'X': any
-  }
 }
 
 // One side of the signature: `letters` against the types of `values`.

@@ -28,41 +28,11 @@ inline std::ostream& operator<<(std::ostream& out, const Bits2& bits) {
   return out << std::hex << "0x" << bits.high << "'" << bits.low;
 }
 
-inline ValueId MakeConstant(Builder& b, const Typed& value) {
-  if (value.type != Type::kI128) return b.Const(value.type, value.low);
-  return b.Pack(Type::kI128, {b.Const(Type::kI64, value.low), b.Const(Type::kI64, value.high)});
-}
+ValueId MakeConstant(Builder& b, const Typed& value);
 
 // A kernel of one thread that evaluates the operation and stores every result into 16 bytes of a buffer.
-inline std::vector<Bits2> EvaluateAll(Opcode op, Type type, Type from, const std::vector<Typed>& operands,
-                                      Attrs attrs = {}, uint32_t result_count = 1) {
-  alignas(16) static std::byte buffer[16 * 16];
-  std::memset(buffer, 0, sizeof buffer);
-  Module module;
-  module.functions.emplace_back();
-  Function& f = module.functions.back();
-  f.name = "evaluate";
-  f.is_kernel = true;
-  f.entry = AddBlock(f);
-  Builder b{f, f.entry, {}};
-  std::vector<ValueId> values;
-  for (const Typed& operand : operands) values.push_back(MakeConstant(b, operand));
-  std::vector<ValueId> results = f.at_inst(b.Make(op, type, values, attrs, from, result_count)).results;
-  for (size_t i = 0; i < results.size(); ++i) {
-    ValueId address = b.Const(Type::kI64, reinterpret_cast<uint64_t>(buffer + 16 * i));
-    b.Store(f.type_of(results[i]), Space::kGlobal, address, {results[i]});
-  }
-  b.Ret();
-  if (Status legal = Verify(module); !legal) FAIL(legal.error().Render());
-  ModuleStorage storage(module);
-  InterpretOptions options;
-  options.allowed = {std::span(buffer)};
-  Status status = Interpret(module, f, storage, {}, options);
-  if (!status) FAIL(status.error().Render());
-  std::vector<Bits2> out(results.size());
-  for (size_t i = 0; i < out.size(); ++i) std::memcpy(&out[i], buffer + 16 * i, 16);
-  return out;
-}
+std::vector<Bits2> EvaluateAll(Opcode op, Type type, Type from, const std::vector<Typed>& operands,
+                               Attrs attrs = {}, uint32_t result_count = 1);
 
 inline uint64_t Evaluate(Opcode op, Type type, const std::vector<Typed>& operands, Attrs attrs = {}) {
   return EvaluateAll(op, type, Type::kVoid, operands, attrs)[0].low;
@@ -79,11 +49,7 @@ inline uint64_t F64(double value) { return std::bit_cast<uint64_t>(value); }
 // text.
 struct Program {
   enum class Law : uint8_t { kKept, kBroken };  // broken: for tests of the interpreter's errors
-  explicit Program(const std::string& text, Law law = Law::kKept)
-      : module(ParseOrFail(text)), storage(module) {
-    Status legal = Verify(module);
-    if (law == Law::kKept && !legal) FAIL(legal.error().Render());
-  }
+  explicit Program(const std::string& text, Law law = Law::kKept);
 
   template <typename T>
   void AddParam(const T& value) {
@@ -96,31 +62,9 @@ struct Program {
     AddParam(reinterpret_cast<uint64_t>(buffer.data()));
     options.allowed.push_back({reinterpret_cast<std::byte*>(buffer.data()), buffer.size() * sizeof(T)});
   }
-  Status Run() { return Interpret(module, *module.FindFunction("k"), storage, params, options); }
-  void RunOrFail() {
-    if (Status status = Run(); !status) FAIL(status.error().Render());
-  }
-  Error RunToError() {
-    Status status = Run();
-    if (status) {
-      FAIL("the kernel was expected to fault");
-      return {};
-    }
-    return status.error();
-  }
-
-  static Module ParseOrFail(const std::string& text) {
-    Result<Module> module = Parse("module \"test.ptx\" ptx 8.0 sm 90\n" + text, "test.ir");
-    if (!module) FAIL(module.error().Render());
-    Module result = std::move(*module);
-    for (const Variable& v : result.variables) {
-      if (v.space == Space::kShared && v.size != 0) {
-        result.static_shared_bytes =
-            std::max(result.static_shared_bytes, static_cast<uint32_t>(v.shared_offset + v.size));
-      }
-    }
-    return result;
-  }
+  Status Run();
+  void RunOrFail();
+  Error RunToError();
 
   Module module;
   ModuleStorage storage;

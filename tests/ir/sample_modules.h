@@ -1,7 +1,19 @@
-// Hand-written modules, one per phase, as Print writes them (so that Print(Parse(x)) == x).
+// Hand-written modules, one per phase, as Print writes them (so that Print(Parse(x)) == x), and parsing them.
 #pragma once
 
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "ir/text/text.h"
+
 namespace ptx2cpu::test {
+
+inline ir::Module ParseOrFail(const std::string& text) {
+  Result<ir::Module> module = ir::Parse(text, "test.ir");
+  INFO(text);
+  if (!module) FAIL(module.error().Render());
+  return std::move(*module);
+}
 
 inline constexpr const char* kSimtSample = R"(module "reduce.ptx" ptx 9.0 sm 90 static_shared 1040
 source #0 ""

@@ -9,15 +9,9 @@
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::ir;
+using test::ParseOrFail;
 
 namespace {
-
-Module ParseOrFail(const std::string& text) {
-  Result<Module> module = Parse(text, "test.ir");
-  INFO(text);
-  if (!module) FAIL(module.error().Render());
-  return std::move(*module);
-}
 
 std::string InKernel(const std::string& body) {
   return "module \"m\" ptx 8.0 sm 80\nkernel @k () phase simt {\n" + body + "\n}\n";

@@ -11,15 +11,9 @@
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::ir;
+using test::ParseOrFail;
 
 namespace {
-
-Module ParseOrFail(const std::string& text) {
-  Result<Module> module = Parse(text, "test.ir");
-  INFO(text);
-  if (!module) FAIL(module.error().Render());
-  return std::move(*module);
-}
 
 struct Broken {
   std::string text, message;

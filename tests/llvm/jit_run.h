@@ -16,49 +16,10 @@ inline std::span<const ptx2cpu_entry_point> EntryPoints() { return rt::EntryPoin
 // A Jit with one kernel; every Run starts from freshly initialised module variables.
 class JitKernel {
  public:
-  static Result<std::shared_ptr<JitKernel>> Create(ir::Module module, lowering::JitOptions options = {}) {
-    auto self = std::make_shared<JitKernel>();
-    self->module_ = std::move(module);
-    options.entry_points = EntryPoints();
-    self->jit_ = TRY(lowering::Jit::Create(std::move(options)));
-    self->kernel_ = TRY(self->jit_->Add(self->module_));
-    for (const ir::Variable& variable : self->module_.variables) {
-      const std::byte* at = self->jit_->Variable(variable.name);
-      if (at != nullptr)
-        self->initial_.push_back({at, at + variable.size});
-      else
-        self->initial_.emplace_back();
-    }
-    return self;
-  }
+  static Result<std::shared_ptr<JitKernel>> Create(ir::Module module, lowering::JitOptions options = {});
+  ~JitKernel();
 
-  Status Run(harness::KernelCall& call, unsigned workers = 1) {
-    for (size_t i = 0; i < initial_.size(); ++i) {
-      if (!initial_[i].empty())
-        std::memcpy(jit_->Variable(module_.variables[i].name), initial_[i].data(), initial_[i].size());
-    }
-    for (const auto& [name, data] : call.variables) {
-      std::byte* at = jit_->Variable(name);
-      if (at == nullptr) return Fail(ErrorCode::kNotFound, "no module variable " + name);
-      std::memcpy(at, data.data(), data.size());
-    }
-    const ir::Function& kernel = *module_.FindFunction(kernel_.kernel->name);
-    std::vector<std::byte> params = TRY(harness::PackParameters(kernel.params, kernel.param_bytes, call));
-    rt::LaunchOptions options;
-    options.max_workers = workers;
-    options.print = [&](std::string_view text) { call.printed += text; };
-    rt::LaunchShape shape{{call.grid.x, call.grid.y, call.grid.z},
-                          {call.block.x, call.block.y, call.block.z},
-                          call.shared_bytes};
-    auto error = rt::Launch(*kernel_.kernel, shape, params, options);
-    if (!error) return {};
-    Error failure{error->kind == rt::LaunchError::Kind::kFault ? ErrorCode::kFault : ErrorCode::kLaunch,
-                  error->message};
-    failure.at.line = error->ptx_line;
-    if (auto position = error->pc != 0 ? jit_->LineOf(error->pc) : std::nullopt)
-      failure.at.line = position->ptx_line;
-    return Fail(std::move(failure));
-  }
+  Status Run(harness::KernelCall& call, unsigned workers = 1);
 
   const lowering::CompiledKernel& kernel() const { return kernel_; }
   lowering::Jit& jit() { return *jit_; }

@@ -146,13 +146,7 @@ inline const std::string kExotic = kHead + R"(
 }
 )";
 
-inline ir::Module BuildKernel(const std::string& ptx, const std::string& kernel,
-                              const lowering::BuildOptions& options = {}) {
-  auto parsed = lowering::PtxModule::Parse(ptx, kernel + ".ptx");
-  if (!parsed) FAIL(parsed.error().Render());
-  auto module = parsed->Build(kernel, options);
-  if (!module) FAIL(module.error().Render());
-  return std::move(*module);
-}
+ir::Module BuildKernel(const std::string& ptx, const std::string& kernel,
+                       const lowering::BuildOptions& options = {});
 
 }  // namespace ptx2cpu::llvm_test

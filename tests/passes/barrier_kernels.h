@@ -62,9 +62,7 @@ struct BarrierKernel {
   uint32_t barriers = 0;  // that are left, or whatever the test counts
 };
 
-inline ir::Module BarrierModule(const std::string& body) {
-  return ParseModule(kBarrierPrologue + body + "}\n");
-}
+ir::Module BarrierModule(const std::string& body);
 
 template <typename Predicate>
 uint32_t CountInstructions(const ir::Function& f, Predicate&& counts) {
@@ -75,37 +73,15 @@ uint32_t CountInstructions(const ir::Function& f, Predicate&& counts) {
   return count;
 }
 
-inline uint32_t CountBarriers(const ir::Module& module) {
-  return CountInstructions(module.functions.back(),
-                           [](const ir::Inst& inst) { return ir::IsBarrier(inst.op); });
-}
+uint32_t CountBarriers(const ir::Module& module);
 
 constexpr analysis::LaunchShape kLineOfThreads{0, 1, 1};
 
 // After the pipeline up to `pass`; "" runs all of it.
-inline ir::Module AfterInShape(const ir::Module& module, const std::string& pass,
-                               std::optional<analysis::LaunchShape> shape = kLineOfThreads) {
-  ir::Module copy = module;
-  lowering::PipelineOptions options;
-  options.stop_after = pass;
-  options.passes.launch = shape;
-  Result<std::vector<lowering::PassTime>> done = lowering::RunPipeline(copy, options);
-  if (!done) FAIL(done.error().Render());
-  return copy;
-}
+ir::Module AfterInShape(const ir::Module& module, const std::string& pass,
+                        std::optional<analysis::LaunchShape> shape = kLineOfThreads);
 
 // Memory after `after` is that after `before`, for blocks of several sizes.
-inline void CheckSameMemory(const ir::Module& before, const ir::Module& after) {
-  for (uint32_t threads : {1u, 31u, 33u, 64u, 100u}) {
-    for (uint32_t n : {0u, 3u, 7u, 60u}) {
-      Outcome expected = RunKernel(before, before.functions.back(), threads, n);
-      if (!expected.status) FAIL(expected.status.error().Render());
-      Outcome actual = RunKernel(after, after.functions.back(), threads, n);
-      if (!actual.status) FAIL(actual.status.error().Render() << ir::Print(after));
-      INFO(threads << " threads, n = " << n);
-      if (actual.data != expected.data) FAIL("memory differs\n" << ir::Print(after));
-    }
-  }
-}
+void CheckSameMemory(const ir::Module& before, const ir::Module& after);
 
 }  // namespace ptx2cpu::test
