@@ -46,8 +46,10 @@ enum AttributeField : uint32_t {
 // kSpecial, kCompare, kSpace ...: the enumerations of attributes.def.
 #define ATTRIBUTE(type, member, field, presence) field = 4096u << field##Number,
 #include "ir/attributes.def"
-  // Not attributes: the phases that have the row.
-  kFromSplit = 1 << 30,  // Split and Collapsed
+  // Not attributes: how far the results are known, and the phases that have the row.
+  kBounded = 1 << 27,     // PTX bounds the results' error and does not define the results
+  kUnrecorded = 1 << 28,  // does what the manual defines, which no GPU has recorded
+  kFromSplit = 1 << 30,   // Split and Collapsed
   kOnlyCollapsed = 1u << 31,
 };
 

@@ -23,7 +23,7 @@ constexpr std::string_view kRoundingWords[] = {
 #include "ir/attributes.def"
 };
 constexpr std::string_view kAtomicOpWords[] = {
-#define ATOMIC(name, word) word,
+#define ATOMIC(name, word, memory, order) word,
 #include "ir/attributes.def"
 };
 constexpr std::string_view kMemoryOrderWords[] = {
@@ -55,6 +55,15 @@ constexpr std::string_view kImageQueryWords[] = {
 #include "ir/attributes.def"
 };
 
+struct AtomicRow {
+  AtomicMemory memory;
+  AtomicOrder order;
+};
+constexpr AtomicRow kAtomicRows[] = {
+#define ATOMIC(name, word, memory, order) {AtomicMemory::memory, AtomicOrder::order},
+#include "ir/attributes.def"
+};
+
 template <typename Enum>
 std::optional<Enum> Find(std::span<const std::string_view> names, std::string_view word) {
   for (size_t i = 0; i < names.size(); ++i) {
@@ -63,6 +72,26 @@ std::optional<Enum> Find(std::span<const std::string_view> names, std::string_vi
   return std::nullopt;
 }
 }  // namespace
+
+bool ActsOn(AtomicOp op, Type type) {
+  switch (kAtomicRows[static_cast<size_t>(op)].memory) {
+    case AtomicMemory::kNoAtomic:
+      return false;
+    case AtomicMemory::kIntegers:
+      return IsInteger(type) && type != Type::kI1;
+    case AtomicMemory::kFloats:
+      return IsFloat(type);
+    case AtomicMemory::kWord:
+      return type == Type::kI32;
+    case AtomicMemory::kDoubleWord:
+      return type == Type::kI64;
+    case AtomicMemory::kAny:
+      return type != Type::kI1;
+  }
+  return false;
+}
+
+bool Commutes(AtomicOp op) { return kAtomicRows[static_cast<size_t>(op)].order == AtomicOrder::kCommutes; }
 
 int Bits(Type type) { return kTypeBits[static_cast<size_t>(type)]; }
 

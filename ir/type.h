@@ -36,7 +36,7 @@ enum class Rounding : uint8_t {
 #include "ir/attributes.def"
 };
 enum class AtomicOp : uint8_t {
-#define ATOMIC(name, word) name,
+#define ATOMIC(name, word, memory, order) name,
 #include "ir/attributes.def"
 };
 enum class MemoryOrder : uint8_t {
@@ -67,6 +67,12 @@ enum class ImageQuery : uint8_t {
 #define IMAGE_QUERY(name, word) name,
 #include "ir/attributes.def"
 };
+
+// The columns of ATOMIC.
+enum class AtomicMemory : uint8_t { kNoAtomic, kIntegers, kFloats, kWord, kDoubleWord, kAny };
+enum class AtomicOrder : uint8_t { kOrdered, kCommutes };
+bool ActsOn(AtomicOp op, Type type);  // whether memory of the type can have the operation
+bool Commutes(AtomicOp op);
 
 inline constexpr uint32_t kClusterRankShift = 24;  // of an address of shared memory of the cluster
 
@@ -105,7 +111,7 @@ inline constexpr int kCountOf<Rounding> = 0
     ;
 template <>
 inline constexpr int kCountOf<AtomicOp> = 0
-#define ATOMIC(name, word) +1
+#define ATOMIC(name, word, memory, order) +1
 #include "ir/attributes.def"
     ;
 template <>

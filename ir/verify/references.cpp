@@ -83,32 +83,6 @@ Status CheckSlot(const Subject& s, BlockId block, const Inst& inst) {
   return {};
 }
 
-bool AtomicFits(AtomicOp op, Type type) {
-  switch (op) {
-    case AtomicOp::kNone:
-      return false;
-    case AtomicOp::kExchange:
-      return type != Type::kI1;
-    case AtomicOp::kFAdd:
-    case AtomicOp::kFMin:
-    case AtomicOp::kFMax:
-      return IsFloat(type);
-    case AtomicOp::kInc:
-    case AtomicOp::kDec:
-    case AtomicOp::kAddF16x2:
-    case AtomicOp::kAddBF16x2:
-    case AtomicOp::kMinF16x2:
-    case AtomicOp::kMaxF16x2:
-    case AtomicOp::kMinBF16x2:
-    case AtomicOp::kMaxBF16x2:
-      return type == Type::kI32;
-    case AtomicOp::kMbarrier:
-      return type == Type::kI64;
-    default:
-      return IsInteger(type) && type != Type::kI1;
-  }
-}
-
 // Shared memory of other blocks is accessed by generic addresses.
 Status CheckAccessSpace(const Subject& s, BlockId block, const Inst& inst) {
   if (inst.attrs.space != Space::kSharedCluster) return {};
@@ -166,7 +140,7 @@ Status CheckOperation(const Subject& s, BlockId block, const Inst& inst) {
   if (inst.op != Opcode::kAtomic && inst.op != Opcode::kRedux) return {};
   const AtomicOp op = inst.attrs.atomic;
   const bool no_reduction = op == AtomicOp::kExchange || op == AtomicOp::kMbarrier;
-  if (AtomicFits(op, inst.type) && !(inst.op == Opcode::kRedux && no_reduction)) return {};
+  if (ActsOn(op, inst.type) && !(inst.op == Opcode::kRedux && no_reduction)) return {};
   return s.Broken(block, inst, fmt::format("the operation {} does not take {}", Name(op), Name(inst.type)));
 }
 

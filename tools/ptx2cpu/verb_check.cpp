@@ -37,17 +37,8 @@ struct FileReport {
 };
 
 bool IsApproximate(const ir::Inst& inst) {
-  using ir::Opcode;
-  constexpr Opcode kAlways[] = {Opcode::kFSin, Opcode::kFCos,  Opcode::kFLg2,
-                                Opcode::kFEx2, Opcode::kFTanh, Opcode::kFRsqrt};
-  return std::ranges::find(kAlways, inst.op) != std::end(kAlways) ||
+  return (ir::Info(inst.op).attributes & ir::kBounded) != 0 ||
          (inst.attrs.flags & (ir::kApprox | ir::kFullRange)) != 0;
-}
-
-bool IsFunctional(const ir::Inst& inst) {
-  using ir::Opcode;
-  return inst.op == Opcode::kTensorMemory || inst.op == Opcode::kTensorCoreCopy ||
-         inst.op == Opcode::kTensorCoreMultiply;
 }
 
 KernelReport CheckKernel(const lowering::PtxModule& module, const std::string& name) {
@@ -64,8 +55,7 @@ KernelReport CheckKernel(const lowering::PtxModule& module, const std::string& n
     for (const ir::Inst& inst : function.insts) {
       const std::string_view ptx_name = ir::PtxName(inst.op, inst.attrs.flags);
       if (IsApproximate(inst)) report.approximate.insert(ptx_name);
-      if (IsFunctional(inst))
-        report.functional.insert(inst.op == ir::Opcode::kTensorMemory ? "tcgen05" : ptx_name);
+      if ((ir::Info(inst.op).attributes & ir::kUnrecorded) != 0) report.functional.insert(ptx_name);
     }
   }
   return report;

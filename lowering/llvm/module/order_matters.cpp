@@ -7,45 +7,12 @@ namespace ptx2cpu::lowering {
 
 namespace {
 
-using ir::AtomicOp;
 using ir::Opcode;
 using ir::Space;
 
 // Memory that other blocks may access. A generic address may be a shared one; that is not followed.
 bool MayBeOfOthers(Space space) {
   return space == Space::kGlobal || space == Space::kGeneric || space == Space::kSharedCluster;
-}
-
-// What several of these leave in memory does not depend on their order. Of floats not even the minimum does:
-// there are two zeros.
-bool Commutes(AtomicOp op) {
-  switch (op) {
-    case AtomicOp::kAdd:
-    case AtomicOp::kMinS:
-    case AtomicOp::kMinU:
-    case AtomicOp::kMaxS:
-    case AtomicOp::kMaxU:
-    case AtomicOp::kAnd:
-    case AtomicOp::kOr:
-    case AtomicOp::kXor:
-    case AtomicOp::kMbarrier:
-      return true;
-    case AtomicOp::kNone:
-    case AtomicOp::kInc:
-    case AtomicOp::kDec:
-    case AtomicOp::kExchange:
-    case AtomicOp::kFAdd:
-    case AtomicOp::kFMin:
-    case AtomicOp::kFMax:
-    case AtomicOp::kAddF16x2:
-    case AtomicOp::kAddBF16x2:
-    case AtomicOp::kMinF16x2:
-    case AtomicOp::kMaxF16x2:
-    case AtomicOp::kMinBF16x2:
-    case AtomicOp::kMaxBF16x2:
-      return false;
-  }
-  return false;
 }
 
 std::vector<bool> UsedValues(const ir::Function& f) {
