@@ -329,9 +329,13 @@ TEMPLATE_TEST_CASE("cusparse: SpGEMM, and again with other values", "", float, d
   };
   void* const room = buffer;
   size_t size3 = 0, size4 = 0;
+  // What one type has computed is not copied as another: the reused structure is computed in floats.
+  const int other = std::is_same_v<T, float> ? 0 : CUSPARSE_STATUS_INVALID_VALUE;
+  REQUIRE(structure("SpGEMMreuse_copy", &size, room) == other);
   REQUIRE(structure("SpGEMMreuse_workEstimation", &size, room) == 0);
   REQUIRE(structure("SpGEMMreuse_nnz", &size, none, &size3, none, &size4, none) == 0);
   REQUIRE(structure("SpGEMMreuse_nnz", &size, room, &size3, room, &size4, room) == 0);
+  REQUIRE(call("SpGEMM_copy") == other);
   std::fill(indices.begin(), indices.end(), -1);
   REQUIRE(structure("SpGEMMreuse_copy", &size, room) == 0);
   for (T& value : a.values) value *= T(2);

@@ -1,14 +1,23 @@
 // Products of sparse matrices: the structure and the values are found row by row (Gustavson, "Two fast
 // algorithms for sparse matrices", 1978) and kept in the descriptor until they are copied to C.
 #include <numeric>
+#include <variant>
 
 #include "runtime/cuda/libraries/sparse/dense.h"
 #include "runtime/cuda/libraries/sparse/rows.h"
 
+namespace ptx2cpu::cusparse {
+template <typename C>
+using Product = std::shared_ptr<const OwnRows<C>>;
+// In the type that computed it: one of WithCompute's.
+using AnyProduct = std::variant<std::monostate, Product<float>, Product<double>, Product<cuComplex>,
+                                Product<cuDoubleComplex>, Product<int32_t>>;
+}  // namespace ptx2cpu::cusparse
+
 // The product that was last computed. Queued work shares it.
 struct ptx2cpu::cuda::cusparseSpGEMMDescr {
-  std::shared_ptr<void> product = nullptr;  // OwnRows<C>
-  int64_t products = 0;                     // multiplications
+  cusparse::AnyProduct product;
+  int64_t products = 0;  // multiplications
 };
 
 namespace ptx2cpu::cusparse {
@@ -178,7 +187,7 @@ cusparseStatus_t cusparseSpGEMM_compute(cusparseHandle_t handle, cusparseOperati
         [=, a = *a, b = *b, al = Scalar<C>(handle, alpha)] { *product = Multiply<C>(a, b, al()); });
     if (status != CUSPARSE_STATUS_SUCCESS) return status;
     c->nnz = product->offset[product->rows];
-    descr->product = product;
+    descr->product = Product<C>(product);
     return CUSPARSE_STATUS_SUCCESS;
   });
 }
@@ -189,11 +198,14 @@ cusparseStatus_t cusparseSpGEMM_copy(cusparseHandle_t handle, cusparseOperation_
                                      cusparseSpGEMMDescr_t descr) {
   if (const cusparseStatus_t wrong = CheckValued(handle, opA, opB, alpha, a, b, beta, c, compute, alg, descr))
     return wrong;
-  if (descr->product == nullptr) return c->nnz == 0 ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_INVALID_VALUE;
+  if (std::holds_alternative<std::monostate>(descr->product))
+    return c->nnz == 0 ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_INVALID_VALUE;
   return WithCompute(compute, [&]<typename C>(Type<C>) {
-    return OnStream(handle, "cusparseSpGEMM_copy",
-                    [c = *c, product = std::static_pointer_cast<OwnRows<C>>(descr->product),
-                     be = Scalar<C>(handle, beta)] { Store(*product, c, be(), false); });
+    const auto* product = std::get_if<Product<C>>(&descr->product);
+    if (product == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;  // computed in another type
+    return OnStream(
+        handle, "cusparseSpGEMM_copy",
+        [c = *c, product = *product, be = Scalar<C>(handle, beta)] { Store(*product, c, be(), false); });
   });
 }
 
@@ -228,7 +240,7 @@ cusparseStatus_t cusparseSpGEMMreuse_nnz(cusparseHandle_t handle, cusparseOperat
       });
   if (status != CUSPARSE_STATUS_SUCCESS) return status;
   c->nnz = product->offset[product->rows];
-  descr->product = product;
+  descr->product = Product<float>(product);
   return CUSPARSE_STATUS_SUCCESS;
 }
 cusparseStatus_t cusparseSpGEMMreuse_copy(cusparseHandle_t handle, cusparseOperation_t opA,
@@ -238,11 +250,10 @@ cusparseStatus_t cusparseSpGEMMreuse_copy(cusparseHandle_t handle, cusparseOpera
                                           void* buffer) {
   if (const cusparseStatus_t wrong = CheckSparse(handle, opA, opB, a, b, c, alg, descr)) return wrong;
   if (buffer == nullptr) return ReportSize(size);
-  if (descr->product == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
+  const auto* product = std::get_if<Product<float>>(&descr->product);
+  if (product == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;  // none, or not of cusparseSpGEMMreuse_nnz
   return OnStream(handle, "cusparseSpGEMMreuse_copy",
-                  [c = *c, product = std::static_pointer_cast<OwnRows<float>>(descr->product)] {
-                    Store(*product, c, 0.0f, true);
-                  });
+                  [c = *c, product = *product] { Store(*product, c, 0.0f, true); });
 }
 // Values of new operands in the structure that was copied.
 cusparseStatus_t cusparseSpGEMMreuse_compute(cusparseHandle_t handle, cusparseOperation_t opA,
