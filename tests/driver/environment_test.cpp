@@ -3,21 +3,20 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdio>
 #include <string>
+
+#include "tests/run_shell.h"
+
+using namespace ptx2cpu::test;
 
 namespace {
 
 std::string Ask(const std::string& environment, const std::string& argument = "") {
-  std::string text;
   const std::string command = "env -u CUDA_VISIBLE_DEVICES -u PTX2CPU_DEVICES " + environment + " " +
-                              PTX2CPU_BINARY_DIR + "/bin/driver_environment_asker " + argument + " 2>&1";
-  std::FILE* const pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  char buffer[4096];
-  for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, count);
-  CHECK(pclose(pipe) == 0);
-  return text;
+                              PTX2CPU_BINARY_DIR + "/bin/driver_environment_asker " + argument;
+  const Outcome outcome = RunShell(command, 60);
+  CHECK(outcome.code == 0);
+  return outcome.text;
 }
 
 std::string LineOf(const std::string& text, int line) {

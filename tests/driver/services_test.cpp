@@ -1,21 +1,20 @@
 // What kernels find in their context: limits, the heap of malloc, printf. Two devices, so in a process of its
 // own.
 #include <catch2/catch.hpp>
-#include <cstdio>
 #include <string>
+
+#include "tests/run_shell.h"
+
+using namespace ptx2cpu::test;
 
 namespace {
 
 std::string Ask(const std::string& what) {
-  std::string text;
   const std::string command = std::string("env -u CUDA_VISIBLE_DEVICES PTX2CPU_DEVICES=2 ") +
-                              PTX2CPU_BINARY_DIR + "/bin/driver_services_asker " + what + " 2>/dev/null";
-  std::FILE* const pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  char buffer[4096];
-  for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, count);
-  CHECK(pclose(pipe) == 0);
-  return text;
+                              PTX2CPU_BINARY_DIR + "/bin/driver_services_asker " + what;
+  const Outcome outcome = RunShell(command, 60, Streams::kOutput);
+  CHECK(outcome.code == 0);
+  return outcome.text;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/programs/run_shell.h"
+#include "tests/run_shell.h"
 #include "tests/scratch_folder.h"
 
 namespace fs = std::filesystem;

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "tests/programs/run_shell.h"
+#include "tests/run_shell.h"
 #include "tests/scratch_folder.h"
 
 namespace fs = std::filesystem;

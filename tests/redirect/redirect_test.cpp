@@ -1,33 +1,22 @@
 // Programs that hold a CUDA runtime of their own, run by `ptx2cpu exec`. The programs are made here:
 // tests/redirect.
 #include <signal.h>
-#include <sys/wait.h>
 
 #include <catch2/catch.hpp>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
+
+#include "tests/run_shell.h"
+
+using ptx2cpu::test::Outcome;
+using ptx2cpu::test::RunShell;
 
 namespace {
 
 const std::string kBin = std::string(PTX2CPU_BINARY_DIR) + "/bin/";
 const std::string kLib = std::string(PTX2CPU_BINARY_DIR) + "/lib/";
 
-struct Outcome {
-  int code = -1;
-  std::string text;  // both outputs
-};
-
-Outcome Run(const std::string& command) {
-  Outcome outcome;
-  std::FILE* pipe = popen(("timeout 60 " + command + " 2>&1").c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  char buffer[4096];
-  while (const size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, got);
-  const int status = pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return outcome;
-}
+Outcome Run(const std::string& command) { return RunShell(command, 60); }
 
 bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

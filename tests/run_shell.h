@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -11,13 +12,15 @@ namespace ptx2cpu::test {
 
 struct Outcome {
   int code = -1;     // 128 + the signal that ended it
-  std::string text;  // both streams
+  std::string text;  // of the streams that were asked for
 };
+enum class Streams : uint8_t { kBoth, kOutput };
 
 // Ended after so many seconds: code 124.
-inline Outcome RunShell(const std::string& command, int seconds) {
+inline Outcome RunShell(const std::string& command, int seconds, Streams streams = Streams::kBoth) {
   Outcome outcome;
-  std::FILE* pipe = popen(("timeout " + std::to_string(seconds) + " " + command + " 2>&1").c_str(), "r");
+  const char* errors = streams == Streams::kBoth ? " 2>&1" : " 2>/dev/null";
+  std::FILE* pipe = popen(("timeout " + std::to_string(seconds) + " " + command + errors).c_str(), "r");
   REQUIRE(pipe != nullptr);
   char buffer[4096];
   while (const size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, got);
