@@ -212,6 +212,20 @@ Residue Residues::OfSources(ValueId value, const std::vector<ValueId>& sources, 
   return all;
 }
 
+namespace {
+
+// Of a sum or difference modulo 2^bits, where one side is a known number.
+Residue OfSum(const ir::Inst& inst, Residue a, Residue b, uint64_t mask, const Residue& itself) {
+  if ((inst.attrs.flags & ir::kSat) != 0) return itself;
+  if (a.root == Root::kUnvisited || b.root == Root::kUnvisited) return {};
+  if (a.root == Root::kNone && inst.op == Opcode::kAdd) std::swap(a, b);
+  if (b.root != Root::kNone) return itself;
+  a.offset = (inst.op == Opcode::kAdd ? a.offset + b.offset : a.offset - b.offset) & mask;
+  return a;
+}
+
+}  // namespace
+
 Residue Residues::Transfer(ValueId id, const Values& known, uint32_t bits) const {
   const Residue itself{Root::kValue, ir::Type::kVoid, id.index, 0};
   if (!IsInteger(id)) return itself;
@@ -243,15 +257,7 @@ Residue Residues::Transfer(ValueId id, const Values& known, uint32_t bits) const
   if (inst.op == Opcode::kSlotLoad) {
     return OfSources(id, stored_[inst.attrs.index], known);
   }
-  if (inst.op == Opcode::kAdd || inst.op == Opcode::kSub) {
-    if ((inst.attrs.flags & ir::kSat) != 0) return itself;
-    Residue a = of(0), b = of(1);
-    if (a.root == Root::kUnvisited || b.root == Root::kUnvisited) return {};
-    if (a.root == Root::kNone && inst.op == Opcode::kAdd) std::swap(a, b);
-    if (b.root != Root::kNone) return itself;
-    a.offset = (inst.op == Opcode::kAdd ? a.offset + b.offset : a.offset - b.offset) & mask;
-    return a;
-  }
+  if (inst.op == Opcode::kAdd || inst.op == Opcode::kSub) return OfSum(inst, of(0), of(1), mask, itself);
   if (inst.op == Opcode::kOr || inst.op == Opcode::kXor) {
     const Residue a = of(0), b = of(1);
     if (a.root == Root::kUnvisited || b.root == Root::kUnvisited) return {};

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <charconv>
+#include <optional>
 
 namespace ptx2cpu::ptx {
 namespace {
@@ -78,12 +79,36 @@ uint64_t Divide(uint64_t a, uint64_t b, bool is_unsigned) {
   return static_cast<uint64_t>(static_cast<int64_t>(a) / static_cast<int64_t>(b));
 }
 
+// Nothing for an operator that does not compare.
+std::optional<bool> CompareIntegers(TokenKind op, uint64_t a, uint64_t b, bool is_unsigned) {
+  switch (op) {
+    case TokenKind::kLess:
+      return Less(a, b, is_unsigned);
+    case TokenKind::kGreater:
+      return Less(b, a, is_unsigned);
+    case TokenKind::kLessEqual:
+      return !Less(b, a, is_unsigned);
+    case TokenKind::kGreaterEqual:
+      return !Less(a, b, is_unsigned);
+    case TokenKind::kEqual:
+      return a == b;
+    case TokenKind::kNotEqual:
+      return a != b;
+    default:
+      return std::nullopt;
+  }
+}
+
 // Signed unless an operand is unsigned; `%` works on unsigned values; a shift has the type of its left
 // operand and takes its distance modulo 64, which the manual leaves open and ptxas does.
 const char* BinaryOnIntegers(TokenKind op, Operand& left, const Operand& right) {
   const uint64_t a = left.bits;
   const uint64_t b = right.bits;
   const bool is_unsigned = IsUnsigned(left) || IsUnsigned(right);
+  if (const std::optional<bool> holds = CompareIntegers(op, a, b, is_unsigned)) {
+    SetInteger(left, *holds, false);
+    return nullptr;
+  }
   switch (op) {
     case TokenKind::kPlus:
       SetInteger(left, a + b, is_unsigned);
@@ -108,24 +133,6 @@ const char* BinaryOnIntegers(TokenKind op, Operand& left, const Operand& right) 
     case TokenKind::kShiftRight:
       SetInteger(left, IsUnsigned(left) ? a >> (b & 63) : static_cast<uint64_t>(left.integer >> (b & 63)),
                  IsUnsigned(left));
-      return nullptr;
-    case TokenKind::kLess:
-      SetInteger(left, Less(a, b, is_unsigned), false);
-      return nullptr;
-    case TokenKind::kGreater:
-      SetInteger(left, Less(b, a, is_unsigned), false);
-      return nullptr;
-    case TokenKind::kLessEqual:
-      SetInteger(left, !Less(b, a, is_unsigned), false);
-      return nullptr;
-    case TokenKind::kGreaterEqual:
-      SetInteger(left, !Less(a, b, is_unsigned), false);
-      return nullptr;
-    case TokenKind::kEqual:
-      SetInteger(left, a == b, false);
-      return nullptr;
-    case TokenKind::kNotEqual:
-      SetInteger(left, a != b, false);
       return nullptr;
     case TokenKind::kAnd:
       SetInteger(left, a & b, is_unsigned);

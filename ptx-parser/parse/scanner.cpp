@@ -294,7 +294,6 @@ class Scanner {
   }
 
   void ScanPunctuation() {
-    const char next = Peek(at_ + 1);
     switch (*at_) {
       case ',':
         Settle();
@@ -328,6 +327,13 @@ class Scanner {
       case '?':
         ++questions_, Deeper();
         return Emit(TokenKind::kQuestion, at_, at_ + 1);
+      default:
+        return ScanOperator();
+    }
+  }
+  void ScanOperator() {
+    const char next = Peek(at_ + 1);
+    switch (*at_) {
       case '+':
         return Emit(TokenKind::kPlus, at_, at_ + 1);
       case '-':

@@ -223,20 +223,21 @@ void Ssa::RemoveTrivialParameters() {
   ir::ReplaceUses(f_, replacement);
 }
 
-// Keeps what an effect needs; drops other pure instructions and parameters, with the arguments for them.
-void Ssa::RemoveUnused() {
-  std::vector<bool> live(f_.values.size());
+namespace {
+
+// By value: whether an effect needs it.
+std::vector<bool> ValuesOfEffects(const ir::Function& f, const std::vector<BlockId>& order) {
+  std::vector<bool> live(f.values.size());
   std::vector<ValueId> work;
   auto need = [&](ValueId value) {
     if (live[value.index]) return;
     live[value.index] = true;
     work.push_back(value);
   };
-  std::vector<std::vector<InstId>> entering(f_.blocks.size());
-  std::vector<BlockId> order = ir::ReversePostOrder(f_);
+  std::vector<std::vector<InstId>> entering(f.blocks.size());
   for (BlockId block : order) {
-    for (InstId id : f_.at_block(block).insts) {
-      const ir::Inst& inst = f_.at_inst(id);
+    for (InstId id : f.at_block(block).insts) {
+      const ir::Inst& inst = f.at_inst(id);
       if (ir::Info(inst.op).effect == ir::Effect::kPure) continue;
       for (ValueId operand : inst.operands) need(operand);
       for (const ir::Edge& edge : inst.edges) {
@@ -246,18 +247,27 @@ void Ssa::RemoveUnused() {
     }
   }
   while (!work.empty()) {
-    ir::Value value = f_.at_value(work.back());
+    ir::Value value = f.at_value(work.back());
     work.pop_back();
     if (value.def.valid()) {
-      for (ValueId operand : f_.at_inst(value.def).operands) need(operand);
+      for (ValueId operand : f.at_inst(value.def).operands) need(operand);
       continue;
     }
     for (InstId id : entering[value.block.index]) {
-      for (const ir::Edge& edge : f_.at_inst(id).edges) {
+      for (const ir::Edge& edge : f.at_inst(id).edges) {
         if (edge.to == value.block) need(edge.args[value.number]);
       }
     }
   }
+  return live;
+}
+
+}  // namespace
+
+// Keeps what an effect needs; drops other pure instructions and parameters, with the arguments for them.
+void Ssa::RemoveUnused() {
+  const std::vector<BlockId> order = ir::ReversePostOrder(f_);
+  const std::vector<bool> live = ValuesOfEffects(f_, order);
   for (BlockId block : order) {
     std::vector<InstId> kept;
     for (InstId id : f_.at_block(block).insts) {

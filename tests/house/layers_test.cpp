@@ -1,19 +1,17 @@
-// The house rules that a machine can check: who may include whom, file sizes, names, a README in each folder.
+// Who may include whom; a README in each folder.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <regex>
 #include <string>
 #include <vector>
 
-namespace fs = std::filesystem;
+#include "tests/house/tree.h"
+
+using namespace ptx2cpu::house_test;
 
 namespace {
-
-const fs::path kRoot = PTX2CPU_SOURCE_DIR;
 
 struct Room {
   const char* path;              // longest matching prefix wins
@@ -159,43 +157,6 @@ const std::vector<Room> kRooms = {
       "cudart_api.h"}},
 };
 
-std::vector<fs::path> Sources() {
-  std::vector<fs::path> result;
-  for (const char* top : {"ir", "analysis", "ptx-parser", "lowering", "runtime", "tools", "tests"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
-      const std::string extension = entry.path().extension();
-      if (entry.is_regular_file() &&
-          (extension == ".cpp" || extension == ".h" || extension == ".def" || extension == ".c")) {
-        result.push_back(fs::relative(entry.path(), kRoot));
-      }
-    }
-  }
-  return result;
-}
-
-std::vector<std::string> Lines(const fs::path& file) {
-  std::ifstream in(kRoot / file);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-std::string TextOf(const fs::path& file) {
-  std::ifstream in(kRoot / file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-std::vector<fs::path> Readmes() {
-  std::vector<fs::path> result;
-  for (const char* top :
-       {"ir", "analysis", "ptx-parser", "lowering", "runtime", "tests", "corpus", "tools"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
-      if (entry.path().filename() == "README.md") result.push_back(fs::relative(entry.path(), kRoot));
-    }
-  }
-  return result;
-}
-
 const Room* RoomOf(const std::string& file) {
   const Room* best = nullptr;
   const bool exports = file.starts_with(kDriverExports) && file.ends_with("_api.cpp");
@@ -299,29 +260,6 @@ TEST_CASE("no room is in a cycle of includes") {
     path.pop_back();
   };
   for (const Room& room : kRooms) visit(room);
-}
-
-constexpr size_t kMaxLines = 400;
-// Sources that may be longer, and how long: declarations of one ABI, which a reader searches rather than
-// reads, and families that have not been divided yet.
-const std::map<std::string, size_t> kLonger = {
-    {"runtime/cuda/abi/runtime_types.h", 480},
-    {"runtime/cuda/abi/driver_memory.h", 480},
-    {"runtime/cuda/abi/driver_device.h", 440},
-};
-
-TEST_CASE("sources stay readable: length, names, tables exempt") {
-  const std::regex vague("(^|_)(utils?|helpers?|common|manager|misc)(_|$)");
-  for (const fs::path& file : Sources()) {
-    const std::string stem = file.stem();
-    CHECK_FALSE(std::regex_search(stem, vague));
-    if (file.extension() == ".def" || file.string().starts_with("tests/")) continue;
-    const size_t length = Lines(file).size();
-    const auto longer = kLonger.find(file.generic_string());
-    const size_t limit = longer == kLonger.end() ? kMaxLines : longer->second;
-    if (length > limit) FAIL_CHECK(file << " has " << length << " lines; split it by family");
-    if (longer != kLonger.end() && length <= kMaxLines) FAIL_CHECK(file << " is no exception any more");
-  }
 }
 
 TEST_CASE("every folder says what it holds, and its parent names it") {

@@ -92,6 +92,37 @@ uint32_t SignBits(const matrix::Product& p) {
   return bits == 8 ? 0x80808080u : bits == 16 ? 0x80008000u : 0x80000000u;
 }
 
+// What the product is given for a fragment, and the code that makes it of the fragment's registers, if any
+// does.
+struct Factor {
+  Value given;
+  llvm::Function* prepare;
+
+  void Prepare(Site& s, llvm::AllocaInst* fragment, Value form_of_product) const {
+    if (prepare != nullptr) s.b.CreateCall(prepare, {given, fragment, form_of_product});
+  }
+};
+
+// put(number, words of all lanes) for each register of A, from shared memory or from the lanes' own
+// registers.
+template <typename OfWarp, typename Put>
+void LoadA(Site& s, const matrix::SharedProduct& form, Value is_member, const OfWarp& of_warp,
+           const Put& put) {
+  const matrix::Product& p = form.product;
+  const uint32_t of_a = form.operands_of_a(), row_groups = p.rows / kRows;
+  if (!form.a_in_shared) {
+    for (uint32_t n = 0; n < of_a; ++n) put(n, RegisterOf(s, n, is_member));
+    return;
+  }
+  SharedMatrix matrix_a(s, of_warp(0), form.transposes_a);
+  const Value first_group =
+      s.b.CreateMul(s.b.CreateAnd(of_warp(of_a + 1), s.b.getInt32(3)), s.b.getInt32(row_groups));
+  for (uint32_t n = 0; n < p.registers_of_a(); ++n) {
+    const Value group = s.b.CreateAdd(first_group, s.b.getInt32(n % row_groups));
+    put(n, matrix_a.Register(group, n / row_groups));
+  }
+}
+
 }  // namespace
 
 // A loop over tiles of eight columns: each is a product of registers.
@@ -103,7 +134,6 @@ Status EmitMatrixMultiplyShared(Site& s) {
   auto of_warp = [&](size_t operand) -> Value {
     return s.b.CreateExtractElement(Broadcast(s.b, s.Raw(operand), kWarpSize), first_lane);
   };
-  const uint32_t of_c = p.registers_of_c();
   llvm::Type* words = llvm::FixedVectorType::get(s.e.I(32), kWarpSize);
   llvm::Type* accumulator = llvm::FixedVectorType::get(s.e.m.MemoryTypeOf(s.inst.type), kWarpSize);
   auto place = [&](llvm::AllocaInst* memory, size_t number) {
@@ -119,57 +149,36 @@ Status EmitMatrixMultiplyShared(Site& s) {
   std::vector<llvm::AllocaInst*> memory = {a, b, c};
   const std::string function = FunctionOf(p);
   const Value form_of_product = s.b.getInt32(s.inst.attrs.index & matrix::kProductBits);
-  // What the product is given for a fragment, and the code that makes it.
-  struct Factor {
-    Value given;
-    llvm::Function* prepare;
-  };
   auto factor = [&](llvm::AllocaInst* fragment, const char* role) -> Factor {
     if (FindService(function + role) == nullptr) return {fragment, nullptr};
     memory.push_back(scratch(PTX2CPU_MATRIX_PREPARED_BYTES / (kRegisterWords * sizeof(uint32_t))));
     return {memory.back(), s.e.m.Service(function + role)};
   };
   const Factor factor_a = factor(a, "_a"), factor_b = factor(b, "_b");
-  auto prepare = [&](const Factor& of, llvm::AllocaInst* fragment) {
-    if (of.prepare != nullptr) s.b.CreateCall(of.prepare, {of.given, fragment, form_of_product});
-  };
   for (llvm::AllocaInst* part : memory) s.b.CreateLifetimeStart(part);
-  const uint32_t of_a = form.operands_of_a();
-  const uint32_t row_groups = p.rows / kRows;
-  if (form.a_in_shared) {
-    SharedMatrix matrix_a(s, of_warp(0), form.transposes_a);
-    const Value first_group =
-        s.b.CreateMul(s.b.CreateAnd(of_warp(of_a + 1), s.b.getInt32(3)), s.b.getInt32(row_groups));
-    for (uint32_t n = 0; n < p.registers_of_a(); ++n) {
-      const Value group = s.b.CreateAdd(first_group, s.b.getInt32(n % row_groups));
-      put(a, n, matrix_a.Register(group, n / row_groups));
-    }
-  } else {
-    for (uint32_t n = 0; n < of_a; ++n) put(a, n, RegisterOf(s, n, is_member));
-  }
-  const Value counts_c = of_warp(of_a + 2);
+  LoadA(s, form, is_member, of_warp, [&](uint32_t n, Value words_of_n) { put(a, n, words_of_n); });
+  const Value counts_c = of_warp(form.operands_of_a() + 2);
   for (uint32_t n = 0; n < form.registers_of_c(); ++n) {
     const Value own = RegisterOf(s, form.first_c() + n, is_member);
     put(c, n, s.b.CreateSelect(counts_c, own, llvm::Constant::getNullValue(own->getType())));
   }
-  prepare(factor_a, a);
+  factor_a.Prepare(s, a, form_of_product);
   if (p.sparse) put(metadata, 0, RegisterOf(s, s.inst.operands.size() - 2, is_member));
-  SharedMatrix matrix_b(s, of_warp(of_a), form.transposes_b);
-  const Value no_metadata = llvm::ConstantPointerNull::get(s.b.getPtrTy());
+  SharedMatrix matrix_b(s, of_warp(form.operands_of_a()), form.transposes_b);
+  const Value pairs = p.sparse ? Value{metadata} : llvm::ConstantPointerNull::get(s.b.getPtrTy());
   TRY_STATUS(s.e.body.Loop(s.b.getInt32(form.column_tiles), "tile", [&](Value tile) -> Status {
     for (uint32_t n = 0; n < p.registers_of_b(); ++n) {
       Value fragment = matrix_b.Register(tile, n);
       if (form.negates) fragment = s.b.CreateXor(fragment, Literal(fragment, SignBits(p)));
       put(b, n, fragment);
     }
-    const Value at = s.b.CreateGEP(words, c, s.b.CreateMul(tile, s.b.getInt32(of_c)));
-    prepare(factor_b, b);
+    const Value at = s.b.CreateGEP(words, c, s.b.CreateMul(tile, s.b.getInt32(p.registers_of_c())));
+    factor_b.Prepare(s, b, form_of_product);
     if (factor_b.prepare != nullptr) {
       s.b.CreateCall(s.e.m.Service(function),
                      {at, factor_a.given, factor_b.given, at, form_of_product, s.b.getInt32(kRegisterWords)});
     } else {
-      s.b.CreateCall(s.e.m.Service(function),
-                     {at, a, b, at, p.sparse ? metadata : no_metadata, form_of_product});
+      s.b.CreateCall(s.e.m.Service(function), {at, a, b, at, pairs, form_of_product});
     }
     return {};
   }));

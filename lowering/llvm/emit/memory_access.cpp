@@ -145,11 +145,18 @@ uint32_t ThreadsThatOwnSlots(const FunctionEmitter& e) {
   return threads % kWarpSize == 0 && bytes <= kMaxOwnBytes && !has_products ? threads : 0;
 }
 
+// Slots of lanes before those of warps and of the block, of each shape larger elements first.
+bool ComesBefore(const ir::Function& f, uint32_t x, uint32_t y) {
+  const ir::Slot &s = f.slots[x], &t = f.slots[y];
+  if (s.shape != t.shape) return s.shape < t.shape;
+  if (ir::Bytes(s.type) != ir::Bytes(t.type)) return ir::Bytes(s.type) > ir::Bytes(t.type);
+  return x < y;
+}
+
 }  // namespace
 
-// Arrays of lane slots, larger elements first, then of warp slots, then block slots, each on 64 bytes. Those
-// of a warp's turn are the function's own variables, which LLVM keeps in registers, as are all those of a
-// small block of known shape.
+// Arrays of slots, each on 64 bytes, in the order of ComesBefore. Those of a warp's turn are the function's
+// own variables, which LLVM keeps in registers, as are all those of a small block of known shape.
 void MemoryAccess::PrepareSlots() {
   slot_base_.resize(e_.f.slots.size());
   slot_row_.assign(e_.f.slots.size(), ~0u);
@@ -167,12 +174,7 @@ void MemoryAccess::PrepareSlots() {
     else
       order.push_back(n);
   }
-  std::ranges::sort(order, [&](uint32_t x, uint32_t y) {
-    const ir::Slot &s = e_.f.slots[x], &t = e_.f.slots[y];
-    if (s.shape != t.shape) return s.shape < t.shape;
-    if (ir::Bytes(s.type) != ir::Bytes(t.type)) return ir::Bytes(s.type) > ir::Bytes(t.type);
-    return x < y;
-  });
+  std::ranges::sort(order, [&](uint32_t x, uint32_t y) { return ComesBefore(e_.f, x, y); });
   Value arena = e_.body.Field(offsetof(ptx2cpu_block, slots), e_.b.getPtrTy(), "slots");
   Value threads = e_.body.Field(offsetof(ptx2cpu_block, thread_padded), e_.b.getInt32Ty(), "thread_padded");
   Value warps = e_.body.Field(offsetof(ptx2cpu_block, warp_count), e_.b.getInt32Ty(), "warp_count");

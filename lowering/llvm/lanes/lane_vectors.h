@@ -76,6 +76,13 @@ class LaneVectors {
     llvm::BasicBlock* from;
   };
   LoopState Rest(const std::vector<Way>& ways);
+  // The parts of a loop of whole trips: its head, where some lanes have left after a trip, where some would
+  // leave in one, the masked loop for those that are left, and what follows.
+  struct TripBlocks {
+    llvm::BasicBlock *head, *part, *mixed, *rest, *done;
+  };
+  Status EmitTrip(const LaneRegion::Item& item, const Mask& all, llvm::BasicBlock* mixed, bool bounded);
+  LoopState StateAfterTrip(const LaneRegion::Item& item, LoopState state, const std::vector<LoopPhis>& phis);
   // What holds for lanes whose `place`, a sequence, compares so with `limit`, which is the same for all.
   struct Bound {
     ir::ValueId place, limit;
@@ -84,6 +91,10 @@ class LaneVectors {
   std::optional<Bound> BoundOfTrips(const LaneRegion::Item& item) const;
   std::optional<Bound> BoundOf(ir::ValueId condition, bool holds) const;
   llvm::Value* AllWithin(const Bound& bound);
+  std::vector<llvm::BasicBlock*> EmitLeaving(const LaneRegion::Item& item, const TripBlocks& to,
+                                             const std::optional<Bound>& bound, LoopState& at_end);
+  void JoinTrips(const LaneRegion::Item& item, const TripBlocks& blocks,
+                 const std::vector<llvm::BasicBlock*>& all_left, const LoopState& at_end, llvm::Value* none);
   // From the first lane's number of `bits` to the last lane's. Nothing: the sequence is longer than the range
   // of such numbers, so that it wraps around wherever it begins.
   std::optional<int64_t> WayOf(const LaneShape& shape, unsigned bits) const;

@@ -191,91 +191,80 @@ Value LaneVectors::AllOrNone(ValueId id, Value condition) {
 
 // -- the loop --
 
-// A trip of which some lanes leave ends the loop of whole trips: at its end, or at a bound in it that it
-// meets before it has any effect.
-Status LaneVectors::EmitWholeTrips(const LaneRegion::Item& item, const LoopState& state) {
-  const LaneRegion::Level& loop = region_.levels[item.loop];
-  const std::vector<LaneShape> shapes = region_.shapes;
-  const std::optional<Bound> bound = BoundOfTrips(item);
-  const bool all_enter = IsAll(state.mask);
-  llvm::BasicBlock *before, *head = e.body.NewBlock("whole_trips"), *part = e.body.NewBlock("part_leaves"),
-                            *mixed = e.body.NewBlock("parts_in_trip"),
-                            *rest = e.body.NewBlock("rest_of_trips"), *done = e.body.NewBlock("all_left");
-  Value all = all_enter ? b.getTrue() : AllOf(state.mask);
-  before = b.GetInsertBlock();
-  b.CreateCondBr(all, head, rest);
-  b.SetInsertPoint(head);
-  LoopState whole = state;
-  whole.mask = {llvm::Constant::getAllOnesValue(state.mask.lanes->getType()), b.getTrue()};
-  const std::vector<LoopPhis> phis = HeadPhis(item, whole, before, false);
-  LoopState at_head = whole, at_end = whole;
-  for (size_t i = 0; i < phis.size(); ++i) at_head.params[i] = {phis[i].value, phis[i].first, phis[i].holds};
-  {
-    auto* outer = std::exchange(mixed_, mixed);
-    const uint32_t outer_level = std::exchange(mixed_level_, item.loop);
-    const bool had_effects = std::exchange(has_effects_, false);
-    const BlockId outer_bounded = std::exchange(bounded_, bound ? loop.latches[0].from : BlockId{});
-    TRY_STATUS(EmitLevel(item.loop, whole.mask));
-    bounded_ = outer_bounded;
-    mixed_ = outer;
-    mixed_level_ = outer_level;
-    has_effects_ |= had_effects;
-  }
-  Turn(item, phis);
+// One trip of all lanes; `bounded`: it can end early only where its bound is met.
+Status LaneVectors::EmitTrip(const LaneRegion::Item& item, const Mask& all, llvm::BasicBlock* mixed,
+                             bool bounded) {
+  auto* outer = std::exchange(mixed_, mixed);
+  const uint32_t outer_level = std::exchange(mixed_level_, item.loop);
+  const bool had_effects = std::exchange(has_effects_, false);
+  const BlockId latch = bounded ? region_.levels[item.loop].latches[0].from : BlockId{};
+  const BlockId outer_bounded = std::exchange(bounded_, latch);
+  TRY_STATUS(EmitLevel(item.loop, all));
+  bounded_ = outer_bounded;
+  mixed_ = outer;
+  mixed_level_ = outer_level;
+  has_effects_ |= had_effects;
+  return {};
+}
+
+// The parameters and live values at the end of a trip; `state` is that of its begin.
+LaneVectors::LoopState LaneVectors::StateAfterTrip(const LaneRegion::Item& item, LoopState state,
+                                                   const std::vector<LoopPhis>& phis) {
   llvm::BasicBlock* latch = b.GetInsertBlock();
-  for (size_t i = 0; i < phis.size(); ++i) {
-    auto of = [&](llvm::PHINode* phi) -> Value {
-      return phi == nullptr ? nullptr : phi->getIncomingValueForBlock(latch);
-    };
-    at_end.params[i] = {of(phis[i].value), of(phis[i].first), of(phis[i].holds)};
-  }
-  for (size_t i = 0; i < loop.live_out.size(); ++i) at_end.out[i] = Vector(e.values.Get(loop.live_out[i]));
-  std::vector<llvm::BasicBlock*> all_left;  // where no lane is left for the masked loop
-  if (bound) {
-    // Mostly all lanes leave together, which takes no vectors either.
-    llvm::BasicBlock* ended = e.body.NewBlock("trips_ended");
-    Value none =
-        AllWithin({bound->place, bound->limit, llvm::CmpInst::getInversePredicate(bound->predicate)});
-    b.CreateCondBr(AllWithin(*bound), head, ended);
-    b.SetInsertPoint(ended);
-    b.CreateCondBr(none, done, part);
-    all_left.push_back(ended);
-    b.SetInsertPoint(part);
-    RestoreSequences(item, at_end);
-    at_end.mask = {b.CreateICmp(bound->predicate,
-                                SequenceFrom(bound->place, e.values.Shaped(bound->place).first),
-                                Vector(e.values.Get(bound->limit)))};
-    at_end.left[0] = b.CreateNot(at_end.mask.lanes);
-    b.CreateCondBr(AnyOf(at_end.mask), rest, done);
-  } else {
+  auto of = [&](llvm::PHINode* phi) -> Value {
+    return phi == nullptr ? nullptr : phi->getIncomingValueForBlock(latch);
+  };
+  for (size_t i = 0; i < phis.size(); ++i)
+    state.params[i] = {of(phis[i].value), of(phis[i].first), of(phis[i].holds)};
+  const std::vector<ValueId>& live_out = region_.levels[item.loop].live_out;
+  for (size_t i = 0; i < live_out.size(); ++i) state.out[i] = Vector(e.values.Get(live_out[i]));
+  return state;
+}
+
+// From the end of a trip to the next one, to the masked loop, or out. Returns the blocks that go out because
+// no lane is left for the masked loop; `at_end` gets the lanes that are left.
+std::vector<llvm::BasicBlock*> LaneVectors::EmitLeaving(const LaneRegion::Item& item, const TripBlocks& to,
+                                                        const std::optional<Bound>& bound,
+                                                        LoopState& at_end) {
+  const LaneRegion::Level& loop = region_.levels[item.loop];
+  if (!bound) {
     at_end.mask = Either(loop.latches);
     for (size_t i = 0; i < loop.exits.size(); ++i) at_end.left[i] = edges_.at(loop.exits[i]).lanes;
     Value again = AnyOf(at_end.mask);
-    b.CreateCondBr(AllOf(at_end.mask), head, part);
-    b.SetInsertPoint(part);
-    b.CreateCondBr(again, rest, done);
+    b.CreateCondBr(AllOf(at_end.mask), to.head, to.part);
+    b.SetInsertPoint(to.part);
+    b.CreateCondBr(again, to.rest, to.done);
+    return {};
   }
-  std::vector<Way> ways{{&at_end, part}};
-  b.SetInsertPoint(mixed);
-  if (mixed->hasNPredecessorsOrMore(1)) {
-    if (bound) RestoreSequences(item, at_head);
-    b.CreateBr(rest);
-    ways.push_back({&at_head, mixed});
-  } else {
-    mixed->eraseFromParent();
-  }
-  ways.push_back({&state, before});
-  b.SetInsertPoint(rest);
-  const LoopState remaining = Rest(ways);
-  region_.shapes = shapes;
-  TRY_STATUS(EmitLoopBody(item, remaining));
+  // Mostly all lanes leave together, which takes no vectors either.
+  llvm::BasicBlock* ended = e.body.NewBlock("trips_ended");
+  Value none = AllWithin({bound->place, bound->limit, llvm::CmpInst::getInversePredicate(bound->predicate)});
+  b.CreateCondBr(AllWithin(*bound), to.head, ended);
+  b.SetInsertPoint(ended);
+  b.CreateCondBr(none, to.done, to.part);
+  b.SetInsertPoint(to.part);
+  RestoreSequences(item, at_end);
+  at_end.mask = {b.CreateICmp(bound->predicate,
+                              SequenceFrom(bound->place, e.values.Shaped(bound->place).first),
+                              Vector(e.values.Get(bound->limit)))};
+  at_end.left[0] = b.CreateNot(at_end.mask.lanes);
+  b.CreateCondBr(AnyOf(at_end.mask), to.rest, to.done);
+  return {ended};
+}
+
+// What the loop leaves, of the masked loop or of whole trips alone; `none`: the lanes that have left when no
+// lane is left for the masked loop.
+void LaneVectors::JoinTrips(const LaneRegion::Item& item, const TripBlocks& blocks,
+                            const std::vector<llvm::BasicBlock*>& all_left, const LoopState& at_end,
+                            Value none) {
+  const LaneRegion::Level& loop = region_.levels[item.loop];
   llvm::BasicBlock* end = b.GetInsertBlock();
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
+  b.CreateBr(blocks.done);
+  b.SetInsertPoint(blocks.done);
   auto join = [&](Value from_rest, Value from_part, Value from_trips) {
     llvm::PHINode* phi = b.CreatePHI(from_rest->getType(), 3);
     phi->addIncoming(from_rest, end);
-    phi->addIncoming(from_part, part);
+    phi->addIncoming(from_part, blocks.part);
     for (llvm::BasicBlock* from : all_left) phi->addIncoming(from_trips, from);
     return phi;
   };
@@ -284,7 +273,46 @@ Status LaneVectors::EmitWholeTrips(const LaneRegion::Item& item, const LoopState
     e.values.SetShaped(loop.live_out[i], {value, nullptr, nullptr});
   }
   for (size_t i = 0; i < loop.exits.size(); ++i)
-    edges_[loop.exits[i]] = {join(edges_.at(loop.exits[i]).lanes, at_end.left[i], whole.mask.lanes)};
+    edges_[loop.exits[i]] = {join(edges_.at(loop.exits[i]).lanes, at_end.left[i], none)};
+}
+
+// A trip of which some lanes leave ends the loop of whole trips: at its end, or at a bound in it that it
+// meets before it has any effect.
+Status LaneVectors::EmitWholeTrips(const LaneRegion::Item& item, const LoopState& state) {
+  const std::vector<LaneShape> shapes = region_.shapes;
+  const std::optional<Bound> bound = BoundOfTrips(item);
+  const bool all_enter = IsAll(state.mask);
+  const TripBlocks blocks{e.body.NewBlock("whole_trips"), e.body.NewBlock("part_leaves"),
+                          e.body.NewBlock("parts_in_trip"), e.body.NewBlock("rest_of_trips"),
+                          e.body.NewBlock("all_left")};
+  Value all = all_enter ? b.getTrue() : AllOf(state.mask);
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  b.CreateCondBr(all, blocks.head, blocks.rest);
+  b.SetInsertPoint(blocks.head);
+  LoopState whole = state;
+  whole.mask = {llvm::Constant::getAllOnesValue(state.mask.lanes->getType()), b.getTrue()};
+  const std::vector<LoopPhis> phis = HeadPhis(item, whole, before, false);
+  LoopState at_head = whole;
+  for (size_t i = 0; i < phis.size(); ++i) at_head.params[i] = {phis[i].value, phis[i].first, phis[i].holds};
+  TRY_STATUS(EmitTrip(item, whole.mask, blocks.mixed, bound.has_value()));
+  Turn(item, phis);
+  LoopState at_end = StateAfterTrip(item, whole, phis);
+  const std::vector<llvm::BasicBlock*> all_left = EmitLeaving(item, blocks, bound, at_end);
+  std::vector<Way> ways{{&at_end, blocks.part}};
+  b.SetInsertPoint(blocks.mixed);
+  if (blocks.mixed->hasNPredecessorsOrMore(1)) {
+    if (bound) RestoreSequences(item, at_head);
+    b.CreateBr(blocks.rest);
+    ways.push_back({&at_head, blocks.mixed});
+  } else {
+    blocks.mixed->eraseFromParent();
+  }
+  ways.push_back({&state, before});
+  b.SetInsertPoint(blocks.rest);
+  const LoopState remaining = Rest(ways);
+  region_.shapes = shapes;
+  TRY_STATUS(EmitLoopBody(item, remaining));
+  JoinTrips(item, blocks, all_left, at_end, whole.mask.lanes);
   return {};
 }
 
