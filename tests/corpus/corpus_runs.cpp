@@ -69,7 +69,6 @@ void CheckCorpus(const Prepare& prepare, CorpusPart part) {
   REQUIRE(manifest);
   const char* only = std::getenv("PTX2CPU_KERNEL");
   if (std::getenv("PTX2CPU_FULL_TESTS") != nullptr) part = {.tier = part.tier};
-  if (std::getenv("PTX2CPU_QUICK_TESTS") != nullptr) part.one_in *= 5;
   uint32_t number = 0;
   Modules modules(*manifest);
   for (const rt::CorpusKernel& kernel : manifest->kernels) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
 
 using namespace ptx2cpu::bench;
 
@@ -29,10 +28,7 @@ double LeastTime(const GrowthShape& shape, uint32_t n, int tries) {
 }  // namespace
 
 TEST_CASE("compiling up to LLVM takes time in proportion to the text") {
-  const bool quick = std::getenv("PTX2CPU_QUICK_TESTS") != nullptr;
-  size_t number = 0;
   for (const GrowthShape& shape : GrowthShapes()) {
-    if (quick && number++ % 4 != 0) continue;
     const uint32_t n = shape.first;
     double ratio = 0;
     for (int tries = 1; tries <= kTries; ++tries) {
@@ -49,7 +45,6 @@ TEST_CASE("compiling up to LLVM takes time in proportion to the text") {
 // instructions: what walks over all of them for each takes sixteen times as long. So it is for compares of
 // one value, for loops in a row and for values that are live at once.
 TEST_CASE("code for long blocks, many branches and many loops does not take time with their square") {
-  if (std::getenv("PTX2CPU_QUICK_TESTS") != nullptr) return;
   struct Case {
     const char* shape;
     uint32_t n;

@@ -62,7 +62,9 @@ void CompareRuns(const std::vector<Run>& runs, const ir::Module& module, const s
 
 TEST_CASE("each pass keeps the meaning of each kernel", "[passes]") {
   REQUIRE(KernelFiles(true).size() > 20);
+  size_t number = 0;
   for (const std::string& file : KernelFiles(true)) {
+    if (IsQuick() && number++ % 4 != 0) continue;
     ir::Module reference = ParseModule(ReadFile(file));
     const std::vector<Run> runs = RunsOf(reference, file);
     for (const lowering::PassEntry& pass : lowering::Passes()) {

@@ -21,7 +21,7 @@ const std::map<std::string_view, const char*> kNoVector = {
 TEST_CASE("every translated row has a vector file") {
   if (std::getenv("PTX2CPU_VECTOR") != nullptr) return;
   std::set<std::string> covered, recorded, recordable;  // recordable: by a GPU that this project can use
-  for (const auto& path : VectorFiles(false)) {
+  for (const auto& path : VectorFiles()) {
     auto file = rt::ReadVectorFile(path);
     REQUIRE(file);
     const auto record = rt::ReadVectorRecord(path);

@@ -3,8 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/quick.h"
-
 using namespace ptx2cpu;
 using namespace ptx2cpu::vectors_test;
 
@@ -109,7 +107,6 @@ TEST_CASE("tcgen05.mma: dense products of one block") {
        .swizzle_b = Swizzle::k32},
       {.kind = "i8", .a = kU8, .b = kU8, .m = 64, .n = 48, .a_in_memory = true, .transposes_b = true},
   });
-  if (test::IsQuick()) return;
   CheckProducts({{.kind = "f16",
                   .a = kF16,
                   .b = kF16,

@@ -7,7 +7,7 @@ namespace ptx2cpu::vectors_test {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> VectorFiles(bool part) {
+std::vector<fs::path> VectorFiles() {
   const char* only = std::getenv("PTX2CPU_VECTOR");
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(fs::path(PTX2CPU_SOURCE_DIR) / "tests/ptx")) {
@@ -15,10 +15,7 @@ std::vector<fs::path> VectorFiles(bool part) {
     if (only == nullptr || entry.path().stem() == only) files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
-  if (!part || only != nullptr || std::getenv("PTX2CPU_QUICK_TESTS") == nullptr) return files;
-  std::vector<fs::path> some;
-  for (size_t i = 0; i < files.size(); i += 4) some.push_back(files[i]);
-  return some;
+  return files;
 }
 
 lowering::Tier TierFor(const lowering::PtxModule& ptx, const std::string& kernel, lowering::Tier wanted) {

@@ -14,8 +14,7 @@
 namespace ptx2cpu::vectors_test {
 
 // tests/ptx/*.ptx, sorted; only the one named by PTX2CPU_VECTOR (a stem) while somebody works on it.
-// PTX2CPU_QUICK_TESTS takes one in four, where `part` allows.
-std::vector<std::filesystem::path> VectorFiles(bool part = true);
+std::vector<std::filesystem::path> VectorFiles();
 
 // The tier to force: lanes for a kernel that warps which suspend do not run.
 lowering::Tier TierFor(const lowering::PtxModule& ptx, const std::string& kernel, lowering::Tier wanted);
