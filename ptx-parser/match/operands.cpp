@@ -18,6 +18,15 @@ class OperandChecker {
 
   // Empty when fine, else what is expected.
   std::string Check(const Operand& operand, const OperandSpec& spec) const {
+    std::string wanted = Shape(operand, spec);
+    if (wanted.empty() && operand.kind == OperandKind::kInteger && !spec.constants.Allows(operand.integer))
+      return spec.constants.Text() +
+             (operand.text.empty() ? ", not " + std::to_string(operand.integer) : std::string());
+    return wanted;
+  }
+
+ private:
+  std::string Shape(const Operand& operand, const OperandSpec& spec) const {
     PtxType type = TypeOf(spec, modifiers_);
     switch (spec.shape) {
       case OperandShape::kValue:
@@ -40,9 +49,9 @@ class OperandChecker {
       case OperandShape::kWords:
         return Words(operand, spec);
       case OperandShape::kMemory:
-        return Memory(operand);
+        return Memory(operand, type, spec);
       case OperandShape::kAddress:
-        return operand.kind == OperandKind::kIdentifier ? std::string() : "an address";
+        return IsAddress(operand) ? std::string() : "an address";
       case OperandShape::kLabel:
         return operand.symbol_kind == SymbolKind::kLabel ? std::string() : "a label";
       case OperandShape::kTargetList:
@@ -58,9 +67,16 @@ class OperandChecker {
     return {};
   }
 
- private:
   PtxType RegisterType(const Operand& operand) const {
     return FindType(module_.RegisterDeclaration(function_, operand.symbol).type);
+  }
+
+  // Untyped bits are those of a constant of their own size; small floats have none.
+  static bool TakesFloat(PtxType type, OperandKind constant) {
+    if (type == PtxType::kNone) return true;
+    if (Info(type).kind == TypeKind::kBits)
+      return Bits(type) == (constant == OperandKind::kFloat32 ? 32 : 64);
+    return type == PtxType::kF32 || type == PtxType::kF64 || type == PtxType::kF32x2;
   }
 
   static std::string Wanted(PtxType type, const OperandSpec& spec) {
@@ -92,10 +108,7 @@ class OperandChecker {
                                                        : std::string();
       case OperandKind::kFloat32:
       case OperandKind::kFloat64:
-        if (spec.written) return Wanted(type, spec);
-        return IsFloat(type) || Info(type).kind == TypeKind::kBits || type == PtxType::kNone
-                   ? std::string()
-                   : Wanted(type, spec);
+        return !spec.written && TakesFloat(type, operand.kind) ? std::string() : Wanted(type, spec);
       case OperandKind::kSink:
         return spec.written ? std::string() : Wanted(type, spec);
       default:
@@ -170,7 +183,19 @@ class OperandChecker {
     return "a 32-bit register";
   }
 
-  std::string Memory(const Operand& operand) const {
+  // A variable, or a register that is no float.
+  bool IsAddress(const Operand& operand) const {
+    if (operand.kind != OperandKind::kIdentifier) return false;
+    if (operand.symbol_kind != SymbolKind::kRegister) return true;
+    return Fits(RegisterType(operand), PtxType::kU64, Fit::kExact) ||
+           Fits(RegisterType(operand), PtxType::kU32, Fit::kExact);
+  }
+
+  std::string Memory(const Operand& operand, PtxType type, const OperandSpec& spec) const {
+    if (spec.source == OperandSpec::Source::kFixed)
+      return operand.kind == OperandKind::kAddress && operand.symbol_kind == SymbolKind::kRegister
+                 ? Register(operand, type, spec)
+                 : "an address in a ." + std::string(Name(type)) + " register";
     if (operand.kind == OperandKind::kElement) return {};
     if (operand.kind != OperandKind::kAddress) return "an address in brackets";
     if (operand.symbol_kind == SymbolKind::kRegister) {
@@ -194,22 +219,27 @@ std::string CheckOperands(const ast::Module& module, const ast::Function& functi
                           Match& match, std::string_view& culprit) {
   std::span<const Operand> operands = module.Operands(instruction);
   match.slots.fill(Match::kAbsent);
-  size_t most = form.operands.size();
+  const bool has_policy = modifiers.Has("L2::cache_hint");
+  size_t least = form.required, most = form.operands.size();
+  for (const OperandSpec& spec : form.operands) {
+    if (!spec.policy) continue;
+    has_policy ? ++least : --most;
+  }
   std::string opcode(module.OpcodeOf(instruction).text);
-  if (operands.size() < form.required || (!form.has_rest && operands.size() > most)) {
-    return "`" + opcode + "` takes " + std::to_string(form.required) +
-           (form.has_rest           ? " or more"
-            : most != form.required ? " to " + std::to_string(most)
-                                    : "") +
+  if (operands.size() < least || (!form.has_rest && operands.size() > most)) {
+    return "`" + opcode + "` takes " + std::to_string(least) +
+           (form.has_rest   ? " or more"
+            : most != least ? " to " + std::to_string(most)
+                            : "") +
            " operands, not " + std::to_string(operands.size());
   }
   OperandChecker checker(module, function, modifiers);
-  size_t spare = operands.size() - form.required;  // optional operands that are written, left to right
+  size_t spare = operands.size() - least;  // optional operands that are written, left to right
   size_t next = 0;
   for (size_t i = 0; i < form.operands.size() && form.operands[i].shape != OperandShape::kRest; ++i) {
     const OperandSpec& spec = form.operands[i];
-    if (spec.optional && spare == 0) continue;
-    if (spec.optional) --spare;
+    if (spec.policy ? !has_policy : spec.optional && spare == 0) continue;
+    if (spec.optional && !spec.policy) --spare;
     std::string wanted = checker.Check(operands[next], spec);
     if (!wanted.empty()) {
       std::string what(operands[next].text);

@@ -1,6 +1,7 @@
 #include "ptx-parser/match/table.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <unordered_map>
 
@@ -195,6 +196,10 @@ class FormReader {
       spec.wider = true;
       type.remove_prefix(1);
     }
+    if (const size_t equals = type.find('='); equals != std::string_view::npos) {
+      ReadConstants(type.substr(equals + 1), spec.constants);
+      type = type.substr(0, equals);
+    }
     ReadName(name, spec);
     size_t types = std::count_if(form_.elements.begin(), form_.elements.end(),
                                  [](const Element& e) { return e.is_type; });
@@ -203,6 +208,28 @@ class FormReader {
     ReadType(type, spec);
     if (!optional) ++form_.required;
     form_.operands.push_back(std::move(spec));
+  }
+
+  int64_t Number(std::string_view text) const {
+    int64_t value = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+    CHECK(read.ec == std::errc() && read.ptr == text.data() + text.size(),
+          "instructions.def: not a number in " + form_.text);
+    return value;
+  }
+
+  // `4|8|16`, `0..15`, `1..`, `%16` or `0..32%16`.
+  void ReadConstants(std::string_view text, ConstantRule& rule) const {
+    if (const size_t percent = text.find('%'); percent != std::string_view::npos) {
+      rule.multiple = Number(text.substr(percent + 1));
+      text = text.substr(0, percent);
+    }
+    if (const size_t dots = text.find(".."); dots != std::string_view::npos) {
+      rule.least = Number(text.substr(0, dots));
+      if (dots + 2 < text.size()) rule.most = Number(text.substr(dots + 2));
+    } else {
+      for (std::string_view value : Split(text, '|')) rule.values.push_back(Number(value));
+    }
   }
 
   void ReadName(std::string_view name, OperandSpec& spec) {
@@ -235,6 +262,10 @@ class FormReader {
       return;
     }
     if (type.empty()) return;
+    if (type == "policy") {
+      spec.policy = true;
+      type = "b64";
+    }
     if (type == "wide") {
       spec.source = OperandSpec::Source::kWide;
     } else if (type == "vec") {
@@ -332,6 +363,22 @@ const Table& TheTable() {
 }
 
 }  // namespace
+
+bool ConstantRule::Allows(int64_t value) const {
+  return (values.empty() || std::ranges::find(values, value) != values.end()) && value % multiple == 0 &&
+         value >= least && value <= most;
+}
+
+std::string ConstantRule::Text() const {
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == values.size() ? " or " : ", ") + std::to_string(values[i]);
+  if (multiple != 1) text = "a multiple of " + std::to_string(multiple);
+  if (least == INT64_MIN) return text;
+  if (!text.empty()) text += ", ";
+  if (most == INT64_MAX) return text + "at least " + std::to_string(least);
+  return text + std::to_string(least) + " to " + std::to_string(most);
+}
 
 const Row& Info(RowId row) { return TheTable().rows[static_cast<size_t>(row)]; }
 std::span<const Row> Rows() { return TheTable().rows; }

@@ -68,6 +68,15 @@ enum class OperandShape : uint8_t {
   kRest,       // any further operands
 };
 
+// What an integer constant in an operand's place must be; registers may hold anything.
+struct ConstantRule {
+  std::vector<int64_t> values;  // one of these; none: any
+  int64_t multiple = 1;
+  int64_t least = INT64_MIN, most = INT64_MAX;
+  bool Allows(int64_t value) const;
+  std::string Text() const;  // "4, 8 or 16", "a multiple of 16, 0 to 1024"; empty: any
+};
+
 struct OperandSpec {
   enum class Source : uint8_t { kFixed, kNth, kWide, kUntyped };
   std::string name;
@@ -78,7 +87,9 @@ struct OperandSpec {
   uint8_t count = 0;  // kVectorOf
   bool written = false;
   bool optional = false;
-  bool wider = false;  // registers may be wider than the type
+  bool wider = false;   // registers may be wider than the type
+  bool policy = false;  // there with .L2::cache_hint only
+  ConstantRule constants;
 };
 
 struct Form {

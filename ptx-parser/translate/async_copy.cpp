@@ -48,6 +48,10 @@ void cp_async(Emitter& e) {
   bool has_source_size = e.Present(3) && !(e.Has("L2::cache_hint") && !e.Present(4));
   if (has_source_size) {
     const ast::Operand& operand = e.Operand(3);
+    if (operand.kind == ast::OperandKind::kInteger &&
+        (operand.integer < 0 || operand.integer > e.Operand(2).integer))
+      e.Fail(ErrorCode::kSyntax, "the size of the source, " + std::to_string(operand.integer) +
+                                     ", must be 0 to " + std::to_string(e.Operand(2).integer));
     source_size = IsPredicate(e, operand)
                       ? e.b.Select(e.ReadOperand(operand, Type::kI1), e.Const(Type::kI32, 0), size)
                       : e.ReadOperand(operand, Type::kI32);
@@ -113,7 +117,7 @@ void cp_async_bulk_multicast(Emitter& e) {
 }
 
 void cp_async_bulk_group(Emitter&) {}
-void cp_async_bulk_prefetch(Emitter&) {}
+void cp_async_bulk_prefetch(Emitter& e) { static_cast<void>(e.Address(0, Space::kGlobal)); }
 
 // Additions of f32 keep subnormal numbers, as an H200 does; the manual states that they are flushed.
 void cp_reduce_async_bulk(Emitter& e) {

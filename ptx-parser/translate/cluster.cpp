@@ -52,8 +52,7 @@ void getctarank(Emitter& e) {
 // response is zeros: word 3 is 1 for a cancelled cluster, words 0 to 2 are its first block --
 
 void try_cancel_cluster(Emitter& e) {
-  const Space space = e.Has("shared::cta") ? Space::kShared : Space::kGeneric;
-  const Place to = e.WritableAddress(0, space), object = e.WritableAddress(1, space);
+  const Place to = SharedAddress(e, 0, "the response"), object = ObjectAddress(e, 1);
   const ValueId zero = e.Const(Type::kI64, 0), bytes = e.Const(Type::kI32, 16);
   e.b.Store(Type::kI64, to.space, to.address, {zero, zero});
   if (!e.Has("multicast::cluster::all")) return CompleteBytes(e, object, bytes);

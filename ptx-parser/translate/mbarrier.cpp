@@ -16,15 +16,17 @@ using ir::Type;
 using ir::ValueId;
 namespace object = ir::mbarrier;
 
-Place ObjectAddress(Emitter& e, size_t operand) {
+Place SharedAddress(Emitter& e, size_t operand, std::string_view what) {
   const Place place = e.Address(operand, SpaceOfWords(e));
   const bool fits = place.space == ir::Space::kGeneric || place.space == ir::Space::kShared ||
                     place.space == ir::Space::kSharedCluster;
   if (!fits)
     e.Fail(ErrorCode::kSyntax,
-           "an mbarrier object is in shared memory, `" + std::string(e.Operand(operand).text) + "` is not");
+           std::string(what) + " is in shared memory, `" + std::string(e.Operand(operand).text) + "` is not");
   return place;
 }
+
+Place ObjectAddress(Emitter& e, size_t operand) { return SharedAddress(e, operand, "an mbarrier object"); }
 
 namespace {
 

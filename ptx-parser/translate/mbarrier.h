@@ -7,7 +7,10 @@ namespace ptx2cpu::ptx::rows {
 
 // These bytes have come: complete-tx of the object at the place.
 void CompleteBytes(Emitter& e, const Place& place, ir::ValueId bytes);
-// The address of the object that operand `operand` names; an error outside of shared memory.
+// The address that operand `operand` names; an error outside of shared memory, of which `what` is the
+// subject.
+Place SharedAddress(Emitter& e, size_t operand, std::string_view what);
+// The same of an mbarrier object.
 Place ObjectAddress(Emitter& e, size_t operand);
 // An arrival that counts once.
 void ArriveOnce(Emitter& e, const Place& place);

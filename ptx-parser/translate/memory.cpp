@@ -85,7 +85,8 @@ void LoadFrom(Emitter& e, uint32_t flags) {
   }
   Place place = e.Address(1, AccessSpace(e));
   ir::Attrs attrs = AccessAttrs(e, place.space);
-  attrs.flags = flags;
+  // What threads write themselves is not read-only, whatever the instruction says of global memory.
+  attrs.flags = place.space == Space::kGlobal || place.space == Space::kGeneric ? flags : 0;
   uint32_t count = static_cast<uint32_t>(e.mods().vector_width());
   e.WriteVector(0, e.b.LoadVector(AccessType(e, 0), place.space, place.address, count, attrs), sign);
 }
@@ -163,9 +164,12 @@ void cvta(Emitter& e) {
 
 // -- cache control: a CPU's caches need no advice --
 
-void prefetch(Emitter&) {}
-void applypriority(Emitter&) {}
-void discard(Emitter&) {}  // what was there may stay there
+// Hints; their addresses are checked.
+void prefetch(Emitter& e) { static_cast<void>(e.Address(0, AccessSpace(e))); }
+void applypriority(Emitter& e) { static_cast<void>(e.Address(0, AccessSpace(e))); }
+void discard(Emitter& e) {
+  static_cast<void>(e.Address(0, AccessSpace(e)));
+}  // what was there may stay there
 void createpolicy(Emitter& e) {
   e.Write(0, e.Const(Type::kI64, 0));
 }  // a policy is opaque; hints are ignored

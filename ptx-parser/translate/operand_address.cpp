@@ -88,6 +88,8 @@ Place Emitter::Address(size_t operand, ir::Space space) {
   }
   switch (o.symbol_kind) {
     case SymbolKind::kNone:
+      if (space != ir::Space::kLocal)
+        Fail(ErrorCode::kSyntax, "only addresses in the local space can be numbers");
       return {Const(Type::kI64, static_cast<uint64_t>(o.integer)), space};
     case SymbolKind::kRegister:
       HasOnly(o, kOffset | kComponent);
@@ -98,7 +100,10 @@ Place Emitter::Address(size_t operand, ir::Space space) {
       const ast::Variable& variable = ast.variables[o.symbol];
       ir::Space own =
           variable.space == ast::Space::kParam ? params->SpaceOf(o.symbol) : SpaceOf(variable.space);
-      bool fits = space == ir::Space::kGeneric || space == own ||
+      const bool has_generic_address = variable.space == ast::Space::kGlobal ||
+                                       variable.space == ast::Space::kShared ||
+                                       variable.space == ast::Space::kLocal;
+      bool fits = (space == ir::Space::kGeneric && has_generic_address) || space == own ||
                   (variable.space == ast::Space::kParam && space == ir::Space::kParam) ||
                   (variable.space == ast::Space::kParam && space == ir::Space::kLocal);
       if (!fits) {

@@ -50,9 +50,9 @@ void ParamStorage::ReadKernelHeader(Emitter& e) {
     uint32_t number = e.source.parameters.first + i;
     ir::Param param = MakeParam(ast_, ast_.variables[number]);
     offset = (offset + param.align - 1) / param.align * param.align;
-    if (offset + param.size > kMaxWindowBytes) {
-      return e.Fail(ErrorCode::kUnsupported, "the parameters of `" + e.f.name + "` have more than " +
-                                                 std::to_string(kMaxWindowBytes) + " bytes together");
+    if (offset + param.size > kMaxKernelParameterBytes) {
+      return e.Fail(ErrorCode::kSyntax, "the parameters of `" + e.f.name + "` have more than " +
+                                            std::to_string(kMaxKernelParameterBytes) + " bytes together");
     }
     param.offset = static_cast<uint32_t>(offset);
     storage_[number] = {.home = Home::kKernelBuffer, .offset = param.offset, .value = {}};

@@ -46,6 +46,27 @@ void Refuses(std::string_view line, std::string_view message, std::string_view h
   if (!hint.empty()) CHECK_THAT(outcome.hint, Catch::Contains(std::string(hint)));
 }
 
+TEST_CASE("constants of operands that take some only") {
+  Takes("cp.async.ca.shared.global [%r1], [%rd1], 8;", "cp_async");
+  Refuses("cp.async.ca.shared.global [%r1], [%rd1], 0;",
+          "operand 3 of `cp.async.ca.shared.global`, `0`, must be 4, 8 or 16");
+  Refuses("cp.async.bulk.prefetch.L2.global [%rd1], 24;",
+          "operand 2 of `cp.async.bulk.prefetch.L2.global`, `24`, must be a multiple of 16, 0 to 1048560");
+  Refuses("bar.sync -1;", "operand 1 of `bar.sync` must be 0 to 15, not -1");
+  Refuses("wgmma.wait_group.sync.aligned -1;",
+          "operand 1 of `wgmma.wait_group.sync.aligned` must be at least 0, not -1");
+  Takes("bar.sync %r1, %r2;", "bar_sync");
+}
+
+TEST_CASE("a cache policy comes with its word") {
+  Takes("ld.global.L2::cache_hint.u32 %r1, [%rd1], %rd2;", "ld");
+  Refuses("ld.global.L2::cache_hint.u32 %r1, [%rd1];",
+          "`ld.global.L2::cache_hint.u32` takes 3 operands, not 2");
+  Refuses("ld.global.u32 %r1, [%rd1], %rd2;", "`ld.global.u32` takes 2 operands, not 3");
+  Takes("cp.async.ca.shared.global.L2::cache_hint [%r1], [%rd1], 8, %rd2;", "cp_async");
+  Takes("cp.async.ca.shared.global.L2::cache_hint [%r1], [%rd1], 8, 4, %rd2;", "cp_async");
+}
+
 TEST_CASE("modifiers appear in any order, types in theirs") {
   Takes("add.f32.ftz %f1, %f2, %f3;", "add_float");
   Takes("add.s32.sat %r1, %r2, %r3;", "add_integer");

@@ -339,22 +339,5 @@ TEST_CASE("sizes that overflow or fit no window are errors at the variable") {
             .find("bytes together") != std::string::npos);
 }
 
-TEST_CASE("operands that ptxas refuses are refused, also where nothing would be done with them") {
-  constexpr const char* kBodies[] = {
-      "cp.async.bulk.prefetch.tensor.1d.L2.global %rd1;",
-      "cp.async.bulk.prefetch.tensor.1d.L2.global [%rd1, %r1];",
-      "cp.async.bulk.prefetch.tensor.1d.L2.global [%rd1, {%r1, %r2}];",
-      "cp.async.bulk.prefetch.tensor.1d.L2.global [%rd1, {%r1}], %rd2;",
-      "cp.async.bulk.prefetch.tensor.1d.L2.global.L2::cache_hint [%rd1, {%r1}];",
-      "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col [%rd1, {%r1, %r2, %r3}];",
-      "stackrestore.u64 16;",
-      "mov.b64 {%r1, %r2}, {%r3, %r4};",
-  };
-  for (const char* body : kBodies) {
-    INFO(body);
-    CHECK(TranslateError(Kernel(body)).code == ErrorCode::kSyntax);
-  }
-}
-
 }  // namespace
 }  // namespace ptx2cpu::ptx::test

@@ -1,6 +1,6 @@
-// ptxas_agreement PTXAS COUNT SEED: asks ptxas and this project whether they take COUNT small programs, and
-// writes where they differ as a table: one line for each row of the instruction table and kind of answer,
-// with an example.
+// ptxas_agreement PTXAS COUNT SEED [LIST]: asks ptxas and this project whether they take COUNT small
+// programs, and writes where they differ as a table: one line for each row of the instruction table and kind
+// of answer, with an example. LIST is a file that gets every program on which they differ.
 #include <unistd.h>
 
 #include <array>
@@ -37,6 +37,7 @@ std::string General(const std::string& message) {
 struct Tally {
   size_t both_take = 0, both_refuse = 0, we_lack = 0, differ = 0;
   std::map<Key, Difference> differences;
+  std::FILE* list = nullptr;
 
   void Add(const Program& program, const std::string& ptxas, const Verdict& ours) {
     const bool taken = ptxas.empty();
@@ -44,6 +45,9 @@ struct Tally {
     ++(taken && ours.unsupported ? we_lack : differ);
     Difference& difference =
         differences[{taken ? "takes" : General(ptxas), ours.accepted ? "takes" : General(ours.message)}];
+    if (list != nullptr)
+      std::fprintf(list, "%s\t%s\t%s\t%s\n", program.row.c_str(), program.instruction.c_str(),
+                   taken ? "takes" : ptxas.c_str(), ours.accepted ? "takes" : ours.message.c_str());
     difference.rows.insert(program.row);
     if (difference.count++ == 0) difference.example = program.instruction;
   }
@@ -57,7 +61,8 @@ std::string Cell(std::string text) {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count != 4) return std::fprintf(stderr, "usage: ptxas_agreement PTXAS COUNT SEED\n"), 2;
+  if (count != 4 && count != 5)
+    return std::fprintf(stderr, "usage: ptxas_agreement PTXAS COUNT SEED [LIST]\n"), 2;
   const std::vector<Program> programs =
       MakePrograms(std::strtoull(words[3], nullptr, 0), std::strtoull(words[2], nullptr, 0));
   const std::string ptxas = words[1];
@@ -65,6 +70,7 @@ int main(int count, char** words) {
       (std::filesystem::temp_directory_path() / ("ptxas_agreement." + std::to_string(getpid()) + "."))
           .string();
   Tally tally;
+  if (count == 5) tally.list = std::fopen(words[4], "w");
   const size_t workers = std::max(1u, std::thread::hardware_concurrency());
   for (size_t at = 0; at < programs.size();) {
     std::vector<std::pair<std::vector<Program>, std::future<std::vector<std::string>>>> running;
@@ -80,9 +86,9 @@ int main(int count, char** words) {
       const std::vector<std::string> verdicts = answers.get();
       for (size_t i = 0; i < batch.size(); ++i) {
         const Verdict ours = Ask(batch[i]);
-        // A syntax error is found at the token after it, which can be the next program's: such a one is asked
-        // alone.
-        const bool blamed = ours.accepted && verdicts[i].starts_with("Parsing error");
+        // Some errors are found at the token after them, which can be the next program's: what we take is
+        // asked for alone.
+        const bool blamed = ours.accepted && !verdicts[i].empty();
         tally.Add(batch[i], blamed ? AskPtxas(ptxas, scratch + "one.ptx", {batch[i]})[0] : verdicts[i], ours);
       }
     }
@@ -96,4 +102,5 @@ int main(int count, char** words) {
     std::printf("| %s | %s | %zu | %s | `%s` |\n", Cell(key[0]).c_str(), Cell(key[1]).c_str(),
                 difference.count, rows.c_str(), Cell(difference.example).c_str());
   }
+  if (tally.list != nullptr) std::fclose(tally.list);
 }
