@@ -16,11 +16,17 @@ using ir::Type;
 using ir::ValueId;
 namespace object = ir::mbarrier;
 
+namespace {
+
+bool MayBeShared(ir::Space space) {
+  return space == ir::Space::kGeneric || space == ir::Space::kShared || space == ir::Space::kSharedCluster;
+}
+
+}  // namespace
+
 Place SharedAddress(Emitter& e, size_t operand, std::string_view what) {
   const Place place = e.Address(operand, SpaceOfWords(e));
-  const bool fits = place.space == ir::Space::kGeneric || place.space == ir::Space::kShared ||
-                    place.space == ir::Space::kSharedCluster;
-  if (!fits)
+  if (!MayBeShared(place.space))
     e.Fail(ErrorCode::kSyntax,
            std::string(what) + " is in shared memory, `" + std::string(e.Operand(operand).text) + "` is not");
   return place;
@@ -109,6 +115,7 @@ void PendingCount(Emitter& e) {
 }  // namespace
 
 void CompleteBytes(Emitter& e, const Place& place, ValueId bytes) {
+  if (!MayBeShared(place.space)) return e.Fail(ErrorCode::kSyntax, "an mbarrier object is in shared memory");
   ValueId less = e.b.Unary(Opcode::kNeg, Type::kI32, bytes);
   Change(e, place, Field(e, less, object::kBytesShift, object::kBytesMask), false);
 }

@@ -73,7 +73,8 @@ Type AccessType(const Emitter& e, size_t operand) {
 std::optional<uint32_t> SsaParam(Emitter& e, size_t operand) {
   const ast::Operand& o = e.Operand(operand);
   if (o.symbol_kind != ast::SymbolKind::kVariable) return std::nullopt;
-  if (e.ast.variables[o.symbol].space != ast::Space::kParam || !e.params->InSsa(e, o.symbol))
+  if (e.ast.variables[o.symbol].space != ast::Space::kParam || !e.AccessesParameters() ||
+      !e.params->InSsa(e, o.symbol))
     return std::nullopt;
   return o.symbol;
 }
@@ -171,6 +172,7 @@ void discard(Emitter& e) {
   static_cast<void>(e.Address(0, AccessSpace(e)));
 }  // what was there may stay there
 void createpolicy(Emitter& e) {
+  if (e.Has("range")) static_cast<void>(e.Address(1, SpaceOfWords(e)));
   e.Write(0, e.Const(Type::kI64, 0));
 }  // a policy is opaque; hints are ignored
 

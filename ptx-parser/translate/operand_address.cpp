@@ -77,6 +77,8 @@ ValueId Emitter::AddressRegister(const ast::Operand& operand) {
   return b.Convert(Opcode::kSext, Type::kI64, value);
 }
 
+bool Emitter::AccessesParameters() const { return Has("param") || Has("param::func") || Has("param::entry"); }
+
 // Shared memory of the cluster is accessed by real addresses, but a named variable is the block's own.
 Place Emitter::Address(size_t operand, ir::Space space) {
   const ast::Operand& o = Operand(operand);
@@ -100,12 +102,13 @@ Place Emitter::Address(size_t operand, ir::Space space) {
       const ast::Variable& variable = ast.variables[o.symbol];
       ir::Space own =
           variable.space == ast::Space::kParam ? params->SpaceOf(o.symbol) : SpaceOf(variable.space);
+      // Constants and parameters have generic addresses by cvta only.
       const bool has_generic_address = variable.space == ast::Space::kGlobal ||
                                        variable.space == ast::Space::kShared ||
                                        variable.space == ast::Space::kLocal;
-      bool fits = (space == ir::Space::kGeneric && has_generic_address) || space == own ||
-                  (variable.space == ast::Space::kParam && space == ir::Space::kParam) ||
-                  (variable.space == ast::Space::kParam && space == ir::Space::kLocal);
+      const bool fits = variable.space == ast::Space::kParam
+                            ? AccessesParameters()
+                            : space == own || (space == ir::Space::kGeneric && has_generic_address);
       if (!fits) {
         Fail(ErrorCode::kSyntax, "`" + std::string(o.text) + "` is a variable in the " +
                                      std::string(Name(own)) + " space, the instruction accesses the " +

@@ -41,6 +41,11 @@ TEST_CASE("operands that ptxas refuses are refused, also where nothing would be 
       "prefetch.L1 [from];",
       "tcgen05.shift.cta_group::1.down [%rd1];",
       "isspacep.shared %p1, %f1;",
+      "{ .param .b32 x; ld.local.u32 %r1, [x]; }",
+      "{ .param .b32 x; ld.global.u32 %r1, [x]; }",
+      ".local .b64 l; red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u32 [%rd1], %r1, [l];",
+      "createpolicy.range.L2::evict_last.b64 %rd2, [from], 64, 64;",
+      "st.async.release.cta.global.u32 [%rd1], %r1;",
       // Orders that an instruction does not have.
       "fence.sc.sync_restrict::shared::cta.cluster;",
       "red.acquire.gpu.global.add.u32 [%rd1], 1;",
