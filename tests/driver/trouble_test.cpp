@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <new>
+#include <regex>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -55,6 +56,20 @@ TEST_CASE("little address space: an error or the result") {
 
 TEST_CASE("large arrays that nobody writes take no memory, and one of 1 TiB ends no process") {
   CHECK(Ask("huge_array") == "1099511627776: an answer\n1073741824: an answer\nlittle memory\n");
+}
+
+TEST_CASE("what lies around an allocation may be read, as on a GPU; checks of bounds are an option") {
+  const std::string done = "launch 0 wait 0\n";
+  CHECK(Ask("out_of_bounds").starts_with("load 0\n" + done + done));
+  const std::string text = Ask("out_of_bounds", "PTX2CPU_CHECK_BOUNDS=1");
+  INFO(text);
+  // The end of a small allocation is rounded up, a large one ends where it ends.
+  CHECK(text.starts_with("load 0\n" + done + done + "ptx2cpu: kernel 'peek', block (0,0,0)"));
+  const std::regex fault(
+      "bad address 0x[0-9a-f]+: [0-9]+ bytes after allocation 0x[0-9a-f]+ of 4194304 bytes\n"
+      "  module:18: *ld.volatile.global.u32 %r, \\[%a\\];\n");
+  CHECK(std::regex_search(text, fault));
+  CHECK(text.ends_with("launch 0 wait 700\n"));
 }
 
 TEST_CASE("a fault in a program that blocks all signals is error 700") {

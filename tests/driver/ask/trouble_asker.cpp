@@ -46,12 +46,18 @@ constexpr char kPtx[] = R"(.version 7.0
   ld.param.u64 %a, [p]; atom.global.add.u32 %r, [%a], 1; ret;
 }
 .visible .entry stray_when_set(.param .u64 p) {
-  .reg .b64 %a; .reg .b32 %r; .reg .pred %q;
-  ld.param.u64 %a, [p]; mov.u32 %r, 1; st.volatile.global.u32 [%a], %r;
+  .reg .b64 %a, %b; .reg .b32 %r; .reg .pred %q;
+  mov.u64 %b, 64; ld.param.u64 %a, [p]; mov.u32 %r, 1; st.volatile.global.u32 [%a], %r;
 again: ld.volatile.global.u32 %r, [%a+4]; setp.eq.u32 %q, %r, 0; @%q bra again;
-  st.global.u32 [64], %r; ret;
+  st.global.u32 [%b], %r; ret;
 }
-.visible .entry stray() { .reg .b32 %r; mov.u32 %r, 1; st.global.u32 [64], %r; ret; }
+.visible .entry stray() { .reg .b64 %b; mov.u64 %b, 64; st.global.u32 [%b], 1; ret; }
+.visible .entry peek(.param .u64 p) {
+  .reg .b64 %a; .reg .b32 %r;
+  ld.param.u64 %a, [p]; mov.u32 %r, %tid.x; mad.wide.u32 %a, %r, 4, %a;
+  ld.volatile.global.u32 %r, [%a];
+  ret;
+}
 )";
 
 CUcontext context;
@@ -159,6 +165,22 @@ void FaultOfOurOwn() {
 void PrintFault() {
   const CUresult launch = Launch("stray", 1, nullptr), wait = cuCtxSynchronize();
   std::printf("launch %d wait %d handled %d\n", launch, wait, handled.load());
+}
+
+// 64 words around a small block, and over the end of a large one.
+void OutOfBounds() {
+  dup2(STDOUT_FILENO, STDERR_FILENO);
+  std::setvbuf(stdout, nullptr, _IONBF, 0);
+  Begin();
+  std::printf("load %d\n", Load());
+  CUdeviceptr small = 0, large = 0;
+  cuMemAlloc_v2(&small, 400);
+  cuMemAlloc_v2(&large, 4 << 20);
+  for (CUdeviceptr at : {small, small + 412, large + (4 << 20) - 160}) {
+    void* parameters[] = {&at};
+    const CUresult launch = Launch("peek", 1, parameters);
+    std::printf("launch %d wait %d\n", launch, cuCtxSynchronize());
+  }
 }
 
 void BlockedSignals() {
@@ -307,6 +329,7 @@ constexpr Row kRows[] = {{"no_threads", NoThreads},
                          {"few_threads", FewThreads},
                          {"little_address_space", LittleAddressSpace},
                          {"huge_array", HugeArray},
+                         {"out_of_bounds", OutOfBounds},
                          {"blocked_signals", BlockedSignals},
                          {"own_handlers", OwnHandlers},
                          {"own_handlers_during_kernel", OwnHandlersDuringKernel},
