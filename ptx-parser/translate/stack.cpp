@@ -60,8 +60,11 @@ void stackrestore(Emitter& e) {
 
 // An address relative to the window is aligned if both its base and the distance are.
 void alloca_bytes(Emitter& e) {
-  const int64_t align = e.Present(2) ? std::max(*e.Immediate(2), kLeastAlign) : kLeastAlign;
-  if ((align & (align - 1)) != 0 || align > kStackAlign * 64) {
+  const int64_t wanted = e.Present(2) ? *e.Immediate(2) : kLeastAlign;
+  if (wanted <= 0 || (wanted & (wanted - 1)) != 0)
+    return e.Fail(ErrorCode::kSyntax, "an alignment is a power of two, not " + std::to_string(wanted));
+  const int64_t align = std::max(wanted, kLeastAlign);
+  if (align > kStackAlign * 64) {
     static_cast<void>(e.Unsupported("alloca with this alignment"));
     return;
   }

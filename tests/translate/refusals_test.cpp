@@ -13,6 +13,8 @@ TEST_CASE("operands that ptxas refuses are refused, also where nothing would be 
       "cp.async.bulk.prefetch.tensor.1d.L2.global.L2::cache_hint [%rd1, {%r1}];",
       "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col [%rd1, {%r1, %r2, %r3}];",
       "stackrestore.u64 16;",
+      "alloca.u64 %rd2, %rd1, 3;",
+      "setp.lt.ftz.bf16 %p1, %h1, %h2;",
       "mov.b64 {%r1, %r2}, {%r3, %r4};",
       // Constants of an instruction's own.
       "cp.async.ca.shared.global [%r1], [%rd1], 0;",
