@@ -64,8 +64,11 @@ Status InlineCalls(ir::Module& module, const PassOptions& options);
 // Kernels: calls that cannot be inlined although they lead to such things become jumps with a stack; resumes
 // lanes then.
 Status FlattenCalls(ir::Module& module, ir::Function& f, const PassOptions& options);
-// What the block's shape decides is a constant.
+// Generic addresses that are computed from local or shared ones become offsets of that window again.
+Status ResolveGenericAddresses(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Multiplications that divide by a constant become divisions.
 Status RestoreDivisions(ir::Module& module, ir::Function& f, const PassOptions& options);
+// What the block's shape decides is a constant.
 Status DecideByRanges(ir::Module& module, ir::Function& f, const PassOptions& options);
 Status RepeatShortLoops(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Constant branches, unreachable and mergeable blocks, redundant block parameters, dead pure instructions.

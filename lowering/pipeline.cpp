@@ -32,6 +32,8 @@ constexpr std::array kPasses = {
     PassEntry{"flatten-calls", FlattenCalls, Phase::kSimt, For::kAll, On::kKernels,
               "after inlining: handles the remaining calls (recursion, function pointers) that lead to a "
               "place where lanes wait"},
+    PassEntry{"resolve-generic-addresses", ResolveGenericAddresses, Phase::kSimt, For::kAll, On::kKernels,
+              "after inlining: callees take generic addresses; before all passes that look at memory"},
     PassEntry{"restore-divisions", RestoreDivisions, Phase::kSimt, For::kAll, On::kKernels,
               "before the next pass: a quotient's range is known"},
     PassEntry{"decide-by-ranges", DecideByRanges, Phase::kSimt, For::kAll, On::kKernels,

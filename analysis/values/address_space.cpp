@@ -71,6 +71,9 @@ class Solver {
         return Meet(inst.results[0], b && *b != Space::kGeneric ? Space::kGeneric : *a);
       return Meet(inst.results[0], b);
     }
+    if (inst.op == Opcode::kSub &&
+        found_[inst.operands[1].index].value_or(Space::kGeneric) != Space::kGeneric)
+      return Meet(inst.results[0], Space::kGeneric);  // a distance
     if (inst.op == Opcode::kSub || inst.op == Opcode::kBitcast || inst.op == Opcode::kAnd) {
       return Meet(inst.results[0], found_[inst.operands[0].index]);
     }
