@@ -110,6 +110,13 @@ void CallGraph::Scan(const ir::Function& f, Node& node) {
       ++nodes_[inst.attrs.index].call_sites;
     }
   }
+  std::vector<uint32_t> callees = node.calls;
+  std::ranges::sort(callees);
+  for (size_t first = 0, last; first < callees.size(); first = last) {
+    for (last = first; last < callees.size() && callees[last] == callees[first];) ++last;
+    uint32_t& most = nodes_[callees[first]].most_calls;
+    most = std::max(most, static_cast<uint32_t>(last - first));
+  }
   if (!f.is_kernel && f.entry.valid() && !node.suspends) node.suspends = !analysis::FindSpinLoops(f).empty();
 }
 

@@ -20,6 +20,7 @@ class CallGraph {
     bool calls_indirectly = false;
     size_t size = 0;  // instructions
     uint32_t call_sites = 0;
+    uint32_t most_calls = 0;  // those in the caller with most of them
     std::vector<uint32_t> calls;
   };
   const Node& operator[](uint32_t function) const { return nodes_[function]; }

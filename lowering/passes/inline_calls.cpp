@@ -1,6 +1,7 @@
 // Inlines calls whose callee leads to a barrier, a warp collective or an exit, directly or through others:
-// those concern the caller's regions. Small callees and those called once are inlined too; the rest stay
-// calls of one lane.
+// those concern the caller's regions. Small callees and those called once are inlined too, and those that
+// call nothing themselves (a power, the reduction of a large angle), since a region that calls stays code of
+// one thread at a time. The rest stay calls of one lane.
 //
 //   before                              after
 //     bb0: %r = call @scan(%x)            bb0: br s0(%x)
@@ -31,6 +32,7 @@ using ir::Opcode;
 
 constexpr size_t kSmallSize = 40;  // instructions of a callee that is inlined wherever it is called
 constexpr size_t kCalledOnceSize = 2000;
+constexpr size_t kCopiesSize = 4000;     // of all copies that a caller would get of what calls no other
 constexpr size_t kCallerSize = 100000;   // no voluntary inlining beyond
 constexpr size_t kExpandedSize = 50000;  // of a kernel with all functions that suspend
 constexpr size_t kFlattenedSize = 4000;  // the same where flatten-calls has work anyway
@@ -68,8 +70,10 @@ class InlinePlan {
         size += inlines_[callee] ? std::min(sizes[callee], kExpandedSize + 1) : 0;
       if (function.is_kernel) largest = std::max(largest, size);
       const bool once = node.call_sites == 1;
-      const bool wanted =
-          size <= kSmallSize || (once && size <= kCalledOnceSize) || (node.suspends && (all || once));
+      const bool is_leaf = node.calls.empty() && !node.calls_indirectly;
+      const bool wanted = size <= kSmallSize || (once && size <= kCalledOnceSize) ||
+                          (is_leaf && size * node.most_calls <= kCopiesSize) ||
+                          (node.suspends && (all || once));
       inlines_[n] = wanted && !function.is_declaration && function.entry.valid() && !node.recursive;
     }
     return largest;

@@ -106,9 +106,9 @@ std::string WithBody(const std::string& body) {
   std::string text = kCallee;
   return text.replace(text.find("BODY"), 4, body);
 }
-std::string Long() {  // beyond the size that is inlined for being small
+std::string Long(int size) {
   std::string body = "%c0 = const i32 0x1\n";
-  for (int i = 0; i < 60; ++i) body += "  %v" + std::to_string(i) + " = add i32 %x, %c0\n";
+  for (int i = 0; i < size; ++i) body += "  %v" + std::to_string(i) + " = add i32 %x, %c0\n";
   return body;
 }
 }  // namespace
@@ -116,9 +116,16 @@ std::string Long() {  // beyond the size that is inlined for being small
 TEST_CASE("calls are inlined when they concern the caller's regions or are small", "[passes]") {
   ir::Module small = Run(WithBody(""), Inlined);
   CHECK(Count(Kernel(small), ir::Opcode::kCall) == 0);
-  ir::Module stays = Run(WithBody(Long()), Inlined);
+  // A function that calls none is inlined while its copies are not too many.
+  ir::Module leaf = Run(WithBody(Long(60)), Inlined);
+  CHECK(Count(Kernel(leaf), ir::Opcode::kCall) == 0);
+  ir::Module stays = Run(WithBody(Long(2200)), Inlined);
   CHECK(Count(Kernel(stays), ir::Opcode::kCall) == 2);
-  ir::Module barrier = Run(WithBody(Long() + "  %f = const i32 0xffffffff\n  barrier_warp %f"), Inlined);
+  ir::Module calls = Run("declare function @other (x: i64) phase simt\n" +
+                             WithBody("%w = sext i64 from i32 %x\n  call @other %w\n" + Long(60)),
+                         Inlined);
+  CHECK(Count(Kernel(calls), ir::Opcode::kCall) == 2);
+  ir::Module barrier = Run(WithBody(Long(2200) + "  %f = const i32 0xffffffff\n  barrier_warp %f"), Inlined);
   CHECK(Count(Kernel(barrier), ir::Opcode::kCall) == 0);
   CHECK(Count(Kernel(barrier), ir::Opcode::kBarrierWarp) == 2);
 }
