@@ -170,7 +170,7 @@ class Costs {
       case LaneForm::kVector:
         return count * PartsOf(inst.type) * (count > 1 ? 2 : 1);
       case LaneForm::kVectorIfSeen:
-        return count * PartsOf(inst.type) + PartsOf(Type::kI64) + 2;
+        return count * PartsOf(inst.type) * (count > 1 ? 2 : 1) + PartsOf(Type::kI64) + 2;
       case LaneForm::kStrided:
         return static_cast<double>(2 * std::abs(ElementsApart(ShapeIn(e_, r_, inst.operands[0]), inst))) *
                PartsOf(inst.type) * count;

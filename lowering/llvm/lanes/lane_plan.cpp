@@ -98,7 +98,7 @@ LaneForm FormOfAccess(const FunctionEmitter& e, const LaneRegion& region, const 
   if (count > 1 && !is_gathered) return LaneForm::kEachLane;
   // Sequences that parted lanes have brought together mostly are one still (where every lane took as many
   // trips).
-  if (address.varying() && count == 1 && !ComesFromMemory(e.f, inst.operands[0], kDepth))
+  if (address.varying() && std::has_single_bit(count) && !ComesFromMemory(e.f, inst.operands[0], kDepth))
     return LaneForm::kVectorIfSeen;
   return is_gathered ? LaneForm::kGather : LaneForm::kEachLane;
 }

@@ -267,15 +267,16 @@ Status LaneVectors::LoadRuns(const ir::Inst& load, const TwoRuns& runs, const Ma
 
 // -- where nothing is known of the edge --
 
-// Checks the addresses: one access if the first lane is active and each other has the element after its
-// neighbour's; two accesses if that is so up to some lane, and from there up to the last one: vectors that go
-// over the end of a row, as those that fill a tile mostly do.
+// Checks the addresses: one access if the first lane is active and each other has what follows its
+// neighbour's elements; of single elements two accesses if that is so up to some lane, and from there up to
+// the last one: vectors that go over the end of a row, as those that fill a tile mostly do.
 Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask,
                                   const std::function<Status()>& together,
                                   const std::function<Status()>& apart) {
   const ValueId address = inst.operands[0];
   Value all = e.values.Get(address), first = b.CreateExtractElement(all, uint64_t{0});
-  const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type));
+  const size_t count = ElementCount(inst);
+  const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type)) * count;  // of a lane
   auto elsewhere_than = [&](Value start, int64_t lanes_before) {
     llvm::SmallVector<llvm::Constant*, 64> distances;
     for (int64_t lane = 0; lane < static_cast<int64_t>(width_); ++lane) {
@@ -292,7 +293,7 @@ Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask,
   Value holds = b.CreateAnd(is_none(elsewhere), is_active(0));
   const std::vector<ValueId> results = inst.op == Opcode::kLoad ? inst.results : std::vector<ValueId>{};
   auto in_pieces = [&]() -> Status {
-    if (!HasMasksFor(inst)) return apart();
+    if (count > 1 || !HasMasksFor(inst)) return apart();
     const unsigned before = width_ - 1;
     Value last = b.CreateExtractElement(all, uint64_t{before});
     Value in_neither = b.CreateAnd(elsewhere, elsewhere_than(last, before));
