@@ -1,6 +1,7 @@
 // Local variables of lanes that run at once are interleaved words: results are those of lanes one by one.
 #include <catch2/catch.hpp>
 
+#include "lowering/llvm/module/lane_report.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
 
@@ -147,4 +148,18 @@ TEST_CASE("locals of lanes that run at once are those of lanes one by one", "[lo
             wanted);
     }
   }
+}
+
+TEST_CASE("long local arrays leave code vectors", "[locals]") {
+  std::string text = Kernel(kSum);
+  text.replace(text.find("frame[96]"), 9, "frame[13600]");
+  auto jit = lowering::Jit::Create({.entry_points = EntryPoints(), .lane_width = 32});
+  REQUIRE(jit);
+  const auto report = (*jit)->ReportLanes(BuildKernel(text, "k"), "k");
+  REQUIRE(report);
+  REQUIRE(report->loops.size() == 1);
+  CHECK(report->loops[0].width == 32);
+  CHECK(report->loops[0].loads.one_by_one == 0);
+  CHECK(report->loops[0].stores.one_by_one == 0);
+  CHECK(Run(text, {.lane_width = 32}, 500, 77) == Run(text, {.lane_width = 1}, 500, 77));
 }

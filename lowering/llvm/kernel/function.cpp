@@ -15,7 +15,7 @@ using Value = llvm::Value*;
 
 namespace {
 
-constexpr uint32_t kStackLocalLimit = 8192;
+constexpr uint32_t kStackLocalLimit = 16384;
 
 // In a kernel of one region a thread's locals are through when its iteration is; on the stack LLVM can
 // promote them. Not when it calls functions: they reach its locals by offsets from this thread's window.

@@ -15,7 +15,7 @@ using Value = llvm::Value*;
 
 namespace {
 
-constexpr uint32_t kMaxLocalBytes = 8192;  // of a lane: those of all lanes are on the stack
+constexpr uint32_t kMaxLocalBytes = 16384;  // of a lane: those of all lanes are on the stack
 // What an access costs in words of other sizes: a part of an element is shifted into place; an element that
 // is less than a word is shifted out of it, and stored with what else the word holds.
 constexpr double kPart = 1.5, kLoadedFromWord = 2, kStoredIntoWord = 3;
