@@ -1,5 +1,7 @@
 // Local variables of lanes that run at once are interleaved words: results are those of lanes one by one.
+#include <bit>
 #include <catch2/catch.hpp>
+#include <functional>
 
 #include "lowering/llvm/module/lane_report.h"
 #include "tests/llvm/jit_run.h"
@@ -162,4 +164,55 @@ TEST_CASE("long local arrays leave code vectors", "[locals]") {
   CHECK(report->loops[0].loads.one_by_one == 0);
   CHECK(report->loops[0].stores.one_by_one == 0);
   CHECK(Run(text, {.lane_width = 32}, 500, 77) == Run(text, {.lane_width = 1}, 500, 77));
+}
+
+namespace {
+
+// What kSum makes of the thread's words, of which the second is `second` more.
+uint32_t Expected(uint32_t thread, uint32_t second) {
+  const uint32_t word = (thread + 1) * 2654435761u;
+  uint32_t sum = 0;
+  for (uint32_t n = 0; n < 16; ++n)
+    sum ^= std::rotl(word * (n + 1) + (n == 1 ? second : 0), static_cast<int>(n));
+  return sum;
+}
+
+void CheckAll(const std::string& text, const std::function<uint32_t(uint32_t)>& expected) {
+  INFO(text);
+  for (const uint32_t width : {1u, 32u}) {
+    for (const uint32_t block : {32u, 77u, 256u}) {
+      const std::vector<uint32_t> words = Run(text, {.lane_width = width}, 500, block);
+      for (uint32_t i = 0; i < words.size(); ++i) REQUIRE(words[i] == expected(i));
+    }
+  }
+}
+
+uint32_t AccessesOneByOne(const std::string& text) {
+  auto jit = lowering::Jit::Create({.entry_points = EntryPoints(), .lane_width = 32});
+  REQUIRE(jit);
+  const auto report = (*jit)->ReportLanes(BuildKernel(text, "k"), "k");
+  REQUIRE(report);
+  uint32_t count = 0;
+  for (const auto& loop : report->loops) count += loop.loads.one_by_one + loop.stores.one_by_one;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("locals that are needed before a barrier only are words of all lanes", "[locals]") {
+  const std::string warp = "  mov.u32 %a3, 1;\n  shfl.sync.idx.b32 %a3, %a3, 0, 31, -1;\n";
+  for (const std::string& after : {std::string("  bar.sync 0;\n"), "  bar.sync 0;\n" + warp}) {
+    const std::string text = Kernel(kSum + after + "  add.u32 %v, %v, %i;\n");
+    CHECK(AccessesOneByOne(text) == 0);
+    if (after.size() < 20) CheckAll(text, [](uint32_t i) { return Expected(i, 0) + i; });
+  }
+}
+
+TEST_CASE("locals that are needed after a barrier, or in each trip of a loop with one, stay", "[locals]") {
+  CheckAll(Kernel("  bar.sync 0;\n" + kSum), [](uint32_t i) { return Expected(i, 0); });
+  CheckAll(Kernel("  mov.u32 %a4, 0;\nTRIP:\n  bar.sync 0;\n  ld.local.u32 %a5, [%frame+4];\n"
+                  "  add.u32 %a5, %a5, %i;\n  st.local.u32 [%frame+4], %a5;\n  add.u32 %a4, %a4, 1;\n"
+                  "  setp.lt.u32 %p3, %a4, 3;\n  @%p3 bra TRIP;\n  bar.sync 0;\n" +
+                  kSum),
+           [](uint32_t i) { return Expected(i, 3 * i); });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/memory/region_locals.h"
 #include "lowering/llvm/emit/warps.h"
 #include "lowering/llvm/kernel/loops.h"
 #include "lowering/llvm/lanes/locals.h"
@@ -17,22 +18,16 @@ namespace {
 
 constexpr uint32_t kStackLocalLimit = 16384;
 
-// In a kernel of one region a thread's locals are through when its iteration is; on the stack LLVM can
+// Where one region has them, a thread's locals are through when its iteration is; on the stack LLVM can
 // promote them. Not when it calls functions: they reach its locals by offsets from this thread's window.
 bool LocalsMayLiveOnStack(const FunctionEmitter& e) {
   if (e.f.local_bytes == 0 || e.f.local_bytes > kStackLocalLimit) return false;
   for (uint32_t index : e.m.layout.functions) {
     if (DefinitionOf(e.m.ir, e.m.ir.functions[index]) != nullptr) return false;
   }
-  size_t loops = 0;
-  for (const ir::Block& block : e.f.blocks) {
-    if (block.removed) continue;
-    for (ir::InstId id : block.insts) {
-      if (e.f.at_inst(id).op == Opcode::kCallIndirect) return false;
-      if (e.f.at_inst(id).op == Opcode::kForLanes) ++loops;
-    }
-  }
-  return loops == 1;
+  const bool calls = std::ranges::any_of(
+      e.f.insts, [](const ir::Inst& inst) { return inst.op == Opcode::kCallIndirect && inst.block.valid(); });
+  return !calls && analysis::LocalsAreOfOneRegion(e.f);
 }
 
 }  // namespace

@@ -1,0 +1,79 @@
+#include "analysis/memory/region_locals.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace ptx2cpu::analysis {
+namespace {
+
+using ir::BlockId;
+using ir::Opcode;
+using ir::Space;
+
+// What is run from `start` on: up to end_lane in a loop over lanes, up to end_warp in one over warps.
+std::vector<bool> RunFrom(const ir::Function& f, BlockId start) {
+  std::vector<bool> seen(f.blocks.size());
+  std::vector<BlockId> work{start};
+  seen[start.index] = true;
+  while (!work.empty()) {
+    const BlockId block = work.back();
+    work.pop_back();
+    for (const ir::Edge& edge : f.successors(block)) {
+      if (!seen[edge.to.index]) work.push_back(edge.to);
+      seen[edge.to.index] = true;
+    }
+  }
+  return seen;
+}
+
+bool IsPointer(const ir::Inst& inst) {
+  return inst.attrs.space == Space::kLocal &&
+         (inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric);
+}
+
+bool AccessesLocals(const ir::Function& f, const ir::Block& block) {
+  return std::ranges::any_of(block.insts, [&](ir::InstId id) {
+    const ir::Inst& inst = f.at_inst(id);
+    return inst.attrs.space == Space::kLocal && inst.op != Opcode::kSymbol;
+  });
+}
+
+// A loop over lanes or warps whose body holds `lanes`, or that loop itself, begins again.
+bool IsRepeated(const ir::Function& f, BlockId lanes) {
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    if (f.blocks[b].removed) continue;
+    const ir::Inst& loop = f.terminator({b});
+    const bool holds = loop.op == Opcode::kForWarps && RunFrom(f, loop.edges[0].to)[lanes.index];
+    if (!holds && BlockId{b} != lanes) continue;
+    for (size_t n = 1; n < loop.edges.size(); ++n) {
+      if (RunFrom(f, loop.edges[n].to)[lanes.index]) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool LocalsAreOfOneRegion(const ir::Function& f) {
+  if (f.resumes != ir::Resumes::kNever) return false;
+  std::vector<BlockId> loops;
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    if (!f.blocks[b].removed && f.terminator({b}).op == Opcode::kForLanes) loops.push_back({b});
+  }
+  if (loops.size() == 1) return true;
+  std::vector<BlockId> with_locals;
+  for (BlockId loop : loops) {
+    const std::vector<bool> body = RunFrom(f, f.terminator(loop).edges[0].to);
+    for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+      if (!body[b] || !AccessesLocals(f, f.blocks[b])) continue;
+      with_locals.push_back(loop);
+      break;
+    }
+  }
+  // Real addresses may reach other regions, in slots.
+  const bool has_pointers = std::ranges::any_of(
+      f.insts, [](const ir::Inst& inst) { return inst.block.valid() && IsPointer(inst); });
+  return with_locals.size() == 1 && !has_pointers && !IsRepeated(f, with_locals[0]);
+}
+
+}  // namespace ptx2cpu::analysis
