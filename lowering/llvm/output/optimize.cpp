@@ -19,6 +19,7 @@
 #include "lowering/llvm/output/long_blocks.h"
 #include "lowering/llvm/output/mask_words.h"
 #include "lowering/llvm/output/rare_blocks.h"
+#include "lowering/llvm/output/register_pressure.h"
 #include "lowering/llvm/output/unrolling.h"
 #include "lowering/llvm/output/unused_lanes.h"
 
@@ -122,16 +123,18 @@ constexpr unsigned kLong = 8000;
 // Asked in front of each pass over a function that may be left out, which code generation has many of:
 // whether to go on, and whether to leave out what would take too long. X86's domain reassignment, which keeps
 // words of bits in mask registers, walks for each value over all that are connected with it, which in a long
-// function was more than half of the time of code generation. For CodeGenPrepare see PreparesSlowly.
+// function was more than half of the time of code generation. For CodeGenPrepare see PreparesSlowly, for the
+// scheduler SharesManyOperands.
 class PassGate final : public llvm::OptPassGate {
  public:
-  PassGate(const llvm::Module& module, const std::atomic<bool>* stop)
+  PassGate(llvm::Module& module, llvm::TargetMachine& machine, const std::atomic<bool>* stop)
       : context_(module.getContext()),
         before_(context_.getOptPassGate()),
         stop_(stop),
         is_long_(std::ranges::any_of(
             module, [](const llvm::Function& function) { return function.getInstructionCount() >= kLong; })),
-        prepares_slowly_(PreparesSlowly(module)) {
+        prepares_slowly_(PreparesSlowly(module)),
+        keeps_order_(SharesManyOperands(module, machine)) {
     context_.setOptPassGate(*this);
   }
   ~PassGate() override { context_.setOptPassGate(before_); }
@@ -141,18 +144,19 @@ class PassGate final : public llvm::OptPassGate {
   bool isEnabled() const override {
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed))
       throw InternalError("stopped generating code");
-    return is_long_ || prepares_slowly_;
+    return is_long_ || prepares_slowly_ || keeps_order_;
   }
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override {
     return !(is_long_ && pass == "X86 Domain Reassignment Pass") &&
-           !(prepares_slowly_ && pass == "CodeGen Prepare");
+           !(prepares_slowly_ && pass == "CodeGen Prepare") &&
+           !(keeps_order_ && pass == "Machine Instruction Scheduler");
   }
 
  private:
   llvm::LLVMContext& context_;
   llvm::OptPassGate& before_;
   const std::atomic<bool>* const stop_;
-  const bool is_long_, prepares_slowly_;
+  const bool is_long_, prepares_slowly_, keeps_order_;
 };
 
 }  // namespace
@@ -187,7 +191,7 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
 
 Result<std::string> GenerateCode(llvm::Module& module, llvm::TargetMachine& machine,
                                  llvm::CodeGenFileType type, const std::atomic<bool>* stop) {
-  const PassGate gate(module, stop);
+  const PassGate gate(module, machine, stop);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

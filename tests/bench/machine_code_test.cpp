@@ -1,0 +1,50 @@
+// What becomes of loops that the benchmark's times depend on, in machine code for processors with AVX-512.
+#include <catch2/catch.hpp>
+#include <regex>
+
+#include "lowering/compile.h"
+#include "lowering/llvm/output/object.h"
+#include "ptx-parser/fatbin/fatbin.h"
+#include "runtime/engine/images.h"
+
+using namespace ptx2cpu;
+
+namespace {
+
+// Of a kernel of the suite, for blocks of one shape.
+std::string AssemblyOf(const std::string& family, const std::string& kernel, analysis::LaunchShape block) {
+  const std::string file = PTX2CPU_SUITE_DIR "/bin/" + family + ".fatbin";
+  const auto extraction = ptx::ExtractFile(file);
+  REQUIRE(extraction);
+  const auto images = ptx::PtxImages(*extraction);
+  REQUIRE(images);
+  const auto ptx = lowering::PtxModule::Parse(images->front().text, file);
+  REQUIRE(ptx);
+  lowering::BuildOptions options;
+  options.pipeline.passes.launch = block;
+  const auto module = ptx->Build(kernel, options);
+  REQUIRE(module);
+  const ir::Module* kernels[] = {&*module};
+  const auto target = lowering::ResolveTarget("x86-64-v4");
+  REQUIRE(target);
+  auto text = lowering::CompileFile(kernels, lowering::FileKind::kAssembly, {.target = *target});
+  if (!text) FAIL(text.error().Render());
+  return *text;
+}
+
+ptrdiff_t Count(const std::string& text, const std::string& pattern) {
+  const std::regex expression(pattern);
+  return std::distance(std::sregex_iterator(text.begin(), text.end(), expression), {});
+}
+
+}  // namespace
+
+TEST_CASE("parts of vectors that share broadcasts read them one after the other") {
+  const std::string text = AssemblyOf("learn", "attention", {64, 1, 1});
+  CHECK(Count(text, "vbroadcastss\t[^\n]*\n") >= 64);
+  // A broadcast that is stored within the next instructions: for the other part of the vector.
+  CHECK(
+      Count(text,
+            "vbroadcastss\t[^\n]*, (%zmm[0-9]+)\n([^\n]*\n)?([^\n]*\n)?\tvmov[au]ps\t\\1, [0-9]*\\(%rsp\\)") <
+      8);
+}
