@@ -48,3 +48,12 @@ TEST_CASE("parts of vectors that share broadcasts read them one after the other"
             "vbroadcastss\t[^\n]*, (%zmm[0-9]+)\n([^\n]*\n)?([^\n]*\n)?\tvmov[au]ps\t\\1, [0-9]*\\(%rsp\\)") <
       8);
 }
+
+TEST_CASE("rows of tiled products take turns operation by operation") {
+  const std::string text = AssemblyOf("dense", "sgemm", {16, 16, 1});
+  // Four sums, one after the other, of which each has another row's factor.
+  const std::string row =
+      "\tvfmadd231ps\t[^\n]*\\{1to16\\}, (%zmm[0-9]+), %zmm[0-9]+\n(?:[^\n\t]*\n|\t\\.[^\n]*\n)*";
+  const std::string same = "\tvfmadd231ps\t[^\n]*\\{1to16\\}, \\1, %zmm[0-9]+\n(?:[^\n\t]*\n|\t\\.[^\n]*\n)*";
+  CHECK(Count(text, row + same + same + same) >= 12);
+}

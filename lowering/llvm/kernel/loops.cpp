@@ -49,7 +49,9 @@ Status EmitRegion(FunctionEmitter& e, const ir::Edge& edge, const LaneStep& step
 llvm::MDNode* LoopEmitter::Metadata(llvm::MDNode* access_group, bool remainder) {
   llvm::LLVMContext& context = e.m.context;
   llvm::Metadata* parallel[] = {llvm::MDString::get(context, "llvm.loop.parallel_accesses"), access_group};
-  llvm::SmallVector<llvm::Metadata*, 3> operands{nullptr, llvm::MDNode::get(context, parallel)};
+  llvm::Metadata* rows[] = {llvm::MDString::get(context, kRowsMetadata)};
+  llvm::SmallVector<llvm::Metadata*, 4> operands{nullptr, llvm::MDNode::get(context, parallel),
+                                                 llvm::MDNode::get(context, rows)};
   if (e.alignment.notes() != nullptr && e.alignment.notes()->HoldBack()) {
     llvm::Metadata* once[] = {llvm::MDString::get(context, "llvm.loop.interleave.count"),
                               llvm::ConstantAsMetadata::get(b.getInt32(1))};

@@ -7,6 +7,8 @@ namespace ptx2cpu::lowering {
 
 // The property that marks them, for the passes of output/.
 inline constexpr const char* kStepsMetadata = "ptx2cpu.steps";
+// The same of loops over rows of threads, or threads one by one.
+inline constexpr const char* kRowsMetadata = "ptx2cpu.rows";
 
 // Marks the loop that FunctionBody::Loop has just made: the builder is where it ends.
 void MarkSteps(llvm::IRBuilder<>& b);

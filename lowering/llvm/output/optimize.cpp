@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "ir/internal_error.h"
+#include "lowering/llvm/output/jam_rows.h"
 #include "lowering/llvm/output/known_masks.h"
 #include "lowering/llvm/output/long_blocks.h"
 #include "lowering/llvm/output/mask_words.h"
@@ -53,7 +54,7 @@ constexpr std::string_view kFull =
     "  dse,loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,adce"
     ")),"
     "function<eager-inv>("
-    "  keep-large-loops,loop-vectorize,keep-long-loops,loop-unroll<O3>,"
+    "  loop-simplify,lcssa,jam-rows,keep-large-loops,loop-vectorize,keep-long-loops,loop-unroll<O3>,"
     "  sroa<modify-cfg>,narrow-known-masks,instcombine<no-verify-fixpoint>,simplifycfg,"
     "  loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs"
     "),globaldce";
@@ -82,6 +83,8 @@ bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
     passes.addPass(KeepLongLoops());
   } else if (name == "keep-steps") {
     passes.addPass(KeepSteps());
+  } else if (name == "jam-rows") {
+    passes.addPass(JamRows());
   } else if (name == "narrow-known-masks") {
     passes.addPass(NarrowKnownMasks());
   } else if (name == "drop-unused-lanes") {

@@ -2,8 +2,6 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Dominators.h>
 
@@ -15,7 +13,8 @@ namespace {
 
 class LoopPressure {
  public:
-  LoopPressure(const llvm::Loop& loop, unsigned bits) : loop_(loop), bits_(bits) {
+  LoopPressure(const llvm::Loop& loop, const llvm::TargetTransformInfo& target)
+      : loop_(loop), bits_(VectorBits(target)) {
     for (const llvm::BasicBlock* block : loop.blocks()) {
       for (const llvm::Instruction& inst : *block) {
         for (const llvm::Value* operand : inst.operands()) {
@@ -27,6 +26,8 @@ class LoopPressure {
     outside_ = now_;
   }
 
+  VectorsKept In(const llvm::BasicBlock& block) { return {outside_, MostIn(block) - outside_}; }
+
   bool Exceeds(unsigned registers) {
     return llvm::any_of(loop_.blocks(), [&](const llvm::BasicBlock* block) {
       return SharedIn(*block) >= registers && MostIn(*block) > registers;
@@ -34,6 +35,11 @@ class LoopPressure {
   }
 
  private:
+  static unsigned VectorBits(const llvm::TargetTransformInfo& target) {
+    const llvm::TypeSize bits = target.getRegisterBitWidth(llvm::TargetTransformInfo::RGK_FixedWidthVector);
+    return std::max(static_cast<unsigned>(bits.getFixedValue()), 128U);
+  }
+
   unsigned RegistersOf(const llvm::Value* value) const {
     const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
     if (type == nullptr || type->getScalarSizeInBits() < 8) return 0;  // masks have registers of their own
@@ -50,7 +56,8 @@ class LoopPressure {
 
   // An operand in memory.
   static bool IsFolded(const llvm::Value* value) {
-    return llvm::isa<llvm::LoadInst>(value) && value->hasOneUse();
+    const auto* load = llvm::dyn_cast<llvm::LoadInst>(value);
+    return load != nullptr && load->hasOneUse() && !load->isUsedOutsideOfBlock(load->getParent());
   }
 
   void Begin(const llvm::Value* value) {
@@ -87,19 +94,21 @@ class LoopPressure {
 
 }  // namespace
 
+VectorsKept VectorsKeptIn(const llvm::Loop& loop, const llvm::BasicBlock& block,
+                          const llvm::TargetTransformInfo& target) {
+  return LoopPressure(loop, target).In(block);
+}
+
 bool SharesManyOperands(llvm::Module& module, llvm::TargetMachine& machine) {
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     const llvm::TargetTransformInfo target = machine.getTargetTransformInfo(function);
-    const auto bits = static_cast<unsigned>(
-        target.getRegisterBitWidth(llvm::TargetTransformInfo::RGK_FixedWidthVector).getFixedValue());
     const unsigned registers = target.getNumberOfRegisters(target.getRegisterClassForType(true));
-    if (bits == 0) continue;
     const llvm::DominatorTree dominators(function);
     const llvm::LoopInfo loops(dominators);
     for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
       if (!loop->isInnermost()) continue;
-      if (LoopPressure(*loop, bits).Exceeds(registers)) return true;
+      if (LoopPressure(*loop, target).Exceeds(registers)) return true;
     }
   }
   return false;

@@ -1,10 +1,20 @@
 // How many vectors a module's loops keep at once. Internal to this folder.
 #pragma once
 
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
 namespace ptx2cpu::lowering {
+
+// Registers of vectors: those that a block of a loop reads from outside the loop, and the most that it keeps
+// besides.
+struct VectorsKept {
+  unsigned outside = 0, inside = 0;
+};
+VectorsKept VectorsKeptIn(const llvm::Loop& loop, const llvm::BasicBlock& block,
+                          const llvm::TargetTransformInfo& target);
 
 // Whether some innermost loop keeps more vectors at once than the machine has registers, and makes more
 // operands that parts of vectors share than it has.
