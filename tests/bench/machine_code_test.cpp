@@ -57,3 +57,8 @@ TEST_CASE("rows of tiled products take turns operation by operation") {
   const std::string same = "\tvfmadd231ps\t[^\n]*\\{1to16\\}, \\1, %zmm[0-9]+\n(?:[^\n\t]*\n|\t\\.[^\n]*\n)*";
   CHECK(Count(text, row + same + same + same) >= 12);
 }
+
+TEST_CASE("sums of warps are stored together") {
+  const std::string text = AssemblyOf("reduce", "sum_grid_stride", {256, 1, 1});
+  CHECK(Count(text, "\tvmovss\t%xmm[0-9]+, (4|8|12|16|20|24|28)\\(%r") == 0);
+}

@@ -16,6 +16,7 @@
 
 #include "ir/internal_error.h"
 #include "lowering/llvm/output/jam_rows.h"
+#include "lowering/llvm/output/join_stores.h"
 #include "lowering/llvm/output/known_masks.h"
 #include "lowering/llvm/output/long_blocks.h"
 #include "lowering/llvm/output/mask_words.h"
@@ -56,7 +57,7 @@ constexpr std::string_view kFull =
     "function<eager-inv>("
     "  loop-simplify,lcssa,jam-rows,keep-large-loops,loop-vectorize,keep-long-loops,loop-unroll<O3>,"
     "  sroa<modify-cfg>,narrow-known-masks,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "  loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs"
+    "  join-stores,loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs"
     "),globaldce";
 
 // Where loops are nested so deeply that what is done for each of them, with all that it contains, takes
@@ -85,6 +86,8 @@ bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
     passes.addPass(KeepSteps());
   } else if (name == "jam-rows") {
     passes.addPass(JamRows());
+  } else if (name == "join-stores") {
+    passes.addPass(JoinStores());
   } else if (name == "narrow-known-masks") {
     passes.addPass(NarrowKnownMasks());
   } else if (name == "drop-unused-lanes") {
