@@ -57,6 +57,43 @@ DONE:
 )";
 }
 
+// Differences of f64 elements and those of their neighbours, where a word of the thread wants them.
+std::string Neighbours() {
+  return kHead + R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout)
+{
+  .reg .pred %p<4>; .reg .b32 %r<4>, %t; .reg .b64 %rd<4>, %in, %out; .reg .f64 %v, %w;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %t, %tid.x;
+  setp.ge.u32 %p0, %t, 96;
+  @%p0 bra DONE;
+  mul.wide.u32 %rd1, %t, 4;
+  add.s64 %rd2, %in, %rd1;
+  ld.global.u32 %r1, [%rd2];
+  and.b32 %r1, %r1, 7;
+  add.s64 %rd1, %rd1, %rd1;
+  add.s64 %in, %in, %rd1;
+  add.s64 %out, %out, %rd1;
+  ld.global.f64 %v, [%in+8];
+  add.f64 %v, %v, %v;
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 bra RIGHT;
+  ld.global.f64 %w, [%in];
+  sub.f64 %v, %v, %w;
+RIGHT:
+  setp.eq.u32 %p2, %r1, 6;
+  @%p2 bra STORE;
+  ld.global.f64 %w, [%in+16];
+  sub.f64 %v, %v, %w;
+STORE:
+  st.global.f64 [%out], %v;
+DONE:
+  ret;
+}
+)";
+}
+
 std::vector<std::byte> Run(const std::string& text, const lowering::JitOptions& options) {
   auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
   if (!kernel) FAIL(kernel.error().Render());
@@ -88,12 +125,11 @@ std::string CodeOf(const std::string& text, const char* target) {
 }  // namespace
 
 TEST_CASE("masks as words are those of threads one by one", "[masks]") {
-  for (const char* type : {"u32", "u64"}) {
-    const std::string text = Kernel(type);
+  for (const std::string& text : {Kernel("u32"), Kernel("u64"), Neighbours()}) {
     const auto plain = Run(text, {.lane_width = 1});
     for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
       for (const unsigned width : {4u, 8u, 16u, 32u, 64u}) {
-        INFO(type << ", " << target << ", width " << width);
+        INFO(text << target << ", width " << width);
         CHECK(Run(text, {.target = *lowering::ResolveTarget(target), .lane_width = width}) == plain);
       }
     }
@@ -105,4 +141,10 @@ TEST_CASE("where masks are vectors of words, no vector of bits goes from trip to
   CHECK(CodeOf(text, "x86-64-v4").find(bits) != std::string::npos);
   for (const char* target : {"x86-64-v3", "x86-64-v2"})
     CHECK(CodeOf(text, target).find(bits) == std::string::npos);
+}
+
+TEST_CASE("where masks are vectors of words, those of longer elements are widened once", "[masks]") {
+  const std::string code = CodeOf(Neighbours(), "x86-64-v3");
+  CHECK(code.find("sext <16 x i1>") != std::string::npos);
+  CHECK(code.find("icmp slt <16 x i64>") != std::string::npos);
 }

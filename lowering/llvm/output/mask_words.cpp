@@ -6,6 +6,8 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include <numeric>
@@ -48,8 +50,9 @@ class Words {
       : function_(function), register_lanes_(register_lanes) {}
 
   bool Run() {
+    const bool widens = Widen();
     Find();
-    if (forms_.empty()) return false;
+    if (forms_.empty()) return widens;
     for (llvm::Instruction* inst : forms_) {
       if (auto* phi = llvm::dyn_cast<llvm::PHINode>(inst)) {
         llvm::IRBuilder<> b(phi);
@@ -77,6 +80,50 @@ class Words {
   }
 
  private:
+  // Whether it is the mask of elements of 64 bits that are chosen or accessed.
+  static bool MasksLong(const llvm::Use& use) {
+    const auto is_long = [](const llvm::Value* value) {
+      return value->getType()->getScalarSizeInBits() == 64;
+    };
+    const auto* inst = llvm::cast<llvm::Instruction>(use.getUser());
+    const unsigned number = use.getOperandNo();
+    if (llvm::isa<llvm::SelectInst>(inst)) return number == 0 && is_long(inst);
+    const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(inst);
+    if (call == nullptr) return false;
+    const bool loads = call->getIntrinsicID() == llvm::Intrinsic::masked_load && number == 2 && is_long(call);
+    const bool stores = call->getIntrinsicID() == llvm::Intrinsic::masked_store && number == 3 &&
+                        is_long(call->getArgOperand(0));
+    return loads || stores;
+  }
+
+  // Masks that elements of 64 bits ask for more than once are words of 64 bits too, made where the mask is:
+  // code generation would compare and widen again in each block.
+  bool Widen() {
+    llvm::MapVector<llvm::Instruction*, llvm::SmallVector<llvm::Use*, 4>> masks;
+    for (llvm::Instruction& inst : llvm::instructions(function_)) {
+      for (llvm::Use& use : inst.operands()) {
+        auto* mask = llvm::dyn_cast<llvm::Instruction>(use.get());
+        if (mask != nullptr && IsMask(mask->getType()) && MasksLong(use)) masks[mask].push_back(&use);
+      }
+    }
+    bool changed = false;
+    for (const auto& [mask, uses] : masks) {
+      const bool elsewhere = llvm::any_of(uses, [&, from = mask](const llvm::Use* use) {
+        return llvm::cast<llvm::Instruction>(use->getUser())->getParent() != from->getParent();
+      });
+      if (uses.size() < 2 || !elsewhere) continue;
+      llvm::IRBuilder<> b(mask->getParent(), *mask->getInsertionPointAfterDef());
+      b.SetCurrentDebugLocation(mask->getDebugLoc());
+      Value wide = b.CreateSExt(mask, llvm::FixedVectorType::get(b.getInt64Ty(), LanesOf(mask)));
+      for (llvm::Use* use : uses) {
+        b.SetInsertPoint(llvm::cast<llvm::Instruction>(use->getUser()));
+        use->set(b.CreateICmpSLT(wide, llvm::Constant::getNullValue(wide->getType())));
+      }
+      changed = true;
+    }
+    return changed;
+  }
+
   // Definitions come before their uses, except those that a phi takes from the trip before.
   void Find() {
     llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);

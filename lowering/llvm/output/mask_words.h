@@ -7,7 +7,8 @@
 //     %b = and %a, %c                                .. icmp slt %x, 0 where bits are asked for
 //
 // A comparison makes words, and selects, masked accesses and `any lane?` read their sign bits. Between blocks
-// LLVM would pack a vector of bits into bytes, and unpack it where it is used.
+// LLVM would pack a vector of bits into bytes, and unpack it where it is used. Masks of elements of 64 bits
+// are words of 64 bits besides.
 #pragma once
 
 #include <llvm/IR/PassManager.h>
