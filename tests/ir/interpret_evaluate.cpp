@@ -73,4 +73,17 @@ Error Program::RunToError() {
   return status.error();
 }
 
+std::string WithBuffer(const std::string& body, const std::string& before, const std::string& header) {
+  return before + "kernel @k (out: i64 @0) phase simt" + (header.empty() ? " {\n" : header) +
+         "^entry:\n  %base = param_base\n  %out = load i64 param %base\n" + body + "}\n";
+}
+
+std::vector<uint32_t> RunInts(const std::string& text, uint32_t threads, std::vector<uint32_t> buffer) {
+  Program program(text);
+  program.options.block = {threads, 1, 1};
+  program.AddBuffer(buffer);
+  program.RunOrFail();
+  return buffer;
+}
+
 }  // namespace ptx2cpu::ir::interpret_test

@@ -72,6 +72,12 @@ struct Program {
   InterpretOptions options;
 };
 
+// A kernel of one block with a buffer parameter %out; `body` ends the function.
+std::string WithBuffer(const std::string& body, const std::string& before = {},
+                       const std::string& header = {});
+// The buffer after one block of `threads`.
+std::vector<uint32_t> RunInts(const std::string& text, uint32_t threads, std::vector<uint32_t> buffer);
+
 inline bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
