@@ -364,22 +364,6 @@ const Table& TheTable() {
 
 }  // namespace
 
-bool ConstantRule::Allows(int64_t value) const {
-  return (values.empty() || std::ranges::find(values, value) != values.end()) && value % multiple == 0 &&
-         value >= least && value <= most;
-}
-
-std::string ConstantRule::Text() const {
-  std::string text;
-  for (size_t i = 0; i < values.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == values.size() ? " or " : ", ") + std::to_string(values[i]);
-  if (multiple != 1) text = "a multiple of " + std::to_string(multiple);
-  if (least == INT64_MIN) return text;
-  if (!text.empty()) text += ", ";
-  if (most == INT64_MAX) return text + "at least " + std::to_string(least);
-  return text + std::to_string(least) + " to " + std::to_string(most);
-}
-
 const Row& Info(RowId row) { return TheTable().rows[static_cast<size_t>(row)]; }
 std::span<const Row> Rows() { return TheTable().rows; }
 
@@ -388,23 +372,6 @@ std::span<const Form* const> FormsOf(std::string_view base) {
   auto it = forms.find(base);
   if (it == forms.end()) return {};
   return it->second;
-}
-
-size_t EditDistance(std::string_view a, std::string_view b) {
-  // Levenshtein with adjacent transpositions counted as one (Damerau's optimal string alignment).
-  std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) cost[0][j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t change = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-      cost[i][j] = std::min({change, cost[i - 1][j] + 1, cost[i][j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return cost[a.size()][b.size()];
 }
 
 std::string_view NearestMnemonic(std::string_view word) {
