@@ -4,7 +4,6 @@
 //
 //   PTX2CPU_RANDOM_SEED=N, _COUNT=N   of the programs (1, 700)
 #include <catch2/catch.hpp>
-#include <set>
 #include <string>
 #include <vector>
 

@@ -167,7 +167,8 @@ void PrintFault() {
   std::printf("launch %d wait %d handled %d\n", launch, wait, handled.load());
 }
 
-// 64 words around a small block, and over the end of a large one.
+// 64 words from before a small block (from its beginning where bounds are checked), from behind it, and over
+// the end of a large one.
 void OutOfBounds() {
   dup2(STDOUT_FILENO, STDERR_FILENO);
   std::setvbuf(stdout, nullptr, _IONBF, 0);
@@ -176,7 +177,8 @@ void OutOfBounds() {
   CUdeviceptr small = 0, large = 0;
   cuMemAlloc_v2(&small, 400);
   cuMemAlloc_v2(&large, 4 << 20);
-  for (CUdeviceptr at : {small, small + 412, large + (4 << 20) - 160}) {
+  const CUdeviceptr first = std::getenv("PTX2CPU_CHECK_BOUNDS") == nullptr ? small - 4 : small;
+  for (CUdeviceptr at : {first, small + 412, large + (4 << 20) - 160}) {
     void* parameters[] = {&at};
     const CUresult launch = Launch("peek", 1, parameters);
     std::printf("launch %d wait %d\n", launch, cuCtxSynchronize());
