@@ -61,19 +61,24 @@ bool LocalsAreOfOneRegion(const ir::Function& f) {
     if (!f.blocks[b].removed && f.terminator({b}).op == Opcode::kForLanes) loops.push_back({b});
   }
   if (loops.size() == 1) return true;
-  std::vector<BlockId> with_locals;
+  std::vector<BlockId> accessing;
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    if (!f.blocks[b].removed && AccessesLocals(f, f.blocks[b])) accessing.push_back({b});
+  }
+  size_t regions = 0;
+  BlockId region;
   for (BlockId loop : loops) {
     const std::vector<bool> body = RunFrom(f, f.terminator(loop).edges[0].to);
-    for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-      if (!body[b] || !AccessesLocals(f, f.blocks[b])) continue;
-      with_locals.push_back(loop);
-      break;
-    }
+    const auto inside = std::ranges::count_if(accessing, [&](BlockId block) { return body[block.index]; });
+    if (inside == 0) continue;
+    if (static_cast<size_t>(inside) != accessing.size()) return false;
+    region = loop;
+    ++regions;
   }
   // Real addresses may reach other regions, in slots.
   const bool has_pointers = std::ranges::any_of(
       f.insts, [](const ir::Inst& inst) { return inst.block.valid() && IsPointer(inst); });
-  return with_locals.size() == 1 && !has_pointers && !IsRepeated(f, with_locals[0]);
+  return regions == 1 && !has_pointers && !IsRepeated(f, region);
 }
 
 }  // namespace ptx2cpu::analysis

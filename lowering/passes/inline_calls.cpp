@@ -70,7 +70,7 @@ class InlinePlan {
         size += inlines_[callee] ? std::min(sizes[callee], kExpandedSize + 1) : 0;
       if (function.is_kernel) largest = std::max(largest, size);
       const bool once = node.call_sites == 1;
-      const bool is_leaf = node.calls.empty() && !node.calls_indirectly;
+      const bool is_leaf = node.calls.empty() && !node.calls_indirectly && !node.suspends;
       const bool wanted = size <= kSmallSize || (once && size <= kCalledOnceSize) ||
                           (is_leaf && size * node.most_calls <= kCopiesSize) ||
                           (node.suspends && (all || once));
