@@ -99,3 +99,61 @@ TEST_CASE("rows that go through a chain together compute what threads one by one
     }
   }
 }
+
+TEST_CASE("atomic sums after a chain lose no row") {
+  constexpr uint32_t kRows = 8, kThreads = 32 * kRows;
+  std::string text = kHead + R"(.visible .entry k(.param .u64 pin, .param .u64 pout)
+.reqntid 32, 8
+{
+  .reg .pred %p; .reg .b32 %x, %y, %t, %at, %v; .reg .b64 %in, %out, %d; .reg .f32 %f;
+  .shared .align 4 .b8 tile[8];
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %x, %tid.x;
+  mov.u32 %y, %tid.y;
+  mad.lo.u32 %t, %y, 32, %x;
+  setp.lt.u32 %p, %t, 2;
+  mul.wide.u32 %d, %t, 4;
+  add.s64 %in, %in, %d;
+  add.s64 %out, %out, %d;
+  mov.u32 %at, tile;
+  mad.lo.u32 %v, %t, 4, %at;
+  @%p st.shared.u32 [%v], 0;
+  bar.sync 0;
+  ld.global.f32 %f, [%in];
+)";
+  for (int i = 0; i < 12; ++i) text += "  fma.rn.f32 %f, %f, 0f3F000000, %f;\n";
+  text += R"(  cvt.rzi.u32.f32 %t, %f;
+  and.b32 %y, %y, 1;
+  mad.lo.u32 %y, %y, 4, %at;
+  red.shared.add.u32 [%y], %t;
+  bar.sync 0;
+  @!%p bra DONE;
+  ld.shared.u32 %t, [%v];
+  st.global.u32 [%out], %t;
+DONE:
+  ret;
+}
+)";
+  const auto run = [&](uint32_t lane_width) {
+    lowering::JitOptions options;
+    options.lane_width = lane_width;
+    auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
+    if (!kernel) FAIL(kernel.error().Render());
+    harness::KernelCall call{{1, 1, 1}, {32, kRows, 1}, 0, {}, {}, {}};
+    for (const char* spec : {"inout:f32:[0]", "inout:u32:[0]"}) {
+      call.arguments.push_back(*rt::ParseSpec(spec));
+      call.arguments.back().data.resize(size_t{4} * kThreads);
+    }
+    for (uint32_t i = 0; i < kThreads; ++i) {
+      const auto value = static_cast<float>(i % 29);
+      std::memcpy(call.arguments[0].data.data() + size_t{4} * i, &value, 4);
+    }
+    const Status status = (*kernel)->Run(call);
+    if (!status) FAIL(status.error().Render());
+    return call.arguments[1].data;
+  };
+  const auto expected = run(1);
+  CHECK(run(0) == expected);
+  CHECK(run(32) == expected);
+}

@@ -3,8 +3,11 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
+
 #include "lowering/llvm/module/names.h"
 #include "lowering/llvm/module/services.h"
+#include "lowering/llvm/module/steps.h"
 #include "lowering/llvm/module/widen.h"
 #include "lowering/load/kernel_image.h"
 
@@ -18,6 +21,19 @@ std::unexpected<Error> Refuse(const ir::Module& module, ErrorCode code, const ir
   return Fail(std::move(error));
 }
 
+namespace {
+
+bool HasAtomics(const ir::Module& module) {
+  return std::ranges::any_of(module.functions, [](const ir::Function& f) {
+    return std::ranges::any_of(f.insts, [](const ir::Inst& inst) {
+      return inst.block.valid() && (inst.op == ir::Opcode::kAtomic || inst.op == ir::Opcode::kAtomicCas ||
+                                    inst.op == ir::Opcode::kReduceBulk);
+    });
+  });
+}
+
+}  // namespace
+
 ModuleEmitter::ModuleEmitter(llvm::LLVMContext& context, const ir::Module& ir, const EmitOptions& options,
                              KernelLayout layout)
     : context(context),
@@ -29,6 +45,7 @@ ModuleEmitter::ModuleEmitter(llvm::LLVMContext& context, const ir::Module& ir, c
       variables_(ir.variables.size()),
       callees_(ir.functions.size()) {
   module->setTargetTriple(options.target.triple);
+  if (HasAtomics(ir)) module->getOrInsertNamedMetadata(kAtomicsMetadata);
   if (options.debug_info) debug = std::make_unique<DebugInfo>(*module, ir);
   llvm::MDBuilder builder(context);
   llvm::MDNode* domain = builder.createAnonymousAliasScopeDomain("memory");

@@ -14,7 +14,7 @@ namespace ptx2cpu::lowering {
 //
 // A processor looks ahead as far as its window of waiting operations, which the chains of few turns fill.
 // What several turns read, they read together. Threads of a region have no order, so their loads and stores
-// may take any.
+// may take any; modules with atomic operations stay as they are (kAtomicsMetadata).
 class JamRows : public llvm::PassInfoMixin<JamRows> {
  public:
   static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);

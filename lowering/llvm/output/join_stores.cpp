@@ -17,7 +17,7 @@ namespace ptx2cpu::lowering {
 namespace {
 
 constexpr size_t kMinStores = 4, kMaxBytes = 64;
-constexpr size_t kMaxBlock = 4000;  // instructions; the search between the stores of a block is bounded by it
+constexpr size_t kMaxDistance = 1000;  // instructions between the first and the last
 
 struct Element {
   int64_t offset;
@@ -38,7 +38,6 @@ class Joiner {
   Joiner(llvm::BasicBlock& block, llvm::AAResults& aliases) : block_(block), aliases_(aliases) {}
 
   bool Run() {
-    if (block_.size() > kMaxBlock) return false;
     const llvm::DataLayout& layout = block_.getDataLayout();
     llvm::MapVector<std::pair<llvm::Value*, llvm::Type*>, StoreRun> stores;
     for (llvm::Instruction& inst : block_) {
@@ -96,7 +95,9 @@ class Joiner {
     const llvm::StoreInst* last = LastOf(run);
     return llvm::all_of(run, [&](const Element& element) {
       const llvm::MemoryLocation place = llvm::MemoryLocation::get(element.store);
+      size_t distance = 0;
       for (llvm::Instruction* inst = element.store; inst != last; inst = inst->getNextNode()) {
+        if (++distance > kMaxDistance) return false;
         if (own.contains(inst) || !inst->mayReadOrWriteMemory()) {
           if (!inst->isTerminator() && !inst->mayThrow()) continue;
           return false;
@@ -116,20 +117,11 @@ class Joiner {
     for (size_t n = 0; n < run.size(); ++n)
       vector = b.CreateInsertElement(vector, run[n].store->getValueOperand(), uint64_t{n});
     llvm::Value* pointer = run.front().store->getPointerOperand();
-    if (const auto* made = llvm::dyn_cast<llvm::Instruction>(pointer);
-        made != nullptr && made->getParent() == last->getParent() && !made->comesBefore(last)) {
-      pointer = b.CreateConstGEP1_64(b.getInt8Ty(), last->getPointerOperand(),
-                                     static_cast<uint64_t>(run.front().offset - OffsetOf(run, last)));
-    }
     llvm::StoreInst* joined = b.CreateAlignedStore(vector, pointer, run.front().store->getAlign());
     llvm::AAMDNodes tags = run.front().store->getAAMetadata();
     for (const Element& member : run) tags = tags.merge(member.store->getAAMetadata());
     joined->setAAMetadata(tags);
     for (const Element& member : run) member.store->eraseFromParent();
-  }
-
-  static int64_t OffsetOf(llvm::ArrayRef<Element> run, const llvm::StoreInst* store) {
-    return llvm::find_if(run, [&](const Element& element) { return element.store == store; })->offset;
   }
 
   llvm::BasicBlock& block_;
