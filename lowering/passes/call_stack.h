@@ -26,7 +26,11 @@ class CallStack {
   ValueId Place(ir::Builder& b, uint32_t local, uint32_t offset) {
     return b.Binary(Opcode::kAdd, Type::kI64, b.Symbol(Space::kLocal, local), b.Const(Type::kI64, offset));
   }
-  ValueId FrameBase(ir::Builder& b) { return b.Load(Type::kI64, Space::kLocal, Place(b, pointer_, 0)); }
+  // The mask changes nothing: it shows that what lies in frames is aligned, so that accesses need no check.
+  ValueId FrameBase(ir::Builder& b) {
+    return b.Binary(Opcode::kAnd, Type::kI64, b.Load(Type::kI64, Space::kLocal, Place(b, pointer_, 0)),
+                    b.Const(Type::kI64, ~uint64_t{15}));
+  }
   ValueId InFrame(ir::Builder& b, ValueId base, uint32_t offset) {
     return b.Binary(Opcode::kAdd, Type::kI64, base, b.Const(Type::kI64, offset));
   }

@@ -13,20 +13,18 @@
 //
 // Frame: the site it returns to, what its function needs after its calls, its local variables. The body of
 // each function is in the kernel once. An indirect call compares the address with those of such functions
-// first.
+// first, then pushes one frame for whichever it is: the sites of indirect calls have the same numbers in all
+// functions that they may reach.
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
-#include "analysis/values/liveness.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"
+#include "lowering/passes/call_frames.h"
 #include "lowering/passes/call_graph.h"
-#include "lowering/passes/call_stack.h"
 #include "lowering/passes/diagnose.h"
-#include "lowering/passes/ssa_repair.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -37,12 +35,10 @@ using ir::Space;
 using ir::Type;
 using ir::ValueId;
 
-constexpr uint32_t kFrameHead = 16;  // the site, padded
-
-class CallFlattener : CallStack {
+class CallFlattener : CallFrames {
  public:
   CallFlattener(const ir::Module& module, ir::Function& f, const CallGraph& calls)
-      : CallStack(f), module_(module), calls_(calls), targets_(calls.IndirectTargets()) {}
+      : CallFrames(module, f, calls.IndirectTargets()), calls_(calls) {}
 
   Status Run() {
     const ir::Position at = f_.at;
@@ -52,31 +48,12 @@ class CallFlattener : CallStack {
     TRY_STATUS(FlattenCallsOf(kKernel));
     // Bodies are added while calls of others are met.
     for (size_t i = 0; i < waiting_.size(); ++i) TRY_STATUS(FlattenCallsOf(waiting_[i]));
-    SaveValues();
-    ConnectReturns();
-    Start(at);
+    Connect(at);
     f_.resumes = ir::Resumes::kLanes;
     return {};
   }
 
  private:
-  static constexpr uint32_t kKernel = ~0u;
-  struct Body {
-    BlockId entry;
-    uint32_t locals = 0;          // bytes of its local variables
-    uint32_t saved = kFrameHead;  // bytes before its local variables
-    std::vector<ir::LocalVariable> variables;
-    std::vector<ir::InstId> returns;
-    std::vector<uint32_t> sites;  // that call it; a frame holds the position in this list
-  };
-  struct Site {
-    uint32_t caller, callee;
-    BlockId call, back;                              // where the frame is pushed and popped
-    std::vector<std::pair<ValueId, ValueId>> saved;  // value, what it is loaded as
-    ir::Position at;
-    uint32_t place = 0;  // among the sites of its callee
-  };
-
   // -- calls --
 
   Status FlattenCallsOf(uint32_t caller) {
@@ -108,12 +85,6 @@ class CallFlattener : CallStack {
     return {};
   }
 
-  void OwnNewBlocks(uint32_t owner) {
-    std::vector<uint32_t>& blocks = blocks_of_[owner];
-    for (size_t n = owner_.size(); n < f_.blocks.size(); ++n) blocks.push_back(static_cast<uint32_t>(n));
-    owner_.resize(f_.blocks.size(), owner);
-  }
-
   // The call's results become parameters of the block after it.
   void AdoptResults(BlockId after, const ir::Inst& call) {
     f_.block(after).params = call.results;
@@ -125,20 +96,16 @@ class CallFlattener : CallStack {
   Status Jump(BlockId block, BlockId after, uint32_t caller, uint32_t callee, std::vector<ValueId> args,
               const ir::Position& at) {
     TRY_STATUS(AddBody(callee, at));
-    Site site{caller, callee, block, ir::AddBlock(f_, "return"), {}, at};
-    std::vector<ValueId> results;
-    ir::Builder back{f_, site.back, at};
-    for (size_t n = 0; n < f_.at_block(after).params.size(); ++n) {
-      const Type type = f_.type_of(f_.at_block(after).params[n]);
-      results.push_back(Fetch(back, Place(back, results_, static_cast<uint32_t>(16 * n)), type));
-    }
-    back.Br(after, results);
-    OwnNewBlocks(caller);
-    ir::Builder{f_, block, at}.Br(bodies_.at(callee).entry, std::move(args));
     std::vector<uint32_t>& same = bodies_.at(callee).sites;
-    site.place = static_cast<uint32_t>(same.size());
-    same.push_back(static_cast<uint32_t>(sites_.size()));
-    sites_.push_back(std::move(site));
+    AddSite({.caller = caller,
+             .callees = {callee},
+             .call = block,
+             .back = {},
+             .args = std::move(args),
+             .chosen = {},
+             .saved = {},
+             .at = at},
+            after, same);
     return {};
   }
 
@@ -158,20 +125,40 @@ class CallFlattener : CallStack {
     AdoptResults(after, call);
     ir::Builder{f_, plain, call.at}.Br(after, results);
     OwnNewBlocks(caller);
+    Site site{.caller = caller,
+              .callees = {},
+              .call = {},
+              .back = {},
+              .args = {call.operands.begin() + 1, call.operands.end()},
+              .chosen = {},
+              .saved = {},
+              .at = call.at};
     for (uint32_t target : targets_) {
-      const ir::Function& function = module_.functions[target];
-      if (function.at_block(function.entry).params.size() + 1 != call.operands.size()) continue;
-      const BlockId jump = ir::AddBlock(f_, ""), next = ir::AddBlock(f_, "");
+      if (ParametersOf(target) == site.args.size()) site.callees.push_back(target);
+    }
+    if (!site.callees.empty()) {
+      site.call = ir::AddBlock(f_, "");
+      site.chosen = ir::AddParam(f_, site.call, Type::kI32);
+      for (uint32_t n = 0; n < site.callees.size(); ++n)
+        block = Compare(block, call, site.callees[n], site.call, n);
       OwnNewBlocks(caller);
-      ir::Builder b{f_, block, call.at};
-      ValueId address = b.Inst1(Opcode::kFunctionAddress, Type::kVoid, {}, {.index = target});
-      b.CondBr(b.Icmp(ir::Compare::kEq, call.operands[0], address), {jump, {}}, {next, {}});
-      TRY_STATUS(
-          Jump(jump, after, caller, target, {call.operands.begin() + 1, call.operands.end()}, call.at));
-      block = next;
+      for (uint32_t callee : site.callees) TRY_STATUS(AddBody(callee, call.at));
+      std::vector<uint32_t>& same = indirect_[site.args.size()];
+      AddSite(std::move(site), after, same);
     }
     ir::Builder{f_, block, call.at}.Br(plain);
     return {};
+  }
+
+  // If the call is of `target`, to `found` with its number; else to the block that is returned.
+  BlockId Compare(BlockId block, const ir::Inst& call, uint32_t target, BlockId found, uint32_t number) {
+    const BlockId next = ir::AddBlock(f_, "");
+    ir::Builder b{f_, block, call.at};
+    const ValueId address = b.Inst1(Opcode::kFunctionAddress, Type::kVoid, {}, {.index = target});
+    const ValueId same = b.Icmp(ir::Compare::kEq, call.operands[0], address);
+    const ValueId chosen = b.Const(Type::kI32, number);
+    b.CondBr(same, {found, {chosen}}, {next, {}});
+    return next;
   }
 
   Status AddBody(uint32_t callee, const ir::Position& at) {
@@ -199,160 +186,9 @@ class CallFlattener : CallStack {
     return {};
   }
 
-  // -- frames --
-
-  uint32_t FrameBytes(uint32_t function) const {
-    const Body& body = bodies_.at(function);
-    return RoundUp(body.saved, 16) + RoundUp(body.locals, 16);
-  }
-
-  // What a site needs after it is found with every site as a root of the graph; bodies still end in ret. What
-  // is needed after a later call of the same function lives through that call.
-  void SaveValues() {
-    std::vector<ir::Edge> roots{{f_.entry, {}}};
-    const BlockId start = ir::AddBlock(f_, ""), real = f_.entry;
-    for (const Site& site : sites_) {
-      roots.push_back({site.back, {}});
-      f_.inst(f_.at_block(site.call).insts.back()).edges.push_back({site.back, {}});
-    }
-    ir::Builder b{f_, start};
-    b.Terminate(Opcode::kSwitch, {b.Const(Type::kI32, 0)}, std::move(roots));
-    f_.entry = start;
-    const analysis::LivenessResult live = analysis::AnalyzeLiveness(f_);
-    for (const Site& site : sites_) f_.inst(f_.at_block(site.call).insts.back()).edges.pop_back();
-    for (Site& site : sites_) {
-      for (ValueId value : live.in[site.back.index].Values()) site.saved.push_back({value, {}});
-      uint32_t offset = kFrameHead;
-      for (auto [value, loaded] : site.saved) offset = RoundUp(offset, SizeOf(value)) + SizeOf(value);
-      Body& body = bodies_.at(site.caller);
-      body.saved = std::max(body.saved, offset);
-    }
-    f_.entry = real;
-    f_.block(start).removed = true;
-    f_.block(start).insts.clear();
-  }
-  uint32_t SizeOf(ValueId value) const {
-    return std::max(4u, static_cast<uint32_t>(ir::Bits(f_.type_of(value))) / 8);
-  }
-
-  void ConnectReturns() {
-    std::map<ValueId, Versions> versions;
-    for (Site& site : sites_) {
-      Push(site);
-      Pop(site, versions);
-    }
-    MoveSymbols();
-    for (auto& [number, body] : bodies_) {
-      for (ir::InstId id : body.returns) Return(number, id);
-    }
-    ir::RemoveUnreachableBlocks(f_);  // sites of functions that never return
-    std::vector<Versions> all;
-    for (auto& [value, list] : versions) all.push_back(std::move(list));
-    RepairSsa(f_, all, std::vector<bool>(f_.blocks.size(), true));
-  }
-
-  void Push(const Site& site) {
-    const std::vector<ValueId> args = f_.successors(site.call)[0].args;
-    f_.inst(f_.at_block(site.call).insts.back()).block = {};
-    f_.block(site.call).insts.pop_back();
-    ir::Builder b{f_, site.call, site.at};
-    ValueId base = FrameBase(b);
-    uint32_t offset = kFrameHead;
-    for (auto [value, loaded] : site.saved) {
-      offset = RoundUp(offset, SizeOf(value));
-      Put(b, InFrame(b, base, offset), value);
-      offset += SizeOf(value);
-    }
-    ValueId frame = InFrame(b, base, FrameBytes(site.caller));
-    ValueId end = InFrame(b, frame, FrameBytes(site.callee));
-    ValueId limit = Place(b, stack_, kStackBytes);
-    const BlockId fits = ir::AddBlock(f_, ""), overflow = ir::AddBlock(f_, "stack overflow");
-    b.CondBr(b.Icmp(ir::Compare::kUle, end, limit), {fits, {}}, {overflow, {}});
-    ir::Builder{f_, overflow, site.at}.Terminate(Opcode::kTrap);
-    ir::Builder in{f_, fits, site.at};
-    in.Store(Type::kI64, Space::kLocal, Place(in, pointer_, 0), {frame});
-    in.Store(Type::kI32, Space::kLocal, frame, {in.Const(Type::kI32, site.place)});
-    in.Br(bodies_.at(site.callee).entry, args);
-  }
-
-  void Pop(Site& site, std::map<ValueId, Versions>& versions) {
-    // In front of the loads of results.
-    const BlockId back = site.back, rest = SplitBlock(f_, back, 0, "");
-    f_.inst(f_.at_block(back).insts.back()).block = {};
-    f_.block(back).insts.pop_back();
-    ir::Builder b{f_, back, site.at};
-    ValueId size = b.Const(Type::kI64, FrameBytes(site.caller));
-    ValueId base = b.Binary(Opcode::kSub, Type::kI64, FrameBase(b), size);
-    b.Store(Type::kI64, Space::kLocal, Place(b, pointer_, 0), {base});
-    uint32_t offset = kFrameHead;
-    for (auto& [value, loaded] : site.saved) {
-      offset = RoundUp(offset, SizeOf(value));
-      loaded = Fetch(b, InFrame(b, base, offset), f_.type_of(value));
-      offset += SizeOf(value);
-      versions.try_emplace(value, Versions{value}).first->second.push_back(loaded);
-    }
-    b.Br(rest);
-  }
-
-  // Addresses of local variables are computed right where their symbols were.
-  void MoveSymbols() {
-    std::vector<bool> holds(f_.blocks.size()), moves(f_.insts.size());
-    for (ir::InstId id : symbols_) {
-      moves[id.index] = true;
-      holds[f_.at_inst(id).block.index] = true;
-    }
-    std::vector<ValueId> replaced(f_.values.size());
-    for (uint32_t n = 0; n < holds.size(); ++n) {
-      if (!holds[n]) continue;
-      const std::vector<ir::InstId> old = std::exchange(f_.block({n}).insts, {});
-      for (ir::InstId id : old) {
-        if (id.index >= moves.size() || !moves[id.index]) {
-          f_.block({n}).insts.push_back(id);
-          continue;
-        }
-        const ir::Inst inst = f_.at_inst(id);
-        const Body& body = bodies_.at(owner_[n]);
-        ir::Builder b{f_, {n}, inst.at};
-        const uint32_t offset = RoundUp(body.saved, 16) + body.variables[inst.attrs.index].offset;
-        replaced[inst.results[0].index] = InFrame(b, FrameBase(b), offset);
-        f_.inst(id).block = {};
-      }
-    }
-    ir::ReplaceUses(f_, replaced);
-  }
-
-  void Return(uint32_t function, ir::InstId id) {
-    const ir::Inst inst = f_.at_inst(id);
-    const BlockId block = inst.block;
-    f_.inst(id).block = {};
-    f_.block(block).insts.pop_back();
-    ir::Builder b{f_, block, inst.at};
-    for (uint32_t n = 0; n < inst.operands.size(); ++n) Put(b, Place(b, results_, 16 * n), inst.operands[n]);
-    ValueId site = b.Load(Type::kI32, Space::kLocal, FrameBase(b));
-    std::vector<ir::Edge> edges;
-    for (uint32_t number : bodies_.at(function).sites) edges.push_back({sites_[number].back, {}});
-    b.Terminate(Opcode::kSwitch, {site}, std::move(edges));
-  }
-
-  // The kernel's own frame is the first.
-  void Start(const ir::Position& at) {
-    const BlockId entry = ir::AddBlock(f_, "");
-    ir::Builder b{f_, entry, at};
-    b.Store(Type::kI64, Space::kLocal, Place(b, pointer_, 0), {b.Symbol(Space::kLocal, stack_)});
-    b.Br(f_.entry);
-    f_.entry = entry;
-  }
-
-  const ir::Module& module_;
   const CallGraph& calls_;
-  const std::vector<uint32_t> targets_;
-  std::set<ir::InstId> kept_;                            // indirect calls after the comparisons
-  std::vector<uint32_t> owner_;                          // by block: function whose body it is, kKernel
-  std::map<uint32_t, std::vector<uint32_t>> blocks_of_;  // the same by function
-  std::map<uint32_t, Body> bodies_;
+  std::set<ir::InstId> kept_;  // indirect calls after the comparisons
   std::vector<uint32_t> waiting_;
-  std::vector<Site> sites_;
-  std::vector<ir::InstId> symbols_;
 };
 
 }  // namespace

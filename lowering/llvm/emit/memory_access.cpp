@@ -2,6 +2,7 @@
 #include "lowering/llvm/emit/memory_access.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "analysis/lanes/residues.h"
 #include "lowering/llvm/emit/function_emitter.h"
@@ -109,7 +110,19 @@ Value MemoryAccess::LocalBaseOf(Value thread) {
 Value MemoryAccess::LocalBase() {
   if (callee_local_base_ != nullptr) return callee_local_base_;
   if (stack_locals_ != nullptr) return stack_locals_;
-  return LocalBaseOf(e_.step->thread);
+  auto* thread = llvm::dyn_cast<llvm::Instruction>(e_.step->thread);
+  if (e_.f.resumes != ir::Resumes::kLanes || e_.step->width != 1 || thread == nullptr)
+    return LocalBaseOf(e_.step->thread);
+  // Frames of calls are there: many accesses, so the address is computed once for each lane.
+  Value& base = thread_local_base_[thread];
+  if (base == nullptr) {
+    const llvm::IRBuilder<>::InsertPointGuard guard(e_.b);
+    llvm::BasicBlock& block = *thread->getParent();
+    const bool is_phi = llvm::isa<llvm::PHINode>(thread);
+    e_.b.SetInsertPoint(&block, is_phi ? block.getFirstInsertionPt() : std::next(thread->getIterator()));
+    base = LocalBaseOf(thread);
+  }
+  return base;
 }
 
 Value MemoryAccess::LocalSymbol(uint64_t offset) {

@@ -53,7 +53,8 @@ class MemoryAccess {
   std::vector<uint32_t> slot_row_;  // ~0: none
   llvm::Value* word_slot_distance_ = nullptr;
   llvm::AllocaInst* stack_locals_ = nullptr;
-  std::map<unsigned, llvm::AllocaInst*> lane_locals_;  // by width
+  std::map<unsigned, llvm::AllocaInst*> lane_locals_;             // by width
+  std::map<llvm::Instruction*, llvm::Value*> thread_local_base_;  // of a lane that runs on its own
   unsigned local_granule_ = 0;
   llvm::Value* callee_local_base_ = nullptr;
 };
