@@ -1,6 +1,8 @@
 #include "analysis/lanes/lane_region.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -145,35 +147,37 @@ class Builder {
         for (const EdgeRef edge : level.items[i].out) owners[KeyOf(edge)] = i;
       }
       std::vector<std::vector<EdgeRef>> came(level.items.size());
-      for (uint32_t i = 1; i < level.items.size(); ++i) {
-        std::vector<EdgeRef> edges = level.items[i].in;
-        for (auto from = LastBefore(i, edges, owners); from; from = LastBefore(*from, edges, owners)) {
-          const LaneRegion::Item& earlier = level.items[*from];
-          auto present = [&](EdgeRef edge) { return std::ranges::find(edges, edge) != edges.end(); };
-          if (earlier.ends || !std::ranges::all_of(earlier.out, present)) continue;
-          std::erase_if(
-              edges, [&](EdgeRef edge) { return std::ranges::find(earlier.out, edge) != earlier.out.end(); });
-          if (edges.empty())
-            level.items[i].same_as = earlier.same_as != LaneRegion::kNone ? earlier.same_as : *from;
-          edges.insert(edges.end(), came[*from].begin(), came[*from].end());
-        }
-        came[i] = std::move(edges);
-      }
+      for (uint32_t i = 1; i < level.items.size(); ++i) came[i] = FindSameLanes(level, i, owners, came);
     }
   }
 
   using Owners = std::unordered_map<uint64_t, uint32_t>;  // by edge, the item of a level that it leaves
   static uint64_t KeyOf(EdgeRef edge) { return uint64_t{edge.from.index} << 32 | edge.number; }
 
-  // The last item before this one that some of the edges leave.
-  static std::optional<uint32_t> LastBefore(uint32_t item, const std::vector<EdgeRef>& edges,
-                                            const Owners& owners) {
-    std::optional<uint32_t> last;
-    for (const EdgeRef edge : edges) {
+  // The edges over which the lanes of an item came.
+  static std::vector<EdgeRef> FindSameLanes(LaneRegion::Level& level, uint32_t item, const Owners& owners,
+                                            const std::vector<std::vector<EdgeRef>>& came) {
+    std::vector<EdgeRef> others;
+    std::map<uint32_t, std::vector<EdgeRef>, std::greater<>> leave;  // by item, the last one first
+    uint32_t before = item;
+    auto add = [&](EdgeRef edge) {
       const auto owner = owners.find(KeyOf(edge));
-      if (owner != owners.end() && owner->second < item) last = std::max(last.value_or(0), owner->second);
+      (owner != owners.end() && owner->second < before ? leave[owner->second] : others).push_back(edge);
+    };
+    std::ranges::for_each(level.items[item].in, add);
+    while (!leave.empty()) {
+      const auto last = leave.extract(leave.begin());
+      before = last.key();
+      const LaneRegion::Item& earlier = level.items[before];
+      if (earlier.ends || last.mapped().size() != earlier.out.size()) {
+        others.insert(others.end(), last.mapped().begin(), last.mapped().end());
+        continue;
+      }
+      if (leave.empty() && others.empty())
+        level.items[item].same_as = earlier.same_as != LaneRegion::kNone ? earlier.same_as : before;
+      std::ranges::for_each(came[before], add);
     }
-    return last;
+    return others;
   }
 
   // -- uses --

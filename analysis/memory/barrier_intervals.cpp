@@ -146,10 +146,10 @@ void BarrierIntervals::FindEnds(Interval& interval) const {
 }
 
 // All of an interval whose threads may part, else what leads to the barrier.
-void BarrierIntervals::AddBefore(const Interval& interval) {
+void BarrierIntervals::AddBefore(const Interval& interval, const std::vector<uint32_t>& all) {
   for (uint32_t end : interval.ends) {
     if (interval.apart) {
-      for (uint32_t s : interval.stretches) Unite(before_[end], stretches_[s].effects);
+      Unite(before_[end], all);
       continue;
     }
     std::vector<bool> leads(stretches_.size());
@@ -185,7 +185,7 @@ void BarrierIntervals::Solve() {
     for (uint32_t s : interval.stretches) Unite(all, stretches_[s].effects);
     SortUnique(all);
     for (uint32_t s : interval.stretches) Unite(around_[s], all);
-    AddBefore(interval);
+    AddBefore(interval, all);
     if (barrier != kNoNode) after_[barrier] = std::move(all);
     intervals.push_back(std::move(interval));
   };

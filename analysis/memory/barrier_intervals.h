@@ -66,7 +66,7 @@ class BarrierIntervals {
   void Solve();
   Interval From(uint32_t stretch) const;
   void FindEnds(Interval& interval) const;
-  void AddBefore(const Interval& interval);
+  void AddBefore(const Interval& interval, const std::vector<uint32_t>& all);  // its effects
 
   const ir::Function& f_;
   const MemoryEffects& effects_;

@@ -45,9 +45,8 @@ class Specialiser {
       if (f_.at_block(block).removed || f_.at_block(block).level == Level::kLane) continue;
       const ir::Inst& end = f_.terminator(block);
       if (end.op != Opcode::kForLanes || end.edges.size() != 2) continue;
-      const std::vector<BlockId> region = RegionFrom(end.edges[0].to);
-      const size_t size = SizeOf(region);
-      if (size > kMaxInstructions) continue;
+      const std::vector<BlockId> region = SmallRegionFrom(end.edges[0].to);
+      if (region.empty()) continue;
       const std::optional<Distance> distance = DistanceFinder(f_, region).Run();
       if (!distance) continue;
       Version(block, region, *distance);
@@ -56,19 +55,19 @@ class Specialiser {
   }
 
  private:
-  std::vector<BlockId> RegionFrom(BlockId entry) const {
+  // Nothing: it has too many instructions.
+  std::vector<BlockId> SmallRegionFrom(BlockId entry) const {
     std::vector<BlockId> blocks{entry};
+    size_t size = 0;
     for (size_t n = 0; n < blocks.size(); ++n) {
+      size += f_.at_block(blocks[n]).insts.size();
+      if (size > kMaxInstructions) return {};
       for (const ir::Edge& edge : f_.successors(blocks[n])) {
         if (std::ranges::find(blocks, edge.to) == blocks.end()) blocks.push_back(edge.to);
+        if (blocks.size() > kMaxInstructions) return {};
       }
     }
     return blocks;
-  }
-  size_t SizeOf(const std::vector<BlockId>& region) const {
-    size_t size = 0;
-    for (BlockId block : region) size += f_.at_block(block).insts.size();
-    return size;
   }
 
   // The value again, computed where a loop over the threads begins.

@@ -1,6 +1,10 @@
 // Terminators. The loops are in kernel/loops.cpp.
 #include <llvm/IR/Constants.h>
 
+#include <map>
+#include <utility>
+#include <vector>
+
 #include "lowering/llvm/emit/function_emitter.h"
 #include "runtime/abi/abi.h"
 
@@ -44,11 +48,18 @@ Status EmitCondBr(Site& s) {
 Status EmitSwitch(Site& s) {
   llvm::Value* index = s.Raw(0);
   if (index->getType()->isVectorTy()) return s.Broken("lanes may differ; an agree_index must come before");
-  size_t last = s.inst.edges.size() - 1;
-  llvm::SwitchInst* choice =
-      s.b.CreateSwitch(index, EdgeBlock(s, s.inst.edges[last]), static_cast<unsigned>(last));
-  for (size_t i = 0; i < last; ++i)
-    choice->addCase(s.b.getInt32(static_cast<uint32_t>(i)), EdgeBlock(s, s.inst.edges[i]));
+  // Edges that are the same share a block: a table of many entries often has few targets.
+  std::map<std::pair<ir::BlockId, std::vector<ir::ValueId>>, llvm::BasicBlock*> ways;
+  auto way = [&](const ir::Edge& edge) {
+    llvm::BasicBlock*& block = ways[{edge.to, edge.args}];
+    return block != nullptr ? block : block = EdgeBlock(s, edge);
+  };
+  const size_t last = s.inst.edges.size() - 1;
+  llvm::SwitchInst* choice = s.b.CreateSwitch(index, way(s.inst.edges[last]), static_cast<unsigned>(last));
+  for (size_t i = 0; i < last; ++i) {
+    llvm::BasicBlock* block = way(s.inst.edges[i]);
+    if (block != choice->getDefaultDest()) choice->addCase(s.b.getInt32(static_cast<uint32_t>(i)), block);
+  }
   return {};
 }
 

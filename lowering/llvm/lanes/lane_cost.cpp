@@ -105,23 +105,25 @@ class Costs {
     return !turns && r_.Contains(level, to) && ImpliesEqual(end.operands[0], number == 0, kMaxDepth);
   }
 
-  // Of the lanes that leave a block. Few leave a loop, and fewer stop.
-  double ShareOf(BlockId block, size_t number, uint32_t level) const {
+  bool Stays(const ir::Edge& edge, uint32_t level) const {
+    return !Faults(edge.to) && r_.Contains(level, edge.to) && !f_.successors(edge.to).empty();
+  }
+
+  // Of the lanes that leave a block, of whose edges so many stay. Few leave a loop, and fewer stop.
+  double ShareOf(BlockId block, size_t number, uint32_t level, size_t staying) const {
     const std::vector<ir::Edge>& edges = f_.terminator(block).edges;
     if (Faults(edges[number].to)) return 0;
     if (IsForEqualLanes(block, number, level)) return kEqual;
-    auto stays = [&](const ir::Edge& edge) {
-      return !Faults(edge.to) && r_.Contains(level, edge.to) && !f_.successors(edge.to).empty();
-    };
-    const auto staying = std::ranges::count_if(edges, stays);
     if (staying == 0 || edges.size() == 1) return 1;
-    return stays(edges[number]) ? (staying == 1 ? 1 : kTaken) : kLeave;
+    return Stays(edges[number], level) ? (staying == 1 ? 1 : kTaken) : kLeave;
   }
 
   void AddBlock(BlockId block, uint32_t level, const Frequency& here) {
-    const size_t edges = f_.terminator(block).edges.size();
-    for (uint32_t number = 0; number < edges; ++number)
-      over_[{block, number}] = here.lane * ShareOf(block, number, level);
+    const std::vector<ir::Edge>& edges = f_.terminator(block).edges;
+    const auto staying = static_cast<size_t>(
+        std::ranges::count_if(edges, [&](const ir::Edge& edge) { return Stays(edge, level); }));
+    for (uint32_t number = 0; number < edges.size(); ++number)
+      over_[{block, number}] = here.lane * ShareOf(block, number, level, staying);
     for (ir::InstId id : f_.at_block(block).insts) {
       const ir::Inst& inst = f_.at_inst(id);
       const double scalar = ScalarOf(inst), vector = VectorOf(inst, here);
