@@ -207,6 +207,7 @@ class Jam {
 }  // namespace
 
 llvm::PreservedAnalyses JamRows::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  if (function.getParent()->getNamedMetadata(kAtomicsMetadata) != nullptr)
     return llvm::PreservedAnalyses::all();
   auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
   const auto& target = analyses.getResult<llvm::TargetIRAnalysis>(function);
