@@ -43,14 +43,18 @@ TEST_CASE("compiling up to LLVM takes time in proportion to the text") {
 
 // In one long block the values are connected with each other, and many have as many uses as the block has
 // instructions: what walks over all of them for each takes sixteen times as long. So it is for compares of
-// one value, for loops in a row and for values that are live at once.
-TEST_CASE("code for long blocks, many branches and many loops does not take time with their square") {
+// one value, for loops in a row and within each other, for values that are live at once, for blocks with many
+// edges and for calls of one of many functions.
+TEST_CASE("code for long blocks, many branches, loops and targets does not take time with their square") {
   struct Case {
     const char* shape;
     uint32_t n;
   };
   for (const Case& each : {Case{"branches", 600}, Case{"straight_line", 1500}, Case{"live_at_once", 400},
-                           Case{"uniform_branches", 750}, Case{"loops", 40}, Case{"nested_loops", 60}}) {
+                           Case{"uniform_branches", 750}, Case{"loops", 200}, Case{"nested_loops", 200},
+                           Case{"values_around_loops", 400}, Case{"switch", 1000},
+                           Case{"switch_to_few", 5000}, Case{"shuffles", 200}, Case{"barriers", 100},
+                           Case{"indirect_targets", 250}, Case{"indirect_waiting_targets", 50}}) {
     const GrowthShape& shape = *std::ranges::find(GrowthShapes(), each.shape, &GrowthShape::name);
     const auto time_of_code = [&](uint32_t n) {
       const auto cost = MeasureCompile(shape.text(n), {});

@@ -26,6 +26,9 @@ struct CompileCost {
   double Total() const;
 };
 
+// As runtime/engine/module_options.h has it.
+inline constexpr size_t kScalarFrom = 120, kQuickFrom = 2000;
+
 struct CostOptions {
   bool code = true;  // also what LLVM does
   int optimisation = 3;

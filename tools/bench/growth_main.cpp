@@ -1,6 +1,7 @@
-// growth [--json] [--limit SECONDS] [--opt 0..3] [--no-code] [--first N] [SHAPE...]: times and memory of
-// compiling texts of n, 2n, 4n and 8n. growth --write DIR: the texts as files. growth --link KERNEL FILE...:
-// times of the first launch of a kernel of a program that is linked from these PTX files.
+// growth [--json] [--limit SECONDS] [--opt 0..3] [--no-code] [--quick] [--first N] [--sizes N] [SHAPE...]:
+// times and memory of compiling texts of n, 2n, 4n, 8n and so on. growth --write DIR: the texts as files.
+// growth --link KERNEL FILE...: times of the first launch of a kernel of a program that is linked from these
+// PTX files.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -24,13 +25,13 @@ namespace ptx2cpu::bench {
 
 namespace {
 
-constexpr size_t kSizes = 4;        // n, 2n, 4n, 8n
 constexpr double kWorthNaming = 5;  // milliseconds
 
 struct Options {
   bool json = false;
   uint32_t limit = 60;  // seconds of processor time per text
   uint32_t first = 0;   // 0: that of the shape
+  uint32_t sizes = 4;   // n, 2n, 4n, 8n
   CostOptions cost;
   std::string write_to;
   std::string kernel;              // --link
@@ -121,10 +122,10 @@ std::string Exponent(double before, double after) {
   return before < kWorthNaming / 4 ? "" : fmt::format("{:.2f}", std::log2(after / before));
 }
 
-void PrintRow(std::string_view name, const std::vector<double>& values) {
+void PrintRow(std::string_view name, const std::vector<double>& values, uint32_t sizes) {
   fmt::print("  {:<32}", name);
   for (double value : values) fmt::print("{:>11.1f}", value);
-  for (size_t n = values.size(); n < kSizes; ++n) fmt::print("{:>11}", "-");
+  for (size_t n = values.size(); n < sizes; ++n) fmt::print("{:>11}", "-");
   fmt::print("{:>8}\n", values.size() < 2 ? "" : Exponent(values[values.size() - 2], values.back()));
 }
 
@@ -137,9 +138,9 @@ std::vector<double> Column(const std::vector<Run>& runs, const Value& value) {
   return column;
 }
 
-void PrintTable(const GrowthShape& shape, uint32_t first, const std::vector<Run>& runs) {
+void PrintTable(const GrowthShape& shape, uint32_t first, uint32_t sizes, const std::vector<Run>& runs) {
   fmt::print("{}: {}\n  {:<32}", shape.name, shape.what, "ms");
-  for (size_t n = 0; n < kSizes; ++n) fmt::print("{:>11}", first << n);
+  for (size_t n = 0; n < sizes; ++n) fmt::print("{:>11}", first << n);
   fmt::print("{:>8}\n", "n^");
   const Run* last = nullptr;
   for (const Run& run : runs) {
@@ -148,13 +149,14 @@ void PrintTable(const GrowthShape& shape, uint32_t first, const std::vector<Run>
   if (last != nullptr) {
     for (const StageCost& stage : last->cost->stages) {
       if (stage.milliseconds < kWorthNaming) continue;
-      PrintRow(stage.stage, Column(runs, [&](const Run& run) { return Of(*run.cost, stage.stage); }));
+      PrintRow(stage.stage, Column(runs, [&](const Run& run) { return Of(*run.cost, stage.stage); }), sizes);
     }
-    PrintRow("all", Column(runs, [](const Run& run) { return run.cost->Total(); }));
-    PrintRow("(IR instructions)", Column(runs, [](const Run& r) { return double(r.cost->ir_instructions); }));
+    PrintRow("all", Column(runs, [](const Run& run) { return run.cost->Total(); }), sizes);
+    PrintRow("(IR instructions)", Column(runs, [](const Run& r) { return double(r.cost->ir_instructions); }),
+             sizes);
     PrintRow("(LLVM instructions)",
-             Column(runs, [](const Run& r) { return double(r.cost->llvm_instructions); }));
-    PrintRow("(MB)", Column(runs, [](const Run& run) { return run.megabytes; }));
+             Column(runs, [](const Run& r) { return double(r.cost->llvm_instructions); }), sizes);
+    PrintRow("(MB)", Column(runs, [](const Run& run) { return run.megabytes; }), sizes);
   }
   for (size_t n = 0; n < runs.size(); ++n) {
     if (!runs[n].failure.empty()) fmt::print("  {}: {}\n", first << n, runs[n].failure);
@@ -186,7 +188,7 @@ void WriteTexts(const Options& options) {
   std::filesystem::create_directories(options.write_to);
   for (const GrowthShape& shape : GrowthShapes()) {
     if (!Wanted(options, shape.name)) continue;
-    for (size_t n = 0; n < kSizes; ++n) {
+    for (size_t n = 0; n < options.sizes; ++n) {
       const uint32_t count = (options.first != 0 ? options.first : shape.first) << n;
       std::ofstream(fmt::format("{}/{}.{}.ptx", options.write_to, shape.name, count)) << shape.text(count);
     }
@@ -199,12 +201,12 @@ void MeasureAll(const Options& options) {
     if (!Wanted(options, shape.name)) continue;
     const uint32_t first = options.first != 0 ? options.first : shape.first;
     std::vector<Run> runs;
-    for (size_t n = 0; n < kSizes; ++n) {
+    for (size_t n = 0; n < options.sizes; ++n) {
       runs.push_back(Measure(shape.text(first << n), options));
       if (options.json) PrintJson(shape, first << n, runs.back(), std::exchange(is_first, false));
       if (!runs.back().cost) break;
     }
-    if (!options.json) PrintTable(shape, first, runs);
+    if (!options.json) PrintTable(shape, first, options.sizes, runs);
   }
   if (options.json) fmt::print("\n]\n");
 }
@@ -238,8 +240,8 @@ bool IsShape(std::string_view name) {
 bool ReadArguments(int count, char** arguments, Options& options) {
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
-    const bool takes_value =
-        argument == "--limit" || argument == "--first" || argument == "--opt" || argument == "--write";
+    const bool takes_value = argument == "--limit" || argument == "--first" || argument == "--sizes" ||
+                             argument == "--opt" || argument == "--write";
     if (argument == "--json") {
       options.json = true;
     } else if (argument == "--link") {
@@ -249,6 +251,9 @@ bool ReadArguments(int count, char** arguments, Options& options) {
       break;
     } else if (argument == "--no-code") {
       options.cost.code = false;
+    } else if (argument == "--quick") {
+      options.cost.quick_from = kQuickFrom;
+      options.cost.scalar_from = kScalarFrom;
     } else if (takes_value) {
       if (++i == count) return false;
       if (argument == "--write") {
@@ -259,6 +264,7 @@ bool ReadArguments(int count, char** arguments, Options& options) {
       if (!value) return false;
       if (argument == "--limit") options.limit = *value;
       if (argument == "--first") options.first = *value;
+      if (argument == "--sizes") options.sizes = *value;
       if (argument == "--opt") options.cost.optimisation = static_cast<int>(*value);
     } else if (IsShape(argument)) {
       options.shapes.emplace_back(argument);
@@ -276,9 +282,11 @@ bool ReadArguments(int count, char** arguments, Options& options) {
 int main(int count, char** arguments) {
   ptx2cpu::bench::Options options;
   if (!ptx2cpu::bench::ReadArguments(count, arguments, options)) {
-    fmt::print(stderr,
-               "usage: growth [--json] [--no-code] [--opt 0..3] [--limit SECONDS] [--first N] [--write DIR] "
-               "[SHAPE...]\n       growth [--no-code] [--opt 0..3] --link KERNEL FILE...\nshapes:\n");
+    fmt::print(
+        stderr,
+        "usage: growth [--json] [--no-code] [--quick] [--opt 0..3] [--limit SECONDS] [--first N] [--sizes N] "
+        "[--write DIR] [SHAPE...]\n       growth [--no-code] [--quick] [--opt 0..3] --link KERNEL "
+        "FILE...\nshapes:\n");
     for (const auto& shape : ptx2cpu::bench::GrowthShapes())
       fmt::print(stderr, "  {:<28}{}\n", shape.name, shape.what);
     return 2;

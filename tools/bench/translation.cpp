@@ -30,9 +30,6 @@ namespace ptx2cpu::bench {
 
 namespace {
 
-// As runtime/engine/module_options.h has it.
-constexpr size_t kScalarFrom = 120, kQuickFrom = 2000;
-
 struct Options {
   CostOptions cost = {.verify = false};
   std::string ptxas;

@@ -1,8 +1,11 @@
 // Calls: of functions with a body, of addresses, and of the CUDA device runtime's functions that PTX only
 // declares.
 #include <llvm/IR/Constants.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "ir/external_functions.h"
 #include "lowering/llvm/emit/warps.h"
@@ -198,19 +201,74 @@ Result<std::vector<CallTarget>> TargetsOf(Site& s, const std::vector<Value>& arg
   const ir::Module& module = s.e.m.ir;
   const std::vector<bool> possible = ir::IndirectTargets(module);
   std::vector<CallTarget> targets;
+  std::map<uint64_t, llvm::Function*> known;
   for (uint32_t i = 0; i < possible.size(); ++i) {
     const ir::Function* body = DefinitionOf(module, module.functions[i]);
     if (!possible[i] || body == nullptr || body->is_kernel) continue;
     llvm::Function* function = TRY(s.e.m.Callee(i));
     const uint64_t identity = ir::FunctionIdentity(module.functions[i].name);
     if (!Fits(s, arguments, function->getFunctionType())) continue;
-    for (const CallTarget& other : targets) {
-      if (other.identity == identity && other.function != function)
-        return s.Broken("two functions have one identity");
+    if (!known.try_emplace(identity, function).second) {
+      if (known[identity] != function) return s.Broken("two functions have one identity");
+      continue;
     }
     targets.push_back({identity, function});
   }
   return targets;
+}
+
+// From so many on, calls do not each compare with all of them.
+constexpr size_t kManyTargets = 64;
+
+// The function that returns the address of a target by its identity, null for others: one for all calls of a
+// type.
+llvm::Function* Finder(Site& s, const std::vector<CallTarget>& targets) {
+  llvm::Module& module = *s.e.m.module;
+  std::string name = "ptx2cpu.target.";
+  llvm::raw_string_ostream(name) << *targets[0].function->getFunctionType();
+  if (llvm::Function* made = module.getFunction(name)) return made;
+  auto* type = llvm::FunctionType::get(s.b.getPtrTy(), {s.b.getInt64Ty()}, false);
+  llvm::Function* finder = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
+  finder->addFnAttr(llvm::Attribute::NoInline);
+  finder->addFnAttr(llvm::Attribute::NoUnwind);
+  finder->setDoesNotAccessMemory();
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.getContext(), "", finder));
+  auto* none = llvm::BasicBlock::Create(module.getContext(), "none", finder);
+  llvm::SwitchInst* choice = b.CreateSwitch(finder->getArg(0), none, static_cast<unsigned>(targets.size()));
+  for (const CallTarget& target : targets) {
+    auto* found = llvm::BasicBlock::Create(module.getContext(), "found", finder);
+    choice->addCase(b.getInt64(target.identity), found);
+    b.SetInsertPoint(found);
+    b.CreateRet(target.function);
+  }
+  b.SetInsertPoint(none);
+  b.CreateRet(llvm::ConstantPointerNull::get(b.getPtrTy()));
+  return finder;
+}
+
+void NoFunction(Site& s) {
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_fault"), {s.e.body.Block(), s.b.getInt32(PTX2CPU_FAULT_BAD_FUNCTION),
+                                                  s.e.step->thread, s.b.getInt32(s.inst.at.ptx_line)});
+  s.b.CreateUnreachable();
+}
+
+// All targets have one type.
+void CallOneOfMany(Site& s, std::vector<Value> arguments, const std::vector<CallTarget>& targets,
+                   Value identity) {
+  llvm::FunctionType* type = targets[0].function->getFunctionType();
+  Value target = s.b.CreateCall(Finder(s, targets), {identity});
+  llvm::BasicBlock *none = s.e.body.NewBlock("no_function"), *some = s.e.body.NewBlock("call");
+  s.b.CreateCondBr(s.b.CreateIsNull(target), none, some);
+  s.b.SetInsertPoint(none);
+  NoFunction(s);
+  s.b.SetInsertPoint(some);
+  for (unsigned i = 0; i < arguments.size(); ++i)
+    arguments[i] = s.b.CreateBitCast(arguments[i], type->getParamType(i));
+  Value call = s.b.CreateCall(type, target, arguments);
+  for (size_t i = 0; i < s.inst.results.size(); ++i) {
+    Value one = call->getType()->isStructTy() ? s.b.CreateExtractValue(call, static_cast<unsigned>(i)) : call;
+    s.Return(s.b.CreateBitCast(one, s.e.m.TypeOf(s.e.TypeOf(s.inst.results[i]))), i);
+  }
 }
 
 }  // namespace
@@ -220,6 +278,13 @@ Status EmitCallIndirect(Site& s) {
   const std::vector<Value> arguments = Arguments(s, 1);
   const std::vector<CallTarget> targets = TRY(TargetsOf(s, arguments));
   Value identity = s.b.CreateAlignedLoad(s.e.I(64), PointerTo(s, 0), llvm::Align(1));
+  const bool is_one_type = std::ranges::all_of(targets, [&](const CallTarget& target) {
+    return target.function->getFunctionType() == targets[0].function->getFunctionType();
+  });
+  if (targets.size() >= kManyTargets && is_one_type) {
+    CallOneOfMany(s, arguments, targets, identity);
+    return {};
+  }
   llvm::BasicBlock *none = s.e.body.NewBlock("no_function"), *after = s.e.body.NewBlock("called");
   llvm::SwitchInst* choice = s.b.CreateSwitch(identity, none, static_cast<unsigned>(targets.size()));
   std::vector<llvm::PHINode*> results;
@@ -242,9 +307,7 @@ Status EmitCallIndirect(Site& s) {
     s.b.CreateBr(after);
   }
   s.b.SetInsertPoint(none);
-  s.b.CreateCall(s.e.m.Service("ptx2cpu_fault"), {s.e.body.Block(), s.b.getInt32(PTX2CPU_FAULT_BAD_FUNCTION),
-                                                  s.e.step->thread, s.b.getInt32(s.inst.at.ptx_line)});
-  s.b.CreateUnreachable();
+  NoFunction(s);
   s.b.SetInsertPoint(after);
   for (size_t i = 0; i < results.size(); ++i) {
     // A call that no function of the program fits never returns.

@@ -112,13 +112,14 @@ Result<KernelImage> Jit::Compile(const ir::Module& module, std::string_view name
   EmittedKernel emitted = TRY(Emit(context, module, emit));
   const unsigned size = emitted.module->getInstructionCount();
   const bool quick = may_be_quick && size >= options.quick_from;
-  const int passes = quick ? 1 : level, generation = quick && size >= kLarge ? 0 : passes;
+  const int passes = quick ? 1 : level;
   // A flat kernel has one version for all shapes.
   const bool has_versions = !kernel->is_flat || !emitted.layout.functions.empty();
   if (may_be_quick && !quick && has_versions)
     emitted = TRY(Emit(context, module, EmitOptionsFor(kernel->name, options.alignment)));
   times.instructions = emitted.module->getInstructionCount();
   times.emit = lap();
+  const int generation = GenerationLevel(quick && size >= kLarge ? 0 : passes, *emitted.module);
   const auto machine = TRY(BorrowTargetMachine(options_.target, generation));
   Optimize(*emitted.module, *machine, passes, options.stop);
   times.optimise = lap();
@@ -158,7 +159,8 @@ Result<std::string> Jit::Explain(const ir::Module& module, std::string_view kern
   llvm::LLVMContext context;
   EmittedKernel emitted = TRY(Emit(context, module, EmitOptionsFor(kernel)));
   if (stage == Stage::kLlvm) return Text(*emitted.module);
-  const auto machine = TRY(BorrowTargetMachine(options_.target, options_.optimisation));
+  const auto machine =
+      TRY(BorrowTargetMachine(options_.target, GenerationLevel(options_.optimisation, *emitted.module)));
   Optimize(*emitted.module, *machine, options_.optimisation);
   if (stage == Stage::kOptimized) return Text(*emitted.module);
   return GenerateCode(*emitted.module, *machine, llvm::CodeGenFileType::AssemblyFile);

@@ -1,8 +1,10 @@
 #include "lowering/llvm/output/long_blocks.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
@@ -12,6 +14,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace ptx2cpu::lowering {
 
@@ -19,6 +23,8 @@ namespace {
 
 // Instructions. At half a thousand what grows with the square costs less than what does not.
 constexpr size_t kMaxBlock = 512;
+// From which on a block is divided before it is optimised, too.
+constexpr size_t kHugeBlock = 8000;
 // Within so many more, behind a store: a statement ends there, few values are alive.
 constexpr size_t kSearch = 64;
 // As which LLVM writes one filling or copying of memory; of more it makes a call.
@@ -31,6 +37,17 @@ constexpr unsigned kManyUses = 128;
 constexpr size_t kMaxVectorised = 2000;
 // Uses that CodeGenPrepare visits, for each instruction of the module.
 constexpr uint64_t kMaxVisits = 32;
+// Of a function: CodeGenPrepare begins at the first one again when it has changed the graph, which it often
+// does in steps of resumable kernels (block, warp, entry).
+constexpr size_t kMaxBlocks = 6000, kMaxBlocksOfStep = 1500, kArgumentsOfStep = 3;
+// Pairs of edges of one block that placing blocks compares, for each instruction of the module.
+constexpr uint64_t kMaxPairs = 256;
+// Of a block, beyond which better code is too slow to make: each value has a register for each edge.
+constexpr size_t kMaxEdges = 4096;
+// Of a nest, beyond which what is done for each loop, with all that it contains, takes longer than the rest.
+constexpr size_t kMaxDepth = 48;
+// Of a function, beyond which what looks for the conditions ahead of a loop, one loop after the other, does.
+constexpr size_t kMaxLoops = 512;
 
 class SplitLongBlocks final : public llvm::FunctionPass {
  public:
@@ -174,22 +191,81 @@ class SplitLongBlocks final : public llvm::FunctionPass {
 };
 char SplitLongBlocks::id = 0;
 
+// Which natural loop is within which; LLVM's own analysis also lists the blocks of each, which takes memory
+// with the square of the depth. From the inside out, the blocks of a loop become one with its header.
+class LoopNest {
+ public:
+  explicit LoopNest(llvm::Function& function) : dominators_(function) {
+    for (const llvm::DomTreeNode* node : llvm::post_order(dominators_.getRootNode())) Add(node->getBlock());
+  }
+
+  LoopNumbers Numbers() const {
+    LoopNumbers numbers{.loops = parents_.size()};
+    std::vector<size_t> depths(parents_.size(), 1);
+    for (size_t n = depths.size(); n-- > 0;) {  // loops follow those within them
+      if (parents_[n] != kNone) depths[n] += depths[parents_[n]];
+      numbers.depth = std::max(numbers.depth, depths[n]);
+    }
+    return numbers;
+  }
+
+ private:
+  static constexpr size_t kNone = ~size_t{0};
+
+  void Add(llvm::BasicBlock* header) {
+    llvm::SmallVector<llvm::BasicBlock*> work;
+    for (llvm::BasicBlock* from : llvm::predecessors(header)) {
+      if (dominators_.isReachableFromEntry(from) && dominators_.dominates(header, from)) work.push_back(from);
+    }
+    if (work.empty()) return;
+    const size_t loop = parents_.size();
+    parents_.push_back(kNone);
+    while (!work.empty()) {
+      llvm::BasicBlock* block = Outermost(work.pop_back_val());
+      if (block == header) continue;
+      if (const auto inner = loops_.find(block); inner != loops_.end()) parents_[inner->second] = loop;
+      within_[block] = header;
+      for (llvm::BasicBlock* from : llvm::predecessors(block)) {
+        if (dominators_.isReachableFromEntry(from)) work.push_back(from);
+      }
+    }
+    loops_[header] = loop;
+  }
+
+  // The header of the outermost loop found so far around a block.
+  llvm::BasicBlock* Outermost(llvm::BasicBlock* block) {
+    llvm::BasicBlock* top = block;
+    for (auto at = within_.find(top); at != within_.end(); at = within_.find(top)) top = at->second;
+    while (block != top) block = std::exchange(within_[block], top);
+    return top;
+  }
+
+  llvm::DominatorTree dominators_;
+  llvm::DenseMap<llvm::BasicBlock*, llvm::BasicBlock*> within_;
+  llvm::DenseMap<llvm::BasicBlock*, size_t> loops_;  // by header
+  std::vector<size_t> parents_;
+};
+
 }  // namespace
 
 llvm::FunctionPass* CreateSplitLongBlocks(const llvm::TargetMachine& machine) {
   return new SplitLongBlocks(machine);
 }
 
-size_t DepthOfLoops(llvm::Module& module) {
-  size_t depth = 0;
+bool LoopNumbers::AreDeep() const { return depth > kMaxDepth; }
+bool LoopNumbers::AreMany() const { return loops > kMaxLoops; }
+
+LoopNumbers NumbersOfLoops(llvm::Function& function) { return LoopNest(function).Numbers(); }
+
+LoopNumbers NumbersOfLoops(llvm::Module& module) {
+  LoopNumbers most;
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
-    const llvm::DominatorTree dominators(function);
-    const llvm::LoopInfo loops(dominators);
-    for (const llvm::Loop* loop : loops.getLoopsInPreorder())
-      depth = std::max<size_t>(depth, loop->getLoopDepth());
+    const LoopNumbers numbers = NumbersOfLoops(function);
+    most.loops = std::max(most.loops, numbers.loops);
+    most.depth = std::max(most.depth, numbers.depth);
   }
-  return depth;
+  return most;
 }
 
 llvm::PreservedAnalyses KeepLargeLoops::run(llvm::Function& function,
@@ -203,7 +279,27 @@ llvm::PreservedAnalyses KeepLargeLoops::run(llvm::Function& function,
   return llvm::PreservedAnalyses::all();
 }
 
+llvm::PreservedAnalyses DivideHugeBlocks::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+  llvm::SmallVector<llvm::BasicBlock*> huge;
+  for (llvm::BasicBlock& block : function) {
+    if (block.size() > kHugeBlock) huge.push_back(&block);
+  }
+  for (llvm::BasicBlock* block : huge) {
+    size_t number = 0;
+    for (auto at = block->getFirstInsertionPt(); at != block->end(); ++at) {
+      if (llvm::isa<llvm::AllocaInst>(*at) || ++number % kMaxBlock != 0) continue;
+      block = block->splitBasicBlock(at, "part");
+      at = block->begin();
+    }
+  }
+  return huge.empty() ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
+}
+
 bool PreparesSlowly(const llvm::Module& module) {
+  const auto is_long = [](const llvm::Function& f) {
+    return f.size() > (f.arg_size() == kArgumentsOfStep ? kMaxBlocksOfStep : kMaxBlocks);
+  };
+  if (std::ranges::any_of(module, is_long)) return true;
   uint64_t visits = 0, instructions = 0;
   llvm::DenseMap<const llvm::Value*, unsigned> uses;
   for (const llvm::Function& function : module) {
@@ -220,6 +316,26 @@ bool PreparesSlowly(const llvm::Module& module) {
     }
   }
   return visits > kMaxVisits * instructions;
+}
+
+bool HasHugeTable(const llvm::Module& module) {
+  return std::ranges::any_of(module, [](const llvm::Function& function) {
+    return std::ranges::any_of(function, [](const llvm::BasicBlock& block) {
+      return llvm::succ_size(&block) > kMaxEdges || llvm::pred_size(&block) > kMaxEdges;
+    });
+  });
+}
+
+bool PlacesSlowly(const llvm::Module& module) {
+  uint64_t pairs = 0, instructions = 0;
+  for (const llvm::Function& function : module) {
+    for (const llvm::BasicBlock& block : function) {
+      const uint64_t before = llvm::pred_size(&block), after = llvm::succ_size(&block);
+      pairs += before * before + after * after;
+      instructions += block.size();
+    }
+  }
+  return pairs > kMaxPairs * instructions;
 }
 
 }  // namespace ptx2cpu::lowering

@@ -9,12 +9,26 @@
 
 namespace ptx2cpu::lowering {
 
-// Loops of the module's deepest nest.
-size_t DepthOfLoops(llvm::Module& module);
+// Of the function of a module that has most of each.
+struct LoopNumbers {
+  size_t loops = 0;
+  size_t depth = 0;  // of the deepest nest
+  bool AreDeep() const;
+  bool AreMany() const;
+};
+LoopNumbers NumbersOfLoops(llvm::Module& module);
+LoopNumbers NumbersOfLoops(llvm::Function& function);  // it has a body
 
 // In front of the loop vectoriser, whose model of cost walks over all instructions of a body for each of
 // them: loops with large bodies are left as they are.
 class KeepLargeLoops : public llvm::PassInfoMixin<KeepLargeLoops> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
+
+// In front of the passes that make values of variables, which look for a variable's first access in a block
+// from its start on, for each variable: divides blocks of thousands of instructions, which are merged again.
+class DivideHugeBlocks : public llvm::PassInfoMixin<DivideHugeBlocks> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
@@ -26,7 +40,14 @@ class KeepLargeLoops : public llvm::PassInfoMixin<KeepLargeLoops> {
 llvm::FunctionPass* CreateSplitLongBlocks(const llvm::TargetMachine& machine);
 
 // Whether LLVM's CodeGenPrepare would take time with the square of the module: for each unsigned compare it
-// walks over the uses of the compared value.
+// walks over the uses of the compared value, and for each change of the graph over the blocks.
 bool PreparesSlowly(const llvm::Module& module);
+
+// Whether a block has so many edges that register allocation would take time with their square.
+bool HasHugeTable(const llvm::Module& module);
+
+// Whether placing blocks would take time with the square of the module: each of a block's edges is compared
+// with the others.
+bool PlacesSlowly(const llvm::Module& module);
 
 }  // namespace ptx2cpu::lowering

@@ -228,7 +228,8 @@ Result<std::string> CompileFile(std::span<const ir::Module* const> kernels, File
   ObjectBuilder builder(context, options);
   for (const ir::Module* kernel : kernels) TRY_STATUS(builder.Add(*kernel));
   llvm::Module& module = *TRY(builder.Finish());
-  auto machine = TRY(CreateTargetMachine(options.target, options.optimisation, false));
+  const int generation = GenerationLevel(options.optimisation, module);
+  auto machine = TRY(CreateTargetMachine(options.target, generation, false));
   Optimize(module, *machine, options.optimisation);
   if (kind == FileKind::kLlvm) {
     std::string text;

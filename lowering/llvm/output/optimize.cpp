@@ -19,6 +19,7 @@
 #include "lowering/llvm/output/join_stores.h"
 #include "lowering/llvm/output/known_masks.h"
 #include "lowering/llvm/output/long_blocks.h"
+#include "lowering/llvm/output/long_functions.h"
 #include "lowering/llvm/output/mask_words.h"
 #include "lowering/llvm/output/rare_blocks.h"
 #include "lowering/llvm/output/register_pressure.h"
@@ -34,18 +35,21 @@ namespace {
 // makes of long ones is only more code.
 constexpr std::string_view kInline = "always-inline";
 
-// Level 1: what a kernel runs as while better code is compiled.
+// Level 1: what a kernel runs as while better code is compiled. Also what a block with thousands of edges
+// gets.
 constexpr std::string_view kQuick =
     "always-inline,"
     "function<eager-inv>("
-    "  sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<max-iterations=1;no-verify-fixpoint>,"
+    "  "
+    "divide-huge-blocks,sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<max-iterations=1;no-"
+    "verify-fixpoint>,"
     "  loop-mssa(licm),early-cse<memssa>,adce"
     "),globaldce";
 
 constexpr std::string_view kFull =
     "always-inline,"
     "cgscc(inline,function<eager-inv>("
-    "  sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "  divide-huge-blocks,sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "  jump-threading,simplifycfg,"
     "  loop-mssa(loop-instsimplify,loop-simplifycfg,loop-rotate,licm),"
     "  simplifycfg,instcombine<no-verify-fixpoint>,"
@@ -60,25 +64,29 @@ constexpr std::string_view kFull =
     "  join-stores,loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs"
     "),globaldce";
 
-// Where loops are nested so deeply that what is done for each of them, with all that it contains, takes
-// longer than the rest.
+// Ahead of cutting functions: so that few variables are in memory, and that blocks lie between loops.
+constexpr std::string_view kShort =
+    "always-inline,function<eager-inv>(divide-huge-blocks,sroa<modify-cfg>,simplifycfg,loop-simplify)";
+
+// Where loops are nested so deeply that what is done for each of them, with all that it contains, does.
 constexpr std::string_view kDeep =
     "always-inline,"
     "function<eager-inv>("
-    "  sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<max-iterations=1;no-verify-fixpoint>,"
+    "  "
+    "divide-huge-blocks,sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<max-iterations=1;no-"
+    "verify-fixpoint>,"
     "  gvn,early-cse<memssa>,simplifycfg,adce"
     "),globaldce";
-constexpr size_t kMaxDepth = 48;
 
-std::string PipelineOf(int level, llvm::Module& module) {
-  if (level <= 0) return std::string(kInline);
-  std::string text(DepthOfLoops(module) > kMaxDepth ? kDeep : level == 1 ? kQuick : kFull);
-  std::erase(text, ' ');
-  return text;
+std::string_view PipelineOf(int level, const llvm::Module& module, const LoopNumbers& numbers) {
+  if (level <= 0) return kInline;
+  return numbers.AreDeep() ? kDeep : level == 1 || HasHugeTable(module) ? kQuick : kFull;
 }
 
 bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
-  if (name == "keep-large-loops") {
+  if (name == "divide-huge-blocks") {
+    passes.addPass(DivideHugeBlocks());
+  } else if (name == "keep-large-loops") {
     passes.addPass(KeepLargeLoops());
   } else if (name == "keep-long-loops") {
     passes.addPass(KeepLongLoops());
@@ -130,7 +138,7 @@ constexpr unsigned kLong = 8000;
 // whether to go on, and whether to leave out what would take too long. X86's domain reassignment, which keeps
 // words of bits in mask registers, walks for each value over all that are connected with it, which in a long
 // function was more than half of the time of code generation. For CodeGenPrepare see PreparesSlowly, for the
-// scheduler SharesManyOperands.
+// scheduler SharesManyOperands, for the places of blocks PlacesSlowly.
 class PassGate final : public llvm::OptPassGate {
  public:
   PassGate(llvm::Module& module, llvm::TargetMachine& machine, const std::atomic<bool>* stop)
@@ -140,7 +148,8 @@ class PassGate final : public llvm::OptPassGate {
         is_long_(std::ranges::any_of(
             module, [](const llvm::Function& function) { return function.getInstructionCount() >= kLong; })),
         prepares_slowly_(PreparesSlowly(module)),
-        keeps_order_(SharesManyOperands(module, machine)) {
+        keeps_order_(SharesManyOperands(module, machine)),
+        places_slowly_(PlacesSlowly(module)) {
     context_.setOptPassGate(*this);
   }
   ~PassGate() override { context_.setOptPassGate(before_); }
@@ -150,22 +159,27 @@ class PassGate final : public llvm::OptPassGate {
   bool isEnabled() const override {
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed))
       throw InternalError("stopped generating code");
-    return is_long_ || prepares_slowly_ || keeps_order_;
+    return is_long_ || prepares_slowly_ || keeps_order_ || places_slowly_;
   }
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override {
     return !(is_long_ && pass == "X86 Domain Reassignment Pass") &&
            !(prepares_slowly_ && pass == "CodeGen Prepare") &&
-           !(keeps_order_ && pass == "Machine Instruction Scheduler");
+           !(keeps_order_ && pass == "Machine Instruction Scheduler") &&
+           !(places_slowly_ && pass == "Branch Probability Basic Block Placement");
   }
 
  private:
   llvm::LLVMContext& context_;
   llvm::OptPassGate& before_;
   const std::atomic<bool>* const stop_;
-  const bool is_long_, prepares_slowly_, keeps_order_;
+  const bool is_long_, prepares_slowly_, keeps_order_, places_slowly_;
 };
 
 }  // namespace
+
+int GenerationLevel(int level, llvm::Module& module) {
+  return level > 0 && (NumbersOfLoops(module).AreDeep() || HasHugeTable(module)) ? 0 : level;
+}
 
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, const std::atomic<bool>* stop) {
   llvm::PassInstrumentationCallbacks callbacks;
@@ -186,10 +200,22 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, con
   builder.registerPipelineParsingCallback(
       [](llvm::StringRef name, llvm::FunctionPassManager& passes,
          llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) { return AddOwnPass(name, passes); });
-  const std::string text = PipelineOf(level, module);
+  auto add = [&builder](llvm::ModulePassManager& passes, std::string_view pipeline) {
+    std::string text(pipeline);
+    std::erase(text, ' ');
+    llvm::Error error = builder.parsePassPipeline(passes, text);
+    CHECK(!error, "LLVM does not know its own passes: " + llvm::toString(std::move(error)));
+  };
+  const LoopNumbers numbers = NumbersOfLoops(module);
+  if (level > 0 && numbers.AreMany() && !numbers.AreDeep()) {
+    llvm::ModulePassManager first;
+    add(first, kShort);
+    first.run(module, modules);
+    SplitLongFunctions(module);
+    modules.clear();
+  }
   llvm::ModulePassManager passes;
-  llvm::Error error = builder.parsePassPipeline(passes, text);
-  CHECK(!error, "LLVM does not know its own passes: " + llvm::toString(std::move(error)));
+  add(passes, PipelineOf(level, module, numbers));
   if (const unsigned lanes = LanesOfMaskWords(machine); level > 1 && lanes != 0)
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepMasksAsWords(lanes)));
   passes.run(module, modules);

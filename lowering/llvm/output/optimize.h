@@ -11,6 +11,9 @@
 
 namespace ptx2cpu::lowering {
 
+// The level of the target machine that generates code for a module which is to be optimised at `level`: less
+// where the better code would take time with the square of the depth of loops, or of a block's edges.
+int GenerationLevel(int level, llvm::Module& module);
 // level: 0..3; 2 and 3 have the same passes, and code generation differs. Once `stop` is set, passes that may
 // be left out are; then the module is of no use but valid.
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine, int level,

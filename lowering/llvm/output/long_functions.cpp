@@ -1,0 +1,146 @@
+#include "lowering/llvm/output/long_functions.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/Transforms/Utils/CodeExtractor.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lowering/llvm/output/long_blocks.h"
+
+namespace ptx2cpu::lowering {
+
+namespace {
+
+constexpr size_t kLoopsOfPiece = 64;
+
+// A piece is what one block dominates and another, which that one dominates and which is in the same loop,
+// does not: control enters it at one place. It is left where the code leaves it: into the next piece, back to
+// a loop's head, out of the loop. Pieces are looked for along paths of the dominator tree, from each block to
+// that of its children which has most loops below it.
+class Splitter {
+ public:
+  explicit Splitter(llvm::Function& function)
+      : function_(function), dominators_(function), loops_(dominators_) {
+    for (const llvm::DomTreeNode* node :
+         llvm::post_order<const llvm::DomTreeNode*>(dominators_.getRootNode())) {
+      size_t below = loops_.isLoopHeader(node->getBlock()) ? 1 : 0;
+      for (const llvm::DomTreeNode* child : node->children()) below += below_.lookup(child);
+      below_[node] = below;
+    }
+  }
+
+  void Run() {
+    starts_.push_back(dominators_.getRootNode());
+    while (!starts_.empty()) FollowPath(starts_.pop_back_val());
+    if (pieces_.empty()) return;
+    const llvm::CodeExtractorAnalysisCache cache(function_);
+    for (const std::vector<llvm::BasicBlock*>& piece : pieces_) {
+      llvm::CodeExtractor extractor(piece, nullptr, false, nullptr, nullptr, nullptr, false, false, nullptr,
+                                    "piece");
+      if (!extractor.isEligible()) continue;
+      llvm::Function* made = extractor.extractCodeRegion(cache);
+      if (made != nullptr) made->addFnAttr(llvm::Attribute::NoInline);
+    }
+  }
+
+ private:
+  using Node = const llvm::DomTreeNode*;
+
+  void FollowPath(Node start) {
+    path_.clear();
+    for (Node node = start; node != nullptr;) {
+      path_.push_back(node);
+      Node next = nullptr;
+      for (Node child : node->children()) {
+        if (next == nullptr || below_.lookup(child) > below_.lookup(next)) next = child;
+      }
+      for (Node child : node->children()) {
+        if (child != next && below_.lookup(child) > kLoopsOfPiece) starts_.push_back(child);
+      }
+      node = next;
+    }
+    Cut(0, path_.size());
+  }
+
+  // Loops between two places of the path.
+  size_t LoopsBetween(size_t from, size_t to) const {
+    return below_.lookup(path_[from]) - (to < path_.size() ? below_.lookup(path_[to]) : 0);
+  }
+
+  const llvm::Loop* LoopAt(size_t place) const { return loops_.getLoopFor(path_[place]->getBlock()); }
+  bool MayBegin(size_t place) const {
+    llvm::BasicBlock* block = path_[place]->getBlock();
+    return block != &function_.getEntryBlock() && !loops_.isLoopHeader(block);
+  }
+
+  // At the outermost level of this part of the path; where too many loops are between two places of it, also
+  // in between.
+  void Cut(size_t from, size_t to) {
+    const llvm::Loop* outer = LoopAt(from);
+    for (size_t n = from; n < to; ++n) {
+      const llvm::Loop* loop = LoopAt(n);
+      if (outer != nullptr && (loop == nullptr || loop->getLoopDepth() < outer->getLoopDepth())) outer = loop;
+    }
+    std::optional<size_t> begin;  // of the piece
+    size_t before = from;         // the last place of that level, or where the part begins
+    for (size_t n = from; n < to; ++n) {
+      if (LoopAt(n) != outer) continue;
+      CutBetween(before, n, begin);
+      if (!begin && MayBegin(n)) begin = n;
+      before = n;
+    }
+    if (before + 1 < to && LoopsBetween(before, to) > kLoopsOfPiece) Cut(before + 1, to);
+  }
+
+  // Two places of one level that follow each other; the piece may end at either.
+  void CutBetween(size_t place, size_t next, std::optional<size_t>& begin) {
+    if (place == next) return;
+    if (LoopsBetween(place, next) > kLoopsOfPiece) {
+      if (begin && *begin != place) Add(*begin, place);
+      begin.reset();
+      if (place + 1 < next) Cut(place + 1, next);
+    } else if (begin && LoopsBetween(*begin, next) >= kLoopsOfPiece) {
+      Add(*begin, next);
+      begin.reset();
+    }
+  }
+
+  void Add(size_t from, size_t to) {
+    if (LoopsBetween(from, to) <= kLoopsOfPiece / 2) return;
+    std::vector<llvm::BasicBlock*> blocks;
+    llvm::SmallVector<Node> open{path_[from]};
+    while (!open.empty()) {
+      const Node node = open.pop_back_val();
+      blocks.push_back(node->getBlock());
+      for (Node child : node->children()) {
+        if (child != path_[to]) open.push_back(child);
+      }
+    }
+    pieces_.push_back(std::move(blocks));
+  }
+
+  llvm::Function& function_;
+  const llvm::DominatorTree dominators_;
+  const llvm::LoopInfo loops_;
+  llvm::DenseMap<Node, size_t> below_;  // loops whose headers it dominates
+  llvm::SmallVector<Node> starts_;
+  std::vector<Node> path_;
+  std::vector<std::vector<llvm::BasicBlock*>> pieces_;  // each with the block that begins it first
+};
+
+}  // namespace
+
+void SplitLongFunctions(llvm::Module& module) {
+  std::vector<llvm::Function*> functions;
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration() && NumbersOfLoops(function).AreMany()) functions.push_back(&function);
+  }
+  for (llvm::Function* function : functions) Splitter(*function).Run();
+}
+
+}  // namespace ptx2cpu::lowering
