@@ -49,6 +49,8 @@ std::string Escaped(std::string_view text) {
 
 namespace {
 
+constexpr size_t kMaxSections = 64;  // kernels with details of their own
+
 constexpr std::string_view kHead = R"(<!DOCTYPE html>
 <html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head><meta charset="utf-8"/><title>ptx2cpu profile</title>
 <style>
@@ -116,9 +118,11 @@ class Page {
         "<th class=\"n\">of the roofline</th></tr>\n");
     for (size_t n = 0; n < std::min(kMaxRows, r_.kernels.size()); ++n) {
       const KernelReport& k = r_.kernels[n];
-      Put("<tr><td><a href=\"#k{}\">{}</a></td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{} "
+      const std::string name = Escaped(Short(k.plain_name));
+      Put("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{} "
           "{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td>",
-          n, Escaped(Short(k.plain_name)), k.launches, Digits(k.milliseconds), Bar(k.share), Percent(k.share),
+          n < kMaxSections ? fmt::format("<a href=\"#k{}\">{}</a>", n, name) : name, k.launches,
+          Digits(k.milliseconds), Bar(k.share), Percent(k.share),
           Digits(1e3 * k.milliseconds / static_cast<double>(k.launches)), k.tier,
           k.width == 0 ? "" : std::to_string(k.width));
       if (k.work && k.milliseconds != 0)
@@ -131,6 +135,9 @@ class Page {
     Put("</table></div>\n");
     if (r_.kernels.size() > kMaxRows)
       Put("<p class=\"note\">{} more kernels.</p>\n", r_.kernels.size() - kMaxRows);
+    if (r_.kernels.size() > kMaxSections)
+      Put("<p class=\"note\">The first {} kernels, which took most time, have sections below.</p>\n",
+          kMaxSections);
   }
   static std::string Short(const std::string& name) {
     return name.size() <= 70 ? name : name.substr(0, 67) + "...";
@@ -197,7 +204,6 @@ class Page {
 
   void Kernel(size_t number) {
     const KernelReport& k = r_.kernels[number];
-    constexpr size_t kMaxSections = 64;
     if (number >= kMaxSections) return;
     Put("<h2 id=\"k{}\">{}</h2>\n<p>{} calls, {} ms ({} of the kernels' time); a call takes {} to {} us; {} "
         "blocks, {} threads.",
