@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "analysis/memory/region_locals.h"
 #include "lowering/llvm/emit/warps.h"
 #include "lowering/llvm/kernel/loops.h"
 #include "lowering/llvm/lanes/locals.h"
@@ -11,26 +10,7 @@
 namespace ptx2cpu::lowering {
 
 using ir::Level;
-using ir::Opcode;
 using Value = llvm::Value*;
-
-namespace {
-
-constexpr uint32_t kStackLocalLimit = 16384;
-
-// Where one region has them, a thread's locals are through when its iteration is; on the stack LLVM can
-// promote them. Not when it calls functions: they reach its locals by offsets from this thread's window.
-bool LocalsMayLiveOnStack(const FunctionEmitter& e) {
-  if (e.f.local_bytes == 0 || e.f.local_bytes > kStackLocalLimit) return false;
-  for (uint32_t index : e.m.layout.functions) {
-    if (DefinitionOf(e.m.ir, e.m.ir.functions[index]) != nullptr) return false;
-  }
-  const bool calls = std::ranges::any_of(
-      e.f.insts, [](const ir::Inst& inst) { return inst.op == Opcode::kCallIndirect && inst.block.valid(); });
-  return !calls && analysis::LocalsAreOfOneRegion(e.f);
-}
-
-}  // namespace
 
 Status BeginLiveMasks(FunctionEmitter& e) {
   e.body.Field(offsetof(ptx2cpu_block, live), e.b.getPtrTy(), "live");

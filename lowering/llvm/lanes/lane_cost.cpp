@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <map>
 
-#include "analysis/graph/loops.h"
-
 namespace ptx2cpu::lowering {
 
 using ir::BlockId;
@@ -266,24 +264,6 @@ class Costs {
 
 LaneCost CostOf(const FunctionEmitter& e, const LaneRegion& region, unsigned width) {
   return Costs(e, region, width).Run();
-}
-
-bool IsRepeated(const ir::Function& f, BlockId entry) {
-  const analysis::Cfg g = analysis::BuildCfg(f);
-  const analysis::LoopForest forest = analysis::Loops(g);
-  const auto is_entered_by = [&](BlockId block) {
-    return [&f, block](uint32_t from) {
-      const ir::Inst& end = f.terminator({from});
-      return (end.op == Opcode::kForLanes || end.op == Opcode::kForWarps) && end.edges[0].to == block;
-    };
-  };
-  while (forest.innermost[entry.index] == analysis::kNoNode) {
-    const auto& before = g.predecessors[entry.index];
-    const auto loop = std::ranges::find_if(before, is_entered_by(entry));
-    if (loop == before.end()) return false;
-    entry = {*loop};
-  }
-  return true;
 }
 
 }  // namespace ptx2cpu::lowering

@@ -16,8 +16,4 @@ struct LaneCost {
 };
 LaneCost CostOf(const FunctionEmitter& e, const LaneRegion& region, unsigned width);
 
-// Whether the kernel enters the loop over lanes that begins at `entry` more than once for the same threads:
-// the blocks around it are in a loop other than one over threads.
-bool IsRepeated(const ir::Function& f, ir::BlockId entry);
-
 }  // namespace ptx2cpu::lowering

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "analysis/lanes/repeated_lanes.h"
 #include "lowering/llvm/emit/warps.h"
 #include "lowering/llvm/lanes/joined_rows.h"
 #include "lowering/llvm/lanes/lane_cost.h"
@@ -230,9 +231,9 @@ MaybeObstacle AgainstVectors(const FunctionEmitter& e, const LaneRegion& region,
                     " operations, one by one " + rounded(cost.one_by_one)};
   }
   const size_t code = cost.code_outside + cost.code_in_loops;
-  const bool is_much =
-      cost.code_in_loops > kMaxCodeInLoops ||
-      (cost.code_outside > kMaxCodeOutside && (code > kMaxCodeInLoops || !IsRepeated(e.f, region.blocks[0])));
+  const bool is_much = cost.code_in_loops > kMaxCodeInLoops ||
+                       (cost.code_outside > kMaxCodeOutside &&
+                        (code > kMaxCodeInLoops || !analysis::AreRepeated(e.f, region.blocks[0])));
   if (is_much)
     return Obstacle{"vectors would be too much code: about " + std::to_string(code) + " operations"};
   return std::nullopt;

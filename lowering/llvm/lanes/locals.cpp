@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/lanes/region_locals.h"
 #include "lowering/llvm/lanes/lane_vectors.h"
 
 namespace ptx2cpu::lowering {
@@ -228,6 +229,16 @@ Status LaneVectors::StoreLocal(const ir::Inst& inst, const Mask& mask) {
     }
   }
   return {};
+}
+
+bool LocalsMayLiveOnStack(const FunctionEmitter& e) {
+  if (e.f.local_bytes == 0 || e.f.local_bytes > kMaxLocalBytes) return false;
+  for (uint32_t index : e.m.layout.functions) {
+    if (DefinitionOf(e.m.ir, e.m.ir.functions[index]) != nullptr) return false;
+  }
+  const bool calls = std::ranges::any_of(
+      e.f.insts, [](const ir::Inst& inst) { return inst.op == Opcode::kCallIndirect && inst.block.valid(); });
+  return !calls && analysis::LocalsAreOfOneRegion(e.f);
 }
 
 }  // namespace ptx2cpu::lowering

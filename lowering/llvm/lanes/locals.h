@@ -6,6 +6,10 @@
 
 namespace ptx2cpu::lowering {
 
+// Where one region has them, a thread's locals are through when its iteration is; on the stack LLVM can
+// promote them. Not when it calls functions: they reach its locals by offsets from this thread's window.
+bool LocalsMayLiveOnStack(const FunctionEmitter& e);
+
 // The bytes of such a word. 0: some access needs a thread's locals in one piece.
 unsigned LocalGranule(const FunctionEmitter& e);
 

@@ -1,7 +1,9 @@
-#include "analysis/memory/region_locals.h"
+#include "analysis/lanes/region_locals.h"
 
 #include <algorithm>
 #include <vector>
+
+#include "analysis/lanes/repeated_lanes.h"
 
 namespace ptx2cpu::analysis {
 namespace {
@@ -36,20 +38,6 @@ bool AccessesLocals(const ir::Function& f, const ir::Block& block) {
     const ir::Inst& inst = f.at_inst(id);
     return inst.attrs.space == Space::kLocal && inst.op != Opcode::kSymbol;
   });
-}
-
-// A loop over lanes or warps whose body holds `lanes`, or that loop itself, begins again.
-bool IsRepeated(const ir::Function& f, BlockId lanes) {
-  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-    if (f.blocks[b].removed) continue;
-    const ir::Inst& loop = f.terminator({b});
-    const bool holds = loop.op == Opcode::kForWarps && RunFrom(f, loop.edges[0].to)[lanes.index];
-    if (!holds && BlockId{b} != lanes) continue;
-    for (size_t n = 1; n < loop.edges.size(); ++n) {
-      if (RunFrom(f, loop.edges[n].to)[lanes.index]) return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
