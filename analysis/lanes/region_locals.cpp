@@ -66,7 +66,7 @@ bool LocalsAreOfOneRegion(const ir::Function& f) {
   // Real addresses may reach other regions, in slots.
   const bool has_pointers = std::ranges::any_of(
       f.insts, [](const ir::Inst& inst) { return inst.block.valid() && IsPointer(inst); });
-  return regions == 1 && !has_pointers && !IsRepeated(f, region);
+  return regions == 1 && !has_pointers && !AreRepeated(f, f.terminator(region).edges[0].to);
 }
 
 }  // namespace ptx2cpu::analysis
