@@ -52,14 +52,14 @@ struct DenseResult {
   void Add(int64_t i, int64_t j, C value, C beta) const {
     const int64_t at = i * down + j * across;
     if (type == kTypeOf<C>) {
-      C& to = static_cast<C*>(static_cast<void*>(data))[at];
+      C& to = static_cast<C*>(data)[at];
       to = beta == C{} ? value : value + beta * to;
     } else {
       StoreAs(type, data, at, beta == C{} ? value : value + beta * LoadAs<C>(type, data, at));
     }
   }
   cudaDataType type;
-  char* data;
+  void* data;
   int64_t down, across;
 };
 
