@@ -58,9 +58,8 @@ class Emitter {
   ir::ValueId ReadOperand(const ast::Operand& operand, ir::Type type);
   // For untyped moves: the type the operand's register is kept in, if it has `bits` bits, else an integer.
   ir::Type StoredType(const ast::Operand& operand, int bits) const;
+  bool AccessesParameters() const;  // whether the instruction names the .param space
   // [a] or an address in mov or cvta. `space` is the opcode's.
-  // Whether the instruction names the .param space.
-  bool AccessesParameters() const;
   Place Address(size_t operand, ir::Space space);
   Place WritableAddress(size_t operand, ir::Space space);  // the same; an error in read-only spaces
   ir::ValueId SymbolAddress(const ast::Operand& operand);
