@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <type_traits>
 
 #include "runtime/abi/tensor_map.h"
 
@@ -58,6 +59,9 @@ template <typename T>
 T Sum(T old, T operand) {
   if constexpr (kAddsAsFloat<T>)
     return T(static_cast<float>(old) + static_cast<float>(operand));
+  else if constexpr (kIsInteger<T>)  // wraps around
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) +
+                          static_cast<std::make_unsigned_t<T>>(operand));
   else
     return static_cast<T>(old + operand);
 }
