@@ -148,7 +148,8 @@ class PassGate final : public llvm::OptPassGate {
         is_long_(std::ranges::any_of(
             module, [](const llvm::Function& function) { return function.getInstructionCount() >= kLong; })),
         prepares_slowly_(PreparesSlowly(module)),
-        keeps_order_(SharesManyOperands(module, machine)),
+        keeps_order_(machine.getOptLevel() != llvm::CodeGenOptLevel::None &&
+                     SharesManyOperands(module, machine)),
         places_slowly_(PlacesSlowly(module)) {
     context_.setOptPassGate(*this);
   }
