@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/regions/thread_graph.h"
 #include "analysis/values/thread_transfer.h"
 
 namespace ptx2cpu::analysis {
@@ -120,18 +121,8 @@ class After {
   void ConnectEnds() {
     after_end_.resize(f_.blocks.size());
     for (const ir::Inst& loop : f_.insts) {
-      const bool of_lanes = loop.op == Opcode::kForLanes;
-      if (!loop.block.valid() || (!of_lanes && loop.op != Opcode::kForWarps)) continue;
-      const Opcode end = of_lanes ? Opcode::kEndLane : Opcode::kEndWarp;
-      std::vector<bool> seen(f_.blocks.size());
-      std::vector<ir::BlockId> found{loop.edges[0].to};
-      for (size_t n = 0; n < found.size(); ++n) {
-        if (f_.terminator(found[n]).op == end) after_end_[found[n].index].push_back(loop.edges[1].to);
-        for (const ir::Edge& edge : f_.successors(found[n])) {
-          if (!seen[edge.to.index]) found.push_back(edge.to);
-          seen[edge.to.index] = true;
-        }
-      }
+      if (!loop.block.valid() || !BeginsTurns(loop.op)) continue;
+      for (ir::BlockId end : EndsOfTurn(f_, loop.block)) after_end_[end.index].push_back(loop.edges[1].to);
     }
   }
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <bitset>
 #include <map>
-#include <set>
+
+#include "analysis/regions/thread_graph.h"
 
 namespace ptx2cpu::analysis {
 
@@ -55,21 +56,13 @@ class Turn {
     if (is_new || here->second != before) work_.push_back(block);
   }
 
-  // The region's ends, for all that is reached from its entry.
-  void ConnectEnds(BlockId entry, BlockId after) {
-    std::set<BlockId> seen;
-    std::vector<BlockId> found{entry};
-    for (size_t n = 0; n < found.size(); ++n) {
-      if (f_.terminator(found[n]).op == Opcode::kEndLane) {
-        std::vector<BlockId>& to = after_[found[n]];
-        if (std::ranges::find(to, after) == to.end()) {
-          to.push_back(after);
-          if (known_.contains(found[n])) work_.push_back(found[n]);
-        }
-      }
-      for (const ir::Edge& edge : f_.successors(found[n])) {
-        if (seen.insert(edge.to).second) found.push_back(edge.to);
-      }
+  void ConnectEnds(BlockId loop) {
+    const BlockId after = f_.terminator(loop).edges[1].to;
+    for (BlockId end : EndsOfTurn(f_, loop)) {
+      std::vector<BlockId>& to = after_[end];
+      if (std::ranges::find(to, after) != to.end()) continue;
+      to.push_back(after);
+      if (known_.contains(end)) work_.push_back(end);
     }
   }
 
@@ -83,7 +76,7 @@ class Turn {
     }
     const ir::Inst& end = f_.terminator(block);
     if (end.op == Opcode::kForLanes) {
-      ConnectEnds(end.edges[0].to, end.edges[1].to);
+      ConnectEnds(block);
       Reach(end.edges[0].to, known);
       return;
     }

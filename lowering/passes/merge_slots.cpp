@@ -15,6 +15,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/regions/slot_liveness.h"
 #include "ir/function.h"
 #include "lowering/passes.h"
 
@@ -25,22 +26,18 @@ using ir::BlockId;
 using ir::Opcode;
 
 constexpr uint32_t kNone = ~0u;
-constexpr size_t kMaxCandidates = 256;  // slots in copies: a row of bits for each block
-
-bool IsLoop(Opcode op) { return op == Opcode::kForLanes || op == Opcode::kForWarps; }
+constexpr size_t kMaxCandidates = 256;  // slots in copies
 
 class Merger {
  public:
-  explicit Merger(ir::Function& f) : f_(f), parent_(f.slots.size()), number_(f.slots.size(), kNone) {
+  explicit Merger(ir::Function& f) : f_(f), parent_(f.slots.size()), is_candidate_(f.slots.size()) {
     std::iota(parent_.begin(), parent_.end(), 0u);
   }
 
   void Run() {
     FindCopies();
-    if (!copies_.empty() && candidates_.size() <= kMaxCandidates) {
-      FindSuccessors();
-      FindLive();
-      FindInterference();
+    if (!copies_.empty() && candidates_ <= kMaxCandidates) {
+      FindInterference(analysis::SlotLiveness(f_, is_candidate_, kMaxCandidates));
       for (auto [to, from] : copies_) Merge(to, from);
       Rename();
     }
@@ -71,106 +68,28 @@ class Merger {
         if (f_.slots[load->attrs.index].type != f_.slots[inst.attrs.index].type) return;
         copies_.push_back({inst.attrs.index, load->attrs.index});
         for (uint32_t slot : {inst.attrs.index, load->attrs.index}) {
-          if (number_[slot] != kNone) continue;
-          number_[slot] = static_cast<uint32_t>(candidates_.size());
-          candidates_.push_back(slot);
+          candidates_ += !is_candidate_[slot];
+          is_candidate_[slot] = true;
         }
       });
     }
   }
 
-  // -- the graph as one thread runs it --
-  void FindSuccessors() {
-    successors_.resize(f_.blocks.size());
-    for (BlockId block : order_) {
-      const ir::Inst& end = f_.terminator(block);
-      if (!IsLoop(end.op)) {
-        for (const ir::Edge& edge : end.edges) successors_[block.index].push_back(edge.to);
-        continue;
+  void FindInterference(const analysis::SlotLiveness& liveness) {
+    liveness.EachStore([&](const ir::Inst& store, const std::set<uint32_t>& others) {
+      for (uint32_t other : others) {
+        const uint32_t slot = store.attrs.index;
+        if (!Copies(store, other)) interferes_.insert({std::min(slot, other), std::max(slot, other)});
       }
-      successors_[block.index].push_back(end.edges[0].to);
-      for (BlockId last : EndsOf(end.edges[0].to, end.op)) {
-        for (size_t e = 1; e < end.edges.size(); ++e) successors_[last.index].push_back(end.edges[e].to);
-      }
-    }
-  }
-
-  // Where the code of a loop over lanes or warps ends; of loops inside it, only what follows them is its own.
-  std::vector<BlockId> EndsOf(BlockId entry, Opcode loop) const {
-    std::vector<BlockId> ends, found{entry};
-    std::vector<bool> seen(f_.blocks.size());
-    seen[entry.index] = true;
-    for (size_t i = 0; i < found.size(); ++i) {
-      const ir::Inst& end = f_.terminator(found[i]);
-      const size_t first = IsLoop(end.op) ? 1 : 0;
-      if (end.op == (loop == Opcode::kForLanes ? Opcode::kEndLane : Opcode::kEndWarp))
-        ends.push_back(found[i]);
-      for (size_t e = first; e < end.edges.size(); ++e) {
-        if (seen[end.edges[e].to.index]) continue;
-        seen[end.edges[e].to.index] = true;
-        found.push_back(end.edges[e].to);
-      }
-    }
-    return ends;
-  }
-
-  // -- liveness, by candidate --
-  using Row = std::vector<bool>;
-
-  void FindLive() {
-    live_in_.assign(f_.blocks.size(), Row(candidates_.size()));
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t i = order_.size(); i-- > 0;) {
-        Row live = LiveOut(order_[i]);
-        Backward(order_[i], live, [](uint32_t, const ir::Inst&, const Row&) {});
-        if (live == live_in_[order_[i].index]) continue;
-        live_in_[order_[i].index] = std::move(live);
-        changed = true;
-      }
-    }
-  }
-
-  Row LiveOut(BlockId block) const {
-    Row live(candidates_.size());
-    for (BlockId to : successors_[block.index]) {
-      const Row& in = live_in_[to.index];
-      for (size_t n = 0; n < live.size(); ++n) live[n] = live[n] || in[n];
-    }
-    return live;
-  }
-
-  template <typename AtStore>
-  void Backward(BlockId block, Row& live, AtStore at_store) const {
-    const std::vector<ir::InstId>& insts = f_.at_block(block).insts;
-    for (size_t i = insts.size(); i-- > 0;) {
-      const ir::Inst& inst = f_.at_inst(insts[i]);
-      if (inst.op != Opcode::kSlotLoad && inst.op != Opcode::kSlotStore) continue;
-      const uint32_t n = number_[inst.attrs.index];
-      if (n == kNone) continue;
-      if (inst.op == Opcode::kSlotStore) at_store(n, inst, live);
-      live[n] = inst.op == Opcode::kSlotLoad;
-    }
-  }
-
-  void FindInterference() {
-    for (BlockId block : order_) {
-      Row live = LiveOut(block);
-      Backward(block, live, [&](uint32_t n, const ir::Inst& store, const Row& after) {
-        for (uint32_t m = 0; m < after.size(); ++m) {
-          if (m != n && after[m] && !Copies(block, store, candidates_[m]))
-            interferes_.insert({std::min(n, m), std::max(n, m)});
-        }
-      });
-    }
+    });
   }
 
   // The store leaves the same value in both slots.
-  bool Copies(BlockId block, const ir::Inst& store, uint32_t slot) const {
+  bool Copies(const ir::Inst& store, uint32_t slot) const {
     const ir::Inst* load = StoredFrom(store);
     if (load == nullptr || load->attrs.index != slot) return false;
     bool stored = false;
-    for (BlockId within : {block, load->block}) {
+    for (BlockId within : {store.block, load->block}) {
       EachInst(within, [&](const ir::Inst& inst) {
         stored |= inst.op == Opcode::kSlotStore && inst.attrs.index == slot;
       });
@@ -188,7 +107,7 @@ class Merger {
     a = Find(a), b = Find(b);
     if (a == b) return;
     for (auto [m, n] : interferes_) {
-      const uint32_t x = Find(candidates_[m]), y = Find(candidates_[n]);
+      const uint32_t x = Find(m), y = Find(n);
       if ((x == a && y == b) || (x == b && y == a)) return;
     }
     parent_[std::max(a, b)] = std::min(a, b);
@@ -291,10 +210,10 @@ class Merger {
 
   ir::Function& f_;
   std::vector<BlockId> order_;
-  std::vector<std::pair<uint32_t, uint32_t>> copies_;   // to, from
-  std::vector<uint32_t> parent_, number_, candidates_;  // number_: by slot, of the candidate
-  std::vector<std::vector<BlockId>> successors_;
-  std::vector<Row> live_in_;
+  std::vector<std::pair<uint32_t, uint32_t>> copies_;  // to, from
+  std::vector<uint32_t> parent_;                       // by slot: of those that become one
+  std::vector<bool> is_candidate_;                     // by slot: it is copied to or from
+  size_t candidates_ = 0;
   std::set<std::pair<uint32_t, uint32_t>> interferes_;
 };
 

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "analysis/lanes/slots_of_turn.h"
+#include "analysis/regions/slot_liveness.h"
 #include "ir/function.h"
 #include "lowering/passes.h"
 
@@ -45,110 +46,26 @@ class Sharing {
 
   void Run() {
     if (candidates_.size() <= kFewSlots) return;
-    Connect();
-    if (!FindLive()) return;
-    FindInterference();
+    std::vector<bool> is_candidate(f_.slots.size());
+    for (uint32_t slot : candidates_) is_candidate[slot] = true;
+    const analysis::SlotLiveness liveness(f_, std::move(is_candidate), kMaxLive);
+    if (liveness.gave_up()) return;
+    FindInterference(liveness);
     Rename(Colour());
   }
 
  private:
   using Numbers = std::set<uint32_t>;
 
-  bool IsLoop(BlockId block) const {
-    const Opcode op = f_.terminator(block).op;
-    return op == Opcode::kForLanes || op == Opcode::kForWarps;
-  }
-
-  // -- the graph as one thread runs it: from a loop's begin into its code, from that code's ends to what
-  // follows the loop --
-  void Connect() {
-    to_.resize(f_.blocks.size());
-    from_.resize(f_.blocks.size());
-    for (BlockId block : order_) {
-      const ir::Inst& end = f_.terminator(block);
-      if (!IsLoop(block)) {
-        for (const ir::Edge& edge : end.edges) Connect(block, edge.to);
-        continue;
-      }
-      Connect(block, end.edges[0].to);
-      for (BlockId last : EndsOf(end.edges[0].to, end.op)) {
-        for (size_t e = 1; e < end.edges.size(); ++e) Connect(last, end.edges[e].to);
-      }
-    }
-  }
-
-  void Connect(BlockId from, BlockId to) {
-    to_[from.index].push_back(to);
-    from_[to.index].push_back(from);
-  }
-
-  std::vector<BlockId> EndsOf(BlockId entry, Opcode loop) const {
-    std::vector<BlockId> ends, found{entry};
-    std::set<BlockId> seen{entry};
-    for (size_t n = 0; n < found.size(); ++n) {
-      const ir::Inst& end = f_.terminator(found[n]);
-      if (end.op == (loop == Opcode::kForLanes ? Opcode::kEndLane : Opcode::kEndWarp))
-        ends.push_back(found[n]);
-      for (size_t e = IsLoop(found[n]) ? 1 : 0; e < end.edges.size(); ++e) {
-        if (seen.insert(end.edges[e].to).second) found.push_back(end.edges[e].to);
-      }
-    }
-    return ends;
-  }
-
-  // -- what is live --
-  template <typename AtStore>
-  void Backward(BlockId block, Numbers& live, AtStore at_store) const {
-    const std::vector<ir::InstId>& insts = f_.at_block(block).insts;
-    for (size_t i = insts.size(); i-- > 0;) {
-      const ir::Inst& inst = f_.at_inst(insts[i]);
-      if (inst.op != Opcode::kSlotLoad && inst.op != Opcode::kSlotStore) continue;
-      const uint32_t n = number_[inst.attrs.index];
-      if (n == kNone) continue;
-      if (inst.op == Opcode::kSlotLoad) {
-        live.insert(n);
-      } else {
-        live.erase(n);
-        at_store(n, live);
-      }
-    }
-  }
-
-  Numbers LiveOut(BlockId block) const {
-    Numbers live;
-    for (BlockId to : to_[block.index]) live.insert(live_in_[to.index].begin(), live_in_[to.index].end());
-    return live;
-  }
-
-  // False: too many at once.
-  bool FindLive() {
-    live_in_.resize(f_.blocks.size());
-    std::vector<BlockId> work = order_;
-    while (!work.empty()) {
-      const BlockId block = work.back();
-      work.pop_back();
-      Numbers live = LiveOut(block);
-      bool too_many = live.size() > kMaxLive;
-      Backward(block, live, [&](uint32_t, const Numbers& now) { too_many |= now.size() > kMaxLive; });
-      if (too_many || live.size() > kMaxLive) return false;
-      if (live == live_in_[block.index]) continue;
-      live_in_[block.index] = std::move(live);
-      work.insert(work.end(), from_[block.index].begin(), from_[block.index].end());
-    }
-    return true;
-  }
-
-  void FindInterference() {
+  void FindInterference(const analysis::SlotLiveness& liveness) {
     interferes_.resize(candidates_.size());
-    for (BlockId block : order_) {
-      Numbers live = LiveOut(block);
-      Backward(block, live, [&](uint32_t n, const Numbers& others) {
-        for (uint32_t m : others) {
-          interferes_[n].insert(m);
-          interferes_[m].insert(n);
-        }
-      });
-    }
+    liveness.EachStore([&](const ir::Inst& store, const std::set<uint32_t>& others) {
+      const uint32_t n = number_[store.attrs.index];
+      for (uint32_t slot : others) {
+        interferes_[n].insert(number_[slot]);
+        interferes_[number_[slot]].insert(n);
+      }
+    });
   }
 
   // By candidate: the one whose slot it gets.
@@ -191,9 +108,7 @@ class Sharing {
   ir::Function& f_;
   const std::vector<BlockId> order_;
   std::vector<uint32_t> number_, candidates_;  // by slot, and back
-  std::vector<std::vector<BlockId>> to_, from_;
-  std::vector<Numbers> live_in_;     // by block
-  std::vector<Numbers> interferes_;  // by candidate
+  std::vector<Numbers> interferes_;            // by candidate
 };
 
 }  // namespace
