@@ -87,9 +87,6 @@ Status ExecuteUToF(Step& s) {
 
 namespace {
 
-constexpr uint32_t kUE8M0Nan = 0xFF, kUE8M0Largest = 0xFE;
-constexpr int kUE8M0Bias = 127;
-
 // ue8m0 holds the powers of two 2^-127 .. 2^127 of magnitudes; there is no zero, below the smallest comes the
 // smallest.
 uint32_t EncodeUE8M0(const Number& number, Rounding mode, bool saturate_finite) {
@@ -124,33 +121,6 @@ uint32_t ToNarrowOne(const Step& s, size_t number, const RoundingRule& rule) {
   return static_cast<uint32_t>(Encode(FormatOf(narrow), value, rule));
 }
 
-// Bits that one value takes in a packed register.
-int FieldBits(NarrowFormat narrow) {
-  switch (narrow) {
-    case NarrowFormat::kTF32:
-      return 32;
-    case NarrowFormat::kE2M1:
-      return 4;
-    default:
-      return 8;
-  }
-}
-
-// Which of the 32 random bits value `position` (0: highest) of four uses (PTX cvt .rs): halves are shared by
-// pairs of eight- and six-bit values, e2m1 takes a byte each.
-RoundingRule StochasticRule(NarrowFormat narrow, uint32_t random, size_t position) {
-  RoundingRule rule{.mode = Rounding::kStochastic, .saturate_finite = true};
-  if (narrow == NarrowFormat::kE2M1) {
-    constexpr int kByteOf[] = {24, 8, 16, 0};
-    rule.random = random >> kByteOf[position & 3] & 0xFF;
-    rule.random_bits = 8;
-  } else {
-    rule.random = position < 2 ? random >> 16 : random & 0xFFFF;
-    rule.random_bits = 16;
-  }
-  return rule;
-}
-
 }  // namespace
 
 Status ExecuteToNarrow(Step& s) {
@@ -160,7 +130,13 @@ Status ExecuteToNarrow(Step& s) {
   Bits128 packed = 0;
   for (size_t i = 0; i < count; ++i) {
     RoundingRule rule{.mode = ModeOf(s, Rounding::kNearestEven), .saturate_finite = s.Has(kSatFinite)};
-    if (stochastic) rule = StochasticRule(narrow, s.Operand32(count), i);
+    if (stochastic) {
+      const RandomField field = RandomFieldOf(narrow, i);
+      rule = {.mode = Rounding::kStochastic,
+              .saturate_finite = true,
+              .random = s.Operand32(count) >> field.shift & ((1u << field.count) - 1),
+              .random_bits = field.count};
+    }
     packed = packed << FieldBits(narrow) | ToNarrowOne(s, i, rule);  // the first operand ends highest
   }
   s.Return(packed);

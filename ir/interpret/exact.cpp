@@ -9,18 +9,6 @@ namespace ptx2cpu::ir::interpret {
 
 namespace {
 
-constexpr Format kF16Format = {5, 10, 15, 0, true, true, 0x7BFF, 0x7FFF, 0x8000};
-constexpr Format kBF16Format = {8, 7, 127, 0, true, true, 0x7F7F, 0x7FFF, 0x8000};
-constexpr Format kF32Format = {8, 23, 127, 0, true, true, 0x7F7FFFFF, 0x7FFFFFFF, 0x80000000};
-constexpr Format kF64Format = {
-    11, 52, 1023, 0, true, true, 0x7FEFFFFFFFFFFFFF, 0xFFF8000000000000, 0x8000000000000000};
-constexpr Format kTF32Format = {8, 10, 127, 13, true, true, 0x3FBFF, 0x7FFFE000, 0x80000000};
-constexpr Format kE4M3Format = {4, 3, 7, 0, false, true, 0x7E, 0x7F, 0x80};
-constexpr Format kE5M2Format = {5, 2, 15, 0, true, true, 0x7B, 0x7F, 0x80};
-constexpr Format kE2M3Format = {2, 3, 1, 0, false, false, 0x1F, 0x1F, 0x20};
-constexpr Format kE3M2Format = {3, 2, 3, 0, false, false, 0x1F, 0x1F, 0x20};
-constexpr Format kE2M1Format = {2, 1, 1, 0, false, false, 0x7, 0x7, 0x8};
-
 Bits128 LowMask(int bits) { return bits >= 128 ? ~Bits128{0} : (Bits128{1} << bits) - 1; }
 
 // Should the magnitude grow by one unit after its bits below `shift` were cut off?
@@ -83,38 +71,6 @@ Number Zero(bool negative) { return {.kind = Number::Kind::kZero, .negative = ne
 Number Infinite(bool negative) { return {.kind = Number::Kind::kInfinite, .negative = negative}; }
 
 }  // namespace
-
-const Format& FormatOf(Type type) {
-  switch (type) {
-    case Type::kF16:
-      return kF16Format;
-    case Type::kBF16:
-      return kBF16Format;
-    case Type::kF32:
-      return kF32Format;
-    default:
-      CHECK(type == Type::kF64, "not a float type");
-      return kF64Format;
-  }
-}
-
-const Format& FormatOf(NarrowFormat format) {
-  switch (format) {
-    case NarrowFormat::kTF32:
-      return kTF32Format;
-    case NarrowFormat::kE4M3:
-      return kE4M3Format;
-    case NarrowFormat::kE5M2:
-      return kE5M2Format;
-    case NarrowFormat::kE2M3:
-      return kE2M3Format;
-    case NarrowFormat::kE3M2:
-      return kE3M2Format;
-    default:
-      CHECK(format == NarrowFormat::kE2M1, "not a signed narrow format");
-      return kE2M1Format;
-  }
-}
 
 int BitLength(Bits128 value) {
   uint64_t high = static_cast<uint64_t>(value >> 64);
@@ -270,10 +226,10 @@ int CompareNumbers(const Number& a, const Number& b) {
 }
 
 double ToDouble(const Number& number) {
-  return std::bit_cast<double>(Encode(kF64Format, number, {.mode = Rounding::kNearestEven}));
+  return std::bit_cast<double>(Encode(FormatOf(Type::kF64), number, {.mode = Rounding::kNearestEven}));
 }
 
-Number FromDouble(double value) { return Decode(kF64Format, std::bit_cast<uint64_t>(value)); }
+Number FromDouble(double value) { return Decode(FormatOf(Type::kF64), std::bit_cast<uint64_t>(value)); }
 
 bool IsSubnormal(const Format& format, uint64_t bits) {
   uint64_t magnitude = (bits & (format.sign_bit - 1)) >> format.unused_bits;

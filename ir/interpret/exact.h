@@ -8,28 +8,14 @@
 
 #include <cstdint>
 
-#include "ir/type.h"
+#include "ir/float_format.h"
 
 namespace ptx2cpu::ir::interpret {
 
 __extension__ typedef unsigned __int128 Bits128;
 __extension__ typedef __int128 Signed128;
 
-// A binary format as PTX 5.2 describes it.
-struct Format {
-  int exponent_bits;
-  int fraction_bits;
-  int bias;
-  int unused_bits;    // low bits of the storage that the format does not use (tf32)
-  bool has_infinity;  // encoded just above `largest`
-  bool has_nan;
-  uint64_t largest;   // encoding of the largest finite value, without unused bits
-  uint64_t nan;       // canonical NaN of PTX instructions
-  uint64_t sign_bit;  // in the storage
-};
-
-const Format& FormatOf(Type type);            // f16, bf16, f32, f64
-const Format& FormatOf(NarrowFormat format);  // all but ue8m0, which has neither sign nor zero
+using Format = FloatFormat;
 
 struct Number {
   enum class Kind : uint8_t { kZero, kFinite, kInfinite, kNan };

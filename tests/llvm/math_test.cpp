@@ -1,11 +1,8 @@
-// runtime/math, compiled natively: errors of the approximate functions against the PTX manual's bounds, and
-// the codings of small floats against the interpreter's exact ones.
+// runtime/math, compiled natively: errors of the approximate functions against the PTX manual's bounds.
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
-
-#include "ir/interpret/exact.h"
 
 extern "C" {
 #define MATH(result, name, parameters, code, meaning) result name parameters;
@@ -14,8 +11,6 @@ extern "C" {
 }
 
 using namespace ptx2cpu;
-using ir::NarrowFormat;
-using ir::Rounding;
 
 namespace {
 
@@ -70,38 +65,6 @@ TEST_CASE("approximate functions at the edges") {
     CHECK(std::isnan(function(kNan)));
   CHECK(std::isnan(ptx2cpu_sin_f32(kInfinity)));
   CHECK(std::fabs(ptx2cpu_sin_f32(3e38f)) <= 1);
-}
-
-TEST_CASE("small floats are coded as the interpreter codes them") {
-  using namespace ir::interpret;
-  uint64_t state = 1;
-  for (int i = 0; i < 20000; ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    const auto bits = static_cast<uint32_t>(state >> 32);
-    const Number number = Decode(FormatOf(ir::Type::kF32), bits);
-    if (number.is_nan()) continue;
-    for (auto format : {NarrowFormat::kTF32, NarrowFormat::kE4M3, NarrowFormat::kE5M2, NarrowFormat::kE2M3,
-                        NarrowFormat::kE3M2, NarrowFormat::kE2M1}) {
-      for (bool finite : {false, true}) {
-        const uint64_t wanted =
-            Encode(FormatOf(format), number, {.mode = Rounding::kNearestEven, .saturate_finite = finite});
-        const uint32_t got =
-            ptx2cpu_to_narrow(bits, static_cast<uint32_t>(format),
-                              static_cast<uint32_t>(Rounding::kNearestEven), finite, 0, 0, 0);
-        if (got != wanted)
-          FAIL("format " << Name(format) << " bits " << std::hex << bits << ": " << got << ", not "
-                         << wanted);
-      }
-    }
-    const uint64_t half = Encode(FormatOf(ir::Type::kF16), number, {});
-    if (ptx2cpu_f32_to_f16(std::bit_cast<float>(bits)) != half) FAIL("f16 of " << std::hex << bits);
-  }
-  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
-    const Number number = Decode(FormatOf(ir::Type::kF16), bits);
-    if (number.is_nan()) continue;
-    const uint64_t wanted = Encode(FormatOf(ir::Type::kF32), number, {});
-    if (std::bit_cast<uint32_t>(ptx2cpu_f16_to_f32(bits)) != wanted) FAIL("f32 of f16 " << std::hex << bits);
-  }
 }
 
 TEST_CASE("find n-th set") {

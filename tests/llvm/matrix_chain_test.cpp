@@ -43,8 +43,7 @@ std::vector<uint32_t> Words(const char* type, uint32_t registers, std::mt19937& 
 double Number(const char* type, uint32_t bits) {
   const std::string name = type;
   if (name == "f16")
-    return ir::interpret::ToDouble(
-        ir::interpret::Decode(ir::interpret::FormatOf(ir::Type::kF16), bits & 0xffff));
+    return ir::interpret::ToDouble(ir::interpret::Decode(ir::FormatOf(ir::Type::kF16), bits & 0xffff));
   if (name == "bf16") bits <<= 16;
   if (name == "tf32") bits &= 0xffffe000;
   return std::bit_cast<float>(bits);

@@ -9,7 +9,6 @@
 
 namespace ptx2cpu::lowering {
 
-using ir::NarrowFormat;
 using ir::Rounding;
 using ir::Type;
 namespace intrinsic = llvm::Intrinsic;
@@ -208,87 +207,5 @@ Status FromInteger(Site& s, bool is_signed) {
 
 Status EmitSToF(Site& s) { return FromInteger(s, true); }
 Status EmitUToF(Site& s) { return FromInteger(s, false); }
-
-// -- narrow formats: the coding itself is in runtime/math --
-
-namespace {
-
-unsigned FieldBits(NarrowFormat narrow) {
-  switch (narrow) {
-    case NarrowFormat::kTF32:
-      return 32;
-    case NarrowFormat::kE2M1:
-      return 4;
-    default:
-      return 8;
-  }
-}
-
-struct RandomBits {
-  unsigned shift, count;
-};
-// Which of the 32 random bits value `position` (0: highest) of four uses (PTX cvt .rs).
-RandomBits RandomBitsOf(NarrowFormat narrow, size_t position) {
-  constexpr unsigned kByteOf[] = {24, 8, 16, 0};
-  if (narrow == NarrowFormat::kE2M1) return {kByteOf[position & 3], 8};
-  return {position < 2 ? 16u : 0u, 16};
-}
-
-}  // namespace
-
-Status EmitToNarrow(Site& s) {
-  Floats floats(s);
-  NarrowFormat narrow = s.inst.attrs.narrow;
-  bool stochastic = s.inst.attrs.rounding == Rounding::kStochastic;
-  if (s.inst.from == Type::kF64) return s.Unsupported("f64");
-  size_t count = s.inst.operands.size() - (stochastic ? 1 : 0);
-  Value packed = nullptr;
-  for (size_t i = 0; i < count; ++i) {
-    Value value = floats.AsBits(floats.ToF32(Input(s, floats, i, s.inst.from), s.inst.from), Type::kF32);
-    Value random = Literal(value, 0);
-    unsigned random_count = 0;
-    if (stochastic) {
-      RandomBits bits = RandomBitsOf(narrow, i);
-      random_count = bits.count;
-      random = s.Operand(count);
-      random = s.b.CreateAnd(s.b.CreateLShr(random, Literal(random, bits.shift)),
-                             Literal(random, (1u << bits.count) - 1));
-    }
-    uint32_t flags = s.inst.attrs.flags | (stochastic ? uint32_t{ir::kSatFinite} : 0u);
-    Value field = EachLane(s.e, {value, random}, [&](const std::vector<Value>& v) {
-      return s.b.CreateCall(
-          s.e.m.Service("ptx2cpu_to_narrow"),
-          {v[0], s.b.getInt32(static_cast<uint32_t>(narrow)), s.b.getInt32(static_cast<uint32_t>(ModeOf(s))),
-           s.b.getInt32((flags & ir::kSatFinite) != 0), s.b.getInt32((flags & ir::kRelu) != 0), v[1],
-           s.b.getInt32(random_count)});
-    });
-    packed = packed == nullptr
-                 ? field
-                 : s.b.CreateOr(s.b.CreateShl(packed, Literal(packed, FieldBits(narrow))), field);
-  }
-  s.Return(s.b.CreateZExtOrTrunc(packed, ShapedLike(packed, s.e.I(s.Width()))));
-  return {};
-}
-
-Status EmitFromNarrow(Site& s) {
-  Floats floats(s);
-  NarrowFormat narrow = s.inst.attrs.narrow;
-  Value packed = s.Operand(0);
-  packed = s.b.CreateZExtOrTrunc(packed, ShapedLike(packed, s.e.I(32)));
-  for (size_t i = 0; i < s.inst.results.size(); ++i) {
-    unsigned bits = FieldBits(narrow);
-    Value field = s.b.CreateLShr(packed, Literal(packed, i * bits));
-    if (bits < 32) field = s.b.CreateAnd(field, Literal(field, (1u << bits) - 1));
-    Value value = EachLane(s.e, {field}, [&](const std::vector<Value>& v) {
-      return s.b.CreateCall(s.e.m.Service("ptx2cpu_from_narrow"),
-                            {v[0], s.b.getInt32(static_cast<uint32_t>(narrow))});
-    });
-    Value result = s.inst.type == Type::kF64
-                       ? floats.ToF64(value, Type::kF32)
-                       : floats.Narrow(value, Type::kF32, s.inst.type, Rounding::kNearestEven);
-    s.Return(floats.Finish(result, s.inst.type, s.inst.attrs.flags), i);
-  }
-  return {};
-}
 
 }  // namespace ptx2cpu::lowering

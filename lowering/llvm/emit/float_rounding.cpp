@@ -5,6 +5,7 @@
 #include <llvm/IR/PatternMatch.h>
 
 #include "analysis/lanes/exponents.h"
+#include "lowering/llvm/emit/narrow_floats.h"
 #include "lowering/llvm/emit/warps.h"
 
 namespace ptx2cpu::lowering {
@@ -121,9 +122,15 @@ Value Floats::F16ToF32(Value bits) {
     Value half = b.CreateBitCast(bits, ShapedLike(bits, b.getHalfTy()));
     return b.CreateFPExt(half, ShapedLike(bits, b.getFloatTy()));
   }
-  return EachLane(e, {bits}, [&](const std::vector<Value>& v) {
-    return b.CreateCall(e.m.Service("ptx2cpu_f16_to_f32"), {b.CreateZExt(v[0], e.I(32))});
-  });
+  // The exponent moves by a product, also of subnormal numbers; NaN keeps its bits, as by the instruction.
+  Value wide = b.CreateZExt(bits, ShapedLike(bits, e.I(32)));
+  Value magnitude = b.CreateShl(b.CreateAnd(wide, Literal(wide, 0x7FFF)), Literal(wide, 13));
+  Value finite = FromBits(magnitude, Type::kF32);
+  finite = AsBits(b.CreateFMul(finite, Constant(finite, 0x1p112)), Type::kF32);
+  Value special = b.CreateOr(magnitude, Literal(magnitude, 0x7F800000));
+  finite = b.CreateSelect(b.CreateICmpUGE(magnitude, Literal(magnitude, 0x7C00u << 13)), special, finite);
+  Value sign = b.CreateShl(b.CreateAnd(wide, Literal(wide, 0x8000)), Literal(wide, 16));
+  return FromBits(b.CreateOr(finite, sign), Type::kF32);
 }
 
 Value Floats::F32ToF16(Value value) {
@@ -131,9 +138,8 @@ Value Floats::F32ToF16(Value value) {
     Value half = b.CreateFPTrunc(value, ShapedLike(value, b.getHalfTy()));
     return b.CreateBitCast(half, ShapedLike(value, e.I(16)));
   }
-  return EachLane(e, {value}, [&](const std::vector<Value>& v) {
-    return b.CreateTrunc(b.CreateCall(e.m.Service("ptx2cpu_f32_to_f16"), {v[0]}), e.I(16));
-  });
+  Value code = EncodeNarrow(b, AsBits(value, Type::kF32), ir::FormatOf(Type::kF16), {});
+  return b.CreateTrunc(code, ShapedLike(code, e.I(16)));
 }
 
 Value Floats::ToF32(Value value, Type type) {

@@ -157,7 +157,7 @@ Status LinkLibraries(llvm::Module& module, const Target& target) {
   if (UsesLibrary(module, ServiceKind::kMath)) {
     std::string machine(MachineOf(traits));
     TRY_STATUS(LinkOne(module, "math_" + machine));
-    if (UsesLibrary(module, ServiceKind::kMath)) TRY_STATUS(LinkOne(module, "narrow_" + machine));
+    if (UsesLibrary(module, ServiceKind::kMath)) TRY_STATUS(LinkOne(module, "find_nth_set_" + machine));
   }
   for (std::string_view part : kMatrixParts) {
     if (UsesLibrary(module, ServiceKind::kMatrix)) TRY_STATUS(LinkOne(module, MatrixName(part, traits)));
