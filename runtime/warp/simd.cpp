@@ -150,13 +150,22 @@ void NAME(ptx2cpu_warp_ballot_each)(uint32_t* out, const uint8_t* predicate, con
 // A turn for each value that there is, not for each lane.
 void NAME(ptx2cpu_warp_match_any_b32)(uint32_t* out, const uint32_t* value, const uint32_t* members,
                                       uint32_t active) {
+  // Each group takes a step that waits for the one before; where there are more than a few, each lane asks
+  // for itself.
+  constexpr int kFewGroups = 3;
   const Lanes values = Lanes::Load(value), masks = Lanes::Load(members);
   Lanes equal{};
-  for (uint32_t rest = active; rest != 0;) {
+  uint32_t rest = active;
+  for (int group = 0; group < kFewGroups && rest != 0; ++group) {
     const uint32_t same = values.EqualTo(value[__builtin_ctz(rest)]);
     for (int i = 0; i < kBatches; ++i)
       equal.part[i] = Select(same >> (i * kWidth), BatchU(same & active), equal.part[i]);
     rest &= ~same;
+  }
+  if (rest != 0) {
+    alignas(64) uint32_t same[32];
+    for (int lane = 0; lane < 32; ++lane) same[lane] = values.EqualTo(value[lane]) & active;
+    equal = Lanes::Load(same);
   }
   for (int i = 0; i < kBatches; ++i) (equal.part[i] & masks.part[i]).store_aligned(out + i * kWidth);
 }

@@ -90,14 +90,22 @@ Status EmitFDiv(Site& s) {
 
 namespace {
 
+// 1 / sqrt(x). Of vectors of f64, and of 512 bits, a root and a quotient take at least twice the time that
+// multiply-adds take.
+Value RootOrQuotient(Site& s, Floats& floats, Value x, Type type) {
+  const auto& traits = s.e.m.traits;
+  if (type == Type::kF64 ? traits.has_fma : traits.has_avx512) return floats.ReciprocalRoot(x, type);
+  return s.b.CreateFDiv(floats.Constant(x, 1), s.b.CreateUnaryIntrinsic(intrinsic::sqrt, x));
+}
+
 // rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 see and make only the upper 32 bits of a double.
 Status UpperHalfApproximation(Site& s, Floats& floats, bool square_root) {
   constexpr uint64_t kUpper = 0xFFFFFFFF00000000, kUpperNan = 0x7FFFFFFF00000000;
   Value bits = floats.AsBits(s.Operand(0), Type::kF64);
   Value input =
       floats.Flush(floats.FromBits(s.b.CreateAnd(bits, Literal(bits, kUpper)), Type::kF64), Type::kF64);
-  if (square_root) input = s.b.CreateUnaryIntrinsic(intrinsic::sqrt, input);
-  Value result = s.b.CreateFDiv(floats.Constant(input, 1), input);
+  Value result = square_root ? RootOrQuotient(s, floats, input, Type::kF64)
+                             : s.b.CreateFDiv(floats.Constant(input, 1), input);
   Value nan = s.b.CreateFCmpUNO(result, result);  // a payload in the lower half alone is not seen
   Value infinite = s.b.CreateFCmpOEQ(s.b.CreateUnaryIntrinsic(intrinsic::fabs, result),
                                      llvm::ConstantFP::getInfinity(result->getType()));
@@ -132,14 +140,11 @@ Status EmitFRsqrt(Site& s) {
   Floats floats(s);
   Type type = s.inst.type;
   if (s.Has(ir::kFtz) && type == Type::kF64) return UpperHalfApproximation(s, floats, true);
+  const Type computed = IsHalf(type) ? Type::kF32 : type;
   Value a = floats.Operand(s, 0, type);
   if (IsHalf(type)) a = floats.ToF32(a, type);
-  // Of vectors of 512 bits a root and a quotient take twice the time that others take.
-  Value result = type != Type::kF64 && s.e.m.traits.has_avx512
-                     ? floats.ReciprocalRoot(a)
-                     : s.b.CreateFDiv(floats.Constant(a, 1), s.b.CreateUnaryIntrinsic(intrinsic::sqrt, a));
-  return ReturnFloat(s, floats,
-                     floats.Narrow(result, IsHalf(type) ? Type::kF32 : type, type, Rounding::kNearestEven));
+  Value result = RootOrQuotient(s, floats, a, computed);
+  return ReturnFloat(s, floats, floats.Narrow(result, computed, type, Rounding::kNearestEven));
 }
 
 namespace {
@@ -299,9 +304,11 @@ Status Approximate(Site& s, const char* function) {
   return ReturnFloat(s, floats, floats.Narrow(result, Type::kF32, type, Rounding::kNearestEven));
 }
 
-// `flushing` is the function with .ftz.
+// `flushing` is the function with .ftz. It makes no subnormal numbers, which take a hundred cycles.
 Status Approximate(Site& s, const char* function, const char* flushing) {
-  if (s.inst.type != Type::kF32 || s.inst.attrs.flags != ir::kFtz) return Approximate(s, function);
+  const bool flushes = s.inst.attrs.flags == ir::kFtz;
+  if (flushes && s.inst.type == Type::kBF16) return Approximate(s, flushing);  // f32's exponents
+  if (!flushes || s.inst.type != Type::kF32) return Approximate(s, function);
   s.Return(CallOf(s, flushing, s.Operand(0)));
   return {};
 }

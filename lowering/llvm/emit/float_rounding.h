@@ -53,7 +53,7 @@ struct Floats {
   Value Fma(Value a, Value b, Value c, ir::Type type, ir::Rounding mode);
   Value Divide(Value a, Value b, ir::Type type, ir::Rounding mode);
   Value Sqrt(Value a, ir::Type type, ir::Rounding mode);
-  Value ReciprocalRoot(Value x);  // of f32, approximate: reciprocal_root.cpp
+  Value ReciprocalRoot(Value x, ir::Type type);  // of f32 or f64, approximate: reciprocal_root.cpp
   Value Negate(Value value, ir::Type type);
   Value MinMax(Value a, Value b, ir::Type type, bool maximum, uint32_t flags, NeverNan never_nan = {});
 
