@@ -1,4 +1,4 @@
-// Integer arithmetic, comparison, width changes. Bit operations are in bits.cpp.
+// Integer arithmetic, comparison, width changes. Division is in divide.cpp, bit operations are in bits.cpp.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -10,12 +10,6 @@ using ir::Compare;
 namespace intrinsic = llvm::Intrinsic;
 
 namespace {
-
-llvm::Value* AllOnes(llvm::Value* like) { return llvm::Constant::getAllOnesValue(like->getType()); }
-llvm::Constant* Smallest(llvm::Value* like) {
-  return llvm::ConstantInt::get(like->getType(),
-                                llvm::APInt::getSignedMinValue(like->getType()->getScalarSizeInBits()));
-}
 
 Status Intrinsic(Site& s, llvm::Intrinsic::ID id) {
   s.Return(s.b.CreateBinaryIntrinsic(id, s.Operand(0), s.Operand(1)));
@@ -72,88 +66,6 @@ Status HighHalf(Site& s, bool is_signed) {
 
 Status EmitMulHiS(Site& s) { return HighHalf(s, true); }
 Status EmitMulHiU(Site& s) { return HighHalf(s, false); }
-
-namespace {
-
-llvm::Value* QuotientOrRest(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* divisor, bool is_signed,
-                            bool remainder) {
-  if (remainder) return is_signed ? b.CreateSRem(x, divisor) : b.CreateURem(x, divisor);
-  return is_signed ? b.CreateSDiv(x, divisor) : b.CreateUDiv(x, divisor);
-}
-
-// There is no instruction for vectors. Up to 32 bits f64 is exact enough: a quotient that is not an integer
-// lies at least 1 / divisor below the next one, which is more than 2^-32 of it, far above the rounding.
-llvm::Value* DivideVectors(Site& s, llvm::Value* x, llvm::Value* divisor, bool is_signed, bool remainder) {
-  if (s.Width() > 32) {
-    return EachLane(s.e, {x, divisor}, [&](const std::vector<llvm::Value*>& v) {
-      return QuotientOrRest(s.b, v[0], v[1], is_signed, remainder);
-    });
-  }
-  llvm::Type* wide = ShapedLike(x, s.b.getDoubleTy());
-  auto number = [&](llvm::Value* v) {
-    return is_signed ? s.b.CreateSIToFP(v, wide) : s.b.CreateUIToFP(v, wide);
-  };
-  llvm::Value* ratio = s.b.CreateFDiv(number(x), number(divisor));
-  llvm::Value* quotient =
-      is_signed ? s.b.CreateFPToSI(ratio, x->getType()) : s.b.CreateFPToUI(ratio, x->getType());
-  return remainder ? s.b.CreateSub(x, s.b.CreateMul(quotient, divisor)) : quotient;
-}
-
-// By one number for all lanes: the product with its reciprocal, which a loop computes once. A half is added
-// to the dividend's magnitude, so that the quotient lies at least half a divisor's part from the next
-// integer; the two roundings together are less than 2^-51 of it, which is below 2^-18 of such a part.
-llvm::Value* DivideByOneNumber(Site& s, llvm::Value* x, llvm::Value* divisor, bool is_signed,
-                               bool remainder) {
-  llvm::IRBuilder<>& b = s.b;
-  llvm::Value* by_zero = b.CreateICmpEQ(divisor, Literal(divisor, 0));
-  llvm::Value* negates = is_signed ? b.CreateICmpEQ(divisor, AllOnes(divisor)) : b.getFalse();
-  divisor = b.CreateSelect(b.CreateOr(by_zero, negates), Literal(divisor, 1), divisor);
-  auto number = [&](llvm::Value* v) {
-    llvm::Type* wide = ShapedLike(v, b.getDoubleTy());
-    return is_signed ? b.CreateSIToFP(v, wide) : b.CreateUIToFP(v, wide);
-  };
-  llvm::Value* reciprocal = b.CreateFDiv(llvm::ConstantFP::get(b.getDoubleTy(), 1), number(divisor));
-  llvm::Value *dividend = number(x), *half = llvm::ConstantFP::get(dividend->getType(), 0.5);
-  if (is_signed) half = b.CreateBinaryIntrinsic(intrinsic::copysign, half, dividend);
-  auto spread = [&](llvm::Value* v) {
-    return Broadcast(b, v, llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements());
-  };
-  llvm::Value* ratio = b.CreateFMul(b.CreateFAdd(dividend, half), spread(reciprocal));
-  llvm::Value* quotient =
-      is_signed ? b.CreateFPToSI(ratio, x->getType()) : b.CreateFPToUI(ratio, x->getType());
-  if (remainder) return b.CreateSub(x, b.CreateMul(quotient, spread(divisor)));
-  return b.CreateSelect(negates, b.CreateNeg(quotient), quotient);
-}
-
-// Division with a divisor that cannot trap; the cases PTX defines otherwise are selected after it.
-Status Divide(Site& s, bool is_signed, bool remainder) {
-  if (s.Width() == 128) return s.Unsupported("128-bit operands");
-  llvm::Value *a = s.Operand(0), *b = s.Operand(1);
-  llvm::Value* by_zero = s.b.CreateICmpEQ(b, Literal(b, 0));
-  llvm::Value* replaced = by_zero;
-  if (is_signed) {  // min / -1: with the divisor 1 the quotient is min and the remainder 0, as PTX has it
-    llvm::Value* overflow = s.b.CreateAnd(s.b.CreateICmpEQ(a, Smallest(a)), s.b.CreateICmpEQ(b, AllOnes(b)));
-    replaced = s.b.CreateOr(by_zero, overflow);
-  }
-  llvm::Value* divisor = s.b.CreateSelect(replaced, Literal(b, 1), b);
-  // LLVM turns a constant divisor into a product.
-  const bool vectors = a->getType()->isVectorTy() && !llvm::isa<llvm::Constant>(b);
-  llvm::Value* one = s.Raw(1);  // where it is the same for all lanes
-  const bool by_one_number = vectors && s.Width() <= 32 && !one->getType()->isVectorTy();
-  llvm::Value* result = by_one_number ? DivideByOneNumber(s, a, one, is_signed, remainder)
-                        : vectors     ? DivideVectors(s, a, divisor, is_signed, remainder)
-                                      : QuotientOrRest(s.b, a, divisor, is_signed, remainder);
-  result = s.b.CreateSelect(by_zero, AllOnes(a), result);  // the remainder too, as an H200 does
-  s.Return(result);
-  return {};
-}
-
-}  // namespace
-
-Status EmitDivS(Site& s) { return Divide(s, true, false); }
-Status EmitDivU(Site& s) { return Divide(s, false, false); }
-Status EmitRemS(Site& s) { return Divide(s, true, true); }
-Status EmitRemU(Site& s) { return Divide(s, false, true); }
 
 Status EmitMinS(Site& s) { return Intrinsic(s, intrinsic::smin); }
 Status EmitMinU(Site& s) { return Intrinsic(s, intrinsic::umin); }
