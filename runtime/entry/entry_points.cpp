@@ -21,6 +21,14 @@ uint64_t BlockNumber(const ptx2cpu_block& block) {
   return (uint64_t{block.ctaid[2]} * block.nctaid[1] + block.ctaid[1]) * block.nctaid[0] + block.ctaid[0];
 }
 
+void PauseProcessor() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 struct Assertion {
   const char* expression;
   const char* file;
@@ -118,7 +126,16 @@ uint64_t ptx2cpu_globaltimer(ptx2cpu_block* block) {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-void ptx2cpu_nanosleep(ptx2cpu_block* block, uint32_t nanoseconds) { std::this_thread::yield(); }
+// A sleep may be of any length up to twice the time. Kernels sleep before they look for the first time,
+// mostly in vain: so it is a pause of the processor's, and one call of sixteen, as the clock has it, lets
+// others of the system run.
+void ptx2cpu_nanosleep(ptx2cpu_block* block, uint32_t nanoseconds) {
+  if ((ptx2cpu::rt::ReadClock() >> 4) % 16 == 0) {
+    std::this_thread::yield();
+  } else {
+    PauseProcessor();
+  }
+}
 
 uint64_t ptx2cpu_cluster_address(ptx2cpu_block* block, uint64_t offset) {
   const uint64_t number = offset >> PTX2CPU_CLUSTER_NUMBER_SHIFT;

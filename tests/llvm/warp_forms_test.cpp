@@ -116,3 +116,12 @@ TEST_CASE("what depends on nothing but the lane's number is known", "[forms]") {
   CHECK_FALSE(Has(some, "masked.gather"));
   CHECK(Has(some, "load <8 x i32>"));
 }
+
+TEST_CASE("threads sleep once, not one after the other", "[forms]") {
+  for (const char* sleep : {"nanosleep.u32 350;", "setp.gt.u32 %p0, %v, 5;\n  @%p0 nanosleep.u32 %v;"}) {
+    const std::string code = CodeOf("  " + std::string(sleep) + "\n  add.u32 %v, %v, 1;\n");
+    CHECK(code.find("@ptx2cpu_nanosleep(") != std::string::npos);
+    CHECK(code.find("@llvm.cttz") == std::string::npos);
+    CHECK(code.find("add <64 x i32>") != std::string::npos);
+  }
+}

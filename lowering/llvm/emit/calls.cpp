@@ -318,9 +318,11 @@ Status EmitCallIndirect(Site& s) {
   return {};
 }
 
+// Lanes sleep together, as long as the first one.
 Status EmitNanosleep(Site& s) {
-  if (s.IsVector()) return s.Broken("above lane level");
-  s.b.CreateCall(s.e.m.Service("ptx2cpu_nanosleep"), {s.e.body.Block(), s.Raw(0)});
+  Value time = s.Raw(0);
+  if (time->getType()->isVectorTy()) time = s.b.CreateExtractElement(time, s.b.getInt32(0));
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_nanosleep"), {s.e.body.Block(), time});
   return {};
 }
 

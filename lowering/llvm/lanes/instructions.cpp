@@ -36,7 +36,7 @@ Status LaneVectors::EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_l
   if (inst.op == Opcode::kSlotStore) return EmitSlotStore(inst, mask, whole_level);
   if (inst.op == Opcode::kSlotLoad && OfRow()) return LoadSlotOfRow(inst, mask);
   if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kResumeWord) return e.EmitInst(inst);
-  if (inst.op == Opcode::kFence) return EmitScalar(inst);
+  if (IsOnceForAll(inst.op)) return e.EmitInst(inst);
   if (FormOf(e, region_, inst) == LaneForm::kEachLane) return EmitEachLane(inst, mask);
   if (inst.op == Opcode::kAtomic) return EmitCombined(inst, mask);
   if (inst.op == Opcode::kTexture) return EmitTextures(inst, mask);

@@ -169,9 +169,7 @@ LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::In
   if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore || inst.op == Opcode::kResumeWord) {
     return LaneForm::kVector;
   }
-  if (inst.op == Opcode::kFence) {
-    return LaneForm::kUniform;
-  }
+  if (IsOnceForAll(inst.op)) return LaneForm::kUniform;
   if (inst.op == Opcode::kTexture) {
     return LaneForm::kVector;
   }

@@ -46,6 +46,10 @@ enum class LaneForm : uint8_t {
   kGather,        // an access of each lane's own address
   kEachLane,      // lane by lane
 };
+// What the lanes that come to it do once, whatever their operands.
+constexpr bool IsOnceForAll(ir::Opcode op) {
+  return op == ir::Opcode::kFence || op == ir::Opcode::kNanosleep;
+}
 // Elements from one lane to the next of a kStrided access, other than 0 and the elements of one.
 int64_t ElementsApart(const LaneShape& address, const ir::Inst& access);
 // Machines gather words: the aligned one that holds all of what a load of less than 32 bits an element reads.
