@@ -152,7 +152,7 @@ void NAME(ptx2cpu_warp_match_any_b32)(uint32_t* out, const uint32_t* value, cons
                                       uint32_t active) {
   // Each group takes a step that waits for the one before; where there are more than a few, each lane asks
   // for itself.
-  constexpr int kFewGroups = 3;
+  constexpr int kFewGroups = 4;
   const Lanes values = Lanes::Load(value), masks = Lanes::Load(members);
   Lanes equal{};
   uint32_t rest = active;

@@ -44,6 +44,13 @@ struct Members {
   }
 };
 
+// The mask of each lane where it is known and they divide the warp into tiles; else null.
+Value KnownTiles(Site& s, size_t mask_operand) {
+  const std::optional<analysis::WordPerLane> masks = s.e.lane_words.Of(s.inst.operands[mask_operand]);
+  if (!masks || !analysis::AreTiles(*masks)) return nullptr;
+  return llvm::ConstantDataVector::get(s.e.m.context, *masks);
+}
+
 // All live lanes of the warp are here. When they name one mask it does not matter whom it names: like a GPU,
 // they run together, those that are not in it too. When they name different ones, a lane that is not in its
 // own is a fault, and a member can be missing; it can also wait at the other arm of a divergent branch.
@@ -83,7 +90,12 @@ Result<Members> MembersOf(Site& s, size_t mask_operand) {
     return members;
   }
   members.mask = s.Raw(mask_operand);
-  members.mask = CheckMembers(s, members);
+  Value tiles = members.uniform() ? nullptr : KnownTiles(s, mask_operand);
+  if (tiles != nullptr && s.e.f.parked_slot == ~0u) {
+    members.mask = tiles;  // no lane is outside its own, and all live ones are here
+  } else {
+    members.mask = CheckMembers(s, members);
+  }
   return members;
 }
 

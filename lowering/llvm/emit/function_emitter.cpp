@@ -55,6 +55,7 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       streaming_stores(analysis::FindStreamingStores(f)),
       numbers(analysis::FindNumbers(f)),
       exponents(analysis::FindLeastExponents(f)),
+      lane_words(f),
       lanes_missing(f.has_early_exit),
       body(m, function),
       b(body.b),

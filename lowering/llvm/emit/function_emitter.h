@@ -12,6 +12,7 @@
 #include <string>
 
 #include "analysis/lanes/early_exits.h"
+#include "analysis/lanes/lane_words.h"
 #include "analysis/lanes/slots_of_turn.h"
 #include "analysis/lanes/streaming_stores.h"
 #include "lowering/llvm/emit/alignment_notes.h"
@@ -40,8 +41,9 @@ struct FunctionEmitter {
   const analysis::EarlyExits exits;
   const analysis::SlotsOfTurn slots_of_turn;
   const std::vector<bool> streaming_stores;
-  const std::vector<bool> numbers;                // analysis/lanes/numbers.h
-  const std::vector<int16_t> exponents;           // analysis/lanes/exponents.h
+  const std::vector<bool> numbers;       // analysis/lanes/numbers.h
+  const std::vector<int16_t> exponents;  // analysis/lanes/exponents.h
+  analysis::LaneWords lane_words;
   bool lanes_missing;                             // where code is emitted, lanes may have exited
   std::map<llvm::Value*, llvm::Value*> lanes_of;  // of LanesOf, by the warp's number
   FunctionBody body;
