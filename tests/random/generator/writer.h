@@ -1,8 +1,7 @@
 // The writer of one kernel or device function; one function per statement kind.
 #pragma once
 
-#include <fmt/format.h>
-
+#include "tests/random/generator/text_writer.h"
 #include "tests/random/generator/write.h"
 
 namespace ptx2cpu::random_kernels {
@@ -45,30 +44,14 @@ struct Collective {
   bool wide = false;  // match of b64
 };
 
-class Writer {
+class Writer : TextWriter {
  public:
   Writer(const Tree& tree, std::string kernel) : tree_(tree), kernel_(std::move(kernel)) {}
   KernelText Run();
 
  private:
   // -- text --
-  template <typename... Words>
-  void Line(fmt::format_string<Words...> format, Words&&... words) {
-    body_ += "  " + fmt::format(format, std::forward<Words>(words)...) + ";\n";
-  }
-  void Label(const std::string& label) { body_ += label + ":\n"; }
-  std::string Reg() { return fmt::format("%r{}", regs_++); }
-  std::string Predicate() { return fmt::format("%p{}", predicates_++); }
-  std::string Wide() { return fmt::format("%d{}", wides_++); }
   std::string NewLabel() { return fmt::format("L{}_{}", function_number_, labels_++); }
-  template <typename... Words>
-  std::string Compute(const char* opcode, Words&&... words) {
-    const std::string result = Reg();
-    std::string list;
-    ((list += fmt::format(", {}", words)), ...);
-    Line("{} {}{}", opcode, result, list);
-    return result;
-  }
   void Need(Feature feature) { needs_ |= Bit(feature); }
   bool Allowed(Feature feature) const { return (tree_.features & Bit(feature)) != 0; }
 
@@ -163,8 +146,8 @@ class Writer {
 
   const Tree& tree_;
   std::string kernel_;
-  std::string body_, functions_;
-  uint32_t regs_ = 0, predicates_ = 0, wides_ = 0, labels_ = 0, function_number_ = 0, chains_ = 0;
+  std::string functions_;
+  uint32_t function_number_ = 0, chains_ = 0;
   bool uses_shared_ = false;
   Features needs_ = 0;
   std::vector<bool> function_written_;

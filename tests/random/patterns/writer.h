@@ -1,12 +1,11 @@
 // The writer of one kernel; one function per statement kind.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <string>
 #include <vector>
 
 #include "tests/random/generator/random_words.h"
+#include "tests/random/generator/text_writer.h"
 #include "tests/random/patterns/tree.h"
 
 namespace ptx2cpu::random_patterns {
@@ -31,28 +30,16 @@ struct Element {
   uint32_t Size() const { return bytes * count; }
 };
 
-class Writer {
+class Writer : random_kernels::TextWriter {
  public:
   Writer(const Tree& tree, std::string kernel) : tree_(tree), kernel_(std::move(kernel)) {}
   std::string Run();  // with the run line
 
  private:
   // -- text --
-  template <typename... Words>
-  void Line(fmt::format_string<Words...> format, Words&&... words) {
-    body_ += "  " + fmt::format(format, std::forward<Words>(words)...) + ";\n";
-  }
-  void Label(const std::string& label) { body_ += label + ":\n"; }
-  std::string Reg() { return fmt::format("%r{}", regs_++); }
-  std::string Predicate() { return fmt::format("%p{}", predicates_++); }
-  std::string Wide() { return fmt::format("%d{}", wides_++); }
   std::string Short() { return fmt::format("%s{}", shorts_++); }
   std::string FloatReg() { return fmt::format("%f{}", floats_++); }
   std::string NewLabel() { return fmt::format("L{}", labels_++); }
-  template <typename... Words>
-  std::string Compute(std::string_view opcode, Words&&... words) {
-    return Into(Reg(), opcode, std::forward<Words>(words)...);
-  }
   template <typename... Words>
   std::string ComputeFloat(std::string_view opcode, Words&&... words) {
     return Into(FloatReg(), opcode, std::forward<Words>(words)...);
@@ -64,13 +51,6 @@ class Writer {
   template <typename... Words>
   std::string Test(std::string_view opcode, Words&&... words) {
     return Into(Predicate(), opcode, std::forward<Words>(words)...);
-  }
-  template <typename... Words>
-  std::string Into(std::string result, std::string_view opcode, Words&&... words) {
-    std::string list;
-    ((list += fmt::format(", {}", words)), ...);
-    Line("{} {}{}", opcode, result, list);
-    return result;
   }
 
   // -- write_kernel.cpp --
@@ -148,8 +128,7 @@ class Writer {
 
   const Tree& tree_;
   std::string kernel_;
-  std::string body_;
-  uint32_t regs_ = 0, predicates_ = 0, wides_ = 0, shorts_ = 0, floats_ = 0, labels_ = 0;
+  uint32_t shorts_ = 0, floats_ = 0;
   uint32_t stored_bytes_ = 0;
   bool uses_shared_ = false, uses_table_ = false, uses_local_ = false, ended_ = false;
   std::vector<Area> areas_;
