@@ -12,7 +12,8 @@ using namespace ptx2cpu;
 namespace {
 
 // Of a kernel of the suite, for blocks of one shape.
-std::string AssemblyOf(const std::string& family, const std::string& kernel, analysis::LaunchShape block) {
+std::string AssemblyOf(const std::string& family, const std::string& kernel, analysis::LaunchShape block,
+                       const std::string& machine = "x86-64-v4") {
   const std::string file = PTX2CPU_SUITE_DIR "/bin/" + family + ".fatbin";
   const auto extraction = ptx::ExtractFile(file);
   REQUIRE(extraction);
@@ -25,7 +26,7 @@ std::string AssemblyOf(const std::string& family, const std::string& kernel, ana
   const auto module = ptx->Build(kernel, options);
   REQUIRE(module);
   const ir::Module* kernels[] = {&*module};
-  const auto target = lowering::ResolveTarget("x86-64-v4");
+  const auto target = lowering::ResolveTarget(machine);
   REQUIRE(target);
   auto text = lowering::CompileFile(kernels, lowering::FileKind::kAssembly, {.target = *target});
   if (!text) FAIL(text.error().Render());
@@ -61,4 +62,11 @@ TEST_CASE("rows of tiled products take turns operation by operation") {
 TEST_CASE("sums of warps are stored together") {
   const std::string text = AssemblyOf("reduce", "sum_grid_stride", {256, 1, 1});
   CHECK(Count(text, "\tvmovss\t%xmm[0-9]+, (4|8|12|16|20|24|28)\\(%r") == 0);
+}
+
+TEST_CASE("trees of a block's warps share vectors") {
+  // Each of eight trees had its own vectors: 89 additions.
+  CHECK(Count(AssemblyOf("reduce", "reduce_shuffle", {256, 1, 1}), "\tvph?addd\t[^\n]*mm") < 75);
+  // Sums were elements of other vectors before they were stored.
+  CHECK(Count(AssemblyOf("reduce", "reduce_shuffle", {256, 1, 1}, "x86-64-v3"), "\tvp(extr|insr)d\t") == 0);
 }

@@ -142,6 +142,53 @@ Status EmitBarrierWarp(Site& s) {
   return {};
 }
 
+namespace {
+
+// What a lane reads, and whether that lies within its segment (PTX, shfl.sync).
+struct ShuffledLane {
+  int from;
+  bool in_range;
+};
+ShuffledLane LaneReadBy(ir::ShuffleMode mode, int lane, uint64_t operand, uint64_t clamp) {
+  const int distance = static_cast<int>(operand & 31), segment = static_cast<int>(clamp >> 8 & 31);
+  const int first = lane & segment, bound = first | (static_cast<int>(clamp & 31) & ~segment);
+  const int other = mode == ir::ShuffleMode::kUp     ? lane - distance
+                    : mode == ir::ShuffleMode::kDown ? lane + distance
+                    : mode == ir::ShuffleMode::kBfly ? lane ^ distance
+                                                     : first | (distance & ~segment);
+  const bool in_range = mode == ir::ShuffleMode::kUp ? other >= bound : other <= bound;
+  return {in_range ? other : lane, in_range};
+}
+
+// A lane of a value that is a constant.
+const llvm::ConstantInt* ConstantOfLane(Value value, unsigned lane) {
+  auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+  if (constant != nullptr && constant->getType()->isVectorTy())
+    constant = constant->getAggregateElement(lane);
+  return llvm::dyn_cast_or_null<llvm::ConstantInt>(constant);
+}
+
+// Permutes where the translator knows which lanes are read: by one instruction of LLVM, of which a target
+// makes the shortest sequence. False: it does not know them.
+bool ShuffleByConstants(Site& s, Value given) {
+  llvm::SmallVector<int, kWarpSize> from;
+  llvm::SmallVector<llvm::Constant*, kWarpSize> in_range;
+  const Value operand = s.Raw(1), clamp = s.Raw(2);
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    const llvm::ConstantInt *by = ConstantOfLane(operand, lane), *within = ConstantOfLane(clamp, lane);
+    if (by == nullptr || within == nullptr) return false;
+    const ShuffledLane read =
+        LaneReadBy(s.inst.attrs.shuffle, static_cast<int>(lane), by->getZExtValue(), within->getZExtValue());
+    from.push_back(read.from);
+    in_range.push_back(s.b.getInt1(read.in_range));
+  }
+  s.Return(llvm::ConstantVector::get(in_range), 1);
+  s.Return(s.b.CreateShuffleVector(given, from), 0);
+  return true;
+}
+
+}  // namespace
+
 Status EmitShuffle(Site& s) {
   Members members = TRY(MembersOf(s, 3));
   if (s.inst.type != ir::Type::kI32) return s.Unsupported("only 32-bit values are exchanged");
@@ -162,14 +209,15 @@ Status EmitShuffle(Site& s) {
     default:
       return s.Broken("no mode");
   }
-  llvm::AllocaInst *out = s.e.body.Scratch(s.e.I(32), kWarpSize),
-                   *in_range = s.e.body.Scratch(s.e.I(8), kWarpSize);
   // The value of a lane that does not participate is undefined in PTX; from lanes that have exited a GPU
   // gives 0, and programs add what comes from them.
   const Value taking = members.uniform() ? members.Taking(s) : members.live;
   const Value is_member = s.b.CreateBitCast(taking, llvm::FixedVectorType::get(s.b.getInt1Ty(), kWarpSize));
   const Value own = Broadcast(s.b, s.Raw(0), kWarpSize);
   const Value given = s.b.CreateSelect(is_member, own, llvm::Constant::getNullValue(own->getType()));
+  if (ShuffleByConstants(s, given)) return {};
+  llvm::AllocaInst *out = s.e.body.Scratch(s.e.I(32), kWarpSize),
+                   *in_range = s.e.body.Scratch(s.e.I(8), kWarpSize);
   s.b.CreateCall(s.e.m.Service(function),
                  {out, in_range, Store(s, given), Store(s, s.Raw(1)), Store(s, s.Raw(2))});
   s.Return(NonZero(s, Load(s, in_range)), 1);

@@ -15,8 +15,10 @@
 #include <string_view>
 
 #include "ir/internal_error.h"
+#include "lowering/llvm/output/idle_trips.h"
 #include "lowering/llvm/output/jam_rows.h"
 #include "lowering/llvm/output/join_stores.h"
+#include "lowering/llvm/output/join_trees.h"
 #include "lowering/llvm/output/known_masks.h"
 #include "lowering/llvm/output/long_blocks.h"
 #include "lowering/llvm/output/long_functions.h"
@@ -25,6 +27,7 @@
 #include "lowering/llvm/output/register_pressure.h"
 #include "lowering/llvm/output/unrolling.h"
 #include "lowering/llvm/output/unused_lanes.h"
+#include "lowering/llvm/output/vector_parts.h"
 
 namespace ptx2cpu::lowering {
 
@@ -53,15 +56,17 @@ constexpr std::string_view kFull =
     "  jump-threading,simplifycfg,"
     "  loop-mssa(loop-instsimplify,loop-simplifycfg,loop-rotate,licm),"
     "  simplifycfg,instcombine<no-verify-fixpoint>,"
-    "  keep-steps,"
+    "  end-idle-trips,keep-steps,"
     "  loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),"
-    "  sroa<modify-cfg>,narrow-known-masks,gvn,sccp,bdce,drop-unused-lanes,instcombine<no-verify-fixpoint>,"
+    "  "
+    "sroa<modify-cfg>,narrow-known-masks,gvn,extract-parts,sccp,bdce,drop-unused-lanes,instcombine<no-verify-"
+    "fixpoint>,"
     "  dse,loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,adce"
     ")),"
     "function<eager-inv>("
     "  loop-simplify,lcssa,jam-rows,keep-large-loops,loop-vectorize,keep-long-loops,loop-unroll<O3>,"
     "  sroa<modify-cfg>,narrow-known-masks,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "  join-stores,loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs"
+    "  join-stores,join-trees,early-cse<memssa>,loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs"
     "),globaldce";
 
 // Ahead of cutting functions: so that few variables are in memory, and that blocks lie between loops.
@@ -86,6 +91,8 @@ std::string_view PipelineOf(int level, const llvm::Module& module, const LoopNum
 bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
   if (name == "divide-huge-blocks") {
     passes.addPass(DivideHugeBlocks());
+  } else if (name == "end-idle-trips") {
+    passes.addPass(EndIdleTrips());
   } else if (name == "keep-large-loops") {
     passes.addPass(KeepLargeLoops());
   } else if (name == "keep-long-loops") {
@@ -94,8 +101,12 @@ bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
     passes.addPass(KeepSteps());
   } else if (name == "jam-rows") {
     passes.addPass(JamRows());
+  } else if (name == "extract-parts") {
+    passes.addPass(ExtractVectorParts());
   } else if (name == "join-stores") {
     passes.addPass(JoinStores());
+  } else if (name == "join-trees") {
+    passes.addPass(JoinTrees());
   } else if (name == "narrow-known-masks") {
     passes.addPass(NarrowKnownMasks());
   } else if (name == "drop-unused-lanes") {

@@ -1,6 +1,7 @@
 #include "lowering/llvm/output/unrolling.h"
 
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
 #include <algorithm>
@@ -46,9 +47,15 @@ llvm::PreservedAnalyses KeepLongLoops::run(llvm::Function& function,
 }
 
 llvm::PreservedAnalyses KeepSteps::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
   for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
-    if (!IsShort(*loop, kMaxStep) && llvm::findOptionMDForLoop(loop, kStepsMetadata) != nullptr)
+    if (llvm::findOptionMDForLoop(loop, kStepsMetadata) == nullptr) continue;
+    if (!IsShort(*loop, kMaxStep)) {
       llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.disable", 1);
+    } else if (const unsigned trips = evolution.getSmallConstantTripCount(loop);
+               trips > 1 && IsShort(*loop, kMaxStep / trips)) {
+      llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.full", 1);
+    }
   }
   return llvm::PreservedAnalyses::all();
 }
