@@ -68,6 +68,8 @@ Status FlattenCalls(ir::Module& module, ir::Function& f, const PassOptions& opti
 Status ResolveGenericAddresses(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Multiplications that divide by a constant become divisions.
 Status RestoreDivisions(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Sums of a quotient and its remainder in which the quotient cancels out do without it.
+Status CancelQuotients(ir::Module& module, ir::Function& f, const PassOptions& options);
 // What the block's shape decides is a constant.
 Status DecideByRanges(ir::Module& module, ir::Function& f, const PassOptions& options);
 Status RepeatShortLoops(ir::Module& module, ir::Function& f, const PassOptions& options);

@@ -36,6 +36,9 @@ constexpr std::array kPasses = {
               "after inlining: callees take generic addresses; before all passes that look at memory"},
     PassEntry{"restore-divisions", RestoreDivisions, Phase::kSimt, For::kAll, On::kKernels,
               "before the next pass: a quotient's range is known"},
+    PassEntry{
+        "cancel-quotients", CancelQuotients, Phase::kSimt, For::kAll, On::kKernels,
+        "after the pass before, which finds quotients; before those that simplify and compare addresses"},
     PassEntry{"decide-by-ranges", DecideByRanges, Phase::kSimt, For::kAll, On::kKernels,
               "after inlining: callees are the kernel's code then; before the pass that folds the branches"},
     PassEntry{"simplify", Simplify, Phase::kSimt, For::kAll, On::kFunctions,

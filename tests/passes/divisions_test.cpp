@@ -1,4 +1,7 @@
 // restore-divisions: multiplications that divide by a constant become divisions, and no others do.
+// cancel-quotients: sums of a quotient and its remainder do without both, and no others do.
+#include <algorithm>
+
 #include "tests/passes/barrier_kernels.h"
 
 using namespace ptx2cpu;
@@ -55,4 +58,60 @@ TEST_CASE("other products stay", "[passes][divisions]") {
                  "  %q = shr_u i32 %h, %by\n") == 0);
   CHECK(Restored(Signed(0xea0ea0eb, 6, false)) == 0);
   CHECK(Restored("  %m = const i32 0x12345\n  %q = mulhi_u i32 %x, %m\n") == 0);
+}
+
+namespace {
+
+// How many sums of the kernel the pass changes; their values stay.
+uint32_t Cancelled(const std::string& sum) {
+  const ir::Module module = Kernel("  %c20 = const i32 0x14\n  %c80 = const i32 0x50\n" + sum);
+  const ir::Module before = AfterInShape(module, "restore-divisions"),
+                   after = AfterInShape(module, "cancel-quotients");
+  CheckSameMemory(module, after);
+  const auto sums_of = [](const ir::Module& m) {
+    std::vector<std::vector<uint32_t>> sums;
+    for (const ir::Inst& inst : m.functions.back().insts) {
+      if (!inst.block.valid() || (inst.op != ir::Opcode::kAdd && inst.op != ir::Opcode::kSub)) continue;
+      sums.emplace_back();
+      for (const ir::ValueId operand : inst.operands) sums.back().push_back(operand.index);
+    }
+    return sums;
+  };
+  const auto old_sums = sums_of(before), new_sums = sums_of(after);
+  return static_cast<uint32_t>(std::ranges::count_if(
+      old_sums, [&](const auto& sum) { return std::ranges::find(new_sums, sum) == new_sums.end(); }));
+}
+
+}  // namespace
+
+TEST_CASE("sums in which a quotient cancels out do without it", "[passes][divisions]") {
+  const std::string signed_parts =
+                        "  %d = div_s i32 %x, %c20\n  %m = mul i32 %d, %c20\n  %r = sub i32 %x, %m\n",
+                    unsigned_parts = "  %d = div_u i32 %x, %c20\n  %r = rem_u i32 %x, %c20\n",
+                    row = "  %a = mul i32 %d, %c80\n", column = "  %b = shl i32 %r, %two\n";
+  CHECK(Cancelled(signed_parts + row + column + "  %q = add i32 %a, %b\n") == 1);
+  CHECK(Cancelled(unsigned_parts + row + column + "  %q = add i32 %a, %b\n") == 1);
+  // With a base in between, in the other order, and with a constant.
+  CHECK(Cancelled(unsigned_parts + row + column + "  %e = add i32 %a, %c1f\n  %q = add i32 %b, %e\n") == 1);
+  CHECK(Cancelled(signed_parts + row + column + "  %e = sub i32 %b, %two\n  %q = add i32 %e, %a\n") == 1);
+  // A divisor that is known when the kernel runs only: the same product twice.
+  CHECK(Cancelled("  %w = or i32 %x, %c20\n  %d = div_u i32 %c80, %w\n  %m = mul i32 %d, %w\n"
+                  "  %r = sub i32 %x, %m\n  %p = mul i32 %w, %d\n  %q = add i32 %p, %r\n"
+                  "  %unused = rem_s i32 %x, %c20\n") == 1);
+}
+
+TEST_CASE("other sums of quotients stay", "[passes][divisions]") {
+  const std::string parts = "  %d = div_s i32 %x, %c20\n  %r = rem_s i32 %x, %c20\n";
+  CHECK(Cancelled(parts + "  %a = mul i32 %d, %c80\n  %q = add i32 %a, %r\n") == 0);
+  CHECK(Cancelled(parts + "  %a = mul i32 %d, %c20\n  %b = shl i32 %r, %two\n  %q = add i32 %a, %b\n") == 0);
+  // Of another kind, of another number, and by a number that is 0 or negative.
+  CHECK(Cancelled("  %d = div_u i32 %x, %c20\n  %r = rem_s i32 %x, %c20\n  %a = mul i32 %d, %c20\n"
+                  "  %q = add i32 %a, %r\n") == 0);
+  CHECK(Cancelled("  %y = add i32 %x, %two\n  %d = div_u i32 %y, %c20\n  %r = rem_u i32 %x, %c20\n"
+                  "  %a = mul i32 %d, %c20\n  %q = add i32 %a, %r\n") == 0);
+  for (const char* divisor : {"0x0", "0xffffffec"}) {
+    CHECK(Cancelled("  %z = const i32 " + std::string(divisor) +
+                    "\n  %d = div_s i32 %x, %z\n  %r = rem_s i32 %x, %z\n  %a = mul i32 %d, %z\n"
+                    "  %q = add i32 %a, %r\n  %unused = rem_s i32 %x, %c20\n") == 0);
+  }
 }
