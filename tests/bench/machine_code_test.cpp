@@ -70,3 +70,7 @@ TEST_CASE("trees of a block's warps share vectors") {
   // Sums were elements of other vectors before they were stored.
   CHECK(Count(AssemblyOf("reduce", "reduce_shuffle", {256, 1, 1}, "x86-64-v3"), "\tvp(extr|insr)d\t") == 0);
 }
+
+TEST_CASE("elements of 64 bits are permuted whole") {
+  CHECK(Count(AssemblyOf("sparse", "cg_update", {256, 1, 1}), "\tv(pmovqd|psrlq)\t") == 0);
+}

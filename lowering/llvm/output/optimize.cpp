@@ -27,6 +27,7 @@
 #include "lowering/llvm/output/register_pressure.h"
 #include "lowering/llvm/output/unrolling.h"
 #include "lowering/llvm/output/unused_lanes.h"
+#include "lowering/llvm/output/vector_halves.h"
 #include "lowering/llvm/output/vector_parts.h"
 
 namespace ptx2cpu::lowering {
@@ -56,7 +57,7 @@ constexpr std::string_view kFull =
     "  jump-threading,simplifycfg,"
     "  loop-mssa(loop-instsimplify,loop-simplifycfg,loop-rotate,licm),"
     "  simplifycfg,instcombine<no-verify-fixpoint>,"
-    "  end-idle-trips,keep-steps,"
+    "  join-halves,end-idle-trips,keep-steps,"
     "  loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),"
     "  "
     "sroa<modify-cfg>,narrow-known-masks,gvn,extract-parts,sccp,bdce,drop-unused-lanes,instcombine<no-verify-"
@@ -103,6 +104,8 @@ bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
     passes.addPass(JamRows());
   } else if (name == "extract-parts") {
     passes.addPass(ExtractVectorParts());
+  } else if (name == "join-halves") {
+    passes.addPass(JoinVectorHalves());
   } else if (name == "join-stores") {
     passes.addPass(JoinStores());
   } else if (name == "join-trees") {
