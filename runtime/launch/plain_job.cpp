@@ -302,16 +302,18 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
   if (expected != 0 && parts_ != nullptr) grain = Grain(part, home, expected);
   uint64_t worth_taking = 0, blocks = 0;
   double seconds = 0;  // that the blocks took
+  Clock::time_point start;
   const ptx2cpu_kernel* running = &kernel();
   while (!failed() && !(helper && ThreadPool::Get().OtherWorkWaits())) {
     const Chunk chunk = parts_ == nullptr ? ClaimAlone(grain) : Claim(part, grain, worth_taking);
     if (chunk.count == 0) {
       if (helper || parts_ == nullptr || Await()) break;
       part = 0, grain = joined_, worth_taking = 0;
+      start = {};  // it has waited
       continue;
     }
     any = true;
-    const Clock::time_point start = total_ == 1 ? Clock::time_point{} : Clock::now();
+    if (total_ != 1 && start == Clock::time_point{}) start = Clock::now();
     const ptx2cpu_kernel* code = code_.load(std::memory_order_acquire);
     // What waits does what the code that left it does; other code may defer other atomics.
     if (std::exchange(running, code) != code) deferred.Finish();
@@ -325,8 +327,10 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     if (total_ == 1) break;
     if (later_ != nullptr) [[unlikely]]
       LookForLaterCode();
-    const double per_block =
-        std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(chunk.count) + 1e-9;
+    const Clock::time_point end = Clock::now();
+    const double per_block = std::chrono::duration<double>(end - std::exchange(start, end)).count() /
+                                 static_cast<double>(chunk.count) +
+                             1e-9;
     if (!helper) {
       seconds += per_block * static_cast<double>(chunk.count), blocks += chunk.count;
       parts_ == nullptr ? AskForHelp(worker, per_block) : AskForMore(per_block);

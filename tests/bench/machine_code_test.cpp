@@ -74,3 +74,10 @@ TEST_CASE("trees of a block's warps share vectors") {
 TEST_CASE("elements of 64 bits are permuted whole") {
   CHECK(Count(AssemblyOf("sparse", "cg_update", {256, 1, 1}), "\tv(pmovqd|psrlq)\t") == 0);
 }
+
+TEST_CASE("blocks that read a page each prefetch that of the next one") {
+  CHECK(Count(AssemblyOf("reduce", "scan_blocks", {256, 1, 1}), "\tprefetcht0\t") >= 4);
+  CHECK(Count(AssemblyOf("reduce", "reduce_shuffle", {256, 1, 1}), "\tprefetcht0\t") >= 4);
+  // A kilobyte of each array: processors read ahead of most blocks.
+  CHECK(Count(AssemblyOf("math", "black_scholes", {256, 1, 1}), "\tprefetcht0\t") == 0);
+}

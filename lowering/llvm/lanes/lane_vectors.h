@@ -175,6 +175,7 @@ class LaneVectors {
   void PrefetchLines(llvm::Value* pointer, unsigned length);
   void PrefetchNextRows(llvm::Value* pointer, const ir::Inst& load, unsigned length);
   void PrefetchLaterTrips(const ir::Inst& load, llvm::Value* pointer);
+  void PrefetchNextBlock(const ir::Inst& load, llvm::Value* pointer);
   void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   // strided.cpp: where the elements of a kStrided access are in its run of memory.
   struct Stretch {

@@ -15,12 +15,15 @@
 //
 //   for trip k: for rows y: for lanes: tile[y][lane] = x[(k + y) * n + lane ..]; barrier; work on the tile
 //   ->   the same, and prefetch x[(k + step + y) * n + lane ..] where there is such a trip
+//
+// And what the next block reads first, where each block reads a page or half of one.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
 
 #include "lowering/llvm/lanes/lane_vectors.h"
+#include "runtime/abi/abi.h"
 
 namespace ptx2cpu::lowering {
 
@@ -33,6 +36,8 @@ namespace {
 constexpr int kTripsAhead = 4;
 constexpr unsigned kLinesAhead = 64, kMaxTripsAhead = 16;  // of loops that stride by the grid
 constexpr int kDepth = 10;
+constexpr int64_t kMinBytesOfBlock = 2048,
+                  kMaxBytesOfBlock = 16384;  // of what neighbouring blocks read of an array
 
 const ir::Inst* DefinitionOf(const ir::Function& f, ValueId id) {
   const ir::InstId def = f.at_value(id).def;
@@ -43,6 +48,19 @@ std::optional<int64_t> ConstantOf(const ir::Function& f, ValueId id) {
   const ir::Inst* def = DefinitionOf(f, id);
   if (def == nullptr || def->op != Opcode::kConst) return std::nullopt;
   return static_cast<int64_t>(def->attrs.bits);
+}
+
+// The same of what the block's shape decides.
+std::optional<int64_t> NumberKnown(const FunctionEmitter& e, ValueId id) {
+  const ir::Inst* def = DefinitionOf(e.f, id);
+  if (def != nullptr && def->op == Opcode::kSpecialRegister && def->attrs.special == ir::Special::kNtidX &&
+      e.f.required_threads[0] != 0)
+    return e.f.required_threads[0];
+  return ConstantOf(e.f, id);
+}
+
+std::optional<int64_t> Times(std::optional<int64_t> value, int64_t factor) {
+  return value ? std::optional(*value * factor) : std::nullopt;
 }
 
 // The only value that a parameter of a block can have, if the block is entered over one edge.
@@ -162,6 +180,32 @@ std::optional<Counter> CounterIn(const ir::Function& f, ValueId id, int depth) {
     return first ? first : second;
   }
   return std::nullopt;
+}
+
+// By how many bytes an address differs between neighbouring blocks of a row of the grid; null: that is not
+// known.
+std::optional<int64_t> BytesOfBlock(const FunctionEmitter& e, ValueId id, int depth) {
+  const ir::Inst* inst = DefinitionOf(e.f, id);
+  if (inst == nullptr || depth == 0) return 0;
+  const auto of = [&](size_t n) { return BytesOfBlock(e, inst->operands[n], depth - 1); };
+  if (inst->op == Opcode::kSpecialRegister) return inst->attrs.special == ir::Special::kCtaidX ? 1 : 0;
+  if (inst->op == Opcode::kZext || inst->op == Opcode::kSext) return of(0);
+  if (inst->op == Opcode::kAdd || inst->op == Opcode::kSub || inst->op == Opcode::kOr) {
+    const auto first = of(0), second = of(1);
+    if (!first || !second || (inst->op != Opcode::kAdd && *second != 0)) return std::nullopt;
+    return *first + *second;
+  }
+  if (inst->op == Opcode::kShl || inst->op == Opcode::kMul) {
+    for (size_t n = 0; n < 2; ++n) {
+      const auto factor = NumberKnown(e, inst->operands[1 - n]);
+      if (factor && inst->op == Opcode::kMul) return Times(of(n), *factor);
+      if (factor && n == 0 && *factor >= 0 && *factor < 32) return Times(of(0), int64_t{1} << *factor);
+    }
+  }
+  for (size_t n = 0; n < inst->operands.size(); ++n) {
+    if (of(n) != 0) return std::nullopt;
+  }
+  return 0;
 }
 
 // What decides whether a loop goes on: a parameter of its head after a step is compared with a bound.
@@ -284,10 +328,26 @@ void LaneVectors::PrefetchNextRows(Value pointer, const ir::Inst& load, unsigned
   PrefetchLines(b.CreateGEP(b.getInt8Ty(), pointer, bytes), length);
 }
 
+// What the next block reads first: where blocks of half a page or more read what follows each other, each
+// block is on another page, where processors foresee nothing, and waits before it has anything to do. In the
+// last block it is what was just read.
+void LaneVectors::PrefetchNextBlock(const ir::Inst& load, Value pointer) {
+  const std::optional<int64_t> bytes = BytesOfBlock(e, load.operands[0], 2 * kDepth);
+  const bool is_once =
+      f.required_threads[0] >= width_ && f.required_threads[1] == 1 && region_.levels.size() == 1;
+  if (!bytes || !is_once || *bytes < kMinBytesOfBlock || *bytes > kMaxBytesOfBlock) return;
+  const unsigned length = width_ * static_cast<unsigned>(ir::Bytes(load.type) * load.results.size());
+  Value place = e.body.Field(offsetof(ptx2cpu_block, ctaid), b.getInt32Ty(), "ctaid.x");
+  Value count = e.body.Field(offsetof(ptx2cpu_block, nctaid), b.getInt32Ty(), "nctaid.x");
+  Value goes_on = b.CreateICmpULT(b.CreateAdd(place, b.getInt32(1)), count);
+  Value distance = b.CreateSelect(goes_on, b.getInt64(static_cast<uint64_t>(*bytes)), b.getInt64(0));
+  PrefetchLines(b.CreateGEP(b.getInt8Ty(), pointer, distance), length);
+}
+
 void LaneVectors::PrefetchLaterTrips(const ir::Inst& load, Value pointer) {
   if (load.attrs.space != ir::Space::kGlobal) return;
   const auto counter = CounterIn(f, load.operands[0], kDepth);
-  if (!counter) return;
+  if (!counter) return PrefetchNextBlock(load, pointer);
   const unsigned length = width_ * static_cast<unsigned>(ir::Bytes(load.type) * load.results.size());
   unsigned trips = kTripsAhead;
   Value goes_on = nullptr;

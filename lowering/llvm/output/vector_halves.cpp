@@ -15,13 +15,16 @@ using namespace llvm::PatternMatch;
 llvm::Value* WholeOf(llvm::Instruction& both) {
   llvm::Value *high = nullptr, *low = nullptr;
   if (!both.getType()->isVectorTy() || both.getType()->getScalarSizeInBits() != 64) return nullptr;
-  if (!match(&both, m_c_Or(m_Shl(m_ZExt(m_Value(high)), m_SpecificInt(32)), m_ZExt(m_Value(low))))) return nullptr;
+  if (!match(&both, m_c_Or(m_Shl(m_ZExt(m_Value(high)), m_SpecificInt(32)), m_ZExt(m_Value(low)))))
+    return nullptr;
   const auto* highs = llvm::dyn_cast<llvm::ShuffleVectorInst>(high);
   const auto* lows = llvm::dyn_cast<llvm::ShuffleVectorInst>(low);
-  if (highs == nullptr || lows == nullptr || highs->getShuffleMask() != lows->getShuffleMask()) return nullptr;
+  if (highs == nullptr || lows == nullptr || highs->getShuffleMask() != lows->getShuffleMask())
+    return nullptr;
   llvm::Value *whole[2], *other[2];
   for (unsigned n = 0; n < 2; ++n) {
-    if (llvm::isa<llvm::PoisonValue>(highs->getOperand(n)) && llvm::isa<llvm::PoisonValue>(lows->getOperand(n))) {
+    if (llvm::isa<llvm::PoisonValue>(highs->getOperand(n)) &&
+        llvm::isa<llvm::PoisonValue>(lows->getOperand(n))) {
       whole[n] = nullptr;
       continue;
     }

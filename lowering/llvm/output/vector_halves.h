@@ -5,7 +5,8 @@
 
 namespace ptx2cpu::lowering {
 
-// A shuffle exchanges 32 bits, so that programs permute the halves of an element of 64 bits, one after the other:
+// A shuffle exchanges 32 bits, so that programs permute the halves of an element of 64 bits, one after the
+// other:
 //
 //   {permute (high half of v), permute (low half of v)}   ->   permute v
 class JoinVectorHalves : public llvm::PassInfoMixin<JoinVectorHalves> {
