@@ -261,9 +261,11 @@ Status LaneVectors::EmitEdges(const ir::Inst& inst, BlockId block, const Mask& m
   if (inst.op == Opcode::kSwitch) {
     Value index = e.values.Get(inst.operands[0]);
     auto last = static_cast<uint32_t>(inst.edges.size() - 1);
+    // Vectors also where all lanes have one index: of masks selected by compares of one word, LLVM's combiner
+    // of nodes makes one form out of the other without end.
     for (uint32_t k = 0; k < last; ++k)
-      edges_[{block, k}] = EdgeMask(mask, b.CreateICmpEQ(index, Literal(index, k)));
-    edges_[{block, last}] = EdgeMask(mask, b.CreateICmpUGE(index, Literal(index, last)));
+      edges_[{block, k}] = EdgeMask(mask, Vector(b.CreateICmpEQ(index, Literal(index, k))));
+    edges_[{block, last}] = EdgeMask(mask, Vector(b.CreateICmpUGE(index, Literal(index, last))));
     return {};
   }
   if (inst.op == Opcode::kEndLane) {
