@@ -23,6 +23,14 @@ Value Store(Site& s, Value value) {
   s.b.CreateAlignedStore(Broadcast(s.b, value, kWarpSize), array, llvm::Align(64));
   return array;
 }
+// For what a function of runtime/warp writes, register by register. Without a value of its whole, what it
+// held before the first part would be alive from the kernel's begin on, around each loop.
+llvm::AllocaInst* ForResults(Site& s, llvm::Type* element) {
+  llvm::AllocaInst* array = s.e.body.Scratch(element, kWarpSize);
+  s.b.CreateAlignedStore(llvm::Constant::getNullValue(llvm::FixedVectorType::get(element, kWarpSize)), array,
+                         llvm::Align(64));
+  return array;
+}
 Value Load(Site& s, llvm::AllocaInst* array) {
   llvm::Type* element = llvm::cast<llvm::ArrayType>(array->getAllocatedType())->getElementType();
   return s.b.CreateAlignedLoad(llvm::FixedVectorType::get(element, kWarpSize), array, llvm::Align(64));
@@ -64,7 +72,7 @@ Value CheckMembers(Site& s, const Members& members) {
     if (parked != nullptr) fault(s.b.CreateAnd(members.mask, parked), PTX2CPU_FAULT_MISSING_MEMBERS);
     return members.live;
   }
-  llvm::AllocaInst* same = s.e.body.Scratch(s.e.I(32), kWarpSize);
+  llvm::AllocaInst* same = ForResults(s, s.e.I(32));
   Value masks = Store(s, members.mask), everyone = Store(s, s.b.getInt32(~0u));
   s.b.CreateCall(s.e.m.Service("ptx2cpu_warp_match_any_b32"), {same, masks, everyone, members.live});
   Value live = Broadcast(s.b, members.live, kWarpSize), alike = Load(s, same);
@@ -107,7 +115,7 @@ Status ForMasks(Site& s, const Members& members, const std::function<Value(Value
     return {};
   }
   Value masks = Store(s, taking);
-  llvm::AllocaInst* out = s.e.body.Scratch(s.e.m.MemoryTypeOf(s.e.TypeOf(s.inst.results[0])), kWarpSize);
+  llvm::AllocaInst* out = ForResults(s, s.e.m.MemoryTypeOf(s.e.TypeOf(s.inst.results[0])));
   llvm::Type* element = llvm::cast<llvm::ArrayType>(out->getAllocatedType())->getElementType();
   TRY_STATUS(s.e.body.Loop(s.b.getInt32(kWarpSize), "each_mask", [&](Value lane) {
     Value mask = s.b.CreateLoad(s.e.I(32), s.b.CreateInBoundsGEP(s.e.I(32), masks, lane));
@@ -216,8 +224,7 @@ Status EmitShuffle(Site& s) {
   const Value own = Broadcast(s.b, s.Raw(0), kWarpSize);
   const Value given = s.b.CreateSelect(is_member, own, llvm::Constant::getNullValue(own->getType()));
   if (ShuffleByConstants(s, given)) return {};
-  llvm::AllocaInst *out = s.e.body.Scratch(s.e.I(32), kWarpSize),
-                   *in_range = s.e.body.Scratch(s.e.I(8), kWarpSize);
+  llvm::AllocaInst *out = ForResults(s, s.e.I(32)), *in_range = ForResults(s, s.e.I(8));
   s.b.CreateCall(s.e.m.Service(function),
                  {out, in_range, Store(s, given), Store(s, s.Raw(1)), Store(s, s.Raw(2))});
   s.Return(NonZero(s, Load(s, in_range)), 1);
@@ -243,7 +250,7 @@ Status EmitBallot(Site& s) {
 Status EmitMatchAny(Site& s) {
   Members members = TRY(MembersOf(s, 1));
   if (s.Width() != 32 && s.Width() != 64) return s.Unsupported("only 32- and 64-bit values are compared");
-  llvm::AllocaInst* out = s.e.body.Scratch(s.e.I(32), kWarpSize);
+  llvm::AllocaInst* out = ForResults(s, s.e.I(32));
   s.b.CreateCall(s.e.m.Service(s.Width() == 32 ? "ptx2cpu_warp_match_any_b32" : "ptx2cpu_warp_match_any_b64"),
                  {out, Store(s, s.Raw(0)), Store(s, members.mask), members.live});
   s.Return(Load(s, out));
@@ -253,8 +260,7 @@ Status EmitMatchAny(Site& s) {
 Status EmitMatchAll(Site& s) {
   Members members = TRY(MembersOf(s, 1));
   if (s.Width() != 32 && s.Width() != 64) return s.Unsupported("only 32- and 64-bit values are compared");
-  llvm::AllocaInst *out = s.e.body.Scratch(s.e.I(32), kWarpSize),
-                   *all = s.e.body.Scratch(s.e.I(8), kWarpSize);
+  llvm::AllocaInst *out = ForResults(s, s.e.I(32)), *all = ForResults(s, s.e.I(8));
   s.b.CreateCall(s.e.m.Service(s.Width() == 32 ? "ptx2cpu_warp_match_all_b32" : "ptx2cpu_warp_match_all_b64"),
                  {out, all, Store(s, s.Raw(0)), Store(s, members.mask), members.live});
   Value masks = Load(s, out), equal = NonZero(s, Load(s, all));

@@ -29,6 +29,7 @@
 #include "lowering/llvm/output/unused_lanes.h"
 #include "lowering/llvm/output/vector_halves.h"
 #include "lowering/llvm/output/vector_parts.h"
+#include "lowering/llvm/output/wide_joins.h"
 
 namespace ptx2cpu::lowering {
 
@@ -59,9 +60,8 @@ constexpr std::string_view kFull =
     "  simplifycfg,instcombine<no-verify-fixpoint>,"
     "  join-halves,end-idle-trips,keep-steps,"
     "  loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),"
-    "  "
-    "sroa<modify-cfg>,narrow-known-masks,gvn,extract-parts,sccp,bdce,drop-unused-lanes,instcombine<no-verify-"
-    "fixpoint>,"
+    "  sroa<modify-cfg>,narrow-known-masks,divide-wide-joins,gvn,extract-parts,sccp,bdce,drop-unused-lanes,"
+    "  instcombine<no-verify-fixpoint>,"
     "  dse,loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,adce"
     ")),"
     "function<eager-inv>("
@@ -94,6 +94,8 @@ bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
     passes.addPass(DivideHugeBlocks());
   } else if (name == "end-idle-trips") {
     passes.addPass(EndIdleTrips());
+  } else if (name == "divide-wide-joins") {
+    passes.addPass(DivideWideJoins());
   } else if (name == "keep-large-loops") {
     passes.addPass(KeepLargeLoops());
   } else if (name == "keep-long-loops") {
