@@ -97,3 +97,60 @@ TEST_CASE("vectors hold as many lanes as loops keep values for, in rows of known
     }
   }
 }
+
+namespace {
+
+// out[hash(in[i]) & 15] += i.
+std::string Counters(const std::string& shape) {
+  return kHead + ".visible .entry k(.param .u64 pin, .param .u64 pout)\n" + shape + R"({
+  .reg .b32 %i, %b; .reg .b64 %in, %out, %at;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %i, %tid.x;
+  cvt.u64.u32 %at, %i;
+  add.s64 %in, %in, %at;
+  ld.global.u8 %b, [%in];
+)" + [] {
+    std::string text;  // a hash, so that vectors pay
+    for (int n = 0; n < 12; ++n) text += "  mad.lo.u32 %b, %b, 5, 7;\n  xor.b32 %b, %b, %i;\n";
+    return text;
+  }() + R"(  and.b32 %b, %b, 15;
+  mul.wide.u32 %at, %b, 4;
+  add.s64 %out, %out, %at;
+  red.global.add.u32 [%out], %i;
+  ret;
+}
+)";
+}
+
+std::vector<uint32_t> Count(const std::string& text, const lowering::JitOptions& options) {
+  auto kernel = JitKernel::Create(BuildKernel(text, "k"), options);
+  if (!kernel) FAIL(kernel.error().Render());
+  harness::KernelCall call{{3, 1, 1}, {kThreads, 1, 1}, 0, {}, {}, {}};
+  auto bytes = rt::ParseSpec("inout:u8:[0]"), counts = rt::ParseSpec("inout:u32:[0]");
+  REQUIRE(bytes);
+  REQUIRE(counts);
+  for (uint32_t i = 1; i < kThreads; ++i) bytes->data.push_back(static_cast<std::byte>(i * i * 7));
+  counts->data.resize(16 * sizeof(uint32_t));
+  call.arguments = {std::move(*bytes), std::move(*counts)};
+  const Status status = (*kernel)->Run(call);
+  if (!status) FAIL(status.error().Render());
+  std::vector<uint32_t> result(16);
+  std::memcpy(result.data(), call.arguments[1].data.data(), 16 * sizeof(uint32_t));
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("what updates memory lane by lane takes four registers of lanes where masks are registers",
+          "[width]") {
+  const std::string known = Counters(".reqntid 128\n");
+  CHECK(WidthOf(known, "x86-64-v4") == 64);
+  CHECK(WidthOf(known, "x86-64-v3") <= 32);
+  const std::vector<uint32_t> expected = Count(known, Options("native", 1));
+  for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
+    INFO(target);
+    CHECK(Count(known, Options(target)) == expected);
+    CHECK(Count(Counters(""), Options(target)) == expected);
+  }
+}

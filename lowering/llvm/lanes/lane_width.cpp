@@ -24,6 +24,7 @@ struct RegionFacts {
   bool walks = false;           // memory outside the block is accessed side by side ...
   bool parts = false;           // ... and some memory otherwise
   bool apart = false;           // ... by an address of each lane, or something is done lane by lane
+  bool updates = false;         // words that atomics of each lane combine with
   bool has_loops = false;
   bool divides = false;   // some lanes come to a loop, others do not
   bool in_words = false;  // lanes are bits of a word of 32
@@ -115,6 +116,7 @@ class Finder {
     facts_.walks |= access && far && form == LaneForm::kVector;
     facts_.parts |= form != LaneForm::kVector && form != LaneForm::kUniform;
     facts_.apart |= form == LaneForm::kGather || form == LaneForm::kEachLane;
+    facts_.updates |= inst.op == Opcode::kAtomic && form == LaneForm::kEachLane;
   }
 
   const FunctionEmitter& e_;
@@ -220,6 +222,8 @@ unsigned RegistersFor(const TargetTraits& traits, const RegionFacts& facts, bool
       facts.computed <= (facts.has_loops ? kMaxComputed : kMaxStraight) && facts.kept * 4 <= all;
   if (in_rows && fits && (traits.has_avx512 ? facts.walks && !facts.parts : !facts.apart && !facts.divides))
     return 4;
+  // What is done lane by lane gains nothing by vectors; what leads there is done less often.
+  if (in_rows && fits && traits.has_avx512 && facts.walks && facts.updates) return 4;
   if (in_rows && !facts.apart && facts.kept >= 2 * all)
     return std::min(4u, kWarpSize * 4 / traits.vector_bytes);
   return facts.kept * 2 <= all ? 2 : 1;
