@@ -41,6 +41,11 @@ template <>
 inline constexpr cudaDataType kDataType<cuComplex> = CUDA_C_32F;
 template <>
 inline constexpr cudaDataType kDataType<cuDoubleComplex> = CUDA_C_64F;
+// Whether a function takes the operation: real matrices have no conjugate.
+template <typename T>
+constexpr bool Conjugates(int op) {
+  return op != CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE || !std::is_floating_point_v<T>;
+}
 template <>
 inline constexpr cudaDataType kDataType<int32_t> = CUDA_R_32I;
 

@@ -33,7 +33,8 @@ cublasStatus_t Check(cublasHandle_t handle, Conditions... right) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   return (right && ...) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
-inline bool IsRight(cublasOperation_t op) { return op >= CUBLAS_OP_N && op <= CUBLAS_OP_CONJG; }
+// CUBLAS_OP_CONJG is for products with vectors alone.
+inline bool IsRight(cublasOperation_t op) { return op >= CUBLAS_OP_N && op <= CUBLAS_OP_C; }
 inline bool IsRight(cublasFillMode_t uplo) {
   return uplo == CUBLAS_FILL_MODE_LOWER || uplo == CUBLAS_FILL_MODE_UPPER;
 }

@@ -6,13 +6,42 @@
 
 namespace ptx2cpu::cublas {
 
+// Pivots of the greatest absolute value, where LAPACK compares |re| + |im|: the factors are other ones.
+template <typename T>
+int FactorByAbsoluteValue(int n, T* a, int lda, int* pivots) {
+  int first_zero = 0;
+  for (int k = 0; k < n; ++k) {
+    T* const column = a + int64_t{k} * lda;
+    const T* const pivot = std::max_element(
+        column + k, column + n, [](const T& x, const T& y) { return std::norm(x) < std::norm(y); });
+    const auto row = static_cast<int>(pivot - column);
+    pivots[k] = row + 1;
+    if (*pivot == T{}) {
+      if (first_zero == 0) first_zero = k + 1;
+      continue;
+    }
+    for (int j = 0; j < n && row != k; ++j) std::swap(a[k + int64_t{j} * lda], a[row + int64_t{j} * lda]);
+    const T inverse = T(1) / column[k];
+    for (int i = k + 1; i < n; ++i) column[i] *= inverse;
+    for (int j = k + 1; j < n; ++j) {
+      const T factor = a[k + int64_t{j} * lda];
+      for (int i = k + 1; i < n; ++i) a[i + int64_t{j} * lda] -= column[i] * factor;
+    }
+  }
+  return first_zero;
+}
+
 // `pivots` null: without.
 template <typename T>
 int Factor(int n, T* a, int lda, int* pivots) {
   if (pivots == nullptr) return libraries::FactorWithoutPivots(n, n, a, lda);
-  int info = 0;
-  Blas<"getrf", T>(n, n, a, lda, pivots, &info);
-  return info;
+  if constexpr (kIsComplex<T>) {
+    return FactorByAbsoluteValue(n, a, lda, pivots);
+  } else {
+    int info = 0;
+    Blas<"getrf", T>(n, n, a, lda, pivots, &info);
+    return info;
+  }
 }
 
 // B = op(A)^-1 B, from the factors of A.

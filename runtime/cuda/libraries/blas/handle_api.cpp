@@ -50,7 +50,7 @@ cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t* stream) {
 
 // The functions take what they need from the host; the program's memory stays unused.
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, size_t bytes) {
-  constexpr uintptr_t kAlignment = 256;
+  constexpr uintptr_t kAlignment = 16;
   return Check(handle, reinterpret_cast<uintptr_t>(workspace) % kAlignment == 0);
 }
 

@@ -1,6 +1,8 @@
 // The functions of level 1: vectors. Types and sizes come from the table (cublas.api).
 #pragma once
 
+#include <optional>
+
 #include "runtime/cuda/libraries/blas/vectors.h"
 #include "runtime/cuda/libraries/core/openblas.h"
 
@@ -42,7 +44,7 @@ cublasStatus_t Nrm2(const char* name, cublasHandle_t h, int64_t n, const T* x, i
 template <typename T>
 cublasStatus_t Axpy(const char* name, cublasHandle_t h, int64_t n, const T* alpha, const T* x, int64_t incx,
                     T* y, int64_t incy) {
-  if (const cublasStatus_t wrong = Check(h, alpha != nullptr)) return wrong;
+  if (const cublasStatus_t wrong = Check(h, n <= 0 || alpha != nullptr)) return wrong;
   if (n <= 0) return CUBLAS_STATUS_SUCCESS;
   return OnStream(h, name, [=, scalar = Scalar(h, alpha)] {
     const T a = scalar();
@@ -73,7 +75,8 @@ cublasStatus_t Swap(const char* name, cublasHandle_t h, int64_t n, T* x, int64_t
 template <bool kConjugate, typename T>
 cublasStatus_t DotCall(const char* name, cublasHandle_t h, int64_t n, const T* x, int64_t incx, const T* y,
                        int64_t incy, T* result) {
-  if (const cublasStatus_t wrong = Check(h, result != nullptr)) return wrong;
+  if (const cublasStatus_t wrong = Check(h)) return wrong;
+  if (result == nullptr) return CUBLAS_STATUS_MAPPING_ERROR;
   return WithResult(h, name, [=] {
     *result = n <= 0 ? T{} : Dot<kConjugate, T>(n, Vector(x, n, incx), Vector(y, n, incy));
   });
@@ -143,12 +146,19 @@ template <typename T>
 struct ModifiedRotation {
   T flag, h11, h21, h12, h22;
 };
+// The matrix that the flag leaves; none: no rotation.
 template <typename T>
-void ApplyModified(ModifiedRotation<T> p, int64_t n, Vector<T> x, Vector<T> y) {
-  if (p.flag == T(-2)) return;
+std::optional<ModifiedRotation<T>> Effective(ModifiedRotation<T> p) {
+  if (p.flag == T(-2)) return std::nullopt;
   if (p.flag == T(0)) p.h11 = p.h22 = T(1);
   if (p.flag == T(1)) p.h12 = T(1), p.h21 = T(-1);
-  ForElements(n, x, y, [p](T& a, T& b) {
+  return p;
+}
+template <typename T>
+void ApplyModified(const ModifiedRotation<T>& param, int64_t n, Vector<T> x, Vector<T> y) {
+  const auto rotation = Effective(param);
+  if (!rotation) return;
+  ForElements(n, x, y, [p = *rotation](T& a, T& b) {
     const T before = a;
     a = p.h11 * before + p.h12 * b;
     b = p.h21 * before + p.h22 * b;

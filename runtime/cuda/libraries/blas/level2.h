@@ -38,10 +38,11 @@ template <typename T>
 cublasStatus_t Gemv(const char* name, cublasHandle_t h, cublasOperation_t trans, int64_t m, int64_t n,
                     const T* alpha, const T* a, int64_t lda, const T* x, int64_t incx, const T* beta, T* y,
                     int64_t incy) {
-  if (const cublasStatus_t wrong = Check(h, IsRight(trans), m >= 0, n >= 0, LeadingIs(lda, m), incx != 0,
-                                         incy != 0, alpha != nullptr, beta != nullptr))
+  if (h != nullptr && (m == 0 || n == 0)) return CUBLAS_STATUS_SUCCESS;
+  if (const cublasStatus_t wrong =
+          Check(h, IsRight(trans) || trans == CUBLAS_OP_CONJG, m >= 0, n >= 0, LeadingIs(lda, m), incx != 0,
+                incy != 0, alpha != nullptr, beta != nullptr))
     return wrong;
-  if (m == 0 || n == 0) return CUBLAS_STATUS_SUCCESS;
   if (const cublasStatus_t missing = Ready(name, m, n, lda, incx, incy)) return missing;
   return OnStream(h, name, [=, al = Scalar(h, alpha), be = Scalar(h, beta)] {
     MultiplyVector(trans, m, n, al(), a, lda, x, incx, be(), y, incy);

@@ -14,7 +14,7 @@ cublasStatus_t CheckProduct(cublasHandle_t h, cublasOperation_t op_a, cublasOper
   if (const cublasStatus_t wrong = Check(h, IsRight(op_a), IsRight(op_b), m >= 0, n >= 0, k >= 0))
     return wrong;
   return Check(h, LeadingIs(lda, Transposes(op_a) ? k : m), LeadingIs(ldb, Transposes(op_b) ? n : k),
-               LeadingIs(ldc, m), (scalars != nullptr)...);
+               LeadingIs(ldc, m), (m == 0 || n == 0 || scalars != nullptr)...);
 }
 
 template <typename T>
@@ -138,6 +138,11 @@ cublasStatus_t Geam(const char* name, cublasHandle_t h, cublasOperation_t op_a, 
           h, IsRight(op_a), IsRight(op_b), m >= 0, n >= 0, LeadingIs(lda, Transposes(op_a) ? n : m),
           LeadingIs(ldb, Transposes(op_b) ? n : m), LeadingIs(ldc, m), alpha != nullptr, beta != nullptr))
     return wrong;
+  // Each element of C is written where it was read.
+  const auto fits_in_place = [&](cublasOperation_t op, const T* x, int64_t ld) {
+    return x != c || (op == CUBLAS_OP_N && ld == ldc);
+  };
+  if (!fits_in_place(op_a, a, lda) || !fits_in_place(op_b, b, ldb)) return CUBLAS_STATUS_INVALID_VALUE;
   if (m == 0 || n == 0) return CUBLAS_STATUS_SUCCESS;
   return OnStream(h, name, [=, al = Scalar(h, alpha), be = Scalar(h, beta)] {
     const T factor_a = al(), factor_b = be();

@@ -39,11 +39,11 @@ Release ThisRelease() { return *std::ranges::find(kReleases, libraries::kSonameM
 
 const char* StatusName(cublasStatus_t status) {
   const StatusRow* row = RowOf(status);
-  return row == nullptr ? "CUBLAS_STATUS_UNKNOWN" : row->name;
+  return row == nullptr ? "unrecognized status" : row->name;
 }
 const char* StatusText(cublasStatus_t status) {
   const StatusRow* row = RowOf(status);
-  return row == nullptr ? "an unknown status" : row->text;
+  return row == nullptr ? "unrecognized status" : row->text;
 }
 
 }  // namespace ptx2cpu::cublas

@@ -23,6 +23,7 @@ cublasStatus_t CopyColumns(int64_t rows, int64_t columns, int64_t size, const vo
 
 cublasStatus_t CopyElements(int64_t n, int64_t size, const void* x, int64_t incx, void* y, int64_t incy,
                             cudaMemcpyKind kind, cudaStream_t stream, Wait wait) {
+  if (n < 0) return CUBLAS_STATUS_MAPPING_ERROR;
   // Adjacent elements are one row.
   if (incx == 1 && incy == 1)
     return CopyColumns(n, 1, size, x, std::max<int64_t>(1, n), y, std::max<int64_t>(1, n), kind, stream,

@@ -124,19 +124,19 @@ void ProductTriangle(const Triangle<T>& t, T alpha, S beta) {
 template <typename T, typename Alpha, typename Beta>
 cublasStatus_t CheckTriangle(cublasHandle_t h, const Triangle<T>& t, const Alpha* alpha, const Beta* beta) {
   const int64_t rows = t.op == CUBLAS_OP_N ? t.n : t.k;
-  // T of a hermitian product and C of a symmetric complex one are not defined.
-  const bool op_right = t.op == CUBLAS_OP_N || (t.op == (t.hermitian ? CUBLAS_OP_C : CUBLAS_OP_T)) ||
-                        (!kIsComplex<T> && t.op == CUBLAS_OP_C);
-  return Check(h, IsRight(t.uplo), op_right, t.n >= 0, t.k >= 0, LeadingIs(t.lda, rows),
+  return Check(h, IsRight(t.uplo), IsRight(t.op), t.n >= 0, t.k >= 0, LeadingIs(t.lda, rows),
                LeadingIs(t.ldb, rows), LeadingIs(t.ldc, t.n), alpha != nullptr, beta != nullptr);
 }
 
 // run(triangle, alpha, beta) on the stream.
 template <typename T, typename Alpha, typename Beta, typename Run>
-cublasStatus_t TriangleCall(const char* name, cublasHandle_t h, const Triangle<T>& t, const Alpha* alpha,
+cublasStatus_t TriangleCall(const char* name, cublasHandle_t h, const Triangle<T>& shape, const Alpha* alpha,
                             const Beta* beta, Run run) {
-  if (const cublasStatus_t wrong = CheckTriangle(h, t, alpha, beta)) return wrong;
-  if (t.n == 0) return CUBLAS_STATUS_SUCCESS;
+  if (const cublasStatus_t wrong = CheckTriangle(h, shape, alpha, beta)) return wrong;
+  if (shape.n == 0) return CUBLAS_STATUS_SUCCESS;
+  // T of a hermitian product is C, and C of a symmetric one T.
+  Triangle<T> t = shape;
+  if (t.op != CUBLAS_OP_N) t.op = t.Other();
   if (const cublasStatus_t missing = Ready(name, t.n, t.k, t.lda, t.ldb, t.ldc)) return missing;
   return OnStream(h, name, [=, al = Scalar(h, alpha), be = Scalar(h, beta)] { run(t, al(), be()); });
 }

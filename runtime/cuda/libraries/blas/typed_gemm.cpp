@@ -35,7 +35,7 @@ void MultiplyComplexWhole(const MixedProduct& p, cuDoubleComplex alpha, cuDouble
 }
 
 // Precisions of the computation, of which several compute types have one.
-enum class Precision : uint8_t { kHalf, kInteger, kSingle, kFastSingle, kDouble, kNone };
+enum class Precision : uint8_t { kHalf, kInteger, kSingle, kFastSingle, kFastHalf, kDouble, kNone };
 
 struct ComputeRow {
   cublasComputeType_t compute;
@@ -48,7 +48,7 @@ constexpr ComputeRow kComputes[] = {
     {CUBLAS_COMPUTE_32I_PEDANTIC, Precision::kInteger},
     {CUBLAS_COMPUTE_32F, Precision::kSingle},
     {CUBLAS_COMPUTE_32F_PEDANTIC, Precision::kSingle},
-    {CUBLAS_COMPUTE_32F_FAST_16F, Precision::kFastSingle},
+    {CUBLAS_COMPUTE_32F_FAST_16F, Precision::kFastHalf},
     {CUBLAS_COMPUTE_32F_FAST_16BF, Precision::kFastSingle},
     {CUBLAS_COMPUTE_32F_FAST_TF32, Precision::kFastSingle},
     {CUBLAS_COMPUTE_32F_EMULATED_16BFX9, Precision::kFastSingle},
@@ -57,8 +57,8 @@ constexpr ComputeRow kComputes[] = {
     {CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, Precision::kDouble},
 };
 
-// Which types go together, as documented; both operands have one type. A fast single precision takes singles
-// only.
+// Which types go together; both operands have one type. A fast single precision takes singles, that of f16
+// also f16.
 struct ProductRow {
   Precision precision;
   cudaDataType_t operands, result, scalars;
@@ -77,6 +77,9 @@ constexpr ProductRow kProducts[] = {
     {Precision::kSingle, CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, MultiplyAs<cuComplex>},
     {Precision::kFastSingle, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, MultiplyAs<float>},
     {Precision::kFastSingle, CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, MultiplyAs<cuComplex>},
+    {Precision::kFastHalf, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, MultiplyAs<float>},
+    {Precision::kFastHalf, CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, MultiplyAs<cuComplex>},
+    {Precision::kFastHalf, CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, MultiplyNarrow},
     {Precision::kDouble, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, MultiplyAs<double>},
     {Precision::kDouble, CUDA_C_64F, CUDA_C_64F, CUDA_C_64F, MultiplyAs<cuDoubleComplex>},
 };
@@ -88,6 +91,15 @@ const ProductRow* RowOf(cublasComputeType_t compute, cudaDataType a, cudaDataTyp
     return product.precision == known->precision && product.operands == a && product.result == c;
   });
   return row == std::end(kProducts) ? nullptr : row;
+}
+
+// Those are for cublasLtMatmul.
+bool IsEightBitFloat(cudaDataType type) { return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2; }
+
+// -1 to 23, 99 to 115 and 999: one algorithm serves all of them.
+bool IsRight(cublasGemmAlgo_t algo) {
+  const int number = algo;
+  return (number >= -1 && number <= 23) || (number >= 99 && number <= 115) || number == 999;
 }
 
 // One element's bytes, to go from matrix to matrix of a batch.
@@ -129,6 +141,7 @@ cublasStatus_t MultiplyBatch(const char* name, cublasHandle_t h, const MixedProd
     return wrong;
   if (batch.count < 0) return CUBLAS_STATUS_INVALID_VALUE;
   const ProductRow* row = RowOf(compute, shape.types.operands, b_type, shape.types.result);
+  if (IsEightBitFloat(shape.types.operands)) return CUBLAS_STATUS_INVALID_VALUE;
   if (row == nullptr) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (shape.m == 0 || shape.n == 0 || batch.count == 0) return CUBLAS_STATUS_SUCCESS;
   if (const cublasStatus_t missing = Ready(name, shape.m, shape.n, shape.k, shape.lda, shape.ldb, shape.ldc))
@@ -173,7 +186,8 @@ cublasStatus_t RankKTyped(const char* name, cublasHandle_t h, Triangle<cuComplex
 cublasStatus_t GemmEx(const char* name, cublasHandle_t h, cublasOperation_t op_a, cublasOperation_t op_b,
                       int64_t m, int64_t n, int64_t k, const void* alpha, const void* a, cudaDataType a_type,
                       int64_t lda, const void* b, cudaDataType b_type, int64_t ldb, const void* beta, void* c,
-                      cudaDataType c_type, int64_t ldc, cublasComputeType_t compute, cublasGemmAlgo_t) {
+                      cudaDataType c_type, int64_t ldc, cublasComputeType_t compute, cublasGemmAlgo_t algo) {
+  if (const cublasStatus_t wrong = Check(h, IsRight(algo))) return wrong;
   return MultiplyBatch(name, h, {op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc, {a_type, c_type}}, alpha, beta,
                        b_type, compute, {{nullptr, a, 0}, {nullptr, b, 0}, {nullptr, c, 0}, 1});
 }
@@ -183,7 +197,8 @@ cublasStatus_t GemmBatchedEx(const char* name, cublasHandle_t h, cublasOperation
                              const void* const a[], cudaDataType a_type, int64_t lda, const void* const b[],
                              cudaDataType b_type, int64_t ldb, const void* beta, void* const c[],
                              cudaDataType c_type, int64_t ldc, int64_t count, cublasComputeType_t compute,
-                             cublasGemmAlgo_t) {
+                             cublasGemmAlgo_t algo) {
+  if (const cublasStatus_t wrong = Check(h, IsRight(algo))) return wrong;
   return MultiplyBatch(
       name, h, {op_a, op_b, m, n, k, nullptr, lda, nullptr, ldb, nullptr, ldc, {a_type, c_type}}, alpha, beta,
       b_type, compute, {{a, nullptr, 0}, {b, nullptr, 0}, {c, nullptr, 0}, count});
@@ -195,7 +210,8 @@ cublasStatus_t GemmStridedBatchedEx(const char* name, cublasHandle_t h, cublasOp
                                     int64_t stride_a, const void* b, cudaDataType b_type, int64_t ldb,
                                     int64_t stride_b, const void* beta, void* c, cudaDataType c_type,
                                     int64_t ldc, int64_t stride_c, int64_t count, cublasComputeType_t compute,
-                                    cublasGemmAlgo_t) {
+                                    cublasGemmAlgo_t algo) {
+  if (const cublasStatus_t wrong = Check(h, IsRight(algo))) return wrong;
   const auto bytes = [](int64_t stride, cudaDataType type) {
     return stride * static_cast<int64_t>(BytesOf(type));
   };

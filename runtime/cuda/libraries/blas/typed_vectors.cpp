@@ -64,6 +64,13 @@ cublasStatus_t WithType(cudaDataType type, const Body& body) {
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
+bool HasVectors(cudaDataType type) {
+  return WithType(type, [](auto) { return CUBLAS_STATUS_SUCCESS; }) == CUBLAS_STATUS_SUCCESS;
+}
+cudaDataType RealOf(cudaDataType type) {
+  return type == CUDA_C_32F ? CUDA_R_32F : type == CUDA_C_64F ? CUDA_R_64F : type;
+}
+
 // The precision that a type is computed in; the argument must name it.
 bool Executes(cudaDataType type, cudaDataType execution) {
   return execution == (type == CUDA_R_16F || type == CUDA_R_16BF ? CUDA_R_32F : type);
@@ -87,7 +94,8 @@ template <bool kConjugate>
 cublasStatus_t DotTyped(const char* name, cublasHandle_t h, int64_t n, const void* x, cudaDataType x_type,
                         int64_t incx, const void* y, cudaDataType y_type, int64_t incy, void* result,
                         cudaDataType result_type, cudaDataType execution) {
-  if (const cublasStatus_t wrong = Check(h, result != nullptr)) return wrong;
+  if (const cublasStatus_t wrong = Check(h, HasVectors(x_type) || x_type == CUDA_R_32I)) return wrong;
+  if (result == nullptr) return CUBLAS_STATUS_MAPPING_ERROR;
   if (x_type != y_type || result_type != x_type || !Executes(x_type, execution))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   return WithType(x_type, [&](auto tag) {
@@ -102,6 +110,24 @@ cublasStatus_t DotTyped(const char* name, cublasHandle_t h, int64_t n, const voi
         });
       }
       Store(sum, *static_cast<E*>(result));
+    });
+  });
+}
+
+// Elements and parameters of 16 bits.
+template <typename E>
+cublasStatus_t RotmNarrow(const char* name, cublasHandle_t h, int64_t n, void* x, int64_t incx, void* y,
+                          int64_t incy, const void* param) {
+  if (n <= 0) return CUBLAS_STATUS_SUCCESS;
+  return OnStream(h, name, [=, narrow = Scalar(h, static_cast<const ModifiedRotation<E>*>(param))] {
+    const ModifiedRotation<E> p = narrow();
+    const ModifiedRotation<float> wide{Load(p.flag), Load(p.h11), Load(p.h21), Load(p.h12), Load(p.h22)};
+    const auto turn = Effective(wide);
+    if (!turn) return;
+    ForElements(n, TypedVector<E>(x, n, incx), TypedVector<E>(y, n, incy), [&](E& a, E& b) {
+      const float first = Load(a), second = Load(b);
+      Store<E>(turn->h11 * first + turn->h12 * second, a);
+      Store<E>(turn->h21 * first + turn->h22 * second, b);
     });
   });
 }
@@ -157,8 +183,10 @@ cublasStatus_t DotcEx(const char* name, cublasHandle_t h, int64_t n, const void*
 }
 
 cublasStatus_t Nrm2Ex(const char* name, cublasHandle_t h, int64_t n, const void* x, cudaDataType x_type,
-                      int64_t incx, void* result, cudaDataType result_type, cudaDataType) {
+                      int64_t incx, void* result, cudaDataType result_type, cudaDataType execution) {
   if (const cublasStatus_t wrong = Check(h, result != nullptr)) return wrong;
+  if (result_type != RealOf(x_type) || !Executes(RealOf(x_type), execution))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   return WithType(x_type, [&](auto tag) {
     using E = typename decltype(tag)::Type;
     return WithResult(h, name, [=] {
@@ -179,6 +207,8 @@ cublasStatus_t Nrm2Ex(const char* name, cublasHandle_t h, int64_t n, const void*
 cublasStatus_t AsumEx(const char* name, cublasHandle_t h, int64_t n, const void* x, cudaDataType x_type,
                       int64_t incx, void* result, cudaDataType result_type, cudaDataType) {
   if (const cublasStatus_t wrong = Check(h, result != nullptr)) return wrong;
+  // Sums of 16-bit elements are single ones.
+  if (!Executes(RealOf(x_type), result_type)) return CUBLAS_STATUS_NOT_SUPPORTED;
   return WithType(x_type, [&](auto tag) {
     using E = typename decltype(tag)::Type;
     return WithResult(h, name, [=] {
@@ -249,7 +279,8 @@ cublasStatus_t RotEx(const char* name, cublasHandle_t h, int64_t n, void* x, cud
                      int64_t incx, void* y, cudaDataType y_type, int64_t incy, const void* c, const void* s,
                      cudaDataType cs_type, cudaDataType execution) {
   if (const cublasStatus_t wrong = Check(h, c != nullptr, s != nullptr)) return wrong;
-  if (x_type != y_type || !Executes(x_type, execution)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (x_type != y_type || !Executes(x_type, execution) || (cs_type != x_type && cs_type != RealOf(x_type)))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   return WithType(x_type, [&](auto tag) {
     using E = typename decltype(tag)::Type;
     if (n <= 0) return CUBLAS_STATUS_SUCCESS;
@@ -278,6 +309,10 @@ cublasStatus_t RotmEx(const char* name, cublasHandle_t h, int64_t n, void* x, cu
     return Rotm<double>(name, h, n, static_cast<double*>(x), incx, static_cast<double*>(y), incy,
                         static_cast<const double*>(param));
   }
+  if (x_type == CUDA_R_16F && param_type == CUDA_R_16F)
+    return RotmNarrow<__half>(name, h, n, x, incx, y, incy, param);
+  if (x_type == CUDA_R_16BF && param_type == CUDA_R_16BF)
+    return RotmNarrow<__nv_bfloat16>(name, h, n, x, incx, y, incy, param);
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 

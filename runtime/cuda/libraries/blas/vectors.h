@@ -100,6 +100,11 @@ double Square(const T& value) {
 template <typename T>
 Real<T> Norm(int64_t n, Vector<const T> x) {
   const double sum = SumOver<double>(n, [&](int64_t i) { return Square(x[i]); });
+  if constexpr (sizeof(Real<T>) == sizeof(float)) {
+    // An infinity outweighs what is not a number, in single precision alone.
+    for (int64_t i = 0; std::isnan(sum) && i < n; ++i)
+      if (std::isinf(Size(x[i]))) return std::numeric_limits<Real<T>>::infinity();
+  }
   if ((sum > 1e-280 && sum < 1e300) || sizeof(Real<T>) == sizeof(float))
     return static_cast<Real<T>>(std::sqrt(sum));
   double largest = 0;

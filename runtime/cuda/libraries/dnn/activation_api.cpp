@@ -73,7 +73,9 @@ cudnnStatus_t cudnnActivationForward(cudnnHandle_t handle, cudnnActivationDescri
                                      const void* alpha, cudnnTensorDescriptor_t xLayout, const void* x,
                                      const void* beta, cudnnTensorDescriptor_t yLayout, void* y) {
   if (!AllGiven(handle, activation, alpha, xLayout, x, beta, yLayout, y)) return CUDNN_STATUS_BAD_PARAM;
-  if (xLayout->layout.extents != yLayout->layout.extents) return CUDNN_STATUS_BAD_PARAM;
+  // The identity is for convolutions alone.
+  if (activation->mode == CUDNN_ACTIVATION_IDENTITY || xLayout->layout.extents != yLayout->layout.extents)
+    return CUDNN_STATUS_BAD_PARAM;
   return Submit(handle, "cudnnActivationForward", alpha, beta, yLayout->layout, y,
                 [=, xl = xLayout->layout, act = *activation]<typename R>(R* result) {
                   const Packed<R> input(xl, x);
@@ -92,8 +94,8 @@ cudnnStatus_t cudnnActivationBackward(cudnnHandle_t handle, cudnnActivationDescr
   if (!AllGiven(handle, activation, alpha, yLayout, y, dyLayout, dy, xLayout, x, beta, dxLayout, dx))
     return CUDNN_STATUS_BAD_PARAM;
   const std::vector<int64_t>& extents = dxLayout->layout.extents;
-  if (yLayout->layout.extents != extents || dyLayout->layout.extents != extents ||
-      xLayout->layout.extents != extents)
+  if (activation->mode == CUDNN_ACTIVATION_IDENTITY || yLayout->layout.extents != extents ||
+      dyLayout->layout.extents != extents || xLayout->layout.extents != extents)
     return CUDNN_STATUS_BAD_PARAM;
   return Submit(handle, "cudnnActivationBackward", alpha, beta, dxLayout->layout, dx,
                 [=, yl = yLayout->layout, dl = dyLayout->layout, xl = xLayout->layout,

@@ -16,7 +16,8 @@ cudnnStatus_t Prepare(const char* name, const cudnnConvolutionStruct& convolutio
   if (!found) return CUDNN_STATUS_BAD_PARAM;
   shape = *found;
   auto is_integer = [](cudnnDataType_t type) { return type == CUDNN_DATA_INT8 || type == CUDNN_DATA_INT32; };
-  if (is_integer(x.type) || is_integer(filter.layout.type) || is_integer(y.type) || !Fits(shape))
+  const bool mixes = (x.type == CUDNN_DATA_DOUBLE) != (filter.layout.type == CUDNN_DATA_DOUBLE);
+  if (mixes || is_integer(x.type) || is_integer(filter.layout.type) || is_integer(y.type) || !Fits(shape))
     return CUDNN_STATUS_NOT_SUPPORTED;
   return libraries::LoadBlas(name) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING;
 }
@@ -24,10 +25,17 @@ cudnnStatus_t Prepare(const char* name, const cudnnConvolutionStruct& convolutio
 template <typename Perf, typename Algorithm>
 cudnnStatus_t OneAlgorithm(const ConvolutionShape* shape, Algorithm algorithm, float time, int wanted,
                            int* found, Perf* results) {
-  if (!AllGiven(found, results) || wanted < 1 || shape == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  *found = 1;
+  if (!AllGiven(found, results) || wanted < 0 || shape == nullptr) return CUDNN_STATUS_BAD_PARAM;
+  *found = wanted > 0 ? 1 : 0;
+  if (wanted == 0) return CUDNN_STATUS_SUCCESS;
   results[0] = {algorithm, CUDNN_STATUS_SUCCESS, time, 0, CUDNN_DETERMINISTIC, CUDNN_DEFAULT_MATH, {}};
   return CUDNN_STATUS_SUCCESS;
+}
+
+// All do the same, but for the direct one, which cuDNN names and does not have.
+bool HasForward(cudnnConvolutionFwdAlgo_t algo) {
+  constexpr int kDirect = 3;
+  return algo >= 0 && algo < CUDNN_CONVOLUTION_FWD_ALGO_COUNT && algo != kDirect;
 }
 
 constexpr float kNotMeasured = -1, kSomeTime = 1;
@@ -46,8 +54,8 @@ cudnnStatus_t Workspace(cudnnHandle_t handle, cudnnConvolutionDescriptor_t convo
                         cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t filter, cudnnTensorDescriptor_t y,
                         Algorithm algorithm, Algorithm count, size_t* size) {
   if (!AllGiven(handle, convolution, x, filter, y, size)) return CUDNN_STATUS_BAD_PARAM;
-  if (algorithm < 0 || algorithm >= count || !ShapeOf(*convolution, x->layout, *filter, y->layout))
-    return CUDNN_STATUS_BAD_PARAM;
+  if (!ShapeOf(*convolution, x->layout, *filter, y->layout)) return CUDNN_STATUS_BAD_PARAM;
+  if (algorithm < 0 || algorithm >= count) return CUDNN_STATUS_NOT_SUPPORTED;
   *size = 0;
   return CUDNN_STATUS_SUCCESS;
 }
@@ -67,7 +75,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha,
                                       const void* beta, cudnnTensorDescriptor_t yLayout, void* y) {
   if (!AllGiven(handle, alpha, xLayout, x, filter, w, convolution, beta, yLayout, y))
     return CUDNN_STATUS_BAD_PARAM;
-  if (algo < 0 || algo >= CUDNN_CONVOLUTION_FWD_ALGO_COUNT) return CUDNN_STATUS_BAD_PARAM;
+  if (!HasForward(algo)) return CUDNN_STATUS_NOT_SUPPORTED;
   ConvolutionShape shape;
   if (const cudnnStatus_t wrong =
           Prepare("cudnnConvolutionForward", *convolution, xLayout->layout, *filter, yLayout->layout, shape))
@@ -93,7 +101,7 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
   if (!AllGiven(handle, alpha1, xLayout, x, filter, w, convolution, alpha2, zLayout, z, biasLayout, bias,
                 activation, yLayout, y))
     return CUDNN_STATUS_BAD_PARAM;
-  if (algo < 0 || algo >= CUDNN_CONVOLUTION_FWD_ALGO_COUNT) return CUDNN_STATUS_BAD_PARAM;
+  if (!HasForward(algo)) return CUDNN_STATUS_NOT_SUPPORTED;
   ConvolutionShape shape;
   if (const cudnnStatus_t wrong = Prepare("cudnnConvolutionBiasActivationForward", *convolution,
                                           xLayout->layout, *filter, yLayout->layout, shape))

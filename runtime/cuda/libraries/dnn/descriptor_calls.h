@@ -7,6 +7,8 @@
 
 namespace ptx2cpu::cudnn {
 
+constexpr int kLastType = 21;  // of those in cuDNN 9, most of which no function takes
+
 template <typename Descriptor>
 cudnnStatus_t Create(Descriptor** descriptor) {
   if (descriptor == nullptr) return CUDNN_STATUS_BAD_PARAM;

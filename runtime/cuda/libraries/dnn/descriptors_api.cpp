@@ -6,11 +6,16 @@ namespace ptx2cpu::cudnn {
 
 namespace {
 
+// Types of the layout of vectors of channels.
+constexpr int kInt8x4 = 5, kUint8x4 = 7, kInt8x32 = 8;
+
 cudnnStatus_t SetLayout(Layout& layout, cudnnDataType_t type, std::vector<int64_t> extents,
                         std::vector<int64_t> strides) {
   if (!ArePositive(extents)) return CUDNN_STATUS_BAD_PARAM;
-  if (BytesOf(type) == 0 || strides.empty() || extents.size() > kMaxExtents)
-    return CUDNN_STATUS_NOT_SUPPORTED;
+  const bool has_vectors = type == kInt8x4 || type == kUint8x4 || type == kInt8x32;
+  if (type < CUDNN_DATA_FLOAT || type > kLastType || (strides.empty() && !has_vectors))
+    return CUDNN_STATUS_BAD_PARAM;
+  if (BytesOf(type) == 0 || extents.size() > kMaxExtents) return CUDNN_STATUS_NOT_SUPPORTED;
   layout = {type, std::move(extents), std::move(strides)};
   return CUDNN_STATUS_SUCCESS;
 }
@@ -117,7 +122,9 @@ cudnnStatus_t cudnnGetTensorSizeInBytes(cudnnTensorDescriptor_t tensor, size_t* 
 }
 cudnnStatus_t cudnnDeriveBNTensorDescriptor(cudnnTensorDescriptor_t derived, cudnnTensorDescriptor_t xLayout,
                                             cudnnBatchNormMode_t mode) {
-  if (!AllGiven(derived, xLayout) || xLayout->layout.extents.size() < 2) return CUDNN_STATUS_BAD_PARAM;
+  if (!AllGiven(derived, xLayout) || xLayout->layout.extents.size() < 2 ||
+      mode < CUDNN_BATCHNORM_PER_ACTIVATION || mode > CUDNN_BATCHNORM_SPATIAL_PERSISTENT)
+    return CUDNN_STATUS_BAD_PARAM;
   std::vector<int64_t> extents = xLayout->layout.extents;
   for (size_t axis = 0; axis < extents.size(); ++axis) {
     if (axis == 0 || (axis > 1 && mode != CUDNN_BATCHNORM_PER_ACTIVATION)) extents[axis] = 1;

@@ -55,8 +55,8 @@ cudnnStatus_t cudnnDropoutGetReserveSpaceSize(cudnnTensorDescriptor_t layout, si
 }
 cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t dropout, cudnnHandle_t handle, float rate,
                                         void* states, size_t size, unsigned long long seed) {
-  if (!AllGiven(dropout, handle) || !(rate >= 0 && rate <= 1)) return CUDNN_STATUS_BAD_PARAM;
-  if (states != nullptr && size < sizeof(States)) return CUDNN_STATUS_INVALID_VALUE;
+  if (!AllGiven(dropout, handle)) return CUDNN_STATUS_BAD_PARAM;
+  if (states != nullptr && size < sizeof(States)) return CUDNN_STATUS_BAD_PARAM;
   *dropout = {rate, states, seed};
   if (states == nullptr) return CUDNN_STATUS_SUCCESS;
   return OnStream(handle, "cudnnSetDropoutDescriptor", [=] {

@@ -4,6 +4,15 @@
 
 namespace ptx2cpu::cudnn {
 
+namespace {
+
+bool IsRight(cudnnNanPropagation_t nan) {
+  return nan == CUDNN_NOT_PROPAGATE_NAN || nan == CUDNN_PROPAGATE_NAN;
+}
+bool IsType(cudnnDataType_t type) { return type >= CUDNN_DATA_FLOAT && type <= kLastType; }
+
+}  // namespace
+
 // -- convolutions --
 
 cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t convolution, int padH, int padW,
@@ -25,7 +34,8 @@ cudnnStatus_t cudnnGetConvolution2dDescriptor(cudnnConvolutionDescriptor_t convo
 cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t convolution, int count,
                                               const int pads[], const int strides[], const int dilations[],
                                               cudnnConvolutionMode_t mode, cudnnDataType_t type) {
-  if (!AllGiven(convolution, pads, strides, dilations) || count < 1) return CUDNN_STATUS_BAD_PARAM;
+  if (!AllGiven(convolution, pads, strides, dilations) || count < 0 || !IsType(type))
+    return CUDNN_STATUS_BAD_PARAM;
   if (mode != CUDNN_CONVOLUTION && mode != CUDNN_CROSS_CORRELATION) return CUDNN_STATUS_BAD_PARAM;
   if (count > kMaxSpace) return CUDNN_STATUS_NOT_SUPPORTED;
   if (!ArePositive(ListOf(pads, count), 0) || !ArePositive(ListOf(strides, count)) ||
@@ -90,7 +100,8 @@ cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t pooling, cudn
                                           cudnnNanPropagation_t nan, int count, const int window[],
                                           const int pads[], const int strides[]) {
   if (!AllGiven(pooling, window, pads, strides) || count < 1) return CUDNN_STATUS_BAD_PARAM;
-  if (mode < CUDNN_POOLING_MAX || mode > CUDNN_POOLING_MAX_DETERMINISTIC) return CUDNN_STATUS_BAD_PARAM;
+  if (mode < CUDNN_POOLING_MAX || mode > CUDNN_POOLING_MAX_DETERMINISTIC || !IsRight(nan))
+    return CUDNN_STATUS_BAD_PARAM;
   if (count > kMaxSpace) return CUDNN_STATUS_NOT_SUPPORTED;
   if (!ArePositive(ListOf(window, count)) || !ArePositive(ListOf(pads, count), 0) ||
       !ArePositive(ListOf(strides, count)))
@@ -129,7 +140,8 @@ cudnnStatus_t cudnnGetPoolingNdForwardOutputDim(cudnnPoolingDescriptor_t pooling
 
 cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t activation, cudnnActivationMode_t mode,
                                            cudnnNanPropagation_t nan, double coefficient) {
-  if (activation == nullptr || mode < CUDNN_ACTIVATION_SIGMOID || mode > CUDNN_ACTIVATION_SWISH)
+  if (activation == nullptr || mode < CUDNN_ACTIVATION_SIGMOID || mode > CUDNN_ACTIVATION_SWISH ||
+      !IsRight(nan))
     return CUDNN_STATUS_BAD_PARAM;
   activation->mode = mode, activation->nan = nan, activation->coefficient = coefficient;
   return CUDNN_STATUS_SUCCESS;
@@ -143,7 +155,8 @@ cudnnStatus_t cudnnGetActivationDescriptor(cudnnActivationDescriptor_t activatio
 }
 cudnnStatus_t cudnnSetOpTensorDescriptor(cudnnOpTensorDescriptor_t operation, cudnnOpTensorOp_t op,
                                          cudnnDataType_t type, cudnnNanPropagation_t nan) {
-  if (operation == nullptr || op < CUDNN_OP_TENSOR_ADD || op > CUDNN_OP_TENSOR_NOT)
+  if (operation == nullptr || op < CUDNN_OP_TENSOR_ADD || op > CUDNN_OP_TENSOR_NOT || !IsType(type) ||
+      !IsRight(nan))
     return CUDNN_STATUS_BAD_PARAM;
   *operation = {op, type, nan};
   return CUDNN_STATUS_SUCCESS;
@@ -158,7 +171,9 @@ cudnnStatus_t cudnnSetReduceTensorDescriptor(cudnnReduceTensorDescriptor_t reduc
                                              cudnnReduceTensorOp_t op, cudnnDataType_t type,
                                              cudnnNanPropagation_t nan, cudnnReduceTensorIndices_t indices,
                                              cudnnIndicesType_t indexType) {
-  if (reduction == nullptr || op < CUDNN_REDUCE_TENSOR_ADD || op > CUDNN_REDUCE_TENSOR_MUL_NO_ZEROS)
+  if (reduction == nullptr || op < CUDNN_REDUCE_TENSOR_ADD || op > CUDNN_REDUCE_TENSOR_MUL_NO_ZEROS ||
+      !IsType(type) || !IsRight(nan) || indices < CUDNN_REDUCE_TENSOR_NO_INDICES ||
+      indices > CUDNN_REDUCE_TENSOR_FLATTENED_INDICES || indexType < CUDNN_32BIT_INDICES || indexType > 3)
     return CUDNN_STATUS_BAD_PARAM;
   if (indexType != CUDNN_32BIT_INDICES) return CUDNN_STATUS_NOT_SUPPORTED;
   *reduction = {op, type, nan, indices, indexType};

@@ -161,18 +161,15 @@ cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha, cudnnTenso
 cudnnStatus_t cudnnSetTensor(cudnnHandle_t handle, cudnnTensorDescriptor_t layout, void* y,
                              const void* value) {
   if (!AllGiven(handle, layout, y, value)) return CUDNN_STATUS_BAD_PARAM;
-  // One element of the tensor's type.
-  const Layout one{layout->layout.type, {1}, {1}};
-  std::array<char, sizeof(double)> bytes{};
-  std::copy_n(static_cast<const char*>(value), BytesOf(one.type), bytes.begin());
-  return OnStream(handle, "cudnnSetTensor", [=, yl = layout->layout] {
-    WithReal(yl.type, [&]<typename R>(R) {
-      const Packed<R> number(one, bytes.data());
-      const auto result = Storage<R>(yl.Count());
-      std::fill_n(result.get(), yl.Count(), number.get()[0]);
-      Blend<R>(yl, y, result.get(), 1, 0);
-    });
-  });
+  // Of the type of factors: float for tensors of 16 bits.
+  return OnStream(handle, "cudnnSetTensor",
+                  [=, yl = layout->layout, number = Factor(value, layout->layout.type)] {
+                    WithReal(yl.type, [&]<typename R>(R) {
+                      const auto result = Storage<R>(yl.Count());
+                      std::fill_n(result.get(), yl.Count(), static_cast<R>(number));
+                      Blend<R>(yl, y, result.get(), 1, 0);
+                    });
+                  });
 }
 
 cudnnStatus_t cudnnScaleTensor(cudnnHandle_t handle, cudnnTensorDescriptor_t layout, void* y,

@@ -1,7 +1,9 @@
 // Transforms, and what the library reports of itself.
 #include <algorithm>
+#include <vector>
 
 #include "cufft_api.h"
+#include "runtime/cuda/libraries/core/narrow.h"
 #include "runtime/cuda/libraries/core/soname.h"
 #include "runtime/cuda/libraries/core/stream_call.h"
 #include "runtime/cuda/libraries/fft/plan.h"
@@ -9,6 +11,29 @@
 namespace ptx2cpu::cufft {
 
 namespace {
+
+// Numbers of 16 bits as floats, and back: also those between the numbers of a layout, which stay as they are.
+template <typename Narrow>
+cufftResult ExecuteNarrow(const char* function, const std::shared_ptr<Plan>& plan, Narrow* in, Narrow* out,
+                          int direction) {
+  const auto [in_span, out_span] = plan->SpansOf(in == out);
+  const int64_t first_span = in == out ? std::max(in_span, out_span) : in_span;
+  const CUresult error = libraries::Submit(plan->stream, function, [=] {
+    const auto widen = [](const Narrow* from, int64_t count) {
+      std::vector<float> wide(static_cast<size_t>(count));
+      for (int64_t i = 0; i < count; ++i) wide[i] = libraries::ToFloat(from[i]);
+      return wide;
+    };
+    std::vector<float> input = widen(in, first_span);
+    std::vector<float> output = in == out ? std::vector<float>() : widen(out, out_span);
+    std::vector<float>& result = in == out ? input : output;
+    const auto transform = plan->For(input.data(), result.data(), direction);
+    if (transform == nullptr) return;
+    transform->Run(input.data(), result.data());
+    for (int64_t i = 0; i < out_span; ++i) libraries::FromFloat(result[i], out[i]);
+  });
+  return error == CUDA_SUCCESS ? CUFFT_SUCCESS : CUFFT_EXEC_FAILED;
+}
 
 cufftResult Execute(const char* function, cufftHandle handle, const cufftType* type, void* in, void* out,
                     int direction) {
@@ -18,6 +43,15 @@ cufftResult Execute(const char* function, cufftHandle handle, const cufftType* t
   if (in == nullptr || out == nullptr) return CUFFT_INVALID_VALUE;
   const bool complex = KindOf(plan->type()) == libraries::FftKind::kComplex;
   if (complex && direction != CUFFT_FORWARD && direction != CUFFT_INVERSE) return CUFFT_INVALID_VALUE;
+  const bool to_real = KindOf(plan->type()) == libraries::FftKind::kComplexToReal;
+  if (type == nullptr && to_real && direction == CUFFT_FORWARD) return CUFFT_INVALID_VALUE;
+  const int sign = complex ? direction : 0;
+  if (plan->storage() == Storage::kHalf)
+    return ExecuteNarrow(function, plan, static_cast<__half*>(in), static_cast<__half*>(out), sign);
+  if (plan->storage() == Storage::kBfloat16) {
+    return ExecuteNarrow(function, plan, static_cast<__nv_bfloat16*>(in), static_cast<__nv_bfloat16*>(out),
+                         sign);
+  }
   std::shared_ptr<const libraries::FftPlan> transform = plan->For(in, out, complex ? direction : 0);
   if (transform == nullptr) return CUFFT_NOT_SUPPORTED;
   const CUresult error =
@@ -62,13 +96,14 @@ cufftResult cufftXtExec(cufftHandle plan, void* input, void* output, int directi
 }
 
 cufftResult cufftGetVersion(int* version) {
-  if (version == nullptr) return CUFFT_INVALID_VALUE;
+  if (version == nullptr) return CUFFT_SUCCESS;
   const Release release = ThisRelease();
   *version = release.major * 1000 + release.minor * 100 + release.patch;
   return CUFFT_SUCCESS;
 }
 cufftResult cufftGetProperty(libraryPropertyType type, int* value) {
-  if (value == nullptr || type < MAJOR_VERSION || type > PATCH_LEVEL) return CUFFT_INVALID_VALUE;
+  if (value == nullptr) return CUFFT_INVALID_VALUE;
+  if (type < MAJOR_VERSION || type > PATCH_LEVEL) return CUFFT_INVALID_TYPE;
   const Release release = ThisRelease();
   *value = type == MAJOR_VERSION ? release.major : type == MINOR_VERSION ? release.minor : release.patch;
   return CUFFT_SUCCESS;

@@ -1,6 +1,7 @@
 #include "runtime/cuda/libraries/fft/plan.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace ptx2cpu::cufft {
 
@@ -55,6 +56,7 @@ Table& LivePlans() {
 
 }  // namespace
 
+bool IsType(cufftType type) { return RowOf(type) != nullptr; }
 FftPrecision PrecisionOf(cufftType type) { return RowOf(type)->precision; }
 FftKind KindOf(cufftType type) { return RowOf(type)->kind; }
 
@@ -66,12 +68,33 @@ cufftResult Plan::Make(const char* function, Shape shape) {
     return CUFFT_INVALID_SIZE;
   for (const Layout* layout : {&shape.in, &shape.out}) {
     if (layout->basic) continue;
-    if (layout->stride < 1 || layout->distance < 0) return CUFFT_INVALID_VALUE;
+    if (layout->stride < 1 || layout->distance < 1) return CUFFT_INVALID_VALUE;
   }
+  if (shape.storage != Storage::kOfType && !std::ranges::all_of(shape.sizes, [](int64_t size) {
+        return std::has_single_bit(static_cast<uint64_t>(size));
+      }))
+    return CUFFT_NOT_SUPPORTED;
   if (!libraries::LoadFft(RowOf(shape.type)->precision, function)) return CUFFT_SETUP_FAILED;
   shape_ = std::move(shape);
   made_ = true;
   return CUFFT_SUCCESS;
+}
+
+Plan::Spans Plan::SpansOf(bool in_place) const {
+  const FftKind kind = KindOf(shape_.type);
+  const bool real = kind != FftKind::kComplex;
+  const auto span = [&](const Layout& side, bool real_side) {
+    const Layout layout = Explicit(side, shape_.sizes, real, real_side, in_place);
+    int64_t last = (shape_.batch - 1) * layout.distance, step = layout.stride;
+    for (size_t d = shape_.sizes.size(); d-- > 0;) {
+      const bool halved = real && !real_side && d + 1 == shape_.sizes.size();
+      last += (halved ? shape_.sizes[d] / 2 : shape_.sizes[d] - 1) * step;
+      step *= layout.embed[d];
+    }
+    return (last + 1) * (real_side ? 1 : 2);
+  };
+  return {span(shape_.in, kind == FftKind::kRealToComplex),
+          span(shape_.out, kind == FftKind::kComplexToReal)};
 }
 
 std::shared_ptr<const libraries::FftPlan> Plan::For(void* in, void* out, int direction) {

@@ -21,8 +21,12 @@ struct Layout {
   int64_t stride = 1, distance = 0;
 };
 
+// What numbers are stored as: of 16 bits they are transformed in single precision.
+enum class Storage : uint8_t { kOfType, kHalf, kBfloat16 };
+
 struct Shape {
   cufftType type = CUFFT_C2C;
+  Storage storage = Storage::kOfType;
   std::vector<int64_t> sizes;
   Layout in, out;
   int64_t batch = 1;
@@ -35,6 +39,12 @@ class Plan {
   cufftResult Make(const char* function, Shape shape);
   bool made() const { return made_; }
   cufftType type() const { return shape_.type; }
+  Storage storage() const { return shape_.storage; }
+  // How many real numbers the arrays of the input and the output span.
+  struct Spans {
+    int64_t in, out;
+  };
+  Spans SpansOf(bool in_place) const;
   CUstream stream = nullptr;
 
   // FFTW's plan for these arrays; null if it has none.
@@ -53,6 +63,7 @@ cufftHandle AddPlan();
 std::shared_ptr<Plan> FindPlan(cufftHandle handle);
 bool RemovePlan(cufftHandle handle);
 
+bool IsType(cufftType type);
 libraries::FftPrecision PrecisionOf(cufftType type);
 libraries::FftKind KindOf(cufftType type);
 

@@ -1,4 +1,6 @@
 // Plans: their shapes, streams, work areas.
+#include <algorithm>
+
 #include "cufft_api.h"
 #include "runtime/cuda/libraries/core/stream_call.h"
 #include "runtime/cuda/libraries/fft/plan.h"
@@ -60,17 +62,32 @@ cufftResult NoWork(size_t* work_size) {
 cufftResult NoWorkOf(cufftHandle handle, size_t* work_size) {
   return FindPlan(handle) == nullptr ? CUFFT_INVALID_PLAN : NoWork(work_size);
 }
+// Sizes of one dimension alone are checked.
+cufftResult Estimate(int least_size, cufftType type, size_t* work_size) {
+  if (!IsType(type)) return CUFFT_INVALID_TYPE;
+  if (least_size < 1) return CUFFT_INVALID_SIZE;
+  return NoWork(work_size);
+}
 
-// Types of both sides and of the computation that are one type of a transform. Narrow ones are not among
-// them.
+// Types of both sides and of the computation that are one type of a transform.
 struct TypesRow {
   cudaDataType in, out, execution;
   cufftType type;
+  Storage storage = Storage::kOfType;
 };
 constexpr TypesRow kTypes[] = {
-    {CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, CUFFT_C2C}, {CUDA_R_32F, CUDA_C_32F, CUDA_C_32F, CUFFT_R2C},
-    {CUDA_C_32F, CUDA_R_32F, CUDA_C_32F, CUFFT_C2R}, {CUDA_C_64F, CUDA_C_64F, CUDA_C_64F, CUFFT_Z2Z},
-    {CUDA_R_64F, CUDA_C_64F, CUDA_C_64F, CUFFT_D2Z}, {CUDA_C_64F, CUDA_R_64F, CUDA_C_64F, CUFFT_Z2D},
+    {CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, CUFFT_C2C},
+    {CUDA_R_32F, CUDA_C_32F, CUDA_C_32F, CUFFT_R2C},
+    {CUDA_C_32F, CUDA_R_32F, CUDA_C_32F, CUFFT_C2R},
+    {CUDA_C_64F, CUDA_C_64F, CUDA_C_64F, CUFFT_Z2Z},
+    {CUDA_R_64F, CUDA_C_64F, CUDA_C_64F, CUFFT_D2Z},
+    {CUDA_C_64F, CUDA_R_64F, CUDA_C_64F, CUFFT_Z2D},
+    {CUDA_C_16F, CUDA_C_16F, CUDA_C_16F, CUFFT_C2C, Storage::kHalf},
+    {CUDA_R_16F, CUDA_C_16F, CUDA_C_16F, CUFFT_R2C, Storage::kHalf},
+    {CUDA_C_16F, CUDA_R_16F, CUDA_C_16F, CUFFT_C2R, Storage::kHalf},
+    {CUDA_C_16BF, CUDA_C_16BF, CUDA_C_16BF, CUFFT_C2C, Storage::kBfloat16},
+    {CUDA_R_16BF, CUDA_C_16BF, CUDA_C_16BF, CUFFT_R2C, Storage::kBfloat16},
+    {CUDA_C_16BF, CUDA_R_16BF, CUDA_C_16BF, CUFFT_C2R, Storage::kBfloat16},
 };
 
 }  // namespace
@@ -127,9 +144,9 @@ cufftResult cufftXtMakePlanMany(cufftHandle plan, int rank, long long int* n, lo
                                 cudaDataType executiontype) {
   for (const TypesRow& row : kTypes) {
     if (row.in != inputtype || row.out != outputtype || row.execution != executiontype) continue;
-    return Make("cufftXtMakePlanMany", plan,
-                ManyShape(rank, n, inembed, istride, idist, onembed, ostride, odist, row.type, batch),
-                workSize);
+    Shape shape = ManyShape(rank, n, inembed, istride, idist, onembed, ostride, odist, row.type, batch);
+    shape.storage = row.storage;
+    return Make("cufftXtMakePlanMany", plan, std::move(shape), workSize);
   }
   return CUFFT_NOT_SUPPORTED;
 }
@@ -141,10 +158,14 @@ cufftResult cufftSetStream(cufftHandle plan, cudaStream_t stream) {
   return CUFFT_SUCCESS;
 }
 
-cufftResult cufftEstimate1d(int nx, cufftType type, int batch, size_t* workSize) { return NoWork(workSize); }
-cufftResult cufftEstimate2d(int nx, int ny, cufftType type, size_t* workSize) { return NoWork(workSize); }
+cufftResult cufftEstimate1d(int nx, cufftType type, int batch, size_t* workSize) {
+  return Estimate(std::min(nx, batch), type, workSize);
+}
+cufftResult cufftEstimate2d(int nx, int ny, cufftType type, size_t* workSize) {
+  return Estimate(1, type, workSize);
+}
 cufftResult cufftEstimate3d(int nx, int ny, int nz, cufftType type, size_t* workSize) {
-  return NoWork(workSize);
+  return Estimate(1, type, workSize);
 }
 cufftResult cufftEstimateMany(int rank, int* n, int* inembed, int istride, int idist, int* onembed,
                               int ostride, int odist, cufftType type, int batch, size_t* workSize) {
@@ -177,7 +198,11 @@ cufftResult cufftXtGetSizeMany(cufftHandle plan, int rank, long long int* n, lon
                                cudaDataType executiontype) {
   return NoWorkOf(plan, workSize);
 }
-cufftResult cufftGetSize(cufftHandle handle, size_t* workSize) { return NoWorkOf(handle, workSize); }
+// Only a plan that was made has a size.
+cufftResult cufftGetSize(cufftHandle handle, size_t* workSize) {
+  const std::shared_ptr<Plan> plan = FindPlan(handle);
+  return plan == nullptr || !plan->made() ? CUFFT_INVALID_PLAN : NoWork(workSize);
+}
 cufftResult cufftSetWorkArea(cufftHandle plan, void* workArea) {
   return FindPlan(plan) == nullptr ? CUFFT_INVALID_PLAN : CUFFT_SUCCESS;
 }

@@ -90,7 +90,7 @@ template <typename Object, size_t kCount>
 cublasStatus_t Set(const Attribute (&rows)[kCount], Object* object, int number, const void* data,
                    size_t size) {
   const Attribute* row = Find(rows, number);
-  if (object == nullptr || row == nullptr || data == nullptr || size < row->size)
+  if (object == nullptr || row == nullptr || data == nullptr || size != row->size)
     return CUBLAS_STATUS_INVALID_VALUE;
   std::memcpy(reinterpret_cast<char*>(object) + row->offset, data, row->size);
   return CUBLAS_STATUS_SUCCESS;
@@ -101,7 +101,7 @@ cublasStatus_t Get(const Attribute (&rows)[kCount], const Object* object, int nu
                    size_t* written) {
   const Attribute* row = Find(rows, number);
   if (object == nullptr || row == nullptr || (size == 0 && written == nullptr) ||
-      (size != 0 && (data == nullptr || size < row->size)))
+      (size != 0 && (data == nullptr || size != row->size)))
     return CUBLAS_STATUS_INVALID_VALUE;
   if (size != 0) std::memcpy(data, reinterpret_cast<const char*>(object) + row->offset, row->size);
   if (written != nullptr) *written = row->size;

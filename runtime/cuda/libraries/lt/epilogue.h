@@ -45,12 +45,27 @@ inline bool ReadEpilogue(uint32_t bits, Epilogue& epilogue) {
   return false;
 }
 
-// The approximation by tanh, as documented.
-constexpr float kGeluFactor = 0.7978845608028654f, kGeluCube = 0.044715f;
-inline float Gelu(float x) { return 0.5f * x * (1 + std::tanh(kGeluFactor * (x + kGeluCube * x * x * x))); }
-inline float GeluGradient(float x) {
-  const float t = std::tanh(kGeluFactor * (x + kGeluCube * x * x * x));
-  return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * kGeluFactor * (1 + 3 * kGeluCube * x * x);
+// The approximation by tanh, as documented; the factor has the digits that it has on an H100 in double
+// precision too.
+template <typename R>
+struct GeluFactors {
+  static constexpr R kFactor = R(0.79788456), kCube = R(0.044715), kHalf = R(0.5);
+  static constexpr R kSquare = R(0.1070322243);  // 3 kFactor kCube
+};
+template <typename R>
+R TanhOfGelu(R x) {
+  using F = GeluFactors<R>;
+  return std::tanh(F::kFactor * (x + F::kCube * x * x * x));
+}
+template <typename R>
+R Gelu(R x) {
+  return GeluFactors<R>::kHalf * x * (1 + TanhOfGelu(x));
+}
+template <typename R>
+R GeluGradient(R x) {
+  using F = GeluFactors<R>;
+  const R t = TanhOfGelu(x);
+  return F::kHalf * (1 + t) + F::kHalf * x * (1 - t * t) * (F::kFactor + F::kSquare * x * x);
 }
 
 // The array of an activation's inputs: a bit for each (RELU), or the value (GELU). Columns of bits are whole
@@ -73,14 +88,15 @@ struct Aux {
 };
 
 // A column of D; writes or reads its column of `aux`.
-inline void Activate(const Epilogue& epilogue, const Aux& aux, int64_t j, std::span<float> column) {
+template <typename R>
+void Activate(const Epilogue& epilogue, const Aux& aux, int64_t j, std::span<R> column) {
   const auto rows = static_cast<int64_t>(column.size());
   switch (epilogue.activation) {
     case Activation::kNone:
       return;
     case Activation::kRelu:
-      for (int64_t i = 0; epilogue.aux && i < rows; ++i) aux.SetBit(i, j, column[i] > 0);
-      for (float& value : column) value = value > 0 || value != value ? value : 0;
+      for (int64_t i = 0; epilogue.aux && i < rows; ++i) aux.SetBit(i, j, column[i] >= 0);
+      for (R& value : column) value = value > 0 || value != value ? value : 0;
       return;
     case Activation::kGelu:
       if (epilogue.aux) {
@@ -88,14 +104,14 @@ inline void Activate(const Epilogue& epilogue, const Aux& aux, int64_t j, std::s
           for (int64_t i = 0; i < rows; ++i) ConvertTo(column[i], to[i]);
         });
       }
-      for (float& value : column) value = Gelu(value);
+      for (R& value : column) value = Gelu(value);
       return;
     case Activation::kReluGradient:
       for (int64_t i = 0; i < rows; ++i) column[i] = aux.Bit(i, j) ? column[i] : 0;
       return;
     case Activation::kGeluGradient:
       aux.WithColumn(j, [&](const auto* from) {
-        for (int64_t i = 0; i < rows; ++i) column[i] *= GeluGradient(ConvertFrom<float>(from[i]));
+        for (int64_t i = 0; i < rows; ++i) column[i] *= GeluGradient(ConvertFrom<R>(from[i]));
       });
       return;
   }

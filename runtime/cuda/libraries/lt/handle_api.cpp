@@ -17,7 +17,7 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   delete handle;
   return CUBLAS_STATUS_SUCCESS;
 }

@@ -171,12 +171,14 @@ void StorePlain(const P* product, const Factors<C>& factors, const Stored& c, co
 struct BiasVector {
   cudaDataType type;
   char* data;
-  float Get(int64_t i) const {
-    float value = 0;
-    WithStored(type, data, [&](const auto* from) { value = ConvertFrom<float>(from[i]); });
+  template <typename R>
+  R Get(int64_t i) const {
+    R value = 0;
+    WithStored(type, data, [&](const auto* from) { value = ConvertFrom<R>(from[i]); });
     return value;
   }
-  void Set(int64_t i, float value) const {
+  template <typename R>
+  void Set(int64_t i, R value) const {
     WithStored(type, data, [&](auto* to) { ConvertTo(value, to[i]); });
   }
 };
@@ -187,11 +189,12 @@ cudaDataType BiasTypeOf(const Matmul& call) {
 }
 
 // Sums over the depth of an operand: for each row of op(A), or each column of op(B).
+template <typename R>
 void SumOperand(const Stored& m, bool by_stored_rows, const BiasVector& to) {
-  const auto values = Gather<float>(m);
+  const auto values = Gather<R>(m);
   const int64_t rows = m.rows(), columns = m.columns();
   for (int64_t k = 0; k < (by_stored_rows ? rows : columns); ++k) {
-    float sum = 0;
+    R sum = 0;
     for (int64_t l = 0; l < (by_stored_rows ? columns : rows); ++l)
       sum += by_stored_rows ? values[k + l * rows] : values[l + k * rows];
     to.Set(k, sum);
@@ -199,17 +202,18 @@ void SumOperand(const Stored& m, bool by_stored_rows, const BiasVector& to) {
 }
 
 // What each row of D is multiplied with, and what is added to it.
+template <typename R>
 struct RowFactors {
-  std::vector<float> alpha, beta, bias;
+  std::vector<R> alpha, beta, bias;
   bool adds_c;
-  RowFactors(const Matmul& call, const Factors<float>& factors, const Epilogue& epilogue,
+  RowFactors(const Matmul& call, const Factors<R>& factors, const Epilogue& epilogue,
              const BiasVector& vector, int64_t rows)
       : alpha(static_cast<size_t>(rows)), beta(alpha.size()), bias(epilogue.bias ? alpha.size() : 0) {
     for (int64_t i = 0; i < rows; ++i) {
       alpha[i] = factors.Alpha(i), beta[i] = factors.Beta(i);
-      if (epilogue.bias) bias[i] = vector.Get(i);
+      if (epilogue.bias) bias[i] = vector.Get<R>(i);
     }
-    adds_c = std::ranges::any_of(beta, [](float each) { return each != 0; });
+    adds_c = std::ranges::any_of(beta, [](R each) { return each != 0; });
   }
 };
 
@@ -225,8 +229,9 @@ Aux AuxOf(const Matmul& call, const Epilogue& epilogue, int batch) {
 }
 
 // Column j of D before the activation.
-void ComputeColumn(const Matmul& call, const RowFactors& factors, const float* product, const Stored& c,
-                   int64_t j, std::span<float> column) {
+template <typename R>
+void ComputeColumn(const Matmul& call, const RowFactors<R>& factors, const R* product, const Stored& c,
+                   int64_t j, std::span<R> column) {
   const auto& operation = call.operation;
   const auto rows = static_cast<int64_t>(column.size());
   const float scale_b = ScaleAt(operation.b_scale, operation.scale_modes[1], j);
@@ -238,7 +243,7 @@ void ComputeColumn(const Matmul& call, const RowFactors& factors, const float* p
     const float scale = IsFp8(call.c.type) && operation.c_scale != nullptr ? *operation.c_scale : 1;
     WithStored(call.c.type, c.data, [&](const auto* from) {
       for (int64_t i = 0; i < rows; ++i) {
-        if (factors.beta[i] != 0) column[i] += factors.beta[i] * scale * ConvertFrom<float>(from[c.At(i, j)]);
+        if (factors.beta[i] != 0) column[i] += factors.beta[i] * scale * ConvertFrom<R>(from[c.At(i, j)]);
       }
     });
   }
@@ -246,23 +251,24 @@ void ComputeColumn(const Matmul& call, const RowFactors& factors, const float* p
 }
 
 // Real results with all that an epilogue may ask for.
-void Finish(const Matmul& call, const float* product, const Factors<float>& factors, const Epilogue& epilogue,
+template <typename R>
+void Finish(const Matmul& call, const R* product, const Factors<R>& factors, const Epilogue& epilogue,
             const Stored& a, const Stored& b, const Stored& c, const Stored& d, int batch) {
   const auto& operation = call.operation;
   const int64_t m = d.rows(), n = d.columns();
   const cudaDataType bias_type = BiasTypeOf(call);
   const BiasVector bias{
       bias_type, static_cast<char*>(operation.bias) + batch * operation.bias_stride * BytesOf(bias_type)};
-  const RowFactors rows(call, factors, epilogue, bias, m);
+  const RowFactors<R> rows(call, factors, epilogue, bias, m);
   const Aux aux = AuxOf(call, epilogue, batch);
   const float d_scale = operation.d_scale == nullptr ? 1 : *operation.d_scale;
-  std::vector<float> column_largest(static_cast<size_t>(n), 0);
-  std::vector<float> values(epilogue.bias_gradient ? static_cast<size_t>(m * n) : 0);
-  auto finish_column = [&](int64_t j, std::span<float> column) {
+  std::vector<R> column_largest(static_cast<size_t>(n), 0);
+  std::vector<R> values(epilogue.bias_gradient ? static_cast<size_t>(m * n) : 0);
+  auto finish_column = [&](int64_t j, std::span<R> column) {
     ComputeColumn(call, rows, product, c, j, column);
     Activate(epilogue, aux, j, column);
     if (epilogue.bias_gradient) std::ranges::copy(column, values.begin() + j * m);
-    for (float value : column) column_largest[j] = std::max(column_largest[j], std::abs(value));
+    for (R value : column) column_largest[j] = std::max(column_largest[j], std::abs(value));
     WithStored(call.d.type, d.data, [&](auto* to) {
       for (int64_t i = 0; i < m; ++i) ConvertTo(column[i] * d_scale, to[d.At(i, j)]);
     });
@@ -270,18 +276,18 @@ void Finish(const Matmul& call, const float* product, const Factors<float>& fact
   const int64_t apart = ColumnsApart(epilogue, aux);
   ForRanges((n + apart - 1) / apart, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, m * apart)),
             [&](int64_t begin, int64_t end) {
-              std::vector<float> column(static_cast<size_t>(m));
+              std::vector<R> column(static_cast<size_t>(m));
               for (int64_t j = begin * apart; j < std::min(end * apart, n); ++j) finish_column(j, column);
             });
   if (operation.d_amax != nullptr && n > 0)
-    *operation.d_amax = *std::max_element(column_largest.begin(), column_largest.end());
+    *operation.d_amax = static_cast<float>(*std::ranges::max_element(column_largest));
   for (int64_t i = 0; epilogue.bias_gradient && i < m; ++i) {
-    float sum = 0;
+    R sum = 0;
     for (int64_t j = 0; j < n; ++j) sum += values[i + j * m];
     bias.Set(i, sum);
   }
-  if (epilogue.gradient_of_a) SumOperand(a, !Transposes(operation.trans_a), bias);
-  if (epilogue.gradient_of_b) SumOperand(b, Transposes(operation.trans_b), bias);
+  if (epilogue.gradient_of_a) SumOperand<R>(a, !Transposes(operation.trans_a), bias);
+  if (epilogue.gradient_of_b) SumOperand<R>(b, Transposes(operation.trans_b), bias);
 }
 
 template <typename C>
@@ -310,9 +316,13 @@ cublasStatus_t CheckMatmul(const Matmul& call) {
     return CUBLAS_STATUS_INVALID_VALUE;
   Epilogue epilogue;
   if (!TypesFit(call) || !ReadEpilogue(operation.epilogue, epilogue)) return CUBLAS_STATUS_NOT_SUPPORTED;
-  const bool plain_type = call.d.type == CUDA_R_64F || call.d.type == CUDA_R_32I ||
-                          call.d.type == CUDA_C_32F || call.d.type == CUDA_C_64F;
+  const bool plain_type = call.d.type == CUDA_R_32I || call.d.type == CUDA_C_32F || call.d.type == CUDA_C_64F;
   if (plain_type && operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const bool uses_bias =
+      epilogue.bias || epilogue.bias_gradient || epilogue.gradient_of_a || epilogue.gradient_of_b;
+  if ((operation.bias != nullptr && !uses_bias) || (operation.bias == nullptr && uses_bias) ||
+      (epilogue.aux && operation.aux == nullptr))
+    return CUBLAS_STATUS_INVALID_VALUE;
   for (const cublasLtMatmulMatrixScale_t mode : operation.scale_modes) {
     if (mode != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F && mode != CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F)
       return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -355,7 +365,8 @@ void RunMatmul(const Matmul& call, const Scalars& scalars, const void* a, const 
     } else if (call.d.type == CUDA_C_64F) {
       RunWide<cuDoubleComplex>(call, scalars, left, right, before, result, depth, batch);
     } else if (call.d.type == CUDA_R_64F) {
-      RunWide<double>(call, scalars, left, right, before, result, depth, batch);
+      Finish(call, Product<double>(call, left, right, depth).get(),
+             FactorsOf<double>(call.operation, scalars, batch), epilogue, left, right, before, result, batch);
     } else if (call.operation.compute == CUBLAS_COMPUTE_32I ||
                call.operation.compute == CUBLAS_COMPUTE_32I_PEDANTIC) {
       const auto product = IntegerProduct(call, left, right, depth);

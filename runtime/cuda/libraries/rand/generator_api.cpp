@@ -31,6 +31,11 @@ using libraries::RandomSequences;
 bool IsQuasi(RandomEngine engine) {
   return engine == RandomEngine::kSobol32 || engine == RandomEngine::kSobol64;
 }
+// Normal numbers of these come two at a time.
+bool DrawsPairs(RandomEngine engine) {
+  return engine == RandomEngine::kXorwow || engine == RandomEngine::kXorwowSeeded ||
+         engine == RandomEngine::kMrg32k3a || engine == RandomEngine::kMrg32k3aLegacy;
+}
 std::shared_ptr<RandomSequences> SequencesOf(const curandGenerator_st& generator) {
   if (!IsQuasi(generator.engine))
     return libraries::MakeSequences(generator.engine, generator.seed, generator.offset);
@@ -96,6 +101,8 @@ curandStatus_t Draw(const char* name, curandGenerator_t generator, const void* t
 template <typename T>
 curandStatus_t DrawNormal(const char* name, curandGenerator_t generator, T* to, size_t count, T mean,
                           T deviation, bool logarithmic) {
+  if (generator != nullptr && DrawsPairs(generator->engine) && count % 2 != 0)
+    return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
   return Draw(name, generator, to, count, [=](RandomSequences& sequences) {
     sequences.Normal(to, static_cast<int64_t>(count));
     for (size_t i = 0; i < count; ++i) {
@@ -144,6 +151,8 @@ curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrd
   if (IsQuasi(generator->engine))
     return order == CURAND_ORDERING_QUASI_DEFAULT ? CURAND_STATUS_SUCCESS : CURAND_STATUS_OUT_OF_RANGE;
   if (order < CURAND_ORDERING_PSEUDO_BEST || order > CURAND_ORDERING_PSEUDO_DYNAMIC)
+    return CURAND_STATUS_OUT_OF_RANGE;
+  if (generator->engine == RandomEngine::kTwister && order == CURAND_ORDERING_PSEUDO_DYNAMIC)
     return CURAND_STATUS_OUT_OF_RANGE;
   const bool seeded = order == CURAND_ORDERING_PSEUDO_SEEDED;
   if (generator->engine == RandomEngine::kXorwow || generator->engine == RandomEngine::kXorwowSeeded)

@@ -113,30 +113,31 @@ class Sequences final : public RandomSequences {
   Sequences(std::vector<State> states, int64_t first, int64_t used)
       : states_(std::move(states)), first_(first), used_(used) {}
 
-  void Bits(uint32_t* to, int64_t count) override { FillWords(to, count, Draws::Bits); }
-  void Uniform(float* to, int64_t count) override { FillWords(to, count, Draws::Single); }
-  void Uniform(double* to, int64_t count) override { Fill(to, count, Draws::Double); }
-  void Normal(float* to, int64_t count) override { Fill(to, count, Draws::NormalSingle); }
-  void Normal(double* to, int64_t count) override { Fill(to, count, Draws::NormalDouble); }
+  void Bits(uint32_t* to, int64_t count) override { FillNumbers(to, count, Draws::Bits); }
+  void Uniform(float* to, int64_t count) override { FillNumbers(to, count, Draws::Single); }
+  void Uniform(double* to, int64_t count) override { FillNumbers(to, count, Draws::Double); }
+  void Normal(float* to, int64_t count) override { FillNumbers(to, count, Draws::NormalSingle); }
+  void Normal(double* to, int64_t count) override { FillNumbers(to, count, Draws::NormalDouble); }
   void Counts(uint32_t* to, int64_t count, const Poisson& poisson) override {
     if (poisson.has_table()) {
-      return FillWords(to, count, [&](State& s) {
+      return FillNumbers(to, count, [&](State& s) {
         return Mapped(Draws::Bits(s), [&](uint32_t x) { return poisson.FromTable((x + 1.0) * kWord); });
       });
     }
     const auto of_normal = [&](float z) { return poisson.FromNormal(z); };
     if constexpr (kSingles > 2) {
-      FillWords(to, count, [&](State& s) { return Mapped(Draws::NormalSingle(s), of_normal); });
+      FillNumbers(to, count, [&](State& s) { return Mapped(Draws::NormalSingle(s), of_normal); });
     } else {
       seconds_.resize(states_.size());
-      FillWords(to, count, [&](State& s) { return std::array{of_normal(NormalOfPair(s))}; });
+      FillNumbers(to, count, [&](State& s) { return std::array{of_normal(NormalOfPair(s))}; });
     }
   }
 
  private:
-  // Calls of words continue within a block of which a call before used the first words.
+  // Continues within a block of which a call before used the first numbers, whatever their kind: each counts
+  // as one.
   template <typename T, typename Draw>
-  void FillWords(T* to, int64_t count, Draw draw) {
+  void FillNumbers(T* to, int64_t count, Draw draw) {
     constexpr int64_t kBlock = std::tuple_size_v<decltype(draw(std::declval<State&>()))>;
     if (used_ != 0) {
       State peek = states_[first_];
@@ -144,7 +145,7 @@ class Sequences final : public RandomSequences {
       const int64_t part = std::min(count, kBlock - used_);
       std::copy_n(block.begin() + used_, part, to);
       used_ += part, to += part, count -= part;
-      if (used_ == kBlock) Leave();
+      if (used_ == kBlock) Leave(draw);
     }
     if (count == 0) return;
     const int64_t rest = count % kBlock;
@@ -155,8 +156,9 @@ class Sequences final : public RandomSequences {
     std::copy_n(block.begin(), rest, to + count - rest);
     used_ = rest;
   }
-  void Leave() {
-    Draws::Bits(states_[first_]);
+  template <typename Draw>
+  void Leave(Draw draw) {
+    draw(states_[first_]);
     used_ = 0;
     first_ = (first_ + 1) % static_cast<int64_t>(states_.size());
   }
@@ -164,7 +166,6 @@ class Sequences final : public RandomSequences {
   template <typename T, typename Draw>
   void Fill(T* to, int64_t count, Draw draw) {
     constexpr int64_t kBlock = std::tuple_size_v<decltype(draw(std::declval<State&>()))>;
-    if (used_ != 0) Leave();
     const auto sequences = static_cast<int64_t>(states_.size());
     const int64_t items = (count + kBlock - 1) / kBlock;
     constexpr int64_t kAtOnce = 128;  // sequences that one piece goes through together: adjacent results
@@ -196,7 +197,7 @@ class Sequences final : public RandomSequences {
 
   std::vector<State> states_;
   std::vector<std::optional<float>> seconds_;  // of pairs of which one number was drawn, by sequence
-  int64_t first_, used_;  // the sequence that draws next; words of its next block that were used
+  int64_t first_, used_;  // the sequence that draws next; numbers of its next block that were used
 };
 
 }  // namespace

@@ -23,7 +23,11 @@ cusolverStatus_t TriangleSize(const char*, cusolverDnHandle_t h, cublasFillMode_
 template <typename T>
 cusolverStatus_t Potrf(const char* name, cusolverDnHandle_t h, cublasFillMode_t uplo, int n, T* a, int lda,
                        T*, int, int* info) {
-  if (const cusolverStatus_t wrong = Check(h, IsRight(uplo), n >= 0, LeadingIs(lda, n))) return wrong;
+  if (const cusolverStatus_t wrong = Check(h, IsRight(uplo), n >= 0, LeadingIs(lda, n))) {
+    const int position = !IsRight(uplo) ? 1 : n < 0 ? 2 : 4;
+    if (h != nullptr) OnStream(h, name, [=] { Note(info, -position); });
+    return wrong;
+  }
   return OnStream(h, name, [=] { Note(info, Cholesky(uplo, n, a, lda)); });
 }
 // The inverse from the factor.
@@ -203,7 +207,7 @@ cusolverStatus_t CheckOrmqr(cusolverDnHandle_t h, cublasSideMode_t side, cublasO
                             int k, int lda, int ldc) {
   const int rows = side == CUBLAS_SIDE_LEFT ? m : n;
   return Check(h, IsRight(side), IsRight(op), m >= 0, n >= 0, k >= 0, k <= rows, LeadingIs(lda, rows),
-               LeadingIs(ldc, m), op != CUBLAS_OP_T || !kIsComplex<T>);
+               LeadingIs(ldc, m), op != (kIsComplex<T> ? CUBLAS_OP_T : CUBLAS_OP_C));
 }
 template <typename T>
 cusolverStatus_t OrmqrSize(const char*, cusolverDnHandle_t h, cublasSideMode_t, cublasOperation_t, int, int,

@@ -45,8 +45,11 @@ cusolverStatus_t Gesvd(const char* name, cusolverDnHandle_t h, signed char job_u
                        int n, T* a, int lda, Real<T>* s, T* u, int ldu, T* vt, int ldvt, T*, int, Real<T>*,
                        int* info) {
   const auto is_job = [](signed char job) { return job == 'A' || job == 'S' || job == 'O' || job == 'N'; };
-  if (const cusolverStatus_t wrong = Check(h, is_job(job_u), is_job(job_vt), job_u != 'O' || job_vt != 'O',
-                                           n >= 0, m >= 0, LeadingIs(lda, m)))
+  const auto writes = [](signed char job) { return job == 'A' || job == 'S'; };
+  if (const cusolverStatus_t wrong =
+          Check(h, is_job(job_u), is_job(job_vt), job_u != 'O' || job_vt != 'O', n >= 0, m >= 0,
+                LeadingIs(lda, m), !writes(job_u) || LeadingIs(ldu, m),
+                !writes(job_vt) || LeadingIs(ldvt, job_vt == 'A' ? n : std::min(m, n))))
     return wrong;
   if (m < n) return CUSOLVER_STATUS_INVALID_VALUE;  // as documented
   // Matrices that are not written need no leading dimension of theirs.

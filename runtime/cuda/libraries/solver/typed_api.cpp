@@ -21,6 +21,9 @@ cusolverStatus_t WithType(cudaDataType type, std::initializer_list<cudaDataType>
   if (type == CUDA_C_64F) return body(Type<cuDoubleComplex>{});
   return CUSOLVER_STATUS_NOT_SUPPORTED;
 }
+bool IsType(cudaDataType type) {
+  return WithType(type, {}, [](auto) { return CUSOLVER_STATUS_SUCCESS; }) == CUSOLVER_STATUS_SUCCESS;
+}
 // The type of a matrix's eigenvalues and singular values.
 cudaDataType RealTypeOf(cudaDataType type) {
   return type == CUDA_C_32F ? CUDA_R_32F : type == CUDA_C_64F ? CUDA_R_64F : type;
@@ -45,11 +48,11 @@ cusolverStatus_t ReportSizes(cusolverStatus_t wrong, size_t* device, size_t* hos
 }  // namespace
 
 cusolverStatus_t cusolverDnXpotrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t,
-                                             cublasFillMode_t uplo, int64_t n, cudaDataType, const void*,
-                                             int64_t lda, cudaDataType, size_t* deviceSize,
-                                             size_t* hostSize) {
-  return ReportSizes(CheckSizes(handle, {n, lda}, IsRight(uplo), n >= 0, LeadingIs(lda, n)), deviceSize,
-                     hostSize);
+                                             cublasFillMode_t uplo, int64_t n, cudaDataType typeA,
+                                             const void*, int64_t lda, cudaDataType compute,
+                                             size_t* deviceSize, size_t* hostSize) {
+  return ReportSizes(CheckSizes(handle, {n, lda}, IsRight(uplo), n >= 0, IsType(typeA), typeA == compute),
+                     deviceSize, hostSize);
 }
 cusolverStatus_t cusolverDnXpotrf(cusolverDnHandle_t handle, cusolverDnParams_t, cublasFillMode_t uplo,
                                   int64_t n, cudaDataType typeA, void* a, int64_t lda, cudaDataType compute,
@@ -75,10 +78,9 @@ cusolverStatus_t cusolverDnXpotrs(cusolverDnHandle_t handle, cusolverDnParams_t,
   });
 }
 cusolverStatus_t cusolverDnXgetrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t, int64_t m,
-                                             int64_t n, cudaDataType, const void*, int64_t lda, cudaDataType,
-                                             size_t* deviceSize, size_t* hostSize) {
-  return ReportSizes(CheckSizes(handle, {m, n, lda}, m >= 0, n >= 0, LeadingIs(lda, m)), deviceSize,
-                     hostSize);
+                                             int64_t n, cudaDataType typeA, const void*, int64_t lda,
+                                             cudaDataType compute, size_t* deviceSize, size_t* hostSize) {
+  return ReportSizes(CheckSizes(handle, {m, n, lda}, IsType(typeA), typeA == compute), deviceSize, hostSize);
 }
 cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t, int64_t m, int64_t n,
                                   cudaDataType typeA, void* a, int64_t lda, int64_t* ipiv,
@@ -272,8 +274,9 @@ cusolverStatus_t cusolverDnXgesvdp(cusolverDnHandle_t handle, cusolverDnParams_t
   });
 }
 cusolverStatus_t cusolverDnXtrtri_bufferSize(cusolverDnHandle_t handle, cublasFillMode_t uplo,
-                                             cublasDiagType_t, int64_t n, cudaDataType, void*, int64_t lda,
-                                             size_t* deviceSize, size_t* hostSize) {
+                                             cublasDiagType_t, int64_t n, cudaDataType typeA, void*,
+                                             int64_t lda, size_t* deviceSize, size_t* hostSize) {
+  if (handle != nullptr && !IsType(typeA)) return CUSOLVER_STATUS_NOT_SUPPORTED;
   return ReportSizes(CheckSizes(handle, {n, lda}, IsRight(uplo), n >= 0, LeadingIs(lda, n)), deviceSize,
                      hostSize);
 }
@@ -287,6 +290,8 @@ cusolverStatus_t cusolverDnXtrtri(cusolverDnHandle_t handle, cublasFillMode_t up
       int state = 0;
       Blas<"trtri", T>(Letter(uplo), diag == CUBLAS_DIAG_UNIT ? 'U' : 'N', Narrow(n), static_cast<T*>(a),
                        Narrow(lda), &state);
+      // The diagonal of ones is written too.
+      for (int64_t i = 0; diag == CUBLAS_DIAG_UNIT && i < n; ++i) static_cast<T*>(a)[i * (lda + 1)] = T(1);
       Note(info, state);
     });
   });

@@ -47,6 +47,12 @@ cusparseStatus_t CheckNamed(cusparseHandle_t handle, Conditions... right) {
 inline bool IsRight(cusparseOperation_t op) {
   return op >= CUSPARSE_OPERATION_NON_TRANSPOSE && op <= CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE;
 }
+// Functions with types as arguments take no conjugate of real numbers.
+inline bool IsRight(cusparseOperation_t op, cudaDataType type) {
+  const bool is_complex =
+      type == CUDA_C_32F || type == CUDA_C_64F || type == CUDA_C_16F || type == CUDA_C_16BF;
+  return IsRight(op) && (is_complex || op != CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE);
+}
 inline bool IsRight(cusparseIndexBase_t base) {
   return base == CUSPARSE_INDEX_BASE_ZERO || base == CUSPARSE_INDEX_BASE_ONE;
 }

@@ -88,7 +88,8 @@ cusparseStatus_t cusparseDestroyMatDescr(cusparseMatDescr_t descr) {
   return CUSPARSE_STATUS_SUCCESS;
 }
 cusparseStatus_t cusparseSetMatType(cusparseMatDescr_t descr, cusparseMatrixType_t value) {
-  if (descr == nullptr || value < CUSPARSE_MATRIX_TYPE_GENERAL || value > CUSPARSE_MATRIX_TYPE_TRIANGULAR)
+  if (descr == nullptr) return CUSPARSE_STATUS_NOT_INITIALIZED;
+  if (value < CUSPARSE_MATRIX_TYPE_GENERAL || value > CUSPARSE_MATRIX_TYPE_TRIANGULAR)
     return CUSPARSE_STATUS_INVALID_VALUE;
   descr->type = value;
   return CUSPARSE_STATUS_SUCCESS;

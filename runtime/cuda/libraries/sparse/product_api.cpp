@@ -62,7 +62,7 @@ cusparseStatus_t CheckVectorProduct(cusparseHandle_t h, cusparseOperation_t op, 
   if (const cusparseStatus_t wrong =
           Check(h, IsRight(op), alpha != nullptr, a != nullptr, x != nullptr, beta != nullptr, y != nullptr))
     return wrong;
-  if (!AlgorithmFits(alg, a->format)) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (!IsRight(op, a->type) || !AlgorithmFits(alg, a->format)) return CUSPARSE_STATUS_INVALID_VALUE;
   const Shape shape = ShapeOf(*a, op);
   if (x->size != shape.columns || y->size != shape.rows) return CUSPARSE_STATUS_INVALID_VALUE;
   return CheckTypes({a->type, x->type, y->type, compute});
@@ -121,6 +121,7 @@ cusparseStatus_t CheckMatrixProduct(cusparseHandle_t h, cusparseOperation_t op_a
                                            b != nullptr, beta != nullptr, c != nullptr,
                                            alg >= CUSPARSE_SPMM_ALG_DEFAULT && alg <= CUSPARSE_SPMM_BSR_ALG1))
     return wrong;
+  if (!IsRight(op_a, a->type)) return CUSPARSE_STATUS_INVALID_VALUE;
   const Shape left = ShapeOf(*a, op_a), right = ShapeOf(*b, op_b);
   if (left.columns != right.rows || c->rows != left.rows || c->columns != right.columns)
     return CUSPARSE_STATUS_INVALID_VALUE;

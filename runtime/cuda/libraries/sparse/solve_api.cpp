@@ -30,7 +30,7 @@ cusparseStatus_t CheckVectors(cusparseHandle_t h, cusparseOperation_t op, const 
   if (const cusparseStatus_t wrong = Check(h, IsRight(op), alpha != nullptr, a != nullptr, x != nullptr,
                                            y != nullptr, alg == CUSPARSE_SPSV_ALG_DEFAULT, descr != nullptr))
     return wrong;
-  if (a->rows != a->columns) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (!IsRight(op, a->type) || a->rows != a->columns) return CUSPARSE_STATUS_INVALID_VALUE;
   if (only_size) return CUSPARSE_STATUS_SUCCESS;
   if (x->size != a->rows || y->size != a->rows) return CUSPARSE_STATUS_INVALID_VALUE;
   return CheckMatrix(*a, x->type, y->type, compute);
@@ -44,7 +44,7 @@ cusparseStatus_t CheckMatrices(cusparseHandle_t h, cusparseOperation_t op_a, cus
           Check(h, IsRight(op_a), IsRight(op_b), alpha != nullptr, a != nullptr, b != nullptr, c != nullptr,
                 alg == CUSPARSE_SPSM_ALG_DEFAULT, descr != nullptr))
     return wrong;
-  if (a->rows != a->columns) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (!IsRight(op_a, a->type) || a->rows != a->columns) return CUSPARSE_STATUS_INVALID_VALUE;
   if (only_size) return CUSPARSE_STATUS_SUCCESS;
   const Shape right = ShapeOf(*b, op_b);
   if (right.rows != a->rows || c->rows != a->rows || c->columns != right.columns)

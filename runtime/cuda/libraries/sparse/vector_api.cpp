@@ -93,7 +93,7 @@ cusparseStatus_t cusparseSpVV_bufferSize(cusparseHandle_t handle, cusparseOperat
                                          cusparseConstSpVecDescr_t x, cusparseConstDnVecDescr_t y,
                                          const void* result, cudaDataType compute, size_t* size) {
   if (const cusparseStatus_t wrong = CheckPair(handle, x, y)) return wrong;
-  if (!IsRight(op) || result == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
+  if (!IsRight(op, x->type) || result == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
   if (const cusparseStatus_t wrong = CheckTypes({x->type, y->type, compute, compute})) return wrong;
   return ReportSize(size);
 }
