@@ -1,0 +1,73 @@
+// The calls of calls/*.calls beside their records from a GPU (calls/*.gpu). What differs is in
+// calls/differences.txt, with the reason: no more and no less.
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "tests/libraries/dropin.h"
+#include "tests/run_shell.h"
+
+using namespace ptx2cpu;
+
+namespace {
+
+const std::string kFolder = PTX2CPU_SOURCE_DIR "/tests/libraries/calls/";
+
+// A difference without the numbers of ours, which may vary: "GROUP:LINE: CALL".
+std::string PlaceOf(const std::string& difference) {
+  const size_t comma = difference.find(", recorded");
+  const std::string place = difference.substr(0, comma);
+  const size_t last = place.rfind(' ');
+  return place.find(" after ") == std::string::npos ? place.substr(0, last) : place;
+}
+
+std::set<std::string> Expected(const std::string& script) {
+  std::set<std::string> places;
+  std::ifstream in(kFolder + "differences.txt");
+  REQUIRE(in);
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(script + " ")) places.insert(line.substr(script.size() + 1));
+  return places;
+}
+
+std::set<std::string> Found(const std::string& script) {
+  const std::string base = kFolder + script;
+  const test::Outcome outcome = test::RunShell("env LD_LIBRARY_PATH=" PTX2CPU_BINARY_DIR
+                                               "/lib/ptx2cpu " PTX2CPU_BINARY_DIR "/bin/record_calls " +
+                                                   base + ".calls --against " + base + ".gpu",
+                                               300, test::Streams::kOutput);
+  REQUIRE(outcome.code <= 1);
+  std::set<std::string> places;
+  std::istringstream lines(outcome.text);
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    REQUIRE(line.find("record again") == std::string::npos);
+    places.insert(PlaceOf(line));
+  }
+  return places;
+}
+
+void CheckScript(const std::string& script) {
+  const std::set<std::string> expected = Expected(script), found = Found(script);
+  for (const std::string& place : found) {
+    INFO("not as recorded: " << script << " " << place);
+    CHECK(expected.contains(place));
+  }
+  for (const std::string& place : expected) {
+    INFO("as recorded now; take it out of differences.txt: " << script << " " << place);
+    CHECK(found.contains(place));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("recorded calls: cublas level 1") { CheckScript("cublas_level1"); }
+TEST_CASE("recorded calls: cublas level 2") { CheckScript("cublas_level2"); }
+TEST_CASE("recorded calls: cublas level 3") { CheckScript("cublas_level3"); }
+TEST_CASE("recorded calls: cublas with types") { CheckScript("cublas_typed"); }
+TEST_CASE("recorded calls: cublaslt") { CheckScript("cublaslt"); }
+TEST_CASE("recorded calls: cufft") { CheckScript("cufft"); }
+TEST_CASE("recorded calls: curand") { CheckScript("curand"); }
+TEST_CASE("recorded calls: cusparse") { CheckScript("cusparse"); }
+TEST_CASE("recorded calls: cusolver") { CheckScript("cusolver"); }
+TEST_CASE("recorded calls: cudnn") { CheckScript("cudnn"); }
