@@ -46,7 +46,7 @@ Child Start(const Group& group, const Lines* record) {
 bool Finish(const Child& child, const Group& group, bool is_record) {
   int status = 0;
   waitpid(child.id, &status, 0);
-  std::rewind(child.output);
+  std::fseek(child.output, 0, SEEK_SET);
   std::string text;
   char buffer[4096];
   while (const size_t got = std::fread(buffer, 1, sizeof buffer, child.output)) text.append(buffer, got);

@@ -31,7 +31,7 @@ constexpr double kProductGrain = 1 << 20;
 template <typename T>
 double WorkOf(int64_t m, int64_t n, int64_t k) {
   return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) * (kIsComplex<T> ? 4 : 1) *
-         (sizeof(Real<T>) / 4);
+         (static_cast<double>(sizeof(Real<T>)) / 4);
 }
 
 // Into how many parts rows and columns are cut, so that each part reads as little as possible.
