@@ -17,15 +17,24 @@ LaunchShape PromisedShape(const ir::Function& f) {
   return {f.required_threads[0], std::max(f.required_threads[1], 1u), std::max(f.required_threads[2], 1u)};
 }
 
+bool IsColumn(const LaunchShape& launch) {
+  constexpr uint32_t kMostLanes = 64;  // of a group: two warps'
+  return launch.x == 1 && launch.y > 1 && (launch.z == 1 || launch.y % kMostLanes == 0);
+}
+
 ThreadGroup ThreadGroup::WarpOf(const LaunchShape& launch) {
+  ThreadGroup group;
+  auto of = [](uint32_t extent, bool whole) {
+    return extent == 1 ? Along::kOne : whole ? Along::kSame : Along::kAny;
+  };
+  if (IsColumn(launch)) {
+    group.along = {Along::kOne, Along::kConsecutive, of(launch.z, true), Along::kConsecutive};
+    return group;
+  }
   // Lanes are consecutive in x when y and z are 1 or x is a multiple of the warp size.
   const bool whole_rows = launch.x != 0 && launch.x % 32 == 0;
   const bool one_row = launch.y == 1 && launch.z == 1;
   const bool whole_planes = whole_rows || (launch.x && launch.y && launch.x * launch.y % 32 == 0);
-  auto of = [](uint32_t extent, bool whole) {
-    return extent == 1 ? Along::kOne : whole ? Along::kSame : Along::kAny;
-  };
-  ThreadGroup group;
   group.along[kAxisX] = whole_rows || one_row ? Along::kConsecutive : Along::kAny;
   group.along[kAxisY] = of(launch.y, whole_rows);
   group.along[kAxisZ] = of(launch.z, whole_planes);

@@ -61,6 +61,9 @@ struct LaunchShape {
 // (.maxntid bounds the product of the extents only: 256,1,1 allows blocks of 16x16.)
 LaunchShape PromisedShape(const ir::Function& f);
 
+// Whether the lanes of each warp are consecutive in y: rows of one thread.
+bool IsColumn(const LaunchShape& launch);
+
 // The lanes between which values are compared, and what the reader can do with them.
 struct ThreadGroup {
   enum class Along : uint8_t {

@@ -180,9 +180,12 @@ class Finder {
 
   MaybeRange OfSpecial(Special special) const {
     constexpr Special kPlaces[] = {Special::kTidX, Special::kTidY, Special::kTidZ};
+    constexpr Special kExtents[] = {Special::kNtidX, Special::kNtidY, Special::kNtidZ};
     const uint32_t extents[] = {shape_.x, shape_.y, shape_.z};
     constexpr uint32_t kMaxExtents[] = {kMaxBlockXY, kMaxBlockXY, kMaxBlockZ};
     for (int axis = 0; axis < 3; ++axis) {
+      // Longer rows keep their name: it says which products of it are places of blocks.
+      if (special == kExtents[axis] && extents[axis] == 1) return ValueRange{1, 1};
       if (special != kPlaces[axis]) continue;
       return ValueRange{0, (extents[axis] != 0 ? extents[axis] : kMaxExtents[axis]) - 1};
     }

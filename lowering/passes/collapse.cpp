@@ -360,8 +360,10 @@ Status Collapse(ir::Module& module, ir::Function& f, const PassOptions& options)
                        "use --collapse=hierarchical, or auto");
   }
   const bool resumes = f.resumes == ir::Resumes::kWarps;
+  // In a flat loop lanes are threads of a row, and here rows have one.
+  const bool in_columns = analysis::IsColumn(options.launch.value_or(analysis::PromisedShape(f)));
   const bool by_warps = options.collapse == CollapseForm::kHierarchical ||
-                        (options.collapse == CollapseForm::kAuto && ReadsTextures(f));
+                        (options.collapse == CollapseForm::kAuto && (ReadsTextures(f) || in_columns));
   bool flat = !collective && !by_warps && !resumes;
   Collapser(f, options, flat).Run(options.slots_by_cut);
   return {};

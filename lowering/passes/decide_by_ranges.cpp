@@ -15,7 +15,7 @@ namespace ptx2cpu::lowering {
 Status DecideByRanges(ir::Module&, ir::Function& f, const PassOptions& options) {
   const auto ranges = analysis::FindValueRanges(f, options.launch.value_or(analysis::PromisedShape(f)));
   for (ir::Inst& inst : f.insts) {
-    if (!inst.block.valid() || inst.results.size() != 1 || inst.operands.empty()) continue;
+    if (!inst.block.valid() || inst.results.size() != 1 || inst.op == ir::Opcode::kConst) continue;
     if (ir::Info(inst.op).effect != ir::Effect::kPure) continue;
     const ir::ValueId result = inst.results[0];
     const auto& range = ranges[result.index];

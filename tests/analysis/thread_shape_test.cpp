@@ -178,8 +178,9 @@ TEST_CASE("shapes hold for the values that threads compute", "[analysis]") {
   size_t affine = 0, strided = 0, uniform = 0;
   for (uint32_t seed = 1; seed <= 150; ++seed) {
     const RandomCode code(seed);
-    for (const LaunchShape& shape : {LaunchShape{96, 1, 1}, LaunchShape{64, 3, 1}, LaunchShape{16, 4, 2},
-                                     LaunchShape{5, 13, 1}, LaunchShape{32, 1, 3}}) {
+    for (const LaunchShape& shape :
+         {LaunchShape{96, 1, 1}, LaunchShape{64, 3, 1}, LaunchShape{16, 4, 2}, LaunchShape{5, 13, 1},
+          LaunchShape{32, 1, 3}, LaunchShape{1, 160, 1}, LaunchShape{1, 64, 3}, LaunchShape{1, 5, 9}}) {
       std::vector<std::vector<uint64_t>> threads;
       const uint32_t count = shape.x * shape.y * shape.z;
       for (uint32_t n = 0; n < count; ++n) {

@@ -88,9 +88,9 @@ Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
   matters &= kernel.resumes != ir::Resumes::kLanes;  // one lane after the other: no loop to gain from it
   const uint32_t* required = kernel.required_threads;
   bool always = required[0] != 0 && required[1] <= 1 && required[2] <= 1;
-  ThreadIds ids = always ? ThreadIds::kOneDimensional : m.options.thread_ids;
-  if (!matters || required[0] != 0 || ids != ThreadIds::kBoth)
-    return body(entry, ids == ThreadIds::kOneDimensional);
+  if (required[0] != 0) return body(entry, always);
+  const ThreadIds ids = m.options.thread_ids;
+  if (!matters || ids != ThreadIds::kBoth) return body(entry, ids == ThreadIds::kOneDimensional);
   llvm::Function* one =
       DeclareKernel(m, kernel, kernel.name + ".one_dimensional", llvm::GlobalValue::InternalLinkage);
   llvm::Function* any =
