@@ -162,6 +162,17 @@ TEST_CASE("neighbouring lanes whose elements are close together are loaded toget
   }
 }
 
+TEST_CASE("lanes that share an element need no gather where some are inactive", "[groups]") {
+  const auto shared = std::ranges::find(kCases, std::string_view("one word for all four"), &Records::what);
+  auto jit = lowering::Jit::Create(Options("x86-64-v4", 16));
+  REQUIRE(jit);
+  const auto code =
+      (*jit)->Explain(BuildKernel(KernelOf(*shared), "k"), "k", lowering::Jit::Stage::kOptimized);
+  REQUIRE(code);
+  CHECK(code->find("llvm.masked.load") != std::string::npos);
+  CHECK(code->find("llvm.masked.gather") == std::string::npos);
+}
+
 namespace {
 
 // Sums over records that lie `apart` bytes from trip to trip; in each trip all threads may store, before they

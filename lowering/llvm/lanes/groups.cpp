@@ -35,8 +35,8 @@ Result<Value> LaneVectors::FirstOf(ValueId id, std::span<const ValueId> parts) {
   return first;
 }
 
-// Null: always.
-Value LaneVectors::IsPattern(ValueId part) {
+// In the active lanes. Null: always.
+Value LaneVectors::IsPattern(ValueId part, const Mask& mask) {
   const ShapedValue shaped = e.values.Shaped(part);
   if (shaped.first != nullptr) return shaped.holds;
   const LaneRegion::Pattern& pattern = region_.patterns.at(part.index);
@@ -49,7 +49,9 @@ Value LaneVectors::IsPattern(ValueId part) {
         llvm::ConstantInt::get(first->getType(), number.sextOrTrunc(first->getType()->getIntegerBitWidth())));
   }
   Value expected = b.CreateAdd(Vector(first), llvm::ConstantVector::get(distances));
-  return AllOf({b.CreateICmpEQ(shaped.value, expected)});
+  Value as_expected = b.CreateICmpEQ(shaped.value, expected);
+  if (!IsAll(mask)) as_expected = b.CreateOr(as_expected, b.CreateNot(mask.lanes));
+  return AllOf({as_expected});
 }
 
 // No lane's value wraps around where it is widened; `first`: of the narrow values.
@@ -70,14 +72,21 @@ Status LaneVectors::InGroups(const ir::Inst& inst, const Mask& mask, const std::
   GroupedAccess access{
       inst, *GroupsOfAccess(region_, inst), region_.patterns.at(address.index).distances, nullptr, {}};
   const bool is_store = inst.op == Opcode::kStore;
-  // Lanes that are not active may hold anything, poison too, where they are no sequence.
-  auto is_sequence = [&](ValueId part) { return e.values.Shaped(part).first != nullptr; };
-  const bool masks =
-      HasMasksFor(inst) && std::ranges::all_of(parts, is_sequence) &&
+  const bool is_injective =
       analysis::IsInjective(access.distances, access.bytes() * static_cast<int64_t>(ElementCount(inst)));
+  const bool masks = HasMasksFor(inst) && (!is_store || is_injective);
+  auto is_sequence = [&](ValueId part) { return e.values.Shaped(part).first != nullptr; };
+  const bool masks_always = IsAll(mask) || (is_injective && std::ranges::all_of(parts, is_sequence));
+  // Lanes that are not active may hold anything, poison too, where they are no sequence.
+  ValueMap::Overrides of_parts(e.values);
+  for (ValueId part : parts) {
+    const ShapedValue shaped = e.values.Shaped(part);
+    if (!IsAll(mask) && shaped.first == nullptr && shaped.value->getType()->isVectorTy())
+      of_parts.Set(part, {b.CreateFreeze(shaped.value), nullptr, nullptr});
+  }
   Value holds = IsAll(mask) || masks ? b.getTrue() : AllOf(mask);
   for (ValueId part : parts) {
-    if (Value also = IsPattern(part)) holds = b.CreateLogicalAnd(holds, also);
+    if (Value also = IsPattern(part, mask)) holds = b.CreateLogicalAnd(holds, also);
   }
   for (ir::InstId id : widened) {
     Value first = TRY(FirstOf(f.at_inst(id).operands[0], parts));
@@ -86,15 +95,23 @@ Status LaneVectors::InGroups(const ir::Inst& inst, const Mask& mask, const std::
   Value first = TRY(FirstOf(address, parts));
   ValueMap::Overrides with_first(e.values);
   with_first.Set(address, {e.values.Get(address), first, nullptr});
-  auto in_groups = [&] {
-    NoteMisaligned(inst, mask, true);
+  const std::vector<ValueId> results = is_store ? std::vector<ValueId>{} : inst.results;
+  auto access_under = [&](const Mask& lanes) {
+    NoteMisaligned(inst, lanes, IsAll(lanes) || masks_always);  // else the first lane may be anywhere
     access.start = FirstPointer(inst, &access.memory, 0);
-    const Mask lanes = masks ? mask : Mask{llvm::Constant::getAllOnesValue(mask.lanes->getType())};
     const bool keeps = IsAll(lanes) && e.private_shared && inst.attrs.space == ir::Space::kShared;
     is_store ? StoreGroups(access, lanes, keeps) : LoadGroups(access, lanes);
     return Status{};
   };
-  return Choose(holds, in_groups, apart, is_store ? std::vector<ValueId>{} : inst.results);
+  auto in_groups = [&] {
+    auto whole = [&] {
+      return access_under({llvm::Constant::getAllOnesValue(mask.lanes->getType()), b.getTrue()});
+    };
+    auto masked = [&] { return access_under(mask); };
+    if (!masks) return whole();
+    return masks_always ? masked() : Choose(AllOf(mask), whole, masked, results);
+  };
+  return Choose(holds, in_groups, apart, results);
 }
 
 std::vector<int> LaneVectors::GroupedAccess::LanesOf(size_t group) const {
@@ -118,6 +135,22 @@ Value LaneVectors::ActiveInGroup(const Mask& mask, std::span<const int> lanes) {
   return b.CreateShuffleVector(mask.lanes, llvm::Constant::getNullValue(mask.lanes->getType()), from);
 }
 
+// By element of a group's load: whether one of the lanes is active that read it.
+Value LaneVectors::ReadInGroup(const GroupedAccess& access, size_t group, const Mask& mask) {
+  const auto count = static_cast<int64_t>(ElementCount(access.inst));
+  llvm::Type* word = b.getIntNTy(std::max(width_, 32u));
+  std::vector<uint64_t> readers(static_cast<size_t>(access.elements()));
+  for (size_t lane = group * access.groups.lanes; lane < (group + 1) * access.groups.lanes; ++lane) {
+    const int64_t first = (access.distances[lane] - access.groups.begin[group]) / access.bytes();
+    for (int64_t k = 0; k < count; ++k) readers[static_cast<size_t>(first + k)] |= uint64_t{1} << lane;
+  }
+  llvm::SmallVector<llvm::Constant*, 64> bits;
+  for (uint64_t lanes : readers) bits.push_back(llvm::ConstantInt::get(word, lanes));
+  Value all = b.CreateVectorSplat(static_cast<unsigned>(bits.size()), b.CreateZExt(Bits(mask), word));
+  Value active = b.CreateAnd(all, llvm::ConstantVector::get(bits));
+  return b.CreateICmpNE(active, llvm::Constant::getNullValue(active->getType()));
+}
+
 void LaneVectors::LoadGroups(const GroupedAccess& access, const Mask& mask) {
   const ir::Inst& inst = access.inst;
   const analysis::LaneGroups& groups = access.groups;
@@ -127,6 +160,7 @@ void LaneVectors::LoadGroups(const GroupedAccess& access, const Mask& mask) {
   auto* run = llvm::FixedVectorType::get(type, static_cast<unsigned>(elements));
   auto* singles = llvm::FixedVectorType::get(type, static_cast<unsigned>(groups.begin.size()));
   llvm::SmallVector<Value, 32> runs;
+  PrefetchNextBlock(inst, access.start, static_cast<unsigned>(groups.begin.back() + elements * bytes));
   Value whole = llvm::PoisonValue::get(singles);
   for (size_t n = 0; n < groups.begin.size(); ++n) {
     Value pointer = b.CreateConstGEP1_64(b.getInt8Ty(), access.start, static_cast<uint64_t>(groups.begin[n]));
@@ -135,7 +169,7 @@ void LaneVectors::LoadGroups(const GroupedAccess& access, const Mask& mask) {
     if (IsAll(mask)) {
       load = b.CreateAlignedLoad(is_single ? type : run, pointer, align);
     } else {
-      load = b.CreateMaskedLoad(run, pointer, align, ActiveInGroup(mask, access.LanesOf(n)),
+      load = b.CreateMaskedLoad(run, pointer, align, ReadInGroup(access, n, mask),
                                 llvm::Constant::getNullValue(run));
     }
     e.m.Annotate(load, access.memory);

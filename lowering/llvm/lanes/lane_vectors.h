@@ -174,8 +174,11 @@ class LaneVectors {
                        unsigned trips);
   void PrefetchLines(llvm::Value* pointer, unsigned length);
   void PrefetchNextRows(llvm::Value* pointer, const ir::Inst& load, unsigned length);
+  llvm::Value* BytesToNextRows(const ir::Inst& load, unsigned length);
+  llvm::Value* BytesToNextPage(const ir::Inst& load);
+  void PrefetchAhead(llvm::Value* pointer, unsigned length, llvm::Value* bytes);
+  void PrefetchNextBlock(const ir::Inst& load, llvm::Value* pointer, unsigned length);
   void PrefetchLaterTrips(const ir::Inst& load, llvm::Value* pointer);
-  void PrefetchNextBlock(const ir::Inst& load, llvm::Value* pointer);
   void LoadTogether(const ir::Inst& inst, const Mask& mask, unsigned lanes_before = 0);
   // strided.cpp: where the elements of a kStrided access are in its run of memory.
   struct Stretch {
@@ -189,7 +192,7 @@ class LaneVectors {
   void StoreStrided(const ir::Inst& inst, const Mask& mask);
   // groups.cpp
   Result<llvm::Value*> FirstOf(ir::ValueId id, std::span<const ir::ValueId> parts);
-  llvm::Value* IsPattern(ir::ValueId part);
+  llvm::Value* IsPattern(ir::ValueId part, const Mask& mask);
   llvm::Value* IsUnwrapped(const ir::Inst& widened, llvm::Value* first);
   llvm::Value* ActiveInGroup(const Mask& mask, std::span<const int> lanes);
   struct GroupedAccess {
@@ -204,6 +207,7 @@ class LaneVectors {
     std::vector<int> LanesOf(size_t group) const;
     int PartAt(size_t group, size_t place, unsigned width) const;
   };
+  llvm::Value* ReadInGroup(const GroupedAccess& access, size_t group, const Mask& mask);
   void LoadGroups(const GroupedAccess& access, const Mask& mask);
   void StoreGroups(const GroupedAccess& access, const Mask& mask, bool keeps);
   Status InGroups(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& apart);

@@ -1,0 +1,44 @@
+// What moves an address from trip to trip of a loop, or from one block of threads to the next. Reads IR only.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/function.h"
+
+namespace ptx2cpu::lowering {
+
+constexpr int kDepth = 10, kDepthOfBlock = 18;  // definitions that lie between an address and its counter
+
+const ir::Inst* DefinitionOf(const ir::Function& f, ir::ValueId id);  // null: a parameter of a block
+
+// A counter in a sum: a slot of the block or the parameter of a loop, and how often it is in it. Widening and
+// wrapping around are ignored: where that matters, other memory is prefetched.
+struct Counter {
+  ir::ValueId step;
+  int64_t factor = 1;
+  std::vector<ir::ValueId> factors = {};  // further ones
+  std::optional<ir::ValueId> param = {};  // none: a slot
+  ir::ValueId now = {};                   // of a slot: what was read of it
+};
+
+// A loop's; nothing where there is none, or more than one.
+std::optional<Counter> CounterIn(const ir::Function& f, ir::ValueId id, int depth);
+// %ctaid.x, with no step: it is one.
+std::optional<Counter> BlockIn(const ir::Function& f, ir::ValueId id, int depth);
+// By how many bytes an address differs between neighbouring blocks of a row of the grid, for the block's
+// required shape; nothing where that is not known.
+std::optional<int64_t> BytesBetweenBlocks(const ir::Function& f, ir::ValueId id, int depth);
+bool DependsOnGrid(const ir::Function& f, ir::ValueId id, int depth);
+
+// What decides whether a loop goes on: a parameter of its head after a step is compared with a bound.
+struct Test {
+  ir::ValueId param, step, bound;
+};
+
+std::optional<Test> TestOf(const ir::Function& f, ir::BlockId head);
+
+// The bound of a loop whose counter is a slot: what the sum of the slot and its step is compared with.
+std::optional<ir::ValueId> BoundOfSlot(const ir::Function& f, const Counter& counter);
+
+}  // namespace ptx2cpu::lowering
