@@ -25,7 +25,7 @@ using ir::Opcode;
 using ir::ValueId;
 
 constexpr int kMaxDepth = 8;
-constexpr size_t kMaxTerms = 4;
+constexpr size_t kMaxTerms = 4, kMaxBefore = 16;  // after quotients have cancelled out; and before
 
 struct Term {
   enum Kind : uint8_t { kValue, kProduct, kSignedQuotient, kUnsignedQuotient } kind;
@@ -90,7 +90,8 @@ class Canceller {
       have = Masked(have + by, type);
     };
     auto add_value = [&] { add_term({Term::kValue, value.index, 0}, factor); };
-    if (inst == nullptr || inst->attrs.flags != 0 || depth == 0) return add_value();
+    if (inst == nullptr || inst->attrs.flags != 0 || depth == 0 || sum.terms.size() > kMaxBefore)
+      return add_value();
     if (const std::optional<Term> quotient = QuotientOf(*inst)) {
       if (inst->op == Opcode::kDivS || inst->op == Opcode::kDivU) return add_term(*quotient, factor);
       add_term({Term::kValue, quotient->first, 0}, factor);

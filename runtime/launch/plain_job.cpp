@@ -308,8 +308,7 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
     const Chunk chunk = parts_ == nullptr ? ClaimAlone(grain) : Claim(part, grain, worth_taking);
     if (chunk.count == 0) {
       if (helper || parts_ == nullptr || Await()) break;
-      part = 0, grain = joined_, worth_taking = 0;
-      start = {};  // it has waited
+      part = 0, grain = joined_, worth_taking = 0, start = {};  // it has waited
       continue;
     }
     any = true;

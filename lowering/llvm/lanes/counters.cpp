@@ -220,6 +220,8 @@ std::optional<ValueId> BoundOfSlot(const ir::Function& f, const Counter& counter
 
 namespace {
 
+constexpr int kMaxValues = 40;  // that an address is made of
+
 // The same of what the block's shape decides.
 std::optional<int64_t> NumberKnown(const ir::Function& f, ValueId id) {
   const ir::Inst* def = DefinitionOf(f, id);
@@ -233,12 +235,12 @@ std::optional<int64_t> Times(std::optional<int64_t> value, int64_t factor) {
   return value ? std::optional(*value * factor) : std::nullopt;
 }
 
-}  // namespace
-
-std::optional<int64_t> BytesBetweenBlocks(const ir::Function& f, ValueId id, int depth) {
+// Nothing too where the address is made of more values than `budget`.
+std::optional<int64_t> BytesBetween(const ir::Function& f, ValueId id, int& budget) {
   const ir::Inst* inst = DefinitionOf(f, id);
-  if (inst == nullptr || depth == 0) return 0;
-  const auto of = [&](size_t n) { return BytesBetweenBlocks(f, inst->operands[n], depth - 1); };
+  if (inst == nullptr) return 0;
+  if (--budget <= 0) return std::nullopt;
+  const auto of = [&](size_t n) { return BytesBetween(f, inst->operands[n], budget); };
   if (inst->op == Opcode::kSpecialRegister) return inst->attrs.special == ir::Special::kCtaidX ? 1 : 0;
   if (inst->op == Opcode::kZext || inst->op == Opcode::kSext) return of(0);
   if (inst->op == Opcode::kAdd || inst->op == Opcode::kSub || inst->op == Opcode::kOr) {
@@ -257,6 +259,13 @@ std::optional<int64_t> BytesBetweenBlocks(const ir::Function& f, ValueId id, int
     if (of(n) != 0) return std::nullopt;
   }
   return 0;
+}
+
+}  // namespace
+
+std::optional<int64_t> BytesBetweenBlocks(const ir::Function& f, ValueId id) {
+  int budget = kMaxValues;
+  return BytesBetween(f, id, budget);
 }
 
 }  // namespace ptx2cpu::lowering

@@ -148,7 +148,7 @@ Value LaneVectors::BytesToNextRows(const ir::Inst& load, unsigned length) {
 // The same where blocks of half a page or more read what follows each other: each block is on another page,
 // where processors foresee nothing, and waits before it has anything to do.
 Value LaneVectors::BytesToNextPage(const ir::Inst& load) {
-  const std::optional<int64_t> bytes = BytesBetweenBlocks(f, load.operands[0], 2 * kDepth);
+  const std::optional<int64_t> bytes = BytesBetweenBlocks(f, load.operands[0]);
   const bool is_once =
       f.required_threads[0] >= width_ && f.required_threads[1] == 1 && region_.levels.size() == 1;
   if (!bytes || !is_once || *bytes < kMinBytesOfBlock || *bytes > kMaxBytesOfBlock) return nullptr;

@@ -70,6 +70,10 @@ Place OriginOf(Place place, unsigned count) {
 }
 
 bool SameOperation(const llvm::Instruction& one, const llvm::Instruction& other) {
+  const auto *call = llvm::dyn_cast<llvm::CallBase>(&one),
+             *other_call = llvm::dyn_cast<llvm::CallBase>(&other);
+  if (call != nullptr && other_call != nullptr && call->getCalledOperand() != other_call->getCalledOperand())
+    return false;
   return one.isSameOperationAs(&other, llvm::Instruction::CompareIgnoringAlignment) &&
          one.hasSameSubclassOptionalData(&other);
 }

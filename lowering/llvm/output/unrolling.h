@@ -14,7 +14,8 @@ class KeepLongLoops : public llvm::PassInfoMixin<KeepLongLoops> {
 };
 
 // Leaves full unrolling of loops over steps (kStepsMetadata) to short ones too: their copies would differ in
-// the numbers of their threads only.
+// the numbers of their threads only. Where all copies together are short, they are made whatever LLVM takes
+// their vectors to cost.
 class KeepSteps : public llvm::PassInfoMixin<KeepSteps> {
  public:
   static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
