@@ -34,6 +34,10 @@ TEST_CASE("no memory and no thread inside the compiler are errors of the request
   const auto thread = rt::RunContained([] { throw std::system_error(EAGAIN, std::generic_category()); });
   REQUIRE_FALSE(thread);
   CHECK(thread.error().code == ErrorCode::kLaunch);
+  for (const auto* missing : {&memory, &thread}) {
+    CHECK(missing->error().message.find("report") == std::string::npos);  // it is not our bug
+    CHECK(missing->error().message.find("compiling: ") == 0);
+  }
 }
 
 TEST_CASE("contained work gives its result, on a deep stack, also from a small one and nested") {

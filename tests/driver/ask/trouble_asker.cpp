@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -110,14 +111,27 @@ void FewThreads() {
   PrintSum();
 }
 
+// Each in a process of its own.
 void LittleAddressSpace() {
-  rlimit limit{};
-  getrlimit(RLIMIT_AS, &limit);
-  limit.rlim_cur = rlim_t{1} << 30;
-  setrlimit(RLIMIT_AS, &limit);
-  Begin();
-  std::printf("load %d\n", Load());
-  PrintSum();
+  for (const unsigned megabytes : {100, 110, 120, 130, 140, 150, 160, 170, 180, 190, 200, 300, 1024}) {
+    std::printf("%u MB: ", megabytes);
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+      rlimit limit{};
+      getrlimit(RLIMIT_AS, &limit);
+      limit.rlim_cur = rlim_t{megabytes} << 20;
+      setrlimit(RLIMIT_AS, &limit);
+      Begin();
+      std::printf("load %d ", Load());
+      PrintSum();
+      std::fflush(stdout);
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) std::printf("ended\n");
+  }
 }
 
 void HugeArray() {

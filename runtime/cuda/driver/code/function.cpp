@@ -78,7 +78,9 @@ CUresult Function::Code(const rt::KernelCode*& code, std::optional<Dim3> first_b
 
 CUresult Function::FailWith(const Error& error) {
   Warn("kernel '" + name_ + "' cannot be compiled\n" + rt::JitLog(error));
-  return failure_ = ResultOf(error);
+  const CUresult result = ResultOf(error);
+  if (error.code != ErrorCode::kLaunch) failure_ = result;  // there may be memory later
+  return result;
 }
 
 CUresult Function::Declaration(const rt::KernelDeclaration*& declaration) {

@@ -69,8 +69,9 @@ bool IsPtxText(const void* image) {
 CUresult Failed(const Error& error, JitOptions& options) {
   const std::string text = rt::JitLog(error);
   options.WriteError(text);
-  if (!options.has_error_log() && (error.code == ErrorCode::kNoPtx || error.code == ErrorCode::kUnsupported))
-    WarnOnce(text);
+  const bool is_surprise = error.code == ErrorCode::kNoPtx || error.code == ErrorCode::kUnsupported ||
+                           error.code == ErrorCode::kLaunch;
+  if (!options.has_error_log() && is_surprise) WarnOnce(text);
   return ResultOf(error);
 }
 

@@ -82,10 +82,10 @@ CUresult ResultOf(const Error& error) {
       return CUDA_ERROR_NOT_SUPPORTED;
     case ErrorCode::kNotFound:
       return CUDA_ERROR_NOT_FOUND;
-    case ErrorCode::kLaunch:
-      return CUDA_ERROR_INVALID_VALUE;
     case ErrorCode::kFault:
       return CUDA_ERROR_LAUNCH_FAILED;
+    case ErrorCode::kLaunch:  // of compiling and loading: no memory, no thread
+      return CUDA_ERROR_OUT_OF_MEMORY;
     default:
       return CUDA_ERROR_UNKNOWN;
   }
