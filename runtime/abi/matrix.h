@@ -34,6 +34,9 @@ enum ptx2cpu_matrix_element {
 /* A fragment that is prepared for products, aligned to 64. */
 #define PTX2CPU_MATRIX_PREPARED_BYTES 1408
 
+/* A tile of bytes (matrix_tiles.cpp): 64 bytes of k of 16 rows of A, or of the columns of two fragments B. */
+#define PTX2CPU_MATRIX_TILE_BYTES 1024
+
 /* Of ptx2cpu_matrix_load. */
 #define PTX2CPU_MATRIX_COUNT 7u
 #define PTX2CPU_MATRIX_TRANSPOSED 8u

@@ -5,7 +5,7 @@ namespace ptx2cpu::llvm_test {
 Result<std::shared_ptr<JitKernel>> JitKernel::Create(ir::Module module, lowering::JitOptions options) {
   auto self = std::make_shared<JitKernel>();
   self->module_ = std::move(module);
-  options.entry_points = EntryPoints();
+  if (options.entry_points.empty()) options.entry_points = EntryPoints();
   self->jit_ = TRY(lowering::Jit::Create(std::move(options)));
   self->kernel_ = TRY(self->jit_->Add(self->module_));
   for (const ir::Variable& variable : self->module_.variables) {

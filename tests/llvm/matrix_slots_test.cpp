@@ -133,7 +133,9 @@ TEST_CASE("accumulators in slots have the sums of the interpreter", "[matrix]") 
 TEST_CASE("a fragment is prepared once, and a chain of products works on the slots", "[matrix]") {
   for (const Form& form : kForms) {
     INFO(form.factor);
-    auto jit = lowering::Jit::Create({.entry_points = EntryPoints()});
+    // Without tiles (matrix_tiles_test.cpp).
+    auto jit = lowering::Jit::Create(
+        {.entry_points = EntryPoints(), .target = *lowering::ResolveTarget("x86-64-v4")});
     REQUIRE(jit);
     auto code = (*jit)->Explain(BuildKernel(Kernel(form), "k"), "k", lowering::Jit::Stage::kLlvm);
     REQUIRE(code);

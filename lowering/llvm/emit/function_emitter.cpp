@@ -64,6 +64,7 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const ir::Function& f, llvm::
       memory(*this),
       matrices(*this),
       matrix_slots(*this),
+      matrix_tiles(*this),
       alignment(*this),
       deferred(*this, f) {
   body.Begin(f);

@@ -20,6 +20,7 @@
 #include "lowering/llvm/emit/function_body.h"
 #include "lowering/llvm/emit/matrix_arrays.h"
 #include "lowering/llvm/emit/matrix_slots.h"
+#include "lowering/llvm/emit/matrix_tiles.h"
 #include "lowering/llvm/emit/memory_access.h"
 #include "lowering/llvm/emit/region_blocks.h"
 #include "lowering/llvm/emit/shapes.h"
@@ -54,6 +55,7 @@ struct FunctionEmitter {
   MemoryAccess memory;
   MatrixArrays matrices;
   MatrixSlots matrix_slots;
+  MatrixTiles matrix_tiles;
   Alignment alignment;
   DeferredAtomics deferred;
 };

@@ -81,6 +81,8 @@ Value Prepared(Site& s, const std::string& product, const char* role,
 }  // namespace
 
 Status EmitMatrixMultiply(Site& s) {
+  if (const MatrixTiles::Group* group = s.e.matrix_tiles.GroupOf(s.inst))
+    return group->last == &s.inst ? s.e.matrix_tiles.Emit(s, *group) : Status{};
   const matrix::Product p = matrix::DecodeProduct(s.inst.attrs.index);
   const std::string function = FunctionOf(p);
   const Value is_member = IsMember(s, TRY(LanesTaking(s, s.inst.operands.size() - 1)));

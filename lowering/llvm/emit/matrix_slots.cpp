@@ -39,6 +39,7 @@ void MatrixSlots::FindUsers(ir::BlockId block) {
 void MatrixSlots::Begin(ir::BlockId block) {
   slots_.clear();
   stores_.clear();
+  chains_.clear();
   // Stores keep what lanes that wait elsewhere have.
   if (e_.f.parked_slot != ~0u || e_.f.resumes == ir::Resumes::kLanes) return;
   const std::vector<ir::InstId>& insts = e_.f.at_block(block).insts;
@@ -50,10 +51,11 @@ void MatrixSlots::Begin(ir::BlockId block) {
   for (ir::InstId id : insts) {
     const Inst& inst = e_.f.at_inst(id);
     if (inst.op != Opcode::kMatrixMultiply || slots_.contains(&inst)) continue;
-    const auto chain = ChainFrom(inst);
+    auto chain = ChainFrom(inst);
     if (!chain) continue;
     for (const Inst* product : chain->products) slots_.emplace(product, chain->slots.front());
     stores_.insert(chain->stores.begin(), chain->stores.end());
+    chains_.push_back(*std::move(chain));
   }
 }
 

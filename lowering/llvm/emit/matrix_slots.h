@@ -27,14 +27,18 @@ class MatrixSlots {
   // A store of what is in the slot already.
   bool IsInPlace(const ir::Inst& store) const { return stores_.contains(&store); }
 
+  // Products of which each adds to the sums of the one before.
+  struct Chain {
+    std::vector<const ir::Inst*> products, stores;
+    std::vector<uint32_t> slots;
+  };
+  // Of the block, in the order of their first products.
+  const std::vector<Chain>& chains() const { return chains_; }
+
  private:
   struct User {
     const ir::Inst* inst;
     size_t operand;
-  };
-  struct Chain {
-    std::vector<const ir::Inst*> products, stores;
-    std::vector<uint32_t> slots;
   };
 
   void CountReads();
@@ -49,6 +53,7 @@ class MatrixSlots {
   std::vector<uint32_t> loads_, stores_of_;              // by slot: of the block
   std::unordered_map<const ir::Inst*, uint32_t> slots_;  // by product: the first slot
   std::unordered_set<const ir::Inst*> stores_;
+  std::vector<Chain> chains_;
 };
 
 }  // namespace ptx2cpu::lowering

@@ -77,11 +77,14 @@ void LayOutDeferred(KernelLayout& layout, const DeferredAtomics& deferred) {
 
 Status EmitKernelFunctions(ModuleEmitter& m, const ir::Function& kernel) {
   llvm::Function* entry = DeclareKernel(m, kernel, EntryName(kernel), llvm::GlobalValue::ExternalLinkage);
-  auto body = [&](llvm::Function* function, bool one_dimensional) {
+  auto body = [&](llvm::Function* function, bool one_dimensional) -> Status {
     FunctionEmitter emitter(m, kernel, function, one_dimensional);
     LayOutDeferred(m.layout, emitter.deferred);
-    if (kernel.resumes == ir::Resumes::kNever) return EmitKernel(emitter);
-    return kernel.resumes == ir::Resumes::kBlocks ? EmitBlockStep(emitter) : EmitStep(emitter);
+    TRY_STATUS(kernel.resumes == ir::Resumes::kNever    ? EmitKernel(emitter)
+               : kernel.resumes == ir::Resumes::kBlocks ? EmitBlockStep(emitter)
+                                                        : EmitStep(emitter));
+    emitter.matrix_tiles.End();
+    return {};
   };
   bool matters = !kernel.is_flat && ReadsThreadIndex(kernel);  // flat loops count the indices themselves
   for (uint32_t index : m.layout.functions) matters |= ReadsThreadIndex(m.ir.functions[index]);

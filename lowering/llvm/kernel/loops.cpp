@@ -28,6 +28,7 @@ Status EmitRegion(FunctionEmitter& e, const ir::Edge& edge, const LaneStep& step
     if (step.level == Level::kWarp) {
       e.matrices.Begin(id);
       e.matrix_slots.Begin(id);
+      e.matrix_tiles.Begin(id);
     }
     if (AlignmentNotes* notes = e.alignment.notes()) notes->AtBlock(id);
     for (ir::InstId inst_id : e.f.at_block(id).insts) {

@@ -46,13 +46,16 @@ std::string WarpName(const TargetTraits& traits) {
 }
 
 // The parts of runtime/warp/matrix.def, in an order in which each uses those after it only; and their builds
-// for some machines, the first that the target has. Others have one for the machine.
-constexpr std::string_view kMatrixParts[] = {"rows", "float", "chain", "wide", "integer", "exact", "general"};
+// for some machines, the first that the target has. Others have one for the machine, but of tiles only AMX
+// has one.
+constexpr std::string_view kMatrixParts[] = {"rows", "tiles",   "float", "chain",
+                                             "wide", "integer", "exact", "general"};
 struct MatrixBuild {
   std::string_view part, name;
   bool (*runs)(const TargetTraits&);
 };
 constexpr MatrixBuild kMatrixBuilds[] = {
+    {"tiles", "amx", [](const TargetTraits& t) { return t.has_byte_tiles; }},
     {"float", "avx512", [](const TargetTraits& t) { return t.has_avx512; }},
     {"chain", "bf16", [](const TargetTraits& t) { return t.has_bf16_dot; }},
     {"chain", "avx512", [](const TargetTraits& t) { return t.has_avx512; }},
@@ -160,6 +163,7 @@ Status LinkLibraries(llvm::Module& module, const Target& target) {
     if (UsesLibrary(module, ServiceKind::kMath)) TRY_STATUS(LinkOne(module, "find_nth_set_" + machine));
   }
   for (std::string_view part : kMatrixParts) {
+    if (part == "tiles" && !traits.has_byte_tiles) continue;
     if (UsesLibrary(module, ServiceKind::kMatrix)) TRY_STATUS(LinkOne(module, MatrixName(part, traits)));
   }
   if (traits.has_fma) Fuse(module);
