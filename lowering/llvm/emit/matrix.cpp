@@ -71,7 +71,11 @@ Result<Rows> RowsOf(Site& s, Value is_member, uint32_t count, Value elsewhere) {
   const Value off = NonZero(s, s.b.CreateAnd(addresses, Literal(addresses, matrix::kRowBytes - 1)));
   const Value wrong = Bits(s, s.b.CreateAnd(off, used));
   s.e.body.Fault(NonZero(s, wrong), PTX2CPU_FAULT_MISALIGNED, ThreadOf(s, FirstLane(s, wrong)), s.inst.at);
-  rows.pointers = s.b.CreateSelect(used, given, Broadcast(s.b, elsewhere, kWarpSize));
+  // Rows of the lanes above are not asked for.
+  const auto* all = llvm::dyn_cast<llvm::Constant>(is_member);
+  rows.pointers = all != nullptr && all->isAllOnesValue()
+                      ? given
+                      : s.b.CreateSelect(used, given, Broadcast(s.b, elsewhere, kWarpSize));
   return rows;
 }
 

@@ -161,7 +161,10 @@ Status EmitCopyAsync(Site& s) {
   Memory to_memory, from_memory;
   Value to = s.e.memory.Pointer(Space::kShared, s.inst.operands[0], &to_memory);
   Value from = s.e.memory.Pointer(Space::kGlobal, s.inst.operands[1], &from_memory);
-  Value bytes = s.Raw(2), given = s.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, s.Raw(3), bytes);
+  // Without a number of its own the source has all bytes: umin of constants is not folded.
+  Value bytes = s.Raw(2), of_source = s.Raw(3);
+  Value given =
+      of_source == bytes ? bytes : s.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, of_source, bytes);
   auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bytes);
   llvm::Align align(constant != nullptr ? constant->getZExtValue() & -constant->getZExtValue() : 1);
   if (given != bytes) s.b.CreateMemSet(to, s.b.getInt8(0), s.b.CreateZExt(bytes, s.e.I(64)), align);

@@ -23,6 +23,7 @@
 #include "lowering/llvm/output/long_blocks.h"
 #include "lowering/llvm/output/long_functions.h"
 #include "lowering/llvm/output/mask_words.h"
+#include "lowering/llvm/output/matrix_rows.h"
 #include "lowering/llvm/output/rare_blocks.h"
 #include "lowering/llvm/output/register_pressure.h"
 #include "lowering/llvm/output/unrolling.h"
@@ -66,7 +67,7 @@ constexpr std::string_view kFull =
     ")),"
     "function<eager-inv>("
     "  loop-simplify,lcssa,jam-rows,keep-large-loops,loop-vectorize,keep-long-loops,loop-unroll<O3>,"
-    "  sroa<modify-cfg>,narrow-known-masks,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "  sroa<modify-cfg>,narrow-known-masks,load-rows-by-distance,instcombine<no-verify-fixpoint>,simplifycfg,"
     "  join-stores,join-trees,early-cse<memssa>,loop-mssa(licm),sink-into-rare-blocks,div-rem-pairs"
     "),globaldce";
 
@@ -114,6 +115,8 @@ bool AddOwnPass(llvm::StringRef name, llvm::FunctionPassManager& passes) {
     passes.addPass(JoinTrees());
   } else if (name == "narrow-known-masks") {
     passes.addPass(NarrowKnownMasks());
+  } else if (name == "load-rows-by-distance") {
+    passes.addPass(LoadRowsByDistance());
   } else if (name == "drop-unused-lanes") {
     passes.addPass(DropUnusedLanes());
   } else if (name == "sink-into-rare-blocks") {
