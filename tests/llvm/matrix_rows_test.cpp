@@ -18,20 +18,25 @@ struct Case {
   const char* distance;  // makes %row of %lane: bytes from the start
   bool is_known;
   const char* start = "0";
+  const char* other_transposed = nullptr;  // a second load of the same rows
 };
 const Case kCases[] = {
     {"x4", "", 4, "mul.lo.u32 %row, %lane, 80;", true},
     {"x4", ".trans", 4, "mul.lo.u32 %row, %lane, 48;", true, "32"},
     {"x2", "", 2, "shl.b32 %row, %lane, 4;", true, "16"},
     {"x1", ".trans", 1, "and.b32 %row, %lane, 7; mad.lo.u32 %row, %row, 112, 16;", true},
+    // Addresses that are stored once for two loads.
+    {"x2", "", 2, "mul.lo.u32 %row, %lane, 80;", true, "0", ".trans"},
+    {"x2", ".trans", 2, "mad.lo.u32 %row, %word, 16, 16;", false, "0", ""},
     // By a number that is loaded.
     {"x4", "", 4, "mad.lo.u32 %row, %word, 16, 16;", false},
 };
 
-std::string List(uint32_t registers) {
+std::string Load(const Case& c, const char* transposed, uint32_t first) {
   std::string list = "{";
-  for (uint32_t n = 0; n < registers; ++n) list += (n == 0 ? "%r" : ", %r") + std::to_string(n);
-  return list + "}";
+  for (uint32_t n = 0; n < c.registers; ++n) list += (n == 0 ? "%r" : ", %r") + std::to_string(first + n);
+  return std::string("  ldmatrix.sync.aligned.m8n8.") + c.count + transposed + ".shared.b16 " + list +
+         "}, [%row];\n";
 }
 
 // Each warp reads its own half of the window; %word is any number below 16.
@@ -67,10 +72,14 @@ FILL:
   add.u32 %base, %base, %start;
   )" + c.distance + R"(
   add.u32 %row, %row, %base;
-  ldmatrix.sync.aligned.m8n8.)" +
-                     c.count + c.transposed + ".shared.b16 " + List(c.registers) +
-                     ", [%row];\n  add.s64 %out, %out, %at;\n";
-  for (uint32_t n = 0; n < c.registers; ++n)
+)" + Load(c, c.transposed, 0);
+  uint32_t registers = c.registers;
+  if (c.other_transposed != nullptr) {
+    text += Load(c, c.other_transposed, registers);
+    registers *= 2;
+  }
+  text += "  add.s64 %out, %out, %at;\n";
+  for (uint32_t n = 0; n < registers; ++n)
     text += "  st.global.b32 [%out+" + std::to_string(n * kThreads * 4) + "], %r" + std::to_string(n) + ";\n";
   return text + "  ret;\n}\n";
 }

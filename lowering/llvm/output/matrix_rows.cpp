@@ -4,6 +4,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/PatternMatch.h>
+#include <llvm/Transforms/Scalar/DeadStoreElimination.h>
 
 #include <numeric>
 #include <optional>
@@ -65,10 +66,9 @@ std::optional<Words> WordsOf(Value vector) {
   return words;
 }
 
-// A vector of addresses that has no other use than this load.
+// The addresses that a load reads.
 struct RowsOfLoad {
   llvm::CallInst* load;
-  llvm::StoreInst* store;
   Value base;
   Words words;
 };
@@ -86,7 +86,7 @@ std::optional<RowsOfLoad> RowsOf(llvm::CallInst& load) {
   if (!match::match(pointers->getOperand(1), match::m_ZExt(match::m_Value(offsets)))) return std::nullopt;
   const std::optional<Words> words = WordsOf(offsets);
   if (!words) return std::nullopt;
-  return RowsOfLoad{&load, store, pointers->getPointerOperand(), *words};
+  return RowsOfLoad{&load, pointers->getPointerOperand(), *words};
 }
 
 // Of an 8x8 matrix of 16-bit elements.
@@ -133,7 +133,6 @@ void Rewrite(const RowsOfLoad& rows, uint64_t form) {
     b.CreateAlignedStore(words, to, llvm::Align(64));
   }
   rows.load->eraseFromParent();
-  rows.store->eraseFromParent();
 }
 
 // The lanes whose words are no multiples of a power of two: all or none.
@@ -163,7 +162,8 @@ bool AskOnce(llvm::BitCastInst& lanes) {
 
 }  // namespace
 
-llvm::PreservedAnalyses LoadRowsByDistance::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+llvm::PreservedAnalyses LoadRowsByDistance::run(llvm::Function& function,
+                                                llvm::FunctionAnalysisManager& analyses) {
   bool changed = false;
   for (llvm::BasicBlock& block : function) {
     for (llvm::Instruction& inst : llvm::make_early_inc_range(block)) {
@@ -184,6 +184,9 @@ llvm::PreservedAnalyses LoadRowsByDistance::run(llvm::Function& function, llvm::
   if (!changed) return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses preserved;
   preserved.preserveSet<llvm::CFGAnalyses>();
+  // Addresses that no other load reads need not be stored.
+  analyses.invalidate(function, preserved);
+  preserved.intersect(llvm::DSEPass().run(function, analyses));
   return preserved;
 }
 
