@@ -27,6 +27,11 @@ std::array<std::span<const ValueId>, 3> FragmentsOf(const ir::Inst& inst) {
 }  // namespace
 
 void MatrixArrays::Begin(ir::BlockId block) {
+  if (run_of_.empty()) FindRuns();
+  // Code that resumes may enter a run in the middle.
+  const bool continues = last_.valid() && next_[last_.index] == block;
+  last_ = block;
+  if (continues) return;
   places_.clear();
   released_.clear();
   free_.clear();
@@ -38,13 +43,40 @@ void MatrixArrays::Begin(ir::BlockId block) {
   CountUses(block);
 }
 
-void MatrixArrays::CountUses(ir::BlockId block) {
+// Blocks that are the only way to the next and back, which the order of emission has side by side.
+void MatrixArrays::FindRuns() {
+  std::vector<uint32_t> ways(e_.f.blocks.size());
+  for (const ir::Inst& inst : e_.f.insts) {
+    if (!inst.block.valid()) continue;
+    for (const ir::Edge& edge : inst.edges) ++ways[edge.to.index];
+  }
+  next_.resize(ways.size());
+  std::vector<bool> continues(ways.size());
+  for (uint32_t n = 0; n < ways.size(); ++n) {
+    const ir::BlockId block{n};
+    if (e_.f.at_block(block).removed || e_.f.at_block(block).insts.empty()) continue;
+    const std::span<const ir::Edge> edges = EdgesOfLevel(e_.f.terminator(block));
+    if (edges.size() != 1 || ways[edges[0].to.index] != 1 || edges[0].to == e_.f.entry) continue;
+    next_[n] = edges[0].to;
+    continues[edges[0].to.index] = true;
+  }
+  run_of_.resize(ways.size());
+  for (uint32_t n = 0; n < ways.size(); ++n) {
+    if (continues[n]) continue;
+    for (ir::BlockId block{n}; block.valid(); block = next_[block.index])
+      run_of_[block.index] = ir::BlockId{n};
+  }
+}
+
+void MatrixArrays::CountUses(ir::BlockId first) {
   uses_.clear();
-  for (ir::InstId id : e_.f.at_block(block).insts) {
-    const ir::Inst& inst = e_.f.at_inst(id);
-    if (inst.op != ir::Opcode::kMatrixMultiply) continue;
-    for (std::span<const ValueId> fragment : FragmentsOf(inst)) {
-      for (ValueId value : fragment) ++uses_[value.index];
+  for (ir::BlockId block = first; block.valid(); block = next_[block.index]) {
+    for (ir::InstId id : e_.f.at_block(block).insts) {
+      const ir::Inst& inst = e_.f.at_inst(id);
+      if (inst.op != ir::Opcode::kMatrixMultiply) continue;
+      for (std::span<const ValueId> fragment : FragmentsOf(inst)) {
+        for (ValueId value : fragment) ++uses_[value.index];
+      }
     }
   }
 }
@@ -58,7 +90,8 @@ void MatrixArrays::FindReaders() {
     if (inst.op == ir::Opcode::kMatrixMultiply) {
       for (std::span<const ValueId> fragment : FragmentsOf(inst)) {
         for (ValueId value : fragment) {
-          if (e_.f.at_value(value).block != inst.block) read(value);
+          const ir::BlockId block = e_.f.at_value(value).block;
+          if (!block.valid() || run_of_[block.index] != run_of_[inst.block.index]) read(value);
         }
         first += fragment.size();
       }

@@ -1,7 +1,8 @@
 // Where the registers of matrix fragments are in memory for the functions of runtime/warp/matrix.def: each
 // fragment is an array, its registers one after the other, 32 lanes each.
 //
-// Within a block of the IR a fragment stays in its array from the instruction that makes it to its last use:
+// Within a run of blocks of the IR, each the only way to the next (over loops of lanes, say, that compute
+// addresses), a fragment stays in its array from the instruction that makes it to its last use:
 // what a load or a product has left there is what the next product is given, accumulators are added to in
 // place, and arrays are used again. Only what other instructions read becomes a vector as well. What a
 // product needs of a fragment beyond its words is computed once for each fragment, and freed with it.
@@ -23,7 +24,7 @@ struct FunctionEmitter;
 class MatrixArrays {
  public:
   explicit MatrixArrays(FunctionEmitter& e) : e_(e) {}
-  // Nothing is in memory where a block begins.
+  // Nothing is in memory where a run of blocks begins. A run's blocks are emitted one after the other.
   void Begin(ir::BlockId block);
 
   struct Array;
@@ -56,7 +57,7 @@ class MatrixArrays {
     llvm::AllocaInst* memory;
     llvm::Type* element;
     size_t registers;
-    uint32_t uses = 0;  // of all that is there, by the block's instructions
+    uint32_t uses = 0;  // of all that is there, by the run's instructions
     bool is_kept = false;
     std::vector<Derived> prepared = {};
   };
@@ -73,7 +74,8 @@ class MatrixArrays {
   void Put(ir::ValueId value, Array& array, size_t number);
   llvm::Value* Vector(ir::ValueId value);
   llvm::Value* Pointer(const Array& array, size_t number);
-  void CountUses(ir::BlockId block);
+  void CountUses(ir::BlockId first);
+  void FindRuns();
   void FindReaders();
 
   FunctionEmitter& e_;
@@ -81,8 +83,10 @@ class MatrixArrays {
   std::multimap<std::pair<llvm::Type*, size_t>, Array*> free_;
   std::vector<Array*> released_;                 // by the current instruction, which still uses them
   std::unordered_map<uint32_t, Place> places_;   // by value
-  std::unordered_map<uint32_t, uint32_t> uses_;  // by value: as parts of fragments, in the block
-  std::vector<bool> is_read_;                    // by value: by other instructions, or in another block
+  std::unordered_map<uint32_t, uint32_t> uses_;  // by value: as parts of fragments, in the run
+  std::vector<bool> is_read_;                    // by value: by other instructions, or in another run
+  std::vector<ir::BlockId> run_of_, next_;       // by block: the first of its run; the next one of it
+  ir::BlockId last_;                             // that began
 };
 
 }  // namespace ptx2cpu::lowering

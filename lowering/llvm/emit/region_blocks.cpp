@@ -6,14 +6,12 @@
 
 namespace ptx2cpu::lowering {
 
-namespace {
 // Edge 0 of the loop terminators leads to a lower level.
 std::span<const ir::Edge> EdgesOfLevel(const ir::Inst& inst) {
   std::span<const ir::Edge> edges = inst.edges;
   bool loop = inst.op == ir::Opcode::kForWarps || inst.op == ir::Opcode::kForLanes;
   return loop ? edges.subspan(1) : edges;
 }
-}  // namespace
 
 std::vector<ir::BlockId> BlocksOfLevel(const ir::Function& f, ir::BlockId entry) {
   std::vector<ir::BlockId> order;

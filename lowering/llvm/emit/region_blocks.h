@@ -11,6 +11,9 @@ namespace ptx2cpu::lowering {
 
 struct FunctionEmitter;
 
+// Of a terminator: those that stay at its level.
+std::span<const ir::Edge> EdgesOfLevel(const ir::Inst& inst);
+
 // Blocks of the level of `entry` that are reached from it without entering a loop's body, in reverse
 // post-order.
 std::vector<ir::BlockId> BlocksOfLevel(const ir::Function& f, ir::BlockId entry);
