@@ -1,8 +1,8 @@
 // Where the registers of matrix fragments are in memory for the functions of runtime/warp/matrix.def: each
 // fragment is an array, its registers one after the other, 32 lanes each.
 //
-// Within a run of blocks of the IR, each the only way to the next (over loops of lanes, say, that compute
-// addresses), a fragment stays in its array from the instruction that makes it to its last use:
+// Within a run of blocks of the IR, each the only way to the next (over loops of lanes that compute
+// addresses, for example), a fragment stays in its array from the instruction that makes it to its last use:
 // what a load or a product has left there is what the next product is given, accumulators are added to in
 // place, and arrays are used again. Only what other instructions read becomes a vector as well. What a
 // product needs of a fragment beyond its words is computed once for each fragment, and freed with it.

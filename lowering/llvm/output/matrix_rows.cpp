@@ -42,7 +42,7 @@ struct Words {
 // The terms of a sum: splats, and constants, whose sum is `distances`.
 bool CollectTerms(Value vector, llvm::SmallVectorImpl<Value>& starts, llvm::Constant*& distances,
                   int depth = 0) {
-  constexpr int kMostDeep = 8;
+  constexpr int kMaxDepth = 8;
   if (auto* constant = llvm::dyn_cast<llvm::Constant>(vector)) {
     distances = llvm::ConstantExpr::getAdd(distances, constant);
     return true;
@@ -53,7 +53,7 @@ bool CollectTerms(Value vector, llvm::SmallVectorImpl<Value>& starts, llvm::Cons
     return true;
   }
   Value left = nullptr, right = nullptr;
-  return depth < kMostDeep &&
+  return depth < kMaxDepth &&
          match::match(vector, match::m_AddLike(match::m_Value(left), match::m_Value(right))) &&
          CollectTerms(left, starts, distances, depth + 1) &&
          CollectTerms(right, starts, distances, depth + 1);
