@@ -149,6 +149,26 @@ std::optional<ValueId> OnlyStored(const ir::Function& f, uint32_t slot) {
 
 }  // namespace
 
+std::optional<uint64_t> PointerIn(const ir::Function& f, ValueId id, int depth) {
+  if (depth == 0 || ir::Bits(f.type_of(id)) != 64) return std::nullopt;
+  const ir::Inst* inst = DefinitionOf(f, id);
+  if (inst == nullptr || inst->op == Opcode::kSlotLoad) {
+    const auto from = inst == nullptr ? FirstArgument(f, id) : OnlyStored(f, inst->attrs.index);
+    return from ? PointerIn(f, *from, depth - 1) : std::nullopt;
+  }
+  if (inst->op == Opcode::kLoad && inst->attrs.space == ir::Space::kParam) {
+    const ir::Inst* address = DefinitionOf(f, inst->operands[0]);
+    if (address == nullptr || address->op != Opcode::kAdd) return 0;
+    return ConstantOf(f, address->operands[1]);
+  }
+  if (inst->op != Opcode::kAdd && inst->op != Opcode::kToGeneric && inst->op != Opcode::kFromGeneric)
+    return std::nullopt;
+  for (ValueId operand : inst->operands) {
+    if (const auto found = PointerIn(f, operand, depth - 1)) return found;
+  }
+  return std::nullopt;
+}
+
 bool DependsOnGrid(const ir::Function& f, ValueId id, int depth) {
   const ir::Inst* inst = DefinitionOf(f, id);
   if (inst == nullptr || depth == 0) return false;

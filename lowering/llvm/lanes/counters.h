@@ -29,6 +29,8 @@ std::optional<Counter> BlockIn(const ir::Function& f, ir::ValueId id, int depth)
 // By how many bytes an address differs between neighbouring blocks of a row of the grid, for the block's
 // required shape; nothing where that is not known.
 std::optional<int64_t> BytesBetweenBlocks(const ir::Function& f, ir::ValueId id);
+// The pointer among the kernel's parameters that an address is computed from, by its offset.
+std::optional<uint64_t> PointerIn(const ir::Function& f, ir::ValueId id, int depth);
 bool DependsOnGrid(const ir::Function& f, ir::ValueId id, int depth);
 
 // What decides whether a loop goes on: a parameter of its head after a step is compared with a bound.

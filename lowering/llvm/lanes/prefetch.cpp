@@ -135,7 +135,15 @@ Value LaneVectors::BytesToNextRows(const ir::Inst& load, unsigned length) {
   if (length > kMaxLinesOfRow * 64) return nullptr;
   if ((e.m.layout.flags & PTX2CPU_KERNEL_JOINS_BLOCKS) != 0) return nullptr;
   const auto counter = BlockIn(f, load.operands[0], kDepthOfBlock);
-  if (!counter || counter->factors.empty()) return nullptr;
+  const auto is_length = [&](ValueId factor) {  // not an extent of blocks, which lie side by side then
+    const ir::Inst* def = DefinitionOf(f, factor);
+    return def == nullptr || def->op != Opcode::kSpecialRegister;
+  };
+  if (!counter || std::ranges::none_of(counter->factors, is_length)) return nullptr;
+  // What is read again later is in the cache.
+  const auto pointer_of = PointerIn(f, load.operands[0], kDepthOfBlock);
+  const uint32_t region = region_.blocks[0].index;
+  if (!pointer_of || e.rows_read.try_emplace(*pointer_of, region).first->second != region) return nullptr;
   Value bytes = b.getInt64(static_cast<uint64_t>(counter->factor));
   for (ValueId factor : counter->factors) {
     Value value = SameEverywhere(factor);
