@@ -18,8 +18,8 @@ LaunchShape PromisedShape(const ir::Function& f) {
 }
 
 bool IsColumn(const LaunchShape& launch) {
-  constexpr uint32_t kMostLanes = 64;  // of a group: two warps'
-  return launch.x == 1 && launch.y > 1 && (launch.z == 1 || launch.y % kMostLanes == 0);
+  constexpr uint32_t kMaxLanes = 64;  // of a group: two warps'
+  return launch.x == 1 && launch.y > 1 && (launch.z == 1 || launch.y % kMaxLanes == 0);
 }
 
 ThreadGroup ThreadGroup::WarpOf(const LaunchShape& launch) {

@@ -33,7 +33,7 @@ std::optional<int64_t> BytesBetweenBlocks(const ir::Function& f, ir::ValueId id)
 std::optional<uint64_t> PointerIn(const ir::Function& f, ir::ValueId id, int depth);
 bool DependsOnGrid(const ir::Function& f, ir::ValueId id, int depth);
 
-// What decides whether a loop goes on: a parameter of its head after a step is compared with a bound.
+// What decides whether a loop continues: a parameter of its head after a step is compared with a bound.
 struct Test {
   ir::ValueId param, step, bound;
 };
