@@ -176,9 +176,14 @@ const llvm::ConstantInt* ConstantOfLane(Value value, unsigned lane) {
   return llvm::dyn_cast_or_null<llvm::ConstantInt>(constant);
 }
 
+// LLVM moves what is computed between permutations through all of them: its time is that of their number
+// squared.
+constexpr unsigned kMaxPermutations = 64;
+
 // Permutes where the translator knows which lanes are read: by one instruction of LLVM, of which a target
-// makes the shortest sequence. False: it does not know them.
+// makes the shortest sequence. False: it does not know them, or the function has many.
 bool ShuffleByConstants(Site& s, Value given) {
+  if (s.e.permutations == kMaxPermutations) return false;
   llvm::SmallVector<int, kWarpSize> from;
   llvm::SmallVector<llvm::Constant*, kWarpSize> in_range;
   const Value operand = s.Raw(1), clamp = s.Raw(2);
@@ -192,6 +197,7 @@ bool ShuffleByConstants(Site& s, Value given) {
   }
   s.Return(llvm::ConstantVector::get(in_range), 1);
   s.Return(s.b.CreateShuffleVector(given, from), 0);
+  ++s.e.permutations;
   return true;
 }
 

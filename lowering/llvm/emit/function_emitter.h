@@ -45,6 +45,7 @@ struct FunctionEmitter {
   const std::vector<bool> numbers;       // analysis/lanes/numbers.h
   const std::vector<int16_t> exponents;  // analysis/lanes/exponents.h
   analysis::LaneWords lane_words;
+  unsigned permutations = 0;                      // that shuffles have become
   bool lanes_missing;                             // where code is emitted, lanes may have exited
   std::map<llvm::Value*, llvm::Value*> lanes_of;  // of LanesOf, by the warp's number
   std::map<uint64_t, uint32_t> rows_read = {};  // by parameter: the region that reads the block's rows first
