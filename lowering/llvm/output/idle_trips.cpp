@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "lowering/llvm/output/preserved.h"
+
 namespace ptx2cpu::lowering {
 
 namespace {
@@ -100,10 +102,7 @@ llvm::PreservedAnalyses EndIdleTrips::run(llvm::Function& function, llvm::Functi
   bool changed = false;
   for (const llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder())
     changed |= EndEarly(*loop);
-  if (!changed) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses preserved;
-  preserved.preserveSet<llvm::CFGAnalyses>();
-  return preserved;
+  return PreservedWithBlocks(changed);
 }
 
 }  // namespace ptx2cpu::lowering

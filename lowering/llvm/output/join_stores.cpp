@@ -12,6 +12,8 @@
 
 #include <algorithm>
 
+#include "lowering/llvm/output/preserved.h"
+
 namespace ptx2cpu::lowering {
 
 namespace {
@@ -134,10 +136,7 @@ llvm::PreservedAnalyses JoinStores::run(llvm::Function& function, llvm::Function
   auto& aliases = analyses.getResult<llvm::AAManager>(function);
   bool changed = false;
   for (llvm::BasicBlock& block : function) changed |= Joiner(block, aliases).Run();
-  if (!changed) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses preserved;
-  preserved.preserveSet<llvm::CFGAnalyses>();
-  return preserved;
+  return PreservedWithBlocks(changed);
 }
 
 }  // namespace ptx2cpu::lowering

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "lowering/llvm/output/preserved.h"
+
 namespace ptx2cpu::lowering {
 
 namespace {
@@ -327,10 +329,7 @@ llvm::PreservedAnalyses JoinTrees::run(llvm::Function& function, llvm::FunctionA
     llvm::RecursivelyDeleteTriviallyDeadInstructions(chain);
     changed = true;
   }
-  if (!changed) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses preserved;
-  preserved.preserveSet<llvm::CFGAnalyses>();
-  return preserved;
+  return PreservedWithBlocks(changed);
 }
 
 }  // namespace ptx2cpu::lowering

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <optional>
 
+#include "lowering/llvm/output/preserved.h"
+
 namespace ptx2cpu::lowering {
 
 namespace {
@@ -115,10 +117,7 @@ llvm::PreservedAnalyses NarrowKnownMasks::run(llvm::Function& function, llvm::Fu
       changed = true;
     }
   }
-  if (!changed) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses preserved;
-  preserved.preserveSet<llvm::CFGAnalyses>();
-  return preserved;
+  return PreservedWithBlocks(changed);
 }
 
 }  // namespace ptx2cpu::lowering

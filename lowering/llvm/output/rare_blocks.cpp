@@ -8,6 +8,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/ProfDataUtils.h>
 
+#include "lowering/llvm/output/preserved.h"
+
 namespace ptx2cpu::lowering {
 
 namespace {
@@ -120,11 +122,8 @@ class Sinker {
 
 llvm::PreservedAnalyses SinkIntoRareBlocks::run(llvm::Function& function,
                                                 llvm::FunctionAnalysisManager& analyses) {
-  if (!Sinker(function, analyses.getResult<llvm::DominatorTreeAnalysis>(function)).Run())
-    return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses preserved;
-  preserved.preserveSet<llvm::CFGAnalyses>();
-  return preserved;
+  return PreservedWithBlocks(
+      Sinker(function, analyses.getResult<llvm::DominatorTreeAnalysis>(function)).Run());
 }
 
 }  // namespace ptx2cpu::lowering

@@ -8,6 +8,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "lowering/llvm/output/preserved.h"
+
 namespace ptx2cpu::lowering {
 
 namespace {
@@ -97,10 +99,7 @@ llvm::PreservedAnalyses DropUnusedLanes::run(llvm::Function& function, llvm::Fun
   for (llvm::ShuffleVectorInst* shuffle : shuffles) {
     if (llvm::isa<llvm::FixedVectorType>(shuffle->getType())) changed |= lanes.Drop(*shuffle);
   }
-  if (!changed) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses preserved;
-  preserved.preserveSet<llvm::CFGAnalyses>();
-  return preserved;
+  return PreservedWithBlocks(changed);
 }
 
 }  // namespace ptx2cpu::lowering

@@ -5,6 +5,8 @@
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include "lowering/llvm/output/preserved.h"
+
 namespace ptx2cpu::lowering {
 
 namespace {
@@ -51,11 +53,9 @@ llvm::PreservedAnalyses JoinVectorHalves::run(llvm::Function& function, llvm::Fu
       replaced.emplace_back(&inst);
     }
   }
-  if (replaced.empty()) return llvm::PreservedAnalyses::all();
+  const bool changed = !replaced.empty();
   llvm::RecursivelyDeleteTriviallyDeadInstructions(replaced);
-  llvm::PreservedAnalyses preserved;
-  preserved.preserveSet<llvm::CFGAnalyses>();
-  return preserved;
+  return PreservedWithBlocks(changed);
 }
 
 }  // namespace ptx2cpu::lowering

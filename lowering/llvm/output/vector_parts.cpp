@@ -6,6 +6,8 @@
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include "lowering/llvm/output/preserved.h"
+
 namespace ptx2cpu::lowering {
 
 namespace {
@@ -58,11 +60,9 @@ llvm::PreservedAnalyses ExtractVectorParts::run(llvm::Function& function, llvm::
       if (part != nullptr && Replace(*part)) llvm::append_range(replaced, part->users());
     }
   }
-  if (replaced.empty()) return llvm::PreservedAnalyses::all();
+  const bool changed = !replaced.empty();
   llvm::RecursivelyDeleteTriviallyDeadInstructions(replaced);
-  llvm::PreservedAnalyses preserved;
-  preserved.preserveSet<llvm::CFGAnalyses>();
-  return preserved;
+  return PreservedWithBlocks(changed);
 }
 
 }  // namespace ptx2cpu::lowering

@@ -1,0 +1,17 @@
+// What passes that keep all blocks and edges leave of analyses. Internal to this folder.
+#pragma once
+
+#include <llvm/IR/Analysis.h>
+#include <llvm/IR/CFG.h>
+
+namespace ptx2cpu::lowering {
+
+// All of them where nothing has changed, else those of blocks.
+inline llvm::PreservedAnalyses PreservedWithBlocks(bool changed) {
+  if (!changed) return llvm::PreservedAnalyses::all();
+  llvm::PreservedAnalyses preserved;
+  preserved.preserveSet<llvm::CFGAnalyses>();
+  return preserved;
+}
+
+}  // namespace ptx2cpu::lowering
