@@ -36,7 +36,7 @@ class Lanes {
   // Which lanes of the operand the user needs, if its own result is needed in the lanes that are known so
   // far.
   llvm::APInt NeededBy(const llvm::User& user, const llvm::Use& use, unsigned count) const {
-    const llvm::APInt all = llvm::APInt::getAllOnes(count);
+    llvm::APInt all = llvm::APInt::getAllOnes(count);
     const auto& inst = *llvm::cast<llvm::Instruction>(&user);
     if (const auto* extract = llvm::dyn_cast<llvm::ExtractElementInst>(&inst)) {
       const auto* lane = llvm::dyn_cast<llvm::ConstantInt>(extract->getIndexOperand());
