@@ -343,6 +343,13 @@ std::unique_ptr<interpret::Cluster> MakeCluster(const Module& module, const Func
   return cluster;
 }
 
+// Whether the blocks of a cluster run: all do, or one of them is the only one that is wanted.
+bool Wanted(const InterpretOptions& options, const Dim3& first, const Dim3& shape) {
+  if (!options.only_block) return true;
+  const Dim3& only = *options.only_block;
+  return only.x - first.x < shape.x && only.y - first.y < shape.y && only.z - first.z < shape.z;
+}
+
 }  // namespace
 
 Status Interpret(const Module& module, const Function& kernel, ModuleStorage& storage,
@@ -355,6 +362,7 @@ Status Interpret(const Module& module, const Function& kernel, ModuleStorage& st
   for (uint32_t z = 0; z < grid.z; z += shape.z) {
     for (uint32_t y = 0; y < grid.y; y += shape.y) {
       for (uint32_t x = 0; x < grid.x; x += shape.x) {
+        if (!Wanted(options, {x, y, z}, shape)) continue;
         if (together.empty() || options.cooperative) {
           together.push_back(MakeCluster(module, kernel, storage, params, options));
           if (options.cooperative) together.back()->grid_workspace = workspace;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "ir/function.h"
@@ -47,6 +48,23 @@ struct ImageServices {
   void (*store)(uint64_t surface, uint64_t address, const uint32_t* channels) = nullptr;
 };
 
+// In place of the process's memory, for all but the launch's own (parameters, shared and local memory, heap).
+class GlobalMemory {
+ public:
+  // Where [address, address + bytes) is; null: the access is a fault.
+  virtual std::byte* At(uint64_t address, uint32_t bytes, bool writes) = 0;
+
+ protected:
+  ~GlobalMemory() = default;
+};
+
+// An access that was out of bounds.
+struct BadAccess {
+  uint32_t thread = 0, bytes = 0;  // linear in its block; bytes 0: there was none
+  Space space = Space::kGlobal;
+  uint64_t address = 0;  // in kShared, kLocal: an offset
+};
+
 struct InterpretOptions {
   Dim3 grid, block;
   Dim3 cluster = {0, 0, 0};  // blocks of a cluster; 0: what the kernel requires, or one
@@ -62,6 +80,9 @@ struct InterpretOptions {
   std::vector<std::span<std::byte>> allowed = {};
   std::function<void(std::string_view)> print = {};  // device printf; default stdout
   const ImageServices* images = nullptr;             // none: texture and surface instructions are errors
+  GlobalMemory* memory = nullptr;                    // none: the process's
+  std::optional<Dim3> only_block = {};  // the others of the grid, except those of its cluster, do not run
+  BadAccess* bad_access = nullptr;      // receives the access that was out of bounds, if any
 };
 
 // Runs every block of the grid in index order. `params` is the kernel's parameter buffer.

@@ -35,6 +35,7 @@ std::string_view Verb(Access access) {
 
 std::unexpected<Error> OutOfBounds(const Step& s, Space space, uint64_t address, uint32_t size, Access access,
                                    std::string_view why) {
+  if (BadAccess* bad = s.machine.options.bad_access) *bad = {s.thread.index, size, space, address};
   return s.Fault(
       fmt::format("{} of {} bytes at {} address {:#x}: {}", Verb(access), size, Name(space), address, why));
 }
@@ -72,18 +73,22 @@ Result<std::byte*> LocateReal(Step& s, Space space, uint64_t address, uint32_t s
     return LocateInWindow(s, Space::kLocal, own, address - reinterpret_cast<uint64_t>(own.data()), size,
                           access);
   }
-  bool writable = false, found = false;
+  bool writable = false, own = false;
   const std::span<const std::byte> workspace = m.cluster.grid_workspace;
   if (Within(address, size, m.params.data(), m.params.size())) {
-    found = true;
+    own = true;
   } else if (Within(address, size, workspace.data(), workspace.size())) {
-    found = writable = true;
-  } else {
-    found = InVariable(m, address, size, &writable);
+    own = writable = true;
   }
+  const bool found = own || InVariable(m, address, size, &writable);
   if (found && !writable && access != Access::kRead)
     return OutOfBounds(s, space, address, size, access, "read-only memory");
-  if (found || m.storage.InHeap(at, size)) return at;
+  if (own || m.storage.InHeap(at, size)) return at;
+  if (m.options.memory != nullptr) {
+    if (std::byte* const place = m.options.memory->At(address, size, access != Access::kRead)) return place;
+    return OutOfBounds(s, space, address, size, access, "this address is in no memory");
+  }
+  if (found) return at;
   for (std::span<std::byte> range : m.options.allowed) {
     if (Within(address, size, range.data(), range.size())) return at;
   }

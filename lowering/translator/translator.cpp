@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/internal_error.h"
+#include "ir/interpret/find_thread.h"
 #include "lowering/compile.h"
 #include "lowering/llvm/output/describe_kernel.h"
 #include "lowering/llvm/output/jit.h"
@@ -85,6 +86,21 @@ class OneModule final : public TranslatedModule {
   Place PlaceOf(uint32_t ptx_line) const override {
     PtxModule::Place place = module_.PlaceOf(ptx_line);
     return {std::move(place.at), std::move(place.excerpt)};
+  }
+
+  Result<std::optional<ir::FaultingAccess>> ThreadOf(std::string_view kernel, const ir::FaultOfBlock& fault,
+                                                     std::span<const std::byte> params,
+                                                     std::span<const Storage> variables) const override {
+    const ThrowInternalErrors throwing;
+    BuildOptions translated;
+    translated.pipeline.stop_after = "ir";
+    const ir::Module module = TRY(module_.Build(kernel, translated));
+    ir::ModuleStorage storage(module);
+    for (uint32_t i = 0; i < module.variables.size(); ++i) {
+      const auto place = std::ranges::find(variables, module.variables[i].name, &Storage::name);
+      if (place != variables.end()) storage.Bind(i, place->address);
+    }
+    return ir::FindThread(module, module.functions[0], storage, params, fault);
   }
 
   Result<std::optional<KernelImage>> Compile(std::string_view kernel, const CodeOptions& options,

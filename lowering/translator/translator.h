@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/fault_of_block.h"
 #include "ir/result.h"
 #include "lowering/forms.h"
 #include "lowering/llvm/module/emit_options.h"
@@ -95,6 +97,16 @@ class TranslatedModule {
     std::string excerpt;
   };
   virtual Place PlaceOf(uint32_t ptx_line) const = 0;
+  // The thread that met a fault, if another run of its block in the interpreter finds it
+  // (ir/interpret/find_thread.h). `variables`: where those of the module are, by name.
+  struct Storage {
+    std::string name;
+    std::byte* address = nullptr;
+  };
+  virtual Result<std::optional<ir::FaultingAccess>> ThreadOf(std::string_view kernel,
+                                                             const ir::FaultOfBlock& fault,
+                                                             std::span<const std::byte> params,
+                                                             std::span<const Storage> variables) const = 0;
   // For the machine that PTX2CPU_TARGET names, else for this one. Nothing: code for the block's shape would
   // be no better than that for any.
   virtual Result<std::optional<KernelImage>> Compile(std::string_view kernel, const CodeOptions& options,

@@ -334,6 +334,17 @@ FaultPlace KernelModule::Locate(const LaunchError& fault) const {
   return line == 0 ? FaultPlace() : state_->source.Locate(line);
 }
 
+Result<std::optional<ir::FaultingAccess>> KernelModule::ThreadOf(std::string_view kernel,
+                                                                 const ir::FaultOfBlock& fault,
+                                                                 std::span<const std::byte> params) const {
+  std::vector<lowering::TranslatedModule::Storage> variables;
+  for (const auto& [name, bytes] : Storage()) variables.push_back({name, bytes.data()});
+  return Contained([&]() -> Result<std::optional<ir::FaultingAccess>> {
+    const Parsed parsed = TRY(state_->source.PartFor(kernel));
+    return parsed->ThreadOf(kernel, fault, params, variables);
+  });
+}
+
 std::string JitLog(const Error& error) { return error.Render(); }
 
 }  // namespace ptx2cpu::rt

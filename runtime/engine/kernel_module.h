@@ -78,6 +78,9 @@ class KernelCode {
   double compile_milliseconds() const { return milliseconds_; }
   bool from_cache() const { return from_cache_; }
   KernelModule& module() const { return module_; }
+  // Names the thread of a fault of the hardware of which only the block is known, in a second or two at most,
+  // where its block, run again in the interpreter, shows it.
+  void FindThread(const LaunchShape& shape, std::span<const std::byte> params, LaunchError& error) const;
 
  private:
   friend class KernelModule;
@@ -153,6 +156,10 @@ class KernelModule : public std::enable_shared_from_this<KernelModule> {
   Status Bind(std::string_view name, std::byte* address);
 
   FaultPlace Locate(const LaunchError& fault) const;
+  // The thread that met the fault; nothing where another run of its block does not show
+  // it.
+  Result<std::optional<ir::FaultingAccess>> ThreadOf(std::string_view kernel, const ir::FaultOfBlock& fault,
+                                                     std::span<const std::byte> params) const;
 
   struct State;
 

@@ -106,11 +106,12 @@ Status Kernel::LaunchPacked(const Shape& shape, std::span<const std::byte> buffe
   rt::LaterCode* const later =
       state_->code->LaterThan(code, Dim3{shape.block.x, shape.block.y, shape.block.z});
   const auto begin = std::chrono::steady_clock::now();
-  const auto fault = rt::Launch(*code, ShapeOf(shape), buffer,
-                                {shape.max_workers, shape.print, shape.cooperative, nullptr, later});
+  auto fault = rt::Launch(*code, ShapeOf(shape), buffer,
+                          {shape.max_workers, shape.print, shape.cooperative, nullptr, later});
   if (later != nullptr)
     later->AddTime(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
   if (!fault) return {};
+  state_->code->FindThread(ShapeOf(shape), buffer, *fault);
   using Kind = rt::LaunchError::Kind;
   Error error{fault->kind == Kind::kFault      ? ErrorCode::kFault
               : fault->kind == Kind::kInternal ? ErrorCode::kInternal

@@ -25,7 +25,10 @@ void NameBlock(const Dim3& ntid, ptx2cpu_block& block, FaultRecord& record) {
   const uint32_t row = block.ntid[0];
   if (row == ntid.x) return;
   SetExtent(block, ntid);
-  if (record.thread == ~0u) return;
+  if (record.thread == ~0u) {
+    record.joined = row / ntid.x;
+    return;
+  }
   const uint32_t x = record.thread % row;
   block.ctaid[0] += x / ntid.x;
   record.thread = record.thread / row * ntid.x + x % ntid.x;

@@ -226,7 +226,10 @@ std::optional<LaunchError> RunGrid(const ptx2cpu_kernel& kernel, const LaunchSha
     job->launch().children.depth = depth;
     Run(job, runner, job->launch().options->max_workers);
     Print(*job, options);
-    if (job->error()) return std::move(job->error());
+    if (std::optional<LaunchError>& error = job->error()) {
+      error->of_child = depth != 0 || !first;
+      return std::move(error);
+    }
     if (job->launch().children.empty()) return std::nullopt;
     if (first) plain = {options.max_workers, options.print, false, options.services};
     std::vector<ChildOperation> operations = job->launch().children.TakeAll();

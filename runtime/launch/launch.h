@@ -49,7 +49,17 @@ struct LaunchError {
   uint32_t ptx_line = 0;   // 0: not known; then `pc` can be looked up in the JIT's line table
   uintptr_t pc = 0;        // hardware faults: program counter in generated code
   uintptr_t address = 0;   // hardware faults: the address
+  uint32_t joined = 1;     // where the thread is not known: `block` or one of the next in its row
+  bool of_child = false;   // of a grid that the kernel launched
+  enum class Window : uint8_t {
+    kNone,
+    kShared,
+    kLocal
+  } window = Window::kNone;  // what it is just outside of
 };
+
+// The access has been found: block of `ntid` threads, linear index of the thread, address.
+void NameAccess(LaunchError& error, const Dim3& ntid, const Dim3& block, uint32_t thread, uintptr_t address);
 
 // Runs the kernel to completion. `params` is the parameter buffer, kernel.parameter_bytes long.
 // Returns nothing on success.

@@ -16,6 +16,8 @@ namespace ptx2cpu::rt {
 
 namespace {
 
+constexpr const char* kByLanes = " (by a thread of warp";
+
 template <typename... Args>
 std::string Format(const char* format, Args... args) {
   char text[512];
@@ -225,15 +227,38 @@ LaunchError LaunchJob::Fault(FaultRecord record, const ptx2cpu_block& block, con
     if (memory.local.InGuard(address)) text += " (just outside local memory)";
   }
   if (lanes_help && record.thread == ~0u)
-    text += Format(" (by a thread of warp %u, lanes 0x%08x)", lanes.warp, lanes.mask);
-  return {LaunchError::Kind::kFault,
-          std::move(text),
-          record.kind,
-          {block.ctaid[0], block.ctaid[1], block.ctaid[2]},
-          record.thread,
-          record.ptx_line,
-          record.pc,
-          record.address};
+    text += Format("%s %u, lanes 0x%08x)", kByLanes, lanes.warp, lanes.mask);
+  LaunchError error{LaunchError::Kind::kFault, std::move(text), record.kind};
+  error.block = {block.ctaid[0], block.ctaid[1], block.ctaid[2]};
+  error.joined = record.joined;
+  error.thread = record.thread;
+  error.ptx_line = record.ptx_line;
+  error.pc = record.pc;
+  error.address = record.address;
+  const void* address = reinterpret_cast<const void*>(record.address);
+  if (memory.shared.InGuard(address)) error.window = LaunchError::Window::kShared;
+  if (memory.local.InGuard(address)) error.window = LaunchError::Window::kLocal;
+  return error;
+}
+
+void NameAccess(LaunchError& error, const Dim3& ntid, const Dim3& block, uint32_t thread, uintptr_t address) {
+  std::string& text = error.message;
+  const auto replace = [&](const std::string& begin, const std::string& end, const std::string& by) {
+    const size_t first = text.find(begin);
+    const size_t last = first == std::string::npos ? first : text.find(end, first);
+    if (last != std::string::npos) text.replace(first, last + end.size() - first, by);
+  };
+  replace(", block (", ")",
+          Format(", block (%u,%u,%u), thread (%u,%u,%u)", block.x, block.y, block.z, thread % ntid.x,
+                 thread / ntid.x % ntid.y, thread / ntid.x / ntid.y));
+  const std::string before = Format(" 0x%" PRIxPTR, error.address);
+  if (text.ends_with(before) && address != error.address)
+    text.replace(text.size() - before.size(), before.size(), Format(" 0x%" PRIxPTR, address));
+  replace(kByLanes, ")", "");
+  error.block = block;
+  error.thread = thread;
+  error.joined = 1;
+  error.address = address;
 }
 
 }  // namespace ptx2cpu::rt

@@ -220,7 +220,7 @@ struct Stream::Performance {
     std::optional<LaunchError> error =
         kernel.witness == nullptr ? launch() : kernel.witness->Around(kernel, launch);
     if (code.later != nullptr) code.later->AddTime(Now() - begin);
-    if (error && kernel.report) kernel.report(*error);
+    if (error && kernel.report) kernel.report(kernel, *error);
     return Done(std::move(error));
   }
   Outcome operator()(const CopyWork& copy) const {

@@ -64,8 +64,9 @@ class ParameterBlock {
   alignas(16) std::byte small_[kInlineBytes];
 };
 
-// Called on the thread that ran the kernel, once, with why it did not run to its end.
-using FaultReporter = std::function<void(const LaunchError&)>;
+struct KernelWork;
+// Called on the thread that ran the kernel, once, with why it did not run to its end; may add to that.
+using FaultReporter = std::function<void(const KernelWork& work, LaunchError&)>;
 
 // Code of a kernel, and what may replace it (later_code.h); null: it is final. Both live as long as
 // KernelWork::keep.
@@ -74,7 +75,6 @@ struct LaunchCode {
   LaterCode* later = nullptr;
 };
 
-struct KernelWork;
 // Runs `launch`, which is the kernel's, and sees memory before and after it. Null in most processes.
 class LaunchWitness {
  public:

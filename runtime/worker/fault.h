@@ -14,7 +14,8 @@ namespace ptx2cpu::rt {
 
 // What a fault recorded.
 struct FaultRecord {
-  uint32_t kind = 0;  // ptx2cpu_fault_kind
+  uint32_t kind = 0;    // ptx2cpu_fault_kind
+  uint32_t joined = 1;  // the block or one of the next in its row (runtime/launch/joined_blocks.h)
   uint32_t thread = ~0u;
   uint32_t ptx_line = 0;
   uintptr_t pc = 0;

@@ -197,7 +197,7 @@ TEST_CASE("the first fault sticks, and later work of the group is dropped") {
   std::atomic<uint64_t> cell = 0;
   std::string reported;
   KernelWork trap = KernelOf(kTrap, uint64_t{0});
-  trap.report = [&](const LaunchError& error) { reported = error.message; };
+  trap.report = [&](const KernelWork&, LaunchError& error) { reported = error.message; };
   stream->Submit(KernelOf(kAddOne, &cell));
   stream->Submit(std::move(trap));
   stream->Submit(KernelOf(kAddOne, &cell));

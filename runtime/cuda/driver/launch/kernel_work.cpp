@@ -86,7 +86,8 @@ CUresult SettleCluster(const Function& function, const ptx2cpu_kernel& kernel, r
 }
 
 // On the thread that ran the kernel: the program learns of it by the sticky error, a person here.
-void ReportFault(const rt::KernelCode& code, const rt::LaunchError& error) {
+void ReportFault(const rt::KernelCode& code, const rt::KernelWork& work, rt::LaunchError& error) {
+  code.FindThread(work.shape, work.params.bytes(), error);
   std::string message = error.message;
   if (error.kind == rt::LaunchError::Kind::kFault) {
     if (error.fault == PTX2CPU_FAULT_BAD_ADDRESS || error.fault == PTX2CPU_FAULT_MISALIGNED) {
@@ -136,7 +137,9 @@ CUresult MakeKernelWork(Function& function, const LaunchRequest& request, rt::Ke
   work.later = code->LaterThan(work.kernel, work.shape.block);
   work.keep = function.shared_code();
   work.services = &function.context().services();
-  work.report = [code](const rt::LaunchError& error) { ReportFault(*code, error); };
+  work.report = [code](const rt::KernelWork& faulted, rt::LaunchError& error) {
+    ReportFault(*code, faulted, error);
+  };
   if (rt::check::WantedKinds() != 0) PrepareChecks(*code, work.keep);
   work.witness = TheRecorder();
   return CUDA_SUCCESS;

@@ -1,0 +1,25 @@
+// A fault of the hardware in code of a block, of which the thread is not known.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/abi/limits.h"
+
+namespace ptx2cpu::ir {
+
+struct FaultOfBlock {
+  Dim3 grid, block, cluster = {1, 1, 1};  // of the launch
+  Dim3 place;                             // %ctaid of the block
+  uint32_t dynamic_shared_bytes = 0;
+  // What the address is just outside of, in the memory of the code that ran.
+  enum class Window : uint8_t { kNone, kShared, kLocal } window = Window::kNone;
+  // Of the faulting byte. 0 may also be an address that is not canonical, which the hardware does not report.
+  uint64_t address = 0;
+};
+
+struct FaultingAccess {
+  uint32_t thread = 0;   // the linear index in the block
+  uint64_t address = 0;  // FaultOfBlock's, or the one that is not canonical
+};
+
+}  // namespace ptx2cpu::ir

@@ -1,0 +1,43 @@
+// The thread of a fault of the hardware in vector code, which knows only its block.
+#include "runtime/engine/kernel_module.h"
+
+namespace ptx2cpu::rt {
+
+namespace {
+
+ir::FaultOfBlock::Window WindowOf(const LaunchError& error) {
+  using Window = ir::FaultOfBlock::Window;
+  switch (error.window) {
+    case LaunchError::Window::kNone:
+      return Window::kNone;
+    case LaunchError::Window::kShared:
+      return Window::kShared;
+    case LaunchError::Window::kLocal:
+      return Window::kLocal;
+  }
+  return Window::kNone;
+}
+
+}  // namespace
+
+void KernelCode::FindThread(const LaunchShape& shape, std::span<const std::byte> params,
+                            LaunchError& error) const {
+  const bool bad_address =
+      error.fault == PTX2CPU_FAULT_BAD_ADDRESS || error.fault == PTX2CPU_FAULT_MISALIGNED;
+  if (error.kind != LaunchError::Kind::kFault || error.thread != ~0u || error.of_child || error.pc == 0 ||
+      !bad_address)
+    return;
+  ir::FaultOfBlock fault{
+      .grid = shape.grid, .block = shape.block, .cluster = {1, 1, 1}, .place = error.block};
+  fault.cluster = WithCluster(kernel(), shape).cluster;
+  fault.dynamic_shared_bytes = shape.dynamic_shared_bytes;
+  fault.window = WindowOf(error);
+  fault.address = error.address;
+  for (uint32_t n = 0; n < error.joined && fault.place.x < shape.grid.x; ++n, ++fault.place.x) {
+    const Result<std::optional<ir::FaultingAccess>> found = module_.ThreadOf(name_, fault, params);
+    if (!found) return;
+    if (*found) return NameAccess(error, shape.block, fault.place, (*found)->thread, (*found)->address);
+  }
+}
+
+}  // namespace ptx2cpu::rt
