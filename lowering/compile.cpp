@@ -78,7 +78,7 @@ Result<ir::Module> PtxModule::Variables() const { return ptx::TranslateVariables
 
 Result<TierChoice> PtxModule::ChooseTier(std::string_view kernel, const BuildOptions& options) const {
   BuildOptions until = options;
-  until.pipeline.stop_after = "split-at-barriers";
+  until.pipeline.stop_after = "meet-at-waits";
   const ir::Module module = TRY(Build(kernel, until));
   return DecideTier(module, module.functions[0], options.pipeline.passes);
 }

@@ -89,6 +89,8 @@ Status CheckSupported(ir::Module& module, ir::Function& f, const PassOptions& op
 Status InsertImplicitWarpBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Puts every block barrier alone into a block.
 Status SplitAtBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Barriers of the block around waits that all threads take together, where blocks can suspend then.
+Status MeetAtWaits(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Decides whether blocks, warps or lanes must be resumable: sets f.resumes.
 Status ChooseTier(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Loops that stride by the block go outside the loop over threads (T0, T1).

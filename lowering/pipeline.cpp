@@ -60,6 +60,8 @@ constexpr std::array kPasses = {
     PassEntry{
         "split-at-barriers", SplitAtBarriers, Phase::kSimt, For::kAll, On::kKernels,
         "boundaries are blocks of their own from here on, so control dependence between blocks suffices"},
+    PassEntry{"meet-at-waits", MeetAtWaits, Phase::kSimt, For::kAll, On::kKernels,
+              "just before the choice: it tries what the tier would be with and without its barriers"},
     PassEntry{"choose-tier", ChooseTier, Phase::kSimt, For::kAll, On::kKernels,
               "the last point that all tiers share; it tries the next passes on a copy"},
     PassEntry{"defer-waits", DeferWaits, Phase::kSimt, For::kBlocks, On::kKernels,
