@@ -87,6 +87,8 @@ Status BroadcastButterflies(ir::Module& module, ir::Function& f, const PassOptio
 Status CheckSupported(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Puts every warp collective alone into a block: the block's two ends are its implicit warp barriers.
 Status InsertImplicitWarpBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Barriers after reads that another thread's write in the same interval may overtake.
+Status KeepEarlyReads(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Puts every block barrier alone into a block.
 Status SplitAtBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Barriers of the block around waits that all threads take together, where blocks can suspend then.

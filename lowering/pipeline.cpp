@@ -51,6 +51,8 @@ constexpr std::array kPasses = {
               On::kKernels, "before the next pass: a load that it removes is no reason to keep a barrier"},
     PassEntry{"remove-redundant-barriers", RemoveRedundantBarriers, Phase::kSimt, For::kAll, On::kKernels,
               "a barrier that it removes ends no region, needs no slot and requires no other tier"},
+    PassEntry{"keep-early-reads", KeepEarlyReads, Phase::kSimt, For::kAll, On::kKernels,
+              "after the pass before, which would compare all intervals with its barriers"},
     PassEntry{"join-neighbouring-accesses", JoinNeighbouringAccesses, Phase::kSimt, For::kAll, On::kFunctions,
               "after the passes that compare single accesses, while blocks are as long as they will be"},
     PassEntry{"broadcast-butterflies", BroadcastButterflies, Phase::kSimt, For::kAll, On::kKernels,

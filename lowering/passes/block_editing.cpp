@@ -77,6 +77,20 @@ void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone)
   }
 }
 
+void InsertBlockBarrier(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at) {
+  ir::Inst zero;
+  zero.op = ir::Opcode::kConst;
+  zero.type = ir::Type::kI32;
+  zero.at = at;
+  const ir::InstId number = ir::Insert(f, block, where, std::move(zero));
+  ir::Inst barrier;
+  barrier.op = ir::Opcode::kBarrierBlock;
+  barrier.attrs.flags = ir::kAligned;
+  barrier.operands = {f.at_inst(number).results[0]};
+  barrier.at = at;
+  ir::Insert(f, block, where + 1, std::move(barrier), 0);
+}
+
 size_t InsertConvergence(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at) {
   ir::Inst all;
   all.op = ir::Opcode::kConst;

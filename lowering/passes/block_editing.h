@@ -33,6 +33,9 @@ void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone)
 // that makes.
 size_t InsertConvergence(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at);
 
+// Puts a barrier of the block, number 0, before position `where`.
+void InsertBlockBarrier(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at);
+
 struct Copies {
   std::vector<ir::BlockId> blocks;                          // in the order of the originals
   std::vector<std::pair<ir::ValueId, ir::ValueId>> values;  // original, copy

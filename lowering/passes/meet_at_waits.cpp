@@ -16,33 +16,15 @@
 #include <tuple>
 
 #include "analysis/regions/common_waits.h"
-#include "ir/build.h"
 #include "lowering/passes.h"
+#include "lowering/passes/block_editing.h"
 
 namespace ptx2cpu::lowering {
-
-namespace {
-
-void InsertBarrier(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at) {
-  ir::Inst zero;
-  zero.op = ir::Opcode::kConst;
-  zero.type = ir::Type::kI32;
-  zero.at = at;
-  const ir::InstId number = ir::Insert(f, block, where, std::move(zero));
-  ir::Inst barrier;
-  barrier.op = ir::Opcode::kBarrierBlock;
-  barrier.attrs.flags = ir::kAligned;
-  barrier.operands = {f.at_inst(number).results[0]};
-  barrier.at = at;
-  ir::Insert(f, block, where + 1, std::move(barrier), 0);
-}
-
-}  // namespace
 
 Status MeetAtWaits(ir::Module& module, ir::Function& f, const PassOptions& options) {
   if (options.tier != Tier::kAuto || f.resumes == ir::Resumes::kLanes) return {};
   auto waits = analysis::FindCommonWaits(f, options.launch);
-  if (!waits || waits->empty() || DecideTier(module, f, options).resumes != ir::Resumes::kLanes) return {};
+  if (!waits || waits->empty() || DecideTier(module, f, options).resumes == ir::Resumes::kWarps) return {};
   ir::Function met = f;
   // From the end of each block, so that positions stay. Several waits may have one place.
   std::vector<std::tuple<uint32_t, size_t, ir::Position>> places;
@@ -54,8 +36,9 @@ Status MeetAtWaits(ir::Module& module, ir::Function& f, const PassOptions& optio
   std::ranges::sort(places, std::ranges::greater{}, place);
   const auto again = std::ranges::unique(places, std::ranges::equal_to{}, place);
   places.erase(again.begin(), again.end());
-  for (const auto& [block, where, at] : places) InsertBarrier(met, {block}, where, at);
+  for (const auto& [block, where, at] : places) InsertBlockBarrier(met, {block}, where, at);
   if (Status status = SplitAtBarriers(module, met, options); !status) return status;
+  // Where barriers of part of the block, arrivals or computed numbers could meet the new ones, warps resume.
   if (DecideTier(module, met, options).resumes <= ir::Resumes::kBlocks) f = std::move(met);
   return {};
 }
