@@ -35,8 +35,23 @@ void Meetings::Enqueue(uint32_t node) {
   came_back_ = came_back_ || dominators_.Dominates(node, stop_);
   if (queued_[node]) return;
   queued_[node] = true;
+  if (position_[node] <= at_) return later_.push_back(position_[node]);
   queue_.push_back(position_[node]);
   std::ranges::push_heap(queue_, std::greater{});
+}
+
+// The next node in reverse post order. Those that edges lead back to come after all others: a head of a loop
+// with the labels of all its back edges, since labels that change on the way look like meetings.
+uint32_t Meetings::Take() {
+  if (queue_.empty()) {
+    queue_.swap(later_);
+    std::ranges::make_heap(queue_, std::greater{});
+  }
+  std::ranges::pop_heap(queue_, std::greater{});
+  at_ = queue_.back();
+  queue_.pop_back();
+  queued_[g_.order[at_]] = false;
+  return g_.order[at_];
 }
 
 void Meetings::Arrive(uint32_t to, uint32_t label) {
@@ -69,6 +84,9 @@ std::vector<uint32_t> Meetings::Of(const std::vector<uint32_t>& starts, uint32_t
   inner_.clear();
   came_back_ = false;
   stop_ = stop;
+  queue_.clear();
+  later_.clear();
+  at_ = 0;
   for (uint32_t start : starts) inner_.push_back(dominators_.enter[start]);
   std::ranges::sort(inner_);
   for (uint32_t start : starts) {
@@ -77,13 +95,10 @@ std::vector<uint32_t> Meetings::Of(const std::vector<uint32_t>& starts, uint32_t
     label_[start] = start;
     Enqueue(start);
   }
-  while (!queue_.empty()) {
-    std::ranges::pop_heap(queue_, std::greater{});
-    const uint32_t node = g_.order[queue_.back()];
-    queue_.pop_back();
-    queued_[node] = false;
+  while (!queue_.empty() || !later_.empty()) {
+    const uint32_t node = Take();
     // All paths are here, and what follows is reached through here only.
-    if (queue_.empty() && !came_back_ && node != stop && dominators_.Dominates(stop, node) &&
+    if (queue_.empty() && later_.empty() && !came_back_ && node != stop && dominators_.Dominates(stop, node) &&
         post_dominators_.Dominates(node, stop))
       break;
     if (node == g_.exit || node == stop) continue;

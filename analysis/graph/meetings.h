@@ -18,6 +18,7 @@ class Meetings {
   bool LeadsToOthers(uint32_t node, uint32_t stop) const;
   void Arrive(uint32_t to, uint32_t label);
   void Enqueue(uint32_t node);
+  uint32_t Take();
 
   const Cfg& g_;
   DominatorTree dominators_, post_dominators_;
@@ -28,7 +29,9 @@ class Meetings {
   bool came_back_ = false;       // to a block before `stop`, or to it
   std::vector<uint32_t> label_;  // the start, or the meeting point since, that a node is reached from
   std::vector<bool> met_, queued_;
-  std::vector<uint32_t> touched_, found_, queue_;  // queue_: a heap of positions
+  std::vector<uint32_t> touched_, found_;
+  std::vector<uint32_t> queue_, later_;  // positions: a heap; after all of it, those that edges lead back to
+  uint32_t at_ = 0;                      // position of the node taken last
   std::vector<uint32_t> inner_;                    // places of the starts in the dominator tree
 };
 
