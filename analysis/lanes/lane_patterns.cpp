@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <numeric>
 #include <set>
 
 namespace ptx2cpu::analysis {
@@ -67,10 +69,14 @@ class Finder {
     return found;
   }
 
+  bool IsInside(ValueId id) const {
+    const ir::BlockId block = f_.at_value(id).block;
+    return block.valid() && r_.level_of[block.index] != LaneRegion::kNone;
+  }
+
   MaybePattern Find(ValueId id, int depth) {
     const ir::Value& value = f_.at_value(id);
-    const bool is_inside = value.block.valid() && r_.level_of[value.block.index] != LaneRegion::kNone;
-    if (!is_inside) return options_.varies_outside(id) ? std::nullopt : MaybePattern(Sequence(0));
+    if (!IsInside(id)) return options_.varies_outside(id) ? std::nullopt : MaybePattern(Sequence(0));
     const ThreadShape& shape = r_.shapes[id.index];
     if (shape.uniform()) return Sequence(0);
     if (shape.affine()) return Sequence(shape.stride, !shape.guess);
@@ -122,10 +128,8 @@ class Finder {
 
   // The lanes' distances fill only bits that are zero in the first lane's value.
   bool HasOwnBits(ValueId id) const {
-    const ir::Value& value = f_.at_value(id);
-    if (!value.block.valid() || r_.level_of[value.block.index] == LaneRegion::kNone) return false;
     const ThreadShape& shape = r_.shapes[id.index];
-    return shape.affine() && !shape.guess && shape.stride > 0 &&
+    return IsInside(id) && shape.affine() && !shape.guess && shape.stride > 0 &&
            shape.stride * static_cast<int64_t>(options_.width - 1) < int64_t{1} << shape.align;
   }
 
@@ -153,6 +157,22 @@ class Finder {
     return std::nullopt;
   }
 
+  // x & number | y, where y has zeros in the bits of the number and is the same in all lanes: their sum.
+  MaybePattern OfApart(const ir::Inst& inst, int depth) {
+    for (size_t n = 0; n < 2; ++n) {
+      const ValueId bits = inst.operands[n], other = inst.operands[1 - n];
+      const ThreadShape& shape = r_.shapes[other.index];
+      const ir::InstId def = f_.at_value(bits).def;
+      if (!shape.uniform() || !IsInside(other) || !def.valid() || f_.at_inst(def).op != Opcode::kAnd)
+        continue;
+      for (ValueId mask : f_.at_inst(def).operands) {
+        const std::optional<int64_t> number = ConstantOf(f_, mask);
+        if (number && *number >= 0 && *number >> shape.align == 0) return Of(bits, depth);
+      }
+    }
+    return std::nullopt;
+  }
+
   MaybePattern OfOperation(const ir::Inst& inst, int depth) {
     auto operand = [&](size_t number) { return Of(inst.operands[number], depth); };
     if (inst.op == Opcode::kAdd || inst.op == Opcode::kSub) return Sum(inst, depth);
@@ -163,7 +183,7 @@ class Finder {
     if (inst.operands.size() != 2) return std::nullopt;
     const size_t with = ConstantOf(f_, inst.operands[1]) ? 1 : 0;
     const std::optional<int64_t> number = ConstantOf(f_, inst.operands[with]);
-    if (!number) return std::nullopt;
+    if (!number) return inst.op == Opcode::kOr ? OfApart(inst, depth) : std::nullopt;
     const bool is_shift = inst.op == Opcode::kShl || inst.op == Opcode::kShrS || inst.op == Opcode::kShrU;
     if (is_shift && (with != 1 || *number < 0 || *number > 31)) return std::nullopt;
     const int64_t n = *number;
@@ -234,7 +254,8 @@ PatternParts PartsOfPattern(const ir::Function& f, const LaneRegion& region, con
 std::vector<int> LanesOfGroup(const Distances& pattern, const LaneGroups& groups, size_t group,
                               int64_t element_bytes, int64_t elements) {
   std::vector<int> lanes(static_cast<size_t>(groups.bytes / element_bytes), -1);
-  for (size_t lane = group * groups.lanes; lane < (group + 1) * groups.lanes; ++lane) {
+  for (size_t lane = 0; lane < pattern.size(); ++lane) {
+    if (groups.of_lane[lane] != group) continue;
     const int64_t first = (pattern[lane] - groups.begin[group]) / element_bytes;
     for (int64_t k = 0; k < elements; ++k) {
       int& taken = lanes[static_cast<size_t>(first + k)];
@@ -251,18 +272,34 @@ bool IsInjective(const Distances& pattern, int64_t bytes) {
          sorted.end();
 }
 
-std::optional<LaneGroups> GroupsOf(const Distances& pattern, int64_t element_bytes, int64_t elements) {
-  const int64_t access = element_bytes * elements;
-  const bool is_row = std::ranges::adjacent_find(pattern, [&](int64_t before, int64_t after) {
-                        return after - before != access;
-                      }) == pattern.end();
-  if (is_row) return std::nullopt;
+namespace {
+
+using MaybeGroups = std::optional<LaneGroups>;
+
+// With the number of bytes that a vector has; nothing where too much is read.
+MaybeGroups WholeVectors(LaneGroups groups, const Distances& pattern, int64_t element_bytes, int64_t access) {
+  if (groups.bytes > kLineBytes) return std::nullopt;
   const auto [first, last] = std::ranges::minmax(pattern);
   const bool is_near = last + access - first <= kPageBytes;
+  const auto bytes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(groups.bytes)));
+  if (bytes != groups.bytes && !is_near) return std::nullopt;
+  groups.bytes = bytes;
+  // What is between two lanes' elements is on a page of one of them; what is after the last one may not be.
+  for (int64_t& begin : groups.begin) {
+    const int64_t over = std::max<int64_t>(begin + bytes - (last + access), 0);
+    begin -= (over + element_bytes - 1) / element_bytes * element_bytes;
+    if (begin < first) return std::nullopt;
+  }
+  return groups;
+}
+
+// As many neighbouring lanes as have their elements on one line.
+MaybeGroups NeighbourGroups(const Distances& pattern, int64_t element_bytes, int64_t access) {
   const auto width = static_cast<unsigned>(pattern.size());
   for (unsigned lanes = width; lanes >= 2; lanes /= 2) {
-    LaneGroups groups{lanes, 0, {}};
+    LaneGroups groups{std::vector<unsigned>(width), 0, {}};
     bool fits = true;
+    for (unsigned lane = 0; lane < width; ++lane) groups.of_lane[lane] = lane / lanes;
     for (unsigned lane = 0; lane < width; lane += lanes) {
       const auto [low, high] = std::minmax_element(pattern.begin() + lane, pattern.begin() + lane + lanes);
       groups.begin.push_back(*low);
@@ -270,19 +307,45 @@ std::optional<LaneGroups> GroupsOf(const Distances& pattern, int64_t element_byt
       fits &= std::all_of(pattern.begin() + lane, pattern.begin() + lane + lanes,
                           [&](int64_t distance) { return (distance - *low) % element_bytes == 0; });
     }
-    if (!fits || groups.bytes > kLineBytes) continue;
-    const auto bytes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(groups.bytes)));
-    if (bytes != groups.bytes && !is_near) continue;
-    groups.bytes = bytes;
-    // What is between two lanes' elements is on a page of one of them; what is after the last one may not be.
-    for (int64_t& begin : groups.begin) {
-      const int64_t over = std::max<int64_t>(begin + bytes - (last + access), 0);
-      begin -= (over + element_bytes - 1) / element_bytes * element_bytes;
-      fits &= begin >= first;
-    }
-    if (fits) return groups;
+    if (!fits) continue;
+    if (MaybeGroups whole = WholeVectors(groups, pattern, element_bytes, access)) return whole;
   }
   return std::nullopt;
+}
+
+// Lanes whose elements are on one line, wherever the lanes are: those of a row of a matrix that other lanes
+// read too.
+MaybeGroups GroupsByPlace(const Distances& pattern, int64_t element_bytes, int64_t access) {
+  const size_t most = pattern.size() / 4;  // a gather of all takes longer
+  std::vector<size_t> order(pattern.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::less(), [&](size_t lane) { return pattern[lane]; });
+  LaneGroups groups{std::vector<unsigned>(pattern.size()), 0, {}};
+  for (size_t lane : order) {
+    const int64_t begin = groups.begin.empty() ? 0 : groups.begin.back(), way = pattern[lane] - begin;
+    if (groups.begin.empty() || way + access > kLineBytes || way % element_bytes != 0) {
+      if (groups.begin.size() == most) return std::nullopt;
+      groups.begin.push_back(pattern[lane]);
+    }
+    groups.of_lane[lane] = static_cast<unsigned>(groups.begin.size() - 1);
+    groups.bytes = std::max(groups.bytes, pattern[lane] + access - groups.begin.back());
+  }
+  return WholeVectors(groups, pattern, element_bytes, access);
+}
+
+}  // namespace
+
+MaybeGroups GroupsOf(const Distances& pattern, int64_t element_bytes, int64_t elements, bool any_lanes) {
+  const int64_t access = element_bytes * elements;
+  const bool is_row = std::ranges::adjacent_find(pattern, [&](int64_t before, int64_t after) {
+                        return after - before != access;
+                      }) == pattern.end();
+  if (is_row) return std::nullopt;
+  MaybeGroups neighbours = NeighbourGroups(pattern, element_bytes, access);
+  if (!any_lanes || pattern.size() < 4) return neighbours;
+  MaybeGroups by_place = GroupsByPlace(pattern, element_bytes, access);
+  const bool is_gain = by_place && (!neighbours || 2 * by_place->begin.size() <= neighbours->begin.size());
+  return is_gain ? by_place : neighbours;
 }
 
 }  // namespace ptx2cpu::analysis

@@ -32,17 +32,18 @@ struct PatternParts {
 PatternParts PartsOfPattern(const ir::Function& f, const LaneRegion& region, const ir::Inst& access,
                             const std::function<bool(ir::BlockId)>& always_runs);
 
-// How an access with such an address is made of accesses of `lanes` neighbouring lanes each: of `bytes`, from
-// `begin[n]` bytes after the first lane's element on.
+// How an access with such an address is made of accesses of some lanes each: of `bytes`, from `begin[n]`
+// bytes after the first lane's element on. Lane l has its elements in group of_lane[l].
 struct LaneGroups {
-  unsigned lanes = 0;
+  std::vector<unsigned> of_lane;
   int64_t bytes = 0;
   std::vector<int64_t> begin;
 };
+// Groups of neighbouring lanes; `any_lanes`: also of lanes anywhere, where few accesses have all elements.
 // Nothing where that is no gain, where each lane's element follows the one before, or where an access could
 // touch a page that no lane's element is on.
 std::optional<LaneGroups> GroupsOf(const std::vector<int64_t>& pattern, int64_t element_bytes,
-                                   int64_t elements);
+                                   int64_t elements, bool any_lanes);
 // By element of a group's access: which of the vector's lanes has it first, -1 where none has; each lane has
 // `elements`.
 std::vector<int> LanesOfGroup(const std::vector<int64_t>& pattern, const LaneGroups& groups, size_t group,

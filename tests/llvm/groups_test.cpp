@@ -41,6 +41,8 @@ constexpr Records kCases[] = {
     {"pairs of words", 1, 40, 8, "ld.global.v2.u32 {%w, %v}, [%at];\n  xor.b32 %w, %w, %v;", 8},
     {"double words", 2, 72, 16, "ld.global.u64 %d, [%at];\n  cvt.u32.u64 %w, %d;", 8},
     {"records on pages of their own", 2, 8192, 4, "ld.global.u32 %w, [%at];", 4},
+    {"a word of each of four rows, for all lanes", 2, 0, 288, "ld.global.u32 %w, [%at];", 4},
+    {"pairs of words of rows", 1, 0, 96, "ld.global.v2.u32 {%w, %v}, [%at];\n  xor.b32 %w, %w, %v;", 8},
     {"records that begin elsewhere", 2, 34, 8, "ld.global.u16 %w, [%at];", 2, 1},
 };
 
@@ -105,7 +107,7 @@ class Compiled {
     if (!compiled) FAIL(compiled.error().Render());
     kernel_ = compiled->kernel;
   }
-  std::vector<uint32_t> Run(const uint8_t* in, uint32_t n) const {
+  std::vector<uint32_t> Run(const uint8_t* in, uint32_t n, uint32_t rows = 1) const {
     std::vector<uint32_t> out(kThreads, 7);
     struct {
       const uint8_t* in;
@@ -113,7 +115,7 @@ class Compiled {
       uint32_t n;
     } params{in, out.data(), n};
     const auto error =
-        rt::Launch(*kernel_, {{1, 1, 1}, {kThreads, 1, 1}, 0},
+        rt::Launch(*kernel_, {{1, 1, 1}, {kThreads / rows, rows, 1}, 0},
                    std::as_bytes(std::span(&params, 1)).first(kParameterBytes), {.max_workers = 1});
     if (error) FAIL(error->message);
     return out;
@@ -163,14 +165,17 @@ TEST_CASE("neighbouring lanes whose elements are close together are loaded toget
 }
 
 TEST_CASE("lanes that share an element need no gather where some are inactive", "[groups]") {
-  const auto shared = std::ranges::find(kCases, std::string_view("one word for all four"), &Records::what);
-  auto jit = lowering::Jit::Create(Options("x86-64-v4", 16));
-  REQUIRE(jit);
-  const auto code =
-      (*jit)->Explain(BuildKernel(KernelOf(*shared), "k"), "k", lowering::Jit::Stage::kOptimized);
-  REQUIRE(code);
-  CHECK(code->find("llvm.masked.load") != std::string::npos);
-  CHECK(code->find("llvm.masked.gather") == std::string::npos);
+  for (const char* what : {"one word for all four", "a word of each of four rows, for all lanes"}) {
+    INFO(what);
+    const auto shared = std::ranges::find(kCases, std::string_view(what), &Records::what);
+    auto jit = lowering::Jit::Create(Options("x86-64-v4", 16));
+    REQUIRE(jit);
+    const auto code =
+        (*jit)->Explain(BuildKernel(KernelOf(*shared), "k"), "k", lowering::Jit::Stage::kOptimized);
+    REQUIRE(code);
+    CHECK(code->find("llvm.masked.load") != std::string::npos);
+    CHECK(code->find("llvm.masked.gather") == std::string::npos);
+  }
 }
 
 namespace {
@@ -235,4 +240,61 @@ TEST_CASE("what an address is made of is not tested in the loop, also for a late
       CHECK(Compiled(module, target, width).Run(memory.data(), n) == one_by_one.Run(memory.data(), n));
     }
   }
+}
+
+namespace {
+
+// An address whose bits come from two coordinates, used after a barrier: four words of each of eight rows.
+constexpr const char* kAfterBarrier = R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)
+.reqntid 32, 3
+{
+  .reg .b32 %x, %y, %low, %row, %at, %own, %i, %w; .reg .b64 %in, %out, %d; .shared .b32 tile[768];
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %x, %tid.x;
+  mov.u32 %y, %tid.y;
+  shl.b32 %i, %y, 5;
+  add.u32 %i, %i, %x;
+  and.b32 %low, %x, 3;
+  and.b32 %row, %y, 1;
+  mul.lo.u32 %row, %row, 288;
+  or.b32 %low, %low, %row;
+  shr.u32 %row, %x, 2;
+  mad.lo.u32 %at, %row, 36, %low;
+  shl.b32 %at, %at, 2;
+  mov.u32 %w, tile;
+  add.u32 %at, %at, %w;
+  shl.b32 %own, %i, 3;
+  add.u32 %own, %own, %w;
+  mul.wide.u32 %d, %i, 8;
+  add.u64 %in, %in, %d;
+  ld.global.u32 %w, [%in];
+  st.shared.u32 [%own], %w;
+  ld.global.u32 %w, [%in+4];
+  st.shared.u32 [%own+4], %w;
+  bar.sync 0;
+  ld.shared.u32 %w, [%at];
+  mul.wide.u32 %d, %i, 4;
+  add.u64 %out, %out, %d;
+  st.global.u32 [%out], %w;
+  ret;
+}
+)";
+
+}  // namespace
+
+TEST_CASE("addresses made of bits of several coordinates are computed again after a barrier", "[groups]") {
+  const ir::Module module = BuildKernel(std::string(kHead) + kAfterBarrier, "k");
+  auto jit = lowering::Jit::Create(Options("x86-64-v4", 32));
+  REQUIRE(jit);
+  const auto code = (*jit)->Explain(module, "k", lowering::Jit::Stage::kOptimized);
+  REQUIRE(code);
+  CHECK(code->find("icmp ne <32 x i") == std::string::npos);
+  CHECK(code->find("icmp eq <32 x i") == std::string::npos);
+  const Guarded memory(size_t{8} * kThreads);
+  const Compiled one_by_one(module, "native", 1);
+  for (const auto& [target, width] : {std::pair("native", 32u), std::pair("x86-64-v3", 16u)})
+    CHECK(Compiled(module, target, width).Run(memory.data(), kThreads, 3) ==
+          one_by_one.Run(memory.data(), kThreads, 3));
 }

@@ -140,7 +140,8 @@ Value LaneVectors::ReadInGroup(const GroupedAccess& access, size_t group, const 
   const auto count = static_cast<int64_t>(ElementCount(access.inst));
   llvm::Type* word = b.getIntNTy(std::max(width_, 32u));
   std::vector<uint64_t> readers(static_cast<size_t>(access.elements()));
-  for (size_t lane = group * access.groups.lanes; lane < (group + 1) * access.groups.lanes; ++lane) {
+  for (size_t lane = 0; lane < width_; ++lane) {
+    if (access.groups.of_lane[lane] != group) continue;
     const int64_t first = (access.distances[lane] - access.groups.begin[group]) / access.bytes();
     for (int64_t k = 0; k < count; ++k) readers[static_cast<size_t>(first + k)] |= uint64_t{1} << lane;
   }
@@ -182,7 +183,7 @@ void LaneVectors::LoadGroups(const GroupedAccess& access, const Mask& mask) {
   for (size_t k = 0; k < inst.results.size(); ++k) {
     llvm::SmallVector<int, 64> from;
     for (unsigned lane = 0; lane < width_; ++lane) {
-      const size_t group = lane / groups.lanes;
+      const size_t group = groups.of_lane[lane];
       const int64_t within = (access.distances[lane] - groups.begin[group]) / bytes + static_cast<int64_t>(k);
       from.push_back(static_cast<int>(static_cast<int64_t>(group) * elements + within));
     }

@@ -157,7 +157,7 @@ std::optional<analysis::LaneGroups> GroupsOfAccess(const LaneRegion& region, con
   const int64_t bytes = ir::Bytes(access.type);
   const auto count = static_cast<int64_t>(Count(access));
   if (access.op == Opcode::kStore && !analysis::IsInjective(distances, bytes * count)) return std::nullopt;
-  return analysis::GroupsOf(distances, bytes, count);
+  return analysis::GroupsOf(distances, bytes, count, access.op == Opcode::kLoad);
 }
 
 int64_t ElementsApart(const LaneShape& address, const ir::Inst& access) {
