@@ -127,7 +127,7 @@ const Operation kOperations[] = {
 
 }  // namespace
 
-TEST_CASE("sums of blocks in vectors are those of threads one by one") {
+TEST_CASE("sums of blocks in vectors are those of threads one by one", "[long]") {
   for (const Operation& operation : kOperations) {
     for (const uint32_t threads : {64u, 96u, 128u, 256u, 480u, 512u, 1000u, 1024u})
       Check(operation, threads, {});
@@ -145,7 +145,8 @@ TEST_CASE("sums of blocks are right whichever warps finish them") {
   }
 }
 
-TEST_CASE("sums of blocks are right in other orders and with exited lanes, volatile memory and atomics") {
+TEST_CASE("sums of blocks are right in other orders and with exited lanes, volatile memory and atomics",
+          "[long]") {
   for (const Operation& operation : {kOperations[0], kOperations[4], kOperations[8]}) {
     for (const uint32_t threads : {64u, 256u, 300u}) {
       Check(operation, threads, {.access = ".volatile"});

@@ -119,7 +119,7 @@ Word Least(Word a, Word b) {
 
 }  // namespace
 
-TEST_CASE("deferred atomics of all blocks and workers add up", "[deferred]") {
+TEST_CASE("deferred atomics of all blocks and workers add up", "[deferred][long]") {
   CheckSums<uint32_t>("add.u32", [](auto a, auto b) { return a + b; });
   CheckSums<uint64_t>("add.u64", [](auto a, auto b) { return a + b; });
   CheckSums<uint32_t>("and.b32", [](auto a, auto b) { return a & b; });
@@ -131,7 +131,7 @@ TEST_CASE("deferred atomics of all blocks and workers add up", "[deferred]") {
   CheckSums<uint32_t>("max.u32", [](auto a, auto b) { return std::max(a, b); });
 }
 
-TEST_CASE("a block sees what its threads have added", "[deferred]") {
+TEST_CASE("a block sees what its threads have added", "[deferred][long]") {
   struct Way {
     std::string name, code;
   };

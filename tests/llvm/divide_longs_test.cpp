@@ -101,7 +101,7 @@ std::vector<uint64_t> Divided(const Pairs& pairs, const std::string& row, const 
 
 }  // namespace
 
-TEST_CASE("64-bit integers are divided by vectors of any machine", "[divide]") {
+TEST_CASE("64-bit integers are divided by vectors of any machine", "[divide][long]") {
   const Pairs pairs = Borders();
   for (const char* target : {"native", "x86-64-v3", "x86-64-v2"}) {
     for (size_t row = 0; row < std::size(kRows); ++row) {

@@ -117,7 +117,7 @@ void CheckRuns(const std::string& type, const std::string& target) {
 
 }  // namespace
 
-TEST_CASE("running extremes are exact, whatever they meet", "[extremes]") {
+TEST_CASE("running extremes are exact, whatever they meet", "[extremes][long]") {
   for (const std::string target : {"x86-64-v2", "x86-64-v3", "native"}) {
     CheckRuns<float, uint32_t>("f32", target);
     CheckRuns<double, uint64_t>("f64", target);

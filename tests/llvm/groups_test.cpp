@@ -139,7 +139,7 @@ size_t BytesOf(const Records& records, uint32_t n) {
 
 }  // namespace
 
-TEST_CASE("neighbouring lanes whose elements are close together are loaded together", "[groups]") {
+TEST_CASE("neighbouring lanes whose elements are close together are loaded together", "[groups][long]") {
   for (const Records& records : kCases) {
     INFO(records.what);
     const ir::Module module = BuildKernel(KernelOf(records), "k");

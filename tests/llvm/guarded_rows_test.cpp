@@ -99,7 +99,7 @@ std::string CodeOf(const std::string& guard, const std::string& more = "") {
 
 }  // namespace
 
-TEST_CASE("rows up to a bound do what their threads do", "[guarded]") {
+TEST_CASE("rows up to a bound do what their threads do", "[guarded][long]") {
   const char* guards[] = {
       "setp.lt.u32 %p, %i, %n;",
       "setp.le.s32 %p, %i, %n;",

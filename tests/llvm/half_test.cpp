@@ -123,7 +123,7 @@ void Compare(const std::vector<uint16_t>& got, const std::vector<uint16_t>& want
 
 }  // namespace
 
-TEST_CASE("arithmetic of 16-bit floats is rounded once", "[half]") {
+TEST_CASE("arithmetic of 16-bit floats is rounded once", "[half][long]") {
   const size_t count = std::getenv("PTX2CPU_QUICK_TESTS") != nullptr ? 1 << 16 : 1 << 20;
   for (const char* type : {"f16", "bf16"}) {
     const Format& format = FormatOf(type[0] == 'b' ? ir::Type::kBF16 : ir::Type::kF16);

@@ -84,7 +84,7 @@ std::vector<std::vector<std::byte>> Run(const Shape& shape, uint32_t lane_width)
 
 }  // namespace
 
-TEST_CASE("rows that go through a chain together compute what threads one by one do") {
+TEST_CASE("rows that go through a chain together compute what threads one by one do", "[long]") {
   for (const uint32_t rows : {4u, 6u, 7u, 16u}) {
     for (const uint32_t terms : {8u, 12u, 16u}) {
       for (const bool guards : {false, true}) {

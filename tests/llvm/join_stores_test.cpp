@@ -91,7 +91,7 @@ std::vector<std::byte> Run(const Element& element, uint32_t threads, Between bet
 
 }  // namespace
 
-TEST_CASE("sums of warps that are stored together are those of threads one by one") {
+TEST_CASE("sums of warps that are stored together are those of threads one by one", "[long]") {
   for (const Element& element : {Element{"f32", ".f32", 4}, {"u32", ".b32", 4}, {"f64", ".f64", 8}}) {
     for (const uint32_t threads : {64u, 128u, 160u, 256u, 512u, 1024u}) {
       for (const Between between : {Between::kNothing, Between::kStoresTwice}) {

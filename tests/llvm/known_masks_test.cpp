@@ -81,7 +81,7 @@ std::vector<std::byte> Run(const std::string& text, const Element& element,
 
 }  // namespace
 
-TEST_CASE("trees in shared memory leave the same in every place", "[known-masks]") {
+TEST_CASE("trees in shared memory leave the same in every place", "[known-masks][long]") {
   for (const Element& element : {Element{"u32", ".b32", 4}, Element{"f32", ".f32", 4},
                                  Element{"f64", ".f64", 8}, Element{"u16", ".b16", 2}}) {
     const std::string text = Trees(element, true);

@@ -138,7 +138,7 @@ std::vector<uint32_t> Run(const std::string& text, const lowering::JitOptions& o
 
 }  // namespace
 
-TEST_CASE("locals of lanes that run at once are those of lanes one by one", "[locals]") {
+TEST_CASE("locals of lanes that run at once are those of lanes one by one", "[locals][long]") {
   for (const std::string& body : kBodies) {
     const std::string text = Kernel(body);
     INFO(body);

@@ -105,7 +105,7 @@ uint32_t ExpectedOfCompares(uint32_t t, uint32_t u, uint32_t v) {
 
 }  // namespace
 
-TEST_CASE("long blocks compute what they would in one piece", "[long_blocks]") {
+TEST_CASE("long blocks compute what they would in one piece", "[long_blocks][long]") {
   const bool is_straight = GENERATE(true, false);
   const uint32_t width = GENERATE(0u, 1u, 16u);
   auto kernel =

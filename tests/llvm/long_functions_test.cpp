@@ -167,7 +167,7 @@ std::string TextOf(const LargeKernel& kernel) {
 
 }  // namespace
 
-TEST_CASE("large functions compute what small ones would", "[long_functions]") {
+TEST_CASE("large functions compute what small ones would", "[long_functions][long]") {
   std::mt19937 random(11);
   for (const LargeKernel& large : kKernels) {
     auto kernel = JitKernel::Create(BuildKernel(TextOf(large), "k"));

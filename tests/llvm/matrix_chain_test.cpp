@@ -80,7 +80,7 @@ void CheckBound(const Form& form, const Data& data, const std::vector<uint32_t>&
 
 }  // namespace
 
-TEST_CASE("products as chains have one result everywhere, within the bound of f32", "[matrix]") {
+TEST_CASE("products as chains have one result everywhere, within the bound of f32", "[matrix][long]") {
   std::mt19937 random(31);
   bool differs = false;
   for (const Form& form : kForms) {

@@ -40,7 +40,7 @@ std::vector<uint32_t> Words(const std::string& type, uint32_t registers, Range r
 
 }  // namespace
 
-TEST_CASE("products of few bits have the bits of the interpreter", "[matrix]") {
+TEST_CASE("products of few bits have the bits of the interpreter", "[matrix][long]") {
   std::mt19937 random(47);
   for (const Form& form : kForms) {
     const ir::Module module = BuildKernel(Kernel(form), "k", {});

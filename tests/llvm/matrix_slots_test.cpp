@@ -115,7 +115,7 @@ size_t Count(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("accumulators in slots have the sums of the interpreter", "[matrix]") {
+TEST_CASE("accumulators in slots have the sums of the interpreter", "[matrix][long]") {
   for (const Form& form : kForms) {
     INFO(form.factor);
     const ir::Module module = BuildKernel(Kernel(form), "k");

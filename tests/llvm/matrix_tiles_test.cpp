@@ -147,7 +147,7 @@ std::vector<ptx2cpu_entry_point> EntryPointsWithoutTiles() {
 
 }  // namespace
 
-TEST_CASE("tiles of bytes have the sums of the interpreter, with AMX and without it", "[matrix]") {
+TEST_CASE("tiles of bytes have the sums of the interpreter, with AMX and without it", "[matrix][long]") {
   const std::vector<ptx2cpu_entry_point> without = EntryPointsWithoutTiles();
   for (const Form& form : kForms) {
     INFO(form.shape << " " << form.a << " " << form.b << " " << form.rows << " x " << form.columns << " x "

@@ -123,7 +123,7 @@ TEST_CASE("objects for several machines run and agree") {
   }
 }
 
-TEST_CASE("every kind of file is written for every named target") {
+TEST_CASE("every kind of file is written for every named target", "[long]") {
   for (const char* target :
        {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64-linux-gnu", "riscv64-linux-gnu"}) {
     INFO(target);
