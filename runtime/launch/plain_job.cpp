@@ -201,7 +201,9 @@ PlainJob::Chunk PlainJob::Claim(uint32_t& part, uint64_t grain, uint64_t worth_t
 // Blocks of the next claim: fewer of another worker's part, so that it finds some when it comes.
 uint64_t PlainJob::Grain(uint32_t part, uint32_t home, double per_block) const {
   const uint64_t left = parts_ == nullptr ? total_ - begun_ : parts_[part].left();
-  const uint64_t fair = left / (parts_ != nullptr && part == home ? 2 : 4 * max_parts_);
+  uint64_t fair = left / (parts_ != nullptr && part == home ? 2 : 4 * max_parts_);
+  if (parts_ == nullptr && (max_parts_ == 1 || per_block * static_cast<double>(left) <= kNearHelpSeconds))
+    fair = left;  // nobody will help
   const uint64_t grain =
       std::clamp<uint64_t>(static_cast<uint64_t>(kChunkSeconds / per_block), 1, std::max<uint64_t>(1, fair));
   return (grain + joined_ - 1) / joined_ * joined_;
@@ -342,10 +344,6 @@ bool PlainJob::RunBlocks(unsigned worker, Arena& arena) {
   deferred.Finish();
   return any;
 }
-
-}  // namespace
-
-namespace {
 
 // Small kernels are launched millions of times: each thread keeps the memory of the last job that ended on
 // it. Launches come as late as from destructors of static objects, after those of thread-locals: what has a

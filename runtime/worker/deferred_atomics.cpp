@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -214,27 +213,56 @@ void Enter(ptx2cpu_deferred_head* head, uint64_t address, uint32_t form) {
 
 // -- the log --
 
-template <typename Float>
-Float Flushed(Float value) {
-  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(Float{0}, value) : value;
+template <typename Word>
+constexpr Word kSign = Word{1} << (sizeof(Word) * 8 - 1);
+template <typename Word, typename Float>
+constexpr Word kLeastNormal = std::bit_cast<Word>(std::numeric_limits<Float>::min());
+
+template <typename Word, typename Float>
+bool IsSubnormal(Word word) {
+  return (word & ~kSign<Word>)-1 < kLeastNormal<Word, Float> - 1;
+}
+template <typename Word, typename Float>
+Word Flushed(Word word) {
+  return IsSubnormal<Word, Float>(word) ? word & kSign<Word> : word;
 }
 
 template <typename Word, typename Float>
-Word Added(Word old, Word operand, bool flush) {
-  const auto a = std::bit_cast<Float>(old), b = std::bit_cast<Float>(operand);
-  return std::bit_cast<Word>(flush ? Flushed(Flushed(a) + Flushed(b)) : a + b);
+Word Added(Word old, Word operand) {
+  return std::bit_cast<Word>(std::bit_cast<Float>(old) + std::bit_cast<Float>(operand));
+}
+
+using LogRun = std::span<const ptx2cpu_deferred_entry>;
+
+// An addition waits for the one before only: subnormal numbers, which are rare, are looked for beside it, and
+// the sum is done again where there are some that have to be zero.
+template <typename Word, typename Float>
+Word AddedInOrder(Word first, LogRun run, bool flush) {
+  Word word = first;
+  bool subnormal = IsSubnormal<Word, Float>(word);
+  for (const ptx2cpu_deferred_entry& entry : run) {
+    const auto operand = static_cast<Word>(entry.value);
+    word = Added<Word, Float>(word, operand);
+    subnormal |= IsSubnormal<Word, Float>(operand);
+    subnormal |= IsSubnormal<Word, Float>(word);
+  }
+  if (!flush || !subnormal) return word;
+  word = Flushed<Word, Float>(first);
+  for (const ptx2cpu_deferred_entry& entry : run) {
+    const Word operand = Flushed<Word, Float>(static_cast<Word>(entry.value));
+    word = Flushed<Word, Float>(Added<Word, Float>(word, operand));
+  }
+  return word;
 }
 
 // Entries of one word, one after the other, in one step.
 template <typename Word, typename Float>
-void ApplyRun(std::span<const ptx2cpu_deferred_entry> run, uint32_t form) {
+void ApplyRun(LogRun run, uint32_t form) {
   Replace(std::atomic_ref<Word>(*reinterpret_cast<Word*>(run.front().address)), [&](Word word) {
-    for (const ptx2cpu_deferred_entry& entry : run) {
-      const auto operand = static_cast<Word>(entry.value);
-      word = (form & PTX2CPU_DEFERRED_FADD) != 0
-                 ? Added<Word, Float>(word, operand, (form & PTX2CPU_DEFERRED_FLUSH) != 0)
-                 : OperationOf<Word>(form).combined(word, operand);
-    }
+    if ((form & PTX2CPU_DEFERRED_FADD) != 0)
+      return AddedInOrder<Word, Float>(word, run, (form & PTX2CPU_DEFERRED_FLUSH) != 0);
+    for (const ptx2cpu_deferred_entry& entry : run)
+      word = OperationOf<Word>(form).combined(word, static_cast<Word>(entry.value));
     return word;
   });
 }
@@ -246,7 +274,7 @@ ptx2cpu_atomic_log& LogOf(ptx2cpu_deferred_head* head) {
 void ClearLog(ptx2cpu_deferred_head& head) { head.lowest = ~uint64_t{0}, head.end = 0, head.count = 0; }
 
 void ApplyLog(ptx2cpu_deferred_head* head) {
-  const std::span<const ptx2cpu_deferred_entry> entries(LogOf(head).entries, head->count);
+  const LogRun entries(LogOf(head).entries, head->count);
   for (size_t begin = 0, end; begin < entries.size(); begin = end) {
     for (end = begin + 1; end < entries.size() && entries[end].address == entries[begin].address;) ++end;
     const auto run = entries.subspan(begin, end - begin);

@@ -43,6 +43,7 @@ class Later final : public LaterCode {
     return ++asked_ >= turn_ ? &later_ : &first_;
   }
   void AddTime(int64_t) override {}
+  uint32_t asked() const { return asked_; }
 
  private:
   const ptx2cpu_kernel &first_, &later_;
@@ -83,6 +84,26 @@ TEST_CASE("blocks that have not begun run the code that came meanwhile") {
   CHECK(third >= 3);
   CHECK(third < 20000);
   CHECK(BlocksBefore(first, later, ~0u) == 20000);
+}
+
+// After each piece of the grid the launch asks for other code.
+TEST_CASE("a worker that nobody helps takes the grid in few pieces") {
+  constexpr uint32_t kBlocks = 2000;
+  const ptx2cpu_kernel kernel = MakeKernel(StoreValue<1>);
+  std::vector<uint32_t> words(kBlocks);
+  const auto* at = reinterpret_cast<const std::byte*>(words.data());
+  uint32_t fewest = ~0u;
+  for (int turn = 0; turn < 50; ++turn) {  // other work delays some
+    Later source(kernel, kernel, 1);
+    LaunchOptions options;
+    options.max_workers = 1;
+    options.later = &source;
+    REQUIRE_FALSE(Launch(kernel, {{kBlocks, 1, 1}, {32, 1, 1}},
+                         std::as_bytes(std::span<const std::byte* const, 1>(&at, 1)), options));
+    fewest = std::min(fewest, source.asked());
+  }
+  CHECK(fewest <= 8);
+  CHECK(std::ranges::count(words, 1u) == kBlocks);
 }
 
 TEST_CASE("code whose blocks need other memory does not replace that of a launch") {
