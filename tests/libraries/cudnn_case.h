@@ -116,10 +116,9 @@ class DnnTensor {
         return As<int8_t>(place);
       case cuda::CUDNN_DATA_INT32:
         return As<int32_t>(place);
-      case cuda::CUDNN_DATA_FLOAT:
-        break;
+      default:
+        return As<float>(place);
     }
-    return As<float>(place);
   }
   void Put(size_t place, double value) {
     switch (type_) {
@@ -136,10 +135,9 @@ class DnnTensor {
       case cuda::CUDNN_DATA_INT32:
         As<int32_t>(place) = static_cast<int32_t>(value);
         return;
-      case cuda::CUDNN_DATA_FLOAT:
-        break;
+      default:
+        As<float>(place) = static_cast<float>(value);
     }
-    As<float>(place) = static_cast<float>(value);
   }
 
   cuda::cudnnDataType_t type_;

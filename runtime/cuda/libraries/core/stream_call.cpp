@@ -83,4 +83,18 @@ CUresult SubmitAwaited(CUstream handle, std::function<void(rt::ErrorState&, uint
 
 CUresult Synchronize(CUstream stream) { return driver::cuStreamSynchronize(stream); }
 
+CUresult CaptureInto(CUgraph graph, const std::function<void(CUstream)>& submit) {
+  CUstream stream;
+  if (const CUresult error = driver::cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING)) return error;
+  CUresult error =
+      driver::cuStreamBeginCaptureToGraph(stream, graph, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED);
+  if (error == CUDA_SUCCESS) {
+    submit(stream);
+    CUgraph captured;
+    error = driver::cuStreamEndCapture(stream, &captured);
+  }
+  driver::cuStreamDestroy_v2(stream);
+  return error;
+}
+
 }  // namespace ptx2cpu::libraries

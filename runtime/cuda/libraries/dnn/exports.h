@@ -1,7 +1,7 @@
 // What the generated exports of libcudnn.so include.
 #pragma once
 
-#include "runtime/cuda/abi/cudnn_types.h"
+#include "runtime/cuda/abi/cudnn_backend_types.h"
 #include "runtime/cuda/driver/core/call.h"
 
 #ifndef PTX2CPU_EXPORT

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/cuda/libraries/core/fp8.h"
 #include "runtime/cuda/libraries/core/narrow.h"
 #include "runtime/cuda/libraries/core/parallel.h"
 
@@ -24,8 +25,14 @@ template <typename R, typename T>
 void Put(R value, T& to) {
   if constexpr (std::is_integral_v<T>) {  // to the nearest, within the type's bounds; 2^31 - 1 is no float
     const double nearest = std::nearbyint(static_cast<double>(value));
-    constexpr double kLeast = std::numeric_limits<T>::min(), kGreatest = std::numeric_limits<T>::max();
-    to = static_cast<T>(std::isnan(nearest) ? 0 : std::clamp(nearest, kLeast, kGreatest));
+    constexpr auto kLeast = std::numeric_limits<T>::min(), kGreatest = std::numeric_limits<T>::max();
+    if (std::isnan(nearest)) {
+      to = 0;
+    } else {  // the largest of 64 bits is no double
+      to = nearest >= static_cast<double>(kGreatest) ? kGreatest
+           : nearest <= static_cast<double>(kLeast)  ? kLeast
+                                                     : static_cast<T>(nearest);
+    }
   } else if constexpr (std::is_floating_point_v<T>) {
     to = static_cast<T>(value);
   } else {
@@ -37,6 +44,7 @@ struct TypeRow {
   cudnnDataType_t type;
   int64_t bytes;
 };
+// Those of tensors; graphs have more.
 constexpr TypeRow kTypes[] = {{CUDNN_DATA_FLOAT, 4}, {CUDNN_DATA_DOUBLE, 8}, {CUDNN_DATA_HALF, 2},
                               {CUDNN_DATA_INT8, 1},  {CUDNN_DATA_INT32, 4},  {CUDNN_DATA_BFLOAT16, 2}};
 
@@ -58,8 +66,18 @@ void WithElements(cudnnDataType_t type, Pointer data, Run&& run) {
       return as(int8_t{});
     case CUDNN_DATA_INT32:
       return as(int32_t{});
+    case CUDNN_DATA_UINT8:
+      return as(uint8_t{});
     case CUDNN_DATA_BFLOAT16:
       return as(__nv_bfloat16{});
+    case CUDNN_DATA_INT64:
+      return as(int64_t{});
+    case CUDNN_DATA_BOOLEAN:
+      return as(bool{});
+    case CUDNN_DATA_FP8_E4M3:
+      return as(libraries::Fp8E4m3{});
+    case CUDNN_DATA_FP8_E5M2:
+      return as(libraries::Fp8E5m2{});
   }
 }
 
@@ -87,6 +105,12 @@ void ForRows(const Layout& layout, const Row& row) {
 int64_t BytesOf(cudnnDataType_t type) {
   const auto* row = std::ranges::find(kTypes, type, &TypeRow::type);
   return row == std::end(kTypes) ? 0 : row->bytes;
+}
+
+int64_t ElementBytes(cudnnDataType_t type) {
+  int64_t bytes = 0;
+  WithElements(type, static_cast<const void*>(nullptr), [&]<typename T>(T*) { bytes = sizeof(T); });
+  return bytes;
 }
 
 int64_t Layout::Count() const {
@@ -124,10 +148,32 @@ Packed<R>::Packed(const Layout& layout, const void* data) {
   if (is_real && layout.IsPacked()) return;
   copy_ = Storage<R>(layout.Count());
   values_ = copy_.get();
+  Load(layout, data, copy_.get());
+}
+
+template <typename R>
+void Load(const Layout& layout, const void* data, R* values) {
   const int64_t length = layout.extents.back(), step = layout.strides.back();
   WithElements(layout.type, data, [&](const auto* from) {
     ForRows(layout, [&](int64_t place, int64_t packed) {
-      for (int64_t i = 0; i < length; ++i) copy_[packed + i] = Real<R>(from[place + i * step]);
+      if (step == 1) {
+        for (int64_t i = 0; i < length; ++i) values[packed + i] = Real<R>(from[place + i]);
+      } else {
+        for (int64_t i = 0; i < length; ++i) values[packed + i] = Real<R>(from[place + i * step]);
+      }
+    });
+  });
+}
+
+template <typename R>
+void Round(cudnnDataType_t type, R* values, int64_t count) {
+  WithElements(type, static_cast<void*>(values), [&]<typename T>(T*) {
+    libraries::ForRanges(count, 16384, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        T stored;
+        Put(values[i], stored);
+        values[i] = Real<R>(stored);
+      }
     });
   });
 }
@@ -146,6 +192,10 @@ void Blend(const Layout& layout, void* to, const R* values, R alpha, R beta) {
   });
 }
 
+template void Load(const Layout&, const void*, float*);
+template void Load(const Layout&, const void*, double*);
+template void Round(cudnnDataType_t, float*, int64_t);
+template void Round(cudnnDataType_t, double*, int64_t);
 template class Packed<float>;
 template class Packed<double>;
 template void Blend(const Layout&, void*, const float*, float, float);

@@ -21,9 +21,18 @@ class Packed {
   std::unique_ptr<R[]> copy_;
   const R* values_;
 };
+// The same into memory of the caller's.
+template <typename R>
+void Load(const Layout& layout, const void* data, R* values);
+// What is left of the values when they are stored in elements of `type`.
+template <typename R>
+void Round(cudnnDataType_t type, R* values, int64_t count);
 // to = alpha * values + beta * to; where beta is 0, what was there is not read.
 template <typename R>
 void Blend(const Layout& layout, void* to, const R* values, R alpha, R beta);
+
+// Bytes of an element, of the types that graphs have too.
+int64_t ElementBytes(cudnnDataType_t type);
 
 // Storage without initial values.
 template <typename R>
