@@ -37,8 +37,8 @@ struct Position {
 // Attributes; a row of opcodes.def lists those it reads, the others stay zero.
 struct Attrs {
   uint64_t bits = 0;   // Const; a 128-bit constant is these bits sign-extended
-  uint32_t index = 0;  // what it counts: the row's kIndexOf..., kNumberOf..., kTruthTable, kImageMode or
-                       // kMatrixForm
+  uint32_t index = 0;  // what it counts: the row's kIndexOf..., kNumberOf..., kTruthTable, kImageMode,
+                       // kAccessForm or kMatrixForm
   uint32_t flags = 0;  // Flag bits
   uint32_t align = 0;  // bytes a Load or Store may assume; 0: natural alignment of the access
   Space space = Space::kGeneric;

@@ -40,9 +40,10 @@ enum AttributeField : uint32_t {
   kNumberOfRegister = 512,  // special registers that are numbered
   kTruthTable = 1024,       // 8 bits; bit 4 a + 2 b + c is the result for the bits a, b, c of the operands
   kImageMode = 2048,        // the bits of image.h; of tensor copies those of tensor.h
+  kAccessForm = 1u << 24,   // the bits of runtime/abi/check.h
   kMatrixForm = 1u << 29,   // the bits of matrix.h; of tensor cores those of runtime/abi/tensor_core.h
   kIndex = kIndexOfVariable | kIndexOfFunction | kIndexOfSignature | kIndexOfSlot | kIndexOfPoint |
-           kNumberOfWord | kNumberOfRegister | kTruthTable | kImageMode | kMatrixForm,
+           kNumberOfWord | kNumberOfRegister | kTruthTable | kImageMode | kAccessForm | kMatrixForm,
 // kSpecial, kCompare, kSpace ...: the enumerations of attributes.def.
 #define ATTRIBUTE(type, member, field, presence) field = 4096u << field##Number,
 #include "ir/attributes.def"

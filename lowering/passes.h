@@ -75,6 +75,8 @@ Status DecideByRanges(ir::Module& module, ir::Function& f, const PassOptions& op
 Status RepeatShortLoops(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Constant branches, unreachable and mergeable blocks, redundant block parameters, dead pure instructions.
 Status Simplify(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Checks for races that concern reads of memory that the kernel does not write are for bounds only.
+Status SettleChecks(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Loads of what the thread stored or loaded last take that value, also across barriers.
 Status ForwardStoresAcrossBarriers(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Block barriers that no other thread can observe go.

@@ -47,6 +47,8 @@ constexpr std::array kPasses = {
         "repeat-short-loops", RepeatShortLoops, Phase::kSimt, For::kAll, On::kKernels,
         "after the pass before, which removes what unrolled loops leave over; before those that choose what "
         "becomes of loops"},
+    PassEntry{"settle-checks", SettleChecks, Phase::kSimt, For::kAll, On::kKernels,
+              "after inlining: all that the kernel writes is visible; while each access has its check"},
     PassEntry{"forward-stores-across-barriers", ForwardStoresAcrossBarriers, Phase::kSimt, For::kAll,
               On::kKernels, "before the next pass: a load that it removes is no reason to keep a barrier"},
     PassEntry{"remove-redundant-barriers", RemoveRedundantBarriers, Phase::kSimt, For::kAll, On::kKernels,

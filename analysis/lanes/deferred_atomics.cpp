@@ -158,7 +158,8 @@ std::optional<Role> RoleOf(const ir::Inst& inst, bool private_shared) {
   // Textures of memory that the kernel writes may show any of its states.
   const bool is_own = inst.op == Opcode::kTexture || inst.op == Opcode::kImageQuery ||
                       inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore ||
-                      inst.op == Opcode::kLiveMask || inst.op == Opcode::kSetLiveMask;
+                      inst.op == Opcode::kLiveMask || inst.op == Opcode::kSetLiveMask ||
+                      inst.op == Opcode::kCheckAccess;
   return is_own ? std::optional(Role::kNone) : std::nullopt;
 }
 

@@ -24,9 +24,10 @@ bool OrdersNothing(const ir::Function& f) {
     const bool access = inst.op == Opcode::kLoad || inst.op == Opcode::kStore;
     if (access) return inst.attrs.order == ir::MemoryOrder::kWeak && (inst.attrs.flags & ir::kVolatile) == 0;
     const ir::Effect effect = ir::Info(inst.op).effect;
-    const bool slot = inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore;
-    return slot || (effect != ir::Effect::kReads && effect != ir::Effect::kWrites &&
-                    effect != ir::Effect::kMemory && effect != ir::Effect::kOpaque);
+    const bool silent =
+        inst.op == Opcode::kSlotLoad || inst.op == Opcode::kSlotStore || inst.op == Opcode::kCheckAccess;
+    return silent || (effect != ir::Effect::kReads && effect != ir::Effect::kWrites &&
+                      effect != ir::Effect::kMemory && effect != ir::Effect::kOpaque);
   });
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/abi/check.h"
+
 namespace ptx2cpu::analysis {
 
 using ir::Opcode;
@@ -18,6 +20,7 @@ bool IsWeakAccess(const ir::Inst& inst) {
 // Instructions without effect on memory: values, branches, and collectives without an address that all lanes
 // reach as members.
 bool IsSilent(const ir::Inst& inst) {
+  if (inst.op == Opcode::kCheckAccess) return true;
   switch (ir::Info(inst.op).effect) {
     case ir::Effect::kPure:
     case ir::Effect::kTerminator:
@@ -32,13 +35,14 @@ bool IsSilent(const ir::Inst& inst) {
 }  // namespace
 
 MemoryEffects::MemoryEffects(const ir::Module& module, const ir::Function& f,
-                             std::optional<LaunchShape> launch)
-    : module_(module), uniformity_(AnalyzeUniformity(f, launch)), spaces_(AnalyzeAddressSpaces(f)) {
+                             std::optional<LaunchShape> launch, Of of)
+    : module_(module), f_(f), uniformity_(AnalyzeUniformity(f, launch)), spaces_(AnalyzeAddressSpaces(f)) {
   index_.resize(f.insts.size(), kNone);
   std::vector<ir::ValueId> addresses;
   for (ir::BlockId block : ir::ReversePostOrder(f)) {
     for (ir::InstId id : f.at_block(block).insts) {
-      std::optional<MemoryEffect> effect = EffectOf(f.at_inst(id));
+      const ir::Inst& inst = f.at_inst(id);
+      std::optional<MemoryEffect> effect = of == Of::kChecks ? EffectOfCheck(inst) : EffectOf(inst);
       if (!effect) continue;
       effect->inst = id;
       if (effect->access != Access::kUnknown) addresses.push_back(f.at_inst(id).operands[0]);
@@ -76,6 +80,30 @@ std::optional<MemoryEffect> MemoryEffects::EffectOf(const ir::Inst& inst) const 
   return effect;
 }
 
+// Shared memory is followed; what may reach it by real addresses is unknown.
+std::optional<MemoryEffect> MemoryEffects::EffectOfCheck(const ir::Inst& check) const {
+  MemoryEffect effect;
+  if (check.op == Opcode::kCall || check.op == Opcode::kCallIndirect) return effect;
+  if (check.op != Opcode::kCheckAccess) return {};
+  const uint32_t form = check.attrs.index;
+  const uint32_t space = PTX2CPU_SPACE_OF_ACCESS(form);
+  if (space == PTX2CPU_SPACE_LOCAL || space == PTX2CPU_SPACE_GLOBAL) return {};
+  if (space == PTX2CPU_SPACE_REAL) {
+    const Space where = spaces_.spaces[check.operands[0].index];
+    if (where == Space::kGlobal || where == Space::kConst || where == Space::kParam || where == Space::kLocal)
+      return {};
+    return effect;
+  }
+  constexpr uint32_t kOrdering = PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES |
+                                 PTX2CPU_ACCESS_ASYNC | 63u << PTX2CPU_ACCESS_LANES_SHIFT;
+  const ir::InstId bytes = f_.at_value(check.operands[1]).def;
+  if ((form & kOrdering) != 0 || !bytes.valid() || f_.at_inst(bytes).op != Opcode::kConst) return effect;
+  effect.access = (form & PTX2CPU_ACCESS_WRITES) != 0 ? Access::kWrite : Access::kRead;
+  effect.reach = Reach::kShared;
+  effect.bytes = static_cast<uint32_t>(f_.at_inst(bytes).attrs.bits);
+  return effect;
+}
+
 // Nothing for memory that only the thread itself can access, or that no thread writes.
 std::optional<Reach> MemoryEffects::ReachOf(const ir::Inst& inst) const {
   if (inst.op == Opcode::kLoad && (inst.attrs.flags & ir::kNonCoherent)) return {};
@@ -99,7 +127,7 @@ std::optional<Reach> MemoryEffects::ReachOf(const ir::Inst& inst) const {
 
 void MemoryEffects::Locate(MemoryEffect& effect, const ir::Inst& inst) const {
   effect.address = forms_->Of(inst.operands[0]);
-  if (inst.attrs.space == Space::kShared) {
+  if (inst.attrs.space == Space::kShared || inst.op == Opcode::kCheckAccess) {
     effect.in_window = true;
   } else if (forms_->ToWindowOffset(effect.address)) {
     effect.in_window = true;

@@ -37,8 +37,12 @@ struct MemoryEffect {
 
 class MemoryEffects {
  public:
+  // What has effects: the instructions, or the accesses that checks announce (kCheckAccess), for which
+  // nothing else counts.
+  enum class Of : uint8_t { kInstructions, kChecks };
   // The shape of the block: `launch`, or what the kernel promises.
-  MemoryEffects(const ir::Module& module, const ir::Function& f, std::optional<LaunchShape> launch = {});
+  MemoryEffects(const ir::Module& module, const ir::Function& f, std::optional<LaunchShape> launch = {},
+                Of of = Of::kInstructions);
 
   const std::vector<MemoryEffect>& all() const { return effects_; }
   // The effect of an instruction as an index; kNone if other threads cannot observe that it ran.
@@ -58,11 +62,13 @@ class MemoryEffects {
 
  private:
   std::optional<MemoryEffect> EffectOf(const ir::Inst& inst) const;
+  std::optional<MemoryEffect> EffectOfCheck(const ir::Inst& check) const;
   std::optional<Reach> ReachOf(const ir::Inst& inst) const;
   void Locate(MemoryEffect& effect, const ir::Inst& inst) const;
   bool Apart(const MemoryEffect& a, const MemoryEffect& b) const;
 
   const ir::Module& module_;
+  const ir::Function& f_;
   UniformityResult uniformity_;
   AddressSpaceResult spaces_;
   std::unique_ptr<AddressForms> forms_;

@@ -110,6 +110,7 @@ class Solver {
   }
 
   bool Harmless(const ir::Inst& inst, size_t operand) const {
+    if (inst.op == Opcode::kCheckAccess) return true;
     if (inst.op == Opcode::kLoad || inst.op == Opcode::kStore || inst.op == Opcode::kAtomic ||
         inst.op == Opcode::kAtomicCas) {
       return operand == 0;

@@ -100,10 +100,6 @@ Status CallAssertFail(Step& s, size_t first) {
       fmt::format("{}:{}: {}: assertion `{}` failed", file, s.Operand32(first + 2), function, message));
 }
 
-// The interpreter has checks of its own.
-Status CallCheckAccess(Step&, size_t) { return {}; }
-Status CallCheckSync(Step&, size_t) { return {}; }
-
 struct External {
   std::string_view name;
   size_t arguments, results;

@@ -154,6 +154,9 @@ Status ExecuteStore(Step& s) {
 }
 
 Status ExecuteFence(Step& s) { return {}; }
+// The interpreter has checks of its own.
+Status ExecuteCheckAccess(Step& s) { return {}; }
+Status ExecuteCheckSync(Step& s) { return {}; }
 
 Status ExecuteCopyAsync(Step& s) {
   uint32_t bytes = s.Operand32(2), source_bytes = std::min(s.Operand32(3), bytes);

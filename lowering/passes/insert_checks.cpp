@@ -3,14 +3,14 @@
 // that nothing has written.
 //
 //   before                          after
-//     %v = load.f32 shared %a         call @__ptx2cpu_check_access(%a, form, 4)
+//     %v = load.f32 shared %a         check_access %a, 4, -1
 //                                     %v = load.f32 shared %a
-//     barrier_block 0                 call @__ptx2cpu_check_sync(arrive, 0, 0)
+//     barrier_block 0                 check_sync arrive 0, 0
 //                                     barrier_block 0
-//                                     call @__ptx2cpu_check_sync(leave, 0, 0)
+//                                     check_sync leave 0, 0
 //
-// It is the first pass: what the program does is checked, not what other passes make of it. The calls are
-// opaque, so no pass moves an access or a barrier over them, in any tier.
+// It is the first pass: what the program does is checked, not what other passes make of it. No pass moves a
+// barrier over a check_sync, nor removes a check; accesses may move, as they do without checks.
 #include <algorithm>
 
 #include "analysis/values/thread_transfer.h"
@@ -28,11 +28,12 @@ using ir::ValueId;
 constexpr uint32_t kLockstepBefore = 70;  // the first device whose lanes proceed one by one
 
 uint32_t SpaceWord(ir::Space space) {
-  const bool shared = space == ir::Space::kShared, local = space == ir::Space::kLocal;
-  return (shared  ? PTX2CPU_SPACE_SHARED
-          : local ? PTX2CPU_SPACE_LOCAL
-                  : PTX2CPU_SPACE_REAL)
-         << PTX2CPU_ACCESS_SPACE_SHIFT;
+  const bool global = space == ir::Space::kGlobal || space == ir::Space::kConst;
+  const uint32_t word = space == ir::Space::kShared  ? PTX2CPU_SPACE_SHARED
+                        : space == ir::Space::kLocal ? PTX2CPU_SPACE_LOCAL
+                        : global                     ? PTX2CPU_SPACE_GLOBAL
+                                                     : PTX2CPU_SPACE_REAL;
+  return word << PTX2CPU_ACCESS_SPACE_SHIFT;
 }
 
 uint32_t OrderWord(const ir::Inst& inst) {
@@ -57,10 +58,10 @@ uint32_t WordBytes(Type type) { return static_cast<uint32_t>(ir::Bytes(type)) <<
 
 class CheckInserter {
  public:
-  CheckInserter(ir::Module& module, uint32_t kinds) : kinds_(kinds) {
+  CheckInserter(const ir::Module& module, uint32_t kinds) : kinds_(kinds) {
     lockstep_ = module.sm < kLockstepBefore ? PTX2CPU_ACCESS_LOCKSTEP : 0;
-    access_ = Declare(module, "__ptx2cpu_check_access", {Type::kI64, Type::kI32, Type::kI32});
-    sync_ = Declare(module, "__ptx2cpu_check_sync", {Type::kI32, Type::kI32, Type::kI32});
+    only_bounds_ =
+        (kinds & (PTX2CPU_CHECKS_RACE | PTX2CPU_CHECKS_INIT)) == 0 ? PTX2CPU_ACCESS_BOUNDS_ONLY : 0;
   }
 
   void Instrument(ir::Function& f) {
@@ -80,20 +81,6 @@ class CheckInserter {
   }
 
  private:
-  static uint32_t Declare(ir::Module& module, std::string name, std::initializer_list<Type> types) {
-    ir::Function f;
-    f.name = std::move(name);
-    f.is_declaration = true;
-    for (const Type type : types) {
-      ir::Param param;
-      param.type = type;
-      param.size = param.align = static_cast<uint32_t>(ir::Bytes(type));
-      f.params.push_back(param);
-    }
-    module.functions.push_back(std::move(f));
-    return static_cast<uint32_t>(module.functions.size() - 1);
-  }
-
   bool Synchronises() const { return (kinds_ & (PTX2CPU_CHECKS_RACE | PTX2CPU_CHECKS_SYNC)) != 0; }
   bool Accesses() const {
     return (kinds_ & (PTX2CPU_CHECKS_MEMORY | PTX2CPU_CHECKS_RACE | PTX2CPU_CHECKS_INIT)) != 0;
@@ -162,20 +149,26 @@ class CheckInserter {
   }
   void WarpStep(const ir::Inst& inst, uint32_t step) {
     const bool named = ir::HasMembermask(inst.op, inst.attrs.flags);
-    Sync(step, named ? inst.operands.back() : Word(~0u), {});
+    Sync(named ? step : step | PTX2CPU_SYNC_CONVERGED, named ? inst.operands.back() : Word(~0u), {});
   }
 
   ValueId Word(uint32_t bits) { return ir::Builder{*f_, block_, at_}.Const(Type::kI32, bits); }
   void Access(ValueId address, uint32_t form, ValueId bytes) {
-    ir::Builder{*f_, block_, at_}.Call(Opcode::kCall, access_, {address, Word(form | lockstep_), bytes}, {});
+    ir::Attrs attrs;
+    attrs.index = form | lockstep_ | only_bounds_;
+    ir::Builder{*f_, block_, at_}.Make(
+        Opcode::kCheckAccess, Type::kVoid,
+        {address, bytes, ir::Builder{*f_, block_, at_}.Const(Type::kI64, ~uint64_t{0})}, attrs);
   }
   void Sync(uint32_t step, std::optional<ValueId> a, std::optional<ValueId> b) {
-    const ValueId number = Word(step), first = a ? *a : Word(0), second = b ? *b : Word(0);
-    ir::Builder{*f_, block_, at_}.Call(Opcode::kCall, sync_, {number, first, second}, {});
+    ir::Attrs attrs;
+    attrs.index = step;
+    const ValueId first = a ? *a : Word(0), second = b ? *b : Word(0);
+    ir::Builder{*f_, block_, at_}.Make(Opcode::kCheckSync, Type::kVoid, {first, second}, attrs);
   }
 
   const uint32_t kinds_;
-  uint32_t access_ = 0, sync_ = 0, lockstep_ = 0;
+  uint32_t lockstep_ = 0, only_bounds_ = 0;
   ir::Function* f_ = nullptr;
   ir::BlockId block_;
   ir::Position at_;

@@ -132,7 +132,8 @@ class Joiner {
       }
       const bool frozen = inst.op == Opcode::kLoad &&
                           (inst.attrs.space == Space::kParam || inst.attrs.space == Space::kConst);
-      if (frozen || ir::Info(inst.op).effect == ir::Effect::kPure) continue;
+      if (frozen || inst.op == Opcode::kCheckAccess || ir::Info(inst.op).effect == ir::Effect::kPure)
+        continue;
       // Generic addresses may reach the thread's own variables too.
       CloseIf([](const Group&) { return true; });
     }

@@ -13,6 +13,7 @@
 
 #include "analysis/values/address_space.h"
 #include "lowering/passes.h"
+#include "runtime/abi/check.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -96,6 +97,8 @@ class Resolver {
     if (inst.operands.empty() || !linear_[inst.operands[0].index]) return false;
     const Space space = spaces_[inst.operands[0].index];
     if (inst.op == Opcode::kFromGeneric) return inst.attrs.space == space;
+    if (inst.op == Opcode::kCheckAccess)
+      return PTX2CPU_SPACE_OF_ACCESS(inst.attrs.index) == PTX2CPU_SPACE_REAL;
     return inst.attrs.space == Space::kGeneric &&
            (inst.op == Opcode::kLoad || inst.op == Opcode::kStore || inst.op == Opcode::kAtomic ||
             inst.op == Opcode::kAtomicCas);
@@ -173,6 +176,11 @@ class Resolver {
       const ValueId address = inst.operands[0], offset = offsets_[address.index];
       if (inst.op == Opcode::kFromGeneric) {
         replaced[inst.results[0].index] = offset;
+      } else if (inst.op == Opcode::kCheckAccess) {
+        const bool shared = spaces_[address.index] == Space::kShared;
+        inst.operands[0] = offset;
+        inst.attrs.index |= (shared ? PTX2CPU_SPACE_SHARED : PTX2CPU_SPACE_LOCAL)
+                            << PTX2CPU_ACCESS_SPACE_SHIFT;
       } else {
         inst.operands[0] = offset;
         inst.attrs.space = spaces_[address.index];

@@ -67,6 +67,7 @@ struct ptx2cpu_block {
   uint8_t* grid_workspace; /* PTX2CPU_GRID_WORKSPACE_BYTES on 64 bytes; null in other launches */
   uint32_t
       window_bytes; /* the shared window: shared_bytes, then tensor memory (tensor_core.h), if it is used */
+  struct ptx2cpu_check_range* check_ranges; /* checked code: PTX2CPU_CHECK_RANGES entries (check.h) */
 };
 #define PTX2CPU_GRID_WORKSPACE_BYTES 64u
 
@@ -138,6 +139,7 @@ struct ptx2cpu_kernel {
 #define PTX2CPU_KERNEL_RESUMES_BLOCKS 2u
 #define PTX2CPU_BLOCK_ENDED 0xffffffffu
 #define PTX2CPU_KERNEL_HAS_TENSOR_MEMORY 8u /* 4 and 16: deferred_atomics.h */
+#define PTX2CPU_KERNEL_IS_CHECKED 128u      /* informs runtime/check of what it does (check.h) */
 
 /* Why a kernel faulted. Generated code reports through ptx2cpu_fault and does not return from it. */
 enum ptx2cpu_fault_kind {

@@ -1,4 +1,4 @@
-/* What checked code reports to the runtime of its accesses and synchronisation (ptx2cpu_check_access,
+/* What checked code reports to the runtime of its accesses and synchronisation (ptx2cpu_check_accesses,
  * ptx2cpu_check_sync). The pass insert-checks makes these words, runtime/check reads them. */
 #ifndef PTX2CPU_ABI_CHECK_H
 #define PTX2CPU_ABI_CHECK_H
@@ -6,6 +6,15 @@
 #include <stdint.h>
 
 struct ptx2cpu_block;
+
+/* Checked code looks here before it informs the runtime of an access that nothing but its bounds is asked of:
+ * an address whose distance from `base`, rotated right by the bits that alignment makes zero, is below
+ * `positions` is right. The runtime sets the entry to the allocation that the access of this number found. */
+struct ptx2cpu_check_range {
+  uint64_t base, positions;
+};
+#define PTX2CPU_CHECK_RANGES 1024u
+#define PTX2CPU_NO_CHECK_RANGE 0xffffffffu
 
 /* Kinds of checks, as a set: --check=memory,race,sync,init. */
 #define PTX2CPU_CHECKS_MEMORY 1u
@@ -15,7 +24,8 @@ struct ptx2cpu_block;
 
 /* The form of an access. STRONG: atomic, volatile or relaxed, which does not race with its like. RELEASES
  * orders what the thread did before, ACQUIRES what it does after. ASYNC: a copy engine does it, so only its
- * bounds are checked. LOCKSTEP: for a device older than sm_70, whose warps run in lockstep. */
+ * bounds are checked. LOCKSTEP: for a device older than sm_70, whose warps run in lockstep. BOUNDS_ONLY:
+ * nothing else is asked of any access. */
 #define PTX2CPU_ACCESS_READS 1u
 #define PTX2CPU_ACCESS_WRITES 2u
 #define PTX2CPU_ACCESS_STRONG 4u
@@ -23,22 +33,28 @@ struct ptx2cpu_block;
 #define PTX2CPU_ACCESS_ACQUIRES 16u
 #define PTX2CPU_ACCESS_ASYNC 32u
 #define PTX2CPU_ACCESS_LOCKSTEP 64u
+#define PTX2CPU_ACCESS_BOUNDS_ONLY 128u
 /* Where the address points: enum ptx2cpu_access_space. */
 #define PTX2CPU_ACCESS_SPACE_SHIFT 8
+#define PTX2CPU_SPACE_OF_ACCESS(form) ((form) >> PTX2CPU_ACCESS_SPACE_SHIFT & 15u)
 /* Bytes of one register of the access, 0 to 16; 0: they may be uninitialised. */
 #define PTX2CPU_ACCESS_WORD_SHIFT 12
 /* Lanes of the warp that access, from lane 0; 0: all. */
 #define PTX2CPU_ACCESS_LANES_SHIFT 20
 
 enum ptx2cpu_access_space {
-  PTX2CPU_SPACE_REAL = 0,   /* generic, global and constant addresses */
+  PTX2CPU_SPACE_REAL = 0,   /* generic addresses */
   PTX2CPU_SPACE_SHARED = 1, /* offset in the window */
-  PTX2CPU_SPACE_LOCAL = 2
+  PTX2CPU_SPACE_LOCAL = 2,
+  PTX2CPU_SPACE_GLOBAL = 3 /* real ones, of global or constant memory */
 };
 
 /* The steps of synchronisation, and their two operands. With this bit the step is one of an aligned barrier,
  * which all lanes of a warp execute together. */
 #define PTX2CPU_SYNC_ALIGNED 256u
+/* Of a warp operation: those lanes that happen to execute it together are its members. */
+#define PTX2CPU_SYNC_CONVERGED 512u
+#define PTX2CPU_SYNC_STEP(step) ((step) & 255u)
 enum ptx2cpu_sync_step {
   PTX2CPU_SYNC_BLOCK_ARRIVE = 0, /* barrier, threads expected (0: all of the block) */
   PTX2CPU_SYNC_BLOCK_LEAVE = 1,  /* the same */

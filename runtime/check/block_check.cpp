@@ -14,32 +14,35 @@ namespace ptx2cpu::rt::check {
 
 namespace {
 
-constexpr uint64_t kMaxWords = uint64_t{1}
-                               << 28;  // of one access; a copy of more is not compared word by word
-
-bool Wants(uint32_t kinds) { return (WantedKinds() & kinds) != 0; }
-
-GlobalShadow& TheShadow() {
-  static GlobalShadow* const shadow = new GlobalShadow;  // workers may use it while the process ends
-  return *shadow;
-}
-
 uint32_t IndexOf(const ptx2cpu_block& block) {
   return (block.ctaid[2] * block.nctaid[1] + block.ctaid[1]) * block.nctaid[0] + block.ctaid[0];
 }
 
-std::array<uint32_t, 3> BlockAt(const ptx2cpu_block& block, uint32_t index) {
-  const uint32_t row = index / block.nctaid[0];
-  return {index % block.nctaid[0], row % block.nctaid[1], row / block.nctaid[1]};
-}
-
 }  // namespace
 
-void BlockCheck::Begin(LaunchCheck& launch, const ptx2cpu_block& block) {
+void BlockCheck::Join(LaunchCheck& launch, const ptx2cpu_block& block) {
   launch_ = &launch;
-  clock_.Begin(launch.clock, IndexOf(block) + 1, block.thread_padded);
-  barriers_.assign(block.thread_padded, {});
-  if (Wants(PTX2CPU_CHECKS_RACE)) shared_.assign((block.window_bytes + 3) / 4, {});
+  of_ = block.launch;
+  version_ = SourceVersion();
+  ranges_.assign(PTX2CPU_CHECK_RANGES, {});
+  written_ranges_.clear();
+  written_words_ = 0;
+}
+
+void BlockCheck::Begin(ptx2cpu_block& block) {
+  if (const uint64_t version = SourceVersion(); version != version_ || block.shared != window_) {
+    version_ = version;
+    window_ = block.shared;
+    ranges_.assign(PTX2CPU_CHECK_RANGES, {});
+    written_words_ = 0;
+  }
+  block.check_ranges = ranges_.data();
+  if (Wants(PTX2CPU_CHECKS_SYNC)) barriers_.assign(block.thread_padded, {});
+  if (Wants(PTX2CPU_CHECKS_RACE)) {
+    clock_.Begin(launch_->clock, IndexOf(block) + 1, block.thread_padded);
+    shared_.Resize((block.window_bytes + 3) / 4);
+    ++begun_;
+  }
   if (Wants(PTX2CPU_CHECKS_INIT)) MarkUninitialised(block.shared, block.window_bytes);
 }
 
@@ -53,13 +56,41 @@ void BlockCheck::Report(const ptx2cpu_block& block, uint32_t thread, uint32_t pt
   Findings::Get().Add(std::move(finding));
 }
 
-void BlockCheck::Access(const AccessSite& site) {
-  if (site.bytes == 0 || (site.lanes() != 0 && site.thread % kLanes >= site.lanes())) return;
+void BlockCheck::Access(const ptx2cpu_block& block, const Accesses& accesses) {
+  if (accesses.lanes == 0 || AccessRow(block, accesses)) return;
+  std::optional<MemoryRange> holder;
+  for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    const auto found = Access({block, accesses.thread + lane, accesses.ptx_line, accesses.AddressOf(lane),
+                               accesses.form, accesses.bytes},
+                              accesses.written);
+    if (found) holder = found;
+  }
+  if (holder && accesses.range != PTX2CPU_NO_CHECK_RANGE) Remember(accesses, *holder);
+}
+
+void BlockCheck::Remember(const Accesses& accesses, const MemoryRange& range) {
+  const uint32_t align = std::min(accesses.bytes, 16u);
+  const bool is_aligned = std::has_single_bit(align) && (accesses.form & PTX2CPU_ACCESS_ASYNC) == 0;
+  const int shift = is_aligned ? std::countr_zero(align) : 0;
+  if (range.base % (uint64_t{1} << shift) != 0) return;
+  ranges_[accesses.range] = {range.base, ((range.bytes - accesses.bytes) >> shift) + 1};
+}
+
+std::optional<MemoryRange> BlockCheck::Access(const AccessSite& site, uint64_t written) {
+  if (site.bytes == 0 || (site.lanes() != 0 && site.thread % kLanes >= site.lanes())) return std::nullopt;
   const Target target = TargetOf(*launch_, site);
   if (Wants(PTX2CPU_CHECKS_MEMORY)) CheckBounds(site, target);
-  if (!target.inside || (site.form & PTX2CPU_ACCESS_ASYNC) != 0) return;
-  if (Wants(PTX2CPU_CHECKS_INIT)) CheckInitialised(site, target);
-  if (Wants(PTX2CPU_CHECKS_RACE)) CheckRaces(site, target);
+  if (!target.inside) return std::nullopt;
+  if ((site.form & PTX2CPU_ACCESS_ASYNC) == 0) {
+    if (Wants(PTX2CPU_CHECKS_INIT)) CheckInitialised(site, target);
+    if (Wants(PTX2CPU_CHECKS_RACE) && !IsSettled(site.form) &&
+        !IsUnwritten(site.block, target.holder, site.form, written)) {
+      CheckRaces(site, target);
+      return std::nullopt;
+    }
+  }
+  return target.holder.bytes == 0 ? std::nullopt : std::optional(target.holder);
 }
 
 void BlockCheck::CheckBounds(const AccessSite& site, const Target& target) {
@@ -101,63 +132,6 @@ void BlockCheck::CheckInitialised(const AccessSite& site, const Target& target) 
   }
 }
 
-void BlockCheck::CheckRaces(const AccessSite& site, const Target& target) {
-  if (target.memory != Target::Memory::kShared && target.memory != Target::Memory::kGlobal) return;
-  const bool strong = (site.form & PTX2CPU_ACCESS_STRONG) != 0;
-  const bool reads = (site.form & PTX2CPU_ACCESS_READS) != 0;
-  if (strong && (reads || (site.form & PTX2CPU_ACCESS_ACQUIRES) != 0))
-    clock_.Acquire(site.thread, target.real);
-  CellAccess access{clock_.Now(site.thread, site.ptx_line), 0, site.Writes(), strong,
-                    (site.form & PTX2CPU_ACCESS_LOCKSTEP) != 0};
-  if (target.memory == Target::Memory::kShared)
-    EnterWords(site, target, access, target.offset, target.offset + site.bytes, shared_.data());
-  else
-    EnterPages(site, target, access);
-  const bool publishes = site.Writes() && strong && clock_.fenced();
-  if (publishes || (site.form & PTX2CPU_ACCESS_RELEASES) != 0) clock_.Publish(site.thread, target.real);
-}
-
-void BlockCheck::EnterPages(const AccessSite& site, const Target& target, CellAccess access) {
-  constexpr uint64_t kPage = GlobalShadow::kWords * 4;
-  const uint64_t end = target.real + std::min<uint64_t>(site.bytes, kMaxWords * 4);
-  for (uint64_t at = target.real; at < end;) {
-    const uint64_t base = at / kPage * kPage, stop = std::min(base + kPage, end);
-    GlobalShadow::Page& page = TheShadow().PageOf(base);
-    std::lock_guard lock(page.mutex);
-    if (page.launch != launch_->number) std::ranges::fill(page.cells, Cell());
-    page.launch = launch_->number;
-    EnterWords(site, target, access, at - base, stop - base, page.cells);
-    at = stop;
-  }
-}
-
-// Bytes `from` to `to` of the memory that `cells` are the shadow of. The first conflict of an access is
-// reported.
-void BlockCheck::EnterWords(const AccessSite& site, const Target& target, CellAccess access, uint64_t from,
-                            uint64_t to, Cell* cells) {
-  bool raced = false;
-  for (uint64_t word = from / 4; word * 4 < to; ++word) {
-    const uint64_t first = std::max(word * 4, from), last = std::min(word * 4 + 4, to);
-    access.bytes = static_cast<uint8_t>(((1u << (last - first)) - 1) << (first - word * 4));
-    Conflict conflict;
-    if (Enter(cells[word], access, clock_, conflict)) continue;
-    if (!raced) ReportRace(site, target, conflict);
-    raced = true;
-  }
-}
-
-void BlockCheck::ReportRace(const AccessSite& site, const Target& target, const Conflict& conflict) {
-  Finding finding;
-  finding.error = Error::kRace;
-  finding.kernel = launch_->kernel;
-  finding.party = PartyOf(site.block, site.thread, site.ptx_line);
-  finding.text = Describe(site, target);
-  finding.other = PartyOf(site.block, conflict.with.thread, conflict.with.ptx_line);
-  finding.other.block = BlockAt(site.block, conflict.with.block - 1);
-  finding.other_text = conflict.was_write ? "write" : "read";
-  Findings::Get().Add(std::move(finding));
-}
-
 // Lanes of a warp that wait at two barriers at once: an aligned barrier does not allow that, and each counts
 // the whole warp.
 void BlockCheck::Arrive(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, bool aligned) {
@@ -181,28 +155,55 @@ void BlockCheck::Arrive(const ptx2cpu_block& block, uint32_t thread, uint32_t pt
   }
 }
 
-void BlockCheck::Sync(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint32_t step,
-                      uint32_t a, uint32_t b) {
-  if (Wants(PTX2CPU_CHECKS_SYNC)) CheckSync(block, thread, ptx_line, step, a, b);
+void BlockCheck::Sync(const ptx2cpu_block& block, const Steps& steps) {
+  const auto each = [&](const auto& act) {
+    for (uint64_t rest = steps.lanes; rest != 0; rest &= rest - 1)
+      act(steps.thread + static_cast<uint32_t>(std::countr_zero(rest)));
+  };
+  if (steps.lanes == 0) return;
+  if (Wants(PTX2CPU_CHECKS_SYNC)) {
+    each([&](uint32_t thread) {
+      CheckSync(block, thread, steps.ptx_line, steps.step & ~PTX2CPU_SYNC_CONVERGED, steps.a, steps.b);
+    });
+  }
   if (!Wants(PTX2CPU_CHECKS_RACE)) return;
-  const bool whole = b == 0;
-  switch (static_cast<ptx2cpu_sync_step>(step & ~PTX2CPU_SYNC_ALIGNED)) {
+  const bool whole = steps.b == 0;
+  switch (static_cast<ptx2cpu_sync_step>(PTX2CPU_SYNC_STEP(steps.step))) {
     case PTX2CPU_SYNC_BLOCK_ARRIVE:
-      return clock_.ArriveAtBlock(thread, a, whole);
+      if (whole) return clock_.ArriveAtBlock();
+      return each([&](uint32_t thread) { clock_.ArriveAtCounted(thread, steps.a); });
     case PTX2CPU_SYNC_BLOCK_LEAVE:
-      return clock_.LeaveBlock(thread, a, whole);
+      if (whole) return each([&](uint32_t thread) { clock_.LeaveBlock(thread); });
+      return each([&](uint32_t thread) { clock_.LeaveCounted(thread, steps.a); });
     case PTX2CPU_SYNC_WARP_ARRIVE:
-      return clock_.ArriveAtWarp(thread);
+      return clock_.ArriveAtWarp(steps.thread, steps.lanes);
     case PTX2CPU_SYNC_WARP_LEAVE:
-      return clock_.LeaveWarp(thread, a);
+      return LeaveWarp(steps);
     case PTX2CPU_SYNC_CLUSTER_ARRIVE:
-      return clock_.Publish(thread, reinterpret_cast<uint64_t>(block.cluster_shared));
+      return each(
+          [&](uint32_t thread) { clock_.Publish(thread, reinterpret_cast<uint64_t>(block.cluster_shared)); });
     case PTX2CPU_SYNC_CLUSTER_LEAVE:
-      return clock_.Acquire(thread, reinterpret_cast<uint64_t>(block.cluster_shared));
+      return each(
+          [&](uint32_t thread) { clock_.Acquire(thread, reinterpret_cast<uint64_t>(block.cluster_shared)); });
     case PTX2CPU_SYNC_FENCE:
       return clock_.Fence();
     case PTX2CPU_SYNC_STEPS:
       return;
+  }
+}
+
+// A warp operation that names all lanes is one for the whole warp, whose lanes may come in several parts.
+void BlockCheck::LeaveWarp(const Steps& steps) {
+  const bool whole = steps.a == ~0u && (steps.step & PTX2CPU_SYNC_CONVERGED) == 0;
+  uint32_t known = ~0u;  // warp
+  for (uint64_t rest = steps.lanes; rest != 0; rest &= rest - 1) {
+    const uint32_t thread = steps.thread + static_cast<uint32_t>(std::countr_zero(rest));
+    if (!whole) {
+      clock_.LeaveWarp(thread, steps.a);
+    } else if (known != thread / kLanes) {
+      known = thread / kLanes;
+      clock_.LeaveWholeWarp(thread);
+    }
   }
 }
 

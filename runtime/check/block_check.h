@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/abi/check.h"
+#include "runtime/check/checks.h"
 #include "runtime/check/finding.h"
-#include "runtime/check/shadow.h"
+#include "runtime/check/line.h"
 #include "runtime/device/device_heap.h"
 
 namespace ptx2cpu::rt::check {
@@ -36,35 +38,72 @@ struct AccessSite {
 // Where the bytes of an access are.
 struct Target {
   enum class Memory : uint8_t { kGlobal, kShared, kLocal, kOther } memory = Memory::kGlobal;
-  uint64_t real = 0;    // host address
-  uint64_t offset = 0;  // in the shared or local window
-  bool inside = true;   // wholly in one allocation or window
+  uint64_t real = 0;        // host address
+  uint64_t offset = 0;      // in the shared or local window
+  bool inside = true;       // wholly in one allocation or window
+  MemoryRange holder = {};  // what it is in, where that stays for as long as allocations do
 };
 
 class BlockCheck {
  public:
-  void Begin(LaunchCheck& launch, const ptx2cpu_block& block);
+  // From now on blocks of this launch come, in this context.
+  void Join(LaunchCheck& launch, const ptx2cpu_block& block);
+  bool Serves(const ptx2cpu_block& block) const { return of_ == block.launch; }
+  void Begin(ptx2cpu_block& block);
   void End(const ptx2cpu_block& block);
-  void Access(const AccessSite& site);
-  void Sync(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint32_t step, uint32_t a,
-            uint32_t b);
+  void Access(const ptx2cpu_block& block, const Accesses& accesses);
+  void Sync(const ptx2cpu_block& block, const Steps& steps);
 
  private:
+  bool Wants(uint32_t kinds) const { return (kinds_ & kinds) != 0; }
+  void LeaveWarp(const Steps& steps);
+  // The memory that the access is in, if it is right and code may know that memory.
+  std::optional<MemoryRange> Access(const AccessSite& site, uint64_t written);
+  void Remember(const Accesses& accesses, const MemoryRange& range);
   void CheckBounds(const AccessSite& site, const Target& target);
   void CheckInitialised(const AccessSite& site, const Target& target);
+  // block_races.cpp
+  struct Entering {
+    const Accesses& accesses;
+    const AccessSite& whole;  // of the first active thread, with the bytes of all
+    const Target& target;
+    const ThreadGroup& threads;
+    uint32_t first;  // active lane
+    bool is_row;     // or all at one place
+  };
+  static bool IsSettled(uint32_t form);
+  bool IsUnwritten(const ptx2cpu_block& block, const MemoryRange& range, uint32_t form, uint64_t written);
+  bool AccessRow(const ptx2cpu_block& block, const Accesses& given);
+  bool EnterAll(const Accesses& accesses, const AccessSite& whole, const Target& target, uint32_t first,
+                uint32_t last);
+  void EnterLines(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines,
+                  uint64_t owner);
+  void EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines,
+                 uint64_t owner);
+  static uint16_t ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift);
+  Row RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread, uint8_t shift,
+            uint16_t words) const;
   void CheckRaces(const AccessSite& site, const Target& target);
   void EnterPages(const AccessSite& site, const Target& target, CellAccess access);
   void EnterWords(const AccessSite& site, const Target& target, CellAccess access, uint64_t from, uint64_t to,
-                  Cell* cells);
+                  Lines& lines, uint64_t owner);
   void CheckSync(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint32_t step, uint32_t a,
                  uint32_t b);
   void ReportRace(const AccessSite& site, const Target& target, const Conflict& conflict);
   void Arrive(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, bool aligned);
   void Report(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, Error error, std::string text);
 
+  const uint32_t kinds_ = WantedKinds();
   LaunchCheck* launch_ = nullptr;
+  const ptx2cpu_launch* of_ = nullptr;
+  uint64_t version_ = 0;             // of the allocations that ranges_ are about
+  const uint8_t* window_ = nullptr;  // of shared memory: the same
+  std::vector<ptx2cpu_check_range> ranges_;
   BlockClock clock_;
-  std::vector<Cell> shared_;
+  Lines shared_;
+  uint64_t begun_ = 0;                       // blocks; owner of the lines of shared memory
+  std::vector<MemoryRange> written_ranges_;  // what the words of the parameters point into
+  uint64_t written_words_ = 0;               // which, and 1; 0: none is known
   struct AtBarrier {
     uint32_t whole = 0;     // barriers of the whole block that the thread came to
     uint32_t ptx_line = 0;  // of the one that it waits at or passed last
@@ -73,6 +112,10 @@ class BlockCheck {
   std::vector<AtBarrier> barriers_;  // by thread
 };
 
+// The allocation with the address in it; of no bytes, if there is none.
+MemoryRange AllocationOf(uint64_t address);
+// Changes whenever the memory source's allocations do.
+uint64_t SourceVersion();
 // Of an access by this thread. Real addresses are looked up in the memory source.
 Target TargetOf(const LaunchCheck& launch, const AccessSite& site);
 std::string Describe(const AccessSite& site, const Target& target);

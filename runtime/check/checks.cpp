@@ -64,6 +64,7 @@ void EndLaunch(const ptx2cpu_launch* launch) {
   Running& all = All();
   std::lock_guard lock(all.mutex);
   all.by_launch.erase(launch);
+  changes.fetch_add(1, std::memory_order_release);
 }
 
 void AddFault(const char* kernel, const Party& party, std::string text) {
@@ -76,7 +77,10 @@ void AddFault(const char* kernel, const Party& party, std::string text) {
 }
 
 // A block's context serves many blocks, one after the other: its record stays.
-void BeginBlock(const ptx2cpu_block& block) {
+void BeginBlock(ptx2cpu_block& block) {
+  if (recent.block == &block && recent.check != nullptr && recent.check->Serves(block) &&
+      recent.change == changes.load(std::memory_order_acquire))
+    return recent.check->Begin(block);
   Running& all = All();
   LaunchCheck* launch = nullptr;
   BlockCheck* check = nullptr;
@@ -90,21 +94,21 @@ void BeginBlock(const ptx2cpu_block& block) {
     }
     check = place.get();
   }
-  check->Begin(*launch, block);
+  check->Join(*launch, block);
+  check->Begin(block);
+  recent = {changes.load(std::memory_order_acquire), &block, check};
 }
 
 void EndBlock(const ptx2cpu_block& block) {
   if (BlockCheck* check = CheckOf(block)) check->End(block);
 }
 
-void OnAccess(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t address, uint32_t form,
-              uint32_t bytes) {
-  if (BlockCheck* check = CheckOf(block)) check->Access({block, thread, ptx_line, address, form, bytes});
+void OnAccesses(const ptx2cpu_block& block, const Accesses& accesses) {
+  if (BlockCheck* check = CheckOf(block)) check->Access(block, accesses);
 }
 
-void OnSync(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint32_t step, uint32_t a,
-            uint32_t b) {
-  if (BlockCheck* check = CheckOf(block)) check->Sync(block, thread, ptx_line, step, a, b);
+void OnSync(const ptx2cpu_block& block, const Steps& steps) {
+  if (BlockCheck* check = CheckOf(block)) check->Sync(block, steps);
 }
 
 }  // namespace ptx2cpu::rt::check

@@ -16,7 +16,10 @@
 
 namespace ptx2cpu::rt::check {
 
-inline bool Wanted() { return WantedKinds() != 0; }
+// Whether the kernel's code informs this room of what it does, and the process wants to know.
+inline bool Checks(const ptx2cpu_kernel& kernel) {
+  return (kernel.flags & PTX2CPU_KERNEL_IS_CHECKED) != 0 && WantedKinds() != 0;
+}
 // Whether launches must run on one worker.
 bool NeedsOneWorker();
 
@@ -26,13 +29,32 @@ void BeginLaunch(const ptx2cpu_launch* launch, const ptx2cpu_kernel& kernel, con
 void EndLaunch(const ptx2cpu_launch* launch);
 // The launch ended with a fault in this block: a finding like any other.
 void AddFault(const char* kernel, const Party& party, std::string text);
-void BeginBlock(const ptx2cpu_block& block);
+void BeginBlock(ptx2cpu_block& block);
 void EndBlock(const ptx2cpu_block& block);
 
-// ptx2cpu_check_access and ptx2cpu_check_sync.
-void OnAccess(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint64_t address, uint32_t form,
-              uint32_t bytes);
-void OnSync(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line, uint32_t step, uint32_t a,
-            uint32_t b);
+// Accesses of neighbouring threads by one instruction: of thread + i at addresses[i], or where that is null,
+// at first + i * stride.
+struct Accesses {
+  uint32_t thread = 0, ptx_line = 0;
+  const uint64_t* addresses = nullptr;
+  uint64_t first = 0;
+  int64_t stride = 0;
+  uint64_t lanes = 0;  // bit i: thread + i accesses
+  uint32_t form = 0, bytes = 0, range = 0;
+  uint64_t written = ~uint64_t{0};  // words of the parameters through which the kernel writes
+
+  uint64_t AddressOf(uint32_t lane) const {
+    return addresses != nullptr ? addresses[lane] : first + static_cast<uint64_t>(stride * lane);
+  }
+};
+// ptx2cpu_check_accesses, ptx2cpu_check_row and ptx2cpu_check_sync.
+void OnAccesses(const ptx2cpu_block& block, const Accesses& accesses);
+// Threads thread + i, for each bit i of lanes, at one step.
+struct Steps {
+  uint32_t thread = 0, ptx_line = 0;
+  uint64_t lanes = 0;
+  uint32_t step = 0, a = 0, b = 0;
+};
+void OnSync(const ptx2cpu_block& block, const Steps& steps);
 
 }  // namespace ptx2cpu::rt::check

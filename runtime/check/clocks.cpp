@@ -1,6 +1,7 @@
 #include "runtime/check/clocks.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace ptx2cpu::rt::check {
 
@@ -21,80 +22,108 @@ void BlockClock::Begin(LaunchClock& launch, uint32_t block, uint32_t threads) {
   block_ = block;
   threads_ = threads;
   fenced_ = false;
-  state_.clear();
-  state_.resize(threads);
+  epochs_.assign(threads, 0);
+  known_epochs_.assign(threads, 0);
   arrivals_.assign((threads + kLanes - 1) / kLanes * kLanes, 0);
-  for (auto& turns : counted_) turns = {};
+  common_.assign(arrivals_.size(), 0);
+  most_known_ = 0;
+  has_state_ = false;
   blocks_.clear();
 }
 
-bool BlockClock::IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) const {
-  if (stamp.block != block_) {
-    const auto known = blocks_.find(stamp.block);
-    return known != blocks_.end() && stamp.time < known->second;
+void BlockClock::NeedState() {
+  if (has_state_) return;
+  has_state_ = true;
+  state_.clear();
+  state_.resize(threads_);
+  for (auto& turns : counted_) turns = {};
+}
+
+ThreadGroup BlockClock::GroupOf(uint32_t first, uint32_t last) const {
+  uint32_t low = epochs_[first], high = low, least = known_epochs_[first], most = least;
+  for (uint32_t thread = first + 1; thread <= last; ++thread) {
+    low = std::min(low, epochs_[thread]), high = std::max(high, epochs_[thread]);
+    least = std::min(least, known_epochs_[thread]), most = std::max(most, known_epochs_[thread]);
   }
+  return {first, last, low == high && most <= low, low, least};
+}
+
+bool BlockClock::IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) const {
+  if (stamp.block != block_) return IsBlockKnown(stamp.block, stamp.time);
+  if (stamp.thread == thread || stamp.epoch < known_epochs_[thread]) return true;
+  const bool same_warp = stamp.thread / kLanes == thread / kLanes;
+  if (same_warp && (lockstep || stamp.time < common_[stamp.thread])) return true;
+  if (!has_state_) return false;
   const Thread& me = state_[thread];
-  if (stamp.thread == thread || stamp.epoch < me.known_epoch) return true;
-  if (stamp.thread / kLanes == thread / kLanes && (lockstep || stamp.time < me.lanes[stamp.thread % kLanes]))
-    return true;
+  if (same_warp && stamp.time < me.lanes[stamp.thread % kLanes]) return true;
   return me.more != nullptr && stamp.time < (*me.more)[stamp.thread];
 }
 
 Knowledge BlockClock::KnowledgeOf(uint32_t thread) const {
   const Thread& me = state_[thread];
   Knowledge result;
-  result.epoch = me.known_epoch;
+  result.epoch = known_epochs_[thread];
   if (me.more != nullptr)
     result.until = *me.more;
   else
     result.until.resize(kThreads);
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint32_t other = thread / kLanes * kLanes + lane;
-    result.until[other] = std::max(result.until[other], me.lanes[lane]);
+    result.until[other] = std::max({result.until[other], me.lanes[lane], common_[other]});
   }
   result.until[thread] = launch_->time;
   return result;
 }
 
 void BlockClock::Learn(uint32_t thread, const Knowledge& knowledge) {
+  NeedState();
   Thread& me = state_[thread];
-  me.known_epoch = std::max(me.known_epoch, knowledge.epoch);
+  known_epochs_[thread] = std::max(known_epochs_[thread], knowledge.epoch);
   if (knowledge.until.empty()) return;
+  most_known_ = std::max(most_known_, launch_->time);
   if (me.more == nullptr) me.more = std::make_unique<std::vector<uint32_t>>(kThreads);
   for (size_t i = 0; i < kThreads; ++i) (*me.more)[i] = std::max((*me.more)[i], knowledge.until[i]);
 }
 
 // Uses of a counted barrier alternate between two records: all have left one use before any arrives at the
 // next but one.
-void BlockClock::ArriveAtBlock(uint32_t thread, uint32_t barrier, bool whole_block) {
+void BlockClock::ArriveAtCounted(uint32_t thread, uint32_t barrier) {
   launch_->Tick();
-  if (whole_block) return;
+  NeedState();
   const uint32_t number = barrier % 16, turn = state_[thread].turns[number]++;
   Counted& use = counted_[number][turn % 2];
   if (use.turn != turn) use = {turn, {}};
   use.knowledge.Join(KnowledgeOf(thread));
 }
 
-void BlockClock::LeaveBlock(uint32_t thread, uint32_t barrier, bool whole_block) {
-  Thread& me = state_[thread];
-  if (whole_block) {
-    me.known_epoch = std::max(me.known_epoch, ++me.epoch);
-    return;
-  }
-  const uint32_t number = barrier % 16, turn = me.turns[number] - 1u;
+void BlockClock::LeaveCounted(uint32_t thread, uint32_t barrier) {
+  NeedState();
+  const uint32_t number = barrier % 16, turn = state_[thread].turns[number] - 1u;
   const Counted& use = counted_[number][turn % 2];
   if (use.turn == turn) Learn(thread, use.knowledge);
 }
 
-void BlockClock::ArriveAtWarp(uint32_t thread) { arrivals_[thread] = launch_->Tick(); }
+void BlockClock::ArriveAtWarp(uint32_t first, uint64_t lanes) {
+  const uint32_t time = launch_->Tick();
+  for (; lanes != 0; lanes &= lanes - 1)
+    arrivals_[first + static_cast<uint32_t>(std::countr_zero(lanes))] = time;
+}
+
+void BlockClock::LeaveWholeWarp(uint32_t thread) {
+  most_known_ = std::max(most_known_, launch_->time);
+  const uint32_t first = thread / kLanes * kLanes;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    common_[first + lane] = std::max(common_[first + lane], arrivals_[first + lane]);
+}
 
 void BlockClock::LeaveWarp(uint32_t thread, uint32_t membermask) {
+  NeedState();
+  most_known_ = std::max(most_known_, launch_->time);
   Thread& me = state_[thread];
   const uint32_t first = thread / kLanes * kLanes;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if (membermask >> lane & 1) me.lanes[lane] = std::max(me.lanes[lane], arrivals_[first + lane]);
   }
-  if (membermask == ~0u) return;  // arrivals of all lanes are as much as any of them knows
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((membermask >> lane & 1) == 0 || first + lane >= threads_) continue;
     const Thread& other = state_[first + lane];
@@ -103,6 +132,7 @@ void BlockClock::LeaveWarp(uint32_t thread, uint32_t membermask) {
 }
 
 void BlockClock::Publish(uint32_t thread, uint64_t address) {
+  NeedState();
   launch_->Tick();
   Publication& publication = launch_->published[address];
   for (const auto& [block, until] : blocks_) {

@@ -14,6 +14,7 @@
 // another thread of the block; an atomic or volatile load of that address acquires.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -58,21 +59,48 @@ struct LaunchClock {
   std::unordered_map<uint64_t, Publication> published;  // by real address
 };
 
+// Threads first to last of a block, and what they have in common.
+struct ThreadGroup {
+  uint32_t first = 0, last = 0;
+  bool at_once = false;                 // all have passed the same barriers; the rest holds only then
+  uint32_t epoch = 0, least_known = 0;  // of known epochs
+};
+
 class BlockClock {
  public:
   // A new block of `threads` threads; `block` is its index in the grid plus 1.
   void Begin(LaunchClock& launch, uint32_t block, uint32_t threads);
 
   Stamp Now(uint32_t thread, uint32_t ptx_line) const {
-    return {block_, thread, ptx_line, state_[thread].epoch, launch_->time};
+    return {block_, thread, ptx_line, epochs_[thread], launch_->time};
+  }
+  uint32_t block() const { return block_; }
+  uint32_t time() const { return launch_->time; }
+  ThreadGroup GroupOf(uint32_t first, uint32_t last) const;
+  // Accesses by any thread of a block at this epoch and time: is it sure that they are ordered before what
+  // each thread of the group does now; that they are not for any, unless it is its own?
+  bool IsOrderedForAll(uint32_t block, uint32_t epoch, uint32_t time, const ThreadGroup& group) const {
+    return block == block_ ? epoch < group.least_known : IsBlockKnown(block, time);
+  }
+  bool IsOrderedForNone(uint32_t block, uint32_t epoch, uint32_t time, const ThreadGroup& group) const {
+    return block == block_ ? epoch >= group.epoch && time >= most_known_ : !IsBlockKnown(block, time);
   }
   // Is the access of the stamp ordered before what the thread does now?
   bool IsOrdered(const Stamp& stamp, uint32_t thread, bool lockstep) const;
 
-  void ArriveAtBlock(uint32_t thread, uint32_t barrier, bool whole_block);
-  void LeaveBlock(uint32_t thread, uint32_t barrier, bool whole_block);
-  void ArriveAtWarp(uint32_t thread);
+  // Barriers of the whole block.
+  void ArriveAtBlock() { launch_->Tick(); }
+  void LeaveBlock(uint32_t thread) {
+    const uint32_t passed = ++epochs_[thread];
+    known_epochs_[thread] = std::max(known_epochs_[thread], passed);
+  }
+  void ArriveAtCounted(uint32_t thread, uint32_t barrier);
+  void LeaveCounted(uint32_t thread, uint32_t barrier);
+  // Threads first + i, for each bit i of lanes, at one time.
+  void ArriveAtWarp(uint32_t first, uint64_t lanes);
   void LeaveWarp(uint32_t thread, uint32_t membermask);
+  // All live lanes of the thread's warp have arrived, and none continues before it leaves.
+  void LeaveWholeWarp(uint32_t thread);
   void Fence() { fenced_ = true; }
   bool fenced() const { return fenced_; }
   void Publish(uint32_t thread, uint64_t address);
@@ -80,7 +108,6 @@ class BlockClock {
 
  private:
   struct Thread {
-    uint32_t epoch = 0, known_epoch = 0;
     std::array<uint16_t, 16> turns{};             // of counted barriers: how often it came to each
     std::array<uint32_t, kLanes> lanes{};         // of its warp: until when it knows them
     std::unique_ptr<std::vector<uint32_t>> more;  // of all threads
@@ -89,14 +116,24 @@ class BlockClock {
     uint32_t turn = ~0u;
     Knowledge knowledge;
   };
+  bool IsBlockKnown(uint32_t block, uint32_t time) const {
+    const auto known = blocks_.find(block);
+    return known != blocks_.end() && time < known->second;
+  }
+  // Most blocks have barriers of all threads only.
+  void NeedState();
   Knowledge KnowledgeOf(uint32_t thread) const;
   void Learn(uint32_t thread, const Knowledge& knowledge);
 
   LaunchClock* launch_ = nullptr;
   uint32_t block_ = 0, threads_ = 0;
   bool fenced_ = false;
+  std::vector<uint32_t> epochs_, known_epochs_;  // by thread: barriers of the whole block; those it knows of
+  uint32_t most_known_ = 0;                      // time until which any thread knows any other
+  bool has_state_ = false;
   std::vector<Thread> state_;
   std::vector<uint32_t> arrivals_;  // at warp operations, by thread
+  std::vector<uint32_t> common_;    // by thread: until when all lanes of its warp know it
   std::array<std::array<Counted, 2>, 16> counted_;
   std::map<uint32_t, uint32_t> blocks_;  // other blocks: until when they are known
 };

@@ -52,24 +52,4 @@ bool Enter(Cell& cell, const CellAccess& access, const BlockClock& clock, Confli
   return !races;
 }
 
-namespace {
-// The pages that this thread used last.
-struct RecentPage {
-  uint64_t number = ~uint64_t{0};
-  GlobalShadow::Page* page = nullptr;
-};
-thread_local RecentPage recent[8];
-}  // namespace
-
-GlobalShadow::Page& GlobalShadow::PageOf(uint64_t address) {
-  const uint64_t number = address / (4 * kWords);
-  RecentPage& place = recent[number % 8];
-  if (place.number == number) return *place.page;
-  std::lock_guard lock(mutex_);
-  std::unique_ptr<Page>& page = pages_[number];
-  if (page == nullptr) page = std::make_unique<Page>();
-  place = {number, page.get()};
-  return *page;
-}
-
 }  // namespace ptx2cpu::rt::check

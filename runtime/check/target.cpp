@@ -10,7 +10,13 @@ namespace ptx2cpu::rt::check {
 
 namespace {
 
-MemorySource source;
+// Who answers for allocations, and how many have answered before.
+struct KnownSource {
+  MemorySource memory;
+  uint64_t number = 0;
+  uint64_t version() const { return (number << 48) + memory.version(); }
+};
+KnownSource source;
 
 // The allocation that this thread found last: kernels stay in a few.
 struct Recent {
@@ -28,16 +34,20 @@ bool Inside(const uint8_t* base, uint64_t extent, uint64_t address) {
   return base != nullptr && address - reinterpret_cast<uint64_t>(base) < extent;
 }
 
-bool InAllocation(uint64_t address, uint64_t bytes) {
-  if (!source.find) return true;
+bool InAllocation(uint64_t address, uint64_t bytes, MemoryRange& holder) {
+  if (!source.memory.find) return true;
   const uint64_t version = source.version();
   for (const Recent& known : recent) {
-    if (known.version == version && Holds(known.range, address, bytes)) return true;
+    if (known.version != version || !Holds(known.range, address, bytes)) continue;
+    holder = known.range;
+    return true;
   }
-  const auto range = source.find(address);
+  const auto range = source.memory.find(address);
   if (!range) return false;
   recent[next_recent++ % 4] = {version, *range};
-  return Holds(*range, address, bytes);
+  if (!Holds(*range, address, bytes)) return false;
+  holder = *range;
+  return true;
 }
 
 Target InWindow(Target::Memory memory, const uint8_t* base, uint64_t extent, uint64_t offset,
@@ -51,22 +61,24 @@ Target InWindow(Target::Memory memory, const uint8_t* base, uint64_t extent, uin
 }
 
 // Parameters, the workspace of grid barriers, blocks of device malloc, allocations of the host.
-bool IsKnown(const LaunchCheck& launch, const AccessSite& site) {
+bool IsKnown(const LaunchCheck& launch, const AccessSite& site, MemoryRange& holder) {
   const uint64_t address = site.address;
   if (Inside(site.block.params, launch.parameter_bytes, address) ||
       Inside(site.block.grid_workspace, PTX2CPU_GRID_WORKSPACE_BYTES, address))
     return true;
   if (const auto block = launch.heap->Find(reinterpret_cast<const void*>(address)))
     return Holds({reinterpret_cast<uintptr_t>(block->base), block->bytes}, address, site.bytes);
-  return InAllocation(address, site.bytes) || (launch.holds && launch.holds(address, site.bytes));
+  return InAllocation(address, site.bytes, holder) || (launch.holds && launch.holds(address, site.bytes));
 }
 
 Target OfReal(const LaunchCheck& launch, const AccessSite& site) {
   const ptx2cpu_block& block = site.block;
   const uint64_t address = site.address;
   if (Inside(block.shared, block.shared_bytes, address)) {
-    return InWindow(Target::Memory::kShared, block.shared, block.shared_bytes,
-                    address - reinterpret_cast<uint64_t>(block.shared), site.bytes);
+    Target target = InWindow(Target::Memory::kShared, block.shared, block.shared_bytes,
+                             address - reinterpret_cast<uint64_t>(block.shared), site.bytes);
+    target.holder = {reinterpret_cast<uintptr_t>(block.shared), block.shared_bytes};
+    return target;
   }
   const uint64_t locals = block.local_stride * block.thread_padded;
   if (Inside(block.local, locals, address)) {
@@ -83,13 +95,19 @@ Target OfReal(const LaunchCheck& launch, const AccessSite& site) {
         site.bytes <= block.shared_bytes - (address - reinterpret_cast<uint64_t>(block.cluster_shared[rank]));
     return target;
   }
-  target.inside = IsKnown(launch, site);
+  target.inside = IsKnown(launch, site, target.holder);
   return target;
 }
 
 }  // namespace
 
-void SetMemorySource(MemorySource wanted) { source = std::move(wanted); }
+MemoryRange AllocationOf(uint64_t address) {
+  return source.memory.find ? source.memory.find(address).value_or(MemoryRange()) : MemoryRange();
+}
+
+uint64_t SourceVersion() { return source.memory.version ? source.version() : source.number << 48; }
+
+void SetMemorySource(MemorySource wanted) { source = {std::move(wanted), source.number + 1}; }
 
 void MarkUninitialised(void* memory, size_t bytes) {
   auto* at = static_cast<uint8_t*>(memory);
@@ -140,6 +158,6 @@ std::string Describe(const AccessSite& site, const Target& target) {
   return text;
 }
 
-std::string NearText(uint64_t address) { return source.near ? source.near(address) : ""; }
+std::string NearText(uint64_t address) { return source.memory.near ? source.memory.near(address) : ""; }
 
 }  // namespace ptx2cpu::rt::check

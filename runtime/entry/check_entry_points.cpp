@@ -5,14 +5,23 @@
 
 extern "C" {
 
-void ptx2cpu_check_access(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_line, uint64_t address,
-                          uint32_t form, uint32_t bytes) {
-  ptx2cpu::rt::check::OnAccess(*block, thread, ptx_line, address, form, bytes);
+void ptx2cpu_check_accesses(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_line,
+                            const uint64_t* addresses, uint64_t lanes, uint32_t form, uint32_t bytes,
+                            uint64_t written, uint32_t range) {
+  ptx2cpu::rt::check::OnAccesses(*block,
+                                 {thread, ptx_line, addresses, 0, 0, lanes, form, bytes, range, written});
 }
 
-void ptx2cpu_check_sync(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_line, uint32_t step, uint32_t a,
-                        uint32_t b) {
-  ptx2cpu::rt::check::OnSync(*block, thread, ptx_line, step, a, b);
+void ptx2cpu_check_row(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_line, uint64_t first,
+                       int64_t stride, uint64_t lanes, uint32_t form, uint32_t bytes, uint64_t written,
+                       uint32_t range) {
+  ptx2cpu::rt::check::OnAccesses(
+      *block, {thread, ptx_line, nullptr, first, stride, lanes, form, bytes, range, written});
+}
+
+void ptx2cpu_check_sync(ptx2cpu_block* block, uint32_t thread, uint32_t ptx_line, uint64_t lanes,
+                        uint32_t step, uint32_t a, uint32_t b) {
+  ptx2cpu::rt::check::OnSync(*block, {thread, ptx_line, lanes, step, a, b});
 }
 
 }  // extern "C"

@@ -191,7 +191,7 @@ std::optional<LaunchError> RunOperation(const ChildOperation& operation, const L
 void Run(const std::shared_ptr<LaunchJob>& job, const Runner& runner, unsigned max_workers) {
   const profile::LaunchScope seen(job->kernel(), job->shape().grid, job->shape().block,
                                   job->shape().dynamic_shared_bytes);
-  if (!check::Wanted()) [[likely]]
+  if (!check::Checks(job->kernel())) [[likely]]
     return runner.Run(job, max_workers);
   check::BeginLaunch(&job->launch(), job->kernel(), job->launch().services->heap,
                      [queue = &job->launch().children](uint64_t address, uint64_t bytes) {

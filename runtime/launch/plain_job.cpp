@@ -224,7 +224,7 @@ bool PlainJob::Await() const {
 void PlainJob::RunRow(ptx2cpu_block& block, uint32_t first, uint32_t end,
                       ptx2cpu_block_function run_block) const {
   const bool resets_live = (kernel().flags & PTX2CPU_KERNEL_HAS_EARLY_EXIT) != 0;
-  const bool checks = check::Wanted();
+  const bool checks = check::Checks(kernel());
   const bool allocates = (kernel().flags & PTX2CPU_KERNEL_HAS_TENSOR_MEMORY) != 0;
   const Dim3& ntid = shape().block;
   uint32_t count = joined_;

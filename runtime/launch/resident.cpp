@@ -51,7 +51,7 @@ void Resident::Start(LaunchJob& job, uint64_t index) {
     InitialiseLiveMasks(block);
     if (job.kernel().run_step != nullptr) blocks_[rank]->scheduler.Start(job.kernel(), block);
     blocks_[rank]->done = false;
-    if (check::Wanted()) check::BeginBlock(block);
+    if (check::Checks(job.kernel())) check::BeginBlock(block);
     if ((job.kernel().flags & PTX2CPU_KERNEL_HAS_TENSOR_MEMORY) != 0) ClearTensorAllocator(block);
   }
   faulted_ = nullptr;
@@ -77,7 +77,7 @@ bool Resident::RunEach(LaunchJob& job, RunningBlock& running, Pass& pass) {
       return false;
     }
     block->done = verdict == Verdict::kDone;
-    if (block->done && check::Wanted()) check::EndBlock(block->context);
+    if (block->done && check::Checks(job.kernel())) check::EndBlock(block->context);
     pass.all_done &= block->done;
     pass.waits |= verdict == Verdict::kWaitsForCluster;
     pass.can_run |= verdict == Verdict::kStalled || verdict == Verdict::kTurnOver;

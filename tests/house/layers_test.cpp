@@ -24,7 +24,7 @@ constexpr const char* kDriverExports = "runtime/cuda/driver/";
 const std::vector<Room> kRooms = {
     {"ir/", {"fmt/", "runtime/abi/limits.h", "runtime/abi/tensor_core.h"}},
     {"runtime/abi/", {}},
-    {"analysis/", {"ir/", "boost/", "fmt/", "runtime/abi/limits.h"}},
+    {"analysis/", {"ir/", "boost/", "fmt/", "runtime/abi/limits.h", "runtime/abi/check.h"}},
     {"ptx-parser/fatbin/", {"ir/", "fmt/", "zstd.h", "lz4.h", "zlib.h", "elf.h"}},
     {"ptx-parser/outline/", {}},
     {"ptx-parser/parse/", {"ir/", "fmt/", "antlr4", "Ptx", "ptx-parser/antlr/"}},
@@ -68,7 +68,8 @@ const std::vector<Room> kRooms = {
     {"runtime/worker/", {"runtime/abi/"}},
     {"runtime/device/", {"runtime/abi/", "runtime/worker/"}},
     {"runtime/scheduler/", {"runtime/abi/"}},
-    {"runtime/check/", {"runtime/abi/", "runtime/device/", "runtime/timeline/json_text.h"}},
+    {"runtime/check/",
+     {"runtime/abi/", "runtime/device/", "runtime/worker/spin_lock.h", "runtime/timeline/json_text.h"}},
     {"runtime/launch/",
      {"runtime/abi/", "runtime/worker/", "runtime/device/", "runtime/scheduler/", "runtime/check/",
       "runtime/profile/", "runtime/timeline/"}},

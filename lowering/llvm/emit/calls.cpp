@@ -70,14 +70,6 @@ Status CallAssertFail(Site& s) {
   return {};
 }
 
-Status CallCheck(Site& s, const char* service) {
-  s.b.CreateCall(s.e.m.Service(service), {s.e.body.Block(), s.e.step->thread,
-                                          s.b.getInt32(s.inst.at.ptx_line), s.Raw(0), s.Raw(1), s.Raw(2)});
-  return {};
-}
-Status CallCheckAccess(Site& s) { return CallCheck(s, "ptx2cpu_check_access"); }
-Status CallCheckSync(Site& s) { return CallCheck(s, "ptx2cpu_check_sync"); }
-
 struct External {
   std::string_view name;
   size_t arguments, results;

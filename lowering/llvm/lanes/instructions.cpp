@@ -38,6 +38,8 @@ Status LaneVectors::EmitOne(const ir::Inst& inst, const Mask& mask, bool whole_l
   if (inst.op == Opcode::kSlotLoad || inst.op == Opcode::kResumeWord) return e.EmitInst(inst);
   if (IsOnceForAll(inst.op)) return e.EmitInst(inst);
   if (FormOf(e, region_, inst) == LaneForm::kEachLane) return EmitEachLane(inst, mask);
+  if (inst.op == Opcode::kCheckAccess) return EmitCheck(inst, mask);
+  if (inst.op == Opcode::kCheckSync) return EmitCheckSync(inst, mask), Status{};
   if (inst.op == Opcode::kAtomic) return EmitCombined(inst, mask);
   if (inst.op == Opcode::kTexture) return EmitTextures(inst, mask);
   if (inst.op == Opcode::kSurfaceAddress) return EmitSurfaceAddresses(inst, mask);

@@ -170,6 +170,11 @@ LaneForm FormOf(const FunctionEmitter& e, const LaneRegion& region, const ir::In
     return LaneForm::kVector;
   }
   if (IsOnceForAll(inst.op)) return LaneForm::kUniform;
+  if (inst.op == Opcode::kCheckAccess)
+    return is_uniform(inst.operands[1]) ? LaneForm::kVector : LaneForm::kEachLane;
+  if (inst.op == Opcode::kCheckSync)
+    return is_uniform(inst.operands[0]) && is_uniform(inst.operands[1]) ? LaneForm::kVector
+                                                                        : LaneForm::kEachLane;
   if (inst.op == Opcode::kTexture) {
     return LaneForm::kVector;
   }

@@ -21,6 +21,7 @@
 
 namespace ptx2cpu::lowering {
 
+class AccessCheck;
 class LinearTexture;
 
 class LaneVectors {
@@ -239,6 +240,12 @@ class LaneVectors {
   void LoadTexelRow(const ir::Inst& inst, llvm::Value* first, llvm::Value* inside);
   Status EmitSurfaceAddresses(const ir::Inst& inst, const Mask& mask);
   Status EmitCombined(const ir::Inst& inst, const Mask& mask);
+  // access_checks.cpp
+  Status EmitCheck(const ir::Inst& inst, const Mask& mask);
+  void EmitCheckSync(const ir::Inst& inst, const Mask& mask);
+  void ForEachCall(const Mask& mask, const std::function<void(unsigned from, llvm::Value* lanes)>& call);
+  llvm::Value* AllInside(const AccessCheck& check, ir::ValueId address, const Mask& mask);
+  void CallChecks(const AccessCheck& check, const ir::Inst& inst, const Mask& mask);
   Status EmitSlotStore(const ir::Inst& inst, const Mask& mask, bool whole_level);
   Status LoadSlotOfRow(const ir::Inst& inst, const Mask& mask);
   bool RepeatsMaskThrice(const ir::Inst& inst) const;

@@ -61,6 +61,7 @@ class Reach {
         const ir::Inst& inst = f.at_inst(id);
         if (inst.op == ir::Opcode::kCall) Function(inst.attrs.index);
         if (inst.op == ir::Opcode::kCallIndirect) IndirectTargets();
+        is_checked_ |= inst.op == ir::Opcode::kCheckAccess || inst.op == ir::Opcode::kCheckSync;
         has_tensor_memory_ |= inst.op == ir::Opcode::kTensorMemory;
         if (inst.op == ir::Opcode::kSymbol && inst.attrs.space != ir::Space::kLocal)
           Variable(inst.attrs.index);
@@ -88,6 +89,7 @@ class Reach {
   bool shared_is_fixed() const { return fixed_; }
   bool has_tensor_memory() const { return has_tensor_memory_; }
   bool order_matters() const { return order_matters_; }
+  bool is_checked() const { return is_checked_; }
 
  private:
   const ir::Module& module_;
@@ -95,6 +97,7 @@ class Reach {
   bool fixed_ = false;
   bool has_tensor_memory_ = false;
   bool order_matters_ = false;
+  bool is_checked_ = false;
   bool calls_indirectly_ = false;  // an initialiser holds an offset of the module's layout
 };
 
@@ -191,6 +194,7 @@ Result<KernelLayout> LayoutOf(const ir::Module& module, const ir::Function& kern
   if (kernel.resumes == ir::Resumes::kBlocks) layout.flags |= PTX2CPU_KERNEL_RESUMES_BLOCKS;
   if (reach.has_tensor_memory()) layout.flags |= PTX2CPU_KERNEL_HAS_TENSOR_MEMORY;
   if (reach.order_matters()) layout.flags |= PTX2CPU_KERNEL_ORDER_MATTERS;
+  if (reach.is_checked()) layout.flags |= PTX2CPU_KERNEL_IS_CHECKED;
   layout.resumes = kernel.resumes != ir::Resumes::kNever;
   if (layout.resumes) layout.points = PointsOf(kernel);
   for (const ir::Slot& slot : kernel.slots) {

@@ -71,6 +71,8 @@ struct ModuleEmitter {
   std::unique_ptr<DebugInfo> debug;
   uint32_t param_bytes = 0;  // of the kernel
   uint32_t lane_width = 1;   // as in EmitOptions; 1: loops over lanes and threads
+  // Entries of check_ranges (runtime/abi/check.h) by PTX line and size of the access.
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> check_ranges = {};
 
   // IR types as LLVM types; the 16-bit floats are i16, so no operation on them can become a library call.
   llvm::Type* TypeOf(ir::Type type);

@@ -1,0 +1,125 @@
+// CheckAccess: where only bounds and alignment are asked for, a test that costs a few instructions.
+//
+//   x = rotate_right(address - base, log2 of the alignment)
+//   if (x >= positions) call ptx2cpu_check_accesses
+//
+// Low bits that are not zero become high ones, so that one comparison tests both. Windows of shared and local
+// memory begin at 0; the base of an allocation is in the entry of check_ranges that the call sets.
+#include "lowering/llvm/emit/access_check.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "runtime/abi/abi.h"
+#include "runtime/abi/check.h"
+
+namespace ptx2cpu::lowering {
+
+using Value = llvm::Value*;
+
+AccessCheck::AccessCheck(Site& site) : s_(site), b_(site.b), form_(site.inst.attrs.index) {
+  const auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(s_.Raw(1));
+  if ((form_ & PTX2CPU_ACCESS_BOUNDS_ONLY) != 0 && bytes != nullptr && !bytes->isZero())
+    Test(bytes->getZExtValue());
+}
+
+// What a window of so many bytes leaves room for. None, where it is smaller than the access.
+Value AccessCheck::PositionsIn(Value window, uint64_t bytes) const {
+  Value last = b_.CreateLShr(b_.CreateSub(window, b_.getInt64(bytes)), shift_);
+  return b_.CreateSelect(b_.CreateICmpUGE(window, b_.getInt64(bytes)), b_.CreateAdd(last, b_.getInt64(1)),
+                         b_.getInt64(0));
+}
+
+void AccessCheck::Test(uint64_t bytes) {
+  const uint64_t align = std::min<uint64_t>(bytes, 16);
+  shift_ = std::has_single_bit(align) && (form_ & PTX2CPU_ACCESS_ASYNC) == 0
+               ? static_cast<unsigned>(std::countr_zero(align))
+               : 0;
+  FunctionBody& body = s_.e.body;
+  switch (PTX2CPU_SPACE_OF_ACCESS(form_)) {
+    case PTX2CPU_SPACE_SHARED:
+      positions_ = PositionsIn(
+          b_.CreateZExt(body.Field(offsetof(ptx2cpu_block, window_bytes), s_.e.I(32), "window_bytes"),
+                        s_.e.I(64)),
+          bytes);
+      return;
+    case PTX2CPU_SPACE_LOCAL:
+      positions_ =
+          PositionsIn(body.Field(offsetof(ptx2cpu_block, local_stride), s_.e.I(64), "local_stride"), bytes);
+      return;
+    default:
+      break;
+  }
+  auto& ranges = s_.e.m.check_ranges;
+  range_ =
+      ranges.try_emplace({s_.inst.at.ptx_line, bytes}, static_cast<uint32_t>(ranges.size())).first->second;
+  if (range_ >= PTX2CPU_CHECK_RANGES) {
+    range_ = PTX2CPU_NO_CHECK_RANGE;
+    return;
+  }
+  Value entries = body.Field(offsetof(ptx2cpu_block, check_ranges), b_.getPtrTy(), "check_ranges");
+  const auto field = [&](size_t offset) {
+    const uint64_t at = range_ * sizeof(ptx2cpu_check_range) + offset;
+    llvm::LoadInst* word =
+        b_.CreateAlignedLoad(s_.e.I(64), b_.CreateConstGEP1_64(b_.getInt8Ty(), entries, at), llvm::Align(8));
+    s_.e.m.Annotate(word, Memory::kContext);
+    return word;
+  };
+  base_ = field(offsetof(ptx2cpu_check_range, base));
+  positions_ = field(offsetof(ptx2cpu_check_range, positions));
+}
+
+Value AccessCheck::IsInside(Value address) const {
+  const auto shaped = [&](Value word) {
+    return address->getType()->isVectorTy() ? Broadcast(b_, word, s_.e.step->width) : word;
+  };
+  Value at = base_ == nullptr ? address : b_.CreateSub(address, shaped(base_));
+  if (shift_ != 0)
+    at = b_.CreateIntrinsic(llvm::Intrinsic::fshr, {at->getType()}, {at, at, Literal(at, shift_)});
+  return b_.CreateICmpULT(at, shaped(positions_));
+}
+
+void AccessCheck::Call(Value thread, Value addresses, Value lanes) const {
+  b_.CreateCall(s_.e.m.Service("ptx2cpu_check_accesses"),
+                {s_.e.body.Block(), thread, b_.getInt32(s_.inst.at.ptx_line), addresses, lanes,
+                 b_.getInt32(form_), s_.Raw(1), s_.Raw(2), b_.getInt32(range_)});
+}
+
+void AccessCheck::CallRow(Value thread, Value first, int64_t stride, Value lanes) const {
+  b_.CreateCall(s_.e.m.Service("ptx2cpu_check_row"),
+                {s_.e.body.Block(), thread, b_.getInt32(s_.inst.at.ptx_line), first,
+                 b_.getInt64(static_cast<uint64_t>(stride)), lanes, b_.getInt32(form_), s_.Raw(1), s_.Raw(2),
+                 b_.getInt32(range_)});
+}
+
+void CallCheckSync(Site& s, Value thread, Value lanes) {
+  s.b.CreateCall(s.e.m.Service("ptx2cpu_check_sync"),
+                 {s.e.body.Block(), thread, s.b.getInt32(s.inst.at.ptx_line), lanes,
+                  s.b.getInt32(s.inst.attrs.index), s.Raw(0), s.Raw(1)});
+}
+
+Status EmitCheckSync(Site& s) {
+  if (s.e.step->level != ir::Level::kLane) return s.Broken("above lane level");
+  return CallCheckSync(s, s.e.step->thread, s.b.getInt64(1)), Status{};
+}
+
+// One lane.
+Status EmitCheckAccess(Site& s) {
+  if (s.e.step->level != ir::Level::kLane) return s.Broken("above lane level");
+  const AccessCheck check(s);
+  Value address = s.Raw(0), one = s.b.getInt64(1);
+  if (!check.IsTested()) return check.CallRow(s.e.step->thread, address, 0, one), Status{};
+  llvm::BasicBlock *ask = s.e.body.NewBlock("check"), *done = s.e.body.NewBlock("checked");
+  s.b.CreateCondBr(check.IsInside(address), done, ask,
+                   llvm::MDBuilder(s.e.m.context).createLikelyBranchWeights());
+  s.b.SetInsertPoint(ask);
+  check.CallRow(s.e.step->thread, address, 0, one);
+  s.b.CreateBr(done);
+  s.b.SetInsertPoint(done);
+  return {};
+}
+
+}  // namespace ptx2cpu::lowering

@@ -1,0 +1,264 @@
+// Races of a block: accesses are entered into the shadow of the memory they reach, rows of neighbouring
+// threads at once where that says the same as one thread after the other.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <mutex>
+
+#include "runtime/check/block_check.h"
+#include "runtime/check/global_shadow.h"
+
+namespace ptx2cpu::rt::check {
+
+namespace {
+
+// Of one access; a copy of more is not compared word by word.
+constexpr uint64_t kMaxWords = uint64_t{1} << 28;
+
+GlobalShadow& TheShadow() {
+  static GlobalShadow* const shadow = new GlobalShadow;  // workers may use it while the process ends
+  return *shadow;
+}
+
+std::array<uint32_t, 3> BlockAt(const ptx2cpu_block& block, uint32_t index) {
+  const uint32_t row = index / block.nctaid[0];
+  return {index % block.nctaid[0], row % block.nctaid[1], row / block.nctaid[1]};
+}
+
+// Words `from` to `to` of memory that lie in line n, as its bits.
+uint16_t WordsIn(uint64_t n, uint64_t from, uint64_t to) {
+  const uint64_t first = std::max(n * kWordsOfLine, from) % kWordsOfLine;
+  const uint64_t count = std::min((n + 1) * kWordsOfLine, to) - n * kWordsOfLine - first;
+  return static_cast<uint16_t>(((1u << count) - 1) << first);
+}
+
+}  // namespace
+
+// Whether the code knows that an access of shared memory does not race.
+bool BlockCheck::IsSettled(uint32_t form) {
+  return PTX2CPU_SPACE_OF_ACCESS(form) == PTX2CPU_SPACE_SHARED && (form & PTX2CPU_ACCESS_BOUNDS_ONLY) != 0;
+}
+
+// Whether the kernel writes to none of the words that it can reach where this read was.
+bool BlockCheck::IsUnwritten(const ptx2cpu_block& block, const MemoryRange& range, uint32_t form,
+                             uint64_t written) {
+  if ((form & PTX2CPU_ACCESS_BOUNDS_ONLY) == 0 || range.bytes == 0) return false;
+  if (written_words_ != written + 1) {
+    written_words_ = written + 1;
+    written_ranges_.clear();
+    for (uint64_t rest = written; rest != 0; rest &= rest - 1) {
+      const auto word = static_cast<uint32_t>(std::countr_zero(rest));
+      uint64_t pointer = 0;
+      if (word * 8 + 8 > launch_->parameter_bytes) continue;
+      std::memcpy(&pointer, block.params + word * 8, 8);
+      written_ranges_.push_back(AllocationOf(pointer));
+    }
+  }
+  return std::ranges::none_of(written_ranges_, [&](const MemoryRange& other) {
+    return range.base < other.base + other.bytes && other.base < range.base + range.bytes;
+  });
+}
+
+void BlockCheck::CheckRaces(const AccessSite& site, const Target& target) {
+  if (target.memory != Target::Memory::kShared && target.memory != Target::Memory::kGlobal) return;
+  const bool strong = (site.form & PTX2CPU_ACCESS_STRONG) != 0;
+  const bool reads = (site.form & PTX2CPU_ACCESS_READS) != 0;
+  if (strong && (reads || (site.form & PTX2CPU_ACCESS_ACQUIRES) != 0))
+    clock_.Acquire(site.thread, target.real);
+  CellAccess access{clock_.Now(site.thread, site.ptx_line), 0, site.Writes(), strong,
+                    (site.form & PTX2CPU_ACCESS_LOCKSTEP) != 0};
+  if (target.memory == Target::Memory::kShared)
+    EnterWords(site, target, access, target.offset, target.offset + site.bytes, shared_, begun_);
+  else
+    EnterPages(site, target, access);
+  const bool publishes = site.Writes() && strong && clock_.fenced();
+  if (publishes || (site.form & PTX2CPU_ACCESS_RELEASES) != 0) clock_.Publish(site.thread, target.real);
+}
+
+void BlockCheck::EnterPages(const AccessSite& site, const Target& target, CellAccess access) {
+  constexpr uint64_t kPage = GlobalShadow::kPageBytes;
+  const uint64_t end = target.real + std::min<uint64_t>(site.bytes, kMaxWords * 4);
+  for (uint64_t at = target.real; at < end;) {
+    const uint64_t base = at / kPage * kPage, stop = std::min(base + kPage, end);
+    GlobalShadow::Page& page = TheShadow().PageOf(base);
+    std::lock_guard lock(page.lock);
+    EnterWords(site, target, access, at - base, stop - base, page.lines, launch_->number);
+    at = stop;
+  }
+}
+
+// Bytes `from` to `to` of the memory that `lines` are the shadow of. The first conflict of an access is
+// reported.
+void BlockCheck::EnterWords(const AccessSite& site, const Target& target, CellAccess access, uint64_t from,
+                            uint64_t to, Lines& lines, uint64_t owner) {
+  bool raced = false;
+  for (uint64_t n = from / kBytesOfLine; n * kBytesOfLine < to; ++n) {
+    Line& line = lines.At(n, owner);
+    if (!line.has_cells && from % 4 == 0 && to % 4 == 0 && !access.lockstep) {
+      const ThreadGroup me = clock_.GroupOf(site.thread, site.thread);
+      const Row row =
+          RowOf(site, me, static_cast<int32_t>(site.thread), kOneThread, WordsIn(n, from / 4, to / 4));
+      if (me.at_once && EnterRow(line, {row, me, access.writes}, clock_)) continue;
+    }
+    Cell* const cells = lines.CellsOf(n);
+    for (uint64_t word = std::max(n * kWordsOfLine, from / 4); word < (n + 1) * kWordsOfLine && word * 4 < to;
+         ++word) {
+      const uint64_t first = std::max(word * 4, from), last = std::min(word * 4 + 4, to);
+      access.bytes = static_cast<uint8_t>(((1u << (last - first)) - 1) << (first - word * 4));
+      Conflict conflict;
+      if (Enter(cells[word % kWordsOfLine], access, clock_, conflict)) continue;
+      if (!raced) ReportRace(site, target, conflict);
+      raced = true;
+    }
+  }
+}
+
+Row BlockCheck::RowOf(const AccessSite& site, const ThreadGroup& threads, int32_t thread, uint8_t shift,
+                      uint16_t words) const {
+  const bool strong = (site.form & PTX2CPU_ACCESS_STRONG) != 0;
+  return {clock_.block(), threads.epoch, clock_.time(), site.ptx_line, thread, words, shift, strong};
+}
+
+namespace {
+
+// The same accesses as a sequence, if active lanes' addresses are one.
+std::optional<Accesses> AsRow(const Accesses& accesses) {
+  if (accesses.addresses == nullptr) return accesses;
+  const auto first = static_cast<uint32_t>(std::countr_zero(accesses.lanes));
+  const uint64_t others = accesses.lanes & (accesses.lanes - 1);
+  Accesses row = accesses;
+  row.addresses = nullptr;
+  if (others != 0) {
+    const auto second = static_cast<uint32_t>(std::countr_zero(others));
+    const auto way = static_cast<int64_t>(accesses.addresses[second] - accesses.addresses[first]);
+    row.stride = way / (second - first);
+  }
+  row.first = accesses.addresses[first] - static_cast<uint64_t>(row.stride * first);
+  for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    if (row.AddressOf(lane) != accesses.addresses[lane]) return std::nullopt;
+  }
+  return row;
+}
+
+}  // namespace
+
+// Neighbouring threads that access neighbouring memory, or one place. False: nothing has been done.
+bool BlockCheck::AccessRow(const ptx2cpu_block& block, const Accesses& given) {
+  constexpr uint32_t kOthers = PTX2CPU_ACCESS_STRONG | PTX2CPU_ACCESS_ASYNC | PTX2CPU_ACCESS_LOCKSTEP |
+                               PTX2CPU_ACCESS_RELEASES | PTX2CPU_ACCESS_ACQUIRES |
+                               63u << PTX2CPU_ACCESS_LANES_SHIFT;
+  const uint32_t bytes = given.bytes;
+  const bool is_size = bytes == 4 || bytes == 8 || bytes == 16;
+  if (Wants(PTX2CPU_CHECKS_INIT) || (given.form & kOthers) != 0 || !is_size) return false;
+  const std::optional<Accesses> row = AsRow(given);
+  if (!row || (row->stride != 0 && row->stride != bytes)) return false;
+  const Accesses& accesses = *row;
+  const auto first = static_cast<uint32_t>(std::countr_zero(accesses.lanes)),
+             last = 63 - static_cast<uint32_t>(std::countl_zero(accesses.lanes));
+  const uint64_t address = accesses.AddressOf(first);
+  const AccessSite whole{
+      block,   accesses.thread + first, accesses.ptx_line,
+      address, accesses.form,           static_cast<uint32_t>(accesses.stride) * (last - first) + bytes};
+  const Target target = TargetOf(*launch_, whole);
+  if (!target.inside || target.real % bytes != 0) return false;
+  const bool races = Wants(PTX2CPU_CHECKS_RACE) &&
+                     (target.memory == Target::Memory::kShared || target.memory == Target::Memory::kGlobal) &&
+                     !IsSettled(accesses.form) &&
+                     !IsUnwritten(block, target.holder, accesses.form, accesses.written);
+  if (races) return EnterAll(accesses, whole, target, first, last);
+  if (target.holder.bytes != 0 && accesses.range != PTX2CPU_NO_CHECK_RANGE) Remember(accesses, target.holder);
+  return true;
+}
+
+bool BlockCheck::EnterAll(const Accesses& accesses, const AccessSite& whole, const Target& target,
+                          uint32_t first, uint32_t last) {
+  const bool is_row = accesses.stride != 0 || first == last;
+  if (!is_row && whole.Writes()) return false;
+  const ThreadGroup threads = clock_.GroupOf(accesses.thread + first, accesses.thread + last);
+  if (!threads.at_once) return false;
+  const Entering entering{accesses, whole, target, threads, first, is_row};
+  if (target.memory == Target::Memory::kShared) {
+    EnterLines(entering, target.offset, target.offset + whole.bytes, target.offset, shared_, begun_);
+    return true;
+  }
+  constexpr uint64_t kPage = GlobalShadow::kPageBytes;
+  const uint64_t end = target.real + whole.bytes;
+  for (uint64_t at = target.real; at < end;) {
+    const uint64_t base = at / kPage * kPage, stop = std::min(base + kPage, end);
+    GlobalShadow::Page& page = TheShadow().PageOf(base);
+    std::lock_guard lock(page.lock);
+    EnterLines(entering, at - base, stop - base, target.real - base, page.lines, launch_->number);
+    at = stop;
+  }
+  return true;
+}
+
+// Bytes `from` to `to` of the memory that `lines` are the shadow of, where the first thread's are at `start`,
+// which may be before that memory (modulo 2^64).
+void BlockCheck::EnterLines(const Entering& entering, uint64_t from, uint64_t to, uint64_t start,
+                            Lines& lines, uint64_t owner) {
+  const auto& [accesses, whole, target, threads, first, is_row] = entering;
+  const uint32_t words_each = accesses.bytes / 4;
+  const auto shift = static_cast<uint8_t>(std::countr_zero(words_each));
+  const auto begin = static_cast<int64_t>(start) / 4;  // in words; a multiple of each thread's
+  for (uint64_t n = from / kBytesOfLine; n * kBytesOfLine < to; ++n) {
+    Line& line = lines.At(n, owner);
+    uint16_t words = WordsIn(n, from / 4, to / 4);
+    const auto line_begin = static_cast<int64_t>(n * kWordsOfLine);
+    if (is_row) words &= ActiveWords(accesses.lanes >> first, line_begin - begin, shift);
+    const bool is_one = accesses.stride == 0;
+    const auto thread = static_cast<int32_t>(threads.first) +
+                        (is_one ? 0 : static_cast<int32_t>((line_begin - begin) >> shift));
+    const RowAccess access{RowOf(whole, threads, thread, is_one ? kOneThread : shift, words), threads,
+                           whole.Writes()};
+    if (words == 0) continue;
+    if (!line.has_cells && (is_row ? EnterRow(line, access, clock_) : EnterReadOfAll(line, access, clock_)))
+      continue;
+    EnterEach(entering, std::max(from, n * kBytesOfLine), std::min(to, (n + 1) * kBytesOfLine), start, lines,
+              owner);
+  }
+}
+
+// The words of a line of which the threads are active: word 0 of the line is word `offset` of the row.
+uint16_t BlockCheck::ActiveWords(uint64_t lanes, int64_t offset, uint8_t shift) {
+  uint16_t words = 0;
+  for (uint32_t word = 0; word < kWordsOfLine; word += 1u << shift) {
+    const int64_t lane = (offset + word) >> shift;
+    if (lane >= 0 && lane < 64 && (lanes >> lane & 1) != 0)
+      words |= static_cast<uint16_t>(((1u << (1u << shift)) - 1) << word);
+  }
+  return words;
+}
+
+// One thread after the other, in a line.
+void BlockCheck::EnterEach(const Entering& entering, uint64_t from, uint64_t to, uint64_t start, Lines& lines,
+                           uint64_t owner) {
+  const Accesses& accesses = entering.accesses;
+  for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    const uint64_t at = start + static_cast<uint64_t>(accesses.stride) * (lane - entering.first);
+    if (static_cast<int64_t>(at) < static_cast<int64_t>(from) || at >= to) continue;
+    const AccessSite site{entering.whole.block,     accesses.thread + lane, accesses.ptx_line,
+                          accesses.AddressOf(lane), accesses.form,          accesses.bytes};
+    Target target = entering.target;
+    target.real += accesses.AddressOf(lane) - entering.whole.address;
+    target.offset += accesses.AddressOf(lane) - entering.whole.address;
+    const CellAccess access{clock_.Now(site.thread, site.ptx_line), 0, site.Writes(), false, false};
+    EnterWords(site, target, access, at, at + accesses.bytes, lines, owner);
+  }
+}
+
+void BlockCheck::ReportRace(const AccessSite& site, const Target& target, const Conflict& conflict) {
+  Finding finding;
+  finding.error = Error::kRace;
+  finding.kernel = launch_->kernel;
+  finding.party = PartyOf(site.block, site.thread, site.ptx_line);
+  finding.text = Describe(site, target);
+  finding.other = PartyOf(site.block, conflict.with.thread, conflict.with.ptx_line);
+  finding.other.block = BlockAt(site.block, conflict.with.block - 1);
+  finding.other_text = conflict.was_write ? "write" : "read";
+  Findings::Get().Add(std::move(finding));
+}
+
+}  // namespace ptx2cpu::rt::check

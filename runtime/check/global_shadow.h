@@ -1,0 +1,29 @@
+// Shadow of global memory, by pages of 16 KiB. What a launch knows of a page is forgotten by the next one
+// that uses it: launches are ordered by their streams.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "runtime/check/line.h"
+#include "runtime/worker/spin_lock.h"
+
+namespace ptx2cpu::rt::check {
+
+class GlobalShadow {
+ public:
+  static constexpr uint64_t kPageBytes = 16384;
+  struct Page {
+    SpinLock lock;
+    Lines lines;
+  };
+  // Never removed; may be used without a lock of the table. There is one shadow a process.
+  Page& PageOf(uint64_t address);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
+};
+
+}  // namespace ptx2cpu::rt::check
