@@ -55,6 +55,7 @@ struct Program::State {
 void Program::State::Add(rt::ModuleSource source) {
   source.options.optimisation = static_cast<int>(options.opt_level);
   source.options.lane_width = options.width;
+  if (!options.checks) source.options.checks = 0;
   if (options.check_alignment) source.options.alignment = lowering::AlignmentChecks::kAtAccess;
   if (options.collapse == "flat") source.options.collapse = lowering::CollapseForm::kFlat;
   if (options.collapse == "hierarchical") source.options.collapse = lowering::CollapseForm::kHierarchical;

@@ -8,7 +8,9 @@
 #include <fstream>
 #include <thread>
 
-#include "tools/bench/suite/report.h"
+#include "runtime/check/finding.h"
+#include "runtime/check/wanted.h"
+#include "tools/bench/suite/check_cost.h"
 
 namespace ptx2cpu::suite {
 
@@ -25,13 +27,15 @@ constexpr std::string_view kUsage =
     "  --list                  the kernels\n"
     "  --target native|x86-64-v3  hold ours and OpenMP to this processor's vectors; without OpenCL, which "
     "cannot be held\n"
+    "  --check KINDS           what checks cost in place of the comparison (KINDS as of exec --check), one "
+    "thread\n"
     "  --no-opencl             without OpenCL, also where PoCL is installed\n"
     "  --suite DIR             where the suite's kernels are (default: the source tree)\n";
 
 struct Options {
   bool one = true, all = true, small = false, list = false, help = false;
   double seconds = 0.3;
-  std::string json = {}, markdown = {}, svg = {}, note = {}, command = {};
+  std::string json = {}, markdown = {}, svg = {}, note = {}, command = {}, check = {};
   Setting setting = {.suite = PTX2CPU_SUITE_DIR};
   bool opencl = true;
   std::vector<const Row*> rows = {};
@@ -62,11 +66,9 @@ Status HoldTo(std::string_view value, Options& options) {
 
 Result<Options> Parse(int count, char** arguments) {
   Options options{.command = "tools/bench/run"};
-  const std::pair<std::string_view, std::string*> texts[] = {{"--json", &options.json},
-                                                             {"--markdown", &options.markdown},
-                                                             {"--svg", &options.svg},
-                                                             {"--note", &options.note},
-                                                             {"--suite", &options.setting.suite}};
+  const std::pair<std::string_view, std::string*> texts[] = {
+      {"--json", &options.json}, {"--markdown", &options.markdown}, {"--svg", &options.svg},
+      {"--note", &options.note}, {"--check", &options.check},       {"--suite", &options.setting.suite}};
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
     const std::string_view value = i + 1 < count ? arguments[i + 1] : "";
@@ -143,6 +145,25 @@ Status MeasureAll(const Options& options, bool all_threads, Report& report) {
   return {};
 }
 
+// Errors: kInternal if a check finds anything, since the suite's kernels are right.
+Status MeasureChecks(const Options& options, Report& report) {
+  setenv("PTX2CPU_CHECK", options.check.c_str(), 1);
+  if (rt::check::WantedKinds() == 0) return Fail(ErrorCode::kUsage, "bench --check: no kind of checks");
+  Setting setting = options.setting;
+  setting.checks = true;
+  fmt::print("{}", CheckHeader(options.check));
+  for (const Row* row : options.rows) {
+    report.measured.push_back(TRY(Measure(*row, {.seconds = options.seconds, .setting = setting})));
+    fmt::print("{}", CheckLine(report.measured.back()));
+    std::fflush(stdout);
+    const auto findings = rt::check::Findings::Get().All();
+    if (!findings.empty())
+      return Fail(ErrorCode::kInternal, "a check of " + std::string(row->name) + " found what is not there");
+  }
+  fmt::print("{}\n", CheckSummary(report));
+  return Write(options.markdown, CheckMarkdown(report, options.check, true));
+}
+
 Status Run(int count, char** arguments) {
   Options options = TRY(Parse(count, arguments));
   if (options.help) return fmt::print("{}", kUsage), Status();
@@ -150,7 +171,7 @@ Status Run(int count, char** arguments) {
     for (const Row* row : options.rows) fmt::print("{:<20}{:<12}{}\n", row->name, row->family, row->shows);
     return {};
   }
-  if (options.opencl) {
+  if (options.opencl && options.check.empty()) {
     const auto opened = OpenCl::Open();
     if (opened) options.setting.opencl = *opened;
     fmt::print(stderr, "bench: {}\n", opened ? "OpenCL: " + (*opened)->version() : opened.error().Render());
@@ -174,6 +195,7 @@ Status Run(int count, char** arguments) {
                 .chart = options.svg,
                 .limits = {},
                 .measured = {}};
+  if (!options.check.empty()) return MeasureChecks(options, report);
   for (const bool all_threads : {false, true}) {
     if (all_threads ? options.all : options.one) TRY_STATUS(MeasureAll(options, all_threads, report));
   }

@@ -8,6 +8,8 @@
 #include <omp.h>
 #endif
 
+#include "runtime/check/memory.h"
+
 namespace ptx2cpu::suite {
 
 namespace {
@@ -51,12 +53,18 @@ std::string_view NameOf(Who who) {
       return "opencl";
     case Who::kOneDnn:
       return "onednn";
+    case Who::kChecked:
+      return "checked";
   }
   return "";
 }
 
-Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers, const Setting& setting) {
-  const Program program = TRY(Program::Load(setting.suite + "/bin/" + std::string(row.family) + ".fatbin"));
+Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers, const Setting& setting,
+                       bool checked) {
+  LoadOptions options;
+  options.checks = checked;
+  const Program program =
+      TRY(Program::Load(setting.suite + "/bin/" + std::string(row.family) + ".fatbin", options));
   std::map<std::string, Kernel> kernels;
   std::vector<Packed> packed;
   for (const KernelLaunch& launch : problem.launches) {
@@ -64,7 +72,7 @@ Result<Contender> Ours(const Row& row, const Problem& problem, unsigned workers,
     if (found == kernels.end()) found = kernels.emplace(launch.kernel, TRY(program.Get(launch.kernel))).first;
     packed.push_back(TRY(Pack(found->second, problem, launch, workers)));
   }
-  return Contender{Who::kOurs, [packed = std::move(packed)]() -> Status {
+  return Contender{checked ? Who::kChecked : Who::kOurs, [packed = std::move(packed)]() -> Status {
                      for (const Packed& launch : packed)
                        TRY_STATUS(launch.kernel.LaunchPacked(launch.shape, launch.arguments));
                      return {};
@@ -96,9 +104,35 @@ Contender OpenMp(const Row& row, const Problem& problem, unsigned workers, Held 
           }};
 }
 
+namespace {
+
+// What checked kernels may access: the buffers of this problem from now on.
+void AllowData(const Problem& problem) {
+  std::map<uintptr_t, size_t> buffers;
+  for (const Datum& datum : problem.data) {
+    if (datum.buffer != nullptr)
+      buffers[reinterpret_cast<uintptr_t>(datum.buffer->data())] = datum.buffer->size();
+  }
+  const auto find = [buffers](uintptr_t address) -> std::optional<rt::check::MemoryRange> {
+    const auto next = buffers.upper_bound(address);
+    if (next == buffers.begin()) return std::nullopt;
+    const auto& [base, bytes] = *std::prev(next);
+    return address - base < bytes ? std::optional(rt::check::MemoryRange{base, bytes}) : std::nullopt;
+  };
+  rt::check::SetMemorySource(
+      {find, {}, [version = reinterpret_cast<uintptr_t>(&problem)] { return version; }});
+}
+
+}  // namespace
+
 Result<std::vector<Contender>> Contenders(const Row& row, const Problem& problem, unsigned workers,
                                           const Setting& setting) {
   std::vector<Contender> contenders{TRY(Ours(row, problem, workers, setting))};
+  if (setting.checks) {
+    AllowData(problem);
+    contenders.push_back(TRY(Ours(row, problem, workers, setting, true)));
+    return contenders;
+  }
   if (workers == 1 || OpenMpThreads(workers) > 1 || std::thread::hardware_concurrency() == 1) {
     contenders.push_back(OpenMp(row, problem, workers, setting.held, false));
     contenders.push_back(OpenMp(row, problem, workers, setting.held, true));
