@@ -6,6 +6,7 @@
 // matrix_general.cpp.
 #include "runtime/abi/matrix.h"
 #include "runtime/warp/matrix_decode.h"
+#include "runtime/warp/matrix_exponents.h"
 #include "runtime/warp/matrix_short.h"
 #include "runtime/warp/matrix_sums.h"
 
@@ -21,71 +22,6 @@ extern "C" {
 
 namespace ptx2cpu::rt::matrix {
 namespace {
-
-// -- exponents of factors, in bytes --
-
-// Those of products are sums of two. That of zero is below all others, also in the sum: it saturates.
-constexpr int kNarrow = 42, kZero = -128;
-
-template <Format format>
-constexpr int LeastExponent() {
-  return format == Format::kF16 ? -14 : -kNarrow;
-}
-
-template <Format format>
-struct Lanes {
-  using Element = uint16_t;
-  using U = U16x32;
-};
-template <>
-struct Lanes<Format::kTF32> {
-  using Element = uint32_t;
-  using U = U32x16;
-};
-
-// The exponents of words, in 16 bits for f16 and bf16, in 32 bits for tf32.
-template <Format format>
-struct Exponents {
-  using Element = Lanes<format>::Element;
-  using U = Lanes<format>::U;
-  static constexpr int kMantissa = format == Format::kTF32 ? 23 : format == Format::kBF16 ? 7 : 10;
-  static constexpr int kBias = format == Format::kF16 ? 15 : 127;
-  static constexpr uint32_t kMaxAbove = format == Format::kF16 ? 30 - 1 : 2 * kNarrow;
-
-  static constexpr auto kLeast = static_cast<Element>(LeastExponent<format>());
-
-  U highest{};  // of all that were decoded, above that of the least factor; 0 for zeros
-
-  U Decode(U32x16 word) {
-    if constexpr (format == Format::kTF32) word &= 0xffffe000u;
-    const U none{}, magnitude = Bits<U>(word) << 1, field = magnitude >> (kMantissa + 1);
-    const U above = __builtin_elementwise_max(field, none + 1) - static_cast<Element>(kBias + kLeast);
-    const auto is_zero = Bits<U>(magnitude == none);
-    highest = __builtin_elementwise_max(highest, above & ~is_zero);
-    return ((above + kLeast) & ~is_zero) | (is_zero & static_cast<Element>(kZero));
-  }
-  uint32_t Highest() const { return __builtin_reduce_max(highest); }
-};
-
-// One byte for each element of up to two words; the same ones again to fill a word.
-template <Format format>
-inline U32x16 Bytes(const U32x16* words, int tiles) {
-  U32x16 all = words[0] & 0x00ff00ff;
-  if (format == Format::kTF32) all = words[0] & 0xff;
-  all |=
-      tiles == 2 ? (format == Format::kTF32 ? words[1] << 8 & 0xff00 : words[1] << 8 & 0xff00ff00) : all << 8;
-  return format == Format::kTF32 ? all | all << 16 : all;
-}
-
-inline I32x16 LargestOfBytes(I8x64 bytes) {
-  auto word = Bits<U32x16>(bytes);
-  auto largest = [&](U32x16 other) {
-    return Bits<U32x16>(__builtin_elementwise_max(Bits<I8x64>(word), Bits<I8x64>(other)));
-  };
-  word = largest(word << 16);
-  word = largest(word << 8);
-  return Bits<I32x16>(word) >> 24;
-}
 
 // -- factors --
 
@@ -226,6 +162,26 @@ inline U32x16 CutSum(I32x16 products, I32x16 own, I32x16 largest, I32x16& overfl
 #endif
 }
 
+// The same to f16, rounded to nearest: first to odd in f32, which has enough bits more.
+inline U32x16 RoundSum(I32x16 products, I32x16 own, I32x16 largest, I32x16& overflows) {
+#if defined(__AVX512F__)
+  const auto sum = Bits<I32x16>(Bits<U32x16>(products) + Bits<U32x16>(own));
+  overflows |= (sum ^ products) & (sum ^ own);
+  const __m512 cut = _mm512_cvt_roundepi32_ps(Bits<__m512i>(sum), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+  const __mmask16 is_cut = _mm512_cmpneq_epi32_mask(_mm512_cvttps_epi32(cut), Bits<__m512i>(sum));
+  const __m512i bits = _mm512_castps_si512(cut);
+  const auto odd = Bits<F32x16>(_mm512_mask_or_epi32(bits, is_cut, bits, _mm512_set1_epi32(1)));
+  const F32x16 value = odd * Bits<F32x16>(PowerOfTwo(largest - kBitsBelow));
+  const __m512i half = _mm512_cvtepu16_epi32(
+      _mm512_cvtps_ph(Bits<__m512>(value), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  // Zero has no sign.
+  return Bits<U32x16>(_mm512_maskz_mov_epi32(_mm512_test_epi32_mask(half, _mm512_set1_epi32(0x7fff)), half));
+#else
+  overflows |= I32x16{};
+  return RoundToF16(Total(products, own, largest));
+#endif
+}
+
 template <Format format, int K, bool is_half>
 struct Product {
   static constexpr int kLeast = 2 * LeastExponent<format>(), kTiles = TilesOf(format, K),
@@ -272,7 +228,7 @@ struct Product {
         value[p] = LoadAccumulator<is_half>(c, first + n, p, stride).value;
         const auto own = __builtin_convertvector(Choose(only_c, F32x16{}, value[p]) * scale[n][p], I32x16);
         if constexpr (is_half) {
-          results[p] = RoundToF16(Total(sums[n][p], own, bounded));
+          results[p] = RoundSum(sums[n][p], own, bounded, overflows);
         } else {
           results[p] =
               Choose(only_c, Bits<U32x16>(value[p] + 0.0f), CutSum(sums[n][p], own, bounded, overflows));
@@ -281,7 +237,8 @@ struct Product {
       if (__builtin_reduce_or(Bits<U32x16>(overflows)) >> 31 != 0) [[unlikely]] {
         for (int p = 0; p < kParities; ++p) {
           const auto own = __builtin_convertvector(value[p] * scale[n][p], I32x16);
-          results[p] = CutToF32<false>(Total(sums[n][p], own, largest[n][p]));
+          const F64x16 total = Total(sums[n][p], own, largest[n][p]);
+          results[p] = is_half ? RoundToF16(total) : CutToF32<false>(total);
         }
       }
       StoreResults<is_half>(d, first + n, results, stride);
