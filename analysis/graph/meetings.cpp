@@ -98,8 +98,8 @@ std::vector<uint32_t> Meetings::Of(const std::vector<uint32_t>& starts, uint32_t
   while (!queue_.empty() || !later_.empty()) {
     const uint32_t node = Take();
     // All paths are here, and what follows is reached through here only.
-    if (queue_.empty() && later_.empty() && !came_back_ && node != stop && dominators_.Dominates(stop, node) &&
-        post_dominators_.Dominates(node, stop))
+    if (queue_.empty() && later_.empty() && !came_back_ && node != stop &&
+        dominators_.Dominates(stop, node) && post_dominators_.Dominates(node, stop))
       break;
     if (node == g_.exit || node == stop) continue;
     const bool others = LeadsToOthers(node, stop);

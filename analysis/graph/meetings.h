@@ -32,7 +32,7 @@ class Meetings {
   std::vector<uint32_t> touched_, found_;
   std::vector<uint32_t> queue_, later_;  // positions: a heap; after all of it, those that edges lead back to
   uint32_t at_ = 0;                      // position of the node taken last
-  std::vector<uint32_t> inner_;                    // places of the starts in the dominator tree
+  std::vector<uint32_t> inner_;          // places of the starts in the dominator tree
 };
 
 }  // namespace ptx2cpu::analysis

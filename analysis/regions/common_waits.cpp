@@ -126,7 +126,8 @@ class Finder {
   bool AsksTheSame(BlockId block) {
     const std::vector<uint32_t>& next = cfg_.successors[block.index];
     if (next.size() < 2 || Uniform(block)) return true;
-    const bool stays = Inside(block.index) && std::ranges::all_of(next, [&](uint32_t n) { return Inside(n); });
+    const bool stays =
+        Inside(block.index) && std::ranges::all_of(next, [&](uint32_t n) { return Inside(n); });
     const ir::Inst& end = f_.terminator(block);
     return stays || (end.op == Opcode::kCondBr && IsCommon(end.operands[0], kDepth));
   }
@@ -184,8 +185,7 @@ class Finder {
       for (const ir::InstId id : f_.at_block(block).insts) {
         const ir::Inst& inst = f_.at_inst(id);
         if (inst.op != Opcode::kStore || inst.type != ir::Type::kI64 || inst.operands.size() != 2) continue;
-        const bool shared = inst.attrs.space == ir::Space::kShared ||
-                            inst.attrs.space == ir::Space::kGeneric;
+        const bool shared = inst.attrs.space == ir::Space::kShared || inst.attrs.space == ir::Space::kGeneric;
         if (!shared) continue;
         const std::optional<bool> divides = CountDivides(inst.operands[1]);
         const auto is_object = [&](ValueId object) { return SameValue(object, inst.operands[0], kDepth); };

@@ -17,11 +17,11 @@ struct CommonWait {
   ir::Position at;
 };
 
-// Every loop that may wait, if block barriers at both places of each hold up no thread that another one needs.
-// That is so where all threads of the block ask the same of the same words of shared memory, and one that has
-// its answer does nothing for the others that still ask. Of mbarrier objects the tokens of arrivals count as
-// the same too, where each thread arrives as often as the others and the number that a phase waits for divides
-// the block's: what all have arrived for is complete. None where a loop is of another kind.
+// Every loop that may wait, if block barriers at both places of each hold up no thread that another one
+// needs. That is so where all threads of the block ask the same of the same words of shared memory, and one
+// that has its answer does nothing for the others that still ask. Of mbarrier objects the tokens of arrivals
+// count as the same too, where each thread arrives as often as the others and the number that a phase waits
+// for divides the block's: what all have arrived for is complete. None where a loop is of another kind.
 std::optional<std::vector<CommonWait>> FindCommonWaits(const ir::Function& f,
                                                        std::optional<LaunchShape> launch);
 

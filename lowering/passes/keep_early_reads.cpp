@@ -45,7 +45,8 @@ class Finder {
       const analysis::BlockBarrier& barrier = intervals_.barriers()[b];
       if (!barrier.plain || !barrier.together) continue;
       const analysis::Stretch& stretch = intervals_.stretches()[barrier.after];
-      if (const std::optional<size_t> where = AfterReads(b, stretch)) places.emplace_back(stretch.block, *where);
+      if (const std::optional<size_t> where = AfterReads(b, stretch))
+        places.emplace_back(stretch.block, *where);
     }
     std::ranges::sort(places, std::ranges::greater{},
                       [](const auto& place) { return std::pair(place.first.index, place.second); });

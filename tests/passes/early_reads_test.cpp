@@ -44,13 +44,15 @@ kernel @k (data: i64 @0, n: i32 @8) phase simt {
   br ^left
 ^left:
   barrier_block %zero {aligned}
-)" + body + "  store i32 global %mine, %got\n  ret\n}\n";
+)" + body +
+         "  store i32 global %mine, %got\n  ret\n}\n";
 }
 
 size_t Barriers(const ir::Function& f) {
   size_t count = 0;
   for (const ir::BlockId block : ir::ReversePostOrder(f)) {
-    for (const ir::InstId id : f.at_block(block).insts) count += f.at_inst(id).op == ir::Opcode::kBarrierBlock;
+    for (const ir::InstId id : f.at_block(block).insts)
+      count += f.at_inst(id).op == ir::Opcode::kBarrierBlock;
   }
   return count;
 }
