@@ -132,6 +132,8 @@ Status SequenceDivergentArms(ir::Module& module, ir::Function& f, const PassOpti
 Status JoinWarpCode(ir::Module& module, ir::Function& f, const PassOptions& options);
 // One slot for values that are never needed at the same time, where there are many.
 Status ShareSlots(ir::Module& module, ir::Function& f, const PassOptions& options);
+// Loops at the head of a region that are the same for all threads of the block run once.
+Status ComputeOnce(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Code of its own for each small distance over which a region's threads exchange elements.
 Status SpecialiseDistances(ir::Module& module, ir::Function& f, const PassOptions& options);
 // Resumes warps: the loop over warps goes, each barrier ends a warp's turn.

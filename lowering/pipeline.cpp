@@ -99,6 +99,8 @@ constexpr std::array kPasses = {
               "after the arms: no lane waits in code that all lanes of the warp execute at once"},
     PassEntry{"share-slots", ShareSlots, Phase::kCollapsed, For::kRegions, On::kKernels,
               "after the pass before, which removes most of them"},
+    PassEntry{"compute-once", ComputeOnce, Phase::kCollapsed, For::kRegions, On::kKernels,
+              "after slots are shared: its own are read before others that share one would be stored"},
     PassEntry{"specialise-distances", SpecialiseDistances, Phase::kCollapsed, For::kRegions, On::kKernels,
               "copies regions, so after the passes that have to do with slots and with each region"},
     PassEntry{"make-warps-resumable", MakeWarpsResumable, Phase::kCollapsed, For::kWarps, On::kKernels,
