@@ -1,5 +1,5 @@
 // Brings the threads of a block together before and after a wait that all of them take, where that holds up
-// no thread that another one needs (analysis/regions/common_waits.h): the wait of cuda::barrier, one for the
+// no thread that another one needs (analysis/regions/block_waits.h): the wait of cuda::barrier, one for the
 // bytes of a bulk copy. Blocks that suspend then run it (defer_waits.cpp), most often without another trial,
 // instead of lanes.
 //
@@ -15,7 +15,7 @@
 #include <functional>
 #include <tuple>
 
-#include "analysis/regions/common_waits.h"
+#include "analysis/regions/block_waits.h"
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"
 
@@ -23,12 +23,12 @@ namespace ptx2cpu::lowering {
 
 Status MeetAtWaits(ir::Module& module, ir::Function& f, const PassOptions& options) {
   if (options.tier != Tier::kAuto || f.resumes == ir::Resumes::kLanes) return {};
-  auto waits = analysis::FindCommonWaits(f, options.launch);
+  auto waits = analysis::FindBlockWaits(f, options.launch);
   if (!waits || waits->empty() || DecideTier(module, f, options).resumes == ir::Resumes::kWarps) return {};
   ir::Function met = f;
   // From the end of each block, so that positions stay. Several waits may have one place.
   std::vector<std::tuple<uint32_t, size_t, ir::Position>> places;
-  for (const analysis::CommonWait& wait : *waits) {
+  for (const analysis::BlockWait& wait : *waits) {
     places.emplace_back(wait.before.index, wait.where, wait.at);
     places.emplace_back(wait.after.index, 0, wait.at);
   }

@@ -10,7 +10,7 @@
 namespace ptx2cpu::analysis {
 
 // All threads of the block come to both places, each as often as the others.
-struct CommonWait {
+struct BlockWait {
   ir::BlockId before;  // where the thread has not asked yet
   size_t where = 0;    // the position there
   ir::BlockId after;   // where it no longer waits
@@ -22,7 +22,7 @@ struct CommonWait {
 // that has its answer does nothing for the others that still ask. Of mbarrier objects the tokens of arrivals
 // count as the same too, where each thread arrives as often as the others and the number that a phase waits
 // for divides the block's: what all have arrived for is complete. None where a loop is of another kind.
-std::optional<std::vector<CommonWait>> FindCommonWaits(const ir::Function& f,
-                                                       std::optional<LaunchShape> launch);
+std::optional<std::vector<BlockWait>> FindBlockWaits(const ir::Function& f,
+                                                     std::optional<LaunchShape> launch);
 
 }  // namespace ptx2cpu::analysis

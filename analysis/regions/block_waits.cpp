@@ -1,4 +1,4 @@
-#include "analysis/regions/common_waits.h"
+#include "analysis/regions/block_waits.h"
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ class Finder {
     counted_ = ArrivalsAreCounted();
   }
 
-  std::optional<CommonWait> Examine(const SpinLoop& loop) {
+  std::optional<BlockWait> Examine(const SpinLoop& loop) {
     const BlockId head = f_.successors(loop.back.from)[loop.back.edge].to;
     if (!dominators_.Dominates(head.index, loop.back.from.index)) return {};
     std::vector<BlockId> latches;  // of all back edges to the head
@@ -52,7 +52,7 @@ class Finder {
       if (block != *after && !AsksTheSame(block)) return {};
     }
     if (addresses_.empty()) return {};
-    return CommonWait{*before, FirstQuestion(*before), *after, loop.at};
+    return BlockWait{*before, FirstQuestion(*before), *after, loop.at};
   }
 
  private:
@@ -277,14 +277,14 @@ class Finder {
 
 }  // namespace
 
-std::optional<std::vector<CommonWait>> FindCommonWaits(const ir::Function& f,
-                                                       std::optional<LaunchShape> launch) {
+std::optional<std::vector<BlockWait>> FindBlockWaits(const ir::Function& f,
+                                                     std::optional<LaunchShape> launch) {
   const std::vector<SpinLoop> loops = FindSpinLoops(f);
-  std::vector<CommonWait> waits;
+  std::vector<BlockWait> waits;
   if (loops.empty()) return waits;
   Finder finder(f, launch);
   for (const SpinLoop& loop : loops) {
-    const std::optional<CommonWait> wait = finder.Examine(loop);
+    const std::optional<BlockWait> wait = finder.Examine(loop);
     if (!wait) return {};
     waits.push_back(*wait);
   }
