@@ -319,6 +319,16 @@ TEST_CASE("cudnn graph: batches of different lengths begin at offsets; nothing i
     graph.Check(whole, sums, 0);
     graph.Check(parts, differences, 0);
   }
+  const auto plan = [](Extents strides) {  // 2 batches, 3 heads, 4 tokens of 5
+    DnnGraph graph;
+    const int64_t offsets = graph.Add(CUDNN_DATA_INT32, {3, 1, 1, 1}, {0, 30, 90}),
+                  in = graph.Add(CUDNN_DATA_HALF, {2, 3, 4, 5}, {}, std::move(strides),
+                                 DnnGraph::Kind::kMemory, offsets);
+    graph.Binary(CUDNN_POINTWISE_NEG, in, 0, graph.Add(CUDNN_DATA_FLOAT, {2, 3, 4, 5}));
+    return graph.Plan();
+  };
+  CHECK(plan({60, 5, 15, 1}) == 0);
+  CHECK(plan({60, 20, 5, 1}) == 3000);  // not supported: a short batch's heads are not side by side
 }
 
 TEST_CASE("cudnn graph: many calls of a plan need no more memory", "[cudnn]") {

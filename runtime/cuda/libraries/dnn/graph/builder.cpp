@@ -1,11 +1,24 @@
 #include "runtime/cuda/libraries/dnn/graph/builder.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "runtime/cuda/libraries/core/openblas.h"
 #include "runtime/cuda/libraries/dnn/tensor.h"
 
 namespace ptx2cpu::cudnn {
+
+namespace {
+
+// Of batches, heads, tokens and elements, or the last two exchanged: whether a token's heads are together.
+// Then a batch's elements are the first ones of the room that a batch of full length has.
+bool AreRowsOfTokens(const Layout& layout) {
+  if (layout.extents.size() < 4 || layout.extents[1] == 1) return true;
+  return std::any_of(layout.strides.begin() + 2, layout.strides.end(),
+                     [&](int64_t stride) { return stride > layout.strides[1]; });
+}
+
+}  // namespace
 
 void Builder::Check(bool holds, const char* why) const {
   if (!holds) throw Refusal{why};
@@ -36,6 +49,7 @@ int Builder::Number(const Link& content) {
     Check(!offsets.is_virtual && (type == CUDNN_DATA_INT32 || type == CUDNN_DATA_INT64) &&
               offsets.layout.Count() == tensor.layout.extents[0] + 1,
           "offsets of batches");
+    Check(AreRowsOfTokens(tensor.layout), "batches of different lengths whose tokens are not outermost");
     tensor.ragged = number;
   }
   tensor.held = tensor.layout;

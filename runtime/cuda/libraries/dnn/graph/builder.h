@@ -32,8 +32,7 @@ class Builder {
   int Number(const Link& tensor);
   const std::vector<int64_t>& Extents(int tensor) const;
   void Check(bool holds, const char* why) const;
-  // Steps through an array of the tensor's size in loops over `extents`; 0 where the tensor is 1 long. The
-  // tensor may have groups of elements for one of its own where `groups`.
+  // Steps through an array of the tensor's size in loops over `extents`; 0 where the tensor is 1 long.
   std::vector<int64_t> StepsOver(int tensor, const std::vector<int64_t>& extents) const;
   // The groups of x's elements that are one element each of a tensor of extents `kept`.
   Groups GroupsOf(const std::vector<int64_t>& x, const std::vector<int64_t>& kept) const;
