@@ -74,6 +74,11 @@ class FailingModule final : public lowering::TranslatedModule {
     return real_->Describe(kernel, options);
   }
   Place PlaceOf(uint32_t ptx_line) const override { return real_->PlaceOf(ptx_line); }
+  Result<std::optional<ir::FaultingAccess>> ThreadOf(std::string_view kernel, const ir::FaultOfBlock& fault,
+                                                     std::span<const std::byte> params,
+                                                     std::span<const Storage> variables) const override {
+    return real_->ThreadOf(kernel, fault, params, variables);
+  }
   Result<std::optional<lowering::KernelImage>> Compile(
       std::string_view kernel, const lowering::CodeOptions& options,
       const lowering::CompileControl& control) const override {
