@@ -77,34 +77,34 @@ void Isolate(ir::Function& f, const std::function<bool(const ir::Inst&)>& alone)
   }
 }
 
-void InsertBlockBarrier(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at) {
-  ir::Inst zero;
-  zero.op = ir::Opcode::kConst;
-  zero.type = ir::Type::kI32;
-  zero.at = at;
-  const ir::InstId number = ir::Insert(f, block, where, std::move(zero));
-  ir::Inst barrier;
-  barrier.op = ir::Opcode::kBarrierBlock;
-  barrier.attrs.flags = ir::kAligned;
-  barrier.operands = {f.at_inst(number).results[0]};
-  barrier.at = at;
-  ir::Insert(f, block, where + 1, std::move(barrier), 0);
-}
+namespace {
 
-size_t InsertConvergence(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at) {
-  ir::Inst all;
-  all.op = ir::Opcode::kConst;
-  all.type = ir::Type::kI32;
-  all.attrs.bits = 0xffffffff;
-  all.at = at;
-  const ir::InstId mask = ir::Insert(f, block, where, std::move(all));
+// A constant and the barrier that has it as its operand.
+size_t InsertBarrier(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at, ir::Opcode op,
+                     uint32_t operand, ir::Flag flag) {
+  ir::Inst constant;
+  constant.op = ir::Opcode::kConst;
+  constant.type = ir::Type::kI32;
+  constant.attrs.bits = operand;
+  constant.at = at;
+  const ir::InstId value = ir::Insert(f, block, where, std::move(constant));
   ir::Inst barrier;
-  barrier.op = ir::Opcode::kBarrierWarp;
-  barrier.attrs.flags = ir::kLegacy;
-  barrier.operands = {f.at_inst(mask).results[0]};
+  barrier.op = op;
+  barrier.attrs.flags = flag;
+  barrier.operands = {f.at_inst(value).results[0]};
   barrier.at = at;
   ir::Insert(f, block, where + 1, std::move(barrier), 0);
   return 2;
+}
+
+}  // namespace
+
+void InsertBlockBarrier(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at) {
+  InsertBarrier(f, block, where, at, ir::Opcode::kBarrierBlock, 0, ir::kAligned);
+}
+
+size_t InsertConvergence(ir::Function& f, ir::BlockId block, size_t where, const ir::Position& at) {
+  return InsertBarrier(f, block, where, at, ir::Opcode::kBarrierWarp, 0xffffffff, ir::kLegacy);
 }
 
 Copies CloneBlocks(ir::Function& f, const std::vector<ir::BlockId>& blocks) {

@@ -11,6 +11,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "runtime/abi/abi.h"
@@ -19,6 +20,21 @@
 namespace ptx2cpu::lowering {
 
 using Value = llvm::Value*;
+
+namespace {
+
+// Spaces whose addresses begin at 0, and the field of the block that has their size. Others have allocations.
+struct Window {
+  uint32_t space;
+  size_t offset;
+  unsigned bits;
+  const char* field;
+};
+constexpr std::array kWindows = {
+    Window{PTX2CPU_SPACE_SHARED, offsetof(ptx2cpu_block, window_bytes), 32, "window_bytes"},
+    Window{PTX2CPU_SPACE_LOCAL, offsetof(ptx2cpu_block, local_stride), 64, "local_stride"}};
+
+}  // namespace
 
 AccessCheck::AccessCheck(Site& site) : s_(site), b_(site.b), form_(site.inst.attrs.index) {
   const auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(s_.Raw(1));
@@ -39,19 +55,11 @@ void AccessCheck::Test(uint64_t bytes) {
                ? static_cast<unsigned>(std::countr_zero(align))
                : 0;
   FunctionBody& body = s_.e.body;
-  switch (PTX2CPU_SPACE_OF_ACCESS(form_)) {
-    case PTX2CPU_SPACE_SHARED:
-      positions_ = PositionsIn(
-          b_.CreateZExt(body.Field(offsetof(ptx2cpu_block, window_bytes), s_.e.I(32), "window_bytes"),
-                        s_.e.I(64)),
-          bytes);
-      return;
-    case PTX2CPU_SPACE_LOCAL:
-      positions_ =
-          PositionsIn(body.Field(offsetof(ptx2cpu_block, local_stride), s_.e.I(64), "local_stride"), bytes);
-      return;
-    default:
-      break;
+  const auto* window = std::ranges::find(kWindows, PTX2CPU_SPACE_OF_ACCESS(form_), &Window::space);
+  if (window != kWindows.end()) {
+    Value size = body.Field(window->offset, s_.e.I(window->bits), window->field);
+    positions_ = PositionsIn(b_.CreateZExt(size, s_.e.I(64)), bytes);
+    return;
   }
   auto& ranges = s_.e.m.check_ranges;
   range_ =
