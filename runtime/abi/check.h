@@ -16,11 +16,12 @@ struct ptx2cpu_check_range {
 #define PTX2CPU_CHECK_RANGES 1024u
 #define PTX2CPU_NO_CHECK_RANGE 0xffffffffu
 
-/* Kinds of checks, as a set: --check=memory,race,sync,init. */
+/* Kinds of checks, as a set: --check=memory,race,sync,init,leak. */
 #define PTX2CPU_CHECKS_MEMORY 1u
 #define PTX2CPU_CHECKS_RACE 2u
 #define PTX2CPU_CHECKS_SYNC 4u
 #define PTX2CPU_CHECKS_INIT 8u
+#define PTX2CPU_CHECKS_LEAK 16u /* of the host's allocations; asks nothing of code */
 
 /* The form of an access. STRONG: atomic, volatile or relaxed, which does not race with its like. RELEASES
  * orders what the thread did before, ACQUIRES what it does after. ASYNC: a copy engine does it, so only its

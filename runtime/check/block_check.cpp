@@ -97,6 +97,8 @@ void BlockCheck::CheckBounds(const AccessSite& site, const Target& target) {
   if (!target.inside) {
     std::string text = Describe(site, target);
     if (target.memory == Target::Memory::kGlobal) {
+      if (const std::string freed = FreedText(target.real); !freed.empty())
+        return Report(site.block, site.thread, site.ptx_line, Error::kUseAfterFree, text + ": " + freed);
       const std::string near = NearText(target.real);
       text += near.empty() ? ", which no allocation holds" : ": " + near;
     } else {

@@ -120,6 +120,7 @@ uint64_t SourceVersion();
 Target TargetOf(const LaunchCheck& launch, const AccessSite& site);
 std::string Describe(const AccessSite& site, const Target& target);
 // "12 bytes after allocation ...": what lies near a real address that is in no allocation.
+std::string FreedText(uint64_t address);
 std::string NearText(uint64_t address);
 
 }  // namespace ptx2cpu::rt::check

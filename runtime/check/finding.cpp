@@ -69,6 +69,10 @@ Party PartyOf(const ptx2cpu_block& block, uint32_t thread, uint32_t ptx_line) {
 }
 
 std::string Render(const Finding& finding, const Place& place, const Place& other) {
+  if (finding.kernel.empty()) {
+    return std::string(WordOf(finding.error)) + ": " + finding.text +
+           (finding.caller.empty() ? "" : "\n    by the call at " + finding.caller);
+  }
   std::string text = std::string(WordOf(finding.error)) + ": " + finding.text + ", by " + At(finding.party) +
                      ", kernel '" + finding.kernel + "'" + Lines(place, finding.party.ptx_line);
   if (finding.other.ptx_line != 0) {
@@ -81,10 +85,11 @@ std::string Render(const Finding& finding, const Place& place, const Place& othe
 struct Findings::State {
   using Key = std::tuple<Error, std::string, uint32_t, uint32_t>;
   mutable std::mutex mutex;
-  std::map<Key, size_t> places;  // of `all`
+  std::map<Key, size_t> places;  // of `all`; errors of the host by its call
   std::vector<Finding> all;
   std::map<std::string, Locator> locators;
   std::vector<Suppression> suppressions;
+  std::vector<std::function<void()>> before_finish;
   uint64_t suppressed = 0;
 
   Place Locate(const std::string& kernel, uint32_t ptx_line) const {
@@ -119,7 +124,8 @@ void Findings::Locate(const std::string& kernel, Locator locator) {
 
 void Findings::Add(Finding finding) {
   std::lock_guard lock(state_->mutex);
-  const State::Key key{finding.error, finding.kernel, finding.party.ptx_line, finding.other.ptx_line};
+  const std::string& site = finding.kernel.empty() ? finding.caller : finding.kernel;
+  const State::Key key{finding.error, site, finding.party.ptx_line, finding.other.ptx_line};
   if (const auto known = state_->places.find(key); known != state_->places.end()) {
     ++state_->all[known->second].count;
     return;
@@ -149,7 +155,13 @@ void Findings::Clear() {
   state_->all.clear();
 }
 
+void Findings::BeforeFinish(std::function<void()> add) {
+  std::lock_guard lock(state_->mutex);
+  state_->before_finish.push_back(std::move(add));
+}
+
 void Findings::Finish() {
+  for (const auto& add : state_->before_finish) add();
   std::vector<LocatedFinding> located;
   uint64_t times = 0, suppressed = 0;
   {

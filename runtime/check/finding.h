@@ -35,7 +35,8 @@ struct Finding {
   std::string text;  // "write of 4 bytes at shared 0x40"
   Party other = {};  // races: who accessed before
   std::string other_text = {};
-  uint64_t count = 1;  // times that this error was found at these lines
+  std::string caller = {};  // errors of the host, which have no kernel: the program's call
+  uint64_t count = 1;       // times that this error was found at these lines
 };
 
 // File and line of a PTX line and the source line it was made from; empty where unknown.
@@ -54,6 +55,8 @@ class Findings {
   void Locate(const std::string& kernel, Locator locator);
   // Prints it if it is the first of its error, kernel and lines that no suppression covers; counts it.
   void Add(Finding finding);
+  // To be called before Finish reports: who finds errors only at the end adds them then.
+  void BeforeFinish(std::function<void()> add);
   std::vector<Finding> All() const;
   void Clear();
   // Writes the report file (PTX2CPU_CHECK_REPORT) and one line of totals; ends the process with the code of

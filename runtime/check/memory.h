@@ -21,6 +21,8 @@ struct MemorySource {
   std::function<std::string(uintptr_t)> near;
   // Changes whenever allocations do: what find returned holds as long as this does not change.
   std::function<uint64_t()> version;
+  // Of an address in memory that has been freed: "8 bytes into 400 bytes at 0x7f.., which have been freed".
+  std::function<std::string(uintptr_t)> freed = {};
 };
 // To be called before the first launch; without a source, real addresses are not checked.
 void SetMemorySource(MemorySource source);

@@ -36,7 +36,8 @@ std::string OwnJson(const std::vector<LocatedFinding>& findings) {
     text += i == 0 ? "\n" : ",\n";
     text += "{\"error\":" + QuotedJson(WordOf(f.error)) + ",\"kernel\":" + QuotedJson(f.kernel) +
             ",\"what\":" + QuotedJson(f.text) + ",\"count\":" + std::to_string(f.count) +
-            ",\"by\":" + PartyJson(f.party, findings[i].place);
+            (f.kernel.empty() ? ",\"caller\":" + QuotedJson(f.caller)
+                              : ",\"by\":" + PartyJson(f.party, findings[i].place));
     if (f.other.ptx_line != 0) {
       text +=
           ",\"after\":" + QuotedJson(f.other_text) + ",\"after_by\":" + PartyJson(f.other, findings[i].other);
@@ -76,7 +77,7 @@ std::string Sarif(const std::vector<LocatedFinding>& findings) {
     text += (i == 0 ? "\n" : ",\n") + std::string("{\"ruleId\":") + QuotedJson(WordOf(f.error)) +
             ",\"level\":\"error\",\"message\":{\"text\":" +
             QuotedJson(Render(f, findings[i].place, findings[i].other)) + "},\"locations\":[" +
-            Location(findings[i].place, f.party.ptx_line) + "]";
+            (f.kernel.empty() ? "" : Location(findings[i].place, f.party.ptx_line)) + "]";
     if (f.other.ptx_line != 0)
       text += ",\"relatedLocations\":[" + Location(findings[i].other, f.other.ptx_line) + "]";
     text += ",\"occurrenceCount\":" + std::to_string(f.count) + "}";

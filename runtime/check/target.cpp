@@ -158,6 +158,8 @@ std::string Describe(const AccessSite& site, const Target& target) {
   return text;
 }
 
+std::string FreedText(uint64_t address) { return source.memory.freed ? source.memory.freed(address) : ""; }
+
 std::string NearText(uint64_t address) { return source.memory.near ? source.memory.near(address) : ""; }
 
 }  // namespace ptx2cpu::rt::check

@@ -16,7 +16,8 @@ struct Kind {
 constexpr Kind kKinds[] = {{"memory", PTX2CPU_CHECKS_MEMORY},
                            {"race", PTX2CPU_CHECKS_RACE},
                            {"sync", PTX2CPU_CHECKS_SYNC},
-                           {"init", PTX2CPU_CHECKS_INIT}};
+                           {"init", PTX2CPU_CHECKS_INIT},
+                           {"leak", PTX2CPU_CHECKS_LEAK}};
 
 }  // namespace
 
@@ -43,7 +44,7 @@ uint32_t WantedKinds() {
     if (!parsed) {
       std::fprintf(
           stderr,
-          "ptx2cpu: PTX2CPU_CHECK='%s' is not a list of memory, race, sync, init: nothing is checked\n",
+          "ptx2cpu: PTX2CPU_CHECK='%s' is not a list of memory, race, sync, init, leak: nothing is checked\n",
           list);
     }
     return parsed.value_or(0);

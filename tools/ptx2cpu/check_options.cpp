@@ -12,7 +12,7 @@ Result<std::vector<Setting>> CheckSettings(const Arguments& arguments) {
   if (kinds) {
     if (kinds->empty() || !rt::check::ParseKinds(*kinds))
       return Fail(ErrorCode::kUsage,
-                  "--check takes a list of memory, race, sync and init, not '" + *kinds + "'");
+                  "--check takes a list of memory, race, sync, init and leak, not '" + *kinds + "'");
     settings.push_back({"PTX2CPU_CHECK", *kinds});
   }
   for (const auto& [option, variable] : {std::pair{"--check-report", "PTX2CPU_CHECK_REPORT"},

@@ -57,8 +57,10 @@ constexpr Option kCheckAlignment = {
 
 constexpr Option kCheck = {
     "--check", "LIST",
-    "check the kernels as they run, slowly: memory (bounds, alignment), race, sync (barriers that threads "
-    "miss), init (reads of memory that nothing has written); findings go to standard error (PTX2CPU_CHECK)"};
+    "check the kernels as they run, slowly: memory (bounds, alignment, freed memory), race, sync (barriers "
+    "that "
+    "threads miss), init (reads of memory that nothing has written), leak (allocations that are not freed); "
+    "findings go to standard error (PTX2CPU_CHECK)"};
 constexpr Option kCheckReport = {
     "--check-report", "FILE",
     "also write the findings to FILE: SARIF if its name ends in .sarif, else JSON (PTX2CPU_CHECK_REPORT)"};

@@ -8,6 +8,7 @@
 #include "runtime/check/checks.h"
 #include "runtime/check/finding.h"
 #include "runtime/cuda/driver/memory/allocations.h"
+#include "runtime/cuda/driver/memory/checked_memory.h"
 
 namespace ptx2cpu::driver {
 
@@ -59,7 +60,8 @@ void PrepareChecks(const rt::KernelCode& code, std::shared_ptr<const void> keep)
   std::call_once(once, [] {
     rt::check::SetMemorySource({FindMemory,
                                 [](uintptr_t address) { return Allocations::Get().Near(address); },
-                                [] { return Allocations::Get().version(); }});
+                                [] { return Allocations::Get().version(); },
+                                [](uintptr_t address) { return CheckedMemory::Get().Describe(address); }});
   });
   ModuleVariables::Get().Add(code.module());
   rt::check::Findings::Get().Locate(code.name(), [&code, keep = std::move(keep)](uint32_t ptx_line) {

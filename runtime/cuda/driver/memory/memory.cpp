@@ -9,6 +9,7 @@
 #include "runtime/cuda/driver/context/context.h"
 #include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/context/memory_limits.h"
+#include "runtime/cuda/driver/memory/checked_memory.h"
 #include "runtime/cuda/driver/memory/memory_advice.h"
 #include "runtime/cuda/driver/memory/memory_heap.h"
 #include "runtime/cuda/driver/memory/pool.h"
@@ -46,6 +47,7 @@ struct MemoryOfContext {
     const auto gone = Allocations::Get().RemoveAll([&](const Range& range) {
       return range.context == self->context && (FromHeap(range) || range.kind == RangeKind::kRegistered);
     });
+    if (rt::check::WantedKinds() != 0) CheckedMemory::Get().ReportLeaks(gone);
     for (const Range& range : gone) ReleaseMemory(range);
   }
 };
@@ -56,10 +58,25 @@ void ReleaseAtEnd(Context& context) {
   if (context.BeginMemory()) context.Own(new MemoryOfContext{&context}, MemoryOfContext::End);
 }
 
+namespace {
+
+void GiveBack(const Range& range) {
+  MemoryHeap::Get().Free(reinterpret_cast<void*>(range.base), range.size, AlignmentOf(range.kind));
+}
+
+// Pools and checks keep freed memory, which is better used now.
+void GiveBackKept() {
+  ReleaseIdlePools();
+  if (rt::check::WantedKinds() == 0) return;
+  for (const Range& range : CheckedMemory::Get().DropKept()) GiveBack(range);
+}
+
+}  // namespace
+
 CUresult AllocateMemory(Context& context, RangeKind kind, size_t bytes, unsigned flags, std::byte** made) {
   auto* memory = static_cast<std::byte*>(MemoryHeap::Get().Allocate(bytes, AlignmentOf(kind)));
   if (memory == nullptr) {
-    ReleaseIdlePools();  // what pools keep for later is better used now
+    GiveBackKept();
     memory = static_cast<std::byte*>(MemoryHeap::Get().Allocate(bytes, AlignmentOf(kind)));
   }
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -68,6 +85,7 @@ CUresult AllocateMemory(Context& context, RangeKind kind, size_t bytes, unsigned
   range.base = reinterpret_cast<uintptr_t>(memory), range.size = bytes, range.kind = kind;
   range.device = context.device().ordinal(), range.flags = flags, range.context = &context;
   range.sync_memops = kind == RangeKind::kManaged;
+  if (rt::check::WantedKinds() != 0) CheckedMemory::Get().Made(range);
   Allocations::Get().Insert(range);
   if ((rt::check::WantedKinds() & PTX2CPU_CHECKS_INIT) != 0) rt::check::MarkUninitialised(memory, bytes);
   *made = memory;
@@ -78,7 +96,13 @@ void ReleaseMemory(const Range& range) {
   if (range.kind == RangeKind::kManaged) AdviceMap::Get().Forget(range.base, range.base + range.size);
   if (!FromHeap(range)) return;
   SharedMemory::Get().Withdraw(range);
-  MemoryHeap::Get().Free(reinterpret_cast<void*>(range.base), range.size, AlignmentOf(range.kind));
+  if (rt::check::WantedKinds() == 0) return GiveBack(range);
+  for (const Range& free : CheckedMemory::Get().Freed(range)) GiveBack(free);
+}
+
+CUresult RefuseFree(const char* function, uintptr_t address) {
+  if (rt::check::WantedKinds() != 0) CheckedMemory::Get().ReportBadFree(function, address);
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult AwaitUsers(Context& current, const Range& range) {

@@ -17,6 +17,8 @@ cuda::CUresult AllocateMemory(Context& context, RangeKind kind, size_t bytes, un
 bool FromHeap(const Range& range);
 // Frees what AllocateMemory made and Allocations no longer lists.
 void ReleaseMemory(const Range& range);
+// The answer to a call that frees what it cannot: INVALID_VALUE, and a finding where memory is checked.
+cuda::CUresult RefuseFree(const char* function, uintptr_t address);
 // Waits for all work that could still use memory of this range.
 cuda::CUresult AwaitUsers(Context& current, const Range& range);
 // The context whose streams and error count when memory of `range` is given back: the thread's, and where it

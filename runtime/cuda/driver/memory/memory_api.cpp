@@ -76,7 +76,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
   const auto freeable = [](const Range& range) {
     return range.OnDevice() && (FromHeap(range) || range.kind == RangeKind::kPool);
   };
-  if (!range || range->base != dptr || !freeable(*range)) return CUDA_ERROR_INVALID_VALUE;
+  if (!range || range->base != dptr || !freeable(*range)) return RefuseFree("cuMemFree", dptr);
   const CUresult state = AwaitUsers(*context, *range);
   if (IsGraphMemory(*range))
     return state == CUDA_SUCCESS ? FreeGraphMemory(dptr) : state;  // it goes with its graph

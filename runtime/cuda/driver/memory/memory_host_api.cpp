@@ -45,8 +45,8 @@ CUresult cuMemFreeHost(void* p) {
   if (const CUresult error = ContextToFree(range ? &*range : nullptr, context)) return error;
   if (const CUresult error = AllowedDuringCapture()) return error;
   if (p == nullptr) return CUDA_SUCCESS;
-  if (!range || range->base != reinterpret_cast<uintptr_t>(p) || !Pinned(*range))
-    return CUDA_ERROR_INVALID_VALUE;
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  if (!range || range->base != address || !Pinned(*range)) return RefuseFree("cuMemFreeHost", address);
   const CUresult state = AwaitUsers(*context, *range);
   const auto gone = Allocations::Get().Remove(range->base, Pinned);
   if (!gone) return CUDA_ERROR_INVALID_VALUE;

@@ -4,8 +4,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/check/wanted.h"
 #include "runtime/cuda/driver/context/device.h"
 #include "runtime/cuda/driver/context/stream_object.h"
+#include "runtime/cuda/driver/memory/checked_memory.h"
 #include "runtime/cuda/driver/memory/pool_table.h"
 
 namespace ptx2cpu::driver {
@@ -66,6 +68,7 @@ CUresult AllocateFromPool(MemoryPool& pool, size_t bytes, StreamObject* stream, 
   range.kind = RangeKind::kPool;
   range.device =
       pool.properties().location.type == CU_MEM_LOCATION_TYPE_DEVICE ? pool.properties().location.id : 0;
+  if (rt::check::WantedKinds() != 0) CheckedMemory::Get().Made(range);
   Allocations::Get().Insert(range);
   *made = range.base;
   return CUDA_SUCCESS;
@@ -81,6 +84,7 @@ bool IsManaged(const Range& range) {
 }
 
 void FreePoolMemory(const Range& range, rt::Ticket freed) {
+  if (rt::check::WantedKinds() != 0) CheckedMemory::Get().FreedToPool(range);
   auto* pool = static_cast<MemoryPool*>(range.owner);
   auto* const block = reinterpret_cast<std::byte*>(range.base);
   if (pool->imports() != nullptr) {

@@ -67,7 +67,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
            range.kind == RangeKind::kPitched || range.kind == RangeKind::kManaged;
   };
   const auto range = Allocations::Get().Find(static_cast<uintptr_t>(dptr));
-  if (!range || range->base != dptr || !freeable(*range)) return CUDA_ERROR_INVALID_VALUE;
+  if (!range || range->base != dptr || !freeable(*range)) return RefuseFree("cuMemFreeAsync", dptr);
   if (stream->capturing()) {
     CUgraphNodeParams node = {};
     node.type = CU_GRAPH_NODE_TYPE_MEM_FREE;

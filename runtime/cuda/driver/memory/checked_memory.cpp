@@ -1,0 +1,142 @@
+#include "runtime/cuda/driver/memory/checked_memory.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+#include "runtime/abi/check.h"
+#include "runtime/check/finding.h"
+#include "runtime/check/wanted.h"
+#include "runtime/cuda/driver/core/program_call.h"
+#include "runtime/cuda/driver/memory/memory.h"
+
+namespace ptx2cpu::driver {
+
+namespace {
+
+void AddFinding(rt::check::Error error, std::string text, std::string caller) {
+  rt::check::Finding finding;
+  finding.error = error;
+  finding.text = std::move(text);
+  finding.caller = std::move(caller);
+  rt::check::Findings::Get().Add(std::move(finding));
+}
+
+bool IsOfProgram(const Range& range) { return FromHeap(range) || range.kind == RangeKind::kPool; }
+
+}  // namespace
+
+CheckedMemory& CheckedMemory::Get() {
+  static CheckedMemory* const memory = [] {
+    const bool finds_leaks = (rt::check::WantedKinds() & PTX2CPU_CHECKS_LEAK) != 0;
+    auto* made =
+        new CheckedMemory((rt::check::WantedKinds() & PTX2CPU_CHECKS_MEMORY) != 0, finds_leaks);  // for good
+    if (finds_leaks)
+      rt::check::Findings::Get().BeforeFinish([made] { made->ReportLeaks(Allocations::Get().All()); });
+    return made;
+  }();
+  return *memory;
+}
+
+void CheckedMemory::Made(const Range& range) {
+  if (!finds_leaks_) return;
+  std::string maker = ProgramCall();
+  const std::lock_guard lock(mutex_);
+  makers_[range.base] = std::move(maker);
+}
+
+void CheckedMemory::Add(const Range& range, bool is_kept) {
+  gone_.push_back({range, is_kept});
+  if (is_kept) kept_bytes_ += range.size;
+}
+
+std::vector<Range> CheckedMemory::Freed(const Range& range) {
+  if (!keeps_freed_) return {range};
+  std::vector<Range> released;
+  const std::lock_guard lock(mutex_);
+  Add(range, true);
+  while (kept_bytes_ > kMaxKept || gone_.size() > kMaxKnown) {
+    const Gone oldest = gone_.front();
+    gone_.pop_front();
+    if (!oldest.is_kept) continue;
+    kept_bytes_ -= oldest.range.size;
+    released.push_back(oldest.range);
+  }
+  return released;
+}
+
+std::vector<Range> CheckedMemory::DropKept() {
+  std::vector<Range> released;
+  const std::lock_guard lock(mutex_);
+  for (const Gone& gone : gone_) {
+    if (gone.is_kept) released.push_back(gone.range);
+  }
+  gone_.clear();
+  kept_bytes_ = 0;
+  return released;
+}
+
+void CheckedMemory::FreedToPool(const Range& range) {
+  if (!keeps_freed_) return;
+  const std::lock_guard lock(mutex_);
+  Add(range, false);
+  if (gone_.size() > kMaxKnown && !gone_.front().is_kept) gone_.pop_front();
+}
+
+// The latest that had the address: memory of pools is given out and freed many times.
+const CheckedMemory::Gone* CheckedMemory::Find(uintptr_t address) const {
+  const auto found = std::find_if(gone_.rbegin(), gone_.rend(),
+                                  [&](const Gone& gone) { return gone.range.Holds(address, 1); });
+  return found == gone_.rend() ? nullptr : &*found;
+}
+
+std::string CheckedMemory::Describe(uintptr_t address) const {
+  const std::lock_guard lock(mutex_);
+  const Gone* gone = Find(address);
+  if (gone == nullptr) return {};
+  char text[128];
+  std::snprintf(text, sizeof text,
+                "%" PRIuPTR " bytes into %zu bytes at 0x%" PRIxPTR ", which have been freed",
+                address - gone->range.base, gone->range.size, gone->range.base);
+  return text;
+}
+
+void CheckedMemory::ReportBadFree(const char* function, uintptr_t address) const {
+  if (!keeps_freed_) return;
+  const auto range = Allocations::Get().Find(address);
+  bool is_second = false;
+  if (!range) {
+    const std::lock_guard lock(mutex_);
+    const Gone* gone = Find(address);
+    is_second = gone != nullptr && gone->range.base == address;
+  }
+  const bool is_inside = range && range->base != address;
+  char text[160];
+  std::snprintf(text, sizeof text, "%s of 0x%" PRIxPTR ", which %s", function, address,
+                is_second   ? "has been freed before"
+                : is_inside ? "is inside an allocation, not its beginning"
+                : range     ? "is an allocation that another function frees"
+                            : "is no allocation");
+  AddFinding(rt::check::Error::kBadFree, text, ProgramCall());
+}
+
+void CheckedMemory::ReportLeaks(const std::vector<Range>& ranges) {
+  if (!finds_leaks_) return;
+  for (const Range& range : ranges) {
+    if (!IsOfProgram(range)) continue;
+    std::string maker;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto known = makers_.find(range.base);
+      if (known == makers_.end()) continue;
+      maker = known->second;
+      makers_.erase(known);
+    }
+    char text[96];
+    std::snprintf(text, sizeof text, "%zu bytes at 0x%" PRIxPTR " have not been freed", range.size,
+                  range.base);
+    AddFinding(rt::check::Error::kLeak, text, std::move(maker));
+  }
+}
+
+}  // namespace ptx2cpu::driver

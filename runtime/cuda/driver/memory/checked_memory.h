@@ -1,0 +1,57 @@
+// What the checks `memory` and `leak` keep of allocations: the memory that programs have given back, which is
+// not given out again for a while, and which call of the program made each allocation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/driver/memory/allocations.h"
+
+namespace ptx2cpu::driver {
+
+class CheckedMemory {
+ public:
+  static CheckedMemory& Get();
+  // `keeps_freed`: freed memory is held back; `finds_leaks`: calls of the program are noted.
+  CheckedMemory(bool keeps_freed, bool finds_leaks) : keeps_freed_(keeps_freed), finds_leaks_(finds_leaks) {}
+
+  // To be called on the thread that made the range, before anybody else knows of it.
+  void Made(const Range& range);
+  // The program has freed the range. Returns the ranges whose memory may be given out again: this one where
+  // nothing is kept, else the oldest of those kept, until they are at most kMaxKept bytes.
+  std::vector<Range> Freed(const Range& range);
+  // What is kept, where memory is short.
+  std::vector<Range> DropKept();
+  // The range was freed by the program, and its owner may give it out again at any time.
+  void FreedToPool(const Range& range);
+  // "8 bytes into 400 bytes at 0x7f.., which have been freed"; empty: the address is in no freed range.
+  std::string Describe(uintptr_t address) const;
+  // A call that frees what is not there to be freed is a finding.
+  void ReportBadFree(const char* function, uintptr_t address) const;
+  // Ranges that the program has not freed, when their context or the process ends, are findings.
+  void ReportLeaks(const std::vector<Range>& ranges);
+
+  static constexpr size_t kMaxKept = size_t{256} << 20;  // bytes
+  static constexpr size_t kMaxKnown = 4096;              // ranges
+
+ private:
+  struct Gone {
+    Range range;
+    bool is_kept = false;
+  };
+  const Gone* Find(uintptr_t address) const;
+  void Add(const Range& range, bool is_kept);
+
+  const bool keeps_freed_, finds_leaks_;
+  mutable std::mutex mutex_;
+  std::deque<Gone> gone_;  // oldest first
+  size_t kept_bytes_ = 0;
+  std::map<uintptr_t, std::string> makers_;  // by base
+};
+
+}  // namespace ptx2cpu::driver

@@ -1,0 +1,136 @@
+// Programs that use memory after they freed it, free what is not theirs to free, and free too little.
+// `checks_asker NAME` (checked_memory_test.cpp).
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "driver_api.h"
+#include "runtime/cuda/driver/core/exports.h"
+
+using namespace ptx2cpu::cuda;
+using namespace ptx2cpu::driver;
+
+namespace {
+
+constexpr char kPtx[] = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry fill(.param .u64 p) {
+  .reg .b64 %a; .reg .b32 %r;
+  ld.param.u64 %a, [p]; mov.u32 %r, %tid.x; mad.wide.u32 %a, %r, 4, %a;
+  st.global.u32 [%a], %r;
+  ret;
+}
+)";
+
+CUfunction fill;
+
+void Begin() {
+  CUcontext context;
+  CUmodule module;
+  const bool good = cuInit(0) == CUDA_SUCCESS && cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS &&
+                    cuCtxSetCurrent(context) == CUDA_SUCCESS &&
+                    cuModuleLoadData(&module, kPtx) == CUDA_SUCCESS &&
+                    cuModuleGetFunction(&fill, module, "fill") == CUDA_SUCCESS;
+  if (!good) std::printf("no kernel\n");
+}
+
+void Fill(const char* what, CUdeviceptr at) {
+  void* parameters[] = {&at};
+  const CUresult launch = cuLaunchKernel(fill, 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr);
+  std::printf("%s: launch %d wait %d\n", what, launch, cuCtxSynchronize());
+}
+
+// Not inlined: it is one call of the driver.
+[[gnu::noinline]] CUdeviceptr Allocate(size_t bytes) {
+  CUdeviceptr made = 0;
+  if (cuMemAlloc_v2(&made, bytes) != CUDA_SUCCESS) std::printf("no memory\n");
+  return made;
+}
+
+// Small and large blocks, of the heap and of a pool. Blocks of the same size follow, which must not take the
+// place of those that were freed.
+void UseAfterFree() {
+  Begin();
+  const CUdeviceptr small = Allocate(400), large = Allocate(1 << 20);
+  Fill("allocated", small);
+  cuMemFree_v2(small);
+  cuMemFree_v2(large);
+  const CUdeviceptr next = Allocate(400);
+  std::printf("%s place\n", next == small ? "the same" : "another");
+  Fill("next", next);
+  Fill("small", small + 40);
+  Fill("large", large);
+  CUdeviceptr pooled = 0;
+  cuMemAllocAsync(&pooled, 256, nullptr);
+  Fill("pooled", pooled);
+  cuMemFreeAsync(pooled, nullptr);
+  Fill("pooled", pooled);
+}
+
+void BadFree() {
+  Begin();
+  const CUdeviceptr first = Allocate(400), second = Allocate(1 << 20);
+  std::printf("first %d", cuMemFree_v2(first));
+  std::printf(" again %d", cuMemFree_v2(first));
+  std::printf(" inside %d", cuMemFree_v2(second + 512));
+  std::printf(" as of the host %d", cuMemFreeHost(reinterpret_cast<void*>(second)));
+  std::printf(" stack %d", cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(&first), nullptr));
+  std::printf(" second %d\n", cuMemFree_v2(second));
+}
+
+// Freed blocks are kept, but not so that a program has less memory than without checks.
+void ManyFreed() {
+  Begin();
+  size_t free = 0, total = 0;
+  cuMemGetInfo_v2(&free, &total);
+  int failed = 0;
+  for (int i = 0; i < 64; ++i) {
+    CUdeviceptr half = 0;
+    if (cuMemAlloc_v2(&half, total / 2) == CUDA_SUCCESS) {
+      cuMemFree_v2(half);
+    } else {
+      ++failed;
+    }
+  }
+  std::printf("failed %d\n", failed);
+}
+
+void Leak() {
+  Begin();
+  const CUdeviceptr freed = Allocate(100);
+  for (int i = 0; i < 3; ++i) Allocate(4000);
+  CUdeviceptr pooled = 0;
+  cuMemAllocAsync(&pooled, 256, nullptr);
+  cuMemFree_v2(freed);
+}
+
+// A context that ends frees what is left.
+void LeakOfContext() {
+  Begin();
+  Allocate(4000);
+  std::printf("reset %d\n", cuDevicePrimaryCtxReset_v2(0));
+}
+
+struct Row {
+  std::string_view name;
+  void (*run)();
+};
+constexpr Row kRows[] = {{"use_after_free", UseAfterFree},
+                         {"bad_free", BadFree},
+                         {"many_freed", ManyFreed},
+                         {"leak", Leak},
+                         {"leak_of_context", LeakOfContext}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  dup2(STDOUT_FILENO, STDERR_FILENO);
+  std::setvbuf(stdout, nullptr, _IONBF, 0);
+  for (const Row& row : kRows) {
+    if (argc == 2 && row.name == argv[1]) return row.run(), 0;
+  }
+  return 2;
+}

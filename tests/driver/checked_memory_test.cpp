@@ -1,0 +1,88 @@
+// What the checks `memory` and `leak` find in calls that allocate and free (ask/checks_asker.cpp).
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+
+namespace {
+
+std::string Ask(const std::string& name, const std::string& kinds, const std::string& more = "") {
+  const std::string command = "env CUDA_CACHE_DISABLE=1 PTX2CPU_CHECK=" + kinds + " " + more +
+                              " timeout 100 " PTX2CPU_BINARY_DIR "/bin/driver_checks_asker " + name;
+  std::FILE* const pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string text;
+  char buffer[4096];
+  for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, count);
+  const int status = pclose(pipe);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) text += "ended otherwise\n";
+  return std::regex_replace(text, std::regex("0x[0-9a-f]+"), "0x");
+}
+
+const std::string kCaller = "\n    by the call at driver_checks_asker+0x\n";
+
+}  // namespace
+
+TEST_CASE("an access to freed memory is named, and the address is not given out again at once") {
+  const std::string text = Ask("use_after_free", "memory");
+  INFO(text);
+  const auto finding = [](const std::string& bytes) {
+    return "ptx2cpu: check: use-after-free: write of 4 bytes at 0x: " + bytes +
+           " at 0x, which have been freed, by thread (0,0,0) of block (0,0,0), kernel 'fill'\n"
+           "    module:7:   st.global.u32 [%a], %r;\n";
+  };
+  CHECK(text.starts_with("allocated: launch 0 wait 0\nanother place\nnext: launch 0 wait 0\n" +
+                         finding("40 bytes into 400 bytes") + "small: launch 0 wait 0\nlarge: launch 0"));
+  CHECK(text.ends_with("ptx2cpu: check: 1 errors, found 192 times; 0 suppressed\n"));
+  CHECK(Ask("use_after_free", "sync").find("use-after-free") == std::string::npos);
+}
+
+TEST_CASE("calls that free what is no allocation are findings") {
+  const std::string text = Ask("bad_free", "memory");
+  INFO(text);
+  const std::string bad = "ptx2cpu: check: bad-free: ";
+  CHECK(text == "first 0" + bad + "cuMemFree of 0x, which has been freed before" + kCaller + " again 1" +
+                    bad + "cuMemFree of 0x, which is inside an allocation, not its beginning" + kCaller +
+                    " inside 1" + bad +
+                    "cuMemFreeHost of 0x, which is an allocation that another function frees" + kCaller +
+                    " as of the host 1" + bad + "cuMemFreeAsync of 0x, which is no allocation" + kCaller +
+                    " stack 1 second 0\nptx2cpu: check: 4 errors, found 4 times; 0 suppressed\n");
+  CHECK(Ask("bad_free", "race") == "first 0 again 1 inside 1 as of the host 1 stack 1 second 0\n");
+}
+
+TEST_CASE("freed memory that is kept is given back where memory is short") {
+  CHECK(Ask("many_freed", "memory") == "failed 0\n");
+}
+
+TEST_CASE("allocations that are never freed are leaks, by the call that made them") {
+  const std::string text = Ask("leak", "leak");
+  INFO(text);
+  const std::string leak = "ptx2cpu: check: leak: ";
+  for (const std::string bytes : {"4000", "256"})
+    CHECK(text.find(leak + bytes + " bytes at 0x have not been freed" + kCaller) != std::string::npos);
+  CHECK(text.ends_with("ptx2cpu: check: 2 errors, found 4 times; 0 suppressed\n"));
+  const std::string reset = Ask("leak_of_context", "leak");
+  INFO(reset);
+  CHECK(reset.starts_with(leak + "4000 bytes at 0x have not been freed" + kCaller + "reset 0\n"));
+  CHECK(Ask("leak", "memory").empty());
+}
+
+TEST_CASE("errors of the host are in the report files with the call") {
+  for (const std::string end : {"json", "sarif"}) {
+    const std::string file = std::filesystem::temp_directory_path() / ("ptx2cpu-checked-memory." + end);
+    Ask("bad_free", "memory", "PTX2CPU_CHECK_REPORT=" + file);
+    std::ifstream in(file);
+    std::stringstream report;
+    report << in.rdbuf();
+    std::filesystem::remove(file);
+    INFO(report.str());
+    const std::string call = end == "json" ? "\"caller\":\"driver_checks_asker+0x" : "\"locations\":[]";
+    CHECK(report.str().find("bad-free") != std::string::npos);
+    CHECK(report.str().find(call) != std::string::npos);
+  }
+}
