@@ -3,7 +3,7 @@
 // that nothing has written.
 //
 //   before                          after
-//     %v = load.f32 shared %a         check_access %a, 4, -1
+//     %v = load.f32 shared %a         check_access %a, 4, -1, @tile, 1024
 //                                     %v = load.f32 shared %a
 //     barrier_block 0                 check_sync arrive 0, 0
 //                                     barrier_block 0
@@ -12,7 +12,10 @@
 // It is the first pass: what the program does is checked, not what other passes make of it. No pass moves a
 // barrier over a check_sync, nor removes a check; accesses may move, as they do without checks.
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
+#include "analysis/values/address_variable.h"
 #include "analysis/values/thread_transfer.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
@@ -58,7 +61,7 @@ uint32_t WordBytes(Type type) { return static_cast<uint32_t>(ir::Bytes(type)) <<
 
 class CheckInserter {
  public:
-  CheckInserter(const ir::Module& module, uint32_t kinds) : kinds_(kinds) {
+  CheckInserter(const ir::Module& module, uint32_t kinds) : module_(module), kinds_(kinds) {
     lockstep_ = module.sm < kLockstepBefore ? PTX2CPU_ACCESS_LOCKSTEP : 0;
     only_bounds_ =
         (kinds & (PTX2CPU_CHECKS_RACE | PTX2CPU_CHECKS_INIT)) == 0 ? PTX2CPU_ACCESS_BOUNDS_ONLY : 0;
@@ -66,6 +69,7 @@ class CheckInserter {
 
   void Instrument(ir::Function& f) {
     f_ = &f;
+    variables_ = analysis::AnalyzeAddressVariables(f);
     for (uint32_t b = 0; b < f.blocks.size(); ++b) {
       block_ = {b};
       const std::vector<ir::InstId> insts = std::move(f.blocks[b].insts);
@@ -153,12 +157,40 @@ class CheckInserter {
   }
 
   ValueId Word(uint32_t bits) { return ir::Builder{*f_, block_, at_}.Const(Type::kI32, bits); }
+  ValueId Long(uint64_t bits) { return ir::Builder{*f_, block_, at_}.Const(Type::kI64, bits); }
   void Access(ValueId address, uint32_t form, ValueId bytes) {
     ir::Attrs attrs;
     attrs.index = form | lockstep_ | only_bounds_;
-    ir::Builder{*f_, block_, at_}.Make(
-        Opcode::kCheckAccess, Type::kVoid,
-        {address, bytes, ir::Builder{*f_, block_, at_}.Const(Type::kI64, ~uint64_t{0})}, attrs);
+    const auto [base, extent] = VariableOf(address, PTX2CPU_SPACE_OF_ACCESS(form), bytes);
+    ir::Builder{*f_, block_, at_}.Make(Opcode::kCheckAccess, Type::kVoid,
+                                       {address, bytes, Long(~uint64_t{0}), base, extent}, attrs);
+  }
+
+  // The variable that the address was computed from, as where it begins and its bytes; 0 bytes: not known, of
+  // unknown size, or aligned to less than the access, whose address must then be tested as a whole.
+  std::pair<ValueId, ValueId> VariableOf(ValueId address, uint32_t space, ValueId bytes) {
+    const auto& variable = variables_[address.index];
+    uint64_t size = 0, align = 1;
+    if (variable && (kinds_ & PTX2CPU_CHECKS_MEMORY) != 0) std::tie(size, align) = SizeOf(*variable);
+    const ir::Inst* width = f_->at_value(bytes).def.valid() ? &f_->at_inst(f_->at_value(bytes).def) : nullptr;
+    const bool is_aligned = width != nullptr && width->op == Opcode::kConst &&
+                            align % std::min<uint64_t>(width->attrs.bits & ~uint32_t{0}, 16) == 0;
+    const bool is_same_space = variable && SpaceWord(variable->space) >> PTX2CPU_ACCESS_SPACE_SHIFT == space;
+    const bool is_generic = space == PTX2CPU_SPACE_REAL;
+    if (size == 0 || !is_aligned || !(is_same_space || is_generic)) return {Long(0), Long(0)};
+    ir::Builder build{*f_, block_, at_};
+    ValueId base = build.Symbol(variable->space, variable->index);
+    if (is_generic && (variable->space == ir::Space::kShared || variable->space == ir::Space::kLocal)) {
+      ir::Attrs attrs;
+      attrs.space = variable->space;
+      base = build.Inst1(Opcode::kToGeneric, Type::kI64, {base}, attrs);
+    }
+    return {base, Long(size)};
+  }
+  std::pair<uint64_t, uint64_t> SizeOf(const analysis::VariableRef& ref) const {
+    if (ref.space == ir::Space::kLocal) return {f_->locals[ref.index].size, f_->locals[ref.index].align};
+    const ir::Variable& variable = module_.variables[ref.index];
+    return {variable.linkage == ir::Variable::Linkage::kExtern ? 0 : variable.size, variable.align};
   }
   void Sync(uint32_t step, std::optional<ValueId> a, std::optional<ValueId> b) {
     ir::Attrs attrs;
@@ -167,9 +199,11 @@ class CheckInserter {
     ir::Builder{*f_, block_, at_}.Make(Opcode::kCheckSync, Type::kVoid, {first, second}, attrs);
   }
 
+  const ir::Module& module_;
   const uint32_t kinds_;
   uint32_t lockstep_ = 0, only_bounds_ = 0;
   ir::Function* f_ = nullptr;
+  std::vector<std::optional<analysis::VariableRef>> variables_;  // of the values before checks
   ir::BlockId block_;
   ir::Position at_;
 };

@@ -169,6 +169,13 @@ class Resolver {
     }
   }
 
+  // Of a variable's address, which insert-checks has made generic; other operands stay.
+  ValueId WindowOffset(ValueId base) const {
+    const ir::InstId def = f_.at_value(base).def;
+    const bool is_generic = def.valid() && f_.at_inst(def).op == Opcode::kToGeneric;
+    return is_generic ? f_.at_inst(def).operands[0] : base;
+  }
+
   void Rewrite() {
     std::vector<ValueId> replaced(f_.values.size());
     for (ir::InstId id : rewritten_) {
@@ -179,6 +186,7 @@ class Resolver {
       } else if (inst.op == Opcode::kCheckAccess) {
         const bool shared = spaces_[address.index] == Space::kShared;
         inst.operands[0] = offset;
+        inst.operands[3] = WindowOffset(inst.operands[3]);
         inst.attrs.index |= (shared ? PTX2CPU_SPACE_SHARED : PTX2CPU_SPACE_LOCAL)
                             << PTX2CPU_ACCESS_SPACE_SHIFT;
       } else {

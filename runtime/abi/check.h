@@ -13,6 +13,11 @@ struct ptx2cpu_block;
 struct ptx2cpu_check_range {
   uint64_t base, positions;
 };
+/* A variable that an address was computed from, and should stay in. */
+struct ptx2cpu_check_variable {
+  const char* name;
+  uint64_t bytes;
+};
 #define PTX2CPU_CHECK_RANGES 1024u
 #define PTX2CPU_NO_CHECK_RANGE 0xffffffffu
 

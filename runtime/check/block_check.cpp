@@ -62,7 +62,7 @@ void BlockCheck::Access(const ptx2cpu_block& block, const Accesses& accesses) {
   for (uint64_t rest = accesses.lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
     const auto found = Access({block, accesses.thread + lane, accesses.ptx_line, accesses.AddressOf(lane),
-                               accesses.form, accesses.bytes},
+                               accesses.form, accesses.bytes, accesses.variable, accesses.variable_base},
                               accesses.written);
     if (found) holder = found;
   }
@@ -93,7 +93,30 @@ std::optional<MemoryRange> BlockCheck::Access(const AccessSite& site, uint64_t w
   return target.holder.bytes == 0 ? std::nullopt : std::optional(target.holder);
 }
 
+namespace {
+
+// "4 bytes after variable 'tile' of 1024 bytes"
+std::string PlaceInVariable(const AccessSite& site) {
+  const auto offset = static_cast<int64_t>(site.address - site.variable_base);
+  const auto end = static_cast<int64_t>(site.variable->bytes);
+  char place[64];
+  if (offset < 0) {
+    std::snprintf(place, sizeof place, "%" PRId64 " bytes before", -offset);
+  } else if (offset >= end) {
+    std::snprintf(place, sizeof place, "%" PRId64 " bytes after", offset - end);
+  } else {
+    std::snprintf(place, sizeof place, "%" PRId64 " bytes before the end of", end - offset);
+  }
+  return std::string(place) + " variable '" + site.variable->name + "' of " + std::to_string(end) + " bytes";
+}
+
+}  // namespace
+
 void BlockCheck::CheckBounds(const AccessSite& site, const Target& target) {
+  if (!site.IsInVariable()) {
+    return Report(site.block, site.thread, site.ptx_line, Error::kOutOfBounds,
+                  Describe(site, target) + ": " + PlaceInVariable(site));
+  }
   if (!target.inside) {
     std::string text = Describe(site, target);
     if (target.memory == Target::Memory::kGlobal) {

@@ -28,11 +28,18 @@ struct AccessSite {
   uint32_t thread = 0, ptx_line = 0;
   uint64_t address = 0;
   uint32_t form = 0, bytes = 0;
+  const ptx2cpu_check_variable* variable = nullptr;
+  uint64_t variable_base = 0;
 
   bool Writes() const { return (form & PTX2CPU_ACCESS_WRITES) != 0; }
   uint32_t space() const { return form >> PTX2CPU_ACCESS_SPACE_SHIFT & 15; }
   uint32_t word_bytes() const { return form >> PTX2CPU_ACCESS_WORD_SHIFT & 255; }
   uint32_t lanes() const { return form >> PTX2CPU_ACCESS_LANES_SHIFT & 63; }
+  // Not beyond the variable that the address was computed from.
+  bool IsInVariable() const {
+    const uint64_t offset = address - variable_base;
+    return variable == nullptr || (offset <= variable->bytes && bytes <= variable->bytes - offset);
+  }
 };
 
 // Where the bytes of an access are.

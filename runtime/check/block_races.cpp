@@ -157,9 +157,15 @@ bool BlockCheck::AccessRow(const ptx2cpu_block& block, const Accesses& given) {
   const auto first = static_cast<uint32_t>(std::countr_zero(accesses.lanes)),
              last = 63 - static_cast<uint32_t>(std::countl_zero(accesses.lanes));
   const uint64_t address = accesses.AddressOf(first);
-  const AccessSite whole{
-      block,   accesses.thread + first, accesses.ptx_line,
-      address, accesses.form,           static_cast<uint32_t>(accesses.stride) * (last - first) + bytes};
+  const AccessSite whole{block,
+                         accesses.thread + first,
+                         accesses.ptx_line,
+                         address,
+                         accesses.form,
+                         static_cast<uint32_t>(accesses.stride) * (last - first) + bytes,
+                         accesses.variable,
+                         accesses.variable_base};
+  if (!whole.IsInVariable()) return false;
   const Target target = TargetOf(*launch_, whole);
   if (!target.inside || target.real % bytes != 0) return false;
   const bool races = Wants(PTX2CPU_CHECKS_RACE) &&

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runtime/abi/abi.h"
+#include "runtime/abi/check.h"
 #include "runtime/check/finding.h"
 #include "runtime/check/memory.h"
 #include "runtime/check/wanted.h"
@@ -42,6 +43,9 @@ struct Accesses {
   uint64_t lanes = 0;  // bit i: thread + i accesses
   uint32_t form = 0, bytes = 0, range = 0;
   uint64_t written = ~uint64_t{0};  // words of the parameters through which the kernel writes
+
+  const ptx2cpu_check_variable* variable = nullptr;  // which the addresses were computed from
+  uint64_t variable_base = 0;
 
   uint64_t AddressOf(uint32_t lane) const {
     return addresses != nullptr ? addresses[lane] : first + static_cast<uint64_t>(stride * lane);

@@ -34,12 +34,44 @@ constexpr std::array kWindows = {
     Window{PTX2CPU_SPACE_SHARED, offsetof(ptx2cpu_block, window_bytes), 32, "window_bytes"},
     Window{PTX2CPU_SPACE_LOCAL, offsetof(ptx2cpu_block, local_stride), 64, "local_stride"}};
 
+// The name of the variable whose address insert-checks has put there.
+std::string NameOfVariable(const FunctionEmitter& e, ir::ValueId base) {
+  for (ir::InstId def = e.f.at_value(base).def; def.valid(); def = e.f.at_value(base).def) {
+    const ir::Inst& inst = e.f.at_inst(def);
+    if (inst.op == ir::Opcode::kSymbol) {
+      const uint32_t index = inst.attrs.index;
+      return inst.attrs.space == ir::Space::kLocal ? e.f.locals[index].name : e.m.ir.variables[index].name;
+    }
+    if (inst.op != ir::Opcode::kToGeneric) break;
+    base = inst.operands[0];
+  }
+  return {};
+}
+
+llvm::Constant* PrivateConstant(llvm::Module& module, llvm::Constant* value) {
+  return new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value,
+                                  "checked_variable");
+}
+
 }  // namespace
 
 AccessCheck::AccessCheck(Site& site) : s_(site), b_(site.b), form_(site.inst.attrs.index) {
+  variable_ = Variable();
   const auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(s_.Raw(1));
   if ((form_ & PTX2CPU_ACCESS_BOUNDS_ONLY) != 0 && bytes != nullptr && !bytes->isZero())
     Test(bytes->getZExtValue());
+}
+
+// The variable that the address was computed from, for the runtime's reports.
+llvm::Constant* AccessCheck::Variable() {
+  llvm::Constant* const none = llvm::ConstantPointerNull::get(b_.getPtrTy());
+  const auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(s_.Raw(4));
+  if (bytes == nullptr || bytes->isZero()) return none;
+  variable_bytes_ = bytes->getZExtValue();
+  ModuleEmitter& m = s_.e.m;
+  llvm::Constant* name = PrivateConstant(
+      *m.module, llvm::ConstantDataArray::getString(m.context, NameOfVariable(s_.e, s_.inst.operands[3])));
+  return PrivateConstant(*m.module, llvm::ConstantStruct::getAnon({name, b_.getInt64(variable_bytes_)}));
 }
 
 // What a window of so many bytes leaves room for. None, where it is smaller than the access.
@@ -54,6 +86,11 @@ void AccessCheck::Test(uint64_t bytes) {
   shift_ = std::has_single_bit(align) && (form_ & PTX2CPU_ACCESS_ASYNC) == 0
                ? static_cast<unsigned>(std::countr_zero(align))
                : 0;
+  if (variable_bytes_ != 0) {
+    base_ = s_.Raw(3);
+    positions_ = b_.getInt64(variable_bytes_ < bytes ? 0 : ((variable_bytes_ - bytes) >> shift_) + 1);
+    return;
+  }
   FunctionBody& body = s_.e.body;
   const auto* window = std::ranges::find(kWindows, PTX2CPU_SPACE_OF_ACCESS(form_), &Window::space);
   if (window != kWindows.end()) {
@@ -93,14 +130,14 @@ Value AccessCheck::IsInside(Value address) const {
 void AccessCheck::Call(Value thread, Value addresses, Value lanes) const {
   b_.CreateCall(s_.e.m.Service("ptx2cpu_check_accesses"),
                 {s_.e.body.Block(), thread, b_.getInt32(s_.inst.at.ptx_line), addresses, lanes,
-                 b_.getInt32(form_), s_.Raw(1), s_.Raw(2), b_.getInt32(range_)});
+                 b_.getInt32(form_), s_.Raw(1), s_.Raw(2), b_.getInt32(range_), variable_, s_.Raw(3)});
 }
 
 void AccessCheck::CallRow(Value thread, Value first, int64_t stride, Value lanes) const {
   b_.CreateCall(s_.e.m.Service("ptx2cpu_check_row"),
                 {s_.e.body.Block(), thread, b_.getInt32(s_.inst.at.ptx_line), first,
                  b_.getInt64(static_cast<uint64_t>(stride)), lanes, b_.getInt32(form_), s_.Raw(1), s_.Raw(2),
-                 b_.getInt32(range_)});
+                 b_.getInt32(range_), variable_, s_.Raw(3)});
 }
 
 void CallCheckSync(Site& s, Value thread, Value lanes) {

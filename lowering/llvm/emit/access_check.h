@@ -26,6 +26,7 @@ class AccessCheck {
 
  private:
   void Test(uint64_t bytes);
+  llvm::Constant* Variable();
   llvm::Value* PositionsIn(llvm::Value* window, uint64_t bytes) const;
 
   Site& s_;
@@ -35,6 +36,8 @@ class AccessCheck {
   llvm::Value* base_ = nullptr;              // null: 0
   llvm::Value* positions_ = nullptr;         // that the access may have
   uint32_t range_ = PTX2CPU_NO_CHECK_RANGE;  // entry of check_ranges
+  llvm::Constant* variable_;                 // ptx2cpu_check_variable, or null
+  uint64_t variable_bytes_ = 0;              // 0: no variable
 };
 
 // The call of a CheckSync. `lanes`: i64, a bit for each thread from `thread` on.
