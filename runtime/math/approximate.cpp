@@ -2,9 +2,9 @@
 // zeros, infinities and NaN. Powers of two and logarithms are computed in f32, with polynomials that
 // interpolate at Chebyshev's points; the others in f64, with Taylor's series. Errors are beside them.
 //
-// No product is fused with a sum: the bits are the same on machines that can and on those that cannot.
-// The exception is tanh, whose rounding from f64 to f32 hides the difference:
-// tests/llvm/approximate_bits_test.cpp compares all floats.
+// Sums of products are fused, which halves the operations; machines that cannot call the library's function,
+// so that the bits are the same everywhere. The exception is tanh, which they compute unfused: its rounding
+// from f64 to f32 hides the difference. tests/llvm/approximate_bits_test.cpp compares all floats.
 #include <stdint.h>
 
 extern "C" {
@@ -20,6 +20,10 @@ inline double DoubleOf(uint64_t bits) { return __builtin_bit_cast(double, bits);
 inline uint32_t WordOf(float x) { return __builtin_bit_cast(uint32_t, x); }
 inline float FloatOf(uint32_t word) { return __builtin_bit_cast(float, word); }
 
+// x * y + z, rounded once
+inline float Fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+inline double Fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+
 // Adding 1.5 * 2^52 (2^23) leaves the nearest integer in the low bits of the sum.
 constexpr double kRoundingMagic = 0x1.8p52;
 constexpr float kRoundingMagicOfFloats = 0x1.8p23f;
@@ -33,23 +37,29 @@ struct Reduced {
 // [-1, 1].
 inline Reduced ReduceToQuadrant(double x) {
   constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
-  constexpr double kHigh = 0x1.921fb544p0;  // pi/2: 33 bits, so that products with a quadrant are exact ...
-  constexpr double kLow = 0x1.0b4611a626331p-34;                  // ... and the rest
-  const double limited = __builtin_fabs(x) < 0x1p31 ? x : x - x;  // NaN for infinities
-  const double shifted = limited * kTwoOverPi + kRoundingMagic;
+  constexpr double kHigh = 0x1.921fb54442d18p0, kLow = 0x1.1a62633145c07p-54;  // pi/2
+  const double limited = __builtin_fabs(x) < 0x1p31 ? x : x - x;               // NaN for infinities
+  const double shifted = Fma(limited, kTwoOverPi, kRoundingMagic);
   const double n = shifted - kRoundingMagic;
-  return {(limited - n * kHigh) - n * kLow, BitsOf(shifted)};
+  return {Fma(-n, kLow, Fma(-n, kHigh, limited)), BitsOf(shifted)};
 }
 
 inline double SinSeries(double r) {  // |error| < 1e-12 for |r| <= pi/4
   const double q = r * r;
-  const double series = q * (1.0 / 362880 - q * (1.0 / 39916800)) - 1.0 / 5040;
-  return r + r * q * (q * (q * series + 1.0 / 120) - 1.0 / 6);
+  double series = Fma(q, -1.0 / 39916800, 1.0 / 362880);
+  series = Fma(q, series, -1.0 / 5040);
+  series = Fma(q, series, 1.0 / 120);
+  series = Fma(q, series, -1.0 / 6);
+  return Fma(r * q, series, r);
 }
 inline double CosSeries(double r) {  // |error| < 1e-12
   const double q = r * r;
-  const double series = q * (q * (1.0 / 479001600) - 1.0 / 3628800) + 1.0 / 40320;
-  return q * (q * (q * (q * series - 1.0 / 720) + 1.0 / 24) - 0.5) + 1;
+  double series = Fma(q, 1.0 / 479001600, -1.0 / 3628800);
+  series = Fma(q, series, 1.0 / 40320);
+  series = Fma(q, series, -1.0 / 720);
+  series = Fma(q, series, 1.0 / 24);
+  series = Fma(q, series, -0.5);
+  return Fma(q, series, 1.0);
 }
 
 // sin(x + phase * pi/2)
@@ -87,10 +97,11 @@ inline float PowerOfTwo(float x) {
   const float shifted = limited + kRoundingMagicOfFloats;
   const float f = limited - (shifted - kRoundingMagicOfFloats);  // exact; |f| <= 1/2
   // Chebyshev's expansion of (2^f - 1) / f, in pairs (Estrin), so that few operations depend on each other.
-  const float q = f * f, first = f * 0x1.ebfbep-3f + 0x1.62e43p-1f,
-              second = f * 0x1.3b2a1cp-7f + 0x1.c6af6cp-5f, third = f * 0x1.44404p-13f + 0x1.5f0896p-10f;
-  const float series = (third * q + second) * q + first;
-  const float power = series * f + 1.0f;
+  const float q = f * f, first = Fma(f, 0x1.ebfbep-3f, 0x1.62e43p-1f),
+              second = Fma(f, 0x1.3b2a1cp-7f, 0x1.c6af6cp-5f),
+              third = Fma(f, 0x1.44404p-13f, 0x1.5f0896p-10f);
+  const float series = Fma(Fma(third, q, second), q, first);
+  const float power = Fma(series, f, 1.0f);
   return FloatOf(WordOf(power) + (WordOf(shifted) << 23));
 }
 
@@ -101,15 +112,15 @@ inline float LogarithmAnd(float more, float x) {
   const uint32_t bits = WordOf(x), offset = bits - 0x3F3504F3u;
   const int32_t exponent = static_cast<int32_t>(offset) >> 23;
   const float f = FloatOf(bits - (static_cast<uint32_t>(exponent) << 23)) - 1;  // exact
-  float series = f * 0x1.f841dcp-4f - 0x1.a59aeap-3f;
-  series = series * f + 0x1.ba8738p-3f;
-  series = series * f - 0x1.e9d1e6p-3f;
-  series = series * f + 0x1.26d01cp-2f;
-  series = series * f - 0x1.715994p-2f;
-  series = series * f + 0x1.ec73dep-2f;
-  series = series * f - 0x1.715474p-1f;
-  series = series * f + 0x1.715476p+0f;
-  const float result = series * f + (static_cast<float>(exponent) + more);
+  float series = Fma(f, 0x1.f841dcp-4f, -0x1.a59aeap-3f);
+  series = Fma(series, f, 0x1.ba8738p-3f);
+  series = Fma(series, f, -0x1.e9d1e6p-3f);
+  series = Fma(series, f, 0x1.26d01cp-2f);
+  series = Fma(series, f, -0x1.715994p-2f);
+  series = Fma(series, f, 0x1.ec73dep-2f);
+  series = Fma(series, f, -0x1.715474p-1f);
+  series = Fma(series, f, 0x1.715476p+0f);
+  const float result = Fma(series, f, static_cast<float>(exponent) + more);
   return x == __builtin_inff() ? x : result;
 }
 

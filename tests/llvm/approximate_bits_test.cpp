@@ -1,5 +1,5 @@
 // The approximate functions as generated code computes them, on vectors and scalars of each machine, give the
-// bits of their series with each product and sum rounded. PTX2CPU_FULL_TESTS: for all floats.
+// bits of their series with each sum of a product rounded once. PTX2CPU_FULL_TESTS: for all floats.
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -27,23 +27,20 @@ double Exp2(double x) {
 }
 
 // Coefficients from the highest down.
-float Horner(std::initializer_list<float> coefficients, float x) {
-  float sum = 0;
-  for (float coefficient : coefficients) sum = sum * x + coefficient;
+template <typename Float>
+Float Horner(std::initializer_list<Float> coefficients, Float x) {
+  Float sum = 0;
+  for (Float coefficient : coefficients) sum = std::fma(sum, x, coefficient);
   return sum;
 }
 
 float Ex2(float x) {
   if (std::isnan(x)) return x;
   const float limited = std::clamp(x, -151.0f, 128.0f), n = std::nearbyint(limited), f = limited - n;
-  const auto multiply_add = [](float x, float y, float z) {
-    const float product = x * y;
-    return product + z;
-  };
-  const float q = f * f, first = multiply_add(f, 0x1.ebfbep-3f, 0x1.62e43p-1f),
-              second = multiply_add(f, 0x1.3b2a1cp-7f, 0x1.c6af6cp-5f),
-              third = multiply_add(f, 0x1.44404p-13f, 0x1.5f0896p-10f);
-  const float series = multiply_add(multiply_add(multiply_add(third, q, second), q, first), f, 1);
+  const float q = f * f, first = std::fma(f, 0x1.ebfbep-3f, 0x1.62e43p-1f),
+              second = std::fma(f, 0x1.3b2a1cp-7f, 0x1.c6af6cp-5f),
+              third = std::fma(f, 0x1.44404p-13f, 0x1.5f0896p-10f);
+  const float series = std::fma(std::fma(std::fma(third, q, second), q, first), f, 1.0f);
   return static_cast<float>(std::ldexp(static_cast<double>(series), static_cast<int>(n)));
 }
 float Ex2Ftz(float x) { return x < -126 ? 0 : Ex2(x); }
@@ -58,19 +55,18 @@ float Lg2(float x) {
       Horner({0x1.f841dcp-4f, -0x1.a59aeap-3f, 0x1.ba8738p-3f, -0x1.e9d1e6p-3f, 0x1.26d01cp-2f,
               -0x1.715994p-2f, 0x1.ec73dep-2f, -0x1.715474p-1f, 0x1.715476p+0f},
              m - 1);
-  return series * (m - 1) + static_cast<float>(exponent);
+  return std::fma(series, m - 1, static_cast<float>(exponent));
 }
 float Lg2Ftz(float x) { return Lg2(std::fabs(x) < 0x1p-126f ? 0 : x); }
 
 float SinWithPhase(float x, uint64_t phase) {
   const double wide = x, limited = std::fabs(wide) < 0x1p31 ? wide : wide - wide;
-  const double shifted = limited * 0x1.45f306dc9c883p-1 + 0x1.8p52, n = shifted - 0x1.8p52;
-  const double r = (limited - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34, q = r * r;
-  const double sine =
-      r + r * q * (-1.0 / 6 + q * (1.0 / 120 + q * (-1.0 / 5040 + q * (1.0 / 362880 - q / 39916800))));
+  const double shifted = std::fma(limited, 0x1.45f306dc9c883p-1, 0x1.8p52), n = shifted - 0x1.8p52;
+  const double r = std::fma(-n, 0x1.1a62633145c07p-54, std::fma(-n, 0x1.921fb54442d18p0, limited)), q = r * r;
+  const double odd = Horner({-1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6}, q);
+  const double sine = std::fma(r * q, odd, r);
   const double cosine =
-      1 + q * (-0.5 +
-               q * (1.0 / 24 + q * (-1.0 / 720 + q * (1.0 / 40320 + q * (-1.0 / 3628800 + q / 479001600)))));
+      Horner({1.0 / 479001600, -1.0 / 3628800, 1.0 / 40320, -1.0 / 720, 1.0 / 24, -0.5, 1.0}, q);
   const uint64_t quadrant = std::bit_cast<uint64_t>(shifted) + phase;
   const double value = (quadrant & 1) != 0 ? cosine : sine;
   return static_cast<float>((quadrant & 2) != 0 ? -value : value);
