@@ -92,6 +92,10 @@ float Rsqrt(float x) {
   return std::fma(first * error, std::fma(error, 0.375f, 0.5f), first);
 }
 
+// In [0, 1]; NaN and -0 are +0.
+float Saturated(float x) { return x > 0 ? std::min(x, 1.0f) : 0.0f; }
+float SaturatedFtz(float x) { return x >= 0x1p-126f ? std::min(x, 1.0f) : 0.0f; }
+
 // The instructions on %f, for kFloats of them.
 std::string Kernel(const std::string& instructions) {
   return kHead + R"(
@@ -159,9 +163,11 @@ TEST_CASE("approximate functions keep their bits, fused and on vectors", "[math]
   struct {
     const char* name;
     float (*wanted)(float);
-  } constexpr kFunctions[] = {{"ex2.approx", Ex2},        {"ex2.approx.ftz", Ex2Ftz}, {"lg2.approx", Lg2},
-                              {"lg2.approx.ftz", Lg2Ftz}, {"sin.approx", Sin},        {"cos.approx", Cos},
-                              {"tanh.approx", Tanh},      {"rsqrt.approx", Rsqrt}};
+  } constexpr kFunctions[] = {{"ex2.approx", Ex2},        {"ex2.approx.ftz", Ex2Ftz},
+                              {"lg2.approx", Lg2},        {"lg2.approx.ftz", Lg2Ftz},
+                              {"sin.approx", Sin},        {"cos.approx", Cos},
+                              {"tanh.approx", Tanh},      {"rsqrt.approx", Rsqrt},
+                              {"cvt.sat.f32", Saturated}, {"cvt.ftz.sat.f32", SaturatedFtz}};
   const auto wanted_on = [](const char* target, float (*wanted)(float)) {
     const bool by_root = wanted == Rsqrt && !lowering::TraitsOf(*lowering::ResolveTarget(target)).has_avx512;
     return by_root ? [](float x) { return 1 / std::sqrt(x); } : wanted;

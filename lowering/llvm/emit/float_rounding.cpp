@@ -95,7 +95,16 @@ Value Floats::Operand(Site& s, size_t number, Type type) {
 
 Value Floats::Finish(Value value, Type type, uint32_t flags) {
   Layout layout = LayoutOf(type);
-  if ((flags & ir::kFtz) != 0) value = Flush(value, type);
+  const bool flushes = (flags & ir::kFtz) != 0;
+  if (type == Type::kF32 && (flags & ir::kSat) != 0) {
+    // Negative numbers, -0 and NaN are not above 0. With the flush, what is not normal is not at least
+    // 2^-126.
+    Value above = flushes && !IsNeverSubnormal(value) ? b.CreateFCmpOGE(value, Constant(value, 0x1p-126))
+                                                      : b.CreateFCmpOGT(value, Constant(value, 0));
+    Value positive = b.CreateSelect(above, value, Constant(value, 0)), one = Constant(value, 1);
+    return b.CreateSelect(b.CreateFCmpOLT(positive, one), positive, one);
+  }
+  if (flushes) value = Flush(value, type);
   if ((flags & ir::kSat) != 0) {
     // As signed integers: negative (and -0) below 0, NaN above infinity.
     Value bits = AsBits(value, type);
