@@ -5,6 +5,7 @@
 #include "lowering/llvm/module/lane_report.h"
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -79,8 +80,10 @@ void CheckRun(const ptx2cpu_kernel& kernel, const Stride& stride, uint32_t n, ui
 }  // namespace
 
 TEST_CASE("accesses with a short stride are runs of memory, of each type and width", "[strided]") {
+  test::Sample sample(3);
   for (const int bytes : {1, 2, 4, 8}) {
     for (const int apart : {-4, -3, -2, -1, 2, 3, 4}) {
+      if (sample.Skips()) continue;
       const Stride stride{bytes, apart};
       INFO(bytes << " bytes, " << apart << " elements apart");
       const ir::Module module = BuildKernel(KernelOf(stride), "k");

@@ -4,6 +4,7 @@
 
 #include "tests/llvm/jit_run.h"
 #include "tests/llvm/kernels.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::llvm_test;
@@ -79,10 +80,12 @@ std::vector<uint32_t> Results(const std::function<Status(harness::KernelCall&)>&
 }  // namespace
 
 TEST_CASE("collectives of tiles give what the interpreter gives", "[tiles]") {
+  test::Sample sample(5);
   for (const char* collective : kCollectives) {
     for (uint32_t lanes : {2u, 4u, 8u, 16u}) {
       for (uint32_t ends : {kThreads, 77u, 3u}) {
         for (bool hidden : {false, true}) {
+          if (sample.Skips()) continue;
           INFO(collective << ", tiles of " << lanes << ", " << ends << " threads, hidden " << hidden);
           const ir::Module module = BuildKernel(Kernel(collective, lanes, hidden, ends), "k");
           const std::vector<uint32_t> expected =

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "tests/passes/barrier_kernels.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::test;
@@ -169,7 +170,7 @@ TEST_CASE("random accesses of shared memory mean the same with fewer barriers an
           "[passes][barriers][random]") {
   const char* first = std::getenv("PTX2CPU_RANDOM_SEED");
   uint64_t seed = first ? std::strtoull(first, nullptr, 10) : 1;
-  uint32_t barriers = 0, removed = 0, forwarded = 0, rounds = first ? 5000 : 500;
+  uint32_t barriers = 0, removed = 0, forwarded = 0, rounds = first ? 5000 : QuickPart(500u);
   for (uint32_t n = 0; n < rounds; ++n, ++seed) {
     ir::Module module = BarrierModule(Generator(seed).Make());
     ir::Module cut = AfterInShape(module, "remove-redundant-barriers"), collapsed = AfterInShape(module, "");

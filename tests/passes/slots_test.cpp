@@ -5,6 +5,7 @@
 
 #include "tests/passes/barrier_kernels.h"
 #include "tests/passes/random_kernel.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::test;
@@ -134,7 +135,7 @@ TEST_CASE("slots that change places in a loop stay two", "[passes][slots]") {
 TEST_CASE("random kernels need no more slots with the cut than without", "[passes][slots][random]") {
   Slots with, without;
   uint32_t fewer = 0, more = 0;
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed = 1; seed <= QuickPart(150u); ++seed) {
     ir::Module module = RandomKernel(seed);
     ir::Module cut = Collapsed(module, true), each = Collapsed(module, false);
     Slots a = CountSlots(cut.functions[0]), b = CountSlots(each.functions[0]);

@@ -4,6 +4,7 @@
 
 #include "analysis/values/uniformity.h"
 #include "tests/passes/kernel_run.h"
+#include "tests/quick.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::test;
@@ -29,8 +30,10 @@ std::vector<WaitKernel> WaitKernels() {
 }  // namespace
 
 TEST_CASE("each pass keeps the meaning of each kernel that waits", "[passes]") {
+  Sample sample(3);
   for (const WaitKernel& kernel : WaitKernels()) {
     for (uint32_t threads : {1u, 7u, 33u, 100u}) {
+      if (sample.Skips()) continue;
       const Outcome expected = RunKernel(kernel.module, kernel.module.functions.back(), threads, 5);
       INFO(kernel.name << ", " << threads << " threads");
       if (!expected.status) FAIL(expected.status.error().Render());

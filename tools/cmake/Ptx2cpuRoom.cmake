@@ -27,6 +27,28 @@ endfunction()
 # Headers of the libraries that most sources of the compiler's rooms read.
 set(ptx2cpu_plain_headers <algorithm> <functional> <map> <optional> <span> <string> <unordered_map> <vector> <fmt/format.h>)
 
+# ptx2cpu_unite(TARGET source...), with PTX2CPU_UNITE: compiles sources of a room below that have no name in common as one, so that
+# headers, templates and code of the libraries are compiled once for all of them. Compiling these rooms takes longer than their tests
+# save by optimisation.
+set(ptx2cpu_united ptx2cpu_ir ptx2cpu_analysis ptx2cpu_parse ptx2cpu_match ptx2cpu_translate ptx2cpu_passes ptx2cpu_compile ptx2cpu_codegen
+  ptx2cpu_harness ptx2cpu_compiled_harness test_ir test_analysis test_match test_outline test_translate test_passes test_llvm)
+function(ptx2cpu_unite target)
+  if(NOT PTX2CPU_UNITE OR NOT target IN_LIST ptx2cpu_united)
+    return()
+  endif()
+  set(script ${PROJECT_SOURCE_DIR}/tools/cmake/unity_groups.awk)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})
+  execute_process(COMMAND awk -v most=20 -f ${script} ${ARGN}
+    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[^\n]+" groups "${groups}")
+  foreach(line IN LISTS groups)
+    string(REGEX MATCH "^([0-9]+) (.*)$" line "${line}")
+    set_source_files_properties(${CMAKE_MATCH_2} PROPERTIES UNITY_GROUP ${target}_${CMAKE_MATCH_1})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+endfunction()
+
 function(ptx2cpu_room name)
   cmake_parse_arguments(ROOM "" "DIR;EXCLUDE" "ROOMS;DEPENDS;PRECOMPILE" ${ARGN})
   set(dir ${CMAKE_CURRENT_SOURCE_DIR})
@@ -50,5 +72,6 @@ function(ptx2cpu_room name)
     if(ROOM_PRECOMPILE)
       ptx2cpu_precompile(${name} ${ROOM_PRECOMPILE})
     endif()
+    ptx2cpu_unite(${name} ${sources})
   endif()
 endfunction()
