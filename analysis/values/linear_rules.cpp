@@ -160,8 +160,7 @@ ThreadShape InsertBits(const LinearSite& s) {
   const std::optional<uint64_t> position = Constant(s, 2), length = Constant(s, 3);
   const auto width = static_cast<uint64_t>(ir::Bits(s.inst.type));
   if (!s.group.at_once || !position || !length || !s.operands[1].uniform()) return kVaryingShape;
-  if (*position == 0 || *position >= width || *length > 255 || *position + *length < width)
-    return kVaryingShape;
+  if (*position == 0 || *position >= width || *position + *length < width) return kVaryingShape;
   const int align = Constant(s, 1) ? AlignOf(*Constant(s, 1)) : s.operands[1].align;
   return PlusLowBits(Scaled(s.operands[0], uint64_t{1} << *position, s.inst.type), s.operands[1], align);
 }
