@@ -69,7 +69,7 @@ class CheckInserter {
 
   void Instrument(ir::Function& f) {
     f_ = &f;
-    variables_ = analysis::AnalyzeAddressVariables(f);
+    if ((kinds_ & PTX2CPU_CHECKS_MEMORY) != 0) variables_ = analysis::AnalyzeAddressVariables(f);
     for (uint32_t b = 0; b < f.blocks.size(); ++b) {
       block_ = {b};
       const std::vector<ir::InstId> insts = std::move(f.blocks[b].insts);
@@ -169,9 +169,9 @@ class CheckInserter {
   // The variable that the address was computed from, as where it begins and its bytes; 0 bytes: not known, of
   // unknown size, or aligned to less than the access, whose address must then be tested as a whole.
   std::pair<ValueId, ValueId> VariableOf(ValueId address, uint32_t space, ValueId bytes) {
-    const auto& variable = variables_[address.index];
+    const auto variable = variables_.empty() ? std::nullopt : variables_[address.index];
     uint64_t size = 0, align = 1;
-    if (variable && (kinds_ & PTX2CPU_CHECKS_MEMORY) != 0) std::tie(size, align) = SizeOf(*variable);
+    if (variable) std::tie(size, align) = SizeOf(*variable);
     const ir::Inst* width = f_->at_value(bytes).def.valid() ? &f_->at_inst(f_->at_value(bytes).def) : nullptr;
     const bool is_aligned = width != nullptr && width->op == Opcode::kConst &&
                             align % std::min<uint64_t>(width->attrs.bits & ~uint32_t{0}, 16) == 0;
@@ -203,7 +203,7 @@ class CheckInserter {
   const uint32_t kinds_;
   uint32_t lockstep_ = 0, only_bounds_ = 0;
   ir::Function* f_ = nullptr;
-  std::vector<std::optional<analysis::VariableRef>> variables_;  // of the values before checks
+  std::vector<std::optional<analysis::VariableRef>> variables_;  // of values before checks; empty: not asked
   ir::BlockId block_;
   ir::Position at_;
 };

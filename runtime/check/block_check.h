@@ -126,8 +126,9 @@ uint64_t SourceVersion();
 // Of an access by this thread. Real addresses are looked up in the memory source.
 Target TargetOf(const LaunchCheck& launch, const AccessSite& site);
 std::string Describe(const AccessSite& site, const Target& target);
-// "12 bytes after allocation ...": what lies near a real address that is in no allocation.
+// "8 bytes into 400 bytes at ..., which have been freed"; empty: the address is in no freed allocation.
 std::string FreedText(uint64_t address);
+// "12 bytes after allocation ...": what lies near a real address that is in no allocation.
 std::string NearText(uint64_t address);
 
 }  // namespace ptx2cpu::rt::check

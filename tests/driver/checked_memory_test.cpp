@@ -1,27 +1,24 @@
 // What the checks `memory` and `leak` find in calls that allocate and free (ask/checks_asker.cpp).
-#include <sys/wait.h>
+#include "runtime/cuda/driver/memory/checked_memory.h"
 
 #include <catch2/catch.hpp>
-#include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
 #include <string>
 
+#include "tests/run_shell.h"
+#include "tests/scratch_folder.h"
+
 namespace {
 
 std::string Ask(const std::string& name, const std::string& kinds, const std::string& more = "") {
-  const std::string command = "env CUDA_CACHE_DISABLE=1 PTX2CPU_CHECK=" + kinds + " " + more +
-                              " timeout 100 " PTX2CPU_BINARY_DIR "/bin/driver_checks_asker " + name;
-  std::FILE* const pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::string text;
-  char buffer[4096];
-  for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, count);
-  const int status = pclose(pipe);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) text += "ended otherwise\n";
-  return std::regex_replace(text, std::regex("0x[0-9a-f]+"), "0x");
+  const ptx2cpu::test::Outcome outcome =
+      ptx2cpu::test::RunShell("env CUDA_CACHE_DISABLE=1 PTX2CPU_CHECK=" + kinds + " " + more +
+                                  " " PTX2CPU_BINARY_DIR "/bin/driver_checks_asker " + name,
+                              100);
+  const std::string end = outcome.code == 0 ? "" : "ended otherwise\n";
+  return std::regex_replace(outcome.text, std::regex("0x[0-9a-f]+"), "0x") + end;
 }
 
 const std::string kCaller = "\n    by the call at driver_checks_asker+0x\n";
@@ -59,6 +56,24 @@ TEST_CASE("freed memory that is kept is given back where memory is short") {
   CHECK(Ask("many_freed", "memory") == "failed 0\n");
 }
 
+TEST_CASE("what is known of freed memory is bounded, however it was freed") {
+  using namespace ptx2cpu::driver;
+  CheckedMemory memory(true, false);
+  const auto range = [](uintptr_t base, size_t size) {
+    Range made;
+    made.base = base, made.size = size;
+    return made;
+  };
+  CHECK(memory.Freed(range(1 << 20, 100)).empty());
+  for (uintptr_t n = 0; n < CheckedMemory::kMaxKnown + 1; ++n) memory.FreedToPool(range((n + 2) << 20, 100));
+  CHECK(memory.Describe((2 << 20) + 8).empty());
+  CHECK(memory.Describe((3 << 20) + 8) == "8 bytes into 100 bytes at 0x300000, which have been freed");
+  CHECK(memory.Describe((1 << 20) + 99) == "99 bytes into 100 bytes at 0x100000, which have been freed");
+  CHECK(memory.Freed(range(uintptr_t{1} << 40, CheckedMemory::kMaxKept)).size() == 1);  // the oldest
+  CHECK(memory.Describe((1 << 20) + 99).empty());
+  CHECK(memory.DropKept().size() == 1);
+}
+
 TEST_CASE("allocations that are never freed are leaks, by the call that made them") {
   const std::string text = Ask("leak", "leak");
   INFO(text);
@@ -73,13 +88,13 @@ TEST_CASE("allocations that are never freed are leaks, by the call that made the
 }
 
 TEST_CASE("errors of the host are in the report files with the call") {
+  const ptx2cpu::test::ScratchFolder folder;
   for (const std::string end : {"json", "sarif"}) {
-    const std::string file = std::filesystem::temp_directory_path() / ("ptx2cpu-checked-memory." + end);
+    const std::string file = folder / ("findings." + end);
     Ask("bad_free", "memory", "PTX2CPU_CHECK_REPORT=" + file);
     std::ifstream in(file);
     std::stringstream report;
     report << in.rdbuf();
-    std::filesystem::remove(file);
     INFO(report.str());
     const std::string call = end == "json" ? "\"caller\":\"driver_checks_asker+0x" : "\"locations\":[]";
     CHECK(report.str().find("bad-free") != std::string::npos);

@@ -1,9 +1,6 @@
 // Programs in trouble see an error or nothing of it; their process goes on.
-#include <sys/wait.h>
-
 #include <catch2/catch.hpp>
 #include <cerrno>
-#include <cstdio>
 #include <new>
 #include <regex>
 #include <sstream>
@@ -14,22 +11,17 @@
 #include "ir/result.h"
 #include "runtime/cuda/driver/core/exports.h"
 #include "tests/driver/driver_session.h"
+#include "tests/run_shell.h"
 
 namespace {
 
-// Standard output, then the exit status where it is not 0; "killed" for a signal.
+// Standard output, then the exit status where it is not 0.
 std::string Ask(const std::string& name, const std::string& environment = "",
                 const std::string& program = PTX2CPU_BINARY_DIR "/bin/driver_trouble_asker") {
-  const std::string command =
-      "env CUDA_CACHE_DISABLE=1 " + environment + " timeout 100 " + program + " " + name + " 2>/dev/null";
-  std::FILE* const pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::string text;
-  char buffer[4096];
-  for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, count);
-  const int status = pclose(pipe);
-  if (!WIFEXITED(status)) return text + "killed";
-  return WEXITSTATUS(status) == 0 ? text : text + "exit status " + std::to_string(WEXITSTATUS(status));
+  const ptx2cpu::test::Outcome outcome =
+      ptx2cpu::test::RunShell("env CUDA_CACHE_DISABLE=1 " + environment + " " + program + " " + name, 100,
+                              ptx2cpu::test::Streams::kOutput);
+  return outcome.code == 0 ? outcome.text : outcome.text + "exit status " + std::to_string(outcome.code);
 }
 
 const std::string kSum = "launch 0 wait 0 sum 64000\n";

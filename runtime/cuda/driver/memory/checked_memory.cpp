@@ -45,59 +45,55 @@ void CheckedMemory::Made(const Range& range) {
   makers_[range.base] = std::move(maker);
 }
 
-void CheckedMemory::Add(const Range& range, bool is_kept) {
-  gone_.push_back({range, is_kept});
-  if (is_kept) kept_bytes_ += range.size;
-}
-
 std::vector<Range> CheckedMemory::Freed(const Range& range) {
+  const std::lock_guard lock(mutex_);
+  makers_.erase(range.base);
   if (!keeps_freed_) return {range};
   std::vector<Range> released;
-  const std::lock_guard lock(mutex_);
-  Add(range, true);
-  while (kept_bytes_ > kMaxKept || gone_.size() > kMaxKnown) {
-    const Gone oldest = gone_.front();
-    gone_.pop_front();
-    if (!oldest.is_kept) continue;
-    kept_bytes_ -= oldest.range.size;
-    released.push_back(oldest.range);
+  kept_.push_back(range);
+  kept_bytes_ += range.size;
+  while (kept_bytes_ > kMaxKept || kept_.size() > kMaxKnown) {
+    released.push_back(kept_.front());
+    kept_bytes_ -= kept_.front().size;
+    kept_.pop_front();
   }
   return released;
 }
 
 std::vector<Range> CheckedMemory::DropKept() {
-  std::vector<Range> released;
   const std::lock_guard lock(mutex_);
-  for (const Gone& gone : gone_) {
-    if (gone.is_kept) released.push_back(gone.range);
-  }
-  gone_.clear();
+  std::vector<Range> released(kept_.begin(), kept_.end());
+  kept_.clear();
   kept_bytes_ = 0;
   return released;
 }
 
 void CheckedMemory::FreedToPool(const Range& range) {
-  if (!keeps_freed_) return;
   const std::lock_guard lock(mutex_);
-  Add(range, false);
-  if (gone_.size() > kMaxKnown && !gone_.front().is_kept) gone_.pop_front();
+  makers_.erase(range.base);
+  if (!keeps_freed_) return;
+  pooled_.push_back(range);
+  if (pooled_.size() > kMaxKnown) pooled_.pop_front();
 }
 
 // The latest that had the address: memory of pools is given out and freed many times.
-const CheckedMemory::Gone* CheckedMemory::Find(uintptr_t address) const {
-  const auto found = std::find_if(gone_.rbegin(), gone_.rend(),
-                                  [&](const Gone& gone) { return gone.range.Holds(address, 1); });
-  return found == gone_.rend() ? nullptr : &*found;
+const Range* CheckedMemory::Find(uintptr_t address) const {
+  for (const std::deque<Range>* gone : {&kept_, &pooled_}) {
+    const auto found = std::find_if(gone->rbegin(), gone->rend(),
+                                    [&](const Range& range) { return range.Holds(address, 1); });
+    if (found != gone->rend()) return &*found;
+  }
+  return nullptr;
 }
 
 std::string CheckedMemory::Describe(uintptr_t address) const {
   const std::lock_guard lock(mutex_);
-  const Gone* gone = Find(address);
+  const Range* gone = Find(address);
   if (gone == nullptr) return {};
   char text[128];
   std::snprintf(text, sizeof text,
                 "%" PRIuPTR " bytes into %zu bytes at 0x%" PRIxPTR ", which have been freed",
-                address - gone->range.base, gone->range.size, gone->range.base);
+                address - gone->base, gone->size, gone->base);
   return text;
 }
 
@@ -107,8 +103,8 @@ void CheckedMemory::ReportBadFree(const char* function, uintptr_t address) const
   bool is_second = false;
   if (!range) {
     const std::lock_guard lock(mutex_);
-    const Gone* gone = Find(address);
-    is_second = gone != nullptr && gone->range.base == address;
+    const Range* gone = Find(address);
+    is_second = gone != nullptr && gone->base == address;
   }
   const bool is_inside = range && range->base != address;
   char text[160];

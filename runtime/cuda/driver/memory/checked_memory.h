@@ -40,16 +40,11 @@ class CheckedMemory {
   static constexpr size_t kMaxKnown = 4096;              // ranges
 
  private:
-  struct Gone {
-    Range range;
-    bool is_kept = false;
-  };
-  const Gone* Find(uintptr_t address) const;
-  void Add(const Range& range, bool is_kept);
+  const Range* Find(uintptr_t address) const;
 
   const bool keeps_freed_, finds_leaks_;
   mutable std::mutex mutex_;
-  std::deque<Gone> gone_;  // oldest first
+  std::deque<Range> kept_, pooled_;  // freed; oldest first, at most kMaxKnown each
   size_t kept_bytes_ = 0;
   std::map<uintptr_t, std::string> makers_;  // by base
 };
