@@ -27,9 +27,14 @@ bool IsSilent(const ir::Inst& inst) {
       return true;
     case ir::Effect::kCollective:  // what the converged lanes are may depend on a barrier before
       return ir::HasMembermask(inst.op, inst.attrs.flags) && !ir::AccessesMemory(inst.op);
-    default:
-      return false;
+    case ir::Effect::kReads:
+    case ir::Effect::kWrites:
+    case ir::Effect::kMemory:
+    case ir::Effect::kBarrier:
+    case ir::Effect::kOpaque:
+      break;
   }
+  return false;
 }
 
 }  // namespace
@@ -120,9 +125,11 @@ std::optional<Reach> MemoryEffects::ReachOf(const ir::Inst& inst) const {
       return Reach::kShared;
     case Space::kGlobal:
       return Reach::kGlobal;
-    default:
-      return Reach::kEither;
+    case Space::kGeneric:
+    case Space::kSharedCluster:
+      break;
   }
+  return Reach::kEither;
 }
 
 void MemoryEffects::Locate(MemoryEffect& effect, const ir::Inst& inst) const {

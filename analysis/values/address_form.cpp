@@ -314,7 +314,11 @@ MemoryObject AddressForms::ObjectOf(const Polynomial& address) const {
       case AtomKind::kParamBase:
         pointers += 2;  // may be the pointer
         break;
-      default:
+      case AtomKind::kThreadX:
+      case AtomKind::kThreadY:
+      case AtomKind::kThreadZ:
+      case AtomKind::kExtent:
+      case AtomKind::kSpecial:
         break;
     }
   }

@@ -37,9 +37,10 @@ std::string_view RoleName(const CfgView::Node& node) {
     case Role::kJoin:
     case Role::kLoop:
       return "extra barrier";
-    default:
-      return node.level == ir::Level::kLane ? "" : ir::Name(node.level);
+    case Role::kPlain:
+      break;
   }
+  return node.level == ir::Level::kLane ? "" : ir::Name(node.level);
 }
 
 std::string Caption(const CfgView::Node& node) {

@@ -82,7 +82,8 @@ uint32_t SourceLane(ShuffleMode mode, uint32_t lane, uint32_t b, uint32_t c, boo
       source = own ^ bval;
       *in_range = source <= highest;
       break;
-    default:
+    case ShuffleMode::kNone:
+    case ShuffleMode::kIdx:
       source = lowest | (bval & ~segment & 31);
       *in_range = source <= highest;
       break;

@@ -32,9 +32,11 @@ bool RoundsAway(const Number& number, int shift, bool kept_odd, const RoundingRu
       Bits128 first = shift >= n ? (shift - n >= 128 ? 0 : rest >> (shift - n)) : rest << (n - shift);
       return first + (rule.random & LowMask(n)) > LowMask(n);
     }
-    default:
-      return half && (below_half || kept_odd);
+    case Rounding::kNone:
+    case Rounding::kNearestEven:
+      break;
   }
+  return half && (below_half || kept_odd);
 }
 
 // The magnitude in units of 2^unit, rounded.

@@ -1,4 +1,5 @@
 // Float arithmetic, comparison and tests. Inputs are decoded to exact numbers, results are rounded once.
+#include <optional>
 #include <utility>
 
 #include "ir/interpret/machine.h"
@@ -175,60 +176,63 @@ Status ExecuteFCopysign(Step& s) {
   return {};
 }
 
+namespace {
+std::optional<bool> Holds(Compare by, bool unordered, int order) {
+  switch (by) {
+    case Compare::kFeq:
+      return !unordered && order == 0;
+    case Compare::kFne:
+      return !unordered && order != 0;
+    case Compare::kFlt:
+      return !unordered && order < 0;
+    case Compare::kFle:
+      return !unordered && order <= 0;
+    case Compare::kFgt:
+      return !unordered && order > 0;
+    case Compare::kFge:
+      return !unordered && order >= 0;
+    case Compare::kFequ:
+      return unordered || order == 0;
+    case Compare::kFneu:
+      return unordered || order != 0;
+    case Compare::kFltu:
+      return unordered || order < 0;
+    case Compare::kFleu:
+      return unordered || order <= 0;
+    case Compare::kFgtu:
+      return unordered || order > 0;
+    case Compare::kFgeu:
+      return unordered || order >= 0;
+    case Compare::kFnum:
+      return !unordered;
+    case Compare::kFnan:
+      return unordered;
+    case Compare::kNone:
+    case Compare::kEq:
+    case Compare::kNe:
+    case Compare::kSlt:
+    case Compare::kSle:
+    case Compare::kSgt:
+    case Compare::kSge:
+    case Compare::kUlt:
+    case Compare::kUle:
+    case Compare::kUgt:
+    case Compare::kUge:
+      break;
+  }
+  return std::nullopt;
+}
+}  // namespace
+
 Status ExecuteFcmp(Step& s) {
   const Format& format = FormatOf(s.inst.from);
   Number a = Decode(format, FloatOperand(s, 0, s.inst.from)),
          b = Decode(format, FloatOperand(s, 1, s.inst.from));
   bool unordered = a.is_nan() || b.is_nan();
   int order = unordered ? 0 : CompareNumbers(a, b);
-  bool holds = false;
-  switch (s.inst.attrs.compare) {
-    case Compare::kFeq:
-      holds = !unordered && order == 0;
-      break;
-    case Compare::kFne:
-      holds = !unordered && order != 0;
-      break;
-    case Compare::kFlt:
-      holds = !unordered && order < 0;
-      break;
-    case Compare::kFle:
-      holds = !unordered && order <= 0;
-      break;
-    case Compare::kFgt:
-      holds = !unordered && order > 0;
-      break;
-    case Compare::kFge:
-      holds = !unordered && order >= 0;
-      break;
-    case Compare::kFequ:
-      holds = unordered || order == 0;
-      break;
-    case Compare::kFneu:
-      holds = unordered || order != 0;
-      break;
-    case Compare::kFltu:
-      holds = unordered || order < 0;
-      break;
-    case Compare::kFleu:
-      holds = unordered || order <= 0;
-      break;
-    case Compare::kFgtu:
-      holds = unordered || order > 0;
-      break;
-    case Compare::kFgeu:
-      holds = unordered || order >= 0;
-      break;
-    case Compare::kFnum:
-      holds = !unordered;
-      break;
-    case Compare::kFnan:
-      holds = unordered;
-      break;
-    default:
-      return s.Fault("fcmp has no float predicate");
-  }
-  s.Return(holds);
+  const std::optional<bool> holds = Holds(s.inst.attrs.compare, unordered, order);
+  if (!holds) return s.Fault("fcmp has no float predicate");
+  s.Return(*holds);
   return {};
 }
 

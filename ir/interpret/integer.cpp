@@ -200,7 +200,21 @@ Status ExecuteIcmp(Step& s) {
     case Compare::kUge:
       holds = a >= b;
       break;
-    default:
+    case Compare::kNone:
+    case Compare::kFeq:
+    case Compare::kFne:
+    case Compare::kFlt:
+    case Compare::kFle:
+    case Compare::kFgt:
+    case Compare::kFge:
+    case Compare::kFequ:
+    case Compare::kFneu:
+    case Compare::kFltu:
+    case Compare::kFleu:
+    case Compare::kFgtu:
+    case Compare::kFgeu:
+    case Compare::kFnum:
+    case Compare::kFnan:
       return s.Fault("icmp has no integer predicate");
   }
   s.Return(holds);

@@ -195,9 +195,14 @@ uint64_t WindowBase(Step& s) {
       return reinterpret_cast<uint64_t>(s.machine.shared.data());
     case Space::kLocal:
       return reinterpret_cast<uint64_t>(LocalWindow(s.machine, s.thread).data());
-    default:
-      return 0;
+    case Space::kGeneric:
+    case Space::kGlobal:
+    case Space::kConst:
+    case Space::kParam:
+    case Space::kSharedCluster:
+      break;
   }
+  return 0;
 }
 }  // namespace
 
@@ -235,7 +240,8 @@ Status ExecuteIsSpace(Step& s) {
     case Space::kParam:
       s.Return(Touches(address, m.params));
       break;
-    default:
+    case Space::kGeneric:
+    case Space::kGlobal:
       s.Return(!cluster && !local && !constant);
       break;  // global, which holds the parameters too
   }

@@ -202,9 +202,10 @@ Bits128& Machine::SlotOf(const Thread& thread, uint32_t slot) {
       return slots[slot][0];
     case Level::kWarp:
       return slots[slot][thread.warp];
-    default:
-      return slots[slot][thread.index];
+    case Level::kLane:
+      break;
   }
+  return slots[slot][thread.index];
 }
 
 Status ExecuteSlotLoad(Step& s) {

@@ -64,7 +64,11 @@ Status FunctionParser::Attributes(Inst& inst) {
       case Kind::kIndex:
         inst.attrs.index = TRY(c_.Index("an index"));
         break;
-      default:
+      case Kind::kEnd:
+      case Kind::kString:
+      case Kind::kValue:
+      case Kind::kBlock:
+      case Kind::kMark:
         return {};
     }
   }

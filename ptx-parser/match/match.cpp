@@ -91,18 +91,12 @@ PtxType TypeOf(const OperandSpec& spec, const Modifiers& modifiers) {
     case OperandSpec::Source::kWide:
       break;
   }
-  switch (modifiers.types[spec.nth]) {
-    case PtxType::kU16:
-      return PtxType::kU32;
-    case PtxType::kS16:
-      return PtxType::kS32;
-    case PtxType::kU32:
-      return PtxType::kU64;
-    case PtxType::kS32:
-      return PtxType::kS64;
-    default:
-      return PtxType::kNone;
-  }
+  const PtxType narrow = modifiers.types[spec.nth];
+  if (narrow == PtxType::kU16) return PtxType::kU32;
+  if (narrow == PtxType::kS16) return PtxType::kS32;
+  if (narrow == PtxType::kU32) return PtxType::kU64;
+  if (narrow == PtxType::kS32) return PtxType::kS64;
+  return PtxType::kNone;
 }
 
 const Matcher::Entry& Matcher::Lookup(uint32_t number) {

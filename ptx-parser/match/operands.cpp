@@ -111,9 +111,17 @@ class OperandChecker {
         return !spec.written && TakesFloat(type, operand.kind) ? std::string() : Wanted(type, spec);
       case OperandKind::kSink:
         return spec.written ? std::string() : Wanted(type, spec);
-      default:
-        return Wanted(type, spec);
+      case OperandKind::kAddress:
+      case OperandKind::kElement:
+      case OperandKind::kVector:
+      case OperandKind::kPair:
+      case OperandKind::kArguments:
+      case OperandKind::kBracket:
+      case OperandKind::kMasked:
+      case OperandKind::kField:
+        break;
     }
+    return Wanted(type, spec);
   }
 
   // mov takes addresses, special registers, and packs or unpacks vectors.

@@ -40,9 +40,14 @@ ir::Type ElementType(PtxType type) {
                                        : ir::Type::kF64;
     case TypeKind::kNarrow:
       return WholeType(type);
-    default:
-      return ir::IntegerOfBits(info.element_bits);
+    case TypeKind::kNone:
+    case TypeKind::kBits:
+    case TypeKind::kUnsigned:
+    case TypeKind::kSigned:
+    case TypeKind::kOpaque:
+      break;
   }
+  return ir::IntegerOfBits(info.element_bits);
 }
 
 ir::Type WholeType(PtxType type) {

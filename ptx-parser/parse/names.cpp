@@ -131,16 +131,10 @@ class Resolver {
   // ---- functions
 
   ast::Position PositionOf(const ScopeTable::Entry& e) const {
-    switch (e.kind) {
-      case SymbolKind::kLabel:
-        return module_.labels[e.symbol].position;
-      case SymbolKind::kTargets:
-        return module_.targets[e.symbol].position;
-      case SymbolKind::kPrototype:
-        return module_.prototypes[e.symbol].position;
-      default:
-        return module_.variables[e.variable].position;
-    }
+    if (e.kind == SymbolKind::kLabel) return module_.labels[e.symbol].position;
+    if (e.kind == SymbolKind::kTargets) return module_.targets[e.symbol].position;
+    if (e.kind == SymbolKind::kPrototype) return module_.prototypes[e.symbol].position;
+    return module_.variables[e.variable].position;
   }
   void Declare(const ScopeTable::Entry& entry) {
     if (const ScopeTable::Entry* earlier = scopes_.Declare(entry)) {
@@ -176,7 +170,10 @@ class Resolver {
         case ast::StatementKind::kPrototype:
           Declare({module_.prototypes[s.index].name, scope, 0, SymbolKind::kPrototype, s.index, ast::kNone});
           break;
-        default:
+        case ast::StatementKind::kInstruction:
+        case ast::StatementKind::kDeclaration:
+        case ast::StatementKind::kLoc:
+        case ast::StatementKind::kPragma:
           break;
       }
     }
@@ -226,7 +223,10 @@ class Resolver {
         case ast::StatementKind::kTargets:
           ResolveOperands(module_.targets[s.index].operands, module_.targets[s.index].position);
           break;
-        default:
+        case ast::StatementKind::kLabel:
+        case ast::StatementKind::kLoc:
+        case ast::StatementKind::kPragma:
+        case ast::StatementKind::kPrototype:
           break;
       }
     }

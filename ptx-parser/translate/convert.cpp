@@ -60,24 +60,14 @@ ValueId FloatToFloat(Emitter& e, PtxType to, PtxType from, ValueId value) {
 }
 
 NarrowFormat FormatOf(PtxType type) {
-  switch (type) {
-    case PtxType::kTF32:
-      return NarrowFormat::kTF32;
-    case PtxType::kE4M3x2:
-      return NarrowFormat::kE4M3;
-    case PtxType::kE5M2x2:
-      return NarrowFormat::kE5M2;
-    case PtxType::kE2M3x2:
-      return NarrowFormat::kE2M3;
-    case PtxType::kE3M2x2:
-      return NarrowFormat::kE3M2;
-    case PtxType::kE2M1x2:
-      return NarrowFormat::kE2M1;
-    case PtxType::kUE8M0x2:
-      return NarrowFormat::kUE8M0;
-    default:
-      return NarrowFormat::kNone;
-  }
+  if (type == PtxType::kTF32) return NarrowFormat::kTF32;
+  if (type == PtxType::kE4M3x2) return NarrowFormat::kE4M3;
+  if (type == PtxType::kE5M2x2) return NarrowFormat::kE5M2;
+  if (type == PtxType::kE2M3x2) return NarrowFormat::kE2M3;
+  if (type == PtxType::kE3M2x2) return NarrowFormat::kE3M2;
+  if (type == PtxType::kE2M1x2) return NarrowFormat::kE2M1;
+  if (type == PtxType::kUE8M0x2) return NarrowFormat::kUE8M0;
+  return NarrowFormat::kNone;
 }
 
 ir::Attrs NarrowAttrs(const Emitter& e, PtxType narrow) {

@@ -75,9 +75,17 @@ class InitializerFiller {
         return PutAddress(operand, offset, static_cast<uint32_t>(element_), 0);
       case OperandKind::kMasked:
         return PutAddress(ast_.Children(operand)[0], offset, 1, operand.symbol * 8);
-      default:
-        return Unsupported("an initializer of this shape");
+      case OperandKind::kSink:
+      case OperandKind::kAddress:
+      case OperandKind::kElement:
+      case OperandKind::kVector:
+      case OperandKind::kPair:
+      case OperandKind::kArguments:
+      case OperandKind::kBracket:
+      case OperandKind::kField:
+        break;
     }
+    return Unsupported("an initializer of this shape");
   }
 
   Status Unsupported(const std::string& what) const {

@@ -88,9 +88,13 @@ ir::Space SpaceOf(ast::Space space) {
       return ir::Space::kParam;
     case ast::Space::kGeneric:
       return ir::Space::kGeneric;
-    default:
-      return ir::Space::kGlobal;
+    case ast::Space::kReg:
+    case ast::Space::kSreg:
+    case ast::Space::kGlobal:
+    case ast::Space::kTex:
+      break;
   }
+  return ir::Space::kGlobal;
 }
 
 namespace {
@@ -104,9 +108,10 @@ ir::Variable::Linkage LinkageOf(ast::Linkage linkage) {
       return ir::Variable::Linkage::kWeak;
     case ast::Linkage::kCommon:
       return ir::Variable::Linkage::kCommon;
-    default:
-      return ir::Variable::Linkage::kInternal;
+    case ast::Linkage::kNone:
+      break;
   }
+  return ir::Variable::Linkage::kInternal;
 }
 }  // namespace
 

@@ -52,7 +52,9 @@ ValueId Emitter::SymbolAddress(const ast::Operand& operand) {
       uint32_t index = context.RequireVariable(operand.symbol);
       return Offset(b.Symbol(SpaceOf(variable.space), index), offset);
     }
-    default:
+    case ast::Space::kReg:
+    case ast::Space::kSreg:
+    case ast::Space::kGeneric:
       break;
   }
   Fail(ErrorCode::kUnsupported, "the address of `" + std::string(operand.text) + "` is not translated");
@@ -116,7 +118,11 @@ Place Emitter::Address(size_t operand, ir::Space space) {
       }
       return {SymbolAddress(o), own};
     }
-    default:
+    case SymbolKind::kFunction:
+    case SymbolKind::kLabel:
+    case SymbolKind::kSpecialRegister:
+    case SymbolKind::kTargets:
+    case SymbolKind::kPrototype:
       Fail(ErrorCode::kUnsupported, "`" + std::string(o.text) + "` as an address is not translated");
   }
   return {Const(Type::kI64, 0), space};

@@ -135,9 +135,11 @@ ValueId ParamStorage::Address(Emitter& e, uint32_t variable) {
       return e.Offset(e.b.ParamBase(), storage.offset);
     case Home::kCaller:
       return storage.value;
-    default:
-      return e.b.Symbol(ir::Space::kLocal, e.LocalIndex(variable));
+    case Home::kSsa:
+    case Home::kLocal:
+      break;
   }
+  return e.b.Symbol(ir::Space::kLocal, e.LocalIndex(variable));
 }
 
 ValueId ParamStorage::ReadScalar(Emitter& e, uint32_t variable) {

@@ -46,19 +46,12 @@ ValueId Emitter::ReadRegister(const ast::Operand& operand, Type type) {
 
 namespace {
 uint64_t BitsOfFloat(double value, Type type) {
-  switch (type) {
-    case Type::kF64:
-      return std::bit_cast<uint64_t>(value);
-    case Type::kF16:
-      return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
-    case Type::kBF16: {
-      uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(value));
-      if (std::isnan(value)) return 0x7fff;
-      return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-    }
-    default:
-      return std::bit_cast<uint32_t>(static_cast<float>(value));
-  }
+  if (type == Type::kF64) return std::bit_cast<uint64_t>(value);
+  if (type == Type::kF16) return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+  const uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+  if (type != Type::kBF16) return bits;
+  if (std::isnan(value)) return 0x7fff;
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 }  // namespace
 
@@ -126,7 +119,13 @@ ValueId Emitter::ReadOperand(const ast::Operand& operand, Type type) {
       return ReadSymbol(operand, type);
     case OperandKind::kIdentifier:
       break;
-    default:
+    case OperandKind::kSink:
+    case OperandKind::kAddress:
+    case OperandKind::kPair:
+    case OperandKind::kArguments:
+    case OperandKind::kBracket:
+    case OperandKind::kMasked:
+    case OperandKind::kField:
       Fail(ErrorCode::kUnsupported, "an operand of this shape is not translated");
       return b.Undef(type);
   }
@@ -143,9 +142,15 @@ ValueId Emitter::ReadOperand(const ast::Operand& operand, Type type) {
     }
     case SymbolKind::kSpecialRegister:
       return ReadSpecial(operand, type);
-    default:
-      return ReadSymbol(operand, type);
+    case SymbolKind::kNone:
+    case SymbolKind::kVariable:
+    case SymbolKind::kFunction:
+    case SymbolKind::kLabel:
+    case SymbolKind::kTargets:
+    case SymbolKind::kPrototype:
+      break;
   }
+  return ReadSymbol(operand, type);
 }
 
 std::vector<ValueId> Emitter::ReadElements(size_t operand) {

@@ -40,7 +40,11 @@ std::optional<Access> ReadAccess(Emitter& e, const ast::Operand& operand, uint32
     case image::Geometry::kA2d:
       z = place->words[0], x = place->words[1], y = place->words[2];
       break;
-    default:
+    case image::Geometry::k1d:
+    case image::Geometry::k2d:
+    case image::Geometry::k3d:
+    case image::Geometry::kCube:
+    case image::Geometry::kAcube:
       if (count > 1) y = place->words[1];
       if (count > 2) z = place->words[2];
   }

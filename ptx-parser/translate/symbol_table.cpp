@@ -22,9 +22,11 @@ int Strength(Linkage linkage) {
       return 2;
     case Linkage::kCommon:
       return 1;
-    default:
-      return 0;
+    case Linkage::kNone:
+    case Linkage::kExtern:
+      break;
   }
+  return 0;
 }
 
 // Parameters of two declarations agree where callers pass them the same way.

@@ -103,19 +103,15 @@ void WriteChannels(Emitter& e, const ast::Operand& destination, const std::vecto
 
 void WriteResult(Emitter& e, const Fetch& fetch, const std::vector<ValueId>& channels) {
   std::vector<ValueId> values;
-  switch (e.dtype()) {
-    case PtxType::kF16:
-      for (ValueId channel : channels) values.push_back(ToHalf(e, channel));
-      break;
-    case PtxType::kF16x2:
-      for (size_t i = 0; i < channels.size(); i += 2)
-        values.push_back(e.b.Pack(Type::kI32, {ToHalf(e, channels[i]), ToHalf(e, channels[i + 1])}));
-      break;
-    case PtxType::kF32:
-      for (ValueId channel : channels) values.push_back(e.b.Bitcast(Type::kF32, channel));
-      break;
-    default:
-      values = channels;
+  if (e.dtype() == PtxType::kF16) {
+    for (ValueId channel : channels) values.push_back(ToHalf(e, channel));
+  } else if (e.dtype() == PtxType::kF16x2) {
+    for (size_t i = 0; i < channels.size(); i += 2)
+      values.push_back(e.b.Pack(Type::kI32, {ToHalf(e, channels[i]), ToHalf(e, channels[i + 1])}));
+  } else if (e.dtype() == PtxType::kF32) {
+    for (ValueId channel : channels) values.push_back(e.b.Bitcast(Type::kF32, channel));
+  } else {
+    values = channels;
   }
   WriteChannels(e, fetch.operands[0], values);
 }

@@ -38,9 +38,14 @@ Field FieldOf(Component component) {
       return {0, 16};
     case Component::kH1:
       return {16, 16};
-    default:
-      return {};
+    case Component::kNone:
+    case Component::kX:
+    case Component::kY:
+    case Component::kZ:
+    case Component::kW:
+      break;
   }
+  return {};
 }
 
 ValueId Extract(Emitter& e, ValueId word, Field field, bool sign) {

@@ -135,9 +135,12 @@ inline uint32_t WeightedSum(FilterFormat format, const uint32_t* texels, const i
       return FloatSum(kFormat16, texels, weights, count);
     case FilterFormat::kSrgb:
       return FloatSum(kFormatSrgb, texels, weights, count);
-    default:
-      return IntegerSum(format, texels, weights, count);
+    case FilterFormat::kUnsigned16:
+    case FilterFormat::kSigned16:
+    case FilterFormat::kSigned8:
+      break;
   }
+  return IntegerSum(format, texels, weights, count);
 }
 
 // The weight is split along z, then x, then y, each time to a multiple of 1/256.

@@ -107,9 +107,13 @@ size_t Dimensions(ImageShape shape) {
     case ImageShape::k2dLayered:
     case ImageShape::kCubeLayered:
       return 3;
-    default:
-      return 2;
+    case ImageShape::kPitch:
+    case ImageShape::k2d:
+    case ImageShape::k1dLayered:
+    case ImageShape::kCube:
+      break;
   }
+  return 2;
 }
 
 }  // namespace

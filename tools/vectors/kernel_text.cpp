@@ -117,9 +117,19 @@ class KernelWriter {
         text_.push_back(spec.written ? AddOutput(*lane, IsFloat(type)) : AddInput(*lane));
         return true;
       }
-      default:
-        return false;
+      case OperandShape::kVectorOfVec:
+      case OperandShape::kVectorOf:
+      case OperandShape::kWords:
+      case OperandShape::kMemory:
+      case OperandShape::kAddress:
+      case OperandShape::kLabel:
+      case OperandShape::kTargetList:
+      case OperandShape::kPart:
+      case OperandShape::kAnything:
+      case OperandShape::kRest:
+        break;
     }
+    return false;
   }
 
   TestKernel Finish() {

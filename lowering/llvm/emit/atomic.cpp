@@ -124,9 +124,11 @@ Value Combine(Site& s, Value old, Value operand) {
       return MinMaxHalves(s, old, operand, Type::kBF16, true);
     case AtomicOp::kMbarrier:
       return UpdateMbarrier(s, old, operand);
-    default:
-      return operand;  // exchange
+    case AtomicOp::kNone:
+    case AtomicOp::kExchange:
+      break;
   }
+  return operand;  // exchange
 }
 
 std::optional<llvm::AtomicRMWInst::BinOp> NativeOperation(const Site& s) {
@@ -150,9 +152,22 @@ std::optional<llvm::AtomicRMWInst::BinOp> NativeOperation(const Site& s) {
       return Native::Xor;
     case AtomicOp::kExchange:
       return Native::Xchg;
-    default:
-      return std::nullopt;
+    case AtomicOp::kNone:
+    case AtomicOp::kInc:
+    case AtomicOp::kDec:
+    case AtomicOp::kFAdd:
+    case AtomicOp::kFMin:
+    case AtomicOp::kFMax:
+    case AtomicOp::kAddF16x2:
+    case AtomicOp::kAddBF16x2:
+    case AtomicOp::kMinF16x2:
+    case AtomicOp::kMaxF16x2:
+    case AtomicOp::kMinBF16x2:
+    case AtomicOp::kMaxBF16x2:
+    case AtomicOp::kMbarrier:
+      break;
   }
+  return std::nullopt;
 }
 
 bool StaysInBlock(const Site& s) {

@@ -220,7 +220,7 @@ Status EmitShuffle(Site& s) {
     case ir::ShuffleMode::kBfly:
       function = "ptx2cpu_warp_shuffle_bfly";
       break;
-    default:
+    case ir::ShuffleMode::kNone:
       return s.Broken("no mode");
   }
   // The value of a lane that does not participate is undefined in PTX; from lanes that have exited a GPU
@@ -280,45 +280,53 @@ Status EmitMatchAll(Site& s) {
   return {};
 }
 
+namespace {
+const char* ReductionOf(AtomicOp by) {
+  switch (by) {
+    case AtomicOp::kAdd:
+      return "ptx2cpu_warp_reduce_add";
+    case AtomicOp::kMinS:
+      return "ptx2cpu_warp_reduce_min_s";
+    case AtomicOp::kMinU:
+      return "ptx2cpu_warp_reduce_min_u";
+    case AtomicOp::kMaxS:
+      return "ptx2cpu_warp_reduce_max_s";
+    case AtomicOp::kMaxU:
+      return "ptx2cpu_warp_reduce_max_u";
+    case AtomicOp::kAnd:
+      return "ptx2cpu_warp_reduce_and";
+    case AtomicOp::kOr:
+      return "ptx2cpu_warp_reduce_or";
+    case AtomicOp::kXor:
+      return "ptx2cpu_warp_reduce_xor";
+    case AtomicOp::kFMin:
+      return "ptx2cpu_warp_reduce_fmin";
+    case AtomicOp::kFMax:
+      return "ptx2cpu_warp_reduce_fmax";
+    case AtomicOp::kNone:
+    case AtomicOp::kInc:
+    case AtomicOp::kDec:
+    case AtomicOp::kExchange:
+    case AtomicOp::kFAdd:
+    case AtomicOp::kAddF16x2:
+    case AtomicOp::kAddBF16x2:
+    case AtomicOp::kMinF16x2:
+    case AtomicOp::kMaxF16x2:
+    case AtomicOp::kMinBF16x2:
+    case AtomicOp::kMaxBF16x2:
+    case AtomicOp::kMbarrier:
+      break;
+  }
+  return nullptr;
+}
+}  // namespace
+
 Status EmitRedux(Site& s) {
   Members members = TRY(MembersOf(s, 1));
-  const char* function = nullptr;
   bool is_float = s.inst.type == ir::Type::kF32;
   if (s.inst.type != ir::Type::kI32 && !is_float) return s.Unsupported("only 32-bit values are reduced");
-  switch (s.inst.attrs.atomic) {
-    case AtomicOp::kAdd:
-      function = "ptx2cpu_warp_reduce_add";
-      break;
-    case AtomicOp::kMinS:
-      function = "ptx2cpu_warp_reduce_min_s";
-      break;
-    case AtomicOp::kMinU:
-      function = "ptx2cpu_warp_reduce_min_u";
-      break;
-    case AtomicOp::kMaxS:
-      function = "ptx2cpu_warp_reduce_max_s";
-      break;
-    case AtomicOp::kMaxU:
-      function = "ptx2cpu_warp_reduce_max_u";
-      break;
-    case AtomicOp::kAnd:
-      function = "ptx2cpu_warp_reduce_and";
-      break;
-    case AtomicOp::kOr:
-      function = "ptx2cpu_warp_reduce_or";
-      break;
-    case AtomicOp::kXor:
-      function = "ptx2cpu_warp_reduce_xor";
-      break;
-    case AtomicOp::kFMin:
-      function = "ptx2cpu_warp_reduce_fmin";
-      break;
-    case AtomicOp::kFMax:
-      function = "ptx2cpu_warp_reduce_fmax";
-      break;
-    default:
-      return s.Broken("no reduction");
-  }
+  const char* function = ReductionOf(s.inst.attrs.atomic);
+  if (!function) return s.Broken("no reduction");
   Value values = Store(s, s.Raw(0));
   return ForMasks(s, members, [&](Value taking) {
     std::vector<Value> arguments{values, taking};

@@ -25,16 +25,10 @@ uint32_t OutputFlags(const Site& s, Type type) {
 }
 
 uint64_t InfinityOf(Type type) {
-  switch (type) {
-    case Type::kF16:
-      return 0x7C00;
-    case Type::kBF16:
-      return 0x7F80;
-    case Type::kF32:
-      return 0x7F800000;
-    default:
-      return 0x7FF0000000000000;
-  }
+  if (type == Type::kF16) return 0x7C00;
+  if (type == Type::kBF16) return 0x7F80;
+  if (type == Type::kF32) return 0x7F800000;
+  return 0x7FF0000000000000;
 }
 
 // .satfinite: infinities become the largest finite value.
@@ -72,9 +66,12 @@ Value ToIntegral(Site& s, Value value, Rounding mode) {
       return s.b.CreateUnaryIntrinsic(intrinsic::ceil, value);
     case Rounding::kNearestAway:
       return s.b.CreateUnaryIntrinsic(intrinsic::round, value);
-    default:
-      return s.b.CreateUnaryIntrinsic(intrinsic::roundeven, value);
+    case Rounding::kNone:
+    case Rounding::kNearestEven:
+    case Rounding::kStochastic:
+      break;
   }
+  return s.b.CreateUnaryIntrinsic(intrinsic::roundeven, value);
 }
 }  // namespace
 

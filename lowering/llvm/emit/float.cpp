@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "analysis/lanes/exponents.h"
@@ -187,6 +188,56 @@ Status EmitFCopysign(Site& s) {
   return {};
 }
 
+namespace {
+using Predicate = llvm::CmpInst::Predicate;
+
+std::optional<Predicate> PredicateOf(Compare by) {
+  switch (by) {
+    case Compare::kFeq:
+      return Predicate::FCMP_OEQ;
+    case Compare::kFne:
+      return Predicate::FCMP_ONE;
+    case Compare::kFlt:
+      return Predicate::FCMP_OLT;
+    case Compare::kFle:
+      return Predicate::FCMP_OLE;
+    case Compare::kFgt:
+      return Predicate::FCMP_OGT;
+    case Compare::kFge:
+      return Predicate::FCMP_OGE;
+    case Compare::kFequ:
+      return Predicate::FCMP_UEQ;
+    case Compare::kFneu:
+      return Predicate::FCMP_UNE;
+    case Compare::kFltu:
+      return Predicate::FCMP_ULT;
+    case Compare::kFleu:
+      return Predicate::FCMP_ULE;
+    case Compare::kFgtu:
+      return Predicate::FCMP_UGT;
+    case Compare::kFgeu:
+      return Predicate::FCMP_UGE;
+    case Compare::kFnum:
+      return Predicate::FCMP_ORD;
+    case Compare::kFnan:
+      return Predicate::FCMP_UNO;
+    case Compare::kNone:
+    case Compare::kEq:
+    case Compare::kNe:
+    case Compare::kSlt:
+    case Compare::kSle:
+    case Compare::kSgt:
+    case Compare::kSge:
+    case Compare::kUlt:
+    case Compare::kUle:
+    case Compare::kUgt:
+    case Compare::kUge:
+      break;
+  }
+  return std::nullopt;
+}
+}  // namespace
+
 Status EmitFcmp(Site& s) {
   Floats floats(s);
   Value a = floats.Operand(s, 0, s.inst.from), b = floats.Operand(s, 1, s.inst.from);
@@ -194,55 +245,9 @@ Status EmitFcmp(Site& s) {
     a = floats.ToF32(a, s.inst.from);
     b = floats.ToF32(b, s.inst.from);
   }
-  using Predicate = llvm::CmpInst::Predicate;
-  Predicate predicate;
-  switch (s.inst.attrs.compare) {
-    case Compare::kFeq:
-      predicate = Predicate::FCMP_OEQ;
-      break;
-    case Compare::kFne:
-      predicate = Predicate::FCMP_ONE;
-      break;
-    case Compare::kFlt:
-      predicate = Predicate::FCMP_OLT;
-      break;
-    case Compare::kFle:
-      predicate = Predicate::FCMP_OLE;
-      break;
-    case Compare::kFgt:
-      predicate = Predicate::FCMP_OGT;
-      break;
-    case Compare::kFge:
-      predicate = Predicate::FCMP_OGE;
-      break;
-    case Compare::kFequ:
-      predicate = Predicate::FCMP_UEQ;
-      break;
-    case Compare::kFneu:
-      predicate = Predicate::FCMP_UNE;
-      break;
-    case Compare::kFltu:
-      predicate = Predicate::FCMP_ULT;
-      break;
-    case Compare::kFleu:
-      predicate = Predicate::FCMP_ULE;
-      break;
-    case Compare::kFgtu:
-      predicate = Predicate::FCMP_UGT;
-      break;
-    case Compare::kFgeu:
-      predicate = Predicate::FCMP_UGE;
-      break;
-    case Compare::kFnum:
-      predicate = Predicate::FCMP_ORD;
-      break;
-    case Compare::kFnan:
-      predicate = Predicate::FCMP_UNO;
-      break;
-    default:
-      return s.Broken("no float predicate");
-  }
-  s.Return(s.b.CreateFCmp(predicate, a, b));
+  const std::optional<Predicate> predicate = PredicateOf(s.inst.attrs.compare);
+  if (!predicate) return s.Broken("no float predicate");
+  s.Return(s.b.CreateFCmp(*predicate, a, b));
   return {};
 }
 

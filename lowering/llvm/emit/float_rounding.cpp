@@ -20,16 +20,10 @@ struct Layout {
   uint64_t sign, infinity, one, nan;
 };
 Layout LayoutOf(Type type) {
-  switch (type) {
-    case Type::kF16:
-      return {0x8000, 0x7C00, 0x3C00, 0x7FFF};
-    case Type::kBF16:
-      return {0x8000, 0x7F80, 0x3F80, 0x7FFF};
-    case Type::kF32:
-      return {0x80000000, 0x7F800000, 0x3F800000, 0x7FFFFFFF};
-    default:
-      return {1ull << 63, 0x7FF0000000000000, 0x3FF0000000000000, 0xFFF8000000000000};
-  }
+  if (type == Type::kF16) return {0x8000, 0x7C00, 0x3C00, 0x7FFF};
+  if (type == Type::kBF16) return {0x8000, 0x7F80, 0x3F80, 0x7FFF};
+  if (type == Type::kF32) return {0x80000000, 0x7F800000, 0x3F800000, 0x7FFFFFFF};
+  return {1ull << 63, 0x7FF0000000000000, 0x3FF0000000000000, 0xFFF8000000000000};
 }
 }  // namespace
 

@@ -185,7 +185,21 @@ Status EmitIcmp(Site& s) {
     case Compare::kUge:
       predicate = Predicate::ICMP_UGE;
       break;
-    default:
+    case Compare::kNone:
+    case Compare::kFeq:
+    case Compare::kFne:
+    case Compare::kFlt:
+    case Compare::kFle:
+    case Compare::kFgt:
+    case Compare::kFge:
+    case Compare::kFequ:
+    case Compare::kFneu:
+    case Compare::kFltu:
+    case Compare::kFleu:
+    case Compare::kFgtu:
+    case Compare::kFgeu:
+    case Compare::kFnum:
+    case Compare::kFnan:
       return s.Broken("no integer predicate");
   }
   s.Return(s.b.CreateICmp(predicate, s.Operand(0), s.Operand(1)));

@@ -24,9 +24,12 @@ llvm::AtomicOrdering OrderingOf(MemoryOrder order) {
       return llvm::AtomicOrdering::AcquireRelease;
     case MemoryOrder::kSeqCst:
       return llvm::AtomicOrdering::SequentiallyConsistent;
-    default:
-      return llvm::AtomicOrdering::Monotonic;
+    case MemoryOrder::kWeak:
+    case MemoryOrder::kVolatile:
+    case MemoryOrder::kRelaxed:
+      break;
   }
+  return llvm::AtomicOrdering::Monotonic;
 }
 
 // Most machines do not fault. A branch at each access keeps loops over lanes from becoming vectors (a sum of
@@ -183,9 +186,14 @@ Result<Value> WindowBase(Site& s) {
     case Space::kLocal:
       if (s.e.step->width != 1) return s.Broken("local memory above lane level");
       return s.b.CreatePtrToInt(s.e.memory.LocalBase(), s.e.I(64));
-    default:
-      return nullptr;
+    case Space::kGeneric:
+    case Space::kGlobal:
+    case Space::kConst:
+    case Space::kParam:
+    case Space::kSharedCluster:
+      break;
   }
+  return nullptr;
 }
 }  // namespace
 
@@ -297,7 +305,8 @@ Status EmitIsSpace(Site& s) {
       s.Return(Within(s, address, s.e.body.Field(offsetof(ptx2cpu_block, params), s.b.getPtrTy(), "params"),
                       s.b.getInt64(s.e.m.param_bytes)));
       break;
-    default: {  // global, which holds the parameters too
+    case Space::kGeneric:
+    case Space::kGlobal: {  // global, which holds the parameters too
       Value other = s.b.CreateOr(InCluster(s, address), InLocal(s, address));
       s.Return(s.b.CreateNot(s.b.CreateOr(other, TRY(InConstant(s, address)))));
     }

@@ -80,9 +80,17 @@ llvm::Type* ModuleEmitter::TypeOf(ir::Type type) {
       return llvm::Type::getFloatTy(context);
     case ir::Type::kF64:
       return llvm::Type::getDoubleTy(context);
-    default:
-      return llvm::Type::getIntNTy(context, static_cast<unsigned>(ir::Bits(type)));
+    case ir::Type::kI1:
+    case ir::Type::kI8:
+    case ir::Type::kI16:
+    case ir::Type::kI32:
+    case ir::Type::kI64:
+    case ir::Type::kI128:
+    case ir::Type::kF16:
+    case ir::Type::kBF16:
+      break;
   }
+  return llvm::Type::getIntNTy(context, static_cast<unsigned>(ir::Bits(type)));
 }
 
 llvm::Type* ModuleEmitter::MemoryTypeOf(ir::Type type) {

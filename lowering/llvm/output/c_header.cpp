@@ -138,9 +138,10 @@ std::string CType(const ir::Param& param, bool pointer) {
       return "uint32_t";
     case ir::Type::kI64:
       return "uint64_t";
-    default:
-      return "const void*";
+    case ir::Type::kI128:
+      break;
   }
+  return "const void*";
 }
 
 std::string Kernel(const ir::Function& kernel) {

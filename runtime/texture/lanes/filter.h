@@ -105,9 +105,12 @@ PTX2CPU_INLINE Words WeightedSum(FilterFormat format, const Samples& s, Ints& sp
       return FloatSum(kFormat16, s, special);
     case FilterFormat::kSrgb:
       return FloatSum(kFormatSrgb, s, special);
-    default:
-      return IntegerSum(format, s);
+    case FilterFormat::kUnsigned16:
+    case FilterFormat::kSigned16:
+    case FilterFormat::kSigned8:
+      break;
   }
+  return IntegerSum(format, s);
 }
 
 }  // namespace ptx2cpu::texture::PTX2CPU_LANES

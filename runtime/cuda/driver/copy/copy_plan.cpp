@@ -35,9 +35,15 @@ EndKind KindOf(const Range& range) {
       return EndKind::kPinned;
     case RangeKind::kManaged:
       return EndKind::kManaged;
-    default:
-      return EndKind::kDevice;
+    case RangeKind::kDevice:
+    case RangeKind::kPitched:
+    case RangeKind::kArray:
+    case RangeKind::kPool:
+    case RangeKind::kVirtual:
+    case RangeKind::kModule:
+      break;
   }
+  return EndKind::kDevice;
 }
 
 // Mappings side by side in a reservation are one piece of memory to copies.

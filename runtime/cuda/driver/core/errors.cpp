@@ -86,9 +86,11 @@ CUresult ResultOf(const Error& error) {
       return CUDA_ERROR_LAUNCH_FAILED;
     case ErrorCode::kLaunch:  // of compiling and loading: no memory, no thread
       return CUDA_ERROR_OUT_OF_MEMORY;
-    default:
-      return CUDA_ERROR_UNKNOWN;
+    case ErrorCode::kLink:
+    case ErrorCode::kInternal:
+      break;
   }
+  return CUDA_ERROR_UNKNOWN;
 }
 
 CUresult ResultOf(const rt::LaunchError& error) {
