@@ -171,7 +171,54 @@ TEST_CASE("cublas: every soname exports what its table says, with its version no
 }
 
 TEST_CASE("cublas: what is not supported is refused with its status") {
+  cublasLogCallback callback = nullptr;
+  CHECK(Cublas().Call("cublasGetLoggerCallback", &callback) == CUBLAS_STATUS_NOT_SUPPORTED);
+}
+
+TEST_CASE("cublas: settings of emulation are kept, and refused where an H200 refuses them") {
   const Blas blas;
-  int value = 0;
-  CHECK(blas("GetEmulationStrategy", &value) == CUBLAS_STATUS_NOT_SUPPORTED);
+  constexpr int kInvalid = CUBLAS_STATUS_INVALID_VALUE;
+  struct Setting {
+    const char* name;
+    int at_first;
+    std::vector<int> right, wrong;
+  };
+  const Setting settings[] = {
+      {"EmulationStrategy", 0, {1, 2, 0}, {-1, 3, 99}},
+      {"EmulationSpecialValuesSupport", 0xffff, {0, 1, 2, 3, 4, 0xffff}, {-1, 0x10000}},
+      {"FixedPointEmulationMantissaControl", 0, {1, 0}, {-1, 2}},
+      {"FixedPointEmulationMaxMantissaBitCount", 0, {0, 1, 53, 79, 80, 1000}, {-1}},
+      {"FixedPointEmulationMantissaBitOffset", 0, {-100, -8, 0, 8, 100}, {}},
+  };
+  for (const auto& [name, at_first, right, wrong] : settings) {
+    CAPTURE(name);
+    const std::string get = std::string("Get") + name, set = std::string("Set") + name;
+    int now = -7;
+    REQUIRE(blas(get, &now) == 0);
+    CHECK(now == at_first);
+    for (const int value : right) {
+      REQUIRE(blas(set, value) == 0);
+      REQUIRE(blas(get, &now) == 0);
+      CHECK(now == value);
+    }
+    for (const int value : wrong) CHECK(blas(set, value) == kInvalid);
+    REQUIRE(blas(get, &now) == 0);
+    CHECK(now == right.back());
+    CHECK(blas(get, nullptr) == kInvalid);
+    CHECK(Cublas().Call("cublas" + set, nullptr, right.front()) == CUBLAS_STATUS_NOT_INITIALIZED);
+  }
+  int bits = 12345;
+  int* kept = nullptr;
+  REQUIRE(blas("SetFixedPointEmulationMantissaBitCountPointer", &bits) == 0);
+  REQUIRE(blas("GetFixedPointEmulationMantissaBitCountPointer", &kept) == 0);
+  CHECK(kept == &bits);
+  // A product in emulated double precision has at least the accuracy of one without.
+  REQUIRE(blas("SetMathMode", CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH) == 0);
+  const std::vector<double> a = {1, 3, 2, 4}, b = {5, 7, 6, 8};
+  std::vector<double> c(4);
+  const double one = 1, zero = 0;
+  REQUIRE(blas("Dgemm_v2", 0, 0, 2, 2, 2, &one, a.data(), 2, b.data(), 2, &zero, c.data(), 2) == 0);
+  REQUIRE(cudart::cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(c == std::vector<double>{19, 43, 22, 50});
+  CHECK(bits == 12345);
 }

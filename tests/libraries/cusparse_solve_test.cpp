@@ -491,6 +491,39 @@ TEST_CASE("cusparse: calls are captured, with scalars of the device as they are 
   cudart::cudaStreamDestroy(stream);
 }
 
+TEST_CASE("cusparse: a captured SpVV writes its result in host memory when the graph runs") {
+  const Sparse sparse;
+  cudaStream_t stream = nullptr;
+  REQUIRE(cudart::cudaStreamCreateWithFlags(&stream, 1) == cudaSuccess);
+  REQUIRE(sparse("SetStream", stream) == 0);
+  std::vector<int> index = {0, 3, 4};
+  std::vector<float> values = {1, 2, 3}, y = {1, 2, 3, 4, 5};
+  cusparseSpVecDescr_t dx = nullptr;
+  REQUIRE(Cusparse().Call("cusparseCreateSpVec", &dx, int64_t{5}, int64_t{3}, index.data(), values.data(),
+                          CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F) == 0);
+  const cusparseDnVecDescr_t dy = VectorOf(y);
+  float result = -1;
+  REQUIRE(cudart::cudaStreamBeginCapture(stream, cudaStreamCaptureMode{}) == cudaSuccess);
+  REQUIRE(sparse("SpVV", 0, dx, dy, &result, CUDA_R_32F, nullptr) == 0);
+  cudaGraph_t graph = nullptr;
+  REQUIRE(cudart::cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  CHECK(result == -1.0f);
+  cudaGraphExec_t exec = nullptr;
+  REQUIRE(cudart::cudaGraphInstantiateWithFlags(&exec, graph, 0) == cudaSuccess);
+  REQUIRE(cudart::cudaGraphLaunch(exec, stream) == cudaSuccess);
+  REQUIRE(cudart::cudaStreamSynchronize(stream) == cudaSuccess);
+  CHECK(result == 24.0f);
+  REQUIRE(sparse("SetStream", nullptr) == 0);
+  values[0] = 2;
+  REQUIRE(sparse("SpVV", 0, dx, dy, &result, CUDA_R_32F, nullptr) == 0);
+  CHECK(result == 25.0f);  // without a wait of the caller's
+  Cusparse().Call("cusparseDestroySpVec", dx);
+  Destroy(dy);
+  cudart::cudaGraphExecDestroy(exec);
+  cudart::cudaGraphDestroy(graph);
+  cudart::cudaStreamDestroy(stream);
+}
+
 TEST_CASE("cusparse: wrong arguments have their status; every soname exports its table") {
   const Sparse sparse;
   Matrix<float> m{2, 2, {1, 2, 0, 3}, {}, {}, {}, {}};

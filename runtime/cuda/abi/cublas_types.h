@@ -59,6 +59,16 @@ enum cublasComputeType_t : int {
   CUBLAS_COMPUTE_32F_EMULATED_16BFX9 = 78,
   CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT = 79,
 };
+enum cublasEmulationStrategy_t : int {
+  CUBLAS_EMULATION_STRATEGY_DEFAULT = 0,
+  CUBLAS_EMULATION_STRATEGY_PERFORMANT = 1,
+  CUBLAS_EMULATION_STRATEGY_EAGER = 2,
+};
+// The letters that functions without a handle take, in either case: N, T, C; L, U; L, R; N, U.
+enum cublasLegacyOperation : char {};
+enum cublasLegacyFill : char {};
+enum cublasLegacySide : char {};
+enum cublasLegacyDiagonal : char {};
 // cublasXt: products of matrices in host memory.
 using cublasXtHandle_t = struct cublasXtContext*;
 enum cublasXtPinnedMemMode_t : int { CUBLASXT_PINNING_DISABLED = 0, CUBLASXT_PINNING_ENABLED = 1 };

@@ -50,6 +50,19 @@ enum cudaDataType_t : int {
 };
 using cudaDataType = cudaDataType_t;
 
+// How libraries compute a type's products out of narrower ones.
+enum cudaEmulationMantissaControl : int {
+  CUDA_EMULATION_MANTISSA_CONTROL_DYNAMIC = 0,
+  CUDA_EMULATION_MANTISSA_CONTROL_FIXED = 1,
+};
+// A mask.
+enum cudaEmulationSpecialValuesSupport : int {
+  CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NONE = 0,
+  CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_INFINITY = 1,
+  CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NAN = 2,
+  CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT = 0xffff,
+};
+
 enum libraryPropertyType_t : int { MAJOR_VERSION = 0, MINOR_VERSION = 1, PATCH_LEVEL = 2 };
 using libraryPropertyType = libraryPropertyType_t;
 

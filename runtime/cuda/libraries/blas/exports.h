@@ -4,6 +4,11 @@
 #include "runtime/cuda/abi/cublas_types.h"
 #include "runtime/cuda/driver/core/call.h"
 
+// A std::complex is returned like C's structure of two numbers.
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wreturn-type-c-linkage"
+#endif
+
 #ifndef PTX2CPU_EXPORT
 #define PTX2CPU_EXPORT __attribute__((visibility("default")))
 #endif

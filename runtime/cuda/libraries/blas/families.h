@@ -4,6 +4,7 @@
 
 #include "runtime/cuda/libraries/blas/factor.h"
 #include "runtime/cuda/libraries/blas/host_matrices.h"
+#include "runtime/cuda/libraries/blas/legacy.h"
 #include "runtime/cuda/libraries/blas/level1.h"
 #include "runtime/cuda/libraries/blas/rank_update.h"
 #include "runtime/cuda/libraries/blas/triangle_update.h"

@@ -82,6 +82,11 @@ CUresult SubmitAwaited(CUstream handle, std::function<void(rt::ErrorState&, uint
 }
 
 CUresult Synchronize(CUstream stream) { return driver::cuStreamSynchronize(stream); }
+bool IsCaptured(CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return driver::cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+         status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
 
 CUresult CaptureInto(CUgraph graph, const std::function<void(CUstream)>& submit) {
   CUstream stream;

@@ -32,6 +32,7 @@ rt::LaunchError FaultOf(const char* name, const rt::FaultRecord& record);
 // Waits until the stream has done everything: results in host memory. The sticky error if there is one;
 // STREAM_CAPTURE_UNSUPPORTED while the stream is captured, which this invalidates.
 cuda::CUresult Synchronize(cuda::CUstream stream);
+bool IsCaptured(cuda::CUstream stream);
 
 // Calls `submit` with a stream whose work becomes nodes of the graph, after none of those that it has.
 cuda::CUresult CaptureInto(cuda::CUgraph graph, const std::function<void(cuda::CUstream)>& submit);

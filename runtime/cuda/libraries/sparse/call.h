@@ -76,6 +76,12 @@ cusparseStatus_t WithResult(cusparseHandle_t handle, const char* name, Run&& run
              ? OnStream(handle, name, std::forward<Run>(run))
              : OnStreamAndWait(handle, name, std::forward<Run>(run));
 }
+// The same for a function that may be captured: its result is then complete when the graph has run.
+template <typename Run>
+cusparseStatus_t WithCapturedResult(cusparseHandle_t handle, const char* name, Run&& run) {
+  return libraries::IsCaptured(handle->stream) ? OnStream(handle, name, std::forward<Run>(run))
+                                               : WithResult(handle, name, std::forward<Run>(run));
+}
 
 // What bufferSize calls report: our work needs no buffer, but a null buffer asks some functions for a size.
 template <typename Size>

@@ -103,7 +103,7 @@ cusparseStatus_t cusparseSpVV(cusparseHandle_t handle, cusparseOperation_t op, c
   if (const cusparseStatus_t wrong = cusparseSpVV_bufferSize(handle, op, x, y, result, compute, &size))
     return wrong;
   return WithCompute(compute, [&]<typename C>(Type<C>) {
-    return WithResult(handle, "cusparseSpVV", [=, x = *x, y = *y] {
+    return WithCapturedResult(handle, "cusparseSpVV", [=, x = *x, y = *y] {
       C sum{};
       const Indices index = IndicesOf(x);
       WithValues(x, y, [&](const auto* sparse, const auto* dense) {
