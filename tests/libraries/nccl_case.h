@@ -167,6 +167,17 @@ struct Rank {
           nccl.Call("ncclReduce", static_cast<const void*>(send.data()), static_cast<void*>(root.data()),
                     kLargeCount, ncclFloat32, ncclMax, ranks - 1, comm, stream));
     Keep("to root", root);
+    // Each rank's elements times a factor of its own.
+    auto scaled = static_cast<ncclRedOp_t>(ncclNumOps);
+    float factor = static_cast<float>(rank) + 0.5f;
+    Check("factor", nccl.Call("ncclRedOpCreatePreMulSum", &scaled, static_cast<void*>(&factor), ncclFloat32,
+                              ncclScalarHostImmediate, comm));
+    std::vector<float> sum(kLargeCount);
+    Check("scaled",
+          nccl.Call("ncclAllReduce", static_cast<const void*>(send.data()), static_cast<void*>(sum.data()),
+                    kLargeCount, ncclFloat32, scaled, comm, stream));
+    Keep("scaled", sum);
+    Check("destroy", nccl.Call("ncclRedOpDestroy", scaled, comm));
   }
 
   void Parts() {

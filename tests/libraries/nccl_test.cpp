@@ -1,105 +1,20 @@
-// NCCL: collectives against their definition, ranks as threads and as processes, groups, graphs, failures.
-#include <sys/wait.h>
-#include <unistd.h>
-
+// NCCL: collectives against their definition, ranks as threads, groups, graphs, status.
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <functional>
-#include <set>
-#include <sstream>
 #include <thread>
 
 #include "driver_api.h"
-#include "tests/libraries/nccl_case.h"
+#include "tests/libraries/nccl_ranks.h"
 #include "tools/api_table/api_table.h"
 
 using namespace ptx2cpu;
 using namespace ptx2cpu::nccl_case;
 
 namespace {
-
-const Nccl& Library() {
-  static const Nccl library;
-  return library;
-}
-
-// Calls body(rank) on a thread for each, with a communicator and a stream.
-std::vector<Rank> OnThreads(int ranks, const std::function<void(Rank&)>& body) {
-  ncclUniqueId id{};
-  REQUIRE(Library().Call("ncclGetUniqueId", &id) == ncclSuccess);
-  std::vector<Rank> all;
-  for (int i = 0; i < ranks; ++i) all.push_back({.nccl = Library(), .rank = i, .ranks = ranks});
-  std::vector<std::thread> threads;
-  for (Rank& rank : all) {
-    threads.emplace_back([&] {
-      rank.Check("stream", cudart::cudaStreamCreate(&rank.stream));
-      rank.Check("init", Library().Call("ncclCommInitRank", &rank.comm, ranks, id, rank.rank));
-      body(rank);
-      rank.Check("destroy", Library().Call("ncclCommDestroy", rank.comm));
-      rank.Check("destroy stream", cudart::cudaStreamDestroy(rank.stream));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const Rank& rank : all) CHECK(rank.failures == 0);
-  return all;
-}
-
-// A process of nccl_rank, its standard output read.
-class Process {
- public:
-  Process(int ranks, int rank, const std::string& id, const char* mode) {
-    int ends[2];
-    REQUIRE(pipe(ends) == 0);
-    const std::string count = std::to_string(ranks), number = std::to_string(rank);
-    child_ = fork();
-    REQUIRE(child_ >= 0);
-    if (child_ == 0) {
-      dup2(ends[1], 1);
-      close(ends[0]), close(ends[1]);
-      const char* const program = PTX2CPU_BINARY_DIR "/bin/nccl_rank";
-      execl(program, program, count.c_str(), number.c_str(), id.c_str(), mode, nullptr);
-      _exit(127);
-    }
-    close(ends[1]);
-    out_ = fdopen(ends[0], "r");
-  }
-  ~Process() {
-    if (child_ > 0) Kill(), End();
-    fclose(out_);
-  }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-
-  std::string Line() {
-    char text[256] = {};
-    if (std::fgets(text, sizeof text, out_) == nullptr) return {};
-    const std::string line = text;
-    return line.substr(0, line.find('\n'));
-  }
-  void Kill() const { kill(child_, SIGKILL); }
-  int End() {
-    int status = 0;
-    waitpid(child_, &status, 0);
-    child_ = 0;
-    return status;
-  }
-
- private:
-  pid_t child_ = 0;
-  FILE* out_ = nullptr;
-};
-
-std::vector<std::string> SharedFiles() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
-    if (entry.path().filename().string().contains("nccl")) names.push_back(entry.path());
-  }
-  return names;
-}
 
 double Defined(const TypeCase& type, int op, int ranks, size_t index) {
   double result = SmallValue(type, 0, index);
@@ -161,14 +76,19 @@ TEST_CASE("nccl: every reduction of every type") {
 
 TEST_CASE("nccl: collectives and messages move what they name, and sums have the order of the ranks") {
   constexpr int kRanks = 3;
+  const bool network = GENERATE(false, true);
+  INFO("network " << network);
+  const Environment environment(network ? kNetwork : Variables{});
   const auto all =
       OnThreads(kRanks, [](Rank& rank) { rank.Large(), rank.Parts(), rank.Messages(), rank.Split(); });
   std::vector<std::vector<float>> wide;
   for (int i = 0; i < kRanks; ++i) wide.push_back(AnyValues(i, kRanks * kPartCount + kLargeCount));
-  std::vector<float> sum(kLargeCount), largest(kLargeCount);
+  std::vector<float> sum(kLargeCount), largest(kLargeCount), scaled(kLargeCount);
   for (size_t i = 0; i < kLargeCount; ++i) {
     sum[i] = wide[0][i] + wide[1][i] + wide[2][i];
     largest[i] = std::max({wide[0][i], wide[1][i], wide[2][i]});
+    const float first = wide[0][i] * 0.5f, second = wide[1][i] * 1.5f, third = wide[2][i] * 2.5f;
+    scaled[i] = first + second + third;
   }
   const auto part = [&](int of, size_t number) {
     const auto begin = wide[static_cast<size_t>(of)].begin() + static_cast<ptrdiff_t>(number * kPartCount);
@@ -188,6 +108,7 @@ TEST_CASE("nccl: collectives and messages move what they name, and sums have the
     CHECK(ValuesOf(rank, "large") == sum);
     CHECK(ValuesOf(rank, "large in place") == sum);
     CHECK(ValuesOf(rank, "to root") == (own == 2 ? largest : std::vector<float>(kLargeCount)));
+    CHECK(ValuesOf(rank, "scaled") == scaled);
     std::vector<float> scattered = part(0, own);
     for (size_t i = 0; i < kPartCount; ++i) scattered[i] = scattered[i] + part(1, own)[i] + part(2, own)[i];
     CHECK(ValuesOf(rank, "ncclReduceScatter") == scattered);
@@ -207,51 +128,11 @@ TEST_CASE("nccl: collectives and messages move what they name, and sums have the
   }
 }
 
-TEST_CASE("nccl: four processes have the bits of four threads") {
-  constexpr int kRanks = 4;
-  const auto threads = OnThreads(kRanks, [](Rank& rank) { rank.All(); });
-  std::vector<std::unique_ptr<Process>> processes;
-  processes.push_back(std::make_unique<Process>(kRanks, 0, "-", "cases"));
-  const std::string id = processes[0]->Line();
-  REQUIRE(id.starts_with("id "));
-  for (int i = 1; i < kRanks; ++i)
-    processes.push_back(std::make_unique<Process>(kRanks, i, id.substr(3), "cases"));
-  for (size_t i = 0; i < kRanks; ++i) {
-    INFO("rank " << i);
-    std::set<std::string> expected, got;
-    for (const auto& [name, bytes] : threads[i].results) {
-      char line[128];
-      std::snprintf(line, sizeof line, "%s: %016llx", name.c_str(),
-                    static_cast<unsigned long long>(Fnv1a(bytes)));
-      expected.insert(line);
-    }
-    for (std::string line = processes[i]->Line(); !line.empty(); line = processes[i]->Line())
-      got.insert(line);
-    CHECK(got == expected);
-    CHECK(processes[i]->End() == 0);
-  }
-}
-
-TEST_CASE("nccl: a rank that ends or is killed is an error of the others, and leaves no file") {
-  for (const bool killed : {true, false}) {
-    INFO("killed " << killed);
-    Process first(3, 0, "-", "wait");
-    const std::string id = first.Line();
-    REQUIRE(id.starts_with("id "));
-    Process second(3, 1, id.substr(3), "wait"), third(3, 2, id.substr(3), killed ? "stay" : "quit");
-    if (killed) {
-      CHECK(third.Line() == "joined");
-      third.Kill();
-    }
-    CHECK(first.Line() == "cuda error nccl 6");
-    CHECK(second.Line() == "cuda error nccl 6");
-    first.End(), second.End(), third.End();
-  }
-  CHECK(SharedFiles().empty());
-}
-
 TEST_CASE("nccl: one thread with several communicators, in groups and in graphs") {
   constexpr int kRanks = 3;
+  const bool network = GENERATE(false, true);
+  INFO("network " << network);
+  const Environment environment(network ? kNetwork : Variables{});
   ncclUniqueId id{};
   REQUIRE(Library().Call("ncclGetUniqueId", &id) == ncclSuccess);
   ncclComm_t comms[kRanks] = {};
@@ -331,6 +212,9 @@ TEST_CASE("nccl: a send waits for its receive on another stream; calls keep the 
 }
 
 TEST_CASE("nccl: an abort ends what waits") {
+  const bool network = GENERATE(false, true);
+  INFO("network " << network);
+  const Environment environment(network ? kNetwork : Variables{});
   ncclUniqueId id{};
   REQUIRE(Library().Call("ncclGetUniqueId", &id) == ncclSuccess);
   ncclComm_t comms[2] = {};

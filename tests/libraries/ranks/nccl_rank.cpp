@@ -1,6 +1,7 @@
-// One rank as a process: nccl_rank RANKS RANK ID cases|wait|stay|quit. ID: the unique id, or "-": it makes
-// one and prints it. `cases` prints a line for each case; `wait` takes part in a reduction that not all ranks
-// come to; `stay` joins, prints "joined" and sleeps; `quit` joins, and ends without a word.
+// One rank as a process: nccl_rank RANKS RANK ID cases|wait|stay|quit|fault|other. ID: the unique id, or "-":
+// it makes one and prints it. `cases` prints a line for each case; `wait` takes part in a reduction that not
+// all ranks come to, or in which one has a bad address (`fault`) or another count (`other`), and prints how
+// it ends; `stay` joins, prints "joined" and sleeps; `quit` joins, and ends without a word.
 #include <unistd.h>
 
 #include <string_view>
@@ -12,10 +13,13 @@ using namespace ptx2cpu::nccl_case;
 
 namespace {
 
-int Wait(Rank& rank) {
-  float value = 1, sum = 0;
-  rank.nccl.Call("ncclAllReduce", static_cast<const void*>(&value), static_cast<void*>(&sum), size_t{1},
-                 ncclFloat32, ncclSum, rank.comm, rank.stream);
+int Wait(Rank& rank, std::string_view mode) {
+  constexpr size_t kCount = 100000;
+  std::vector<float> values(kCount, 1), sums(kCount);
+  const void* const bad = reinterpret_cast<const void*>(uintptr_t{16});
+  rank.nccl.Call("ncclAllReduce", mode == "fault" ? bad : static_cast<const void*>(values.data()),
+                 static_cast<void*>(sums.data()), kCount - (mode == "other" ? 1 : 0), ncclFloat32, ncclSum,
+                 rank.comm, rank.stream);
   const int error = cudart::cudaStreamSynchronize(rank.stream);
   ncclResult_t state = ncclSuccess;
   rank.nccl.Call("ncclCommGetAsyncError", rank.comm, &state);
@@ -41,7 +45,7 @@ int main(int count, char** arguments) {
   }
   rank.Check("ncclCommInitRank", nccl.Call("ncclCommInitRank", &rank.comm, rank.ranks, id, rank.rank));
   if (rank.comm == nullptr || mode == "quit") std::_Exit(rank.failures);
-  if (mode == "wait") return Wait(rank);
+  if (mode == "wait" || mode == "fault" || mode == "other") return Wait(rank, mode);
   if (mode == "stay") {
     std::puts("joined");
     std::fflush(stdout);

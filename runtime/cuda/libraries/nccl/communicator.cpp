@@ -5,7 +5,6 @@
 
 #include "driver_api.h"
 #include "runtime/cuda/libraries/core/stream_call.h"
-#include "runtime/cuda/libraries/nccl/bootstrap.h"
 #include "runtime/cuda/libraries/nccl/status.h"
 #include "runtime/timeline/timeline.h"
 #include "runtime/worker/failure.h"
@@ -16,12 +15,12 @@ namespace ptx2cpu::nccl {
 
 using namespace cuda;
 
-Communicator::Communicator(std::shared_ptr<Region> region, int rank)
-    : region_(std::move(region)), rank_(rank) {}
+Communicator::Communicator(std::unique_ptr<Exchange> exchange, int rank)
+    : exchange_(std::move(exchange)), rank_(rank) {}
 
-ncclResult_t Communicator::Make(std::shared_ptr<Region> region, int rank,
+ncclResult_t Communicator::Make(std::unique_ptr<Exchange> exchange, int rank,
                                 std::shared_ptr<Communicator>& made) {
-  const std::shared_ptr<Communicator> fresh(new Communicator(std::move(region), rank));
+  const std::shared_ptr<Communicator> fresh(new Communicator(std::move(exchange), rank));
   CUdevice device = 0;
   if (driver::cuCtxGetCurrent(&fresh->context_) != CUDA_SUCCESS ||
       driver::cuCtxGetDevice(&device) != CUDA_SUCCESS) {
@@ -36,24 +35,10 @@ ncclResult_t Communicator::Make(std::shared_ptr<Region> region, int rank,
   return ncclSuccess;
 }
 
-// False: `error_` has the reason.
-bool Communicator::Start() {
-  if (!region_->Join(rank_, ProcessNumber())) {
-    error_ = Fail(ncclInvalidUsage, "ncclCommInitRank", "rank " + std::to_string(rank_) + " exists already");
-    return false;
-  }
-  if (!region_->AwaitAll()) {
-    error_ = Fail(ncclRemoteError, "ncclCommInitRank", "a rank ended before all had come");
-    region_->Leave(rank_);
-    return false;
-  }
-  exchange_ = std::make_unique<Exchange>(*region_, rank_);
-  return true;
-}
-
 void Communicator::Main() {
   rt::PrepareThreadForFaults();
-  const bool started = Start();
+  error_ = exchange_->Join();
+  const bool started = error_ == ncclSuccess;
   {
     const std::lock_guard lock(mutex_);
     state_ = started ? State::kRunning : State::kRefused;
@@ -67,7 +52,7 @@ void Communicator::Main() {
     batch->ended.fetch_add(1);
     changed_.notify_all();
   }
-  region_->Leave(rank_);
+  exchange_->Leave();
   const std::lock_guard lock(mutex_);
   state_ = State::kEnded;
   for (const auto& [ticket, batch] : ready_) batch->ended.fetch_add(1);
@@ -140,7 +125,7 @@ void Communicator::Finish() {
 
 void Communicator::Abort() {
   aborted_ = true;
-  region_->Abort();
+  exchange_->Abort();
   const std::lock_guard lock(mutex_);
   if (state_ == State::kRunning) state_ = State::kEnding;
   changed_.notify_all();
@@ -157,7 +142,7 @@ Outcome Communicator::Perform(Batch& batch) {
 // An error of the communicator, and of the contexts whose streams wait for the batch: what they would read
 // next is not there. Not after ncclCommAbort, which programs call to continue without this communicator.
 void Communicator::Report(Batch& batch, ncclResult_t result, rt::LaunchError error) {
-  region_->Abort();
+  exchange_->Abort();
   if (aborted_) return;
   error_ = result;
   Fail(result, batch.name, error.message);

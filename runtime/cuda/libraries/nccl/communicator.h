@@ -39,13 +39,12 @@ struct Batch {
 
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
-  // Waits until all ranks have joined the region. InvalidUsage: the rank exists; SystemError: no thread;
-  // RemoteError: a rank ended meanwhile.
-  static cuda::ncclResult_t Make(std::shared_ptr<Region> region, int rank,
+  // Waits until all ranks have joined (Exchange::Join). SystemError: no thread.
+  static cuda::ncclResult_t Make(std::unique_ptr<Exchange> exchange, int rank,
                                  std::shared_ptr<Communicator>& made);
 
   int rank() const { return rank_; }
-  int ranks() const { return region_->ranks(); }
+  int ranks() const { return exchange_->ranks(); }
   cuda::CUcontext context() const { return context_; }
   int device() const { return device_; }
   cuda::ncclResult_t error() const { return error_.load(); }
@@ -71,19 +70,17 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   bool RemoveFactor(cuda::ncclRedOp_t op);
 
  private:
-  Communicator(std::shared_ptr<Region> region, int rank);
+  Communicator(std::unique_ptr<Exchange> exchange, int rank);
   void Main();
-  bool Start();
   std::shared_ptr<Batch> Next();
   void Run(Batch& batch);
   Outcome Perform(Batch& batch);
   void Report(Batch& batch, cuda::ncclResult_t result, rt::LaunchError error);
 
-  const std::shared_ptr<Region> region_;
+  const std::unique_ptr<Exchange> exchange_;
   const int rank_;
   cuda::CUcontext context_ = nullptr;
   int device_ = 0;
-  std::unique_ptr<Exchange> exchange_;
   std::atomic<cuda::ncclResult_t> error_{cuda::ncclSuccess};
   std::atomic<bool> aborted_{false};  // by this rank's program
 

@@ -8,6 +8,7 @@
 #include "runtime/cuda/libraries/core/stream_call.h"
 #include "runtime/cuda/libraries/nccl/bootstrap.h"
 #include "runtime/cuda/libraries/nccl/group.h"
+#include "runtime/cuda/libraries/nccl/memory_exchange.h"
 #include "runtime/cuda/libraries/nccl/status.h"
 
 namespace ptx2cpu::nccl {
@@ -28,9 +29,9 @@ ncclResult_t InContextOfCaller(std::function<ncclResult_t()> make) {
   });
 }
 
-ncclResult_t Made(std::shared_ptr<Region> region, int rank, ncclComm_t* comm) {
+ncclResult_t Made(std::unique_ptr<Exchange> exchange, int rank, ncclComm_t* comm) {
   std::shared_ptr<Communicator> communicator;
-  const ncclResult_t result = Communicator::Make(std::move(region), rank, communicator);
+  const ncclResult_t result = Communicator::Make(std::move(exchange), rank, communicator);
   if (result == ncclSuccess) *comm = new ncclComm{std::move(communicator)};
   return result;
 }
@@ -40,9 +41,9 @@ ncclResult_t InitRank(ncclComm_t* comm, int ranks, const ncclUniqueId& id, int r
     return Note(Fail(ncclInvalidArgument, "ncclCommInitRank",
                      "rank " + std::to_string(rank) + " of " + std::to_string(ranks)));
   return InContextOfCaller([=] {
-    std::shared_ptr<Region> region;
-    const ncclResult_t result = Meet(id, ranks, rank, region);
-    return result == ncclSuccess ? Made(std::move(region), rank, comm) : result;
+    std::unique_ptr<Exchange> exchange;
+    const ncclResult_t result = Meet(id, ranks, rank, exchange);
+    return result == ncclSuccess ? Made(std::move(exchange), rank, comm) : result;
   });
 }
 
@@ -51,12 +52,13 @@ bool ValidConfig(const ncclConfig_t* config) {
 }
 
 // The ranks of one color, by key and then by their rank before.
-std::vector<int> RanksOfColor(const Exchange& exchange, int ranks, int color) {
+std::vector<int> RanksOfColor(const std::vector<Card>& cards, int color) {
   std::vector<int> members;
-  for (int i = 0; i < ranks; ++i) {
-    if (exchange.Shown(i).color == color) members.push_back(i);
+  for (size_t i = 0; i < cards.size(); ++i) {
+    if (cards[i].color == color) members.push_back(static_cast<int>(i));
   }
-  std::ranges::sort(members, {}, [&](int rank) { return std::pair(exchange.Shown(rank).key, rank); });
+  std::ranges::sort(members, {},
+                    [&](int rank) { return std::pair(cards[static_cast<size_t>(rank)].key, rank); });
   return members;
 }
 
@@ -107,7 +109,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
           driver::cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) {
         return ncclUnhandledCudaError;
       }
-      const ncclResult_t result = Made(region, i, comm + i);
+      const ncclResult_t result = Made(std::make_unique<MemoryExchange>(region, i), i, comm + i);
       driver::cuCtxPopCurrent_v2(&left);
       return result;
     });
@@ -125,12 +127,14 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newc
     ncclResult_t made = ncclSuccess;
     const int rank = communicator->rank();
     const auto agree = [&](Exchange& exchange) {
-      if (const Outcome outcome = exchange.Show(color, key); outcome != Outcome::kDone) return outcome;
-      members = RanksOfColor(exchange, communicator->ranks(), color);
+      std::vector<Card> cards;
+      Card own{color, key};
+      if (const Outcome outcome = exchange.Pass(own, cards); outcome != Outcome::kDone) return outcome;
+      members = RanksOfColor(cards, color);
       const bool first = color != NCCL_SPLIT_NOCOLOR && members[0] == rank;
-      if (first) made = MakeUniqueId(exchange.Own().part);
-      if (!exchange.Barrier()) return Outcome::kGone;
-      id = exchange.Shown(members[0]).part;
+      if (first) made = MakeUniqueId(own.part);
+      if (const Outcome outcome = exchange.Pass(own, cards); outcome != Outcome::kDone) return outcome;
+      id = cards[static_cast<size_t>(members[0])].part;
       return Outcome::kDone;
     };
     if (const ncclResult_t result = communicator->Wait("ncclCommSplit", agree)) return result;
@@ -138,9 +142,9 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newc
     if (color == NCCL_SPLIT_NOCOLOR) return ncclSuccess;
     if (made != ncclSuccess) return made;
     const auto own = static_cast<int>(std::ranges::find(members, rank) - members.begin());
-    std::shared_ptr<Region> region;
-    const ncclResult_t result = Meet(id, static_cast<int>(members.size()), own, region);
-    return result == ncclSuccess ? Made(std::move(region), own, newcomm) : result;
+    std::unique_ptr<Exchange> exchange;
+    const ncclResult_t result = Meet(id, static_cast<int>(members.size()), own, exchange);
+    return result == ncclSuccess ? Made(std::move(exchange), own, newcomm) : result;
   });
 }
 

@@ -2,226 +2,35 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 namespace ptx2cpu::nccl {
 
-using namespace cuda;
-
-namespace {
-
-// How the collectives that reduce nothing differ.
-struct Movement {
-  Kind kind;
-  bool root_gives;  // the root alone, or all ranks
-  bool each;        // a part for each rank, or one for all
-  bool root_takes;
-};
-constexpr Movement kMovements[] = {
-    {Kind::kAllGather, false, false, false}, {Kind::kBroadcast, true, false, false},
-    {Kind::kAllToAll, false, true, false},   {Kind::kGather, false, false, true},
-    {Kind::kScatter, true, true, false},
-};
-const Movement* MovementOf(Kind kind) {
-  const auto row = std::ranges::find(kMovements, kind, &Movement::kind);
-  return row == std::end(kMovements) ? nullptr : &*row;
+Shape ShapeOf(const Operation& operation) {
+  return {static_cast<uint32_t>(operation.kind), static_cast<uint32_t>(operation.type),
+          static_cast<uint32_t>(operation.reduction), static_cast<uint32_t>(operation.root), operation.count};
 }
 
-void CopyBytes(std::byte* to, const std::byte* from, size_t bytes) {
-  if (to != from && bytes != 0) std::memcpy(to, from, bytes);
-}
-const std::byte* BytesAt(const void* buffer, size_t elements, size_t size) {
-  return static_cast<const std::byte*>(buffer) + elements * size;
-}
-std::byte* BytesAt(void* buffer, size_t elements, size_t size) {
-  return static_cast<std::byte*>(buffer) + elements * size;
-}
-
-bool AllOfOneProcess(const Region& region) {
-  for (int i = 1; i < region.ranks(); ++i) {
-    if (region.part(i).process != region.part(0).process) return false;
-  }
-  return true;
-}
-
-// The elements that a rank reduces of those that all ranks do.
-struct Segment {
-  size_t begin, count;
-  Segment(size_t all, int rank, int ranks) {
-    const auto part = static_cast<unsigned __int128>(all);
-    begin = static_cast<size_t>(part * static_cast<unsigned>(rank) / static_cast<unsigned>(ranks));
-    count =
-        static_cast<size_t>(part * (static_cast<unsigned>(rank) + 1) / static_cast<unsigned>(ranks)) - begin;
-  }
-};
-
-}  // namespace
-
-Exchange::Exchange(Region& region, int rank)
-    : region_(region), rank_(rank), ranks_(region.ranks()), direct_(AllOfOneProcess(region)) {}
-
-Outcome Exchange::AwaitAnnouncements() {
-  if (!region_.Barrier()) return Outcome::kGone;
-  for (int i = 1; i < ranks_; ++i) {
-    if (!(Shown(i).shape == Shown(0).shape)) return Outcome::kMismatch;
-  }
-  return Outcome::kDone;
-}
-
-Outcome Exchange::Show(int color, int key) {
-  Announcement& own = AnnouncementOf(rank_, number_++);
-  own.shape = {};
-  own.shape.kind = static_cast<uint32_t>(Kind::kSplit);
-  own.color = color, own.key = key;
-  return AwaitAnnouncements();
-}
-
-Outcome Exchange::Announce(const Operation& operation) {
+uint64_t FactorOf(const Operation& operation) {
   uint64_t factor = operation.factor;
   if (operation.factor_at != nullptr) std::memcpy(&factor, operation.factor_at, SizeOf(operation.type));
-  Announcement& own = AnnouncementOf(rank_, number_++);
-  own.shape = {static_cast<uint32_t>(operation.kind), static_cast<uint32_t>(operation.type),
-               static_cast<uint32_t>(operation.reduction), static_cast<uint32_t>(operation.root),
-               operation.count};
-  own.send = operation.send, own.receive = operation.receive, own.scalar = factor;
-  return AwaitAnnouncements();
+  return factor;
 }
 
-Outcome Exchange::Collective(const Operation& operation) {
-  if (const Outcome outcome = Announce(operation); outcome != Outcome::kDone) return outcome;
-  const bool moves = MovementOf(operation.kind) != nullptr;
-  if (direct_) {
-    const Outcome outcome = moves ? MoveDirectly(operation) : ReduceDirectly(operation);
-    // Others read this rank's buffers, and write them, until all are done.
-    return outcome == Outcome::kDone && !region_.Barrier() ? Outcome::kGone : outcome;
-  }
-  if (moves) return MoveInStages(operation);
-  return operation.kind == Kind::kReduceScatter ? ScatterInStages(operation) : ReduceInStages(operation);
+const Movement* MovementOf(Kind kind) {
+  static constexpr Movement kMovements[] = {
+      {Kind::kAllGather, false, false, false}, {Kind::kBroadcast, true, false, false},
+      {Kind::kAllToAll, false, true, false},   {Kind::kGather, false, false, true},
+      {Kind::kScatter, true, true, false},
+  };
+  const auto* const row = std::ranges::find(kMovements, kind, &Movement::kind);
+  return row == std::end(kMovements) ? nullptr : row;
 }
 
-Outcome Exchange::ReduceDirectly(const Operation& operation) {
-  const size_t size = SizeOf(operation.type);
-  std::vector<const std::byte*> sources;
-  std::vector<uint64_t> factors;
-  for (int i = 0; i < ranks_; ++i) {
-    const Announcement& other = Shown(i);
-    sources.push_back(static_cast<const std::byte*>(other.send));
-    factors.push_back(other.scalar);
-  }
-  if (operation.kind == Kind::kReduceScatter) {
-    Reduce(operation.type, operation.reduction, sources, operation.count * static_cast<size_t>(rank_),
-           operation.count, factors, static_cast<std::byte*>(operation.receive));
-    return Outcome::kDone;
-  }
-  // Each rank reduces a segment, and writes it to whoever receives: in place, nobody else reads it.
-  const Segment segment(operation.count, rank_, ranks_);
-  constexpr size_t kAtOnce = 4096;
-  alignas(64) std::byte part[kAtOnce * sizeof(uint64_t)];
-  for (size_t done = 0; done < segment.count; done += kAtOnce) {
-    const size_t at = segment.begin + done, count = std::min(kAtOnce, segment.count - done);
-    Reduce(operation.type, operation.reduction, sources, at, count, factors, part);
-    for (int i = 0; i < ranks_; ++i) {
-      if (operation.kind == Kind::kReduce && i != operation.root) continue;
-      std::memcpy(BytesAt(Shown(i).receive, at, size), part, count * size);
-    }
-  }
-  return Outcome::kDone;
-}
-
-Outcome Exchange::MoveDirectly(const Operation& operation) {
-  const Movement& movement = *MovementOf(operation.kind);
-  if (movement.root_takes && rank_ != operation.root) return Outcome::kDone;
-  const size_t size = SizeOf(operation.type), count = operation.count;
-  for (int i = 0; i < ranks_; ++i) {
-    if (movement.root_gives && i != operation.root) continue;
-    const size_t from = movement.each ? static_cast<size_t>(rank_) * count : 0;
-    const size_t to = movement.root_gives ? 0 : static_cast<size_t>(i) * count;
-    CopyBytes(BytesAt(operation.receive, to, size), BytesAt(Shown(i).send, from, size), count * size);
-  }
-  return Outcome::kDone;
-}
-
-// Each round has a barrier after ranks wrote to their stages. The next round uses the other area; when its
-// barrier is over, all have read this one.
-Outcome Exchange::MoveInStages(const Operation& operation) {
-  const Movement& movement = *MovementOf(operation.kind);
-  const size_t size = SizeOf(operation.type), count = operation.count;
-  const int parts = movement.each ? ranks_ : 1;
-  const size_t at_once = Region::kStage / (size * static_cast<size_t>(parts));
-  const bool gives = !movement.root_gives || rank_ == operation.root;
-  const bool takes = !movement.root_takes || rank_ == operation.root;
-  for (size_t at = 0; at < count; at += at_once, ++turn_) {
-    const size_t length = std::min(at_once, count - at) * size;
-    for (int part = 0; gives && part < parts; ++part) {
-      CopyBytes(region_.stage(rank_, turn_) + static_cast<size_t>(part) * length,
-                BytesAt(operation.send, static_cast<size_t>(part) * count + at, size), length);
-    }
-    if (!region_.Barrier()) return Outcome::kGone;
-    for (int i = 0; takes && i < ranks_; ++i) {
-      if (movement.root_gives && i != operation.root) continue;
-      const size_t to = (movement.root_gives ? 0 : static_cast<size_t>(i) * count) + at;
-      CopyBytes(BytesAt(operation.receive, to, size),
-                region_.stage(i, turn_) + (movement.each ? static_cast<size_t>(rank_) * length : 0), length);
-    }
-  }
-  return Outcome::kDone;
-}
-
-namespace {
-
-// The stages of all ranks, as sources of a reduction.
-struct Stages {
-  std::vector<const std::byte*> sources;
-  std::vector<uint64_t> factors;
-
-  Stages(const Region& region, unsigned turn, uint64_t number) {
-    for (int i = 0; i < region.ranks(); ++i) {
-      sources.push_back(region.stage(i, turn));
-      factors.push_back(region.part(i).announcements[number % 2].scalar);
-    }
-  }
-};
-
-}  // namespace
-
-Outcome Exchange::ScatterInStages(const Operation& operation) {
-  const size_t size = SizeOf(operation.type), count = operation.count;
-  const size_t at_once = Region::kStage / (size * static_cast<size_t>(ranks_));
-  for (size_t at = 0; at < count; at += at_once, ++turn_) {
-    const size_t length = std::min(at_once, count - at);
-    for (int part = 0; part < ranks_; ++part) {
-      CopyBytes(region_.stage(rank_, turn_) + static_cast<size_t>(part) * length * size,
-                BytesAt(operation.send, static_cast<size_t>(part) * count + at, size), length * size);
-    }
-    if (!region_.Barrier()) return Outcome::kGone;
-    const Stages stages(region_, turn_, number_ - 1);
-    Reduce(operation.type, operation.reduction, stages.sources, static_cast<size_t>(rank_) * length, length,
-           stages.factors, BytesAt(operation.receive, at, size));
-  }
-  return Outcome::kDone;
-}
-
-// Each rank reduces its segment of a piece into its own stage, where no other rank reads it as a source.
-Outcome Exchange::ReduceInStages(const Operation& operation) {
-  const size_t size = SizeOf(operation.type), count = operation.count;
-  const size_t at_once = Region::kStage / size;
-  const bool takes = operation.kind == Kind::kAllReduce || rank_ == operation.root;
-  for (size_t at = 0; at < count; at += at_once, ++turn_) {
-    const size_t length = std::min(at_once, count - at);
-    CopyBytes(region_.stage(rank_, turn_), BytesAt(operation.send, at, size), length * size);
-    if (!region_.Barrier()) return Outcome::kGone;
-    const Stages stages(region_, turn_, number_ - 1);
-    const Segment own(length, rank_, ranks_);
-    Reduce(operation.type, operation.reduction, stages.sources, own.begin, own.count, stages.factors,
-           region_.stage(rank_, turn_) + own.begin * size);
-    if (!region_.Barrier()) return Outcome::kGone;
-    for (int i = 0; takes && i < ranks_; ++i) {
-      const Segment segment(length, i, ranks_);
-      CopyBytes(BytesAt(operation.receive, at + segment.begin, size),
-                region_.stage(i, turn_) + segment.begin * size, segment.count * size);
-    }
-  }
-  return Outcome::kDone;
+Segment::Segment(size_t all, int rank, int ranks) {
+  const auto part = static_cast<unsigned __int128>(all);
+  begin = static_cast<size_t>(part * static_cast<unsigned>(rank) / static_cast<unsigned>(ranks));
+  count =
+      static_cast<size_t>(part * (static_cast<unsigned>(rank) + 1) / static_cast<unsigned>(ranks)) - begin;
 }
 
 }  // namespace ptx2cpu::nccl

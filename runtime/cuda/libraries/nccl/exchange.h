@@ -1,16 +1,14 @@
-// What one rank does in a collective or in messages, on its own thread, waiting for the others.
-//
-// Ranks of one process read each other's buffers. Ranks of several processes pass their elements in pieces
-// through the stages of the region. Both reduce each element once, over the ranks in their order, so results
-// are the same to the bit, whatever the processes and the times at which they come.
+// What one rank does in a collective or in messages, on its own thread, waiting for the others. Whatever lies
+// between the ranks, each element is reduced once, over the ranks in their order, so results are the same to
+// the bit.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "runtime/cuda/abi/nccl_types.h"
 #include "runtime/cuda/libraries/nccl/elements.h"
-#include "runtime/cuda/libraries/nccl/region.h"
 
 namespace ptx2cpu::nccl {
 
@@ -25,7 +23,7 @@ enum class Kind : uint32_t {
   kScatter,
   kSend,
   kReceive,
-  kSplit,  // not an operation of a stream: ranks pass color and key
+  kSplit,  // not an operation of a stream: ranks pass cards
 };
 
 // `count` counts elements as the function of this kind does: of one rank's part.
@@ -41,6 +39,38 @@ struct Operation {
   const void* factor_at = nullptr;  // where it is on the device; null: `factor` is it
 };
 
+// What all ranks must state alike of a collective.
+struct Shape {
+  uint32_t kind, type, op, root;
+  uint64_t count;
+  bool operator==(const Shape&) const = default;
+};
+Shape ShapeOf(const Operation& operation);
+// The factor, read where it is on the device.
+uint64_t FactorOf(const Operation& operation);
+
+// How the collectives that reduce nothing differ.
+struct Movement {
+  Kind kind;
+  bool root_gives;  // the root alone, or all ranks
+  bool each;        // a part for each rank, or one for all
+  bool root_takes;
+};
+// Null: the collective reduces.
+const Movement* MovementOf(Kind kind);
+
+// The elements that a rank reduces of those that all ranks do.
+struct Segment {
+  size_t begin, count;
+  Segment(size_t all, int rank, int ranks);
+};
+
+// What a rank passes to all others in ncclCommSplit.
+struct Card {
+  int32_t color = 0, key = 0;
+  cuda::ncclUniqueId part = {};  // the id of the ranks with this rank's color, from their first
+};
+
 enum class Outcome : uint8_t {
   kDone,
   kGone,      // a rank has ended, or the communicator was aborted
@@ -49,39 +79,21 @@ enum class Outcome : uint8_t {
 
 class Exchange {
  public:
-  Exchange(Region& region, int rank);
+  virtual ~Exchange() = default;
+  virtual int ranks() const = 0;
 
-  Outcome Collective(const Operation& operation);
+  // By the rank's thread before all others. InvalidUsage: the rank exists; RemoteError: a rank ended before
+  // all had come.
+  virtual cuda::ncclResult_t Join() = 0;
+  virtual Outcome Collective(const Operation& operation) = 0;
   // All of them side by side; those between two ranks in one direction in order.
-  Outcome Messages(std::span<const Operation> operations);
-  // Passes color and key to all ranks, and returns when all have passed theirs (Shown).
-  Outcome Show(int color, int key);
-  const Announcement& Shown(int rank) const { return AnnouncementOf(rank, number_ - 1); }
-  Announcement& Own() { return AnnouncementOf(rank_, number_ - 1); }
-  bool Barrier() { return region_.Barrier(); }
-
- private:
-  struct Message;
-  Announcement& AnnouncementOf(int rank, uint64_t number) const {
-    return region_.part(rank).announcements[number % 2];
-  }
-  Outcome Announce(const Operation& operation);
-  Outcome AwaitAnnouncements();
-  Outcome ReduceDirectly(const Operation& operation);
-  Outcome MoveDirectly(const Operation& operation);
-  Outcome ReduceInStages(const Operation& operation);
-  Outcome ScatterInStages(const Operation& operation);
-  Outcome MoveInStages(const Operation& operation);
-  bool Direct(int peer) const { return region_.part(peer).process == region_.part(rank_).process; }
-  bool Advance(Message& message);
-  bool AdvanceSend(Message& message, Channel& channel);
-  bool AdvanceReceive(Message& message, Channel& channel);
-
-  Region& region_;
-  const int rank_, ranks_;
-  const bool direct_;    // all ranks are of this process
-  uint64_t number_ = 0;  // of collectives
-  unsigned turn_ = 0;    // which area of the stages is next
+  virtual Outcome Messages(std::span<const Operation> operations) = 0;
+  // Each rank's card, in order.
+  virtual Outcome Pass(const Card& own, std::vector<Card>& all) = 0;
+  // The last call by the rank's thread.
+  virtual void Leave() = 0;
+  // By any thread: all ranks' calls end.
+  virtual void Abort() = 0;
 };
 
 }  // namespace ptx2cpu::nccl

@@ -11,6 +11,8 @@
 #include <climits>
 #include <thread>
 
+#include "runtime/cuda/driver/core/local_socket.h"
+
 namespace ptx2cpu::nccl {
 
 namespace {
@@ -30,6 +32,14 @@ void SharedWake(std::atomic<uint32_t>& word) {
 size_t RoundUp(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
 }  // namespace
+
+uint64_t ProcessNumber() {
+  static const uint64_t random = [] {
+    uint64_t made = 0;
+    return driver::FillRandom(&made, sizeof made) ? made : static_cast<uint64_t>(getppid());
+  }();
+  return random + static_cast<uint64_t>(getpid()) * 0x9e3779b97f4a7c15;  // a forked child is another one
+}
 
 // Offsets of the parts of a region; pages that are not used cost nothing.
 struct Region::Layout {

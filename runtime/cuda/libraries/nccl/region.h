@@ -13,22 +13,17 @@
 #include <memory>
 #include <span>
 
-#include "runtime/cuda/abi/nccl_types.h"
+#include "runtime/cuda/libraries/nccl/exchange.h"
 
 namespace ptx2cpu::nccl {
 
 // One collective as a rank passes it: all ranks must pass the same `shape`.
 struct Announcement {
-  struct Shape {
-    uint32_t kind, type, op, root;
-    uint64_t count;
-    bool operator==(const Shape&) const = default;
-  } shape;
+  Shape shape;
   const void* send;  // for ranks of the same process
   void* receive;
-  uint64_t scalar;          // of ncclRedOpCreatePreMulSum, in the type of the elements
-  int32_t color, key;       // of ncclCommSplit
-  cuda::ncclUniqueId part;  // of it: the id of the ranks with this rank's color, from their first
+  uint64_t scalar;  // of ncclRedOpCreatePreMulSum, in the type of the elements
+  Card card;        // of ncclCommSplit
 };
 
 // From one rank to another, in order: messages, each announced with its size and carried in pieces through a
@@ -50,6 +45,9 @@ struct RankPart {
   // Of collectives of even and odd numbers: a rank may be in the next one while others read these.
   Announcement announcements[2];
 };
+
+// A random number of this process.
+uint64_t ProcessNumber();
 
 class Region {
  public:

@@ -1,14 +1,14 @@
-// Sends and receives: each rank goes through its messages again and again, and sleeps on its bell when none
-// of them advances.
+// Sends and receives within a machine: each rank goes through its messages again and again, and sleeps on its
+// bell when none of them advances.
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
-#include "runtime/cuda/libraries/nccl/exchange.h"
+#include "runtime/cuda/libraries/nccl/memory_exchange.h"
 
 namespace ptx2cpu::nccl {
 
-struct Exchange::Message {
+struct MemoryExchange::Message {
   const Operation* operation = nullptr;
   size_t bytes = 0, done = 0;
   bool begun = false, over = false, mismatch = false;
@@ -35,7 +35,7 @@ void CopyFromRing(const std::byte* ring, uint64_t at, std::byte* to, size_t byte
 
 }  // namespace
 
-bool Exchange::AdvanceSend(Message& message, Channel& channel) {
+bool MemoryExchange::AdvanceSend(Message& message, Channel& channel) {
   const int peer = message.peer();
   if (!message.begun) {
     if (channel.taken.load() != channel.announced.load()) return false;
@@ -60,7 +60,7 @@ bool Exchange::AdvanceSend(Message& message, Channel& channel) {
   return bytes != 0 || message.over;
 }
 
-bool Exchange::AdvanceReceive(Message& message, Channel& channel) {
+bool MemoryExchange::AdvanceReceive(Message& message, Channel& channel) {
   const int peer = message.peer();
   auto* const to = static_cast<std::byte*>(message.operation->receive);
   if (!message.begun) {
@@ -85,13 +85,13 @@ bool Exchange::AdvanceReceive(Message& message, Channel& channel) {
   return bytes != 0 || message.over;
 }
 
-bool Exchange::Advance(Message& message) {
+bool MemoryExchange::Advance(Message& message) {
   const int peer = message.peer();
   return message.sends() ? AdvanceSend(message, region_.channel(rank_, peer))
                          : AdvanceReceive(message, region_.channel(peer, rank_));
 }
 
-Outcome Exchange::Messages(std::span<const Operation> operations) {
+Outcome MemoryExchange::Messages(std::span<const Operation> operations) {
   std::vector<Message> messages;
   for (const Operation& operation : operations)
     messages.push_back({.operation = &operation, .bytes = operation.count * SizeOf(operation.type)});
