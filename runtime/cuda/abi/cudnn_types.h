@@ -19,6 +19,11 @@ using cudnnActivationDescriptor_t = struct cudnnActivationStruct*;
 using cudnnOpTensorDescriptor_t = struct cudnnOpTensorStruct*;
 using cudnnReduceTensorDescriptor_t = struct cudnnReduceTensorStruct*;
 using cudnnDropoutDescriptor_t = struct cudnnDropoutStruct*;
+using cudnnRNNDescriptor_t = struct cudnnRNNStruct*;
+using cudnnRNNDataDescriptor_t = struct cudnnRNNDataStruct*;
+using cudnnSeqDataDescriptor_t = struct cudnnSeqDataStruct*;
+using cudnnAttnDescriptor_t = struct cudnnAttnStruct*;
+using cudnnCTCLossDescriptor_t = struct cudnnCTCLossStruct*;
 
 // Numbers of failures differ between versions: they are variables of the library.
 enum cudnnStatus_t : int { CUDNN_STATUS_SUCCESS = 0 };
@@ -126,5 +131,53 @@ enum cudnnReduceTensorIndices_t : int {
 };
 enum cudnnIndicesType_t : int { CUDNN_32BIT_INDICES = 0 };
 enum cudnnErrQueryMode_t : int {};
+
+// Recurrent networks.
+enum cudnnForwardMode_t : int { CUDNN_FWD_MODE_INFERENCE = 0, CUDNN_FWD_MODE_TRAINING = 1 };
+enum cudnnWgradMode_t : int { CUDNN_WGRAD_MODE_ADD = 0, CUDNN_WGRAD_MODE_SET = 1 };
+
+enum cudnnRNNAlgo_t : int { CUDNN_RNN_ALGO_STANDARD = 0, CUDNN_RNN_ALGO_COUNT = 4 };
+enum cudnnRNNMode_t : int { CUDNN_RNN_RELU = 0, CUDNN_RNN_TANH = 1, CUDNN_LSTM = 2, CUDNN_GRU = 3 };
+enum cudnnRNNBiasMode_t : int {
+  CUDNN_RNN_NO_BIAS = 0,
+  CUDNN_RNN_SINGLE_INP_BIAS = 1,
+  CUDNN_RNN_DOUBLE_BIAS = 2,
+  CUDNN_RNN_SINGLE_REC_BIAS = 3,
+};
+enum cudnnDirectionMode_t : int { CUDNN_UNIDIRECTIONAL = 0, CUDNN_BIDIRECTIONAL = 1 };
+enum cudnnRNNInputMode_t : int { CUDNN_LINEAR_INPUT = 0, CUDNN_SKIP_INPUT = 1 };
+enum cudnnRNNClipMode_t : int { CUDNN_RNN_CLIP_NONE = 0, CUDNN_RNN_CLIP_MINMAX = 1 };
+enum cudnnRNNDataLayout_t : int {
+  CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED = 0,
+  CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED = 1,
+  CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED = 2,
+};
+
+// Attention.
+inline constexpr unsigned CUDNN_ATTN_QUERYMAP_ONE_TO_ONE = 1, CUDNN_ATTN_ENABLE_PROJ_BIASES = 2;
+enum cudnnSeqDataAxis_t : int {
+  CUDNN_SEQDATA_TIME_DIM = 0,
+  CUDNN_SEQDATA_BATCH_DIM = 1,
+  CUDNN_SEQDATA_BEAM_DIM = 2,
+  CUDNN_SEQDATA_VECT_DIM = 3,
+};
+enum cudnnMultiHeadAttnWeightKind_t : int {
+  CUDNN_MH_ATTN_Q_WEIGHTS = 0,
+  CUDNN_MH_ATTN_O_WEIGHTS = 3,
+  CUDNN_MH_ATTN_Q_BIASES = 4,
+  CUDNN_MH_ATTN_O_BIASES = 7,
+};
+
+// Losses over alignments.
+enum cudnnCTCLossAlgo_t : int {
+  CUDNN_CTC_LOSS_ALGO_DETERMINISTIC = 0,
+  CUDNN_CTC_LOSS_ALGO_NON_DETERMINISTIC = 1,
+};
+enum cudnnLossNormalizationMode_t : int {
+  CUDNN_LOSS_NORMALIZATION_NONE = 0,
+  CUDNN_LOSS_NORMALIZATION_SOFTMAX = 1,
+};
+// What the gradients after the end of an input become.
+enum cudnnCTCGradMode_t : int { CUDNN_CTC_ZERO_OOB_GRADIENTS = 0, CUDNN_CTC_SKIP_OOB_GRADIENTS = 1 };
 
 }  // namespace ptx2cpu::cuda

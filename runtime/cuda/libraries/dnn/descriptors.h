@@ -77,6 +77,52 @@ struct cudnnDropoutStruct {
   void* states = nullptr;
   unsigned long long seed = 0;
 };
+struct cudnnRNNStruct {
+  cudnnRNNAlgo_t algo = CUDNN_RNN_ALGO_STANDARD;
+  cudnnRNNMode_t cell = CUDNN_RNN_RELU;
+  cudnnRNNBiasMode_t bias = CUDNN_RNN_DOUBLE_BIAS;
+  cudnnDirectionMode_t direction = CUDNN_UNIDIRECTIONAL;
+  cudnnRNNInputMode_t input = CUDNN_LINEAR_INPUT;
+  cudnnDataType_t type = CUDNN_DATA_FLOAT, precision = CUDNN_DATA_FLOAT;
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+  int32_t input_size = 0, hidden_size = 0, projected_size = 0, layers = 0;
+  cudnnDropoutDescriptor_t dropout = nullptr;
+  uint32_t flags = 0;
+  cudnnRNNClipMode_t clip = CUDNN_RNN_CLIP_NONE;  // of the cells of an LSTM
+  cudnnNanPropagation_t clip_nan = CUDNN_NOT_PROPAGATE_NAN;
+  double low = 0, high = 0;
+};
+struct cudnnRNNDataStruct {
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  cudnnRNNDataLayout_t layout = CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED;
+  int steps = 0, batch = 0, vector = 0;
+  std::vector<int> lengths = {};
+  double fill = 0;  // an element of the type: what an output has after the end of its sequences
+};
+struct cudnnSeqDataStruct {
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  int extents[4] = {};              // by cudnnSeqDataAxis_t
+  cudnnSeqDataAxis_t axes[4] = {};  // the outermost first; the last is of the vector's elements
+  std::vector<int> lengths = {};    // by batch, then beam
+  double fill = 0;
+};
+struct cudnnAttnStruct {
+  unsigned mode = 0;
+  int heads = 1;
+  double scaler = 1;
+  cudnnDataType_t type = CUDNN_DATA_FLOAT, precision = CUDNN_DATA_FLOAT;
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+  cudnnDropoutDescriptor_t dropout = nullptr, output_dropout = nullptr;
+  int size[3] = {}, projected[4] = {};  // of queries, keys, values, and outputs; 0: not projected
+  int max_queries = 0, max_keys = 0, max_batch = 0, max_beam = 0;
+};
+struct cudnnCTCLossStruct {
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  cudnnLossNormalizationMode_t normalization = CUDNN_LOSS_NORMALIZATION_NONE;
+  cudnnNanPropagation_t nan = CUDNN_NOT_PROPAGATE_NAN;
+  cudnnCTCGradMode_t gradients = CUDNN_CTC_ZERO_OOB_GRADIENTS;
+  int max_labels = 0;  // of the functions of version 8; 0: any
+};
 
 }  // namespace ptx2cpu::cuda
 

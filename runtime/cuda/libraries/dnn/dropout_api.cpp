@@ -1,31 +1,11 @@
-// Dropout. Which elements remain follows from the seed and the number of the call alone, not from cuDNN's
-// sequence, which is not documented.
 #include <cstring>
 
-#include "runtime/cuda/libraries/core/parallel.h"
+#include "runtime/cuda/libraries/dnn/dropout.h"
 #include "runtime/cuda/libraries/dnn/tensor.h"
 
 namespace ptx2cpu::cudnn {
 
 namespace {
-
-// What the states hold, in device memory: work that is replayed continues the sequence.
-struct States {
-  uint64_t seed, calls;
-};
-
-// G. Steele et al., Fast Splittable Pseudorandom Number Generators (2014): numbers of one sequence by their
-// places.
-uint64_t Mixed(uint64_t x) {
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-float Uniform(const States& states, int64_t place) {
-  const uint64_t start = Mixed(states.seed + states.calls * 0x9e3779b97f4a7c15u);
-  return static_cast<float>(Mixed(start + static_cast<uint64_t>(place) * 0x9e3779b97f4a7c15u) >> 40) *
-         0x1p-24f;
-}
 
 constexpr float kOne = 1;
 constexpr double kOneDouble = 1;
@@ -45,7 +25,7 @@ void Keep(const Layout& layout, const void* x, float rate, const unsigned char* 
 
 cudnnStatus_t cudnnDropoutGetStatesSize(cudnnHandle_t handle, size_t* size) {
   if (!AllGiven(handle, size)) return CUDNN_STATUS_BAD_PARAM;
-  *size = sizeof(States);
+  *size = sizeof(DropoutStates);
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnDropoutGetReserveSpaceSize(cudnnTensorDescriptor_t layout, size_t* size) {
@@ -56,18 +36,18 @@ cudnnStatus_t cudnnDropoutGetReserveSpaceSize(cudnnTensorDescriptor_t layout, si
 cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t dropout, cudnnHandle_t handle, float rate,
                                         void* states, size_t size, unsigned long long seed) {
   if (!AllGiven(dropout, handle)) return CUDNN_STATUS_BAD_PARAM;
-  if (states != nullptr && size < sizeof(States)) return CUDNN_STATUS_BAD_PARAM;
+  if (states != nullptr && size < sizeof(DropoutStates)) return CUDNN_STATUS_BAD_PARAM;
   *dropout = {rate, states, seed};
   if (states == nullptr) return CUDNN_STATUS_SUCCESS;
   return OnStream(handle, "cudnnSetDropoutDescriptor", [=] {
-    const States begin{seed, 0};
+    const DropoutStates begin{seed, 0};
     std::memcpy(states, &begin, sizeof begin);
   });
 }
 cudnnStatus_t cudnnRestoreDropoutDescriptor(cudnnDropoutDescriptor_t dropout, cudnnHandle_t handle,
                                             float rate, void* states, size_t size, unsigned long long seed) {
   if (!AllGiven(dropout, handle, states) || !(rate >= 0 && rate <= 1)) return CUDNN_STATUS_BAD_PARAM;
-  if (size < sizeof(States)) return CUDNN_STATUS_INVALID_VALUE;
+  if (size < sizeof(DropoutStates)) return CUDNN_STATUS_INVALID_VALUE;
   *dropout = {rate, states, seed};
   return CUDNN_STATUS_SUCCESS;
 }
@@ -88,10 +68,7 @@ cudnnStatus_t cudnnDropoutForward(cudnnHandle_t handle, cudnnDropoutDescriptor_t
     return CUDNN_STATUS_BAD_PARAM;
   return Submit(handle, "cudnnDropoutForward", One(yLayout->layout), nullptr, yLayout->layout, y,
                 [=, what = *dropout]<typename R>(R* result) {
-                  States states;
-                  std::memcpy(&states, what.states, sizeof states);
-                  ++states.calls;
-                  std::memcpy(what.states, &states, sizeof states);
+                  const DropoutStates states = NextCall(what.states);
                   auto* const remain = static_cast<unsigned char*>(reserve);
                   for (int64_t i = 0; i < layout.Count(); ++i) remain[i] = Uniform(states, i) >= what.rate;
                   Keep(layout, x, what.rate, remain, result);
