@@ -74,6 +74,7 @@ class Shapes {
         transfer_(f, group_, &in_address_),
         r_(region) {
     r_.shapes.resize(f.values.size());
+    r_.meets.resize(f.values.size());
     for (const LaneRegion::Level& level : r_.levels) groups_.emplace_back(level.items.size());
   }
 
@@ -148,9 +149,10 @@ class Shapes {
                                          : GroupOver(static_cast<uint32_t>(level), item.in).value_or(own);
     changed_ |= std::exchange(groups_[level][number], group) != group;
     bool head = level != 0 && number == 0;  // its parameters are those of the loop's item
-    if (!head) Merge(item.block, item.in, static_cast<uint32_t>(level));
-    if (item.loop != LaneRegion::kNone) {
-      Merge(item.block, r_.levels[item.loop].latches, item.loop);
+    const bool is_loop = item.loop != LaneRegion::kNone;
+    if (!head) Merge(item.block, item.in, static_cast<uint32_t>(level), !is_loop);
+    if (is_loop) {
+      Merge(item.block, r_.levels[item.loop].latches, item.loop, false);
     } else {
       for (ir::InstId id : f_.at_block(item.block).insts) VisitInst(f_.at_inst(id));
     }
@@ -180,7 +182,8 @@ class Shapes {
     return shape;
   }
 
-  void Merge(BlockId block, const std::vector<EdgeRef>& edges, uint32_t level) {
+  // `meets`: what lanes bring from several places may be supposed to be a sequence.
+  void Merge(BlockId block, const std::vector<EdgeRef>& edges, uint32_t level, bool meets) {
     const std::vector<ValueId>& params = f_.at_block(block).params;
     if (params.empty() || edges.empty()) return;
     bool apart = edges.size() > 1 && !GroupOver(level, edges);
@@ -195,9 +198,28 @@ class Shapes {
         ThreadShape here = ShapeAt(arg, ref.from), there = ShapeAt(arg, block);
         joined = Join(joined, here.base == Uniformity::kVarying ? here : there, group_);
       }
-      if (apart && !same) joined = kVaryingShape;
+      if (apart && !same) joined = meets ? Met(params[p], edges, p) : kVaryingShape;
+      r_.meets[params[p].index] = apart && !same;
       Lower(params[p], joined);
     }
+  }
+
+  // Lanes that take some trips more than others, or another way, come with numbers of one sequence mostly:
+  // the emitter tests it where they meet, once for all addresses that follow.
+  ThreadShape Met(ValueId param, const std::vector<EdgeRef>& edges, size_t number) const {
+    if (!in_address_[param.index]) return kVaryingShape;
+    ThreadShape met;
+    for (EdgeRef ref : edges) {
+      const ValueId arg = f_.successors(ref.from)[ref.number].args[number];
+      const BlockId made = f_.at_value(arg).block;
+      const bool is_here = made.valid() && r_.level_of[made.index] != LaneRegion::kNone;
+      met = Join(met, is_here ? r_.shapes[arg.index] : ShapeAt(arg, ref.from), group_);
+    }
+    if (met.kind == Uniformity::kUnknown) return met;
+    if (!met.affine() || met.stride == 0) return kVaryingShape;
+    met.guess = true;
+    met.base = std::max(met.base, Uniformity::kWarp);
+    return Seen(met, group_);
   }
 
   void VisitInst(const ir::Inst& inst) {

@@ -1,6 +1,7 @@
 #include "analysis/regions/spin_loops.h"
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/graph/back_edges.h"
 #include "analysis/graph/loops.h"
@@ -51,6 +52,7 @@ class Candidate {
         pauses_ |= inst.op == Opcode::kFence || inst.op == Opcode::kNanosleep;
         may_wait_ |= MayWait(inst);
         yields_ |= ir::IsYield(inst.op);
+        meets_ |= ir::IsBarrier(inst.op) || ir::IsCollective(inst.op);
       }
     }
   }
@@ -68,7 +70,13 @@ class Candidate {
       work_.pop_back();
       Trace(value);
     }
-    return decider_;
+    return deciders_.empty() ? nullptr : deciders_.back();
+  }
+
+  // After Decider.
+  bool Probes() {
+    const auto moves = [&](const ir::Inst* read) { return FollowsTrips(read->operands[0]); };
+    return !meets_ && std::ranges::all_of(deciders_, moves);
   }
 
  private:
@@ -93,7 +101,7 @@ class Candidate {
     const ir::Value& info = f_.at_value(value);
     if (!info.def.valid()) return TraceParam(info);
     const ir::Inst& inst = f_.at_inst(info.def);
-    if (Waits(inst)) decider_ = &inst;
+    if (Waits(inst)) deciders_.push_back(&inst);
     for (ir::ValueId operand : inst.operands) Push(operand);
   }
 
@@ -123,6 +131,30 @@ class Candidate {
     return inst.op == Opcode::kLoad &&
            (inst.attrs.order != ir::MemoryOrder::kWeak || (pauses_ && MayBeRead(inst)));
   }
+  // Is the value computed from a parameter of the loop's head?
+  bool FollowsTrips(ir::ValueId value) {
+    std::vector<ir::ValueId> work{value};
+    std::set<ir::ValueId> seen;
+    while (!work.empty()) {
+      const ir::ValueId at = work.back();
+      work.pop_back();
+      const ir::Value& info = f_.at_value(at);
+      if (!seen.insert(at).second || !Inside(info.block)) continue;
+      if (!info.def.valid()) {
+        if (info.block == blocks_.front()) return true;
+        for (BlockId from : scratch_.predecessors[info.block.index]) {
+          for (const ir::Edge& edge : f_.successors(from)) {
+            if (edge.to == info.block) work.push_back(edge.args[info.number]);
+          }
+        }
+        continue;
+      }
+      const ir::Inst& inst = f_.at_inst(info.def);
+      if (ir::Info(inst.op).effect == ir::Effect::kPure)
+        work.insert(work.end(), inst.operands.begin(), inst.operands.end());
+    }
+    return false;
+  }
   bool IsConstant(ir::ValueId value) const {
     ir::InstId def = f_.at_value(value).def;
     return def.valid() && f_.at_inst(def).op == Opcode::kConst;
@@ -133,8 +165,8 @@ class Candidate {
   const uint32_t number_;
   std::vector<BlockId> blocks_;
   std::vector<ir::ValueId> work_;
-  bool pauses_ = false, may_wait_ = false, yields_ = false, all_branches_ = false;
-  const ir::Inst* decider_ = nullptr;
+  bool pauses_ = false, may_wait_ = false, yields_ = false, meets_ = false, all_branches_ = false;
+  std::vector<const ir::Inst*> deciders_;
 };
 
 // Whether nothing in the loop of a header can wait. Its blocks hold those of each back edge to the header
@@ -179,11 +211,15 @@ std::vector<SpinLoop> FindSpinLoops(const ir::Function& f) {
   if (!may_wait) return found;
   const LoopsThatRun running(f);
   Scratch scratch(f);
-  for (BlockEdge back : FindBackEdges(f)) {
+  const std::vector<BlockEdge> back_edges = FindBackEdges(f);
+  std::vector<uint32_t> edges_to(f.blocks.size());
+  for (BlockEdge back : back_edges) ++edges_to[f.successors(back.from)[back.edge].to.index];
+  for (BlockEdge back : back_edges) {
     const BlockId head = f.successors(back.from)[back.edge].to;
     if (running.Contain(head)) continue;
     Candidate loop(f, scratch, back.from, head);
-    if (const ir::Inst* decider = loop.Decider()) found.push_back({back, decider->at});
+    if (const ir::Inst* decider = loop.Decider())
+      found.push_back({back, decider->at, edges_to[head.index] == 1 && loop.Probes()});
   }
   return found;
 }

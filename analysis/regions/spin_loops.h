@@ -9,6 +9,9 @@ namespace ptx2cpu::analysis {
 struct SpinLoop {
   BlockEdge back;   // the edge that starts the next trip
   ir::Position at;  // the read whose result decides about it
+  // Each read that decides is at a place that trips choose (open addressing): it seldom is the same twice, so
+  // that most trips do not wait. The loop has one back edge, no barrier and no collective.
+  bool probes = false;
 };
 
 // A back edge is listed when a branch that leaves its loop, or decides what such a branch sees, depends on

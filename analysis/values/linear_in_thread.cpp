@@ -35,9 +35,11 @@ std::vector<bool> PartsOfAddresses(const ir::Function& f) {
 }
 
 // Masks and shifts to the right are linear in some places only, which the rules decide. Quotients are steps.
+// The rule for bit fields is for emission: to compute them again, in warps that multiply matrices, costs more
+// than to keep them.
 bool KeepsForm(const ir::Inst& inst) {
   using ir::Opcode;
-  if (inst.op == Opcode::kSelect || LinearRuleOf(inst.op) == nullptr) return false;
+  if (inst.op == Opcode::kSelect || inst.op == Opcode::kBfi || LinearRuleOf(inst.op) == nullptr) return false;
   if (ir::Info(inst.op).cost == ir::Cost::kCostly) return false;
   if (inst.op == Opcode::kToGeneric || inst.op == Opcode::kFromGeneric)
     return inst.attrs.space != ir::Space::kLocal;

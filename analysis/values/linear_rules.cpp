@@ -113,24 +113,59 @@ ThreadShape And(const LinearSite& s) {
   return kVaryingShape;
 }
 
-// A number whose bits are zero in all lanes is added: (2 * tid) | 1. Of use for addresses; known to passes,
-// it parts the code of warps between which matrices are multiplied.
+// How many low bits are zero in all lanes.
+int LowZeros(const ThreadShape& x) {
+  int zeros = x.align;
+  for (int32_t stride : x.axes) {
+    if (stride == kRunTime) zeros = 0;
+    if (stride != 0) zeros = std::min(zeros, std::countr_zero(static_cast<uint32_t>(stride)));
+  }
+  return zeros;
+}
+
+// Bits that may be set in a value that is the same in all lanes: a number's own, those that a mask leaves.
+std::optional<uint64_t> BitsOf(const LinearSite& s, size_t number) {
+  if (const std::optional<uint64_t> own = Constant(s, number)) return own;
+  const ir::InstId def = s.f.at_value(s.inst.operands[number]).def;
+  if (!def.valid() || !s.operands[number].uniform() || s.f.at_inst(def).op != Opcode::kAnd)
+    return std::nullopt;
+  const LinearSite mask{s.f, s.group, s.f.at_inst(def), {}};
+  const std::optional<uint64_t> first = Constant(mask, 0);
+  return first ? first : Constant(mask, 1);
+}
+
+ThreadShape PlusLowBits(ThreadShape x, const ThreadShape& low, int align) {
+  x.base = std::max(x.base, low.kind);
+  x.align = std::min(x.align, static_cast<uint8_t>(align));
+  return x;
+}
+
+// Bits that are zero in all lanes of the other are added: (2 * tid) | 1, (2 * tid) | (y & 1). Of use for
+// addresses; known to passes, it parts the code of warps between which matrices are multiplied: what is no
+// number is for the shapes of emission alone, whose groups have guesses.
 ThreadShape Or(const LinearSite& s) {
   if (!s.group.at_once) return kVaryingShape;
   for (size_t n = 0; n < 2; ++n) {
-    const std::optional<uint64_t> number = Constant(s, 1 - n);
-    if (!number) continue;
-    ThreadShape x = s.operands[n];
-    int zeros = x.align;
-    for (int32_t stride : x.axes) {
-      if (stride == kRunTime) zeros = 0;
-      if (stride != 0) zeros = std::min(zeros, std::countr_zero(static_cast<uint32_t>(stride)));
-    }
-    if (*number >> zeros != 0) return kVaryingShape;
-    x.align = std::min(x.align, AlignOf(*number));
-    return x;
+    const std::optional<uint64_t> number = Constant(s, 1 - n),
+                                  bits = number || !s.group.guesses ? number : BitsOf(s, 1 - n);
+    if (!bits) continue;
+    if (*bits >> LowZeros(s.operands[n]) != 0) return kVaryingShape;
+    const int align = number ? AlignOf(*bits) : s.operands[1 - n].align;
+    return PlusLowBits(s.operands[n], s.operands[1 - n], align);
   }
   return kVaryingShape;
+}
+
+// All bits from a place on: the field's multiple and the low bits of the other (compilers make it of
+// 2 * x + (y & 1)), for the shapes of emission.
+ThreadShape InsertBits(const LinearSite& s) {
+  const std::optional<uint64_t> position = Constant(s, 2), length = Constant(s, 3);
+  const auto width = static_cast<uint64_t>(ir::Bits(s.inst.type));
+  if (!s.group.guesses || !position || !length || !s.operands[1].uniform()) return kVaryingShape;
+  if (*position == 0 || *position >= width || *length > 255 || *position + *length < width)
+    return kVaryingShape;
+  const int align = Constant(s, 1) ? AlignOf(*Constant(s, 1)) : s.operands[1].align;
+  return PlusLowBits(Scaled(s.operands[0], uint64_t{1} << *position, s.inst.type), s.operands[1], align);
 }
 
 ThreadShape Shr(const LinearSite& s) {
@@ -256,6 +291,7 @@ constexpr Row kRows[] = {
     {Opcode::kMinU, Clamp},       {Opcode::kMaxS, Clamp},     {Opcode::kMaxU, Clamp},
     {Opcode::kIcmp, Compare},     {Opcode::kDivS, Quotient},  {Opcode::kDivU, Quotient},
     {Opcode::kRemS, Remainder},   {Opcode::kRemU, Remainder}, {Opcode::kOr, Or},
+    {Opcode::kBfi, InsertBits},
 };
 
 constexpr auto kRules = [] {

@@ -1,8 +1,7 @@
 // Resumes blocks: loops that may wait for another thread's store, in kernels whose regions run to their end
-// otherwise. A thread that would begin another trip goes to the region's end instead; the others continue to
-// the barrier that the region leads to. When all have come there, the block (or warp) yields and those that
-// wait try again. No thread could have passed that barrier, so none is held up, in contrast to a loop in lock
-// step.
+// otherwise. A thread that would begin another trip (a probe of a table: another sixteen) goes to the region's
+// end instead; the others continue to the barrier that it leads to. When all have come there, the block (or
+// warp) yields and those that wait try again. No thread could have passed that barrier: none is held up.
 //
 // clang-format off
 //   before (Simt)                               after
@@ -36,12 +35,12 @@
 #include <tuple>
 
 #include "analysis/graph/dominators.h"
-#include "analysis/regions/spin_loops.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"
 #include "lowering/passes/diagnose.h"
 #include "lowering/passes/ssa_repair.h"
+#include "lowering/passes/yield_after_trips.h"
 
 namespace ptx2cpu::lowering {
 namespace {
@@ -65,12 +64,12 @@ struct Waiting {
 class WaitDeferrer {
  public:
   WaitDeferrer(const ir::Module& module, ir::Function& f)
-      : module_(module), f_(f), predecessors_(ir::Predecessors(f)) {}
+      : module_(module), f_(f), loops_(LoopsThatYield(f)), predecessors_(ir::Predecessors(f)) {}
 
   Status Run() {
     std::map<uint32_t, std::vector<Waiting>> gathered;  // by barrier
     std::vector<Waiting> alone;
-    for (const analysis::SpinLoop& loop : analysis::FindSpinLoops(f_)) {
+    for (const analysis::SpinLoop& loop : loops_) {
       const std::optional<Waiting> waiting = Examine(loop);
       if (!waiting) {
         return Unsupported(module_, loop.at,
@@ -384,6 +383,7 @@ class WaitDeferrer {
 
   const ir::Module& module_;
   ir::Function& f_;
+  const std::vector<analysis::SpinLoop> loops_;
   const std::vector<std::vector<BlockId>> predecessors_;
   std::map<std::tuple<Opcode, Type, uint64_t>, ValueId> at_start_;
   std::vector<BlockId> joins_;                      // where threads gather

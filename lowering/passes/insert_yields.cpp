@@ -6,15 +6,15 @@
 //          %p = icmp eq %v, 0                          %p = icmp eq %v, 0
 //          cond_br %p, bb1, bb2                        cond_br %p, turn, bb2
 //                                                 turn: nanosleep 0 ; br bb1
-#include "analysis/regions/spin_loops.h"
 #include "ir/build.h"
 #include "lowering/passes.h"
 #include "lowering/passes/block_editing.h"
+#include "lowering/passes/yield_after_trips.h"
 
 namespace ptx2cpu::lowering {
 
 Status InsertYields(ir::Module&, ir::Function& f, const PassOptions&) {
-  for (const analysis::SpinLoop& loop : analysis::FindSpinLoops(f)) {
+  for (const analysis::SpinLoop& loop : LoopsThatYield(f)) {
     const ir::BlockId turn = SplitEdge(f, loop.back.from, loop.back.edge, ir::Level::kLane, "turn");
     const ir::InstId onward = f.at_block(turn).insts.back();
     ir::Inst sleep;

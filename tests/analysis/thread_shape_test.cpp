@@ -60,14 +60,25 @@ class RandomCode {
     constexpr Opcode kBinary[] = {Opcode::kAdd, Opcode::kAdd, Opcode::kSub,  Opcode::kMul, Opcode::kMul,
                                   Opcode::kAnd, Opcode::kShl, Opcode::kShrU, Opcode::kShrS};
     const Opcode op = kBinary[Below(std::size(kBinary))];
-    switch (longs_.empty() ? Below(4) : Below(8)) {
+    switch (longs_.empty() ? Below(5) : Below(9)) {
       case 0:
         longs_.push_back(b.Convert(Below(2) != 0 ? Opcode::kZext : Opcode::kSext, Type::kI64, Word()));
         return;
       case 1:
         words_.push_back(b.Unary(Opcode::kNeg, Type::kI32, Word()));
         return;
-      case 4:
+      case 4: {  // a field, or what a mask leaves, in place of low bits that are zero
+        const auto place = static_cast<uint32_t>(Below(6));
+        const ir::ValueId masked =
+            b.Binary(Opcode::kAnd, Type::kI32, Word(), b.Const(Type::kI32, (1u << place) - 1));
+        const ir::ValueId above = b.Binary(Opcode::kShl, Type::kI32, Word(), b.Const(Type::kI32, place));
+        const ir::ValueId field = b.Inst1(Opcode::kBfi, Type::kI32,
+                                          {Word(), Word(), b.Const(Type::kI32, place),
+                                           b.Const(Type::kI32, Below(4) == 0 ? 256 : 32 - place)});
+        words_.push_back(Below(2) == 0 ? b.Binary(Opcode::kOr, Type::kI32, above, masked) : field);
+        return;
+      }
+      case 8:
         words_.push_back(b.Convert(Opcode::kTrunc, Type::kI32, Long()));
         return;
       case 5:
@@ -98,6 +109,12 @@ class RandomCode {
     if (inst.op == Opcode::kSub) return in(0) - in(1);
     if (inst.op == Opcode::kMul) return in(0) * in(1);
     if (inst.op == Opcode::kAnd) return in(0) & in(1);
+    if (inst.op == Opcode::kOr) return in(0) | in(1);
+    if (inst.op == Opcode::kBfi) {
+      const uint64_t end = std::min(in(2) + in(3) % 256, width);
+      const uint64_t mask = ((uint64_t{1} << end) - 1) & ~((uint64_t{1} << std::min(in(2), end)) - 1);
+      return (in(1) & ~mask) | (in(0) << in(2) & mask);
+    }
     if (inst.op == Opcode::kNeg) return 0 - in(0);
     if (inst.op == Opcode::kShl) return in(1) >= width ? 0 : in(0) << in(1);
     if (inst.op == Opcode::kShrU) return in(1) >= width ? 0 : in(0) >> in(1);
@@ -212,6 +229,32 @@ TEST_CASE("shapes hold for the values that threads compute", "[analysis]") {
   CHECK(affine > 5000);
   CHECK(strided > 500);
   CHECK(uniform > 5000);
+}
+
+// 2 * tid + (block & 1), as compilers write it.
+TEST_CASE("a field above low bits that are the same in all lanes has a stride", "[analysis]") {
+  ir::Function f;
+  f.is_kernel = true;
+  f.entry = ir::AddBlock(f);
+  ir::Builder b{f, f.entry};
+  const ir::ValueId tid = b.SpecialRegister(ir::Special::kTidX),
+                    block = b.SpecialRegister(ir::Special::kCtaidX), one = b.Const(Type::kI32, 1),
+                    rest = b.Const(Type::kI32, 31);
+  const ir::ValueId field = b.Inst1(Opcode::kBfi, Type::kI32, {tid, block, one, rest});
+  const ir::ValueId low = b.Binary(Opcode::kAnd, Type::kI32, block, one);
+  const ir::ValueId sum =
+      b.Binary(Opcode::kOr, Type::kI32, b.Binary(Opcode::kShl, Type::kI32, tid, one), low);
+  b.Ret();
+  ThreadGroup group = ThreadGroup::WarpOf({64, 1, 1});
+  group.at_once = true;
+  for (const bool guesses : {false, true}) {  // of emission alone
+    group.guesses = guesses;
+    const std::vector<ThreadShape> shapes = ShapesOf(f, group);
+    for (const ir::ValueId value : {field, sum}) {
+      CHECK(shapes[value.index].affine() == guesses);
+      CHECK(shapes[value.index].stride == (guesses ? 2 : 0));
+    }
+  }
 }
 
 // Groups of every width that emission runs at once: parts of warps, and parts of rows of a block.

@@ -105,6 +105,53 @@ const std::string kBySigned = "  div.s32 %r4, %i, %a;\n", kByUnsigned = "  div.u
                       "  shr.u32 %r10, %i, 2;\n  mul.hi.u32 %r11, %r10, 954437177;\n"
                       "  shr.u32 %r4, %r11, 1;\n";
 
+// out[i] = 3 * in[at] + in[at + 64] + in[at + 200], where threads from b on have taken a trips of 8 words
+// more to `at`: the rest of a loop that is repeated four times.
+const std::string kMeeting = Kernel(R"(
+  mov.u32 %r3, %i;
+  setp.lt.s32 %p0, %i, %b;
+  selp.b32 %r4, 0, %a, %p0;
+  setp.eq.s32 %p1, %r4, 0;
+  @%p1 bra MEET;
+REST:
+  add.s32 %r3, %r3, 8;
+  sub.s32 %r4, %r4, 1;
+  setp.ne.s32 %p1, %r4, 0;
+  @%p1 bra REST;
+MEET:
+  mul.wide.s32 %d0, %r3, 4;
+  add.s64 %d1, %in, %d0;
+  ld.global.u32 %r5, [%d1];
+  ld.global.u32 %r6, [%d1+256];
+  ld.global.u32 %r7, [%d1+800];
+  mad.lo.s32 %r8, %r5, 3, %r6;
+  add.s32 %r8, %r8, %r7;
+  mul.wide.s32 %d2, %i, 4;
+  add.s64 %d3, %out, %d2;
+  st.global.u32 [%d3], %r8;
+)");
+
+// out[i] = in[at] + 3 * in[at + 1], at = plane * 400 + row * 52 + 2 * column of planes of b rows of a
+// columns: how nets take the greatest of neighbours.
+std::string Planes(const std::string& type) {
+  return Kernel("  div." + type + " %r3, %i, %a;\n  rem." + type + " %r4, %i, %a;\n  rem." + type +
+                " %r5, %r3, %b;\n  mul.lo.s32 %r6, %a, %b;\n  div." + type + R"( %r7, %i, %r6;
+  mul.lo.s32 %r8, %r7, 400;
+  mad.lo.s32 %r8, %r5, 52, %r8;
+  shl.b32 %r9, %r4, 1;
+  add.s32 %r8, %r8, %r9;
+  mul.wide.s32 %d0, %r8, 4;
+  add.s64 %d1, %in, %d0;
+  ld.global.u32 %r10, [%d1];
+  add.s64 %d1, %d1, 4;
+  ld.global.u32 %r11, [%d1];
+  mad.lo.s32 %r11, %r11, 3, %r10;
+  mul.wide.s32 %d2, %i, 4;
+  add.s64 %d3, %out, %d2;
+  st.global.u32 [%d3], %r11;
+)");
+}
+
 constexpr uint32_t kWords = 4096;
 using Words = std::vector<uint32_t>;
 
@@ -197,6 +244,22 @@ TEST_CASE("neighbours of words at an edge are two runs, in each trip of a loop",
   CHECK(loop.loads.tested == 0);
 }
 
+TEST_CASE("where lanes meet, one test decides whether what they bring is a sequence, or two", "[runs]") {
+  std::vector<Launch> launches;
+  for (const uint32_t trips : {1u, 3u, 17u}) {
+    for (const uint32_t b : {0u, 1u, 13u, 32u, 63u, 64u, 90u, 200u}) launches.push_back({2, 48, trips, b});
+  }
+  Check(kMeeting, launches, [](const Launch& launch, const Words& in, Words& out) {
+    for (uint32_t i = 0; i < launch.grid * launch.block; ++i) {
+      const uint32_t at = i < launch.b ? i : i + 8 * launch.a;
+      out[i] = in[at] * 3 + in[at + 64] + in[at + 200];
+    }
+  });
+  const lowering::LaneReport::Loop loop = ReportOf(kMeeting);
+  CHECK(loop.loads.consecutive == 3);
+  CHECK(loop.loads.tested == 0);
+}
+
 TEST_CASE("indices that are clamped on both sides are two runs", "[runs]") {
   std::vector<Launch> launches;
   for (const int shift : {-40, -3, -1, 0, 1, 2, 5, 33}) {
@@ -232,6 +295,20 @@ TEST_CASE("rows of a tile that threads in one line fill are runs", "[runs]") {
     const lowering::LaneReport::Loop loop = ReportOf(Tile(divide));
     CHECK(loop.loads.consecutive == 1);
     CHECK(loop.stores.consecutive == 1);
+  }
+}
+
+TEST_CASE("rows of planes that threads in one line fill are runs with gaps", "[runs]") {
+  for (const std::string type : {"s32", "u32"}) {
+    Check(Planes(type),
+          {{2, 64, 20, 7}, {1, 128, 26, 5}, {3, 32, 13, 1}, {1, 96, 5, 3}, {1, 64, 70, 2}, {1, 8, 1, 1}},
+          [](const Launch& launch, const Words& in, Words& out) {
+            for (uint32_t i = 0; i < launch.grid * launch.block; ++i) {
+              const uint32_t row = i / launch.a, plane = i / (launch.a * launch.b);
+              const uint32_t at = plane * 400 + row % launch.b * 52 + i % launch.a * 2;
+              out[i] = in[at] + 3 * in[at + 1];
+            }
+          });
   }
 }
 

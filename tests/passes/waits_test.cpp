@@ -1,6 +1,8 @@
 // Loops that may wait: kernels under waits/ give the same memory after each pass as before all of them.
 // blocks_* become blocks that suspend; lanes_* must resume lanes, since others could be held up.
+#include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "analysis/values/uniformity.h"
 #include "tests/passes/kernel_run.h"
@@ -25,6 +27,31 @@ std::vector<WaitKernel> WaitKernels() {
   }
   REQUIRE(kernels.size() >= 10);
   return kernels;
+}
+
+// Whether a thread can come from a compare-and-swap to it again without a boundary on its way.
+bool TriesAgainAtOnce(const ir::Function& f) {
+  const auto holds = [&](ir::BlockId block, auto&& is) {
+    return std::ranges::any_of(f.at_block(block).insts, [&](ir::InstId id) { return is(f.at_inst(id).op); });
+  };
+  return std::ranges::any_of(ir::ReversePostOrder(f), [&](ir::BlockId from) {
+    if (!holds(from, [](ir::Opcode op) { return op == ir::Opcode::kAtomicCas; })) return false;
+    std::vector<bool> seen(f.blocks.size());
+    std::vector<ir::BlockId> work{from};
+    while (!work.empty()) {
+      const ir::BlockId block = work.back();
+      work.pop_back();
+      for (const ir::Edge& edge : f.successors(block)) {
+        if (edge.to == from) return true;
+        const bool ends = holds(edge.to, [](ir::Opcode op) {
+          return ir::IsYield(op) || ir::IsBarrier(op) || op == ir::Opcode::kNanosleep;
+        });
+        if (!ends && !seen[edge.to.index]) work.push_back(edge.to);
+        seen[edge.to.index] = true;
+      }
+    }
+    return false;
+  });
 }
 
 }  // namespace
@@ -57,6 +84,23 @@ TEST_CASE("blocks suspend where the threads that do not wait come to a barrier",
     const ir::Function& f = after->functions.back();
     CHECK(f.resumes == (kernel.by_blocks ? ir::Resumes::kBlocks : ir::Resumes::kLanes));
     CHECK(f.resume_points.size() >= 2);
+  }
+}
+
+TEST_CASE("threads that probe a table take some trips before they suspend", "[passes]") {
+  for (const auto& [name, probes] : {std::pair{"blocks_probe", true},
+                                     {"blocks_probe_ends", true},
+                                     {"blocks_lock", false},
+                                     {"blocks_lock_exits", false}}) {
+    const ir::Module module =
+        ParseModule(ReadFile(PTX2CPU_SOURCE_DIR "/tests/passes/waits/" + std::string(name) + ".ir"));
+    INFO(name);
+    for (const auto& [tier, pass] :
+         {std::pair{lowering::Tier::kAuto, "defer-waits"}, {lowering::Tier::kLanes, "insert-yields"}}) {
+      const auto after = AfterTier(module, tier, pass);
+      REQUIRE(after);
+      CHECK(TriesAgainAtOnce(after->functions.back()) == probes);
+    }
   }
 }
 

@@ -77,6 +77,9 @@ Status LaneVectors::EmitPure(const ir::Inst& inst) {
   Value first = e.values.Get(result);
   TwoRuns runs;
   if (ShapeOf(result).guess) runs = TRY(RunsOf(inst));
+  if (ShapeOf(result).guess && StepsTwice(inst))
+    runs =
+        Met(vector, ShapeOf(result).stride, {llvm::Constant::getAllOnesValue(VectorOf(b.getInt1Ty()))}).runs;
   e.values.SetShaped(result, {vector, first, holds, runs});
   return {};
 }

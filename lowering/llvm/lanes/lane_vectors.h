@@ -124,7 +124,7 @@ class LaneVectors {
   // -- values --
   const LaneShape& ShapeOf(ir::ValueId value) const { return region_.shapes[value.index]; }
   ShapedValue Merge(const std::vector<EdgeRef>& edges, size_t number, const LaneShape& shape);
-  void MergeParams(ir::BlockId block, const std::vector<EdgeRef>& edges);
+  void MergeParams(ir::BlockId block, const std::vector<EdgeRef>& edges, const Mask& mask);
   llvm::Value* Vector(llvm::Value* value) { return Broadcast(b, value, width_); }
   llvm::Type* VectorOf(llvm::Type* element) { return llvm::FixedVectorType::get(element, width_); }
 
@@ -266,12 +266,21 @@ class LaneVectors {
   Result<TwoRuns> ClampedRuns(const ir::Inst& inst);
   bool IsDivided(const ir::Inst& inst) const;
   Status EmitDivided(const ir::Inst& inst);
+  Status DivideRuns(const ir::Inst& inst);
+  bool StepsTwice(const ir::Inst& inst) const;
   bool LoadsInRuns(const ir::Inst& load, const TwoRuns& runs) const;
   bool StoresInRuns(const ir::Inst& store, const TwoRuns& runs) const;
   Status StoreRuns(const ir::Inst& store, const TwoRuns& runs, const Mask& mask);
   Status LoadRuns(const ir::Inst& load, const TwoRuns& runs, const Mask& mask);
+  // by_sight.cpp
   Status ChooseBySight(const ir::Inst& inst, const Mask& mask, const std::function<Status()>& together,
                        const std::function<Status()>& apart);
+  // The lanes of the mask that are not where a sequence would be which is `start` after `lanes_before`
+  // others.
+  llvm::Value* ElsewhereThan(llvm::Value* all, llvm::Value* start, int64_t lanes_before, int64_t stride,
+                             const Mask& mask);
+  // A value of lanes that meet, as the sequence, or two, that it is supposed to be.
+  ShapedValue Met(llvm::Value* all, int64_t stride, const Mask& mask);
   // Lanes of `second` lie side by side with the last lane, the others with the first.
   Status InTwoRuns(const ir::Inst& inst, const Mask& mask, llvm::Value* second);
   bool HasMasksFor(const ir::Inst& inst) const;

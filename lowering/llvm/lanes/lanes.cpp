@@ -194,10 +194,14 @@ ShapedValue LaneVectors::Merge(const std::vector<EdgeRef>& edges, size_t number,
   return merged;
 }
 
-void LaneVectors::MergeParams(BlockId block, const std::vector<EdgeRef>& edges) {
+void LaneVectors::MergeParams(BlockId block, const std::vector<EdgeRef>& edges, const Mask& mask) {
   const std::vector<ValueId>& params = f.at_block(block).params;
   std::vector<ShapedValue> merged;
-  for (size_t i = 0; i < params.size(); ++i) merged.push_back(Merge(edges, i, ShapeOf(params[i])));
+  for (size_t i = 0; i < params.size(); ++i) {
+    const bool meet = region_.meets[params[i].index] && ShapeOf(params[i]).affine();
+    merged.push_back(Merge(edges, i, meet ? analysis::kVaryingShape : ShapeOf(params[i])));
+    if (meet) merged.back() = Met(merged.back().value, ShapeOf(params[i]).stride, mask);
+  }
   for (size_t i = 0; i < params.size(); ++i) e.values.SetShaped(params[i], merged[i]);
 }
 
@@ -213,7 +217,7 @@ Status LaneVectors::EmitLevel(uint32_t level, const Mask& all) {
       TRY_STATUS(EmitLoop(item, masks[i]));
       continue;
     }
-    if (i != 0) MergeParams(item.block, item.in);
+    if (i != 0) MergeParams(item.block, item.in, masks[i]);
     bool whole_level = level == 0 && (i == 0 || item.same_as == 0);
     TRY_STATUS(EmitBlock(item.block, masks[i], whole_level));
   }

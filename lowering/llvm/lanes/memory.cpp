@@ -149,14 +149,13 @@ Status LaneVectors::EmitLoad(const ir::Inst& inst, const Mask& mask) {
   auto together = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadTogether(inst, lanes); }); };
   if (form == LaneForm::kVectorIfSeen) return ChooseBySight(inst, mask, together, apart);
   auto strided = [&] { return Together(inst, mask, [&](const Mask& lanes) { LoadStrided(inst, lanes); }); };
-  if (form == LaneForm::kStrided)
-    return Choose(e.values.Shaped(inst.operands[0]).holds, strided, apart, inst.results);
   const ShapedValue address = e.values.Shaped(inst.operands[0]);
   auto otherwise = [&] {
     if (!LoadsInRuns(inst, address.runs)) return apart();
     return Choose(
         address.runs.holds, [&] { return LoadRuns(inst, address.runs, mask); }, apart, inst.results);
   };
+  if (form == LaneForm::kStrided) return Choose(address.holds, strided, otherwise, inst.results);
   return Choose(address.holds, together, otherwise, inst.results);
 }
 

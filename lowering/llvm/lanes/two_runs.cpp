@@ -59,6 +59,17 @@ Result<TwoRuns> LaneVectors::RunsOf(const ir::Inst& inst) {
   return e.values.Get(inst.operands[0])->getType()->isVectorTy() ? ChosenRuns(inst) : TwoRuns{};
 }
 
+// Whether operands step in different lanes.
+bool LaneVectors::StepsTwice(const ir::Inst& inst) const {
+  Value lanes = nullptr;
+  for (ValueId operand : inst.operands) {
+    Value here = e.values.Shaped(operand).runs.second;
+    if (lanes != nullptr && here != nullptr && here != lanes) return true;
+    if (here != nullptr) lanes = here;
+  }
+  return false;
+}
+
 // The operation on each run of its operands.
 Result<TwoRuns> LaneVectors::EachRunOf(const ir::Inst& inst) {
   TwoRuns runs;
@@ -157,6 +168,33 @@ bool LaneVectors::IsDivided(const ir::Inst& inst) const {
          ShapeOf(inst.operands[1]).uniform();
 }
 
+// Of two runs, in each of which all lanes have one number (rows, where places in a plane are divided).
+Status LaneVectors::DivideRuns(const ir::Inst& inst) {
+  const bool is_signed = inst.op == Opcode::kDivS || inst.op == Opcode::kRemS;
+  const bool is_rest = inst.op == Opcode::kRemS || inst.op == Opcode::kRemU;
+  const ValueId result = inst.results[0];
+  const ShapedValue dividend = e.values.Shaped(inst.operands[0]);
+  Value divisor = e.values.Get(inst.operands[1]), one = Literal(divisor, 1);
+  Value positive =
+      b.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, divisor, one);
+  Value fits = b.CreateICmpEQ(divisor, positive);
+  TwoRuns runs = dividend.runs;
+  for (Value& number : runs.first) {
+    if (is_signed) fits = b.CreateAnd(fits, b.CreateICmpSGE(number, Literal(number, 0)));
+    number = is_rest ? b.CreateURem(number, positive) : b.CreateUDiv(number, positive);
+  }
+  runs.holds = runs.holds == nullptr ? fits : b.CreateLogicalAnd(runs.holds, fits);
+  auto from_runs = [&]() -> Status {
+    e.values.Set(result, b.CreateSelect(runs.second, Vector(runs.first[1]), Vector(runs.first[0])));
+    return {};
+  };
+  TRY_STATUS(Choose(runs.holds, from_runs, [&] { return e.EmitInst(inst); }, {result}));
+  if (!ShapeOf(result).affine()) return {};
+  Value holds = dividend.holds == nullptr ? fits : b.CreateLogicalAnd(dividend.holds, fits);
+  e.values.SetShaped(result, {e.values.Get(result), runs.first[0], holds, runs});
+  return {};
+}
+
 // Lanes from where the quotient steps on are the second run, where it steps once at most and nothing is
 // negative or wraps around. Vectors are computed by division elsewhere alone.
 Status LaneVectors::EmitDivided(const ir::Inst& inst) {
@@ -165,6 +203,8 @@ Status LaneVectors::EmitDivided(const ir::Inst& inst) {
   const ValueId result = inst.results[0];
   const ShapedValue dividend = e.values.Shaped(inst.operands[0]);
   const int64_t stride = ShapeOf(inst.operands[0]).stride, way = stride * (width_ - 1);
+  const bool in_runs = dividend.runs.second != nullptr && dividend.runs.stride == std::array<int64_t, 2>{};
+  if (stride == 0 && in_runs) return DivideRuns(inst);
   Value divisor = e.values.Get(inst.operands[1]), one = Literal(divisor, 1);
   Value positive =
       b.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, divisor, one);
@@ -203,15 +243,15 @@ Status LaneVectors::EmitDivided(const ir::Inst& inst) {
 
 // Whether each run is read or written by one access.
 bool LaneVectors::LoadsInRuns(const ir::Inst& load, const TwoRuns& runs) const {
-  const auto bytes = ir::Bytes(load.type) * static_cast<int64_t>(load.results.size());
+  const int64_t apart = ShapeOf(load.operands[0]).stride;
   return runs.second != nullptr && HasMasksFor(load) && std::ranges::all_of(runs.stride, [&](int64_t stride) {
-           return stride == bytes || (stride == 0 && load.results.size() == 1);
+           return stride == apart || (stride == 0 && load.results.size() == 1);
          });
 }
 
 bool LaneVectors::StoresInRuns(const ir::Inst& store, const TwoRuns& runs) const {
-  const auto bytes = ir::Bytes(store.type) * static_cast<int64_t>(ElementCount(store));
-  return runs.second != nullptr && HasMasksFor(store) && runs.stride == std::array{bytes, bytes};
+  const int64_t apart = ShapeOf(store.operands[0]).stride;
+  return runs.second != nullptr && HasMasksFor(store) && runs.stride == std::array{apart, apart};
 }
 
 Status LaneVectors::StoreRuns(const ir::Inst& store, const TwoRuns& runs, const Mask& mask) {
@@ -222,7 +262,10 @@ Status LaneVectors::StoreRuns(const ir::Inst& store, const TwoRuns& runs, const 
     const Mask lanes{IsAll(mask) ? in_run : b.CreateLogicalAnd(mask.lanes, in_run)};
     ValueMap::Overrides of_run(e.values);
     of_run.Set(address, {all, runs.first[k], nullptr});
-    auto side_by_side = [&] { return StoreTogether(store, lanes), Status{}; };
+    auto side_by_side = [&]() -> Status {
+      if (FormOf(e, region_, store) == LaneForm::kStrided) return StoreStrided(store, lanes), Status{};
+      return StoreTogether(store, lanes), Status{};
+    };
     TRY_STATUS(Choose(AnyOf(lanes), side_by_side, [] { return Status{}; }, {}));
   }
   return {};
@@ -250,6 +293,7 @@ Status LaneVectors::LoadRuns(const ir::Inst& load, const TwoRuns& runs, const Ma
     };
     auto side_by_side = [&]() -> Status {
       of_run.Set(address, {all, runs.first[k], nullptr});
+      if (FormOf(e, region_, load) == LaneForm::kStrided) return LoadStrided(load, lanes), Status{};
       LoadTogether(load, lanes);
       return {};
     };
@@ -262,69 +306,6 @@ Status LaneVectors::LoadRuns(const ir::Inst& load, const TwoRuns& runs, const Ma
   }
   for (size_t n = 0; n < loaded.size(); ++n)
     e.values.SetShaped(load.results[n], {loaded[n], nullptr, nullptr});
-  return {};
-}
-
-// -- where nothing is known of the edge --
-
-// Checks the addresses: one access if the first lane is active and each other has what follows its
-// neighbour's elements; of single elements two accesses if that is so up to some lane, and from there up to
-// the last one: vectors that go over the end of a row, as those that fill a tile mostly do.
-Status LaneVectors::ChooseBySight(const ir::Inst& inst, const Mask& mask,
-                                  const std::function<Status()>& together,
-                                  const std::function<Status()>& apart) {
-  const ValueId address = inst.operands[0];
-  Value all = e.values.Get(address), first = b.CreateExtractElement(all, uint64_t{0});
-  const size_t count = ElementCount(inst);
-  const auto bytes = static_cast<uint64_t>(ir::Bytes(inst.type)) * count;  // of a lane
-  auto elsewhere_than = [&](Value start, int64_t lanes_before) {
-    llvm::SmallVector<llvm::Constant*, 64> distances;
-    for (int64_t lane = 0; lane < static_cast<int64_t>(width_); ++lane) {
-      const uint64_t distance = static_cast<uint64_t>(lane - lanes_before) * bytes;
-      distances.push_back(llvm::ConstantInt::get(
-          start->getType(), llvm::APInt(64, distance).sextOrTrunc(start->getType()->getIntegerBitWidth())));
-    }
-    Value expected = b.CreateAdd(Vector(start), llvm::ConstantVector::get(distances));
-    return b.CreateAnd(b.CreateICmpNE(all, expected), mask.lanes);
-  };
-  auto is_active = [&](unsigned lane) { return b.CreateExtractElement(mask.lanes, uint64_t{lane}); };
-  auto is_none = [&](Value lanes) { return b.CreateNot(NonZero(Bits({lanes}))); };
-  Value elsewhere = elsewhere_than(first, 0);
-  Value holds = b.CreateAnd(is_none(elsewhere), is_active(0));
-  const std::vector<ValueId> results = inst.op == Opcode::kLoad ? inst.results : std::vector<ValueId>{};
-  auto in_pieces = [&]() -> Status {
-    if (count > 1 || !HasMasksFor(inst)) return apart();
-    const unsigned before = width_ - 1;
-    Value last = b.CreateExtractElement(all, uint64_t{before});
-    Value in_neither = b.CreateAnd(elsewhere, elsewhere_than(last, before));
-    Value two = b.CreateAnd(is_none(in_neither), b.CreateAnd(is_active(0), is_active(before)));
-    return Choose(two, [&] { return InTwoRuns(inst, mask, elsewhere); }, apart, results);
-  };
-  ValueMap::Overrides as_sequence(e.values);
-  as_sequence.Set(address, {all, first, e.values.Shaped(address).holds});
-  return Choose(holds, together, in_pieces, results);
-}
-
-Status LaneVectors::InTwoRuns(const ir::Inst& inst, const Mask& mask, Value second) {
-  llvm::BasicBlock* runs = e.body.NewBlock("two_runs");
-  b.CreateBr(runs);
-  b.SetInsertPoint(runs);
-  const ValueId address = inst.operands[0];
-  const Mask masks[] = {{b.CreateAnd(mask.lanes, b.CreateNot(second))}, {second}};
-  Value all = e.values.Get(address), loaded = nullptr;
-  for (unsigned run = 0; run < 2; ++run) {
-    const unsigned before = run == 0 ? 0 : width_ - 1;
-    ValueMap::Overrides as_sequence(e.values);
-    as_sequence.Set(address, {all, b.CreateExtractElement(all, uint64_t{before}), nullptr});
-    if (inst.op == Opcode::kStore) {
-      StoreTogether(inst, masks[run], before);
-      continue;
-    }
-    LoadTogether(inst, masks[run], before);
-    Value here = e.values.Get(inst.results[0]);
-    loaded = run == 0 ? here : b.CreateSelect(second, here, loaded);
-  }
-  if (loaded != nullptr) e.values.Set(inst.results[0], loaded);
   return {};
 }
 
