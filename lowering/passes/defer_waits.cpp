@@ -1,7 +1,7 @@
 // Resumes blocks: loops that may wait for another thread's store, in kernels whose regions run to their end
-// otherwise. A thread that would begin another trip (a probe of a table: another sixteen) goes to the region's
-// end instead; the others continue to the barrier that it leads to. When all have come there, the block (or
-// warp) yields and those that wait try again. No thread could have passed that barrier: none is held up.
+// otherwise. A thread that would begin another trip (in some loops: further ones) goes to the region's end
+// instead; the others continue to the barrier that it leads to. When all have come there, the block (or warp)
+// yields and those that wait try again. No thread could have passed that barrier: none is held up.
 //
 // clang-format off
 //   before (Simt)                               after
